@@ -1,0 +1,132 @@
+package blackboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// StructuralType is the part an artefact plays in the orchestration. It is the
+// only thing about an artefact's content that the orchestrator understands.
+type StructuralType string
+
+// The six structural types of the specification (sett-system.md, Artefacts).
+const (
+	Standard StructuralType = "Standard"
+	Review   StructuralType = "Review"
+	Question StructuralType = "Question"
+	Answer   StructuralType = "Answer"
+	Failure  StructuralType = "Failure"
+	Terminal StructuralType = "Terminal"
+)
+
+// StructuralTypes lists all structural types.
+var StructuralTypes = []StructuralType{Standard, Review, Question, Answer, Failure, Terminal}
+
+// Valid says whether t is one of the six.
+func (t StructuralType) Valid() bool {
+	for _, s := range StructuralTypes {
+		if t == s {
+			return true
+		}
+	}
+	return false
+}
+
+// Claimable says whether artefacts of this structural type get a claim.
+func (t StructuralType) Claimable() bool { return t == Standard }
+
+// Artefact types that Sett itself writes or treats specially.
+const (
+	TypeGoalDefined          = "GoalDefined" // a user's goal; only the CLI makes it
+	TypeCodeCommit           = "CodeCommit"  // payload is a git commit that exists
+	TypeToolExecutionFailure = "ToolExecutionFailure"
+	TypeAgentCrashed         = "AgentCrashed"
+	TypeContractViolation    = "ContractViolation"
+	TypeReviewLimit          = "ReviewLimit"
+	TypeWorkflowLimit        = "WorkflowLimit"
+	TypeAgentRemoved         = "AgentRemoved"
+)
+
+// Roles that agents may not take.
+const (
+	RoleUser         = "user"
+	RoleHuman        = "human"
+	RoleOrchestrator = "orchestrator"
+)
+
+// ReservedRole says whether role is one of those no agent may have.
+func ReservedRole(role string) bool {
+	return role == RoleUser || role == RoleHuman || role == RoleOrchestrator
+}
+
+// Artefact is the immutable unit of work and of record. Once stored, none of its
+// fields ever changes. The JSON form is what tools read on stdin.
+type Artefact struct {
+	ID              string          `json:"id"`
+	LogicalID       string          `json:"logical_id"` // of its thread; the ID of its first version
+	Version         int             `json:"version"`    // 1, 2, …, within the thread
+	StructuralType  StructuralType  `json:"structural_type"`
+	Type            string          `json:"type"` // opaque to the orchestrator
+	Payload         string          `json:"payload"`
+	SourceArtefacts []string        `json:"source_artefacts"` // never null in JSON
+	ProducedByRole  string          `json:"produced_by_role"`
+	ProducedByAgent string          `json:"produced_by_agent"`
+	ClaimID         string          `json:"claim_id"`    // the claim it is a result of; empty for goals
+	WorkflowID      string          `json:"workflow_id"` // the id of its goal
+	Summary         string          `json:"summary"`
+	Metadata        json.RawMessage `json:"metadata"` // a JSON object, {} when there is none
+	CreatedAt       time.Time       `json:"created_at"`
+}
+
+// MarshalJSON writes the specification's form: no nulls, the time in UTC.
+func (a Artefact) MarshalJSON() ([]byte, error) {
+	type plain Artefact
+	p := plain(a)
+	if p.SourceArtefacts == nil {
+		p.SourceArtefacts = []string{}
+	}
+	if len(p.Metadata) == 0 {
+		p.Metadata = json.RawMessage("{}")
+	}
+	p.CreatedAt = p.CreatedAt.UTC()
+	return json.Marshal(p)
+}
+
+// Verdict is what a Review says of the artefact under review.
+type Verdict string
+
+// The two verdicts.
+const (
+	Approve  Verdict = "approve"
+	Feedback Verdict = "feedback"
+)
+
+// VerdictOf reads a Review's payload as the specification does: exactly {} or [],
+// white space around it aside, approves. Everything else is feedback, malformed
+// JSON and plain text included. ({ } with white space inside is feedback too.)
+func VerdictOf(payload string) Verdict {
+	switch string(bytes.TrimSpace([]byte(payload))) {
+	case "{}", "[]":
+		return Approve
+	}
+	return Feedback
+}
+
+// FailureReport is the payload of a Failure artefact, as JSON.
+type FailureReport struct {
+	Reason     string `json:"reason"`              // one line for people
+	ExitCode   int    `json:"exit_code"`           // -1 when there was none
+	Signal     string `json:"signal,omitempty"`    // the signal that ended the tool
+	TimedOut   bool   `json:"timed_out,omitempty"` // by the agent's timeout
+	Stdout     string `json:"stdout"`              // at most MaxCapture bytes
+	Stderr     string `json:"stderr"`              // at most MaxCapture bytes
+	StdoutSize int64  `json:"stdout_size"`         // bytes the tool wrote, kept or not
+	StderrSize int64  `json:"stderr_size"`
+	Agent      string `json:"agent,omitempty"`
+	Attempt    int    `json:"attempt,omitempty"`
+}
+
+// MaxCapture is how much of a tool's stdout and of its stderr is kept, in bytes
+// each.
+const MaxCapture = 10 << 20

@@ -1,0 +1,164 @@
+package blackboard
+
+import "time"
+
+// ClaimStatus is where a claim is in its life. It only moves forward.
+type ClaimStatus string
+
+// The specification's five statuses.
+const (
+	PendingReview    ClaimStatus = "pending_review"
+	PendingParallel  ClaimStatus = "pending_parallel"
+	PendingExclusive ClaimStatus = "pending_exclusive"
+	Complete         ClaimStatus = "complete"
+	Terminated       ClaimStatus = "terminated"
+)
+
+// ClaimStatuses lists all statuses in the order a claim can take them.
+var ClaimStatuses = []ClaimStatus{PendingReview, PendingParallel, PendingExclusive, Complete, Terminated}
+
+// Closed says whether nothing more can happen to a claim of this status.
+func (s ClaimStatus) Closed() bool { return s == Complete || s == Terminated }
+
+// ClaimOrigin says why a claim was opened.
+type ClaimOrigin string
+
+// The origins: a new artefact, feedback on one, a person's wish to try again.
+const (
+	OriginArtefact ClaimOrigin = "artefact"
+	OriginRework   ClaimOrigin = "rework"
+	OriginRetry    ClaimOrigin = "retry"
+)
+
+// Claim is the record of the orchestrator's decisions about one artefact.
+type Claim struct {
+	ID                    string      `json:"id"`
+	ArtefactID            string      `json:"artefact_id"`
+	Status                ClaimStatus `json:"status"`
+	GrantedReviewAgents   []string    `json:"granted_review_agents"`
+	GrantedParallelAgents []string    `json:"granted_parallel_agents"`
+	GrantedExclusiveAgent string      `json:"granted_exclusive_agent"`
+	WorkflowID            string      `json:"workflow_id"`
+	Origin                ClaimOrigin `json:"origin"`
+	ExpectedBidders       []string    `json:"expected_bidders"`       // the consensus waits for exactly these
+	AdditionalContextIDs  []string    `json:"additional_context_ids"` // the feedback Reviews of a rework
+	Revision              int64       `json:"revision"`               // one up with every change
+	Reason                string      `json:"reason"`                 // why it was closed, when not simply done
+	OpenedAt              time.Time   `json:"opened_at"`
+	ClosedAt              time.Time   `json:"closed_at,omitzero"`
+	Target                Target      `json:"target"`
+}
+
+// Target is what bidding and deciding need to know of a claim's artefact. It is
+// copied into the claim, so that neither costs a second read.
+type Target struct {
+	LogicalID string `json:"logical_id"`
+	Version   int    `json:"version"`
+	Type      string `json:"type"`
+	Agent     string `json:"agent"` // who produced it; empty for people
+	Role      string `json:"role"`
+}
+
+// BidType is what an agent wants to do with a claim.
+type BidType string
+
+// The four bids.
+const (
+	BidReview    BidType = "review"
+	BidClaim     BidType = "claim" // work in parallel with the others who bid so
+	BidExclusive BidType = "exclusive"
+	BidIgnore    BidType = "ignore"
+)
+
+// BidTypes lists all bids.
+var BidTypes = []BidType{BidReview, BidClaim, BidExclusive, BidIgnore}
+
+// Valid says whether b is one of the four.
+func (b BidType) Valid() bool {
+	return b == BidReview || b == BidClaim || b == BidExclusive || b == BidIgnore
+}
+
+// Phase is a stage of a claim in which grants run.
+type Phase string
+
+// The three phases, in order.
+const (
+	PhaseReview    Phase = "review"
+	PhaseParallel  Phase = "parallel"
+	PhaseExclusive Phase = "exclusive"
+)
+
+// Phases lists the phases in order.
+var Phases = []Phase{PhaseReview, PhaseParallel, PhaseExclusive}
+
+// Status returns the claim status in which grants of this phase run.
+func (p Phase) Status() ClaimStatus {
+	switch p {
+	case PhaseReview:
+		return PendingReview
+	case PhaseParallel:
+		return PendingParallel
+	}
+	return PendingExclusive
+}
+
+// Bid returns the bid that asks for a grant in this phase. It is also the
+// claim_type that the tool reads.
+func (p Phase) Bid() BidType {
+	switch p {
+	case PhaseReview:
+		return BidReview
+	case PhaseParallel:
+		return BidClaim
+	}
+	return BidExclusive
+}
+
+// GrantState is where a grant is in its life.
+type GrantState string
+
+// The states. Done, Failed and Cancelled are final.
+const (
+	GrantQueued         GrantState = "queued"
+	GrantRunning        GrantState = "running"
+	GrantAwaitingAnswer GrantState = "awaiting_answer"
+	GrantDone           GrantState = "done"
+	GrantFailed         GrantState = "failed"
+	GrantCancelled      GrantState = "cancelled"
+)
+
+// Ended says whether the state is final.
+func (s GrantState) Ended() bool {
+	return s == GrantDone || s == GrantFailed || s == GrantCancelled
+}
+
+// Grant is the permission for one agent to work on one claim in one phase, and
+// the record of what came of it. An agent has at most one per claim.
+type Grant struct {
+	Agent      string        `json:"agent"`
+	Phase      Phase         `json:"phase"`
+	Attempt    int           `json:"attempt"`          // 1, then one up whenever the grant is queued again
+	Holder     string        `json:"holder,omitempty"` // the incarnation that runs it
+	State      GrantState    `json:"state"`
+	ResultID   string        `json:"result_id,omitempty"`
+	Verdict    Verdict       `json:"verdict,omitempty"` // of the Review it produced
+	Crashes    int           `json:"crashes,omitempty"` // how often its holder died; bounded by the agent's retries
+	Asked      []string      `json:"asked,omitempty"`   // its Questions and their Answers, in order
+	WaitsFor   []string      `json:"waits_for,omitempty"`
+	Reason     string        `json:"reason,omitempty"`
+	QueuedAt   time.Time     `json:"queued_at"`
+	StartedAt  time.Time     `json:"started_at,omitzero"`
+	EndedAt    time.Time     `json:"ended_at,omitzero"`
+	ToolTime   time.Duration `json:"tool_time,omitempty"` // from the tool's start to its being reaped
+	BaseCommit string        `json:"base_commit,omitempty"`
+	BaseBranch string        `json:"base_branch,omitempty"`
+}
+
+// WorkspaceMode is what a grant's tool may do to the repository's working tree.
+type WorkspaceMode string
+
+// The two modes.
+const (
+	ReadOnly  WorkspaceMode = "ro"
+	ReadWrite WorkspaceMode = "rw"
+)

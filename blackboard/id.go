@@ -1,0 +1,99 @@
+package blackboard
+
+import (
+	"crypto/sha256"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// IDLength is the number of characters in an id.
+const IDLength = ulid.EncodedSize
+
+// NewID returns a new id: a ULID of the given time, with ten bytes of the given
+// entropy. It panics if entropy cannot be read, which for crypto/rand never
+// happens.
+func NewID(now time.Time, entropy io.Reader) string {
+	return ulid.MustNew(ulid.Timestamp(now), entropy).String()
+}
+
+// ValidID says whether s has the form of an id: 26 characters of Crockford's
+// base32 in upper case.
+func ValidID(s string) bool {
+	id, err := ulid.ParseStrict(s)
+	return err == nil && id.String() == s
+}
+
+// IDTime returns the time an id was made at, to the millisecond, and the zero
+// time when s is no id.
+func IDTime(s string) time.Time {
+	id, err := ulid.ParseStrict(s)
+	if err != nil {
+		return time.Time{}
+	}
+	return ulid.Time(id.Time()).UTC()
+}
+
+// BiddingClaimID returns the id of the one bidding claim an artefact can have.
+// It is derived from the artefact's id, so that "exactly one claim per artefact"
+// holds by construction: whoever opens it, however often, opens the same.
+func BiddingClaimID(artefactID string) string { return derivedID("claim", artefactID) }
+
+// ReworkClaimID returns the id of the one rework claim an artefact can have.
+func ReworkClaimID(artefactID string) string { return derivedID("rework", artefactID) }
+
+// DerivedArtefactID returns the id of the one artefact that may be made for a
+// reason about a subject, for example the WorkflowLimit failure of a workflow.
+// Two processes that make it make the same one.
+func DerivedArtefactID(reason, subjectID string) string { return derivedID(reason, subjectID) }
+
+// derivedID keeps the subject's time, so that ids still sort by time, and draws
+// the rest from a hash of purpose and subject.
+func derivedID(purpose, subjectID string) string {
+	sum := sha256.Sum256([]byte(purpose + "\x00" + subjectID))
+	var id ulid.ULID
+	if subject, err := ulid.ParseStrict(subjectID); err == nil {
+		_ = id.SetTime(subject.Time())
+	}
+	_ = id.SetEntropy(sum[:10])
+	return id.String()
+}
+
+// ReverseID returns s back to front. Ids are indexed that way so that their
+// endings can be looked up as prefixes.
+func ReverseID(s string) string {
+	b := []byte(s)
+	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
+		b[i], b[j] = b[j], b[i]
+	}
+	return string(b)
+}
+
+// ShortIDLength is how many characters of an id's ending tables show.
+const ShortIDLength = 8
+
+// ShortID returns the ending of an id that tables show.
+func ShortID(id string) string {
+	if len(id) <= ShortIDLength {
+		return id
+	}
+	return id[len(id)-ShortIDLength:]
+}
+
+// NormalizeIDPart prepares what a person typed for a look-up by prefix or
+// ending: upper case, with Crockford's look-alikes (I, L, O) replaced. It
+// reports false when s cannot be a part of an id.
+func NormalizeIDPart(s string) (string, bool) {
+	s = strings.NewReplacer("I", "1", "L", "1", "O", "0").Replace(strings.ToUpper(s))
+	if s == "" || len(s) > IDLength {
+		return "", false
+	}
+	for _, r := range s {
+		if !strings.ContainsRune(ulid.Encoding, r) {
+			return "", false
+		}
+	}
+	return s, true
+}

@@ -1,0 +1,35 @@
+package blackboard
+
+import "time"
+
+// WorkflowStatus is how far a goal has come.
+type WorkflowStatus string
+
+// The statuses. Only Active is not an end, and a retry makes an ended workflow
+// active again.
+const (
+	WorkflowActive   WorkflowStatus = "active"
+	WorkflowAchieved WorkflowStatus = "achieved" // a Terminal, and nothing failed
+	WorkflowFailed   WorkflowStatus = "failed"   // a Failure that was not retried
+	WorkflowStalled  WorkflowStatus = "stalled"  // nobody wanted the last artefact
+)
+
+// Ended says whether no work is outstanding.
+func (s WorkflowStatus) Ended() bool { return s != WorkflowActive && s != "" }
+
+// Workflow is the account of everything that grows from one goal. Its ID is the
+// goal's.
+type Workflow struct {
+	ID          string         `json:"id"`
+	Status      WorkflowStatus `json:"status"`
+	Outstanding int            `json:"outstanding"` // artefacts without their claim, and open claims
+	Artefacts   int            `json:"artefacts"`
+	Claims      int            `json:"claims"`
+	Failures    int            `json:"failures"`  // not retried
+	Terminals   int            `json:"terminals"` //
+	Questions   int            `json:"questions"` // open ones
+	TerminalID  string         `json:"terminal_id,omitempty"`
+	FailureID   string         `json:"failure_id,omitempty"`
+	CreatedAt   time.Time      `json:"created_at"`
+	EndedAt     time.Time      `json:"ended_at,omitzero"`
+}
