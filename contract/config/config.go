@@ -1,0 +1,165 @@
+package config
+
+import (
+	"time"
+
+	"sett/blackboard"
+)
+
+// Where agents run.
+const (
+	RuntimeDocker  = "docker"
+	RuntimeProcess = "process"
+)
+
+// How an agent's container lives.
+const (
+	StrategyReuse        = "reuse"          // started once, left running
+	StrategyFreshPerCall = "fresh_per_call" // a new one for every granted claim
+)
+
+// What an agent's tool may reach over the network.
+const (
+	NetworkNone     = "none"
+	NetworkInternal = "internal" // the instance's own network only
+	NetworkFull     = "full"
+)
+
+// Where the orchestrator runs.
+const (
+	RunContainer = "container"
+	RunHost      = "host"
+)
+
+// Config is a valid sett.yml with all defaults filled in.
+type Config struct {
+	Version      string       `json:"version"` // of the file format: "1.0"
+	Runtime      string       `json:"runtime"` // RuntimeDocker or RuntimeProcess
+	Agents       []Agent      `json:"agents"`  // in file order, at least one
+	Services     Services     `json:"services"`
+	Orchestrator Orchestrator `json:"orchestrator"`
+	Redis        Redis        `json:"redis"`
+}
+
+// Agent is one member of the clan.
+type Agent struct {
+	Name        string        `json:"name"`              // its key in sett.yml
+	Role        string        `json:"role"`              // default: its name
+	Image       string        `json:"image,omitempty"`   // empty when it is built
+	Build       *Build        `json:"build,omitempty"`   // nil when there is an image
+	Command     []string      `json:"command"`           // program and arguments, never a shell
+	Replicas    int           `json:"replicas"`          // workers at once, at least 1
+	Strategy    string        `json:"strategy"`          // StrategyReuse or StrategyFreshPerCall
+	Workspace   Workspace     `json:"workspace"`         //
+	Environment []EnvVar      `json:"environment"`       // in file order, each name once
+	Resources   Resources     `json:"resources"`         //
+	Prompts     Prompts       `json:"prompts"`           //
+	HealthCheck *HealthCheck  `json:"health_check"`      // nil when not given
+	Bids        []BidRule     `json:"bids"`              // in file order; nil when not given
+	BidScript   []string      `json:"bid_script"`        // program and arguments; nil when not given
+	Timeout     time.Duration `json:"timeout"`           // of one run of the tool, above 0
+	Grace       time.Duration `json:"stop_grace_period"` // between asking to stop and killing; 0 kills at once
+	Retries     int           `json:"retries"`           // attempts after a crash, beyond the first
+	Network     string        `json:"network"`           // NetworkNone, NetworkInternal or NetworkFull
+	Warm        int           `json:"warm"`              // started workers that wait for a claim
+}
+
+// Build says how an agent's image is built.
+type Build struct {
+	Context    string            `json:"context"`        // directory, relative to sett.yml; default "."
+	Dockerfile string            `json:"dockerfile"`     // relative to Context; default "Dockerfile"
+	Args       map[string]string `json:"args,omitempty"` // build arguments
+}
+
+// Workspace says how an agent sees the repository.
+type Workspace struct {
+	Mode blackboard.WorkspaceMode `json:"mode"` // default blackboard.ReadOnly
+}
+
+// EnvVar is one variable of a tool's environment.
+type EnvVar struct {
+	Name    string `json:"name"`
+	Value   string `json:"value,omitempty"`   // taken literally; empty when inherited
+	Inherit bool   `json:"inherit,omitempty"` // the value is the host's
+}
+
+// Resources bounds what an agent's container uses.
+type Resources struct {
+	Limits       Resource `json:"limits"`
+	Reservations Resource `json:"reservations"`
+}
+
+// Resource is an amount of computing power. Zero means: not given.
+type Resource struct {
+	CPUs   float64 `json:"cpus,omitempty"`   // processors, may be a fraction
+	Memory int64   `json:"memory,omitempty"` // bytes
+}
+
+// Prompts are texts for agents that ask a language model.
+type Prompts struct {
+	Claim     string `json:"claim,omitempty"`
+	Execution string `json:"execution,omitempty"`
+}
+
+// HealthCheck says how often an agent's health is asked for.
+type HealthCheck struct {
+	Interval    time.Duration `json:"interval"`     // default 30s, above 0
+	Timeout     time.Duration `json:"timeout"`      // default 30s, above 0
+	Retries     int           `json:"retries"`      // failures in a row that count; default 3, at least 1
+	StartPeriod time.Duration `json:"start_period"` // in which failures do not count; default 0
+}
+
+// Services are the containers Sett needs for itself.
+type Services struct {
+	Redis        RedisService        `json:"redis"`
+	Orchestrator OrchestratorService `json:"orchestrator"`
+}
+
+// RedisService is the blackboard's server.
+type RedisService struct {
+	Image string `json:"image"`         // default DefaultRedisImage
+	URL   string `json:"url,omitempty"` // of a server to use instead; always equal to Redis.URL
+}
+
+// OrchestratorService is the control container.
+type OrchestratorService struct {
+	Image string `json:"image,omitempty"` // empty: the one that sett builds from itself
+}
+
+// Orchestrator is the policy by which claims are granted.
+type Orchestrator struct {
+	Run                 string        `json:"run"`                   // RunContainer or RunHost; always RunHost without docker
+	MaxReviewIterations int           `json:"max_review_iterations"` // reworks of one thread; 0: unlimited
+	BidTimeout          time.Duration `json:"bid_timeout"`           // until silence is a bid to ignore; 0: never
+	MaxArtefacts        int           `json:"max_artefacts"`         // of one workflow; 0: unlimited
+}
+
+// Redis says how the blackboard is reached.
+type Redis struct {
+	URL     string        `json:"url,omitempty"` // of a server of the user's own; empty: Sett starts one
+	GiveUp  time.Duration `json:"give_up"`       // unreachable for so long: the process ends; above 0
+	Timeout time.Duration `json:"timeout"`       // of one call, above 0
+	Retries int           `json:"retries"`       // of a call that did not come through, beyond the first try
+}
+
+// Agent returns the agent of that name.
+func (c *Config) Agent(name string) (Agent, bool) {
+	for _, a := range c.Agents {
+		if a.Name == name {
+			return a, true
+		}
+	}
+	return Agent{}, false
+}
+
+// Names returns the agents' names in file order.
+func (c *Config) Names() []string {
+	names := make([]string, len(c.Agents))
+	for i, a := range c.Agents {
+		names[i] = a.Name
+	}
+	return names
+}
+
+// Fresh says whether every granted claim gets a worker of its own.
+func (a Agent) Fresh() bool { return a.Strategy == StrategyFreshPerCall }

@@ -1,0 +1,53 @@
+package config
+
+import (
+	"time"
+
+	"sett/blackboard"
+)
+
+// What applies where sett.yml says nothing.
+const (
+	DefaultVersion             = "1.0"
+	DefaultRedisImage          = "redis:7-alpine"
+	DefaultTimeout             = 5 * time.Minute
+	DefaultGrace               = 10 * time.Second
+	DefaultMaxReviewIterations = 3
+	DefaultMaxArtefacts        = 100
+	DefaultRedisGiveUp         = 5 * time.Minute
+	DefaultRedisTimeout        = 2 * time.Second
+	DefaultRedisRetries        = 5
+)
+
+func defaultConfig() *Config {
+	return &Config{
+		Version:  DefaultVersion,
+		Runtime:  RuntimeDocker,
+		Services: Services{Redis: RedisService{Image: DefaultRedisImage}},
+		Orchestrator: Orchestrator{
+			MaxReviewIterations: DefaultMaxReviewIterations,
+			MaxArtefacts:        DefaultMaxArtefacts,
+		},
+		Redis: Redis{
+			GiveUp:  DefaultRedisGiveUp,
+			Timeout: DefaultRedisTimeout,
+			Retries: DefaultRedisRetries,
+		},
+	}
+}
+
+// defaultAgent leaves Role and Strategy open: they depend on what else is given.
+func defaultAgent(name string) Agent {
+	return Agent{
+		Name:      name,
+		Replicas:  1,
+		Workspace: Workspace{Mode: blackboard.ReadOnly},
+		Timeout:   DefaultTimeout,
+		Grace:     DefaultGrace,
+		Network:   NetworkFull,
+	}
+}
+
+func defaultHealthCheck() HealthCheck {
+	return HealthCheck{Interval: 30 * time.Second, Timeout: 30 * time.Second, Retries: 3}
+}

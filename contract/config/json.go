@@ -1,0 +1,91 @@
+package config
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// duration is a time.Duration that JSON writes as sett.yml does: "5m0s".
+type duration time.Duration
+
+func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+func (d *duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
+	*d = duration(parsed)
+	return err
+}
+
+// Each type with durations has a twin without methods. The twin is embedded in a
+// struct whose own fields, being less deep, win over the durations within it.
+type (
+	plainAgent        Agent
+	plainHealthCheck  HealthCheck
+	plainOrchestrator Orchestrator
+	plainRedis        Redis
+)
+
+type agentJSON struct {
+	*plainAgent
+	Timeout *duration `json:"timeout"`
+	Grace   *duration `json:"stop_grace_period"`
+}
+
+type healthCheckJSON struct {
+	*plainHealthCheck
+	Interval    *duration `json:"interval"`
+	Timeout     *duration `json:"timeout"`
+	StartPeriod *duration `json:"start_period"`
+}
+
+type orchestratorJSON struct {
+	*plainOrchestrator
+	BidTimeout *duration `json:"bid_timeout"`
+}
+
+type redisJSON struct {
+	*plainRedis
+	GiveUp  *duration `json:"give_up"`
+	Timeout *duration `json:"timeout"`
+}
+
+func (a *Agent) json() agentJSON {
+	return agentJSON{(*plainAgent)(a), (*duration)(&a.Timeout), (*duration)(&a.Grace)}
+}
+
+func (h *HealthCheck) json() healthCheckJSON {
+	return healthCheckJSON{(*plainHealthCheck)(h),
+		(*duration)(&h.Interval), (*duration)(&h.Timeout), (*duration)(&h.StartPeriod)}
+}
+
+func (o *Orchestrator) json() orchestratorJSON {
+	return orchestratorJSON{(*plainOrchestrator)(o), (*duration)(&o.BidTimeout)}
+}
+
+func (r *Redis) json() redisJSON {
+	return redisJSON{(*plainRedis)(r), (*duration)(&r.GiveUp), (*duration)(&r.Timeout)}
+}
+
+// MarshalJSON writes the keys of sett.yml, durations as strings.
+func (a Agent) MarshalJSON() ([]byte, error) { return json.Marshal(a.json()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (a *Agent) UnmarshalJSON(b []byte) error { v := a.json(); return json.Unmarshal(b, &v) }
+
+// MarshalJSON writes the keys of sett.yml, durations as strings.
+func (h HealthCheck) MarshalJSON() ([]byte, error) { return json.Marshal(h.json()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (h *HealthCheck) UnmarshalJSON(b []byte) error { v := h.json(); return json.Unmarshal(b, &v) }
+
+// MarshalJSON writes the keys of sett.yml, durations as strings.
+func (o Orchestrator) MarshalJSON() ([]byte, error) { return json.Marshal(o.json()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (o *Orchestrator) UnmarshalJSON(b []byte) error { v := o.json(); return json.Unmarshal(b, &v) }
+
+// MarshalJSON writes the keys of sett.yml, durations as strings.
+func (r Redis) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (r *Redis) UnmarshalJSON(b []byte) error { v := r.json(); return json.Unmarshal(b, &v) }

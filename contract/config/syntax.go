@@ -1,0 +1,76 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// parseYAML calls the library. Some broken input makes it panic; for the user
+// that is the same as any other syntax error.
+func parseYAML(source string) (file *ast.File, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the YAML parser gave up: %v", p)
+		}
+	}()
+	return parser.ParseBytes([]byte(source), 0, parser.AllowDuplicateMapKey())
+}
+
+func reportSyntax(r *reporter, err error) {
+	message, at := err.Error(), position{1, 1}
+	var syntax yaml.Error
+	if errors.As(err, &syntax) {
+		message = syntax.GetMessage()
+		if tk := syntax.GetToken(); tk != nil {
+			at = positionOf(tk)
+		}
+	}
+	hint := "what follows was not checked"
+	if at.line <= len(r.lines) && strings.Contains(r.lines[max(at.line, 1)-1], "\t") {
+		hint = "YAML wants spaces, not tabs, for indentation"
+	}
+	r.add(at, hint, "not YAML: %s", message)
+}
+
+func positionOf(tk *token.Token) position {
+	if tk == nil || tk.Position == nil {
+		return position{1, 1}
+	}
+	return position{tk.Position.Line, tk.Position.Column}
+}
+
+// startOf returns where a node begins. The library places a block mapping at its
+// first colon.
+func startOf(n ast.Node) position {
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		if !n.IsFlowStyle && len(n.Values) > 0 {
+			return startOf(n.Values[0].Key)
+		}
+	case *ast.MappingValueNode:
+		return startOf(n.Key)
+	case *ast.MappingKeyNode:
+		if n.Value != nil {
+			return startOf(n.Value)
+		}
+	}
+	return positionOf(n.GetToken())
+}
+
+// tokenText returns a scalar as it is written, without asking the library to
+// format the node, which panics on some.
+func tokenText(n ast.Node) string {
+	if n == nil {
+		return ""
+	}
+	if tk := n.GetToken(); tk != nil {
+		return tk.Value
+	}
+	return ""
+}

@@ -1,0 +1,156 @@
+package config
+
+import (
+	"math"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+)
+
+// duration reads a time with units. Where zero is allowed it may be a bare 0.
+func (d *decoder) duration(into *time.Duration, zero bool) reader {
+	return func(n *node, path string) {
+		s, ok := d.written(n, path)
+		if !ok {
+			return
+		}
+		v, err := time.ParseDuration(s)
+		switch {
+		case err != nil:
+			hint := "a number with a unit: 90s, 5m, 1h30m"
+			if n.kind == integer {
+				hint = "add a unit: " + strings.TrimSpace(s) + "s"
+			}
+			d.add(n.at, hint, "%s is not a duration: %s", path, quote(s))
+		case v < 0:
+			d.add(n.at, "", "%s must not be negative: %s", path, s)
+		case v == 0 && !zero:
+			d.add(n.at, "", "%s must be longer than 0", path)
+		default:
+			*into = v
+		}
+	}
+}
+
+var cpuAmount = regexp.MustCompile(`^([0-9]{1,6}(\.[0-9]{0,9})?|\.[0-9]{1,9})$`)
+
+// cpus reads a number of processors, quoted or not.
+func (d *decoder) cpus(into *float64) reader {
+	return func(n *node, path string) {
+		s, ok := d.written(n, path)
+		if !ok {
+			return
+		}
+		v, err := strconv.ParseFloat(s, 64)
+		if err != nil || v == 0 || !cpuAmount.MatchString(s) {
+			d.add(n.at, "a number above 0, such as '0.50'", "%s is not a number of processors: %s", path, quote(s))
+			return
+		}
+		*into = v
+	}
+}
+
+var memoryAmount = regexp.MustCompile(`^([0-9]{1,19}(?:\.[0-9]{1,9})?) ?(?i:(?:([kmgt])i?)?b?)$`)
+
+// memory reads an amount of bytes; units are powers of 1024, as compose has it.
+func (d *decoder) memory(into *int64) reader {
+	return func(n *node, path string) {
+		s, ok := d.written(n, path)
+		if !ok {
+			return
+		}
+		v, ok := parseMemory(s)
+		if !ok {
+			d.add(n.at, "bytes, or a number with k, m or g: 512M", "%s is not an amount of memory: %s", path, quote(s))
+			return
+		}
+		*into = v
+	}
+}
+
+func parseMemory(s string) (int64, bool) {
+	m := memoryAmount.FindStringSubmatch(s)
+	if m == nil {
+		return 0, false
+	}
+	shift := 10 * (strings.Index("kmgt", strings.ToLower(m[2])) + 1)
+	if m[2] == "" {
+		shift = 0
+	}
+	if v, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+		return v << shift, v > 0 && v <= math.MaxInt64>>shift
+	}
+	v, err := strconv.ParseFloat(m[1], 64)
+	bytes := v * float64(int64(1)<<shift)
+	if err != nil || bytes < 1 || bytes >= math.MaxInt64 {
+		return 0, false
+	}
+	return int64(bytes), true
+}
+
+// bids reads a mapping of artefact type patterns to bids.
+func (d *decoder) bids(into *[]BidRule) reader {
+	return func(n *node, path string) {
+		if n.kind == mapping && len(n.entries) == 0 {
+			d.add(n.at, "name artefact types, '*' for all, or leave it out", "%s is empty", path)
+		}
+		for _, e := range d.mapping(n, path) {
+			if strings.TrimSpace(e.key.text) == "" {
+				d.add(e.key.at, "'*' stands for all types", "%s: an empty artefact type", path)
+				continue
+			}
+			if !d.clean(e.key, path) {
+				continue
+			}
+			rule := BidRule{Type: e.key.text}
+			oneOf(d, &rule.Bid, blackboard.BidTypes...)(e.value, join(path, e.key.text))
+			if rule.Bid != "" {
+				*into = append(*into, rule)
+			}
+		}
+	}
+}
+
+// redisURL checks without repeating the URL, which may hold a password.
+func redisURL(s string) (fault, hint string) {
+	hint = "redis://user:password@host:6379/0, or rediss:// for TLS"
+	u, err := url.Parse(s)
+	switch {
+	case err != nil, u.Opaque != "":
+		return "not a URL", hint
+	case u.Scheme != "redis" && u.Scheme != "rediss":
+		return "the scheme must be redis or rediss, not " + quote(u.Scheme), hint
+	case u.Hostname() == "":
+		return "the URL names no host", hint
+	}
+	if db := strings.Trim(u.Path, "/"); db != "" {
+		if _, err := strconv.ParseUint(db, 10, 31); err != nil {
+			return "what follows the host must be a database number", hint
+		}
+	}
+	return "", ""
+}
+
+var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+
+func imageName(s string) (fault, hint string) {
+	if !imageReference.MatchString(s) {
+		return "not an image reference: " + quote(s), "as in docker pull: registry/name:tag"
+	}
+	return "", ""
+}
+
+// roleName keeps the roles of people and of Sett for them, whatever their case.
+func roleName(s string) (fault, hint string) {
+	switch {
+	case blackboard.ReservedRole(strings.ToLower(strings.TrimSpace(s))):
+		return quote(s) + " is a reserved role", "user, human and orchestrator are not for agents"
+	case printable(s) != s || len(s) > 128:
+		return "not fit for a role: " + quote(s), "one line of at most 128 bytes"
+	}
+	return "", ""
+}
