@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// event is one line of `go test -json`, as `go doc test2json` describes it.
+type event struct {
+	Action      string
+	Package     string
+	ImportPath  string // of build events
+	Test        string
+	Elapsed     float64
+	Output      string
+	FailedBuild string
+}
+
+// test is one run of one test or subtest.
+type test struct {
+	pkg, name string
+	status    string // pass, fail, skip; empty while it runs
+	output    []string
+	parent    bool // it has subtests
+	childFail bool // one of them failed, which explains its own failure
+	fuzzed    bool // inputs were generated for it, beyond its seeds
+}
+
+// run is one execution of one package's test binary. A package has several when
+// the input is several outputs of go test, one after another.
+type run struct {
+	pkg     string
+	status  string
+	elapsed float64
+	output  []string // what no test claims
+	build   string   // import path of what did not compile
+	tests   []*test
+	byName  map[string]*test
+}
+
+// report is everything that was read.
+type report struct {
+	runs    []*run
+	current map[string]*run     // the latest run by package
+	builds  map[string][]string // compiler output by import path
+	stray   []string            // lines that are not JSON
+}
+
+func newReport() *report {
+	return &report{current: map[string]*run{}, builds: map[string][]string{}}
+}
+
+// read consumes the stream to its end and prints a line for every run that ends.
+func (r *report) read(in io.Reader, w io.Writer) error {
+	lines := bufio.NewReader(in)
+	for {
+		line, err := lines.ReadString('\n')
+		if strings.TrimSpace(line) != "" {
+			var e event
+			if json.Unmarshal([]byte(line), &e) != nil {
+				r.stray = append(r.stray, line)
+			} else {
+				r.add(e, w)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read stdin: %w", err)
+		}
+	}
+}
+
+// add takes one event.
+func (r *report) add(e event, w io.Writer) {
+	switch e.Action {
+	case "build-output":
+		r.builds[e.ImportPath] = append(r.builds[e.ImportPath], e.Output)
+		return
+	case "build-fail":
+		return
+	}
+	p := r.current[e.Package]
+	if p == nil || e.Action == "start" {
+		p = &run{pkg: e.Package, byName: map[string]*test{}}
+		r.current[e.Package] = p
+		r.runs = append(r.runs, p)
+	}
+	if e.Test == "" {
+		if p.add(e); p.status != "" {
+			p.writeLine(w)
+		}
+		return
+	}
+	p.test(e.Test).add(p, e)
+}
+
+// add takes an event of the package itself.
+func (p *run) add(e event) {
+	switch e.Action {
+	case "output":
+		p.output = append(p.output, e.Output)
+	case "pass", "fail", "skip":
+		p.status, p.elapsed, p.build = e.Action, e.Elapsed, e.FailedBuild
+	}
+}
+
+// test returns the named test, which it creates at first sight.
+func (p *run) test(name string) *test {
+	t := p.byName[name]
+	if t == nil {
+		t = &test{pkg: p.pkg, name: name}
+		p.byName[name] = t
+		p.tests = append(p.tests, t)
+		if up := p.up(t); up != nil {
+			up.parent = true
+		}
+	}
+	return t
+}
+
+// up returns the test that t is a subtest of, nil for none.
+func (p *run) up(t *test) *test {
+	if i := strings.LastIndexByte(t.name, '/'); i > 0 {
+		return p.test(t.name[:i])
+	}
+	return nil
+}
+
+func (t *test) add(p *run, e event) {
+	switch e.Action {
+	case "output":
+		t.output = append(t.output, e.Output)
+		t.fuzzed = t.fuzzed || strings.HasPrefix(e.Output, "fuzz: elapsed")
+	case "pass", "skip", "fail":
+		t.status = e.Action
+	}
+	if t.status == "fail" {
+		for up := p.up(t); up != nil; up = p.up(up) {
+			up.childFail = true
+		}
+	}
+}
