@@ -135,23 +135,20 @@ func (s GrantState) Ended() bool {
 // Grant is the permission for one agent to work on one claim in one phase, and
 // the record of what came of it. An agent has at most one per claim.
 type Grant struct {
-	Agent      string        `json:"agent"`
-	Phase      Phase         `json:"phase"`
-	Attempt    int           `json:"attempt"`          // 1, then one up whenever the grant is queued again
-	Holder     string        `json:"holder,omitempty"` // the incarnation that runs it
-	State      GrantState    `json:"state"`
-	ResultID   string        `json:"result_id,omitempty"`
-	Verdict    Verdict       `json:"verdict,omitempty"` // of the Review it produced
-	Crashes    int           `json:"crashes,omitempty"` // how often its holder died; bounded by the agent's retries
-	Asked      []string      `json:"asked,omitempty"`   // its Questions and their Answers, in order
-	WaitsFor   []string      `json:"waits_for,omitempty"`
-	Reason     string        `json:"reason,omitempty"`
-	QueuedAt   time.Time     `json:"queued_at"`
-	StartedAt  time.Time     `json:"started_at,omitzero"`
-	EndedAt    time.Time     `json:"ended_at,omitzero"`
-	ToolTime   time.Duration `json:"tool_time,omitempty"` // from the tool's start to its being reaped
-	BaseCommit string        `json:"base_commit,omitempty"`
-	BaseBranch string        `json:"base_branch,omitempty"`
+	Agent     string        `json:"agent"`
+	Phase     Phase         `json:"phase"`
+	Attempt   int           `json:"attempt"`          // 1, then one up whenever the grant is queued again
+	Holder    string        `json:"holder,omitempty"` // the incarnation that runs it
+	State     GrantState    `json:"state"`
+	ResultID  string        `json:"result_id,omitempty"`
+	Verdict   Verdict       `json:"verdict,omitempty"` // of the Review it produced
+	Crashes   int           `json:"crashes,omitempty"` // how often its holder died; bounded by the agent's retries
+	Asked     []string      `json:"asked,omitempty"`   // its Questions and their Answers, in order
+	Reason    string        `json:"reason,omitempty"`
+	QueuedAt  time.Time     `json:"queued_at"`
+	StartedAt time.Time     `json:"started_at,omitzero"`
+	EndedAt   time.Time     `json:"ended_at,omitzero"`
+	ToolTime  time.Duration `json:"tool_time,omitempty"` // from the tool's start to its being reaped
 }
 
 // WorkspaceMode is what a grant's tool may do to the repository's working tree.

@@ -1,0 +1,152 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"sett/blackboard"
+)
+
+// Opening is what became of OpenClaim.
+type Opening string
+
+// The outcomes of OpenClaim.
+const (
+	Opened       Opening = "opened"        // now or before
+	NotClaimable Opening = "not_claimable" // no such artefact, or one that gets no claim
+	OverLimit    Opening = "limit"         // its workflow has too many artefacts: refuse it
+)
+
+// OpenClaim opens the one bidding claim of an artefact, expecting a bid of each
+// of the bidders. maxArtefacts bounds the workflow; 0 does not. ErrStale when the
+// epoch is no longer the leader's.
+func (b *Board) OpenClaim(ctx context.Context, epoch, artefactID string, bidders []string, maxArtefacts int) (Opening, error) {
+	if bidders == nil {
+		bidders = []string{}
+	}
+	r, err := b.do(ctx, "open", epoch, artefactID, blackboard.BiddingClaimID(artefactID), encode(bidders), strconv.Itoa(maxArtefacts))
+	if err != nil {
+		return "", fmt.Errorf("open claim on %s: %w", artefactID, err)
+	}
+	if r.status == "refused" {
+		return Opening(r.text(0)), nil
+	}
+	return Opened, refused(r)
+}
+
+// RefuseClaim records that an artefact gets no claim, with the Failure that says
+// why; the Failure is written once per workflow.
+func (b *Board) RefuseClaim(ctx context.Context, epoch, artefactID, reason string, failure blackboard.Artefact) error {
+	r, err := b.do(ctx, "refuse", append([]string{epoch, artefactID, reason}, artefactArgs(failure)...)...)
+	if err == nil {
+		err = refused(r)
+	}
+	if err != nil {
+		return fmt.Errorf("refuse claim on %s: %w", artefactID, err)
+	}
+	return nil
+}
+
+// BidRequest is one bid to submit.
+type BidRequest struct {
+	Claim, Agent string
+	Bid          blackboard.BidType
+	Reason       string // why, when it is not simply the rule; for the ledger
+}
+
+// SubmitBids submits bids in one round trip. The errors are one per bid, nil or
+// wrapping ErrRefused; err is for the call as a whole.
+func (b *Board) SubmitBids(ctx context.Context, bids []BidRequest) (each []error, err error) {
+	moves := make([]move, len(bids))
+	for i, q := range bids {
+		moves[i] = move{"bid", []string{q.Claim, q.Agent, string(q.Bid), q.Reason}}
+	}
+	rs, err := b.doAll(ctx, moves...)
+	if err != nil {
+		return nil, fmt.Errorf("submit bids: %w", err)
+	}
+	each = make([]error, len(bids))
+	for i, r := range rs {
+		if e := refused(r); e != nil {
+			each[i] = fmt.Errorf("bid %s on claim %s: %w", bids[i].Bid, bids[i].Claim, e)
+		}
+	}
+	return each, nil
+}
+
+// Guard is what every decision is checked against: the lead it was taken under
+// and the claim's revision it was taken on.
+type Guard struct {
+	Epoch    string
+	Claim    string
+	Revision int64
+}
+
+func (b *Board) decide(ctx context.Context, g Guard, kind string, details any, failure *blackboard.Artefact) error {
+	args := []string{g.Epoch, g.Claim, strconv.FormatInt(g.Revision, 10), kind, encode(details)}
+	if failure != nil {
+		args = append(args, artefactArgs(*failure)[1:]...)
+	} else {
+		args = append(args, "", "", "")
+	}
+	r, err := b.do(ctx, "decide", args...)
+	if err == nil && r.status == "stale" && r.text(0) == "leader" {
+		err = fmt.Errorf("%w: %w", ErrNotLeader, blackboard.ErrStale)
+	} else if err == nil {
+		err = refused(r)
+	}
+	if err != nil {
+		return fmt.Errorf("%s claim %s: %w", kind, g.Claim, err)
+	}
+	return nil
+}
+
+// ErrNotLeader: somebody else leads now. It comes with ErrStale.
+var ErrNotLeader = errors.New("no longer the leader")
+
+// RecordIgnores turns the silence of agents into ignore bids.
+func (b *Board) RecordIgnores(ctx context.Context, g Guard, agents []string, reason string) error {
+	return b.decide(ctx, g, "ignore", map[string]any{"agents": agents, "reason": reason}, nil)
+}
+
+// GrantPhase moves the claim to a phase and queues a grant for each agent.
+func (b *Board) GrantPhase(ctx context.Context, g Guard, phase blackboard.Phase, agents []string) error {
+	d := map[string]any{"phase": phase, "status": phase.Status(), "agents": agents}
+	switch phase {
+	case blackboard.PhaseReview:
+		d["field"], d["granted"] = "granted_review_agents", encode(agents)
+	case blackboard.PhaseParallel:
+		d["field"], d["granted"] = "granted_parallel_agents", encode(agents)
+	default:
+		d["field"], d["granted"] = "granted_exclusive_agent", agents[0]
+	}
+	return b.decide(ctx, g, "grant", d, nil)
+}
+
+// CompleteClaim closes the claim as done.
+func (b *Board) CompleteClaim(ctx context.Context, g Guard, reason string) error {
+	return b.decide(ctx, g, "complete", map[string]any{"reason": reason}, nil)
+}
+
+// Rework is the claim that follows feedback: on the same artefact, for the agent
+// that made it.
+type Rework struct {
+	ClaimID string
+	Agent   string
+	Context []string // the Reviews with feedback
+}
+
+// TerminateClaim closes the claim as failed, cancels what is left of its grants,
+// and, in the same move, writes a Failure or opens a rework where given.
+func (b *Board) TerminateClaim(ctx context.Context, g Guard, reason string, failure *blackboard.Artefact, rework *Rework) error {
+	d := map[string]any{"reason": reason}
+	if failure != nil {
+		d["failure"] = putOf(*failure)
+	}
+	if rework != nil {
+		d["rework"] = map[string]any{"id": rework.ClaimID, "agent": rework.Agent, "context": encode(rework.Context)}
+	}
+	return b.decide(ctx, g, "terminate", d, failure)
+}

@@ -1,0 +1,178 @@
+package redis
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"sett/blackboard"
+)
+
+// Records are read as they were written, or reported as corrupt: a field that is
+// missing or broken never becomes a silent zero.
+
+// record reads the fields of one hash and remembers the first that is broken.
+type record struct {
+	what   string
+	fields map[string]string
+	err    error
+}
+
+func (r *record) fail(field, why string) {
+	if r.err == nil {
+		r.err = fmt.Errorf("read %s: field %s: %s: %w", r.what, field, why, blackboard.ErrCorrupt)
+	}
+}
+
+func (r *record) text(field string) string {
+	s, ok := r.fields[field]
+	if !ok {
+		r.fail(field, "missing")
+	}
+	return s
+}
+
+func (r *record) number(field string) int {
+	n, err := strconv.Atoi(r.text(field))
+	if err != nil {
+		r.fail(field, "not a number")
+	}
+	return n
+}
+
+// count reads a counter, which does not exist before it is first raised.
+func (r *record) count(field string) int {
+	if r.fields[field] == "" {
+		return 0
+	}
+	return r.number(field)
+}
+
+func (r *record) time(field string) time.Time {
+	t, err := parseMicros(r.text(field))
+	if err != nil {
+		r.fail(field, "not a time")
+	}
+	return t
+}
+
+func (r *record) list(field string) []string {
+	var l []string
+	if err := json.Unmarshal([]byte(r.text(field)), &l); err != nil {
+		r.fail(field, "not a JSON array of strings")
+	}
+	return l
+}
+
+func parseMicros(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	us, err := strconv.ParseInt(s, 10, 64)
+	return time.UnixMicro(us).UTC(), err
+}
+
+func decodeArtefact(id string, fields map[string]string) (blackboard.Artefact, error) {
+	if len(fields) == 0 {
+		return blackboard.Artefact{}, fmt.Errorf("artefact %s: %w", id, blackboard.ErrNotFound)
+	}
+	r := record{what: "artefact " + id, fields: fields}
+	a := blackboard.Artefact{
+		ID: r.text("id"), LogicalID: r.text("logical_id"), Version: r.number("version"),
+		StructuralType: blackboard.StructuralType(r.text("structural_type")), Type: r.text("type"),
+		Payload: r.text("payload"), SourceArtefacts: r.list("source_artefacts"),
+		ProducedByRole: r.text("produced_by_role"), ProducedByAgent: r.text("produced_by_agent"),
+		ClaimID: r.text("claim_id"), WorkflowID: r.text("workflow_id"), Summary: r.text("summary"),
+		Metadata: json.RawMessage(r.text("metadata")), CreatedAt: r.time("created_at"),
+	}
+	if !a.StructuralType.Valid() {
+		r.fail("structural_type", "unknown")
+	}
+	if !json.Valid(a.Metadata) {
+		r.fail("metadata", "not JSON")
+	}
+	return a, r.err
+}
+
+func decodeClaim(id string, fields map[string]string) (blackboard.Claim, error) {
+	if len(fields) == 0 {
+		return blackboard.Claim{}, fmt.Errorf("claim %s: %w", id, blackboard.ErrNotFound)
+	}
+	r := record{what: "claim " + id, fields: fields}
+	c := blackboard.Claim{
+		ID: r.text("id"), ArtefactID: r.text("artefact_id"), Status: blackboard.ClaimStatus(r.text("status")),
+		GrantedReviewAgents: r.list("granted_review_agents"), GrantedParallelAgents: r.list("granted_parallel_agents"),
+		GrantedExclusiveAgent: r.text("granted_exclusive_agent"), WorkflowID: r.text("workflow_id"),
+		Origin: blackboard.ClaimOrigin(r.text("origin")), ExpectedBidders: r.list("expected_bidders"),
+		AdditionalContextIDs: r.list("additional_context_ids"), Revision: int64(r.number("revision")),
+		Reason: r.text("reason"), OpenedAt: r.time("opened_at"),
+		Target: blackboard.Target{
+			LogicalID: r.text("target_logical_id"), Version: r.number("target_version"), Type: r.text("target_type"),
+			Agent: r.text("target_agent"), Role: r.text("target_role"),
+		},
+	}
+	if c.Status.Closed() {
+		c.ClosedAt = r.time("closed_at")
+	}
+	return c, r.err
+}
+
+// storedGrant is a grant as the scripts write it. Times are microseconds since
+// 1970, as strings (see _lib.lua, clock).
+type storedGrant struct {
+	Phase     blackboard.Phase      `json:"phase"`
+	Attempt   int                   `json:"attempt"`
+	Holder    string                `json:"holder"`
+	State     blackboard.GrantState `json:"state"`
+	ResultID  string                `json:"result_id"`
+	Verdict   blackboard.Verdict    `json:"verdict"`
+	Crashes   int                   `json:"crashes"`
+	Asked     []string              `json:"asked"`
+	Reason    string                `json:"reason"`
+	QueuedAt  string                `json:"queued_at"`
+	StartedAt string                `json:"started_at"`
+	EndedAt   string                `json:"ended_at"`
+	ToolUS    string                `json:"tool_us"`
+}
+
+func decodeGrant(claim, agent, s string) (blackboard.Grant, error) {
+	var g storedGrant
+	if err := json.Unmarshal([]byte(s), &g); err != nil {
+		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: %w: %w", claim, agent, err, blackboard.ErrCorrupt)
+	}
+	out := blackboard.Grant{
+		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
+		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, Reason: g.Reason,
+	}
+	us, _ := strconv.ParseInt(g.ToolUS, 10, 64)
+	out.ToolTime = time.Duration(us) * time.Microsecond
+	for _, t := range []struct {
+		from string
+		to   *time.Time
+	}{{g.QueuedAt, &out.QueuedAt}, {g.StartedAt, &out.StartedAt}, {g.EndedAt, &out.EndedAt}} {
+		at, err := parseMicros(t.from)
+		if err != nil {
+			return out, fmt.Errorf("read grant of claim %s to %s: %w: %w", claim, agent, err, blackboard.ErrCorrupt)
+		}
+		*t.to = at
+	}
+	return out, nil
+}
+
+func decodeWorkflow(id string, fields map[string]string) (blackboard.Workflow, error) {
+	if len(fields) == 0 {
+		return blackboard.Workflow{}, fmt.Errorf("workflow %s: %w", id, blackboard.ErrNotFound)
+	}
+	r := record{what: "workflow " + id, fields: fields}
+	w := blackboard.Workflow{
+		ID: r.text("id"), Status: blackboard.WorkflowStatus(r.text("status")), Outstanding: r.count("outstanding"),
+		Artefacts: r.count("artefacts"), Claims: r.count("claims"), Failures: r.count("failures"),
+		Terminals: r.count("terminals"), Questions: r.count("questions"),
+		TerminalID: fields["terminal_id"], FailureID: fields["failure_id"], CreatedAt: r.time("created_at"),
+	}
+	if w.Status.Ended() {
+		w.EndedAt = r.time("ended_at")
+	}
+	return w, r.err
+}

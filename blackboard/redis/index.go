@@ -1,0 +1,296 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+)
+
+// Filter selects artefacts from the indexes. At most one of Type, Agent and
+// Workflow is looked up; the others are compared.
+type Filter struct {
+	Type, Agent, Workflow string
+	Since                 time.Time
+	Limit                 int // the newest so many; 0: all
+}
+
+// page is how many artefacts are read at a time when a filter has to compare.
+const page = 200
+
+// ListArtefacts returns the newest artefacts that fit, newest last. It reads
+// pages of the best index, never more than it needs.
+func (b *Board) ListArtefacts(ctx context.Context, f Filter) ([]blackboard.Artefact, error) {
+	index := b.keys.artefacts()
+	switch {
+	case f.Workflow != "":
+		index = b.keys.artefactsByWorkflow(f.Workflow)
+	case f.Agent != "":
+		index = b.keys.artefactsByAgent(f.Agent)
+	case f.Type != "":
+		index = b.keys.artefactsByType(f.Type)
+	}
+	size := page
+	if f.Limit > 0 {
+		size = min(f.Limit, page)
+	}
+	var out []blackboard.Artefact // newest first
+	for offset := 0; ; offset += size {
+		ids, err := b.newest(ctx, index, f.Since, offset, size)
+		if err != nil {
+			return nil, err
+		}
+		all, err := b.Artefacts(ctx, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range all {
+			fits := (f.Type == "" || a.Type == f.Type) && (f.Agent == "" || a.ProducedByAgent == f.Agent)
+			if fits && (f.Limit == 0 || len(out) < f.Limit) {
+				out = append(out, a)
+			}
+		}
+		if len(ids) < size || (f.Limit > 0 && len(out) >= f.Limit) {
+			break
+		}
+	}
+	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
+		out[i], out[j] = out[j], out[i]
+	}
+	return out, nil
+}
+
+// newest returns a page of an index by time, newest first.
+func (b *Board) newest(ctx context.Context, index string, since time.Time, offset, count int) ([]string, error) {
+	low := "-inf"
+	if !since.IsZero() {
+		low = strconv.FormatInt(since.UnixMicro(), 10)
+	}
+	return b.strings(ctx, "read index", func() []string {
+		return []string{"ZREVRANGEBYSCORE", index, "+inf", low, "LIMIT", strconv.Itoa(offset), strconv.Itoa(count)}
+	})
+}
+
+// strings makes a read that answers with strings. args[1] is the key.
+func (b *Board) strings(ctx context.Context, what string, args func() []string) ([]string, error) {
+	var out []string
+	err := b.retry(ctx, what, func(ctx context.Context) (err error) {
+		a := args()
+		cmd := b.client.B().Arbitrary(a[0]).Keys(a[1]).Args(a[2:]...).ReadOnly()
+		out, err = b.client.Do(ctx, cmd).AsStrSlice()
+		return err
+	})
+	return out, err
+}
+
+func (b *Board) wholeIndex(ctx context.Context, key string) ([]string, error) {
+	return b.strings(ctx, "read index", func() []string { return []string{"ZRANGE", key, "0", "-1"} })
+}
+
+// Goals returns the ids of the newest workflows, newest last; limit 0: all.
+func (b *Board) Goals(ctx context.Context, limit int) ([]string, error) {
+	return b.strings(ctx, "read goals", func() []string {
+		return []string{"ZRANGE", b.keys.workflows(), strconv.Itoa(-limit), "-1"}
+	})
+}
+
+// OpenClaims returns the ids of the claims that are open, oldest first.
+func (b *Board) OpenClaims(ctx context.Context) ([]string, error) {
+	return b.wholeIndex(ctx, b.keys.openClaims())
+}
+
+// OpenQuestions returns the ids of the unanswered Questions, oldest first.
+func (b *Board) OpenQuestions(ctx context.Context) ([]string, error) {
+	return b.wholeIndex(ctx, b.keys.questions())
+}
+
+// ActiveWorkflows returns the ids of the workflows with work outstanding, oldest
+// first.
+func (b *Board) ActiveWorkflows(ctx context.Context) ([]string, error) {
+	return b.wholeIndex(ctx, b.keys.activeWorkflows())
+}
+
+// WorkflowClaims returns the ids of a workflow's claims, oldest first.
+func (b *Board) WorkflowClaims(ctx context.Context, workflow string) ([]string, error) {
+	return b.wholeIndex(ctx, b.keys.claimsByWorkflow(workflow))
+}
+
+// Work is what is open for the orchestrator, oldest first.
+type Work struct {
+	Unclaimed []string // artefacts without their claim
+	Claims    []string // open ones
+}
+
+// OpenWork reads what is open for the orchestrator, in one round trip.
+func (b *Board) OpenWork(ctx context.Context) (Work, error) {
+	var w Work
+	err := b.pair(ctx, b.keys.unclaimed(), b.keys.openClaims(), &w.Unclaimed, &w.Claims)
+	return w, err
+}
+
+// AgentWork is what is open for an agent, oldest first.
+type AgentWork struct {
+	Due    []string // claims that await its bid
+	Grants []string // claims with a grant of its that is queued or running
+}
+
+// OpenAgentWork reads what is open for an agent, in one round trip.
+func (b *Board) OpenAgentWork(ctx context.Context, agent string) (AgentWork, error) {
+	var w AgentWork
+	err := b.pair(ctx, b.keys.agentDue(agent), b.keys.agentGrants(agent), &w.Due, &w.Grants)
+	return w, err
+}
+
+func (b *Board) pair(ctx context.Context, first, second string, a, c *[]string) error {
+	return b.retry(ctx, "read open work", func(ctx context.Context) (err error) {
+		res := b.client.DoMulti(ctx,
+			b.client.B().Zrange().Key(first).Min("0").Max("-1").Build(),
+			b.client.B().Zrange().Key(second).Min("0").Max("-1").Build())
+		if *a, err = res[0].AsStrSlice(); err == nil {
+			*c, err = res[1].AsStrSlice()
+		}
+		return err
+	})
+}
+
+// Kind says what an id names.
+type Kind string
+
+// What ids can name.
+const (
+	KindArtefact Kind = "artefact"
+	KindClaim    Kind = "claim"
+)
+
+// AmbiguousError lists what an abbreviated id fits. It wraps ErrAmbiguous.
+type AmbiguousError struct {
+	Part       string
+	Candidates []string // at most ten
+}
+
+func (e *AmbiguousError) Error() string {
+	return fmt.Sprintf("id %s fits several: %s", e.Part, strings.Join(e.Candidates, ", "))
+}
+
+// Unwrap makes errors.Is find blackboard.ErrAmbiguous.
+func (e *AmbiguousError) Unwrap() error { return blackboard.ErrAmbiguous }
+
+// Resolve returns the full id that begins or ends with part, and what it names.
+// ErrNotFound when there is none, *AmbiguousError when there are several.
+func (b *Board) Resolve(ctx context.Context, part string, want ...Kind) (string, Kind, error) {
+	norm, ok := blackboard.NormalizeIDPart(part)
+	if !ok {
+		return "", "", fmt.Errorf("id %q: %w: ids are made of digits and letters", part, blackboard.ErrNotFound)
+	}
+	found := map[string]Kind{}
+	ids := []string{norm}
+	if len(norm) < blackboard.IDLength {
+		endings, err := b.byEnding(ctx, norm)
+		if err != nil {
+			return "", "", err
+		}
+		prefixes, err := b.byPrefix(ctx, norm)
+		if err != nil {
+			return "", "", err
+		}
+		ids = append(endings, prefixes...)
+	}
+	for _, id := range ids {
+		kind, err := b.kindOf(ctx, id)
+		if err != nil {
+			return "", "", err
+		}
+		for _, w := range want {
+			if kind == w {
+				found[id] = kind
+			}
+		}
+	}
+	return pick(part, found)
+}
+
+func pick(part string, found map[string]Kind) (string, Kind, error) {
+	candidates := make([]string, 0, len(found))
+	for id := range found {
+		candidates = append(candidates, id)
+	}
+	sort.Strings(candidates)
+	switch len(candidates) {
+	case 0:
+		return "", "", fmt.Errorf("id %s: %w", part, blackboard.ErrNotFound)
+	case 1:
+		return candidates[0], found[candidates[0]], nil
+	}
+	return "", "", &AmbiguousError{part, candidates[:min(len(candidates), 10)]}
+}
+
+func (b *Board) kindOf(ctx context.Context, id string) (Kind, error) {
+	var kind Kind
+	err := b.retry(ctx, "look up id", func(ctx context.Context) error {
+		res := b.client.DoMulti(ctx,
+			b.client.B().Exists().Key(b.keys.artifact(id)).Build(), b.client.B().Exists().Key(b.keys.claim(id)).Build())
+		for i, k := range []Kind{KindArtefact, KindClaim} {
+			n, err := res[i].ToInt64()
+			if err != nil {
+				return err
+			}
+			if n == 1 {
+				kind = k
+			}
+		}
+		return nil
+	})
+	return kind, err
+}
+
+// byEnding looks an ending up in its bucket of reversed ids. One character alone
+// is too little to look up.
+func (b *Board) byEnding(ctx context.Context, ending string) ([]string, error) {
+	if len(ending) < 2 {
+		return nil, nil
+	}
+	rev := blackboard.ReverseID(ending)
+	ids, err := b.strings(ctx, "look up ending", func() []string {
+		return []string{"ZRANGEBYLEX", b.keys.ids(ending[len(ending)-2:]), "[" + rev, "[" + rev + "~", "LIMIT", "0", "20"}
+	})
+	for i, id := range ids {
+		ids[i] = blackboard.ReverseID(id)
+	}
+	return ids, err
+}
+
+// byPrefix looks a prefix up as the range of time it stands for. Ids carry the
+// time their maker had, the indexes the blackboard's: two minutes either side
+// allow for clocks that differ, and derived ids carry their subject's time, so
+// claims are looked for later too.
+func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
+	const pad = "0000000000000000000000000000"
+	low := blackboard.IDTime((prefix + pad)[:blackboard.IDLength])
+	if low.IsZero() {
+		return nil, nil
+	}
+	high := blackboard.IDTime((prefix + strings.ReplaceAll(pad, "0", "Z"))[:blackboard.IDLength])
+	if len(prefix) < 6 || high.IsZero() {
+		high = time.Now().Add(time.Hour)
+	}
+	var out []string
+	for _, index := range []string{b.keys.artefacts(), b.keys.claims()} {
+		ids, err := b.strings(ctx, "look up prefix", func() []string {
+			return []string{"ZRANGEBYSCORE", index, strconv.FormatInt(low.Add(-2*time.Minute).UnixMicro(), 10),
+				strconv.FormatInt(high.Add(10*time.Minute).UnixMicro(), 10), "LIMIT", "0", "5000"}
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if strings.HasPrefix(id, prefix) && len(out) < 20 {
+				out = append(out, id)
+			}
+		}
+	}
+	return out, nil
+}

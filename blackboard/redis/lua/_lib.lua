@@ -1,0 +1,200 @@
+-- What every move shares. This file is put in front of each script, behind the
+-- key functions that keys.go writes (artifact_key, claim_key, …).
+--
+-- A script checks what it assumes, writes, appends ONE entry to the ledger and
+-- publishes its notices. It decides nothing: policy is Go.
+--
+-- Replies are arrays. Their first element says how it went:
+--   ok        done now
+--   already   the same move was made before; nothing was written
+--   refused   contradicts what is stored (second element: why)
+--   stale     the caller's epoch or revision is old
+--   stopping  the instance takes no new work
+--   wait      the workspace is taken (further elements: by whom)
+local call = redis.call
+
+-- The server's time in microseconds since 1970, as a string: exact as a sorted
+-- set's score, and safe from cjson, which prints 14 digits only.
+local function clock()
+  local t = call('TIME')
+  return t[1] .. string.format('%06d', tonumber(t[2]))
+end
+
+local function leads(epoch)
+  return call('GET', epoch_key) == epoch
+end
+
+local function emit(kind, ...)
+  call('XADD', events_key, '*', 'kind', kind, ...)
+end
+
+-- Reads a grant; nil when there is none.
+local function grant_of(claim, agent)
+  local s = call('HGET', grants_key(claim), agent)
+  return s and cjson.decode(s)
+end
+
+local function save_grant(claim, agent, g)
+  call('HSET', grants_key(claim), agent, cjson.encode(g))
+end
+
+-- Stores an artefact once and accounts for it. `a` is its description, decoded:
+-- id logical_id structural_type type sources role agent claim workflow summary
+-- metadata. An id of another thread as logical_id takes the next version there.
+-- Returns the version.
+local function put_artefact(a, payload, at)
+  local version = 1
+  if a.logical_id ~= a.id then
+    local last = call('ZREVRANGE', thread_key(a.logical_id), 0, 0, 'WITHSCORES')
+    version = (tonumber(last[2]) or 0) + 1
+  end
+  call('HSET', artifact_key(a.id), 'id', a.id, 'logical_id', a.logical_id, 'version', version,
+    'structural_type', a.structural_type, 'type', a.type, 'payload', payload,
+    'source_artefacts', a.sources_json, 'produced_by_role', a.role, 'produced_by_agent', a.agent,
+    'claim_id', a.claim, 'workflow_id', a.workflow, 'summary', a.summary, 'metadata', a.metadata,
+    'created_at', at)
+  call('ZADD', thread_key(a.logical_id), version, a.id)
+  for _, source in ipairs(a.sources) do
+    call('SADD', children_key(source), a.id)
+  end
+  call('ZADD', artefacts_key, at, a.id)
+  call('ZADD', artefacts_by_type_key(a.type), at, a.id)
+  if a.agent ~= '' then
+    call('ZADD', artefacts_by_agent_key(a.agent), at, a.id)
+  end
+  call('ZADD', artefacts_by_workflow_key(a.workflow), at, a.id)
+  index_id(a.id)
+  local workflow = workflow_key(a.workflow)
+  call('HINCRBY', workflow, 'artefacts', 1)
+  if a.structural_type == 'Standard' then
+    call('ZADD', unclaimed_key, at, a.id)
+    call('HINCRBY', workflow, 'outstanding', 1)
+  elseif a.structural_type == 'Terminal' then
+    call('HINCRBY', workflow, 'terminals', 1)
+    call('HSET', workflow, 'terminal_id', a.id)
+  elseif a.structural_type == 'Failure' then
+    call('HINCRBY', workflow, 'failures', 1)
+    call('HSET', workflow, 'failure_id', a.id)
+  end
+  call('PUBLISH', artefact_events, a.id)
+  return version
+end
+
+-- One piece of work of this workflow is over. At zero the workflow ends; returns
+-- its status then, else ''.
+local function settle(workflow, at)
+  local key = workflow_key(workflow)
+  if call('HINCRBY', key, 'outstanding', -1) > 0 then
+    return ''
+  end
+  local counts = call('HMGET', key, 'failures', 'terminals')
+  local status = 'stalled'
+  if tonumber(counts[1] or 0) > 0 then
+    status = 'failed'
+  elseif tonumber(counts[2] or 0) > 0 then
+    status = 'achieved'
+  end
+  call('HSET', key, 'status', status, 'ended_at', at)
+  call('ZREM', active_workflows_key, workflow)
+  return status
+end
+
+-- Tells those who wait for the workspace that something changed, longest wait
+-- first.
+local function wake_workspace()
+  local all, waiting = call('HGETALL', workspace_key), {}
+  for i = 1, #all, 2 do
+    if string.sub(all[i], 1, 5) == 'wait:' then
+      waiting[#waiting + 1] = cjson.decode(all[i + 1])
+    end
+  end
+  table.sort(waiting, function(a, b) return a.since < b.since end)
+  for _, w in ipairs(waiting) do
+    call('PUBLISH', agent_events(w.agent), w.claim)
+  end
+end
+
+-- Lets go of the workspace on behalf of a grant that waits for it or holds it.
+local function release_workspace(claim, agent)
+  local who = claim .. ':' .. agent
+  if call('HLEN', workspace_key) == 0 then
+    return
+  end
+  if call('HDEL', workspace_key, 'hold:' .. who, 'wait:' .. who) > 0 then
+    wake_workspace()
+  end
+end
+
+-- Ends a grant in the given state. The caller has decided what that means for
+-- the claim.
+local function end_grant(claim, agent, g, state, at)
+  g.state = state
+  g.ended_at = at
+  save_grant(claim, agent, g)
+  call('ZREM', agent_grants_key(agent), claim)
+end
+
+-- Puts a grant in its agent's queue: a new one, or one that is to be run again.
+local function queue_grant(claim, agent, g, at)
+  g.state = 'queued'
+  g.queued_at = at
+  g.holder = nil
+  save_grant(claim, agent, g)
+  call('ZADD', agent_grants_key(agent), at, claim)
+  call('PUBLISH', agent_events(agent), claim)
+end
+
+-- Cancels what has not ended among a claim's grants and closes their questions.
+-- A running tool keeps the workspace until its cub has stopped it and let go.
+local function cancel_grants(claim, at)
+  local all, cancelled = call('HGETALL', grants_key(claim)), {}
+  for i = 1, #all, 2 do
+    local agent, g = all[i], cjson.decode(all[i + 1])
+    if g.state == 'queued' or g.state == 'running' or g.state == 'awaiting_answer' then
+      if g.state == 'awaiting_answer' then
+        call('ZREM', questions_key, g.result_id)
+        call('HINCRBY', workflow_key(call('HGET', claim_key(claim), 'workflow_id')), 'questions', -1)
+      elseif g.state == 'queued' then
+        release_workspace(claim, agent)
+      end
+      end_grant(claim, agent, g, 'cancelled', at)
+      call('PUBLISH', agent_events(agent), claim)
+      cancelled[#cancelled + 1] = agent
+    end
+  end
+  table.sort(cancelled)
+  return cancelled
+end
+
+-- Closes a claim and accounts for it. Returns the workflow's status when that
+-- was its last work, else ''.
+local function close_claim(claim, status, reason, at)
+  local key = claim_key(claim)
+  local was = call('HMGET', key, 'expected_bidders', 'workflow_id')
+  for _, agent in ipairs(cjson.decode(was[1])) do
+    call('ZREM', agent_due_key(agent), claim)
+  end
+  call('HSET', key, 'status', status, 'reason', reason, 'closed_at', at)
+  call('HINCRBY', key, 'revision', 1)
+  call('ZREM', open_claims_key, claim)
+  return settle(was[2], at)
+end
+
+-- Opens a claim on an artefact. Its workflow's outstanding work is the caller's
+-- to account for.
+local function put_claim(c, at)
+  local t = call('HMGET', artifact_key(c.artefact), 'logical_id', 'version', 'type',
+    'produced_by_agent', 'produced_by_role', 'workflow_id')
+  call('HSET', claim_key(c.id), 'id', c.id, 'artefact_id', c.artefact, 'status', c.status,
+    'granted_review_agents', '[]', 'granted_parallel_agents', '[]', 'granted_exclusive_agent', '',
+    'workflow_id', t[6], 'origin', c.origin, 'expected_bidders', c.bidders,
+    'additional_context_ids', c.context, 'revision', 1, 'reason', '', 'opened_at', at,
+    'target_logical_id', t[1], 'target_version', t[2], 'target_type', t[3],
+    'target_agent', t[4], 'target_role', t[5])
+  call('ZADD', claims_key, at, c.id)
+  call('ZADD', claims_by_workflow_key(t[6]), at, c.id)
+  call('ZADD', open_claims_key, at, c.id)
+  call('HINCRBY', workflow_key(t[6]), 'claims', 1)
+  index_id(c.id)
+  return t[6], t[3]
+end

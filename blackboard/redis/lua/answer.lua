@@ -1,0 +1,37 @@
+-- A person's Answer to a Question: the grant that asked is queued again.
+-- KEYS[1] the ledger. ARGV: 1 question id, 2 artefact (JSON), 3 payload, 4 size, 5 hash, 6 who answers.
+-- Replies ok agent | already | refused why.
+local question = ARGV[1]
+local a = cjson.decode(ARGV[2])
+if call('EXISTS', artifact_key(a.id)) == 1 then
+  return { 'already' }
+end
+local q = call('HMGET', artifact_key(question), 'structural_type', 'claim_id', 'produced_by_agent')
+if q[1] ~= 'Question' then
+  return { 'refused', 'it is not a question' }
+end
+local claim, agent = q[2], q[3]
+if not call('ZSCORE', questions_key, question) then
+  local c = call('HMGET', claim_key(claim), 'status', 'reason')
+  if c[1] == 'terminated' then
+    return { 'refused', 'its claim was terminated: ' .. (c[2] or '') }
+  end
+  return { 'refused', 'it has been answered' }
+end
+local g = grant_of(claim, agent)
+if not g or g.state ~= 'awaiting_answer' then
+  return { 'refused', 'nobody waits for the answer' }
+end
+local at = clock()
+put_artefact(a, ARGV[3], at)
+call('ZREM', questions_key, question)
+call('HINCRBY', workflow_key(a.workflow), 'questions', -1)
+g.asked[#g.asked + 1] = a.id
+g.attempt = g.attempt + 1
+g.result_id, g.ended_at = nil, nil
+queue_grant(claim, agent, g, at)
+call('HINCRBY', claim_key(claim), 'revision', 1)
+emit('answer', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'artefact', a.id, 'question', question,
+  'by', ARGV[6], 'size', ARGV[4], 'sha256', ARGV[5])
+call('PUBLISH', orchestrator_events, claim)
+return { 'ok', agent }

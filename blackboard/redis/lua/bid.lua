@@ -1,0 +1,37 @@
+-- Records an agent's bid on a claim, once.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 bid, 4 reason (may be empty).
+-- Replies ok | already | refused why.
+local claim, agent, bid = ARGV[1], ARGV[2], ARGV[3]
+local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id')
+if not c[1] or not c[2] or not c[3] then
+  call('ZREM', agent_due_key(agent), claim)
+  return { 'refused', 'no such claim' }
+end
+local before = call('HGET', bids_key(claim), agent)
+if before then
+  call('ZREM', agent_due_key(agent), claim)
+  if before == bid then
+    return { 'already' }
+  end
+  return { 'refused', 'it has bid ' .. before }
+end
+if c[1] ~= 'pending_review' then
+  call('ZREM', agent_due_key(agent), claim)
+  return { 'refused', 'the claim is ' .. c[1] }
+end
+local bidders, known = cjson.decode(c[2]), false
+for _, name in ipairs(bidders) do
+  known = known or name == agent
+end
+if not known then
+  return { 'refused', 'the claim does not expect a bid of ' .. agent }
+end
+call('HSET', bids_key(claim), agent, bid)
+call('RPUSH', bid_order_key(claim), agent)
+call('ZREM', agent_due_key(agent), claim)
+call('HINCRBY', claim_key(claim), 'revision', 1)
+emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4])
+if call('HLEN', bids_key(claim)) >= #bidders then
+  call('PUBLISH', orchestrator_events, claim)
+end
+return { 'ok' }

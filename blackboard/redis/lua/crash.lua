@@ -1,0 +1,49 @@
+-- The orchestrator learned that whoever ran a grant is dead. The grant fails
+-- with a Failure, or is queued for a new attempt. A tree that a dead writer left
+-- behind stays taken until it has been put back.
+-- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: it never started),
+-- 6 fail or retry, 7 reason, 8 Failure (JSON), 9 payload, 10 size, 11 hash.
+-- Replies ok | already | stale.
+if not leads(ARGV[1]) then
+  return { 'stale' }
+end
+local claim, agent, at = ARGV[2], ARGV[3], clock()
+local field = 'hold:' .. claim .. ':' .. agent
+local held = call('HGET', workspace_key, field)
+if held then
+  local w = cjson.decode(held)
+  if w.holder == ARGV[5] and w.state == 'held' then
+    if w.mode == 'rw' and w.base ~= '' then
+      w.state = 'restore'
+      call('HSET', workspace_key, field, cjson.encode(w))
+      call('PUBLISH', agent_events(agent), claim)
+    else
+      release_workspace(claim, agent)
+    end
+  end
+end
+local g = grant_of(claim, agent)
+if not g or tostring(g.attempt) ~= ARGV[4] or not (g.state == 'running' and g.holder == ARGV[5]
+    or g.state == 'queued' and ARGV[5] == '') then
+  return { 'already' }
+end
+local workflow = call('HGET', claim_key(claim), 'workflow_id')
+call('HINCRBY', claim_key(claim), 'revision', 1)
+g.crashes = (g.crashes or 0) + 1
+g.reason = ARGV[7]
+if ARGV[6] == 'retry' then
+  g.attempt = g.attempt + 1
+  queue_grant(claim, agent, g, at)
+  emit('requeue', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
+    'reason', ARGV[7])
+else
+  local failure = cjson.decode(ARGV[8])
+  put_artefact(failure, ARGV[9], at)
+  g.result_id = failure.id
+  end_grant(claim, agent, g, 'failed', at)
+  emit('result', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
+    'to', 'failed', 'artefact', failure.id, 'type', failure.type, 'structural_type', 'Failure', 'reason', ARGV[7],
+    'size', ARGV[10], 'sha256', ARGV[11])
+end
+call('PUBLISH', orchestrator_events, claim)
+return { 'ok' }

@@ -1,0 +1,42 @@
+-- Ends a running grant with the artefact it produced. A Question suspends the
+-- grant instead. Only the attempt and holder that have the grant may do it.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 artefact (JSON), 6 payload, 7 size, 8 hash,
+-- 9 verdict of a Review, 10 tool time in microseconds.
+-- Replies ok version | already | refused why.
+local claim, agent = ARGV[1], ARGV[2]
+local a = cjson.decode(ARGV[5])
+if call('EXISTS', artifact_key(a.id)) == 1 then
+  return { 'already' }
+end
+local g = grant_of(claim, agent)
+if not g then
+  return { 'refused', 'no such grant' }
+end
+if g.state ~= 'running' or tostring(g.attempt) ~= ARGV[3] or g.holder ~= ARGV[4] then
+  local reason = call('HGET', claim_key(claim), 'reason') or ''
+  return { 'refused', 'the grant is ' .. g.state .. ' (attempt ' .. g.attempt .. ') ' .. reason }
+end
+local at = clock()
+local version = put_artefact(a, ARGV[6], at)
+g.result_id, g.tool_us = a.id, ARGV[10]
+if ARGV[9] ~= '' then
+  g.verdict = ARGV[9]
+end
+local state = 'done'
+if a.structural_type == 'Question' then
+  state = 'awaiting_answer'
+  g.asked = g.asked or {}
+  g.asked[#g.asked + 1] = a.id
+  call('ZADD', questions_key, at, a.id)
+  call('HINCRBY', workflow_key(a.workflow), 'questions', 1)
+elseif a.structural_type == 'Failure' then
+  state = 'failed'
+end
+end_grant(claim, agent, g, state, at)
+release_workspace(claim, agent)
+call('HINCRBY', claim_key(claim), 'revision', 1)
+emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
+  'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
+  'verdict', ARGV[9], 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8])
+call('PUBLISH', orchestrator_events, claim)
+return { 'ok', tostring(version) }

@@ -1,0 +1,17 @@
+-- Posts a goal: the first artefact of a workflow.
+-- KEYS[1] the ledger. ARGV: 1 artefact (JSON), 2 payload, 3 size, 4 hash.
+-- Replies ok | already | refused why.
+local a = cjson.decode(ARGV[1])
+if call('EXISTS', artifact_key(a.id)) == 1 then
+  return { 'already' }
+end
+if call('HGET', instance_key, 'state') == 'stopping' then
+  return { 'stopping' }
+end
+local at = clock()
+call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at)
+call('ZADD', workflows_key, at, a.id)
+call('ZADD', active_workflows_key, at, a.id)
+put_artefact(a, ARGV[2], at)
+emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'size', ARGV[3], 'sha256', ARGV[4])
+return { 'ok' }

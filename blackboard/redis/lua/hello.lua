@@ -1,0 +1,17 @@
+-- An agent's incarnation reports for work, or leaves.
+-- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 description (JSON), 4 ready or gone, 5 time to live in microseconds,
+-- 6 reason.
+-- Replies ok.
+if ARGV[4] == 'ready' then
+  call('HSET', agents_key, ARGV[1], ARGV[3])
+  call('SET', alive_key(ARGV[1]), ARGV[2] .. ' ' .. string.format('%.0f', tonumber(clock()) + tonumber(ARGV[5])))
+else
+  local s = call('GET', alive_key(ARGV[1]))
+  if s and string.match(s, '^%S+') ~= ARGV[2] then
+    return { 'already' }
+  end
+  call('DEL', alive_key(ARGV[1]))
+end
+emit('agent', 'agent', ARGV[1], 'to', ARGV[4], 'holder', ARGV[2], 'reason', ARGV[6])
+call('PUBLISH', orchestrator_events, '')
+return { 'ok' }

@@ -1,0 +1,15 @@
+-- The instance starts or stops. While it is stopping nobody takes new work and
+-- nobody takes an end for a crash.
+-- KEYS[1] the ledger. ARGV: 1 running or stopping, 2 by whom, 3 schema version.
+-- Replies ok | already | refused why.
+local known = call('HGET', instance_key, 'schema')
+if known and known ~= ARGV[3] then
+  return { 'refused', 'its records have schema ' .. known .. ', this sett writes ' .. ARGV[3] }
+end
+if call('HGET', instance_key, 'state') == ARGV[1] then
+  return { 'already' }
+end
+call('HSET', instance_key, 'state', ARGV[1], 'since', clock(), 'schema', ARGV[3])
+emit('instance', 'to', ARGV[1], 'by', ARGV[2])
+call('PUBLISH', orchestrator_events, '')
+return { 'ok' }

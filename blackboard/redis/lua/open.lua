@@ -1,0 +1,33 @@
+-- Opens the one bidding claim of an artefact.
+-- KEYS[1] the ledger. ARGV: 1 epoch, 2 artefact id, 3 claim id, 4 expected bidders (JSON array),
+-- 5 the most artefacts a workflow may have (0: any number).
+-- Replies ok | already | stale | refused not_claimable | refused limit.
+if not leads(ARGV[1]) then
+  return { 'stale' }
+end
+local artefact, claim = ARGV[2], ARGV[3]
+if not call('ZSCORE', unclaimed_key, artefact) then
+  if call('EXISTS', claim_key(claim)) == 1 then
+    return { 'already' }
+  end
+  return { 'refused', 'not_claimable' }
+end
+local limit = tonumber(ARGV[5])
+if limit > 0 then
+  local workflow = call('HGET', artifact_key(artefact), 'workflow_id')
+  if tonumber(call('HGET', workflow_key(workflow), 'artefacts')) > limit then
+    return { 'refused', 'limit' }
+  end
+end
+local at = clock()
+call('ZREM', unclaimed_key, artefact)
+local workflow, artefact_type = put_claim({
+  id = claim, artefact = artefact, status = 'pending_review', origin = 'artefact',
+  bidders = ARGV[4], context = '[]' }, at)
+for _, agent in ipairs(cjson.decode(ARGV[4])) do
+  call('ZADD', agent_due_key(agent), at, claim)
+end
+emit('open', 'workflow', workflow, 'claim', claim, 'artefact', artefact, 'type', artefact_type,
+  'to', 'pending_review', 'bidders', ARGV[4])
+call('PUBLISH', claim_events, claim)
+return { 'ok' }

@@ -1,0 +1,19 @@
+-- An artefact gets no claim, because its workflow has grown too large. The
+-- Failure that says so is written once per workflow.
+-- KEYS[1] the ledger. ARGV: 1 epoch, 2 artefact id, 3 reason, 4 Failure (JSON), 5 its payload, 6 size, 7 hash.
+-- Replies ok | already | stale.
+if not leads(ARGV[1]) then
+  return { 'stale' }
+end
+if call('ZREM', unclaimed_key, ARGV[2]) == 0 then
+  return { 'already' }
+end
+local at = clock()
+local failure = cjson.decode(ARGV[4])
+if call('EXISTS', artifact_key(failure.id)) == 0 then
+  put_artefact(failure, ARGV[5], at)
+end
+local ended = settle(failure.workflow, at)
+emit('refuse', 'workflow', failure.workflow, 'artefact', ARGV[2], 'result', failure.id, 'result_type', failure.type,
+  'reason', ARGV[3], 'size', ARGV[6], 'sha256', ARGV[7], 'workflow_status', ended)
+return { 'ok' }

@@ -1,0 +1,16 @@
+-- Lets go of the workspace after a grant ended without doing so itself: a
+-- cancelled tool has been stopped, or a dead writer's tree has been put back.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder (empty: whoever held it), 4 where leftovers were kept.
+-- Replies ok | already.
+local claim, agent = ARGV[1], ARGV[2]
+local s = call('HGET', workspace_key, 'hold:' .. claim .. ':' .. agent)
+local w = s and cjson.decode(s)
+if not w or (ARGV[3] ~= '' and w.holder ~= ARGV[3]) then
+  return { 'already' }
+end
+release_workspace(claim, agent)
+if w.state == 'restore' or ARGV[4] ~= '' then
+  emit('restore', 'workflow', call('HGET', claim_key(claim), 'workflow_id') or '', 'claim', claim, 'agent', agent,
+    'to', w.base, 'leftovers', ARGV[4])
+end
+return { 'ok' }

@@ -1,0 +1,9 @@
+--!volatile: a lost renewal only means that the lead is up for taking.
+-- Extends the lead of whoever has it.
+-- KEYS[1] the ledger. ARGV: 1 holder, 2 epoch, 3 lease in microseconds (0: give it up).
+-- Replies ok | stale.
+if not leads(ARGV[2]) then
+  return { 'stale' }
+end
+call('SET', leader_key, ARGV[1] .. ' ' .. string.format('%.0f', tonumber(clock()) + tonumber(ARGV[3])))
+return { 'ok' }

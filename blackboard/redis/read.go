@@ -1,0 +1,258 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"sett/blackboard"
+)
+
+// Artefact reads one artefact.
+func (b *Board) Artefact(ctx context.Context, id string) (blackboard.Artefact, error) {
+	all, err := b.Artefacts(ctx, []string{id})
+	if err != nil {
+		return blackboard.Artefact{}, err
+	}
+	return all[0], nil
+}
+
+// Artefacts reads artefacts in one round trip, in the order of the ids.
+// ErrNotFound when one is missing.
+func (b *Board) Artefacts(ctx context.Context, ids []string) ([]blackboard.Artefact, error) {
+	out := make([]blackboard.Artefact, len(ids))
+	err := b.hashes(ctx, "read artefacts", ids, b.keys.artifact, func(i int, fields map[string]string) (err error) {
+		out[i], err = decodeArtefact(ids[i], fields)
+		return err
+	})
+	return out, err
+}
+
+// Claims reads claims in one round trip, in the order of the ids.
+func (b *Board) Claims(ctx context.Context, ids []string) ([]blackboard.Claim, error) {
+	out := make([]blackboard.Claim, len(ids))
+	err := b.hashes(ctx, "read claims", ids, b.keys.claim, func(i int, fields map[string]string) (err error) {
+		out[i], err = decodeClaim(ids[i], fields)
+		return err
+	})
+	return out, err
+}
+
+// TryClaims is Claims with an error per claim, for callers that go on with the
+// others when one is missing or corrupt.
+func (b *Board) TryClaims(ctx context.Context, ids []string) ([]blackboard.Claim, []error, error) {
+	out, each := make([]blackboard.Claim, len(ids)), make([]error, len(ids))
+	err := b.hashes(ctx, "read claims", ids, b.keys.claim, func(i int, fields map[string]string) error {
+		out[i], each[i] = decodeClaim(ids[i], fields)
+		return nil
+	})
+	return out, each, err
+}
+
+// Workflows reads workflows in one round trip, in the order of the ids.
+func (b *Board) Workflows(ctx context.Context, ids []string) ([]blackboard.Workflow, error) {
+	out := make([]blackboard.Workflow, len(ids))
+	err := b.hashes(ctx, "read workflows", ids, b.keys.workflow, func(i int, fields map[string]string) (err error) {
+		out[i], err = decodeWorkflow(ids[i], fields)
+		return err
+	})
+	return out, err
+}
+
+// Workflow reads one workflow.
+func (b *Board) Workflow(ctx context.Context, id string) (blackboard.Workflow, error) {
+	all, err := b.Workflows(ctx, []string{id})
+	if err != nil {
+		return blackboard.Workflow{}, err
+	}
+	return all[0], nil
+}
+
+// hashes reads one hash per id in one round trip.
+func (b *Board) hashes(ctx context.Context, what string, ids []string, key func(string) string, each func(int, map[string]string) error) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return b.retry(ctx, what, func(ctx context.Context) error {
+		cmds := make(rueidis.Commands, len(ids))
+		for i, id := range ids {
+			cmds[i] = b.client.B().Hgetall().Key(key(id)).Build()
+		}
+		for i, res := range b.client.DoMulti(ctx, cmds...) {
+			fields, err := res.AsStrMap()
+			if err != nil {
+				return err
+			}
+			if err := each(i, fields); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Snapshot reads a claim with its bids and grants, in one round trip. What was
+// written between its parts shows in the revision, which guards every decision.
+func (b *Board) Snapshot(ctx context.Context, claimID string) (blackboard.Snapshot, error) {
+	var s blackboard.Snapshot
+	err := b.retry(ctx, "read claim", func(ctx context.Context) error {
+		c, k := b.client.B(), b.keys
+		res := b.client.DoMulti(ctx,
+			c.Hgetall().Key(k.claim(claimID)).Build(), c.Hgetall().Key(k.bids(claimID)).Build(),
+			c.Lrange().Key(k.bidOrder(claimID)).Start(0).Stop(-1).Build(), c.Hgetall().Key(k.grants(claimID)).Build())
+		fields, err := res[0].AsStrMap()
+		if err != nil {
+			return err
+		}
+		if s.Claim, err = decodeClaim(claimID, fields); err != nil {
+			return err
+		}
+		bids, err := res[1].AsStrMap()
+		if err != nil {
+			return err
+		}
+		order, err := res[2].AsStrSlice()
+		if err != nil {
+			return err
+		}
+		s.Bids = orderBids(bids, order)
+		grants, err := res[3].AsStrMap()
+		if err != nil {
+			return err
+		}
+		s.Grants, err = decodeGrants(claimID, grants)
+		return err
+	})
+	return s, err
+}
+
+// orderBids puts bids in the order they came in; one that the order does not
+// know goes last.
+func orderBids(bids map[string]string, order []string) []blackboard.Bid {
+	out := make([]blackboard.Bid, 0, len(bids))
+	seen := map[string]bool{}
+	for _, agent := range order {
+		if bid, ok := bids[agent]; ok && !seen[agent] {
+			seen[agent] = true
+			out = append(out, blackboard.Bid{Agent: agent, Type: blackboard.BidType(bid)})
+		}
+	}
+	var rest []string
+	for agent := range bids {
+		if !seen[agent] {
+			rest = append(rest, agent)
+		}
+	}
+	sort.Strings(rest)
+	for _, agent := range rest {
+		out = append(out, blackboard.Bid{Agent: agent, Type: blackboard.BidType(bids[agent])})
+	}
+	return out
+}
+
+func decodeGrants(claimID string, grants map[string]string) ([]blackboard.Grant, error) {
+	out := make([]blackboard.Grant, 0, len(grants))
+	for agent, s := range grants {
+		g, err := decodeGrant(claimID, agent, s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, g)
+	}
+	slices.SortFunc(out, func(a, b blackboard.Grant) int { return strings.Compare(a.Agent, b.Agent) })
+	return out, nil
+}
+
+// Grant reads one agent's grant on a claim.
+func (b *Board) Grant(ctx context.Context, claimID, agent string) (blackboard.Grant, error) {
+	var g blackboard.Grant
+	err := b.retry(ctx, "read grant", func(ctx context.Context) error {
+		s, err := b.client.Do(ctx, b.client.B().Hget().Key(b.keys.grants(claimID)).Field(agent).Build()).ToString()
+		if err != nil {
+			return notFound(err, "grant of claim "+claimID+" to", agent)
+		}
+		g, err = decodeGrant(claimID, agent, s)
+		return err
+	})
+	return g, err
+}
+
+// LatestVersions returns, for each logical thread, the id of its latest version;
+// a thread nobody knows is left out.
+func (b *Board) LatestVersions(ctx context.Context, logicalIDs []string) (map[string]string, error) {
+	out := make(map[string]string, len(logicalIDs))
+	if len(logicalIDs) == 0 {
+		return out, nil
+	}
+	err := b.retry(ctx, "read threads", func(ctx context.Context) error {
+		cmds := make(rueidis.Commands, len(logicalIDs))
+		for i, id := range logicalIDs {
+			cmds[i] = b.client.B().Zrevrange().Key(b.keys.thread(id)).Start(0).Stop(0).Build()
+		}
+		for i, res := range b.client.DoMulti(ctx, cmds...) {
+			ids, err := res.AsStrSlice()
+			if err != nil {
+				return err
+			}
+			if len(ids) > 0 {
+				out[logicalIDs[i]] = ids[0]
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// Children returns the ids of the artefacts that name this one as a source,
+// sorted.
+func (b *Board) Children(ctx context.Context, id string) ([]string, error) {
+	var out []string
+	err := b.retry(ctx, "read children", func(ctx context.Context) (err error) {
+		out, err = b.client.Do(ctx, b.client.B().Smembers().Key(b.keys.children(id)).Build()).AsStrSlice()
+		return err
+	})
+	sort.Strings(out)
+	return out, err
+}
+
+func decodeWorkspace(all map[string]string) []WorkspaceUse {
+	out := make([]WorkspaceUse, 0, len(all))
+	for field, s := range all {
+		var w struct {
+			Claim   string                   `json:"claim"`
+			Agent   string                   `json:"agent"`
+			Mode    blackboard.WorkspaceMode `json:"mode"`
+			Holder  string                   `json:"holder"`
+			Attempt int                      `json:"attempt"`
+			Since   string                   `json:"since"`
+			Base    string                   `json:"base"`
+			Branch  string                   `json:"branch"`
+			State   string                   `json:"state"`
+		}
+		if json.Unmarshal([]byte(s), &w) != nil {
+			continue // shown by nobody, waited for by nobody
+		}
+		since, _ := parseMicros(w.Since)
+		out = append(out, WorkspaceUse{
+			Claim: w.Claim, Agent: w.Agent, Mode: w.Mode, Holder: w.Holder, Attempt: w.Attempt, Since: since,
+			Base: w.Base, Branch: w.Branch, Waiting: strings.HasPrefix(field, "wait:"), Restore: w.State == "restore",
+		})
+	}
+	slices.SortFunc(out, func(a, b WorkspaceUse) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Claim+a.Agent, b.Claim+b.Agent)
+	})
+	return out
+}
+
+// String is for people: who, and what they do with the tree.
+func (w WorkspaceUse) String() string {
+	return fmt.Sprintf("%s (%s, claim %s)", w.Agent, w.Mode, blackboard.ShortID(w.Claim))
+}

@@ -1,0 +1,187 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha1" // #nosec G505 -- Redis names scripts by it
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"sett/blackboard"
+)
+
+//go:embed lua/*.lua lua/_lib.lua
+var luaFiles embed.FS
+
+// script is one atomic move: its source and the name Redis knows it by.
+type script struct {
+	name, source, sha string
+}
+
+// loadScripts reads every move, each with the shared part in front.
+func loadScripts() map[string]script {
+	lib := readLua("_lib.lua")
+	entries, err := luaFiles.ReadDir("lua")
+	if err != nil {
+		panic(err) // the files are part of the binary
+	}
+	all := make(map[string]script, len(entries))
+	for _, e := range entries {
+		if e.Name() == "_lib.lua" {
+			continue
+		}
+		source := luaKeys + lib + readLua(e.Name())
+		sum := sha1.Sum([]byte(source)) // #nosec G401
+		name := strings.TrimSuffix(e.Name(), ".lua")
+		all[name] = script{name, source, hex.EncodeToString(sum[:])}
+	}
+	return all
+}
+
+func readLua(name string) string {
+	b, err := luaFiles.ReadFile(path.Join("lua", name))
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+// move is a call of a script, not yet made.
+type move struct {
+	script string
+	args   []string
+}
+
+// reply is what a script answered: how it went, and what came with it.
+type reply struct {
+	status string
+	rest   []rueidis.RedisMessage
+}
+
+func (r reply) text(i int) string {
+	if i >= len(r.rest) {
+		return ""
+	}
+	s, err := r.rest[i].ToString()
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// do makes one move, again and again while Redis cannot be reached, within the
+// bounds of the options. That is safe, because every script may be repeated.
+func (b *Board) do(ctx context.Context, name string, args ...string) (reply, error) {
+	rs, err := b.doAll(ctx, move{name, args})
+	if err != nil {
+		return reply{}, err
+	}
+	return rs[0], nil
+}
+
+// doAll makes moves in order, in one round trip. When Redis becomes unreachable
+// in between, all are repeated: those already made answer that they were.
+func (b *Board) doAll(ctx context.Context, moves ...move) ([]reply, error) {
+	var out []reply
+	err := b.retry(ctx, moves[0].script, func(ctx context.Context) (err error) {
+		out, err = b.call(ctx, moves)
+		return err
+	})
+	return out, err
+}
+
+// call sends the moves once. A script that the server has forgotten is sent
+// whole.
+func (b *Board) call(ctx context.Context, moves []move) ([]reply, error) {
+	cmds := make(rueidis.Commands, len(moves))
+	for i, m := range moves {
+		s := b.scripts[m.script]
+		cmds[i] = b.client.B().Evalsha().Sha1(s.sha).Numkeys(1).Key(b.keys.events()).Arg(m.args...).Build()
+	}
+	out := make([]reply, len(moves))
+	for i, res := range b.client.DoMulti(ctx, cmds...) {
+		m := moves[i]
+		if re, ok := rueidis.IsRedisErr(res.Error()); ok && re.IsNoScript() {
+			s := b.scripts[m.script]
+			res = b.client.Do(ctx, b.client.B().Eval().Script(s.source).Numkeys(1).Key(b.keys.events()).Arg(m.args...).Build())
+		}
+		r, err := readReply(res)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", m.script, err)
+		}
+		out[i] = r
+	}
+	return out, nil
+}
+
+func readReply(res rueidis.RedisResult) (reply, error) {
+	rest, err := res.ToArray()
+	if err != nil {
+		return reply{}, err
+	}
+	if len(rest) == 0 {
+		return reply{}, errors.New("empty reply")
+	}
+	status, err := rest[0].ToString()
+	return reply{status, rest[1:]}, err
+}
+
+// retry calls f until it succeeds, fails for a reason that will not pass, or the
+// bounds are reached.
+func (b *Board) retry(ctx context.Context, what string, f func(context.Context) error) error {
+	wait := b.o.Backoff
+	for attempt := 0; ; attempt++ {
+		once, cancel := context.WithTimeout(ctx, b.o.Timeout)
+		err := f(once)
+		cancel()
+		if err == nil || !transient(err) {
+			return err
+		}
+		if attempt >= b.o.Retries || ctx.Err() != nil {
+			return fmt.Errorf("%s: %w: %s: %w", what, blackboard.ErrUnavailable, b.o.addr, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+			wait = min(2*wait, maxBackoff)
+		}
+	}
+}
+
+// transient says whether an error may pass by itself: the network, a server that
+// is starting, or one that has no room just now. What a script or the server
+// refuses for good does not.
+func transient(err error) bool {
+	if rueidis.IsRedisNil(err) || errors.Is(err, context.Canceled) {
+		return false
+	}
+	var re *rueidis.RedisError
+	if !errors.As(err, &re) {
+		return !errors.Is(err, rueidis.ErrClosing) && !rueidis.IsParseErr(err)
+	}
+	for _, prefix := range []string{"LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "BUSY", "READONLY"} {
+		if strings.HasPrefix(re.Error(), prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// refused turns a reply that is no success into its error.
+func refused(r reply) error {
+	switch r.status {
+	case "ok", "already":
+		return nil
+	case "stale":
+		return blackboard.ErrStale
+	case "stopping":
+		return blackboard.ErrStopping
+	}
+	return fmt.Errorf("%w: %s", blackboard.ErrRefused, r.text(0))
+}

@@ -1,0 +1,47 @@
+package blackboard
+
+// Bid is one agent's bid on a claim.
+type Bid struct {
+	Agent string  `json:"agent"`
+	Type  BidType `json:"bid"`
+}
+
+// Snapshot is a claim with everything a decision about it needs, read at one
+// moment: that of the claim's revision.
+type Snapshot struct {
+	Claim  Claim   `json:"claim"`
+	Bids   []Bid   `json:"bids"`   // in the order they came in
+	Grants []Grant `json:"grants"` // sorted by agent
+}
+
+// Grant returns the agent's grant.
+func (s Snapshot) Grant(agent string) (Grant, bool) {
+	for _, g := range s.Grants {
+		if g.Agent == agent {
+			return g, true
+		}
+	}
+	return Grant{}, false
+}
+
+// HasBid says whether the agent's bid is in.
+func (s Snapshot) HasBid(agent string) bool {
+	for _, b := range s.Bids {
+		if b.Agent == agent {
+			return true
+		}
+	}
+	return false
+}
+
+// Missing returns the expected bidders whose bids are not in, in the claim's
+// order.
+func (s Snapshot) Missing() []string {
+	var missing []string
+	for _, agent := range s.Claim.ExpectedBidders {
+		if !s.HasBid(agent) {
+			missing = append(missing, agent)
+		}
+	}
+	return missing
+}

@@ -1,0 +1,284 @@
+// Package env is the contract between whoever starts a role and the role: the
+// environment variables, their names, and how they are written and read. It
+// reads no environment itself; callers pass a look-up.
+package env
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+)
+
+// The variables of the specification (spec/agent-pup.md, section 6).
+const (
+	Instance        = "SETT_INSTANCE_NAME"
+	Agent           = "SETT_AGENT_NAME"
+	RedisURL        = "REDIS_URL" // holds the credentials; never reaches a tool
+	PromptClaim     = "SETT_PROMPT_CLAIM"
+	PromptExecution = "SETT_PROMPT_EXECUTION"
+	Command         = "SETT_AGENT_COMMAND" // JSON array
+)
+
+// The variables that Sett adds. Durations are written as in Go: 5m, 1.5s.
+const (
+	Role          = "SETT_AGENT_ROLE"          // default: the agent's name
+	Strategy      = "SETT_AGENT_STRATEGY"      // reuse (default) or fresh_per_call
+	Bids          = "SETT_AGENT_BIDS"          // JSON array of {"type","bid"}
+	BidScript     = "SETT_AGENT_BID_SCRIPT"    // JSON array
+	Timeout       = "SETT_AGENT_TIMEOUT"       // of one run of the tool; default 5m
+	Grace         = "SETT_STOP_GRACE_PERIOD"   // for a running tool when the cub is stopped; default 10s
+	Workspace     = "SETT_WORKSPACE"           // directory; default /workspace
+	WorkspaceMode = "SETT_WORKSPACE_MODE"      // ro (default) or rw
+	Incarnation   = "SETT_INCARNATION"         // who holds the grants; default: a new id
+	Run           = "SETT_RUN"                 // the `sett up` it belongs to
+	ConfigDigest  = "SETT_CONFIG_DIGEST"       // of the agent's part of sett.yml
+	HealthAddr    = "SETT_HEALTH_ADDR"         // of /healthz and /metrics; default :8080, "off" for none
+	RedisTimeout  = "SETT_REDIS_TIMEOUT"       // of one call; default 2s
+	RedisRetries  = "SETT_REDIS_RETRIES"       // default 5
+	RedisGiveUp   = "SETT_REDIS_GIVE_UP"       // how long to go on without Redis; default 5m
+	RedisCAFile   = "SETT_REDIS_CA_FILE"       // PEM, for rediss://
+	LogFormat     = "SETT_LOG_FORMAT"          // json or text; default: text on a terminal
+	LogLevel      = "SETT_LOG_LEVEL"           // debug, info (default), warn, error
+	StateDir      = "SETT_STATE_DIR"           // of the instance, for local mode
+	Config        = "SETT_CONFIG"              // file with the resolved configuration, for the orchestrator
+	Lease         = "SETT_LEADER_LEASE"        // how long the orchestrator leads unrenewed; default 5s
+	ClaimID       = "SETT_CLAIM_ID"            // set for tools: the claim they work on
+	Attempt       = "SETT_ATTEMPT"             // set for tools: 1 for the first
+	Unit          = "SETT_UNIT"                // marks what belongs to a unit of local mode
+	Token         = "SETT_BLACKBOARD_PASSWORD" // of the embedded blackboard
+	ListenAddr    = "SETT_BLACKBOARD_ADDR"     // of the embedded blackboard
+	DefaultName   = "SETT_INSTANCE"            // for people: the instance the CLI means
+)
+
+// Secret lists the variables no tool may see.
+var Secret = []string{RedisURL, Token}
+
+// Redis says where the blackboard is and how patient to be with it.
+type Redis struct {
+	URL     string
+	Timeout time.Duration
+	Retries int
+	GiveUp  time.Duration
+	CAFile  string
+}
+
+// Cub is what a cub is started with.
+type Cub struct {
+	Instance, Agent, Role string
+	Redis                 Redis
+	Command               []string
+	BidScript             []string
+	Bids                  []config.BidRule
+	PromptClaim           string
+	PromptExecution       string
+	Fresh                 bool // strategy fresh_per_call
+	Timeout, Grace        time.Duration
+	Workspace             string
+	Mode                  blackboard.WorkspaceMode
+	Incarnation           string // empty: the cub makes one
+	Run, ConfigDigest     string
+	HealthAddr            string
+}
+
+// Of returns a cub's variables for an agent of sett.yml.
+func Of(a config.Agent) Cub {
+	return Cub{
+		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, Bids: a.Bids,
+		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
+		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, ConfigDigest: a.Digest(),
+	}
+}
+
+// Environ writes the variables, in a fixed order, without those that are empty.
+func (c Cub) Environ() []string {
+	strategy := ""
+	if c.Fresh {
+		strategy = "fresh_per_call"
+	}
+	var out []string
+	for _, v := range []struct{ name, value string }{
+		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)},
+		{Bids, list(c.Bids)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
+		{Timeout, span(c.Timeout)}, {Grace, span(c.Grace)}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
+		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {HealthAddr, c.HealthAddr},
+	} {
+		if v.value != "" {
+			out = append(out, v.name+"="+v.value)
+		}
+	}
+	return append(out, c.Redis.Environ()...)
+}
+
+// Environ writes the variables of the blackboard connection.
+func (r Redis) Environ() []string {
+	var out []string
+	for _, v := range []struct{ name, value string }{
+		{RedisURL, r.URL}, {RedisTimeout, span(r.Timeout)}, {RedisGiveUp, span(r.GiveUp)}, {RedisCAFile, r.CAFile},
+	} {
+		if v.value != "" {
+			out = append(out, v.name+"="+v.value)
+		}
+	}
+	if r.Retries != 0 {
+		out = append(out, RedisRetries+"="+strconv.Itoa(r.Retries))
+	}
+	return out
+}
+
+func list[T any](v []T) string {
+	if len(v) == 0 {
+		return ""
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return string(b)
+}
+
+func span(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
+
+// Errors lists every variable that is missing or broken, each with what it
+// should look like.
+type Errors []string
+
+func (e Errors) Error() string { return strings.Join(e, "\n") }
+
+// Reader reads variables and collects what is wrong with them.
+type Reader struct {
+	Lookup   func(string) (string, bool)
+	problems Errors
+}
+
+// Err returns what was wrong with the variables read so far, or nil.
+func (r *Reader) Err() error {
+	if len(r.problems) == 0 {
+		return nil
+	}
+	return r.problems
+}
+
+func (r *Reader) wrong(name, value, want string) {
+	if value == "" {
+		r.problems = append(r.problems, fmt.Sprintf("%s is not set; want %s", name, want))
+		return
+	}
+	if name == RedisURL {
+		value = "(not shown)"
+	}
+	r.problems = append(r.problems, fmt.Sprintf("%s is %q; want %s", name, value, want))
+}
+
+// Required reads a variable that must be there.
+func (r *Reader) Required(name, want string) string {
+	v, _ := r.Lookup(name)
+	if v == "" {
+		r.wrong(name, "", want)
+	}
+	return v
+}
+
+// Or reads a variable with a default.
+func (r *Reader) Or(name, byDefault string) string {
+	if v, ok := r.Lookup(name); ok && v != "" {
+		return v
+	}
+	return byDefault
+}
+
+// Span reads a duration, which must be positive.
+func (r *Reader) Span(name string, byDefault time.Duration) time.Duration {
+	v := r.Or(name, "")
+	if v == "" {
+		return byDefault
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		r.wrong(name, v, "a positive duration such as 5m or 1.5s")
+	}
+	return d
+}
+
+func (r *Reader) array(name string, into any, want string) {
+	v := r.Or(name, "")
+	if v == "" {
+		return
+	}
+	if err := json.Unmarshal([]byte(v), into); err != nil {
+		r.wrong(name, v, want)
+	}
+}
+
+// Redis reads the variables of the blackboard connection.
+func (r *Reader) Redis() Redis {
+	retries := 5
+	if v := r.Or(RedisRetries, ""); v != "" {
+		n, err := strconv.Atoi(v)
+		if err != nil {
+			r.wrong(RedisRetries, v, "a number of retries such as 5")
+		}
+		retries = n
+	}
+	return Redis{
+		URL:     r.Required(RedisURL, "the blackboard, such as redis://:password@host:6379/0"),
+		Timeout: r.Span(RedisTimeout, 2*time.Second), Retries: retries, GiveUp: r.Span(RedisGiveUp, 5*time.Minute),
+		CAFile: r.Or(RedisCAFile, ""),
+	}
+}
+
+// ParseCub reads what a cub is started with. The error lists everything that is
+// wrong at once.
+func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
+	r := &Reader{Lookup: lookup}
+	c := Cub{
+		Instance:    r.Required(Instance, "the instance's name, such as my-sett"),
+		Agent:       r.Required(Agent, "the agent's name in sett.yml"),
+		Redis:       r.Redis(),
+		PromptClaim: r.Or(PromptClaim, ""), PromptExecution: r.Or(PromptExecution, ""),
+		Timeout: r.Span(Timeout, 5*time.Minute), Grace: r.Span(Grace, 10*time.Second),
+		Workspace: r.Or(Workspace, "/workspace"), Mode: blackboard.WorkspaceMode(r.Or(WorkspaceMode, "ro")),
+		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""),
+		HealthAddr: r.Or(HealthAddr, ":8080"),
+	}
+	c.Role = r.Or(Role, c.Agent)
+	c.readCommand(r)
+	if c.Instance != "" {
+		if err := config.ValidInstanceName(c.Instance); err != nil {
+			r.wrong(Instance, c.Instance, "a valid instance name: "+err.Error())
+		}
+	}
+	if blackboard.ReservedRole(c.Role) {
+		r.wrong(Role, c.Role, "a role other than user, human and orchestrator")
+	}
+	if c.Mode != blackboard.ReadOnly && c.Mode != blackboard.ReadWrite {
+		r.wrong(WorkspaceMode, string(c.Mode), "ro or rw")
+	}
+	switch s := r.Or(Strategy, "reuse"); s {
+	case "reuse", "fresh_per_call":
+		c.Fresh = s == "fresh_per_call"
+	default:
+		r.wrong(Strategy, s, "reuse or fresh_per_call")
+	}
+	return c, r.Err()
+}
+
+func (c *Cub) readCommand(r *Reader) {
+	const want = `a JSON array such as ["/app/run.sh"]`
+	r.Required(Command, want)
+	r.array(Command, &c.Command, want)
+	if v := r.Or(Command, ""); v != "" && (len(c.Command) == 0 || c.Command[0] == "") && len(r.problems) == 0 {
+		r.wrong(Command, v, want)
+	}
+	r.array(BidScript, &c.BidScript, want)
+	r.array(Bids, &c.Bids, `a JSON array such as [{"type":"Code*","bid":"review"}]`)
+}

@@ -1,0 +1,83 @@
+package role
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"sett/blackboard"
+)
+
+// Code is how a role ends, as the process's exit status.
+type Code int
+
+// The exit codes. They are part of the interface.
+const (
+	OK          Code = 0
+	Failed      Code = 1   // it ran and failed
+	Usage       Code = 2   // usage or configuration
+	NotFound    Code = 3   // not found, or not running
+	TimedOut    Code = 4   // the time given was not enough
+	Waiting     Code = 5   // waits for a human
+	NoTerminal  Code = 6   // ended without a Terminal
+	Environment Code = 7   // Docker, git, Redis
+	Interrupted Code = 130 // before the end
+)
+
+// CodesHelp documents the exit codes, for help pages.
+const CodesHelp = `Exit codes: 0 done; 1 it ran and failed; 2 usage or configuration; 3 not found or
+not running; 4 timed out; 5 waiting for a human; 6 ended without a Terminal;
+7 environment (git, Redis, Docker); 130 interrupted before the end.`
+
+// Error is an error that knows its exit code and what to do about it.
+type Error struct {
+	Code Code
+	Err  error
+	Hint string // the next command to type, or what to change; may be empty
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Fail returns an error with an exit code and a hint.
+func Fail(code Code, err error, hint string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return &Error{code, err, fmt.Sprintf(hint, args...)}
+}
+
+// CodeOf returns the exit code that an error stands for.
+func CodeOf(err error) Code {
+	var e *Error
+	switch {
+	case err == nil:
+		return OK
+	case errors.As(err, &e):
+		return e.Code
+	case errors.Is(err, blackboard.ErrNotFound), errors.Is(err, blackboard.ErrAmbiguous):
+		return NotFound
+	case errors.Is(err, blackboard.ErrUnavailable):
+		return Environment
+	}
+	return Failed
+}
+
+// Report prints an error for people: what is wrong, then what to do.
+func Report(w io.Writer, err error) {
+	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+	for i, line := range lines {
+		if i == 0 {
+			_, _ = fmt.Fprintf(w, "sett: error: %s\n", line)
+			continue
+		}
+		_, _ = fmt.Fprintf(w, "  %s\n", line)
+	}
+	var e *Error
+	if errors.As(err, &e) && e.Hint != "" {
+		_, _ = fmt.Fprintf(w, "sett: hint: %s\n", e.Hint)
+	}
+}
