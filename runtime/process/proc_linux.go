@@ -1,0 +1,184 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// procStat is what /proc/PID/stat says that matters here. Everybody may read it,
+// of every process.
+type procStat struct {
+	pid     int
+	state   byte
+	session int
+	start   uint64 // clock ticks since boot
+}
+
+func (p procStat) ended() bool { return p.state == 'Z' || p.state == 'X' }
+
+// readStat returns fs.ErrNotExist when there is no such process.
+func readStat(pid int) (procStat, error) {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if errors.Is(err, syscall.ESRCH) {
+		err = fs.ErrNotExist // it ended between open and read
+	}
+	if err != nil {
+		return procStat{}, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	// The second field is the program's name in parentheses, and may itself hold
+	// spaces and parentheses.
+	i := bytes.LastIndexByte(data, ')')
+	f := bytes.Fields(data[i+1:])
+	if i < 0 || len(f) < 20 || len(f[0]) != 1 {
+		return procStat{}, fmt.Errorf("read process %d: unknown form", pid)
+	}
+	p := procStat{pid: pid, state: f[0][0]}
+	p.session, err = strconv.Atoi(string(f[3]))
+	if err == nil {
+		p.start, err = strconv.ParseUint(string(f[19]), 10, 64)
+	}
+	if err != nil {
+		return procStat{}, fmt.Errorf("read process %d: %w", pid, err)
+	}
+	return p, nil
+}
+
+func bootID() (string, error) {
+	data, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return "", fmt.Errorf("read boot id: %w", err)
+	}
+	return string(bytes.TrimSpace(data)), nil
+}
+
+// clock tells the time as start times do: in ticks, 100 a second, since boot.
+func clock() (uint64, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
+		return 0, fmt.Errorf("read clock: %w", err)
+	}
+	return uint64(t.Nano() / int64(10*time.Millisecond)), nil
+}
+
+// identify says who the process of that id is now.
+func identify(pid int) (ident, error) {
+	p, err := readStat(pid)
+	if err != nil {
+		return ident{}, err
+	}
+	boot, err := bootID()
+	return ident{PID: pid, Start: p.start, Boot: boot}, err
+}
+
+// same says whether the process that has id's number is id, ended or not.
+func same(id ident) bool {
+	if id.PID <= 0 {
+		return false
+	}
+	now, err := identify(id.PID)
+	return err == nil && now == id
+}
+
+// alive says whether the process runs. One that ended and was not reaped does not.
+func alive(id ident) bool {
+	f, err := openProcess(id)
+	if err != nil {
+		p, err := readStat(id.PID)
+		return err == nil && same(id) && !p.ended()
+	}
+	if f == nil {
+		return false
+	}
+	defer f.Close()
+	return !hasEnded(f.Fd())
+}
+
+// openProcess opens a descriptor that stands for exactly this process, whatever
+// becomes of its number. Nil: it is gone.
+func openProcess(id ident) (*os.File, error) {
+	if id.PID <= 0 {
+		return nil, nil
+	}
+	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	if errors.Is(err, unix.ESRCH) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open process %d: %w", id.PID, err)
+	}
+	f := os.NewFile(uintptr(fd), "process "+strconv.Itoa(id.PID))
+	if !same(id) {
+		f.Close()
+		return nil, nil
+	}
+	return f, nil
+}
+
+// hasEnded says whether the process behind the descriptor ended: it is readable then.
+func hasEnded(fd uintptr) bool {
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(p, 0)
+	return err == nil && n > 0
+}
+
+// awaitEnd returns nil when the process has ended, reaped or not, and the
+// context's error when that ends first. It waits in the Go runtime's poller: no
+// thread, no polling.
+func awaitEnd(ctx context.Context, id ident) error {
+	f, err := openProcess(id)
+	if err != nil {
+		return pollEnd(ctx, id) // an old kernel, a filter, or no descriptors left
+	}
+	if f == nil {
+		return nil
+	}
+	defer f.Close()
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return pollEnd(ctx, id)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if err := conn.Read(hasEnded); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return pollEnd(ctx, id)
+	}
+	return nil
+}
+
+// awaitChild returns when the child has ended, and leaves it unreaped if it can.
+func awaitChild(_ *exec.Cmd, id ident) { _ = awaitEnd(context.Background(), id) }
+
+// send sends the signal to this process and to no other. That it is gone is no
+// error.
+func send(id ident, sig syscall.Signal) error {
+	f, err := openProcess(id)
+	switch {
+	case err != nil && same(id):
+		err = unix.Kill(id.PID, sig)
+	case f != nil:
+		defer f.Close()
+		conn, cerr := f.SyscallConn()
+		if cerr != nil {
+			return fmt.Errorf("signal process %d: %w", id.PID, cerr)
+		}
+		cerr = conn.Control(func(fd uintptr) { err = unix.PidfdSendSignal(int(fd), sig, nil, 0) })
+		err = errors.Join(err, cerr)
+	}
+	if err != nil && !errors.Is(err, unix.ESRCH) {
+		return fmt.Errorf("signal process %d: %w", id.PID, err)
+	}
+	return nil
+}

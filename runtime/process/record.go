@@ -1,0 +1,130 @@
+package process
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/runtime"
+)
+
+// ident is a process, told from a later one with the same id.
+type ident struct {
+	PID   int    `json:"pid"`        // 0: not known yet
+	Start uint64 `json:"start_time"` // the kernel's word for when it began
+	Boot  string `json:"boot_id"`    // start times begin anew with each boot
+}
+
+// record is what is kept of one start of a unit. It never holds the environment,
+// in which there are credentials.
+type record struct {
+	ident
+	Name      string         `json:"name"`
+	Token     string         `json:"token"`  // names this start of the unit
+	Begun     uint64         `json:"begun"`  // clock of ident.Start when the record was made
+	Args      []string       `json:"args"`   // without the executable
+	Labels    runtime.Labels `json:"labels"` //
+	StartedAt time.Time      `json:"started_at"`
+	LogOffset int64          `json:"log_offset"` // where in the log this start's output begins
+	End       *end           `json:"end,omitempty"`
+}
+
+// end is how a unit ended. A record has one only after everything that the unit
+// had started was killed.
+type end struct {
+	Code int       `json:"code"`
+	Text string    `json:"text"`
+	At   time.Time `json:"at"`
+}
+
+// unwatched is the end of a process whose parent was not there to tell.
+const unwatched = "ended while nobody watched"
+
+func (r *Runtime) unknownEnd() end {
+	return end{Code: -1, Text: unwatched, At: r.now()}
+}
+
+var errCorrupt = errors.New("corrupt record")
+
+func (rec record) unit(running bool) runtime.Unit {
+	return runtime.Unit{Name: rec.Name, ID: strconv.Itoa(rec.PID), Labels: rec.Labels,
+		StartedAt: rec.StartedAt, Running: running}
+}
+
+// readRecord returns fs.ErrNotExist or errCorrupt where there is none to use.
+func (r *Runtime) readRecord(name string) (record, error) {
+	var rec record
+	data, err := os.ReadFile(r.recordPath(name))
+	if err != nil {
+		return rec, fmt.Errorf("read record: %w", err)
+	}
+	if err := json.Unmarshal(data, &rec); err != nil {
+		return record{}, fmt.Errorf("read record of %s: %w: %v", name, errCorrupt, err)
+	}
+	if rec.Name != name || rec.Token == "" || rec.PID < 0 {
+		return record{}, fmt.Errorf("read record of %s: %w: it is not that unit's", name, errCorrupt)
+	}
+	return rec, nil
+}
+
+// writeRecord replaces the record as a whole; the caller holds the unit's lock.
+// There is no fsync: records mean nothing after the boot that they were made in.
+func (r *Runtime) writeRecord(rec record) error {
+	data, err := json.Marshal(rec)
+	if err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	// One fixed name beside it, since the lock leaves only one writer: what a
+	// crash leaves behind is overwritten by the next.
+	tmp := filepath.Join(r.unitsDir(), "."+rec.Name+".tmp")
+	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
+		os.Remove(tmp)
+		return fmt.Errorf("write record: %w", err)
+	}
+	if err := os.Rename(tmp, r.recordPath(rec.Name)); err != nil {
+		return fmt.Errorf("write record: %w", err)
+	}
+	return nil
+}
+
+func (r *Runtime) removeRecord(name string) error {
+	if err := os.Remove(r.recordPath(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove record: %w", err)
+	}
+	return nil
+}
+
+// records reads all records there are, sorted by name. Those that cannot be used
+// are logged and left out.
+func (r *Runtime) records() ([]record, error) {
+	entries, err := os.ReadDir(r.unitsDir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list units: %w", err)
+	}
+	var recs []record
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || checkName(name) != nil {
+			continue
+		}
+		rec, err := r.readRecord(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // stopped meanwhile
+		}
+		if err != nil {
+			r.log.Warn("unit left out", "unit", name, "error", err)
+			continue
+		}
+		recs = append(recs, rec)
+	}
+	return recs, nil
+}
