@@ -25,7 +25,8 @@ type field struct {
 }
 
 // object reads a mapping with a fixed set of keys and returns the keys that were
-// there. An empty value counts as an empty mapping.
+// there. A misspelt key counts as the one it was meant to be, so that it is not
+// reported as missing, too. An empty value counts as an empty mapping.
 func (d *decoder) object(n *node, path string, fields ...field) map[string]*node {
 	keys := map[string]*node{}
 	for _, e := range d.mapping(n, path) {
@@ -36,6 +37,9 @@ func (d *decoder) object(n *node, path string, fields ...field) map[string]*node
 				known[i] = f.key
 			}
 			d.add(e.key.at, didYouMean(e.key.text, known), "unknown key %s%s", quote(e.key.text), in(path))
+			if meant := suggest(e.key.text, known); keys[meant] == nil {
+				keys[meant] = e.key
+			}
 			continue
 		}
 		keys[e.key.text] = e.key
@@ -73,11 +77,13 @@ func (d *decoder) mapping(n *node, path string) []entry {
 }
 
 func (d *decoder) wrongType(n *node, path string, want kind, hint string) {
-	if n.kind == nothing {
+	switch n.kind {
+	case broken:
+	case nothing:
 		d.add(n.at, "give it a value or leave it out", "%s has no value", place(path))
-		return
+	default:
+		d.add(n.at, hint, "%s must be %s, not %s", place(path), want, n.kind)
 	}
-	d.add(n.at, hint, "%s must be %s, not %s", place(path), want, n.kind)
 }
 
 // check looks at a text and says what is wrong with it, or "".

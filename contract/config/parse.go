@@ -80,7 +80,7 @@ func (d *decoder) top(c *Config, root *node) {
 	d.oneURL(c, redis, service)
 	d.resolveRun(c, keys, root)
 	if agents == nil {
-		if root.kind == mapping {
+		if root.kind == mapping && keys["agents"] == nil {
 			d.add(root.at, "add one: "+exampleAgent, "no agents")
 		}
 		return

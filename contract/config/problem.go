@@ -118,7 +118,7 @@ func excerpt(at position, line string) string {
 	}
 	gutter := fmt.Sprintf("%4d | ", at.line)
 	blank := strings.Repeat(" ", len(gutter)-2) + "| "
-	return gutter + strings.TrimRight(shown, " ") + "\n" +
+	return strings.TrimRight(gutter+shown, " ") + "\n" +
 		blank + strings.Repeat(" ", column-first) + "^"
 }
 

@@ -13,6 +13,7 @@ const (
 	boolean kind = "true or false"
 	list    kind = "a list"
 	mapping kind = "a mapping"
+	broken  kind = "broken" // reported already; nothing more is said about it
 )
 
 // node is a value in the document. Nodes are shared where aliases refer to them
@@ -78,7 +79,7 @@ func (b *treeBuilder) node(n ast.Node, depth int) *node {
 	at := startOf(n)
 	if depth > maxDepth {
 		b.add(at, "", "nested more than %d levels deep", maxDepth)
-		return &node{kind: nothing, at: at}
+		return &node{kind: broken, at: at}
 	}
 	switch n := n.(type) {
 	case *ast.MappingNode:
@@ -133,7 +134,7 @@ func (b *treeBuilder) alias(n *ast.AliasNode, at position) *node {
 		return target
 	}
 	b.add(at, "an alias stands after the end of what &"+name+" marks", "unknown alias %s", quote("*"+name))
-	return &node{kind: nothing, at: at}
+	return &node{kind: broken, at: at}
 }
 
 // tagged honours the core schema's tags. Only !!str changes how a value reads.
@@ -220,6 +221,9 @@ func (b *treeBuilder) merge(v *ast.MappingValueNode, depth int) []entry {
 	}
 	var entries []entry
 	for _, source := range sources {
+		if source.kind == broken {
+			continue
+		}
 		if source.kind != mapping {
 			b.add(startOf(v.Key), "write: <<: *NAME, where &NAME marks a mapping", "<< wants a mapping, not %s", source.kind)
 			continue

@@ -1,0 +1,138 @@
+package config
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+)
+
+func TestMatch(t *testing.T) {
+	for _, c := range []struct {
+		pattern, artefactType string
+		want                  bool
+	}{
+		{"Code", "Code", true}, {"Code", "CodeCommit", false}, {"Code", "code", false},
+		{"*", "", true}, {"*", "anything", true}, {"Code*", "Code", true}, {"Code*", "MyCode", false},
+		{"*Commit", "CodeCommit", true}, {"*Commit", "Commits", false},
+		{"a*a", "a", false}, {"a*a", "aa", true}, {"a*b*c", "a1b2b3c", true}, {"a*b*c", "acb", false},
+		{"**", "x", true}, {"a**b", "ab", true}, {"?", "x", false}, {"[a]*", "a", false},
+	} {
+		if got := Match(c.pattern, c.artefactType); got != c.want {
+			t.Errorf("Match(%q, %q) is %v", c.pattern, c.artefactType, got)
+		}
+	}
+}
+
+func TestBidFor(t *testing.T) {
+	a := Agent{Bids: []BidRule{{"Code*", blackboard.BidReview}, {"*Commit", blackboard.BidClaim}, {"CodeCommit", blackboard.BidExclusive}}}
+	for _, c := range []struct {
+		artefactType string
+		bid          blackboard.BidType
+		exact        bool
+	}{
+		{"CodeCommit", blackboard.BidExclusive, true},
+		{"CodeXCommit", blackboard.BidReview, false},
+		{"Commit", blackboard.BidClaim, false},
+		{"Goal", blackboard.BidIgnore, false},
+	} {
+		if bid, exact, ok := a.BidFor(c.artefactType); bid != c.bid || exact != c.exact || !ok {
+			t.Errorf("%s: %s %v %v", c.artefactType, bid, exact, ok)
+		}
+	}
+	if bid, exact, ok := (Agent{}).BidFor("X"); bid != "" || exact || ok {
+		t.Errorf("without bids: %q %v %v", bid, exact, ok)
+	}
+}
+
+func TestParseMemory(t *testing.T) {
+	for s, want := range map[string]int64{
+		"1": 1, "300k": 300 << 10, "512M": 512 << 20, "1G": 1 << 30, "2gb": 2 << 30, "1GiB": 1 << 30, "1T": 1 << 40,
+		"10b": 10, "1.5G": 3 << 29, "4 MB": 4 << 20, "9223372036854775807": 1<<63 - 1,
+		"0": -1, "": -1, "-1": -1, "5X": -1, "1e3": -1, "M": -1, "8388608T": -1, "9223372036854775808": -1, "5ib": -1, "0.0001": -1,
+	} {
+		got, ok := parseMemory(s)
+		if ok != (want > 0) || ok && got != want {
+			t.Errorf("%q: %d %v, want %d", s, got, ok, want)
+		}
+	}
+}
+
+func TestInstanceNames(t *testing.T) {
+	for s, want := range map[string]string{
+		"sett": "sett", "My Project": "my-project", "a__b..c": "a-b-c", "-x-": "x", "--": "sett", "": "sett", "日本": "sett",
+		"Café 2": "caf-2", strings.Repeat("ab", 40): strings.Repeat("ab", 20), strings.Repeat("a", 39) + "-b": strings.Repeat("a", 39),
+	} {
+		got := MakeInstanceName(s)
+		if got != want {
+			t.Errorf("%q becomes %q, want %q", s, got, want)
+		}
+		if err := ValidInstanceName(got); err != nil {
+			t.Errorf("%q: %v", got, err)
+		}
+	}
+	for _, s := range []string{"", "-a", "A", "a_b", "a b", "a:b", "a{b}", "é", strings.Repeat("a", 64)} {
+		if ValidInstanceName(s) == nil {
+			t.Errorf("%q is valid", s)
+		}
+	}
+}
+
+func TestDiff(t *testing.T) {
+	base := "agents:\n  a: {image: i, command: [x]}\n  b: {image: i, command: [x], strategy: fresh_per_call}\n"
+	for _, c := range []struct {
+		name, source string
+		want         Changes
+	}{
+		{"nothing", base, Changes{}},
+		{"the order", "agents:\n  b: {image: i, command: [x], strategy: fresh_per_call}\n  a: {image: i, command: [x]}\n", Changes{}},
+		{"a default written out", strings.Replace(base, "[x]}", "[x], timeout: 300s, replicas: 1}", 1), Changes{}},
+		{"an agent more", base + "  d: {image: i, command: [x]}\n  c: {image: i, command: [x]}\n", Changes{Added: []string{"c", "d"}}},
+		{"an agent less", "agents:\n  b: {image: i, command: [x], strategy: fresh_per_call}\n", Changes{Removed: []string{"a"}}},
+		{"commands", strings.ReplaceAll(base, "[x]", "[y]"), Changes{Changed: []string{"a", "b"}}},
+		{"a timeout", strings.Replace(base, "[x]}", "[x], timeout: 1s}", 1), Changes{Changed: []string{"a"}}},
+		{"bids", strings.Replace(base, "[x]}", "[x], bids: {X: claim}}", 1), Changes{Changed: []string{"a"}, Policy: true}},
+		{"replicas", strings.Replace(base, "call}", "call, replicas: 3}", 1), Changes{Policy: true}},
+		{"retries", strings.Replace(base, "[x]}", "[x], retries: 3}", 1), Changes{Policy: true}},
+		{"policy", base + "orchestrator: {max_artefacts: 7}", Changes{Policy: true}},
+		{"place", base + "orchestrator: {run: host}", Changes{Policy: true, Instance: true}},
+		{"redis", base + "redis: {give_up: 1s}", Changes{Instance: true}},
+		{"services", base + "services: {redis: {image: x}}", Changes{Instance: true}},
+	} {
+		got := Diff(mustParse(t, base), mustParse(t, c.source))
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+		if got.Empty() != reflect.DeepEqual(c.want, Changes{}) {
+			t.Errorf("%s: empty is %v", c.name, got.Empty())
+		}
+	}
+}
+
+// The digest is stored with running agents, so it must not change from run to
+// run or from map order.
+func TestDigestIsStable(t *testing.T) {
+	source := "agents: {a: {build: {args: {A: 1, B: 2, C: 3, D: 4}}, command: [x]}}"
+	first := mustParse(t, source).Agents[0].Digest()
+	if len(first) != 64 {
+		t.Errorf("digest %q", first)
+	}
+	for range 20 {
+		if got := mustParse(t, source).Agents[0].Digest(); got != first {
+			t.Fatalf("digest %s, then %s", first, got)
+		}
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	known := []string{"command", "image", "health_check"}
+	for s, want := range map[string]string{
+		"comand": "command", "COMMAND": "command", "healthcheck": "health_check", "imgae": "image", "im": "", "xyz": "",
+		strings.Repeat("command", 20): "",
+	} {
+		if got := suggest(s, known); got != want {
+			t.Errorf("%q: %q, want %q", s, got, want)
+		}
+	}
+}

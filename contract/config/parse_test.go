@@ -1,0 +1,240 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// TestGolden compares what each file in testdata reads as: the resolved
+// configuration, or every problem as people see it.
+func TestGolden(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.yml")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("files %v, error %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got string
+			if c, err := Parse("sett.yml", source); err != nil {
+				got = err.Error() + "\n"
+			} else {
+				text, err := json.MarshalIndent(c, "", "  ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = string(text) + "\n"
+			}
+			golden := strings.TrimSuffix(file, ".yml") + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("differs from %s (go test -update rewrites it):\n%s", golden, got)
+			}
+		})
+	}
+}
+
+func mustParse(t *testing.T, source string, options ...Option) *Config {
+	t.Helper()
+	c, err := Parse("sett.yml", []byte(source), options...)
+	if err != nil {
+		t.Fatalf("parse:\n%v", err)
+	}
+	return c
+}
+
+const minimal = "agents: {a: {image: i, command: [/run]}}\n"
+
+func TestDefaults(t *testing.T) {
+	want := &Config{
+		Version: "1.0", Runtime: "docker",
+		Agents: []Agent{{
+			Name: "a", Role: "a", Image: "i", Command: []string{"/run"}, Replicas: 1, Strategy: "reuse",
+			Workspace: Workspace{Mode: blackboard.ReadOnly},
+			Timeout:   5 * time.Minute, Grace: 10 * time.Second, Network: "full",
+		}},
+		Services:     Services{Redis: RedisService{Image: "redis:7-alpine"}},
+		Orchestrator: Orchestrator{Run: "container", MaxReviewIterations: 3, MaxArtefacts: 100},
+		Redis:        Redis{GiveUp: 5 * time.Minute, Timeout: 2 * time.Second, Retries: 5},
+	}
+	if got := mustParse(t, minimal); !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	// Sections whose keys are all commented out are as good as absent.
+	empty := minimal[:len(minimal)-3] + ", prompts: , workspace: , environment: , resources: , health_check: , bids: }}\n" +
+		"services:\norchestrator:\nredis:\n"
+	if got := mustParse(t, empty); !reflect.DeepEqual(got, want) {
+		t.Errorf("with empty sections got %+v\nwant %+v", got, want)
+	}
+	h := mustParse(t, "agents: {a: {image: i, command: [/run], health_check: {}}}").Agents[0].HealthCheck
+	if h == nil || *h != (HealthCheck{Interval: 30 * time.Second, Timeout: 30 * time.Second, Retries: 3}) {
+		t.Errorf("health check %+v", h)
+	}
+}
+
+func TestStrategyFollowsReplicas(t *testing.T) {
+	for extra, fresh := range map[string]bool{
+		"":                                       false,
+		"replicas: 1":                            false,
+		"replicas: 2":                            true,
+		"strategy: fresh_per_call":               true,
+		"replicas: 2, strategy: fresh_per_call":  true,
+		"warm: 1, replicas: 2":                   true,
+		"strategy: reuse, replicas: 1, warm: 0 ": false,
+	} {
+		c := mustParse(t, "agents: {a: {image: i, command: [/run], "+extra+"}}")
+		if got := c.Agents[0].Fresh(); got != fresh {
+			t.Errorf("%s: fresh is %v", extra, got)
+		}
+	}
+}
+
+func TestRuntimeDecidesWhatMustBeThere(t *testing.T) {
+	bare := "agents: {a: {command: [/run]}}\n"
+	for name, source := range map[string]string{
+		"before the agents": "runtime: process\n" + bare,
+		"after the agents":  bare + "runtime: process\n",
+	} {
+		c := mustParse(t, source)
+		if c.Runtime != RuntimeProcess || c.Orchestrator.Run != RunHost {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if _, err := Parse("f", []byte(source), WithRuntime(RuntimeDocker)); err == nil {
+			t.Errorf("%s: overridden with docker, no image is missed", name)
+		}
+	}
+	c := mustParse(t, bare+"orchestrator: {run: container}", WithRuntime(RuntimeProcess))
+	if c.Runtime != RuntimeProcess || c.Orchestrator.Run != RunHost {
+		t.Errorf("overridden: %+v", c)
+	}
+	if _, err := Parse("f", []byte(minimal), WithRuntime("dokcer")); err == nil ||
+		!strings.Contains(err.Error(), `did you mean "docker"?`) {
+		t.Errorf("unknown runtime: %v", err)
+	}
+}
+
+func TestRedisURLFromEitherPlace(t *testing.T) {
+	for _, extra := range []string{
+		"redis: {url: 'redis://h:1/2'}",
+		"services: {redis: {url: 'redis://h:1/2'}}",
+		"redis: {url: 'redis://h:1/2'}\nservices: {redis: {url: 'redis://h:1/2'}}",
+	} {
+		c := mustParse(t, minimal+extra)
+		if c.Redis.URL != "redis://h:1/2" || c.Services.Redis.URL != c.Redis.URL {
+			t.Errorf("%s: %q and %q", extra, c.Redis.URL, c.Services.Redis.URL)
+		}
+	}
+}
+
+func TestLineBreaksAndMark(t *testing.T) {
+	want := mustParse(t, minimal)
+	for _, source := range []string{"\uFEFF" + minimal, strings.ReplaceAll(minimal, "\n", "\r\n"),
+		"---\r\n" + minimal + "...\n", "agents:\r a:\r  image: i\r  command: [/run]\r"} {
+		if got := mustParse(t, source); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %+v", source, got)
+		}
+	}
+}
+
+func TestLookUp(t *testing.T) {
+	c := mustParse(t, "agents: {z: {image: i, command: [/z]}, b: {image: i, command: [/b]}}")
+	if got := c.Names(); !reflect.DeepEqual(got, []string{"z", "b"}) {
+		t.Errorf("names %v", got)
+	}
+	if a, ok := c.Agent("b"); !ok || a.Command[0] != "/b" {
+		t.Errorf("b: %+v %v", a, ok)
+	}
+	if _, ok := c.Agent("x"); ok {
+		t.Error("found x")
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, file := range []string{"spec", "everything", "example-agent"} {
+		source, err := os.ReadFile("testdata/" + file + ".yml")
+		if err != nil {
+			t.Fatal(err)
+		}
+		roundTrip(t, mustParse(t, string(source)))
+	}
+	for _, broken := range []string{
+		`{"agents": [{"timeout": "soon"}]}`, `{"agents": [{"health_check": {"interval": "x"}}]}`,
+		`{"orchestrator": {"bid_timeout": "x"}}`, `{"redis": {"give_up": "x"}}`,
+	} {
+		if err := json.Unmarshal([]byte(broken), new(Config)); err == nil {
+			t.Errorf("%s was read", broken)
+		}
+	}
+}
+
+func roundTrip(t *testing.T, c *Config) {
+	t.Helper()
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := new(Config)
+	if err := json.Unmarshal(text, back); err != nil {
+		t.Fatalf("%v in %s", err, text)
+	}
+	if !reflect.DeepEqual(c, back) {
+		t.Fatalf("went in as %+v\ncame out as %+v\nthrough %s", c, back, text)
+	}
+	for i := range c.Agents {
+		if c.Agents[i].Digest() != back.Agents[i].Digest() {
+			t.Fatalf("digest of %s changed", c.Agents[i].Name)
+		}
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	files, _ := filepath.Glob("testdata/*.yml")
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(source)
+	}
+	for _, c := range problemCases {
+		f.Add([]byte(c.source))
+	}
+	f.Fuzz(func(t *testing.T, source []byte) {
+		c, err := Parse("f", source)
+		if err == nil {
+			roundTrip(t, c)
+			return
+		}
+		var problems *Errors
+		if !errors.As(err, &problems) || len(problems.Problems) == 0 || c != nil {
+			t.Fatalf("config %v, error %#v", c, err)
+		}
+		for _, p := range problems.Problems {
+			if p.Line < 1 || p.Column < 1 || p.Message == "" || p.Excerpt == "" || strings.ContainsAny(p.Message+p.Hint, "\x1b\n") {
+				t.Fatalf("bad problem %+v", p)
+			}
+		}
+	})
+}

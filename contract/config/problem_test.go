@@ -1,0 +1,217 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// agentLines puts lines at the level of an agent's keys; the first is line 5.
+func agentLines(lines ...string) string {
+	s := "agents:\n  a:\n    image: i\n    command: [/run]\n"
+	for _, l := range lines {
+		s += "    " + l + "\n"
+	}
+	return s
+}
+
+// problemCases has every kind of error with its exact place. Where several are
+// expected they are in file order.
+var problemCases = []struct {
+	name   string
+	source string
+	want   []string // line:column: message | hint
+}{
+	{"empty", "", []string{"1:1: the file is empty | sett init"}},
+	{"no document", "# a\n---\n", []string{"1:1: the file is empty"}},
+	{"only null", "~", []string{"1:1: the file is empty"}},
+	{"not a mapping", "- a\n", []string{"1:1: the file must be a mapping, not a list"}},
+	{"scalar", "\n  hello\n", []string{"2:3: the file must be a mapping, not text"}},
+	{"syntax", "a: 1\nb: [1\n", []string{"2:4: not YAML: sequence end token ']' not found | what follows"}},
+	{"tabs", "agents:\n\ta: 1\n", []string{"2:1: not YAML: found character | YAML wants spaces"}},
+	{"not UTF-8", "agents:\n  é: \xff\n", []string{"2:6: not UTF-8 | save the file"}},
+	{"too large", strings.Repeat("#", maxSource+1), []string{"1:1: the file is larger than 256 KiB"}},
+	{"second document", minimal + "---\nversion: 1\n", []string{"3:1: a second document | one file"}},
+	{"too deep", agentLines("prompts: " + strings.Repeat("[", 40) + strings.Repeat("]", 40)),
+		[]string{"5:14: agents.a.prompts must be a mapping, not a list", "5:44: nested more than 32 levels deep"}},
+	{"unknown alias", agentLines("role: *x"), []string{`5:11: unknown alias "*x"`}},
+	{"alias inside itself", agentLines("prompts: &x [*x]"), []string{"5:17: agents.a.prompts must be", `5:18: unknown alias`}},
+	{"unknown tag", agentLines("role: !x y"), []string{`5:11: unknown tag "!x" | leave the tag out`}},
+	{"merge of text", agentLines("<<: x"), []string{"5:5: << wants a mapping, not text"}},
+
+	{"no agents key", "version: 1\n", []string{"1:1: no agents | add one: agents:"}},
+	{"no agents", "version: 1\nagents:\n", []string{"2:1: no agents"}},
+	{"empty agents", "agents: {}\n", []string{"1:1: no agents"}},
+	{"agents as list", "agents: [a]\n", []string{"1:9: agents must be a mapping, not a list"}},
+	{"agent as text", "agents: {a: b}\n", []string{"1:13: agents.a must be a mapping, not text"}},
+	{"empty agent", "agents:\n  a:\n", []string{"2:3: agents.a has no command", "2:3: agents.a has neither image nor build | runtime: process"}},
+	{"version", "version: '2.0'\n" + minimal, []string{`1:10: unknown version "2.0" | reads version '1.0'`}},
+	{"version as list", "version: []\n" + minimal, []string{`1:10: version must be text, not a list`}},
+	{"runtime", minimal + "runtime: dokcer\n", []string{`2:10: runtime: unknown value "dokcer" | did you mean "docker"?`}},
+
+	{"unknown top key", minimal + "agent: 1\n", []string{`2:1: unknown key "agent" | did you mean "agents"?`}},
+	{"unknown key", agentLines("comand: [x]"), []string{`5:5: unknown key "comand" in agents.a | did you mean "command"?`}},
+	{"unknown nested key", agentLines("workspace:", "  mdoe: ro"), []string{`6:7: unknown key "mdoe" in agents.a.workspace | did you mean "mode"?`}},
+	{"shortened key", agentLines("env: [A]"), []string{`5:5: unknown key "env" in agents.a | did you mean "environment"?`}},
+	{"far from all keys", minimal + "redis: {xyzzyplugh: 1}\n", []string{`2:9: unknown key "xyzzyplugh" in redis | one of: url, give_up`}},
+	{"not implemented", minimal + "approve: [X]\n", []string{`2:1: unknown key "approve"`}},
+	{"misspelt, not missing", "agents:\n  a:\n    imgae: i\n    comand: [x]\n", []string{`3:5: unknown key "imgae"`, `4:5: unknown key "comand"`}},
+	{"misspelt agents", "agnets: {}\n", []string{`1:1: unknown key "agnets" | did you mean "agents"?`}},
+	{"case", agentLines("Role: x"), []string{`5:5: unknown key "Role" in agents.a | did you mean "role"?`}},
+	{"duplicate key", agentLines("role: x", "role: y"), []string{`6:5: duplicate key "role" in agents.a | line 5`}},
+	{"duplicate agent", "agents:\n  a: {image: i, command: [x]}\n  a: {image: i, command: [x]}\n", []string{`3:3: duplicate key "a" in agents | line 2`}},
+	{"duplicate top key", minimal + minimal, []string{`2:1: duplicate key "agents" | line 1`}},
+
+	{"agent name", "agents:\n  Go_Coder: {image: i, command: [x]}\n", []string{`2:3: "Go_Coder" cannot name an agent | did you mean "go-coder"?`}},
+	{"agent name with nothing left", "agents:\n  '-': {image: i, command: [x]}\n", []string{`2:3: "-" cannot name an agent | a name has`}},
+	{"long agent name", "agents:\n  " + strings.Repeat("a", 64) + ": {image: i, command: [x]}\n", []string{`2:3: "aaa`}},
+	{"reserved agent name", "agents:\n  keeper: {image: i, command: [x]}\n", []string{`2:3: agent name "keeper" is Sett's own`}},
+	{"reserved role", agentLines("role: Human"), []string{`5:11: agents.a.role: "Human" is a reserved role`}},
+	{"reserved role by name", "agents:\n  user: {image: i, command: [x]}\n", []string{`2:3: agents.user: "user" is a reserved role | add role:`}},
+	{"role with control characters", agentLines(`role: "a\eb"`), []string{`5:11: agents.a.role: not fit for a role`}},
+	{"role as number", agentLines("role: 5"), []string{`5:11: agents.a.role must be text, not a whole number | put it in quotes: "5"`}},
+	{"role as nothing", agentLines("role:"), []string{`5:5: agents.a.role has no value | give it a value`}},
+	{"empty role", agentLines("role: ' '"), []string{`5:11: agents.a.role is empty`}},
+
+	{"no command", "agents:\n  a:\n    image: i\n", []string{"2:3: agents.a has no command | add the program"}},
+	{"command as text", "agents:\n  a:\n    image: i\n    command: ls -l\n", []string{"4:14: agents.a.command must be a list, not text | program first"}},
+	{"empty command", "agents:\n  a:\n    image: i\n    command: []\n", []string{"4:14: agents.a.command names no program"}},
+	{"command of nothing", "agents:\n  a:\n    image: i\n    command: ['']\n", []string{"4:14: agents.a.command names no program"}},
+	{"command with a list", "agents:\n  a:\n    image: i\n    command: [x, [y]]\n", []string{"4:18: agents.a.command[1] must be text, not a list"}},
+	{"command with NUL", "agents:\n  a:\n    image: i\n    command: [\"x\\0\"]\n", []string{"4:15: agents.a.command[0] contains a NUL character"}},
+	{"bid_script", agentLines("bid_script: []"), []string{"5:17: agents.a.bid_script names no program"}},
+
+	{"neither image nor build", "agents:\n  a:\n    command: [x]\n", []string{"2:3: agents.a has neither image nor build | runtime: process"}},
+	{"both image and build", agentLines("build: ."), []string{"5:5: agents.a has both image and build"}},
+	{"image", "agents:\n  a:\n    command: [x]\n    image: a b\n", []string{`4:12: agents.a.image: not an image reference: "a b"`}},
+	{"empty build", "agents:\n  a:\n    command: [x]\n    build:\n", []string{`4:5: agents.a.build has no value`}},
+	{"build as list", "agents:\n  a:\n    command: [x]\n    build: [x]\n", []string{`4:12: agents.a.build must be a mapping, not a list`}},
+	{"build argument without value", "agents:\n  a:\n    command: [x]\n    build: {args: [A]}\n", []string{`4:20: agents.a.build.args: "A" has no value | write NAME=value`}},
+	{"build argument twice", "agents:\n  a:\n    command: [x]\n    build: {args: [A=1, A=2]}\n", []string{`4:25: agents.a.build.args sets "A" twice`}},
+	{"build argument's name", "agents:\n  a:\n    command: [x]\n    build: {args: {a b: 1}}\n", []string{`4:20: agents.a.build.args: "a b" cannot name an argument`}},
+	{"build argument as mapping", "agents:\n  a:\n    command: [x]\n    build: {args: [{A: 1}]}\n", []string{`4:20: agents.a.build.args[0] must be text, not a mapping | write A=value`}},
+
+	{"replicas zero", agentLines("replicas: 0"), []string{"5:15: agents.a.replicas must be at least 1, not 0"}},
+	{"replicas in quotes", agentLines("replicas: '3'"), []string{"5:15: agents.a.replicas must be a whole number, not text | leave out the quotes"}},
+	{"replicas in words", agentLines("replicas: three"), []string{"5:15: agents.a.replicas must be a whole number, not text | in digits"}},
+	{"replicas as fraction", agentLines("replicas: 1.5"), []string{"5:15: agents.a.replicas must be a whole number, not a number"}},
+	{"replicas in hex", agentLines("replicas: 0x3"), []string{`5:15: agents.a.replicas must be a decimal number: "0x3"`}},
+	{"replicas huge", agentLines("replicas: 99999999999"), []string{`5:15: agents.a.replicas is out of range`}},
+	{"replicas with reuse", agentLines("replicas: 2", "strategy: reuse"), []string{"6:5: agents.a: replicas above 1 cannot be reused | fresh_per_call"}},
+	{"reuse with replicas", agentLines("strategy: reuse", "replicas: 2"), []string{"6:5: agents.a: replicas above 1 cannot be reused"}},
+	{"strategy", agentLines("strategy: fresh"), []string{`5:15: agents.a.strategy: unknown value "fresh" | did you mean "fresh_per_call"?`}},
+	{"warm and reused", agentLines("warm: 1"), []string{"5:5: agents.a: only workers of fresh_per_call can be kept warm | add strategy"}},
+	{"warm below zero", agentLines("warm: -1"), []string{"5:11: agents.a.warm must be at least 0, not -1"}},
+	{"retries", agentLines("retries: -1"), []string{"5:14: agents.a.retries must be at least 0, not -1"}},
+	{"network", agentLines("network: host"), []string{`5:14: agents.a.network: unknown value "host" | one of: none, internal, full`}},
+	{"workspace mode", agentLines("workspace: {mode: write}"), []string{`5:23: agents.a.workspace.mode: unknown value "write" | ro, rw`}},
+	{"workspace as text", agentLines("workspace: rw"), []string{`5:16: agents.a.workspace must be a mapping, not text`}},
+
+	{"timeout without unit", agentLines("timeout: 300"), []string{`5:14: agents.a.timeout is not a duration: "300" | add a unit: 300s`}},
+	{"timeout in words", agentLines("timeout: soon"), []string{`5:14: agents.a.timeout is not a duration: "soon" | a number with a unit`}},
+	{"timeout zero", agentLines("timeout: 0s"), []string{`5:14: agents.a.timeout must be longer than 0`}},
+	{"timeout negative", agentLines("timeout: -5s"), []string{`5:14: agents.a.timeout must not be negative`}},
+	{"grace", agentLines("stop_grace_period: [1s]"), []string{`5:24: agents.a.stop_grace_period must be text, not a list`}},
+	{"health check", agentLines("health_check:", "  interval: 0s", "  retries: 0", "  test: [x]"),
+		[]string{"6:17: agents.a.health_check.interval must be longer than 0", "7:16: agents.a.health_check.retries must be at least 1", `8:7: unknown key "test"`}},
+
+	{"environment own names", agentLines("environment: [SETT_X=1, REDIS_URL]"),
+		[]string{`5:19: agents.a.environment: "SETT_X" is Sett's own`, `5:29: agents.a.environment: "REDIS_URL" is Sett's own`}},
+	{"environment names", agentLines("environment: {1ST: x}"), []string{`5:19: agents.a.environment: "1ST" cannot name a variable`}},
+	{"environment item without name", agentLines("environment: ['=x']"), []string{`5:19: agents.a.environment: "" cannot name a variable`}},
+	{"environment twice", agentLines("environment:", "- A=1", "- A"), []string{`7:7: agents.a.environment sets "A" twice | line 6`}},
+	{"environment item with colon", agentLines("environment:", "- A: 1"), []string{`6:7: agents.a.environment[0] must be text, not a mapping | write A=value`}},
+	{"environment value", agentLines("environment: {A: [1]}"), []string{`5:22: agents.a.environment.A must be text, not a list`}},
+	{"environment as text", agentLines("environment: A=1"), []string{`5:18: agents.a.environment must be a mapping, not text`}},
+	{"environment item of nothing", agentLines("environment: [~]"), []string{`5:19: agents.a.environment[0] has no value`}},
+
+	{"cpus", agentLines("resources: {limits: {cpus: 0}}"), []string{`5:32: agents.a.resources.limits.cpus is not a number of processors: "0"`}},
+	{"cpus infinite", agentLines("resources: {limits: {cpus: .inf}}"), []string{`5:32: agents.a.resources.limits.cpus is not a number`}},
+	{"memory", agentLines("resources: {limits: {memory: 5X}}"), []string{`5:34: agents.a.resources.limits.memory is not an amount of memory: "5X"`}},
+	{"memory huge", agentLines("resources: {limits: {memory: 9999999999G}}"), []string{`5:34: agents.a.resources.limits.memory is not an amount`}},
+	{"reservation above limit", agentLines("resources:", "  limits: {cpus: 1, memory: 1M}", "  reservations: {cpus: 2, memory: 2M}"),
+		[]string{"7:7: agents.a.resources: more cpus reserved", "7:7: agents.a.resources: more memory reserved"}},
+
+	{"prompt", agentLines("prompts: {claim: [x]}"), []string{"5:22: agents.a.prompts.claim must be text, not a list"}},
+	{"bid", agentLines("bids: {Code*: revue}"), []string{`5:19: agents.a.bids.Code*: unknown value "revue" | did you mean "review"?`}},
+	{"bid for nothing", agentLines("bids: {'': review}"), []string{`5:12: agents.a.bids: an empty artefact type`}},
+	{"bid of nothing", agentLines("bids: {X: }"), []string{`5:12: agents.a.bids.X has no value`}},
+	{"no bids", agentLines("bids: {}"), []string{`5:11: agents.a.bids is empty`}},
+	{"bids as list", agentLines("bids: [x]"), []string{`5:11: agents.a.bids must be a mapping, not a list`}},
+
+	{"redis scheme", minimal + "redis: {url: 'http://h'}\n", []string{`2:14: redis.url: the scheme must be redis or rediss, not "http"`}},
+	{"redis host", minimal + "redis: {url: 'redis:///0'}\n", []string{`2:14: redis.url: the URL names no host`}},
+	{"redis database", minimal + "redis: {url: 'redis://h/x'}\n", []string{`2:14: redis.url: what follows the host must be a database number`}},
+	{"redis not a URL", minimal + "redis: {url: 'redis:h'}\n", []string{`2:14: redis.url: not a URL`}},
+	{"two redis servers", minimal + "redis: {url: 'redis://h'}\nservices: {redis: {url: 'redis://i'}}\n", []string{`3:25: redis.url and services.redis.url differ`}},
+	{"redis times", minimal + "redis: {give_up: 0s, timeout: 0, retries: -1}\n",
+		[]string{"2:18: redis.give_up must be longer", "2:31: redis.timeout must be longer", "2:43: redis.retries must be at least 0"}},
+	{"orchestrator", minimal + "orchestrator: {run: there, max_review_iterations: -1, bid_timeout: -1s, max_artefacts: x}\n",
+		[]string{"2:21: orchestrator.run: unknown value", "2:51: orchestrator.max_review_iterations must", "2:68: orchestrator.bid_timeout must", "2:88: orchestrator.max_artefacts must"}},
+	{"container without docker", "runtime: process\n" + minimal + "orchestrator: {run: container}\n", []string{"3:1: orchestrator.run: container needs runtime: docker"}},
+	{"service image", minimal + "services: {redis: {image: ''}}\n", []string{"2:27: services.redis.image is empty"}},
+}
+
+func TestProblems(t *testing.T) {
+	for _, c := range problemCases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("sett.yml", []byte(c.source))
+			var found *Errors
+			if !errors.As(err, &found) {
+				t.Fatalf("error %v", err)
+			}
+			if len(found.Problems) != len(c.want) {
+				t.Fatalf("%d problems, want %d:\n%v", len(found.Problems), len(c.want), err)
+			}
+			for i, p := range found.Problems {
+				message, hint, _ := strings.Cut(c.want[i], " | ")
+				if got := fmt.Sprintf("%d:%d: %s", p.Line, p.Column, p.Message); !strings.HasPrefix(got, message) || !strings.Contains(p.Hint, hint) {
+					t.Errorf("got  %s | %s\nwant %s", got, p.Hint, c.want[i])
+				}
+			}
+		})
+	}
+}
+
+// A problem in what an anchor marks is named for each agent that uses it.
+func TestAliasedProblems(t *testing.T) {
+	_, err := Parse("f", []byte("agents:\n  a:\n    image: i\n    command: [x]\n    resources: &r {limits: {cpus: x}}\n"+
+		"  b:\n    image: i\n    command: [x]\n    resources: *r\n"))
+	var found *Errors
+	if !errors.As(err, &found) || len(found.Problems) != 2 || found.Problems[0].Line != 5 || found.Problems[1].Line != 5 {
+		t.Fatalf("want one problem for each agent: %v", err)
+	}
+}
+
+func TestPasswordsStayOutOfErrors(t *testing.T) {
+	for _, line := range []string{
+		"redis: {url: 'http://me:hunter2@host', x: 1}", "redis: {url: 'redis://me:hunter2@host:port'}",
+		"redis: {url: 'redis://:hunter2@'}", "runtime: redis://me:hunter2@host",
+		"redis: {url: 'redis://me:7/hunter2@host'}",
+	} {
+		_, err := Parse("f", []byte(minimal+line))
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestExcerpt(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct {
+		at         position
+		line, want string
+	}{
+		{position{7, 3}, "a: b", "   7 | a: b\n     |   ^"},
+		{position{7, 2}, "\tä\x1b[31m", "   7 |  ä\uFFFD[31m\n     |  ^"},
+		{position{12345, 1}, "", "12345 |\n      | ^"},
+		{position{1, 99}, "ab", "   1 | ab\n     |   ^"},
+		{position{1, 1}, long, "   1 | " + long[:100] + "…\n     | ^"},
+		{position{1, 201}, long, "   1 | " + long[:100] + "…\n     | " + strings.Repeat(" ", 50) + "^"},
+	} {
+		if got := excerpt(c.at, c.line); got != c.want {
+			t.Errorf("%v:\n%s\nwant\n%s", c.at, got, c.want)
+		}
+	}
+}
