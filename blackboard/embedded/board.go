@@ -1,0 +1,151 @@
+package embedded
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/alicebob/miniredis/v2/server"
+)
+
+// board is the state in memory: a miniredis in which one command runs at a
+// time. miniredis has a lock of its own, but leaves it locked when a command
+// panics; under ours nobody else can be waiting for it, so it can be freed.
+type board struct {
+	mu      sync.Mutex // held around every use of what follows
+	mini    *miniredis.Miniredis
+	db      *miniredis.RedisDB
+	srv     *server.Server
+	quiet   *server.Peer // takes the answers nobody waits for
+	scripts map[string]*luaScript
+	waiting map[string]map[*waiter]struct{} // by stream
+
+	run execution // the command that is running
+}
+
+// execution is what the hook needs to know, and finds out, about a command.
+type execution struct {
+	nested  bool // the command itself has passed the hook; what comes now is from its script
+	mode    mode
+	effects [][]string
+	grown   []string // streams that were added to
+}
+
+func newBoard() (*board, error) {
+	mini := miniredis.NewMiniRedis()
+	first, err := mini.Dial() // starts it without a listener
+	if err != nil {
+		return nil, fmt.Errorf("start miniredis: %w", err)
+	}
+	first.Close()
+	b := &board{
+		mini: mini, db: mini.DB(0), srv: mini.Server(),
+		quiet:   server.NewPeer(bufio.NewWriter(io.Discard)),
+		scripts: map[string]*luaScript{},
+		waiting: map[string]map[*waiter]struct{}{},
+	}
+	b.srv.SetPreHook(b.hook)
+	return b, nil
+}
+
+// dispatch executes one command and returns the write commands its script
+// issued. The caller holds b.mu. A panic within miniredis comes back as error;
+// whatever the command had changed by then stays, here as in a replay.
+func (b *board) dispatch(p *server.Peer, at time.Time, m mode, args []string) (effects [][]string, err error) {
+	b.mini.SetTime(at)
+	b.run = execution{mode: m}
+	defer func() {
+		if r := recover(); r != nil {
+			b.mini.TryLock() // locked by the command that panicked, or not at all
+			b.mini.Unlock()
+			err = fmt.Errorf("execute %.32s: %v", args[0], r)
+		}
+		effects = b.run.effects
+		b.wake()
+	}()
+	b.srv.Dispatch(p, args)
+	p.Flush()
+	return nil, nil
+}
+
+// hook runs before every command, also before those of scripts. It returns
+// true when it has answered itself.
+func (b *board) hook(p *server.Peer, name string, args ...string) bool {
+	if !b.run.nested {
+		b.run.nested = true
+		b.note(name, args)
+		return false
+	}
+	c := classes[name]
+	switch {
+	case c == unknown:
+		p.WriteError(refusal(name))
+		return true
+	case c == random && b.run.mode == logged:
+		p.WriteError(fmt.Sprintf("ERR '%s' in a script: a replay would pick another member", name))
+		return true
+	case c == connection || c == subscribe:
+		p.WriteError(fmt.Sprintf("ERR '%s' is not allowed in scripts", name))
+		return true
+	case (c == write || c == publish) && b.run.mode == readonly:
+		p.WriteError("ERR Write commands are not allowed in read-only scripts")
+		return true
+	case c != write:
+		return false
+	}
+	whole := append([]string{name}, args...)
+	if msg := checkWrite(name, whole); msg != "" {
+		p.WriteError(msg)
+		return true
+	}
+	b.note(name, args)
+	if b.run.mode == logged {
+		b.run.effects = append(b.run.effects, whole)
+	}
+	return false
+}
+
+// note remembers which streams grow.
+func (b *board) note(name string, args []string) {
+	if name == "XADD" && len(args) > 0 {
+		b.run.grown = append(b.run.grown, args[0])
+	}
+}
+
+// wake tells those who wait for a stream that it may have grown.
+func (b *board) wake() {
+	for _, key := range b.run.grown {
+		for w := range b.waiting[key] {
+			select {
+			case w.ready <- struct{}{}:
+			default: // it has been told already
+			}
+		}
+	}
+}
+
+// learn makes a script known to the board, or says why it cannot be one. The
+// caller holds b.mu.
+func (b *board) learn(body string) (s *luaScript, objection string) {
+	s = newScript(body)
+	if known := b.scripts[s.sha]; known != nil {
+		return known, ""
+	}
+	if msg := s.objection(); msg != "" {
+		return nil, msg
+	}
+	var reply strings.Builder
+	w := bufio.NewWriter(&reply)
+	if _, err := b.dispatch(server.NewPeer(w), time.Time{}, readonly, []string{"SCRIPT", "LOAD", body}); err != nil {
+		return nil, "ERR " + err.Error()
+	}
+	if text := reply.String(); strings.HasPrefix(text, "-") {
+		return nil, strings.TrimSpace(text[1:])
+	}
+	b.scripts[s.sha] = s
+	return s, ""
+}

@@ -1,0 +1,34 @@
+// Package embedded is a Redis-protocol server inside the process, for running
+// Sett without a Redis. It is carried by miniredis, which executes commands
+// and Lua scripts in memory; this package adds what miniredis lacks: it does
+// not forget what it acknowledged, it knows who is authenticated, and one slow
+// or hostile client cannot stall or crash it.
+//
+// # How a write becomes durable
+//
+// Every write passes one committer. It appends the commands that wait to the
+// log, with the time they will see, as one frame; calls fsync once for all of
+// them; executes them in that order; and only then lets the replies go. A
+// failed append executes nothing and refuses the writes by name of the cause.
+//
+// The log holds commands because they are known before they are executed. It
+// also holds, in the frame that follows, the effects of each script: the write
+// commands the script turned out to issue. A start replays effects where it
+// finds them, which is several times faster than running Lua, and exact even
+// where a script looked at state that is not logged (see below). Only the
+// scripts of the last frame before a crash are run again.
+//
+// # Scripts
+//
+// A script with a line that starts with --!volatile is executed in the same
+// serial order and not logged: what it writes may be lost, as a heartbeat may.
+// A script with a line that starts with --!readonly is not logged either and
+// may not write. All other scripts are logged. Scripts see TIME as the time of
+// their record, which never goes back, not across a restart either.
+//
+// # What it is not
+//
+// It is no general Redis. Keys do not expire; there are no transactions, no
+// consumer groups, no blocking pops, one database, and no RESP3. Each of these is
+// refused with a reason, because it could not be logged or restored exactly.
+package embedded

@@ -1,0 +1,92 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+)
+
+// DefaultSnapshotRecords is how many commands the log takes before a snapshot
+// is due, when Options does not say. Replaying as many takes well under a second.
+const DefaultSnapshotRecords = 10_000
+
+// Options say where the blackboard lives and who may use it.
+type Options struct {
+	// Dir holds the log, the snapshot and the lock; it is created with mode
+	// 0700 when missing. Required.
+	Dir string
+	// Password that clients send with AUTH, as the user "default" or with no
+	// user. Empty: no authentication.
+	Password string
+	// Logger takes what happens beside the answers to clients. Nil: nowhere.
+	Logger *slog.Logger
+	// Now is the clock, used to the microsecond. Nil: time.Now.
+	Now func() time.Time
+	// SnapshotRecords is how many logged commands make a snapshot due.
+	// Zero or less: DefaultSnapshotRecords.
+	SnapshotRecords int
+	// Sync makes a file's content durable. Nil: (*os.File).Sync.
+	Sync func(*os.File) error
+}
+
+// withDefaults is o with every zero field replaced.
+func (o Options) withDefaults() (Options, error) {
+	if o.Dir == "" {
+		return o, errors.New("open blackboard: no directory given")
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.SnapshotRecords <= 0 {
+		o.SnapshotRecords = DefaultSnapshotRecords
+	}
+	if o.Sync == nil {
+		o.Sync = (*os.File).Sync
+	}
+	return o, nil
+}
+
+// Report tells what Open found.
+type Report struct {
+	// Snapshot is the number of keys that came from the snapshot.
+	Snapshot int
+	// Records is the number of logged commands replayed on top of it.
+	Records int
+	// Repaired is how many bytes of a truncated last frame were cut off the
+	// log. They belong to writes that were never acknowledged. Zero: none.
+	Repaired int64
+	// Took is how long Open needed.
+	Took time.Duration
+}
+
+// CorruptError says that a file is damaged where no crash of ours can have
+// damaged it. Nothing on disk was changed.
+type CorruptError struct {
+	File   string // path of the damaged file
+	Offset int64  // byte position of the damaged part
+	Reason string
+}
+
+// Error names the file and the position.
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("read %s: damaged at byte %d: %s", e.File, e.Offset, e.Reason)
+}
+
+// LockedError says that another server has the directory open.
+type LockedError struct {
+	File string // path of the lock file
+	PID  int    // process that holds it, 0 if unknown
+}
+
+// Error names the lock and its holder.
+func (e *LockedError) Error() string {
+	if e.PID == 0 {
+		return fmt.Sprintf("lock %s: held by another process", e.File)
+	}
+	return fmt.Sprintf("lock %s: held by process %d", e.File, e.PID)
+}

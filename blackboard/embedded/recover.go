@@ -1,0 +1,262 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+)
+
+// files is what a directory holds.
+type files struct {
+	snapshots, logs []uint64 // generations, ascending
+}
+
+func listFiles(dir string) (files, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return files{}, err
+	}
+	var fs files
+	for _, e := range entries {
+		kind, number, _ := strings.Cut(e.Name(), ".")
+		generation, err := strconv.ParseUint(number, 10, 64)
+		switch {
+		case err != nil:
+		case kind == "snapshot":
+			fs.snapshots = append(fs.snapshots, generation)
+		case kind == "log":
+			fs.logs = append(fs.logs, generation)
+		}
+	}
+	for _, list := range [][]uint64{fs.snapshots, fs.logs} {
+		sort.Slice(list, func(i, j int) bool { return list[i] < list[j] })
+	}
+	return fs, nil
+}
+
+// firstGeneration is the log of a directory that never had a snapshot.
+const firstGeneration = 1
+
+// chain picks the snapshot to start from, 0 for none, and the logs to replay on it.
+func (fs files) chain(dir string) (start uint64, logs []uint64, err error) {
+	first := uint64(firstGeneration)
+	if n := len(fs.snapshots); n > 0 {
+		start = fs.snapshots[n-1]
+		first = start
+	}
+	for _, g := range fs.logs {
+		if g >= first {
+			logs = append(logs, g)
+		}
+	}
+	if start == 0 && len(logs) == 0 {
+		return 0, nil, nil
+	}
+	for i := range max(len(logs), 1) {
+		if want := first + uint64(i); i >= len(logs) || logs[i] != want {
+			return 0, nil, &CorruptError{File: logPath(dir, want), Reason: "the file is missing"}
+		}
+	}
+	return start, logs, nil
+}
+
+// removeBefore removes what a snapshot of this generation makes superfluous.
+func removeBefore(dir string, generation uint64) error {
+	fs, err := listFiles(dir)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, g := range fs.logs {
+		if g < generation {
+			errs = append(errs, os.Remove(logPath(dir, g)))
+		}
+	}
+	for _, g := range fs.snapshots {
+		if g < generation {
+			errs = append(errs, os.Remove(snapshotPath(dir, g)))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// recover brings back the state. It reads everything before it changes anything.
+func (s *Server) recover() (rep Report, err error) {
+	dir := s.o.Dir
+	fs, err := listFiles(dir)
+	if err != nil {
+		return rep, err
+	}
+	start, logs, err := fs.chain(dir)
+	if err != nil {
+		return rep, err
+	}
+	if start > 0 {
+		keys, at, err := s.board.loadSnapshot(snapshotPath(dir, start), start)
+		if err != nil {
+			return rep, err
+		}
+		rep.Snapshot = keys
+		s.clock.atLeast(at)
+	}
+	rp := &replay{s: s}
+	good := int64(0)
+	for i, g := range logs {
+		good, rep.Repaired, err = rp.log(logPath(dir, g), g, i == len(logs)-1)
+		if err != nil {
+			return rep, err
+		}
+	}
+	rep.Records = rp.records
+	s.records = rp.records
+	s.effects = rp.effects
+	return rep, s.takeOver(start, logs, good)
+}
+
+// takeOver removes what crashes left behind and opens the log to write to.
+func (s *Server) takeOver(start uint64, logs []uint64, good int64) (err error) {
+	dir := s.o.Dir
+	if err := os.Remove(filepath.Join(dir, snapshotTemp)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if err := removeBefore(dir, start); err != nil {
+		return err
+	}
+	current := uint64(firstGeneration)
+	if n := len(logs); n > 0 {
+		current = logs[n-1]
+	}
+	if good == 0 { // there is none, or a crash left less than its header
+		s.log, err = createLog(dir, current, s.o.Sync)
+	} else {
+		s.log, err = continueLog(dir, current, good, s.o.Sync)
+	}
+	return err
+}
+
+// replay executes what logs hold.
+type replay struct {
+	s       *Server
+	waiting []item       // commands that are not executed yet, oldest first
+	effects [][][]string // of the scripts at the end of the last log, which were run again
+	records int
+}
+
+// log replays one file. good is where its whole frames end; cut is what is
+// after them, which only the last file may have.
+func (rp *replay) log(path string, generation uint64, last bool) (good, cut int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, 0, fmt.Errorf("open log: %w", err)
+	}
+	defer f.Close()
+	fr, short, err := openFrames(f, logMagic, generation)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case short && !last:
+		return 0, 0, fr.damaged("ends within the file header")
+	case short:
+		return 0, fr.size, nil
+	}
+	for {
+		start := fr.off
+		payload, err := fr.next()
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && last {
+			break
+		}
+		if errors.Is(err, io.ErrUnexpectedEOF) {
+			return 0, 0, fr.damaged("ends within a record, and another log follows")
+		}
+		if err == nil {
+			err = rp.frame(payload)
+			if err != nil {
+				err = &CorruptError{File: path, Offset: start, Reason: err.Error()}
+			}
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	if err := rp.finish(); err != nil {
+		return 0, 0, fr.damaged(err.Error())
+	}
+	return fr.off, fr.size - fr.off, nil
+}
+
+// frame replays the items of one frame.
+func (rp *replay) frame(payload []byte) error {
+	d := newDecoder(payload)
+	for it, ok := d.next(); ok; it, ok = d.next() {
+		if err := rp.item(it); err != nil {
+			return err
+		}
+	}
+	return d.err
+}
+
+// item takes a script or command in, or settles the oldest script call by its effects.
+func (rp *replay) item(it item) error {
+	b := rp.s.board
+	switch it.kind {
+	case itemScript:
+		script, objection := b.learn(it.key)
+		if objection != "" {
+			return errors.New(objection)
+		}
+		script.inLog = true
+	case itemCommand:
+		rp.s.clock.atLeast(it.at)
+		rp.records++
+		rp.waiting = append(rp.waiting, it)
+	case itemEffects:
+		if len(rp.waiting) == 0 || !isScriptCall(rp.waiting[0].list) {
+			return errors.New("effects without their script call")
+		}
+		at := rp.waiting[0].at
+		rp.waiting = rp.waiting[1:]
+		for _, args := range it.nested {
+			rp.run(item{at: at, list: args})
+		}
+	default:
+		return errItem
+	}
+	for len(rp.waiting) > 0 && !isScriptCall(rp.waiting[0].list) {
+		rp.run(rp.waiting[0])
+		rp.waiting = rp.waiting[1:]
+	}
+	return nil
+}
+
+// run executes one command. A panic is what it was the first time: an answer.
+func (rp *replay) run(it item) (effects [][]string) {
+	b := rp.s.board
+	effects, err := b.dispatch(b.quiet, it.at, logged, it.list)
+	if err != nil {
+		rp.s.o.Logger.Error("command panicked", "command", it.list[0], "error", err)
+	}
+	return effects
+}
+
+// finish executes what is left at the end of a log: the calls whose effects
+// were not written any more. Their effects go into the next frame.
+func (rp *replay) finish() error {
+	rp.effects = nil
+	for _, it := range rp.waiting {
+		call := isScriptCall(it.list)
+		if call && rp.s.board.scripts[it.list[1]] == nil {
+			return errors.New("a call of a script that is not in the log")
+		}
+		effects := rp.run(it)
+		if call {
+			rp.effects = append(rp.effects, effects)
+		}
+	}
+	rp.waiting = nil
+	return nil
+}

@@ -1,0 +1,142 @@
+package embedded
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+const nilArray = "*-1\r\n"
+
+func appendLen(b []byte, n int) []byte {
+	b = strconv.AppendInt(append(b, '*'), int64(n), 10)
+	return append(b, '\r', '\n')
+}
+
+func appendInt(b []byte, n int) []byte {
+	b = strconv.AppendInt(append(b, ':'), int64(n), 10)
+	return append(b, '\r', '\n')
+}
+
+func appendBulk(b []byte, s string) []byte {
+	b = strconv.AppendInt(append(b, '$'), int64(len(s)), 10)
+	b = append(append(b, '\r', '\n'), s...)
+	return append(b, '\r', '\n')
+}
+
+// appendError writes an error reply; one line, whatever the message holds.
+func appendError(b []byte, message string) []byte {
+	message = strings.NewReplacer("\r", " ", "\n", " ").Replace(message)
+	return append(append(append(b, '-'), message...), '\r', '\n')
+}
+
+const (
+	// outboxSoft is how many unsent bytes make a connection stop executing
+	// commands, and a subscriber that many bytes behind be cut off.
+	outboxSoft = 64 << 20
+	// outboxHard is what no connection may have waiting, one huge reply included.
+	outboxHard = 1 << 30
+)
+
+// outbox holds what is to be sent to a client, so that nobody who answers or
+// publishes ever waits for a network.
+type outbox struct {
+	mu      sync.Mutex
+	change  *sync.Cond
+	buf     []byte
+	total   int64 // bytes ever written
+	pushed  bool  // the client listens: what it does not read piles up without its asking
+	closed  bool  // nothing more goes in
+	aborted bool  // and nothing more goes out
+}
+
+func newOutbox() *outbox {
+	o := &outbox{}
+	o.change = sync.NewCond(&o.mu)
+	return o
+}
+
+// Write never waits. It always reports success; a closed outbox forgets.
+func (o *outbox) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return len(p), nil
+	}
+	o.buf = append(o.buf, p...)
+	o.total += int64(len(p))
+	if len(o.buf) > outboxHard || o.pushed && len(o.buf) > outboxSoft {
+		o.closed, o.aborted, o.buf = true, true, nil
+	}
+	o.change.Broadcast()
+	return len(p), nil
+}
+
+// written is how many bytes were ever put in.
+func (o *outbox) written() int64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.total
+}
+
+// listen says whether the client has subscriptions.
+func (o *outbox) listen(on bool) {
+	o.mu.Lock()
+	o.pushed = on
+	o.mu.Unlock()
+}
+
+// drain waits until less than outboxSoft is unsent; false when the outbox is closed.
+func (o *outbox) drain() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.buf) > outboxSoft && !o.closed {
+		o.change.Wait()
+	}
+	return !o.closed
+}
+
+// close ends the outbox: what is in it is still sent.
+func (o *outbox) close() {
+	o.mu.Lock()
+	o.closed = true
+	o.change.Broadcast()
+	o.mu.Unlock()
+}
+
+// abort ends it at once.
+func (o *outbox) abort() {
+	o.mu.Lock()
+	o.closed, o.aborted, o.buf = true, true, nil
+	o.change.Broadcast()
+	o.mu.Unlock()
+}
+
+// send writes to the connection what is put in, until the outbox is closed and
+// empty or the connection fails. It closes the connection.
+func (o *outbox) send(conn net.Conn) {
+	defer conn.Close()
+	var spare []byte
+	for {
+		o.mu.Lock()
+		for len(o.buf) == 0 && !o.closed {
+			o.change.Wait()
+		}
+		if len(o.buf) == 0 || o.aborted {
+			o.mu.Unlock()
+			return
+		}
+		out := o.buf
+		o.buf = spare[:0]
+		o.change.Broadcast()
+		o.mu.Unlock()
+		if _, err := conn.Write(out); err != nil {
+			o.abort()
+			return
+		}
+		if spare = out; cap(spare) > 1<<20 {
+			spare = nil // one huge reply does not stay for the connection's life
+		}
+	}
+}
