@@ -16,6 +16,15 @@ func agentLines(lines ...string) string {
 	return s
 }
 
+// mergeBomb is small and would have 200 times as many entries once merged.
+func mergeBomb(n int) string {
+	s := "a: &x\n"
+	for i := range n {
+		s += fmt.Sprintf("  k%d: 1\n", i)
+	}
+	return s + strings.Repeat("b: {<<: *x}\n", n)
+}
+
 // problemCases has every kind of error with its exact place. Where several are
 // expected they are in file order.
 var problemCases = []struct {
@@ -34,7 +43,13 @@ var problemCases = []struct {
 	{"too large", strings.Repeat("#", maxSource+1), []string{"1:1: the file is larger than 256 KiB"}},
 	{"second document", minimal + "---\nversion: 1\n", []string{"3:1: a second document | one file"}},
 	{"too deep", agentLines("prompts: " + strings.Repeat("[", 40) + strings.Repeat("]", 40)),
-		[]string{"5:14: agents.a.prompts must be a mapping, not a list", "5:44: nested more than 32 levels deep"}},
+		[]string{"5:46: nested more than 32 levels deep"}},
+	{"too deep in blocks", agentLines("prompts:", strings.Repeat("- ", 40)), []string{"6:5: agents.a.prompts must be a mapping, not a list", "6:65: nested more than 32 levels deep"}},
+	{"too many keys", strings.Repeat("a:\n", maxMarks+1), []string{"10001:2: more than 10000 keys and list items"}},
+	{"tag", agentLines("role: !!str 5", "network: !!int x", "warm: !!str 1"), []string{"6:14: agents.a.network: unknown value", "7:11: agents.a.warm must be a whole number, not text"}},
+	{"list as key", "? [a]\n: b\n", []string{"2:1: not YAML"}},
+	{"alias as key", minimal + "? *x\n: 2\n", []string{"2:3: this cannot be a key", `2:3: unknown key ""`}},
+	{"merge twice", agentLines("<<: [{role: user}, {role: human}, *x]"), []string{`5:17: agents.a.role: "user" is`, `5:39: unknown alias`}},
 	{"unknown alias", agentLines("role: *x"), []string{`5:11: unknown alias "*x"`}},
 	{"alias inside itself", agentLines("prompts: &x [*x]"), []string{"5:17: agents.a.prompts must be", `5:18: unknown alias`}},
 	{"unknown tag", agentLines("role: !x y"), []string{`5:11: unknown tag "!x" | leave the tag out`}},
@@ -181,6 +196,13 @@ func TestAliasedProblems(t *testing.T) {
 	var found *Errors
 	if !errors.As(err, &found) || len(found.Problems) != 2 || found.Problems[0].Line != 5 || found.Problems[1].Line != 5 {
 		t.Fatalf("want one problem for each agent: %v", err)
+	}
+}
+
+func TestMergeBombIsDefused(t *testing.T) {
+	_, err := Parse("f", []byte(mergeBomb(200)))
+	if got := strings.Count(fmt.Sprint(err), "<< brings more than 20000 entries"); got != 1 {
+		t.Errorf("reported %d times", got)
 	}
 }
 

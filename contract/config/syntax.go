@@ -7,19 +7,56 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 )
 
-// parseYAML calls the library. Some broken input makes it panic; for the user
-// that is the same as any other syntax error.
-func parseYAML(source string) (file *ast.File, err error) {
+// parseYAML returns the library's syntax tree, or nil when the text is not YAML,
+// which it reports. Some broken input makes the library panic; for the user that
+// is the same as any other syntax error.
+func parseYAML(r *reporter, source string) (file *ast.File) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the YAML parser gave up: %v", p)
+			file = nil
+			reportSyntax(r, fmt.Errorf("the YAML parser gave up: %v", p))
 		}
 	}()
-	return parser.ParseBytes([]byte(source), 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(source)
+	if at, fault := outsized(tokens); fault != "" {
+		r.add(at, "", "%s", fault)
+		return nil
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		reportSyntax(r, err)
+		return nil
+	}
+	return file
+}
+
+// outsized looks for what would take the parser, whose time grows with the
+// square of it, unduly long.
+func outsized(tokens token.Tokens) (position, string) {
+	depth, marks := 0, 0
+	for _, tk := range tokens {
+		switch tk.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			depth++
+			marks++
+		case token.SequenceEndType, token.MappingEndType:
+			depth--
+		case token.MappingValueType, token.SequenceEntryType:
+			marks++
+		}
+		if depth > maxDepth {
+			return positionOf(tk), fmt.Sprintf("nested more than %d levels deep", maxDepth)
+		}
+		if marks > maxMarks {
+			return positionOf(tk), fmt.Sprintf("more than %d keys and list items", maxMarks)
+		}
+	}
+	return position{}, ""
 }
 
 func reportSyntax(r *reporter, err error) {

@@ -35,9 +35,10 @@ type entry struct {
 // Limits that no honest file comes near and without which a hostile one could
 // cost minutes or the stack.
 const (
-	maxSource  = 256 << 10 // bytes
-	maxDepth   = 32        // levels of nesting
-	maxEntries = 20_000    // of all mappings, after merging
+	maxSource = 256 << 10 // bytes
+	maxDepth  = 32        // levels of nesting
+	maxMarks  = 10_000    // colons, dashes and brackets that give structure
+	maxMerged = 20_000    // entries that << brings
 )
 
 // treeBuilder turns the library's syntax tree into nodes: aliases resolved,
@@ -45,15 +46,14 @@ const (
 type treeBuilder struct {
 	*reporter
 	anchors map[string]*node
-	entries int
+	merged  int // entries that << brought
 }
 
 // parseTree returns the document's root, or nil when there is none or the text
 // is not YAML, which it reports.
 func parseTree(r *reporter, source string) *node {
-	file, err := parseYAML(source)
-	if err != nil {
-		reportSyntax(r, err)
+	file := parseYAML(r, source)
+	if file == nil {
 		return nil
 	}
 	b := &treeBuilder{reporter: r, anchors: map[string]*node{}}
@@ -140,23 +140,23 @@ func (b *treeBuilder) alias(n *ast.AliasNode, at position) *node {
 // tagged honours the core schema's tags. Only !!str changes how a value reads.
 func (b *treeBuilder) tagged(n *ast.TagNode, depth int) *node {
 	value := b.node(n.Value, depth+1)
+	tagged := *value
+	// The library misplaces what follows a tag on its line.
+	tagged.at = positionOf(n.GetToken())
 	switch tag := tokenText(n); tag {
 	case "!!str", "!":
-		if value.kind == list || value.kind == mapping {
-			return value
+		if value.kind == list || value.kind == mapping || value.kind == broken {
+			break
 		}
-		tagged := *value
 		tagged.kind = text
 		if value.kind == nothing {
 			tagged.text = ""
 		}
-		return &tagged
 	case "!!int", "!!float", "!!bool", "!!null", "!!map", "!!seq":
-		return value
 	default:
-		b.add(positionOf(n.GetToken()), "leave the tag out", "unknown tag %s", quote(tag))
-		return value
+		b.add(tagged.at, "leave the tag out", "unknown tag %s", quote(tag))
 	}
+	return &tagged
 }
 
 func (b *treeBuilder) mapping(at position, values []*ast.MappingValueNode, depth int) *node {
@@ -188,7 +188,6 @@ func (b *treeBuilder) mapping(at position, values []*ast.MappingValueNode, depth
 			result.entries = append(result.entries, e)
 		}
 	}
-	b.entries += len(result.entries)
 	return result
 }
 
@@ -228,9 +227,12 @@ func (b *treeBuilder) merge(v *ast.MappingValueNode, depth int) []entry {
 			b.add(startOf(v.Key), "write: <<: *NAME, where &NAME marks a mapping", "<< wants a mapping, not %s", source.kind)
 			continue
 		}
-		if b.entries += len(source.entries); b.entries > maxEntries {
-			b.add(startOf(v.Key), "", "more than %d entries after merging", maxEntries)
-			return entries
+		if b.merged > maxMerged {
+			return nil
+		}
+		if b.merged += len(source.entries); b.merged > maxMerged {
+			b.add(startOf(v.Key), "", "<< brings more than %d entries in all", maxMerged)
+			return nil
 		}
 		entries = append(entries, source.entries...)
 	}
