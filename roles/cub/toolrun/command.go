@@ -1,0 +1,68 @@
+package toolrun
+
+import (
+	"context"
+	"io"
+	"time"
+)
+
+// DefaultGrace is how long a tool has between TERM and KILL.
+const DefaultGrace = 5 * time.Second
+
+// drainDelay is how long output is still read after the tool itself has ended,
+// while something else holds its stdout or stderr open.
+const drainDelay = 250 * time.Millisecond
+
+// MarkVariable is added to every tool's environment. Its value names the run, so
+// that a process which left the tool's session can still be attributed to it.
+const MarkVariable = "SETT_TOOL_RUN"
+
+// Command is one tool to run. It is never given to a shell.
+type Command struct {
+	// Args holds the program and its arguments. A program without a slash is
+	// looked for in the absolute directories of the PATH in Env; a relative one
+	// with a slash is relative to Dir.
+	Args []string
+	// Dir is the working directory; empty is this process's own.
+	Dir string
+	// Env is the whole environment, save for MarkVariable. Nothing is inherited.
+	Env []string
+	// Stdin is written to the tool, then its stdin is closed. A tool that does not
+	// read it is no error.
+	Stdin []byte
+	// Timeout ends the tool that long after its start; 0 never.
+	Timeout time.Duration
+	// Grace is the time between TERM and KILL; 0 is DefaultGrace.
+	Grace time.Duration
+	// Limit is how many bytes of stdout and of stderr are kept, each; 0 is
+	// blackboard.MaxCapture. What is beyond is read, counted and dropped.
+	Limit int64
+	// Stderr gets a live copy of stderr, one Write per line with its newline (the
+	// last may have none; one over 64 KiB comes in pieces). A writer that is slower
+	// than the tool misses lines and is told how many bytes; the tool never waits
+	// for it. Run waits at most a second for a Write that is under way. May be nil.
+	Stderr io.Writer
+}
+
+// Result is how a run ended.
+type Result struct {
+	ExitCode  int    // -1 when a signal ended the tool or it was not started
+	Signal    string // the name of that signal, SIGKILL for example; else empty
+	TimedOut  bool   // Timeout was over before the tool ended; any exit code is possible
+	Cancelled bool   // the context was done before the tool ended
+
+	Stdout, Stderr         []byte // the first Limit bytes
+	StdoutSize, StderrSize int64  // bytes read, kept or not
+	StdoutTruncated        bool   // there was more than Limit
+
+	Started time.Time // just before the fork
+	Reaped  time.Time // when the tool's own process was reaped
+}
+
+// Runner runs tools.
+type Runner interface {
+	// Run runs c to its end. The error is not nil only when the tool could not be
+	// started; then it says why in one line. A context that is done before the
+	// start gives a cancelled Result without a start.
+	Run(ctx context.Context, c Command) (Result, error)
+}

@@ -1,0 +1,95 @@
+package toolrun
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+)
+
+// Bounds of the live copy of stderr.
+const (
+	liveChunks   = 32          // reads of at most readSize bytes that may wait for the writer
+	liveLine     = 64 << 10    // longest line passed on in one piece, in bytes
+	livePatience = time.Second // for the writer, at the end of the run
+)
+
+// live copies stderr to a writer that may be slow. The queue in between is
+// bounded; when it is full, output is left out of the copy and counted, because a
+// tool must not stand still for a log and the run's clock must go on. A tool that
+// is silent on stderr costs no goroutine.
+type live struct {
+	chunks  chan []byte
+	done    chan struct{}
+	dropped atomic.Int64 // bytes left out since the writer was last told
+}
+
+// write passes a copy of b on, or counts it as dropped.
+func (l *live) write(w io.Writer, b []byte) {
+	if l.chunks == nil {
+		l.chunks, l.done = make(chan []byte, liveChunks), make(chan struct{})
+		go l.copy(w)
+	}
+	select {
+	case l.chunks <- bytes.Clone(b):
+	default:
+		l.dropped.Add(int64(len(b)))
+	}
+}
+
+// close waits until the writer has everything, but not long: a writer that blocks
+// for ever keeps its goroutine and nothing else.
+func (l *live) close() {
+	if l.chunks == nil {
+		return
+	}
+	close(l.chunks)
+	timer := time.NewTimer(livePatience)
+	defer timer.Stop()
+	select {
+	case <-l.done:
+	case <-timer.C:
+	}
+}
+
+// copy writes line by line. Errors of the writer are its own affair: the run's
+// Result holds stderr in any case.
+func (l *live) copy(w io.Writer) {
+	defer close(l.done)
+	var pending []byte // the beginning of a line
+	flush := func() {
+		if len(pending) > 0 {
+			_, _ = w.Write(pending)
+			pending = pending[:0]
+		}
+	}
+	for chunk := range l.chunks {
+		for len(chunk) > 0 {
+			n := bytes.IndexByte(chunk, '\n') + 1
+			whole := n > 0
+			if !whole {
+				n = len(chunk)
+			}
+			n = min(n, liveLine-len(pending))
+			pending = append(pending, chunk[:n]...)
+			chunk = chunk[n:]
+			if pending[len(pending)-1] == '\n' || len(pending) == liveLine {
+				flush()
+			}
+		}
+		if len(l.chunks) == 0 {
+			l.tell(w, flush)
+		}
+	}
+	l.tell(w, flush)
+	flush()
+}
+
+// tell writes how much was left out, if anything was.
+func (l *live) tell(w io.Writer, flush func()) {
+	if n := l.dropped.Swap(0); n > 0 {
+		flush()
+		_, _ = fmt.Fprintf(w, "[%d bytes of stderr left out here: the log was slower than the tool]\n", n)
+	}
+}

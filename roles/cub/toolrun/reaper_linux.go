@@ -1,0 +1,224 @@
+package toolrun
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Times of the search for what tools leave behind.
+const (
+	sweepLimit   = 2 * time.Second       // for what was killed to be gone
+	sweepPause   = 10 * time.Millisecond // longest, between two looks
+	orphansDelay = 50 * time.Millisecond // from a child's end to the look for orphans
+)
+
+// BecomeReaper makes this process the one to which processes below it fall when
+// their parent ends, so that Run finds and ends also what has left its tool's
+// session. Call it once at start. Process 1 is one anyway.
+func BecomeReaper() error {
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("become child subreaper: %w", err)
+	}
+	return nil
+}
+
+// ReapOrphans reaps processes that fell to this process and ended, until ctx is
+// done. Running tools and children in this process's own group are left to those
+// who wait for them. It kills nothing. It looks a moment after a child's end, not
+// at once, so that Runs reap their own tools first and there is mostly nothing to
+// look for.
+func ReapOrphans(ctx context.Context) {
+	ended := make(chan os.Signal, 1)
+	signal.Notify(ended, syscall.SIGCHLD)
+	defer signal.Stop(ended)
+	for {
+		if exists, zombie := peek(); exists && zombie {
+			children.reapZombies()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ended:
+		}
+		timer := time.NewTimer(orphansDelay)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+	}
+}
+
+// peek says, in one call and without reaping, whether this process has children
+// and whether one of them has ended.
+func peek() (exists, zombie bool) {
+	var info unix.Siginfo
+	for {
+		err := unix.Waitid(unix.P_ALL, 0, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		return err == nil, err == nil && info.Signo != 0
+	}
+}
+
+// sweep ends and reaps what a run has left behind, given its session (the number
+// of its process) and its mark. Usually there are no children at all and it costs
+// one system call. What is killed may have children that then fall to us, so it
+// looks again until a look finds nothing.
+func (g *registry) sweep(session int, mark string) {
+	deadline := time.Now().Add(sweepLimit)
+	for pause := 100 * time.Microsecond; ; pause = min(2*pause, sweepPause) {
+		if exists, _ := peek(); !exists || g.sweepOnce(session, mark) == 0 || time.Now().After(deadline) {
+			return
+		}
+		time.Sleep(pause)
+	}
+}
+
+// sweepOnce kills and reaps what it finds, and returns how many that were.
+func (g *registry) sweepOnce(session int, mark string) (found int) {
+	g.gate.Lock()
+	defer g.gate.Unlock()
+	for _, c := range g.orphans() {
+		if c.zombie {
+			_, _ = wait(c.pid, unix.WNOHANG)
+			found++
+			continue
+		}
+		if !g.belongs(c, session, mark) {
+			continue
+		}
+		found++
+		if c.group == c.pid {
+			_ = unix.Kill(-c.pid, unix.SIGKILL)
+		}
+		_ = unix.Kill(c.pid, unix.SIGKILL)
+	}
+	return found
+}
+
+func (g *registry) reapZombies() {
+	g.gate.Lock()
+	defer g.gate.Unlock()
+	for _, c := range g.orphans() {
+		if c.zombie {
+			_, _ = wait(c.pid, unix.WNOHANG)
+		}
+	}
+}
+
+// belongs says whether an orphan is to end with the run of the given session and
+// mark: it is in that session or carries the mark, or no other run is left that it
+// could belong to. One that cannot be attributed while others run is left to the
+// last of them.
+func (g *registry) belongs(c child, session int, mark string) bool {
+	if c.session == session || g.running(c.session) {
+		return c.session == session
+	}
+	others := false
+	g.runs.Range(func(_, _ any) bool { others = true; return false })
+	if !others {
+		return true
+	}
+	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", c.pid))
+	return err == nil && bytes.Contains(append(env, 0), append([]byte(mark), 0))
+}
+
+// child is a child of this process as /proc shows it.
+type child struct {
+	pid, group, session int
+	zombie              bool
+}
+
+// orphans lists the children that neither a Run nor other code of this process
+// started. The caller holds gate, so no fork is between its start and runs.
+func (g *registry) orphans() []child {
+	own := unix.Getpgrp()
+	var list []child
+	for _, pid := range childPIDs() {
+		if g.running(pid) {
+			continue
+		}
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			continue
+		}
+		c, parent, ok := parseStat(stat)
+		if ok && parent == os.Getpid() && c.group != own {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// childPIDs reads the kernel's list of each thread's children; where that is not
+// compiled in, it returns all processes and leaves it to the caller to look at
+// their parent.
+func childPIDs() (pids []int) {
+	threads, _ := os.ReadDir("/proc/self/task")
+	listed := false
+	for _, thread := range threads {
+		b, err := os.ReadFile("/proc/self/task/" + thread.Name() + "/children")
+		if err != nil {
+			continue
+		}
+		listed = true
+		for _, field := range strings.Fields(string(b)) {
+			if pid, err := strconv.Atoi(field); err == nil {
+				pids = append(pids, pid)
+			}
+		}
+	}
+	if !listed {
+		return allPIDs()
+	}
+	return pids
+}
+
+func allPIDs() (pids []int) {
+	proc, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer proc.Close()
+	names, _ := proc.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// parseStat reads /proc/PID/stat. The name in it may contain anything, so the
+// fields are counted from its closing parenthesis.
+func parseStat(stat []byte) (c child, parent int, ok bool) {
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 1 || end < open {
+		return child{}, 0, false
+	}
+	fields := strings.Fields(string(stat[end+1:]))
+	if len(fields) < 4 {
+		return child{}, 0, false
+	}
+	var numbers [4]int
+	for i, s := range []string{strings.TrimSpace(string(stat[:open])), fields[1], fields[2], fields[3]} {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return child{}, 0, false
+		}
+		numbers[i] = n
+	}
+	return child{numbers[0], numbers[2], numbers[3], fields[0] == "Z"}, numbers[1], true
+}

@@ -1,0 +1,253 @@
+package toolrun
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestWhatAToolLeavesBehindIsGone(t *testing.T) {
+	for name, body := range map[string]string{
+		"in the background, holding stdout": `sleep 60 & echo $!`,
+		"in the background, silent":         `sleep 60 >/dev/null 2>&1 & echo $!`,
+		"ignoring TERM and HUP":             `(trap '' TERM HUP; exec sleep 60) >/dev/null 2>&1 & echo $!`,
+		"stopped":                           `sleep 60 >/dev/null 2>&1 & kill -STOP $!; echo $!`,
+		"own session, silent":               `setsid -f sh -c 'echo $$; exec sleep 60 >/dev/null 2>&1'`,
+		"own session, holding stdout":       `setsid -f sh -c 'echo $$; exec sleep 60'`,
+		"own session, unmarked":             `env -i setsid -f sh -c 'echo $$; exec sleep 60 >/dev/null 2>&1'`,
+		"a tree of sessions": `setsid -f sh -c 'setsid -f sh -c "echo \$\$; exec sleep 60 >/dev/null 2>&1"; exec sleep 60 >/dev/null 2>&1';
+			sleep 0.05`,
+		"own session, parent alive": `setsid sh -c 'setsid sleep 60 >/dev/null 2>&1 & echo $!; wait' & sleep 0.1`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			begin := time.Now()
+			res := runTool(t, sh(body))
+			took := time.Since(begin)
+			pid := pidIn(t, res.Stdout)
+			if alive(pid) {
+				t.Errorf("process %d is alive", pid)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+			}
+			if res.ExitCode != 0 || res.TimedOut || took > 3*time.Second {
+				t.Errorf("took %v, %+v", took, res)
+			}
+			if exists, _ := peek(); exists {
+				t.Errorf("children are left: %v", children.orphans())
+			}
+		})
+	}
+}
+
+func TestTimeoutEndsOtherSessionsToo(t *testing.T) {
+	cmd := sh(`setsid -f sh -c 'trap "" TERM; echo $$; exec sleep 60'; sleep 60`)
+	cmd.Timeout = 200 * time.Millisecond
+	res := runTool(t, cmd)
+	if pid := pidIn(t, res.Stdout); alive(pid) || !res.TimedOut {
+		t.Errorf("process %d alive %t, %+v", pid, alive(pid), res)
+	}
+}
+
+// A run's sweep takes its own daemons, not those of a run that goes on, and leaves
+// what it cannot attribute to the last run.
+func TestSweepBesideAnotherRun(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	said := make(lines, 4)
+	cmd := sh(`(sleep 60 >/dev/null 2>&1 &); setsid -f sh -c 'echo $$ >&2; exec sleep 60 >/dev/null 2>&1'; exec sleep 60`)
+	cmd.Stderr = said
+	done := make(chan Result, 1)
+	go func() {
+		res, err := New().Run(ctx, cmd)
+		if err != nil {
+			t.Error(err)
+		}
+		done <- res
+	}()
+	theirs := pidIn(t, []byte(<-said))
+
+	const daemon = `setsid -f sh -c 'echo $$; exec sleep 60 >/dev/null 2>&1'`
+	if pid := pidIn(t, runTool(t, sh(daemon)).Stdout); alive(pid) {
+		t.Error("the run's own daemon is alive")
+	}
+	if pid := pidIn(t, runTool(t, sh(`set -m; env -i sleep 60 >/dev/null 2>&1 & echo $!`)).Stdout); alive(pid) {
+		t.Error("an unmarked process in the run's own session is alive")
+	}
+	unmarked := pidIn(t, runTool(t, sh("env -i "+daemon)).Stdout)
+	if !alive(theirs) {
+		t.Error("the other run's daemon was killed")
+	}
+	select {
+	case res := <-done:
+		t.Fatalf("the other run was ended: %+v", res)
+	default:
+	}
+	cancel()
+	if res := <-done; !res.Cancelled || res.Signal != "SIGTERM" {
+		t.Errorf("the other run: %+v", res)
+	}
+	if alive(theirs) || alive(unmarked) {
+		t.Errorf("alive after the last run: its daemon %t, the unmarked one %t", alive(theirs), alive(unmarked))
+	}
+}
+
+// Children that other code starts are not ours to kill or to reap.
+func TestSweepLeavesOtherCodesChildrenAlone(t *testing.T) {
+	cmd := exec.Command("sh", "-c", "read x; exit 5")
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	runTool(t, sh("setsid -f sleep 60"))
+	children.reapZombies()
+	_ = stdin.Close()
+	until(t, "it has ended", func() bool { _, zombie := peek(); return zombie })
+	children.reapZombies()
+	if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 5 {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func TestReapOrphans(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); ReapOrphans(ctx) }()
+	for range 3 {
+		// Through os/exec: this child is in our group, and not a Run.
+		out, err := exec.Command("sh", "-c", `setsid -f sh -c 'echo $$'`).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid := pidIn(t, out)
+		until(t, "the orphan is reaped", func() bool { return !alive(pid) })
+	}
+	cancel()
+	<-done
+}
+
+func TestExitWatchWithoutPidfd(t *testing.T) {
+	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", "exit 3"}, &syscall.ProcAttr{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := watchExitByThread(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b [1]byte
+	if n, err := syscall.Read(w.fd, b[:]); n != 0 || err != nil { // blocks until the end
+		t.Errorf("read %d, %v", n, err)
+	}
+	if status := w.reap(); status.ExitStatus() != 3 {
+		t.Errorf("status %v", status)
+	}
+	w.close()
+}
+
+func TestParseStat(t *testing.T) {
+	c, parent, ok := parseStat([]byte("12 (a) b) 1 (S) Z 3 4 5 6\n"))
+	if !ok || c != (child{12, 4, 5, true}) || parent != 3 {
+		t.Errorf("%+v, %d, %t", c, parent, ok)
+	}
+	for _, broken := range []string{"", "12", "(", ")(", "x (a) S 1 2 3", "1 (a) S 1 2", "1 (a) S 1 x 3"} {
+		if _, _, ok := parseStat([]byte(broken)); ok {
+			t.Errorf("%q was accepted", broken)
+		}
+	}
+}
+
+func TestAllPIDs(t *testing.T) {
+	if !slices.Contains(allPIDs(), os.Getpid()) {
+		t.Error("this process is not listed")
+	}
+}
+
+// A tool must not outlive a cub that is killed.
+func TestToolDiesWithItsCub(t *testing.T) {
+	cub := exec.Command("/proc/self/exe")
+	cub.Env = append(os.Environ(), roleVariable+"=cub")
+	out, err := cub.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cub.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 32)
+	n, err := out.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := pidIn(t, line[:n])
+	if err := cub.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cub.Wait()
+	// It falls to this process, which is a reaper.
+	until(t, "the tool is dead", func() bool {
+		status, err := wait(tool, syscall.WNOHANG)
+		return err == nil && status.Signal() == syscall.SIGKILL
+	})
+}
+
+// playRole is the main function of the helper processes.
+func playRole(role string) int {
+	switch role {
+	case "cub":
+		cmd := sh("echo $$ >&2; exec sleep 60")
+		cmd.Stderr = os.Stdout
+		_, _ = New().Run(context.Background(), cmd)
+	case "protect":
+		return playProtect()
+	}
+	return 1
+}
+
+func environ(t testing.TB, pid int) string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(bytes.ReplaceAll(b, []byte{0}, []byte("\n")))
+}
+
+func TestScrubEnv(t *testing.T) {
+	value := os.Getenv(secretVariable)
+	before := environ(t, os.Getpid())
+	if value != secret || !strings.Contains(before, secret) {
+		t.Fatalf("the test was not set up: %q", value)
+	}
+	t.Cleanup(func() { _ = os.Setenv(secretVariable, secret) })
+	if err := ScrubEnv(secretVariable, "TOOLRUN_TEST_NOT_THERE"); err != nil {
+		t.Fatal(err)
+	}
+	after := environ(t, os.Getpid())
+	if strings.Contains(after, secret) {
+		t.Error("the kernel still shows it")
+	}
+	if strings.Replace(before, secretVariable+"="+secret, strings.Repeat("\n", len(secretVariable+"="+secret)), 1) != after {
+		t.Error("more than that was changed")
+	}
+	if _, ok := os.LookupEnv(secretVariable); ok {
+		t.Error("it is still set")
+	}
+	if value != secret {
+		t.Errorf("what was read before is now %q", value)
+	}
+	if err := ScrubEnv(); err != nil {
+		t.Error(err)
+	}
+	if err := ScrubEnv("BAD=NAME"); err != nil {
+		t.Error(err)
+	}
+}

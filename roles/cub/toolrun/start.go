@@ -1,0 +1,109 @@
+package toolrun
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// defaultPath is where programs are looked for when the tool's environment has no
+// PATH.
+const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// lookPath finds a program as the tool itself would, by the PATH of its own
+// environment. Relative directories of the PATH are passed over: they would make
+// what runs depend on what lies in the workspace.
+func lookPath(name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	path := defaultPath
+	for _, v := range env {
+		if value, ok := strings.CutPrefix(v, "PATH="); ok {
+			path = value
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		file := filepath.Join(dir, name)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && unix.Access(file, unix.X_OK) == nil {
+			return file, nil
+		}
+	}
+	return "", fmt.Errorf("no such program in PATH (%s)", path)
+}
+
+// explain turns what fork, chdir or exec said into what is wrong. It is only asked
+// after a failure, so its look-ups cost the good case nothing.
+func explain(cause error, path, dir string) error {
+	if dir != "" {
+		if info, err := os.Stat(dir); err != nil {
+			return fmt.Errorf("working directory %s: %w", dir, reason(err))
+		} else if !info.IsDir() {
+			return fmt.Errorf("working directory %s: %w", dir, unix.ENOTDIR)
+		}
+		if unix.Access(dir, unix.X_OK) != nil {
+			return fmt.Errorf("working directory %s: %w", dir, unix.EACCES)
+		}
+	}
+	file := path
+	if !filepath.IsAbs(file) {
+		file = filepath.Join(dir, file)
+	}
+	info, err := os.Stat(file)
+	switch {
+	case err != nil:
+		return reason(err)
+	case info.IsDir():
+		return fmt.Errorf("%w, not a program", unix.EISDIR)
+	case errors.Is(cause, unix.ENOENT):
+		return missingInterpreter(file)
+	case errors.Is(cause, unix.EACCES) && unix.Access(file, unix.X_OK) != nil:
+		return fmt.Errorf("%w: the file is not executable (chmod +x)", cause)
+	case errors.Is(cause, unix.EACCES):
+		return fmt.Errorf("%w: its file system or its interpreter does not allow execution", cause)
+	case errors.Is(cause, unix.ENOEXEC):
+		return fmt.Errorf("%w: neither a program for this machine nor a script with a #! line", cause)
+	}
+	return cause
+}
+
+// missingInterpreter explains a file that exists and yet gives ENOENT.
+func missingInterpreter(file string) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return reason(err)
+	}
+	defer f.Close()
+	line, _ := bufio.NewReaderSize(f, 256).ReadSlice('\n')
+	rest, script := strings.CutPrefix(string(line), "#!")
+	if !script {
+		return fmt.Errorf("%w: the file exists, but the loader it was linked for does not", unix.ENOENT)
+	}
+	hint := ""
+	if strings.HasSuffix(strings.TrimRight(rest, "\n"), "\r") {
+		hint = " (the script has Windows line endings)"
+	}
+	rest = strings.Trim(strings.TrimRight(rest, "\r\n"), " \t")
+	if i := strings.IndexAny(rest, " \t"); i >= 0 {
+		rest = rest[:i]
+	}
+	return fmt.Errorf("%w: the file exists, but its interpreter %q does not%s", unix.ENOENT, rest, hint)
+}
+
+// reason strips the operation and path, which the message names already.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}
