@@ -1,0 +1,158 @@
+// Package cli is Sett on the command line: what people and their scripts type.
+//
+// Each command has a file of its own. What they share is here: the flags that
+// every command knows, which workspace, configuration and instance is meant
+// (instance.go), what is kept of an instance (state.go), and how things are shown
+// (output.go, table.go). Data goes to stdout, talk to stderr.
+//
+// It decides nothing about claims and grants: it writes what people say to the
+// blackboard, reads what became of it, and starts and stops units.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"sett/roles/role"
+)
+
+// app is the world of a command: what kong hands to its Run method.
+type app struct {
+	role.Env
+	ctx    context.Context // ends when the user interrupts
+	flags  globals
+	colour bool // of what goes to stdout
+}
+
+// Run runs the command line. The error carries the exit code.
+func Run(ctx context.Context, e role.Env) error {
+	r := &root{}
+	parser, err := newParser(r)
+	if err != nil {
+		return fmt.Errorf("build command line: %w", err)
+	}
+	a := &app{Env: e, ctx: ctx, colour: coloured(e, e.Stdout)}
+	args := ownShorts(parser, e.Args)
+	if len(args) == 0 {
+		return a.printOverview(parser)
+	}
+	if rest, ok := wantsHelp(args); ok {
+		return a.help(parser, rest)
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return usageError(parser, err)
+	}
+	a.flags = r.globals
+	err = parsed.Run(a)
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return role.Fail(role.Interrupted, errors.New("interrupted"), "")
+	}
+	return err
+}
+
+// newParser builds the grammar. Help is our own: see help.go.
+func newParser(r *root) (*kong.Kong, error) {
+	return kong.New(r, kong.Name("sett"), kong.NoDefaultHelp(), kong.ExplicitGroups(groups))
+}
+
+// wantsHelp says whether the arguments ask for help instead of action, and
+// returns them without what asked.
+func wantsHelp(args []string) ([]string, bool) {
+	end := slices.Index(args, "--")
+	if end < 0 {
+		end = len(args)
+	}
+	asks := func(s string) bool { return s == "--help" || s == "-h" }
+	if args[0] == "help" {
+		return slices.DeleteFunc(slices.Clone(args[1:end]), asks), true
+	}
+	if !slices.ContainsFunc(args[:end], asks) {
+		return nil, false
+	}
+	return slices.DeleteFunc(slices.Clone(args[:end]), asks), true
+}
+
+// ownShorts makes room for `logs -f`, which people expect to follow, where
+// everywhere else, and before the command, -f names the configuration file.
+func ownShorts(parser *kong.Kong, args []string) []string {
+	at := commandIndex(args)
+	if at < 0 || args[at] != "logs" {
+		return args
+	}
+	for _, f := range parser.Model.Flags {
+		if f.Short == 'f' {
+			f.Short = 0
+		}
+	}
+	for _, child := range parser.Model.Children {
+		for _, f := range child.Flags {
+			if child.Name == "logs" && f.Name == "follow" {
+				f.Short = 'f'
+			}
+		}
+	}
+	args = slices.Clone(args)
+	for i := range at {
+		if file, ok := strings.CutPrefix(args[i], "-f"); ok {
+			args[i] = strings.TrimSuffix("--config="+file, "=")
+		}
+	}
+	return args
+}
+
+// commandIndex returns where the command's name is: the first argument that is
+// neither a global flag nor its value; -1 when there is none.
+func commandIndex(args []string) int {
+	for i := 0; i < len(args); i++ {
+		switch s := args[i]; {
+		case slices.Contains([]string{"-C", "-f", "--directory", "--config", "--name"}, s):
+			i++ // its value
+		case !strings.HasPrefix(s, "-"):
+			return i
+		}
+	}
+	return -1
+}
+
+// usageError turns what kong says into our form, the suggestion as the hint.
+func usageError(parser *kong.Kong, err error) error {
+	text := err.Error()
+	command := "sett"
+	var p *kong.ParseError
+	if errors.As(err, &p) && p.Context != nil {
+		if node := p.Context.Selected(); node != nil {
+			command = "sett " + node.Path()
+		}
+	}
+	hint := command + " --help"
+	text, guess, found := strings.Cut(text, ", did you mean ")
+	if found {
+		hint = "did you mean " + guess
+	} else if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && command == "sett" {
+		text = "unknown command " + word
+		if s := suggest(word, commandNames(parser)); s != "" {
+			hint = fmt.Sprintf("did you mean %q?", s)
+		}
+	}
+	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && command == "sett" {
+		text = "unknown command " + word
+	}
+	return role.Fail(role.Usage, errors.New(clean(text)), "%s", clean(hint))
+}
+
+// commandNames returns what can be typed after `sett`.
+func commandNames(parser *kong.Kong) []string {
+	var names []string
+	for _, n := range parser.Model.Children {
+		if !n.Hidden {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,155 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"sett/roles/role"
+)
+
+const intro = `Sett runs a clan of tool-equipped agents against one goal. They never talk to each
+other: they read and write artefacts on a shared blackboard, an orchestrator grants
+them the right to work, and every step is kept.
+
+Usage: sett [-C DIR] [-f FILE] [--name NAME] COMMAND …
+`
+
+const start = `
+Start here, in a git repository:
+  sett init --commit                 write sett.yml and an example agent, and commit them
+  sett up --runtime process          start the clan on this machine, without containers
+  sett forage --goal "…" --wait      give it a goal and follow it to its end
+  sett down                          stop it; what happened is kept
+`
+
+const roles = `
+Roles that sett itself starts (sett ROLE --help):
+  orchestrator  decides who works on what
+  cub           beside each agent: bids, runs the agent's tool, posts results
+  blackboard    the store of local mode
+  keeper        keeps an instance's processes running in local mode
+  pause         holds a network namespace for containers
+`
+
+// printOverview prints the page for those who know nothing yet.
+func (a *app) printOverview(parser *kong.Kong) error {
+	a.printf("%s%s", intro, start)
+	for _, g := range groups {
+		t := a.table()
+		for _, n := range parser.Model.Children {
+			if n.Group != nil && n.Group.Key == g.Key && !n.Hidden {
+				t.row("  "+n.Name, n.Help)
+			}
+		}
+		if len(t.rows) == 0 {
+			continue
+		}
+		a.printf("\n%s\n", g.Title)
+		if err := t.write(a.Stdout); err != nil {
+			return err
+		}
+	}
+	a.printf("%s\nFlags of every command:\n", roles)
+	if err := a.flagTable(parser.Model.Node); err != nil {
+		return err
+	}
+	a.printf("\n%s\n\nsett COMMAND --help says more about each.\n", role.CodesHelp)
+	return nil
+}
+
+// help prints the page of the command that the arguments name.
+func (a *app) help(parser *kong.Kong, args []string) error {
+	at := commandIndex(args)
+	if at < 0 {
+		return a.printOverview(parser)
+	}
+	i := slices.IndexFunc(parser.Model.Children, func(n *kong.Node) bool { return n.Name == args[at] || slices.Contains(n.Aliases, args[at]) })
+	if i < 0 {
+		known := commandNames(parser)
+		return role.Fail(role.Usage, fmt.Errorf("no help: unknown command %s", clean(args[at])), "%s", didYouMean(args[at], known, ""))
+	}
+	return a.commandHelp(parser.Model.Children[i], parser.Model.Node)
+}
+
+func (a *app) commandHelp(n, app *kong.Node) error {
+	a.printf("%s\n\nUsage: sett %s", n.Help, n.Name)
+	if len(n.Flags) > 0 {
+		a.printf(" [FLAGS]")
+	}
+	for _, p := range n.Positional {
+		a.printf(" %s", positional(p))
+	}
+	a.printf("\n")
+	if n.Detail != "" {
+		a.printf("\n%s\n", strings.TrimSpace(n.Detail))
+	}
+	t := a.table()
+	for _, p := range n.Positional {
+		if p.Help != "" {
+			t.row("  "+strings.ToUpper(p.Name), p.Help)
+		}
+	}
+	if len(t.rows) > 0 {
+		a.printf("\nArguments:\n")
+		if err := t.write(a.Stdout); err != nil {
+			return err
+		}
+	}
+	for _, part := range []struct {
+		title string
+		node  *kong.Node
+	}{{"Flags:", n}, {"Flags of every command:", app}} {
+		if len(part.node.Flags) == 0 {
+			continue
+		}
+		a.printf("\n%s\n", part.title)
+		if err := a.flagTable(part.node); err != nil {
+			return err
+		}
+	}
+	a.printf("\n%s\n", role.CodesHelp)
+	return nil
+}
+
+func positional(p *kong.Positional) string {
+	s := strings.ToUpper(p.Name)
+	if p.IsCumulative() {
+		s += " …"
+	}
+	if !p.Required {
+		s = "[" + s + "]"
+	}
+	return s
+}
+
+func (a *app) flagTable(n *kong.Node) error {
+	t := a.table()
+	for _, f := range n.Flags {
+		if f.Hidden {
+			continue
+		}
+		s := "      --" + f.Name
+		if f.Short != 0 {
+			s = "  -" + string(f.Short) + ", --" + f.Name
+		}
+		if !f.IsBool() || f.PlaceHolder != "" {
+			value := f.PlaceHolder
+			if value == "" {
+				value = strings.ToUpper(f.Name)
+			}
+			if strings.HasPrefix(value, "[") { // an optional value, written as [=VALUE]
+				s += value
+			} else {
+				s += " " + value
+			}
+		}
+		t.row(s, f.Help)
+	}
+	if n.Parent == nil {
+		t.row("  -h, --help", "Show help for a command.")
+	}
+	return t.write(a.Stdout)
+}

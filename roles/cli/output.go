@@ -1,0 +1,189 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode"
+
+	"sett/roles/role"
+)
+
+// textOrJSON is the -o flag of commands that show one thing.
+type textOrJSON struct {
+	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"How to print: text or json."`
+}
+
+func (t textOrJSON) json() bool { return t.Output == "json" }
+
+// printJSON prints one object for programs, indented.
+func (a *app) printJSON(v any) error { return writeJSON(a.Stdout, v, "  ") }
+
+// printLine prints one object for programs on one line.
+func (a *app) printLine(v any) error { return writeJSON(a.Stdout, v, "") }
+
+func writeJSON(w io.Writer, v any, indent string) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return fmt.Errorf("print: %w", err)
+	}
+	return nil
+}
+
+// printf prints data, on stdout.
+func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.Stdout, format, args...) }
+
+// sayf talks, on stderr.
+func (a *app) sayf(format string, args ...any) { _, _ = fmt.Fprintf(a.Stderr, format, args...) }
+
+// style is how a text looks on a terminal.
+type style string
+
+// The styles: what they are for, not what they look like.
+const (
+	plain  style = ""
+	bold   style = "1"
+	dim    style = "2"
+	good   style = "32"
+	warn   style = "33"
+	bad    style = "31"
+	accent style = "36"
+)
+
+// paint returns s in a style for stdout, or as it is where there is no colour. s
+// must be clean.
+func (a *app) paint(s string, as style) string {
+	if !a.colour || as == plain || s == "" {
+		return s
+	}
+	return "\x1b[" + string(as) + "m" + s + "\x1b[0m"
+}
+
+// coloured says whether what is written to w may be coloured: a terminal that is
+// not dumb, and nobody said NO_COLOR.
+func coloured(e role.Env, w io.Writer) bool {
+	return e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb" && role.IsTerminal(w)
+}
+
+// clean makes a text safe to show within a line: control characters, which could
+// move the cursor or forge lines, and those that reorder text are shown as \x1b,
+// \n or \u202e.
+func clean(s string) string { return sanitise(s, "") }
+
+// cleanText is clean for texts of several lines: line feeds and tabs stay.
+func cleanText(s string) string { return sanitise(s, "\n\t") }
+
+func sanitise(s, keep string) string {
+	harmful := func(r rune) bool {
+		if strings.ContainsRune(keep, r) {
+			return false
+		}
+		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff'
+	}
+	s = strings.ToValidUTF8(s, "\ufffd")
+	if strings.IndexFunc(s, harmful) < 0 {
+		return s
+	}
+	var b strings.Builder
+	for _, r := range s {
+		if !harmful(r) {
+			b.WriteRune(r)
+			continue
+		}
+		quoted := fmt.Sprintf("%+q", string(r))
+		b.WriteString(quoted[1 : len(quoted)-1])
+	}
+	return b.String()
+}
+
+// shorten cuts s to at most n characters, with an ellipsis for the rest.
+func shorten(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return strings.TrimRight(string(r[:max(n-1, 0)]), " ") + "…"
+}
+
+// age says roughly how long something has been: 12s, 3m, 2h, 5d. Nothing for
+// less than nothing, as clocks may differ.
+func age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%ds", max(d, 0)/time.Second)
+	case d < time.Hour:
+		return fmt.Sprintf("%dm", d/time.Minute)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dd", d/(24*time.Hour))
+}
+
+// span says how long something took: 85ms, 1.2s, 3m4s.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%dms", max(d, 0).Milliseconds())
+	case d < time.Minute:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	}
+	return d.Round(time.Second).String()
+}
+
+// clock shows a time of day in the user's zone, with the date unless it is today's.
+func (a *app) clock(t time.Time) string {
+	t, now := t.Local(), a.Now().Local()
+	if t.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return t.Format("15:04:05.000")
+	}
+	return t.Format("2006-01-02 15:04:05.000")
+}
+
+// parseSince reads what --since takes: a duration before now (10m, 2h), a time
+// (RFC 3339), a date and time or a time of today. Empty is the zero time.
+func (a *app) parseSince(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if d, err := time.ParseDuration(s); err == nil {
+		return a.Now().Add(-d), nil
+	}
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	for _, layout := range []string{time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if t, err := time.ParseInLocation(layout, s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	today := a.Now().Local().Format(time.DateOnly)
+	for _, layout := range []string{time.DateTime, "2006-01-02 15:04"} {
+		if t, err := time.ParseInLocation(layout, today+" "+s, time.Local); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, role.Fail(role.Usage, fmt.Errorf("--since: cannot read %q", clean(s)),
+		"a duration such as 10m or 2h, or a time such as 15:04 or 2006-01-02T15:04:05Z")
+}
+
+// confirm asks a question on the terminal and says whether the answer is yes.
+// Without a terminal nobody can be asked: that is an error which names the flag
+// that answers beforehand.
+func (a *app) confirm(question, flag string) (bool, error) {
+	if !role.IsTerminal(a.Stdin) {
+		return false, role.Fail(role.Usage, errors.New("no terminal to ask for confirmation on"), "add %s", flag)
+	}
+	a.sayf("%s [y/N] ", question)
+	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("read answer: %w", err)
+	}
+	answer := strings.ToLower(strings.TrimSpace(line))
+	return answer == "y" || answer == "yes", nil
+}

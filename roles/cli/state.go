@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sett/contract/config"
+	"sett/roles/role"
+	"sett/runtime/process"
+)
+
+// State is what is kept of an instance, in instance.json of its directory. It
+// holds the blackboard's password and is readable for its owner alone.
+type State struct {
+	Name       string    `json:"name"`
+	Workspace  string    `json:"workspace"`   // absolute, without symbolic links
+	ConfigFile string    `json:"config_file"` // absolute
+	Runtime    string    `json:"runtime"`     // config.RuntimeProcess or config.RuntimeDocker
+	URL        string    `json:"url"`         // of the blackboard, with its password
+	External   bool      `json:"external"`    // the blackboard is the user's own
+	CreatedAt  time.Time `json:"created_at"`
+	Run        string    `json:"run"`  // id of the last `sett up` that started it
+	Told       bool      `json:"told"` // that local mode isolates nothing
+}
+
+// instance is an instance that exists: its state, and where that is kept.
+type instance struct {
+	State
+	dir string
+}
+
+func (in *instance) statePath() string    { return filepath.Join(in.dir, "instance.json") }
+func (in *instance) configPath() string   { return filepath.Join(in.dir, "config.json") }
+func (in *instance) stoppingPath() string { return filepath.Join(in.dir, "stopping") }
+
+// runtime returns the place where the instance's units run.
+func (in *instance) runtime() *process.Runtime {
+	return process.New(process.Options{Dir: in.dir, Logger: quiet()})
+}
+
+// save writes the state, as a whole or not at all.
+func (in *instance) save() error { return writeFile(in.statePath(), in.State) }
+
+// config reads the configuration that the instance was last started with.
+func (in *instance) config() (*config.Config, error) {
+	var c config.Config
+	if err := readFile(in.configPath(), &c); err != nil {
+		return nil, fmt.Errorf("read configuration of %s: %w", in.Name, err)
+	}
+	return &c, nil
+}
+
+// stateRoot returns the directory that holds one directory per instance.
+func (a *app) stateRoot() (string, error) {
+	if dir := a.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // the XDG specification ignores others
+		return filepath.Join(dir, "sett"), nil
+	}
+	home := a.Getenv("HOME")
+	if home == "" {
+		return "", role.Fail(role.Environment, errors.New("find state directory: HOME is not set"), "set HOME or XDG_STATE_HOME")
+	}
+	return filepath.Join(home, ".local", "state", "sett"), nil
+}
+
+// instances returns all instances there are, by name. What cannot be read is
+// left out, with a word about it.
+func (a *app) instances() ([]*instance, error) {
+	root, err := a.stateRoot()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list instances: %w", err)
+	}
+	var all []*instance
+	for _, e := range entries {
+		if !e.IsDir() || config.ValidInstanceName(e.Name()) != nil {
+			continue
+		}
+		in, err := loadInstance(filepath.Join(root, e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // being made, or being purged
+		case err != nil:
+			a.sayf("sett: warning: %v\n", err)
+		default:
+			all = append(all, in)
+		}
+	}
+	return all, nil
+}
+
+// loadInstance reads the instance kept in dir; fs.ErrNotExist when there is none.
+func loadInstance(dir string) (*instance, error) {
+	in := &instance{dir: dir}
+	if err := readFile(in.statePath(), &in.State); err != nil {
+		return nil, fmt.Errorf("read instance %s: %w", filepath.Base(dir), err)
+	}
+	if in.Name != filepath.Base(dir) {
+		return nil, fmt.Errorf("read instance %s: its state is that of %q", filepath.Base(dir), clean(in.Name))
+	}
+	return in, nil
+}
+
+func names(all []*instance) []string {
+	out := make([]string, len(all))
+	for i, in := range all {
+		out[i] = in.Name
+	}
+	slices.Sort(out)
+	return out
+}
+
+func readFile(path string, v any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// writeFile replaces a file as a whole, and has it on disk when it returns: who
+// is killed at any moment leaves the old or the new one.
+func writeFile(path string, v any) (err error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // made with mode 0600
+	if err != nil {
+		return fmt.Errorf("write state: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("write state: %w", err)
+		}
+	}()
+	_, err = f.Write(append(b, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// tilde shortens a path below the home directory for people.
+func (a *app) tilde(path string) string {
+	home := a.Getenv("HOME")
+	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok && home != "" {
+		return filepath.Join("~", rest)
+	}
+	return path
+}

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+)
+
+type versionCmd struct {
+	textOrJSON
+}
+
+// Help is shown by `sett version --help`.
+func (versionCmd) Help() string { return "Example: sett version -o json" }
+
+// Run says what this binary is.
+func (c *versionCmd) Run(a *app) error {
+	v := struct {
+		Version  string `json:"version"`
+		Commit   string `json:"commit"`
+		Go       string `json:"go"`
+		Platform string `json:"platform"`
+	}{a.Build.Version, a.Build.Commit, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	if c.json() {
+		return a.printJSON(v)
+	}
+	_, err := fmt.Fprintf(a.Stdout, "sett %s (commit %s, %s, %s)\n", v.Version, v.Commit, v.Go, v.Platform)
+	return err
+}
