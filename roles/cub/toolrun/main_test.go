@@ -84,6 +84,24 @@ func until(t testing.TB, what string, condition func() bool) {
 // alive says whether a process exists, as a zombie too.
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
+// leaving is sh in a new directory, where body must write a process number to the
+// file pid; the tool ends when that is there. leftPID reads it.
+func leaving(t testing.TB, body string) Command {
+	t.Helper()
+	cmd := sh(body + "\nuntil test -s pid; do sleep 0.01; done")
+	cmd.Dir = t.TempDir()
+	return cmd
+}
+
+func leftPID(t testing.TB, cmd Command) int {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(cmd.Dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pidIn(t, b)
+}
+
 // pidIn reads a process number that a script printed.
 func pidIn(t testing.TB, b []byte) int {
 	t.Helper()

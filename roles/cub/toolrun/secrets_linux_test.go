@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -83,6 +84,67 @@ func TestProtect(t *testing.T) {
 		t.Errorf("dumpable %d, %v", dumpable, err)
 	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// environ returns what /proc shows of a process's environment.
+func environ(t testing.TB, pid int) string {
+	t.Helper()
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func TestScrubEnv(t *testing.T) {
+	value := os.Getenv(secretVariable)
+	before := environ(t, os.Getpid())
+	if value != secret || !strings.Contains(before, secret) {
+		t.Fatalf("the test was not set up: %q", value)
+	}
+	t.Cleanup(func() { restoreBlock(t, before) })
+	if err := ScrubEnv(secretVariable, "TOOLRUN_TEST_NOT_THERE"); err != nil {
+		t.Fatal(err)
+	}
+	after := environ(t, os.Getpid())
+	if strings.Contains(after, secret) {
+		t.Error("the kernel still shows it")
+	}
+	if strings.Replace(before, secretVariable+"="+secret, strings.Repeat("\x00", len(secretVariable+"="+secret)), 1) != after {
+		t.Error("more than that was changed")
+	}
+	if _, ok := os.LookupEnv(secretVariable); ok {
+		t.Error("it is still set")
+	}
+	if value != secret {
+		t.Errorf("what was read before is now %q", value)
+	}
+	if err := ScrubEnv(); err != nil {
+		t.Error(err)
+	}
+	if err := ScrubEnv("BAD=NAME"); err != nil {
+		t.Error(err)
+	}
+}
+
+// restoreBlock makes the test repeatable.
+func restoreBlock(t testing.TB, block string) {
+	t.Helper()
+	start, _, err := envBlock()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem, err := os.OpenFile("/proc/self/mem", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mem.Close()
+	if _, err := mem.WriteAt([]byte(block), start); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Setenv(secretVariable, secret); err != nil {
 		t.Fatal(err)
 	}
 }
