@@ -26,7 +26,8 @@ const helperEnv = "SETT_TEST_HELPER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(helperEnv) != "" {
-		os.Exit(helper(os.Args[1], os.Args[2:]))
+		// Not os.Exit, after which the race detector and coverage have their say.
+		syscall.Exit(helper(os.Args[1], os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }
@@ -54,7 +55,7 @@ func helper(what string, args []string) int {
 	case "family": // children in the session, a group and a session of their own
 		for i, attr := range []*syscall.SysProcAttr{{}, {Setpgid: true}, {Setsid: true}} {
 			cmd := exec.Command(os.Args[0], "wait")
-			cmd.SysProcAttr = attr
+			cmd.SysProcAttr, cmd.Stdout = attr, os.Stdout
 			if i < 2 { // found by the session alone
 				cmd.Env = []string{helperEnv + "=1"}
 			}
@@ -151,6 +152,16 @@ func startUp(t *testing.T, r *Runtime, s runtime.Spec) runtime.Unit {
 		return strings.HasSuffix(string(log), "up\n")
 	})
 	return u
+}
+
+// startElsewhere starts a unit from a process that has ended when it returns.
+func startElsewhere(t *testing.T, r *Runtime, name string, args ...string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"starter", r.dir, name}, args...)...)
+	cmd.Env = []string{helperEnv + "=1"}
+	if out, err := cmd.Output(); err != nil || !strings.HasSuffix(string(out), " <nil>\n") {
+		t.Errorf("start elsewhere: %s, %v", out, err)
+	}
 }
 
 func pidOf(t *testing.T, u runtime.Unit) int {

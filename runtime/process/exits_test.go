@@ -1,0 +1,236 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sett/runtime"
+)
+
+func TestExitsOfChildren(t *testing.T) {
+	r := newRuntime(t, stateDir(t))
+	one, two := exitsOf(t, r), exitsOf(t, r)
+	u := start(t, r, spec("x", "exit", "7"))
+	for _, ch := range []<-chan runtime.Exit{one, two} {
+		e := next(t, ch)
+		if e.Code != 7 || e.Text != "exit status 7" || e.Tail != "last words" || e.Unit.ID != u.ID ||
+			e.Unit.Running || e.At.Before(u.StartedAt) || e.Unit.Labels[runtime.LabelAgent] != "x" {
+			t.Errorf("exit %+v", e)
+		}
+	}
+	units, err := r.List(t.Context(), nil)
+	if err != nil || len(units) != 1 || units[0].Running || units[0].ID != u.ID {
+		t.Errorf("listed %+v, %v; want the ended unit", units, err)
+	}
+	v := startUp(t, r, spec("y", "wait"))
+	if err := syscall.Kill(pidOf(t, v), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	if e := next(t, one); e.Code != -1 || e.Text != "signal: killed" || e.Unit.Name != "y" {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+// family starts the unit and returns its main process and its three children.
+func family(t *testing.T, r *Runtime, name string) (pid int, children []int) {
+	t.Helper()
+	pid = pidOf(t, startUp(t, r, spec(name, "family")))
+	var log string
+	until(t, "children up", func() bool { // they write to the same log
+		log = logText(t, r, name, runtime.LogOptions{Lines: -1})
+		return strings.Count(log, "up\n") == 4
+	})
+	for line := range strings.Lines(log) {
+		if n, ok := strings.CutPrefix(line, "child "); ok {
+			child, err := strconv.Atoi(strings.TrimSpace(n))
+			if err != nil || gone(child) {
+				t.Fatalf("child %q does not run: %v", line, err)
+			}
+			children = append(children, child)
+		}
+	}
+	if len(children) != 3 {
+		t.Fatalf("children %v, want 3", children)
+	}
+	return pid, children
+}
+
+func TestKilledUnitTakesItsFamilyWithIt(t *testing.T) {
+	r := newRuntime(t, stateDir(t))
+	exits := exitsOf(t, r)
+	_, bystanders := family(t, r, "other")
+	pid, children := family(t, r, "x")
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	next(t, exits)
+	for _, c := range children { // before the exit is delivered: no waiting
+		if !gone(c) {
+			t.Errorf("process %d of the unit survived it", c)
+		}
+	}
+	for _, c := range bystanders {
+		if gone(c) {
+			t.Errorf("process %d of another unit was killed", c)
+		}
+	}
+}
+
+func TestExitsOfOthersChildren(t *testing.T) {
+	r := newRuntime(t, stateDir(t))
+	startElsewhere(t, r, "x", "family")
+	exits := exitsOf(t, r)
+	pid, children := family(t, r, "x") // adopts it
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	e := next(t, exits)
+	if e.Code != -1 || e.Text != unwatched || e.Unit.ID != strconv.Itoa(pid) || !strings.HasSuffix(e.Tail, "up") {
+		t.Errorf("exit %+v", e)
+	}
+	for _, c := range children {
+		if !gone(c) {
+			t.Errorf("process %d of the unit survived it", c)
+		}
+	}
+}
+
+func TestExitsTellFirstWhatEndedBefore(t *testing.T) {
+	dir := stateDir(t)
+	a := newRuntime(t, dir)
+	first := exitsOf(t, a)
+	start(t, a, spec("b", "exit", "4"))
+	next(t, first)
+	startElsewhere(t, a, "a", "exit", "5") // nobody is there when it ends
+	until(t, "unit ended", func() bool {
+		units, err := a.List(t.Context(), runtime.Labels{runtime.LabelAgent: "a"})
+		return err == nil && len(units) == 1 && !units[0].Running
+	})
+	running := startUp(t, a, spec("c", "wait"))
+
+	b := newRuntime(t, dir) // as after a crash of whoever watched
+	ctx, cancel := context.WithCancel(t.Context())
+	exits, err := b.Exits(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(pidOf(t, running), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for range 3 {
+		e := next(t, exits)
+		got = append(got, fmt.Sprint(e.Unit.Name, " ", e.Code))
+	}
+	if s := strings.Join(got, ", "); s != "b 4, a -1, c -1" {
+		t.Errorf("exits %s", s)
+	}
+	cancel()
+	if e, ok := <-exits; ok {
+		t.Errorf("another exit: %+v", e)
+	}
+	if err := b.Stop(t.Context(), "b", 0); err != nil {
+		t.Fatal(err)
+	}
+	again := exitsOf(t, b)
+	for _, name := range []string{"a", "c"} { // no longer b, which was removed
+		if e := next(t, again); e.Unit.Name != name {
+			t.Errorf("exit %+v, want that of %s", e, name)
+		}
+	}
+}
+
+// TestExitsAreDeliveredOnce starts and adopts one name from two values at once,
+// again and again: every start has one end, in both.
+func TestExitsAreDeliveredOnce(t *testing.T) {
+	dir := stateDir(t)
+	a, b := newRuntime(t, dir), newRuntime(t, dir)
+	exits := exitsOf(t, a)
+	want := map[string]bool{}
+	for range 20 {
+		u := start(t, a, spec("x", "wait"))
+		start(t, a, spec("x", "wait"))
+		if err := b.Stop(t.Context(), "x", 0); err != nil {
+			t.Fatal(err)
+		}
+		want[u.ID+u.StartedAt.String()] = true
+	}
+	for range 20 {
+		e := next(t, exits)
+		key := e.Unit.ID + e.Unit.StartedAt.String()
+		if !want[key] {
+			t.Errorf("exit %+v came twice", e)
+		}
+		delete(want, key)
+	}
+	start(t, a, spec("last", "exit", "0"))
+	if e := next(t, exits); e.Unit.Name != "last" {
+		t.Errorf("exit %+v came twice", e)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.children) != 0 {
+		t.Errorf("%d children are remembered", len(a.children))
+	}
+}
+
+func TestExitsWithoutListener(t *testing.T) {
+	r := newRuntime(t, stateDir(t))
+	ctx, cancel := context.WithCancel(t.Context())
+	exits, err := r.Exits(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	startUp(t, r, spec("runs", "wait"))
+	start(t, r, spec("x", "exit", "0"))
+	cancel()
+	late := time.After(deadline)
+	for {
+		select {
+		case _, ok := <-exits:
+			if !ok {
+				return
+			}
+		case <-late:
+			t.Fatal("the channel is not closed")
+		}
+	}
+}
+
+func TestTailIsOfThisStartOnly(t *testing.T) {
+	r := newRuntime(t, stateDir(t))
+	if err := r.prepare(); err != nil {
+		t.Fatal(err)
+	}
+	write := func(s string) {
+		if err := os.WriteFile(r.logPath("x"), []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rec := record{Name: "x", LogOffset: 4}
+	lines := strings.Repeat("0123456789\n", 40)
+	for _, c := range []struct{ log, want string }{
+		{"old\nnew\nlines\n", "new\nlines"},
+		{"old\n", ""},
+		{"x\n", "x"}, // truncated since
+		{"old\n" + lines, strings.TrimSuffix(lines[:20*11], "\n")},
+		{"old\n" + strings.Repeat("a", 2*tailBytes), strings.Repeat("a", tailBytes)},
+		{"old\n" + strings.Repeat("a", 2*tailBytes) + "\nend", "end"},
+	} {
+		write(c.log)
+		if got := r.tail(rec); got != c.want {
+			t.Errorf("tail of %.20q: %.40q (%d), want %.40q (%d)", c.log, got, len(got), c.want, len(c.want))
+		}
+	}
+	if got := r.tail(record{Name: "none"}); got != "" {
+		t.Errorf("tail %q", got)
+	}
+}

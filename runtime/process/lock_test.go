@@ -1,0 +1,77 @@
+//go:build linux
+
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestTryLockNamesTheHolder(t *testing.T) {
+	dir := stateDir(t)
+	a, b := New(Options{Dir: dir}), New(Options{Dir: dir})
+	release, _, err := a.TryLock("up")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, holder, err := b.TryLock("up"); !errors.Is(err, ErrLocked) || holder != os.Getpid() {
+		t.Errorf("second lock: holder %d, %v", holder, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	_, err = b.Lock(ctx, "up")
+	if !errors.Is(err, ErrLocked) || !errors.Is(err, context.DeadlineExceeded) ||
+		!strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
+		t.Errorf("wait for lock: %v", err)
+	}
+	if other, _, err := b.TryLock("other"); err != nil {
+		t.Errorf("another lock: %v", err)
+	} else {
+		other()
+	}
+	release()
+	again, err := b.Lock(t.Context(), "up")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("left in the directory: %v, %v; want units and logs", entries, err)
+	}
+	if _, _, err := a.TryLock("../x"); !errors.Is(err, errName) {
+		t.Errorf("lock outside: %v", err)
+	}
+}
+
+func TestLockExcludes(t *testing.T) {
+	dir := stateDir(t)
+	var wg sync.WaitGroup
+	var inside atomic.Int32 // the race detector knows nothing of flock
+	for range 4 {
+		r := New(Options{Dir: dir})
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 25 {
+				release, err := r.Lock(context.Background(), "x")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if n := inside.Add(1); n != 1 {
+					t.Errorf("%d hold the lock", n)
+				}
+				inside.Add(-1)
+				release()
+			}
+		}()
+	}
+	wg.Wait()
+}
