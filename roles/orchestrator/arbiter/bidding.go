@@ -1,0 +1,78 @@
+package arbiter
+
+import (
+	"slices"
+	"time"
+
+	"sett/blackboard"
+)
+
+// bidding says whether the claim still collects bids: it is where it was opened,
+// and nothing has been granted.
+func bidding(s blackboard.Snapshot) bool {
+	return s.Claim.Status == blackboard.PendingReview && len(s.Grants) == 0
+}
+
+// decideSilent deals with expected bidders whose bids are not in. Those that have
+// left the clan come first: they need not be waited for.
+func decideSilent(s blackboard.Snapshot, p Policy, now time.Time, missing []string) Decision {
+	var gone []string
+	for _, agent := range missing {
+		if !slices.Contains(p.Clan, agent) {
+			gone = append(gone, agent)
+		}
+	}
+	if len(gone) > 0 {
+		return Decision{Kind: RecordIgnores, Agents: gone, Reason: ReasonAgentRemoved}
+	}
+	d := Decision{Kind: Wait}
+	if p.BidTimeout > 0 {
+		deadline := s.Claim.OpenedAt.Add(p.BidTimeout)
+		if !now.Before(deadline) {
+			return Decision{Kind: RecordIgnores, Agents: missing, Reason: ReasonBidTimeout}
+		}
+		d.AskAgain = deadline
+	}
+	for _, agent := range missing {
+		d.Waits = append(d.Waits, WaitFor{What: ForBid, Agent: agent, Since: s.Claim.OpenedAt})
+	}
+	return d
+}
+
+// bidders returns who is to be granted a phase, in the order of their bids: who
+// bid for it, was expected to bid, is still in the clan, and has no grant on this
+// claim yet.
+func bidders(s blackboard.Snapshot, p Policy, phase blackboard.Phase) []string {
+	var agents []string
+	for i, b := range s.Bids {
+		if b.Type != phase.Bid() || !slices.Contains(s.Claim.ExpectedBidders, b.Agent) ||
+			!slices.Contains(p.Clan, b.Agent) {
+			continue
+		}
+		if _, granted := s.Grant(b.Agent); granted || bidBefore(s.Bids[:i], b.Agent) {
+			continue
+		}
+		agents = append(agents, b.Agent)
+		if phase == blackboard.PhaseExclusive {
+			break // the first bid wins
+		}
+	}
+	return agents
+}
+
+// bidBefore says whether the agent is among those who have bid: only an agent's
+// first bid counts.
+func bidBefore(bids []blackboard.Bid, agent string) bool {
+	return slices.ContainsFunc(bids, func(b blackboard.Bid) bool { return b.Agent == agent })
+}
+
+// unique drops repetitions and keeps the order.
+func unique(names []string) []string {
+	var once []string
+	for _, name := range names {
+		if !slices.Contains(once, name) {
+			once = append(once, name)
+		}
+	}
+	return once
+}

@@ -1,0 +1,183 @@
+package arbiter
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+)
+
+// TestAgainstNaive compares Decide with the naive implementation on random
+// claims, sound ones and nonsense.
+func TestAgainstNaive(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	kinds := map[Kind]int{}
+	for n := range 60_000 {
+		s, p, now := randomCase(r, n%2 == 0)
+		got, want := Decide(s, p, now), naive(s, p, now)
+		kinds[got.Kind]++
+		if got.Kind != RecordIgnores {
+			got.Reason = "" // for people
+		}
+		slices.SortFunc(got.Waits, byAgent) // their order is for people too
+		slices.SortFunc(want.Waits, byAgent)
+		if !reflect.DeepEqual(got, want) {
+			text, _ := json.MarshalIndent(s, "", " ")
+			t.Fatalf("case %d: %s\n%+v at %v\ngot  %+v\nwant %+v", n, text, p, now, got, want)
+		}
+	}
+	for _, kind := range []Kind{Wait, RecordIgnores, GrantPhase, FailGrant, Complete, Terminate} {
+		if kinds[kind] < 500 {
+			t.Errorf("only %d of the cases were decided as %s", kinds[kind], kind)
+		}
+	}
+}
+
+func byAgent(a, b WaitFor) int { return strings.Compare(a.Agent, b.Agent) }
+
+// TestDecideKeepsItsHandsOff: what it is given is neither changed nor kept, and
+// the same question gets the same answer.
+func TestDecideKeepsItsHandsOff(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 5_000 {
+		s, p, now := randomCase(r, false)
+		before, _ := json.Marshal(s)
+		clan := slices.Clone(p.Clan)
+		first := Decide(s, p, now)
+		text, _ := json.Marshal(first)
+		if after, _ := json.Marshal(s); string(after) != string(before) || !slices.Equal(clan, p.Clan) {
+			t.Fatalf("changed %s\nto %s", before, after)
+		}
+		Waits(s, p, now)
+		if again := Decide(s, p, now); !reflect.DeepEqual(first, again) {
+			t.Fatalf("%s: first %+v then %+v", before, first, again)
+		}
+		for i := range s.Claim.ExpectedBidders {
+			s.Claim.ExpectedBidders[i] = "scribbled over"
+		}
+		if after, _ := json.Marshal(first); string(after) != string(text) {
+			t.Fatalf("kept %s: %s became %s", before, text, after)
+		}
+	}
+}
+
+// pick returns one of the choices.
+func pick[T any](r *rand.Rand, choices ...T) T { return choices[r.IntN(len(choices))] }
+
+// subset returns some of the names in random order.
+func subset(r *rand.Rand, from []string, odds int) []string {
+	var some []string
+	for _, i := range r.Perm(len(from)) {
+		if r.IntN(odds) > 0 {
+			some = append(some, from[i])
+		}
+	}
+	return some
+}
+
+// randomCase makes a claim up. A sound one is like what the scripts bring about;
+// the others have anything anywhere.
+func randomCase(r *rand.Rand, sound bool) (blackboard.Snapshot, Policy, time.Time) {
+	all := []string{"ann", "bob", "cyd", "dan", "eve"}
+	opened := time.Unix(1_900_000_000, 0).UTC()
+	now := opened.Add(time.Duration(r.IntN(121)) * time.Second)
+	p := Policy{
+		Clan: subset(r, all, pick(r, 10, 10, 3)), MaxReviewIterations: r.IntN(5) - 1,
+		BidTimeout: pick(r, 0, time.Minute, 2*time.Minute),
+	}
+	s := blackboard.Snapshot{Claim: blackboard.Claim{
+		Status: pick(r, blackboard.ClaimStatuses...), Origin: pick(r, blackboard.OriginArtefact, blackboard.OriginRetry),
+		ExpectedBidders: subset(r, all, 5), OpenedAt: opened,
+		Target: blackboard.Target{Agent: pick(r, append(all, "")...), Version: 1 + r.IntN(5)},
+	}}
+	if sound && s.Claim.Status.Closed() {
+		s.Claim.Status = blackboard.PendingReview
+	}
+	for _, agent := range subset(r, s.Claim.ExpectedBidders, pick(r, 4, 1000)) {
+		s.Bids = append(s.Bids, blackboard.Bid{Agent: agent, Type: pick(r, blackboard.BidTypes...)})
+	}
+	if !sound {
+		corrupt(r, &s, all)
+	} else if len(s.Missing()) == 0 {
+		grantBids(r, &s, opened)
+	} else {
+		s.Claim.Status = blackboard.PendingReview
+	}
+	slices.SortFunc(s.Grants, func(a, b blackboard.Grant) int { return slices.Index(all, a.Agent) - slices.Index(all, b.Agent) })
+	r.Shuffle(len(s.Claim.GrantedReviewAgents), func(i, j int) {
+		l := s.Claim.GrantedReviewAgents
+		l[i], l[j] = l[j], l[i]
+	})
+	return s, p, now
+}
+
+// grantBids grants the bids up to the claim's phase, those of phases before it
+// done, those of its own phase somewhere.
+func grantBids(r *rand.Rand, s *blackboard.Snapshot, at time.Time) {
+	current := slices.IndexFunc(blackboard.Phases, func(p blackboard.Phase) bool { return p.Status() == s.Claim.Status })
+	if r.IntN(3) == 0 {
+		current-- // nothing granted in it yet
+	}
+	endings := []blackboard.GrantState{
+		blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantRunning,
+		blackboard.GrantQueued, blackboard.GrantAwaitingAnswer, blackboard.GrantFailed,
+	}
+	endings = endings[:pick(r, 4, 7, 8)]
+	for i, phase := range blackboard.Phases[:current+1] {
+		for _, b := range s.Bids {
+			if b.Type != phase.Bid() {
+				continue
+			}
+			state := blackboard.GrantDone
+			if i == current {
+				state = pick(r, endings...)
+			}
+			g := randomGrant(r, b.Agent, phase, state, at)
+			if i < current {
+				g.Verdict = blackboard.Approve
+			}
+			s.Grants = append(s.Grants, g)
+			if phase == blackboard.PhaseReview {
+				s.Claim.GrantedReviewAgents = append(s.Claim.GrantedReviewAgents, b.Agent)
+			}
+			if phase == blackboard.PhaseExclusive {
+				break
+			}
+		}
+	}
+}
+
+func randomGrant(r *rand.Rand, agent string, phase blackboard.Phase, state blackboard.GrantState, at time.Time) blackboard.Grant {
+	return blackboard.Grant{
+		Agent: agent, Phase: phase, State: state, Attempt: 1 + r.IntN(3), ResultID: pick(r, "", "result-"+agent, "result-"+agent),
+		Verdict: pick(r, blackboard.Approve, blackboard.Approve, blackboard.Feedback, "", "maybe"), QueuedAt: at.Add(time.Second),
+		StartedAt: at.Add(2 * time.Second), EndedAt: at.Add(3 * time.Second),
+	}
+}
+
+// corrupt puts into a claim what no script would.
+func corrupt(r *rand.Rand, s *blackboard.Snapshot, all []string) {
+	s.Claim.Status = pick(r, append(blackboard.ClaimStatuses, "", "pending")...)
+	s.Claim.Origin = pick(r, blackboard.OriginArtefact, blackboard.OriginRework, blackboard.OriginRetry, "")
+	if len(s.Claim.ExpectedBidders) > 0 && r.IntN(3) == 0 {
+		s.Claim.ExpectedBidders = append(s.Claim.ExpectedBidders, s.Claim.ExpectedBidders[0])
+	}
+	for range r.IntN(3) {
+		s.Bids = append(s.Bids, blackboard.Bid{Agent: pick(r, all...), Type: pick(r, append(blackboard.BidTypes, "", "perhaps")...)})
+	}
+	for _, agent := range subset(r, all, 2) {
+		s.Grants = append(s.Grants, randomGrant(r, agent,
+			pick(r, blackboard.PhaseReview, blackboard.PhaseReview, blackboard.PhaseParallel, blackboard.PhaseExclusive, "phase"),
+			pick(r, blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantRunning, blackboard.GrantCancelled, blackboard.GrantFailed, "state"),
+			s.Claim.OpenedAt))
+		s.Claim.GrantedReviewAgents = append(s.Claim.GrantedReviewAgents, agent)
+	}
+	if r.IntN(2) == 0 {
+		s.Grants = nil
+	}
+}
