@@ -19,6 +19,7 @@ type board struct {
 	mu      sync.Mutex // held around every use of what follows
 	mini    *miniredis.Miniredis
 	db      *miniredis.RedisDB
+	tables  tables // within db
 	srv     *server.Server
 	quiet   *server.Peer // takes the answers nobody waits for
 	scripts map[string]*luaScript
@@ -47,6 +48,10 @@ func newBoard() (*board, error) {
 		quiet:   server.NewPeer(bufio.NewWriter(io.Discard)),
 		scripts: map[string]*luaScript{},
 		waiting: map[string]map[*waiter]struct{}{},
+	}
+	if b.tables, err = graft(b.db); err != nil {
+		mini.Close()
+		return nil, err
 	}
 	b.srv.SetPreHook(b.hook)
 	return b, nil

@@ -44,7 +44,7 @@ type incoming struct {
 }
 
 func newClient(s *Server, conn net.Conn) *client {
-	out := newOutbox()
+	out := newOutbox(conn)
 	w := bufio.NewWriterSize(out, 16<<10)
 	return &client{
 		s: s, conn: conn, out: out, w: w, peer: server.NewPeer(w),
@@ -58,7 +58,7 @@ func newClient(s *Server, conn net.Conn) *client {
 func (c *client) serve() {
 	var wg sync.WaitGroup
 	wg.Go(c.read)
-	wg.Go(func() { c.out.send(c.conn) })
+	wg.Go(c.out.send)
 	c.executeAll()
 	c.unsubscribe()
 	c.out.close() // what is in it is sent, and then the connection closed
@@ -69,7 +69,6 @@ func (c *client) serve() {
 func (c *client) hangUp() {
 	c.once.Do(func() { close(c.gone) })
 	c.out.abort()
-	c.conn.Close()
 }
 
 // read reads commands until the connection ends.

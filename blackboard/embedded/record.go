@@ -14,7 +14,7 @@ const (
 	itemCommand = 'C' // time, arguments; a script call is an EVALSHA
 	itemEffects = 'E' // the commands that the oldest script call without effects issued
 	itemString  = 'k' // key, value
-	itemHash    = 'h' // key, fields and values; a big key comes in several items
+	itemHash    = 'h' // key, fields with values; a big key comes in several items
 	itemList    = 'l' // key, elements
 	itemSet     = 's' // key, members
 	itemZset    = 'z' // key, members, scores
@@ -126,6 +126,16 @@ func (d *decoder) strings() []string {
 	return list
 }
 
+func (d *decoder) hash() map[string]string {
+	n := d.count()
+	h := make(map[string]string, n)
+	for range n {
+		field := d.string()
+		h[field] = d.string()
+	}
+	return h
+}
+
 func (d *decoder) scores() []float64 {
 	n := d.count()
 	list := make([]float64, n)
@@ -154,6 +164,7 @@ type item struct {
 	key    string // key or script body
 	at     time.Time
 	list   []string
+	hash   map[string]string
 	scores []float64
 	nested [][]string
 	count  int
@@ -180,7 +191,9 @@ func (d *decoder) next() (it item, ok bool) {
 				d.fail()
 			}
 		}
-	case itemString, itemHash, itemList, itemSet, itemStream, itemEntry:
+	case itemHash:
+		it.key, it.hash = d.string(), d.hash()
+	case itemString, itemList, itemSet, itemStream, itemEntry:
 		it.key, it.list = d.string(), d.strings()
 	case itemZset:
 		it.key, it.list, it.scores = d.string(), d.strings(), d.scores()

@@ -42,6 +42,7 @@ const (
 // outbox holds what is to be sent to a client, so that nobody who answers or
 // publishes ever waits for a network.
 type outbox struct {
+	conn    net.Conn
 	mu      sync.Mutex
 	change  *sync.Cond
 	buf     []byte
@@ -51,8 +52,8 @@ type outbox struct {
 	aborted bool  // and nothing more goes out
 }
 
-func newOutbox() *outbox {
-	o := &outbox{}
+func newOutbox(conn net.Conn) *outbox {
+	o := &outbox{conn: conn}
 	o.change = sync.NewCond(&o.mu)
 	return o
 }
@@ -67,7 +68,7 @@ func (o *outbox) Write(p []byte) (int, error) {
 	o.buf = append(o.buf, p...)
 	o.total += int64(len(p))
 	if len(o.buf) > outboxHard || o.pushed && len(o.buf) > outboxSoft {
-		o.closed, o.aborted, o.buf = true, true, nil
+		o.cut()
 	}
 	o.change.Broadcast()
 	return len(p), nil
@@ -105,18 +106,25 @@ func (o *outbox) close() {
 	o.mu.Unlock()
 }
 
-// abort ends it at once.
+// abort ends it at once, and the connection with it.
 func (o *outbox) abort() {
 	o.mu.Lock()
-	o.closed, o.aborted, o.buf = true, true, nil
-	o.change.Broadcast()
+	o.cut()
 	o.mu.Unlock()
+}
+
+// cut is abort for who holds o.mu. Closing the connection frees send from a
+// client that does not read.
+func (o *outbox) cut() {
+	o.closed, o.aborted, o.buf = true, true, nil
+	o.conn.Close()
+	o.change.Broadcast()
 }
 
 // send writes to the connection what is put in, until the outbox is closed and
 // empty or the connection fails. It closes the connection.
-func (o *outbox) send(conn net.Conn) {
-	defer conn.Close()
+func (o *outbox) send() {
+	defer o.conn.Close()
 	var spare []byte
 	for {
 		o.mu.Lock()
@@ -131,7 +139,7 @@ func (o *outbox) send(conn net.Conn) {
 		o.buf = spare[:0]
 		o.change.Broadcast()
 		o.mu.Unlock()
-		if _, err := conn.Write(out); err != nil {
+		if _, err := o.conn.Write(out); err != nil {
 			o.abort()
 			return
 		}

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"time"
+
+	"github.com/alicebob/miniredis/v2"
 )
 
 // loadSnapshot fills the board from a snapshot and says how many keys and at
@@ -107,49 +110,91 @@ func (b *board) load(it item) error {
 		}
 		err = b.db.Set(it.key, it.list[0])
 	case itemHash:
-		b.db.HSet(it.key, it.list...)
+		return b.loadHash(it.key, it.hash)
 	case itemList:
 		_, err = b.db.Push(it.key, it.list...)
 	case itemSet:
 		_, err = b.db.SetAdd(it.key, it.list...)
 	case itemZset:
-		for i, m := range it.list {
-			if _, err := b.db.ZAdd(it.key, it.scores[i], m); err != nil {
-				return err
-			}
-		}
-	case itemStream:
-		if len(it.list) != 1 {
-			return errItem
-		}
-		err = b.loadStream(it.key, it.list[0])
+		return b.loadZset(it)
 	case itemEntry:
 		if len(it.list) == 0 {
 			return errItem
 		}
-		_, err = b.db.XAdd(it.key, it.list[0], it.list[1:])
+		return b.loadEntry(it.key, miniredis.StreamEntry{ID: it.list[0], Values: it.list[1:]})
+	case itemStream:
+		if len(it.list) != 1 {
+			return errItem
+		}
+		st, err := b.stream(it.key)
+		if err == nil {
+			st.lastAllocatedID = it.list[0]
+		}
+		return err
 	default:
 		return errItem
 	}
 	return err
 }
 
-// loadStream sets the last id of a stream whose entries are loaded. Where the
-// entry with that id is gone, it is added and deleted once more.
-func (b *board) loadStream(key, last string) error {
-	entries, err := b.db.Stream(key)
+// loadHash adds fields to a hash; the map becomes the board's.
+func (b *board) loadHash(key string, fields map[string]string) error {
+	hashes := *b.tables.hashes
+	if have := hashes[key]; have != nil {
+		maps.Copy(have, fields)
+		return nil
+	}
+	if b.db.Type(key) != "" {
+		return errItem
+	}
+	(*b.tables.keys)[key] = "hash"
+	hashes[key] = fields
+	return nil
+}
+
+// loadZset adds members. After the first one, miniredis gives out its own map.
+func (b *board) loadZset(it item) error {
+	if len(it.list) == 0 {
+		return errItem
+	}
+	if _, err := b.db.ZAdd(it.key, it.scores[0], it.list[0]); err != nil {
+		return err
+	}
+	set, err := b.db.SortedSet(it.key)
 	if err != nil {
 		return err
 	}
-	if len(entries) > 0 && entries[len(entries)-1].ID == last {
-		return nil
+	for i, m := range it.list {
+		set[m] = it.scores[i]
 	}
-	if last == "" {
-		last = "0-1" // it never had an entry, but exists
+	return nil
+}
+
+// stream finds a stream, or makes an empty one.
+func (b *board) stream(key string) (*streamState, error) {
+	if st := (*b.tables.streams)[key]; st != nil {
+		return st, nil
 	}
-	if _, err := b.db.XAdd(key, last, []string{"", ""}); err != nil {
+	if b.db.Type(key) != "" {
+		return nil, errItem
+	}
+	if _, err := b.db.XAdd(key, "0-1", nil); err != nil {
+		return nil, err
+	}
+	st := (*b.tables.streams)[key]
+	st.entries, st.lastAllocatedID = nil, ""
+	return st, nil
+}
+
+// loadEntry adds an entry at the end of a stream.
+func (b *board) loadEntry(key string, e miniredis.StreamEntry) error {
+	st, err := b.stream(key)
+	if err != nil {
 		return err
 	}
-	_, err = b.dispatch(b.quiet, time.Time{}, logged, []string{"XDEL", key, last})
-	return err
+	if _, ok := parseID(e.ID, 0); !ok {
+		return errItem
+	}
+	st.entries = append(st.entries, e)
+	return nil
 }

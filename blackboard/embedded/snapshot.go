@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sort"
-	"strings"
+	"slices"
 	"time"
 
-	"github.com/alicebob/miniredis/v2/server"
+	"github.com/alicebob/miniredis/v2"
 )
 
 // A snapshot of generation n holds the state before the first record of log n.
@@ -43,7 +42,7 @@ func (s *Server) snapshot() {
 	}
 	started := s.o.Now()
 	s.board.mu.Lock()
-	frames, err := s.board.copyState(s.clock.now())
+	copied, err := s.board.copyState(s.clock.now())
 	s.board.mu.Unlock()
 	next := s.log.generation + 1
 	var fresh *logFile
@@ -64,7 +63,7 @@ func (s *Server) snapshot() {
 	held := s.o.Now().Sub(started)
 	s.background.Go(func() {
 		defer s.snapshotting.Unlock()
-		if err := s.finishSnapshot(frames, next, s.stopAfter); err != nil {
+		if err := s.finishSnapshot(copied.frames(), next, s.stopAfter); err != nil {
 			s.o.Logger.Error("snapshot not written", "error", err)
 			return
 		}
@@ -150,48 +149,71 @@ func (w *stateWriter) item(kind byte, key string) {
 	}
 }
 
-// copyState writes everything the board knows into unsealed frames. The caller
-// holds b.mu.
-func (b *board) copyState(at time.Time) ([][]byte, error) {
-	w := &stateWriter{}
-	for _, sha := range sortedKeys(b.scripts) {
+// state is a copy of the board: most of it in frames already, and the streams,
+// whose entries never change, as they are.
+type state struct {
+	w       stateWriter
+	streams []streamCopy
+	keys    int
+	at      time.Time
+}
+
+type streamCopy struct {
+	key, last string
+	entries   []miniredis.StreamEntry
+}
+
+// copyState copies everything the board knows. The caller holds b.mu.
+func (b *board) copyState(at time.Time) (*state, error) {
+	st := &state{keys: len(*b.tables.keys), at: at}
+	for _, s := range b.scripts {
 		// One that no record names yet would be missing from the log if this
 		// snapshot came to nothing.
-		if s := b.scripts[sha]; s.inLog {
-			w.item(itemScript, s.body)
+		if s.inLog {
+			st.w.item(itemScript, s.body)
 		}
 	}
-	keys := b.db.Keys()
-	for _, key := range keys {
-		if err := b.copyKey(w, key); err != nil {
+	for key, kind := range *b.tables.keys {
+		if err := b.copyKey(st, key, kind); err != nil {
 			return nil, err
 		}
 	}
-	w.item(itemEnd, "")
-	w.frame = binary.AppendVarint(w.frame, at.UnixMicro())
-	w.frame = binary.AppendUvarint(w.frame, uint64(len(keys)))
-	return append(w.frames, w.frame), nil
+	return st, nil
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
+// frames finishes the copy; it needs no lock.
+func (st *state) frames() [][]byte {
+	w := &st.w
+	for _, s := range st.streams {
+		for _, e := range s.entries {
+			w.item(itemEntry, s.key)
+			w.frame = binary.AppendUvarint(w.frame, uint64(1+len(e.Values)))
+			w.frame = appendString(w.frame, e.ID)
+			for _, v := range e.Values {
+				w.frame = appendString(w.frame, v)
+			}
+		}
+		w.item(itemStream, s.key)
+		w.frame = appendStrings(w.frame, []string{s.last})
 	}
-	sort.Strings(keys)
-	return keys
+	w.item(itemEnd, "")
+	w.frame = binary.AppendVarint(w.frame, st.at.UnixMicro())
+	w.frame = binary.AppendUvarint(w.frame, uint64(st.keys)) //nolint:gosec // positive
+	return append(w.frames, w.frame)
 }
 
-// copyKey writes one key.
-func (b *board) copyKey(w *stateWriter, key string) error {
-	switch kind := b.db.Type(key); kind {
+// copyKey copies one key.
+func (b *board) copyKey(st *state, key, kind string) error {
+	w := &st.w
+	switch kind {
 	case "string":
 		v, err := b.db.Get(key)
 		w.item(itemString, key)
 		w.frame = appendStrings(w.frame, []string{v})
 		return err
 	case "hash":
-		return b.copyHash(w, key)
+		w.hash(key, (*b.tables.hashes)[key])
+		return nil
 	case "list":
 		list, err := b.db.List(key)
 		w.elements(itemList, key, list)
@@ -201,9 +223,14 @@ func (b *board) copyKey(w *stateWriter, key string) error {
 		w.elements(itemSet, key, members)
 		return err
 	case "zset":
-		return b.copyZset(w, key)
+		set, err := b.db.SortedSet(key)
+		w.zset(key, set)
+		return err
 	case "stream":
-		return b.copyStream(w, key)
+		s := (*b.tables.streams)[key]
+		// XDEL moves entries within the slice, so that it has to be a copy.
+		st.streams = append(st.streams, streamCopy{key: key, last: s.lastAllocatedID, entries: slices.Clone(s.entries)})
+		return nil
 	default:
 		return fmt.Errorf("copy %q: no way to save a %s", key, kind)
 	}
@@ -211,79 +238,40 @@ func (b *board) copyKey(w *stateWriter, key string) error {
 
 // elements writes a list in items of at most itemTarget.
 func (w *stateWriter) elements(kind byte, key string, list []string) {
-	for len(list) > 0 {
-		n := min(itemTarget, len(list))
+	for part := range slices.Chunk(list, itemTarget) {
 		w.item(kind, key)
-		w.frame = appendStrings(w.frame, list[:n])
-		list = list[n:]
+		w.frame = appendStrings(w.frame, part)
 	}
 }
 
-func (b *board) copyHash(w *stateWriter, key string) error {
-	fields, err := b.db.HKeys(key)
-	for len(fields) > 0 {
-		n := min(itemTarget, len(fields))
-		w.item(itemHash, key)
-		w.frame = binary.AppendUvarint(w.frame, uint64(2*n)) //nolint:gosec // positive
-		for _, f := range fields[:n] {
-			w.frame = appendString(w.frame, f)
-			w.frame = appendString(w.frame, b.db.HGet(key, f))
+// hash writes a hash in items of at most itemTarget fields.
+func (w *stateWriter) hash(key string, fields map[string]string) {
+	left, in := len(fields), 0
+	for f, v := range fields {
+		if in == 0 {
+			in = min(itemTarget, left)
+			w.item(itemHash, key)
+			w.frame = binary.AppendUvarint(w.frame, uint64(in)) //nolint:gosec // positive
 		}
-		fields = fields[n:]
+		w.frame = appendString(appendString(w.frame, f), v)
+		left, in = left-1, in-1
 	}
-	return err
 }
 
-func (b *board) copyZset(w *stateWriter, key string) error {
-	set, err := b.db.SortedSet(key)
-	members, scores := make([]string, 0, len(set)), make([]float64, 0, len(set))
-	for m, score := range set {
-		members, scores = append(members, m), append(scores, score)
-	}
-	for len(members) > 0 {
-		n := min(itemTarget, len(members))
+// zset writes a sorted set in items of at most itemTarget members.
+func (w *stateWriter) zset(key string, set map[string]float64) {
+	members, scores := make([]string, 0, itemTarget), make([]float64, 0, itemTarget)
+	flush := func() {
 		w.item(itemZset, key)
-		w.frame = appendScores(appendStrings(w.frame, members[:n]), scores[:n])
-		members, scores = members[n:], scores[n:]
+		w.frame = appendScores(appendStrings(w.frame, members), scores)
+		members, scores = members[:0], scores[:0]
 	}
-	return err
-}
-
-func (b *board) copyStream(w *stateWriter, key string) error {
-	entries, err := b.db.Stream(key)
-	if err != nil {
-		return err
-	}
-	last, err := b.lastID(key)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		w.item(itemEntry, key)
-		w.frame = binary.AppendUvarint(w.frame, uint64(1+len(e.Values)))
-		w.frame = appendString(w.frame, e.ID)
-		for _, v := range e.Values {
-			w.frame = appendString(w.frame, v)
+	for m, score := range set {
+		if members, scores = append(members, m), append(scores, score); len(members) == itemTarget {
+			flush()
 		}
 	}
-	w.item(itemStream, key)
-	w.frame = appendStrings(w.frame, []string{last})
-	return nil
-}
-
-// lastID is the last id that a stream gave out, which may be newer than its
-// last entry. miniredis tells it by XINFO only.
-func (b *board) lastID(key string) (string, error) {
-	var reply strings.Builder
-	w := bufio.NewWriter(&reply)
-	if _, err := b.dispatch(server.NewPeer(w), time.Time{}, readonly, []string{"XINFO", "STREAM", key}); err != nil {
-		return "", err
+	if len(members) > 0 {
+		flush()
 	}
-	lines := strings.Split(reply.String(), "\r\n")
-	for i, line := range lines {
-		if line == "last-generated-id" && i+2 < len(lines) {
-			return lines[i+2], nil
-		}
-	}
-	return "", fmt.Errorf("last id of stream %q: not in %q", key, reply.String())
 }
