@@ -55,6 +55,10 @@ func flaw(s blackboard.Snapshot) string {
 			return fmt.Sprintf("unknown state %q of the grant of %s", g.State, g.Agent)
 		case g.State == blackboard.GrantCancelled:
 			return fmt.Sprintf("the grant of %s is cancelled and the claim is open", g.Agent)
+		case g.State == blackboard.GrantRunning && g.Holder == "":
+			return fmt.Sprintf("the grant of %s is running and nobody holds it", g.Agent)
+		case g.State == blackboard.GrantAwaitingAnswer && g.ResultID == "":
+			return fmt.Sprintf("the grant of %s awaits an answer to no question", g.Agent)
 		case phase > now:
 			return fmt.Sprintf("the grant of %s is of the %s phase and the claim is %s", g.Agent, g.Phase, s.Claim.Status)
 		case phase < now && g.State != blackboard.GrantDone:

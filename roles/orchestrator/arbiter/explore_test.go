@@ -197,6 +197,9 @@ func (x *explorer) checkWaits(m model, d Decision) {
 	for _, c := range m.agents {
 		if c.open() || m.bidding() && c.bid == noBid {
 			outstanding++
+			if c.gone || m.late {
+				x.fail(m, "waits for what will not come: %+v", d.Waits)
+			}
 		}
 	}
 	if len(d.Waits) != outstanding {

@@ -211,7 +211,9 @@ func (m *model) snapshot(s *blackboard.Snapshot) {
 			continue
 		}
 		g := blackboard.Grant{Agent: names[i], Phase: m.phaseOf(i), Attempt: 1, State: cellStates[c.grant], QueuedAt: modelOpened}
-		if c.grant >= awaiting {
+		if c.grant == running {
+			g.Holder = "holder"
+		} else if c.grant >= awaiting {
 			g.ResultID = "result-" + names[i]
 		}
 		if g.Phase == blackboard.PhaseReview && c.grant == done {

@@ -89,7 +89,8 @@ func (c naiveCase) nonsenseEndsTheClaim() *Decision {
 	for _, g := range c.s.Grants {
 		at := rank[string(g.Phase)]
 		open := g.State == "queued" || g.State == "running" || g.State == "awaiting_answer"
-		bad = bad || at == 0 || at > c.status() || !open && g.State != "done" || open && at != c.status()
+		bad = bad || at == 0 || at > c.status() || !open && g.State != "done" || open && at != c.status() ||
+			g.State == "running" && g.Holder == "" || g.State == "awaiting_answer" && g.ResultID == ""
 	}
 	if bad {
 		return &Decision{Kind: Terminate, FailureType: "CorruptClaim"}

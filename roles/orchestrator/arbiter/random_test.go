@@ -138,6 +138,10 @@ func grantBids(r *rand.Rand, s *blackboard.Snapshot, at time.Time) {
 				state = pick(r, endings...)
 			}
 			g := randomGrant(r, b.Agent, phase, state, at)
+			g.Holder = "holder"
+			if state == blackboard.GrantAwaitingAnswer {
+				g.ResultID = "question"
+			}
 			if i < current {
 				g.Verdict = blackboard.Approve
 			}
@@ -154,7 +158,7 @@ func grantBids(r *rand.Rand, s *blackboard.Snapshot, at time.Time) {
 
 func randomGrant(r *rand.Rand, agent string, phase blackboard.Phase, state blackboard.GrantState, at time.Time) blackboard.Grant {
 	return blackboard.Grant{
-		Agent: agent, Phase: phase, State: state, Attempt: 1 + r.IntN(3), ResultID: pick(r, "", "result-"+agent, "result-"+agent),
+		Agent: agent, Phase: phase, State: state, Attempt: 1 + r.IntN(3), Holder: pick(r, "", "holder"), ResultID: pick(r, "", "result-"+agent, "result-"+agent),
 		Verdict: pick(r, blackboard.Approve, blackboard.Approve, blackboard.Feedback, "", "maybe"), QueuedAt: at.Add(time.Second),
 		StartedAt: at.Add(2 * time.Second), EndedAt: at.Add(3 * time.Second),
 	}
@@ -173,7 +177,7 @@ func corrupt(r *rand.Rand, s *blackboard.Snapshot, all []string) {
 	for _, agent := range subset(r, all, 2) {
 		s.Grants = append(s.Grants, randomGrant(r, agent,
 			pick(r, blackboard.PhaseReview, blackboard.PhaseReview, blackboard.PhaseParallel, blackboard.PhaseExclusive, "phase"),
-			pick(r, blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantRunning, blackboard.GrantCancelled, blackboard.GrantFailed, "state"),
+			pick(r, blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantRunning, blackboard.GrantAwaitingAnswer, blackboard.GrantCancelled, blackboard.GrantFailed, "state"),
 			s.Claim.OpenedAt))
 		s.Claim.GrantedReviewAgents = append(s.Claim.GrantedReviewAgents, agent)
 	}
