@@ -25,7 +25,7 @@ const module = "sett"
 // packages are all that may exist, by folder. A new one is added here, on purpose.
 var packages = []string{
 	".", "agents",
-	"blackboard", "blackboard/embedded", "blackboard/redis",
+	"blackboard", "blackboard/embedded", "blackboard/redis", "blackboard/redis/redistest",
 	"contract/config", "contract/env", "contract/tool",
 	"runtime", "runtime/process",
 	"roles/bench", "roles/blackboard", "roles/cli",
@@ -70,7 +70,7 @@ var clocks = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Sin
 
 // implementations are chosen in main.go and on the roles' wiring pages. Tests
 // may name them anywhere: they run on the real thing.
-var implementations = []string{"blackboard/redis", "blackboard/embedded", "runtime/process", "runtime/docker"}
+var implementations = []string{"blackboard/redis", "blackboard/redis/redistest", "blackboard/embedded", "runtime/process", "runtime/docker"}
 
 // within says whether p is the folder or below it.
 func within(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }

@@ -41,8 +41,9 @@ func IDTime(s string) time.Time {
 // holds by construction: whoever opens it, however often, opens the same.
 func BiddingClaimID(artefactID string) string { return derivedID("claim", artefactID) }
 
-// ReworkClaimID returns the id of the one rework claim an artefact can have.
-func ReworkClaimID(artefactID string) string { return derivedID("rework", artefactID) }
+// ReworkClaimID returns the id of the one rework claim that feedback on a claim
+// can lead to.
+func ReworkClaimID(claimID string) string { return derivedID("rework", claimID) }
 
 // DerivedArtefactID returns the id of the one artefact that may be made for a
 // reason about a subject, for example the WorkflowLimit failure of a workflow.

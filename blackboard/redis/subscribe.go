@@ -13,20 +13,24 @@ import (
 
 // Channel is something to listen to.
 type Channel struct {
+	id   string
 	name func(keys) string
 }
+
+// Is says whether both are the same channel.
+func (c Channel) Is(other Channel) bool { return c.id == other.id }
 
 // The channels of an instance. Their messages are ids: hints that something may
 // have to be done, never the thing itself.
 var (
-	ArtefactEvents     = Channel{keys.artefactEvents}     // an artefact was stored
-	ClaimEvents        = Channel{keys.claimEvents}        // a claim was opened: bid
-	OrchestratorEvents = Channel{keys.orchestratorEvents} // something to decide about a claim, or about the instance (empty id)
+	ArtefactEvents     = Channel{"artefact", keys.artefactEvents}         // an artefact was stored
+	ClaimEvents        = Channel{"claim", keys.claimEvents}               // a claim was opened: bid
+	OrchestratorEvents = Channel{"orchestrator", keys.orchestratorEvents} // something to decide about a claim, or about the instance (empty id)
 )
 
 // AgentEvents is the channel of one agent: a grant to it was queued or cancelled.
 func AgentEvents(agent string) Channel {
-	return Channel{func(k keys) string { return k.agentEvents(agent) }}
+	return Channel{"agent " + agent, func(k keys) string { return k.agentEvents(agent) }}
 }
 
 // MaxNotice is the longest notice that is looked at, in bytes; nothing Sett sends

@@ -282,3 +282,34 @@ func (c *Cub) readCommand(r *Reader) {
 	r.array(BidScript, &c.BidScript, want)
 	r.array(Bids, &c.Bids, `a JSON array such as [{"type":"Code*","bid":"review"}]`)
 }
+
+// WithoutUnit returns an environment without the mark of the unit it came from,
+// for starting another unit.
+func WithoutUnit(environ []string) []string {
+	out := make([]string, 0, len(environ))
+	for _, v := range environ {
+		if !strings.HasPrefix(v, Unit+"=") {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// inherited are the variables of the host that a local process needs to be one.
+// Everything else an agent gets is in sett.yml.
+var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
+	"SSL_CERT_FILE", "SSL_CERT_DIR", LogFormat, LogLevel}
+
+// Inherited returns those of the variables that every local unit inherits.
+func Inherited(environ []string) []string {
+	var out []string
+	for _, v := range environ {
+		name, _, _ := strings.Cut(v, "=")
+		for _, keep := range inherited {
+			if name == keep {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}

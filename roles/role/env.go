@@ -27,6 +27,7 @@ type Env struct {
 	Environ func() []string
 	Now     func() time.Time
 	Entropy io.Reader
+	Hurry   <-chan struct{} // closed at the second request to stop
 	Build   Build
 }
 
@@ -55,4 +56,14 @@ func IsTerminal(w any) bool {
 	}
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}
+
+// WantsHelp says whether a role was asked for its help page.
+func WantsHelp(args []string) bool {
+	for _, a := range args {
+		if a == "--help" || a == "-h" || a == "help" {
+			return true
+		}
+	}
+	return false
 }

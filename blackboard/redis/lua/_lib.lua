@@ -144,6 +144,13 @@ local function queue_grant(claim, agent, g, at)
   call('PUBLISH', agent_events(agent), claim)
 end
 
+-- The question that a suspended grant asked is no longer open.
+local function close_question(claim, g)
+  if call('ZREM', questions_key, g.result_id or '') == 1 then
+    call('HINCRBY', workflow_key(call('HGET', claim_key(claim), 'workflow_id')), 'questions', -1)
+  end
+end
+
 -- Cancels what has not ended among a claim's grants and closes their questions.
 -- A running tool keeps the workspace until its cub has stopped it and let go.
 local function cancel_grants(claim, at)
@@ -152,8 +159,7 @@ local function cancel_grants(claim, at)
     local agent, g = all[i], cjson.decode(all[i + 1])
     if g.state == 'queued' or g.state == 'running' or g.state == 'awaiting_answer' then
       if g.state == 'awaiting_answer' then
-        call('ZREM', questions_key, g.result_id)
-        call('HINCRBY', workflow_key(call('HGET', claim_key(claim), 'workflow_id')), 'questions', -1)
+        close_question(claim, g)
       elseif g.state == 'queued' then
         release_workspace(claim, agent)
       end

@@ -1,7 +1,8 @@
--- The orchestrator learned that whoever ran a grant is dead. The grant fails
+-- The orchestrator learned that whoever ran a grant is dead, or that nobody is
+-- left to run it. The grant fails
 -- with a Failure, or is queued for a new attempt. A tree that a dead writer left
 -- behind stays taken until it has been put back.
--- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: it never started),
+-- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: nobody runs it),
 -- 6 fail or retry, 7 reason, 8 Failure (JSON), 9 payload, 10 size, 11 hash.
 -- Replies ok | already | stale.
 if not leads(ARGV[1]) then
@@ -24,10 +25,15 @@ if held then
 end
 local g = grant_of(claim, agent)
 if not g or tostring(g.attempt) ~= ARGV[4] or not (g.state == 'running' and g.holder == ARGV[5]
-    or g.state == 'queued' and ARGV[5] == '') then
+    or (g.state == 'queued' or g.state == 'awaiting_answer') and ARGV[5] == '') then
   return { 'already' }
 end
 local workflow = call('HGET', claim_key(claim), 'workflow_id')
+if g.state == 'awaiting_answer' then
+  close_question(claim, g)
+elseif g.state == 'queued' then
+  release_workspace(claim, agent)
+end
 call('HINCRBY', claim_key(claim), 'revision', 1)
 g.crashes = (g.crashes or 0) + 1
 g.reason = ARGV[7]

@@ -1,0 +1,145 @@
+package cub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/contract/tool"
+	"sett/roles/cub/assemble"
+	"sett/roles/cub/toolrun"
+)
+
+const (
+	bidScripts       = 4                // run at once
+	bidScriptTimeout = 30 * time.Second // then the bid is ignore
+)
+
+// bid bids on claims: those that rules decide in one round trip, those that need
+// the script one by one.
+func (c *cub) bid(ctx context.Context, ids []string) error {
+	claims, each, err := c.board.TryClaims(ctx, ids)
+	if err != nil {
+		return err
+	}
+	var now []redis.BidRequest
+	var scripted []blackboard.Claim
+	for i, claim := range claims {
+		switch {
+		case errors.Is(each[i], blackboard.ErrCorrupt):
+			c.log.Error("claim is corrupt, left alone", "claim", ids[i], "error", each[i])
+		case each[i] != nil:
+			c.log.Warn("notice ignored", "claim", ids[i], "error", each[i])
+		case claim.Status != blackboard.PendingReview || !slices.Contains(claim.ExpectedBidders, c.settings.Agent):
+		case len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0:
+			scripted = append(scripted, claim)
+		default:
+			bid, why := c.byRules(claim.Target)
+			now = append(now, redis.BidRequest{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why})
+		}
+	}
+	if len(scripted) > 0 {
+		c.bidByScript(ctx, scripted)
+	}
+	return c.submit(ctx, now)
+}
+
+func (c *cub) submit(ctx context.Context, bids []redis.BidRequest) error {
+	if len(bids) == 0 {
+		return nil
+	}
+	each, err := c.board.SubmitBids(ctx, bids)
+	if err != nil {
+		return err
+	}
+	for i, b := range bids {
+		if each[i] != nil {
+			c.log.Warn("bid refused", "claim", b.Claim, "bid", b.Bid, "error", each[i])
+			continue
+		}
+		c.metrics.bids.WithLabelValues(string(b.Bid)).Inc()
+		c.log.Info("bid submitted", "claim", b.Claim, "bid", b.Bid, "reason", b.Reason)
+	}
+	return nil
+}
+
+// byRules is the bid by `bids:` in sett.yml, or exclusive where there is nothing
+// to go by. Unless an entry names the type itself, an agent ignores what it
+// produced.
+func (c *cub) byRules(t blackboard.Target) (blackboard.BidType, string) {
+	return config.ChooseBid(config.Agent{Name: c.settings.Agent, Bids: c.settings.Bids}, t)
+}
+
+// bidByScript asks the bid script about each claim. A bid that cannot be
+// evaluated is ignore, with the reason in the ledger.
+func (c *cub) bidByScript(ctx context.Context, claims []blackboard.Claim) {
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, bidScripts)
+	for _, claim := range claims {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			bid, why := blackboard.BidIgnore, "its own work"
+			if claim.Target.Agent != c.settings.Agent {
+				var err error
+				if bid, err = c.runBidScript(ctx, claim); err != nil {
+					if ctx.Err() != nil {
+						return // stopping: the next incarnation bids
+					}
+					bid, why = blackboard.BidIgnore, err.Error()
+					c.log.Error("bid not evaluated", "claim", claim.ID, "error", err)
+				} else {
+					why = "bid script"
+				}
+			}
+			err := c.submit(ctx, []redis.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
+			if err != nil && ctx.Err() == nil {
+				c.log.Warn("bid not submitted, trying again", "claim", claim.ID, "error", err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackboard.BidType, error) {
+	target, err := c.board.Artefact(ctx, claim.ArtefactID)
+	if err != nil {
+		return "", err
+	}
+	chain, _, err := assemble.Chain(ctx, c.board, target, claim.AdditionalContextIDs)
+	if err != nil {
+		return "", err
+	}
+	stdin, err := tool.EncodeBid(target, claim.ID, chain)
+	if err != nil {
+		return "", err
+	}
+	res, err := c.runner.Run(ctx, toolrun.Command{
+		Args: c.settings.BidScript, Dir: c.settings.Workspace, Stdin: stdin, Timeout: bidScriptTimeout, Limit: 64 << 10,
+		Env:    env.ToolEnviron(c.env.Environ(), toolVars(claim.ID, "", 0, target)),
+		Stderr: lineLogger{c.log.With("claim", claim.ID), "bid script"},
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case res.TimedOut:
+		return "", fmt.Errorf("bid script took longer than %s", bidScriptTimeout)
+	case res.ExitCode != 0:
+		return "", fmt.Errorf("bid script ended with exit code %d %s", res.ExitCode, res.Signal)
+	}
+	return tool.ParseBid(res.Stdout)
+}
+
+func toolVars(claim string, bid blackboard.BidType, attempt int, t blackboard.Artefact) env.ToolVars {
+	return env.ToolVars{
+		ClaimID: claim, ClaimType: string(bid), TargetID: t.ID, TargetType: t.Type, TargetPayload: t.Payload,
+		TargetVersion: t.Version, Attempt: attempt,
+	}
+}

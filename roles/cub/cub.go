@@ -1,0 +1,230 @@
+// Package cub is an agent's entrypoint: it bids on claims for its agent, runs the
+// agent's tool on the grants it gets, and hands in what the tool produced. The
+// tool never talks to the blackboard, and never sees its credentials.
+package cub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/oklog/run"
+
+	"sett/blackboard/redis"
+	"sett/contract/env"
+	"sett/roles/cub/toolrun"
+	"sett/roles/cub/worktree"
+	"sett/roles/role"
+)
+
+// Help is the role's help page.
+const Help = `Usage: sett cub [--execute-claim ID]
+
+An agent's entrypoint: bids on claims, runs the agent's tool on what it is
+granted, and writes the tool's output to the blackboard. An agent with strategy
+fresh_per_call only bids; each of its grants is run by a worker, started as
+"cub --execute-claim ID", which works on that one claim and exits.
+
+It is started by the orchestrator and configured by environment variables:
+
+  SETT_INSTANCE_NAME      the instance's name (required)
+  SETT_AGENT_NAME         the agent's name in sett.yml (required)
+  REDIS_URL               the blackboard: redis://[user:password@]host:port[/db] (required)
+  SETT_AGENT_COMMAND      the tool, a JSON array: ["/app/run.sh"] (required)
+  SETT_AGENT_ROLE         its role; default: the agent's name
+  SETT_AGENT_STRATEGY     reuse (default) or fresh_per_call
+  SETT_AGENT_BIDS         what to bid by artefact type, a JSON array: [{"type":"Code*","bid":"review"}]
+  SETT_AGENT_BID_SCRIPT   a command that says what to bid, a JSON array
+  SETT_AGENT_TIMEOUT      of one run of the tool; default 5m
+  SETT_STOP_GRACE_PERIOD  for a running tool when the cub is stopped; default 10s
+  SETT_WORKSPACE          the tool's directory; default /workspace
+  SETT_WORKSPACE_MODE     ro (default) or rw
+  SETT_PROMPT_CLAIM, SETT_PROMPT_EXECUTION   passed on to the tool
+  SETT_HEALTH_ADDR        of /healthz and /metrics; default :8080, "off" for none
+  SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE
+  SETT_LOG_FORMAT         json or text
+  SETT_LOG_LEVEL          debug, info, warn or error
+
+The first signal (INT or TERM) lets a running tool finish within the grace
+period; the second ends it and hands the work back.
+
+` + role.CodesHelp + "\n"
+
+// presence of an agent on the blackboard.
+const (
+	beatEvery = 3 * time.Second
+	aliveFor  = 10 * time.Second
+	tick      = 5 * time.Second // how often open work is read again, in case a notice was lost
+)
+
+// mode is what a cub does of the two things a cub can do.
+type mode string
+
+const (
+	standard    mode = "standard"
+	bidderOnly  mode = "bidder-only"
+	executeOnly mode = "execute-only"
+)
+
+// cub is the role's state while the process lives.
+type cub struct {
+	env       role.Env
+	settings  env.Cub
+	mode      mode
+	claim     string // in execute-only mode
+	log       *slog.Logger
+	board     *redis.Board
+	runner    toolrun.Runner
+	tree      *worktree.Tree
+	metrics   *metrics
+	reachable *role.Reachable
+	health    string
+	grants    *inbox // claims granted to this agent
+	due       *inbox // claims that await its bid
+	executor  *executor
+}
+
+// Run is the role's whole life.
+func Run(ctx context.Context, e role.Env) error { return RunWith(ctx, e, toolrun.New()) }
+
+// RunWith is Run with another way to run tools.
+func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
+	if role.WantsHelp(e.Args) {
+		_, err := fmt.Fprint(e.Stdout, Help)
+		return err
+	}
+	settings, err := env.ParseCub(e.Lookup)
+	if err != nil {
+		return role.Fail(role.Usage, err, "see sett cub --help for what a cub is started with")
+	}
+	c := &cub{env: e, settings: settings, mode: standard, runner: runner, metrics: newMetrics()}
+	if err := c.chooseMode(); err != nil {
+		return err
+	}
+	if settings.Incarnation == "" {
+		c.settings.Incarnation = e.NewID()
+	}
+	c.log = e.Logger("cub").With("instance", settings.Instance, "agent", settings.Agent)
+	c.protect()
+	c.board, err = redis.Open(ctx, redis.Options{
+		URL: settings.Redis.URL, Instance: settings.Instance, Name: "cub-" + settings.Agent,
+		Timeout: settings.Redis.Timeout, Retries: settings.Redis.Retries, CAFile: settings.Redis.CAFile,
+	})
+	if err != nil {
+		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")
+	}
+	defer c.board.Close()
+	c.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
+	c.tree = worktree.New(settings.Workspace)
+	c.grants, c.due = newInbox(), newInbox()
+	c.executor = newExecutor(c)
+	return c.serve(ctx)
+}
+
+func (c *cub) chooseMode() error {
+	switch args := c.env.Args; {
+	case len(args) == 0 && c.settings.Fresh:
+		c.mode = bidderOnly
+	case len(args) == 0:
+	case len(args) == 2 && args[0] == "--execute-claim":
+		c.mode, c.claim = executeOnly, args[1]
+	default:
+		return role.Fail(role.Usage, fmt.Errorf("unknown arguments %q", args), "usage: sett cub [--execute-claim ID]")
+	}
+	return nil
+}
+
+// protect keeps the blackboard's credentials from the tool, and makes this
+// process the parent of whatever a tool leaves behind.
+func (c *cub) protect() {
+	if err := toolrun.Protect(); err != nil {
+		c.log.Warn("credentials less protected than they could be", "error", err)
+	}
+	if err := toolrun.ScrubEnv(env.Secret...); err != nil {
+		c.log.Warn("credentials less protected than they could be", "error", err)
+	}
+	if err := toolrun.BecomeReaper(); err != nil {
+		c.log.Warn("processes that leave the tool's session may stay behind", "error", err)
+	}
+}
+
+// serve runs the actors of the mode; the first to return stops all.
+func (c *cub) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var g run.Group
+	add := func(f func(context.Context) error) {
+		g.Add(func() error { return f(ctx) }, func(error) { cancel() })
+	}
+	c.health = "off"
+	if c.settings.HealthAddr != "off" {
+		h, err := role.ListenHealth(c.settings.HealthAddr, c.board.Ping, c.metrics.registry)
+		if err != nil {
+			return err
+		}
+		c.health = h.Addr()
+		add(h.Serve)
+	}
+	add(func(ctx context.Context) error { toolrun.ReapOrphans(ctx); return ctx.Err() })
+	add(c.listen)
+	if c.mode != executeOnly {
+		add(c.beat)
+		add(c.bidAll)
+	}
+	if c.mode != bidderOnly {
+		add(c.executor.run)
+	}
+	c.log.Info("cub started", "mode", c.mode, "incarnation", c.settings.Incarnation, "health", c.health, "pid", os.Getpid())
+	err := g.Run()
+	if c.mode != executeOnly {
+		c.signOff(ctx)
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, errOneClaimDone) {
+		err = nil
+	}
+	c.log.Info("cub stopped", "error", err)
+	return err
+}
+
+func (c *cub) signOff(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	_ = c.board.Goodbye(ctx, c.settings.Agent, c.settings.Incarnation, "stopped") // without Redis nobody is there to be told
+}
+
+// beat registers the agent and keeps it registered.
+func (c *cub) beat(ctx context.Context) error {
+	p := redis.Presence{
+		Incarnation: c.settings.Incarnation, Mode: string(c.mode), Version: c.env.Build.Version, PID: os.Getpid(),
+		Health: c.health, Run: c.settings.Run, Config: c.settings.ConfigDigest, Since: c.env.Now().UTC().Format(time.RFC3339),
+	}
+	every := time.NewTicker(beatEvery)
+	defer every.Stop()
+	for registered := false; ; {
+		var err error
+		if registered {
+			err = c.board.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)
+		} else if err = c.board.Hello(ctx, c.settings.Agent, p, aliveFor); err == nil {
+			registered = true
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			if err := c.reachable.Lost(err); err != nil {
+				return err
+			}
+			c.log.Warn("heartbeat not sent", "error", err)
+		default:
+			c.reachable.Back()
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+	}
+}

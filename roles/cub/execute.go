@@ -1,0 +1,286 @@
+package cub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/contract/env"
+	"sett/contract/tool"
+	"sett/roles/cub/assemble"
+	"sett/roles/cub/toolrun"
+)
+
+// work is one grant under way.
+type work struct {
+	redis.Started
+	ref            redis.GrantRef
+	log            *slog.Logger
+	commit, branch string // where a writer found the tree; empty: nothing to put back
+	kept           string // the ref that keeps what was found in the tree afterwards
+}
+
+// outcome is what became of a run: a result to hand in, or none and why.
+type outcome struct {
+	artefact blackboard.Artefact
+	verdict  blackboard.Verdict
+	toolTime time.Duration
+	ended    error // errCancelled or errStopping: nothing to hand in
+}
+
+// execute runs one grant to its end. It may return the next one, taken in the
+// same round trip that handed in the result. An error ends the cub.
+func (x *executor) execute(ctx context.Context, s redis.Started) (*redis.Started, error) {
+	base := context.WithoutCancel(ctx)
+	w := &work{Started: s, ref: redis.GrantRef{
+		Claim: s.Claim.ID, Agent: x.settings.Agent, Attempt: s.Grant.Attempt, Holder: x.settings.Incarnation}}
+	w.log = x.log.With("claim", s.Claim.ID, "workflow", s.Claim.WorkflowID, "phase", s.Grant.Phase, "attempt", s.Grant.Attempt)
+	w.log.Info("work received", "artefact", s.Artefact.ID, "type", s.Artefact.Type)
+	x.metrics.grants.WithLabelValues(string(s.Grant.Phase)).Inc()
+
+	toolCtx, stop := context.WithCancelCause(base)
+	defer stop(nil)
+	x.begin(s.Claim.ID, s.Grant.Attempt, stop)
+	defer x.begin("", 0, nil)
+	disarm := x.stopAfterGrace(ctx, stop)
+	defer disarm()
+
+	out := x.attemptWork(toolCtx, w)
+	if errors.Is(out.ended, errStopping) {
+		return nil, x.handBack(base, w)
+	}
+	if errors.Is(out.ended, errCancelled) {
+		w.log.Info("tool stopped: its grant was cancelled", "leftovers", w.kept)
+		return nil, x.release(base, w)
+	}
+	return x.handIn(ctx, w, out)
+}
+
+// stopAfterGrace ends the tool when the cub has been told to stop and the grace
+// is over, or at once when it is told twice.
+func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseFunc) (disarm func()) {
+	done := make(chan struct{})
+	go func() {
+		select {
+		case <-done:
+			return
+		case <-ctx.Done():
+		}
+		x.log.Info("stopping: the running tool may finish", "grace", x.settings.Grace)
+		grace := time.NewTimer(x.settings.Grace)
+		defer grace.Stop()
+		select {
+		case <-done:
+		case <-grace.C:
+			stop(errStopping)
+		case <-x.env.Hurry:
+			stop(errStopping)
+		}
+	}()
+	return func() { close(done) }
+}
+
+// attemptWork prepares the tree, runs the tool, reads its output, and puts the
+// tree back unless all went well.
+func (x *executor) attemptWork(ctx context.Context, w *work) outcome {
+	if err := x.noteBase(ctx, w); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return outcome{ended: cause}
+		}
+		return x.failed(w, toolrun.Result{ExitCode: -1}, err)
+	}
+	out := x.runTool(ctx, w)
+	if out.ended == nil && out.artefact.StructuralType != blackboard.Failure {
+		return out
+	}
+	if w.commit != "" {
+		kept, err := x.tree.Restore(context.WithoutCancel(ctx), w.commit, w.branch,
+			leftoverRef(w.Claim.ID, x.settings.Agent, w.Grant.Attempt), "left by a tool that failed or was stopped")
+		if err != nil {
+			w.log.Error("working tree not put back", "error", err)
+		}
+		if w.kept = kept; kept != "" {
+			w.log.Warn("working tree put back", "leftovers", kept)
+		}
+	}
+	return out
+}
+
+// leftoverRef is where, under refs/sett/, what a tool left in the tree is kept.
+func leftoverRef(claim, agent string, attempt int) string {
+	return fmt.Sprintf("leftovers/%s/%s-%d", claim, agent, attempt)
+}
+
+// noteBase remembers, here and on the blackboard, where a writer finds the tree.
+func (x *executor) noteBase(ctx context.Context, w *work) error {
+	if x.settings.Mode != blackboard.ReadWrite || !x.tree.IsRepo(ctx) {
+		return nil
+	}
+	commit, branch, err := x.tree.Head(ctx)
+	if err != nil {
+		return fmt.Errorf("read working tree: %w", err)
+	}
+	if commit == "" {
+		return nil // no commit yet: nothing to go back to
+	}
+	w.commit, w.branch = commit, branch
+	return x.patiently(ctx, func() error { return x.board.NoteBase(ctx, w.ref, commit, branch) })
+}
+
+// patiently makes a call again and again while the blackboard is away, until it
+// is time to give up: work that was granted does not fail for that.
+func (x *executor) patiently(ctx context.Context, call func() error) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := call()
+		if !errors.Is(err, blackboard.ErrUnavailable) {
+			return err
+		}
+		x.log.Warn("blackboard away, waiting", "error", err)
+		if err := x.reachable.Lost(err); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-x.env.Hurry:
+			return err
+		case <-time.After(wait):
+		}
+	}
+}
+
+func (x *executor) runTool(ctx context.Context, w *work) outcome {
+	none := toolrun.Result{ExitCode: -1}
+	if w.Artefact.ID == "" {
+		return x.failed(w, none, fmt.Errorf("target artefact %s: %w", w.Claim.ArtefactID, blackboard.ErrNotFound))
+	}
+	extra := append(append([]string{}, w.Claim.AdditionalContextIDs...), w.Grant.Asked...)
+	var chain []blackboard.Artefact
+	var missing []string
+	err := x.patiently(ctx, func() (err error) {
+		chain, missing, err = assemble.Chain(ctx, x.board, w.Artefact, extra)
+		return err
+	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return outcome{ended: cause}
+	}
+	if err != nil {
+		return x.failed(w, none, fmt.Errorf("assemble context: %w", err))
+	}
+	if len(missing) > 0 {
+		w.log.Warn("sources are missing", "artefacts", missing)
+	}
+	stdin, err := tool.Input{ClaimType: w.Grant.Phase.Bid(), Target: w.Artefact, ContextChain: chain}.Encode()
+	if err != nil {
+		return x.failed(w, none, err)
+	}
+	w.log.Info("tool starting", "command", x.settings.Command, "context", len(chain), "stdin_size", len(stdin),
+		"stdin", excerpt(stdin))
+	x.metrics.executions.Inc()
+	res, err := x.runner.Run(ctx, toolrun.Command{
+		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
+		Env:    env.ToolEnviron(x.env.Environ(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact)),
+		Stderr: lineLogger{w.log, "tool"},
+	})
+	if err != nil {
+		return x.failed(w, none, err)
+	}
+	took := res.Reaped.Sub(res.Started)
+	x.metrics.toolSeconds.Observe(took.Seconds())
+	w.log.Info("tool ended", "exit_code", res.ExitCode, "signal", res.Signal, "duration", took,
+		"stdout_size", res.StdoutSize, "stderr_size", res.StderrSize)
+	if cause := context.Cause(ctx); res.Cancelled && cause != nil {
+		return outcome{ended: cause, toolTime: took}
+	}
+	return x.interpret(ctx, w, res)
+}
+
+// excerpt is as much of a tool's input or output as a log line takes.
+func excerpt(b []byte) string {
+	const most = 4 << 10
+	if len(b) > most {
+		return string(b[:most]) + fmt.Sprintf("… (%d bytes)", len(b))
+	}
+	return string(b)
+}
+
+// handIn writes the result, with patience while the blackboard is away, and takes
+// the next grant with it if there is one.
+func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*redis.Started, error) {
+	result := redis.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime}
+	next := ""
+	if ids := x.grants.take(1); len(ids) == 1 {
+		next = ids[0]
+		if ctx.Err() != nil || x.mode == executeOnly {
+			x.grants.add(next)
+			next = ""
+		}
+	}
+	var s redis.Started
+	var startErr error
+	err := x.patiently(context.WithoutCancel(ctx), func() (err error) {
+		s, err, startErr = x.send(ctx, result, next)
+		return err
+	})
+	switch {
+	case errors.Is(err, blackboard.ErrRefused):
+		w.log.Warn("result refused: the grant is no longer ours", "error", err)
+		if err := x.release(context.WithoutCancel(ctx), w); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		w.log.Error("result not written", "artefact", out.artefact.ID, "error", err)
+		return nil, err
+	default:
+		x.reachable.Back()
+		x.record(w, out)
+	}
+	if next == "" {
+		return nil, nil
+	}
+	return x.started(ctx, next, s, startErr)
+}
+
+func (x *executor) send(ctx context.Context, r redis.Result, next string) (redis.Started, error, error) {
+	ctx = context.WithoutCancel(ctx)
+	if next == "" {
+		return redis.Started{}, x.board.Finish(ctx, r), nil
+	}
+	return x.board.FinishAndStart(ctx, r, x.request(next))
+}
+
+// record logs and counts a result that has been written.
+func (x *executor) record(w *work, out outcome) {
+	a := out.artefact
+	x.metrics.artefacts.WithLabelValues(string(a.StructuralType)).Inc()
+	if a.StructuralType == blackboard.Failure {
+		x.metrics.failures.Inc()
+		w.log.Error("failure recorded", "artefact", a.ID, "type", a.Type, "reason", a.Summary)
+		return
+	}
+	x.metrics.successes.Inc()
+	w.log.Info("artefact created", "artefact", a.ID, "type", a.Type, "structural_type", a.StructuralType, "verdict", out.verdict)
+}
+
+// handBack returns the grant to its queue: somebody else, or we after a restart,
+// will run it.
+func (x *executor) handBack(ctx context.Context, w *work) error {
+	w.log.Info("work handed back", "reason", errStopping, "leftovers", w.kept)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	if err := x.board.Requeue(ctx, w.ref, errStopping.Error()); err != nil {
+		return err
+	}
+	return context.Canceled
+}
+
+// release lets go of the workspace after a grant ended without our doing.
+func (x *executor) release(ctx context.Context, w *work) error {
+	return x.patiently(ctx, func() error {
+		return x.board.Release(ctx, w.Claim.ID, x.settings.Agent, x.settings.Incarnation, w.kept)
+	})
+}

@@ -1,0 +1,47 @@
+package cub
+
+import "sync"
+
+// inbox is a line of ids, each in it at most once. Its signal channel has room for
+// one: who takes from the inbox takes all there is.
+type inbox struct {
+	mu     sync.Mutex
+	line   []string
+	inside map[string]bool
+	signal chan struct{}
+}
+
+func newInbox() *inbox {
+	return &inbox{inside: map[string]bool{}, signal: make(chan struct{}, 1)}
+}
+
+func (b *inbox) add(ids ...string) {
+	b.mu.Lock()
+	for _, id := range ids {
+		if !b.inside[id] {
+			b.inside[id] = true
+			b.line = append(b.line, id)
+		}
+	}
+	waiting := len(b.line) > 0
+	b.mu.Unlock()
+	if waiting {
+		select {
+		case b.signal <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// take returns up to most ids, oldest first.
+func (b *inbox) take(most int) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := min(most, len(b.line))
+	ids := append([]string(nil), b.line[:n]...)
+	b.line = b.line[n:]
+	for _, id := range ids {
+		delete(b.inside, id)
+	}
+	return ids
+}

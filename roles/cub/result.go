@@ -1,0 +1,107 @@
+package cub
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"sett/blackboard"
+	"sett/contract/tool"
+	"sett/roles/cub/toolrun"
+)
+
+// interpret turns a finished run into the artefact to hand in: what the tool
+// said, or a Failure.
+func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) outcome {
+	switch {
+	case res.TimedOut:
+		x.metrics.timeouts.Inc()
+		return x.failed(w, res, fmt.Errorf("tool took longer than %s", x.settings.Timeout))
+	case res.Signal != "":
+		return x.failed(w, res, fmt.Errorf("tool was ended by %s", res.Signal))
+	case res.ExitCode != 0:
+		return x.failed(w, res, fmt.Errorf("tool ended with exit code %d", res.ExitCode))
+	case res.StdoutTruncated:
+		return x.failed(w, res, fmt.Errorf("tool wrote %d bytes to stdout; at most %d are read", res.StdoutSize, blackboard.MaxCapture))
+	}
+	out, err := tool.ParseOutput(res.Stdout)
+	if err == nil {
+		out, err = tool.Interpret(w.Grant.Phase, out)
+	}
+	if err == nil && out.Type == blackboard.TypeCodeCommit && out.StructuralType == blackboard.Standard {
+		if e := x.tree.HasCommit(ctx, strings.TrimSpace(out.Payload)); e != nil {
+			err = &tool.ViolationError{Reason: "CodeCommit: " + e.Error()}
+		}
+	}
+	if err != nil {
+		return x.failed(w, res, err)
+	}
+	a := x.artefact(w, out)
+	o := outcome{artefact: a, toolTime: res.Reaped.Sub(res.Started)}
+	if a.StructuralType == blackboard.Review {
+		o.verdict = blackboard.VerdictOf(a.Payload)
+	}
+	return o
+}
+
+// artefact gives a tool's output its place in the graph. A rework is the next
+// version in its target's thread; everything else begins a thread of its own.
+func (x *executor) artefact(w *work, out tool.Output) blackboard.Artefact {
+	a := blackboard.Artefact{
+		ID: x.env.NewID(), StructuralType: out.StructuralType, Type: out.Type, Payload: out.Payload,
+		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
+		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: out.Summary, Metadata: out.Metadata,
+	}
+	source := func(ids ...string) {
+		for _, id := range ids {
+			if !slices.Contains(a.SourceArtefacts, id) {
+				a.SourceArtefacts = append(a.SourceArtefacts, id)
+			}
+		}
+	}
+	source(w.Claim.AdditionalContextIDs...)
+	for i := 1; i < len(w.Grant.Asked); i += 2 {
+		source(w.Grant.Asked[i]) // questions and answers alternate
+	}
+	work := a.StructuralType == blackboard.Standard || a.StructuralType == blackboard.Terminal
+	if w.Claim.Origin == blackboard.OriginRework && work {
+		a.LogicalID = w.Claim.Target.LogicalID
+	}
+	if a.StructuralType == blackboard.Terminal {
+		source(w.Claim.WorkflowID)
+	}
+	return a
+}
+
+// failed makes the Failure of a run that came to nothing.
+func (x *executor) failed(w *work, res toolrun.Result, cause error) outcome {
+	w.log.Error("tool failed", "error", cause, "exit_code", res.ExitCode, "stdout", excerpt(res.Stdout), "stderr", excerpt(res.Stderr))
+	report := blackboard.FailureReport{
+		Reason: cause.Error(), ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut,
+		Stdout: string(res.Stdout), Stderr: string(res.Stderr), StdoutSize: res.StdoutSize, StderrSize: res.StderrSize,
+		Agent: x.settings.Agent, Attempt: w.Grant.Attempt,
+	}
+	payload, err := json.Marshal(report)
+	if err != nil {
+		payload = []byte(`{"reason":"unknown"}`)
+	}
+	return outcome{toolTime: res.Reaped.Sub(res.Started), artefact: blackboard.Artefact{
+		ID: x.env.NewID(), StructuralType: blackboard.Failure, Type: tool.FailureType(cause), Payload: string(payload),
+		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
+		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: cause.Error(),
+	}}
+}
+
+// lineLogger logs what a tool says on stderr, line by line, as it comes.
+type lineLogger struct {
+	log *slog.Logger
+	who string
+}
+
+func (l lineLogger) Write(line []byte) (int, error) {
+	l.log.Info("stderr", "source", l.who, "line", strings.TrimRight(string(line), "\r\n"))
+	return len(line), nil
+}

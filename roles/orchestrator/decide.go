@@ -1,0 +1,205 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/roles/orchestrator/arbiter"
+)
+
+// look does what there is to do about a key. An error ends the term: it means
+// that somebody else leads. Everything else is logged and tried again with the
+// next notice or tick.
+func (l *leadership) look(ctx context.Context, k key) error {
+	var err error
+	if k.kind == artefactKey {
+		err = l.open(ctx, k.id)
+	} else {
+		err = l.settle(ctx, k)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return nil
+	case errors.Is(err, redis.ErrNotLeader) || errors.Is(err, blackboard.ErrStale):
+		return err
+	case errors.Is(err, blackboard.ErrNotFound):
+		l.log.Warn("notice ignored", "error", err)
+	case errors.Is(err, blackboard.ErrCorrupt):
+		l.metrics.corrupt.Inc()
+		l.log.Error("record is corrupt, left alone", "error", err)
+	default:
+		l.log.Warn("not decided yet", "error", err)
+	}
+	return nil
+}
+
+// open opens the bidding claim of an artefact, or refuses it where its workflow
+// has grown too large.
+func (l *leadership) open(ctx context.Context, artefactID string) error {
+	cfg := l.clan.get()
+	o, err := l.board.OpenClaim(ctx, l.lead.Epoch, artefactID, cfg.Names(), cfg.Orchestrator.MaxArtefacts)
+	if err != nil {
+		return err
+	}
+	switch o {
+	case redis.Opened:
+		l.metrics.claims.WithLabelValues("opened").Inc()
+		l.log.Debug("claim opened", "claim", blackboard.BiddingClaimID(artefactID), "artefact", artefactID)
+	case redis.OverLimit:
+		return l.refuse(ctx, artefactID, cfg.Orchestrator.MaxArtefacts)
+	}
+	return nil
+}
+
+func (l *leadership) refuse(ctx context.Context, artefactID string, limit int) error {
+	a, err := l.board.Artefact(ctx, artefactID)
+	if err != nil {
+		return err
+	}
+	reason := fmt.Sprintf("the workflow has more than %d artefacts (orchestrator.max_artefacts)", limit)
+	failure := l.failure(failureOf{
+		kind: blackboard.TypeWorkflowLimit, workflow: a.WorkflowID, source: a.ID, about: a.WorkflowID,
+		report: blackboard.FailureReport{Reason: reason, ExitCode: -1},
+	})
+	l.log.Warn("claim refused", "artefact", artefactID, "workflow", a.WorkflowID, "reason", reason)
+	return l.board.RefuseClaim(ctx, l.lead.Epoch, artefactID, reason, failure)
+}
+
+// settle asks the arbiter about a claim and applies its answers until it says to
+// wait.
+func (l *leadership) settle(ctx context.Context, k key) error {
+	for ctx.Err() == nil {
+		s, err := l.board.Snapshot(ctx, k.id)
+		if err != nil {
+			return err
+		}
+		d := arbiter.Decide(s, l.clan.policy(), l.env.Now())
+		if d.Kind == arbiter.Wait {
+			if !d.AskAgain.IsZero() {
+				l.later(k, d.AskAgain)
+			}
+			l.offer(s)
+			return nil
+		}
+		err = l.apply(ctx, s, d)
+		if errors.Is(err, blackboard.ErrStale) && !errors.Is(err, redis.ErrNotLeader) {
+			continue // decided on an old state: look again
+		}
+		if err != nil {
+			return err
+		}
+		l.record(s, d)
+		switch d.Kind {
+		case arbiter.Complete, arbiter.Terminate, arbiter.FailGrant:
+			return nil // a notice brings us back if there is more to do
+		case arbiter.GrantPhase:
+			if !l.anyFresh(d.Agents) {
+				return nil // nothing more to do until a result comes
+			}
+		}
+	}
+	return nil
+}
+
+// apply makes the decision true, in one script.
+func (l *leadership) apply(ctx context.Context, s blackboard.Snapshot, d arbiter.Decision) error {
+	guard := redis.Guard{Epoch: l.lead.Epoch, Claim: s.Claim.ID, Revision: s.Claim.Revision}
+	switch d.Kind {
+	case arbiter.RecordIgnores:
+		return l.board.RecordIgnores(ctx, guard, d.Agents, d.Reason)
+	case arbiter.GrantPhase:
+		return l.board.GrantPhase(ctx, guard, d.Phase, d.Agents)
+	case arbiter.Complete:
+		return l.board.CompleteClaim(ctx, guard, d.Reason)
+	case arbiter.FailGrant:
+		return l.failGrant(ctx, s, d)
+	case arbiter.Terminate:
+		return l.terminate(ctx, guard, s, d)
+	}
+	return fmt.Errorf("apply decision: unknown kind %q", d.Kind)
+}
+
+func (l *leadership) failGrant(ctx context.Context, s blackboard.Snapshot, d arbiter.Decision) error {
+	g, _ := s.Grant(d.Agents[0])
+	f := l.failure(failureOf{
+		kind: d.FailureType, workflow: s.Claim.WorkflowID, source: s.Claim.ArtefactID, claim: s.Claim.ID,
+		about:  fmt.Sprintf("%s/%s/%d", s.Claim.ID, g.Agent, g.Attempt),
+		report: blackboard.FailureReport{Reason: d.Reason, ExitCode: -1, Agent: g.Agent, Attempt: g.Attempt},
+	})
+	holder := ""
+	if g.State == blackboard.GrantRunning {
+		holder = g.Holder
+	}
+	ref := redis.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: holder}
+	return l.board.FailGrant(ctx, l.lead.Epoch, ref, d.Reason, f)
+}
+
+func (l *leadership) terminate(ctx context.Context, guard redis.Guard, s blackboard.Snapshot, d arbiter.Decision) error {
+	var failure *blackboard.Artefact
+	if d.FailureType != "" {
+		f := l.failure(failureOf{
+			kind: d.FailureType, workflow: s.Claim.WorkflowID, source: s.Claim.ArtefactID, claim: s.Claim.ID, about: s.Claim.ID,
+			report: blackboard.FailureReport{Reason: d.Reason, ExitCode: -1},
+		})
+		failure = &f
+	}
+	var rework *redis.Rework
+	if d.Rework != nil {
+		rework = &redis.Rework{
+			ClaimID: blackboard.ReworkClaimID(s.Claim.ID), Agent: d.Rework.Agent, Context: d.Rework.Context,
+		}
+	}
+	return l.board.TerminateClaim(ctx, guard, d.Reason, failure, rework)
+}
+
+// record logs and counts a decision that has been applied.
+func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
+	c, now := s.Claim, l.env.Now()
+	log := l.log.With("claim", c.ID, "workflow", c.WorkflowID)
+	switch d.Kind {
+	case arbiter.RecordIgnores:
+		log.Warn("silence recorded as ignore", "agents", d.Agents, "reason", d.Reason)
+	case arbiter.GrantPhase:
+		if len(s.Grants) == 0 {
+			l.metrics.consensusWait.Observe(max(now.Sub(c.OpenedAt).Seconds(), 0))
+		}
+		l.metrics.grants.WithLabelValues(string(d.Phase)).Add(float64(len(d.Agents)))
+		log.Info("phase granted", "phase", d.Phase, "agents", d.Agents, "from", c.Status, "to", d.Phase.Status())
+	case arbiter.Complete:
+		l.metrics.claims.WithLabelValues("complete").Inc()
+		l.metrics.phaseWaits(s, now)
+		log.Info("claim complete", "from", c.Status, "to", blackboard.Complete, "reason", d.Reason)
+	case arbiter.Terminate:
+		l.metrics.claims.WithLabelValues("terminated").Inc()
+		l.metrics.phaseWaits(s, now)
+		log.Info("claim terminated", "from", c.Status, "to", blackboard.Terminated, "reason", d.Reason, "rework", d.Rework != nil)
+	case arbiter.FailGrant:
+		log.Warn("grant failed", "agents", d.Agents, "reason", d.Reason)
+	}
+}
+
+func (l *leadership) anyFresh(names []string) bool {
+	cfg := l.clan.get()
+	for _, n := range names {
+		if a, ok := cfg.Agent(n); ok && a.Fresh() {
+			return true
+		}
+	}
+	return false
+}
+
+// offer hands queued grants of fresh_per_call agents to the worker pool.
+func (l *leadership) offer(s blackboard.Snapshot) {
+	if l.workers == nil || s.Claim.Status.Closed() {
+		return
+	}
+	cfg := l.clan.get()
+	for _, g := range s.Grants {
+		if a, ok := cfg.Agent(g.Agent); ok && a.Fresh() && g.State == blackboard.GrantQueued {
+			l.workers.offer(a, s.Claim.ID, g)
+		}
+	}
+}

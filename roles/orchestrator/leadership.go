@@ -1,0 +1,226 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/oklog/run"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+)
+
+const (
+	// deciders is how many claims are decided about at once. Each mostly waits
+	// for the blackboard; their calls share round trips.
+	deciders = 32
+	// tick is how often what is open is read again, in case a notice was lost.
+	tick = 5 * time.Second
+)
+
+// leadership is one term as the leader. Everything in it ends with the term.
+type leadership struct {
+	*orchestrator
+	lead    redis.Lead
+	queue   *queue
+	agents  *agents
+	workers *workers
+	since   time.Time
+
+	mu     sync.Mutex
+	timers map[key]*time.Timer
+}
+
+func newLeadership(o *orchestrator, lead redis.Lead) *leadership {
+	l := &leadership{orchestrator: o, lead: lead, queue: newQueue(), timers: map[key]*time.Timer{}, since: o.env.Now()}
+	if o.runtime != nil {
+		l.agents = newAgents(l)
+		l.workers = newWorkers(l)
+	}
+	return l
+}
+
+// run leads until the lead is lost or the context ends.
+func (l *leadership) run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer l.stopTimers()
+	var g run.Group
+	add := func(f func(context.Context) error) {
+		g.Add(func() error { return f(ctx) }, func(error) { cancel() })
+	}
+	add(l.renew)
+	add(l.listen)
+	add(l.reconcileOnTick)
+	add(l.decideAll)
+	if l.agents != nil {
+		add(l.agents.run)
+	}
+	err := g.Run()
+	give, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer done()
+	_ = l.board.RenewLead(give, l.lead, 0) // so that the next one need not wait; fails if there is one
+	return err
+}
+
+// renew keeps the lead. While the blackboard is away there is nothing to lead and
+// nobody who could take over; a successor's epoch fences us off.
+func (l *leadership) renew(ctx context.Context) error {
+	every := time.NewTicker(l.settings.Lease * 3 / 10)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+		err := l.board.RenewLead(ctx, l.lead, l.settings.Lease)
+		switch {
+		case errors.Is(err, blackboard.ErrUnavailable):
+			if err := l.reachable.Lost(err); err != nil {
+				return err
+			}
+		case err != nil:
+			return err
+		default:
+			l.reachable.Back()
+		}
+	}
+}
+
+// listen turns notices into keys, and reads what is open whenever notices may
+// have been missed.
+func (l *leadership) listen(ctx context.Context) error {
+	channels := []redis.Channel{redis.ArtefactEvents, redis.OrchestratorEvents}
+	again := make(chan struct{}, 1)
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-again:
+				l.reconcile(ctx)
+			}
+		}
+	}()
+	return l.board.Subscribe(ctx, channels, func() {
+		l.reachable.Back()
+		wake(again)
+	}, func(ch redis.Channel, id string) {
+		switch {
+		case id == "":
+			wake(again)
+		case !blackboard.ValidID(id):
+			l.log.Warn("notice ignored: it names no id", "notice", id)
+		case ch.Is(redis.ArtefactEvents):
+			l.queue.add(key{artefactKey, id})
+		default:
+			l.queue.add(key{claimKey, id})
+		}
+	}, func(err error) {
+		l.log.Warn("blackboard lost, reconnecting", "error", err)
+		_ = l.reachable.Lost(err)
+	})
+}
+
+func wake(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+func (l *leadership) reconcileOnTick(ctx context.Context) error {
+	every := time.NewTicker(tick)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+			l.reconcile(ctx)
+		}
+	}
+}
+
+// reconcile reads everything that is open, and the configuration.
+func (l *leadership) reconcile(ctx context.Context) {
+	if changed, err := l.clan.reload(); err != nil {
+		l.log.Error("configuration not reloaded", "error", err)
+	} else if changed {
+		l.log.Info("configuration changed")
+		l.metrics.reloads.Inc()
+		if l.agents != nil {
+			l.agents.wake()
+		}
+	}
+	w, err := l.board.OpenWork(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			l.log.Warn("open work not read", "error", err)
+		}
+		return
+	}
+	for _, id := range w.Unclaimed {
+		l.queue.add(key{artefactKey, id})
+	}
+	for _, id := range w.Claims {
+		l.queue.add(key{claimKey, id})
+	}
+	l.metrics.openClaims.Set(float64(len(w.Claims)))
+}
+
+// decideAll works the queue until the context ends or the lead is lost.
+func (l *leadership) decideAll(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, l.queue.close)
+	defer stop()
+	lost := make(chan error, deciders)
+	var wg sync.WaitGroup
+	for range deciders {
+		wg.Go(func() {
+			for {
+				k, ok := l.queue.next()
+				if !ok {
+					return
+				}
+				if err := l.look(ctx, k); err != nil {
+					lost <- err
+				}
+				l.queue.done(k)
+			}
+		})
+	}
+	defer wg.Wait()
+	defer l.queue.close()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case err := <-lost:
+		return err
+	}
+}
+
+// later has a key looked at again at a time.
+func (l *leadership) later(k key, at time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if t, ok := l.timers[k]; ok {
+		t.Stop()
+	}
+	l.timers[k] = time.AfterFunc(max(at.Sub(l.env.Now()), 0)+time.Millisecond, func() {
+		l.mu.Lock()
+		delete(l.timers, k)
+		l.mu.Unlock()
+		l.queue.add(k)
+	})
+}
+
+func (l *leadership) stopTimers() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.timers {
+		t.Stop()
+	}
+}

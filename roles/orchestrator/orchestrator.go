@@ -1,0 +1,165 @@
+// Package orchestrator is the role that opens claims and grants them. It
+// understands nothing of what the artefacts say: what to decide is the arbiter's,
+// a pure function; this package loads what it needs, applies its answer, and
+// keeps the agents running.
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/oklog/run"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/contract/env"
+	"sett/roles/role"
+	"sett/runtime"
+	"sett/runtime/process"
+)
+
+// Help is the role's help page.
+const Help = `Usage: sett orchestrator
+
+Opens a claim for every artefact on the blackboard and grants it to the agents
+that bid, in phases: review, parallel, exclusive. Starts the agents of sett.yml,
+watches them and restarts them. One leads; a second one waits and takes over.
+
+It is started by "sett up" and configured by environment variables:
+
+  SETT_INSTANCE_NAME   the instance's name
+  REDIS_URL            the blackboard: redis://[user:password@]host:port[/db]
+  SETT_CONFIG          file with the resolved configuration (JSON)
+  SETT_STATE_DIR       the instance's state directory; unset: agents are started
+                       by somebody else
+  SETT_WORKSPACE       the repository the agents work in
+  SETT_HEALTH_ADDR     of /healthz and /metrics; default :8080, "off" for none
+  SETT_LEADER_LEASE    how long it leads without renewing; default 5s
+  SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE
+  SETT_LOG_FORMAT      json or text
+  SETT_LOG_LEVEL       debug, info, warn or error
+
+` + role.CodesHelp + "\n"
+
+// orchestrator is the role's state while the process lives.
+type orchestrator struct {
+	env       role.Env
+	log       *slog.Logger
+	board     *redis.Board
+	settings  settings
+	runtime   runtime.Runtime // nil: somebody else runs the agents
+	metrics   *metrics
+	holder    string
+	clan      *clan
+	reachable *role.Reachable
+}
+
+// Run is the role's whole life.
+func Run(ctx context.Context, e role.Env) error {
+	if role.WantsHelp(e.Args) {
+		_, err := fmt.Fprint(e.Stdout, Help)
+		return err
+	}
+	s, err := parseSettings(e.Lookup)
+	if err != nil {
+		return role.Fail(role.Usage, err, "sett up starts the orchestrator with everything it needs; see sett orchestrator --help")
+	}
+	log := e.Logger("orchestrator").With("instance", s.Instance)
+	o := &orchestrator{env: e, log: log, settings: s, metrics: newMetrics(), holder: "orchestrator-" + e.NewID()}
+	if o.clan, err = loadClan(s.ConfigFile); err != nil {
+		return role.Fail(role.Usage, err, "sett up writes the configuration anew")
+	}
+	if s.StateDir != "" {
+		o.runtime = process.New(process.Options{Dir: s.StateDir, Executable: s.Executable, Logger: log, Now: e.Now})
+	}
+	o.board, err = redis.Open(ctx, redis.Options{
+		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
+		Retries: s.Redis.Retries, CAFile: s.Redis.CAFile,
+	})
+	if err != nil {
+		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")
+	}
+	defer o.board.Close()
+	o.reachable = role.NewReachable(e.Now, s.Redis.GiveUp)
+	return o.serve(ctx)
+}
+
+// serve runs the actors; the first to return stops all.
+func (o *orchestrator) serve(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var g run.Group
+	add := func(f func(context.Context) error) {
+		g.Add(func() error { return f(ctx) }, func(error) { cancel() })
+	}
+	if o.settings.HealthAddr != "off" {
+		h, err := role.ListenHealth(o.settings.HealthAddr, o.board.Ping, o.metrics.registry)
+		if err != nil {
+			return err
+		}
+		o.log.Info("health checks served", "addr", h.Addr())
+		add(h.Serve)
+	}
+	if o.runtime != nil {
+		add(o.keepKeeper)
+	}
+	add(o.campaign)
+	err := g.Run()
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// campaign takes the lead when it is free, and leads until it is lost, for ever.
+func (o *orchestrator) campaign(ctx context.Context) error {
+	for ctx.Err() == nil {
+		lead, wait, err := o.board.TakeLead(ctx, o.holder, o.settings.Lease)
+		switch {
+		case errors.Is(err, blackboard.ErrUnavailable):
+			if err := o.reachable.Lost(err); err != nil {
+				return err
+			}
+			wait = time.Second
+		case err != nil && ctx.Err() == nil:
+			return err
+		case lead.Epoch != "":
+			o.reachable.Back()
+			o.log.Info("leading", "epoch", lead.Epoch)
+			err := newLeadership(o, lead).run(ctx)
+			if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) {
+				return err
+			}
+			o.log.Info("no longer leading", "epoch", lead.Epoch)
+			continue
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(wait, o.settings.Lease)):
+		}
+	}
+	return ctx.Err()
+}
+
+// keepKeeper restarts the keeper, which restarts us: of the two, one survives.
+func (o *orchestrator) keepKeeper(ctx context.Context) error {
+	units, err := o.runtime.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper})
+	if err != nil || len(units) == 0 {
+		<-ctx.Done() // nobody started one: not ours to begin
+		return ctx.Err()
+	}
+	spec := runtime.Spec{Name: units[0].Name, Args: []string{"keeper"}, Env: env.WithoutUnit(o.env.Environ()), Labels: units[0].Labels}
+	return process.Keep(ctx, o.runtime, []runtime.Spec{spec}, process.KeepOptions{
+		Logger: o.log, Stopping: func() bool { return o.stopping(ctx) },
+	})
+}
+
+// stopping says whether the instance is being taken down, so that an end is no
+// crash.
+func (o *orchestrator) stopping(ctx context.Context) bool {
+	s, err := o.board.State(ctx)
+	return ctx.Err() != nil || (err == nil && s == redis.InstanceStopping)
+}
