@@ -1,0 +1,133 @@
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+)
+
+// ErrNoCommit says that a hash does not name one commit of the repository.
+var ErrNoCommit = errors.New("no such commit")
+
+const branches = "refs/heads/"
+
+// Head returns where HEAD stands. Branch is empty when HEAD is detached; commit
+// (a full hash) is empty when the branch has no commit yet.
+func (t *Tree) Head(ctx context.Context) (commit, branch string, err error) {
+	name, err := t.git(ctx, "symbolic-ref", "-q", "HEAD")
+	detached := exitCode(err) == 1
+	if err != nil && !detached {
+		return "", "", fmt.Errorf("read HEAD: %w", err)
+	}
+	commit, err = t.commitOf(ctx, "HEAD")
+	if err == nil && commit == "" && detached {
+		err = errors.New("it is detached and names no commit")
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("read HEAD: %w", err)
+	}
+	branch, ok := strings.CutPrefix(line(name), branches)
+	if !ok {
+		return commit, "", nil
+	}
+	return commit, branch, nil
+}
+
+// commitOf returns the commit that a ref leads to, empty when there is none. The
+// name is ours, never a user's expression.
+func (t *Tree) commitOf(ctx context.Context, ref string) (string, error) {
+	out, err := t.git(ctx, "rev-parse", "-q", "--verify", ref+"^{commit}")
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return line(out), err
+}
+
+// Dirty returns what differs from the last commit, and what is untracked and not
+// ignored, as `git status --porcelain` shows it: two letters, a space, the path.
+// A directory with nothing tracked in it is one entry that ends in a slash.
+// Submodules do not count. Paths are as they are, unquoted. Empty means clean.
+func (t *Tree) Dirty(ctx context.Context) ([]string, error) {
+	out, err := t.git(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")
+	if err != nil {
+		return nil, fmt.Errorf("read working tree: %w", err)
+	}
+	return fields0(out), nil
+}
+
+var hashForm = regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`)
+
+// HasCommit says, with nil, that hash (7 to 64 hexadecimal digits, nothing else)
+// is the hash of exactly one commit of the repository, or the beginning of one.
+// Otherwise the error is ErrNoCommit with the reason. Names of branches and tags
+// are never looked at, even if they look like a hash.
+func (t *Tree) HasCommit(ctx context.Context, hash string) error {
+	_, err := t.resolve(ctx, hash)
+	return err
+}
+
+// resolve is HasCommit that returns the whole hash.
+func (t *Tree) resolve(ctx context.Context, hash string) (string, error) {
+	if !hashForm.MatchString(hash) {
+		return "", fmt.Errorf("%w: %q is not a commit hash (7 to 64 hexadecimal digits)", ErrNoCommit, abridge(hash))
+	}
+	hash = strings.ToLower(hash)
+	objects := hash
+	if len(hash) != 40 && len(hash) != 64 {
+		var err error
+		if objects, err = t.git(ctx, "rev-parse", "--disambiguate="+hash); err != nil {
+			return "", fmt.Errorf("look up commit %s: %w", hash, err)
+		}
+	}
+	out, err := t.run(ctx, command{args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"}, stdin: line(objects) + "\n"})
+	if err != nil {
+		return "", fmt.Errorf("look up commit %s: %w", hash, err)
+	}
+	var found []string
+	other := ""
+	for row := range strings.Lines(out) {
+		object, kind, _ := strings.Cut(line(row), " ")
+		switch {
+		case !strings.HasPrefix(object, hash) || kind == "missing":
+		case kind == "commit":
+			found = append(found, object)
+		default:
+			other = kind
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", fmt.Errorf("%w: %s is the beginning of %d commits", ErrNoCommit, hash, len(found))
+	case other != "":
+		return "", fmt.Errorf("%w: %s is a %s", ErrNoCommit, hash, other)
+	}
+	return "", fmt.Errorf("%w: the repository has no object %s", ErrNoCommit, hash)
+}
+
+// abridge keeps what a tool said from filling the screen.
+func abridge(s string) string {
+	if len(s) > 80 {
+		return s[:77] + "..."
+	}
+	return s
+}
+
+// CommitSummary returns what to show of a commit: its hash, shortened as git
+// does, and the first line of its message without control characters. The hash
+// is checked as in HasCommit.
+func (t *Tree) CommitSummary(ctx context.Context, hash string) (short, subject string, err error) {
+	full, err := t.resolve(ctx, hash)
+	if err != nil {
+		return "", "", err
+	}
+	out, err := t.git(ctx, "log", "-1", "--no-color", "--format=%h%x00%s", full, "--")
+	if err != nil {
+		return "", "", fmt.Errorf("read commit %s: %w", hash, err)
+	}
+	short, subject, _ = strings.Cut(line(out), "\x00")
+	return short, printable(subject), nil
+}

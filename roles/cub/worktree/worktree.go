@@ -1,0 +1,121 @@
+// Package worktree knows the facts of a workspace's git repository and puts its
+// working tree back where it was. It runs the git program, never a shell, and
+// knows nothing of grants, claims or the blackboard.
+//
+// The tool whose tree is looked after may have written anything into it, the
+// repository's own configuration included. So git is always run
+//
+//   - on the repository whose root New or the search upwards found: never on one
+//     further up because .git is gone, never on a tree that core.worktree names;
+//   - with an environment of its own (PATH, HOME, where git's configuration is),
+//     without hooks, file monitors, background maintenance or replaced objects;
+//   - in its own process group, with a deadline.
+//
+// What of the repository's configuration still names programs (filters) runs
+// with what the tool itself had: no credentials.
+package worktree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// ErrNoRepository says that a directory is not in the working tree of a git
+// repository.
+var ErrNoRepository = errors.New("not a git repository")
+
+const (
+	// commandTimeout bounds every single run of git. Adding gigabytes of
+	// leftovers takes a while; anything longer hangs.
+	commandTimeout = 5 * time.Minute
+	// lockPatience is how long a lock that no process has open must stay as it
+	// is before it counts as left behind.
+	lockPatience = time.Second
+	// lockTimeout is how long a lock that a process has open is waited for.
+	lockTimeout = 30 * time.Second
+)
+
+// Tree is the working tree that a directory lies in. It holds no state: any
+// number may be used at once for reading, one at a time for Restore.
+type Tree struct {
+	dir          string
+	patience     time.Duration
+	lockDeadline time.Duration
+}
+
+// New returns the tree that dir lies in. Nothing is looked at yet; Restore wants
+// dir to be the tree's root.
+func New(dir string) *Tree {
+	return &Tree{dir: dir, patience: lockPatience, lockDeadline: lockTimeout}
+}
+
+// IsRepo says whether the directory lies in the working tree of a git
+// repository. Without git it says no.
+func (t *Tree) IsRepo(ctx context.Context) bool {
+	_, err := t.Root(ctx)
+	return err == nil
+}
+
+// Root returns the root of the working tree, absolute and without symbolic
+// links. ErrNoRepository when there is none: no repository, a bare one, or one
+// that git cannot read.
+func (t *Tree) Root(ctx context.Context) (string, error) {
+	root, err := t.find()
+	if err != nil {
+		return "", err
+	}
+	if _, err := t.git(ctx, "rev-parse", "--git-dir"); err != nil {
+		if exitCode(err) > 0 {
+			return "", fmt.Errorf("%w: %w", ErrNoRepository, err)
+		}
+		return "", err
+	}
+	return root, nil
+}
+
+// find looks for the root: the first directory upwards that has a .git.
+func (t *Tree) find() (string, error) {
+	dir, err := filepath.Abs(t.dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find repository: %w", err)
+	}
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Stat(filepath.Join(d, ".git")); err == nil {
+			return d, nil
+		}
+		if d == filepath.Dir(d) {
+			return "", fmt.Errorf("%w: %s", ErrNoRepository, dir)
+		}
+	}
+}
+
+// foreign says whether the root belongs to somebody else, which git refuses to
+// work with unless told otherwise. Only a directory that was named itself is
+// vouched for, not one that was found above it.
+func (t *Tree) foreign(root string) bool {
+	dir, err := filepath.EvalSymlinks(t.dir)
+	if err != nil {
+		return false
+	}
+	if dir, err = filepath.Abs(dir); err != nil || dir != root {
+		return false
+	}
+	for _, path := range []string{root, filepath.Join(root, ".git")} {
+		info, err := os.Stat(path)
+		if err != nil {
+			continue
+		}
+		if owner, ok := info.Sys().(*syscall.Stat_t); ok && int(owner.Uid) != os.Geteuid() {
+			return true
+		}
+	}
+	return false
+}
