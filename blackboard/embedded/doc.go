@@ -26,6 +26,17 @@
 // may not write. All other scripts are logged. Scripts see TIME as the time of
 // their record, which never goes back, not across a restart either.
 //
+// # What is slow
+//
+// A script costs about 150 µs plus what it does, since miniredis sets up a Lua
+// state for each. Hashes, sets, ZADD, ZREM, ZSCORE, ZCARD, XADD and the reading
+// of streams from outside a script cost the same at any size. Not so, with
+// 100,000 members in a sorted set: any ZRANGE, ZRANGEBYSCORE, ZRANGEBYLEX,
+// ZREVRANGE, ZRANK, ZCOUNT or ZPOPMIN sorts all of it, 15 to 45 ms; within a
+// script XREAD and XRANGE compare every entry of the stream, 45 ms for
+// 500,000; SCAN and KEYS sort all keys, 75 ms for 200,000. Small sorted sets
+// are fine.
+//
 // # What it is not
 //
 // It is no general Redis. Keys do not expire; there are no transactions, no

@@ -40,7 +40,7 @@ func beginFrame() []byte { return make([]byte, frameHeaderSize, 4096) }
 
 func sealFrame(frame []byte) {
 	payload := frame[frameHeaderSize:]
-	binary.LittleEndian.PutUint32(frame, uint32(len(payload))) //nolint:gosec // groups are cut far below
+	binary.LittleEndian.PutUint32(frame, uint32(len(payload)))
 	binary.LittleEndian.PutUint32(frame[4:], crc32.Checksum(payload, castagnoli))
 	binary.LittleEndian.PutUint32(frame[8:], crc32.Checksum(frame[:8], castagnoli))
 }

@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -31,13 +32,14 @@ func createLog(dir string, generation uint64, sync func(*os.File) error) (*logFi
 		return nil, err
 	}
 	l := &logFile{f: f, generation: generation, sync: sync, writeAt: (*os.File).WriteAt}
-	if err := l.append(fileHeader(logMagic, generation)); err != nil {
-		f.Close()
-		return nil, err
+	err = l.append(fileHeader(logMagic, generation))
+	if err == nil {
+		err = syncDir(dir, sync)
 	}
-	if err := syncDir(dir, sync); err != nil {
-		f.Close()
-		return nil, err
+	if err != nil {
+		l.f.Close()
+		// A later log would make the one before it look finished.
+		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
 	return l, nil
 }

@@ -288,3 +288,23 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	expect(t, c, "[2000000000 123456]", "TIME")
 	expect(t, c, "2000000000.123456", "EVAL", read, "1", "k")
 }
+
+// pipe is the two ends of a connection.
+func pipe(t *testing.T) (here, there *net.TCPConn) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	a, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close(); b.Close() })
+	return a.(*net.TCPConn), b.(*net.TCPConn)
+}

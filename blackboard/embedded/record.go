@@ -102,7 +102,7 @@ func (d *decoder) count() int {
 		d.fail()
 		return 0
 	}
-	return int(n) //nolint:gosec // at most len(d.rest)
+	return int(n)
 }
 
 func (d *decoder) time() time.Time {
@@ -201,7 +201,7 @@ func (d *decoder) next() (it item, ok bool) {
 			d.fail()
 		}
 	case itemEnd:
-		it.at, it.count = d.time(), int(d.uvarint()) //nolint:gosec // checked against the number of keys
+		it.at, it.count = d.time(), int(d.uvarint())
 	default:
 		d.fail()
 	}

@@ -85,8 +85,8 @@ func removeBefore(dir string, generation uint64) error {
 	return errors.Join(errs...)
 }
 
-// recover brings back the state. It reads everything before it changes anything.
-func (s *Server) recover() (rep Report, err error) {
+// recoverState brings back the state. It reads everything before it changes anything.
+func (s *Server) recoverState() (rep Report, err error) {
 	dir := s.o.Dir
 	fs, err := listFiles(dir)
 	if err != nil {

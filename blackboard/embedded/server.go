@@ -63,7 +63,7 @@ func Open(o Options) (*Server, Report, error) {
 		lock.Close()
 		return nil, Report{}, err
 	}
-	rep, err := s.recover()
+	rep, err := s.recoverState()
 	if err != nil {
 		s.board.mini.Close()
 		lock.Close()
@@ -134,7 +134,8 @@ func (s *Server) Close() error {
 }
 
 // flushEffects writes the effects that wait for the log's next frame when there
-// will be none. Without them a start runs the scripts again.
+// will be none. Without them a start runs the scripts again. When it fails they
+// keep waiting: in a log, effects belong to calls by their order.
 func (s *Server) flushEffects() error {
 	if len(s.effects) == 0 {
 		return nil
@@ -143,9 +144,9 @@ func (s *Server) flushEffects() error {
 	for _, e := range s.effects {
 		frame = appendEffects(frame, e)
 	}
-	s.effects = nil
 	if err := s.appendFrame(frame); err != nil {
 		return fmt.Errorf("write log: %w", err)
 	}
+	s.effects = nil
 	return nil
 }

@@ -60,6 +60,7 @@ func (s *Server) snapshot() {
 	fresh.writeAt = s.log.writeAt
 	s.log.f.Close()
 	s.log = fresh
+	s.effects = nil // of calls in the log before
 	held := s.o.Now().Sub(started)
 	s.background.Go(func() {
 		defer s.snapshotting.Unlock()
@@ -198,7 +199,7 @@ func (st *state) frames() [][]byte {
 	}
 	w.item(itemEnd, "")
 	w.frame = binary.AppendVarint(w.frame, st.at.UnixMicro())
-	w.frame = binary.AppendUvarint(w.frame, uint64(st.keys)) //nolint:gosec // positive
+	w.frame = binary.AppendUvarint(w.frame, uint64(st.keys))
 	return append(w.frames, w.frame)
 }
 
@@ -251,7 +252,7 @@ func (w *stateWriter) hash(key string, fields map[string]string) {
 		if in == 0 {
 			in = min(itemTarget, left)
 			w.item(itemHash, key)
-			w.frame = binary.AppendUvarint(w.frame, uint64(in)) //nolint:gosec // positive
+			w.frame = binary.AppendUvarint(w.frame, uint64(in))
 		}
 		w.frame = appendString(appendString(w.frame, f), v)
 		left, in = left-1, in-1

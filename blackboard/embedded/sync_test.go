@@ -2,17 +2,14 @@ package embedded
 
 import (
 	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
-// countSyncs is a Sync that counts. The count may be read when the server is idle.
-func countSyncs(n *int) func(*os.File) error {
-	var mu sync.Mutex
+// countSyncs is a Sync that counts.
+func countSyncs(n *atomic.Int32) func(*os.File) error {
 	return func(f *os.File) error {
-		mu.Lock()
-		defer mu.Unlock()
-		*n++
+		n.Add(1)
 		return f.Sync()
 	}
 }
