@@ -3,6 +3,7 @@ package toolrun
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -27,17 +28,20 @@ func TestMain(m *testing.M) {
 		os.Exit(playRole(role))
 	}
 	if os.Getenv(secretVariable) == "" {
-		env := append(os.Environ(), secretVariable+"="+secret)
-		fmt.Fprintln(os.Stderr, "exec test binary again:", syscall.Exec("/proc/self/exe", os.Args, env))
+		self, err := os.Executable()
+		if err == nil {
+			err = syscall.Exec(self, os.Args, append(os.Environ(), secretVariable+"="+secret))
+		}
+		fmt.Fprintln(os.Stderr, "exec test binary again:", err)
 		os.Exit(1)
 	}
-	if err := BecomeReaper(); err != nil {
+	if err := BecomeReaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	code := m.Run()
-	if exists, _ := peek(); exists {
-		fmt.Fprintln(os.Stderr, "the tests left a process behind:", children.orphans())
+	if left := leftBehind(); left != "" {
+		fmt.Fprintln(os.Stderr, "the tests left a process behind:", left)
 		code = 1
 	}
 	os.Exit(code)

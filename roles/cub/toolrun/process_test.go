@@ -61,8 +61,8 @@ func TestRunOutcome(t *testing.T) {
 			if took := time.Since(begin); took > 10*time.Second {
 				t.Errorf("took %v", took)
 			}
-			if exists, _ := peek(); exists {
-				t.Errorf("processes are left: %v", children.orphans())
+			if left := leftBehind(); left != "" {
+				t.Errorf("processes are left: %s", left)
 			}
 		})
 	}
@@ -236,8 +236,8 @@ func TestNothingLeaks(t *testing.T) {
 		t.Errorf("%d files were open, now %d", files, now)
 	}
 	until(t, "the goroutines have ended", func() bool { return runtime.NumGoroutine() <= goroutines })
-	if exists, _ := peek(); exists {
-		t.Error("children are left")
+	if left := leftBehind(); left != "" {
+		t.Errorf("processes are left: %s", left)
 	}
 }
 

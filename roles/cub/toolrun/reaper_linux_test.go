@@ -2,6 +2,7 @@ package toolrun
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"slices"
@@ -36,8 +37,8 @@ func TestWhatAToolLeavesBehindIsGone(t *testing.T) {
 			if res.ExitCode != 0 || res.TimedOut || took > 10*time.Second {
 				t.Errorf("took %v, %+v", took, res)
 			}
-			if exists, _ := peek(); exists {
-				t.Errorf("children are left: %v", children.orphans())
+			if left := leftBehind(); left != "" {
+				t.Errorf("processes are left: %s", left)
 			}
 		})
 	}
@@ -203,6 +204,14 @@ func TestToolDiesWithItsCub(t *testing.T) {
 		status, err := wait(tool, syscall.WNOHANG)
 		return err == nil && status.Signal() == syscall.SIGKILL
 	})
+}
+
+// leftBehind describes the children of this process; empty when there are none.
+func leftBehind() string {
+	if exists, _ := peek(); !exists {
+		return ""
+	}
+	return fmt.Sprintf("orphans %+v, or others", children.orphans())
 }
 
 // playRole is the main function of the helper processes.
