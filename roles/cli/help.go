@@ -18,7 +18,7 @@ Usage: sett [-C DIR] [-f FILE] [--name NAME] COMMAND …
 `
 
 const start = `
-Start here, in a git repository:
+A first run, in a git repository:
   sett init --commit                 write sett.yml and an example agent, and commit them
   sett up --runtime process          start the clan on this machine, without containers
   sett forage --goal "…" --wait      give it a goal and follow it to its end

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"sett/blackboard/redis"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/roles/role"
+	"sett/runtime"
+	"sett/runtime/process"
+)
+
+type downCmd struct {
+	Purge bool `help:"Also remove what is kept: the ledger, the logs, the instance's name."`
+	Yes   bool `short:"y" help:"Do not ask."`
+}
+
+// Help is shown by `sett down --help`.
+func (downCmd) Help() string {
+	return `Stops the instance: no new work is taken, running tools get their grace period and
+are ended then, with their claims put back. What happened is kept, and the next
+sett up goes on from there. Also cleans up after a sett up that was killed.
+
+Examples: sett down
+          sett down --name my-sett --purge --yes`
+}
+
+// stopTime bounds how long stopping may take beyond the tools' grace periods.
+const stopTime = 30 * time.Second
+
+// Run stops the instance.
+func (c *downCmd) Run(a *app) error {
+	in, err := a.instance(a.ctx)
+	if err != nil {
+		return err
+	}
+	if c.Purge && !c.Yes {
+		ok, err := a.confirm(fmt.Sprintf("Remove everything that is kept of instance %s?", in.Name), "--yes")
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return role.Fail(role.Failed, errors.New("nothing was done"), "")
+		}
+	}
+	rt := in.runtime()
+	release, err := lockToStop(a, in, rt)
+	if err != nil {
+		return err
+	}
+	defer release()
+	cfg, err := in.config()
+	if err != nil {
+		cfg = &config.Config{} // what is known of grace periods is not worth failing for
+	}
+	s := &stopper{a: a, in: in, rt: rt, config: cfg, tell: true}
+	if err := s.stop(a.ctx); err != nil {
+		return err
+	}
+	if s.stopped == 0 {
+		a.printf("%s was not running\n", in.Name)
+	}
+	if !c.Purge {
+		return nil
+	}
+	if err := os.RemoveAll(in.dir); err != nil {
+		return role.Fail(role.Failed, fmt.Errorf("remove instance %s: %w", in.Name, err), "")
+	}
+	a.printf("removed what was kept of %s\n", in.Name)
+	if in.External {
+		a.sayf("note: its records stay on %s, under keys that begin with sett:{%s}:\n", clean(redis.Redact(in.URL)), in.Name)
+	}
+	return nil
+}
+
+// lockToStop locks the instance, after whoever starts or stops it now.
+func lockToStop(a *app, in *instance, rt *process.Runtime) (func(), error) {
+	release, holder, err := rt.TryLock(upLock)
+	if err == nil {
+		return release, nil
+	}
+	if !errors.Is(err, process.ErrLocked) {
+		return nil, role.Fail(role.Failed, fmt.Errorf("lock instance %s: %w", in.Name, err), "")
+	}
+	a.sayf("waiting for another sett up or down of %s (process %d)\n", in.Name, holder)
+	return rt.Lock(a.ctx, upLock)
+}
+
+// stopper stops the units of an instance. It needs no blackboard, no workspace
+// and no configuration, but uses what there is.
+type stopper struct {
+	a       *app
+	in      *instance
+	rt      *process.Runtime
+	config  *config.Config
+	tell    bool // print a line for each part
+	stopped int
+}
+
+// rounds bounds how often it is looked for what was started meanwhile.
+const rounds = 10
+
+// stop stops everything: first whoever would start things again.
+func (s *stopper) stop(ctx context.Context) error {
+	if err := s.in.setStopping(true); err != nil {
+		return err
+	}
+	units, err := s.rt.List(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	if len(units) == 0 {
+		return nil
+	}
+	s.announceStop(ctx)
+	// Agents before the orchestrator, which deals with what they leave; the
+	// blackboard last.
+	order := []string{runtime.ComponentKeeper, "", runtime.ComponentOrchestrator, runtime.ComponentBlackboard}
+	for _, component := range order {
+		var group []runtime.Unit
+		for _, u := range units {
+			c := u.Labels[runtime.LabelComponent]
+			if c == component || component == "" && (c == runtime.ComponentAgent || c == runtime.ComponentWorker) {
+				group = append(group, u)
+			}
+		}
+		if err := s.each(ctx, group); err != nil {
+			return err
+		}
+	}
+	return s.sweep(ctx)
+}
+
+// sweep stops what was started while the rest was being stopped, as the
+// orchestrator may do that did not hear of it.
+func (s *stopper) sweep(ctx context.Context) error {
+	for range rounds {
+		units, err := s.rt.List(ctx, nil)
+		if err != nil {
+			return fmt.Errorf("list what runs: %w", err)
+		}
+		if len(units) == 0 {
+			return nil
+		}
+		if err := s.each(ctx, units); err != nil {
+			return err
+		}
+	}
+	return role.Fail(role.Failed, fmt.Errorf("stop instance %s: something starts its processes again and again", s.in.Name), "sett down")
+}
+
+// announceStop tells orchestrator and cubs that this is the end, if the
+// blackboard can be reached.
+func (s *stopper) announceStop(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	b, err := redis.Open(ctx, redis.Options{
+		URL: s.in.URL, Instance: s.in.Name, Name: "sett-down", Timeout: time.Second, Retries: -1, CAFile: s.a.Getenv(env.RedisCAFile),
+	})
+	if err != nil {
+		return
+	}
+	defer b.Close()
+	_ = b.SetInstance(ctx, redis.InstanceStopping, "sett down") // the end comes anyway
+}
+
+// each stops units side by side.
+func (s *stopper) each(ctx context.Context, units []runtime.Unit) error {
+	began := s.a.Now()
+	type result struct {
+		unit runtime.Unit
+		err  error
+	}
+	results := make(chan result)
+	for _, u := range units {
+		go func() { results <- result{u, s.rt.Stop(ctx, u.Name, s.grace(u))} }()
+	}
+	var errs []error
+	for range units {
+		r := <-results
+		errs = append(errs, r.err)
+		if r.err != nil || !r.unit.Running {
+			continue
+		}
+		s.stopped++
+		if s.tell && r.unit.Labels[runtime.LabelComponent] != runtime.ComponentKeeper {
+			s.a.printf("%s stopped  %s\n", clean(partOf(r.unit)), span(s.a.Now().Sub(began)))
+		}
+	}
+	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
+		return role.Fail(role.Failed, err, "sett down tries again")
+	}
+	return ctx.Err()
+}
+
+// grace is how long a unit gets: an agent what sett.yml gives its tool, and a
+// little more to hand in the outcome.
+func (s *stopper) grace(u runtime.Unit) time.Duration {
+	if name := u.Labels[runtime.LabelAgent]; name != "" {
+		if agent, ok := s.config.Agent(name); ok {
+			return agent.Grace + 3*time.Second
+		}
+		return config.DefaultGrace + 3*time.Second
+	}
+	return 10 * time.Second
+}

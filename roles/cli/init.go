@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"sett/agents"
+	"sett/roles/role"
+)
+
+type initCmd struct {
+	Force  bool `help:"Overwrite files that exist."`
+	Commit bool `help:"Commit what was written."`
+}
+
+// Help is shown by `sett init --help`.
+func (initCmd) Help() string {
+	return `Writes sett.yml, with comments, and agents/example-agent/, whose agent works as it is,
+into the root of the git repository (without one, into the current directory).
+Overwrites nothing unless told to.
+
+Example: sett init --commit && sett up --runtime process`
+}
+
+// starter is a file to write.
+type starter struct {
+	path string // relative to the workspace, with slashes
+	text []byte
+	mode fs.FileMode
+}
+
+// Run writes what a workspace needs to begin with.
+func (c *initCmd) Run(a *app) error {
+	dir, err := a.directory()
+	if err != nil {
+		return err
+	}
+	root, inGit := upward(dir, ".git")
+	if !inGit {
+		root = dir
+	}
+	files, err := starters()
+	if err != nil {
+		return err
+	}
+	if !c.Force {
+		if err := refuseExisting(root, files); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		if err := f.write(root); err != nil {
+			return role.Fail(role.Failed, err, "")
+		}
+		a.printf("wrote %s\n", a.relative(filepath.Join(root, filepath.FromSlash(f.path))))
+	}
+	return c.commit(a, root, inGit)
+}
+
+// starters returns the files, sett.yml last: who is interrupted before it has
+// written nothing that counts.
+func starters() ([]starter, error) {
+	var files []starter
+	err := fs.WalkDir(agents.Init, "example-agent", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := agents.Init.ReadFile(name)
+		mode := fs.FileMode(0o644)
+		if path.Ext(name) == ".sh" {
+			mode = 0o755 // embedding forgets modes
+		}
+		files = append(files, starter{"agents/" + name, text, mode})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	text, err := agents.Init.ReadFile(configName)
+	return append(files, starter{configName, text, 0o644}), err
+}
+
+func refuseExisting(root string, files []starter) error {
+	var exist []string
+	for _, f := range files {
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.path))); err == nil {
+			exist = append(exist, f.path)
+		}
+	}
+	if len(exist) == 0 {
+		return nil
+	}
+	verb := "exists"
+	if len(exist) > 1 {
+		verb = "exist"
+	}
+	return role.Fail(role.Usage, fmt.Errorf("write %s: %s already %s", root, strings.Join(exist, ", "), verb),
+		"sett init --force overwrites them")
+}
+
+func (f starter) write(root string) error {
+	name := filepath.Join(root, filepath.FromSlash(f.path))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	if err := os.WriteFile(name, f.text, f.mode); err != nil {
+		return fmt.Errorf("write %s: %w", f.path, cause(err))
+	}
+	if err := os.Chmod(name, f.mode); err != nil { // a file that existed keeps its own otherwise
+		return fmt.Errorf("write %s: %w", f.path, cause(err))
+	}
+	return nil
+}
+
+// commit commits what was written, or says how.
+func (c *initCmd) commit(a *app, root string, inGit bool) error {
+	line := `git add sett.yml agents/example-agent && git commit -m "Add a sett clan"`
+	if dir := a.relative(root); dir != "." {
+		line = "cd " + dir + " && " + line
+	}
+	switch {
+	case !inGit && c.Commit:
+		return role.Fail(role.Environment, fmt.Errorf("commit: %s is in no git repository", root), "git init && %s", line)
+	case !inGit:
+		a.printf("\nNext:\n  git init\n  %s\n  sett up --runtime process\n", line)
+		return nil
+	case !c.Commit:
+		a.printf("\nNext:\n  %s\n  sett up --runtime process\n", line)
+		return nil
+	}
+	if out, err := a.git(a.ctx, root, "add", "--", configName, "agents/example-agent"); err != nil {
+		return gitFailed("add", out, err)
+	}
+	if _, err := a.git(a.ctx, root, "diff", "--cached", "--quiet", "--", configName, "agents/example-agent"); err == nil {
+		a.printf("\nall of it is committed already\n\nNext:\n  sett up --runtime process\n")
+		return nil
+	}
+	if out, err := a.git(a.ctx, root, "commit", "--quiet", "-m", "Add a sett clan", "--", configName, "agents/example-agent"); err != nil {
+		return gitFailed("commit", out, err)
+	}
+	head, _ := a.git(a.ctx, root, "log", "-1", "--format=%h %s")
+	a.printf("committed %s\n\nNext:\n  sett up --runtime process\n", clean(head))
+	return nil
+}
+
+// git runs git in a directory and returns what it printed, trimmed.
+func (a *app) git(ctx context.Context, dir string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, "git", args...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+func gitFailed(what, out string, err error) error {
+	if errors.Is(err, exec.ErrNotFound) {
+		return role.Fail(role.Environment, fmt.Errorf("git %s: %w", what, err), "install git")
+	}
+	if out == "" {
+		out = err.Error()
+	}
+	return role.Fail(role.Environment, fmt.Errorf("git %s: %s", what, cleanText(out)), "")
+}

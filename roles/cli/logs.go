@@ -1,0 +1,253 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+type logsCmd struct {
+	Agents []string `arg:"" optional:"" name:"agent" help:"An agent, or orchestrator, blackboard or keeper; none: all."`
+	Follow bool     `help:"Go on with what is logged from now on; Ctrl-C ends it."`
+	Lines  int      `short:"n" default:"-1" placeholder:"N" help:"Only the last N lines (default: all; with --follow 20)."`
+	Since  string   `placeholder:"TIME" help:"Only what was logged since: 10m ago, or a time such as 15:04."`
+	Claim  string   `placeholder:"ID" help:"Only what is about this claim; a beginning or ending of the id will do."`
+	Raw    bool     `help:"Show lines as they were written."`
+}
+
+// Help is shown by `sett logs --help`.
+func (logsCmd) Help() string {
+	return `Shows what the instance's parts logged, in the order of time, also of parts that run no
+more. What an agent's workers logged counts as the agent's; a tool's stderr is in it.
+
+Examples: sett logs -f
+          sett logs example-agent -n 50
+          sett logs orchestrator --since 10m --claim 7Q2M`
+}
+
+// followLines is how much of the past comes before what is new.
+const followLines = 20
+
+// source is one unit's log.
+type source struct {
+	unit, part string
+	claim      string // of a worker
+}
+
+// worker is the name of a worker's unit: agent, claim, attempt.
+var worker = regexp.MustCompile(`^worker-(.+)-([0-9A-Z]{26})-([0-9]+)$`)
+
+func sourceOf(unit string) source {
+	if m := worker.FindStringSubmatch(unit); m != nil {
+		return source{unit, m[1], m[2]}
+	}
+	return source{unit: unit, part: strings.TrimPrefix(unit, "agent-")}
+}
+
+// Run shows the logs.
+func (c *logsCmd) Run(a *app) error {
+	in, err := a.instance(a.ctx)
+	if err != nil {
+		return err
+	}
+	since, err := a.parseSince(c.Since)
+	if err != nil {
+		return err
+	}
+	if c.Claim != "" {
+		part, ok := blackboard.NormalizeIDPart(c.Claim)
+		if !ok {
+			return role.Fail(role.Usage, fmt.Errorf("--claim: %q is no part of an id", clean(c.Claim)), "sett watch shows the ids of claims")
+		}
+		c.Claim = part
+	}
+	if err := c.known(in); err != nil {
+		return err
+	}
+	p := &logPrinter{a: a, c: c, width: c.width(in)}
+	o := runtime.LogOptions{Lines: -1, Since: since, Follow: c.Follow}
+	keep := c.Lines
+	if c.Follow && keep < 0 && since.IsZero() {
+		keep = followLines
+	}
+	if !c.Follow {
+		return c.past(a.ctx, in, p, o, keep)
+	}
+	return c.follow(a.ctx, in, p, o, keep)
+}
+
+// sources returns the logs there are, of the parts that were asked for.
+func (c *logsCmd) sources(in *instance) ([]source, error) {
+	files, err := filepath.Glob(filepath.Join(in.dir, "logs", "*.log"))
+	if err != nil {
+		return nil, fmt.Errorf("list logs: %w", err)
+	}
+	var out []source
+	for _, f := range files {
+		s := sourceOf(strings.TrimSuffix(filepath.Base(f), ".log"))
+		if len(c.Agents) == 0 || slices.Contains(c.Agents, s.part) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
+}
+
+// parts returns what can be asked for: what sett.yml had, and what has a log.
+func (c *logsCmd) parts(in *instance) []string {
+	known := []string{runtime.ComponentOrchestrator, runtime.ComponentBlackboard, runtime.ComponentKeeper}
+	cfg, err := in.config()
+	if err != nil {
+		cfg = &config.Config{}
+	}
+	known = append(cfg.Names(), known...)
+	all, _ := (&logsCmd{}).sources(in) // without them there is less to suggest
+	for _, s := range all {
+		if !slices.Contains(known, s.part) {
+			known = append(known, s.part)
+		}
+	}
+	return known
+}
+
+// known refuses names that there is nothing of.
+func (c *logsCmd) known(in *instance) error {
+	parts := c.parts(in)
+	for _, name := range c.Agents {
+		if !slices.Contains(parts, name) {
+			return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", clean(name), in.Name), "%s", didYouMean(name, parts, ""))
+		}
+	}
+	return nil
+}
+
+// width is that of the longest name shown.
+func (c *logsCmd) width(in *instance) int {
+	shown := c.Agents
+	if len(shown) == 0 {
+		shown = c.parts(in)
+	}
+	width := 0
+	for _, name := range shown {
+		width = max(width, len(name))
+	}
+	return width
+}
+
+// past shows what was logged until now.
+func (c *logsCmd) past(ctx context.Context, in *instance, p *logPrinter, o runtime.LogOptions, keep int) error {
+	sources, err := c.sources(in)
+	if err != nil {
+		return err
+	}
+	if keep >= 0 && c.Claim == "" {
+		o.Lines = keep // no source can have more of the last than that
+	}
+	rt := in.runtime()
+	var lines []logLine
+	for _, s := range sources {
+		err := readLog(ctx, rt, s, o, func(l logLine) {
+			if p.wants(l) {
+				lines = append(lines, l)
+			}
+		})
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("read log of %s: %w", s.unit, err)
+		}
+	}
+	slices.SortStableFunc(lines, func(x, y logLine) int { return x.time.Compare(y.time) })
+	if keep >= 0 && len(lines) > keep {
+		lines = lines[len(lines)-keep:]
+	}
+	if len(lines) == 0 && c.Claim != "" {
+		return role.Fail(role.NotFound, fmt.Errorf("nothing was logged about a claim %s", c.Claim), "sett watch shows the ids of claims")
+	}
+	for _, l := range lines {
+		if err := p.print(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settle is how long lines are held, so that those of different parts can be put
+// in the order of time.
+const settle = 100 * time.Millisecond
+
+// follow shows the last lines and goes on with what comes, from units that start
+// later too, until the context ends.
+func (c *logsCmd) follow(ctx context.Context, in *instance, p *logPrinter, o runtime.LogOptions, keep int) error {
+	rt := in.runtime()
+	lines := make(chan logLine, 256)
+	open := map[string]bool{}
+	begin := func() error {
+		sources, err := c.sources(in)
+		for _, s := range sources {
+			if open[s.unit] {
+				continue
+			}
+			open[s.unit] = true
+			go func() {
+				_ = readLog(ctx, rt, s, o, func(l logLine) { // ends with the context
+					select {
+					case lines <- l:
+					case <-ctx.Done():
+					}
+				})
+			}()
+		}
+		return err
+	}
+	if err := begin(); err != nil {
+		return err
+	}
+	if keep >= 0 {
+		o.Lines = -1 // what starts later is new as a whole
+	}
+	look, flush := time.NewTicker(500*time.Millisecond), time.NewTicker(settle)
+	defer look.Stop()
+	defer flush.Stop()
+	var held []logLine
+	quietFor := 0
+	past := keep >= 0 // what is held is still the past, of which only the last lines count
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case l := <-lines:
+			quietFor = 0
+			if p.wants(l) {
+				held = append(held, l)
+			}
+		case <-look.C:
+			if err := begin(); err != nil {
+				return err
+			}
+		case <-flush.C:
+			if quietFor++; quietFor < 2 && (past || len(held) < 1000) {
+				continue
+			}
+			slices.SortStableFunc(held, func(x, y logLine) int { return x.time.Compare(y.time) })
+			if past && len(held) > keep {
+				held = held[len(held)-keep:]
+			}
+			past = false
+			for _, l := range held {
+				if err := p.print(l); err != nil {
+					return err
+				}
+			}
+			held = held[:0]
+		}
+	}
+}

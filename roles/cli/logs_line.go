@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/runtime"
+)
+
+// logLine is one line of a log.
+type logLine struct {
+	source source
+	text   string // as it was written
+	time   time.Time
+	level  string // empty: it is no line of ours
+	msg    string
+	attrs  []attr
+}
+
+// attr is one attribute. What was no string is kept as JSON.
+type attr struct {
+	key, value string
+	quoted     bool // it was a string
+}
+
+// parseLine reads a line as slog writes it in JSON; another is kept as text.
+func parseLine(text string) logLine {
+	l := logLine{text: text}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	if t, err := dec.Token(); err != nil || t != json.Delim('{') {
+		return l
+	}
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return logLine{text: text}
+		}
+		name, _ := key.(string)
+		var raw json.RawMessage
+		if err := dec.Decode(&raw); err != nil {
+			return logLine{text: text}
+		}
+		value := string(raw)
+		quoted := json.Unmarshal(raw, &value) == nil
+		switch name {
+		case "time":
+			l.time, _ = time.Parse(time.RFC3339Nano, value) // the zero time is older than all
+		case "level":
+			l.level = value
+		case "msg":
+			l.msg = value
+		case "component", "instance": // the prefix and the command say so
+		default:
+			l.attrs = append(l.attrs, attr{name, value, quoted})
+		}
+	}
+	return l
+}
+
+// about says whether the line concerns a claim, of whose id part is a beginning
+// or an ending.
+func (l logLine) about(part string) bool {
+	fits := func(id string) bool { return strings.HasPrefix(id, part) || strings.HasSuffix(id, part) }
+	if l.source.claim != "" && fits(l.source.claim) {
+		return true
+	}
+	for _, a := range l.attrs {
+		if a.key == "claim" && fits(a.value) {
+			return true
+		}
+	}
+	return false
+}
+
+// readLog hands the lines of a log to f, with the time of the line before where
+// they have none, until its end or, when it is followed, the context's.
+func readLog(ctx context.Context, logs runtime.Logs, s source, o runtime.LogOptions, f func(logLine)) error {
+	r, err := logs.Logs(ctx, s.unit, o)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	in := bufio.NewReader(r)
+	var last time.Time
+	for {
+		text, err := in.ReadBytes('\n')
+		if len(text) > 0 {
+			l := parseLine(string(bytes.TrimRight(text, "\r\n")))
+			l.source = s
+			if l.time.IsZero() {
+				l.time = last
+			}
+			last = l.time
+			f(l)
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// logPrinter prints lines as the flags want them.
+type logPrinter struct {
+	a     *app
+	c     *logsCmd
+	width int
+}
+
+func (p *logPrinter) wants(l logLine) bool { return p.c.Claim == "" || l.about(p.c.Claim) }
+
+func (p *logPrinter) print(l logLine) error {
+	prefix := p.a.paint(fmt.Sprintf("%-*s", p.width, clean(l.source.part)), accent)
+	text := l.text
+	if !p.c.Raw {
+		text = p.a.readable(l, true)
+	} else if p.a.colour { // a terminal
+		text = clean(text)
+	}
+	if len(p.c.Agents) == 1 {
+		prefix = ""
+	} else {
+		prefix += "  "
+	}
+	_, err := fmt.Fprintf(p.a.Stdout, "%s%s\n", prefix, text)
+	return err
+}
+
+// readable shows a line for people: time, level, message and what goes with it.
+func (a *app) readable(l logLine, colour bool) string {
+	if l.level == "" {
+		return clean(l.text)
+	}
+	paint := func(s string, as style) string {
+		if !colour {
+			return s
+		}
+		return a.paint(s, as)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %s %s", paint(a.clock(l.time), dim), paint(fmt.Sprintf("%-5s", clean(l.level)), levelStyle(l.level)), clean(l.msg))
+	for _, at := range l.attrs {
+		if at.value == "" || at.key == "agent" && at.value == l.source.part {
+			continue
+		}
+		fmt.Fprintf(&b, " %s%s", paint(clean(at.key)+"=", dim), at.readable())
+	}
+	return b.String()
+}
+
+// longest is how many characters of a value are shown; --raw shows all.
+const longest = 160
+
+// readable returns the value for people: ids by their endings, as everywhere.
+func (at attr) readable() string {
+	if blackboard.ValidID(at.value) {
+		return blackboard.ShortID(at.value)
+	}
+	value := shorten(clean(at.value), longest)
+	if at.quoted && strings.ContainsAny(value, " =\"") {
+		value = `"` + strings.ReplaceAll(value, `"`, `\"`) + `"`
+	}
+	return value
+}
+
+func levelStyle(level string) style {
+	switch level {
+	case "ERROR":
+		return bad
+	case "WARN":
+		return warn
+	case "DEBUG":
+		return dim
+	}
+	return plain
+}

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sett/blackboard/redis"
+	"sett/contract/config"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// apply gives a running instance what changed in sett.yml, and starts what of it
+// does not run. It stops nothing if that fails.
+func (u *upping) apply(ctx context.Context) error {
+	old, err := u.in.config()
+	if err != nil {
+		return err
+	}
+	changes := config.Diff(old, u.c)
+	if changes.Instance {
+		return role.Fail(role.Usage, fmt.Errorf("instance %s runs, and %s changed in runtime, services, redis or where the orchestrator runs", u.in.Name, configName),
+			"sett down && sett up; for now it goes on as it was")
+	}
+	u.announce()
+	u.tell(changes)
+	if err := u.in.save(); err != nil {
+		return err
+	}
+	if err := writeFile(u.in.configPath(), u.c); err != nil {
+		return err
+	}
+	if u.in.External {
+		err = u.connect(ctx, nil)
+	} else {
+		err = u.startBlackboard(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	u.ready("blackboard", u.blackboardDetail())
+	if err := u.board.SetInstance(ctx, redis.InstanceRunning, "sett up"); err != nil {
+		return err
+	}
+	if _, err := u.rt.Start(ctx, u.spec(runtime.ComponentKeeper)); err != nil {
+		return fmt.Errorf("start keeper: %w", err)
+	}
+	if err := u.board.Nudge(ctx); err != nil {
+		return err
+	}
+	if err := u.await(ctx, ""); err != nil {
+		var e *role.Error
+		if errors.As(err, &e) {
+			return role.Fail(e.Code, err, "the instance goes on running; sett logs shows more")
+		}
+		return err
+	}
+	return nil
+}
+
+// tell prints what changed.
+func (u *upping) tell(c config.Changes) {
+	a := u.a
+	if c.Empty() {
+		a.printf("  runs already, nothing changed in %s\n", clean(a.relative(u.in.ConfigFile)))
+		return
+	}
+	for _, name := range c.Added {
+		a.printf("  %s %s: new\n", a.paint("+", good), name)
+	}
+	for _, name := range c.Removed {
+		a.printf("  %s %s: gone, is being stopped\n", a.paint("-", bad), name)
+	}
+	for _, name := range c.Changed {
+		a.printf("  %s %s: changed, is being restarted\n", a.paint("~", warn), name)
+	}
+	if c.Policy {
+		a.printf("  %s orchestrator: goes by the new settings\n", a.paint("~", warn))
+	}
+}
