@@ -256,6 +256,7 @@ func TestFullDisk(t *testing.T) {
 		full.Store(false)
 		expect(t, c, "OK", "EVAL", script, "1", "b", "3")
 		sv.stop()
+		dropEffects(t, logPath(dir, 1)) // so that the script's body has to be there
 		sv = start(t, Options{Dir: dir})
 		if sv.rep.Records != 2 || sv.rep.Repaired != 0 {
 			t.Errorf("%+v", sv.rep)
