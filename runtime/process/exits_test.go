@@ -109,7 +109,14 @@ func TestExitsTellFirstWhatEndedBefore(t *testing.T) {
 	first := exitsOf(t, a)
 	start(t, a, spec("b", "exit", "4"))
 	next(t, first)
-	startElsewhere(t, a, "a", "exit", "5") // nobody is there when it ends
+	startElsewhere(t, a, "a", "wait") // nobody is there when it ends
+	rec, err := a.readRecord("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(rec.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
 	until(t, "unit ended", func() bool {
 		units, err := a.List(t.Context(), runtime.Labels{runtime.LabelAgent: "a"})
 		return err == nil && len(units) == 1 && !units[0].Running

@@ -27,6 +27,13 @@ func (r *Runtime) Logs(ctx context.Context, name string, o runtime.LogOptions) (
 	if err != nil {
 		return nil, fmt.Errorf("read log of %s: %w", name, err)
 	}
+	// Here and not in the background: "from now on" is from this call on.
+	if o.Lines == 0 || o.Lines > 0 && o.Since.IsZero() {
+		if err := src.seekLines(o.Lines); err != nil {
+			src.close()
+			return nil, fmt.Errorf("read log of %s: %w", name, err)
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	pr, pw := io.Pipe()
 	l := &logReader{PipeReader: pr, cancel: cancel, done: make(chan struct{})}
@@ -103,11 +110,7 @@ func (s *source) copy(ctx context.Context, w io.Writer, o runtime.LogOptions) er
 		defer watch.close()
 	}
 	sv := &sieve{w: w, since: o.Since, passing: true}
-	if o.Lines >= 0 && o.Since.IsZero() {
-		if err := s.seekLines(o.Lines); err != nil {
-			return err
-		}
-	} else if o.Lines >= 0 {
+	if o.Lines >= 0 && !o.Since.IsZero() {
 		sv.last = newRing(o.Lines)
 	}
 	if s.old != nil {

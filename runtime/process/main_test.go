@@ -36,7 +36,7 @@ func helper(what string, args []string) int {
 	switch what {
 	case "wait": // until a signal ends it
 		fmt.Println("up")
-		select {}
+		forever()
 	case "exit":
 		fmt.Println("last words")
 		code, _ := strconv.Atoi(args[0])
@@ -44,7 +44,7 @@ func helper(what string, args []string) int {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("up")
-		select {}
+		forever()
 	case "polite":
 		c := make(chan os.Signal, 1)
 		signal.Notify(c, syscall.SIGTERM)
@@ -65,7 +65,7 @@ func helper(what string, args []string) int {
 			fmt.Println("child", cmd.Process.Pid)
 		}
 		fmt.Println("up")
-		select {}
+		forever()
 	case "starter": // starts a unit of the instance args[0] and ends at once
 		r := New(Options{Dir: args[0], Executable: os.Args[0]})
 		u, err := r.Start(context.Background(), spec(args[1], args[2:]...))
@@ -85,6 +85,13 @@ func helper(what string, args []string) int {
 		return 0
 	}
 	panic("unknown helper " + what)
+}
+
+// forever does not return. An empty select would count as a deadlock.
+func forever() {
+	never := make(chan os.Signal, 1)
+	signal.Notify(never, syscall.SIGUSR2)
+	<-never
 }
 
 func spec(name string, args ...string) runtime.Spec {
