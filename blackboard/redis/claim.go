@@ -85,13 +85,13 @@ type Guard struct {
 }
 
 func (b *Board) decide(ctx context.Context, g Guard, kind string, details any, failure *blackboard.Artefact) error {
-	args := []string{g.Epoch, g.Claim, strconv.FormatInt(g.Revision, 10), kind, encode(details)}
+	args := []string{g.Epoch, g.Claim, strconv.FormatInt(g.Revision, 10), encode(details)}
 	if failure != nil {
 		args = append(args, artefactArgs(*failure)[1:]...)
 	} else {
 		args = append(args, "", "", "")
 	}
-	r, err := b.do(ctx, "decide", args...)
+	r, err := b.do(ctx, kind, args...)
 	if err == nil && r.status == "stale" && r.text(0) == "leader" {
 		err = fmt.Errorf("%w: %w", ErrNotLeader, blackboard.ErrStale)
 	} else if err == nil {

@@ -294,3 +294,20 @@ func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
 	}
 	return out, nil
 }
+
+// ClosedCount returns how many claims are closed.
+func (b *Board) ClosedCount(ctx context.Context) (int, error) {
+	var closed int
+	err := b.retry(ctx, "count claims", func(ctx context.Context) error {
+		res := b.client.DoMulti(ctx,
+			b.client.B().Zcard().Key(b.keys.claims()).Build(), b.client.B().Zcard().Key(b.keys.openClaims()).Build())
+		all, err := res[0].ToInt64()
+		if err != nil {
+			return err
+		}
+		open, err := res[1].ToInt64()
+		closed = int(all - open)
+		return err
+	})
+	return closed, err
+}

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/redis/rueidis"
 
@@ -36,13 +38,72 @@ func loadScripts() map[string]script {
 		if e.Name() == "_lib.lua" {
 			continue
 		}
-		source := luaKeys + lib + readLua(e.Name())
+		source := compose(luaKeys+lib, readLua(e.Name()))
 		sum := sha1.Sum([]byte(source)) // #nosec G401
 		name := strings.TrimSuffix(e.Name(), ".lua")
 		all[name] = script{name, source, hex.EncodeToString(sum[:])}
 	}
 	return all
 }
+
+// compose puts in front of a move the shared definitions that it uses, and no
+// others: Redis makes each of them anew at every call, which cost more than the
+// move itself. A definition is a top-level `local` with its lines up to the next
+// one; a move uses those it names, and those that these name.
+func compose(shared, move string) string {
+	defs := definitions(shared)
+	used := make([]bool, len(defs))
+	text := move
+	for i := len(defs) - 1; i >= 0; i-- { // a definition only uses earlier ones
+		if used[i] = mentions(text, defs[i].name); used[i] {
+			text += defs[i].text
+		}
+	}
+	var b strings.Builder
+	for i, d := range defs {
+		if used[i] {
+			b.WriteString(d.text)
+		}
+	}
+	return b.String() + move
+}
+
+type definition struct{ name, text string }
+
+func definitions(shared string) []definition {
+	var defs []definition
+	for line := range strings.Lines(shared) {
+		if strings.HasPrefix(line, "--") || strings.TrimSpace(line) == "" {
+			continue
+		}
+		if rest, ok := strings.CutPrefix(line, "local "); ok {
+			rest = strings.TrimPrefix(rest, "function ")
+			end := strings.IndexFunc(rest, func(r rune) bool { return !partOfName(r) })
+			defs = append(defs, definition{rest[:end], line})
+			continue
+		}
+		defs[len(defs)-1].text += line
+	}
+	return defs
+}
+
+// mentions says whether the word occurs in the text.
+func mentions(text, word string) bool {
+	for {
+		before, after, ok := strings.Cut(text, word)
+		if !ok {
+			return false
+		}
+		last, _ := utf8.DecodeLastRuneInString(before)
+		first, _ := utf8.DecodeRuneInString(after)
+		if !partOfName(last) && !partOfName(first) {
+			return true
+		}
+		text = after
+	}
+}
+
+func partOfName(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
 
 func readLua(name string) string {
 	b, err := luaFiles.ReadFile(path.Join("lua", name))

@@ -140,10 +140,10 @@ func (c *cub) chooseMode() error {
 // protect keeps the blackboard's credentials from the tool, and makes this
 // process the parent of whatever a tool leaves behind.
 func (c *cub) protect() {
-	if err := toolrun.Protect(); err != nil {
+	if err := toolrun.ScrubEnv(env.Secret...); err != nil {
 		c.log.Warn("credentials less protected than they could be", "error", err)
 	}
-	if err := toolrun.ScrubEnv(env.Secret...); err != nil {
+	if err := toolrun.Protect(); err != nil {
 		c.log.Warn("credentials less protected than they could be", "error", err)
 	}
 	if err := toolrun.BecomeReaper(); err != nil {

@@ -24,6 +24,20 @@ local function leads(epoch)
   return call('GET', epoch_key) == epoch
 end
 
+-- What a decision on a claim is checked against: the lead it was taken under and
+-- the revision it was taken on. Returns the claim's revision, status, workflow
+-- and artefact, or nil and the reply to give.
+local function decidable(epoch, claim, revision)
+  if not leads(epoch) then
+    return nil, { 'stale', 'leader' }
+  end
+  local c = call('HMGET', claim_key(claim), 'revision', 'status', 'workflow_id', 'artefact_id')
+  if c[1] ~= revision then
+    return nil, { 'stale', 'revision' }
+  end
+  return c
+end
+
 local function emit(kind, ...)
   call('XADD', events_key, '*', 'kind', kind, ...)
 end
@@ -117,10 +131,7 @@ end
 -- Lets go of the workspace on behalf of a grant that waits for it or holds it.
 local function release_workspace(claim, agent)
   local who = claim .. ':' .. agent
-  if call('HLEN', workspace_key) == 0 then
-    return
-  end
-  if call('HDEL', workspace_key, 'hold:' .. who, 'wait:' .. who) > 0 then
+  if call('HDEL', workspace_key, 'hold:' .. who, 'wait:' .. who) > 0 and call('EXISTS', workspace_key) == 1 then
     wake_workspace()
   end
 end
@@ -174,23 +185,29 @@ end
 
 -- Closes a claim and accounts for it. Returns the workflow's status when that
 -- was its last work, else ''.
-local function close_claim(claim, status, reason, at)
+local function close_claim(claim, status, reason, workflow, at)
   local key = claim_key(claim)
-  local was = call('HMGET', key, 'expected_bidders', 'workflow_id')
-  for _, agent in ipairs(cjson.decode(was[1])) do
-    call('ZREM', agent_due_key(agent), claim)
+  if status == 'terminated' then -- else all have bid
+    for _, agent in ipairs(cjson.decode(call('HGET', key, 'expected_bidders'))) do
+      call('ZREM', agent_due_key(agent), claim)
+    end
   end
   call('HSET', key, 'status', status, 'reason', reason, 'closed_at', at)
   call('HINCRBY', key, 'revision', 1)
   call('ZREM', open_claims_key, claim)
-  return settle(was[2], at)
+  return settle(workflow, at)
 end
 
--- Opens a claim on an artefact. Its workflow's outstanding work is the caller's
--- to account for.
+-- What a claim needs to know of its artefact.
+local function target_of(artefact)
+  return call('HMGET', artifact_key(artefact), 'logical_id', 'version', 'type', 'produced_by_agent',
+    'produced_by_role', 'workflow_id')
+end
+
+-- Opens a claim on an artefact (c.target: see target_of). Its workflow's
+-- outstanding work is the caller's to account for.
 local function put_claim(c, at)
-  local t = call('HMGET', artifact_key(c.artefact), 'logical_id', 'version', 'type',
-    'produced_by_agent', 'produced_by_role', 'workflow_id')
+  local t = c.target
   call('HSET', claim_key(c.id), 'id', c.id, 'artefact_id', c.artefact, 'status', c.status,
     'granted_review_agents', '[]', 'granted_parallel_agents', '[]', 'granted_exclusive_agent', '',
     'workflow_id', t[6], 'origin', c.origin, 'expected_bidders', c.bidders,
@@ -202,5 +219,4 @@ local function put_claim(c, at)
   call('ZADD', open_claims_key, at, c.id)
   call('HINCRBY', workflow_key(t[6]), 'claims', 1)
   index_id(c.id)
-  return t[6], t[3]
 end

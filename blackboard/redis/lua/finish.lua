@@ -5,12 +5,12 @@
 -- Replies ok version | already | refused why.
 local claim, agent = ARGV[1], ARGV[2]
 local a = cjson.decode(ARGV[5])
-if call('EXISTS', artifact_key(a.id)) == 1 then
-  return { 'already' }
-end
 local g = grant_of(claim, agent)
 if not g then
   return { 'refused', 'no such grant' }
+end
+if g.result_id == a.id then
+  return { 'already' }
 end
 if g.state ~= 'running' or tostring(g.attempt) ~= ARGV[3] or g.holder ~= ARGV[4] then
   local reason = call('HGET', claim_key(claim), 'reason') or ''

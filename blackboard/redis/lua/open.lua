@@ -5,29 +5,25 @@
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
-local artefact, claim = ARGV[2], ARGV[3]
-if not call('ZSCORE', unclaimed_key, artefact) then
+local artefact, claim, limit = ARGV[2], ARGV[3], tonumber(ARGV[5])
+if call('ZREM', unclaimed_key, artefact) == 0 then
   if call('EXISTS', claim_key(claim)) == 1 then
     return { 'already' }
   end
   return { 'refused', 'not_claimable' }
 end
-local limit = tonumber(ARGV[5])
-if limit > 0 then
-  local workflow = call('HGET', artifact_key(artefact), 'workflow_id')
-  if tonumber(call('HGET', workflow_key(workflow), 'artefacts')) > limit then
-    return { 'refused', 'limit' }
-  end
+local at, target = clock(), target_of(artefact)
+local workflow = target[6]
+if limit > 0 and tonumber(call('HGET', workflow_key(workflow), 'artefacts')) > limit then
+  call('ZADD', unclaimed_key, at, artefact) -- until it is refused with a reason
+  return { 'refused', 'limit' }
 end
-local at = clock()
-call('ZREM', unclaimed_key, artefact)
-local workflow, artefact_type = put_claim({
-  id = claim, artefact = artefact, status = 'pending_review', origin = 'artefact',
-  bidders = ARGV[4], context = '[]' }, at)
+put_claim({ id = claim, artefact = artefact, status = 'pending_review', origin = 'artefact', bidders = ARGV[4],
+  context = '[]', target = target }, at)
 for _, agent in ipairs(cjson.decode(ARGV[4])) do
   call('ZADD', agent_due_key(agent), at, claim)
 end
-emit('open', 'workflow', workflow, 'claim', claim, 'artefact', artefact, 'type', artefact_type,
+emit('open', 'workflow', workflow, 'claim', claim, 'artefact', artefact, 'type', target[3],
   'to', 'pending_review', 'bidders', ARGV[4])
 call('PUBLISH', claim_events, claim)
 return { 'ok' }

@@ -10,8 +10,9 @@ if not g then
   return { 'refused', 'no such grant' }
 end
 local key = claim_key(claim)
+local c = call('HMGET', key, 'artefact_id', 'workflow_id')
 if g.state == 'running' and g.holder == holder then
-  return { 'ok', cjson.encode(g), call('HGETALL', key), call('HGETALL', artifact_key(call('HGET', key, 'artefact_id'))) }
+  return { 'ok', cjson.encode(g), call('HGETALL', key), call('HGETALL', artifact_key(c[1])) }
 end
 if g.state ~= 'queued' then
   return { 'refused', 'the grant is ' .. g.state }
@@ -20,7 +21,7 @@ if call('HGET', instance_key, 'state') == 'stopping' then
   return { 'stopping' }
 end
 local at, who, way = clock(), claim .. ':' .. agent, {}
-local taken = call('HLEN', workspace_key) > 0 and call('HGETALL', workspace_key) or {}
+local taken = call('HGETALL', workspace_key)
 local since, announced = at, false
 for i = 1, #taken, 2 do
   if taken[i] == 'wait:' .. who then
@@ -35,13 +36,12 @@ for i = 1, #taken, 2 do
     way[#way + 1] = w.claim .. ':' .. w.agent
   end
 end
-local wf = call('HGET', key, 'workflow_id')
 if #way > 0 then
   table.sort(way)
   if not announced then
     call('HSET', workspace_key, 'wait:' .. who,
       cjson.encode({ claim = claim, agent = agent, mode = mode, since = since }))
-    emit('wait', 'workflow', wf, 'claim', claim, 'agent', agent, 'reason', 'workspace',
+    emit('wait', 'workflow', c[2], 'claim', claim, 'agent', agent, 'reason', 'workspace',
       'held_by', table.concat(way, ','))
   end
   return { 'wait', unpack(way) }
@@ -52,10 +52,11 @@ end
 call('HSET', workspace_key, 'hold:' .. who, cjson.encode({ claim = claim, agent = agent, mode = mode,
   since = at, holder = holder, attempt = g.attempt, base = '', branch = '', state = 'held' }))
 g.state, g.holder, g.started_at = 'running', holder, at
-save_grant(claim, agent, g)
+local saved = cjson.encode(g)
+call('HSET', grants_key(claim), agent, saved)
 call('HINCRBY', key, 'revision', 1)
-emit('start', 'workflow', wf, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt, 'holder', holder)
+emit('start', 'workflow', c[2], 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt, 'holder', holder)
 if announced then
   wake_workspace()
 end
-return { 'ok', cjson.encode(g), call('HGETALL', key), call('HGETALL', artifact_key(call('HGET', key, 'artefact_id'))) }
+return { 'ok', saved, call('HGETALL', key), call('HGETALL', artifact_key(c[1])) }

@@ -1,0 +1,34 @@
+-- Closes a claim as failed and cancels what is left of its grants. In the same
+-- move a Failure is written, or a rework of the same artefact is opened and
+-- granted without bidding. Details: {reason, failure?, rework? {id, agent, context}}.
+-- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 the revision it was decided on, 4 details (JSON), 5 payload of the
+-- Failure, 6 its size, 7 its hash.
+-- Replies ok | stale leader | stale revision.
+local claim, d = ARGV[2], cjson.decode(ARGV[4])
+local c, stale = decidable(ARGV[1], claim, ARGV[3])
+if not c then
+  return stale
+end
+local at, workflow = clock(), c[3]
+local cancelled = cancel_grants(claim, at)
+local result, result_type, rework, reworker = '', '', '', ''
+if d.failure then
+  result, result_type = d.failure.id, d.failure.type
+  put_artefact(d.failure, ARGV[5], at)
+end
+if d.rework then
+  rework, reworker = d.rework.id, d.rework.agent
+  put_claim({ id = rework, artefact = c[4], status = 'pending_exclusive', origin = 'rework', bidders = '[]',
+    context = d.rework.context, target = target_of(c[4]) }, at)
+  call('HSET', claim_key(rework), 'granted_exclusive_agent', reworker)
+  call('HINCRBY', workflow_key(workflow), 'outstanding', 1)
+  queue_grant(rework, reworker, { phase = 'exclusive', attempt = 1 }, at)
+end
+local ended = close_claim(claim, 'terminated', d.reason, workflow, at)
+emit('terminate', 'workflow', workflow, 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', d.reason,
+  'result', result, 'result_type', result_type, 'size', ARGV[6], 'sha256', ARGV[7], 'rework', rework, 'agent', reworker,
+  'cancelled', table.concat(cancelled, ','), 'workflow_status', ended)
+if rework ~= '' then
+  call('PUBLISH', orchestrator_events, rework)
+end
+return { 'ok' }
