@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+)
+
+// eventLine is an entry of the ledger as people read it.
+type eventLine struct {
+	Kind  blackboard.EventKind
+	Agent string // who did it; the orchestrator for decisions
+	What  string // one line, harmless for a terminal
+	As    style  // of the whole
+}
+
+const (
+	theOrchestrator = "orchestrator"
+	maxQuote        = 120 // characters of a payload or reason within a line
+)
+
+// describe puts an event into words. The artefact is the one the event is about,
+// for its summary or payload; nil when it was not read.
+func describe(e blackboard.Event, a *blackboard.Artefact) eventLine {
+	l := eventLine{Kind: e.Kind, Agent: e.Agent}
+	switch e.Kind {
+	case blackboard.EventGoal:
+		l.Agent, l.What = blackboard.RoleUser, goalText(e, a)
+	case blackboard.EventBid:
+		l.describeBid(e)
+	case blackboard.EventStart:
+		l.What = fmt.Sprintf("%s work on claim %s%s", e.Phase, short(e.Claim), again(e))
+	case blackboard.EventWait:
+		l.What = fmt.Sprintf("claim %s waits for the workspace, which has %s", short(e.Claim), holders(e.Attributes["held_by"]))
+		l.As = dim
+	case blackboard.EventResult:
+		l.describeResult(e, a)
+	case blackboard.EventRequeue:
+		l.What = fmt.Sprintf("claim %s is queued again%s%s", short(e.Claim), again(e), because(e.Reason))
+	case blackboard.EventAnswer:
+		l.Agent = e.Attributes["by"]
+		l.What = fmt.Sprintf("Answer %s to Question %s, %s goes on", short(e.Artefact), short(e.Attributes["question"]), e.Agent)
+	case blackboard.EventRestore:
+		l.What = "working tree put back to " + commit(e.To)
+		if ref := e.Attributes["leftovers"]; ref != "" {
+			l.What += ", leftovers kept in " + ref
+		}
+	case blackboard.EventAgent:
+		l.What = e.To + because(e.Reason)
+	case blackboard.EventInstance:
+		l.Agent, l.What = e.Attributes["by"], "instance "+e.To
+	default:
+		l.Agent = theOrchestrator
+		l.describeDecision(e)
+	}
+	l.Agent, l.What = clean(l.Agent), clean(l.What)
+	return l
+}
+
+// describeDecision is for what the orchestrator does.
+func (l *eventLine) describeDecision(e blackboard.Event) {
+	switch e.Kind {
+	case blackboard.EventOpen:
+		l.What = fmt.Sprintf("claim %s on %s %s, %s", short(e.Claim), e.Attributes["type"], short(e.Artefact), bidders(e))
+	case blackboard.EventRefuse:
+		l.What = fmt.Sprintf("no claim on artefact %s%s", short(e.Artefact), because(e.Reason))
+		l.As = bad
+	case blackboard.EventGrant:
+		l.What = fmt.Sprintf("claim %s: %s by %s", short(e.Claim), e.Phase, listed(e.Agent))
+	case blackboard.EventComplete:
+		l.What = fmt.Sprintf("claim %s complete%s", short(e.Claim), because(e.Reason))
+		l.As = dim
+	case blackboard.EventTerminate:
+		l.What = fmt.Sprintf("claim %s terminated%s", short(e.Claim), because(e.Reason))
+		if stopped := e.Attributes["cancelled"]; stopped != "" {
+			l.What += "; cancelled: " + listed(stopped)
+		}
+		if rework := e.Attributes["rework"]; rework != "" {
+			l.What += fmt.Sprintf("; %s reworks as claim %s", e.Agent, short(rework))
+		} else {
+			l.As = bad
+		}
+	case blackboard.EventLeader:
+		l.What = "leads, epoch " + e.Attributes["epoch"]
+	default:
+		l.What = strings.TrimSpace(strings.Join([]string{e.From, e.To, e.Reason}, " "))
+	}
+	if status := e.Attributes["workflow_status"]; status != "" {
+		l.What += "; goal " + status
+		l.As = bad
+		if status == string(blackboard.WorkflowAchieved) {
+			l.As = good
+		}
+	}
+}
+
+func (l *eventLine) describeBid(e blackboard.Event) {
+	l.What = fmt.Sprintf("%s on claim %s%s", e.To, short(e.Claim), because(e.Reason))
+	if e.To == string(blackboard.BidIgnore) {
+		l.As = dim
+	}
+	if strings.Contains(e.Agent, ",") { // the orchestrator took several silences for bids
+		l.Agent = theOrchestrator
+		l.What = fmt.Sprintf("%s for %s on claim %s%s", e.To, listed(e.Agent), short(e.Claim), because(e.Reason))
+	}
+}
+
+func (l *eventLine) describeResult(e blackboard.Event, a *blackboard.Artefact) {
+	kind := blackboard.StructuralType(e.Attributes["structural_type"])
+	what := e.Attributes["type"] + " " + short(e.Artefact)
+	switch kind {
+	case blackboard.Review:
+		what, l.As = "approves claim "+short(e.Claim), good
+		if e.Attributes["verdict"] == string(blackboard.Feedback) {
+			what, l.As = "rejects claim "+short(e.Claim), warn
+		}
+	case blackboard.Question:
+		what, l.As = "asks, Question "+short(e.Artefact), warn
+	case blackboard.Failure:
+		what, l.As = "fails, "+what, bad
+	case blackboard.Terminal:
+		what, l.As = "Terminal "+what, good
+	default:
+		if v := e.Attributes["version"]; v != "" && v != "1" {
+			what = e.Attributes["type"] + " v" + v + " " + short(e.Artefact)
+		}
+	}
+	said := gist(a)
+	if said == "" {
+		said = e.Reason
+	}
+	l.What = what + because(said) + took(e.Attributes["tool_us"])
+}
+
+// gist is what an artefact says, in one line: why it failed, what it asks, else
+// its summary, else how its payload begins.
+func gist(a *blackboard.Artefact) string {
+	if a == nil {
+		return ""
+	}
+	switch a.StructuralType {
+	case blackboard.Failure:
+		var report blackboard.FailureReport
+		if json.Unmarshal([]byte(a.Payload), &report) == nil && report.Reason != "" {
+			return quote(report.Reason)
+		}
+	case blackboard.Question, blackboard.Answer:
+		return quote(a.Payload)
+	}
+	if a.Summary != "" {
+		return quote(a.Summary)
+	}
+	if a.StructuralType == blackboard.Review && blackboard.VerdictOf(a.Payload) == blackboard.Approve {
+		return ""
+	}
+	return quote(a.Payload)
+}
+
+func goalText(e blackboard.Event, a *blackboard.Artefact) string {
+	if a != nil {
+		return quote(a.Payload)
+	}
+	return fmt.Sprintf("%s, %s bytes", e.Attributes["type"], e.Attributes["size"])
+}
+
+// quote is the beginning of a text as part of a line: its first line that is not
+// empty, shortened.
+func quote(s string) string {
+	for line := range strings.Lines(s) {
+		if line = strings.TrimSpace(line); line != "" {
+			return shorten(clean(line), maxQuote)
+		}
+	}
+	return ""
+}
+
+func short(id string) string { return blackboard.ShortID(id) }
+
+// listed is a list as the ledger writes it, for people.
+func listed(list string) string { return strings.ReplaceAll(list, ",", ", ") }
+
+func because(reason string) string {
+	if reason == "" {
+		return ""
+	}
+	return ": " + shorten(reason, maxQuote)
+}
+
+func again(e blackboard.Event) string {
+	if n := e.Attributes["attempt"]; n != "" && n != "1" {
+		return ", attempt " + n
+	}
+	return ""
+}
+
+func bidders(e blackboard.Event) string {
+	var all []string
+	if json.Unmarshal([]byte(e.Attributes["bidders"]), &all) != nil {
+		return "to be bid for"
+	}
+	return count(len(all), "agent") + " to bid"
+}
+
+// count says how many: "1 agent", "2 agents".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
+}
+
+// holders reads a list of claim:agent.
+func holders(list string) string {
+	all := strings.Split(list, ",")
+	for i, h := range all {
+		claim, agent, _ := strings.Cut(h, ":")
+		all[i] = fmt.Sprintf("%s (claim %s)", agent, short(claim))
+	}
+	return strings.Join(all, ", ")
+}
+
+func commit(hash string) string { return hash[:min(len(hash), 10)] }
+
+// took says how long a tool ran, when that is known.
+func took(us string) string {
+	n, err := strconv.ParseInt(us, 10, 64)
+	if err != nil || n <= 0 {
+		return ""
+	}
+	return " (" + span(time.Duration(n)*time.Microsecond) + ")"
+}

@@ -1,0 +1,303 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sett/blackboard"
+)
+
+func (v goalView) text(a *app) error {
+	w := v.Workflow
+	a.printf("%s %s  %s\n", a.paint("goal", bold), w.ID, a.paint(goalStatus(w), workflowStyle(w.Status)))
+	a.printf("%s\n", indent(excerpt(blackboard.Artefact{Payload: v.Text}), "  "))
+	times := fmt.Sprintf("posted %s", a.clock(w.CreatedAt))
+	if w.Status.Ended() {
+		times += fmt.Sprintf(", ended %s, took %s", a.clock(w.EndedAt), span(w.EndedAt.Sub(w.CreatedAt)))
+	}
+	a.printf("  %s\n", times)
+	a.printf("  %s, %s, %d outstanding\n", count(w.Artefacts, "artefact"), count(w.Claims, "claim"), w.Outstanding)
+	if v.Outcome != "" {
+		a.printf("  %s\n", a.paint(v.Outcome, workflowStyle(w.Status)))
+	}
+	for _, c := range v.Claims {
+		a.printf("\n")
+		if err := c.lines(a); err != nil {
+			return err
+		}
+	}
+	return a.waitLines(v.Waits)
+}
+
+func (v claimView) text(a *app) error {
+	c := v.Claim
+	a.printf("%s %s\n", a.paint("claim", bold), c.ID)
+	a.printf("  of goal %s, opened %s", short(c.WorkflowID), a.clock(c.OpenedAt))
+	if !c.ClosedAt.IsZero() {
+		a.printf(", closed %s, took %s", a.clock(c.ClosedAt), span(c.ClosedAt.Sub(c.OpenedAt)))
+	}
+	a.printf("\n")
+	if len(c.AdditionalContextIDs) > 0 {
+		a.printf("  because of %s\n", strings.Join(shorts(c.AdditionalContextIDs), ", "))
+	}
+	a.printf("\n")
+	if err := v.lines(a); err != nil {
+		return err
+	}
+	if err := v.chainLines(a); err != nil {
+		return err
+	}
+	return a.waitLines(v.Waits)
+}
+
+// lines shows the claim as a part of something: what it is on, who bid what, and
+// what became of each grant.
+func (v claimView) lines(a *app) error {
+	c := v.Claim
+	target := fmt.Sprintf("%s %s", clean(c.Target.Type), short(c.ArtefactID))
+	if c.Target.Version > 1 {
+		target = fmt.Sprintf("%s v%d %s", clean(c.Target.Type), c.Target.Version, short(c.ArtefactID))
+	}
+	what := "claim"
+	if c.Origin != blackboard.OriginArtefact {
+		what = string(c.Origin)
+	}
+	a.printf("%s %s on %s  %s\n", what, a.paint(short(c.ID), accent), target, a.paint(claimStatus(c), claimStyle(c.Status)))
+	if bids := bidText(v.Bids); bids != "" {
+		a.printf("  bids: %s\n", bids)
+	}
+	t := a.table()
+	for _, phase := range blackboard.Phases {
+		for _, g := range v.Grants {
+			if g.Phase == phase {
+				t.row("  "+string(phase), g.Agent, cell{grantState(g.Grant), grantStyle(g.Grant)}, grantTime(g.Grant), resultText(g))
+			}
+		}
+	}
+	return t.write(a.Stdout)
+}
+
+func claimStatus(c blackboard.Claim) string { return string(c.Status) + because(clean(c.Reason)) }
+
+func claimStyle(s blackboard.ClaimStatus) style {
+	switch s {
+	case blackboard.Complete:
+		return good
+	case blackboard.Terminated:
+		return warn
+	}
+	return plain
+}
+
+// bidText lists the bids in the order they came in; those who ignore are last.
+func bidText(bids []blackboard.Bid) string {
+	var said, ignored []string
+	for _, b := range bids {
+		if b.Type == blackboard.BidIgnore {
+			ignored = append(ignored, b.Agent)
+			continue
+		}
+		said = append(said, fmt.Sprintf("%s %s", b.Agent, b.Type))
+	}
+	if len(ignored) > 0 {
+		said = append(said, "ignored by "+strings.Join(ignored, " "))
+	}
+	return clean(strings.Join(said, ", "))
+}
+
+func grantState(g blackboard.Grant) string {
+	s := strings.ReplaceAll(string(g.State), "_", " ")
+	switch g.Verdict {
+	case blackboard.Approve:
+		s = "approves"
+	case blackboard.Feedback:
+		s = "rejects"
+	}
+	if g.Attempt > 1 {
+		s += fmt.Sprintf(", attempt %d", g.Attempt)
+	}
+	return s
+}
+
+func grantStyle(g blackboard.Grant) style {
+	switch {
+	case g.State == blackboard.GrantFailed:
+		return bad
+	case g.Verdict == blackboard.Feedback, g.State == blackboard.GrantAwaitingAnswer:
+		return warn
+	case g.State == blackboard.GrantDone:
+		return good
+	}
+	return plain
+}
+
+// grantTime is how long the tool ran; without a tool how long the grant took.
+func grantTime(g blackboard.Grant) string {
+	switch {
+	case g.ToolTime > 0:
+		return span(g.ToolTime)
+	case !g.StartedAt.IsZero() && !g.EndedAt.IsZero():
+		return span(g.EndedAt.Sub(g.StartedAt))
+	}
+	return ""
+}
+
+func resultText(g grantView) string {
+	if g.Result == nil {
+		return strings.TrimPrefix(because(g.Reason), ": ")
+	}
+	a := blackboard.Artefact{StructuralType: g.Result.StructuralType, Type: g.Result.Type, Version: g.Result.Version}
+	return fmt.Sprintf("%s %s%s", title(a), short(g.Result.ID), because(g.Says))
+}
+
+// chainLines shows how an artefact came to its last version.
+func (v claimView) chainLines(a *app) error {
+	if len(v.Chain) == 0 {
+		return nil
+	}
+	a.printf("\nversions:\n")
+	t := a.table()
+	for _, s := range v.Chain {
+		next := ""
+		if s.Rework != "" {
+			next = fmt.Sprintf("reworked by %s under claim %s", s.By, short(s.Rework))
+		}
+		t.row(fmt.Sprintf("  v%d", s.Version), short(s.Artefact), "claim "+short(s.Claim), cell{string(s.Status), claimStyle(s.Status)}, next)
+	}
+	return t.write(a.Stdout)
+}
+
+// waitLines shows what is waited for, and for how long already.
+func (a *app) waitLines(waits []wait) error {
+	if len(waits) == 0 {
+		return nil
+	}
+	a.printf("\nwaits for:\n")
+	t := a.table()
+	for _, w := range waits {
+		t.row("  "+w.What, w.Text, cell{"for " + age(a.Now().Sub(w.Since)), dim})
+	}
+	return t.write(a.Stdout)
+}
+
+func (v artefactView) text(a *app) error {
+	m := v.Artefact
+	a.printf("%s %s\n", a.paint("artefact", bold), m.ID)
+	t := a.table()
+	version := fmt.Sprintf("%d", m.Version)
+	if m.LogicalID != m.ID {
+		version += " of thread " + short(m.LogicalID)
+	}
+	by := m.ProducedByAgent
+	if by == "" {
+		by = m.ProducedByRole
+	} else if m.ProducedByRole != by {
+		by += ", as " + m.ProducedByRole
+	}
+	for _, f := range [][2]string{
+		{"type", m.Type}, {"structural type", string(m.StructuralType)}, {"version", version},
+		{"by", by + " at " + a.clock(m.CreatedAt)}, {"goal", short(m.WorkflowID)}, {"made under", withPrefix("claim ", short(m.ClaimID))},
+		{"sources", briefs(v.Sources)}, {"children", briefs(v.Children)}, {"summary", m.Summary}, {"metadata", metadataText(m.Metadata)},
+		{"payload", fmt.Sprintf("%d bytes, sha256 %s…", m.PayloadSize, m.PayloadSHA256[:12])},
+	} {
+		if f[1] != "" {
+			t.row(cell{"  " + f[0], dim}, f[1])
+		}
+	}
+	if err := t.write(a.Stdout); err != nil {
+		return err
+	}
+	if v.Excerpt != "" {
+		a.printf("\n%s\n", indent(v.Excerpt, "    "))
+	}
+	if v.Claim == nil {
+		return nil
+	}
+	a.printf("\n")
+	if err := v.Claim.lines(a); err != nil {
+		return err
+	}
+	if err := v.Claim.chainLines(a); err != nil {
+		return err
+	}
+	return a.waitLines(v.Claim.Waits)
+}
+
+func briefs(all []artefactMeta) string {
+	out := make([]string, len(all))
+	for i, m := range all {
+		out[i] = title(blackboard.Artefact{StructuralType: m.StructuralType, Type: m.Type, Version: m.Version}) + " " + short(m.ID)
+	}
+	return strings.Join(out, "; ")
+}
+
+func shorts(ids []string) []string {
+	out := make([]string, len(ids))
+	for i, id := range ids {
+		out[i] = short(id)
+	}
+	return out
+}
+
+func withPrefix(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}
+
+func metadataText(raw json.RawMessage) string {
+	if s := string(raw); s != "{}" {
+		return shorten(s, 200)
+	}
+	return ""
+}
+
+func indent(s, by string) string {
+	return by + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
+}
+
+// failureText is a Failure's report for people: the reason, how the tool ended,
+// and the last lines of what it wrote. Empty when the payload is no report.
+func failureText(payload string) string {
+	var r blackboard.FailureReport
+	if json.Unmarshal([]byte(payload), &r) != nil || r.Reason == "" {
+		return ""
+	}
+	lines := []string{cleanText(r.Reason)}
+	var how []string
+	if r.TimedOut {
+		how = append(how, "timed out")
+	}
+	if r.Signal != "" {
+		how = append(how, "ended by "+clean(r.Signal))
+	} else if r.ExitCode >= 0 {
+		how = append(how, fmt.Sprintf("exit code %d", r.ExitCode))
+	}
+	if r.Attempt > 1 {
+		how = append(how, fmt.Sprintf("attempt %d", r.Attempt))
+	}
+	if len(how) > 0 {
+		lines = append(lines, strings.Join(how, ", "))
+	}
+	for _, part := range []struct {
+		name, text string
+		size       int64
+	}{{"stdout", r.Stdout, r.StdoutSize}, {"stderr", r.Stderr, r.StderrSize}} {
+		if part.text == "" {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s, %d bytes:", part.name, part.size), indent(tail(cleanText(part.text), 15), "  "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// tail returns the last n lines.
+func tail(s string, n int) string {
+	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
+	if len(lines) <= n {
+		return strings.Join(lines, "\n")
+	}
+	return "…\n" + strings.Join(lines[len(lines)-n:], "\n")
+}
