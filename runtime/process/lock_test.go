@@ -78,3 +78,33 @@ func TestLockExcludes(t *testing.T) {
 	}
 	wg.Wait()
 }
+
+// TestLockFileRemovedWhileItIsOpened has somebody open the file just before its
+// holder removes it: to lock that file then is to lock nothing.
+func TestLockFileRemovedWhileItIsOpened(t *testing.T) {
+	path := t.TempDir() + "/lock"
+	release, _, err := tryLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if !current(f, path) {
+		t.Error("the lock's file is not taken for it")
+	}
+	release()
+	if err := flock(f); err != nil || current(f, path) {
+		t.Errorf("a removed file passes for the lock: %v", err)
+	}
+	again, _, err := tryLock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again()
+	if current(f, path) {
+		t.Error("a removed file passes for the lock's new one")
+	}
+}
