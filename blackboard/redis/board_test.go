@@ -54,7 +54,7 @@ func TestLifeOfAClaim(t *testing.T) {
 	b := open(t, s.URL)
 	ctx := testContext(t)
 	g := goal("do it")
-	lead, _, err := b.TakeLead(ctx, "o1", time.Minute)
+	lead, _, err := b.TakeLead(ctx, "o1", "", time.Minute)
 	must(t, err)
 	var c blackboard.Snapshot
 	claim := blackboard.BiddingClaimID(g.ID)

@@ -22,9 +22,11 @@ type Lead struct {
 func micros(d time.Duration) string { return strconv.FormatInt(d.Microseconds(), 10) }
 
 // TakeLead takes the lead if it is free. Otherwise it returns how long the
-// present holder still has, and no lead.
-func (b *Board) TakeLead(ctx context.Context, holder string, lease time.Duration) (lead Lead, wait time.Duration, err error) {
-	r, err := b.do(ctx, "lead", holder, micros(lease))
+// present holder still has, and no lead. A seat, when not empty, is a prefix of
+// the holder's name that only one living process can have: who sits there may
+// take over at once from whoever sat there before.
+func (b *Board) TakeLead(ctx context.Context, holder, seat string, lease time.Duration) (lead Lead, wait time.Duration, err error) {
+	r, err := b.do(ctx, "lead", holder, micros(lease), seat)
 	if err != nil {
 		return Lead{}, 0, fmt.Errorf("take the lead: %w", err)
 	}
@@ -97,24 +99,26 @@ func (b *Board) Agents(ctx context.Context) (map[string]Presence, error) {
 			return err
 		}
 		out = make(map[string]Presence, len(all))
-		names := make([]string, 0, len(all))
-		cmds := make(rueidis.Commands, 0, len(all))
+		names, alive := make([]string, 0, len(all)), make([]string, 0, len(all))
 		for name, s := range all {
 			p := Presence{}
 			_ = json.Unmarshal([]byte(s), &p) // a broken entry is an agent that never reported
 			p.Agent = name
 			out[name] = p
-			names = append(names, name)
-			cmds = append(cmds, b.client.B().Get().Key(b.keys.alive(name)).Build())
+			names, alive = append(names, name), append(alive, b.keys.alive(name))
 		}
-		for i, res := range b.client.DoMulti(ctx, cmds...) {
-			s, err := res.ToString()
-			if err != nil && !rueidis.IsRedisNil(err) {
-				return err
-			}
-			holder, until, _ := strings.Cut(s, " ")
-			if p := out[names[i]]; holder == p.Incarnation {
-				p.Alive, _ = parseMicros(until)
+		if len(names) == 0 {
+			return nil
+		}
+		until, err := b.client.Do(ctx, b.client.B().Mget().Key(alive...).Build()).ToArray()
+		if err != nil {
+			return err
+		}
+		for i, m := range until {
+			s, _ := m.ToString() // absent: it left
+			holder, deadline, _ := strings.Cut(s, " ")
+			if p := out[names[i]]; holder != "" && holder == p.Incarnation {
+				p.Alive, _ = parseMicros(deadline)
 				out[names[i]] = p
 			}
 		}

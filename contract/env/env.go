@@ -46,7 +46,7 @@ const (
 	LogLevel      = "SETT_LOG_LEVEL"           // debug, info (default), warn, error
 	StateDir      = "SETT_STATE_DIR"           // of the instance, for local mode
 	Config        = "SETT_CONFIG"              // file with the resolved configuration, for the orchestrator
-	Lease         = "SETT_LEADER_LEASE"        // how long the orchestrator leads unrenewed; default 5s
+	Lease         = "SETT_LEADER_LEASE"        // how long the orchestrator leads unrenewed; default 10s
 	ClaimID       = "SETT_CLAIM_ID"            // set for tools: the claim they work on
 	Attempt       = "SETT_ATTEMPT"             // set for tools: 1 for the first
 	Unit          = "SETT_UNIT"                // marks what belongs to a unit of local mode

@@ -19,6 +19,7 @@ const (
 	longestBackoff  = 10 * time.Second
 	healthyAfter    = 30 * time.Second // a run of this length resets the back-off
 	silentAfter     = 30 * time.Second // without a heartbeat an agent that runs is taken for hung
+	lookAround      = 15 * time.Second // how often silence and orphans are looked for
 )
 
 // agents keeps one unit per agent of the clan running, and learns of every end.
@@ -53,7 +54,7 @@ func (a *agents) run(ctx context.Context) error {
 	if err := a.adopt(ctx); err != nil {
 		return err
 	}
-	every := time.NewTicker(tick)
+	every := time.NewTicker(lookAround)
 	defer every.Stop()
 	for {
 		retry := a.converge(ctx)
@@ -101,11 +102,11 @@ func (a *agents) adopt(ctx context.Context) error {
 // failOrphans ends every running grant, and every hold of the workspace, whose
 // holder does not live.
 func (a *agents) failOrphans(ctx context.Context, living map[string]bool) error {
-	w, err := a.board.OpenWork(ctx)
+	claims, err := a.board.OpenClaims(ctx)
 	if err != nil {
 		return err
 	}
-	for _, id := range w.Claims {
+	for _, id := range claims {
 		s, err := a.board.Snapshot(ctx, id)
 		if err != nil {
 			continue // the queue reports it
@@ -140,9 +141,6 @@ func (a *agents) dropHold(ctx context.Context, u redis.WorkspaceUse) {
 // converge starts what should run and stops what should not. It returns a
 // channel that fires when something is to be tried again.
 func (a *agents) converge(ctx context.Context) <-chan time.Time {
-	if a.stopping(ctx) {
-		return nil
-	}
 	cfg, now := a.clan.get(), a.env.Now()
 	for name, s := range a.state {
 		if _, ok := cfg.Agent(name); !ok {
@@ -171,6 +169,9 @@ func (a *agents) converge(ctx context.Context) <-chan time.Time {
 				next = s.due
 			}
 			continue
+		}
+		if a.stopping(ctx) {
+			return nil
 		}
 		a.start(ctx, agent, s)
 		if !s.running && (next.IsZero() || s.due.Before(next)) {
@@ -342,7 +343,7 @@ func (l *leadership) crashed(ctx context.Context, c blackboard.Claim, g blackboa
 // that could not be recorded when they happened.
 func (a *agents) killSilent(ctx context.Context) {
 	steady := a.reachable.SteadySince()
-	if steady.IsZero() || a.stopping(ctx) {
+	if steady.IsZero() {
 		return
 	}
 	steady = latest(steady, a.since)
@@ -350,10 +351,7 @@ func (a *agents) killSilent(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	now, err := a.board.ServerTime(ctx)
-	if err != nil {
-		return
-	}
+	now := a.env.Now()
 	living := a.workers.living()
 	for name, s := range a.state {
 		if !s.running {
@@ -364,7 +362,7 @@ func (a *agents) killSilent(ctx context.Context) {
 		if p := present[name]; p.Incarnation == s.incarnation {
 			heard = latest(heard, p.Alive)
 		}
-		if now.Sub(heard) > silentAfter {
+		if now.Sub(heard) > silentAfter && a.silentByServer(ctx, heard) && !a.stopping(ctx) {
 			a.log.Error("agent is silent, ending it", "agent", name, "since", heard)
 			if err := a.runtime.Stop(ctx, unitName(name), 0); err != nil {
 				a.log.Error("agent not stopped", "agent", name, "error", err)
@@ -376,9 +374,19 @@ func (a *agents) killSilent(ctx context.Context) {
 			a.delay(s)
 		}
 	}
+	if a.stopping(ctx) {
+		return
+	}
 	if err := a.failOrphans(ctx, living); err != nil && ctx.Err() == nil {
 		a.log.Warn("orphaned grants not looked for", "error", err)
 	}
+}
+
+// silentByServer asks the blackboard's clock, by which heartbeats are, before
+// anybody is ended for silence: ours may be wrong.
+func (a *agents) silentByServer(ctx context.Context, heard time.Time) bool {
+	now, err := a.board.ServerTime(ctx)
+	return err == nil && now.Sub(heard) > silentAfter
 }
 
 func latest(a, b time.Time) time.Time {

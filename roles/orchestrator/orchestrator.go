@@ -37,7 +37,7 @@ It is started by "sett up" and configured by environment variables:
                        by somebody else
   SETT_WORKSPACE       the repository the agents work in
   SETT_HEALTH_ADDR     of /healthz and /metrics; default :8080, "off" for none
-  SETT_LEADER_LEASE    how long it leads without renewing; default 5s
+  SETT_LEADER_LEASE    how long it leads without renewing; default 10s
   SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE
   SETT_LOG_FORMAT      json or text
   SETT_LOG_LEVEL       debug, info, warn or error
@@ -68,7 +68,7 @@ func Run(ctx context.Context, e role.Env) error {
 		return role.Fail(role.Usage, err, "sett up starts the orchestrator with everything it needs; see sett orchestrator --help")
 	}
 	log := e.Logger("orchestrator").With("instance", s.Instance)
-	o := &orchestrator{env: e, log: log, settings: s, metrics: newMetrics(), holder: "orchestrator-" + e.NewID()}
+	o := &orchestrator{env: e, log: log, settings: s, metrics: newMetrics(), holder: s.Seat + e.NewID()}
 	if o.clan, err = loadClan(s.ConfigFile); err != nil {
 		return role.Fail(role.Usage, err, "sett up writes the configuration anew")
 	}
@@ -116,8 +116,9 @@ func (o *orchestrator) serve(ctx context.Context) error {
 
 // campaign takes the lead when it is free, and leads until it is lost, for ever.
 func (o *orchestrator) campaign(ctx context.Context) error {
+	seat := o.seat() // only at first: who lost the lead waits for it like anybody
 	for ctx.Err() == nil {
-		lead, wait, err := o.board.TakeLead(ctx, o.holder, o.settings.Lease)
+		lead, wait, err := o.board.TakeLead(ctx, o.holder, seat, o.settings.Lease)
 		switch {
 		case errors.Is(err, blackboard.ErrUnavailable):
 			if err := o.reachable.Lost(err); err != nil {
@@ -128,6 +129,7 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 			return err
 		case lead.Epoch != "":
 			o.reachable.Back()
+			seat = ""
 			o.log.Info("leading", "epoch", lead.Epoch)
 			err := newLeadership(o, lead).run(ctx)
 			if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) {
@@ -142,6 +144,15 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+// seat is where only one orchestrator can sit; empty when nobody makes sure of
+// that.
+func (o *orchestrator) seat() string {
+	if o.runtime == nil {
+		return ""
+	}
+	return o.settings.Seat
 }
 
 // keepKeeper restarts the keeper, which restarts us: of the two, one survives.

@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -23,6 +25,9 @@ type settings struct {
 	Run        string
 	Lease      time.Duration
 	Executable string
+	// Seat begins the name we lead under. With a state directory there is one
+	// orchestrator at a time, so a new one need not wait for a dead one's lease.
+	Seat string
 }
 
 func parseSettings(lookup func(string) (string, bool)) (settings, error) {
@@ -32,7 +37,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		Redis:      r.Redis(),
 		ConfigFile: r.Required(env.Config, "the file with the resolved configuration"),
 		StateDir:   r.Or(env.StateDir, ""), Workspace: r.Or(env.Workspace, ""),
-		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 5*time.Second),
+		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
 	}
 	if err := r.Err(); err != nil {
 		return s, err
@@ -42,6 +47,12 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		return s, fmt.Errorf("find the sett binary: %w", err)
 	}
 	s.Executable = exe
+	s.Seat = "orchestrator-"
+	if s.StateDir != "" {
+		host, _ := os.Hostname()
+		sum := sha256.Sum256([]byte(host + "\x00" + s.StateDir))
+		s.Seat = "orchestrator-" + hex.EncodeToString(sum[:6]) + "-"
+	}
 	return s, nil
 }
 

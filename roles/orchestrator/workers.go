@@ -77,7 +77,11 @@ func (w *workers) living() map[string]bool {
 // converge starts queued jobs while there are free slots, oldest first. It runs
 // on the agents' goroutine.
 func (w *workers) converge(ctx context.Context) {
-	for _, j := range w.startable() {
+	line := w.startable()
+	if len(line) == 0 || w.stopping(ctx) {
+		return
+	}
+	for _, j := range line {
 		agent, ok := w.clan.get().Agent(j.agent)
 		if ok {
 			ok = w.start(ctx, agent, j)

@@ -1,0 +1,322 @@
+//go:build bench
+
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/redistest"
+	"sett/contract/config"
+)
+
+// script writes a tool that prints one output, and returns its command.
+func script(tb testing.TB, structural, typ string) []string {
+	tb.Helper()
+	file := filepath.Join(tb.TempDir(), "tool.sh")
+	text := fmt.Sprintf("#!/bin/sh\ncat >/dev/null\nprintf '%%s' '{\"structural_type\":%q,\"artefact_type\":%q,\"artefact_payload\":\"{}\",\"summary\":\"\"}'\n", structural, typ)
+	if err := os.WriteFile(file, []byte(text), 0o700); err != nil {
+		tb.Fatal(err)
+	}
+	return []string{file}
+}
+
+func rules(bid blackboard.BidType) []config.BidRule {
+	return []config.BidRule{{Type: blackboard.TypeGoalDefined, Bid: bid}}
+}
+
+func oneAgent(tb testing.TB) []member {
+	return []member{{"solo", rules(blackboard.BidExclusive), script(tb, "Standard", "Done")}}
+}
+
+func fiveAgents(tb testing.TB) []member {
+	review, work := script(tb, "Review", "Review"), script(tb, "Terminal", "Done")
+	return []member{
+		{"r1", rules(blackboard.BidReview), review}, {"r2", rules(blackboard.BidReview), review},
+		{"w1", rules(blackboard.BidClaim), work}, {"w2", rules(blackboard.BidClaim), work},
+		{"x", rules(blackboard.BidExclusive), work},
+	}
+}
+
+func goal(payload string) blackboard.Artefact {
+	id := blackboard.NewID(time.Now(), rand.Reader)
+	return blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
+		Payload: payload, ProducedByRole: blackboard.RoleUser, WorkflowID: id}
+}
+
+func (c *clan) post(tb testing.TB, payload string) string {
+	g := goal(payload)
+	if err := c.board.PostGoal(context.Background(), g); err != nil {
+		tb.Fatal(err)
+	}
+	return g.ID
+}
+
+// ends delivers the id of every workflow that ends.
+func (c *clan) ends(tb testing.TB) <-chan string {
+	tb.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	tb.Cleanup(cancel)
+	last, err := c.board.Last(ctx)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	out := make(chan string, 100_000)
+	go func() {
+		_ = c.board.Follow(ctx, last, func(e blackboard.Event) error {
+			if e.Attributes["workflow_status"] != "" {
+				out <- e.Workflow
+			}
+			return nil
+		}, func(error) {})
+	}()
+	return out
+}
+
+// overhead is the time from a goal to its last result, less the longest tool of
+// each phase: phases run one after another, grants of one side by side.
+func (c *clan) overhead(tb testing.TB, goalID string) time.Duration {
+	tb.Helper()
+	ctx := context.Background()
+	s, err := c.board.Snapshot(ctx, blackboard.BiddingClaimID(goalID))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	g, err := c.board.Artefact(ctx, goalID)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var last time.Time
+	tool := map[blackboard.Phase]time.Duration{}
+	for _, gr := range s.Grants {
+		tool[gr.Phase] = max(tool[gr.Phase], gr.ToolTime)
+		if gr.EndedAt.After(last) {
+			last = gr.EndedAt
+		}
+	}
+	total := last.Sub(g.CreatedAt)
+	for _, d := range tool {
+		total -= d
+	}
+	return total
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// measure runs goals one after another and returns the median overhead.
+func (c *clan) measure(tb testing.TB, goals int) time.Duration {
+	tb.Helper()
+	ends := c.ends(tb)
+	var all []time.Duration
+	for range goals {
+		id := c.post(tb, "x")
+		for done := false; !done; {
+			select {
+			case w := <-ends:
+				done = w == id
+			case <-time.After(20 * time.Second):
+				tb.Fatalf("goal %s did not end", id)
+			}
+		}
+		all = append(all, c.overhead(tb, id))
+	}
+	return median(all)
+}
+
+func (f *floor) measure(n int) time.Duration {
+	all := make([]time.Duration, n)
+	for i := range all {
+		all[i] = f.one()
+	}
+	return median(all)
+}
+
+func verdict(tb testing.TB, what string, got, limit float64, unit string) {
+	tb.Helper()
+	mark := "ok"
+	if got > limit {
+		mark = "TOO MUCH"
+		tb.Fail()
+	}
+	tb.Logf("%-58s %10.2f %-8s (at most %.2f)  %s", what, got, unit, limit, mark)
+}
+
+var durability = []struct {
+	name string
+	args []string
+}{{"without fsync", nil}, {"fsync always", redistest.Durable}}
+
+func TestBenchLatency(t *testing.T) {
+	const goals = 300
+	for _, d := range durability {
+		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
+			one := startClan(t, redistest.Start(t, d.args...).URL, "cub", oneAgent(t))
+			floorServer := redistest.Start(t, d.args...)
+			f := startFloor(t, floorServer.URL)
+			f.measure(50)
+			one.measure(t, 20)
+			floor := f.measure(goals)
+			took := one.measure(t, goals)
+			floor = (floor + f.measure(goals)) / 2
+			t.Logf("floor %v, goal to result %v", floor, took)
+			verdict(t, "one agent, goal to result / floor, "+d.name, float64(took)/float64(floor), 2, "x")
+			five := startClan(t, redistest.Start(t, d.args...).URL, "cub", fiveAgents(t))
+			five.measure(t, 20)
+			took5 := five.measure(t, goals)
+			t.Logf("five agents, three phases %v", took5)
+			verdict(t, "five agents, three phases / floor, "+d.name, float64(took5)/float64(floor), 6, "x")
+		})
+	}
+}
+
+func TestBenchThroughput(t *testing.T) {
+	const n, inFlight = 6000, 64
+	for _, d := range durability {
+		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
+			f := startFloor(t, redistest.Start(t, d.args...).URL)
+			f.rate(1000, inFlight)
+			floor := f.rate(n, inFlight)
+			c := startClan(t, redistest.Start(t, d.args...).URL, "cub-noop", oneAgent(t))
+			c.flood(t, 500, inFlight, "x")
+			before := c.claims(t)
+			began := time.Now()
+			c.flood(t, n, inFlight, "x")
+			took := time.Since(began).Seconds()
+			claims := float64(c.claims(t)-before) / took
+			floor = (floor + f.rate(n, inFlight)) / 2
+			t.Logf("floor %.0f chains/s, sett %.0f goals/s, %.0f claims/s", floor, n/took, claims)
+			verdict(t, "64 in flight, floor's chains / sett's claims, "+d.name, floor/claims, 3, "x")
+		})
+	}
+}
+
+// flood keeps so many goals in flight until n have ended.
+func (c *clan) flood(tb testing.TB, n, inFlight int, payload string) {
+	tb.Helper()
+	ends := c.ends(tb)
+	open := map[string]bool{}
+	posted := make(chan string, inFlight)
+	slots := make(chan struct{}, inFlight)
+	go func() {
+		for range n {
+			slots <- struct{}{}
+			go func() { posted <- c.post(tb, payload) }()
+		}
+	}()
+	early := map[string]bool{}
+	for ended := 0; ended < n; {
+		select {
+		case id := <-posted:
+			if early[id] {
+				delete(early, id)
+				ended++
+				<-slots
+				continue
+			}
+			open[id] = true
+		case id := <-ends:
+			if !open[id] {
+				early[id] = true
+				continue
+			}
+			delete(open, id)
+			ended++
+			<-slots
+		case <-time.After(30 * time.Second):
+			tb.Fatalf("%d of %d goals ended, %d open", ended, n, len(open))
+		}
+	}
+}
+
+func (c *clan) claims(tb testing.TB) int {
+	tb.Helper()
+	ids, err := c.board.ClosedCount(context.Background())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return ids
+}
+
+func TestBenchBurst(t *testing.T) {
+	c := startClan(t, redistest.Start(t, redistest.Durable...).URL, "cub-noop", oneAgent(t))
+	ends := c.ends(t)
+	const n = 4000
+	began := time.Now()
+	payload := strings.Repeat("x", 16<<10)
+	open := map[string]bool{}
+	slots := make(chan struct{}, 256)
+	ids := make(chan string, n)
+	for range n {
+		slots <- struct{}{}
+		go func() { ids <- c.post(t, payload); <-slots }()
+	}
+	for range n {
+		open[<-ids] = true
+	}
+	for len(open) > 0 {
+		select {
+		case id := <-ends:
+			delete(open, id)
+		case <-time.After(60 * time.Second):
+			t.Fatalf("%d of %d goals did not end", len(open), n)
+		}
+	}
+	t.Logf("burst of %d goals of 16 KiB: all ended after %v", n, time.Since(began).Round(time.Millisecond))
+}
+
+func TestBenchScriptCalls(t *testing.T) {
+	s := redistest.Start(t)
+	c := startClan(t, s.URL, "cub", oneAgent(t))
+	c.measure(t, 20)
+	const goals = 200
+	before := scriptCalls(t, s.URL)
+	c.measure(t, goals)
+	perGoal := float64(scriptCalls(t, s.URL)-before) / goals
+	verdict(t, "script calls per one-agent cycle", perGoal, 11, "calls")
+}
+
+func openRaw(tb testing.TB, url string) func(args ...string) string {
+	tb.Helper()
+	cl, err := floorClient(url)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(cl.Close)
+	return func(args ...string) string {
+		s, err := cl.Do(context.Background(), cl.B().Arbitrary(args...).Build()).ToAny()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return fmt.Sprint(s)
+	}
+}
+
+// scriptCalls reads Redis' own count of script calls, heartbeats and leases
+// included.
+func scriptCalls(tb testing.TB, url string) int {
+	tb.Helper()
+	total := 0
+	for _, line := range strings.Split(openRaw(tb, url)("INFO", "commandstats"), "\n") {
+		var calls int
+		for _, name := range []string{"cmdstat_evalsha:", "cmdstat_eval:"} {
+			if rest, ok := strings.CutPrefix(line, name); ok {
+				if _, err := fmt.Sscanf(rest, "calls=%d", &calls); err == nil {
+					total += calls
+				}
+			}
+		}
+	}
+	return total
+}
+
