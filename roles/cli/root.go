@@ -23,6 +23,7 @@ var groups = []kong.Group{
 type root struct {
 	globals
 
+	Demo demoCmd `cmd:"" group:"start" help:"See a clan at work, in a repository made for it."`
 	Init initCmd `cmd:"" group:"start" help:"Write sett.yml and an example agent to begin with."`
 
 	Up      upCmd      `cmd:"" group:"life" help:"Start the clan, or apply what changed in sett.yml."`

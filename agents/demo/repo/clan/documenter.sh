@@ -1,0 +1,32 @@
+#!/bin/sh
+# The documenter writes a page about each program of an approved commit: what it
+# says of itself, and what it does with the input of a test. It commits them.
+. clan/lib.sh
+
+done=
+for program in $(programs "$SETT_TARGET_PAYLOAD"); do
+    input=/dev/null
+    for file in "test/$program"/*.in; do
+        if [ -s "$file" ]; then input=$file; fi
+    done
+    args=
+    if [ -e "${input%.in}.args" ]; then args=$(cat "${input%.in}.args"); fi
+    mkdir -p docs
+    {
+        printf '# %s\n\n' "$program"
+        sed -n 's/^# //p' "bin/$program" | sed 's/^/    /'
+        printf '\nGiven\n\n'
+        sed 's/^/    /' "$input"
+        printf '\n`%s` prints\n\n' "$program${args:+ $args}"
+        # shellcheck disable=SC2086 # a list of words
+        sh "bin/$program" $args <"$input" | sed 's/^/    /'
+    } >"docs/$program.md"
+    git add "docs/$program.md"
+    done="$done docs/$program.md"
+done
+if git diff --cached --quiet; then
+    publish Standard DocCommit "$(git rev-parse HEAD)" "documentation is up to date:$done"
+    exit
+fi
+git commit --quiet -m "Describe $(programs "$SETT_TARGET_PAYLOAD")"
+publish Standard DocCommit "$(git rev-parse HEAD)" "wrote$done"

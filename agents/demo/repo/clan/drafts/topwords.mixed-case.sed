@@ -1,0 +1,1 @@
+s/^tr -cs/tr '[:upper:]' '[:lower:]' | tr -cs/

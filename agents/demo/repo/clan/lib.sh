@@ -1,0 +1,47 @@
+# What the clan's scripts share. They run with the repository as their directory and
+# need nothing but sh and what git itself needs.
+set -eu
+LC_ALL=C
+export LC_ALL
+
+# Who commits is the agent.
+GIT_AUTHOR_NAME=${SETT_AGENT_NAME:-somebody}
+GIT_AUTHOR_EMAIL=$GIT_AUTHOR_NAME@wordkit.invalid
+GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME
+GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
+export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+
+# say TEXT: talk goes to stderr, which Sett logs; stdout is for the result alone.
+say() { printf '%s\n' "$*" >&2; }
+
+# quote TEXT prints it as a JSON string.
+quote() {
+    printf '%s' "$1" | tr -d '\000-\010\013-\037' |
+        sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/	/\\t/g' |
+        awk 'BEGIN { printf "\"" } NR > 1 { printf "\\n" } { printf "%s", $0 } END { printf "\"" }'
+}
+
+# publish STRUCTURAL_TYPE TYPE PAYLOAD SUMMARY prints the result.
+publish() {
+    printf '{"structural_type": "%s", "artefact_type": "%s", "artefact_payload": %s, "summary": %s}\n' \
+        "$1" "$2" "$(quote "$3")" "$(quote "$4")"
+}
+
+# approve SUMMARY and reject FEEDBACK SUMMARY are the two verdicts of a reviewer: an
+# empty object approves, anything else is what the writer is asked to mend.
+approve() { publish Review Review '{}' "$1"; }
+reject() { publish Review Review "$1" "$2"; }
+
+# unpack COMMIT puts the files of a commit into $tree, away from the working tree.
+unpack() {
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT
+    trap 'exit 1' HUP INT TERM
+    tree=$scratch/tree
+    mkdir "$tree"
+    GIT_INDEX_FILE=$scratch/index git read-tree "$1"
+    GIT_INDEX_FILE=$scratch/index git checkout-index --all --prefix="$tree/"
+}
+
+# programs COMMIT lists the programs that a commit touches.
+programs() { git diff-tree --no-commit-id --name-only -r --root "$1" -- bin | sed 's,^bin/,,'; }

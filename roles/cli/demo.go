@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sett/agents/demo"
+	"sett/contract/env"
+	"sett/roles/role"
+)
+
+type demoCmd struct {
+	Down bool `help:"End the demo's instance afterwards and forget what happened in it."`
+}
+
+// Help is shown by `sett demo --help`.
+func (demoCmd) Help() string {
+	return `Makes a small git repository in the directory for temporary files, starts a clan of six
+shell scripts on it, gives them a goal and shows how they reach it: a draft with a
+fault, two reviews, a rework, tests and documentation at the same time, a release.
+
+It needs git and a shell, no network and no keys, and takes a few seconds. The
+instance stays up for a look around, until sett down.`
+}
+
+// show is one run of the demo: a session of commands as a user would type them.
+type show struct {
+	*app
+	repo string
+	up   bool // something may be running
+}
+
+// Run shows what Sett does.
+func (c *demoCmd) Run(a *app) error {
+	began := a.Now()
+	s := &show{app: a.unnamed()}
+	if err := s.makeRepository(a.ctx); err != nil {
+		return err
+	}
+	err := s.play(a.ctx)
+	if err != nil {
+		return s.abandon(err)
+	}
+	if c.Down {
+		s.title("End it")
+		if err := s.sett(a.ctx, "down", "--purge", "--yes"); err != nil {
+			return err
+		}
+		a.printf("\nThat took %s. The repository is in %s.\n", span(a.Now().Sub(began)), s.repo)
+		return nil
+	}
+	s.next(began)
+	return nil
+}
+
+// unnamed is the app as seen by somebody who named no instance: the demo has its
+// own.
+func (a *app) unnamed() *app {
+	own := *a
+	own.flags = globals{}
+	own.Lookup = func(name string) (string, bool) {
+		if name == env.DefaultName {
+			return "", false
+		}
+		return a.Lookup(name)
+	}
+	return &own
+}
+
+// makeRepository writes the demo's repository and commits it.
+func (s *show) makeRepository(ctx context.Context) error {
+	top, err := os.MkdirTemp("", "sett-demo-")
+	if err == nil {
+		top, err = filepath.EvalSymlinks(top)
+	}
+	if err == nil {
+		s.repo = filepath.Join(top, demo.Name)
+		err = os.Mkdir(s.repo, 0o755)
+	}
+	if err == nil {
+		err = demo.Write(s.repo)
+	}
+	if err != nil {
+		return role.Fail(role.Environment, fmt.Errorf("make the demo's repository: %w", err), "TMPDIR names the directory for temporary files")
+	}
+	g := s.repository(s.repo)
+	const who, mail = "Sett demo", "demo@wordkit.invalid"
+	for _, args := range [][]string{
+		{"init", "--quiet", "--template="},
+		{"symbolic-ref", "HEAD", "refs/heads/main"},
+		// The user's own settings must not ask for a key or run hooks here.
+		{"config", "user.name", who}, {"config", "user.email", mail}, {"config", "commit.gpgSign", "false"},
+		{"config", "core.hooksPath", ".git/hooks"}, {"config", "core.autocrlf", "false"}, {"config", "core.fileMode", "true"},
+		{"add", "--all"},
+		{"commit", "--quiet", "-m", "Start wordkit"},
+	} {
+		if _, err := g.run(ctx, args...); err != nil {
+			_ = os.RemoveAll(top)
+			if ctx.Err() == nil {
+				err = role.Fail(role.Environment, fmt.Errorf("make the demo's repository: %w", err), "")
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// play is the session.
+func (s *show) play(ctx context.Context) error {
+	s.title("A repository of small programs, and a clan of six shell scripts")
+	s.printf("%s\n", s.paint("$ cd "+s.repo, bold))
+	if err := s.git(ctx, "log", "--oneline"); err != nil {
+		return err
+	}
+	s.title("Start the clan")
+	s.up = true
+	if err := s.sett(ctx, "up", "--runtime", "process"); err != nil {
+		return err
+	}
+	s.title("Give it a goal, and watch: the first draft has a fault")
+	if err := s.sett(ctx, "forage", "--wait=60s", "--goal", demo.Goal); err != nil {
+		return err
+	}
+	s.title("The commits that came of it")
+	if err := s.git(ctx, "log", "--graph", "--format=%h  %<(10)%an  %s"); err != nil {
+		return err
+	}
+	s.title("Every artefact on the way, and what each was made from")
+	if err := s.sett(ctx, "hoard", "--workflow", "@last"); err != nil {
+		return err
+	}
+	id, err := s.terminal(ctx)
+	if err != nil {
+		return err
+	}
+	s.title("The result")
+	if err := s.sett(ctx, "unearth", short(id)); err != nil {
+		return err
+	}
+	s.printf("\n")
+	return s.program(ctx)
+}
+
+// terminal returns the id of the goal's Terminal.
+func (s *show) terminal(ctx context.Context) (string, error) {
+	own := *s.app
+	own.flags.Directory = s.repo
+	b, _, done, err := own.board(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	goal, _, err := own.resolve(ctx, b, lastGoal)
+	if err != nil {
+		return "", err
+	}
+	w, err := b.Workflow(ctx, goal)
+	return w.TerminalID, err
+}
+
+// program runs what the clan has written.
+func (s *show) program(ctx context.Context) error {
+	s.printf("%s\n", s.paint("$ bin/topwords 3 <README.md", bold))
+	text, err := os.Open(filepath.Join(s.repo, "README.md"))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = text.Close() }()
+	cmd := exec.CommandContext(ctx, "sh", "bin/topwords", "3")
+	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.repo, text, s.Stdout, s.Stderr
+	return cmd.Run()
+}
+
+// title says what comes next.
+func (s *show) title(text string) { s.printf("\n%s\n", s.paint("# "+text, accent)) }
+
+// sett runs a command of ours in the repository, as if it had been typed.
+func (s *show) sett(ctx context.Context, args ...string) error {
+	s.printf("%s\n", s.paint("$ sett "+typed(args), bold))
+	e := s.Env
+	e.Args = append([]string{"-C", s.repo}, args...)
+	return Run(ctx, e)
+}
+
+// git shows what git says of the repository.
+func (s *show) git(ctx context.Context, args ...string) error {
+	s.printf("%s\n", s.paint("$ git "+typed(args), bold))
+	out, err := s.repository(s.repo).run(ctx, append([]string{"--no-pager"}, args...)...)
+	s.printf("%s", cleanText(out))
+	return err
+}
+
+// typed is how arguments are typed in a shell.
+func typed(args []string) string {
+	out := make([]string, len(args))
+	for i, a := range args {
+		out[i] = a
+		if strings.ContainsAny(a, " %<>()|&;$*?'\"") {
+			out[i] = `"` + a + `"`
+			if flag, value, ok := strings.Cut(a, "="); ok && strings.HasPrefix(flag, "--") {
+				out[i] = flag + `="` + value + `"`
+			}
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// next names what to try on the instance.
+func (s *show) next(began time.Time) {
+	s.title("That took " + span(s.Now().Sub(began)) + ". The clan stays up: look around")
+	t := s.table()
+	for _, c := range [][2]string{
+		{"cd " + s.repo, "the repository; everything below is typed there"},
+		{"sett show @last", "the goal, its claims, who bid, who worked, for how long"},
+		{"sett watch --since all", "the ledger: every step, and what comes (Ctrl-C ends it)"},
+		{"sett logs writer", "what one of the agents logged"},
+		{fmt.Sprintf("sett forage --wait --goal %q", demo.Another), "another goal"},
+		{fmt.Sprintf("sett try lint --goal %q --as review", "x"), "one agent alone, with nothing recorded"},
+		{"cat sett.yml clan/writer.sh", "how a clan and an agent are written"},
+		{"sett down", "when you have seen enough (--purge forgets it)"},
+	} {
+		t.row("  "+c[0], cell{c[1], dim})
+	}
+	_ = t.write(s.Stdout)
+}
+
+// abandon ends what a demo that failed, or was interrupted, has started.
+func (s *show) abandon(err error) error {
+	interrupted := s.ctx.Err() != nil
+	if interrupted && s.up {
+		s.sayf("sett: interrupted, ending the demo\n")
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Minute)
+		defer cancel()
+		e := s.Env
+		e.Args = []string{"-C", s.repo, "down", "--purge", "--yes"}
+		if err := Run(ctx, e); err != nil {
+			role.Report(s.Stderr, err)
+		}
+		return role.Fail(role.Interrupted, errors.New("interrupted"), "the repository is in %s", s.repo)
+	}
+	if interrupted {
+		return err
+	}
+	return role.Fail(role.CodeOf(err), fmt.Errorf("demo: %w", err), "sett -C %s logs shows more, sett -C %s down --purge ends it", s.repo, s.repo)
+}
