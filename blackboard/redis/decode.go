@@ -166,8 +166,7 @@ func decodeWorkflow(id string, fields map[string]string) (blackboard.Workflow, e
 	}
 	r := record{what: "workflow " + id, fields: fields}
 	w := blackboard.Workflow{
-		ID: r.text("id"), Status: blackboard.WorkflowStatus(r.text("status")), Outstanding: r.count("outstanding"),
-		Artefacts: r.count("artefacts"), Claims: r.count("claims"), Failures: r.count("failures"),
+		ID: r.text("id"), Status: blackboard.WorkflowStatus(r.text("status")), Outstanding: r.count("outstanding"), Failures: r.count("failures"),
 		Terminals: r.count("terminals"), Questions: r.count("questions"),
 		TerminalID: fields["terminal_id"], FailureID: fields["failure_id"], CreatedAt: r.time("created_at"),
 	}

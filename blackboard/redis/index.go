@@ -94,7 +94,7 @@ func (b *Board) wholeIndex(ctx context.Context, key string) ([]string, error) {
 // Goals returns the ids of the newest workflows, newest last; limit 0: all.
 func (b *Board) Goals(ctx context.Context, limit int) ([]string, error) {
 	return b.strings(ctx, "read goals", func() []string {
-		return []string{"ZRANGE", b.keys.workflows(), strconv.Itoa(-limit), "-1"}
+		return []string{"ZRANGE", b.keys.artefactsByType(blackboard.TypeGoalDefined), strconv.Itoa(-limit), "-1"}
 	})
 }
 
@@ -310,4 +310,14 @@ func (b *Board) ClosedCount(ctx context.Context) (int, error) {
 		return err
 	})
 	return closed, err
+}
+
+// ActiveCount returns how many workflows have work outstanding.
+func (b *Board) ActiveCount(ctx context.Context) (int, error) {
+	var n int64
+	err := b.retry(ctx, "count workflows", func(ctx context.Context) (err error) {
+		n, err = b.client.Do(ctx, b.client.B().Zcard().Key(b.keys.activeWorkflows()).Build()).ToInt64()
+		return err
+	})
+	return int(n), err
 }

@@ -28,7 +28,6 @@ func (k keys) openClaims() string                  { return k.p + "claims:open" 
 func (k keys) questions() string                   { return k.p + "questions:open" }
 func (k keys) ids(bucket string) string            { return k.p + "ids:" + bucket }
 func (k keys) workflow(id string) string           { return k.p + "workflow:" + id }
-func (k keys) workflows() string                   { return k.p + "workflows" }
 func (k keys) activeWorkflows() string             { return k.p + "workflows:active" }
 func (k keys) workspace() string                   { return k.p + "workspace" }
 func (k keys) agents() string                      { return k.p + "agents" }
@@ -68,7 +67,6 @@ local open_claims_key = P .. 'claims:open'
 local questions_key = P .. 'questions:open'
 local function ids_key(id) return P .. 'ids:' .. id end
 local function workflow_key(id) return P .. 'workflow:' .. id end
-local workflows_key = P .. 'workflows'
 local active_workflows_key = P .. 'workflows:active'
 local workspace_key = P .. 'workspace'
 local agents_key = P .. 'agents'

@@ -57,9 +57,34 @@ func (b *Board) TryClaims(ctx context.Context, ids []string) ([]blackboard.Claim
 // Workflows reads workflows in one round trip, in the order of the ids.
 func (b *Board) Workflows(ctx context.Context, ids []string) ([]blackboard.Workflow, error) {
 	out := make([]blackboard.Workflow, len(ids))
-	err := b.hashes(ctx, "read workflows", ids, b.keys.workflow, func(i int, fields map[string]string) (err error) {
-		out[i], err = decodeWorkflow(ids[i], fields)
-		return err
+	if len(ids) == 0 {
+		return out, nil
+	}
+	err := b.retry(ctx, "read workflows", func(ctx context.Context) error {
+		cmds := make(rueidis.Commands, 0, 3*len(ids))
+		for _, id := range ids {
+			cmds = append(cmds, b.client.B().Hgetall().Key(b.keys.workflow(id)).Build(),
+				b.client.B().Zcard().Key(b.keys.artefactsByWorkflow(id)).Build(),
+				b.client.B().Zcard().Key(b.keys.claimsByWorkflow(id)).Build())
+		}
+		res := b.client.DoMulti(ctx, cmds...)
+		for i, id := range ids {
+			fields, err := res[3*i].AsStrMap()
+			if err != nil {
+				return err
+			}
+			if out[i], err = decodeWorkflow(id, fields); err != nil {
+				return err
+			}
+			for j, count := range []*int{&out[i].Artefacts, &out[i].Claims} {
+				n, err := res[3*i+1+j].ToInt64()
+				if err != nil {
+					return err
+				}
+				*count = int(n)
+			}
+		}
+		return nil
 	})
 	return out, err
 }

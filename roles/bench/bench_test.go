@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -204,37 +205,31 @@ func TestBenchThroughput(t *testing.T) {
 // flood keeps so many goals in flight until n have ended.
 func (c *clan) flood(tb testing.TB, n, inFlight int, payload string) {
 	tb.Helper()
-	ends := c.ends(tb)
-	open := map[string]bool{}
-	posted := make(chan string, inFlight)
-	slots := make(chan struct{}, inFlight)
-	go func() {
-		for range n {
-			slots <- struct{}{}
-			go func() { posted <- c.post(tb, payload) }()
+	ctx := context.Background()
+	posted, last := 0, time.Now()
+	for before := -1; ; {
+		active, err := c.board.ActiveCount(ctx)
+		if err != nil {
+			tb.Fatal(err)
 		}
-	}()
-	early := map[string]bool{}
-	for ended := 0; ended < n; {
-		select {
-		case id := <-posted:
-			if early[id] {
-				delete(early, id)
-				ended++
-				<-slots
-				continue
-			}
-			open[id] = true
-		case id := <-ends:
-			if !open[id] {
-				early[id] = true
-				continue
-			}
-			delete(open, id)
-			ended++
-			<-slots
-		case <-time.After(30 * time.Second):
-			tb.Fatalf("%d of %d goals ended, %d open", ended, n, len(open))
+		if posted == n && active == 0 {
+			return
+		}
+		if active != before {
+			before, last = active, time.Now()
+		}
+		if time.Since(last) > 30*time.Second {
+			tb.Fatalf("%d goals do not end", active)
+		}
+		var wg sync.WaitGroup
+		more := min(inFlight-active, n-posted)
+		for range more {
+			wg.Go(func() { c.post(tb, payload) })
+		}
+		wg.Wait()
+		posted += max(more, 0)
+		if more <= 0 {
+			<-time.After(time.Millisecond)
 		}
 	}
 }
@@ -319,4 +314,3 @@ func scriptCalls(tb testing.TB, url string) int {
 	}
 	return total
 }
-

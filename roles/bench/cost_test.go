@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"crypto/rand"
 	"sett/blackboard"
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
-	"crypto/rand"
 )
 
 func TestCost(t *testing.T) {
@@ -32,19 +32,52 @@ func TestCost(t *testing.T) {
 		}
 	}
 	var goals []string
-	stat("goal", func() { for range 200 { g := goal("x"); goals = append(goals, g.ID); b.PostGoal(ctx, g) } })
-	stat("open", func() { for _, g := range goals { b.OpenClaim(ctx, lead.Epoch, g, []string{"a"}, 100) } })
-	stat("bid", func() { for _, g := range goals { b.SubmitBids(ctx, []redis.BidRequest{{blackboard.BiddingClaimID(g), "a", "exclusive", ""}}) } })
-	stat("grant", func() { for _, g := range goals { b.GrantPhase(ctx, redis.Guard{lead.Epoch, blackboard.BiddingClaimID(g), 2}, "exclusive", []string{"a"}) } })
-	stat("start", func() { for _, g := range goals { b.Start(ctx, redis.StartRequest{blackboard.BiddingClaimID(g), "a", "h", "ro"}) 
-		b.Release(ctx, blackboard.BiddingClaimID(g), "a", "", "") } })
-	stat("finish", func() { for _, g := range goals { 
-		b.Finish(ctx, redis.Result{GrantRef: redis.GrantRef{blackboard.BiddingClaimID(g), "a", 1, "h"}, Artefact: blackboard.Artefact{ID: blackboard.NewID(time.Now(), rand.Reader), StructuralType: "Standard", Type: "T", Payload: "x", SourceArtefacts: []string{g}, ProducedByAgent: "a", ProducedByRole: "a", ClaimID: blackboard.BiddingClaimID(g), WorkflowID: g}}) } })
-	stat("complete", func() { for _, g := range goals { b.CompleteClaim(ctx, redis.Guard{lead.Epoch, blackboard.BiddingClaimID(g), 5}, "") } })
+	stat("goal", func() {
+		for range 200 {
+			g := goal("x")
+			goals = append(goals, g.ID)
+			b.PostGoal(ctx, g)
+		}
+	})
+	stat("open", func() {
+		for _, g := range goals {
+			b.OpenClaim(ctx, lead.Epoch, g, []string{"a"}, 100)
+		}
+	})
+	stat("bid", func() {
+		for _, g := range goals {
+			b.SubmitBids(ctx, []redis.BidRequest{{blackboard.BiddingClaimID(g), "a", "exclusive", ""}})
+		}
+	})
+	stat("grant", func() {
+		for _, g := range goals {
+			b.GrantPhase(ctx, redis.Guard{lead.Epoch, blackboard.BiddingClaimID(g), 2}, "exclusive", []string{"a"})
+		}
+	})
+	stat("start", func() {
+		for _, g := range goals {
+			b.Start(ctx, redis.StartRequest{blackboard.BiddingClaimID(g), "a", "h", "ro"})
+			b.Release(ctx, blackboard.BiddingClaimID(g), "a", "", "")
+		}
+	})
+	stat("finish", func() {
+		for _, g := range goals {
+			b.Finish(ctx, redis.Result{GrantRef: redis.GrantRef{blackboard.BiddingClaimID(g), "a", 1, "h"}, Artefact: blackboard.Artefact{ID: blackboard.NewID(time.Now(), rand.Reader), StructuralType: "Standard", Type: "T", Payload: "x", SourceArtefacts: []string{g}, ProducedByAgent: "a", ProducedByRole: "a", ClaimID: blackboard.BiddingClaimID(g), WorkflowID: g}})
+		}
+	})
+	stat("complete", func() {
+		for _, g := range goals {
+			b.CompleteClaim(ctx, redis.Guard{lead.Epoch, blackboard.BiddingClaimID(g), 5}, "")
+		}
+	})
 	began := time.Now()
-	for range 500 { b.Ping(ctx) }
+	for range 500 {
+		b.Ping(ctx)
+	}
 	t.Logf("ping %v", time.Since(began)/500)
 	began = time.Now()
-	for range 500 { b.Snapshot(ctx, blackboard.BiddingClaimID(goals[0])) }
+	for range 500 {
+		b.Snapshot(ctx, blackboard.BiddingClaimID(goals[0]))
+	}
 	t.Logf("snapshot %v", time.Since(began)/500)
 }

@@ -79,7 +79,6 @@ local function put_artefact(a, payload, at)
   call('ZADD', artefacts_by_workflow_key(a.workflow), at, a.id)
   index_id(a.id)
   local workflow = workflow_key(a.workflow)
-  call('HINCRBY', workflow, 'artefacts', 1)
   if a.structural_type == 'Standard' then
     call('ZADD', unclaimed_key, at, a.id)
     call('HINCRBY', workflow, 'outstanding', 1)
@@ -183,19 +182,18 @@ local function cancel_grants(claim, at)
   return cancelled
 end
 
--- Closes a claim and accounts for it. Returns the workflow's status when that
--- was its last work, else ''.
-local function close_claim(claim, status, reason, workflow, at)
+-- Closes a claim that is decided about (c: see decidable) and accounts for it.
+-- Returns the workflow's status when that was its last work, else ''.
+local function close_claim(claim, c, status, reason, at)
   local key = claim_key(claim)
   if status == 'terminated' then -- else all have bid
     for _, agent in ipairs(cjson.decode(call('HGET', key, 'expected_bidders'))) do
       call('ZREM', agent_due_key(agent), claim)
     end
   end
-  call('HSET', key, 'status', status, 'reason', reason, 'closed_at', at)
-  call('HINCRBY', key, 'revision', 1)
+  call('HSET', key, 'status', status, 'reason', reason, 'closed_at', at, 'revision', c[1] + 1)
   call('ZREM', open_claims_key, claim)
-  return settle(workflow, at)
+  return settle(c[3], at)
 end
 
 -- What a claim needs to know of its artefact.
@@ -217,6 +215,5 @@ local function put_claim(c, at)
   call('ZADD', claims_key, at, c.id)
   call('ZADD', claims_by_workflow_key(t[6]), at, c.id)
   call('ZADD', open_claims_key, at, c.id)
-  call('HINCRBY', workflow_key(t[6]), 'claims', 1)
   index_id(c.id)
 end

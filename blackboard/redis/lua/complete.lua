@@ -6,7 +6,7 @@ local c, stale = decidable(ARGV[1], claim, ARGV[3])
 if not c then
   return stale
 end
-local ended = close_claim(claim, 'complete', d.reason, c[3], clock())
+local ended = close_claim(claim, c, 'complete', d.reason, clock())
 emit('complete', 'workflow', c[3], 'claim', claim, 'from', c[2], 'to', 'complete', 'reason', d.reason,
   'workflow_status', ended)
 return { 'ok' }

@@ -10,7 +10,6 @@ if call('HGET', instance_key, 'state') == 'stopping' then
 end
 local at = clock()
 call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at)
-call('ZADD', workflows_key, at, a.id)
 call('ZADD', active_workflows_key, at, a.id)
 put_artefact(a, ARGV[2], at)
 emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'size', ARGV[3], 'sha256', ARGV[4])

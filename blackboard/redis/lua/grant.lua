@@ -7,8 +7,7 @@ if not c then
   return stale
 end
 local at = clock()
-call('HSET', claim_key(claim), 'status', d.status, d.field, d.granted)
-call('HINCRBY', claim_key(claim), 'revision', 1)
+call('HSET', claim_key(claim), 'status', d.status, d.field, d.granted, 'revision', c[1] + 1)
 for _, agent in ipairs(d.agents) do
   queue_grant(claim, agent, { phase = d.phase, attempt = 1 }, at)
 end

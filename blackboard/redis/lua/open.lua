@@ -14,7 +14,7 @@ if call('ZREM', unclaimed_key, artefact) == 0 then
 end
 local at, target = clock(), target_of(artefact)
 local workflow = target[6]
-if limit > 0 and tonumber(call('HGET', workflow_key(workflow), 'artefacts')) > limit then
+if limit > 0 and call('ZCARD', artefacts_by_workflow_key(workflow)) > limit then
   call('ZADD', unclaimed_key, at, artefact) -- until it is refused with a reason
   return { 'refused', 'limit' }
 end

@@ -24,7 +24,7 @@ if d.rework then
   call('HINCRBY', workflow_key(workflow), 'outstanding', 1)
   queue_grant(rework, reworker, { phase = 'exclusive', attempt = 1 }, at)
 end
-local ended = close_claim(claim, 'terminated', d.reason, workflow, at)
+local ended = close_claim(claim, c, 'terminated', d.reason, at)
 emit('terminate', 'workflow', workflow, 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', d.reason,
   'result', result, 'result_type', result_type, 'size', ARGV[6], 'sha256', ARGV[7], 'rework', rework, 'agent', reworker,
   'cancelled', table.concat(cancelled, ','), 'workflow_status', ended)
