@@ -19,7 +19,7 @@ const Name = "wordkit"
 // is another one, to try afterwards.
 const (
 	Goal    = "Add bin/topwords, which lists the most frequent words of a text. Its tests are in test/topwords."
-	Another = "Add bin/slugify, which makes file names of titles."
+	Another = "Add bin/slugify"
 )
 
 //go:embed all:repo

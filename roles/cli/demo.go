@@ -64,6 +64,7 @@ func (c *demoCmd) Run(a *app) error {
 func (a *app) unnamed() *app {
 	own := *a
 	own.flags = globals{}
+	own.Stderr = a.Stdout // one stream, in the order of a terminal's
 	own.Lookup = func(name string) (string, bool) {
 		if name == env.DefaultName {
 			return "", false
@@ -213,15 +214,15 @@ func typed(args []string) string {
 
 // next names what to try on the instance.
 func (s *show) next(began time.Time) {
-	s.title("That took " + span(s.Now().Sub(began)) + ". The clan stays up: look around")
+	s.title("That took " + span(s.Now().Sub(began)) + ". The clan stays up in its repository: look around")
+	s.printf("  cd %s\n", s.repo)
 	t := s.table()
 	for _, c := range [][2]string{
-		{"cd " + s.repo, "the repository; everything below is typed there"},
 		{"sett show @last", "the goal, its claims, who bid, who worked, for how long"},
 		{"sett watch --since all", "the ledger: every step, and what comes (Ctrl-C ends it)"},
 		{"sett logs writer", "what one of the agents logged"},
 		{fmt.Sprintf("sett forage --wait --goal %q", demo.Another), "another goal"},
-		{fmt.Sprintf("sett try lint --goal %q --as review", "x"), "one agent alone, with nothing recorded"},
+		{fmt.Sprintf("sett try writer --goal %q", demo.Another), "one agent alone, with nothing recorded"},
 		{"cat sett.yml clan/writer.sh", "how a clan and an agent are written"},
 		{"sett down", "when you have seen enough (--purge forgets it)"},
 	} {

@@ -33,14 +33,14 @@ func describe(e blackboard.Event, a *blackboard.Artefact) eventLine {
 	case blackboard.EventBid:
 		l.describeBid(e)
 	case blackboard.EventStart:
-		l.What = fmt.Sprintf("%s work on claim %s%s", e.Phase, short(e.Claim), again(e))
+		l.What = fmt.Sprintf("claim %s: %s%s", short(e.Claim), e.Phase, again(e))
 	case blackboard.EventWait:
 		l.What = fmt.Sprintf("claim %s waits for the workspace, which has %s", short(e.Claim), holders(e.Attributes["held_by"]))
 		l.As = dim
 	case blackboard.EventResult:
 		l.describeResult(e, a)
 	case blackboard.EventRequeue:
-		l.What = fmt.Sprintf("claim %s is queued again%s%s", short(e.Claim), again(e), because(e.Reason))
+		l.What = fmt.Sprintf("claim %s: queued again%s%s", short(e.Claim), again(e), because(e.Reason))
 	case blackboard.EventAnswer:
 		l.Agent = e.Attributes["by"]
 		l.What = fmt.Sprintf("Answer %s to Question %s, %s goes on", short(e.Artefact), short(e.Attributes["question"]), e.Agent)
@@ -99,13 +99,13 @@ func (l *eventLine) describeDecision(e blackboard.Event) {
 }
 
 func (l *eventLine) describeBid(e blackboard.Event) {
-	l.What = fmt.Sprintf("%s on claim %s%s", e.To, short(e.Claim), because(e.Reason))
+	l.What = fmt.Sprintf("claim %s: %s%s", short(e.Claim), e.To, because(e.Reason))
 	if e.To == string(blackboard.BidIgnore) {
 		l.As = dim
 	}
 	if strings.Contains(e.Agent, ",") { // the orchestrator took several silences for bids
 		l.Agent = theOrchestrator
-		l.What = fmt.Sprintf("%s for %s on claim %s%s", e.To, listed(e.Agent), short(e.Claim), because(e.Reason))
+		l.What = fmt.Sprintf("claim %s: %s for %s%s", short(e.Claim), e.To, listed(e.Agent), because(e.Reason))
 	}
 }
 
@@ -114,16 +114,16 @@ func (l *eventLine) describeResult(e blackboard.Event, a *blackboard.Artefact) {
 	what := e.Attributes["type"] + " " + short(e.Artefact)
 	switch kind {
 	case blackboard.Review:
-		what, l.As = "approves claim "+short(e.Claim), good
+		what, l.As = "approves", good
 		if e.Attributes["verdict"] == string(blackboard.Feedback) {
-			what, l.As = "rejects claim "+short(e.Claim), warn
+			what, l.As = "rejects", warn
 		}
 	case blackboard.Question:
 		what, l.As = "asks, Question "+short(e.Artefact), warn
 	case blackboard.Failure:
 		what, l.As = "fails, "+what, bad
 	case blackboard.Terminal:
-		what, l.As = "Terminal "+what, good
+		what, l.As = e.Attributes["type"]+", Terminal "+short(e.Artefact), good
 	default:
 		if v := e.Attributes["version"]; v != "" && v != "1" {
 			what = e.Attributes["type"] + " v" + v + " " + short(e.Artefact)
@@ -133,7 +133,7 @@ func (l *eventLine) describeResult(e blackboard.Event, a *blackboard.Artefact) {
 	if said == "" {
 		said = e.Reason
 	}
-	l.What = what + because(said) + took(e.Attributes["tool_us"])
+	l.What = "claim " + short(e.Claim) + ": " + what + because(said) + took(e.Attributes["tool_us"])
 }
 
 // gist is what an artefact says, in one line: why it failed, what it asks, else

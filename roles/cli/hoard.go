@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -92,12 +93,22 @@ func (c *hoardCmd) print(a *app, all []blackboard.Artefact, more bool) error {
 }
 
 func (a *app) artefactTable(all []blackboard.Artefact) error {
-	t := a.table("ID", "TYPE", "BY", "AGE", "SAYS")
+	t := a.table("ID", "TYPE", "BY", "FROM", "AGE", "SAYS")
 	for _, artefact := range all {
-		t.row(short(artefact.ID), cell{title(artefact), structuralStyle(artefact)}, maker(artefact), age(a.Now().Sub(artefact.CreatedAt)),
+		t.row(short(artefact.ID), cell{title(artefact), structuralStyle(artefact)}, maker(artefact), origins(artefact), age(a.Now().Sub(artefact.CreatedAt)),
 			shorten(says(artefact), 70))
 	}
 	return t.write(a.Stdout)
+}
+
+// origins are the artefacts that one was made from, three at most.
+func origins(a blackboard.Artefact) string {
+	const most = 3
+	ids := shorts(a.SourceArtefacts)
+	if len(ids) > most {
+		ids = append(ids[:most], fmt.Sprintf("+%d", len(ids)-most))
+	}
+	return orDash(strings.Join(ids, " "))
 }
 
 // says is the gist of an artefact; a Review has its verdict in front.

@@ -80,7 +80,7 @@ type ledgerView struct {
 	width    int    // of the column with names
 	workflow string // only this one; empty: all
 	lines    bool   // one JSON object per entry instead of text
-	brief    bool   // leave out what hardly matters: who ignores, and claims' paperwork
+	brief    bool   // leave out what hardly matters
 	lost     atomic.Bool
 }
 
@@ -167,9 +167,11 @@ func (v *ledgerView) show(ctx context.Context, e blackboard.Event) error {
 	return nil
 }
 
-// minor says whether an entry may be left out where people only want the story.
+// minor says whether an entry may be left out where people only want the story:
+// an agent that ignores a claim as its rules say, and not for any trouble.
 func minor(e blackboard.Event) bool {
-	return e.Kind == blackboard.EventBid && e.To == string(blackboard.BidIgnore) && e.Reason == ""
+	byRule := e.Reason == "" || e.Reason == "its own work"
+	return e.Kind == blackboard.EventBid && e.To == string(blackboard.BidIgnore) && byRule
 }
 
 // kindStyle lets the kinds stand out from what they are about.

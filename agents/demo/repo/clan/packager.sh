@@ -17,4 +17,4 @@ fi
 publish Terminal Release "archive   $file
 commit    $commit
 checksum  $sum
-programs  $(git ls-tree --name-only "$commit:bin" | tr '\n' ' ')" "packed $file, $(printf '%s' "$sum" | cut -c1-23)"
+programs  $(echo $(git ls-tree --name-only "$commit:bin"))" "packed $file, $(printf '%s' "$sum" | cut -c1-23)"
