@@ -122,7 +122,7 @@ func commandIndex(args []string) int {
 
 // usageError turns what kong says into our form, the suggestion as the hint.
 func usageError(parser *kong.Kong, err error) error {
-	text := err.Error()
+	text := strings.ReplaceAll(err.Error(), `one of "",`, "one of ")
 	command := "sett"
 	var p *kong.ParseError
 	if errors.As(err, &p) && p.Context != nil {

@@ -117,6 +117,9 @@ func (s *stopper) stop(ctx context.Context) error {
 	if len(units) == 0 {
 		return nil
 	}
+	if s.tell {
+		s.a.printf("%s  %s\n", s.a.paint(s.in.Name, bold), clean(s.a.tilde(s.in.Workspace)))
+	}
 	s.announceStop(ctx)
 	// Agents before the orchestrator, which deals with what they leave; the
 	// blackboard last.
@@ -189,7 +192,7 @@ func (s *stopper) each(ctx context.Context, units []runtime.Unit) error {
 		}
 		s.stopped++
 		if s.tell && r.unit.Labels[runtime.LabelComponent] != runtime.ComponentKeeper {
-			s.a.printf("%s stopped  %s\n", clean(partOf(r.unit)), span(s.a.Now().Sub(began)))
+			s.a.printf("  %-*s  stopped  %6s\n", partWidth(s.config), clean(partOf(r.unit)), span(s.a.Now().Sub(began)))
 		}
 	}
 	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {

@@ -190,7 +190,10 @@ func (a *app) instance(ctx context.Context) (*instance, error) {
 	}
 	root, err := a.workspace(ctx)
 	if err != nil {
-		return nil, err
+		if len(all) == 0 {
+			return nil, role.Fail(role.NotFound, err, "there is no instance at all; sett init && sett up makes one")
+		}
+		return nil, role.Fail(role.NotFound, err, "name an instance with --name: %s", strings.Join(names(all), ", "))
 	}
 	in, err := ofWorkspace(all, root)
 	if err == nil && in == nil {

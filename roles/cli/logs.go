@@ -9,7 +9,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"sett/blackboard"
 	"sett/contract/config"
@@ -84,7 +83,8 @@ func (c *logsCmd) Run(a *app) error {
 	if !c.Follow {
 		return c.past(a.ctx, in, p, o, keep)
 	}
-	return c.follow(a.ctx, in, p, o, keep)
+	f := &follower{c: c, p: p, in: in, rt: in.runtime(), lines: make(chan logLine, 256), open: map[string]bool{}, keep: keep, past: keep >= 0}
+	return f.run(a.ctx, o)
 }
 
 // sources returns the logs there are, of the parts that were asked for.
@@ -178,76 +178,4 @@ func (c *logsCmd) past(ctx context.Context, in *instance, p *logPrinter, o runti
 		}
 	}
 	return nil
-}
-
-// settle is how long lines are held, so that those of different parts can be put
-// in the order of time.
-const settle = 100 * time.Millisecond
-
-// follow shows the last lines and goes on with what comes, from units that start
-// later too, until the context ends.
-func (c *logsCmd) follow(ctx context.Context, in *instance, p *logPrinter, o runtime.LogOptions, keep int) error {
-	rt := in.runtime()
-	lines := make(chan logLine, 256)
-	open := map[string]bool{}
-	begin := func() error {
-		sources, err := c.sources(in)
-		for _, s := range sources {
-			if open[s.unit] {
-				continue
-			}
-			open[s.unit] = true
-			go func() {
-				_ = readLog(ctx, rt, s, o, func(l logLine) { // ends with the context
-					select {
-					case lines <- l:
-					case <-ctx.Done():
-					}
-				})
-			}()
-		}
-		return err
-	}
-	if err := begin(); err != nil {
-		return err
-	}
-	if keep >= 0 {
-		o.Lines = -1 // what starts later is new as a whole
-	}
-	look, flush := time.NewTicker(500*time.Millisecond), time.NewTicker(settle)
-	defer look.Stop()
-	defer flush.Stop()
-	var held []logLine
-	quietFor := 0
-	past := keep >= 0 // what is held is still the past, of which only the last lines count
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case l := <-lines:
-			quietFor = 0
-			if p.wants(l) {
-				held = append(held, l)
-			}
-		case <-look.C:
-			if err := begin(); err != nil {
-				return err
-			}
-		case <-flush.C:
-			if quietFor++; quietFor < 2 && (past || len(held) < 1000) {
-				continue
-			}
-			slices.SortStableFunc(held, func(x, y logLine) int { return x.time.Compare(y.time) })
-			if past && len(held) > keep {
-				held = held[len(held)-keep:]
-			}
-			past = false
-			for _, l := range held {
-				if err := p.print(l); err != nil {
-					return err
-				}
-			}
-			held = held[:0]
-		}
-	}
 }

@@ -2,10 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,8 +25,20 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"sett": sett})
 }
 
-// sett is the command line.
+// realSett is where, below HOME, scripts have the real binary.
+const realSett = ".real-sett"
+
+// sett is the command line. What it starts in another role is the real binary:
+// roles do not know each other, not in tests either.
 func sett() {
+	if len(os.Args) > 1 && isRole(os.Args[1]) {
+		real, err := filepath.EvalSymlinks(filepath.Join(os.Getenv("HOME"), realSett))
+		if err == nil {
+			err = syscall.Exec(real, os.Args, os.Environ())
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	e := role.OS(os.Args[1:], role.Build{Version: "v0.0.0-test", Commit: "0123456789ab"})
 	err := Run(ctx, e)
@@ -33,18 +49,42 @@ func sett() {
 	os.Exit(int(role.CodeOf(err)))
 }
 
+func isRole(s string) bool {
+	return slices.Contains([]string{"orchestrator", "cub", "blackboard", "keeper", "pause"}, s)
+}
+
+// buildSett builds the real binary, once.
+var buildSett = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "sett-cli-test-")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "sett")
+	cmd := exec.Command("go", "build", "-o", path, "sett")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build sett: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
 // TestScripts runs each command's success, failures and help.
 func TestScripts(t *testing.T) {
+	real, err := buildSett()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(filepath.Dir(real)) })
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
-		Setup: setup,
+		Setup: func(e *testscript.Env) error { return setup(e, real) },
 		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
 }
 
 // setup gives each script directories and an identity of its own, and ends what
 // it started.
-func setup(env *testscript.Env) error {
+func setup(env *testscript.Env, real string) error {
 	state := filepath.Join(env.WorkDir, ".state")
 	env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 	env.Setenv("XDG_STATE_HOME", state)
@@ -54,7 +94,11 @@ func setup(env *testscript.Env) error {
 		env.Setenv("GIT_"+who+"_EMAIL", "test@example.org")
 	}
 	env.Defer(func() { endAll(filepath.Join(state, "sett")) })
-	return os.Mkdir(filepath.Join(env.WorkDir, ".home"), 0o755)
+	home := filepath.Join(env.WorkDir, ".home")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		return err
+	}
+	return os.Symlink(real, filepath.Join(home, realSett))
 }
 
 // endAll kills the units of every instance below a state directory, until none

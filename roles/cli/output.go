@@ -176,11 +176,16 @@ func (a *app) parseSince(s string) (time.Time, error) {
 // Without a terminal nobody can be asked: that is an error which names the flag
 // that answers beforehand.
 func (a *app) confirm(question, flag string) (bool, error) {
+	nobody := role.Fail(role.Usage, errors.New("nobody here to confirm it"), "add %s", flag)
 	if !role.IsTerminal(a.Stdin) {
-		return false, role.Fail(role.Usage, errors.New("no terminal to ask for confirmation on"), "add %s", flag)
+		return false, nobody
 	}
 	a.sayf("%s [y/N] ", question)
 	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
+	if errors.Is(err, io.EOF) && line == "" {
+		a.sayf("\n")
+		return false, nobody
+	}
 	if err != nil && !errors.Is(err, io.EOF) {
 		return false, fmt.Errorf("read answer: %w", err)
 	}

@@ -176,7 +176,7 @@ func (u *upping) explain(ctx context.Context, err error) error {
 		return role.Fail(role.Interrupted, errors.New("interrupted; what had been started was stopped"), "")
 	}
 	if errors.Is(context.Cause(ctx), errTooLong) && role.CodeOf(err) != role.TimedOut {
-		return role.Fail(role.TimedOut, fmt.Errorf("%w (after %s)", err, u.timeout), "--timeout gives it more time")
+		return role.Fail(role.TimedOut, fmt.Errorf("not ready after %s: %w", u.timeout, err), "--timeout gives it more time")
 	}
 	return err
 }

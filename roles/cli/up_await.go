@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/contract/config"
 	"sett/roles/role"
 	"sett/runtime"
 )
@@ -49,7 +51,7 @@ func (u *upping) await(ctx context.Context, position string) error {
 			return nil
 		}
 		if !pause(ctx) {
-			return u.failed(w.missing(), "not ready")
+			return u.late(w.missing())
 		}
 	}
 }
@@ -91,10 +93,10 @@ func (w *waiting) look(ctx context.Context) (done bool, err error) {
 		}
 		done = done && ok
 	}
-	for name, unit := range running { // of an agent that sett.yml has no more
+	for _, unit := range running { // of an agent that sett.yml has no more
 		if unit.Labels[runtime.LabelComponent] == runtime.ComponentAgent {
 			_, wanted := w.u.c.Agent(unit.Labels[runtime.LabelAgent])
-			done = done && (wanted || name == "")
+			done = done && wanted
 		}
 	}
 	return done, nil
@@ -181,12 +183,17 @@ func (u *upping) announce() {
 
 // ready prints the line of a part.
 func (u *upping) ready(part, detail string) {
+	line := fmt.Sprintf("  %-*s  %s  %6s  %s", partWidth(u.c), part, u.a.paint("ready", good), span(u.a.Now().Sub(u.began)), detail)
+	u.a.printf("%s\n", strings.TrimRight(line, " "))
+}
+
+// partWidth is that of the longest name of a part.
+func partWidth(c *config.Config) int {
 	width := len(runtime.ComponentOrchestrator)
-	for _, name := range u.c.Names() {
+	for _, name := range c.Names() {
 		width = max(width, len(name))
 	}
-	line := fmt.Sprintf("  %-*s  %s  %6s  %s", width, part, u.a.paint("ready", good), span(u.a.Now().Sub(u.began)), detail)
-	u.a.printf("%s\n", strings.TrimRight(line, " "))
+	return width
 }
 
 // blackboardDetail says which blackboard is in use.
@@ -197,9 +204,14 @@ func (u *upping) blackboardDetail() string {
 	return "embedded, " + u.board.Addr()
 }
 
+// late is the error about a part that was not ready in time.
+func (u *upping) late(part string) error {
+	return role.Fail(role.TimedOut, u.failed(part, "not ready after "+u.timeout.String()), "--timeout gives it more time")
+}
+
 // failed is the error about a part, with the last lines that it logged.
 func (u *upping) failed(part, what string) error {
-	text := fmt.Sprintf("%s: %s", part, what)
+	text := part + ": " + what
 	unit := part
 	if _, ok := u.c.Agent(part); ok {
 		unit = agentUnit(part)
@@ -218,5 +230,5 @@ func (u *upping) failed(part, what string) error {
 	for line := range strings.Lines(string(log)) {
 		text += "\n" + u.a.readable(parseLine(strings.TrimRight(line, "\n")), false)
 	}
-	return fmt.Errorf("%s", text)
+	return errors.New(text)
 }

@@ -53,6 +53,9 @@ func (u *upping) start(ctx context.Context) (err error) {
 
 // prepare settles where the blackboard is and writes the state.
 func (u *upping) prepare(ctx context.Context) error {
+	if u.in.External {
+		u.in.URL = "" // nothing to go on with
+	}
 	u.in.External = u.c.Redis.URL != ""
 	u.in.Run = u.a.NewID()
 	if u.in.External {
@@ -158,7 +161,7 @@ func (u *upping) connect(ctx context.Context, unit *runtime.Unit) error {
 			return why
 		}
 		if !pause(ctx) {
-			return u.failed(runtime.ComponentBlackboard, "not ready")
+			return u.late(runtime.ComponentBlackboard)
 		}
 	}
 }

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"slices"
+	"testing"
+
+	"sett/contract/config"
+)
+
+// TestOwnShorts: -f follows after `logs`, and names the configuration everywhere else.
+func TestOwnShorts(t *testing.T) {
+	for _, c := range []struct {
+		args   []string
+		file   string
+		follow bool
+	}{
+		{[]string{"logs", "-f"}, "", true},
+		{[]string{"-f", "x.yml", "logs", "-f"}, "x.yml", true},
+		{[]string{"-fx.yml", "logs"}, "x.yml", false},
+		{[]string{"-C", "logs", "-f", "x.yml", "list"}, "x.yml", false},
+		{[]string{"list", "-f", "x.yml"}, "x.yml", false},
+		{[]string{"logs", "-fn", "3", "--config", "x.yml"}, "x.yml", true},
+	} {
+		r := &root{}
+		p, err := newParser(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.Parse(ownShorts(p, c.args)); err != nil {
+			t.Errorf("%q: %v", c.args, err)
+			continue
+		}
+		if r.Config != c.file || r.Logs.Follow != c.follow {
+			t.Errorf("%q: file %q, follow %v", c.args, r.Config, r.Logs.Follow)
+		}
+	}
+}
+
+func TestWantsHelp(t *testing.T) {
+	for _, c := range []struct{ args, rest []string }{
+		{[]string{"--help"}, []string{}},
+		{[]string{"up", "-h"}, []string{"up"}},
+		{[]string{"help", "up"}, []string{"up"}},
+		{[]string{"forage", "--", "--help"}, nil},
+		{[]string{"up"}, nil},
+	} {
+		rest, ok := wantsHelp(c.args)
+		if ok != (c.rest != nil) || !slices.Equal(rest, c.rest) {
+			t.Errorf("%q: %q, %v", c.args, rest, ok)
+		}
+	}
+}
+
+func TestInheritVariables(t *testing.T) {
+	c := &config.Config{Agents: []config.Agent{{Name: "one", Environment: []config.EnvVar{
+		{Name: "HERE", Inherit: true}, {Name: "GONE", Inherit: true}, {Name: "SET", Value: "$HERE"},
+	}}}}
+	missing := inheritVariables(c, func(name string) (string, bool) { return "value of " + name, name == "HERE" })
+	want := []config.EnvVar{{Name: "HERE", Value: "value of HERE"}, {Name: "SET", Value: "$HERE"}}
+	if !slices.Equal(c.Agents[0].Environment, want) {
+		t.Errorf("environment: %v", c.Agents[0].Environment)
+	}
+	if len(missing) != 1 || missing[0] != "agent one: variable GONE" {
+		t.Errorf("missing: %q", missing)
+	}
+}
+
+func TestOfWorkspace(t *testing.T) {
+	in := func(name, ws string) *instance { return &instance{State: State{Name: name, Workspace: ws}} }
+	all := []*instance{in("other", "/w/proj"), in("proj", "/w/proj"), in("solo", "/w/solo"), in("a", "/w/two"), in("b", "/w/two")}
+	for ws, want := range map[string]string{"/w/proj": "proj", "/w/solo": "solo", "/w/none": ""} {
+		got, err := ofWorkspace(all, ws)
+		if err != nil || (got == nil) != (want == "") || got != nil && got.Name != want {
+			t.Errorf("%s: %v, %v; want %q", ws, got, err, want)
+		}
+	}
+	if _, err := ofWorkspace(all, "/w/two"); err == nil {
+		t.Error("several instances, none of the workspace's name: want an error")
+	}
+}

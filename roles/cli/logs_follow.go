@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sett/runtime"
+)
+
+// settle is how long lines are held, so that those of different parts can be put
+// in the order of time.
+const settle = 100 * time.Millisecond
+
+// follower shows the last lines of logs and goes on with what comes.
+type follower struct {
+	c     *logsCmd
+	p     *logPrinter
+	in    *instance
+	rt    runtime.Logs
+	lines chan logLine
+	open  map[string]bool // logs that are being read, by unit
+	held  []logLine       // not yet shown
+	idle  int             // flushes since the last line came
+	past  bool            // what is held is still the past, of which only the last lines count
+	keep  int             // so many of them
+}
+
+// run follows, also units that start later, until the context ends.
+func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
+	first := o
+	if f.keep > 0 && f.c.Claim == "" && o.Since.IsZero() {
+		first.Lines = f.keep // of what starts later, all is new
+	}
+	if err := f.begin(ctx, first); err != nil {
+		return err
+	}
+	look, flush := time.NewTicker(500*time.Millisecond), time.NewTicker(settle)
+	defer look.Stop()
+	defer flush.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case l := <-f.lines:
+			f.idle = 0
+			if f.p.wants(l) {
+				f.held = append(f.held, l)
+			}
+		case <-look.C:
+			if err := f.begin(ctx, o); err != nil {
+				return err
+			}
+		case <-flush.C:
+			if err := f.flush(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// begin reads the logs that are not being read yet.
+func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
+	sources, err := f.c.sources(f.in)
+	if err != nil {
+		return err
+	}
+	for _, s := range sources {
+		if f.open[s.unit] {
+			continue
+		}
+		f.open[s.unit] = true
+		go func() {
+			// It ends with the context; a log that was removed meanwhile has no more to say.
+			_ = readLog(ctx, f.rt, s, o, func(l logLine) {
+				select {
+				case f.lines <- l:
+				case <-ctx.Done():
+				}
+			})
+		}()
+	}
+	return nil
+}
+
+// manyHeld is how many lines are shown without waiting for a quiet moment.
+const manyHeld = 1000
+
+// flush shows what is held, if nothing came for a moment.
+func (f *follower) flush() error {
+	if f.idle++; f.idle < 2 && (f.past || len(f.held) < manyHeld) {
+		return nil
+	}
+	slices.SortStableFunc(f.held, func(x, y logLine) int { return x.time.Compare(y.time) })
+	if f.past && len(f.held) > f.keep {
+		f.held = f.held[len(f.held)-f.keep:]
+	}
+	f.past = false
+	for _, l := range f.held {
+		if err := f.p.print(l); err != nil {
+			return err
+		}
+	}
+	f.held = f.held[:0]
+	return nil
+}

@@ -1,0 +1,161 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/contract/config"
+	"sett/roles/role"
+)
+
+func TestReadableLine(t *testing.T) {
+	a := &app{Env: role.Env{Now: func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) }}}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC).Local()
+	l := parseLine(`{"time":"2026-01-02T03:04:05.006Z","level":"WARN","msg":"tool\u001b ended","component":"cub","agent":"one",` +
+		`"claim":"01M7YJZT15TXRFDVFBWTH8EWZ1","n":3,"list":["a b"],"empty":"","text":"say \"hi\""}`)
+	l.source = sourceOf("agent-one")
+	want := a.clock(at) + ` WARN  tool\x1b ended claim=WTH8EWZ1 n=3 list=["a b"] text="say \"hi\""`
+	if got := a.readable(l, false); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, text := range []string{"panic: no JSON", `{"half":`, `["a"]`, ""} {
+		if got := a.readable(parseLine(text), false); got != text {
+			t.Errorf("%q is shown as %q", text, got)
+		}
+	}
+}
+
+func TestSourceOf(t *testing.T) {
+	id := "01M7YJZT15TXRFDVFBWTH8EWZ1"
+	for unit, want := range map[string]source{
+		"agent-a-b":               {"agent-a-b", "a-b", ""},
+		"worker-a-b-" + id + "-2": {"worker-a-b-" + id + "-2", "a-b", id},
+		"orchestrator":            {"orchestrator", "orchestrator", ""},
+	} {
+		if got := sourceOf(unit); got != want {
+			t.Errorf("%s: %+v", unit, got)
+		}
+	}
+}
+
+// kept makes an instance that does not run, with logs, and returns its world.
+func kept(t *testing.T, logs map[string]string) (role.Env, string) {
+	t.Helper()
+	home := t.TempDir()
+	dir := filepath.Join(home, ".local", "state", "sett", "kept")
+	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	in := &instance{dir: dir, State: State{Name: "kept", Workspace: home}}
+	c := &config.Config{Agents: []config.Agent{{Name: "one"}, {Name: "two"}}}
+	if err := in.save(); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeFile(in.configPath(), c); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range logs {
+		if err := os.WriteFile(filepath.Join(dir, "logs", name+".log"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e := role.Env{
+		Now: time.Now, Stderr: io.Discard,
+		Lookup: func(name string) (string, bool) {
+			if name == "HOME" {
+				return home, true
+			}
+			return "", false
+		},
+	}
+	return e, dir
+}
+
+func line(second, msg string) string {
+	return `{"time":"2026-01-02T03:04:` + second + `Z","level":"INFO","msg":"` + msg + `"}` + "\n"
+}
+
+func TestLogsInterleave(t *testing.T) {
+	e, _ := kept(t, map[string]string{
+		"agent-one":    line("01", "first") + "no time of its own\n" + line("04", "fourth"),
+		"orchestrator": line("02", "second") + line("05", "fifth"),
+		"worker-one-01M7YJZT15TXRFDVFBWTH8EWZ1-1": line("03", "third"),
+	})
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"--raw", []string{"first", "no time of its own", "second", "third", "fourth", "fifth"}},
+		{"-n 2", []string{"fourth", "fifth"}},
+		{"one -n 2", []string{"third", "fourth"}},
+		{"--claim WTH8EWZ1", []string{"third"}},
+		{"--since 2026-01-02T03:04:04Z", []string{"fourth", "fifth"}},
+		{"two", nil},
+	} {
+		var out strings.Builder
+		e.Stdout, e.Args = &out, append([]string{"--name", "kept", "logs"}, strings.Fields(c.args)...)
+		if err := Run(context.Background(), e); err != nil {
+			t.Errorf("%s: %v", c.args, err)
+			continue
+		}
+		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+		if c.want == nil {
+			if out.Len() > 0 {
+				t.Errorf("%s: %s", c.args, out.String())
+			}
+			continue
+		}
+		if len(lines) != len(c.want) {
+			t.Errorf("%s: got\n%s", c.args, out.String())
+			continue
+		}
+		for i, want := range c.want {
+			if !strings.Contains(lines[i], want) {
+				t.Errorf("%s: line %d is %q, want %q in it", c.args, i, lines[i], want)
+			}
+		}
+	}
+}
+
+// TestLogsFollow: the past once, then what is new, of units that begin later too;
+// the end is no error.
+func TestLogsFollow(t *testing.T) {
+	e, dir := kept(t, map[string]string{"agent-one": line("01", "past") + line("02", "last of the past")})
+	r, w := io.Pipe()
+	e.Stdout, e.Args = w, []string{"--name", "kept", "logs", "-f", "-n", "1"}
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, e); w.Close() }()
+	in := bufio.NewScanner(r)
+	expect := func(want string) {
+		t.Helper()
+		if !in.Scan() || !strings.Contains(in.Text(), want) {
+			t.Fatalf("got %q, want %q in it", in.Text(), want)
+		}
+	}
+	expect("last of the past")
+	f, err := os.OpenFile(filepath.Join(dir, "logs", "agent-one.log"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(line("03", "new")); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	expect("new")
+	if err := os.WriteFile(filepath.Join(dir, "logs", "agent-two.log"), []byte(line("04", "later")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expect("later")
+	cancel()
+	if err := <-ended; err != nil {
+		t.Errorf("the end of following is an error: %v", err)
+	}
+}
