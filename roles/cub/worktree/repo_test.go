@@ -34,7 +34,7 @@ func newRepo(t *testing.T) repo {
 	t.Helper()
 	isolate(t)
 	r := repo{t, t.TempDir()}
-	r.git("init", "-q", "-b", "main")
+	r.git("init", "-q", "-b", "main", "--template=")
 	return r
 }
 
@@ -69,7 +69,8 @@ func (r repo) git(args ...string) string {
 }
 
 func (r repo) try(args ...string) (string, error) {
-	cmd := exec.Command("git", args...)
+	quiet := []string{"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"}
+	cmd := exec.Command("git", append(quiet, args...)...)
 	cmd.Dir = r.dir
 	cmd.Env = append(os.Environ(), "GIT_EDITOR=true", "LC_ALL=C")
 	out, err := cmd.CombinedOutput()

@@ -230,7 +230,10 @@ func (r *restoration) putBack(ctx context.Context, s state) error {
 	if r.branch != "" && s.branch != r.branch {
 		steps = append(steps, []string{"symbolic-ref", "-m", why, "HEAD", full})
 	}
-	steps = append(steps, []string{"read-tree", "--reset", "-u", r.tree})
+	// The index alone first: what only the tool had tracked is untracked then, and
+	// left to sweep, which spares the ignored. A tool may have committed the
+	// user's ignored files, too.
+	steps = append(steps, []string{"read-tree", "--reset", r.tree}, []string{"read-tree", "--reset", "-u", r.tree})
 	for _, args := range steps {
 		if _, err := r.git(ctx, args...); err != nil {
 			return err
