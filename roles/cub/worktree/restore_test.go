@@ -119,7 +119,7 @@ func (c restoreCase) check(r repo, want, moved, kept string) {
 	r.Helper()
 	got := r.shape()
 	if c.headOnly {
-		head := func(s string) string { return s[:strings.Index(s, "/")] }
+		head := func(s string) string { s, _, _ = strings.Cut(s, "\n/"); return s }
 		got, want = head(got), head(want)
 	}
 	if got != want {
