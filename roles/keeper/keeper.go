@@ -74,7 +74,7 @@ func specs(e role.Env, instance string) []runtime.Spec {
 		if run := e.Getenv(env.Run); run != "" {
 			labels[runtime.LabelRun] = run
 		}
-		out = append(out, runtime.Spec{Name: c, Args: []string{c}, Env: e.Environ(), Labels: labels})
+		out = append(out, runtime.Spec{Name: c, Args: []string{c}, Env: env.WithoutUnit(e.Environ()), Labels: labels})
 	}
 	return out
 }
