@@ -1,0 +1,172 @@
+package e2e
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"sett/blackboard/redis/redistest"
+)
+
+// ground is an instance behind a proxy, on which crash points are tried one after
+// another, and how a goal ends there when nothing happens.
+type ground struct {
+	*instance
+	proxy *proxy
+	want  string
+}
+
+const enough = 40 * time.Second
+
+func newGround(t testing.TB, c clan) *ground {
+	t.Helper()
+	server := redistest.Start(t, redistest.Durable...)
+	p := newProxy(t, server.Addr())
+	g := &ground{proxy: p, instance: start(t, options{clan: c, url: p.url(), boardURL: server.URL})}
+	g.want = g.run()
+	return g
+}
+
+// run posts a goal, waits for its end and returns how it ended.
+func (g *ground) run() string {
+	g.t.Helper()
+	goal := g.post("x")
+	g.await(goal, enough)
+	return g.outcome(goal)
+}
+
+// process is one that dies: its connections' name and its unit.
+type victim struct{ client, unit string }
+
+func victims(c clan) []victim {
+	all := []victim{{"orchestrator", "orchestrator"}}
+	for _, a := range c.agents {
+		all = append(all, victim{"cub-" + a.name, "agent-" + a.name})
+	}
+	return all
+}
+
+// crash runs a goal during which a process dies at its n-th write, and compares
+// how it ended. It returns false when the process makes fewer writes.
+func (g *ground) crash(v victim, n int, when moment) bool {
+	g.t.Helper()
+	g.settled()
+	g.proxy.arm(&trap{client: v.client, n: n, when: when, kill: func() { g.shoot(v.unit) }})
+	got := g.run()
+	if !g.proxy.disarm() {
+		return false
+	}
+	if got != g.want {
+		g.t.Errorf("%s died %s its write %d, and it ended otherwise:\n%s", v.unit, when, n, diff(g.want, got))
+	}
+	return true
+}
+
+// moments returns on which sides of the n-th write to die.
+func moments(n, of int) []moment {
+	if full() {
+		return []moment{before, after}
+	}
+	return []moment{[]moment{before, after}[(n+of)%2]}
+}
+
+// TestCrashAtEveryWrite kills each process at each of its writes, from the goal
+// being posted to its end.
+func TestCrashAtEveryWrite(t *testing.T) {
+	for name, c := range map[string]clan{
+		"text": reviewed(drafter, "retries: 1\n"), "commits": reviewed(committer, "retries: 1\n"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := &sweep{all: victims(c), done: map[string]bool{}}
+			t.Run("", func(t *testing.T) {
+				for range 2 {
+					t.Run("", func(t *testing.T) { t.Parallel(); s.work(newGround(t, c)) })
+				}
+			})
+			t.Logf("%d crash points", s.points)
+			if s.points < 50 {
+				t.Errorf("only %d crash points were reached", s.points)
+			}
+		})
+	}
+}
+
+// sweep is the list of crash points; several grounds share it.
+type sweep struct {
+	all    []victim
+	mu     sync.Mutex
+	n      int
+	points int
+	done   map[string]bool // victims that make no further writes
+}
+
+// next returns the next number of writes; 0 when no victim makes so many.
+func (s *sweep) next() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.done) == len(s.all) {
+		return 0
+	}
+	s.n++
+	return s.n
+}
+
+func (s *sweep) skip(v victim) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.done[v.unit]
+}
+
+func (s *sweep) result(v victim, fired bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if fired {
+		s.points++
+	} else {
+		s.done[v.unit] = true
+	}
+}
+
+// work tries crash points until there are none left. Before each round the keeper
+// and the orchestrator die, so that back-offs begin anew.
+func (s *sweep) work(g *ground) {
+	for n := s.next(); n > 0 && !g.t.Failed(); n = s.next() {
+		g.bounce("keeper")
+		for i, v := range s.all {
+			for _, when := range moments(n, i) {
+				if !s.skip(v) {
+					s.result(v, g.crash(v, n, when))
+				}
+			}
+		}
+	}
+	g.settled()
+	g.atRest()
+}
+
+// TestCrashAtFirstWrite kills each process at the first write it ever makes, while
+// the instance is started: when it registers, or takes the lead.
+func TestCrashAtFirstWrite(t *testing.T) {
+	c := reviewed(drafter, "retries: 1\n")
+	server := redistest.Start(t, redistest.Durable...)
+	for i, v := range victims(c) {
+		for _, when := range moments(1, i) {
+			t.Run(v.unit+" "+string(when), func(t *testing.T) {
+				t.Parallel()
+				p := newProxy(t, server.Addr())
+				g := &ground{proxy: p, instance: prepare(t, options{clan: c, url: p.url(), boardURL: server.URL})}
+				p.arm(&trap{client: v.client, n: 1, when: when, kill: func() { g.shoot(v.unit) }})
+				g.up()
+				if !p.disarm() {
+					t.Errorf("%s made no write", v.unit)
+				}
+				got := g.run()
+				if want := g.run(); got != want {
+					t.Errorf("ended otherwise:\n%s", diff(want, got))
+				}
+				g.atRest()
+			})
+		}
+	}
+}

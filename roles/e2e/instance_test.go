@@ -1,0 +1,311 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/runtime"
+	"sett/runtime/process"
+)
+
+// instance is a running clan in a workspace of its own, started with `sett up`.
+type instance struct {
+	t     testing.TB
+	name  string
+	repo  string // the workspace
+	root  string // everything but the workspace: home and state
+	rt    *process.Runtime
+	board *redis.Board // past the proxy
+	url   string       // what board is opened with; empty: the embedded one's
+	clan  clan
+}
+
+// options say how an instance differs from the usual.
+type options struct {
+	clan     clan
+	url      string // of the blackboard, as the instance sees it; empty: embedded
+	boardURL string // as the test sees it; empty: the same
+}
+
+// prepare makes the workspace and everything else an instance needs, and sees to
+// it that nothing is left of it after the test.
+func prepare(t testing.TB, o options) *instance {
+	t.Helper()
+	root := t.TempDir()
+	in := &instance{
+		t: t, name: "e2e-" + strings.ToLower(rand.Text()[:8]), root: root, repo: filepath.Join(root, "work"),
+		url: o.boardURL, clan: o.clan,
+	}
+	if in.url == "" {
+		in.url = o.url
+	}
+	for _, dir := range []string{in.repo, filepath.Join(root, "home")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.rt = process.New(process.Options{Dir: in.stateDir(), Logger: slog.New(slog.DiscardHandler)})
+	o.clan.write(t, in.repo, o.url)
+	in.git("init", "-q", "-b", "main")
+	in.git("add", ".")
+	in.git("commit", "-q", "-m", "begin")
+	t.Cleanup(in.finish)
+	return in
+}
+
+// start is prepare and up.
+func start(t testing.TB, o options) *instance {
+	t.Helper()
+	in := prepare(t, o)
+	in.up()
+	return in
+}
+
+// leaseTime is short, so that takeovers are quick.
+const leaseTime = "600ms"
+
+func (in *instance) stateDir() string { return filepath.Join(in.root, "state", "sett", in.name) }
+
+func (in *instance) environ() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(in.root, "home"), "XDG_STATE_HOME=" + filepath.Join(in.root, "state"),
+		"SETT_INSTANCE=" + in.name, "SETT_LEADER_LEASE=" + leaseTime, "GORACE=atexit_sleep_ms=0", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org",
+	}
+}
+
+// command is a sett command in the workspace, not yet started.
+func (in *instance) command(args ...string) *exec.Cmd {
+	cmd := exec.Command(binary, args...)
+	cmd.Dir, cmd.Env = in.repo, in.environ()
+	return cmd
+}
+
+// sett runs a command and returns its exit code and what it said.
+func (in *instance) sett(args ...string) (code int, out string) {
+	in.t.Helper()
+	var buf bytes.Buffer
+	cmd := in.command(args...)
+	cmd.Stdout, cmd.Stderr = &buf, &buf
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		in.t.Fatalf("sett %v: %v", args, err)
+	}
+	return cmd.ProcessState.ExitCode(), buf.String()
+}
+
+// must is sett where anything but success fails the test.
+func (in *instance) must(args ...string) string {
+	in.t.Helper()
+	code, out := in.sett(args...)
+	if code != 0 {
+		in.t.Fatalf("sett %v ended with %d:\n%s", args, code, out)
+	}
+	return out
+}
+
+func (in *instance) up() {
+	in.t.Helper()
+	in.must("up", "--runtime", "process")
+	in.open()
+}
+
+// open connects the test itself to the blackboard.
+func (in *instance) open() {
+	in.t.Helper()
+	if in.board != nil {
+		in.board.Close()
+	}
+	url := in.url
+	if url == "" {
+		var state struct{ URL string }
+		raw, err := os.ReadFile(filepath.Join(in.stateDir(), "instance.json"))
+		if err == nil {
+			err = json.Unmarshal(raw, &state)
+		}
+		if err != nil {
+			in.t.Fatal(err)
+		}
+		url = state.URL
+	}
+	var err error
+	in.board, err = redis.Open(context.Background(), redis.Options{URL: url, Instance: in.name, Name: "test", Retries: 20})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+func (in *instance) git(args ...string) string {
+	in.t.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir, cmd.Env = in.repo, in.environ()
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		in.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// post posts a goal and returns its id.
+func (in *instance) post(text string) string {
+	in.t.Helper()
+	id := blackboard.NewID(time.Now(), rand.Reader)
+	err := in.board.PostGoal(context.Background(), blackboard.Artefact{
+		ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined, Payload: text,
+		ProducedByRole: blackboard.RoleUser, WorkflowID: id,
+	})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	return id
+}
+
+// await waits until the goal's workflow has ended.
+func (in *instance) await(goal string, limit time.Duration) {
+	in.t.Helper()
+	var w blackboard.Workflow
+	deadline := time.Now().Add(limit)
+	every := time.NewTicker(10 * time.Millisecond)
+	defer every.Stop()
+	for {
+		var err error
+		w, err = in.board.Workflow(context.Background(), goal)
+		if err == nil && w.Status.Ended() {
+			return
+		}
+		if time.Now().After(deadline) {
+			_, shown := in.sett("show", goal)
+			in.t.Fatalf("goal %s did not end within %s: %+v %v\n%s", goal, limit, w, err, shown)
+		}
+		<-every.C
+	}
+}
+
+// pid returns the process id of a unit, which it waits for.
+func (in *instance) pid(name string) int {
+	in.t.Helper()
+	var pid int
+	eventually(in.t, 20*time.Second, "unit "+name, func() bool {
+		u, ok := in.running(name)
+		if ok {
+			pid, _ = strconv.Atoi(u.ID)
+		}
+		return ok && pid > 0
+	})
+	return pid
+}
+
+// kill ends a unit with SIGKILL.
+func (in *instance) kill(name string) {
+	in.t.Helper()
+	in.signal(name, syscall.SIGKILL)
+}
+
+func (in *instance) signal(name string, s syscall.Signal) {
+	in.t.Helper()
+	if err := syscall.Kill(in.pid(name), s); err != nil {
+		in.t.Fatalf("signal %s: %v", name, err)
+	}
+}
+
+// shoot kills a unit from any goroutine.
+func (in *instance) shoot(name string) {
+	u, ok := in.running(name)
+	pid, _ := strconv.Atoi(u.ID)
+	if !ok || pid <= 0 {
+		in.t.Errorf("kill %s: it does not run", name)
+		return
+	}
+	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		in.t.Errorf("kill %s: %v", name, err)
+	}
+}
+
+// running returns a unit that runs.
+func (in *instance) running(name string) (runtime.Unit, bool) {
+	units, err := in.rt.List(context.Background(), nil)
+	if err != nil {
+		in.t.Errorf("list units: %v", err)
+	}
+	for _, u := range units {
+		if u.Name == name && u.Running {
+			return u, true
+		}
+	}
+	return runtime.Unit{}, false
+}
+
+// settled waits until all parts run and the agents have reported.
+func (in *instance) settled() {
+	in.t.Helper()
+	for _, name := range []string{"keeper", "orchestrator"} {
+		in.pid(name)
+	}
+	eventually(in.t, 20*time.Second, "all agents present", func() bool {
+		present, err := in.board.Agents(context.Background())
+		if err != nil {
+			return false
+		}
+		for _, a := range in.clan.agents {
+			u, ok := in.running("agent-" + a.name)
+			p := present[a.name]
+			if !ok || p.Incarnation != u.Labels[runtime.LabelIncarnation] || p.Alive.IsZero() {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// killAll ends all units with SIGKILL, as fast as they can be found, and what
+// they start meanwhile, until none is left.
+func (in *instance) killAll() {
+	in.t.Helper()
+	eventually(in.t, 20*time.Second, "end of all units", func() bool {
+		units, err := in.rt.List(context.Background(), nil)
+		if err != nil {
+			in.t.Fatal(err)
+		}
+		left := false
+		for _, u := range units {
+			pid, _ := strconv.Atoi(u.ID)
+			if u.Running && pid > 0 {
+				left = true
+				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+			}
+		}
+		return !left
+	})
+}
+
+// restarted waits until another process runs under the unit's name.
+func (in *instance) restarted(name string, old int) {
+	in.t.Helper()
+	eventually(in.t, 20*time.Second, "restart of "+name, func() bool {
+		u, ok := in.running(name)
+		return ok && u.ID != strconv.Itoa(old)
+	})
+}
+
+// bounce kills a unit and waits until it runs again.
+func (in *instance) bounce(name string) {
+	in.t.Helper()
+	old := in.pid(name)
+	in.kill(name)
+	in.restarted(name, old)
+}

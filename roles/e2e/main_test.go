@@ -1,0 +1,54 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// binary is the sett under test, built once per run: units start their own
+// executable again, so it has to be the real one. TestMain sets it.
+var binary string
+
+// full says whether every crash point is tried before and after the write; else
+// they alternate.
+func full() bool { return os.Getenv("SETT_E2E_FULL") != "" }
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "sett-e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "sett")
+	args := append(append([]string{"build"}, buildFlags...), "-o", binary, "sett")
+	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+		return 1, fmt.Errorf("build sett: %w\n%s", err, out)
+	}
+	return m.Run(), nil
+}
+
+// eventually waits for a condition and fails the test when it does not come true
+// in time.
+func eventually(t testing.TB, limit time.Duration, what string, done func() bool) {
+	t.Helper()
+	every := time.NewTicker(10 * time.Millisecond)
+	defer every.Stop()
+	for deadline := time.Now().Add(limit); !done(); <-every.C {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %s", what, limit)
+		}
+	}
+}
