@@ -65,7 +65,7 @@ func (noop) Run(context.Context, toolrun.Command) (toolrun.Result, error) {
 func spawn(tb testing.TB, what string, vars ...string) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(append(os.Environ(), roleVariable+"="+what, env.HealthAddr+"=off", env.LogLevel+"=error"), vars...)
+	cmd.Env = append(append(os.Environ(), roleVariable+"="+what, env.HealthAddr+"=off", env.LogLevel+"=error", os.Getenv("BENCH_X")), vars...)
 	log, err := os.Create(filepath.Join(tb.TempDir(), what+".log"))
 	if err != nil {
 		tb.Fatal(err)

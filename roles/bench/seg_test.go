@@ -15,12 +15,10 @@ func TestSegments(t *testing.T) {
 	for _, role := range []string{"cub", "cub-noop"} {
 		c := startClan(t, redistest.Start(t).URL, role, oneAgent(t))
 		c.measure(t, 20)
-		ends := c.ends(t)
 		var open, bid, start, tool, finish []time.Duration
 		for range 300 {
 			id := c.post(t, "x")
-			for <-ends != id {
-			}
+			c.drain(t)
 			s, _ := c.board.Snapshot(context.Background(), blackboard.BiddingClaimID(id))
 			g, _ := c.board.Artefact(context.Background(), id)
 			gr := s.Grants[0]
