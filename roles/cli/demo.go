@@ -221,8 +221,8 @@ func (s *show) next(began time.Time) {
 		{"sett show @last", "the goal, its claims, who bid, who worked, for how long"},
 		{"sett watch --since all", "the ledger: every step, and what comes (Ctrl-C ends it)"},
 		{"sett logs writer", "what one of the agents logged"},
-		{fmt.Sprintf("sett forage --wait --goal %q", demo.Another), "another goal"},
 		{fmt.Sprintf("sett try writer --goal %q", demo.Another), "one agent alone, with nothing recorded"},
+		{fmt.Sprintf("sett forage --wait --goal %q", demo.Another), "another goal"},
 		{"cat sett.yml clan/writer.sh", "how a clan and an agent are written"},
 		{"sett down", "when you have seen enough (--purge forgets it)"},
 	} {

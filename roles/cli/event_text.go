@@ -35,7 +35,7 @@ func describe(e blackboard.Event, a *blackboard.Artefact) eventLine {
 	case blackboard.EventStart:
 		l.What = fmt.Sprintf("claim %s: %s%s", short(e.Claim), e.Phase, again(e))
 	case blackboard.EventWait:
-		l.What = fmt.Sprintf("claim %s waits for the workspace, which has %s", short(e.Claim), holders(e.Attributes["held_by"]))
+		l.What = fmt.Sprintf("claim %s waits for the workspace, held by %s", short(e.Claim), holders(e.Attributes["held_by"]))
 		l.As = dim
 	case blackboard.EventResult:
 		l.describeResult(e, a)
@@ -91,10 +91,7 @@ func (l *eventLine) describeDecision(e blackboard.Event) {
 	}
 	if status := e.Attributes["workflow_status"]; status != "" {
 		l.What += "; goal " + status
-		l.As = bad
-		if status == string(blackboard.WorkflowAchieved) {
-			l.As = good
-		}
+		l.As = workflowStyle(blackboard.WorkflowStatus(status))
 	}
 }
 

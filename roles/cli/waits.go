@@ -117,7 +117,7 @@ func (s scene) queuedWait(w *wait, g blackboard.Grant) {
 	for i, u := range s.workspace {
 		if u.Waiting && u.Claim == w.Subject && u.Agent == g.Agent {
 			w.What, w.Since = waitWorkspace, u.Since
-			w.Text = fmt.Sprintf("the workspace for %s, which has %s", g.Agent, inTheWay(u, s.workspace, i))
+			w.Text = fmt.Sprintf("the workspace for %s, held by %s", g.Agent, inTheWay(u, s.workspace, i))
 			return
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"strconv"
 	"sync/atomic"
-	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -100,36 +99,45 @@ func (a *app) ledgerView(b *redis.Board, in *instance, out io.Writer) *ledgerVie
 // ends or then returns an error. That the blackboard is gone for a while ends
 // nothing; it is said on stderr.
 func (v *ledgerView) follow(ctx context.Context, from string, then func(blackboard.Event) error) error {
-	return v.board.Follow(ctx, from, func(e blackboard.Event) error {
-		if v.workflow != "" && e.Workflow != v.workflow {
-			return nil
-		}
-		if err := v.show(ctx, e); err != nil {
-			return err
-		}
-		return then(e)
-	}, func(err error) { v.gone(ctx, err) })
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// A read that waits for entries outlasts short interruptions in silence, and
+	// the end of its context for a while. The subscription notices both at once.
+	go func() {
+		_ = v.board.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, v.back, func(redis.Channel, string) {},
+			func(err error) { v.gone(ctx, err) })
+	}()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- v.board.Follow(ctx, from, func(e blackboard.Event) error {
+			if ctx.Err() != nil || v.workflow != "" && e.Workflow != v.workflow {
+				return ctx.Err()
+			}
+			if err := v.show(ctx, e); err != nil {
+				return err
+			}
+			return then(e)
+		}, func(err error) { v.gone(ctx, err) })
+	}()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
-// gone says once that the blackboard is lost, and once that it is back.
+// gone says that the blackboard is lost, and back that it is back; once each.
 func (v *ledgerView) gone(ctx context.Context, err error) {
-	if ctx.Err() != nil || v.lost.Swap(true) {
-		return
+	if ctx.Err() == nil && !v.lost.Swap(true) {
+		v.a.sayf("sett: blackboard lost, waiting for it: %s\n", clean(cause(lastCause(err)).Error()))
 	}
-	v.a.sayf("sett: blackboard lost, waiting for it: %s\n", clean(cause(lastCause(err)).Error()))
-	go func() {
-		every := time.NewTicker(200 * time.Millisecond)
-		defer every.Stop()
-		for v.board.Ping(ctx) != nil {
-			select {
-			case <-ctx.Done():
-				return
-			case <-every.C:
-			}
-		}
-		v.lost.Store(false)
+}
+
+func (v *ledgerView) back() {
+	if v.lost.Swap(false) {
 		v.a.sayf("sett: blackboard is back\n")
-	}()
+	}
 }
 
 // lastCause is the innermost of what was joined or wrapped: what really happened.

@@ -8,13 +8,13 @@ input=$(cat)
 
 # draft PROGRAM commits its first version.
 draft() {
+    if [ -e "bin/$1" ]; then
+        publish Failure ToolExecutionFailure "There is nothing to do: bin/$1 is there." "bin/$1 is there already"
+        return
+    fi
     cp "clan/drafts/$1" "bin/$1"
     chmod +x "bin/$1"
     git add "bin/$1"
-    if git diff --cached --quiet; then
-        publish Failure ToolExecutionFailure "bin/$1 is there already." "bin/$1 is there already"
-        return
-    fi
     git commit --quiet -m "Add $1"
     publish Standard CodeCommit "$(git rev-parse HEAD)" "wrote bin/$1"
 }

@@ -1,0 +1,545 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/blackboard/redis/redistest"
+	"sett/contract/config"
+	"sett/roles/role"
+)
+
+// stage is an instance on a Redis of its own whose orchestrator and agents are
+// the test: commands see what the test lets happen.
+type stage struct {
+	t      *testing.T
+	server *redistest.Server
+	board  *redis.Board
+	epoch  string
+	home   string
+	root   string // of the workspace
+	config *config.Config
+}
+
+const clan = `
+runtime: process
+agents:
+  writer: {command: [x], workspace: {mode: rw}}
+  lint: {command: [x]}
+  many: {command: [x], replicas: 2}
+`
+
+func newStage(t *testing.T) *stage {
+	t.Helper()
+	s := &stage{t: t, server: redistest.Start(t, redistest.Durable...), home: t.TempDir()}
+	s.root = filepath.Join(realPath(t, t.TempDir()), "work")
+	c, err := config.Parse("sett.yml", []byte(clan))
+	s.must(err)
+	s.config = c
+	s.must(os.MkdirAll(s.root, 0o755))
+	s.git("init", "-q")
+	s.write("sett.yml", clan)
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "first")
+	dir := filepath.Join(s.home, "sett", "stage")
+	s.must(os.MkdirAll(dir, 0o700))
+	in := &instance{dir: dir, State: State{Name: "stage", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.server.URL, External: true}}
+	s.must(in.save())
+	s.must(writeFile(in.configPath(), c))
+	s.board, err = redis.Open(t.Context(), redis.Options{URL: s.server.URL, Instance: "stage", Name: "test"})
+	s.must(err)
+	t.Cleanup(s.board.Close)
+	lead, _, err := s.board.TakeLead(t.Context(), "test", "", time.Hour)
+	s.must(err)
+	s.epoch = lead.Epoch
+	for _, name := range c.Names() {
+		s.must(s.board.Hello(t.Context(), name, redis.Presence{Incarnation: "i-" + name}, time.Hour))
+	}
+	return s
+}
+
+func realPath(t *testing.T, dir string) string {
+	t.Helper()
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return real
+}
+
+func (s *stage) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) write(name, text string) {
+	s.t.Helper()
+	s.must(os.WriteFile(filepath.Join(s.root, name), []byte(text), 0o644))
+}
+
+func (s *stage) git(args ...string) {
+	s.t.Helper()
+	cmd := exec.Command("git", append([]string{"-C", s.root, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+// output is what a command has printed so far.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(b)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// call is a command under way.
+type call struct {
+	s        *stage
+	out, err output
+	stop     context.CancelFunc
+	done     chan error
+}
+
+func (s *stage) start(args ...string) *call {
+	ctx, stop := context.WithCancel(s.t.Context())
+	c := &call{s: s, stop: stop, done: make(chan error, 1)}
+	vars := map[string]string{"XDG_STATE_HOME": s.home, "HOME": s.home, "PATH": os.Getenv("PATH")}
+	e := role.Env{
+		Args: append([]string{"-C", s.root}, args...), Stdin: strings.NewReader("from stdin\n"), Stdout: &c.out, Stderr: &c.err,
+		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
+		Environ: func() []string {
+			var all []string
+			for name, v := range maps.All(vars) {
+				all = append(all, name+"="+v)
+			}
+			return all
+		},
+		Now: time.Now, Entropy: entropy{},
+	}
+	go func() { c.done <- Run(ctx, e) }()
+	s.t.Cleanup(stop)
+	return c
+}
+
+// run runs a command to its end.
+func (s *stage) run(args ...string) (stdout, stderr string, err error) {
+	s.t.Helper()
+	c := s.start(args...)
+	err = c.wait()
+	return c.out.String(), c.err.String(), err
+}
+
+func (c *call) wait() error {
+	c.s.t.Helper()
+	select {
+	case err := <-c.done:
+		return err
+	case <-time.After(20 * time.Second):
+		c.s.t.Fatalf("command does not end; it printed\n%s\n%s", c.out.String(), c.err.String())
+		return nil
+	}
+}
+
+// until waits for a condition.
+func (s *stage) until(what string, f func() bool) {
+	s.t.Helper()
+	every := time.NewTicker(2 * time.Millisecond)
+	defer every.Stop()
+	deadline := time.After(20 * time.Second)
+	for !f() {
+		select {
+		case <-every.C:
+		case <-deadline:
+			s.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// goalOf waits for the id of the goal that forage posts.
+func (c *call) goalOf() string {
+	c.s.t.Helper()
+	c.s.until("a goal's id", func() bool { return strings.HasSuffix(c.out.String(), "\n") })
+	return strings.TrimSpace(c.out.String())
+}
+
+// entropy makes ids that differ, from a counter.
+type entropy struct{}
+
+var counter struct {
+	sync.Mutex
+	n uint64
+}
+
+func (entropy) Read(b []byte) (int, error) {
+	counter.Lock()
+	defer counter.Unlock()
+	counter.n++
+	text := fmt.Sprintf("%064d", counter.n*7919)
+	return copy(b, text[len(text)-len(b):]), nil
+}
+
+func newID() string { return blackboard.NewID(time.Now(), entropy{}) }
+
+// open opens the claim on an artefact and lets the given agents bid; the others
+// stay silent.
+func (s *stage) open(artefact string, bids ...redis.BidRequest) string {
+	s.t.Helper()
+	_, err := s.board.OpenClaim(s.t.Context(), s.epoch, artefact, s.config.Names(), 100)
+	s.must(err)
+	claim := blackboard.BiddingClaimID(artefact)
+	for i := range bids {
+		bids[i].Claim = claim
+	}
+	if len(bids) > 0 {
+		each, err := s.board.SubmitBids(s.t.Context(), bids)
+		s.must(err)
+		for _, err := range each {
+			s.must(err)
+		}
+	}
+	return claim
+}
+
+// all are bids with which everybody has bid: one as given, the rest ignore.
+func (s *stage) all(agent string, bid blackboard.BidType) []redis.BidRequest {
+	var bids []redis.BidRequest
+	for _, name := range s.config.Names() {
+		b := blackboard.BidIgnore
+		if name == agent {
+			b = bid
+		}
+		bids = append(bids, redis.BidRequest{Agent: name, Bid: b})
+	}
+	return bids
+}
+
+func (s *stage) guard(claim string) redis.Guard {
+	s.t.Helper()
+	c, err := s.board.Snapshot(s.t.Context(), claim)
+	s.must(err)
+	return redis.Guard{Epoch: s.epoch, Claim: claim, Revision: c.Claim.Revision}
+}
+
+// grant grants a claim to agents, and starts those that are not to stay queued.
+func (s *stage) grant(claim string, phase blackboard.Phase, agents ...string) {
+	s.t.Helper()
+	s.must(s.board.GrantPhase(s.t.Context(), s.guard(claim), phase, agents))
+}
+
+func (s *stage) begin(claim, agent string, mode blackboard.WorkspaceMode) redis.Started {
+	s.t.Helper()
+	st, err := s.board.Start(s.t.Context(), redis.StartRequest{Claim: claim, Agent: agent, Holder: "i-" + agent, Mode: mode})
+	s.must(err)
+	return st
+}
+
+// finish ends a running grant with an artefact and returns its id.
+func (s *stage) finish(claim, agent string, a blackboard.Artefact) string {
+	s.t.Helper()
+	c, err := s.board.Snapshot(s.t.Context(), claim)
+	s.must(err)
+	g, _ := c.Grant(agent)
+	a.ID, a.ClaimID, a.WorkflowID = newID(), claim, c.Claim.WorkflowID
+	a.ProducedByAgent, a.ProducedByRole = agent, agent
+	a.SourceArtefacts = append([]string{c.Claim.ArtefactID}, a.SourceArtefacts...)
+	r := redis.Result{GrantRef: redis.GrantRef{Claim: claim, Agent: agent, Attempt: g.Attempt, Holder: g.Holder}, Artefact: a, ToolTime: 1500 * time.Millisecond}
+	if a.StructuralType == blackboard.Review {
+		r.Verdict = blackboard.VerdictOf(a.Payload)
+	}
+	s.must(s.board.Finish(s.t.Context(), r))
+	return a.ID
+}
+
+// work opens a goal's claim, grants it to the writer, and ends it with a result.
+func (s *stage) work(goal string, a blackboard.Artefact) (claim, result string) {
+	s.t.Helper()
+	claim = s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+	s.grant(claim, blackboard.PhaseExclusive, "writer")
+	s.begin(claim, "writer", blackboard.ReadOnly)
+	return claim, s.finish(claim, "writer", a)
+}
+
+func (s *stage) complete(claim string) {
+	s.t.Helper()
+	s.must(s.board.CompleteClaim(s.t.Context(), s.guard(claim), ""))
+}
+
+// post posts a goal without the command.
+func (s *stage) post(text string) string {
+	s.t.Helper()
+	id := newID()
+	s.must(s.board.PostGoal(s.t.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
+		Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
+	return id
+}
+
+func has(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+}
+
+func hint(err error) string {
+	var e *role.Error
+	if errors.As(err, &e) {
+		return e.Hint
+	}
+	return ""
+}
+
+func TestForageWait(t *testing.T) {
+	standard := blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note", Payload: "text"}
+	for name, tc := range map[string]struct {
+		code role.Code
+		says []string
+		play func(s *stage, goal string)
+	}{
+		"achieved": {role.OK, []string{"goal achieved", "Done, Terminal", "all well", "claim", "writer"}, func(s *stage, goal string) {
+			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Summary: "all well"})
+			s.complete(claim)
+		}},
+		"failed": {role.Failed, []string{"goal failed", "ToolExecutionFailure of writer", "no such tool", "sett show"}, func(s *stage, goal string) {
+			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no such tool"}`})
+			s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "writer failed", nil, nil))
+		}},
+		"stalled": {role.NoTerminal, []string{"without a Terminal", "sett show"}, func(s *stage, goal string) {
+			claim := s.open(goal, s.all("", "")...)
+			s.complete(claim)
+		}},
+		"question": {role.Waiting, []string{"only a person can go on", "Which one?", "sett show"}, func(s *stage, goal string) {
+			s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+		}},
+		"question while others work": {role.NoTerminal, []string{"without a Terminal"}, func(s *stage, goal string) {
+			claim := s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, redis.BidRequest{Agent: "lint", Bid: blackboard.BidClaim},
+				redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+			s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
+			s.begin(claim, "writer", blackboard.ReadOnly)
+			s.begin(claim, "lint", blackboard.ReadOnly)
+			q := s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "?"})
+			a := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!", ClaimID: claim, WorkflowID: goal, SourceArtefacts: []string{q}}
+			if _, err := s.board.PostAnswer(s.t.Context(), q, a, "anna"); err != nil {
+				s.t.Fatal(err)
+			}
+			s.begin(claim, "writer", blackboard.ReadOnly)
+			for _, agent := range []string{"writer", "lint"} {
+				id := s.finish(claim, agent, standard)
+				s.complete(s.open(id, s.all("", "")...))
+			}
+			s.complete(claim)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			c := s.start("forage", "--wait", "--goal", "do it")
+			goal := c.goalOf()
+			tc.play(s, goal)
+			err := c.wait()
+			if got := role.CodeOf(err); got != tc.code {
+				t.Errorf("exit code %d, want %d: %v", got, tc.code, err)
+			}
+			text := c.err.String() + hint(err)
+			if err != nil {
+				text += err.Error()
+			}
+			has(t, text, tc.says...)
+			if c.out.String() != goal+"\n" {
+				t.Errorf("stdout is %q, want the id alone", c.out.String())
+			}
+		})
+	}
+}
+
+func TestForageWaitIsCutShort(t *testing.T) {
+	s := newStage(t)
+	c := s.start("forage", "--wait=50ms", "a", "goal", "in", "words")
+	err := c.wait()
+	if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "goes on") {
+		t.Errorf("after its time: %v", err)
+	}
+	goal, err := s.board.Artefact(t.Context(), c.goalOf())
+	s.must(err)
+	if goal.Payload != "a goal in words" || goal.Type != blackboard.TypeGoalDefined || goal.ProducedByRole != "user" || goal.WorkflowID != goal.ID {
+		t.Errorf("goal %+v", goal)
+	}
+	c = s.start("forage", "--wait", "-")
+	id := c.goalOf()
+	s.until("the goal's line", func() bool { return strings.Contains(c.err.String(), "from stdin") })
+	c.stop()
+	err = c.wait()
+	if role.CodeOf(err) != role.Interrupted || !strings.Contains(err.Error(), "goes on") {
+		t.Errorf("after an interrupt: %v", err)
+	}
+	if w, err := s.board.Workflow(t.Context(), id); err != nil || w.Status != blackboard.WorkflowActive {
+		t.Errorf("the goal is %+v, %v", w, err)
+	}
+}
+
+// A Redis that dies in the middle does not end the wait.
+func TestForageWaitThroughRestart(t *testing.T) {
+	s := newStage(t)
+	c := s.start("forage", "--wait", "--goal", "do it")
+	goal := c.goalOf()
+	s.until("the goal's line", func() bool { return strings.Contains(c.err.String(), "do it") })
+	s.server.Kill()
+	s.until("a word about the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
+	s.server.Restart()
+	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done"})
+	s.complete(claim)
+	if err := c.wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestForageRefuses(t *testing.T) {
+	s := newStage(t)
+	refused := func(want role.Code, says string, args ...string) {
+		t.Helper()
+		_, _, err := s.run(append([]string{"forage"}, args...)...)
+		if role.CodeOf(err) != want || !strings.Contains(err.Error()+"\n"+hint(err), says) {
+			t.Errorf("forage %v: code %d, %v; hint %s", args, role.CodeOf(err), err, hint(err))
+		}
+	}
+	refused(role.Usage, "empty")
+	refused(role.Usage, "empty", "--goal", " \n")
+	refused(role.Usage, "twice", "--goal", "x", "y")
+	refused(role.Usage, "no such file", "--file", "nowhere")
+	for i := range 12 {
+		s.write(fmt.Sprintf("file-%02d", i), "x")
+	}
+	s.write("sett.yml", clan+"# changed\n")
+	refused(role.Usage, "uncommitted  sett.yml", "x")
+	refused(role.Usage, "untracked    file-08", "x")
+	refused(role.Usage, "and 3 more", "x")
+	refused(role.Usage, "git add -A", "x")
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "second")
+	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
+	refused(role.NotFound, "sett up", "x")
+	if ids, err := s.board.Goals(t.Context(), 0); err != nil || len(ids) > 0 {
+		t.Errorf("goals %v, %v", ids, err)
+	}
+}
+
+func TestForageOutsideGit(t *testing.T) {
+	s := newStage(t)
+	s.must(os.RemoveAll(filepath.Join(s.root, ".git")))
+	_, _, err := s.run("forage", "x")
+	if role.CodeOf(err) != role.Usage || !strings.Contains(hint(err), "git init") {
+		t.Errorf("outside a repository: %v", err)
+	}
+	s.git("init", "-q")
+	_, _, err = s.run("forage", "x")
+	if role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), "no commit") {
+		t.Errorf("without a commit: %v", err)
+	}
+}
+
+// What an agent has not committed yet is no dirt: forage waits for it.
+func TestForageWaitsForWriter(t *testing.T) {
+	s := newStage(t)
+	goal := s.post("first")
+	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+	s.grant(claim, blackboard.PhaseExclusive, "writer")
+	s.begin(claim, "writer", blackboard.ReadWrite)
+	s.write("half", "done")
+	c := s.start("forage", "second")
+	s.until("a word about the writer", func() bool { return strings.Contains(c.err.String(), "waiting for writer") })
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "whole")
+	s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note"})
+	if err := c.wait(); err != nil {
+		t.Error(err)
+	}
+	c.goalOf()
+}
+
+func TestForageWarnsOfAbsentAgents(t *testing.T) {
+	s := newStage(t)
+	s.must(s.board.Goodbye(t.Context(), "lint", "i-lint", "gone"))
+	_, stderr, err := s.run("forage", "x")
+	s.must(err)
+	has(t, stderr, "warning: not running: lint")
+}
+
+// The ledger is followed without a gap and without anything twice, through a
+// restart of Redis, and the user's interrupt is no failure.
+func TestWatch(t *testing.T) {
+	s := newStage(t)
+	first := s.post("before")
+	c := s.start("watch", "--since", "all", "-o", "jsonl")
+	s.until("the past", func() bool { return strings.Contains(c.out.String(), first) })
+	second := s.post("between")
+	s.until("the present", func() bool { return strings.Contains(c.out.String(), second) })
+	s.server.Kill()
+	s.until("a word about the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
+	s.server.Restart()
+	third := s.post("after")
+	s.until("what came after", func() bool { return strings.Contains(c.out.String(), third) })
+	s.until("a word about the return", func() bool { return strings.Contains(c.err.String(), "is back") })
+	c.stop()
+	if err := c.wait(); err != nil {
+		t.Errorf("interrupted: %v", err)
+	}
+	all, err := s.board.History(t.Context(), redis.Beginning, 1000)
+	s.must(err)
+	dec := json.NewDecoder(strings.NewReader(c.out.String()))
+	for i := 0; ; i++ {
+		var e blackboard.Event
+		if err := dec.Decode(&e); err == io.EOF {
+			if i != len(all) {
+				t.Errorf("%d of %d entries", i, len(all))
+			}
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if i < len(all) && e.ID != all[i].ID {
+			t.Fatalf("entry %d is %s, want %s", i, e.ID, all[i].ID)
+		}
+	}
+}
+
+func TestWatchOneGoal(t *testing.T) {
+	s := newStage(t)
+	mine, other := s.post("mine"), s.post("other")
+	c := s.start("watch", "--since", "1h", "--workflow", blackboard.ShortID(mine))
+	s.until("the goal", func() bool { return strings.Contains(c.out.String(), "mine") })
+	s.open(other)
+	s.open(mine)
+	s.until("its claim", func() bool { return strings.Contains(c.out.String(), "  open ") })
+	c.stop()
+	s.must(c.wait())
+	if strings.Contains(c.out.String(), blackboard.ShortID(other)) {
+		t.Errorf("another goal in\n%s", c.out.String())
+	}
+}
