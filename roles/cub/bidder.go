@@ -30,7 +30,6 @@ func (c *cub) bid(ctx context.Context, ids []string) error {
 		return err
 	}
 	var now []redis.BidRequest
-	var scripted []blackboard.Claim
 	for i, claim := range claims {
 		switch {
 		case errors.Is(each[i], blackboard.ErrCorrupt):
@@ -38,15 +37,12 @@ func (c *cub) bid(ctx context.Context, ids []string) error {
 		case each[i] != nil:
 			c.log.Warn("notice ignored", "claim", ids[i], "error", each[i])
 		case claim.Status != blackboard.PendingReview || !slices.Contains(claim.ExpectedBidders, c.settings.Agent):
-		case len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0:
-			scripted = append(scripted, claim)
+		case len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0 && claim.Target.Agent != c.settings.Agent:
+			c.askScript(ctx, claim)
 		default:
 			bid, why := c.byRules(claim.Target)
 			now = append(now, redis.BidRequest{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why})
 		}
-	}
-	if len(scripted) > 0 {
-		c.bidByScript(ctx, scripted)
 	}
 	return c.submit(ctx, now)
 }
@@ -77,35 +73,71 @@ func (c *cub) byRules(t blackboard.Target) (blackboard.BidType, string) {
 	return config.ChooseBid(config.Agent{Name: c.settings.Agent, Bids: c.settings.Bids}, t)
 }
 
-// bidByScript asks the bid script about each claim. A bid that cannot be
-// evaluated is ignore, with the reason in the ledger.
-func (c *cub) bidByScript(ctx context.Context, claims []blackboard.Claim) {
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, bidScripts)
-	for _, claim := range claims {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			bid, why := blackboard.BidIgnore, "its own work"
-			if claim.Target.Agent != c.settings.Agent {
-				var err error
-				if bid, err = c.runBidScript(ctx, claim); err != nil {
-					if ctx.Err() != nil {
-						return // stopping: the next incarnation bids
-					}
-					bid, why = blackboard.BidIgnore, err.Error()
-					c.log.Error("bid not evaluated", "claim", claim.ID, "error", err)
-				} else {
-					why = "bid script"
-				}
-			}
-			err := c.submit(ctx, []redis.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
-			if err != nil && ctx.Err() == nil {
-				c.log.Warn("bid not submitted, trying again", "claim", claim.ID, "error", err)
-			}
-		})
+// scripts are the bid scripts under way: some at once, the others waiting, none
+// in the way of another claim, and never two for one claim.
+type scripts struct {
+	running sync.WaitGroup
+	slots   chan struct{}
+	mu      sync.Mutex
+	asked   map[string]bool // by claim
+}
+
+func newScripts() *scripts {
+	return &scripts{slots: make(chan struct{}, bidScripts), asked: map[string]bool{}}
+}
+
+// enter says whether the claim's script may be started: it is not under way.
+func (s *scripts) enter(claim string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.asked[claim] {
+		return false
 	}
-	wg.Wait()
+	s.asked[claim] = true
+	return true
+}
+
+func (s *scripts) leave(claim string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.asked, claim)
+}
+
+// askScript lets the bid script decide about a claim, and submits what it says.
+func (c *cub) askScript(ctx context.Context, claim blackboard.Claim) {
+	if !c.scripts.enter(claim.ID) {
+		return
+	}
+	c.scripts.running.Go(func() {
+		defer c.scripts.leave(claim.ID)
+		select {
+		case c.scripts.slots <- struct{}{}:
+			defer func() { <-c.scripts.slots }()
+		case <-ctx.Done():
+			return // the next incarnation bids
+		}
+		if err := c.bidByScript(ctx, claim); err != nil && ctx.Err() == nil {
+			c.log.Warn("bid not submitted, trying again", "claim", claim.ID, "error", err)
+		}
+	})
+}
+
+// bidByScript bids what the script says. A bid that cannot be evaluated is
+// ignore, with the reason in the ledger; one that cannot be evaluated now, since
+// the blackboard is away or the cub is stopping, is an error.
+func (c *cub) bidByScript(ctx context.Context, claim blackboard.Claim) error {
+	why := "bid script"
+	bid, err := c.runBidScript(ctx, claim)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, blackboard.ErrUnavailable):
+		return err
+	case err != nil:
+		bid, why = blackboard.BidIgnore, err.Error()
+		c.log.Error("bid not evaluated", "claim", claim.ID, "error", err)
+	}
+	return c.submit(ctx, []redis.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
 }
 
 func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackboard.BidType, error) {

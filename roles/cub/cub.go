@@ -82,8 +82,11 @@ type cub struct {
 	metrics   *metrics
 	reachable *role.Reachable
 	health    string
-	grants    *inbox // claims granted to this agent
-	due       *inbox // claims that await its bid
+	grants    *inbox        // claims granted to this agent
+	due       *inbox        // claims that await its bid
+	look      chan struct{} // asks for what is open to be read; has room for one
+	orphans   chan struct{} // asks whether a dead writer's tree is to be put back; likewise
+	scripts   *scripts
 	executor  *executor
 }
 
@@ -119,7 +122,8 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	defer c.board.Close()
 	c.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
 	c.tree = worktree.New(settings.Workspace)
-	c.grants, c.due = newInbox(), newInbox()
+	c.grants, c.due, c.scripts = newInbox(), newInbox(), newScripts()
+	c.look, c.orphans = make(chan struct{}, 1), make(chan struct{}, 1)
 	c.executor = newExecutor(c)
 	return c.serve(ctx)
 }
@@ -151,13 +155,26 @@ func (c *cub) protect() {
 	}
 }
 
-// serve runs the actors of the mode; the first to return stops all.
+// serve runs the actors of the mode; the first to return stops all. Those that
+// work stop at once, up to the grace of a running tool. Until the last of them
+// has, the others go on: the cub stays alive to the orchestrator, and hears that
+// a grant was cancelled.
 func (c *cub) serve(ctx context.Context) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	var g run.Group
 	add := func(f func(context.Context) error) {
-		g.Add(func() error { return f(ctx) }, func(error) { cancel() })
+		g.Add(func() error { return f(life) }, func(error) { stop() })
+	}
+	work := func(f func(context.Context) error, last bool) {
+		g.Add(func() error {
+			if last {
+				defer end()
+			}
+			return f(ctx)
+		}, func(error) { stop() })
 	}
 	c.health = "off"
 	if c.settings.HealthAddr != "off" {
@@ -172,10 +189,10 @@ func (c *cub) serve(ctx context.Context) error {
 	add(c.listen)
 	if c.mode != executeOnly {
 		add(c.beat)
-		add(c.bidAll)
+		work(c.bidAll, c.mode == bidderOnly)
 	}
 	if c.mode != bidderOnly {
-		add(c.executor.run)
+		work(c.executor.run, true)
 	}
 	c.log.Info("cub started", "mode", c.mode, "incarnation", c.settings.Incarnation, "health", c.health, "pid", os.Getpid())
 	err := g.Run()

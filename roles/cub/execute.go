@@ -18,6 +18,7 @@ import (
 // work is one grant under way.
 type work struct {
 	redis.Started
+	broken         error // why its records cannot be read; the tool is not run then
 	ref            redis.GrantRef
 	log            *slog.Logger
 	commit, branch string // where a writer found the tree; empty: nothing to put back
@@ -32,19 +33,28 @@ type outcome struct {
 	ended    error // errCancelled or errStopping: nothing to hand in
 }
 
+func (x *executor) newWork(claim string, s redis.Started, broken error) *work {
+	s.Claim.ID = claim
+	return &work{
+		Started: s, broken: broken,
+		ref: redis.GrantRef{Claim: claim, Agent: x.settings.Agent, Attempt: s.Grant.Attempt, Holder: x.settings.Incarnation},
+		log: x.log.With("claim", claim, "workflow", s.Claim.WorkflowID, "phase", s.Grant.Phase, "attempt", s.Grant.Attempt),
+	}
+}
+
 // execute runs one grant to its end. It may return the next one, taken in the
 // same round trip that handed in the result. An error ends the cub.
-func (x *executor) execute(ctx context.Context, s redis.Started) (*redis.Started, error) {
+func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 	base := context.WithoutCancel(ctx)
-	w := &work{Started: s, ref: redis.GrantRef{
-		Claim: s.Claim.ID, Agent: x.settings.Agent, Attempt: s.Grant.Attempt, Holder: x.settings.Incarnation}}
-	w.log = x.log.With("claim", s.Claim.ID, "workflow", s.Claim.WorkflowID, "phase", s.Grant.Phase, "attempt", s.Grant.Attempt)
-	w.log.Info("work received", "artefact", s.Artefact.ID, "type", s.Artefact.Type)
-	x.metrics.grants.WithLabelValues(string(s.Grant.Phase)).Inc()
+	w.log.Info("work received", "artefact", w.Claim.ArtefactID)
+	x.metrics.grants.WithLabelValues(string(w.Grant.Phase)).Inc()
+	if ctx.Err() != nil {
+		return nil, x.handBack(base, w) // told to stop while it was being started
+	}
 
 	toolCtx, stop := context.WithCancelCause(base)
 	defer stop(nil)
-	x.begin(s.Claim.ID, s.Grant.Attempt, stop)
+	x.begin(w.Claim.ID, w.Grant.Attempt, stop)
 	defer x.begin("", 0, nil)
 	disarm := x.stopAfterGrace(ctx, stop)
 	defer disarm()
@@ -87,6 +97,9 @@ func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseF
 // attemptWork prepares the tree, runs the tool, reads its output, and puts the
 // tree back unless all went well.
 func (x *executor) attemptWork(ctx context.Context, w *work) outcome {
+	if w.broken != nil {
+		return x.failed(w, toolrun.Result{ExitCode: -1}, w.broken)
+	}
 	if err := x.noteBase(ctx, w); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return outcome{ended: cause}
@@ -155,9 +168,6 @@ func (x *executor) patiently(ctx context.Context, call func() error) error {
 
 func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	none := toolrun.Result{ExitCode: -1}
-	if w.Artefact.ID == "" {
-		return x.failed(w, none, fmt.Errorf("target artefact %s: %w", w.Claim.ArtefactID, blackboard.ErrNotFound))
-	}
 	extra := append(append([]string{}, w.Claim.AdditionalContextIDs...), w.Grant.Asked...)
 	var chain []blackboard.Artefact
 	var missing []string
@@ -171,6 +181,8 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	if err != nil {
 		return x.failed(w, none, fmt.Errorf("assemble context: %w", err))
 	}
+	w.log.Info("target fetched", "artefact", w.Artefact.ID, "type", w.Artefact.Type, "version", w.Artefact.Version,
+		"context", len(chain))
 	if len(missing) > 0 {
 		w.log.Warn("sources are missing", "artefacts", missing)
 	}
@@ -178,7 +190,7 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	if err != nil {
 		return x.failed(w, none, err)
 	}
-	w.log.Info("tool starting", "command", x.settings.Command, "context", len(chain), "stdin_size", len(stdin),
+	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
 		"stdin", excerpt(stdin))
 	x.metrics.executions.Inc()
 	res, err := x.runner.Run(ctx, toolrun.Command{
@@ -210,7 +222,7 @@ func excerpt(b []byte) string {
 
 // handIn writes the result, with patience while the blackboard is away, and takes
 // the next grant with it if there is one.
-func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*redis.Started, error) {
+func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, error) {
 	result := redis.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime}
 	next := ""
 	if ids := x.grants.take(1); len(ids) == 1 {
@@ -263,7 +275,12 @@ func (x *executor) record(w *work, out outcome) {
 		return
 	}
 	x.metrics.successes.Inc()
-	w.log.Info("artefact created", "artefact", a.ID, "type", a.Type, "structural_type", a.StructuralType, "verdict", out.verdict)
+	logicalID, version := a.ID, 1
+	if a.LogicalID != "" { // nobody else adds to a thread that has an open claim
+		logicalID, version = a.LogicalID, w.Claim.Target.Version+1
+	}
+	w.log.Info("artefact created", "artefact", a.ID, "type", a.Type, "structural_type", a.StructuralType,
+		"logical_id", logicalID, "version", version, "verdict", out.verdict)
 }
 
 // handBack returns the grant to its queue: somebody else, or we after a restart,

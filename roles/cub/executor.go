@@ -56,8 +56,12 @@ func (x *executor) checkCancelled(claim string, attempt int, stop context.Cancel
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	g, err := x.board.Grant(ctx, claim, x.settings.Agent)
-	if err == nil && (g.State != blackboard.GrantRunning || g.Attempt != attempt || g.Holder != x.settings.Incarnation) {
-		stop(errCancelled)
+	if err != nil || g.State == blackboard.GrantRunning && g.Attempt == attempt && g.Holder == x.settings.Incarnation {
+		return
+	}
+	stop(errCancelled)
+	if g.State == blackboard.GrantQueued {
+		x.grants.add(claim) // its notice came while the last attempt was being handed in
 	}
 }
 
@@ -73,33 +77,38 @@ func (x *executor) run(ctx context.Context) error {
 	if x.mode == executeOnly {
 		x.grants.add(x.claim)
 	}
-	var s *redis.Started // taken together with handing in the last result
+	var w *work // taken together with handing in the last result
 	for {
-		if s == nil {
+		if w == nil {
 			taken, err := x.take(ctx)
 			if err != nil {
 				return err
 			}
-			s = taken
+			w = taken
 		}
-		next, err := x.execute(ctx, *s)
+		next, err := x.execute(ctx, w)
 		if err != nil {
 			return err
 		}
 		if x.mode == executeOnly {
 			return errOneClaimDone
 		}
-		s = next
+		w = next
 	}
 }
 
-// take waits for a grant that can be started, and starts it.
-func (x *executor) take(ctx context.Context) (*redis.Started, error) {
+// take waits for a grant that can be started, and starts it. A start is not cut
+// short: a grant that runs on the blackboard and nowhere else would be a crash.
+func (x *executor) take(ctx context.Context) (*work, error) {
 	for {
-		for ids := x.grants.take(1); len(ids) > 0; ids = x.grants.take(1) {
-			s, err := x.board.Start(ctx, x.request(ids[0]))
-			if s, err := x.started(ctx, ids[0], s, err); s != nil || err != nil {
-				return s, err
+		for ctx.Err() == nil {
+			ids := x.grants.take(1)
+			if len(ids) == 0 {
+				break
+			}
+			s, err := x.board.Start(context.WithoutCancel(ctx), x.request(ids[0]))
+			if w, err := x.started(ctx, ids[0], s, err); w != nil || err != nil {
+				return w, err
 			}
 		}
 		select {
@@ -116,19 +125,21 @@ func (x *executor) request(claim string) redis.StartRequest {
 
 // started reads the outcome of a start: the work, nil when there is none (now), or
 // an error that ends the cub.
-func (x *executor) started(ctx context.Context, claim string, s redis.Started, err error) (*redis.Started, error) {
+func (x *executor) started(ctx context.Context, claim string, s redis.Started, err error) (*work, error) {
 	log := x.log.With("claim", claim)
 	switch {
 	case ctx.Err() != nil && s.Grant.State != blackboard.GrantRunning:
 		return nil, ctx.Err()
 	case s.Grant.State == blackboard.GrantRunning:
-		// Also when its artefact could not be read: that becomes a Failure.
-		return &s, nil
+		return x.newWork(claim, s, err), nil
 	case len(s.Blocked) > 0:
 		log.Info("waiting for the workspace", "held_by", s.Blocked)
 		return nil, nil
 	case errors.Is(err, blackboard.ErrRefused):
 		log.Debug("nothing to start", "error", err)
+		if x.settings.Mode == blackboard.ReadWrite {
+			poke(x.orphans) // the notice may say that a predecessor died
+		}
 		if x.mode == executeOnly {
 			log.Warn("nothing to execute", "error", err)
 			return nil, errOneClaimDone

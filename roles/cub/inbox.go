@@ -26,10 +26,7 @@ func (b *inbox) add(ids ...string) {
 	waiting := len(b.line) > 0
 	b.mu.Unlock()
 	if waiting {
-		select {
-		case b.signal <- struct{}{}:
-		default:
-		}
+		poke(b.signal)
 	}
 }
 

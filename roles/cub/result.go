@@ -31,8 +31,10 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	if err == nil {
 		out, err = tool.Interpret(w.Grant.Phase, out)
 	}
-	if err == nil && out.Type == blackboard.TypeCodeCommit && out.StructuralType == blackboard.Standard {
-		if e := x.tree.HasCommit(ctx, strings.TrimSpace(out.Payload)); e != nil {
+	work := out.StructuralType == blackboard.Standard || out.StructuralType == blackboard.Terminal
+	if err == nil && work && out.Type == blackboard.TypeCodeCommit {
+		// Not cut short: the tool has done its work, even if the cub is stopping.
+		if e := x.tree.HasCommit(context.WithoutCancel(ctx), strings.TrimSpace(out.Payload)); e != nil {
 			err = &tool.ViolationError{Reason: "CodeCommit: " + e.Error()}
 		}
 	}

@@ -3,6 +3,7 @@ package cub
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"sett/blackboard"
@@ -13,54 +14,68 @@ import (
 // notices can be lost, what is open for this agent is read at every
 // (re)connection and on a slow tick.
 func (c *cub) listen(ctx context.Context) error {
-	again := make(chan struct{}, 1)
-	go c.reconcile(ctx, again)
+	var reader sync.WaitGroup
+	reader.Go(func() { c.reconcile(ctx) })
+	defer reader.Wait()
 	channels := []redis.Channel{redis.AgentEvents(c.settings.Agent)}
 	if c.mode != executeOnly {
 		channels = append(channels, redis.ClaimEvents)
 	}
 	return c.board.Subscribe(ctx, channels, func() {
 		c.reachable.Back()
-		select {
-		case again <- struct{}{}:
-		default:
-		}
-	}, func(ch redis.Channel, id string) {
-		switch {
-		case !blackboard.ValidID(id):
-			c.log.Warn("notice ignored: it names no id", "notice", id)
-		case ch.Is(redis.ClaimEvents):
-			c.due.add(id)
-		default:
-			c.granted(id)
-		}
-	}, func(err error) {
+		poke(c.look)
+	}, c.notice, func(err error) {
 		c.log.Warn("blackboard lost, reconnecting", "error", err)
 		_ = c.reachable.Lost(err)
 	})
 }
 
-// granted deals with the notice that a grant of this agent was queued or
-// cancelled.
+// notice deals with a message from anybody who can reach the blackboard.
+func (c *cub) notice(ch redis.Channel, id string) {
+	switch {
+	case !blackboard.ValidID(id):
+		c.log.Warn("notice ignored: it names no id", "notice", id)
+	case ch.Is(redis.ClaimEvents):
+		c.due.add(id)
+	default:
+		c.granted(id)
+	}
+}
+
+// granted deals with the notice that a grant of this agent was queued or ended
+// by others.
 func (c *cub) granted(claim string) {
-	if c.mode == executeOnly && claim != c.claim {
-		return
+	switch {
+	case c.mode == bidderOnly:
+		if c.settings.Mode == blackboard.ReadWrite {
+			poke(c.orphans) // a worker may have died
+		}
+	case c.mode == executeOnly && claim != c.claim, c.executor.noticed(claim):
+	default:
+		c.grants.add(claim)
 	}
-	if c.executor.noticed(claim) {
-		return
+}
+
+// poke asks for something that need not be asked for twice.
+func poke(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
 	}
-	c.grants.add(claim)
 }
 
 // reconcile reads what is open for this agent, when told to and on every tick.
-func (c *cub) reconcile(ctx context.Context, again <-chan struct{}) {
+func (c *cub) reconcile(ctx context.Context) {
 	every := time.NewTicker(tick)
 	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-again:
+		case <-c.look:
+		case <-c.orphans:
+			c.restoreOrphans(ctx)
+			continue
 		case <-every.C:
 		}
 		if c.mode == executeOnly {
@@ -76,10 +91,12 @@ func (c *cub) reconcile(ctx context.Context, again <-chan struct{}) {
 		}
 		c.reachable.Back()
 		c.due.add(w.Due...)
-		for _, id := range w.Grants {
-			c.granted(id)
+		if c.mode == standard {
+			for _, id := range w.Grants {
+				c.granted(id)
+			}
+			c.executor.recheck()
 		}
-		c.executor.recheck()
 		if c.settings.Mode == blackboard.ReadWrite {
 			c.restoreOrphans(ctx)
 		}
@@ -117,6 +134,7 @@ const mostBids = 64
 // bidAll bids on every claim that awaits this agent's bid, also while a tool
 // runs.
 func (c *cub) bidAll(ctx context.Context) error {
+	defer c.scripts.running.Wait()
 	for {
 		select {
 		case <-ctx.Done():
