@@ -253,7 +253,7 @@ func (a *app) open(ctx context.Context, in *instance) (*redis.Board, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(units, func(u runtime.Unit) bool { return u.Running }) {
+		if !slices.ContainsFunc(units, isPillar) {
 			return nil, notRunning(in)
 		}
 	}
@@ -266,6 +266,16 @@ func (a *app) open(ctx context.Context, in *instance) (*redis.Board, error) {
 		return nil, role.Fail(role.Environment, err, "%s", hint)
 	}
 	return b, err
+}
+
+// isPillar says whether a unit runs that brings the others back: where none
+// does, the instance is not running, whatever else is left of it.
+func isPillar(u runtime.Unit) bool {
+	switch u.Labels[runtime.LabelComponent] {
+	case runtime.ComponentBlackboard, runtime.ComponentOrchestrator, runtime.ComponentKeeper:
+		return u.Running
+	}
+	return false
 }
 
 func notRunning(in *instance) error {

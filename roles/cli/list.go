@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -97,6 +98,9 @@ func (r instanceRow) explain(a *app) {
 	}
 	for _, agent := range r.NotReady {
 		a.sayf("%s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
+	}
+	if slices.Contains(r.Down, runtime.ComponentKeeper) && slices.Contains(r.Down, runtime.ComponentOrchestrator) {
+		a.sayf("%s: nothing is left to bring them back; sett up --name %s -C %s does\n", r.Name, r.Name, clean(a.tilde(r.Workspace)))
 	}
 }
 

@@ -151,7 +151,7 @@ func (a *app) readable(l logLine, colour bool) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s %s", paint(a.clock(l.time), dim), paint(fmt.Sprintf("%-5s", clean(l.level)), levelStyle(l.level)), clean(l.msg))
 	for _, at := range l.attrs {
-		if at.value == "" || at.key == "agent" && at.value == l.source.part {
+		if at.value == "" || at.value == "null" && !at.quoted || at.key == "agent" && at.value == l.source.part {
 			continue
 		}
 		fmt.Fprintf(&b, " %s%s", paint(clean(at.key)+"=", dim), at.readable())

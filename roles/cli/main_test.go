@@ -22,7 +22,27 @@ import (
 
 // TestMain makes the test binary serve as `sett` in scripts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"sett": sett})
+	if len(os.Args) > 1 && isRole(os.Args[1]) {
+		sett() // started by a test that called Run itself
+	}
+	testscript.Main(tests{m}, map[string]func(){"sett": sett})
+}
+
+// tests has a directory for the real binary as long as they run.
+type tests struct{ m *testing.M }
+
+var buildDir string
+
+// Run runs the tests.
+func (t tests) Run() int {
+	dir, err := os.MkdirTemp("", "sett-cli-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	buildDir = dir
+	defer os.RemoveAll(dir)
+	return t.m.Run()
 }
 
 // realSett is where, below HOME, scripts have the real binary.
@@ -55,11 +75,7 @@ func isRole(s string) bool {
 
 // buildSett builds the real binary, once.
 var buildSett = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sett-cli-test-")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "sett")
+	path := filepath.Join(buildDir, "sett")
 	cmd := exec.Command("go", "build", "-o", path, "sett")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -74,7 +90,6 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { os.RemoveAll(filepath.Dir(real)) })
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
 		Setup: func(e *testscript.Env) error { return setup(e, real) },

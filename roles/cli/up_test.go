@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sett/roles/role"
+	"sett/runtime"
+	"sett/runtime/process"
+)
+
+// workspace makes a repository with a clan of one, and the world of commands that
+// work in it. What they start is ended with the test.
+func workspace(t *testing.T) (e role.Env, dir string) {
+	t.Helper()
+	real, err := buildSett()
+	if err != nil {
+		t.Fatal(err)
+	}
+	home := t.TempDir()
+	if err := os.Symlink(real, filepath.Join(home, realSett)); err != nil {
+		t.Fatal(err)
+	}
+	repo := filepath.Join(home, "clan")
+	if out, err := exec.Command("git", "init", "-q", repo).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	yml := "version: \"1.0\"\nruntime: process\nagents:\n  one:\n    command: [\"/bin/cat\"]\n"
+	if err := os.WriteFile(filepath.Join(repo, configName), []byte(yml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	state := filepath.Join(home, ".local", "state", "sett")
+	t.Cleanup(func() { endAll(state) })
+	vars := map[string]string{"HOME": home, "PATH": os.Getenv("PATH")}
+	e = role.OS(nil, role.Build{})
+	e.Stdin, e.Stdout, e.Stderr = strings.NewReader(""), io.Discard, io.Discard
+	e.Lookup = func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
+	e.Environ = func() []string { return []string{"HOME=" + home, "PATH=" + vars["PATH"]} }
+	e.Args = []string{"-C", repo}
+	return e, filepath.Join(state, "clan")
+}
+
+func invoke(ctx context.Context, e role.Env, args ...string) (string, error) {
+	var out bytes.Buffer
+	e.Stdout = &out
+	e.Args = append(e.Args[:len(e.Args):len(e.Args)], args...)
+	err := Run(ctx, e)
+	return out.String(), err
+}
+
+// hold keeps a unit from being started, until release.
+func hold(t *testing.T, dir, unit string) (release func()) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Join(dir, "units"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, "units", unit+".lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	return func() { f.Close() }
+}
+
+func runningUnits(t *testing.T, dir string) []string {
+	t.Helper()
+	units, err := process.New(process.Options{Dir: dir, Logger: quiet()}).List(context.Background(), runtime.Labels{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, u := range units {
+		if u.Running {
+			names = append(names, u.Name)
+		}
+	}
+	return names
+}
+
+// TestUpInterrupted: Ctrl-C while an agent is waited for leaves nothing running,
+// and the time that is over does neither.
+func TestUpInterrupted(t *testing.T) {
+	e, dir := workspace(t)
+	release := hold(t, dir, "agent-one")
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, w := io.Pipe()
+	e.Stdout = w
+	e.Args = append(e.Args, "up")
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, e); w.Close() }()
+	var seen strings.Builder
+	for buf := make([]byte, 256); !strings.Contains(seen.String(), "orchestrator"); {
+		n, err := r.Read(buf)
+		if err != nil {
+			t.Fatalf("up ended early: %v\n%s", <-ended, seen.String())
+		}
+		seen.Write(buf[:n])
+	}
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	cancel()
+	release() // also its end waits for the agent's lock
+	if err := <-ended; role.CodeOf(err) != role.Interrupted {
+		t.Errorf("interrupted: %v", err)
+	}
+	if left := runningUnits(t, dir); left != nil {
+		t.Errorf("left running: %q", left)
+	}
+}
+
+// TestUpTimesOut: what was not ready in time is an error, and nothing is left running.
+func TestUpTimesOut(t *testing.T) {
+	e, dir := workspace(t)
+	release := hold(t, dir, "agent-one")
+	time.AfterFunc(4*time.Second, release)
+	_, err := invoke(context.Background(), e, "up", "--timeout", "3s")
+	if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "not ready after 3s") {
+		t.Errorf("timed out: %v", err)
+	}
+	if left := runningUnits(t, dir); left != nil {
+		t.Errorf("left running: %q", left)
+	}
+}
+
+// TestOneAtATime: while one up or down works on an instance, another says so and
+// touches nothing; a down waits.
+func TestOneAtATime(t *testing.T) {
+	e, dir := workspace(t)
+	if _, err := invoke(context.Background(), e, "up"); err != nil {
+		t.Fatal(err)
+	}
+	before := runningUnits(t, dir)
+	release, _, err := process.New(process.Options{Dir: dir, Logger: quiet()}).TryLock(upLock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := invoke(context.Background(), e, "up"); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "another sett up or down") {
+		t.Errorf("a second up: %v", err)
+	}
+	if now := runningUnits(t, dir); strings.Join(now, " ") != strings.Join(before, " ") {
+		t.Errorf("the second up changed %q to %q", before, now)
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := invoke(context.Background(), e, "down")
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		t.Errorf("down did not wait: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	release()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if left := runningUnits(t, dir); left != nil {
+		t.Errorf("left running: %q", left)
+	}
+}
+
+// TestUpAfterKill: with every process but the agents' dead, commands say that the
+// instance is not running, list why, and up brings it back.
+func TestUpAfterKill(t *testing.T) {
+	e, dir := workspace(t)
+	if _, err := invoke(context.Background(), e, "up"); err != nil {
+		t.Fatal(err)
+	}
+	for _, unit := range []string{"keeper", "orchestrator", "keeper", "blackboard"} {
+		var rec struct{ PID int }
+		if err := readFile(filepath.Join(dir, "units", unit+".json"), &rec); err != nil {
+			t.Fatal(err)
+		}
+		_ = syscall.Kill(rec.PID, syscall.SIGKILL)
+	}
+	if _, err := invoke(context.Background(), e, "goals"); role.CodeOf(err) != role.NotFound && role.CodeOf(err) != role.Environment {
+		t.Errorf("goals of a dead instance: %v", err)
+	}
+	if out, err := invoke(context.Background(), e, "list"); err != nil || strings.Contains(out, " running ") {
+		t.Errorf("list: %v\n%s", err, out)
+	}
+	if _, err := invoke(context.Background(), e, "up"); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := invoke(context.Background(), e, "list"); err != nil || !strings.Contains(out, "1/1 ready") {
+		t.Errorf("list: %v\n%s", err, out)
+	}
+	if _, err := invoke(context.Background(), e, "down"); err != nil {
+		t.Error(err)
+	}
+}
