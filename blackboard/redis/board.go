@@ -109,6 +109,10 @@ func clientOption(o Options) (rueidis.ClientOption, error) {
 	opt.ClientName = o.Name
 	opt.ClientSetInfo = rueidis.DisableClientSetInfo
 	opt.DisableCache, opt.ForceSingleClient, opt.AlwaysRESP2 = true, true, true
+	// A call writes and reads on a connection of its own, without the detour
+	// through two goroutines that sharing one takes. What belongs together is
+	// sent together by the moves themselves.
+	opt.DisableAutoPipelining = true
 	opt.RingScaleEachConn, opt.PipelineMultiplex = 8, -1
 	opt.ReadBufferEachConn, opt.WriteBufferEachConn = 16<<10, 16<<10
 	opt.Dialer = net.Dialer{Timeout: o.Timeout, KeepAlive: 15 * time.Second}

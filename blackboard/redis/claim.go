@@ -54,6 +54,9 @@ type BidRequest struct {
 	Claim, Agent string
 	Bid          blackboard.BidType
 	Reason       string // why, when it is not simply the rule; for the ledger
+	// Relies is what the bid takes for granted about the claim's target, from a
+	// notice; nil when the claim was read. When it is not so: ErrStale.
+	Relies *blackboard.Target
 }
 
 // SubmitBids submits bids in one round trip. The errors are one per bid, nil or
@@ -61,7 +64,11 @@ type BidRequest struct {
 func (b *Board) SubmitBids(ctx context.Context, bids []BidRequest) (each []error, err error) {
 	moves := make([]move, len(bids))
 	for i, q := range bids {
-		moves[i] = move{"bid", []string{q.Claim, q.Agent, string(q.Bid), q.Reason}}
+		args := []string{q.Claim, q.Agent, string(q.Bid), q.Reason, "", ""}
+		if q.Relies != nil {
+			args[4], args[5] = q.Relies.Type, q.Relies.Agent
+		}
+		moves[i] = move{"bid", args}
 	}
 	rs, err := b.doAll(ctx, moves...)
 	if err != nil {

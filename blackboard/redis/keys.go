@@ -41,6 +41,7 @@ func (k keys) instance() string                    { return k.p + "instance" }
 // Channels.
 func (k keys) artefactEvents() string          { return k.p + "artefact_events" }
 func (k keys) claimEvents() string             { return k.p + "claim_events" }
+func (k keys) claimTargets() string            { return k.p + "claim_targets" }
 func (k keys) agentEvents(agent string) string { return k.p + "agent:" + agent + ":events" }
 func (k keys) orchestratorEvents() string      { return k.p + "orchestrator_events" }
 
@@ -78,6 +79,7 @@ local epoch_key = P .. 'epoch'
 local instance_key = P .. 'instance'
 local artefact_events = P .. 'artefact_events'
 local claim_events = P .. 'claim_events'
+local claim_targets = P .. 'claim_targets'
 local function agent_events(id) return P .. 'agent:' .. id .. ':events' end
 local orchestrator_events = P .. 'orchestrator_events'
 -- Ids are indexed by their ending, in small buckets: a small sorted set costs a

@@ -25,6 +25,7 @@ func (c Channel) Is(other Channel) bool { return c.id == other.id }
 var (
 	ArtefactEvents     = Channel{"artefact", keys.artefactEvents}         // an artefact was stored
 	ClaimEvents        = Channel{"claim", keys.claimEvents}               // a claim was opened: bid
+	ClaimTargets       = Channel{"target", keys.claimTargets}             // the same, with what is needed to bid by rule; see ParseTarget
 	OrchestratorEvents = Channel{"orchestrator", keys.orchestratorEvents} // something to decide about a claim, or about the instance (empty id)
 )
 
@@ -33,9 +34,18 @@ func AgentEvents(agent string) Channel {
 	return Channel{"agent " + agent, func(k keys) string { return k.agentEvents(agent) }}
 }
 
-// MaxNotice is the longest notice that is looked at, in bytes; nothing Sett sends
-// is longer than an id.
-const MaxNotice = 64
+// MaxNotice is the longest notice that is looked at, in bytes. Most are an id; the
+// longest Sett sends is that of ClaimTargets.
+const MaxNotice = 256
+
+// ParseTarget reads a notice of ClaimTargets: a claim and what its target is.
+func ParseTarget(notice string) (claim string, t blackboard.Target, ok bool) {
+	parts := strings.SplitN(notice, " ", 3)
+	if len(parts) != 3 || !blackboard.ValidID(parts[0]) || parts[2] == "" {
+		return "", t, false
+	}
+	return parts[0], blackboard.Target{Agent: parts[1], Type: parts[2]}, true
+}
 
 // Subscribe listens until the context ends, and through every reconnect. After
 // each (re)connection, when it is certain that from now on notices come in, it

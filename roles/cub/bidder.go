@@ -22,9 +22,37 @@ const (
 	bidScriptTimeout = 30 * time.Second // then the bid is ignore
 )
 
-// bid bids on claims: those that rules decide in one round trip, those that need
-// the script one by one.
+// bid bids on claims. What rules can decide by what the notice said costs one
+// round trip; the other claims are read first; the script is asked one by one.
 func (c *cub) bid(ctx context.Context, ids []string) error {
+	unread, err := c.bidByHints(ctx, ids)
+	if err != nil || len(unread) == 0 {
+		return err
+	}
+	return c.bidByReading(ctx, unread)
+}
+
+// bidByHints bids on the claims whose notice said enough, and returns the others:
+// those without a hint, and those whose hint was wrong.
+func (c *cub) bidByHints(ctx context.Context, ids []string) (unread []string, err error) {
+	if len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0 {
+		return ids, nil
+	}
+	var now []redis.BidRequest
+	for _, id := range ids {
+		t := c.hints.use(id)
+		if t == nil {
+			unread = append(unread, id)
+			continue
+		}
+		bid, why := c.byRules(*t)
+		now = append(now, redis.BidRequest{Claim: id, Agent: c.settings.Agent, Bid: bid, Reason: why, Relies: t})
+	}
+	wrong, err := c.submit(ctx, now)
+	return append(unread, wrong...), err
+}
+
+func (c *cub) bidByReading(ctx context.Context, ids []string) error {
 	claims, each, err := c.board.TryClaims(ctx, ids)
 	if err != nil {
 		return err
@@ -44,18 +72,25 @@ func (c *cub) bid(ctx context.Context, ids []string) error {
 			now = append(now, redis.BidRequest{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why})
 		}
 	}
-	return c.submit(ctx, now)
+	_, err = c.submit(ctx, now)
+	return err
 }
 
-func (c *cub) submit(ctx context.Context, bids []redis.BidRequest) error {
+// submit makes the bids and returns the claims about which they relied on
+// something wrong.
+func (c *cub) submit(ctx context.Context, bids []redis.BidRequest) (wrong []string, err error) {
 	if len(bids) == 0 {
-		return nil
+		return nil, nil
 	}
 	each, err := c.board.SubmitBids(ctx, bids)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i, b := range bids {
+		if errors.Is(each[i], blackboard.ErrStale) {
+			wrong = append(wrong, b.Claim)
+			continue
+		}
 		if each[i] != nil {
 			c.log.Warn("bid refused", "claim", b.Claim, "bid", b.Bid, "error", each[i])
 			continue
@@ -63,7 +98,7 @@ func (c *cub) submit(ctx context.Context, bids []redis.BidRequest) error {
 		c.metrics.bids.WithLabelValues(string(b.Bid)).Inc()
 		c.log.Info("bid submitted", "claim", b.Claim, "bid", b.Bid, "reason", b.Reason)
 	}
-	return nil
+	return wrong, nil
 }
 
 // byRules is the bid by `bids:` in sett.yml, or exclusive where there is nothing
@@ -137,7 +172,8 @@ func (c *cub) bidByScript(ctx context.Context, claim blackboard.Claim) error {
 		bid, why = blackboard.BidIgnore, err.Error()
 		c.log.Error("bid not evaluated", "claim", claim.ID, "error", err)
 	}
-	return c.submit(ctx, []redis.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
+	_, err = c.submit(ctx, []redis.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
+	return err
 }
 
 func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackboard.BidType, error) {

@@ -19,7 +19,7 @@ func (c *cub) listen(ctx context.Context) error {
 	defer reader.Wait()
 	channels := []redis.Channel{redis.AgentEvents(c.settings.Agent)}
 	if c.mode != executeOnly {
-		channels = append(channels, redis.ClaimEvents)
+		channels = append(channels, redis.ClaimTargets, redis.ClaimEvents)
 	}
 	return c.board.Subscribe(ctx, channels, func() {
 		c.reachable.Back()
@@ -32,11 +32,16 @@ func (c *cub) listen(ctx context.Context) error {
 
 // notice deals with a message from anybody who can reach the blackboard.
 func (c *cub) notice(ch redis.Channel, id string) {
-	switch {
+	switch claim, target, ok := redis.ParseTarget(id); {
+	case ok && ch.Is(redis.ClaimTargets):
+		c.hints.add(claim, target)
+		c.due.add(claim)
 	case !blackboard.ValidID(id):
 		c.log.Warn("notice ignored: it names no id", "notice", id)
 	case ch.Is(redis.ClaimEvents):
-		c.due.add(id)
+		if !c.hints.has(id) { // else it has been added
+			c.due.add(id)
+		}
 	default:
 		c.granted(id)
 	}

@@ -1,11 +1,15 @@
 -- Records an agent's bid on a claim, once.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 bid, 4 reason (may be empty).
--- Replies ok | already | refused why.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 bid, 4 reason (may be empty), 5 and 6 type and producer of the
+-- target, where the bid relies on a notice for them (5 empty: it does not).
+-- Replies ok | already | stale | refused why.
 local claim, agent, bid = ARGV[1], ARGV[2], ARGV[3]
-local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id')
+local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id', 'target_type', 'target_agent')
 if not c[1] or not c[2] or not c[3] then
   call('ZREM', agent_due_key(agent), claim)
   return { 'refused', 'no such claim' }
+end
+if ARGV[5] ~= '' and (c[4] ~= ARGV[5] or c[5] ~= ARGV[6]) then
+  return { 'stale' }
 end
 local before = call('HGET', bids_key(claim), agent)
 if before then

@@ -1,0 +1,53 @@
+package cub
+
+import (
+	"sync"
+
+	"sett/blackboard"
+)
+
+// mostHints is how many hints are remembered.
+const mostHints = 4096
+
+// hints remembers what notices said about the targets of new claims, so that a
+// bid by rule costs no read. A hint may be wrong: the bid says what it relied on.
+type hints struct {
+	mu    sync.Mutex
+	known map[string]*blackboard.Target // nil once it was used
+	order []string
+}
+
+func (h *hints) add(claim string, t blackboard.Target) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, ok := h.known[claim]; ok {
+		return
+	}
+	if h.known == nil {
+		h.known = map[string]*blackboard.Target{}
+	}
+	h.known[claim] = &t
+	if h.order = append(h.order, claim); len(h.order) > mostHints {
+		delete(h.known, h.order[0])
+		h.order = h.order[1:]
+	}
+}
+
+// has says whether there was a hint about the claim.
+func (h *hints) has(claim string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	_, ok := h.known[claim]
+	return ok
+}
+
+// use returns the hint about a claim, once.
+func (h *hints) use(claim string) *blackboard.Target {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	t := h.known[claim]
+	if t != nil {
+		h.known[claim] = nil
+	}
+	return t
+}
