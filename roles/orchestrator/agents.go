@@ -4,49 +4,57 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/runtime"
 )
 
-const (
-	shortestBackoff = 100 * time.Millisecond
-	longestBackoff  = 10 * time.Second
-	healthyAfter    = 30 * time.Second // a run of this length resets the back-off
-	silentAfter     = 30 * time.Second // without a heartbeat an agent that runs is taken for hung
-	lookAround      = 15 * time.Second // how often silence and orphans are looked for
-)
+// unknownGrace is for agents of which nobody remembers the configuration.
+const unknownGrace = 10 * time.Second
 
 // agents keeps one unit per agent of the clan running, and learns of every end.
-// It runs on one goroutine.
+// Its state belongs to one goroutine, which never waits: whatever takes time
+// (starting, stopping with its grace, telling the blackboard) happens beside it,
+// one operation per agent at a time, and comes back as a step.
 type agents struct {
 	*leadership
 	changed chan struct{}
+	steps   chan func()
+	beside  sync.WaitGroup
 	state   map[string]*agentState
+	why     map[string]string // why we ended an incarnation ourselves
+	looking bool
 }
 
 type agentState struct {
+	busy        bool // an operation is under way
 	running     bool
 	incarnation string
 	digest      string
+	grace       time.Duration
 	started     time.Time
 	backoff     time.Duration
-	due         time.Time // when it may be started again
+	due         time.Time // not before then is anything done
 }
 
 func newAgents(l *leadership) *agents {
-	return &agents{leadership: l, changed: make(chan struct{}, 1), state: map[string]*agentState{}}
+	return &agents{leadership: l, changed: make(chan struct{}, 1), steps: make(chan func()),
+		state: map[string]*agentState{}, why: map[string]string{}}
 }
 
 func (a *agents) wake() { wake(a.changed) }
 
 // run supervises until the term ends. The agents go on without us.
 func (a *agents) run(ctx context.Context) error {
+	defer a.beside.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	exits, err := a.runtime.Exits(ctx)
 	if err != nil {
 		return fmt.Errorf("follow exits: %w", err)
@@ -54,7 +62,8 @@ func (a *agents) run(ctx context.Context) error {
 	if err := a.adopt(ctx); err != nil {
 		return err
 	}
-	every := time.NewTicker(lookAround)
+	a.lookForOrphans(ctx)
+	every := time.NewTicker(a.pace.lookAround)
 	defer every.Stop()
 	for {
 		retry := a.converge(ctx)
@@ -63,150 +72,143 @@ func (a *agents) run(ctx context.Context) error {
 			return ctx.Err()
 		case <-a.changed:
 		case <-every.C:
-			a.killSilent(ctx)
+			a.lookForSilent(ctx)
+			a.lookForOrphans(ctx)
 		case e, ok := <-exits:
-			if !ok && ctx.Err() == nil {
+			if !ok {
+				if ctx.Err() != nil {
+					return ctx.Err()
+				}
 				return errors.New("follow exits: they ended")
 			}
 			a.ended(ctx, e)
+		case step := <-a.steps:
+			step()
 		case <-retry:
 		}
 	}
 }
 
-// adopt takes over what a former leader started, and fails what had died while
-// nobody led.
+// aside does something that takes time, and then the step it returns, which has
+// the state to itself.
+func (a *agents) aside(ctx context.Context, f func() (step func())) {
+	a.beside.Go(func() {
+		step := f()
+		if step == nil {
+			return
+		}
+		select {
+		case a.steps <- step:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// adopt takes over what a former leader started. What has ended meanwhile is
+// delivered as an exit.
 func (a *agents) adopt(ctx context.Context) error {
 	units, err := a.runtime.List(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("list units: %w", err)
 	}
-	living := map[string]bool{}
 	for _, u := range units {
-		if !u.Running {
+		l := u.Labels
+		component, incarnation := l[runtime.LabelComponent], l[runtime.LabelIncarnation]
+		if component != runtime.ComponentAgent && component != runtime.ComponentWorker {
 			continue
 		}
-		living[u.Labels[runtime.LabelIncarnation]] = true
-		switch u.Labels[runtime.LabelComponent] {
-		case runtime.ComponentAgent:
-			a.state[u.Labels[runtime.LabelAgent]] = &agentState{
-				running: true, incarnation: u.Labels[runtime.LabelIncarnation], digest: u.Labels[runtime.LabelConfig], started: u.StartedAt,
+		if u.Running {
+			a.living.begin(incarnation)
+		} else {
+			a.living.end(incarnation, a.env.Now())
+		}
+		switch {
+		case component == runtime.ComponentAgent:
+			s := &agentState{running: u.Running, incarnation: incarnation, digest: l[runtime.LabelConfig],
+				started: u.StartedAt, grace: unknownGrace}
+			if cfg, ok := a.clan.get().Agent(l[runtime.LabelAgent]); ok {
+				s.grace = cfg.Grace
 			}
-		case runtime.ComponentWorker:
+			a.state[l[runtime.LabelAgent]] = s
+		case u.Running:
 			a.workers.adopt(u)
-		}
-	}
-	return a.failOrphans(ctx, living)
-}
-
-// failOrphans ends every running grant, and every hold of the workspace, whose
-// holder does not live.
-func (a *agents) failOrphans(ctx context.Context, living map[string]bool) error {
-	claims, err := a.board.OpenClaims(ctx)
-	if err != nil {
-		return err
-	}
-	for _, id := range claims {
-		s, err := a.board.Snapshot(ctx, id)
-		if err != nil {
-			continue // the queue reports it
-		}
-		for _, g := range s.Grants {
-			if g.State == blackboard.GrantRunning && !living[g.Holder] {
-				a.crashed(ctx, s.Claim, g, runtime.Exit{Code: -1, Text: "ended while no orchestrator watched"})
-			}
-		}
-	}
-	uses, err := a.board.Workspace(ctx)
-	if err != nil {
-		return err
-	}
-	for _, u := range uses {
-		if !u.Waiting && !u.Restore && !living[u.Holder] {
-			a.dropHold(ctx, u)
 		}
 	}
 	return nil
 }
 
-// dropHold deals with a hold of the workspace whose grant has ended but whose
-// holder died before it let go.
-func (a *agents) dropHold(ctx context.Context, u redis.WorkspaceUse) {
-	ref := redis.GrantRef{Claim: u.Claim, Agent: u.Agent, Attempt: u.Attempt, Holder: u.Holder}
-	if err := a.board.RetryGrant(ctx, a.lead.Epoch, ref, "holder died"); err != nil {
-		a.log.Warn("workspace not released", "claim", u.Claim, "agent", u.Agent, "error", err)
-	}
-}
-
-// converge starts what should run and stops what should not. It returns a
-// channel that fires when something is to be tried again.
+// converge begins to start what should run and to stop what should not. It
+// returns a channel that fires when something more is due.
 func (a *agents) converge(ctx context.Context) <-chan time.Time {
 	cfg, now := a.clan.get(), a.env.Now()
-	for name, s := range a.state {
-		if _, ok := cfg.Agent(name); !ok {
-			a.log.Info("agent removed", "agent", name)
-			a.stop(ctx, name, 10*time.Second, s)
-			delete(a.state, name)
-			a.touchAll(ctx)
+	for _, agent := range cfg.Agents {
+		if a.state[agent.Name] == nil {
+			a.state[agent.Name] = &agentState{}
 		}
 	}
 	var next time.Time
-	for _, agent := range cfg.Agents {
-		s := a.state[agent.Name]
-		if s == nil {
-			s = &agentState{}
-			a.state[agent.Name] = s
-		}
-		if s.running && s.digest != agent.Digest() {
-			a.log.Info("agent changed, restarting", "agent", agent.Name)
-			a.stop(ctx, agent.Name, agent.Grace+time.Second, s)
-		}
-		if s.running {
-			continue
-		}
-		if now.Before(s.due) {
+	for _, name := range slices.Sorted(maps.Keys(a.state)) {
+		s := a.state[name]
+		agent, member := cfg.Agent(name)
+		switch {
+		case s.busy || (member && s.running && s.digest == agent.Digest()):
+		case now.Before(s.due):
 			if next.IsZero() || s.due.Before(next) {
 				next = s.due
 			}
-			continue
-		}
-		if a.stopping(ctx) {
-			return nil
-		}
-		a.start(ctx, agent, s)
-		if !s.running && (next.IsZero() || s.due.Before(next)) {
-			next = s.due
+		case !member:
+			a.log.Info("agent removed", "agent", name)
+			a.stop(ctx, name, s, s.grace+time.Second)
+		case s.running:
+			a.log.Info("agent changed, restarting", "agent", name)
+			a.stop(ctx, name, s, s.grace+time.Second)
+		default:
+			a.start(ctx, agent, s)
 		}
 	}
 	a.workers.converge(ctx)
 	if next.IsZero() {
 		return nil
 	}
-	return time.After(max(next.Sub(a.env.Now()), time.Millisecond))
-}
-
-// touchAll has every open claim looked at again: the clan changed.
-func (a *agents) touchAll(ctx context.Context) {
-	if w, err := a.board.OpenWork(ctx); err == nil {
-		for _, id := range w.Claims {
-			a.queue.add(key{claimKey, id})
-		}
-	}
+	return time.After(max(next.Sub(now), time.Millisecond))
 }
 
 func unitName(agent string) string { return "agent-" + agent }
 
 func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
+	s.busy = true
 	spec := a.spec(agent, runtime.ComponentAgent)
-	u, err := a.runtime.Start(ctx, spec)
-	if err != nil {
-		a.delay(s)
-		a.log.Error("agent not started", "agent", agent.Name, "error", err, "again_in", s.backoff)
-		return
-	}
-	s.running, s.incarnation, s.started = true, u.Labels[runtime.LabelIncarnation], u.StartedAt
-	s.digest = u.Labels[runtime.LabelConfig]
-	a.log.Info("agent started", "agent", agent.Name, "unit", u.Name, "id", u.ID, "incarnation", s.incarnation)
+	incarnation := spec.Labels[runtime.LabelIncarnation]
+	a.living.begin(incarnation) // before it can take a grant
+	a.aside(ctx, func() func() {
+		if a.stopping(ctx) {
+			a.living.forget(incarnation)
+			return func() { s.busy, s.due = false, a.env.Now().Add(a.pace.tick) }
+		}
+		u, err := a.runtime.Start(ctx, spec)
+		if adopted := u.Labels[runtime.LabelIncarnation]; err != nil || adopted != incarnation {
+			a.living.forget(incarnation)
+			incarnation = adopted
+			if err == nil {
+				a.living.begin(incarnation)
+			}
+		}
+		return func() {
+			s.busy = false
+			if err != nil {
+				a.delay(s)
+				a.log.Error("agent not started", "agent", agent.Name, "error", err, "again_in", s.backoff)
+				return
+			}
+			s.incarnation, s.digest, s.started, s.grace = incarnation, u.Labels[runtime.LabelConfig], u.StartedAt, agent.Grace
+			s.running = true
+			a.log.Info("agent started", "agent", agent.Name, "unit", u.Name, "id", u.ID, "incarnation", incarnation)
+			if !a.living.runs(incarnation) { // its end was quicker than this
+				s.running = false
+				a.delay(s)
+			}
+		}
+	})
 }
 
 // spec describes an agent's unit: its cub with everything it needs to know.
@@ -232,166 +234,91 @@ func (a *agents) spec(agent config.Agent, component string) runtime.Spec {
 	}
 }
 
-func (a *agents) stop(ctx context.Context, name string, grace time.Duration, s *agentState) {
-	if err := a.runtime.Stop(ctx, unitName(name), grace); err != nil {
-		a.log.Error("agent not stopped", "agent", name, "error", err)
-		return
-	}
-	a.orphan(ctx, name, s.incarnation, runtime.Exit{Code: -1, Text: "stopped"})
-	s.running, s.due = false, time.Time{}
+// stop ends an agent's unit, and forgets an agent that has left the clan. What
+// it leaves unfinished is dealt with when its end is delivered.
+func (a *agents) stop(ctx context.Context, name string, s *agentState, grace time.Duration) {
+	s.busy = true
+	a.aside(ctx, func() func() {
+		err := a.runtime.Stop(ctx, unitName(name), grace)
+		return func() {
+			s.busy = false
+			if err != nil {
+				a.delay(s)
+				a.log.Error("agent not stopped", "agent", name, "error", err, "again_in", s.backoff)
+				return
+			}
+			s.running = false
+			if _, member := a.clan.get().Agent(name); !member {
+				delete(a.state, name)
+			}
+		}
+	})
 }
 
 func (a *agents) delay(s *agentState) {
-	s.backoff = min(max(2*s.backoff, shortestBackoff), longestBackoff)
+	s.backoff = min(max(2*s.backoff, a.pace.shortestBackoff), a.pace.longestBackoff)
 	s.due = a.env.Now().Add(s.backoff)
 }
 
-// ended deals with a unit that is no more: its grant fails or is tried again, and
-// the agent starts anew.
+// ended deals with a unit that is no more: what it ran fails or is tried again,
+// and the agent starts anew.
 func (a *agents) ended(ctx context.Context, e runtime.Exit) {
 	l := e.Unit.Labels
-	agent, incarnation := l[runtime.LabelAgent], l[runtime.LabelIncarnation]
-	switch l[runtime.LabelComponent] {
-	case runtime.ComponentWorker:
+	name, incarnation := l[runtime.LabelAgent], l[runtime.LabelIncarnation]
+	component := l[runtime.LabelComponent]
+	if component != runtime.ComponentAgent && component != runtime.ComponentWorker {
+		return
+	}
+	a.living.end(incarnation, a.env.Now())
+	if component == runtime.ComponentWorker {
 		a.workers.ended(ctx, e)
 		return
-	case runtime.ComponentAgent:
-	default:
+	}
+	if why, ok := a.why[incarnation]; ok {
+		e.Text = why + ": " + e.Text
+		delete(a.why, incarnation)
+	}
+	s := a.state[name]
+	if s != nil && (s.busy || !s.running || s.incarnation != incarnation) {
+		s = nil // we stop it ourselves, or it is not ours any more
+	}
+	if s != nil {
+		s.busy, s.running = true, false
+	}
+	a.aside(ctx, func() func() {
+		planned := a.stopping(ctx)
+		if !planned {
+			a.bury(ctx, e)
+			a.sayGoodbye(ctx, name, incarnation, e)
+		}
+		a.living.forget(incarnation)
+		if s == nil {
+			return nil
+		}
+		return func() { a.again(name, s, e, planned) }
+	})
+}
+
+// again decides when an agent that has ended is started again.
+func (a *agents) again(name string, s *agentState, e runtime.Exit, planned bool) {
+	s.busy, s.due = false, time.Time{}
+	if planned {
 		return
 	}
-	if a.stopping(ctx) {
-		return
-	}
-	a.orphan(ctx, agent, incarnation, e)
-	s := a.state[agent]
-	if s == nil || s.incarnation != incarnation || !s.running {
-		return // we stopped it ourselves, or it is not ours any more
-	}
-	s.running = false
-	a.metrics.restarts.WithLabelValues(agent).Inc()
-	if a.env.Now().Sub(s.started) > healthyAfter || e.Code == 0 {
+	a.metrics.restarts.WithLabelValues(name).Inc()
+	if e.Code == 0 || a.env.Now().Sub(s.started) > a.pace.healthyAfter {
 		s.backoff = 0
 	}
-	if e.Code == 0 {
-		s.due = time.Time{}
-	} else {
+	if e.Code != 0 {
 		a.delay(s)
 	}
-	a.log.Warn("agent ended", "agent", agent, "incarnation", incarnation, "exit", e.Text, "code", e.Code, "oom", e.OOM,
+	a.log.Warn("agent ended", "agent", name, "incarnation", s.incarnation, "exit", e.Text, "code", e.Code, "oom", e.OOM,
 		"tail", e.Tail, "again_in", s.backoff)
-	if err := a.board.Goodbye(ctx, agent, incarnation, e.Text); err != nil && ctx.Err() == nil {
-		a.log.Warn("end not recorded", "agent", agent, "error", err)
-	}
 }
 
-// orphan ends what a dead incarnation was running.
-func (a *agents) orphan(ctx context.Context, agent, incarnation string, e runtime.Exit) {
-	w, err := a.board.OpenAgentWork(ctx, agent)
-	if err != nil {
-		a.log.Warn("grants of a dead agent not read, the next tick tries again", "agent", agent, "error", err)
-		return
+func (a *agents) sayGoodbye(ctx context.Context, name, incarnation string, e runtime.Exit) {
+	err := a.board.Goodbye(ctx, name, incarnation, e.Text)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) {
+		a.log.Warn("end not recorded", "agent", name, "error", err)
 	}
-	for _, id := range w.Grants {
-		s, err := a.board.Snapshot(ctx, id)
-		if err != nil {
-			continue
-		}
-		if g, ok := s.Grant(agent); ok && g.State == blackboard.GrantRunning && g.Holder == incarnation {
-			a.crashed(ctx, s.Claim, g, e)
-		}
-	}
-	uses, err := a.board.Workspace(ctx)
-	if err != nil {
-		return
-	}
-	for _, u := range uses {
-		if u.Agent == agent && u.Holder == incarnation && !u.Waiting && !u.Restore {
-			a.dropHold(ctx, u)
-		}
-	}
-}
-
-// crashed fails a grant whose holder died, or queues it for another attempt.
-func (l *leadership) crashed(ctx context.Context, c blackboard.Claim, g blackboard.Grant, e runtime.Exit) {
-	agent, _ := l.clan.get().Agent(g.Agent)
-	ref := redis.GrantRef{Claim: c.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}
-	reason := fmt.Sprintf("agent %s died while it worked: %s", g.Agent, e.Text)
-	if e.OOM {
-		reason += " (out of memory)"
-	}
-	l.metrics.crashes.WithLabelValues(g.Agent).Inc()
-	var err error
-	if g.Crashes < agent.Retries {
-		l.log.Warn("grant queued again", "claim", c.ID, "agent", g.Agent, "attempt", g.Attempt, "reason", reason)
-		err = l.board.RetryGrant(ctx, l.lead.Epoch, ref, reason)
-	} else {
-		l.log.Error("grant failed", "claim", c.ID, "agent", g.Agent, "attempt", g.Attempt, "reason", reason)
-		err = l.board.FailGrant(ctx, l.lead.Epoch, ref, reason, l.failure(failureOf{
-			kind: blackboard.TypeAgentCrashed, workflow: c.WorkflowID, source: c.ArtefactID, claim: c.ID,
-			about: c.ID + "/" + g.Agent + "/" + strconv.Itoa(g.Attempt),
-			report: blackboard.FailureReport{Reason: reason, ExitCode: e.Code, Stderr: e.Tail, StderrSize: int64(len(e.Tail)),
-				Agent: g.Agent, Attempt: g.Attempt},
-		}))
-	}
-	if err != nil && ctx.Err() == nil {
-		l.log.Warn("crash not recorded, the next tick tries again", "claim", c.ID, "agent", g.Agent, "error", err)
-	}
-}
-
-// killSilent ends agents that run but have not been heard of for long: hung, or
-// stopped. What follows is what follows any end. It also catches up with ends
-// that could not be recorded when they happened.
-func (a *agents) killSilent(ctx context.Context) {
-	steady := a.reachable.SteadySince()
-	if steady.IsZero() {
-		return
-	}
-	steady = latest(steady, a.since)
-	present, err := a.board.Agents(ctx)
-	if err != nil {
-		return
-	}
-	now := a.env.Now()
-	living := a.workers.living()
-	for name, s := range a.state {
-		if !s.running {
-			continue
-		}
-		living[s.incarnation] = true
-		heard := latest(steady, s.started)
-		if p := present[name]; p.Incarnation == s.incarnation {
-			heard = latest(heard, p.Alive)
-		}
-		if now.Sub(heard) > silentAfter && a.silentByServer(ctx, heard) && !a.stopping(ctx) {
-			a.log.Error("agent is silent, ending it", "agent", name, "since", heard)
-			if err := a.runtime.Stop(ctx, unitName(name), 0); err != nil {
-				a.log.Error("agent not stopped", "agent", name, "error", err)
-				continue
-			}
-			delete(living, s.incarnation)
-			a.orphan(ctx, name, s.incarnation, runtime.Exit{Code: -1, Text: "silent for " + silentAfter.String()})
-			s.running = false
-			a.delay(s)
-		}
-	}
-	if a.stopping(ctx) {
-		return
-	}
-	if err := a.failOrphans(ctx, living); err != nil && ctx.Err() == nil {
-		a.log.Warn("orphaned grants not looked for", "error", err)
-	}
-}
-
-// silentByServer asks the blackboard's clock, by which heartbeats are, before
-// anybody is ended for silence: ours may be wrong.
-func (a *agents) silentByServer(ctx context.Context, heard time.Time) bool {
-	now, err := a.board.ServerTime(ctx)
-	return err == nil && now.Sub(heard) > silentAfter
-}
-
-func latest(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }

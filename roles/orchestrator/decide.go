@@ -25,6 +25,8 @@ func (l *leadership) look(ctx context.Context, k key) error {
 		return nil
 	case errors.Is(err, redis.ErrNotLeader) || errors.Is(err, blackboard.ErrStale):
 		return err
+	case errors.Is(err, errHolderLives):
+		l.log.Debug("not decided yet", "claim", k.id, "error", err)
 	case errors.Is(err, blackboard.ErrNotFound):
 		l.log.Warn("notice ignored", "error", err)
 	case errors.Is(err, blackboard.ErrCorrupt):
@@ -46,6 +48,10 @@ func (l *leadership) open(ctx context.Context, artefactID string) error {
 	}
 	switch o {
 	case redis.Opened:
+		if t := cfg.Orchestrator.BidTimeout; t > 0 {
+			// Until somebody bids nothing else would have us look at it in time.
+			l.later(key{claimKey, blackboard.BiddingClaimID(artefactID)}, l.env.Now().Add(t))
+		}
 		l.metrics.claims.WithLabelValues("opened").Inc()
 		l.log.Debug("claim opened", "claim", blackboard.BiddingClaimID(artefactID), "artefact", artefactID)
 	case redis.OverLimit:
@@ -68,24 +74,29 @@ func (l *leadership) refuse(ctx context.Context, artefactID string, limit int) e
 	return l.board.RefuseClaim(ctx, l.lead.Epoch, artefactID, reason, failure)
 }
 
+// settleSteps bounds how often one look at a claim decides anew, so that a record
+// on which no decision ever takes costs a look per tick and no more.
+const settleSteps = 32
+
+// errHolderLives: a unit is ended before its grant is.
+var errHolderLives = errors.New("the holder of the grant still runs")
+
 // settle asks the arbiter about a claim and applies its answers until it says to
 // wait.
 func (l *leadership) settle(ctx context.Context, k key) error {
-	for ctx.Err() == nil {
+	for range settleSteps {
 		s, err := l.board.Snapshot(ctx, k.id)
 		if err != nil {
 			return err
 		}
 		d := arbiter.Decide(s, l.clan.policy(), l.env.Now())
+		l.later(k, d.AskAgain)
 		if d.Kind == arbiter.Wait {
-			if !d.AskAgain.IsZero() {
-				l.later(k, d.AskAgain)
-			}
 			l.offer(s)
 			return nil
 		}
 		err = l.apply(ctx, s, d)
-		if errors.Is(err, blackboard.ErrStale) && !errors.Is(err, redis.ErrNotLeader) {
+		if errors.Is(err, blackboard.ErrStale) && !errors.Is(err, redis.ErrNotLeader) && d.Kind != arbiter.FailGrant {
 			continue // decided on an old state: look again
 		}
 		if err != nil {
@@ -101,7 +112,7 @@ func (l *leadership) settle(ctx context.Context, k key) error {
 			}
 		}
 	}
-	return nil
+	return fmt.Errorf("decide about claim %s: it changes faster than it can be decided about", k.id)
 }
 
 // apply makes the decision true, in one script.
@@ -132,6 +143,9 @@ func (l *leadership) failGrant(ctx context.Context, s blackboard.Snapshot, d arb
 	holder := ""
 	if g.State == blackboard.GrantRunning {
 		holder = g.Holder
+		if l.living.runs(holder) {
+			return errHolderLives // it is being stopped; its end brings us back
+		}
 	}
 	ref := redis.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: holder}
 	return l.board.FailGrant(ctx, l.lead.Epoch, ref, d.Reason, f)

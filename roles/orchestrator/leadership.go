@@ -12,13 +12,9 @@ import (
 	"sett/blackboard/redis"
 )
 
-const (
-	// deciders is how many claims are decided about at once. Each mostly waits
-	// for the blackboard; their calls share round trips.
-	deciders = 32
-	// tick is how often what is open is read again, in case a notice was lost.
-	tick = 5 * time.Second
-)
+// deciders is how many claims are decided about at once. Each mostly waits for
+// the blackboard; their calls share round trips.
+const deciders = 32
 
 // leadership is one term as the leader. Everything in it ends with the term.
 type leadership struct {
@@ -27,14 +23,17 @@ type leadership struct {
 	queue   *queue
 	agents  *agents
 	workers *workers
+	living  *living
 	since   time.Time
+	again   chan struct{} // read what is open
 
 	mu     sync.Mutex
 	timers map[key]*time.Timer
 }
 
 func newLeadership(o *orchestrator, lead redis.Lead) *leadership {
-	l := &leadership{orchestrator: o, lead: lead, queue: newQueue(), timers: map[key]*time.Timer{}, since: o.env.Now()}
+	l := &leadership{orchestrator: o, lead: lead, queue: newQueue(), living: newLiving(), since: o.env.Now(),
+		again: make(chan struct{}, 1), timers: map[key]*time.Timer{}}
 	if o.runtime != nil {
 		l.agents = newAgents(l)
 		l.workers = newWorkers(l)
@@ -53,7 +52,7 @@ func (l *leadership) run(ctx context.Context) error {
 	}
 	add(l.renew)
 	add(l.listen)
-	add(l.reconcileOnTick)
+	add(l.reconcileAgain)
 	add(l.decideAll)
 	if l.agents != nil {
 		add(l.agents.run)
@@ -78,51 +77,44 @@ func (l *leadership) renew(ctx context.Context) error {
 		}
 		err := l.board.RenewLead(ctx, l.lead, l.settings.Lease)
 		switch {
-		case errors.Is(err, blackboard.ErrUnavailable):
+		case errors.Is(err, blackboard.ErrStale) || ctx.Err() != nil:
+			return err
+		case err != nil: // gone, or there and refusing to write, such as on a full disk
+			l.log.Warn("lead not renewed", "error", err)
 			if err := l.reachable.Lost(err); err != nil {
 				return err
 			}
-		case err != nil:
-			return err
 		default:
 			l.reachable.Back()
 		}
 	}
 }
 
-// listen turns notices into keys, and reads what is open whenever notices may
+// listen turns notices into keys, and has read what is open whenever notices may
 // have been missed.
 func (l *leadership) listen(ctx context.Context) error {
 	channels := []redis.Channel{redis.ArtefactEvents, redis.OrchestratorEvents}
-	again := make(chan struct{}, 1)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-again:
-				l.reconcile(ctx)
-			}
-		}
-	}()
 	return l.board.Subscribe(ctx, channels, func() {
 		l.reachable.Back()
-		wake(again)
-	}, func(ch redis.Channel, id string) {
-		switch {
-		case id == "":
-			wake(again)
-		case !blackboard.ValidID(id):
-			l.log.Warn("notice ignored: it names no id", "notice", id)
-		case ch.Is(redis.ArtefactEvents):
-			l.queue.add(key{artefactKey, id})
-		default:
-			l.queue.add(key{claimKey, id})
-		}
-	}, func(err error) {
+		wake(l.again)
+	}, l.notice, func(err error) {
 		l.log.Warn("blackboard lost, reconnecting", "error", err)
-		_ = l.reachable.Lost(err)
+		_ = l.reachable.Lost(err) // renew gives up, when it is time
 	})
+}
+
+// notice takes a message for what it is: a hint, by anybody, about anything.
+func (l *leadership) notice(ch redis.Channel, id string) {
+	switch {
+	case id == "":
+		wake(l.again)
+	case !blackboard.ValidID(id):
+		l.log.Warn("notice ignored: it names no id", "notice", id)
+	case ch.Is(redis.ArtefactEvents):
+		l.queue.add(key{artefactKey, id})
+	default:
+		l.queue.add(key{claimKey, id})
+	}
 }
 
 func wake(c chan struct{}) {
@@ -132,16 +124,18 @@ func wake(c chan struct{}) {
 	}
 }
 
-func (l *leadership) reconcileOnTick(ctx context.Context) error {
-	every := time.NewTicker(tick)
+// reconcileAgain reads what is open at every tick, and when asked to.
+func (l *leadership) reconcileAgain(ctx context.Context) error {
+	every := time.NewTicker(l.pace.tick)
 	defer every.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-every.C:
-			l.reconcile(ctx)
+		case <-l.again:
 		}
+		l.reconcile(ctx)
 	}
 }
 
@@ -152,9 +146,9 @@ func (l *leadership) reconcile(ctx context.Context) {
 	} else if changed {
 		l.log.Info("configuration changed")
 		l.metrics.reloads.Inc()
-		if l.agents != nil {
-			l.agents.wake()
-		}
+	}
+	if l.agents != nil {
+		l.agents.wake() // the clan may have changed, or the instance runs again
 	}
 	w, err := l.board.OpenWork(ctx)
 	if err != nil {
@@ -174,10 +168,12 @@ func (l *leadership) reconcile(ctx context.Context) {
 
 // decideAll works the queue until the context ends or the lead is lost.
 func (l *leadership) decideAll(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	stop := context.AfterFunc(ctx, l.queue.close)
 	defer stop()
-	lost := make(chan error, deciders)
-	var wg sync.WaitGroup
 	for range deciders {
 		wg.Go(func() {
 			for {
@@ -186,35 +182,38 @@ func (l *leadership) decideAll(ctx context.Context) error {
 					return
 				}
 				if err := l.look(ctx, k); err != nil {
-					lost <- err
+					cancel(err) // the others' decisions are void, too
 				}
 				l.queue.done(k)
 			}
 		})
 	}
-	defer wg.Wait()
-	defer l.queue.close()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case err := <-lost:
-		return err
-	}
+	<-ctx.Done()
+	return context.Cause(ctx)
 }
 
-// later has a key looked at again at a time.
+// later has a key looked at again at a time; the zero time: only when something
+// changes.
 func (l *leadership) later(k key, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if t, ok := l.timers[k]; ok {
 		t.Stop()
-	}
-	l.timers[k] = time.AfterFunc(max(at.Sub(l.env.Now()), 0)+time.Millisecond, func() {
-		l.mu.Lock()
 		delete(l.timers, k)
+	}
+	if at.IsZero() {
+		return
+	}
+	var t *time.Timer
+	t = time.AfterFunc(max(at.Sub(l.env.Now()), 0)+time.Millisecond, func() {
+		l.mu.Lock()
+		if l.timers[k] == t {
+			delete(l.timers, k)
+		}
 		l.mu.Unlock()
 		l.queue.add(k)
 	})
+	l.timers[k] = t
 }
 
 func (l *leadership) stopTimers() {

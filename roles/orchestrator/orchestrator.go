@@ -51,6 +51,7 @@ type orchestrator struct {
 	board     *redis.Board
 	settings  settings
 	runtime   runtime.Runtime // nil: somebody else runs the agents
+	pace      pace
 	metrics   *metrics
 	holder    string
 	clan      *clan
@@ -67,13 +68,23 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return role.Fail(role.Usage, err, "sett up starts the orchestrator with everything it needs; see sett orchestrator --help")
 	}
-	log := e.Logger("orchestrator").With("instance", s.Instance)
-	o := &orchestrator{env: e, log: log, settings: s, metrics: newMetrics(), holder: s.Seat + e.NewID()}
+	var rt runtime.Runtime
+	if s.StateDir != "" {
+		rt = process.New(process.Options{Dir: s.StateDir, Executable: s.Executable, Logger: logger(e, s), Now: e.Now})
+	}
+	return runIn(ctx, e, s, rt, usualPace())
+}
+
+func logger(e role.Env, s settings) *slog.Logger {
+	return e.Logger("orchestrator").With("instance", s.Instance)
+}
+
+// runIn lives in a place where agents can run; nil: somebody else runs them.
+func runIn(ctx context.Context, e role.Env, s settings, rt runtime.Runtime, p pace) error {
+	o := &orchestrator{env: e, log: logger(e, s), settings: s, runtime: rt, pace: p, metrics: newMetrics(), holder: s.Seat + e.NewID()}
+	var err error
 	if o.clan, err = loadClan(s.ConfigFile); err != nil {
 		return role.Fail(role.Usage, err, "sett up writes the configuration anew")
-	}
-	if s.StateDir != "" {
-		o.runtime = process.New(process.Options{Dir: s.StateDir, Executable: s.Executable, Logger: log, Now: e.Now})
 	}
 	o.board, err = redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
@@ -120,13 +131,14 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 	for ctx.Err() == nil {
 		lead, wait, err := o.board.TakeLead(ctx, o.holder, seat, o.settings.Lease)
 		switch {
-		case errors.Is(err, blackboard.ErrUnavailable):
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			o.log.Warn("lead not taken", "error", err)
 			if err := o.reachable.Lost(err); err != nil {
 				return err
 			}
 			wait = time.Second
-		case err != nil && ctx.Err() == nil:
-			return err
 		case lead.Epoch != "":
 			o.reachable.Back()
 			seat = ""
@@ -140,7 +152,7 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(min(wait, o.settings.Lease)):
+		case <-time.After(min(wait, o.pace.standby)):
 		}
 	}
 	return ctx.Err()
@@ -163,9 +175,23 @@ func (o *orchestrator) keepKeeper(ctx context.Context) error {
 		return ctx.Err()
 	}
 	spec := runtime.Spec{Name: units[0].Name, Args: []string{"keeper"}, Env: env.WithoutUnit(o.env.Environ()), Labels: units[0].Labels}
-	return process.Keep(ctx, o.runtime, []runtime.Spec{spec}, process.KeepOptions{
-		Logger: o.log, Stopping: func() bool { return o.stopping(ctx) },
-	})
+	for ctx.Err() == nil {
+		err := process.Keep(ctx, o.runtime, []runtime.Spec{spec}, process.KeepOptions{
+			Logger: o.log, Stopping: func() bool { return o.stopping(ctx) },
+		})
+		if err != nil {
+			return err
+		}
+		// The instance is being stopped. Our own end is not ours to choose, and an
+		// `up` may come first.
+		for ctx.Err() == nil && o.stopping(ctx) {
+			select {
+			case <-ctx.Done():
+			case <-time.After(o.pace.tick):
+			}
+		}
+	}
+	return ctx.Err()
 }
 
 // stopping says whether the instance is being taken down, so that an end is no

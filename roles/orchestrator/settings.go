@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -39,7 +40,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		StateDir:   r.Or(env.StateDir, ""), Workspace: r.Or(env.Workspace, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
 	}
-	if err := r.Err(); err != nil {
+	if err := errors.Join(r.Err(), s.check()); err != nil {
 		return s, err
 	}
 	exe, err := os.Executable()
@@ -54,6 +55,22 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		s.Seat = "orchestrator-" + hex.EncodeToString(sum[:6]) + "-"
 	}
 	return s, nil
+}
+
+// shortestLease is what still leaves room for renewals.
+const shortestLease = 100 * time.Millisecond
+
+func (s settings) check() error {
+	var name, lease error
+	if s.Instance != "" {
+		if err := config.ValidInstanceName(s.Instance); err != nil {
+			name = fmt.Errorf("%s is %q; want a valid instance name: %w", env.Instance, s.Instance, err)
+		}
+	}
+	if s.Lease > 0 && s.Lease < shortestLease {
+		lease = fmt.Errorf("%s is %s; want at least %s", env.Lease, s.Lease, shortestLease)
+	}
+	return errors.Join(name, lease)
 }
 
 // clan is the configuration in force. It changes when sett up says so.
@@ -85,6 +102,9 @@ func (c *clan) reload() (changed bool, err error) {
 	var parsed config.Config
 	if err := json.Unmarshal(raw, &parsed); err != nil {
 		return false, fmt.Errorf("read configuration %s: %w", c.file, err)
+	}
+	if len(parsed.Agents) == 0 {
+		return false, fmt.Errorf("read configuration %s: no agents in it", c.file)
 	}
 	c.raw, c.config = string(raw), &parsed
 	return true, nil

@@ -28,7 +28,7 @@ type job struct {
 	unit, claim, agent string
 	attempt            int
 	queuedAt           time.Time
-	incarnation        string
+	stopAgain          time.Time // not before then is it told to stop once more
 }
 
 func newWorkers(l *leadership) *workers {
@@ -60,40 +60,48 @@ func (w *workers) adopt(u runtime.Unit) {
 	defer w.mu.Unlock()
 	w.running[u.Name] = &job{
 		unit: u.Name, claim: u.Labels[runtime.LabelClaim], agent: u.Labels[runtime.LabelAgent], attempt: attempt,
-		incarnation: u.Labels[runtime.LabelIncarnation],
 	}
 }
 
-func (w *workers) living() map[string]bool {
+// converge begins to start queued jobs while there are free slots, oldest first,
+// and to stop the workers of agents that have left the clan. It runs on the
+// agents' goroutine.
+func (w *workers) converge(ctx context.Context) {
+	for _, j := range w.unwanted() {
+		w.agents.aside(ctx, func() func() {
+			if err := w.runtime.Stop(ctx, j.unit, unknownGrace); err != nil && ctx.Err() == nil {
+				w.log.Error("worker not stopped", "unit", j.unit, "error", err)
+			}
+			return nil
+		})
+	}
+	for _, j := range w.startable() {
+		w.agents.aside(ctx, func() func() {
+			if !w.start(ctx, j) {
+				w.drop(j) // offered again with the next look at its claim
+				w.agents.wake()
+			}
+			return nil
+		})
+	}
+}
+
+// unwanted returns the workers to stop, each at most once in a while.
+func (w *workers) unwanted() []*job {
+	cfg, now := w.clan.get(), w.env.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	out := map[string]bool{}
+	var out []*job
 	for _, j := range w.running {
-		out[j.incarnation] = true
+		if _, member := cfg.Agent(j.agent); !member && !now.Before(j.stopAgain) {
+			j.stopAgain = now.Add(2 * unknownGrace)
+			out = append(out, j)
+		}
 	}
 	return out
 }
 
-// converge starts queued jobs while there are free slots, oldest first. It runs
-// on the agents' goroutine.
-func (w *workers) converge(ctx context.Context) {
-	line := w.startable()
-	if len(line) == 0 || w.stopping(ctx) {
-		return
-	}
-	for _, j := range line {
-		agent, ok := w.clan.get().Agent(j.agent)
-		if ok {
-			ok = w.start(ctx, agent, j)
-		}
-		if !ok {
-			w.mu.Lock()
-			delete(w.queued, j.unit) // offered again with the next look at its claim
-			w.mu.Unlock()
-		}
-	}
-}
-
+// startable takes jobs from the line as far as there are slots for them.
 func (w *workers) startable() []*job {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -117,29 +125,50 @@ func (w *workers) startable() []*job {
 		if ok && busy[j.agent] >= a.Replicas {
 			continue
 		}
-		busy[j.agent]++
-		out = append(out, j)
+		delete(w.queued, j.unit)
+		if ok {
+			busy[j.agent]++
+			w.running[j.unit] = j
+			out = append(out, j)
+		}
 	}
 	return out
 }
 
-func (w *workers) start(ctx context.Context, agent config.Agent, j *job) bool {
-	if g, err := w.board.Grant(ctx, j.claim, j.agent); err != nil || g.State != blackboard.GrantQueued || g.Attempt != j.attempt {
-		return false // cancelled, or already under way
+func (w *workers) drop(j *job) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.running[j.unit] == j {
+		delete(w.running, j.unit)
+	}
+}
+
+// start starts a job's unit, unless its grant was cancelled or is under way.
+func (w *workers) start(ctx context.Context, j *job) bool {
+	agent, member := w.clan.get().Agent(j.agent)
+	if !member || w.stopping(ctx) {
+		return false
+	}
+	g, err := w.board.Grant(ctx, j.claim, j.agent)
+	if err != nil || g.State != blackboard.GrantQueued || g.Attempt != j.attempt {
+		return false
 	}
 	spec := w.agents.spec(agent, runtime.ComponentWorker)
 	spec.Name, spec.Args = j.unit, []string{"cub", "--execute-claim", j.claim}
 	spec.Labels[runtime.LabelClaim], spec.Labels[runtime.LabelAttempt] = j.claim, strconv.Itoa(j.attempt)
+	incarnation := spec.Labels[runtime.LabelIncarnation]
+	w.living.begin(incarnation) // before it can take its grant
 	u, err := w.runtime.Start(ctx, spec)
+	if adopted := u.Labels[runtime.LabelIncarnation]; err != nil || adopted != incarnation {
+		w.living.forget(incarnation)
+		if err == nil {
+			w.living.begin(adopted)
+		}
+	}
 	if err != nil {
 		w.log.Error("worker not started", "agent", j.agent, "claim", j.claim, "error", err)
 		return false
 	}
-	j.incarnation = u.Labels[runtime.LabelIncarnation]
-	w.mu.Lock()
-	delete(w.queued, j.unit)
-	w.running[j.unit] = j
-	w.mu.Unlock()
 	w.log.Info("worker started", "agent", j.agent, "claim", j.claim, "attempt", j.attempt, "unit", u.Name, "id", u.ID)
 	return true
 }
@@ -147,41 +176,42 @@ func (w *workers) start(ctx context.Context, agent config.Agent, j *job) bool {
 // ended deals with a worker that is no more. One that left no result failed.
 func (w *workers) ended(ctx context.Context, e runtime.Exit) {
 	l := e.Unit.Labels
-	claim, agent, incarnation := l[runtime.LabelClaim], l[runtime.LabelAgent], l[runtime.LabelIncarnation]
-	w.log.Info("worker ended", "agent", agent, "claim", claim, "exit", e.Text, "code", e.Code)
-	if !w.stopping(ctx) {
-		if s, err := w.board.Snapshot(ctx, claim); err == nil {
-			g, ok := s.Grant(agent)
-			attempt := strconv.Itoa(g.Attempt) == l[runtime.LabelAttempt]
-			switch {
-			case ok && g.State == blackboard.GrantRunning && g.Holder == incarnation:
-				w.crashed(ctx, s.Claim, g, e)
-			case ok && g.State == blackboard.GrantQueued && attempt:
-				g.Holder = "" // it died before it could begin
-				w.crashed(ctx, s.Claim, g, e)
-			}
-			w.releaseAfter(ctx, claim, agent, incarnation)
-		}
-	}
+	claim, incarnation := l[runtime.LabelClaim], l[runtime.LabelIncarnation]
+	w.log.Info("worker ended", "agent", l[runtime.LabelAgent], "claim", claim, "exit", e.Text, "code", e.Code)
 	w.mu.Lock()
-	delete(w.running, e.Unit.Name)
+	j := w.running[e.Unit.Name]
 	w.mu.Unlock()
-	if err := w.runtime.Stop(ctx, e.Unit.Name, 0); err != nil && ctx.Err() == nil {
-		w.log.Warn("worker not removed", "unit", e.Unit.Name, "error", err)
-	}
-	w.queue.add(key{claimKey, claim})
+	w.agents.aside(ctx, func() func() {
+		if !w.stopping(ctx) {
+			w.agents.bury(ctx, e)
+			w.neverBegan(ctx, e)
+		}
+		if err := w.runtime.Stop(ctx, e.Unit.Name, 0); err != nil && ctx.Err() == nil {
+			w.log.Warn("worker not removed", "unit", e.Unit.Name, "error", err)
+		}
+		w.living.forget(incarnation)
+		if j != nil {
+			w.drop(j)
+		}
+		w.queue.add(key{claimKey, claim})
+		return func() {} // a slot is free
+	})
 }
 
-// releaseAfter lets go of the workspace for a worker whose grant was cancelled
-// and that died before it did so itself.
-func (w *workers) releaseAfter(ctx context.Context, claim, agent, incarnation string) {
-	uses, err := w.board.Workspace(ctx)
-	if err != nil {
-		return
-	}
-	for _, u := range uses {
-		if u.Claim == claim && u.Agent == agent && u.Holder == incarnation && !u.Waiting && !u.Restore {
-			w.agents.dropHold(ctx, u)
+// neverBegan counts the death of a worker before it took its grant like one
+// afterwards, so that a worker that cannot start is not started for ever.
+func (w *workers) neverBegan(ctx context.Context, e runtime.Exit) {
+	l := e.Unit.Labels
+	s, err := w.board.Snapshot(ctx, l[runtime.LabelClaim])
+	if err == nil {
+		g, ok := s.Grant(l[runtime.LabelAgent])
+		if !ok || g.State != blackboard.GrantQueued || strconv.Itoa(g.Attempt) != l[runtime.LabelAttempt] {
+			return
 		}
+		g.Holder = ""
+		err = w.crashed(ctx, s.Claim, g, e)
+	}
+	if err != nil && ctx.Err() == nil {
+		w.log.Warn("end of a worker not recorded", "unit", e.Unit.Name, "error", err)
 	}
 }

@@ -1,0 +1,202 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"sett/contract/env"
+	"sett/runtime"
+)
+
+// place is a runtime.Runtime in memory. Its units do nothing; the test ends them.
+type place struct {
+	mu       sync.Mutex
+	units    map[string]runtime.Unit
+	started  []runtime.Spec
+	stopped  []stopCall
+	subs     map[chan runtime.Exit]bool
+	failing  error         // of Start
+	failStop error         // of Stop
+	hold     chan struct{} // Stop waits for it, as for a grace
+	most     map[string]int
+}
+
+type stopCall struct {
+	name  string
+	grace time.Duration
+}
+
+func newPlace() *place {
+	return &place{units: map[string]runtime.Unit{}, subs: map[chan runtime.Exit]bool{}, most: map[string]int{}}
+}
+
+func (p *place) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.failing != nil {
+		return runtime.Unit{}, p.failing
+	}
+	if u, ok := p.units[s.Name]; ok && u.Running {
+		return u, nil
+	}
+	p.started = append(p.started, s)
+	u := runtime.Unit{Name: s.Name, ID: s.Labels[runtime.LabelIncarnation], Labels: s.Labels, StartedAt: time.Now(), Running: true}
+	p.units[s.Name] = u
+	workers := 0
+	for _, other := range p.units {
+		if other.Running && other.Labels[runtime.LabelComponent] == runtime.ComponentWorker {
+			workers++
+		}
+	}
+	agent := s.Labels[runtime.LabelAgent]
+	p.most[agent] = max(p.most[agent], workers)
+	return u, nil
+}
+
+func (p *place) Stop(ctx context.Context, name string, grace time.Duration) error {
+	p.mu.Lock()
+	p.stopped = append(p.stopped, stopCall{name, grace})
+	hold, err := p.hold, p.failStop
+	p.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	if hold != nil && grace > 0 {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	p.exit(name, runtime.Exit{Code: -1, Text: "signal: terminated"})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.units, name)
+	return nil
+}
+
+func (p *place) List(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var out []runtime.Unit
+	for _, name := range slices.Sorted(maps.Keys(p.units)) {
+		if p.units[name].Labels.Match(selector) {
+			out = append(out, p.units[name])
+		}
+	}
+	return out, nil
+}
+
+func (p *place) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make(chan runtime.Exit, 1000)
+	p.subs[out] = true
+	for _, name := range slices.Sorted(maps.Keys(p.units)) {
+		if u := p.units[name]; !u.Running {
+			out <- runtime.Exit{Unit: u, Code: 9, Text: "exit status 9", Tail: "last words"}
+		}
+	}
+	context.AfterFunc(ctx, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.subs, out)
+		close(out)
+	})
+	return out, nil
+}
+
+// exit ends a unit, if it runs.
+func (p *place) exit(name string, e runtime.Exit) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	u, ok := p.units[name]
+	if !ok || !u.Running {
+		return
+	}
+	u.Running = false
+	p.units[name] = u
+	e.Unit, e.At = u, time.Now()
+	for out := range p.subs {
+		out <- e
+	}
+}
+
+func (p *place) set(f func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f()
+}
+
+// unit returns a running unit whose name begins so.
+func (p *place) unit(prefix string) (runtime.Unit, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(p.units)) {
+		if u := p.units[name]; u.Running && strings.HasPrefix(name, prefix) {
+			return u, true
+		}
+	}
+	return runtime.Unit{}, false
+}
+
+func (p *place) running(prefix string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for name, u := range p.units {
+		if u.Running && strings.HasPrefix(name, prefix) {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *place) starts(name string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, s := range p.started {
+		if strings.HasPrefix(s.Name, name) {
+			n++
+		}
+	}
+	return n
+}
+
+func (p *place) spec(name string) runtime.Spec {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range p.started {
+		if s.Name == name {
+			return s
+		}
+	}
+	return runtime.Spec{}
+}
+
+// incarnation waits for an agent to run, other than before, and returns who it is.
+func (s *sett) incarnation(p *place, unit string, not ...string) (incarnation string) {
+	s.Helper()
+	s.until("the start of "+unit, func() bool {
+		u, ok := p.unit(unit)
+		incarnation = u.Labels[runtime.LabelIncarnation]
+		return ok && !slices.Contains(not, incarnation)
+	})
+	return incarnation
+}
+
+// inPlace are the options of an orchestrator that runs the agents itself, with a
+// patience that suits tests.
+func inPlace(p *place) options {
+	return options{place: p, vars: map[string]string{env.StateDir: "/nowhere", env.Workspace: "/repo", env.Run: "run1"},
+		host: []string{"PATH=/bin", "HOME=/home/me", "SECRET=1", "AWS_SECRET_ACCESS_KEY=2", "SETT_LOG_LEVEL=debug"},
+		pace: func(p *pace) { p.shortestBackoff, p.tick, p.lookAround = 10*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond }}
+}
+
+var errNoRoom = errors.New("no room")
