@@ -46,7 +46,7 @@ func TestCost(t *testing.T) {
 	})
 	stat("bid", func() {
 		for _, g := range goals {
-			b.SubmitBids(ctx, []redis.BidRequest{{blackboard.BiddingClaimID(g), "a", "exclusive", ""}})
+			b.SubmitBids(ctx, []redis.BidRequest{{blackboard.BiddingClaimID(g), "a", "exclusive", "", nil}})
 		}
 	})
 	stat("grant", func() {
