@@ -132,6 +132,7 @@ func (s *sweep) result(v victim, fired bool) {
 // and the orchestrator die, so that back-offs begin anew.
 func (s *sweep) work(g *ground) {
 	for n := s.next(); n > 0 && !g.t.Failed(); n = s.next() {
+		g.settled() // with both dead nobody would be left to start them
 		g.bounce("keeper")
 		for i, v := range s.all {
 			for _, when := range moments(n, i) {

@@ -309,3 +309,32 @@ func (in *instance) bounce(name string) {
 	in.kill(name)
 	in.restarted(name, old)
 }
+
+// goals returns the ids of all goals, newest last.
+func (in *instance) goals() []string {
+	in.t.Helper()
+	goals, err := in.board.Goals(context.Background(), 0)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	return goals
+}
+
+// afterEntries waits until the ledger has so many entries about a workflow.
+func (in *instance) afterEntries(goal string, n int) {
+	in.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), enough)
+	defer cancel()
+	errEnough := errors.New("enough")
+	err := in.board.Follow(ctx, "0-0", func(e blackboard.Event) error {
+		if e.Workflow == goal {
+			if n--; n <= 0 {
+				return errEnough
+			}
+		}
+		return nil
+	}, func(error) {})
+	if !errors.Is(err, errEnough) {
+		in.t.Fatalf("ledger: %d more entries expected: %v", n, err)
+	}
+}

@@ -14,7 +14,7 @@ import (
 // data races that its processes reported.
 func (in *instance) finish() {
 	in.races()
-	if in.t.Failed() {
+	if in.t.Failed() || os.Getenv("SETT_E2E_LOGS") != "" {
 		in.tellLogs()
 	}
 	if in.board != nil {
@@ -109,6 +109,6 @@ func (in *instance) tellLogs() {
 	logs, _ := filepath.Glob(filepath.Join(in.stateDir(), "logs", "*"))
 	for _, path := range logs {
 		text, _ := os.ReadFile(path)
-		in.t.Logf("%s (%s):\n%s", filepath.Base(path), in.name, text[max(0, len(text)-6000):])
+		in.t.Logf("%s (%s):\n%s", filepath.Base(path), in.name, text[max(0, len(text)-20000):])
 	}
 }

@@ -30,7 +30,17 @@ type trap struct {
 	kill   func()
 
 	seen  int
+	once  sync.Once
 	fired chan struct{} // closed when it has killed
+}
+
+// spring kills, once: what the server did not know the script of is counted
+// again, and so two commands under way can be the n-th.
+func (t *trap) spring() {
+	t.once.Do(func() {
+		t.kill()
+		close(t.fired)
+	})
 }
 
 // minds says whether a write counts for the trap.
@@ -289,8 +299,7 @@ func (l *link) look(words []string) (c call, alive bool) {
 	}
 	p.mu.Unlock()
 	if t != nil && t.when == before {
-		t.kill()
-		close(t.fired)
+		t.spring()
 		return call{}, false
 	}
 	return call{script, t}, true
@@ -339,8 +348,7 @@ func (l *link) replies() {
 			if strings.HasPrefix(string(raw), "-NOSCRIPT") {
 				l.uncount(c)
 			} else if c.trap != nil {
-				c.trap.kill()
-				close(c.trap.fired)
+				c.trap.spring()
 				return
 			}
 		}
