@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"sett/contract/config"
+	"sett/roles/role"
 )
 
 // TestOwnShorts: -f follows after `logs`, and names the configuration everywhere else.
@@ -47,6 +50,35 @@ func TestWantsHelp(t *testing.T) {
 		rest, ok := wantsHelp(c.args)
 		if ok != (c.rest != nil) || !slices.Equal(rest, c.rest) {
 			t.Errorf("%q: %q, %v", c.args, rest, ok)
+		}
+	}
+}
+
+// TestHelpOfEveryCommand: each has a page with its usage, every
+// flag with a word about it, and the exit codes.
+func TestHelpOfEveryCommand(t *testing.T) {
+	p, err := newParser(&root{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range p.Model.Children {
+		var out strings.Builder
+		e := role.Env{Args: []string{n.Name, "--help"}, Stdout: &out, Lookup: func(string) (string, bool) { return "", false }}
+		if err := Run(context.Background(), e); err != nil {
+			t.Errorf("%s: %v", n.Name, err)
+		}
+		for _, want := range []string{"Usage: sett " + n.Name, "--directory", role.CodesHelp} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("help of %s has no %q", n.Name, want)
+			}
+		}
+		for _, f := range n.Flags {
+			if f.Help == "" || !strings.Contains(out.String(), "--"+f.Name) {
+				t.Errorf("help of %s says nothing about --%s", n.Name, f.Name)
+			}
+		}
+		if n.Help == "" || n.Group == nil {
+			t.Errorf("%s has no place on the first page", n.Name)
 		}
 	}
 }

@@ -141,8 +141,8 @@ func (a *app) relative(path string) string {
 	if err != nil {
 		return path
 	}
-	if real, err := filepath.EvalSymlinks(wd); err == nil {
-		wd = real
+	if resolved, err := filepath.EvalSymlinks(wd); err == nil {
+		wd = resolved
 	}
 	if !within(path, wd) {
 		return path

@@ -163,7 +163,7 @@ func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
 }
 
 // read asks the blackboard.
-func (l *instanceRow) read(ctx context.Context, a *app, in *instance, running map[string]runtime.Unit, agents []string) error {
+func (r *instanceRow) read(ctx context.Context, a *app, in *instance, running map[string]runtime.Unit, agents []string) error {
 	b, err := redis.Open(ctx, redis.Options{
 		URL: in.URL, Instance: in.Name, Name: "sett-list", Timeout: time.Second, Retries: -1, CAFile: a.Getenv(env.RedisCAFile),
 	})
@@ -181,16 +181,16 @@ func (l *instanceRow) read(ctx context.Context, a *app, in *instance, running ma
 	}
 	for _, name := range agents {
 		if unit, ok := running[agentUnit(name)]; ok && isPresent(present[name], unit, now) {
-			l.Ready++
+			r.Ready++
 			continue
 		}
-		l.NotReady, l.State = append(l.NotReady, name), stateDegraded
+		r.NotReady, r.State = append(r.NotReady, name), stateDegraded
 	}
 	claims, err := b.OpenClaims(ctx)
 	if err != nil {
 		return err
 	}
 	questions, err := b.OpenQuestions(ctx)
-	l.Claims, l.Questions = len(claims), len(questions)
+	r.Claims, r.Questions = len(claims), len(questions)
 	return err
 }

@@ -52,9 +52,9 @@ const realSett = ".real-sett"
 // roles do not know each other, not in tests either.
 func sett() {
 	if len(os.Args) > 1 && isRole(os.Args[1]) {
-		real, err := filepath.EvalSymlinks(filepath.Join(os.Getenv("HOME"), realSett))
+		binary, err := filepath.EvalSymlinks(filepath.Join(os.Getenv("HOME"), realSett))
 		if err == nil {
-			err = syscall.Exec(real, os.Args, os.Environ())
+			err = syscall.Exec(binary, os.Args, os.Environ())
 		}
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -86,20 +86,20 @@ var buildSett = sync.OnceValues(func() (string, error) {
 
 // TestScripts runs each command's success, failures and help.
 func TestScripts(t *testing.T) {
-	real, err := buildSett()
+	binary, err := buildSett()
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
 		Dir:   "testdata/script",
-		Setup: func(e *testscript.Env) error { return setup(e, real) },
+		Setup: func(e *testscript.Env) error { return setup(e, binary) },
 		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 	})
 }
 
 // setup gives each script directories and an identity of its own, and ends what
 // it started.
-func setup(env *testscript.Env, real string) error {
+func setup(env *testscript.Env, binary string) error {
 	state := filepath.Join(env.WorkDir, ".state")
 	env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 	env.Setenv("XDG_STATE_HOME", state)
@@ -113,7 +113,7 @@ func setup(env *testscript.Env, real string) error {
 	if err := os.Mkdir(home, 0o755); err != nil {
 		return err
 	}
-	return os.Symlink(real, filepath.Join(home, realSett))
+	return os.Symlink(binary, filepath.Join(home, realSett))
 }
 
 // endAll kills the units of every instance below a state directory, until none

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"sett/blackboard/redis"
@@ -154,6 +155,9 @@ func (u *upping) conclude() error {
 		if err := u.in.save(); err != nil {
 			return err
 		}
+	}
+	if !exists(filepath.Join(u.in.Workspace, ".git")) {
+		a.sayf("\nnote: %s is no git repository; sett forage wants one: git init\n", clean(a.tilde(u.in.Workspace)))
 	}
 	a.printf("\nNext:\n  sett forage --goal \"…\" --wait%s\n", u.nameFlag())
 	return nil

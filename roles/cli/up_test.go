@@ -21,12 +21,12 @@ import (
 // work in it. What they start is ended with the test.
 func workspace(t *testing.T) (e role.Env, dir string) {
 	t.Helper()
-	real, err := buildSett()
+	binary, err := buildSett()
 	if err != nil {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	if err := os.Symlink(real, filepath.Join(home, realSett)); err != nil {
+	if err := os.Symlink(binary, filepath.Join(home, realSett)); err != nil {
 		t.Fatal(err)
 	}
 	repo := filepath.Join(home, "clan")
@@ -122,9 +122,9 @@ func TestUpInterrupted(t *testing.T) {
 func TestUpTimesOut(t *testing.T) {
 	e, dir := workspace(t)
 	release := hold(t, dir, "agent-one")
-	time.AfterFunc(4*time.Second, release)
-	_, err := invoke(context.Background(), e, "up", "--timeout", "3s")
-	if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "not ready after 3s") {
+	time.AfterFunc(1500*time.Millisecond, release)
+	_, err := invoke(context.Background(), e, "up", "--timeout", "1s")
+	if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "not ready after 1s") {
 		t.Errorf("timed out: %v", err)
 	}
 	if left := runningUnits(t, dir); left != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"runtime"
+	"runtime/debug"
 )
 
 type versionCmd struct {
@@ -19,10 +20,25 @@ func (c *versionCmd) Run(a *app) error {
 		Commit   string `json:"commit"`
 		Go       string `json:"go"`
 		Platform string `json:"platform"`
-	}{a.Build.Version, a.Build.Commit, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
+	}{a.Build.Version, builtFrom(a.Build.Commit), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
 	if c.json() {
 		return a.printJSON(v)
 	}
 	_, err := fmt.Fprintf(a.Stdout, "sett %s (commit %s, %s, %s)\n", v.Version, v.Commit, v.Go, v.Platform)
 	return err
+}
+
+// builtFrom returns the commit that the binary was linked with, else what go build knew.
+func builtFrom(linked string) string {
+	if linked != "" {
+		return linked
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value[:min(len(s.Value), 12)]
+			}
+		}
+	}
+	return "unknown"
 }
