@@ -65,7 +65,9 @@ func TestRestartWithBackoff(t *testing.T) {
 	s, p := newSett(t, "a"), newPlace()
 	o := inPlace(p)
 	healthy := 300 * time.Millisecond
-	o.pace = func(p *pace) { p.shortestBackoff, p.longestBackoff, p.healthyAfter = 20*time.Millisecond, 50*time.Millisecond, healthy }
+	o.pace = func(p *pace) {
+		p.shortestBackoff, p.longestBackoff, p.healthyAfter = 20*time.Millisecond, 50*time.Millisecond, healthy
+	}
 	l := s.lead(o)
 	was := s.incarnation(p, "agent-a")
 	crash := func(code int) {

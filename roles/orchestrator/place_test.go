@@ -196,7 +196,9 @@ func (s *sett) incarnation(p *place, unit string, not ...string) (incarnation st
 func inPlace(p *place) options {
 	return options{place: p, vars: map[string]string{env.StateDir: "/nowhere", env.Workspace: "/repo", env.Run: "run1"},
 		host: []string{"PATH=/bin", "HOME=/home/me", "SECRET=1", "AWS_SECRET_ACCESS_KEY=2", "SETT_LOG_LEVEL=debug"},
-		pace: func(p *pace) { p.shortestBackoff, p.tick, p.lookAround = 10*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond }}
+		pace: func(p *pace) {
+			p.shortestBackoff, p.tick, p.lookAround = 10*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond
+		}}
 }
 
 var errNoRoom = errors.New("no room")

@@ -1,0 +1,166 @@
+package orchestrator
+
+import (
+	"bufio"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/blackboard/redis/redistest"
+	"sett/runtime"
+)
+
+func exited(code int) runtime.Exit {
+	return runtime.Exit{Code: code, Text: fmt.Sprintf("exit status %d", code)}
+}
+
+// redis sends one command as anybody with a connection could.
+func (s *sett) redis(r *redistest.Server, args ...string) string {
+	s.Helper()
+	c, err := net.Dial("tcp", r.Addr())
+	s.must(err)
+	defer func() { _ = c.Close() }()
+	s.must(c.SetDeadline(time.Now().Add(patience)))
+	var b strings.Builder
+	fmt.Fprintf(&b, "*%d\r\n", len(args))
+	for _, a := range args {
+		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
+	}
+	_, err = c.Write([]byte(b.String()))
+	s.must(err)
+	line, err := bufio.NewReader(c).ReadString('\n')
+	s.must(err)
+	if strings.HasPrefix(line, "-") {
+		s.Fatalf("%s: %s", args[0], line)
+	}
+	return strings.TrimSpace(line)
+}
+
+const prefix = "sett:{test}:"
+
+// Notices that are no id, too long, doubled, about nothing, or about the wrong
+// kind of thing change nothing and keep nobody from working.
+func TestForgedNotices(t *testing.T) {
+	t.Parallel()
+	r := redistest.Start(t)
+	s := newSettAt(t, r.URL, "a")
+	l := s.lead(options{})
+	g := s.goal("g")
+	c := s.claimOf(g)
+	for _, channel := range []string{"artefact_events", "orchestrator_events"} {
+		for _, notice := range []string{"", "x", "../../etc/passwd", strings.Repeat("A", 5<<20), newID(), g, g, c, c, "\x00\xff", strings.ToLower(g)} {
+			s.redis(r, "PUBLISH", prefix+channel, notice)
+		}
+	}
+	s.bids(c, "a exclusive")
+	s.does(c, "a", blackboard.Terminal, "Done", "x")
+	s.ended(g, blackboard.WorkflowAchieved)
+	claims, err := s.board.WorkflowClaims(t.Context(), g)
+	s.must(err)
+	if len(claims) != 1 {
+		t.Errorf("claims %v", claims)
+	}
+	if n := len(l.log.String()); n > 1<<20 {
+		t.Errorf("it logged %d bytes", n)
+	}
+}
+
+// A claim whose record is broken is left alone and counted; others go on.
+func TestCorruptClaimIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for field, value := range map[string]string{"revision": "many", "expected_bidders": "{", "opened_at": "yesterday"} {
+		t.Run(field, func(t *testing.T) {
+			t.Parallel()
+			r := redistest.Start(t)
+			s := newSettAt(t, r.URL, "a")
+			first := s.lead(options{})
+			broken := s.claimOf(s.goal("broken"))
+			s.bids(broken, "a exclusive")
+			s.grant(broken, "a", blackboard.GrantQueued)
+			s.must(first.stop())
+			s.redis(r, "HSET", prefix+"claim:"+broken, field, value)
+			l := s.lead(options{})
+			g := s.goal("good")
+			c := s.claimOf(g)
+			s.bids(c, "a exclusive")
+			s.does(c, "a", blackboard.Terminal, "Done", "x")
+			s.ended(g, blackboard.WorkflowAchieved)
+			s.until("the complaint", func() bool { return strings.Contains(l.log.String(), "record is corrupt") })
+		})
+	}
+}
+
+// A revision that is written in another way than it is counted makes every
+// decision stale; that costs a bounded number of attempts.
+func TestRevisionThatNeverFits(t *testing.T) {
+	t.Parallel()
+	r := redistest.Start(t)
+	s := newSettAt(t, r.URL, "a")
+	l := s.lead(options{})
+	c := s.claimOf(s.goal("g"))
+	s.redis(r, "HSET", prefix+"claim:"+c, "revision", "+1")
+	s.redis(r, "HSET", prefix+"claim:"+c+":bids", "a", "exclusive")
+	s.redis(r, "PUBLISH", prefix+"orchestrator_events", c)
+	s.until("it to be given up", func() bool { return strings.Contains(l.log.String(), "changes faster") })
+	g := s.goal("other")
+	s.bids(s.claimOf(g), "a ignore")
+	s.ended(g, blackboard.WorkflowStalled)
+}
+
+// Timers do not outlive what they are for.
+func TestTimersGo(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "a", "b")
+	s.cfg.Orchestrator.BidTimeout = time.Hour
+	s.write()
+	o := &orchestrator{env: s.env(options{}, &output{}), log: slog.New(slog.DiscardHandler), board: s.board, metrics: newMetrics(), pace: usualPace()}
+	o.clan, _ = loadClan(s.file)
+	lead, _, err := s.board.TakeLead(t.Context(), "me", "", time.Hour)
+	s.must(err)
+	l := newLeadership(o, lead)
+	defer l.stopTimers()
+	g := s.goal("g")
+	k := key{claimKey, blackboard.BiddingClaimID(g)}
+	s.must(l.look(t.Context(), key{artefactKey, g}))
+	s.must(l.look(t.Context(), k))
+	if len(l.timers) != 1 {
+		t.Fatalf("%d timers while a bid is missing", len(l.timers))
+	}
+	s.bids(k.id, "a ignore", "b ignore")
+	s.must(l.look(t.Context(), k))
+	s.status(k.id, blackboard.Complete)
+	if len(l.timers) != 0 {
+		t.Fatalf("%d timers for a claim that is complete", len(l.timers))
+	}
+}
+
+// FuzzNotice: whatever comes in, at most one key of a valid id comes of it.
+func FuzzNotice(f *testing.F) {
+	for _, seed := range []string{"", "x", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "01arz3ndektsv4rrffq69g5fav", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "\x00\xff", strings.Repeat("0", 64)} {
+		f.Add(seed, true)
+		f.Add(seed, false)
+	}
+	o := &orchestrator{env: (&sett{}).env(options{}, &output{}), log: slog.New(slog.DiscardHandler)}
+	f.Fuzz(func(t *testing.T, id string, artefact bool) {
+		l := newLeadership(o, redis.Lead{})
+		ch, kind := redis.OrchestratorEvents, claimKey
+		if artefact {
+			ch, kind = redis.ArtefactEvents, artefactKey
+		}
+		l.notice(ch, id)
+		l.notice(ch, id)
+		switch valid := blackboard.ValidID(id); {
+		case !valid && len(l.queue.order) != 0:
+			t.Fatalf("%q became %v", id, l.queue.order)
+		case valid && (len(l.queue.order) != 1 || l.queue.order[0] != key{kind, id}):
+			t.Fatalf("%q became %v", id, l.queue.order)
+		case (id == "") != (len(l.again) == 1):
+			t.Fatalf("%q: read again %d", id, len(l.again))
+		}
+	})
+}
