@@ -166,15 +166,18 @@ func (c *cub) serve(ctx context.Context) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var g run.Group
+	var worked error // how the last of those that work ended
 	add := func(f func(context.Context) error) {
 		g.Add(func() error { return f(life) }, func(error) { stop() })
 	}
 	work := func(f func(context.Context) error, last bool) {
 		g.Add(func() error {
+			err := f(ctx)
 			if last {
-				defer end()
+				worked = err
+				end()
 			}
-			return f(ctx)
+			return err
 		}, func(error) { stop() })
 	}
 	c.health = "off"
@@ -197,6 +200,9 @@ func (c *cub) serve(ctx context.Context) error {
 	}
 	c.log.Info("cub started", "mode", c.mode, "incarnation", c.settings.Incarnation, "health", c.health, "pid", os.Getpid())
 	err := g.Run()
+	if errors.Is(err, context.Canceled) { // told to stop: what counts is how the work ended
+		err = worked
+	}
 	if c.mode != executeOnly {
 		c.signOff(ctx)
 	}

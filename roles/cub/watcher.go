@@ -36,7 +36,7 @@ func (c *cub) notice(ch redis.Channel, id string) {
 	case ok && ch.Is(redis.ClaimTargets):
 		c.hints.add(claim, target)
 		c.due.add(claim)
-	case !blackboard.ValidID(id):
+	case ch.Is(redis.ClaimTargets) || !blackboard.ValidID(id):
 		c.log.Warn("notice ignored: it names no id", "notice", id)
 	case ch.Is(redis.ClaimEvents):
 		if !c.hints.has(id) { // else it has been added

@@ -1,0 +1,58 @@
+package cub
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/contract/env"
+)
+
+// FuzzNotice feeds the handler of notices: whatever anybody publishes, only ids
+// get in, once each, where they belong, and a log line stays one line.
+func FuzzNotice(f *testing.F) {
+	id := "01JZ0000000000000000000001"
+	for _, s := range []string{"", id, strings.ToLower(id), id + "\n", "81JZ0000000000000000000001", "x\n{\"msg\":\"forged\"}", "\xff\x00", "../" + id, id + " worker Code", id + "  ", id + " a b c"} {
+		for which := range byte(9) {
+			f.Add(s, which)
+		}
+	}
+	f.Fuzz(func(t *testing.T, notice string, which byte) {
+		log := &logs{}
+		e := world(vars{env.LogFormat: "json"}, log)
+		m := []mode{standard, bidderOnly, executeOnly}[which%3]
+		c := &cub{env: e, mode: m, claim: id, log: e.Logger("cub"), grants: newInbox(), due: newInbox(),
+			look: make(chan struct{}, 1), orphans: make(chan struct{}, 1)}
+		c.settings.Agent, c.settings.Mode = "worker", blackboard.ReadWrite
+		c.executor = newExecutor(c)
+		ch, line, want := redis.ClaimEvents, c.due, blackboard.ValidID(notice)
+		name := notice
+		switch which / 3 % 3 {
+		case 1:
+			ch, line = redis.AgentEvents("worker"), c.grants
+			want = want && (m == standard || m == executeOnly && notice == id)
+		case 2:
+			ch = redis.ClaimTargets
+			if claim, _, ok := redis.ParseTarget(notice); ok {
+				name, want = claim, blackboard.ValidID(claim)
+			} else {
+				want = false
+			}
+		}
+		c.notice(ch, notice)
+		c.notice(ch, notice)
+		if got := line.take(9); want != (len(got) == 1 && got[0] == name) || !want && len(got) > 0 {
+			t.Errorf("%q in mode %s: line %q", notice, m, got)
+		}
+		if n := len(c.due.take(9)) + len(c.grants.take(9)); n > 0 {
+			t.Errorf("%q went to the wrong line", notice)
+		}
+		for line := range strings.Lines(log.String()) {
+			if !json.Valid([]byte(line)) {
+				t.Errorf("log line %q", line)
+			}
+		}
+	})
+}

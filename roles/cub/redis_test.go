@@ -1,0 +1,85 @@
+package cub
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/redistest"
+	"sett/contract/env"
+	"sett/roles/role"
+)
+
+// A result that is due while Redis is away is held, and written when it is back.
+func TestRedisRestartsWhileAToolRuns(t *testing.T) {
+	t.Parallel()
+	c := newClan(t, redistest.Durable...)
+	r := c.start("worker", vars{env.Command: shell(waiting), env.RedisRetries: "1"})
+	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
+	r.awaitTool()
+	c.server.Kill()
+	r.letToolEnd()
+	r.log.await(t, "blackboard away, waiting")
+	c.server.Restart()
+	if a := c.result(claim, "worker"); a.Payload != "done" {
+		t.Errorf("got %+v", a)
+	}
+	// Idle it comes back as well, and reads what it was not told.
+	c.server.Kill()
+	r.log.await(t, "blackboard lost, reconnecting")
+	c.server.Restart()
+	next := c.work("worker", blackboard.PhaseExclusive, "next")
+	unbid := c.open(c.goal("bid").ID, "worker")
+	c.await(next, "worker", blackboard.GrantDone)
+	c.awaitBid(unbid, "worker")
+}
+
+// After give_up without Redis the process ends with exit code 7, also when it
+// holds a result.
+func TestGiveUp(t *testing.T) {
+	t.Parallel()
+	for name, busy := range map[string]bool{"idle": false, "with a result in hand": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := newClan(t)
+			r := c.start("worker", vars{env.Command: shell(waiting), env.RedisRetries: "1", env.RedisGiveUp: "200ms"})
+			r.log.await(t, "cub started")
+			if busy {
+				c.work("worker", blackboard.PhaseExclusive, "goal")
+				r.awaitTool()
+			}
+			c.server.Kill()
+			r.letToolEnd()
+			err := r.end()
+			if role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "unreachable for 200ms") ||
+				!strings.Contains(err.Error(), c.server.Addr()) {
+				t.Errorf("exit code %d, error %v", role.CodeOf(err), err)
+			}
+		})
+	}
+}
+
+// /healthz follows Redis.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	r := c.start("worker", vars{env.HealthAddr: "127.0.0.1:0"})
+	url := "http://" + r.log.await(t, "cub started").text("health") + "/healthz"
+	healthy := func(status int) {
+		t.Helper()
+		until(t, "/healthz says "+http.StatusText(status), func() bool {
+			client := http.Client{Timeout: 5 * time.Second}
+			res, err := client.Get(url)
+			must(t, err)
+			must(t, res.Body.Close())
+			return res.StatusCode == status
+		})
+	}
+	healthy(http.StatusOK)
+	c.server.Kill()
+	healthy(http.StatusServiceUnavailable)
+	c.server.Restart()
+	healthy(http.StatusOK)
+}
