@@ -1,0 +1,313 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/blackboard/redis/redistest"
+)
+
+// faulty is a ground whose blackboard can be killed.
+type faulty struct {
+	*ground
+	server *redistest.Server
+}
+
+func newFaulty(t testing.TB, c clan) *faulty {
+	t.Helper()
+	server := redistest.Start(t, redistest.Durable...)
+	p := newProxy(t, server.Addr())
+	g := &ground{proxy: p, instance: start(t, options{clan: c, url: p.url(), boardURL: server.URL})}
+	return &faulty{g, server}
+}
+
+// key is a key's or channel's full name.
+func (f *faulty) key(name string) string { return "sett:{" + f.name + "}:" + name }
+
+// raw makes a call past everything that Sett would check.
+func (f *faulty) raw(args ...string) {
+	f.t.Helper()
+	c, err := net.Dial("tcp", f.server.Addr())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	_, err = c.Write(writeMessage(args...))
+	var raw []byte
+	if err == nil {
+		raw, _, err = readMessage(bufio.NewReader(c))
+	}
+	if err != nil || raw[0] == '-' {
+		f.t.Fatalf("%s %s: %s %v", args[0], args[1], raw, err)
+	}
+}
+
+// same runs a goal that has to end as the first one did.
+func (f *faulty) same() {
+	f.t.Helper()
+	if got := f.run(); got != f.want {
+		f.t.Errorf("ended otherwise:\n%s", diff(f.want, got))
+	}
+}
+
+// ends waits for a goal that has to end as the first one did.
+func (f *faulty) ends(goal string) {
+	f.t.Helper()
+	f.await(goal, enough)
+	if got := f.outcome(goal); got != f.want {
+		f.t.Errorf("ended otherwise:\n%s", diff(f.want, got))
+	}
+}
+
+// once calls f at the first write that a client makes by a script, before it is
+// passed on.
+func (f *faulty) once(client, script string, do func()) (called <-chan struct{}) {
+	var o sync.Once
+	c := make(chan struct{})
+	f.proxy.hold(func(who, what string) {
+		if who == client && what == script {
+			o.Do(func() { do(); close(c) })
+		}
+	})
+	return c
+}
+
+func (f *faulty) wait(c <-chan struct{}, what string) {
+	f.t.Helper()
+	select {
+	case <-c:
+	case <-time.After(enough):
+		f.t.Fatalf("%s did not happen", what)
+	}
+}
+
+// TestFaultsOfOrchestrator kills the orchestrator at the moments named by the
+// issue, and posts goals while it is down.
+func TestFaultsOfOrchestrator(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, reviewed(drafter, ""))
+	f.want = f.run()
+	shoot := func() { f.shoot("orchestrator") }
+	for _, c := range []struct{ name, client, script string }{
+		{"before the consensus", "cub-r1", "bid"},
+		{"after the grant", "cub-p1", "start"},
+		{"while the result is posted", "cub-p1", "finish"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f.settled()
+			called := f.once(c.client, c.script, shoot)
+			goal := f.post("x")
+			f.wait(called, c.name)
+			f.proxy.hold(nil)
+			f.ends(goal)
+		})
+	}
+	t.Run("artefact made while it is down", func(t *testing.T) {
+		f.settled()
+		f.kill("keeper")
+		f.kill("orchestrator")
+		goal := f.post("x")
+		f.up()
+		f.ends(goal)
+	})
+	t.Run("claim opened while a cub is down", func(t *testing.T) {
+		f.settled()
+		f.kill("agent-writer")
+		f.kill("agent-r1")
+		f.ends(f.post("x"))
+	})
+	f.settled()
+	f.atRest()
+}
+
+// TestTwoOrchestrators runs a second one beside the first, and stops and goes on
+// with the one that leads while goals are under way.
+func TestTwoOrchestrators(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, reviewed(drafter, ""))
+	f.want = f.run()
+	second := f.command("orchestrator")
+	second.Env = append(second.Env, "SETT_INSTANCE_NAME="+f.name, "REDIS_URL="+f.server.URL,
+		"SETT_CONFIG="+filepath.Join(f.stateDir(), "config.json"), "SETT_HEALTH_ADDR=off", "SETT_LOG_LEVEL=error")
+	log := filepath.Join(t.TempDir(), "second.log")
+	out, err := os.Create(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = out.Close() }()
+	second.Stdout, second.Stderr = out, out
+	if err := second.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = second.Process.Kill()
+		_ = second.Wait()
+		if text, _ := os.ReadFile(log); strings.Contains(string(text), "DATA RACE") || t.Failed() {
+			t.Errorf("second orchestrator:\n%s", text)
+		}
+	}()
+	for range 3 {
+		goal := f.post("x")
+		f.afterEntries(goal, 10)
+		f.signal("orchestrator", syscall.SIGSTOP)
+		f.ends(goal) // by the second
+		goal = f.post("x")
+		f.signal("orchestrator", syscall.SIGCONT) // it thinks that it leads
+		f.ends(goal)
+		if err := second.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+		f.same() // by the first
+		if err := second.Process.Signal(syscall.SIGCONT); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.atRest()
+}
+
+// TestFaultsOfRedis kills and restarts redis-server idle, under load, and when a
+// result is due, and cuts the network.
+func TestFaultsOfRedis(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, reviewed(drafter, ""))
+	f.want = f.run()
+	t.Run("idle", func(*testing.T) {
+		f.server.Kill()
+		f.server.Restart()
+		f.same()
+	})
+	t.Run("under load", func(*testing.T) {
+		var goals []string
+		for range 12 {
+			goals = append(goals, f.post("x"))
+		}
+		for i := range 3 {
+			f.afterEntries(goals[3*i], 20)
+			f.server.Kill()
+			f.server.Restart()
+		}
+		for _, goal := range goals {
+			f.ends(goal)
+		}
+	})
+	t.Run("when a result is due", func(*testing.T) {
+		killed := f.once("cub-pack", "finish", f.server.Kill)
+		goal := f.post("x")
+		f.wait(killed, "a result")
+		f.proxy.hold(nil)
+		f.server.Restart()
+		f.ends(goal)
+	})
+	t.Run("network cut", func(*testing.T) {
+		goal := f.post("x")
+		f.afterEntries(goal, 15)
+		f.proxy.isolate(true)
+		f.proxy.isolate(false)
+		f.ends(goal)
+		goal = f.post("x")
+		for n := 5; n < 50; n += 9 {
+			f.afterEntries(goal, n)
+			f.proxy.cut()
+		}
+		f.ends(goal)
+	})
+	f.atRest()
+}
+
+// TestFaultsOfNotices loses, doubles and forges them.
+func TestFaultsOfNotices(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, reviewed(drafter, ""))
+	f.want = f.run()
+	t.Run("doubled", func(*testing.T) {
+		f.proxy.notices(func(string) int { return 2 })
+		f.same()
+		f.proxy.notices(nil)
+	})
+	t.Run("forged", func(*testing.T) {
+		nobody := blackboard.NewID(time.Now(), strings.NewReader("0123456789"))
+		goal := f.post("x")
+		claim := blackboard.BiddingClaimID(goal)
+		for _, channel := range []string{"artefact_events", "claim_events", "orchestrator_events", "agent:r1:events", "agent:writer:events"} {
+			for _, notice := range []string{"", "?", nobody, goal, claim, strings.Repeat("A", 26), strings.Repeat("x", 5<<20), "\x00\xff\r\n"} {
+				f.raw("PUBLISH", f.key(channel), notice)
+			}
+		}
+		f.ends(goal)
+		f.same()
+	})
+	f.atRest()
+}
+
+// TestNoticesLost delivers none at all: the ticks are enough.
+func TestNoticesLost(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, solo(finished, ""))
+	f.want = f.run()
+	f.proxy.notices(func(string) int { return 0 })
+	f.ends(f.post("x"))
+	f.atRest()
+}
+
+// TestBrokenRecords puts hashes with missing and broken fields among the open
+// work, and bids of an agent nobody knows: other work goes on.
+func TestBrokenRecords(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, reviewed(drafter, ""))
+	f.want = f.run()
+	id := func(c string) string { return "01" + strings.Repeat(c, 24) }
+	for i, fields := range [][]string{
+		{"id", id("A")}, {"status", "pending_review", "expected_bidders", "{"}, {"status", "no such status", "revision", "x"},
+	} {
+		broken := id([]string{"A", "B", "C"}[i])
+		f.raw(append([]string{"HSET", f.key("claim:" + broken)}, fields...)...)
+		f.raw(append([]string{"HSET", f.key("artifact:" + broken)}, fields...)...)
+		for _, index := range []string{"claims:open", "artefacts:unclaimed", "agent:r1:due", "agent:writer:due", "agent:r1:grants", "agent:writer:grants"} {
+			f.raw("ZADD", f.key(index), "1", broken)
+		}
+		f.raw("HSET", f.key("claim:"+broken+":grants"), "r1", "no JSON", "writer", `{"state":"queued","phase":"exclusive","attempt":1}`)
+		for _, channel := range []string{"artefact_events", "claim_events", "orchestrator_events", "agent:r1:events", "agent:writer:events"} {
+			f.raw("PUBLISH", f.key(channel), broken)
+		}
+	}
+	f.same()
+	f.bounce("orchestrator") // which reads all that is open
+	f.bounce("agent-r1")
+	f.same()
+}
+
+// TestBidOfAStranger refuses the bid of an agent nobody knows, and does not grant
+// one that was written past the scripts.
+func TestBidOfAStranger(t *testing.T) {
+	t.Parallel()
+	f := newFaulty(t, reviewed(drafter, ""))
+	f.want = f.run()
+	release := make(chan struct{})
+	called := f.once("cub-r1", "bid", func() { <-release })
+	goal := f.post("x")
+	f.wait(called, "a bid")
+	claim := blackboard.BiddingClaimID(goal)
+	each, err := f.board.SubmitBids(context.Background(), []redis.BidRequest{{Claim: claim, Agent: "stranger", Bid: blackboard.BidExclusive}})
+	if err != nil || each[0] == nil {
+		t.Errorf("a stranger's bid: %v %v", each, err)
+	}
+	f.raw("HSET", f.key("claim:"+claim+":bids"), "stranger", "exclusive", "ghost", "no such bid")
+	f.raw("LPUSH", f.key("claim:"+claim+":bid_order"), "stranger", "ghost")
+	close(release)
+	f.await(goal, enough)
+	s, err := f.board.Snapshot(context.Background(), claim)
+	if err != nil || s.Claim.GrantedExclusiveAgent != "writer" || s.Claim.Status != blackboard.Complete || len(s.Grants) != 1 {
+		t.Errorf("claim: %+v %v", s, err)
+	}
+	f.atRest()
+}
