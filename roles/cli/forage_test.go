@@ -43,9 +43,10 @@ agents:
   many: {command: [x], replicas: 2}
 `
 
-func newStage(t *testing.T) *stage {
+// newStage sets a stage. The arguments are those of its Redis.
+func newStage(t *testing.T, args ...string) *stage {
 	t.Helper()
-	s := &stage{t: t, server: redistest.Start(t, redistest.Durable...), home: t.TempDir()}
+	s := &stage{t: t, server: redistest.Start(t, args...), home: t.TempDir()}
 	s.root = filepath.Join(realPath(t, t.TempDir()), "work")
 	c, err := config.Parse("sett.yml", []byte(clan))
 	s.must(err)
@@ -406,7 +407,7 @@ func TestForageWaitIsCutShort(t *testing.T) {
 
 // A Redis that dies in the middle does not end the wait.
 func TestForageWaitThroughRestart(t *testing.T) {
-	s := newStage(t)
+	s := newStage(t, redistest.Durable...)
 	c := s.start("forage", "--wait", "--goal", "do it")
 	goal := c.goalOf()
 	s.until("the goal's line", func() bool { return strings.Contains(c.err.String(), "do it") })
@@ -494,7 +495,7 @@ func TestForageWarnsOfAbsentAgents(t *testing.T) {
 // The ledger is followed without a gap and without anything twice, through a
 // restart of Redis, and the user's interrupt is no failure.
 func TestWatch(t *testing.T) {
-	s := newStage(t)
+	s := newStage(t, redistest.Durable...)
 	first := s.post("before")
 	c := s.start("watch", "--since", "all", "-o", "jsonl")
 	s.until("the past", func() bool { return strings.Contains(c.out.String(), first) })

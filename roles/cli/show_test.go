@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/roles/role"
+)
+
+// Every way in which work can wait has a name.
+func TestShowWaits(t *testing.T) {
+	exclusive := func(s *stage) (goal, claim string) {
+		goal = s.post("the goal")
+		claim = s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+		return goal, claim
+	}
+	granted := func(s *stage) (goal, claim string) {
+		goal, claim = exclusive(s)
+		s.grant(claim, blackboard.PhaseExclusive, "writer")
+		return goal, claim
+	}
+	for name, tc := range map[string]struct {
+		what, agent string
+		says        string
+		set         func(s *stage) (show string)
+	}{
+		"claim": {waitClaim, "orchestrator", "to open 1 claim", func(s *stage) string { return s.post("the goal") }},
+		"bid": {waitBid, "lint", "the bid of lint", func(s *stage) string {
+			goal := s.post("the goal")
+			s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+			return goal
+		}},
+		"bid of the dead": {waitBid, "lint", "the bid of lint (is not running)", func(s *stage) string {
+			s.must(s.board.Goodbye(s.t.Context(), "lint", "i-lint", "killed"))
+			goal := s.post("the goal")
+			return s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+		}},
+		"decision": {waitDecision, "orchestrator", "the orchestrator's decision", func(s *stage) string {
+			_, claim := exclusive(s)
+			return claim
+		}},
+		"start": {waitStart, "writer", "writer to begin", func(s *stage) string {
+			_, claim := granted(s)
+			return claim
+		}},
+		"start of the busy": {waitStart, "writer", "writer, which works on claim ", func(s *stage) string {
+			_, first := granted(s)
+			s.begin(first, "writer", blackboard.ReadOnly)
+			_, claim := granted(s)
+			return claim
+		}},
+		"slot": {waitSlot, "many", "a free worker of many: 2 workers at most, on claim ", func(s *stage) string {
+			var claim string
+			for i := range 3 {
+				claim = s.open(s.post("the goal"), s.all("many", blackboard.BidExclusive)...)
+				s.grant(claim, blackboard.PhaseExclusive, "many")
+				if i < 2 {
+					s.begin(claim, "many", blackboard.ReadOnly)
+				}
+			}
+			return claim
+		}},
+		"workspace": {waitWorkspace, "writer", "the workspace for writer, held by lint (ro, claim ", func(s *stage) string {
+			claim := s.open(s.post("the goal"), s.all("lint", blackboard.BidExclusive)...)
+			s.grant(claim, blackboard.PhaseExclusive, "lint")
+			s.begin(claim, "lint", blackboard.ReadOnly)
+			_, claim = granted(s)
+			if st := s.begin(claim, "writer", blackboard.ReadWrite); len(st.Blocked) == 0 {
+				s.t.Error("the writer was not blocked")
+			}
+			return claim
+		}},
+		"result": {waitResult, "writer", "writer, which works on it", func(s *stage) string {
+			goal, claim := granted(s)
+			s.begin(claim, "writer", blackboard.ReadWrite)
+			return goal
+		}},
+		"answer": {waitAnswer, "writer", "of writer: Which one?", func(s *stage) string {
+			goal := s.post("the goal")
+			s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+			return goal
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			id := tc.set(s)
+			stdout, _, err := s.run("show", id, "-o", "json")
+			s.must(err)
+			var v struct {
+				Waits []wait `json:"waits"`
+			}
+			s.must(json.Unmarshal([]byte(stdout), &v))
+			if len(v.Waits) != 1 || v.Waits[0].What != tc.what || v.Waits[0].Agent != tc.agent || !strings.Contains(v.Waits[0].Text, tc.says) {
+				t.Errorf("got %+v", v.Waits)
+			} else if w := v.Waits[0]; w.Subject == "" || time.Since(w.Since) < 0 || time.Since(w.Since) > time.Minute {
+				t.Errorf("got %+v", w)
+			}
+			stdout, _, err = s.run("show", blackboard.ShortID(id))
+			s.must(err)
+			has(t, stdout, "waits for:", tc.says)
+		})
+	}
+}
+
+// reworked plays a goal whose first result is rejected and whose second one is
+// approved.
+func (s *stage) reworked() (goal, first, second string) {
+	goal = s.post("the goal\nin two lines")
+	claim, first := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "v1\n", Summary: "a draft"})
+	s.complete(claim)
+	claim = s.open(first, s.all("lint", blackboard.BidReview)...)
+	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.begin(claim, "lint", blackboard.ReadOnly)
+	review := s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
+	rework := blackboard.ReworkClaimID(first)
+	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "feedback by lint", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}}))
+	s.begin(rework, "writer", blackboard.ReadOnly)
+	second = s.finish(rework, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "v2\x00\xff", SourceArtefacts: []string{review}})
+	s.complete(rework)
+	claim = s.open(second, s.all("lint", blackboard.BidReview)...)
+	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.begin(claim, "lint", blackboard.ReadOnly)
+	s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "{}"})
+	s.complete(claim)
+	return goal, first, second
+}
+
+func TestShow(t *testing.T) {
+	s := newStage(t)
+	goal, first, second := s.reworked()
+	stdout, _, err := s.run("show", "@last")
+	s.must(err)
+	has(t, stdout, "goal "+goal+"  stalled", "  in two lines", "5 artefacts, 4 claims, 0 outstanding",
+		"bids: writer exclusive, ignored by lint many", "exclusive  writer  done  1.5s  Draft "+short(first)+": a draft",
+		"terminated: feedback by lint", "review  lint  rejects  1.5s  Review ", ": not like this",
+		"rework "+short(blackboard.ReworkClaimID(first))+" on Draft "+short(first)+"  complete", "Draft v2 "+short(second), "approves")
+
+	stdout, _, err = s.run("show", blackboard.BiddingClaimID(first))
+	s.must(err)
+	has(t, stdout, "claim "+blackboard.BiddingClaimID(first), "of goal "+short(goal), "versions:", "v1", "reworked by writer", "v2  "+short(second))
+
+	stdout, _, err = s.run("show", blackboard.ReworkClaimID(first))
+	s.must(err)
+	has(t, stdout, "because of ", "rework ")
+
+	stdout, _, err = s.run("show", second)
+	s.must(err)
+	has(t, stdout, "artefact "+second, "2 of thread "+short(first), "writer at ", "sources", "Draft "+short(first)+"; Review ", "children", "4 bytes, sha256", `v2\x00`, "versions:")
+
+	for _, id := range []string{goal, second, blackboard.BiddingClaimID(second)} {
+		stdout, _, err = s.run("show", id, "-o", "json")
+		s.must(err)
+		var v map[string]any
+		if err := json.Unmarshal([]byte(stdout), &v); err != nil || v["kind"] == "" {
+			t.Errorf("show %s: %v in %s", id, err, stdout)
+		}
+	}
+}
+
+func TestShowFailure(t *testing.T) {
+	s := newStage(t)
+	report, err := json.Marshal(blackboard.FailureReport{Reason: "tool ended with exit code 3", ExitCode: 3, Stderr: strings.Repeat("x\n", 30) + "the last word\x1b[2J\n", StderrSize: 99})
+	s.must(err)
+	_, id := s.work(s.post("goal"), blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: string(report)})
+	stdout, _, err := s.run("show", id)
+	s.must(err)
+	has(t, stdout, "tool ended with exit code 3\n", "exit code 3", "stderr, 99 bytes:", "the last word\\x1b[2J")
+	if n := strings.Count(stdout, "  x\n"); n > 14 {
+		t.Errorf("%d lines of stderr", n)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	s := newStage(t)
+	refused := func(args ...string) error {
+		t.Helper()
+		_, _, err := s.run(args...)
+		if role.CodeOf(err) != role.NotFound || hint(err) == "" {
+			t.Errorf("%v: code %d, %v", args, role.CodeOf(err), err)
+		}
+		return err
+	}
+	refused("show", "@last")
+	same := time.Now()
+	var ids []string
+	for i := range 2 {
+		id := blackboard.NewID(same, strings.NewReader(fmt.Sprintf("%010d", i)))
+		ids = append(ids, id)
+		s.must(s.board.PostGoal(t.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
+			Payload: fmt.Sprintf("goal %d", i), ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
+	}
+	err := refused("show", ids[0][:10])
+	has(t, err.Error(), "fits several", ids[0]+"  GoalDefined, ", ids[1]+"  GoalDefined, ", " ago")
+	refused("show", "zzzzzz")
+	refused("show", "not-an-id")
+	claim := s.open(ids[0])
+	has(t, refused("unearth", claim).Error(), "is a claim")
+	for _, part := range []string{ids[1], strings.ToLower(ids[1]), ids[1][18:]} {
+		if stdout, _, err := s.run("unearth", part); err != nil || stdout != "goal 1" {
+			t.Errorf("unearth %s: %q, %v", part, stdout, err)
+		}
+	}
+}
+
+func TestUnearth(t *testing.T) {
+	s := newStage(t)
+	goal, first, second := s.reworked()
+	for id, want := range map[string]string{goal: "the goal\nin two lines", first: "v1\n", second: "v2\x00\xff"} {
+		if stdout, stderr, err := s.run("unearth", id); err != nil || stdout != want || stderr != "" {
+			t.Errorf("unearth %s: %q, %q, %v", id, stdout, stderr, err)
+		}
+	}
+	stdout, _, err := s.run("unearth", second, "--meta")
+	s.must(err)
+	has(t, stdout, "logical_id         "+first, "version            2", "4 bytes, sha256 ", "produced_by_agent  writer", "summary            -")
+	if strings.Contains(stdout, "v2") {
+		t.Errorf("the payload is in\n%s", stdout)
+	}
+	stdout, _, err = s.run("unearth", first, "-o", "json")
+	s.must(err)
+	var a blackboard.Artefact
+	if err := json.Unmarshal([]byte(stdout), &a); err != nil || a.Payload != "v1\n" || a.Summary != "a draft" {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	stdout, _, err = s.run("unearth", first, "-o", "json", "--meta")
+	s.must(err)
+	has(t, stdout, `"payload_size": 3`)
+}
+
+func TestOnTerminal(t *testing.T) {
+	for payload, want := range map[string]string{"": "", "a\tb\n": "a\tb\n", "a": "a\n", "\x1b[2Jx\r": "\\x1b[2Jx\\r\n"} {
+		if got := onTerminal(payload); got != want {
+			t.Errorf("%q becomes %q, want %q", payload, got, want)
+		}
+	}
+}
+
+func TestGoalsAndHoard(t *testing.T) {
+	s := newStage(t)
+	_, stderr, err := s.run("goals")
+	s.must(err)
+	has(t, stderr, "no goals yet")
+	goal, first, second := s.reworked()
+	s.work(s.post("another"), blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+
+	stdout, _, err := s.run("goals")
+	s.must(err)
+	has(t, stdout, "ID        STATUS", short(goal)+"  stalled             ", "active, 1 question  ", "the goal\n", "another\n")
+	stdout, stderr, err = s.run("goals", "--limit", "1", "-o", "json")
+	s.must(err)
+	has(t, stdout, `"more": true`, `"text": "another"`)
+
+	stdout, _, err = s.run("hoard")
+	s.must(err)
+	has(t, stdout, short(first), "Draft v2", "rejects: not like this", "approves", "Which one?")
+	if strings.Index(stdout, short(first)) > strings.Index(stdout, short(second)) {
+		t.Errorf("the newest is not last in\n%s", stdout)
+	}
+	lines := func(args ...string) int {
+		t.Helper()
+		stdout, _, err := s.run(append([]string{"hoard", "-o", "jsonl"}, args...)...)
+		s.must(err)
+		return strings.Count(stdout, "\n")
+	}
+	for want, args := range map[int][]string{7: {}, 2: {"--type", "Draft"}, 5: {"--workflow", short(goal)}, 3: {"--agent", "writer"}, 1: {"--agent", "writer", "--type", "Question"},
+		4: {"--limit", "4"}, 0: {"--since", "2100-01-01"}} {
+		if got := lines(args...); got != want {
+			t.Errorf("hoard %v: %d, want %d", args, got, want)
+		}
+	}
+	stdout, stderr, err = s.run("hoard", "--limit", "2", "-o", "json")
+	s.must(err)
+	has(t, stdout, `"more": true`, `"artefacts": [`)
+	_, stderr, err = s.run("hoard", "--limit", "2")
+	s.must(err)
+	has(t, stderr, "the newest 2, there are more")
+	_, _, err = s.run("hoard", "--agent", "wirter")
+	if role.CodeOf(err) != role.NotFound || !strings.Contains(hint(err), "did you mean writer") {
+		t.Errorf("an unknown agent: %v, %s", err, hint(err))
+	}
+}
+
+// An agent that is tried on its own rejected artefact reworks it: the Reviews are
+// in its context.
+func TestTryArtefact(t *testing.T) {
+	s := newStage(t)
+	_, first, second := s.reworked()
+	s.write("sett.yml", `
+runtime: process
+agents:
+  writer: {command: [sh, -c, 'grep -c "not like this" >&2; echo "{\"artefact_type\":\"Draft\",\"artefact_payload\":\"\"}"']}
+  lint: {command: ["true"], bids: {Draft: review}}
+`)
+	stdout, stderr, err := s.run("try", "writer", "--artefact", short(first))
+	s.must(err)
+	has(t, stdout, "target   Draft "+short(first), "bid      exclusive: a rework is granted without bidding", "2 artefacts of context", "result   Draft, 0 bytes")
+	has(t, stderr, "writer | 1")
+	stdout, _, err = s.run("try", "writer", "--artefact", second)
+	s.must(err)
+	has(t, stdout, "bid      ignore: its own work")
+	_, _, err = s.run("try", "lint", "--artefact", second)
+	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "stdout is empty") {
+		t.Errorf("an empty output: %v", err)
+	}
+	all, err := s.board.ListArtefacts(t.Context(), redis.Filter{})
+	s.must(err)
+	for _, a := range all {
+		if a.StructuralType == blackboard.Review {
+			_, _, err := s.run("try", "lint", "--artefact", a.ID)
+			if role.CodeOf(err) != role.Usage {
+				t.Errorf("trying a Review: %v", err)
+			}
+		}
+	}
+	if len(all) != 5 {
+		t.Errorf("%d artefacts: something was recorded", len(all))
+	}
+}
