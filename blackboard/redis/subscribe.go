@@ -87,6 +87,7 @@ func (b *Board) Subscribe(ctx context.Context, channels []Channel, ready func(),
 func (b *Board) listen(ctx context.Context, names []string, ready func(), message func(rueidis.PubSubMessage)) error {
 	conn, cancel := b.client.Dedicate()
 	defer cancel()
+	defer conn.Close() // or the pool hands the broken connection out again
 	confirmed := 0
 	broken := conn.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: message,

@@ -8,6 +8,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/term"
+
 	"sett/blackboard"
 )
 
@@ -54,8 +56,7 @@ func IsTerminal(w any) bool {
 	if !ok {
 		return false
 	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+	return term.IsTerminal(int(f.Fd()))
 }
 
 // WantsHelp says whether a role was asked for its help page.
