@@ -95,6 +95,9 @@ func (c *cub) submit(ctx context.Context, bids []redis.BidRequest) (wrong []stri
 			c.log.Warn("bid refused", "claim", b.Claim, "bid", b.Bid, "error", each[i])
 			continue
 		}
+		if !c.made.add(b.Claim) {
+			continue // asked for twice: the blackboard has it once
+		}
 		c.metrics.bids.WithLabelValues(string(b.Bid)).Inc()
 		c.log.Info("bid submitted", "claim", b.Claim, "bid", b.Bid, "reason", b.Reason)
 	}

@@ -87,7 +87,8 @@ type cub struct {
 	look      chan struct{} // asks for what is open to be read; has room for one
 	orphans   chan struct{} // asks whether a dead writer's tree is to be put back; likewise
 	scripts   *scripts
-	hints     hints // what notices said about them
+	hints     hints  // what notices said about them
+	made      recent // on which it has bid
 	executor  *executor
 }
 

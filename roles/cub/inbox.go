@@ -42,3 +42,31 @@ func (b *inbox) take(most int) []string {
 	}
 	return ids
 }
+
+// mostRecent is how many claims are remembered.
+const mostRecent = 4096
+
+// recent remembers the claims that were added last.
+type recent struct {
+	mu    sync.Mutex
+	known map[string]bool
+	order []string
+}
+
+// add says whether the claim is new.
+func (r *recent) add(claim string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.known[claim] {
+		return false
+	}
+	if r.known == nil {
+		r.known = map[string]bool{}
+	}
+	r.known[claim] = true
+	if r.order = append(r.order, claim); len(r.order) > mostRecent {
+		delete(r.known, r.order[0])
+		r.order = r.order[1:]
+	}
+	return true
+}
