@@ -32,6 +32,10 @@ func (l *leadership) look(ctx context.Context, k key) error {
 	case errors.Is(err, blackboard.ErrCorrupt):
 		l.metrics.corrupt.Inc()
 		l.log.Error("record is corrupt, left alone", "error", err)
+	case errors.Is(err, blackboard.ErrUnavailable):
+		// What brings us back may have been read while it came and went.
+		l.later(k, l.env.Now().Add(l.pace.retry))
+		l.log.Debug("not decided yet", "claim", k.id, "error", err)
 	default:
 		l.log.Warn("not decided yet", "error", err)
 	}

@@ -6,6 +6,7 @@ import "time"
 // cannot wait pass their own.
 type pace struct {
 	tick            time.Duration // what is open is read again so often, in case a notice was lost
+	retry           time.Duration // after which a decision that the blackboard was not there for is tried again
 	lookAround      time.Duration // silence and orphans are looked for so often
 	silentAfter     time.Duration // without a heartbeat for so long, an agent that runs is taken for hung
 	healthyAfter    time.Duration // a run of this length resets the back-off
@@ -16,7 +17,7 @@ type pace struct {
 
 func usualPace() pace {
 	return pace{
-		tick: 5 * time.Second, lookAround: 15 * time.Second, silentAfter: 30 * time.Second, healthyAfter: 30 * time.Second,
+		tick: 5 * time.Second, retry: time.Second, lookAround: 15 * time.Second, silentAfter: 30 * time.Second, healthyAfter: 30 * time.Second,
 		shortestBackoff: 100 * time.Millisecond, longestBackoff: 10 * time.Second, standby: 2 * time.Second,
 	}
 }

@@ -66,6 +66,9 @@ func TestWorkersInOrder(t *testing.T) {
 		s.finishes(s.starts(c, "w", holder), "w", blackboard.Terminal, "Done", strconv.Itoa(i))
 		p.exit(unit, runtime.Exit{Text: "exit status 0"})
 		s.status(c, blackboard.Complete)
+		if i+2 < len(claims) {
+			s.incarnation(p, workerName("w", claims[i+2], 1))
+		}
 	}
 	if got := p.workers(); len(got) != 6 || !slices.Equal(sorted(got[:2]), sorted(claims[:2])) || !slices.Equal(got[2:], claims[2:]) {
 		t.Errorf("started for %v, granted %v", got, claims)
