@@ -263,7 +263,7 @@ func TestNoticesLost(t *testing.T) {
 // work, and bids of an agent nobody knows: other work goes on.
 func TestBrokenRecords(t *testing.T) {
 	t.Parallel()
-	f := newFaulty(t, reviewed(drafter, ""))
+	f := newFaulty(t, reviewed(committer, ""))
 	f.want = f.run()
 	id := func(c string) string { return "01" + strings.Repeat(c, 24) }
 	for i, fields := range [][]string{
@@ -293,7 +293,8 @@ func TestBidOfAStranger(t *testing.T) {
 	f := newFaulty(t, reviewed(drafter, ""))
 	f.want = f.run()
 	release := make(chan struct{})
-	called := f.once("cub-r1", "bid", func() { <-release })
+	called := make(chan struct{})
+	f.once("cub-r1", "bid", func() { close(called); <-release })
 	goal := f.post("x")
 	f.wait(called, "a bid")
 	claim := blackboard.BiddingClaimID(goal)
