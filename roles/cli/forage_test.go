@@ -43,9 +43,11 @@ agents:
   many: {command: [x], replicas: 2}
 `
 
-// newStage sets a stage. The arguments are those of its Redis.
+// newStage sets a stage, beside those of other tests: most of what tests do is
+// wait. The arguments are those of its Redis.
 func newStage(t *testing.T, args ...string) *stage {
 	t.Helper()
+	t.Parallel()
 	s := &stage{t: t, server: redistest.Start(t, args...), home: t.TempDir()}
 	s.root = filepath.Join(realPath(t, t.TempDir()), "work")
 	c, err := config.Parse("sett.yml", []byte(clan))
@@ -75,11 +77,11 @@ func newStage(t *testing.T, args ...string) *stage {
 
 func realPath(t *testing.T, dir string) string {
 	t.Helper()
-	real, err := filepath.EvalSymlinks(dir)
+	path, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return real
+	return path
 }
 
 func (s *stage) must(err error) {

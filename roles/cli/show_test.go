@@ -251,7 +251,7 @@ func TestGoalsAndHoard(t *testing.T) {
 	stdout, _, err := s.run("goals")
 	s.must(err)
 	has(t, stdout, "ID        STATUS", short(goal)+"  stalled             ", "active, 1 question  ", "the goal\n", "another\n")
-	stdout, stderr, err = s.run("goals", "--limit", "1", "-o", "json")
+	stdout, _, err = s.run("goals", "--limit", "1", "-o", "json")
 	s.must(err)
 	has(t, stdout, `"more": true`, `"text": "another"`)
 
@@ -273,7 +273,7 @@ func TestGoalsAndHoard(t *testing.T) {
 			t.Errorf("hoard %v: %d, want %d", args, got, want)
 		}
 	}
-	stdout, stderr, err = s.run("hoard", "--limit", "2", "-o", "json")
+	stdout, _, err = s.run("hoard", "--limit", "2", "-o", "json")
 	s.must(err)
 	has(t, stdout, `"more": true`, `"artefacts": [`)
 	_, stderr, err = s.run("hoard", "--limit", "2")

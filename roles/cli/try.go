@@ -106,14 +106,13 @@ func (c *tryCmd) prepare(a *app) (*trial, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	agent, ok := cfg.Agent(c.Agent)
-	if !ok {
+	if _, ok := cfg.Agent(c.Agent); !ok {
 		return nil, nil, role.Fail(role.NotFound, fmt.Errorf("no agent %s in %s", clean(c.Agent), configName), "%s", didYouMean(c.Agent, cfg.Names(), ""))
 	}
 	for _, missing := range inheritVariables(cfg, a.Lookup) {
 		a.sayf("sett: warning: %s is not set here\n", missing)
 	}
-	agent, _ = cfg.Agent(c.Agent) // with the values
+	agent, _ := cfg.Agent(c.Agent) // with the values
 	root, err := a.workspace(a.ctx)
 	if err != nil {
 		return nil, nil, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync/atomic"
 
 	"sett/blackboard"
@@ -130,32 +131,13 @@ func (v *ledgerView) follow(ctx context.Context, from string, then func(blackboa
 // gone says that the blackboard is lost, and back that it is back; once each.
 func (v *ledgerView) gone(ctx context.Context, err error) {
 	if ctx.Err() == nil && !v.lost.Swap(true) {
-		v.a.sayf("sett: blackboard lost, waiting for it: %s\n", clean(cause(lastCause(err)).Error()))
+		v.a.sayf("sett: blackboard lost, waiting for it: %s\n", clean(strings.ReplaceAll(err.Error(), "\n", ": ")))
 	}
 }
 
 func (v *ledgerView) back() {
 	if v.lost.Swap(false) {
 		v.a.sayf("sett: blackboard is back\n")
-	}
-}
-
-// lastCause is the innermost of what was joined or wrapped: what really happened.
-func lastCause(err error) error {
-	for {
-		var next error
-		switch e := err.(type) {
-		case interface{ Unwrap() error }:
-			next = e.Unwrap()
-		case interface{ Unwrap() []error }:
-			if all := e.Unwrap(); len(all) > 0 {
-				next = all[len(all)-1]
-			}
-		}
-		if next == nil {
-			return err
-		}
-		err = next
 	}
 }
 
