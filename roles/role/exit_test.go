@@ -1,0 +1,52 @@
+package role
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+)
+
+func TestCodeOf(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want Code
+	}{
+		{nil, OK}, {errors.New("x"), Failed}, {blackboard.ErrNotFound, NotFound}, {blackboard.ErrAmbiguous, NotFound},
+		{fmt.Errorf("read: %w", blackboard.ErrUnavailable), Environment}, {blackboard.ErrRefused, Failed},
+		{Fail(Waiting, errors.New("x"), ""), Waiting}, {fmt.Errorf("wrapped: %w", Fail(TimedOut, errors.New("x"), "")), TimedOut},
+		{Fail(Usage, blackboard.ErrNotFound, ""), Usage}, {Fail(Interrupted, nil, "hint"), OK},
+	} {
+		if got := CodeOf(tc.err); got != tc.want {
+			t.Errorf("%v: %d, want %d", tc.err, got, tc.want)
+		}
+	}
+	for _, c := range []Code{OK, Failed, Usage, NotFound, TimedOut, Waiting, NoTerminal, Environment, Interrupted} {
+		if !strings.Contains(strings.ReplaceAll(CodesHelp, "\n", " "), fmt.Sprintf(" %d ", c)) {
+			t.Errorf("exit code %d is not documented", c)
+		}
+	}
+	if cause := errors.New("x"); !errors.Is(Fail(Failed, cause, ""), cause) {
+		t.Error("the cause is lost")
+	}
+}
+
+func TestReport(t *testing.T) {
+	for _, tc := range []struct {
+		err  error
+		want string
+	}{
+		{errors.New("read file: gone"), "sett: error: read file: gone\n"},
+		{errors.New("one\ntwo\nthree\n"), "sett: error: one\n  two\n  three\n"},
+		{fmt.Errorf("up: %w", Fail(Environment, errors.New("no redis"), "start %s", "it")), "sett: error: up: no redis\nsett: hint: start it\n"},
+		{Fail(Failed, errors.New("x"), ""), "sett: error: x\n"},
+	} {
+		var b strings.Builder
+		Report(&b, tc.err)
+		if b.String() != tc.want {
+			t.Errorf("got\n%s\nwant\n%s", b.String(), tc.want)
+		}
+	}
+}
