@@ -16,10 +16,11 @@ type clan struct {
 
 // agent is one agent of sett.yml; its tool is a shell script.
 type agent struct {
-	name string
-	bids string // YAML of the mapping's inside: "GoalDefined: exclusive"
-	tool string // the script's body; stdin is in $in, say and act are there
-	more string // further YAML, one "key: value" per line
+	name   string
+	bids   string // YAML of the mapping's inside: "GoalDefined: exclusive"
+	tool   string // the script's body; stdin is in $in, say and act are there
+	script string // of a bid script, instead of bids
+	more   string // further YAML, one "key: value" per line
 }
 
 // prelude begins every tool: it reads its input and has functions to answer.
@@ -39,7 +40,13 @@ func (c clan) write(t testing.TB, dir, url string) {
 	}
 	y.WriteString(c.extra + "agents:\n")
 	for _, a := range c.agents {
-		fmt.Fprintf(&y, "  %s:\n    command: [./tools/%s]\n    bids:\n", a.name, a.name)
+		fmt.Fprintf(&y, "  %s:\n    command: [./tools/%s]\n", a.name, a.name)
+		if a.script != "" {
+			fmt.Fprintf(&y, "    bid_script: [./tools/%s-bids]\n", a.name)
+			file(t, filepath.Join(dir, "tools", a.name+"-bids"), prelude+a.script+"\n", 0o755)
+		} else {
+			y.WriteString("    bids:\n")
+		}
 		for line := range strings.Lines(a.bids) {
 			fmt.Fprintf(&y, "      %s\n", strings.TrimSpace(line))
 		}
