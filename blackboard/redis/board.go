@@ -113,6 +113,7 @@ func clientOption(o Options) (rueidis.ClientOption, error) {
 	// through two goroutines that sharing one takes. What belongs together is
 	// sent together by the moves themselves.
 	opt.DisableAutoPipelining = true
+	opt.DisableRetry = true // see retry, which bounds it
 	opt.RingScaleEachConn, opt.PipelineMultiplex = 8, -1
 	opt.ReadBufferEachConn, opt.WriteBufferEachConn = 16<<10, 16<<10
 	opt.Dialer = net.Dialer{Timeout: o.Timeout, KeepAlive: 15 * time.Second}

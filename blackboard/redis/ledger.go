@@ -87,14 +87,18 @@ func (b *Board) Follow(ctx context.Context, after string, f func(blackboard.Even
 const block = 20 * time.Second
 
 func (b *Board) nextEntries(ctx context.Context, after string) ([]rueidis.XRangeEntry, error) {
+	conn, release := b.client.Dedicate()
+	defer release()
+	defer context.AfterFunc(ctx, conn.Close)() // a read that waits on the server ends no other way
 	ctx, cancel := context.WithTimeout(ctx, block+b.o.Timeout)
 	defer cancel()
 	cmd := b.client.B().Xread().Count(500).Block(block.Milliseconds()).Streams().Key(b.keys.events()).Id(after).Build()
-	streams, err := b.client.Do(ctx, cmd).AsXRead()
+	streams, err := conn.Do(ctx, cmd).AsXRead()
 	if err != nil {
 		if rueidis.IsRedisNil(err) {
 			return nil, nil
 		}
+		conn.Close()
 		return nil, errors.Join(blackboard.ErrUnavailable, err)
 	}
 	return streams[b.keys.events()], nil

@@ -118,8 +118,9 @@ func (b *Board) Agents(ctx context.Context) (map[string]Presence, error) {
 			s, _ := m.ToString() // absent: it left
 			holder, deadline, _ := strings.Cut(s, " ")
 			if p := out[names[i]]; holder != "" && holder == p.Incarnation {
-				p.Alive, _ = parseMicros(deadline)
-				out[names[i]] = p
+				if p.Alive, err = parseMicros(deadline); err == nil {
+					out[names[i]] = p
+				}
 			}
 		}
 		return nil

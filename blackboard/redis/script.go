@@ -219,7 +219,8 @@ func (b *Board) retry(ctx context.Context, what string, f func(context.Context) 
 // is starting, or one that has no room just now. What a script or the server
 // refuses for good does not.
 func transient(err error) bool {
-	if rueidis.IsRedisNil(err) || errors.Is(err, context.Canceled) {
+	if rueidis.IsRedisNil(err) || errors.Is(err, context.Canceled) || errors.Is(err, blackboard.ErrNotFound) ||
+		errors.Is(err, blackboard.ErrCorrupt) {
 		return false
 	}
 	var re *rueidis.RedisError
