@@ -111,37 +111,9 @@ func (x *executor) attemptWork(ctx context.Context, w *work) outcome {
 		return out
 	}
 	if w.commit != "" {
-		kept, err := x.tree.Restore(context.WithoutCancel(ctx), w.commit, w.branch,
-			leftoverRef(w.Claim.ID, x.settings.Agent, w.Grant.Attempt), "left by a tool that failed or was stopped")
-		if err != nil {
-			w.log.Error("working tree not put back", "error", err)
-		}
-		if w.kept = kept; kept != "" {
-			w.log.Warn("working tree put back", "leftovers", kept)
-		}
+		x.putBack(context.WithoutCancel(ctx), w)
 	}
 	return out
-}
-
-// leftoverRef is where, under refs/sett/, what a tool left in the tree is kept.
-func leftoverRef(claim, agent string, attempt int) string {
-	return fmt.Sprintf("leftovers/%s/%s-%d", claim, agent, attempt)
-}
-
-// noteBase remembers, here and on the blackboard, where a writer finds the tree.
-func (x *executor) noteBase(ctx context.Context, w *work) error {
-	if x.settings.Mode != blackboard.ReadWrite || !x.tree.IsRepo(ctx) {
-		return nil
-	}
-	commit, branch, err := x.tree.Head(ctx)
-	if err != nil {
-		return fmt.Errorf("read working tree: %w", err)
-	}
-	if commit == "" {
-		return nil // no commit yet: nothing to go back to
-	}
-	w.commit, w.branch = commit, branch
-	return x.patiently(ctx, func() error { return x.board.NoteBase(ctx, w.ref, commit, branch) })
 }
 
 // patiently makes a call again and again while the blackboard is away, until it

@@ -3,6 +3,7 @@ package cub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/tool"
 	"sett/roles/cub/toolrun"
+	"sett/roles/cub/worktree"
 )
 
 // interpret turns a finished run into the artefact to hand in: what the tool
@@ -34,9 +36,7 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	work := out.StructuralType == blackboard.Standard || out.StructuralType == blackboard.Terminal
 	if err == nil && work && out.Type == blackboard.TypeCodeCommit {
 		// Not cut short: the tool has done its work, even if the cub is stopping.
-		if e := x.tree.HasCommit(context.WithoutCancel(ctx), strings.TrimSpace(out.Payload)); e != nil {
-			err = &tool.ViolationError{Reason: "CodeCommit: " + e.Error()}
-		}
+		err = x.checkCommit(context.WithoutCancel(ctx), strings.TrimSpace(out.Payload))
 	}
 	if err != nil {
 		return x.failed(w, res, err)
@@ -47,6 +47,19 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 		o.verdict = blackboard.VerdictOf(a.Payload)
 	}
 	return o
+}
+
+// checkCommit says whether a hash is a commit of the workspace. That git cannot
+// be run is not the tool's breach of contract.
+func (x *executor) checkCommit(ctx context.Context, hash string) error {
+	err := insist(ctx, func() error { return x.tree.HasCommit(ctx, hash) })
+	switch {
+	case errors.Is(err, worktree.ErrNoCommit), errors.Is(err, worktree.ErrNoRepository):
+		return &tool.ViolationError{Reason: "CodeCommit: " + err.Error()}
+	case err != nil:
+		return fmt.Errorf("check CodeCommit: %w", err)
+	}
+	return nil
 }
 
 // artefact gives a tool's output its place in the graph. A rework is the next

@@ -15,18 +15,17 @@ import (
 	"sett/contract/env"
 )
 
-// What can go wrong with a tool (m2.3-work-execution.md, 6.1 to 6.3) ends in a
-// Failure that says what happened, and the cub goes on.
-func TestToolsThatFail(t *testing.T) {
-	t.Parallel()
-	c := newClan(t)
+// failing is a tool that fails, and how.
+type failing struct {
+	command, timeout string
+	typ              string // default: ToolExecutionFailure
+	reason           string // part of it
+	want             blackboard.FailureReport
+}
+
+func toolsThatFail() map[string]failing {
 	const quick = "150ms"
-	for name, tc := range map[string]struct {
-		command, timeout string
-		typ              string
-		reason           string // part of it
-		want             blackboard.FailureReport
-	}{
+	return map[string]failing{
 		"non-zero exit": {command: shell("echo said; echo complained >&2; exit 3"), reason: "exit code 3",
 			want: blackboard.FailureReport{ExitCode: 3, Stdout: "said\n", Stderr: "complained\n"}},
 		"good output but non-zero exit": {command: shell("echo '" + good + "'; exit 1"), reason: "exit code 1",
@@ -56,7 +55,15 @@ func TestToolsThatFail(t *testing.T) {
 			typ: blackboard.TypeContractViolation, reason: `"Review" is not allowed`},
 		"answer": {command: says(`{"structural_type":"Answer","payload":"x"}`),
 			typ: blackboard.TypeContractViolation, reason: `"Answer" is not allowed`},
-	} {
+	}
+}
+
+// What can go wrong with a tool (m2.3-work-execution.md, 6.1 to 6.3) ends in a
+// Failure that says what happened, and the cub goes on.
+func TestToolsThatFail(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	for name, tc := range toolsThatFail() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := c.in(t)

@@ -108,31 +108,6 @@ func (c *cub) reconcile(ctx context.Context) {
 	}
 }
 
-// restoreOrphans puts the working tree back where a dead incarnation, or a dead
-// worker, of this agent found it.
-func (c *cub) restoreOrphans(ctx context.Context) {
-	uses, err := c.board.Workspace(ctx)
-	if err != nil {
-		return
-	}
-	for _, u := range uses {
-		if !u.Restore || u.Agent != c.settings.Agent {
-			continue
-		}
-		log := c.log.With("claim", u.Claim, "attempt", u.Attempt)
-		kept, err := c.tree.Restore(ctx, u.Base, u.Branch, leftoverRef(u.Claim, u.Agent, u.Attempt), "left by a tool whose cub died")
-		if err != nil {
-			log.Error("working tree not put back, trying again", "error", err)
-			continue
-		}
-		if err := c.board.Release(ctx, u.Claim, u.Agent, u.Holder, kept); err != nil {
-			log.Warn("workspace not released", "error", err)
-			continue
-		}
-		log.Info("working tree put back", "commit", u.Base, "branch", u.Branch, "leftovers", kept)
-	}
-}
-
 // mostBids is how many bids are made in one round trip.
 const mostBids = 64
 
