@@ -4,11 +4,11 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis/redistest"
 )
 
 func testContext(t testing.TB) context.Context {
@@ -19,10 +19,13 @@ func testContext(t testing.TB) context.Context {
 
 func open(t testing.TB, url string) *Board {
 	t.Helper()
-	b, err := Open(testContext(t), Options{URL: url, Instance: "test", Name: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	return openOptions(t, Options{URL: url, Instance: "test", Name: "test"})
+}
+
+func openOptions(t testing.TB, o Options) *Board {
+	t.Helper()
+	b, err := Open(testContext(t), o)
+	must(t, err)
 	t.Cleanup(b.Close)
 	return b
 }
@@ -35,6 +38,18 @@ func goal(payload string) blackboard.Artefact {
 		Payload: payload, ProducedByRole: blackboard.RoleUser, WorkflowID: id}
 }
 
+// result is what an agent makes of a claim.
+func result(c blackboard.Claim, agent string, st blackboard.StructuralType, typ, payload string) blackboard.Artefact {
+	return blackboard.Artefact{ID: newID(), StructuralType: st, Type: typ, Payload: payload, SourceArtefacts: []string{c.ArtefactID},
+		ProducedByRole: "role", ProducedByAgent: agent, ClaimID: c.ID, WorkflowID: c.WorkflowID}
+}
+
+// failure is what the orchestrator writes about a workflow.
+func failure(workflow, typ string) blackboard.Artefact {
+	return blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: typ, Payload: `{"reason":"x"}`,
+		ProducedByRole: blackboard.RoleOrchestrator, WorkflowID: workflow}
+}
+
 func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -42,96 +57,166 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func result(c blackboard.Claim, agent string, st blackboard.StructuralType, typ, payload string) blackboard.Artefact {
-	return blackboard.Artefact{ID: newID(), StructuralType: st, Type: typ, Payload: payload, SourceArtefacts: []string{c.ArtefactID},
-		ProducedByRole: "role", ProducedByAgent: agent, ClaimID: c.ID, WorkflowID: c.WorkflowID}
+func wantError(t testing.TB, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: got %v, want %v", what, err, want)
+	}
+}
+
+func wantList(t testing.TB, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: got %q, want %q", what, got, want)
+	}
+}
+
+// until waits for a condition.
+func until(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s: not within 10 s", what)
+		}
+	}
+}
+
+func kinds(es []blackboard.Event) []string {
+	out := make([]string, len(es))
+	for i, e := range es {
+		out[i] = string(e.Kind)
+	}
+	return out
 }
 
 // A goal goes through all moves of the simplest life: open, bid, grant, start,
-// finish, complete; each twice.
+// finish, complete; each is made twice.
 func TestLifeOfAClaim(t *testing.T) {
-	s := redistest.Start(t)
-	b := open(t, s.URL)
-	ctx := testContext(t)
-	g := goal("do it")
-	lead, _, err := b.TakeLead(ctx, "o1", "", time.Minute)
-	must(t, err)
-	var c blackboard.Snapshot
-	claim := blackboard.BiddingClaimID(g.ID)
-	for range 2 {
-		must(t, b.PostGoal(ctx, g))
-		o, err := b.OpenClaim(ctx, lead.Epoch, g.ID, []string{"a", "b"}, 100)
-		must(t, err)
-		if o != Opened {
-			t.Fatalf("open: %s", o)
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		g := goal("do it")
+		claim := blackboard.BiddingClaimID(g.ID)
+		w.twice("goal", func() error { return w.b.PostGoal(w.ctx, g) })
+		w.twice("open", func() error { w.open(g.ID, "a", "b"); return nil })
+		w.twice("bids", func() error {
+			each, err := w.b.SubmitBids(w.ctx, []BidRequest{{claim, "a", blackboard.BidExclusive, "", nil}, {claim, "b", blackboard.BidIgnore, "no", nil}})
+			return errors.Join(append(each, err)...)
+		})
+		snap := w.snapshot(claim)
+		if len(snap.Bids) != 2 || snap.Bids[0].Agent != "a" || snap.Claim.Target.Type != blackboard.TypeGoalDefined {
+			t.Fatalf("snapshot %+v", snap)
 		}
-		each, err := b.SubmitBids(ctx, []BidRequest{{claim, "a", blackboard.BidExclusive, ""}, {claim, "b", blackboard.BidIgnore, ""}})
+		guard := w.guard(claim)
+		must(t, w.b.GrantPhase(w.ctx, guard, blackboard.PhaseExclusive, []string{"a"}))
+		w.refuses("deciding twice", blackboard.ErrStale, func() error {
+			return w.b.GrantPhase(w.ctx, guard, blackboard.PhaseExclusive, []string{"a"})
+		})
+		work, err := w.b.OpenAgentWork(w.ctx, "a")
 		must(t, err)
-		must(t, errors.Join(each...))
-	}
-	c, err = b.Snapshot(ctx, claim)
-	must(t, err)
-	if len(c.Bids) != 2 || c.Bids[0].Agent != "a" || c.Claim.Target.Type != blackboard.TypeGoalDefined {
-		t.Fatalf("snapshot %+v", c)
-	}
-	guard := Guard{lead.Epoch, claim, c.Claim.Revision}
-	must(t, b.GrantPhase(ctx, guard, blackboard.PhaseExclusive, []string{"a"}))
-	if err := b.GrantPhase(ctx, guard, blackboard.PhaseExclusive, []string{"b"}); !errors.Is(err, blackboard.ErrStale) {
-		t.Fatalf("deciding twice: %v", err)
-	}
-	w, err := b.OpenAgentWork(ctx, "a")
-	must(t, err)
-	if len(w.Due) != 0 || len(w.Grants) != 1 {
-		t.Fatalf("work %+v", w)
-	}
-	var st Started
-	for range 2 {
-		st, err = b.Start(ctx, StartRequest{claim, "a", "h1", blackboard.ReadOnly})
+		wantList(t, "due", work.Due)
+		wantList(t, "grants", work.Grants, claim)
+
+		var st Started
+		w.twice("start", func() (err error) {
+			st, err = w.b.Start(w.ctx, StartRequest{claim, "a", "h1", blackboard.ReadWrite})
+			return err
+		})
+		if st.Artefact.Payload != "do it" || st.Grant.State != blackboard.GrantRunning || st.Claim.Status != blackboard.PendingExclusive {
+			t.Fatalf("started %+v", st)
+		}
+		a := result(st.Claim, "a", blackboard.Standard, "Code", "x")
+		ref := GrantRef{claim, "a", st.Grant.Attempt, "h1"}
+		w.twice("note base", func() error { return w.b.NoteBase(w.ctx, ref, "c0ffee", "main") })
+		w.twice("finish", func() error {
+			return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: a, ToolTime: 1500 * time.Microsecond})
+		})
+		late := result(st.Claim, "a", blackboard.Standard, "Code", "late")
+		w.refuses("a second result", blackboard.ErrRefused, func() error {
+			return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: late})
+		})
+		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantDone || g.ToolTime != 1500*time.Microsecond || g.ResultID != a.ID {
+			t.Errorf("grant %+v", g)
+		}
+		done := w.guard(claim)
+		must(t, w.b.CompleteClaim(w.ctx, done, ""))
+		w.refuses("completing twice", blackboard.ErrStale, func() error { return w.b.CompleteClaim(w.ctx, done, "") })
+
+		wf := w.workflow(g.ID)
+		if wf.Outstanding != 1 || wf.Status != blackboard.WorkflowActive || wf.Artefacts != 2 || wf.Claims != 1 {
+			t.Errorf("workflow %+v", wf)
+		}
+		use, err := w.b.Workspace(w.ctx)
 		must(t, err)
-	}
-	if st.Artefact.Payload != "do it" || st.Grant.State != blackboard.GrantRunning {
-		t.Fatalf("started %+v", st)
-	}
-	a := result(st.Claim, "a", blackboard.Standard, "Code", "x")
-	ref := GrantRef{claim, "a", st.Grant.Attempt, "h1"}
-	for range 2 {
-		must(t, b.Finish(ctx, Result{GrantRef: ref, Artefact: a, ToolTime: 1500 * time.Microsecond}))
-	}
-	a.ID = newID()
-	if err := b.Finish(ctx, Result{GrantRef: ref, Artefact: a}); !errors.Is(err, blackboard.ErrRefused) {
-		t.Fatalf("second result: %v", err)
-	}
-	c, err = b.Snapshot(ctx, claim)
-	must(t, err)
-	if g, _ := c.Grant("a"); g.State != blackboard.GrantDone || g.ToolTime != 1500*time.Microsecond {
-		t.Fatalf("grant %+v", g)
-	}
-	must(t, b.CompleteClaim(ctx, Guard{lead.Epoch, claim, c.Claim.Revision}, ""))
-	wf, err := b.Workflow(ctx, g.ID)
-	must(t, err)
-	if wf.Outstanding != 1 || wf.Status != blackboard.WorkflowActive || wf.Artefacts != 2 {
-		t.Fatalf("workflow %+v", wf)
-	}
-	use, err := b.Workspace(ctx)
-	must(t, err)
-	if len(use) != 0 {
-		t.Fatalf("workspace still used: %v", use)
-	}
-	list, err := b.ListArtefacts(ctx, Filter{Limit: 10})
-	must(t, err)
-	if len(list) != 2 || list[0].ID != g.ID {
-		t.Fatalf("list %v", list)
-	}
-	id, kind, err := b.Resolve(ctx, blackboard.ShortID(claim), KindClaim, KindArtefact)
-	must(t, err)
-	if id != claim || kind != KindClaim {
-		t.Fatalf("resolve %s %s", id, kind)
-	}
-	es, err := b.History(ctx, Beginning, 100)
-	must(t, err)
-	var kinds []string
-	for _, e := range es {
-		kinds = append(kinds, string(e.Kind))
-	}
-	t.Log(kinds)
+		if len(use) != 0 {
+			t.Errorf("workspace still used: %v", use)
+		}
+		closed, err := w.b.ClosedCount(w.ctx)
+		must(t, err)
+		if closed != 1 {
+			t.Errorf("%d closed claims", closed)
+		}
+		wantList(t, "ledger", kinds(w.events()), "leader", "goal", "open", "bid", "bid", "grant", "start", "result", "complete")
+		children, err := w.b.Children(w.ctx, g.ID)
+		must(t, err)
+		wantList(t, "children", children, a.ID)
+	})
+}
+
+// FinishAndStart ends one grant and takes the next in one round trip; repeated,
+// it does neither twice.
+func TestFinishAndStart(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		first, second := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
+		c, ref := w.run(first, "a")
+		done := Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "x")}
+		next := StartRequest{second, "a", "h-a", blackboard.ReadOnly}
+		w.twice("finish and start", func() error {
+			st, finished, started := w.b.FinishAndStart(w.ctx, done, next)
+			if st.Claim.ID != second {
+				t.Errorf("started %+v", st)
+			}
+			return errors.Join(finished, started)
+		})
+		done.Artefact.ID = newID()
+		_, finished, started := w.b.FinishAndStart(w.ctx, done, next)
+		wantError(t, "a second result", finished, blackboard.ErrRefused)
+		must(t, started)
+		next.Claim = newID()
+		_, _, started = w.b.FinishAndStart(w.ctx, done, next)
+		wantError(t, "a grant nobody knows", started, blackboard.ErrRefused)
+	})
+}
+
+// Nothing of one instance is seen or touched by another on the same server.
+func TestInstancesAreApart(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseExclusive, "a")
+		other := openOptions(t, Options{URL: s.url, Instance: "test2"})
+		if other.Instance() != "test2" || "redis://"+other.Addr() != s.url {
+			t.Errorf("instance %s at %s", other.Instance(), other.Addr())
+		}
+		work, err := other.OpenWork(w.ctx)
+		must(t, err)
+		agent, err := other.OpenAgentWork(w.ctx, "a")
+		must(t, err)
+		goals, err := other.Goals(w.ctx, 0)
+		must(t, err)
+		if len(work.Claims)+len(work.Unclaimed)+len(agent.Due)+len(agent.Grants)+len(goals) != 0 {
+			t.Errorf("sees %v %v %v", work, agent, goals)
+		}
+		_, err = other.Snapshot(w.ctx, claim)
+		wantError(t, "claim of another instance", err, blackboard.ErrNotFound)
+		lead, _, err := other.TakeLead(w.ctx, "o2", "", time.Hour)
+		must(t, err)
+		w.refuses("deciding for another instance", blackboard.ErrStale, func() error {
+			return other.CompleteClaim(w.ctx, Guard{lead.Epoch, claim, w.snapshot(claim).Claim.Revision}, "")
+		})
+	})
 }

@@ -1,0 +1,189 @@
+package redis
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+)
+
+func ids(all []blackboard.Artefact) []string {
+	out := make([]string, len(all))
+	for i, a := range all {
+		out[i] = a.ID
+	}
+	return out
+}
+
+// Artefacts are listed by what is asked for, newest last.
+func TestListArtefacts(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseParallel, "a", "b")
+		g := w.snapshot(claim).Claim.WorkflowID
+		x := w.finish(claim, "a", blackboard.Standard, "X", "").ID
+		y := w.finish(claim, "b", blackboard.Standard, "Y", "").ID
+		other := w.granted(blackboard.PhaseExclusive, "a")
+		h := w.snapshot(other).Claim.WorkflowID
+		z := w.finish(other, "a", blackboard.Standard, "X", "").ID
+		at, err := w.b.Artefact(w.ctx, y)
+		must(t, err)
+		for name, tc := range map[string]struct {
+			f    Filter
+			want []string
+		}{
+			"all":             {Filter{}, []string{g, x, y, h, z}},
+			"limit":           {Filter{Limit: 2}, []string{h, z}},
+			"large limit":     {Filter{Limit: 1000}, []string{g, x, y, h, z}},
+			"type":            {Filter{Type: "X"}, []string{x, z}},
+			"agent":           {Filter{Agent: "a"}, []string{x, z}},
+			"workflow":        {Filter{Workflow: g}, []string{g, x, y}},
+			"workflow, agent": {Filter{Workflow: g, Agent: "a"}, []string{x}},
+			"agent, type":     {Filter{Agent: "a", Type: "Y"}, nil},
+			"workflow, limit": {Filter{Workflow: g, Type: "X", Limit: 1}, []string{x}},
+			"since":           {Filter{Since: at.CreatedAt}, []string{y, h, z}},
+			"since, type":     {Filter{Since: at.CreatedAt.Add(time.Microsecond), Type: "Y"}, nil},
+			"future":          {Filter{Since: time.Now().Add(time.Hour)}, nil},
+			"nobody's":        {Filter{Agent: "nobody"}, nil},
+		} {
+			all, err := w.b.ListArtefacts(w.ctx, tc.f)
+			must(t, err)
+			wantList(t, name, ids(all), tc.want...)
+		}
+		for limit, want := range map[int][]string{0: {g, h}, 1: {h}, 5: {g, h}} {
+			goals, err := w.b.Goals(w.ctx, limit)
+			must(t, err)
+			wantList(t, fmt.Sprintf("%d goals", limit), goals, want...)
+		}
+		open, err := w.b.OpenClaims(w.ctx)
+		must(t, err)
+		wantList(t, "open claims", open, claim, other)
+		active, err := w.b.ActiveCount(w.ctx)
+		must(t, err)
+		if active != 2 {
+			t.Errorf("%d active workflows", active)
+		}
+	})
+}
+
+// A listing that has to compare reads on, page by page, until it has enough.
+func TestListPages(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseExclusive, "a")
+		x := w.finish(claim, "a", blackboard.Standard, "X", "").ID
+		goalID := w.snapshot(claim).Claim.WorkflowID
+		fields := w.raw("HGETALL", w.b.keys.artifact(goalID))
+		index := []string{w.b.keys.artefactsByWorkflow(goalID)}
+		for i := range page + 10 { // newer than all that is there
+			id := newID()
+			w.raw("HSET", append([]string{w.b.keys.artifact(id)}, fields...)...)
+			w.raw("HSET", w.b.keys.artifact(id), "id", id)
+			index = append(index, fmt.Sprint(time.Now().Add(time.Hour).UnixMicro()+int64(i)), id)
+		}
+		w.raw("ZADD", index...)
+		for _, limit := range []int{0, 1} {
+			all, err := w.b.ListArtefacts(w.ctx, Filter{Workflow: goalID, Type: "X", Limit: limit})
+			must(t, err)
+			wantList(t, fmt.Sprintf("limit %d", limit), ids(all), x)
+		}
+		all, err := w.b.ListArtefacts(w.ctx, Filter{Workflow: goalID})
+		must(t, err)
+		if len(all) != page+12 || all[0].ID != goalID {
+			t.Errorf("%d artefacts, want %d", len(all), page+12)
+		}
+	})
+}
+
+// Ids are found by their whole, their beginning and their ending, as people type
+// them.
+func TestResolve(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		g := goal("x")
+		g.ID = blackboard.NewID(time.Now(), strings.NewReader("\x00\x44\x32\x14\xc7\x42\x54\xb6\x35\xcf"))
+		g.WorkflowID = g.ID
+		must(t, w.b.PostGoal(w.ctx, g))
+		claim := w.open(g.ID, "a")
+		ending := blackboard.ShortID(g.ID)
+		similar := strings.NewReplacer("1", "l", "0", "o")
+		for part, want := range map[string]struct {
+			id   string
+			kind Kind
+		}{
+			g.ID:                              {g.ID, KindArtefact},
+			claim:                             {claim, KindClaim},
+			ending:                            {g.ID, KindArtefact},
+			blackboard.ShortID(claim):         {claim, KindClaim},
+			strings.ToLower(ending):           {g.ID, KindArtefact},
+			similar.Replace(ending):           {g.ID, KindArtefact},
+			strings.ToLower(g.ID[:24]):        {g.ID, KindArtefact},
+			similar.Replace(g.ID):             {g.ID, KindArtefact},
+			claim[:25]:                        {claim, KindClaim},
+			ending[len(ending)-2:]:            {g.ID, KindArtefact},
+			"   ":                             {},
+			"":                                {},
+			"u":                               {},
+			"0123456789012345678901234567":    {},
+			"ZZZZZZZZZZZZZZZZZZZZZZZZZZ":      {},
+			"ZZZZ":                            {},
+			"\xff\xfe":                        {},
+			newID():                           {},
+			strings.Repeat("7", 25):           {},
+			blackboard.ShortID(newID()) + "Z": {},
+		} {
+			id, kind, err := w.b.Resolve(w.ctx, part, KindClaim, KindArtefact)
+			if want.id == "" {
+				wantError(t, fmt.Sprintf("%q", part), err, blackboard.ErrNotFound)
+				continue
+			}
+			if err != nil || id != want.id || kind != want.kind {
+				t.Errorf("%q: got %s %s %v, want %s", part, kind, id, err, want.id)
+			}
+		}
+		_, _, err := w.b.Resolve(w.ctx, claim, KindArtefact)
+		wantError(t, "a claim where an artefact is wanted", err, blackboard.ErrNotFound)
+		id, _, err := w.b.Resolve(w.ctx, g.ID[:8], KindClaim)
+		if err != nil || id != claim {
+			t.Errorf("a prefix that fits one of the kind: %s %v", id, err)
+		}
+	})
+}
+
+// An abbreviation that fits several names them, ten at most.
+func TestResolveAmbiguous(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		now := time.Now()
+		var all []string
+		for range 12 {
+			g := goal("x")
+			g.ID = blackboard.NewID(now, rand.Reader)
+			g.ID = g.ID[:24] + "ZZ"
+			g.WorkflowID = g.ID
+			must(t, w.b.PostGoal(w.ctx, g))
+			all = append(all, g.ID)
+		}
+		for _, part := range []string{"ZZ", all[0][:10]} {
+			_, _, err := w.b.Resolve(w.ctx, part, KindArtefact)
+			wantError(t, part, err, blackboard.ErrAmbiguous)
+			var several *AmbiguousError
+			if !errors.As(err, &several) || len(several.Candidates) != 10 || several.Part != part {
+				t.Fatalf("%s: %+v", part, several)
+			}
+			for i, c := range several.Candidates {
+				if !strings.Contains(err.Error(), c) || i > 0 && several.Candidates[i-1] >= c {
+					t.Errorf("%s: candidate %s: %v", part, c, err)
+				}
+			}
+		}
+		id, _, err := w.b.Resolve(w.ctx, all[3][14:], KindArtefact)
+		if err != nil || id != all[3] {
+			t.Errorf("enough of the ending: %s %v", id, err)
+		}
+	})
+}

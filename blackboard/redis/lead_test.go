@@ -1,0 +1,160 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+)
+
+// One leads; who comes second is told how long to wait; every change of hands
+// fences the one before.
+func TestLead(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		ctx, b := testContext(t), open(t, s.url)
+		first, _, err := b.TakeLead(ctx, "o1", "", time.Hour)
+		must(t, err)
+		again, _, err := b.TakeLead(ctx, "o1", "", time.Hour)
+		must(t, err)
+		if first.Epoch == "" || again != first {
+			t.Errorf("taken twice: %+v, then %+v", first, again)
+		}
+		none, wait, err := b.TakeLead(ctx, "o2", "", time.Hour)
+		must(t, err)
+		if none.Epoch != "" || wait < 59*time.Minute || wait > time.Hour {
+			t.Errorf("second holder: %+v, waits %s", none, wait)
+		}
+		must(t, b.RenewLead(ctx, first, time.Minute))
+		if _, wait, _ = b.TakeLead(ctx, "o2", "", time.Hour); wait > time.Minute || wait < 50*time.Second {
+			t.Errorf("after the renewal: waits %s", wait)
+		}
+		must(t, b.RenewLead(ctx, first, 0))
+		second, _, err := b.TakeLead(ctx, "o2", "", time.Hour)
+		must(t, err)
+		if second.Epoch == "" || second.Epoch == first.Epoch {
+			t.Errorf("second holder: %+v after %+v", second, first)
+		}
+		wantError(t, "renewing a lead that is over", b.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
+		g := goal("x")
+		must(t, b.PostGoal(ctx, g))
+		_, err = b.OpenClaim(ctx, first.Epoch, g.ID, nil, 0)
+		wantError(t, "deciding with a lead that is over", err, blackboard.ErrStale)
+		_, err = b.OpenClaim(ctx, second.Epoch, g.ID, nil, 0)
+		must(t, err)
+	})
+}
+
+// A lease that runs out unrenewed is up for taking.
+func TestLeadExpires(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		ctx, b := testContext(t), open(t, s.url)
+		first, _, err := b.TakeLead(ctx, "o1", "", 40*time.Millisecond)
+		must(t, err)
+		var second Lead
+		until(t, "the lease runs out", func() bool {
+			second, _, err = b.TakeLead(ctx, "o2", "", time.Hour)
+			must(t, err)
+			return second.Epoch != ""
+		})
+		wantError(t, "renewing late", b.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
+	})
+}
+
+// Who sits on the seat of a dead leader need not wait for its lease to run out.
+func TestLeadOfTheSameSeat(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		ctx, b := testContext(t), open(t, s.url)
+		first, _, err := b.TakeLead(ctx, "here/1", "here/", time.Hour)
+		must(t, err)
+		if none, _, _ := b.TakeLead(ctx, "there/1", "there/", time.Hour); none.Epoch != "" {
+			t.Errorf("another seat leads: %+v", none)
+		}
+		second, _, err := b.TakeLead(ctx, "here/2", "here/", time.Hour)
+		must(t, err)
+		if second.Epoch == "" || second.Epoch == first.Epoch {
+			t.Errorf("the same seat: %+v after %+v", second, first)
+		}
+		wantError(t, "the first", b.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
+	})
+}
+
+// The registry keeps the last incarnation of each agent and until when it counts
+// as alive.
+func TestPresence(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		ctx, b := testContext(t), open(t, s.url)
+		none, err := b.Agents(ctx)
+		must(t, err)
+		if len(none) != 0 {
+			t.Errorf("agents before the first: %v", none)
+		}
+		p := Presence{Incarnation: "i1", Mode: "standard", Version: "v1", PID: 7, Health: "127.0.0.1:1", Run: "r", Config: "c", Since: "2026-01-02T03:04:05Z"}
+		must(t, b.Hello(ctx, "a", p, time.Minute))
+		must(t, b.Hello(ctx, "b", Presence{Incarnation: "x"}, time.Minute))
+		now, err := b.ServerTime(ctx)
+		must(t, err)
+		all, err := b.Agents(ctx)
+		must(t, err)
+		got := all["a"]
+		if left := got.Alive.Sub(now); left < 50*time.Second || left > time.Minute || len(all) != 2 {
+			t.Errorf("alive for %s, of %d", left, len(all))
+		}
+		p.Agent, p.Alive = "a", got.Alive
+		if got != p {
+			t.Errorf("got %+v, want %+v", got, p)
+		}
+		must(t, b.Beat(ctx, "a", "i1", time.Hour))
+		all, err = b.Agents(ctx)
+		must(t, err)
+		if all["a"].Alive.Sub(now) < 59*time.Minute {
+			t.Errorf("after the heartbeat: alive until %s", all["a"].Alive)
+		}
+		must(t, b.Hello(ctx, "a", Presence{Incarnation: "i2"}, time.Minute))
+		must(t, b.Goodbye(ctx, "a", "i1", "late"))
+		all, err = b.Agents(ctx)
+		must(t, err)
+		if all["a"].Incarnation != "i2" || all["a"].Alive.IsZero() {
+			t.Errorf("a farewell of an earlier incarnation: %+v", all["a"])
+		}
+		must(t, b.Goodbye(ctx, "a", "i2", "stopped"))
+		all, err = b.Agents(ctx)
+		must(t, err)
+		if !all["a"].Alive.IsZero() || all["b"].Alive.IsZero() {
+			t.Errorf("after the farewell: %+v", all)
+		}
+		es, err := b.History(ctx, Beginning, 100)
+		must(t, err)
+		var story []string
+		for _, e := range es {
+			story = append(story, e.Agent+" "+e.To+" "+e.Reason)
+		}
+		wantList(t, "ledger", story, "a ready ", "b ready ", "a ready ", "a gone stopped")
+	})
+}
+
+// A broken entry of the registry is an agent that never reported.
+func TestBrokenPresence(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		w.raw("HSET", w.b.keys.agents(), "a", "{broken", "b", `{"incarnation":"i"}`)
+		all, err := w.b.Agents(w.ctx)
+		must(t, err)
+		if len(all) != 2 || !all["a"].Alive.IsZero() || !all["b"].Alive.IsZero() || all["a"].Agent != "a" {
+			t.Errorf("agents %+v", all)
+		}
+	})
+}
+
+// The names of things that are held over the wire hold no blanks.
+func TestLeaderRecord(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		w.raw("SET", w.b.keys.leader(), "nonsense")
+		lead, _, err := w.b.TakeLead(w.ctx, "o2", "", time.Hour)
+		must(t, err)
+		if lead.Epoch != "2" || !strings.HasPrefix(w.raw("GET", w.b.keys.leader())[0], "o2 ") {
+			t.Errorf("lead %+v over a broken record", lead)
+		}
+	})
+}

@@ -1,0 +1,297 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/embedded"
+	"sett/blackboard/redis/redistest"
+)
+
+// server is a blackboard under test, of either kind.
+type server struct {
+	url     string
+	kill    func()
+	restart func() // on the same address and data
+}
+
+// onBoth runs the same test on a real redis-server, started with the given
+// arguments, and on the embedded one.
+func onBoth(t *testing.T, f func(t *testing.T, s *server), args ...string) {
+	t.Run("redis", func(t *testing.T) {
+		r := redistest.Start(t, args...)
+		f(t, &server{r.URL, r.Kill, r.Restart})
+	})
+	t.Run("embedded", func(t *testing.T) { f(t, startEmbedded(t)) })
+}
+
+func startEmbedded(t *testing.T) *server {
+	t.Helper()
+	dir, addr := t.TempDir(), "127.0.0.1:0"
+	var stop func()
+	s := &server{kill: func() { stop() }}
+	s.restart = func() {
+		t.Helper()
+		// What reaches the disk when is embedded's own test; here it only costs time.
+		e, _, err := embedded.Open(embedded.Options{Dir: dir, Sync: func(*os.File) error { return nil }})
+		must(t, err)
+		l, err := net.Listen("tcp", addr)
+		must(t, err)
+		addr = l.Addr().String()
+		ctx, cancel := context.WithCancel(context.Background())
+		served := make(chan error, 1)
+		go func() { served <- e.Serve(ctx, l) }()
+		stop = func() {
+			stop = func() {}
+			cancel()
+			if err := <-served; err != nil {
+				t.Errorf("serve: %v", err)
+			}
+			if err := e.Close(); err != nil {
+				t.Errorf("close: %v", err)
+			}
+		}
+	}
+	s.restart()
+	s.url = "redis://" + addr
+	t.Cleanup(s.kill)
+	return s
+}
+
+// world is a board with a leader, and what tests do with it all the time. Its
+// methods end the test when a move fails.
+type world struct {
+	testing.TB
+	ctx   context.Context
+	b     *Board
+	epoch string
+}
+
+func newWorld(t testing.TB, s *server) *world {
+	t.Helper()
+	w := &world{t, testContext(t), open(t, s.url), ""}
+	lead, _, err := w.b.TakeLead(w.ctx, "orchestrator", "", time.Hour)
+	must(t, err)
+	w.epoch = lead.Epoch
+	return w
+}
+
+// goal posts a goal.
+func (w *world) goal() blackboard.Artefact {
+	w.Helper()
+	g := goal("do it")
+	must(w, w.b.PostGoal(w.ctx, g))
+	return g
+}
+
+// open opens the bidding claim of an artefact.
+func (w *world) open(artefact string, bidders ...string) string {
+	w.Helper()
+	o, err := w.b.OpenClaim(w.ctx, w.epoch, artefact, bidders, 0)
+	must(w, err)
+	if o != Opened {
+		w.Fatalf("open claim: %s", o)
+	}
+	return blackboard.BiddingClaimID(artefact)
+}
+
+func (w *world) bid(claim, agent string, bid blackboard.BidType) error {
+	w.Helper()
+	each, err := w.b.SubmitBids(w.ctx, []BidRequest{{claim, agent, bid, "", nil}})
+	must(w, err)
+	return each[0]
+}
+
+func (w *world) snapshot(claim string) blackboard.Snapshot {
+	w.Helper()
+	s, err := w.b.Snapshot(w.ctx, claim)
+	must(w, err)
+	return s
+}
+
+// guard is for a decision on the claim as it is now.
+func (w *world) guard(claim string) Guard {
+	w.Helper()
+	return Guard{w.epoch, claim, w.snapshot(claim).Claim.Revision}
+}
+
+func (w *world) grant(claim string, phase blackboard.Phase, agents ...string) {
+	w.Helper()
+	must(w, w.b.GrantPhase(w.ctx, w.guard(claim), phase, agents))
+}
+
+// granted returns a new goal's claim, granted in a phase to the agents.
+func (w *world) granted(phase blackboard.Phase, agents ...string) string {
+	w.Helper()
+	claim := w.open(w.goal().ID, agents...)
+	for _, a := range agents {
+		must(w, w.bid(claim, a, phase.Bid()))
+	}
+	w.grant(claim, phase, agents...)
+	return claim
+}
+
+func (w *world) start(claim, agent, holder string, mode blackboard.WorkspaceMode) (Started, GrantRef) {
+	w.Helper()
+	st, err := w.b.Start(w.ctx, StartRequest{claim, agent, holder, mode})
+	must(w, err)
+	return st, GrantRef{claim, agent, st.Grant.Attempt, holder}
+}
+
+// run starts a grant without a change to the workspace.
+func (w *world) run(claim, agent string) (blackboard.Claim, GrantRef) {
+	w.Helper()
+	st, ref := w.start(claim, agent, "h-"+agent, blackboard.ReadOnly)
+	if len(st.Blocked) > 0 {
+		w.Fatalf("start %s: blocked by %v", agent, st.Blocked)
+	}
+	return st.Claim, ref
+}
+
+// finish runs a grant and hands in a result.
+func (w *world) finish(claim, agent string, st blackboard.StructuralType, typ, payload string) blackboard.Artefact {
+	w.Helper()
+	c, ref := w.run(claim, agent)
+	a := result(c, agent, st, typ, payload)
+	r := Result{GrantRef: ref, Artefact: a}
+	if st == blackboard.Review {
+		r.Verdict = blackboard.VerdictOf(payload)
+	}
+	must(w, w.b.Finish(w.ctx, r))
+	return a
+}
+
+func (w *world) workflow(id string) blackboard.Workflow {
+	w.Helper()
+	wf, err := w.b.Workflow(w.ctx, id)
+	must(w, err)
+	return wf
+}
+
+// grantOf returns the agent's grant.
+func (w *world) grantOf(claim, agent string) blackboard.Grant {
+	w.Helper()
+	g, err := w.b.Grant(w.ctx, claim, agent)
+	must(w, err)
+	return g
+}
+
+func (w *world) events() []blackboard.Event {
+	w.Helper()
+	es, err := w.b.History(w.ctx, Beginning, 10000)
+	must(w, err)
+	return es
+}
+
+func (w *world) lastEvent() blackboard.Event {
+	w.Helper()
+	es := w.events()
+	return es[len(es)-1]
+}
+
+// raw makes any command.
+func (w *world) raw(name string, args ...string) []string {
+	w.Helper()
+	m, err := w.b.client.Do(w.ctx, w.b.client.B().Arbitrary(name).Args(args...).Build()).ToMessage()
+	must(w, err)
+	switch {
+	case m.IsArray():
+		out, err := m.AsStrSlice()
+		must(w, err)
+		return out
+	case m.IsInt64():
+		n, _ := m.AsInt64()
+		return []string{fmt.Sprint(n)}
+	}
+	s, err := m.ToString()
+	must(w, err)
+	return []string{s}
+}
+
+// dump returns everything that is stored, by key.
+func (w *world) dump() map[string]string {
+	w.Helper()
+	out := map[string]string{}
+	for _, key := range w.raw("KEYS", "*") {
+		switch kind := w.raw("TYPE", key)[0]; kind {
+		case "string":
+			out[key] = w.raw("GET", key)[0]
+		case "hash":
+			all := w.raw("HGETALL", key)
+			fields := make([]string, 0, len(all)/2)
+			for i := 0; i < len(all); i += 2 {
+				fields = append(fields, all[i]+"="+canonical(all[i+1]))
+			}
+			sort.Strings(fields)
+			out[key] = strings.Join(fields, "\n")
+		case "set":
+			all := w.raw("SMEMBERS", key)
+			sort.Strings(all)
+			out[key] = strings.Join(all, "\n")
+		case "zset":
+			out[key] = strings.Join(w.raw("ZRANGE", key, "0", "-1", "WITHSCORES"), "\n")
+		case "list":
+			out[key] = strings.Join(w.raw("LRANGE", key, "0", "-1"), "\n")
+		case "stream":
+			out[key] = w.raw("XLEN", key)[0]
+		default:
+			w.Fatalf("key %s is a %s", key, kind)
+		}
+	}
+	return out
+}
+
+// canonical orders the fields of a JSON object: scripts write them in any order.
+func canonical(s string) string {
+	var object map[string]any
+	if json.Unmarshal([]byte(s), &object) != nil {
+		return s
+	}
+	return encode(object)
+}
+
+// unchanged holds what is stored to what was stored before.
+func (w *world) unchanged(what string, before map[string]string) {
+	w.Helper()
+	after := w.dump()
+	for key := range before {
+		if after[key] != before[key] {
+			w.Errorf("%s changed %s from\n%s\nto\n%s", what, key, before[key], after[key])
+		}
+	}
+	for key := range after {
+		if _, ok := before[key]; !ok {
+			w.Errorf("%s made %s: %s", what, key, after[key])
+		}
+	}
+}
+
+// twice makes a move and makes it again, which must succeed and change nothing.
+func (w *world) twice(what string, move func() error) {
+	w.Helper()
+	if err := move(); err != nil {
+		w.Fatalf("%s: %v", what, err)
+	}
+	before := w.dump()
+	if err := move(); err != nil {
+		w.Fatalf("%s again: %v", what, err)
+	}
+	w.unchanged(what+" again", before)
+}
+
+// refuses makes a move that must fail with the error and change nothing.
+func (w *world) refuses(what string, want error, move func() error) {
+	w.Helper()
+	before := w.dump()
+	err := move()
+	wantError(w, what, err, want)
+	w.unchanged(what, before)
+}
