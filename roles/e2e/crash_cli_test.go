@@ -4,8 +4,6 @@ import (
 	"os/exec"
 	"syscall"
 	"testing"
-
-	"sett/blackboard/redis/redistest"
 )
 
 // killedAt runs a command that is killed at its n-th write.
@@ -33,7 +31,7 @@ func (g *ground) killedAt(client string, n int, when moment, args ...string) {
 // TestCrashOfCommands kills sett up, forage and down at the write that each of
 // them makes; the same command again does what the first did not.
 func TestCrashOfCommands(t *testing.T) {
-	server := redistest.Start(t, redistest.Durable...)
+	server := startRedis(t)
 	for _, when := range []moment{before, after} {
 		t.Run(string(when), func(t *testing.T) {
 			t.Parallel()

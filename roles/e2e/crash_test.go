@@ -4,8 +4,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"sett/blackboard/redis/redistest"
 )
 
 // ground is an instance behind a proxy, on which crash points are tried one after
@@ -20,7 +18,7 @@ const enough = 40 * time.Second
 
 func newGround(t testing.TB, c clan) *ground {
 	t.Helper()
-	server := redistest.Start(t, redistest.Durable...)
+	server := startRedis(t)
 	p := newProxy(t, server.Addr())
 	g := &ground{proxy: p, instance: start(t, options{clan: c, url: p.url(), boardURL: server.URL})}
 	g.want = g.run()
@@ -150,7 +148,7 @@ func (s *sweep) work(g *ground) {
 // the instance is started: when it registers, or takes the lead.
 func TestCrashAtFirstWrite(t *testing.T) {
 	c := reviewed(drafter, "retries: 1\n")
-	server := redistest.Start(t, redistest.Durable...)
+	server := startRedis(t)
 	for i, v := range victims(c) {
 		for _, when := range moments(1, i) {
 			t.Run(v.unit+" "+string(when), func(t *testing.T) {

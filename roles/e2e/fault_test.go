@@ -25,7 +25,7 @@ type faulty struct {
 
 func newFaulty(t testing.TB, c clan) *faulty {
 	t.Helper()
-	server := redistest.Start(t, redistest.Durable...)
+	server := startRedis(t)
 	p := newProxy(t, server.Addr())
 	g := &ground{proxy: p, instance: start(t, options{clan: c, url: p.url(), boardURL: server.URL})}
 	return &faulty{g, server}
@@ -37,19 +37,54 @@ func (f *faulty) key(name string) string { return "sett:{" + f.name + "}:" + nam
 // raw makes a call past everything that Sett would check.
 func (f *faulty) raw(args ...string) {
 	f.t.Helper()
-	c, err := net.Dial("tcp", f.server.Addr())
+	call(f.t, f.server, args...)
+}
+
+// call makes a call to a redis-server and returns the strings of its reply.
+func call(t testing.TB, s *redistest.Server, args ...string) []string {
+	t.Helper()
+	c, err := net.Dial("tcp", s.Addr())
 	if err != nil {
-		f.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
 	_, err = c.Write(writeMessage(args...))
 	var raw []byte
+	var words []string
 	if err == nil {
-		raw, _, err = readMessage(bufio.NewReader(c))
+		raw, words, err = readMessage(bufio.NewReader(c))
 	}
 	if err != nil || raw[0] == '-' {
-		f.t.Fatalf("%s %s: %s %v", args[0], args[1], raw, err)
+		t.Fatalf("%s: %s %v", args[0], raw, err)
 	}
+	return words
+}
+
+// startRedis starts a redis-server on which there are others' keys. After the
+// test these are as they were, and all else is an instance's.
+func startRedis(t testing.TB) *redistest.Server {
+	t.Helper()
+	s := redistest.Start(t, redistest.Durable...)
+	others := map[string]string{"other": "1", "sett:{other}:claims": "2", "events": "3"}
+	for key, value := range others {
+		call(t, s, "SET", key, value)
+	}
+	t.Cleanup(func() {
+		for _, key := range call(t, s, "KEYS", "*") {
+			if value, ok := others[key]; ok {
+				if got := call(t, s, "GET", key)[0]; got != value {
+					t.Errorf("key %s became %q", key, got)
+				}
+				delete(others, key)
+			} else if !strings.HasPrefix(key, "sett:{e2e-") {
+				t.Errorf("key %s is no instance's", key)
+			}
+		}
+		if len(others) > 0 {
+			t.Errorf("keys removed: %v", others)
+		}
+	})
+	return s
 }
 
 // same runs a goal that has to end as the first one did.

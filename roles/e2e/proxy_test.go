@@ -73,11 +73,11 @@ type link struct {
 	down, up   net.Conn
 	name       string
 	subscribed bool
-	waiting    chan call // for replies
+	waiting    chan pending // for replies
 }
 
-// call is a command that was passed on and has not been answered.
-type call struct {
+// pending is a command that was passed on and has not been answered.
+type pending struct {
 	script string // "" when it is not one
 	trap   *trap  // to spring on the reply
 }
@@ -132,7 +132,7 @@ func (p *proxy) accept() {
 			}
 			continue
 		}
-		l := &link{p: p, down: down, up: up, waiting: make(chan call, 1<<16)}
+		l := &link{p: p, down: down, up: up, waiting: make(chan pending, 1<<16)}
 		p.links[l] = true
 		p.mu.Unlock()
 		go l.commands()
@@ -237,7 +237,7 @@ func (l *link) commands() {
 			return
 		}
 		if l.subscribing(words) {
-			c = call{}
+			c = pending{}
 		} else {
 			l.waiting <- c
 		}
@@ -258,28 +258,28 @@ func (l *link) subscribing(words []string) bool {
 
 // look takes note of a command, and kills its sender where that is its fate:
 // then alive is false.
-func (l *link) look(words []string) (c call, alive bool) {
+func (l *link) look(words []string) (c pending, alive bool) {
 	switch strings.ToUpper(words[0]) {
 	case "CLIENT":
 		if len(words) == 3 && strings.EqualFold(words[1], "SETNAME") {
-			l.call(words[2])
+			l.nameIs(words[2])
 		}
-		return call{}, true
+		return pending{}, true
 	case "HELLO":
 		for i, w := range words[:len(words)-1] {
 			if strings.EqualFold(w, "SETNAME") {
-				l.call(words[i+1])
+				l.nameIs(words[i+1])
 			}
 		}
-		return call{}, true
+		return pending{}, true
 	case "EVAL", "EVALSHA":
 	default:
-		return call{}, true
+		return pending{}, true
 	}
 	p := l.p
 	script := p.scriptOf(words)
 	if script == "beat" || script == "renew" {
-		return call{}, true
+		return pending{}, true
 	}
 	p.mu.Lock()
 	pause := p.pause
@@ -300,13 +300,13 @@ func (l *link) look(words []string) (c call, alive bool) {
 	p.mu.Unlock()
 	if t != nil && t.when == before {
 		t.spring()
-		return call{}, false
+		return pending{}, false
 	}
-	return call{script, t}, true
+	return pending{script, t}, true
 }
 
-// call notes the client's name.
-func (l *link) call(name string) {
+// nameIs notes the client's name.
+func (l *link) nameIs(name string) {
 	l.p.mu.Lock()
 	defer l.p.mu.Unlock()
 	l.name = name
@@ -362,7 +362,7 @@ func (l *link) replies() {
 
 // uncount forgets a call that the server did not know the script of: the same
 // comes again with the script.
-func (l *link) uncount(c call) {
+func (l *link) uncount(c pending) {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -372,18 +372,18 @@ func (l *link) uncount(c call) {
 	}
 }
 
-func (l *link) answered() (call, bool) {
+func (l *link) answered() (pending, bool) {
 	l.p.mu.Lock()
 	subscribed := l.subscribed
 	l.p.mu.Unlock()
 	if subscribed {
-		return call{}, false
+		return pending{}, false
 	}
 	select {
 	case c, ok := <-l.waiting:
 		return c, ok
 	case <-time.After(time.Second):
-		return call{}, false
+		return pending{}, false
 	}
 }
 
