@@ -225,9 +225,14 @@ func TestAdoption(t *testing.T) {
 	s.must(l.stop())
 	p.exit("agent-b", runtime.Exit{})
 	p.set(func() { delete(p.units, "agent-c") }) // nobody will tell of its end
-	s.lead(inPlace(p))
+	p.late = make(chan struct{})
+	o := inPlace(p)
+	o.pace = func(p *pace) { p.shortestBackoff = 10 * time.Millisecond }
+	s.lead(o)
+	s.status(claims["c"], blackboard.Terminated) // orphans have been looked for
+	s.grant(claims["b"], "b", blackboard.GrantRunning)
+	close(p.late)
 	s.status(claims["b"], blackboard.Terminated)
-	s.status(claims["c"], blackboard.Terminated)
 	if r := reportOf(t, s.failures(goals["b"], 1)[0]); r.ExitCode != 9 || r.Stderr != "last words" {
 		t.Errorf("report %+v", r)
 	}
@@ -337,12 +342,13 @@ func TestKeeperIsKept(t *testing.T) {
 	s, p := newSett(t, "a"), newPlace()
 	_, err := p.Start(t.Context(), runtime.Spec{Name: "keeper", Labels: runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper}})
 	s.must(err)
-	s.lead(inPlace(p))
+	l := s.lead(inPlace(p))
 	s.incarnation(p, "agent-a")
 	p.exit("keeper", runtime.Exit{Code: -1, Text: "signal: killed"})
 	s.until("the keeper", func() bool { return p.starts("keeper") == 2 && p.running("keeper") == 1 })
 	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
 	p.exit("keeper", runtime.Exit{Code: 0, Text: "exit status 0"})
+	s.until("the stop to be seen", func() bool { return strings.Contains(l.log.String(), "keeper left alone") })
 	s.must(s.board.SetInstance(t.Context(), redis.InstanceRunning, "test"))
 	s.until("the keeper of an up after the down", func() bool { return p.running("keeper") == 1 })
 }

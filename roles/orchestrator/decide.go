@@ -46,12 +46,16 @@ func (l *leadership) look(ctx context.Context, k key) error {
 // has grown too large.
 func (l *leadership) open(ctx context.Context, artefactID string) error {
 	cfg := l.clan.get()
-	o, err := l.board.OpenClaim(ctx, l.lead.Epoch, artefactID, cfg.Names(), cfg.Orchestrator.MaxArtefacts)
+	o, claim, err := l.board.OpenClaim(ctx, l.lead.Epoch, artefactID, cfg.Names(), cfg.Orchestrator.MaxArtefacts)
 	if err != nil {
 		return err
 	}
 	switch o {
 	case redis.Opened:
+		if claim != nil {
+			claim.OpenedAt = l.env.Now() // near enough to wait for silent bidders by
+			l.hints.open(claim)
+		}
 		if t := cfg.Orchestrator.BidTimeout; t > 0 {
 			// Until somebody bids nothing else would have us look at it in time.
 			l.later(key{claimKey, blackboard.BiddingClaimID(artefactID)}, l.env.Now().Add(t))
@@ -89,17 +93,23 @@ var errHolderLives = errors.New("the holder of the grant still runs")
 // wait.
 func (l *leadership) settle(ctx context.Context, k key) error {
 	for range settleSteps {
-		s, err := l.board.Snapshot(ctx, k.id)
-		if err != nil {
-			return err
+		s, hinted := l.hints.use(k.id)
+		if !hinted {
+			var err error
+			if s, err = l.board.Snapshot(ctx, k.id); err != nil {
+				return err
+			}
 		}
 		d := arbiter.Decide(s, l.clan.policy(), l.env.Now())
+		if hinted && d.Kind != arbiter.GrantPhase && d.Kind != arbiter.Complete {
+			continue // out of the ordinary: read it
+		}
 		l.later(k, d.AskAgain)
 		if d.Kind == arbiter.Wait {
 			l.offer(s)
 			return nil
 		}
-		err = l.apply(ctx, s, d)
+		err := l.apply(ctx, s, d, hinted)
 		if errors.Is(err, blackboard.ErrStale) && !errors.Is(err, redis.ErrNotLeader) && d.Kind != arbiter.FailGrant {
 			continue // decided on an old state: look again
 		}
@@ -119,9 +129,13 @@ func (l *leadership) settle(ctx context.Context, k key) error {
 	return fmt.Errorf("decide about claim %s: it changes faster than it can be decided about", k.id)
 }
 
-// apply makes the decision true, in one script.
-func (l *leadership) apply(ctx context.Context, s blackboard.Snapshot, d arbiter.Decision) error {
+// apply makes the decision true, in one script. One that was taken on hints has
+// them checked there.
+func (l *leadership) apply(ctx context.Context, s blackboard.Snapshot, d arbiter.Decision, hinted bool) error {
 	guard := redis.Guard{Epoch: l.lead.Epoch, Claim: s.Claim.ID, Revision: s.Claim.Revision}
+	if hinted {
+		guard.Bids = s.Bids
+	}
 	switch d.Kind {
 	case arbiter.RecordIgnores:
 		return l.board.RecordIgnores(ctx, guard, d.Agents, d.Reason)

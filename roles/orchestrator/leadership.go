@@ -21,6 +21,7 @@ type leadership struct {
 	*orchestrator
 	lead    redis.Lead
 	queue   *queue
+	hints   hints
 	agents  *agents
 	workers *workers
 	living  *living
@@ -93,7 +94,7 @@ func (l *leadership) renew(ctx context.Context) error {
 // listen turns notices into keys, and has read what is open whenever notices may
 // have been missed.
 func (l *leadership) listen(ctx context.Context) error {
-	channels := []redis.Channel{redis.ArtefactEvents, redis.OrchestratorEvents}
+	channels := []redis.Channel{redis.OrchestratorEvents}
 	return l.board.Subscribe(ctx, channels, func() {
 		l.reachable.Back()
 		wake(l.again)
@@ -104,16 +105,18 @@ func (l *leadership) listen(ctx context.Context) error {
 }
 
 // notice takes a message for what it is: a hint, by anybody, about anything.
-func (l *leadership) notice(ch redis.Channel, id string) {
+func (l *leadership) notice(_ redis.Channel, notice string) {
+	m, ok := redis.ParseMatter(notice)
 	switch {
-	case id == "":
-		wake(l.again)
-	case !blackboard.ValidID(id):
-		l.log.Warn("notice ignored: it names no id", "notice", id)
-	case ch.Is(redis.ArtefactEvents):
-		l.queue.add(key{artefactKey, id})
+	case !ok:
+		l.log.Warn("notice ignored: it names no id", "notice", notice)
+	case m.Artefact != "":
+		l.queue.add(key{artefactKey, m.Artefact})
+	case m.Claim != "":
+		l.hints.complete(m)
+		l.queue.add(key{claimKey, m.Claim})
 	default:
-		l.queue.add(key{claimKey, id})
+		wake(l.again)
 	}
 }
 

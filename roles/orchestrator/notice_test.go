@@ -148,18 +148,21 @@ func FuzzNotice(f *testing.F) {
 	o := &orchestrator{env: (&sett{}).env(options{}, &output{}), log: slog.New(slog.DiscardHandler)}
 	f.Fuzz(func(t *testing.T, id string, artefact bool) {
 		l := newLeadership(o, redis.Lead{})
-		ch, kind := redis.OrchestratorEvents, claimKey
+		kind, text := claimKey, id
 		if artefact {
-			ch, kind = redis.ArtefactEvents, artefactKey
+			kind, text = artefactKey, "+"+id
 		}
-		l.notice(ch, id)
-		l.notice(ch, id)
+		l.notice(redis.OrchestratorEvents, text)
+		l.notice(redis.OrchestratorEvents, text)
+		if m, _ := redis.ParseMatter(text); m.Revision > 0 {
+			id = m.Claim // the rest is what to decide on
+		}
 		switch valid := blackboard.ValidID(id); {
 		case !valid && len(l.queue.order) != 0:
 			t.Fatalf("%q became %v", id, l.queue.order)
 		case valid && (len(l.queue.order) != 1 || l.queue.order[0] != key{kind, id}):
 			t.Fatalf("%q became %v", id, l.queue.order)
-		case (id == "") != (len(l.again) == 1):
+		case (text == "") != (len(l.again) == 1):
 			t.Fatalf("%q: read again %d", id, len(l.again))
 		}
 	})

@@ -182,8 +182,8 @@ func (o *orchestrator) keepKeeper(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		// The instance is being stopped. Our own end is not ours to choose, and an
-		// `up` may come first.
+		// Our own end is not ours to choose, and an `up` may come first.
+		o.log.Info("keeper left alone: the instance is stopping")
 		for ctx.Err() == nil && o.stopping(ctx) {
 			select {
 			case <-ctx.Done():

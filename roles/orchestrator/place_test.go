@@ -22,6 +22,7 @@ type place struct {
 	subs     map[chan runtime.Exit]bool
 	failing  error         // of Start
 	failStop error         // of Stop
+	late     chan struct{} // what had ended before Exits is delivered after it
 	hold     chan struct{} // Stop waits for it, as for a grace
 	most     map[string]int
 }
@@ -97,11 +98,13 @@ func (p *place) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
 	defer p.mu.Unlock()
 	out := make(chan runtime.Exit, 1000)
 	p.subs[out] = true
+	var before []runtime.Exit
 	for _, name := range slices.Sorted(maps.Keys(p.units)) {
 		if u := p.units[name]; !u.Running {
-			out <- runtime.Exit{Unit: u, Code: 9, Text: "exit status 9", Tail: "last words"}
+			before = append(before, runtime.Exit{Unit: u, Code: 9, Text: "exit status 9", Tail: "last words"})
 		}
 	}
+	go p.deliver(ctx, out, before, p.late)
 	context.AfterFunc(ctx, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -109,6 +112,22 @@ func (p *place) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
 		close(out)
 	})
 	return out, nil
+}
+
+func (p *place) deliver(ctx context.Context, out chan runtime.Exit, exits []runtime.Exit, late chan struct{}) {
+	if late != nil {
+		select {
+		case <-late:
+		case <-ctx.Done():
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range exits {
+		if p.subs[out] { // else it is closed
+			out <- e
+		}
+	}
 }
 
 // exit ends a unit, if it runs.
