@@ -3,6 +3,7 @@ package cub
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -186,6 +187,19 @@ func TestStopWhileABidScriptRuns(t *testing.T) {
 	c.start("worker", vars{env.BidScript: shell(bidScript), env.Workspace: r.dir})
 	if bid, _ := c.awaitBid(claim, "worker"); bid != blackboard.BidReview {
 		t.Errorf("bid %s", bid)
+	}
+}
+
+// That the blackboard is away is no reason to ignore a claim.
+func TestBidScriptWithoutBlackboard(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	x := c.idle("worker", vars{env.BidScript: shell("echo claim")})
+	all, err := c.board.Claims(c.ctx, []string{c.open(c.goal("goal").ID, "worker")})
+	must(t, err)
+	c.server.Kill()
+	if err := x.bidByScript(c.ctx, all[0]); !errors.Is(err, blackboard.ErrUnavailable) {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -158,6 +159,7 @@ func TestDeadWriter(t *testing.T) {
 			must(t, c.board.FailGrant(c.ctx, c.lead.Epoch, ref, "it died", blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure,
 				Type: blackboard.TypeAgentCrashed, Payload: "{}", SourceArtefacts: []string{s.Claim.ArtefactID}, WorkflowID: s.Claim.WorkflowID,
 				ClaimID: claim, ProducedByRole: blackboard.RoleOrchestrator}))
+			began := time.Now()
 			if !tc.early {
 				start()
 			}
@@ -166,6 +168,9 @@ func TestDeadWriter(t *testing.T) {
 				must(t, err)
 				return len(uses) == 0
 			})
+			if took := time.Since(began); took > tick-time.Second {
+				t.Errorf("it took %s: nobody told the cub", took)
+			}
 			if kept := git(t, dir, "show", "refs/sett/"+leftoverRef(claim, "worker", 1)+":file"); kept != "half" {
 				t.Errorf("kept %q", kept)
 			}
