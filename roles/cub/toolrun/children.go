@@ -3,6 +3,7 @@ package toolrun
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"sync"
 	"sync/atomic"
 )
@@ -12,7 +13,7 @@ type registry struct {
 	// gate is held for reading from a fork until its child is in runs, and for
 	// writing by whoever looks for children that are not.
 	gate sync.RWMutex
-	runs sync.Map // pid (int) to mark (string)
+	runs sync.Map // pid (int) to mark (string); "" for what is no tool, see Start
 	last atomic.Int64
 }
 
@@ -29,4 +30,19 @@ func newMark() string {
 func (g *registry) running(pid int) bool {
 	_, ok := g.runs.Load(pid)
 	return ok
+}
+
+// Start starts a command that is no tool and whose group is its own, and keeps it
+// from being taken for something that a tool left behind until spared is called,
+// after cmd.Wait. Without it the command's end may be reaped, or the command
+// killed, before its caller knows.
+func Start(cmd *exec.Cmd) (spared func(), err error) {
+	children.gate.RLock()
+	defer children.gate.RUnlock()
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	pid := cmd.Process.Pid
+	children.runs.Store(pid, "")
+	return func() { children.runs.CompareAndDelete(pid, "") }, nil
 }

@@ -17,5 +17,6 @@
 // So a child in our own group was started by other code here, through os/exec, and
 // is left alone; every other child that is not a tool's own process is something
 // that a tool left behind. Code in this process that gives its children a session
-// or group of their own must therefore run them through this package.
+// or group of their own must therefore run them through this package, or start them
+// with Start.
 package toolrun

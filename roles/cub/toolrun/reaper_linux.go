@@ -127,7 +127,7 @@ func (g *registry) belongs(c child, session int, mark string) bool {
 		return c.session == session
 	}
 	others := false
-	g.runs.Range(func(_, _ any) bool { others = true; return false })
+	g.runs.Range(func(_, mark any) bool { others = mark != ""; return !others })
 	if !others {
 		return true
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"sett/roles/cub/toolrun"
 )
 
 // settings override whatever configuration says, for every run of git.
@@ -74,7 +76,12 @@ func (t *Tree) run(ctx context.Context, c command) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
+	spared, err := toolrun.Start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+		spared()
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
