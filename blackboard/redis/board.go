@@ -70,6 +70,9 @@ func Open(ctx context.Context, o Options) (*Board, error) {
 		return err
 	})
 	if err != nil {
+		if !errors.Is(err, blackboard.ErrUnavailable) {
+			err = fmt.Errorf("connect to %s: %w", o.addr, err)
+		}
 		return nil, err
 	}
 	return b, nil

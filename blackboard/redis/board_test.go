@@ -216,7 +216,7 @@ func TestInstancesAreApart(t *testing.T) {
 		lead, _, err := other.TakeLead(w.ctx, "o2", "", time.Hour)
 		must(t, err)
 		w.refuses("deciding for another instance", blackboard.ErrStale, func() error {
-			return other.CompleteClaim(w.ctx, Guard{lead.Epoch, claim, w.snapshot(claim).Claim.Revision}, "")
+			return other.CompleteClaim(w.ctx, Guard{lead.Epoch, claim, w.snapshot(claim).Claim.Revision, nil}, "")
 		})
 	})
 }

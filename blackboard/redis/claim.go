@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"sett/blackboard"
 )
@@ -20,20 +21,29 @@ const (
 )
 
 // OpenClaim opens the one bidding claim of an artefact, expecting a bid of each
-// of the bidders. maxArtefacts bounds the workflow; 0 does not. ErrStale when the
-// epoch is no longer the leader's.
-func (b *Board) OpenClaim(ctx context.Context, epoch, artefactID string, bidders []string, maxArtefacts int) (Opening, error) {
+// of the bidders. maxArtefacts bounds the workflow; 0 does not. The claim is
+// returned when it was opened by this very call. ErrStale when the epoch is no
+// longer the leader's.
+func (b *Board) OpenClaim(ctx context.Context, epoch, artefactID string, bidders []string, maxArtefacts int) (Opening, *blackboard.Claim, error) {
 	if bidders == nil {
 		bidders = []string{}
 	}
 	r, err := b.do(ctx, "open", epoch, artefactID, blackboard.BiddingClaimID(artefactID), encode(bidders), strconv.Itoa(maxArtefacts))
 	if err != nil {
-		return "", fmt.Errorf("open claim on %s: %w", artefactID, err)
+		return "", nil, fmt.Errorf("open claim on %s: %w", artefactID, err)
 	}
 	if r.status == "refused" {
-		return Opening(r.text(0)), nil
+		return Opening(r.text(0)), nil, nil
 	}
-	return Opened, refused(r)
+	if r.status != "ok" || len(r.rest) < 6 {
+		return Opened, nil, refused(r)
+	}
+	version, _ := strconv.Atoi(r.text(1))
+	return Opened, &blackboard.Claim{
+		ID: blackboard.BiddingClaimID(artefactID), ArtefactID: artefactID, Status: blackboard.PendingReview,
+		WorkflowID: r.text(5), Origin: blackboard.OriginArtefact, ExpectedBidders: bidders,
+		Target: blackboard.Target{LogicalID: r.text(0), Version: version, Type: r.text(2), Agent: r.text(3), Role: r.text(4)},
+	}, nil
 }
 
 // RefuseClaim records that an artefact gets no claim, with the Failure that says
@@ -89,10 +99,13 @@ type Guard struct {
 	Epoch    string
 	Claim    string
 	Revision int64
+	// Bids is what the decision takes for granted about the bids, from a notice;
+	// nil when the claim was read.
+	Bids []blackboard.Bid
 }
 
 func (b *Board) decide(ctx context.Context, g Guard, kind string, details any, failure *blackboard.Artefact) error {
-	args := []string{g.Epoch, g.Claim, strconv.FormatInt(g.Revision, 10), encode(details)}
+	args := []string{g.Epoch, g.Claim, strconv.FormatInt(g.Revision, 10), encode(details), formatBids(g.Bids)}
 	if failure != nil {
 		args = append(args, artefactArgs(*failure)[1:]...)
 	} else {
@@ -108,6 +121,15 @@ func (b *Board) decide(ctx context.Context, g Guard, kind string, details any, f
 		return fmt.Errorf("%s claim %s: %w", kind, g.Claim, err)
 	}
 	return nil
+}
+
+// formatBids writes bids as the scripts compare them.
+func formatBids(bids []blackboard.Bid) string {
+	parts := make([]string, len(bids))
+	for i, b := range bids {
+		parts[i] = b.Agent + "=" + string(b.Type)
+	}
+	return strings.Join(parts, " ")
 }
 
 // ErrNotLeader: somebody else leads now. It comes with ErrStale.

@@ -106,7 +106,7 @@ func TestOpenClaim(t *testing.T) {
 		review := w.finish(claim, "r", blackboard.Review, "Review", "{}")
 		for name, id := range map[string]string{"a review": review.ID, "nothing": newID()} {
 			w.refuses(name, nil, func() error {
-				o, err := w.b.OpenClaim(w.ctx, w.epoch, id, []string{"a"}, 0)
+				o, _, err := w.b.OpenClaim(w.ctx, w.epoch, id, []string{"a"}, 0)
 				if o != NotClaimable {
 					t.Errorf("open claim on %s: %s", name, o)
 				}
@@ -115,7 +115,7 @@ func TestOpenClaim(t *testing.T) {
 		}
 		g := w.goal()
 		w.refuses("stale epoch", blackboard.ErrStale, func() error {
-			_, err := w.b.OpenClaim(w.ctx, "99", g.ID, nil, 0)
+			_, _, err := w.b.OpenClaim(w.ctx, "99", g.ID, nil, 0)
 			return err
 		})
 		w.twice("nobody to bid", func() error { w.open(g.ID); return nil })
@@ -134,7 +134,7 @@ func TestLimit(t *testing.T) {
 		x, y := w.finish(claim, "a", blackboard.Standard, "X", ""), w.finish(claim, "b", blackboard.Standard, "Y", "")
 		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
 		for _, a := range []blackboard.Artefact{x, y} {
-			o, err := w.b.OpenClaim(w.ctx, w.epoch, a.ID, []string{"a"}, 2)
+			o, _, err := w.b.OpenClaim(w.ctx, w.epoch, a.ID, []string{"a"}, 2)
 			must(t, err)
 			if o != OverLimit {
 				t.Errorf("open: %s", o)
@@ -187,7 +187,7 @@ func TestStaleDecisions(t *testing.T) {
 				return err
 			})
 			w.refuses(name+" with an old epoch", ErrNotLeader, func() error { return decide(usurper) })
-			w.refuses(name+" on nothing", blackboard.ErrStale, func() error { return decide(Guard{w.epoch, newID(), 1}) })
+			w.refuses(name+" on nothing", blackboard.ErrStale, func() error { return decide(Guard{w.epoch, newID(), 1, nil}) })
 		}
 	})
 }

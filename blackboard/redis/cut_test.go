@@ -90,7 +90,7 @@ func life(w *world, before func(move string)) {
 	do("goal", func() error { return w.b.PostGoal(w.ctx, g) })
 	claim := blackboard.BiddingClaimID(g.ID)
 	do("open", func() error {
-		_, err := w.b.OpenClaim(w.ctx, w.epoch, g.ID, []string{"a", "b", "c"}, 0)
+		_, _, err := w.b.OpenClaim(w.ctx, w.epoch, g.ID, []string{"a", "b", "c"}, 0)
 		return err
 	})
 	do("bid", func() error {

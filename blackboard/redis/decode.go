@@ -3,6 +3,7 @@ package redis
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -50,8 +51,9 @@ func (r *record) count(field string) int {
 }
 
 func (r *record) time(field string) time.Time {
-	t, err := parseMicros(r.text(field))
-	if err != nil {
+	s := r.text(field)
+	t, err := parseMicros(s)
+	if err != nil || s == "" {
 		r.fail(field, "not a time")
 	}
 	return t
@@ -59,7 +61,7 @@ func (r *record) time(field string) time.Time {
 
 func (r *record) list(field string) []string {
 	var l []string
-	if err := json.Unmarshal([]byte(r.text(field)), &l); err != nil {
+	if err := json.Unmarshal([]byte(r.text(field)), &l); err != nil || l == nil {
 		r.fail(field, "not a JSON array of strings")
 	}
 	return l
@@ -70,7 +72,10 @@ func parseMicros(s string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	us, err := strconv.ParseInt(s, 10, 64)
-	return time.UnixMicro(us).UTC(), err
+	if err != nil {
+		return time.Time{}, err
+	}
+	return time.UnixMicro(us).UTC(), nil
 }
 
 func decodeArtefact(id string, fields map[string]string) (blackboard.Artefact, error) {
@@ -112,6 +117,9 @@ func decodeClaim(id string, fields map[string]string) (blackboard.Claim, error) 
 			Agent: r.text("target_agent"), Role: r.text("target_role"),
 		},
 	}
+	if !slices.Contains(blackboard.ClaimStatuses, c.Status) {
+		r.fail("status", "unknown")
+	}
 	if c.Status.Closed() {
 		c.ClosedAt = r.time("closed_at")
 	}
@@ -144,6 +152,9 @@ func decodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
 		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, Reason: g.Reason,
+	}
+	if !slices.Contains(blackboard.Phases, g.Phase) || g.State == "" || g.Attempt < 1 {
+		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: phase, state or attempt: %w", claim, agent, blackboard.ErrCorrupt)
 	}
 	us, _ := strconv.ParseInt(g.ToolUS, 10, 64)
 	out.ToolTime = time.Duration(us) * time.Microsecond

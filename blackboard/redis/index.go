@@ -39,6 +39,7 @@ func (b *Board) ListArtefacts(ctx context.Context, f Filter) ([]blackboard.Artef
 		size = min(f.Limit, page)
 	}
 	var out []blackboard.Artefact // newest first
+	seen := map[string]bool{}     // what arrives meanwhile pushes entries to the next page
 	for offset := 0; ; offset += size {
 		ids, err := b.newest(ctx, index, f.Since, offset, size)
 		if err != nil {
@@ -50,6 +51,9 @@ func (b *Board) ListArtefacts(ctx context.Context, f Filter) ([]blackboard.Artef
 		}
 		for _, a := range all {
 			fits := (f.Type == "" || a.Type == f.Type) && (f.Agent == "" || a.ProducedByAgent == f.Agent)
+			if fits = fits && !seen[a.ID]; fits {
+				seen[a.ID] = true
+			}
 			if fits && (f.Limit == 0 || len(out) < f.Limit) {
 				out = append(out, a)
 			}
@@ -264,31 +268,32 @@ func (b *Board) byEnding(ctx context.Context, ending string) ([]string, error) {
 }
 
 // byPrefix looks a prefix up as the range of time it stands for. Ids carry the
-// time their maker had, the indexes the blackboard's: two minutes either side
-// allow for clocks that differ, and derived ids carry their subject's time, so
-// claims are looked for later too.
+// time their maker had and the indexes the blackboard's, two minutes either side
+// allow for clocks that differ; derived ids carry their subject's time, so that
+// claims may stand any time later. At most mostLooked entries are looked at.
 func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
-	const pad = "0000000000000000000000000000"
-	low := blackboard.IDTime((prefix + pad)[:blackboard.IDLength])
+	low := blackboard.IDTime((prefix + strings.Repeat("0", blackboard.IDLength))[:blackboard.IDLength])
 	if low.IsZero() {
 		return nil, nil
 	}
-	high := blackboard.IDTime((prefix + strings.ReplaceAll(pad, "0", "Z"))[:blackboard.IDLength])
-	if len(prefix) < 6 || high.IsZero() {
-		high = time.Now().Add(time.Hour)
-	}
 	var out []string
 	for _, index := range []string{b.keys.artefacts(), b.keys.claims()} {
-		ids, err := b.strings(ctx, "look up prefix", func() []string {
-			return []string{"ZRANGEBYSCORE", index, strconv.FormatInt(low.Add(-2*time.Minute).UnixMicro(), 10),
-				strconv.FormatInt(high.Add(10*time.Minute).UnixMicro(), 10), "LIMIT", "0", "5000"}
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, id := range ids {
-			if strings.HasPrefix(id, prefix) && len(out) < 20 {
-				out = append(out, id)
+		const size, mostLooked = 2000, 100_000
+		for offset := 0; offset < mostLooked; offset += size {
+			ids, err := b.strings(ctx, "look up prefix", func() []string {
+				return []string{"ZRANGEBYSCORE", index, strconv.FormatInt(low.Add(-2*time.Minute).UnixMicro(), 10), "+inf",
+					"LIMIT", strconv.Itoa(offset), strconv.Itoa(size)}
+			})
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				if strings.HasPrefix(id, prefix) && len(out) < 20 {
+					out = append(out, id)
+				}
+			}
+			if len(ids) < size || len(out) >= 20 {
+				break
 			}
 		}
 	}

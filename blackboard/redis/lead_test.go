@@ -38,9 +38,9 @@ func TestLead(t *testing.T) {
 		wantError(t, "renewing a lead that is over", b.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
 		g := goal("x")
 		must(t, b.PostGoal(ctx, g))
-		_, err = b.OpenClaim(ctx, first.Epoch, g.ID, nil, 0)
+		_, _, err = b.OpenClaim(ctx, first.Epoch, g.ID, nil, 0)
 		wantError(t, "deciding with a lead that is over", err, blackboard.ErrStale)
-		_, err = b.OpenClaim(ctx, second.Epoch, g.ID, nil, 0)
+		_, _, err = b.OpenClaim(ctx, second.Epoch, g.ID, nil, 0)
 		must(t, err)
 	})
 }

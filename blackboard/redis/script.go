@@ -123,6 +123,7 @@ type move struct {
 type reply struct {
 	status string
 	rest   []rueidis.RedisMessage
+	err    error // of a script that Redis could not run
 }
 
 func (r reply) text(i int) string {
@@ -173,6 +174,10 @@ func (b *Board) call(ctx context.Context, moves []move) ([]reply, error) {
 			res = b.client.Do(ctx, b.client.B().Eval().Script(s.source).Numkeys(1).Key(b.keys.events()).Arg(m.args...).Build())
 		}
 		r, err := readReply(res)
+		if _, is := rueidis.IsRedisErr(err); err != nil && is && !transient(err) && len(moves) > 1 {
+			// A record that breaks one move is no reason to undo the others.
+			r, err = reply{status: "broken", err: err}, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", m.script, err)
 		}
@@ -190,7 +195,7 @@ func readReply(res rueidis.RedisResult) (reply, error) {
 		return reply{}, errors.New("empty reply")
 	}
 	status, err := rest[0].ToString()
-	return reply{status, rest[1:]}, err
+	return reply{status: status, rest: rest[1:]}, err
 }
 
 // retry calls f until it succeeds, fails for a reason that will not pass, or the
@@ -227,7 +232,7 @@ func transient(err error) bool {
 	if !errors.As(err, &re) {
 		return !errors.Is(err, rueidis.ErrClosing) && !rueidis.IsParseErr(err)
 	}
-	for _, prefix := range []string{"LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "BUSY", "READONLY"} {
+	for _, prefix := range []string{"OOM", "MISCONF", "LOADING", "TRYAGAIN", "CLUSTERDOWN", "MASTERDOWN", "BUSY", "READONLY"} {
 		if strings.HasPrefix(re.Error(), prefix) {
 			return true
 		}
@@ -240,6 +245,8 @@ func refused(r reply) error {
 	switch r.status {
 	case "ok", "already":
 		return nil
+	case "broken":
+		return r.err
 	case "stale":
 		return blackboard.ErrStale
 	case "stopping":

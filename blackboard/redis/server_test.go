@@ -95,7 +95,7 @@ func (w *world) goal() blackboard.Artefact {
 // open opens the bidding claim of an artefact.
 func (w *world) open(artefact string, bidders ...string) string {
 	w.Helper()
-	o, err := w.b.OpenClaim(w.ctx, w.epoch, artefact, bidders, 0)
+	o, _, err := w.b.OpenClaim(w.ctx, w.epoch, artefact, bidders, 0)
 	must(w, err)
 	if o != Opened {
 		w.Fatalf("open claim: %s", o)
@@ -120,7 +120,7 @@ func (w *world) snapshot(claim string) blackboard.Snapshot {
 // guard is for a decision on the claim as it is now.
 func (w *world) guard(claim string) Guard {
 	w.Helper()
-	return Guard{w.epoch, claim, w.snapshot(claim).Claim.Revision}
+	return Guard{w.epoch, claim, w.snapshot(claim).Claim.Revision, nil}
 }
 
 func (w *world) grant(claim string, phase blackboard.Phase, agents ...string) {

@@ -26,7 +26,7 @@ var (
 	ArtefactEvents     = Channel{"artefact", keys.artefactEvents}         // an artefact was stored
 	ClaimEvents        = Channel{"claim", keys.claimEvents}               // a claim was opened: bid
 	ClaimTargets       = Channel{"target", keys.claimTargets}             // the same, with what is needed to bid by rule; see ParseTarget
-	OrchestratorEvents = Channel{"orchestrator", keys.orchestratorEvents} // something to decide about a claim, or about the instance (empty id)
+	OrchestratorEvents = Channel{"orchestrator", keys.orchestratorEvents} // something to decide; see ParseMatter
 )
 
 // AgentEvents is the channel of one agent: a grant to it was queued or cancelled.

@@ -47,15 +47,15 @@ func TestNotices(t *testing.T) {
 			}
 		}
 		g := w.goal()
-		expect("goal", notice{"artefact", g.ID})
+		expect("goal", notice{"orchestrator", "+" + g.ID}, notice{"artefact", g.ID})
 		claim := w.open(g.ID, "a")
 		expect("open", notice{"claim", claim})
 		must(t, w.bid(claim, "a", blackboard.BidExclusive))
-		expect("last bid", notice{"orchestrator", claim})
+		expect("last bid", notice{"orchestrator", claim + " 2 a=exclusive"})
 		w.grant(claim, blackboard.PhaseExclusive, "a")
 		expect("grant", notice{"a", claim})
 		a := w.finish(claim, "a", blackboard.Standard, "Code", "")
-		expect("result", notice{"artefact", a.ID}, notice{"orchestrator", claim})
+		expect("result", notice{"orchestrator", "+" + a.ID}, notice{"artefact", a.ID}, notice{"orchestrator", claim})
 		must(t, w.b.Nudge(w.ctx))
 		expect("nudge", notice{"orchestrator", ""})
 		channel := w.b.keys.orchestratorEvents()

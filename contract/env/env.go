@@ -96,7 +96,10 @@ func Of(a config.Agent) Cub {
 
 // Environ writes the variables, in a fixed order, without those that are empty.
 func (c Cub) Environ() []string {
-	strategy := ""
+	strategy, grace := "", span(c.Grace)
+	if c.Agent != "" {
+		grace = c.Grace.String() // none at all is a choice too
+	}
 	if c.Fresh {
 		strategy = "fresh_per_call"
 	}
@@ -104,7 +107,7 @@ func (c Cub) Environ() []string {
 	for _, v := range []struct{ name, value string }{
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)},
 		{Bids, list(c.Bids)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
-		{Timeout, span(c.Timeout)}, {Grace, span(c.Grace)}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
+		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {HealthAddr, c.HealthAddr},
 	} {
 		if v.value != "" {
@@ -112,6 +115,15 @@ func (c Cub) Environ() []string {
 		}
 	}
 	return append(out, c.Redis.Environ()...)
+}
+
+// BoardRetries returns the retries as redis.Options counts them, where 0 is the
+// default and -1 is none.
+func (r Redis) BoardRetries() int {
+	if r.Retries == 0 {
+		return -1
+	}
+	return r.Retries
 }
 
 // Environ writes the variables of the blackboard connection.
@@ -124,7 +136,7 @@ func (r Redis) Environ() []string {
 			out = append(out, v.name+"="+v.value)
 		}
 	}
-	if r.Retries != 0 {
+	if r.URL != "" {
 		out = append(out, RedisRetries+"="+strconv.Itoa(r.Retries))
 	}
 	return out
@@ -203,7 +215,7 @@ func (r *Reader) Span(name string, byDefault time.Duration) time.Duration {
 		return byDefault
 	}
 	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 {
+	if err != nil || d < 0 || (d == 0 && name != Grace) {
 		r.wrong(name, v, "a positive duration such as 5m or 1.5s")
 	}
 	return d
@@ -275,8 +287,9 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 func (c *Cub) readCommand(r *Reader) {
 	const want = `a JSON array such as ["/app/run.sh"]`
 	r.Required(Command, want)
+	before := len(r.problems)
 	r.array(Command, &c.Command, want)
-	if v := r.Or(Command, ""); v != "" && (len(c.Command) == 0 || c.Command[0] == "") && len(r.problems) == 0 {
+	if v := r.Or(Command, ""); v != "" && (len(c.Command) == 0 || c.Command[0] == "") && len(r.problems) == before {
 		r.wrong(Command, v, want)
 	}
 	r.array(BidScript, &c.BidScript, want)

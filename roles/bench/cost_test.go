@@ -51,7 +51,7 @@ func TestCost(t *testing.T) {
 	})
 	stat("grant", func() {
 		for _, g := range goals {
-			b.GrantPhase(ctx, redis.Guard{lead.Epoch, blackboard.BiddingClaimID(g), 2}, "exclusive", []string{"a"})
+			b.GrantPhase(ctx, redis.Guard{lead.Epoch, blackboard.BiddingClaimID(g), 2, nil}, "exclusive", []string{"a"})
 		}
 	})
 	stat("start", func() {
@@ -67,7 +67,7 @@ func TestCost(t *testing.T) {
 	})
 	stat("complete", func() {
 		for _, g := range goals {
-			b.CompleteClaim(ctx, redis.Guard{lead.Epoch, blackboard.BiddingClaimID(g), 5}, "")
+			b.CompleteClaim(ctx, redis.Guard{lead.Epoch, blackboard.BiddingClaimID(g), 5, nil}, "")
 		}
 	})
 	began := time.Now()

@@ -121,7 +121,7 @@ func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
 	for _, a := range cfg.Agents {
 		v := env.Of(a)
 		v.Instance, v.Workspace, v.HealthAddr = "bench", tb.TempDir(), "off"
-		v.Redis = env.Redis{URL: url}
+		v.Redis = env.Redis{URL: url, Retries: 5}
 		c.cubs = append(c.cubs, spawn(tb, cubRole, v.Environ()...))
 	}
 	c.board = openBoard(tb, url)

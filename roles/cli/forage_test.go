@@ -214,7 +214,7 @@ func newID() string { return blackboard.NewID(time.Now(), entropy{}) }
 // stay silent.
 func (s *stage) open(artefact string, bids ...redis.BidRequest) string {
 	s.t.Helper()
-	_, err := s.board.OpenClaim(s.t.Context(), s.epoch, artefact, s.config.Names(), 100)
+	_, _, err := s.board.OpenClaim(s.t.Context(), s.epoch, artefact, s.config.Names(), 100)
 	s.must(err)
 	claim := blackboard.BiddingClaimID(artefact)
 	for i := range bids {

@@ -114,7 +114,7 @@ func (c *clan) goal(payload string) blackboard.Artefact {
 // open opens the claim of an artefact, for the bids of the given agents.
 func (c *clan) open(artefact string, bidders ...string) (claim string) {
 	c.t.Helper()
-	o, err := c.board.OpenClaim(c.ctx, c.lead.Epoch, artefact, bidders, 0)
+	o, _, err := c.board.OpenClaim(c.ctx, c.lead.Epoch, artefact, bidders, 0)
 	must(c.t, err)
 	if o != redis.Opened {
 		c.t.Fatalf("claim: %s", o)

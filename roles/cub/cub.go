@@ -116,7 +116,7 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	c.protect()
 	c.board, err = redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: "cub-" + settings.Agent,
-		Timeout: settings.Redis.Timeout, Retries: settings.Redis.Retries, CAFile: settings.Redis.CAFile,
+		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")

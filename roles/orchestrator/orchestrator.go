@@ -88,7 +88,7 @@ func runIn(ctx context.Context, e role.Env, s settings, rt runtime.Runtime, p pa
 	}
 	o.board, err = redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
-		Retries: s.Redis.Retries, CAFile: s.Redis.CAFile,
+		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile,
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")

@@ -24,16 +24,33 @@ local function leads(epoch)
   return call('GET', epoch_key) == epoch
 end
 
--- What a decision on a claim is checked against: the lead it was taken under and
--- the revision it was taken on. Returns the claim's revision, status, workflow
--- and artefact, or nil and the reply to give.
-local function decidable(epoch, claim, revision)
+-- A claim's bids in the order they came in: agent=bid agent=bid …
+local function bids_of(claim)
+  local order = call('LRANGE', bid_order_key(claim), 0, -1)
+  if #order == 0 then
+    return ''
+  end
+  local bids = call('HMGET', bids_key(claim), unpack(order))
+  for i, agent in ipairs(order) do
+    order[i] = agent .. '=' .. tostring(bids[i])
+  end
+  return table.concat(order, ' ')
+end
+
+-- What a decision on a claim is checked against: the lead it was taken under, the
+-- revision it was taken on, and the bids where it relies on a notice for them
+-- ('' where it does not). Returns the claim's revision, status, workflow and
+-- artefact, or nil and the reply to give.
+local function decidable(epoch, claim, revision, bids)
   if not leads(epoch) then
     return nil, { 'stale', 'leader' }
   end
   local c = call('HMGET', claim_key(claim), 'revision', 'status', 'workflow_id', 'artefact_id')
-  if c[1] ~= revision then
+  if c[1] ~= revision or (bids ~= '' and (c[2] ~= 'pending_review' or bids_of(claim) ~= bids)) then
     return nil, { 'stale', 'revision' }
+  end
+  if c[2] == 'complete' or c[2] == 'terminated' then
+    return nil, { 'refused', 'the claim is ' .. c[2] }
   end
   return c
 end
@@ -50,6 +67,20 @@ end
 
 local function save_grant(claim, agent, g)
   call('HSET', grants_key(claim), agent, cjson.encode(g))
+end
+
+-- What to reply to who stores an artefact whose id is taken: the same artefact
+-- again was stored already, another one is refused. nil when the id is free.
+local function stored(a, payload)
+  local before = call('HMGET', artifact_key(a.id), 'claim_id', 'produced_by_agent', 'type')
+  if not before[1] then
+    return nil
+  end
+  if before[1] == a.claim and before[2] == a.agent and before[3] == a.type and
+    call('HGET', artifact_key(a.id), 'payload') == payload then
+    return { 'already' }
+  end
+  return { 'refused', 'there is another artefact of this id' }
 end
 
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
@@ -82,6 +113,7 @@ local function put_artefact(a, payload, at)
   if a.structural_type == 'Standard' then
     call('ZADD', unclaimed_key, at, a.id)
     call('HINCRBY', workflow, 'outstanding', 1)
+    call('PUBLISH', orchestrator_events, '+' .. a.id)
   elseif a.structural_type == 'Terminal' then
     call('HINCRBY', workflow, 'terminals', 1)
     call('HSET', workflow, 'terminal_id', a.id)

@@ -1,16 +1,17 @@
 -- A person's Answer to a Question: the grant that asked is queued again.
 -- KEYS[1] the ledger. ARGV: 1 question id, 2 artefact (JSON), 3 payload, 4 size, 5 hash, 6 who answers.
--- Replies ok agent | already | refused why.
+-- Replies ok agent | already agent | refused why.
 local question = ARGV[1]
 local a = cjson.decode(ARGV[2])
-if call('EXISTS', artifact_key(a.id)) == 1 then
-  return { 'already' }
-end
 local q = call('HMGET', artifact_key(question), 'structural_type', 'claim_id', 'produced_by_agent')
 if q[1] ~= 'Question' then
   return { 'refused', 'it is not a question' }
 end
 local claim, agent = q[2], q[3]
+local known = stored(a, ARGV[3])
+if known then
+  return { known[1], known[2] or agent }
+end
 if not call('ZSCORE', questions_key, question) then
   local c = call('HMGET', claim_key(claim), 'status', 'reason')
   if c[1] == 'terminated' then

@@ -23,7 +23,11 @@ if c[1] ~= 'pending_review' then
   call('ZREM', agent_due_key(agent), claim)
   return { 'refused', 'the claim is ' .. c[1] }
 end
-local bidders, known = cjson.decode(c[2]), false
+local readable, bidders = pcall(cjson.decode, c[2])
+if not readable then
+  return { 'refused', 'the claim is corrupt' }
+end
+local known = false
 for _, name in ipairs(bidders) do
   known = known or name == agent
 end
@@ -33,9 +37,12 @@ end
 call('HSET', bids_key(claim), agent, bid)
 call('RPUSH', bid_order_key(claim), agent)
 call('ZREM', agent_due_key(agent), claim)
-call('HINCRBY', claim_key(claim), 'revision', 1)
+local revision = call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4])
 if call('HLEN', bids_key(claim)) >= #bidders then
-  call('PUBLISH', orchestrator_events, claim)
+  -- With what there is to decide on, so that it need not be read. A decision that
+  -- relied on it says so, and is checked.
+  local notice = claim .. ' ' .. revision .. ' ' .. bids_of(claim)
+  call('PUBLISH', orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
 end
 return { 'ok' }

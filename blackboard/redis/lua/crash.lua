@@ -13,7 +13,7 @@ local field = 'hold:' .. claim .. ':' .. agent
 local held = call('HGET', workspace_key, field)
 if held then
   local w = cjson.decode(held)
-  if w.holder == ARGV[5] and w.state == 'held' then
+  if w.holder == ARGV[5] and tostring(w.attempt) == ARGV[4] and w.state == 'held' then
     if w.mode == 'rw' and w.base ~= '' then
       w.state = 'restore'
       call('HSET', workspace_key, field, cjson.encode(w))

@@ -9,8 +9,9 @@ local g = grant_of(claim, agent)
 if not g then
   return { 'refused', 'no such grant' }
 end
-if g.result_id == a.id then
-  return { 'already' }
+local known = stored(a, ARGV[6])
+if known then
+  return known
 end
 if g.state ~= 'running' or tostring(g.attempt) ~= ARGV[3] or g.holder ~= ARGV[4] then
   local reason = call('HGET', claim_key(claim), 'reason') or ''

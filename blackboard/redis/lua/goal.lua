@@ -2,8 +2,9 @@
 -- KEYS[1] the ledger. ARGV: 1 artefact (JSON), 2 payload, 3 size, 4 hash.
 -- Replies ok | already | refused why.
 local a = cjson.decode(ARGV[1])
-if call('EXISTS', artifact_key(a.id)) == 1 then
-  return { 'already' }
+local known = stored(a, ARGV[2])
+if known then
+  return known
 end
 if call('HGET', instance_key, 'state') == 'stopping' then
   return { 'stopping' }

@@ -3,11 +3,15 @@
 -- 6 reason.
 -- Replies ok.
 if ARGV[4] == 'ready' then
+  local s = call('GET', alive_key(ARGV[1]))
+  if s and string.match(s, '^%S+') == ARGV[2] and call('HGET', agents_key, ARGV[1]) == ARGV[3] then
+    return { 'already' }
+  end
   call('HSET', agents_key, ARGV[1], ARGV[3])
   call('SET', alive_key(ARGV[1]), ARGV[2] .. ' ' .. string.format('%.0f', tonumber(clock()) + tonumber(ARGV[5])))
 else
   local s = call('GET', alive_key(ARGV[1]))
-  if s and string.match(s, '^%S+') ~= ARGV[2] then
+  if not s or string.match(s, '^%S+') ~= ARGV[2] then
     return { 'already' }
   end
   call('DEL', alive_key(ARGV[1]))

@@ -1,7 +1,8 @@
 -- Opens the one bidding claim of an artefact.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 artefact id, 3 claim id, 4 expected bidders (JSON array),
 -- 5 the most artefacts a workflow may have (0: any number).
--- Replies ok | already | stale | refused not_claimable | refused limit.
+-- Replies ok, logical id, version, type, producer and role of the target, workflow | already | stale |
+-- refused not_claimable | refused limit.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -29,4 +30,4 @@ emit('open', 'workflow', workflow, 'claim', claim, 'artefact', artefact, 'type',
 -- A bid that relied on it says so, and is checked.
 call('PUBLISH', claim_targets, claim .. ' ' .. target[4] .. ' ' .. target[3])
 call('PUBLISH', claim_events, claim)
-return { 'ok' }
+return { 'ok', unpack(target) }

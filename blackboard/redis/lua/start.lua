@@ -11,6 +11,9 @@ if not g then
 end
 local key = claim_key(claim)
 local c = call('HMGET', key, 'artefact_id', 'workflow_id')
+if not c[1] or not c[2] then
+  return { 'refused', 'the claim is corrupt' }
+end
 if g.state == 'running' and g.holder == holder then
   return { 'ok', cjson.encode(g), call('HGETALL', key), call('HGETALL', artifact_key(c[1])) }
 end

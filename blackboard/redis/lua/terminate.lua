@@ -1,11 +1,11 @@
 -- Closes a claim as failed and cancels what is left of its grants. In the same
 -- move a Failure is written, or a rework of the same artefact is opened and
 -- granted without bidding. Details: {reason, failure?, rework? {id, agent, context}}.
--- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 the revision it was decided on, 4 details (JSON), 5 payload of the
--- Failure, 6 its size, 7 its hash.
+-- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 the revision it was decided on, 4 details (JSON), 5 the bids it relies on (may be
+-- empty), 6 payload of the Failure, 7 its size, 8 its hash.
 -- Replies ok | stale leader | stale revision.
 local claim, d = ARGV[2], cjson.decode(ARGV[4])
-local c, stale = decidable(ARGV[1], claim, ARGV[3])
+local c, stale = decidable(ARGV[1], claim, ARGV[3], ARGV[5])
 if not c then
   return stale
 end
@@ -14,7 +14,7 @@ local cancelled = cancel_grants(claim, at)
 local result, result_type, rework, reworker = '', '', '', ''
 if d.failure then
   result, result_type = d.failure.id, d.failure.type
-  put_artefact(d.failure, ARGV[5], at)
+  put_artefact(d.failure, ARGV[6], at)
 end
 if d.rework then
   rework, reworker = d.rework.id, d.rework.agent
@@ -26,7 +26,7 @@ if d.rework then
 end
 local ended = close_claim(claim, c, 'terminated', d.reason, at)
 emit('terminate', 'workflow', workflow, 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', d.reason,
-  'result', result, 'result_type', result_type, 'size', ARGV[6], 'sha256', ARGV[7], 'rework', rework, 'agent', reworker,
+  'result', result, 'result_type', result_type, 'size', ARGV[7], 'sha256', ARGV[8], 'rework', rework, 'agent', reworker,
   'cancelled', table.concat(cancelled, ','), 'workflow_status', ended)
 if rework ~= '' then
   call('PUBLISH', orchestrator_events, rework)

@@ -35,8 +35,8 @@ func Start(tb testing.TB, args ...string) *Server {
 	}
 	s := &Server{Dir: tb.TempDir(), port: freePort(tb), args: args, tb: tb}
 	s.URL = fmt.Sprintf("redis://127.0.0.1:%d", s.port)
-	s.Restart()
 	tb.Cleanup(s.Kill)
+	s.Restart()
 	return s
 }
 
@@ -79,7 +79,7 @@ func (s *Server) answers() bool {
 	if err == nil {
 		_, err = c.Read(buf)
 	}
-	return err == nil && string(buf[:5]) == "+PONG"
+	return err == nil && (string(buf[:5]) == "+PONG" || string(buf[:7]) == "-NOAUTH")
 }
 
 // Addr returns host:port.
