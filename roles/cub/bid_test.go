@@ -198,8 +198,13 @@ func TestBidScriptWithoutBlackboard(t *testing.T) {
 	all, err := c.board.Claims(c.ctx, []string{c.open(c.goal("goal").ID, "worker")})
 	must(t, err)
 	c.server.Kill()
+	log := &logs{}
+	x.log = world(nil, log).Logger("cub")
 	if err := x.bidByScript(c.ctx, all[0]); !errors.Is(err, blackboard.ErrUnavailable) {
 		t.Errorf("got %v", err)
+	}
+	if found := log.find(t, "bid not evaluated"); len(found) > 0 {
+		t.Errorf("it gave up on the claim: %v", found)
 	}
 }
 
