@@ -13,10 +13,6 @@ import (
 	"sett/contract/env"
 )
 
-// The tests of this file that need a repository are not parallel to others:
-// where a tool ends, whatever else this process runs in groups of their own ends
-// with it, and so does the git of another cub. A real cub is one to a process.
-
 // git runs git in a directory and returns its output.
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
