@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -23,7 +24,7 @@ type Filter struct {
 const page = 200
 
 // ListArtefacts returns the newest artefacts that fit, newest last. It reads
-// pages of the best index, never more than it needs.
+// pages of the best index from its end, never more than it needs.
 func (b *Board) ListArtefacts(ctx context.Context, f Filter) ([]blackboard.Artefact, error) {
 	index := b.keys.artefacts()
 	switch {
@@ -41,7 +42,7 @@ func (b *Board) ListArtefacts(ctx context.Context, f Filter) ([]blackboard.Artef
 	var out []blackboard.Artefact // newest first
 	seen := map[string]bool{}     // what arrives meanwhile pushes entries to the next page
 	for offset := 0; ; offset += size {
-		ids, err := b.newest(ctx, index, f.Since, offset, size)
+		ids, err := b.list(ctx, index, -offset-size, -offset-1)
 		if err != nil {
 			return nil, err
 		}
@@ -49,33 +50,29 @@ func (b *Board) ListArtefacts(ctx context.Context, f Filter) ([]blackboard.Artef
 		if err != nil {
 			return nil, err
 		}
-		for _, a := range all {
-			fits := (f.Type == "" || a.Type == f.Type) && (f.Agent == "" || a.ProducedByAgent == f.Agent)
-			if fits = fits && !seen[a.ID]; fits {
-				seen[a.ID] = true
+		for i := len(all) - 1; i >= 0; i-- {
+			a := all[i]
+			if a.CreatedAt.Before(f.Since) || (f.Limit > 0 && len(out) >= f.Limit) {
+				slices.Reverse(out)
+				return out, nil
 			}
-			if fits && (f.Limit == 0 || len(out) < f.Limit) {
+			if fits := (f.Type == "" || a.Type == f.Type) && (f.Agent == "" || a.ProducedByAgent == f.Agent); fits && !seen[a.ID] {
+				seen[a.ID] = true
 				out = append(out, a)
 			}
 		}
-		if len(ids) < size || (f.Limit > 0 && len(out) >= f.Limit) {
-			break
+		if len(ids) < size {
+			slices.Reverse(out)
+			return out, nil
 		}
 	}
-	for i, j := 0, len(out)-1; i < j; i, j = i+1, j-1 {
-		out[i], out[j] = out[j], out[i]
-	}
-	return out, nil
 }
 
-// newest returns a page of an index by time, newest first.
-func (b *Board) newest(ctx context.Context, index string, since time.Time, offset, count int) ([]string, error) {
-	low := "-inf"
-	if !since.IsZero() {
-		low = strconv.FormatInt(since.UnixMicro(), 10)
-	}
+// list returns a range of an index, oldest first; negative positions count from
+// its end.
+func (b *Board) list(ctx context.Context, index string, from, to int) ([]string, error) {
 	return b.strings(ctx, "read index", func() []string {
-		return []string{"ZREVRANGEBYSCORE", index, "+inf", low, "LIMIT", strconv.Itoa(offset), strconv.Itoa(count)}
+		return []string{"LRANGE", index, strconv.Itoa(from), strconv.Itoa(to)}
 	})
 }
 
@@ -97,9 +94,7 @@ func (b *Board) wholeIndex(ctx context.Context, key string) ([]string, error) {
 
 // Goals returns the ids of the newest workflows, newest last; limit 0: all.
 func (b *Board) Goals(ctx context.Context, limit int) ([]string, error) {
-	return b.strings(ctx, "read goals", func() []string {
-		return []string{"ZRANGE", b.keys.artefactsByType(blackboard.TypeGoalDefined), strconv.Itoa(-limit), "-1"}
-	})
+	return b.list(ctx, b.keys.artefactsByType(blackboard.TypeGoalDefined), -limit, -1)
 }
 
 // OpenClaims returns the ids of the claims that are open, oldest first.
@@ -120,7 +115,7 @@ func (b *Board) ActiveWorkflows(ctx context.Context) ([]string, error) {
 
 // WorkflowClaims returns the ids of a workflow's claims, oldest first.
 func (b *Board) WorkflowClaims(ctx context.Context, workflow string) ([]string, error) {
-	return b.wholeIndex(ctx, b.keys.claimsByWorkflow(workflow))
+	return b.list(ctx, b.keys.claimsByWorkflow(workflow), 0, -1)
 }
 
 // Work is what is open for the orchestrator, oldest first.
@@ -267,8 +262,8 @@ func (b *Board) byEnding(ctx context.Context, ending string) ([]string, error) {
 	return ids, err
 }
 
-// byPrefix looks a prefix up as the range of time it stands for. Ids carry the
-// time their maker had and the indexes the blackboard's, two minutes either side
+// byPrefix looks a prefix up from the time it stands for. Ids carry the time their
+// maker had and the indexes are in the blackboard's order, so two minutes before
 // allow for clocks that differ; derived ids carry their subject's time, so that
 // claims may stand any time later. At most mostLooked entries are looked at.
 func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
@@ -279,11 +274,12 @@ func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
 	var out []string
 	for _, index := range []string{b.keys.artefacts(), b.keys.claims()} {
 		const size, mostLooked = 2000, 100_000
+		from, err := b.firstSince(ctx, index, low.Add(-2*time.Minute))
+		if err != nil {
+			return nil, err
+		}
 		for offset := 0; offset < mostLooked; offset += size {
-			ids, err := b.strings(ctx, "look up prefix", func() []string {
-				return []string{"ZRANGEBYSCORE", index, strconv.FormatInt(low.Add(-2*time.Minute).UnixMicro(), 10), "+inf",
-					"LIMIT", strconv.Itoa(offset), strconv.Itoa(size)}
-			})
+			ids, err := b.list(ctx, index, from+offset, from+offset+size-1)
 			if err != nil {
 				return nil, err
 			}
@@ -300,12 +296,33 @@ func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
 	return out, nil
 }
 
+// firstSince returns, by halving, about the first position in an index whose id
+// is of that time or later.
+func (b *Board) firstSince(ctx context.Context, index string, t time.Time) (int, error) {
+	var length int64
+	err := b.retry(ctx, "read index", func(ctx context.Context) (err error) {
+		length, err = b.client.Do(ctx, b.client.B().Llen().Key(index).Build()).ToInt64()
+		return err
+	})
+	low, high := 0, int(length)
+	for err == nil && low < high {
+		mid := (low + high) / 2
+		var at []string
+		if at, err = b.list(ctx, index, mid, mid); err == nil && len(at) == 1 && blackboard.IDTime(at[0]).Before(t) {
+			low = mid + 1
+		} else {
+			high = mid
+		}
+	}
+	return low, err
+}
+
 // ClosedCount returns how many claims are closed.
 func (b *Board) ClosedCount(ctx context.Context) (int, error) {
 	var closed int
 	err := b.retry(ctx, "count claims", func(ctx context.Context) error {
 		res := b.client.DoMulti(ctx,
-			b.client.B().Zcard().Key(b.keys.claims()).Build(), b.client.B().Zcard().Key(b.keys.openClaims()).Build())
+			b.client.B().Llen().Key(b.keys.claims()).Build(), b.client.B().Zcard().Key(b.keys.openClaims()).Build())
 		all, err := res[0].ToInt64()
 		if err != nil {
 			return err

@@ -64,8 +64,8 @@ func (b *Board) Workflows(ctx context.Context, ids []string) ([]blackboard.Workf
 		cmds := make(rueidis.Commands, 0, 3*len(ids))
 		for _, id := range ids {
 			cmds = append(cmds, b.client.B().Hgetall().Key(b.keys.workflow(id)).Build(),
-				b.client.B().Zcard().Key(b.keys.artefactsByWorkflow(id)).Build(),
-				b.client.B().Zcard().Key(b.keys.claimsByWorkflow(id)).Build())
+				b.client.B().Llen().Key(b.keys.artefactsByWorkflow(id)).Build(),
+				b.client.B().Llen().Key(b.keys.claimsByWorkflow(id)).Build())
 		}
 		res := b.client.DoMulti(ctx, cmds...)
 		for i, id := range ids {
@@ -234,15 +234,9 @@ func (b *Board) LatestVersions(ctx context.Context, logicalIDs []string) (map[st
 }
 
 // Children returns the ids of the artefacts that name this one as a source,
-// sorted.
+// oldest first.
 func (b *Board) Children(ctx context.Context, id string) ([]string, error) {
-	var out []string
-	err := b.retry(ctx, "read children", func(ctx context.Context) (err error) {
-		out, err = b.client.Do(ctx, b.client.B().Smembers().Key(b.keys.children(id)).Build()).AsStrSlice()
-		return err
-	})
-	sort.Strings(out)
-	return out, err
+	return b.wholeIndex(ctx, b.keys.children(id))
 }
 
 func decodeWorkspace(all map[string]string) []WorkspaceUse {

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
@@ -267,6 +269,9 @@ func openRaw(tb testing.TB, url string) func(args ...string) string {
 	tb.Cleanup(cl.Close)
 	return func(args ...string) string {
 		s, err := cl.Do(context.Background(), cl.B().Arbitrary(args...).Build()).ToAny()
+		if rueidis.IsRedisNil(err) {
+			return "0" // no such key
+		}
 		if err != nil {
 			tb.Fatal(err)
 		}

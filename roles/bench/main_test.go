@@ -65,7 +65,7 @@ func (noop) Run(context.Context, toolrun.Command) (toolrun.Result, error) {
 func spawn(tb testing.TB, what string, vars ...string) *exec.Cmd {
 	tb.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(append(os.Environ(), roleVariable+"="+what, env.HealthAddr+"=off", env.LogLevel+"=error", os.Getenv("BENCH_X")), vars...)
+	cmd.Env = append(append(os.Environ(), roleVariable+"="+what, env.HealthAddr+"=off", env.LogLevel+"=error"), vars...)
 	log, err := os.Create(filepath.Join(tb.TempDir(), what+".log"))
 	if err != nil {
 		tb.Fatal(err)
@@ -137,7 +137,8 @@ func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
 }
 
 func (c *clan) startOrchestrator(tb testing.TB) {
-	c.orchestrator = spawn(tb, "orchestrator", env.Instance+"=bench", env.RedisURL+"="+c.url, env.Config+"="+c.configFile)
+	// A short lease, so that a successor of a killed one is not kept waiting.
+	c.orchestrator = spawn(tb, "orchestrator", env.Instance+"=bench", env.RedisURL+"="+c.url, env.Config+"="+c.configFile, env.Lease+"=300ms")
 }
 
 func openBoard(tb testing.TB, url string) *redis.Board {

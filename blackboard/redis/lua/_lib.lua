@@ -100,14 +100,16 @@ local function put_artefact(a, payload, at)
     'created_at', at)
   call('ZADD', thread_key(a.logical_id), version, a.id)
   for _, source in ipairs(a.sources) do
-    call('SADD', children_key(source), a.id)
+    call('ZADD', children_key(source), at, a.id)
   end
-  call('ZADD', artefacts_key, at, a.id)
-  call('ZADD', artefacts_by_type_key(a.type), at, a.id)
+  -- What only grows is a list, in the order of time: a quarter of a sorted set's
+  -- memory, and its end is found at once at any size.
+  call('RPUSH', artefacts_key, a.id)
+  call('RPUSH', artefacts_by_type_key(a.type), a.id)
   if a.agent ~= '' then
-    call('ZADD', artefacts_by_agent_key(a.agent), at, a.id)
+    call('RPUSH', artefacts_by_agent_key(a.agent), a.id)
   end
-  call('ZADD', artefacts_by_workflow_key(a.workflow), at, a.id)
+  call('RPUSH', artefacts_by_workflow_key(a.workflow), a.id)
   index_id(a.id)
   local workflow = workflow_key(a.workflow)
   if a.structural_type == 'Standard' then
@@ -244,8 +246,8 @@ local function put_claim(c, at)
     'additional_context_ids', c.context, 'revision', 1, 'reason', '', 'opened_at', at,
     'target_logical_id', t[1], 'target_version', t[2], 'target_type', t[3],
     'target_agent', t[4], 'target_role', t[5])
-  call('ZADD', claims_key, at, c.id)
-  call('ZADD', claims_by_workflow_key(t[6]), at, c.id)
+  call('RPUSH', claims_key, c.id)
+  call('RPUSH', claims_by_workflow_key(t[6]), c.id)
   call('ZADD', open_claims_key, at, c.id)
   index_id(c.id)
 end

@@ -15,8 +15,9 @@ if call('ZREM', unclaimed_key, artefact) == 0 then
 end
 local at, target = clock(), target_of(artefact)
 local workflow = target[6]
-if limit > 0 and call('ZCARD', artefacts_by_workflow_key(workflow)) > limit then
-  call('ZADD', unclaimed_key, at, artefact) -- until it is refused with a reason
+if limit > 0 and call('LLEN', artefacts_by_workflow_key(workflow)) > limit then
+  -- Back in its place, until it is refused with a reason.
+  call('ZADD', unclaimed_key, call('HGET', artifact_key(artefact), 'created_at'), artefact)
   return { 'refused', 'limit' }
 end
 put_claim({ id = claim, artefact = artefact, status = 'pending_review', origin = 'artefact', bidders = ARGV[4],

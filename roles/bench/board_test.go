@@ -1,0 +1,301 @@
+//go:build bench
+
+package bench
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/blackboard/redis/redistest"
+)
+
+const history = 100_000
+
+// fill puts artefacts on the board through the very moves that make them: goals
+// whose claims end with a Terminal of 600 bytes.
+func fill(tb testing.TB, b *redis.Board, epoch string, artefacts int) {
+	tb.Helper()
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, 64)
+	for range artefacts / 2 {
+		slots <- struct{}{}
+		wg.Go(func() {
+			fillOne(tb, b, epoch)
+			<-slots
+		})
+	}
+	wg.Wait()
+}
+
+func fillOne(tb testing.TB, b *redis.Board, epoch string) {
+	ctx := context.Background()
+	g := goal("x")
+	claim := blackboard.BiddingClaimID(g.ID)
+	check := func(err error) {
+		if err != nil {
+			tb.Error(err)
+		}
+	}
+	check(b.PostGoal(ctx, g))
+	_, _, err := b.OpenClaim(ctx, epoch, g.ID, []string{"old"}, 0)
+	check(err)
+	_, err = b.SubmitBids(ctx, []redis.BidRequest{{Claim: claim, Agent: "old", Bid: blackboard.BidExclusive}})
+	check(err)
+	check(b.GrantPhase(ctx, redis.Guard{Epoch: epoch, Claim: claim, Revision: 2}, blackboard.PhaseExclusive, []string{"old"}))
+	_, err = b.Start(ctx, redis.StartRequest{Claim: claim, Agent: "old", Holder: "h", Mode: blackboard.ReadOnly})
+	check(err)
+	check(b.Finish(ctx, redis.Result{GrantRef: redis.GrantRef{Claim: claim, Agent: "old", Attempt: 1, Holder: "h"},
+		Artefact: blackboard.Artefact{ID: blackboard.NewID(time.Now(), rand.Reader), StructuralType: blackboard.Terminal, Type: "Old",
+			Payload: strings.Repeat("x", 300), SourceArtefacts: []string{g.ID}, ProducedByAgent: "old", ProducedByRole: "old",
+			ClaimID: claim, WorkflowID: g.ID}}))
+	check(b.CompleteClaim(ctx, redis.Guard{Epoch: epoch, Claim: claim, Revision: 5}, ""))
+}
+
+// TestBenchHistory compares an empty board with one that holds 100,000 artefacts.
+func TestBenchHistory(t *testing.T) {
+	s := redistest.Start(t)
+	b := openBoard(t, s.URL)
+	ctx := context.Background()
+	lead, _, err := b.TakeLead(ctx, "filler", "", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, b, lead.Epoch, 1000)
+	few := listTime(t, b)
+	fill(t, b, lead.Epoch, history-1000)
+	many := listTime(t, b)
+	t.Logf("hoard --limit 50: %v with 1,000 artefacts, %v with %d", few, many, history)
+	verdict(t, "hoard --limit 50 with 100,000 artefacts / with 1,000", float64(many)/float64(few), 2, "x")
+	if err := b.RenewLead(ctx, lead, 0); err != nil {
+		t.Fatal(err)
+	}
+
+	empty := startClan(t, redistest.Start(t).URL, "cub-noop", oneAgent(t))
+	full := startClan(t, s.URL, "cub-noop", oneAgent(t))
+	empty.measure(t, 50)
+	full.measure(t, 50)
+	var e, f time.Duration
+	for range 3 { // in turns, for the machine is noisy
+		e += empty.measure(t, 200)
+		f += full.measure(t, 200)
+	}
+	t.Logf("goal to result: empty board %v, 100,000 artefacts %v", e/3, f/3)
+	verdict(t, "goal to result with 100,000 artefacts / empty board", float64(f)/float64(e), 1.1, "x")
+
+	_ = full.orchestrator.Process.Kill()
+	_ = full.orchestrator.Wait()
+	last, err := b.Last(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A dead leader's lease would hide what is measured.
+	began := time.Now()
+	full.startOrchestrator(t)
+	waitFor(t, "the orchestrator", func() bool {
+		es, err := b.History(ctx, last, 10)
+		return err == nil && len(es) > 0 && es[len(es)-1].Kind == blackboard.EventLeader
+	})
+	t.Logf("restart of the orchestrator, a dead leader's lease of 300 ms included: %v", time.Since(began).Round(time.Millisecond))
+	verdict(t, "restart of the orchestrator with 100,000 artefacts", time.Since(began).Seconds(), 1, "s")
+}
+
+func listTime(tb testing.TB, b *redis.Board) time.Duration {
+	tb.Helper()
+	all := make([]time.Duration, 200)
+	for i := range all {
+		began := time.Now()
+		list, err := b.ListArtefacts(context.Background(), redis.Filter{Limit: 50})
+		if err != nil || len(list) != 50 {
+			tb.Fatalf("%d artefacts, %v", len(list), err)
+		}
+		all[i] = time.Since(began)
+	}
+	return median(all)
+}
+
+// TestBenchMemory asks Redis what the keys of an artefact of 600 bytes cost, in a
+// workflow of the shape that clans make: a goal, two versions with two Reviews
+// each, two results and a Terminal, most of them made from the versions.
+func TestBenchMemory(t *testing.T) {
+	s := redistest.Start(t)
+	b := openBoard(t, s.URL)
+	raw := openRaw(t, s.URL)
+	ctx := context.Background()
+	lead, _, err := b.TakeLead(ctx, "x", "", time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fill(t, b, lead.Epoch, 20_000) // so that indexes have the size at which they cost most
+	ids := clanWorkflow(t, b, lead.Epoch)
+	size := func(key string) float64 {
+		n, _ := strconv.ParseFloat(raw("MEMORY", "USAGE", key, "SAMPLES", "0"), 64)
+		return n
+	}
+	p := "sett:{bench}:"
+	per := func(key, count string) float64 { // a member's share of an index
+		n, _ := strconv.ParseFloat(raw(count, key), 64)
+		return size(key) / n
+	}
+	parts := map[string]float64{}
+	for _, id := range ids {
+		parts["hash"] += size(p + "artifact:" + id)
+		parts["thread"] += size(p + "thread:" + id)
+		parts["edges"] += size(p + "artifact:" + id + ":children")
+		parts["ids"] += per(p+"ids:"+id[24:], "ZCARD")
+		parts["artefacts"] += per(p+"artefacts", "LLEN")
+		parts["by type"] += per(p+"artefacts:type:Old", "LLEN")
+		parts["by agent"] += per(p+"artefacts:agent:old", "LLEN")
+		parts["by workflow"] += per(p+"artefacts:workflow:"+ids[0], "LLEN")
+	}
+	total := 0.0
+	for _, what := range []string{"hash", "thread", "edges", "ids", "artefacts", "by type", "by agent", "by workflow"} {
+		t.Logf("%-12s %6.0f bytes", what, parts[what]/float64(len(ids)))
+		total += parts[what] / float64(len(ids))
+	}
+	verdict(t, "Redis memory per artefact of 600 bytes", total, 1300, "bytes")
+}
+
+// clanWorkflow makes a workflow by posting its results straight from grants, and
+// returns the ids of its artefacts.
+func clanWorkflow(tb testing.TB, b *redis.Board, epoch string) []string {
+	tb.Helper()
+	ctx := context.Background()
+	must := func(err error) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	g := goal(strings.Repeat("x", 300))
+	must(b.PostGoal(ctx, g))
+	ids := []string{g.ID}
+	// result makes an artefact on a claim about source, by one agent of its own.
+	result := func(source, logical string, st blackboard.StructuralType, more ...string) string {
+		claim := blackboard.BiddingClaimID(source)
+		agent := fmt.Sprintf("old%d", len(ids))
+		_, err := b.Start(ctx, redis.StartRequest{Claim: claim, Agent: agent, Holder: "h", Mode: blackboard.ReadOnly})
+		must(err)
+		id := blackboard.NewID(time.Now(), rand.Reader)
+		must(b.Finish(ctx, redis.Result{GrantRef: redis.GrantRef{Claim: claim, Agent: agent, Attempt: 1, Holder: "h"},
+			Artefact: blackboard.Artefact{ID: id, LogicalID: logical, StructuralType: st, Type: "Old", Payload: strings.Repeat("x", 280),
+				SourceArtefacts: append([]string{source}, more...), ProducedByAgent: agent, ProducedByRole: "old",
+				ClaimID: claim, WorkflowID: g.ID}}))
+		ids = append(ids, id)
+		return id
+	}
+	open := func(source string, agents int) {
+		claim := blackboard.BiddingClaimID(source)
+		_, _, err := b.OpenClaim(ctx, epoch, source, nil, 0)
+		must(err)
+		var names []string
+		for i := range agents {
+			names = append(names, fmt.Sprintf("old%d", len(ids)+i))
+		}
+		must(b.GrantPhase(ctx, redis.Guard{Epoch: epoch, Claim: claim, Revision: 1}, blackboard.PhaseParallel, names))
+	}
+	open(g.ID, 1)
+	v1 := result(g.ID, "", blackboard.Standard)
+	open(v1, 3)
+	review := result(v1, "", blackboard.Review)
+	result(v1, "", blackboard.Review)
+	v2 := result(v1, v1, blackboard.Standard, review)
+	open(v2, 5)
+	result(v2, "", blackboard.Review)
+	result(v2, "", blackboard.Review)
+	result(v2, "", blackboard.Standard)
+	result(v2, "", blackboard.Standard)
+	result(v2, "", blackboard.Terminal, g.ID)
+	return ids
+}
+
+// TestBenchIdle watches processes that have nothing to do.
+func TestBenchIdle(t *testing.T) {
+	s := redistest.Start(t)
+	c := startClan(t, s.URL, "cub", fiveAgents(t))
+	c.measure(t, 5)
+	pids := map[string]int{"orchestrator": c.orchestrator.Process.Pid}
+	for i, cub := range c.cubs {
+		pids[fmt.Sprintf("cub %d", i)] = cub.Process.Pid
+	}
+	const idle = 30 * time.Second
+	before, commands := map[string]int{}, commandsProcessed(t, s.URL)
+	for name, pid := range pids {
+		before[name] = cpuTicks(t, pid)
+	}
+	<-time.After(idle)
+	perSecond := float64(commandsProcessed(t, s.URL)-commands-1) / idle.Seconds() / float64(len(pids))
+	verdict(t, "idle: commands per second and process", perSecond, 1, "")
+	for name, pid := range pids {
+		verdict(t, "idle: CPU of "+name, float64(cpuTicks(t, pid)-before[name])/idle.Seconds(), 0.5, "%")
+	}
+}
+
+func commandsProcessed(tb testing.TB, url string) int {
+	tb.Helper()
+	n := 0
+	for _, line := range strings.Split(openRaw(tb, url)("INFO", "stats"), "\n") {
+		if rest, ok := strings.CutPrefix(line, "total_commands_processed:"); ok {
+			n, _ = strconv.Atoi(strings.TrimSpace(rest))
+		}
+	}
+	return n
+}
+
+// cpuTicks returns the CPU time a process has used, in hundredths of a second.
+func cpuTicks(tb testing.TB, pid int) int {
+	tb.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	f := strings.Fields(string(b[strings.LastIndexByte(string(b), ')')+2:]))
+	user, _ := strconv.Atoi(f[11])
+	system, _ := strconv.Atoi(f[12])
+	return user + system
+}
+
+// TestBenchResident measures the orchestrator's memory after 10,000 claims.
+func TestBenchResident(t *testing.T) {
+	c := startClan(t, redistest.Start(t).URL, "cub-noop", oneAgent(t))
+	c.flood(t, 5000, 64, "x")
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", c.orchestrator.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, _ := strconv.Atoi(strings.Fields(string(b))[1])
+	verdict(t, "orchestrator resident after 10,000 claims", float64(pages*os.Getpagesize())/(1<<20), 40, "MiB")
+}
+
+// TestBenchBinary builds the binary as users get it.
+func TestBenchBinary(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "sett")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "sett")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict(t, "stripped binary", float64(info.Size())/(1<<20), 32, "MiB")
+	all := make([]time.Duration, 101)
+	for i := range all {
+		began := time.Now()
+		if err := exec.Command(file, "version").Run(); err != nil {
+			t.Fatal(err)
+		}
+		all[i] = time.Since(began)
+	}
+	verdict(t, "sett version", float64(median(all).Microseconds())/1000, 10, "ms")
+}
