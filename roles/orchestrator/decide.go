@@ -52,16 +52,17 @@ func (l *leadership) open(ctx context.Context, artefactID string) error {
 	}
 	switch o {
 	case redis.Opened:
-		if claim != nil {
-			claim.OpenedAt = l.env.Now() // near enough to wait for silent bidders by
-			l.hints.open(claim)
+		if claim == nil {
+			return nil // it was before
 		}
+		claim.OpenedAt = l.env.Now() // near enough to wait for silent bidders by
+		l.hints.open(claim)
 		if t := cfg.Orchestrator.BidTimeout; t > 0 {
 			// Until somebody bids nothing else would have us look at it in time.
-			l.later(key{claimKey, blackboard.BiddingClaimID(artefactID)}, l.env.Now().Add(t))
+			l.later(key{claimKey, claim.ID}, claim.OpenedAt.Add(t))
 		}
 		l.metrics.claims.WithLabelValues("opened").Inc()
-		l.log.Debug("claim opened", "claim", blackboard.BiddingClaimID(artefactID), "artefact", artefactID)
+		l.log.Debug("claim opened", "claim", claim.ID, "artefact", artefactID)
 	case redis.OverLimit:
 		return l.refuse(ctx, artefactID, cfg.Orchestrator.MaxArtefacts)
 	}

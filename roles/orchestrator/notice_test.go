@@ -53,9 +53,14 @@ func TestForgedNotices(t *testing.T) {
 	g := s.goal("g")
 	c := s.claimOf(g)
 	for _, channel := range []string{"artefact_events", "orchestrator_events"} {
-		for _, notice := range []string{"", "x", "../../etc/passwd", strings.Repeat("A", 5<<20), newID(), g, g, c, c, "\x00\xff", strings.ToLower(g)} {
+		for _, notice := range []string{"", "x", "../../etc/passwd", strings.Repeat("A", 5<<20), newID(), g, g, c, c, "\x00\xff", strings.ToLower(g),
+			c + " 1 a=claim", c + " 2 a=exclusive", c + " -1 a=review", c + " x"} {
 			s.redis(r, "PUBLISH", prefix+channel, notice)
 		}
+	}
+	s.until("them to be looked at", func() bool { return strings.Contains(l.log.String(), c+" x") })
+	if got := s.snapshot(c); len(got.Bids)+len(got.Grants) != 0 {
+		t.Fatalf("forged bids count: %+v", got)
 	}
 	s.bids(c, "a exclusive")
 	s.does(c, "a", blackboard.Terminal, "Done", "x")
@@ -139,31 +144,30 @@ func TestTimersGo(t *testing.T) {
 	}
 }
 
-// FuzzNotice: whatever comes in, at most one key of a valid id comes of it.
+// FuzzNotice: whatever comes in, however often, it becomes at most one key, of a
+// valid id that stands in it; only the empty notice has everything read.
 func FuzzNotice(f *testing.F) {
-	for _, seed := range []string{"", "x", "01ARZ3NDEKTSV4RRFFQ69G5FAV", "01arz3ndektsv4rrffq69g5fav", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "\x00\xff", strings.Repeat("0", 64)} {
-		f.Add(seed, true)
-		f.Add(seed, false)
+	const id = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	for _, seed := range []string{"", "x", "+", id, "+" + id, "++" + id, strings.ToLower(id), id + " 3 a=review b=ignore",
+		id + " -3 a=review", id + " 3 =", "8ZZZZZZZZZZZZZZZZZZZZZZZZZ", "\x00\xff", strings.Repeat("0", 64)} {
+		f.Add(seed)
 	}
 	o := &orchestrator{env: (&sett{}).env(options{}, &output{}), log: slog.New(slog.DiscardHandler)}
-	f.Fuzz(func(t *testing.T, id string, artefact bool) {
+	f.Fuzz(func(t *testing.T, notice string) {
 		l := newLeadership(o, redis.Lead{})
-		kind, text := claimKey, id
-		if artefact {
-			kind, text = artefactKey, "+"+id
+		l.notice(redis.OrchestratorEvents, notice)
+		l.notice(redis.OrchestratorEvents, notice)
+		keys := l.queue.order
+		if len(keys) > 1 || (notice == "") != (len(l.again) == 1) {
+			t.Fatalf("%q became %v, read again %d", notice, keys, len(l.again))
 		}
-		l.notice(redis.OrchestratorEvents, text)
-		l.notice(redis.OrchestratorEvents, text)
-		if m, _ := redis.ParseMatter(text); m.Revision > 0 {
-			id = m.Claim // the rest is what to decide on
+		for _, k := range keys {
+			if want := strings.HasPrefix(notice, "+"); !blackboard.ValidID(k.id) || !strings.Contains(notice, k.id) || want != (k.kind == artefactKey) {
+				t.Fatalf("%q became %v", notice, k)
+			}
 		}
-		switch valid := blackboard.ValidID(id); {
-		case !valid && len(l.queue.order) != 0:
-			t.Fatalf("%q became %v", id, l.queue.order)
-		case valid && (len(l.queue.order) != 1 || l.queue.order[0] != key{kind, id}):
-			t.Fatalf("%q became %v", id, l.queue.order)
-		case (text == "") != (len(l.again) == 1):
-			t.Fatalf("%q: read again %d", id, len(l.again))
+		if bare := strings.TrimPrefix(notice, "+"); blackboard.ValidID(bare) && len(keys) != 1 {
+			t.Fatalf("%q was ignored", notice)
 		}
 	})
 }
