@@ -32,13 +32,19 @@ func TestChaos(t *testing.T) {
 		names = append(names, "agent-"+a.name)
 	}
 	var goals []string
+	var guard keepers
 	for range rounds {
 		goals = append(goals, in.post("x"))
 		in.afterEntries(goals[len(goals)-1], 1+random.IntN(12))
 		for range 1 + random.IntN(3) {
-			in.shootIfRunning(names[random.IntN(len(names))])
+			name := names[random.IntN(len(names))]
+			if name == "keeper" || name == "orchestrator" {
+				guard.wait(in)
+			}
+			if pid := in.shootIfRunning(name); pid != 0 && (name == "keeper" || name == "orchestrator") {
+				guard = keepers{name, pid}
+			}
 		}
-		in.rescue()
 	}
 	for _, goal := range goals {
 		in.await(goal, 2*time.Minute)
@@ -51,22 +57,28 @@ func TestChaos(t *testing.T) {
 	t.Logf("seed %d: %d goals", seed, len(goals))
 }
 
-// shootIfRunning kills a unit, which may just be dead.
-func (in *instance) shootIfRunning(name string) {
+// shootIfRunning kills a unit, which may just be dead: then it returns 0.
+func (in *instance) shootIfRunning(name string) (pid int) {
 	if u, ok := in.running(name); ok {
-		if pid, err := strconv.Atoi(u.ID); err == nil && pid > 0 {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
+		pid, _ = strconv.Atoi(u.ID)
 	}
+	if pid <= 0 || syscall.Kill(pid, syscall.SIGKILL) != nil {
+		return 0
+	}
+	return pid
 }
 
-// rescue starts the instance again when keeper and orchestrator are dead at once:
-// nobody else is left to do it.
-func (in *instance) rescue() {
+// keepers remembers which of keeper and orchestrator was killed last. Each starts
+// the other again; with both dead at once nobody is left to do it.
+type keepers struct {
+	name string
+	pid  int
+}
+
+// wait waits until the one that was killed runs again.
+func (k keepers) wait(in *instance) {
 	in.t.Helper()
-	_, keeper := in.running("keeper")
-	_, orchestrator := in.running("orchestrator")
-	if !keeper && !orchestrator {
-		in.up()
+	if k.pid != 0 {
+		in.restarted(k.name, k.pid)
 	}
 }
