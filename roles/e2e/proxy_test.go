@@ -59,7 +59,6 @@ type proxy struct {
 	mu      sync.Mutex
 	links   map[*link]bool
 	names   map[string]string // scripts by SHA-1
-	writes  map[string]int    // by client name
 	trap    *trap
 	closed  bool
 	refuse  bool                        // new connections, until it is over
@@ -88,7 +87,7 @@ func newProxy(t testing.TB, upstream string) *proxy {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, listener: l, upstream: upstream, moves: readMoves(t), links: map[*link]bool{}, names: map[string]string{}, writes: map[string]int{}}
+	p := &proxy{t: t, listener: l, upstream: upstream, moves: readMoves(t), links: map[*link]bool{}, names: map[string]string{}}
 	go p.accept()
 	t.Cleanup(p.close)
 	return p
@@ -207,13 +206,6 @@ func (p *proxy) disarm() bool {
 	}
 }
 
-// count returns how many writes were made under a client name so far.
-func (p *proxy) count(client string) int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.writes[client]
-}
-
 func (l *link) end() {
 	_ = l.down.Close()
 	_ = l.up.Close()
@@ -236,9 +228,7 @@ func (l *link) commands() {
 		if !alive {
 			return
 		}
-		if l.subscribing(words) {
-			c = pending{}
-		} else {
+		if !l.subscribing(words) { // whose replies are not one by one
 			l.waiting <- c
 		}
 		if _, err := l.up.Write(raw); err != nil {
@@ -288,7 +278,6 @@ func (l *link) look(words []string) (c pending, alive bool) {
 		pause(l.name, script)
 	}
 	p.mu.Lock()
-	p.writes[l.name]++
 	t := p.trap
 	if t.minds(l.name, script) {
 		if t.seen++; t.seen != t.n {
@@ -366,7 +355,6 @@ func (l *link) uncount(c pending) {
 	p := l.p
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.writes[l.name]--
 	if t := p.trap; t.minds(l.name, c.script) {
 		t.seen--
 	}
