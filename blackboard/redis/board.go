@@ -46,6 +46,7 @@ type Board struct {
 	client  rueidis.Client
 	keys    keys
 	scripts map[string]script
+	share   share
 }
 
 // Open connects. When Redis does not answer within the bounds of the options, the
@@ -62,6 +63,7 @@ func Open(ctx context.Context, o Options) (*Board, error) {
 	b := &Board{o: o, keys: keysOf(o.Instance), scripts: loadScripts()}
 	err = b.retry(ctx, "connect", func(ctx context.Context) error {
 		if b.client, err = rueidis.NewClient(opt); err == nil {
+			b.share.client = b.client
 			err = b.client.Do(ctx, b.client.B().Ping().Build()).Error()
 		}
 		if err != nil && b.client != nil {

@@ -108,7 +108,7 @@ func (b *Board) hashes(ctx context.Context, what string, ids []string, key func(
 		for i, id := range ids {
 			cmds[i] = b.client.B().Hgetall().Key(key(id)).Build()
 		}
-		for i, res := range b.client.DoMulti(ctx, cmds...) {
+		for i, res := range b.share.do(ctx, cmds...) {
 			fields, err := res.AsStrMap()
 			if err != nil {
 				return err
@@ -127,7 +127,7 @@ func (b *Board) Snapshot(ctx context.Context, claimID string) (blackboard.Snapsh
 	var s blackboard.Snapshot
 	err := b.retry(ctx, "read claim", func(ctx context.Context) error {
 		c, k := b.client.B(), b.keys
-		res := b.client.DoMulti(ctx,
+		res := b.share.do(ctx,
 			c.Hgetall().Key(k.claim(claimID)).Build(), c.Hgetall().Key(k.bids(claimID)).Build(),
 			c.Lrange().Key(k.bidOrder(claimID)).Start(0).Stop(-1).Build(), c.Hgetall().Key(k.grants(claimID)).Build())
 		fields, err := res[0].AsStrMap()

@@ -167,7 +167,7 @@ func (b *Board) call(ctx context.Context, moves []move) ([]reply, error) {
 		cmds[i] = b.client.B().Evalsha().Sha1(s.sha).Numkeys(1).Key(b.keys.events()).Arg(m.args...).Build()
 	}
 	out := make([]reply, len(moves))
-	for i, res := range b.client.DoMulti(ctx, cmds...) {
+	for i, res := range b.share.do(ctx, cmds...) {
 		m := moves[i]
 		if re, ok := rueidis.IsRedisErr(res.Error()); ok && re.IsNoScript() {
 			s := b.scripts[m.script]

@@ -96,6 +96,10 @@ func median(all []time.Duration) time.Duration {
 	return all[len(all)/2]
 }
 
+// pause is the time between looks whether a goal has ended, and so at least that
+// between two goals; the floor's chains are as far apart.
+const pause = 3 * time.Millisecond
+
 // measure runs goals one after another and returns the median overhead. It asks
 // now and then whether a goal has ended; following the ledger would have Redis
 // serve one more process at every step.
@@ -114,7 +118,7 @@ func (c *clan) measure(tb testing.TB, goals int) time.Duration {
 func (c *clan) drain(tb testing.TB) {
 	tb.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; {
-		<-time.After(3 * time.Millisecond)
+		<-time.After(pause)
 		n, err := c.board.ActiveCount(context.Background())
 		if err != nil {
 			tb.Fatal(err)
@@ -131,6 +135,7 @@ func (c *clan) drain(tb testing.TB) {
 func (f *floor) measure(n int) time.Duration {
 	all := make([]time.Duration, n)
 	for i := range all {
+		<-time.After(pause)
 		all[i] = f.one()
 	}
 	return median(all)

@@ -15,19 +15,28 @@ import (
 )
 
 // The floor: create, open, bid, grant, complete. Each is one script that writes
-// a field and publishes a notice; the last returns how long it took since the
-// first, by the server's clock.
+// the fields the specification has for it (spec: artefacts, claims, bids) and
+// publishes a notice: no index, no ledger, no count, no check. The first and the
+// last note the server's time.
 const floorScript = `
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-if ARGV[1] == 'create' then
+local id, move = KEYS[1], ARGV[1]
+if move == 'create' then
   local t = redis.call('TIME')
-  redis.call('HSET', KEYS[1], 'at', t[1] .. string.format('%06d', t[2]))
-end
-redis.call('PUBLISH', ARGV[2], KEYS[1])
-if ARGV[1] == 'complete' then
+  redis.call('HSET', id, 'id', id, 'logical_id', id, 'version', '1', 'structural_type', 'Standard', 'type', 'GoalDefined',
+    'payload', ARGV[3], 'source_artefacts', '[]', 'produced_by_role', 'user', 'at', t[1] .. string.format('%06d', t[2]))
+elseif move == 'open' then
+  redis.call('HSET', id .. ':claim', 'id', id, 'artefact_id', id, 'status', 'pending_review', 'granted_review_agents', '[]',
+    'granted_parallel_agents', '[]', 'granted_exclusive_agent', '')
+elseif move == 'bid' then
+  redis.call('HSET', id .. ':claim:bids', 'solo', 'exclusive')
+elseif move == 'grant' then
+  redis.call('HSET', id .. ':claim', 'status', 'pending_exclusive', 'granted_exclusive_agent', 'solo')
+else
   local t = redis.call('TIME')
-  redis.call('HSET', KEYS[1], 'took', string.format('%.0f', (t[1] .. string.format('%06d', t[2])) - redis.call('HGET', KEYS[1], 'at')))
+  redis.call('HSET', id .. ':claim', 'status', 'complete')
+  redis.call('HSET', id, 'took', string.format('%.0f', (t[1] .. string.format('%06d', t[2])) - redis.call('HGET', id, 'at')))
 end
+redis.call('PUBLISH', ARGV[2], id)
 return 1`
 
 var floorMove = rueidis.NewLuaScript(floorScript)
