@@ -74,12 +74,7 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 // is over, or at once when it is told twice.
 func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseFunc) (disarm func()) {
 	done := make(chan struct{})
-	go func() {
-		select {
-		case <-done:
-			return
-		case <-ctx.Done():
-		}
+	unheard := context.AfterFunc(ctx, func() {
 		x.log.Info("stopping: the running tool may finish", "grace", x.settings.Grace)
 		grace := time.NewTimer(x.settings.Grace)
 		defer grace.Stop()
@@ -90,8 +85,11 @@ func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseF
 		case <-x.env.Hurry:
 			stop(errStopping)
 		}
-	}()
-	return func() { close(done) }
+	})
+	return func() {
+		unheard()
+		close(done)
+	}
 }
 
 // attemptWork prepares the tree, runs the tool, reads its output, and puts the

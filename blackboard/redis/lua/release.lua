@@ -8,7 +8,9 @@ local w = s and cjson.decode(s)
 if not w or (ARGV[3] ~= '' and w.holder ~= ARGV[3]) then
   return { 'already' }
 end
-release_workspace(claim, agent)
+-- Only the hold: the grant's next attempt may be in line already.
+call('HDEL', workspace_key, 'hold:' .. claim .. ':' .. agent)
+wake_workspace()
 if w.state == 'restore' or ARGV[4] ~= '' then
   emit('restore', 'workflow', call('HGET', claim_key(claim), 'workflow_id') or '', 'claim', claim, 'agent', agent,
     'to', w.base, 'leftovers', ARGV[4])
