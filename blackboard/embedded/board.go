@@ -42,7 +42,7 @@ func newBoard() (*board, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start miniredis: %w", err)
 	}
-	first.Close()
+	_ = first.Close()
 	b := &board{
 		mini: mini, db: mini.DB(0), srv: mini.Server(),
 		quiet:   server.NewPeer(bufio.NewWriter(io.Discard)),

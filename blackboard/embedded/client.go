@@ -113,7 +113,7 @@ func (c *client) read() {
 func (c *client) executeAll() {
 	for {
 		var next incoming
-		ok := true
+		var ok bool
 		if len(c.pending) > 0 {
 			select {
 			case next, ok = <-c.in:

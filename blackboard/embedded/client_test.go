@@ -227,7 +227,8 @@ func TestPipelineKeepsOrder(t *testing.T) {
 	for range 300 {
 		lines = append(lines, "INCR n", "GET n", "EVAL redis.call('INCR',KEYS[1]) 1 n", "NONSENSE", "EVALSHA x 0")
 	}
-	go r.send(append(lines, "QUIT")...)
+	sent := make(chan error, 1)
+	go func() { sent <- r.write(append(lines, "QUIT")...) }()
 	for i := range 300 {
 		var got []string
 		for range 6 {
@@ -241,6 +242,9 @@ func TestPipelineKeepsOrder(t *testing.T) {
 	}
 	if r.line() != "+OK" || r.line() != "EOF" {
 		t.Error("no end after QUIT")
+	}
+	if err := <-sent; err != nil {
+		t.Error(err)
 	}
 }
 

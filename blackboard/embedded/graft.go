@@ -25,10 +25,12 @@ type tables struct {
 
 // streamState has the memory layout of miniredis' streamKey.
 type streamState struct {
-	entries         []miniredis.StreamEntry
+	entries []miniredis.StreamEntry
+	//lint:ignore U1000 keeps the place of miniredis' field
 	groups          map[string]*struct{}
 	lastAllocatedID string
-	mu              sync.Mutex
+	//lint:ignore U1000 keeps the place of miniredis' field
+	mu sync.Mutex
 }
 
 // graft finds the tables of a database.

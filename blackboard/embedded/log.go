@@ -37,7 +37,7 @@ func createLog(dir string, generation uint64, sync func(*os.File) error) (*logFi
 		err = syncDir(dir, sync)
 	}
 	if err != nil {
-		l.f.Close()
+		_ = l.f.Close()
 		// A later log would make the one before it look finished.
 		return nil, errors.Join(err, os.Remove(f.Name()))
 	}
@@ -53,7 +53,7 @@ func continueLog(dir string, generation uint64, good int64, sync func(*os.File) 
 	}
 	l := &logFile{f: f, generation: generation, good: good, sync: sync, writeAt: (*os.File).WriteAt}
 	if err := l.cut(); err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, err
 	}
 	return l, nil
@@ -97,7 +97,7 @@ func (l *logFile) heal() error {
 	if err != nil {
 		return err
 	}
-	l.f.Close()
+	_ = l.f.Close()
 	l.f = f
 	if err := l.cut(); err != nil {
 		return err

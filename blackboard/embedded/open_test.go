@@ -133,9 +133,15 @@ func dial(t *testing.T, addr string) *raw {
 // send writes inline commands.
 func (r *raw) send(lines ...string) {
 	r.t.Helper()
-	if _, err := r.Write([]byte(strings.Join(lines, "\r\n") + "\r\n")); err != nil {
+	if err := r.write(lines...); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// write is send for another goroutine than the test's.
+func (r *raw) write(lines ...string) error {
+	_, err := r.Write([]byte(strings.Join(lines, "\r\n") + "\r\n"))
+	return err
 }
 
 // line reads one line of an answer.

@@ -117,7 +117,7 @@ func (o *outbox) abort() {
 // client that does not read.
 func (o *outbox) cut() {
 	o.closed, o.aborted, o.buf = true, true, nil
-	o.conn.Close()
+	_ = o.conn.Close()
 	o.change.Broadcast()
 }
 

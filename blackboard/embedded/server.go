@@ -60,13 +60,13 @@ func Open(o Options) (*Server, Report, error) {
 		closing: make(chan struct{}), committed: make(chan struct{}),
 	}
 	if s.board, err = newBoard(); err != nil {
-		lock.Close()
+		_ = lock.Close()
 		return nil, Report{}, err
 	}
 	rep, err := s.recoverState()
 	if err != nil {
 		s.board.mini.Close()
-		lock.Close()
+		_ = lock.Close()
 		return nil, Report{}, fmt.Errorf("open blackboard: %w", err)
 	}
 	go s.commitLoop()
@@ -90,7 +90,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		case <-s.closing:
 			cancel()
 		}
-		l.Close()
+		_ = l.Close()
 	})
 	defer cancel()
 	for {

@@ -58,7 +58,7 @@ func (s *Server) snapshot() {
 		return
 	}
 	fresh.writeAt = s.log.writeAt
-	s.log.f.Close()
+	_ = s.log.f.Close()
 	s.log = fresh
 	s.effects = nil // of calls in the log before
 	held := s.o.Now().Sub(started)

@@ -132,7 +132,7 @@ func formatBids(bids []blackboard.Bid) string {
 	return strings.Join(parts, " ")
 }
 
-// ErrNotLeader: somebody else leads now. It comes with ErrStale.
+// ErrNotLeader means that somebody else leads now. It comes with ErrStale.
 var ErrNotLeader = errors.New("no longer the leader")
 
 // RecordIgnores turns the silence of agents into ignore bids.

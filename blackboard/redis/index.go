@@ -196,7 +196,7 @@ func (b *Board) Resolve(ctx context.Context, part string, want ...Kind) (string,
 		if err != nil {
 			return "", "", err
 		}
-		ids = append(endings, prefixes...)
+		ids = slices.Concat(endings, prefixes)
 	}
 	for _, id := range ids {
 		kind, err := b.kindOf(ctx, id)

@@ -24,14 +24,14 @@ func (c Changes) Empty() bool {
 
 // Diff compares two configurations. That a variable which an agent inherits has
 // a new value on the host cannot be seen in it.
-func Diff(old, new *Config) Changes {
+func Diff(before, after *Config) Changes {
 	changes := Changes{
-		Policy: old.Orchestrator != new.Orchestrator,
-		Instance: old.Version != new.Version || old.Runtime != new.Runtime || old.Services != new.Services ||
-			old.Redis != new.Redis || old.Orchestrator.Run != new.Orchestrator.Run,
+		Policy: before.Orchestrator != after.Orchestrator,
+		Instance: before.Version != after.Version || before.Runtime != after.Runtime || before.Services != after.Services ||
+			before.Redis != after.Redis || before.Orchestrator.Run != after.Orchestrator.Run,
 	}
-	for _, was := range old.Agents {
-		is, found := new.Agent(was.Name)
+	for _, was := range before.Agents {
+		is, found := after.Agent(was.Name)
 		switch {
 		case !found:
 			changes.Removed = append(changes.Removed, was.Name)
@@ -43,8 +43,8 @@ func Diff(old, new *Config) Changes {
 			changes.Policy = true
 		}
 	}
-	for _, is := range new.Agents {
-		if _, found := old.Agent(is.Name); !found {
+	for _, is := range after.Agents {
+		if _, found := before.Agent(is.Name); !found {
 			changes.Added = append(changes.Added, is.Name)
 		}
 	}

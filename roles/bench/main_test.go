@@ -28,13 +28,17 @@ const roleVariable = "SETT_BENCH_ROLE"
 
 // TestMain makes this binary every process the benchmark needs.
 func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	e := role.OS(nil, role.Build{Version: "bench"})
 	var err error
 	switch os.Getenv(roleVariable) {
 	case "":
-		os.Exit(m.Run())
+		return m.Run()
 	case "orchestrator":
 		err = orchestrator.Run(ctx, e)
 	case "cub":
@@ -46,9 +50,9 @@ func TestMain(m *testing.M) {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		return 1
 	}
-	os.Exit(0)
+	return 0
 }
 
 // noop is a tool that costs nothing.

@@ -105,9 +105,9 @@ func TestToolsThatSucceed(t *testing.T) {
 	c := newClan(t)
 	megabyte := strings.Repeat("x", 1<<20)
 	for name, tc := range map[string]struct {
-		goal, command        string
-		payload, typ, sumary string
-		structural           blackboard.StructuralType
+		goal, command         string
+		payload, typ, summary string
+		structural            blackboard.StructuralType
 	}{
 		"stdin read to its end":    {goal: "g", command: shell("cat >/dev/null; echo '" + good + "'")},
 		"two lines wanted":         {goal: "g", command: shell("read a; read b; echo '" + good + "'")},
@@ -139,10 +139,10 @@ func TestToolsThatSucceed(t *testing.T) {
 			want := blackboard.Artefact{ID: a.ID, LogicalID: a.ID, Version: 1, StructuralType: tc.structural, Type: tc.typ, Payload: tc.payload,
 				SourceArtefacts: []string{s.Claim.ArtefactID}, ProducedByRole: "scribe", ProducedByAgent: agent, ClaimID: claim,
 				WorkflowID: s.Claim.WorkflowID, Summary: "all of it", Metadata: a.Metadata, CreatedAt: a.CreatedAt}
-			switch {
-			case tc.payload == "":
+			switch tc.payload {
+			case "":
 				want.Payload = "done"
-			case tc.payload == "-":
+			case "-":
 				want.Payload = ""
 			}
 			if want.Type == "" {

@@ -15,10 +15,10 @@ import (
 // does its work. These tests cannot be parallel: the PATH is the process's.
 func faultyGit(t *testing.T, times string) {
 	t.Helper()
-	real, err := exec.LookPath("git")
+	git, err := exec.LookPath("git")
 	must(t, err)
 	dir := t.TempDir()
-	script := "#!/bin/sh\necho x >>" + dir + "/runs\nif test $(wc -l <" + dir + "/runs) -le " + times + "; then kill -9 $$; fi\nexec " + real + " \"$@\"\n"
+	script := "#!/bin/sh\necho x >>" + dir + "/runs\nif test $(wc -l <" + dir + "/runs) -le " + times + "; then kill -9 $$; fi\nexec " + git + " \"$@\"\n"
 	must(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700)) //nolint:gosec // it is to be run
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 }

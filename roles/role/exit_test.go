@@ -39,7 +39,7 @@ func TestReport(t *testing.T) {
 		want string
 	}{
 		{errors.New("read file: gone"), "sett: error: read file: gone\n"},
-		{errors.New("one\ntwo\nthree\n"), "sett: error: one\n  two\n  three\n"},
+		{errors.New("one\ntwo\nthree\n"), "sett: error: one\n  two\n  three\n"}, //nolint:revive // what others' errors look like
 		{fmt.Errorf("up: %w", Fail(Environment, errors.New("no redis"), "start %s", "it")), "sett: error: up: no redis\nsett: hint: start it\n"},
 		{Fail(Failed, errors.New("x"), ""), "sett: error: x\n"},
 	} {

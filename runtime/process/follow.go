@@ -71,7 +71,7 @@ func (s *source) turnover(ctx context.Context, sv *sieve) (bool, error) {
 	if err == nil {
 		err = sv.breakLine()
 	}
-	s.cur.Close()
+	_ = s.cur.Close()
 	s.cur = next
 	return true, err
 }

@@ -47,7 +47,7 @@ func (w *inotify) add(path string, events uint32) bool {
 }
 
 func (w *inotify) renew() { w.add(w.path, unix.IN_MODIFY) }
-func (w *inotify) close() { w.f.Close() }
+func (w *inotify) close() { _ = w.f.Close() }
 
 func (w *inotify) wait(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { _ = w.f.SetReadDeadline(time.Unix(1, 0)) })

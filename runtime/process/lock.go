@@ -84,14 +84,14 @@ func tryLock(path string) (release func(), holder int, err error) {
 			return nil, holder, fmt.Errorf("%s is %w by process %d", filepath.Base(path), ErrLocked, holder)
 		}
 		if !current(f, path) {
-			f.Close() // its holder removed it while it was being opened here
+			_ = f.Close() // its holder removed it while it was being opened here
 			continue
 		}
 		// Only for people: a full disk costs the holder's name, not the lock.
 		if f.Truncate(0) == nil {
 			_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 		}
-		return func() { os.Remove(path); f.Close() }, os.Getpid(), nil
+		return func() { _, _ = os.Remove(path), f.Close() }, os.Getpid(), nil
 	}
 }
 

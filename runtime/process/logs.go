@@ -98,7 +98,7 @@ func openIfThere(path string) (*os.File, error) {
 func (s *source) close() {
 	for _, f := range []*os.File{s.old, s.cur} {
 		if f != nil {
-			f.Close()
+			_ = f.Close()
 		}
 	}
 }

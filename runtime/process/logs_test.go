@@ -91,7 +91,7 @@ type follower struct {
 	end   chan error
 }
 
-func follow(t *testing.T, r *Runtime, ctx context.Context, o runtime.LogOptions) *follower {
+func follow(ctx context.Context, t *testing.T, r *Runtime, o runtime.LogOptions) *follower {
 	t.Helper()
 	o.Follow = true
 	rc, err := r.Logs(ctx, "x", o)
@@ -150,7 +150,7 @@ func TestLogsFollow(t *testing.T) {
 	r := withLog(t, "", "a\nb\n")
 	log := r.logPath("x")
 	ctx, cancel := context.WithCancel(t.Context())
-	f := follow(t, r, ctx, runtime.LogOptions{Lines: 1})
+	f := follow(ctx, t, r, runtime.LogOptions{Lines: 1})
 	f.want("b")
 	appendTo(t, log, "c\nhalf")
 	f.want("c")
@@ -185,7 +185,7 @@ func TestLogsFollow(t *testing.T) {
 	cancel()
 	select {
 	case err := <-f.end:
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			t.Errorf("ended with %v", err)
 		}
 	case <-time.After(deadline):
@@ -195,7 +195,7 @@ func TestLogsFollow(t *testing.T) {
 
 func TestLogsFollowSince(t *testing.T) {
 	r := withLog(t, "", jsonLine(1)+"of 1\n"+jsonLine(3))
-	f := follow(t, r, t.Context(), runtime.LogOptions{Lines: -1, Since: at(2)})
+	f := follow(t.Context(), t, r, runtime.LogOptions{Lines: -1, Since: at(2)})
 	f.want(strings.TrimSpace(jsonLine(3)))
 	appendTo(t, r.logPath("x"), "of 3\n"+jsonLine(1)+"again of 1\n"+jsonLine(4))
 	f.want("of 3", strings.TrimSpace(jsonLine(4)))
@@ -204,7 +204,7 @@ func TestLogsFollowSince(t *testing.T) {
 func TestLogsFollowAUnit(t *testing.T) {
 	r := newRuntime(t, stateDir(t))
 	startUp(t, r, spec("x", "polite"))
-	f := follow(t, r, t.Context(), runtime.LogOptions{})
+	f := follow(t.Context(), t, r, runtime.LogOptions{})
 	if err := r.Stop(t.Context(), "x", deadline); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func TestLogsFollowAUnit(t *testing.T) {
 
 func TestLogsAppearsWhenThereWasOnlyAnOldOne(t *testing.T) {
 	r := withLog(t, "a\n", "")
-	f := follow(t, r, t.Context(), runtime.LogOptions{Lines: -1})
+	f := follow(t.Context(), t, r, runtime.LogOptions{Lines: -1})
 	f.want("a")
 	appendTo(t, r.logPath("x"), "b\n")
 	f.want("b")

@@ -118,7 +118,7 @@ func openProcess(id ident) (*os.File, error) {
 	}
 	f := os.NewFile(uintptr(fd), "process "+strconv.Itoa(id.PID))
 	if !same(id) {
-		f.Close()
+		_ = f.Close()
 		return nil, nil
 	}
 	return f, nil

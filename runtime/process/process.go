@@ -92,8 +92,8 @@ func New(o Options) *Runtime {
 func instanceOf(dir string) string {
 	rest := ""
 	for d := dir; ; d = filepath.Dir(d) {
-		if real, err := filepath.EvalSymlinks(d); err == nil {
-			dir = filepath.Join(real, rest)
+		if resolved, err := filepath.EvalSymlinks(d); err == nil {
+			dir = filepath.Join(resolved, rest)
 			break
 		}
 		if d == filepath.Dir(d) {

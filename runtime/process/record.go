@@ -65,7 +65,7 @@ func (r *Runtime) readRecord(name string) (record, error) {
 		return rec, fmt.Errorf("read record: %w", err)
 	}
 	if err := json.Unmarshal(data, &rec); err != nil {
-		return record{}, fmt.Errorf("read record of %s: %w: %v", name, errCorrupt, err)
+		return record{}, fmt.Errorf("read record of %s: %w: %w", name, errCorrupt, err)
 	}
 	if rec.Name != name || rec.Token == "" || rec.PID < 0 {
 		return record{}, fmt.Errorf("read record of %s: %w: it is not that unit's", name, errCorrupt)
@@ -84,7 +84,7 @@ func (r *Runtime) writeRecord(rec record) error {
 	// crash leaves behind is overwritten by the next.
 	tmp := filepath.Join(r.unitsDir(), "."+rec.Name+".tmp")
 	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
-		os.Remove(tmp)
+		_ = os.Remove(tmp)
 		return fmt.Errorf("write record: %w", err)
 	}
 	if err := os.Rename(tmp, r.recordPath(rec.Name)); err != nil {

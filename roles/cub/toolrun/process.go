@@ -249,7 +249,7 @@ func closeFD(fd *int) {
 func wait(pid, options int) (status syscall.WaitStatus, err error) {
 	for {
 		got, err := syscall.Wait4(pid, &status, options, nil)
-		if err == unix.EINTR {
+		if errors.Is(err, unix.EINTR) {
 			continue
 		}
 		if err == nil && got == 0 {
