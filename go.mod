@@ -3,16 +3,16 @@ module sett
 go 1.26.0
 
 require (
-	github.com/alecthomas/kong v1.17.0
-	github.com/alicebob/miniredis/v2 v2.40.0
-	github.com/goccy/go-yaml v1.19.2
-	github.com/oklog/run v1.2.0
-	github.com/oklog/ulid/v2 v2.1.2
-	github.com/prometheus/client_golang v1.25.0
-	github.com/redis/rueidis v1.0.79
-	github.com/rogpeppe/go-internal v1.16.0
-	golang.org/x/sys v0.49.0
-	golang.org/x/term v0.47.0
+	github.com/alecthomas/kong v1.17.0 // the command line: a struct per command, its help from the same place
+	github.com/alicebob/miniredis/v2 v2.40.0 // local mode's blackboard: Redis' commands and Lua in Go, which embedded/ makes durable
+	github.com/goccy/go-yaml v1.19.2 // sett.yml: its syntax tree has line and column, for errors that point
+	github.com/oklog/run v1.2.0 // a role's actors: the first to return stops all
+	github.com/oklog/ulid/v2 v2.1.2 // ids: sortable by time, made without asking anybody
+	github.com/prometheus/client_golang v1.25.0 // metrics of the roles
+	github.com/redis/rueidis v1.0.79 // the Redis client: pipelines what goroutines ask at the same time, and subscribes
+	github.com/rogpeppe/go-internal v1.16.0 // tests only: the command line as scripts
+	golang.org/x/sys v0.49.0 // tools' processes: subreaper, pidfd, locks, inotify
+	golang.org/x/term v0.47.0 // whether output goes to a terminal
 )
 
 require (
