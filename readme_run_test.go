@@ -1,0 +1,248 @@
+package main_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// session is a terminal in a repository of the reader's own.
+type session struct {
+	top, dir, bin string
+	env           []string
+}
+
+func newSession(t *testing.T) *session {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &session{top: top, dir: filepath.Join(top, "my-project"), bin: filepath.Join(top, "bin")}
+	home := filepath.Join(top, "home")
+	for _, dir := range []string{s.dir, s.bin, home, filepath.Join(top, "tmp")} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	build := exec.Command("go", "build", "-o", filepath.Join(s.bin, "sett"), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build sett: %v\n%s", err, out)
+	}
+	s.env = []string{
+		"PATH=" + s.bin + ":" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state"),
+		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "TMPDIR=" + filepath.Join(top, "tmp"), "LANG=C.UTF-8",
+		"GIT_CONFIG_NOSYSTEM=1",
+	}
+	identity := "[user]\n\tname = Reader\n\temail = reader@example.org\n"
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(identity), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.end(t) })
+	s.must(t, "git init --quiet && echo mine >README.md && git add -A && git commit --quiet -m begin")
+	return s
+}
+
+// state is the directory that has a directory for each instance.
+func (s *session) state() string { return filepath.Join(s.top, "home", ".local", "state", "sett") }
+
+// end ends all instances as the README says, and whatever should be left then.
+func (s *session) end(t *testing.T) {
+	kept, _ := filepath.Glob(filepath.Join(s.state(), "*"))
+	for _, dir := range kept {
+		if out, err := s.run("sett down --purge --yes --name " + filepath.Base(dir)); err != nil {
+			t.Errorf("sett down: %v\n%s", err, out)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("sett down --purge left %s", dir)
+		}
+	}
+	links, _ := filepath.Glob("/proc/[0-9]*/exe")
+	for _, link := range links {
+		var pid int
+		if exe, _ := os.Readlink(link); exe != filepath.Join(s.bin, "sett") {
+			continue
+		}
+		if _, err := fmt.Sscanf(link, "/proc/%d/exe", &pid); err == nil {
+			t.Errorf("process %d was left behind", pid)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// prelude stands in for make, which would build and test all over again: it knows
+// the targets, and runs the demo.
+const prelude = `make() {
+	[ $# = 0 ] || grep -q "^$1:" '%s/Makefile' || { echo "make: no target $1"; return 2; }
+	[ "${1-}" != demo ] || sett demo --down
+}
+`
+
+// endless are commands that only Ctrl-C ends.
+var endless = regexp.MustCompile(`^sett (watch|logs .*(-f|--follow))\b`)
+
+// run runs what is typed at a prompt and returns all it said.
+func (s *session) run(command string) (string, error) {
+	wd, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	out, err := os.CreateTemp(s.top, "out-*") // no pipe: what stays in the background could hold it open
+	if err != nil {
+		return "", err
+	}
+	defer out.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	script := fmt.Sprintf(prelude, wd) + command
+	if endless.MatchString(command) {
+		script = "exec " + command
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", script)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, s.env, out, out
+	if err = cmd.Start(); err == nil && endless.MatchString(command) {
+		err = interrupt(ctx, cmd, out.Name())
+	}
+	if err == nil {
+		err = cmd.Wait()
+	}
+	said, _ := os.ReadFile(out.Name())
+	return string(said), errors.Join(err, context.Cause(ctx))
+}
+
+// interrupt presses Ctrl-C once the command has said something.
+func interrupt(ctx context.Context, cmd *exec.Cmd, out string) error {
+	every := time.NewTicker(20 * time.Millisecond)
+	defer every.Stop()
+	for {
+		if info, err := os.Stat(out); err != nil || info.Size() > 0 {
+			return cmd.Process.Signal(os.Interrupt)
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return errors.Join(errors.New("it says nothing"), cmd.Wait())
+		}
+	}
+}
+
+func (s *session) must(t *testing.T, command string) string {
+	t.Helper()
+	out, err := s.run(command)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, out)
+	}
+	return out
+}
+
+// runCommands runs every command in order, and compares what the README shows of
+// its output.
+func (p *page) runCommands(t *testing.T, s *session) {
+	for _, b := range p.of(t, "sh", "console") {
+		var out string
+		var said map[string]bool
+		lines := strings.Split(strings.TrimSuffix(b.text, "\n"), "\n")
+		for i := 0; i < len(lines); i++ {
+			at := b.line + i
+			typed, prompt := strings.CutPrefix(lines[i], "$ ")
+			isCommand := b.lang == "sh" || prompt && !said[plain(lines[i])] // the demo shows its own commands
+			switch {
+			case !isCommand:
+				if line := plain(lines[i]); line != "…" && line != "" && !said[line] {
+					t.Errorf("README.md:%d: not in the output: %s\n%s", at, lines[i], out)
+				}
+				continue
+			case strings.TrimSpace(typed) == "" || strings.HasPrefix(typed, "#"):
+				continue
+			}
+			if _, mark, here := strings.Cut(typed, "<<'"); here {
+				mark = strings.TrimSuffix(mark, "'")
+				for more := true; more && i+1 < len(lines); more = lines[i] != mark {
+					i++
+					typed += "\n" + lines[i]
+				}
+			}
+			var err error
+			if out, err = s.run(typed); err != nil {
+				t.Fatalf("README.md:%d: %s: %v\n%s", at, typed, err, out)
+			}
+			said = map[string]bool{}
+			for line := range strings.Lines(out) {
+				said[plain(line)] = true
+			}
+			checkHealth(t, out)
+		}
+	}
+	for _, name := range codes(p.section(t, "Where things are")) {
+		if strings.HasPrefix(name, "$") || strings.HasPrefix(name, "~") || !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, "/") {
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(s.state(), "my-project", name)); err != nil {
+			t.Errorf("README.md names %s: %v", name, err)
+		}
+	}
+}
+
+// What differs from run to run.
+var (
+	varying = []struct {
+		what *regexp.Regexp
+		name string
+	}{
+		{regexp.MustCompile(`\b\d\d:\d\d:\d\d\.\d{3}\b`), "TIME"},
+		{regexp.MustCompile(`\b\d+(\.\d+)?(µs|ms|s)\b`), "SPAN"},
+		{regexp.MustCompile(`\b127\.0\.0\.1:\d+\b`), "ADDR"},
+		{regexp.MustCompile(`\b([0-9A-HJKMNP-TV-Z]{26}|[0-9A-HJKMNP-TV-Z]{8})\b`), "ID"},
+		{regexp.MustCompile(`\b[0-9a-f]{7,40}\b`), "HASH"},
+		{regexp.MustCompile(`\s+`), " "},
+	}
+	pair = regexp.MustCompile(`by (\w+), (\w+)$`)
+)
+
+// plain is a line without what differs from run to run.
+func plain(line string) string {
+	for _, v := range varying {
+		line = v.what.ReplaceAllString(line, v.name)
+	}
+	line = strings.TrimSpace(line)
+	if m := pair.FindStringSubmatch(line); m != nil && m[1] > m[2] { // who bids first comes first
+		line = pair.ReplaceAllString(line, "by $2, $1")
+	}
+	return line
+}
+
+var served = regexp.MustCompile(`(addr|health)=(127\.0\.0\.1:\d+)`)
+
+// checkHealth asks at the addresses that an output names, the last of each kind.
+func checkHealth(t *testing.T, out string) {
+	t.Helper()
+	last := map[string]string{}
+	for _, m := range served.FindAllStringSubmatch(out, -1) {
+		last[m[1]] = m[2]
+	}
+	for _, addr := range last {
+		for path, want := range map[string]string{"/healthz": "ok\n", "/metrics": "\nsett_"} {
+			resp, err := http.Get("http://" + addr + path)
+			if err != nil {
+				t.Error(err)
+				continue
+			}
+			body, err := io.ReadAll(resp.Body)
+			resp.Body.Close()
+			if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
+				t.Errorf("%s of %s: %s, %v", path, addr, resp.Status, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,377 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/contract/tool"
+	"sett/roles/cub/toolrun"
+	exit "sett/roles/role"
+)
+
+// TestReadme holds the README to the truth: every command in it is run, every
+// example is read by the code that it is an example for, and every list in it is
+// compared with what it lists.
+func TestReadme(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &page{text: string(text), blocks: fenced(string(text))}
+	s := newSession(t)
+	t.Run("commands", func(t *testing.T) { p.runCommands(t, s) })
+	t.Run("reference", func(t *testing.T) { p.checkReference(t, s) })
+	t.Run("sett.yml", p.checkConfiguration)
+	t.Run("contract", p.checkContract)
+	t.Run("environment", p.checkEnvironment)
+	t.Run("facts", p.checkFacts)
+}
+
+// page is the README.
+type page struct {
+	text   string
+	blocks []block
+}
+
+// block is a fenced block.
+type block struct {
+	lang, text string
+	line       int // of its first line
+}
+
+func fenced(text string) []block {
+	var blocks []block
+	var open *block
+	for i, line := range strings.SplitAfter(text, "\n") {
+		lang, fence := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "```")
+		switch {
+		case fence && open == nil:
+			open = &block{lang: lang, line: i + 2}
+		case fence:
+			blocks = append(blocks, *open)
+			open = nil
+		case open != nil:
+			open.text += line
+		}
+	}
+	return blocks
+}
+
+func (p *page) of(t *testing.T, langs ...string) []block {
+	t.Helper()
+	var out []block
+	for _, b := range p.blocks {
+		if slices.Contains(langs, b.lang) {
+			out = append(out, b)
+		}
+	}
+	if len(out) == 0 {
+		t.Fatalf("README.md has no block of %v", langs)
+	}
+	return out
+}
+
+// section returns the text below a heading.
+func (p *page) section(t *testing.T, heading string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(p.text, "\n## "+heading+"\n")
+	if !ok {
+		t.Fatalf("README.md has no section %q", heading)
+	}
+	body, _, _ := strings.Cut(rest, "\n## ")
+	return body
+}
+
+// rows returns the cells of the tables in a text, without heads.
+func rows(text string) [][]string {
+	var out [][]string
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		head := i+1 < len(lines) && strings.HasPrefix(lines[i+1], "|---")
+		if !strings.HasPrefix(line, "| ") || head {
+			continue
+		}
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		for i, c := range cells {
+			cells[i] = strings.TrimSpace(c)
+		}
+		out = append(out, cells)
+	}
+	return out
+}
+
+var codeSpan = regexp.MustCompile("`([^`\n]+)`")
+
+func codes(text string) []string {
+	var out []string
+	for _, m := range codeSpan.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+// checkReference compares commands, flags, roles, exit codes and make targets.
+func (p *page) checkReference(t *testing.T, s *session) {
+	help := map[string]string{"": s.must(t, "sett --help")}
+	listed, _, _ := strings.Cut(help[""], "\nRoles that")
+	_, listed, _ = strings.Cut(listed, "\nStart here:")
+	var want [][]string
+	group := "**Start here**"
+	for line := range strings.Lines(listed) {
+		switch name, says, ok := strings.Cut(strings.TrimSpace(line), " "); {
+		case ok && strings.HasPrefix(line, "  "):
+			want = append(want, []string{group, "`sett " + name + "`", strings.TrimSpace(says)})
+			help[name] = s.must(t, "sett "+name+" --help")
+			group = ""
+		case strings.HasSuffix(strings.TrimSpace(line), ":"):
+			group = "**" + strings.TrimSuffix(strings.TrimSpace(line), ":") + "**"
+		}
+	}
+	if got := rows(p.section(t, "Commands")); len(want) < 10 || !reflect.DeepEqual(got, want) {
+		t.Errorf("README.md lists the commands\n%q\nsett --help has\n%q", got, want)
+	}
+	for _, name := range []string{"orchestrator", "cub", "blackboard", "keeper", "pause"} {
+		help[name] = s.must(t, "sett "+name+" --help")
+		if !strings.Contains(help[""], "\n  "+name+" ") || !strings.Contains(p.section(t, "Commands"), "`"+name+"`") {
+			t.Errorf("the role %s is not in README.md, or not in sett --help", name)
+		}
+	}
+	p.checkSpans(t, help)
+	_, codes, _ := strings.Cut(exit.CodesHelp, ":")
+	inHelp := strings.Split(strings.Join(strings.Fields(strings.TrimSuffix(codes, ".")), " "), "; ")
+	inPage := strings.Split(strings.Join(strings.Fields(p.section(t, "Exit codes")), " "), " · ")
+	if !slices.Equal(inHelp, inPage) {
+		t.Errorf("exit codes: README.md has %q, the help %q", inPage, inHelp)
+	}
+}
+
+var flagWord = regexp.MustCompile(`--[a-z-]+`)
+
+// checkSpans looks at what stands in the text as code: commands and flags that
+// exist, targets that make knows.
+func (p *page) checkSpans(t *testing.T, help map[string]string) {
+	all := strings.Join(slices.Collect(maps.Values(help)), "\n")
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range codes(p.text) {
+		words := strings.Fields(code)
+		known := all
+		if words[0] == "sett" && len(words) > 1 && words[1] != "COMMAND" {
+			page, ok := help[words[1]]
+			if !ok {
+				t.Errorf("README.md names %q: no such command", code)
+			}
+			known = page
+		}
+		for _, flag := range flagWord.FindAllString(code, -1) {
+			if !regexp.MustCompile(flag+`\b`).MatchString(known) && flag != "--help" {
+				t.Errorf("README.md names %q: the help knows no %s", code, flag)
+			}
+		}
+		if words[0] == "make" && len(words) > 1 && !bytes.Contains(makefile, []byte("\n"+words[1]+":")) {
+			t.Errorf("README.md names %q: no such target", code)
+		}
+	}
+}
+
+// checkConfiguration parses every sett.yml, and holds the reference, the longest,
+// to what it says: every key is there, with its default.
+func (p *page) checkConfiguration(t *testing.T) {
+	longest := ""
+	for _, b := range p.of(t, "yaml") {
+		c, err := config.Parse("README.md", []byte(b.text))
+		if err != nil || c.Runtime != config.RuntimeProcess {
+			t.Errorf("README.md:%d: %v", b.line, err)
+		}
+		if len(b.text) > len(longest) {
+			longest = b.text
+		}
+	}
+	for key := range keysOf(reflect.TypeFor[config.Config](), map[string]bool{}) {
+		if !regexp.MustCompile(`\b` + key + `:`).MatchString(longest) {
+			t.Errorf("README.md shows no key %s of sett.yml", key)
+		}
+	}
+	offered := strings.ReplaceAll(longest, "# url: ", "url: ")
+	full, err := config.Parse("offered", []byte(offered))
+	if err != nil || full.Redis.URL == "" {
+		t.Errorf("with what the README comments out: %v", err)
+	}
+	full, _ = config.Parse("shown", []byte(longest))
+	opens := regexp.MustCompile(`^\s*\w+:\s*(#.*)?$`)
+	var bare strings.Builder
+	for line := range strings.Lines(longest) {
+		if strings.Contains(line, "# e.g.") || opens.MatchString(strings.TrimSuffix(line, "\n")) {
+			bare.WriteString(line)
+		}
+	}
+	defaults, err := config.Parse("without the defaults", []byte(bare.String()))
+	if err != nil || bare.Len() > len(longest)*2/3 || !reflect.DeepEqual(full, defaults) {
+		t.Errorf("what the README shows as defaults are none: %v\n%+v\n%+v", err, full, defaults)
+	}
+}
+
+// keysOf returns the keys that the types of sett.yml stand for.
+func keysOf(of reflect.Type, keys map[string]bool) map[string]bool {
+	switch of.Kind() {
+	case reflect.Pointer, reflect.Slice:
+		return keysOf(of.Elem(), keys)
+	case reflect.Struct:
+	default:
+		return keys
+	}
+	switch of { // written as mappings or words of the user's
+	case reflect.TypeFor[config.BidRule](), reflect.TypeFor[config.EnvVar](), reflect.TypeFor[time.Time]():
+		return keys
+	}
+	for i := range of.NumField() {
+		field := of.Field(i)
+		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if of != reflect.TypeFor[config.Agent]() || field.Name != "Name" {
+			keys[key] = true
+		}
+		keysOf(field.Type, keys)
+	}
+	return keys
+}
+
+// checkContract reads the examples as a cub does.
+func (p *page) checkContract(t *testing.T) {
+	whole, err := tool.Input{ClaimType: blackboard.BidReview}.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range p.of(t, "json") {
+		if got, want := fieldsOf(t, []byte(b.text)), fieldsOf(t, whole); !slices.Equal(got, want) {
+			t.Errorf("README.md:%d: a tool reads %v, not %v", b.line, want, got)
+		}
+	}
+	for _, b := range p.of(t, "jsonl") {
+		for line := range strings.Lines(b.text) {
+			out, err := tool.ParseOutput([]byte(line))
+			phase := blackboard.PhaseExclusive
+			if out.StructuralType == blackboard.Review {
+				phase = blackboard.PhaseReview
+			}
+			if _, bad := tool.Interpret(phase, out); err != nil || bad != nil {
+				t.Errorf("README.md:%d: %s: %v, %v", b.line, line, err, bad)
+			}
+		}
+	}
+	may := map[blackboard.BidType]string{}
+	for _, row := range rows(p.section(t, "The tool contract")) {
+		for _, bid := range codes(row[0]) {
+			may[blackboard.BidType(bid)] = row[1]
+		}
+	}
+	for _, phase := range blackboard.Phases {
+		for _, st := range blackboard.StructuralTypes {
+			out, err := tool.Interpret(phase, tool.Output{StructuralType: st, Type: "T"})
+			allowed := err == nil && out.StructuralType == st // under review, Standard becomes a Review
+			if said := slices.Contains(strings.Split(may[phase.Bid()], ", "), string(st)); said != allowed {
+				t.Errorf("README.md says that %s under %s is allowed: %t", st, phase.Bid(), said)
+			}
+		}
+	}
+}
+
+// fieldsOf returns the names of the fields of a tool's input.
+func fieldsOf(t *testing.T, input []byte) []string {
+	t.Helper()
+	var in map[string]json.RawMessage
+	var target map[string]json.RawMessage
+	if err := json.Unmarshal(input, &in); err != nil {
+		t.Fatalf("%v: %s", err, input)
+	}
+	if err := json.Unmarshal(in["target_artefact"], &target); err != nil {
+		t.Fatalf("%v: %s", err, input)
+	}
+	return append(slices.Sorted(maps.Keys(in)), slices.Sorted(maps.Keys(target))...)
+}
+
+// checkEnvironment compares the variables with those that a tool gets.
+func (p *page) checkEnvironment(t *testing.T) {
+	cub := env.Cub{
+		Instance: "i", Agent: "a", Role: "r", PromptClaim: "c", PromptExecution: "e", Workspace: "/w", Mode: blackboard.ReadOnly,
+		Redis: env.Redis{URL: "redis://secret"},
+	}
+	got := map[string]bool{toolrun.MarkVariable: true}
+	for _, v := range env.ToolEnviron(append(cub.Environ(), env.Token+"=secret"), env.ToolVars{}) {
+		name, value, _ := strings.Cut(v, "=")
+		got[name] = true
+		if strings.Contains(value, "secret") {
+			t.Errorf("a tool gets %s", v)
+		}
+	}
+	shown := map[string]bool{}
+	for _, row := range rows(p.section(t, "The tool contract")) {
+		for _, name := range codes(row[0]) {
+			if shown[name] = true; strings.HasPrefix(name, "SETT_") && !got[name] {
+				t.Errorf("README.md names %s, which no tool gets", name)
+			}
+		}
+	}
+	delete(got, env.Grace)
+	for _, v := range append(env.Redis{URL: "u"}.Environ(), env.HealthAddr) { // the cub's own affairs
+		name, _, _ := strings.Cut(v, "=")
+		delete(got, name)
+	}
+	for name := range got {
+		if !shown[name] {
+			t.Errorf("README.md does not name %s, which tools get", name)
+		}
+	}
+	for _, name := range regexp.MustCompile(`\bSETT_\w+`).FindAllString(p.text, -1) {
+		if !shown[name] && name != "SETT_" && name != env.DefaultName {
+			t.Errorf("README.md names %s: nobody reads it", name)
+		}
+	}
+}
+
+// checkFacts compares limits, metrics and requirements.
+func (p *page) checkFacts(t *testing.T) {
+	module, err := os.ReadFile("go.mod")
+	if err != nil {
+		t.Fatal(err)
+	}
+	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindSubmatch(module)
+	for _, fact := range []string{
+		fmt.Sprintf("%d MiB on stdout", blackboard.MaxCapture>>20), fmt.Sprintf("at most %d bytes", tool.MaxTypeLength),
+		fmt.Sprintf("longer than %d KiB", env.MaxPayload>>10), "needs Go " + string(version[1]),
+		fmt.Sprintf("TERM, %d s later KILL", int(toolrun.DefaultGrace.Seconds())),
+	} {
+		if !strings.Contains(p.text, fact) {
+			t.Errorf("README.md does not say %q", fact)
+		}
+	}
+	var want []string
+	for _, name := range []string{"roles/cub/metrics.go", "roles/orchestrator/metrics.go"} {
+		source, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`"(sett_[a-z_]+)"`).FindAllSubmatch(source, -1) {
+			want = append(want, string(m[1]))
+		}
+	}
+	got := slices.DeleteFunc(codes(p.section(t, "Health and metrics")), func(s string) bool { return !strings.HasPrefix(s, "sett_") })
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("metrics: README.md names %q, there are %q", got, want)
+	}
+}
