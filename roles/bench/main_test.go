@@ -140,9 +140,9 @@ func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
 	return c
 }
 
-func (c *clan) startOrchestrator(tb testing.TB) {
-	// A short lease, so that a successor of a killed one is not kept waiting.
-	c.orchestrator = spawn(tb, "orchestrator", env.Instance+"=bench", env.RedisURL+"="+c.url, env.Config+"="+c.configFile, env.Lease+"=300ms")
+func (c *clan) startOrchestrator(tb testing.TB, vars ...string) {
+	c.orchestrator = spawn(tb, "orchestrator",
+		append([]string{env.Instance + "=bench", env.RedisURL + "=" + c.url, env.Config + "=" + c.configFile}, vars...)...)
 }
 
 func openBoard(tb testing.TB, url string) *redis.Board {

@@ -55,8 +55,8 @@ period; the second ends it and hands the work back.
 
 // presence of an agent on the blackboard.
 const (
-	beatEvery = 3 * time.Second
-	aliveFor  = 10 * time.Second
+	beatEvery = 4 * time.Second
+	aliveFor  = 12 * time.Second
 	tick      = 5 * time.Second // how often open work is read again, in case a notice was lost
 )
 
