@@ -26,7 +26,7 @@ const module = "sett"
 var packages = []string{
 	".", "agents", "agents/demo",
 	"blackboard", "blackboard/embedded", "blackboard/redis", "blackboard/redis/redistest",
-	"contract/config", "contract/env", "contract/tool",
+	"contract/config", "contract/env", "contract/spelling", "contract/tool",
 	"runtime", "runtime/process",
 	"roles/bench", "roles/blackboard", "roles/cli",
 	"roles/cub", "roles/cub/assemble", "roles/cub/toolrun", "roles/cub/worktree",
@@ -55,7 +55,7 @@ var owners = []struct {
 // pure packages do no I/O and read no clock; time, ids and randomness are passed
 // to them.
 var pure = []string{
-	"blackboard", "contract/config", "contract/env", "contract/tool", "runtime", "roles/orchestrator/arbiter",
+	"blackboard", "contract/config", "contract/env", "contract/spelling", "contract/tool", "runtime", "roles/orchestrator/arbiter",
 }
 
 // impure are the imports that would let a pure package reach the world, with

@@ -124,15 +124,3 @@ func TestDigestIsStable(t *testing.T) {
 		}
 	}
 }
-
-func TestSuggest(t *testing.T) {
-	known := []string{"command", "image", "health_check"}
-	for s, want := range map[string]string{
-		"comand": "command", "COMMAND": "command", "healthcheck": "health_check", "imgae": "image", "im": "", "xyz": "",
-		strings.Repeat("command", 20): "",
-	} {
-		if got := suggest(s, known); got != want {
-			t.Errorf("%q: %q, want %q", s, got, want)
-		}
-	}
-}

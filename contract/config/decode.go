@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"sett/contract/spelling"
 )
 
 // decoder reads nodes into a Config and reports what does not fit.
@@ -37,7 +39,7 @@ func (d *decoder) object(n *node, path string, fields ...field) map[string]*node
 				known[i] = f.key
 			}
 			d.add(e.key.at, didYouMean(e.key.text, known), "unknown key %s%s", quote(e.key.text), in(path))
-			if meant := suggest(e.key.text, known); keys[meant] == nil {
+			if meant := spelling.Nearest(e.key.text, known); keys[meant] == nil {
 				keys[meant] = e.key
 			}
 			continue

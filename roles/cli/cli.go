@@ -18,6 +18,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"sett/contract/spelling"
 	"sett/roles/role"
 )
 
@@ -136,7 +137,7 @@ func usageError(parser *kong.Kong, err error) error {
 		hint = "did you mean " + guess
 	} else if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && command == "sett" {
 		text = "unknown command " + word
-		if s := suggest(word, commandNames(parser)); s != "" {
+		if s := spelling.Nearest(word, commandNames(parser)); s != "" {
 			hint = fmt.Sprintf("did you mean %q?", s)
 		}
 	}

@@ -122,14 +122,3 @@ func TestParseSince(t *testing.T) {
 		t.Errorf("nonsense: %v", err)
 	}
 }
-
-func TestSuggest(t *testing.T) {
-	known := []string{"forage", "goals", "version", "unearth"}
-	for in, want := range map[string]string{
-		"forgae": "forage", "goal": "goals", "ver": "version", "zzz": "", "": "", "UNEARTH": "unearth", strings.Repeat("x", 100): "",
-	} {
-		if got := suggest(in, known); got != want {
-			t.Errorf("suggest(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
