@@ -103,11 +103,7 @@ func (s *show) makeRepository(ctx context.Context) error {
 	} {
 		if _, err := g.run(ctx, args...); err != nil {
 			_ = os.RemoveAll(top)
-			var known *role.Error
-			if ctx.Err() != nil || errors.As(err, &known) {
-				return err
-			}
-			return role.Fail(role.Environment, fmt.Errorf("make the demo's repository: %w", err), "")
+			return fmt.Errorf("make the demo's repository: %w", err)
 		}
 	}
 	return nil

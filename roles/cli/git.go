@@ -42,7 +42,11 @@ func (a *app) repository(dir string) repository {
 	return repository{dir, append(environ, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")}
 }
 
-// run returns what git prints. The error says what git said.
+// errNoGit is what run fails with where there is no git.
+var errNoGit = errors.New("git is not on the PATH")
+
+// run returns what git prints. The error says what git said; it is the
+// environment's.
 func (g repository) run(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", g.dir}, args...)...)
 	cmd.Env = g.environ
@@ -53,7 +57,7 @@ func (g repository) run(ctx context.Context, args ...string) (string, error) {
 	case err == nil:
 		return string(out), nil
 	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return "", role.Fail(role.Environment, errors.New("git is not on the PATH"), "install git")
+		return "", role.Fail(role.Environment, errNoGit, "install git")
 	case ctx.Err() != nil:
 		return "", ctx.Err()
 	}
@@ -61,15 +65,14 @@ func (g repository) run(ctx context.Context, args ...string) (string, error) {
 	if said == "" {
 		said = err.Error()
 	}
-	return "", fmt.Errorf("git %s: %s", args[0], cleanText(said))
+	return "", role.Fail(role.Environment, fmt.Errorf("git %s: %s", args[0], cleanText(said)), "")
 }
 
 // inside says whether the directory belongs to the working tree of a repository.
 func (g repository) inside(ctx context.Context) (bool, error) {
 	out, err := g.run(ctx, "rev-parse", "--is-inside-work-tree")
 	if err != nil {
-		var known *role.Error
-		if errors.As(err, &known) || ctx.Err() != nil {
+		if errors.Is(err, errNoGit) || ctx.Err() != nil {
 			return false, err
 		}
 		if strings.Contains(err.Error(), "dubious ownership") {

@@ -1,12 +1,9 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path"
 	"path/filepath"
 	"strings"
@@ -135,35 +132,21 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 		a.printf("\nNext:\n  %s\n  sett up --runtime process\n", line)
 		return nil
 	}
-	if out, err := a.git(a.ctx, root, "add", "--", configName, "agents/example-agent"); err != nil {
-		return gitFailed("add", out, err)
+	g, ours := a.repository(root), []string{"--", configName, "agents/example-agent"}
+	if _, err := g.run(a.ctx, append([]string{"add"}, ours...)...); err != nil {
+		return err
 	}
-	if _, err := a.git(a.ctx, root, "diff", "--cached", "--quiet", "--", configName, "agents/example-agent"); err == nil {
+	if _, err := g.run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, ours...)...); err == nil {
 		a.printf("\nall of it is committed already\n\nNext:\n  sett up --runtime process\n")
 		return nil
 	}
-	if out, err := a.git(a.ctx, root, "commit", "--quiet", "-m", "Add a sett clan", "--", configName, "agents/example-agent"); err != nil {
-		return gitFailed("commit", out, err)
+	if _, err := g.run(a.ctx, append([]string{"commit", "--quiet", "-m", "Add a sett clan"}, ours...)...); err != nil {
+		return err
 	}
-	head, _ := a.git(a.ctx, root, "log", "-1", "--format=%h %s")
-	a.printf("committed %s\n\nNext:\n  sett up --runtime process\n", clean(head))
+	head, err := g.run(a.ctx, "log", "-1", "--format=%h %s")
+	if err != nil {
+		return err
+	}
+	a.printf("committed %s\n\nNext:\n  sett up --runtime process\n", clean(strings.TrimSpace(head)))
 	return nil
-}
-
-// git runs git in a directory and returns what it printed, trimmed.
-func (a *app) git(ctx context.Context, dir string, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", args...)
-	cmd.Dir = dir
-	out, err := cmd.CombinedOutput()
-	return strings.TrimSpace(string(out)), err
-}
-
-func gitFailed(what, out string, err error) error {
-	if errors.Is(err, exec.ErrNotFound) {
-		return role.Fail(role.Environment, fmt.Errorf("git %s: %w", what, err), "install git")
-	}
-	if out == "" {
-		out = err.Error()
-	}
-	return role.Fail(role.Environment, fmt.Errorf("git %s: %s", what, cleanText(out)), "")
 }

@@ -228,7 +228,7 @@ func (t *trial) directory(ctx context.Context, c *tryCmd, r *runReport) (remove 
 	r.Directory, r.CloneOf = filepath.Join(top, filepath.Base(t.root)), head
 	if err := t.clone(ctx, g, r.Directory); err != nil {
 		remove()
-		return nil, role.Fail(role.Environment, err, "")
+		return nil, err
 	}
 	t.say(c, "runs in", fmt.Sprintf("%s, a throw-away clone of HEAD %s", r.Directory, commit(head)))
 	if files, err := g.dirt(ctx); err == nil && len(files) > 0 {
