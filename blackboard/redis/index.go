@@ -124,7 +124,7 @@ type Work struct {
 	Claims    []string // open ones
 }
 
-// OpenWork reads what is open for the orchestrator, in one round trip.
+// OpenWork reads what is open for the orchestrator.
 func (b *Board) OpenWork(ctx context.Context) (Work, error) {
 	var w Work
 	err := b.pair(ctx, b.keys.unclaimed(), b.keys.openClaims(), &w.Unclaimed, &w.Claims)
@@ -137,7 +137,7 @@ type AgentWork struct {
 	Grants []string // claims with a grant of its that is queued or running
 }
 
-// OpenAgentWork reads what is open for an agent, in one round trip.
+// OpenAgentWork reads what is open for an agent.
 func (b *Board) OpenAgentWork(ctx context.Context, agent string) (AgentWork, error) {
 	var w AgentWork
 	err := b.pair(ctx, b.keys.agentDue(agent), b.keys.agentGrants(agent), &w.Due, &w.Grants)
@@ -146,6 +146,12 @@ func (b *Board) OpenAgentWork(ctx context.Context, agent string) (AgentWork, err
 
 func (b *Board) pair(ctx context.Context, first, second string, a, c *[]string) error {
 	return b.retry(ctx, "read open work", func(ctx context.Context) (err error) {
+		// At rest there is nothing, and one command says so.
+		n, err := b.client.Do(ctx, b.client.B().Exists().Key(first, second).Build()).ToInt64()
+		if err != nil || n == 0 {
+			*a, *c = nil, nil
+			return err
+		}
 		res := b.client.DoMulti(ctx,
 			b.client.B().Zrange().Key(first).Min("0").Max("-1").Build(),
 			b.client.B().Zrange().Key(second).Min("0").Max("-1").Build())
