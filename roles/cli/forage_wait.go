@@ -81,8 +81,9 @@ func isOver(ctx context.Context, b *redis.Board, id string, e blackboard.Event) 
 		return false, nil // takes no work away
 	}
 	w, err := b.Workflow(ctx, id)
-	if err != nil || w.Status.Ended() || w.Questions == 0 {
-		return w.Status.Ended(), err
+	if err != nil || w.Questions == 0 || w.Status.Ended() {
+		// After a result comes the end of its claim, even where that is there to be read already.
+		return w.Status.Ended() && e.Kind != blackboard.EventResult, err
 	}
 	account, err := readAccount(ctx, b, id)
 	return humansOnly(account.workflow, account.open()), err

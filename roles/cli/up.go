@@ -51,6 +51,9 @@ type upping struct {
 // Run starts the instance, or applies what changed to a running one.
 func (c *upCmd) Run(a *app) error {
 	began := a.Now()
+	if err := keepDescriptors(); err != nil {
+		return err
+	}
 	cfg, path, err := c.configuration(a)
 	if err != nil {
 		return err
