@@ -35,12 +35,8 @@ Environment:
 
 // Run serves until the context ends.
 func Run(ctx context.Context, e role.Env) error {
-	if role.WantsHelp(e.Args) {
-		_, err := fmt.Fprint(e.Stdout, help)
+	if done, err := e.Arguments("blackboard", help); done {
 		return err
-	}
-	if len(e.Args) > 0 {
-		return role.Fail(role.Usage, fmt.Errorf("blackboard: unexpected argument %q", e.Args[0]), "sett blackboard --help")
 	}
 	r := &env.Reader{Lookup: e.Lookup}
 	dir := r.Required(env.StateDir, "the instance's state directory")

@@ -37,12 +37,8 @@ Environment:
 // Run keeps the units running until the context ends, and leaves them running
 // then, or until the instance is being stopped.
 func Run(ctx context.Context, e role.Env) error {
-	if role.WantsHelp(e.Args) {
-		_, err := fmt.Fprint(e.Stdout, help)
+	if done, err := e.Arguments("keeper", help); done {
 		return err
-	}
-	if len(e.Args) > 0 {
-		return role.Fail(role.Usage, fmt.Errorf("keeper: unexpected argument %q", e.Args[0]), "sett keeper --help")
 	}
 	r := &env.Reader{Lookup: e.Lookup}
 	dir := r.Required(env.StateDir, "the instance's state directory")

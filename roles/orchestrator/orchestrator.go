@@ -7,7 +7,6 @@ package orchestrator
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -60,8 +59,7 @@ type orchestrator struct {
 
 // Run is the role's whole life.
 func Run(ctx context.Context, e role.Env) error {
-	if role.WantsHelp(e.Args) {
-		_, err := fmt.Fprint(e.Stdout, Help)
+	if done, err := e.Arguments("orchestrator", Help); done {
 		return err
 	}
 	s, err := parseSettings(e.Lookup)

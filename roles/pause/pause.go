@@ -4,7 +4,6 @@ package pause
 
 import (
 	"context"
-	"fmt"
 
 	"sett/roles/role"
 )
@@ -19,12 +18,8 @@ workers of an agent join. It ends with 0 on SIGTERM or SIGINT.
 
 // Run waits for the context to end, which is its purpose and no error.
 func Run(ctx context.Context, e role.Env) error {
-	if role.WantsHelp(e.Args) {
-		_, err := fmt.Fprint(e.Stdout, help)
+	if done, err := e.Arguments("pause", help); done {
 		return err
-	}
-	if len(e.Args) > 0 {
-		return role.Fail(role.Usage, fmt.Errorf("pause: unexpected argument %q", e.Args[0]), "sett pause --help")
 	}
 	<-ctx.Done()
 	return nil

@@ -4,8 +4,10 @@ package role
 
 import (
 	"crypto/rand"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"golang.org/x/term"
@@ -61,10 +63,20 @@ func IsTerminal(w any) bool {
 
 // WantsHelp says whether a role was asked for its help page.
 func WantsHelp(args []string) bool {
-	for _, a := range args {
-		if a == "--help" || a == "-h" || a == "help" {
-			return true
-		}
+	return slices.ContainsFunc(args, func(a string) bool { return a == "--help" || a == "-h" || a == "help" })
+}
+
+// Arguments deals with the arguments of a role that takes none: everything it is
+// told comes from the environment. It prints the help page when asked for it, and
+// refuses all else with exit code Usage. Done says that there is nothing left to
+// run, with or without an error.
+func (e Env) Arguments(name, help string) (done bool, err error) {
+	if WantsHelp(e.Args) {
+		_, err := fmt.Fprint(e.Stdout, help)
+		return true, err
 	}
-	return false
+	if len(e.Args) > 0 {
+		return true, Fail(Usage, fmt.Errorf("%s: unexpected argument %q", name, e.Args[0]), "sett %s --help", name)
+	}
+	return false, nil
 }

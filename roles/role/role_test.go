@@ -177,9 +177,30 @@ func TestEnv(t *testing.T) {
 			t.Errorf("%T is a terminal", w)
 		}
 	}
-	for args, want := range map[string]bool{"": false, "--help": true, "x -h": true, "help": true, "-help": false} {
-		if WantsHelp(strings.Fields(args)) != want {
-			t.Errorf("%q wants help: %v", args, !want)
+}
+
+func TestArguments(t *testing.T) {
+	for _, tc := range []struct {
+		args    string
+		done    bool
+		printed string
+		code    Code
+	}{
+		{"", false, "", OK},
+		{"--help", true, "the page", OK},
+		{"x -h", true, "the page", OK},
+		{"help", true, "the page", OK},
+		{"-help", true, "", Usage},
+		{"now", true, "", Usage},
+	} {
+		var out bytes.Buffer
+		done, err := Env{Args: strings.Fields(tc.args), Stdout: &out}.Arguments("part", "the page")
+		if done != tc.done || CodeOf(err) != tc.code || out.String() != tc.printed {
+			t.Errorf("%q: done %v, printed %q, error %v", tc.args, done, out.String(), err)
+		}
+		var known *Error
+		if tc.code == Usage && (!errors.As(err, &known) || known.Hint != "sett part --help") {
+			t.Errorf("%q: hint of %v", tc.args, err)
 		}
 	}
 }
