@@ -8,10 +8,14 @@ import (
 // lines joins events into a stream.
 func lines(events ...string) string { return strings.Join(events, "\n") + "\n" }
 
+// What every test of the report is made of.
+const (
+	start  = `{"Action":"start","Package":"sett/a"}`
+	passed = `{"Action":"pass","Package":"sett/a","Elapsed":1}`
+	failed = `{"Action":"fail","Package":"sett/a","Elapsed":1}`
+)
+
 func TestReport(t *testing.T) {
-	const start = `{"Action":"start","Package":"sett/a"}`
-	const passed = `{"Action":"pass","Package":"sett/a","Elapsed":1}`
-	const failed = `{"Action":"fail","Package":"sett/a","Elapsed":1}`
 	skip := lines(start,
 		`{"Action":"output","Package":"sett/a","Test":"TestX","Output":"    x_test.go:1: no wings\n"}`,
 		`{"Action":"skip","Package":"sett/a","Test":"TestX"}`, passed)

@@ -121,27 +121,7 @@ func TestLifeOfAClaim(t *testing.T) {
 		wantList(t, "due", work.Due)
 		wantList(t, "grants", work.Grants, claim)
 
-		var st Started
-		w.twice("start", func() (err error) {
-			st, err = w.b.Start(w.ctx, StartRequest{claim, "a", "h1", blackboard.ReadWrite})
-			return err
-		})
-		if st.Artefact.Payload != "do it" || st.Grant.State != blackboard.GrantRunning || st.Claim.Status != blackboard.PendingExclusive {
-			t.Fatalf("started %+v", st)
-		}
-		a := result(st.Claim, "a", blackboard.Standard, "Code", "x")
-		ref := GrantRef{claim, "a", st.Grant.Attempt, "h1"}
-		w.twice("note base", func() error { return w.b.NoteBase(w.ctx, ref, "c0ffee", "main") })
-		w.twice("finish", func() error {
-			return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: a, ToolTime: 1500 * time.Microsecond})
-		})
-		late := result(st.Claim, "a", blackboard.Standard, "Code", "late")
-		w.refuses("a second result", blackboard.ErrRefused, func() error {
-			return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: late})
-		})
-		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantDone || g.ToolTime != 1500*time.Microsecond || g.ResultID != a.ID {
-			t.Errorf("grant %+v", g)
-		}
+		a := workOn(t, w, claim)
 		done := w.guard(claim)
 		must(t, w.b.CompleteClaim(w.ctx, done, ""))
 		w.refuses("completing twice", blackboard.ErrStale, func() error { return w.b.CompleteClaim(w.ctx, done, "") })
@@ -165,6 +145,33 @@ func TestLifeOfAClaim(t *testing.T) {
 		must(t, err)
 		wantList(t, "children", children, a.ID)
 	})
+}
+
+// workOn lets the agent that was granted the claim do its work, and returns the result.
+func workOn(t *testing.T, w *world, claim string) blackboard.Artefact {
+	t.Helper()
+	var st Started
+	w.twice("start", func() (err error) {
+		st, err = w.b.Start(w.ctx, StartRequest{claim, "a", "h1", blackboard.ReadWrite})
+		return err
+	})
+	if st.Artefact.Payload != "do it" || st.Grant.State != blackboard.GrantRunning || st.Claim.Status != blackboard.PendingExclusive {
+		t.Fatalf("started %+v", st)
+	}
+	a := result(st.Claim, "a", blackboard.Standard, "Code", "x")
+	ref := GrantRef{claim, "a", st.Grant.Attempt, "h1"}
+	w.twice("note base", func() error { return w.b.NoteBase(w.ctx, ref, "c0ffee", "main") })
+	w.twice("finish", func() error {
+		return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: a, ToolTime: 1500 * time.Microsecond})
+	})
+	late := result(st.Claim, "a", blackboard.Standard, "Code", "late")
+	w.refuses("a second result", blackboard.ErrRefused, func() error {
+		return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: late})
+	})
+	if g := w.grantOf(claim, "a"); g.State != blackboard.GrantDone || g.ToolTime != 1500*time.Microsecond || g.ResultID != a.ID {
+		t.Errorf("grant %+v", g)
+	}
+	return a
 }
 
 // FinishAndStart ends one grant and takes the next in one round trip; repeated,

@@ -12,80 +12,87 @@ import (
 	"sett/roles/role"
 )
 
+// exclusive opens a claim for which the writer alone bids.
+func exclusive(s *stage) (goal, claim string) {
+	goal = s.post("the goal")
+	claim = s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+	return goal, claim
+}
+
+// granted is exclusive with the writer's grant.
+func granted(s *stage) (goal, claim string) {
+	goal, claim = exclusive(s)
+	s.grant(claim, blackboard.PhaseExclusive, "writer")
+	return goal, claim
+}
+
+// waitCases set up what is waited for, and return the id to show.
+var waitCases = map[string]struct {
+	what, agent string
+	says        string
+	set         func(s *stage) (show string)
+}{
+	"claim": {waitClaim, "orchestrator", "to open 1 claim", func(s *stage) string { return s.post("the goal") }},
+	"bid": {waitBid, "lint", "the bid of lint", func(s *stage) string {
+		goal := s.post("the goal")
+		s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+		return goal
+	}},
+	"bid of the dead": {waitBid, "lint", "the bid of lint (is not running)", func(s *stage) string {
+		s.must(s.board.Goodbye(s.t.Context(), "lint", "i-lint", "killed"))
+		goal := s.post("the goal")
+		return s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	}},
+	"decision": {waitDecision, "orchestrator", "the orchestrator's decision", func(s *stage) string {
+		_, claim := exclusive(s)
+		return claim
+	}},
+	"start": {waitStart, "writer", "writer to begin", func(s *stage) string {
+		_, claim := granted(s)
+		return claim
+	}},
+	"start of the busy": {waitStart, "writer", "writer, which works on claim ", func(s *stage) string {
+		_, first := granted(s)
+		s.begin(first, "writer", blackboard.ReadOnly)
+		_, claim := granted(s)
+		return claim
+	}},
+	"slot": {waitSlot, "many", "a free worker of many: 2 workers at most, on claim ", func(s *stage) string {
+		var claim string
+		for i := range 3 {
+			claim = s.open(s.post("the goal"), s.all("many", blackboard.BidExclusive)...)
+			s.grant(claim, blackboard.PhaseExclusive, "many")
+			if i < 2 {
+				s.begin(claim, "many", blackboard.ReadOnly)
+			}
+		}
+		return claim
+	}},
+	"workspace": {waitWorkspace, "writer", "the workspace for writer, held by lint (ro, claim ", func(s *stage) string {
+		claim := s.open(s.post("the goal"), s.all("lint", blackboard.BidExclusive)...)
+		s.grant(claim, blackboard.PhaseExclusive, "lint")
+		s.begin(claim, "lint", blackboard.ReadOnly)
+		_, claim = granted(s)
+		if st := s.begin(claim, "writer", blackboard.ReadWrite); len(st.Blocked) == 0 {
+			s.t.Error("the writer was not blocked")
+		}
+		return claim
+	}},
+	"result": {waitResult, "writer", "writer, which works on it", func(s *stage) string {
+		goal, claim := granted(s)
+		s.begin(claim, "writer", blackboard.ReadWrite)
+		return goal
+	}},
+	"answer": {waitAnswer, "writer", "of writer: Which one?", func(s *stage) string {
+		goal := s.post("the goal")
+		s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+		return goal
+	}},
+}
+
 // Every way in which work can wait has a name.
 func TestShowWaits(t *testing.T) {
-	exclusive := func(s *stage) (goal, claim string) {
-		goal = s.post("the goal")
-		claim = s.open(goal, s.all("writer", blackboard.BidExclusive)...)
-		return goal, claim
-	}
-	granted := func(s *stage) (goal, claim string) {
-		goal, claim = exclusive(s)
-		s.grant(claim, blackboard.PhaseExclusive, "writer")
-		return goal, claim
-	}
-	for name, tc := range map[string]struct {
-		what, agent string
-		says        string
-		set         func(s *stage) (show string)
-	}{
-		"claim": {waitClaim, "orchestrator", "to open 1 claim", func(s *stage) string { return s.post("the goal") }},
-		"bid": {waitBid, "lint", "the bid of lint", func(s *stage) string {
-			goal := s.post("the goal")
-			s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
-			return goal
-		}},
-		"bid of the dead": {waitBid, "lint", "the bid of lint (is not running)", func(s *stage) string {
-			s.must(s.board.Goodbye(s.t.Context(), "lint", "i-lint", "killed"))
-			goal := s.post("the goal")
-			return s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
-		}},
-		"decision": {waitDecision, "orchestrator", "the orchestrator's decision", func(s *stage) string {
-			_, claim := exclusive(s)
-			return claim
-		}},
-		"start": {waitStart, "writer", "writer to begin", func(s *stage) string {
-			_, claim := granted(s)
-			return claim
-		}},
-		"start of the busy": {waitStart, "writer", "writer, which works on claim ", func(s *stage) string {
-			_, first := granted(s)
-			s.begin(first, "writer", blackboard.ReadOnly)
-			_, claim := granted(s)
-			return claim
-		}},
-		"slot": {waitSlot, "many", "a free worker of many: 2 workers at most, on claim ", func(s *stage) string {
-			var claim string
-			for i := range 3 {
-				claim = s.open(s.post("the goal"), s.all("many", blackboard.BidExclusive)...)
-				s.grant(claim, blackboard.PhaseExclusive, "many")
-				if i < 2 {
-					s.begin(claim, "many", blackboard.ReadOnly)
-				}
-			}
-			return claim
-		}},
-		"workspace": {waitWorkspace, "writer", "the workspace for writer, held by lint (ro, claim ", func(s *stage) string {
-			claim := s.open(s.post("the goal"), s.all("lint", blackboard.BidExclusive)...)
-			s.grant(claim, blackboard.PhaseExclusive, "lint")
-			s.begin(claim, "lint", blackboard.ReadOnly)
-			_, claim = granted(s)
-			if st := s.begin(claim, "writer", blackboard.ReadWrite); len(st.Blocked) == 0 {
-				s.t.Error("the writer was not blocked")
-			}
-			return claim
-		}},
-		"result": {waitResult, "writer", "writer, which works on it", func(s *stage) string {
-			goal, claim := granted(s)
-			s.begin(claim, "writer", blackboard.ReadWrite)
-			return goal
-		}},
-		"answer": {waitAnswer, "writer", "of writer: Which one?", func(s *stage) string {
-			goal := s.post("the goal")
-			s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
-			return goal
-		}},
-	} {
+	for name, tc := range waitCases {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			id := tc.set(s)

@@ -91,96 +91,98 @@ func ids(chain []blackboard.Artefact) string {
 	return strings.Join(out, " ")
 }
 
+// chains are boards, and what the chain of a target on them is.
+var chains = []struct {
+	name, board, target string
+	extra               []string
+	want, missing       string
+	reads               int // calls at most
+}{
+	{name: "root", board: "goal Standard", target: "goal", reads: 0},
+	{
+		name:   "line",
+		board:  "goal Standard\ndesign Standard goal\ncode Standard design",
+		target: "code", want: "goal design", reads: 4,
+	},
+	{
+		name:   "diamond",
+		board:  "goal Standard\na Standard goal\nb Standard goal\nc Standard b a",
+		target: "c", want: "goal a b", reads: 4,
+	},
+	{
+		name:   "oldest first whatever the order of sources",
+		board:  "one Standard\ntwo Standard\nthree Standard\nx Standard three one two",
+		target: "x", want: "one two three", reads: 2,
+	},
+	{
+		name:   "reworked target: its thread is traversed, not listed, and the goal is reached",
+		board:  "goal Standard\ncode Standard goal\nreview Review code\ncode.2 Standard code review",
+		target: "code.2", want: "goal", reads: 4,
+	},
+	{
+		name:   "reworked source: the goal is reached through the version before",
+		board:  "goal Standard\ncode Standard goal\nreview Review code\ncode.2 Standard code review\ntest Standard code.2",
+		target: "test", want: "goal code.2", reads: 6,
+	},
+	{
+		name:   "thread that moved on is replaced, both versions' sources are followed",
+		board:  "goal Standard\nold Standard\nplan Standard goal old\nnew Standard\nplan.2 Standard new\ncode Standard plan",
+		target: "code", want: "goal old new plan.2", reads: 6,
+	},
+	{
+		name:   "versions newer than the target are left alone",
+		board:  "goal Standard\ncode Standard goal\nlater Standard\ncode.2 Standard code later",
+		target: "code", want: "goal", reads: 2,
+	},
+	{
+		name:   "only Standard and Answer are listed, through all is looked",
+		board:  "goal Standard\nq Question goal\na Answer q\nr Review a\nf Failure r\nt Terminal f\nx Standard t",
+		target: "x", want: "goal a", reads: 12,
+	},
+	{
+		name:   "cycle",
+		board:  "goal Standard b\na Standard goal\nb Standard a x\nx Standard b",
+		target: "x", want: "goal a b", reads: 6,
+	},
+	{
+		name:   "own source",
+		board:  "goal Standard\nx Standard x goal",
+		target: "x", want: "goal", reads: 2,
+	},
+	{
+		name:   "missing ones are named, and what only they lead to is absent",
+		board:  "goal Standard\na Standard goal\nx Standard gone a lost",
+		target: "x", want: "goal a", missing: "gone lost", reads: 8,
+	},
+	{
+		name:   "extra follows in its order, once, whatever its type, without its sources",
+		board:  "far Standard\ngoal Standard\nq Question far\na Answer q\nr Review far\nx Standard goal",
+		target: "x", extra: []string{"r", "a", "q", "a"}, want: "goal r a q", reads: 2,
+	},
+	{
+		name:   "extra for a root is one look",
+		board:  "goal Standard\nq Question goal\na Answer q",
+		target: "goal", extra: []string{"q", "a"}, want: "q a", reads: 2,
+	},
+	{
+		name:   "extra is listed there and not among the others",
+		board:  "goal Standard\na Standard goal\nb Standard goal\nx Standard a b",
+		target: "x", extra: []string{"a"}, want: "goal b a", reads: 4,
+	},
+	{
+		name:   "missing extra",
+		board:  "goal Standard\nr Review goal\nx Standard goal",
+		target: "x", extra: []string{"gone", "r"}, want: "goal r", missing: "gone", reads: 5,
+	},
+	{
+		name:   "the target itself as extra",
+		board:  "goal Standard\nx Standard goal",
+		target: "x", extra: []string{"x"}, want: "goal x", reads: 2,
+	},
+}
+
 func TestChain(t *testing.T) {
-	tests := []struct {
-		name, board, target string
-		extra               []string
-		want, missing       string
-		reads               int // calls at most
-	}{
-		{name: "root", board: "goal Standard", target: "goal", reads: 0},
-		{
-			name:   "line",
-			board:  "goal Standard\ndesign Standard goal\ncode Standard design",
-			target: "code", want: "goal design", reads: 4,
-		},
-		{
-			name:   "diamond",
-			board:  "goal Standard\na Standard goal\nb Standard goal\nc Standard b a",
-			target: "c", want: "goal a b", reads: 4,
-		},
-		{
-			name:   "oldest first whatever the order of sources",
-			board:  "one Standard\ntwo Standard\nthree Standard\nx Standard three one two",
-			target: "x", want: "one two three", reads: 2,
-		},
-		{
-			name:   "reworked target: its thread is traversed, not listed, and the goal is reached",
-			board:  "goal Standard\ncode Standard goal\nreview Review code\ncode.2 Standard code review",
-			target: "code.2", want: "goal", reads: 4,
-		},
-		{
-			name:   "reworked source: the goal is reached through the version before",
-			board:  "goal Standard\ncode Standard goal\nreview Review code\ncode.2 Standard code review\ntest Standard code.2",
-			target: "test", want: "goal code.2", reads: 6,
-		},
-		{
-			name:   "thread that moved on is replaced, both versions' sources are followed",
-			board:  "goal Standard\nold Standard\nplan Standard goal old\nnew Standard\nplan.2 Standard new\ncode Standard plan",
-			target: "code", want: "goal old new plan.2", reads: 6,
-		},
-		{
-			name:   "versions newer than the target are left alone",
-			board:  "goal Standard\ncode Standard goal\nlater Standard\ncode.2 Standard code later",
-			target: "code", want: "goal", reads: 2,
-		},
-		{
-			name:   "only Standard and Answer are listed, through all is looked",
-			board:  "goal Standard\nq Question goal\na Answer q\nr Review a\nf Failure r\nt Terminal f\nx Standard t",
-			target: "x", want: "goal a", reads: 12,
-		},
-		{
-			name:   "cycle",
-			board:  "goal Standard b\na Standard goal\nb Standard a x\nx Standard b",
-			target: "x", want: "goal a b", reads: 6,
-		},
-		{
-			name:   "own source",
-			board:  "goal Standard\nx Standard x goal",
-			target: "x", want: "goal", reads: 2,
-		},
-		{
-			name:   "missing ones are named, and what only they lead to is absent",
-			board:  "goal Standard\na Standard goal\nx Standard gone a lost",
-			target: "x", want: "goal a", missing: "gone lost", reads: 8,
-		},
-		{
-			name:   "extra follows in its order, once, whatever its type, without its sources",
-			board:  "far Standard\ngoal Standard\nq Question far\na Answer q\nr Review far\nx Standard goal",
-			target: "x", extra: []string{"r", "a", "q", "a"}, want: "goal r a q", reads: 2,
-		},
-		{
-			name:   "extra for a root is one look",
-			board:  "goal Standard\nq Question goal\na Answer q",
-			target: "goal", extra: []string{"q", "a"}, want: "q a", reads: 2,
-		},
-		{
-			name:   "extra is listed there and not among the others",
-			board:  "goal Standard\na Standard goal\nb Standard goal\nx Standard a b",
-			target: "x", extra: []string{"a"}, want: "goal b a", reads: 4,
-		},
-		{
-			name:   "missing extra",
-			board:  "goal Standard\nr Review goal\nx Standard goal",
-			target: "x", extra: []string{"gone", "r"}, want: "goal r", missing: "gone", reads: 5,
-		},
-		{
-			name:   "the target itself as extra",
-			board:  "goal Standard\nx Standard goal",
-			target: "x", extra: []string{"x"}, want: "goal x", reads: 2,
-		},
-	}
-	for _, test := range tests {
+	for _, test := range chains {
 		t.Run(test.name, func(t *testing.T) {
 			b := newBoard(t, test.board)
 			extra := append(slices.Clone(test.extra), "spare")[:len(test.extra)]
