@@ -71,6 +71,9 @@ func (c *upCmd) Run(a *app) error {
 	in.Workspace, in.ConfigFile, in.Runtime = root, path, cfg.Runtime
 	ctx, cancel := context.WithTimeoutCause(a.ctx, c.Timeout, errTooLong)
 	defer cancel()
+	if err := u.finishDown(ctx); err != nil {
+		return u.explain(ctx, err)
+	}
 	if u.adopt, err = u.runs(ctx); err != nil {
 		return err
 	}
@@ -133,9 +136,6 @@ func inheritVariables(c *config.Config, lookup func(string) (string, bool)) []st
 
 // runs says whether the instance is running, so that an up changes it.
 func (u *upping) runs(ctx context.Context) (bool, error) {
-	if u.in.stopping() {
-		return false, nil // half stopped: what is left is taken over
-	}
 	units, err := u.rt.List(ctx, nil)
 	if err != nil {
 		return false, fmt.Errorf("list what runs: %w", err)

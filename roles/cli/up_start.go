@@ -191,6 +191,26 @@ func (u *upping) abandon() {
 	}
 }
 
+// finishDown ends what a sett down that was interrupted left running: an
+// orchestrator that leads already, and was told to stop, is none to wait for.
+func (u *upping) finishDown(ctx context.Context) error {
+	if !u.in.stopping() {
+		return nil
+	}
+	before, err := u.in.config()
+	if err != nil {
+		before = u.c // it is about grace periods only
+	}
+	s := &stopper{a: u.a, in: u.in, rt: u.rt, config: before}
+	if err := s.stop(ctx); err != nil {
+		return err
+	}
+	if s.stopped > 0 {
+		u.a.sayf("note: finished a sett down that was interrupted\n")
+	}
+	return nil
+}
+
 // stopping says whether the instance is being stopped, or was left half stopped.
 func (in *instance) stopping() bool { return exists(in.stoppingPath()) }
 
