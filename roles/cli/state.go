@@ -78,7 +78,7 @@ func (a *app) instances() ([]*instance, error) {
 	}
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list instances: %w", err)
+		return nil, role.Fail(role.Environment, fmt.Errorf("list instances: %w", err), "instances are kept below XDG_STATE_HOME")
 	}
 	var all []*instance
 	for _, e := range entries {

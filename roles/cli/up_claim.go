@@ -113,7 +113,7 @@ func lockDir(ctx context.Context, dir, name, root string) (func(), error) {
 			return release, nil
 		}
 		if !errors.Is(err, process.ErrLocked) {
-			return nil, role.Fail(role.Failed, fmt.Errorf("lock instance %s: %w", name, err), "")
+			return nil, role.Fail(role.Environment, fmt.Errorf("lock instance %s: %w", name, err), "instances are kept below XDG_STATE_HOME, which has to be writable")
 		}
 		in, err := loadInstance(dir)
 		if err == nil && in.Workspace != root {
