@@ -168,6 +168,23 @@ func (b *Board) Release(ctx context.Context, claim, agent, holder, leftovers str
 	return nil
 }
 
+// restorePatience is how long a dead writer's own agent is waited for before
+// another one puts its tree back, and how long doing so may take.
+const restorePatience = 30 * time.Second
+
+// AdoptRestore says that an agent's incarnation sets out to put back the tree that
+// the dead writer of a hold left. ErrRefused: somebody else does, or may still.
+func (b *Board) AdoptRestore(ctx context.Context, u WorkspaceUse, agent, incarnation string) error {
+	r, err := b.do(ctx, "adopt", u.Claim, u.Agent, agent, incarnation, micros(restorePatience))
+	if err == nil {
+		err = refused(r)
+	}
+	if err != nil {
+		return fmt.Errorf("put back the tree of claim %s: %w", u.Claim, err)
+	}
+	return nil
+}
+
 // FailGrant ends the grant of a holder that died, with a Failure.
 func (b *Board) FailGrant(ctx context.Context, epoch string, q GrantRef, reason string, failure blackboard.Artefact) error {
 	return b.crash(ctx, epoch, q, "fail", reason, failure)

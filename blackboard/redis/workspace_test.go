@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 )
@@ -213,6 +214,42 @@ func TestDeadCancelledWriter(t *testing.T) {
 		wantList(t, "uses", w.uses(), "a rw restore")
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantCancelled {
 			t.Errorf("grant %+v", g)
+		}
+	})
+}
+
+// A dead writer's own agent puts its tree back; another one only when nobody of
+// that agent came for a while, and one at a time.
+func TestWhoPutsTheTreeBack(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseExclusive, "dead")
+		_, ref := w.start(claim, "dead", "h", blackboard.ReadWrite)
+		must(t, w.b.NoteBase(w.ctx, ref, "c0ffee", "main"))
+		u := WorkspaceUse{Claim: claim, Agent: "dead"}
+		w.refuses("a living writer's", blackboard.ErrRefused, func() error { return w.b.AdoptRestore(w.ctx, u, "dead", "d2") })
+		must(t, w.b.RetryGrant(w.ctx, w.epoch, ref, "died"))
+		w.refuses("too early for another", blackboard.ErrRefused, func() error { return w.b.AdoptRestore(w.ctx, u, "other", "o1") })
+		must(t, w.b.AdoptRestore(w.ctx, u, "dead", "d2"))
+		must(t, w.b.AdoptRestore(w.ctx, u, "dead", "d3")) // d2 died over it
+		adopt := func(agent, incarnation string, patience string) string {
+			r, err := w.b.do(w.ctx, "adopt", claim, "dead", agent, incarnation, patience)
+			must(t, err)
+			return r.status
+		}
+		for _, c := range []struct{ agent, incarnation, patience, want string }{
+			{"other", "o1", "30000000", "refused"}, // d3 is at it
+			{"other", "o1", "0", "ok"},             // nobody came for long
+			{"third", "t1", "30000000", "refused"}, // o1 is at it
+			{"other", "o1", "30000000", "refused"}, // its own agent may still come
+		} {
+			if got := adopt(c.agent, c.incarnation, c.patience); got != c.want {
+				t.Errorf("%s after %s µs: %s, want %s", c.agent, c.patience, got, c.want)
+			}
+		}
+		must(t, w.b.Hello(w.ctx, "dead", Presence{Incarnation: "d4"}, time.Minute))
+		if got := adopt("other", "o1", "0"); got != "refused" {
+			t.Errorf("while its own agent lives: %s", got)
 		}
 	})
 }

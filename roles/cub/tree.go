@@ -85,14 +85,15 @@ func (c *cub) restore(ctx context.Context, commit, branch, ref, message string) 
 }
 
 // restoreOrphans puts the working tree back where a dead incarnation, or a dead
-// worker, of this agent found it.
+// worker, of this agent found it; also that of an agent which nobody starts any
+// more.
 func (c *cub) restoreOrphans(ctx context.Context) {
 	uses, err := c.board.Workspace(ctx)
 	if err != nil {
 		return
 	}
 	for _, u := range uses {
-		if !u.Restore || u.Agent != c.settings.Agent {
+		if !u.Restore || c.board.AdoptRestore(ctx, u, c.settings.Agent, c.settings.Incarnation) != nil {
 			continue
 		}
 		log := c.log.With("claim", u.Claim, "attempt", u.Attempt)

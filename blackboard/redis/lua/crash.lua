@@ -1,7 +1,6 @@
 -- The orchestrator learned that whoever ran a grant is dead, or that nobody is
--- left to run it. The grant fails
--- with a Failure, or is queued for a new attempt. A tree that a dead writer left
--- behind stays taken until it has been put back.
+-- left to run it. The grant fails with a Failure, or is queued for a new attempt.
+-- A tree that a dead writer left behind stays taken until it has been put back.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: nobody runs it),
 -- 6 fail or retry, 7 reason, 8 Failure (JSON), 9 payload, 10 size, 11 hash.
 -- Replies ok | already | stale.
@@ -15,7 +14,7 @@ if held then
   local w = cjson.decode(held)
   if w.holder == ARGV[5] and tostring(w.attempt) == ARGV[4] and w.state == 'held' then
     if w.mode == 'rw' and w.base ~= '' then
-      w.state = 'restore'
+      w.state, w.died_at = 'restore', at
       call('HSET', workspace_key, field, cjson.encode(w))
       call('PUBLISH', agent_events(agent), claim)
     else

@@ -1,0 +1,25 @@
+-- Somebody sets out to put back the tree that a dead writer left. Its own agent
+-- may at once, any other when nobody of that agent has come for a while; one at a
+-- time.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent whose writer died, 3 agent that sets out, 4 its incarnation,
+-- 5 how long the agent's own are waited for and an attempt may take, in microseconds.
+-- Replies ok | refused why.
+local field = 'hold:' .. ARGV[1] .. ':' .. ARGV[2]
+local s = call('HGET', workspace_key, field)
+local w = s and cjson.decode(s)
+if not w or w.state ~= 'restore' then
+  return { 'refused', 'there is nothing to put back' }
+end
+local now, patience = tonumber(clock()), tonumber(ARGV[5])
+if w.by and w.by ~= ARGV[4] and w.by_agent ~= ARGV[3] and now < tonumber(w.by_at) + patience then
+  return { 'refused', 'somebody is at it' }
+end
+if ARGV[2] ~= ARGV[3] then
+  local _, deadline = string.match(call('GET', alive_key(ARGV[2])) or '', '^(%S+) (%d+)$')
+  if now < tonumber(w.died_at or 0) + patience or now < (tonumber(deadline) or 0) then
+    return { 'refused', 'its own agent may come' }
+  end
+end
+w.by, w.by_agent, w.by_at = ARGV[4], ARGV[3], string.format('%.0f', now)
+call('HSET', workspace_key, field, cjson.encode(w))
+return { 'ok' }
