@@ -7,8 +7,6 @@ import (
 	"syscall"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"sett/contract/env"
 	"sett/roles/role"
 )
@@ -57,5 +55,5 @@ func becomeNobody() error {
 	if err := syscall.Setuid(nobody); err != nil {
 		return err
 	}
-	return unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0)
+	return makeReadable()
 }
