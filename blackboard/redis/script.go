@@ -179,7 +179,7 @@ func (b *Board) call(ctx context.Context, moves []move) ([]reply, error) {
 			r, err = reply{status: "broken", err: err}, nil
 		}
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.script, err)
+			return nil, err
 		}
 		out[i] = r
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"sett/blackboard/redis"
@@ -62,6 +64,9 @@ func (c *upCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	for _, missing := range missingTools(cfg, root) {
+		a.sayf("sett: warning: %s\n", missing)
+	}
 	in, release, err := a.claimInstance(a.ctx, root)
 	if err != nil {
 		return err
@@ -109,6 +114,28 @@ func (c *upCmd) configuration(a *app) (*config.Config, string, error) {
 		a.sayf("sett: warning: %s is not set here, so it will not be there either\n", missing)
 	}
 	return cfg, path, nil
+}
+
+// missingTools says which agents' programs cannot be run as things stand. That is
+// no error: another agent may yet make them.
+func missingTools(c *config.Config, root string) []string {
+	var missing []string
+	for _, agent := range c.Agents {
+		for _, command := range [][]string{agent.Command, agent.BidScript} {
+			if len(command) == 0 {
+				continue
+			}
+			file := command[0]
+			if strings.Contains(file, "/") && !filepath.IsAbs(file) {
+				file = filepath.Join(root, file)
+			}
+			if _, err := exec.LookPath(file); err != nil {
+				missing = append(missing, fmt.Sprintf("agent %s: %s cannot be run: %v; its claims will fail",
+					agent.Name, clean(command[0]), errors.Unwrap(err)))
+			}
+		}
+	}
+	return missing
 }
 
 // inheritVariables gives the agents' inherited variables this environment's
