@@ -115,19 +115,3 @@ func abridge(s string) string {
 	}
 	return s
 }
-
-// CommitSummary returns what to show of a commit: its hash, shortened as git
-// does, and the first line of its message without control characters. The hash
-// is checked as in HasCommit.
-func (t *Tree) CommitSummary(ctx context.Context, hash string) (short, subject string, err error) {
-	full, err := t.resolve(ctx, hash)
-	if err != nil {
-		return "", "", err
-	}
-	out, err := t.git(ctx, "log", "-1", "--no-color", "--format=%h%x00%s", full, "--")
-	if err != nil {
-		return "", "", fmt.Errorf("read commit %s: %w", hash, err)
-	}
-	short, subject, _ = strings.Cut(line(out), "\x00")
-	return short, printable(subject), nil
-}

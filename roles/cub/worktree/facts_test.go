@@ -20,9 +20,6 @@ func TestRoot(t *testing.T) {
 		if got, err := New(dir).Root(t.Context()); err != nil || got != root {
 			t.Errorf("%s: got %s, %v, want %s", dir, got, err, root)
 		}
-		if !New(dir).IsRepo(t.Context()) {
-			t.Errorf("%s: no repository", dir)
-		}
 	}
 	empty, broken, bare := t.TempDir(), t.TempDir(), t.TempDir()
 	if err := os.Mkdir(filepath.Join(broken, ".git"), 0o755); err != nil {
@@ -130,21 +127,6 @@ func TestHasCommit(t *testing.T) {
 	}
 }
 
-func TestCommitSummary(t *testing.T) {
-	r := newCommitted(t)
-	r.git("config", "log.showSignature", "true")
-	r.git("config", "color.ui", "always")
-	r.git("commit", "-q", "--allow-empty", "-m", "says \x1b[31mred\n\nbody")
-	head, _ := r.head()
-	short, subject, err := r.tree().CommitSummary(t.Context(), head)
-	if err != nil || subject != "says  [31mred" || len(short) < 7 || !strings.HasPrefix(head, short) {
-		t.Errorf("got %q %q, %v", short, subject, err)
-	}
-	if _, _, err := r.tree().CommitSummary(t.Context(), "HEAD"); !errors.Is(err, ErrNoCommit) {
-		t.Errorf("got %v", err)
-	}
-}
-
 // TestForeignOwner: a directory that was named is worked with whoever owns it;
 // one that was only found above it is left to git's own judgement. Only root can
 // give a directory away; anybody else sees that nothing is vouched for.
@@ -180,7 +162,7 @@ func TestNoGit(t *testing.T) {
 	if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "not on the PATH") {
 		t.Errorf("got %v", err)
 	}
-	if r.tree().IsRepo(t.Context()) {
+	if _, err := r.tree().Root(t.Context()); err == nil {
 		t.Error("a repository without git")
 	}
 }

@@ -54,13 +54,6 @@ func New(dir string) *Tree {
 	return &Tree{dir: dir, patience: lockPatience, lockDeadline: lockTimeout}
 }
 
-// IsRepo says whether the directory lies in the working tree of a git
-// repository. Without git it says no.
-func (t *Tree) IsRepo(ctx context.Context) bool {
-	_, err := t.Root(ctx)
-	return err == nil
-}
-
 // Root returns the root of the working tree, absolute and without symbolic
 // links. ErrNoRepository when there is none: no repository, a bare one, or one
 // that git cannot read.
