@@ -27,7 +27,7 @@ var packages = []string{
 	".", "agents", "agents/demo",
 	"blackboard", "blackboard/embedded", "blackboard/redis", "blackboard/redis/redistest",
 	"contract/config", "contract/env", "contract/spelling", "contract/tool",
-	"runtime", "runtime/process",
+	"runtime", "runtime/docker", "runtime/process",
 	"roles/bench", "roles/blackboard", "roles/cli",
 	"roles/cub", "roles/cub/assemble", "roles/cub/toolrun", "roles/cub/worktree",
 	"roles/e2e", "roles/keeper",

@@ -27,6 +27,8 @@ const (
 	LabelClaim       = "sett.claim"       // of a worker
 	LabelAttempt     = "sett.attempt"     // of a worker's grant
 	LabelConfig      = "sett.config"      // digest of the configuration it was started with
+	LabelWorkspace   = "sett.workspace"   // the instance's repository on the host
+	LabelStarted     = "sett.started"     // when the instance's `+"`sett up`"+` began, RFC 3339
 )
 
 // The components an instance is made of.
@@ -36,6 +38,7 @@ const (
 	ComponentOrchestrator = "orchestrator"
 	ComponentAgent        = "agent"
 	ComponentWorker       = "worker"
+	ComponentAnchor       = "anchor" // owns the network namespace that an agent's workers join
 )
 
 // Match says whether every label of the selector has the same value in l.
@@ -55,6 +58,10 @@ type Spec struct {
 	Env    []string // the whole environment, as NAME=value
 	Dir    string   // working directory; empty: the place's default
 	Labels Labels
+
+	// Container is what the unit needs besides where units are containers. Places
+	// where they are processes ignore it.
+	Container Container
 }
 
 // Unit is something that was started.
@@ -64,6 +71,8 @@ type Unit struct {
 	Labels    Labels    `json:"labels"`
 	StartedAt time.Time `json:"started_at"`
 	Running   bool      `json:"running"`
+	Paused    bool      `json:"paused,omitempty"`  // it runs, but the engine has frozen it
+	Address   string    `json:"address,omitempty"` // where it is reached on the instance's network, an IP address; empty: unknown or none
 }
 
 // Exit is the end of a unit.
