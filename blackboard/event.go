@@ -13,6 +13,7 @@ const (
 	EventRefuse    EventKind = "refuse"    // an artefact gets no claim (limit)
 	EventBid       EventKind = "bid"       // an agent bid, or silence became a bid
 	EventGrant     EventKind = "grant"     // a phase was granted
+	EventAssign    EventKind = "assign"    // a waiting worker was told its one claim
 	EventWait      EventKind = "wait"      // a grant waits for the workspace
 	EventStart     EventKind = "start"     // an agent began to work
 	EventResult    EventKind = "result"    // a grant ended with an artefact

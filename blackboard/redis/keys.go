@@ -34,16 +34,18 @@ func (k keys) agents() string                      { return k.p + "agents" }
 func (k keys) alive(agent string) string           { return k.p + "agent:" + agent + ":alive" }
 func (k keys) agentDue(agent string) string        { return k.p + "agent:" + agent + ":due" }
 func (k keys) agentGrants(agent string) string     { return k.p + "agent:" + agent + ":grants" }
+func (k keys) workers(agent string) string         { return k.p + "agent:" + agent + ":workers" }
 func (k keys) leader() string                      { return k.p + "leader" }
 func (k keys) epoch() string                       { return k.p + "epoch" }
 func (k keys) instance() string                    { return k.p + "instance" }
 
 // Channels.
-func (k keys) artefactEvents() string          { return k.p + "artefact_events" }
-func (k keys) claimEvents() string             { return k.p + "claim_events" }
-func (k keys) claimTargets() string            { return k.p + "claim_targets" }
-func (k keys) agentEvents(agent string) string { return k.p + "agent:" + agent + ":events" }
-func (k keys) orchestratorEvents() string      { return k.p + "orchestrator_events" }
+func (k keys) artefactEvents() string            { return k.p + "artefact_events" }
+func (k keys) claimEvents() string               { return k.p + "claim_events" }
+func (k keys) claimTargets() string              { return k.p + "claim_targets" }
+func (k keys) agentEvents(agent string) string   { return k.p + "agent:" + agent + ":events" }
+func (k keys) standbyEvents(agent string) string { return k.p + "agent:" + agent + ":standby" }
+func (k keys) orchestratorEvents() string        { return k.p + "orchestrator_events" }
 
 // luaKeys names the same keys for the scripts. KEYS[1] is always the ledger,
 // from which the prefix is taken: it is what places a script in its slot.
@@ -74,6 +76,7 @@ local agents_key = P .. 'agents'
 local function alive_key(id) return P .. 'agent:' .. id .. ':alive' end
 local function agent_due_key(id) return P .. 'agent:' .. id .. ':due' end
 local function agent_grants_key(id) return P .. 'agent:' .. id .. ':grants' end
+local function workers_key(id) return P .. 'agent:' .. id .. ':workers' end
 local leader_key = P .. 'leader'
 local epoch_key = P .. 'epoch'
 local instance_key = P .. 'instance'
@@ -81,6 +84,7 @@ local artefact_events = P .. 'artefact_events'
 local claim_events = P .. 'claim_events'
 local claim_targets = P .. 'claim_targets'
 local function agent_events(id) return P .. 'agent:' .. id .. ':events' end
+local function standby_events(id) return P .. 'agent:' .. id .. ':standby' end
 local orchestrator_events = P .. 'orchestrator_events'
 -- Ids are indexed by their ending, in small buckets: a small sorted set costs a
 -- quarter of a large one's memory per member.

@@ -31,7 +31,7 @@ func goNames(k keys) map[string]string {
 		"open_claims_key": k.openClaims(), "questions_key": k.questions(), "ids_key": k.ids("ID"), "workflow_key": k.workflow("ID"),
 		"active_workflows_key": k.activeWorkflows(), "workspace_key": k.workspace(), "agents_key": k.agents(),
 		"alive_key": k.alive("ID"), "agent_due_key": k.agentDue("ID"), "agent_grants_key": k.agentGrants("ID"),
-		"leader_key": k.leader(), "epoch_key": k.epoch(), "instance_key": k.instance(), "artefact_events": k.artefactEvents(),
+		"workers_key": k.workers("ID"), "standby_events": k.standbyEvents("ID"), "leader_key": k.leader(), "epoch_key": k.epoch(), "instance_key": k.instance(), "artefact_events": k.artefactEvents(),
 		"claim_events": k.claimEvents(), "claim_targets": k.claimTargets(), "agent_events": k.agentEvents("ID"),
 		"orchestrator_events": k.orchestratorEvents(),
 	}

@@ -69,6 +69,14 @@ local function save_grant(claim, agent, g)
   call('HSET', grants_key(claim), agent, cjson.encode(g))
 end
 
+-- Reads a worker's entry: until when it lives (microseconds since 1970), the claim
+-- it has ('-': it waits for one) and that one's attempt. nil when there is none, or
+-- a broken one.
+local function worker_of(s)
+  local alive, claim, attempt = string.match(s or '', '^(%d+) (%S+) (%d+)$')
+  return alive and { alive = tonumber(alive), claim = claim, attempt = attempt }
+end
+
 -- What to reply to who stores an artefact whose id is taken: the same artefact
 -- again was stored already, another one is refused. nil when the id is free.
 local function stored(a, payload)

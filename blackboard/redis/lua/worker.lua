@@ -1,0 +1,25 @@
+--!volatile: the next one comes in a moment.
+-- A worker registers, or says that it still lives. What it was assigned stands,
+-- whatever it says; one without an assignment may name its claim itself.
+-- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 claim (empty: it waits for one, or was assigned one),
+-- 4 attempt of it (0: the grant's), 5 time to live in microseconds.
+-- Replies ok.
+local agent, claim, attempt = ARGV[1], ARGV[3], ARGV[4]
+local known = call('HGET', workers_key(agent), ARGV[2])
+local w = worker_of(known)
+if w and w.claim ~= '-' and w.claim ~= claim then
+  claim, attempt = w.claim, w.attempt
+elseif w and w.claim == claim and attempt == '0' then
+  attempt = w.attempt
+elseif claim == '' then
+  claim, attempt = '-', '0'
+elseif attempt == '0' then
+  local g = grant_of(claim, agent)
+  attempt = g and tostring(g.attempt) or '0'
+end
+local alive = string.format('%.0f', tonumber(clock()) + tonumber(ARGV[5]))
+call('HSET', workers_key(agent), ARGV[2], alive .. ' ' .. claim .. ' ' .. attempt)
+if not known and claim == '-' then
+  call('PUBLISH', orchestrator_events, '') -- there may be work that waits for a worker
+end
+return { 'ok' }
