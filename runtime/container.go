@@ -20,10 +20,11 @@ type Container struct {
 	Join       string   // unit whose network namespace it shares instead; that has to run
 	Aliases    []string // host names by which others on the network find it
 	Publish    Publish
-	CPUs       float64 // processors; 0: no limit
+	CPUs       float64 // processors, at most what the engine has; 0: no limit
 	Memory     int64   // bytes, swap included; 0: no limit
-	Reserved   int64   // bytes of memory kept for it where memory is short; 0: none
 	Pids       int64   // processes and threads; 0: no limit
+	CPUsKept   float64 // processors that it gets where they are short, as a weight against others'; 0: as everybody
+	MemoryKept int64   // bytes that it keeps where memory is short; 0: none
 	Writable   bool    // its root file system; otherwise only volumes and /tmp can be written
 	Tmp        int64   // size of /tmp in bytes, which counts as memory; 0: there is none
 	Restart    bool    // the engine starts it again when it ends by itself, and with the machine
