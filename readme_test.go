@@ -240,6 +240,9 @@ func keysOf(of reflect.Type, keys map[string]bool) map[string]bool {
 	}
 	for i := range of.NumField() {
 		field := of.Field(i)
+		if field.Type == reflect.TypeFor[*config.Resolved]() {
+			continue // `sett up` finds it out
+		}
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if of != reflect.TypeFor[config.Agent]() || field.Name != "Name" {
 			keys[key] = true

@@ -44,6 +44,8 @@ func (d *decoder) agent(c *Config, e entry) Agent {
 		field{"retries", d.count(&a.Retries, 0)},
 		field{"network", oneOf(d, &a.Network, NetworkNone, NetworkInternal, NetworkFull)},
 		field{"warm", d.count(&a.Warm, 0)},
+		field{"isolated_ports", d.flag(&a.IsolatedPorts)},
+		field{"read_only", d.flag(&a.ReadOnly)},
 	)
 	if e.value.kind == mapping || e.value.kind == nothing {
 		d.resolve(&a, e.key, keys, c.Runtime)
@@ -100,14 +102,15 @@ func (d *decoder) resolveStrategy(a *Agent, keys map[string]*node, path string) 
 	if a.Warm > 0 && !a.Fresh() && !(a.Replicas > 1) {
 		d.add(keys["warm"].at, "add strategy: fresh_per_call", "%s: only workers of fresh_per_call can be kept warm", path)
 	}
+	if a.IsolatedPorts && !a.Fresh() && !(a.Replicas > 1) {
+		d.add(keys["isolated_ports"].at, "add strategy: fresh_per_call, or leave it out: a reused agent has its ports to itself",
+			"%s: only workers of fresh_per_call share ports", path)
+	}
 }
 
 // later returns the place of the key that stands further down.
 func later(a, b *node) position {
-	if a.at.line > b.at.line || a.at.line == b.at.line && a.at.column > b.at.column {
-		return a.at
-	}
-	return b.at
+	return latest(a.at, b.at)
 }
 
 // build reads compose's two forms: a directory, or a mapping.
@@ -130,12 +133,12 @@ func (d *decoder) build(into **Build) reader {
 }
 
 func (d *decoder) resources(into *Resources) reader {
-	amounts := func(r *Resource) reader {
-		return d.section(field{"cpus", d.cpus(&r.CPUs)}, field{"memory", d.memory(&r.Memory)})
+	amounts := func(r *Resource, more ...field) reader {
+		return d.section(append(more, field{"cpus", d.cpus(&r.CPUs)}, field{"memory", d.memory(&r.Memory)})...)
 	}
 	return func(n *node, path string) {
 		keys := d.object(n, path,
-			field{"limits", amounts(&into.Limits)},
+			field{"limits", amounts(&into.Limits, field{"pids", d.count(&into.Limits.Pids, 1)})},
 			field{"reservations", amounts(&into.Reservations)})
 		limit, reserved := into.Limits, into.Reservations
 		over := func(what string) {

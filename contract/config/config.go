@@ -62,6 +62,24 @@ type Agent struct {
 	Retries     int           `json:"retries"`           // attempts after a crash, beyond the first
 	Network     string        `json:"network"`           // NetworkNone, NetworkInternal or NetworkFull
 	Warm        int           `json:"warm"`              // started workers that wait for a claim
+
+	// Under docker: each worker has a network of its own, for tools that open
+	// ports, instead of one that it shares with its agent's other workers. Only
+	// with StrategyFreshPerCall.
+	IsolatedPorts bool `json:"isolated_ports"`
+	// Under docker: nothing but the workspace and /tmp can be written. Default true.
+	ReadOnly bool `json:"read_only"`
+	// What its container is made of on this engine. Never in sett.yml: `sett up`
+	// finds it out. Nil for a process.
+	Resolved *Resolved `json:"resolved,omitempty"`
+}
+
+// Resolved is what an agent's container is made of, once its image is on the
+// engine and has been looked into.
+type Resolved struct {
+	Image   string   `json:"image"`             // id: what a tag means can change, this does not
+	Binary  string   `json:"binary,omitempty"`  // volume with the sett binary, mounted; empty: Program
+	Program []string `json:"program,omitempty"` // the sett binary as the image has it, and its arguments
 }
 
 // Build says how an agent's image is built.
@@ -93,6 +111,7 @@ type Resources struct {
 type Resource struct {
 	CPUs   float64 `json:"cpus,omitempty"`   // processors, may be a fraction
 	Memory int64   `json:"memory,omitempty"` // bytes
+	Pids   int     `json:"pids,omitempty"`   // processes and threads; of Limits only
 }
 
 // Prompts are texts for agents that ask a language model.
@@ -117,8 +136,9 @@ type Services struct {
 
 // RedisService is the blackboard's server.
 type RedisService struct {
-	Image string `json:"image"`         // default DefaultRedisImage
-	URL   string `json:"url,omitempty"` // of a server to use instead; always equal to Redis.URL
+	Image    string `json:"image"`         // default DefaultRedisImage
+	URL      string `json:"url,omitempty"` // of a server to use instead; always equal to Redis.URL
+	Embedded bool   `json:"embedded"`      // sett's own server instead of Redis; processes without a URL have no other
 }
 
 // OrchestratorService is the control container.

@@ -98,6 +98,10 @@ func TestDiff(t *testing.T) {
 		{"policy", base + "orchestrator: {max_artefacts: 7}", Changes{Policy: true}},
 		{"place", base + "orchestrator: {run: host}", Changes{Policy: true, Instance: true}},
 		{"redis", base + "redis: {give_up: 1s}", Changes{Instance: true}},
+		{"embedded", base + "services: {redis: {embedded: true}}", Changes{Instance: true}},
+		{"a writable root", strings.Replace(base, "[x]}", "[x], read_only: false}", 1), Changes{Changed: []string{"a"}}},
+		{"ports", strings.Replace(base, "call}", "call, isolated_ports: true}", 1), Changes{Changed: []string{"b"}}},
+		{"pids", strings.Replace(base, "[x]}", "[x], resources: {limits: {pids: 9}}}", 1), Changes{Changed: []string{"a"}}},
 		{"services", base + "services: {redis: {image: x}}", Changes{Instance: true}},
 	} {
 		got := Diff(mustParse(t, base), mustParse(t, c.source))

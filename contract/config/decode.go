@@ -178,6 +178,21 @@ func oneOf[T ~string](d *decoder, into *T, words ...T) reader {
 	}
 }
 
+// flag reads true or false.
+func (d *decoder) flag(into *bool) reader {
+	return func(n *node, path string) {
+		if n.kind != boolean {
+			hint := "true or false"
+			if n.kind == text && (n.text == "true" || n.text == "false") {
+				hint = "leave out the quotes"
+			}
+			d.wrongType(n, path, boolean, hint)
+			return
+		}
+		*into = strings.EqualFold(n.text, "true")
+	}
+}
+
 var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
 
 // count reads a whole number of at least least.

@@ -45,6 +45,7 @@ func defaultAgent(name string) Agent {
 		Timeout:   DefaultTimeout,
 		Grace:     DefaultGrace,
 		Network:   NetworkFull,
+		ReadOnly:  true,
 	}
 }
 

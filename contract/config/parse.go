@@ -60,6 +60,7 @@ func (d *decoder) file(source string) *Config {
 func (d *decoder) top(c *Config, root *node) {
 	var agents *node
 	var redis, service urlSetting
+	var embedded position
 	keys := d.object(root, "",
 		field{"version", d.version(&c.Version)},
 		field{"runtime", oneOf(d, &c.Runtime, RuntimeDocker, RuntimeProcess)},
@@ -67,7 +68,8 @@ func (d *decoder) top(c *Config, root *node) {
 		field{"services", d.section(
 			field{"redis", d.section(
 				field{"image", d.text(&c.Services.Redis.Image, imageName)},
-				field{"url", d.url(&service)})},
+				field{"url", d.url(&service)},
+				field{"embedded", d.embedded(c, &embedded)})},
 			field{"orchestrator", d.section(
 				field{"image", d.text(&c.Services.Orchestrator.Image, imageName)})})},
 		field{"orchestrator", d.orchestrator(c)},
@@ -78,6 +80,7 @@ func (d *decoder) top(c *Config, root *node) {
 			field{"retries", d.count(&c.Redis.Retries, 0)})},
 	)
 	d.oneURL(c, redis, service)
+	d.oneServer(c, redis, service, embedded)
 	d.resolveRun(c, keys, root)
 	if agents == nil {
 		if root.kind == mapping && keys["agents"] == nil {
@@ -139,6 +142,32 @@ func (d *decoder) oneURL(c *Config, redis, service urlSetting) {
 		c.Redis.URL = service.url
 	}
 	c.Services.Redis.URL = c.Redis.URL
+}
+
+// embedded reads whether sett's own server is wanted, and notes where that stands.
+func (d *decoder) embedded(c *Config, at *position) reader {
+	return func(n *node, path string) {
+		*at = n.at
+		d.flag(&c.Services.Redis.Embedded)(n, path)
+	}
+}
+
+// oneServer refuses a URL beside sett's own server.
+func (d *decoder) oneServer(c *Config, redis, service urlSetting, embedded position) {
+	if !c.Services.Redis.Embedded || c.Redis.URL == "" {
+		return
+	}
+	given := "services.redis.url"
+	if service.url == "" {
+		given = "redis.url"
+	}
+	at := embedded
+	for _, s := range []urlSetting{redis, service} {
+		if s.url != "" {
+			at = latest(at, s.at)
+		}
+	}
+	d.add(at, "keep one of them", "services.redis.embedded and %s name two servers", given)
 }
 
 // resolveRun settles where the orchestrator runs. Without docker there is only

@@ -73,7 +73,7 @@ func TestDefaults(t *testing.T) {
 		Agents: []Agent{{
 			Name: "a", Role: "a", Image: "i", Command: []string{"/run"}, Replicas: 1, Strategy: "reuse",
 			Workspace: Workspace{Mode: blackboard.ReadOnly},
-			Timeout:   5 * time.Minute, Grace: 10 * time.Second, Network: "full",
+			Timeout:   5 * time.Minute, Grace: 10 * time.Second, Network: "full", ReadOnly: true,
 		}},
 		Services:     Services{Redis: RedisService{Image: "redis:7-alpine"}},
 		Orchestrator: Orchestrator{Run: "container", MaxReviewIterations: 3, MaxArtefacts: 100},
@@ -148,6 +148,31 @@ func TestRedisURLFromEitherPlace(t *testing.T) {
 	}
 }
 
+// Where there are only processes, sett's own server is what there is anyway; a
+// file that is for both may say so.
+func TestEmbedded(t *testing.T) {
+	for _, runtime := range []string{RuntimeDocker, RuntimeProcess} {
+		c := mustParse(t, minimal+"runtime: "+runtime+"\nservices: {redis: {embedded: true, image: x}}")
+		if !c.Services.Redis.Embedded {
+			t.Errorf("%s: not embedded", runtime)
+		}
+	}
+	mustParse(t, minimal+"services: {redis: {embedded: false, url: 'redis://h'}}")
+}
+
+func TestImageReferences(t *testing.T) {
+	digest := "@sha256:" + strings.Repeat("0a", 32)
+	for ref, ok := range map[string]bool{
+		"alpine": true, "alpine:3.20": true, "team/writer": true, "registry.example.com:5000/team/writer:1.2" + digest: true,
+		"localhost:5000/x": true, "my_writer": true, "sha256:" + strings.Repeat("0a", 32): true, "x" + digest: true,
+		"": false, "-x": false, "a b": false, "a\n": false, "/x": false, "$(x)": false, "http://x y": false,
+	} {
+		if fault, _ := imageName(ref); (fault == "") != ok {
+			t.Errorf("%q: %q", ref, fault)
+		}
+	}
+}
+
 func TestLineBreaksAndMark(t *testing.T) {
 	want := mustParse(t, minimal)
 	for _, source := range []string{"\uFEFF" + minimal, strings.ReplaceAll(minimal, "\n", "\r\n"),
@@ -177,7 +202,14 @@ func TestRoundTrip(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		roundTrip(t, mustParse(t, string(source)))
+		c := mustParse(t, string(source))
+		roundTrip(t, c)
+		before := c.Agents[0].Digest()
+		c.Agents[0].Resolved = &Resolved{Image: "sha256:1", Binary: "volume", Program: []string{"/sett", "cub"}}
+		roundTrip(t, c)
+		if c.Agents[0].Digest() == before {
+			t.Errorf("%s: the digest does not see what the container is made of", file)
+		}
 	}
 	for _, broken := range []string{
 		`{"agents": [{"timeout": "soon"}]}`, `{"agents": [{"health_check": {"interval": "x"}}]}`,

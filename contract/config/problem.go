@@ -49,6 +49,14 @@ func (e *Errors) Error() string {
 // position is a place in the source: line and column from 1.
 type position struct{ line, column int }
 
+// latest returns the place that is further down.
+func latest(a, b position) position {
+	if a.line > b.line || a.line == b.line && a.column > b.column {
+		return a
+	}
+	return b
+}
+
 // reporter collects the problems of one file.
 type reporter struct {
 	file     string
