@@ -6,6 +6,7 @@ package env
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,7 @@ const (
 	LogLevel      = "SETT_LOG_LEVEL"           // debug, info (default), warn, error
 	StateDir      = "SETT_STATE_DIR"           // of the instance, for local mode
 	Config        = "SETT_CONFIG"              // file with the resolved configuration, for the orchestrator
+	ToolNetwork   = "SETT_TOOL_NETWORK"        // what the tool may reach: none, internal or full (default)
 	Lease         = "SETT_LEADER_LEASE"        // how long the orchestrator leads unrenewed; default 10s
 	ClaimID       = "SETT_CLAIM_ID"            // set for tools: the claim they work on
 	Attempt       = "SETT_ATTEMPT"             // set for tools: 1 for the first
@@ -55,8 +57,19 @@ const (
 	DefaultName   = "SETT_INSTANCE"            // for people: the instance the CLI means
 )
 
+// The variables of an orchestrator whose agents are containers.
+const (
+	Runtime        = "SETT_RUNTIME"          // where agents run: docker or process; default: process where StateDir is set, else nobody's
+	AgentsRedisURL = "SETT_AGENTS_REDIS_URL" // the blackboard as agents' containers see it; names no user: each agent gets its own
+	AgentsUser     = "SETT_AGENTS_USER"      // uid:gid of agents' containers
+	ControlImage   = "SETT_CONTROL_IMAGE"    // the image that is nothing but the sett binary
+	WorkspaceExtra = "SETT_WORKSPACE_EXTRA"  // directories that the workspace needs, as a path list; seen by agents where they are
+	LogDir         = "SETT_LOG_DIR"          // keeps what removed containers had logged
+	EngineHost     = "DOCKER_HOST"           // the engine's address, such as unix:///run/docker.sock
+)
+
 // Secret lists the variables no tool may see.
-var Secret = []string{RedisURL, Token}
+var Secret = []string{RedisURL, Token, AgentsRedisURL}
 
 // Redis says where the blackboard is and how patient to be with it.
 type Redis struct {
@@ -83,6 +96,7 @@ type Cub struct {
 	Incarnation           string // empty: the cub makes one
 	Run, ConfigDigest     string
 	HealthAddr            string
+	Network               string // what the tool may reach: config.NetworkNone, NetworkInternal or NetworkFull
 }
 
 // Of returns a cub's variables for an agent of sett.yml.
@@ -91,6 +105,7 @@ func Of(a config.Agent) Cub {
 		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, Bids: a.Bids,
 		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
 		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, ConfigDigest: a.Digest(),
+		Network: a.Network,
 	}
 }
 
@@ -109,6 +124,7 @@ func (c Cub) Environ() []string {
 		{Bids, list(c.Bids)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {HealthAddr, c.HealthAddr},
+		{ToolNetwork, c.Network},
 	} {
 		if v.value != "" {
 			out = append(out, v.name+"="+v.value)
@@ -185,7 +201,7 @@ func (r *Reader) wrong(name, value, want string) {
 		r.problems = append(r.problems, fmt.Sprintf("%s is not set; want %s", name, want))
 		return
 	}
-	if name == RedisURL {
+	if slices.Contains(Secret, name) {
 		value = "(not shown)"
 	}
 	r.problems = append(r.problems, fmt.Sprintf("%s is %q; want %s", name, value, want))
@@ -206,6 +222,16 @@ func (r *Reader) Or(name, byDefault string) string {
 		return v
 	}
 	return byDefault
+}
+
+// OneOf reads a variable that is one of a few words, the first by default.
+func (r *Reader) OneOf(name string, words ...string) string {
+	v := r.Or(name, words[0])
+	if !slices.Contains(words, v) {
+		last := len(words) - 1
+		r.wrong(name, v, strings.Join(words[:last], ", ")+" or "+words[last])
+	}
+	return v
 }
 
 // Span reads a duration, which must be positive.
@@ -258,9 +284,12 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		Redis:       r.Redis(),
 		PromptClaim: r.Or(PromptClaim, ""), PromptExecution: r.Or(PromptExecution, ""),
 		Timeout: r.Span(Timeout, 5*time.Minute), Grace: r.Span(Grace, 10*time.Second),
-		Workspace: r.Or(Workspace, "/workspace"), Mode: blackboard.WorkspaceMode(r.Or(WorkspaceMode, "ro")),
+		Workspace:   r.Or(Workspace, "/workspace"),
+		Mode:        blackboard.WorkspaceMode(r.OneOf(WorkspaceMode, string(blackboard.ReadOnly), string(blackboard.ReadWrite))),
 		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""),
 		HealthAddr: r.Or(HealthAddr, ":8080"),
+		Network:    r.OneOf(ToolNetwork, config.NetworkFull, config.NetworkInternal, config.NetworkNone),
+		Fresh:      r.OneOf(Strategy, config.StrategyReuse, config.StrategyFreshPerCall) == config.StrategyFreshPerCall,
 	}
 	c.Role = r.Or(Role, c.Agent)
 	c.readCommand(r)
@@ -271,15 +300,6 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 	}
 	if blackboard.ReservedRole(c.Role) {
 		r.wrong(Role, c.Role, "a role other than user, human and orchestrator")
-	}
-	if c.Mode != blackboard.ReadOnly && c.Mode != blackboard.ReadWrite {
-		r.wrong(WorkspaceMode, string(c.Mode), "ro or rw")
-	}
-	switch s := r.Or(Strategy, "reuse"); s {
-	case "reuse", "fresh_per_call":
-		c.Fresh = s == "fresh_per_call"
-	default:
-		r.wrong(Strategy, s, "reuse or fresh_per_call")
 	}
 	return c, r.Err()
 }

@@ -34,6 +34,7 @@ func TestCubRoundTrip(t *testing.T) {
 		Bids:    []config.BidRule{{Type: "Code*", Bid: blackboard.BidReview}, {Type: "*", Bid: blackboard.BidIgnore}},
 		Prompts: config.Prompts{Claim: "shall\nI?", Execution: "do = it"}, Strategy: config.StrategyFreshPerCall,
 		Timeout: 90 * time.Second, Grace: 1500 * time.Millisecond, Workspace: config.Workspace{Mode: blackboard.ReadWrite},
+		Network: config.NetworkNone,
 	}
 	c := env.Of(agent)
 	if !c.Fresh || c.ConfigDigest != agent.Digest() {
@@ -59,7 +60,7 @@ func TestCubDefaults(t *testing.T) {
 	got, err := env.ParseCub(lookup(least))
 	want := env.Cub{
 		Instance: "demo", Agent: "writer", Role: "writer", Command: []string{"/run.sh"}, Timeout: 5 * time.Minute, Grace: 10 * time.Second,
-		Workspace: "/workspace", Mode: blackboard.ReadOnly, HealthAddr: ":8080",
+		Workspace: "/workspace", Mode: blackboard.ReadOnly, HealthAddr: ":8080", Network: config.NetworkFull,
 		Redis: env.Redis{URL: "redis://:secret@host:1/0", Timeout: 2 * time.Second, Retries: 5, GiveUp: 5 * time.Minute},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -101,6 +102,7 @@ func TestCubBroken(t *testing.T) {
 		"SETT_AGENT_TIMEOUT=-1s":                         "a positive duration",
 		"SETT_STOP_GRACE_PERIOD=soon":                    "a positive duration",
 		"SETT_WORKSPACE_MODE=w":                          "ro or rw",
+		"SETT_TOOL_NETWORK=host":                         "full, internal or none",
 		"SETT_REDIS_TIMEOUT=x":                           "a positive duration",
 		"SETT_REDIS_RETRIES=many":                        "a number of retries",
 		"SETT_REDIS_GIVE_UP=0s":                          "a positive duration",
@@ -134,6 +136,17 @@ func TestReader(t *testing.T) {
 	r.Required("EMPTY", "a value")
 	if err := r.Err(); err == nil || err.Error() != "EMPTY is not set; want a value" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A problem with a variable that holds credentials does not show them.
+func TestSecretsAreNotShown(t *testing.T) {
+	for _, name := range env.Secret {
+		r := &env.Reader{Lookup: lookup([]string{name + "=secret"})}
+		r.OneOf(name, "a", "b")
+		if err := r.Err(); err == nil || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 

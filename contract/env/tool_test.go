@@ -10,7 +10,7 @@ import (
 
 func TestToolEnviron(t *testing.T) {
 	cub := []string{
-		"PATH=/bin", "REDIS_URL=redis://:secret@host:6379/0", "SETT_BLACKBOARD_PASSWORD=secret", "SETT_AGENT_NAME=writer",
+		"PATH=/bin", "REDIS_URL=redis://:secret@host:6379/0", "SETT_BLACKBOARD_PASSWORD=secret", "SETT_AGENTS_REDIS_URL=redis://:secret@host:6379/0", "SETT_AGENT_NAME=writer",
 		"SETT_CLAIM_ID=of-another-claim", "SETT_TARGET_PAYLOAD=of another target", "EMPTY=", "ODD",
 	}
 	before := slices.Clone(cub)
