@@ -1,0 +1,93 @@
+package redis
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// The users of a Redis that Sett starts. Each agent has one of its own, which
+// reaches its instance's keys and channels with the commands a cub needs; the
+// administrator is the orchestrator and the command line; nobody else gets in.
+//
+// What that keeps apart: instances from each other, and agents from what governs
+// the server. What it does not: one cub from another. Scripts run with the rights
+// of who calls them, so whoever may grant, bid and finish through scripts may also
+// change the same keys by other ones. Nor does it bound how much of the server's
+// time and memory a user takes. The tool beside a cub never sees its password.
+
+// AdminUser is the user that may do everything.
+const AdminUser = "sett"
+
+// agentCommands is all that a cub needs to be allowed: what it sends, then what its
+// scripts do (Redis asks for those too). Everything else is refused.
+const agentCommands = "-@all +ping +client|setname +evalsha +eval +subscribe +unsubscribe +punsubscribe +discard +zrange +hget +hgetall" +
+	" +mget +zrevrange +lrange" +
+	" +time +get +set +del +exists +hset +hmget +hdel +hlen +hincrby +zadd +zrem +zscore +zcard +sadd +rpush +xadd +publish"
+
+// AgentUser returns the name of an agent's user. None is the administrator's.
+func AgentUser(agent string) string { return "agent-" + agent }
+
+// AgentPassword makes an agent's password of the administrator's: who knows that
+// one needs to store no other, and an agent's says nothing about it.
+func AgentPassword(admin, agent string) string {
+	mac := hmac.New(sha256.New, []byte(admin))
+	mac.Write([]byte(AgentUser(agent)))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// AgentURL returns the URL by which an agent reaches the blackboard: base with the
+// agent's user and password, which is made of the administrator's. A base that
+// names a user or a password is returned as it is: that server has users of its
+// own.
+func AgentURL(base, admin, agent string) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Host == "" {
+		return "", fmt.Errorf("parse blackboard URL %q: want redis://host[:port]", Redact(base))
+	}
+	if u.User.String() != "" {
+		return base, nil
+	}
+	u.User = url.UserPassword(AgentUser(agent), AgentPassword(admin, agent))
+	return u.String(), nil
+}
+
+// ACLFile returns the file of users (aclfile) of a Redis that holds the instance
+// alone. Passwords are in it as hashes only. The names are those of a valid
+// configuration, which have none of the characters that would end a rule or stand
+// for others in a pattern.
+func ACLFile(instance, adminPassword string, agents []string) []byte {
+	var b strings.Builder
+	b.WriteString("user default off resetpass resetkeys resetchannels -@all\n")
+	fmt.Fprintf(&b, "user %s on %s ~* &* +@all\n", AdminUser, hashed(adminPassword))
+	prefix := keysOf(instance).p
+	for _, agent := range agents {
+		fmt.Fprintf(&b, "user %s on %s resetkeys ~%s* resetchannels &%s* %s\n",
+			AgentUser(agent), hashed(AgentPassword(adminPassword, agent)), prefix, prefix, agentCommands)
+	}
+	return []byte(b.String())
+}
+
+// hashed is how a rule gives a password without telling it.
+func hashed(password string) string {
+	sum := sha256.Sum256([]byte(password))
+	return "#" + hex.EncodeToString(sum[:])
+}
+
+// ReloadACL makes the server read its file of users again. An agent that is no
+// longer in it is cut off at once. Servers before Redis 7.2 cut off everybody else
+// as well, who then connect again: what they had asked is repeated, what they
+// listen to is read anew. A file with a fault in it changes nothing.
+func (b *Board) ReloadACL(ctx context.Context) error {
+	err := b.retry(ctx, "reload users", func(ctx context.Context) error {
+		return b.client.Do(ctx, b.client.B().AclLoad().Build()).Error()
+	})
+	if err != nil {
+		return fmt.Errorf("reload users: %w", err)
+	}
+	return nil
+}
