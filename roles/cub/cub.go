@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"github.com/oklog/run"
@@ -21,14 +22,17 @@ import (
 )
 
 // Help is the role's help page.
-const Help = `Usage: sett cub [--execute-claim ID]
+const Help = `Usage: sett cub [--execute-claim ID | --standby]
 
 An agent's entrypoint: bids on claims, runs the agent's tool on what it is
 granted, and writes the tool's output to the blackboard. An agent with strategy
-fresh_per_call only bids; each of its grants is run by a worker, started as
-"cub --execute-claim ID", which works on that one claim and exits.
+fresh_per_call only bids; each of its grants is run by a worker, which works on
+that one claim and exits: started as "cub --execute-claim ID", or warm, as
+"cub --standby", which waits until it is assigned its claim.
 
-It is started by the orchestrator and configured by environment variables:
+In a container it is the entrypoint, process 1, and reaps what tools leave
+behind; the name "cub" alone will do. It is started by the orchestrator and
+configured by environment variables:
 
   SETT_INSTANCE_NAME      the instance's name (required)
   SETT_AGENT_NAME         the agent's name in sett.yml (required)
@@ -40,8 +44,9 @@ It is started by the orchestrator and configured by environment variables:
   SETT_AGENT_BID_SCRIPT   a command that says what to bid, a JSON array
   SETT_AGENT_TIMEOUT      of one run of the tool; default 5m
   SETT_STOP_GRACE_PERIOD  for a running tool when the cub is stopped; default 10s
-  SETT_WORKSPACE          the tool's directory; default /workspace
+  SETT_WORKSPACE          the tool's directory, where the repository is; default /workspace
   SETT_WORKSPACE_MODE     ro (default) or rw
+  SETT_INCARNATION        by which it holds its grants; default: a new id
   SETT_PROMPT_CLAIM, SETT_PROMPT_EXECUTION   passed on to the tool
   SETT_HEALTH_ADDR        of /healthz and /metrics; default :8080, "off" for none
   SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE
@@ -67,6 +72,7 @@ const (
 	standard    mode = "standard"
 	bidderOnly  mode = "bidder-only"
 	executeOnly mode = "execute-only"
+	standby     mode = "standby" // execute-only, once it is told its claim
 )
 
 // cub is the role's state while the process lives.
@@ -74,7 +80,7 @@ type cub struct {
 	env       role.Env
 	settings  env.Cub
 	mode      mode
-	claim     string // in execute-only mode
+	errand    *errand // of a worker
 	log       *slog.Logger
 	board     *redis.Board
 	runner    toolrun.Runner
@@ -86,6 +92,8 @@ type cub struct {
 	due       *inbox        // claims that await its bid
 	look      chan struct{} // asks for what is open to be read; has room for one
 	orphans   chan struct{} // asks whether a dead writer's tree is to be put back; likewise
+	connected chan struct{} // says that notices come in, from now on or again; likewise
+	hears     atomic.Bool   // whether they ever did
 	scripts   *scripts
 	hints     hints  // what notices said about them
 	made      recent // on which it has bid
@@ -125,7 +133,7 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	c.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
 	c.tree = worktree.New(settings.Workspace)
 	c.grants, c.due, c.scripts = newInbox(), newInbox(), newScripts()
-	c.look, c.orphans = make(chan struct{}, 1), make(chan struct{}, 1)
+	c.look, c.orphans, c.connected = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	c.executor = newExecutor(c)
 	return c.serve(ctx)
 }
@@ -135,10 +143,12 @@ func (c *cub) chooseMode() error {
 	case len(args) == 0 && c.settings.Fresh:
 		c.mode = bidderOnly
 	case len(args) == 0:
-	case len(args) == 2 && args[0] == "--execute-claim":
-		c.mode, c.claim = executeOnly, args[1]
+	case len(args) == 2 && args[0] == "--execute-claim" && args[1] != "":
+		c.mode, c.errand = executeOnly, newErrand(args[1])
+	case len(args) == 1 && args[0] == "--standby":
+		c.mode, c.errand = standby, newErrand("")
 	default:
-		return role.Fail(role.Usage, fmt.Errorf("unknown arguments %q", args), "usage: sett cub [--execute-claim ID]")
+		return role.Fail(role.Usage, fmt.Errorf("unknown arguments %q", args), "usage: sett cub [--execute-claim ID | --standby]")
 	}
 	return nil
 }
@@ -192,7 +202,9 @@ func (c *cub) serve(ctx context.Context) error {
 	}
 	add(func(ctx context.Context) error { toolrun.ReapOrphans(ctx); return ctx.Err() })
 	add(c.listen)
-	if c.mode != executeOnly {
+	if c.mode.works() {
+		add(c.beatWorker)
+	} else {
 		add(c.beat)
 		work(c.bidAll, c.mode == bidderOnly)
 	}
@@ -204,7 +216,7 @@ func (c *cub) serve(ctx context.Context) error {
 	if errors.Is(err, context.Canceled) { // told to stop: what counts is how the work ended
 		err = worked
 	}
-	if c.mode != executeOnly {
+	if !c.mode.works() {
 		c.signOff(ctx)
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, errOneClaimDone) {
@@ -226,30 +238,13 @@ func (c *cub) beat(ctx context.Context) error {
 		Incarnation: c.settings.Incarnation, Mode: string(c.mode), Version: c.env.Build.Version, PID: os.Getpid(),
 		Health: c.health, Run: c.settings.Run, Config: c.settings.ConfigDigest, Since: c.env.Now().UTC().Format(time.RFC3339),
 	}
-	every := time.NewTicker(beatEvery)
-	defer every.Stop()
-	for registered := false; ; {
-		var err error
+	registered := false
+	return c.everyBeat(ctx, func() error {
 		if registered {
-			err = c.board.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)
-		} else if err = c.board.Hello(ctx, c.settings.Agent, p, aliveFor); err == nil {
-			registered = true
+			return c.board.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)
 		}
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			if err := c.reachable.Lost(err); err != nil {
-				return err
-			}
-			c.log.Warn("heartbeat not sent", "error", err)
-		default:
-			c.reachable.Back()
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-every.C:
-		}
-	}
+		err := c.board.Hello(ctx, c.settings.Agent, p, aliveFor)
+		registered = err == nil
+		return err
+	})
 }

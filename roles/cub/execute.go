@@ -197,7 +197,7 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	next := ""
 	if ids := x.grants.take(1); len(ids) == 1 {
 		next = ids[0]
-		if ctx.Err() != nil || x.mode == executeOnly {
+		if ctx.Err() != nil || x.mode.works() {
 			x.grants.add(next)
 			next = ""
 		}

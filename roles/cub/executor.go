@@ -65,6 +65,13 @@ func (x *executor) checkCancelled(claim string, attempt int, stop context.Cancel
 	}
 }
 
+// underWay returns the attempt of the claim under way; 0 when there is none.
+func (x *executor) underWay() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.attempt
+}
+
 func (x *executor) begin(claim string, attempt int, stop context.CancelCauseFunc) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -74,8 +81,12 @@ func (x *executor) begin(claim string, attempt int, stop context.CancelCauseFunc
 // run takes grants until the context ends; the tool under way then gets its
 // grace.
 func (x *executor) run(ctx context.Context) error {
-	if x.mode == executeOnly {
-		x.grants.add(x.claim)
+	if x.mode.works() {
+		claim, err := x.awaitErrand(ctx)
+		if err != nil {
+			return err
+		}
+		x.grants.add(claim)
 	}
 	var w *work // taken together with handing in the last result
 	for {
@@ -90,7 +101,7 @@ func (x *executor) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if x.mode == executeOnly {
+		if x.mode.works() {
 			return errOneClaimDone
 		}
 		w = next
@@ -140,7 +151,7 @@ func (x *executor) started(ctx context.Context, claim string, s redis.Started, e
 		if x.settings.Mode == blackboard.ReadWrite {
 			poke(x.orphans) // the notice may say that a predecessor died
 		}
-		if x.mode == executeOnly {
+		if x.mode.works() {
 			log.Warn("nothing to execute", "error", err)
 			return nil, errOneClaimDone
 		}

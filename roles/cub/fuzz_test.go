@@ -14,25 +14,25 @@ import (
 // get in, once each, where they belong, and a log line stays one line.
 func FuzzNotice(f *testing.F) {
 	id := "01JZ0000000000000000000001"
-	for _, s := range []string{"", id, strings.ToLower(id), id + "\n", "81JZ0000000000000000000001", "x\n{\"msg\":\"forged\"}", "\xff\x00", "../" + id, id + " worker Code", id + "  ", id + " a b c"} {
-		for which := range byte(9) {
+	for _, s := range []string{"", id, strings.ToLower(id), id + "\n", "81JZ0000000000000000000001", "w1 " + id, "x\n{\"msg\":\"forged\"}", "\xff\x00", "../" + id, id + " worker Code", id + "  ", id + " a b c"} {
+		for which := range byte(16) {
 			f.Add(s, which)
 		}
 	}
 	f.Fuzz(func(t *testing.T, notice string, which byte) {
 		log := &logs{}
 		e := world(vars{env.LogFormat: "json"}, log)
-		m := []mode{standard, bidderOnly, executeOnly}[which%3]
-		c := &cub{env: e, mode: m, claim: id, log: e.Logger("cub"), grants: newInbox(), due: newInbox(),
+		m := []mode{standard, bidderOnly, executeOnly, standby}[which%4]
+		c := &cub{env: e, mode: m, errand: newErrand(id), log: e.Logger("cub"), grants: newInbox(), due: newInbox(),
 			look: make(chan struct{}, 1), orphans: make(chan struct{}, 1)}
-		c.settings.Agent, c.settings.Mode = "worker", blackboard.ReadWrite
+		c.settings.Agent, c.settings.Mode, c.settings.Incarnation = "worker", blackboard.ReadWrite, "w1"
 		c.executor = newExecutor(c)
 		ch, line, want := redis.ClaimEvents, c.due, blackboard.ValidID(notice)
 		name := notice
-		switch which / 3 % 3 {
+		switch which / 4 % 4 {
 		case 1:
 			ch, line = redis.AgentEvents("worker"), c.grants
-			want = want && (m == standard || m == executeOnly && notice == id)
+			want = want && (m == standard || m.works() && notice == id)
 		case 2:
 			ch = redis.ClaimTargets
 			if claim, _, ok := redis.ParseTarget(notice); ok {
@@ -40,6 +40,10 @@ func FuzzNotice(f *testing.F) {
 			} else {
 				want = false
 			}
+		case 3:
+			ch, want = redis.StandbyEvents("worker"), false
+			m = standby // nobody else listens there
+			c.mode = m
 		}
 		c.notice(ch, notice)
 		c.notice(ch, notice)
@@ -48,6 +52,10 @@ func FuzzNotice(f *testing.F) {
 		}
 		if n := len(c.due.take(9)) + len(c.grants.take(9)); n > 0 {
 			t.Errorf("%q went to the wrong line", notice)
+		}
+		who, _, told := redis.ParseAssignment(notice)
+		if looks := len(c.look) == 1; looks != (ch.Is(redis.StandbyEvents("worker")) && told && who == "w1") {
+			t.Errorf("%q on %v: looks at its assignment: %v", notice, ch, looks)
 		}
 		for line := range strings.Lines(log.String()) {
 			if !json.Valid([]byte(line)) {

@@ -106,6 +106,8 @@ func TestBrokenStarts(t *testing.T) {
 		"retries":         {change: vars{env.RedisRetries: "many"}, says: []string{"SETT_REDIS_RETRIES", "such as 5"}},
 		"two at once":     {change: vars{env.Agent: "", env.Timeout: "x"}, says: []string{"SETT_AGENT_NAME", "SETT_AGENT_TIMEOUT"}},
 		"arguments":       {args: []string{"--execute"}, says: []string{"unknown arguments", "--execute"}},
+		"two modes":       {args: []string{"--standby", "--execute-claim", "x"}, says: []string{"unknown arguments"}},
+		"empty claim":     {args: []string{"--execute-claim", ""}, says: []string{"unknown arguments"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all := environment(t, "redis://127.0.0.1:1", "worker", tc.change)

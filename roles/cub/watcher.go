@@ -18,12 +18,17 @@ func (c *cub) listen(ctx context.Context) error {
 	reader.Go(func() { c.reconcile(ctx) })
 	defer reader.Wait()
 	channels := []redis.Channel{redis.AgentEvents(c.settings.Agent)}
-	if c.mode != executeOnly {
+	switch {
+	case c.mode == standby:
+		channels = append(channels, redis.StandbyEvents(c.settings.Agent))
+	case !c.mode.works():
 		channels = append(channels, redis.ClaimTargets, redis.ClaimEvents)
 	}
 	return c.board.Subscribe(ctx, channels, func() {
 		c.reachable.Back()
+		c.hears.Store(true)
 		poke(c.look)
+		poke(c.connected)
 	}, c.notice, func(err error) {
 		c.log.Warn("blackboard lost, reconnecting", "error", err)
 		_ = c.reachable.Lost(err)
@@ -32,6 +37,12 @@ func (c *cub) listen(ctx context.Context) error {
 
 // notice deals with a message from anybody who can reach the blackboard.
 func (c *cub) notice(ch redis.Channel, id string) {
+	if c.mode == standby && ch.Is(redis.StandbyEvents(c.settings.Agent)) {
+		if who, _, ok := redis.ParseAssignment(id); ok && who == c.settings.Incarnation {
+			poke(c.look) // what was assigned stands on the blackboard
+		}
+		return
+	}
 	switch claim, target, ok := redis.ParseTarget(id); {
 	case ok && ch.Is(redis.ClaimTargets):
 		c.hints.add(claim, target)
@@ -55,7 +66,7 @@ func (c *cub) granted(claim string) {
 		if c.settings.Mode == blackboard.ReadWrite {
 			poke(c.orphans) // a worker may have died
 		}
-	case c.mode == executeOnly && claim != c.claim, c.executor.noticed(claim):
+	case c.mode.works() && claim != c.errand.get(), c.executor.noticed(claim):
 	default:
 		c.grants.add(claim)
 	}
@@ -83,8 +94,8 @@ func (c *cub) reconcile(ctx context.Context) {
 			continue
 		case <-every.C:
 		}
-		if c.mode == executeOnly {
-			c.granted(c.claim)
+		if c.mode.works() {
+			c.runErrand(ctx)
 			continue
 		}
 		w, err := c.board.OpenAgentWork(ctx, c.settings.Agent)
