@@ -50,6 +50,9 @@ func Run(ctx context.Context, e role.Env) error {
 		return usageError(parser, err)
 	}
 	a.flags = r.globals
+	if _, err := a.directory(); err != nil && a.flags.Directory != "" {
+		return err // whether the command needs it or not: it was not meant to be another
+	}
 	err = parsed.Run(a)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return role.Fail(role.Interrupted, errors.New("interrupted"), "")

@@ -48,8 +48,11 @@ func (c *downCmd) Run(a *app) error {
 			return role.Fail(role.Failed, errors.New("nothing was done"), "")
 		}
 	}
-	rt := in.runtime()
-	release, err := lockToStop(a, in, rt)
+	place, err := a.place(a.ctx, in)
+	if err != nil {
+		return err
+	}
+	release, err := lockToStop(a, in)
 	if err != nil {
 		return err
 	}
@@ -58,7 +61,7 @@ func (c *downCmd) Run(a *app) error {
 	if err != nil {
 		cfg = &config.Config{} // what is known of grace periods is not worth failing for
 	}
-	s := &stopper{a: a, in: in, rt: rt, config: cfg, tell: true}
+	s := &stopper{a: a, in: in, place: place, config: cfg, tell: true}
 	if err := s.stop(a.ctx); err != nil {
 		return err
 	}
@@ -79,7 +82,8 @@ func (c *downCmd) Run(a *app) error {
 }
 
 // lockToStop locks the instance, after whoever starts or stops it now.
-func lockToStop(a *app, in *instance, rt *process.Runtime) (func(), error) {
+func lockToStop(a *app, in *instance) (func(), error) {
+	rt := in.processes()
 	release, holder, err := rt.TryLock(upLock)
 	if err == nil {
 		return release, nil
@@ -96,7 +100,7 @@ func lockToStop(a *app, in *instance, rt *process.Runtime) (func(), error) {
 type stopper struct {
 	a       *app
 	in      *instance
-	rt      *process.Runtime
+	place   place
 	config  *config.Config
 	tell    bool // print a line for each part
 	stopped int
@@ -110,7 +114,7 @@ func (s *stopper) stop(ctx context.Context) error {
 	if err := s.in.setStopping(true); err != nil {
 		return err
 	}
-	units, err := s.rt.List(ctx, nil)
+	units, err := s.place.List(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("list what runs: %w", err)
 	}
@@ -143,7 +147,7 @@ func (s *stopper) stop(ctx context.Context) error {
 // orchestrator may do that did not hear of it.
 func (s *stopper) sweep(ctx context.Context) error {
 	for range rounds {
-		units, err := s.rt.List(ctx, nil)
+		units, err := s.place.List(ctx, nil)
 		if err != nil {
 			return fmt.Errorf("list what runs: %w", err)
 		}
@@ -181,7 +185,7 @@ func (s *stopper) each(ctx context.Context, units []runtime.Unit) error {
 	}
 	results := make(chan result)
 	for _, u := range units {
-		go func() { results <- result{u, s.rt.Stop(ctx, u.Name, s.grace(u))} }()
+		go func() { results <- result{u, s.place.Stop(ctx, u.Name, s.grace(u))} }()
 	}
 	var errs []error
 	for range units {

@@ -249,7 +249,11 @@ func (a *app) board(ctx context.Context) (b *redis.Board, in *instance, done fun
 // matter of the environment: 7.
 func (a *app) open(ctx context.Context, in *instance) (*redis.Board, error) {
 	if !in.External {
-		units, err := in.runtime().List(ctx, runtime.Labels{runtime.LabelInstance: in.Name})
+		place, err := a.place(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		units, err := place.List(ctx, runtime.Labels{runtime.LabelInstance: in.Name})
 		if err != nil {
 			return nil, err
 		}

@@ -134,7 +134,13 @@ func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
 		return l
 	}
 	l.Agents = len(cfg.Agents)
-	units, err := in.runtime().List(ctx, nil)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	place, err := a.place(ctx, in)
+	var units []runtime.Unit
+	if err == nil {
+		units, err = place.List(ctx, nil)
+	}
 	running := map[string]runtime.Unit{}
 	for _, u := range units {
 		if u.Running {
@@ -144,8 +150,6 @@ func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
 	if err != nil || len(running) == 0 {
 		return l
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
 	l.State = stateRunning
 	parts := []string{runtime.ComponentOrchestrator, runtime.ComponentKeeper}
 	if !in.External {

@@ -71,6 +71,10 @@ func (c *logsCmd) Run(a *app) error {
 		}
 		c.Claim = part
 	}
+	place, err := a.place(a.ctx, in)
+	if err != nil {
+		return err
+	}
 	if err := c.known(in); err != nil {
 		return err
 	}
@@ -81,9 +85,9 @@ func (c *logsCmd) Run(a *app) error {
 		keep = followLines
 	}
 	if !c.Follow {
-		return c.past(a.ctx, in, p, o, keep)
+		return c.past(a.ctx, in, place, p, o, keep)
 	}
-	f := &follower{c: c, p: p, in: in, rt: in.runtime(), lines: make(chan logLine, 256), open: map[string]bool{}, keep: keep, past: keep >= 0}
+	f := &follower{c: c, p: p, in: in, rt: place, lines: make(chan logLine, 256), open: map[string]bool{}, keep: keep, past: keep >= 0}
 	return f.run(a.ctx, o)
 }
 
@@ -145,7 +149,7 @@ func (c *logsCmd) width(in *instance) int {
 }
 
 // past shows what was logged until now.
-func (c *logsCmd) past(ctx context.Context, in *instance, p *logPrinter, o runtime.LogOptions, keep int) error {
+func (c *logsCmd) past(ctx context.Context, in *instance, logs runtime.Logs, p *logPrinter, o runtime.LogOptions, keep int) error {
 	sources, err := c.sources(in)
 	if err != nil {
 		return err
@@ -153,10 +157,9 @@ func (c *logsCmd) past(ctx context.Context, in *instance, p *logPrinter, o runti
 	if keep >= 0 && c.Claim == "" {
 		o.Lines = keep // no source can have more of the last than that
 	}
-	rt := in.runtime()
 	var lines []logLine
 	for _, s := range sources {
-		err := readLog(ctx, rt, s, o, func(l logLine) {
+		err := readLog(ctx, logs, s, o, func(l logLine) {
 			if p.wants(l) {
 				lines = append(lines, l)
 			}

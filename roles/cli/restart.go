@@ -42,10 +42,14 @@ func (c *restartCmd) Run(a *app) error {
 		return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", clean(c.Agent), in.Name), "%s",
 			didYouMean(c.Agent, cfg.Names(), ""))
 	}
+	place, err := a.place(a.ctx, in)
+	if err != nil {
+		return err
+	}
 	began := a.Now()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, c.Timeout, errTooLong)
 	defer cancel()
-	if err := restart(ctx, b, in, agent); err != nil {
+	if err := restart(ctx, b, place, agent); err != nil {
 		if errors.Is(context.Cause(ctx), errTooLong) {
 			return role.Fail(role.TimedOut, fmt.Errorf("agent %s is not ready after %s", agent.Name, c.Timeout), "sett logs %s", agent.Name)
 		}
@@ -56,13 +60,12 @@ func (c *restartCmd) Run(a *app) error {
 }
 
 // restart returns when a new incarnation of the agent is ready.
-func restart(ctx context.Context, b *redis.Board, in *instance, agent config.Agent) error {
+func restart(ctx context.Context, b *redis.Board, place place, agent config.Agent) error {
 	before, err := b.Agents(ctx)
 	if err != nil {
 		return err
 	}
-	rt := in.runtime()
-	if err := rt.Stop(ctx, agentUnit(agent.Name), agent.Grace+3*time.Second); err != nil {
+	if err := place.Stop(ctx, agentUnit(agent.Name), agent.Grace+3*time.Second); err != nil {
 		return err
 	}
 	if err := b.Nudge(ctx); err != nil {
@@ -77,7 +80,7 @@ func restart(ctx context.Context, b *redis.Board, in *instance, agent config.Age
 		if err != nil {
 			return err
 		}
-		units, err := rt.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentAgent, runtime.LabelAgent: agent.Name})
+		units, err := place.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentAgent, runtime.LabelAgent: agent.Name})
 		if err != nil {
 			return fmt.Errorf("list what runs: %w", err)
 		}

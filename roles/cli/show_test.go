@@ -222,7 +222,11 @@ func TestUnearth(t *testing.T) {
 			t.Errorf("unearth %s: %q, %q, %v", id, stdout, stderr, err)
 		}
 	}
-	stdout, _, err := s.run("unearth", second, "--meta")
+	stdout, stderr, err := s.run("unearth", "@last")
+	if err != nil || stdout != "the goal\nin two lines" || !strings.Contains(stderr, "the goal itself") || !strings.Contains(stderr, "sett hoard") {
+		t.Errorf("unearth @last: %q, %q, %v", stdout, stderr, err)
+	}
+	stdout, _, err = s.run("unearth", second, "--meta")
 	s.must(err)
 	has(t, stdout, "logical_id         "+first, "version            2", "4 bytes, sha256 ", "produced_by_agent  writer", "summary            -")
 	if strings.Contains(stdout, "v2") {

@@ -13,7 +13,6 @@ import (
 
 	"sett/contract/config"
 	"sett/roles/role"
-	"sett/runtime/process"
 )
 
 // State is what is kept of an instance, in instance.json of its directory. It
@@ -39,11 +38,6 @@ type instance struct {
 func (in *instance) statePath() string    { return filepath.Join(in.dir, "instance.json") }
 func (in *instance) configPath() string   { return filepath.Join(in.dir, "config.json") }
 func (in *instance) stoppingPath() string { return filepath.Join(in.dir, "stopping") }
-
-// runtime returns the place where the instance's units run.
-func (in *instance) runtime() *process.Runtime {
-	return process.New(process.Options{Dir: in.dir, Logger: quiet()})
-}
 
 // save writes the state, as a whole or not at all.
 func (in *instance) save() error { return writeFile(in.statePath(), in.State) }

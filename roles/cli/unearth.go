@@ -24,6 +24,7 @@ type unearthCmd struct {
 func (unearthCmd) Help() string {
 	return `Writes an artefact's payload to stdout, byte for byte. Only on a terminal it ends with a
 newline in any case, and shows control characters instead of obeying them.
+For @last that is the goal's own text; a note on stderr names its result.
 
 Examples:
   sett unearth 7XK2ABCD > result.txt
@@ -92,6 +93,9 @@ func (c *unearthCmd) Run(a *app) error {
 	case c.Meta:
 		return a.metaTable(artefact)
 	}
+	if c.ID == lastGoal {
+		a.sayf("note: this is the goal itself, %s; %s\n", short(artefact.ID), a.outcomeOf(b, artefact))
+	}
 	payload := artefact.Payload
 	if role.IsTerminal(a.Stdout) {
 		payload = onTerminal(payload)
@@ -100,6 +104,14 @@ func (c *unearthCmd) Run(a *app) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
+}
+
+// outcomeOf says where to find what came of a goal.
+func (a *app) outcomeOf(b *redis.Board, goal blackboard.Artefact) string {
+	if w, err := b.Workflow(a.ctx, goal.WorkflowID); err == nil && w.TerminalID != "" {
+		return fmt.Sprintf("sett unearth %s prints its result", short(w.TerminalID))
+	}
+	return "sett hoard --workflow " + lastGoal + " lists what came of it"
 }
 
 // onTerminal is a payload as a terminal may show it.

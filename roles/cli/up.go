@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"strings"
+	"syscall"
 	"time"
 
 	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/roles/role"
 	"sett/runtime"
-	"sett/runtime/process"
 )
 
 type upCmd struct {
@@ -43,11 +41,36 @@ type upping struct {
 	a       *app
 	c       *config.Config
 	in      *instance
-	rt      *process.Runtime
+	place   place
+	launch  launcher
 	board   *redis.Board // nil until it answers
 	began   time.Time
 	timeout time.Duration
 	adopt   bool // the instance ran before
+}
+
+// launcher is what differs at a sett up between the places where agents run.
+type launcher interface {
+	// taken returns whose instance of that name there is besides those of this user's
+	// state directory: its workspace; empty: there is none.
+	taken(ctx context.Context, name string) (workspace string, err error)
+	// provide makes sure that there is everything to run with, and completes the
+	// configuration. It starts nothing.
+	provide(ctx context.Context) error
+	// user is by which name the blackboard of our own knows us.
+	user() string
+	startBlackboard(ctx context.Context) (runtime.Unit, error)
+	startOrchestrator(ctx context.Context) error
+	// update hands what changed to the parts that run, and starts what does not.
+	// The position is where in the ledger to look for a new orchestrator's entry;
+	// empty: the present one goes on.
+	update(ctx context.Context) (position string, err error)
+	// clear removes what a failed start leaves besides units.
+	clear(ctx context.Context) error
+	// blackboardDetail says which blackboard of our own is in use.
+	blackboardDetail() string
+	// notes are what there is to know about this place, once.
+	notes() []string
 }
 
 // Run starts the instance, or applies what changed to a running one.
@@ -64,24 +87,50 @@ func (c *upCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	for _, missing := range missingTools(cfg, root) {
-		a.sayf("sett: warning: %s\n", missing)
+	u := &upping{a: a, c: cfg, began: began, timeout: c.Timeout}
+	if u.launch, err = newLauncher(a.ctx, u, root); err != nil {
+		return err
 	}
-	in, release, err := a.claimInstance(a.ctx, root)
+	in, release, err := a.claimInstance(a.ctx, root, u.launch.taken)
 	if err != nil {
 		return err
 	}
 	defer release()
-	u := &upping{a: a, c: cfg, in: in, rt: in.runtime(), began: began, timeout: c.Timeout}
-	in.Workspace, in.ConfigFile, in.Runtime = root, path, cfg.Runtime
-	ctx, cancel := context.WithTimeoutCause(a.ctx, c.Timeout, errTooLong)
+	u.in = in
+	if err := u.run(root, path); err != nil {
+		return u.explain(err)
+	}
+	return u.conclude()
+}
+
+// newLauncher returns what starts an instance where its configuration wants it.
+func newLauncher(_ context.Context, u *upping, _ string) (launcher, error) {
+	if u.c.Runtime == config.RuntimeDocker {
+		return nil, role.Fail(role.Environment, errors.New("runtime docker: this build of sett has no container runtime"),
+			"sett up --runtime process runs the agents as processes of this machine, isolated by nothing")
+	}
+	return &processes{u}, nil
+}
+
+// run does the work, the instance being locked.
+func (u *upping) run(root, path string) (err error) {
+	ctx, cancel := context.WithTimeoutCause(u.a.ctx, u.timeout, errTooLong)
 	defer cancel()
 	if err := u.finishDown(ctx); err != nil {
-		return u.explain(ctx, err)
+		return u.inTime(ctx, err)
 	}
-	if u.adopt, err = u.runs(ctx); err != nil {
+	u.in.Workspace, u.in.ConfigFile, u.in.Runtime = root, path, u.c.Runtime
+	if u.place, err = u.a.place(ctx, u.in); err != nil {
 		return err
 	}
+	if u.adopt, err = u.runs(ctx); err != nil {
+		return u.inTime(ctx, err)
+	}
+	if err := u.launch.provide(u.a.ctx); err != nil {
+		return err
+	}
+	ctx, cancel = context.WithTimeoutCause(u.a.ctx, u.timeout, errTooLong) // images take what they take
+	defer cancel()
 	if u.adopt {
 		err = u.apply(ctx)
 	} else {
@@ -90,10 +139,7 @@ func (c *upCmd) Run(a *app) error {
 	if u.board != nil {
 		u.board.Close()
 	}
-	if err != nil {
-		return u.explain(ctx, err)
-	}
-	return u.conclude()
+	return u.inTime(ctx, err)
 }
 
 // configuration reads sett.yml as the flags want it, with the variables that
@@ -106,36 +152,10 @@ func (c *upCmd) configuration(a *app) (*config.Config, string, error) {
 	if c.RedisURL != "" {
 		cfg.Redis.URL, cfg.Services.Redis.URL = c.RedisURL, c.RedisURL
 	}
-	if cfg.Runtime == config.RuntimeDocker {
-		return nil, path, role.Fail(role.Environment, errors.New("runtime docker: this build of sett has no container runtime"),
-			"sett up --runtime process runs the agents as processes of this machine, isolated by nothing")
-	}
 	for _, missing := range inheritVariables(cfg, a.Lookup) {
 		a.sayf("sett: warning: %s is not set here, so it will not be there either\n", missing)
 	}
 	return cfg, path, nil
-}
-
-// missingTools says which agents' programs cannot be run as things stand. That is
-// no error: another agent may yet make them.
-func missingTools(c *config.Config, root string) []string {
-	var missing []string
-	for _, agent := range c.Agents {
-		for _, command := range [][]string{agent.Command, agent.BidScript} {
-			if len(command) == 0 {
-				continue
-			}
-			file := command[0]
-			if strings.Contains(file, "/") && !filepath.IsAbs(file) {
-				file = filepath.Join(root, file)
-			}
-			if _, err := exec.LookPath(file); err != nil {
-				missing = append(missing, fmt.Sprintf("agent %s: %s cannot be run: %v; its claims will fail",
-					agent.Name, clean(command[0]), errors.Unwrap(err)))
-			}
-		}
-	}
-	return missing
 }
 
 // inheritVariables gives the agents' inherited variables this environment's
@@ -163,7 +183,7 @@ func inheritVariables(c *config.Config, lookup func(string) (string, bool)) []st
 
 // runs says whether the instance is running, so that an up changes it.
 func (u *upping) runs(ctx context.Context) (bool, error) {
-	units, err := u.rt.List(ctx, nil)
+	units, err := u.place.List(ctx, nil)
 	if err != nil {
 		return false, fmt.Errorf("list what runs: %w", err)
 	}
@@ -179,8 +199,11 @@ func (u *upping) runs(ctx context.Context) (bool, error) {
 // conclude says what there is to know about an instance that is up.
 func (u *upping) conclude() error {
 	a := u.a
-	if !u.in.Told {
-		a.sayf("\nnote: local mode isolates nothing: agents run as you, with your files and your network\n")
+	if notes := u.launch.notes(); !u.in.Told && len(notes) > 0 {
+		a.sayf("\n")
+		for _, note := range notes {
+			a.sayf("note: %s\n", note)
+		}
 		u.in.Told = true
 		if err := u.in.save(); err != nil {
 			return err
@@ -201,16 +224,23 @@ func (u *upping) nameFlag() string {
 	return " --name " + u.in.Name
 }
 
-// explain gives an error its exit code, and says what became of the instance.
-func (u *upping) explain(ctx context.Context, err error) error {
-	if u.a.ctx.Err() != nil {
-		if u.adopt {
-			return role.Fail(role.Interrupted, errors.New("interrupted; the instance goes on running"), "sett list")
-		}
-		return role.Fail(role.Interrupted, errors.New("interrupted; what had been started was stopped"), "")
-	}
-	if errors.Is(context.Cause(ctx), errTooLong) && role.CodeOf(err) != role.TimedOut {
+// inTime makes the end of the time given the reason of an error that came of it.
+func (u *upping) inTime(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) && role.CodeOf(err) != role.TimedOut {
 		return role.Fail(role.TimedOut, fmt.Errorf("not ready after %s: %w", u.timeout, err), "--timeout gives it more time")
+	}
+	return err
+}
+
+// explain gives an error its exit code, and says what became of the instance.
+func (u *upping) explain(err error) error {
+	switch {
+	case u.a.ctx.Err() != nil && u.adopt:
+		return role.Fail(role.Interrupted, errors.New("interrupted; the instance goes on running"), "sett list")
+	case u.a.ctx.Err() != nil:
+		return role.Fail(role.Interrupted, errors.New("interrupted; what had been started was stopped"), "")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return role.Fail(role.Environment, err, "make room below %s", u.in.dir)
 	}
 	return err
 }

@@ -8,7 +8,6 @@ import (
 	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/roles/role"
-	"sett/runtime"
 )
 
 // apply gives a running instance what changed in sett.yml, and starts what of it
@@ -43,13 +42,14 @@ func (u *upping) apply(ctx context.Context) error {
 	if err := u.board.SetInstance(ctx, redis.InstanceRunning, "sett up"); err != nil {
 		return err
 	}
-	if _, err := u.rt.Start(ctx, u.spec(runtime.ComponentKeeper)); err != nil {
-		return fmt.Errorf("start keeper: %w", err)
+	position, err := u.launch.update(ctx)
+	if err != nil {
+		return err
 	}
 	if err := u.board.Nudge(ctx); err != nil {
 		return err
 	}
-	if err := u.await(ctx, ""); err != nil {
+	if err := u.await(ctx, position); err != nil {
 		var e *role.Error
 		if errors.As(err, &e) {
 			return role.Fail(e.Code, err, "the instance goes on running; sett logs shows more")

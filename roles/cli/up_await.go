@@ -58,7 +58,7 @@ func (u *upping) await(ctx context.Context, position string) error {
 
 // look reads the present state once.
 func (w *waiting) look(ctx context.Context) (done bool, err error) {
-	units, err := w.u.rt.List(ctx, nil)
+	units, err := w.u.place.List(ctx, nil)
 	if err != nil {
 		return false, fmt.Errorf("list what runs: %w", err)
 	}
@@ -201,7 +201,7 @@ func (u *upping) blackboardDetail() string {
 	if u.in.External {
 		return "external, " + clean(redis.Redact(u.in.URL))
 	}
-	return "embedded, " + u.board.Addr()
+	return u.launch.blackboardDetail()
 }
 
 // late is the error about a part that was not ready in time.
@@ -218,7 +218,7 @@ func (u *upping) failed(part, what string) error {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.a.ctx), time.Second)
 	defer cancel()
-	r, err := u.rt.Logs(ctx, unit, runtime.LogOptions{Lines: 8})
+	r, err := u.place.Logs(ctx, unit, runtime.LogOptions{Lines: 8, Since: u.began})
 	if err != nil {
 		return fmt.Errorf("%s (it logged nothing)", text)
 	}

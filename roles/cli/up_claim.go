@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sett/contract/config"
@@ -24,7 +25,8 @@ const maxNumbered = 99
 // locks it: the one that was named, else the workspace's own, else the first free
 // of NAME, NAME-2, NAME-3 and so on, where NAME is the directory's. A new one has
 // no state on disk yet.
-func (a *app) claimInstance(ctx context.Context, root string) (*instance, func(), error) {
+// Names that are taken elsewhere, by whom taken says, count as another's.
+func (a *app) claimInstance(ctx context.Context, root string, taken takenFunc) (*instance, func(), error) {
 	name, err := a.wanted()
 	if err != nil {
 		return nil, nil, err
@@ -44,7 +46,7 @@ func (a *app) claimInstance(ctx context.Context, root string) (*instance, func()
 		}
 	}
 	if named {
-		in, release, err := a.lockInstance(ctx, name, root)
+		in, release, err := a.lockInstance(ctx, name, root, taken)
 		if errors.Is(err, errForeign) {
 			err = role.Fail(role.Usage, fmt.Errorf("instance %s: %w", name, err), "choose another --name, or leave it out")
 		}
@@ -56,7 +58,7 @@ func (a *app) claimInstance(ctx context.Context, root string) (*instance, func()
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d", base, n)
 		}
-		in, release, err := a.lockInstance(ctx, name, root)
+		in, release, err := a.lockInstance(ctx, name, root, taken)
 		if !errors.Is(err, errForeign) {
 			return in, release, err
 		}
@@ -64,12 +66,16 @@ func (a *app) claimInstance(ctx context.Context, root string) (*instance, func()
 	return nil, nil, role.Fail(role.Usage, fmt.Errorf("name the instance: %s to %s are taken", base, name), "choose one with --name")
 }
 
+// takenFunc returns the workspace of an instance of that name which is none of the
+// state directory's; empty: there is none.
+type takenFunc func(ctx context.Context, name string) (workspace string, err error)
+
 // errForeign says that an instance belongs to another workspace.
 var errForeign = errors.New("it belongs to another workspace")
 
 // lockInstance locks the instance of that name for the workspace, whether it
 // exists or not.
-func (a *app) lockInstance(ctx context.Context, name, root string) (*instance, func(), error) {
+func (a *app) lockInstance(ctx context.Context, name, root string, taken takenFunc) (*instance, func(), error) {
 	stateRoot, err := a.stateRoot()
 	if err != nil {
 		return nil, nil, err
@@ -80,6 +86,17 @@ func (a *app) lockInstance(ctx context.Context, name, root string) (*instance, f
 		return nil, nil, err
 	}
 	in, err := loadInstance(dir)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		known := root
+		if err == nil {
+			known = in.Workspace
+		}
+		if err := ofAnother(ctx, name, []string{root, known}, taken); err != nil {
+			release()
+			removeEmpty(dir)
+			return nil, nil, err
+		}
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &instance{dir: dir, State: State{Name: name, CreatedAt: a.Now().UTC()}}, release, nil
@@ -94,6 +111,23 @@ func (a *app) lockInstance(ctx context.Context, name, root string) (*instance, f
 		return nil, nil, fmt.Errorf("%w: %s, which is gone", errForeign, in.Workspace)
 	}
 	return in, release, nil
+}
+
+// ofAnother is the error about an instance of that name which another state
+// directory knows, of none of the workspaces.
+func ofAnother(ctx context.Context, name string, ours []string, taken takenFunc) error {
+	workspace, err := taken(ctx, name)
+	if err != nil || workspace == "" || slices.Contains(ours, workspace) {
+		return err
+	}
+	return fmt.Errorf("%w: %s", errForeign, workspace)
+}
+
+// removeEmpty removes what locking a name made, unless there is something in it.
+func removeEmpty(dir string) {
+	for _, d := range []string{"units", "logs", "."} {
+		_ = os.Remove(filepath.Join(dir, d)) // it refuses what is not empty
+	}
 }
 
 func exists(path string) bool {

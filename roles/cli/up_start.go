@@ -45,8 +45,8 @@ func (u *upping) start(ctx context.Context) (err error) {
 	if err := u.board.SetInstance(ctx, redis.InstanceRunning, "sett up"); err != nil {
 		return err
 	}
-	if _, err := u.rt.Start(ctx, u.spec(runtime.ComponentKeeper)); err != nil {
-		return fmt.Errorf("start keeper: %w", err)
+	if err := u.launch.startOrchestrator(ctx); err != nil {
+		return err
 	}
 	return u.await(ctx, position)
 }
@@ -78,7 +78,7 @@ func (u *upping) choosePort(ctx context.Context) error {
 	addr, password := "127.0.0.1:0", rand.Text()
 	if old, err := url.Parse(u.in.URL); err == nil && old.User != nil && old.Hostname() == "127.0.0.1" {
 		password, _ = old.User.Password()
-		units, err := u.rt.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentBlackboard})
+		units, err := u.place.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentBlackboard})
 		if err != nil {
 			return fmt.Errorf("list what runs: %w", err)
 		}
@@ -94,7 +94,7 @@ func (u *upping) choosePort(ctx context.Context) error {
 	if err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("find a free port: %w", err), "")
 	}
-	u.in.URL = (&url.URL{Scheme: "redis", User: url.UserPassword("default", password), Host: l.Addr().String(), Path: "/0"}).String()
+	u.in.URL = (&url.URL{Scheme: "redis", User: url.UserPassword(u.launch.user(), password), Host: l.Addr().String(), Path: "/0"}).String()
 	return l.Close()
 }
 
@@ -131,10 +131,9 @@ func (u *upping) spec(component string) runtime.Spec {
 	}
 }
 
-// startBlackboard starts the embedded blackboard before the keeper adopts it, so
-// that nobody sees what its records said of the last run.
+// startBlackboard starts the blackboard of our own and waits for it.
 func (u *upping) startBlackboard(ctx context.Context) error {
-	unit, err := u.rt.Start(ctx, u.spec(runtime.ComponentBlackboard))
+	unit, err := u.launch.startBlackboard(ctx)
 	if err != nil {
 		return fmt.Errorf("start blackboard: %w", err)
 	}
@@ -168,7 +167,7 @@ func (u *upping) connect(ctx context.Context, unit *runtime.Unit) error {
 
 // ended returns an error when the unit runs no more.
 func (u *upping) ended(ctx context.Context, unit *runtime.Unit) error {
-	units, err := u.rt.List(ctx, nil)
+	units, err := u.place.List(ctx, nil)
 	if err != nil || ctx.Err() != nil {
 		return nil // the wait goes on, or ends for its own reason
 	}
@@ -185,8 +184,12 @@ func (u *upping) ended(ctx context.Context, unit *runtime.Unit) error {
 func (u *upping) abandon() {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.a.ctx), stopTime)
 	defer cancel()
-	s := &stopper{a: u.a, in: u.in, rt: u.rt, config: u.c}
-	if err := s.stop(ctx); err != nil {
+	s := &stopper{a: u.a, in: u.in, place: u.place, config: u.c}
+	err := s.stop(ctx)
+	if err == nil {
+		err = u.launch.clear(ctx)
+	}
+	if err != nil {
 		u.a.sayf("sett: warning: %v\n", err)
 	}
 }
@@ -197,11 +200,15 @@ func (u *upping) finishDown(ctx context.Context) error {
 	if !u.in.stopping() {
 		return nil
 	}
+	place, err := u.a.place(ctx, u.in)
+	if err != nil {
+		return err
+	}
 	before, err := u.in.config()
 	if err != nil {
 		before = u.c // it is about grace periods only
 	}
-	s := &stopper{a: u.a, in: u.in, rt: u.rt, config: before}
+	s := &stopper{a: u.a, in: u.in, place: place, config: before}
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
