@@ -25,9 +25,8 @@ const AdminUser = "sett"
 
 // agentCommands is all that a cub needs to be allowed: what it sends, then what its
 // scripts do (Redis asks for those too). Everything else is refused.
-const agentCommands = "-@all +ping +client|setname +evalsha +eval +subscribe +unsubscribe +punsubscribe +discard +zrange +hget +hgetall" +
-	" +mget +zrevrange +lrange" +
-	" +time +get +set +del +exists +hset +hmget +hdel +hlen +hincrby +zadd +zrem +zscore +zcard +sadd +rpush +xadd +publish"
+const agentCommands = "-@all +ping +client|setname +eval +evalsha +subscribe +unsubscribe +punsubscribe +discard +hgetall +zrevrange" +
+	" +time +get +set +del +exists +hget +hset +hmget +hdel +hlen +hincrby +lrange +rpush +zadd +zrange +zrem +xadd +publish"
 
 // AgentUser returns the name of an agent's user. None is the administrator's.
 func AgentUser(agent string) string { return "agent-" + agent }

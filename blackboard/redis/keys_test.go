@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis/redistest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -148,63 +147,6 @@ func TestScriptHeaders(t *testing.T) {
 			if !regexp.MustCompile(`\b` + m[1] + `\b`).MatchString(header[strings.Index(header, "ARGV:")+1:]) {
 				t.Errorf("%s: ARGV[%s] is not in its header", file, m[1])
 			}
-		}
-	}
-}
-
-// cubCommands is all that a cub needs to be allowed: what it sends, then what its
-// scripts do (Redis asks for those too).
-const cubCommands = "-@all +ping +client|setname +evalsha +eval +subscribe +unsubscribe +punsubscribe +discard +zrange +hget +hgetall" +
-	" +mget +zrevrange +lrange" +
-	" +time +get +set +del +exists +hset +hmget +hdel +hlen +hincrby +zadd +zrem +zscore +zcard +sadd +rpush +xadd +publish"
-
-// A cub's user, limited to its instance and to these commands, can do all that a
-// cub does and nothing else.
-func TestCubACL(t *testing.T) {
-	s := redistest.Start(t)
-	w := newWorld(t, &server{url: s.URL})
-	w.raw("ACL", append([]string{"SETUSER", "cub", "on", ">pw", "resetkeys", "resetchannels",
-		"~sett:{test}:*", "&sett:{test}:*"}, strings.Fields(cubCommands)...)...)
-	cub := *w
-	cub.b = open(t, strings.Replace(s.URL, "://", "://cub:pw@", 1))
-	must(t, cub.b.Hello(w.ctx, "a", Presence{Incarnation: "h-a"}, 0))
-	must(t, cub.b.Beat(w.ctx, "a", "h-a", 0))
-	notices := cub.listen("a")
-	claim := w.open(w.goal().ID, "a")
-	work, err := cub.b.OpenAgentWork(w.ctx, "a")
-	must(t, err)
-	wantList(t, "due", work.Due, claim)
-	_, _, err = cub.b.TryClaims(w.ctx, work.Due)
-	must(t, err)
-	must(t, cub.bid(claim, "a", blackboard.BidExclusive))
-	w.grant(claim, blackboard.PhaseExclusive, "a")
-	wantList(t, "notice", []string{cub.next(notices)}, "a "+claim)
-	_, ref := cub.start(claim, "a", "h-a", blackboard.ReadWrite)
-	must(t, cub.b.NoteBase(w.ctx, ref, "c0ffee", "main"))
-	_, err = cub.b.Workspace(w.ctx)
-	must(t, err)
-	must(t, cub.b.Requeue(w.ctx, ref, "stopped"))
-	q := cub.finish(claim, "a", blackboard.Question, "Question", "?")
-	_, err = w.b.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
-	must(t, err)
-	cub.grantOf(claim, "a")
-	cub.snapshot(claim)
-	_, err = cub.b.LatestVersions(w.ctx, []string{q.ID})
-	must(t, err)
-	_, err = cub.b.Agents(w.ctx)
-	must(t, err)
-	cub.finish(claim, "a", blackboard.Standard, "Code", "")
-	must(t, cub.b.Release(w.ctx, claim, "a", "", ""))
-	must(t, cub.b.Goodbye(w.ctx, "a", "h-a", "stopped"))
-	for _, forbidden := range [][]string{
-		{"KEYS", "*"}, {"FLUSHALL"}, {"CONFIG", "GET", "*"}, {"ACL", "LIST"}, {"SCRIPT", "FLUSH"}, {"SCAN", "0"},
-		{"HGETALL", "sett:{other}:agents"}, {"SET", "elsewhere", "x"}, {"PUBLISH", "sett:{other}:claim_events", "x"},
-		{"EVAL", "return redis.call('GET', 'sett:{other}:leader')", "0"}, {"EVAL", "return redis.call('FLUSHALL')", "0"},
-		{"CLIENT", "LIST"}, {"SHUTDOWN"}, {"REPLICAOF", "host", "1"},
-	} {
-		err := cub.b.client.Do(w.ctx, cub.b.client.B().Arbitrary(forbidden...).Build()).Error()
-		if err == nil || !strings.Contains(err.Error(), "permission") && !strings.Contains(err.Error(), "user executing the script can't") {
-			t.Errorf("%q: %v", forbidden, err)
 		}
 	}
 }
