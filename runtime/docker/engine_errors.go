@@ -48,7 +48,7 @@ func unreachable(ctx context.Context, ep Endpoint, err error) error {
 	if dialErr == nil {
 		_ = conn.Close()
 	}
-	why := shortText(err.Error())
+	why := short(err)
 	switch {
 	case errors.Is(dialErr, syscall.EACCES) || errors.Is(dialErr, syscall.EPERM):
 		why = "permission denied"
@@ -75,4 +75,13 @@ func permissionHint(ep Endpoint) string {
 		return "sudo usermod -aG docker $USER, then log in again; whoever is in the group docker rules the machine, a rootless engine avoids that"
 	}
 	return "the socket belongs to another user: ls -l " + ep.Socket
+}
+
+// short is what the engine said, on one line, without the client's preamble.
+func short(err error) string {
+	text := strings.TrimSpace(err.Error())
+	for _, preamble := range []string{"Error response from daemon: ", "error during connect: "} {
+		text = strings.TrimPrefix(text, preamble)
+	}
+	return strings.Join(strings.Fields(text), " ")
 }
