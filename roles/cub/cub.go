@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -98,6 +99,7 @@ type cub struct {
 	hints     hints  // what notices said about them
 	made      recent // on which it has bid
 	executor  *executor
+	gitless   sync.Once // it has been said that there is no git
 }
 
 // Run is the role's whole life.

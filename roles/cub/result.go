@@ -49,13 +49,15 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	return o
 }
 
-// checkCommit says whether a hash is a commit of the workspace. That git cannot
-// be run is not the tool's breach of contract.
+// checkCommit says whether a hash is a commit of the workspace. That git fails is
+// not the tool's breach of contract; that its image has none is.
 func (x *executor) checkCommit(ctx context.Context, hash string) error {
 	err := insist(ctx, func() error { return x.tree.HasCommit(ctx, hash) })
 	switch {
 	case errors.Is(err, worktree.ErrNoCommit), errors.Is(err, worktree.ErrNoRepository):
 		return &tool.ViolationError{Reason: "CodeCommit: " + err.Error()}
+	case noGit(err):
+		return &tool.ViolationError{Reason: "CodeCommit: it cannot be checked, the agent's image has no git"}
 	case err != nil:
 		return fmt.Errorf("check CodeCommit: %w", err)
 	}

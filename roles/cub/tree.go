@@ -38,7 +38,16 @@ func insist(ctx context.Context, call func() error) error {
 
 // final says whether an error about the tree is an answer.
 func final(err error) bool {
-	return errors.Is(err, worktree.ErrNoCommit) || errors.Is(err, worktree.ErrNoRepository) || errors.Is(err, exec.ErrNotFound)
+	return errors.Is(err, worktree.ErrNoCommit) || errors.Is(err, worktree.ErrNoRepository) || noGit(err)
+}
+
+// noGit says whether an error comes of there being no git to run: an agent's image
+// need not have one.
+func noGit(err error) bool { return errors.Is(err, exec.ErrNotFound) }
+
+// regretGit says, once, what is missing where there is no git.
+func (c *cub) regretGit() {
+	c.gitless.Do(func() { c.log.Warn("there is no git here: a tree that a tool leaves half changed stays so") })
 }
 
 // noteBase remembers, here and on the blackboard, where a writer finds the tree.
@@ -49,13 +58,18 @@ func (x *executor) noteBase(ctx context.Context, w *work) error {
 	}
 	var commit, branch string
 	err := insist(ctx, func() (err error) {
-		if _, err = x.tree.Root(ctx); err == nil {
-			commit, branch, err = x.tree.Head(ctx)
+		if commit, branch, err = x.tree.Head(ctx); err != nil { // the tool waits for this: one look where one does
+			if _, none := x.tree.Root(ctx); none != nil {
+				err = none
+			}
 		}
 		return err
 	})
 	if err != nil && !final(err) {
 		return fmt.Errorf("read working tree: %w", err)
+	}
+	if noGit(err) {
+		x.regretGit()
 	}
 	if commit == "" {
 		return nil
@@ -93,7 +107,14 @@ func (c *cub) restoreOrphans(ctx context.Context) {
 		return
 	}
 	for _, u := range uses {
-		if !u.Restore || c.board.AdoptRestore(ctx, u, c.settings.Agent, c.settings.Incarnation) != nil {
+		if !u.Restore {
+			continue
+		}
+		if _, err := exec.LookPath("git"); err != nil {
+			c.regretGit()
+			return // and leaves it to those who have one
+		}
+		if c.board.AdoptRestore(ctx, u, c.settings.Agent, c.settings.Incarnation) != nil {
 			continue
 		}
 		log := c.log.With("claim", u.Claim, "attempt", u.Attempt)

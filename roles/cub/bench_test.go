@@ -1,0 +1,60 @@
+package cub
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"sett/blackboard"
+	"sett/contract/env"
+)
+
+// BenchmarkStandby is the time from the assignment of a claim, on a real Redis, to
+// the first line of the tool, in a worker that waited for it; for a tool that
+// reads the workspace and for one that writes it, whose commit is noted first.
+// What it takes to start the worker is not in it.
+func BenchmarkStandby(b *testing.B) {
+	for _, mode := range []string{"ro", "rw"} {
+		b.Run(mode, func(b *testing.B) {
+			c := newClan(b)
+			dir, _ := repository(b)
+			pipe := filepath.Join(b.TempDir(), "pipe")
+			must(b, syscall.Mkfifo(pipe, 0o600))
+			for b.Loop() {
+				b.StopTimer()
+				incarnation, claim := newID(), c.work("worker", blackboard.PhaseExclusive, "goal")
+				r := c.start("worker", vars{env.Incarnation: incarnation, env.Workspace: dir, env.WorkspaceMode: mode,
+					env.Command: shell("echo >" + pipe + "; echo '" + good + "'")}, "--standby")
+				r.log.await(b, "waiting for a claim")
+				b.StartTimer()
+				must(b, c.board.Assign(c.ctx, c.lead.Epoch, "worker", incarnation, claim, 1))
+				_, err := os.ReadFile(pipe)
+				b.StopTimer()
+				must(b, err)
+				must(b, r.end())
+				must(b, c.board.ForgetWorker(c.ctx, "worker", incarnation))
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// BenchmarkExecuteOnly is the same for a worker that is started for its claim, in
+// this process: from its start.
+func BenchmarkExecuteOnly(b *testing.B) {
+	c := newClan(b)
+	pipe := filepath.Join(b.TempDir(), "pipe")
+	must(b, syscall.Mkfifo(pipe, 0o600))
+	for b.Loop() {
+		b.StopTimer()
+		claim := c.work("worker", blackboard.PhaseExclusive, "goal")
+		b.StartTimer()
+		r := c.start("worker", vars{env.Command: shell("echo >" + pipe + "; echo '" + good + "'")}, "--execute-claim", claim)
+		_, err := os.ReadFile(pipe)
+		b.StopTimer()
+		must(b, err)
+		must(b, r.end())
+		b.StartTimer()
+	}
+}
