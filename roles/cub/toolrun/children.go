@@ -46,3 +46,13 @@ func Start(cmd *exec.Cmd) (spared func(), err error) {
 	children.runs.Store(pid, "")
 	return func() { children.runs.CompareAndDelete(pid, "") }, nil
 }
+
+// StartWithoutNetwork is Start for a command that, like a tool with NoNetwork, can
+// reach nothing. It must not ask for a parent-death signal, since the thread that
+// starts it ends. See Command.NoNetwork for the error.
+func StartWithoutNetwork(cmd *exec.Cmd) (spared func(), err error) {
+	if refused := withoutNetwork(func() { spared, err = Start(cmd) }); refused != nil {
+		return nil, refused
+	}
+	return spared, err
+}

@@ -42,6 +42,13 @@ type Command struct {
 	// than the tool misses lines and is told how many bytes; the tool never waits
 	// for it. Run waits at most a second for a Write that is under way. May be nil.
 	Stderr io.Writer
+	// NoNetwork keeps the tool and all that it starts off the network, whatever
+	// network this process has: no socket can be opened but those of this machine
+	// (AF_UNIX). Where that cannot be enforced (not Linux, or a kernel or container
+	// profile that does not let seccomp filters be installed) the tool is not
+	// started. Programs of the tool gain no privileges by a set-user-ID bit then,
+	// and those of another architecture are ended with SIGSYS.
+	NoNetwork bool
 }
 
 // Result is how a run ended.
@@ -50,6 +57,10 @@ type Result struct {
 	Signal    string // the name of that signal, SIGKILL for example; else empty
 	TimedOut  bool   // Timeout was over before the tool ended; any exit code is possible
 	Cancelled bool   // the context was done before the tool ended
+	// OutOfMemory: the tool was killed, not by Run, or ended with exit code 137 as a
+	// shell does whose child was killed, and during the run the kernel killed a
+	// process of this container for memory. Never set where the kernel does not say.
+	OutOfMemory bool
 
 	Stdout, Stderr         []byte // the first Limit bytes
 	StdoutSize, StderrSize int64  // bytes read, kept or not

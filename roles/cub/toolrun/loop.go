@@ -75,7 +75,7 @@ func (r *run) clock(now time.Time) {
 	}
 	if !r.killAt.IsZero() && !now.Before(r.killAt) {
 		_ = unix.Kill(-r.pid, unix.SIGKILL)
-		r.killAt = time.Time{}
+		r.killAt, r.killed = time.Time{}, true
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ import (
 // Runs may be under way at once. Its zero value is ready to use.
 type Process struct {
 	buffers sync.Pool // of *[readSize]byte
+	memory  memory
 }
 
 // New returns a Process.
@@ -28,10 +30,8 @@ const readSize = 64 << 10
 
 // Run implements Runner.
 func (p *Process) Run(ctx context.Context, c Command) (Result, error) {
-	res := Result{ExitCode: -1}
 	if ctx.Err() != nil {
-		res.Cancelled = true
-		return res, nil
+		return Result{ExitCode: -1, Cancelled: true}, nil
 	}
 	if c.Limit <= 0 {
 		c.Limit = blackboard.MaxCapture
@@ -44,18 +44,35 @@ func (p *Process) Run(ctx context.Context, c Command) (Result, error) {
 		buf = new([readSize]byte)
 	}
 	defer p.buffers.Put(buf)
+	if !c.NoNetwork {
+		return p.run(ctx, c, buf[:])
+	}
+	var res Result
+	var err error
+	if refused := withoutNetwork(func() { res, err = p.run(ctx, c, buf[:]) }); refused != nil {
+		return Result{ExitCode: -1}, fmt.Errorf("start tool %s: %w", strings.Join(c.Args[:min(1, len(c.Args))], ""), refused)
+	}
+	return res, err
+}
 
+// run runs the tool on one thread from start to end.
+func (p *Process) run(ctx context.Context, c Command, buf []byte) (Result, error) {
 	// See the package comment: the parent-death signal belongs to this thread.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	r := &run{Command: c, buf: buf[:], stdin: -1, wake: -1,
+	r := &run{Command: c, buf: buf, stdin: -1, wake: -1,
 		out: stream{fd: -1, limit: c.Limit}, err: stream{fd: -1, limit: c.Limit}}
+	memory := p.memory.kills()
 	if err := r.start(ctx); err != nil {
-		return res, err
+		return Result{ExitCode: -1}, err
 	}
 	r.loop()
 	r.end()
-	return r.result(), nil
+	res := r.result()
+	if wasKilled(res) && !r.killed {
+		res.OutOfMemory = p.memory.kills() > memory
+	}
+	return res, nil
 }
 
 // run is one tool's run. It is used by one goroutine.
@@ -75,6 +92,7 @@ type run struct {
 	started, reaped     time.Time
 	status              syscall.WaitStatus
 	timedOut, cancelled bool
+	killed              bool // by us, before it had ended
 	exited              bool
 	drainBy             time.Time // set once exited
 	deadline            time.Time // of Timeout; zero without one, or once it was seen
@@ -235,6 +253,12 @@ func (r *run) result() Result {
 		res.ExitCode = r.status.ExitStatus()
 	}
 	return res
+}
+
+// wasKilled says whether the tool ended as one whose memory ran out does.
+func wasKilled(res Result) bool {
+	const byShell = 128 + int(syscall.SIGKILL)
+	return res.Signal == "SIGKILL" || res.ExitCode == byShell
 }
 
 // closeFD closes *fd unless it is -1, and makes it -1.

@@ -223,6 +223,15 @@ func playRole(role string) int {
 		_, _ = New().Run(context.Background(), cmd)
 	case "protect":
 		return playProtect()
+	case "sockets":
+		return playSockets()
+	case "sockets of a child":
+		trySockets()
+		return 0
+	case "nobody without network":
+		return playNobody()
+	case "no seccomp":
+		return playNoSeccomp()
 	}
 	return 1
 }

@@ -33,15 +33,7 @@ func playProtect() int {
 		fmt.Println(err)
 	}
 	if os.Getuid() == 0 { // root sees everything; a cub is not root
-		if err := syscall.Setgroups(nil); err != nil {
-			fmt.Println(err)
-		}
-		if err := syscall.Setgid(65534); err != nil {
-			fmt.Println(err)
-		}
-		if err := syscall.Setuid(65534); err != nil {
-			fmt.Println(err)
-		}
+		becomeNobody()
 	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
 		fmt.Println(err)
@@ -73,6 +65,19 @@ func playProtect() int {
 		fmt.Println(err)
 	}
 	return 0
+}
+
+// becomeNobody gives up root.
+func becomeNobody() {
+	if err := syscall.Setgroups(nil); err != nil {
+		fmt.Println(err)
+	}
+	if err := syscall.Setgid(65534); err != nil {
+		fmt.Println(err)
+	}
+	if err := syscall.Setuid(65534); err != nil {
+		fmt.Println(err)
+	}
 }
 
 func TestProtect(t *testing.T) {

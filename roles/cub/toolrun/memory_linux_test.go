@@ -1,0 +1,86 @@
+package toolrun
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+)
+
+// The counter stands in a file here that the tool itself writes, since a limit of
+// memory takes a container: what the kernel does is the same.
+func TestOutOfMemory(t *testing.T) {
+	const count = `echo oom_kill 4 >events; `
+	for _, c := range []struct {
+		name, body string
+		noNetwork  bool
+		want       bool
+	}{
+		{name: "killed", body: count + `kill -KILL $$`, want: true},
+		{name: "killed, without network", body: count + `kill -KILL $$`, noNetwork: true, want: true},
+		{name: "a child killed", body: count + `sh -c 'kill -KILL $$'`, want: true},
+		{name: "killed by somebody", body: `kill -KILL $$`},
+		{name: "another signal", body: count + `kill -TERM $$`},
+		{name: "failed", body: count + `exit 1`},
+		{name: "well", body: count},
+		{name: "killed by us", body: count + `trap '' TERM; while :; do sleep 0.05; done`},
+		{name: "unreadable at the end", body: `rm events; kill -KILL $$`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			file := filepath.Join(dir, "events")
+			if err := os.WriteFile(file, []byte("oom 7\noom_kill 3\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := sh(c.body)
+			cmd.Dir, cmd.NoNetwork = dir, c.noNetwork
+			if c.name == "killed by us" {
+				cmd.Timeout, cmd.Grace = 500*time.Millisecond, time.Millisecond
+			}
+			p := New()
+			p.memory.once.Do(func() { p.memory.file = file })
+			res, err := p.Run(t.Context(), cmd)
+			if err != nil || res.OutOfMemory != c.want {
+				t.Errorf("out of memory %t, want %t: %+v, %v", res.OutOfMemory, c.want, res, err)
+			}
+		})
+	}
+}
+
+func TestMemoryFiles(t *testing.T) {
+	for name, c := range map[string]struct {
+		groups string
+		want   []string
+	}{
+		"v1, a host or a container": {"12:pids:/docker/ab\n4:cpuset,memory:/docker/ab\n0::/docker/ab\n",
+			[]string{"/sys/fs/cgroup/memory/docker/ab/memory.oom_control", "/sys/fs/cgroup/memory/memory.oom_control"}},
+		"v2, a container": {"0::/\n", []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory.events"}},
+		"v2, a container in the host's namespace": {"0::/system.slice/docker-ab.scope\n",
+			[]string{"/sys/fs/cgroup/system.slice/docker-ab.scope/memory.events", "/sys/fs/cgroup/memory.events"}},
+		"outside the namespace": {"0::/../../x:y\n", []string{"/sys/fs/cgroup/x:y/memory.events", "/sys/fs/cgroup/memory.events"}},
+		"none":                  {"3:cpu:/\nnonsense\n", nil},
+	} {
+		if got := memoryFiles(c.groups); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestReadKills(t *testing.T) {
+	for content, want := range map[string]uint64{
+		"low 0\noom 2\noom_kill 17\noom_group_kill 1\n": 17, // version 2
+		"oom_kill_disable 0\nunder_oom 0\noom_kill 3\n": 3,  // version 1
+		"oom_kill_disable 0\nunder_oom 0\n":             0,  // before Linux 4.13
+		"oom_kill many\n":                               0,
+		"":                                              0,
+	} {
+		n, ok := readKills(write(t, "events", content, 0o600))
+		if n != want || ok != (want > 0) {
+			t.Errorf("%q: got %d, %t", content, n, ok)
+		}
+	}
+	if _, ok := readKills(filepath.Join(t.TempDir(), "none")); ok {
+		t.Error("a file that is not there was read")
+	}
+}
