@@ -48,7 +48,7 @@ var owners = []struct {
 	{"github.com/goccy/go-yaml", []string{"contract/config"}, nil},
 	{"github.com/alecthomas/kong", []string{".", "roles"}, nil},
 	{"github.com/alicebob/miniredis/v2", []string{"blackboard/embedded"}, nil},
-	{"github.com/ory/dockertest/v3", nil, []string{".", "blackboard", "runtime", "roles"}},
+	{"github.com/ory/dockertest/v3", []string{"blackboard/redis/redistest"}, []string{".", "blackboard", "runtime", "roles"}},
 	{"github.com/rogpeppe/go-internal", nil, []string{".", "agents", "blackboard", "contract", "runtime", "roles"}},
 }
 

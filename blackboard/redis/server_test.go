@@ -23,14 +23,34 @@ type server struct {
 	restart func() // on the same address and data
 }
 
+// TestMain removes the container that the tests share.
+func TestMain(m *testing.M) { os.Exit(redistest.Main(m)) }
+
+// TestContainer stands for all that runs in a container: where none can, it is the
+// one that says so.
+func TestContainer(t *testing.T) {
+	must(t, open(t, redistest.Container(t)).Ping(testContext(t)))
+}
+
 // onBoth runs the same test on a real redis-server, started with the given
-// arguments, and on the embedded one.
+// arguments, and on the embedded one; without arguments also on a Redis in a
+// container, which is shared and can neither be killed nor set up by the test.
 func onBoth(t *testing.T, f func(t *testing.T, s *server), args ...string) {
 	t.Run("redis", func(t *testing.T) {
 		r := redistest.Start(t, args...)
 		f(t, &server{r.URL, r.Kill, r.Restart})
 	})
 	t.Run("embedded", func(t *testing.T) { f(t, startEmbedded(t)) })
+	if len(args) > 0 || redistest.NoEngine() != "" {
+		return
+	}
+	t.Run("container", func(t *testing.T) {
+		s := &server{url: redistest.Container(t)}
+		w := &world{TB: t, ctx: testContext(t), b: open(t, s.url)}
+		w.raw("FLUSHALL")
+		w.raw("SCRIPT", "FLUSH")
+		f(t, s)
+	})
 }
 
 func startEmbedded(t *testing.T) *server {

@@ -1,5 +1,6 @@
 // Package redistest starts a real redis-server for a test, on loopback, and ends
-// it with the test. It is for tests and benchmarks only.
+// it with the test; or a Redis in a container, for the tests of a package. It is
+// for tests and benchmarks only.
 package redistest
 
 import (
@@ -55,20 +56,25 @@ func (s *Server) Restart() {
 	if err := s.cmd.Start(); err != nil {
 		s.tb.Fatalf("start redis-server: %v", err)
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; {
-		if s.answers() {
-			return
-		}
-		if time.Now().After(deadline) {
-			out, _ := os.ReadFile(filepath.Join(s.Dir, "redis.log"))
-			s.tb.Fatalf("redis-server does not answer on port %d:\n%s", s.port, out)
-		}
-		<-time.After(5 * time.Millisecond)
+	if err := awaitAnswer(s.Addr()); err != nil {
+		out, _ := os.ReadFile(filepath.Join(s.Dir, "redis.log"))
+		s.tb.Fatalf("%v:\n%s", err, out)
 	}
 }
 
-func (s *Server) answers() bool {
-	c, err := net.DialTimeout("tcp", s.Addr(), time.Second)
+// awaitAnswer waits for a server that was just started.
+func awaitAnswer(addr string) error {
+	for deadline := time.Now().Add(10 * time.Second); !answers(addr); {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("redis-server does not answer on %s", addr)
+		}
+		<-time.After(5 * time.Millisecond)
+	}
+	return nil
+}
+
+func answers(addr string) bool {
+	c, err := net.DialTimeout("tcp", addr, time.Second)
 	if err != nil {
 		return false
 	}

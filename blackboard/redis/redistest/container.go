@@ -1,0 +1,171 @@
+package redistest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ory/dockertest/v3"
+	"github.com/ory/dockertest/v3/docker"
+)
+
+// The image is the one that sett.yml names by default.
+const (
+	imageName = "redis"
+	imageTag  = "7-alpine"
+	redisPort = "6379/tcp"
+)
+
+// containerLife is how many seconds the engine lets a container live whose test
+// binary was killed: longer than go test lets a binary run by default.
+const containerLife = 900
+
+// shared is the one container of a test binary. Its life is that of Main, not of a
+// test, which is why it is not passed around.
+var shared struct {
+	sync.Mutex
+	managed  bool // Main will remove it
+	pool     *dockertest.Pool
+	resource *dockertest.Resource
+	addr     string
+}
+
+// Main runs a package's tests and then removes the container that they shared. It
+// is for TestMain, which exits with what it returns.
+func Main(m *testing.M) int {
+	shared.Lock()
+	shared.managed = true
+	shared.Unlock()
+	code := m.Run()
+	shared.Lock()
+	defer shared.Unlock()
+	if shared.resource == nil {
+		return code
+	}
+	if err := shared.pool.Purge(shared.resource); err != nil {
+		fmt.Fprintln(os.Stderr, "redistest: remove container:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// NoEngine says why there is no container engine; it is empty when there is one.
+func NoEngine() string {
+	shared.Lock()
+	defer shared.Unlock()
+	if err := engine(); err != nil {
+		return "no container engine: " + err.Error()
+	}
+	return ""
+}
+
+// Container returns the URL of a Redis that runs in a container as sett.yml has it
+// by default. The tests of a package share it, so they keep their instances apart
+// by name, and need Main in their TestMain. The test is skipped where there is no
+// container engine, and fails where there is one without the image or the means to
+// get it.
+func Container(tb testing.TB) string {
+	tb.Helper()
+	if why := NoEngine(); why != "" {
+		tb.Skip(why)
+	}
+	shared.Lock()
+	defer shared.Unlock()
+	if !shared.managed {
+		tb.Fatal("redistest.Container needs redistest.Main in TestMain: nobody would remove the container")
+	}
+	if shared.addr == "" {
+		if err := startContainer(); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return "redis://" + shared.addr
+}
+
+// engine connects to the engine, once it answers.
+func engine() error {
+	if shared.pool != nil {
+		return nil
+	}
+	pool, err := dockertest.NewPool("")
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := pool.Client.PingWithContext(ctx); err != nil {
+		return err
+	}
+	shared.pool = pool
+	return nil
+}
+
+func startContainer() error {
+	if err := haveImage(); err != nil {
+		return err
+	}
+	r, err := shared.pool.RunWithOptions(&dockertest.RunOptions{
+		Repository: imageName, Tag: imageTag, Labels: map[string]string{"sett.test": "redistest"},
+		Cmd: []string{"redis-server", "--save", "", "--hash-max-listpack-value", "4096"},
+	}, func(h *docker.HostConfig) {
+		h.AutoRemove = true
+		h.PublishAllPorts = false // which would be on every address
+		h.PortBindings = map[docker.Port][]docker.PortBinding{redisPort: {{HostIP: "127.0.0.1"}}}
+	})
+	if err != nil {
+		return fmt.Errorf("start %s:%s: %w", imageName, imageTag, err)
+	}
+	shared.resource = r
+	if err := r.Expire(containerLife); err != nil {
+		return fmt.Errorf("bound the life of the container: %w", err)
+	}
+	addr := r.GetHostPort(redisPort)
+	if err := awaitAnswer(addr); err != nil {
+		return err
+	}
+	shared.addr = addr
+	return nil
+}
+
+// haveImage sees to it that the image is on the engine: pulled, or made of Debian
+// packages where no registry answers.
+func haveImage() error {
+	const image = imageName + ":" + imageTag
+	if _, err := shared.pool.Client.InspectImage(image); err == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	root, err := moduleRoot()
+	if err != nil {
+		return err
+	}
+	script := filepath.Join(root, "testdata", "images", "images.sh")
+	out, failed := exec.CommandContext(ctx, script).CombinedOutput()
+	if _, err := shared.pool.Client.InspectImage(image); err != nil {
+		return fmt.Errorf("get image %s by %s: %v\n%s", image, script, failed, out)
+	}
+	return nil
+}
+
+// moduleRoot returns the directory of go.mod, from wherever the test runs.
+func moduleRoot() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("find go.mod above the test: %w", os.ErrNotExist)
+		}
+		dir = filepath.Dir(dir)
+	}
+}
