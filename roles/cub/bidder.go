@@ -195,13 +195,15 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 	res, err := c.runner.Run(ctx, toolrun.Command{
 		Args: c.settings.BidScript, Dir: c.settings.Workspace, Stdin: stdin, Timeout: bidScriptTimeout, Limit: 64 << 10,
 		Env:    env.ToolEnviron(c.env.Environ(), toolVars(claim.ID, "", 0, target)),
-		Stderr: lineLogger{c.log.With("claim", claim.ID), "bid script"},
+		Stderr: lineLogger{c.log.With("claim", claim.ID), "bid script"}, NoNetwork: c.settings.Network == config.NetworkNone,
 	})
 	switch {
 	case err != nil:
 		return "", err
 	case res.TimedOut:
 		return "", fmt.Errorf("bid script took longer than %s", bidScriptTimeout)
+	case res.OutOfMemory:
+		return "", errors.New("bid script was killed: out of memory")
 	case res.ExitCode != 0:
 		return "", fmt.Errorf("bid script ended with exit code %d %s", res.ExitCode, res.Signal)
 	}

@@ -47,6 +47,8 @@ configured by environment variables:
   SETT_STOP_GRACE_PERIOD  for a running tool when the cub is stopped; default 10s
   SETT_WORKSPACE          the tool's directory, where the repository is; default /workspace
   SETT_WORKSPACE_MODE     ro (default) or rw
+  SETT_TOOL_NETWORK       what the tool may reach: none, internal or full (default); the cub itself
+                          enforces none, the others are the container's networks
   SETT_INCARNATION        by which it holds its grants; default: a new id
   SETT_PROMPT_CLAIM, SETT_PROMPT_EXECUTION   passed on to the tool
   SETT_HEALTH_ADDR        of /healthz and /metrics; default :8080, "off" for none

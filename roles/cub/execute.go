@@ -9,6 +9,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/contract/config"
 	"sett/contract/env"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
@@ -166,7 +167,7 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	res, err := x.runner.Run(ctx, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
 		Env:    env.ToolEnviron(x.env.Environ(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact)),
-		Stderr: lineLogger{w.log, "tool"},
+		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.settings.Network == config.NetworkNone,
 	})
 	if err != nil {
 		return x.failed(w, none, err)

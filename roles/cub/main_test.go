@@ -3,6 +3,7 @@ package cub
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"syscall"
 	"testing"
@@ -27,7 +28,20 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(playCub())
+	case "dialler":
+		playDialler()
 	}
+}
+
+// playDialler is a tool that says, in the word that its arguments have for it,
+// whether the network can be reached: what to dial, yes, no.
+func playDialler() {
+	word := os.Args[3]
+	if conn, err := net.Dial("tcp", os.Args[1]); err == nil {
+		word = os.Args[2]
+		_ = conn.Close()
+	}
+	fmt.Println(word)
 }
 
 // playCub is a worker's whole life.

@@ -15,6 +15,9 @@ import (
 	"sett/roles/cub/worktree"
 )
 
+// errOutOfMemory is why a tool was ended that took more than its container has.
+var errOutOfMemory = errors.New("tool was killed: out of memory")
+
 // interpret turns a finished run into the artefact to hand in: what the tool
 // said, or a Failure.
 func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) outcome {
@@ -22,6 +25,8 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	case res.TimedOut:
 		x.metrics.timeouts.Inc()
 		return x.failed(w, res, fmt.Errorf("tool took longer than %s", x.settings.Timeout))
+	case res.OutOfMemory:
+		return x.failed(w, res, errOutOfMemory)
 	case res.Signal != "":
 		return x.failed(w, res, fmt.Errorf("tool was ended by %s", res.Signal))
 	case res.ExitCode != 0:

@@ -46,8 +46,12 @@ func TestStandby(t *testing.T) {
 		if w := c.worker("w1"); w.Claim != "" || w.Alive.IsZero() {
 			c.t.Errorf("registered as %+v", w)
 		}
+		began := time.Now()
 		c.assign("w1", claim)
 		must(c.t, r.end())
+		if took := time.Since(began); took > tick-time.Second {
+			c.t.Errorf("it took %s: nobody told the worker", took)
+		}
 		if g := c.await(claim, "worker", blackboard.GrantDone); g.Holder != "w1" || g.Verdict != blackboard.Approve {
 			c.t.Errorf("grant %+v", g)
 		}
