@@ -22,7 +22,14 @@ SLOW = /roles/e2e$$|/roles/bench$$|/blackboard/redis$$
 RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
 MISSING = $(if $(RACE),,-missing 'race detector: no C compiler on the PATH (apt-get install gcc libc6-dev)')
 
-PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64
+# Releases. Built from source at this version: minutes, once. Or name one that is there.
+GORELEASER ?= go run github.com/goreleaser/goreleaser/v2@v2.16.0
+# What a snapshot has to leave out on this machine.
+WITHOUT = $(if $(shell docker buildx version 2>/dev/null),,docker) $(if $(shell command -v syft),,sbom)
+
+# The command that speaks to the container engine.
+DOCKER ?= docker
+export DOCKER
 
 .PHONY: help
 help: ## list the targets
@@ -37,7 +44,7 @@ demo: build ## build, then watch a clan of scripts do real work
 	./bin/sett demo
 
 .PHONY: test
-test: need-redis ## run every test, with the race detector, and fuzz each target for seconds
+test: need-redis need-images ## run every test, with the race detector, and fuzz each target for seconds
 	@{ bad=0; go test -json $(RACE) ./... || bad=1; FUZZTIME=$${FUZZTIME:-3s} .ci/fuzz -json || bad=1; exit $$bad; } \
 		| $(REPORT) $(MISSING)
 
@@ -55,11 +62,11 @@ fuzz-short: ## fuzz every target for 3 seconds, as make test does
 	@FUZZTIME=3s .ci/fuzz
 
 .PHONY: bench
-bench: need-redis ## measure speed against the floor of the same run
+bench: need-redis need-images ## measure speed against the floor of the same run
 	go test -count=1 -timeout 30m -run TestBench -tags bench -v ./roles/bench/...
 
 .PHONY: cover
-cover: need-redis ## measure coverage; fails below the minimum
+cover: need-redis need-images ## measure coverage; fails below the minimum
 	go test -coverpkg=./... -coverprofile=cover.out ./...
 	@go -C .tools run ./coverage -total 60 \
 		-min sett/contract/...=85 -min sett/blackboard/...=85 -min sett/roles/orchestrator/arbiter=85 \
@@ -74,21 +81,35 @@ lint: ## gofmt, go vet, staticcheck, golangci-lint, tidy modules, shellcheck whe
 	go -C .tools vet ./...
 	$(TOOL) staticcheck -tags bench ./...
 	$(TOOL) golangci-lint run
-	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck .ci/*; \
+	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck .ci/* testdata/images/*.sh agents/example-agent/run.sh; \
 		else echo 'shellcheck: not installed, shell scripts were not checked'; fi
 
 .PHONY: vuln
 vuln: ## look for known vulnerabilities in what we call (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
 
-.PHONY: release-binaries
-release-binaries: ## build the binaries of a release, with checksums, into ./dist
-	@rm -rf dist; mkdir dist
-	@for p in $(PLATFORMS); do \
-		f=dist/sett_$(VERSION)_$${p%/*}_$${p#*/}; echo $$f; \
-		GOOS=$${p%/*} GOARCH=$${p#*/} $(GOBUILD) -o $$f .; done
-	@cd dist; if command -v sha256sum >/dev/null; then sha256sum sett_* >checksums.txt; \
-		else shasum -a 256 sett_* >checksums.txt; fi
+.PHONY: images
+images: ## make the images that tests use, also without a registry: redis and a base
+	@testdata/images/images.sh
+
+.PHONY: docker-build-all
+docker-build-all: need-engine ## build the images sett:latest and that of each agent in ./agents
+	arch=$$($(DOCKER) version --format '{{.Server.Arch}}'); dir=bin/image; \
+		GOOS=linux GOARCH=$$arch $(GOBUILD) -o $$dir/linux/$$arch/sett .; \
+		$(DOCKER) build --tag sett:latest --build-arg TARGETPLATFORM=linux/$$arch \
+			--file testdata/images/sett.Dockerfile $$dir
+	base=$$(testdata/images/images.sh base); for file in agents/*/Dockerfile; do \
+		agent=$$(basename "$$(dirname "$$file")"); \
+		$(DOCKER) build --tag "$$agent:latest" --build-arg "BASE=$$base" --file "$$file" .; done
+
+.PHONY: release-check
+release-check: ## validate .goreleaser.yaml
+	$(GORELEASER) check
+
+.PHONY: snapshot
+snapshot: ## build what a release is made of into ./dist, as far as this machine can
+	@$(if $(strip $(WITHOUT)),echo 'snapshot: left out for lack of a tool (docker: buildx; sbom: syft): $(strip $(WITHOUT))')
+	$(GORELEASER) release --snapshot --clean $(WITHOUT:%=--skip=%)
 
 .PHONY: clean
 clean: ## remove what the targets above made
@@ -99,3 +120,13 @@ need-redis:
 	@command -v redis-server >/dev/null || { \
 		echo 'error: no redis-server on the PATH; the Redis suite starts its own.' >&2; \
 		echo 'hint: apt-get install redis-server, brew install redis, or dnf install redis' >&2; exit 7; }
+
+# A word when it makes some, none when they are there: they are looked for each time.
+.PHONY: need-images
+need-images:
+	@testdata/images/images.sh
+
+.PHONY: need-engine
+need-engine:
+	@$(DOCKER) version --format '{{.Server.Version}}' >/dev/null || { \
+		echo 'hint: start the container engine; DOCKER_HOST says where another one is' >&2; exit 7; }

@@ -59,7 +59,7 @@ cause() { sed -n 's/^E: //p' "$tmp/apt.log" | head -n 1; }
 if ! choose "$@" >"$tmp/all"; then # no lists, as on a fresh machine, or no such package
 	[ "$(id -u)" = 0 ] || fail "$(cause)" "apt-get update, as root"
 	apt-get update -qq >"$tmp/apt.log" 2>&1 </dev/null || fail "apt-get update: $(cause)" "look at apt's sources and the network"
-	choose "$@" >"$tmp/all" || fail "$(cause)" "look at apt's sources"
+	choose "$@" >"$tmp/all" || fail "$(cause)" "look at apt's sources, and at the network"
 fi
 unneeded='adduser|passwd|base-passwd|debconf|cdebconf|dpkg|tar|perl.*|lib.*-perl|libperl.*|libgdbm.*|libdb5.*|libcrypt1|libpam.*'
 unneeded+='|libaudit.*|libcap-ng0|libsemanage.*|libsepol.*|git-man|openssl|init-system-helpers|lsb-base|sysvinit-utils|usrmerge|gcc-.*-base'
