@@ -23,7 +23,8 @@ func (c Changes) Empty() bool {
 }
 
 // Diff compares two configurations. That a variable which an agent inherits has
-// a new value on the host cannot be seen in it.
+// a new value on the host cannot be seen in it. What containers are made of
+// counts: both have their agents' Resolved, or neither.
 func Diff(before, after *Config) Changes {
 	changes := Changes{
 		Policy: before.Orchestrator != after.Orchestrator,

@@ -146,9 +146,12 @@ func haveImage() error {
 		return err
 	}
 	script := filepath.Join(root, "testdata", "images", "images.sh")
-	out, failed := exec.CommandContext(ctx, script).CombinedOutput()
+	out, err := exec.CommandContext(ctx, script).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("get image %s by %s: %w\n%s", image, script, err, out)
+	}
 	if _, err := shared.pool.Client.InspectImage(image); err != nil {
-		return fmt.Errorf("get image %s by %s: %v\n%s", image, script, failed, out)
+		return fmt.Errorf("get image %s by %s: %w\n%s", image, script, err, out)
 	}
 	return nil
 }
