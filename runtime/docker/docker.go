@@ -8,8 +8,11 @@
 package docker
 
 import (
+	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"sett/runtime"
@@ -23,22 +26,41 @@ type Options struct {
 	Labels runtime.Labels
 	// Logs is the directory that keeps what removed containers had written, a file
 	// per unit. Empty: it goes with the container.
-	Logs   string
-	Logger *slog.Logger     // nil: nothing is logged
-	Now    func() time.Time // nil: time.Now
+	Logs string
+	// HostReach gives the host an address on the internal network, for where the
+	// orchestrator is a process of the host and asks containers there for their
+	// health. The price: what listens on all of the host's addresses can be reached
+	// from that network. It counts when the network is made.
+	HostReach bool
+	Logger    *slog.Logger     // nil: nothing is logged
+	Now       func() time.Time // nil: time.Now
 }
 
-// Runtime is a place where units run as containers. It is safe for concurrent use.
+// Runtime is a place where units run as containers. It is safe for concurrent use,
+// and any number of values, in any number of processes, may work on one instance:
+// the engine's containers are all that it knows.
 type Runtime struct {
 	e   *Engine
 	o   Options
 	log *slog.Logger
 	now func() time.Time
+
+	units    locks    // by unit: one Start, Stop or Revive at a time
+	archives locks    // by unit: one writer of a log file at a time
+	networks networks // those known to be there
+
+	mu   sync.Mutex
+	subs map[*subscription]struct{}
 }
+
+var (
+	_ runtime.Runtime = (*Runtime)(nil)
+	_ runtime.Logs    = (*Runtime)(nil)
+)
 
 // New returns the place of one instance's units on the engine.
 func New(e *Engine, o Options) *Runtime {
-	r := &Runtime{e: e, o: o, log: o.Logger, now: o.Now}
+	r := &Runtime{e: e, o: o, log: o.Logger, now: o.Now, subs: map[*subscription]struct{}{}}
 	if r.log == nil {
 		r.log = slog.New(slog.DiscardHandler)
 	}
@@ -76,3 +98,39 @@ const BinaryDir = "/.sett"
 
 // Binary is the program in it.
 const Binary = BinaryDir + "/sett"
+
+// maxName keeps names, with what is added to them, within a file name's 255 bytes.
+const maxName = 200
+
+var errName = errors.New("want letters, digits, '.', '_' or '-', beginning with a letter or digit, at most 200 bytes")
+
+// checkName holds units' names to what the engine takes, and to what is a plain
+// file name everywhere.
+func checkName(name string) error {
+	ok := len(name) > 0 && len(name) <= maxName
+	for i := 0; ok && i < len(name); i++ {
+		c := name[i]
+		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		ok = alnum || i > 0 && (c == '.' || c == '_' || c == '-')
+	}
+	if !ok {
+		return fmt.Errorf("unusable name %q: %w", name, errName)
+	}
+	return nil
+}
+
+// refuseForeign refuses what has a name of this instance's and is not this
+// instance's.
+func (r *Runtime) refuseForeign(labels map[string]string) error {
+	instance, workspace := labels[runtime.LabelInstance], labels[runtime.LabelWorkspace]
+	mine := r.o.Labels[runtime.LabelWorkspace]
+	switch {
+	case instance == "":
+		return fmt.Errorf("%w: it was not made by Sett", ErrForeign)
+	case instance != r.o.Instance:
+		return fmt.Errorf("%w: to instance %s", ErrForeign, instance)
+	case mine != "" && workspace != "" && workspace != mine:
+		return fmt.Errorf("%w: to the instance %s of %s", ErrForeign, instance, workspace)
+	}
+	return nil
+}
