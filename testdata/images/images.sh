@@ -61,7 +61,7 @@ make_redis() {
 make_base() {
 	if have "$base"; then return; fi
 	if have "$alpine" || pull "$alpine"; then
-		if bounded 90 "$docker" build --quiet --tag "$base" - <base.Dockerfile >/dev/null; then
+		if bounded 90 "$docker" build --quiet --force-rm --tag "$base" - <base.Dockerfile >/dev/null; then
 			made "$base" "on $alpine"
 			return
 		fi
