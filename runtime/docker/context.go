@@ -17,6 +17,7 @@ type Endpoint struct {
 	Socket string // the path where Host is unix://, else empty
 	TLS    *TLS   // nil: none
 
+	config string   // folder of Docker's client's configuration, with the logins
 	passed []string // places that were looked at before, and why each was none
 }
 
@@ -36,7 +37,9 @@ const dockerSocket = "/var/run/docker.sock"
 // Without any, its error is an ErrEngine that lists what was tried.
 func Find(lookup func(string) (string, bool)) (Endpoint, error) {
 	s := search{get: func(name string) string { v, _ := lookup(name); return v }, stat: os.Stat}
-	return s.find()
+	e, err := s.find()
+	e.config = s.configDir()
+	return e, err
 }
 
 // search is one run of Find.

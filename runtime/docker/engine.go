@@ -25,6 +25,7 @@ type Engine struct {
 	at         Endpoint
 	facts      Facts
 	shortfalls []string
+	patience   time.Duration // with a silent registry; 0: pullStall
 }
 
 // Facts are what an engine says of itself.

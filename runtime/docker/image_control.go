@@ -63,16 +63,21 @@ func (e *Engine) control(ctx context.Context, x Executable) (Image, error) {
 		}
 		got.RepoTags = nil
 	}
-	isLatest := slices.ContainsFunc(got.RepoTags, func(tag string) bool {
-		return tag == controlLatest || strings.HasSuffix(tag, "/"+controlLatest)
-	})
-	if b.arch == e.facts.Arch && !isLatest {
+	if b.arch == e.facts.Arch && !slices.ContainsFunc(got.RepoTags, isLatestControl) {
 		if err := e.api.ImageTag(ctx, i.ID, controlLatest); err != nil {
 			return Image{}, plain(err)
 		}
 	}
 	return i, nil
 }
+
+// isControlName says whether a tag is one that control images get here. Podman
+// puts a host before it.
+func isControlName(tag string) bool {
+	return strings.HasPrefix(tag, controlName+":") || strings.Contains(tag, "/"+controlName+":")
+}
+
+func isLatestControl(tag string) bool { return isControlName(tag) && strings.HasSuffix(tag, ":latest") }
 
 // binary is an executable that was looked at.
 type binary struct {

@@ -1,0 +1,105 @@
+package docker
+
+import (
+	"bytes"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// dockerfile is one with a label in each of its stages. Only so does what a build
+// leaves behind, with success or without, have a name by which it is found: the
+// builder puts labels that it is told on the last stage alone.
+type dockerfile struct {
+	text     []byte
+	inserted []int    // lines of the original, from 1, after which the label stands
+	from     []string // what the stages are based on, as written
+}
+
+var (
+	directive    = regexp.MustCompile(`^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*$`)
+	continuation = map[byte]*regexp.Regexp{'\\': regexp.MustCompile(`\\[ \t]*$`), '`': regexp.MustCompile("`[ \t]*$")}
+)
+
+// labelStages puts the label after each FROM. An empty label changes nothing.
+//
+// It has to know where instructions begin, no more. In doubt a line goes on the one
+// before it: a stage without a label is litter, a label within an instruction an
+// error.
+func labelStages(text []byte, label string) dockerfile {
+	var d dockerfile
+	var out bytes.Buffer
+	goesOn := continuation['\\']
+	atTop, inside, isFrom := true, false, false
+	number := 0
+	for line := range bytes.Lines(text) {
+		number++
+		out.Write(line)
+		plainLine := strings.TrimRight(string(line), "\r\n")
+		if number == 1 {
+			plainLine = strings.TrimPrefix(plainLine, "\ufeff")
+		}
+		trimmed := strings.TrimSpace(plainLine)
+		if atTop {
+			m := directive.FindStringSubmatch(trimmed)
+			if m != nil && strings.EqualFold(m[1], "escape") && len(m[2]) == 1 && continuation[m[2][0]] != nil {
+				goesOn = continuation[m[2][0]]
+			}
+			atTop = m != nil
+		}
+		if trimmed == "" || trimmed[0] == '#' {
+			continue // a comment or nothing, also between the lines of an instruction
+		}
+		if !inside {
+			base, ok := stageBase(trimmed)
+			isFrom = ok
+			if ok {
+				d.from = append(d.from, base)
+			}
+		}
+		inside = goesOn.MatchString(plainLine)
+		if isFrom && !inside && label != "" {
+			if !bytes.HasSuffix(line, []byte("\n")) {
+				out.WriteByte('\n')
+			}
+			out.WriteString("LABEL " + label + "\n")
+			d.inserted = append(d.inserted, number)
+		}
+	}
+	d.text = out.Bytes()
+	return d
+}
+
+// stageBase returns the image that an instruction makes the base of a stage; false
+// for other instructions.
+func stageBase(instruction string) (string, bool) {
+	words := strings.Fields(instruction)
+	if len(words) == 0 || !strings.EqualFold(words[0], "FROM") {
+		return "", false
+	}
+	for _, w := range words[1:] {
+		if !strings.HasPrefix(w, "--") {
+			return w, true
+		}
+	}
+	return "", true
+}
+
+var lineNumber = regexp.MustCompile(`(?i)\bline (\d+)`)
+
+// original puts the line numbers of an error back to those of the original.
+func (d dockerfile) original(text string) string {
+	return lineNumber.ReplaceAllStringFunc(text, func(found string) string {
+		word, digits, _ := strings.Cut(found, " ")
+		n, err := strconv.Atoi(digits)
+		if err != nil {
+			return found
+		}
+		for i := len(d.inserted) - 1; i >= 0; i-- {
+			if d.inserted[i]+i < n { // before it i others were put in
+				return word + " " + strconv.Itoa(n-i-1)
+			}
+		}
+		return found
+	})
+}

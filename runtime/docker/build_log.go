@@ -1,0 +1,151 @@
+package docker
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// tailLines is how much of a failed build's output is shown.
+const tailLines = 15
+
+// buildLog makes of the builder's output what people want to know: each step that is
+// really taken, and when it fails the end of what was said.
+type buildLog struct {
+	want  Want
+	say   Progress
+	ours  int    // steps that were put in
+	label string // how they read
+	added int    // steps that the builder adds at the end, a label each
+
+	started bool // something was said
+	seen    int  // of ours, so far
+	step    step // the current one
+	pending bool // the current one has not been said, it may come from the cache
+	tail    []string
+}
+
+// step is a line of the Dockerfile as the builder announces it.
+type step struct {
+	n, of int
+	text  string
+}
+
+func (s step) String() string {
+	if s.text == "" {
+		return ""
+	}
+	return fmt.Sprintf("step %d/%d, %s", s.n, s.of, s.text)
+}
+
+var (
+	stepLine = regexp.MustCompile(`^Step (\d+)/(\d+) : (.*)$`)
+	colour   = regexp.MustCompile("\x1b\\[[0-9;]*m")
+)
+
+// see takes note of a message.
+func (l *buildLog) see(m message) {
+	if m.Status != "" { // of a base image that is pulled
+		if strings.HasPrefix(m.Status, "Pulling from ") {
+			l.announce("pulling " + l.step.base())
+		}
+		return
+	}
+	for line := range strings.Lines(m.Stream) {
+		l.line(strings.TrimRight(line, "\r\n"))
+	}
+}
+
+func (l *buildLog) line(text string) {
+	if m := stepLine.FindStringSubmatch(text); m != nil {
+		l.next(m)
+		return
+	}
+	text = colour.ReplaceAllString(text, "") // the builder's own, for stderr
+	trimmed := strings.TrimSpace(text)
+	switch {
+	case trimmed == "":
+		return
+	case trimmed == "---> Using cache":
+		l.pending = false
+	case strings.HasPrefix(text, " ---> "), strings.HasPrefix(text, "Removing intermediate container "):
+		l.flush()
+	default:
+		l.flush()
+		l.tail = append(l.tail, text)
+		l.tail = l.tail[max(0, len(l.tail)-tailLines):]
+	}
+}
+
+// next is the beginning of a step, numbered as if ours were not there.
+func (l *buildLog) next(m []string) {
+	n, _ := strconv.Atoi(m[1])
+	of, _ := strconv.Atoi(m[2])
+	total := of - l.ours - l.added
+	l.tail = nil
+	if l.ours > 0 && strings.TrimSpace(m[3]) == l.label {
+		l.seen++
+		l.pending = false
+		return
+	}
+	l.step = step{n - l.seen, total, clip(strings.Join(strings.Fields(m[3]), " "), 100)}
+	l.pending = l.step.n <= total && l.step.takesTime()
+}
+
+// takesTime is false for what only names something.
+func (s step) takesTime() bool {
+	word, _, _ := strings.Cut(strings.ToUpper(s.text), " ")
+	return word != "FROM" && word != "ARG"
+}
+
+// base is the image of a FROM.
+func (s step) base() string {
+	if base, ok := stageBase(s.text); ok && base != "" {
+		return base
+	}
+	return "an image"
+}
+
+// flush says the current step, which does not come from the cache.
+func (l *buildLog) flush() {
+	if l.pending {
+		l.pending = false
+		l.announce(fmt.Sprintf("step %d/%d: %s", l.step.n, l.step.of, l.step.text))
+	}
+}
+
+func (l *buildLog) announce(line string) {
+	if !l.started {
+		l.started = true
+		l.say(l.want.Name, "building "+l.want.Ref)
+	}
+	l.say(l.want.Name, line)
+}
+
+func (l *buildLog) done() {
+	if l.started {
+		l.say(l.want.Name, "built "+l.want.Ref)
+	}
+}
+
+var exitCode = regexp.MustCompile(`^The command '.*' returned a non-zero code: (\d+)$`)
+
+// failure is why there is no image.
+func (l *buildLog) failure(e *Engine, text string) error {
+	if m := exitCode.FindStringSubmatch(text); m != nil {
+		text = "exit code " + m[1]
+	} else if base, ok := stageBase(l.step.text); ok {
+		text = e.pullReason(fmt.Errorf("%s", text), base)
+	}
+	return buildFailure(l.step.String(), text, l.tail)
+}
+
+// clip cuts a text to so many characters.
+func clip(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n-1]) + "…"
+}
