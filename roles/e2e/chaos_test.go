@@ -60,7 +60,7 @@ func TestChaos(t *testing.T) {
 // shootIfRunning kills a unit, which may just be dead: then it returns 0.
 func (in *instance) shootIfRunning(name string) (pid int) {
 	if u, ok := in.running(name); ok {
-		pid, _ = strconv.Atoi(u.ID)
+		pid = in.at.pid(u)
 	}
 	if pid <= 0 || syscall.Kill(pid, syscall.SIGKILL) != nil {
 		return 0

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -20,6 +21,7 @@ type agent struct {
 	bids   string // YAML of the mapping's inside: "GoalDefined: exclusive"
 	tool   string // the script's body; stdin is in $in, say and act are there
 	script string // of a bid script, instead of bids
+	image  string // where units are containers; empty: baseImage, none: it is in more
 	more   string // further YAML, one "key: value" per line
 }
 
@@ -31,16 +33,22 @@ say() { printf '{"structural_type":"%s","artefact_type":"%s","artefact_payload":
 `
 
 // write puts sett.yml and the tools into the workspace.
-func (c clan) write(t testing.TB, dir, url string) {
+func (c clan) write(t testing.TB, dir string, o options) {
 	t.Helper()
 	var y strings.Builder
-	y.WriteString("version: \"1.0\"\nruntime: process\n")
-	if url != "" {
-		fmt.Fprintf(&y, "redis:\n  url: %q\n", url)
+	fmt.Fprintf(&y, "version: \"1.0\"\nruntime: %s\n", o.runtime())
+	if o.url != "" {
+		fmt.Fprintf(&y, "redis:\n  url: %q\n", o.url)
+	}
+	if o.onHost {
+		y.WriteString("orchestrator: {run: host}\n")
 	}
 	y.WriteString(c.extra + "agents:\n")
 	for _, a := range c.agents {
 		fmt.Fprintf(&y, "  %s:\n    command: [./tools/%s]\n", a.name, a.name)
+		if o.docker && a.image != "none" {
+			fmt.Fprintf(&y, "    image: %s\n", cmp.Or(a.image, baseImage))
+		}
 		if a.script != "" {
 			fmt.Fprintf(&y, "    bid_script: [./tools/%s-bids]\n", a.name)
 			file(t, filepath.Join(dir, "tools", a.name+"-bids"), prelude+a.script+"\n", 0o755)

@@ -253,7 +253,7 @@ func TestTwoUps(t *testing.T) {
 	}
 	in.open()
 	in.settled()
-	units, err := in.rt.List(context.Background(), nil)
+	units, err := in.at.List(context.Background(), nil)
 	if err != nil || len(units) != 4 {
 		t.Errorf("units: %+v %v", units, err)
 	}

@@ -26,7 +26,7 @@ say Terminal Done done`, more+"strategy: fresh_per_call\nreplicas: 2\n")
 
 // workers returns the names of the workers that run.
 func (in *instance) workers() []string {
-	units, err := in.rt.List(context.Background(), runtime.Labels{runtime.LabelComponent: runtime.ComponentWorker})
+	units, err := in.at.List(context.Background(), runtime.Labels{runtime.LabelComponent: runtime.ComponentWorker})
 	if err != nil {
 		in.t.Errorf("list workers: %v", err)
 	}

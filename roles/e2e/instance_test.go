@@ -28,10 +28,36 @@ type instance struct {
 	name  string
 	repo  string // the workspace
 	root  string // everything but the workspace: home and state
-	rt    *process.Runtime
+	at    place
 	board *redis.Board // past the proxy
-	url   string       // what board is opened with; empty: the embedded one's
+	url   string       // what board is opened with; empty: the instance's own
 	clan  clan
+	o     options
+}
+
+// place is where an instance's units run.
+type place interface {
+	List(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error)
+	// pid returns the process id that a unit has on this machine; 0: it has none,
+	// or has none any more.
+	pid(u runtime.Unit) int
+	// kill ends a unit with SIGKILL, as if it had died of itself.
+	kill(u runtime.Unit) error
+}
+
+// processes is the place where units are processes of this machine.
+type processes struct{ *process.Runtime }
+
+func (processes) pid(u runtime.Unit) int {
+	pid, _ := strconv.Atoi(u.ID)
+	return pid
+}
+
+func (p processes) kill(u runtime.Unit) error {
+	if p.pid(u) <= 0 {
+		return errors.New("it has no process id")
+	}
+	return syscall.Kill(p.pid(u), syscall.SIGKILL)
 }
 
 // options say how an instance differs from the usual.
@@ -39,6 +65,10 @@ type options struct {
 	clan     clan
 	url      string // of the blackboard, as the instance sees it; empty: embedded
 	boardURL string // as the test sees it; empty: the same
+	docker   bool   // its units are containers; else processes
+	name     string // empty: one that nobody else has
+	host     string // DOCKER_HOST, where it is not the engine's own
+	onHost   bool   // the orchestrator is a process all the same
 }
 
 // prepare makes the workspace and everything else an instance needs, and sees to
@@ -46,9 +76,9 @@ type options struct {
 func prepare(t testing.TB, o options) *instance {
 	t.Helper()
 	root := t.TempDir()
-	in := &instance{
-		t: t, name: "e2e-" + strings.ToLower(rand.Text()[:8]), root: root, repo: filepath.Join(root, "work"),
-		url: o.boardURL, clan: o.clan,
+	in := &instance{t: t, name: o.name, root: root, repo: filepath.Join(root, "work"), url: o.boardURL, clan: o.clan, o: o}
+	if in.name == "" {
+		in.name = "e2e-" + strings.ToLower(rand.Text()[:8])
 	}
 	if in.url == "" {
 		in.url = o.url
@@ -58,13 +88,32 @@ func prepare(t testing.TB, o options) *instance {
 			t.Fatal(err)
 		}
 	}
-	in.rt = process.New(process.Options{Dir: in.stateDir(), Logger: slog.New(slog.DiscardHandler)})
-	o.clan.write(t, in.repo, o.url)
+	in.at = processes{process.New(process.Options{Dir: in.stateDir(), Logger: slog.New(slog.DiscardHandler)})}
+	if o.docker {
+		in.at = newContainers(t, in)
+	}
+	o.clan.write(t, in.repo, o)
 	in.git("init", "-q", "-b", "main")
 	in.git("add", ".")
 	in.git("commit", "-q", "-m", "begin")
 	t.Cleanup(in.finish)
 	return in
+}
+
+// runtime is what --runtime is given.
+func (o options) runtime() string {
+	if o.docker {
+		return "docker"
+	}
+	return "process"
+}
+
+// pillars are the units that bring the others back.
+func (o options) pillars() []string {
+	if o.docker && !o.onHost {
+		return []string{"orchestrator"}
+	}
+	return []string{"keeper", "orchestrator"}
 }
 
 // start is prepare and up.
@@ -81,16 +130,24 @@ const leaseTime = "600ms"
 func (in *instance) stateDir() string { return filepath.Join(in.root, "state", "sett", in.name) }
 
 func (in *instance) environ() []string {
-	return []string{
+	all := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(in.root, "home"), "XDG_STATE_HOME=" + filepath.Join(in.root, "state"),
 		"SETT_INSTANCE=" + in.name, "SETT_LEADER_LEASE=" + leaseTime, "GORACE=atexit_sleep_ms=0", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org",
 	}
+	if in.o.docker {
+		all = append(all, engineEnviron(in.o.host)...)
+	}
+	return all
 }
 
 // command is a sett command in the workspace, not yet started.
 func (in *instance) command(args ...string) *exec.Cmd {
-	cmd := exec.Command(binary, args...)
+	bin := binary
+	if in.o.docker {
+		bin = static.path
+	}
+	cmd := exec.Command(bin, args...)
 	cmd.Dir, cmd.Env = in.repo, in.environ()
 	return cmd
 }
@@ -121,7 +178,7 @@ func (in *instance) must(args ...string) string {
 
 func (in *instance) up() {
 	in.t.Helper()
-	in.must("up", "--runtime", "process")
+	in.must("up", "--runtime", in.o.runtime())
 	in.open()
 }
 
@@ -203,7 +260,7 @@ func (in *instance) pid(name string) int {
 	eventually(in.t, 20*time.Second, "unit "+name, func() bool {
 		u, ok := in.running(name)
 		if ok {
-			pid, _ = strconv.Atoi(u.ID)
+			pid = in.at.pid(u)
 		}
 		return ok && pid > 0
 	})
@@ -213,7 +270,11 @@ func (in *instance) pid(name string) int {
 // kill ends a unit with SIGKILL.
 func (in *instance) kill(name string) {
 	in.t.Helper()
-	in.signal(name, syscall.SIGKILL)
+	in.pid(name)
+	in.shoot(name)
+	if in.t.Failed() {
+		in.t.FailNow()
+	}
 }
 
 func (in *instance) signal(name string, s syscall.Signal) {
@@ -226,19 +287,18 @@ func (in *instance) signal(name string, s syscall.Signal) {
 // shoot kills a unit from any goroutine.
 func (in *instance) shoot(name string) {
 	u, ok := in.running(name)
-	pid, _ := strconv.Atoi(u.ID)
-	if !ok || pid <= 0 {
+	if !ok {
 		in.t.Errorf("kill %s: it does not run", name)
 		return
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := in.at.kill(u); err != nil {
 		in.t.Errorf("kill %s: %v", name, err)
 	}
 }
 
 // running returns a unit that runs.
 func (in *instance) running(name string) (runtime.Unit, bool) {
-	units, err := in.rt.List(context.Background(), nil)
+	units, err := in.at.List(context.Background(), nil)
 	if err != nil {
 		in.t.Errorf("list units: %v", err)
 	}
@@ -253,7 +313,7 @@ func (in *instance) running(name string) (runtime.Unit, bool) {
 // settled waits until all parts run and the agents have reported.
 func (in *instance) settled() {
 	in.t.Helper()
-	for _, name := range []string{"keeper", "orchestrator"} {
+	for _, name := range in.o.pillars() {
 		in.pid(name)
 	}
 	eventually(in.t, 20*time.Second, "all agents present", func() bool {
@@ -277,16 +337,15 @@ func (in *instance) settled() {
 func (in *instance) killAll() {
 	in.t.Helper()
 	eventually(in.t, 20*time.Second, "end of all units", func() bool {
-		units, err := in.rt.List(context.Background(), nil)
+		units, err := in.at.List(context.Background(), nil)
 		if err != nil {
 			in.t.Fatal(err)
 		}
 		left := false
 		for _, u := range units {
-			pid, _ := strconv.Atoi(u.ID)
-			if u.Running && pid > 0 {
+			if u.Running {
 				left = true
-				_ = syscall.Kill(pid, syscall.SIGKILL) // it may have ended by itself
+				_ = in.at.kill(u) // it may have ended by itself
 			}
 		}
 		return !left
@@ -298,7 +357,8 @@ func (in *instance) restarted(name string, old int) {
 	in.t.Helper()
 	eventually(in.t, 20*time.Second, "restart of "+name, func() bool {
 		u, ok := in.running(name)
-		return ok && u.ID != strconv.Itoa(old)
+		pid := in.at.pid(u)
+		return ok && pid > 0 && pid != old
 	})
 }
 

@@ -13,6 +13,9 @@ import (
 // finish stops the instance and looks for anything that it left behind, and for
 // data races that its processes reported.
 func (in *instance) finish() {
+	if in.o.docker {
+		in.fetchLogs()
+	}
 	in.races()
 	if in.t.Failed() || os.Getenv("SETT_E2E_LOGS") != "" {
 		in.tellLogs()
@@ -30,6 +33,9 @@ func (in *instance) finish() {
 	}
 	if _, err := os.Stat(in.stateDir()); err == nil {
 		in.t.Errorf("state directory left behind: %s", in.stateDir())
+	}
+	if in.o.docker {
+		in.nothingOnEngine()
 	}
 	in.clean()
 }
@@ -90,8 +96,7 @@ func (in *instance) scan() []string {
 // races fails the test when a process of the instance reported a data race or
 // panicked.
 func (in *instance) races() {
-	logs, _ := filepath.Glob(filepath.Join(in.stateDir(), "logs", "*"))
-	for _, path := range logs {
+	for _, path := range in.logFiles() {
 		text, err := os.ReadFile(path)
 		if err != nil {
 			in.t.Error(err)
@@ -106,8 +111,7 @@ func (in *instance) races() {
 
 // tellLogs shows the end of each unit's log.
 func (in *instance) tellLogs() {
-	logs, _ := filepath.Glob(filepath.Join(in.stateDir(), "logs", "*"))
-	for _, path := range logs {
+	for _, path := range in.logFiles() {
 		text, _ := os.ReadFile(path)
 		in.t.Logf("%s (%s):\n%s", filepath.Base(path), in.name, text[max(0, len(text)-20000):])
 	}

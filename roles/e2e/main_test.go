@@ -44,7 +44,8 @@ func run(m *testing.M) (code int, err error) {
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build sett: %w\n%s", err, out)
 	}
-	return m.Run(), nil
+	code = m.Run()
+	return code, forgetEngine()
 }
 
 // eventually waits for a condition and fails the test when it does not come true

@@ -64,7 +64,11 @@ type proxy struct {
 	refuse  bool                        // new connections, until it is over
 	deliver func(channel string) int    // how often a notice is delivered; nil: once
 	pause   func(client, script string) // called before a write is passed on; nil: not
+	seen    map[write]bool              // who made which write so far
 }
+
+// write is a kind of write, and who makes it.
+type write struct{ client, script string }
 
 // link is one client's connection.
 type link struct {
@@ -83,11 +87,17 @@ type pending struct {
 
 func newProxy(t testing.TB, upstream string) *proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return newProxyAt(t, "127.0.0.1", upstream)
+}
+
+// newProxyAt is newProxy where the clients reach this machine at another address.
+func newProxyAt(t testing.TB, host, upstream string) *proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &proxy{t: t, listener: l, upstream: upstream, moves: readMoves(t), links: map[*link]bool{}, names: map[string]string{}}
+	p := &proxy{t: t, listener: l, upstream: upstream, moves: readMoves(t), links: map[*link]bool{}, names: map[string]string{}, seen: map[write]bool{}}
 	go p.accept()
 	t.Cleanup(p.close)
 	return p
@@ -273,6 +283,7 @@ func (l *link) look(words []string) (c pending, alive bool) {
 	}
 	p.mu.Lock()
 	pause := p.pause
+	p.seen[write{l.name, script}] = true
 	p.mu.Unlock()
 	if pause != nil {
 		pause(l.name, script)
