@@ -61,7 +61,9 @@ func AgentURL(base, admin, agent string) (string, error) {
 // for others in a pattern.
 func ACLFile(instance, adminPassword string, agents []string) []byte {
 	var b strings.Builder
-	b.WriteString("user default off resetpass resetkeys resetchannels -@all\n")
+	// Nobody can be the default user, who is off. But the server itself is, when it
+	// reads its log after a start: what that user may not do, it would leave out.
+	b.WriteString("user default off resetpass ~* &* +@all\n")
 	fmt.Fprintf(&b, "user %s on %s ~* &* +@all\n", AdminUser, hashed(adminPassword))
 	prefix := keysOf(instance).p
 	for _, agent := range agents {

@@ -224,6 +224,22 @@ func TestUsersNeedTheirPasswords(t *testing.T) {
 	golden(t, "acl", string(file))
 }
 
+// The rules do not keep the server from its own records: after a restart, all that
+// it acknowledged is there.
+func TestUsersKeepTheRecords(t *testing.T) {
+	g := &guarded{file: filepath.Join(t.TempDir(), "users.acl")}
+	g.allow(t, "a")
+	g.server = redistest.Start(t, append([]string{"--aclfile", g.file}, redistest.Durable...)...)
+	u := &url.URL{Scheme: "redis", User: url.UserPassword(AdminUser, adminPassword), Host: g.server.Addr()}
+	g.world = newWorld(t, &server{url: u.String()})
+	must(t, g.b.SetInstance(t.Context(), InstanceRunning, "test"))
+	g.server.Kill()
+	g.server.Restart()
+	if s, err := g.b.State(t.Context()); err != nil || s != InstanceRunning {
+		t.Errorf("after a restart the instance is %q, %v", s, err)
+	}
+}
+
 // Names become part of rules and patterns: a valid one holds nothing that ends a
 // rule or stands for something else there, nor what ends an instance's part of a
 // key, and no agent has the administrator's name.
