@@ -81,6 +81,9 @@ func TestDeadWriterWithoutGit(t *testing.T) {
 	r.log.await(t, noGitSaid)
 	r.stop()
 	must(t, r.end())
+	if tried := r.log.find(t, "working tree not put back, trying again"); len(tried) > 0 {
+		t.Errorf("it tried: %v", tried)
+	}
 	uses, err := c.board.Workspace(c.ctx)
 	if err != nil || len(uses) == 0 || !uses[0].Restore {
 		t.Fatalf("workspace %+v, error %v", uses, err)

@@ -192,17 +192,40 @@ func TestStandbyGivesUp(t *testing.T) {
 	}
 }
 
-// A cancelled grant ends the tool of a warm worker too.
+// A cancelled grant ends the tool of a warm worker too, also when the notice of it
+// was lost.
 func TestStandbyCancelled(t *testing.T) {
 	t.Parallel()
+	for _, lost := range []bool{false, true} {
+		c := newClan(t)
+		r := c.warm("w1", vars{env.Command: shell(waiting)})
+		claim := c.work("worker", blackboard.PhaseExclusive, "goal")
+		c.assign("w1", claim)
+		pid := r.awaitTool()
+		if lost {
+			c.do("CLIENT", "KILL", "TYPE", "pubsub")
+		}
+		c.terminate(claim, "test", nil)
+		must(t, r.end())
+		if !dead(pid) {
+			t.Errorf("notice lost: %v: the tool still runs", lost)
+		}
+	}
+}
+
+// Who cannot hear of an assignment does not count as waiting for one.
+func TestDeafWorkerDoesNotRegister(t *testing.T) {
+	t.Parallel()
 	c := newClan(t)
-	r := c.warm("w1", vars{env.Command: shell(waiting)})
-	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	c.assign("w1", claim)
-	pid := r.awaitTool()
-	c.terminate(claim, "test", nil)
-	must(t, r.end())
-	if !dead(pid) {
-		t.Error("the tool still runs")
+	c.do("ACL", "SETUSER", "cub", "on", ">"+password, "~*", "&*", "+@all", "-subscribe")
+	r := c.start("worker", vars{env.Incarnation: "w1", env.RedisURL: "redis://cub:" + password + "@" + c.server.Addr()}, "--standby")
+	until(t, "it has tried to subscribe", func() bool { return len(r.log.find(t, "blackboard lost, reconnecting")) > 2 })
+	if w := c.worker("w1"); !w.Alive.IsZero() {
+		t.Errorf("registered as %+v", w)
+	}
+	c.do("ACL", "SETUSER", "cub", "+subscribe")
+	r.log.await(t, "waiting for a claim")
+	if w := c.worker("w1"); w.Alive.IsZero() {
+		t.Error("not registered")
 	}
 }
