@@ -79,6 +79,7 @@ func TestDeadWriterWithoutGit(t *testing.T) {
 	v := withoutGit(t, vars{env.Workspace: dir, env.WorkspaceMode: "rw", env.Incarnation: "i1"})
 	r := c.start("worker", v)
 	r.log.await(t, noGitSaid)
+	c.awaitBid(c.open(c.goal("bid").ID, "worker"), "worker") // enough time to try
 	r.stop()
 	must(t, r.end())
 	if tried := r.log.find(t, "working tree not put back, trying again"); len(tried) > 0 {
