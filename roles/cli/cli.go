@@ -20,6 +20,7 @@ import (
 
 	"sett/contract/spelling"
 	"sett/roles/role"
+	"sett/runtime/docker"
 )
 
 // app is the world of a command: what kong hands to its Run method.
@@ -28,6 +29,8 @@ type app struct {
 	ctx    context.Context // ends when the user interrupts
 	flags  globals
 	colour bool // of what goes to stdout
+
+	engines *engine // of containers, if it is needed
 }
 
 // Run runs the command line. The error carries the exit code.
@@ -37,7 +40,8 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return fmt.Errorf("build command line: %w", err)
 	}
-	a := &app{Env: e, ctx: ctx, colour: coloured(e, e.Stdout)}
+	a := &app{Env: e, ctx: ctx, colour: coloured(e, e.Stdout), engines: &engine{}}
+	defer a.closeEngine()
 	args := ownShorts(parser, e.Args)
 	if len(args) == 0 {
 		return a.printOverview(parser)
@@ -56,6 +60,9 @@ func Run(ctx context.Context, e role.Env) error {
 	err = parsed.Run(a)
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return role.Fail(role.Interrupted, errors.New("interrupted"), "")
+	}
+	if errors.Is(err, docker.ErrEngine) && role.CodeOf(err) == role.Failed {
+		return role.Fail(role.Environment, err, "is the container engine still running?")
 	}
 	return err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"sett/blackboard/redis"
@@ -16,6 +17,7 @@ import (
 )
 
 type downCmd struct {
+	All   bool `help:"End every instance of this user, and all that the container engine has of Sett."`
 	Purge bool `help:"Also remove what is kept: the ledger, the logs, the instance's name."`
 	Yes   bool `short:"y" help:"Do not ask."`
 }
@@ -24,30 +26,47 @@ type downCmd struct {
 func (downCmd) Help() string {
 	return `Stops the instance: no new work is taken, running tools get their grace period and
 are ended then, with their claims put back. What happened is kept, and the next
-sett up goes on from there. Also cleans up after a sett up that was killed.
+sett up goes on from there. Also cleans up after a sett up that was killed, and, with
+--name, what the container engine has of an instance that is known nowhere else.
 
 Examples: sett down
-          sett down --name my-sett --purge --yes`
+          sett down --name my-sett --purge --yes
+          sett down --all`
 }
 
 // stopTime bounds how long stopping may take beyond the tools' grace periods.
 const stopTime = 30 * time.Second
 
-// Run stops the instance.
+// Run stops the instance, or all.
 func (c *downCmd) Run(a *app) error {
+	if c.All {
+		return c.all(a)
+	}
 	in, err := a.instance(a.ctx)
 	if err != nil {
-		return err
-	}
-	if c.Purge && !c.Yes {
-		ok, err := a.confirm(fmt.Sprintf("Remove everything that is kept of instance %s?", in.Name), "--yes")
-		if err != nil {
+		if in, err = a.ofEngine(err); err != nil {
 			return err
 		}
-		if !ok {
-			return role.Fail(role.Failed, errors.New("nothing was done"), "")
+	}
+	if c.Purge && !c.Yes {
+		if err := a.sure(fmt.Sprintf("Remove everything that is kept of instance %s?", in.Name)); err != nil {
+			return err
 		}
 	}
+	return c.end(a, in)
+}
+
+// sure asks before something that cannot be taken back.
+func (a *app) sure(question string) error {
+	ok, err := a.confirm(question, "--yes")
+	if err == nil && !ok {
+		err = role.Fail(role.Failed, errors.New("nothing was done"), "")
+	}
+	return err
+}
+
+// end stops one instance, and removes it if that is wanted.
+func (c *downCmd) end(a *app, in *instance) error {
 	place, err := a.place(a.ctx, in)
 	if err != nil {
 		return err
@@ -61,6 +80,7 @@ func (c *downCmd) Run(a *app) error {
 	if err != nil {
 		cfg = &config.Config{} // what is known of grace periods is not worth failing for
 	}
+	stranger := !in.known()
 	s := &stopper{a: a, in: in, place: place, config: cfg, tell: true}
 	if err := s.stop(a.ctx); err != nil {
 		return err
@@ -68,8 +88,22 @@ func (c *downCmd) Run(a *app) error {
 	if s.stopped == 0 {
 		a.printf("%s was not running\n", in.Name)
 	}
-	if !c.Purge {
-		return nil
+	if c.Purge {
+		return c.purge(a, in, place)
+	}
+	if err := place.Clear(a.ctx); err != nil {
+		return role.Fail(role.Failed, fmt.Errorf("clean up after instance %s: %w", in.Name, err), "sett down tries again")
+	}
+	if stranger {
+		_ = os.RemoveAll(in.dir) // it was made for the lock
+	}
+	return nil
+}
+
+// purge removes what is kept of a stopped instance.
+func (c *downCmd) purge(a *app, in *instance, place place) error {
+	if err := place.Purge(a.ctx); err != nil {
+		return role.Fail(role.Failed, fmt.Errorf("remove what the engine keeps of instance %s: %w", in.Name, err), "sett down --purge tries again")
 	}
 	if err := os.RemoveAll(in.dir); err != nil {
 		return role.Fail(role.Failed, fmt.Errorf("remove instance %s: %w", in.Name, err), "")
@@ -124,23 +158,41 @@ func (s *stopper) stop(ctx context.Context) error {
 	if s.tell {
 		s.a.printf("%s  %s\n", s.a.paint(s.in.Name, bold), clean(s.a.tilde(s.in.Workspace)))
 	}
-	s.announceStop(ctx)
-	// Agents before the orchestrator, which deals with what they leave; the
-	// blackboard last.
-	order := []string{runtime.ComponentKeeper, "", runtime.ComponentOrchestrator, runtime.ComponentBlackboard}
-	for _, component := range order {
-		var group []runtime.Unit
-		for _, u := range units {
-			c := u.Labels[runtime.LabelComponent]
-			if c == component || component == "" && (c == runtime.ComponentAgent || c == runtime.ComponentWorker) {
-				group = append(group, u)
-			}
+	told := s.announceStop(ctx)
+	s.gather(ctx)
+	for _, components := range stopOrder(told) {
+		group := slices.DeleteFunc(slices.Clone(units), func(u runtime.Unit) bool {
+			return !slices.Contains(components, u.Labels[runtime.LabelComponent])
+		})
+		if slices.Contains(components, runtime.ComponentOrchestrator) {
+			s.gather(ctx)
 		}
 		if err := s.each(ctx, group); err != nil {
 			return err
 		}
 	}
 	return s.sweep(ctx)
+}
+
+// stopOrder is the order in which components are stopped. Agents come before the
+// orchestrator, which deals with what they leave; the blackboard comes last. An
+// orchestrator that nobody could tell what this is would take it for crashes, and
+// goes first.
+func stopOrder(told bool) [][]string {
+	workers := []string{runtime.ComponentAgent, runtime.ComponentWorker}
+	orchestrator := []string{runtime.ComponentOrchestrator}
+	order := [][]string{{runtime.ComponentKeeper}, workers, {runtime.ComponentAnchor}, orchestrator, {runtime.ComponentBlackboard}}
+	if !told {
+		order[1], order[3] = orchestrator, workers
+	}
+	return order
+}
+
+// gather brings logs home. They are not worth failing for.
+func (s *stopper) gather(ctx context.Context) {
+	if err := s.place.Gather(ctx); err != nil && ctx.Err() == nil {
+		s.a.sayf("sett: warning: %v\n", err)
+	}
 }
 
 // sweep stops what was started while the rest was being stopped, as the
@@ -163,17 +215,17 @@ func (s *stopper) sweep(ctx context.Context) error {
 
 // announceStop tells orchestrator and cubs that this is the end, if the
 // blackboard can be reached.
-func (s *stopper) announceStop(ctx context.Context) {
+func (s *stopper) announceStop(ctx context.Context) (told bool) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	b, err := redis.Open(ctx, redis.Options{
 		URL: s.in.URL, Instance: s.in.Name, Name: "sett-down", Timeout: time.Second, Retries: -1, CAFile: s.a.Getenv(env.RedisCAFile),
 	})
 	if err != nil {
-		return
+		return false // the end comes anyway
 	}
 	defer b.Close()
-	_ = b.SetInstance(ctx, redis.InstanceStopping, "sett down") // the end comes anyway
+	return b.SetInstance(ctx, redis.InstanceStopping, "sett down") == nil
 }
 
 // each stops units side by side.

@@ -20,7 +20,8 @@ Usage: sett [-C DIR] [-f FILE] [--name NAME] COMMAND …
 const start = `
 A first run, in a git repository:
   sett init --commit                 write sett.yml and an example agent, and commit them
-  sett up --runtime process          start the clan on this machine, without containers
+  sett up                            start the clan, in containers
+  sett up --runtime process          or as programs of this machine, which needs no engine
   sett forage --goal "…" --wait      give it a goal and follow it to its end
   sett down                          stop it; what happened is kept
 `
@@ -29,7 +30,7 @@ const roles = `
 Roles that sett itself starts (sett ROLE --help):
   orchestrator  decides who works on what
   cub           beside each agent: bids, runs the agent's tool, posts results
-  blackboard    the store of local mode
+  blackboard    the store where there is no Redis
   keeper        keeps an instance's processes running in local mode
   pause         holds a network namespace for containers
 `

@@ -23,7 +23,7 @@ func (initCmd) Help() string {
 into the root of the git repository (without one, into the current directory).
 Overwrites nothing unless told to.
 
-Example: sett init --commit && sett up --runtime process`
+Example: sett init --commit && sett up`
 }
 
 // starter is a file to write.
@@ -126,10 +126,10 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 	case !inGit && c.Commit:
 		return role.Fail(role.Environment, fmt.Errorf("commit: %s is in no git repository", root), "git init && %s", line)
 	case !inGit:
-		a.printf("\nNext:\n  git init\n  %s\n  sett up --runtime process\n", line)
+		a.printf("\nNext:\n  git init\n  %s\n  sett up    # --runtime process: without containers\n", line)
 		return nil
 	case !c.Commit:
-		a.printf("\nNext:\n  %s\n  sett up --runtime process\n", line)
+		a.printf("\nNext:\n  %s\n  sett up    # --runtime process: without containers\n", line)
 		return nil
 	}
 	g, ours := a.repository(root), []string{"--", configName, "agents/example-agent"}
@@ -137,7 +137,7 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 		return err
 	}
 	if _, err := g.run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, ours...)...); err == nil {
-		a.printf("\nall of it is committed already\n\nNext:\n  sett up --runtime process\n")
+		a.printf("\nall of it is committed already\n\nNext:\n  sett up    # --runtime process: without containers\n")
 		return nil
 	}
 	if _, err := g.run(a.ctx, append([]string{"commit", "--quiet", "-m", "Add a sett clan"}, ours...)...); err != nil {
@@ -147,6 +147,6 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 	if err != nil {
 		return err
 	}
-	a.printf("committed %s\n\nNext:\n  sett up --runtime process\n", clean(strings.TrimSpace(head)))
+	a.printf("committed %s\n\nNext:\n  sett up    # --runtime process: without containers\n", clean(strings.TrimSpace(head)))
 	return nil
 }

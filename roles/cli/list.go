@@ -9,19 +9,21 @@ import (
 	"time"
 
 	"sett/blackboard/redis"
+	"sett/contract/config"
 	"sett/contract/env"
 	"sett/runtime"
 )
 
 type listCmd struct {
+	All bool `help:"Also what the container engine has of instances that this user's state directory does not know."`
 	textOrJSON
 }
 
 // Help is shown by `sett list --help`.
 func (listCmd) Help() string {
 	return `Shows all instances of this user, wherever they are. States: running, degraded (some
-part does not run, or an agent is not ready), unreachable (its blackboard does not
-answer) and stopped.
+part does not run or is paused, or an agent is not ready), unreachable (its blackboard
+or its container engine does not answer) and stopped.
 
 Example: sett list -o json`
 }
@@ -39,7 +41,12 @@ type instanceRow struct {
 	Claims    int       `json:"claims_open"`
 	Questions int       `json:"questions_open"`
 	CreatedAt time.Time `json:"created_at"`
-	Down      []string  `json:"parts_down"` // of those that should run
+	Down      []string  `json:"parts_down"`   // of those that should run
+	Paused    []string  `json:"parts_paused"` // by the container engine
+	Known     bool      `json:"known"`        // to this user's state directory; otherwise only the engine has it
+
+	why  error // it is unreachable
+	host bool  // its orchestrator is a process
 }
 
 // Run shows the instances.
@@ -47,6 +54,13 @@ func (c *listCmd) Run(a *app) error {
 	all, err := a.instances()
 	if err != nil {
 		return err
+	}
+	if c.All {
+		strangers, err := a.strangers(a.ctx, all)
+		if err != nil {
+			a.sayf("note: no container engine was asked: %s\n", firstLine(err))
+		}
+		all = append(all, strangers...)
 	}
 	rows := make([]instanceRow, len(all))
 	var wg sync.WaitGroup
@@ -69,7 +83,7 @@ func (c *listCmd) Run(a *app) error {
 	t := a.table("NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "RUNTIME", "AGE", "WORKSPACE")
 	for _, r := range rows {
 		t.row(r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions),
-			r.Runtime, age(a.Now().Sub(r.CreatedAt)), a.tilde(r.Workspace)+gone(r.Workspace))
+			r.Runtime, age(a.Now().Sub(r.CreatedAt)), a.tilde(r.Workspace)+r.remark())
 	}
 	if err := t.write(a.Stdout); err != nil {
 		return err
@@ -96,19 +110,30 @@ func (r instanceRow) explain(a *app) {
 	for _, part := range r.Down {
 		a.sayf("%s: %s does not run; sett logs --name %s %s\n", r.Name, part, r.Name, part)
 	}
+	for _, part := range r.Paused {
+		a.sayf("%s: %s is paused; docker unpause sett-%s.%s\n", r.Name, clean(part), r.Name, clean(part))
+	}
+	if r.why != nil {
+		a.sayf("%s: %s\n", r.Name, firstLine(r.why))
+	}
 	for _, agent := range r.NotReady {
 		a.sayf("%s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
 	}
-	if slices.Contains(r.Down, runtime.ComponentKeeper) && slices.Contains(r.Down, runtime.ComponentOrchestrator) {
+	keeper := slices.Contains(r.Down, runtime.ComponentKeeper) || r.Runtime == config.RuntimeDocker && !r.host
+	if r.Known && keeper && slices.Contains(r.Down, runtime.ComponentOrchestrator) {
 		a.sayf("%s: nothing is left to bring them back; sett up --name %s -C %s does\n", r.Name, r.Name, clean(a.tilde(r.Workspace)))
 	}
 }
 
-func gone(workspace string) string {
-	if exists(workspace) {
-		return ""
+// remark says what is peculiar about an instance.
+func (r instanceRow) remark() string {
+	switch {
+	case !r.Known:
+		return " (known to the engine only)"
+	case !exists(r.Workspace):
+		return " (gone)"
 	}
-	return " (gone)"
+	return ""
 }
 
 // The states of an instance as people see it.
@@ -127,11 +152,14 @@ func stateCell(s string) cell {
 func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
 	l := instanceRow{
 		Name: in.Name, Workspace: in.Workspace, Runtime: in.Runtime, CreatedAt: in.CreatedAt, State: stateStopped,
-		NotReady: []string{}, Down: []string{},
+		NotReady: []string{}, Down: []string{}, Paused: []string{}, Known: in.known(), host: in.Host,
 	}
 	cfg, err := in.config()
-	if err != nil {
+	if err != nil && l.Known {
 		return l
+	}
+	if err != nil {
+		cfg = &config.Config{}
 	}
 	l.Agents = len(cfg.Agents)
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
@@ -141,29 +169,50 @@ func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
 	if err == nil {
 		units, err = place.List(ctx, nil)
 	}
+	if err != nil {
+		l.State, l.why = stateUnreachable, err
+		return l
+	}
 	running := map[string]runtime.Unit{}
 	for _, u := range units {
 		if u.Running {
 			running[u.Name] = u
 		}
+		if u.Paused {
+			l.Paused = append(l.Paused, u.Name)
+		}
 	}
-	if err != nil || len(running) == 0 {
+	if len(running) == 0 {
 		return l
 	}
 	l.State = stateRunning
-	parts := []string{runtime.ComponentOrchestrator, runtime.ComponentKeeper}
-	if !in.External {
-		parts = append([]string{runtime.ComponentBlackboard}, parts...)
+	if len(l.Paused) > 0 {
+		l.State = stateDegraded
 	}
-	for _, part := range parts {
+	for _, part := range in.parts() {
 		if _, ok := running[part]; !ok {
 			l.Down, l.State = append(l.Down, part), stateDegraded
 		}
+	}
+	if !l.Known {
+		return l // nobody here has its blackboard's password
 	}
 	if err := l.read(ctx, a, in, running, cfg.Names()); err != nil {
 		l.State = stateUnreachable
 	}
 	return l
+}
+
+// parts are the units that an instance has to have, besides its agents.
+func (in *instance) parts() []string {
+	parts := []string{runtime.ComponentOrchestrator}
+	if !in.External {
+		parts = append([]string{runtime.ComponentBlackboard}, parts...)
+	}
+	if in.Runtime != config.RuntimeDocker || in.Host {
+		parts = append(parts, runtime.ComponentKeeper)
+	}
+	return parts
 }
 
 // read asks the blackboard.

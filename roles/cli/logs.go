@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -42,14 +43,22 @@ const followLines = 20
 type source struct {
 	unit, part string
 	claim      string // of a worker
+	over       bool   // nothing will be added
 }
 
-// worker is the name of a worker's unit: agent, claim, attempt.
-var worker = regexp.MustCompile(`^worker-(.+)-([0-9A-Z]{26})-([0-9]+)$`)
+// worker is the name of a worker's unit: agent, claim, attempt. One that was started
+// to wait for its claim has a name that is not the claim's: standby, agent, its own.
+var (
+	worker  = regexp.MustCompile(`^worker-(.+)-([0-9A-Z]{26})-([0-9]+)$`)
+	standby = regexp.MustCompile(`^standby-(.+)-[0-9A-Z]{26}$`)
+)
 
 func sourceOf(unit string) source {
 	if m := worker.FindStringSubmatch(unit); m != nil {
-		return source{unit, m[1], m[2]}
+		return source{unit: unit, part: m[1], claim: m[2]}
+	}
+	if m := standby.FindStringSubmatch(unit); m != nil {
+		return source{unit: unit, part: m[1]}
 	}
 	return source{unit: unit, part: strings.TrimPrefix(unit, "agent-")}
 }
@@ -73,12 +82,21 @@ func (c *logsCmd) Run(a *app) error {
 	}
 	place, err := a.place(a.ctx, in)
 	if err != nil {
+		a.sayf("note: what the container engine has is not shown: %s\n", firstLine(err))
+		place = local{in.processes()} // files are as processes leave them
+	}
+	if err := place.Gather(a.ctx); err != nil {
+		a.sayf("sett: warning: %v\n", err)
+	}
+	all, err := (&logsCmd{}).sources(a.ctx, in, place)
+	if err != nil {
 		return err
 	}
-	if err := c.known(in); err != nil {
+	parts := c.parts(in, all)
+	if err := c.known(in, parts); err != nil {
 		return err
 	}
-	p := &logPrinter{a: a, c: c, width: c.width(in)}
+	p := &logPrinter{a: a, c: c, width: c.width(parts)}
 	o := runtime.LogOptions{Lines: -1, Since: since, Follow: c.Follow}
 	keep := c.Lines
 	if c.Follow && keep < 0 && since.IsZero() {
@@ -87,19 +105,35 @@ func (c *logsCmd) Run(a *app) error {
 	if !c.Follow {
 		return c.past(a.ctx, in, place, p, o, keep)
 	}
-	f := &follower{c: c, p: p, in: in, rt: place, lines: make(chan logLine, 256), open: map[string]bool{}, keep: keep, past: keep >= 0}
+	f := &follower{c: c, p: p, in: in, place: place, lines: make(chan logLine, 256), open: map[string]bool{}, keep: keep, past: keep >= 0}
 	return f.run(a.ctx, o)
 }
 
-// sources returns the logs there are, of the parts that were asked for.
-func (c *logsCmd) sources(in *instance) ([]source, error) {
-	files, err := filepath.Glob(filepath.Join(in.dir, "logs", "*.log"))
+// sources returns the logs there are, of the parts that were asked for: files in the
+// instance's directory, and what its place has besides.
+func (c *logsCmd) sources(ctx context.Context, in *instance, p place) ([]source, error) {
+	files, err := filepath.Glob(filepath.Join(in.logsDir(), "*.log"))
 	if err != nil {
 		return nil, fmt.Errorf("list logs: %w", err)
 	}
-	var out []source
+	units, err := p.List(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("list what runs: %w", err)
+	}
+	names := map[string]bool{}
 	for _, f := range files {
-		s := sourceOf(strings.TrimSuffix(filepath.Base(f), ".log"))
+		names[strings.TrimSuffix(filepath.Base(f), ".log")] = true
+	}
+	running := map[string]bool{}
+	for _, u := range units {
+		if u.Labels[runtime.LabelComponent] != runtime.ComponentAnchor { // it has nothing to say
+			names[u.Name], running[u.Name] = true, u.Running
+		}
+	}
+	var out []source
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		s := sourceOf(name)
+		s.over = isWorker(name) && !running[name]
 		if len(c.Agents) == 0 || slices.Contains(c.Agents, s.part) {
 			out = append(out, s)
 		}
@@ -107,15 +141,17 @@ func (c *logsCmd) sources(in *instance) ([]source, error) {
 	return out, nil
 }
 
+// isWorker says whether a unit runs once and never again.
+func isWorker(unit string) bool { return worker.MatchString(unit) || standby.MatchString(unit) }
+
 // parts returns what can be asked for: what sett.yml had, and what has a log.
-func (c *logsCmd) parts(in *instance) []string {
+func (c *logsCmd) parts(in *instance, all []source) []string {
 	known := []string{runtime.ComponentOrchestrator, runtime.ComponentBlackboard, runtime.ComponentKeeper}
 	cfg, err := in.config()
 	if err != nil {
 		cfg = &config.Config{}
 	}
 	known = append(cfg.Names(), known...)
-	all, _ := (&logsCmd{}).sources(in) // without them there is less to suggest
 	for _, s := range all {
 		if !slices.Contains(known, s.part) {
 			known = append(known, s.part)
@@ -125,8 +161,7 @@ func (c *logsCmd) parts(in *instance) []string {
 }
 
 // known refuses names that there is nothing of.
-func (c *logsCmd) known(in *instance) error {
-	parts := c.parts(in)
+func (c *logsCmd) known(in *instance, parts []string) error {
 	for _, name := range c.Agents {
 		if !slices.Contains(parts, name) {
 			return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", clean(name), in.Name), "%s", didYouMean(name, parts, ""))
@@ -136,10 +171,10 @@ func (c *logsCmd) known(in *instance) error {
 }
 
 // width is that of the longest name shown.
-func (c *logsCmd) width(in *instance) int {
+func (c *logsCmd) width(parts []string) int {
 	shown := c.Agents
 	if len(shown) == 0 {
-		shown = c.parts(in)
+		shown = parts
 	}
 	width := 0
 	for _, name := range shown {
@@ -149,8 +184,8 @@ func (c *logsCmd) width(in *instance) int {
 }
 
 // past shows what was logged until now.
-func (c *logsCmd) past(ctx context.Context, in *instance, logs runtime.Logs, p *logPrinter, o runtime.LogOptions, keep int) error {
-	sources, err := c.sources(in)
+func (c *logsCmd) past(ctx context.Context, in *instance, place place, p *logPrinter, o runtime.LogOptions, keep int) error {
+	sources, err := c.sources(ctx, in, place)
 	if err != nil {
 		return err
 	}
@@ -159,7 +194,7 @@ func (c *logsCmd) past(ctx context.Context, in *instance, logs runtime.Logs, p *
 	}
 	var lines []logLine
 	for _, s := range sources {
-		err := readLog(ctx, logs, s, o, func(l logLine) {
+		err := readLog(ctx, place, s, o, func(l logLine) {
 			if p.wants(l) {
 				lines = append(lines, l)
 			}

@@ -12,12 +12,16 @@ import (
 // in the order of time.
 const settle = 100 * time.Millisecond
 
+// gatherEvery is how soon the logs are shown of workers that were too quick to be
+// seen running.
+const gatherEvery = 2 * time.Second
+
 // follower shows the last lines of logs and goes on with what comes.
 type follower struct {
 	c     *logsCmd
 	p     *logPrinter
 	in    *instance
-	rt    runtime.Logs
+	place place
 	lines chan logLine
 	open  map[string]bool // logs that are being read, by unit
 	held  []logLine       // not yet shown
@@ -35,8 +39,9 @@ func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 	if err := f.begin(ctx, first); err != nil {
 		return err
 	}
-	look, flush := time.NewTicker(500*time.Millisecond), time.NewTicker(settle)
+	look, flush, gather := time.NewTicker(500*time.Millisecond), time.NewTicker(settle), time.NewTicker(gatherEvery)
 	defer look.Stop()
+	defer gather.Stop()
 	defer flush.Stop()
 	for {
 		select {
@@ -51,6 +56,9 @@ func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 			if err := f.begin(ctx, o); err != nil {
 				return err
 			}
+		case <-gather.C:
+			// What cannot be had now comes the next time.
+			_ = f.place.Gather(ctx)
 		case <-flush.C:
 			if err := f.flush(); err != nil {
 				return err
@@ -61,7 +69,7 @@ func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 
 // begin reads the logs that are not being read yet.
 func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
-	sources, err := f.c.sources(f.in)
+	sources, err := f.c.sources(ctx, f.in, f.place)
 	if err != nil {
 		return err
 	}
@@ -70,9 +78,11 @@ func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
 			continue
 		}
 		f.open[s.unit] = true
+		o := o
+		o.Follow = !s.over
 		go func() {
 			// It ends with the context; a log that was removed meanwhile has no more to say.
-			_ = readLog(ctx, f.rt, s, o, func(l logLine) {
+			_ = readLog(ctx, f.place, s, o, func(l logLine) {
 				select {
 				case f.lines <- l:
 				case <-ctx.Done():

@@ -26,7 +26,13 @@ type State struct {
 	External   bool      `json:"external"`    // the blackboard is the user's own
 	CreatedAt  time.Time `json:"created_at"`
 	Run        string    `json:"run"`  // id of the last `sett up` that started it
-	Told       bool      `json:"told"` // that local mode isolates nothing
+	Told       bool      `json:"told"` // what there is to know about its runtime
+
+	// With runtime docker:
+	Embedded  bool      `json:"embedded,omitempty"`  // the blackboard is sett's own, in a container
+	Host      bool      `json:"host,omitempty"`      // the orchestrator is a process of this machine
+	Control   string    `json:"control,omitempty"`   // id of the image that the orchestrator runs in
+	StartedAt time.Time `json:"started_at,omitzero"` // when the sett up of Run began
 }
 
 // instance is an instance that exists: its state, and where that is kept.
@@ -37,7 +43,12 @@ type instance struct {
 
 func (in *instance) statePath() string    { return filepath.Join(in.dir, "instance.json") }
 func (in *instance) configPath() string   { return filepath.Join(in.dir, "config.json") }
+func (in *instance) logsDir() string      { return filepath.Join(in.dir, "logs") }
 func (in *instance) stoppingPath() string { return filepath.Join(in.dir, "stopping") }
+
+// known says whether this user's state directory has the instance, and with it the
+// password of its blackboard.
+func (in *instance) known() bool { return exists(in.statePath()) }
 
 // save writes the state, as a whole or not at all.
 func (in *instance) save() error { return writeFile(in.statePath(), in.State) }

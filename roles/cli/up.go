@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -16,8 +17,10 @@ import (
 
 type upCmd struct {
 	Runtime  string        `enum:",docker,process" default:"" placeholder:"docker|process" help:"Where agents run, instead of what sett.yml says."`
-	Timeout  time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until every agent is ready (default 60s)."`
+	Timeout  time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images (default 60s)."`
 	RedisURL string        `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says."`
+	Embedded bool          `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
+	Host     string        `name:"orchestrator" enum:",container,host" default:"" placeholder:"container|host" help:"Where the orchestrator runs when agents are containers; on the host, no container gets the engine's socket."`
 }
 
 // Help is shown by `sett up --help`.
@@ -26,10 +29,16 @@ func (upCmd) Help() string {
 one cub per agent, and waits until every agent is ready. They survive the terminal;
 sett down ends them. If something does not start, nothing is left running.
 
+Agents run in containers of the engine that DOCKER_HOST or the current Docker context
+names, or of the first that is found: Docker's, a rootless one, Podman's. Images that
+are not there are pulled or built; sett itself needs none. With --runtime process
+they are programs of this machine, which needs no engine and isolates nothing.
+
 For an instance that runs already, sett up shows what changed in sett.yml and
 applies just that.
 
-Examples: sett up --runtime process
+Examples: sett up
+          sett up --runtime process
           sett up --timeout 10s -f other.yml --name other`
 }
 
@@ -55,7 +64,7 @@ type launcher interface {
 	// state directory: its workspace; empty: there is none.
 	taken(ctx context.Context, name string) (workspace string, err error)
 	// provide makes sure that there is everything to run with, and completes the
-	// configuration. It starts nothing.
+	// configuration and the state. It starts nothing.
 	provide(ctx context.Context) error
 	// user is by which name the blackboard of our own knows us.
 	user() string
@@ -64,9 +73,11 @@ type launcher interface {
 	// update hands what changed to the parts that run, and starts what does not.
 	// The position is where in the ledger to look for a new orchestrator's entry;
 	// empty: the present one goes on.
-	update(ctx context.Context) (position string, err error)
-	// clear removes what a failed start leaves besides units.
-	clear(ctx context.Context) error
+	update(ctx context.Context, c config.Changes) (position string, err error)
+	// abandon removes what a failed start leaves besides units.
+	abandon(ctx context.Context) error
+	// done ends what only the up itself needed.
+	done()
 	// blackboardDetail says which blackboard of our own is in use.
 	blackboardDetail() string
 	// notes are what there is to know about this place, once.
@@ -91,6 +102,7 @@ func (c *upCmd) Run(a *app) error {
 	if u.launch, err = newLauncher(a.ctx, u, root); err != nil {
 		return err
 	}
+	defer u.launch.done()
 	in, release, err := a.claimInstance(a.ctx, root, u.launch.taken)
 	if err != nil {
 		return err
@@ -104,12 +116,11 @@ func (c *upCmd) Run(a *app) error {
 }
 
 // newLauncher returns what starts an instance where its configuration wants it.
-func newLauncher(_ context.Context, u *upping, _ string) (launcher, error) {
+func newLauncher(ctx context.Context, u *upping, root string) (launcher, error) {
 	if u.c.Runtime == config.RuntimeDocker {
-		return nil, role.Fail(role.Environment, errors.New("runtime docker: this build of sett has no container runtime"),
-			"sett up --runtime process runs the agents as processes of this machine, isolated by nothing")
+		return newContainerLauncher(ctx, u, root)
 	}
-	return &processes{u}, nil
+	return &processLauncher{u}, nil
 }
 
 // run does the work, the instance being locked.
@@ -120,13 +131,13 @@ func (u *upping) run(root, path string) (err error) {
 		return u.inTime(ctx, err)
 	}
 	u.in.Workspace, u.in.ConfigFile, u.in.Runtime = root, path, u.c.Runtime
-	if u.place, err = u.a.place(ctx, u.in); err != nil {
-		return err
-	}
-	if u.adopt, err = u.runs(ctx); err != nil {
-		return u.inTime(ctx, err)
+	if !u.adopt {
+		u.in.Run, u.in.StartedAt = u.a.NewID(), u.began.UTC()
 	}
 	if err := u.launch.provide(u.a.ctx); err != nil {
+		return err
+	}
+	if u.place, err = u.a.place(ctx, u.in); err != nil {
 		return err
 	}
 	ctx, cancel = context.WithTimeoutCause(u.a.ctx, u.timeout, errTooLong) // images take what they take
@@ -151,6 +162,15 @@ func (c *upCmd) configuration(a *app) (*config.Config, string, error) {
 	}
 	if c.RedisURL != "" {
 		cfg.Redis.URL, cfg.Services.Redis.URL = c.RedisURL, c.RedisURL
+	}
+	if c.Host != "" && cfg.Runtime == config.RuntimeDocker {
+		cfg.Orchestrator.Run = c.Host
+	}
+	if c.Embedded {
+		if cfg.Redis.URL != "" {
+			return nil, path, role.Fail(role.Usage, errors.New("--embedded: there is a Redis of your own already"), "leave out redis.url and --redis-url, or --embedded")
+		}
+		cfg.Services.Redis.Embedded = true
 	}
 	for _, missing := range inheritVariables(cfg, a.Lookup) {
 		a.sayf("sett: warning: %s is not set here, so it will not be there either\n", missing)
@@ -181,19 +201,13 @@ func inheritVariables(c *config.Config, lookup func(string) (string, bool)) []st
 	return missing
 }
 
-// runs says whether the instance is running, so that an up changes it.
-func (u *upping) runs(ctx context.Context) (bool, error) {
-	units, err := u.place.List(ctx, nil)
-	if err != nil {
-		return false, fmt.Errorf("list what runs: %w", err)
-	}
-	for _, unit := range units {
-		c := unit.Labels[runtime.LabelComponent]
-		if unit.Running && (c == runtime.ComponentKeeper || c == runtime.ComponentOrchestrator) {
-			return true, nil
-		}
-	}
-	return false, nil
+// runs says whether an instance with these units is running, so that an up changes
+// it.
+func runs(units []runtime.Unit) bool {
+	return slices.ContainsFunc(units, func(u runtime.Unit) bool {
+		c := u.Labels[runtime.LabelComponent]
+		return u.Running && (c == runtime.ComponentKeeper || c == runtime.ComponentOrchestrator)
+	})
 }
 
 // conclude says what there is to know about an instance that is up.

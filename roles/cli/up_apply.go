@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"sett/blackboard/redis"
 	"sett/contract/config"
@@ -18,16 +17,9 @@ func (u *upping) apply(ctx context.Context) error {
 		return err
 	}
 	changes := config.Diff(old, u.c)
-	if changes.Instance {
-		return role.Fail(role.Usage, fmt.Errorf("instance %s runs, and %s changed in runtime, services, redis or where the orchestrator runs", u.in.Name, configName),
-			"sett down && sett up; for now it goes on as it was")
-	}
 	u.announce()
 	u.tell(changes)
-	if err := u.in.save(); err != nil {
-		return err
-	}
-	if err := writeFile(u.in.configPath(), u.c); err != nil {
+	if err := u.keep(); err != nil {
 		return err
 	}
 	if u.in.External {
@@ -42,7 +34,7 @@ func (u *upping) apply(ctx context.Context) error {
 	if err := u.board.SetInstance(ctx, redis.InstanceRunning, "sett up"); err != nil {
 		return err
 	}
-	position, err := u.launch.update(ctx)
+	position, err := u.launch.update(ctx, changes)
 	if err != nil {
 		return err
 	}

@@ -4,53 +4,57 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"sett/contract/config"
+	"sett/contract/env"
 	"sett/runtime"
 )
 
-// processes launches an instance as processes of this machine. What there is to
+// processLauncher launches an instance as processes of this machine. What there is to
 // start keeps itself running: the keeper the blackboard and the orchestrator, and
 // this one the agents.
-type processes struct{ *upping }
+type processLauncher struct{ *upping }
 
-func (*processes) taken(context.Context, string) (string, error) { return "", nil }
+func (*processLauncher) taken(context.Context, string) (string, error) { return "", nil }
 
-func (p *processes) provide(context.Context) error {
+func (p *processLauncher) provide(context.Context) error {
 	for _, missing := range missingTools(p.c, p.in.Workspace) {
 		p.a.sayf("sett: warning: %s\n", missing)
 	}
 	return nil
 }
 
-func (*processes) user() string { return "default" }
+func (*processLauncher) user() string { return "default" }
 
 // startBlackboard starts the embedded blackboard before the keeper adopts it, so
 // that nobody sees what its records said of the last run.
-func (p *processes) startBlackboard(ctx context.Context) (runtime.Unit, error) {
+func (p *processLauncher) startBlackboard(ctx context.Context) (runtime.Unit, error) {
 	return p.place.Start(ctx, p.spec(runtime.ComponentBlackboard))
 }
 
 // startOrchestrator leaves that to the keeper.
-func (p *processes) startOrchestrator(ctx context.Context) error {
+func (p *processLauncher) startOrchestrator(ctx context.Context) error {
 	if _, err := p.place.Start(ctx, p.spec(runtime.ComponentKeeper)); err != nil {
 		return fmt.Errorf("start keeper: %w", err)
 	}
 	return nil
 }
 
-func (p *processes) update(ctx context.Context) (position string, err error) {
+func (p *processLauncher) update(ctx context.Context, _ config.Changes) (position string, err error) {
 	return "", p.startOrchestrator(ctx)
 }
 
-func (*processes) clear(context.Context) error { return nil }
+func (*processLauncher) abandon(context.Context) error { return nil }
 
-func (p *processes) blackboardDetail() string { return "embedded, " + p.board.Addr() }
+func (*processLauncher) done() {}
 
-func (*processes) notes() []string {
+func (p *processLauncher) blackboardDetail() string { return "embedded, " + p.board.Addr() }
+
+func (*processLauncher) notes() []string {
 	return []string{"local mode isolates nothing: agents run as you, with your files and your network"}
 }
 
@@ -74,4 +78,34 @@ func missingTools(c *config.Config, root string) []string {
 		}
 	}
 	return missing
+}
+
+// environ is the environment of the keeper, and so of all it starts: each takes
+// from it what it needs, and hands it on to whom it restarts.
+func (p *processLauncher) environ() []string {
+	vars := append(p.hostEnviron(), p.boardEnviron(p.in.URL)...)
+	if at, err := url.Parse(p.in.URL); err == nil && !p.in.External {
+		password, _ := at.User.Password()
+		vars = append(vars, env.ListenAddr+"="+at.Host, env.Token+"="+password)
+	}
+	return vars
+}
+
+// hostEnviron is what every part that runs on the host is started with.
+func (u *upping) hostEnviron() []string {
+	vars := env.Inherited(u.a.Environ())
+	for _, v := range []struct{ name, value string }{
+		{env.StateDir, u.in.dir}, {env.Instance, u.in.Name}, {env.Config, u.in.configPath()},
+		{env.Workspace, u.in.Workspace}, {env.Run, u.in.Run}, {env.HealthAddr, "127.0.0.1:0"},
+		{env.Lease, u.a.Getenv(env.Lease)},
+	} {
+		if v.value != "" {
+			vars = append(vars, v.name+"="+v.value)
+		}
+	}
+	return vars
+}
+
+func (p *processLauncher) spec(component string) runtime.Spec {
+	return runtime.Spec{Name: component, Args: []string{component}, Env: p.environ(), Labels: p.labels(component)}
 }

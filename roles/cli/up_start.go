@@ -12,6 +12,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/role"
 	"sett/runtime"
@@ -57,7 +58,6 @@ func (u *upping) prepare(ctx context.Context) error {
 		u.in.URL = "" // nothing to go on with
 	}
 	u.in.External = u.c.Redis.URL != ""
-	u.in.Run = u.a.NewID()
 	if u.in.External {
 		u.in.URL = u.c.Redis.URL
 	} else if err := u.choosePort(ctx); err != nil {
@@ -66,14 +66,19 @@ func (u *upping) prepare(ctx context.Context) error {
 	if err := u.in.setStopping(false); err != nil {
 		return err
 	}
+	return u.keep()
+}
+
+// keep writes the state and the configuration.
+func (u *upping) keep() error {
 	if err := u.in.save(); err != nil {
 		return err
 	}
 	return writeFile(u.in.configPath(), u.c)
 }
 
-// choosePort keeps the embedded blackboard's port and password where it can: what
-// still runs knows no other. A port that is taken by somebody else is given up.
+// choosePort keeps the port and password of the blackboard of our own where it can:
+// what still runs knows no other. A port that is taken by somebody else is given up.
 func (u *upping) choosePort(ctx context.Context) error {
 	addr, password := "127.0.0.1:0", rand.Text()
 	if old, err := url.Parse(u.in.URL); err == nil && old.User != nil && old.Hostname() == "127.0.0.1" {
@@ -90,6 +95,11 @@ func (u *upping) choosePort(ctx context.Context) error {
 			_ = l.Close()
 		}
 	}
+	return u.takePort(addr, password)
+}
+
+// takePort makes the URL of a blackboard of our own, at a port that is free now.
+func (u *upping) takePort(addr, password string) error {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("find a free port: %w", err), "")
@@ -98,37 +108,19 @@ func (u *upping) choosePort(ctx context.Context) error {
 	return l.Close()
 }
 
-// environ is the environment of the keeper, and so of all it starts: each takes
-// from it what it needs, and hands it on to whom it restarts.
-func (u *upping) environ() []string {
-	vars := env.Inherited(u.a.Environ())
-	for _, v := range []struct{ name, value string }{
-		{env.StateDir, u.in.dir}, {env.Instance, u.in.Name}, {env.Config, u.in.configPath()},
-		{env.Workspace, u.in.Workspace}, {env.Run, u.in.Run}, {env.HealthAddr, "127.0.0.1:0"},
-		{env.Lease, u.a.Getenv(env.Lease)},
-	} {
-		if v.value != "" {
-			vars = append(vars, v.name+"="+v.value)
-		}
-	}
-	vars = append(vars, env.Redis{
-		URL: u.in.URL, Timeout: u.c.Redis.Timeout, Retries: u.c.Redis.Retries, GiveUp: u.c.Redis.GiveUp,
+// boardEnviron is how a part that the host runs reaches the blackboard.
+func (u *upping) boardEnviron(at string) []string {
+	return env.Redis{
+		URL: at, Timeout: u.c.Redis.Timeout, Retries: u.c.Redis.Retries, GiveUp: u.c.Redis.GiveUp,
 		CAFile: u.a.Getenv(env.RedisCAFile),
-	}.Environ()...)
-	if at, err := url.Parse(u.in.URL); err == nil && !u.in.External {
-		password, _ := at.User.Password()
-		vars = append(vars, env.ListenAddr+"="+at.Host, env.Token+"="+password)
-	}
-	return vars
+	}.Environ()
 }
 
-func (u *upping) spec(component string) runtime.Spec {
-	return runtime.Spec{
-		Name: component, Args: []string{component}, Env: u.environ(),
-		Labels: runtime.Labels{
-			runtime.LabelInstance: u.in.Name, runtime.LabelComponent: component, runtime.LabelRun: u.in.Run,
-		},
-	}
+// labels are those of a part that is there once.
+func (u *upping) labels(component string) runtime.Labels {
+	l := u.in.labels()
+	l[runtime.LabelComponent] = component
+	return l
 }
 
 // startBlackboard starts the blackboard of our own and waits for it.
@@ -187,22 +179,40 @@ func (u *upping) abandon() {
 	s := &stopper{a: u.a, in: u.in, place: u.place, config: u.c}
 	err := s.stop(ctx)
 	if err == nil {
-		err = u.launch.clear(ctx)
+		err = u.launch.abandon(ctx)
 	}
 	if err != nil {
 		u.a.sayf("sett: warning: %v\n", err)
 	}
 }
 
-// finishDown ends what a sett down that was interrupted left running: an
-// orchestrator that leads already, and was told to stop, is none to wait for.
+// finishDown finds out whether the instance runs, and ends what is in the way of a
+// start: what a sett down that was interrupted left running, since an orchestrator
+// that was told to stop is none to wait for, what runs where the instance is to run
+// no more, and what runs with a password that nobody here knows.
 func (u *upping) finishDown(ctx context.Context) error {
-	if !u.in.stopping() {
+	if u.in.Runtime == "" {
+		u.in.Runtime = u.c.Runtime
+	}
+	moved, stopping := u.in.Runtime != u.c.Runtime, u.in.stopping()
+	place, err := u.a.place(ctx, u.in)
+	if err != nil && moved {
+		u.a.sayf("sett: warning: what was left of runtime %s cannot be looked at: %v\n", u.in.Runtime, err)
 		return nil
 	}
-	place, err := u.a.place(ctx, u.in)
 	if err != nil {
 		return err
+	}
+	units, err := place.List(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	if runs(units) && !stopping && u.in.known() {
+		u.adopt = true
+		return u.compatible()
+	}
+	if !stopping && !moved && u.in.known() {
+		return nil // what is left of it goes on
 	}
 	before, err := u.in.config()
 	if err != nil {
@@ -212,10 +222,27 @@ func (u *upping) finishDown(ctx context.Context) error {
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
-	if s.stopped > 0 {
+	if s.stopped > 0 && stopping {
 		u.a.sayf("note: finished a sett down that was interrupted\n")
 	}
+	if moved {
+		u.a.sayf("note: what happened with runtime %s is kept, and seen with that only\n", u.in.Runtime)
+		u.in.URL, u.in.External, u.in.Told = "", false, false
+	}
 	return nil
+}
+
+// compatible refuses changes that take a new start of a running instance.
+func (u *upping) compatible() error {
+	old, err := u.in.config()
+	if err != nil {
+		return err
+	}
+	if !config.Diff(old, u.c).Instance {
+		return nil
+	}
+	return role.Fail(role.Usage, fmt.Errorf("instance %s runs, and %s, or what the flags say of it, changed in runtime, services, redis or where the orchestrator runs", u.in.Name, configName),
+		"sett up with the flags that it was started with, or sett down && sett up; for now it goes on as it was")
 }
 
 // stopping says whether the instance is being stopped, or was left half stopped.

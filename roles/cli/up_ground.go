@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"sett/contract/config"
+	"sett/roles/role"
+	"sett/runtime/docker"
+)
+
+// ground is what containers have to do with the workspace they work in.
+type ground struct {
+	user  string   // uid:gid that agents run as
+	extra []string // directories outside the workspace that git needs there
+	notes []string // what of it the user should know
+}
+
+// survey finds that out, and refuses workspaces that would give the engine away.
+func (a *app) survey(ctx context.Context, e *docker.Engine, root string) (ground, error) {
+	var g ground
+	if socket := e.Endpoint().Socket; socket != "" {
+		if resolved, err := filepath.EvalSymlinks(socket); err == nil {
+			socket = resolved
+		}
+		if within(socket, root) {
+			return g, role.Fail(role.Usage, fmt.Errorf("the engine's socket %s is in the workspace %s: agents would have the engine, and with it the machine", socket, root),
+				"work in a directory of its own")
+		}
+	}
+	info, err := os.Stat(root)
+	if err != nil {
+		return g, role.Fail(role.Environment, fmt.Errorf("look at workspace %s: %w", root, cause(err)), "")
+	}
+	owner, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return g, role.Fail(role.Environment, fmt.Errorf("find the owner of workspace %s", root), "")
+	}
+	g.user = fmt.Sprintf("%d:%d", owner.Uid, owner.Gid)
+	switch {
+	case e.Facts().Rootless:
+		g.user = "0:0" // which is who the engine runs as, outside
+	case owner.Uid == 0:
+		g.notes = append(g.notes, "the workspace belongs to root, and so agents are root in their containers, without any capability; "+
+			"the files they write belong to root. Give the workspace to a user (chown) to change that.")
+	}
+	return g, a.surveyGit(ctx, root, &g)
+}
+
+// surveyGit finds the repository of a working tree that has it elsewhere.
+func (a *app) surveyGit(ctx context.Context, root string, g *ground) error {
+	dotGit := filepath.Join(root, ".git")
+	info, err := os.Lstat(dotGit)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	text, err := os.ReadFile(dotGit)
+	if err != nil {
+		return role.Fail(role.Environment, fmt.Errorf("read %s: %w", dotGit, cause(err)), "")
+	}
+	dir, found := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
+	if !found || !filepath.IsAbs(dir) {
+		g.notes = append(g.notes, fmt.Sprintf("git will not work in agents' containers: %s leads to %q, relative to a place that they do not have", dotGit, dir))
+		return nil
+	}
+	common, err := a.repository(root).run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		return err
+	}
+	g.extra = []string{strings.TrimSpace(common)}
+	if !within(dir, g.extra[0]) {
+		g.extra = append(g.extra, dir)
+	}
+	if slices.ContainsFunc(g.extra, func(s string) bool { return strings.Contains(s, string(filepath.ListSeparator)) }) {
+		return role.Fail(role.Usage, fmt.Errorf("the repository's directory %s has a colon in its name", g.extra[0]), "")
+	}
+	return nil
+}
+
+// introduce gives agents the user's name for their commits, since in a container
+// they find no configuration of git. What sett.yml sets stays.
+func (a *app) introduce(ctx context.Context, c *config.Config, in *instance) {
+	ask := func(key string) string {
+		out, err := a.repository(in.Workspace).run(ctx, "config", "--get", key)
+		if err != nil {
+			return "" // not set, or there is no git here
+		}
+		return strings.TrimSpace(out)
+	}
+	name, mail := ask("user.name"), ask("user.email")
+	for i := range c.Agents {
+		agent := &c.Agents[i]
+		own, address := name, mail
+		if own == "" {
+			own = agent.Name
+		}
+		if address == "" {
+			address = agent.Name + "@" + in.Name + ".invalid"
+		}
+		for _, v := range []config.EnvVar{
+			{Name: "GIT_AUTHOR_NAME", Value: own}, {Name: "GIT_AUTHOR_EMAIL", Value: address},
+			{Name: "GIT_COMMITTER_NAME", Value: own}, {Name: "GIT_COMMITTER_EMAIL", Value: address},
+		} {
+			if !slices.ContainsFunc(agent.Environment, func(had config.EnvVar) bool { return had.Name == v.Name }) {
+				agent.Environment = append(agent.Environment, v)
+			}
+		}
+	}
+}
+
+// loopback says whether a host's name leads to the machine itself.
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// errNoPort says that no port of the host could be had.
+var errNoPort = errors.New("every port that was free a moment ago was taken")
