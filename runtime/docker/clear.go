@@ -167,14 +167,14 @@ func (e *Engine) purgeControl(ctx context.Context, now time.Time) error {
 		return fmt.Errorf("list images: %w", plain(err))
 	}
 	for _, i := range images {
-		if slices.ContainsFunc(i.RepoTags, isLatestControl) || i.ParentID != "" { // somebody's, made from one
+		if slices.ContainsFunc(i.RepoTags, e.isLatestControl) || i.ParentID != "" { // somebody's, made from one
 			continue
 		}
 		got, err := e.api.ImageInspect(ctx, i.ID)
 		if err != nil || now.Sub(got.Metadata.LastTagTime) < inHand {
 			continue // gone meanwhile, or in hand
 		}
-		if _, err := e.removeNames(ctx, i, isControlName); err != nil {
+		if _, err := e.removeNames(ctx, i, e.isControlName); err != nil {
 			return err
 		}
 	}

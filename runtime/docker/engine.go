@@ -26,6 +26,7 @@ type Engine struct {
 	facts      Facts
 	shortfalls []string
 	patience   time.Duration // with a silent registry; 0: pullStall
+	repository string        // what control images are called, with whatever tag
 }
 
 // Facts are what an engine says of itself.
@@ -51,7 +52,7 @@ func Open(ctx context.Context, ep Endpoint) (*Engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{api: api, at: ep}
+	e := &Engine{api: api, at: ep, repository: controlRepository}
 	limited, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	err = e.learn(limited)

@@ -24,11 +24,10 @@ type Executable struct{ Path, Version string }
 // The labels and names of control images: images that hold the sett binary and
 // nothing else.
 const (
-	labelControl   = "sett.control" // digest of the binary in it
-	labelVersion   = "sett.version"
-	controlName    = "sett"
-	controlLatest  = controlName + ":latest" // what `COPY --from=sett` means
-	controlProgram = "/sett"
+	labelControl      = "sett.control" // digest of the binary in it
+	labelVersion      = "sett.version"
+	controlRepository = "sett" // with the tag latest what `COPY --from=sett` means
+	controlProgram    = "/sett"
 )
 
 // Control returns the image that holds the executable, made from it unless the
@@ -52,7 +51,7 @@ func (e *Engine) control(ctx context.Context, x Executable) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
-	ref := controlName + ":" + tagOf(x.Version) + "-" + b.digest[:12]
+	ref := e.repository + ":" + tagOf(x.Version) + "-" + b.digest[:12]
 	i, got, err := e.image(ctx, ref)
 	switch {
 	case err != nil && !errdefs.IsNotFound(err):
@@ -63,8 +62,8 @@ func (e *Engine) control(ctx context.Context, x Executable) (Image, error) {
 		}
 		got.RepoTags = nil
 	}
-	if b.arch == e.facts.Arch && !slices.ContainsFunc(got.RepoTags, isLatestControl) {
-		if err := e.api.ImageTag(ctx, i.ID, controlLatest); err != nil {
+	if b.arch == e.facts.Arch && !slices.ContainsFunc(got.RepoTags, e.isLatestControl) {
+		if err := e.api.ImageTag(ctx, i.ID, e.repository+":latest"); err != nil {
 			return Image{}, plain(err)
 		}
 	}
@@ -73,11 +72,13 @@ func (e *Engine) control(ctx context.Context, x Executable) (Image, error) {
 
 // isControlName says whether a tag is one that control images get here. Podman
 // puts a host before it.
-func isControlName(tag string) bool {
-	return strings.HasPrefix(tag, controlName+":") || strings.Contains(tag, "/"+controlName+":")
+func (e *Engine) isControlName(tag string) bool {
+	return strings.HasPrefix(tag, e.repository+":") || strings.Contains(tag, "/"+e.repository+":")
 }
 
-func isLatestControl(tag string) bool { return isControlName(tag) && strings.HasSuffix(tag, ":latest") }
+func (e *Engine) isLatestControl(tag string) bool {
+	return e.isControlName(tag) && strings.HasSuffix(tag, ":latest")
+}
 
 // binary is an executable that was looked at.
 type binary struct {
