@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -223,6 +224,12 @@ func playRole(role string) int {
 		_, _ = New().Run(context.Background(), cmd)
 	case "protect":
 		return playProtect()
+	case "cub of nobody", "cub of root without capabilities":
+		return playCubOf(strings.TrimPrefix(role, "cub of "))
+	case "hostile":
+		return playHostile()
+	case "secretive cub":
+		return playSecretive()
 	case "sockets":
 		return playSockets()
 	case "sockets of a child":

@@ -5,22 +5,45 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// Protect makes this process non-dumpable: other processes of the same user, its
-// tools among them, can then neither trace it nor read its memory, environment or
-// descriptors through /proc. Processes with CAP_SYS_PTRACE still can. A program
-// that it starts is dumpable again. Call ScrubEnv before: afterwards this process
-// may not write its own memory through /proc either, unless it is root.
+// Protect keeps what is in this process's memory in it. The process becomes
+// non-dumpable: other processes of the same user, its tools among them, can then
+// neither trace it nor read its memory, environment or descriptors through /proc,
+// root without CAP_SYS_PTRACE included. Nor does it leave a core dump; a tool, which
+// inherits that limit, leaves none in the workspace. And the signals upon which Go
+// prints its stacks to the log do nothing when somebody sends them: process 1 of a
+// container is spared by the kernel only what it has no handler for, and Go has one
+// for all. A fault of its own still ends it, with the stacks.
+//
+// What a tool of the same user can still do is end this process, with TERM or with
+// a fault that it queues as if the kernel had (what Go prints then are addresses).
+// The tool ends with it, and its grant fails or is given anew.
+//
+// A program that this process starts is dumpable again, and has its signals as they
+// were. Call ScrubEnv before: afterwards this process may not write its own memory
+// through /proc either, unless it is root.
 func Protect() error {
+	var errs []error
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return fmt.Errorf("make process non-dumpable: %w", err)
+		errs = append(errs, fmt.Errorf("make process non-dumpable: %w", err))
 	}
-	return nil
+	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
+		errs = append(errs, fmt.Errorf("forbid core dumps: %w", err))
+	}
+	// Caught, not ignored: what is ignored stays so in the programs it starts.
+	signal.Notify(make(chan os.Signal, 1), dumping...)
+	return errors.Join(errs...)
+}
+
+// dumping are the signals on which Go ends a process with its stacks.
+var dumping = []os.Signal{
+	unix.SIGQUIT, unix.SIGABRT, unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
 }
 
 // ScrubEnv removes the named variables from the environment and overwrites them
