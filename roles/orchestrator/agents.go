@@ -11,7 +11,6 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
-	"sett/contract/env"
 	"sett/runtime"
 )
 
@@ -29,6 +28,7 @@ type agents struct {
 	beside  sync.WaitGroup
 	state   map[string]*agentState
 	why     map[string]string // why we ended an incarnation ourselves
+	anchors *anchors
 	looking bool
 }
 
@@ -39,13 +39,14 @@ type agentState struct {
 	digest      string
 	grace       time.Duration
 	started     time.Time
+	address     string // where its container is reached; empty: here
 	backoff     time.Duration
 	due         time.Time // not before then is anything done
 }
 
 func newAgents(l *leadership) *agents {
 	return &agents{leadership: l, changed: make(chan struct{}, 1), steps: make(chan func()),
-		state: map[string]*agentState{}, why: map[string]string{}}
+		state: map[string]*agentState{}, why: map[string]string{}, anchors: &anchors{agent: map[string]string{}}}
 }
 
 func (a *agents) wake() { wake(a.changed) }
@@ -63,6 +64,7 @@ func (a *agents) run(ctx context.Context) error {
 		return err
 	}
 	a.lookForOrphans(ctx)
+	a.beside.Go(func() { a.askHealth(ctx) })
 	every := time.NewTicker(a.pace.lookAround)
 	defer every.Stop()
 	for {
@@ -111,9 +113,16 @@ func (a *agents) adopt(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list units: %w", err)
 	}
+	tasks, err := a.assigned(ctx, units)
+	if err != nil {
+		return err
+	}
 	for _, u := range units {
 		l := u.Labels
 		component, incarnation := l[runtime.LabelComponent], l[runtime.LabelIncarnation]
+		if component == runtime.ComponentAnchor && u.Running {
+			a.anchors.add(u.Name, l[runtime.LabelAgent])
+		}
 		if component != runtime.ComponentAgent && component != runtime.ComponentWorker {
 			continue
 		}
@@ -125,13 +134,13 @@ func (a *agents) adopt(ctx context.Context) error {
 		switch {
 		case component == runtime.ComponentAgent:
 			s := &agentState{running: u.Running, incarnation: incarnation, digest: l[runtime.LabelConfig],
-				started: u.StartedAt, grace: unknownGrace}
+				started: u.StartedAt, address: u.Address, grace: unknownGrace}
 			if cfg, ok := a.clan.get().Agent(l[runtime.LabelAgent]); ok {
 				s.grace = cfg.Grace
 			}
 			a.state[l[runtime.LabelAgent]] = s
-		case u.Running:
-			a.workers.adopt(u)
+		default:
+			a.workers.adopt(u, tasks[incarnation])
 		}
 	}
 	return nil
@@ -166,18 +175,25 @@ func (a *agents) converge(ctx context.Context) <-chan time.Time {
 			a.start(ctx, agent, s)
 		}
 	}
-	a.workers.converge(ctx)
+	if at := a.workers.converge(ctx); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+		next = at
+	}
+	a.dropAnchors(ctx)
 	if next.IsZero() {
 		return nil
 	}
 	return time.After(max(next.Sub(now), time.Millisecond))
 }
 
-func unitName(agent string) string { return "agent-" + agent }
-
 func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
 	s.busy = true
-	spec := a.spec(agent, runtime.ComponentAgent)
+	spec, err := a.spec(agent, runtime.ComponentAgent)
+	if err != nil {
+		s.busy = false
+		a.delay(s)
+		a.log.Error("agent not started", "agent", agent.Name, "error", err, "again_in", s.backoff)
+		return
+	}
 	incarnation := spec.Labels[runtime.LabelIncarnation]
 	a.living.begin(incarnation) // before it can take a grant
 	a.aside(ctx, func() func() {
@@ -185,7 +201,7 @@ func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
 			a.living.forget(incarnation)
 			return func() { s.busy, s.due = false, a.env.Now().Add(a.pace.tick) }
 		}
-		u, err := a.runtime.Start(ctx, spec)
+		u, err := a.startJoined(ctx, agent, spec)
 		if adopted := u.Labels[runtime.LabelIncarnation]; err != nil || adopted != incarnation {
 			a.living.forget(incarnation)
 			incarnation = adopted
@@ -201,6 +217,7 @@ func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
 				return
 			}
 			s.incarnation, s.digest, s.started, s.grace = incarnation, u.Labels[runtime.LabelConfig], u.StartedAt, agent.Grace
+			s.address = u.Address
 			s.running = true
 			a.log.Info("agent started", "agent", agent.Name, "unit", u.Name, "id", u.ID, "incarnation", incarnation)
 			if !a.living.runs(incarnation) { // its end was quicker than this
@@ -209,29 +226,6 @@ func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
 			}
 		}
 	})
-}
-
-// spec describes an agent's unit: its cub with everything it needs to know.
-func (a *agents) spec(agent config.Agent, component string) runtime.Spec {
-	c := env.Of(agent)
-	c.Instance, c.Redis, c.Run = a.settings.Instance, a.settings.Redis, a.settings.Run
-	c.Workspace, c.Incarnation, c.HealthAddr = a.settings.Workspace, a.env.NewID(), "127.0.0.1:0"
-	if component == runtime.ComponentWorker {
-		c.HealthAddr = "off"
-	}
-	vars := env.Inherited(a.env.Environ())
-	for _, v := range agent.Environment {
-		vars = append(vars, v.Name+"="+v.Value)
-	}
-	return runtime.Spec{
-		Name: unitName(agent.Name), Args: []string{"cub"}, Dir: a.settings.Workspace,
-		Env: append(vars, c.Environ()...),
-		Labels: runtime.Labels{
-			runtime.LabelInstance: a.settings.Instance, runtime.LabelComponent: component,
-			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: a.settings.Run,
-			runtime.LabelIncarnation: c.Incarnation, runtime.LabelConfig: agent.Digest(),
-		},
-	}
 }
 
 // stop ends an agent's unit, and forgets an agent that has left the clan. What
@@ -266,7 +260,15 @@ func (a *agents) ended(ctx context.Context, e runtime.Exit) {
 	l := e.Unit.Labels
 	name, incarnation := l[runtime.LabelAgent], l[runtime.LabelIncarnation]
 	component := l[runtime.LabelComponent]
-	if component != runtime.ComponentAgent && component != runtime.ComponentWorker {
+	switch component {
+	case runtime.ComponentAgent, runtime.ComponentWorker:
+	case runtime.ComponentBlackboard:
+		a.reviveBlackboard(ctx, e)
+		return
+	case runtime.ComponentAnchor:
+		a.anchorEnded(ctx, e)
+		return
+	default:
 		return
 	}
 	a.living.end(incarnation, a.env.Now())

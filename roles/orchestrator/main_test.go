@@ -165,7 +165,11 @@ func (s *sett) lead(o options) *leader {
 			if o.pace != nil {
 				o.pace(&p)
 			}
-			err = runIn(ctx, e, set, o.place, p)
+			at := places{agents: o.place, host: o.place}
+			if set.containers() {
+				at.host = nil
+			}
+			err = runIn(ctx, e, set, at, p)
 		}
 		l.done <- err
 	}()

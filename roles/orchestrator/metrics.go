@@ -19,6 +19,7 @@ type metrics struct {
 	phaseWait     *prometheus.HistogramVec // by phase
 	restarts      *prometheus.CounterVec   // by agent
 	crashes       *prometheus.CounterVec   // grants whose holder died, by agent
+	healthy       *prometheus.GaugeVec     // by agent: 1, or 0 when its last answer was bad
 	reloads       prometheus.Counter
 	corrupt       prometheus.Counter
 }
@@ -41,13 +42,15 @@ func newMetrics() *metrics {
 			Name: "sett_agent_restarts_total", Help: "Agents that ended and were started again."}, []string{"agent"}),
 		crashes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "sett_grant_crashes_total", Help: "Grants whose holder died."}, []string{"agent"}),
+		healthy: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sett_agent_healthy", Help: "Whether the agent's last health check was good, where sett.yml asks for them."}, []string{"agent"}),
 		reloads: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sett_configuration_reloads_total", Help: "Changes of sett.yml that were applied."}),
 		corrupt: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "sett_corrupt_records_total", Help: "Records that could not be read and were left alone."}),
 	}
 	m.registry.MustRegister(m.claims, m.grants, m.openClaims, m.consensusWait, m.phaseWait, m.restarts, m.crashes,
-		m.reloads, m.corrupt, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.healthy, m.reloads, m.corrupt, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

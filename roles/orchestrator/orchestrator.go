@@ -17,6 +17,7 @@ import (
 	"sett/contract/env"
 	"sett/roles/role"
 	"sett/runtime"
+	"sett/runtime/docker"
 	"sett/runtime/process"
 )
 
@@ -35,11 +36,22 @@ It is started by "sett up" and configured by environment variables:
   SETT_STATE_DIR       the instance's state directory; unset: agents are started
                        by somebody else
   SETT_WORKSPACE       the repository the agents work in
+  SETT_RUNTIME         where agents run: docker or process (default with SETT_STATE_DIR)
   SETT_HEALTH_ADDR     of /healthz and /metrics; default :8080, "off" for none
   SETT_LEADER_LEASE    how long it leads without renewing; default 10s
   SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE
   SETT_LOG_FORMAT      json or text
   SETT_LOG_LEVEL       debug, info, warn or error
+
+and, for agents in containers:
+
+  DOCKER_HOST          the engine
+  SETT_CONTROL_IMAGE   the image that is nothing but the sett binary
+  SETT_AGENTS_REDIS_URL   the blackboard as containers see it; without a user in it,
+                       each agent has one of its own
+  SETT_AGENTS_USER     uid:gid of agents' containers; unset: their image's
+  SETT_WORKSPACE_EXTRA directories the workspace needs besides, mounted where they are
+  SETT_LOG_DIR         keeps what removed containers had logged
 
 ` + role.CodesHelp + "\n"
 
@@ -49,7 +61,8 @@ type orchestrator struct {
 	log       *slog.Logger
 	board     *redis.Board
 	settings  settings
-	runtime   runtime.Runtime // nil: somebody else runs the agents
+	runtime   runtime.Runtime // where agents run; nil: somebody else runs them
+	host      runtime.Runtime // where the keeper runs, if there is one; nil: we are a container
 	pace      pace
 	metrics   *metrics
 	holder    string
@@ -66,20 +79,50 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return role.Fail(role.Usage, err, "sett up starts the orchestrator with everything it needs; see sett orchestrator --help")
 	}
-	var rt runtime.Runtime
+	var host, place runtime.Runtime
 	if s.StateDir != "" {
-		rt = process.New(process.Options{Dir: s.StateDir, Executable: s.Executable, Logger: logger(e, s), Now: e.Now})
+		host = process.New(process.Options{Dir: s.StateDir, Executable: s.Executable, Logger: logger(e, s), Now: e.Now})
+		place = host
 	}
-	return runIn(ctx, e, s, rt, usualPace())
+	if s.containers() {
+		engine, err := openEngine(ctx, e)
+		if err != nil {
+			return err
+		}
+		defer engine.Close()
+		if s.StateDir == "" { // there is one container of our name
+			s.Seat = seatAt(engine.Facts().ID, s.Instance)
+		}
+		place = docker.New(engine, docker.Options{Instance: s.Instance, Logs: s.LogDir, Logger: logger(e, s), Now: e.Now,
+			HostReach: s.StateDir != "",
+			Labels:    runtime.Labels{runtime.LabelRun: s.Run, runtime.LabelWorkspace: s.Workspace}})
+	}
+	return runIn(ctx, e, s, places{agents: place, host: host}, usualPace())
+}
+
+// places are where units run.
+type places struct {
+	agents runtime.Runtime // nil: somebody else runs them
+	host   runtime.Runtime // where a keeper would run; nil: nowhere
+}
+
+// openEngine connects to the engine whose socket we were given.
+func openEngine(ctx context.Context, e role.Env) (*docker.Engine, error) {
+	at, err := docker.Find(e.Lookup)
+	if err != nil {
+		return nil, role.Fail(role.Environment, err, "sett up starts the orchestrator with the engine's socket")
+	}
+	engine, err := docker.Open(ctx, at)
+	return engine, role.Fail(role.Environment, err, "sett up starts the orchestrator with the engine's socket")
 }
 
 func logger(e role.Env, s settings) *slog.Logger {
 	return e.Logger("orchestrator").With("instance", s.Instance)
 }
 
-// runIn lives in a place where agents can run; nil: somebody else runs them.
-func runIn(ctx context.Context, e role.Env, s settings, rt runtime.Runtime, p pace) error {
-	o := &orchestrator{env: e, log: logger(e, s), settings: s, runtime: rt, pace: p, metrics: newMetrics(), holder: s.Seat + e.NewID()}
+// runIn lives among places where units can run.
+func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error {
+	o := &orchestrator{env: e, log: logger(e, s), settings: s, runtime: at.agents, host: at.host, pace: p, metrics: newMetrics(), holder: s.Seat + e.NewID()}
 	var err error
 	if o.clan, err = loadClan(s.ConfigFile); err != nil {
 		return role.Fail(role.Usage, err, "sett up writes the configuration anew")
@@ -112,7 +155,7 @@ func (o *orchestrator) serve(ctx context.Context) error {
 		o.log.Info("health checks served", "addr", h.Addr())
 		add(h.Serve)
 	}
-	if o.runtime != nil {
+	if o.host != nil {
 		add(o.keepKeeper)
 	}
 	add(o.campaign)
@@ -167,14 +210,14 @@ func (o *orchestrator) seat() string {
 
 // keepKeeper restarts the keeper, which restarts us: of the two, one survives.
 func (o *orchestrator) keepKeeper(ctx context.Context) error {
-	units, err := o.runtime.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper})
+	units, err := o.host.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper})
 	if err != nil || len(units) == 0 {
 		<-ctx.Done() // nobody started one: not ours to begin
 		return ctx.Err()
 	}
 	spec := runtime.Spec{Name: units[0].Name, Args: []string{"keeper"}, Env: env.WithoutUnit(o.env.Environ()), Labels: units[0].Labels}
 	for ctx.Err() == nil {
-		err := process.Keep(ctx, o.runtime, []runtime.Spec{spec}, process.KeepOptions{
+		err := process.Keep(ctx, o.host, []runtime.Spec{spec}, process.KeepOptions{
 			Logger: o.log, Stopping: func() bool { return o.stopping(ctx) },
 		})
 		if err != nil {

@@ -15,16 +15,18 @@ import (
 
 // place is a runtime.Runtime in memory. Its units do nothing; the test ends them.
 type place struct {
-	mu       sync.Mutex
-	units    map[string]runtime.Unit
-	started  []runtime.Spec
-	stopped  []stopCall
-	subs     map[chan runtime.Exit]bool
-	failing  error         // of Start
-	failStop error         // of Stop
-	late     chan struct{} // what had ended before Exits is delivered after it
-	hold     chan struct{} // Stop waits for it, as for a grace
-	most     map[string]int
+	mu         sync.Mutex
+	units      map[string]runtime.Unit
+	started    []runtime.Spec
+	stopped    []stopCall
+	subs       map[chan runtime.Exit]bool
+	failing    error         // of Start
+	failStop   error         // of Stop
+	late       chan struct{} // what had ended before Exits is delivered after it
+	hold       chan struct{} // Stop waits for it, as for a grace
+	most       map[string]int
+	revived    []string
+	failRevive error // of the first Revive
 }
 
 type stopCall struct {
@@ -57,6 +59,21 @@ func (p *place) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error)
 	agent := s.Labels[runtime.LabelAgent]
 	p.most[agent] = max(p.most[agent], workers)
 	return u, nil
+}
+
+// Revive starts an ended unit again.
+func (p *place) Revive(_ context.Context, name string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.revived = append(p.revived, name)
+	if err := p.failRevive; err != nil {
+		p.failRevive = nil
+		return err
+	}
+	u := p.units[name]
+	u.Running = true
+	p.units[name] = u
+	return nil
 }
 
 func (p *place) Stop(ctx context.Context, name string, grace time.Duration) error {

@@ -6,10 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
+	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
+	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/orchestrator/arbiter"
@@ -26,6 +30,14 @@ type settings struct {
 	Run        string
 	Lease      time.Duration
 	Executable string
+
+	Runtime        string   // config.RuntimeDocker or config.RuntimeProcess; empty: somebody else runs the agents
+	AgentsRedis    string   // the blackboard as agents' containers see it
+	AgentsUser     string   // uid:gid of agents' containers
+	ControlImage   string   // the image that is nothing but the sett binary
+	WorkspaceExtra []string // directories that the workspace needs, mounted where they are
+	LogDir         string   // keeps what removed containers had logged
+
 	// Seat begins the name we lead under. With a state directory there is one
 	// orchestrator at a time, so a new one need not wait for a dead one's lease.
 	Seat string
@@ -39,6 +51,17 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		ConfigFile: r.Required(env.Config, "the file with the resolved configuration"),
 		StateDir:   r.Or(env.StateDir, ""), Workspace: r.Or(env.Workspace, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
+		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),
+		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),
+	}
+	s.WorkspaceExtra = filepath.SplitList(r.Or(env.WorkspaceExtra, ""))
+	if s.Runtime = r.Or(env.Runtime, ""); s.Runtime == "" && s.StateDir != "" {
+		s.Runtime = config.RuntimeProcess
+	}
+	if s.containers() {
+		r.Required(env.AgentsRedisURL, "the blackboard as agents' containers see it, such as redis://sett-my-sett-redis:6379/0")
+		r.Required(env.Workspace, "the repository's path on the engine's host")
+		r.Required(env.ControlImage, "the image that is nothing but the sett binary")
 	}
 	if err := errors.Join(r.Err(), s.check()); err != nil {
 		return s, err
@@ -51,10 +74,15 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 	s.Seat = "orchestrator-"
 	if s.StateDir != "" {
 		host, _ := os.Hostname()
-		sum := sha256.Sum256([]byte(host + "\x00" + s.StateDir))
-		s.Seat = "orchestrator-" + hex.EncodeToString(sum[:6]) + "-"
+		s.Seat = seatAt(host, s.StateDir)
 	}
 	return s, nil
+}
+
+// seatAt names the seat that there is once at a place.
+func seatAt(place ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(place, "\x00")))
+	return "orchestrator-" + hex.EncodeToString(sum[:6]) + "-"
 }
 
 // shortestLease is what still leaves room for renewals.
@@ -70,7 +98,29 @@ func (s settings) check() error {
 	if s.Lease > 0 && s.Lease < shortestLease {
 		lease = fmt.Errorf("%s is %s; want at least %s", env.Lease, s.Lease, shortestLease)
 	}
-	return errors.Join(name, lease)
+	var place error
+	if s.Runtime != "" && s.Runtime != config.RuntimeProcess && s.Runtime != config.RuntimeDocker {
+		place = fmt.Errorf("%s is %q; want docker or process", env.Runtime, s.Runtime)
+	}
+	return errors.Join(name, lease, place)
+}
+
+// containers says whether agents are containers.
+func (s settings) containers() bool { return s.Runtime == config.RuntimeDocker }
+
+// agentURL returns where an agent's cub finds the blackboard, and as whom: a user
+// of its own, unless the address names one for all.
+func (s settings) agentURL(agent string) (string, error) {
+	at, err := url.Parse(s.AgentsRedis)
+	if err != nil || at.User != nil {
+		return s.AgentsRedis, err
+	}
+	admin, err := url.Parse(s.Redis.URL)
+	if err != nil {
+		return "", err
+	}
+	password, _ := admin.User.Password()
+	return redis.AgentURL(s.AgentsRedis, password, agent)
 }
 
 // clan is the configuration in force. It changes when sett up says so.

@@ -1,0 +1,295 @@
+package orchestrator
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/runtime"
+)
+
+// inContainers are the options of an orchestrator whose agents are containers.
+func inContainers(p *place, url string) options {
+	o := inPlace(p)
+	o.vars = map[string]string{env.Runtime: config.RuntimeDocker, env.Workspace: "/home/me/repo", env.Run: "run1",
+		env.AgentsRedisURL: url, env.AgentsUser: "1000:1001", env.ControlImage: "sha256:control",
+		env.WorkspaceExtra: "/home/me/main/.git", env.LogLevel: "debug"}
+	return o
+}
+
+// resolve gives the agents images, as sett up does.
+func (s *sett) resolve() {
+	s.cfg.Runtime = config.RuntimeDocker
+	for i := range s.cfg.Agents {
+		a := &s.cfg.Agents[i]
+		a.Image, a.Network, a.ReadOnly = "tool:1", config.NetworkFull, true
+		a.Resolved = &config.Resolved{Image: "sha256:" + a.Name, Binary: "sett-bin-1"}
+	}
+	s.write()
+}
+
+func environ(s runtime.Spec) map[string]string {
+	vars := map[string]string{}
+	for _, v := range s.Env {
+		name, value, _ := strings.Cut(v, "=")
+		vars[name] = value // the last one counts
+	}
+	return vars
+}
+
+// An agent's container has what sett.yml gives it, defaults for the rest, and
+// nothing of the host but the workspace.
+func TestContainerOfAnAgent(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.resolve()
+	a := s.agent("a")
+	a.Workspace.Mode, a.ReadOnly, a.Network = blackboard.ReadWrite, false, config.NetworkNone
+	a.Resources.Limits.CPUs, a.Resources.Reservations.Memory = 0.5, 3<<30
+	a.Environment = []config.EnvVar{{Name: "KEY", Value: "v"}}
+	s.write()
+	s.lead(inContainers(p, "redis://sett-test-redis:6379/0"))
+	s.incarnation(p, "agent-a")
+	spec := p.spec("agent-a")
+	c := spec.Container
+	want := runtime.Container{
+		Image: "sha256:a", Binary: "sett-bin-1", User: "1000:1001", Network: runtime.NetworkInternal, Writable: true, Tmp: tmpSize,
+		CPUs: 0.5, Memory: 3 << 30, MemoryKept: 3 << 30, Pids: defaultPids,
+	}
+	mounts := []runtime.Mount{{Source: "/home/me/repo", Target: "/workspace"}, {Source: "/home/me/main/.git", Target: "/home/me/main/.git"}}
+	if !slices.Equal(c.Mounts, mounts) {
+		t.Errorf("mounts %+v", c.Mounts)
+	}
+	if c.Mounts = nil; !equalContainers(c, want) {
+		t.Errorf("container %+v, want %+v", c, want)
+	}
+	if spec.Dir != "/workspace" || !slices.Equal(spec.Args, []string{"cub"}) {
+		t.Errorf("spec %+v", spec)
+	}
+	vars := environ(spec)
+	for name, value := range map[string]string{"PATH": "", "SECRET": "", "HOME": "/tmp", "KEY": "v", env.Workspace: "/workspace",
+		env.HealthAddr: ":8080", env.Agent: "a", env.LogLevel: "debug"} {
+		if vars[name] != value {
+			t.Errorf("%s is %q, want %q", name, vars[name], value)
+		}
+	}
+	at, err := url.Parse(vars[env.RedisURL])
+	if err != nil || at.Host != "sett-test-redis:6379" || at.User.Username() != redis.AgentUser("a") {
+		t.Errorf("the agent finds the blackboard at %s, %v", at, err)
+	}
+	if _, err := env.ParseCub(func(n string) (string, bool) { v, ok := vars[n]; return v, ok }); err != nil {
+		t.Errorf("a cub does not understand it: %v", err)
+	}
+}
+
+func equalContainers(a, b runtime.Container) bool {
+	return a.Image == b.Image && a.Binary == b.Binary && slices.Equal(a.Entrypoint, b.Entrypoint) && a.User == b.User &&
+		a.Network == b.Network && a.Join == b.Join && a.Writable == b.Writable && a.Tmp == b.Tmp && a.CPUs == b.CPUs &&
+		a.Memory == b.Memory && a.MemoryKept == b.MemoryKept && a.CPUsKept == b.CPUsKept && a.Pids == b.Pids &&
+		a.Socket == b.Socket && a.Restart == b.Restart && a.Publish == b.Publish && len(a.Files) == len(b.Files)
+}
+
+// Where the blackboard knows one user only, every agent is that user.
+func TestSharedBlackboardUser(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.resolve()
+	s.lead(inContainers(p, "redis://default:pw@sett-test-redis:6379/0"))
+	s.incarnation(p, "agent-a")
+	if got := environ(p.spec("agent-a"))[env.RedisURL]; got != "redis://default:pw@sett-test-redis:6379/0" {
+		t.Errorf("the agent finds the blackboard at %s", got)
+	}
+}
+
+// An image with the binary in it is started by its own entrypoint.
+func TestBinaryInTheImage(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a", "b"), newPlace()
+	s.resolve()
+	s.agent("a").Resolved = &config.Resolved{Image: "sha256:a", Program: []string{"/usr/local/bin/sett"}}
+	s.agent("b").Resolved = &config.Resolved{Image: "sha256:b", Program: []string{"/bin/cub"}}
+	s.write()
+	s.lead(inContainers(p, "redis://sett-test-redis:6379/0"))
+	s.incarnation(p, "agent-a")
+	s.incarnation(p, "agent-b")
+	a, b := p.spec("agent-a"), p.spec("agent-b")
+	if a.Container.Binary != "" || !slices.Equal(a.Container.Entrypoint, []string{"/usr/local/bin/sett"}) || !slices.Equal(a.Args, []string{"cub"}) {
+		t.Errorf("spec %+v", a)
+	}
+	if len(b.Args) != 0 || !slices.Equal(b.Container.Entrypoint, []string{"/bin/cub"}) {
+		t.Errorf("spec %+v", b)
+	}
+}
+
+// newContainerPool is newPool in containers.
+func newContainerPool(t *testing.T, replicas, warm int) (*sett, *place) {
+	s, p := newPool(t, replicas)
+	s.resolve()
+	s.agent("w").Warm = warm
+	s.write()
+	return s, p
+}
+
+const containerRedis = "redis://sett-test-redis:6379/0"
+
+// The controller and the workers join an anchor, which outlives them and goes
+// with the agent.
+func TestAnchor(t *testing.T) {
+	t.Parallel()
+	s, p := newContainerPool(t, 1, 0)
+	s.lead(inContainers(p, containerRedis))
+	first := s.incarnation(p, "agent-w")
+	_, claim := s.granted()
+	unit := workerName("w", claim, 1)
+	holder := s.incarnation(p, unit)
+	anchor := p.spec("net-full-w")
+	if !slices.Equal(anchor.Args, []string{"pause"}) || anchor.Container.Image != "sha256:control" || anchor.Container.Network != runtime.NetworkFull ||
+		len(anchor.Env) != 0 || anchor.Labels[runtime.LabelComponent] != runtime.ComponentAnchor {
+		t.Errorf("anchor %+v", anchor)
+	}
+	for _, name := range []string{"agent-w", unit} {
+		if c := p.spec(name).Container; c.Join != "net-full-w" || c.Network != "" {
+			t.Errorf("%s joins %q on network %q", name, c.Join, c.Network)
+		}
+	}
+	p.exit("agent-w", runtime.Exit{Code: 1, Text: "exit status 1"})
+	s.incarnation(p, "agent-w", first)
+	s.finishes(s.starts(claim, "w", holder), "w", blackboard.Terminal, "Done", "x")
+	p.exit(unit, runtime.Exit{Text: "exit status 0"})
+	s.status(claim, blackboard.Complete)
+	if n := p.starts("net-full-w"); n != 1 {
+		t.Errorf("%d anchors were started", n)
+	}
+	s.cfg.Agents = append(s.cfg.Agents, member("other"))
+	s.resolve()
+	s.remove("w")
+	s.until("the anchor to go", func() bool {
+		units, err := p.List(t.Context(), runtime.Labels{runtime.LabelAgent: "w"})
+		s.must(err)
+		return len(units) == 0
+	})
+}
+
+// Without its network nothing that joined it can go on: it ends and starts anew,
+// and what it worked on has failed.
+func TestAnchorEnds(t *testing.T) {
+	t.Parallel()
+	s, p := newContainerPool(t, 1, 1)
+	s.lead(inContainers(p, containerRedis))
+	first := s.incarnation(p, "agent-w")
+	waiting := s.incarnation(p, "standby-w-")
+	g, claim := s.granted()
+	holder := s.incarnation(p, workerName("w", claim, 1)) // the standby has not said hello
+	s.starts(claim, "w", holder)
+	p.exit("net-full-w", runtime.Exit{Code: 137, Text: "killed"})
+	s.status(claim, blackboard.Terminated)
+	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "its network is gone") {
+		t.Errorf("reason %q", r.Reason)
+	}
+	s.incarnation(p, "agent-w", first)
+	s.incarnation(p, "standby-w-", waiting)
+	if n := p.starts("net-full-w"); n != 2 {
+		t.Errorf("%d anchors were started", n)
+	}
+}
+
+// Whoever opens ports of its own has a network of its own.
+func TestIsolatedPorts(t *testing.T) {
+	t.Parallel()
+	s, p := newContainerPool(t, 1, 0)
+	s.agent("w").IsolatedPorts = true
+	s.write()
+	s.lead(inContainers(p, containerRedis))
+	_, claim := s.granted()
+	unit := workerName("w", claim, 1)
+	s.incarnation(p, unit)
+	if c := p.spec(unit).Container; c.Join != "" || c.Network != runtime.NetworkFull || p.starts("net-") != 0 {
+		t.Errorf("container %+v", c)
+	}
+}
+
+// A blackboard that ends is started again, until that takes.
+func TestBlackboardIsRevived(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.resolve()
+	p.failRevive = errors.New("not yet")
+	p.units["blackboard"] = runtime.Unit{Name: "blackboard", Running: true,
+		Labels: runtime.Labels{runtime.LabelComponent: runtime.ComponentBlackboard}}
+	s.lead(inContainers(p, containerRedis))
+	s.incarnation(p, "agent-a")
+	p.exit("blackboard", runtime.Exit{Code: 137, Text: "killed"})
+	s.until("the blackboard", func() bool { return p.running("blackboard") == 1 })
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.Equal(p.revived, []string{"blackboard", "blackboard"}) {
+		t.Errorf("revived %v", p.revived)
+	}
+}
+
+// A worker that was heard of no more is ended, and what it had has failed.
+func TestSilentWorker(t *testing.T) {
+	t.Parallel()
+	s, p := newPool(t, 1)
+	o := inPlace(p)
+	usual := o.pace
+	o.pace = func(p *pace) { usual(p); p.silentAfter = 300 * time.Millisecond }
+	s.lead(o)
+	s.must(s.board.Hello(t.Context(), "w", redis.Presence{Incarnation: s.incarnation(p, "agent-w")}, patience))
+	g, claim := s.granted()
+	s.starts(claim, "w", s.incarnation(p, workerName("w", claim, 1)))
+	s.ended(g, blackboard.WorkflowFailed)
+	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "silent for 300ms") {
+		t.Errorf("reason %q", r.Reason)
+	}
+	if n := p.starts("agent-w"); n != 1 {
+		t.Errorf("its controller, which was heard of, was started %d times", n)
+	}
+}
+
+// An agent whose own word is that it is unhealthy is ended, as often as sett.yml
+// says and not for what is the blackboard's fault.
+func TestUnhealthyAgent(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	var well atomic.Bool
+	well.Store(true)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" || !well.Load() {
+			http.Error(w, "no blackboard", http.StatusServiceUnavailable)
+		}
+	}))
+	defer server.Close()
+	s.agent("a").HealthCheck = &config.HealthCheck{Interval: 30 * time.Millisecond, Timeout: time.Second, Retries: 3}
+	s.write()
+	o := inPlace(p)
+	usual := o.pace
+	o.pace = func(p *pace) { usual(p); p.askHealth = 10 * time.Millisecond }
+	o.vars[env.HealthAddr] = "127.0.0.1:0"
+	l := s.lead(o)
+	metrics := l.address() + "/metrics"
+	first := s.incarnation(p, "agent-a")
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	s.must(err)
+	s.must(s.board.Hello(t.Context(), "a", redis.Presence{Incarnation: first, Health: "127.0.0.1:" + port}, patience))
+	s.until("it to be well", func() bool {
+		_, body := s.get(metrics)
+		return strings.Contains(body, `sett_agent_healthy{agent="a"} 1`)
+	})
+	well.Store(false)
+	s.incarnation(p, "agent-a", first)
+	if log := l.log.String(); strings.Count(log, "agent is unhealthy") != 3 || !strings.Contains(log, "unhealthy 3 times: it says 503") {
+		t.Errorf("the log says %s", log)
+	}
+}

@@ -1,0 +1,120 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"sett/contract/config"
+)
+
+// patient is an agent whose health is asked for, and what was heard so far.
+type patient struct {
+	incarnation string
+	next        time.Time
+	answered    bool // once: so it can be asked from here
+	failures    int  // in a row
+}
+
+// askHealth asks the agents of which sett.yml has a health_check for theirs, at
+// the cub's own /healthz: it takes no program in the image. An agent that fails
+// as often as sett.yml allows is ended, and so started anew. It says nothing of
+// agents that have no health_check: their heartbeats are watched.
+func (a *agents) askHealth(ctx context.Context) {
+	patients := map[string]*patient{}
+	every := time.NewTicker(a.pace.askHealth)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-every.C:
+		}
+		for _, agent := range a.clan.get().Agents {
+			if agent.HealthCheck == nil {
+				continue
+			}
+			a.aside(ctx, func() func() { return func() { a.ask(ctx, agent, patients) } })
+		}
+	}
+}
+
+// ask has an agent asked, if it is time. It has the agents' state to itself.
+func (a *agents) ask(ctx context.Context, agent config.Agent, patients map[string]*patient) {
+	s, now, check := a.state[agent.Name], a.env.Now(), agent.HealthCheck
+	if s == nil || !s.running || s.busy {
+		return
+	}
+	p := patients[agent.Name]
+	if p == nil || p.incarnation != s.incarnation {
+		p = &patient{incarnation: s.incarnation, next: now.Add(check.Interval)}
+		patients[agent.Name] = p
+	}
+	if now.Before(p.next) {
+		return
+	}
+	p.next = now.Add(check.Interval)
+	address, started := s.address, s.started
+	a.aside(ctx, func() func() {
+		err := a.probe(ctx, agent, address)
+		steady := a.reachable.SteadySince()
+		return func() {
+			switch {
+			case ctx.Err() != nil || errors.Is(err, errNotAsked):
+			case err == nil:
+				p.answered, p.failures = true, 0
+				a.metrics.healthy.WithLabelValues(agent.Name).Set(1)
+			case steady.IsZero() || a.env.Now().Sub(latest(steady, started)) < check.StartPeriod+check.Interval:
+				// Without a blackboard nobody is well, and nobody is to blame.
+			case !p.answered:
+				a.log.Warn("health of an agent cannot be asked for", "agent", agent.Name, "error", err)
+			default:
+				p.failures++
+				a.metrics.healthy.WithLabelValues(agent.Name).Set(0)
+				a.log.Warn("agent is unhealthy", "agent", agent.Name, "error", err, "times", p.failures, "of", check.Retries)
+				if p.failures >= check.Retries {
+					a.endSilent(ctx, suspect{agent: agent.Name, incarnation: p.incarnation}, fmt.Sprintf("unhealthy %d times: %v", p.failures, err))
+				}
+			}
+		}
+	})
+}
+
+// errNotAsked: the agent has not said yet where to ask.
+var errNotAsked = errors.New("nobody to ask")
+
+// probe asks once.
+func (a *agents) probe(ctx context.Context, agent config.Agent, address string) error {
+	present, err := a.board.Agents(ctx)
+	if err != nil {
+		return errNotAsked
+	}
+	host, port, err := net.SplitHostPort(present[agent.Name].Health)
+	if err != nil {
+		return errNotAsked
+	}
+	if address != "" {
+		host = address // as its container is seen from here
+	}
+	ctx, cancel := context.WithTimeout(ctx, agent.HealthCheck.Timeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
+	if err != nil {
+		return errNotAsked
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("it says %s: %s", resp.Status, strings.TrimSpace(string(body)))
+	}
+	return nil
+}

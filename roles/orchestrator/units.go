@@ -1,0 +1,126 @@
+package orchestrator
+
+import (
+	"fmt"
+	"path"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/runtime"
+)
+
+// What an agent's container gets where sett.yml says nothing. The engine's own
+// size is a limit besides.
+const (
+	defaultCPUs   = 2
+	defaultMemory = 2 << 30
+	defaultPids   = 512
+	tmpSize       = 1 << 30 // of /tmp; it counts as memory
+)
+
+// Where things are in an agent's container.
+const (
+	workspaceDir = "/workspace"
+	healthAddr   = ":8080"
+	homeDir      = "/tmp" // the one place that can always be written
+)
+
+func unitName(agent string) string { return "agent-" + agent }
+
+// workerName is the name of a grant's unit: whoever starts it starts the same.
+func workerName(agent, claim string, attempt int) string {
+	return fmt.Sprintf("worker-%s-%s-%d", agent, claim, attempt)
+}
+
+func standbyName(agent, incarnation string) string { return "standby-" + agent + "-" + incarnation }
+
+// spec describes an agent's unit: its cub with everything it needs to know. The
+// caller says what it does: its name, arguments and further labels.
+func (l *leadership) spec(agent config.Agent, component string) (runtime.Spec, error) {
+	c := env.Of(agent)
+	c.Instance, c.Redis, c.Run = l.settings.Instance, l.settings.Redis, l.settings.Run
+	c.Workspace, c.Incarnation, c.HealthAddr = l.settings.Workspace, l.env.NewID(), "127.0.0.1:0"
+	inherited := env.Inherited(l.env.Environ())
+	s := runtime.Spec{
+		Name: unitName(agent.Name), Args: []string{"cub"}, Dir: l.settings.Workspace,
+		Labels: runtime.Labels{
+			runtime.LabelInstance: l.settings.Instance, runtime.LabelComponent: component,
+			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: l.settings.Run,
+			runtime.LabelIncarnation: c.Incarnation, runtime.LabelConfig: agent.Digest(),
+		},
+	}
+	if l.settings.containers() {
+		if err := l.enclose(&s, &c, agent); err != nil {
+			return s, err
+		}
+		inherited = []string{"HOME=" + homeDir}
+		for _, name := range []string{env.LogFormat, env.LogLevel} {
+			if v, ok := l.env.Lookup(name); ok {
+				inherited = append(inherited, name+"="+v)
+			}
+		}
+	}
+	if component == runtime.ComponentWorker {
+		c.HealthAddr = "off"
+	}
+	s.Env = inherited
+	for _, v := range agent.Environment {
+		s.Env = append(s.Env, v.Name+"="+v.Value)
+	}
+	s.Env = append(s.Env, c.Environ()...)
+	return s, nil
+}
+
+// enclose makes a container of an agent's unit.
+func (l *leadership) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
+	r := agent.Resolved
+	if r == nil {
+		return fmt.Errorf("describe agent %s: no image was found for it", agent.Name)
+	}
+	url, err := l.settings.agentURL(agent.Name)
+	if err != nil {
+		return fmt.Errorf("describe agent %s: %w", agent.Name, err)
+	}
+	c.Redis.URL, c.Workspace, c.HealthAddr = url, workspaceDir, healthAddr
+	s.Dir = workspaceDir
+	readOnly := agent.Workspace.Mode != blackboard.ReadWrite
+	mounts := []runtime.Mount{{Source: l.settings.Workspace, Target: workspaceDir, ReadOnly: readOnly}}
+	for _, dir := range l.settings.WorkspaceExtra {
+		mounts = append(mounts, runtime.Mount{Source: dir, Target: dir, ReadOnly: readOnly})
+	}
+	limits := agent.Resources.Limits
+	s.Container = runtime.Container{
+		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: l.settings.AgentsUser, Mounts: mounts,
+		Network: network(agent), Writable: !agent.ReadOnly, Tmp: tmpSize,
+		CPUs: orDefault(limits.CPUs, defaultCPUs), Memory: orDefault(limits.Memory, defaultMemory),
+		Pids:       orDefault(int64(limits.Pids), defaultPids),
+		MemoryKept: agent.Resources.Reservations.Memory, CPUsKept: agent.Resources.Reservations.CPUs,
+	}
+	// More reserved than our own default allows: the user knows better.
+	s.Container.Memory, s.Container.CPUs = max(s.Container.Memory, s.Container.MemoryKept), max(s.Container.CPUs, s.Container.CPUsKept)
+	if len(r.Program) > 0 && path.Base(r.Program[0]) == "cub" {
+		s.Args = nil // its name says the role already
+	}
+	if l.settings.anchored(agent) {
+		s.Container.Network, s.Container.Join = "", anchorName(agent)
+	}
+	return nil
+}
+
+// network is what the container of an agent is on. One whose tool may reach
+// nothing still has to reach the blackboard: the cub keeps its tool from more.
+func network(agent config.Agent) string {
+	if agent.Network == config.NetworkFull {
+		return runtime.NetworkFull
+	}
+	return runtime.NetworkInternal
+}
+
+func orDefault[T comparable](v, byDefault T) T {
+	var zero T
+	if v == zero {
+		return byDefault
+	}
+	return v
+}
