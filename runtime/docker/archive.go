@@ -10,7 +10,7 @@ import (
 // stream whose names begin with the directory's own. fs.ErrNotExist when there is
 // no such unit, or no such directory in it.
 func (r *Runtime) Archive(ctx context.Context, unit, dir string) (io.ReadCloser, error) {
-	c, err := r.mine(ctx, unit)
+	c, err := r.find(ctx, unit)
 	if err != nil {
 		return nil, fmt.Errorf("read %s of unit %s: %w", dir, unit, err)
 	}

@@ -74,7 +74,7 @@ var noNetwork = regexp.MustCompile(`network \S+ not found|(could not|unable to) 
 
 // The layers that a message has passed through say nothing to people.
 var (
-	layers = regexp.MustCompile(`^(failed to create (shim )?task( for container)?: |OCI runtime (create|start) failed: |` +
+	layers = regexp.MustCompile(`^((Get|Post|Put|Head|Delete) "[^"]*": |failed to create (shim )?task( for container)?: |OCI runtime (create|start) failed: |` +
 		`runc (create|run) failed: |container_linux\.go:\d+: |starting container process caused: |unable to start container process: |` +
 		`process_linux\.go:\d+: |driver failed programming external connectivity on endpoint \S+ \([0-9a-f]+\): )`)
 	trailer = regexp.MustCompile(`: unknown$`)

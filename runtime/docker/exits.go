@@ -52,6 +52,11 @@ func (r *Runtime) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
 	r.subs[s] = struct{}{}
 	r.mu.Unlock()
 	st := s.connect(ctx)
+	if info, err := r.e.api.Info(ctx); err == nil {
+		if at := instant(info.SystemTime); !at.IsZero() {
+			s.newest = at.UnixNano()
+		}
+	}
 	if err := s.relist(ctx, true); err != nil {
 		cancel()
 		s.leave()
@@ -96,12 +101,14 @@ func (s *subscription) run(ctx context.Context, st *stream) {
 				s.queue = append(s.queue, x)
 			}
 		case e := <-st.messages:
-			back.reset()
+			back = backOff{}
 			s.event(ctx, e)
 		case err := <-st.errs:
-			s.r.log.Warn("stream of events broke", "error", plain(err))
+			if back.last == 0 && ctx.Err() == nil {
+				s.r.log.Warn("stream of events broke", "error", plain(err))
+			}
 			st.close()
-			st = &stream{} // silent: what follows is one error for ever
+			st = &stream{} // silent: the closed channel would go on for ever
 			retry = time.After(back.next())
 		case <-retry:
 			st = s.connect(ctx)
@@ -115,7 +122,7 @@ func (s *subscription) run(ctx context.Context, st *stream) {
 // look is relist where an error only means that the next one has more to tell.
 func (s *subscription) look(ctx context.Context) {
 	if err := s.relist(ctx, false); err != nil && ctx.Err() == nil {
-		s.r.log.Warn("containers not listed", "error", err)
+		s.r.log.Debug("containers not listed", "error", err)
 	}
 }
 
@@ -243,8 +250,6 @@ func (s *subscription) connect(ctx context.Context) *stream {
 
 // backOff is the pause before the next try to connect.
 type backOff struct{ last time.Duration }
-
-func (b *backOff) reset() { b.last = 0 }
 
 func (b *backOff) next() time.Duration {
 	b.last = min(max(2*b.last, 50*time.Millisecond), relistTime)

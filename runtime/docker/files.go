@@ -97,7 +97,7 @@ func (r *Runtime) Write(ctx context.Context, name string, files []runtime.File) 
 }
 
 func (r *Runtime) write(ctx context.Context, name string, files []runtime.File) error {
-	c, err := r.mine(ctx, name)
+	c, err := r.find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -129,8 +129,8 @@ func (r *Runtime) write(ctx context.Context, name string, files []runtime.File) 
 	return nil
 }
 
-// mine is the container of a unit of this instance.
-func (r *Runtime) mine(ctx context.Context, name string) (container.InspectResponse, error) {
+// find returns the container of a unit of this instance.
+func (r *Runtime) find(ctx context.Context, name string) (container.InspectResponse, error) {
 	var c container.InspectResponse
 	if err := checkName(name); err != nil {
 		return c, fmt.Errorf("%w: %w", err, fs.ErrNotExist)

@@ -74,7 +74,7 @@ type logSource struct {
 func (r *Runtime) openLogs(ctx context.Context, name string) (*logSource, error) {
 	s := &logSource{r: r, name: name}
 	// The container first: if it goes now, its log is among what is kept.
-	c, err := r.mine(ctx, name)
+	c, err := r.find(ctx, name)
 	switch {
 	case err == nil:
 		s.id = c.ID
@@ -165,7 +165,7 @@ func (s *logSource) reopen(ctx context.Context, sel *selection, seen *seenLines)
 		if err := pause(ctx, reopenPause); err != nil {
 			return err
 		}
-		c, err := s.r.mine(ctx, s.name)
+		c, err := s.r.find(ctx, s.name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrEngine):
 			continue

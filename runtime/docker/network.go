@@ -2,6 +2,8 @@ package docker
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,7 +14,6 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 
 	"sett/runtime"
@@ -64,33 +65,49 @@ func (r *Runtime) ensureNetwork(ctx context.Context, name string) error {
 	return nil
 }
 
+// makeNetwork makes the network. The name alone does not keep two makers apart:
+// engines before API 1.44 let both succeed at the same moment, and then the name
+// is of no use. The name of the bridge does.
 func (r *Runtime) makeNetwork(ctx context.Context, name string) error {
-	there, err := r.networkThere(ctx, name)
-	if err != nil || there {
-		return err
+	for late := r.now().Add(againTime); ; {
+		there, err := r.networkThere(ctx, name)
+		if err != nil || there {
+			return err
+		}
+		_, err = r.e.api.NetworkCreate(ctx, name, r.networkOptions(name))
+		taken := errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err) // by name, by bridge
+		if err == nil || !taken || r.now().After(late) {
+			return plain(err)
+		}
+		// Somebody was faster, and it shows in a moment.
+		if err := pause(ctx, halfPause); err != nil {
+			return err
+		}
 	}
-	made, err := r.e.api.NetworkCreate(ctx, name, r.networkOptions(name))
-	if errdefs.IsConflict(err) {
-		_, err = r.networkThere(ctx, name) // somebody was faster; is it one of ours?
-		return err
-	}
-	if err != nil {
-		return plain(err)
-	}
-	return r.settleNetwork(ctx, name, made.ID)
 }
 
 func (r *Runtime) networkOptions(name string) network.CreateOptions {
-	o := network.CreateOptions{Driver: "bridge", Internal: name == r.internalName(), Labels: map[string]string{}}
+	o := network.CreateOptions{Driver: "bridge", Internal: name == r.internalName(),
+		Labels: map[string]string{}, Options: map[string]string{}}
 	maps.Copy(o.Labels, r.o.Labels)
 	o.Labels[runtime.LabelInstance] = r.o.Instance
+	if r.e.Facts().Name != "Docker" {
+		return o // Podman keeps makers apart, and knows no such options
+	}
+	o.Options["com.docker.network.bridge.name"] = r.bridgeName(name)
 	// An internal network routes nowhere, but its bridge has an address of the host,
-	// and with it all that listens there, unless it is given none. Podman has no such
-	// option.
-	if o.Internal && !r.o.HostReach && r.e.Facts().Name == "Docker" {
-		o.Options = map[string]string{"com.docker.network.bridge.inhibit_ipv4": "true"}
+	// and with it all that listens there, unless it is given none.
+	if o.Internal && !r.o.HostReach {
+		o.Options["com.docker.network.bridge.inhibit_ipv4"] = "true"
 	}
 	return o
+}
+
+// bridgeName is the network's bridge among the host's interfaces, whose names have
+// 15 bytes at most. Other engines may make bridges there, too.
+func (r *Runtime) bridgeName(network string) string {
+	sum := sha256.Sum256([]byte(r.e.Facts().ID + "/" + network))
+	return "sett-" + hex.EncodeToString(sum[:5])
 }
 
 // networkThere says whether the network is there, and refuses somebody else's.
@@ -103,22 +120,6 @@ func (r *Runtime) networkThere(ctx context.Context, name string) (bool, error) {
 		return false, plain(err)
 	}
 	return true, r.refuseForeign(n.Labels)
-}
-
-// settleNetwork makes sure that there is one network of the name. Engines before
-// API 1.44 only try to: of two who make one at the same moment, both may succeed,
-// and then the name is of no use. Both sides keep the one with the lowest id.
-func (r *Runtime) settleNetwork(ctx context.Context, name, mine string) error {
-	all, err := r.e.api.NetworkList(ctx, network.ListOptions{Filters: filters.NewArgs(filters.Arg("name", name))})
-	if err != nil {
-		return plain(err)
-	}
-	for _, n := range all {
-		if n.Name == name && n.ID < mine {
-			return plain(r.e.api.NetworkRemove(ctx, mine))
-		}
-	}
-	return nil
 }
 
 // hubs are the components that every unit speaks to. They are on both networks,

@@ -35,7 +35,7 @@ func (r *Runtime) stop(ctx context.Context, name string, grace time.Duration) er
 		return err
 	}
 	defer release()
-	c, err := r.mine(ctx, name)
+	c, err := r.find(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -63,13 +64,12 @@ func run(what string, args []string) int {
 			<-c
 			fmt.Println("chat", i)
 		}
-	case "once": // waits the first time, and ends the second
+	case "fail-once": // ends the first time, which it marks, and waits the second
 		if _, err := os.Stat(args[0]); err == nil {
-			fmt.Println("second")
-			return 7
+			return run("wait", nil)
 		}
 		report("mark", os.WriteFile(args[0], nil, 0o600))
-		return run("wait", nil)
+		return 5
 	case "look":
 		look(args)
 	case "tmp": // write so many bytes to /tmp
@@ -104,11 +104,7 @@ func run(what string, args []string) int {
 		return run("wait", nil)
 	case "dial": // each address, once
 		for _, a := range args {
-			c, err := net.DialTimeout("tcp", a, 2*time.Second)
-			report("dial "+a, err)
-			if err == nil {
-				c.Close()
-			}
+			report("dial "+a, dial(a))
 		}
 	case "addresses":
 		addrs, _ := net.InterfaceAddrs()
@@ -121,12 +117,25 @@ func run(what string, args []string) int {
 	return 0
 }
 
+// dial wants to be greeted: some networks answer for whoever is not there.
+func dial(addr string) error {
+	c, err := net.DialTimeout("tcp", addr, 2*time.Second)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	_ = c.SetDeadline(time.Now().Add(2 * time.Second))
+	_, err = io.ReadFull(c, make([]byte, 5))
+	return err
+}
+
 func serve(l net.Listener) {
 	for {
 		c, err := l.Accept()
 		if err != nil {
 			return
 		}
+		fmt.Fprint(c, "hello")
 		c.Close()
 	}
 }
