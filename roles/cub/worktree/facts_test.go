@@ -159,10 +159,13 @@ func TestNoGit(t *testing.T) {
 	r := newCommitted(t)
 	t.Setenv("PATH", t.TempDir())
 	_, _, err := r.tree().Head(t.Context())
-	if !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "not on the PATH") {
+	if !errors.Is(err, ErrNoGit) || !errors.Is(err, exec.ErrNotFound) || !strings.Contains(err.Error(), "not on the PATH") {
 		t.Errorf("got %v", err)
 	}
-	if _, err := r.tree().Root(t.Context()); err == nil {
-		t.Error("a repository without git")
+	if _, err := r.tree().Root(t.Context()); !errors.Is(err, ErrNoGit) {
+		t.Errorf("a repository without git: %v", err)
+	}
+	if err := r.tree().HasCommit(t.Context(), strings.Repeat("a", 40)); !errors.Is(err, ErrNoGit) || errors.Is(err, ErrNoCommit) {
+		t.Errorf("a commit without git: %v", err)
 	}
 }

@@ -76,7 +76,11 @@ func (t *Tree) run(ctx context.Context, c command) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	spared, err := toolrun.Start(cmd)
+	start := toolrun.Start
+	if t.noNetwork {
+		start = toolrun.StartWithoutNetwork
+	}
+	spared, err := start(cmd)
 	if err == nil {
 		err = cmd.Wait()
 		spared()
@@ -123,7 +127,7 @@ type gitError struct {
 
 // Error names the command and the last thing git complained of.
 func (e *gitError) Error() string {
-	if errors.Is(e.cause, exec.ErrNotFound) {
+	if errors.Is(e, ErrNoGit) {
 		return "run git: it is not on the PATH"
 	}
 	said := ""
@@ -141,6 +145,11 @@ func (e *gitError) Error() string {
 
 // Unwrap returns what ended the run.
 func (e *gitError) Unwrap() error { return e.cause }
+
+// Is says whether it is ErrNoGit.
+func (e *gitError) Is(target error) bool {
+	return target == ErrNoGit && errors.Is(e.cause, exec.ErrNotFound)
+}
 
 // exitCode returns the exit code that git ended with, 0 when it did not end by
 // itself or was never started.

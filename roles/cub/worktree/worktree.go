@@ -12,15 +12,18 @@
 //   - in its own process group, with a deadline.
 //
 // What of the repository's configuration still names programs (filters) runs
-// with what the tool itself had: no credentials.
+// with what the tool itself had: no credentials and, see WithoutNetwork, no network.
 package worktree
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -28,6 +31,9 @@ import (
 // ErrNoRepository says that a directory is not in the working tree of a git
 // repository.
 var ErrNoRepository = errors.New("not a git repository")
+
+// ErrNoGit says that there is no git program on the PATH.
+var ErrNoGit = errors.New("no git on the PATH")
 
 const (
 	// commandTimeout bounds every single run of git. Adding gigabytes of
@@ -44,6 +50,7 @@ const (
 // number may be used at once for reading, one at a time for Restore.
 type Tree struct {
 	dir          string
+	noNetwork    bool
 	patience     time.Duration
 	lockDeadline time.Duration
 }
@@ -52,6 +59,15 @@ type Tree struct {
 // dir to be the tree's root.
 func New(dir string) *Tree {
 	return &Tree{dir: dir, patience: lockPatience, lockDeadline: lockTimeout}
+}
+
+// WithoutNetwork returns the same tree for an agent whose tools have no network:
+// git has none either, see toolrun.Command.NoNetwork. A tool that writes the
+// repository's configuration could name a program that reaches out in its stead.
+func (t *Tree) WithoutNetwork() *Tree {
+	offline := *t
+	offline.noNetwork = true
+	return &offline
 }
 
 // Root returns the root of the working tree, absolute and without symbolic
@@ -71,7 +87,8 @@ func (t *Tree) Root(ctx context.Context) (string, error) {
 	return root, nil
 }
 
-// find looks for the root: the first directory upwards that has a .git.
+// find looks for the root: the first directory upwards that has a .git, and that
+// leads to a repository if it is only a pointer to one.
 func (t *Tree) find() (string, error) {
 	dir, err := filepath.Abs(t.dir)
 	if err == nil {
@@ -81,13 +98,59 @@ func (t *Tree) find() (string, error) {
 		return "", fmt.Errorf("find repository: %w", err)
 	}
 	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Stat(filepath.Join(d, ".git")); err == nil {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil {
+			if target := pointer(d); target != "" {
+				if _, err := os.Stat(target); err != nil {
+					return "", fmt.Errorf("%w: %s only points to %s, as in a linked worktree or a submodule, and that cannot be "+
+						"seen from here: %w (a container sees the workspace alone; use a clone)",
+						ErrNoRepository, filepath.Join(d, ".git"), target, reason(err))
+				}
+			}
 			return d, nil
 		}
 		if d == filepath.Dir(d) {
 			return "", fmt.Errorf("%w: %s", ErrNoRepository, dir)
 		}
 	}
+}
+
+// pointer returns where the .git of a root points to, absolute; empty when it is
+// the repository itself.
+func pointer(root string) string {
+	git := filepath.Join(root, ".git")
+	info, err := os.Lstat(git)
+	if err != nil {
+		return ""
+	}
+	target := ""
+	switch {
+	case info.Mode()&fs.ModeSymlink != 0:
+		target, _ = os.Readlink(git)
+	case info.Mode().IsRegular():
+		f, err := os.Open(git)
+		if err != nil {
+			return ""
+		}
+		defer f.Close()
+		b, _ := io.ReadAll(io.LimitReader(f, 8<<10)) // one path
+		var ok bool
+		if target, ok = strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), "gitdir: "); !ok {
+			return ""
+		}
+	}
+	if target == "" || filepath.IsAbs(target) {
+		return target
+	}
+	return filepath.Join(root, target)
+}
+
+// reason strips the operation and path, which the message names already.
+func reason(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
 }
 
 // foreign says whether the root belongs to somebody else, which git refuses to
@@ -101,7 +164,7 @@ func (t *Tree) foreign(root string) bool {
 	if dir, err = filepath.Abs(dir); err != nil || dir != root {
 		return false
 	}
-	for _, path := range []string{root, filepath.Join(root, ".git")} {
+	for _, path := range []string{root, filepath.Join(root, ".git"), pointer(root)} {
 		info, err := os.Stat(path)
 		if err != nil {
 			continue
