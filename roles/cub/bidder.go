@@ -195,7 +195,7 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 	res, err := c.runner.Run(ctx, toolrun.Command{
 		Args: c.settings.BidScript, Dir: c.settings.Workspace, Stdin: stdin, Timeout: bidScriptTimeout, Limit: 64 << 10,
 		Env:    env.ToolEnviron(c.env.Environ(), toolVars(claim.ID, "", 0, target)),
-		Stderr: lineLogger{c.log.With("claim", claim.ID), "bid script"}, NoNetwork: c.settings.Network == config.NetworkNone,
+		Stderr: lineLogger{c.log.With("claim", claim.ID), "bid script"}, NoNetwork: c.noNetwork(),
 	})
 	switch {
 	case err != nil:

@@ -16,6 +16,7 @@ import (
 	"github.com/oklog/run"
 
 	"sett/blackboard/redis"
+	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
 	"sett/roles/cub/worktree"
@@ -135,12 +136,17 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	}
 	defer c.board.Close()
 	c.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
-	c.tree = worktree.New(settings.Workspace)
+	if c.tree = worktree.New(settings.Workspace); c.noNetwork() {
+		c.tree = c.tree.WithoutNetwork()
+	}
 	c.grants, c.due, c.scripts = newInbox(), newInbox(), newScripts()
 	c.look, c.orphans, c.connected = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
 	c.executor = newExecutor(c)
 	return c.serve(ctx)
 }
+
+// noNetwork says whether the tool is kept off the network.
+func (c *cub) noNetwork() bool { return c.settings.Network == config.NetworkNone }
 
 func (c *cub) chooseMode() error {
 	switch args := c.env.Args; {

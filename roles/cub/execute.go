@@ -9,7 +9,6 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
-	"sett/contract/config"
 	"sett/contract/env"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
@@ -167,7 +166,7 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	res, err := x.runner.Run(ctx, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
 		Env:    env.ToolEnviron(x.env.Environ(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact)),
-		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.settings.Network == config.NetworkNone,
+		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.noNetwork(),
 	})
 	if err != nil {
 		return x.failed(w, none, err)

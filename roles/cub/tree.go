@@ -43,7 +43,7 @@ func final(err error) bool {
 
 // noGit says whether an error comes of there being no git to run: an agent's image
 // need not have one.
-func noGit(err error) bool { return errors.Is(err, exec.ErrNotFound) }
+func noGit(err error) bool { return errors.Is(err, worktree.ErrNoGit) }
 
 // regretGit says, once, what is missing where there is no git.
 func (c *cub) regretGit() {
