@@ -103,6 +103,9 @@ func (a *agents) heartbeats(ctx context.Context, suspects []suspect) (map[string
 		}
 		for incarnation, w := range workers {
 			alive[incarnation] = w.Alive
+			if now := a.env.Now(); now.Sub(w.Alive) > a.pace.silentAfter && a.living.gone(incarnation, now.Add(-a.pace.silentAfter)) {
+				_ = a.board.ForgetWorker(ctx, q.agent, incarnation) // of a unit that nobody knows; else the next look does
+			}
 		}
 	}
 	return alive, nil
