@@ -16,9 +16,10 @@ import (
 
 // Times of the search for what tools leave behind.
 const (
-	sweepLimit   = 2 * time.Second       // for what was killed to be gone
-	sweepPause   = 10 * time.Millisecond // longest, between two looks
-	orphansDelay = 50 * time.Millisecond // from a child's end to the look for orphans
+	sweepLimit   = 2 * time.Second        // for what was killed to be gone
+	sweepPause   = 10 * time.Millisecond  // longest, between two looks
+	sweepHarder  = 200 * time.Millisecond // until process 1 kills all at once
+	orphansDelay = 50 * time.Millisecond  // from a child's end to the look for orphans
 )
 
 // BecomeReaper makes this process the one to which processes below it fall when
@@ -76,14 +77,33 @@ func peek() (exists, zombie bool) {
 // of its process) and its mark. Usually there are no children at all and it costs
 // one system call. What is killed may have children that then fall to us, so it
 // looks again until a look finds nothing.
+//
+// Killing one by one loses against processes that go on forking and ending faster
+// than they are found. In a container, where we are process 1, the kernel kills all
+// others in one go, before which none can flee; whoever has been let into the
+// container from outside for a look is among them, so it is the second choice.
 func (g *registry) sweep(session int, mark string) {
-	deadline := time.Now().Add(sweepLimit)
+	begin := time.Now()
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, sweepPause) {
-		if exists, _ := peek(); !exists || g.sweepOnce(session, mark) == 0 || time.Now().After(deadline) {
+		if exists, _ := peek(); !exists || g.sweepOnce(session, mark) == 0 || time.Since(begin) > sweepLimit {
 			return
+		}
+		if os.Getpid() == 1 && time.Since(begin) > sweepHarder {
+			g.killAll()
 		}
 		time.Sleep(pause)
 	}
+}
+
+// killAll kills every process of the container but this one, unless a tool is still
+// running, or something that was started with Start.
+func (g *registry) killAll() {
+	g.gate.Lock()
+	defer g.gate.Unlock()
+	for range g.runs.Range {
+		return
+	}
+	_ = unix.Kill(-1, unix.SIGKILL)
 }
 
 // sweepOnce kills and reaps what it finds, and returns how many that were.

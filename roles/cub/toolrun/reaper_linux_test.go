@@ -230,6 +230,8 @@ func playRole(role string) int {
 		return playHostile()
 	case "secretive cub":
 		return playSecretive()
+	case "process 1":
+		return playProcessOne()
 	case "sockets":
 		return playSockets()
 	case "sockets of a child":

@@ -1,0 +1,129 @@
+package toolrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// cometVariable names a program that goes on forking and ending as fast as it can.
+const cometVariable = "TOOLRUN_TEST_COMET"
+
+// A cub as process 1 of a container: what its tools leave behind ends with them,
+// even what cannot be caught one by one, and what falls to it otherwise is reaped.
+func TestProcessOne(t *testing.T) {
+	cub := exec.Command("/proc/self/exe")
+	comet := write(t, "comet", "#!/bin/sh\nf() { f & exit; }; f\n", 0o755)
+	if runtime.GOARCH == "amd64" {
+		comet = write(t, "comet", string(elf([]byte{
+			0xb8, 57, 0, 0, 0, 0x0f, 0x05, // fork
+			0x85, 0xc0, 0x74, 0xf5, // in the child, again
+			0xb8, 60, 0, 0, 0, 0x31, 0xff, 0x0f, 0x05, // exit
+		})), 0o755)
+	}
+	cub.Env = append(os.Environ(), roleVariable+"=process 1", cometVariable+"="+comet)
+	cub.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
+		cub.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
+		cub.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+		cub.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: gid, Size: 1}}
+	}
+	out, err := cub.CombinedOutput()
+	if errors.Is(err, unix.EPERM) && cub.Process == nil {
+		// The other tests show the same of a child subreaper, all but the last.
+		t.Logf("no process 1 without a namespace of its own: %v", err)
+		return
+	}
+	if err != nil || string(out) != "all gone\n" {
+		t.Errorf("%v, and it says\n%s", err, out)
+	}
+}
+
+func playProcessOne() int {
+	err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("proc", "/proc", "proc", 0, ""))
+	if err != nil || os.Getpid() != 1 {
+		fmt.Println(os.Getpid(), err)
+		return 1
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	reaping := make(chan struct{})
+	go func() { ReapOrphans(ctx); close(reaping) }()
+	defer func() { cancel(); <-reaping }()
+	for _, body := range []string{
+		`setsid -f sleep 60; (sleep 60 &)`,
+		`for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.0$i &); (: &); done`,
+		`env -i setsid -f ` + os.Getenv(cometVariable) + ` >/dev/null 2>&1; sleep 0.1`,
+	} {
+		begin := time.Now()
+		res, err := New().Run(context.Background(), sh(body))
+		if err != nil || res.ExitCode != 0 {
+			fmt.Println(err, res)
+		}
+		if left := others(); left != "" || time.Since(begin) > sweepLimit {
+			fmt.Printf("left after %v by %s: %s\n", time.Since(begin), body, left)
+			return 1
+		}
+	}
+	// Let in from outside, by another parent, they fall to process 1 when that ends.
+	if out, err := exec.Command("sh", "-c", "for i in 1 2 3 4 5; do setsid -f true; setsid -f sleep 0.0$i; done").CombinedOutput(); err != nil {
+		fmt.Println(err, string(out))
+	}
+	for deadline := time.After(5 * time.Second); others() != ""; {
+		select {
+		case <-deadline:
+			fmt.Println("not reaped:", others())
+			return 1
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if err := checkKillAll(); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println("all gone")
+	return 0
+}
+
+// checkKillAll shows that all others are killed, but not while one of them is
+// expected to end by itself.
+func checkKillAll() error {
+	spare, stranger := exec.Command("sh", "-c", "sleep 0.2; exit 3"), exec.Command("sleep", "60")
+	spared, err := Start(spare)
+	if err != nil {
+		return err
+	}
+	if err := stranger.Start(); err != nil {
+		return err
+	}
+	children.killAll()
+	_ = spare.Wait()
+	spared()
+	if code := spare.ProcessState.ExitCode(); code != 3 {
+		return fmt.Errorf("somebody else's child was killed, or ended with %d", code)
+	}
+	children.killAll()
+	if err := stranger.Wait(); err == nil || err.Error() != "signal: killed" {
+		return fmt.Errorf("process 1 kills all others, and one ends with %v", err)
+	}
+	return nil
+}
+
+// others describes the processes beside this one.
+func others() (list string) {
+	for _, pid := range allPIDs() {
+		if pid != os.Getpid() {
+			b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+			list += strings.TrimSpace(string(b)) + "\n"
+		}
+	}
+	return list
+}
