@@ -85,6 +85,10 @@ func playProcessOne() int {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+	res, err := New().Run(context.Background(), sh("sleep 0.05; cat /proc/1/oom_score_adj /proc/self/oom_score_adj"))
+	if string(res.Stdout) == "" || strings.Count(string(res.Stdout), "1000\n") != 1 {
+		fmt.Printf("the kernel is to kill first: %s%s %v\n", res.Stdout, res.Stderr, err)
+	}
 	if err := checkKillAll(); err != nil {
 		fmt.Println(err)
 		return 1

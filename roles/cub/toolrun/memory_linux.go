@@ -36,6 +36,17 @@ func (m *memory) kills() uint64 {
 	return n
 }
 
+// sacrifice has the kernel look among a tool's processes for one to kill when a
+// container's memory is used up: many small ones would otherwise cost the cub its
+// life, and with it what it knows about the tool. Outside a container this process
+// has no such say over its machine.
+func sacrifice(pid int) {
+	if os.Getpid() == 1 {
+		// What the tool has started by now has missed it; that it has ended is no error.
+		_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
+	}
+}
+
 // memoryFiles says where the counter may be, given /proc/self/cgroup. In a
 // container the path that stands there may be the host's, while what is mounted
 // is the container's own group alone; so the root of the mount is looked at, too.

@@ -205,6 +205,7 @@ func (r *run) fork(path string, theirs []int) error {
 	if err != nil {
 		return explain(err, path, r.Dir)
 	}
+	sacrifice(r.pid)
 	return nil
 }
 
