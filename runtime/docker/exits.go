@@ -27,12 +27,18 @@ const (
 type subscription struct {
 	r     *Runtime
 	out   chan runtime.Exit
-	told  chan runtime.Exit // ends that this process sees for itself
-	done  <-chan struct{}   // closed when nothing is told any more
+	told  chan told
+	done  <-chan struct{} // closed when nothing is told any more
 	queue []runtime.Exit
 	runs  map[string]*history // by container
 
 	newest int64 // the time up to which the engine's events are known, nanoseconds by its clock
+}
+
+// told is an end that this process sees for itself.
+type told struct {
+	c    container.InspectResponse
+	took chan struct{} // closed when all there is to learn of it is learnt
 }
 
 // Exits follows the engine's events, and lists the containers besides: at first,
@@ -45,7 +51,7 @@ type subscription struct {
 // run. One that was made and never started counts as ended after a while.
 func (r *Runtime) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &subscription{r: r, out: make(chan runtime.Exit), told: make(chan runtime.Exit),
+	s := &subscription{r: r, out: make(chan runtime.Exit), told: make(chan told),
 		done: ctx.Done(), runs: map[string]*history{}}
 	// Registered and connected before the first look: nothing falls in between.
 	r.mu.Lock()
@@ -95,11 +101,9 @@ func (s *subscription) run(ctx context.Context, st *stream) {
 			return
 		case out <- next:
 			s.queue = s.queue[1:]
-		case x := <-s.told:
-			if h := s.history(x.Unit.ID); x.At.After(h.finished) {
-				h.finished, h.running = x.At, false
-				s.queue = append(s.queue, x)
-			}
+		case t := <-s.told:
+			s.ended(ctx, t.c)
+			close(t.took)
 		case e := <-st.messages:
 			back = backOff{}
 			s.event(ctx, e)
@@ -192,9 +196,9 @@ func (s *subscription) ended(ctx context.Context, c container.InspectResponse) {
 	h := s.history(c.ID)
 	h.running, h.missed = false, 0
 	if finished := instant(c.State.FinishedAt); finished.After(h.finished) {
+		s.queue = append(s.queue, s.r.exit(ctx, c, h.finished))
 		h.finished = finished
 		s.newest = max(s.newest, finished.UnixNano())
-		s.queue = append(s.queue, s.r.exit(ctx, c))
 	}
 }
 
@@ -210,13 +214,17 @@ func (r *Runtime) ended(ctx context.Context, c container.InspectResponse) {
 		subs = append(subs, s)
 	}
 	r.mu.Unlock()
-	if len(subs) == 0 {
-		return
-	}
-	x := r.exit(ctx, c) // now: soon its log is gone
 	for _, s := range subs {
+		t := told{c, make(chan struct{})}
 		select {
-		case s.told <- x:
+		case s.told <- t:
+		case <-s.done:
+			continue
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-t.took:
 		case <-s.done:
 		case <-ctx.Done():
 		}

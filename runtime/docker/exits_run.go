@@ -82,7 +82,7 @@ func (s *subscription) event(ctx context.Context, e events.Message) {
 	}
 	var exit runtime.Exit
 	if err == nil {
-		exit = s.r.exit(call, c)
+		exit = s.r.exit(call, c, h.finished)
 		if c.State.Running { // again already, and so its state is the new run's
 			exit.Code, exit.Text = eventCode(e)
 			exit.Unit.Running = false
@@ -123,9 +123,10 @@ var signals = map[int]string{
 	8: "floating point exception", 9: "killed", 11: "segmentation fault", 31: "bad system call",
 }
 
-// exit is the end of a container's last run.
-func (r *Runtime) exit(ctx context.Context, c container.InspectResponse) runtime.Exit {
-	x := runtime.Exit{Unit: r.unit(c), OOM: c.State.OOMKilled, At: instant(c.State.FinishedAt), Tail: r.tail(ctx, c)}
+// exit is the end of a container's last run; that of the run before it, if it is
+// known, is where its last words may begin.
+func (r *Runtime) exit(ctx context.Context, c container.InspectResponse, before time.Time) runtime.Exit {
+	x := runtime.Exit{Unit: r.unit(c), OOM: c.State.OOMKilled, At: instant(c.State.FinishedAt), Tail: r.tail(ctx, c, before)}
 	x.Code, x.Text = ending(c.State.ExitCode)
 	if c.State.Error != "" && c.State.ExitCode != 0 {
 		x.Text += ": " + trailer.ReplaceAllString(c.State.Error, "")
@@ -143,17 +144,28 @@ func ended(u runtime.Unit) runtime.Unit {
 	return u
 }
 
+// startSlack is how long after its process a container counts as started: what it
+// writes at once is older than that.
+const startSlack = 250 * time.Millisecond
+
 // tail returns the last lines of the container's last run.
-func (r *Runtime) tail(ctx context.Context, c container.InspectResponse) string {
+func (r *Runtime) tail(ctx context.Context, c container.InspectResponse, before time.Time) string {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	var all strings.Builder
-	err := r.lines(ctx, c.ID, container.LogsOptions{Since: c.State.StartedAt, Tail: strconv.Itoa(lastLines)}, func(l logLine) error {
-		all.Write(l.text)
-		return nil
-	})
+	since := ""
+	switch {
+	case !before.IsZero():
+		since = stamp(before)
+	case c.RestartCount > 0:
+		since = stamp(instant(c.State.StartedAt).Add(-startSlack))
+	}
+	last, err := r.newest(ctx, c.ID, since, lastLines)
 	if err != nil {
 		r.log.Debug("last words not read", "id", c.ID, "error", err)
+	}
+	var all strings.Builder
+	for _, l := range last[max(0, len(last)-lastLines):] {
+		all.Write(l.text)
 	}
 	text := all.String()
 	if over := len(text) - lastBytes; over > 0 {

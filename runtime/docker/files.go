@@ -145,8 +145,14 @@ func (r *Runtime) find(ctx context.Context, name string) (container.InspectRespo
 // copyIn copies files to below the volume at target. The engine refuses any other
 // place where the root file system is read-only.
 func (r *Runtime) copyIn(ctx context.Context, id, target string, o owner, files []runtime.File) error {
+	root := ""
+	if r.e.Facts().Name == "Docker" {
+		// An entry named "." it passes over. Podman does of its own accord what this is
+		// for: a new volume belongs to the user of its first container.
+		root = "../" + path.Base(target) + "/"
+	}
 	var buf bytes.Buffer
-	if err := writeTar(&buf, target, o, files, r.now()); err != nil {
+	if err := writeTar(&buf, target, root, o, files, r.now()); err != nil {
 		return err
 	}
 	err := r.e.api.CopyToContainer(ctx, id, target, &buf, container.CopyToContainerOptions{})
@@ -156,9 +162,9 @@ func (r *Runtime) copyIn(ctx context.Context, id, target string, o owner, files 
 	return nil
 }
 
-// writeTar writes the volume's root, the directories on the files' ways, and the
-// files.
-func writeTar(w io.Writer, target string, o owner, files []runtime.File, now time.Time) error {
+// writeTar writes the volume's root, if it has a name, the directories on the
+// files' ways, and the files.
+func writeTar(w io.Writer, target, root string, o owner, files []runtime.File, now time.Time) error {
 	t := tar.NewWriter(w)
 	put := func(h tar.Header, data []byte) error {
 		h.Uid, h.Gid, h.ModTime, h.Size = o.uid, o.gid, now.Truncate(time.Second), int64(len(data))
@@ -168,7 +174,12 @@ func writeTar(w io.Writer, target string, o owner, files []runtime.File, now tim
 		_, err := t.Write(data)
 		return err
 	}
-	made := map[string]bool{}
+	made := map[string]bool{".": true}
+	if root != "" {
+		if err := put(tar.Header{Typeflag: tar.TypeDir, Name: root, Mode: dirMode}, nil); err != nil {
+			return err
+		}
+	}
 	for _, f := range files {
 		name := strings.TrimPrefix(strings.TrimPrefix(path.Clean(f.Path), target), "/")
 		var dirs []string
@@ -183,11 +194,6 @@ func writeTar(w io.Writer, target string, o owner, files []runtime.File, now tim
 			}
 		}
 		if err := put(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(f.Mode)}, f.Data); err != nil {
-			return err
-		}
-	}
-	if !made["."] {
-		if err := put(tar.Header{Typeflag: tar.TypeDir, Name: "./", Mode: dirMode}, nil); err != nil {
 			return err
 		}
 	}

@@ -1,14 +1,11 @@
 package docker
 
 import (
-	"bytes"
 	"context"
-	be "encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"strconv"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -21,7 +18,8 @@ import (
 const reopenPause = 250 * time.Millisecond
 
 // Logs returns what the unit wrote: what is kept of its former containers, then
-// the log of the one there is, stdout and stderr in the order in which they came.
+// the log of the one there is. Between stdout and stderr the order is the engine's,
+// which reads them side by side.
 // Of what is kept, Since goes by the "time" field of lines that are JSON objects; a
 // line without has the time of the line before it, and passes when there is none.
 //
@@ -120,17 +118,23 @@ func (s *logSource) copy(ctx context.Context, w io.Writer, o runtime.LogOptions)
 // history copies what the container has written so far. The engine knows every
 // line's time.
 func (s *logSource) history(ctx context.Context, sel *selection, seen *seenLines, o runtime.LogOptions) error {
-	q := container.LogsOptions{Tail: "all"}
+	since := ""
 	if !o.Since.IsZero() {
-		q.Since = stamp(o.Since)
+		since = stamp(o.Since)
 	}
-	if o.Lines >= 0 {
-		q.Tail = strconv.Itoa(max(o.Lines, 1)) // one at least, to know where the log stands
-	}
-	return s.r.lines(ctx, s.id, q, func(l logLine) error {
+	take := func(l logLine) error {
 		seen.note(l.at)
 		return sel.add(l.text)
-	})
+	}
+	if o.Lines < 0 {
+		_, err := s.r.lines(ctx, s.id, container.LogsOptions{Since: since, Tail: "all"}, take)
+		return err
+	}
+	last, err := s.r.newest(ctx, s.id, since, max(o.Lines, 1)) // one at least, to know where the log stands
+	for _, l := range last {
+		err = errors.Join(err, take(l))
+	}
+	return err
 }
 
 // follow copies what comes, from one run of the unit to the next.
@@ -142,7 +146,7 @@ func (s *logSource) follow(ctx context.Context, sel *selection, seen *seenLines)
 				q.Since = stamp(seen.at)
 			}
 			skip := seen.again()
-			err := s.r.lines(ctx, s.id, q, func(l logLine) error {
+			_, err := s.r.lines(ctx, s.id, q, func(l logLine) error {
 				if skip(l.at) {
 					return nil
 				}
@@ -209,71 +213,4 @@ func (s *seenLines) again() func(time.Time) bool {
 		}
 		return false
 	}
-}
-
-// logLine is a line that a container wrote, or a piece of a very long one.
-type logLine struct {
-	at   time.Time
-	text []byte // with its line feed, if it has one; good until the next
-}
-
-// maxFrame bounds what the engine is believed about the length of a line: its own
-// pieces have 16 KiB.
-const maxFrame = 1 << 20
-
-// lines gives what the container wrote, each line whole although stdout and stderr
-// come in pieces between each other.
-func (r *Runtime) lines(ctx context.Context, id string, o container.LogsOptions, each func(logLine) error) error {
-	o.ShowStdout, o.ShowStderr, o.Timestamps = true, true, true
-	body, err := r.e.api.ContainerLogs(ctx, id, o)
-	if err != nil {
-		return plain(err)
-	}
-	defer body.Close()
-	var partial [3][]byte // by stream: stdin, which there is none of, stdout, stderr
-	var head [8]byte
-	for {
-		if _, err := io.ReadFull(body, head[:]); err == io.EOF {
-			break
-		} else if err != nil {
-			return plain(err)
-		}
-		from, size := int(head[0]), be.BigEndian.Uint32(head[4:])
-		if from >= len(partial) || size > maxFrame {
-			return errors.New("the engine's log is not what it should be")
-		}
-		frame := make([]byte, size)
-		if _, err := io.ReadFull(body, frame); err != nil {
-			return plain(err)
-		}
-		at, text := cutStamp(frame)
-		if partial[from] = append(partial[from], text...); !bytes.HasSuffix(text, []byte("\n")) && len(partial[from]) < maxFrame {
-			continue
-		}
-		if err := each(logLine{at, partial[from]}); err != nil {
-			return err
-		}
-		partial[from] = partial[from][:0]
-	}
-	for _, rest := range partial {
-		if len(rest) > 0 {
-			if err := each(logLine{text: rest}); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// cutStamp takes the engine's time off a frame.
-func cutStamp(frame []byte) (time.Time, []byte) {
-	word, text, ok := bytes.Cut(frame, []byte(" "))
-	if !ok {
-		return time.Time{}, frame
-	}
-	at, err := time.Parse(time.RFC3339Nano, string(word))
-	if err != nil {
-		return time.Time{}, frame
-	}
-	return at, text
 }

@@ -61,7 +61,7 @@ func (r *Runtime) keepLog(ctx context.Context, name, id string) error {
 		return fmt.Errorf("make directory of logs: %w", err)
 	}
 	k := &keeper{r: r, name: name}
-	err = r.lines(ctx, id, container.LogsOptions{Tail: "all"}, func(l logLine) error { return k.write(l.text) })
+	_, err = r.lines(ctx, id, container.LogsOptions{Tail: "all"}, func(l logLine) error { return k.write(l.text) })
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // somebody else removed it
 	}

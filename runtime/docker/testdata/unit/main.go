@@ -40,14 +40,15 @@ func run(what string, args []string) int {
 		code, _ := strconv.Atoi(args[0])
 		return code
 	case "say": // the arguments, line by line, and then wait
-		for i, line := range args {
-			if i%2 == 0 {
-				fmt.Println(line)
-			} else {
-				fmt.Fprintln(os.Stderr, line)
-			}
+		for _, line := range args {
+			fmt.Println(line)
 		}
 		return run("wait", nil)
+	case "mix": // long lines on both streams between each other
+		for i := range 5 {
+			fmt.Println("out", i, strings.Repeat("o", 40_000))
+			fmt.Fprintln(os.Stderr, "err", i, strings.Repeat("e", 40_000))
+		}
 	case "long": // a line of that many bytes
 		n, _ := strconv.Atoi(args[0])
 		fmt.Println(strings.Repeat("x", n))
