@@ -28,7 +28,7 @@ func TestHostileTool(t *testing.T) {
 		}
 		t.Run(who, func(t *testing.T) {
 			cub := exec.Command("/proc/self/exe")
-			cub.Env = append(os.Environ(), roleVariable+"=cub of "+who, secretVariable+"="+secret)
+			cub.Env = append(os.Environ(), roleVariable+"=cub of "+who, secretVariable+"="+secret, atOnce)
 			out, err := cub.CombinedOutput()
 			if err != nil || strings.Contains(string(out), secret) {
 				t.Fatalf("%v, and it says\n%s", err, out)
@@ -155,7 +155,7 @@ func playCubOf(who string) int {
 		fmt.Println(err)
 	}
 	attack := func() {
-		c := Command{Args: []string{"/proc/self/exe"}, Env: []string{roleVariable + "=hostile"}}
+		c := Command{Args: []string{"/proc/self/exe"}, Env: []string{roleVariable + "=hostile", atOnce}}
 		res, err := New().Run(context.Background(), c)
 		fmt.Printf("%s%s", res.Stdout, res.Stderr)
 		if err != nil {
@@ -220,7 +220,7 @@ func TestSignalsDoNotMakeTheCubTalk(t *testing.T) {
 func signalled(t *testing.T, number unix.Signal, queued bool) (string, syscall.WaitStatus) {
 	t.Helper()
 	cub := exec.Command("/proc/self/exe")
-	cub.Env = append(os.Environ(), roleVariable+"=secretive cub", secretVariable+"="+secret, "GOTRACEBACK=system")
+	cub.Env = append(os.Environ(), roleVariable+"=secretive cub", secretVariable+"="+secret, "GOTRACEBACK=system", atOnce)
 	var said bytes.Buffer
 	cub.Stderr = &said
 	stdin, err := cub.StdinPipe()

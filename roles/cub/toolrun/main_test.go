@@ -23,6 +23,10 @@ const secretVariable = "TOOLRUN_TEST_SECRET"
 
 const secret = "the-blackboard-password"
 
+// atOnce lets helper processes end without the second that the race detector
+// takes at the end of a process.
+const atOnce = "GORACE=atexit_sleep_ms=0"
+
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(playRole(role))

@@ -50,7 +50,7 @@ an abstract name: ok
 // sockets serves the three addresses and returns a tool that tries them.
 func sockets(t *testing.T) Command {
 	t.Helper()
-	env := []string{roleVariable + "=sockets"}
+	env := []string{roleVariable + "=sockets", atOnce}
 	path := filepath.Join(t.TempDir(), "socket")
 	for _, l := range []struct{ variable, network, address string }{
 		{tcpVariable, "tcp", "127.0.0.1:0"},
@@ -98,7 +98,7 @@ func TestNoNetwork(t *testing.T) {
 			t.Errorf("the tool with a network lacks %q: %s%s", want, res.Stdout, res.Stderr)
 		}
 	}
-	c, err := net.Dial("tcp", strings.TrimPrefix(cut.Env[1], tcpVariable+"="))
+	c, err := net.Dial("tcp", strings.TrimPrefix(cut.Env[2], tcpVariable+"="))
 	if err != nil {
 		t.Fatalf("this process has lost its network: %v", err)
 	}
@@ -145,7 +145,7 @@ func TestNoNetworkThatCannotBeEnforced(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), roleVariable+"=no seccomp")
+	cmd.Env = append(os.Environ(), roleVariable+"=no seccomp", atOnce)
 	out, err := cmd.CombinedOutput()
 	want := "start tool sh: keep it off the network: install seccomp filter: operation not permitted\n"
 	if err != nil || strings.Count(string(out), want) != 1 || !strings.Contains(string(out), "git: keep it off") {
