@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -26,7 +27,7 @@ type plainReader struct{ io.ReadCloser }
 
 func (p plainReader) Read(b []byte) (int, error) {
 	n, err := p.ReadCloser.Read(b)
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		err = plain(err)
 	}
 	return n, err

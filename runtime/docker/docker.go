@@ -49,8 +49,9 @@ type Runtime struct {
 	archives locks    // by unit: one writer of a log file at a time
 	networks networks // those known to be there
 
-	mu   sync.Mutex
-	subs map[*subscription]struct{}
+	mu       sync.Mutex
+	subs     map[*subscription]struct{}
+	socketAt string // the engine's socket on its host, once the orchestrator's container has told
 }
 
 var (

@@ -61,7 +61,7 @@ func (r *Runtime) lines(ctx context.Context, id string, o container.LogsOptions,
 	var partial [3][]byte // by stream: stdin, which there is none of, stdout, stderr
 	for {
 		from, frame, err := readFrame(body)
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

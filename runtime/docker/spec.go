@@ -1,13 +1,10 @@
 package docker
 
 import (
+	"context"
 	"fmt"
-	"maps"
-	"path"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/mount"
@@ -41,12 +38,12 @@ type shape struct {
 
 // shapeOf says what container the unit is. Nothing in it depends on who asks, so
 // that it can be made before anything is known of the engine's state.
-func (r *Runtime) shapeOf(s runtime.Spec) (shape, error) {
+func (r *Runtime) shapeOf(ctx context.Context, s runtime.Spec) (shape, error) {
 	if err := r.check(s); err != nil {
 		return shape{}, err
 	}
 	c := s.Container
-	binds, err := r.mounts(s)
+	binds, err := r.mounts(ctx, s)
 	if err != nil {
 		return shape{}, err
 	}
@@ -139,38 +136,6 @@ func (r *Runtime) config(s runtime.Spec) *container.Config {
 	return cfg
 }
 
-// known are the labels that mean something. A container has every one of them,
-// empty where it does not apply, since it would inherit them from its image, where
-// whoever made that may have put them.
-var known = []string{
-	runtime.LabelInstance, runtime.LabelComponent, runtime.LabelAgent, runtime.LabelRole, runtime.LabelRun,
-	runtime.LabelIncarnation, runtime.LabelClaim, runtime.LabelAttempt, runtime.LabelConfig,
-	runtime.LabelWorkspace, runtime.LabelStarted,
-}
-
-// labels are those of a container: the instance's and the unit's own.
-func (r *Runtime) labels(own runtime.Labels) map[string]string {
-	all := map[string]string{}
-	for _, k := range known {
-		all[k] = ""
-	}
-	maps.Copy(all, r.o.Labels)
-	maps.Copy(all, own)
-	all[runtime.LabelInstance] = r.o.Instance
-	return all
-}
-
-// ownLabels is the inverse: what of a container's labels are its unit's.
-func ownLabels(all map[string]string) runtime.Labels {
-	own := runtime.Labels{}
-	for k, v := range all {
-		if v != "" && strings.HasPrefix(k, "sett.") {
-			own[k] = v
-		}
-	}
-	return own
-}
-
 // hostConfig holds the hardening. Every container has it, whatever it is for.
 func (r *Runtime) hostConfig(s runtime.Spec, mounts []mount.Mount) *container.HostConfig {
 	c := s.Container
@@ -217,54 +182,4 @@ func (r *Runtime) hostConfig(s runtime.Spec, mounts []mount.Mount) *container.Ho
 		h.UsernsMode = "host" // or the workspace's owner would be somebody else inside
 	}
 	return h
-}
-
-// volumeName is what the engine takes for a name and not for a path.
-var volumeName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]+$`)
-
-// mounts are the unit's volumes and directories of the host, each checked.
-func (r *Runtime) mounts(s runtime.Spec) ([]mount.Mount, error) {
-	var all []mount.Mount
-	want := s.Container.Mounts
-	if b := s.Container.Binary; b != "" {
-		want = append(slices.Clone(want), runtime.Mount{Source: b, Volume: true, Target: BinaryDir, ReadOnly: true})
-	}
-	for _, m := range want {
-		if !path.IsAbs(m.Target) {
-			return nil, fmt.Errorf("mount %s: its place in the container, %q, is not an absolute path", m.Source, m.Target)
-		}
-		to := mount.Mount{Type: mount.TypeBind, Source: m.Source, Target: path.Clean(m.Target), ReadOnly: m.ReadOnly}
-		switch {
-		case m.Volume && !volumeName.MatchString(m.Source):
-			return nil, fmt.Errorf("mount %q: not the name of a volume", m.Source)
-		case m.Volume:
-			// Without NoCopy, an image could fill a volume before its owner does.
-			to.Type, to.VolumeOptions = mount.TypeVolume, &mount.VolumeOptions{NoCopy: true, Labels: r.volumeLabels(m.Source)}
-		default:
-			if err := r.refuseSocket(m.Source); err != nil {
-				return nil, err
-			}
-		}
-		all = append(all, to)
-	}
-	if s.Container.Socket {
-		all = append(all, mount.Mount{Type: mount.TypeBind, Source: r.socketSource(), Target: socketTarget})
-	}
-	return all, nil
-}
-
-// volumeLabels are those of a volume that the engine makes because a unit is the
-// first to need it. The instance's own go with it; one for the binary that was not
-// made and filled before is good for nothing, but found by its label and removed.
-func (r *Runtime) volumeLabels(name string) map[string]string {
-	switch {
-	case strings.HasPrefix(name, "sett-bin-"):
-		return map[string]string{runtime.LabelComponent: componentBinary}
-	case !strings.HasPrefix(name, "sett-"+r.o.Instance+"."):
-		return nil
-	}
-	all := map[string]string{}
-	maps.Copy(all, r.o.Labels)
-	all[runtime.LabelInstance] = r.o.Instance
-	return all
 }

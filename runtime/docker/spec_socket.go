@@ -1,6 +1,7 @@
 package docker
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -8,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+
+	"sett/runtime"
 )
 
 // socketTarget is where the orchestrator's container sees the engine's socket.
@@ -23,12 +26,39 @@ var sockets = []string{
 // reached over the network, or that runs in a virtual machine of its own, has it
 // where engines have it by default.
 func (r *Runtime) socketSource() string {
-	if ep := r.e.Endpoint(); ep.Socket != "" && ep.Socket != socketTarget && !r.e.Facts().Desktop {
+	if ep := r.e.Endpoint(); ep.Socket != "" && !r.e.Facts().Desktop {
 		return ep.Socket
 	}
-	// In the orchestrator's own container the socket is at socketTarget, which says
-	// nothing about the host; but nobody starts an orchestrator from there.
 	return dockerSocket
+}
+
+// hostSockets are the paths on the engine's host that lead to it. Seen from the
+// orchestrator's container the socket is at socketTarget; where that comes from,
+// the engine knows.
+func (r *Runtime) hostSockets(ctx context.Context) []string {
+	all := append(slices.Clone(sockets), r.socketSource())
+	at := r.e.Endpoint().Socket
+	if at == "" {
+		return all
+	}
+	all = append(all, at)
+	if at != socketTarget {
+		return all
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.socketAt == "" {
+		c, err := r.find(ctx, runtime.ComponentOrchestrator)
+		if err != nil {
+			return all // it is no container's, or not this instance's
+		}
+		for _, m := range c.Mounts {
+			if m.Destination == socketTarget {
+				r.socketAt = m.Source
+			}
+		}
+	}
+	return append(all, r.socketAt)
 }
 
 // socketGroup lets a container's user who is not root use the socket: its group,
@@ -51,15 +81,14 @@ func (r *Runtime) socketGroup(user string) []string {
 // refuseSocket refuses a directory of the host that is, or contains, a socket of
 // the engine, by this name or by another: whatever the configuration says, no
 // agent gets one.
-func (r *Runtime) refuseSocket(source string) error {
+func refuseSocket(source string, sockets []string) error {
 	if !filepath.IsAbs(source) {
 		return fmt.Errorf("mount %q: not an absolute path of the engine's host", source)
 	}
-	all := append(slices.Clone(sockets), r.socketSource())
-	if s := r.e.Endpoint().Socket; s != "" {
-		all = append(all, s)
-	}
-	for _, socket := range all {
+	for _, socket := range sockets {
+		if socket == "" {
+			continue
+		}
 		for _, from := range names(source) {
 			for _, to := range names(socket) {
 				if to == from || from == "/" || strings.HasPrefix(to, from+"/") {

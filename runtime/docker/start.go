@@ -57,7 +57,7 @@ func (r *Runtime) start(ctx context.Context, s runtime.Spec) (runtime.Unit, erro
 	if err := checkName(s.Name); err != nil {
 		return runtime.Unit{}, err
 	}
-	sh, err := r.shapeOf(s)
+	sh, err := r.shapeOf(ctx, s)
 	if err != nil {
 		return runtime.Unit{}, err
 	}
@@ -197,36 +197,6 @@ func (r *Runtime) settle(ctx context.Context, name string) (u runtime.Unit, runn
 		}
 		return u, false, err
 	}
-}
-
-// Revive starts an ended unit again as it was, with everything that its volumes
-// hold. One that runs is left alone. fs.ErrNotExist when there is none.
-func (r *Runtime) Revive(ctx context.Context, name string) error {
-	if err := r.revive(ctx, name); err != nil {
-		return fmt.Errorf("revive unit %s: %w", name, err)
-	}
-	return nil
-}
-
-func (r *Runtime) revive(ctx context.Context, name string) error {
-	if checkName(name) != nil {
-		return fs.ErrNotExist
-	}
-	release, err := r.units.take(ctx, name)
-	if err != nil {
-		return err
-	}
-	defer release()
-	c, err := r.e.api.ContainerInspect(ctx, r.containerName(name))
-	if err != nil {
-		return plain(err)
-	}
-	if err := r.refuseForeign(c.Config.Labels); err != nil {
-		return err
-	}
-	r.ended(ctx, c) // this end would be overwritten by the next
-	err = r.e.api.ContainerStart(ctx, c.ID, container.StartOptions{})
-	return plain(err)
 }
 
 // pause waits, for want of a signal.

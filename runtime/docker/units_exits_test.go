@@ -155,7 +155,7 @@ func TestExitsOfWhatTheEngineRestarts(t *testing.T) {
 // TestExitsTellOfWhatNeverRan finds what a crash left, once it is old enough.
 func TestExitsTellOfWhatNeverRan(t *testing.T) {
 	p := newPlace(t)
-	sh, err := p.shapeOf(p.spec("x", "wait"))
+	sh, err := p.shapeOf(t.Context(), p.spec("x", "wait"))
 	if err != nil {
 		t.Fatal(err)
 	}

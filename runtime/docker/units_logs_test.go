@@ -169,7 +169,7 @@ func TestLogsFollow(t *testing.T) {
 	for _, f := range []*follower{all, fresh} {
 		select {
 		case err := <-f.end:
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				t.Errorf("following ended with %v", err)
 			}
 		case line := <-f.lines:

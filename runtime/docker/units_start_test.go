@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,7 +155,7 @@ func TestStartReplacesWhatEnded(t *testing.T) {
 // leaves.
 func TestStartReplacesWhatNeverStarted(t *testing.T) {
 	p := newPlace(t)
-	sh, err := p.shapeOf(p.spec("x", "wait"))
+	sh, err := p.shapeOf(t.Context(), p.spec("x", "wait"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +278,7 @@ func TestSocketIsRefused(t *testing.T) {
 		}
 	}
 	for _, source := range []string{"/srv", "/run/dockerish", "/variable"} {
-		if err := p.refuseSocket(source); err != nil {
+		if err := refuseSocket(source, p.hostSockets(t.Context())); err != nil {
 			t.Errorf("mount %s: %v", source, err)
 		}
 	}
@@ -285,5 +286,27 @@ func TestSocketIsRefused(t *testing.T) {
 	s.Labels[runtime.LabelComponent] = runtime.ComponentOrchestrator
 	if out := p.ran(s); !strings.Contains(out, "file /run/docker.sock S") || !strings.Contains(out, "env DOCKER_HOST=unix:///run/docker.sock") {
 		t.Errorf("the orchestrator sees %s", out)
+	}
+}
+
+// TestSocketIsRefusedFromInside asks as from the orchestrator's container, where
+// the engine's socket has another name than on the host.
+func TestSocketIsRefusedFromInside(t *testing.T) {
+	p := newPlace(t)
+	_, wired := newWire(t, p.e)
+	at := wired.Endpoint().Socket
+	s := p.with(p.component(runtime.ComponentOrchestrator, "orchestrator", "wait"), func(c *runtime.Container) { c.Socket = true })
+	if _, err := New(wired, p.o).Start(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	inside := &Engine{api: p.e.api, at: Endpoint{Host: "unix://" + socketTarget, Socket: socketTarget}, facts: p.e.facts}
+	r := New(inside, p.o)
+	for source, refused := range map[string]bool{filepath.Dir(at): true, at: true, "/var/run": true, t.TempDir(): false} {
+		_, err := r.Start(t.Context(), p.with(p.spec("x", "exit", "0"), func(c *runtime.Container) {
+			c.Mounts = []runtime.Mount{{Source: source, Target: "/x"}}
+		}))
+		if (err != nil) != refused {
+			t.Errorf("mount %s: %v", source, err)
+		}
 	}
 }
