@@ -117,7 +117,7 @@ func (v binaryVolume) fill(ctx context.Context, pin string) error {
 		if ok, err := v.fits(ctx, pin); ok || err != nil {
 			return err
 		}
-		done, err := v.tryFill(ctx)
+		done, err := v.tryFill(ctx, pin)
 		if done || err != nil {
 			return err
 		}
@@ -136,7 +136,9 @@ func (v binaryVolume) fill(ctx context.Context, pin string) error {
 func (v binaryVolume) filler() string { return v.name + ".fill" }
 
 // tryFill fills the volume; false: somebody else is at it.
-func (v binaryVolume) tryFill(ctx context.Context) (done bool, err error) {
+func (v binaryVolume) tryFill(ctx context.Context, pin string) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, fillPatience)
+	defer cancel()
 	id, err := v.create(ctx, v.filler(), false)
 	if errdefs.IsConflict(err) {
 		return false, nil
@@ -149,8 +151,9 @@ func (v binaryVolume) tryFill(ctx context.Context) (done bool, err error) {
 		return ok, err
 	}
 	// It was not empty, or the engine does not copy. Containers that run a binary
-	// of this volume keep theirs: the file is replaced, not written over.
-	file, _, err := v.e.api.CopyFromContainer(ctx, id, controlProgram)
+	// of this volume keep theirs: the file is replaced, not written over. It comes
+	// from the other container, since the engine locks one for as long as it reads.
+	file, _, err := v.e.api.CopyFromContainer(ctx, pin, controlProgram)
 	if err != nil {
 		return false, err
 	}

@@ -1,0 +1,250 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+
+	"sett/runtime"
+)
+
+// volumeOf is a place and a control image whose binary no other test has.
+type volumePlace struct {
+	*place
+	e      *Engine
+	image  Image
+	digest string
+	labels runtime.Labels
+}
+
+func newVolumePlace(t *testing.T) volumePlace {
+	e := ownControl(t)
+	i := control(t, e, executable(t))
+	v := volumePlace{newPlace(t), e, i, i.Ref[len(i.Ref)-12:], nil}
+	v.labels = runtime.Labels{runtime.LabelInstance: v.o.Instance}
+	t.Cleanup(func() { e.api.VolumeRemove(context.Background(), v.raw().name, true) })
+	return v
+}
+
+// raw is the volume before anything is done with it.
+func (v volumePlace) raw() binaryVolume {
+	return binaryVolume{e: v.e, name: "sett-bin-" + v.digest + "-linux-" + v.image.Arch, image: v.image.ID, labels: v.labels}
+}
+
+func (v volumePlace) get() (string, func(), error) {
+	return v.e.BinaryVolume(v.t.Context(), v.image, v.digest, v.image.Arch, v.labels)
+}
+
+// works shows that a container of another image runs the binary.
+func (v volumePlace) works(unit, volume string) {
+	v.t.Helper()
+	s := v.spec(unit, "exit", "0")
+	s.Container.Binary = volume
+	if out := v.ran(s); !strings.Contains(out, "last words") {
+		v.t.Errorf("the binary printed %q", out)
+	}
+	if err := v.Stop(v.t.Context(), unit, 0); err != nil {
+		v.t.Error(err)
+	}
+}
+
+// pins are the containers that hold or fill the volume.
+func (v volumePlace) pins() []string {
+	v.t.Helper()
+	list, err := v.e.api.ContainerList(v.t.Context(), container.ListOptions{All: true,
+		Filters: v.mine()})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	var names []string
+	for _, c := range list {
+		if c.Labels[runtime.LabelComponent] == componentBinary {
+			names = append(names, c.Names...)
+		}
+	}
+	return names
+}
+
+func TestBinaryVolume(t *testing.T) {
+	v := newVolumePlace(t)
+	name, release, err := v.get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name != v.raw().name {
+		t.Error(name)
+	}
+	got, err := v.e.api.VolumeInspect(t.Context(), name)
+	if err != nil || got.Labels[runtime.LabelComponent] != componentBinary || got.Labels[runtime.LabelInstance] != "" {
+		t.Errorf("%v %v: it is all instances', and found by its label", got.Labels, err)
+	}
+	v.works("one", name)
+	if err := v.e.api.VolumeRemove(t.Context(), name, false); err == nil {
+		t.Error("it can be removed before release")
+	}
+	again, releaseAgain, err := v.get()
+	if err != nil || again != name {
+		t.Fatal(again, err)
+	}
+	release()
+	if n := len(v.pins()); n != 1 {
+		t.Errorf("after one release of two, %d containers hold it", n)
+	}
+	releaseAgain()
+	if left := v.pins(); len(left) > 0 {
+		t.Errorf("after release there are %v", left)
+	}
+	if units, err := v.List(t.Context(), nil); err != nil || len(units) > 0 {
+		t.Errorf("units %v, %v", units, err)
+	}
+}
+
+func TestBinaryVolumeAtOnce(t *testing.T) {
+	v := newVolumePlace(t)
+	var wg sync.WaitGroup
+	for range 5 {
+		wg.Go(func() {
+			name, release, err := v.get()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer release()
+			pin, err := v.raw().create(t.Context(), name+".check", true)
+			if err != nil {
+				return // one of the others checks
+			}
+			defer v.raw().remove(t.Context(), pin)
+			if !bytes.Equal(v.content(pin, Binary), v.content(pin, controlProgram)) {
+				t.Error("the volume's binary is another")
+			}
+		})
+	}
+	wg.Wait()
+	if left := v.pins(); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// content is a file as a container sees it.
+func (v volumePlace) content(id, path string) []byte {
+	rc, _, err := v.e.api.CopyFromContainer(v.t.Context(), id, path)
+	if err != nil {
+		v.t.Error(err)
+		return nil
+	}
+	defer rc.Close()
+	r := tar.NewReader(rc)
+	if _, err := r.Next(); err != nil {
+		v.t.Error(err)
+		return nil
+	}
+	data, err := io.ReadAll(r)
+	if err != nil {
+		v.t.Error(err)
+	}
+	return data
+}
+
+// An engine that was stopped in the middle leaves half a binary. It is mended also
+// while something has the volume mounted.
+func TestBinaryVolumeHalf(t *testing.T) {
+	v := newVolumePlace(t)
+	raw := v.raw()
+	pin, err := raw.create(t.Context(), raw.name+".pin", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.remove(t.Context(), pin)
+	writer, err := raw.create(t.Context(), raw.name+".writer", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.put(writer, "sett", "half of it")
+	raw.remove(t.Context(), writer)
+	if ok, err := raw.fits(t.Context(), pin); ok || err != nil {
+		t.Fatalf("half a binary fits: %v", err)
+	}
+	name, release, err := v.get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	v.works("one", name)
+}
+
+// put writes a file to where containers see the volume.
+func (v volumePlace) put(id, name, text string) {
+	v.t.Helper()
+	var b bytes.Buffer
+	w := tar.NewWriter(&b)
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}); err != nil {
+		v.t.Fatal(err)
+	}
+	if _, err := w.Write([]byte(text)); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		v.t.Fatal(err)
+	}
+	if err := v.e.api.CopyToContainer(v.t.Context(), id, BinaryDir, &b, container.CopyToContainerOptions{}); err != nil {
+		v.t.Fatal(err)
+	}
+}
+
+// While another fills the volume one waits, and who gave up waiting for one that is
+// no more fills it.
+func TestBinaryVolumeFilling(t *testing.T) {
+	v := newVolumePlace(t)
+	raw := v.raw()
+	pin, err := raw.create(t.Context(), raw.name+".pin", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.remove(t.Context(), pin)
+	other := raw
+	other.image = v.place.image // which has nothing to be copied
+	filler, err := other.create(t.Context(), raw.filler(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.remove(t.Context(), filler)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() {
+		_, _, err := v.e.BinaryVolume(ctx, v.image, v.digest, v.image.Arch, v.labels)
+		done <- err
+	}()
+	v.until("somebody waits", func() bool { return len(v.pins()) == 3 })
+	select {
+	case err := <-done:
+		t.Fatalf("it did not wait: %v", err)
+	default:
+	}
+	cancel()
+	if err := <-done; err == nil {
+		t.Error("interrupted, it had a volume")
+	}
+	v.until("its container is gone", func() bool { return len(v.pins()) == 2 })
+	go func() {
+		_, release, err := v.get()
+		if err == nil {
+			release()
+		}
+		done <- err
+	}()
+	v.until("somebody waits", func() bool { return len(v.pins()) == 3 })
+	raw.remove(t.Context(), filler)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if ok, err := raw.fits(t.Context(), pin); !ok {
+		t.Errorf("nothing was filled: %v", err)
+	}
+}
