@@ -42,6 +42,7 @@ type agentState struct {
 	address     string // where its container is reached; empty: here
 	backoff     time.Duration
 	due         time.Time // not before then is anything done
+	held        bool      // due only because the instance was stopping
 }
 
 func newAgents(l *leadership) *agents {
@@ -73,6 +74,7 @@ func (a *agents) run(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-a.changed:
+			a.unhold()
 		case <-every.C:
 			a.lookForSilent(ctx)
 			a.lookForOrphans(ctx)
@@ -87,6 +89,15 @@ func (a *agents) run(ctx context.Context) error {
 		case step := <-a.steps:
 			step()
 		case <-retry:
+		}
+	}
+}
+
+// unhold has looked at once whether the instance still is stopping.
+func (a *agents) unhold() {
+	for _, s := range a.state {
+		if s.held {
+			s.held, s.due = false, time.Time{}
 		}
 	}
 }
@@ -199,7 +210,7 @@ func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
 	a.aside(ctx, func() func() {
 		if a.stopping(ctx) {
 			a.living.forget(incarnation)
-			return func() { s.busy, s.due = false, a.env.Now().Add(a.pace.tick) }
+			return func() { s.busy, s.held, s.due = false, true, a.env.Now().Add(a.pace.tick) }
 		}
 		u, err := a.startJoined(ctx, agent, spec)
 		if adopted := u.Labels[runtime.LabelIncarnation]; err != nil || adopted != incarnation {

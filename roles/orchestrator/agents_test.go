@@ -352,3 +352,23 @@ func TestKeeperIsKept(t *testing.T) {
 	s.must(s.board.SetInstance(t.Context(), redis.InstanceRunning, "test"))
 	s.until("the keeper of an up after the down", func() bool { return p.running("keeper") == 1 })
 }
+
+// Who leads before sett up says that the instance runs starts the agents at that
+// word, and not at the next tick.
+func TestStartsAtTheWord(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "sett down"))
+	o := inPlace(p)
+	usual := o.pace
+	o.pace = func(p *pace) { usual(p); p.tick = time.Hour }
+	l := s.lead(o)
+	l.leads()
+	s.must(s.board.Nudge(t.Context()))
+	if n := p.starts("agent-a"); n != 0 {
+		t.Fatal("it was started although the instance is stopping")
+	}
+	s.must(s.board.SetInstance(t.Context(), redis.InstanceRunning, "sett up"))
+	s.must(s.board.Nudge(t.Context()))
+	s.incarnation(p, "agent-a")
+}
