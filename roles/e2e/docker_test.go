@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
 	"sett/runtime"
 	"sett/runtime/docker"
@@ -87,14 +88,7 @@ func forgetEngine() error {
 	}
 	for _, image := range strings.Fields(ours) {
 		digest := image[strings.LastIndex(image, "-")+1:]
-		if static.latest != "" {
-			if _, err := dockerSays("tag", static.latest, "sett:latest"); err != nil {
-				return err
-			}
-		} else if _, err := dockerSays("image", "rm", "sett:latest"); err != nil {
-			return err
-		}
-		if _, err := dockerSays("image", "rm", image); err != nil {
+		if err := removeControl(image); err != nil {
 			return err
 		}
 		volumes, err := dockerSays("volume", "ls", "--quiet", "--filter", "name=sett-bin-"+digest)
@@ -110,9 +104,32 @@ func forgetEngine() error {
 	return static.engine.Close()
 }
 
+// removeControl removes a control image. The tag that it took goes back, unless
+// somebody else has taken it since.
+func removeControl(image string) error {
+	const id = "{{.Id}}"
+	ours, err := dockerSays("image", "inspect", "--format", id, image)
+	if err != nil {
+		return err
+	}
+	if latest, err := dockerSays("image", "inspect", "--format", id, "sett:latest"); err == nil && latest == ours {
+		_, err := dockerSays("tag", static.latest, "sett:latest")
+		if err != nil { // there was none, or it is gone
+			_, err = dockerSays("image", "rm", "sett:latest")
+		}
+		if err != nil {
+			return err
+		}
+	}
+	_, err = dockerSays("image", "rm", image)
+	return err
+}
+
 // dockerSays runs the engine's own client.
 func dockerSays(args ...string) (string, error) {
-	out, err := exec.Command("docker", args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
 	text := strings.TrimSpace(string(out))
 	if err != nil {
 		return text, fmt.Errorf("docker %s: %w: %s", strings.Join(args, " "), err, text)
@@ -311,7 +328,8 @@ func (in *instance) logFiles() []string {
 func (in *instance) began(goal, agent string) {
 	in.t.Helper()
 	eventually(in.t, enough, "start of "+agent+"'s grant", func() bool {
-		return in.grant(goal, agent).State == "running"
+		g, err := in.board.Grant(context.Background(), blackboard.BiddingClaimID(goal), agent)
+		return err == nil && g.State == blackboard.GrantRunning
 	})
 }
 
@@ -358,7 +376,7 @@ func (in *instance) starts(goal string) map[string]int {
 			return counts
 		}
 		for _, e := range events {
-			if e.Kind == "start" && e.Workflow == goal {
+			if e.Kind == blackboard.EventStart && e.Workflow == goal {
 				counts[e.Claim+" "+e.Agent]++
 			}
 		}

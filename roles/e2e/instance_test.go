@@ -287,6 +287,10 @@ func (in *instance) signal(name string, s syscall.Signal) {
 // shoot kills a unit from any goroutine.
 func (in *instance) shoot(name string) {
 	u, ok := in.running(name)
+	// What has just begun may be at work before the engine says that it runs.
+	for deadline := time.Now().Add(5 * time.Second); !ok && time.Now().Before(deadline); u, ok = in.running(name) {
+		<-time.After(10 * time.Millisecond)
+	}
 	if !ok {
 		in.t.Errorf("kill %s: it does not run", name)
 		return

@@ -30,14 +30,16 @@ type trap struct {
 	kill   func()
 
 	seen  int
+	words []string // of the write that it sprang on, before kill is called
 	once  sync.Once
 	fired chan struct{} // closed when it has killed
 }
 
 // spring kills, once: what the server did not know the script of is counted
 // again, and so two commands under way can be the n-th.
-func (t *trap) spring() {
+func (t *trap) spring(words []string) {
 	t.once.Do(func() {
+		t.words = words
 		t.kill()
 		close(t.fired)
 	})
@@ -81,8 +83,9 @@ type link struct {
 
 // pending is a command that was passed on and has not been answered.
 type pending struct {
-	script string // "" when it is not one
-	trap   *trap  // to spring on the reply
+	script string   // "" when it is not one
+	trap   *trap    // to spring on the reply
+	words  []string // of the command, for the trap
 }
 
 func newProxy(t testing.TB, upstream string) *proxy {
@@ -299,10 +302,10 @@ func (l *link) look(words []string) (c pending, alive bool) {
 	}
 	p.mu.Unlock()
 	if t != nil && t.when == before {
-		t.spring()
+		t.spring(words)
 		return pending{}, false
 	}
-	return pending{script, t}, true
+	return pending{script, t, words}, true
 }
 
 // nameIs notes the client's name.
@@ -348,7 +351,7 @@ func (l *link) replies() {
 			if strings.HasPrefix(string(raw), "-NOSCRIPT") {
 				l.uncount(c)
 			} else if c.trap != nil {
-				c.trap.spring()
+				c.trap.spring(c.words)
 				return
 			}
 		}
