@@ -25,10 +25,22 @@ const (
 )
 
 // gathered is how much of each log is home already, in gathered.json of the
-// instance's directory.
+// instance's directory. It goes with the volume that it is about.
 type gathered struct {
-	Run   string           `json:"run"` // the sett up whose orchestrator kept them
 	Sizes map[string]int64 `json:"sizes"`
+}
+
+func (c *containers) gatheredPath() string { return filepath.Join(c.in.dir, "gathered.json") }
+
+// RemoveControl removes the volume of an orchestrator that runs no more.
+func (c *containers) RemoveControl(ctx context.Context) error {
+	if err := c.RemoveVolume(ctx, c.ControlVolume()); err != nil {
+		return err
+	}
+	if err := os.Remove(c.gatheredPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget what was gathered: %w", err)
+	}
+	return nil
 }
 
 // Gather appends what the orchestrator's container kept of logs to those in the
@@ -48,14 +60,13 @@ func (c *containers) Gather(ctx context.Context) error {
 	}
 	defer release()
 	var g gathered
-	path := filepath.Join(c.in.dir, "gathered.json")
-	if err := readFile(path, &g); err != nil || g.Run != c.in.Run || g.Sizes == nil {
-		g = gathered{Run: c.in.Run, Sizes: map[string]int64{}}
+	if err := readFile(c.gatheredPath(), &g); err != nil || g.Sizes == nil {
+		g = gathered{Sizes: map[string]int64{}}
 	}
 	if err := g.take(tar.NewReader(r), c.in.logsDir()); err != nil {
 		return fmt.Errorf("gather logs: %w", err)
 	}
-	return writeFile(path, g)
+	return writeFile(c.gatheredPath(), g)
 }
 
 // take goes through an archive of logs.

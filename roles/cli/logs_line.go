@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"time"
 
@@ -31,9 +32,32 @@ type attr struct {
 	quoted     bool // it was a string
 }
 
-// parseLine reads a line as slog writes it in JSON; another is kept as text.
+// redisLine is a line that Redis logs: process and role, time, importance, message.
+var redisLine = regexp.MustCompile(`^\d+:[A-Z] (\d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3}) ([.*#-]) (.*)$`)
+
+// parseRedis reads such a line. Its time is that of a container, which is UTC's.
+func parseRedis(text string) (logLine, bool) {
+	m := redisLine.FindStringSubmatch(text)
+	if m == nil {
+		return logLine{}, false
+	}
+	at, err := time.Parse("02 Jan 2006 15:04:05.000", m[1])
+	if err != nil {
+		return logLine{}, false
+	}
+	level := map[string]string{"#": "WARN", "*": "INFO"}[m[2]]
+	if level == "" {
+		level = "DEBUG"
+	}
+	return logLine{text: text, time: at, level: level, msg: m[3]}, true
+}
+
+// parseLine reads a line as slog writes it in JSON, or Redis; another is kept as text.
 func parseLine(text string) logLine {
 	l := logLine{text: text}
+	if redis, ok := parseRedis(text); ok {
+		return redis
+	}
 	dec := json.NewDecoder(strings.NewReader(text))
 	dec.UseNumber()
 	if t, err := dec.Token(); err != nil || t != json.Delim('{') {

@@ -31,6 +31,17 @@ func TestReadableLine(t *testing.T) {
 	}
 }
 
+// TestRedisLine: what Redis logs has a time and a weight as well.
+func TestRedisLine(t *testing.T) {
+	l := parseLine("1:M 21 Nov 2026 11:04:25.318 * Ready to accept connections")
+	if l.msg != "Ready to accept connections" || l.level != "INFO" || !l.time.Equal(time.Date(2026, 11, 21, 11, 4, 25, 318e6, time.UTC)) {
+		t.Errorf("%+v", l)
+	}
+	if l := parseLine("1:M 21 Now 2026 11:04:25.318 * Ready"); l.level != "" {
+		t.Errorf("%+v", l)
+	}
+}
+
 func TestSourceOf(t *testing.T) {
 	id := "01M7YJZT15TXRFDVFBWTH8EWZ1"
 	for unit, want := range map[string]source{

@@ -139,5 +139,5 @@ func (c *containers) Logs(ctx context.Context, name string, o runtime.LogOptions
 // Clear removes the networks and the volume of the orchestrator, whose logs are
 // home by then.
 func (c *containers) Clear(ctx context.Context) error {
-	return errors.Join(c.Runtime.Clear(ctx), c.RemoveVolume(ctx, c.ControlVolume()))
+	return errors.Join(c.Runtime.Clear(ctx), c.RemoveControl(ctx))
 }

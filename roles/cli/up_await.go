@@ -119,6 +119,9 @@ func (w *waiting) count(unit runtime.Unit) error {
 			return nil
 		}
 	}
+	if unit.StartedAt.IsZero() {
+		return nil // it is being started
+	}
 	if w.starts[unit.Name] == nil {
 		w.starts[unit.Name] = map[time.Time]bool{}
 	}

@@ -116,6 +116,9 @@ func (l *containerLauncher) user() string {
 // made of here.
 func (l *containerLauncher) provide(ctx context.Context) error {
 	if !l.adopt {
+		if l.in.known() && l.in.URL != "" && !l.in.External && l.in.Embedded != l.embedded() {
+			l.a.sayf("note: what happened with the other blackboard, Redis or sett's own, is kept apart\n")
+		}
 		l.in.Embedded, l.in.Host = l.embedded(), l.onHost()
 		for _, s := range l.engine.Shortfalls() {
 			l.a.sayf("note: %s\n", clean(s))

@@ -21,6 +21,8 @@ import (
 const (
 	// dataDir is where the blackboard's container has the ledger's volume.
 	dataDir = "/data"
+	// ledgerDir is what of it is sett's own blackboard's.
+	ledgerDir = dataDir + "/sett"
 	// boardPort is the blackboard's in its container.
 	boardPort = 6379
 	// boardUser owns the ledger. It is no agent's, so that the ledger stays readable
@@ -70,7 +72,11 @@ func (l *containerLauncher) updateUsers(ctx context.Context) error {
 	if err := l.containers().Write(ctx, runtime.ComponentBlackboard, []runtime.File{l.usersFile()}); err != nil {
 		return fmt.Errorf("hand over the agents' passwords: %w", err)
 	}
-	return l.board.ReloadACL(ctx)
+	if err := l.board.ReloadACL(ctx); err != nil {
+		return err
+	}
+	l.board.Close() // Redis before 7.2 has cut it off in any case
+	return l.connect(ctx, nil)
 }
 
 // startBlackboard starts the blackboard's container, at another port when somebody
@@ -113,9 +119,11 @@ func (l *containerLauncher) blackboardSpec() runtime.Spec {
 		return s
 	}
 	c.Image = l.control.ID
+	// The file makes the directory, and makes it its user's.
+	c.Files = []runtime.File{{Path: ledgerDir + "/README", Mode: 0o600, Data: []byte("The ledger of a blackboard of Sett.\n")}}
 	s.Args = []string{"blackboard"}
 	s.Env = []string{
-		env.StateDir + "=" + dataDir, env.ListenAddr + "=0.0.0.0:" + strconv.Itoa(boardPort),
+		env.StateDir + "=" + ledgerDir, env.ListenAddr + "=0.0.0.0:" + strconv.Itoa(boardPort),
 		env.Token + "=" + l.in.admin(), env.LogFormat + "=json",
 	}
 	return s
@@ -184,7 +192,7 @@ func (l *containerLauncher) freshControl(ctx context.Context) error {
 	if err := l.place.Stop(ctx, runtime.ComponentOrchestrator, 0); err != nil {
 		return err
 	}
-	return l.containers().RemoveVolume(ctx, l.containers().ControlVolume())
+	return l.containers().RemoveControl(ctx)
 }
 
 // agentsEnviron is what the orchestrator has to know of its agents' containers.

@@ -1,0 +1,329 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ory/dockertest/v3"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"sett/blackboard"
+	"sett/roles/role"
+	"sett/runtime"
+	"sett/runtime/docker"
+)
+
+// The images that these tests run, which testdata/images makes where they lack.
+var dockerImages = []string{"redis:7-alpine", "sett-base:local"}
+
+// openTestEngine opens the engine and sees to the images, once.
+var openTestEngine = sync.OnceValues(func() (*docker.Engine, error) {
+	e, err := openEngine(context.Background(), os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := dockertest.NewPool("")
+	if err != nil {
+		return nil, err
+	}
+	for _, image := range dockerImages {
+		if _, err := pool.Client.InspectImage(image); err == nil {
+			continue
+		}
+		if out, err := exec.Command("../../testdata/images/images.sh").CombinedOutput(); err != nil {
+			return nil, fmt.Errorf("make %s: %w\n%s", image, err, out)
+		}
+	}
+	return e, nil
+})
+
+// needEngine returns the container engine, or skips the test where there is none.
+func needEngine(t *testing.T) *docker.Engine {
+	t.Helper()
+	e, err := openTestEngine()
+	if err != nil {
+		t.Skipf("no container engine: %v", err)
+	}
+	return e
+}
+
+// TestDockerScripts runs what needs an engine. Each script has a NAME of its own
+// for its instance, and what it left on the engine is removed.
+func TestDockerScripts(t *testing.T) {
+	e := needEngine(t)
+	binary, err := buildSett()
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/docker",
+		Setup: func(env *testscript.Env) error {
+			name := "cli-" + strings.ToLower(blackboard.NewID(time.Now(), role.OS(nil, role.Build{}).Entropy)[16:])
+			env.Setenv("NAME", name)
+			env.Setenv("SETT_LINUX_BINARY", binary)
+			env.Values["name"] = name
+			env.Defer(func() { endContainers(e, name) })
+			if err := setup(env, binary); err != nil {
+				return err
+			}
+			for _, v := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR"} {
+				env.Setenv(v, os.Getenv(v)) // empty is not set
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "engine": engineCommand(e), "eventually": eventually},
+	})
+}
+
+// endContainers removes all that the engine has of the instances whose names begin
+// with this one's.
+func endContainers(e *docker.Engine, name string) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	all, _ := e.Instances(ctx)
+	for _, in := range all {
+		if !strings.HasPrefix(in.Name, name) {
+			continue
+		}
+		rt := docker.New(e, docker.Options{Instance: in.Name, Labels: runtime.Labels{runtime.LabelWorkspace: in.Workspace}})
+		for _, u := range slices.Backward(in.Units) { // the orchestrator before agents would be better, and comes again
+			_ = rt.Stop(ctx, u.Name, 0)
+		}
+		units, _ := rt.List(ctx, nil)
+		for _, u := range units {
+			_ = rt.Stop(ctx, u.Name, 0)
+		}
+		_ = rt.Purge(ctx)
+	}
+}
+
+// engineCommand is the script command `engine kill|pause|unpause UNIT`, which does
+// that to a container of the instance, and `engine has` or `! engine has`.
+func engineCommand(e *docker.Engine) func(*testscript.TestScript, bool, []string) {
+	return func(ts *testscript.TestScript, neg bool, args []string) {
+		name := ts.Getenv("NAME")
+		if len(args) == 1 && args[0] == "has" {
+			all, err := e.Instances(context.Background())
+			ts.Check(err)
+			if has := slices.ContainsFunc(all, func(in docker.Instance) bool { return in.Name == name }); has == neg {
+				ts.Fatalf("the engine has of %s: %v: %+v", name, has, all)
+			}
+			return
+		}
+		if neg || len(args) != 2 {
+			ts.Fatalf("usage: engine kill|pause|unpause unit")
+		}
+		pool, err := dockertest.NewPool("")
+		ts.Check(err)
+		c, err := pool.Client.InspectContainer("sett-" + name + "." + args[1])
+		ts.Check(err)
+		switch args[0] {
+		case "kill":
+			err = pool.Client.StopContainer(c.ID, 0) // as after a restart of the machine: nobody starts it again
+		case "pause":
+			err = pool.Client.PauseContainer(c.ID)
+		case "unpause":
+			err = pool.Client.UnpauseContainer(c.ID)
+		default:
+			err = errors.New("no such verb")
+		}
+		ts.Check(err)
+	}
+}
+
+// eventually is the script command `eventually TEXT COMMAND…`: the command's output
+// has the text in it within some seconds.
+func eventually(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: eventually text command…")
+	}
+	late := time.Now().Add(20 * time.Second)
+	for {
+		_ = ts.Exec(args[1], args[2:]...)
+		out := ts.ReadFile("stdout")
+		if strings.Contains(out, args[0]) {
+			return
+		}
+		if time.Now().After(late) {
+			ts.Fatalf("%q never came:\n%s", args[0], out)
+		}
+	}
+}
+
+// containerWorkspace is workspace for containers: a repository, and the world of
+// commands in it.
+func containerWorkspace(t *testing.T) (e role.Env, engine *docker.Engine, name, dir string) {
+	t.Helper()
+	engine = needEngine(t)
+	e, dir = workspace(t)
+	repo := e.Args[1]
+	yml := "agents:\n  one:\n    image: sett-base:local\n    command: [\"/bin/cat\"]\n"
+	if err := os.WriteFile(filepath.Join(repo, configName), []byte(yml), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := buildSett()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name = "cli-" + strings.ToLower(e.NewID()[16:])
+	lookup := e.Lookup
+	e.Lookup = func(v string) (string, bool) {
+		switch v {
+		case linuxBinary:
+			return binary, true
+		case "SETT_INSTANCE":
+			return name, true
+		case "DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR":
+			return os.LookupEnv(v)
+		}
+		return lookup(v)
+	}
+	t.Cleanup(func() { endContainers(engine, name) })
+	return e, engine, name, filepath.Join(filepath.Dir(dir), name)
+}
+
+func instanceOf(t *testing.T, e *docker.Engine, name string) (docker.Instance, bool) {
+	t.Helper()
+	all, err := e.Instances(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(in docker.Instance) bool { return in.Name == name })
+	if i < 0 {
+		return docker.Instance{}, false
+	}
+	return all[i], true
+}
+
+// TestContainersInterrupted: Ctrl-C at every line that an up prints leaves nothing
+// on the engine, and, where there was a ledger before, that.
+func TestContainersInterrupted(t *testing.T) {
+	e, engine, name, _ := containerWorkspace(t)
+	for _, ledger := range []bool{false, true} {
+		for _, line := range []string{"/clan", "blackboard", "orchestrator"} {
+			interruptAt(t, e, line)
+			in, has := instanceOf(t, engine, name)
+			if has != ledger || len(in.Units) > 0 {
+				t.Errorf("interrupted at %q, ledger before %v: left %v %+v", line, ledger, has, in)
+			}
+		}
+		if ledger {
+			continue
+		}
+		if _, err := invoke(context.Background(), e, "up"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := invoke(context.Background(), e, "down"); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// interruptAt runs an up and interrupts it when it has printed a line with the word.
+func interruptAt(t *testing.T, e role.Env, word string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	r, w := io.Pipe()
+	e.Stdout = w
+	e.Args = append(e.Args[:len(e.Args):len(e.Args)], "up")
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, e); w.Close() }()
+	var seen strings.Builder
+	for buf := make([]byte, 256); !strings.Contains(seen.String(), word); {
+		n, err := r.Read(buf)
+		if err != nil {
+			t.Fatalf("up ended early: %v\n%s", <-ended, seen.String())
+		}
+		seen.Write(buf[:n])
+	}
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	cancel()
+	if err := <-ended; role.CodeOf(err) != role.Interrupted {
+		t.Errorf("interrupted at %q: %v", word, err)
+	}
+}
+
+// TestContainersOneAtATime: of two ups at the same moment one wins, and the other
+// says so; the instance is whole.
+func TestContainersOneAtATime(t *testing.T) {
+	e, _, _, _ := containerWorkspace(t)
+	errs := make(chan error, 2)
+	for range 2 {
+		go func() {
+			_, err := invoke(context.Background(), e, "up")
+			errs <- err
+		}()
+	}
+	first, second := <-errs, <-errs
+	if first != nil && second != nil || first == nil && second == nil {
+		t.Fatalf("both alike: %v, %v", first, second)
+	}
+	if err := errors.Join(first, second); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "another sett up or down") {
+		t.Errorf("the loser: %v", err)
+	}
+	if out, err := invoke(context.Background(), e, "list"); err != nil || !strings.Contains(out, "1/1 ready") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if _, err := invoke(context.Background(), e, "down", "--purge", "--yes"); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSocketInWorkspace: agents would get the engine with a workspace that has its
+// socket in it.
+func TestSocketInWorkspace(t *testing.T) {
+	e, engine, _, _ := containerWorkspace(t)
+	real := engine.Endpoint().Socket
+	if real == "" {
+		t.Skip("no container engine: not at a unix socket")
+	}
+	socket := filepath.Join(e.Args[1], "d.sock")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go pipe(c, real)
+		}
+	}()
+	lookup := e.Lookup
+	e.Lookup = func(v string) (string, bool) {
+		if v == "DOCKER_HOST" {
+			return "unix://" + socket, true
+		}
+		return lookup(v)
+	}
+	_, err = invoke(context.Background(), e, "up")
+	if role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), "is in the workspace") {
+		t.Errorf("up: %v", err)
+	}
+}
+
+func pipe(c net.Conn, socket string) {
+	defer c.Close()
+	s, err := net.Dial("unix", socket)
+	if err != nil {
+		return
+	}
+	defer s.Close()
+	go func() { _, _ = io.Copy(s, c); s.Close() }()
+	_, _ = io.Copy(c, s)
+}
