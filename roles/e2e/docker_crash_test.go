@@ -132,10 +132,10 @@ func (g *ground) trapAt(at point) *trap {
 }
 
 // warm waits until an agent's worker waits for work.
-func (g *ground) warm(agent string) {
-	g.t.Helper()
-	eventually(g.t, enough, "a warm worker of "+agent, func() bool {
-		all, err := g.board.Workers(context.Background(), agent)
+func (in *instance) warm(agent string) {
+	in.t.Helper()
+	eventually(in.t, enough, "a warm worker of "+agent, func() bool {
+		all, err := in.board.Workers(context.Background(), agent)
 		waiting := 0
 		for _, w := range all {
 			if w.Claim == "" {

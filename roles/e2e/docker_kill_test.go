@@ -1,0 +1,207 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/runtime"
+)
+
+// deathNoticed is how long it may take from a container's death to the Failure.
+const deathNoticed = 2 * time.Second
+
+// TestDockerAgentKilled kills agents while their tools run: at once there is a new
+// attempt where sett.yml allows one, and else a Failure that holds what was said last.
+func TestDockerAgentKilled(t *testing.T) {
+	t.Parallel()
+	in := start(t, inContainers(clan{agents: []agent{
+		{name: "twice", bids: "GoalDefined: exclusive", tool: waits + `say Standard Draft "attempt $SETT_ATTEMPT"`, more: "retries: 1\n"},
+		{name: "once", bids: "Draft: exclusive", tool: `echo "parting words" >&2; sleep 1000`},
+	}}))
+	goal := in.post("x")
+	in.began(goal, "twice")
+	in.logged("agent-twice", "last words of x")
+	in.kill("agent-twice")
+	in.allow("")
+	draft := ""
+	eventually(t, enough, "a draft by the second attempt", func() bool {
+		all, err := in.artefacts(goal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range all {
+			if a.Type == "Draft" && a.Payload == "attempt 2" {
+				draft = a.ID
+			}
+		}
+		return draft != ""
+	})
+	in.began(draft, "once")
+	in.logged("agent-once", "parting words")
+	began := time.Now()
+	in.kill("agent-once")
+	in.await(goal, 10*time.Second)
+	took := time.Since(began)
+	t.Logf("a Failure %s after the death", took.Round(time.Millisecond))
+	a, report := in.failure(goal)
+	if a.Type != blackboard.TypeAgentCrashed || report.ExitCode != 137 || !strings.Contains(report.Stderr, "parting words") || took > deathNoticed {
+		t.Errorf("failure: %s %+v", a.Type, report)
+	}
+	in.settled()
+	in.atRest()
+}
+
+// TestDockerOutOfMemory has tools use more than their agents may: one is killed
+// alone, the other fills what no process is killed for, and takes the container
+// with it. Either Failure says what it was.
+func TestDockerOutOfMemory(t *testing.T) {
+	t.Parallel()
+	const limit = "resources: {limits: {memory: 64m}}\n"
+	in := start(t, inContainers(clan{agents: []agent{
+		{name: "greedy", bids: "GoalDefined: claim", more: limit, tool: `tail /dev/zero`},
+		{name: "last", bids: "GoalDefined: exclusive", tool: finished},
+	}}))
+	goal := in.post("x")
+	in.await(goal, enough)
+	a, report := in.failure(goal)
+	if a.Type != blackboard.TypeToolExecutionFailure || !strings.Contains(report.Reason, "memory") {
+		t.Errorf("a tool out of memory: %s %+v", a.Type, report)
+	}
+	whole := start(t, inContainers(clan{agents: []agent{
+		{name: "hoarder", bids: "GoalDefined: exclusive", more: limit, tool: `echo "filling" >&2; exec dd if=/dev/zero of=/tmp/x bs=1M`},
+	}}))
+	goal = whole.post("x")
+	whole.await(goal, enough)
+	a, report = whole.failure(goal)
+	t.Logf("%s: %s", a.Type, report.Reason)
+	if !strings.Contains(report.Reason, "memory") {
+		t.Errorf("a container out of memory: %s %+v", a.Type, report)
+	}
+	whole.settled()
+	whole.atRest()
+	in.settled()
+	in.atRest()
+}
+
+// TestDockerOrchestratorKilled kills the orchestrator while workers are at work:
+// the engine starts it again, and it adopts them and starts none twice.
+func TestDockerOrchestratorKilled(t *testing.T) {
+	t.Parallel()
+	in := start(t, inContainers(solo(waits+finished, "strategy: fresh_per_call\nreplicas: 2\nwarm: 1\n")))
+	var goals []string
+	for _, name := range []string{"a", "b", "c", "d"} {
+		goals = append(goals, in.post(name))
+	}
+	eventually(t, enough, "two at work", func() bool { return len(in.working(goals)) == 2 })
+	before := in.busy()
+	for range 2 {
+		in.bounce("orchestrator")
+		in.settled()
+	}
+	if after := in.busy(); strings.Count(before, " ") != 1 || after != before {
+		t.Errorf("at work were %s, are %s", before, after)
+	}
+	in.docker("rm", "--force", in.container("orchestrator"))
+	in.up()
+	if after := in.busy(); after != before {
+		t.Errorf("at work were %s, are %s", before, after)
+	}
+	in.allow("")
+	for _, goal := range goals {
+		in.await(goal, enough)
+		if g := in.grant(goal, "solo"); g.Attempt != 1 || in.status(goal) != blackboard.WorkflowAchieved {
+			t.Errorf("%s: %s %+v", goal, in.status(goal), g)
+		}
+		for grant, n := range in.starts(goal) {
+			if n != 1 {
+				t.Errorf("%s began %d times", grant, n)
+			}
+		}
+	}
+	in.atRest()
+}
+
+// busy names the units of agent solo that work on a claim.
+func (in *instance) busy() string {
+	in.t.Helper()
+	known, err := in.board.Workers(context.Background(), "solo")
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	units, err := in.at.List(context.Background(), runtime.Labels{runtime.LabelComponent: runtime.ComponentWorker})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	var busy []string
+	for _, u := range units {
+		if u.Running && known[u.Labels[runtime.LabelIncarnation]].Claim != "" {
+			busy = append(busy, u.Name)
+		}
+	}
+	return strings.Join(busy, " ")
+}
+
+// TestDockerBlackboardKilled kills Redis in the middle of goals, in the ways that
+// there are: it comes back by itself, and nothing is lost.
+func TestDockerBlackboardKilled(t *testing.T) {
+	t.Parallel()
+	in := start(t, inContainers(reviewed(drafter, "retries: 1\n")))
+	goal := in.post("x")
+	in.await(goal, enough)
+	want := in.outcome(goal)
+	box := in.container("blackboard")
+	for i, how := range []func(){
+		func() { in.kill("blackboard") },
+		func() { in.docker("kill", box) },
+		func() { in.docker("restart", "--time", "0", box) },
+		func() { in.docker("pause", box); in.docker("unpause", box) },
+		func() {
+			in.docker("network", "disconnect", "sett-"+in.name, box)
+			in.docker("network", "connect", "--alias", "sett-"+in.name+"-redis", "sett-"+in.name, box)
+		},
+	} {
+		in.settled()
+		goal := in.post("x")
+		in.afterEntries(goal, 5+11*i)
+		how()
+		back := time.Now()
+		in.await(goal, enough)
+		t.Logf("way %d: the goal ended %s later", i, time.Since(back).Round(time.Millisecond))
+		if got := in.outcome(goal); got != want {
+			t.Errorf("way %d, and it ended otherwise:\n%s", i, diff(want, got))
+		}
+	}
+	in.settled()
+	in.atRest()
+}
+
+// TestDockerUnitsKilled kills or removes what is not at work, or is what others
+// depend on: an agent, a standby, an anchor. All of it is there again.
+func TestDockerUnitsKilled(t *testing.T) {
+	t.Parallel()
+	c := solo(waits+finished, "strategy: fresh_per_call\nreplicas: 2\nwarm: 1\nretries: 1\n")
+	c.agents = append(c.agents, agent{name: "idle", bids: "GoalDefined: ignore", tool: finished})
+	in := start(t, inContainers(c))
+	in.warm("solo")
+	in.kill(in.workers()[0])
+	in.docker("rm", "--force", in.container("agent-idle"))
+	in.settled()
+	in.warm("solo")
+	in.docker("rm", "--force", in.container("agent-solo"))
+	in.settled()
+	in.warm("solo")
+	goal := in.post("x")
+	in.began(goal, "solo")
+	in.kill("net-full-solo")
+	in.allow("")
+	in.await(goal, enough)
+	if g := in.grant(goal, "solo"); g.Attempt != 2 || in.status(goal) != blackboard.WorkflowAchieved {
+		t.Errorf("the worker without a network: %s %+v", in.status(goal), g)
+	}
+	in.settled()
+	in.warm("solo")
+	in.atRest()
+}
