@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/docker/docker/api/types/events"
+
 	"sett/runtime"
 )
 
@@ -334,4 +336,36 @@ func TestExitsWithoutEvents(t *testing.T) {
 	if len(s.runs) != 2 {
 		t.Errorf("%d containers remembered, want the two there are", len(s.runs))
 	}
+}
+// TestOneEndByManyWays has word of one end come twice by event, as from an engine
+// that repeats a whole second after the stream broke, and by the state, in any
+// order, also when nothing is left to look at.
+func TestOneEndByManyWays(t *testing.T) {
+	p := newPlace(t)
+	p.await(p.start(p.spec("x", "exit", "7")))
+	c := p.inspect("x")
+	died := events.Message{Action: events.ActionDie, TimeNano: instant(c.State.FinishedAt).Add(time.Millisecond).UnixNano(),
+		Actor: events.Actor{ID: c.ID, Attributes: map[string]string{"name": p.containerName("x"), "exitCode": "7"}}}
+	event := func(s *subscription) { s.event(t.Context(), died) }
+	state := func(s *subscription) { s.ended(t.Context(), c) }
+	ways := map[string][]func(*subscription){
+		"event, event": {event, event}, "event, state": {event, state}, "state, event": {state, event}, "state, event, event, state": {state, event, event, state},
+	}
+	count := func(when string) {
+		t.Helper()
+		for name, words := range ways {
+			s := &subscription{r: p.Runtime, runs: map[string]*history{}}
+			for _, word := range words {
+				word(s)
+			}
+			if len(s.queue) != 1 || s.queue[0].Code != 7 || s.queue[0].Unit.Name != "x" {
+				t.Errorf("%s, %s: exits %+v, want one", when, name, s.queue)
+			}
+		}
+	}
+	count("still there")
+	if err := p.Stop(t.Context(), "x", 0); err != nil {
+		t.Fatal(err)
+	}
+	count("removed")
 }
