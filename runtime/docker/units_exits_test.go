@@ -337,6 +337,7 @@ func TestExitsWithoutEvents(t *testing.T) {
 		t.Errorf("%d containers remembered, want the two there are", len(s.runs))
 	}
 }
+
 // TestOneEndByManyWays has word of one end come twice by event, as from an engine
 // that repeats a whole second after the stream broke, and by the state, in any
 // order, also when nothing is left to look at.
