@@ -285,8 +285,8 @@ func TestContainersOneAtATime(t *testing.T) {
 // socket in it.
 func TestSocketInWorkspace(t *testing.T) {
 	e, engine, _, _ := containerWorkspace(t)
-	real := engine.Endpoint().Socket
-	if real == "" {
+	own := engine.Endpoint().Socket
+	if own == "" {
 		t.Skip("no container engine: not at a unix socket")
 	}
 	socket := filepath.Join(e.Args[1], "d.sock")
@@ -301,7 +301,7 @@ func TestSocketInWorkspace(t *testing.T) {
 			if err != nil {
 				return
 			}
-			go pipe(c, real)
+			go pipe(c, own)
 		}
 	}()
 	lookup := e.Lookup

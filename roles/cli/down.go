@@ -247,7 +247,8 @@ func (s *stopper) each(ctx context.Context, units []runtime.Unit) error {
 			continue
 		}
 		s.stopped++
-		if s.tell && r.unit.Labels[runtime.LabelComponent] != runtime.ComponentKeeper {
+		component := r.unit.Labels[runtime.LabelComponent]
+		if s.tell && component != runtime.ComponentKeeper && component != runtime.ComponentAnchor {
 			s.a.printf("  %-*s  stopped  %6s\n", partWidth(s.config), clean(partOf(r.unit)), span(s.a.Now().Sub(began)))
 		}
 	}

@@ -75,17 +75,12 @@ func (c *downCmd) all(a *app) error {
 	if err != nil {
 		a.sayf("note: no container engine was asked: %s\n", firstLine(err))
 	}
-	all = append(all, strangers...)
-	if len(all) == 0 {
+	if all = append(all, strangers...); len(all) == 0 {
 		a.sayf("no instances\n")
 		return nil
 	}
 	if !c.Yes {
-		question := fmt.Sprintf("Stop %s?", strings.Join(names(all), ", "))
-		if c.Purge {
-			question = fmt.Sprintf("Stop %s, and remove everything that is kept of them?", strings.Join(names(all), ", "))
-		}
-		if err := a.sure(question); err != nil {
+		if err := a.sure(c.question(all, strangers)); err != nil {
 			return err
 		}
 	}
@@ -99,6 +94,18 @@ func (c *downCmd) all(a *app) error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// question names what is about to be ended, and what of it may be somebody else's.
+func (c *downCmd) question(all, strangers []*instance) string {
+	q := "Stop " + strings.Join(names(all), ", ")
+	if len(strangers) > 0 {
+		q += fmt.Sprintf(" (of these, %s may be another user's: only the engine knows them)", strings.Join(names(strangers), ", "))
+	}
+	if c.Purge {
+		q += ", and remove everything that is kept of them"
+	}
+	return q + "?"
 }
 
 // firstLine is the gist of an error.

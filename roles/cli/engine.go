@@ -5,6 +5,7 @@ import (
 	"debug/elf"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -108,12 +109,12 @@ func (a *app) linuxExecutable(arch string) (docker.Executable, error) {
 // architecture can run without any library; nil: it is.
 func fitsContainer(path, arch string) error {
 	f, err := elf.Open(path)
-	var format *elf.FormatError
+	var unreadable *fs.PathError
 	switch {
-	case errors.As(err, &format):
-		return fmt.Errorf("not a program for Linux (this is %s/%s)", runtime.GOOS, runtime.GOARCH)
+	case errors.As(err, &unreadable):
+		return unreadable.Err
 	case err != nil:
-		return cause(err)
+		return fmt.Errorf("not a program for Linux (this is %s/%s)", runtime.GOOS, runtime.GOARCH)
 	}
 	defer f.Close()
 	machine := map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64, "arm": elf.EM_ARM, "386": elf.EM_386,

@@ -40,10 +40,10 @@ type instanceRow struct {
 	NotReady  []string  `json:"agents_not_ready"`
 	Claims    int       `json:"claims_open"`
 	Questions int       `json:"questions_open"`
-	CreatedAt time.Time `json:"created_at"`
-	Down      []string  `json:"parts_down"`   // of those that should run
-	Paused    []string  `json:"parts_paused"` // by the container engine
-	Known     bool      `json:"known"`        // to this user's state directory; otherwise only the engine has it
+	CreatedAt time.Time `json:"created_at,omitzero"` // absent: nobody knows
+	Down      []string  `json:"parts_down"`          // of those that should run
+	Paused    []string  `json:"parts_paused"`        // by the container engine
+	Known     bool      `json:"known"`               // to this user's state directory; otherwise only the engine has it
 
 	why  error // it is unreachable
 	host bool  // its orchestrator is a process
@@ -83,7 +83,7 @@ func (c *listCmd) Run(a *app) error {
 	t := a.table("NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "RUNTIME", "AGE", "WORKSPACE")
 	for _, r := range rows {
 		t.row(r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions),
-			r.Runtime, age(a.Now().Sub(r.CreatedAt)), a.tilde(r.Workspace)+r.remark())
+			r.Runtime, r.age(a.Now()), a.tilde(r.Workspace)+r.remark())
 	}
 	if err := t.write(a.Stdout); err != nil {
 		return err
@@ -123,6 +123,14 @@ func (r instanceRow) explain(a *app) {
 	if r.Known && keeper && slices.Contains(r.Down, runtime.ComponentOrchestrator) {
 		a.sayf("%s: nothing is left to bring them back; sett up --name %s -C %s does\n", r.Name, r.Name, clean(a.tilde(r.Workspace)))
 	}
+}
+
+// age says how old an instance is, as far as anybody knows.
+func (r instanceRow) age(now time.Time) string {
+	if r.CreatedAt.IsZero() {
+		return "-"
+	}
+	return age(now.Sub(r.CreatedAt))
 }
 
 // remark says what is peculiar about an instance.

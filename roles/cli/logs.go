@@ -50,7 +50,7 @@ type source struct {
 // to wait for its claim has a name that is not the claim's: standby, agent, its own.
 var (
 	worker  = regexp.MustCompile(`^worker-(.+)-([0-9A-Z]{26})-([0-9]+)$`)
-	standby = regexp.MustCompile(`^standby-(.+)-[0-9A-Z]{26}$`)
+	standby = regexp.MustCompile(`^standby-(.+)-[0-9A-Za-z]{26}$`)
 )
 
 func sourceOf(unit string) source {
@@ -105,7 +105,7 @@ func (c *logsCmd) Run(a *app) error {
 	if !c.Follow {
 		return c.past(a.ctx, in, place, p, o, keep)
 	}
-	f := &follower{c: c, p: p, in: in, place: place, lines: make(chan logLine, 256), open: map[string]bool{}, keep: keep, past: keep >= 0}
+	f := &follower{c: c, p: p, in: in, place: place, lines: make(chan logLine, 256), lost: make(chan string), open: map[string]bool{}, keep: keep, past: keep >= 0}
 	return f.run(a.ctx, o)
 }
 

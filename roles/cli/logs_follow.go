@@ -24,6 +24,7 @@ type follower struct {
 	place place
 	lines chan logLine
 	open  map[string]bool // logs that are being read, by unit
+	lost  chan string     // units whose logs were gone before they could be read
 	held  []logLine       // not yet shown
 	idle  int             // flushes since the last line came
 	past  bool            // what is held is still the past, of which only the last lines count
@@ -52,6 +53,8 @@ func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 			if f.p.wants(l) {
 				f.held = append(f.held, l)
 			}
+		case unit := <-f.lost:
+			delete(f.open, unit)
 		case <-look.C:
 			if err := f.begin(ctx, o); err != nil {
 				return err
@@ -81,13 +84,22 @@ func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
 		o := o
 		o.Follow = !s.over
 		go func() {
-			// It ends with the context; a log that was removed meanwhile has no more to say.
-			_ = readLog(ctx, f.place, s, o, func(l logLine) {
+			seen := false
+			// It ends with the context; a log that was removed meanwhile has no more to say,
+			// unless it was gone before it could say anything: then it comes home later.
+			err := readLog(ctx, f.place, s, o, func(l logLine) {
+				seen = true
 				select {
 				case f.lines <- l:
 				case <-ctx.Done():
 				}
 			})
+			if err != nil && !seen {
+				select {
+				case f.lost <- s.unit:
+				case <-ctx.Done():
+				}
+			}
 		}()
 	}
 	return nil

@@ -45,10 +45,11 @@ func TestRedisLine(t *testing.T) {
 func TestSourceOf(t *testing.T) {
 	id := "01M7YJZT15TXRFDVFBWTH8EWZ1"
 	for unit, want := range map[string]source{
-		"agent-a-b":               {unit: "agent-a-b", part: "a-b"},
-		"worker-a-b-" + id + "-2": {unit: "worker-a-b-" + id + "-2", part: "a-b", claim: id},
-		"standby-a-b-" + id:       {unit: "standby-a-b-" + id, part: "a-b"},
-		"orchestrator":            {unit: "orchestrator", part: "orchestrator"},
+		"agent-a-b":                              {unit: "agent-a-b", part: "a-b"},
+		"worker-a-b-" + id + "-2":                {unit: "worker-a-b-" + id + "-2", part: "a-b", claim: id},
+		"standby-a-b-" + id:                      {unit: "standby-a-b-" + id, part: "a-b"},
+		"standby-a-b-01m7yjzt15txrfdvfbwth8ewz1": {unit: "standby-a-b-01m7yjzt15txrfdvfbwth8ewz1", part: "a-b"},
+		"orchestrator":                           {unit: "orchestrator", part: "orchestrator"},
 	} {
 		if got := sourceOf(unit); got != want {
 			t.Errorf("%s: %+v", unit, got)

@@ -3,10 +3,12 @@ package cli
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -197,5 +199,42 @@ func TestUpAfterKill(t *testing.T) {
 	}
 	if _, err := invoke(context.Background(), e, "down"); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNoRoom: a full disk is the environment's fault, wherever it is noticed.
+func TestNoRoom(t *testing.T) {
+	u := &upping{a: &app{ctx: t.Context()}, in: &instance{dir: "/state"}}
+	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT} {
+		err := u.explain(fmt.Errorf("start keeper: %w", &os.PathError{Op: "write", Path: "/x", Err: cause}))
+		if role.CodeOf(err) != role.Environment {
+			t.Errorf("%v: exit code %d", err, role.CodeOf(err))
+		}
+	}
+}
+
+// TestFitsContainer: what a container cannot run is refused with the reason.
+func TestFitsContainer(t *testing.T) {
+	static, err := buildSett()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fitsContainer(static, goruntime.GOARCH); err != nil {
+		t.Errorf("our own binary: %v", err)
+	}
+	text := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(text, []byte("#!/bin/sh\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	other := "arm64"
+	if goruntime.GOARCH == other {
+		other = "amd64"
+	}
+	for _, c := range []struct{ path, arch, says string }{
+		{static, other, "for another architecture"}, {text, other, "not a program for Linux"}, {text + ".none", other, "no such file"},
+	} {
+		if err := fitsContainer(c.path, c.arch); err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s for %s: %v, want %q", c.path, c.arch, err, c.says)
+		}
 	}
 }
