@@ -1,0 +1,206 @@
+package docker
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
+
+	"sett/runtime"
+)
+
+// want is an image of the place's own instance.
+func (p *place) want(agent, context string) Want {
+	return Want{Name: "agent " + agent, Ref: "sett-" + p.o.Instance + ".agent-" + agent,
+		Build:  &Build{Context: context, Args: map[string]string{"BASE": p.image}},
+		Labels: runtime.Labels{runtime.LabelInstance: p.o.Instance, runtime.LabelAgent: agent, runtime.LabelStarted: "now"}}
+}
+
+// ownImages are those of the instance, with what is only a part of others.
+func (p *place) ownImages() []image.Summary {
+	p.t.Helper()
+	list, err := p.e.api.ImageList(p.t.Context(), image.ListOptions{All: true, Filters: p.mine()})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return list
+}
+
+// newBuilder is a place whose images are gone when the test ends.
+func newBuilder(t *testing.T) *place {
+	p := newPlace(t)
+	t.Cleanup(func() {
+		if err := p.Purge(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if list, err := p.e.api.ImageList(context.Background(), image.ListOptions{All: true, Filters: p.mine()}); err != nil || len(list) > 0 {
+			t.Errorf("after purge there are %d images, %v", len(list), err)
+		}
+	})
+	return p
+}
+
+const stages = `ARG BASE=nothing
+FROM ${BASE} AS first
+COPY text /from/first
+FROM ${BASE}
+COPY --from=first /from/first /text
+COPY . /all
+RUN ["/unit", "exit", "0"]
+ENTRYPOINT ["/unit"]
+`
+
+func TestBuild(t *testing.T) {
+	p := newBuilder(t)
+	dir := folder(t, map[string]string{"Dockerfile": stages, ".dockerignore": "secret\n", "text": "one", "secret": "x"})
+	w := p.want("a", dir)
+	build := func() (Image, lines) {
+		t.Helper()
+		var said lines
+		got, err := p.e.Images(t.Context(), []Want{w}, said.progress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[w.Name], said
+	}
+	first, said := build()
+	want := lines{"building " + w.Ref + ":latest", "step 3/8: COPY text /from/first", "step 5/8: COPY --from=first /from/first /text",
+		"step 6/8: COPY . /all", `step 7/8: RUN ["/unit", "exit", "0"]`, `step 8/8: ENTRYPOINT ["/unit"]`, "built " + w.Ref + ":latest"}
+	for i := range want {
+		want[i] = "agent a: " + want[i]
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("said\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+	_, got, err := p.e.image(t.Context(), first.ID)
+	if l := imageLabels(got); err != nil || l[runtime.LabelInstance] != p.o.Instance || l[runtime.LabelAgent] != "a" || l[runtime.LabelStarted] != "" {
+		t.Errorf("labels %v, %v", l, err)
+	}
+	if names := p.inImage(first.ID, "/all"); !slices.Equal(names, []string{"all", "all/.dockerignore", "all/Dockerfile", "all/text"}) {
+		t.Errorf("it has %v", names)
+	}
+	w.Labels[runtime.LabelStarted] = "later"
+	if again, said := build(); again.ID != first.ID || len(said) > 0 {
+		t.Errorf("the second time %v, %q", again, said)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "text"), []byte("two"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	second, _ := build()
+	if second.ID == first.ID {
+		t.Error("it is as it was")
+	}
+	if _, _, err := p.e.image(t.Context(), first.ID); err == nil {
+		t.Error("the image before is still there")
+	}
+}
+
+// inImage lists what an image has below a directory.
+func (p *place) inImage(id, dir string) []string {
+	p.t.Helper()
+	c, err := p.e.api.ContainerCreate(p.t.Context(), &container.Config{Image: id, Labels: map[string]string{runtime.LabelComponent: componentBinary}}, nil, nil, nil, "")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer p.e.api.ContainerRemove(context.Background(), c.ID, container.RemoveOptions{Force: true})
+	rc, _, err := p.e.api.CopyFromContainer(p.t.Context(), c.ID, dir)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer rc.Close()
+	var names []string
+	for r := tar.NewReader(rc); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			slices.Sort(names)
+			return names
+		}
+		if err != nil {
+			p.t.Fatal(err)
+		}
+		names = append(names, strings.TrimSuffix(h.Name, "/"))
+	}
+}
+
+var failing = []struct {
+	name, dockerfile string
+	want             []string
+}{
+	{"a command", "ARG BASE\nFROM $BASE\nRUN [\"/unit\", \"exit\", \"3\"]\n", []string{`build failed at step 3/3, RUN ["/unit", "exit", "3"]: exit code 3`, "\n  | last words"}},
+	{"a file", "ARG BASE\nFROM $BASE\nCOPY gone /\n", []string{"step 3/3, COPY gone /: ", "gone"}},
+	{"an instruction", "ARG BASE\nFROM $BASE\nFROM $BASE\n\nRUNE x\n", []string{"line 5", "RUNE"}},
+	{"a base", "FROM 127.0.0.1:1/gone:1\n", []string{"step 1/1, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
+	{"nothing", "# empty\n", []string{"build failed: "}},
+}
+
+func TestBuildFails(t *testing.T) {
+	p := newBuilder(t)
+	var wants []Want
+	for _, tt := range failing {
+		wants = append(wants, p.want(strings.ReplaceAll(tt.name, " ", "-"), folder(t, map[string]string{"Dockerfile": tt.dockerfile})))
+	}
+	_, err := p.e.Images(t.Context(), wants, nil)
+	var missing *MissingError
+	if !errors.As(err, &missing) || len(missing.Images) != len(failing) {
+		t.Fatal(err)
+	}
+	for i, tt := range failing {
+		for _, w := range tt.want {
+			if !strings.Contains(missing.Images[i].Reason, w) {
+				t.Errorf("%s: %q is not in\n%s", tt.name, w, missing.Images[i].Reason)
+			}
+		}
+	}
+}
+
+func TestBuildInterrupted(t *testing.T) {
+	p := newBuilder(t)
+	w := p.want("a", folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE\nRUN [\"/unit\", \"stubborn\"]\n"}))
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := p.e.Images(ctx, []Want{w}, func(_, line string) {
+		if strings.Contains(line, "stubborn") {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	p.until("the step's container is gone", func() bool {
+		list, err := p.e.api.ContainerList(t.Context(), container.ListOptions{All: true, Filters: p.mine()})
+		return err == nil && len(list) == 0
+	})
+}
+
+// An image that somebody made from one of ours has its labels, and is not ours.
+func TestPurgeSparesOthersImages(t *testing.T) {
+	p := newBuilder(t)
+	w := p.want("a", folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE\nENV A=b\n"}))
+	got, err := p.e.Images(t.Context(), []Want{w}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := "sett-test-theirs-" + p.o.Instance + ":1"
+	if err := p.e.api.ImageTag(t.Context(), got[w.Name].ID, theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Purge(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := p.e.image(t.Context(), w.Ref); err == nil {
+		t.Error("ours is still there")
+	}
+	if _, _, err := p.e.image(t.Context(), theirs); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.e.removeImage(t.Context(), theirs); err != nil {
+		t.Error(err)
+	}
+}
