@@ -1,0 +1,43 @@
+//go:build bench
+
+package bench
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// series is what was measured of one thing.
+type series []time.Duration
+
+func (s *series) add(d time.Duration) { *s = append(*s, d) }
+
+func (s series) median() time.Duration { return s.percentile(50) }
+
+func (s series) percentile(p int) time.Duration {
+	if len(s) == 0 {
+		return 0
+	}
+	all := slices.Sorted(slices.Values(s))
+	return all[min(len(all)*p/100, len(all)-1)]
+}
+
+func (s series) String() string {
+	if len(s) == 0 {
+		return "not measured"
+	}
+	ms := func(p int) float64 { return float64(s.percentile(p).Microseconds()) / 1000 }
+	return fmt.Sprintf("%.1f ms (%.1f to %.1f)", ms(50), ms(0), ms(90))
+}
+
+// load says how busy the machine is with others' work, too.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "load unknown"
+	}
+	return "load " + strings.Join(strings.Fields(string(text))[:3], " ")
+}

@@ -1,0 +1,84 @@
+//go:build bench
+
+package bench
+
+import (
+	"testing"
+
+	"sett/runtime"
+	"sett/runtime/docker"
+)
+
+// rounds is how often each side of a comparison is measured, in turn.
+const rounds = 11
+
+// answers is a tool that says when it began, in nanoseconds since the epoch.
+const answers = `#!/bin/sh
+at=$(date +%s%N)
+cat >/dev/null
+printf '{"structural_type":"Standard","artefact_type":"Done","artefact_payload":"%s","summary":""}\n' "$at"
+`
+
+// TestBenchDockerUp compares `sett up` of a fresh instance, from the process's
+// start to its end, with what the engine's own client takes to make the network and
+// to create and start the same containers one after another. The images are there,
+// and the volume with the binary. Then it looks at what four agents more cost.
+func TestBenchDockerUp(t *testing.T) {
+	r := newRig(t)
+	one, five, floor, bare, single := series{}, series{}, series{}, series{}, series{}
+	twins := r.clanTwins()
+	for range rounds {
+		up := r.newBox(1, answers, "")
+		one.add(up.up())
+		up.down()
+		all, last := r.sequence(r.client, twins)
+		floor.add(all)
+		single.add(last)
+		up = r.newBox(5, answers, "")
+		five.add(up.up())
+		up.down()
+		if r.socket != "" {
+			all, _ = r.sequence(r.calls, twins)
+			bare.add(all)
+		}
+	}
+	t.Logf("up with one agent %v, with five %v; the client one after another %v, of it the agent %v; by bare calls %v; %s",
+		one, five, floor, single, bare, load())
+	if r.socket != "" {
+		t.Logf("one agent: sett up / bare calls %.2f", float64(one.median())/float64(bare.median()))
+	}
+	verdict(t, "one agent: sett up / containers one after another", float64(one.median())/float64(floor.median()), 1.5, "x")
+	verdict(t, "four agents more: sett up / containers one after another",
+		float64(five.median()-one.median())/float64(4*single.median()), 1, "x")
+}
+
+// clanTwins are the containers of an instance with one agent, in the order in which
+// they start. What keeps the images and the volume with the binary is left behind.
+func (r *rig) clanTwins() []twin {
+	r.tb.Helper()
+	b := r.newBox(1, answers, "")
+	b.up()
+	network := floorName(r.id)
+	agent := b.twin("agent-"+agentName(0), network, docker.Binary, "pause")
+	twins := []twin{
+		b.twin(runtime.ComponentBlackboard, network, "redis-server", "--save", ""),
+		b.twin(runtime.ComponentOrchestrator, network, "/sett", "pause"),
+		agent,
+	}
+	r.pin(twins[1].of.Config.Image, agent)
+	b.down()
+	return twins
+}
+
+// pin keeps the rig's image and the volume with its binary from being removed by
+// others' sett down --purge.
+func (r *rig) pin(control string, agent twin) {
+	r.tb.Helper()
+	args := []string{"create", "--name", floorName(r.id) + ".pin", "--label", labelBench + "=" + r.id, "--network", "none"}
+	for _, m := range agent.of.HostConfig.Mounts {
+		if m.Target == docker.BinaryDir {
+			args = append(args, "--mount", "type=volume,readonly,volume-nocopy,src="+m.Source+",dst="+m.Target)
+		}
+	}
+	r.docker(append(args, control, "pause")...)
+}

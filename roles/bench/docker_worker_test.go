@@ -1,0 +1,164 @@
+//go:build bench
+
+package bench
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+)
+
+const freshPerCall = "    strategy: fresh_per_call\n"
+
+// held is answers, but its goal waits until the workspace has a file.
+const held = `#!/bin/sh
+at=$(date +%s%N)
+cat >/dev/null
+until [ -e go ]; do sleep 0.02; done
+printf '{"structural_type":"Standard","artefact_type":"Done","artefact_payload":"%s","summary":""}\n' "$at"
+`
+
+// TestBenchDockerWorker compares the time from a grant to its tool with what the
+// engine's own client needs until the same tool runs in a container that it creates
+// and starts, hardened alike, on the instance's bridge.
+func TestBenchDockerWorker(t *testing.T) {
+	r := newRig(t)
+	b := r.newBox(1, held, freshPerCall)
+	b.up()
+	c := b.clan()
+	tool := b.workerTwin(c)
+	cold, floor, bare := series{}, series{}, series{}
+	for range rounds {
+		cold.add(c.toTool(t, c.run(t)))
+		floor.add(r.toTool(r.client, tool))
+		if r.socket != "" {
+			bare.add(r.toTool(r.calls, tool))
+		}
+	}
+	b.down()
+	t.Logf("from grant to tool %v; by the client %v; by bare calls %v; %s", cold, floor, bare, load())
+	if r.socket != "" {
+		t.Logf("worker: grant to tool / bare calls %.2f", float64(cold.median())/float64(bare.median()))
+	}
+	verdict(t, "worker: grant to tool / create and start", float64(cold.median())/float64(floor.median()), 0.5, "x")
+}
+
+// TestBenchDockerWarm measures the time from a grant to its tool while one worker
+// waits.
+func TestBenchDockerWarm(t *testing.T) {
+	r := newRig(t)
+	b := r.newBox(1, answers, freshPerCall+"    warm: 1\n")
+	b.up()
+	c := b.clan()
+	warm := series{}
+	for range 3 * rounds {
+		waiting := c.awaitStandby(t)
+		id := c.run(t)
+		warm.add(c.toTool(t, id))
+		if g := c.grant(t, id); g.Holder != waiting {
+			t.Errorf("%s worked, not %s, which waited", g.Holder, waiting)
+		}
+	}
+	t.Logf("from grant to tool of a waiting worker: %v; %s", warm, load())
+	verdict(t, "waiting worker: grant to tool, median", milliseconds(warm.median()), 20, "ms")
+	t.Logf("waiting worker: grant to tool, 90th percentile %.2f ms", milliseconds(warm.percentile(90)))
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// run has one goal worked on, and returns it.
+func (c *clan) run(tb testing.TB) string {
+	tb.Helper()
+	id := c.post(tb, "x")
+	c.drain(tb)
+	return id
+}
+
+func (c *clan) grant(tb testing.TB, goal string) blackboard.Grant {
+	tb.Helper()
+	g, err := c.board.Grant(context.Background(), blackboard.BiddingClaimID(goal), agentName(0))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return g
+}
+
+// toTool is the time from the grant to when its tool says that it began.
+func (c *clan) toTool(tb testing.TB, goal string) time.Duration {
+	tb.Helper()
+	g := c.grant(tb, goal)
+	result, err := c.board.Artefact(context.Background(), g.ResultID)
+	if err != nil {
+		tb.Fatalf("result of %+v: %v", g, err)
+	}
+	return moment(tb, result.Payload).Sub(g.QueuedAt)
+}
+
+func moment(tb testing.TB, text string) time.Time {
+	tb.Helper()
+	ns, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		tb.Fatalf("the tool says %q: %v", text, err)
+	}
+	return time.Unix(0, ns)
+}
+
+// awaitStandby waits until a worker waits, and the orchestrator has had the time to
+// see that it does, and returns its incarnation.
+func (c *clan) awaitStandby(tb testing.TB) (incarnation string) {
+	tb.Helper()
+	const settled = 300 * time.Millisecond
+	waitFor(tb, "a worker that waits", func() bool {
+		all, err := c.board.Workers(context.Background(), agentName(0))
+		for name, w := range all {
+			if err == nil && w.Claim == "" {
+				incarnation = name
+				return true
+			}
+		}
+		return false
+	})
+	<-time.After(settled)
+	return incarnation
+}
+
+// workerTwin is a container like a worker's, on the instance's bridge, which runs
+// the tool itself.
+func (b *box) workerTwin(c *clan) twin {
+	b.tb.Helper()
+	c.post(b.tb, "x")
+	var unit string
+	waitFor(b.tb, "a worker", func() bool {
+		prefix := b.container("worker-")
+		names, err := dockerSays("ps", "--format", "{{.Names}}", "--filter", "name="+prefix)
+		unit = strings.TrimPrefix(names, b.container(""))
+		return err == nil && unit != ""
+	})
+	t := b.twin(unit, "sett-"+b.name, "/workspace/tool")
+	if err := os.WriteFile(filepath.Join(b.repo, "go"), nil, 0o600); err != nil {
+		b.tb.Fatal(err)
+	}
+	c.drain(b.tb)
+	t.name = floorName(b.id) + ".tool"
+	return t
+}
+
+// toTool is the time from before a twin is created to when its tool says that it
+// began.
+func (r *rig) toTool(start func(twin), t twin) time.Duration {
+	r.tb.Helper()
+	began := time.Now()
+	start(t)
+	r.docker("wait", t.name)
+	out := r.docker("logs", t.name)
+	r.remove(t)
+	_, rest, _ := strings.Cut(out, `"artefact_payload":"`)
+	at, _, _ := strings.Cut(rest, `"`)
+	return moment(r.tb, at).Sub(began)
+}
