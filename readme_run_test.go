@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -19,32 +20,69 @@ import (
 // session is a terminal in a repository of the reader's own.
 type session struct {
 	top, dir, bin string
+	place         place
 	env           []string
 }
 
-func newSession(t *testing.T) *session {
+// place is where the agents run.
+type place struct {
+	containers bool
+	prelude    string            // more of it
+	edit       *strings.Replacer // of what is typed
+	env        []string
+	patience   time.Duration // with one command
+}
+
+// localMode does without an engine: `sett up` is told so each time.
+var localMode = place{
+	prelude: `sett() {
+	case $1 in
+	up) shift && command sett up --runtime process "$@" ;;
+	*) command sett "$@" ;;
+	esac
+}
+`,
+	edit:     strings.NewReplacer(),
+	patience: 30 * time.Second,
+}
+
+// version is what the sett under test calls itself, and its image.
+var version = "readme-" + strings.ToLower(rand.Text()[:8])
+
+// buildSett builds the sett of this test into a folder, which it returns.
+func buildSett(t *testing.T) (bin string) {
+	t.Helper()
+	bin, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+version, "-o", filepath.Join(bin, "sett"), ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build sett: %v\n%s", err, out)
+	}
+	return bin
+}
+
+func newSession(t *testing.T, bin string, at place) *session {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &session{top: top, dir: filepath.Join(top, "my-project"), bin: filepath.Join(top, "bin")}
 	home := filepath.Join(top, "home")
-	for _, dir := range []string{s.dir, s.bin, home, filepath.Join(top, "tmp")} {
+	name := project + "-" + strings.ToLower(rand.Text()[:8]) // an engine may have one that is somebody's
+	s := &session{top: top, dir: filepath.Join(home, name), bin: bin, place: at}
+	for _, dir := range []string{home, s.dir, filepath.Join(top, "tmp")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	build := exec.Command("go", "build", "-o", filepath.Join(s.bin, "sett"), ".")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("build sett: %v\n%s", err, out)
-	}
-	s.env = []string{
+	s.env = append([]string{
 		"PATH=" + s.bin + ":" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state"),
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "TMPDIR=" + filepath.Join(top, "tmp"), "LANG=C.UTF-8",
 		"GIT_CONFIG_NOSYSTEM=1",
-	}
+	}, at.env...)
 	identity := "[user]\n\tname = Reader\n\temail = reader@example.org\n"
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(identity), 0o600); err != nil {
 		t.Fatal(err)
@@ -53,6 +91,12 @@ func newSession(t *testing.T) *session {
 	s.must(t, "git init --quiet && echo mine >README.md && git add -A && git commit --quiet -m begin")
 	return s
 }
+
+// project is what the README calls the reader's repository.
+const project = "my-project"
+
+// name is what it is called here, and so the instance.
+func (s *session) name() string { return filepath.Base(s.dir) }
 
 // state is the directory that has a directory for each instance.
 func (s *session) state() string { return filepath.Join(s.top, "home", ".local", "state", "sett") }
@@ -103,9 +147,9 @@ func (s *session) run(command string) (string, error) {
 		return "", err
 	}
 	defer out.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), s.place.patience)
 	defer cancel()
-	script := fmt.Sprintf(prelude, wd) + command
+	script := fmt.Sprintf(prelude, wd) + s.place.prelude + s.place.edit.Replace(command)
 	if endless.MatchString(command) {
 		script = "exec " + command
 	}
@@ -149,7 +193,14 @@ func (s *session) must(t *testing.T, command string) string {
 // runCommands runs every command in order, and compares what the README shows of
 // its output.
 func (p *page) runCommands(t *testing.T, s *session) {
-	for _, b := range p.of(t, "sh", "console") {
+	for _, b := range p.of(t, "sh", "console", "dockerfile") {
+		if b.containers && !s.place.containers {
+			continue
+		}
+		if b.lang == "dockerfile" {
+			s.build(t, b)
+			continue
+		}
 		var out string
 		var said map[string]bool
 		lines := strings.Split(strings.TrimSuffix(b.text, "\n"), "\n")
@@ -179,18 +230,24 @@ func (p *page) runCommands(t *testing.T, s *session) {
 			}
 			said = map[string]bool{}
 			for line := range strings.Lines(out) {
-				said[plain(line)] = true
+				said[plain(strings.ReplaceAll(line, s.name(), project))] = true
 			}
-			checkHealth(t, out)
+			s.checkHealth(t, out)
 		}
 	}
 	for _, name := range codes(p.section(t, "Where things are")) {
 		if strings.HasPrefix(name, "$") || strings.HasPrefix(name, "~") || !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, "/") {
 			continue
 		}
-		if _, err := os.Stat(filepath.Join(s.state(), "my-project", name)); err != nil {
+		if s.place.containers && name == "blackboard/" {
+			continue // a volume
+		}
+		if _, err := os.Stat(filepath.Join(s.state(), s.name(), name)); err != nil {
 			t.Errorf("README.md names %s: %v", name, err)
 		}
+	}
+	if s.place.containers {
+		p.checkNames(t, s.name())
 	}
 }
 
@@ -225,8 +282,17 @@ func plain(line string) string {
 var served = regexp.MustCompile(`(addr|health)=(127\.0\.0\.1:\d+)`)
 
 // checkHealth asks at the addresses that an output names, the last of each kind.
-func checkHealth(t *testing.T, out string) {
+// Those of containers are published nowhere.
+func (s *session) checkHealth(t *testing.T, out string) {
 	t.Helper()
+	if s.place.containers {
+		for line := range strings.Lines(out) {
+			if strings.Contains(line, "health checks served") && !strings.Contains(line, ":8080") {
+				t.Errorf("not on port 8080: %s", line)
+			}
+		}
+		return
+	}
 	last := map[string]string{}
 	for _, m := range served.FindAllStringSubmatch(out, -1) {
 		last[m[1]] = m[2]
