@@ -5,8 +5,10 @@ go 1.26.0
 require (
 	github.com/alecthomas/kong v1.17.0 // the command line: a struct per command, its help from the same place
 	github.com/alicebob/miniredis/v2 v2.40.0 // local mode's blackboard: Redis' commands and Lua in Go, which embedded/ makes durable
+	github.com/containerd/errdefs v1.0.0 // which of the engine's errors it is, as its client says it
 	github.com/distribution/reference v0.6.0 // names of images, as the engine reads them
 	github.com/docker/docker v28.5.2+incompatible // containers: the engine's own client, negotiates its API's version
+	github.com/docker/go-connections v0.5.0 // the engine's words for ports, in its client's types
 	github.com/goccy/go-yaml v1.19.2 // sett.yml: its syntax tree has line and column, for errors that point
 	github.com/moby/patternmatcher v0.6.1 // .dockerignore, as the engine's own client reads it
 	github.com/oklog/run v1.2.0 // a role's actors: the first to return stops all
@@ -28,10 +30,8 @@ require (
 	github.com/cenkalti/backoff/v4 v4.3.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/containerd/continuity v0.4.5 // indirect
-	github.com/containerd/errdefs v1.0.0 // indirect
 	github.com/containerd/errdefs/pkg v0.3.0 // indirect
 	github.com/docker/cli v27.4.1+incompatible // indirect
-	github.com/docker/go-connections v0.5.0 // indirect
 	github.com/docker/go-units v0.5.0 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
