@@ -23,7 +23,7 @@ func (in *instance) finish() {
 	if in.board != nil {
 		in.board.Close()
 	}
-	if _, err := os.Stat(in.stateDir()); err == nil {
+	if _, err := os.Stat(filepath.Join(in.stateDir(), "instance.json")); err == nil {
 		if code, out := in.sett("down", "--purge", "--yes"); code != 0 {
 			in.t.Errorf("sett down --purge ended with %d:\n%s", code, out)
 		}

@@ -1,0 +1,298 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+)
+
+// TestDockerTwoUps starts an instance twice at the same time: one does it, and the
+// other harms nothing.
+func TestDockerTwoUps(t *testing.T) {
+	t.Parallel()
+	in := prepare(t, inContainers(solo(finished, "")))
+	type end struct {
+		code int
+		out  string
+	}
+	ends := make(chan end)
+	for range 2 {
+		go func() { code, out := in.sett("up"); ends <- end{code, out} }()
+	}
+	done := 0
+	for range 2 {
+		if e := <-ends; e.code == 0 {
+			done++
+		} else if !strings.Contains(e.out, "another sett up") {
+			t.Errorf("sett up ended with %d:\n%s", e.code, e.out)
+		}
+	}
+	if done == 0 {
+		t.Error("neither sett up succeeded")
+	}
+	in.open()
+	in.settled()
+	in.await(in.post("x"), enough)
+	in.atRest()
+}
+
+// TestDockerUpInterrupted interrupts sett up, or kills it, as soon as a part of the
+// instance is there. The one leaves nothing; after the other sett down does.
+func TestDockerUpInterrupted(t *testing.T) {
+	t.Parallel()
+	in := prepare(t, inContainers(reviewed(drafter, "")))
+	at := []string{"container " + in.container("agent-"), "container " + in.container("orchestrator"),
+		"container " + in.container("blackboard"), "network "}
+	for i, part := range at {
+		for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+			if !full() && s == syscall.SIGKILL && i%2 == 1 {
+				continue
+			}
+			in.upUntil(part, s)
+			if s == syscall.SIGKILL {
+				in.must("down")
+				in.must("down", "--purge", "--yes")
+			}
+			in.nothing(fmt.Sprintf("sett up that got a %s when there was %s", s, part))
+		}
+	}
+	in.up()
+	in.settled()
+}
+
+// upUntil begins to start the instance and sends a signal when a part is there.
+func (in *instance) upUntil(part string, s syscall.Signal) {
+	in.t.Helper()
+	cmd := in.command("up")
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		in.t.Fatal(err)
+	}
+	eventually(in.t, enough, "a part "+part, func() bool {
+		return slices.ContainsFunc(in.onEngine(), func(p string) bool { return strings.HasPrefix(p, part) })
+	})
+	if err := cmd.Process.Signal(s); err != nil {
+		in.t.Fatal(err)
+	}
+	err := cmd.Wait()
+	var exit *exec.ExitError
+	if s == syscall.SIGINT && (!errors.As(err, &exit) || exit.ExitCode() != 130) {
+		in.t.Errorf("interrupted when there was %s, sett up ended with %v:\n%s", part, err, out.String())
+	}
+}
+
+// nothing checks that nothing is there of the instance, here or on the engine.
+func (in *instance) nothing(after string) {
+	in.t.Helper()
+	if left := in.onEngine(); len(left) > 0 {
+		in.t.Errorf("%s left on the engine: %s", after, strings.Join(left, "; "))
+		in.wipe(left)
+	}
+	if left := in.processes(); len(left) > 0 {
+		in.t.Errorf("%s left processes: %s", after, strings.Join(left, "; "))
+	}
+}
+
+// purged checks that nothing at all is there of the instance, not even the logs
+// that a failed start leaves to be read.
+func (in *instance) purged(after string) {
+	in.t.Helper()
+	in.nothing(after)
+	if _, err := os.Stat(in.stateDir()); err == nil {
+		in.t.Errorf("%s left a state directory", after)
+	}
+}
+
+// TestDockerUpFailed has sett up fail for want of images, by an image that cannot
+// run, and by time: each says so, and leaves nothing.
+func TestDockerUpFailed(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	broken := brokenImage(t)
+	for name, c := range map[string]struct {
+		agents []agent
+		args   []string
+		code   int
+		says   []string
+	}{
+		"missing images": {
+			agents: []agent{
+				{name: "one", image: "127.0.0.1:1/sett-e2e-nowhere:1", bids: "GoalDefined: exclusive", tool: finished},
+				{name: "two", image: "127.0.0.1:1/sett-e2e-nowhere:2", bids: "GoalDefined: exclusive", tool: finished},
+			},
+			code: 7, says: []string{"sett-e2e-nowhere:1", "sett-e2e-nowhere:2"},
+		},
+		"an image that cannot run": {
+			agents: []agent{
+				{name: "good", bids: "GoalDefined: exclusive", tool: finished},
+				{name: "bad", image: broken, bids: "GoalDefined: exclusive", tool: finished},
+			},
+			args: []string{"--timeout", "15s"}, code: 4, says: []string{"bad"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := prepare(t, inContainers(clan{agents: c.agents}))
+			code, out := in.sett(append([]string{"up"}, c.args...)...)
+			if code != c.code {
+				t.Errorf("sett up ended with %d, want %d:\n%s", code, c.code, out)
+			}
+			for _, s := range c.says {
+				if !strings.Contains(out, s) {
+					t.Errorf("sett up does not say %q:\n%s", s, out)
+				}
+			}
+			in.nothing("a failed sett up")
+		})
+	}
+}
+
+// brokenImage claims to have sett in it, which cannot be started.
+func brokenImage(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	file(t, filepath.Join(dir, "sett"), "no program\n", 0o755)
+	file(t, filepath.Join(dir, "Dockerfile"), "FROM scratch\nCOPY sett /sett\nENTRYPOINT [\"/sett\", \"cub\"]\n", 0o644)
+	image := "sett-e2e-broken:" + static.version
+	if _, err := dockerSays("build", "--quiet", "--tag", image, dir); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := dockerSays("image", "rm", image); err != nil {
+			t.Error(err)
+		}
+	})
+	return image
+}
+
+// TestDockerPortTaken has somebody else take the blackboard's port while the
+// instance is down: it comes back at another one, with its ledger.
+func TestDockerPortTaken(t *testing.T) {
+	t.Parallel()
+	in := start(t, inContainers(solo(finished, "")))
+	goal := in.post("x")
+	in.await(goal, enough)
+	addr := in.board.Addr()
+	in.must("down")
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	in.up()
+	if in.status(goal) != blackboard.WorkflowAchieved || in.board.Addr() == addr {
+		t.Errorf("goal %s at %s, before at %s", in.status(goal), in.board.Addr(), addr)
+	}
+}
+
+// TestDockerDown ends instances as they should not be found: once more, half
+// killed, without their workspace, without their state, and all there are.
+func TestDockerDown(t *testing.T) {
+	t.Parallel()
+	in := start(t, inContainers(solo(finished, "")))
+	goal := in.post("x")
+	in.await(goal, enough)
+	in.must("down")
+	in.must("down")
+	if got, want := in.onEngine(), []string{"volume sett-" + in.name + ".ledger"}; !slices.Equal(got, want) {
+		t.Errorf("after down there is %v, want %v", got, want)
+	}
+	in.up()
+	if in.status(goal) != blackboard.WorkflowAchieved {
+		t.Errorf("after down and up the goal is %s", in.status(goal))
+	}
+	in.docker("rm", "--force", in.container("orchestrator"), in.container("agent-solo"))
+	in.must("down", "--purge", "--yes")
+	in.purged("down of half an instance")
+
+	t.Run("without its workspace", func(t *testing.T) {
+		t.Parallel()
+		in := start(t, inContainers(solo(finished, "")))
+		away := in.repo + "-away"
+		if err := os.Rename(in.repo, away); err != nil {
+			t.Fatal(err)
+		}
+		in.elsewhere("down", "--purge", "--yes", "--name", in.name)
+		in.purged("down without the workspace")
+		if err := os.Rename(away, in.repo); err != nil {
+			t.Fatal(err)
+		}
+	})
+	t.Run("without its state", func(t *testing.T) {
+		t.Parallel()
+		in := start(t, inContainers(solo(finished, "")))
+		in.board.Close()
+		in.board = nil
+		if err := os.RemoveAll(in.stateDir()); err != nil {
+			t.Fatal(err)
+		}
+		if out := in.elsewhere("list", "--all"); !strings.Contains(out, in.name) {
+			t.Errorf("sett list --all does not know %s:\n%s", in.name, out)
+		}
+		in.elsewhere("down", "--purge", "--yes", "--name", in.name)
+		in.purged("down without the state")
+	})
+	t.Run("all", func(t *testing.T) {
+		t.Parallel()
+		// Of the engine's instances all but one are hidden from sett.
+		o := inContainers(solo(finished, ""))
+		o.name = "e2e-all-" + strings.TrimPrefix(static.version, "e2e-")
+		o.host = newEngineProxy(t, o.name).host()
+		in := start(t, o)
+		if out := in.elsewhere("list", "--all"); !strings.Contains(out, in.name) {
+			t.Errorf("sett list --all does not know %s:\n%s", in.name, out)
+		}
+		in.elsewhere("down", "--all", "--purge", "--yes")
+		in.purged("down --all")
+	})
+}
+
+// elsewhere runs a command from another directory, which has to succeed.
+func (in *instance) elsewhere(args ...string) string {
+	in.t.Helper()
+	cmd := in.command(args...)
+	cmd.Dir = in.root
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		in.t.Fatalf("sett %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// TestDockerTwentyTimes goes through up, a workflow and down --purge again and
+// again, interrupted now and then. Afterwards all is as it was.
+func TestDockerTwentyTimes(t *testing.T) {
+	t.Parallel()
+	in := prepare(t, inContainers(solo(finished, "")))
+	parts := []string{"network ", "container " + in.container("blackboard"), "container " + in.container("orchestrator")}
+	began := time.Now()
+	for i := range 20 {
+		if i%5 == 4 {
+			in.upUntil(parts[i/5%len(parts)], syscall.SIGINT)
+			in.nothing("an interrupted sett up")
+			continue
+		}
+		in.up()
+		in.must("forage", "--goal", "x", "--wait=30s")
+		in.board.Close()
+		in.board = nil
+		in.must("down", "--purge", "--yes")
+		in.purged("sett down --purge")
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("20 times in %s", time.Since(began).Round(time.Second))
+}
