@@ -31,8 +31,10 @@ sett down ends them. If something does not start, nothing is left running.
 
 Agents run in containers of the engine that DOCKER_HOST or the current Docker context
 names, or of the first that is found: Docker's, a rootless one, Podman's. Images that
-are not there are pulled or built; sett itself needs none. With --runtime process
-they are programs of this machine, which needs no engine and isolates nothing.
+are not there are pulled or built; sett itself needs none. Where this machine is not
+Linux, what SETT_LINUX_BINARY names goes into the containers, or sett-linux-ARCH
+beside this program. With --runtime process agents are programs of this machine,
+which needs no engine and isolates nothing.
 
 For an instance that runs already, sett up shows what changed in sett.yml and
 applies just that.

@@ -189,7 +189,7 @@ func (u *upping) abandon() {
 // finishDown finds out whether the instance runs, and ends what is in the way of a
 // start: what a sett down that was interrupted left running, since an orchestrator
 // that was told to stop is none to wait for, what runs where the instance is to run
-// no more, and what runs with a password that nobody here knows.
+// no more, and remains that know a password which nobody here does.
 func (u *upping) finishDown(ctx context.Context) error {
 	if u.in.Runtime == "" {
 		u.in.Runtime = u.c.Runtime
@@ -207,7 +207,11 @@ func (u *upping) finishDown(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("list what runs: %w", err)
 	}
-	if runs(units) && !stopping && u.in.known() {
+	if runs(units) && !stopping {
+		if !u.in.known() {
+			return role.Fail(role.Failed, fmt.Errorf("instance %s of this workspace runs already, and its password is in another state directory", u.in.Name),
+				"whoever started it can use it; sett down --name %s ends it", u.in.Name)
+		}
 		u.adopt = true
 		return u.compatible()
 	}
