@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"slices"
 	"strings"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/build"
+	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/image"
 	"github.com/docker/docker/api/types/registry"
 
@@ -127,16 +129,30 @@ func stageLabel(instance string) string {
 // alone was based on. An image without the instance's label was somebody else's,
 // and one in use stays: Purge finds it.
 func (e *Engine) removeReplaced(ctx context.Context, id, instance string) {
-	for id != "" && instance != "" {
-		_, got, err := e.image(ctx, id)
-		if err != nil || imageLabels(got)[runtime.LabelInstance] != instance || len(got.RepoTags) > 0 {
-			return
-		}
-		if _, err := e.api.ImageRemove(ctx, id, image.RemoveOptions{}); err != nil {
-			return
-		}
-		id = got.Parent
+	if instance == "" {
+		return
 	}
+	ours, err := e.api.ImageList(ctx, image.ListOptions{
+		All: true, Filters: filters.NewArgs(filters.Arg("label", runtime.LabelInstance+"="+instance)),
+	})
+	if err != nil {
+		return
+	}
+	for {
+		i := slices.IndexFunc(ours, func(s image.Summary) bool { return s.ID == id })
+		if i < 0 || len(namesOf(ours[i])) > 0 {
+			return
+		}
+		if removed, err := e.removeImage(ctx, id); err != nil || !removed {
+			return
+		}
+		id = ours[i].ParentID
+	}
+}
+
+// namesOf are the names of an image.
+func namesOf(i image.Summary) []string {
+	return slices.DeleteFunc(slices.Clone(i.RepoTags), func(t string) bool { return t == "<none>:<none>" })
 }
 
 // buildFailure says where a build failed, and how.

@@ -184,7 +184,7 @@ func (e *Engine) purgeControl(ctx context.Context, now time.Time) error {
 // removeNames takes those of an image's names away that are ours, and with the last
 // name the image. One without a name goes. It returns how much was removed.
 func (e *Engine) removeNames(ctx context.Context, i image.Summary, ours func(tag string) bool) (removed int, err error) {
-	names := slices.DeleteFunc(slices.Clone(i.RepoTags), func(t string) bool { return t == "<none>:<none>" })
+	names := namesOf(i)
 	if len(names) == 0 {
 		names = []string{i.ID}
 		ours = func(string) bool { return true }

@@ -4,12 +4,17 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/client"
 
 	"sett/runtime"
 )
@@ -166,7 +171,7 @@ func TestBinaryVolumeHalf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v.put(writer, "sett", "half of it")
+	v.put(writer, "sett", "half of it") // with the time of the whole
 	raw.remove(t.Context(), writer)
 	if ok, err := raw.fits(t.Context(), pin); ok || err != nil {
 		t.Fatalf("half a binary fits: %v", err)
@@ -184,7 +189,11 @@ func (v volumePlace) put(id, name, text string) {
 	v.t.Helper()
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
-	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text))}); err != nil {
+	whole, err := v.e.api.ContainerStatPath(v.t.Context(), id, controlProgram)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	if err := w.WriteHeader(&tar.Header{Name: name, Mode: 0o755, Size: int64(len(text)), ModTime: whole.Mtime.Truncate(time.Second)}); err != nil {
 		v.t.Fatal(err)
 	}
 	if _, err := w.Write([]byte(text)); err != nil {
@@ -198,10 +207,49 @@ func (v volumePlace) put(id, name, text string) {
 	}
 }
 
-// While another fills the volume one waits, and who gave up waiting for one that is
-// no more fills it.
+// refusals is the way to an engine that tells of each time the engine says that
+// something is there already.
+type refusals struct {
+	*http.Transport
+	told chan struct{}
+}
+
+func (r refusals) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, err := r.Transport.RoundTrip(req)
+	if err == nil && resp.StatusCode == http.StatusConflict {
+		select {
+		case r.told <- struct{}{}:
+		case <-req.Context().Done():
+		}
+	}
+	return resp, err
+}
+
+// watched is the engine, and its refusals.
+func watched(t *testing.T, e *Engine) (*Engine, <-chan struct{}) {
+	network, address := "tcp", strings.TrimPrefix(e.at.Host, "tcp://")
+	if e.at.Socket != "" {
+		network, address = "unix", e.at.Socket
+	}
+	r := refusals{&http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		var d net.Dialer
+		return d.DialContext(ctx, network, address)
+	}}, make(chan struct{})}
+	w := *e
+	var err error
+	w.api, err = client.NewClientWithOpts(client.WithHost(e.at.Host), client.WithHTTPClient(&http.Client{Transport: r}), client.WithAPIVersionNegotiation())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.CloseIdleConnections)
+	return &w, r.told
+}
+
+// While another fills the volume one waits; when that one is gone without having
+// filled it, one fills it.
 func TestBinaryVolumeFilling(t *testing.T) {
 	v := newVolumePlace(t)
+	e, refused := watched(t, v.e)
 	raw := v.raw()
 	pin, err := raw.create(t.Context(), raw.name+".pin", true)
 	if err != nil {
@@ -215,36 +263,55 @@ func TestBinaryVolumeFilling(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer raw.remove(t.Context(), filler)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan error)
-	go func() {
-		_, _, err := v.e.BinaryVolume(ctx, v.image, v.digest, v.image.Arch, v.labels)
-		done <- err
-	}()
-	v.until("somebody waits", func() bool { return len(v.pins()) == 3 })
-	select {
-	case err := <-done:
-		t.Fatalf("it did not wait: %v", err)
-	default:
-	}
-	cancel()
-	if err := <-done; err == nil {
-		t.Error("interrupted, it had a volume")
-	}
-	v.until("its container is gone", func() bool { return len(v.pins()) == 2 })
-	go func() {
-		_, release, err := v.get()
-		if err == nil {
-			release()
+	get := func(ctx context.Context) <-chan error {
+		done := make(chan error, 1)
+		go func() {
+			_, release, err := e.BinaryVolume(ctx, v.image, v.digest, v.image.Arch, v.labels)
+			if err == nil {
+				release()
+			}
+			done <- err
+		}()
+		for range 3 { // it tries again and again
+			select {
+			case <-refused:
+			case err := <-done:
+				t.Fatalf("it did not wait: %v", err)
+			}
 		}
-		done <- err
-	}()
-	v.until("somebody waits", func() bool { return len(v.pins()) == 3 })
-	raw.remove(t.Context(), filler)
-	if err := <-done; err != nil {
-		t.Error(err)
+		return done
 	}
+	ctx, cancel := context.WithCancel(t.Context())
+	interrupted := get(ctx)
+	cancel()
+	drain(refused, interrupted, func(err error) {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("interrupted: %v", err)
+		}
+	})
+	if left := v.pins(); len(left) != 2 {
+		t.Errorf("left: %v", left)
+	}
+	waiting := get(t.Context())
+	raw.remove(t.Context(), filler)
+	drain(refused, waiting, func(err error) {
+		if err != nil {
+			t.Error(err)
+		}
+	})
 	if ok, err := raw.fits(t.Context(), pin); !ok {
 		t.Errorf("nothing was filled: %v", err)
+	}
+}
+
+// drain waits for an end among refusals that may still come.
+func drain(refused <-chan struct{}, done <-chan error, then func(error)) {
+	for {
+		select {
+		case <-refused:
+		case err := <-done:
+			then(err)
+			return
+		}
 	}
 }
