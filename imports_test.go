@@ -45,6 +45,8 @@ var owners = []struct {
 	{"github.com/redis/rueidis", []string{"blackboard/redis"}, []string{"blackboard", "roles/bench", "roles/e2e"}},
 	{"github.com/docker/docker", []string{"runtime/docker"}, nil},
 	{"github.com/docker/go-connections", []string{"runtime/docker"}, nil},
+	{"github.com/distribution/reference", []string{"runtime/docker"}, nil},
+	{"github.com/moby/patternmatcher", []string{"runtime/docker"}, nil},
 	{"github.com/goccy/go-yaml", []string{"contract/config"}, nil},
 	{"github.com/alecthomas/kong", []string{".", "roles"}, nil},
 	{"github.com/alicebob/miniredis/v2", []string{"blackboard/embedded"}, nil},
