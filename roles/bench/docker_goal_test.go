@@ -4,29 +4,22 @@ package bench
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
+	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
-
-	"sett/blackboard"
 )
 
 // TestBenchDockerGoal tells what containers cost a goal that a standing agent works
 // on, beside the same tool and orchestrator as processes with the same durability.
 func TestBenchDockerGoal(t *testing.T) {
 	r := newRig(t)
-	b := r.newBox(1, answers, "")
+	b := r.newBox(1, "")
 	b.up()
-	tool := filepath.Join(t.TempDir(), "tool")
-	if err := os.WriteFile(tool, []byte(answers), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	here := startClan(t, redistest.Start(t, redistest.Durable...).URL, "cub", []member{
-		{agentName(0), []config.BidRule{{Type: blackboard.TypeGoalDefined, Bid: blackboard.BidExclusive}}, []string{tool}}})
+		{agentName(0), []config.BidRule{{Type: blackboard.TypeGoalDefined, Bid: blackboard.BidExclusive}}, []string{r.tool}}})
 	there := b.clan()
 	var total, over [2]series
 	for round := range 20 * rounds {
@@ -41,7 +34,7 @@ func TestBenchDockerGoal(t *testing.T) {
 	}
 	t.Logf("goal to result in containers %v, as processes %v; %s", total[0], total[1], load())
 	t.Logf("of it beyond the tool: in containers %v, as processes %v: %.2f x", over[0], over[1],
-		float64(over[0].median())/float64(over[1].median()))
+		over[0].over(over[1]))
 }
 
 // total is the time from a goal to the end of its agent's grant.

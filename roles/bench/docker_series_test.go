@@ -10,6 +10,19 @@ import (
 	"time"
 )
 
+// rounds is how often each side of a comparison is measured.
+const rounds = 11
+
+// inTurn measures the sides of a comparison in turn. Each round begins with
+// another, so that what one leaves the engine to do is not always the same one's.
+func inTurn(sides ...func()) {
+	for round := range rounds {
+		for i := range sides {
+			sides[(round+i)%len(sides)]()
+		}
+	}
+}
+
 // series is what was measured of one thing.
 type series []time.Duration
 
@@ -23,6 +36,17 @@ func (s series) percentile(p int) time.Duration {
 	}
 	all := slices.Sorted(slices.Values(s))
 	return all[min(len(all)*p/100, len(all)-1)]
+}
+
+// over is the median of the rounds' ratios. What else the machine does changes from
+// round to round by more than what is compared.
+func (s series) over(floor series) float64 {
+	ratios := make([]float64, len(s))
+	for i := range s {
+		ratios[i] = float64(s[i]) / float64(floor[i])
+	}
+	slices.Sort(ratios)
+	return ratios[len(ratios)/2]
 }
 
 func (s series) String() string {

@@ -21,8 +21,22 @@ import (
 	"sett/runtime/docker"
 )
 
-// baseImage is what the tools of containers need: a shell.
+// baseImage is what agents are made of.
 const baseImage = "sett-base:local"
+
+// answers is a tool that says when it began, in nanoseconds since the epoch, which
+// no shell's own commands do everywhere. It ends when it is allowed to.
+const answers = `package main
+
+import ("fmt"; "io"; "os"; "time")
+
+func main() {
+	at := time.Now()
+	io.Copy(io.Discard, os.Stdin)
+	for _, err := os.Stat("hold"); err == nil; _, err = os.Stat("hold") { time.Sleep(5 * time.Millisecond) }
+	fmt.Printf("{\"structural_type\":\"Standard\",\"artefact_type\":\"Done\",\"artefact_payload\":\"%d\",\"summary\":\"\"}", at.UnixNano())
+}
+`
 
 // labelBench marks the containers, volumes and networks that the floor makes.
 const labelBench = "sett.bench"
@@ -33,6 +47,7 @@ type rig struct {
 	tb      testing.TB
 	id      string
 	sett    string
+	tool    string // answers, static
 	version string
 	socket  string       // of the engine; empty: it has none here
 	latest  string       // what sett:latest was before
@@ -55,14 +70,25 @@ func newRig(tb testing.TB) *rig {
 	if out, err := exec.Command("../../testdata/images/images.sh").CombinedOutput(); err != nil {
 		tb.Fatalf("make images: %v\n%s", err, out)
 	}
-	build := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+r.version, "-o", r.sett, "sett")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		tb.Fatalf("build sett: %v\n%s", err, out)
+	r.tool = filepath.Join(filepath.Dir(r.sett), "tool")
+	if err := os.WriteFile(r.tool+".go", []byte(answers), 0o600); err != nil {
+		tb.Fatal(err)
 	}
+	r.build(r.tool, r.tool+".go")
+	r.build(r.sett, "sett")
 	r.latest, _ = dockerSays("image", "ls", "--quiet", "--no-trunc", "sett:latest")
 	tb.Cleanup(r.clear)
 	return r
+}
+
+// build builds a program as containers need it: from one file.
+func (r *rig) build(to, what string) {
+	r.tb.Helper()
+	build := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+r.version, "-o", to, what)
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		r.tb.Fatalf("build %s: %v\n%s", what, err, out)
+	}
 }
 
 // dockerSays runs the engine's own client.
@@ -141,7 +167,7 @@ type box struct {
 
 // newBox makes the workspace of an instance: so many agents of the same tool, the
 // first of which works on goals.
-func (r *rig) newBox(agents int, tool, more string) *box {
+func (r *rig) newBox(agents int, more string) *box {
 	r.tb.Helper()
 	r.n++
 	b := &box{rig: r, name: fmt.Sprintf("bench-%s-%d", r.id, r.n), root: r.tb.TempDir()}
@@ -155,7 +181,11 @@ func (r *rig) newBox(agents int, tool, more string) *box {
 		}
 		fmt.Fprintf(&y, "  %s:\n    image: %s\n    command: [./tool]\n    bids: {%s: exclusive}\n%s", agentName(i), baseImage, goal, more)
 	}
-	for path, text := range map[string]string{"work/sett.yml": y.String(), "work/tool": tool, "home/none": ""} {
+	tool, err := os.ReadFile(r.tool)
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	for path, text := range map[string]string{"work/sett.yml": y.String(), "work/tool": string(tool), "home/none": ""} {
 		path = filepath.Join(b.root, path)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			r.tb.Fatal(err)

@@ -9,45 +9,39 @@ import (
 	"sett/runtime/docker"
 )
 
-// rounds is how often each side of a comparison is measured, in turn.
-const rounds = 11
-
-// answers is a tool that says when it began, in nanoseconds since the epoch.
-const answers = `#!/bin/sh
-at=$(date +%s%N)
-cat >/dev/null
-printf '{"structural_type":"Standard","artefact_type":"Done","artefact_payload":"%s","summary":""}\n' "$at"
-`
-
 // TestBenchDockerUp compares `sett up` of a fresh instance, from the process's
 // start to its end, with what the engine's own client takes to make the network and
 // to create and start the same containers one after another. The images are there,
 // and the volume with the binary. Then it looks at what four agents more cost.
 func TestBenchDockerUp(t *testing.T) {
 	r := newRig(t)
-	one, five, floor, bare, single := series{}, series{}, series{}, series{}, series{}
 	twins := r.clanTwins()
-	for range rounds {
-		up := r.newBox(1, answers, "")
-		one.add(up.up())
-		up.down()
+	var one, five, floor, bare, single series
+	up := func(agents int, s *series) func() {
+		return func() {
+			b := r.newBox(agents, "")
+			s.add(b.up())
+			b.down()
+		}
+	}
+	sides := []func(){up(1, &one), func() {
 		all, last := r.sequence(r.client, twins)
 		floor.add(all)
 		single.add(last)
-		up = r.newBox(5, answers, "")
-		five.add(up.up())
-		up.down()
-		if r.socket != "" {
-			all, _ = r.sequence(r.calls, twins)
+	}, up(5, &five)}
+	if r.socket != "" {
+		sides = append(sides, func() {
+			all, _ := r.sequence(r.calls, twins)
 			bare.add(all)
-		}
+		})
 	}
+	inTurn(sides...)
 	t.Logf("up with one agent %v, with five %v; the client one after another %v, of it the agent %v; by bare calls %v; %s",
 		one, five, floor, single, bare, load())
 	if r.socket != "" {
-		t.Logf("one agent: sett up / bare calls %.2f", float64(one.median())/float64(bare.median()))
+		t.Logf("one agent: sett up / bare calls %.2f", one.over(bare))
 	}
-	verdict(t, "one agent: sett up / containers one after another", float64(one.median())/float64(floor.median()), 1.5, "x")
+	verdict(t, "one agent: sett up / containers one after another", one.over(floor), 1.5, "x")
 	verdict(t, "four agents more: sett up / containers one after another",
 		float64(five.median()-one.median())/float64(4*single.median()), 1, "x")
 }
@@ -56,7 +50,7 @@ func TestBenchDockerUp(t *testing.T) {
 // they start. What keeps the images and the volume with the binary is left behind.
 func (r *rig) clanTwins() []twin {
 	r.tb.Helper()
-	b := r.newBox(1, answers, "")
+	b := r.newBox(1, "")
 	b.up()
 	network := floorName(r.id)
 	agent := b.twin("agent-"+agentName(0), network, docker.Binary, "pause")

@@ -16,47 +16,40 @@ import (
 
 const freshPerCall = "    strategy: fresh_per_call\n"
 
-// held is answers, but its goal waits until the workspace has a file.
-const held = `#!/bin/sh
-at=$(date +%s%N)
-cat >/dev/null
-until [ -e go ]; do sleep 0.02; done
-printf '{"structural_type":"Standard","artefact_type":"Done","artefact_payload":"%s","summary":""}\n' "$at"
-`
-
 // TestBenchDockerWorker compares the time from a grant to its tool with what the
 // engine's own client needs until the same tool runs in a container that it creates
 // and starts, hardened alike, on the instance's bridge.
 func TestBenchDockerWorker(t *testing.T) {
 	r := newRig(t)
-	b := r.newBox(1, held, freshPerCall)
+	b := r.newBox(1, freshPerCall)
 	b.up()
 	c := b.clan()
 	tool := b.workerTwin(c)
-	cold, floor, bare := series{}, series{}, series{}
-	for range rounds {
-		cold.add(c.toTool(t, c.run(t)))
-		floor.add(r.toTool(r.client, tool))
-		if r.socket != "" {
-			bare.add(r.toTool(r.calls, tool))
-		}
+	var cold, floor, bare series
+	sides := []func(){
+		func() { cold.add(c.toTool(t, c.run(t))) },
+		func() { floor.add(r.toTool(r.client, tool)) },
 	}
+	if r.socket != "" {
+		sides = append(sides, func() { bare.add(r.toTool(r.calls, tool)) })
+	}
+	inTurn(sides...)
 	b.down()
 	t.Logf("from grant to tool %v; by the client %v; by bare calls %v; %s", cold, floor, bare, load())
 	if r.socket != "" {
-		t.Logf("worker: grant to tool / bare calls %.2f", float64(cold.median())/float64(bare.median()))
+		t.Logf("worker: grant to tool / bare calls %.2f", cold.over(bare))
 	}
-	verdict(t, "worker: grant to tool / create and start", float64(cold.median())/float64(floor.median()), 0.5, "x")
+	verdict(t, "worker: grant to tool / create and start", cold.over(floor), 0.5, "x")
 }
 
 // TestBenchDockerWarm measures the time from a grant to its tool while one worker
 // waits.
 func TestBenchDockerWarm(t *testing.T) {
 	r := newRig(t)
-	b := r.newBox(1, answers, freshPerCall+"    warm: 1\n")
+	b := r.newBox(1, freshPerCall+"    warm: 1\n")
 	b.up()
 	c := b.clan()
-	warm := series{}
+	var warm series
 	for range 3 * rounds {
 		waiting := c.awaitStandby(t)
 		id := c.run(t)
@@ -132,6 +125,10 @@ func (c *clan) awaitStandby(tb testing.TB) (incarnation string) {
 // the tool itself.
 func (b *box) workerTwin(c *clan) twin {
 	b.tb.Helper()
+	hold := filepath.Join(b.repo, "hold")
+	if err := os.WriteFile(hold, nil, 0o600); err != nil {
+		b.tb.Fatal(err)
+	}
 	c.post(b.tb, "x")
 	var unit string
 	waitFor(b.tb, "a worker", func() bool {
@@ -141,7 +138,7 @@ func (b *box) workerTwin(c *clan) twin {
 		return err == nil && unit != ""
 	})
 	t := b.twin(unit, "sett-"+b.name, "/workspace/tool")
-	if err := os.WriteFile(filepath.Join(b.repo, "go"), nil, 0o600); err != nil {
+	if err := os.Remove(hold); err != nil {
 		b.tb.Fatal(err)
 	}
 	c.drain(b.tb)
