@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ory/dockertest/v3"
+	godocker "github.com/ory/dockertest/v3/docker"
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"sett/blackboard"
@@ -47,6 +48,29 @@ var openTestEngine = sync.OnceValues(func() (*docker.Engine, error) {
 	}
 	return e, nil
 })
+
+// testVersion is what the scripts' sett says of itself, and its control images.
+const testVersion = "v0.0.0-test"
+
+// removeTestImages removes the control images that the tests made.
+func removeTestImages() {
+	pool, err := dockertest.NewPool("")
+	if err != nil {
+		return
+	}
+	all, _ := pool.Client.ListImages(godocker.ListImagesOptions{})
+	for _, image := range all {
+		ours := func(tag string) bool { return strings.HasPrefix(tag, "sett:"+testVersion+"-") }
+		if !slices.ContainsFunc(image.RepoTags, ours) {
+			continue
+		}
+		for _, tag := range image.RepoTags {
+			if ours(tag) || tag == "sett:latest" { // which is the newest, and these are
+				_ = pool.Client.RemoveImage(tag) // one in use stays
+			}
+		}
+	}
+}
 
 // needEngine returns the container engine, or skips the test where there is none.
 func needEngine(t *testing.T) *docker.Engine {
@@ -176,6 +200,7 @@ func containerWorkspace(t *testing.T) (e role.Env, engine *docker.Engine, name, 
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.Build.Version = testVersion
 	name = "cli-" + strings.ToLower(e.NewID()[16:])
 	lookup := e.Lookup
 	e.Lookup = func(v string) (string, bool) {

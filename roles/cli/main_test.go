@@ -42,6 +42,7 @@ func (t tests) Run() int {
 	}
 	buildDir = dir
 	defer os.RemoveAll(dir)
+	defer removeTestImages()
 	return t.m.Run()
 }
 
@@ -60,7 +61,7 @@ func sett() {
 		os.Exit(1)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	e := role.OS(os.Args[1:], role.Build{Version: "v0.0.0-test", Commit: "0123456789ab"})
+	e := role.OS(os.Args[1:], role.Build{Version: testVersion, Commit: "0123456789ab"})
 	err := Run(ctx, e)
 	stop()
 	if err != nil {

@@ -109,7 +109,7 @@ func (c *upCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer in.letGo(release)
 	u.in = in
 	if err := u.run(root, path); err != nil {
 		return u.explain(err)

@@ -123,6 +123,18 @@ func ofAnother(ctx context.Context, name string, ours []string, taken takenFunc)
 	return fmt.Errorf("%w: %s", errForeign, workspace)
 }
 
+// letGo gives the instance's lock back, and leaves nothing of one that never came
+// to be.
+func (in *instance) letGo(release func()) {
+	if in.known() {
+		release()
+		return
+	}
+	_ = in.setStopping(false) // what is left of it is in nobody's way
+	release()
+	removeEmpty(in.dir)
+}
+
 // removeEmpty removes what locking a name made, unless there is something in it.
 func removeEmpty(dir string) {
 	for _, d := range []string{"units", "logs", "."} {
