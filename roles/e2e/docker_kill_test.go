@@ -175,7 +175,7 @@ func TestDockerBlackboardKilled(t *testing.T) {
 	} {
 		in.settled()
 		goal := in.post("x")
-		in.afterEntries(goal, 5+11*i)
+		in.afterEntries(goal, 5+9*i)
 		how()
 		back := time.Now()
 		in.await(goal, enough)
