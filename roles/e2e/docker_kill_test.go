@@ -219,3 +219,29 @@ func TestDockerUnitsKilled(t *testing.T) {
 	in.warm("solo")
 	in.atRest()
 }
+
+// TestDockerAllStopped stops or kills all containers in the middle of a goal, as the
+// end of an engine or a machine does: sett up brings the instance back to where it
+// was.
+func TestDockerAllStopped(t *testing.T) {
+	t.Parallel()
+	in := start(t, inContainers(reviewed(drafter, "retries: 1\n")))
+	goal := in.post("x")
+	in.await(goal, enough)
+	want := in.outcome(goal)
+	for i, how := range [][]string{{"stop", "--time", "0"}, {"kill"}} {
+		in.settled()
+		goal := in.post("x")
+		in.afterEntries(goal, 8+12*i)
+		all := in.docker("ps", "--quiet", "--filter", "label="+runtime.LabelInstance+"="+in.name)
+		// What the orchestrator starts meanwhile is no more than what had been left out.
+		_, _ = dockerSays(append(how, strings.Fields(all)...)...)
+		in.up()
+		in.await(goal, enough)
+		if got := in.outcome(goal); got != want {
+			t.Errorf("docker %s of all, and it ended otherwise:\n%s", how[0], diff(want, got))
+		}
+	}
+	in.settled()
+	in.atRest()
+}
