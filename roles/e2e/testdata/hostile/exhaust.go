@@ -2,32 +2,33 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 // crowd starts processes until there may be no more, and leaves them behind.
 func crowd() {
 	n := 0
 	for ; n < 10000; n++ {
-		if err := exec.Command("/proc/self/exe", "idle").Start(); err != nil {
+		_, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "1000"}, &syscall.ProcAttr{Files: []uintptr{0, 1, 2}})
+		if err != nil {
 			found("refused", err)
 			break
-		}
-		if n == 20 {
-			note(control, "20 processes", nil)
 		}
 	}
 	found("processes", n)
 }
 
-// bomb never ends, nor does what it starts.
+// bomb forks, and so does what it forks. It never ends.
 func bomb() {
+	runtime.LockOSThread() // there is one in the copies
 	for {
-		_ = exec.Command("/bin/sh", "-c", `f() { f | f & }; f; wait`).Start()
-		runtime.Gosched()
+		_, _, _ = unix.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	}
 }
 
@@ -37,6 +38,12 @@ func eat() {
 	for {
 		all = append(all, bytes.Repeat([]byte{1}, 1<<20))
 	}
+}
+
+// need takes no more than it may: memory, and room in /tmp.
+func need() {
+	b := bytes.Repeat([]byte{1}, 32<<20)
+	note(control, "memory and /tmp", errors.Join(os.WriteFile("/tmp/need", b[:1<<20], 0o600), os.Remove("/tmp/need")))
 }
 
 // fill writes to /tmp until it is full, and leaves it so.
@@ -51,6 +58,7 @@ func fill() {
 
 // flood writes 100 MB.
 func flood(to *os.File) {
+	note(control, "flood", nil)
 	line := append(bytes.Repeat([]byte("x"), 999), '\n')
 	for range 100_000 {
 		if _, err := to.Write(line); err != nil {

@@ -48,7 +48,6 @@ func tryWorkspace() {
 		defer func() { _ = unix.Close(fd) }()
 		return errors.Join(err, unix.Bind(fd, &unix.SockaddrUnix{Name: other}), os.Remove(other))
 	}())
-	note(attempt, "attribute", errors.Join(unix.Setxattr(file, "user.hostile", []byte("x"), 0), unix.Removexattr(file, "user.hostile")))
 	note(attempt, "remove", errors.Join(os.Remove(file), write(file)))
 	for name, args := range map[string][]string{
 		"git commit": {"commit", "-q", "--allow-empty", "-m", "hostile"}, "git tag": {"tag", "hostile"}, "git config": {"config", "hostile.x", "y"},

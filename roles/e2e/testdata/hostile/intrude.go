@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -66,11 +65,8 @@ func errno(code unix.Errno) error {
 func trySignals() {
 	for _, s := range []unix.Signal{
 		unix.SIGQUIT, unix.SIGABRT, unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
-		unix.SIGKILL, unix.SIGSTOP, unix.SIGUSR1, unix.SIGHUP + 0,
+		unix.SIGKILL, unix.SIGSTOP, unix.SIGTSTP,
 	} {
-		if s == unix.SIGHUP {
-			continue // asks it to end
-		}
 		found("signal "+unix.SignalName(s), unix.Kill(1, s))
 	}
 }
@@ -83,9 +79,14 @@ func fault() {
 	_ = unix.Kill(1, unix.SIGSEGV)
 }
 
-// end tells process 1 to stop, twice.
+// end tells process 1 to stop, for once: with work that is handed back it would be
+// told again and again.
 func end() {
-	_ = syscall.Kill(1, syscall.SIGTERM)
-	_ = syscall.Kill(1, syscall.SIGTERM)
+	if os.Getenv("SETT_ATTEMPT") != "1" {
+		note(control, "another attempt", nil)
+		return
+	}
+	_ = unix.Kill(1, unix.SIGTERM)
+	_ = unix.Kill(1, unix.SIGTERM)
 	time.Sleep(time.Hour) // until it ends this one
 }

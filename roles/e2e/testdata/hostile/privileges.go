@@ -98,24 +98,18 @@ func tryMounts(dir string) {
 		}
 		return err
 	}())
-	note(attempt, "pivot_root", func() error { // fails in any case, with EINVAL where it may be called
-		if err := unix.PivotRoot(dir, dir); !errors.Is(err, unix.EINVAL) {
+	note(attempt, "pivot_root", func() error { // fails in any case, otherwise where it may be called
+		if err := unix.PivotRoot(dir, dir); !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EBUSY) {
 			return err
 		}
 		return nil
 	}())
-	for _, m := range []struct{ mount, file string }{
-		{"/", ""}, {"/proc/sys", "/proc/sys/kernel/hostname"}, {"/sys", "/sys/kernel/mm/transparent_hugepage/enabled"},
-		{"/proc/sysrq-trigger", "/proc/sysrq-trigger"},
-	} {
-		note(attempt, "remount "+m.mount+" for writing", unix.Mount("", m.mount, "", unix.MS_REMOUNT|unix.MS_BIND, ""))
-		if m.file == "" {
-			continue
-		}
-		f, err := os.OpenFile(m.file, os.O_WRONLY, 0)
-		note(attempt, "open "+m.file+" for writing", err)
-		_ = f.Close()
+	for _, path := range []string{"/", "/proc/sys", "/sys"} {
+		note(attempt, "remount "+path+" for writing", unix.Mount("", path, "", unix.MS_REMOUNT|unix.MS_BIND, ""))
 	}
+	f, err := os.OpenFile("/proc/sys/kernel/hostname", os.O_WRONLY, 0)
+	note(attempt, "open /proc/sys for writing", err)
+	_ = f.Close()
 }
 
 // tryKernel asks the kernel for what only its administrator may have.

@@ -43,7 +43,7 @@ func holds(b []byte) bool {
 
 // innards are files of a process's that hold or lead to what is in it.
 var innards = []string{
-	"environ", "mem", "maps", "smaps", "pagemap", "auxv", "syscall", "stack", "personality", "io",
+	"environ", "mem", "maps", "smaps", "pagemap", "auxv", "syscall", "personality", "io",
 	"fd/0", "fd/1", "cwd/.", "root/.", "exe", "task/%d/environ", "task/%d/mem", "task/%d/fd/0", "task/%d/root/.",
 }
 

@@ -228,9 +228,16 @@ func get(url string) string {
 // tryNetwork tries to get out. The first argument is Redis' address, the second a
 // port that is open on the host, the others are the host's addresses.
 func tryNetwork(args []string) {
-	for _, host := range append([]string{gateway()}, args[2:]...) {
-		note(attempt, "the host", dial("tcp", net.JoinHostPort(host, args[1])))
-		note(attempt, "the host's ssh", dial("tcp", net.JoinHostPort(host, "22")))
+	hosts := append([]string{gateway()}, args[2:]...)
+	answers := make([]error, len(hosts))
+	var wg sync.WaitGroup
+	for i, host := range hosts {
+		wg.Go(func() { answers[i] = dial("tcp", net.JoinHostPort(host, args[1])) })
+	}
+	wg.Wait()
+	for i, host := range hosts {
+		note(attempt, "the host", answers[i])
+		found("the host at "+host, answers[i])
 	}
 	note(attempt, "redis", dial("tcp", args[0]))
 	note(attempt, "beyond", dial("tcp", "192.0.2.1:80"))
