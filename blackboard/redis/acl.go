@@ -28,6 +28,10 @@ const AdminUser = "sett"
 const agentCommands = "-@all +ping +client|setname +eval +evalsha +subscribe +unsubscribe +punsubscribe +discard +hgetall +zrevrange" +
 	" +time +get +set +del +exists +hget +hset +hmget +hdel +hlen +hincrby +lrange +rpush +zadd +zrange +zrem +xadd +publish"
 
+// Host is the name by which the containers of an instance find the blackboard that
+// is one of them.
+func Host(instance string) string { return "sett-" + instance + "-redis" }
+
 // AgentUser returns the name of an agent's user. None is the administrator's.
 func AgentUser(agent string) string { return "agent-" + agent }
 

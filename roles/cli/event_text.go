@@ -69,6 +69,9 @@ func (l *eventLine) describeDecision(e blackboard.Event) {
 	case blackboard.EventRefuse:
 		l.What = fmt.Sprintf("no claim on artefact %s%s", short(e.Artefact), because(e.Reason))
 		l.As = bad
+	case blackboard.EventAssign:
+		l.What = fmt.Sprintf("claim %s: a waiting worker of %s has it", short(e.Claim), e.Agent)
+		l.As = dim
 	case blackboard.EventGrant:
 		l.What = fmt.Sprintf("claim %s: %s by %s", short(e.Claim), e.Phase, listed(e.Agent))
 	case blackboard.EventComplete:

@@ -76,7 +76,7 @@ func (c *logsCmd) Run(a *app) error {
 	if c.Claim != "" {
 		part, ok := blackboard.NormalizeIDPart(c.Claim)
 		if !ok {
-			return role.Fail(role.Usage, fmt.Errorf("--claim: %q is no part of an id", clean(c.Claim)), "sett watch shows the ids of claims")
+			return role.Fail(role.Usage, fmt.Errorf("--claim: %q is no part of a claim's id", clean(c.Claim)), "sett watch and sett show @last show the ids of claims")
 		}
 		c.Claim = part
 	}

@@ -48,7 +48,7 @@ func newContainerLauncher(ctx context.Context, u *upping, root string) (launcher
 		if errors.As(err, &e) && role.CodeOf(err) == role.Environment {
 			hint := noDocker
 			if e.Hint != "" {
-				hint = e.Hint + "; or " + hint
+				hint = e.Hint + " — or " + hint
 			}
 			return nil, role.Fail(role.Environment, e.Err, "%s", hint)
 		}
@@ -83,6 +83,12 @@ func (l *containerLauncher) reachable() error {
 	if u, err := url.Parse(l.c.Redis.URL); err == nil && loopback(u.Hostname()) {
 		return role.Fail(role.Usage, fmt.Errorf("redis.url is %s, which in a container is the container itself", clean(redis.Redact(l.c.Redis.URL))),
 			"name an address of this machine that its containers reach, or leave redis.url out and Sett starts one")
+	}
+	for _, agent := range l.c.Agents {
+		if agent.Network == config.NetworkInternal {
+			return role.Fail(role.Usage, fmt.Errorf("agent %s has network: internal, from where redis.url (%s) cannot be reached", agent.Name, clean(redis.Redact(l.c.Redis.URL))),
+				"leave redis.url out and Sett starts one inside, or let the agent have network: full, or none for its tool")
+		}
 	}
 	if l.a.Getenv(env.RedisCAFile) != "" {
 		return role.Fail(role.Usage, fmt.Errorf("%s names a file that containers do not see", env.RedisCAFile),

@@ -48,7 +48,7 @@ hash-max-listpack-value 4096
 `
 
 // alias is the blackboard's name on the instance's networks.
-func (in *instance) alias() string { return "sett-" + in.Name + "-redis" }
+func (in *instance) alias() string { return redis.Host(in.Name) }
 
 // admin is the password of the blackboard of our own.
 func (in *instance) admin() string {

@@ -142,8 +142,8 @@ func (a *agents) adopt(ctx context.Context) error {
 		} else {
 			a.living.end(incarnation, a.env.Now())
 		}
-		switch {
-		case component == runtime.ComponentAgent:
+		switch component {
+		case runtime.ComponentAgent:
 			s := &agentState{running: u.Running, incarnation: incarnation, digest: l[runtime.LabelConfig],
 				started: u.StartedAt, address: u.Address, grace: unknownGrace}
 			if cfg, ok := a.clan.get().Agent(l[runtime.LabelAgent]); ok {

@@ -42,7 +42,9 @@ func (n *anchors) all() map[string]string {
 
 // anchorName is the name of an agent's anchor. Agents of either network have
 // anchors of their own, so that a change in sett.yml takes none from who uses it.
-func anchorName(agent config.Agent) string { return "net-" + network(agent) + "-" + agent.Name }
+func (s settings) anchorName(agent config.Agent) string {
+	return "net-" + s.network(agent) + "-" + agent.Name
+}
 
 // anchored says whether an agent's units join an anchor.
 func (s settings) anchored(agent config.Agent) bool {
@@ -69,13 +71,13 @@ func (a *agents) startJoined(ctx context.Context, agent config.Agent, s runtime.
 // startAnchor starts an agent's anchor; one that runs is adopted.
 func (a *agents) startAnchor(ctx context.Context, agent config.Agent) (runtime.Unit, error) {
 	s := runtime.Spec{
-		Name: anchorName(agent), Args: []string{"pause"},
+		Name: a.settings.anchorName(agent), Args: []string{"pause"},
 		Labels: runtime.Labels{
 			runtime.LabelInstance: a.settings.Instance, runtime.LabelComponent: runtime.ComponentAnchor,
 			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: a.settings.Run,
 		},
 		Container: runtime.Container{
-			Image: a.settings.ControlImage, User: a.settings.AgentsUser, Network: network(agent), CPUs: 0.1, Memory: 64 << 20, Pids: 32,
+			Image: a.settings.ControlImage, User: a.settings.AgentsUser, Network: a.settings.network(agent), CPUs: 0.1, Memory: 64 << 20, Pids: 32,
 		},
 	}
 	a.anchors.add(s.Name, agent.Name) // before its end can be delivered
@@ -106,7 +108,7 @@ func (a *agents) dropAnchors(ctx context.Context) {
 		agent, member := cfg.Agent(name)
 		s := a.state[name]
 		switch {
-		case member && a.settings.anchored(agent) && anchorName(agent) == unit:
+		case member && a.settings.anchored(agent) && a.settings.anchorName(agent) == unit:
 			continue
 		case s != nil && (s.busy || s.running && s.digest != agent.Digest()), a.workers.busy(name) > 0:
 			continue // it may be joined to it

@@ -293,3 +293,20 @@ func TestUnhealthyAgent(t *testing.T) {
 		t.Errorf("the log says %s", log)
 	}
 }
+
+// Where the blackboard is outside the instance's networks, a cub has to get out,
+// whatever its tool may not.
+func TestNetworkToReachTheBlackboard(t *testing.T) {
+	t.Parallel()
+	for agents, want := range map[string]map[string]string{
+		containerRedis:               {config.NetworkFull: runtime.NetworkFull, config.NetworkInternal: runtime.NetworkInternal, config.NetworkNone: runtime.NetworkInternal},
+		"redis://:x@db.example:6379": {config.NetworkFull: runtime.NetworkFull, config.NetworkInternal: runtime.NetworkInternal, config.NetworkNone: runtime.NetworkFull},
+	} {
+		s := settings{Instance: "test", AgentsRedis: agents}
+		for network, want := range want {
+			if got := s.network(config.Agent{Network: network}); got != want {
+				t.Errorf("with %s, network %s is %s, want %s", agents, network, got, want)
+			}
+		}
+	}
+}

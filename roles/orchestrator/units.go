@@ -2,9 +2,11 @@ package orchestrator
 
 import (
 	"fmt"
+	"net/url"
 	"path"
 
 	"sett/blackboard"
+	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/runtime"
@@ -92,7 +94,7 @@ func (l *leadership) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) er
 	limits := agent.Resources.Limits
 	s.Container = runtime.Container{
 		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: l.settings.AgentsUser, Mounts: mounts,
-		Network: network(agent), Writable: !agent.ReadOnly, Tmp: tmpSize,
+		Network: l.settings.network(agent), Writable: !agent.ReadOnly, Tmp: tmpSize,
 		CPUs: orDefault(limits.CPUs, defaultCPUs), Memory: orDefault(limits.Memory, defaultMemory),
 		Pids:       orDefault(int64(limits.Pids), defaultPids),
 		MemoryKept: agent.Resources.Reservations.Memory, CPUsKept: agent.Resources.Reservations.CPUs,
@@ -103,18 +105,26 @@ func (l *leadership) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) er
 		s.Args = nil // its name says the role already
 	}
 	if l.settings.anchored(agent) {
-		s.Container.Network, s.Container.Join = "", anchorName(agent)
+		s.Container.Network, s.Container.Join = "", l.settings.anchorName(agent)
 	}
 	return nil
 }
 
 // network is what the container of an agent is on. One whose tool may reach
-// nothing still has to reach the blackboard: the cub keeps its tool from more.
-func network(agent config.Agent) string {
-	if agent.Network == config.NetworkFull {
+// nothing still has to reach the blackboard, wherever that is: the cub keeps its
+// tool from everything.
+func (s settings) network(agent config.Agent) string {
+	if agent.Network == config.NetworkFull || agent.Network == config.NetworkNone && !s.ownBlackboard() {
 		return runtime.NetworkFull
 	}
 	return runtime.NetworkInternal
+}
+
+// ownBlackboard says whether the blackboard is one of the instance's containers,
+// and not somewhere outside its networks.
+func (s settings) ownBlackboard() bool {
+	at, err := url.Parse(s.AgentsRedis)
+	return err == nil && at.Hostname() == redis.Host(s.Instance)
 }
 
 func orDefault[T comparable](v, byDefault T) T {
