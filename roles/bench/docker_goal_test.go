@@ -33,8 +33,8 @@ func TestBenchDockerGoal(t *testing.T) {
 		}
 	}
 	t.Logf("goal to result in containers %v, as processes %v; %s", total[0], total[1], load())
-	t.Logf("of it beyond the tool: in containers %v, as processes %v: %.2f x", over[0], over[1],
-		over[0].over(over[1]))
+	t.Logf("of it beyond the tool: in containers %v, as processes %v: %s", over[0], over[1],
+		over[0].spread(over[1]))
 }
 
 // total is the time from a goal to the end of its agent's grant.

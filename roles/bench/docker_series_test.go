@@ -38,15 +38,21 @@ func (s series) percentile(p int) time.Duration {
 	return all[min(len(all)*p/100, len(all)-1)]
 }
 
-// over is the median of the rounds' ratios. What else the machine does changes from
-// round to round by more than what is compared.
+// over is the ratio of the medians, by which limits go.
 func (s series) over(floor series) float64 {
+	return float64(s.median()) / float64(floor.median())
+}
+
+// spread tells beside it two ratios that a busy machine moves otherwise: the median
+// of the rounds' own, and that of the fastest of each.
+func (s series) spread(floor series) string {
 	ratios := make([]float64, len(s))
 	for i := range s {
 		ratios[i] = float64(s[i]) / float64(floor[i])
 	}
 	slices.Sort(ratios)
-	return ratios[len(ratios)/2]
+	return fmt.Sprintf("medians %.2f, round by round %.2f, fastest %.2f", s.over(floor), ratios[len(ratios)/2],
+		float64(s.percentile(0))/float64(floor.percentile(0)))
 }
 
 func (s series) String() string {

@@ -39,8 +39,9 @@ func TestBenchDockerUp(t *testing.T) {
 	t.Logf("up with one agent %v, with five %v; the client one after another %v, of it the agent %v; by bare calls %v; %s",
 		one, five, floor, single, bare, load())
 	if r.socket != "" {
-		t.Logf("one agent: sett up / bare calls %.2f", one.over(bare))
+		t.Logf("one agent: sett up / bare calls: %s", one.spread(bare))
 	}
+	t.Logf("one agent: sett up / the client: %s", one.spread(floor))
 	verdict(t, "one agent: sett up / containers one after another", one.over(floor), 1.5, "x")
 	verdict(t, "four agents more: sett up / containers one after another",
 		float64(five.median()-one.median())/float64(4*single.median()), 1, "x")

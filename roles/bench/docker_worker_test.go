@@ -37,8 +37,9 @@ func TestBenchDockerWorker(t *testing.T) {
 	b.down()
 	t.Logf("from grant to tool %v; by the client %v; by bare calls %v; %s", cold, floor, bare, load())
 	if r.socket != "" {
-		t.Logf("worker: grant to tool / bare calls %.2f", cold.over(bare))
+		t.Logf("worker: grant to tool / bare calls: %s", cold.spread(bare))
 	}
+	t.Logf("worker: grant to tool / the client: %s", cold.spread(floor))
 	verdict(t, "worker: grant to tool / create and start", cold.over(floor), 0.5, "x")
 }
 
