@@ -131,6 +131,9 @@ func TestDockerOrchestratorKilled(t *testing.T) {
 			}
 		}
 	}
+	if n := in.atOnce("solo"); n != 2 {
+		t.Errorf("%d worked at once, want 2", n)
+	}
 	in.atRest()
 }
 

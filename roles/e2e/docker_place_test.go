@@ -127,19 +127,46 @@ func (in *instance) allow(payload string) {
 func (in *instance) starts(goal string) map[string]int {
 	in.t.Helper()
 	counts := map[string]int{}
-	for after := "0-0"; ; {
+	for _, e := range in.ledger() {
+		if e.Kind == blackboard.EventStart && e.Workflow == goal {
+			counts[e.Claim+" "+e.Agent]++
+		}
+	}
+	return counts
+}
+
+// atOnce returns how many grants of an agent were worked on at the same time, at
+// most.
+func (in *instance) atOnce(agent string) (most int) {
+	in.t.Helper()
+	n := 0
+	for _, e := range in.ledger() {
+		if e.Agent != agent {
+			continue
+		}
+		switch e.Kind {
+		case blackboard.EventStart:
+			n++
+		case blackboard.EventResult, blackboard.EventRequeue:
+			n--
+		default:
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// ledger returns all entries there are.
+func (in *instance) ledger() (all []blackboard.Event) {
+	in.t.Helper()
+	for after := "0-0"; ; after = all[len(all)-1].ID {
 		events, err := in.board.History(context.Background(), after, 500)
 		if err != nil {
 			in.t.Fatal(err)
 		}
 		if len(events) == 0 {
-			return counts
+			return all
 		}
-		for _, e := range events {
-			if e.Kind == blackboard.EventStart && e.Workflow == goal {
-				counts[e.Claim+" "+e.Agent]++
-			}
-		}
-		after = events[len(events)-1].ID
+		all = append(all, events...)
 	}
 }
