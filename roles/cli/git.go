@@ -42,13 +42,22 @@ func (a *app) repository(dir string) repository {
 	return repository{dir, append(environ, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")}
 }
 
+// harmless keeps git from running, when it is only asked, what an agent that may
+// write the repository has put into its configuration. Filters of attributes are
+// left: a repository may not be clean without them.
+var harmless = []string{"-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.sshCommand=false"}
+
 // errNoGit is what run fails with where there is no git.
 var errNoGit = errors.New("git is not on the PATH")
 
 // run returns what git prints. The error says what git said; it is the
 // environment's.
 func (g repository) run(ctx context.Context, args ...string) (string, error) {
-	cmd := exec.CommandContext(ctx, "git", append([]string{"-C", g.dir}, args...)...)
+	options := []string{"-C", g.dir}
+	if args[0] != "commit" { // that is the user's own, with the user's hooks
+		options = append(options, harmless...)
+	}
+	cmd := exec.CommandContext(ctx, "git", append(options, args...)...)
 	cmd.Env = g.environ
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr

@@ -27,10 +27,11 @@ type ground struct {
 func (a *app) survey(ctx context.Context, e *docker.Engine, root string) (ground, error) {
 	var g ground
 	if socket := e.Endpoint().Socket; socket != "" {
-		if resolved, err := filepath.EvalSymlinks(socket); err == nil {
-			socket = resolved
+		resolved, err := filepath.EvalSymlinks(socket)
+		if err != nil {
+			resolved = socket
 		}
-		if within(socket, root) {
+		if within(socket, root) || within(resolved, root) {
 			return g, role.Fail(role.Usage, fmt.Errorf("the engine's socket %s is in the workspace %s: agents would have the engine, and with it the machine", socket, root),
 				"work in a directory of its own")
 		}
@@ -68,6 +69,13 @@ func (a *app) surveyGit(ctx context.Context, root string, g *ground) error {
 	dir, found := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if !found || !filepath.IsAbs(dir) {
 		g.notes = append(g.notes, fmt.Sprintf("git will not work in agents' containers: %s leads to %q, relative to a place that they do not have", dotGit, dir))
+		return nil
+	}
+	// An agent that may write the workspace may write this, too: the repository has
+	// to know of the working tree as well before it is handed out.
+	back, err := os.ReadFile(filepath.Join(dir, "gitdir"))
+	if err != nil || strings.TrimSpace(string(back)) != dotGit {
+		g.notes = append(g.notes, fmt.Sprintf("git will not work in agents' containers: %s leads to %s, which does not know of this working tree (git worktree repair)", dotGit, dir))
 		return nil
 	}
 	common, err := a.repository(root).run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
