@@ -67,6 +67,8 @@ func (e *Engine) removeImage(ctx context.Context, ref string) (removed bool, err
 		return true, nil
 	case errdefs.IsNotFound(err), errdefs.IsConflict(err):
 		return false, nil
+	case strings.Contains(err.Error(), "unrecognized image ID"): // what 20.10 says of one that somebody removes at this moment
+		return false, nil
 	}
 	return false, fmt.Errorf("remove image %s: %w", ref, plain(err))
 }

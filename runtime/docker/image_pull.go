@@ -101,7 +101,7 @@ func (e *Engine) pullReason(err error, ref string) string {
 				continue
 			}
 			if strings.Contains(r.reason, "%s") {
-				return fmt.Sprintf(r.reason, registryOf(ref))
+				return strings.Join(strings.Fields(fmt.Sprintf(r.reason, registryOf(ref))), " ") // a name may be a variable
 			}
 			return r.reason
 		}
