@@ -39,7 +39,7 @@ func (e *Engine) build(ctx context.Context, w Want, say Progress) (Image, error)
 	if err != nil && !errdefs.IsNotFound(err) {
 		return Image{}, plain(err)
 	}
-	log := buildLog{want: w, say: say, ours: len(d.inserted), label: "LABEL " + label, added: len(labels)}
+	log := buildLog{want: w, say: say, ours: len(d.inserted), label: "LABEL " + label, added: len(labels), file: d}
 	if err := e.runBuild(ctx, s, d, labels, &log); err != nil {
 		switch {
 		case ctx.Err() != nil:
@@ -73,9 +73,13 @@ func (e *Engine) runBuild(ctx context.Context, s sources, d dockerfile, labels m
 	for k, v := range log.want.Build.Args {
 		args[k] = &v
 	}
+	var bases []string
+	for _, base := range d.from {
+		bases = append(bases, d.resolve(base, log.want.Build.Args))
+	}
 	resp, err := e.api.ImageBuild(ctx, r, build.ImageBuildOptions{
 		Version: build.BuilderV1, Tags: []string{log.want.Ref}, Dockerfile: sentDockerfile, BuildArgs: args, Labels: labels,
-		Remove: true, ForceRemove: true, AuthConfigs: e.at.loginsFor(ctx, d.from),
+		Remove: true, ForceRemove: true, AuthConfigs: e.at.loginsFor(ctx, bases),
 	})
 	if err == nil {
 		err = readMessages(resp.Body, log.see)

@@ -2,6 +2,7 @@ package docker
 
 import (
 	"bytes"
+	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -12,8 +13,9 @@ import (
 // builder puts labels that it is told on the last stage alone.
 type dockerfile struct {
 	text     []byte
-	inserted []int    // lines of the original, from 1, after which the label stands
-	from     []string // what the stages are based on, as written
+	inserted []int             // lines of the original, from 1, after which the label stands
+	from     []string          // what the stages are based on, as written
+	args     map[string]string // what stands before the first stage, with its defaults
 }
 
 var (
@@ -27,7 +29,7 @@ var (
 // before it: a stage without a label is litter, a label within an instruction an
 // error.
 func labelStages(text []byte, label string) dockerfile {
-	var d dockerfile
+	d := dockerfile{args: map[string]string{}}
 	var out bytes.Buffer
 	goesOn := continuation['\\']
 	atTop, inside, isFrom := true, false, false
@@ -55,6 +57,8 @@ func labelStages(text []byte, label string) dockerfile {
 			isFrom = ok
 			if ok {
 				d.from = append(d.from, base)
+			} else if len(d.from) == 0 {
+				d.declare(trimmed)
 			}
 		}
 		inside = goesOn.MatchString(plainLine)
@@ -68,6 +72,34 @@ func labelStages(text []byte, label string) dockerfile {
 	}
 	d.text = out.Bytes()
 	return d
+}
+
+// declare takes note of the arguments of an ARG, which a base may be named by.
+func (d dockerfile) declare(instruction string) {
+	words := strings.Fields(instruction)
+	if !strings.EqualFold(words[0], "ARG") {
+		return
+	}
+	for _, w := range words[1:] {
+		name, value, _ := strings.Cut(w, "=")
+		d.args[name] = strings.Trim(value, `"'`)
+	}
+}
+
+// resolve puts the arguments into the name of a base, for people and for the login
+// that it may need; the builder does so itself.
+func (d dockerfile) resolve(base string, given map[string]string) string {
+	return os.Expand(base, func(variable string) string {
+		name, otherwise, _ := strings.Cut(variable, ":-")
+		value, declared := d.args[name]
+		if v, ok := given[name]; ok && declared {
+			value = v
+		}
+		if value == "" {
+			return otherwise
+		}
+		return value
+	})
 }
 
 // stageBase returns the image that an instruction makes the base of a stage; false

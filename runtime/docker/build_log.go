@@ -18,6 +18,7 @@ type buildLog struct {
 	ours  int    // steps that were put in
 	label string // how they read
 	added int    // steps that the builder adds at the end, a label each
+	file  dockerfile
 
 	started bool // something was said
 	seen    int  // of ours, so far
@@ -89,7 +90,11 @@ func (l *buildLog) next(m []string) {
 		l.pending = false
 		return
 	}
-	l.step = step{n - l.seen, total, clip(strings.Join(strings.Fields(m[3]), " "), 100)}
+	text := strings.Join(strings.Fields(m[3]), " ")
+	if base, ok := stageBase(text); ok && l.want.Build != nil {
+		text = strings.Replace(text, base, l.file.resolve(base, l.want.Build.Args), 1)
+	}
+	l.step = step{n - l.seen, total, clip(text, 100)}
 	l.pending = l.step.n <= total && l.step.takesTime()
 }
 

@@ -139,6 +139,7 @@ var failing = []struct {
 	{"a file", "ARG BASE\nFROM $BASE\nCOPY gone /\n", []string{"step 3/3, COPY gone /: ", "gone"}},
 	{"an instruction", "ARG BASE\nFROM $BASE\nFROM $BASE\n\nRUNE x\n", []string{"line 5", "RUNE"}},
 	{"a base", "FROM 127.0.0.1:1/gone:1\n", []string{"step 1/1, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
+	{"a base by argument", "ARG HOST=127.0.0.1:1 NAME\nFROM ${HOST}/${NAME:-gone}:1\n", []string{"step 2/2, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
 	{"nothing", "# empty\n", []string{"build failed: "}},
 }
 

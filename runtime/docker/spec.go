@@ -155,7 +155,7 @@ func (r *Runtime) hostConfig(s runtime.Spec, mounts []mount.Mount) *container.Ho
 		Resources: container.Resources{
 			Memory:     c.Memory,
 			MemorySwap: c.Memory,
-			NanoCPUs:   int64(c.CPUs * 1e9),
+			NanoCPUs:   nanoCPUs(c.CPUs, r.e.Facts().CPUs),
 		},
 	}
 	h.MemoryReservation = c.MemoryKept
@@ -182,4 +182,13 @@ func (r *Runtime) hostConfig(s runtime.Spec, mounts []mount.Mount) *container.Ho
 		h.UsernsMode = "host" // or the workspace's owner would be somebody else inside
 	}
 	return h
+}
+
+// nanoCPUs is a limit as the engine takes it: it refuses one above what it has, and
+// sett.yml, or a default, may come from a bigger machine.
+func nanoCPUs(limit float64, has int) int64 {
+	if has > 0 {
+		limit = min(limit, float64(has))
+	}
+	return int64(limit * 1e9)
 }

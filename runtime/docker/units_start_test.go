@@ -49,9 +49,11 @@ func TestHardeningAsInspected(t *testing.T) {
 			t.Errorf("%s: not as it should be: %+v", what, h)
 		}
 	}
-	p.start(p.with(p.spec("restarts", "wait"), func(c *runtime.Container) { c.Restart, c.Writable = true, true }))
+	p.start(p.with(p.spec("restarts", "wait"), func(c *runtime.Container) { c.Restart, c.Writable, c.CPUs = true, true, 4096 }))
 	if h := p.inspect("restarts").HostConfig; h.RestartPolicy.Name != "unless-stopped" || h.ReadonlyRootfs {
 		t.Errorf("restart %v, read-only %v", h.RestartPolicy, h.ReadonlyRootfs)
+	} else if h.NanoCPUs != int64(p.e.Facts().CPUs)*1e9 { // the engine takes no more than it has
+		t.Errorf("%d CPUs/1e9 of %d", h.NanoCPUs, p.e.Facts().CPUs)
 	}
 }
 
