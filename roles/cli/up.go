@@ -70,6 +70,9 @@ type launcher interface {
 	provide(ctx context.Context) error
 	// user is by which name the blackboard of our own knows us.
 	user() string
+	// ahead begins to start what will find the blackboard by itself, beside that. The
+	// function it returns waits for it, and can be called again.
+	ahead(ctx context.Context) (wait func() error)
 	startBlackboard(ctx context.Context) (runtime.Unit, error)
 	startOrchestrator(ctx context.Context) error
 	// update hands what changed to the parts that run, and starts what does not.

@@ -26,6 +26,7 @@ type containerLauncher struct {
 	control docker.Image // this sett
 	brain   program      // the orchestrator
 	redis   docker.Image
+	started bool     // the orchestrator was started ahead
 	release []func() // of volumes that must not go before they are used
 }
 

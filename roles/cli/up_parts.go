@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"sett/blackboard/redis"
@@ -157,23 +158,49 @@ func (l *containerLauncher) configFile() runtime.File {
 	return runtime.File{Path: controlDir + "/config.json", Mode: 0o600, Data: text}
 }
 
-// startOrchestrator starts the orchestrator's container, or the keeper that starts
-// it as a process.
-func (l *containerLauncher) startOrchestrator(ctx context.Context) error {
-	spec := l.orchestratorSpec()
+// ahead starts the orchestrator's container beside the blackboard's: each takes the
+// engine most of a second on a busy machine, and the one waits for the other.
+func (l *containerLauncher) ahead(ctx context.Context) (wait func() error) {
 	if l.in.Host {
-		spec = l.keeperSpec()
-	} else if err := l.freshControl(ctx); err != nil {
+		return func() error { return nil }
+	}
+	spec := l.orchestratorSpec()
+	done := make(chan error, 1)
+	go func() { done <- l.startControl(ctx, spec) }()
+	return sync.OnceValue(func() error {
+		err := <-done
+		l.started = err == nil
 		return err
+	})
+}
+
+// startOrchestrator starts the orchestrator's container, or the keeper that starts
+// it as a process. One that was started ahead may have read that the instance is
+// being stopped, and is told now.
+func (l *containerLauncher) startOrchestrator(ctx context.Context) error {
+	var err error
+	switch {
+	case l.in.Host:
+		_, err = l.place.Start(ctx, l.keeperSpec())
+	case l.started:
+		err = l.board.Nudge(ctx)
+	default:
+		err = l.startControl(ctx, l.orchestratorSpec())
 	}
-	if _, err := l.place.Start(ctx, spec); err != nil {
-		return fmt.Errorf("start %s: %w", spec.Name, err)
-	}
-	if l.in.Control == l.brain.image {
-		return nil
+	if err != nil || l.in.Control == l.brain.image {
+		return err
 	}
 	l.in.Control = l.brain.image
 	return l.in.save()
+}
+
+// startControl starts the orchestrator's container, in place of one that has ended.
+func (l *containerLauncher) startControl(ctx context.Context, spec runtime.Spec) error {
+	if err := l.freshControl(ctx); err != nil {
+		return err
+	}
+	_, err := l.place.Start(ctx, spec)
+	return err
 }
 
 // freshControl brings home what an orchestrator that has ended kept, and removes

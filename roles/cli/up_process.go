@@ -30,6 +30,9 @@ func (p *processLauncher) provide(context.Context) error {
 
 func (*processLauncher) user() string { return "default" }
 
+// ahead has nothing to do: what starts here starts in a moment.
+func (*processLauncher) ahead(context.Context) func() error { return func() error { return nil } }
+
 // startBlackboard starts the embedded blackboard before the keeper adopts it, so
 // that nobody sees what its records said of the last run.
 func (p *processLauncher) startBlackboard(ctx context.Context) (runtime.Unit, error) {

@@ -25,8 +25,10 @@ func (u *upping) start(ctx context.Context) (err error) {
 		return err
 	}
 	u.announce()
+	ahead := func() error { return nil }
 	defer func() {
 		if err != nil {
+			_ = ahead() // what it starts is to be found, and stopped
 			u.abandon()
 		}
 	}()
@@ -39,11 +41,17 @@ func (u *upping) start(ctx context.Context) (err error) {
 		if position, err = u.board.Last(ctx); err != nil {
 			return err
 		}
-	} else if err := u.startBlackboard(ctx); err != nil {
-		return err
+	} else {
+		ahead = u.launch.ahead(ctx)
+		if err := u.startBlackboard(ctx); err != nil {
+			return err
+		}
 	}
 	u.ready("blackboard", u.blackboardDetail())
 	if err := u.board.SetInstance(ctx, redis.InstanceRunning, "sett up"); err != nil {
+		return err
+	}
+	if err := ahead(); err != nil {
 		return err
 	}
 	if err := u.launch.startOrchestrator(ctx); err != nil {

@@ -127,6 +127,9 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	if o.clan, err = loadClan(s.ConfigFile); err != nil {
 		return role.Fail(role.Usage, err, "sett up writes the configuration anew")
 	}
+	if s.containers() && s.ownBlackboard() {
+		awaitPort(ctx, s.Redis.URL)
+	}
 	o.board, err = redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
 		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile,
