@@ -18,6 +18,7 @@ func inContainers(c clan) options { return options{clan: c, docker: true} }
 // TestDockerClanAsProcesses runs the whole reviewed clan in containers, with texts
 // and with commits, by agents and by workers: it ends as with processes.
 func TestDockerClanAsProcesses(t *testing.T) {
+	t.Parallel()
 	needEngine(t)
 	const fresh = "strategy: fresh_per_call\n"
 	for name, c := range map[string]struct{ here, there clan }{

@@ -44,6 +44,7 @@ func brigade() clan {
 // TestDockerCrashAtEachMove kills each kind of process at each kind of write that
 // it makes, before or after it in turn, where all are containers.
 func TestDockerCrashAtEachMove(t *testing.T) {
+	t.Parallel()
 	host := engineHost(t)
 	points := make(chan point, 100)
 	for _, at := range inTurn() {

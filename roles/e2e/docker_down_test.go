@@ -107,16 +107,13 @@ func (in *instance) elsewhere(args ...string) string {
 }
 
 // TestDockerAgainAndAgain goes through up, a workflow and down --purge again and
-// again, interrupted now and then. Afterwards all is as it was. It does so twenty
-// times with SETT_E2E_FULL, else as often as there is time for.
+// again, interrupted now and then. Afterwards all is as it was.
 func TestDockerAgainAndAgain(t *testing.T) {
 	t.Parallel()
 	in := prepare(t, inContainers(solo(finished, "")))
 	parts := []string{"network ", "container " + in.container("blackboard"), "container " + in.container("orchestrator")}
-	times, began := 8, time.Now()
-	if full() {
-		times = 20
-	}
+	const times = 20
+	began := time.Now()
 	for i := range times {
 		if i%4 == 3 {
 			in.upUntil(parts[i/4%len(parts)], syscall.SIGINT)
