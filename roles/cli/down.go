@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"syscall"
 	"time"
 
 	"sett/blackboard/redis"
@@ -105,7 +106,7 @@ func (c *downCmd) purge(a *app, in *instance, place place) error {
 	if err := place.Purge(a.ctx); err != nil {
 		return role.Fail(role.Failed, fmt.Errorf("remove what the engine keeps of instance %s: %w", in.Name, err), "sett down --purge tries again")
 	}
-	if err := os.RemoveAll(in.dir); err != nil {
+	if err := removeTree(a.ctx, in.dir); err != nil {
 		return role.Fail(role.Failed, fmt.Errorf("remove instance %s: %w", in.Name, err), "")
 	}
 	a.printf("removed what was kept of %s\n", in.Name)
@@ -113,6 +114,17 @@ func (c *downCmd) purge(a *app, in *instance, place place) error {
 		a.sayf("note: its records stay on %s, under keys that begin with sett:{%s}:\n", clean(redis.Redact(in.URL)), in.Name)
 	}
 	return nil
+}
+
+// removeTree removes a directory also while another command, or a process that is
+// just ending, writes a last file there.
+func removeTree(ctx context.Context, dir string) error {
+	for range rounds {
+		if err := os.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) || !pause(ctx) {
+			return err
+		}
+	}
+	return os.RemoveAll(dir)
 }
 
 // lockToStop locks the instance, after whoever starts or stops it now.

@@ -283,7 +283,7 @@ func isPillar(u runtime.Unit) bool {
 }
 
 func notRunning(in *instance) error {
-	return role.Fail(role.NotFound, fmt.Errorf("instance %s is not running", in.Name), "sett up -C %s", in.Workspace)
+	return role.Fail(role.NotFound, fmt.Errorf("instance %s is not running", in.Name), "sett up -C %s", shellWord(in.Workspace))
 }
 
 // quiet is the logger of what works for a command: people read its result.

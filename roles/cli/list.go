@@ -121,7 +121,7 @@ func (r instanceRow) explain(a *app) {
 	}
 	keeper := slices.Contains(r.Down, runtime.ComponentKeeper) || r.Runtime == config.RuntimeDocker && !r.host
 	if r.Known && keeper && slices.Contains(r.Down, runtime.ComponentOrchestrator) {
-		a.sayf("%s: nothing is left to bring them back; sett up --name %s -C %s does\n", r.Name, r.Name, clean(a.tilde(r.Workspace)))
+		a.sayf("%s: nothing is left to bring them back; sett up --name %s -C %s does\n", r.Name, r.Name, clean(shellWord(r.Workspace)))
 	}
 }
 

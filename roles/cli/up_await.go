@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -212,26 +212,44 @@ func (u *upping) late(part string) error {
 	return role.Fail(role.TimedOut, u.failed(part, "not ready after "+u.timeout.String()), "--timeout gives it more time")
 }
 
-// failed is the error about a part, with the last lines that it logged.
+// lastLines is how much of a log an error shows.
+const lastLines = 8
+
+// failed is the error about a part, with the last lines that it logged; or, when it
+// logged nothing, what the orchestrator says of an agent that it cannot start.
 func (u *upping) failed(part, what string) error {
 	text := part + ": " + what
-	unit := part
+	var lines []logLine
 	if _, ok := u.c.Agent(part); ok {
-		unit = agentUnit(part)
+		lines = u.lastLogged(agentUnit(part), func(logLine) bool { return true })
+		if len(lines) == 0 {
+			lines = u.lastLogged(runtime.ComponentOrchestrator, func(l logLine) bool {
+				return (l.level == "ERROR" || l.level == "WARN") && slices.Contains(l.attrs, attr{"agent", part, true})
+			})
+			lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
+		}
+	} else {
+		lines = u.lastLogged(part, func(logLine) bool { return true })
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.a.ctx), time.Second)
-	defer cancel()
-	r, err := u.place.Logs(ctx, unit, runtime.LogOptions{Lines: 8, Since: u.began})
-	if err != nil {
+	if len(lines) == 0 {
 		return fmt.Errorf("%s (it logged nothing)", text)
 	}
-	defer r.Close()
-	log, _ := io.ReadAll(r)
-	if len(log) == 0 {
-		return fmt.Errorf("%s (it logged nothing)", text)
-	}
-	for line := range strings.Lines(string(log)) {
-		text += "\n" + u.a.readable(parseLine(strings.TrimRight(line, "\n")), false)
+	for _, line := range lines {
+		text += "\n" + u.a.readable(line, false)
 	}
 	return errors.New(text)
+}
+
+// lastLogged returns what a unit logged last, since this up began.
+func (u *upping) lastLogged(unit string, wanted func(logLine) bool) []logLine {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.a.ctx), time.Second)
+	defer cancel()
+	var lines []logLine
+	// What cannot be read is not there; the error that it would explain matters more.
+	_ = readLog(ctx, u.place, source{unit: unit}, runtime.LogOptions{Lines: -1, Since: u.began}, func(l logLine) {
+		if wanted(l) {
+			lines = append(lines, l)
+		}
+	})
+	return lines[max(0, len(lines)-lastLines):]
 }
