@@ -45,7 +45,7 @@ demo: build ## build, then watch a clan of scripts do real work
 
 .PHONY: test
 test: need-redis need-images ## run every test, with the race detector, and fuzz each target for seconds
-	@{ bad=0; go test -json $(RACE) ./... || bad=1; FUZZTIME=$${FUZZTIME:-3s} .ci/fuzz -json || bad=1; exit $$bad; } \
+	@{ bad=0; go test -timeout 20m -json $(RACE) ./... || bad=1; FUZZTIME=$${FUZZTIME:-3s} .ci/fuzz -json || bad=1; exit $$bad; } \
 		| $(REPORT) $(MISSING)
 
 .PHONY: test-fast

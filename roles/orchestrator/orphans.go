@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -110,7 +113,7 @@ func (l *leadership) crashed(ctx context.Context, c blackboard.Claim, g blackboa
 		err := l.board.FailGrant(ctx, l.lead.Epoch, ref, reason, l.failure(failureOf{
 			kind: blackboard.TypeAgentCrashed, workflow: c.WorkflowID, source: c.ArtefactID, claim: c.ID,
 			about: c.ID + "/" + g.Agent + "/" + strconv.Itoa(g.Attempt),
-			report: blackboard.FailureReport{Reason: reason, ExitCode: e.Code, Stderr: e.Tail, StderrSize: int64(len(e.Tail)),
+			report: blackboard.FailureReport{Reason: reason, ExitCode: e.Code, Signal: signalOf(e), Stderr: e.Tail, StderrSize: int64(len(e.Tail)),
 				Agent: g.Agent, Attempt: g.Attempt},
 		}))
 		if err != nil {
@@ -120,4 +123,16 @@ func (l *leadership) crashed(ctx context.Context, c blackboard.Claim, g blackboa
 	}
 	l.metrics.crashes.WithLabelValues(g.Agent).Inc()
 	return nil
+}
+
+// signalOf is the name of the signal that ended a unit, SIGKILL for example, which
+// a place tells in Go's words; empty when none did.
+func signalOf(e runtime.Exit) string {
+	_, text, found := strings.Cut(e.Text, "signal: ")
+	for n := unix.SIGHUP; found && n <= unix.SIGSYS; n++ {
+		if strings.HasPrefix(text, n.String()) {
+			return unix.SignalName(n)
+		}
+	}
+	return ""
 }

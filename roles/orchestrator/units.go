@@ -18,7 +18,7 @@ const (
 	defaultCPUs   = 2
 	defaultMemory = 2 << 30
 	defaultPids   = 512
-	tmpSize       = 1 << 30 // of /tmp; it counts as memory
+	tmpSize       = 1 << 30 // of /tmp, at most: it counts as memory, and a half of that is left to the tool
 )
 
 // Where things are in an agent's container.
@@ -94,13 +94,14 @@ func (l *leadership) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) er
 	limits := agent.Resources.Limits
 	s.Container = runtime.Container{
 		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: l.settings.AgentsUser, Mounts: mounts,
-		Network: l.settings.network(agent), Writable: !agent.ReadOnly, Tmp: tmpSize,
+		Network: l.settings.network(agent), Writable: !agent.ReadOnly,
 		CPUs: orDefault(limits.CPUs, defaultCPUs), Memory: orDefault(limits.Memory, defaultMemory),
 		Pids:       orDefault(int64(limits.Pids), defaultPids),
 		MemoryKept: agent.Resources.Reservations.Memory, CPUsKept: agent.Resources.Reservations.CPUs,
 	}
 	// More reserved than our own default allows: the user knows better.
 	s.Container.Memory, s.Container.CPUs = max(s.Container.Memory, s.Container.MemoryKept), max(s.Container.CPUs, s.Container.CPUsKept)
+	s.Container.Tmp = min(tmpSize, s.Container.Memory/2)
 	if len(r.Program) > 0 && path.Base(r.Program[0]) == "cub" {
 		s.Args = nil // its name says the role already
 	}
