@@ -57,23 +57,32 @@ func (r *Runtime) clearNetworks(ctx context.Context) error {
 	}
 	var errs []error
 	for _, n := range networks {
-		err := r.e.api.NetworkRemove(ctx, n.ID)
-		if err == nil || errdefs.IsNotFound(err) {
-			continue
-		}
-		on, found := r.others(ctx, n.ID)
-		if found && len(on) == 0 { // what was on it is gone; the engine had not noticed
-			err = r.e.api.NetworkRemove(ctx, n.ID)
-		}
-		switch {
-		case err == nil, errdefs.IsNotFound(err):
-		case len(on) > 0:
-			errs = append(errs, fmt.Errorf("remove network %s: %s still on it", n.Name, strings.Join(on, ", ")))
-		default:
-			errs = append(errs, fmt.Errorf("remove network %s: %w", n.Name, plain(err)))
-		}
+		errs = append(errs, r.clearNetwork(ctx, n.ID, n.Name))
 	}
 	return errors.Join(errs...)
+}
+
+// letGo is how long the engine may take to notice that what was on a network is
+// gone. On a busy machine it is still at it when a container's removal has returned.
+const letGo = 5 * time.Second
+
+func (r *Runtime) clearNetwork(ctx context.Context, id, name string) error {
+	for until := r.now().Add(letGo); ; {
+		err := r.e.api.NetworkRemove(ctx, id)
+		if err == nil || errdefs.IsNotFound(err) {
+			return nil
+		}
+		on, found := r.others(ctx, id)
+		switch {
+		case len(on) > 0:
+			return fmt.Errorf("remove network %s: %s still on it", name, strings.Join(on, ", "))
+		case !found || r.now().After(until):
+			return fmt.Errorf("remove network %s: %w", name, plain(err))
+		}
+		if err := pause(ctx, halfPause); err != nil {
+			return err
+		}
+	}
 }
 
 // others are the containers that are on a network. What the engine only thinks is
