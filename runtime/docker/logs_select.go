@@ -2,9 +2,10 @@ package docker
 
 import (
 	"bufio"
-	"encoding/json"
 	"io"
 	"time"
+
+	"sett/runtime"
 )
 
 // selection passes on the lines of a log that were asked for.
@@ -23,7 +24,7 @@ func (s *selection) kept(log io.Reader) error {
 	for {
 		line, err := in.ReadBytes('\n')
 		if len(line) > 0 {
-			if t, ok := timeOf(line); ok {
+			if t, ok := runtime.LineTime(line); ok {
 				s.passing = !t.Before(s.since)
 			}
 			if err == io.EOF {
@@ -80,18 +81,4 @@ func (s *selection) breakLine() error {
 		return nil
 	}
 	return s.add([]byte{'\n'})
-}
-
-// timeOf reads the "time" field of a line that is a JSON object.
-func timeOf(line []byte) (time.Time, bool) {
-	if line[0] != '{' {
-		return time.Time{}, false
-	}
-	var l struct {
-		Time time.Time `json:"time"`
-	}
-	if json.Unmarshal(line, &l) != nil || l.Time.IsZero() {
-		return time.Time{}, false
-	}
-	return l.Time, true
 }

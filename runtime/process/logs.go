@@ -34,34 +34,10 @@ func (r *Runtime) Logs(ctx context.Context, name string, o runtime.LogOptions) (
 			return nil, fmt.Errorf("read log of %s: %w", name, err)
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	pr, pw := io.Pipe()
-	l := &logReader{PipeReader: pr, cancel: cancel, done: make(chan struct{})}
-	go func() {
-		defer close(l.done)
+	return runtime.Stream(ctx, o.Follow, func(ctx context.Context, w io.Writer) error {
 		defer src.close()
-		err := src.copy(ctx, pw, o)
-		if o.Follow && ctx.Err() != nil {
-			err = nil // that is how following ends
-		}
-		pw.CloseWithError(err)
-	}()
-	return l, nil
-}
-
-// logReader is the reading end of a copy that goes on in the background.
-type logReader struct {
-	*io.PipeReader
-	cancel context.CancelFunc
-	done   chan struct{}
-}
-
-// Close ends the copy and returns when it has ended.
-func (l *logReader) Close() error {
-	l.cancel()
-	err := l.PipeReader.Close()
-	<-l.done
-	return err
+		return src.copy(ctx, w, o)
+	}), nil
 }
 
 // source is a log: the file that is written to, and the one before it. Either

@@ -2,9 +2,10 @@ package process
 
 import (
 	"bytes"
-	"encoding/json"
 	"io"
 	"time"
+
+	"sett/runtime"
 )
 
 // maxLine bounds what is held back of a line that does not end, in bytes. A
@@ -53,7 +54,7 @@ func (s *sieve) flush() error {
 		return nil
 	}
 	if !s.since.IsZero() && !s.inside {
-		if t, ok := timeOf(line); ok {
+		if t, ok := runtime.LineTime(line); ok {
 			s.passing = !t.Before(s.since)
 		}
 	}
@@ -96,20 +97,6 @@ func (s *sieve) release(atEnd bool) error {
 		}
 	}
 	return nil
-}
-
-// timeOf reads the "time" field of a line that is a JSON object.
-func timeOf(line []byte) (time.Time, bool) {
-	if line[0] != '{' {
-		return time.Time{}, false
-	}
-	var l struct {
-		Time time.Time `json:"time"`
-	}
-	if json.Unmarshal(line, &l) != nil || l.Time.IsZero() {
-		return time.Time{}, false
-	}
-	return l.Time, true
 }
 
 // ring keeps the last lines it was given.

@@ -1,0 +1,55 @@
+package runtime
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"time"
+)
+
+// Stream returns what copy writes, as Logs does: copy runs in the background until
+// it is done, the reader is closed, or the context ends, which with follow is how it
+// is to end.
+func Stream(ctx context.Context, follow bool, copy func(ctx context.Context, w io.Writer) error) io.ReadCloser {
+	ctx, cancel := context.WithCancel(ctx)
+	pr, pw := io.Pipe()
+	s := &stream{PipeReader: pr, cancel: cancel, done: make(chan struct{})}
+	go func() {
+		defer close(s.done)
+		err := copy(ctx, pw)
+		if follow && ctx.Err() != nil {
+			err = nil
+		}
+		pw.CloseWithError(err)
+	}()
+	return s
+}
+
+// stream is the reading end of a copy that goes on in the background.
+type stream struct {
+	*io.PipeReader
+	cancel context.CancelFunc
+	done   chan struct{}
+}
+
+// Close ends the copy and returns when it has ended.
+func (s *stream) Close() error {
+	s.cancel()
+	err := s.PipeReader.Close()
+	<-s.done
+	return err
+}
+
+// LineTime reads the "time" field of a line that is a JSON object, as units log.
+func LineTime(line []byte) (time.Time, bool) {
+	if len(line) == 0 || line[0] != '{' {
+		return time.Time{}, false
+	}
+	var l struct {
+		Time time.Time `json:"time"`
+	}
+	if json.Unmarshal(line, &l) != nil || l.Time.IsZero() {
+		return time.Time{}, false
+	}
+	return l.Time, true
+}
