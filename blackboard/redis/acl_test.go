@@ -80,7 +80,7 @@ func TestAgentUserCanWork(t *testing.T) {
 	uses, err := cub.b.Workspace(g.ctx)
 	must(t, err)
 	wantError(t, "put back a living writer's tree", cub.b.AdoptRestore(g.ctx, uses[0], "a", "h-a"), blackboard.ErrRefused)
-	must(t, cub.b.Requeue(g.ctx, ref, "stopped"))
+	must(t, cub.b.Requeue(g.ctx, ref, 10, "stopped"))
 	q := cub.finish(claim, "a", blackboard.Question, "Question", "?")
 	_, err = g.b.PostAnswer(g.ctx, q.ID, answerTo(q), "ann")
 	must(t, err)

@@ -111,7 +111,7 @@ func life(w *world, before func(move string)) {
 	start("a")
 	start("b")
 	do("base", func() error { return w.b.NoteBase(w.ctx, ref("a", 1), "c0ffee", "main") })
-	do("requeue", func() error { return w.b.Requeue(w.ctx, ref("a", 1), "stopped") })
+	do("requeue", func() error { return w.b.Requeue(w.ctx, ref("a", 1), 10, "stopped") })
 	c := w.snapshot(claim).Claim
 	start("b")
 	q := result(c, "b", blackboard.Question, "Question", "?")

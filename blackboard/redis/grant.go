@@ -144,9 +144,10 @@ func (b *Board) NoteBase(ctx context.Context, q GrantRef, commit, branch string)
 }
 
 // Requeue hands a running grant back to its queue, unfinished. It is no error
-// when the grant is no longer this holder's.
-func (b *Board) Requeue(ctx context.Context, q GrantRef, reason string) error {
-	r, err := b.do(ctx, "requeue", q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, reason)
+// when the grant is no longer this holder's. ErrRefused: it has been handed back
+// that often, not counting when the instance was stopping, and still is running.
+func (b *Board) Requeue(ctx context.Context, q GrantRef, most int, reason string) error {
+	r, err := b.do(ctx, "requeue", q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, reason, strconv.Itoa(most))
 	if err == nil {
 		err = refused(r)
 	}

@@ -92,7 +92,7 @@ func TestOnlyTheHolder(t *testing.T) {
 				return w.b.Finish(w.ctx, Result{GrantRef: wrong, Artefact: a})
 			})
 			before := w.dump()
-			_ = w.b.Requeue(w.ctx, wrong, "stopped")
+			_ = w.b.Requeue(w.ctx, wrong, 10, "stopped")
 			w.unchanged("handing back as "+name, before)
 			if wrong.Agent != ref.Agent || wrong.Claim != ref.Claim || wrong.Holder != ref.Holder {
 				w.refuses("a base of "+name, blackboard.ErrRefused, func() error { return w.b.NoteBase(w.ctx, wrong, "c", "main") })
@@ -102,7 +102,7 @@ func TestOnlyTheHolder(t *testing.T) {
 			_, err := w.b.Start(w.ctx, StartRequest{claim, "a", "h2", blackboard.ReadOnly})
 			return err
 		})
-		wantError(t, "handing back a grant nobody has", w.b.Requeue(w.ctx, GrantRef{newID(), "a", 1, "h"}, ""), blackboard.ErrRefused)
+		wantError(t, "handing back a grant nobody has", w.b.Requeue(w.ctx, GrantRef{newID(), "a", 1, "h"}, 10, ""), blackboard.ErrRefused)
 		_, err := w.b.Grant(w.ctx, claim, "b")
 		wantError(t, "no such grant", err, blackboard.ErrNotFound)
 	})
@@ -114,7 +114,7 @@ func TestRequeue(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		_, ref := w.start(claim, "a", "h1", blackboard.ReadWrite)
-		w.twice("hand back", func() error { return w.b.Requeue(w.ctx, ref, "stopped") })
+		w.twice("hand back", func() error { return w.b.Requeue(w.ctx, ref, 10, "stopped") })
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantQueued || g.Attempt != 2 || g.Holder != "" || g.Crashes != 0 {
 			t.Errorf("grant %+v", g)
 		}
@@ -123,6 +123,30 @@ func TestRequeue(t *testing.T) {
 		}
 		if st, _ := w.start(claim, "a", "h2", blackboard.ReadWrite); len(st.Blocked) > 0 || st.Grant.Attempt != 2 {
 			t.Errorf("started %+v", st)
+		}
+	})
+}
+
+// A grant is handed back so often and no oftener; when the whole instance stops that
+// does not count.
+func TestRequeueIsBounded(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseExclusive, "a")
+		for n := range 4 {
+			_, ref := w.start(claim, "a", "h", blackboard.ReadOnly)
+			if n == 1 {
+				must(t, w.b.SetInstance(w.ctx, InstanceStopping, "test"))
+			}
+			w.twice("hand back", func() error { return w.b.Requeue(w.ctx, ref, 3, "stopped") })
+			if n == 1 {
+				must(t, w.b.SetInstance(w.ctx, InstanceRunning, "test"))
+			}
+		}
+		_, ref := w.start(claim, "a", "h", blackboard.ReadOnly)
+		w.refuses("once more", blackboard.ErrRefused, func() error { return w.b.Requeue(w.ctx, ref, 3, "stopped") })
+		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantRunning || g.Attempt != 5 || g.Crashes != 0 {
+			t.Errorf("grant %+v", g)
 		}
 	})
 }

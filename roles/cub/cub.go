@@ -163,9 +163,11 @@ func (c *cub) chooseMode() error {
 	return nil
 }
 
-// protect keeps the blackboard's credentials from the tool, and makes this
-// process the parent of whatever a tool leaves behind.
+// protect keeps the blackboard's credentials from the tool, makes this process the
+// parent of whatever a tool leaves behind, and has it outlive a tool that takes all
+// that its container has.
 func (c *cub) protect() {
+	toolrun.Fortify()
 	if err := toolrun.ScrubEnv(env.Secret...); err != nil {
 		c.log.Warn("credentials less protected than they could be", "error", err)
 	}

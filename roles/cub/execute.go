@@ -30,7 +30,8 @@ type outcome struct {
 	artefact blackboard.Artefact
 	verdict  blackboard.Verdict
 	toolTime time.Duration
-	ended    error // errCancelled or errStopping: nothing to hand in
+	ended    error          // errCancelled or errStopping: nothing to hand in
+	run      toolrun.Result // that was ended
 }
 
 func (x *executor) newWork(claim string, s redis.Started, broken error) *work {
@@ -49,7 +50,7 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 	w.log.Info("work received", "artefact", w.Claim.ArtefactID)
 	x.metrics.grants.WithLabelValues(string(w.Grant.Phase)).Inc()
 	if ctx.Err() != nil {
-		return nil, x.handBack(base, w) // told to stop while it was being started
+		return nil, x.handBack(ctx, w, toolrun.Result{ExitCode: -1}) // told to stop while it was being started
 	}
 
 	toolCtx, stop := context.WithCancelCause(base)
@@ -61,7 +62,7 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 
 	out := x.attemptWork(toolCtx, w)
 	if errors.Is(out.ended, errStopping) {
-		return nil, x.handBack(base, w)
+		return nil, x.handBack(ctx, w, out.run)
 	}
 	if errors.Is(out.ended, errCancelled) {
 		w.log.Info("tool stopped: its grant was cancelled", "leftovers", w.kept)
@@ -175,8 +176,11 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	x.metrics.toolSeconds.Observe(took.Seconds())
 	w.log.Info("tool ended", "exit_code", res.ExitCode, "signal", res.Signal, "duration", took,
 		"stdout_size", res.StdoutSize, "stderr_size", res.StderrSize)
+	if res.EmptiedTmp {
+		w.log.Info("emptied /tmp, which takes of the memory") // and tools may keep things there
+	}
 	if cause := context.Cause(ctx); res.Cancelled && cause != nil {
-		return outcome{ended: cause, toolTime: took}
+		return outcome{ended: cause, run: res}
 	}
 	return x.interpret(ctx, w, res)
 }
@@ -253,14 +257,28 @@ func (x *executor) record(w *work, out outcome) {
 		"logical_id", logicalID, "version", version, "verdict", out.verdict)
 }
 
+// mostHandedBack is how often a grant is handed back, those times aside when its
+// instance was stopping. A tool can tell its cub to stop as well as anybody, at each
+// attempt; so often nobody else does before one has come to its end.
+const mostHandedBack = 10
+
 // handBack returns the grant to its queue: somebody else, or we after a restart,
-// will run it.
-func (x *executor) handBack(ctx context.Context, w *work) error {
-	w.log.Info("work handed back", "reason", errStopping, "leftovers", w.kept)
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+// will run it. One that was handed back too often fails, as if its cub had died.
+func (x *executor) handBack(ctx context.Context, w *work, run toolrun.Result) error {
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if err := x.board.Requeue(ctx, w.ref, errStopping.Error()); err != nil {
+	err := x.board.Requeue(short, w.ref, mostHandedBack, errStopping.Error())
+	switch {
+	case errors.Is(err, blackboard.ErrRefused):
+		out := x.failed(w, run, fmt.Errorf("%w, for the %dth time while its tool ran: does the tool stop it?", errStopping, mostHandedBack+1))
+		out.artefact.Type = blackboard.TypeAgentCrashed
+		if _, err := x.handIn(ctx, w, out); err != nil {
+			return err
+		}
+	case err != nil:
 		return err
+	default:
+		w.log.Info("work handed back", "reason", errStopping, "leftovers", w.kept)
 	}
 	return context.Canceled
 }

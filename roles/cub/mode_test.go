@@ -71,7 +71,7 @@ func TestWorkerWaitsForTheWorkspace(t *testing.T) {
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 	r := c.start("worker", vars{env.Strategy: "fresh_per_call"}, "--execute-claim", claim)
 	r.log.await(t, "waiting for the workspace", "claim", claim)
-	must(t, c.board.Requeue(c.ctx, redis.GrantRef{Claim: other, Agent: somebody, Attempt: s.Grant.Attempt, Holder: "test"}, "test"))
+	must(t, c.board.Requeue(c.ctx, redis.GrantRef{Claim: other, Agent: somebody, Attempt: s.Grant.Attempt, Holder: "test"}, 10, "test"))
 	must(t, r.end())
 	if a := c.result(claim, "worker"); a.Payload != "done" {
 		t.Errorf("got %+v", a)

@@ -2,7 +2,6 @@ package cub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -103,15 +102,14 @@ func (x *executor) failed(w *work, res toolrun.Result, cause error) outcome {
 	w.log.Error("tool failed", "error", cause, "exit_code", res.ExitCode, "stdout", excerpt(res.Stdout), "stderr", excerpt(res.Stderr))
 	report := blackboard.FailureReport{
 		Reason: cause.Error(), ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut,
-		Stdout: string(res.Stdout), Stderr: string(res.Stderr), StdoutSize: res.StdoutSize, StderrSize: res.StderrSize,
-		Agent: x.settings.Agent, Attempt: w.Grant.Attempt,
+		StdoutSize: res.StdoutSize, StderrSize: res.StderrSize, Agent: x.settings.Agent, Attempt: w.Grant.Attempt,
 	}
-	payload, err := json.Marshal(report)
+	payload, err := encodeReport(report, res.Stdout, res.Stderr)
 	if err != nil {
-		payload = []byte(`{"reason":"unknown"}`)
+		payload = `{"reason":"unknown"}`
 	}
 	return outcome{toolTime: res.Reaped.Sub(res.Started), artefact: blackboard.Artefact{
-		ID: x.env.NewID(), StructuralType: blackboard.Failure, Type: tool.FailureType(cause), Payload: string(payload),
+		ID: x.env.NewID(), StructuralType: blackboard.Failure, Type: tool.FailureType(cause), Payload: payload,
 		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
 		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: cause.Error(),
 	}}

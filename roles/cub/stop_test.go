@@ -2,6 +2,7 @@ package cub
 
 import (
 	"errors"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -134,4 +135,33 @@ func TestLateResult(t *testing.T) {
 	if err != nil || len(uses) > 0 {
 		t.Errorf("workspace %v, error %v", uses, err)
 	}
+}
+
+// Work that is handed back again and again fails in the end, also when nobody but
+// its tool stops the cub.
+func TestHandedBackTooOften(t *testing.T) {
+	onBoth(t, func(c *clan) {
+		claim := c.work("worker", blackboard.PhaseExclusive, "goal")
+		var next string // which a cub that is stopping leaves alone
+		for n := range mostHandedBack + 1 {
+			r := c.start("worker", vars{env.Command: shell("echo partial >&2; trap '' TERM; " + waiting), env.Grace: "1ms"})
+			r.awaitTool()
+			if n == mostHandedBack {
+				next = c.work("worker", blackboard.PhaseExclusive, "next")
+			}
+			r.stop()
+			must(c.t, r.end())
+			if g := c.await(claim, "worker", blackboard.GrantQueued, blackboard.GrantFailed); n < mostHandedBack && g.Attempt != n+2 {
+				c.t.Fatalf("grant %+v", g)
+			}
+		}
+		a, report := c.failure(claim, "worker")
+		if a.Type != blackboard.TypeAgentCrashed || report.Attempt != mostHandedBack+1 || report.Stderr != "partial\n" ||
+			!strings.Contains(report.Reason, "cub is stopping, for the 11th time") {
+			c.t.Errorf("%s %+v", a.Type, report)
+		}
+		if g := c.await(next, "worker", blackboard.GrantQueued); g.Attempt != 1 {
+			c.t.Errorf("grant %+v", g)
+		}
+	})
 }

@@ -1,5 +1,6 @@
--- A holder hands its running grant back, unfinished: it is being stopped.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 reason.
+-- A holder hands its running grant back, unfinished: it is being stopped. How often
+-- counts, unless it is the whole instance that stops.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 reason, 6 how often it may.
 -- Replies ok | already | refused why.
 local claim, agent = ARGV[1], ARGV[2]
 local g = grant_of(claim, agent)
@@ -8,6 +9,12 @@ if not g then
 end
 if g.state ~= 'running' or g.holder ~= ARGV[4] or tostring(g.attempt) ~= ARGV[3] then
   return { 'already' }
+end
+if call('HGET', instance_key, 'state') ~= 'stopping' then
+  g.handed_back = (g.handed_back or 0) + 1
+  if g.handed_back > tonumber(ARGV[6]) then
+    return { 'refused', 'it was handed back ' .. ARGV[6] .. ' times before' }
+  end
 end
 local at = clock()
 g.attempt = g.attempt + 1

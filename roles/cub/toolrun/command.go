@@ -66,6 +66,10 @@ type Result struct {
 	StdoutSize, StderrSize int64  // bytes read, kept or not
 	StdoutTruncated        bool   // there was more than Limit
 
+	// EmptiedTmp: nothing is left in /tmp. In a container, where it is memory, that
+	// happens after a run that failed, and when more than half of it is taken.
+	EmptiedTmp bool
+
 	Started time.Time // just before the fork
 	Reaped  time.Time // when the tool's own process was reaped
 }

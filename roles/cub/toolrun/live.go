@@ -21,6 +21,7 @@ const (
 // is silent on stderr costs no goroutine.
 type live struct {
 	chunks  chan []byte
+	free    chan []byte // chunks to be used again: a flood leaves no garbage
 	done    chan struct{}
 	dropped atomic.Int64 // bytes left out since the writer was last told
 }
@@ -28,14 +29,19 @@ type live struct {
 // write passes a copy of b on, or counts it as dropped.
 func (l *live) write(w io.Writer, b []byte) {
 	if l.chunks == nil {
-		l.chunks, l.done = make(chan []byte, liveChunks), make(chan struct{})
+		l.chunks, l.free, l.done = make(chan []byte, liveChunks), make(chan []byte, liveChunks), make(chan struct{})
 		go l.copy(w)
 	}
-	select {
-	case l.chunks <- bytes.Clone(b):
-	default:
+	if len(l.chunks) == liveChunks { // only this goroutine adds to them
 		l.dropped.Add(int64(len(b)))
+		return
 	}
+	var chunk []byte
+	select {
+	case chunk = <-l.free:
+	default:
+	}
+	l.chunks <- append(chunk[:0], b...)
 }
 
 // close waits until the writer has everything, but not long: a writer that blocks
@@ -64,11 +70,10 @@ func (l *live) copy(w io.Writer) {
 			pending = pending[:0]
 		}
 	}
-	for chunk := range l.chunks {
-		for len(chunk) > 0 {
+	for whole := range l.chunks {
+		for chunk := whole; len(chunk) > 0; {
 			n := bytes.IndexByte(chunk, '\n') + 1
-			whole := n > 0
-			if !whole {
+			if n == 0 {
 				n = len(chunk)
 			}
 			n = min(n, liveLine-len(pending))
@@ -77,6 +82,10 @@ func (l *live) copy(w io.Writer) {
 			if pending[len(pending)-1] == '\n' || len(pending) == liveLine {
 				flush()
 			}
+		}
+		select {
+		case l.free <- whole:
+		default:
 		}
 		if len(l.chunks) == 0 {
 			l.tell(w, flush)

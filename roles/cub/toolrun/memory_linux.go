@@ -2,7 +2,6 @@ package toolrun
 
 import (
 	"os"
-	"path"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,11 +17,7 @@ type memory struct {
 // kills returns how many there have been; 0 when the kernel does not tell.
 func (m *memory) kills() uint64 {
 	m.once.Do(func() {
-		b, err := os.ReadFile("/proc/self/cgroup")
-		if err != nil {
-			return
-		}
-		for _, file := range memoryFiles(string(b)) {
+		for _, file := range ownGroup("memory", "memory.oom_control", "memory.events") {
 			if _, ok := readKills(file); ok {
 				m.file = file
 				return
@@ -45,31 +40,6 @@ func sacrifice(pid int) {
 		// What the tool has started by now has missed it; that it has ended is no error.
 		_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 	}
-}
-
-// memoryFiles says where the counter may be, given /proc/self/cgroup. In a
-// container the path that stands there may be the host's, while what is mounted
-// is the container's own group alone; so the root of the mount is looked at, too.
-func memoryFiles(groups string) []string {
-	const mount, v1, v2 = "/sys/fs/cgroup", "memory.oom_control", "memory.events"
-	var unified []string
-	for line := range strings.Lines(groups) {
-		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
-		if len(fields) != 3 {
-			continue
-		}
-		group := path.Clean("/" + fields[2]) // one outside the namespace begins with /..
-		for controller := range strings.SplitSeq(fields[1], ",") {
-			if controller == "memory" {
-				root := mount + "/memory"
-				return []string{path.Join(root, group, v1), path.Join(root, v1)}
-			}
-		}
-		if fields[1] == "" {
-			unified = []string{path.Join(mount, group, v2), path.Join(mount, v2)}
-		}
-	}
-	return unified
 }
 
 // readKills reads the counter, a line of the file.

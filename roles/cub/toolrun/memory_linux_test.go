@@ -3,7 +3,6 @@ package toolrun
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"testing"
 	"time"
 )
@@ -45,25 +44,6 @@ func TestOutOfMemory(t *testing.T) {
 				t.Errorf("out of memory %t, want %t: %+v, %v", res.OutOfMemory, c.want, res, err)
 			}
 		})
-	}
-}
-
-func TestMemoryFiles(t *testing.T) {
-	for name, c := range map[string]struct {
-		groups string
-		want   []string
-	}{
-		"v1, a host or a container": {"12:pids:/docker/ab\n4:cpuset,memory:/docker/ab\n0::/docker/ab\n",
-			[]string{"/sys/fs/cgroup/memory/docker/ab/memory.oom_control", "/sys/fs/cgroup/memory/memory.oom_control"}},
-		"v2, a container": {"0::/\n", []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory.events"}},
-		"v2, a container in the host's namespace": {"0::/system.slice/docker-ab.scope\n",
-			[]string{"/sys/fs/cgroup/system.slice/docker-ab.scope/memory.events", "/sys/fs/cgroup/memory.events"}},
-		"outside the namespace": {"0::/../../x:y\n", []string{"/sys/fs/cgroup/x:y/memory.events", "/sys/fs/cgroup/memory.events"}},
-		"none":                  {"3:cpu:/\nnonsense\n", nil},
-	} {
-		if got := memoryFiles(c.groups); !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
-		}
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 // The filter is the thread's own and cannot be taken off again, so the thread is
 // one that ends with f. Go makes no thread from a locked one: none inherits it.
 func withoutNetwork(f func()) error {
+	reserved.fill() // for the one that is lost
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine

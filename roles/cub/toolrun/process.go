@@ -20,10 +20,12 @@ import (
 type Process struct {
 	buffers sync.Pool // of *[readSize]byte
 	memory  memory
+	scratch *scratch
 }
 
-// New returns a Process.
-func New() *Process { return &Process{} }
+// New returns a Process. In process 1 of a container whose /tmp is memory and still
+// empty, it is the one that uses /tmp, and empties it; see Result.
+func New() *Process { return &Process{scratch: ownScratch()} }
 
 // readSize is how much is read at once: what a pipe holds on Linux.
 const readSize = 64 << 10
@@ -44,12 +46,18 @@ func (p *Process) Run(ctx context.Context, c Command) (Result, error) {
 		buf = new([readSize]byte)
 	}
 	defer p.buffers.Put(buf)
+	p.scratch.enter()
+	res, err := p.runWith(ctx, c, buf[:])
+	res.EmptiedTmp = p.scratch.leave(err == nil && (res.ExitCode != 0 || res.TimedOut || res.Cancelled))
+	return res, err
+}
+
+// runWith runs the tool with the network that it may have.
+func (p *Process) runWith(ctx context.Context, c Command, buf []byte) (res Result, err error) {
 	if !c.NoNetwork {
-		return p.run(ctx, c, buf[:])
+		return p.run(ctx, c, buf)
 	}
-	var res Result
-	var err error
-	if refused := withoutNetwork(func() { res, err = p.run(ctx, c, buf[:]) }); refused != nil {
+	if refused := withoutNetwork(func() { res, err = p.run(ctx, c, buf) }); refused != nil {
 		return Result{ExitCode: -1}, fmt.Errorf("start tool %s: %w", strings.Join(c.Args[:min(1, len(c.Args))], ""), refused)
 	}
 	return res, err

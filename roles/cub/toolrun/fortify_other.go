@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package toolrun
+
+// Fortify does nothing here: there are no containers.
+func Fortify() {}
