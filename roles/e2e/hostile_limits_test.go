@@ -67,11 +67,11 @@ func hostileNetwork(t *testing.T, image string) {
 
 // hostileGreed takes all that there is: of processes, memory, room, the log.
 func hostileGreed(t *testing.T, image string) {
-	const limits = "timeout: 6s\nresources: {limits: {memory: 256m, pids: 64, cpus: 0.5}}\n"
+	const limits = "timeout: 6s\nresources: {limits: {memory: 96m, pids: 64, cpus: 0.5}}\n"
 	h := hostileInstance(t, 1000,
 		hostileAgent(image, "hostile", limits), hostileAgent(image, "worker", limits+"strategy: fresh_per_call\n"),
 		hostileAgent(image, "neighbour", ""))
-	pillars := []string{"blackboard", "orchestrator", "agent-neighbour"}
+	pillars := []string{"blackboard", "orchestrator", "agent-neighbour", "agent-hostile"}
 	before := h.lives(pillars...)
 	well := func(who string) {
 		t.Helper()
@@ -83,12 +83,16 @@ func hostileGreed(t *testing.T, image string) {
 			before = after
 		}
 	}
-	for _, who := range []string{"worker", "hostile"} {
+	for _, who := range []string{"hostile", "worker"} {
 		got := h.ask(who, "crowd")
 		allowed(t, 0, got)
 		var n int
 		if _, err := fmt.Sscan(fact(t, got, "processes"), &n); err != nil || n < 20 || n >= 64 {
 			t.Errorf("%d processes: %v", n, got)
+		}
+		well(who)
+		if kind, r := h.failure(who, "bomb"); kind != blackboard.TypeToolExecutionFailure || !r.TimedOut {
+			t.Errorf("a fork bomb: %s %+v", kind, r)
 		}
 		well(who)
 		if kind, r := h.failure(who, "memory"); kind != blackboard.TypeToolExecutionFailure || !strings.Contains(r.Reason, "out of memory") {
@@ -97,15 +101,17 @@ func hostileGreed(t *testing.T, image string) {
 		well(who)
 		h.floods(who)
 		well(who)
-		if h.tmp(who); who == "worker" { // a standing agent's /tmp stays as full as it is
-			well(who)
-		}
+		h.tmp(who)
+		well(who)
 	}
 	if left := h.docker("top", h.container("agent-hostile"), "-eo", "pid,args"); strings.Count(left, "\n") != 1 {
 		t.Errorf("left in the container:\n%s", left)
 	}
-	h.docker("restart", "--time", "1", h.container("agent-hostile")) // which empties its /tmp
-	h.settled()
+	for _, who := range []string{"hostile", "worker"} {
+		if kind, r := h.failure(who, "end", "again"); kind != blackboard.TypeAgentCrashed || !strings.Contains(r.Reason, "for the 11th time") {
+			t.Errorf("a cub whose tool ends it again and again: %s %+v", kind, r)
+		}
+	}
 	h.sound("hostile", "worker", "neighbour")
 }
 
@@ -118,6 +124,9 @@ func (h *hostile) floods(who string) {
 		t.Errorf("a flood on stdout: %s %.200s %d %d", kind, r.Reason, r.StdoutSize, len(r.Stdout))
 	}
 	h.ask(who, "stderr")
+	if kind, r := h.failure(who, "zeroes"); kind != blackboard.TypeToolExecutionFailure || r.StdoutSize != 12<<20 || len(r.Stdout) < 3<<20 || r.StderrSize != 12<<20 || len(r.Stderr) < 3<<20 {
+		t.Errorf("zeroes: %s %.200s %d %d", kind, r.Reason, r.StdoutSize, len(r.Stdout))
+	}
 	if who != "hostile" {
 		return // a worker's log goes with it
 	}

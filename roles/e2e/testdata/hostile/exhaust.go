@@ -66,3 +66,13 @@ func flood(to *os.File) {
 		}
 	}
 }
+
+// zeroes writes to both what takes six times its size as JSON, and fails.
+func zeroes() {
+	b := make([]byte, 1<<20)
+	for range 12 {
+		_, _ = os.Stdout.Write(b)
+		_, _ = os.Stderr.Write(b)
+	}
+	os.Exit(1)
+}

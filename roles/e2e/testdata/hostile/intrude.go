@@ -79,14 +79,13 @@ func fault() {
 	_ = unix.Kill(1, unix.SIGSEGV)
 }
 
-// end tells process 1 to stop, for once: with work that is handed back it would be
-// told again and again.
-func end() {
-	if os.Getenv("SETT_ATTEMPT") != "1" {
+// end tells process 1 to stop, for once; with an argument, again and again.
+func end(again []string) {
+	if os.Getenv("SETT_ATTEMPT") != "1" && len(again) == 0 {
 		note(control, "another attempt", nil)
 		return
 	}
-	_ = unix.Kill(1, unix.SIGTERM)
-	_ = unix.Kill(1, unix.SIGTERM)
-	time.Sleep(time.Hour) // until it ends this one
+	for range time.Tick(10 * time.Millisecond) { // until it ends this one
+		_ = unix.Kill(1, unix.SIGTERM)
+	}
 }

@@ -40,13 +40,13 @@ func found(name string, what any) { report = append(report, entry{fact, name, fm
 // groups are what it can be asked for.
 var groups = map[string]func(args []string){
 	"sockets": func([]string) { trySockets() }, "credentials": tryCredentials, "intrusions": func([]string) { tryChild(control) },
-	"signals": func([]string) { trySignals() }, "fault": func([]string) { fault() }, "end": func([]string) { end() },
+	"signals": func([]string) { trySignals() }, "fault": func([]string) { fault() }, "end": end,
 	"redis": tryRedis, "neighbour": tryNeighbour, "live": live, "network": tryNetwork,
 	"privileges": func([]string) { tryPrivileges() }, "gain": func([]string) { tryGain() },
 	"workspace": func([]string) { tryWorkspace() }, "root": func([]string) { tryRoot() },
 	"crowd": func([]string) { crowd() }, "bomb": func([]string) { bomb() }, "memory": func([]string) { eat() },
 	"tmp": func([]string) { fill() }, "stdout": func([]string) { flood(os.Stdout) }, "stderr": func([]string) { flood(os.Stderr) },
-	"well": func([]string) { need() },
+	"zeroes": func([]string) { zeroes() }, "well": func([]string) { need() },
 }
 
 func main() {
