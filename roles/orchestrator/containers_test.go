@@ -93,6 +93,20 @@ func TestContainerOfAnAgent(t *testing.T) {
 	}
 }
 
+// What /tmp takes counts as memory: half of it is left to the tool.
+func TestTmpOfASmallContainer(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.resolve()
+	s.agent("a").Resources.Limits.Memory = 96 << 20
+	s.write()
+	s.lead(inContainers(p, containerRedis))
+	s.incarnation(p, "agent-a")
+	if c := p.spec("agent-a").Container; c.Memory != 96<<20 || c.Tmp != 48<<20 {
+		t.Errorf("memory %d, /tmp %d", c.Memory, c.Tmp)
+	}
+}
+
 func equalContainers(a, b runtime.Container) bool {
 	return a.Image == b.Image && a.Binary == b.Binary && slices.Equal(a.Entrypoint, b.Entrypoint) && a.User == b.User &&
 		a.Network == b.Network && a.Join == b.Join && a.Writable == b.Writable && a.Tmp == b.Tmp && a.CPUs == b.CPUs &&
