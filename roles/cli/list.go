@@ -47,6 +47,7 @@ type instanceRow struct {
 
 	why  error // it is unreachable
 	host bool  // its orchestrator is a process
+	lost bool  // a part's container was removed
 }
 
 // Run shows the instances.
@@ -120,8 +121,8 @@ func (r instanceRow) explain(a *app) {
 		a.sayf("%s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
 	}
 	keeper := slices.Contains(r.Down, runtime.ComponentKeeper) || r.Runtime == config.RuntimeDocker && !r.host
-	if r.Known && keeper && slices.Contains(r.Down, runtime.ComponentOrchestrator) {
-		a.sayf("%s: nothing is left to bring them back; sett up --name %s -C %s does\n", r.Name, r.Name, clean(shellWord(r.Workspace)))
+	if r.Known && (r.lost || keeper && slices.Contains(r.Down, runtime.ComponentOrchestrator)) {
+		a.sayf("%s: nothing brings that back but: sett up --name %s -C %s\n", r.Name, r.Name, clean(shellWord(r.Workspace)))
 	}
 }
 
@@ -200,6 +201,9 @@ func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
 	for _, part := range in.parts() {
 		if _, ok := running[part]; !ok {
 			l.Down, l.State = append(l.Down, part), stateDegraded
+			// What has ended is started again; a container that was removed is not.
+			made := slices.ContainsFunc(units, func(u runtime.Unit) bool { return u.Name == part })
+			l.lost = l.lost || !made && in.Runtime == config.RuntimeDocker && (!in.Host || part == runtime.ComponentBlackboard)
 		}
 	}
 	if !l.Known {
