@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// Stream returns what copy writes, as Logs does: copy runs in the background until
+// Stream returns what write writes, as Logs does: it runs in the background until
 // it is done, the reader is closed, or the context ends, which with follow is how it
 // is to end.
-func Stream(ctx context.Context, follow bool, copy func(ctx context.Context, w io.Writer) error) io.ReadCloser {
+func Stream(ctx context.Context, follow bool, write func(ctx context.Context, w io.Writer) error) io.ReadCloser {
 	ctx, cancel := context.WithCancel(ctx)
 	pr, pw := io.Pipe()
 	s := &stream{PipeReader: pr, cancel: cancel, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
-		err := copy(ctx, pw)
+		err := write(ctx, pw)
 		if follow && ctx.Err() != nil {
 			err = nil
 		}
