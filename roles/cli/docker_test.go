@@ -132,7 +132,7 @@ func endContainers(e *docker.Engine, name string) {
 	}
 }
 
-// engineCommand is the script command `engine kill|pause|unpause|remove UNIT`, which does
+// engineCommand is the script command `engine kill|pause|unpause|remove|cut UNIT`, which does
 // that to a container of the instance, and `engine has` or `! engine has`.
 func engineCommand(e *docker.Engine) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
@@ -146,7 +146,7 @@ func engineCommand(e *docker.Engine) func(*testscript.TestScript, bool, []string
 			return
 		}
 		if neg || len(args) != 2 {
-			ts.Fatalf("usage: engine kill|pause|unpause|remove unit")
+			ts.Fatalf("usage: engine kill|pause|unpause|remove|cut unit")
 		}
 		pool, err := dockertest.NewPool("")
 		ts.Check(err)
@@ -159,6 +159,8 @@ func engineCommand(e *docker.Engine) func(*testscript.TestScript, bool, []string
 			err = pool.Client.PauseContainer(c.ID)
 		case "unpause":
 			err = pool.Client.UnpauseContainer(c.ID)
+		case "cut": // off its network
+			err = pool.Client.DisconnectNetwork("sett-"+name, godocker.NetworkConnectionOptions{Container: c.ID, Force: true})
 		case "remove":
 			err = pool.Client.RemoveContainer(godocker.RemoveContainerOptions{ID: c.ID, Force: true})
 		default:

@@ -211,6 +211,9 @@ func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
 	}
 	if err := l.read(ctx, a, in, running, cfg.Names()); err != nil {
 		l.State = stateUnreachable
+		if len(l.Down)+len(l.Paused) == 0 { // they say enough
+			l.why = err
+		}
 	}
 	return l
 }

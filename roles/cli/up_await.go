@@ -209,7 +209,11 @@ func (u *upping) blackboardDetail() string {
 
 // late is the error about a part that was not ready in time.
 func (u *upping) late(part string) error {
-	return role.Fail(role.TimedOut, u.failed(part, "not ready after "+u.timeout.String()), "--timeout gives it more time")
+	hint := "--timeout gives it more time"
+	if part == runtime.ComponentBlackboard { // it may run, cut off from its network
+		hint += ", sett down && sett up a new container; what it holds is kept"
+	}
+	return role.Fail(role.TimedOut, u.failed(part, "not ready after "+u.timeout.String()), "%s", hint)
 }
 
 // lastLines is how much of a log an error shows.
