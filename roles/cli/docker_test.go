@@ -305,6 +305,11 @@ func TestContainersOneAtATime(t *testing.T) {
 	if out, err := invoke(context.Background(), e, "list"); err != nil || !strings.Contains(out, "1/1 ready") {
 		t.Errorf("%v\n%s", err, out)
 	}
+	stopped, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := invoke(stopped, e, "down"); role.CodeOf(err) != role.Interrupted || !strings.Contains(err.Error(), "part of the instance may still run") {
+		t.Errorf("interrupted: %v", err)
+	}
 	if _, err := invoke(context.Background(), e, "down", "--purge", "--yes"); err != nil {
 		t.Error(err)
 	}

@@ -54,7 +54,11 @@ func (c *downCmd) Run(a *app) error {
 			return err
 		}
 	}
-	return c.end(a, in)
+	err = c.end(a, in)
+	if err != nil && a.ctx.Err() != nil {
+		return role.Fail(role.Interrupted, errors.New("interrupted; part of the instance may still run"), "sett down goes on, sett up starts it again")
+	}
+	return err
 }
 
 // sure asks before something that cannot be taken back.
