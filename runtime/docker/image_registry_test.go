@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/docker/docker/api/types/image"
@@ -25,6 +26,7 @@ import (
 type testRegistry struct {
 	addr  string
 	login bool // it serves only who logs in
+	mu    sync.Mutex
 	blobs map[string][]byte
 	asked chan string // a name, when the layer of a slow image is asked for
 	by    chan string // who logged in
@@ -50,10 +52,22 @@ func (r *testRegistry) ref(t *testing.T, e *Engine, name string) string {
 	return ref
 }
 
+func (r *testRegistry) put(digest string, data []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.blobs[digest] = data
+}
+
+func (r *testRegistry) get(digest string) []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.blobs[digest]
+}
+
 func (r *testRegistry) blob(data []byte) map[string]any {
 	sum := sha256.Sum256(data)
 	digest := "sha256:" + hex.EncodeToString(sum[:])
-	r.blobs[digest] = data
+	r.put(digest, data)
 	return map[string]any{"digest": digest, "size": len(data)}
 }
 
@@ -74,7 +88,7 @@ func (r *testRegistry) manifest(name string) []byte {
 	c, l := r.blob(config), r.blob(packed.Bytes())
 	c["mediaType"], l["mediaType"] = docker+"container.image.v1+json", docker+"image.rootfs.diff.tar.gzip"
 	if strings.HasSuffix(name, "/broken") {
-		r.blobs[l["digest"].(string)] = []byte("something else")
+		r.put(l["digest"].(string), []byte("something else"))
 	}
 	m, _ := json.Marshal(map[string]any{"schemaVersion": 2, "mediaType": docker + "distribution.manifest.v2+json", "config": c, "layers": []any{l}})
 	return m
@@ -105,8 +119,8 @@ func (r *testRegistry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		case <-req.Context().Done():
 		case <-r.quit: // the engine may hold on to the connection
 		}
-	case isBlob && r.blobs[digest] != nil:
-		w.Write(r.blobs[digest])
+	case isBlob && r.get(digest) != nil:
+		w.Write(r.get(digest))
 	case rest != "" && !strings.HasSuffix(name, "/nothing"):
 		m := r.manifest(name)
 		w.Header().Set("Content-Type", "application/vnd.docker.distribution.manifest.v2+json")

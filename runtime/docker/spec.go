@@ -29,6 +29,9 @@ const (
 // that of one processor.
 const cpuShare = 1024
 
+// shmSize is the engines' own size of /dev/shm, in bytes.
+const shmSize = 64 << 20
+
 // shape is a unit's container as the engine wants to be told of it.
 type shape struct {
 	config  *container.Config
@@ -167,6 +170,10 @@ func (r *Runtime) hostConfig(s runtime.Spec, mounts []mount.Mount) *container.Ho
 	}
 	if c.Restart {
 		h.RestartPolicy.Name = container.RestartPolicyUnlessStopped
+	}
+	if c.Memory > 0 {
+		// /dev/shm counts as memory, too, and keeps what it has when a tool is gone.
+		h.ShmSize = min(shmSize, c.Memory/8)
 	}
 	if c.Tmp > 0 {
 		h.Tmpfs = map[string]string{"/tmp": fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", c.Tmp)}
