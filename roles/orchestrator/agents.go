@@ -30,6 +30,7 @@ type agents struct {
 	why     map[string]string // why we ended an incarnation ourselves
 	anchors *anchors
 	looking bool
+	words   int // how often we were told that something changed
 }
 
 type agentState struct {
@@ -47,7 +48,7 @@ type agentState struct {
 
 func newAgents(l *leadership) *agents {
 	return &agents{leadership: l, changed: make(chan struct{}, 1), steps: make(chan func()),
-		state: map[string]*agentState{}, why: map[string]string{}, anchors: &anchors{agent: map[string]string{}}}
+		state: map[string]*agentState{}, why: map[string]string{}, anchors: &anchors{agent: map[string]string{}, address: map[string]string{}}}
 }
 
 func (a *agents) wake() { wake(a.changed) }
@@ -95,6 +96,7 @@ func (a *agents) run(ctx context.Context) error {
 
 // unhold has looked at once whether the instance still is stopping.
 func (a *agents) unhold() {
+	a.words++
 	for _, s := range a.state {
 		if s.held {
 			s.held, s.due = false, time.Time{}
@@ -207,10 +209,16 @@ func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
 	}
 	incarnation := spec.Labels[runtime.LabelIncarnation]
 	a.living.begin(incarnation) // before it can take a grant
+	words := a.words
 	a.aside(ctx, func() func() {
 		if a.stopping(ctx) {
 			a.living.forget(incarnation)
-			return func() { s.busy, s.held, s.due = false, true, a.env.Now().Add(a.pace.tick) }
+			return func() {
+				s.busy = false
+				if a.words == words { // else look again at once: the word may have come meanwhile
+					s.held, s.due = true, a.env.Now().Add(a.pace.tick)
+				}
+			}
 		}
 		u, err := a.startJoined(ctx, agent, spec)
 		if adopted := u.Labels[runtime.LabelIncarnation]; err != nil || adopted != incarnation {

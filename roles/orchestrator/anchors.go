@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -15,8 +16,25 @@ import (
 // owns the network namespace that the agent's controller and workers join: making
 // one takes most of the time that a container's start takes.
 type anchors struct {
-	mu    sync.Mutex
-	agent map[string]string
+	mu      sync.Mutex
+	agent   map[string]string
+	address map[string]string // of those that are known to have run
+}
+
+// runs says where an anchor is, if it has run and nobody has told of its end.
+func (n *anchors) runs(unit string) (address string, known bool) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	address, known = n.address[unit]
+	return address, known
+}
+
+func (n *anchors) ran(unit, address string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if _, ours := n.agent[unit]; ours { // else it has ended since
+		n.address[unit] = address
+	}
 }
 
 func (n *anchors) add(unit, agent string) {
@@ -31,6 +49,7 @@ func (n *anchors) remove(unit string) bool {
 	defer n.mu.Unlock()
 	_, was := n.agent[unit]
 	delete(n.agent, unit)
+	delete(n.address, unit)
 	return was
 }
 
@@ -56,15 +75,22 @@ func (a *agents) startJoined(ctx context.Context, agent config.Agent, s runtime.
 	if s.Container.Join == "" {
 		return a.runtime.Start(ctx, s)
 	}
+	address, known := a.anchors.runs(s.Container.Join)
+	if known {
+		u, err := a.runtime.Start(ctx, s)
+		if err == nil || ctx.Err() != nil {
+			u.Address = cmp.Or(u.Address, address)
+			return u, err
+		}
+		a.log.Debug("unit not started, looking for its network", "unit", s.Name, "error", err)
+	}
 	u, err := a.startAnchor(ctx, agent)
 	if err != nil {
 		return u, err
 	}
-	address := u.Address
+	address = u.Address
 	u, err = a.runtime.Start(ctx, s)
-	if u.Address == "" {
-		u.Address = address
-	}
+	u.Address = cmp.Or(u.Address, address)
 	return u, err
 }
 
@@ -81,7 +107,11 @@ func (a *agents) startAnchor(ctx context.Context, agent config.Agent) (runtime.U
 		},
 	}
 	a.anchors.add(s.Name, agent.Name) // before its end can be delivered
-	return a.runtime.Start(ctx, s)
+	u, err := a.runtime.Start(ctx, s)
+	if err == nil {
+		a.anchors.ran(s.Name, u.Address)
+	}
+	return u, err
 }
 
 // anchorEnded brings down what was joined to an anchor that is no more: restarting
