@@ -8,7 +8,6 @@
 package docker
 
 import (
-	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -99,26 +98,6 @@ const BinaryDir = "/.sett"
 
 // Binary is the program in it.
 const Binary = BinaryDir + "/sett"
-
-// maxName keeps names, with what is added to them, within a file name's 255 bytes.
-const maxName = 200
-
-var errName = errors.New("want letters, digits, '.', '_' or '-', beginning with a letter or digit, at most 200 bytes")
-
-// checkName holds units' names to what the engine takes, and to what is a plain
-// file name everywhere.
-func checkName(name string) error {
-	ok := len(name) > 0 && len(name) <= maxName
-	for i := 0; ok && i < len(name); i++ {
-		c := name[i]
-		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		ok = alnum || i > 0 && (c == '.' || c == '_' || c == '-')
-	}
-	if !ok {
-		return fmt.Errorf("unusable name %q: %w", name, errName)
-	}
-	return nil
-}
 
 // refuseForeign refuses what has a name of this instance's and is not this
 // instance's.

@@ -132,7 +132,7 @@ func (r *Runtime) write(ctx context.Context, name string, files []runtime.File) 
 // find returns the container of a unit of this instance.
 func (r *Runtime) find(ctx context.Context, name string) (container.InspectResponse, error) {
 	var c container.InspectResponse
-	if err := checkName(name); err != nil {
+	if err := runtime.CheckName(name); err != nil {
 		return c, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
 	}
 	c, err := r.e.api.ContainerInspect(ctx, r.containerName(name))

@@ -55,7 +55,7 @@ func (r *Runtime) openLogs(ctx context.Context, name string) (*logSource, error)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if checkName(name) == nil {
+	if runtime.CheckName(name) == nil {
 		if s.kept, err = r.keptLogs(name); err != nil {
 			return nil, err
 		}

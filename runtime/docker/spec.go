@@ -100,8 +100,8 @@ func (r *Runtime) check(s runtime.Spec) error {
 		return fmt.Errorf("unknown network %q", c.Network)
 	case c.Join != "" && c.Publish.Port != 0:
 		return fmt.Errorf("a unit in the network namespace of %s cannot publish a port of its own", c.Join)
-	case c.Join != "" && checkName(c.Join) != nil:
-		return checkName(c.Join)
+	case c.Join != "" && runtime.CheckName(c.Join) != nil:
+		return runtime.CheckName(c.Join)
 	}
 	for _, f := range c.Files {
 		if _, ok := volumeOf(c.Mounts, f.Path); !ok {

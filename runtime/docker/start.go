@@ -54,7 +54,7 @@ func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, erro
 }
 
 func (r *Runtime) start(ctx context.Context, s runtime.Spec) (runtime.Unit, error) {
-	if err := checkName(s.Name); err != nil {
+	if err := runtime.CheckName(s.Name); err != nil {
 		return runtime.Unit{}, err
 	}
 	sh, err := r.shapeOf(ctx, s)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
+
+	"sett/runtime"
 )
 
 // errRuns says that a container was not removed because it runs.
@@ -20,7 +22,7 @@ var errRuns = errors.New("it runs")
 // container. A frozen one is woken for it. When the context ends before the grace,
 // it returns the context's error and leaves the unit to its request.
 func (r *Runtime) Stop(ctx context.Context, name string, grace time.Duration) error {
-	if err := checkName(name); err != nil {
+	if err := runtime.CheckName(name); err != nil {
 		return nil // there cannot be such a unit
 	}
 	if err := r.stop(ctx, name, grace); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sett/runtime"
 )
 
 // ErrLocked says that somebody else holds the lock.
@@ -39,7 +41,7 @@ func (r *Runtime) TryLock(name string) (release func(), holder int, err error) {
 }
 
 func (r *Runtime) lockPath(name string) (string, error) {
-	if err := checkName(name); err != nil {
+	if err := runtime.CheckName(name); err != nil {
 		return "", err
 	}
 	return filepath.Join(r.dir, name+".lock"), r.prepare()

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sett/runtime"
 )
 
 func TestTryLockNamesTheHolder(t *testing.T) {
@@ -45,7 +47,7 @@ func TestTryLockNamesTheHolder(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("left in the directory: %v, %v; want units and logs", entries, err)
 	}
-	if _, _, err := a.TryLock("../x"); !errors.Is(err, errName) {
+	if _, _, err := a.TryLock("../x"); !errors.Is(err, runtime.ErrName) {
 		t.Errorf("lock outside: %v", err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // With Follow, the reader ends with io.EOF when the context does. It goes on
 // when the log is truncated or put aside, and when the unit is started again.
 func (r *Runtime) Logs(ctx context.Context, name string, o runtime.LogOptions) (io.ReadCloser, error) {
-	if err := checkName(name); err != nil {
+	if err := runtime.CheckName(name); err != nil {
 		return nil, fmt.Errorf("read log: %w: %w", err, fs.ErrNotExist)
 	}
 	src, err := openSource(r.logPath(name), r.oldLogPath(name))

@@ -25,7 +25,6 @@ package process
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -103,26 +102,6 @@ func instanceOf(dir string) string {
 	}
 	sum := sha256.Sum256([]byte(dir))
 	return hex.EncodeToString(sum[:8])
-}
-
-// maxName keeps names, with what is added to them, within a file name's 255 bytes.
-const maxName = 200
-
-var errName = errors.New("want letters, digits, '.', '_' or '-', beginning with a letter or digit, at most 200 bytes")
-
-// checkName holds names to what is a plain file name everywhere and can never
-// leave the directory.
-func checkName(name string) error {
-	ok := len(name) > 0 && len(name) <= maxName
-	for i := 0; ok && i < len(name); i++ {
-		c := name[i]
-		alnum := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		ok = alnum || i > 0 && (c == '.' || c == '_' || c == '-')
-	}
-	if !ok {
-		return fmt.Errorf("unusable name %q: %w", name, errName)
-	}
-	return nil
 }
 
 func (r *Runtime) unitsDir() string { return filepath.Join(r.dir, "units") }

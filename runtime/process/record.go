@@ -113,7 +113,7 @@ func (r *Runtime) records() ([]record, error) {
 	var recs []record
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok || checkName(name) != nil {
+		if !ok || runtime.CheckName(name) != nil {
 			continue
 		}
 		rec, err := r.readRecord(name)

@@ -31,7 +31,7 @@ const sweepTime = 10 * time.Second
 // A unit that runs is adopted, whoever started it, also when that happens at the
 // same moment in another process. What is left of an earlier start is killed first.
 func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error) {
-	if err := checkName(s.Name); err != nil {
+	if err := runtime.CheckName(s.Name); err != nil {
 		return runtime.Unit{}, fmt.Errorf("start unit: %w", err)
 	}
 	if err := r.prepare(); err != nil {

@@ -125,7 +125,7 @@ func TestConcurrentStartsMakeOneProcess(t *testing.T) {
 func TestStartRefuses(t *testing.T) {
 	r := newRuntime(t, stateDir(t))
 	for _, name := range []string{"", "../x", ".x", "a/b", "a b", "a\x00", strings.Repeat("a", 201)} {
-		if _, err := r.Start(t.Context(), spec(name, "wait")); !errors.Is(err, errName) {
+		if _, err := r.Start(t.Context(), spec(name, "wait")); !errors.Is(err, runtime.ErrName) {
 			t.Errorf("name %q: %v", name, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 // what is left of the unit when the grace is over. When the context ends before
 // the grace, it returns the context's error and leaves the unit to its request.
 func (r *Runtime) Stop(ctx context.Context, name string, grace time.Duration) error {
-	if err := checkName(name); err != nil {
+	if err := runtime.CheckName(name); err != nil {
 		return nil // there cannot be such a unit
 	}
 	token, err := r.stop(ctx, name, grace)
