@@ -29,7 +29,7 @@ func hostileNetwork(t *testing.T, image string) {
 		}
 	}()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	h := hostileInstance(t, 0,
+	h := hostileInstance(t, possible(0),
 		hostileAgent(image, "hostile", "network: full\n"),
 		hostileAgent(image, "inside", "network: internal\n"),
 		hostileAgent(image, "insider", "network: internal\nstrategy: fresh_per_call\n"),
@@ -68,7 +68,7 @@ func hostileNetwork(t *testing.T, image string) {
 // hostileGreed takes all that there is: of processes, memory, room, the log.
 func hostileGreed(t *testing.T, image string) {
 	const limits = "timeout: 6s\nresources: {limits: {memory: 96m, pids: 64, cpus: 0.5}}\n"
-	h := hostileInstance(t, 1000,
+	h := hostileInstance(t, possible(1000),
 		hostileAgent(image, "hostile", limits), hostileAgent(image, "worker", limits+"strategy: fresh_per_call\n"),
 		hostileAgent(image, "neighbour", ""))
 	pillars := []string{"blackboard", "orchestrator", "agent-neighbour", "agent-hostile"}

@@ -72,7 +72,7 @@ func (h *hostile) credentials(owner int, words ...string) {
 	status := fact(t, got, "status")
 	for _, want := range []string{
 		"CapEff=0000000000000000", "CapPrm=0000000000000000", "CapInh=0000000000000000", "CapBnd=0000000000000000", "CapAmb=0000000000000000",
-		"NoNewPrivs=1", "Seccomp=2", fmt.Sprintf("Uid=%d %d %d %d", owner, owner, owner, owner), fmt.Sprintf("Gid=%d %d %d %d", owner, owner, owner, owner),
+		"NoNewPrivs=1", "Seccomp=2", fmt.Sprintf("Uid=%d %d %d %d", owner, owner, owner, owner), fmt.Sprintf("Gid=%[1]d %[1]d %[1]d %[1]d", groupOf(owner)),
 	} {
 		if !strings.Contains(status, want) {
 			t.Errorf("%s: no %s", status, want)
