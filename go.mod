@@ -6,6 +6,7 @@ require (
 	github.com/alecthomas/kong v1.17.0 // the command line: a struct per command, its help from the same place
 	github.com/alicebob/miniredis/v2 v2.40.0 // local mode's blackboard: Redis' commands and Lua in Go, which embedded/ makes durable
 	github.com/containerd/errdefs v1.0.0 // which of the engine's errors it is, as its client says it
+	github.com/creack/pty v1.1.24 // tests only: a terminal, for shells that complete what is typed
 	github.com/distribution/reference v0.6.0 // names of images, as the engine reads them
 	github.com/docker/docker v28.5.2+incompatible // containers: the engine's own client, negotiates its API's version
 	github.com/docker/go-connections v0.5.0 // the engine's words for ports, in its client's types
@@ -17,6 +18,7 @@ require (
 	github.com/prometheus/client_golang v1.25.0 // metrics of the roles
 	github.com/redis/rueidis v1.0.79 // the Redis client: pipelines what goroutines ask at the same time, and subscribes
 	github.com/rogpeppe/go-internal v1.16.0 // tests only: the command line as scripts
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests only: whether the schema of sett.yml says what its decoder does
 	golang.org/x/sys v0.49.0 // tools' processes: subreaper, pidfd, locks, inotify
 	golang.org/x/term v0.47.0 // whether output goes to a terminal
 )
@@ -64,6 +66,7 @@ require (
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	go.opentelemetry.io/otel/metric v1.47.0 // indirect
 	go.opentelemetry.io/otel/trace v1.47.0 // indirect
+	golang.org/x/text v0.42.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 	golang.org/x/tools v0.52.0 // indirect
 	google.golang.org/protobuf v1.36.12 // indirect

@@ -18,35 +18,67 @@ func (d *decoder) agents(c *Config, n, key *node) {
 	}
 }
 
+// agentsPart keeps the list for later: what an agent needs depends on the
+// runtime, which may stand below it.
+func (d *decoder) agentsPart(f *file) part {
+	return part{
+		read: func(n *node, _ string) { f.agents = n },
+		shape: func() *schema {
+			a := defaultAgent("")
+			one := objectShape(d.agentFields(&a))
+			one.Required = []string{"command"}
+			one.AllOf = agentRules()
+			own := make([]any, len(reservedNames))
+			for i, name := range reservedNames {
+				own[i] = name
+			}
+			names := &schema{Pattern: `^[a-z0-9][a-z0-9-]*$`, MaxLength: maxName, Not: &schema{Enum: own}}
+			return &schema{Type: kinds{"object"}, MinProperties: 1, PropertyNames: names, Additional: one}
+		},
+		write: func() any {
+			m := pairs{}
+			for i := range f.config.Agents {
+				a := &f.config.Agents[i]
+				m = append(m, pair{a.Name, writeFields(d.agentFields(a))})
+			}
+			return m
+		},
+	}
+}
+
+func (d *decoder) agentFields(a *Agent) []field {
+	return []field{
+		{"role", "What others see as produced_by_role. Default: the agent's name.", d.text(&a.Role, roleName)},
+		{"image", "The image to run in, any for Linux; Sett puts itself into it. Under docker this or build is required.", d.text(&a.Image, imageName)},
+		{"build", "How the image is built: the folder of a Dockerfile, or a mapping as in compose.", d.build(&a.Build)},
+		{"command", "The program that works, and its arguments; never a shell. It starts in the workspace's root, reads one JSON object on stdin and prints one on stdout.", d.words(&a.Command)},
+		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", d.count(&a.Replicas, 1)},
+		{"strategy", "reuse: one container (process) for all grants. fresh_per_call: a new one for every grant. Default: reuse, with replicas above 1 fresh_per_call.", oneOf(d, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
+		{"workspace", "How the agent sees the repository.", d.section(
+			field{"mode", "ro: reads it, beside others. rw: changes it and commits, and has the working tree alone.", oneOf(d, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite)})},
+		{"environment", "The program's variables. NAME, or a name with nothing, takes the host's value; what is given is taken literally.", d.environment(&a.Environment)},
+		{"resources", "Bounds of the container, under docker, as in compose.", d.resources(&a.Resources)},
+		{"prompts", "Texts for agents that ask a language model, passed to the program as SETT_PROMPT_CLAIM and SETT_PROMPT_EXECUTION.", d.section(
+			field{"claim", "How to bid.", d.prose(&a.Prompts.Claim)},
+			field{"execution", "How to work.", d.prose(&a.Prompts.Execution)})},
+		{"health_check", "How often the orchestrator asks for the agent's health; after so many failures in a row the agent is started anew. Not asked when absent.",
+			optional(d, &a.HealthCheck, defaultHealthCheck, d.healthCheckFields)},
+		{"bids", "What to bid on: artefact type to bid, * standing for any characters. An entry without * wins, then the first that fits; what fits none is ignored.", d.bids(&a.Bids)},
+		{"bid_script", "Without bids: a program that is given the artefact on stdin and prints one of the four bids.", d.words(&a.BidScript)},
+		{"timeout", "Of one run of the program.", d.duration(&a.Timeout, false)},
+		{"stop_grace_period", "For a running program when its agent is told to stop; 0 kills it at once.", d.duration(&a.Grace, true)},
+		{"retries", "New attempts when a worker dies; a program that fails is not tried again.", d.count(&a.Retries, 0)},
+		{"network", "What the program may reach: nothing, the instance's own network (docker), or all.", oneOf(d, &a.Network, NetworkNone, NetworkInternal, NetworkFull)},
+		{"warm", "Workers kept started, to wait for a grant; needs strategy: fresh_per_call.", d.count(&a.Warm, 0)},
+		{"isolated_ports", "Under docker: each worker has ports of its own; needs strategy: fresh_per_call.", d.flag(&a.IsolatedPorts)},
+		{"read_only", "Under docker: nothing can be written but /tmp and a workspace that is rw.", d.flag(&a.ReadOnly)},
+	}
+}
+
 func (d *decoder) agent(c *Config, e entry) Agent {
 	a := defaultAgent(e.key.text)
 	d.agentName(e.key)
-	path := join("agents", a.Name)
-	keys := d.object(e.value, path,
-		field{"role", d.text(&a.Role, roleName)},
-		field{"image", d.text(&a.Image, imageName)},
-		field{"build", d.build(&a.Build)},
-		field{"command", d.words(&a.Command)},
-		field{"replicas", d.count(&a.Replicas, 1)},
-		field{"strategy", oneOf(d, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
-		field{"workspace", d.section(
-			field{"mode", oneOf(d, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite)})},
-		field{"environment", d.environment(&a.Environment)},
-		field{"resources", d.resources(&a.Resources)},
-		field{"prompts", d.section(
-			field{"claim", d.prose(&a.Prompts.Claim)},
-			field{"execution", d.prose(&a.Prompts.Execution)})},
-		field{"health_check", d.healthCheck(&a.HealthCheck)},
-		field{"bids", d.bids(&a.Bids)},
-		field{"bid_script", d.words(&a.BidScript)},
-		field{"timeout", d.duration(&a.Timeout, false)},
-		field{"stop_grace_period", d.duration(&a.Grace, true)},
-		field{"retries", d.count(&a.Retries, 0)},
-		field{"network", oneOf(d, &a.Network, NetworkNone, NetworkInternal, NetworkFull)},
-		field{"warm", d.count(&a.Warm, 0)},
-		field{"isolated_ports", d.flag(&a.IsolatedPorts)},
-		field{"read_only", d.flag(&a.ReadOnly)},
-	)
+	keys := d.object(e.value, join("agents", a.Name), d.agentFields(&a)...)
 	if e.value.kind == mapping || e.value.kind == nothing {
 		d.resolve(&a, e.key, keys, c.Runtime)
 	}
@@ -72,7 +104,7 @@ func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, runtime s
 	path := join("agents", a.Name)
 	if a.Role == "" {
 		a.Role = a.Name
-		if fault, hint := roleName(a.Name); keys["role"] == nil && fault != "" {
+		if fault, hint := checkRoleName(a.Name); keys["role"] == nil && fault != "" {
 			d.add(name.at, hint+"; add role:", "%s: %s", path, fault)
 		}
 	}
@@ -113,33 +145,55 @@ func later(a, b *node) position {
 	return latest(a.at, b.at)
 }
 
-// build reads compose's two forms: a directory, or a mapping.
-func (d *decoder) build(into **Build) reader {
-	return func(n *node, path string) {
-		b := &Build{Context: ".", Dockerfile: "Dockerfile"}
-		switch n.kind {
-		case text:
-			d.text(&b.Context)(n, path)
-		case nothing:
-			d.wrongType(n, path, mapping, "")
-		default:
-			d.object(n, path,
-				field{"context", d.text(&b.Context)},
-				field{"dockerfile", d.text(&b.Dockerfile)},
-				field{"args", d.buildArgs(&b.Args)})
+// build has compose's two forms: a directory, or a mapping.
+func (d *decoder) build(into **Build) part {
+	fields := func(b *Build) []field {
+		return []field{
+			{"context", "The folder it is built from, relative to sett.yml.", d.text(&b.Context)},
+			{"dockerfile", "Relative to context.", d.text(&b.Dockerfile)},
+			{"args", "Build arguments.", d.buildArgs(&b.Args)},
 		}
-		*into = b
+	}
+	return part{
+		read: func(n *node, path string) {
+			b := defaultBuild()
+			switch n.kind {
+			case text:
+				d.text(&b.Context).read(n, path)
+			case nothing:
+				d.wrongType(n, path, mapping, "")
+			default:
+				d.object(n, path, fields(&b)...)
+			}
+			*into = &b
+		},
+		shape: func() *schema {
+			b := defaultBuild()
+			return &schema{AnyOf: []*schema{{Type: kinds{"string"}, Pattern: visible}, objectShape(fields(&b))}}
+		},
+		write: func() any {
+			if *into == nil {
+				return nil
+			}
+			return writeFields(fields(*into))
+		},
 	}
 }
 
-func (d *decoder) resources(into *Resources) reader {
-	amounts := func(r *Resource, more ...field) reader {
-		return d.section(append(more, field{"cpus", d.cpus(&r.CPUs)}, field{"memory", d.memory(&r.Memory)})...)
+func (d *decoder) resources(into *Resources) part {
+	amounts := func(r *Resource, more ...field) part {
+		return d.section(append(more,
+			field{"cpus", "Processors, may be a fraction.", d.cpus(&r.CPUs)},
+			field{"memory", "Bytes, or a number with k, m or g.", d.memory(&r.Memory)})...)
 	}
-	return func(n *node, path string) {
-		keys := d.object(n, path,
-			field{"limits", amounts(&into.Limits, field{"pids", d.count(&into.Limits.Pids, 1)})},
-			field{"reservations", amounts(&into.Reservations)})
+	fields := []field{
+		{"limits", "What it can use at most.", amounts(&into.Limits,
+			field{"pids", "Processes and threads.", d.count(&into.Limits.Pids, 1)})},
+		{"reservations", "What it is promised.", amounts(&into.Reservations)},
+	}
+	p := d.section(fields...)
+	p.read = func(n *node, path string) {
+		keys := d.object(n, path, fields...)
 		limit, reserved := into.Limits, into.Reservations
 		over := func(what string) {
 			d.add(keys["reservations"].at, "a container cannot use more than its limit",
@@ -152,19 +206,14 @@ func (d *decoder) resources(into *Resources) reader {
 			over("memory")
 		}
 	}
+	return p
 }
 
-func (d *decoder) healthCheck(into **HealthCheck) reader {
-	return func(n *node, path string) {
-		if n.kind == nothing {
-			return
-		}
-		h := defaultHealthCheck()
-		d.object(n, path,
-			field{"interval", d.duration(&h.Interval, false)},
-			field{"timeout", d.duration(&h.Timeout, false)},
-			field{"retries", d.count(&h.Retries, 1)},
-			field{"start_period", d.duration(&h.StartPeriod, true)})
-		*into = &h
+func (d *decoder) healthCheckFields(h *HealthCheck) []field {
+	return []field{
+		{"interval", "From one question to the next.", d.duration(&h.Interval, false)},
+		{"timeout", "In which an answer must come.", d.duration(&h.Timeout, false)},
+		{"retries", "Failures in a row that count.", d.count(&h.Retries, 1)},
+		{"start_period", "In which failures do not count.", d.duration(&h.StartPeriod, true)},
 	}
 }

@@ -31,12 +31,20 @@ const (
 	RunHost      = "host"
 )
 
+// What happens when reviewers send an artefact back more often than they may.
+const (
+	ReviewLimitFail = "fail" // the workflow fails
+	ReviewLimitAsk  = "ask"  // a person is asked, and the rework goes on with the answer
+)
+
 // Config is a valid sett.yml with all defaults filled in.
 type Config struct {
 	Version      string       `json:"version"` // of the file format: "1.0"
 	Runtime      string       `json:"runtime"` // RuntimeDocker or RuntimeProcess
 	Agents       []Agent      `json:"agents"`  // in file order, at least one
 	Services     Services     `json:"services"`
+	Approve      []string     `json:"approve"` // patterns of artefact types that a person lets through, in file order; never nil
+	Notify       *Notify      `json:"notify,omitempty"`
 	Orchestrator Orchestrator `json:"orchestrator"`
 	Redis        Redis        `json:"redis"`
 }
@@ -146,12 +154,26 @@ type OrchestratorService struct {
 	Image string `json:"image,omitempty"` // empty: the one that sett builds from itself
 }
 
+// Notify is a program that is run with an event on its stdin when people should
+// know of something: a question, a gate, the end of a workflow.
+type Notify struct {
+	Command     []string      `json:"command"`         // program and arguments, never a shell
+	Image       string        `json:"image,omitempty"` // under docker; empty: that of the first agent
+	Environment []EnvVar      `json:"environment"`     // in file order, each name once
+	Timeout     time.Duration `json:"timeout"`         // of one run, above 0
+	// What its container is made of on this engine. Never in sett.yml: `sett up`
+	// finds it out. Nil for a process.
+	Resolved *Resolved `json:"resolved,omitempty"`
+}
+
 // Orchestrator is the policy by which claims are granted.
 type Orchestrator struct {
 	Run                 string        `json:"run"`                   // RunContainer or RunHost; always RunHost without docker
 	MaxReviewIterations int           `json:"max_review_iterations"` // reworks of one thread; 0: unlimited
 	BidTimeout          time.Duration `json:"bid_timeout"`           // until silence is a bid to ignore; 0: never
 	MaxArtefacts        int           `json:"max_artefacts"`         // of one workflow; 0: unlimited
+	QuestionTimeout     time.Duration `json:"question_timeout"`      // until an unanswered question is a Failure; 0: never
+	OnReviewLimit       string        `json:"on_review_limit"`       // ReviewLimitFail or ReviewLimitAsk
 }
 
 // Redis says how the blackboard is reached.

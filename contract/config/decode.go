@@ -2,9 +2,7 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -14,16 +12,8 @@ import (
 // decoder reads nodes into a Config and reports what does not fit.
 type decoder struct {
 	*reporter
-	runtime string // overrides the file's; empty: it does not
-}
-
-// reader reads a node into something. The path names the node in messages.
-type reader func(n *node, path string)
-
-// field is a key that a mapping may have.
-type field struct {
-	key  string
-	read reader
+	runtime string              // overrides the file's; empty: it does not
+	places  map[string][]string // which sections know a key; made when somebody is to be told
 }
 
 // object reads a mapping with a fixed set of keys and returns the keys that were
@@ -38,7 +28,11 @@ func (d *decoder) object(n *node, path string, fields ...field) map[string]*node
 			for i, f := range fields {
 				known[i] = f.key
 			}
-			d.add(e.key.at, didYouMean(e.key.text, known), "unknown key %s%s", quote(e.key.text), in(path))
+			hint := d.elsewhere(e.key.text)
+			if hint == "" {
+				hint = didYouMean(e.key.text, known)
+			}
+			d.add(e.key.at, hint, "unknown key %s%s", quote(e.key.text), in(path))
 			if meant := spelling.Nearest(e.key.text, known); keys[meant] == nil {
 				keys[meant] = e.key
 			}
@@ -48,11 +42,6 @@ func (d *decoder) object(n *node, path string, fields ...field) map[string]*node
 		fields[i].read(e.value, join(path, e.key.text))
 	}
 	return keys
-}
-
-// section is a reader for object.
-func (d *decoder) section(fields ...field) reader {
-	return func(n *node, path string) { d.object(n, path, fields...) }
 }
 
 // mapping returns the entries of a mapping, each key once.
@@ -88,40 +77,6 @@ func (d *decoder) wrongType(n *node, path string, want kind, hint string) {
 	}
 }
 
-// check looks at a text and says what is wrong with it, or "".
-type check func(s string) (fault, hint string)
-
-// text reads a text that is not empty.
-func (d *decoder) text(into *string, checks ...check) reader {
-	return func(n *node, path string) {
-		if n.kind != text {
-			hint := ""
-			if n.kind == integer || n.kind == number || n.kind == boolean {
-				hint = "put it in quotes: \"" + n.text + "\""
-			}
-			d.wrongType(n, path, text, hint)
-			return
-		}
-		if strings.TrimSpace(n.text) == "" {
-			d.add(n.at, "give it a value or leave it out", "%s is empty", path)
-			return
-		}
-		if d.clean(n, path) && d.passes(n, path, checks) {
-			*into = n.text
-		}
-	}
-}
-
-func (d *decoder) passes(n *node, path string, checks []check) bool {
-	for _, c := range checks {
-		if fault, hint := c(n.text); fault != "" {
-			d.add(n.at, hint, "%s: %s", path, fault)
-			return false
-		}
-	}
-	return true
-}
-
 // clean refuses what neither a process's environment nor JSON can carry.
 func (d *decoder) clean(n *node, path string) bool {
 	switch {
@@ -144,110 +99,6 @@ func (d *decoder) written(n *node, path string) (string, bool) {
 	}
 	d.wrongType(n, path, text, "")
 	return "", false
-}
-
-// prose reads a text that may be empty.
-func (d *decoder) prose(into *string) reader {
-	return func(n *node, path string) {
-		if n.kind == nothing {
-			return
-		}
-		if s, ok := d.written(n, path); ok {
-			*into = s
-		}
-	}
-}
-
-// oneOf reads one of a few words.
-func oneOf[T ~string](d *decoder, into *T, words ...T) reader {
-	known := make([]string, len(words))
-	for i, w := range words {
-		known[i] = string(w)
-	}
-	return func(n *node, path string) {
-		var s string
-		d.text(&s, func(s string) (string, string) {
-			if slices.Contains(known, s) {
-				return "", ""
-			}
-			return "unknown value " + quote(s), didYouMean(s, known)
-		})(n, path)
-		if s != "" {
-			*into = T(s)
-		}
-	}
-}
-
-// flag reads true or false.
-func (d *decoder) flag(into *bool) reader {
-	return func(n *node, path string) {
-		if n.kind != boolean {
-			hint := "true or false"
-			if n.kind == text && (n.text == "true" || n.text == "false") {
-				hint = "leave out the quotes"
-			}
-			d.wrongType(n, path, boolean, hint)
-			return
-		}
-		*into = strings.EqualFold(n.text, "true")
-	}
-}
-
-var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
-
-// count reads a whole number of at least least.
-func (d *decoder) count(into *int, least int) reader {
-	return func(n *node, path string) {
-		if n.kind != integer || !wholeNumber.MatchString(n.text) {
-			hint := "write it in digits"
-			if n.kind == text && wholeNumber.MatchString(n.text) {
-				hint = "leave out the quotes"
-			}
-			if n.kind == integer {
-				d.add(n.at, hint, "%s must be a decimal number: %s", path, quote(n.text))
-				return
-			}
-			d.wrongType(n, path, integer, hint)
-			return
-		}
-		v, err := strconv.ParseInt(n.text, 10, 32)
-		switch {
-		case err != nil:
-			d.add(n.at, "", "%s is out of range: %s", path, quote(n.text))
-		case int(v) < least:
-			d.add(n.at, "", "%s must be at least %d, not %d", path, least, v)
-		default:
-			*into = int(v)
-		}
-	}
-}
-
-// words reads a list of scalars, the first of which is not empty: a program and
-// its arguments.
-func (d *decoder) words(into *[]string) reader {
-	return func(n *node, path string) {
-		if n.kind != list {
-			hint := ""
-			if n.kind == text {
-				hint = "write a list, program first: [\"sh\", \"-c\", \"…\"] where a shell is meant"
-			}
-			d.wrongType(n, path, list, hint)
-			return
-		}
-		var words []string
-		for i, item := range n.items {
-			word, ok := d.written(item, fmt.Sprintf("%s[%d]", path, i))
-			if !ok {
-				return
-			}
-			words = append(words, word)
-		}
-		if len(words) == 0 || strings.TrimSpace(words[0]) == "" {
-			d.add(n.at, "the first item is the program: [\"/app/run.sh\"]", "%s names no program", path)
-			return
-		}
-		*into = words
-	}
 }
 
 func join(path, key string) string {

@@ -17,16 +17,19 @@ const (
 	DefaultRedisGiveUp         = 5 * time.Minute
 	DefaultRedisTimeout        = 2 * time.Second
 	DefaultRedisRetries        = 5
+	DefaultNotifyTimeout       = 30 * time.Second
 )
 
 func defaultConfig() *Config {
 	return &Config{
 		Version:  DefaultVersion,
 		Runtime:  RuntimeDocker,
+		Approve:  []string{},
 		Services: Services{Redis: RedisService{Image: DefaultRedisImage}},
 		Orchestrator: Orchestrator{
 			MaxReviewIterations: DefaultMaxReviewIterations,
 			MaxArtefacts:        DefaultMaxArtefacts,
+			OnReviewLimit:       ReviewLimitFail,
 		},
 		Redis: Redis{
 			GiveUp:  DefaultRedisGiveUp,
@@ -52,3 +55,7 @@ func defaultAgent(name string) Agent {
 func defaultHealthCheck() HealthCheck {
 	return HealthCheck{Interval: 30 * time.Second, Timeout: 30 * time.Second, Retries: 3}
 }
+
+func defaultBuild() Build { return Build{Context: ".", Dockerfile: "Dockerfile"} }
+
+func defaultNotify() Notify { return Notify{Timeout: DefaultNotifyTimeout} }

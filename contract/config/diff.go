@@ -14,12 +14,13 @@ type Changes struct {
 	Removed  []string `json:"removed"`  // agents to stop, sorted
 	Changed  []string `json:"changed"`  // agents to restart, sorted
 	Policy   bool     `json:"policy"`   // the orchestrator has something new to go by
+	Notify   bool     `json:"notify"`   // what notifies people is to be started, restarted or stopped
 	Instance bool     `json:"instance"` // runtime, services, redis or where the orchestrator runs: takes a new start of all
 }
 
 // Empty says whether nothing changed.
 func (c Changes) Empty() bool {
-	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Instance
+	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Instance
 }
 
 // Diff compares two configurations. That a variable which an agent inherits has
@@ -27,7 +28,8 @@ func (c Changes) Empty() bool {
 // counts: both have their agents' Resolved, or neither.
 func Diff(before, after *Config) Changes {
 	changes := Changes{
-		Policy: before.Orchestrator != after.Orchestrator,
+		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve),
+		Notify: before.Notify.Digest() != after.Notify.Digest(),
 		Instance: before.Version != after.Version || before.Runtime != after.Runtime || before.Services != after.Services ||
 			before.Redis != after.Redis || before.Orchestrator.Run != after.Orchestrator.Run,
 	}
@@ -67,9 +69,22 @@ func samePolicy(a, b Agent) bool {
 // orchestrator goes by those.
 func (a Agent) Digest() string {
 	a.Replicas, a.Warm, a.Retries = 0, 0, 0
-	text, err := json.Marshal(a)
+	return digest(a)
+}
+
+// Digest returns a hash, in hex, of everything about it, since any of that takes
+// a restart to change; "" for nil.
+func (n *Notify) Digest() string {
+	if n == nil {
+		return ""
+	}
+	return digest(n)
+}
+
+func digest(part any) string {
+	text, err := json.Marshal(part)
 	if err != nil {
-		panic("config: encode agent: " + err.Error()) // no value of its types can fail
+		panic("config: encode: " + err.Error()) // no value of its types can fail
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])

@@ -11,6 +11,10 @@
 // Anchors, aliases and merge keys (<<) of YAML work; tags other than the core
 // ones, a second document and keys that nothing implements are errors.
 //
+// Each key is described once, in the list of fields that has it (file.go and
+// agent.go): its decoder, its part of the JSON Schema and how it is printed come
+// from there, so that a key that one of them knows the others know, too.
+//
 // A resolved Config survives encoding/json unchanged; that is how it is handed
 // to the orchestrator. Durations are strings there, as in sett.yml.
 package config

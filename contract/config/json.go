@@ -21,6 +21,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 type (
 	plainAgent        Agent
 	plainHealthCheck  HealthCheck
+	plainNotify       Notify
 	plainOrchestrator Orchestrator
 	plainRedis        Redis
 )
@@ -38,9 +39,15 @@ type healthCheckJSON struct {
 	StartPeriod *duration `json:"start_period"`
 }
 
+type notifyJSON struct {
+	*plainNotify
+	Timeout *duration `json:"timeout"`
+}
+
 type orchestratorJSON struct {
 	*plainOrchestrator
-	BidTimeout *duration `json:"bid_timeout"`
+	BidTimeout      *duration `json:"bid_timeout"`
+	QuestionTimeout *duration `json:"question_timeout"`
 }
 
 type redisJSON struct {
@@ -58,8 +65,12 @@ func (h *HealthCheck) json() healthCheckJSON {
 		(*duration)(&h.Interval), (*duration)(&h.Timeout), (*duration)(&h.StartPeriod)}
 }
 
+func (n *Notify) json() notifyJSON {
+	return notifyJSON{(*plainNotify)(n), (*duration)(&n.Timeout)}
+}
+
 func (o *Orchestrator) json() orchestratorJSON {
-	return orchestratorJSON{(*plainOrchestrator)(o), (*duration)(&o.BidTimeout)}
+	return orchestratorJSON{(*plainOrchestrator)(o), (*duration)(&o.BidTimeout), (*duration)(&o.QuestionTimeout)}
 }
 
 func (r *Redis) json() redisJSON {
@@ -77,6 +88,12 @@ func (h HealthCheck) MarshalJSON() ([]byte, error) { return json.Marshal(h.json(
 
 // UnmarshalJSON reads what MarshalJSON wrote.
 func (h *HealthCheck) UnmarshalJSON(b []byte) error { v := h.json(); return json.Unmarshal(b, &v) }
+
+// MarshalJSON writes the keys of sett.yml, durations as strings.
+func (n Notify) MarshalJSON() ([]byte, error) { return json.Marshal(n.json()) }
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (n *Notify) UnmarshalJSON(b []byte) error { v := n.json(); return json.Unmarshal(b, &v) }
 
 // MarshalJSON writes the keys of sett.yml, durations as strings.
 func (o Orchestrator) MarshalJSON() ([]byte, error) { return json.Marshal(o.json()) }

@@ -12,7 +12,7 @@ const (
 )
 
 // reservedNames are those of the parts that Sett itself starts.
-var reservedNames = []string{"orchestrator", "blackboard", "keeper", "redis"}
+var reservedNames = []string{"orchestrator", "blackboard", "keeper", "notifier", "redis"}
 
 var errName = errors.New("a name has lower-case letters, digits and hyphens, " +
 	"starts with a letter or digit, and is at most 63 characters long")

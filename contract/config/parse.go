@@ -50,124 +50,26 @@ func (d *decoder) file(source string) *Config {
 		}
 		return nil
 	}
-	c := defaultConfig()
-	d.top(c, root)
-	return c
+	return d.top(root)
 }
 
 // top reads the top level. The runtime comes first, whatever its place in the
 // file: what an agent needs depends on it.
-func (d *decoder) top(c *Config, root *node) {
-	var agents *node
-	var redis, service urlSetting
-	var embedded position
-	keys := d.object(root, "",
-		field{"version", d.version(&c.Version)},
-		field{"runtime", oneOf(d, &c.Runtime, RuntimeDocker, RuntimeProcess)},
-		field{"agents", func(n *node, _ string) { agents = n }},
-		field{"services", d.section(
-			field{"redis", d.section(
-				field{"image", d.text(&c.Services.Redis.Image, imageName)},
-				field{"url", d.url(&service)},
-				field{"embedded", d.embedded(c, &embedded)})},
-			field{"orchestrator", d.section(
-				field{"image", d.text(&c.Services.Orchestrator.Image, imageName)})})},
-		field{"orchestrator", d.orchestrator(c)},
-		field{"redis", d.section(
-			field{"url", d.url(&redis)},
-			field{"give_up", d.duration(&c.Redis.GiveUp, false)},
-			field{"timeout", d.duration(&c.Redis.Timeout, false)},
-			field{"retries", d.count(&c.Redis.Retries, 0)})},
-	)
-	d.oneURL(c, redis, service)
-	d.oneServer(c, redis, service, embedded)
+func (d *decoder) top(root *node) *Config {
+	f := newFile()
+	c := f.config
+	keys := d.object(root, "", d.fields(f)...)
+	d.oneURL(f)
+	d.oneServer(f)
 	d.resolveRun(c, keys, root)
-	if agents == nil {
+	if f.agents == nil {
 		if root.kind == mapping && keys["agents"] == nil {
 			d.add(root.at, "add one: "+exampleAgent, "no agents")
 		}
-		return
+		return c
 	}
-	d.agents(c, agents, keys["agents"])
-}
-
-func (d *decoder) version(into *string) reader {
-	return func(n *node, path string) {
-		s, ok := d.written(n, path)
-		if !ok {
-			return
-		}
-		if s != DefaultVersion && s != "1" {
-			d.add(n.at, "this sett reads version '"+DefaultVersion+"'", "unknown version %s", quote(s))
-			return
-		}
-		*into = DefaultVersion
-	}
-}
-
-func (d *decoder) orchestrator(c *Config) reader {
-	o := &c.Orchestrator
-	return d.section(
-		field{"run", oneOf(d, &o.Run, RunContainer, RunHost)},
-		field{"max_review_iterations", d.count(&o.MaxReviewIterations, 0)},
-		field{"bid_timeout", d.duration(&o.BidTimeout, true)},
-		field{"max_artefacts", d.count(&o.MaxArtefacts, 0)},
-	)
-}
-
-// urlSetting is a URL and where it was given.
-type urlSetting struct {
-	url string
-	at  position
-}
-
-func (d *decoder) url(into *urlSetting) reader {
-	return func(n *node, path string) {
-		into.at = n.at
-		d.text(&into.url, redisURL)(n, path)
-	}
-}
-
-// oneURL settles the Redis server's URL, which can be given in two places.
-func (d *decoder) oneURL(c *Config, redis, service urlSetting) {
-	if redis.url != "" && service.url != "" && redis.url != service.url {
-		at := service.at
-		if redis.at.line > at.line {
-			at = redis.at
-		}
-		d.add(at, "they mean the same server; keep one of them", "redis.url and services.redis.url differ")
-	}
-	c.Redis.URL = redis.url
-	if redis.url == "" {
-		c.Redis.URL = service.url
-	}
-	c.Services.Redis.URL = c.Redis.URL
-}
-
-// embedded reads whether sett's own server is wanted, and notes where that stands.
-func (d *decoder) embedded(c *Config, at *position) reader {
-	return func(n *node, path string) {
-		*at = n.at
-		d.flag(&c.Services.Redis.Embedded)(n, path)
-	}
-}
-
-// oneServer refuses a URL beside sett's own server.
-func (d *decoder) oneServer(c *Config, redis, service urlSetting, embedded position) {
-	if !c.Services.Redis.Embedded || c.Redis.URL == "" {
-		return
-	}
-	given := "services.redis.url"
-	if service.url == "" {
-		given = "redis.url"
-	}
-	at := embedded
-	for _, s := range []urlSetting{redis, service} {
-		if s.url != "" {
-			at = latest(at, s.at)
-		}
-	}
-	d.add(at, "keep one of them", "services.redis.embedded and %s name two servers", given)
+	d.agents(c, f.agents, keys["agents"])
+	return c
 }
 
 // resolveRun settles where the orchestrator runs. Without docker there is only

@@ -69,14 +69,14 @@ const minimal = "agents: {a: {image: i, command: [/run]}}\n"
 
 func TestDefaults(t *testing.T) {
 	want := &Config{
-		Version: "1.0", Runtime: "docker",
+		Version: "1.0", Runtime: "docker", Approve: []string{},
 		Agents: []Agent{{
 			Name: "a", Role: "a", Image: "i", Command: []string{"/run"}, Replicas: 1, Strategy: "reuse",
 			Workspace: Workspace{Mode: blackboard.ReadOnly},
 			Timeout:   5 * time.Minute, Grace: 10 * time.Second, Network: "full", ReadOnly: true,
 		}},
 		Services:     Services{Redis: RedisService{Image: "redis:7-alpine"}},
-		Orchestrator: Orchestrator{Run: "container", MaxReviewIterations: 3, MaxArtefacts: 100},
+		Orchestrator: Orchestrator{Run: "container", MaxReviewIterations: 3, MaxArtefacts: 100, OnReviewLimit: "fail"},
 		Redis:        Redis{GiveUp: 5 * time.Minute, Timeout: 2 * time.Second, Retries: 5},
 	}
 	if got := mustParse(t, minimal); !reflect.DeepEqual(got, want) {
@@ -84,7 +84,7 @@ func TestDefaults(t *testing.T) {
 	}
 	// Sections whose keys are all commented out are as good as absent.
 	empty := minimal[:len(minimal)-3] + ", prompts: , workspace: , environment: , resources: , health_check: , bids: }}\n" +
-		"services:\norchestrator:\nredis:\n"
+		"services:\napprove:\nnotify:\norchestrator:\nredis:\n"
 	if got := mustParse(t, empty); !reflect.DeepEqual(got, want) {
 		t.Errorf("with empty sections got %+v\nwant %+v", got, want)
 	}
@@ -167,7 +167,7 @@ func TestImageReferences(t *testing.T) {
 		"localhost:5000/x": true, "my_writer": true, "sha256:" + strings.Repeat("0a", 32): true, "x" + digest: true,
 		"": false, "-x": false, "a b": false, "a\n": false, "/x": false, "$(x)": false, "http://x y": false,
 	} {
-		if fault, _ := imageName(ref); (fault == "") != ok {
+		if fault, _ := imageName.fault(ref); (fault == "") != ok {
 			t.Errorf("%q: %q", ref, fault)
 		}
 	}
@@ -210,10 +210,20 @@ func TestRoundTrip(t *testing.T) {
 		if c.Agents[0].Digest() == before {
 			t.Errorf("%s: the digest does not see what the container is made of", file)
 		}
+		if c.Notify == nil {
+			continue
+		}
+		before = c.Notify.Digest()
+		c.Notify.Resolved = &Resolved{Image: "sha256:2"}
+		roundTrip(t, c)
+		if c.Notify.Digest() == before {
+			t.Errorf("%s: the digest does not see what the notifier's container is made of", file)
+		}
 	}
 	for _, broken := range []string{
 		`{"agents": [{"timeout": "soon"}]}`, `{"agents": [{"health_check": {"interval": "x"}}]}`,
 		`{"orchestrator": {"bid_timeout": "x"}}`, `{"redis": {"give_up": "x"}}`,
+		`{"orchestrator": {"question_timeout": "x"}}`, `{"notify": {"timeout": "x"}}`,
 	} {
 		if err := json.Unmarshal([]byte(broken), new(Config)); err == nil {
 			t.Errorf("%s was read", broken)
@@ -255,10 +265,16 @@ func FuzzParse(f *testing.F) {
 			f.Add([]byte(c.source))
 		}
 	}
+	schema := validator(f)
 	f.Fuzz(func(t *testing.T, source []byte) {
 		c, err := Parse("f", source)
 		if err == nil {
 			roundTrip(t, c)
+			sameAsFile(t, c)
+			root, _ := treeOf(lineBreaks.Replace(strings.TrimPrefix(string(source), "\uFEFF")))
+			if err := schema.Validate(asValue(root)); err != nil {
+				t.Fatalf("only the schema refuses it: %v", err)
+			}
 			return
 		}
 		var problems *Errors

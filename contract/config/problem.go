@@ -62,6 +62,9 @@ type reporter struct {
 	file     string
 	lines    []string
 	problems []Problem
+
+	shownLine int    // of which line there is
+	shownText []rune // what may be shown, since a long one can have many problems
 }
 
 func newReporter(file, source string) *reporter {
@@ -76,7 +79,7 @@ func (r *reporter) add(at position, hint, format string, args ...any) {
 	p := Problem{
 		File: r.file, Line: at.line, Column: at.column,
 		Message: printable(fmt.Sprintf(format, args...)),
-		Excerpt: excerpt(at, r.lines[at.line-1]),
+		Excerpt: excerpt(at, r.shown(at.line)),
 		Hint:    printable(hint),
 	}
 	r.problems = append(r.problems, p)
@@ -100,29 +103,55 @@ func (r *reporter) err() error {
 // excerptWidth is how many characters of a long source line are shown.
 const excerptWidth = 100
 
-// urlPassword finds the password of a URL.
-var urlPassword = regexp.MustCompile(`(://[^:@/\s]*:)([^@\s]+)@`)
-
-// mask hides passwords of URLs. A file with a fault in it ends up in logs and
-// issue trackers; they should not. The number of characters stays.
+// mask hides passwords of URLs, and what is given to names that say it is secret.
+// A file with a fault in it ends up in logs and issue trackers; they should not.
+// The number of characters stays.
 func mask(s string) string {
-	return urlPassword.ReplaceAllStringFunc(s, func(match string) string {
+	hide := func(s string) string { return strings.Repeat("*", utf8.RuneCountInString(s)) }
+	s = urlPassword.ReplaceAllStringFunc(s, func(match string) string {
 		part := urlPassword.FindStringSubmatch(match)
-		return part[1] + strings.Repeat("*", utf8.RuneCountInString(part[2])) + "@"
+		return part[1] + hide(part[2]) + "@"
 	})
+	var b strings.Builder
+	done := 0
+	for _, m := range settingName.FindAllStringSubmatchIndex(s, -1) {
+		if m[1] < done || !secretName(s[m[2]:m[3]]) {
+			continue
+		}
+		value := settingValue.FindString(s[m[1]:])
+		b.WriteString(s[done:m[1]] + hide(value))
+		done = m[1] + len(value)
+	}
+	return b.String() + s[done:]
+}
+
+var (
+	// urlPassword finds the password of a URL, which may hold an @ itself.
+	urlPassword = regexp.MustCompile(`(://[^:@/\s]*:)(\S+)@`)
+	// settingName finds a name that is given something, and settingValue what that is,
+	// in any of the forms of YAML.
+	settingName  = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)["']?(?:=|:\s)\s*`)
+	settingValue = regexp.MustCompile(`^("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,\]}"'\s][^,\]}"']*)`)
+)
+
+// shown returns what may be shown of a line.
+func (r *reporter) shown(line int) []rune {
+	if r.shownLine != line {
+		r.shownLine, r.shownText = line, []rune(printable(mask(r.lines[line-1])))
+	}
+	return r.shownText
 }
 
 // excerpt shows the line with a caret below the column.
-func excerpt(at position, line string) string {
-	runes := []rune(printable(mask(line)))
+func excerpt(at position, runes []rune) string {
 	column := min(at.column-1, len(runes))
 	first := 0
 	if column >= excerptWidth {
 		first = column - excerptWidth/2
 	}
-	shown := string(runes[first:])
-	if utf8.RuneCountInString(shown) > excerptWidth {
-		shown = string([]rune(shown)[:excerptWidth]) + "…"
+	shown := string(runes[first:min(first+excerptWidth, len(runes))])
+	if first+excerptWidth < len(runes) {
+		shown += "…"
 	}
 	gutter := fmt.Sprintf("%4d | ", at.line)
 	blank := strings.Repeat(" ", len(gutter)-2) + "| "

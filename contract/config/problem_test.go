@@ -69,8 +69,8 @@ var problemCases = []struct {
 	{"unknown key", agentLines("comand: [x]"), []string{`5:5: unknown key "comand" in agents.a | did you mean "command"?`}},
 	{"unknown nested key", agentLines("workspace:", "  mdoe: ro"), []string{`6:7: unknown key "mdoe" in agents.a.workspace | did you mean "mode"?`}},
 	{"shortened key", agentLines("env: [A]"), []string{`5:5: unknown key "env" in agents.a | did you mean "environment"?`}},
-	{"far from all keys", minimal + "redis: {xyzzyplugh: 1}\n", []string{`2:9: unknown key "xyzzyplugh" in redis | one of: url, give_up`}},
-	{"not implemented", minimal + "approve: [X]\n", []string{`2:1: unknown key "approve"`}},
+	{"far from all keys", minimal + "redis: {xyzzyplugh: 1}\n", []string{`2:9: unknown key "xyzzyplugh" in redis | one of: url, timeout`}},
+	{"not implemented", minimal + "plugins: [X]\n", []string{`2:1: unknown key "plugins"`}},
 	{"misspelt, not missing", "agents:\n  a:\n    imgae: i\n    comand: [x]\n", []string{`3:5: unknown key "imgae"`, `4:5: unknown key "comand"`}},
 	{"misspelt agents", "agnets: {}\n", []string{`1:1: unknown key "agnets" | did you mean "agents"?`}},
 	{"case", agentLines("Role: x"), []string{`5:5: unknown key "Role" in agents.a | did you mean "role"?`}},
@@ -153,7 +153,7 @@ var problemCases = []struct {
 	{"memory huge", agentLines("resources: {limits: {memory: 9999999999G}}"), []string{`5:34: agents.a.resources.limits.memory is not an amount`}},
 	{"pids zero", agentLines("resources: {limits: {pids: 0}}"), []string{`5:32: agents.a.resources.limits.pids must be at least 1, not 0`}},
 	{"pids without limit", agentLines("resources: {limits: {pids: -1}}"), []string{`5:32: agents.a.resources.limits.pids must be at least 1, not -1`}},
-	{"pids reserved", agentLines("resources: {reservations: {pids: 5}}"), []string{`5:32: unknown key "pids" in agents.a.resources.reservations | one of: cpus, memory`}},
+	{"pids reserved", agentLines("resources: {reservations: {pids: 5}}"), []string{`5:32: unknown key "pids" in agents.a.resources.reservations | it belongs under agents.NAME.resources.limits:`}},
 	{"reservation above limit", agentLines("resources:", "  limits: {cpus: 1, memory: 1M}", "  reservations: {cpus: 2, memory: 2M}"),
 		[]string{"7:7: agents.a.resources: more cpus reserved", "7:7: agents.a.resources: more memory reserved"}},
 
@@ -178,6 +178,15 @@ var problemCases = []struct {
 		[]string{"2:18: redis.give_up must be longer", "2:31: redis.timeout must be longer", "2:43: redis.retries must be at least 0"}},
 	{"orchestrator", minimal + "orchestrator: {run: there, max_review_iterations: -1, bid_timeout: -1s, max_artefacts: x}\n",
 		[]string{"2:21: orchestrator.run: unknown value", "2:51: orchestrator.max_review_iterations must", "2:68: orchestrator.bid_timeout must", "2:88: orchestrator.max_artefacts must"}},
+	{"approve as text", minimal + "approve: Code*\n", []string{"2:10: approve must be a list, not text | write a list: [Code*]"}},
+	{"approve with faults", minimal + "approve: [X, '', ~, X, [Y], ' ']\n",
+		[]string{"2:14: approve: an empty artefact type | '*' stands", "2:18: approve[2] has no value", `2:21: approve names "X" twice | line 2`, "2:24: approve[4] must be text, not a list", "2:29: approve: an empty artefact type"}},
+	{"notify of nothing", minimal + "notify: {}\n", []string{"2:9: notify has no command | add the program"}},
+	{"notify as list", minimal + "notify: [mail]\n", []string{"2:9: notify must be a mapping, not a list"}},
+	{"notify", minimal + "notify: {command: mail, image: a b, environment: [SETT_X], timeout: 0s, on: [x]}\n",
+		[]string{"2:19: notify.command must be a list, not text | program first", "2:32: notify.image: not an image reference", `2:51: notify.environment: "SETT_X" is Sett's own`, "2:69: notify.timeout must be longer than 0", `2:73: unknown key "on" in notify`}},
+	{"people", minimal + "orchestrator: {question_timeout: 5, on_review_limit: aks}\n",
+		[]string{`2:34: orchestrator.question_timeout is not a duration: "5" | add a unit: 5s`, `2:54: orchestrator.on_review_limit: unknown value "aks" | did you mean "ask"?`}},
 	{"container without docker", "runtime: process\n" + minimal + "orchestrator: {run: container}\n", []string{"3:1: orchestrator.run: container needs runtime: docker"}},
 	{"service image's reference", minimal + "services: {orchestrator: {image: 'sett:a b'}}\n",
 		[]string{`2:34: services.orchestrator.image: not an image reference: "sett:a b" | registry/name:tag`}},
@@ -226,11 +235,26 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 	for _, line := range []string{
 		"redis: {url: 'http://me:hunter2@host', x: 1}", "redis: {url: 'redis://me:hunter2@host:port'}",
 		"redis: {url: 'redis://:hunter2@'}", "runtime: redis://me:hunter2@host",
-		"redis: {url: 'redis://me:7/hunter2@host'}",
+		"x: {environment: [API_KEY=hunter2, B]}", "x: {environment: {DB_PASSWORD: hunter2, LEVEL: x}}", "x: {'API_KEY': 'my hunter2'}",
+		`x: {"API_KEY": "my \" hunter2"}`, "x: ['TOKEN=my hunter2']", "x: # MY_TOKEN=my hunter2", `x: {API_KEY: "hunter2`, "x: {API_KEY: hunter2: x}",
+		"redis: {url: 'redis://me:7/hunter2@host'}", "redis: {url: 'redis://me:x@hunter2@host', x: 1}",
 	} {
 		_, err := Parse("f", []byte(minimal+line))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+// What is masked keeps its length, so that the caret points where it did.
+func TestMask(t *testing.T) {
+	for s, want := range map[string]string{
+		"LEVEL: debug": "LEVEL: debug", "- MAX=5": "- MAX=5", "API_KEY:": "API_KEY:", "[API_KEY, B: c]": "[API_KEY, B: c]",
+		"{API_KEY: ab, B: c}": "{API_KEY: **, B: c}", "- TOKEN=é b": "- TOKEN=***", "A=1,MY_TOKEN=xy]": "A=1,MY_TOKEN=**]",
+		"redis://u:p@q@h": "redis://u:***@h", "image: a:b": "image: a:b",
+	} {
+		if got := mask(s); got != want {
+			t.Errorf("%s: %s, want %s", s, got, want)
 		}
 	}
 }
@@ -248,8 +272,35 @@ func TestExcerpt(t *testing.T) {
 		{position{1, 1}, long, "   1 | " + long[:100] + "…\n     | ^"},
 		{position{1, 201}, long, "   1 | " + long[:100] + "…\n     | " + strings.Repeat(" ", 50) + "^"},
 	} {
-		if got := excerpt(c.at, c.line); got != c.want {
+		if got := excerpt(c.at, []rune(printable(mask(c.line)))); got != c.want {
 			t.Errorf("%v:\n%s\nwant\n%s", c.at, got, c.want)
+		}
+	}
+}
+
+// A key that stands in the wrong place is told the right one.
+func TestMisplacedKeys(t *testing.T) {
+	for source, hint := range map[string]string{
+		minimal + "question_timeout: 1h\n":                         "it belongs under orchestrator:",
+		minimal + "on_review_limit: ask\n":                         "it belongs under orchestrator:",
+		minimal + "orchestrator: {approve: [X]}\n":                 "it belongs to the top level of the file",
+		minimal + "services: {orchestrator: {max_artefacts: 1}}\n": "it belongs under orchestrator:",
+		agentLines("approve: [X]"):                                 "it belongs to the top level of the file",
+		agentLines("notify: {command: [x]}"):                       "it belongs to the top level of the file",
+		agentLines("mode: rw"):                                     "it belongs under agents.NAME.workspace:",
+		minimal + "bids: {X: claim}\n":                             "it belongs under agents.NAME:",
+		minimal + "give_up: 1m\n":                                  "it belongs under redis:",
+		minimal + "dockerfile: x\n":                                "it belongs under agents.NAME.build:",
+		minimal + "orchestrator: {image: x}\n":                     "it belongs under agents.NAME:, under notify:, under services.redis: or under services.orchestrator:",
+		minimal + "notify: {command: [x], question_timeout: 1h}\n": "it belongs under orchestrator:",
+		agentLines("workspace: {mode: rw, network: full}"):         "it belongs under agents.NAME:",
+		minimal + "orchestrator: {qestion_timeout: 1h}\n":          `did you mean "question_timeout"?`,
+		minimal + "question_timeot: 1h\n":                          "one of: version",
+	} {
+		_, err := Parse("f", []byte(source))
+		var found *Errors
+		if !errors.As(err, &found) || len(found.Problems) != 1 || !strings.HasPrefix(found.Problems[0].Hint, hint) {
+			t.Errorf("%s: want the hint %q: %v", source, hint, err)
 		}
 	}
 }

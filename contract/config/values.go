@@ -1,6 +1,8 @@
 package config
 
 import (
+	"encoding/json"
+	"fmt"
 	"math"
 	"net/url"
 	"regexp"
@@ -11,64 +13,126 @@ import (
 	"sett/blackboard"
 )
 
-// duration reads a time with units. Where zero is allowed it may be a bare 0.
-func (d *decoder) duration(into *time.Duration, zero bool) reader {
-	return func(n *node, path string) {
-		s, ok := d.written(n, path)
-		if !ok {
-			return
-		}
-		v, err := time.ParseDuration(s)
-		switch {
-		case err != nil:
-			hint := "a number with a unit: 90s, 5m, 1h30m"
-			if n.kind == integer {
-				hint = "add a unit: " + strings.TrimSpace(s) + "s"
+// duration is a time with units. Where zero is allowed it may be a bare 0.
+func (d *decoder) duration(into *time.Duration, zero bool) part {
+	standard := *into
+	return part{
+		read: func(n *node, path string) { d.readDuration(n, path, into, zero) },
+		shape: func() *schema {
+			s := &schema{Type: kinds{"string"}, Pattern: durationPattern, Default: shortDuration(standard)}
+			if !zero {
+				s.AllOf = []*schema{{Pattern: notZero}}
+				return s
 			}
-			d.add(n.at, hint, "%s is not a duration: %s", path, quote(s))
-		case v < 0:
-			d.add(n.at, "", "%s must not be negative: %s", path, s)
-		case v == 0 && !zero:
-			d.add(n.at, "", "%s must be longer than 0", path)
-		default:
-			*into = v
+			return &schema{AnyOf: []*schema{{Type: s.Type, Pattern: s.Pattern}, {Enum: []any{0}}}, Default: s.Default}
+		},
+		write: func() any { return shortDuration(*into) },
+	}
+}
+
+// durationPattern is what time.ParseDuration reads, without negative ones, and
+// notZero what tells the others from zero.
+const (
+	durationPattern = `^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
+	notZero         = `[1-9]`
+)
+
+// shortDuration writes 5m for what Go writes as 5m0s.
+func shortDuration(d time.Duration) string {
+	s := d.String()
+	if d < time.Second {
+		return s // 0s, 500ms
+	}
+	for _, zero := range []string{"0s", "0m"} {
+		if len(s) > len(zero)+1 && strings.IndexByte("hm", s[len(s)-len(zero)-1]) >= 0 {
+			s = strings.TrimSuffix(s, zero)
 		}
+	}
+	return s
+}
+
+func (d *decoder) readDuration(n *node, path string, into *time.Duration, zero bool) {
+	s, ok := d.written(n, path)
+	if !ok {
+		return
+	}
+	v, err := time.ParseDuration(s)
+	switch {
+	case err != nil:
+		hint := "a number with a unit: 90s, 5m, 1h30m"
+		if n.kind == integer {
+			hint = "add a unit: " + strings.TrimSpace(s) + "s"
+		}
+		d.add(n.at, hint, "%s is not a duration: %s", path, quote(s))
+	case v < 0:
+		d.add(n.at, "", "%s must not be negative: %s", path, s)
+	case v == 0 && !zero:
+		d.add(n.at, "", "%s must be longer than 0", path)
+	default:
+		*into = v
 	}
 }
 
 var cpuAmount = regexp.MustCompile(`^([0-9]{1,6}(\.[0-9]{0,9})?|\.[0-9]{1,9})$`)
 
-// cpus reads a number of processors, quoted or not.
-func (d *decoder) cpus(into *float64) reader {
-	return func(n *node, path string) {
-		s, ok := d.written(n, path)
-		if !ok {
-			return
-		}
-		v, err := strconv.ParseFloat(s, 64)
-		if err != nil || v == 0 || !cpuAmount.MatchString(s) {
-			d.add(n.at, "a number above 0, such as '0.50'", "%s is not a number of processors: %s", path, quote(s))
-			return
-		}
-		*into = v
+// cpus is a number of processors, quoted or not.
+func (d *decoder) cpus(into *float64) part {
+	return part{
+		read: func(n *node, path string) {
+			s, ok := d.written(n, path)
+			if !ok {
+				return
+			}
+			v, err := strconv.ParseFloat(s, 64)
+			if err != nil || v == 0 || !cpuAmount.MatchString(s) {
+				d.add(n.at, "a number above 0, such as '0.50'", "%s is not a number of processors: %s", path, quote(s))
+				return
+			}
+			*into = v
+		},
+		shape: func() *schema {
+			return &schema{AnyOf: []*schema{
+				{Type: kinds{"number"}, Above: new(int), Below: 1_000_000},
+				{Type: kinds{"string"}, Pattern: cpuAmount.String(), AllOf: []*schema{{Pattern: notZero}}}}}
+		},
+		write: func() any {
+			if *into == 0 {
+				return nil
+			}
+			return json.Number(strconv.FormatFloat(*into, 'f', -1, 64))
+		},
 	}
 }
 
-var memoryAmount = regexp.MustCompile(`^([0-9]{1,19}(?:\.[0-9]{1,9})?) ?(?i:(?:([kmgt])i?)?b?)$`)
+var memoryAmount = regexp.MustCompile(`^([0-9]{1,19}(?:\.[0-9]{1,9})?) ?(?:([kmgtKMGT])[iI]?)?[bB]?$`)
 
-// memory reads an amount of bytes; units are powers of 1024, as compose has it.
-func (d *decoder) memory(into *int64) reader {
-	return func(n *node, path string) {
-		s, ok := d.written(n, path)
-		if !ok {
-			return
-		}
-		v, ok := parseMemory(s)
-		if !ok {
-			d.add(n.at, "bytes, or a number with k, m or g: 512M", "%s is not an amount of memory: %s", path, quote(s))
-			return
-		}
-		*into = v
+// memory is an amount of bytes; units are powers of 1024, as compose has it.
+func (d *decoder) memory(into *int64) part {
+	return part{
+		read: func(n *node, path string) {
+			s, ok := d.written(n, path)
+			if !ok {
+				return
+			}
+			v, ok := parseMemory(s)
+			if !ok {
+				d.add(n.at, "bytes, or a number with k, m or g: 512M", "%s is not an amount of memory: %s", path, quote(s))
+				return
+			}
+			*into = v
+		},
+		shape: func() *schema {
+			one := 1
+			return &schema{AnyOf: []*schema{
+				{Type: kinds{"number"}, Minimum: &one},
+				{Type: kinds{"string"}, Pattern: memoryAmount.String(), AllOf: []*schema{{Pattern: notZero}}}}}
+		},
+		write: func() any {
+			if *into == 0 {
+				return nil
+			}
+			return *into
+		},
 	}
 }
 
@@ -92,31 +156,55 @@ func parseMemory(s string) (int64, bool) {
 	return int64(bytes), true
 }
 
-// bids reads a mapping of artefact type patterns to bids.
-func (d *decoder) bids(into *[]BidRule) reader {
-	return func(n *node, path string) {
-		if n.kind == mapping && len(n.entries) == 0 {
-			d.add(n.at, "name artefact types, '*' for all, or leave it out", "%s is empty", path)
+// bids is a mapping of artefact type patterns to bids.
+func (d *decoder) bids(into *[]BidRule) part {
+	return part{
+		read: func(n *node, path string) { d.readBids(n, path, into) },
+		shape: func() *schema {
+			bid := new(BidRule).Bid
+			return orNothing(&schema{Type: kinds{"object"}, MinProperties: 1, PropertyNames: &schema{Pattern: visible},
+				Additional: oneOf(d, &bid, blackboard.BidTypes...).shape()})
+		},
+		write: func() any {
+			var m pairs
+			for _, rule := range *into {
+				m = append(m, pair{rule.Type, rule.Bid})
+			}
+			if m == nil {
+				return nil
+			}
+			return m
+		},
+	}
+}
+
+func (d *decoder) readBids(n *node, path string, into *[]BidRule) {
+	if n.kind == mapping && len(n.entries) == 0 {
+		d.add(n.at, "name artefact types, '*' for all, or leave it out", "%s is empty", path)
+	}
+	for _, e := range d.mapping(n, path) {
+		if strings.TrimSpace(e.key.text) == "" {
+			d.add(e.key.at, "'*' stands for all types", "%s: an empty artefact type", path)
+			continue
 		}
-		for _, e := range d.mapping(n, path) {
-			if strings.TrimSpace(e.key.text) == "" {
-				d.add(e.key.at, "'*' stands for all types", "%s: an empty artefact type", path)
-				continue
-			}
-			if !d.clean(e.key, path) {
-				continue
-			}
-			rule := BidRule{Type: e.key.text}
-			oneOf(d, &rule.Bid, blackboard.BidTypes...)(e.value, join(path, e.key.text))
-			if rule.Bid != "" {
-				*into = append(*into, rule)
-			}
+		if !d.clean(e.key, path) {
+			continue
+		}
+		rule := BidRule{Type: e.key.text}
+		oneOf(d, &rule.Bid, blackboard.BidTypes...).read(e.value, join(path, e.key.text))
+		if rule.Bid != "" {
+			*into = append(*into, rule)
 		}
 	}
 }
 
-// redisURL checks without repeating the URL, which may hold a password.
-func redisURL(s string) (fault, hint string) {
+var redisURL = check{checkRedisURL, func(s *schema) {
+	s.Pattern = `^rediss?://([^/?#]*@)?(\[[^\]/?#]+\]|[^\[\]/?#:@]+)(:[0-9]*)?/*([0-9]{1,10}/*)?([?#].*)?$`
+	s.Examples = []any{"rediss://user:password@host:6379/0"}
+}}
+
+// checkRedisURL checks without repeating the URL, which may hold a password.
+func checkRedisURL(s string) (fault, hint string) {
 	hint = "redis://user:password@host:6379/0, or rediss:// for TLS"
 	u, err := url.Parse(s)
 	switch {
@@ -137,20 +225,30 @@ func redisURL(s string) (fault, hint string) {
 
 var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
 
-func imageName(s string) (fault, hint string) {
+var imageName = check{checkImageName, func(s *schema) { s.Pattern = imageReference.String() }}
+
+func checkImageName(s string) (fault, hint string) {
 	if !imageReference.MatchString(s) {
 		return "not an image reference: " + quote(s), "as in docker pull: registry/name:tag"
 	}
 	return "", ""
 }
 
-// roleName keeps the roles of people and of Sett for them, whatever their case.
-func roleName(s string) (fault, hint string) {
+var roleName = check{checkRoleName, func(s *schema) {
+	s.MaxLength = maxRole
+	s.Not = &schema{Pattern: `^\s*([Uu][Ss][Ee][Rr]|[Hh][Uu][Mm][Aa][Nn]|[Oo][Rr][Cc][Hh][Ee][Ss][Tt][Rr][Aa][Tt][Oo][Rr])\s*$`}
+}}
+
+const maxRole = 128 // bytes
+
+// checkRoleName keeps the roles of people and of Sett for them, whatever their
+// case.
+func checkRoleName(s string) (fault, hint string) {
 	switch {
 	case blackboard.ReservedRole(strings.ToLower(strings.TrimSpace(s))):
 		return quote(s) + " is a reserved role", "user, human and orchestrator are not for agents"
-	case printable(s) != s || len(s) > 128:
-		return "not fit for a role: " + quote(s), "one line of at most 128 bytes"
+	case printable(s) != s || len(s) > maxRole:
+		return "not fit for a role: " + quote(s), fmt.Sprintf("one line of at most %d bytes", maxRole)
 	}
 	return "", ""
 }

@@ -1,0 +1,77 @@
+package config
+
+import (
+	"reflect"
+	"regexp"
+	"strings"
+)
+
+// Masked stands where a secret was.
+const Masked = "********"
+
+// WithoutSecrets returns a copy that can be shown: passwords in URLs, wherever
+// they are, and the values of variables and build arguments whose names say that
+// they are secret have become Masked. some says whether there were any.
+func (c *Config) WithoutSecrets() (shown *Config, some bool) {
+	shown = new(Config)
+	*shown = *c
+	shown.Agents = make([]Agent, len(c.Agents))
+	for i, a := range c.Agents {
+		shown.Agents[i] = a.withoutSecrets()
+	}
+	if c.Notify != nil {
+		n := *c.Notify
+		n.Command, n.Environment = maskAll(n.Command), maskVariables(n.Environment)
+		shown.Notify = &n
+	}
+	shown.Redis.URL = maskURLs(c.Redis.URL)
+	shown.Services.Redis.URL = maskURLs(c.Services.Redis.URL)
+	return shown, !reflect.DeepEqual(shown, c)
+}
+
+func (a Agent) withoutSecrets() Agent {
+	a.Command, a.BidScript = maskAll(a.Command), maskAll(a.BidScript)
+	a.Environment = maskVariables(a.Environment)
+	a.Prompts = Prompts{Claim: maskURLs(a.Prompts.Claim), Execution: maskURLs(a.Prompts.Execution)}
+	if a.Build != nil && a.Build.Args != nil {
+		b := *a.Build
+		b.Args = make(map[string]string, len(a.Build.Args))
+		for name, value := range a.Build.Args {
+			b.Args[name] = maskValue(name, value)
+		}
+		a.Build = &b
+	}
+	return a
+}
+
+func maskVariables(all []EnvVar) []EnvVar {
+	var masked []EnvVar
+	for _, v := range all {
+		v.Value = maskValue(v.Name, v.Value)
+		masked = append(masked, v)
+	}
+	return masked
+}
+
+func maskAll(words []string) []string {
+	var masked []string
+	for _, w := range words {
+		masked = append(masked, maskURLs(w))
+	}
+	return masked
+}
+
+func maskValue(name, value string) string {
+	if value != "" && secretName(name) {
+		return Masked
+	}
+	return maskURLs(value)
+}
+
+func maskURLs(s string) string { return urlPassword.ReplaceAllString(s, "${1}"+Masked+"@") }
+
+// secretWord finds, in a variable's name, what only secrets are called, whole
+// words where a part of a word says nothing: GIT_AUTHOR_NAME, MONKEYS.
+var secretWord = regexp.MustCompile(`TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|APIKEY|(^|_)([A-Z]*KEY|KEYS|PASS|SSHPASS|O?AUTH|AUTHORIZATION|PRIVATE|COOKIE)(_|$)|_PWD(_|$)`)
+
+func secretName(name string) bool { return secretWord.MatchString(strings.ToUpper(name)) }

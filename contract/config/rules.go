@@ -1,0 +1,61 @@
+package config
+
+// What resolve, resolveStrategy, resolveRun and oneServer say about keys that
+// stand or fall together, as far as a schema can say it.
+
+// fileRules are those of the top level.
+func fileRules() []*schema {
+	process := within(&schema{Const: RuntimeProcess}, "runtime")
+	process.Required = []string{"runtime"}
+	embedded := within(&schema{Const: true}, "services", "redis", "embedded")
+	require(embedded, "services", "redis", "embedded")
+	return []*schema{
+		{
+			If:   process,
+			Then: within(&schema{Not: &schema{Const: RunContainer}}, "orchestrator", "run"),
+			Else: within(&schema{Additional: &schema{AnyOf: []*schema{
+				{Required: []string{"image"}}, {Required: []string{"build"}}}}}, "agents"),
+		},
+		{
+			If: embedded,
+			Then: &schema{AllOf: []*schema{
+				within(&schema{Not: &schema{Required: []string{"url"}}}, "redis"),
+				within(&schema{Not: &schema{Required: []string{"url"}}}, "services", "redis"),
+			}},
+		},
+	}
+}
+
+// agentRules are those of one agent.
+func agentRules() []*schema {
+	one, two := 1, 2
+	many := within(&schema{Minimum: &two}, "replicas")
+	many.Required = []string{"replicas"}
+	fresh := within(&schema{Const: StrategyFreshPerCall}, "strategy")
+	fresh.Required = []string{"strategy"}
+	warm := within(&schema{Minimum: &one}, "warm")
+	warm.Required = []string{"warm"}
+	ports := within(&schema{Const: true}, "isolated_ports")
+	ports.Required = []string{"isolated_ports"}
+	return []*schema{
+		{Not: &schema{Required: []string{"image", "build"}}},
+		{If: many, Then: within(&schema{Not: &schema{Const: StrategyReuse}}, "strategy")},
+		{If: &schema{AnyOf: []*schema{warm, ports}}, Then: &schema{AnyOf: []*schema{fresh, many}}},
+	}
+}
+
+// within applies a schema to the value at a path of keys, if it is there.
+func within(s *schema, path ...string) *schema {
+	for i := len(path) - 1; i >= 0; i-- {
+		s = &schema{Properties: pairs{{path[i], s}}}
+	}
+	return s
+}
+
+// require makes the value at a path of keys one that must be there.
+func require(s *schema, path ...string) {
+	for _, key := range path {
+		s.Required, s.Type = []string{key}, kinds{"object"}
+		s = s.Properties[0].value.(*schema)
+	}
+}

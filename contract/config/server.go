@@ -1,0 +1,71 @@
+package config
+
+// urlSetting is a URL and where it was given.
+type urlSetting struct {
+	url string
+	at  position
+}
+
+// url is a Redis server's. Two keys give it; the one that writes it is that which
+// is told from where.
+func (d *decoder) url(into *urlSetting, from *string) part {
+	p := d.text(&into.url, redisURL)
+	read := p.read
+	p.read = func(n *node, path string) {
+		into.at = n.at
+		read(n, path)
+	}
+	p.write = func() any {
+		if from == nil {
+			return nil
+		}
+		return given(*from)
+	}
+	return p
+}
+
+// oneURL settles the Redis server's URL, which can be given in two places.
+func (d *decoder) oneURL(f *file) {
+	redis, service := f.redis, f.service
+	if redis.url != "" && service.url != "" && redis.url != service.url {
+		at := service.at
+		if redis.at.line > at.line {
+			at = redis.at
+		}
+		d.add(at, "they mean the same server; keep one of them", "redis.url and services.redis.url differ")
+	}
+	url := redis.url
+	if url == "" {
+		url = service.url
+	}
+	f.config.Redis.URL, f.config.Services.Redis.URL = url, url
+}
+
+// embedded is whether sett's own server is wanted; where that stands is noted.
+func (d *decoder) embedded(f *file) part {
+	p := d.flag(&f.config.Services.Redis.Embedded)
+	read := p.read
+	p.read = func(n *node, path string) {
+		f.embedded = n.at
+		read(n, path)
+	}
+	return p
+}
+
+// oneServer refuses a URL beside sett's own server.
+func (d *decoder) oneServer(f *file) {
+	if !f.config.Services.Redis.Embedded || f.config.Redis.URL == "" {
+		return
+	}
+	given := "services.redis.url"
+	if f.service.url == "" {
+		given = "redis.url"
+	}
+	at := f.embedded
+	for _, s := range []urlSetting{f.redis, f.service} {
+		if s.url != "" {
+			at = latest(at, s.at)
+		}
+	}
+	d.add(at, "keep one of them", "services.redis.embedded and %s name two servers", given)
+}
