@@ -38,6 +38,7 @@ const (
 	ComponentOrchestrator = "orchestrator"
 	ComponentAgent        = "agent"
 	ComponentWorker       = "worker"
+	ComponentNotifier     = "notifier"
 	ComponentAnchor       = "anchor" // owns the network namespace that an agent's workers join
 )
 

@@ -128,7 +128,7 @@ func (l *containerLauncher) provide(ctx context.Context) error {
 		}
 		l.in.Embedded, l.in.Host = l.embedded(), l.onHost()
 		for _, s := range l.engine.Shortfalls() {
-			l.a.sayf("note: %s\n", clean(s))
+			l.a.sayf("note: %s\n", clean(s.Sentence))
 		}
 		for _, s := range l.ground.notes {
 			l.a.sayf("note: %s\n", clean(s))

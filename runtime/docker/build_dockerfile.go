@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -15,6 +16,7 @@ type dockerfile struct {
 	text     []byte
 	inserted []int             // lines of the original, from 1, after which the label stands
 	from     []string          // what the stages are based on, as written
+	stages   []string          // the names of stages that have one
 	args     map[string]string // what stands before the first stage, with its defaults
 }
 
@@ -57,6 +59,7 @@ func labelStages(text []byte, label string) dockerfile {
 			isFrom = ok
 			if ok {
 				d.from = append(d.from, base)
+				d.name(trimmed)
 			} else if len(d.from) == 0 {
 				d.declare(trimmed)
 			}
@@ -72,6 +75,30 @@ func labelStages(text []byte, label string) dockerfile {
 	}
 	d.text = out.Bytes()
 	return d
+}
+
+// name takes note of the name that a FROM gives its stage.
+func (d *dockerfile) name(instruction string) {
+	words := strings.Fields(instruction)
+	if n := len(words); n > 3 && strings.EqualFold(words[n-2], "AS") {
+		d.stages = append(d.stages, words[n-1])
+	}
+}
+
+// bases are the images that the stages are based on, each once: neither other stages,
+// nor nothing (scratch), nor what depends on an argument without a value.
+func (d dockerfile) bases(given map[string]string) []string {
+	var all []string
+	for _, from := range d.from {
+		base := d.resolve(from, given)
+		ref, err := normalReference(base)
+		stage := slices.ContainsFunc(d.stages, func(s string) bool { return strings.EqualFold(s, base) })
+		if err != nil || base == "scratch" || stage || slices.Contains(all, ref) {
+			continue
+		}
+		all = append(all, ref)
+	}
+	return all
 }
 
 // declare takes note of the arguments of an ARG, which a base may be named by.

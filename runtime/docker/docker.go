@@ -86,6 +86,12 @@ func (r *Runtime) unitName(container string) (string, bool) {
 func (r *Runtime) networkName() string  { return "sett-" + r.o.Instance }
 func (r *Runtime) internalName() string { return "sett-" + r.o.Instance + ".internal" }
 
+// ContainerName is what a unit's container is called on the engine.
+func (r *Runtime) ContainerName(unit string) string { return r.containerName(unit) }
+
+// Network is the name of the network that reach, one of package runtime's, leads to.
+func (r *Runtime) Network(reach string) string { return r.networkFor(reach) }
+
 // LedgerVolume holds the blackboard's data. It outlives the instance's containers.
 func (r *Runtime) LedgerVolume() string { return "sett-" + r.o.Instance + ".ledger" }
 

@@ -24,7 +24,7 @@ type Engine struct {
 	api        *client.Client
 	at         Endpoint
 	facts      Facts
-	shortfalls []string
+	shortfalls []Shortfall
 	patience   time.Duration // with a silent registry; 0: pullStall
 	repository string        // what control images are called, with whatever tag
 }
@@ -42,6 +42,12 @@ type Facts struct {
 	CPUs           int
 	Memory         int64 // bytes
 	ID             string
+	CgroupVersion  string // "1" or "2"; empty: it does not say
+	StorageDriver  string // such as overlay2
+	RootDir        string // where it keeps images and volumes, on its own host
+	// ClockSkew is by how much its clock is ahead of this machine's, as far as the
+	// time that the answer took cannot explain it. Where it says no time it is zero.
+	ClockSkew time.Duration
 }
 
 // Open connects to the engine, agrees on an API version and asks what it is. It
@@ -128,7 +134,9 @@ func (e *Engine) learn(ctx context.Context) error {
 		v, err := e.api.ServerVersion(ctx)
 		asked <- versions{v, err}
 	}()
+	before := time.Now()
 	info, err := e.api.Info(ctx)
+	after := time.Now()
 	v := <-asked
 	if err == nil {
 		err = v.err
@@ -138,6 +146,9 @@ func (e *Engine) learn(ctx context.Context) error {
 	}
 	e.facts = factsOf(info, v.v)
 	e.facts.APIVersion = e.api.ClientVersion()
+	if at, err := time.Parse(time.RFC3339Nano, info.SystemTime); err == nil {
+		e.facts.ClockSkew = skew(at, before, after)
+	}
 	e.shortfalls = shortfallsOf(info, e.facts)
 	if e.facts.OS != "linux" {
 		return &engineError{
@@ -152,6 +163,7 @@ func factsOf(info system.Info, v types.Version) Facts {
 	f := Facts{
 		Name: "Docker", Version: v.Version, OS: info.OSType, Arch: v.Arch,
 		CPUs: info.NCPU, Memory: info.MemTotal, ID: info.ID,
+		CgroupVersion: info.CgroupVersion, StorageDriver: info.Driver, RootDir: info.DockerRootDir,
 		Rootless:       securityOption(info, "rootless") != nil,
 		UserNamespaces: securityOption(info, "userns") != nil,
 		SELinux:        securityOption(info, "selinux") != nil,
@@ -166,6 +178,17 @@ func factsOf(info system.Info, v types.Version) Facts {
 		f.OS = v.Os
 	}
 	return f
+}
+
+// skew is how far a clock that showed at between two moments of ours is ahead.
+func skew(at, before, after time.Time) time.Duration {
+	switch {
+	case at.Before(before):
+		return at.Sub(before)
+	case at.After(after):
+		return at.Sub(after)
+	}
+	return 0
 }
 
 // securityOption returns the settings of one of the engine's security options,

@@ -173,7 +173,7 @@ func TestShortfalls(t *testing.T) {
 	} {
 		i, f := whole, Facts{}
 		change(&i, &f)
-		if got := shortfallsOf(i, f); len(got) != 1 || !strings.Contains(got[0], word) || !strings.HasSuffix(got[0], ".") {
+		if got := shortfallsOf(i, f); len(got) != 1 || !strings.Contains(got[0].Sentence, word) || !strings.HasSuffix(got[0].Sentence, ".") {
 			t.Errorf("%s: got %q", word, got)
 		}
 	}

@@ -46,23 +46,35 @@ func (e *Engine) control(ctx context.Context, x Executable) (Image, error) {
 	if err != nil {
 		return Image{}, err
 	}
-	ref := e.repository + ":" + tagOf(x.Version) + "-" + b.digest[:12]
-	i, got, err := e.image(ctx, ref)
-	switch {
-	case err != nil && !errdefs.IsNotFound(err):
-		return Image{}, plain(err)
-	case err != nil || imageLabels(got)[labelControl] != b.digest:
-		if i, err = e.loadControl(ctx, b, ref); err != nil {
+	i, tags, err := e.findControl(ctx, b)
+	if err != nil {
+		return Image{}, err
+	}
+	if i.ID == "" {
+		if i, err = e.loadControl(ctx, b, i.Ref); err != nil {
 			return Image{}, err
 		}
-		got.RepoTags = nil
 	}
-	if b.arch == e.facts.Arch && !slices.ContainsFunc(got.RepoTags, e.isLatestControl) {
+	if b.arch == e.facts.Arch && !slices.ContainsFunc(tags, e.isLatestControl) {
 		if err := e.api.ImageTag(ctx, i.ID, e.repository+":latest"); err != nil {
 			return Image{}, plain(err)
 		}
 	}
 	return i, nil
+}
+
+// findControl returns the image of a binary, with its tags; without an id it has yet
+// to be made.
+func (e *Engine) findControl(ctx context.Context, b binary) (i Image, tags []string, err error) {
+	ref := e.repository + ":" + tagOf(b.Version) + "-" + b.digest[:12]
+	i, got, err := e.image(ctx, ref)
+	switch {
+	case err != nil && !errdefs.IsNotFound(err):
+		return Image{}, nil, plain(err)
+	case err != nil || imageLabels(got)[labelControl] != b.digest:
+		return Image{Ref: ref, OS: "linux", Arch: b.arch}, nil, nil
+	}
+	return i, got.RepoTags, nil
 }
 
 // isControlName says whether a tag is one that control images get here. Podman

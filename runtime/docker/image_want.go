@@ -109,18 +109,28 @@ func (e *Engine) Images(ctx context.Context, wants []Want, p Progress) (map[stri
 // pullMissing returns an image, pulled if the engine has it not. Its error is for
 // people, or an ErrEngine.
 func (e *Engine) pullMissing(ctx context.Context, w Want, say Progress) (Image, error) {
-	i, _, err := e.image(ctx, w.Ref)
-	switch {
-	case err == nil:
-		return i, nil
-	case !errdefs.IsNotFound(err):
-		return Image{}, plain(err)
-	case strings.HasPrefix(w.Ref, "sha256:"):
-		return Image{}, errors.New("the engine has no image of this id, and ids cannot be pulled")
+	i, err := e.present(ctx, w.Ref)
+	if err != nil || i.ID != "" {
+		return i, err
 	}
 	if err := e.pull(ctx, w, say); err != nil {
 		return Image{}, err
 	}
 	i, _, err = e.image(ctx, w.Ref)
 	return i, plain(err)
+}
+
+// present returns an image that the engine has; without an id it would have to be
+// pulled. Its error is for people, or an ErrEngine.
+func (e *Engine) present(ctx context.Context, ref string) (Image, error) {
+	i, _, err := e.image(ctx, ref)
+	switch {
+	case err == nil:
+		return i, nil
+	case !errdefs.IsNotFound(err):
+		return Image{}, plain(err)
+	case strings.HasPrefix(ref, "sha256:"):
+		return Image{}, errors.New("the engine has no image of this id, and ids cannot be pulled")
+	}
+	return Image{}, nil
 }

@@ -38,13 +38,15 @@ const (
 // wherever the engine is. An engine that does so only when the container starts
 // (Podman) is handed the file through the container instead.
 func (e *Engine) BinaryVolume(ctx context.Context, control Image, digest12, arch string, labels runtime.Labels) (name string, release func(), err error) {
-	v := binaryVolume{e: e, name: "sett-bin-" + digest12 + "-linux-" + arch, image: control.ID, labels: labels}
+	v := binaryVolume{e: e, name: binaryVolumeName(digest12, arch), image: control.ID, labels: labels}
 	release, err = v.get(ctx)
 	if err != nil {
 		return "", nil, fmt.Errorf("make volume %s: %w", v.name, plain(err))
 	}
 	return v.name, release, nil
 }
+
+func binaryVolumeName(digest12, arch string) string { return "sett-bin-" + digest12 + "-linux-" + arch }
 
 // binaryVolume is the making of one.
 type binaryVolume struct {
