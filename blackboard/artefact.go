@@ -3,6 +3,7 @@ package blackboard
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -46,6 +47,8 @@ const (
 	TypeReviewLimit          = "ReviewLimit"
 	TypeWorkflowLimit        = "WorkflowLimit"
 	TypeAgentRemoved         = "AgentRemoved"
+	TypeCancelled            = "Cancelled"       // by a person
+	TypeQuestionTimeout      = "QuestionTimeout" // nobody answered in time
 )
 
 // Roles that agents may not take.
@@ -54,6 +57,15 @@ const (
 	RoleHuman        = "human"
 	RoleOrchestrator = "orchestrator"
 )
+
+// HumanAgent returns the name under which a person's review stands among the
+// grants of a claim. No agent has such a name.
+func HumanAgent(by string) string { return humanPrefix + by }
+
+// IsHuman says whether a grant's agent is a person.
+func IsHuman(agent string) bool { return strings.HasPrefix(agent, humanPrefix) }
+
+const humanPrefix = RoleHuman + ":"
 
 // ReservedRole says whether role is one of those no agent may have.
 func ReservedRole(role string) bool {

@@ -42,6 +42,9 @@ type Claim struct {
 	Origin                ClaimOrigin `json:"origin"`
 	ExpectedBidders       []string    `json:"expected_bidders"`       // the consensus waits for exactly these
 	AdditionalContextIDs  []string    `json:"additional_context_ids"` // the feedback Reviews of a rework
+	Rework                bool        `json:"rework"`                 // its result is the target's next version: a rework, or a retry of one
+	RetryOf               string      `json:"retry_of,omitempty"`     // the claim that it tries again
+	RetriedAs             string      `json:"retried_as,omitempty"`   // the claim that tries it again
 	Revision              int64       `json:"revision"`               // one up with every change
 	Reason                string      `json:"reason"`                 // why it was closed, when not simply done
 	OpenedAt              time.Time   `json:"opened_at"`

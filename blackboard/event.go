@@ -25,6 +25,13 @@ const (
 	EventAgent     EventKind = "agent"     // an agent came or went
 	EventLeader    EventKind = "leader"    // an orchestrator took the lead
 	EventInstance  EventKind = "instance"  // the instance starts or stops
+	EventPolicy    EventKind = "policy"    // other types of artefacts want approval
+	EventApprove   EventKind = "approve"   // a person opened a gate
+	EventReject    EventKind = "reject"    // a person closed one for good, with feedback
+	EventReview    EventKind = "review"    // a person reviewed
+	EventCancel    EventKind = "cancel"    // a person ended a claim or a goal
+	EventRetry     EventKind = "retry"     // a person had a failed claim tried again
+	EventImport    EventKind = "import"    // what an export holds was taken in
 )
 
 // Event is one entry of the ledger. Fields that do not apply are empty.

@@ -45,6 +45,10 @@ func BiddingClaimID(artefactID string) string { return derivedID("claim", artefa
 // can lead to.
 func ReworkClaimID(claimID string) string { return derivedID("rework", claimID) }
 
+// GateReviewID returns the id of the one Review by which a person decides about
+// an artefact that waits for approval.
+func GateReviewID(artefactID string) string { return derivedID("gate", artefactID) }
+
 // DerivedArtefactID returns the id of the one artefact that may be made for a
 // reason about a subject, for example the WorkflowLimit failure of a workflow.
 // Two processes that make it make the same one.

@@ -22,12 +22,13 @@ func (s WorkflowStatus) Ended() bool { return s != WorkflowActive && s != "" }
 type Workflow struct {
 	ID          string         `json:"id"`
 	Status      WorkflowStatus `json:"status"`
-	Outstanding int            `json:"outstanding"` // artefacts without their claim, and open claims
+	Outstanding int            `json:"outstanding"` // artefacts without their claim or approval, and open claims
 	Artefacts   int            `json:"artefacts"`
 	Claims      int            `json:"claims"`
 	Failures    int            `json:"failures"`  // not retried
 	Terminals   int            `json:"terminals"` //
 	Questions   int            `json:"questions"` // open ones
+	Gates       int            `json:"gates"`     // artefacts that wait for a person's approval
 	TerminalID  string         `json:"terminal_id,omitempty"`
 	FailureID   string         `json:"failure_id,omitempty"`
 	CreatedAt   time.Time      `json:"created_at"`

@@ -12,7 +12,8 @@ import (
 
 // The users of a Redis that Sett starts. Each agent has one of its own, which
 // reaches its instance's keys and channels with the commands a cub needs; the
-// administrator is the orchestrator and the command line; nobody else gets in.
+// notifier reads them; the administrator is the orchestrator and the command line;
+// nobody else gets in.
 //
 // What that keeps apart: instances from each other, and agents from what governs
 // the server. What it does not: one cub from another. Scripts run with the rights
@@ -28,6 +29,10 @@ const AdminUser = "sett"
 const agentCommands = "-@all +ping +client|setname +eval +evalsha +subscribe +unsubscribe +punsubscribe +discard +hgetall +zrevrange" +
 	" +time +get +set +del +exists +hget +hset +hmget +hdel +hlen +hincrby +lrange +rpush +zadd +zrange +zrem +xadd +publish"
 
+// notifierCommands is all that the notifier needs: it reads, and stores up to where.
+const notifierCommands = "-@all +ping +client|setname +unsubscribe +punsubscribe +discard" +
+	" +time +get +set +hgetall +llen +zscore +xread"
+
 // Host is the name by which the containers of an instance find the blackboard that
 // is one of them.
 func Host(instance string) string { return "sett-" + instance + "-redis" }
@@ -35,11 +40,16 @@ func Host(instance string) string { return "sett-" + instance + "-redis" }
 // AgentUser returns the name of an agent's user. None is the administrator's.
 func AgentUser(agent string) string { return "agent-" + agent }
 
+// NotifierUser is the notifier's. It is no agent's: theirs have a prefix.
+const NotifierUser = "notifier"
+
 // AgentPassword makes an agent's password of the administrator's: who knows that
 // one needs to store no other, and an agent's says nothing about it.
-func AgentPassword(admin, agent string) string {
+func AgentPassword(admin, agent string) string { return passwordOf(admin, AgentUser(agent)) }
+
+func passwordOf(admin, user string) string {
 	mac := hmac.New(sha256.New, []byte(admin))
-	mac.Write([]byte(AgentUser(agent)))
+	mac.Write([]byte(user))
 	return hex.EncodeToString(mac.Sum(nil))
 }
 
@@ -48,6 +58,13 @@ func AgentPassword(admin, agent string) string {
 // names a user or a password is returned as it is: that server has users of its
 // own.
 func AgentURL(base, admin, agent string) (string, error) {
+	return userURL(base, admin, AgentUser(agent))
+}
+
+// NotifierURL is AgentURL for the notifier.
+func NotifierURL(base, admin string) (string, error) { return userURL(base, admin, NotifierUser) }
+
+func userURL(base, admin, user string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
 		return "", fmt.Errorf("parse blackboard URL %q: want redis://host[:port]", Redact(base))
@@ -55,15 +72,16 @@ func AgentURL(base, admin, agent string) (string, error) {
 	if u.User.String() != "" {
 		return base, nil
 	}
-	u.User = url.UserPassword(AgentUser(agent), AgentPassword(admin, agent))
+	u.User = url.UserPassword(user, passwordOf(admin, user))
 	return u.String(), nil
 }
 
 // ACLFile returns the file of users (aclfile) of a Redis that holds the instance
 // alone. Passwords are in it as hashes only. The names are those of a valid
 // configuration, which have none of the characters that would end a rule or stand
-// for others in a pattern.
-func ACLFile(instance, adminPassword string, agents []string) []byte {
+// for others in a pattern. With notifies there is a user of the notifier, who reads
+// the instance's keys and writes one; a server before Redis 7 has no such rules.
+func ACLFile(instance, adminPassword string, agents []string, notifies bool) []byte {
 	var b strings.Builder
 	// Nobody can be the default user, who is off. But the server itself is, when it
 	// reads its log after a start: what that user may not do, it would leave out.
@@ -73,6 +91,10 @@ func ACLFile(instance, adminPassword string, agents []string) []byte {
 	for _, agent := range agents {
 		fmt.Fprintf(&b, "user %s on %s resetkeys ~%s* resetchannels &%s* %s\n",
 			AgentUser(agent), hashed(AgentPassword(adminPassword, agent)), prefix, prefix, agentCommands)
+	}
+	if notifies {
+		fmt.Fprintf(&b, "user %s on %s resetkeys %%R~%s* ~%s resetchannels %s\n",
+			NotifierUser, hashed(passwordOf(adminPassword, NotifierUser)), prefix, keysOf(instance).notified(), notifierCommands)
 	}
 	return []byte(b.String())
 }

@@ -44,7 +44,7 @@ func startGuarded(t *testing.T, agents ...string) *guarded {
 // allow writes the file of users for these agents.
 func (g *guarded) allow(t *testing.T, agents ...string) {
 	t.Helper()
-	must(t, os.WriteFile(g.file, ACLFile("test", adminPassword, agents), 0o600))
+	must(t, os.WriteFile(g.file, ACLFile("test", adminPassword, agents, true), 0o600))
 }
 
 // cub returns the same world as the agent's cub has it.

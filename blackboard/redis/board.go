@@ -37,6 +37,10 @@ type Options struct {
 	Backoff  time.Duration // before the first retry, then doubled up to 2 s; 0 means 50 ms
 	CAFile   string        // PEM certificates to trust for rediss://; empty: the system's
 
+	// Observe is told of every attempt of a call how long it took, and whether
+	// Redis was not there for it. It may be called concurrently; nil: nobody is.
+	Observe func(took time.Duration, lost bool)
+
 	addr string
 }
 

@@ -104,10 +104,10 @@ type Guard struct {
 	Bids []blackboard.Bid
 }
 
-func (b *Board) decide(ctx context.Context, g Guard, kind string, details any, failure *blackboard.Artefact) error {
+func (b *Board) decide(ctx context.Context, g Guard, kind string, details any, artefact *blackboard.Artefact) error {
 	args := []string{g.Epoch, g.Claim, strconv.FormatInt(g.Revision, 10), encode(details), formatBids(g.Bids)}
-	if failure != nil {
-		args = append(args, artefactArgs(*failure)[1:]...)
+	if artefact != nil {
+		args = append(args, artefactArgs(*artefact)[1:]...)
 	} else {
 		args = append(args, "", "", "")
 	}
@@ -165,17 +165,25 @@ type Rework struct {
 	ClaimID string
 	Agent   string
 	Context []string // the Reviews with feedback
+	// What a person is to be asked first; nil: nothing.
+	Question *blackboard.Artefact
 }
 
 // TerminateClaim closes the claim as failed, cancels what is left of its grants,
-// and, in the same move, writes a Failure or opens a rework where given.
+// and, in the same move, writes a Failure or opens a rework where given, never
+// both.
 func (b *Board) TerminateClaim(ctx context.Context, g Guard, reason string, failure *blackboard.Artefact, rework *Rework) error {
 	d := map[string]any{"reason": reason}
 	if failure != nil {
 		d["failure"] = putOf(*failure)
 	}
 	if rework != nil {
-		d["rework"] = map[string]any{"id": rework.ClaimID, "agent": rework.Agent, "context": encode(rework.Context)}
+		r := map[string]any{"id": rework.ClaimID, "agent": rework.Agent, "context": encode(rework.Context)}
+		if rework.Question != nil {
+			r["question"] = putOf(*rework.Question)
+			failure = rework.Question // the one artefact that the script takes
+		}
+		d["rework"] = r
 	}
 	return b.decide(ctx, g, "terminate", d, failure)
 }

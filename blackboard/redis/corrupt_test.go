@@ -132,3 +132,40 @@ func TestOddRecords(t *testing.T) {
 		wantList(t, "workspace", w.uses())
 	})
 }
+
+// A list goes on without what is missing or corrupt when somebody wants to be told
+// of it, and fails when nobody does.
+func TestListWithoutBroken(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		first, gone, corrupt, last := w.goal().ID, w.goal().ID, w.goal().ID, w.goal().ID
+		w.raw("DEL", w.b.keys.artifact(gone))
+		w.raw("HDEL", w.b.keys.artifact(corrupt), "version")
+		w.raw("HDEL", w.b.keys.workflow(corrupt), "created_at")
+		for _, limit := range []int{0, 1, 3} { // with 1 what is broken fills whole pages
+			var told []error
+			f := Filter{Limit: limit, Broken: func(err error) { told = append(told, err) }}
+			all, err := w.b.ListArtefacts(w.ctx, f)
+			must(t, err)
+			outlines, err := w.b.ListOutlines(w.ctx, f)
+			must(t, err)
+			if len(all) != len(outlines) || len(all) == 0 || all[len(all)-1].ID != last {
+				t.Errorf("limit %d: %d artefacts, %d outlines", limit, len(all), len(outlines))
+			}
+			if limit != 1 && (len(all) != 2 || all[0].ID != first || len(told) != 4) {
+				t.Errorf("limit %d: %v, told of %v", limit, all, told)
+			}
+		}
+		_, err := w.b.ListArtefacts(w.ctx, Filter{})
+		wantError(t, "artefacts, nobody told", err, blackboard.ErrNotFound)
+		_, err = w.b.ListOutlines(w.ctx, Filter{})
+		wantError(t, "outlines, nobody told", err, blackboard.ErrCorrupt)
+		goals, each, err := w.b.TryWorkflows(w.ctx, []string{first, corrupt, newID()})
+		must(t, err)
+		wantError(t, "corrupt goal", each[1], blackboard.ErrCorrupt)
+		wantError(t, "missing goal", each[2], blackboard.ErrNotFound)
+		if each[0] != nil || goals[0].ID != first {
+			t.Errorf("the good goal: %+v, %v", goals[0], each[0])
+		}
+	})
+}

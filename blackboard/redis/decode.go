@@ -110,7 +110,7 @@ func decodeClaim(id string, fields map[string]string) (blackboard.Claim, error) 
 		GrantedReviewAgents: r.list("granted_review_agents"), GrantedParallelAgents: r.list("granted_parallel_agents"),
 		GrantedExclusiveAgent: r.text("granted_exclusive_agent"), WorkflowID: r.text("workflow_id"),
 		Origin: blackboard.ClaimOrigin(r.text("origin")), ExpectedBidders: r.list("expected_bidders"),
-		AdditionalContextIDs: r.list("additional_context_ids"), Revision: int64(r.number("revision")),
+		AdditionalContextIDs: r.list("additional_context_ids"), RetryOf: fields["retry_of"], RetriedAs: fields["retried_as"], Revision: int64(r.number("revision")),
 		Reason: r.text("reason"), OpenedAt: r.time("opened_at"),
 		Target: blackboard.Target{
 			LogicalID: r.text("target_logical_id"), Version: r.number("target_version"), Type: r.text("target_type"),
@@ -120,6 +120,7 @@ func decodeClaim(id string, fields map[string]string) (blackboard.Claim, error) 
 	if !slices.Contains(blackboard.ClaimStatuses, c.Status) {
 		r.fail("status", "unknown")
 	}
+	c.Rework = c.Origin == blackboard.OriginRework || fields["rework"] == "1"
 	if c.Status.Closed() {
 		c.ClosedAt = r.time("closed_at")
 	}
@@ -178,7 +179,7 @@ func decodeWorkflow(id string, fields map[string]string) (blackboard.Workflow, e
 	r := record{what: "workflow " + id, fields: fields}
 	w := blackboard.Workflow{
 		ID: r.text("id"), Status: blackboard.WorkflowStatus(r.text("status")), Outstanding: r.count("outstanding"), Failures: r.count("failures"),
-		Terminals: r.count("terminals"), Questions: r.count("questions"),
+		Terminals: r.count("terminals"), Questions: r.count("questions"), Gates: r.count("gates"),
 		TerminalID: fields["terminal_id"], FailureID: fields["failure_id"], CreatedAt: r.time("created_at"),
 	}
 	if w.Status.Ended() {

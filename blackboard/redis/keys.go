@@ -26,6 +26,7 @@ func (k keys) claims() string                      { return k.p + "claims" }
 func (k keys) claimsByWorkflow(w string) string    { return k.p + "claims:workflow:" + w }
 func (k keys) openClaims() string                  { return k.p + "claims:open" }
 func (k keys) questions() string                   { return k.p + "questions:open" }
+func (k keys) gates() string                       { return k.p + "gates:open" }
 func (k keys) ids(bucket string) string            { return k.p + "ids:" + bucket }
 func (k keys) workflow(id string) string           { return k.p + "workflow:" + id }
 func (k keys) activeWorkflows() string             { return k.p + "workflows:active" }
@@ -38,6 +39,8 @@ func (k keys) workers(agent string) string         { return k.p + "agent:" + age
 func (k keys) leader() string                      { return k.p + "leader" }
 func (k keys) epoch() string                       { return k.p + "epoch" }
 func (k keys) instance() string                    { return k.p + "instance" }
+func (k keys) staging(name string) string          { return k.p + "import:" + name } // of what is being imported
+func (k keys) notified() string                    { return k.p + "notified" }
 
 // Channels.
 func (k keys) artefactEvents() string            { return k.p + "artefact_events" }
@@ -68,6 +71,7 @@ local claims_key = P .. 'claims'
 local function claims_by_workflow_key(id) return P .. 'claims:workflow:' .. id end
 local open_claims_key = P .. 'claims:open'
 local questions_key = P .. 'questions:open'
+local gates_key = P .. 'gates:open'
 local function ids_key(id) return P .. 'ids:' .. id end
 local function workflow_key(id) return P .. 'workflow:' .. id end
 local active_workflows_key = P .. 'workflows:active'
@@ -80,6 +84,8 @@ local function workers_key(id) return P .. 'agent:' .. id .. ':workers' end
 local leader_key = P .. 'leader'
 local epoch_key = P .. 'epoch'
 local instance_key = P .. 'instance'
+local function staging_key(id) return P .. 'import:' .. id end
+local notified_key = P .. 'notified'
 local artefact_events = P .. 'artefact_events'
 local claim_events = P .. 'claim_events'
 local claim_targets = P .. 'claim_targets'

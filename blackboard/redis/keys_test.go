@@ -27,10 +27,10 @@ func goNames(k keys) map[string]string {
 		"artefacts_key": k.artefacts(), "artefacts_by_type_key": k.artefactsByType("ID"),
 		"artefacts_by_agent_key": k.artefactsByAgent("ID"), "artefacts_by_workflow_key": k.artefactsByWorkflow("ID"),
 		"unclaimed_key": k.unclaimed(), "claims_key": k.claims(), "claims_by_workflow_key": k.claimsByWorkflow("ID"),
-		"open_claims_key": k.openClaims(), "questions_key": k.questions(), "ids_key": k.ids("ID"), "workflow_key": k.workflow("ID"),
+		"open_claims_key": k.openClaims(), "questions_key": k.questions(), "gates_key": k.gates(), "ids_key": k.ids("ID"), "workflow_key": k.workflow("ID"),
 		"active_workflows_key": k.activeWorkflows(), "workspace_key": k.workspace(), "agents_key": k.agents(),
 		"alive_key": k.alive("ID"), "agent_due_key": k.agentDue("ID"), "agent_grants_key": k.agentGrants("ID"),
-		"workers_key": k.workers("ID"), "standby_events": k.standbyEvents("ID"), "leader_key": k.leader(), "epoch_key": k.epoch(), "instance_key": k.instance(), "artefact_events": k.artefactEvents(),
+		"workers_key": k.workers("ID"), "standby_events": k.standbyEvents("ID"), "leader_key": k.leader(), "epoch_key": k.epoch(), "instance_key": k.instance(), "staging_key": k.staging("ID"), "notified_key": k.notified(), "artefact_events": k.artefactEvents(),
 		"claim_events": k.claimEvents(), "claim_targets": k.claimTargets(), "agent_events": k.agentEvents("ID"),
 		"orchestrator_events": k.orchestratorEvents(),
 	}

@@ -23,7 +23,7 @@ func TestRework(t *testing.T) {
 			t.Errorf("verdict %q", g.Verdict)
 		}
 		guard := w.guard(claim)
-		rework := Rework{blackboard.ReworkClaimID(claim), "writer", []string{review.ID}}
+		rework := Rework{ClaimID: blackboard.ReworkClaimID(claim), Agent: "writer", Context: []string{review.ID}}
 		must(t, w.b.TerminateClaim(w.ctx, guard, "feedback", nil, &rework))
 		w.refuses("terminating twice", blackboard.ErrStale, func() error {
 			return w.b.TerminateClaim(w.ctx, guard, "feedback", nil, &rework)

@@ -165,15 +165,21 @@ func (b *Board) SetInstance(ctx context.Context, s InstanceState, by string) err
 
 // State returns the instance's state; empty before it was ever set.
 func (b *Board) State(ctx context.Context) (InstanceState, error) {
-	var s string
-	err := b.retry(ctx, "read instance", func(ctx context.Context) (err error) {
-		s, err = b.client.Do(ctx, b.client.B().Hget().Key(b.keys.instance()).Field("state").Build()).ToString()
+	s, err := b.instanceField(ctx, "state")
+	return InstanceState(s), err
+}
+
+// instanceField reads what stands about the instance itself; empty when it was
+// never set.
+func (b *Board) instanceField(ctx context.Context, field string) (s string, err error) {
+	err = b.retry(ctx, "read instance", func(ctx context.Context) (err error) {
+		s, err = b.client.Do(ctx, b.client.B().Hget().Key(b.keys.instance()).Field(field).Build()).ToString()
 		if rueidis.IsRedisNil(err) {
 			err = nil
 		}
 		return err
 	})
-	return InstanceState(s), err
+	return s, err
 }
 
 // WorkspaceUse is one grant's use of the working tree, or its wait for it.

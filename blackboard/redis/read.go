@@ -33,6 +33,17 @@ func (b *Board) Artefacts(ctx context.Context, ids []string) ([]blackboard.Artef
 	return out, err
 }
 
+// TryArtefacts is Artefacts with an error per artefact, for callers that go on with
+// the others when one is missing or corrupt.
+func (b *Board) TryArtefacts(ctx context.Context, ids []string) ([]blackboard.Artefact, []error, error) {
+	out, each := make([]blackboard.Artefact, len(ids)), make([]error, len(ids))
+	err := b.hashes(ctx, "read artefacts", ids, b.keys.artifact, func(i int, fields map[string]string) error {
+		out[i], each[i] = decodeArtefact(ids[i], fields)
+		return nil
+	})
+	return out, each, err
+}
+
 // Claims reads claims in one round trip, in the order of the ids.
 func (b *Board) Claims(ctx context.Context, ids []string) ([]blackboard.Claim, error) {
 	out := make([]blackboard.Claim, len(ids))
@@ -56,9 +67,21 @@ func (b *Board) TryClaims(ctx context.Context, ids []string) ([]blackboard.Claim
 
 // Workflows reads workflows in one round trip, in the order of the ids.
 func (b *Board) Workflows(ctx context.Context, ids []string) ([]blackboard.Workflow, error) {
-	out := make([]blackboard.Workflow, len(ids))
+	out, each, err := b.TryWorkflows(ctx, ids)
+	for _, broken := range each {
+		if err == nil {
+			err = broken
+		}
+	}
+	return out, err
+}
+
+// TryWorkflows is Workflows with an error per workflow, for callers that go on with
+// the others when one is missing or corrupt.
+func (b *Board) TryWorkflows(ctx context.Context, ids []string) ([]blackboard.Workflow, []error, error) {
+	out, each := make([]blackboard.Workflow, len(ids)), make([]error, len(ids))
 	if len(ids) == 0 {
-		return out, nil
+		return out, each, nil
 	}
 	err := b.retry(ctx, "read workflows", func(ctx context.Context) error {
 		cmds := make(rueidis.Commands, 0, 3*len(ids))
@@ -73,9 +96,7 @@ func (b *Board) Workflows(ctx context.Context, ids []string) ([]blackboard.Workf
 			if err != nil {
 				return err
 			}
-			if out[i], err = decodeWorkflow(id, fields); err != nil {
-				return err
-			}
+			out[i], each[i] = decodeWorkflow(id, fields)
 			for j, count := range []*int{&out[i].Artefacts, &out[i].Claims} {
 				n, err := res[3*i+1+j].ToInt64()
 				if err != nil {
@@ -86,7 +107,7 @@ func (b *Board) Workflows(ctx context.Context, ids []string) ([]blackboard.Workf
 		}
 		return nil
 	})
-	return out, err
+	return out, each, err
 }
 
 // Workflow reads one workflow.
@@ -126,32 +147,11 @@ func (b *Board) hashes(ctx context.Context, what string, ids []string, key func(
 func (b *Board) Snapshot(ctx context.Context, claimID string) (blackboard.Snapshot, error) {
 	var s blackboard.Snapshot
 	err := b.retry(ctx, "read claim", func(ctx context.Context) error {
-		c, k := b.client.B(), b.keys
-		res := b.share.do(ctx,
-			c.Hgetall().Key(k.claim(claimID)).Build(), c.Hgetall().Key(k.bids(claimID)).Build(),
-			c.Lrange().Key(k.bidOrder(claimID)).Start(0).Stop(-1).Build(), c.Hgetall().Key(k.grants(claimID)).Build())
-		fields, err := res[0].AsStrMap()
-		if err != nil {
+		var broken, err error
+		if s, broken, err = decodeSnapshot(claimID, b.share.do(ctx, b.snapshotReads(claimID)...)); err != nil {
 			return err
 		}
-		if s.Claim, err = decodeClaim(claimID, fields); err != nil {
-			return err
-		}
-		bids, err := res[1].AsStrMap()
-		if err != nil {
-			return err
-		}
-		order, err := res[2].AsStrSlice()
-		if err != nil {
-			return err
-		}
-		s.Bids = orderBids(bids, order)
-		grants, err := res[3].AsStrMap()
-		if err != nil {
-			return err
-		}
-		s.Grants, err = decodeGrants(claimID, grants)
-		return err
+		return broken
 	})
 	return s, err
 }

@@ -208,12 +208,20 @@ func (b *Board) retry(ctx context.Context, what string, f func(context.Context) 
 	wait := b.o.Backoff
 	for attempt := 0; ; attempt++ {
 		once, cancel := context.WithTimeout(ctx, b.o.Timeout)
+		began := time.Now()
 		err := f(once)
 		cancel()
-		if err == nil || !transient(err) {
+		lost := err != nil && transient(err)
+		if b.o.Observe != nil {
+			b.o.Observe(time.Since(began), lost)
+		}
+		if !lost {
 			return err
 		}
 		if attempt >= b.o.Retries || ctx.Err() != nil {
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+				err = fmt.Errorf("no answer within %s", b.o.Timeout) // Go's words for it are no user's
+			}
 			return fmt.Errorf("%s: %w: %s: %w", what, blackboard.ErrUnavailable, b.o.addr, err)
 		}
 		select {

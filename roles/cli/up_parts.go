@@ -65,7 +65,7 @@ func (in *instance) admin() string {
 func (l *containerLauncher) ownUsers() bool { return !l.in.External && !l.embedded() }
 
 func (l *containerLauncher) usersFile() runtime.File {
-	return runtime.File{Path: dataDir + "/redis/users.acl", Mode: 0o600, Data: redis.ACLFile(l.in.Name, l.in.admin(), l.c.Names())}
+	return runtime.File{Path: dataDir + "/redis/users.acl", Mode: 0o600, Data: redis.ACLFile(l.in.Name, l.in.admin(), l.c.Names(), l.c.Notify != nil)}
 }
 
 // updateUsers tells Redis of agents that came and went.

@@ -39,14 +39,16 @@ end
 
 -- What a decision on a claim is checked against: the lead it was taken under, the
 -- revision it was taken on, and the bids where it relies on a notice for them
--- ('' where it does not). Returns the claim's revision, status, workflow and
--- artefact, or nil and the reply to give.
+-- ('' where it does not). Such a notice knows of no grants: where a person has
+-- reviewed already, the claim has to be read. Returns the claim's revision,
+-- status, workflow and artefact, or nil and the reply to give.
 local function decidable(epoch, claim, revision, bids)
   if not leads(epoch) then
     return nil, { 'stale', 'leader' }
   end
   local c = call('HMGET', claim_key(claim), 'revision', 'status', 'workflow_id', 'artefact_id')
-  if c[1] ~= revision or (bids ~= '' and (c[2] ~= 'pending_review' or bids_of(claim) ~= bids)) then
+  if c[1] ~= revision or (bids ~= '' and (c[2] ~= 'pending_review' or bids_of(claim) ~= bids
+    or call('EXISTS', grants_key(claim)) == 1)) then
     return nil, { 'stale', 'revision' }
   end
   if c[2] == 'complete' or c[2] == 'terminated' then
@@ -91,10 +93,43 @@ local function stored(a, payload)
   return { 'refused', 'there is another artefact of this id' }
 end
 
+-- Whether a text fits a pattern, which is given as what stands between its
+-- wildcards. The earliest fit of a part leaves most for what follows.
+local function fits(parts, text)
+  local n, first, last = #parts, parts[1], parts[#parts]
+  if n == 1 then
+    return text == first
+  end
+  if string.sub(text, 1, #first) ~= first then
+    return false
+  end
+  local at = #first + 1
+  for i = 2, n - 1 do
+    local from, to = string.find(text, parts[i], at, true)
+    if not from then
+      return false
+    end
+    at = to + 1
+  end
+  return #text - #last + 1 >= at and string.sub(text, #text - #last + 1) == last
+end
+
+-- Whether artefacts of this type wait for a person's approval before they count.
+-- What sett.yml says of it is kept with the instance.
+local function gated(kind)
+  local types = call('HGET', instance_key, 'approve')
+  for _, parts in ipairs(types and cjson.decode(types) or {}) do
+    if fits(parts, kind) then
+      return true
+    end
+  end
+  return false
+end
+
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
 -- metadata. An id of another thread as logical_id takes the next version there.
--- Returns the version.
+-- Returns the version, and 'held' when it waits for approval, else ''.
 local function put_artefact(a, payload, at)
   local version = 1
   if a.logical_id ~= a.id then
@@ -119,8 +154,13 @@ local function put_artefact(a, payload, at)
   end
   call('RPUSH', artefacts_by_workflow_key(a.workflow), a.id)
   index_id(a.id)
-  local workflow = workflow_key(a.workflow)
-  if a.structural_type == 'Standard' then
+  local workflow, gate = workflow_key(a.workflow), ''
+  if (a.structural_type == 'Standard' or a.structural_type == 'Terminal') and gated(a.type) then
+    gate = 'held'
+    call('ZADD', gates_key, at, a.id)
+    call('HINCRBY', workflow, 'outstanding', 1)
+    call('HINCRBY', workflow, 'gates', 1)
+  elseif a.structural_type == 'Standard' then
     call('ZADD', unclaimed_key, at, a.id)
     call('HINCRBY', workflow, 'outstanding', 1)
     call('PUBLISH', orchestrator_events, '+' .. a.id)
@@ -130,9 +170,12 @@ local function put_artefact(a, payload, at)
   elseif a.structural_type == 'Failure' then
     call('HINCRBY', workflow, 'failures', 1)
     call('HSET', workflow, 'failure_id', a.id)
+    if a.claim ~= '' then
+      call('HINCRBY', claim_key(a.claim), 'failures', 1)
+    end
   end
   call('PUBLISH', artefact_events, a.id)
-  return version
+  return version, gate
 end
 
 -- One piece of work of this workflow is over. At zero the workflow ends; returns
@@ -152,6 +195,29 @@ local function settle(workflow, at)
   call('HSET', key, 'status', status, 'ended_at', at)
   call('ZREM', active_workflows_key, workflow)
   return status
+end
+
+-- Takes an artefact out of those that wait for approval, with the Review that
+-- decides about it. Returns nil, or the reply to give instead: a person's same
+-- word again was heard already, another one is refused.
+local function decide_gate(id, review, payload, at)
+  local before = call('HMGET', artifact_key(review.id), 'metadata', 'payload', 'produced_by_role')
+  if before[1] then
+    if before[1] == review.metadata and before[2] == payload then
+      return { 'already' }
+    end
+    local how = before[2] == '{}' and 'approved' or 'rejected'
+    return { 'refused', 'it was ' .. how .. ' by ' .. tostring(cjson.decode(before[1]).by) }
+  end
+  local workflow = call('HGET', artifact_key(id), 'workflow_id')
+  if call('ZREM', gates_key, id) == 0 then
+    if workflow and call('HGET', workflow_key(workflow), 'cancelled') then
+      return { 'refused', 'its goal was cancelled' }
+    end
+    return { 'refused', 'it does not wait for approval' }
+  end
+  call('HINCRBY', workflow_key(workflow), 'gates', -1)
+  put_artefact(review, payload, at)
 end
 
 -- Tells those who wait for the workspace that something changed, longest wait
@@ -196,6 +262,16 @@ local function queue_grant(claim, agent, g, at)
   call('PUBLISH', agent_events(agent), claim)
 end
 
+-- Suspends a grant with a question.
+local function ask(claim, agent, g, question, workflow, at)
+  g.asked = g.asked or {}
+  g.asked[#g.asked + 1] = question
+  g.result_id = question
+  call('ZADD', questions_key, at, question)
+  call('HINCRBY', workflow_key(workflow), 'questions', 1)
+  end_grant(claim, agent, g, 'awaiting_answer', at)
+end
+
 -- The question that a suspended grant asked is no longer open.
 local function close_question(claim, g)
   if call('ZREM', questions_key, g.result_id or '') == 1 then
@@ -203,13 +279,22 @@ local function close_question(claim, g)
   end
 end
 
+-- A part of a record; nil when it is broken. What ends a claim must not itself fail
+-- for that, half done and at every attempt.
+local function decoded(s)
+  local fine, v = pcall(cjson.decode, s or '')
+  return fine and type(v) == 'table' and v or nil
+end
+
 -- Cancels what has not ended among a claim's grants and closes their questions.
 -- A running tool keeps the workspace until its cub has stopped it and let go.
 local function cancel_grants(claim, at)
   local all, cancelled = call('HGETALL', grants_key(claim)), {}
   for i = 1, #all, 2 do
-    local agent, g = all[i], cjson.decode(all[i + 1])
-    if g.state == 'queued' or g.state == 'running' or g.state == 'awaiting_answer' then
+    local agent, g = all[i], decoded(all[i + 1])
+    if not g then -- nobody can work on it
+      call('ZREM', agent_grants_key(agent), claim)
+    elseif g.state == 'queued' or g.state == 'running' or g.state == 'awaiting_answer' then
       if g.state == 'awaiting_answer' then
         close_question(claim, g)
       elseif g.state == 'queued' then
@@ -229,11 +314,11 @@ end
 local function close_claim(claim, c, status, reason, at)
   local key = claim_key(claim)
   if status == 'terminated' then -- else all have bid
-    for _, agent in ipairs(cjson.decode(call('HGET', key, 'expected_bidders'))) do
+    for _, agent in ipairs(decoded(call('HGET', key, 'expected_bidders')) or {}) do
       call('ZREM', agent_due_key(agent), claim)
     end
   end
-  call('HSET', key, 'status', status, 'reason', reason, 'closed_at', at, 'revision', c[1] + 1)
+  call('HSET', key, 'status', status, 'reason', reason, 'closed_at', at, 'revision', (tonumber(c[1]) or 0) + 1)
   call('ZREM', open_claims_key, claim)
   return settle(c[3], at)
 end

@@ -8,6 +8,9 @@ if q[1] ~= 'Question' then
   return { 'refused', 'it is not a question' }
 end
 local claim, agent = q[2], q[3]
+if agent == '' then -- the orchestrator asked, on behalf of who has to go on
+  agent = call('HGET', claim_key(claim), 'granted_exclusive_agent')
+end
 local known = stored(a, ARGV[3])
 if known then
   return { known[1], known[2] or agent }

@@ -24,7 +24,7 @@ if c[1] ~= 'pending_review' then
   return { 'refused', 'the claim is ' .. c[1] }
 end
 local readable, bidders = pcall(cjson.decode, c[2])
-if not readable then
+if not readable or type(bidders) ~= 'table' then
   return { 'refused', 'the claim is corrupt' }
 end
 local known = false

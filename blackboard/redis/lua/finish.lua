@@ -18,26 +18,26 @@ if g.state ~= 'running' or tostring(g.attempt) ~= ARGV[3] or g.holder ~= ARGV[4]
   return { 'refused', 'the grant is ' .. g.state .. ' (attempt ' .. g.attempt .. ') ' .. reason }
 end
 local at = clock()
-local version = put_artefact(a, ARGV[6], at)
+local version, gate = put_artefact(a, ARGV[6], at)
 g.result_id, g.tool_us = a.id, ARGV[10]
+g.reason = nil -- of an attempt before
 if ARGV[9] ~= '' then
   g.verdict = ARGV[9]
 end
 local state = 'done'
 if a.structural_type == 'Question' then
   state = 'awaiting_answer'
-  g.asked = g.asked or {}
-  g.asked[#g.asked + 1] = a.id
-  call('ZADD', questions_key, at, a.id)
-  call('HINCRBY', workflow_key(a.workflow), 'questions', 1)
-elseif a.structural_type == 'Failure' then
-  state = 'failed'
+  ask(claim, agent, g, a.id, a.workflow, at)
+else
+  if a.structural_type == 'Failure' then
+    state = 'failed'
+  end
+  end_grant(claim, agent, g, state, at)
 end
-end_grant(claim, agent, g, state, at)
 release_workspace(claim, agent)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
   'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
-  'verdict', ARGV[9], 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8])
+  'verdict', ARGV[9], 'gate', gate, 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8])
 call('PUBLISH', orchestrator_events, claim)
 return { 'ok', tostring(version) }

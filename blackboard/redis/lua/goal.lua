@@ -9,9 +9,12 @@ end
 if call('HGET', instance_key, 'state') == 'stopping' then
   return { 'stopping' }
 end
+if call('EXISTS', staging_key('mark')) == 1 then
+  return { 'refused', 'a ledger is being imported; sett ledger import --abort ends one whose process died' }
+end
 local at = clock()
 call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at)
 call('ZADD', active_workflows_key, at, a.id)
-put_artefact(a, ARGV[2], at)
-emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'size', ARGV[3], 'sha256', ARGV[4])
+local _, gate = put_artefact(a, ARGV[2], at)
+emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4])
 return { 'ok' }

@@ -1,8 +1,9 @@
 -- Closes a claim as failed and cancels what is left of its grants. In the same
 -- move a Failure is written, or a rework of the same artefact is opened and
--- granted without bidding. Details: {reason, failure?, rework? {id, agent, context}}.
+-- granted without bidding; with a question to a person, it waits for the answer
+-- first. Details: {reason, failure?, rework? {id, agent, context, question?}}.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 the revision it was decided on, 4 details (JSON), 5 the bids it relies on (may be
--- empty), 6 payload of the Failure, 7 its size, 8 its hash.
+-- empty), 6 payload of the Failure or question, 7 its size, 8 its hash.
 -- Replies ok | stale leader | stale revision.
 local claim, d = ARGV[2], cjson.decode(ARGV[4])
 local c, stale = decidable(ARGV[1], claim, ARGV[3], ARGV[5])
@@ -22,7 +23,16 @@ if d.rework then
     context = d.rework.context, target = target_of(c[4]) }, at)
   call('HSET', claim_key(rework), 'granted_exclusive_agent', reworker)
   call('HINCRBY', workflow_key(workflow), 'outstanding', 1)
-  queue_grant(rework, reworker, { phase = 'exclusive', attempt = 1 }, at)
+  local g = { phase = 'exclusive', attempt = 1 }
+  local q = d.rework.question
+  if q then
+    put_artefact(q, ARGV[6], at)
+    result, result_type = q.id, q.type
+    g.queued_at = at
+    ask(rework, reworker, g, q.id, workflow, at)
+  else
+    queue_grant(rework, reworker, g, at)
+  end
 end
 local ended = close_claim(claim, c, 'terminated', d.reason, at)
 emit('terminate', 'workflow', workflow, 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', d.reason,

@@ -1,0 +1,284 @@
+package redis
+
+import (
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+)
+
+func cancelled(about, claim, workflow string) blackboard.Artefact {
+	f := word(blackboard.Failure, about, claim, workflow, `{"reason":"cancelled"}`, "ann")
+	f.Type = blackboard.TypeCancelled
+	return f
+}
+
+// Cancelling a claim stops whatever was done for it, and the goal fails.
+func TestCancelClaim(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseParallel, "asks", "done", "queued", "runs")
+		goalID := w.snapshot(claim).Claim.WorkflowID
+		w.finish(claim, "done", blackboard.Terminal, "End", "")
+		w.finish(claim, "asks", blackboard.Question, "Question", "why?")
+		c, running := w.run(claim, "runs")
+		f := cancelled(goalID, claim, goalID)
+		w.twice("cancel", func() error { return w.b.CancelClaim(w.ctx, claim, f, "ann", "wrong way") })
+		for agent, want := range map[string]blackboard.GrantState{
+			"asks": blackboard.GrantCancelled, "queued": blackboard.GrantCancelled, "runs": blackboard.GrantCancelled, "done": blackboard.GrantDone,
+		} {
+			if g := w.grantOf(claim, agent); g.State != want {
+				t.Errorf("%s: %+v", agent, g)
+			}
+		}
+		late := result(c, "runs", blackboard.Standard, "Code", "late")
+		w.refuses("a late result", blackboard.ErrRefused, func() error { return w.b.Finish(w.ctx, Result{GrantRef: running, Artefact: late}) })
+		snap, wf := w.snapshot(claim).Claim, w.workflow(goalID)
+		if snap.Status != blackboard.Terminated || snap.Reason != "cancelled by ann: wrong way" {
+			t.Errorf("claim %+v", snap)
+		}
+		if wf.Status != blackboard.WorkflowFailed || wf.FailureID != f.ID || wf.Questions != 0 || wf.Outstanding != 0 {
+			t.Errorf("workflow %+v", wf)
+		}
+		w.refuses("cancelling again", blackboard.ErrRefused, func() error {
+			return w.b.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "bob", "me too")
+		})
+		w.refuses("cancelling nothing", blackboard.ErrRefused, func() error {
+			return w.b.CancelClaim(w.ctx, newID(), cancelled(goalID, claim, goalID), "bob", "x")
+		})
+		if e := w.lastEvent(); e.Kind != blackboard.EventCancel || e.Attributes["by"] != "ann" || e.Reason != "wrong way" ||
+			e.Attributes["cancelled"] != "asks,queued,runs" {
+			t.Errorf("ledger %+v", e)
+		}
+	})
+}
+
+// Cancelling a goal ends its claims, what has no claim yet and what is held, of
+// this goal only; nothing of it can be tried again.
+func TestCancelGoal(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		w.gates("Held")
+		other := w.granted(blackboard.PhaseExclusive, "o")
+		claim := w.granted(blackboard.PhaseParallel, "a", "b", "c")
+		goalID := w.snapshot(claim).Claim.WorkflowID
+		unclaimed := w.finish(claim, "a", blackboard.Standard, "Code", "1")
+		held := w.finish(claim, "b", blackboard.Standard, "Held", "2")
+		f := cancelled(goalID, "", goalID)
+		w.twice("cancel", func() error { return w.b.CancelWorkflow(w.ctx, goalID, f, "ann", "enough") })
+		wf := w.workflow(goalID)
+		if wf.Status != blackboard.WorkflowFailed || wf.Outstanding != 0 || wf.Gates != 0 || wf.FailureID != f.ID || wf.EndedAt.IsZero() {
+			t.Errorf("workflow %+v", wf)
+		}
+		work, err := w.b.OpenWork(w.ctx)
+		must(t, err)
+		wantList(t, "unclaimed", work.Unclaimed)
+		wantList(t, "open claims", work.Claims, other)
+		w.openGates()
+		if o, _, err := w.b.OpenClaim(w.ctx, w.epoch, unclaimed.ID, []string{"a"}, 0); o != NotClaimable || err != nil {
+			t.Errorf("a claim after it: %v %v", o, err)
+		}
+		w.refuses("approving after it", blackboard.ErrRefused, func() error {
+			return w.b.Approve(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "{}", "ann"), "ann")
+		})
+		w.refuses("a retry", blackboard.ErrRefused, func() error { return w.b.Retry(w.ctx, claim, newID(), "ann", "") })
+		w.refuses("cancelling again", blackboard.ErrRefused, func() error {
+			return w.b.CancelWorkflow(w.ctx, goalID, cancelled(goalID, "", goalID), "bob", "x")
+		})
+		w.refuses("cancelling nothing", blackboard.ErrRefused, func() error {
+			return w.b.CancelWorkflow(w.ctx, newID(), cancelled(goalID, "", goalID), "bob", "x")
+		})
+		if e := w.lastEvent(); e.Attributes["claims"] != claim || e.Attributes["workflow_status"] != "failed" {
+			t.Errorf("ledger %+v", e)
+		}
+		if st := w.snapshot(other).Claim.Status; st.Closed() {
+			t.Errorf("another goal's claim is %s", st)
+		}
+	})
+}
+
+// fail lets an agent fail, and the claim with it.
+func (w *world) fail(claim string, agents ...string) {
+	w.Helper()
+	for _, agent := range agents {
+		w.finish(claim, agent, blackboard.Failure, blackboard.TypeToolExecutionFailure, "{}")
+	}
+	must(w.TB, w.b.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil))
+}
+
+// A retry keeps bids and what is done, and queues the rest; the goal is active
+// again, and its Failures no longer count.
+func TestRetry(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		g := w.goal()
+		claim := w.open(g.ID, "a", "b", "c", "r")
+		must(t, w.bid(claim, "r", blackboard.BidReview))
+		for _, agent := range []string{"c", "a", "b"} {
+			must(t, w.bid(claim, agent, blackboard.BidClaim))
+		}
+		w.grant(claim, blackboard.PhaseReview, "r")
+		w.finish(claim, "r", blackboard.Review, "Review", "{}")
+		w.grant(claim, blackboard.PhaseParallel, "c", "a", "b")
+		kept := w.finish(claim, "c", blackboard.Standard, "Code", "x")
+		w.fail(claim, "a", "b")
+		if wf := w.workflow(g.ID); wf.Failures != 2 {
+			t.Fatalf("workflow %+v", wf)
+		}
+		again := newID()
+		w.twice("retry", func() error { return w.b.Retry(w.ctx, claim, again, "ann", "the disk was full") })
+		snap := w.snapshot(again)
+		c := snap.Claim
+		if c.Status != blackboard.PendingParallel || c.Origin != blackboard.OriginRetry || c.RetryOf != claim || c.Rework ||
+			c.ArtefactID != g.ID || len(c.GrantedParallelAgents) != 3 {
+			t.Errorf("claim %+v", c)
+		}
+		if len(snap.Bids) != 4 || snap.Bids[0].Agent != "r" || snap.Bids[1].Agent != "c" {
+			t.Errorf("bids %+v", snap.Bids)
+		}
+		for agent, want := range map[string]blackboard.GrantState{
+			"r": blackboard.GrantDone, "c": blackboard.GrantDone, "a": blackboard.GrantQueued, "b": blackboard.GrantQueued,
+		} {
+			if g := w.grantOf(again, agent); g.State != want || g.Attempt != 1 || (agent == "c") != (g.ResultID == kept.ID) {
+				t.Errorf("%s: %+v", agent, g)
+			}
+		}
+		if old := w.snapshot(claim).Claim; old.RetriedAs != again {
+			t.Errorf("the claim before: %+v", old)
+		}
+		wf := w.workflow(g.ID)
+		if wf.Status != blackboard.WorkflowActive || wf.Failures != 0 || wf.FailureID != "" || !wf.EndedAt.IsZero() {
+			t.Errorf("workflow %+v", wf)
+		}
+		if e := w.lastEvent(); e.Kind != blackboard.EventRetry || e.Attributes["by"] != "ann" || e.Attributes["retry_of"] != claim || e.Reason != "the disk was full" {
+			t.Errorf("ledger %+v", e)
+		}
+		w.refuses("another retry", blackboard.ErrRefused, func() error { return w.b.Retry(w.ctx, claim, newID(), "bob", "") })
+		w.finish(again, "a", blackboard.Terminal, "End", "")
+		w.finish(again, "b", blackboard.Terminal, "End", "")
+		must(t, w.b.CompleteClaim(w.ctx, w.guard(again), ""))
+		k := w.open(kept.ID, "a")
+		must(t, w.b.CompleteClaim(w.ctx, w.guard(k), ""))
+		if wf := w.workflow(g.ID); wf.Status != blackboard.WorkflowAchieved {
+			t.Errorf("at the end: %+v", wf)
+		}
+	})
+}
+
+// A claim that was cancelled while agents bid is bid on further.
+func TestRetryOfBidding(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		g := w.goal()
+		claim := w.open(g.ID, "a", "b")
+		must(t, w.bid(claim, "a", blackboard.BidExclusive))
+		must(t, w.b.CancelClaim(w.ctx, claim, cancelled(g.ID, claim, g.ID), "ann", "wait"))
+		again := newID()
+		must(t, w.b.Retry(w.ctx, claim, again, "ann", ""))
+		work, err := w.b.OpenAgentWork(w.ctx, "b")
+		must(t, err)
+		wantList(t, "due", work.Due, again)
+		must(t, w.bid(again, "b", blackboard.BidIgnore))
+		if got := w.snapshot(again); len(got.Bids) != 2 || got.Claim.Status != blackboard.PendingReview {
+			t.Errorf("%+v", got)
+		}
+	})
+}
+
+// A rework that failed is a rework when it is tried again, with the answers it had.
+func TestRetryOfRework(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		first := w.granted(blackboard.PhaseExclusive, "a")
+		goalID := w.snapshot(first).Claim.WorkflowID
+		a := w.finish(first, "a", blackboard.Standard, "Code", "v1")
+		must(t, w.b.CompleteClaim(w.ctx, w.guard(first), ""))
+		claim := w.open(a.ID, "r")
+		w.grant(claim, blackboard.PhaseReview, "r")
+		review := w.finish(claim, "r", blackboard.Review, "Review", "no")
+		rework := blackboard.ReworkClaimID(claim)
+		must(t, w.b.TerminateClaim(w.ctx, w.guard(claim), "feedback", nil, &Rework{ClaimID: rework, Agent: "a", Context: []string{review.ID}}))
+		w.refuses("after feedback", blackboard.ErrRefused, func() error {
+			err := w.b.Retry(w.ctx, claim, newID(), "ann", "")
+			if !strings.Contains(err.Error(), "feedback") {
+				t.Error(err)
+			}
+			return err
+		})
+		q := w.finish(rework, "a", blackboard.Question, "Question", "how?")
+		answer := answerTo(q)
+		_, err := w.b.PostAnswer(w.ctx, q.ID, answer, "ann")
+		must(t, err)
+		w.finish(rework, "a", blackboard.Question, "Question", "and then?")
+		must(t, w.b.CancelClaim(w.ctx, rework, cancelled(a.ID, rework, goalID), "ann", "x"))
+		again, third := newID(), newID()
+		must(t, w.b.Retry(w.ctx, rework, again, "ann", ""))
+		c := w.snapshot(again).Claim
+		if !c.Rework || c.Status != blackboard.PendingExclusive || c.GrantedExclusiveAgent != "a" {
+			t.Errorf("claim %+v", c)
+		}
+		wantList(t, "context", c.AdditionalContextIDs, review.ID)
+		wantList(t, "asked", w.grantOf(again, "a").Asked, q.ID, answer.ID)
+		w.refuses("while the thread has an open claim", blackboard.ErrRefused, func() error { return w.b.Retry(w.ctx, again, newID(), "ann", "") })
+		w.fail(again, "a")
+		must(t, w.b.Retry(w.ctx, again, third, "ann", ""))
+		if c := w.snapshot(third).Claim; !c.Rework {
+			t.Errorf("a retry of a retry: %+v", c)
+		}
+	})
+}
+
+// Feedback beside a review that failed has not been heeded: what failed is tried
+// again, and then it counts.
+func TestRetryBesideFeedback(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseReview, "r1", "r2")
+		w.finish(claim, "r1", blackboard.Review, "Review", "no")
+		w.fail(claim, "r2")
+		again := newID()
+		must(t, w.b.Retry(w.ctx, claim, again, "ann", ""))
+		if g := w.grantOf(again, "r1"); g.Verdict != blackboard.Feedback || g.State != blackboard.GrantDone {
+			t.Errorf("the feedback: %+v", g)
+		}
+		if g := w.grantOf(again, "r2"); g.State != blackboard.GrantQueued {
+			t.Errorf("the review that failed: %+v", g)
+		}
+	})
+}
+
+func TestRetryRefused(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseExclusive, "a")
+		w.refuses("an open claim", blackboard.ErrRefused, func() error { return w.b.Retry(w.ctx, claim, newID(), "ann", "") })
+		w.refuses("no claim", blackboard.ErrRefused, func() error { return w.b.Retry(w.ctx, newID(), newID(), "ann", "") })
+		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+		w.refuses("a claim that is complete", blackboard.ErrRefused, func() error { return w.b.Retry(w.ctx, claim, newID(), "ann", "") })
+		failed := w.granted(blackboard.PhaseExclusive, "a")
+		w.fail(failed, "a")
+		must(t, w.b.SetInstance(w.ctx, InstanceStopping, "ann"))
+		w.refuses("while it is stopping", blackboard.ErrStopping, func() error { return w.b.Retry(w.ctx, failed, newID(), "ann", "") })
+	})
+}
+
+// Another goal's Failure that is left is the one that is shown.
+func TestRetryLeavesOtherFailures(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		first := w.granted(blackboard.PhaseParallel, "a", "b")
+		goalID := w.snapshot(first).Claim.WorkflowID
+		x, y := w.finish(first, "a", blackboard.Standard, "X", ""), w.finish(first, "b", blackboard.Standard, "Y", "")
+		must(t, w.b.CompleteClaim(w.ctx, w.guard(first), ""))
+		cx, cy := w.open(x.ID, "a"), w.open(y.ID, "a")
+		for _, c := range []string{cx, cy} {
+			w.grant(c, blackboard.PhaseExclusive, "a")
+			w.fail(c, "a")
+		}
+		left := w.grantOf(cx, "a").ResultID
+		must(t, w.b.Retry(w.ctx, cy, newID(), "ann", ""))
+		if wf := w.workflow(goalID); wf.Failures != 1 || wf.FailureID != left {
+			t.Errorf("workflow %+v, want failure %s", wf, left)
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/rueidis"
+
+	"sett/blackboard"
+)
+
+// read takes what the script export answers.
+func (m *moment) read(r reply) error {
+	m.position = r.text(0)
+	for i, n := range []*int{&m.artefacts, &m.claims, &m.goals} {
+		var err error
+		if *n, err = strconv.Atoi(r.text(1 + i)); err != nil {
+			return fmt.Errorf("read counts: %w", err)
+		}
+	}
+	if len(r.rest) != 7 {
+		return errors.New("read moment: the answer is not whole")
+	}
+	return errors.Join(
+		eachOf(r.rest[4], 5, func(parts []rueidis.RedisMessage) error {
+			l, err := readClaimLine(parts)
+			m.changedClaims[l.ID] = l
+			return err
+		}),
+		eachOf(r.rest[5], 2, func(parts []rueidis.RedisMessage) error {
+			id, err := parts[0].ToString()
+			if err != nil {
+				return err
+			}
+			stored, err := parts[1].AsStrMap()
+			m.changedWorkflows[id] = workflowLine{lineWorkflow, id, fieldsOf(stored)}
+			return err
+		}),
+		eachOf(r.rest[6], 3, m.readOpen))
+}
+
+// eachOf calls f with the parts of each element of an answer.
+func eachOf(all rueidis.RedisMessage, parts int, f func([]rueidis.RedisMessage) error) error {
+	elements, err := all.ToArray()
+	if err != nil {
+		return fmt.Errorf("read moment: %w", err)
+	}
+	for _, element := range elements {
+		p, err := element.ToArray()
+		if err == nil && len(p) != parts {
+			err = errors.New("the answer is not whole")
+		}
+		if err == nil {
+			err = f(p)
+		}
+		if err != nil {
+			return fmt.Errorf("read moment: %w", err)
+		}
+	}
+	return nil
+}
+
+func readClaimLine(parts []rueidis.RedisMessage) (claimLine, error) {
+	id, err := parts[0].ToString()
+	if err != nil {
+		return claimLine{}, err
+	}
+	return newClaimLine(id, parts[1].AsStrMap, parts[2].AsStrMap, parts[3].AsStrSlice, parts[4].AsStrMap)
+}
+
+// newClaimLine puts a claim together from what its four keys hold.
+func newClaimLine(id string, stored, bids func() (map[string]string, error), order func() ([]string, error),
+	grants func() (map[string]string, error),
+) (claimLine, error) {
+	s, err1 := stored()
+	b, err2 := bids()
+	o, err3 := order()
+	g, err4 := grants()
+	return claimLine{lineClaim, id, fieldsOf(s), orderBids(b, o), fieldsOf(g)}, errors.Join(err1, err2, err3, err4)
+}
+
+// readOpen takes one index of open work.
+func (m *moment) readOpen(parts []rueidis.RedisMessage) error {
+	index, err1 := parts[0].ToString()
+	agent, err2 := parts[1].ToString()
+	members, err3 := parts[2].AsStrSlice()
+	if err := errors.Join(err1, err2, err3); err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(members); i += 2 {
+		since, err := strconv.ParseFloat(members[i+1], 64)
+		if err != nil {
+			return err
+		}
+		m.open = append(m.open, openLine{lineOpen, index, agent, members[i], strconv.FormatFloat(since, 'f', -1, 64)})
+	}
+	return nil
+}
+
+// claimLines reads claims in one round trip, in the order of the ids. An id that
+// names none is left out.
+func (b *Board) claimLines(ctx context.Context, ids []string, each func(claimLine) error) error {
+	lines := make([]claimLine, len(ids))
+	err := b.retry(ctx, "read claims", func(ctx context.Context) error {
+		cmds := make(rueidis.Commands, 0, 4*len(ids))
+		for _, id := range ids {
+			cmds = append(cmds, b.client.B().Hgetall().Key(b.keys.claim(id)).Build(), b.client.B().Hgetall().Key(b.keys.bids(id)).Build(),
+				b.client.B().Lrange().Key(b.keys.bidOrder(id)).Start(0).Stop(-1).Build(), b.client.B().Hgetall().Key(b.keys.grants(id)).Build())
+		}
+		res := b.client.DoMulti(ctx, cmds...)
+		var failed error
+		for i, id := range ids {
+			r := res[4*i:]
+			var err error
+			lines[i], err = newClaimLine(id, r[0].AsStrMap, r[1].AsStrMap, r[2].AsStrSlice, r[3].AsStrMap)
+			failed = errors.Join(failed, err)
+		}
+		return failed
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if len(l.Fields) == 0 {
+			continue
+		}
+		if err := each(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workflowLines reads workflows in one round trip, in the order of the ids. An id
+// that names none is left out.
+func (b *Board) workflowLines(ctx context.Context, ids []string, each func(workflowLine) error) error {
+	lines := make([]workflowLine, len(ids))
+	err := b.hashes(ctx, "read workflows", ids, b.keys.workflow, func(i int, stored map[string]string) error {
+		lines[i] = workflowLine{lineWorkflow, ids[i], fieldsOf(stored)}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range lines {
+		if len(l.Fields) == 0 {
+			continue
+		}
+		if err := each(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// artefactLines reads artefacts in the order of the ids, no more at a time than
+// there is room for.
+func (b *Board) artefactLines(ctx context.Context, ids []string, each func(artefactLine, string) error) error {
+	for len(ids) > 0 {
+		n, err := b.readable(ctx, ids)
+		if err != nil {
+			return err
+		}
+		stored := make([]map[string]string, n)
+		err = b.hashes(ctx, "read artefacts", ids[:n], b.keys.artifact, func(i int, f map[string]string) error {
+			stored[i] = f
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, f := range stored {
+			line, err := lineOfArtefact(ids[i], f)
+			if errors.Is(err, blackboard.ErrNotFound) {
+				err = fmt.Errorf("artefact %s is in the index and nowhere else: %w", ids[i], blackboard.ErrCorrupt)
+			}
+			if err == nil {
+				err = each(line, f["payload"])
+			}
+			if err != nil {
+				return err
+			}
+			stored[i] = nil
+		}
+		ids = ids[n:]
+	}
+	return nil
+}
+
+// readable returns how many of the artefacts can be read at once, one at least.
+func (b *Board) readable(ctx context.Context, ids []string) (int, error) {
+	n := 0
+	err := b.retry(ctx, "read sizes", func(ctx context.Context) error {
+		cmds := make(rueidis.Commands, len(ids))
+		for i, id := range ids {
+			cmds[i] = b.client.B().Hstrlen().Key(b.keys.artifact(id)).Field("payload").Build()
+		}
+		total := int64(0)
+		n = 0
+		for _, res := range b.client.DoMulti(ctx, cmds...) {
+			size, err := res.ToInt64()
+			if err != nil {
+				return err
+			}
+			if total += size; total > exportBytes && n > 0 {
+				break
+			}
+			n++
+		}
+		return nil
+	})
+	return n, err
+}
+
+// eachPage reads the first so many ids of an index, page by page.
+func (b *Board) eachPage(ctx context.Context, index string, count int, f func(from int, ids []string) error) error {
+	for from := 0; from < count; from += page {
+		ids, err := b.list(ctx, index, from, min(from+page, count)-1)
+		if err != nil {
+			return err
+		}
+		if want := min(page, count-from); len(ids) != want {
+			return fmt.Errorf("read index %s: %d ids of %d: %w", index, from+len(ids), count, blackboard.ErrCorrupt)
+		}
+		if err := f(from, slices.Clip(ids)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

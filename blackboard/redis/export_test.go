@@ -1,0 +1,391 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/redistest"
+)
+
+// history makes everything that can be on a blackboard. It returns a goal that has
+// ended and one that has work of every kind open.
+func history(w *world) (ended, going string) {
+	w.Helper()
+	must(w, w.b.SetInstance(w.ctx, InstanceRunning, "ann"))
+	must(w, w.b.Hello(w.ctx, "a", Presence{Incarnation: "i"}, time.Hour))
+	ended = w.endedGoal()
+	w.gates("Plan")
+	going = w.openGoal()
+	w.peoplesGoals()
+	return ended, going
+}
+
+// endedGoal makes a goal whose result was reviewed, reworked and reached.
+func (w *world) endedGoal() string {
+	w.Helper()
+	claim := w.granted(blackboard.PhaseExclusive, "a")
+	w.finish(claim, "a", blackboard.Question, "Question", "which one?")
+	q, _ := w.b.OpenQuestions(w.ctx)
+	_, err := w.b.PostAnswer(w.ctx, q[0], word(blackboard.Answer, q[0], "", w.snapshot(claim).Claim.WorkflowID, "the \x1b[31mred\x00 one \xff\xfe", "ann"), "ann")
+	must(w, err)
+	c, ref := w.run(claim, "a")
+	draft := result(c, "a", blackboard.Standard, "Code", "\xf0\x28\x8c not UTF-8")
+	draft.Metadata, draft.Summary = json.RawMessage(" { \"a\" : \"<\u2028>\" } "), "sum\u202emary"
+	must(w, w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: draft, ToolTime: time.Second}))
+	must(w, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+
+	review := w.open(draft.ID, "a", "r")
+	must(w, w.bid(review, "r", blackboard.BidReview))
+	must(w, w.bid(review, "a", blackboard.BidIgnore))
+	w.grant(review, blackboard.PhaseReview, "r")
+	said := w.finish(review, "r", blackboard.Review, "Review", "not <good> enough")
+	rework := blackboard.ReworkClaimID(review)
+	must(w, w.b.TerminateClaim(w.ctx, w.guard(review), "feedback", nil, &Rework{ClaimID: rework, Agent: "a", Context: []string{said.ID}}))
+	c, ref = w.run(rework, "a")
+	second := result(c, "a", blackboard.Standard, "Code", strings.Repeat("v2 ", 5000))
+	second.LogicalID, second.SourceArtefacts = draft.ID, []string{draft.ID, said.ID}
+	must(w, w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: second}))
+	must(w, w.b.CompleteClaim(w.ctx, w.guard(rework), ""))
+
+	last := w.open(second.ID, "a")
+	must(w, w.b.RecordIgnores(w.ctx, w.guard(last), []string{"a"}, "silent"))
+	w.grant(last, blackboard.PhaseExclusive, "a")
+	w.finish(last, "a", blackboard.Terminal, "Release", "")
+	must(w, w.b.CompleteClaim(w.ctx, w.guard(last), ""))
+	return draft.WorkflowID
+}
+
+// openGoal makes a goal with open work of every kind.
+func (w *world) openGoal() string {
+	w.Helper()
+	claim := w.granted(blackboard.PhaseParallel, "a", "b", "c", "d")
+	goal := w.snapshot(claim).Claim.WorkflowID
+	w.finish(claim, "a", blackboard.Question, "Question", "why?")
+	w.finish(claim, "b", blackboard.Standard, "Plan", "one")
+	bidding := w.finish(claim, "c", blackboard.Standard, "Code", "two")
+	w.run(claim, "d")
+	w.open(bidding.ID, "a", "b")
+	must(w, w.bid(blackboard.BiddingClaimID(bidding.ID), "b", blackboard.BidExclusive))
+	w.goal() // waits for its claim
+	w.granted(blackboard.PhaseExclusive, "e")
+	return goal
+}
+
+// peoplesGoals are goals in which people had a hand.
+func (w *world) peoplesGoals() {
+	w.Helper()
+	claim := w.granted(blackboard.PhaseParallel, "a", "b")
+	goal := w.snapshot(claim).Claim.WorkflowID
+	yes, no := w.finish(claim, "a", blackboard.Standard, "Plan", "yes"), w.finish(claim, "b", blackboard.Standard, "Plan", "no")
+	must(w, w.b.Approve(w.ctx, yes.ID, word(blackboard.Review, yes.ID, "", goal, "{}", "ann"), "ann"))
+	_, err := w.b.Reject(w.ctx, no.ID, word(blackboard.Review, no.ID, "", goal, "not that", "ann"), "ann")
+	must(w, err)
+	must(w, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+
+	failed := w.granted(blackboard.PhaseExclusive, "a")
+	w.finish(failed, "a", blackboard.Failure, "ToolExecutionFailure", `{"reason":"x"}`)
+	must(w, w.b.TerminateClaim(w.ctx, w.guard(failed), "failed", nil, nil))
+	must(w, w.b.Retry(w.ctx, failed, newID(), "ann", "again"))
+
+	cancelled := w.granted(blackboard.PhaseExclusive, "a")
+	goal = w.snapshot(cancelled).Claim.WorkflowID
+	must(w, w.b.CancelClaim(w.ctx, cancelled, word(blackboard.Failure, goal, cancelled, goal, `{"reason":"no"}`, "ann"), "ann", "no"))
+	stopped := w.goal()
+	reviewed := w.open(stopped.ID, "a", "b")
+	must(w, w.b.Review(w.ctx, reviewed, word(blackboard.Review, stopped.ID, reviewed, stopped.ID, "{}", "ann"), "ann"))
+	must(w, w.b.CancelWorkflow(w.ctx, stopped.ID, word(blackboard.Failure, stopped.ID, "", stopped.ID, `{"reason":"no"}`, "ann"), "ann", "no"))
+	large := w.goal()
+	must(w, w.b.RefuseClaim(w.ctx, w.epoch, large.ID, "too large", failure(large.ID, blackboard.TypeWorkflowLimit)))
+}
+
+// export exports, and holds the text to what the export says of it.
+func (w *world) export(goal string) []string {
+	w.Helper()
+	var out bytes.Buffer
+	done, err := w.b.Export(w.ctx, &out, ExportOptions{Goal: goal})
+	must(w, err)
+	lines := strings.SplitAfter(out.String(), "\n")
+	lines = lines[:len(lines)-1]
+	n := done.Artefacts + done.Claims + done.Workflows + done.Open + done.Events + 2
+	if len(lines) != n || done.Artefacts == 0 || done.Events == 0 {
+		w.Fatalf("%d lines of %+v", len(lines), done)
+	}
+	return lines
+}
+
+func (w *world) imports(lines []string) (ExportCounts, error) {
+	return w.b.Import(w.ctx, strings.NewReader(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "ann", From: "a file"})
+}
+
+// fresh is another server, without a leader.
+func fresh(t testing.TB, s *server) *world {
+	return &world{t, testContext(t), open(t, s.url), ""}
+}
+
+// patient is for tests that move much: under the race detector, on a busy machine,
+// that takes more than others have.
+func (w *world) patient() *world {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	w.Cleanup(cancel)
+	w.ctx = ctx
+	return w
+}
+
+// onTwo is onBoth without a container, which would add no kind of server to a test
+// that takes long.
+func onTwo(t *testing.T, f func(t *testing.T, s *server)) {
+	t.Run("redis", func(t *testing.T) {
+		r := redistest.Start(t)
+		f(t, &server{r.URL, r.Kill, r.Restart})
+	})
+	t.Run("embedded", func(t *testing.T) { f(t, startEmbedded(t)) })
+}
+
+// otherKind is a server of the other kind.
+func otherKind(t *testing.T) *server {
+	if strings.HasSuffix(t.Name(), "/embedded") {
+		r := redistest.Start(t)
+		return &server{r.URL, r.Kill, r.Restart}
+	}
+	return startEmbedded(t)
+}
+
+// own are keys that are an instance's own and are not exported; of the ledger,
+// dump tells the length.
+func own(key string) bool {
+	name := strings.TrimPrefix(key, "sett:{test}:")
+	return slices.Contains([]string{"leader", "epoch", "instance", "agents", "workspace", "notified", "events"}, name) ||
+		strings.HasSuffix(name, ":alive") || strings.HasSuffix(name, ":workers")
+}
+
+// sameKeys holds one instance's keys, all of them but its own, to another's.
+func sameKeys(t *testing.T, from, to map[string]string) {
+	t.Helper()
+	for key, value := range from {
+		if !own(key) && to[key] != value {
+			t.Errorf("%s was\n%s\nand is\n%s", key, value, to[key])
+		}
+	}
+	for key, value := range to {
+		if _, ok := from[key]; !ok && !own(key) {
+			t.Errorf("%s is new: %s", key, value)
+		}
+	}
+}
+
+// sameLines holds a second export to the first: every line, in the same order.
+// What it has besides is returned.
+func sameLines(t *testing.T, first, second []string) (more []string) {
+	t.Helper()
+	first, second = first[1:len(first)-1], second[1:len(second)-1] // header and footer have times and counts
+	for _, line := range second {
+		if len(first) > 0 && line == first[0] {
+			first = first[1:]
+		} else {
+			more = append(more, line)
+		}
+	}
+	if len(first) > 0 {
+		t.Errorf("%d lines are lost or moved, the first is %.300s", len(first), first[0])
+	}
+	return more
+}
+
+// kindsOf are the kinds of the entries among lines; another line is an error.
+func kindsOf(t *testing.T, lines []string) (kinds []string) {
+	t.Helper()
+	for _, line := range lines {
+		var e eventLine
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Kind != lineEvent {
+			t.Errorf("not an entry: %s", line)
+		}
+		kinds = append(kinds, string(e.Fields["kind"]))
+	}
+	return kinds
+}
+
+// What is exported and imported, from either kind of server to the other, is what
+// it was, key by key and line by line.
+func TestExportImport(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		history(w)
+		lines := w.export("")
+		to := fresh(t, otherKind(t))
+		must(t, to.b.SetInstance(to.ctx, InstanceRunning, "bob"))
+		must(t, to.b.Hello(to.ctx, "a", Presence{Incarnation: "other"}, time.Hour))
+		counts, err := to.imports(lines)
+		must(t, err)
+		if want := w.events(); counts.Events != len(want) || counts.Artefacts < 20 || counts.Open < 15 {
+			t.Errorf("imported %+v, there were %d entries", counts, len(want))
+		}
+		sameKeys(t, w.dump(), to.dump())
+		more := sameLines(t, lines, to.export(""))
+		wantList(t, "new entries", kindsOf(t, more), "instance", "agent", "import")
+		e := to.lastEvent()
+		if e.Kind != "import" || e.Attributes["by"] != "ann" || e.From != "a file" ||
+			e.Attributes["artefacts"] != strconv.Itoa(counts.Artefacts) {
+			t.Errorf("ledger %+v", e)
+		}
+		before, after := w.events(), to.events()
+		for i := range before {
+			if fmt.Sprint(before[i]) != fmt.Sprint(after[i]) {
+				t.Errorf("entry %d was %+v and is %+v", i, before[i], after[i])
+			}
+		}
+	})
+}
+
+// One goal's export has that goal and nothing else.
+func TestExportGoal(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ended, going := history(w)
+		for _, goal := range []string{ended, going} {
+			lines := w.export(goal)
+			to := fresh(t, otherKind(t))
+			counts, err := to.imports(lines)
+			must(t, err)
+			if counts.Workflows != 1 || w.workflow(goal) != to.workflow(goal) {
+				t.Errorf("workflow was %+v and is %+v", w.workflow(goal), to.workflow(goal))
+			}
+			from, got := w.dump(), to.dump()
+			for key := range got {
+				if strings.Contains(key, ":artifact:") || strings.Contains(key, ":claim:") || strings.Contains(key, ":thread:") {
+					if from[key] != got[key] {
+						t.Errorf("%s was %s and is %s", key, from[key], got[key])
+					}
+				}
+			}
+			wantList(t, "new entries", kindsOf(t, sameLines(t, lines, to.export(""))), "import")
+			sameLines(t, to.export(goal), lines)
+			if _, err := to.imports(w.export(ended)); !errors.Is(err, blackboard.ErrRefused) || !strings.Contains(err.Error(), "not empty") {
+				t.Errorf("a goal into an instance that has one: %v", err)
+			}
+		}
+	})
+}
+
+// While others work, an export is of one moment: it can be imported, and every
+// count in it is right.
+func TestExportWhileOthersWork(t *testing.T) {
+	onTwo(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s).patient()
+		for range 50 {
+			w.goal()
+		}
+		stop := make(chan struct{})
+		var working sync.WaitGroup
+		for n := range 3 {
+			working.Go(func() {
+				agent := fmt.Sprint("a", n)
+				for {
+					claim := w.granted(blackboard.PhaseExclusive, agent)
+					w.finish(claim, agent, blackboard.Failure, "F", "x")
+					must(w, w.b.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil))
+					must(w, w.b.Retry(w.ctx, claim, newID(), "ann", ""))
+					select {
+					case <-stop:
+						return
+					default:
+					}
+				}
+			})
+		}
+		at := map[string]bool{}
+		for range 3 {
+			lines := w.export("")
+			to := fresh(t, otherKind(t)).patient()
+			_, err := to.imports(lines)
+			must(t, err)
+			wantList(t, "new entries", kindsOf(t, sameLines(t, lines, to.export(""))), "import")
+			consistent(t, to)
+			at[lines[0]] = true
+		}
+		close(stop)
+		working.Wait()
+		if len(at) != 3 {
+			t.Errorf("nothing happened meanwhile: %v", at)
+		}
+	})
+}
+
+// consistent holds each workflow's work outstanding to what is open of it.
+func consistent(t *testing.T, w *world) {
+	t.Helper()
+	work, err := w.b.OpenWork(w.ctx)
+	must(t, err)
+	outstanding := map[string]int{}
+	for _, id := range work.Unclaimed {
+		a, err := w.b.Artefact(w.ctx, id)
+		must(t, err)
+		outstanding[a.WorkflowID]++
+	}
+	for _, id := range work.Claims {
+		outstanding[w.snapshot(id).Claim.WorkflowID]++
+	}
+	goals, err := w.b.Goals(w.ctx, 0)
+	must(t, err)
+	for _, id := range goals {
+		if wf := w.workflow(id); wf.Outstanding != outstanding[id] {
+			t.Errorf("workflow %+v has %d open", wf, outstanding[id])
+		}
+	}
+}
+
+// A payload that is not what the ledger recorded is named, in an export and in an
+// import.
+func TestExportTampered(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		for what, tamper := range map[string]func(w *world, id string){
+			"payload": func(w *world, id string) { w.raw("HSET", w.b.keys.artifact(id), "payload", "do xx") },
+			"gone":    func(w *world, id string) { w.raw("DEL", w.b.keys.artifact(id)) },
+			"index":   func(w *world, id string) { w.raw("LREM", w.b.keys.artefacts(), "1", id) },
+		} {
+			w := newWorld(t, s)
+			id := w.goal().ID
+			tamper(w, id)
+			_, err := w.b.Export(w.ctx, io.Discard, ExportOptions{})
+			if !errors.Is(err, blackboard.ErrCorrupt) || !strings.Contains(err.Error(), id) {
+				t.Errorf("%s: %v", what, err)
+			}
+			w.raw("FLUSHALL")
+		}
+	})
+}
+
+// A payload of 10 MiB of the worst kind comes through; a failing disk is an error.
+func TestExportLarge(t *testing.T) {
+	onTwo(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s).patient()
+		size := blackboard.MaxCapture
+		if strings.HasSuffix(t.Name(), "embedded") {
+			size /= 10 // once the largest is enough
+		}
+		must(t, w.b.PostGoal(w.ctx, goal(strings.Repeat("\x00", size))))
+		must(t, w.b.PostGoal(w.ctx, goal(strings.Repeat("\xff", blackboard.MaxCapture/10))))
+		lines := w.export("")
+		to := fresh(t, otherKind(t)).patient()
+		_, err := to.imports(lines)
+		must(t, err)
+		sameKeys(t, w.dump(), to.dump())
+		full := errors.New("disk full")
+		_, err = w.b.Export(w.ctx, writerFunc(func([]byte) (int, error) { return 0, full }), ExportOptions{})
+		wantError(t, "a full disk", err, full)
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }

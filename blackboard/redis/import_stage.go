@@ -1,0 +1,211 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sett/blackboard"
+)
+
+// stage collects what an import writes and sends it in parts. Records go where
+// they belong; nothing leads to them. Whatever does, the indexes and the ledger,
+// is written under names of its own until the import is complete.
+type stage struct {
+	b     *Board
+	token string
+	most  int             // records in a part
+	part  int             // that was sent last, from 1
+	names map[string]bool // of what is to be renamed, that are written already
+
+	commands [][]string     // of one key each
+	grown    map[string]int // where among them the ones are that take more: by command and key
+	records  int
+	size     int // bytes
+}
+
+const (
+	stageRecords = 200
+	stageBytes   = 4 << 20
+)
+
+func newStage(b *Board, token string, most int) *stage {
+	return &stage{b: b, token: token, most: most, names: map[string]bool{}, grown: map[string]int{}}
+}
+
+// do adds a command.
+func (s *stage) do(command, key string, args ...string) {
+	s.commands = append(s.commands, append([]string{command, key}, args...))
+	for _, a := range args {
+		s.size += len(a)
+	}
+}
+
+// grow adds to a list or a set; what is added to the same one goes together.
+func (s *stage) grow(command, key string, args ...string) {
+	if at, ok := s.grown[command+key]; ok {
+		s.commands[at] = append(s.commands[at], args...)
+		return
+	}
+	s.grown[command+key] = len(s.commands)
+	s.do(command, key, args...)
+}
+
+// staged returns the name under which something waits that is going to be key.
+func (s *stage) staged(key string) string {
+	name := strings.TrimPrefix(key, s.b.keys.p)
+	if !s.names[name] {
+		s.names[name] = true
+		s.grow("SADD", s.b.keys.staging("names"), name)
+	}
+	return s.b.keys.staging(name)
+}
+
+// record notes what is to be removed if the import fails.
+func (s *stage) record(kind, id string) {
+	s.records++
+	s.grow("RPUSH", s.b.keys.staging("records"), kind+" "+id)
+}
+
+func (s *stage) hash(key string, stored map[string]string) {
+	args := make([]string, 0, 2*len(stored))
+	for _, field := range slices.Sorted(maps.Keys(stored)) {
+		args = append(args, field, stored[field])
+	}
+	if len(args) > 0 {
+		s.do("HSET", key, args...)
+	}
+}
+
+func textOf(f fields) map[string]string {
+	out := make(map[string]string, len(f))
+	for k, v := range f {
+		out[k] = string(v)
+	}
+	return out
+}
+
+func (s *stage) indexID(id string) {
+	s.grow("ZADD", s.staged(s.b.keys.ids(id[len(id)-2:])), "0", blackboard.ReverseID(id))
+}
+
+// artefact does what put_artefact does in _lib.lua, but for what is open.
+func (s *stage) artefact(id string, stored map[string]string) error {
+	k := s.b.keys
+	s.record("artefact", id)
+	s.hash(k.artifact(id), stored)
+	s.do("ZADD", k.thread(stored["logical_id"]), stored["version"], id)
+	var sources []string
+	if err := json.Unmarshal([]byte(stored["source_artefacts"]), &sources); err != nil {
+		return fmt.Errorf("artefact %s: read sources: %w", id, err)
+	}
+	for _, source := range sources {
+		s.grow("ZADD", k.children(source), stored["created_at"], id)
+	}
+	s.grow("RPUSH", s.staged(k.artefacts()), id)
+	s.grow("RPUSH", s.staged(k.artefactsByType(stored["type"])), id)
+	if agent := stored["produced_by_agent"]; agent != "" {
+		s.grow("RPUSH", s.staged(k.artefactsByAgent(agent)), id)
+	}
+	s.grow("RPUSH", k.artefactsByWorkflow(stored["workflow_id"]), id)
+	s.indexID(id)
+	return nil
+}
+
+func (s *stage) claim(l claimLine) error {
+	k, stored := s.b.keys, textOf(l.Fields)
+	s.record("claim", l.ID)
+	s.hash(k.claim(l.ID), stored)
+	for _, bid := range l.Bids {
+		s.grow("HSET", k.bids(l.ID), bid.Agent, string(bid.Type))
+		s.grow("RPUSH", k.bidOrder(l.ID), bid.Agent)
+	}
+	s.hash(k.grants(l.ID), textOf(l.Grants))
+	s.grow("RPUSH", s.staged(k.claims()), l.ID)
+	s.grow("RPUSH", k.claimsByWorkflow(stored["workflow_id"]), l.ID)
+	s.indexID(l.ID)
+	for _, agent := range slices.Sorted(maps.Keys(l.Grants)) {
+		s.running(l.ID, agent, string(l.Grants[agent]))
+	}
+	return nil
+}
+
+// running makes a grant that was running hold the workspace, as every one does:
+// the orchestrator finds by its hold that its holder does not live. There is no
+// tree to put back, so it holds it as a reader.
+func (s *stage) running(claim, agent, grant string) {
+	var g storedGrant
+	if json.Unmarshal([]byte(grant), &g) != nil || g.State != blackboard.GrantRunning {
+		return
+	}
+	s.grow("HSET", s.staged(s.b.keys.workspace()), "hold:"+claim+":"+agent, encode(map[string]any{
+		"claim": claim, "agent": agent, "mode": blackboard.ReadOnly, "since": g.StartedAt, "holder": g.Holder,
+		"attempt": g.Attempt, "base": "", "branch": "", "state": "held",
+	}))
+}
+
+func (s *stage) workflow(l workflowLine) error {
+	s.record("workflow", l.ID)
+	s.hash(s.b.keys.workflow(l.ID), textOf(l.Fields))
+	return nil
+}
+
+// openIndexes are those of open work that belong to no agent, by their names in
+// the export.
+func openIndexes(k keys) map[string]string {
+	return map[string]string{
+		"unclaimed": k.unclaimed(), "claims": k.openClaims(), "questions": k.questions(), "gates": k.gates(),
+		"workflows": k.activeWorkflows(),
+	}
+}
+
+func (s *stage) open(l openLine) error {
+	key := openIndexes(s.b.keys)[l.Index]
+	switch {
+	case l.Agent != "" && l.Index == "due":
+		key = s.b.keys.agentDue(l.Agent)
+	case l.Agent != "" && l.Index == "grants":
+		key = s.b.keys.agentGrants(l.Agent)
+	case key == "" || l.Agent != "":
+		return fmt.Errorf("unknown index %q: the export is of a newer sett, or damaged", l.Index)
+	}
+	s.records++
+	s.grow("ZADD", s.staged(key), l.Since, l.ID)
+	return nil
+}
+
+func (s *stage) event(id string, stored map[string]string) error {
+	s.records++
+	args := []string{id}
+	for _, field := range slices.Sorted(maps.Keys(stored)) {
+		args = append(args, field, stored[field])
+	}
+	s.do("XADD", s.staged(s.b.keys.events()), args...)
+	return nil
+}
+
+// flush sends what was collected, when that is enough for a part, or in any case.
+func (s *stage) flush(ctx context.Context, all bool) error {
+	if len(s.commands) == 0 || !all && s.records < s.most && s.size < stageBytes {
+		return nil
+	}
+	s.part++
+	args := []string{s.token, strconv.Itoa(s.part), micros(importLease)}
+	for _, c := range s.commands {
+		args = append(append(args, strconv.Itoa(len(c))), c...)
+	}
+	r, err := s.b.doPatiently(ctx, move{"import_put", args})
+	if err == nil {
+		err = refused(r)
+	}
+	if err != nil {
+		return err
+	}
+	s.commands, s.records, s.size = nil, 0, 0
+	clear(s.grown)
+	return nil
+}

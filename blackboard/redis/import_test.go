@@ -1,0 +1,330 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+)
+
+// readerFunc is told before each line is read.
+type readerFunc struct {
+	lines  []string
+	before func(n int)
+	n      int
+}
+
+func (r *readerFunc) Read(p []byte) (int, error) {
+	if r.n >= len(r.lines) {
+		return 0, io.EOF
+	}
+	r.before(r.n)
+	n := copy(p, r.lines[r.n])
+	if r.lines[r.n] = r.lines[r.n][n:]; r.lines[r.n] == "" {
+		r.n++
+	}
+	return n, nil
+}
+
+func slowly(lines []string, before func(n int)) io.Reader {
+	return &readerFunc{lines: append([]string(nil), lines...), before: before}
+}
+
+// resealed returns lines with the footer that they should have.
+func resealed(lines []string) []string {
+	lines = append([]string(nil), lines...)
+	var f footerLine
+	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &f); err != nil {
+		panic(err)
+	}
+	sum := sha256.Sum256([]byte(strings.Join(lines[:len(lines)-1], "")))
+	f.SHA256, f.ExportCounts = hex.EncodeToString(sum[:]), ExportCounts{}
+	for _, line := range lines[:len(lines)-1] {
+		kind, _ := kindOfLine([]byte(line))
+		f.count(kind)
+	}
+	lines[len(lines)-1] = encode(f) + "\n"
+	return lines
+}
+
+// An import whose process dies at any line leaves nothing that anybody sees, and
+// is cleared away by the next, which succeeds.
+func TestImportKilled(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines := from.export("")
+		want := from.dump()
+		w := fresh(t, s)
+		must(t, w.b.SetInstance(w.ctx, InstanceRunning, "bob"))
+		before := len(w.events())
+		const step = 17
+		for at := 1; at < len(lines); at += step {
+			dies := open(t, s.url)
+			_, err := dies.Import(w.ctx, slowly(lines, func(n int) {
+				if n == at {
+					dies.Close()
+				}
+			}), ImportOptions{Token: newID(), By: "ann", part: 3})
+			if err == nil {
+				t.Fatalf("line %d: an import without a connection", at)
+			}
+			w.nothingImported(at, before)
+			w.raw("HSET", w.b.keys.staging("mark"), "until", "0") // time passes
+		}
+		counts, err := w.imports(lines)
+		must(t, err)
+		sameKeys(t, want, w.dump())
+		if got := len(w.events()); got != counts.Events+before+1 {
+			t.Errorf("%d entries of %d imported and %d before", got, counts.Events, before)
+		}
+	})
+}
+
+// nothingImported holds what can be seen of an instance to that of an empty one.
+func (w *world) nothingImported(at, events int) {
+	w.Helper()
+	goals, err := w.b.Goals(w.ctx, 0)
+	must(w, err)
+	all, err := w.b.ListArtefacts(w.ctx, Filter{})
+	must(w, err)
+	work, err := w.b.OpenWork(w.ctx)
+	must(w, err)
+	questions, err := w.b.OpenQuestions(w.ctx)
+	must(w, err)
+	if len(goals)+len(all)+len(work.Claims)+len(work.Unclaimed)+len(questions) > 0 || len(w.events()) != events {
+		w.Fatalf("line %d: there are goals %v, artefacts %d, work %v, questions %v, entries %d", at, goals, len(all), work, questions, len(w.events()))
+	}
+	err = w.b.PostGoal(w.ctx, goal("x"))
+	wantError(w, "a goal meanwhile", err, blackboard.ErrRefused)
+}
+
+// Whatever reply is lost, the import is made once and whole.
+func TestImportLostReplies(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines, want := from.export(""), from.dump()
+		w := fresh(t, s)
+		cut := startCutter(t, s)
+		for lost := int64(1); ; lost++ {
+			w.raw("FLUSHALL")
+			b := openOptions(t, Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond})
+			must(t, w.b.SetInstance(w.ctx, InstanceRunning, "bob"))
+			before := cut.cuts.Load()
+			cut.left.Store(lost)
+			counts, err := b.Import(w.ctx, bytes.NewBufferString(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "ann", part: 40})
+			must(t, err)
+			sameKeys(t, want, w.dump())
+			if got := len(w.events()); got != counts.Events+2 {
+				t.Fatalf("reply %d: %d entries of %d", lost, got, counts.Events)
+			}
+			if cut.left.Store(0); cut.cuts.Load() == before {
+				if lost < 5 {
+					t.Errorf("only %d replies", lost)
+				}
+				return
+			}
+		}
+	})
+}
+
+// Two at a time: the first goes on, the second is refused; and an import that was
+// overtaken because it seemed dead writes nothing any more.
+func TestImportTwice(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines := from.export("")
+		w := fresh(t, s)
+		_, err := w.b.Import(w.ctx, slowly(lines, func(n int) {
+			switch n {
+			case 20:
+				// The first waits for its next line, and is heard of all the same.
+				_, err := w.b.Import(w.ctx, strings.NewReader(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "bob"})
+				if !errors.Is(err, blackboard.ErrRefused) || !strings.Contains(err.Error(), "ann is importing") {
+					t.Errorf("a second import: %v", err)
+				}
+			case 60:
+				w.raw("HSET", w.b.keys.staging("mark"), "until", "0")
+				_, err := w.imports(lines)
+				must(t, err)
+			}
+		}), ImportOptions{Token: newID(), By: "ann", part: 5})
+		wantError(t, "an import that was overtaken", err, blackboard.ErrStale)
+		sameKeys(t, from.dump(), w.dump())
+		before := w.dump()
+		_, err = w.imports(lines)
+		wantError(t, "an import repeated", err, blackboard.ErrRefused)
+		w.unchanged("an import repeated", before)
+		must(t, w.b.PostGoal(w.ctx, goal("and on")))
+	})
+}
+
+// What an import left that died can be cleared away; a living one cannot.
+func TestAbortImport(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		wantError(t, "nothing to abort", w.b.AbortImport(w.ctx, newID(), "bob"), blackboard.ErrNotFound)
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines := from.export("")
+		before := w.dump()
+		dies := open(t, s.url)
+		_, err := dies.Import(w.ctx, slowly(lines, func(n int) {
+			if n == 90 {
+				dies.Close()
+			}
+		}), ImportOptions{Token: newID(), part: 5})
+		if err == nil || len(w.dump()) < len(before)+50 {
+			t.Fatalf("it left %d keys: %v", len(w.dump()), err)
+		}
+		w.raw("HSET", w.b.keys.staging("mark"), "until", "0")
+		must(t, w.b.AbortImport(w.ctx, newID(), "bob"))
+		w.unchanged("an import and its end", before)
+		must(t, w.b.PostGoal(w.ctx, goal("x")))
+	})
+}
+
+// A file that is not what was exported is refused with the line, and nothing of it
+// is left.
+func TestImportDamaged(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines := from.export("")
+		first := map[string]int{}
+		for i, line := range lines {
+			kind, err := kindOfLine([]byte(line))
+			must(t, err)
+			if _, ok := first[kind]; !ok {
+				first[kind] = i
+			}
+		}
+		edit := func(kind, from, to string) func([]string) []string {
+			return func(lines []string) []string {
+				at := first[kind]
+				if !strings.Contains(lines[at], from) {
+					t.Fatalf("%s has no %s", lines[at], from)
+				}
+				lines[at] = strings.Replace(lines[at], from, to, 1)
+				return lines
+			}
+		}
+		twice := func(kind string) func([]string) []string {
+			return func(lines []string) []string {
+				at := first[kind]
+				return resealed(append(append(append([]string(nil), lines[:at]...), lines[at]), lines[at:]...))
+			}
+		}
+		without := func(at int) func([]string) []string {
+			return func(lines []string) []string {
+				return resealed(append(append([]string(nil), lines[:at]...), lines[at+1:]...))
+			}
+		}
+		w := newWorld(t, s)
+		before := w.dump()
+		for want, damage := range map[string]func([]string) []string{
+			"no line of an export":   func([]string) []string { return []string{"{}\n"} },
+			"ends before its footer": func(l []string) []string { return l[:len(l)-1] },
+			"cut off":                func([]string) []string { return nil },
+			"was cut off":            func(l []string) []string { return append(l[:50], l[50][:20]) },
+			"has format 2":           edit(lineHeader, `"format":1`, `"format":2,"more":3`),
+			"of schema 99":           edit(lineHeader, `"schema":"`+SchemaVersion+`"`, `"schema":"99"`),
+			"is no header":           func(l []string) []string { return l[1:] },
+			"a second header":        func(l []string) []string { return resealed(append([]string{l[0]}, l...)) },
+			`unknown kind "wisdom"`:  edit(lineClaim, `"kind":"claim"`, `"kind":"wisdom"`),
+			"comes after":            func(l []string) []string { return resealed(append([]string{l[0], l[first[lineEvent]]}, l[1:]...)) },
+			"the file was changed":   edit(lineClaim, `"reason":""`, `"reason":"x"`),
+			"is not what the ledger": func(l []string) []string {
+				return resealed(edit(lineArtefact, `"payload":"do it"`, `"payload":"do xx"`)(l))
+			},
+			"unknown field": func(l []string) []string {
+				return resealed(edit(lineArtefact, `"summary":`, `"humour":1,"summary":`)(l))
+			},
+			"is in the file twice":        twice(lineArtefact),
+			"claim ":                      twice(lineClaim),
+			"workflow ":                   twice(lineWorkflow),
+			"does not come after":         twice(lineEvent),
+			"in the ledger and nowhere":   without(first[lineClaim] - 1), // an artefact without a claim
+			"is open and not in the file": func(l []string) []string { return resealed(edit(lineOpen, `"id":"0`, `"id":"1`)(l)) },
+			"unknown index":               func(l []string) []string { return resealed(edit(lineOpen, `"index":"`, `"index":"x`)(l)) },
+			"something after":             func(l []string) []string { return append(l, "{}\n") },
+			"no time":                     func(l []string) []string { return resealed(edit(lineOpen, `"since":"`, `"since":"x`)(l)) },
+			"its footer says": func(l []string) []string {
+				l[len(l)-1] = strings.Replace(l[len(l)-1], `"claims":1`, `"claims":2`, 1)
+				return l
+			},
+			"want a string":                func(l []string) []string { return resealed(edit(lineClaim, `"reason":""`, `"reason":7`)(l)) },
+			"structural_type: unknown":     func(l []string) []string { return resealed(edit(lineArtefact, `"Standard"`, `"standard"`)(l)) },
+			"which is not in the file":     func(l []string) []string { return resealed(edit(lineClaim, `"artefact_id":"0`, `"artefact_id":"1`)(l)) },
+			"there is more than one value": func(l []string) []string { return resealed(edit(lineClaim, "}\n", "} {}\n")(l)) },
+		} {
+			_, err := w.b.Import(w.ctx, strings.NewReader(strings.Join(damage(append([]string(nil), lines...)), "")),
+				ImportOptions{Token: newID(), By: "ann", part: 7})
+			var wrong *FormatError
+			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "line ") {
+				t.Errorf("%s: got %v", want, err)
+			}
+			w.unchanged(want, before)
+		}
+		_, err := w.imports(lines)
+		must(t, err)
+	})
+}
+
+// What was open goes on after an import: grants are run, questions answered, gates
+// opened, and a grant that ran is found to have no living holder.
+func TestImportGoesOn(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, otherKind(t))
+		_, going := history(from)
+		w := newWorld(t, s)
+		ready, woken := make(chan struct{}), make(chan struct{}, 100)
+		listening, stop := context.WithCancel(w.ctx)
+		defer stop()
+		go func() {
+			_ = w.b.Subscribe(listening, []Channel{OrchestratorEvents}, func() { close(ready) }, func(_ Channel, id string) {
+				if id == "" {
+					woken <- struct{}{}
+				}
+			}, func(error) {})
+		}()
+		<-ready
+		_, err := w.imports(from.export(""))
+		must(t, err)
+		<-woken // the orchestrator looks around
+		questions, err := w.b.OpenQuestions(w.ctx)
+		must(t, err)
+		agent, err := w.b.PostAnswer(w.ctx, questions[0], word(blackboard.Answer, questions[0], "", going, "so", "ann"), "ann")
+		must(t, err)
+		gates, err := w.b.OpenGates(w.ctx)
+		must(t, err)
+		must(t, w.b.Approve(w.ctx, gates[0], word(blackboard.Review, gates[0], "", going, "{}", "ann"), "ann"))
+		work, err := w.b.OpenAgentWork(w.ctx, "e")
+		must(t, err)
+		w.finish(work.Grants[0], "e", blackboard.Terminal, "Done", "x")
+		must(t, w.b.CompleteClaim(w.ctx, w.guard(work.Grants[0]), ""))
+		uses, err := w.b.Workspace(w.ctx)
+		must(t, err)
+		if agent != "a" || len(uses) != 1 || uses[0].Agent != "d" || uses[0].Mode != blackboard.ReadOnly || uses[0].Holder != "h-d" {
+			t.Fatalf("agent %s goes on; who ran is %+v", agent, uses)
+		}
+		u := uses[0]
+		must(t, w.b.FailGrant(w.ctx, w.epoch, GrantRef{u.Claim, u.Agent, u.Attempt, u.Holder}, "died", failure(going, blackboard.TypeAgentCrashed)))
+		if uses, err = w.b.Workspace(w.ctx); err != nil || len(uses) != 0 {
+			t.Errorf("the workspace is held by %v: %v", uses, err)
+		}
+		if _, _, err := w.b.Resolve(w.ctx, going[len(going)-6:], KindArtefact); err != nil {
+			t.Errorf("resolve: %v", err)
+		}
+	})
+}

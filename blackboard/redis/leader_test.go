@@ -1,0 +1,38 @@
+package redis
+
+import (
+	"testing"
+	"time"
+)
+
+// Whoever asks is told who leads and for how long; a lead that was given up, and a
+// record that is broken, are nobody's.
+func TestLeader(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		ctx, b := testContext(t), open(t, s.url)
+		nobody := func(when string) {
+			t.Helper()
+			l, err := b.Leader(ctx)
+			must(t, err)
+			now, err := b.ServerTime(ctx)
+			must(t, err)
+			if l.Holder != "" && l.Until.After(now) {
+				t.Errorf("%s: %+v", when, l)
+			}
+		}
+		nobody("before anybody led")
+		lead, _, err := b.TakeLead(ctx, "o1", "", time.Hour)
+		must(t, err)
+		l, err := b.Leader(ctx)
+		must(t, err)
+		now, err := b.ServerTime(ctx)
+		must(t, err)
+		if left := l.Until.Sub(now); l.Holder != "o1" || left < 59*time.Minute || left > time.Hour {
+			t.Errorf("%+v, %s left", l, left)
+		}
+		must(t, b.RenewLead(ctx, lead, 0))
+		nobody("given up")
+		must(t, b.client.Do(ctx, b.client.B().Set().Key(b.keys.leader()).Value("o1 soon").Build()).Error())
+		nobody("broken")
+	})
+}

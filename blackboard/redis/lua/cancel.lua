@@ -1,0 +1,25 @@
+-- A person ends a claim: what runs for it is stopped, and a Failure says who and why.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 Failure (JSON), 3 payload, 4 size, 5 hash, 6 who cancels, 7 why.
+-- Replies ok | already | refused why.
+local claim, failure = ARGV[1], cjson.decode(ARGV[2])
+local known = stored(failure, ARGV[3])
+if known then
+  return known
+end
+local c = call('HMGET', claim_key(claim), 'revision', 'status', 'workflow_id', 'artefact_id', 'reason')
+if not c[2] or not c[3] then
+  return { 'refused', 'no such claim' }
+end
+if c[2] == 'complete' or c[2] == 'terminated' then
+  local why = c[5] and c[5] ~= '' and ': ' .. c[5] or ''
+  return { 'refused', 'it is ' .. c[2] .. why }
+end
+local at = clock()
+local cancelled = cancel_grants(claim, at)
+put_artefact(failure, ARGV[3], at)
+local ended = close_claim(claim, c, 'terminated', 'cancelled by ' .. ARGV[6] .. ': ' .. ARGV[7], at)
+emit('cancel', 'workflow', c[3], 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', ARGV[7], 'by', ARGV[6],
+  'result', failure.id, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(cancelled, ','),
+  'workflow_status', ended)
+call('PUBLISH', claim_events, claim)
+return { 'ok' }

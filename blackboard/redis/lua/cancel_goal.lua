@@ -1,0 +1,46 @@
+-- A person ends a goal: all its open claims, and what waits for a claim or for
+-- approval. It cannot be retried.
+-- KEYS[1] the ledger. ARGV: 1 workflow, 2 Failure (JSON), 3 payload, 4 size, 5 hash, 6 who cancels, 7 why.
+-- Replies ok | already | refused why.
+local workflow, failure = ARGV[1], cjson.decode(ARGV[2])
+local known = stored(failure, ARGV[3])
+if known then
+  return known
+end
+local status = call('HGET', workflow_key(workflow), 'status')
+if not status then
+  return { 'refused', 'no such goal' }
+end
+if status ~= 'active' then
+  return { 'refused', 'it has ended: ' .. status }
+end
+local at, ended, claims, agents = clock(), '', {}, {}
+local function settled(status)
+  ended = status ~= '' and status or ended
+end
+put_artefact(failure, ARGV[3], at) -- first: it decides how the goal ends
+call('HSET', workflow_key(workflow), 'cancelled', '1')
+for _, waiting in ipairs({ unclaimed_key, gates_key }) do
+  for _, id in ipairs(call('ZRANGE', waiting, 0, -1)) do
+    if call('HGET', artifact_key(id), 'workflow_id') == workflow then
+      call('ZREM', waiting, id)
+      settled(settle(workflow, at))
+    end
+  end
+end
+call('HDEL', workflow_key(workflow), 'gates')
+for _, claim in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
+  if call('ZSCORE', open_claims_key, claim) then -- also one whose record is corrupt, which nobody else ends
+    for _, agent in ipairs(cancel_grants(claim, at)) do
+      agents[#agents + 1] = agent
+    end
+    local c = { call('HGET', claim_key(claim), 'revision'), '', workflow }
+    settled(close_claim(claim, c, 'terminated', 'goal cancelled by ' .. ARGV[6] .. ': ' .. ARGV[7], at))
+    claims[#claims + 1] = claim
+    call('PUBLISH', claim_events, claim)
+  end
+end
+emit('cancel', 'workflow', workflow, 'reason', ARGV[7], 'by', ARGV[6], 'claims', table.concat(claims, ','),
+  'result', failure.id, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(agents, ','),
+  'workflow_status', ended)
+return { 'ok' }

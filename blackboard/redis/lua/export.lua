@@ -1,0 +1,73 @@
+--!readonly
+-- What of an instance ever changes, as it is at one moment: the claims and
+-- workflows that entries after a position speak of, and the work that is open.
+-- All else is written once, so that how much of it there was is enough.
+-- KEYS[1] the ledger. ARGV: 1 position, 2 how many entries at most, 3 workflow (empty: all of them).
+-- Replies ok, position, number of artefacts, of claims, of goals, claims {id, fields, bids, order, grants},
+-- workflows {id, fields}, open work {index, agent, ids with scores} | more.
+local most, workflow = tonumber(ARGV[2]), ARGV[3]
+local entries = call('XRANGE', events_key, '(' .. ARGV[1], '+', 'COUNT', most + 1)
+if #entries > most then
+  return { 'more' }
+end
+local position, claims, workflows, seen = ARGV[1], {}, {}, {}
+for _, entry in ipairs(entries) do
+  position = entry[1]
+  for i = 2, #entry[2], 2 do
+    for id in string.gmatch(entry[2][i], '%w+') do
+      if #id == 26 and not seen[id] then
+        seen[id] = true
+        local fields = call('HGETALL', claim_key(id))
+        if #fields > 0 then
+          claims[#claims + 1] = { id, fields, call('HGETALL', bids_key(id)), call('LRANGE', bid_order_key(id), 0, -1),
+            call('HGETALL', grants_key(id)) }
+        end
+        fields = call('HGETALL', workflow_key(id))
+        if #fields > 0 then
+          workflows[#workflows + 1] = { id, fields }
+        end
+      end
+    end
+  end
+end
+local open, agents, names = {}, {}, {}
+local function add(index, agent, key)
+  local ids = call('ZRANGE', key, 0, -1, 'WITHSCORES')
+  if #ids > 0 then
+    open[#open + 1] = { index, agent, ids }
+  end
+  return ids
+end
+local function known(agent)
+  if not agents[agent] then
+    agents[agent] = true
+    names[#names + 1] = agent
+  end
+end
+for _, agent in ipairs(call('HKEYS', agents_key)) do
+  known(agent)
+end
+add('unclaimed', '', unclaimed_key)
+local ids = add('claims', '', open_claims_key)
+add('questions', '', questions_key)
+add('gates', '', gates_key)
+add('workflows', '', active_workflows_key)
+for i = 1, #ids, 2 do
+  local readable, bidders = pcall(cjson.decode, call('HGET', claim_key(ids[i]), 'expected_bidders') or '')
+  for _, agent in ipairs(readable and type(bidders) == 'table' and bidders or {}) do
+    known(agent)
+  end
+  for _, agent in ipairs(call('HKEYS', grants_key(ids[i]))) do
+    known(agent)
+  end
+end
+table.sort(names)
+for _, agent in ipairs(names) do
+  add('due', agent, agent_due_key(agent))
+  add('grants', agent, agent_grants_key(agent))
+end
+local counts = { call('LLEN', artefacts_key), call('LLEN', claims_key), call('LLEN', artefacts_by_type_key('GoalDefined')) }
+if workflow ~= '' then
+  counts = { call('LLEN', artefacts_by_workflow_key(workflow)), call('LLEN', claims_by_workflow_key(workflow)), 1 }
+end
+return { 'ok', position, tostring(counts[1]), tostring(counts[2]), tostring(counts[3]), claims, workflows, open }

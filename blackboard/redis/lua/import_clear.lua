@@ -1,0 +1,34 @@
+-- Removes what an import wrote that will not be finished, some records at a time,
+-- at last the mark that it was under way.
+-- KEYS[1] the ledger. ARGV: 1 token of the import, 2 how many records at most.
+-- Replies ok | already | more | stale.
+local records, token = staging_key('records'), call('HGET', staging_key('mark'), 'token')
+if token ~= ARGV[1] then
+  return { token and 'stale' or 'already' }
+end
+local some = call('LRANGE', records, 0, tonumber(ARGV[2]) - 1)
+for _, record in ipairs(some) do
+  local kind, id = string.match(record, '^(%a+) (%S+)$')
+  if kind == 'artefact' then
+    local a = call('HMGET', artifact_key(id), 'logical_id', 'source_artefacts', 'workflow_id')
+    local readable, sources = pcall(cjson.decode, a[2] or '')
+    for _, source in ipairs(readable and type(sources) == 'table' and sources or {}) do
+      call('DEL', children_key(source))
+    end
+    call('DEL', artifact_key(id), thread_key(a[1] or id), artefacts_by_workflow_key(a[3] or ''))
+  elseif kind == 'claim' then
+    local workflow = call('HGET', claim_key(id), 'workflow_id') or ''
+    call('DEL', claim_key(id), bids_key(id), bid_order_key(id), grants_key(id), claims_by_workflow_key(workflow))
+  else
+    call('DEL', workflow_key(id))
+  end
+end
+if #some > 0 then
+  call('LTRIM', records, #some, -1)
+  return { 'more' }
+end
+for _, name in ipairs(call('SMEMBERS', staging_key('names'))) do
+  call('UNLINK', staging_key(name))
+end
+call('DEL', staging_key('names'), records, staging_key('mark'))
+return { 'ok' }

@@ -1,0 +1,28 @@
+-- An import is complete: all its indexes get their names at once, and with them
+-- everything is there. What the ledger had of the instance's own beginnings
+-- follows what was imported, with new ids.
+-- KEYS[1] the ledger. ARGV: 1 token of the import, 2 who imports, 3 from what, 4 the goal (empty: an instance), 5 number of
+-- artefacts, 6 of claims, 7 of entries, 8 digest of the file.
+-- Replies ok | already | stale.
+if call('HGET', staging_key('mark'), 'token') ~= ARGV[1] then
+  return { call('HGET', instance_key, 'imported') == ARGV[1] and 'already' or 'stale' }
+end
+local own = {}
+if call('EXISTS', staging_key('events')) == 1 then
+  own = call('XRANGE', events_key, '-', '+')
+end
+for _, name in ipairs(call('SMEMBERS', staging_key('names'))) do
+  call('RENAME', staging_key(name), P .. name)
+end
+call('DEL', staging_key('names'), staging_key('records'), staging_key('mark'))
+for _, entry in ipairs(own) do
+  local fields = entry[2]
+  fields[#fields + 1] = 'recorded'
+  fields[#fields + 1] = entry[1]
+  call('XADD', events_key, '*', unpack(fields))
+end
+call('HSET', instance_key, 'imported', ARGV[1])
+emit('import', 'by', ARGV[2], 'from', ARGV[3], 'goal', ARGV[4], 'artefacts', ARGV[5], 'claims', ARGV[6],
+  'entries', ARGV[7], 'digest', ARGV[8])
+call('PUBLISH', orchestrator_events, '')
+return { 'ok' }

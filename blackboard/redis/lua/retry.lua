@@ -1,0 +1,110 @@
+-- A person has a failed claim tried again: a new claim on the same artefact, with
+-- its bids and with the grants that are done; the others are queued anew. Its
+-- Failures no longer count.
+-- KEYS[1] the ledger. ARGV: 1 the failed claim, 2 id of the new one, 3 who wants it, 4 why (may be empty).
+-- Replies ok status | already | refused why | stopping.
+local old, new = ARGV[1], ARGV[2]
+local key = claim_key(old)
+local c = call('HMGET', key, 'status', 'artefact_id', 'workflow_id', 'retried_as', 'origin', 'expected_bidders',
+  'additional_context_ids', 'rework', 'failures')
+if not c[1] then
+  return { 'refused', 'no such claim' }
+end
+if c[4] == new then
+  return { 'already' }
+end
+if c[4] then
+  return { 'refused', 'it is tried again as claim ' .. c[4] }
+end
+if c[1] ~= 'terminated' then
+  return { 'refused', 'it has not failed, it is ' .. c[1] }
+end
+local workflow, target = c[3], target_of(c[2])
+if call('HGET', workflow_key(workflow), 'cancelled') then
+  return { 'refused', 'its goal was cancelled' }
+end
+if call('HGET', instance_key, 'state') == 'stopping' then
+  return { 'stopping' }
+end
+local all, grants, last = call('HGETALL', grants_key(old)), {}, 1
+local feedback, undone = false, false
+local places = { review = 1, parallel = 2, exclusive = 3 }
+for i = 1, #all, 2 do
+  local g = cjson.decode(all[i + 1])
+  if g.phase == 'review' and g.state == 'done' and g.verdict ~= 'approve' then
+    feedback = true
+  end
+  undone = undone or g.state ~= 'done'
+  grants[#grants + 1] = { agent = all[i], grant = g }
+  last = math.max(last, places[g.phase] or 1)
+end
+if feedback and not undone then -- with a review that failed besides, it was not heeded yet
+  return { 'refused', 'it ended with feedback' }
+end
+if tonumber(c[9] or 0) == 0 then
+  return { 'refused', 'nothing of it failed' }
+end
+for _, id in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
+  local other = call('HMGET', claim_key(id), 'status', 'target_logical_id')
+  if other[2] == target[1] and other[1] ~= 'complete' and other[1] ~= 'terminated' then
+    return { 'refused', 'claim ' .. id .. ' on the same thread is open' }
+  end
+end
+if call('ZREVRANGE', thread_key(target[1]), 0, 0)[1] ~= c[2] then
+  return { 'refused', 'there is a newer version of its artefact' }
+end
+
+local at, status = clock(), ({ 'pending_review', 'pending_parallel', 'pending_exclusive' })[last]
+put_claim({ id = new, artefact = c[2], status = status, origin = 'retry', bidders = c[6], context = c[7], target = target }, at)
+local granted = call('HMGET', key, 'granted_review_agents', 'granted_parallel_agents', 'granted_exclusive_agent')
+call('HSET', claim_key(new), 'retry_of', old, 'rework', (c[5] == 'rework' or c[8] == '1') and '1' or '',
+  'granted_review_agents', granted[1], 'granted_parallel_agents', granted[2], 'granted_exclusive_agent', granted[3])
+call('HSET', key, 'retried_as', new)
+local bid = {}
+for _, agent in ipairs(call('LRANGE', bid_order_key(old), 0, -1)) do
+  bid[agent] = true
+  call('HSET', bids_key(new), agent, call('HGET', bids_key(old), agent))
+  call('RPUSH', bid_order_key(new), agent)
+end
+for _, g in ipairs(grants) do
+  if g.grant.state == 'done' then
+    save_grant(new, g.agent, g.grant)
+  else
+    local asked = g.grant.asked or {}
+    if #asked % 2 == 1 then
+      table.remove(asked) -- nobody answered
+    end
+    queue_grant(new, g.agent, { phase = g.grant.phase, attempt = 1, asked = #asked > 0 and asked or nil }, at)
+  end
+end
+if last == 1 then
+  for _, agent in ipairs(cjson.decode(c[6])) do
+    if not bid[agent] then
+      call('ZADD', agent_due_key(agent), at, new)
+    end
+  end
+  call('PUBLISH', claim_targets, new .. ' ' .. target[4] .. ' ' .. target[3])
+end
+
+local w = workflow_key(workflow)
+if call('HINCRBY', w, 'failures', -tonumber(c[9])) <= 0 then
+  call('HDEL', w, 'failure_id')
+else -- another one's Failure is the latest now
+  local ids = call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)
+  for i = #ids, 1, -1 do
+    local a = call('HMGET', artifact_key(ids[i]), 'structural_type', 'claim_id')
+    if a[1] == 'Failure' and (a[2] == '' or not call('HGET', claim_key(a[2]), 'retried_as')) then
+      call('HSET', w, 'failure_id', ids[i])
+      break
+    end
+  end
+end
+call('HINCRBY', w, 'outstanding', 1)
+call('HSET', w, 'status', 'active')
+call('HDEL', w, 'ended_at')
+call('ZADD', active_workflows_key, call('HGET', w, 'created_at'), workflow)
+emit('retry', 'workflow', workflow, 'claim', new, 'artefact', c[2], 'retry_of', old, 'to', status, 'by', ARGV[3],
+  'reason', ARGV[4])
+call('PUBLISH', claim_events, new)
+call('PUBLISH', orchestrator_events, new)
+return { 'ok', status }

@@ -1,0 +1,150 @@
+package redis
+
+import (
+	"context"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+)
+
+// How far people were told is stored and read again, on both servers; what is no
+// position is not taken for one, whoever wrote it.
+func TestNotified(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		at := func(want string) {
+			t.Helper()
+			got, err := w.b.Notified(w.ctx)
+			must(t, err)
+			if got != want {
+				t.Errorf("notified up to %q, want %q", got, want)
+			}
+		}
+		at("")
+		w.goal()
+		last, err := w.b.Last(w.ctx)
+		must(t, err)
+		must(t, w.b.SetNotified(w.ctx, last))
+		at(last)
+		now, err := w.b.ServerTime(w.ctx)
+		must(t, err)
+		must(t, w.b.SetNotified(w.ctx, PositionAt(now)))
+		at(PositionAt(now))
+		for _, odd := range []string{"", "$", "1", "1-", "1-1 ", "x-1", strings.Repeat("1", 30) + "-1"} {
+			if err := w.b.SetNotified(w.ctx, odd); err == nil {
+				t.Errorf("%q was stored", odd)
+			}
+			w.raw("SET", w.b.keys.notified(), odd)
+			at("")
+		}
+	})
+}
+
+// A Question waits until it is answered, a gate until it is decided, and nothing
+// else does.
+func TestWaitsForHuman(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		waits := func(id string, want bool) {
+			t.Helper()
+			got, err := w.b.WaitsForHuman(w.ctx, id)
+			must(t, err)
+			if got != want {
+				t.Errorf("%s waits: %v", id, got)
+			}
+		}
+		claim := w.granted(blackboard.PhaseExclusive, "a")
+		q := w.finish(claim, "a", blackboard.Question, "Ask", "?")
+		waits(q.ID, true)
+		waits(q.WorkflowID, false)
+		_, err := w.b.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
+		must(t, err)
+		waits(q.ID, false)
+		w.raw("ZADD", w.b.keys.gates(), "1", q.WorkflowID)
+		waits(q.WorkflowID, true)
+	})
+}
+
+// The notifier's user can do all that the notifier does.
+func TestNotifierUserCanWork(t *testing.T) {
+	g := startGuarded(t, "a")
+	at, err := NotifierURL(g.server.URL, adminPassword)
+	must(t, err)
+	b := open(t, at)
+	claim := g.granted(blackboard.PhaseExclusive, "a")
+	q := g.finish(claim, "a", blackboard.Question, "Ask", "?")
+	must(t, b.Ping(g.ctx))
+	_, err = b.ServerTime(g.ctx)
+	must(t, err)
+	_, err = b.Notified(g.ctx)
+	must(t, err)
+	ctx, cancel := context.WithCancel(g.ctx)
+	seen := 0
+	_ = b.Follow(ctx, Beginning, func(e blackboard.Event) error {
+		seen++
+		if e.Artefact == q.ID {
+			must(t, b.SetNotified(g.ctx, e.ID))
+			cancel()
+		}
+		return nil
+	}, func(err error) { t.Error(err); cancel() })
+	if got, err := b.Notified(g.ctx); err != nil || got != g.lastEvent().ID || seen < 4 {
+		t.Errorf("notified %q after %d entries, %v", got, seen, err)
+	}
+	_, err = b.Workflow(g.ctx, q.WorkflowID)
+	must(t, err)
+	_, err = b.Artefact(g.ctx, q.ID)
+	must(t, err)
+	_, err = b.Claims(g.ctx, []string{claim})
+	must(t, err)
+	if waits, err := b.WaitsForHuman(g.ctx, q.ID); err != nil || !waits {
+		t.Errorf("waits: %v %v", waits, err)
+	}
+}
+
+// The notifier's credentials in the wrong hands change nothing but how far people
+// were told.
+func TestNotifierUserIsRefused(t *testing.T) {
+	g := startGuarded(t, "a")
+	before := g.dump()
+	thief := dial(t, g.server.Addr())
+	if got := thief.say("AUTH", NotifierUser, passwordOf(adminPassword, NotifierUser)); got != "+OK" {
+		t.Fatalf("AUTH: %s", got)
+	}
+	own := [][]string{
+		{"SET", "sett:{test}:epoch", "9"}, {"SET", "sett:{test}:notified2", "9"}, {"SET", "sett:{test}:leader", "me"},
+		{"XADD", "sett:{test}:events", "*", "kind", "forged"}, {"HSET", "sett:{test}:agents", "a", "x"}, {"DEL", "sett:{test}:notified"},
+		{"PUBLISH", "sett:{test}:claim_events", "x"}, {"SUBSCRIBE", "sett:{test}:claim_events"},
+		{"EVAL", "return 1", "1", "sett:{test}:events"}, {"EVALSHA", strings.Repeat("0", 40), "0"},
+	}
+	for _, command := range append(own, refusedToAgents...) {
+		if got := thief.say(command...); !refusal.MatchString(got) {
+			t.Errorf("%q: %s", command, got)
+		}
+	}
+	g.unchanged("the thief", before)
+	if got := thief.say("SET", "sett:{test}:notified", "1-1"); got != "+OK" {
+		t.Errorf("its own: %s", got)
+	}
+	if strings.HasPrefix(AgentUser(NotifierUser), NotifierUser) || NotifierUser == AdminUser {
+		t.Error("its name is another's")
+	}
+}
+
+func TestNotifierURL(t *testing.T) {
+	got, err := NotifierURL("redis://h:6379/0", adminPassword)
+	must(t, err)
+	at, err := url.Parse(got)
+	must(t, err)
+	password, _ := at.User.Password()
+	if at.User.Username() != NotifierUser || !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(password) ||
+		password == AgentPassword(adminPassword, NotifierUser) {
+		t.Errorf("%s", got)
+	}
+	if got, err := NotifierURL("redis://:own@h/0", adminPassword); err != nil || got != "redis://:own@h/0" {
+		t.Errorf("a server with users of its own: %s %v", got, err)
+	}
+}
