@@ -30,7 +30,7 @@ var packages = []string{
 	"runtime", "runtime/docker", "runtime/process",
 	"roles/bench", "roles/blackboard", "roles/cli",
 	"roles/cub", "roles/cub/assemble", "roles/cub/toolrun", "roles/cub/worktree",
-	"roles/e2e", "roles/keeper",
+	"roles/e2e", "roles/keeper", "roles/notifier",
 	"roles/orchestrator", "roles/orchestrator/arbiter", "roles/orchestrator/pool", "roles/orchestrator/supervisor",
 	"roles/pause", "roles/role",
 }
@@ -47,10 +47,12 @@ var owners = []struct {
 	{"github.com/docker/go-connections", []string{"runtime/docker"}, nil},
 	{"github.com/distribution/reference", []string{"runtime/docker"}, nil},
 	{"github.com/moby/patternmatcher", []string{"runtime/docker"}, nil},
-	{"github.com/goccy/go-yaml", []string{"contract/config"}, nil},
+	{"github.com/goccy/go-yaml", []string{"contract/config"}, []string{"roles/e2e"}},
 	{"github.com/alecthomas/kong", []string{".", "roles"}, nil},
 	{"github.com/alicebob/miniredis/v2", []string{"blackboard/embedded"}, nil},
 	{"github.com/ory/dockertest/v3", []string{"blackboard/redis/redistest"}, []string{".", "blackboard", "runtime", "roles"}},
+	{"github.com/santhosh-tekuri/jsonschema/v6", nil, []string{"contract/config"}},
+	{"github.com/creack/pty", nil, []string{"roles/cli"}},
 	{"github.com/rogpeppe/go-internal", nil, []string{".", "agents", "blackboard", "contract", "runtime", "roles"}},
 }
 
@@ -198,10 +200,14 @@ func checkOwner(s source, imp string, say func(where, format string, args ...any
 	}
 }
 
-// tried are the leaves of the cub that the command line may import, the one
-// exception between roles: `sett try` promises to run an agent by the very code
-// that the cub runs it with. They know neither the cub nor the blackboard.
-var tried = []string{"roles/cub/assemble", "roles/cub/toolrun", "roles/cub/worktree"}
+// lent are the leaves of the cub that other roles may import, the one exception
+// between roles: `sett try` promises to run an agent by the very code that the cub
+// runs it with, and the notifier's command is a tool like any other. They know
+// neither the cub nor the blackboard.
+var lent = map[string][]string{
+	"roles/cli":      {"roles/cub/assemble", "roles/cub/toolrun", "roles/cub/worktree"},
+	"roles/notifier": {"roles/cub/toolrun"},
+}
 
 // checkRole: roles import no other role but what all share, and nobody but main
 // imports roles.
@@ -216,7 +222,7 @@ func checkRole(s source, ours string, say func(where, format string, args ...any
 		say(s.name, "imports the role %s", ours)
 		return
 	}
-	if s.dir == "roles/cli" && slices.Contains(tried, ours) {
+	if slices.Contains(lent[s.dir], ours) {
 		return
 	}
 	if role(s.dir) != role(ours) && ours != "roles/role" {

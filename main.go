@@ -14,6 +14,7 @@ import (
 	"sett/roles/cli"
 	"sett/roles/cub"
 	"sett/roles/keeper"
+	"sett/roles/notifier"
 	"sett/roles/orchestrator"
 	"sett/roles/pause"
 	"sett/roles/role"
@@ -32,6 +33,7 @@ var roles = map[string]func(context.Context, role.Env) error{
 	"cub":               cub.Run,
 	"blackboard":        blackboard.Run,
 	"keeper":            keeper.Run,
+	"notifier":          notifier.Run,
 	"pause":             pause.Run,
 }
 

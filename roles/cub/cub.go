@@ -130,12 +130,14 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	c.board, err = redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: "cub-" + settings.Agent,
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
+		Observe: c.metrics.called,
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")
 	}
 	defer c.board.Close()
 	c.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
+	c.metrics.watch(c)
 	if c.tree = worktree.New(settings.Workspace); c.noNetwork() {
 		c.tree = c.tree.WithoutNetwork()
 	}
@@ -205,7 +207,9 @@ func (c *cub) serve(ctx context.Context) error {
 	}
 	c.health = "off"
 	if c.settings.HealthAddr != "off" {
-		h, err := role.ListenHealth(c.settings.HealthAddr, c.board.Ping, c.metrics.registry)
+		h, err := role.ListenHealth(c.settings.HealthAddr, role.HealthOptions{
+			Check: c.board.Ping, Metrics: c.metrics.registry, Instance: c.settings.Instance,
+		})
 		if err != nil {
 			return err
 		}

@@ -56,6 +56,8 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 	toolCtx, stop := context.WithCancelCause(base)
 	defer stop(nil)
 	x.begin(w.Claim.ID, w.Grant.Attempt, stop)
+	x.metrics.working(x.env.Now())
+	defer x.metrics.working(time.Time{})
 	defer x.begin("", 0, nil)
 	disarm := x.stopAfterGrace(ctx, stop)
 	defer disarm()
@@ -209,9 +211,12 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	var s redis.Started
 	var startErr error
 	err := x.patiently(context.WithoutCancel(ctx), func() (err error) {
-		s, err, startErr = x.send(ctx, result, next)
+		if s, err, startErr = x.send(ctx, result, next); errors.Is(err, blackboard.ErrUnavailable) {
+			x.metrics.held.Set(1)
+		}
 		return err
 	})
+	x.metrics.held.Set(0)
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):
 		w.log.Warn("result refused: the grant is no longer ours", "error", err)

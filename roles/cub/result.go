@@ -88,7 +88,7 @@ func (x *executor) artefact(w *work, out tool.Output) blackboard.Artefact {
 		source(w.Grant.Asked[i]) // questions and answers alternate
 	}
 	work := a.StructuralType == blackboard.Standard || a.StructuralType == blackboard.Terminal
-	if w.Claim.Origin == blackboard.OriginRework && work {
+	if w.Claim.Rework && work {
 		a.LogicalID = w.Claim.Target.LogicalID
 	}
 	if a.StructuralType == blackboard.Terminal {

@@ -23,14 +23,15 @@ const unknownGrace = 10 * time.Second
 // one operation per agent at a time, and comes back as a step.
 type agents struct {
 	*leadership
-	changed chan struct{}
-	steps   chan func()
-	beside  sync.WaitGroup
-	state   map[string]*agentState
-	why     map[string]string // why we ended an incarnation ourselves
-	anchors *anchors
-	looking bool
-	words   int // how often we were told that something changed
+	changed  chan struct{}
+	steps    chan func()
+	beside   sync.WaitGroup
+	state    map[string]*agentState
+	why      map[string]string // why we ended an incarnation ourselves
+	anchors  *anchors
+	notifier agentState // of the one unit that is no agent's
+	looking  bool
+	words    int // how often we were told that something changed
 }
 
 type agentState struct {
@@ -98,9 +99,14 @@ func (a *agents) run(ctx context.Context) error {
 func (a *agents) unhold() {
 	a.words++
 	for _, s := range a.state {
-		if s.held {
-			s.held, s.due = false, time.Time{}
-		}
+		s.unhold()
+	}
+	a.notifier.unhold()
+}
+
+func (s *agentState) unhold() {
+	if s.held {
+		s.held, s.due = false, time.Time{}
 	}
 }
 
@@ -135,6 +141,9 @@ func (a *agents) adopt(ctx context.Context) error {
 		component, incarnation := l[runtime.LabelComponent], l[runtime.LabelIncarnation]
 		if component == runtime.ComponentAnchor && u.Running {
 			a.anchors.add(u.Name, l[runtime.LabelAgent])
+		}
+		if component == runtime.ComponentNotifier {
+			a.adoptNotifier(u)
 		}
 		if component != runtime.ComponentAgent && component != runtime.ComponentWorker {
 			continue
@@ -172,6 +181,7 @@ func (a *agents) converge(ctx context.Context) <-chan time.Time {
 	for _, name := range slices.Sorted(maps.Keys(a.state)) {
 		s := a.state[name]
 		agent, member := cfg.Agent(name)
+		a.metrics.delayed(name, s, now)
 		switch {
 		case s.busy || (member && s.running && s.digest == agent.Digest()):
 		case now.Before(s.due):
@@ -188,8 +198,10 @@ func (a *agents) converge(ctx context.Context) <-chan time.Time {
 			a.start(ctx, agent, s)
 		}
 	}
-	if at := a.workers.converge(ctx); !at.IsZero() && (next.IsZero() || at.Before(next)) {
-		next = at
+	for _, at := range []time.Time{a.convergeNotifier(ctx), a.workers.converge(ctx)} {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
 	}
 	a.dropAnchors(ctx)
 	if next.IsZero() {
@@ -263,6 +275,7 @@ func (a *agents) stop(ctx context.Context, name string, s *agentState, grace tim
 			s.running = false
 			if _, member := a.clan.get().Agent(name); !member {
 				delete(a.state, name)
+				a.metrics.forget(name)
 			}
 		}
 	})
@@ -286,6 +299,9 @@ func (a *agents) ended(ctx context.Context, e runtime.Exit) {
 		return
 	case runtime.ComponentAnchor:
 		a.anchorEnded(ctx, e)
+		return
+	case runtime.ComponentNotifier:
+		a.notifierEnded(e)
 		return
 	default:
 		return

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -184,6 +185,9 @@ func (l *leadership) terminate(ctx context.Context, guard redis.Guard, s blackbo
 		rework = &redis.Rework{
 			ClaimID: blackboard.ReworkClaimID(s.Claim.ID), Agent: d.Rework.Agent, Context: d.Rework.Context,
 		}
+		if d.Rework.Ask != "" {
+			rework.Question = l.question(s.Claim, rework.ClaimID, d.Rework)
+		}
 	}
 	return l.board.TerminateClaim(ctx, guard, d.Reason, failure, rework)
 }
@@ -196,7 +200,7 @@ func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
 	case arbiter.RecordIgnores:
 		log.Warn("silence recorded as ignore", "agents", d.Agents, "reason", d.Reason)
 	case arbiter.GrantPhase:
-		if len(s.Grants) == 0 {
+		if !slices.ContainsFunc(s.Grants, ofAgent) {
 			l.metrics.consensusWait.Observe(max(now.Sub(c.OpenedAt).Seconds(), 0))
 		}
 		l.metrics.grants.WithLabelValues(string(d.Phase)).Add(float64(len(d.Agents)))
@@ -213,6 +217,9 @@ func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
 		log.Warn("grant failed", "agents", d.Agents, "reason", d.Reason)
 	}
 }
+
+// ofAgent says whether a grant is an agent's, and not a person's review.
+func ofAgent(g blackboard.Grant) bool { return !blackboard.IsHuman(g.Agent) }
 
 func (l *leadership) anyFresh(names []string) bool {
 	cfg := l.clan.get()

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"sett/blackboard"
+	"sett/roles/orchestrator/arbiter"
 )
 
 // failureOf describes a Failure that the orchestrator itself writes.
@@ -14,6 +15,16 @@ type failureOf struct {
 	claim    string
 	about    string // what it may be written about only once
 	report   blackboard.FailureReport
+}
+
+// question makes what a person is asked before a rework begins. Its id follows
+// from the rework's claim.
+func (l *leadership) question(c blackboard.Claim, claim string, r *arbiter.Rework) *blackboard.Artefact {
+	return &blackboard.Artefact{
+		ID: blackboard.DerivedArtefactID("question", claim), StructuralType: blackboard.Question, Type: string(blackboard.Question),
+		Payload: r.Ask, SourceArtefacts: append([]string{c.ArtefactID}, r.Context...), ProducedByRole: blackboard.RoleOrchestrator,
+		ClaimID: claim, WorkflowID: c.WorkflowID, Summary: r.Ask,
+	}
 }
 
 // failure makes the artefact. Its id follows from what it is about, so that two

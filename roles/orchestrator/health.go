@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -85,36 +83,29 @@ func (a *agents) ask(ctx context.Context, agent config.Agent, patients map[strin
 	})
 }
 
-// errNotAsked: the agent has not said yet where to ask.
-var errNotAsked = errors.New("nobody to ask")
-
 // probe asks once.
 func (a *agents) probe(ctx context.Context, agent config.Agent, address string) error {
 	present, err := a.board.Agents(ctx)
 	if err != nil {
 		return errNotAsked
 	}
-	host, port, err := net.SplitHostPort(present[agent.Name].Health)
-	if err != nil {
-		return errNotAsked
+	if address == "" {
+		if address, err = a.container(ctx, agent, present[agent.Name].Incarnation); err != nil {
+			return err
+		}
 	}
-	if address != "" {
-		host = address // as its container is seen from here
-	}
-	ctx, cancel := context.WithTimeout(ctx, agent.HealthCheck.Timeout)
-	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/healthz", nil)
-	if err != nil {
-		return errNotAsked
-	}
-	resp, err := http.DefaultClient.Do(req)
+	at, err := healthAddress(present[agent.Name], address)
 	if err != nil {
 		return err
 	}
-	defer resp.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 300))
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("it says %s: %s", resp.Status, strings.TrimSpace(string(body)))
+	ctx, cancel := context.WithTimeout(ctx, agent.HealthCheck.Timeout)
+	defer cancel()
+	status, body, err := a.orchestrator.ask(ctx, at, healthPath, mostHealth)
+	if err != nil {
+		return err
+	}
+	if status != http.StatusOK {
+		return fmt.Errorf("it says %d %s: %.300s", status, http.StatusText(status), strings.TrimSpace(string(body)))
 	}
 	return nil
 }

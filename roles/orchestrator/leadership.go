@@ -27,6 +27,7 @@ type leadership struct {
 	living  *living
 	since   time.Time
 	again   chan struct{} // read what is open
+	policy  policy
 
 	mu     sync.Mutex
 	timers map[key]*time.Timer
@@ -47,6 +48,9 @@ func (l *leadership) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer l.stopTimers()
+	if err := l.enactFirst(ctx); err != nil { // before anybody works
+		return err
+	}
 	var g run.Group
 	add := func(f func(context.Context) error) {
 		g.Add(func() error { return f(ctx) }, func(error) { cancel() })
@@ -149,6 +153,11 @@ func (l *leadership) reconcile(ctx context.Context) {
 	} else if changed {
 		l.log.Info("configuration changed")
 		l.metrics.reloads.Inc()
+		l.metrics.introduce(l.clan.get().Names())
+	}
+	if err := l.enact(ctx); err != nil {
+		l.log.Warn("policy not set", "error", err)
+		return // what may have to wait is not let pass; the next tick tries again
 	}
 	if l.agents != nil {
 		l.agents.wake() // the clan may have changed, or the instance runs again
@@ -166,7 +175,6 @@ func (l *leadership) reconcile(ctx context.Context) {
 	for _, id := range w.Claims {
 		l.queue.add(key{claimKey, id})
 	}
-	l.metrics.openClaims.Set(float64(len(w.Claims)))
 }
 
 // decideAll works the queue until the context ends or the lead is lost.

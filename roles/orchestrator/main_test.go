@@ -305,7 +305,7 @@ func (s *sett) finishes(st redis.Started, agent string, st2 blackboard.Structura
 	a := blackboard.Artefact{ID: newID(), StructuralType: st2, Type: typ, Payload: payload,
 		SourceArtefacts: []string{st.Artefact.ID}, ProducedByRole: agent + "-role", ProducedByAgent: agent, ClaimID: st.Claim.ID,
 		WorkflowID: st.Claim.WorkflowID}
-	if st.Claim.Origin == blackboard.OriginRework {
+	if st.Claim.Rework && (st2 == blackboard.Standard || st2 == blackboard.Terminal) {
 		a.LogicalID = st.Claim.Target.LogicalID
 	}
 	r := redis.Result{GrantRef: redis.GrantRef{Claim: st.Claim.ID, Agent: agent, Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}, Artefact: a}

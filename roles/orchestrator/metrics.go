@@ -9,49 +9,108 @@ import (
 	"sett/blackboard"
 )
 
-// metrics are what the orchestrator counts. Times are in seconds.
+// metrics are what the orchestrator counts while it works. Times are in seconds.
+// What there is on the blackboard is read when somebody asks (figures), and what
+// others did is counted from the ledger (tally).
 type metrics struct {
 	registry      *prometheus.Registry
 	claims        *prometheus.CounterVec // by status: opened, complete, terminated
 	grants        *prometheus.CounterVec // by phase
-	openClaims    prometheus.Gauge
 	consensusWait prometheus.Histogram
 	phaseWait     *prometheus.HistogramVec // by phase
 	restarts      *prometheus.CounterVec   // by agent
 	crashes       *prometheus.CounterVec   // grants whose holder died, by agent
 	healthy       *prometheus.GaugeVec     // by agent: 1, or 0 when its last answer was bad
+	startDelay    *prometheus.GaugeVec     // by agent
 	reloads       prometheus.Counter
 	corrupt       prometheus.Counter
+	leader        prometheus.Gauge
+	calls         prometheus.Histogram
+	lostCalls     prometheus.Counter
+
+	ofAgent []func(agent string) // makes the series of an agent
 }
 
 func newMetrics() *metrics {
 	buckets := prometheus.ExponentialBuckets(0.001, 4, 10)
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		claims: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sett_claims_total", Help: "Claims that were opened, completed or terminated."}, []string{"status"}),
-		grants: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sett_grants_total", Help: "Grants given, by phase."}, []string{"phase"}),
-		openClaims: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sett_open_claims", Help: "Claims that were open when last counted."}),
+		claims:   counters("sett_claims_total", "Claims that were opened, completed or terminated.", "status"),
+		grants:   counters("sett_grants_total", "Grants given, by phase.", "phase"),
 		consensusWait: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sett_consensus_wait_seconds", Help: "From a claim's opening until all bids were in.", Buckets: buckets}),
 		phaseWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sett_phase_wait_seconds", Help: "From a phase's first grant until its last result.", Buckets: buckets}, []string{"phase"}),
-		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sett_agent_restarts_total", Help: "Agents that ended and were started again."}, []string{"agent"}),
-		crashes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "sett_grant_crashes_total", Help: "Grants whose holder died."}, []string{"agent"}),
+		restarts: counters("sett_agent_restarts_total", "Agents that ended and were started again.", "agent"),
+		crashes:  counters("sett_grant_crashes_total", "Grants whose holder died.", "agent"),
 		healthy: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sett_agent_healthy", Help: "Whether the agent's last health check was good, where sett.yml asks for them."}, []string{"agent"}),
-		reloads: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "sett_configuration_reloads_total", Help: "Changes of sett.yml that were applied."}),
-		corrupt: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "sett_corrupt_records_total", Help: "Records that could not be read and were left alone."}),
+		startDelay: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sett_agent_start_delay_seconds", Help: "How long an agent that keeps ending waits for its next start; 0: it runs."}, []string{"agent"}),
+		reloads: counter("sett_configuration_reloads_total", "Changes of sett.yml that were applied."),
+		corrupt: counter("sett_corrupt_records_total", "Records that could not be read and were left alone."),
+		leader: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "sett_leader", Help: "Whether this orchestrator leads; one that does not waits to take over."}),
+		calls: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "sett_blackboard_call_seconds", Help: "How long calls of the blackboard took.", Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}),
+		lostCalls: counter("sett_blackboard_calls_lost_total", "Attempts of calls for which the blackboard was not there."),
 	}
-	m.registry.MustRegister(m.claims, m.grants, m.openClaims, m.consensusWait, m.phaseWait, m.restarts, m.crashes,
-		m.healthy, m.reloads, m.corrupt, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	for _, status := range []string{"opened", "complete", "terminated"} {
+		m.claims.WithLabelValues(status)
+	}
+	for _, p := range blackboard.Phases {
+		m.grants.WithLabelValues(string(p))
+		m.phaseWait.WithLabelValues(string(p))
+	}
+	m.ofAgent = append(m.ofAgent, func(agent string) {
+		m.restarts.WithLabelValues(agent)
+		m.crashes.WithLabelValues(agent)
+	})
+	m.registry.MustRegister(m.claims, m.grants, m.consensusWait, m.phaseWait, m.restarts, m.crashes,
+		m.healthy, m.startDelay, m.reloads, m.corrupt, m.leader, m.calls, m.lostCalls,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
+}
+
+func counter(name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+}
+
+func counters(name, help string, labels ...string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+}
+
+// called counts an attempt of a call of the blackboard.
+func (m *metrics) called(took time.Duration, lost bool) {
+	m.calls.Observe(took.Seconds())
+	if lost {
+		m.lostCalls.Inc()
+	}
+}
+
+// introduce begins to count for agents at 0: a rise from nothing is seen by nobody.
+func (m *metrics) introduce(agents []string) {
+	for _, agent := range agents {
+		for _, f := range m.ofAgent {
+			f(agent)
+		}
+	}
+}
+
+// delayed notes how long an agent has still to wait for its next start.
+func (m *metrics) delayed(agent string, s *agentState, now time.Time) {
+	wait := 0.0
+	if !s.running && !s.held {
+		wait = max(s.due.Sub(now).Seconds(), 0)
+	}
+	m.startDelay.WithLabelValues(agent).Set(wait)
+}
+
+// forget drops what is known of an agent that has left the clan, for what is still
+// to be seen would be taken for the present.
+func (m *metrics) forget(agent string) {
+	m.startDelay.DeleteLabelValues(agent)
+	m.healthy.DeleteLabelValues(agent)
 }
 
 // phaseWaits observes how long each phase of a closed claim took.

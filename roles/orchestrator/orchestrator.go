@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/oklog/run"
@@ -68,6 +69,8 @@ type orchestrator struct {
 	holder    string
 	clan      *clan
 	reachable *role.Reachable
+	asker     *http.Client // asks cubs how they are
+	found     *whereabouts // and where
 }
 
 // Run is the role's whole life.
@@ -122,7 +125,8 @@ func logger(e role.Env, s settings) *slog.Logger {
 
 // runIn lives among places where units can run.
 func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error {
-	o := &orchestrator{env: e, log: logger(e, s), settings: s, runtime: at.agents, host: at.host, pace: p, metrics: newMetrics(), holder: s.Seat + e.NewID()}
+	o := &orchestrator{env: e, log: logger(e, s), settings: s, runtime: at.agents, host: at.host, pace: p,
+		metrics: newMetrics(), asker: newAsker(), found: newWhereabouts(), holder: s.Seat + e.NewID()}
 	var err error
 	if o.clan, err = loadClan(s.ConfigFile); err != nil {
 		return role.Fail(role.Usage, err, "sett up writes the configuration anew")
@@ -132,7 +136,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	}
 	o.board, err = redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
-		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile,
+		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Observe: o.metrics.called,
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")
@@ -150,19 +154,18 @@ func (o *orchestrator) serve(ctx context.Context) error {
 	add := func(f func(context.Context) error) {
 		g.Add(func() error { return f(ctx) }, func(error) { cancel() })
 	}
-	if o.settings.HealthAddr != "off" {
-		h, err := role.ListenHealth(o.settings.HealthAddr, o.board.Ping, o.metrics.registry)
-		if err != nil {
-			return err
-		}
-		o.log.Info("health checks served", "addr", h.Addr())
-		add(h.Serve)
+	serve, err := o.watched(ctx)
+	if err != nil {
+		return err
+	}
+	for _, f := range serve {
+		add(f)
 	}
 	if o.host != nil {
 		add(o.keepKeeper)
 	}
 	add(o.campaign)
-	err := g.Run()
+	err = g.Run()
 	if errors.Is(err, context.Canceled) {
 		return nil
 	}
@@ -187,7 +190,9 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 			o.reachable.Back()
 			seat = ""
 			o.log.Info("leading", "epoch", lead.Epoch)
+			o.metrics.leader.Set(1)
 			err := newLeadership(o, lead).run(ctx)
+			o.metrics.leader.Set(0)
 			if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) {
 				return err
 			}

@@ -168,7 +168,9 @@ func (c *clan) get() *config.Config {
 
 func (c *clan) policy() arbiter.Policy {
 	cfg := c.get()
+	o := cfg.Orchestrator
 	return arbiter.Policy{
-		Clan: cfg.Names(), MaxReviewIterations: cfg.Orchestrator.MaxReviewIterations, BidTimeout: cfg.Orchestrator.BidTimeout,
+		Clan: cfg.Names(), MaxReviewIterations: o.MaxReviewIterations, BidTimeout: o.BidTimeout, QuestionTimeout: o.QuestionTimeout,
+		AskAtReviewLimit: o.OnReviewLimit == config.ReviewLimitAsk,
 	}
 }

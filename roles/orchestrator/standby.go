@@ -121,7 +121,7 @@ func (w *workers) surplus(cfg *config.Config, now time.Time) (units []string) {
 		s := w.warm[unit]
 		agent, member := cfg.Agent(s.agent)
 		switch {
-		case member && agent.Fresh() && s.digest == agent.Digest() && kept[s.agent] < agent.Warm:
+		case s.stopAgain.IsZero() && member && agent.Fresh() && s.digest == agent.Digest() && kept[s.agent] < agent.Warm:
 			kept[s.agent]++
 		case s.taken && s.stopAgain.IsZero() || s.started.IsZero() || now.Before(s.stopAgain):
 		default:
@@ -240,7 +240,8 @@ func (w *workers) stopAll(ctx context.Context, agent string) {
 		}
 	}
 	for _, s := range w.warm {
-		if s.agent == agent {
+		if s.agent == agent { // and none of them is given what those others drop
+			s.taken, s.stopAgain = true, w.env.Now().Add(2*unknownGrace)
 			units = append(units, s.unit)
 		}
 	}

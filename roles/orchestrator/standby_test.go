@@ -1,12 +1,16 @@
 package orchestrator
 
 import (
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/contract/config"
+	"sett/roles/role"
 	"sett/runtime"
 )
 
@@ -115,5 +119,28 @@ func TestWarmComesAndGoes(t *testing.T) {
 	s.until("none to wait", func() bool { return p.running("standby-w-") == 0 })
 	if n := p.starts("standby-w-"); n != 3 {
 		t.Errorf("%d were started", n)
+	}
+}
+
+// A standby that is about to lose its network is given nothing any more: what its
+// siblings drop would only be dropped again, for the same reason.
+func TestDoomedStandbyIsNotTaken(t *testing.T) {
+	t.Parallel()
+	s, p := newPool(t, 1)
+	agent := *s.agent("w")
+	agent.Warm = 1
+	l := &leadership{orchestrator: &orchestrator{env: role.Env{Now: time.Now}, runtime: p, log: slog.New(slog.DiscardHandler)}}
+	l.agents, l.workers = newAgents(l), newWorkers(l)
+	l.workers.warm["x"] = &standby{unit: "x", agent: "w", digest: agent.Digest(), started: time.Now()}
+	l.workers.stopAll(t.Context(), "w")
+	l.agents.beside.Wait()
+	if got := l.workers.take(agent); got != nil {
+		t.Errorf("taken: %+v", got)
+	}
+	if units := l.workers.surplus(&config.Config{Agents: []config.Agent{agent}}, time.Now()); len(units) != 0 {
+		t.Errorf("told to stop again at once: %v", units)
+	}
+	if units := l.workers.surplus(&config.Config{Agents: []config.Agent{agent}}, time.Now().Add(time.Minute)); len(units) != 1 {
+		t.Errorf("not told again after a while: %v", units)
 	}
 }

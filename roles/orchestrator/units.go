@@ -43,7 +43,6 @@ func (l *leadership) spec(agent config.Agent, component string) (runtime.Spec, e
 	c := env.Of(agent)
 	c.Instance, c.Redis, c.Run = l.settings.Instance, l.settings.Redis, l.settings.Run
 	c.Workspace, c.Incarnation, c.HealthAddr = l.settings.Workspace, l.env.NewID(), "127.0.0.1:0"
-	inherited := env.Inherited(l.env.Environ())
 	s := runtime.Spec{
 		Name: unitName(agent.Name), Args: []string{"cub"}, Dir: l.settings.Workspace,
 		Labels: runtime.Labels{
@@ -56,22 +55,30 @@ func (l *leadership) spec(agent config.Agent, component string) (runtime.Spec, e
 		if err := l.enclose(&s, &c, agent); err != nil {
 			return s, err
 		}
-		inherited = []string{"HOME=" + homeDir}
-		for _, name := range []string{env.LogFormat, env.LogLevel} {
-			if v, ok := l.env.Lookup(name); ok {
-				inherited = append(inherited, name+"="+v)
-			}
-		}
 	}
 	if component == runtime.ComponentWorker {
 		c.HealthAddr = "off"
 	}
-	s.Env = inherited
-	for _, v := range agent.Environment {
-		s.Env = append(s.Env, v.Name+"="+v.Value)
-	}
-	s.Env = append(s.Env, c.Environ()...)
+	s.Env = append(l.environ(agent.Environment), c.Environ()...)
 	return s, nil
+}
+
+// environ is what a unit has of an environment before it is told what to do: what
+// it inherits, which in a container is next to nothing, and what sett.yml gives it.
+func (l *leadership) environ(given []config.EnvVar) []string {
+	vars := env.Inherited(l.env.Environ())
+	if l.settings.containers() {
+		vars = []string{"HOME=" + homeDir}
+		for _, name := range []string{env.LogFormat, env.LogLevel} {
+			if v, ok := l.env.Lookup(name); ok {
+				vars = append(vars, name+"="+v)
+			}
+		}
+	}
+	for _, v := range given {
+		vars = append(vars, v.Name+"="+v.Value)
+	}
+	return vars
 }
 
 // enclose makes a container of an agent's unit.
@@ -86,11 +93,7 @@ func (l *leadership) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) er
 	}
 	c.Redis.URL, c.Workspace, c.HealthAddr = url, workspaceDir, healthAddr
 	s.Dir = workspaceDir
-	readOnly := agent.Workspace.Mode != blackboard.ReadWrite
-	mounts := []runtime.Mount{{Source: l.settings.Workspace, Target: workspaceDir, ReadOnly: readOnly}}
-	for _, dir := range l.settings.WorkspaceExtra {
-		mounts = append(mounts, runtime.Mount{Source: dir, Target: dir, ReadOnly: readOnly})
-	}
+	mounts := l.settings.workspaceMounts(agent.Workspace.Mode != blackboard.ReadWrite)
 	limits := agent.Resources.Limits
 	s.Container = runtime.Container{
 		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: l.settings.AgentsUser, Mounts: mounts,
@@ -109,6 +112,15 @@ func (l *leadership) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) er
 		s.Container.Network, s.Container.Join = "", l.settings.anchorName(agent)
 	}
 	return nil
+}
+
+// workspaceMounts are the workspace in a container, and what it needs besides.
+func (s settings) workspaceMounts(readOnly bool) []runtime.Mount {
+	mounts := []runtime.Mount{{Source: s.Workspace, Target: workspaceDir, ReadOnly: readOnly}}
+	for _, dir := range s.WorkspaceExtra {
+		mounts = append(mounts, runtime.Mount{Source: dir, Target: dir, ReadOnly: readOnly})
+	}
+	return mounts
 }
 
 // network is what the container of an agent is on. One whose tool may reach

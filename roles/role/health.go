@@ -12,15 +12,31 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Health serves GET /healthz and GET /metrics. /healthz is 200 while check
-// succeeds, else 503 with the reason.
+// Health serves GET /healthz and GET /metrics. /healthz is 200 while the role's
+// check succeeds, else 503 with the reason.
 type Health struct {
 	listener net.Listener
 	server   *http.Server
 }
 
+// HealthOptions say what is served.
+type HealthOptions struct {
+	Check    func(context.Context) error // the cause of a 503; it gets two seconds
+	Metrics  prometheus.Gatherer
+	Instance string                  // whose containers may be asked for by their names
+	Routes   map[string]http.Handler // what is served besides, by patterns of http.ServeMux
+}
+
+// Bounds of a request: nobody who asks for health sends much, or takes long to.
+const (
+	headerTime  = 5 * time.Second
+	answerTime  = 30 * time.Second
+	idleTime    = 2 * time.Minute
+	headerBytes = 16 << 10
+)
+
 // ListenHealth opens the address. A port that is taken is an error that says so.
-func ListenHealth(addr string, check func(context.Context) error, metrics prometheus.Gatherer) (*Health, error) {
+func ListenHealth(addr string, o HealthOptions) (*Health, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, Fail(Environment, fmt.Errorf("listen for health checks: %w", err),
@@ -30,14 +46,20 @@ func ListenHealth(addr string, check func(context.Context) error, metrics promet
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 		defer cancel()
-		if err := check(ctx); err != nil {
+		if err := o.Check(ctx); err != nil {
 			http.Error(w, err.Error(), http.StatusServiceUnavailable)
 			return
 		}
 		_, _ = fmt.Fprintln(w, "ok")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics, promhttp.HandlerOpts{}))
-	return &Health{l, &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}, nil
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
+	for pattern, handler := range o.Routes {
+		mux.Handle(pattern, handler)
+	}
+	return &Health{l, &http.Server{
+		Handler: guard(o.Instance, mux), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime,
+		IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+	}}, nil
 }
 
 // Addr returns where it listens, host:port.

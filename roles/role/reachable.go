@@ -54,3 +54,13 @@ func (r *Reachable) SteadySince() time.Time {
 	}
 	return r.since
 }
+
+// Away returns for how long the blackboard has been gone; zero when it is there.
+func (r *Reachable) Away() time.Duration {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.gone {
+		return 0
+	}
+	return max(r.now().Sub(r.since), 0)
+}

@@ -40,12 +40,12 @@ func TestHealth(t *testing.T) {
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "sett_test_total", Help: "For this test."})
 	metrics.MustRegister(counter)
 	counter.Add(3)
-	h, err := ListenHealth("127.0.0.1:0", func(context.Context) error {
+	h, err := ListenHealth("127.0.0.1:0", HealthOptions{Metrics: metrics, Check: func(context.Context) error {
 		if gone.Load() {
 			return errors.New("redis is gone")
 		}
 		return nil
-	}, metrics)
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func TestHealth(t *testing.T) {
 	if code, _ := get(t, base+"/"); code != 404 {
 		t.Errorf("elsewhere: %d", code)
 	}
-	_, err = ListenHealth(h.Addr(), nil, metrics)
+	_, err = ListenHealth(h.Addr(), HealthOptions{Metrics: metrics})
 	var e *Error
 	if !errors.As(err, &e) || e.Code != Environment || !strings.Contains(err.Error(), h.Addr()) || !strings.Contains(e.Hint, "SETT_HEALTH_ADDR") {
 		t.Errorf("a port in use: %v", err)
@@ -75,7 +75,7 @@ func TestHealth(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Errorf("serve: %v", err)
 	}
-	broken, err := ListenHealth("127.0.0.1:0", nil, metrics)
+	broken, err := ListenHealth("127.0.0.1:0", HealthOptions{Metrics: metrics})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,8 @@ type Policy struct {
 	Clan                []string      // the agents' names, in any order
 	MaxReviewIterations int           // reworks of one thread; 0 and less: any number
 	BidTimeout          time.Duration // after which silence is an ignore; 0: wait for ever
+	QuestionTimeout     time.Duration // after which a question nobody answered is a Failure; 0: wait for ever
+	AskAtReviewLimit    bool          // what happens at MaxReviewIterations: a person is asked; else a Failure
 }
 
 // Kind is what to do about a claim.
@@ -74,6 +76,7 @@ type Decision struct {
 type Rework struct {
 	Agent   string
 	Context []string // ids of the Reviews with feedback, in the order of their grants
+	Ask     string   // what to ask a person first; empty: nothing
 }
 
 // What is a kind of thing that a claim waits for.
@@ -81,11 +84,10 @@ type What string
 
 // What there is to wait for.
 const (
-	ForBid      What = "bid"      // the agent's bid
-	ForStart    What = "start"    // the agent takes the grant from its queue
-	ForResult   What = "result"   // the agent's tool
-	ForAnswer   What = "answer"   // a person's answer to the agent's question
-	ForDecision What = "decision" // the orchestrator; only Waits says so
+	ForBid    What = "bid"    // the agent's bid
+	ForStart  What = "start"  // the agent takes the grant from its queue
+	ForResult What = "result" // the agent's tool
+	ForAnswer What = "answer" // a person's answer to the agent's question
 )
 
 // WaitFor is the name of one wait.
@@ -116,30 +118,5 @@ func Decide(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 			return decideSilent(s, p, now, missing)
 		}
 	}
-	return decidePhase(s, p)
-}
-
-// Waits returns what the claim waits for, for people to read: nothing when it is
-// closed, the orchestrator when there is something to decide, else what Decide
-// waits for.
-func Waits(s blackboard.Snapshot, p Policy, now time.Time) []WaitFor {
-	d := Decide(s, p, now)
-	if d.Kind == Wait {
-		return d.Waits
-	}
-	return []WaitFor{{What: ForDecision, Since: lastChange(s)}}
-}
-
-// lastChange returns the time of the latest change that the snapshot tells of;
-// bids carry none.
-func lastChange(s blackboard.Snapshot) time.Time {
-	last := s.Claim.OpenedAt
-	for _, g := range s.Grants {
-		for _, t := range []time.Time{g.QueuedAt, g.StartedAt, g.EndedAt} {
-			if t.After(last) {
-				last = t
-			}
-		}
-	}
-	return last
+	return decidePhase(s, p, now)
 }

@@ -15,6 +15,9 @@ type board struct {
 	p     Policy
 	now   time.Time
 	stale int64 // the revision that decisions pretend to be taken on; 0: the present one
+
+	rework   *Rework // what the claim ended with
+	failures int     // of the claim
 }
 
 // errRefused is what a script answers to a move that does not fit.
@@ -75,6 +78,7 @@ func (b *board) finish(agent string, result blackboard.StructuralType, verdict b
 		g.State = blackboard.GrantAwaitingAnswer
 	case blackboard.Failure:
 		g.State = blackboard.GrantFailed
+		b.failures++
 	default:
 		g.State = blackboard.GrantDone
 	}
@@ -97,11 +101,96 @@ func (b *board) crash(agent, reason string) error {
 	g, err := b.grant(agent, blackboard.GrantQueued, blackboard.GrantRunning, blackboard.GrantAwaitingAnswer)
 	if err == nil {
 		g.State, g.Reason, g.ResultID, g.EndedAt = blackboard.GrantFailed, reason, "Failure-"+agent, b.now
+		b.failures++
 	}
 	return err
 }
 
-// apply is decide.lua, and crash.lua for FailGrant.
+// review is review.lua: a person reviews beside the agents.
+func (b *board) review(person string, verdict blackboard.Verdict) error {
+	agent := blackboard.HumanAgent(person)
+	if b.s.Claim.Status != blackboard.PendingReview {
+		return errRefused("it is not in review any more, its claim is %s", b.s.Claim.Status)
+	}
+	if g, ok := b.s.Grant(agent); ok {
+		return errRefused("you have reviewed it: %s", g.Verdict)
+	}
+	b.put(blackboard.Grant{Agent: agent, Phase: blackboard.PhaseReview, Attempt: 1, State: blackboard.GrantDone, Verdict: verdict,
+		ResultID: "Review-" + person, QueuedAt: b.now, EndedAt: b.now})
+	b.changed()
+	return nil
+}
+
+// cancel is cancel.lua: a person ends the claim.
+func (b *board) cancel() error {
+	if b.s.Claim.Status.Closed() {
+		return errRefused("it is %s", b.s.Claim.Status)
+	}
+	b.failures++
+	b.terminate("cancelled")
+	b.changed()
+	return nil
+}
+
+// again is retry.lua: from here on the claim is the one that tries the failed one
+// again.
+func (b *board) again() error {
+	c := &b.s.Claim
+	if c.Status != blackboard.Terminated {
+		return errRefused("it has not failed, it is %s", c.Status)
+	}
+	last, feedback, undone := 0, false, false
+	for _, g := range b.s.Grants {
+		feedback = feedback || g.Phase == blackboard.PhaseReview && g.State == blackboard.GrantDone && g.Verdict != blackboard.Approve
+		undone = undone || g.State != blackboard.GrantDone
+		last = max(last, slices.Index(blackboard.Phases, g.Phase))
+	}
+	switch {
+	case feedback && !undone:
+		return errRefused("it ended with feedback")
+	case b.failures == 0:
+		return errRefused("nothing of it failed")
+	}
+	c.Status, c.Rework, c.Origin = blackboard.Phases[last].Status(), c.Rework || c.Origin == blackboard.OriginRework, blackboard.OriginRetry
+	c.Reason, c.Revision, c.OpenedAt = "", 1, b.now
+	for i, g := range b.s.Grants {
+		if g.State != blackboard.GrantDone {
+			b.s.Grants[i] = blackboard.Grant{Agent: g.Agent, Phase: g.Phase, Attempt: 1, State: blackboard.GrantQueued, QueuedAt: b.now}
+		}
+	}
+	b.failures, b.rework = 0, nil
+	return nil
+}
+
+// terminate ends the claim and what is left of its grants.
+func (b *board) terminate(reason string) {
+	b.s.Claim.Status, b.s.Claim.Reason = blackboard.Terminated, reason
+	for i := range b.s.Grants {
+		if g := &b.s.Grants[i]; !g.State.Ended() {
+			g.State, g.EndedAt = blackboard.GrantCancelled, b.now
+		}
+	}
+}
+
+// openRework is the part of terminate.lua that opens the claim which follows.
+func (b *board) openRework() error {
+	r, c := b.rework, b.s.Claim
+	if r == nil {
+		return errRefused("there is none")
+	}
+	g := blackboard.Grant{Agent: r.Agent, Phase: blackboard.PhaseExclusive, Attempt: 1, State: blackboard.GrantQueued, QueuedAt: b.now}
+	if r.Ask != "" {
+		g.State, g.ResultID, g.EndedAt = blackboard.GrantAwaitingAnswer, "Question", b.now
+	}
+	b.s = blackboard.Snapshot{Grants: []blackboard.Grant{g}, Claim: blackboard.Claim{
+		ID: "rework", ArtefactID: c.ArtefactID, Status: blackboard.PendingExclusive, Origin: blackboard.OriginRework, Rework: true,
+		GrantedExclusiveAgent: r.Agent, AdditionalContextIDs: r.Context, Revision: 1, OpenedAt: b.now, Target: c.Target,
+	}}
+	b.failures, b.rework = 0, nil
+	return nil
+}
+
+// apply is what the scripts of decisions do, and crash.lua for FailGrant.
 func (b *board) apply(d Decision) error {
 	c := &b.s.Claim
 	if d.Kind == FailGrant {
@@ -132,12 +221,11 @@ func (b *board) apply(d Decision) error {
 	case Complete:
 		c.Status, c.Reason = blackboard.Complete, d.Reason
 	case Terminate:
-		c.Status, c.Reason = blackboard.Terminated, d.Reason
-		for i := range b.s.Grants {
-			if g := &b.s.Grants[i]; !g.State.Ended() {
-				g.State, g.EndedAt = blackboard.GrantCancelled, b.now
-			}
+		if d.FailureType != "" {
+			b.failures++
 		}
+		b.rework = d.Rework
+		b.terminate(d.Reason)
 	}
 	return nil
 }

@@ -70,7 +70,7 @@ func flaw(s blackboard.Snapshot) string {
 	if exclusive > 1 {
 		return "more than one exclusive grant"
 	}
-	if s.Claim.Origin == blackboard.OriginRework && exclusive == 0 {
+	if (s.Claim.Origin == blackboard.OriginRework || s.Claim.Rework) && exclusive == 0 {
 		return "a rework without its grant"
 	}
 	return ""

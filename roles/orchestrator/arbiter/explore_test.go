@@ -16,9 +16,12 @@ type explorer struct {
 	index  map[model]int32
 	states []model
 	onward []int32 // the state that what is decided or waited for leads to
-	moves  int
 	snap   blackboard.Snapshot
 	policy Policy
+
+	moves, retries int
+	ends           map[Kind]int
+	consensus      int // states in which all have bid and nothing was decided
 }
 
 // add returns the state's number and queues it when it is new.
@@ -48,59 +51,96 @@ func (x *explorer) fail(m model, format string, args ...any) {
 // String is the state for people: pending_exclusive a(exclusive#1 running gone=false) …
 func (m model) String() string {
 	s := string(blackboard.ClaimStatuses[m.status])
-	for i, c := range m.agents {
+	for i, c := range m.agents[:m.clanSize()] {
 		s += fmt.Sprintf(" %s(%s#%d %s gone=%v)", names[i], cellBids[c.bid], c.rank, cellStates[c.grant], c.gone)
 	}
-	return s
+	return s + fmt.Sprintf(" people %v rework=%v gate=%v broken=%v late=%v", m.people, m.rework, m.gate, m.broken, m.late)
 }
 
 // TestEveryState explores a clan of four: every combination of bids in every
 // order, every order of results, failures, questions, crashes, hand-backs, agents
-// leaving and coming back, the bid timeout at every moment, and the arbiter's
-// decisions in between, at once, late or twice. From every state, what the
+// leaving and coming back, the bid timeout and that of questions at every moment,
+// a person who cancels at any, a retry of whatever failed or was cancelled, and the
+// arbiter's decisions in between, at once, late or twice. From every state, what the
 // arbiter decides and the waits it names lead to the claim's end.
 func TestEveryState(t *testing.T) {
-	x := &explorer{t: t, index: map[model]int32{}, policy: modelPolicy}
-	x.add(model{})
+	t.Parallel()
+	x := newExplorer(t, model{})
 	reworked := model{status: 2, rework: true}
 	reworked.agents[0].grant = queued
-	x.add(reworked)
-	ends, consensus := map[Kind]int{}, 0
-	for n := 0; n < len(x.states) && !t.Failed(); n++ {
-		m := x.states[n]
-		d := x.decide(&m)
-		x.checkState(m)
-		x.checkDecision(m, d)
-		next := x.follow(m, d)
-		x.onward = append(x.onward, x.add(next))
-		m.moves(func(next model) {
-			x.moves++
-			x.checkForward(m, next)
-			x.add(next)
-			late := next
-			if late.apply(d, m); late != next {
-				if d.Kind != FailGrant {
-					x.fail(m, "decision %+v was applied to %s", d, next)
-				}
-				x.add(late)
-			}
-		})
-		ends[d.Kind]++
-		if m.bidding() && !m.late && !slices.ContainsFunc(m.agents[:], func(c cell) bool { return c.bid == noBid || c.gone }) {
-			consensus++
-		}
+	asked := reworked
+	asked.agents[0].grant = awaiting // what to do at the review limit
+	x.explore(reworked, asked)
+	if want := 256 * 24; x.consensus != want && !t.Failed() {
+		t.Errorf("consensus reached in %d ways, want every combination in every order: %d", x.consensus, want)
 	}
-	if t.Failed() {
+	if len(x.states) < 1_000_000 {
+		t.Errorf("saw %d states only", len(x.states))
+	}
+}
+
+// TestEveryStateWithPeople explores a clan of three, with two people who review
+// beside it at any moment while they may, and with what was rejected at a gate.
+func TestEveryStateWithPeople(t *testing.T) {
+	t.Parallel()
+	x := newExplorer(t, model{three: true})
+	x.explore(model{three: true, gate: true, people: [2]uint8{rejected}})
+	if want := 64 * 6; x.consensus != want*people3 && !t.Failed() {
+		t.Errorf("consensus reached in %d ways, want %d with all that people can have said", x.consensus, want)
+	}
+	if len(x.states) < 100_000 {
+		t.Errorf("saw %d states only", len(x.states))
+	}
+}
+
+// people3 is how many ways there are for two people to have approved, rejected or
+// not reviewed, if the one who comes first is the first.
+const people3 = 1 + 2 + 4
+
+func newExplorer(t *testing.T, from model) *explorer {
+	x := &explorer{t: t, index: map[model]int32{}, policy: modelPolicy, ends: map[Kind]int{}}
+	x.add(from)
+	return x
+}
+
+// explore visits what can be reached from what was added, and from here.
+func (x *explorer) explore(from ...model) {
+	for _, m := range from {
+		x.add(m)
+	}
+	for n := 0; n < len(x.states) && !x.t.Failed(); n++ {
+		x.visit(x.states[n])
+	}
+	if x.t.Failed() {
 		return
 	}
 	longest := x.checkEnds()
-	t.Logf("%d states, %d moves; decisions %v; at most %d steps to the end", len(x.states), x.moves, ends, longest)
+	x.t.Logf("%d states, %d moves, %d of them retries; decisions %v; at most %d steps to the end", len(x.states), x.moves, x.retries, x.ends, longest)
 	fmt.Printf("arbiter: %d states seen, %d moves between them\n", len(x.states), x.moves)
-	if want := 256 * 24; consensus != want {
-		t.Errorf("consensus reached in %d ways, want every combination in every order: %d", consensus, want)
-	}
-	if len(x.states) < 400_000 {
-		t.Errorf("saw %d states only", len(x.states))
+}
+
+// visit checks one state, and adds those next to it.
+func (x *explorer) visit(m model) {
+	d := x.decide(&m)
+	x.checkState(m)
+	x.checkDecision(m, d)
+	x.onward = append(x.onward, x.add(x.follow(m, d)))
+	m.moves(func(next model) {
+		x.moves++
+		x.checkForward(m, next)
+		x.add(next)
+		late := next
+		if late.apply(d, m); late != next {
+			if d.Kind != FailGrant {
+				x.fail(m, "decision %+v was applied to %s", d, next)
+			}
+			x.add(late)
+		}
+	})
+	x.ends[d.Kind]++
+	missing := slices.ContainsFunc(m.agents[:m.clanSize()], func(c cell) bool { return c.bid == noBid || c.gone })
+	if m.bidding() && !m.late && !missing {
+		x.consensus++
 	}
 }
 
@@ -134,10 +174,31 @@ func (x *explorer) checkState(m model) {
 	}
 }
 
-// checkForward: statuses only move forward, and nothing moves once closed.
+// checkForward: statuses only move forward, and nothing moves once closed. A claim
+// that tries a closed one again is another one.
 func (x *explorer) checkForward(m, next model) {
+	if m.closed() && !next.closed() {
+		x.retries++
+		x.checkRetry(m, next)
+		return
+	}
 	if next.status < m.status || m.closed() {
 		x.fail(m, "went on to %s", next)
+	}
+}
+
+// checkRetry: what was done stays done, nothing else is, and nothing that ended with
+// feedback alone or well is tried again.
+func (x *explorer) checkRetry(m, next model) {
+	if m.status != 4 || m.again || next.people != m.people || m.rejected() && !m.undone() {
+		x.fail(m, "tried again as %s", next)
+	}
+	for i, c := range next.agents {
+		was := m.agents[i]
+		kept := c.grant == was.grant && (c.grant == noGrant || c.grant == done || c.grant == rejected)
+		if c.bid != was.bid || !kept && (c.grant != queued || was.grant != failed && was.grant != cancelled) {
+			x.fail(m, "%s became %s", names[i], next)
+		}
 	}
 }
 
@@ -151,6 +212,13 @@ func (x *explorer) checkDecision(m model, d Decision) {
 	}
 	if d.Closed {
 		x.fail(m, "an open claim is said to be closed")
+	}
+	if m.rework { // a retry of one is decided about like it
+		m.snapshot(&x.snap)
+		x.snap.Claim.Origin = blackboard.OriginRetry
+		if again := Decide(x.snap, x.policy, m.now()); !reflect.DeepEqual(d, again) {
+			x.fail(m, "%+v, and %+v when it is a retry", d, again)
+		}
 	}
 	switch d.Kind {
 	case Wait:
@@ -170,11 +238,15 @@ func (x *explorer) checkDecision(m model, d Decision) {
 			}
 		}
 	case FailGrant:
-		if c := m.agents[slices.Index(names[:], d.Agents[0])]; !c.gone || !c.open() {
+		c := m.agents[slices.Index(names[:], d.Agents[0])]
+		removed := d.FailureType == blackboard.TypeAgentRemoved && c.gone && c.open()
+		silence := d.FailureType == blackboard.TypeQuestionTimeout && !c.gone && c.grant == overdue
+		if !removed && !silence {
 			x.fail(m, "%+v", d)
 		}
 	case Complete:
-		if slices.ContainsFunc(m.agents[:], func(c cell) bool { return c.grant != noGrant && c.grant != done }) {
+		if slices.ContainsFunc(m.agents[:], func(c cell) bool { return c.grant != noGrant && c.grant != done }) ||
+			slices.Contains(m.people[:], rejected) {
 			x.fail(m, "%+v", d)
 		}
 	case Terminate:
@@ -190,14 +262,20 @@ func (x *explorer) checkWaits(m model, d Decision) {
 	if len(d.Waits) == 0 {
 		x.fail(m, "waits for nothing")
 	}
-	if m.bidding() != d.AskAgain.Equal(modelOpened.Add(time.Minute)) || m.bidding() == d.AskAgain.IsZero() {
-		x.fail(m, "asks again at %v", d.AskAgain)
+	var again time.Time
+	if m.bidding() {
+		again = modelOpened.Add(time.Minute)
+	} else if slices.ContainsFunc(m.agents[:], cell.asked) {
+		again = m.now().Add(time.Nanosecond)
+	}
+	if !d.AskAgain.Equal(again) {
+		x.fail(m, "asks again at %v, want %v", d.AskAgain, again)
 	}
 	outstanding := 0
-	for _, c := range m.agents {
+	for _, c := range m.agents[:m.clanSize()] {
 		if c.open() || m.bidding() && c.bid == noBid {
 			outstanding++
-			if c.gone || m.late {
+			if c.gone || m.late || c.grant == overdue {
 				x.fail(m, "waits for what will not come: %+v", d.Waits)
 			}
 		}
@@ -247,7 +325,14 @@ func (x *explorer) checkTerminate(m model, d Decision) {
 		}
 		return
 	}
-	open := slices.ContainsFunc(m.agents[:], cell.open)
+	for _, said := range m.people {
+		if said == rejected {
+			feedback++
+		}
+	}
+	open := slices.ContainsFunc(m.agents[:m.clanSize()], func(c cell) bool {
+		return c.open() || m.bids() && (c.bid == noBid || m.bidding() && c.bid == bidReview && !c.gone)
+	})
 	if feedback == 0 || open {
 		x.fail(m, "%+v", d)
 		return
@@ -258,8 +343,16 @@ func (x *explorer) checkTerminate(m model, d Decision) {
 		}
 		return
 	}
-	if m.again || d.Rework == nil || d.Rework.Agent != names[0] || len(d.Rework.Context) != feedback || d.FailureType != "" {
+	if m.again || d.Rework == nil || d.Rework.Agent != names[0] || len(d.Rework.Context) != feedback || d.FailureType != "" || d.Rework.Ask != "" {
 		x.fail(m, "rework %+v of %+v", d.Rework, d)
+	}
+	m.snapshot(&x.snap)
+	x.snap.Claim.Target.Version = 4
+	asking := x.policy
+	asking.AskAtReviewLimit = true
+	if a := Decide(x.snap, asking, m.now()); a.Kind != Terminate || a.Rework == nil || a.Rework.Ask == "" || a.FailureType != "" ||
+		a.Rework.Agent != names[0] || !slices.Equal(a.Rework.Context, d.Rework.Context) {
+		x.fail(m, "want a question first: %+v", a)
 	}
 	for want, change := range map[string]func(*blackboard.Target){
 		FailureGoalRejected:        func(t *blackboard.Target) { t.Agent = "" },

@@ -19,8 +19,8 @@ var names = [4]string{"a", "b", "c", "d"}
 // modelOpened is when every claim of the model was opened.
 var modelOpened = time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// modelPolicy gives silence a minute.
-var modelPolicy = Policy{MaxReviewIterations: 3, BidTimeout: time.Minute}
+// modelPolicy gives silence a minute, and questions ten seconds.
+var modelPolicy = Policy{MaxReviewIterations: 3, BidTimeout: time.Minute, QuestionTimeout: 10 * time.Second}
 
 // The bids and grant states of a cell.
 const (
@@ -35,6 +35,7 @@ const (
 	queued
 	running
 	awaiting
+	overdue  // awaiting an answer for too long
 	done     // and approved, when it is a review
 	rejected // done, with feedback
 	failed
@@ -44,7 +45,7 @@ const (
 var cellBids = []blackboard.BidType{"", blackboard.BidReview, blackboard.BidClaim, blackboard.BidExclusive, blackboard.BidIgnore}
 
 var cellStates = []blackboard.GrantState{"", blackboard.GrantQueued, blackboard.GrantRunning, blackboard.GrantAwaitingAnswer,
-	blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantFailed, blackboard.GrantCancelled}
+	blackboard.GrantAwaitingAnswer, blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantFailed, blackboard.GrantCancelled}
 
 // cell is what there is to know of one agent. Its grant is of the phase it bid for.
 type cell struct {
@@ -52,18 +53,39 @@ type cell struct {
 	gone             bool  // from sett.yml
 }
 
-func (c cell) open() bool { return c.grant >= queued && c.grant <= awaiting }
+func (c cell) open() bool { return c.grant >= queued && c.grant <= overdue }
+
+// asked says whether a person is to answer.
+func (c cell) asked() bool { return c.grant == awaiting || c.grant == overdue }
 
 // model is a claim.
 type model struct {
 	status uint8 // index in blackboard.ClaimStatuses
 	late   bool  // the bid timeout is over
 	rework bool  // opened as a rework: a has its exclusive grant and nobody bids
+	gate   bool  // opened by a rejection at a gate: nobody bids, and the first person's review is in
 	again  bool  // it was rejected and a rework was opened
+	broken bool  // it has a Failure
+	three  bool  // the clan is a, b and c, and people review
 	agents [4]cell
+	people [2]uint8 // what they said: noGrant, done or rejected
+}
+
+// people are who may review beside the agents.
+var people = [2]string{blackboard.HumanAgent("ann"), blackboard.HumanAgent("bob")}
+
+// clanSize is how many agents there are.
+func (m *model) clanSize() int {
+	if m.three {
+		return 3
+	}
+	return len(m.agents)
 }
 
 func (m *model) closed() bool { return m.status >= 3 }
+
+// bids says whether anybody bids on such a claim.
+func (m *model) bids() bool { return !m.rework && !m.gate }
 
 // bidding mirrors bid.lua: until something is granted.
 func (m *model) bidding() bool {
@@ -72,7 +94,7 @@ func (m *model) bidding() bool {
 			return false
 		}
 	}
-	return m.status == 0
+	return m.status == 0 && m.bids()
 }
 
 // bid is bid.lua, and the part of decide.lua that makes silence a bid.
@@ -103,7 +125,7 @@ func (m *model) step(i int, from, to uint8) bool {
 // clan is who is in sett.yml, in an order of its own.
 func (m *model) clan(into []string) []string {
 	into = into[:0]
-	for i := len(names) - 1; i >= 0; i-- {
+	for i := m.clanSize() - 1; i >= 0; i-- {
 		if !m.agents[i].gone {
 			into = append(into, names[i])
 		}
@@ -140,8 +162,9 @@ func (m *model) apply(d Decision, on model) {
 		m.forgetOrder()
 	case FailGrant:
 		i := slices.Index(names[:], d.Agents[0])
-		if c := &m.agents[i]; c.open() && c.grant == on.agents[i].grant {
-			c.grant = failed
+		c, was := &m.agents[i], on.agents[i]
+		if c.open() && (c.grant == was.grant || c.asked() && was.asked()) {
+			c.grant, m.broken = failed, true
 		}
 	case Complete:
 		m.status = 3
@@ -149,13 +172,71 @@ func (m *model) apply(d Decision, on model) {
 	case Terminate:
 		m.status = 4
 		m.again = m.again || d.Rework != nil
-		for i := range m.agents {
-			if m.agents[i].open() {
-				m.agents[i].grant = cancelled
-			}
-		}
-		m.forgetOrder()
+		m.broken = m.broken || d.FailureType != ""
+		m.cancelGrants()
 	}
+}
+
+// cancelGrants is what ends with a claim that is terminated.
+func (m *model) cancelGrants() {
+	for i := range m.agents {
+		if m.agents[i].open() {
+			m.agents[i].grant = cancelled
+		}
+	}
+	m.forgetOrder()
+}
+
+// cancel is cancel.lua: a person ends the claim.
+func (m *model) cancel() bool {
+	if m.closed() {
+		return false
+	}
+	m.status, m.broken = 4, true
+	m.cancelGrants()
+	return true
+}
+
+// review is review.lua: people who have not reviewed do. Who of them is first
+// makes no difference.
+func (m *model) review(verdict uint8) bool {
+	for i := range m.people {
+		if m.people[i] == noGrant {
+			m.people[i] = verdict
+			return m.status == 0
+		}
+	}
+	return false
+}
+
+// rejected says whether somebody gave feedback, undone whether an agent's grant came
+// to nothing.
+func (m *model) rejected() bool {
+	return slices.Contains(m.people[:], rejected) || slices.ContainsFunc(m.agents[:], func(c cell) bool { return c.grant == rejected })
+}
+
+func (m *model) undone() bool {
+	return slices.ContainsFunc(m.agents[:], func(c cell) bool { return c.grant == failed || c.grant == cancelled })
+}
+
+// retry is retry.lua: the claim that tries this one again.
+func (m *model) retry() bool {
+	if m.status != 4 || !m.broken || m.rejected() && !m.undone() {
+		return false
+	}
+	m.status, m.broken, m.late = 0, false, false
+	for i := range m.agents {
+		c := &m.agents[i]
+		switch c.grant {
+		case noGrant:
+			continue
+		case done, rejected:
+		default:
+			c.grant = queued
+		}
+		m.status = max(m.status, uint8(slices.Index(blackboard.Phases, m.phaseOf(i))))
+	}
+	return true
 }
 
 // forgetOrder drops what can no longer matter once bidding is over, so that fewer
@@ -163,7 +244,14 @@ func (m *model) apply(d Decision, on model) {
 // ones that are still to be chosen from.
 func (m *model) forgetOrder() {
 	m.late = false
-	chosen := m.status >= 2
+	granted, chosen := m.status < 4, m.status == 2 || m.status == 3
+	for i, c := range m.agents {
+		granted = granted || c.grant != noGrant
+		chosen = chosen || c.grant != noGrant && m.phaseOf(i) == blackboard.PhaseExclusive
+	}
+	if !granted {
+		return // it may be tried again, and be bid on further
+	}
 	for i := range m.agents {
 		if c := &m.agents[i]; chosen || c.bid != bidExclusive {
 			c.rank = 0
@@ -192,11 +280,14 @@ func (m *model) now() time.Time {
 func (m *model) snapshot(s *blackboard.Snapshot) {
 	s.Claim = blackboard.Claim{
 		ID: "claim", ArtefactID: "artefact", Status: blackboard.ClaimStatuses[m.status],
-		Origin: blackboard.OriginArtefact, ExpectedBidders: names[:], OpenedAt: modelOpened,
+		Origin: blackboard.OriginArtefact, ExpectedBidders: names[:m.clanSize()], OpenedAt: modelOpened,
 		Target: blackboard.Target{Agent: names[0], Version: 2},
 	}
+	if !m.bids() {
+		s.Claim.ExpectedBidders = nil
+	}
 	if m.rework {
-		s.Claim.Origin, s.Claim.ExpectedBidders = blackboard.OriginRework, nil
+		s.Claim.Origin, s.Claim.Rework = blackboard.OriginRework, true
 	}
 	s.Bids, s.Grants = s.Bids[:0], s.Grants[:0]
 	for rank := uint8(0); rank <= uint8(len(names)); rank++ {
@@ -214,7 +305,10 @@ func (m *model) snapshot(s *blackboard.Snapshot) {
 		if c.grant == running {
 			g.Holder = "holder"
 		} else if c.grant >= awaiting {
-			g.ResultID = "result-" + names[i]
+			g.ResultID, g.EndedAt = "result-"+names[i], m.now().Add(-modelPolicy.QuestionTimeout)
+		}
+		if c.grant == awaiting {
+			g.EndedAt = g.EndedAt.Add(time.Nanosecond)
 		}
 		if g.Phase == blackboard.PhaseReview && c.grant == done {
 			g.Verdict = blackboard.Approve
@@ -223,34 +317,52 @@ func (m *model) snapshot(s *blackboard.Snapshot) {
 		}
 		s.Grants = append(s.Grants, g)
 	}
+	for i, said := range m.people {
+		if said != noGrant {
+			s.Grants = append(s.Grants, blackboard.Grant{Agent: people[i], Phase: blackboard.PhaseReview, Attempt: 1, State: cellStates[said],
+				ResultID: "result-" + people[i], Verdict: verdicts[said], QueuedAt: modelOpened, EndedAt: modelOpened})
+		}
+	}
 }
+
+var verdicts = map[uint8]blackboard.Verdict{done: blackboard.Approve, rejected: blackboard.Feedback}
 
 // moves calls visit with every state that one move by anybody but the
 // orchestrator's decisions can lead to. Agents that have left sett.yml may still
-// be alive and go on.
+// be alive and go on. A closed claim has one: a person has it tried again, and
+// what is visited then is the claim that does.
 func (m *model) moves(visit func(model)) {
-	if m.closed() {
-		return // every script refuses
-	}
-	try := func(i int, move func(next *model) bool) {
+	try := func(move func(next *model) bool) {
 		next := *m
 		if move(&next) && next != *m {
 			visit(next)
 		}
 	}
-	if m.bidding() && !m.late {
-		try(0, func(next *model) bool { next.late = true; return true })
+	if m.closed() {
+		try((*model).retry)
+		return // every other script refuses
 	}
-	for i := range m.agents {
-		try(i, func(next *model) bool { next.agents[i].gone = !next.agents[i].gone; return true })
-		for bid := uint8(bidReview); bid <= bidIgnore && !m.rework; bid++ {
-			try(i, func(next *model) bool { return next.bid(i, bid) })
+	try((*model).cancel)
+	if m.three {
+		try(func(next *model) bool { return next.review(done) })
+		try(func(next *model) bool { return next.review(rejected) })
+	}
+	if m.bidding() && !m.late {
+		try(func(next *model) bool { next.late = true; return true })
+	}
+	for i := range m.clanSize() {
+		try(func(next *model) bool { next.agents[i].gone = !next.agents[i].gone; return true })
+		for bid := uint8(bidReview); bid <= bidIgnore && m.bids(); bid++ {
+			try(func(next *model) bool { return next.bid(i, bid) })
 		}
 		for _, t := range transitions {
 			if t.to == rejected && (m.agents[i].bid != bidReview || m.rework) {
 				continue // only a Review can be feedback
 			}
-			try(i, func(next *model) bool { return next.step(i, t.from, t.to) })
+			try(func(next *model) bool {
+				next.broken = next.broken || t.to == failed
+				return next.step(i, t.from, t.to)
+			})
 		}
 	}
 }
@@ -266,5 +378,7 @@ var transitions = []struct{ from, to uint8 }{
 	{running, queued},   // handed back; crash with a retry
 	{queued, failed},    // a worker that cannot be started
 	{awaiting, queued},  // answer
+	{awaiting, overdue}, // nobody answers in time
+	{overdue, queued},   // somebody does, before that was found
 	{awaiting, failed},  // FailGrant, decided before the agent came back
 }

@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"strings"
 	"time"
 
 	"sett/blackboard"
@@ -15,7 +16,7 @@ func naive(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 	for _, rule := range []func() *Decision{
 		c.closedIsOver, c.failureEndsTheClaim, c.nonsenseEndsTheClaim, c.grantsOfTheGoneFail, c.theGoneHaveIgnored,
 		c.silenceBecomesIgnore, c.allBidsAreAwaited, c.reviewsComeFirst, c.feedbackEndsTheClaim, c.thenAllClaims,
-		c.thenOneExclusive, c.nothingIsLeft,
+		c.thenOneExclusive, c.nobodyWantedIt, c.nothingIsLeft,
 	} {
 		if d := rule(); d != nil {
 			return *d
@@ -34,7 +35,8 @@ type naiveCase struct {
 	bids     map[string]blackboard.BidType
 	bidders  []string // the keys of bids, in order
 	state    map[string]blackboard.GrantState
-	count    map[blackboard.Phase]int // grants
+	count    map[blackboard.Phase]int // grants of agents
+	agents   int                      // that have any
 }
 
 func newCase(s blackboard.Snapshot, p Policy, now time.Time) naiveCase {
@@ -56,10 +58,16 @@ func newCase(s blackboard.Snapshot, p Policy, now time.Time) naiveCase {
 	}
 	for _, g := range s.Grants {
 		c.state[g.Agent] = g.State
-		c.count[g.Phase]++
+		if !person(g.Agent) {
+			c.count[g.Phase]++
+			c.agents++
+		}
 	}
 	return c
 }
+
+// person: people stand among the agents with this before their names.
+func person(agent string) bool { return strings.HasPrefix(agent, "human:") }
 
 // rank numbers statuses and phases alike; 0 is neither.
 var rank = map[string]int{
@@ -85,7 +93,13 @@ func (c naiveCase) failureEndsTheClaim() *Decision {
 }
 
 func (c naiveCase) nonsenseEndsTheClaim() *Decision {
-	bad := c.status() == 0 || c.count["exclusive"] > 1 || c.s.Claim.Origin == "rework" && c.count["exclusive"] == 0
+	exclusive := 0
+	for _, g := range c.s.Grants {
+		if g.Phase == "exclusive" {
+			exclusive++
+		}
+	}
+	bad := c.status() == 0 || exclusive > 1 || (c.s.Claim.Origin == "rework" || c.s.Claim.Rework) && exclusive == 0
 	for _, g := range c.s.Grants {
 		at := rank[string(g.Phase)]
 		open := g.State == "queued" || g.State == "running" || g.State == "awaiting_answer"
@@ -109,7 +123,7 @@ func (c naiveCase) grantsOfTheGoneFail() *Decision {
 
 // silent are the expected bidders who have not bid, while it matters.
 func (c naiveCase) silent(which func(agent string) bool) []string {
-	if c.status() != 1 || len(c.s.Grants) > 0 {
+	if c.status() != 1 || c.agents > 0 {
 		return nil
 	}
 	var silent []string
@@ -173,23 +187,60 @@ func (c naiveCase) phase(phase blackboard.Phase, want []string) *Decision {
 		return &Decision{Kind: GrantPhase, Phase: phase, Agents: want}
 	}
 	d := &Decision{Kind: Wait}
-	for _, g := range c.s.Grants {
-		if g.State == "done" || g.Phase != phase {
+	for _, g := range c.inOrder(phase) {
+		if g.State == "done" {
 			continue
 		}
-		w := WaitFor{What: "start", Agent: g.Agent, Since: g.QueuedAt}
+		w := WaitFor{What: "start", Agent: g.Agent}
 		if g.State == "running" {
 			w = WaitFor{What: "result", Agent: g.Agent, Since: g.StartedAt}
 		}
 		if g.State == "awaiting_answer" {
 			w = WaitFor{What: "answer", Agent: g.Agent, Since: g.EndedAt, Subject: g.ResultID}
 		}
+		if w.Since.IsZero() {
+			w.Since = g.QueuedAt
+		}
 		d.Waits = append(d.Waits, w)
+		if w.What != "answer" || c.p.QuestionTimeout <= 0 || w.Since.IsZero() {
+			continue
+		}
+		// A person has so much time to answer.
+		if c.now.Sub(w.Since) >= c.p.QuestionTimeout {
+			return &Decision{Kind: FailGrant, Agents: []string{g.Agent}, FailureType: "QuestionTimeout"}
+		}
+		if over := w.Since.Add(c.p.QuestionTimeout); d.AskAgain.IsZero() || over.Before(d.AskAgain) {
+			d.AskAgain = over
+		}
 	}
 	if d.Waits == nil {
 		return nil
 	}
 	return d
+}
+
+// inOrder are the grants of a phase: first those that were not granted with the
+// others, as people's reviews, then the others as they were granted.
+func (c naiveCase) inOrder(phase blackboard.Phase) (grants []blackboard.Grant) {
+	listed := map[blackboard.Phase][]string{"review": c.s.Claim.GrantedReviewAgents, "parallel": c.s.Claim.GrantedParallelAgents}[phase]
+	in := map[string]bool{}
+	for _, a := range listed {
+		in[a] = true
+	}
+	for _, g := range c.s.Grants {
+		if g.Phase == phase && !in[g.Agent] {
+			grants = append(grants, g)
+		}
+	}
+	for _, a := range listed {
+		for _, g := range c.s.Grants {
+			if in[a] && g.Phase == phase && g.Agent == a {
+				grants = append(grants, g)
+			}
+		}
+		in[a] = false // named twice, granted once
+	}
+	return grants
 }
 
 func (c naiveCase) reviewsComeFirst() *Decision { return c.phase("review", c.want("review")) }
@@ -198,30 +249,33 @@ func (c naiveCase) feedbackEndsTheClaim() *Decision {
 	if c.status() != 1 {
 		return nil
 	}
-	rejected := map[string]string{}
-	for _, g := range c.s.Grants {
-		if g.Verdict != "approve" {
-			rejected[g.Agent] = g.ResultID
+	rejected, reviews := false, []string(nil)
+	for _, g := range c.inOrder("review") {
+		if g.Verdict == "approve" {
+			continue
+		}
+		rejected = true
+		if g.ResultID != "" {
+			reviews = append(reviews, g.ResultID)
 		}
 	}
-	if len(rejected) == 0 {
+	if !rejected {
 		return nil
 	}
 	d := &Decision{Kind: Terminate}
 	t := c.s.Claim.Target
-	switch iterations := c.p.MaxReviewIterations; {
+	tooMany := c.p.MaxReviewIterations > 0 && t.Version > c.p.MaxReviewIterations
+	switch {
 	case t.Agent == "":
 		d.FailureType = "GoalRejected"
-	case iterations > 0 && t.Version > iterations:
+	case tooMany && !c.p.AskAtReviewLimit:
 		d.FailureType = "ReviewLimit"
 	case !c.clan[t.Agent]:
 		d.FailureType = "AgentRemoved"
 	default:
-		d.Rework = &Rework{Agent: t.Agent}
-		for _, a := range c.s.Claim.GrantedReviewAgents {
-			if id := rejected[a]; id != "" {
-				d.Rework.Context = append(d.Rework.Context, id)
-			}
+		d.Rework = &Rework{Agent: t.Agent, Context: reviews}
+		if tooMany {
+			d.Rework.Ask = "something"
 		}
 	}
 	return d
@@ -232,6 +286,13 @@ func (c naiveCase) thenAllClaims() *Decision { return c.phase("parallel", c.want
 func (c naiveCase) thenOneExclusive() *Decision {
 	want := c.want("exclusive")
 	return c.phase("exclusive", want[:min(1, len(want))])
+}
+
+func (c naiveCase) nobodyWantedIt() *Decision {
+	if c.agents > 0 {
+		return nil
+	}
+	return &Decision{Kind: Complete, Reason: "nobody wanted it"}
 }
 
 func (c naiveCase) nothingIsLeft() *Decision { return &Decision{Kind: Complete} }

@@ -12,19 +12,25 @@ import (
 // decidePhase finds the first phase, from the claim's status on, that is not
 // over, and says what it needs: its grants, or their ends. A phase that nobody
 // bid for is over. It does not ask how the claim got here, so reworks, which
-// start with a grant and no bids, and retried claims, which start with phases
-// done, need no rules of their own.
-func decidePhase(s blackboard.Snapshot, p Policy) Decision {
+// start with a grant and no bids, retried claims, which start with phases done,
+// and artefacts that a person rejected, which start with that Review, need no
+// rules of their own.
+func decidePhase(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 	for _, phase := range blackboard.Phases[place(s.Claim.Status):] {
 		grants := granted(s, phase)
-		if len(grants) == 0 {
+		if !slices.ContainsFunc(grants, ofAgent) {
 			if agents := bidders(s, p, phase); len(agents) > 0 {
 				return Decision{Kind: GrantPhase, Phase: phase, Agents: agents}
 			}
-			continue
+		}
+		if g, ok := unanswered(grants, p, now); ok {
+			return Decision{
+				Kind: FailGrant, Agents: []string{g.Agent}, FailureType: blackboard.TypeQuestionTimeout,
+				Reason: fmt.Sprintf("nobody answered within %s (orchestrator.question_timeout)", p.QuestionTimeout),
+			}
 		}
 		if waits := waitsFor(grants); len(waits) > 0 {
-			return Decision{Kind: Wait, Waits: waits}
+			return Decision{Kind: Wait, Waits: waits, AskAgain: nextTimeout(grants, p)}
 		}
 		if phase == blackboard.PhaseReview {
 			if against := rejections(grants); len(against) > 0 {
@@ -33,7 +39,7 @@ func decidePhase(s blackboard.Snapshot, p Policy) Decision {
 		}
 	}
 	d := Decision{Kind: Complete}
-	if len(s.Grants) == 0 {
+	if !slices.ContainsFunc(s.Grants, ofAgent) {
 		d.Reason = ReasonUnwanted
 	}
 	return d
@@ -87,6 +93,36 @@ func waitsFor(grants []blackboard.Grant) []WaitFor {
 	return waits
 }
 
+// unanswered finds a question that a person has been asked for too long.
+func unanswered(grants []blackboard.Grant, p Policy, now time.Time) (g blackboard.Grant, ok bool) {
+	for _, g := range grants {
+		if at := timeout(g, p); !at.IsZero() && !now.Before(at) {
+			return g, true
+		}
+	}
+	return g, false
+}
+
+// nextTimeout returns when the first of the questions has been asked for too
+// long; zero when none ever has.
+func nextTimeout(grants []blackboard.Grant, p Policy) (next time.Time) {
+	for _, g := range grants {
+		if at := timeout(g, p); !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	return next
+}
+
+// timeout returns when a grant has waited too long for an answer; zero: never.
+func timeout(g blackboard.Grant, p Policy) time.Time {
+	asked := firstKnown(g.EndedAt, g.QueuedAt)
+	if g.State != blackboard.GrantAwaitingAnswer || p.QuestionTimeout <= 0 || asked.IsZero() {
+		return time.Time{}
+	}
+	return asked.Add(p.QuestionTimeout)
+}
+
 // firstKnown returns the first time that is not zero.
 func firstKnown(a, b time.Time) time.Time {
 	if a.IsZero() {
@@ -118,16 +154,24 @@ func decideRework(c blackboard.Claim, p Policy, against []blackboard.Grant) Deci
 		}
 	}
 	d := Decision{Kind: Terminate, Reason: "feedback by " + strings.Join(reviewers, ", ")}
-	switch t := c.Target; {
+	t := c.Target
+	limited := p.MaxReviewIterations > 0 && t.Version-1 >= p.MaxReviewIterations
+	limit := fmt.Sprintf("version %d has used up max_review_iterations: %d", t.Version, p.MaxReviewIterations)
+	switch {
 	case t.Agent == "":
 		d.FailureType = FailureGoalRejected
 		d.Reason += "; nobody can rework what a person made"
-	case p.MaxReviewIterations > 0 && t.Version-1 >= p.MaxReviewIterations:
+	case limited && !p.AskAtReviewLimit:
 		d.FailureType = blackboard.TypeReviewLimit
-		d.Reason += fmt.Sprintf("; version %d has used up max_review_iterations: %d", t.Version, p.MaxReviewIterations)
+		d.Reason += "; " + limit
 	case !slices.Contains(p.Clan, t.Agent):
 		d.FailureType = blackboard.TypeAgentRemoved
 		d.Reason += "; agent " + t.Agent + ", which made it, is no longer in sett.yml"
+	case limited:
+		d.Reason += "; " + limit
+		d.Rework = &Rework{Agent: t.Agent, Context: reviews, Ask: fmt.Sprintf(
+			"%s %s has feedback by %s, and %s. What is %s to do? It goes on with your answer and the feedback.",
+			t.Type, blackboard.ShortID(c.ArtefactID), strings.Join(reviewers, ", "), limit, t.Agent)}
 	default:
 		d.Rework = &Rework{Agent: t.Agent, Context: reviews}
 	}

@@ -16,13 +16,21 @@ import (
 // claims, sound ones and nonsense.
 func TestAgainstNaive(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	kinds := map[Kind]int{}
+	kinds, seen := map[Kind]int{}, map[string]int{}
 	for n := range 60_000 {
 		s, p, now := randomCase(r, n%2 == 0)
 		got, want := Decide(s, p, now), naive(s, p, now)
 		kinds[got.Kind]++
-		if got.Kind != RecordIgnores {
+		if got.Kind != RecordIgnores && got.Kind != Complete {
 			got.Reason = "" // for people
+		}
+		seen[got.FailureType]++
+		if got.Rework != nil && got.Rework.Ask != "" {
+			got.Rework.Ask = "something"
+			seen["ask"]++
+		}
+		if slices.ContainsFunc(s.Grants, func(g blackboard.Grant) bool { return person(g.Agent) && g.Verdict == blackboard.Feedback }) {
+			seen[string(got.Kind)+" with a person's feedback"]++
 		}
 		slices.SortFunc(got.Waits, byAgent) // their order is for people too
 		slices.SortFunc(want.Waits, byAgent)
@@ -34,6 +42,12 @@ func TestAgainstNaive(t *testing.T) {
 	for _, kind := range []Kind{Wait, RecordIgnores, GrantPhase, FailGrant, Complete, Terminate} {
 		if kinds[kind] < 500 {
 			t.Errorf("only %d of the cases were decided as %s", kinds[kind], kind)
+		}
+	}
+	for _, what := range []string{"ask", blackboard.TypeQuestionTimeout, blackboard.TypeReviewLimit, blackboard.TypeAgentRemoved, FailureGoalRejected,
+		"wait with a person's feedback", "terminate with a person's feedback", "grant_phase with a person's feedback"} {
+		if seen[what] < 50 {
+			t.Errorf("only %d of the cases came to %s: %v", seen[what], what, seen)
 		}
 	}
 }
@@ -53,7 +67,6 @@ func TestDecideKeepsItsHandsOff(t *testing.T) {
 		if after, _ := json.Marshal(s); string(after) != string(before) || !slices.Equal(clan, p.Clan) {
 			t.Fatalf("changed %s\nto %s", before, after)
 		}
-		Waits(s, p, now)
 		if again := Decide(s, p, now); !reflect.DeepEqual(first, again) {
 			t.Fatalf("%s: first %+v then %+v", before, first, again)
 		}
@@ -88,7 +101,8 @@ func randomCase(r *rand.Rand, sound bool) (blackboard.Snapshot, Policy, time.Tim
 	now := opened.Add(time.Duration(r.IntN(121)) * time.Second)
 	p := Policy{
 		Clan: subset(r, all, pick(r, 10, 10, 3)), MaxReviewIterations: r.IntN(5) - 1,
-		BidTimeout: pick(r, 0, time.Minute, 2*time.Minute),
+		BidTimeout: pick(r, 0, time.Minute, 2*time.Minute), QuestionTimeout: pick(r, 0, 0, 30*time.Second, time.Minute, 2*time.Minute),
+		AskAtReviewLimit: r.IntN(2) == 0,
 	}
 	s := blackboard.Snapshot{Claim: blackboard.Claim{
 		Status: pick(r, blackboard.ClaimStatuses...), Origin: pick(r, blackboard.OriginArtefact, blackboard.OriginRetry),
@@ -108,12 +122,38 @@ func randomCase(r *rand.Rand, sound bool) (blackboard.Snapshot, Policy, time.Tim
 	} else {
 		s.Claim.Status = blackboard.PendingReview
 	}
-	slices.SortFunc(s.Grants, func(a, b blackboard.Grant) int { return slices.Index(all, a.Agent) - slices.Index(all, b.Agent) })
-	r.Shuffle(len(s.Claim.GrantedReviewAgents), func(i, j int) {
-		l := s.Claim.GrantedReviewAgents
-		l[i], l[j] = l[j], l[i]
-	})
+	if sound {
+		addPeople(r, &s, opened)
+	}
+	slices.SortFunc(s.Grants, func(a, b blackboard.Grant) int { return strings.Compare(a.Agent, b.Agent) })
+	for _, l := range [][]string{s.Claim.GrantedReviewAgents, s.Claim.GrantedParallelAgents} {
+		r.Shuffle(len(l), func(i, j int) { l[i], l[j] = l[j], l[i] })
+	}
 	return s, p, now
+}
+
+// addPeople adds what people said while they could; once the review is over they
+// have approved. What a person rejected at a gate has nothing else.
+func addPeople(r *rand.Rand, s *blackboard.Snapshot, at time.Time) {
+	if s.Claim.Status == blackboard.PendingReview && r.IntN(10) == 0 {
+		s.Claim.ExpectedBidders, s.Claim.GrantedReviewAgents, s.Bids, s.Grants = nil, nil, nil, nil
+		s.Grants = append(s.Grants, personsReview("human:ann", blackboard.Feedback, at))
+	}
+	for _, who := range []string{"human:bob", "human:zoe"} {
+		if r.IntN(4) > 0 {
+			continue
+		}
+		verdict := blackboard.Approve
+		if s.Claim.Status == blackboard.PendingReview {
+			verdict = pick(r, blackboard.Approve, blackboard.Feedback)
+		}
+		s.Grants = append(s.Grants, personsReview(who, verdict, at))
+	}
+}
+
+func personsReview(who string, verdict blackboard.Verdict, at time.Time) blackboard.Grant {
+	return blackboard.Grant{Agent: who, Phase: blackboard.PhaseReview, Attempt: 1, State: blackboard.GrantDone,
+		ResultID: "result-" + who, Verdict: verdict, QueuedAt: at, EndedAt: at}
 }
 
 // grantBids grants the bids up to the claim's phase, those of phases before it
@@ -149,6 +189,9 @@ func grantBids(r *rand.Rand, s *blackboard.Snapshot, at time.Time) {
 			if phase == blackboard.PhaseReview {
 				s.Claim.GrantedReviewAgents = append(s.Claim.GrantedReviewAgents, b.Agent)
 			}
+			if phase == blackboard.PhaseParallel {
+				s.Claim.GrantedParallelAgents = append(s.Claim.GrantedParallelAgents, b.Agent)
+			}
 			if phase == blackboard.PhaseExclusive {
 				break
 			}
@@ -157,10 +200,16 @@ func grantBids(r *rand.Rand, s *blackboard.Snapshot, at time.Time) {
 }
 
 func randomGrant(r *rand.Rand, agent string, phase blackboard.Phase, state blackboard.GrantState, at time.Time) blackboard.Grant {
+	after := func() time.Time {
+		if r.IntN(20) == 0 {
+			return time.Time{} // not known
+		}
+		return at.Add(time.Duration(r.IntN(90)) * time.Second)
+	}
 	return blackboard.Grant{
 		Agent: agent, Phase: phase, State: state, Attempt: 1 + r.IntN(3), Holder: pick(r, "", "holder"), ResultID: pick(r, "", "result-"+agent, "result-"+agent),
-		Verdict: pick(r, blackboard.Approve, blackboard.Approve, blackboard.Feedback, "", "maybe"), QueuedAt: at.Add(time.Second),
-		StartedAt: at.Add(2 * time.Second), EndedAt: at.Add(3 * time.Second),
+		Verdict:  pick(r, blackboard.Approve, blackboard.Approve, blackboard.Feedback, "", "maybe"),
+		QueuedAt: after(), StartedAt: after(), EndedAt: after(),
 	}
 }
 
@@ -168,18 +217,22 @@ func randomGrant(r *rand.Rand, agent string, phase blackboard.Phase, state black
 func corrupt(r *rand.Rand, s *blackboard.Snapshot, all []string) {
 	s.Claim.Status = pick(r, append(blackboard.ClaimStatuses, "", "pending")...)
 	s.Claim.Origin = pick(r, blackboard.OriginArtefact, blackboard.OriginRework, blackboard.OriginRetry, "")
+	s.Claim.Rework = r.IntN(5) == 0
 	if len(s.Claim.ExpectedBidders) > 0 && r.IntN(3) == 0 {
 		s.Claim.ExpectedBidders = append(s.Claim.ExpectedBidders, s.Claim.ExpectedBidders[0])
 	}
 	for range r.IntN(3) {
 		s.Bids = append(s.Bids, blackboard.Bid{Agent: pick(r, all...), Type: pick(r, append(blackboard.BidTypes, "", "perhaps")...)})
 	}
-	for _, agent := range subset(r, all, 2) {
+	for _, agent := range subset(r, append(slices.Clip(all), "human:zoe"), 2) {
 		s.Grants = append(s.Grants, randomGrant(r, agent,
 			pick(r, blackboard.PhaseReview, blackboard.PhaseReview, blackboard.PhaseParallel, blackboard.PhaseExclusive, "phase"),
 			pick(r, blackboard.GrantDone, blackboard.GrantDone, blackboard.GrantRunning, blackboard.GrantAwaitingAnswer, blackboard.GrantCancelled, blackboard.GrantFailed, "state"),
 			s.Claim.OpenedAt))
-		s.Claim.GrantedReviewAgents = append(s.Claim.GrantedReviewAgents, agent)
+		if r.IntN(5) > 0 {
+			s.Claim.GrantedReviewAgents = append(s.Claim.GrantedReviewAgents, agent)
+			s.Claim.GrantedParallelAgents = append(s.Claim.GrantedParallelAgents, pick(r, agent, agent, "ann"))
+		}
 	}
 	if r.IntN(2) == 0 {
 		s.Grants = nil

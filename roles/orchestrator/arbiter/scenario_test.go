@@ -20,17 +20,21 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scen
 // blocks: commands, a line of four dashes, what they print, an empty line. Lines
 // that begin with # are comments. The commands:
 //
-//	policy clan=a,b [reviews=N] [timeout=1m]    sett.yml
+//	policy clan=a,b [reviews=N] [limit=ask] [timeout=1m] [question=1h]    sett.yml
 //	claim [origin=…] [bidders=a,b] [by=a] [version=N] [status=…] [bids=a:review,b:claim]
 //	                                            a new claim, on an artefact by this agent
+//	reject PERSON [by=a] [version=N]            the claim that a rejection at a gate opens
+//	rework                                      the claim that the one before ended with
+//	again                                       the claim by which a person tries it again
 //	grant AGENT PHASE STATE [VERDICT]           a grant put there by hand
 //	bid AGENT BID
 //	start AGENT
 //	finish AGENT TYPE [VERDICT]                 hand in a result
 //	answer AGENT · requeue AGENT · retry AGENT · crash AGENT
+//	review PERSON VERDICT                       a person reviews
+//	cancel                                      a person ends the claim
 //	sleep 30s
 //	hold · release                              decisions on the claim as it is now, whatever happens
-//	waits                                       what people are told
 //	decide                                      one decision, applied
 //	run                                         decisions until there are none
 //
@@ -93,8 +97,11 @@ func (b *board) command(f []string) string {
 		return b.setPolicy(options(f[1:]))
 	case "claim":
 		return b.open(options(f[1:]))
-	case "waits":
-		return printWaits(Waits(b.s, b.p, b.now))
+	case "reject":
+		b.open(options(f[2:]))
+		b.s.Claim.ExpectedBidders = nil
+		_ = b.review(f[1], blackboard.Feedback)
+		return ""
 	case "decide":
 		return b.decide(1)
 	case "run":
@@ -130,6 +137,14 @@ func (b *board) move(f []string) error {
 		return b.requeue(agent, blackboard.GrantQueued, blackboard.GrantRunning)
 	case "crash":
 		return b.crash(agent, "exit status 137")
+	case "review":
+		return b.review(agent, blackboard.Verdict(f[2]))
+	case "cancel":
+		return b.cancel()
+	case "again":
+		return b.again()
+	case "rework":
+		return b.openRework()
 	case "sleep":
 		d, err := time.ParseDuration(f[1])
 		b.now = b.now.Add(d)
@@ -165,16 +180,19 @@ func (b *board) setPolicy(o map[string]string) string {
 	b.p = Policy{Clan: list(o["clan"])}
 	b.p.MaxReviewIterations, _ = strconv.Atoi(o["reviews"])
 	b.p.BidTimeout, _ = time.ParseDuration(o["timeout"])
+	b.p.QuestionTimeout, _ = time.ParseDuration(o["question"])
+	b.p.AskAtReviewLimit = o["limit"] == "ask"
 	return ""
 }
 
 // open is open.lua, and the part of decide.lua that opens a rework.
 func (b *board) open(o map[string]string) string {
 	version, _ := strconv.Atoi(o["version"])
+	b.failures, b.rework = 0, nil
 	b.s = blackboard.Snapshot{Claim: blackboard.Claim{
 		ID: "claim", ArtefactID: "artefact", Status: blackboard.PendingReview, Origin: blackboard.OriginArtefact,
 		ExpectedBidders: b.p.Clan, Revision: 1, OpenedAt: b.now,
-		Target: blackboard.Target{Agent: o["by"], Version: max(1, version)},
+		Target: blackboard.Target{Agent: o["by"], Version: max(1, version), Type: "Draft"},
 	}}
 	if bidders, given := o["bidders"]; given {
 		b.s.Claim.ExpectedBidders = list(bidders)
@@ -232,6 +250,9 @@ func (b *board) print(d Decision) string {
 	}
 	if d.Rework != nil {
 		s += "  rework by " + d.Rework.Agent + " with " + strings.Join(d.Rework.Context, ",") + "\n"
+		if d.Rework.Ask != "" {
+			s += "  ask first: " + d.Rework.Ask + "\n"
+		}
 	}
 	if !d.AskAgain.IsZero() {
 		s += fmt.Sprintf("  ask again in %s\n", d.AskAgain.Sub(b.now))

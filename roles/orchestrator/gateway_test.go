@@ -1,0 +1,249 @@
+package orchestrator
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sett/blackboard/redis"
+	"sett/contract/env"
+)
+
+// serves starts what answers as an agent's cub would, and has the agent say so.
+func (s *sett) serves(agent, incarnation, host string, h http.HandlerFunc) (port string) {
+	s.Helper()
+	server := httptest.NewServer(h)
+	s.Cleanup(server.Close)
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	s.must(err)
+	s.must(s.board.Hello(s.Context(), agent, redis.Presence{Incarnation: incarnation, Health: net.JoinHostPort(host, port), Mode: "standard"}, patience))
+	return port
+}
+
+// watchedBy leads with a port for health, and returns where that is.
+func (s *sett) watchedBy(o options) (url string) {
+	s.Helper()
+	if o.vars == nil {
+		o.vars = map[string]string{}
+	}
+	o.vars[env.HealthAddr] = "127.0.0.1:0"
+	return s.lead(o).address()
+}
+
+// The orchestrator's port answers for the cubs, as they answer.
+func TestGateway(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "a", "b")
+	var well atomic.Bool
+	s.serves("a", newID(), "127.0.0.1", func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == metricsPath {
+			fmt.Fprintf(w, "# of %s, asked by %q\nsett_x 1\n", r.URL, r.Header.Get("X-Secret"))
+			return
+		}
+		if !well.Load() {
+			http.Error(w, "no blackboard", http.StatusServiceUnavailable)
+		}
+	})
+	base := s.watchedBy(options{})
+	for path, want := range map[string]string{
+		"/agents/a/healthz": "503 no blackboard\n", "/agents/a/metrics": "200 # of /metrics, asked by \"\"\nsett_x 1\n",
+		"/agents/b/healthz": "503 agent b: nobody to ask\n", "/agents/b/metrics": "503 agent b: nobody to ask\n",
+		"/agents/c/healthz": "404 no such agent\n", "/agents/a/other": "404 404 page not found\n", "/agents/a/": "404 404 page not found\n",
+		"/agents/..%2Fa/metrics": "404 no such agent\n", "/agents/a/metrics/../../x": "404 404 page not found\n",
+		"/agents/a/metrics?x=1": "200 # of /metrics, asked by \"\"\nsett_x 1\n",
+	} {
+		if code, body := s.get(base + path); fmt.Sprintf("%d %s", code, body) != want {
+			t.Errorf("%s: %d %q, want %q", path, code, body, want)
+		}
+	}
+	well.Store(true)
+	if code, body := s.get(base + "/agents/a/healthz"); code != http.StatusOK {
+		t.Errorf("a well agent: %d %s", code, body)
+	}
+	for _, path := range []string{"/agents", "/targets", "/agents/a/metrics", "/agents/a/healthz"} {
+		res, err := http.Post(base+path, "text/plain", strings.NewReader("x"))
+		s.must(err)
+		s.must(res.Body.Close())
+		if res.StatusCode != http.StatusMethodNotAllowed {
+			t.Errorf("POST %s: %s", path, res.Status)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+path, nil)
+		s.must(err)
+		req.Host = "evil.example"
+		res, err = http.DefaultClient.Do(req)
+		s.must(err)
+		s.must(res.Body.Close())
+		if res.StatusCode != http.StatusForbidden {
+			t.Errorf("%s for evil.example: %s", path, res.Status)
+		}
+	}
+}
+
+// What Prometheus asks for names every part of the instance, at the place that it
+// asked.
+func TestTargets(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "a", "b")
+	id := newID()
+	s.serves("a", id, "127.0.0.1", func(http.ResponseWriter, *http.Request) {})
+	base := s.watchedBy(options{})
+	port := base[strings.LastIndex(base, ":"):]
+	for _, host := range []string{"127.0.0.1", "localhost"} {
+		var got []target
+		_, body := s.get("http://" + host + port + "/targets")
+		s.must(json.Unmarshal([]byte(body), &got))
+		var seen []string
+		for _, g := range got {
+			seen = append(seen, fmt.Sprintf("%s %s %s %s %s", g.Targets, g.Labels["instance"], g.Labels["agent"], g.Labels["role"], g.Labels["__metrics_path__"]))
+		}
+		want := fmt.Sprintf("[%[1]s] test  orchestrator /metrics|[%[1]s] test a a-role /agents/a/metrics|[%[1]s] test b b-role /agents/b/metrics", host+port)
+		if strings.Join(seen, "|") != want {
+			t.Errorf("got  %s\nwant %s", strings.Join(seen, "|"), want)
+		}
+	}
+	res, err := http.Get(base + "/targets")
+	s.must(err)
+	defer func() { _ = res.Body.Close() }()
+	if got := res.Header.Get("Content-Type"); got != "application/json" { // or Prometheus refuses it
+		t.Errorf("it is %s", got)
+	}
+	var list struct {
+		Instance string
+		Agents   []agentRow
+	}
+	_, body := s.get(base + "/agents")
+	s.must(json.Unmarshal([]byte(body), &list))
+	if a := list.Agents; list.Instance != "test" || len(a) != 2 || !a[0].Ready || a[1].Ready || a[0].Mode != "standard" ||
+		a[0].MetricsPath != "/agents/a/metrics" || a[0].HealthPath != "/agents/a/healthz" || a[0].Role != "a-role" {
+		t.Errorf("agents: %s", body)
+	}
+	if strings.Contains(body, id) {
+		t.Error("it tells by what the agent holds its grants")
+	}
+}
+
+// Whatever answers in a cub's place leads nowhere else, and takes no time or memory
+// that counts.
+func TestGatewayIsBounded(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "moved", "endless", "odd", "slow", "away")
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it went elsewhere") }))
+	defer elsewhere.Close()
+	s.serves("moved", newID(), "127.0.0.1", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, elsewhere.URL, http.StatusFound)
+	})
+	s.serves("endless", newID(), "127.0.0.1", func(w http.ResponseWriter, _ *http.Request) {
+		line := []byte(strings.Repeat("x", 1<<16))
+		for {
+			if _, err := w.Write(line); err != nil {
+				return
+			}
+		}
+	})
+	s.serves("odd", newID(), "127.0.0.1", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Set-Cookie", "a=b")
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<script>")
+	})
+	release := make(chan struct{})
+	s.serves("slow", newID(), "127.0.0.1", func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	defer close(release)
+	// What it says of where it is counts for nothing, beside the port.
+	s.serves("away", newID(), "198.51.100.7", func(http.ResponseWriter, *http.Request) {})
+	base := s.watchedBy(options{})
+	for agent, want := range map[string]string{
+		"moved": "502 agent moved: it answers 302", "endless": "502 agent endless: its answer is longer", "away": "503 agent away: nobody to ask",
+		"slow": "502 agent slow: ",
+	} {
+		began := time.Now()
+		code, body := s.get(base + "/agents/" + agent + "/metrics")
+		if got := fmt.Sprintf("%d %s", code, body); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %.200s, want %s", agent, got, want)
+		}
+		if took := time.Since(began); took > passTime+5*time.Second {
+			t.Errorf("%s took %s", agent, took)
+		}
+	}
+	res, err := http.Get(base + "/agents/odd/metrics")
+	s.must(err)
+	defer func() { _ = res.Body.Close() }()
+	if h := res.Header; h.Get("Set-Cookie") != "" || h.Get("Content-Type") != metricsType || h.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("headers %v", h)
+	}
+}
+
+// A container is asked where the engine says that it is, and after it was started
+// anew at its new place.
+func TestGatewayOfContainers(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.resolve()
+	base := s.watchedBy(inContainers(p, containerRedis))
+	at := func(address string) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		u := p.units["agent-a"]
+		u.Address = address
+		p.units["agent-a"] = u
+	}
+	first := s.incarnation(p, "agent-a")
+	s.serves("a", first, "::", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "first") })
+	if code, body := s.get(base + "/agents/a/healthz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "does not run") {
+		t.Errorf("without an address: %d %s", code, body)
+	}
+	at("127.0.0.1")
+	if code, body := s.get(base + "/agents/a/healthz"); code != http.StatusOK || body != "first" {
+		t.Errorf("%d %s", code, body)
+	}
+	s.must(p.Stop(t.Context(), "agent-a", 0))
+	second := s.incarnation(p, "agent-a", first)
+	at("127.0.0.1")
+	s.serves("a", second, "::", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "second") })
+	if code, body := s.get(base + "/agents/a/healthz"); code != http.StatusOK || body != "second" {
+		t.Errorf("after it was started anew: %d %s", code, body)
+	}
+}
+
+// A port that somebody has does not keep an instance from working: it is taken as
+// soon as it is free, also by who waits for the lead.
+func TestHealthPortComesFree(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	s.must(err)
+	o := inPlace(p)
+	usual := o.pace
+	o.pace = func(p *pace) { usual(p); p.standby = 10 * time.Millisecond }
+	o.vars[env.HealthAddr], o.vars[env.StateDir] = taken.Addr().String(), t.TempDir()
+	o.vars[env.Workspace] = t.TempDir()
+	first := s.lead(o)
+	first.leads()
+	s.claimOf(s.goal("g")) // it works
+	if !strings.Contains(first.log.String(), "health checks not served yet") {
+		t.Errorf("it says %s", first.log)
+	}
+	s.must(taken.Close())
+	url := first.address() + metricsPath
+	leads := func(want string) bool {
+		_, body := s.get(url)
+		return strings.Contains(body, "\nsett_leader "+want+"\n")
+	}
+	s.until("the leader to say so", func() bool { return leads("1") })
+	second := s.lead(o)
+	s.until("a second one to find the port taken", func() bool { return strings.Contains(second.log.String(), "health checks not served yet") })
+	s.must(first.stop())
+	second.address()
+	s.until("the second one to lead, and to say so at the same place", func() bool { return leads("1") })
+}

@@ -1,0 +1,52 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"sett/blackboard"
+)
+
+// policy is what sett.yml says that the blackboard has to know by itself, since
+// others write there: which artefacts wait for approval.
+type policy struct {
+	mu      sync.Mutex
+	set     bool
+	approve []string
+}
+
+// enact puts in force what changed of the policy.
+func (l *leadership) enact(ctx context.Context) error {
+	p, types := &l.policy, l.clan.get().Approve
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.set && slices.Equal(types, p.approve) {
+		return nil
+	}
+	if err := l.board.SetApproval(ctx, l.lead.Epoch, types); err != nil {
+		return err
+	}
+	p.set, p.approve = true, types
+	return nil
+}
+
+// enactFirst does so at the start of a term, however long the blackboard is away.
+func (l *leadership) enactFirst(ctx context.Context) error {
+	for {
+		err := l.enact(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, blackboard.ErrStale) {
+			return err
+		}
+		l.log.Warn("policy not set", "error", err)
+		if err := l.reachable.Lost(err); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(l.pace.retry):
+		}
+	}
+}
