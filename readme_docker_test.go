@@ -17,6 +17,7 @@ import (
 const (
 	alpine = "alpine:3.20"
 	noGit  = "FROM " + alpine + "\nRUN apk add --no-cache git\n"
+	asIs   = "image: " + alpine + "\n"
 )
 
 // withContainers is a place with a container engine. The test is skipped where
@@ -41,7 +42,7 @@ func withContainers(t *testing.T, bin string) place {
 	}
 	if base := strings.TrimSpace(string(out)); base != alpine {
 		at.edit = strings.NewReplacer(noGit, "FROM "+base+"\n", "FROM "+alpine, "FROM "+base,
-			"docker build ", "docker build --build-arg BASE="+base+" ")
+			asIs, "image: "+base+"\n", "docker build ", "docker build --build-arg BASE="+base+" ")
 		at.prelude = fmt.Sprintf(`sett() {
 	command sett "$@" || return
 	[ "$1" != init ] || {
@@ -142,7 +143,8 @@ func (p *page) checkNames(t *testing.T, instance string) {
 	ports := engineMust(t, "ps", "--filter", "name=^sett-"+instance+"\\.", "--format", "{{.Names}} {{.Ports}}")
 	for line := range strings.Lines(ports) {
 		name, published, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if board := name == "sett-"+instance+".blackboard"; board != strings.HasPrefix(published, "127.0.0.1:") || !board && strings.Contains(published, "->") {
+		served := name == "sett-"+instance+".blackboard" || name == "sett-"+instance+".orchestrator"
+		if served != strings.HasPrefix(published, "127.0.0.1:") || !served && strings.Contains(published, "->") {
 			t.Errorf("%s publishes %q", name, published)
 		}
 	}

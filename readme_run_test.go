@@ -22,6 +22,7 @@ type session struct {
 	top, dir, bin string
 	place         place
 	env           []string
+	ids           map[string]string // what is here what the README calls so
 }
 
 // place is where the agents run.
@@ -72,7 +73,7 @@ func newSession(t *testing.T, bin string, at place) *session {
 	}
 	home := filepath.Join(top, "home")
 	name := project + "-" + strings.ToLower(rand.Text()[:8]) // an engine may have one that is somebody's
-	s := &session{top: top, dir: filepath.Join(home, name), bin: bin, place: at}
+	s := &session{top: top, dir: filepath.Join(home, name), bin: bin, place: at, ids: map[string]string{}}
 	for _, dir := range []string{home, s.dir, filepath.Join(top, "tmp")} {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
@@ -81,7 +82,7 @@ func newSession(t *testing.T, bin string, at place) *session {
 	s.env = append([]string{
 		"PATH=" + s.bin + ":" + os.Getenv("PATH"), "HOME=" + home, "XDG_STATE_HOME=" + filepath.Join(home, ".local", "state"),
 		"XDG_CONFIG_HOME=" + filepath.Join(home, ".config"), "TMPDIR=" + filepath.Join(top, "tmp"), "LANG=C.UTF-8",
-		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_NOSYSTEM=1", "SETT_USER=ann",
 	}, at.env...)
 	identity := "[user]\n\tname = Reader\n\temail = reader@example.org\n"
 	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte(identity), 0o600); err != nil {
@@ -133,8 +134,12 @@ const prelude = `make() {
 }
 `
 
-// endless are commands that only Ctrl-C ends.
-var endless = regexp.MustCompile(`^sett (watch|logs .*(-f|--follow))\b`)
+var endlessly = regexp.MustCompile(`^sett (watch|logs .*(-f|--follow))\b`)
+
+// endless says whether only Ctrl-C ends a command.
+func endless(command string) bool {
+	return endlessly.MatchString(command) && !strings.Contains(command, "--exit-when-done")
+}
 
 // run runs what is typed at a prompt and returns all it said.
 func (s *session) run(command string) (string, error) {
@@ -150,12 +155,12 @@ func (s *session) run(command string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), s.place.patience)
 	defer cancel()
 	script := fmt.Sprintf(prelude, wd) + s.place.prelude + s.place.edit.Replace(command)
-	if endless.MatchString(command) {
+	if endless(command) {
 		script = "exec " + command
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, s.env, out, out
-	if err = cmd.Start(); err == nil && endless.MatchString(command) {
+	if err = cmd.Start(); err == nil && endless(command) {
 		err = interrupt(ctx, cmd, out.Name())
 	}
 	if err == nil {
@@ -194,7 +199,7 @@ func (s *session) must(t *testing.T, command string) string {
 // its output.
 func (p *page) runCommands(t *testing.T, s *session) {
 	for _, b := range p.of(t, "sh", "console", "dockerfile") {
-		if b.containers && !s.place.containers {
+		if b.about == "docker" && !s.place.containers {
 			continue
 		}
 		if b.lang == "dockerfile" {
@@ -202,17 +207,19 @@ func (p *page) runCommands(t *testing.T, s *session) {
 			continue
 		}
 		var out string
-		var said map[string]bool
+		var said map[string]string // by what of it is the same in each run
 		lines := strings.Split(strings.TrimSuffix(b.text, "\n"), "\n")
 		for i := 0; i < len(lines); i++ {
 			at := b.line + i
 			typed, prompt := strings.CutPrefix(lines[i], "$ ")
-			isCommand := b.lang == "sh" || prompt && !said[plain(lines[i])] // the demo shows its own commands
+			line, known := said[plain(lines[i])]
+			isCommand := b.lang == "sh" || prompt && !known // the demo shows its own commands
 			switch {
 			case !isCommand:
-				if line := plain(lines[i]); line != "…" && line != "" && !said[line] {
+				if p := plain(lines[i]); p != "…" && p != "" && !known {
 					t.Errorf("README.md:%d: not in the output: %s\n%s", at, lines[i], out)
 				}
+				s.learn(lines[i], line)
 				continue
 			case strings.TrimSpace(typed) == "" || strings.HasPrefix(typed, "#"):
 				continue
@@ -225,16 +232,16 @@ func (p *page) runCommands(t *testing.T, s *session) {
 				}
 			}
 			var err error
-			if out, err = s.run(typed); err != nil {
+			if out, err = s.run(s.translate(typed)); err != nil {
 				t.Fatalf("README.md:%d: %s: %v\n%s", at, typed, err, out)
 			}
-			said = map[string]bool{}
+			said = map[string]string{}
 			for line := range strings.Lines(out) {
-				said[plain(strings.ReplaceAll(line, s.name(), project))] = true
+				said[plain(strings.ReplaceAll(line, s.name(), project))] = line
 			}
-			s.checkHealth(t, out)
 		}
 	}
+	p.checkHealth(t, s)
 	for _, name := range codes(p.section(t, "Where things are")) {
 		if strings.HasPrefix(name, "$") || strings.HasPrefix(name, "~") || !strings.HasSuffix(name, ".json") && !strings.HasSuffix(name, "/") {
 			continue
@@ -249,6 +256,28 @@ func (p *page) runCommands(t *testing.T, s *session) {
 	if s.place.containers {
 		p.checkNames(t, s.name())
 	}
+}
+
+var shortID = regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{8}\b`)
+
+// learn takes the ids of a line for those that the README shows in it.
+func (s *session) learn(shown, said string) {
+	is := shortID.FindAllString(said, -1)
+	for i, id := range shortID.FindAllString(shown, -1) {
+		if i < len(is) {
+			s.ids[id] = is[i]
+		}
+	}
+}
+
+// translate puts the ids that there are into a command.
+func (s *session) translate(typed string) string {
+	return shortID.ReplaceAllStringFunc(typed, func(id string) string {
+		if is, ok := s.ids[id]; ok {
+			return is
+		}
+		return id
+	})
 }
 
 // What differs from run to run.
@@ -279,36 +308,33 @@ func plain(line string) string {
 	return line
 }
 
-var served = regexp.MustCompile(`(addr|health)=(127\.0\.0\.1:\d+)`)
-
-// checkHealth asks at the addresses that an output names, the last of each kind.
-// Those of containers are published nowhere.
-func (s *session) checkHealth(t *testing.T, out string) {
+// checkHealth asks for all that the README says is served, at the address that
+// `sett list` names.
+func (p *page) checkHealth(t *testing.T, s *session) {
 	t.Helper()
-	if s.place.containers {
-		for line := range strings.Lines(out) {
-			if strings.Contains(line, "health checks served") && !strings.Contains(line, ":8080") {
-				t.Errorf("not on port 8080: %s", line)
-			}
-		}
-		return
+	said := s.must(t, "sett list -o json")
+	m := regexp.MustCompile(`"(http://127\.0\.0\.1:\d+)/healthz"`).FindStringSubmatch(said)
+	if m == nil {
+		t.Fatalf("no address in %s", said)
 	}
-	last := map[string]string{}
-	for _, m := range served.FindAllStringSubmatch(out, -1) {
-		last[m[1]] = m[2]
-	}
-	for _, addr := range last {
-		for path, want := range map[string]string{"/healthz": "ok\n", "/metrics": "\nsett_"} {
-			resp, err := http.Get("http://" + addr + path)
+	asked := 0
+	for _, row := range rows(p.section(t, "Operations")) {
+		for _, path := range codes(row[0]) {
+			resp, err := http.Get(m[1] + strings.ReplaceAll(path, "AGENT", "note"))
 			if err != nil {
 				t.Error(err)
 				continue
 			}
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
-			if err != nil || resp.StatusCode != http.StatusOK || !strings.Contains(string(body), want) {
-				t.Errorf("%s of %s: %s, %v", path, addr, resp.Status, err)
+			want := map[string]string{"healthz": "ok\n", "metrics": "\nsett_"}[path[strings.LastIndexByte(path, '/')+1:]]
+			if err != nil || resp.StatusCode != http.StatusOK || len(body) == 0 || !strings.Contains(string(body), want) {
+				t.Errorf("%s of %s: %s, %v", path, m[1], resp.Status, err)
 			}
+			asked++
 		}
+	}
+	if asked < 6 {
+		t.Errorf("README.md names %d things that are served", asked)
 	}
 }

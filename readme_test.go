@@ -2,7 +2,6 @@ package main_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -40,6 +39,8 @@ func TestReadme(t *testing.T) {
 	t.Run("reference", func(t *testing.T) { p.checkReference(t, s) })
 	t.Run("sett.yml", p.checkConfiguration)
 	t.Run("contract", p.checkContract)
+	t.Run("event", p.checkEvent)
+	t.Run("waits", p.checkWaits)
 	t.Run("environment", p.checkEnvironment)
 	t.Run("facts", p.checkFacts)
 }
@@ -52,9 +53,9 @@ type page struct {
 
 // block is a fenced block.
 type block struct {
-	lang, text string
-	line       int  // of its first line
-	containers bool // it is about containers alone: after the language, it says docker
+	lang, about string // the words after the fence: "console docker" is about containers alone
+	text        string
+	line        int // of its first line
 }
 
 func fenced(text string) []block {
@@ -65,7 +66,7 @@ func fenced(text string) []block {
 		switch {
 		case fence && open == nil:
 			lang, about, _ := strings.Cut(lang, " ")
-			open = &block{lang: lang, line: i + 2, containers: about == "docker"}
+			open = &block{lang: lang, about: about, line: i + 2}
 		case fence:
 			blocks = append(blocks, *open)
 			open = nil
@@ -149,7 +150,10 @@ func (p *page) checkReference(t *testing.T, s *session) {
 	if got := rows(p.section(t, "Commands")); len(want) < 10 || !reflect.DeepEqual(got, want) {
 		t.Errorf("README.md lists the commands\n%q\nsett --help has\n%q", got, want)
 	}
-	for _, name := range []string{"orchestrator", "cub", "blackboard", "keeper", "pause"} {
+	for _, name := range []string{"ledger export", "ledger import"} {
+		help[name] = s.must(t, "sett "+name+" --help")
+	}
+	for _, name := range []string{"orchestrator", "cub", "blackboard", "keeper", "notifier", "pause"} {
 		help[name] = s.must(t, "sett "+name+" --help")
 		if !strings.Contains(help[""], "\n  "+name+" ") || !strings.Contains(p.section(t, "Commands"), "`"+name+"`") {
 			t.Errorf("the role %s is not in README.md, or not in sett --help", name)
@@ -182,11 +186,16 @@ func (p *page) checkSpans(t *testing.T, help map[string]string) {
 			if !ok {
 				t.Errorf("README.md names %q: no such command", code)
 			}
-			known = page
+			known = page + help[strings.Join(words[1:min(len(words), 3)], " ")]
 		}
 		for _, flag := range flagWord.FindAllString(code, -1) {
 			if !regexp.MustCompile(flag+`\b`).MatchString(known) && flag != "--help" {
 				t.Errorf("README.md names %q: the help knows no %s", code, flag)
+			}
+		}
+		if dir := strings.TrimSuffix(code, "/"); strings.HasPrefix(dir, "testdata/") || strings.HasPrefix(dir, "roles/") {
+			if _, err := os.Stat(dir); err != nil {
+				t.Errorf("README.md names %q: %v", code, err)
 			}
 		}
 		if words[0] == "make" && len(words) > 1 && !bytes.Contains(makefile, []byte("\n"+words[1]+":")) {
@@ -259,60 +268,6 @@ func keysOf(of reflect.Type, keys map[string]bool) map[string]bool {
 	return keys
 }
 
-// checkContract reads the examples as a cub does.
-func (p *page) checkContract(t *testing.T) {
-	whole, err := tool.Input{ClaimType: blackboard.BidReview}.Encode()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, b := range p.of(t, "json") {
-		if got, want := fieldsOf(t, []byte(b.text)), fieldsOf(t, whole); !slices.Equal(got, want) {
-			t.Errorf("README.md:%d: a tool reads %v, not %v", b.line, want, got)
-		}
-	}
-	for _, b := range p.of(t, "jsonl") {
-		for line := range strings.Lines(b.text) {
-			out, err := tool.ParseOutput([]byte(line))
-			phase := blackboard.PhaseExclusive
-			if out.StructuralType == blackboard.Review {
-				phase = blackboard.PhaseReview
-			}
-			if _, bad := tool.Interpret(phase, out); err != nil || bad != nil {
-				t.Errorf("README.md:%d: %s: %v, %v", b.line, line, err, bad)
-			}
-		}
-	}
-	may := map[blackboard.BidType]string{}
-	for _, row := range rows(p.section(t, "The tool contract")) {
-		for _, bid := range codes(row[0]) {
-			may[blackboard.BidType(bid)] = row[1]
-		}
-	}
-	for _, phase := range blackboard.Phases {
-		for _, st := range blackboard.StructuralTypes {
-			out, err := tool.Interpret(phase, tool.Output{StructuralType: st, Type: "T"})
-			allowed := err == nil && out.StructuralType == st // under review, Standard becomes a Review
-			if said := slices.Contains(strings.Split(may[phase.Bid()], ", "), string(st)); said != allowed {
-				t.Errorf("README.md says that %s under %s is allowed: %t", st, phase.Bid(), said)
-			}
-		}
-	}
-}
-
-// fieldsOf returns the names of the fields of a tool's input.
-func fieldsOf(t *testing.T, input []byte) []string {
-	t.Helper()
-	var in map[string]json.RawMessage
-	var target map[string]json.RawMessage
-	if err := json.Unmarshal(input, &in); err != nil {
-		t.Fatalf("%v: %s", err, input)
-	}
-	if err := json.Unmarshal(in["target_artefact"], &target); err != nil {
-		t.Fatalf("%v: %s", err, input)
-	}
-	return append(slices.Sorted(maps.Keys(in)), slices.Sorted(maps.Keys(target))...)
-}
-
 // checkEnvironment compares the variables with those that a tool gets.
 func (p *page) checkEnvironment(t *testing.T) {
 	cub := env.Cub{
@@ -345,7 +300,7 @@ func (p *page) checkEnvironment(t *testing.T) {
 			t.Errorf("README.md does not name %s, which tools get", name)
 		}
 	}
-	readers := sources(t, "roles/cli/engine.go", ".tools/testreport/main.go")
+	readers := sources(t, "roles/cli/engine.go", "roles/cli/who.go", ".tools/testreport/main.go")
 	for _, name := range regexp.MustCompile(`\bSETT_\w+`).FindAllString(p.text, -1) {
 		if !shown[name] && name != "SETT_" && name != env.DefaultName && !strings.Contains(readers, `"`+name+`"`) {
 			t.Errorf("README.md names %s: nobody reads it", name)
@@ -380,15 +335,26 @@ func (p *page) checkFacts(t *testing.T) {
 			t.Errorf("README.md does not say %q", fact)
 		}
 	}
+	for _, m := range regexp.MustCompile(`\tType\w+ += "(\w+)"`).FindAllStringSubmatch(sources(t, "blackboard/artefact.go"), -1) {
+		if !strings.Contains(p.section(t, "The tool contract"), m[1]) {
+			t.Errorf("README.md does not name the type %s", m[1])
+		}
+	}
+	p.checkMetrics(t)
+}
+
+// checkMetrics compares the names of metrics.
+func (p *page) checkMetrics(t *testing.T) {
 	var want []string
-	counters := sources(t, "roles/cub/metrics.go", "roles/orchestrator/metrics.go")
+	counters := sources(t, "roles/cub/metrics.go", "roles/orchestrator/metrics.go", "roles/orchestrator/figures.go",
+		"roles/orchestrator/tally.go", "roles/role/buildinfo.go")
 	for _, m := range regexp.MustCompile(`"(sett_[a-z_]+)"`).FindAllStringSubmatch(counters, -1) {
 		want = append(want, m[1])
 	}
-	got := slices.DeleteFunc(codes(p.section(t, "Health and metrics")), func(s string) bool { return !strings.HasPrefix(s, "sett_") })
+	got := slices.DeleteFunc(codes(p.section(t, "Operations")), func(s string) bool { return !strings.HasPrefix(s, "sett_") })
 	slices.Sort(want)
 	slices.Sort(got)
-	if !slices.Equal(got, want) {
+	if want = slices.Compact(want); len(want) < 50 || !slices.Equal(got, want) {
 		t.Errorf("metrics: README.md names %q, there are %q", got, want)
 	}
 }

@@ -13,8 +13,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/alecthomas/kong"
 
@@ -28,9 +30,11 @@ type app struct {
 	role.Env
 	ctx    context.Context // ends when the user interrupts
 	flags  globals
-	colour bool // of what goes to stdout
+	colour bool      // of what goes to stdout
+	prompt io.Writer // what asks a person something, also where --quiet makes Stderr silent
 
-	engines *engine // of containers, if it is needed
+	engines *engine                // of containers, if it is needed
+	lost    *atomic.Pointer[error] // the first error of printf; shared with copies, and nil where nobody asks
 }
 
 // Run runs the command line. The error carries the exit code.
@@ -40,7 +44,7 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return fmt.Errorf("build command line: %w", err)
 	}
-	a := &app{Env: e, ctx: ctx, colour: coloured(e, e.Stdout), engines: &engine{}}
+	a := &app{Env: e, ctx: ctx, prompt: e.Stderr, engines: &engine{}, lost: &atomic.Pointer[error]{}}
 	defer a.closeEngine()
 	args := ownShorts(parser, e.Args)
 	if len(args) == 0 {
@@ -53,11 +57,13 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return usageError(parser, err)
 	}
-	a.flags = r.globals
+	a.obey(r.globals)
 	if _, err := a.directory(); err != nil && a.flags.Directory != "" {
 		return err // whether the command needs it or not: it was not meant to be another
 	}
-	err = parsed.Run(a)
+	if err = parsed.Run(a); err == nil {
+		err = a.unprinted()
+	}
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return role.Fail(role.Interrupted, errors.New("interrupted"), "")
 	}
@@ -65,6 +71,14 @@ func Run(ctx context.Context, e role.Env) error {
 		return role.Fail(role.Environment, err, "is the container engine still running?")
 	}
 	return err
+}
+
+// obey takes the flags that every command knows.
+func (a *app) obey(g globals) {
+	a.flags, a.colour = g, coloured(a.Env, g.Color, a.Stdout)
+	if g.Quiet {
+		a.Stderr = io.Discard
+	}
 }
 
 // newParser builds the grammar. Help is our own: see help.go.
@@ -122,7 +136,7 @@ func ownShorts(parser *kong.Kong, args []string) []string {
 func commandIndex(args []string) int {
 	for i := 0; i < len(args); i++ {
 		switch s := args[i]; {
-		case slices.Contains([]string{"-C", "-f", "--directory", "--config", "--name"}, s):
+		case slices.Contains([]string{"-C", "-f", "--directory", "--config", "--name", "--color"}, s):
 			i++ // its value
 		case !strings.HasPrefix(s, "-"):
 			return i
@@ -153,6 +167,10 @@ func usageError(parser *kong.Kong, err error) error {
 	}
 	if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && command == "sett" {
 		text = "unknown command " + word
+	}
+	if missing, ok := strings.CutPrefix(text, "expected \"<"); ok { // in the words of our help
+		name, _, _ := strings.Cut(missing, ">")
+		text = "missing argument " + strings.ToUpper(name)
 	}
 	return role.Fail(role.Usage, errors.New(clean(text)), "%s", clean(hint))
 }

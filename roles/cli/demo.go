@@ -26,7 +26,9 @@ shell scripts on it, gives them a goal and shows how they reach it: a draft with
 fault, two reviews, a rework, tests and documentation at the same time, a release.
 
 It needs git and a shell, no network and no keys, and takes a few seconds. The
-instance stays up for a look around, until sett down.`
+instance stays up for a look around, until sett down.
+
+Example: sett demo --down`
 }
 
 // show is one run of the demo: a session of commands as a user would type them.

@@ -195,7 +195,7 @@ func (s *stopper) stop(ctx context.Context) error {
 // orchestrator that nobody could tell what this is would take it for crashes, and
 // goes first.
 func stopOrder(told bool) [][]string {
-	workers := []string{runtime.ComponentAgent, runtime.ComponentWorker}
+	workers := []string{runtime.ComponentAgent, runtime.ComponentWorker, runtime.ComponentNotifier}
 	orchestrator := []string{runtime.ComponentOrchestrator}
 	order := [][]string{{runtime.ComponentKeeper}, workers, {runtime.ComponentAnchor}, orchestrator, {runtime.ComponentBlackboard}}
 	if !told {

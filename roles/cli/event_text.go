@@ -30,6 +30,7 @@ func describe(e blackboard.Event, a *blackboard.Artefact) eventLine {
 	switch e.Kind {
 	case blackboard.EventGoal:
 		l.Agent, l.What = blackboard.RoleUser, goalText(e, a)
+		l.describeGate(e)
 	case blackboard.EventBid:
 		l.describeBid(e)
 	case blackboard.EventStart:
@@ -43,7 +44,10 @@ func describe(e blackboard.Event, a *blackboard.Artefact) eventLine {
 		l.What = fmt.Sprintf("claim %s: queued again%s%s", short(e.Claim), again(e), because(e.Reason))
 	case blackboard.EventAnswer:
 		l.Agent = e.Attributes["by"]
-		l.What = fmt.Sprintf("Answer %s to Question %s, %s goes on", short(e.Artefact), short(e.Attributes["question"]), e.Agent)
+		l.What = fmt.Sprintf("Answer %s to Question %s, %s goes on%s", short(e.Artefact), short(e.Attributes["question"]), e.Agent, because(gist(a)))
+	case blackboard.EventApprove, blackboard.EventReject, blackboard.EventReview, blackboard.EventCancel, blackboard.EventRetry, blackboard.EventImport:
+		l.Agent = e.Attributes["by"]
+		l.describePerson(e, a)
 	case blackboard.EventRestore:
 		l.What = "working tree put back to " + commit(e.To)
 		if ref := e.Attributes["leftovers"]; ref != "" {
@@ -55,14 +59,15 @@ func describe(e blackboard.Event, a *blackboard.Artefact) eventLine {
 		l.Agent, l.What = e.Attributes["by"], "instance "+e.To
 	default:
 		l.Agent = theOrchestrator
-		l.describeDecision(e)
+		l.describeDecision(e, a)
 	}
+	l.describeEnd(e)
 	l.Agent, l.What = clean(l.Agent), clean(l.What)
 	return l
 }
 
 // describeDecision is for what the orchestrator does.
-func (l *eventLine) describeDecision(e blackboard.Event) {
+func (l *eventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact) {
 	switch e.Kind {
 	case blackboard.EventOpen:
 		l.What = fmt.Sprintf("claim %s on %s %s, %s", short(e.Claim), e.Attributes["type"], short(e.Artefact), bidders(e))
@@ -82,19 +87,21 @@ func (l *eventLine) describeDecision(e blackboard.Event) {
 		if stopped := e.Attributes["cancelled"]; stopped != "" {
 			l.What += "; cancelled: " + listed(stopped)
 		}
-		if rework := e.Attributes["rework"]; rework != "" {
-			l.What += fmt.Sprintf("; %s reworks as claim %s", e.Agent, short(rework))
-		} else {
+		switch rework := e.Attributes["rework"]; {
+		case rework == "":
 			l.As = bad
+		case e.Attributes["result_type"] == string(blackboard.Question):
+			l.What += fmt.Sprintf("; Question %s, before %s reworks as claim %s%s", short(e.Attributes["result"]), e.Agent, short(rework), because(gist(a)))
+			l.As = warn
+		default:
+			l.What += fmt.Sprintf("; %s reworks as claim %s", e.Agent, short(rework))
 		}
 	case blackboard.EventLeader:
 		l.What = "leads, epoch " + e.Attributes["epoch"]
+	case blackboard.EventPolicy:
+		l.What = "wait for approval from now on: " + orElse(strings.ReplaceAll(e.Attributes["approve"], " ", ", "), "no types")
 	default:
 		l.What = strings.TrimSpace(strings.Join([]string{e.From, e.To, e.Reason}, " "))
-	}
-	if status := e.Attributes["workflow_status"]; status != "" {
-		l.What += "; goal " + status
-		l.As = workflowStyle(blackboard.WorkflowStatus(status))
 	}
 }
 
@@ -134,6 +141,7 @@ func (l *eventLine) describeResult(e blackboard.Event, a *blackboard.Artefact) {
 		said = e.Reason
 	}
 	l.What = "claim " + short(e.Claim) + ": " + what + because(said) + took(e.Attributes["tool_us"])
+	l.describeGate(e)
 }
 
 // gist is what an artefact says, in one line: why it failed, what it asks, else
@@ -172,7 +180,7 @@ func goalText(e blackboard.Event, a *blackboard.Artefact) string {
 func quote(s string) string {
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" {
-			return shorten(clean(line), maxQuote)
+			return shorten(clean(line[:min(len(line), 4*maxQuote+4)]), maxQuote)
 		}
 	}
 	return ""

@@ -58,6 +58,7 @@ func TestDescribe(t *testing.T) {
 		blackboard.EventGoal, blackboard.EventOpen, blackboard.EventRefuse, blackboard.EventBid, blackboard.EventGrant, blackboard.EventWait,
 		blackboard.EventStart, blackboard.EventResult, blackboard.EventRequeue, blackboard.EventAnswer, blackboard.EventComplete,
 		blackboard.EventTerminate, blackboard.EventRestore, blackboard.EventAgent, blackboard.EventLeader, blackboard.EventInstance,
+		blackboard.EventPolicy, blackboard.EventApprove, blackboard.EventReject, blackboard.EventReview, blackboard.EventCancel, blackboard.EventRetry, blackboard.EventImport,
 	} {
 		if !seen[k] {
 			t.Errorf("no event of kind %s in testdata/events.jsonl", k)

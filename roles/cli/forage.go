@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 
@@ -97,25 +96,19 @@ func (c *forageCmd) goal(a *app) (string, error) {
 	}
 	if file != "" {
 		var err error
-		if text, err = a.readText(file); err != nil {
+		if text, err = a.readText("goal", file); err != nil {
 			return "", err
 		}
 	}
-	switch {
-	case strings.TrimSpace(text) == "":
-		return "", role.Fail(role.Usage, errors.New("the goal is empty"), hint)
-	case !utf8.ValidString(text):
-		return "", role.Fail(role.Usage, errors.New("the goal is not UTF-8 text"), hint)
-	}
-	return text, nil
+	return text, a.checkText("goal", text, hint)
 }
 
-// maxGoal is the largest goal that is taken, in bytes.
-const maxGoal = 8 << 20
+// maxText is the largest text of a person's that is taken, in bytes.
+const maxText = 8 << 20
 
 // readText reads a file of the user's, relative to -C; - is standard input. One
 // newline at the end is the editor's, not the text's.
-func (a *app) readText(name string) (string, error) {
+func (a *app) readText(what, name string) (string, error) {
 	from := a.Stdin
 	if name != "-" {
 		dir, err := a.directory()
@@ -127,17 +120,17 @@ func (a *app) readText(name string) (string, error) {
 		}
 		f, err := os.Open(name)
 		if err != nil {
-			return "", role.Fail(role.Usage, fmt.Errorf("read goal from %s: %w", clean(name), cause(err)), "")
+			return "", role.Fail(role.Usage, fmt.Errorf("read %s from %s: %w", what, clean(name), cause(err)), "")
 		}
 		defer func() { _ = f.Close() }()
 		from = f
 	}
-	text, err := io.ReadAll(io.LimitReader(from, maxGoal+1))
-	if err == nil && len(text) > maxGoal {
-		err = fmt.Errorf("it is larger than %d MiB", maxGoal>>20)
+	text, err := io.ReadAll(io.LimitReader(from, maxText+1))
+	if err == nil && len(text) > maxText {
+		err = fmt.Errorf("it is larger than %d MiB", maxText>>20)
 	}
 	if err != nil {
-		return "", role.Fail(role.Usage, fmt.Errorf("read goal: %w", cause(err)), "")
+		return "", role.Fail(role.Usage, fmt.Errorf("read %s: %w", what, cause(err)), "")
 	}
 	return strings.TrimSuffix(string(text), "\n"), nil
 }

@@ -21,24 +21,16 @@ func (a *app) await(b *redis.Board, in *instance, id, from string, limit time.Du
 		defer cancel()
 	}
 	v := a.ledgerView(b, in, a.Stderr)
-	v.workflow, v.brief = id, true
-	err := v.follow(ctx, from, func(e blackboard.Event) error {
-		over := false
-		err := patiently(ctx, func() (err error) {
-			over, err = isOver(ctx, b, id, e)
-			return err
-		})
-		if err == nil && over {
-			err = errOver
-		}
-		return err
-	})
+	v.workflow, v.brief, v.waits = id, true, true
+	end := &ledgerEnd{board: b, workflow: id}
+	v.each = func(e blackboard.Event) error { return end.after(ctx, e) }
+	err := v.follow(ctx, from, func(blackboard.Event) error { return nil })
 	goesOn := fmt.Sprintf("goal %s goes on; sett watch --workflow %s follows it, sett show %s says what it waits for", short(id), short(id), short(id))
 	switch {
 	case errors.Is(err, errOver):
 		var end error
 		if err := patiently(a.ctx, func() (err error) {
-			end, err = a.ending(b, id)
+			end, err = a.ending(b, in, id)
 			return err
 		}); err != nil {
 			return err
@@ -47,7 +39,7 @@ func (a *app) await(b *redis.Board, in *instance, id, from string, limit time.Du
 	case a.ctx.Err() != nil:
 		return interrupted("interrupted; " + goesOn)
 	case ctx.Err() != nil:
-		return role.Fail(role.TimedOut, fmt.Errorf("%s was not enough; %s", limit, goesOn), "")
+		return role.Fail(role.TimedOut, fmt.Errorf("%s was not enough%s", limit, a.stillWaits(b, in, id)), "sett watch --workflow %s", short(id))
 	}
 	return err
 }
@@ -72,26 +64,20 @@ func patiently(ctx context.Context, read func() error) error {
 	}
 }
 
-// isOver says whether nothing more happens to a workflow after an event, at least
-// not without a person.
-func isOver(ctx context.Context, b *redis.Board, id string, e blackboard.Event) (bool, error) {
-	switch e.Kind {
-	case blackboard.EventResult, blackboard.EventComplete, blackboard.EventTerminate, blackboard.EventRefuse:
-	default:
-		return false, nil // takes no work away
+// personsTurn says whether a workflow waits for people only. What people do while
+// it looks is an event to look again at.
+func personsTurn(ctx context.Context, b *redis.Board, id string) (bool, error) {
+	before, err := readAccount(ctx, b, id)
+	if err != nil || !humansOnly(before.workflow, before.open()) {
+		return false, err
 	}
-	w, err := b.Workflow(ctx, id)
-	if err != nil || w.Questions == 0 || w.Status.Ended() {
-		// After a result comes the end of its claim, even where that is there to be read already.
-		return w.Status.Ended() && e.Kind != blackboard.EventResult, err
-	}
-	account, err := readAccount(ctx, b, id)
-	return humansOnly(account.workflow, account.open()), err
+	after, err := b.Workflow(ctx, id)
+	return after == before.workflow, err
 }
 
 // ending says how a goal ended, or why nothing goes on, as the command's end; err
 // is for when that cannot be read.
-func (a *app) ending(b *redis.Board, id string) (end, err error) {
+func (a *app) ending(b *redis.Board, in *instance, id string) (end, err error) {
 	w, err := b.Workflow(a.ctx, id)
 	if err != nil {
 		return nil, err
@@ -112,29 +98,26 @@ func (a *app) ending(b *redis.Board, id string) (end, err error) {
 		return role.Fail(role.NoTerminal, fmt.Errorf("goal ended after %s without a Terminal: nobody wanted the last artefact", took),
 			"sett show %s", short(id)), nil
 	}
-	return a.questions(b, id)
+	return a.waitsForPeople(b, in, id)
 }
 
-// questions names what a workflow wants to know of people.
-func (a *app) questions(b *redis.Board, id string) (end, err error) {
-	account, err := readAccount(a.ctx, b, id)
+// waitsForPeople names what a workflow wants of people, each with what to type.
+func (a *app) waitsForPeople(b *redis.Board, in *instance, id string) (end, err error) {
+	questions, gates, err := openMatters(a.ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	all, err := matterReader{app: a, b: b, in: in, workflow: id}.read(a.ctx, questions, gates)
 	if err != nil {
 		return nil, err
 	}
 	lines := []string{"only a person can go on:"}
-	last := id
-	for _, c := range account.open() {
-		for _, g := range c.Grants {
-			if g.State != blackboard.GrantAwaitingAnswer {
-				continue
-			}
-			q, err := b.Artefact(a.ctx, g.ResultID)
-			if err != nil {
-				return nil, err
-			}
-			last = q.ID
-			lines = append(lines, fmt.Sprintf("%s asks (Question %s): %s", g.Agent, short(q.ID), strings.TrimSpace(cleanText(q.Payload))))
+	hint := a.commandLine(in, "show "+short(id))
+	for _, m := range all {
+		lines = append(lines, m.brief())
+		if len(m.Commands) > 0 {
+			hint = m.Commands[0]
 		}
 	}
-	return role.Fail(role.Waiting, errors.New(strings.Join(lines, "\n")), "sett show %s", short(last)), nil
+	return role.Fail(role.Waiting, errors.New(strings.Join(lines, "\n")), "%s", hint), nil
 }

@@ -1,15 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis"
 )
 
 type goalsCmd struct {
 	Limit int `default:"20" placeholder:"N" help:"The newest so many; 0 for all (default 20)."`
-	textOrJSON
+	outputs
 }
 
 // Help is shown by `sett goals --help`.
@@ -18,7 +20,9 @@ func (goalsCmd) Help() string {
 artefacts whose claim has yet to be opened.
 
 Status: active; achieved (a Terminal, and nothing failed); failed; stalled (it ended
-without a Terminal).`
+without a Terminal).
+
+Example: sett goals --limit 5 -o json`
 }
 
 // goalRow is a goal as `goals -o json` prints it.
@@ -43,34 +47,80 @@ func (c *goalsCmd) Run(a *app) error {
 	if more {
 		ids = ids[1:]
 	}
-	workflows, err := b.Workflows(a.ctx, ids)
+	rows, broken, err := c.rows(a, b, ids)
 	if err != nil {
 		return err
-	}
-	goals, err := b.Artefacts(a.ctx, ids)
-	if err != nil {
-		return err
-	}
-	rows := make([]goalRow, len(ids))
-	for i, w := range workflows {
-		rows[i] = goalRow{w, goals[i].Payload, int64(a.Now().Sub(w.CreatedAt) / time.Second)}
-	}
-	if c.json() {
-		return a.printJSON(struct {
-			Goals []goalRow `json:"goals"`
-			More  bool      `json:"more"`
-		}{rows, more})
-	}
-	return c.print(a, rows, more)
-}
-
-func (c *goalsCmd) print(a *app, rows []goalRow, more bool) error {
-	if len(rows) == 0 {
-		a.sayf("sett: no goals yet; sett forage --goal \"…\" posts one\n")
-		return nil
 	}
 	if more {
 		a.sayf("sett: the newest %d, there are more (--limit)\n", c.Limit)
+	}
+	err = a.emit(c.outputs, shown{
+		whole: struct {
+			Goals []goalRow `json:"goals"`
+			More  bool      `json:"more"`
+		}{rows, more},
+		lines: rows,
+		table: func() error { return a.goalTable(rows) },
+	})
+	return cmp.Or(err, broken.failure())
+}
+
+// rows reads the goals that can be read.
+func (c *goalsCmd) rows(a *app, b *redis.Board, ids []string) ([]goalRow, leftOut, error) {
+	var broken leftOut
+	workflows, each, err := b.TryWorkflows(a.ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	texts, noText, err := c.texts(a, b, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows := make([]goalRow, 0, len(ids))
+	for i, w := range workflows {
+		if err := cmp.Or(each[i], noText[i]); err != nil {
+			broken.add(err)
+			continue
+		}
+		rows = append(rows, goalRow{w, texts[i], int64(max(a.Now().Sub(w.CreatedAt), 0) / time.Second)})
+	}
+	return rows, broken, nil
+}
+
+// texts reads what the goals say, with an error for each that cannot be read; for
+// people, who get one line of it, only where that is not very long.
+func (c *goalsCmd) texts(a *app, b *redis.Board, ids []string) ([]string, []error, error) {
+	texts := make([]string, len(ids))
+	if !c.forPeople() {
+		goals, each, err := b.TryArtefacts(a.ctx, ids)
+		for i, g := range goals {
+			texts[i] = g.Payload
+		}
+		return texts, each, err
+	}
+	goals, each, err := b.Outlines(a.ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	lines := make([]*redis.Outline, 0, len(goals))
+	for i := range goals {
+		if each[i] == nil {
+			lines = append(lines, &goals[i])
+		}
+	}
+	err = b.ReadPayloads(a.ctx, lines, maxShown)
+	for i, g := range goals {
+		if texts[i] = g.Payload; len(g.Payload) < g.PayloadSize {
+			texts[i] = size(g.PayloadSize)
+		}
+	}
+	return texts, each, err
+}
+
+func (a *app) goalTable(rows []goalRow) error {
+	if len(rows) == 0 {
+		a.sayf("sett: no goals yet; sett forage --goal \"…\" posts one\n")
+		return nil
 	}
 	t := a.table("ID", "STATUS", "AGE", "OUTSTANDING", "GOAL")
 	for _, r := range rows {
@@ -80,12 +130,16 @@ func (c *goalsCmd) print(a *app, rows []goalRow, more bool) error {
 	return t.write(a.Stdout)
 }
 
-// goalStatus is a workflow's status, with the questions that are open.
+// goalStatus is a workflow's status, with what waits for people.
 func goalStatus(w blackboard.Workflow) string {
+	parts := []string{string(w.Status)}
 	if w.Questions > 0 {
-		return strings.Join([]string{string(w.Status), count(w.Questions, "question")}, ", ")
+		parts = append(parts, count(w.Questions, "question"))
 	}
-	return string(w.Status)
+	if w.Gates > 0 {
+		parts = append(parts, count(w.Gates, "approval"))
+	}
+	return strings.Join(parts, ", ")
 }
 
 func workflowStyle(s blackboard.WorkflowStatus) style {

@@ -32,6 +32,7 @@ Roles that sett itself starts (sett ROLE --help):
   cub           beside each agent: bids, runs the agent's tool, posts results
   blackboard    the store where there is no Redis
   keeper        keeps an instance's processes running in local mode
+  notifier      tells people of questions and ends, where sett.yml has notify
   pause         holds a network namespace for containers
 `
 
@@ -72,11 +73,26 @@ func (a *app) help(parser *kong.Kong, args []string) error {
 		known := commandNames(parser)
 		return role.Fail(role.Usage, fmt.Errorf("no help: unknown command %s", clean(args[at])), "%s", didYouMean(args[at], known, ""))
 	}
-	return a.commandHelp(parser.Model.Children[i], parser.Model.Node)
+	return a.commandHelp(subcommand(parser.Model.Children[i], args[at+1:]), parser.Model.Node)
+}
+
+// subcommand returns the command that the words after a command's name lead to.
+func subcommand(n *kong.Node, words []string) *kong.Node {
+	for _, word := range words {
+		for _, child := range n.Children {
+			if child.Name == word {
+				return subcommand(child, words[1:])
+			}
+		}
+	}
+	return n
 }
 
 func (a *app) commandHelp(n, app *kong.Node) error {
-	a.printf("%s\n\nUsage: sett %s", n.Help, n.Name)
+	a.printf("%s\n\nUsage: sett %s", n.Help, commandPath(n))
+	if len(n.Children) > 0 {
+		a.printf(" COMMAND …")
+	}
 	if len(n.Flags) > 0 {
 		a.printf(" [FLAGS]")
 	}
@@ -86,6 +102,9 @@ func (a *app) commandHelp(n, app *kong.Node) error {
 	a.printf("\n")
 	if n.Detail != "" {
 		a.printf("\n%s\n", strings.TrimSpace(n.Detail))
+	}
+	if err := a.subcommandTable(n); err != nil {
+		return err
 	}
 	t := a.table()
 	for _, p := range n.Positional {
@@ -113,6 +132,27 @@ func (a *app) commandHelp(n, app *kong.Node) error {
 	}
 	a.printf("\n%s\n", role.CodesHelp)
 	return nil
+}
+
+// commandPath is what is typed for a command, after `sett`.
+func commandPath(n *kong.Node) string {
+	if n.Parent == nil || n.Parent.Parent == nil {
+		return n.Name
+	}
+	return commandPath(n.Parent) + " " + n.Name
+}
+
+// subcommandTable lists what a command is divided into.
+func (a *app) subcommandTable(n *kong.Node) error {
+	if len(n.Children) == 0 {
+		return nil
+	}
+	t := a.table()
+	for _, child := range n.Children {
+		t.row("  "+child.Name, child.Help)
+	}
+	a.printf("\nCommands:\n")
+	return t.write(a.Stdout)
 }
 
 func positional(p *kong.Positional) string {

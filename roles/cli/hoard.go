@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,12 +18,13 @@ type hoardCmd struct {
 	Since    string `placeholder:"WHEN" help:"Only what is younger: a duration (10m) or a time (15:04)."`
 	Workflow string `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
 	Limit    int    `default:"50" placeholder:"N" help:"The newest so many; 0 for all (default 50)."`
-	Output   string `short:"o" enum:"text,json,jsonl" default:"text" placeholder:"FORMAT" help:"How to print: text, json (one object) or jsonl (one per line)."`
+	outputs
 }
 
 // Help is shown by `sett hoard --help`.
 func (hoardCmd) Help() string {
-	return `Lists artefacts, newest last. json and jsonl have all fields, payloads included.
+	return `Lists artefacts, newest last. The forms for programs (-o json, jsonl, yaml) have all
+fields, payloads included.
 
 Examples:
   sett hoard --workflow @last
@@ -36,7 +38,8 @@ func (c *hoardCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	f := redis.Filter{Type: c.Type, Agent: c.Agent, Limit: limitPlusOne(c.Limit)}
+	var broken leftOut
+	f := redis.Filter{Type: c.Type, Agent: c.Agent, Limit: limitPlusOne(c.Limit), Broken: broken.add}
 	if f.Since, err = a.parseSince(c.Since); err != nil {
 		return err
 	}
@@ -50,55 +53,79 @@ func (c *hoardCmd) Run(a *app) error {
 			return err
 		}
 	}
+	if c.forPeople() {
+		all, err := b.ListOutlines(a.ctx, f)
+		if err != nil {
+			return err
+		}
+		return cmp.Or(a.artefactTable(b, c.newest(a, len(all)), all), broken.failure())
+	}
 	all, err := b.ListArtefacts(a.ctx, f)
 	if err != nil {
 		return err
 	}
-	more := c.Limit > 0 && len(all) > c.Limit
-	if more {
-		all = all[1:]
-	}
-	return c.print(a, all, more)
-}
-
-func (c *hoardCmd) print(a *app, all []blackboard.Artefact, more bool) error {
-	switch c.Output {
-	case "json":
-		if all == nil {
-			all = []blackboard.Artefact{}
-		}
-		return a.printJSON(struct {
+	from := c.newest(a, len(all))
+	all = append([]blackboard.Artefact{}, all[from:]...)
+	err = a.emit(c.outputs, shown{
+		whole: struct {
 			Artefacts []blackboard.Artefact `json:"artefacts"`
 			More      bool                  `json:"more"`
-		}{all, more})
-	case "jsonl":
-		for _, artefact := range all {
-			if err := a.printLine(artefact); err != nil {
-				return err
-			}
-		}
-	default:
-		if len(all) > 0 {
-			if err := a.artefactTable(all); err != nil {
-				return err
-			}
-		} else {
-			a.sayf("sett: no artefacts\n")
-		}
-	}
-	if more {
-		a.sayf("sett: the newest %d, there are more (--limit)\n", c.Limit)
-	}
-	return nil
+		}{all, from > 0},
+		lines: all,
+	})
+	return cmp.Or(err, broken.failure())
 }
 
-func (a *app) artefactTable(all []blackboard.Artefact) error {
+// newest returns where what is to be shown begins, of so many that were found: one
+// more than the limit says only that there are more.
+func (c *hoardCmd) newest(a *app, found int) int {
+	if c.Limit <= 0 || found <= c.Limit {
+		return 0
+	}
+	a.sayf("sett: the newest %d, there are more (--limit)\n", c.Limit)
+	return found - c.Limit
+}
+
+// artefactTable shows artefacts to people, from an index on. A payload that is large
+// is not read for the one line about it.
+func (a *app) artefactTable(b *redis.Board, from int, all []redis.Outline) error {
+	all = all[from:]
+	if len(all) == 0 {
+		a.sayf("sett: no artefacts\n")
+		return nil
+	}
+	lines := make([]*redis.Outline, len(all))
+	for i := range all {
+		lines[i] = &all[i]
+	}
+	if err := b.ReadPayloads(a.ctx, lines, maxShown); err != nil {
+		return err
+	}
 	t := a.table("ID", "TYPE", "BY", "FROM", "AGE", "SAYS")
-	for _, artefact := range all {
-		t.row(short(artefact.ID), cell{title(artefact), structuralStyle(artefact)}, maker(artefact), origins(artefact), age(a.Now().Sub(artefact.CreatedAt)),
-			shorten(says(artefact), 70))
+	for _, o := range all {
+		t.row(short(o.ID), cell{title(o.Artefact), structuralStyle(o.Artefact)}, maker(o.Artefact), origins(o.Artefact), age(a.Now().Sub(o.CreatedAt)),
+			shorten(outlineSays(o), 70))
 	}
 	return t.write(a.Stdout)
+}
+
+// outlineSays is what an artefact says, or how much, where its payload was not read.
+func outlineSays(o redis.Outline) string {
+	if o.PayloadSize > len(o.Payload) && o.Summary == "" {
+		return size(o.PayloadSize)
+	}
+	return says(o.Artefact)
+}
+
+// size says roughly how many bytes there are: 12 B, 3.4 kB, 10.5 MB.
+func size(n int) string {
+	switch {
+	case n < 1000:
+		return fmt.Sprintf("%d B", n)
+	case n < 1000*1000:
+		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 }
 
 // origins are the artefacts that one was made from, three at most.
@@ -122,12 +149,12 @@ func says(a blackboard.Artefact) string {
 	return "rejects" + because(gist(&a))
 }
 
-// maker is who produced an artefact: the agent, else the role.
+// maker is who produced an artefact: the agent or person, else the role.
 func maker(a blackboard.Artefact) string {
-	if a.ProducedByAgent != "" {
-		return a.ProducedByAgent
+	if a.ProducedByRole == blackboard.RoleHuman {
+		return clean(personOf(a))
 	}
-	return a.ProducedByRole
+	return clean(orElse(a.ProducedByAgent, a.ProducedByRole))
 }
 
 func structuralStyle(a blackboard.Artefact) style {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"sett/agents"
+	"sett/contract/config"
 	"sett/roles/role"
 )
 
@@ -23,8 +24,21 @@ func (initCmd) Help() string {
 into the root of the git repository (without one, into the current directory).
 Overwrites nothing unless told to.
 
+Beside them it writes ` + schemaName + `, which the first line of sett.yml names: editors
+with a YAML language server complete and check sett.yml by it. Commit it, so that it
+does so for everybody; nothing of sett reads it. After an upgrade of sett, sett schema
+prints it anew.
+
 Example: sett init --commit && sett up`
 }
+
+// Where editors find the schema of sett.yml: beside it, by a path that is right in
+// every clone and without a network. A published address would need a host, and one
+// of this machine would be committed with the file.
+const (
+	schemaName = "sett.schema.json"
+	schemaLine = "# yaml-language-server: $schema=" + schemaName
+)
 
 // starter is a file to write.
 type starter struct {
@@ -81,7 +95,8 @@ func starters() ([]starter, error) {
 		return nil, err
 	}
 	text, err := agents.Init.ReadFile(configName)
-	return append(files, starter{configName, text, 0o644}), err
+	return append(files, starter{schemaName, config.Schema(), 0o644},
+		starter{configName, append([]byte(schemaLine+"\n"), text...), 0o644}), err
 }
 
 func refuseExisting(root string, files []starter) error {
@@ -118,7 +133,7 @@ func (f starter) write(root string) error {
 
 // commit commits what was written, or says how.
 func (c *initCmd) commit(a *app, root string, inGit bool) error {
-	line := `git add sett.yml agents/example-agent && git commit -m "Add a sett clan"`
+	line := `git add sett.yml ` + schemaName + ` agents/example-agent && git commit -m "Add a sett clan"`
 	if dir := a.relative(root); dir != "." {
 		line = "cd " + dir + " && " + line
 	}
@@ -126,18 +141,18 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 	case !inGit && c.Commit:
 		return role.Fail(role.Environment, fmt.Errorf("commit: %s is in no git repository", root), "git init && %s", line)
 	case !inGit:
-		a.printf("\nNext:\n  git init\n  %s\n  sett up    # --runtime process: without containers\n", line)
+		a.sayf("\nNext:\n  git init\n  %s\n  sett up    # --runtime process: without containers\n", line)
 		return nil
 	case !c.Commit:
-		a.printf("\nNext:\n  %s\n  sett up    # --runtime process: without containers\n", line)
+		a.sayf("\nNext:\n  %s\n  sett up    # --runtime process: without containers\n", line)
 		return nil
 	}
-	g, ours := a.repository(root), []string{"--", configName, "agents/example-agent"}
+	g, ours := a.repository(root), []string{"--", configName, schemaName, "agents/example-agent"}
 	if _, err := g.run(a.ctx, append([]string{"add"}, ours...)...); err != nil {
 		return err
 	}
 	if _, err := g.run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, ours...)...); err == nil {
-		a.printf("\nall of it is committed already\n\nNext:\n  sett up    # --runtime process: without containers\n")
+		a.sayf("\nall of it is committed already\n\nNext:\n  sett up    # --runtime process: without containers\n")
 		return nil
 	}
 	if _, err := g.run(a.ctx, append([]string{"commit", "--quiet", "-m", "Add a sett clan"}, ours...)...); err != nil {
@@ -147,6 +162,7 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 	if err != nil {
 		return err
 	}
-	a.printf("committed %s\n\nNext:\n  sett up    # --runtime process: without containers\n", clean(strings.TrimSpace(head)))
+	a.printf("committed %s\n", clean(strings.TrimSpace(head)))
+	a.sayf("\nNext:\n  sett up    # --runtime process: without containers\n")
 	return nil
 }

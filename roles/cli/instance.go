@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -242,6 +243,24 @@ func (a *app) board(ctx context.Context) (b *redis.Board, in *instance, done fun
 		return nil, in, nil, err
 	}
 	return b, in, b.Close, nil
+}
+
+// leastPatience is what a blackboard is given to answer in, however little time
+// there is.
+const leastPatience = 2 * time.Second
+
+// boardWithin is board for who has so much time in all; 0: any.
+func (a *app) boardWithin(limit time.Duration) (b *redis.Board, in *instance, done func(), err error) {
+	if limit <= 0 {
+		return a.board(a.ctx)
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, max(limit, leastPatience))
+	defer cancel()
+	b, in, done, err = a.board(ctx)
+	if err != nil && ctx.Err() != nil && a.ctx.Err() == nil {
+		err = role.Fail(role.TimedOut, fmt.Errorf("%s was not enough: the blackboard does not answer", limit), "sett list, sett logs blackboard")
+	}
+	return b, in, done, err
 }
 
 // open opens the blackboard of an instance. One whose own blackboard does not run

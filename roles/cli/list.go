@@ -1,22 +1,20 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
-	"sett/blackboard/redis"
 	"sett/contract/config"
-	"sett/contract/env"
 	"sett/runtime"
 )
 
 type listCmd struct {
-	All bool `help:"Also what the container engine has of instances that this user's state directory does not know."`
-	textOrJSON
+	All     bool `help:"Also what the container engine has of instances that this user's state directory does not know."`
+	Verbose bool `short:"v" help:"Also what each agent does, and what open work waits for."`
+	outputs
 }
 
 // Help is shown by `sett list --help`.
@@ -25,7 +23,27 @@ func (listCmd) Help() string {
 part does not run or is paused, or an agent is not ready), unreachable (its blackboard
 or its container engine does not answer) and stopped.
 
-Example: sett list -o json`
+With -v each instance that runs is followed by its agents (idle, working, starting, silent,
+paused, stopped), with what they work on, have queued and owe a bid for; and by what its
+open work waits for, with the goal and for how long:
+  claim      the orchestrator to open a claim on an artefact
+  bid        an agent to bid
+  decision   the orchestrator to decide about a claim
+  start      an agent, or a worker of its, to begin
+  slot       one of an agent's workers to be free
+  workspace  others to let go of the working tree
+  result     an agent's tool
+  answer     a person to answer a question
+  approval   a person to approve or reject an artefact
+Of each kind of open work the oldest 200 are looked at.
+
+For programs -v adds agents_detail (name, role, state, since, strategy, replicas, unit_id,
+bids_due, queued, works), waits (what, agent, since, age_seconds, until, subject,
+workflow_id, text), waits_more (open work that was not looked at) and stopping.
+
+Examples:
+  sett list -v
+  sett list -o json`
 }
 
 // instanceRow is what is shown of an instance. The fields' names are part of the
@@ -40,10 +58,18 @@ type instanceRow struct {
 	NotReady  []string  `json:"agents_not_ready"`
 	Claims    int       `json:"claims_open"`
 	Questions int       `json:"questions_open"`
+	Gates     int       `json:"gates_open"`          // artefacts that wait for approval
 	CreatedAt time.Time `json:"created_at,omitzero"` // absent: nobody knows
 	Down      []string  `json:"parts_down"`          // of those that should run
 	Paused    []string  `json:"parts_paused"`        // by the container engine
 	Known     bool      `json:"known"`               // to this user's state directory; otherwise only the engine has it
+	HealthURL string    `json:"health_url"`          // of the orchestrator; empty: it does not run, or serves none
+
+	// With -v, of an instance that answers:
+	Details   []agentDetail `json:"agents_detail,omitzero"`
+	Waits     []wait        `json:"waits,omitzero"`
+	WaitsMore int           `json:"waits_more,omitempty"` // open work that was not looked at
+	Stopping  bool          `json:"stopping,omitempty"`
 
 	why  error // it is unreachable
 	host bool  // its orchestrator is a process
@@ -66,28 +92,38 @@ func (c *listCmd) Run(a *app) error {
 	rows := make([]instanceRow, len(all))
 	var wg sync.WaitGroup
 	for i, in := range all {
-		wg.Go(func() { rows[i] = a.inspect(a.ctx, in) })
+		wg.Go(func() { rows[i] = a.inspectAll(a.ctx, in, c.Verbose) })
 	}
 	wg.Wait()
 	if err := a.ctx.Err(); err != nil {
 		return err
 	}
-	if c.json() {
-		return a.printJSON(struct {
+	return a.emit(c.outputs, shown{
+		whole: struct {
 			Instances []instanceRow `json:"instances"`
-		}{rows})
-	}
+		}{rows},
+		lines: rows,
+		table: func() error { return a.instanceTable(rows) },
+	})
+}
+
+func (a *app) instanceTable(rows []instanceRow) error {
 	if len(rows) == 0 {
 		a.sayf("no instances; sett up starts one\n")
 		return nil
 	}
-	t := a.table("NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "RUNTIME", "AGE", "WORKSPACE")
+	t := a.table("NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "GATES", "RUNTIME", "AGE", "WORKSPACE")
 	for _, r := range rows {
-		t.row(r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions),
+		t.row(r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions), r.count(r.Gates),
 			r.Runtime, r.age(a.Now()), a.tilde(r.Workspace)+r.remark())
 	}
 	if err := t.write(a.Stdout); err != nil {
 		return err
+	}
+	for _, r := range rows {
+		if err := r.detailText(a); err != nil {
+			return err
+		}
 	}
 	for _, r := range rows {
 		r.explain(a)
@@ -155,110 +191,4 @@ const (
 
 func stateCell(s string) cell {
 	return cell{s, map[string]style{stateRunning: good, stateDegraded: warn, stateUnreachable: bad}[s]}
-}
-
-// inspect looks at an instance, briefly.
-func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
-	l := instanceRow{
-		Name: in.Name, Workspace: in.Workspace, Runtime: in.Runtime, CreatedAt: in.CreatedAt, State: stateStopped,
-		NotReady: []string{}, Down: []string{}, Paused: []string{}, Known: in.known(), host: in.Host,
-	}
-	cfg, err := in.config()
-	if err != nil && l.Known {
-		return l
-	}
-	if err != nil {
-		cfg = &config.Config{}
-	}
-	l.Agents = len(cfg.Agents)
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
-	place, err := a.place(ctx, in)
-	var units []runtime.Unit
-	if err == nil {
-		units, err = place.List(ctx, nil)
-	}
-	if err != nil {
-		l.State, l.why = stateUnreachable, err
-		return l
-	}
-	running := map[string]runtime.Unit{}
-	for _, u := range units {
-		if u.Running {
-			running[u.Name] = u
-		}
-		if u.Paused {
-			l.Paused = append(l.Paused, u.Name)
-		}
-	}
-	if len(running) == 0 {
-		return l
-	}
-	l.State = stateRunning
-	if len(l.Paused) > 0 {
-		l.State = stateDegraded
-	}
-	for _, part := range in.parts() {
-		if _, ok := running[part]; !ok {
-			l.Down, l.State = append(l.Down, part), stateDegraded
-			// What has ended is started again; a container that was removed is not.
-			made := slices.ContainsFunc(units, func(u runtime.Unit) bool { return u.Name == part })
-			l.lost = l.lost || !made && in.Runtime == config.RuntimeDocker && (!in.Host || part == runtime.ComponentBlackboard)
-		}
-	}
-	if !l.Known {
-		return l // nobody here has its blackboard's password
-	}
-	if err := l.read(ctx, a, in, running, cfg.Names()); err != nil {
-		l.State = stateUnreachable
-		if len(l.Down)+len(l.Paused) == 0 { // they say enough
-			l.why = err
-		}
-	}
-	return l
-}
-
-// parts are the units that an instance has to have, besides its agents.
-func (in *instance) parts() []string {
-	parts := []string{runtime.ComponentOrchestrator}
-	if !in.External {
-		parts = append([]string{runtime.ComponentBlackboard}, parts...)
-	}
-	if in.Runtime != config.RuntimeDocker || in.Host {
-		parts = append(parts, runtime.ComponentKeeper)
-	}
-	return parts
-}
-
-// read asks the blackboard.
-func (r *instanceRow) read(ctx context.Context, a *app, in *instance, running map[string]runtime.Unit, agents []string) error {
-	b, err := redis.Open(ctx, redis.Options{
-		URL: in.URL, Instance: in.Name, Name: "sett-list", Timeout: time.Second, Retries: -1, CAFile: a.Getenv(env.RedisCAFile),
-	})
-	if err != nil {
-		return err
-	}
-	defer b.Close()
-	present, err := b.Agents(ctx)
-	if err != nil {
-		return err
-	}
-	now, err := b.ServerTime(ctx)
-	if err != nil {
-		return err
-	}
-	for _, name := range agents {
-		if unit, ok := running[agentUnit(name)]; ok && isPresent(present[name], unit, now) {
-			r.Ready++
-			continue
-		}
-		r.NotReady, r.State = append(r.NotReady, name), stateDegraded
-	}
-	claims, err := b.OpenClaims(ctx)
-	if err != nil {
-		return err
-	}
-	questions, err := b.OpenQuestions(ctx)
-	r.Claims, r.Questions = len(claims), len(questions)
-	return err
 }

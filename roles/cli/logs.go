@@ -18,18 +18,23 @@ import (
 )
 
 type logsCmd struct {
-	Agents []string `arg:"" optional:"" name:"agent" help:"An agent, or orchestrator, blackboard or keeper; none: all."`
+	Agents []string `arg:"" optional:"" name:"agent" help:"An agent, or orchestrator, blackboard, keeper or notifier; none: all."`
 	Follow bool     `help:"Go on with what is logged from now on; Ctrl-C ends it."`
 	Lines  int      `short:"n" default:"-1" placeholder:"N" help:"Only the last N lines (default: all; with --follow 20)."`
 	Since  string   `placeholder:"TIME" help:"Only what was logged since: 10m ago, or a time such as 15:04."`
 	Claim  string   `placeholder:"ID" help:"Only what is about this claim; a beginning or ending of the id will do."`
 	Raw    bool     `help:"Show lines as they were written."`
+	outputs
 }
 
 // Help is shown by `sett logs --help`.
 func (logsCmd) Help() string {
 	return `Shows what the instance's parts logged, in the order of time, also of parts that run no
 more. What an agent's workers logged counts as the agent's; a tool's stderr is in it.
+
+For programs, -o jsonl has one object per line, json and yaml all of them at once; with
+--follow these print one object, or document, after another. --raw shows a line to the
+byte, whatever is in it; only a terminal is spared what it would obey.
 
 Examples: sett logs -f
           sett logs example-agent -n 50
@@ -151,6 +156,9 @@ func (c *logsCmd) parts(in *instance, all []source) []string {
 	if err != nil {
 		cfg = &config.Config{}
 	}
+	if cfg.Notify != nil {
+		known = append(known, runtime.ComponentNotifier)
+	}
 	known = append(cfg.Names(), known...)
 	for _, s := range all {
 		if !slices.Contains(known, s.part) {
@@ -210,10 +218,22 @@ func (c *logsCmd) past(ctx context.Context, in *instance, place place, p *logPri
 	if len(lines) == 0 && c.Claim != "" {
 		return role.Fail(role.NotFound, fmt.Errorf("nothing was logged about a claim %s", c.Claim), "sett watch shows the ids of claims")
 	}
-	for _, l := range lines {
-		if err := p.print(l); err != nil {
-			return err
-		}
+	records := make([]logRecord, len(lines))
+	for i, l := range lines {
+		records[i] = p.record(l)
 	}
-	return nil
+	return p.a.emit(c.outputs, shown{
+		whole: struct {
+			Lines []logRecord `json:"lines"`
+		}{records},
+		lines: records,
+		table: func() error {
+			for _, l := range lines {
+				if err := p.line(l); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/role"
 	"sett/runtime"
 )
 
@@ -74,7 +75,7 @@ func parseLine(text string) logLine {
 			return logLine{text: text}
 		}
 		value := string(raw)
-		quoted := json.Unmarshal(raw, &value) == nil
+		quoted := raw[0] == '"' && json.Unmarshal(raw, &value) == nil
 		switch name {
 		case "time":
 			l.time, _ = time.Parse(time.RFC3339Nano, value) // the zero time is older than all
@@ -144,12 +145,55 @@ type logPrinter struct {
 
 func (p *logPrinter) wants(l logLine) bool { return p.c.Claim == "" || l.about(p.c.Claim) }
 
+// print prints one line of a stream.
 func (p *logPrinter) print(l logLine) error {
+	return p.c.entry(p.a.Stdout, p.record(l), func() error { return p.line(l) })
+}
+
+// logRecord is a line as -o json prints it.
+type logRecord struct {
+	Time       time.Time                  `json:"time,omitzero"` // absent: no line before it had one
+	Part       string                     `json:"part"`          // the agent, or Sett's own part
+	Unit       string                     `json:"unit"`          // the process or container of it
+	Level      string                     `json:"level,omitempty"`
+	Message    string                     `json:"message"` // the whole line, where it is no line of ours
+	Attributes map[string]json.RawMessage `json:"attributes,omitempty"`
+}
+
+func (p *logPrinter) record(l logLine) logRecord {
+	r := logRecord{Time: l.time.UTC(), Part: l.source.part, Unit: l.source.unit, Level: l.level, Message: l.msg}
+	if l.level == "" || p.c.Raw {
+		r.Level, r.Message = "", l.text
+		return r
+	}
+	for _, at := range l.attrs {
+		if r.Attributes == nil {
+			r.Attributes = map[string]json.RawMessage{}
+		}
+		r.Attributes[at.key] = at.json()
+	}
+	return r
+}
+
+// json returns the value as it was logged.
+func (at attr) json() json.RawMessage {
+	if !at.quoted {
+		return json.RawMessage(at.value)
+	}
+	text, err := json.Marshal(at.value)
+	if err != nil {
+		return json.RawMessage(`""`)
+	}
+	return text
+}
+
+// line shows a line to people.
+func (p *logPrinter) line(l logLine) error {
 	prefix := p.a.paint(fmt.Sprintf("%-*s", p.width, clean(l.source.part)), accent)
 	text := l.text
 	if !p.c.Raw {
 		text = p.a.readable(l, true)
-	} else if p.a.colour { // a terminal
+	} else if role.IsTerminal(p.a.Stdout) {
 		text = clean(text)
 	}
 	if len(p.c.Agents) == 1 {

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && isRole(os.Args[1]) {
 		sett() // started by a test that called Run itself
 	}
-	testscript.Main(tests{m}, map[string]func(){"sett": sett})
+	testscript.Main(tests{m}, map[string]func(){"sett": sett, "staff": staff})
 }
 
 // tests has a directory for the real binary as long as they run.
@@ -71,7 +71,7 @@ func sett() {
 }
 
 func isRole(s string) bool {
-	return slices.Contains([]string{"orchestrator", "cub", "blackboard", "keeper", "pause"}, s)
+	return slices.Contains([]string{"orchestrator", "cub", "blackboard", "keeper", "notifier", "pause"}, s)
 }
 
 // buildSett builds the real binary, once.

@@ -2,10 +2,10 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -13,33 +13,22 @@ import (
 	"sett/roles/role"
 )
 
-// textOrJSON is the -o flag of commands that show one thing.
-type textOrJSON struct {
-	Output string `short:"o" enum:"text,json" default:"text" placeholder:"FORMAT" help:"How to print: text or json."`
+// printf prints data, on stdout. What could not be written, the command ends with.
+func (a *app) printf(format string, args ...any) {
+	if _, err := fmt.Fprintf(a.Stdout, format, args...); err != nil && a.lost != nil {
+		a.lost.CompareAndSwap(nil, &err)
+	}
 }
 
-func (t textOrJSON) json() bool { return t.Output == "json" }
-
-// printJSON prints one object for programs, indented.
-func (a *app) printJSON(v any) error { return writeJSON(a.Stdout, v, "  ") }
-
-// printLine prints one object for programs on one line.
-func (a *app) printLine(v any) error { return writeJSON(a.Stdout, v, "") }
-
-func writeJSON(w io.Writer, v any, indent string) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", indent)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("print: %w", err)
+// unprinted is the error of what printf could not write, as on a full disk.
+func (a *app) unprinted() error {
+	if err := a.lost.Load(); err != nil {
+		return fmt.Errorf("print: %w", *err)
 	}
 	return nil
 }
 
-// printf prints data, on stdout.
-func (a *app) printf(format string, args ...any) { _, _ = fmt.Fprintf(a.Stdout, format, args...) }
-
-// sayf talks, on stderr.
+// sayf talks, on stderr, which --quiet silences.
 func (a *app) sayf(format string, args ...any) { _, _ = fmt.Fprintf(a.Stderr, format, args...) }
 
 // style is how a text looks on a terminal.
@@ -65,9 +54,21 @@ func (a *app) paint(s string, as style) string {
 	return "\x1b[" + string(as) + "m" + s + "\x1b[0m"
 }
 
-// coloured says whether what is written to w may be coloured: a terminal that is
-// not dumb, and nobody said NO_COLOR.
-func coloured(e role.Env, w io.Writer) bool {
+// What --color takes.
+const (
+	colourAlways = "always"
+	colourNever  = "never"
+)
+
+// coloured says whether what is written to w may be coloured: as --color says; else
+// a terminal that is not dumb, unless somebody said NO_COLOR.
+func coloured(e role.Env, choice string, w io.Writer) bool {
+	switch choice {
+	case colourAlways:
+		return true
+	case colourNever:
+		return false
+	}
 	return e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb" && role.IsTerminal(w)
 }
 
@@ -79,25 +80,30 @@ func clean(s string) string { return sanitise(s, "") }
 // cleanText is clean for texts of several lines: line feeds and tabs stay.
 func cleanText(s string) string { return sanitise(s, "\n\t") }
 
-func sanitise(s, keep string) string {
-	harmful := func(r rune) bool {
-		if strings.ContainsRune(keep, r) {
-			return false
-		}
-		return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff'
+// harmful says whether a character acts on a terminal instead of being shown:
+// controls, and what reorders or parts lines.
+func harmful(r rune) bool {
+	if r < 0x80 { // nearly all
+		return r < ' ' || r == 0x7f
 	}
+	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff'
+}
+
+func sanitise(s, keep string) string {
+	harmful := func(r rune) bool { return harmful(r) && !strings.ContainsRune(keep, r) }
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if strings.IndexFunc(s, harmful) < 0 {
 		return s
 	}
 	var b strings.Builder
+	var quoted []byte
 	for _, r := range s {
 		if !harmful(r) {
 			b.WriteRune(r)
 			continue
 		}
-		quoted := fmt.Sprintf("%+q", string(r))
-		b.WriteString(quoted[1 : len(quoted)-1])
+		quoted = strconv.AppendQuoteRuneToASCII(quoted[:0], r)
+		b.Write(quoted[1 : len(quoted)-1])
 	}
 	return b.String()
 }
@@ -180,10 +186,10 @@ func (a *app) confirm(question, flag string) (bool, error) {
 	if !role.IsTerminal(a.Stdin) {
 		return false, nobody
 	}
-	a.sayf("%s [y/N] ", question)
+	_, _ = fmt.Fprintf(a.prompt, "%s [y/N] ", question) // also where --quiet silences all else
 	line, err := bufio.NewReader(a.Stdin).ReadString('\n')
 	if errors.Is(err, io.EOF) && line == "" {
-		a.sayf("\n")
+		_, _ = fmt.Fprintln(a.prompt)
 		return false, nobody
 	}
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -87,9 +88,26 @@ func TestTableAlignsByCharacters(t *testing.T) {
 }
 
 func TestColourIsForTerminals(t *testing.T) {
-	e := role.Env{Lookup: func(string) (string, bool) { return "", false }}
-	if coloured(e, &bytes.Buffer{}) {
+	vars := map[string]string{}
+	e := role.Env{Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }}
+	if coloured(e, "auto", &bytes.Buffer{}) {
 		t.Error("a buffer is no terminal")
+	}
+	if !coloured(e, "always", &bytes.Buffer{}) {
+		t.Error("--color always")
+	}
+	terminal := openTerminal(t)
+	for _, c := range []struct {
+		noColor, term, choice string
+		want                  bool
+	}{
+		{"", "xterm", "auto", true}, {"", "dumb", "auto", false}, {"1", "xterm", "auto", false}, {"", "xterm", "never", false},
+		{"1", "dumb", "always", true}, {"0", "xterm", "auto", false}, {"", "", "auto", true},
+	} {
+		vars["NO_COLOR"], vars["TERM"] = c.noColor, c.term
+		if got := coloured(e, c.choice, terminal); got != c.want {
+			t.Errorf("%+v: %v", c, got)
+		}
 	}
 	a := &app{colour: true}
 	if got := a.paint("x", bad); got != "\x1b[31mx\x1b[0m" {
@@ -121,4 +139,18 @@ func TestParseSince(t *testing.T) {
 	if _, err := a.parseSince("soon"); role.CodeOf(err) != role.Usage {
 		t.Errorf("nonsense: %v", err)
 	}
+}
+
+// openTerminal returns one side of a terminal that the test made.
+func openTerminal(t *testing.T) *os.File {
+	t.Helper()
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if !role.IsTerminal(f) {
+		t.Fatal("/dev/ptmx is no terminal")
+	}
+	return f
 }

@@ -43,6 +43,27 @@ func (a *app) resolve(ctx context.Context, b *redis.Board, part string, want ...
 	return id, kind, err
 }
 
+// subject is what a command is about, by the id that was typed, and the board that
+// has it. The caller calls done when it needs that no more.
+type subject struct {
+	b    *redis.Board
+	in   *instance
+	done func()
+	id   string
+	kind redis.Kind // artefact or claim
+}
+
+// about opens the board and finds there what somebody meant.
+func (a *app) about(part string) (s subject, err error) {
+	if s.b, s.in, s.done, err = a.board(a.ctx); err != nil {
+		return s, err
+	}
+	if s.id, s.kind, err = a.resolve(a.ctx, s.b, part, redis.KindArtefact, redis.KindClaim); err != nil {
+		s.done()
+	}
+	return s, err
+}
+
 // resolveWorkflow returns the goal that an id belongs to: a goal's own, or that
 // of any of its artefacts and claims.
 func (a *app) resolveWorkflow(ctx context.Context, b *redis.Board, part string) (string, error) {

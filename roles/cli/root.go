@@ -7,6 +7,8 @@ type globals struct {
 	Directory string `short:"C" placeholder:"DIR" help:"Work as if started in DIR."`
 	Config    string `short:"f" placeholder:"FILE" help:"Use FILE instead of sett.yml."`
 	Name      string `placeholder:"NAME" help:"Name of the instance (default: $$SETT_INSTANCE, else the one of this workspace)."`
+	Color     string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour the output: auto (a terminal, unless NO_COLOR is set), always or never."`
+	Quiet     bool   `short:"q" help:"Nothing on standard error but errors, and what has to be asked."`
 }
 
 // groups order the commands on the first help page.
@@ -14,6 +16,7 @@ var groups = []kong.Group{
 	{Key: "start", Title: "Start here:"},
 	{Key: "life", Title: "Run a clan:"},
 	{Key: "work", Title: "Give it work:"},
+	{Key: "part", Title: "Take part:"},
 	{Key: "look", Title: "See what happens:"},
 	{Key: "other", Title: "More:"},
 }
@@ -23,8 +26,9 @@ var groups = []kong.Group{
 type root struct {
 	globals
 
-	Demo demoCmd `cmd:"" group:"start" help:"See a clan at work, in a repository made for it."`
-	Init initCmd `cmd:"" group:"start" help:"Write sett.yml and an example agent to begin with."`
+	Demo demoCmd   `cmd:"" group:"start" help:"See a clan at work, in a repository made for it."`
+	Init initCmd   `cmd:"" group:"start" help:"Write sett.yml and an example agent to begin with."`
+	Conf configCmd `cmd:"" name:"config" group:"start" help:"Check sett.yml and print what applies."`
 
 	Up      upCmd      `cmd:"" group:"life" help:"Start the clan, or apply what changed in sett.yml."`
 	Down    downCmd    `cmd:"" group:"life" help:"Stop the clan; what happened is kept."`
@@ -32,7 +36,16 @@ type root struct {
 	Restart restartCmd `cmd:"" group:"life" help:"Restart one agent."`
 
 	Forage forageCmd `cmd:"" group:"work" help:"Give the clan a goal."`
+	Wait   waitCmd   `cmd:"" group:"work" help:"Wait for a goal's end, or for something a person has to do."`
 	Try    tryCmd    `cmd:"" group:"work" help:"Run one agent as its cub would, with nothing recorded."`
+
+	Questions questionsCmd `cmd:"" group:"part" help:"List what waits for a person."`
+	Answer    answerCmd    `cmd:"" group:"part" help:"Answer a question."`
+	Approve   approveCmd   `cmd:"" group:"part" help:"Let pass what waits for approval."`
+	Reject    rejectCmd    `cmd:"" group:"part" help:"Turn down what waits for approval."`
+	Review    reviewCmd    `cmd:"" group:"part" help:"Review an artefact beside the agents."`
+	Cancel    cancelCmd    `cmd:"" group:"part" help:"Stop a claim or a goal."`
+	Retry     retryCmd     `cmd:"" group:"part" help:"Have a claim that failed tried again."`
 
 	Logs    logsCmd    `cmd:"" group:"look" help:"Show what agents and Sett's own parts logged."`
 	Goals   goalsCmd   `cmd:"" group:"look" help:"List goals."`
@@ -40,6 +53,15 @@ type root struct {
 	Watch   watchCmd   `cmd:"" group:"look" help:"Show what happened and what happens."`
 	Hoard   hoardCmd   `cmd:"" group:"look" help:"List artefacts."`
 	Unearth unearthCmd `cmd:"" group:"look" help:"Print an artefact's payload."`
+	Why     whyCmd     `cmd:"" group:"look" help:"Say how an artefact or claim came to be."`
+	Graph   graphCmd   `cmd:"" group:"look" help:"Show what was made from what, as a tree or for other tools."`
 
+	Ledger  ledgerCmd  `cmd:"" group:"other" help:"Take everything out of an instance, or bring it into another."`
+	Schema  schemaCmd  `cmd:"" group:"other" help:"Print the JSON Schema of sett.yml."`
+	Doctor  doctorCmd  `cmd:"" group:"other" help:"Look for what is wrong here, and say what to do."`
 	Version versionCmd `cmd:"" group:"other" help:"Say which sett this is."`
+
+	Completion completionCmd `cmd:"" group:"other" help:"Print a script that completes what is typed in a shell."`
+	Complete   completeCmd   `cmd:"" name:"__complete" group:"other" hidden:"" help:"What such a script asks."`
+	Man        manCmd        `cmd:"" group:"other" help:"Print the manual page, or write those of all commands."`
 }

@@ -11,7 +11,7 @@ import (
 
 type showCmd struct {
 	ID string `arg:"" help:"A goal, claim or artefact: any part of its id's beginning or end that is unique, or @last, the newest goal."`
-	textOrJSON
+	outputs
 }
 
 // Help is shown by `sett show --help`.
@@ -28,25 +28,21 @@ Examples:
 
 // Run shows what the id names.
 func (c *showCmd) Run(a *app) error {
-	b, in, done, err := a.board(a.ctx)
+	on, err := a.about(c.ID)
 	if err != nil {
 		return err
 	}
-	defer done()
-	id, kind, err := a.resolve(a.ctx, b, c.ID, redis.KindArtefact, redis.KindClaim)
-	if err != nil {
-		return err
-	}
-	s := &shower{app: a, b: b, in: in}
-	if kind == redis.KindClaim {
-		v, err := s.claim(id)
+	defer on.done()
+	s := &shower{app: a, b: on.b, in: on.in}
+	if on.kind == redis.KindClaim {
+		v, err := s.claim(on.id)
 		return c.print(a, v, err)
 	}
-	artefact, err := b.Artefact(a.ctx, id)
+	artefact, err := on.b.Artefact(a.ctx, on.id)
 	if err != nil {
 		return err
 	}
-	if artefact.Type == blackboard.TypeGoalDefined && artefact.WorkflowID == id {
+	if artefact.Type == blackboard.TypeGoalDefined && artefact.WorkflowID == on.id {
 		v, err := s.goal(artefact)
 		return c.print(a, v, err)
 	}
@@ -54,17 +50,14 @@ func (c *showCmd) Run(a *app) error {
 	return c.print(a, v, err)
 }
 
-// view is something that can be shown to people and, as JSON, to programs.
+// view is something that can be shown to people and, as data, to programs.
 type view interface{ text(a *app) error }
 
 func (c *showCmd) print(a *app, v view, err error) error {
 	if err != nil {
 		return err
 	}
-	if c.json() {
-		return a.printJSON(v)
-	}
-	return v.text(a)
+	return a.emit(c.outputs, shown{whole: v, table: func() error { return v.text(a) }})
 }
 
 // shower gathers what is shown.
@@ -74,11 +67,14 @@ type shower struct {
 	in *instance
 }
 
-// grantView is a grant with what came of it.
+// grantView is a grant with what came of it. Durations are in seconds, as everywhere
+// in what is printed.
 type grantView struct {
 	blackboard.Grant
-	Result *artefactMeta `json:"result,omitempty"`
-	Says   string        `json:"says,omitempty"` // the gist of the result
+	Hidden      *struct{}     `json:"tool_time,omitempty"` // the name of the grant's, which is in nanoseconds
+	ToolSeconds float64       `json:"tool_seconds,omitempty"`
+	Result      *artefactMeta `json:"result,omitempty"`
+	Says        string        `json:"says,omitempty"` // the gist of the result
 }
 
 // claimView is a claim with all that belongs to it.
@@ -108,7 +104,8 @@ type artefactView struct {
 	Excerpt  string         `json:"excerpt"` // how the payload begins
 	Sources  []artefactMeta `json:"sources"`
 	Children []artefactMeta `json:"children"`
-	Claim    *claimView     `json:"claim"` // on it; null when it has none
+	Claim    *claimView     `json:"claim"`          // on it, the last one of those that were retried; null when it has none
+	Gate     *gateView      `json:"gate,omitempty"` // absent: it never had to be approved
 }
 
 // reworkStep is one version of a thread, and the claim that judged it.
@@ -135,11 +132,11 @@ func (s *shower) goal(a blackboard.Artefact) (goalView, error) {
 		}
 		v.Claims = append(v.Claims, cv)
 	}
-	if v.Waits, err = s.waitsOf(s.ctx, s.b, s.in, w); err != nil {
-		return v, err
-	}
-	if v.Waits == nil {
-		v.Waits = []wait{}
+	v.Waits = []wait{}
+	if !w.workflow.Status.Ended() {
+		if v.Waits, _, err = s.waitsOf(s.ctx, s.b, s.in, a.ID); err != nil {
+			return v, err
+		}
 	}
 	for _, id := range []string{w.workflow.FailureID, w.workflow.TerminalID} {
 		if id != "" && v.Outcome == "" && w.workflow.Status.Ended() {
@@ -163,11 +160,12 @@ func (s *shower) claim(id string) (claimView, error) {
 		return v, err
 	}
 	if !c.Claim.Status.Closed() {
-		scene, err := s.readScene(s.ctx, s.b, s.in, []blackboard.Snapshot{c})
+		open := openWork{claims: []blackboard.Snapshot{c}}
+		scene, err := s.readScene(s.ctx, s.b, s.in, open)
 		if err != nil {
 			return v, err
 		}
-		v.Waits = scene.waits(c)
+		v.Waits = scene.waits(open)
 	}
 	v.Chain, err = s.chain(c.Claim.ArtefactID)
 	return v, err
@@ -177,7 +175,7 @@ func (s *shower) claim(id string) (claimView, error) {
 func (s *shower) claimOf(c blackboard.Snapshot) (claimView, error) {
 	v := claimView{Kind: "claim", Claim: c.Claim, Bids: c.Bids, Grants: []grantView{}, Waits: []wait{}, Chain: []reworkStep{}}
 	for _, g := range c.Grants {
-		gv := grantView{Grant: g}
+		gv := grantView{Grant: g, ToolSeconds: g.ToolTime.Seconds()}
 		if g.ResultID != "" {
 			r, err := s.b.Artefact(s.ctx, g.ResultID)
 			if err != nil {
@@ -203,10 +201,17 @@ func (s *shower) artefact(a blackboard.Artefact) (artefactView, error) {
 	if v.Sources, err = s.metas(a.SourceArtefacts); err != nil {
 		return v, err
 	}
-	c, err := s.claim(blackboard.BiddingClaimID(a.ID))
+	if v.Gate, err = readGate(s.ctx, s.b, a); err != nil {
+		return v, err
+	}
+	last, err := lastTry(s.ctx, s.b, blackboard.BiddingClaimID(a.ID))
 	if errors.Is(err, blackboard.ErrNotFound) {
 		return v, nil
 	}
+	if err != nil {
+		return v, err
+	}
+	c, err := s.claim(last.Claim.ID)
 	v.Claim = &c
 	return v, err
 }
@@ -227,75 +232,26 @@ func (s *shower) metas(ids []string) ([]artefactMeta, error) {
 	return out, nil
 }
 
-// maxChain bounds how many versions of a thread are shown.
-const maxChain = 50
-
-// chain returns the versions of an artefact's thread, from the first on, each
-// with the claim on it; nothing when there is but one.
-func (s *shower) chain(id string) ([]reworkStep, error) {
-	a, err := s.b.Artefact(s.ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	for n := 0; a.Version > 1 && a.ClaimID != "" && n < maxChain; n++ { // back to the first
-		c, err := s.b.Snapshot(s.ctx, a.ClaimID)
-		if err != nil {
-			return nil, err
-		}
-		if c.Claim.Origin != blackboard.OriginRework {
-			break
-		}
-		if a, err = s.b.Artefact(s.ctx, c.Claim.ArtefactID); err != nil {
-			return nil, err
-		}
-	}
-	steps := []reworkStep{}
-	for len(steps) < maxChain {
-		step := reworkStep{Artefact: a.ID, Version: a.Version}
-		if c, err := s.b.Snapshot(s.ctx, blackboard.BiddingClaimID(a.ID)); err == nil {
-			step.Claim, step.Status = c.Claim.ID, c.Claim.Status
-		} else if !errors.Is(err, blackboard.ErrNotFound) {
-			return nil, err
-		}
-		rework, err := s.b.Snapshot(s.ctx, blackboard.ReworkClaimID(a.ID))
-		if err == nil {
-			step.Rework, step.By = rework.Claim.ID, rework.Claim.GrantedExclusiveAgent
-		}
-		steps = append(steps, step)
-		g, ok := rework.Grant(step.By)
-		if err != nil || !ok || g.State != blackboard.GrantDone {
-			if err != nil && !errors.Is(err, blackboard.ErrNotFound) {
-				return nil, err
-			}
-			break
-		}
-		if a, err = s.b.Artefact(s.ctx, g.ResultID); err != nil {
-			return nil, err
-		}
-	}
-	if len(steps) == 1 && steps[0].Rework == "" {
-		return []reworkStep{}, nil
-	}
-	return steps, nil
-}
-
 // excerpt is how a payload begins, for people: a Failure's report with what the
 // tool said last, else the first lines.
 func excerpt(a blackboard.Artefact) string {
 	const lines, width = 20, 2000
-	s := cleanText(a.Payload[:min(len(a.Payload), 4*width)])
 	if a.StructuralType == blackboard.Failure {
 		if report := failureText(a.Payload); report != "" {
 			return report
 		}
 	}
+	head := a.Payload[:min(len(a.Payload), 4*width)] // has so many characters at least, or is all
+	s, cut := cleanText(head), len(head) < len(a.Payload)
 	if r := []rune(s); len(r) > width {
-		s = string(r[:width])
+		s, cut = string(r[:width]), true
 	}
-	all := strings.SplitAfter(s, "\n")
-	short := strings.Join(all[:min(len(all), lines)], "")
-	if len(short) < len(cleanText(a.Payload)) {
-		short = strings.TrimRight(short, "\n") + "\n…"
+	if all := strings.SplitAfter(s, "\n"); len(all) > lines && strings.Join(all[lines:], "") != "" {
+		s, cut = strings.Join(all[:lines], ""), true
 	}
-	return strings.TrimRight(short, "\n")
+	s = strings.TrimRight(s, "\n")
+	if cut {
+		s += "\n…"
+	}
+	return s
 }

@@ -9,6 +9,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/contract/config"
 	"sett/roles/role"
 )
 
@@ -26,13 +27,20 @@ func granted(s *stage) (goal, claim string) {
 	return goal, claim
 }
 
+// reviewable is a draft whose claim is in review, with one bid due.
+func (s *stage) reviewable() (draft, claim string) {
+	work, draft := s.work(s.post("the goal"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.complete(work)
+	return draft, s.open(draft, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+}
+
 // waitCases set up what is waited for, and return the id to show.
 var waitCases = map[string]struct {
 	what, agent string
 	says        string
 	set         func(s *stage) (show string)
 }{
-	"claim": {waitClaim, "orchestrator", "to open 1 claim", func(s *stage) string { return s.post("the goal") }},
+	"claim": {waitClaim, "orchestrator", "to open a claim on GoalDefined ", func(s *stage) string { return s.post("the goal") }},
 	"bid": {waitBid, "lint", "the bid of lint", func(s *stage) string {
 		goal := s.post("the goal")
 		s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
@@ -83,6 +91,54 @@ var waitCases = map[string]struct {
 		s.begin(claim, "writer", blackboard.ReadWrite)
 		return goal
 	}},
+	"bid in time": {waitBid, "lint", " (bid_timeout)", func(s *stage) string {
+		s.reconfigure(func(o *config.Orchestrator) { o.BidTimeout = time.Hour })
+		goal := s.post("the goal")
+		s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+		return goal
+	}},
+	"bid too late": {waitDecision, "orchestrator", "the orchestrator's decision", func(s *stage) string {
+		s.reconfigure(func(o *config.Orchestrator) { o.BidTimeout = time.Nanosecond })
+		return s.open(s.post("the goal"))
+	}},
+	"failure beside work": {waitDecision, "orchestrator", "the orchestrator's decision", func(s *stage) string {
+		bids := s.allBut("writer", blackboard.BidClaim, "lint", blackboard.BidClaim)
+		claim := s.open(s.post("the goal"), bids...)
+		s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
+		s.begin(claim, "lint", blackboard.ReadOnly)
+		s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Failure, Type: "Failure", Payload: "no"})
+		return claim
+	}},
+	"a person's review beside bids": {waitBid, "lint", "the bid of lint", func(s *stage) string {
+		draft, claim := s.reviewable()
+		s.by("anna")
+		_, _, err := s.run("review", draft, "--approve")
+		s.must(err)
+		return claim
+	}},
+	"claim without orchestrator": {waitClaim, "orchestrator", "(nobody leads", func(s *stage) string {
+		s.must(s.board.RenewLead(s.t.Context(), redis.Lead{Holder: "test", Epoch: s.epoch}, 0))
+		return s.post("the goal")
+	}},
+	"claim while it stops": {waitClaim, "orchestrator", "(the instance is stopping)", func(s *stage) string {
+		id := s.post("the goal")
+		s.must(s.board.SetInstance(s.t.Context(), redis.InstanceStopping, "anna"))
+		return id
+	}},
+	"approval": {waitApproval, "writer", "approval of Release, Terminal ", func(s *stage) string {
+		goal, _ := s.holds(blackboard.Terminal)
+		return goal
+	}},
+	"answer in time": {waitAnswer, "writer", "(question_timeout): Which one?", func(s *stage) string {
+		s.reconfigure(func(o *config.Orchestrator) { o.QuestionTimeout = time.Hour })
+		goal, _, _ := s.asks("the goal", "Which one?")
+		return goal
+	}},
+	"corrupt record": {waitDecision, "orchestrator", "corrupt record", func(s *stage) string {
+		goal := s.post("the goal")
+		s.raw("HSET", "sett:{stage}:claim:"+s.open(goal), "expected_bidders", "{")
+		return goal
+	}},
 	"answer": {waitAnswer, "writer", "of writer: Which one?", func(s *stage) string {
 		goal := s.post("the goal")
 		s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
@@ -124,7 +180,7 @@ func (s *stage) reworked() (goal, first, second string) {
 	s.grant(claim, blackboard.PhaseReview, "lint")
 	s.begin(claim, "lint", blackboard.ReadOnly)
 	review := s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
-	rework := blackboard.ReworkClaimID(first)
+	rework := blackboard.ReworkClaimID(claim)
 	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "feedback by lint", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}}))
 	s.begin(rework, "writer", blackboard.ReadOnly)
 	second = s.finish(rework, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "v2\x00\xff", SourceArtefacts: []string{review}})
@@ -137,6 +193,11 @@ func (s *stage) reworked() (goal, first, second string) {
 	return goal, first, second
 }
 
+// reworkID is the claim under which an artefact that was rejected is reworked.
+func reworkID(artefact string) string {
+	return blackboard.ReworkClaimID(blackboard.BiddingClaimID(artefact))
+}
+
 func TestShow(t *testing.T) {
 	s := newStage(t)
 	goal, first, second := s.reworked()
@@ -145,13 +206,13 @@ func TestShow(t *testing.T) {
 	has(t, stdout, "goal "+goal+"  stalled", "  in two lines", "5 artefacts, 4 claims, 0 outstanding",
 		"bids: writer exclusive, ignored by lint many", "exclusive  writer  done  1.5s  Draft "+short(first)+": a draft",
 		"terminated: feedback by lint", "review  lint  rejects  1.5s  Review ", ": not like this",
-		"rework "+short(blackboard.ReworkClaimID(first))+" on Draft "+short(first)+"  complete", "Draft v2 "+short(second), "approves")
+		"rework "+short(reworkID(first))+" on Draft "+short(first)+"  complete", "Draft v2 "+short(second), "approves")
 
 	stdout, _, err = s.run("show", blackboard.BiddingClaimID(first))
 	s.must(err)
 	has(t, stdout, "claim "+blackboard.BiddingClaimID(first), "of goal "+short(goal), "versions:", "v1", "reworked by writer", "v2  "+short(second))
 
-	stdout, _, err = s.run("show", blackboard.ReworkClaimID(first))
+	stdout, _, err = s.run("show", reworkID(first))
 	s.must(err)
 	has(t, stdout, "because of ", "rework ")
 

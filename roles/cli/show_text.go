@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 
 	"sett/blackboard"
 )
@@ -41,6 +42,9 @@ func (v claimView) text(a *app) error {
 	if len(c.AdditionalContextIDs) > 0 {
 		a.printf("  because of %s\n", strings.Join(shorts(c.AdditionalContextIDs), ", "))
 	}
+	if c.RetryOf != "" {
+		a.printf("  tries claim %s again\n", short(c.RetryOf))
+	}
 	a.printf("\n")
 	if err := v.lines(a); err != nil {
 		return err
@@ -66,6 +70,9 @@ func (v claimView) lines(a *app) error {
 	a.printf("%s %s on %s  %s\n", what, a.paint(short(c.ID), accent), target, a.paint(claimStatus(c), claimStyle(c.Status)))
 	if bids := bidText(v.Bids); bids != "" {
 		a.printf("  bids: %s\n", bids)
+	}
+	if c.RetriedAs != "" {
+		a.printf("  tried again as claim %s\n", short(c.RetriedAs))
 	}
 	t := a.table()
 	for _, phase := range blackboard.Phases {
@@ -190,6 +197,9 @@ func (v artefactView) text(a *app) error {
 		version += " of thread " + short(m.LogicalID)
 	}
 	by := m.ProducedByAgent
+	if m.ProducedByRole == blackboard.RoleHuman {
+		by = personOf(blackboard.Artefact{ProducedByRole: m.ProducedByRole, Metadata: m.Metadata})
+	}
 	if by == "" {
 		by = m.ProducedByRole
 	} else if m.ProducedByRole != by {
@@ -197,7 +207,7 @@ func (v artefactView) text(a *app) error {
 	}
 	for _, f := range [][2]string{
 		{"type", m.Type}, {"structural type", string(m.StructuralType)}, {"version", version},
-		{"by", by + " at " + a.clock(m.CreatedAt)}, {"goal", short(m.WorkflowID)}, {"made under", withPrefix("claim ", short(m.ClaimID))},
+		{"by", by + " at " + a.clock(m.CreatedAt)}, {"approval", v.Gate.text(a)}, {"goal", short(m.WorkflowID)}, {"made under", withPrefix("claim ", short(m.ClaimID))},
 		{"sources", briefs(v.Sources)}, {"children", briefs(v.Children)}, {"summary", m.Summary}, {"metadata", metadataText(m.Metadata)},
 		{"payload", fmt.Sprintf("%d bytes, sha256 %s…", m.PayloadSize, m.PayloadSHA256[:12])},
 	} {
@@ -288,16 +298,23 @@ func failureText(payload string) string {
 		if part.text == "" {
 			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s, %d bytes:", part.name, part.size), indent(tail(cleanText(part.text), 15), "  "))
+		lines = append(lines, fmt.Sprintf("%s, %d bytes:", part.name, part.size), indent(cleanText(tail(part.text, 15)), "  "))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// tail returns the last n lines.
+// tail returns the last n lines, and of what has very long ones the last part.
 func tail(s string, n int) string {
-	lines := strings.Split(strings.TrimRight(s, "\n"), "\n")
-	if len(lines) <= n {
-		return strings.Join(lines, "\n")
+	const most = 16 << 10
+	s = strings.TrimRight(s, "\n")
+	lines := strings.Split(s[max(0, len(s)-most):], "\n")
+	cut := len(s) > most
+	if len(lines) > n {
+		lines, cut = lines[len(lines)-n:], true
 	}
-	return "…\n" + strings.Join(lines[len(lines)-n:], "\n")
+	s = strings.Join(lines, "\n")
+	if cut {
+		return "…\n" + strings.TrimLeftFunc(s, func(r rune) bool { return r == unicode.ReplacementChar }) // half of one
+	}
+	return s
 }

@@ -25,8 +25,10 @@ type State struct {
 	URL        string    `json:"url"`         // of the blackboard, with its password
 	External   bool      `json:"external"`    // the blackboard is the user's own
 	CreatedAt  time.Time `json:"created_at"`
-	Run        string    `json:"run"`  // id of the last `sett up` that started it
-	Told       bool      `json:"told"` // what there is to know about its runtime
+	Run        string    `json:"run"`              // id of the last `sett up` that started it
+	Sett       string    `json:"sett,omitempty"`   // which sett started it, and with it runs; empty: one before this was kept
+	Told       bool      `json:"told"`             // what there is to know about its runtime
+	Health     string    `json:"health,omitempty"` // 127.0.0.1:PORT, of the orchestrator's /healthz and /metrics
 
 	// With runtime docker:
 	Embedded  bool      `json:"embedded,omitempty"`  // the blackboard is sett's own, in a container
@@ -38,7 +40,8 @@ type State struct {
 // instance is an instance that exists: its state, and where that is kept.
 type instance struct {
 	State
-	dir string
+	dir   string
+	moved string // where its health is served after all; empty: where the state says
 }
 
 func (in *instance) statePath() string    { return filepath.Join(in.dir, "instance.json") }

@@ -60,6 +60,9 @@ func (t *table) write(w io.Writer) error {
 	}
 	var b strings.Builder
 	for _, row := range t.rows {
+		for len(row) > 0 && row[len(row)-1].text == "" {
+			row = row[:len(row)-1] // no blanks at the end of a line
+		}
 		for i, c := range row {
 			b.WriteString(t.a.paint(c.text, c.as))
 			if i < len(row)-1 {

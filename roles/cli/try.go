@@ -19,7 +19,7 @@ type tryCmd struct {
 	As       string `enum:",review,claim,exclusive" default:"" placeholder:"BID" help:"Run the tool as if the agent had bid so: review, claim or exclusive."`
 	Keep     bool   `help:"Keep the throw-away clone for a look."`
 	Verbose  bool   `short:"v" help:"Print what the tool reads on stdin."`
-	textOrJSON
+	outputs
 }
 
 // Help is shown by `sett try --help`.
@@ -133,7 +133,7 @@ func (c *tryCmd) prepare(a *app) (*trial, func(), error) {
 func (t *trial) onGoal(text string) error {
 	if text == "-" {
 		var err error
-		if text, err = t.readText("-"); err != nil {
+		if text, err = t.readText("goal", "-"); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (t *trial) onArtefact(part string) (func(), error) {
 			"sett hoard lists artefacts; Standard ones can be tried")
 	}
 	t.claim = blackboard.BiddingClaimID(id)
-	rework, err := b.Snapshot(t.ctx, blackboard.ReworkClaimID(id))
+	rework, err := reworkOf(t.ctx, b, id)
 	switch {
 	case err == nil && rework.Claim.GrantedExclusiveAgent == t.agent.Name:
 		t.claim, t.extra = rework.Claim.ID, rework.Claim.AdditionalContextIDs

@@ -12,10 +12,8 @@ import (
 // conclude prints what came of it.
 func (t *trial) conclude(c *tryCmd) error {
 	r := t.report
-	if c.json() {
-		if err := t.printJSON(r); err != nil {
-			return err
-		}
+	if err := t.emit(c.outputs, shown{whole: r, table: func() error { return nil }}); err != nil { // people have had it line by line
+		return err
 	}
 	for _, line := range r.Commits {
 		t.say(c, "commit", clean(line))
@@ -33,22 +31,22 @@ func (t *trial) conclude(c *tryCmd) error {
 			what += ", which " + map[blackboard.Verdict]string{blackboard.Approve: "approves", blackboard.Feedback: "rejects"}[a.Verdict]
 		}
 		t.say(c, "result", fmt.Sprintf("%s, %d bytes", what, len(a.Payload)))
-		if !c.json() {
+		if c.forPeople() {
 			t.printf("%s\n", indent(excerpt(head), "    "))
 		}
 		if a.Summary != "" {
 			t.say(c, "summary", clean(a.Summary))
 		}
 	}
-	if !c.json() {
+	if c.forPeople() {
 		t.printf("%s, nothing was recorded\n", t.paint("fine", good))
 	}
 	return nil
 }
 
-// say prints a line of the report, unless JSON is wanted.
+// say prints a line of the report, unless it is for programs.
 func (t *trial) say(c *tryCmd, label, text string) {
-	if !c.json() {
+	if c.forPeople() {
 		t.printf("%s %s\n", t.paint(fmt.Sprintf("%-8s", label), dim), clean(text))
 	}
 }

@@ -128,7 +128,7 @@ func (t *trial) run(ctx context.Context, c *tryCmd, phase blackboard.Phase) erro
 	r := &runReport{Phase: phase, Stdin: json.RawMessage(stdin), ExitCode: -1}
 	t.report.Run = r
 	t.say(c, "stdin", fmt.Sprintf("%d bytes, %s of context%s", len(stdin), count(len(t.chain), "artefact"), map[bool]string{false: "; -v shows it"}[c.Verbose]))
-	if c.Verbose && !c.json() {
+	if c.Verbose && c.forPeople() {
 		t.printf("%s\n", indent(cleanText(string(stdin)), "    "))
 	}
 	remove, err := t.directory(ctx, c, r)
@@ -154,7 +154,7 @@ func (t *trial) run(ctx context.Context, c *tryCmd, phase blackboard.Phase) erro
 		t.report.Problem = &trialProblem{tool.FailureType(err), err.Error()}
 		if len(res.Stdout) > 0 {
 			t.say(c, "stdout", fmt.Sprintf("%d bytes", res.StdoutSize))
-			if !c.json() {
+			if c.forPeople() {
 				t.printf("%s\n", indent(tail(cleanText(string(res.Stdout)), 20), "    "))
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,20 +16,31 @@ import (
 )
 
 type unearthCmd struct {
-	ID   string `arg:"" help:"The artefact: any part of its id's beginning or end that is unique, or @last, the newest goal."`
-	Meta bool   `help:"Show everything but the payload."`
-	textOrJSON
+	ID       string `arg:"" help:"The artefact: any part of its id's beginning or end that is unique, or @last, the newest goal."`
+	Meta     bool   `xor:"part" help:"Show everything but the payload."`
+	Raw      bool   `xor:"part" help:"Write the payload also of a CodeCommit: the hash."`
+	Diff     bool   `xor:"part" help:"Of a CodeCommit: its patch, against the commit's first parent."`
+	Previous bool   `xor:"part" help:"Of a CodeCommit that is a rework: the patch since its previous version."`
+	// Its own, as without it the payload is written.
+	Output string `short:"o" enum:",table,json,jsonl,yaml" default:"" placeholder:"FORMAT" help:"Show the artefact with its fields instead: table, json, jsonl (one line) or yaml."`
 }
 
 // Help is shown by `sett unearth --help`.
 func (unearthCmd) Help() string {
 	return `Writes an artefact's payload to stdout, byte for byte. Only on a terminal it ends with a
 newline in any case, and shows control characters instead of obeying them.
-For @last that is the goal's own text; a note on stderr names its result.
+Of a CodeCommit, whose payload is a hash, it shows the commit, on a terminal and in a pipe
+alike, as git show --stat does; --diff writes the patch, for git apply when it is not a
+terminal that reads it, and --raw the hash. With -o json or yaml there is a "commit" beside
+the artefact's fields (null when the repository has it no more), with --diff its "patch".
+With -o it shows the artefact instead: its fields as a table, or, for programs, the fields
+and the payload; --meta leaves the payload out. For @last that is the goal's own text; a note on stderr names its result.
 
 Examples:
   sett unearth 7XK2ABCD > result.txt
-  sett unearth 7XK2ABCD --meta`
+  sett unearth 7XK2ABCD --meta
+  sett unearth 7XK2ABCD --diff | git apply
+  git checkout "$(sett unearth 7XK2ABCD --raw)"`
 }
 
 // artefactMeta is an artefact with its payload described instead of shown.
@@ -69,32 +81,29 @@ func metaOf(a blackboard.Artefact) artefactMeta {
 
 // Run writes the payload.
 func (c *unearthCmd) Run(a *app) error {
-	b, _, done, err := a.board(a.ctx)
+	if c.Raw && c.Output != "" {
+		return role.Fail(role.Usage, errors.New("--raw and -o can't be used together"), "sett unearth --help")
+	}
+	on, err := a.about(c.ID)
 	if err != nil {
 		return err
 	}
-	defer done()
-	id, kind, err := a.resolve(a.ctx, b, c.ID, redis.KindArtefact, redis.KindClaim)
+	defer on.done()
+	if on.kind == redis.KindClaim {
+		return role.Fail(role.NotFound, fmt.Errorf("%s is a claim; only artefacts have a payload", short(on.id)), "sett show %s", short(on.id))
+	}
+	artefact, err := on.b.Artefact(a.ctx, on.id)
 	if err != nil {
 		return err
 	}
-	if kind == redis.KindClaim {
-		return role.Fail(role.NotFound, fmt.Errorf("%s is a claim; only artefacts have a payload", short(id)), "sett show %s", short(id))
+	if c.patches() || artefact.Type == blackboard.TypeCodeCommit && !c.Meta && !c.Raw {
+		return c.showCommit(a, on.b, on.in, artefact)
 	}
-	artefact, err := b.Artefact(a.ctx, id)
-	if err != nil {
-		return err
-	}
-	switch {
-	case c.json() && c.Meta:
-		return a.printJSON(metaOf(artefact))
-	case c.json():
-		return a.printJSON(artefact)
-	case c.Meta:
-		return a.metaTable(artefact)
+	if c.Output != "" || c.Meta {
+		return c.describe(a, artefact)
 	}
 	if c.ID == lastGoal {
-		a.sayf("note: this is the goal itself, %s; %s\n", short(artefact.ID), a.outcomeOf(b, artefact))
+		a.sayf("note: this is the goal itself, %s; %s\n", short(artefact.ID), a.outcomeOf(on.b, artefact))
 	}
 	payload := artefact.Payload
 	if role.IsTerminal(a.Stdout) {
@@ -104,6 +113,17 @@ func (c *unearthCmd) Run(a *app) error {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
+}
+
+// describe shows the artefact's fields; programs get the payload with them, unless
+// --meta says otherwise.
+func (c *unearthCmd) describe(a *app, artefact blackboard.Artefact) error {
+	o := outputs{orElse(c.Output, "table")}
+	s := shown{whole: artefact, table: func() error { return a.metaTable(artefact) }}
+	if c.Meta {
+		s.whole = metaOf(artefact)
+	}
+	return a.emit(o, s)
 }
 
 // outcomeOf says where to find what came of a goal.

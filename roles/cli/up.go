@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"syscall"
 	"time"
@@ -20,7 +19,9 @@ type upCmd struct {
 	Timeout  time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images (default 60s)."`
 	RedisURL string        `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says."`
 	Embedded bool          `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
+	DryRun   bool          `help:"Only say what would be done."`
 	Host     string        `name:"orchestrator" enum:",container,host" default:"" placeholder:"container|host" help:"Where the orchestrator runs when agents are containers; on the host, no container gets the engine's socket."`
+	outputs
 }
 
 // Help is shown by `sett up --help`.
@@ -37,10 +38,13 @@ beside this program. With --runtime process agents are programs of this machine,
 which needs no engine and isolates nothing.
 
 For an instance that runs already, sett up shows what changed in sett.yml and
-applies just that.
+applies just that. With --dry-run it does neither: it says what would be started,
+stopped, pulled and built, in the form that -o names, and ends as sett up would where
+that would not even begin. Whether an image can be pulled is not tried.
 
 Examples: sett up
           sett up --runtime process
+          sett up --dry-run -o json
           sett up --timeout 10s -f other.yml --name other`
 }
 
@@ -57,7 +61,8 @@ type upping struct {
 	board   *redis.Board // nil until it answers
 	began   time.Time
 	timeout time.Duration
-	adopt   bool // the instance ran before
+	adopt   bool  // the instance ran before
+	plan    *plan // nil: this is no dry run
 }
 
 // launcher is what differs at a sett up between the places where agents run.
@@ -81,6 +86,8 @@ type launcher interface {
 	update(ctx context.Context, c config.Changes) (position string, err error)
 	// abandon removes what a failed start leaves besides units.
 	abandon(ctx context.Context) error
+	// foresee completes the plan of a dry run with what is special about this place.
+	foresee(ctx context.Context) error
 	// done ends what only the up itself needed.
 	done()
 	// blackboardDetail says which blackboard of our own is in use.
@@ -91,24 +98,22 @@ type launcher interface {
 
 // Run starts the instance, or applies what changed to a running one.
 func (c *upCmd) Run(a *app) error {
-	began := a.Now()
+	if c.DryRun {
+		return c.foresee(a)
+	}
+	if !c.forPeople() {
+		return role.Fail(role.Usage, errors.New("-o goes with --dry-run"), "sett list -o %s says how what was started is", c.Output)
+	}
+	u := &upping{a: a, began: a.Now(), timeout: c.Timeout}
 	if err := keepDescriptors(); err != nil {
 		return err
 	}
-	cfg, path, err := c.configuration(a)
+	root, path, err := u.begin(c)
 	if err != nil {
-		return err
-	}
-	root, err := a.workspace(a.ctx)
-	if err != nil {
-		return err
-	}
-	u := &upping{a: a, c: cfg, began: began, timeout: c.Timeout}
-	if u.launch, err = newLauncher(a.ctx, u, root); err != nil {
 		return err
 	}
 	defer u.launch.done()
-	in, release, err := a.claimInstance(a.ctx, root, u.launch.taken)
+	in, release, err := a.claimInstance(a.ctx, root, u.launch.taken, lockDir)
 	if err != nil {
 		return err
 	}
@@ -118,6 +123,19 @@ func (c *upCmd) Run(a *app) error {
 		return u.explain(err)
 	}
 	return u.conclude()
+}
+
+// begin reads the configuration and finds the workspace, and what is to launch the
+// clan there.
+func (u *upping) begin(c *upCmd) (root, path string, err error) {
+	if u.c, path, err = c.configuration(u.a); err != nil {
+		return "", path, err
+	}
+	if root, err = u.a.workspace(u.a.ctx); err != nil {
+		return "", path, err
+	}
+	u.launch, err = newLauncher(u.a.ctx, u, root)
+	return root, path, err
 }
 
 // newLauncher returns what starts an instance where its configuration wants it.
@@ -135,14 +153,7 @@ func (u *upping) run(root, path string) (err error) {
 	if err := u.finishDown(ctx); err != nil {
 		return u.inTime(ctx, err)
 	}
-	u.in.Workspace, u.in.ConfigFile, u.in.Runtime = root, path, u.c.Runtime
-	if !u.adopt {
-		u.in.Run, u.in.StartedAt = u.a.NewID(), u.began.UTC()
-	}
-	if err := u.launch.provide(u.a.ctx); err != nil {
-		return err
-	}
-	if u.place, err = u.a.place(ctx, u.in); err != nil {
+	if err := u.provide(ctx, root, path); err != nil {
 		return err
 	}
 	ctx, cancel = context.WithTimeoutCause(u.a.ctx, u.timeout, errTooLong) // images take what they take
@@ -156,6 +167,20 @@ func (u *upping) run(root, path string) (err error) {
 		u.board.Close()
 	}
 	return u.inTime(ctx, err)
+}
+
+// provide settles what the instance is, and sees to all that there has to be before
+// anything is started.
+func (u *upping) provide(ctx context.Context, root, path string) (err error) {
+	u.in.Workspace, u.in.ConfigFile, u.in.Runtime = root, path, u.c.Runtime
+	if !u.adopt {
+		u.in.Run, u.in.StartedAt, u.in.Sett = u.a.NewID(), u.began.UTC(), u.a.builtAs()
+	}
+	if err := u.launch.provide(u.a.ctx); err != nil {
+		return err
+	}
+	u.place, err = u.a.place(ctx, u.in)
+	return err
 }
 
 // configuration reads sett.yml as the flags want it, with the variables that
@@ -183,25 +208,31 @@ func (c *upCmd) configuration(a *app) (*config.Config, string, error) {
 	return cfg, path, nil
 }
 
-// inheritVariables gives the agents' inherited variables this environment's
-// values, and returns which have none: these are left out.
+// inheritVariables gives the inherited variables of agents, and of what notifies
+// people, this environment's values, and returns which have none: these are left out.
 func inheritVariables(c *config.Config, lookup func(string) (string, bool)) []string {
 	var missing []string
-	for i := range c.Agents {
-		agent := &c.Agents[i]
-		kept := agent.Environment[:0:0]
-		for _, v := range agent.Environment {
+	inherit := func(who string, vars []config.EnvVar) []config.EnvVar {
+		kept := vars[:0:0]
+		for _, v := range vars {
 			if v.Inherit {
 				value, ok := lookup(v.Name)
 				if !ok {
-					missing = append(missing, fmt.Sprintf("agent %s: variable %s", agent.Name, v.Name))
+					missing = append(missing, fmt.Sprintf("%s: variable %s", who, v.Name))
 					continue
 				}
 				v.Value, v.Inherit = value, false
 			}
 			kept = append(kept, v)
 		}
-		agent.Environment = kept
+		return kept
+	}
+	for i := range c.Agents {
+		agent := &c.Agents[i]
+		agent.Environment = inherit("agent "+agent.Name, agent.Environment)
+	}
+	if c.Notify != nil {
+		c.Notify.Environment = inherit("notify", c.Notify.Environment)
 	}
 	return missing
 }
@@ -213,26 +244,6 @@ func runs(units []runtime.Unit) bool {
 		c := u.Labels[runtime.LabelComponent]
 		return u.Running && (c == runtime.ComponentKeeper || c == runtime.ComponentOrchestrator)
 	})
-}
-
-// conclude says what there is to know about an instance that is up.
-func (u *upping) conclude() error {
-	a := u.a
-	if notes := u.launch.notes(); !u.in.Told && len(notes) > 0 {
-		a.sayf("\n")
-		for _, note := range notes {
-			a.sayf("note: %s\n", note)
-		}
-		u.in.Told = true
-		if err := u.in.save(); err != nil {
-			return err
-		}
-	}
-	if !exists(filepath.Join(u.in.Workspace, ".git")) {
-		a.sayf("\nnote: %s is no git repository; sett forage wants one: git init\n", clean(a.tilde(u.in.Workspace)))
-	}
-	a.printf("\nNext:\n  sett forage --goal \"…\" --wait%s\n", u.nameFlag())
-	return nil
 }
 
 // nameFlag is what commands need to find this instance from here, if anything.

@@ -19,6 +19,7 @@ func (u *upping) apply(ctx context.Context) error {
 	changes := config.Diff(old, u.c)
 	u.announce()
 	u.tell(changes)
+	u.warnOfOther()
 	if err := u.keep(); err != nil {
 		return err
 	}
@@ -66,6 +67,12 @@ func (u *upping) tell(c config.Changes) {
 	}
 	for _, name := range c.Changed {
 		a.printf("  %s %s: changed, is being restarted\n", a.paint("~", warn), name)
+	}
+	switch {
+	case c.Notify && u.c.Notify == nil:
+		a.printf("  %s notifier: gone, is being stopped\n", a.paint("-", bad))
+	case c.Notify:
+		a.printf("  %s notifier: changed, is being started anew\n", a.paint("~", warn))
 	}
 	if c.Policy {
 		a.printf("  %s orchestrator: goes by the new settings\n", a.paint("~", warn))

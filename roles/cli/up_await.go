@@ -35,6 +35,7 @@ type waiting struct {
 	leader   bool
 	position string // in the ledger, from where the leader's entry is looked for
 	agents   map[string]bool
+	notifier bool
 	starts   map[string]map[time.Time]bool // by unit
 }
 
@@ -93,6 +94,7 @@ func (w *waiting) look(ctx context.Context) (done bool, err error) {
 		}
 		done = done && ok
 	}
+	done = w.lookForNotifier(running) && done
 	for _, unit := range running { // of an agent that sett.yml has no more
 		if unit.Labels[runtime.LabelComponent] == runtime.ComponentAgent {
 			_, wanted := w.u.c.Agent(unit.Labels[runtime.LabelAgent])
@@ -140,7 +142,8 @@ func partOf(unit runtime.Unit) string {
 	return unit.Name
 }
 
-// lookForLeader looks for the ledger's entry that an orchestrator leads.
+// lookForLeader looks for the ledger's entry that an orchestrator leads, and that it
+// goes by what has to be approved: a goal may be posted next.
 func (w *waiting) lookForLeader(ctx context.Context, running map[string]runtime.Unit) error {
 	_, runs := running[runtime.ComponentOrchestrator]
 	if w.leader || !runs {
@@ -161,8 +164,11 @@ func (w *waiting) lookForLeader(ctx context.Context, running map[string]runtime.
 			}
 		}
 	}
+	if enacted, err := w.u.board.Approves(ctx, w.u.c.Approve); err != nil || !enacted {
+		return err
+	}
 	w.leader = true
-	w.u.ready(runtime.ComponentOrchestrator, "")
+	w.u.ready(runtime.ComponentOrchestrator, w.u.healthDetail(ctx))
 	return nil
 }
 
@@ -175,6 +181,9 @@ func (w *waiting) missing() string {
 		if !w.agents[agent.Name] {
 			return agent.Name
 		}
+	}
+	if w.u.c.Notify != nil && !w.notifier {
+		return runtime.ComponentNotifier
 	}
 	return runtime.ComponentOrchestrator
 }

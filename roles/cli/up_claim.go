@@ -26,7 +26,7 @@ const maxNumbered = 99
 // of NAME, NAME-2, NAME-3 and so on, where NAME is the directory's. A new one has
 // no state on disk yet.
 // Names that are taken elsewhere, by whom taken says, count as another's.
-func (a *app) claimInstance(ctx context.Context, root string, taken takenFunc) (*instance, func(), error) {
+func (a *app) claimInstance(ctx context.Context, root string, taken takenFunc, lock lockFunc) (*instance, func(), error) {
 	name, err := a.wanted()
 	if err != nil {
 		return nil, nil, err
@@ -46,7 +46,7 @@ func (a *app) claimInstance(ctx context.Context, root string, taken takenFunc) (
 		}
 	}
 	if named {
-		in, release, err := a.lockInstance(ctx, name, root, taken)
+		in, release, err := a.lockInstance(ctx, name, root, taken, lock)
 		if errors.Is(err, errForeign) {
 			err = role.Fail(role.Usage, fmt.Errorf("instance %s: %w", name, err), "choose another --name, or leave it out")
 		}
@@ -58,7 +58,7 @@ func (a *app) claimInstance(ctx context.Context, root string, taken takenFunc) (
 		if n > 1 {
 			name = fmt.Sprintf("%s-%d", base, n)
 		}
-		in, release, err := a.lockInstance(ctx, name, root, taken)
+		in, release, err := a.lockInstance(ctx, name, root, taken, lock)
 		if !errors.Is(err, errForeign) {
 			return in, release, err
 		}
@@ -70,18 +70,27 @@ func (a *app) claimInstance(ctx context.Context, root string, taken takenFunc) (
 // state directory's; empty: there is none.
 type takenFunc func(ctx context.Context, name string) (workspace string, err error)
 
+// lockFunc locks an instance's directory for a workspace. What it returns gives the
+// lock back: as it is, or, where nothing came of it, with all that locking made.
+type lockFunc func(ctx context.Context, dir, name, root string) (release, undo func(), err error)
+
+// noLock is for who only looks, and makes nothing.
+func noLock(context.Context, string, string, string) (release, undo func(), err error) {
+	return func() {}, func() {}, nil
+}
+
 // errForeign says that an instance belongs to another workspace.
 var errForeign = errors.New("it belongs to another workspace")
 
 // lockInstance locks the instance of that name for the workspace, whether it
 // exists or not.
-func (a *app) lockInstance(ctx context.Context, name, root string, taken takenFunc) (*instance, func(), error) {
+func (a *app) lockInstance(ctx context.Context, name, root string, taken takenFunc, lock lockFunc) (*instance, func(), error) {
 	stateRoot, err := a.stateRoot()
 	if err != nil {
 		return nil, nil, err
 	}
 	dir := filepath.Join(stateRoot, name)
-	release, err := lockDir(ctx, dir, name, root)
+	release, undo, err := lock(ctx, dir, name, root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -92,8 +101,7 @@ func (a *app) lockInstance(ctx context.Context, name, root string, taken takenFu
 			known = in.Workspace
 		}
 		if err := ofAnother(ctx, name, []string{root, known}, taken); err != nil {
-			release()
-			removeEmpty(dir)
+			undo()
 			return nil, nil, err
 		}
 	}
@@ -149,29 +157,29 @@ func exists(path string) bool {
 
 // lockDir locks an instance's directory. Who holds it may be another workspace's:
 // that is told by its state, which is written right after its lock is taken.
-func lockDir(ctx context.Context, dir, name, root string) (func(), error) {
+func lockDir(ctx context.Context, dir, name, root string) (release, undo func(), err error) {
 	rt := process.New(process.Options{Dir: dir, Logger: quiet()})
 	every := time.NewTicker(20 * time.Millisecond)
 	defer every.Stop()
 	for {
 		release, holder, err := rt.TryLock(upLock)
 		if err == nil {
-			return release, nil
+			return release, func() { release(); removeEmpty(dir) }, nil
 		}
 		if !errors.Is(err, process.ErrLocked) {
-			return nil, role.Fail(role.Environment, fmt.Errorf("lock instance %s: %w", name, err), "instances are kept below XDG_STATE_HOME, which has to be writable")
+			return nil, nil, role.Fail(role.Environment, fmt.Errorf("lock instance %s: %w", name, err), "instances are kept below XDG_STATE_HOME, which has to be writable")
 		}
 		in, err := loadInstance(dir)
 		if err == nil && in.Workspace != root {
-			return nil, fmt.Errorf("%w: %s", errForeign, in.Workspace)
+			return nil, nil, fmt.Errorf("%w: %s", errForeign, in.Workspace)
 		}
 		if err == nil {
-			return nil, busy(name, holder)
+			return nil, nil, busy(name, holder)
 		}
 		select {
 		case <-every.C:
 		case <-ctx.Done():
-			return nil, busy(name, holder)
+			return nil, nil, busy(name, holder)
 		}
 	}
 }

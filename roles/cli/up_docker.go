@@ -21,6 +21,8 @@ import (
 type containerLauncher struct {
 	*upping
 	engine  *docker.Engine
+	supply  supply            // the engine's, unless nothing is to be made
+	preview *docker.Preview   // nil: this is no dry run
 	others  []docker.Instance // on the engine, when the up began
 	ground  ground
 	control docker.Image // this sett
@@ -54,6 +56,11 @@ func newContainerLauncher(ctx context.Context, u *upping, root string) (launcher
 			return nil, role.Fail(role.Environment, e.Err, "%s", hint)
 		}
 		return nil, err
+	}
+	l.supply = l.engine
+	if u.plan != nil {
+		l.preview = l.engine.Preview()
+		l.supply = l.preview
 	}
 	if err := l.reachable(); err != nil {
 		return nil, err
@@ -124,14 +131,14 @@ func (l *containerLauncher) user() string {
 func (l *containerLauncher) provide(ctx context.Context) error {
 	if !l.adopt {
 		if l.in.known() && l.in.URL != "" && !l.in.External && l.in.Embedded != l.embedded() {
-			l.a.sayf("note: what happened with the other blackboard, Redis or sett's own, is kept apart\n")
+			l.note("what happened with the other blackboard, Redis or sett's own, is kept apart")
 		}
 		l.in.Embedded, l.in.Host = l.embedded(), l.onHost()
 		for _, s := range l.engine.Shortfalls() {
-			l.a.sayf("note: %s\n", clean(s.Sentence))
+			l.note("%s", clean(s.Sentence))
 		}
 		for _, s := range l.ground.notes {
-			l.a.sayf("note: %s\n", clean(s))
+			l.note("%s", clean(s))
 		}
 	}
 	if err := l.images(ctx); err != nil {
@@ -146,7 +153,7 @@ func (l *containerLauncher) containers() *containers { return l.place.(*containe
 // update replaces an orchestrator of another version, and otherwise hands over what
 // changed.
 func (l *containerLauncher) update(ctx context.Context, c config.Changes) (position string, err error) {
-	if l.ownUsers() && len(c.Added)+len(c.Removed) > 0 {
+	if l.ownUsers() && (len(c.Added)+len(c.Removed) > 0 || c.Notify) {
 		if err := l.updateUsers(ctx); err != nil {
 			return "", err
 		}
@@ -163,6 +170,9 @@ func (l *containerLauncher) update(ctx context.Context, c config.Changes) (posit
 			return "", err
 		}
 		if err := l.place.Stop(ctx, runtime.ComponentOrchestrator, orchestratorGrace); err != nil {
+			return "", err
+		}
+		if err := l.chooseHealth(); err != nil {
 			return "", err
 		}
 	} else if err := l.containers().Write(ctx, runtime.ComponentOrchestrator, []runtime.File{l.configFile()}); err != nil {

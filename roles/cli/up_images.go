@@ -12,6 +12,7 @@ import (
 
 	"sett/contract/config"
 	"sett/roles/role"
+	"sett/runtime"
 	"sett/runtime/docker"
 )
 
@@ -23,6 +24,14 @@ const (
 
 func agentImage(agent string) string { return "agent " + agent }
 
+// supply is where a start has images and the binary's volumes from: the engine, or
+// for a dry run what makes nothing and takes down what would have been made.
+type supply interface {
+	Control(ctx context.Context, x docker.Executable) (docker.Image, error)
+	Images(ctx context.Context, wants []docker.Want, p docker.Progress) (map[string]docker.Image, error)
+	BinaryVolume(ctx context.Context, control docker.Image, digest12, arch string, labels runtime.Labels) (name string, release func(), err error)
+}
+
 // images gets what containers are made of: sett itself first, since builds may copy
 // from it, then all others at once.
 func (l *containerLauncher) images(ctx context.Context) error {
@@ -31,10 +40,10 @@ func (l *containerLauncher) images(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.control, err = l.engine.Control(ctx, exe); err != nil {
+	if l.control, err = l.supply.Control(ctx, exe); err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("make sett's own image: %w", err), "")
 	}
-	got, err := l.engine.Images(ctx, l.wanted(), func(name, line string) { l.a.sayf("  %s: %s\n", clean(name), clean(line)) })
+	got, err := l.supply.Images(ctx, l.wanted(), func(name, line string) { l.a.sayf("  %s: %s\n", clean(name), clean(line)) })
 	if err != nil {
 		return l.noImages(ctx, err)
 	}
@@ -54,7 +63,7 @@ func (l *containerLauncher) images(ctx context.Context) error {
 		}
 		agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary, Program: p.entrypoint}
 	}
-	return nil
+	return l.notifierImage(ctx, binaries, got)
 }
 
 // wanted lists the images that there have to be.
@@ -65,6 +74,9 @@ func (l *containerLauncher) wanted() []docker.Want {
 	}
 	if ref := l.c.Services.Orchestrator.Image; ref != "" && !l.onHost() {
 		all = append(all, docker.Want{Name: orchestratorImage, Ref: ref})
+	}
+	if n := l.c.Notify; n != nil && n.Image != "" {
+		all = append(all, docker.Want{Name: runtime.ComponentNotifier, Ref: n.Image})
 	}
 	for _, agent := range l.c.Agents {
 		want := docker.Want{Name: agentImage(agent.Name), Ref: agent.Image}
@@ -135,13 +147,13 @@ func (b *binaries) volume(ctx context.Context, arch string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if control, err = b.l.engine.Control(ctx, exe); err != nil {
+		if control, err = b.l.supply.Control(ctx, exe); err != nil {
 			return "", role.Fail(role.Environment, fmt.Errorf("make sett's own image for %s: %w", arch, err), "")
 		}
 		b.controls[arch] = control
 	}
 	digest := control.Ref[strings.LastIndexByte(control.Ref, '-')+1:]
-	name, release, err := b.l.engine.BinaryVolume(ctx, control, digest, arch, b.l.in.labels())
+	name, release, err := b.l.supply.BinaryVolume(ctx, control, digest, arch, b.l.in.labels())
 	if err != nil {
 		return "", role.Fail(role.Environment, fmt.Errorf("bring the sett binary in: %w", err), "")
 	}

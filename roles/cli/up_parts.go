@@ -68,7 +68,7 @@ func (l *containerLauncher) usersFile() runtime.File {
 	return runtime.File{Path: dataDir + "/redis/users.acl", Mode: 0o600, Data: redis.ACLFile(l.in.Name, l.in.admin(), l.c.Names(), l.c.Notify != nil)}
 }
 
-// updateUsers tells Redis of agents that came and went.
+// updateUsers tells Redis of agents, or a notifier, that came and went.
 func (l *containerLauncher) updateUsers(ctx context.Context) error {
 	if err := l.containers().Write(ctx, runtime.ComponentBlackboard, []runtime.File{l.usersFile()}); err != nil {
 		return fmt.Errorf("hand over the agents' passwords: %w", err)
@@ -187,7 +187,8 @@ func (l *containerLauncher) startOrchestrator(ctx context.Context) error {
 	default:
 		err = l.startControl(ctx, l.orchestratorSpec())
 	}
-	if err != nil || l.in.Control == l.brain.image {
+	moved := l.in.settleHealth()
+	if err != nil || l.in.Control == l.brain.image && !moved {
 		return err
 	}
 	l.in.Control = l.brain.image
@@ -199,8 +200,7 @@ func (l *containerLauncher) startControl(ctx context.Context, spec runtime.Spec)
 	if err := l.freshControl(ctx); err != nil {
 		return err
 	}
-	_, err := l.place.Start(ctx, spec)
-	return err
+	return l.startPublished(ctx, spec)
 }
 
 // freshControl brings home what an orchestrator that has ended kept, and removes
@@ -242,7 +242,7 @@ func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 	own, _ := l.inside()
 	vars := append([]string{
 		env.Instance + "=" + l.in.Name, env.Run + "=" + l.in.Run, env.Config + "=" + controlDir + "/config.json",
-		env.LogDir + "=" + controlLogs, env.HealthAddr + "=:8080", env.LogFormat + "=json",
+		env.LogDir + "=" + controlLogs, env.HealthAddr + "=:" + strconv.Itoa(healthInside), env.LogFormat + "=json",
 	}, l.agentsEnviron()...)
 	for _, name := range []string{env.Lease, env.LogLevel} {
 		if v := l.a.Getenv(name); v != "" {
@@ -256,7 +256,8 @@ func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 			Image: l.brain.image, Entrypoint: l.brain.entrypoint, Binary: l.brain.binary, User: "0:0",
 			Mounts:  []runtime.Mount{{Source: l.containers().ControlVolume(), Volume: true, Target: controlDir}},
 			Files:   []runtime.File{l.configFile()},
-			Network: runtime.NetworkFull, Memory: 1 << 30, Pids: 512, Tmp: 16 << 20, Restart: true, Socket: true,
+			Network: runtime.NetworkFull, Publish: l.in.publishHealth(),
+			Memory: 1 << 30, Pids: 512, Tmp: 16 << 20, Restart: true, Socket: true,
 		},
 	}
 }

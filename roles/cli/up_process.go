@@ -23,7 +23,7 @@ func (*processLauncher) taken(context.Context, string) (string, error) { return 
 
 func (p *processLauncher) provide(context.Context) error {
 	for _, missing := range missingTools(p.c, p.in.Workspace) {
-		p.a.sayf("sett: warning: %s\n", missing)
+		p.warn("%s", missing)
 	}
 	return nil
 }
@@ -70,17 +70,27 @@ func missingTools(c *config.Config, root string) []string {
 			if len(command) == 0 {
 				continue
 			}
-			file := command[0]
-			if strings.Contains(file, "/") && !filepath.IsAbs(file) {
-				file = filepath.Join(root, file)
-			}
-			if _, err := exec.LookPath(file); err != nil {
+			if err := runnable(command[0], root); err != nil {
 				missing = append(missing, fmt.Sprintf("agent %s: %s cannot be run: %v; its claims will fail",
-					agent.Name, clean(command[0]), errors.Unwrap(err)))
+					agent.Name, clean(command[0]), err))
 			}
 		}
 	}
+	if c.Notify != nil {
+		if err := runnable(c.Notify.Command[0], root); err != nil {
+			missing = append(missing, fmt.Sprintf("notify: %s cannot be run: %v; nobody will be notified", clean(c.Notify.Command[0]), err))
+		}
+	}
 	return missing
+}
+
+// runnable says why a program cannot be run from the workspace, if it cannot.
+func runnable(program, root string) error {
+	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
+		program = filepath.Join(root, program)
+	}
+	_, err := exec.LookPath(program)
+	return errors.Unwrap(err)
 }
 
 // environ is the environment of the keeper, and so of all it starts: each takes
@@ -99,7 +109,7 @@ func (u *upping) hostEnviron() []string {
 	vars := env.Inherited(u.a.Environ())
 	for _, v := range []struct{ name, value string }{
 		{env.StateDir, u.in.dir}, {env.Instance, u.in.Name}, {env.Config, u.in.configPath()},
-		{env.Workspace, u.in.Workspace}, {env.Run, u.in.Run}, {env.HealthAddr, "127.0.0.1:0"},
+		{env.Workspace, u.in.Workspace}, {env.Run, u.in.Run}, {env.HealthAddr, u.in.healthAddr()},
 		{env.Lease, u.a.Getenv(env.Lease)},
 	} {
 		if v.value != "" {

@@ -12,7 +12,6 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
-	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/role"
 	"sett/runtime"
@@ -62,19 +61,29 @@ func (u *upping) start(ctx context.Context) (err error) {
 
 // prepare settles where the blackboard is and writes the state.
 func (u *upping) prepare(ctx context.Context) error {
-	if u.in.External {
-		u.in.URL = "" // nothing to go on with
+	if err := u.locate(ctx); err != nil {
+		return err
 	}
-	u.in.External = u.c.Redis.URL != ""
-	if u.in.External {
-		u.in.URL = u.c.Redis.URL
-	} else if err := u.choosePort(ctx); err != nil {
+	if err := u.chooseHealth(); err != nil {
 		return err
 	}
 	if err := u.in.setStopping(false); err != nil {
 		return err
 	}
 	return u.keep()
+}
+
+// locate settles where the blackboard of an instance is that is to be started.
+func (u *upping) locate(ctx context.Context) error {
+	if u.in.External {
+		u.in.URL = "" // nothing to go on with
+	}
+	u.in.External = u.c.Redis.URL != ""
+	if u.in.External {
+		u.in.URL = u.c.Redis.URL
+		return nil
+	}
+	return u.choosePort(ctx)
 }
 
 // keep writes the state and the configuration.
@@ -192,69 +201,6 @@ func (u *upping) abandon() {
 	if err != nil {
 		u.a.sayf("sett: warning: %v\n", err)
 	}
-}
-
-// finishDown finds out whether the instance runs, and ends what is in the way of a
-// start: what a sett down that was interrupted left running, since an orchestrator
-// that was told to stop is none to wait for, what runs where the instance is to run
-// no more, and remains that know a password which nobody here does.
-func (u *upping) finishDown(ctx context.Context) error {
-	if u.in.Runtime == "" {
-		u.in.Runtime = u.c.Runtime
-	}
-	moved, stopping := u.in.Runtime != u.c.Runtime, u.in.stopping()
-	place, err := u.a.place(ctx, u.in)
-	if err != nil && moved {
-		u.a.sayf("sett: warning: what was left of runtime %s cannot be looked at: %v\n", u.in.Runtime, err)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	units, err := place.List(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("list what runs: %w", err)
-	}
-	if runs(units) && !stopping {
-		if !u.in.known() {
-			return role.Fail(role.Failed, fmt.Errorf("instance %s of this workspace runs already, and its password is in another state directory", u.in.Name),
-				"whoever started it can use it; sett down --name %s ends it", u.in.Name)
-		}
-		u.adopt = true
-		return u.compatible()
-	}
-	if !stopping && !moved && u.in.known() {
-		return nil // what is left of it goes on
-	}
-	before, err := u.in.config()
-	if err != nil {
-		before = u.c // it is about grace periods only
-	}
-	s := &stopper{a: u.a, in: u.in, place: place, config: before}
-	if err := s.stop(ctx); err != nil {
-		return err
-	}
-	if s.stopped > 0 && stopping {
-		u.a.sayf("note: finished a sett down that was interrupted\n")
-	}
-	if moved {
-		u.a.sayf("note: what happened with runtime %s is kept, and seen with that only\n", u.in.Runtime)
-		u.in.URL, u.in.External, u.in.Told = "", false, false
-	}
-	return nil
-}
-
-// compatible refuses changes that take a new start of a running instance.
-func (u *upping) compatible() error {
-	old, err := u.in.config()
-	if err != nil {
-		return err
-	}
-	if !config.Diff(old, u.c).Instance {
-		return nil
-	}
-	return role.Fail(role.Usage, fmt.Errorf("instance %s runs, and %s, or what the flags say of it, changed in runtime, services, redis or where the orchestrator runs", u.in.Name, configName),
-		"sett up with the flags that it was started with, or sett down && sett up; for now it goes on as it was")
 }
 
 // stopping says whether the instance is being stopped, or was left half stopped.

@@ -202,6 +202,44 @@ func TestUpAfterKill(t *testing.T) {
 	}
 }
 
+// TestUpWaitsForPolicy: what has to be approved from now on is so when up says that
+// the instance is ready, however slow its orchestrator is.
+func TestUpWaitsForPolicy(t *testing.T) {
+	e, dir := workspace(t)
+	if _, err := invoke(context.Background(), e, "up"); err != nil {
+		t.Fatal(err)
+	}
+	yml := filepath.Join(e.Args[1], configName)
+	raw, err := os.ReadFile(yml)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(yml, append(raw, "approve: [GoalDefined]\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var rec struct{ PID int }
+	if err := readFile(filepath.Join(dir, "units", "orchestrator.json"), &rec); err != nil {
+		t.Fatal(err)
+	}
+	signal := func(s syscall.Signal) {
+		if err := syscall.Kill(rec.PID, s); err != nil {
+			t.Error(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	_, err = invoke(context.Background(), e, "up", "--timeout", "2s")
+	signal(syscall.SIGCONT)
+	if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "not ready after 2s") {
+		t.Errorf("up before the policy is in force: %v", err)
+	}
+	if _, err := invoke(context.Background(), e, "up"); err != nil {
+		t.Error(err)
+	}
+	if _, err := invoke(context.Background(), e, "down"); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestNoRoom: a full disk is the environment's fault, wherever it is noticed.
 func TestNoRoom(t *testing.T) {
 	u := &upping{a: &app{ctx: t.Context()}, in: &instance{dir: "/state"}}

@@ -7,7 +7,7 @@ import (
 )
 
 type versionCmd struct {
-	textOrJSON
+	outputs
 }
 
 // Help is shown by `sett version --help`.
@@ -21,11 +21,10 @@ func (c *versionCmd) Run(a *app) error {
 		Go       string `json:"go"`
 		Platform string `json:"platform"`
 	}{a.Build.Version, builtFrom(a.Build.Commit), runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH}
-	if c.json() {
-		return a.printJSON(v)
-	}
-	_, err := fmt.Fprintf(a.Stdout, "sett %s (commit %s, %s, %s)\n", v.Version, v.Commit, v.Go, v.Platform)
-	return err
+	return a.emit(c.outputs, shown{whole: v, table: func() error {
+		_, err := fmt.Fprintf(a.Stdout, "sett %s (commit %s, %s, %s)\n", v.Version, v.Commit, v.Go, v.Platform)
+		return err
+	}})
 }
 
 // builtFrom returns the commit that the binary was linked with, else what go build knew.

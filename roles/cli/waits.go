@@ -1,17 +1,16 @@
 package cli
 
 import (
-	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
-	"sett/contract/config"
 )
 
-// What work can wait for.
+// What work can wait for. The names are part of the interface.
 const (
 	waitClaim     = "claim"     // the orchestrator opens a claim on an artefact
 	waitBid       = "bid"       // an agent bids
@@ -21,104 +20,140 @@ const (
 	waitWorkspace = "workspace" // the working tree is free
 	waitResult    = "result"    // an agent's tool ends
 	waitAnswer    = "answer"    // a person answers a question
+	waitApproval  = "approval"  // a person approves or rejects an artefact
 )
 
-// wait is one thing that open work waits for, with a name.
+// wait is one thing that open work waits for, with a name. The names of its
+// fields are part of the interface.
 type wait struct {
-	What    string    `json:"what"`
-	Agent   string    `json:"agent,omitempty"` // whose move it is, or whose grant waits
-	Since   time.Time `json:"since"`
-	Subject string    `json:"subject"` // the claim or artefact that waits, for an answer the Question
-	Text    string    `json:"text"`    // for people, in one line
+	What       string    `json:"what"`
+	Agent      string    `json:"agent,omitempty"` // whose move it is, or whose grant or artefact waits
+	Since      time.Time `json:"since"`
+	AgeSeconds int64     `json:"age_seconds"`
+	Until      time.Time `json:"until,omitzero"` // when the orchestrator ends the wait; absent: never
+	Subject    string    `json:"subject"`        // the claim or artefact that waits, for an answer the Question
+	WorkflowID string    `json:"workflow_id"`    // empty: of a record that cannot be read
+	Text       string    `json:"text"`           // for people, in one line
+
+	trouble string // what is wrong with whose move it is; empty: nothing
 }
 
-// scene is what tells waits apart: one moment of the instance.
-type scene struct {
-	now       time.Time // the blackboard's
-	agents    map[string]redis.Presence
-	workspace []redis.WorkspaceUse // every running grant is in it
-	config    *config.Config       // nil: nothing is known about workers
-	questions map[string]blackboard.Artefact
+// is says whether two waits are the same one, however long they have lasted.
+func (w wait) is(v wait) bool {
+	return w.What == v.What && w.Agent == v.Agent && w.Subject == v.Subject && w.trouble == v.trouble && w.Since.Equal(v.Since)
 }
 
-// readScene reads the scene for claims that are open.
-func (a *app) readScene(ctx context.Context, b *redis.Board, in *instance, claims []blackboard.Snapshot) (scene, error) {
-	s := scene{questions: map[string]blackboard.Artefact{}}
-	var err error
-	if s.now, err = b.ServerTime(ctx); err != nil {
-		return s, err
-	}
-	if s.agents, err = b.Agents(ctx); err != nil {
-		return s, err
-	}
-	if s.workspace, err = b.Workspace(ctx); err != nil {
-		return s, err
-	}
-	s.config, _ = in.config() // without it slots are not told from starts
-	for _, c := range claims {
-		for _, g := range c.Grants {
-			if g.State != blackboard.GrantAwaitingAnswer {
-				continue
-			}
-			q, err := b.Artefact(ctx, g.ResultID)
-			if err != nil {
-				return s, err
-			}
-			s.questions[q.ID] = q
-		}
-	}
-	return s, nil
-}
+// line is the wait for people, with its name and for how long.
+func (w wait) line() string { return fmt.Sprintf("%s: %s, %s", w.What, w.Text, w.lasted()) }
 
-// waits returns what a claim waits for; nothing when it is closed.
-func (s scene) waits(c blackboard.Snapshot) []wait {
-	if c.Claim.Status.Closed() {
-		return nil
+// lasted says for how long.
+func (w wait) lasted() string { return "for " + age(time.Duration(w.AgeSeconds)*time.Second) }
+
+// byPerson says whether only people can end the wait.
+func (w wait) byPerson() bool { return w.What == waitAnswer || w.What == waitApproval }
+
+// waits returns what open work waits for, claims first.
+func (s scene) waits(o openWork) []wait {
+	out := []wait{}
+	for _, c := range o.claims {
+		out = append(out, s.claimWaits(c)...)
 	}
-	var out []wait
-	for _, agent := range c.Missing() {
-		if c.Claim.Status == blackboard.PendingReview && len(c.Grants) == 0 {
-			out = append(out, wait{waitBid, agent, c.Claim.OpenedAt, c.Claim.ID, fmt.Sprintf("the bid of %s%s", agent, s.condition(agent))})
-		}
+	for _, c := range o.corrupt {
+		out = append(out, wait{What: waitDecision, Agent: theOrchestrator, Since: blackboard.IDTime(c.id), Subject: c.id, WorkflowID: o.workflow,
+			Text: fmt.Sprintf("nobody: claim %s has a corrupt record, which is left alone%s", short(c.id), because(clean(c.err.Error()))), trouble: "corrupt"})
 	}
-	last := c.Claim.OpenedAt
-	for _, g := range c.Grants {
-		if !g.State.Ended() {
-			out = append(out, s.grantWait(c.Claim, g))
-		}
-		if g.EndedAt.After(last) {
-			last = g.EndedAt
-		}
+	for _, a := range o.unclaimed {
+		w := wait{What: waitClaim, Agent: theOrchestrator, Since: a.CreatedAt, Subject: a.ID, WorkflowID: a.WorkflowID,
+			Text: fmt.Sprintf("the orchestrator to open a claim on %s %s", title(a.Artefact), short(a.ID))}
+		out = append(out, s.blame(w, s.orchestratorTrouble()))
 	}
-	if len(out) == 0 {
-		out = append(out, wait{waitDecision, theOrchestrator, last, c.Claim.ID, "the orchestrator's decision"})
+	for _, a := range o.gates {
+		out = append(out, wait{What: waitApproval, Agent: a.ProducedByAgent, Since: a.CreatedAt, Subject: a.ID, WorkflowID: a.WorkflowID,
+			Text: fmt.Sprintf("approval of %s %s of %s%s", title(a.Artefact), short(a.ID), maker(a.Artefact), because(outlineGist(&a)))})
+	}
+	for i := range out {
+		out[i].AgeSeconds = int64(max(s.now.Sub(out[i].Since), 0) / time.Second)
+		if s.stopping && !out[i].byPerson() {
+			out[i] = s.blame(out[i], trouble{what: "the instance is stopping"})
+		}
 	}
 	return out
 }
 
-// grantWait is for a grant that has not ended.
-func (s scene) grantWait(c blackboard.Claim, g blackboard.Grant) wait {
-	w := wait{Agent: g.Agent, Since: g.QueuedAt, Subject: c.ID}
-	switch g.State {
-	case blackboard.GrantRunning:
-		w.What, w.Since = waitResult, g.StartedAt
-		w.Text = fmt.Sprintf("%s, which works on it%s", g.Agent, s.condition(g.Agent))
-	case blackboard.GrantAwaitingAnswer:
-		w.What, w.Since, w.Subject = waitAnswer, g.EndedAt, g.ResultID
-		w.Text = fmt.Sprintf("an answer to Question %s of %s: %s", short(g.ResultID), g.Agent, quote(s.questions[g.ResultID].Payload))
-	default:
-		s.queuedWait(&w, g)
+// claimWaits returns what a claim waits for; nothing when it is closed.
+func (s scene) claimWaits(c blackboard.Snapshot) []wait {
+	if c.Claim.Status.Closed() {
+		return nil
 	}
-	return w
+	failed := slices.ContainsFunc(c.Grants, func(g blackboard.Grant) bool { return g.State == blackboard.GrantFailed })
+	var out []wait
+	if !failed { // a failure is the orchestrator's to act on, whoever else is at work
+		out = slices.Concat(s.bidWaits(c), s.grantWaits(c))
+	}
+	if len(out) > 0 {
+		return out
+	}
+	last := c.Claim.OpenedAt
+	for _, g := range c.Grants {
+		if g.EndedAt.After(last) {
+			last = g.EndedAt
+		}
+	}
+	return []wait{s.blame(wait{What: waitDecision, Agent: theOrchestrator, Since: last, Subject: c.Claim.ID, WorkflowID: c.Claim.WorkflowID,
+		Text: fmt.Sprintf("claim %s: the orchestrator's decision", short(c.Claim.ID))}, s.orchestratorTrouble())}
+}
+
+// bidWaits are for a claim that collects bids. A silence that is over, or of an
+// agent that is no more, is not waited for.
+func (s scene) bidWaits(c blackboard.Snapshot) []wait {
+	granted := slices.ContainsFunc(c.Grants, func(g blackboard.Grant) bool { return !blackboard.IsHuman(g.Agent) })
+	if c.Claim.Status != blackboard.PendingReview || granted {
+		return nil
+	}
+	until := s.after(c.Claim.OpenedAt, s.bidTimeout())
+	var out []wait
+	for _, agent := range c.Missing() {
+		if _, known := s.agent(agent); s.config != nil && !known || s.over(until) {
+			continue
+		}
+		w := wait{What: waitBid, Agent: agent, Since: c.Claim.OpenedAt, Until: until, Subject: c.Claim.ID, WorkflowID: c.Claim.WorkflowID,
+			Text: fmt.Sprintf("claim %s: the bid of %s%s", short(c.Claim.ID), agent, s.at(until, "bid_timeout"))}
+		out = append(out, s.blame(w, s.agentTrouble(agent)))
+	}
+	return out
+}
+
+// grantWaits are for the grants of a claim that have not ended.
+func (s scene) grantWaits(c blackboard.Snapshot) []wait {
+	var out []wait
+	for _, g := range c.Grants {
+		w := wait{Agent: g.Agent, Since: g.QueuedAt, Subject: c.Claim.ID, WorkflowID: c.Claim.WorkflowID}
+		switch g.State {
+		case blackboard.GrantRunning:
+			w.What, w.Since = waitResult, g.StartedAt
+			w.Text = fmt.Sprintf("claim %s: %s, which works on it%s", short(c.Claim.ID), g.Agent, nth(g.Attempt))
+			out = append(out, s.blame(w, s.holderTrouble(g)))
+		case blackboard.GrantAwaitingAnswer:
+			w.What, w.Since, w.Subject, w.Until = waitAnswer, g.EndedAt, g.ResultID, s.after(g.EndedAt, s.questionTimeout())
+			if !s.over(w.Until) {
+				w.Text = fmt.Sprintf("an answer to Question %s of %s%s%s", short(g.ResultID), g.Agent, s.at(w.Until, "question_timeout"), because(s.questions[g.ResultID]))
+				out = append(out, w)
+			}
+		case blackboard.GrantQueued:
+			out = append(out, s.queuedWait(w, g))
+		}
+	}
+	return out
 }
 
 // queuedWait finds out what keeps a queued grant from being started.
-func (s scene) queuedWait(w *wait, g blackboard.Grant) {
+func (s scene) queuedWait(w wait, g blackboard.Grant) wait {
+	claim := "claim " + short(w.Subject) + ": "
 	for i, u := range s.workspace {
 		if u.Waiting && u.Claim == w.Subject && u.Agent == g.Agent {
 			w.What, w.Since = waitWorkspace, u.Since
-			w.Text = fmt.Sprintf("the workspace for %s, held by %s", g.Agent, inTheWay(u, s.workspace, i))
-			return
+			w.Text = fmt.Sprintf("%sthe workspace for %s, held by %s", claim, g.Agent, inTheWay(u, s.workspace, i))
+			return w
 		}
 	}
 	var busy []string
@@ -128,17 +163,29 @@ func (s scene) queuedWait(w *wait, g blackboard.Grant) {
 		}
 	}
 	agent, known := s.agent(g.Agent)
+	w.What = waitStart
 	switch {
 	case known && agent.Fresh() && len(busy) >= agent.Replicas:
 		w.What = waitSlot
-		w.Text = fmt.Sprintf("a free worker of %s: %s at most, on %s", g.Agent, count(agent.Replicas, "worker"), strings.Join(busy, ", "))
+		w.Text = fmt.Sprintf("%sa free worker of %s: %s at most, on %s", claim, g.Agent, count(agent.Replicas, "worker"), strings.Join(busy, ", "))
+		return w
 	case known && agent.Fresh():
-		w.What, w.Text = waitStart, fmt.Sprintf("a worker of %s to start", g.Agent)
+		w.Text = fmt.Sprintf("%sa worker of %s to start%s", claim, g.Agent, nth(g.Attempt))
+		return s.blame(w, s.orchestratorTrouble())
 	case len(busy) > 0:
-		w.What, w.Text = waitStart, fmt.Sprintf("%s, which works on %s", g.Agent, strings.Join(busy, ", "))
+		w.Text = fmt.Sprintf("%s%s, which works on %s", claim, g.Agent, strings.Join(busy, ", "))
 	default:
-		w.What, w.Text = waitStart, fmt.Sprintf("%s to begin%s", g.Agent, s.condition(g.Agent))
+		w.Text = fmt.Sprintf("%s%s to begin%s", claim, g.Agent, nth(g.Attempt))
 	}
+	return s.blame(w, s.agentTrouble(g.Agent))
+}
+
+// nth says which attempt it is, unless it is the first.
+func nth(attempt int) string {
+	if attempt < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", attempt %d", attempt)
 }
 
 // inTheWay names who has the workspace, or is first in line, before the use at
@@ -161,108 +208,4 @@ func inTheWay(u redis.WorkspaceUse, all []redis.WorkspaceUse, i int) string {
 		return "nobody any more"
 	}
 	return strings.Join(way, " and ")
-}
-
-func (s scene) agent(name string) (config.Agent, bool) {
-	if s.config == nil {
-		return config.Agent{}, false
-	}
-	return s.config.Agent(name)
-}
-
-// condition adds what is wrong with an agent, if anything.
-func (s scene) condition(name string) string {
-	p, known := s.agents[name]
-	switch {
-	case !known:
-		return " (has never reported)"
-	case p.Alive.IsZero():
-		return " (is not running)"
-	case p.Alive.Before(s.now):
-		return fmt.Sprintf(" (silent for %s)", age(s.now.Sub(p.Alive)))
-	}
-	return ""
-}
-
-// humansOnly says whether nothing of a workflow can go on before a person
-// answers: all its work is in open claims, and each of those has a question open
-// and no other grant that could change it.
-func humansOnly(w blackboard.Workflow, open []blackboard.Snapshot) bool {
-	if w.Status.Ended() || len(open) == 0 || w.Outstanding != len(open) {
-		return false
-	}
-	for _, c := range open {
-		asking := false
-		for _, g := range c.Grants {
-			switch g.State {
-			case blackboard.GrantQueued, blackboard.GrantRunning, blackboard.GrantFailed:
-				return false // a failure is the orchestrator's to act on
-			case blackboard.GrantAwaitingAnswer:
-				asking = true
-			}
-		}
-		if !asking {
-			return false
-		}
-	}
-	return true
-}
-
-// account is a workflow with its claims, as read at one time.
-type account struct {
-	workflow blackboard.Workflow
-	claims   []blackboard.Snapshot // oldest first
-}
-
-// open returns the claims that are open.
-func (w account) open() []blackboard.Snapshot {
-	var out []blackboard.Snapshot
-	for _, c := range w.claims {
-		if !c.Claim.Status.Closed() {
-			out = append(out, c)
-		}
-	}
-	return out
-}
-
-// readAccount reads a workflow and its claims.
-func readAccount(ctx context.Context, b *redis.Board, id string) (account, error) {
-	var w account
-	var err error
-	if w.workflow, err = b.Workflow(ctx, id); err != nil {
-		return w, err
-	}
-	claims, err := b.WorkflowClaims(ctx, id)
-	if err != nil {
-		return w, err
-	}
-	for _, claim := range claims {
-		s, err := b.Snapshot(ctx, claim)
-		if err != nil {
-			return w, err
-		}
-		w.claims = append(w.claims, s)
-	}
-	return w, nil
-}
-
-// waitsOf returns what a workflow waits for.
-func (a *app) waitsOf(ctx context.Context, b *redis.Board, in *instance, w account) ([]wait, error) {
-	open := w.open()
-	if w.workflow.Status.Ended() {
-		return nil, nil
-	}
-	s, err := a.readScene(ctx, b, in, open)
-	if err != nil {
-		return nil, err
-	}
-	var out []wait
-	for _, c := range open {
-		out = append(out, s.waits(c)...)
-	}
-	if missing := w.workflow.Outstanding - len(open); missing > 0 {
-		out = append(out, wait{waitClaim, theOrchestrator, w.workflow.CreatedAt, w.workflow.ID,
-			fmt.Sprintf("the orchestrator to open %s", count(missing, "claim"))})
-	}
-	return out, nil
 }

@@ -1,9 +1,24 @@
 package cli
 
 import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/contract/config"
+	"sett/roles/role"
+	"sett/runtime"
+	"sett/runtime/process"
 )
 
 func TestHumansOnly(t *testing.T) {
@@ -19,20 +34,25 @@ func TestHumansOnly(t *testing.T) {
 		outstanding int
 		open        []blackboard.Snapshot
 		want        bool
+		gates       int
 	}{
-		"nothing open":                  {1, nil, false},
-		"a question":                    {1, []blackboard.Snapshot{claim(asks)}, true},
-		"a question beside results":     {1, []blackboard.Snapshot{claim(done, asks)}, true},
-		"two claims with questions":     {2, []blackboard.Snapshot{claim(asks), claim(asks, asks)}, true},
-		"an artefact without its claim": {2, []blackboard.Snapshot{claim(asks)}, false},
-		"a claim that is bid for":       {2, []blackboard.Snapshot{claim(asks), claim()}, false},
-		"a claim to be decided":         {2, []blackboard.Snapshot{claim(asks), claim(done)}, false},
-		"another works":                 {1, []blackboard.Snapshot{claim(asks, blackboard.GrantRunning)}, false},
-		"another will work":             {1, []blackboard.Snapshot{claim(asks, blackboard.GrantQueued)}, false},
-		"another failed":                {1, []blackboard.Snapshot{claim(asks, blackboard.GrantFailed)}, false},
+		"nothing open":                  {1, nil, false, 0},
+		"a question":                    {1, []blackboard.Snapshot{claim(asks)}, true, 0},
+		"a question beside results":     {1, []blackboard.Snapshot{claim(done, asks)}, true, 0},
+		"two claims with questions":     {2, []blackboard.Snapshot{claim(asks), claim(asks, asks)}, true, 0},
+		"an artefact without its claim": {2, []blackboard.Snapshot{claim(asks)}, false, 0},
+		"a claim that is bid for":       {2, []blackboard.Snapshot{claim(asks), claim()}, false, 0},
+		"a claim to be decided":         {2, []blackboard.Snapshot{claim(asks), claim(done)}, false, 0},
+		"another works":                 {1, []blackboard.Snapshot{claim(asks, blackboard.GrantRunning)}, false, 0},
+		"another will work":             {1, []blackboard.Snapshot{claim(asks, blackboard.GrantQueued)}, false, 0},
+		"a gate":                        {1, nil, true, 1},
+		"a gate beside a question":      {2, []blackboard.Snapshot{claim(asks)}, true, 1},
+		"a gate beside a claim":         {2, []blackboard.Snapshot{claim()}, false, 1},
+		"a gate beside an artefact":     {2, nil, false, 1},
+		"another failed":                {1, []blackboard.Snapshot{claim(asks, blackboard.GrantFailed)}, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := blackboard.Workflow{Status: blackboard.WorkflowActive, Outstanding: tc.outstanding}
+			w := blackboard.Workflow{Status: blackboard.WorkflowActive, Outstanding: tc.outstanding, Gates: tc.gates}
 			if got := humansOnly(w, tc.open); got != tc.want {
 				t.Errorf("got %v", got)
 			}
@@ -41,5 +61,209 @@ func TestHumansOnly(t *testing.T) {
 				t.Error("a workflow that has ended waits for somebody")
 			}
 		})
+	}
+}
+
+// raw makes a call to Redis past everything that Sett would check.
+func (s *stage) raw(words ...string) {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.server.Addr())
+	s.must(err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, strings.Join(words, " ")+"\r\nQUIT\r\n")
+	s.must(err)
+	reply, err := io.ReadAll(conn)
+	s.must(err)
+	if strings.HasPrefix(string(reply), "-") {
+		s.t.Fatalf("%v: %s", words, reply)
+	}
+}
+
+// reconfigure changes what the instance was started with.
+func (s *stage) reconfigure(change func(*config.Orchestrator)) {
+	s.t.Helper()
+	change(&s.config.Orchestrator)
+	s.must(writeFile(filepath.Join(s.home, "sett", "stage", "config.json"), s.config))
+}
+
+// staff has units for all the parts of the instance, which do nothing. They are no
+// children of the tests, among whom those of sett try end what tools leave behind.
+func (s *stage) staff() *process.Runtime {
+	s.t.Helper()
+	binary, err := buildSett()
+	s.must(err)
+	self, err := os.Executable()
+	s.must(err)
+	dir := filepath.Join(s.home, "sett", "stage")
+	units := process.New(process.Options{Dir: dir, Logger: quiet()})
+	s.t.Cleanup(func() {
+		for _, name := range append([]string{runtime.ComponentKeeper, runtime.ComponentOrchestrator}, agentUnits(s.config.Names())...) {
+			if err := units.Stop(context.Background(), name, 0); err != nil {
+				s.t.Error(err)
+			}
+		}
+	})
+	cmd := exec.Command(self)
+	cmd.Args = append([]string{"staff", dir, binary}, s.config.Names()...)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("%v: %s", err, out)
+	}
+	return units
+}
+
+func agentUnits(names []string) []string {
+	units := make([]string, len(names))
+	for i, name := range names {
+		units[i] = agentUnit(name)
+	}
+	return units
+}
+
+// staff is what the test binary does when called so: it starts the units of the
+// stage in a directory, with the sett binary, for agents of these names.
+func staff() {
+	units := process.New(process.Options{Dir: os.Args[1], Executable: os.Args[2], Logger: quiet()})
+	start := func(name string, l runtime.Labels) {
+		l[runtime.LabelInstance] = "stage"
+		if _, err := units.Start(context.Background(), runtime.Spec{Name: name, Args: []string{"pause"}, Labels: l}); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+	}
+	for _, part := range []string{runtime.ComponentKeeper, runtime.ComponentOrchestrator} {
+		start(part, runtime.Labels{runtime.LabelComponent: part})
+	}
+	for _, name := range os.Args[3:] {
+		start(agentUnit(name), runtime.Labels{runtime.LabelComponent: runtime.ComponentAgent, runtime.LabelAgent: name, runtime.LabelIncarnation: "i-" + name})
+	}
+}
+
+// detailed runs list -v and reads what it prints of the instance.
+func (s *stage) detailed() instanceRow {
+	s.t.Helper()
+	stdout, _, err := s.run("list", "-v", "-o", "json")
+	s.must(err)
+	var all struct {
+		Instances []instanceRow `json:"instances"`
+	}
+	s.must(json.Unmarshal([]byte(stdout), &all))
+	if len(all.Instances) != 1 {
+		s.t.Fatalf("%d instances: %s", len(all.Instances), stdout)
+	}
+	return all.Instances[0]
+}
+
+// list -v and wait give every wait the name that show does.
+func TestWaitsEverywhere(t *testing.T) {
+	for name, tc := range waitCases {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			s.staff()
+			id := tc.set(s)
+			if _, _, err := s.run("wait", id, "--timeout", "1ms"); role.CodeOf(err) == role.TimedOut {
+				has(t, err.Error(), "\n  "+tc.what+": ", strings.TrimPrefix(tc.says, "(is not running)"))
+			} else if personal := tc.what == waitAnswer || tc.what == waitApproval; !personal || role.CodeOf(err) != role.Waiting {
+				t.Errorf("wait: %v", err)
+			}
+			r := s.detailed()
+			found := false
+			for _, w := range r.Waits {
+				found = found || w.What == tc.what && w.Agent == tc.agent && w.WorkflowID != ""
+			}
+			if !found && name != "corrupt record" || len(r.Details) != 3 {
+				t.Errorf("list: %+v", r)
+			}
+			stdout, _, err := s.run("list", "-v")
+			s.must(err)
+			has(t, stdout, "  waits for:", tc.what)
+		})
+	}
+}
+
+// What does not run is named as such, whatever the blackboard knows of it.
+func TestWaitsForWhatDoesNotRun(t *testing.T) {
+	s := newStage(t)
+	units := s.staff()
+	s.must(s.board.Beat(t.Context(), "lint", "i-lint", time.Microsecond))
+	goal := s.post("the goal")
+	s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	_, _, err := s.run("wait", goal, "--timeout", "1ms")
+	has(t, err.Error(), "the bid of lint (silent for 0s)")
+	if got := s.detailed().Details; got[1].Name != "lint" || got[1].State != agentSilent || got[0].State != agentIdle || got[1].BidsDue != 1 {
+		t.Errorf("%+v", got)
+	}
+	s.must(units.Stop(t.Context(), agentUnit("lint"), 0))
+	_, _, err = s.run("wait", goal, "--timeout", "1ms")
+	has(t, err.Error(), "the bid of lint (is not running)")
+	if got := s.detailed(); got.Details[1].State != agentStopped || got.Details[1].Unit != "" || got.State != stateDegraded {
+		t.Errorf("%+v", got)
+	}
+	s.must(s.board.RenewLead(t.Context(), redis.Lead{Holder: "test", Epoch: s.epoch}, 0))
+	goal = s.post("another")
+	_, _, err = s.run("wait", goal, "--timeout", "1ms")
+	has(t, err.Error(), "(nobody leads")
+	s.must(units.Stop(t.Context(), runtime.ComponentOrchestrator, 0))
+	_, _, err = s.run("wait", goal, "--timeout", "1ms")
+	has(t, err.Error(), "to open a claim on GoalDefined "+short(goal)+" (is not running)")
+}
+
+// What agents do is shown with their units.
+func TestListDetails(t *testing.T) {
+	s := newStage(t)
+	s.staff()
+	_, claim := granted(s)
+	s.begin(claim, "writer", blackboard.ReadWrite)
+	_, _ = granted(s)
+	got := s.detailed()
+	d := got.Details[0]
+	if d.Name != "writer" || d.State != agentWorking || d.Queued != 1 || d.Unit == "" || d.Since.IsZero() || d.Strategy != "reuse" ||
+		len(d.Works) != 1 || d.Works[0].ClaimID != claim || d.Works[0].Attempt != 1 || d.Works[0].Workspace != blackboard.ReadWrite {
+		t.Errorf("%+v", d)
+	}
+	if d := got.Details[2]; d.Replicas != 2 || d.Strategy != config.StrategyFreshPerCall || d.Works == nil {
+		t.Errorf("%+v", d)
+	}
+	stdout, _, err := s.run("list", "-v")
+	s.must(err)
+	has(t, stdout, "\nstage\n", "  writer  working  claim "+short(claim)+" for 0s; 1 queued  pid ", "  lint    idle ")
+}
+
+// Of a heap of open work the oldest is looked at, and the rest counted.
+func TestWaitsOfMuch(t *testing.T) {
+	s := newStage(t)
+	s.staff()
+	first := s.post("the goal")
+	s.fill(mostOpen + 5)
+	if r := s.detailed(); len(r.Waits) != mostOpen || r.WaitsMore != 6 || r.Waits[0].Subject != first {
+		t.Errorf("%d waits, %d more", len(r.Waits), r.WaitsMore)
+	}
+	stdout, _, err := s.run("list", "-v")
+	s.must(err)
+	has(t, stdout, "and what 6 more wait for")
+	_, _, err = s.run("wait", first, "--timeout", "1ms")
+	has(t, err.Error(), "claim: the orchestrator to open a claim on GoalDefined "+short(first))
+	if strings.Contains(err.Error(), "more") {
+		t.Errorf("another goal's are counted: %v", err)
+	}
+}
+
+// TestGoldenListDetails: what list -v prints of an instance that runs is held by
+// files, as what other commands print.
+func TestGoldenListDetails(t *testing.T) {
+	s := newStage(t)
+	s.staff()
+	s.tell()
+	s.holds(blackboard.Standard)
+	s.reviewable()
+	_, claim := granted(s)
+	s.begin(claim, "writer", blackboard.ReadWrite)
+	granted(s)
+	mask := s.masking()
+	for _, form := range forms {
+		stdout, stderr, err := s.run("list", "-v", "-o", form)
+		if err != nil || form != "table" && stderr != "" {
+			t.Errorf("-o %s: %v: %s", form, err, stderr)
+		}
+		golden(t, "golden/list-verbose."+strings.Replace(form, "table", "txt", 1), mask(stdout))
 	}
 }

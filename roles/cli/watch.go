@@ -7,7 +7,9 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -17,7 +19,9 @@ import (
 type watchCmd struct {
 	Since    string `placeholder:"WHEN" help:"Begin with what happened since then: a duration (10m), a time (15:04), or all. Default: from now on."`
 	Workflow string `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
-	Output   string `short:"o" enum:"text,jsonl" default:"text" placeholder:"FORMAT" help:"How to print: text or jsonl, one object per line."`
+	Waits    bool   `help:"For programs: also say what is waited for. People are told in any case."`
+	Exit     bool   `name:"exit-when-done" help:"End when no work is outstanding any more: of the goal of --workflow, else of any."`
+	outputs
 }
 
 // Help is shown by `sett watch --help`.
@@ -26,14 +30,29 @@ func (watchCmd) Help() string {
 Ctrl-C. Columns: time, goal, kind of event, who, what.
 
 Kinds: goal posted; claim opened; bid; grant; start of work; wait for the workspace;
-result; requeue; answer; complete and terminate of a claim; refuse of one; restore of
-the working tree; agent, leader and instance coming and going.
+result; requeue; complete and terminate of a claim; refuse of one; restore of the working
+tree; agent, leader and instance coming and going; what people do: answer, approve,
+reject, review, cancel, retry, import; policy: which types wait for approval.
+
+While nothing happens and work is open, lines of kind waits say what for (see sett list
+--help): after two seconds, and then whenever that changes. They are not in the ledger.
+Programs get them with --waits only: as objects with time, kind (waits), workflow, waits
+(all there are then, with the fields that sett list -v has) and waits_more.
+
+It has no end of its own, so json prints one object after another and yaml one document
+after another; jsonl is one object per line.
+
+With --exit-when-done it ends once there is nothing left to do, or at once when nothing
+is, after what --since asks for. For a goal the exit code says how that ended, as with
+forage --wait: 0 achieved, 1 failed, 5 only a person can go on, 6 it ended without a
+Terminal. Without --workflow a question that is open is work outstanding.
 
 Examples:
   sett watch                          from now on
   sett watch --since 1h               the last hour, then live
   sett watch --since all -o jsonl     everything, for programs
-  sett watch --workflow @last         the newest goal only`
+  sett watch --workflow @last         the newest goal only
+  sett watch --exit-when-done         until everything is done`
 }
 
 // Run follows the ledger until the user has seen enough.
@@ -44,7 +63,7 @@ func (c *watchCmd) Run(a *app) error {
 	}
 	defer done()
 	v := a.ledgerView(b, in, a.Stdout)
-	v.lines = c.Output == "jsonl"
+	v.form, v.waits = c.outputs, c.Waits || c.forPeople()
 	if c.Workflow != "" {
 		if v.workflow, err = a.resolveWorkflow(a.ctx, b, c.Workflow); err != nil {
 			return err
@@ -53,6 +72,9 @@ func (c *watchCmd) Run(a *app) error {
 	from, err := c.position(a, b)
 	if err != nil {
 		return err
+	}
+	if c.Exit {
+		return a.watchToEnd(v, from)
 	}
 	err = v.follow(a.ctx, from, func(blackboard.Event) error { return nil })
 	if a.ctx.Err() != nil {
@@ -76,18 +98,27 @@ func (c *watchCmd) position(a *app, b *redis.Board) (string, error) {
 type ledgerView struct {
 	a        *app // its colour is that of out
 	board    *redis.Board
+	in       *instance
 	out      io.Writer
 	width    int    // of the column with names
 	workflow string // only this one; empty: all
-	lines    bool   // one JSON object per entry instead of text
-	brief    bool   // leave out what hardly matters
-	lost     atomic.Bool
+	form     outputs
+	brief    bool // leave out what hardly matters
+	waits    bool // tell what is waited for while nothing happens
+
+	// each sees every entry, also those that are not shown, after it was dealt with;
+	// an error ends following. nil: nobody wants to.
+	each func(blackboard.Event) error
+
+	lost    atomic.Bool
+	mu      sync.Mutex    // of out
+	stirred chan struct{} // something has happened
 }
 
 func (a *app) ledgerView(b *redis.Board, in *instance, out io.Writer) *ledgerView {
 	own := *a
-	own.colour = coloured(a.Env, out)
-	v := &ledgerView{a: &own, board: b, out: out, width: len(theOrchestrator)}
+	own.colour = coloured(a.Env, a.flags.Color, out)
+	v := &ledgerView{a: &own, board: b, in: in, out: out, form: outputs{"table"}, width: len(theOrchestrator), stirred: make(chan struct{}, 1)}
 	if c, err := in.config(); err == nil {
 		for _, name := range c.Names() {
 			v.width = min(max(v.width, len(name)), 24)
@@ -101,7 +132,14 @@ func (a *app) ledgerView(b *redis.Board, in *instance, out io.Writer) *ledgerVie
 // nothing; it is said on stderr.
 func (v *ledgerView) follow(ctx context.Context, from string, then func(blackboard.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	defer func() {
+		cancel()
+		v.mu.Lock() // what is being told is told
+		defer v.mu.Unlock()
+	}()
+	if v.waits {
+		go v.tellWaits(ctx)
+	}
 	// A read that waits for entries outlasts short interruptions in silence, and
 	// the end of its context for a while. The subscription notices both at once.
 	go func() {
@@ -111,13 +149,22 @@ func (v *ledgerView) follow(ctx context.Context, from string, then func(blackboa
 	ended := make(chan error, 1)
 	go func() {
 		ended <- v.board.Follow(ctx, from, func(e blackboard.Event) error {
-			if ctx.Err() != nil || v.workflow != "" && e.Workflow != v.workflow {
+			if ctx.Err() != nil {
 				return ctx.Err()
 			}
-			if err := v.show(ctx, e); err != nil {
-				return err
+			if v.workflow == "" || e.Workflow == v.workflow {
+				v.stir()
+				if err := v.show(ctx, e); err != nil {
+					return err
+				}
+				if err := then(e); err != nil {
+					return err
+				}
 			}
-			return then(e)
+			if v.each == nil {
+				return nil
+			}
+			return v.each(e)
 		}, func(err error) { v.gone(ctx, err) })
 	}()
 	select {
@@ -141,16 +188,33 @@ func (v *ledgerView) back() {
 	}
 }
 
-func (v *ledgerView) show(ctx context.Context, e blackboard.Event) error {
-	if v.lines {
-		return writeJSON(v.out, e, "")
+// stir says that something has happened.
+func (v *ledgerView) stir() {
+	select {
+	case v.stirred <- struct{}{}:
+	default:
 	}
+}
+
+func (v *ledgerView) show(ctx context.Context, e blackboard.Event) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.form.entry(v.out, e, func() error { return v.line(ctx, e) })
+}
+
+// line shows an entry to people.
+func (v *ledgerView) line(ctx context.Context, e blackboard.Event) error {
 	if v.brief && minor(e) {
 		return nil
 	}
 	l := describe(e, v.artefact(ctx, e))
-	_, err := fmt.Fprintf(v.out, "%s  %-*s  %s  %-*s  %s\n", v.a.paint(v.a.clock(e.Time), dim), blackboard.ShortIDLength,
-		orDash(short(e.Workflow)), v.a.paint(fmt.Sprintf("%-9s", l.Kind), kindStyle(l)), v.width, shorten(orDash(l.Agent), v.width), v.a.paint(l.What, l.As))
+	return v.row(e.Time, e.Workflow, string(l.Kind), kindStyle(l), l.Agent, v.a.paint(l.What, l.As))
+}
+
+// row prints a line: time, goal, kind, who, what.
+func (v *ledgerView) row(at time.Time, workflow, kind string, as style, who, what string) error {
+	_, err := fmt.Fprintf(v.out, "%s  %-*s  %s  %-*s  %s\n", v.a.paint(v.a.clock(at), dim), blackboard.ShortIDLength,
+		orDash(short(workflow)), v.a.paint(fmt.Sprintf("%-9s", kind), as), v.width, shorten(orDash(clean(who)), v.width), what)
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -186,13 +250,14 @@ const maxShown = 64 << 10
 // artefact reads the artefact that an entry is about, when a line about it needs
 // it; nil otherwise, and when it cannot be read.
 func (v *ledgerView) artefact(ctx context.Context, e blackboard.Event) *blackboard.Artefact {
-	if e.Kind != blackboard.EventGoal && e.Kind != blackboard.EventResult || e.Artefact == "" {
+	id := aboutOf(e)
+	if id == "" {
 		return nil
 	}
 	if size, err := strconv.Atoi(e.Attributes["size"]); err != nil || size > maxShown {
 		return nil
 	}
-	a, err := v.board.Artefact(ctx, e.Artefact)
+	a, err := v.board.Artefact(ctx, id)
 	if err != nil {
 		return nil
 	}

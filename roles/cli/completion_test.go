@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"sett/blackboard"
+	"sett/contract/config"
+)
+
+// TestCompletionSources: of every argument and every flag with a value it is known
+// where its values come from, though it may be that nobody knows them.
+func TestCompletionSources(t *testing.T) {
+	p, err := newParser(&root{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := maps.Clone(sources)
+	need := func(key string, v *kong.Value) {
+		if _, ok := known[key]; !ok && v.Enum == "" {
+			t.Errorf("sources has no %q", key)
+		}
+		delete(known, key)
+	}
+	for _, f := range p.Model.Flags {
+		if takesValue(f) {
+			need("--"+f.Name, f.Value)
+		}
+	}
+	for _, n := range p.Model.Leaves(false) {
+		for _, v := range n.Positional {
+			need(commandPath(n)+" "+strings.ToUpper(v.Name), v)
+		}
+		for _, f := range n.Flags {
+			if takesValue(f) {
+				need(commandPath(n)+" --"+f.Name, f.Value)
+			}
+		}
+	}
+	for key := range known {
+		t.Errorf("sources has %q, which nobody takes", key)
+	}
+}
+
+// completed runs what a script asks of a fish shell.
+func (s *stage) completed(words ...string) []string {
+	s.t.Helper()
+	stdout, stderr, err := s.run(append([]string{"__complete", "--", "fish"}, words...)...)
+	if err != nil || stderr != "" {
+		s.t.Errorf("%q: %v, %s", words, err, stderr)
+	}
+	return strings.Split(strings.TrimSuffix(stdout, "\n"), "\n")
+}
+
+func TestComplete(t *testing.T) {
+	s := newStage(t)
+	ids := s.tell()
+	other := &instance{dir: filepath.Join(s.home, "sett", "other"), State: State{Name: "other", Workspace: "/else\x1bwhere"}}
+	s.must(os.Mkdir(other.dir, 0o700))
+	s.must(other.save())
+	s.must(os.WriteFile(filepath.Join(s.home, "two.yml"), []byte(strings.ReplaceAll(clan, "writer", "painter")), 0o600))
+	reviewed := s.post("a goal in review")
+	s.open(reviewed, s.all("lint", blackboard.BidReview)...)
+	s.grant(blackboard.BiddingClaimID(reviewed), blackboard.PhaseReview, "lint")
+	for _, c := range []struct {
+		typed string // words; the last is completed
+		want  string // the whole answer, an id's ending as {name}; with … only its beginning
+	}{
+		{"an", ":values|answer\tAnswer a question."},
+		{"__", ":values"},
+		{"help ver", ":values|version\tSay which sett this is."},
+		{"nonsense ", ":values"},
+		{"ledger i", ":values|import\tRead an export into an instance that has no artefacts yet."},
+		{"list -o ", ":values|table\t|json\t|jsonl\t|yaml\t"},
+		{"list -oj", ":values|-ojson\t|-ojsonl\t"},
+		{"list --output=y", ":values|--output=yaml\t"},
+		{"list --out", ":values|--output\tHow to print: …"},
+		{"list -o json --o", ":values"}, // once is enough
+		{"list -- --out", ":values"},
+		{"--color ", ":values|auto\t|always\t|never\t"},
+		{"--name ", ":values|other\t/else\\x1bwhere|stage\t" + clean(s.root)},
+		{"list --name=o", ":values|--name=other\t/else\\x1bwhere"},
+		{"-f ", ":files"},
+		{"-C ", ":dirs"},
+		{"logs -f writer ", ":values|lint\tlint|many\tmany|orchestrator\ta part of Sett|blackboard\ta part of Sett|keeper\ta part of Sett|notifier\ta part of Sett"},
+		{"-f x logs w", ":values|writer\twriter"},
+		{"restart wr", ":values|writer\twriter"},
+		{"restart writer ", ":values"},
+		{"--name stage restart wr", ":values|writer\twriter"},
+		{"--name other restart p", ":values"},
+		{"-f " + s.home + "/two.yml try p", ":values|painter\tpainter"},
+		{"-f ~/two.yml try p", ":values|painter\tpainter"},
+		{"--config=" + s.home + "/two.yml try p", ":values|painter\tpainter"},
+		{"answer ", ":values|{question}\tQuestion of writer, 0s ago: Which one:"},
+		{"answer x ", ":values"},
+		{"--name other answer ", ":values"},
+		{"-C / answer ", ":values"},
+		{"approve ", ":values"},
+		{"retry ", ":values|{failure}\tToolExecutionFailure of writer, 0s ago"},
+		{"review ", ":values|{reviewed}\tGoalDefined, 0s ago: a goal in review"},
+		{"hoard --type D", ":values|Done\tterminal|Draft\tstandard"},
+		{"hoard --agent ", ":values|writer\twriter|lint\tlint|many\tmany"},
+		{"watch --since ", ":values|all\teverything"},
+		{"forage --file ", ":files"},
+		{"forage some ", ":values"},
+		{"graph @", ":values|@last\tthe newest goal"},
+		{"wait @", ":values|@last\tthe newest goal"},
+		{"show {full:goal}", ":values|{full:goal}\tGoalDefined, 0s ago: write a page"},
+		{"show {claim}", ":values|{claim}\tclaim on Draft {first}, terminated, 0s ago"},
+		{"unearth {low:first}", ":values|{first}\tDraft of writer, 0s ago: a draft"},
+		{"unearth {low:claim}", ":values"}, // no artefact
+		{"cancel {askingClaim}", ":values|{askingClaim}\tclaim on GoalDefined {asking}, pending_exclusive, 0s ago"},
+		{"cancel {claim}", ":values"}, // ended
+		{"logs --claim {claim}", ":values|{claim}\tclaim on Draft {first}, terminated, 0s ago"},
+	} {
+		ids["reviewed"] = reviewed
+		var pairs []string
+		for name, id := range ids {
+			pairs = append(pairs, "{"+name+"}", short(id), "{full:"+name+"}", id, "{low:"+name+"}", strings.ToLower(short(id)))
+		}
+		replace := strings.NewReplacer(pairs...)
+		got := masked(strings.Join(s.completed(strings.Split(replace.Replace(c.typed), " ")...), "|"))
+		want, open := strings.CutSuffix(replace.Replace(c.want), "…")
+		if got != want && (!open || !strings.HasPrefix(got, want)) {
+			t.Errorf("%s\n got %q\nwant %q", c.typed, got, want)
+		}
+	}
+}
+
+// masked replaces ages.
+func masked(s string) string {
+	for i := range 30 {
+		s = strings.ReplaceAll(s, fmt.Sprintf(", %ds ago", i), ", 0s ago")
+	}
+	return s
+}
+
+// TestCompleteAway: what does not answer is done without, soon and silently.
+func TestCompleteAway(t *testing.T) {
+	s := newStage(t)
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
+	s.must(err)
+	defer silent.Close()
+	for name, change := range map[string]func(*State){
+		"silent":         func(st *State) { st.URL = "redis://" + silent.Addr().String() },
+		"gone":           func(st *State) { st.URL = "redis://127.0.0.1:1" },
+		"stopped":        func(st *State) { st.External = false },
+		"engine away":    func(st *State) { st.External, st.Runtime = false, config.RuntimeDocker },
+		"nothing itself": func(st *State) { st.URL = "\x00" },
+	} {
+		in := &instance{dir: filepath.Join(s.home, "sett", "stage"), State: State{
+			Name: "stage", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.server.URL, External: true,
+		}}
+		change(&in.State)
+		s.must(in.save())
+		s.vars = map[string]string{"DOCKER_HOST": "tcp://" + silent.Addr().String()}
+		begun := time.Now()
+		got := s.completed("answer", "")
+		if !slices.Equal(got, []string{completeValues}) {
+			t.Errorf("%s: %q", name, got)
+		}
+		if took := time.Since(begun); took > 3*time.Second {
+			t.Errorf("%s: it took %v", name, took)
+		}
+	}
+}
+
+// TestCompleteBash: the line as bash has it, and what bash is to insert.
+func TestCompleteBash(t *testing.T) {
+	const breaks = " \t\n\"'@><=;|&(:"
+	values := []candidate{{value: "a b"}, {value: "a:c", about: "what\nis"}, {value: "--x=@last"}}
+	for _, c := range []struct {
+		line       string
+		words      string
+		redirected bool
+		reply      string // "a b", had it been the only one
+	}{
+		{"sett ", "", false, `a\ b`},
+		{"sett a", "a", false, `a\ b`},
+		{`sett 'x y' "a`, `x y|a`, false, `a b`},
+		{`sett x\ y 'a`, `x y|a`, false, `a b`},
+		{`sett "x\"\y" a\ `, `x"\y|a `, false, `a\ b`},
+		{"sett --output=js", "--output=js", false, ""},
+		{"sett '' x", "|x", false, ""},
+		{"sett answer x - < f", "answer|x|-", true, ""},
+		{"sett logs 2>/dev/null a", "logs|a", false, `a\ b`},
+		{"sett logs 2>&1 >x a", "logs|a", false, `a\ b`},
+		{"sett", "sett", false, ""},
+		{"", "", false, ""},
+	} {
+		b := parseBash(c.line, breaks)
+		words := strings.Join(b.words, "|")
+		if b.redirected {
+			words = strings.Join(b.words[:len(b.words)-1], "|")
+		}
+		if words != c.words || b.redirected != c.redirected {
+			t.Errorf("%q: %q, %v", c.line, b.words, b.redirected)
+		}
+		if got := b.reply(values[:1], b.words, "9"); c.reply != "" && got != c.reply+"\n" {
+			t.Errorf("%q: reply %q", c.line, got)
+		}
+	}
+	for line, want := range map[string]string{
+		"sett a:": "c\n", "sett 'a:": "a:c\n", // within quotes bash breaks nothing
+	} {
+		b := parseBash(line, breaks)
+		if got := b.reply(values[1:2], b.words, "9"); got != want {
+			t.Errorf("%s: %q", line, got)
+		}
+	}
+	b := parseBash("sett --x=@", breaks)
+	if got := b.reply(values[2:], b.words, "9"); got != "@last\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func FuzzCompleteBash(f *testing.F) {
+	f.Add(`sett "a\`, " =:")
+	f.Add("sett 2>&1 > 'x", "")
+	f.Fuzz(func(t *testing.T, line, breaks string) {
+		b := parseBash(line, breaks)
+		if len(b.words) == 0 || b.kept < 0 || b.kept > len(b.words[len(b.words)-1]) {
+			t.Fatalf("%q: %+v", line, b)
+		}
+		_ = b.reply([]candidate{{value: "x", about: "y"}, {value: "z"}}, b.words, "9")
+	})
+}

@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+)
+
+// sett looks at the program itself, and at others of its name.
+func (x *exam) sett(context.Context) []finding {
+	a := x.a
+	own, err := os.Executable()
+	if err == nil {
+		own, err = filepath.EvalSymlinks(own)
+	}
+	if err != nil {
+		return []finding{warning("", "", "this program cannot find its own file: %v", err)}
+	}
+	out := []finding{fine("", "%s (commit %s, %s/%s), %s", a.Build.Version, builtFrom(a.Build.Commit), runtime.GOOS, runtime.GOARCH, own)}
+	if containers, _ := x.inContainers(); runtime.GOOS == "linux" && containers && a.Getenv(linuxBinary) == "" {
+		if why := fitsContainer(own, runtime.GOARCH); why != nil {
+			out = append(out, warning("binary", "make build, or "+linuxBinary+"=FILE", "containers cannot run this program: %v", why))
+		}
+	}
+	return append(out, onPath(own, a.Getenv("PATH"))...)
+}
+
+// onPath looks for programs called sett where a shell would find them.
+func onPath(own, path string) []finding {
+	var others []string
+	here := false
+	for _, dir := range filepath.SplitList(path) {
+		file := filepath.Join(dir, "sett")
+		info, err := os.Stat(file)
+		if dir == "" || err != nil || info.IsDir() || info.Mode()&0o111 == 0 {
+			continue
+		}
+		if resolved, err := filepath.EvalSymlinks(file); err == nil && resolved == own {
+			here = here || len(others) == 0
+			continue
+		}
+		others = append(others, file)
+	}
+	switch {
+	case len(others) > 0 && !here:
+		return []finding{warning("path", "export PATH="+shellWord(filepath.Dir(own))+":$PATH", "typing sett runs another one: %s", others[0])}
+	case len(others) > 0:
+		return []finding{warning("path", "remove those that you do not use", "there are others on the PATH: %s", strings.Join(others, ", "))}
+	case !here:
+		return []finding{warning("path", "export PATH="+shellWord(filepath.Dir(own))+":$PATH", "it is not on the PATH")}
+	}
+	return nil
+}
+
+// limits looks at what the system lets a process have. Go raises the number of files
+// to the hard limit, so that is the one that counts.
+func (x *exam) limits(context.Context) []finding {
+	var l syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+		return []finding{warning("", "", "read the limit of open files: %v", err)}
+	}
+	return []finding{filesLimit(l.Max)}
+}
+
+// wantFiles is how many open files suffice for clans of hundreds of agents.
+const wantFiles = 1024
+
+func filesLimit(n uint64) finding {
+	if n < wantFiles {
+		return warning("", "ulimit -n 4096", "a process may have only %d open files", n)
+	}
+	return fine("", "enough open files for a process")
+}
+
+// ports tries what a blackboard needs: to listen on the loopback address. No port is
+// fixed: one that an instance had and somebody else took is chosen anew.
+func (x *exam) ports(context.Context) []finding {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return []finding{problem("", "ip link set lo up", "nothing can listen on 127.0.0.1: %v", err)}
+	}
+	_ = l.Close()
+	out := []finding{fine("", "parts can listen on 127.0.0.1, at ports that are free")}
+	if x.meant == nil || x.meant.External {
+		return out
+	}
+	at, err := url.Parse(x.meant.URL)
+	if err != nil || at.Hostname() != "127.0.0.1" {
+		return out
+	}
+	l, err = net.Listen("tcp", at.Host)
+	if err == nil {
+		_ = l.Close()
+		return out
+	}
+	return append(out, fine(at.Port(), "in use: by the blackboard of %s, or, if that is stopped, by somebody else: sett up takes another then", x.meant.Name))
+}

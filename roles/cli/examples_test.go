@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// staged says how an example differs from one that is typed in a running clan's
+// workspace and ends with 0.
+type staged struct {
+	where   string                // which world; empty: the shared one, whose clan runs
+	prepare func(w *world) string // makes what the example is about, and returns the ending of its id
+	meet    func(w *world)        // happens, again and again, until the command has said something or ended
+	endless bool                  // Ctrl-C ends it, once it has said something
+	replace map[string]string     // what to type instead, where the example names what only its reader has
+	types   *string               // it wants a terminal, where this is typed
+	code    int
+	needs   string // a program of the field
+}
+
+// The worlds that there are besides the shared one; each example has one of its own.
+const (
+	newRepository = "a repository without sett.yml"
+	notStarted    = "a workspace whose clan does not run"
+	running       = "a workspace whose clan has just been started, with nothing on its blackboard"
+)
+
+// exampleID stands for an id in examples.
+const exampleID = "7XK2ABCD"
+
+// stagings are all examples that need something, by the line that is typed. exampleID
+// is replaced by what prepare returns.
+var stagings = map[string]staged{
+	"sett init --commit && sett up":          {where: newRepository, replace: map[string]string{"sett up": "sett up --runtime process"}},
+	"sett down":                              {where: running},
+	"sett down --name my-sett --purge --yes": {where: running},
+	"sett down --all":                        {where: running, types: new("y\n")},
+	"sett up":                                {where: notStarted},
+	"sett up --dry-run -o json":              {where: notStarted},
+	"sett up --timeout 10s -f other.yml --name other": {where: notStarted, replace: map[string]string{"10s": "60s"}}, // the machine may be busy
+	"sett logs -f": {endless: true},
+	"sett logs orchestrator --since 10m --claim 7Q2M": {prepare: (*world).claimEnding, replace: map[string]string{"7Q2M": exampleID}},
+	"sett watch":                                                 {endless: true, prepare: (*world).asking, meet: (*world).answerAll},
+	"sett watch --since 1h":                                      {endless: true},
+	"sett watch --since all -o jsonl":                            {endless: true},
+	"sett watch --workflow @last":                                {endless: true, prepare: (*world).asking, meet: (*world).answerAll},
+	"sett watch --exit-when-done":                                {where: running},
+	"sett questions --wait --timeout 10m":                        {meet: func(w *world) { w.post("ask") }},
+	"sett answer 7XK2ABCD \"The red one.\"":                      {prepare: (*world).question},
+	"sett answer 7XK2ABCD - < answer.md":                         {prepare: (*world).question},
+	"sett answer 7XK2ABCD":                                       {prepare: (*world).question, types: new("")},
+	"sett approve 7XK2ABCD":                                      {prepare: (*world).gate},
+	"sett reject 7XK2ABCD \"The changelog is missing.\"":         {prepare: (*world).gate},
+	"sett reject 7XK2ABCD - < remarks.md":                        {prepare: (*world).gate},
+	"sett review 7XK2ABCD --approve":                             {prepare: (*world).inReview},
+	"sett review 7XK2ABCD --feedback \"Say how long it takes.\"": {prepare: (*world).inReview},
+	"sett review 7XK2ABCD --feedback - < remarks.md":             {prepare: (*world).inReview},
+	"sett cancel 7XK2ABCD \"It works on the wrong branch.\"":     {prepare: (*world).openClaim},
+	"sett cancel @last \"No longer needed.\"":                    {prepare: (*world).question},
+	"sett retry 7XK2ABCD \"The disk was full.\"":                 {prepare: (*world).failure},
+	"sett retry 7XK2ABCD --wait":                                 {prepare: (*world).failure},
+	"sett wait @last --timeout 10m":                              {prepare: (*world).goal},
+	"sett wait 7XK2ABCD --for question -o json":                  {prepare: (*world).asking},
+	"sett wait @last --for idle && sett questions":               {prepare: (*world).asking},
+	"sett unearth 7XK2ABCD --diff | git apply":                   {prepare: (*world).commitUndone},
+	"git checkout \"$(sett unearth 7XK2ABCD --raw)\"":            {prepare: (*world).commit},
+	"sett try linter --artefact 7XK2ABCD --as review -v":         {prepare: (*world).commit},
+	"sett show 7XK2ABCD -o json":                                 {prepare: (*world).commit},
+	"sett unearth 7XK2ABCD > result.txt":                         {prepare: (*world).commit},
+	"sett unearth 7XK2ABCD --meta":                               {prepare: (*world).commit},
+	"sett why 7XK2ABCD":                                          {prepare: (*world).commit},
+	"sett why 7XK2ABCD -o json":                                  {prepare: (*world).commit},
+	"sett graph 7XK2ABCD --depth 3":                              {prepare: (*world).commit},
+
+	"sett ledger import ledger.jsonl":                 {where: running},
+	"gunzip < ledger.jsonl.gz | sett ledger import -": {where: running},
+	"sett ledger import --abort":                      {where: running, code: 3}, // none was left unfinished
+	"sett man | man -l -":                             {needs: "man"},
+	"sett man pages && man -l pages/sett-up.1":        {needs: "man"},
+}
+
+// examplesOf returns what the examples of a command type, without the words some have
+// beside them.
+func examplesOf(n *kong.Node) []string {
+	_, lines := splitExamples(n.Detail)
+	for i, line := range lines {
+		lines[i] = exampleRemark.ReplaceAllString(line, "")
+	}
+	return lines
+}
+
+var exampleRemark = regexp.MustCompile(`\s{2,}\S.*$`)
+
+// TestExamples runs every example of every command's help.
+func TestExamples(t *testing.T) {
+	p, err := newParser(&root{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	var collect func(nodes []*kong.Node)
+	collect = func(nodes []*kong.Node) {
+		for _, n := range nodes {
+			examples := examplesOf(n)
+			if len(examples) == 0 {
+				t.Errorf("the help of sett %s has no example", commandPath(n))
+			}
+			for _, line := range examples {
+				if !strings.Contains(line, "sett ") {
+					t.Errorf("the help of sett %s has an example of something else: %s", commandPath(n), line)
+				}
+				if !slices.Contains(all, line) {
+					all = append(all, line)
+				}
+			}
+			collect(n.Children)
+		}
+	}
+	collect(p.Model.Children)
+	for line := range stagings {
+		if !slices.Contains(all, line) {
+			t.Errorf("stagings has what no help says: %s", line)
+		}
+	}
+	shared := newWorld(t, running)
+	shared.history()
+	for _, line := range all {
+		name := strings.ReplaceAll(line, "/", "|") // a slash would make subtests of it
+		t.Run(name, func(t *testing.T) { shared.runExample(t, line, stagings[line]) })
+	}
+}

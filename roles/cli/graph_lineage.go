@@ -1,0 +1,240 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+)
+
+// lineage is everything that grew from one goal, as read at one time: what its
+// artefacts were made from and under which claims. It costs what the goal has,
+// whatever else is on the blackboard.
+type lineage struct {
+	workflow  blackboard.Workflow
+	ids       []string // of the artefacts, oldest first
+	artefacts map[string]*redis.Outline
+	broken    map[string]error // artefacts that are missing or corrupt
+	claims    map[string]blackboard.Claim
+	on        map[string][]string // artefact to the claims on it, oldest first
+	held      map[string]bool     // artefacts that wait for approval
+}
+
+// claimPage is how many claims are read in one round trip.
+const claimPage = 200
+
+// readLineage reads a goal's lineage. Payloads are not in it.
+func readLineage(ctx context.Context, b *redis.Board, goal string) (*lineage, error) {
+	l := &lineage{artefacts: map[string]*redis.Outline{}, broken: map[string]error{}, claims: map[string]blackboard.Claim{},
+		on: map[string][]string{}, held: map[string]bool{}}
+	var err error
+	if l.workflow, err = b.Workflow(ctx, goal); err != nil {
+		return nil, err
+	}
+	if l.ids, err = b.WorkflowArtefacts(ctx, goal); err != nil {
+		return nil, err
+	}
+	if err := l.readArtefacts(ctx, b, l.ids); err != nil {
+		return nil, err
+	}
+	if err := l.readStrangers(ctx, b); err != nil {
+		return nil, err
+	}
+	if err := l.readClaims(ctx, b, goal); err != nil {
+		return nil, err
+	}
+	if l.workflow.Gates == 0 {
+		return l, nil
+	}
+	held, err := b.OpenGates(ctx)
+	for _, id := range held {
+		l.held[id] = true
+	}
+	return l, err
+}
+
+func (l *lineage) readArtefacts(ctx context.Context, b *redis.Board, ids []string) error {
+	all, each, err := b.Outlines(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, id := range ids {
+		if each[i] != nil {
+			l.broken[id] = each[i]
+			continue
+		}
+		l.artefacts[id] = &all[i]
+	}
+	return nil
+}
+
+// readStrangers reads the sources that do not belong to the goal. A tool's result
+// may name what it likes.
+func (l *lineage) readStrangers(ctx context.Context, b *redis.Board) error {
+	seen := map[string]bool{}
+	for _, id := range l.ids {
+		seen[id] = true
+	}
+	var strangers []string
+	for _, id := range l.ids {
+		if a := l.artefacts[id]; a != nil {
+			for _, source := range a.SourceArtefacts {
+				if !seen[source] {
+					seen[source] = true
+					strangers = append(strangers, source)
+				}
+			}
+		}
+	}
+	l.ids = append(strangers, l.ids...)
+	return l.readArtefacts(ctx, b, strangers)
+}
+
+func (l *lineage) readClaims(ctx context.Context, b *redis.Board, goal string) error {
+	ids, err := b.WorkflowClaims(ctx, goal)
+	if err != nil {
+		return err
+	}
+	for from := 0; from < len(ids); from += claimPage {
+		all, each, err := b.TryClaims(ctx, ids[from:min(from+claimPage, len(ids))])
+		if err != nil {
+			return err
+		}
+		for i, c := range all {
+			if each[i] == nil { // what is left of a broken one is shown nowhere
+				l.claims[c.ID] = c
+				l.on[c.ArtefactID] = append(l.on[c.ArtefactID], c.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// readTexts reads those payloads that are short enough to be told from.
+func (l *lineage) readTexts(ctx context.Context, b *redis.Board, ids []string, most int) error {
+	var all []*redis.Outline
+	for _, id := range ids {
+		if a := l.artefacts[id]; a != nil && a.Payload == "" {
+			all = append(all, a)
+		}
+	}
+	return b.ReadPayloads(ctx, all, most)
+}
+
+// readVerdicts returns the verdicts of those Reviews whose payloads were too long
+// to be read: they are in the grants that made them.
+func (l *lineage) readVerdicts(ctx context.Context, b *redis.Board, ids []string) (map[string]blackboard.Verdict, error) {
+	verdicts, claims := map[string]blackboard.Verdict{}, map[string]bool{}
+	var wanted []string
+	for _, id := range ids {
+		a := l.artefacts[id]
+		if a == nil || a.StructuralType != blackboard.Review {
+			continue
+		}
+		verdicts[id] = blackboard.VerdictOf(a.Payload)
+		if len(a.Payload) < a.PayloadSize && a.ClaimID != "" && !claims[a.ClaimID] {
+			claims[a.ClaimID] = true
+			wanted = append(wanted, a.ClaimID)
+		}
+	}
+	all, _, err := b.Snapshots(ctx, wanted)
+	for _, c := range all {
+		for _, g := range c.Grants {
+			if _, ok := verdicts[g.ResultID]; ok && g.Verdict != "" {
+				verdicts[g.ResultID] = g.Verdict
+			}
+		}
+	}
+	return verdicts, err
+}
+
+// target returns the artefact of the claim that an artefact was made under.
+func (l *lineage) target(a *redis.Outline) string { return l.claims[a.ClaimID].ArtefactID }
+
+// What an artefact can be beside the status of its goal or claim.
+const (
+	stateHeld     = "held"     // for a person's approval
+	stateReworked = "reworked" // there is a next version
+	stateRetried  = "retried"  // the claim of a Failure
+	stateOpen     = "open"     // a Question that nobody has answered
+	stateAnswered = "answered"
+	stateClosed   = "closed" // a Question whose claim ended first
+)
+
+// status says how an artefact is: what became of the claims on it, or of its
+// question. Empty where there is nothing to say.
+func (l *lineage) status(a *redis.Outline, answered map[string]bool) string {
+	claims := l.on[a.ID]
+	made := l.claims[a.ClaimID]
+	switch {
+	case a.ID == l.workflow.ID:
+		return string(l.workflow.Status)
+	case l.held[a.ID]:
+		return stateHeld
+	case a.StructuralType == blackboard.Question && answered[a.ID]:
+		return stateAnswered
+	case a.StructuralType == blackboard.Question && made.Status.Closed():
+		return stateClosed
+	case a.StructuralType == blackboard.Question:
+		return stateOpen
+	case a.StructuralType == blackboard.Failure && made.RetriedAs != "":
+		return stateRetried
+	}
+	status := ""
+	for _, id := range claims {
+		c := l.claims[id]
+		if c.Rework && c.Status == blackboard.Complete {
+			return stateReworked
+		}
+		if !c.Rework || !c.Status.Closed() { // what became of a rework is told by the next version
+			status = string(c.Status)
+		}
+	}
+	return status
+}
+
+// person is who made an artefact, when that was a person with a name.
+func person(a blackboard.Artefact) string {
+	var who struct {
+		By string `json:"by"`
+	}
+	if a.ProducedByRole != blackboard.RoleHuman || json.Unmarshal(a.Metadata, &who) != nil {
+		return ""
+	}
+	return who.By
+}
+
+// longestSaid is how much of a text is looked at for its gist, in bytes.
+const longestSaid = 8 << 10
+
+// brief is an artefact with as much of its texts as a line can show.
+func brief(o *redis.Outline) blackboard.Artefact {
+	a := o.Artefact
+	a.Type = shorten(clean(a.Type[:min(len(a.Type), longestSaid)]), 40)
+	a.Summary = a.Summary[:min(len(a.Summary), longestSaid)]
+	if a.StructuralType != blackboard.Failure { // a report is JSON as a whole only
+		a.Payload = a.Payload[:min(len(a.Payload), longestSaid)]
+	}
+	return a
+}
+
+// gistOf is what an artefact says, in one line; of one whose payload was too long
+// to be read, how long it is.
+func gistOf(o *redis.Outline) string {
+	a := brief(o)
+	said := gist(&a)
+	if said == "" && o.PayloadSize > len(o.Payload) {
+		said = count(o.PayloadSize, "byte")
+	}
+	return strings.TrimSpace(said)
+}
+
+// producer is who made an artefact, for people: the person, the agent, else the role.
+func producer(o *redis.Outline) string {
+	if by := person(o.Artefact); by != "" {
+		return clean(shorten(by, 40))
+	}
+	return clean(shorten(maker(o.Artefact), 40))
+}

@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/role"
+)
+
+type questionsCmd struct {
+	Workflow string        `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
+	Wait     bool          `help:"Wait for one that is not there yet, print it and end."`
+	Timeout  time.Duration `placeholder:"DURATION" help:"With --wait: no longer than this (default: for ever)."`
+	outputs
+}
+
+// Help is shown by `sett questions --help`.
+func (questionsCmd) Help() string {
+	return `Lists what waits for a person, the oldest first, with the command that settles it:
+questions that agents ask, and gates: artefacts that wait for approval (approve in
+sett.yml).
+
+With --wait it ends when something new waits, and prints that: exit code 0. After
+--timeout the exit code is 4. Something new is what was not there at the start.
+
+For programs each has id, kind (question or gate), since, age_seconds, agent and role (who
+asks, who made it), claim_id, about (id, type and version of the artefact), workflow_id,
+goal, text and commands.
+
+Examples:
+  sett questions
+  sett questions --wait --timeout 10m
+  sett questions --workflow @last -o json`
+}
+
+// Run lists what waits for people.
+func (c *questionsCmd) Run(a *app) error {
+	if c.Timeout < 0 || c.Timeout > 0 && !c.Wait {
+		return role.Fail(role.Usage, errors.New("--timeout is how long --wait may take"), "sett questions --wait --timeout 10m")
+	}
+	b, in, done, err := a.boardWithin(c.Timeout)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r := matterReader{app: a, b: b, in: in, whole: !c.forPeople()}
+	if c.Workflow != "" {
+		if r.workflow, err = a.resolveWorkflow(a.ctx, b, c.Workflow); err != nil {
+			return err
+		}
+	}
+	if c.Wait {
+		all, err := c.next(r)
+		if err != nil {
+			return err
+		}
+		return c.print(a, all)
+	}
+	questions, gates, err := openMatters(a.ctx, b)
+	if err != nil {
+		return err
+	}
+	all, err := r.read(a.ctx, questions, gates)
+	if err != nil {
+		return err
+	}
+	return c.print(a, all)
+}
+
+func (c *questionsCmd) print(a *app, all []matter) error {
+	return a.emit(c.outputs, shown{
+		whole: struct {
+			Questions []matter `json:"questions"`
+		}{all},
+		lines: all,
+		table: func() error {
+			if len(all) == 0 {
+				a.sayf("sett: nobody asks, and nothing waits for approval\n")
+			}
+			for i, m := range all {
+				if i > 0 {
+					a.printf("\n")
+				}
+				m.text(a)
+			}
+			return nil
+		},
+	})
+}
+
+// next waits for something that does not wait for a person yet.
+func (c *questionsCmd) next(r matterReader) ([]matter, error) {
+	ctx := r.ctx
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+	}
+	n := &newcomers{r: r}
+	err := n.begin(ctx)
+	if err == nil {
+		err = n.await(ctx)
+	}
+	switch {
+	case errors.Is(err, errOver):
+		return n.found, nil
+	case r.ctx.Err() != nil:
+		return nil, interrupted("interrupted; nothing new waits for a person")
+	case ctx.Err() != nil:
+		return nil, role.Fail(role.TimedOut, fmt.Errorf("nothing new waited for a person within %s", c.Timeout), "")
+	}
+	return nil, err
+}
+
+// newcomers waits for what is not open when it begins.
+type newcomers struct {
+	r     matterReader
+	known []string
+	found []matter
+}
+
+// begin takes note of what is open.
+func (n *newcomers) begin(ctx context.Context) error {
+	questions, gates, err := openMatters(ctx, n.r.b)
+	n.known = slices.Concat(questions, gates)
+	return err
+}
+
+// await returns errOver when it has found something. What came since begin is seen
+// at once, what comes later in the ledger.
+func (n *newcomers) await(ctx context.Context) error {
+	from, err := n.r.b.Last(ctx)
+	if err != nil {
+		return err
+	}
+	if err := n.look(ctx); err != nil {
+		return err
+	}
+	v := n.r.ledgerView(n.r.b, n.r.in, io.Discard)
+	v.form, v.workflow = outputs{"jsonl"}, n.r.workflow
+	return v.follow(ctx, from, func(e blackboard.Event) error {
+		if !callsPerson(e) {
+			return nil
+		}
+		return patiently(ctx, func() error { return n.look(ctx) })
+	})
+}
+
+// look returns errOver when something is open that was not.
+func (n *newcomers) look(ctx context.Context) error {
+	questions, gates, err := openMatters(ctx, n.r.b)
+	if err != nil {
+		return err
+	}
+	old := func(id string) bool { return slices.Contains(n.known, id) }
+	n.found, err = n.r.read(ctx, slices.DeleteFunc(questions, old), slices.DeleteFunc(gates, old))
+	if err == nil && len(n.found) > 0 {
+		err = errOver
+	}
+	return err
+}
+
+// callsPerson says whether from this event on something more waits for a person.
+func callsPerson(e blackboard.Event) bool {
+	const question = string(blackboard.Question)
+	return e.Attributes["gate"] == "held" || e.Attributes["structural_type"] == question || e.Attributes["result_type"] == question
+}

@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/blackboard/redis/redistest"
+	"sett/roles/role"
+)
+
+// asks has the writer ask about a new goal.
+func (s *stage) asks(goalText, text string) (goal, claim, question string) {
+	s.t.Helper()
+	goal = s.post(goalText)
+	claim, question = s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: text})
+	return goal, claim, question
+}
+
+// holds has the writer make what waits for approval, of the type Release.
+func (s *stage) holds(st blackboard.StructuralType) (goal, artefact string) {
+	s.t.Helper()
+	s.must(s.board.SetApproval(s.t.Context(), s.epoch, []string{"Release"}))
+	goal = s.post("release it")
+	claim, artefact := s.work(goal, blackboard.Artefact{StructuralType: st, Type: "Release", Payload: "v1.0", Summary: "packed"})
+	s.complete(claim)
+	return goal, artefact
+}
+
+// by has the commands that follow typed by a person.
+func (s *stage) by(who string) { s.vars = map[string]string{envUser: who} }
+
+// listed runs questions and reads what it prints.
+func (s *stage) listed(args ...string) []matter {
+	s.t.Helper()
+	stdout, _, err := s.run(append([]string{"questions", "-o", "json"}, args...)...)
+	s.must(err)
+	var all struct {
+		Questions []matter `json:"questions"`
+	}
+	s.must(json.Unmarshal([]byte(stdout), &all))
+	if all.Questions == nil {
+		s.t.Errorf("no list in %s", stdout)
+	}
+	return all.Questions
+}
+
+func TestQuestions(t *testing.T) {
+	s := newStage(t)
+	stdout, stderr, err := s.run("questions")
+	if err != nil || stdout != "" || !strings.Contains(stderr, "nobody asks") {
+		t.Errorf("nothing: %q, %q, %v", stdout, stderr, err)
+	}
+	if all := s.listed(); len(all) != 0 {
+		t.Errorf("nothing: %+v", all)
+	}
+	goal, claim, question := s.asks("paint it\nsoon", "Which one:\nred or blue?")
+	other, held := s.holds(blackboard.Terminal)
+	all := s.listed()
+	if len(all) != 2 {
+		t.Fatalf("%d: %+v", len(all), all)
+	}
+	for i, want := range []matter{
+		{ID: question, Kind: "question", Agent: "writer", Role: "writer", ClaimID: claim, About: matterAbout{goal, "GoalDefined", 1}, WorkflowID: goal,
+			Goal: "paint it", Text: "Which one:\nred or blue?", Commands: []string{"sett --name stage answer " + short(question) + ` "…"`}},
+		{ID: held, Kind: "gate", Agent: "writer", Role: "writer", ClaimID: blackboard.BiddingClaimID(other), About: matterAbout{held, "Release", 1}, WorkflowID: other,
+			Goal: "release it", Text: "packed", Commands: []string{"sett --name stage approve " + short(held), "sett --name stage reject " + short(held) + ` "why"`}},
+	} {
+		got := all[i]
+		if time.Since(got.Since) < 0 || time.Since(got.Since) > time.Minute || got.AgeSeconds > 60 {
+			t.Errorf("since %s, %ds", got.Since, got.AgeSeconds)
+		}
+		got.Since, got.AgeSeconds = want.Since, want.AgeSeconds
+		g, _ := json.Marshal(got)
+		w, _ := json.Marshal(want)
+		if string(g) != string(w) {
+			t.Errorf("got  %s\nwant %s", g, w)
+		}
+	}
+	if of := s.listed("--workflow", other); len(of) != 1 || of[0].ID != held {
+		t.Errorf("of one goal: %+v", of)
+	}
+	stdout, _, err = s.run("questions", "-o", "jsonl")
+	if err != nil || strings.Count(stdout, "\n") != 2 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	stdout, _, err = s.run("questions")
+	s.must(err)
+	has(t, stdout, "question "+short(question), "writer asks about GoalDefined "+short(goal)+", for goal "+short(goal)+": paint it\n    Which one:\n    red or blue?\n  sett --name stage answer "+short(question)+` "…"`,
+		"gate "+short(held), "Release "+short(held)+" of writer waits for approval, for goal "+short(other)+": release it\n    packed\n  sett --name stage approve "+short(held)+"\n  sett --name stage reject "+short(held)+` "why"`)
+
+	s.by("anna")
+	for _, args := range [][]string{{"answer", question, "red"}, {"approve", held}} {
+		_, _, err = s.run(args...)
+		s.must(err)
+	}
+	if all := s.listed(); len(all) != 0 {
+		t.Errorf("after all: %+v", all)
+	}
+}
+
+// A goal can be held, and a question can be the orchestrator's; a record that is
+// broken hides no other.
+func TestQuestionsOfOthers(t *testing.T) {
+	s := newStage(t)
+	s.must(s.board.SetApproval(t.Context(), s.epoch, []string{"Goal*"}))
+	goal := s.post("may I?")
+	if all := s.listed(); len(all) != 1 || all[0].Role != "user" || all[0].Agent != "" || all[0].ClaimID != "" || all[0].Text != "may I?" {
+		t.Errorf("a goal: %+v", all)
+	}
+	stdout, _, err := s.run("questions")
+	s.must(err)
+	has(t, stdout, "GoalDefined "+short(goal)+" of user waits for approval")
+	_, _, question := s.asksAtTheLimit()
+	all := s.listed()
+	if len(all) != 2 || all[1].ID != question || all[1].Role != "orchestrator" || all[1].About.Type != "Draft" || all[1].Text != "what now?" {
+		t.Errorf("at the limit: %+v", all)
+	}
+	s.by("anna")
+	_, stderr, err := s.run("answer", question, "shorten it")
+	s.must(err)
+	has(t, stderr, "writer goes on")
+}
+
+// asksAtTheLimit plays a draft that was rejected once too often.
+func (s *stage) asksAtTheLimit() (draft, rework, question string) {
+	s.t.Helper()
+	s.must(s.board.SetApproval(s.t.Context(), s.epoch, nil))
+	claim, draft := s.work(s.post("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.complete(claim)
+	claim = s.open(draft, s.all("lint", blackboard.BidReview)...)
+	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.begin(claim, "lint", blackboard.ReadOnly)
+	review := s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "no"})
+	rework = blackboard.ReworkClaimID(claim)
+	w, err := s.board.Snapshot(s.t.Context(), claim)
+	s.must(err)
+	question = newID()
+	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "feedback", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}, Question: &blackboard.Artefact{
+		ID: question, StructuralType: blackboard.Question, Type: "Question", Payload: "what now?", SourceArtefacts: []string{draft},
+		ProducedByRole: blackboard.RoleOrchestrator, ClaimID: rework, WorkflowID: w.Claim.WorkflowID,
+	}}))
+	return draft, rework, question
+}
+
+// What comes after the start ends the wait, through a restart of Redis.
+func TestQuestionsWait(t *testing.T) {
+	s := newStage(t, redistest.Durable...)
+	_, _, old := s.asks("paint it", "?")
+	c := s.start("questions", "--wait", "-o", "jsonl")
+	one := s.start("questions", "--wait", "--workflow", "@last")
+	s.until("both follow the ledger", func() bool { return s.followers() == 2 })
+	s.server.Kill()
+	s.until("both notice the loss", func() bool {
+		return strings.Contains(c.err.String(), "blackboard lost") && strings.Contains(one.err.String(), "blackboard lost")
+	})
+	s.server.Restart()
+	_, _, question := s.asks("paint that", "which?")
+	s.must(c.wait())
+	var got matter
+	if err := json.Unmarshal([]byte(c.out.String()), &got); err != nil || got.ID != question || strings.Contains(c.out.String(), old) {
+		t.Errorf("%v: %s", err, c.out.String())
+	}
+	one.stop()
+	if err := one.wait(); role.CodeOf(err) != role.Interrupted || one.out.String() != "" {
+		t.Errorf("another goal's question: %v, %s", err, one.out.String())
+	}
+}
+
+// followers is how many commands wait for entries of the ledger.
+func (s *stage) followers() int {
+	s.t.Helper()
+	conn, err := net.Dial("tcp", s.server.Addr())
+	s.must(err)
+	defer conn.Close()
+	_, err = io.WriteString(conn, "CLIENT LIST\r\nQUIT\r\n")
+	s.must(err)
+	list, err := io.ReadAll(conn)
+	s.must(err)
+	return strings.Count(string(list), " cmd=xread ")
+}
+
+func TestQuestionsWaitForGate(t *testing.T) {
+	s := newStage(t)
+	c := s.start("questions", "--wait")
+	s.until("it follows the ledger", func() bool { return s.followers() == 1 })
+	_, held := s.holds(blackboard.Standard)
+	s.must(c.wait())
+	has(t, c.out.String(), "Release "+short(held)+" of writer waits for approval")
+}
+
+// What comes between the start and the subscription is not missed, and what was
+// there before is not new.
+func TestQuestionsWaitFromTheStart(t *testing.T) {
+	s := newStage(t)
+	s.asks("paint it", "?")
+	in := &instance{State: State{Name: "stage"}}
+	n := &newcomers{r: matterReader{app: &app{Env: role.Env{Now: time.Now, Stderr: &output{}}, ctx: t.Context()}, b: s.board, in: in}}
+	s.must(n.begin(t.Context()))
+	_, _, question := s.asks("paint that", "which?")
+	if err := n.await(t.Context()); !errors.Is(err, errOver) || len(n.found) != 1 || n.found[0].ID != question {
+		t.Errorf("%v: %+v", err, n.found)
+	}
+}
+
+func TestQuestionsWaitEnds(t *testing.T) {
+	s := newStage(t)
+	s.asks("paint it", "?")
+	for want, args := range map[role.Code][]string{
+		role.TimedOut: {"--wait", "--timeout", "50ms"}, role.Usage: {"--timeout", "5s"}, role.NotFound: {"--workflow", "zzzzzz"},
+	} {
+		stdout, _, err := s.run(append([]string{"questions"}, args...)...)
+		if role.CodeOf(err) != want || stdout != "" {
+			t.Errorf("%v: %v, %q", args, err, stdout)
+		}
+	}
+	_, _, err := s.run("questions", "--wait", "--timeout", "-5s")
+	if role.CodeOf(err) != role.Usage {
+		t.Errorf("a time below nothing: %v", err)
+	}
+}
+
+// Whatever is asked and held, by whomever, the lists are tame.
+func TestQuestionsHostile(t *testing.T) {
+	s := newStage(t)
+	s.must(s.board.SetApproval(t.Context(), s.epoch, []string{"T*"}))
+	big := strings.Repeat(nasty+"\n", 10<<20/len(nasty))
+	of := func(st blackboard.StructuralType, payload, summary string) blackboard.Artefact {
+		return blackboard.Artefact{StructuralType: st, Type: "T" + nasty, Payload: payload, Summary: summary, ProducedByRole: "r" + nasty}
+	}
+	claim, held := s.work(s.post(nasty), of(blackboard.Standard, big, ""))
+	s.complete(claim)
+	s.work(s.post(big), of(blackboard.Question, nasty, nasty))
+	claim, summed := s.work(s.post(nasty), of(blackboard.Terminal, big, nasty))
+	s.complete(claim)
+	s.by(nasty)
+	for _, form := range forms {
+		stdout, stderr, err := s.run("questions", "-o", form)
+		s.must(err)
+		tame(t, form, stdout+stderr)
+		if len(stdout) > 64<<10 {
+			t.Errorf("-o %s prints %d bytes", form, len(stdout))
+		}
+		if strings.HasPrefix(form, "json") {
+			parses(t, form, stdout)
+		}
+	}
+	for _, args := range [][]string{{"reject", held, "no\x1b[2J"}, {"approve", summed}, {"cancel", "@last", "enough\x1b[2J"}} {
+		c := s.start(args...)
+		err := c.wait()
+		text := c.out.String() + c.err.String()
+		if err != nil {
+			text += err.Error() + hint(err)
+		}
+		tame(t, args[0], text)
+	}
+	for _, command := range []string{"hoard", "watch --since all --exit-when-done --workflow @last", "show " + held, "show @last", "goals"} {
+		c := s.start(strings.Fields(command)...)
+		err := c.wait()
+		text := c.out.String() + c.err.String()
+		if err != nil {
+			text += err.Error() + hint(err)
+		}
+		tame(t, command, text)
+	}
+}

@@ -1,0 +1,220 @@
+package cli
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/roles/role"
+)
+
+func TestCancelClaim(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	goal := s.post("do it")
+	claim := s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, redis.BidRequest{Agent: "lint", Bid: blackboard.BidClaim},
+		redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
+	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.refuses(role.Usage, "say why", "cancel", claim)
+	s.refuses(role.Usage, "say why", "cancel", claim, " ")
+	s.refuses(role.Usage, "longer than 1000", "cancel", claim, strings.Repeat("x", 1001))
+	s.refuses(role.Usage, "not UTF-8", "cancel", claim, "\xff")
+	s.refuses(role.NotFound, "has an id", "cancel", "zzzzzz", "why")
+	c := s.start("watch", "--exit-when-done", "--workflow", goal)
+	s.until("it is watched", func() bool { return s.followers() == 1 })
+	s.stdin = strings.NewReader("the wrong\n branch\n")
+	stdout, stderr, err := s.run("cancel", claim, "-")
+	s.must(err)
+	const reason = "cancelled by anna: the wrong branch"
+	f := s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeCancelled, SourceArtefacts: []string{goal}, ClaimID: claim, WorkflowID: goal,
+		Payload: `{"reason":"` + reason + `","exit_code":-1,"stdout":"","stderr":"","stdout_size":0,"stderr_size":0}`})
+	if f.Summary != reason {
+		t.Errorf("summary %q", f.Summary)
+	}
+	has(t, stderr, "claim "+short(claim)+" is cancelled, stopped: lint, writer; goal "+short(goal)+" is failed\n", "retry "+short(f.ID)+" tries it again")
+	if err := c.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "Cancelled, Failure of anna: "+reason) {
+		t.Errorf("watched: %v", err)
+	}
+	has(t, c.out.String(), "cancelled: the wrong branch; stopped: lint, writer; goal failed")
+	s.refuses(role.Failed, "it is terminated: "+reason, "cancel", claim, "again")
+	stdout, _, err = s.run("show", goal)
+	s.must(err)
+	has(t, stdout, "Cancelled, Failure "+short(f.ID)+" of anna: "+reason, "terminated: "+reason)
+	stdout, _, err = s.run("show", f.ID)
+	s.must(err)
+	has(t, stdout, "human at ", "anna", reason)
+}
+
+func TestCancelGoal(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	goal, claim, question := s.asks("paint it", "which?")
+	other := s.post("another")
+	wait := s.start("forage", "--wait", "a", "third")
+	third := wait.goalOf()
+	s.refuses(role.NotFound, "cancel "+short(claim)+` "why" cancels its claim, `, "cancel", question, "x")
+	s.refuses(role.NotFound, "cancel "+short(goal)+` "why" cancels its goal`, "cancel", question, "x")
+	stdout, stderr, err := s.run("cancel", goal, "no longer needed")
+	s.must(err)
+	f := s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeCancelled, SourceArtefacts: []string{goal}, WorkflowID: goal,
+		Payload: `{"reason":"cancelled by anna: no longer needed","exit_code":-1,"stdout":"","stderr":"","stdout_size":0,"stderr_size":0}`})
+	has(t, stderr, "goal "+short(goal)+" is cancelled, stopped: 1 claim, writer; goal "+short(goal)+" is failed\n")
+	s.refuses(role.Failed, "it has ended: failed", "cancel", goal, "again")
+	s.refuses(role.Failed, "it ended the goal, not a claim", "retry", f.ID)
+	s.refuses(role.Failed, "its goal was cancelled", "retry", claim)
+	s.refuses(role.Failed, "goal cancelled by anna: no longer needed", "answer", question, "red")
+	if w, err := s.board.Workflow(t.Context(), other); err != nil || w.Status != blackboard.WorkflowActive {
+		t.Errorf("another goal is %+v, %v", w, err)
+	}
+	_, stderr, err = s.run("cancel", "@last", "nor that")
+	s.must(err)
+	has(t, stderr, "goal "+short(third)+" is cancelled, nothing was running")
+	if err := wait.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "cancelled by anna: nor that") {
+		t.Errorf("who waits for it: %v", err)
+	}
+}
+
+// fails plays a goal whose writer fails.
+func (s *stage) fails() (goal, claim, failure string) {
+	s.t.Helper()
+	goal = s.post("do it")
+	claim, failure = s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no disk"}`})
+	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "writer failed", nil, nil))
+	return goal, claim, failure
+}
+
+func TestRetry(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	goal, claim, failure := s.fails()
+	s.refuses(role.NotFound, "retry "+short(failure), "retry", goal)
+	stdout, stderr, err := s.run("retry", short(failure), "the disk", "is new")
+	s.must(err)
+	again := strings.TrimSpace(stdout)
+	has(t, stderr, "claim "+short(claim)+" is tried again as claim "+short(again)+", by writer\n")
+	if g := s.grantOf(again, "writer"); g.State != blackboard.GrantQueued {
+		t.Errorf("grant %+v", g)
+	}
+	s.refuses(role.Failed, "it is tried again as claim "+again, "retry", claim)
+	s.refuses(role.Failed, "it has not failed, it is pending_exclusive", "retry", again)
+	history, err := s.board.History(t.Context(), redis.Beginning, 1000)
+	s.must(err)
+	if e := history[len(history)-1]; e.Kind != blackboard.EventRetry || e.Reason != "the disk is new" || e.Attributes["by"] != "anna" {
+		t.Errorf("ledger %+v", e)
+	}
+	s.begin(again, "writer", blackboard.ReadOnly)
+	draft := s.finish(again, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.complete(again)
+	stdout, _, err = s.run("show", claim)
+	s.must(err)
+	has(t, stdout, "tried again as claim "+short(again))
+	stdout, _, err = s.run("show", again)
+	s.must(err)
+	has(t, stdout, "tries claim "+short(claim)+" again", "retry "+short(again)+" on GoalDefined "+short(goal))
+	stdout, _, err = s.run("show", goal)
+	s.must(err)
+	if strings.Contains(stdout, "  ToolExecutionFailure, Failure") {
+		t.Errorf("a Failure that was retried is the outcome:\n%s", stdout)
+	}
+	s.refuses(role.NotFound, "it is Draft", "retry", draft)
+	s.refuses(role.NotFound, "has an id", "retry", "zzzzzz")
+	_, bidding, _ := s.asks("paint it", "which?")
+	s.refuses(role.Failed, "it has not failed", "retry", bidding)
+	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
+	_, claim, _ = s.failsLate(goal)
+	s.refuses(role.NotFound, "is being stopped", "retry", claim)
+}
+
+// failsLate has the writer fail on what it made, while the instance is stopping.
+func (s *stage) failsLate(goal string) (g, claim, failure string) {
+	s.t.Helper()
+	all, err := s.board.ListArtefacts(s.t.Context(), redis.Filter{Workflow: goal, Type: "Draft"})
+	s.must(err)
+	claim = s.open(all[0].ID, s.all("writer", blackboard.BidExclusive)...)
+	f := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeAgentRemoved, Payload: "{}", ProducedByRole: blackboard.RoleOrchestrator,
+		ClaimID: claim, WorkflowID: goal, SourceArtefacts: []string{all[0].ID}}
+	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "removed", &f, nil))
+	return goal, claim, f.ID
+}
+
+// A retry may be followed like a goal that is posted.
+func TestRetryWait(t *testing.T) {
+	s := newStage(t)
+	goal, _, failure := s.fails()
+	c := s.start("retry", failure, "--wait")
+	again := c.goalOf()
+	s.begin(again, "writer", blackboard.ReadOnly)
+	s.finish(again, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Summary: "all well"})
+	s.complete(again)
+	if err := c.wait(); err != nil {
+		t.Errorf("%v", err)
+	}
+	has(t, c.err.String(), "tried again as claim "+short(again), "goal achieved in", "all well")
+	if c.out.String() != again+"\n" {
+		t.Errorf("stdout %q", c.out.String())
+	}
+	_, _, failure = s.fails()
+	_, _, err := s.run("retry", failure, "--wait=50ms")
+	if role.CodeOf(err) != role.TimedOut {
+		t.Errorf("not in time: %v", err)
+	}
+	if w, err := s.board.Workflow(t.Context(), goal); err != nil || w.Status != blackboard.WorkflowAchieved {
+		t.Errorf("%+v, %v", w, err)
+	}
+}
+
+// The versions of a thread are found through claims that were retried, the review's
+// and the rework's.
+func TestShowChainThroughRetries(t *testing.T) {
+	s := newStage(t)
+	ctx := t.Context()
+	claim, first := s.work(s.post("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.complete(claim)
+	claim = s.open(first, s.all("lint", blackboard.BidReview)...)
+	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.begin(claim, "lint", blackboard.ReadOnly)
+	s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no"}`})
+	s.must(s.board.TerminateClaim(ctx, s.guard(claim), "lint failed", nil, nil))
+	retry := func(claim string) string {
+		stdout, _, err := s.run("retry", claim)
+		s.must(err)
+		return strings.TrimSpace(stdout)
+	}
+	review := retry(claim)
+	s.begin(review, "lint", blackboard.ReadOnly)
+	feedback := s.finish(review, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
+	rework := blackboard.ReworkClaimID(review)
+	s.must(s.board.TerminateClaim(ctx, s.guard(review), "feedback", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{feedback}}))
+	s.refuses(role.Failed, "it ended with feedback", "retry", review)
+	s.begin(rework, "writer", blackboard.ReadOnly)
+	s.finish(rework, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no"}`})
+	s.must(s.board.TerminateClaim(ctx, s.guard(rework), "writer failed", nil, nil))
+	again := retry(rework)
+	s.begin(again, "writer", blackboard.ReadOnly)
+	second := s.finish(again, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "y"})
+	s.complete(again)
+	last := s.open(second)
+	for _, id := range []string{first, second, claim, last} {
+		stdout, _, err := s.run("show", id, "-o", "json")
+		s.must(err)
+		var v struct {
+			Chain []reworkStep `json:"rework_chain"`
+			Claim struct {
+				Chain []reworkStep `json:"rework_chain"`
+			} `json:"claim"`
+		}
+		s.must(json.Unmarshal([]byte(stdout), &v))
+		chain := slices.Concat(v.Chain, v.Claim.Chain)
+		want := []reworkStep{
+			{Artefact: first, Version: 1, Claim: review, Status: blackboard.Terminated, Rework: again, By: "writer"},
+			{Artefact: second, Version: 2, Claim: last, Status: blackboard.PendingReview},
+		}
+		if len(chain) != 2 || chain[0] != want[0] || chain[1] != want[1] {
+			t.Errorf("%s: got %+v", id, chain)
+		}
+	}
+}

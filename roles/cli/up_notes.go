@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"fmt"
+	"path/filepath"
+)
+
+// conclude says what there is to know about an instance that is up.
+func (u *upping) conclude() error {
+	a := u.a
+	if notes := u.launch.notes(); !u.in.Told && len(notes) > 0 {
+		a.sayf("\n")
+		for _, note := range notes {
+			u.note("%s", note)
+		}
+		u.in.Told = true
+		if err := u.in.save(); err != nil {
+			return err
+		}
+	}
+	if text := u.noRepository(); text != "" {
+		a.sayf("\n")
+		u.note("%s", text)
+	}
+	a.sayf("\nNext:\n  sett forage --goal \"…\" --wait%s\n", u.nameFlag())
+	return nil
+}
+
+// builtAs says which sett this is.
+func (a *app) builtAs() string {
+	return fmt.Sprintf("%s (commit %s)", a.Build.Version, a.Build.Commit)
+}
+
+// warnOfOther says when what runs was started by another sett: it goes on running
+// with that one, which may not know what sett.yml asks for, a gate for example.
+func (u *upping) warnOfOther() {
+	if u.in.Sett == u.a.builtAs() {
+		return
+	}
+	was := "an older sett"
+	if u.in.Sett != "" {
+		was = "sett " + u.in.Sett
+	}
+	u.warn("%s started what runs, and this is sett %s, which sett.yml may say more to; to change over: sett down%s && sett up%s",
+		was, u.a.builtAs(), u.nameFlag(), u.nameFlag())
+}
+
+// noRepository says what a workspace without git lacks; empty: it has a repository.
+func (u *upping) noRepository() string {
+	if exists(filepath.Join(u.in.Workspace, ".git")) {
+		return ""
+	}
+	return u.a.tilde(u.in.Workspace) + " is no git repository; sett forage wants one: git init"
+}
+
+// note says what there is to know, and warn what is not as it should be: on stderr,
+// or in a dry run as part of what that prints.
+func (u *upping) note(format string, args ...any) { u.say("note: ", "", format, args...) }
+func (u *upping) warn(format string, args ...any) {
+	u.say("sett: warning: ", "warning: ", format, args...)
+}
+
+func (u *upping) say(before, planned, format string, args ...any) {
+	text := cleanText(fmt.Sprintf(format, args...))
+	if u.plan != nil {
+		u.plan.Notices = append(u.plan.Notices, planned+text)
+		return
+	}
+	u.a.sayf("%s%s\n", before, text)
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/redistest"
+	"sett/roles/role"
+)
+
+// waitOutcomes are states of a goal, and what each --for comes to then.
+var waitOutcomes = map[string]struct {
+	set                      func(s *stage) (goal string)
+	terminal, question, idle role.Code
+	says                     string // on stdout
+}{
+	"achieved": {func(s *stage) string { return s.concluded(blackboard.Terminal) }, role.OK, role.NoTerminal, role.OK, "achieved"},
+	"stalled":  {func(s *stage) string { return s.concluded("") }, role.NoTerminal, role.NoTerminal, role.OK, "stalled"},
+	"failed":   {func(s *stage) string { return s.concluded(blackboard.Failure) }, role.Failed, role.Failed, role.OK, "failed"},
+	"a question": {func(s *stage) string {
+		goal, _, _ := s.asks("the goal", "Which one?")
+		return goal
+	}, role.Waiting, role.OK, role.OK, "Which one?"},
+	"a gate": {func(s *stage) string {
+		goal, _ := s.holds(blackboard.Standard)
+		return goal
+	}, role.Waiting, role.OK, role.OK, "approve "},
+	"a question beside work": {func(s *stage) string {
+		bids := s.allBut("writer", blackboard.BidClaim, "lint", blackboard.BidClaim)
+		goal := s.post("the goal")
+		claim := s.open(goal, bids...)
+		s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
+		s.begin(claim, "lint", blackboard.ReadOnly)
+		s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+		return goal
+	}, role.TimedOut, role.OK, role.TimedOut, "Which one?"},
+	"work": {func(s *stage) string { return s.post("the goal") }, role.TimedOut, role.TimedOut, role.TimedOut, ""},
+}
+
+// concluded plays a goal that ends: with a Terminal, a Failure, or (empty) neither.
+func (s *stage) concluded(st blackboard.StructuralType) (goal string) {
+	s.t.Helper()
+	goal = s.post("the goal")
+	switch st {
+	case "":
+		s.complete(s.open(goal, s.all("", "")...))
+	case blackboard.Terminal:
+		claim, _ := s.work(goal, blackboard.Artefact{StructuralType: st, Type: "Done", Payload: "done"})
+		s.complete(claim)
+	default:
+		claim, _ := s.work(goal, blackboard.Artefact{StructuralType: st, Type: "Failure", Payload: "no"})
+		s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "it failed", nil, nil))
+	}
+	return goal
+}
+
+// What is so already ends the wait at once, whatever it is for.
+func TestWaitForWhatIsSo(t *testing.T) {
+	for name, tc := range waitOutcomes {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t)
+			goal := tc.set(s)
+			for what, want := range map[string]role.Code{forTerminal: tc.terminal, forQuestion: tc.question, forIdle: tc.idle} {
+				args := []string{"wait", "@last", "--for", what}
+				if want == role.TimedOut {
+					args = append(args, "--timeout", "50ms")
+				}
+				stdout, _, err := s.run(args...)
+				if role.CodeOf(err) != want {
+					t.Errorf("--for %s: %v", what, err)
+				}
+				if want == role.TimedOut {
+					if stdout != "" {
+						t.Errorf("--for %s prints %q", what, stdout)
+					}
+					continue
+				}
+				has(t, stdout, short(goal), tc.says)
+				args[1] = short(goal)
+				stdout, stderr, _ := s.run(append(args, "-o", "json", "--quiet")...)
+				var v waitView
+				if err := json.Unmarshal([]byte(stdout), &v); err != nil || v.ID != goal || v.Text == "" || v.Matters == nil || v.Waits == nil || stderr != "" {
+					t.Errorf("--for %s: %v: %s%s", what, err, stdout, stderr)
+				}
+				if open := v.Questions + v.Gates; len(v.Matters) != open || len(v.Waits) < open {
+					t.Errorf("--for %s: %s", what, stdout)
+				}
+			}
+		})
+	}
+}
+
+// What becomes so ends the wait, through a restart of Redis.
+func TestWaitThroughRestart(t *testing.T) {
+	s := newStage(t, redistest.Durable...)
+	other := s.post("another")
+	goal := s.post("the goal")
+	calls := map[string]*call{}
+	for _, what := range []string{forTerminal, forQuestion, forIdle} {
+		calls[what] = s.start("wait", goal, "--for", what)
+	}
+	s.until("all follow the ledger", func() bool { return s.followers() == 3 })
+	s.server.Kill()
+	for _, c := range calls {
+		s.until("they notice the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
+	}
+	s.server.Restart()
+	s.work(other, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Not mine"})
+	_, question := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+	for what, want := range map[string]role.Code{forTerminal: role.Waiting, forQuestion: role.OK, forIdle: role.OK} {
+		err := calls[what].wait()
+		if role.CodeOf(err) != want || !strings.Contains(calls[what].out.String(), "answer "+short(question)) || strings.Contains(calls[what].out.String(), "Not mine") {
+			t.Errorf("--for %s: %v: %s", what, err, calls[what].out.String())
+		}
+		if what == forTerminal {
+			has(t, hint(err), "sett --name stage answer "+short(question))
+		}
+	}
+}
+
+// A goal that ends ends every wait for it.
+func TestWaitUntilTheEnd(t *testing.T) {
+	s := newStage(t)
+	goal := s.post("the goal")
+	calls := map[string]*call{}
+	for _, what := range []string{forTerminal, forQuestion, forIdle} {
+		calls[what] = s.start("wait", goal, "--for", what)
+	}
+	s.until("all follow the ledger", func() bool { return s.followers() == 3 })
+	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+	s.complete(claim)
+	for what, want := range map[string]role.Code{forTerminal: role.OK, forQuestion: role.NoTerminal, forIdle: role.OK} {
+		if err := calls[what].wait(); role.CodeOf(err) != want || !strings.Contains(calls[what].out.String(), "achieved") {
+			t.Errorf("--for %s: %v: %s", what, err, calls[what].out.String())
+		}
+	}
+}
+
+func TestWaitIsCutShort(t *testing.T) {
+	s := newStage(t)
+	goal := s.post("the goal")
+	c := s.start("wait", goal)
+	s.until("it follows the ledger", func() bool { return s.followers() == 1 })
+	c.stop()
+	if err := c.wait(); role.CodeOf(err) != role.Interrupted || c.out.String() != "" {
+		t.Errorf("%v, %s", err, c.out.String())
+	}
+	for want, args := range map[role.Code][]string{
+		role.Usage: {"@last", "--timeout", "-1s"}, role.NotFound: {"zzzzzz"},
+	} {
+		if _, _, err := s.run(append([]string{"wait"}, args...)...); role.CodeOf(err) != want {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+	if _, _, err := s.run("wait", "@last", "--for", "ever"); role.CodeOf(err) != role.Usage {
+		t.Errorf("--for ever: %v", err)
+	}
+}
+
+// watch says what is waited for while nothing happens: to people, and to programs
+// that ask.
+func TestWatchWaits(t *testing.T) {
+	s := newStage(t)
+	goal := s.post("the goal")
+	people, programs, ledger := s.start("watch"), s.start("watch", "-o", "jsonl", "--waits", "--workflow", goal), s.start("watch", "-o", "jsonl")
+	s.until("it is told", func() bool {
+		return strings.Contains(people.out.String(), "waits") && strings.Contains(programs.out.String(), "waits")
+	})
+	has(t, people.out.String(), short(goal)+"  waits      orchestrator  claim: the orchestrator to open a claim on GoalDefined "+short(goal)+", for ")
+	var entry waitsEntry
+	if err := json.Unmarshal([]byte(programs.out.String()), &entry); err != nil || entry.Kind != "waits" || entry.Workflow != goal ||
+		entry.Time.IsZero() || len(entry.Waits) != 1 || entry.Waits[0].What != waitClaim {
+		t.Errorf("%v: %s", err, programs.out.String())
+	}
+	if ledger.out.String() != "" {
+		t.Errorf("the ledger has %s", ledger.out.String())
+	}
+	before := len(people.out.String())
+	s.asks("another", "Which one?")
+	s.until("what is new is told", func() bool { return strings.Contains(people.out.String(), "answer: an answer to Question") })
+	if again := people.out.String()[before:]; strings.Contains(again, "to open a claim on GoalDefined "+short(goal)) {
+		t.Errorf("what was told is told again: %s", again)
+	}
+	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+	s.complete(claim)
+	s.until("there is nothing more to tell", func() bool { return strings.HasSuffix(programs.out.String(), `"waits":[]}`+"\n") })
+	if n := strings.Count(programs.out.String(), `"kind":"waits"`); n != 2 {
+		t.Errorf("told %d times: %s", n, programs.out.String())
+	}
+	for _, c := range []*call{people, programs, ledger} {
+		c.stop()
+		s.must(c.wait())
+	}
+	if strings.Contains(ledger.out.String(), `"waits"`) {
+		t.Errorf("the ledger has %s", ledger.out.String())
+	}
+}
+
+// forage --wait says so, too, and names what was waited for when its time is over.
+func TestForageWaitNamesWaits(t *testing.T) {
+	s := newStage(t)
+	c := s.start("forage", "--wait=3s", "--goal", "the goal")
+	err := c.wait()
+	if role.CodeOf(err) != role.TimedOut {
+		t.Errorf("%v", err)
+	}
+	has(t, err.Error(), "3s was not enough", "\n  claim: the orchestrator to open a claim on GoalDefined")
+	has(t, c.err.String(), "waits      orchestrator  claim: the orchestrator to open")
+	if strings.Contains(c.out.String(), "waits") {
+		t.Errorf("on stdout: %s", c.out.String())
+	}
+}

@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/blackboard/redis/redistest"
+	"sett/roles/role"
+)
+
+// The ledger is followed without a gap and without anything twice, through a
+// restart of Redis, and the user's interrupt is no failure.
+func TestWatch(t *testing.T) {
+	s := newStage(t, redistest.Durable...)
+	first := s.post("before")
+	c := s.start("watch", "--since", "all", "-o", "jsonl")
+	s.until("the past", func() bool { return strings.Contains(c.out.String(), first) })
+	second := s.post("between")
+	s.until("the present", func() bool { return strings.Contains(c.out.String(), second) })
+	s.server.Kill()
+	s.until("a word about the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
+	s.server.Restart()
+	third := s.post("after")
+	s.until("what came after", func() bool { return strings.Contains(c.out.String(), third) })
+	s.until("a word about the return", func() bool { return strings.Contains(c.err.String(), "is back") })
+	c.stop()
+	if err := c.wait(); err != nil {
+		t.Errorf("interrupted: %v", err)
+	}
+	all, err := s.board.History(t.Context(), redis.Beginning, 1000)
+	s.must(err)
+	dec := json.NewDecoder(strings.NewReader(c.out.String()))
+	for i := 0; ; i++ {
+		var e blackboard.Event
+		if err := dec.Decode(&e); err == io.EOF {
+			if i != len(all) {
+				t.Errorf("%d of %d entries", i, len(all))
+			}
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if i < len(all) && e.ID != all[i].ID {
+			t.Fatalf("entry %d is %s, want %s", i, e.ID, all[i].ID)
+		}
+	}
+}
+
+func TestWatchOneGoal(t *testing.T) {
+	s := newStage(t)
+	mine, other := s.post("mine"), s.post("other")
+	c := s.start("watch", "--since", "1h", "--workflow", blackboard.ShortID(mine))
+	s.until("the goal", func() bool { return strings.Contains(c.out.String(), "mine") })
+	s.open(other)
+	s.open(mine)
+	s.until("its claim", func() bool { return strings.Contains(c.out.String(), "  open ") })
+	c.stop()
+	s.must(c.wait())
+	if strings.Contains(c.out.String(), blackboard.ShortID(other)) {
+		t.Errorf("another goal in\n%s", c.out.String())
+	}
+}
+
+// With an end asked for, watch shows all there is up to it and says how a goal
+// ended; the goal that others wait for is no concern of who watches another.
+func TestWatchToTheEnd(t *testing.T) {
+	s := newStage(t)
+	if stdout, _, err := s.run("watch", "--exit-when-done"); err != nil || stdout != "" {
+		t.Errorf("with nothing to do: %q, %v", stdout, err)
+	}
+	goal := s.post("done at last")
+	one := s.start("watch", "--exit-when-done", "--since", "all", "--workflow", goal)
+	all := s.start("watch", "--exit-when-done", "--since", "all")
+	s.until("the goal", func() bool {
+		return strings.Contains(one.out.String(), "done at last") && strings.Contains(all.out.String(), "done at last")
+	})
+	other := s.post("the other")
+	s.complete(s.open(goal, s.all("", "")...))
+	if err := one.wait(); role.CodeOf(err) != role.NoTerminal {
+		t.Errorf("a goal without a Terminal: %v", err)
+	}
+	has(t, one.out.String(), "  complete ", "goal stalled")
+	if strings.Contains(one.out.String(), "the other") {
+		t.Errorf("another goal in\n%s", one.out.String())
+	}
+	s.until("the other goal", func() bool { return strings.Contains(all.out.String(), "the other") })
+	claim, question := s.work(other, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+	if _, _, err := s.run("watch", "--exit-when-done", "--workflow", other); role.CodeOf(err) != role.Waiting {
+		t.Errorf("a question: %v", err)
+	}
+	s.until("the question", func() bool { return strings.Contains(all.out.String(), "Which one?") })
+	select {
+	case err := <-all.done:
+		t.Fatalf("ended with a question open: %v", err)
+	default:
+	}
+	_, err := s.board.PostAnswer(t.Context(), question, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!", ClaimID: claim,
+		WorkflowID: other, SourceArtefacts: []string{question}}, "anna")
+	s.must(err)
+	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no way"}`})
+	s.must(s.board.TerminateClaim(t.Context(), s.guard(claim), "writer failed", nil, nil))
+	if err := all.wait(); err != nil {
+		t.Errorf("all goals at their ends: %v", err)
+	}
+	history, err := s.board.History(t.Context(), redis.Beginning, 1000)
+	s.must(err)
+	if got := strings.Count(all.out.String(), "\n") - strings.Count(all.out.String(), "  waits      "); got != len(history) {
+		t.Errorf("%d of %d entries in\n%s", got, len(history), all.out.String())
+	}
+	if _, _, err := s.run("watch", "--exit-when-done", "--workflow", other); role.CodeOf(err) != role.Failed {
+		t.Errorf("a goal that failed: %v", err)
+	}
+	waiting := s.post("never")
+	c := s.start("watch", "--exit-when-done", "--since", "all", "--workflow", waiting)
+	s.until("the goal", func() bool { return strings.Contains(c.out.String(), "never") })
+	c.stop()
+	if err := c.wait(); role.CodeOf(err) != role.Interrupted {
+		t.Errorf("interrupted before the end: %v", err)
+	}
+}

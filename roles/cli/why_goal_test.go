@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"testing"
+
+	"sett/blackboard"
+	"sett/roles/role"
+)
+
+// Nothing led to a goal: of one that has ended, what came of it is told; and a
+// hint is something that works.
+func TestWhyOfAGoal(t *testing.T) {
+	s := newStage(t)
+	ids := s.tell()
+	want, _, err := s.run("why", ids["terminal"])
+	s.must(err)
+	got, stderr, err := s.run("why", ids["goal"])
+	s.must(err)
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	has(t, stderr, "note: how goal "+short(ids["goal"])+" was achieved\n")
+	got, stderr, err = s.run("why", ids["failed"])
+	s.must(err)
+	has(t, got, short(ids["failure"]))
+	has(t, stderr, "was failed")
+	_, stderr, err = s.run("why", ids["asking"])
+	s.must(err)
+	has(t, stderr, "is active; sett show "+short(ids["asking"]))
+}
+
+func TestMissingArguments(t *testing.T) {
+	s := newStage(t)
+	s.refuses(role.Usage, "missing argument QUESTION", "answer")
+	s.refuses(role.Usage, "missing argument ID", "why")
+	s.refuses(role.Usage, "missing argument GOAL", "wait")
+}
+
+// What a cancelled goal's hint says can be typed.
+func TestRetryOfCancelledGoal(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	goal := s.post("do it")
+	_, _, err := s.run("cancel", goal, "enough")
+	s.must(err)
+	_, _, err = s.run("retry", goal)
+	var e *role.Error
+	if !errors.As(err, &e) || e.Code != role.NotFound || e.Hint != `sett forage --goal "…" posts a goal anew` {
+		t.Errorf("%+v", err)
+	}
+	if w, err := s.board.Workflow(t.Context(), goal); err != nil || w.Status != blackboard.WorkflowFailed {
+		t.Errorf("%+v %v", w, err)
+	}
+}

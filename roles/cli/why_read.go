@@ -1,0 +1,302 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+)
+
+// mostTold is the longest payload that is read for what it says on the way to
+// something, in bytes: there are few.
+const mostTold = 64 << 10
+
+// whyReader puts the chain together.
+type whyReader struct {
+	*app
+	*lineage
+	b      *redis.Board
+	claims map[string]blackboard.Snapshot // those on the way
+	gates  map[string]*redis.Outline      // artefact to the Review that decided about its gate
+}
+
+// readWhy reads how something came to be.
+func (a *app) readWhy(b *redis.Board, id string, kind redis.Kind) (whyView, error) {
+	v := whyView{Kind: kind, ID: id, Steps: []whyStep{}}
+	var target, claim string
+	if kind == redis.KindClaim {
+		claims, err := b.Claims(a.ctx, []string{id})
+		if err != nil {
+			return v, err
+		}
+		claim, v.Goal = id, claims[0].WorkflowID
+	} else {
+		goal, err := goalOf(a.ctx, b, id)
+		if err != nil {
+			return v, err
+		}
+		target, v.Goal = id, goal
+	}
+	l, err := readLineage(a.ctx, b, v.Goal)
+	if err != nil {
+		return v, err
+	}
+	r := &whyReader{app: a, lineage: l, b: b, claims: map[string]blackboard.Snapshot{}, gates: map[string]*redis.Outline{}}
+	way := l.chain(claim, target)
+	if err := r.read(way); err != nil {
+		return v, err
+	}
+	for _, at := range way {
+		step, err := r.step(at)
+		if err != nil {
+			return v, err
+		}
+		v.Steps = append(v.Steps, step)
+	}
+	v.Took = r.took(way)
+	return v, nil
+}
+
+// took is how long after the goal the last of the way was.
+func (r *whyReader) took(way []link) float64 {
+	if len(way) == 0 {
+		return 0
+	}
+	last := way[len(way)-1]
+	at := r.lineage.claims[last.claim].OpenedAt
+	if a := r.artefacts[last.artefact]; a != nil {
+		at = a.CreatedAt
+	}
+	if s := seconds(r.workflow.CreatedAt, at); s != nil {
+		return *s
+	}
+	return 0
+}
+
+// read reads the claims on the way whole, and what is told from.
+func (r *whyReader) read(way []link) error {
+	for _, a := range r.artefacts {
+		r.gates[a.ID] = r.artefacts[blackboard.GateReviewID(a.ID)]
+	}
+	var ids, texts []string
+	for _, at := range way {
+		if at.claim != "" {
+			ids = append(ids, at.claim)
+		}
+		if a := r.artefacts[at.artefact]; a != nil {
+			texts = append(append(texts, a.ID, blackboard.GateReviewID(a.ID)), a.SourceArtefacts...)
+		}
+	}
+	all, each, err := r.b.Snapshots(r.ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, s := range all {
+		if each[i] != nil {
+			return each[i]
+		}
+		r.claims[ids[i]] = s
+		texts = append(texts, s.Claim.AdditionalContextIDs...)
+		if f := r.cancelled(s.Claim); f != nil {
+			texts = append(texts, f.ID)
+		}
+		for _, g := range s.Grants {
+			texts = append(append(texts, g.ResultID), g.Asked...)
+		}
+	}
+	slices.Sort(texts)
+	return r.readTexts(r.ctx, r.b, slices.Compact(texts), mostTold)
+}
+
+func (r *whyReader) step(at link) (whyStep, error) {
+	s := whyStep{Sources: []whyArtefact{}}
+	var target string
+	if snapshot, ok := r.claims[at.claim]; ok {
+		c, err := r.claim(snapshot)
+		if err != nil {
+			return s, err
+		}
+		s.Claim, target = &c, c.ArtefactID
+	}
+	a := r.artefacts[at.artefact]
+	if a == nil {
+		return s, nil
+	}
+	brief := whyArtefactOf(a)
+	s.Artefact, s.Gate = &brief, r.gate(a)
+	for _, id := range a.SourceArtefacts {
+		if source := r.artefacts[id]; source != nil && id != target {
+			s.Sources = append(s.Sources, whyArtefactOf(source))
+		}
+	}
+	return s, nil
+}
+
+func whyArtefactOf(a *redis.Outline) whyArtefact {
+	return whyArtefact{
+		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
+		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, By: person(a.Artefact), Says: gistOf(a),
+		PayloadSize: a.PayloadSize, CreatedAt: a.CreatedAt, title: title(brief(a)), maker: producer(a),
+	}
+}
+
+func (r *whyReader) gate(a *redis.Outline) *whyGate {
+	review := r.gates[a.ID]
+	switch {
+	case review == nil && r.held[a.ID]:
+		return &whyGate{State: gateOpen}
+	case review == nil:
+		return nil
+	}
+	g := &whyGate{State: gateApproved, ReviewID: review.ID, By: person(review.Artefact), Says: gistOf(review),
+		DecidedAt: review.CreatedAt, Waited: seconds(a.CreatedAt, review.CreatedAt)}
+	if len(review.Payload) < review.PayloadSize || blackboard.VerdictOf(review.Payload) == blackboard.Feedback {
+		g.State = gateRejected
+	}
+	return g
+}
+
+func (r *whyReader) claim(s blackboard.Snapshot) (whyClaim, error) {
+	c := whyClaim{
+		ID: s.Claim.ID, ArtefactID: s.Claim.ArtefactID, Target: s.Claim.Target, Origin: s.Claim.Origin, Feedback: []whyArtefact{},
+		RetryOf: s.Claim.RetryOf, RetriedAs: s.Claim.RetriedAs, Status: s.Claim.Status, Reason: s.Claim.Reason,
+		Bids: s.Bids, Grants: []whyGrant{}, OpenedAt: s.Claim.OpenedAt, ClosedAt: s.Claim.ClosedAt,
+		Took: seconds(s.Claim.OpenedAt, s.Claim.ClosedAt),
+	}
+	if f := r.cancelled(s.Claim); f != nil {
+		c.Cancelled = &whyCancel{FailureID: f.ID, By: person(f.Artefact), Why: gistOf(f), At: f.CreatedAt}
+	}
+	for _, id := range s.Claim.AdditionalContextIDs {
+		if review := r.artefacts[id]; review != nil {
+			c.Feedback = append(c.Feedback, whyArtefactOf(review))
+		}
+	}
+	if c.Origin == blackboard.OriginRetry {
+		if err := r.retried(&c); err != nil {
+			return c, err
+		}
+	}
+	for _, phase := range blackboard.Phases {
+		for _, g := range s.Grants {
+			if g.Phase == phase {
+				c.Grants = append(c.Grants, r.grant(g, s.Claim))
+			}
+		}
+	}
+	c.BidsTook = bidsTook(s)
+	c.Because = r.because(s.Claim, c)
+	return c, nil
+}
+
+// bidsTook is how long a claim waited for its bids: until something was granted
+// for the first time, or until it was closed. Unknown where grants have been queued
+// again since, and nothing where none were waited for.
+func bidsTook(s blackboard.Snapshot) *float64 {
+	if s.Claim.Origin != blackboard.OriginArtefact || len(s.Bids) == 0 {
+		return nil
+	}
+	first, known := s.Claim.ClosedAt, len(s.Grants) == 0
+	for _, g := range s.Grants {
+		if !blackboard.IsHuman(g.Agent) && (!known || g.QueuedAt.Before(first)) {
+			first, known = g.QueuedAt, g.Attempt == 1
+		}
+	}
+	if !known {
+		return nil
+	}
+	return seconds(s.Claim.OpenedAt, first)
+}
+
+func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) whyGrant {
+	out := whyGrant{
+		Phase: g.Phase, Agent: g.Agent, Attempt: g.Attempt, Crashes: g.Crashes, State: g.State, Verdict: g.Verdict,
+		ResultID: g.ResultID, Reason: g.Reason, Questions: []whyQuestion{}, QueuedAt: g.QueuedAt, StartedAt: g.StartedAt,
+		EndedAt: g.EndedAt, Kept: c.RetryOf != "" && g.State.Ended() && g.EndedAt.Before(c.OpenedAt), Took: seconds(g.StartedAt, g.EndedAt),
+	}
+	if !g.StartedAt.IsZero() && !g.StartedAt.Before(g.QueuedAt) { // else it is that of the attempt before
+		out.Queued = seconds(g.QueuedAt, g.StartedAt)
+	}
+	if g.ToolTime > 0 {
+		tool := g.ToolTime.Seconds()
+		out.Tool = &tool
+	}
+	if a := r.artefacts[g.ResultID]; a != nil {
+		out.Result, out.Says = title(brief(a)), gistOf(a)
+		out.By = person(a.Artefact)
+	}
+	for i := 0; i < len(g.Asked); i += 2 { // questions and answers alternate
+		q := whyQuestion{ID: g.Asked[i]}
+		asked := r.artefacts[q.ID]
+		if asked != nil {
+			q.Says, q.AskedAt = gistOf(asked), asked.CreatedAt
+		}
+		if i+1 < len(g.Asked) {
+			q.AnswerID = g.Asked[i+1]
+			if answer := r.artefacts[q.AnswerID]; answer != nil {
+				q.Answer, q.By, q.AnsweredAt = gistOf(answer), person(answer.Artefact), answer.CreatedAt
+				q.Waited = seconds(q.AskedAt, q.AnsweredAt)
+			}
+		}
+		out.Questions = append(out.Questions, q)
+	}
+	return out
+}
+
+// cancelled returns the Failure by which a person ended a claim, or its goal.
+func (r *whyReader) cancelled(c blackboard.Claim) *redis.Outline {
+	for _, id := range r.ids {
+		f := r.artefacts[id]
+		if f == nil || f.StructuralType != blackboard.Failure || f.Type != blackboard.TypeCancelled {
+			continue
+		}
+		if f.ClaimID == c.ID || f.ClaimID == "" && strings.HasPrefix(c.Reason, "goal cancelled ") {
+			return f
+		}
+	}
+	return nil
+}
+
+// retried finds out who wanted a retry, and why: that is in the ledger only, beside
+// the claim's opening. Where the ledger does not say it, nobody is named.
+func (r *whyReader) retried(c *whyClaim) error {
+	const near, most = 50 * time.Millisecond, 2000
+	events, err := r.b.History(r.ctx, redis.PositionAt(c.OpenedAt.Add(-near)), most)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		if e.Kind == blackboard.EventRetry && e.Claim == c.ID {
+			c.RetriedBy, c.RetryWhy = e.Attributes["by"], e.Reason
+			return nil
+		}
+	}
+	return nil
+}
+
+// because says why a claim was opened.
+func (r *whyReader) because(claim blackboard.Claim, c whyClaim) string {
+	switch {
+	case c.Origin == blackboard.OriginRetry:
+		said := "as a retry of claim " + short(c.RetryOf)
+		if c.RetriedBy != "" {
+			said = fmt.Sprintf("as a retry by %s of claim %s", clean(c.RetriedBy), short(c.RetryOf))
+		}
+		return said + because(clean(c.RetryWhy))
+	case c.Origin == blackboard.OriginRework:
+		var who []string
+		for _, review := range c.Feedback {
+			if review.StructuralType == blackboard.Review {
+				who = append(who, review.maker)
+			}
+		}
+		return "after feedback" + strings.TrimSuffix(" by "+strings.Join(who, ", "), " by ")
+	case c.ArtefactID == claim.WorkflowID:
+		return "for the goal"
+	case c.Target.Version > 1:
+		return fmt.Sprintf("for version %d by %s", c.Target.Version, clean(orElse(c.Target.Agent, c.Target.Role)))
+	}
+	return fmt.Sprintf("for a new artefact by %s", clean(orElse(c.Target.Agent, c.Target.Role)))
+}

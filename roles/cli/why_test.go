@@ -1,0 +1,209 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"sett/blackboard"
+	"sett/roles/role"
+)
+
+// why reads what sett why says in JSON.
+func (s *stage) why(id string) whyView {
+	s.t.Helper()
+	stdout, _, err := s.run("why", id, "-o", "json")
+	s.must(err)
+	var v whyView
+	s.must(json.Unmarshal([]byte(stdout), &v))
+	return v
+}
+
+// way is the steps in short: the claim's origin and what it yielded.
+func (v whyView) way() []string {
+	var all []string
+	for _, s := range v.Steps {
+		step := ""
+		if s.Claim != nil {
+			step = string(s.Claim.Origin)
+		}
+		if s.Artefact != nil {
+			step += ">" + s.Artefact.ID
+		}
+		all = append(all, step)
+	}
+	return all
+}
+
+// The chain leads from the goal over the rejected version's claim and its rework.
+func TestWhyRework(t *testing.T) {
+	s := newStage(t)
+	ids := s.tell()
+	v := s.why(ids["terminal"])
+	if want := []string{">" + ids["goal"], "artefact>" + ids["first"], "artefact", "rework>" + ids["second"], "artefact>" + ids["terminal"]}; !slices.Equal(v.way(), want) {
+		t.Fatalf("the way is %v, want %v", v.way(), want)
+	}
+	if v.Kind != "artefact" || v.ID != ids["terminal"] || v.Goal != ids["goal"] || v.Took <= 0 {
+		t.Errorf("got %+v", v)
+	}
+	made, rejected, rework, last := v.Steps[1].Claim, v.Steps[2].Claim, v.Steps[3].Claim, v.Steps[4].Claim
+	if g := made.Grants; made.ArtefactID != ids["goal"] || made.Because != "for the goal" || len(made.Bids) != 3 || made.Bids[0] != (blackboard.Bid{Agent: "writer", Type: blackboard.BidExclusive}) ||
+		len(g) != 1 || g[0].Agent != "writer" || *g[0].Tool != 1.5 || *g[0].Queued < 0 || *made.BidsTook < 0 || *made.Took <= 0 || g[0].ResultID != ids["first"] || g[0].Says != "a draft" {
+		t.Errorf("the first: %+v", made)
+	}
+	if g := rejected.Grants; rejected.ID != ids["claim"] || rejected.Status != blackboard.Terminated || rejected.Reason != "feedback by lint" || len(g) != 1 ||
+		g[0].Verdict != blackboard.Feedback || g[0].Says != `{"say":"more"}` {
+		t.Errorf("the rejected one: %+v", rejected)
+	}
+	if rework.ID != ids["rework"] || rework.Because != "after feedback by lint" || len(rework.Feedback) != 1 || rework.BidsTook != nil {
+		t.Errorf("the rework: %+v", rework)
+	}
+	if sources := v.Steps[3].Sources; len(sources) != 1 || sources[0].StructuralType != blackboard.Review {
+		t.Errorf("the rework's other sources: %+v", sources)
+	}
+	if g := last.Grants; last.Because != "for version 2 by writer" || len(g) != 2 || g[0].Phase != blackboard.PhaseReview || g[0].Verdict != blackboard.Approve || g[1].Phase != blackboard.PhaseExclusive {
+		t.Errorf("the last: %+v", last)
+	}
+	for id, want := range map[string][]string{
+		ids["asking"]: {">" + ids["asking"]}, ids["claim"]: {">" + ids["goal"], "artefact>" + ids["first"], "artefact"},
+		ids["rework"]: {">" + ids["goal"], "artefact>" + ids["first"], "artefact", "rework"}, ids["question"]: {">" + ids["asking"], "artefact>" + ids["question"]},
+	} {
+		if v := s.why(id); !slices.Equal(v.way(), want) {
+			t.Errorf("the way to %s is %v, want %v", id, v.way(), want)
+		}
+	}
+	stdout, _, err := s.run("why", ids["second"], "-o", "jsonl")
+	s.must(err)
+	if n := strings.Count(stdout, "\n"); n != 4 {
+		t.Errorf("%d lines", n)
+	}
+	if _, _, err := s.run("why", "zzzzzz"); role.CodeOf(err) != role.NotFound {
+		t.Errorf("an unknown id: %v", err)
+	}
+	stdout, _, err = s.run("why", ids["terminal"])
+	s.must(err)
+	has(t, stdout, "goal "+short(ids["goal"])+"\n", "claim "+short(ids["claim"])+" on Draft "+short(ids["first"])+"  terminated\n", "  review     lint rejects, queued ",
+		"rework "+short(ids["rework"])+" on Draft "+short(ids["first"])+"  complete\n", "  context    Review ", "  also from  Review ", "  made       Draft v2 "+short(ids["second"])+" by writer at ")
+}
+
+// byPerson is an artefact as the command line makes it for somebody.
+func (s *stage) byPerson(by string, st blackboard.StructuralType, typ, payload, claim, workflow string, sources ...string) blackboard.Artefact {
+	return blackboard.Artefact{ID: newID(), StructuralType: st, Type: typ, Payload: payload, ProducedByRole: blackboard.RoleHuman, ClaimID: claim, WorkflowID: workflow,
+		SourceArtefacts: sources, Metadata: json.RawMessage(fmt.Sprintf(`{"by":%q}`, by))}
+}
+
+// What people did is told with their names: who answered, approved, rejected,
+// reviewed, retried and cancelled, and why.
+func TestWhyPeople(t *testing.T) {
+	s := newStage(t)
+	ctx := t.Context()
+	s.must(s.board.SetApproval(ctx, s.epoch, []string{"Plan"}))
+	goal := s.post("the goal")
+
+	// writer asks, anna answers; a Plan that bert approves comes of it.
+	claim, question := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+	answer := s.byPerson("anna", blackboard.Answer, "Answer", "That one.", claim, goal, question)
+	_, err := s.board.PostAnswer(ctx, question, answer, "anna")
+	s.must(err)
+	s.begin(claim, "writer", blackboard.ReadOnly)
+	plan := s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan", SourceArtefacts: []string{question, answer.ID}})
+	s.complete(claim)
+	if g := s.why(plan).Steps[1].Gate; g == nil || g.State != gateOpen {
+		t.Errorf("an open gate: %+v", g)
+	}
+	stdout, _, err := s.run("graph", goal)
+	s.must(err)
+	has(t, stdout, "Plan "+short(plan)+"  writer  waits for approval  a plan", "Question "+short(question)+"  writer  answered  Which one?", "Answer "+short(answer.ID)+"  anna  That one.")
+	review := s.byPerson("bert", blackboard.Review, "Review", "{}", "", goal, plan)
+	review.ID = blackboard.GateReviewID(plan)
+	s.must(s.board.Approve(ctx, plan, review, "bert"))
+
+	// carla reviews the plan's claim; writer's work on it fails and dora has it retried.
+	second := s.open(plan, s.all("writer", blackboard.BidExclusive)...)
+	human := s.byPerson("carla", blackboard.Review, "Review", "[]", second, goal, plan)
+	human.Summary = "fine with me"
+	s.must(s.board.Review(ctx, second, human, "carla"))
+	s.grant(second, blackboard.PhaseExclusive, "writer")
+	s.begin(second, "writer", blackboard.ReadOnly)
+	s.finish(second, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no network"}`})
+	s.must(s.board.TerminateClaim(ctx, s.guard(second), "writer failed", nil, nil))
+	retry := newID()
+	s.must(s.board.Retry(ctx, second, retry, "dora", "the network is back"))
+
+	// and emil cancels that.
+	failure := s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"not needed"}`, retry, goal, plan)
+	s.must(s.board.CancelClaim(ctx, retry, failure, "emil", "not needed"))
+
+	v := s.why(failure.ID)
+	if want := []string{">" + goal, "artefact>" + plan, "artefact", "retry>" + failure.ID}; !slices.Equal(v.way(), want) {
+		t.Fatalf("the way is %v, want %v", v.way(), want)
+	}
+	q := v.Steps[1].Claim.Grants[0].Questions
+	if len(q) != 1 || q[0].Says != "Which one?" || q[0].Answer != "That one." || q[0].By != "anna" || q[0].Waited == nil || *q[0].Waited < 0 {
+		t.Errorf("the question: %+v", q)
+	}
+	if g := v.Steps[1].Gate; g == nil || g.State != gateApproved || g.By != "bert" || g.ReviewID != review.ID || g.Waited == nil {
+		t.Errorf("the gate: %+v", g)
+	}
+	if g := v.Steps[2].Claim.Grants; len(g) != 2 || g[0].By != "carla" || g[0].Verdict != blackboard.Approve || g[0].Says != "fine with me" || g[1].State != blackboard.GrantFailed || g[1].Says != "no network" {
+		t.Errorf("the failed claim: %+v", g)
+	}
+	c := v.Steps[3].Claim
+	if v.Steps[2].Claim.RetriedAs != retry || c.RetryOf != second || c.RetriedBy != "dora" || c.RetryWhy != "the network is back" || !c.Grants[0].Kept || c.Grants[1].Kept {
+		t.Errorf("the retry: %+v", c)
+	}
+	if x := c.Cancelled; x == nil || x.By != "emil" || x.Why != "not needed" || x.FailureID != failure.ID {
+		t.Errorf("the cancel: %+v", x)
+	}
+	stdout, _, err = s.run("why", failure.ID)
+	s.must(err)
+	has(t, stdout, "  asked      "+short(question)+": Which one?\n", "  answered   "+short(answer.ID)+" by anna after ", ": That one.\n", "  approval   approved by bert after ",
+		"carla approves: Review ", ": fine with me\n", "as a retry by dora of claim "+short(second)+": the network is back\n", "  cancelled  ", " by emil: not needed\n")
+	for _, line := range strings.Split(stdout, "\n") {
+		if n := utf8.RuneCountInString(line); n > whyWidth {
+			t.Errorf("a line of %d characters: %s", n, line)
+		}
+	}
+	stdout, _, err = s.run("graph", goal)
+	s.must(err)
+	has(t, stdout, "ToolExecutionFailure ", "  writer  retried  no network", "Cancelled, Failure "+short(failure.ID)+"  emil  not needed")
+}
+
+// A rejected gate leads to a rework over the claim that was opened for it; a goal
+// that is cancelled says by whom, at every claim that this ended.
+func TestWhyRejectedAndCancelledGoal(t *testing.T) {
+	s := newStage(t)
+	ctx := t.Context()
+	s.must(s.board.SetApproval(ctx, s.epoch, []string{"Plan"}))
+	goal := s.post("the goal")
+	claim, plan := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan"})
+	s.complete(claim)
+	review := s.byPerson("bert", blackboard.Review, "Review", "too long", "", goal, plan)
+	review.ID = blackboard.GateReviewID(plan)
+	rejected, err := s.board.Reject(ctx, plan, review, "bert")
+	s.must(err)
+	v := s.why(rejected)
+	if g := v.Steps[1].Gate; g == nil || g.State != gateRejected || g.By != "bert" || g.Says != "too long" {
+		t.Errorf("the gate: %+v", g)
+	}
+	if g := v.Steps[2].Claim.Grants; len(g) != 1 || g[0].By != "bert" || g[0].Verdict != blackboard.Feedback {
+		t.Errorf("the claim: %+v", g)
+	}
+	if v := s.why(review.ID); !slices.Equal(v.way(), []string{">" + goal, "artefact>" + plan, "artefact>" + review.ID}) {
+		t.Errorf("the way to the review is %v", v.way())
+	}
+	failure := s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"not needed"}`, "", goal, goal)
+	s.must(s.board.CancelWorkflow(ctx, goal, failure, "emil", "not needed"))
+	if x := s.why(rejected).Steps[2].Claim.Cancelled; x == nil || x.By != "emil" || x.Why != "not needed" {
+		t.Errorf("the cancel: %+v", x)
+	}
+	if v := s.why(failure.ID); !slices.Equal(v.way(), []string{">" + goal, ">" + failure.ID}) {
+		t.Errorf("the way to the failure is %v", v.way())
+	}
+	stdout, _, err := s.run("graph")
+	s.must(err)
+	has(t, stdout, "rejects  too long", "Cancelled, Failure "+short(failure.ID)+"  emil  not needed")
+}
