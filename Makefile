@@ -39,6 +39,16 @@ help: ## list the targets
 build: ## build ./bin/sett, static
 	$(GOBUILD) -o bin/sett .
 
+.PHONY: man
+man: build ## write the manual pages into ./bin/man
+	@rm -rf bin/man
+	./bin/sett man bin/man
+
+.PHONY: completions
+completions: build ## write the scripts that complete in shells into ./bin/completions
+	@rm -rf bin/completions && mkdir -p bin/completions
+	for shell in bash zsh fish; do ./bin/sett completion $$shell > bin/completions/sett.$$shell; done
+
 .PHONY: demo
 demo: build ## build, then watch a clan of scripts do real work
 	./bin/sett demo
@@ -81,7 +91,7 @@ lint: ## gofmt, go vet, staticcheck, golangci-lint, tidy modules, shellcheck whe
 	go -C .tools vet ./...
 	$(TOOL) staticcheck -tags bench ./...
 	$(TOOL) golangci-lint run
-	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck .ci/* testdata/images/*.sh agents/example-agent/run.sh; \
+	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck .ci/* testdata/images/*.sh agents/example-agent/run.sh roles/cli/completion.bash; \
 		else echo 'shellcheck: not installed, shell scripts were not checked'; fi
 
 .PHONY: vuln

@@ -11,8 +11,9 @@ import (
 
 // clan is what sett.yml and the tools of a test say.
 type clan struct {
-	agents []agent
-	extra  string // further top-level YAML
+	agents  []agent
+	extra   string // further top-level YAML
+	peopled bool   // it takes a person to see a goal through
 }
 
 // agent is one agent of sett.yml; its tool is a shell script.

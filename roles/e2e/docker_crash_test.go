@@ -46,25 +46,57 @@ func brigade() clan {
 func TestDockerCrashAtEachMove(t *testing.T) {
 	t.Parallel()
 	host := engineHost(t)
-	points := make(chan point, 100)
-	for _, at := range inTurn() {
-		points <- at
-	}
-	close(points)
+	points := inTurn(placesToDie)
 	t.Run("", func(t *testing.T) {
 		for range 2 {
-			t.Run("", func(t *testing.T) { t.Parallel(); dieAt(t, host, points) })
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				g := containersBehindProxy(t, host, brigade())
+				g.dieAt(points)
+				g.crashTwice()
+				g.settled()
+				g.atRest()
+			})
 		}
 	})
 }
 
+// peopledPlaces are the kinds of writes around what people do.
+var peopledPlaces = map[string][]string{
+	"orchestrator": {"open", "grant", "terminate", "complete"},
+	"cub-writer":   {"start", "finish"},
+	"cub-r1":       {"start", "finish"},
+	"cub-slow":     {"start", "release"},
+}
+
+// TestDockerCrashAmongPeople does so where people answer, reject, approve, cancel
+// and retry.
+func TestDockerCrashAmongPeople(t *testing.T) {
+	t.Parallel()
+	host := engineHost(t)
+	c := peopled("retries: 1\n")
+	for i, a := range c.agents {
+		switch a.name {
+		case "r1", "p1":
+			c.agents[i].more += "strategy: fresh_per_call\n"
+		case "pack":
+			c.agents[i].more += "strategy: fresh_per_call\nwarm: 1\n"
+		}
+	}
+	g := containersBehindProxy(t, host, c)
+	g.dieAt(inTurn(peopledPlaces))
+	g.settled()
+	g.atRest()
+}
+
 // inTurn lists all points, each kind of process in its turn: so back-offs are short.
-func inTurn() (all []point) {
-	clients := slices.Sorted(maps.Keys(placesToDie))
+func inTurn(places map[string][]string) <-chan point {
+	var all []point
+	clients := slices.Sorted(maps.Keys(places))
 	for i, found := 0, true; found; i++ {
 		found = false
 		for j, client := range clients {
-			if scripts := placesToDie[client]; i < len(scripts) {
+			if scripts := places[client]; i < len(scripts) {
 				found = true
 				for _, when := range moments(i, j) {
 					all = append(all, point{write{client, scripts[i]}, when})
@@ -72,17 +104,28 @@ func inTurn() (all []point) {
 			}
 		}
 	}
-	return all
+	points := make(chan point, len(all))
+	for _, at := range all {
+		points <- at
+	}
+	close(points)
+	return points
 }
 
-// dieAt tries points on an instance until there are none left.
-func dieAt(t *testing.T, host string, points <-chan point) {
+// containersBehindProxy starts a clan in containers that reach their blackboard
+// through a proxy.
+func containersBehindProxy(t testing.TB, host string, c clan) *ground {
 	server := startRedis(t)
 	p := newProxyAt(t, host, server.Addr())
-	o := inContainers(brigade())
+	o := inContainers(c)
 	o.url, o.boardURL = p.url(), server.URL
 	g := &ground{proxy: p, instance: start(t, o)}
 	g.want = g.run()
+	return g
+}
+
+// dieAt tries points until there are none left.
+func (g *ground) dieAt(points <-chan point) {
 	for at := range points {
 		g.settled()
 		g.warm("pack")
@@ -98,19 +141,16 @@ func dieAt(t *testing.T, host string, points <-chan point) {
 		select {
 		case <-trap.fired:
 		case <-time.After(enough):
-			t.Errorf("%s made no write %s", at.client, at.script)
+			g.t.Errorf("%s made no write %s", at.client, at.script)
 		}
 		g.proxy.disarm()
 		if got != g.want {
-			t.Errorf("%s died %s its %s, and it ended otherwise:\n%s", at.client, at.when, at.script, diff(g.want, got))
+			g.t.Errorf("%s died %s its %s, and it ended otherwise:\n%s", at.client, at.when, at.script, diff(g.want, got))
 		}
-		if t.Failed() {
-			return
+		if g.t.Failed() {
+			g.t.FailNow()
 		}
 	}
-	g.crashTwice()
-	g.settled()
-	g.atRest()
 }
 
 // trapAt kills whoever makes the write.

@@ -32,6 +32,9 @@ type instance struct {
 	url   string       // what board is opened with; empty: the instance's own
 	clan  clan
 	o     options
+	// Called before and after each word of the person who sees a goal through, with
+	// the agent that the word is about.
+	onWord func(said bool, agent string)
 }
 
 // options say how an instance differs from the usual.

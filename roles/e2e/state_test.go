@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -117,6 +118,11 @@ func (in *instance) quietly(complain func(string, ...any)) {
 	w, err := in.board.OpenWork(ctx)
 	if err != nil || len(w.Claims)+len(w.Unclaimed) > 0 {
 		complain("open work left: %+v %v", w, err)
+	}
+	questions, err := in.board.OpenQuestions(ctx)
+	gates, err2 := in.board.OpenGates(ctx)
+	if err := errors.Join(err, err2); err != nil || len(questions)+len(gates) > 0 {
+		complain("questions %v and gates %v left open: %v", questions, gates, err)
 	}
 	active, err := in.board.ActiveWorkflows(ctx)
 	if err != nil || len(active) > 0 {
