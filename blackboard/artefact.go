@@ -65,6 +65,10 @@ func HumanAgent(by string) string { return humanPrefix + by }
 // IsHuman says whether a grant's agent is a person.
 func IsHuman(agent string) bool { return strings.HasPrefix(agent, humanPrefix) }
 
+// PersonName is the inverse of HumanAgent: the name of the person that a grant's
+// agent is; ok is false when it is none.
+func PersonName(agent string) (name string, ok bool) { return strings.CutPrefix(agent, humanPrefix) }
+
 const humanPrefix = RoleHuman + ":"
 
 // ReservedRole says whether role is one of those no agent may have.

@@ -20,3 +20,10 @@ var (
 	// ErrCorrupt: a stored record has missing or broken fields.
 	ErrCorrupt = errors.New("corrupt record")
 )
+
+// RefusedError is an ErrRefused that says why: the blackboard's own sentence, which
+// people are shown.
+type RefusedError struct{ Reason string }
+
+func (e *RefusedError) Error() string { return ErrRefused.Error() + ": " + e.Reason }
+func (e *RefusedError) Unwrap() error { return ErrRefused }

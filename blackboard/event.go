@@ -39,9 +39,9 @@ type Event struct {
 	ID         string            `json:"id"` // position in the stream
 	Time       time.Time         `json:"time"`
 	Kind       EventKind         `json:"kind"`
-	Workflow   string            `json:"workflow,omitempty"`
-	Claim      string            `json:"claim,omitempty"`
-	Artefact   string            `json:"artefact,omitempty"`
+	Workflow   string            `json:"workflow_id,omitempty"`
+	Claim      string            `json:"claim_id,omitempty"`
+	Artefact   string            `json:"artefact_id,omitempty"`
 	Agent      string            `json:"agent,omitempty"`
 	Phase      string            `json:"phase,omitempty"`
 	From       string            `json:"from,omitempty"`

@@ -130,7 +130,7 @@ func (b *Board) takeImport(ctx context.Context, token, by string) error {
 			return refused(r)
 		}
 		if heard != "" && r.text(0) != heard {
-			return fmt.Errorf("%w: %s is importing into it", blackboard.ErrRefused, r.text(1))
+			return &blackboard.RefusedError{Reason: r.text(1) + " is importing into it"}
 		}
 		heard = r.text(0)
 		select {

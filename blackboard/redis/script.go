@@ -264,5 +264,5 @@ func refused(r reply) error {
 	case "stopping":
 		return blackboard.ErrStopping
 	}
-	return fmt.Errorf("%w: %s", blackboard.ErrRefused, r.text(0))
+	return &blackboard.RefusedError{Reason: r.text(0)}
 }

@@ -74,12 +74,9 @@ func (a *app) checkFeedback(what, text, hint, approve string) error {
 // refusal turns what the blackboard refused into an error that says what was not
 // done and why, and nothing of how that is written.
 func refusal(what string, err error, hint string) error {
-	if !errors.Is(err, blackboard.ErrRefused) {
+	var refused *blackboard.RefusedError
+	if !errors.As(err, &refused) {
 		return err
 	}
-	_, reason, found := strings.Cut(err.Error(), blackboard.ErrRefused.Error()+": ")
-	if !found {
-		reason = err.Error()
-	}
-	return role.Fail(role.Failed, fmt.Errorf("%s: %s", what, clean(reason)), "%s", hint)
+	return role.Fail(role.Failed, fmt.Errorf("%s: %s", what, clean(refused.Reason)), "%s", hint)
 }
