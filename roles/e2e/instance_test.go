@@ -256,8 +256,12 @@ func (in *instance) kill(name string) {
 
 func (in *instance) signal(name string, s syscall.Signal) {
 	in.t.Helper()
-	if err := syscall.Kill(in.pid(name), s); err != nil {
+	pid := in.pid(name)
+	if err := syscall.Kill(pid, s); err != nil {
 		in.t.Fatalf("signal %s: %v", name, err)
+	}
+	if s == syscall.SIGSTOP {
+		eventually(in.t, enough, name+" stands still", func() bool { return stopped(pid) })
 	}
 }
 
