@@ -3,6 +3,7 @@ package redis
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func (w *world) export(goal string) []string {
 }
 
 func (w *world) imports(lines []string) (ExportCounts, error) {
-	return w.b.Import(w.ctx, strings.NewReader(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "ann", From: "a file"})
+	return w.b.Import(w.ctx, strings.NewReader(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "ann", Source: "a file"})
 }
 
 // fresh is another server, without a leader.
@@ -234,9 +235,14 @@ func TestExportImport(t *testing.T) {
 		more := sameLines(t, lines, to.export(""))
 		wantList(t, "new entries", kindsOf(t, more), "instance", "agent", "import")
 		e := to.lastEvent()
-		if e.Kind != "import" || e.Attributes["by"] != "ann" || e.From != "a file" ||
-			e.Attributes["artefacts"] != strconv.Itoa(counts.Artefacts) {
-			t.Errorf("ledger %+v", e)
+		for field, want := range map[string]string{
+			"by": "ann", "source": "a file", "source_workflow": "", "sha256": fmt.Sprintf("%x", sha256.Sum256([]byte(strings.Join(lines[:len(lines)-1], "")))),
+			"artefact_count": strconv.Itoa(counts.Artefacts), "claim_count": strconv.Itoa(counts.Claims),
+			"workflow_count": strconv.Itoa(counts.Workflows), "event_count": strconv.Itoa(counts.Events),
+		} {
+			if got := e.Attributes[field]; e.Kind != "import" || got != want {
+				t.Errorf("ledger %s: %s is %q, want %q", e.Kind, field, got, want)
+			}
 		}
 		before, after := w.events(), to.events()
 		for i := range before {
@@ -257,6 +263,9 @@ func TestExportGoal(t *testing.T) {
 			to := fresh(t, otherKind(t))
 			counts, err := to.imports(lines)
 			must(t, err)
+			if e := to.lastEvent(); e.Attributes["source_workflow"] != goal {
+				t.Errorf("ledger %+v", e)
+			}
 			if counts.Workflows != 1 || w.workflow(goal) != to.workflow(goal) {
 				t.Errorf("workflow was %+v and is %+v", w.workflow(goal), to.workflow(goal))
 			}

@@ -15,7 +15,7 @@ import (
 type ImportOptions struct {
 	Token    string             // of this import and no other
 	By       string             // who, for the ledger
-	From     string             // what, for the ledger
+	Source   string             // from what, for the ledger
 	Progress func(ExportCounts) // is told now and then how far it has come; nil: nobody
 
 	part int // records that are sent at a time; 0: stageRecords
@@ -172,8 +172,8 @@ func (i *imports) run(ctx context.Context) error {
 		return err
 	}
 	r, err := i.b.doPatiently(ctx, move{"import_finish", []string{
-		i.o.Token, i.o.By, i.o.From, i.head.Goal, strconv.Itoa(i.counts.Artefacts), strconv.Itoa(i.counts.Claims),
-		strconv.Itoa(i.counts.Events), i.lines.sum(),
+		i.o.Token, i.o.By, i.o.Source, i.head.Goal, strconv.Itoa(i.counts.Artefacts), strconv.Itoa(i.counts.Claims),
+		strconv.Itoa(i.counts.Workflows), strconv.Itoa(i.counts.Events), i.lines.sum(),
 	}})
 	if err == nil {
 		err = refused(r)

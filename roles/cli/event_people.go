@@ -26,7 +26,7 @@ func (l *eventLine) describePerson(e blackboard.Event, a *blackboard.Artefact) {
 		l.What = fmt.Sprintf("claim %s tried again as claim %s%s", short(e.Attributes["retry_of"]), short(e.Claim), because(e.Reason))
 	case blackboard.EventImport:
 		l.What = fmt.Sprintf("%s artefacts, %s claims and %s entries of the ledger imported from %s",
-			e.Attributes["artefacts"], e.Attributes["claims"], e.Attributes["entries"], e.From)
+			e.Attributes["artefact_count"], e.Attributes["claim_count"], e.Attributes["event_count"], e.Attributes["source"])
 	}
 }
 

@@ -52,7 +52,7 @@ func (c *ledgerImportCmd) Run(a *app) error {
 	if c.Abort {
 		return c.abort(a, b, instance.Name)
 	}
-	o := redis.ImportOptions{Token: a.NewID(), By: a.who(), From: from, Progress: a.progress("importing")}
+	o := redis.ImportOptions{Token: a.NewID(), By: a.who(), Source: from, Progress: a.progress("importing")}
 	got, err := b.Import(a.ctx, in, o)
 	var format *redis.FormatError
 	switch {

@@ -22,6 +22,6 @@ end
 if m[1] and tonumber(m[2]) > tonumber(now) then
   return { 'wait', m[2], m[3] }
 end
-call('HSET', mark, 'token', ARGV[1], 'by', ARGV[2], 'chunk', '0', 'until',
+call('HSET', mark, 'token', ARGV[1], 'by', ARGV[2], 'part', '0', 'until',
   string.format('%.0f', tonumber(now) + tonumber(ARGV[4])))
 return { 'ok' }

@@ -1,8 +1,8 @@
 -- An import is complete: all its indexes get their names at once, and with them
 -- everything is there. What the ledger had of the instance's own beginnings
 -- follows what was imported, with new ids.
--- KEYS[1] the ledger. ARGV: 1 token of the import, 2 who imports, 3 from what, 4 the goal (empty: an instance), 5 number of
--- artefacts, 6 of claims, 7 of entries, 8 digest of the file.
+-- KEYS[1] the ledger. ARGV: 1 token of the import, 2 who imports, 3 from what, 4 the workflow that alone is in it (empty: an
+-- instance), 5 number of artefacts, 6 of claims, 7 of workflows, 8 of entries, 9 SHA-256 of the file.
 -- Replies ok | already | stale.
 if call('HGET', staging_key('mark'), 'token') ~= ARGV[1] then
   return { call('HGET', instance_key, 'imported') == ARGV[1] and 'already' or 'stale' }
@@ -22,7 +22,7 @@ for _, entry in ipairs(own) do
   call('XADD', events_key, '*', unpack(fields))
 end
 call('HSET', instance_key, 'imported', ARGV[1])
-emit('import', 'by', ARGV[2], 'from', ARGV[3], 'goal', ARGV[4], 'artefacts', ARGV[5], 'claims', ARGV[6],
-  'entries', ARGV[7], 'digest', ARGV[8])
+emit('import', 'by', ARGV[2], 'source', ARGV[3], 'source_workflow', ARGV[4], 'artefact_count', ARGV[5],
+  'claim_count', ARGV[6], 'workflow_count', ARGV[7], 'event_count', ARGV[8], 'sha256', ARGV[9])
 call('PUBLISH', orchestrator_events, '')
 return { 'ok' }

@@ -5,7 +5,7 @@
 -- number of its words and its words.
 -- Replies ok | already | stale | refused why.
 local mark = staging_key('mark')
-local m = call('HMGET', mark, 'token', 'chunk')
+local m = call('HMGET', mark, 'token', 'part')
 if m[1] ~= ARGV[1] then
   return { 'stale' }
 end
@@ -26,5 +26,5 @@ while ARGV[first] do
   call(unpack(ARGV, first + 1, first + words))
   first = first + words + 1
 end
-call('HSET', mark, 'chunk', ARGV[2])
+call('HSET', mark, 'part', ARGV[2])
 return { 'ok' }
