@@ -169,6 +169,39 @@ func TestImportTwice(t *testing.T) {
 	})
 }
 
+// What an import sent before it was given up may arrive when it is being cleared
+// away: it writes nothing any more, and puts nothing in place.
+func TestImportClearedAway(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines := from.export("")
+		w := newWorld(t, s)
+		before := w.dump()
+		token, late := newID(), 0
+		_, err := w.b.Import(w.ctx, slowly(lines, func(n int) {
+			if n != len(lines)-1 {
+				return
+			}
+			clear, err := w.b.do(w.ctx, "import_clear", token, "10")
+			must(t, err)
+			put, err := w.b.do(w.ctx, "import_put", token, "0", "1000000")
+			must(t, err)
+			finish, err := w.b.do(w.ctx, "import_finish", token, "ann", "", "", "1", "1", "1", "1", "")
+			must(t, err)
+			if clear.status != "more" || put.status != "stale" || finish.status != "stale" {
+				t.Errorf("clear answers %s, then put %s and finish %s", clear.status, put.status, finish.status)
+			}
+			late = n
+		}), ImportOptions{Token: token, By: "ann", part: 20})
+		if wantError(t, "an import that is being cleared away", err, blackboard.ErrStale); late == 0 {
+			t.Error("nothing came late")
+		}
+		w.unchanged("an import that was cleared away", before)
+		must(t, w.b.PostGoal(w.ctx, goal("x")))
+	})
+}
+
 // What an import left that died can be cleared away; a living one cannot.
 func TestAbortImport(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {

@@ -1,11 +1,14 @@
 -- Removes what an import wrote that will not be finished, some records at a time,
--- at last the mark that it was under way.
+-- at last the mark that it was under way. From the first of them on nothing of the
+-- import is written or put in place, however late it arrives.
 -- KEYS[1] the ledger. ARGV: 1 token of the import, 2 how many records at most.
 -- Replies ok | already | more | stale.
-local records, token = staging_key('records'), call('HGET', staging_key('mark'), 'token')
+local mark, records = staging_key('mark'), staging_key('records')
+local token = call('HGET', mark, 'token')
 if token ~= ARGV[1] then
   return { token and 'stale' or 'already' }
 end
+call('HSET', mark, 'clearing', '1')
 local some = call('LRANGE', records, 0, tonumber(ARGV[2]) - 1)
 for _, record in ipairs(some) do
   local kind, id = string.match(record, '^(%a+) (%S+)$')
@@ -30,5 +33,5 @@ end
 for _, name in ipairs(call('SMEMBERS', staging_key('names'))) do
   call('UNLINK', staging_key(name))
 end
-call('DEL', staging_key('names'), records, staging_key('mark'))
+call('DEL', staging_key('names'), records, mark)
 return { 'ok' }

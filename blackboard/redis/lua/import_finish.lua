@@ -4,7 +4,8 @@
 -- KEYS[1] the ledger. ARGV: 1 token of the import, 2 who imports, 3 from what, 4 the workflow that alone is in it (empty: an
 -- instance), 5 number of artefacts, 6 of claims, 7 of workflows, 8 of entries, 9 SHA-256 of the file.
 -- Replies ok | already | stale.
-if call('HGET', staging_key('mark'), 'token') ~= ARGV[1] then
+local m = call('HMGET', staging_key('mark'), 'token', 'clearing')
+if m[1] ~= ARGV[1] or m[2] then
   return { call('HGET', instance_key, 'imported') == ARGV[1] and 'already' or 'stale' }
 end
 local own = {}

@@ -5,8 +5,8 @@
 -- number of its words and its words.
 -- Replies ok | already | stale | refused why.
 local mark = staging_key('mark')
-local m = call('HMGET', mark, 'token', 'part')
-if m[1] ~= ARGV[1] then
+local m = call('HMGET', mark, 'token', 'part', 'clearing')
+if m[1] ~= ARGV[1] or m[3] then
   return { 'stale' }
 end
 local part = tonumber(ARGV[2])
