@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -95,6 +96,39 @@ func TestTakeover(t *testing.T) {
 	s.until("the first to lead again", func() bool { return strings.Count(first.log.String(), "msg=leading") == 2 })
 	s.does(c, "a", blackboard.Terminal, "Done", "x")
 	s.status(c, blackboard.Complete)
+}
+
+// Who waits for the lead knows when the blackboard is back: outages that lie apart
+// do not add up to one.
+func TestStandbyForgivesOutages(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "a")
+	_, _, err := s.board.TakeLead(t.Context(), "another", "", time.Hour)
+	s.must(err)
+	p := newProxy(t, strings.TrimPrefix(s.url, "redis://"))
+	var ahead atomic.Int64
+	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
+	o := &orchestrator{log: slog.New(slog.DiscardHandler), pace: usualPace(), holder: "standby", reachable: role.NewReachable(now, time.Minute)}
+	o.pace.standby = 10 * time.Millisecond
+	o.board, err = redis.Open(t.Context(), redis.Options{URL: "redis://" + p.addr, Instance: "test", Name: "standby"})
+	s.must(err)
+	t.Cleanup(o.board.Close)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- o.campaign(ctx) }()
+	away := func() bool { return o.reachable.SteadySince().IsZero() }
+	for range 3 {
+		p.set(true)
+		s.until("the loss", away)
+		p.set(false)
+		s.until("the return", func() bool { return !away() })
+		ahead.Add(int64(time.Hour)) // far longer than it takes to give up
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
 }
 
 // Decisions of a leader that does not know yet that it is none are refused, and

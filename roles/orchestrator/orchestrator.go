@@ -177,6 +177,9 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 	seat := o.seat() // only at first: who lost the lead waits for it like anybody
 	for ctx.Err() == nil {
 		lead, wait, err := o.board.TakeLead(ctx, o.holder, seat, o.settings.Lease)
+		if err == nil { // also who waits has heard from the blackboard
+			o.reachable.Back()
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -187,7 +190,6 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 			}
 			wait = time.Second
 		case lead.Epoch != "":
-			o.reachable.Back()
 			seat = ""
 			o.log.Info("leading", "epoch", lead.Epoch)
 			o.metrics.leader.Set(1)
