@@ -51,3 +51,13 @@ type Publish struct {
 	Port int // in the container; 0: none is published
 	Host int // on 127.0.0.1
 }
+
+// AgentNetwork is what the container of an agent is on whose tool may reach wanted:
+// NetworkInternal, NetworkFull, or anything else for nothing. Such a one still has to
+// reach the blackboard, wherever that is: the cub keeps its tool from everything.
+func AgentNetwork(wanted string, boardInside bool) string {
+	if wanted == NetworkFull || wanted != NetworkInternal && !boardInside {
+		return NetworkFull
+	}
+	return NetworkInternal
+}

@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // MaxName is the longest name of a unit, in bytes. It keeps names, with what is added
@@ -26,3 +27,11 @@ func CheckName(name string) error {
 	}
 	return nil
 }
+
+const agentPrefix = "agent-"
+
+// AgentUnit is the name of an agent's unit.
+func AgentUnit(agent string) string { return agentPrefix + agent }
+
+// AgentOf returns whose unit AgentUnit has named so.
+func AgentOf(unit string) (agent string, ok bool) { return strings.CutPrefix(unit, agentPrefix) }

@@ -9,6 +9,7 @@ import (
 	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/runtime"
 )
 
 // health says how instances are.
@@ -90,19 +91,7 @@ func (x *exam) boardClock(ctx context.Context, in *instance) []finding {
 	if err != nil {
 		return nil
 	}
-	return []finding{skewed("blackboard of "+in.Name, ahead(at, before, x.a.Now()))}
-}
-
-// ahead is how far a clock that showed at between two moments of ours is ahead, as
-// far as the way of the answer cannot explain it.
-func ahead(at, before, after time.Time) time.Duration {
-	switch {
-	case at.Before(before):
-		return at.Sub(before)
-	case at.After(after):
-		return at.Sub(after)
-	}
-	return 0
+	return []finding{skewed("blackboard of "+in.Name, runtime.Ahead(at, before, x.a.Now()))}
 }
 
 // blackboard looks at how durable blackboards are: those of instances, and one that

@@ -88,7 +88,7 @@ func (s scene) detail(agent config.Agent, f redis.Figures, units []runtime.Unit)
 		}
 	}
 	d.Queued = max(int(f.Agents[agent.Name].Grants.Count)-len(d.Works), 0)
-	if u, ok := s.units[agentUnit(agent.Name)]; ok && u.Running {
+	if u, ok := s.units[runtime.AgentUnit(agent.Name)]; ok && u.Running {
 		d.State, d.Since, d.Unit = s.agentState(agent.Name, u, len(d.Works) > 0), u.StartedAt, u.ID
 	}
 	return d

@@ -127,7 +127,7 @@ func (r *instanceRow) read(ctx context.Context, a *app, in *instance, running ma
 		return err
 	}
 	for _, name := range c.Names() {
-		if unit, ok := running[agentUnit(name)]; ok && isPresent(present[name], unit, now) {
+		if unit, ok := running[runtime.AgentUnit(name)]; ok && isPresent(present[name], unit, now) {
 			r.Ready++
 			continue
 		}

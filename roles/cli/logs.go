@@ -65,7 +65,10 @@ func sourceOf(unit string) source {
 	if m := standby.FindStringSubmatch(unit); m != nil {
 		return source{unit: unit, part: m[1]}
 	}
-	return source{unit: unit, part: strings.TrimPrefix(unit, "agent-")}
+	if agent, ok := runtime.AgentOf(unit); ok {
+		return source{unit: unit, part: agent}
+	}
+	return source{unit: unit, part: unit}
 }
 
 // Run shows the logs.

@@ -65,7 +65,7 @@ func restart(ctx context.Context, b *redis.Board, place place, agent config.Agen
 	if err != nil {
 		return err
 	}
-	if err := place.Stop(ctx, agentUnit(agent.Name), agent.Grace+3*time.Second); err != nil {
+	if err := place.Stop(ctx, runtime.AgentUnit(agent.Name), agent.Grace+3*time.Second); err != nil {
 		return err
 	}
 	if err := b.Nudge(ctx); err != nil {

@@ -85,7 +85,7 @@ func (w *waiting) look(ctx context.Context) (done bool, err error) {
 	}
 	done = true
 	for _, agent := range w.u.c.Agents {
-		unit, ok := running[agentUnit(agent.Name)]
+		unit, ok := running[runtime.AgentUnit(agent.Name)]
 		p := present[agent.Name]
 		ok = ok && unit.Labels[runtime.LabelConfig] == agent.Digest() && isPresent(p, unit, now)
 		if ok && !w.agents[agent.Name] {
@@ -103,8 +103,6 @@ func (w *waiting) look(ctx context.Context) (done bool, err error) {
 	}
 	return done, nil
 }
-
-func agentUnit(agent string) string { return "agent-" + agent }
 
 // isPresent says whether the registry's entry is this unit's and it lives.
 func isPresent(p redis.Presence, unit runtime.Unit, now time.Time) bool {
@@ -234,7 +232,7 @@ func (u *upping) failed(part, what string) error {
 	text := part + ": " + what
 	var lines []logLine
 	if _, ok := u.c.Agent(part); ok {
-		lines = u.lastLogged(agentUnit(part), func(logLine) bool { return true })
+		lines = u.lastLogged(runtime.AgentUnit(part), func(logLine) bool { return true })
 		if len(lines) == 0 {
 			lines = u.lastLogged(runtime.ComponentOrchestrator, func(l logLine) bool {
 				return (l.level == "ERROR" || l.level == "WARN") && slices.Contains(l.attrs, attr{"agent", part, true})

@@ -216,7 +216,7 @@ func (u *upping) foreseeParts(found standing) {
 		add(part, "", func(runtime.Unit) bool { return true })
 	}
 	for _, agent := range u.c.Agents {
-		add(agentUnit(agent.Name), agent.Name, func(unit runtime.Unit) bool { return unit.Labels[runtime.LabelConfig] == agent.Digest() })
+		add(runtime.AgentUnit(agent.Name), agent.Name, func(unit runtime.Unit) bool { return unit.Labels[runtime.LabelConfig] == agent.Digest() })
 	}
 	for _, unit := range found.units {
 		name := unit.Labels[runtime.LabelAgent]

@@ -74,11 +74,7 @@ func (l *containerLauncher) complete(part *plannedPart, refs map[string]string) 
 	}
 	part.Image = refs[agentImage(part.Agent)]
 	agent, _ := l.c.Agent(part.Agent)
-	// As the orchestrator has it: who may reach nothing still has to reach the blackboard.
-	if agent.Network == config.NetworkFull || agent.Network == config.NetworkNone && l.in.External {
-		return runtime.NetworkFull
-	}
-	return runtime.NetworkInternal
+	return runtime.AgentNetwork(agent.Network, !l.in.External)
 }
 
 // foreseeThings adds networks and volumes.

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 
+	"sett/runtime"
 	"sett/runtime/docker"
 )
 
@@ -85,7 +86,7 @@ func (p plannedPart) where() string {
 // detail says what a part is made of, and the blackboard's address.
 func (p *plan) detail(part plannedPart) string {
 	said := part.Image
-	if part.Part != "blackboard" {
+	if part.Part != runtime.ComponentBlackboard {
 		return said
 	}
 	at := p.Blackboard.Address

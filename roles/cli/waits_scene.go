@@ -223,7 +223,7 @@ func (s scene) agentTrouble(name string) trouble {
 	if known && p.Alive.After(s.now) {
 		return trouble{}
 	}
-	if t := s.unitTrouble(agentUnit(name)); t.what != "" {
+	if t := s.unitTrouble(runtime.AgentUnit(name)); t.what != "" {
 		return t
 	}
 	switch {

@@ -114,7 +114,7 @@ func (s *stage) staff() *process.Runtime {
 func agentUnits(names []string) []string {
 	units := make([]string, len(names))
 	for i, name := range names {
-		units[i] = agentUnit(name)
+		units[i] = runtime.AgentUnit(name)
 	}
 	return units
 }
@@ -134,7 +134,7 @@ func staff() {
 		start(part, runtime.Labels{runtime.LabelComponent: part})
 	}
 	for _, name := range os.Args[3:] {
-		start(agentUnit(name), runtime.Labels{runtime.LabelComponent: runtime.ComponentAgent, runtime.LabelAgent: name, runtime.LabelIncarnation: "i-" + name})
+		start(runtime.AgentUnit(name), runtime.Labels{runtime.LabelComponent: runtime.ComponentAgent, runtime.LabelAgent: name, runtime.LabelIncarnation: "i-" + name})
 	}
 }
 
@@ -192,7 +192,7 @@ func TestWaitsForWhatDoesNotRun(t *testing.T) {
 	if got := s.detailed().Details; got[1].Name != "lint" || got[1].State != agentSilent || got[0].State != agentIdle || got[1].BidsDue != 1 {
 		t.Errorf("%+v", got)
 	}
-	s.must(units.Stop(t.Context(), agentUnit("lint"), 0))
+	s.must(units.Stop(t.Context(), runtime.AgentUnit("lint"), 0))
 	_, _, err = s.run("wait", goal, "--timeout", "1ms")
 	has(t, err.Error(), "the bid of lint (is not running)")
 	if got := s.detailed(); got.Details[1].State != agentStopped || got.Details[1].Unit != "" || got.State != stateDegraded {

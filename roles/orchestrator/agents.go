@@ -264,7 +264,7 @@ func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
 func (a *agents) stop(ctx context.Context, name string, s *agentState, grace time.Duration) {
 	s.busy = true
 	a.aside(ctx, func() func() {
-		err := a.runtime.Stop(ctx, unitName(name), grace)
+		err := a.runtime.Stop(ctx, runtime.AgentUnit(name), grace)
 		return func() {
 			s.busy = false
 			if err != nil {

@@ -28,8 +28,6 @@ const (
 	homeDir      = "/tmp" // the one place that can always be written
 )
 
-func unitName(agent string) string { return "agent-" + agent }
-
 // workerName is the name of a grant's unit: whoever starts it starts the same.
 func workerName(agent, claim string, attempt int) string {
 	return fmt.Sprintf("worker-%s-%s-%d", agent, claim, attempt)
@@ -44,7 +42,7 @@ func (l *leadership) spec(agent config.Agent, component string) (runtime.Spec, e
 	c.Instance, c.Redis, c.Run = l.settings.Instance, l.settings.Redis, l.settings.Run
 	c.Workspace, c.Incarnation, c.HealthAddr = l.settings.Workspace, l.env.NewID(), "127.0.0.1:0"
 	s := runtime.Spec{
-		Name: unitName(agent.Name), Args: []string{"cub"}, Dir: l.settings.Workspace,
+		Name: runtime.AgentUnit(agent.Name), Args: []string{"cub"}, Dir: l.settings.Workspace,
 		Labels: runtime.Labels{
 			runtime.LabelInstance: l.settings.Instance, runtime.LabelComponent: component,
 			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: l.settings.Run,
@@ -123,14 +121,9 @@ func (s settings) workspaceMounts(readOnly bool) []runtime.Mount {
 	return mounts
 }
 
-// network is what the container of an agent is on. One whose tool may reach
-// nothing still has to reach the blackboard, wherever that is: the cub keeps its
-// tool from everything.
+// network is what the container of an agent is on.
 func (s settings) network(agent config.Agent) string {
-	if agent.Network == config.NetworkFull || agent.Network == config.NetworkNone && !s.ownBlackboard() {
-		return runtime.NetworkFull
-	}
-	return runtime.NetworkInternal
+	return runtime.AgentNetwork(agent.Network, s.ownBlackboard())
 }
 
 // ownBlackboard says whether the blackboard is one of the instance's containers,

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"sett/runtime"
 )
 
 // guard refuses requests that were not meant for us. There is no password here,
@@ -39,5 +41,6 @@ func ours(hostport, instance string) bool {
 		return true
 	}
 	unit, ok := strings.CutPrefix(host, "sett-"+instance+".")
-	return ok && instance != "" && (unit == "orchestrator" || strings.HasPrefix(unit, "agent-")) && !strings.Contains(unit, ".")
+	_, agent := runtime.AgentOf(unit)
+	return ok && instance != "" && (agent || unit == runtime.ComponentOrchestrator) && !strings.Contains(unit, ".")
 }

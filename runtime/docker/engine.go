@@ -14,6 +14,8 @@ import (
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/system"
 	"github.com/docker/docker/client"
+
+	"sett/runtime"
 )
 
 // openTimeout is how long an engine may take for its first answers.
@@ -147,7 +149,7 @@ func (e *Engine) learn(ctx context.Context) error {
 	e.facts = factsOf(info, v.v)
 	e.facts.APIVersion = e.api.ClientVersion()
 	if at, err := time.Parse(time.RFC3339Nano, info.SystemTime); err == nil {
-		e.facts.ClockSkew = skew(at, before, after)
+		e.facts.ClockSkew = runtime.Ahead(at, before, after)
 	}
 	e.shortfalls = shortfallsOf(info, e.facts)
 	if e.facts.OS != "linux" {
@@ -178,17 +180,6 @@ func factsOf(info system.Info, v types.Version) Facts {
 		f.OS = v.Os
 	}
 	return f
-}
-
-// skew is how far a clock that showed at between two moments of ours is ahead.
-func skew(at, before, after time.Time) time.Duration {
-	switch {
-	case at.Before(before):
-		return at.Sub(before)
-	case at.After(after):
-		return at.Sub(after)
-	}
-	return 0
 }
 
 // securityOption returns the settings of one of the engine's security options,
