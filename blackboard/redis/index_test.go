@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -150,6 +151,54 @@ func TestResolve(t *testing.T) {
 		id, _, err := w.b.Resolve(w.ctx, g.ID[:8], KindClaim)
 		if err != nil || id != claim {
 			t.Errorf("a prefix that fits one of the kind: %s %v", id, err)
+		}
+	})
+}
+
+// A beginning finds its id also where ids that were derived from older ones stand
+// between, whichever entry it is and whichever of them has lost its record.
+func TestResolveBeginningAmongDerived(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		for kind, in := range map[Kind]struct {
+			index, time string
+			record      func(string) string
+		}{
+			KindArtefact: {w.b.keys.artefacts(), "created_at", w.b.keys.artifact},
+			KindClaim:    {w.b.keys.claims(), "opened_at", w.b.keys.claim},
+		} {
+			start := time.Now().Add(-24 * time.Hour)
+			var all []string
+			add := func(id string, minutes int) {
+				at := strconv.FormatInt(start.Add(time.Duration(minutes)*time.Minute).UnixMicro(), 10)
+				w.raw("HSET", in.record(id), "id", id, in.time, at)
+				w.raw("RPUSH", in.index, id)
+				all = append(all, id)
+			}
+			id := func(minutes int) string {
+				return blackboard.NewID(start.Add(time.Duration(minutes)*time.Minute), rand.Reader)
+			}
+			add(id(0), 0)
+			add(id(60), 60)
+			add(blackboard.DerivedArtefactID(string(kind), all[0]), 120)
+			add(id(130), 130)
+			add(blackboard.DerivedArtefactID(string(kind), all[1]), 140)
+			for lost := -1; lost < len(all); lost++ {
+				if lost >= 0 {
+					w.raw("RENAME", in.record(all[lost]), "away")
+				}
+				for i, want := range all {
+					got, _, err := w.b.Resolve(w.ctx, want[:16], kind)
+					if i == lost {
+						wantError(t, fmt.Sprintf("%s %d, which is lost", kind, i), err, blackboard.ErrNotFound)
+					} else if err != nil || got != want {
+						t.Errorf("%s %d without %d: got %s, want %s: %v", kind, i, lost, got, want, err)
+					}
+				}
+				if lost >= 0 {
+					w.raw("RENAME", "away", in.record(all[lost]))
+				}
+			}
 		}
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"sett/blackboard"
 )
 
@@ -117,24 +119,24 @@ func (b *Board) byEnding(ctx context.Context, ending string) ([]string, error) {
 	return ids, err
 }
 
-// byPrefix looks a prefix up from the time it stands for. Ids carry the time their
-// maker had and the indexes are in the blackboard's order, so two minutes before
-// allow for clocks that differ; derived ids carry their subject's time, so that
-// claims may stand any time later. At most mostLooked entries are looked at.
+// byPrefix looks a prefix up from the time it stands for. An id carries the time its
+// maker had, or that of the subject it is derived from, and is stored at that time
+// or any time later; two minutes before allow for clocks that differ. At most
+// mostLooked entries are looked at.
 func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
 	low := blackboard.IDTime((prefix + strings.Repeat("0", blackboard.IDLength))[:blackboard.IDLength])
 	if low.IsZero() {
 		return nil, nil
 	}
 	var out []string
-	for _, index := range []string{b.keys.artefacts(), b.keys.claims()} {
+	for _, in := range []timeline{{b.keys.artefacts(), b.keys.artifact, "created_at"}, {b.keys.claims(), b.keys.claim, "opened_at"}} {
 		const size, mostLooked = 2000, 100_000
-		from, err := b.firstSince(ctx, index, low.Add(-2*time.Minute))
+		from, err := b.firstSince(ctx, in, low.Add(-2*time.Minute))
 		if err != nil {
 			return nil, err
 		}
 		for offset := 0; offset < mostLooked; offset += size {
-			ids, err := b.list(ctx, index, from+offset, from+offset+size-1)
+			ids, err := b.list(ctx, in.index, from+offset, from+offset+size-1)
 			if err != nil {
 				return nil, err
 			}
@@ -151,23 +153,50 @@ func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
 	return out, nil
 }
 
-// firstSince returns, by halving, about the first position in an index whose id
-// is of that time or later.
-func (b *Board) firstSince(ctx context.Context, index string, t time.Time) (int, error) {
+// timeline is an index in the order in which its records were stored, and where
+// these say when that was.
+type timeline struct {
+	index  string
+	record func(id string) string
+	field  string
+}
+
+// firstSince returns, by halving, the first position whose record was stored at
+// that time or later; one before it where a record that is probed cannot be read.
+func (b *Board) firstSince(ctx context.Context, in timeline, t time.Time) (int, error) {
 	var length int64
 	err := b.retry(ctx, "read index", func(ctx context.Context) (err error) {
-		length, err = b.client.Do(ctx, b.client.B().Llen().Key(index).Build()).ToInt64()
+		length, err = b.client.Do(ctx, b.client.B().Llen().Key(in.index).Build()).ToInt64()
 		return err
 	})
 	low, high := 0, int(length)
 	for err == nil && low < high {
 		mid := (low + high) / 2
-		var at []string
-		if at, err = b.list(ctx, index, mid, mid); err == nil && len(at) == 1 && blackboard.IDTime(at[0]).Before(t) {
+		var before bool
+		if before, err = b.storedBefore(ctx, in, mid, t); before {
 			low = mid + 1
 		} else {
 			high = mid
 		}
 	}
 	return low, err
+}
+
+// storedBefore says whether what stands there is known to have been stored before
+// that time.
+func (b *Board) storedBefore(ctx context.Context, in timeline, position int, t time.Time) (bool, error) {
+	ids, err := b.list(ctx, in.index, position, position)
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	var stored string
+	err = b.retry(ctx, "read time", func(ctx context.Context) (err error) {
+		stored, err = b.client.Do(ctx, b.client.B().Hget().Key(in.record(ids[0])).Field(in.field).Build()).ToString()
+		if rueidis.IsRedisNil(err) {
+			err = nil
+		}
+		return err
+	})
+	at, broken := parseMicros(stored)
+	return err == nil && broken == nil && !at.IsZero() && at.Before(t), err
 }
