@@ -3,7 +3,6 @@ package blackboard
 import (
 	"bytes"
 	"encoding/json"
-	"strings"
 	"time"
 )
 
@@ -57,19 +56,6 @@ const (
 	RoleHuman        = "human"
 	RoleOrchestrator = "orchestrator"
 )
-
-// HumanAgent returns the name under which a person's review stands among the
-// grants of a claim. No agent has such a name.
-func HumanAgent(by string) string { return humanPrefix + by }
-
-// IsHuman says whether a grant's agent is a person.
-func IsHuman(agent string) bool { return strings.HasPrefix(agent, humanPrefix) }
-
-// PersonName is the inverse of HumanAgent: the name of the person that a grant's
-// agent is; ok is false when it is none.
-func PersonName(agent string) (name string, ok bool) { return strings.CutPrefix(agent, humanPrefix) }
-
-const humanPrefix = RoleHuman + ":"
 
 // ReservedRole says whether role is one of those no agent may have.
 func ReservedRole(role string) bool {

@@ -154,6 +154,10 @@ type Grant struct {
 	ToolTime  time.Duration `json:"tool_time,omitempty"` // from the tool's start to its being reaped
 }
 
+// OfAgent says whether a grant is an agent's, and not a person's review, which takes
+// nobody's place and is waited for by nobody.
+func (g Grant) OfAgent() bool { return !IsHuman(g.Agent) }
+
 // WorkspaceMode is what a grant's tool may do to the repository's working tree.
 type WorkspaceMode string
 

@@ -132,3 +132,31 @@ func TestSnapshot(t *testing.T) {
 		t.Errorf("grant of z: %+v %v", g, ok)
 	}
 }
+
+// Who wrote something is read from what he signed; unnamed, it is a person all the
+// same, and nobody else's metadata makes one.
+func TestPersonOf(t *testing.T) {
+	for what, tc := range map[string]struct {
+		a    Artefact
+		want string
+	}{
+		"signed":         {Artefact{ProducedByRole: RoleHuman, Metadata: SignedBy(`Zoë "Z"`, "r")}, `Zoë "Z"`},
+		"without a name": {Artefact{ProducedByRole: RoleHuman, Metadata: json.RawMessage(`{"request":"r"}`)}, RoleHuman},
+		"not readable":   {Artefact{ProducedByRole: RoleHuman, Metadata: json.RawMessage(`{"by":7}`)}, RoleHuman},
+		"no metadata":    {Artefact{ProducedByRole: RoleHuman}, RoleHuman},
+		"an agent":       {Artefact{ProducedByRole: "coder", Metadata: SignedBy("zoe", "r")}, ""},
+		"a goal":         {Artefact{ProducedByRole: RoleUser, Metadata: SignedBy("zoe", "r")}, ""},
+	} {
+		if got := PersonOf(tc.a); got != tc.want {
+			t.Errorf("%s: %q, want %q", what, got, tc.want)
+		}
+	}
+	if got, want := string(SignedBy("zoe", "r")), `{"by":"zoe","request":"r"}`; got != want {
+		t.Errorf("signed %s, want %s", got, want)
+	}
+	for agent, want := range map[string]bool{"zoe": true, HumanAgent("zoe"): false} {
+		if (Grant{Agent: agent}).OfAgent() != want {
+			t.Errorf("the grant of %s: of an agent %v", agent, !want)
+		}
+	}
+}

@@ -174,6 +174,7 @@ type Rework struct {
 // both.
 func (b *Board) TerminateClaim(ctx context.Context, g Guard, reason string, failure *blackboard.Artefact, rework *Rework) error {
 	d := map[string]any{"reason": reason}
+	written := failure // the one artefact that the script takes
 	if failure != nil {
 		d["failure"] = putOf(*failure)
 	}
@@ -181,9 +182,9 @@ func (b *Board) TerminateClaim(ctx context.Context, g Guard, reason string, fail
 		r := map[string]any{"id": rework.ClaimID, "agent": rework.Agent, "context": encode(rework.Context)}
 		if rework.Question != nil {
 			r["question"] = putOf(*rework.Question)
-			failure = rework.Question // the one artefact that the script takes
+			written = rework.Question
 		}
 		d["rework"] = r
 	}
-	return b.decide(ctx, g, "terminate", d, failure)
+	return b.decide(ctx, g, "terminate", d, written)
 }

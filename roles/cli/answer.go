@@ -122,7 +122,7 @@ func (a *app) whyNoAnswer(b *redis.Board, in *instance, q blackboard.Artefact) e
 	}
 	for i, o := range all {
 		if each[i] == nil && o.StructuralType == blackboard.Answer {
-			return role.Fail(role.Failed, fmt.Errorf("%s: %s answered it %s ago, with %s", what, personOf(o.Artefact), age(a.Now().Sub(o.CreatedAt)), short(o.ID)),
+			return role.Fail(role.Failed, fmt.Errorf("%s: %s answered it %s ago, with %s", what, blackboard.PersonOf(o.Artefact), age(a.Now().Sub(o.CreatedAt)), short(o.ID)),
 				"%s", a.commandLine(in, "unearth "+short(o.ID)))
 		}
 	}

@@ -150,8 +150,8 @@ func TestAnswerAtOnce(t *testing.T) {
 	}
 	a, err := s.board.Artefact(t.Context(), g.Asked[1])
 	s.must(err)
-	if personOf(a) != heard {
-		t.Errorf("heard was %q, the Answer is of %s", heard, personOf(a))
+	if blackboard.PersonOf(a) != heard {
+		t.Errorf("heard was %q, the Answer is of %s", heard, blackboard.PersonOf(a))
 	}
 }
 

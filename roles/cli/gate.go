@@ -38,7 +38,7 @@ func readGate(ctx context.Context, b *redis.Board, a blackboard.Artefact) (*gate
 	if err != nil {
 		return nil, err
 	}
-	v := &gateView{State: "approved", By: personOf(r), At: r.CreatedAt, ID: r.ID}
+	v := &gateView{State: "approved", By: blackboard.PersonOf(r), At: r.CreatedAt, ID: r.ID}
 	if blackboard.VerdictOf(r.Payload) != blackboard.Approve {
 		v.State = "rejected"
 	}
@@ -55,7 +55,3 @@ func (v *gateView) text(a *app) string {
 	}
 	return fmt.Sprintf("%s by %s at %s, Review %s", v.State, v.By, a.clock(v.At), short(v.ID))
 }
-
-// personOf returns who wrote an artefact of the role human; the role when that is
-// not recorded.
-func personOf(a blackboard.Artefact) string { return orElse(person(a), a.ProducedByRole) }

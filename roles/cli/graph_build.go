@@ -82,7 +82,7 @@ func newGraph(l *lineage, verdicts map[string]blackboard.Verdict) *graph {
 func nodeOf(a *redis.Outline) *graphNode {
 	n := &graphNode{
 		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
-		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, By: person(a.Artefact), ClaimID: a.ClaimID,
+		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, By: blackboard.PersonOf(a.Artefact), ClaimID: a.ClaimID,
 		SourceArtefacts: a.SourceArtefacts, Says: gistOf(a), PayloadSize: a.PayloadSize, CreatedAt: a.CreatedAt,
 		title: title(brief(a)), maker: producer(a),
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 
 	"sett/blackboard"
@@ -195,17 +194,6 @@ func (l *lineage) status(a *redis.Outline, answered map[string]bool) string {
 	return status
 }
 
-// person is who made an artefact, when that was a person with a name.
-func person(a blackboard.Artefact) string {
-	var who struct {
-		By string `json:"by"`
-	}
-	if a.ProducedByRole != blackboard.RoleHuman || json.Unmarshal(a.Metadata, &who) != nil {
-		return ""
-	}
-	return who.By
-}
-
 // longestSaid is how much of a text is looked at for its gist, in bytes.
 const longestSaid = 8 << 10
 
@@ -233,7 +221,7 @@ func gistOf(o *redis.Outline) string {
 
 // producer is who made an artefact, for people: the person, the agent, else the role.
 func producer(o *redis.Outline) string {
-	if by := person(o.Artefact); by != "" {
+	if by := blackboard.PersonOf(o.Artefact); by != "" {
 		return clean(shorten(by, 40))
 	}
 	return clean(shorten(maker(o.Artefact), 40))

@@ -152,7 +152,7 @@ func says(a blackboard.Artefact) string {
 // maker is who produced an artefact: the agent or person, else the role.
 func maker(a blackboard.Artefact) string {
 	if a.ProducedByRole == blackboard.RoleHuman {
-		return clean(personOf(a))
+		return clean(blackboard.PersonOf(a))
 	}
 	return clean(orElse(a.ProducedByAgent, a.ProducedByRole))
 }

@@ -198,7 +198,7 @@ func (v artefactView) text(a *app) error {
 	}
 	by := m.ProducedByAgent
 	if m.ProducedByRole == blackboard.RoleHuman {
-		by = personOf(blackboard.Artefact{ProducedByRole: m.ProducedByRole, Metadata: m.Metadata})
+		by = blackboard.PersonOf(blackboard.Artefact{ProducedByRole: m.ProducedByRole, Metadata: m.Metadata})
 	}
 	if by == "" {
 		by = m.ProducedByRole

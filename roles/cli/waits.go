@@ -106,7 +106,7 @@ func (s scene) claimWaits(c blackboard.Snapshot) []wait {
 // bidWaits are for a claim that collects bids. A silence that is over, or of an
 // agent that is no more, is not waited for.
 func (s scene) bidWaits(c blackboard.Snapshot) []wait {
-	granted := slices.ContainsFunc(c.Grants, func(g blackboard.Grant) bool { return !blackboard.IsHuman(g.Agent) })
+	granted := slices.ContainsFunc(c.Grants, blackboard.Grant.OfAgent)
 	if c.Claim.Status != blackboard.PendingReview || granted {
 		return nil
 	}

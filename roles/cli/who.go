@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"os/user"
 	"strings"
 	"unicode/utf8"
@@ -37,18 +36,13 @@ func (a *app) who() string {
 }
 
 // humanArtefact is what a person writes about an artefact, which becomes its
-// source. The metadata's request tells one writing from every other: when its reply
-// is lost it may be repeated, and somebody else's same words are not it.
+// source.
 func (a *app) humanArtefact(st blackboard.StructuralType, about blackboard.Artefact, payload string) blackboard.Artefact {
-	metadata, err := json.Marshal(map[string]string{"by": a.who(), "request": a.NewID()})
-	if err != nil {
-		metadata = nil // cannot be: it is text
-	}
-	id := a.NewID()
+	signed, id := blackboard.SignedBy(a.who(), a.NewID()), a.NewID()
 	return blackboard.Artefact{
 		ID: id, LogicalID: id, Version: 1, StructuralType: st, Type: string(st), Payload: payload,
 		SourceArtefacts: []string{about.ID}, ProducedByRole: blackboard.RoleHuman, WorkflowID: about.WorkflowID,
-		Metadata: metadata,
+		Metadata: signed,
 	}
 }
 

@@ -138,7 +138,7 @@ func (r *whyReader) step(at link) (whyStep, error) {
 func whyArtefactOf(a *redis.Outline) whyArtefact {
 	return whyArtefact{
 		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
-		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, By: person(a.Artefact), Says: gistOf(a),
+		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, By: blackboard.PersonOf(a.Artefact), Says: gistOf(a),
 		PayloadSize: a.PayloadSize, CreatedAt: a.CreatedAt, title: title(brief(a)), maker: producer(a),
 	}
 }
@@ -151,7 +151,7 @@ func (r *whyReader) gate(a *redis.Outline) *whyGate {
 	case review == nil:
 		return nil
 	}
-	g := &whyGate{State: gateApproved, ReviewID: review.ID, By: person(review.Artefact), Says: gistOf(review),
+	g := &whyGate{State: gateApproved, ReviewID: review.ID, By: blackboard.PersonOf(review.Artefact), Says: gistOf(review),
 		DecidedAt: review.CreatedAt, Waited: seconds(a.CreatedAt, review.CreatedAt)}
 	if len(review.Payload) < review.PayloadSize || blackboard.VerdictOf(review.Payload) == blackboard.Feedback {
 		g.State = gateRejected
@@ -167,7 +167,7 @@ func (r *whyReader) claim(s blackboard.Snapshot) (whyClaim, error) {
 		Took: seconds(s.Claim.OpenedAt, s.Claim.ClosedAt),
 	}
 	if f := r.cancelled(s.Claim); f != nil {
-		c.Cancelled = &whyCancel{FailureID: f.ID, By: person(f.Artefact), Why: gistOf(f), At: f.CreatedAt}
+		c.Cancelled = &whyCancel{FailureID: f.ID, By: blackboard.PersonOf(f.Artefact), Why: gistOf(f), At: f.CreatedAt}
 	}
 	for _, id := range s.Claim.AdditionalContextIDs {
 		if review := r.artefacts[id]; review != nil {
@@ -200,7 +200,7 @@ func bidsTook(s blackboard.Snapshot) *float64 {
 	}
 	first, known := s.Claim.ClosedAt, len(s.Grants) == 0
 	for _, g := range s.Grants {
-		if !blackboard.IsHuman(g.Agent) && (!known || g.QueuedAt.Before(first)) {
+		if g.OfAgent() && (!known || g.QueuedAt.Before(first)) {
 			first, known = g.QueuedAt, g.Attempt == 1
 		}
 	}
@@ -225,7 +225,7 @@ func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) whyGrant {
 	}
 	if a := r.artefacts[g.ResultID]; a != nil {
 		out.Result, out.Says = title(brief(a)), gistOf(a)
-		out.By = person(a.Artefact)
+		out.By = blackboard.PersonOf(a.Artefact)
 	}
 	for i := 0; i < len(g.Asked); i += 2 { // questions and answers alternate
 		q := whyQuestion{ID: g.Asked[i]}
@@ -236,7 +236,7 @@ func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) whyGrant {
 		if i+1 < len(g.Asked) {
 			q.AnswerID = g.Asked[i+1]
 			if answer := r.artefacts[q.AnswerID]; answer != nil {
-				q.Answer, q.By, q.AnsweredAt = gistOf(answer), person(answer.Artefact), answer.CreatedAt
+				q.Answer, q.By, q.AnsweredAt = gistOf(answer), blackboard.PersonOf(answer.Artefact), answer.CreatedAt
 				q.Waited = seconds(q.AskedAt, q.AnsweredAt)
 			}
 		}

@@ -200,7 +200,7 @@ func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
 	case arbiter.RecordIgnores:
 		log.Warn("silence recorded as ignore", "agents", d.Agents, "reason", d.Reason)
 	case arbiter.GrantPhase:
-		if !slices.ContainsFunc(s.Grants, ofAgent) {
+		if !slices.ContainsFunc(s.Grants, blackboard.Grant.OfAgent) {
 			l.metrics.consensusWait.Observe(max(now.Sub(c.OpenedAt).Seconds(), 0))
 		}
 		l.metrics.grants.WithLabelValues(string(d.Phase)).Add(float64(len(d.Agents)))
@@ -217,9 +217,6 @@ func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
 		log.Warn("grant failed", "agents", d.Agents, "reason", d.Reason)
 	}
 }
-
-// ofAgent says whether a grant is an agent's, and not a person's review.
-func ofAgent(g blackboard.Grant) bool { return !blackboard.IsHuman(g.Agent) }
 
 func (l *leadership) anyFresh(names []string) bool {
 	cfg := l.clan.get()

@@ -10,12 +10,8 @@ import (
 // bidding says whether the claim still collects bids: it is where it was opened,
 // and no agent has been granted anything.
 func bidding(s blackboard.Snapshot) bool {
-	return s.Claim.Status == blackboard.PendingReview && !slices.ContainsFunc(s.Grants, ofAgent)
+	return s.Claim.Status == blackboard.PendingReview && !slices.ContainsFunc(s.Grants, blackboard.Grant.OfAgent)
 }
-
-// ofAgent says whether a grant is an agent's, and not a person's review, which
-// takes nobody's place and is waited for by nobody.
-func ofAgent(g blackboard.Grant) bool { return !blackboard.IsHuman(g.Agent) }
 
 // decideSilent deals with expected bidders whose bids are not in. Those that have
 // left the clan come first: they need not be waited for.

@@ -18,7 +18,7 @@ import (
 func decidePhase(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 	for _, phase := range blackboard.Phases[place(s.Claim.Status):] {
 		grants := granted(s, phase)
-		if !slices.ContainsFunc(grants, ofAgent) {
+		if !slices.ContainsFunc(grants, blackboard.Grant.OfAgent) {
 			if agents := bidders(s, p, phase); len(agents) > 0 {
 				return Decision{Kind: GrantPhase, Phase: phase, Agents: agents}
 			}
@@ -39,7 +39,7 @@ func decidePhase(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 		}
 	}
 	d := Decision{Kind: Complete}
-	if !slices.ContainsFunc(s.Grants, ofAgent) {
+	if !slices.ContainsFunc(s.Grants, blackboard.Grant.OfAgent) {
 		d.Reason = ReasonUnwanted
 	}
 	return d
@@ -143,12 +143,20 @@ func rejections(grants []blackboard.Grant) []blackboard.Grant {
 	return against
 }
 
+// reviewer is who reviewed, for people.
+func reviewer(g blackboard.Grant) string {
+	if name, ok := blackboard.PersonName(g.Agent); ok {
+		return name
+	}
+	return g.Agent
+}
+
 // decideRework ends a claim whose artefact was rejected: with a rework by who
 // made it, or with a Failure that says why there can be none.
 func decideRework(c blackboard.Claim, p Policy, against []blackboard.Grant) Decision {
 	var reviewers, reviews []string
 	for _, g := range against {
-		reviewers = append(reviewers, g.Agent)
+		reviewers = append(reviewers, reviewer(g))
 		if g.ResultID != "" {
 			reviews = append(reviews, g.ResultID)
 		}

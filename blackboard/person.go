@@ -1,0 +1,51 @@
+package blackboard
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// HumanAgent returns the name under which a person's review stands among the
+// grants of a claim. No agent has such a name.
+func HumanAgent(by string) string { return humanPrefix + by }
+
+// IsHuman says whether a grant's agent is a person.
+func IsHuman(agent string) bool { return strings.HasPrefix(agent, humanPrefix) }
+
+// PersonName is the inverse of HumanAgent: the name of the person that a grant's
+// agent is; ok is false when it is none.
+func PersonName(agent string) (name string, ok bool) { return strings.CutPrefix(agent, humanPrefix) }
+
+const humanPrefix = RoleHuman + ":"
+
+// signature is the metadata of what a person wrote. The scripts read it too (see
+// redis/lua/_lib.lua, decide_gate).
+type signature struct {
+	By      string `json:"by"`
+	Request string `json:"request"`
+}
+
+// SignedBy returns the metadata of what a person of this name writes. The request
+// tells one writing from every other: when its reply is lost it may be repeated,
+// and somebody else's same words are not it.
+func SignedBy(name, request string) json.RawMessage {
+	b, err := json.Marshal(signature{name, request})
+	if err != nil {
+		return nil // cannot be: it is text
+	}
+	return b
+}
+
+// PersonOf returns the name of the person who wrote an artefact, or the role human
+// when none is recorded; empty when it was no person. It is as it was written: what
+// shows it on a terminal has to clean it.
+func PersonOf(a Artefact) string {
+	if a.ProducedByRole != RoleHuman {
+		return ""
+	}
+	var s signature
+	if json.Unmarshal(a.Metadata, &s) != nil || s.By == "" {
+		return RoleHuman
+	}
+	return s.By
+}
