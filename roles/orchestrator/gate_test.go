@@ -9,6 +9,7 @@ import (
 	"sett/blackboard"
 	"sett/blackboard/redis"
 	"sett/contract/config"
+	"sett/contract/env"
 )
 
 // approving has artefacts of these types wait for approval.
@@ -134,6 +135,29 @@ func TestGateApprovedWhileNobodyLeads(t *testing.T) {
 	s.claimOf(draft)
 	if es := s.events(blackboard.EventPolicy); len(es) != 1 {
 		t.Errorf("the policy was set %d times: %+v", len(es), es)
+	}
+}
+
+// Who takes over enacts sett.yml as it is then, and not as it was when it began to
+// wait.
+func TestPolicyOfWhoTakesOver(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "a")
+	first := s.lead(options{})
+	first.leads()
+	second := s.lead(options{vars: map[string]string{env.HealthAddr: "127.0.0.1:0"}, pace: func(p *pace) { p.tick = time.Hour }})
+	url := second.address() + metricsPath // it has read the configuration
+	s.approving("Draft")
+	s.reloaded()
+	s.must(first.stop())
+	second.leads()
+	draft := s.makes(s.goal("g"), "a")
+	s.held(draft)
+	if es := s.events(blackboard.EventPolicy); len(es) != 1 {
+		t.Errorf("the policy was set %d times: %+v", len(es), es)
+	}
+	if _, body := s.get(url); !strings.Contains(body, "\nsett_configuration_reloads_total 1\n") {
+		t.Errorf("the change is not counted once:\n%s", body)
 	}
 }
 

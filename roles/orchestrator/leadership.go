@@ -48,7 +48,7 @@ func (l *leadership) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer l.stopTimers()
-	if err := l.enactFirst(ctx); err != nil { // before anybody works
+	if err := l.begin(ctx); err != nil {
 		return err
 	}
 	var g run.Group
@@ -146,15 +146,42 @@ func (l *leadership) reconcileAgain(ctx context.Context) error {
 	}
 }
 
-// reconcile reads everything that is open, and the configuration.
-func (l *leadership) reconcile(ctx context.Context) {
-	if changed, err := l.clan.reload(); err != nil {
+// begin does what comes before anybody works, however long the blackboard is away.
+// The configuration may have changed since this process was started.
+func (l *leadership) begin(ctx context.Context) error {
+	for {
+		l.reload()
+		err := l.enact(ctx)
+		if err == nil || ctx.Err() != nil || errors.Is(err, blackboard.ErrStale) {
+			return err
+		}
+		l.log.Warn("term not begun", "error", err)
+		if err := l.reachable.Lost(err); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(l.pace.retry):
+		}
+	}
+}
+
+// reload takes over what changed of the configuration.
+func (l *leadership) reload() {
+	changed, err := l.clan.reload()
+	switch {
+	case err != nil:
 		l.log.Error("configuration not reloaded", "error", err)
-	} else if changed {
+	case changed:
 		l.log.Info("configuration changed")
 		l.metrics.reloads.Inc()
 		l.metrics.introduce(l.clan.get().Names())
 	}
+}
+
+// reconcile reads everything that is open, and the configuration.
+func (l *leadership) reconcile(ctx context.Context) {
+	l.reload()
 	if err := l.enact(ctx); err != nil {
 		l.log.Warn("policy not set", "error", err)
 		return // what may have to wait is not let pass; the next tick tries again

@@ -2,12 +2,8 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
-	"time"
-
-	"sett/blackboard"
 )
 
 // policy is what sett.yml says that the blackboard has to know by itself, since
@@ -31,22 +27,4 @@ func (l *leadership) enact(ctx context.Context) error {
 	}
 	p.set, p.approve = true, types
 	return nil
-}
-
-// enactFirst does so at the start of a term, however long the blackboard is away.
-func (l *leadership) enactFirst(ctx context.Context) error {
-	for {
-		err := l.enact(ctx)
-		if err == nil || ctx.Err() != nil || errors.Is(err, blackboard.ErrStale) {
-			return err
-		}
-		l.log.Warn("policy not set", "error", err)
-		if err := l.reachable.Lost(err); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(l.pace.retry):
-		}
-	}
 }
