@@ -186,7 +186,9 @@ func quote(s string) string {
 	return ""
 }
 
-func short(id string) string { return blackboard.ShortID(id) }
+// short is the ending of an id, safe to show: an imported record may have anything in
+// the place of one.
+func short(id string) string { return clean(blackboard.ShortID(id)) }
 
 // listed is a list as the ledger writes it, for people.
 func listed(list string) string { return strings.ReplaceAll(list, ",", ", ") }

@@ -84,7 +84,7 @@ func (t *treeText) line(s step) {
 		prefix.WriteString(t.glyphs.branch)
 	}
 	n := t.Nodes[s.node]
-	name := n.title + " " + clean(short(n.ID))
+	name := n.title + " " + short(n.ID)
 	switch {
 	case s.hidden > 0:
 		t.b.WriteString(t.paint(prefix.String(), dim) + t.paint(fmt.Sprintf("%s %d more", t.glyphs.more, s.hidden), dim) + "\n")
@@ -102,7 +102,7 @@ func (t *treeText) line(s step) {
 // is room.
 func (t *treeText) node(n *graphNode, room int) {
 	as := nodeStyle(n)
-	parts := []cell{{n.title, as}, {clean(short(n.ID)), accent}}
+	parts := []cell{{n.title, as}, {short(n.ID), accent}}
 	if n.maker != "" {
 		parts = append(parts, cell{" " + n.maker, plain})
 	}

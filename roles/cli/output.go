@@ -5,10 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 	"time"
-	"unicode"
 
 	"sett/roles/role"
 )
@@ -72,41 +70,13 @@ func coloured(e role.Env, choice string, w io.Writer) bool {
 	return e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb" && role.IsTerminal(w)
 }
 
-// clean makes a text safe to show within a line: control characters, which could
-// move the cursor or forge lines, and those that reorder text are shown as \x1b,
-// \n or \u202e.
-func clean(s string) string { return sanitise(s, "") }
+// clean makes a text safe to show within a line (see role.Clean).
+func clean(s string) string { return role.Clean(s) }
 
 // cleanText is clean for texts of several lines: line feeds and tabs stay.
-func cleanText(s string) string { return sanitise(s, "\n\t") }
+func cleanText(s string) string { return role.CleanText(s) }
 
-// harmful says whether a character acts on a terminal instead of being shown:
-// controls, and what reorders or parts lines.
-func harmful(r rune) bool {
-	if r < 0x80 { // nearly all
-		return r < ' ' || r == 0x7f
-	}
-	return unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029' || r == '\ufeff'
-}
-
-func sanitise(s, keep string) string {
-	harmful := func(r rune) bool { return harmful(r) && !strings.ContainsRune(keep, r) }
-	s = strings.ToValidUTF8(s, "\ufffd")
-	if strings.IndexFunc(s, harmful) < 0 {
-		return s
-	}
-	var b strings.Builder
-	var quoted []byte
-	for _, r := range s {
-		if !harmful(r) {
-			b.WriteRune(r)
-			continue
-		}
-		quoted = strconv.AppendQuoteRuneToASCII(quoted[:0], r)
-		b.Write(quoted[1 : len(quoted)-1])
-	}
-	return b.String()
-}
+func harmful(r rune) bool { return role.Harmful(r) }
 
 // shorten cuts s to at most n characters, with an ellipsis for the rest.
 func shorten(s string, n int) string {

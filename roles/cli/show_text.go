@@ -65,7 +65,7 @@ func (v claimView) lines(a *app) error {
 	}
 	what := "claim"
 	if c.Origin != blackboard.OriginArtefact {
-		what = string(c.Origin)
+		what = clean(string(c.Origin))
 	}
 	a.printf("%s %s on %s  %s\n", what, a.paint(short(c.ID), accent), target, a.paint(claimStatus(c), claimStyle(c.Status)))
 	if bids := bidText(v.Bids); bids != "" {

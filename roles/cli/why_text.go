@@ -35,15 +35,15 @@ func (s whyStep) lines(a *app) error {
 	t := &whyTable{table: a.table()}
 	if c := s.Claim; c != nil {
 		target := blackboard.Artefact{Type: shorten(clean(c.Target.Type), 40), Version: c.Target.Version}
-		a.printf("%s %s on %s %s  %s\n", orElse(originWord(c.Origin), "claim"), a.paint(clean(short(c.ID)), accent), title(target),
-			clean(short(c.ArtefactID)), a.paint(string(c.Status), claimStyle(c.Status)))
+		a.printf("%s %s on %s %s  %s\n", orElse(originWord(c.Origin), "claim"), a.paint(short(c.ID), accent), title(target),
+			short(c.ArtefactID), a.paint(string(c.Status), claimStyle(c.Status)))
 		c.rows(a, t)
 	} else if s.Artefact != nil {
 		word := "made without a claim"
 		if s.Artefact.Type == blackboard.TypeGoalDefined {
 			word = "goal"
 		}
-		a.printf("%s %s\n", word, a.paint(clean(short(s.Artefact.ID)), accent))
+		a.printf("%s %s\n", word, a.paint(short(s.Artefact.ID), accent))
 	}
 	if r := s.Artefact; r != nil {
 		t.add("made", r.name()+" by "+r.maker+" at "+a.clock(r.CreatedAt)+because(r.Says), structuralWord(r.StructuralType))
@@ -92,7 +92,7 @@ func (c *whyClaim) rows(a *app, t *whyTable) {
 	for _, g := range c.Grants {
 		t.add(string(g.Phase), g.says(), grantStyle(blackboard.Grant{State: g.State, Verdict: g.Verdict}))
 		for _, q := range g.Questions {
-			t.add("asked", fmt.Sprintf("%s: %s", clean(short(q.ID)), q.Says), warn)
+			t.add("asked", fmt.Sprintf("%s: %s", short(q.ID), q.Says), warn)
 			t.add("answered", q.answer(), plain)
 		}
 	}

@@ -66,9 +66,10 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
-// Report prints an error for people: what is wrong, then what to do.
+// Report prints an error for people: what is wrong, then what to do. It is the last
+// to see what a terminal would obey, which an error may have from anywhere.
 func Report(w io.Writer, err error) {
-	lines := strings.Split(strings.TrimRight(err.Error(), "\n"), "\n")
+	lines := strings.Split(strings.TrimRight(CleanText(err.Error()), "\n"), "\n")
 	for i, line := range lines {
 		if i == 0 {
 			_, _ = fmt.Fprintf(w, "sett: error: %s\n", line)
@@ -78,6 +79,6 @@ func Report(w io.Writer, err error) {
 	}
 	var e *Error
 	if errors.As(err, &e) && e.Hint != "" {
-		_, _ = fmt.Fprintf(w, "sett: hint: %s\n", e.Hint)
+		_, _ = fmt.Fprintf(w, "sett: hint: %s\n", CleanText(e.Hint))
 	}
 }
