@@ -49,3 +49,46 @@ type Event struct {
 	Reason     string            `json:"reason,omitempty"`
 	Attributes map[string]string `json:"attributes,omitempty"` // whatever else the move recorded
 }
+
+// Names of the attributes that readers go by.
+const (
+	AttributeBy             = "by"              // the person whose move it was
+	AttributeStructuralType = "structural_type" // of Artefact
+	AttributeGate           = "gate"            // gateHeld: Artefact waits for approval
+	AttributeResult         = "result"          // an artefact that the move made beside Artefact
+	AttributeResultType     = "result_type"     // and its type
+	AttributeWorkflowStatus = "workflow_status" // with the goal's last work done: how it ended
+)
+
+const gateHeld = "held"
+
+// Asked returns the Question that from this entry on waits for an answer; empty:
+// there is none. An agent hands it in as its result; the orchestrator, which is no
+// agent, asks with another move.
+func (e Event) Asked() (question string) {
+	const asked = string(Question)
+	switch {
+	case e.Attributes[AttributeStructuralType] == asked:
+		return e.Artefact
+	case e.Attributes[AttributeResultType] == asked:
+		return e.Attributes[AttributeResult]
+	}
+	return ""
+}
+
+// Held returns the artefact that from this entry on waits for approval; empty: there
+// is none.
+func (e Event) Held() (artefact string) {
+	if e.Attributes[AttributeGate] != gateHeld {
+		return ""
+	}
+	return e.Artefact
+}
+
+// CallsPerson says whether from this entry on something more waits for a person.
+func (e Event) CallsPerson() bool { return e.Asked() != "" || e.Held() != "" }
+
+// GoalEnded returns how the goal ended, when this was its last work; else empty.
+func (e Event) GoalEnded() WorkflowStatus {
+	return WorkflowStatus(e.Attributes[AttributeWorkflowStatus])
+}

@@ -144,7 +144,7 @@ func (n *newcomers) await(ctx context.Context) error {
 	v := n.r.ledgerView(n.r.b, n.r.in, io.Discard)
 	v.form, v.workflow = outputs{"jsonl"}, n.r.workflow
 	return v.follow(ctx, from, func(e blackboard.Event) error {
-		if !callsPerson(e) {
+		if !e.CallsPerson() {
 			return nil
 		}
 		return patiently(ctx, func() error { return n.look(ctx) })
@@ -163,10 +163,4 @@ func (n *newcomers) look(ctx context.Context) error {
 		err = errOver
 	}
 	return err
-}
-
-// callsPerson says whether from this event on something more waits for a person.
-func callsPerson(e blackboard.Event) bool {
-	const question = string(blackboard.Question)
-	return e.Attributes["gate"] == "held" || e.Attributes["structural_type"] == question || e.Attributes["result_type"] == question
 }

@@ -89,16 +89,13 @@ type matter struct {
 
 // matterOf says whether the entry is one that people are told of.
 func matterOf(e blackboard.Event) (matter, bool) {
-	a := e.Attributes
-	switch {
-	case a["workflow_status"] != "":
-		return matter{kind: kindWorkflow, status: blackboard.WorkflowStatus(a["workflow_status"])}, true
-	case a["gate"] == "held":
-		return matter{kind: kindGate, artefact: e.Artefact}, true
-	case a["structural_type"] == string(blackboard.Question):
-		return matter{kind: kindQuestion, artefact: e.Artefact}, true
-	case e.Kind == blackboard.EventTerminate && a["rework"] != "" && a["result"] != "": // a rework that begins with a question
-		return matter{kind: kindQuestion, artefact: a["result"]}, true
+	switch question, held, ended := e.Asked(), e.Held(), e.GoalEnded(); {
+	case ended != "":
+		return matter{kind: kindWorkflow, status: ended}, true
+	case held != "":
+		return matter{kind: kindGate, artefact: held}, true
+	case question != "":
+		return matter{kind: kindQuestion, artefact: question}, true
 	}
 	return matter{}, false
 }

@@ -217,7 +217,7 @@ func TestForgedEntries(t *testing.T) {
 		{"structural_type", "Question", "artefact", "$(rm -rf /)", "workflow", goal.WorkflowID},
 		{"structural_type", "Question", "artefact", unknown, "workflow", unknown},
 		{"structural_type", "Question", "artefact", first, "workflow", "x; y"},
-		{"structural_type", "Question", "artefact", first}, {"workflow_status", "failed"}, {"gate", "held", "workflow", unknown},
+		{"structural_type", "Question", "artefact", first}, {"workflow_status", "failed"}, {"gate", "held", "artefact", unknown, "workflow", unknown},
 	} {
 		w.forge(append([]string{"XADD", "sett:{test}:events", "*", "kind", "result"}, fields...)...)
 	}
