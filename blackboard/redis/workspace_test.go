@@ -187,6 +187,44 @@ func TestDeadWriter(t *testing.T) {
 	})
 }
 
+// What a dead writer left is put back also when nobody is to work on its grant any
+// more: whoever ends the attempt that is in line ends that, and not the restore.
+func TestDeadWriterEndedInLine(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		for what, end := range map[string]func(goalID, claim string) error{
+			"a person cancels the claim": func(goalID, claim string) error {
+				return w.b.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "ann", "x")
+			},
+			"a person cancels the goal": func(goalID, claim string) error {
+				return w.b.CancelWorkflow(w.ctx, goalID, cancelled(goalID, "", goalID), "ann", "x")
+			},
+			"a sibling fails": func(_, claim string) error {
+				return w.b.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil)
+			},
+			"its agent is removed": func(_, claim string) error {
+				f := result(w.snapshot(claim).Claim, "", blackboard.Failure, blackboard.TypeAgentRemoved, "{}")
+				return w.b.FailGrant(w.ctx, w.epoch, GrantRef{Claim: claim, Agent: "dies", Attempt: 2}, "removed", f)
+			},
+		} {
+			claim, other := w.granted(blackboard.PhaseExclusive, "dies"), w.granted(blackboard.PhaseExclusive, "next")
+			_, ref := w.start(claim, "dies", "h-dies", blackboard.ReadWrite)
+			must(t, w.b.NoteBase(w.ctx, ref, "c0ffee", "main"))
+			must(t, w.b.RetryGrant(w.ctx, w.epoch, ref, "died"))
+			wantList(t, what+": in line", w.try(claim, "dies", blackboard.ReadWrite), "dies")
+			wantList(t, what+": next", w.try(other, "next", blackboard.ReadOnly), claim+":dies", claim+":dies")
+			notices := w.listen("next")
+			must(t, end(w.snapshot(claim).Claim.WorkflowID, claim))
+			wantList(t, what, w.uses(), "dies rw restore", "next ro waits")
+			wantList(t, what+": notice", []string{w.next(notices)}, "next "+other)
+			wantList(t, what+": next while it is put back", w.try(other, "next", blackboard.ReadOnly), claim+":dies")
+			must(t, w.b.Release(w.ctx, claim, "dies", "", ""))
+			wantList(t, what+": next at last", w.try(other, "next", blackboard.ReadOnly))
+			w.done(other, "next")
+		}
+	})
+}
+
 // A dead reader, or a writer that had not begun, leaves nothing to put back.
 func TestDeadReader(t *testing.T) {
 	for _, mode := range []blackboard.WorkspaceMode{blackboard.ReadOnly, blackboard.ReadWrite} {

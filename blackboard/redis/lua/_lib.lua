@@ -235,10 +235,17 @@ local function wake_workspace()
   end
 end
 
--- Lets go of the workspace on behalf of a grant that waits for it or holds it.
+-- Lets go of the workspace on behalf of a grant that holds it: one that runs.
 local function release_workspace(claim, agent)
-  local who = claim .. ':' .. agent
-  if call('HDEL', workspace_key, 'hold:' .. who, 'wait:' .. who) > 0 and call('EXISTS', workspace_key) == 1 then
+  if call('HDEL', workspace_key, 'hold:' .. claim .. ':' .. agent) > 0 and call('EXISTS', workspace_key) == 1 then
+    wake_workspace()
+  end
+end
+
+-- Takes a grant that is queued out of the line for the workspace. What its attempt
+-- before may have left there is still to be put back, so a hold stays.
+local function leave_line(claim, agent)
+  if call('HDEL', workspace_key, 'wait:' .. claim .. ':' .. agent) > 0 then
     wake_workspace()
   end
 end
@@ -298,7 +305,7 @@ local function cancel_grants(claim, at)
       if g.state == 'awaiting_answer' then
         close_question(claim, g)
       elseif g.state == 'queued' then
-        release_workspace(claim, agent)
+        leave_line(claim, agent)
       end
       end_grant(claim, agent, g, 'cancelled', at)
       call('PUBLISH', agent_events(agent), claim)

@@ -31,7 +31,7 @@ local workflow = call('HGET', claim_key(claim), 'workflow_id')
 if g.state == 'awaiting_answer' then
   close_question(claim, g)
 elseif g.state == 'queued' then
-  release_workspace(claim, agent)
+  leave_line(claim, agent)
 end
 call('HINCRBY', claim_key(claim), 'revision', 1)
 g.crashes = (g.crashes or 0) + 1
