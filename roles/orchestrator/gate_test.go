@@ -8,6 +8,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
 	"sett/contract/env"
 )
@@ -226,6 +227,29 @@ func TestPolicyWaitsForBlackboard(t *testing.T) {
 	s.until("the policy", func() bool { return len(s.events(blackboard.EventPolicy)) == 2 })
 }
 
+// A blackboard that comes back may have forgotten the policy while it remembers who
+// leads: Redis by default writes down what it acknowledged a second later.
+func TestPolicyLostByBlackboard(t *testing.T) {
+	t.Parallel()
+	r := redistest.Start(t)
+	s := newSettAt(t, r.URL, "a")
+	s.approving("Draft")
+	p := newProxy(t, r.Addr())
+	l := s.lead(options{vars: map[string]string{env.RedisURL: "redis://" + p.addr, env.Lease: "1m"}})
+	g := s.goal("g")
+	c := s.claimOf(g)
+	p.set(true)
+	s.until("the loss to be noticed", func() bool { return strings.Contains(l.log.String(), "blackboard lost") })
+	s.redis(r, "HDEL", "sett:{test}:instance", "approve")
+	p.set(false)
+	s.until("the policy", func() bool { return len(s.events(blackboard.EventPolicy)) == 2 })
+	s.bids(c, "a exclusive")
+	s.held(s.does(c, "a", blackboard.Standard, "Draft", "x"))
+	if n := strings.Count(l.log.String(), "msg=leading"); n != 1 {
+		t.Errorf("it took the lead %d times: that another term sets it says nothing", n)
+	}
+}
+
 // A rejection is feedback: whoever made it makes the next version, with the
 // person's Review, and that one waits again. So also a Terminal.
 func TestGateRejected(t *testing.T) {
@@ -243,7 +267,7 @@ func TestGateRejected(t *testing.T) {
 			s.status(c, blackboard.Complete)
 			for version := 2; version <= 3; version++ {
 				c := s.rejects("ann", draft, "too long")
-				if got := s.status(c, blackboard.Terminated); !strings.Contains(got.Claim.Reason, "feedback by human:ann") {
+				if got := s.status(c, blackboard.Terminated); !strings.Contains(got.Claim.Reason, "feedback by ann") {
 					t.Errorf("claim %+v", got.Claim)
 				}
 				st := s.starts(blackboard.ReworkClaimID(c), "maker", "h")

@@ -19,15 +19,15 @@ const deciders = 32
 // leadership is one term as the leader. Everything in it ends with the term.
 type leadership struct {
 	*orchestrator
-	lead    redis.Lead
-	queue   *queue
-	hints   hints
-	agents  *agents
-	workers *workers
-	living  *living
-	since   time.Time
-	again   chan struct{} // read what is open
-	policy  policy
+	lead     redis.Lead
+	queue    *queue
+	hints    hints
+	agents   *agents
+	workers  *workers
+	living   *living
+	since    time.Time
+	again    chan struct{} // read what is open
+	approval approval
 
 	mu     sync.Mutex
 	timers map[key]*time.Timer
@@ -101,6 +101,7 @@ func (l *leadership) listen(ctx context.Context) error {
 	channels := []redis.Channel{redis.OrchestratorEvents}
 	return l.board.Subscribe(ctx, channels, func() {
 		l.reachable.Back()
+		l.approval.doubt()
 		wake(l.again)
 	}, l.notice, func(err error) {
 		l.log.Warn("blackboard lost, reconnecting", "error", err)
