@@ -62,7 +62,6 @@ func (l *leadership) open(ctx context.Context, artefactID string) error {
 			// Until somebody bids nothing else would have us look at it in time.
 			l.later(key{claimKey, claim.ID}, claim.OpenedAt.Add(t))
 		}
-		l.metrics.claims.WithLabelValues("opened").Inc()
 		l.log.Debug("claim opened", "claim", claim.ID, "artefact", artefactID)
 	case redis.OverLimit:
 		return l.refuse(ctx, artefactID, cfg.Orchestrator.MaxArtefacts)
@@ -206,11 +205,9 @@ func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
 		l.metrics.grants.WithLabelValues(string(d.Phase)).Add(float64(len(d.Agents)))
 		log.Info("phase granted", "phase", d.Phase, "agents", d.Agents, "from", c.Status, "to", d.Phase.Status())
 	case arbiter.Complete:
-		l.metrics.claims.WithLabelValues("complete").Inc()
 		l.metrics.phaseWaits(s, now)
 		log.Info("claim complete", "from", c.Status, "to", blackboard.Complete, "reason", d.Reason)
 	case arbiter.Terminate:
-		l.metrics.claims.WithLabelValues("terminated").Inc()
 		l.metrics.phaseWaits(s, now)
 		log.Info("claim terminated", "from", c.Status, "to", blackboard.Terminated, "reason", d.Reason, "rework", d.Rework != nil)
 	case arbiter.FailGrant:

@@ -14,7 +14,6 @@ import (
 // others did is counted from the ledger (tally).
 type metrics struct {
 	registry      *prometheus.Registry
-	claims        *prometheus.CounterVec // by status: opened, complete, terminated
 	grants        *prometheus.CounterVec // by phase
 	consensusWait prometheus.Histogram
 	phaseWait     *prometheus.HistogramVec // by phase
@@ -35,7 +34,6 @@ func newMetrics() *metrics {
 	buckets := prometheus.ExponentialBuckets(0.001, 4, 10)
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
-		claims:   counters("sett_claims_total", "Claims that were opened, completed or terminated.", "status"),
 		grants:   counters("sett_grants_total", "Grants given, by phase.", "phase"),
 		consensusWait: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sett_consensus_wait_seconds", Help: "From a claim's opening until all bids were in.", Buckets: buckets}),
@@ -55,9 +53,6 @@ func newMetrics() *metrics {
 			Name: "sett_blackboard_call_seconds", Help: "How long calls of the blackboard took.", Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}),
 		lostCalls: counter("sett_blackboard_calls_lost_total", "Attempts of calls for which the blackboard was not there."),
 	}
-	for _, status := range []string{"opened", "complete", "terminated"} {
-		m.claims.WithLabelValues(status)
-	}
 	for _, p := range blackboard.Phases {
 		m.grants.WithLabelValues(string(p))
 		m.phaseWait.WithLabelValues(string(p))
@@ -66,7 +61,7 @@ func newMetrics() *metrics {
 		m.restarts.WithLabelValues(agent)
 		m.crashes.WithLabelValues(agent)
 	})
-	m.registry.MustRegister(m.claims, m.grants, m.consensusWait, m.phaseWait, m.restarts, m.crashes,
+	m.registry.MustRegister(m.grants, m.consensusWait, m.phaseWait, m.restarts, m.crashes,
 		m.healthy, m.startDelay, m.reloads, m.corrupt, m.leader, m.calls, m.lostCalls,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -113,12 +108,13 @@ func (m *metrics) forget(agent string) {
 	m.healthy.DeleteLabelValues(agent)
 }
 
-// phaseWaits observes how long each phase of a closed claim took.
+// phaseWaits observes how long each phase of a closed claim took. What people did
+// in it is none of its grants, nor is what a retry kept of the claim before.
 func (m *metrics) phaseWaits(s blackboard.Snapshot, now time.Time) {
 	for _, p := range blackboard.Phases {
 		var first, last time.Time
 		for _, g := range s.Grants {
-			if g.Phase != p {
+			if g.Phase != p || !g.OfAgent() || g.QueuedAt.Before(s.Claim.OpenedAt) {
 				continue
 			}
 			if first.IsZero() || g.QueuedAt.Before(first) {

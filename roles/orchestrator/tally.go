@@ -4,11 +4,13 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sett/blackboard"
+	"sett/roles/orchestrator/arbiter"
 )
 
 // tally counts, from the ledger, what agents and people did. Who does one thing
@@ -17,8 +19,9 @@ import (
 // started, whether it leads or not.
 type tally struct {
 	*orchestrator
-	after string // the position in the ledger up to which all is counted
+	after string // the position in the ledger up to which all is counted; empty: to be read
 
+	claims    *prometheus.CounterVec // by status: opened, complete, terminated
 	posted    prometheus.Counter
 	ended     *prometheus.CounterVec // goals, by status
 	results   *prometheus.CounterVec // by agent and structural type
@@ -39,7 +42,15 @@ const other = "other"
 var failureTypes = []string{
 	blackboard.TypeToolExecutionFailure, blackboard.TypeAgentCrashed, blackboard.TypeContractViolation, blackboard.TypeReviewLimit,
 	blackboard.TypeWorkflowLimit, blackboard.TypeAgentRemoved, blackboard.TypeCancelled, blackboard.TypeQuestionTimeout,
+	arbiter.FailureGoalRejected, arbiter.FailureCorruptClaim,
 }
+
+// What happens to claims.
+const (
+	opened     = "opened"
+	complete   = string(blackboard.Complete)
+	terminated = string(blackboard.Terminated)
+)
 
 // endings are how a goal can end.
 var endings = []blackboard.WorkflowStatus{blackboard.WorkflowAchieved, blackboard.WorkflowFailed, blackboard.WorkflowStalled}
@@ -52,6 +63,7 @@ var decisions = []blackboard.EventKind{
 func newTally(o *orchestrator, after string) *tally {
 	t := &tally{
 		orchestrator: o, after: after,
+		claims:    counters("sett_claims_total", "Claims that were opened, completed or terminated.", "status"),
 		posted:    counter("sett_goals_posted_total", "Goals that were given."),
 		ended:     counters("sett_goals_ended_total", "Goals that ended, by how.", "status"),
 		results:   counters("sett_results_total", "Grants that ended with a result or were suspended by a question.", "agent", "structural_type"),
@@ -61,6 +73,9 @@ func newTally(o *orchestrator, after string) *tally {
 		toolTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sett_agent_tool_seconds", Help: "From a tool's start to its end, of all runs that led to a result.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}, []string{"agent"}),
+	}
+	for _, status := range []string{opened, complete, terminated} {
+		t.claims.WithLabelValues(status)
 	}
 	for _, s := range endings {
 		t.ended.WithLabelValues(string(s))
@@ -72,7 +87,7 @@ func newTally(o *orchestrator, after string) *tally {
 		t.failures.WithLabelValues(typ)
 	}
 	o.metrics.ofAgent = append(o.metrics.ofAgent, t.introduce)
-	o.metrics.registry.MustRegister(t.posted, t.ended, t.results, t.failures, t.requeues, t.decisions, t.toolTime)
+	o.metrics.registry.MustRegister(t.claims, t.posted, t.ended, t.results, t.failures, t.requeues, t.decisions, t.toolTime)
 	return t
 }
 
@@ -102,12 +117,18 @@ func (t *tally) run(ctx context.Context) error {
 }
 
 func (t *tally) catchUp(ctx context.Context) {
+	if t.after == "" {
+		at, err := t.board.Last(ctx)
+		if err != nil {
+			t.notCounted(ctx, err)
+			return
+		}
+		t.after = at
+	}
 	for ctx.Err() == nil {
 		events, err := t.board.History(ctx, t.after, tallyPage)
 		if err != nil {
-			if ctx.Err() == nil {
-				t.log.Debug("ledger not counted", "error", err)
-			}
+			t.notCounted(ctx, err)
 			return
 		}
 		for _, e := range events {
@@ -120,37 +141,66 @@ func (t *tally) catchUp(ctx context.Context) {
 	}
 }
 
+func (t *tally) notCounted(ctx context.Context, err error) {
+	if ctx.Err() == nil {
+		t.log.Debug("ledger not counted", "error", err)
+	}
+}
+
 func (t *tally) count(e blackboard.Event) {
-	attribute := func(name string) string { return e.Attributes[name] }
 	switch e.Kind {
 	case blackboard.EventGoal:
 		t.posted.Inc()
 	case blackboard.EventResult:
-		t.result(e, attribute("structural_type"), attribute("tool_us"))
-		if attribute("structural_type") == string(blackboard.Failure) {
-			t.failures.WithLabelValues(known(attribute("type"), failureTypes)).Inc()
-		}
+		t.result(e)
 	case blackboard.EventRequeue:
 		t.requeues.WithLabelValues(t.agent(e)).Inc()
 	}
+	t.claim(e)
 	if slices.Contains(decisions, e.Kind) {
 		t.decisions.WithLabelValues(string(e.Kind)).Inc()
 	}
-	if typ := attribute("result_type"); slices.Contains(failureTypes, typ) {
-		t.failures.WithLabelValues(typ).Inc()
+	if typ := e.Attributes[blackboard.AttributeResultType]; typ != "" && e.Asked() == "" {
+		t.failures.WithLabelValues(known(typ, failureTypes)).Inc()
 	}
-	if status := attribute("workflow_status"); slices.Contains(endings, blackboard.WorkflowStatus(status)) {
-		t.ended.WithLabelValues(status).Inc()
+	if status := e.GoalEnded(); slices.Contains(endings, status) {
+		t.ended.WithLabelValues(string(status)).Inc()
 	}
 }
 
-func (t *tally) result(e blackboard.Event, structuralType, toolUS string) {
-	agent := t.agent(e)
-	if !blackboard.StructuralType(structuralType).Valid() {
-		structuralType = other
+// claim counts the claims that begin and end with an entry. One may do both: a
+// rework begins when what it is a rework of ends. A person ends all of a goal at once.
+func (t *tally) claim(e blackboard.Event) {
+	add := func(status string, n int) { t.claims.WithLabelValues(status).Add(float64(n)) }
+	switch e.Kind {
+	case blackboard.EventOpen, blackboard.EventReject, blackboard.EventRetry:
+		add(opened, 1)
+	case blackboard.EventComplete:
+		add(complete, 1)
+	case blackboard.EventTerminate:
+		add(terminated, 1)
+		if e.Attributes["rework"] != "" {
+			add(opened, 1)
+		}
+	case blackboard.EventCancel:
+		if e.Claim != "" {
+			add(terminated, 1)
+		} else if all := e.Attributes["claims"]; all != "" {
+			add(terminated, 1+strings.Count(all, ","))
+		}
 	}
-	t.results.WithLabelValues(agent, structuralType).Inc()
-	if us, err := strconv.ParseInt(toolUS, 10, 64); err == nil && us > 0 {
+}
+
+func (t *tally) result(e blackboard.Event) {
+	agent, kind := t.agent(e), e.Attributes[blackboard.AttributeStructuralType]
+	if kind == string(blackboard.Failure) {
+		t.failures.WithLabelValues(known(e.Attributes["type"], failureTypes)).Inc()
+	}
+	if !blackboard.StructuralType(kind).Valid() {
+		kind = other
+	}
+	t.results.WithLabelValues(agent, kind).Inc()
+	if us, err := strconv.ParseInt(e.Attributes["tool_us"], 10, 64); err == nil && us > 0 {
 		t.toolTime.WithLabelValues(agent).Observe(float64(us) / 1e6)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"sett/blackboard/redis"
 	"sett/roles/role"
 )
 
@@ -15,8 +14,8 @@ func (o *orchestrator) watched(ctx context.Context) (actors []func(context.Conte
 		return nil, nil
 	}
 	after, err := o.board.Last(ctx)
-	if err != nil {
-		after = redis.PositionAt(o.env.Now())
+	if err != nil { // our clock may be another than the blackboard's: it is asked again later
+		after = ""
 	}
 	actors = append(actors, newTally(o, after).run)
 	o.metrics.registry.MustRegister(newFigures(o), o.env.Build.Info())
