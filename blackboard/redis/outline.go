@@ -69,6 +69,22 @@ func (b *Board) outlines(ctx context.Context, ids []string, out []Outline, each 
 	})
 }
 
+// OutlinesWithTexts is Outlines with the payloads of those that have at most so many
+// bytes.
+func (b *Board) OutlinesWithTexts(ctx context.Context, ids []string, most int) ([]Outline, []error, error) {
+	all, each, err := b.Outlines(ctx, ids)
+	if err != nil {
+		return nil, nil, err
+	}
+	texts := make([]*Outline, 0, len(all))
+	for i := range all {
+		if each[i] == nil {
+			texts = append(texts, &all[i])
+		}
+	}
+	return all, each, b.ReadPayloads(ctx, texts, most)
+}
+
 // ReadPayloads reads the payloads of those artefacts whose payload has at most
 // so many bytes. The others' stay empty.
 func (b *Board) ReadPayloads(ctx context.Context, all []*Outline, most int) error {

@@ -47,6 +47,11 @@ func TestOutlines(t *testing.T) {
 		if all[page].Payload != long {
 			t.Errorf("%d bytes of payload", len(all[page].Payload))
 		}
+		texts, each, err := w.b.OutlinesWithTexts(w.ctx, ids, 999)
+		must(t, err)
+		if texts[0].Payload != goal.Payload || texts[page].Payload != "" || texts[page].PayloadSize != 1000 || each[page+1] == nil || each[page+2] == nil {
+			t.Errorf("with texts: %+v, %+v, %v", texts[0], texts[page], each[page:])
+		}
 		in, err := w.b.WorkflowArtefacts(w.ctx, goalID)
 		must(t, err)
 		wantList(t, "artefacts of the workflow", in, goalID, x.ID)

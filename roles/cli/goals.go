@@ -72,7 +72,7 @@ func (c *goalsCmd) rows(a *app, b *redis.Board, ids []string) ([]goalRow, leftOu
 	if err != nil {
 		return nil, nil, err
 	}
-	texts, noText, err := c.texts(a, b, ids)
+	texts, noText, err := a.goalTexts(b, ids, c.forPeople())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -87,31 +87,21 @@ func (c *goalsCmd) rows(a *app, b *redis.Board, ids []string) ([]goalRow, leftOu
 	return rows, broken, nil
 }
 
-// texts reads what the goals say, with an error for each that cannot be read; for
+// goalTexts reads what goals say, with an error for each that cannot be read; for
 // people, who get one line of it, only where that is not very long.
-func (c *goalsCmd) texts(a *app, b *redis.Board, ids []string) ([]string, []error, error) {
+func (a *app) goalTexts(b *redis.Board, ids []string, forPeople bool) ([]string, []error, error) {
 	texts := make([]string, len(ids))
-	if !c.forPeople() {
+	if !forPeople {
 		goals, each, err := b.TryArtefacts(a.ctx, ids)
 		for i, g := range goals {
 			texts[i] = g.Payload
 		}
 		return texts, each, err
 	}
-	goals, each, err := b.Outlines(a.ctx, ids)
-	if err != nil {
-		return nil, nil, err
-	}
-	lines := make([]*redis.Outline, 0, len(goals))
-	for i := range goals {
-		if each[i] == nil {
-			lines = append(lines, &goals[i])
-		}
-	}
-	err = b.ReadPayloads(a.ctx, lines, maxShown)
+	goals, each, err := b.OutlinesWithTexts(a.ctx, ids, maxShown)
 	for i, g := range goals {
-		if texts[i] = g.Payload; len(g.Payload) < g.PayloadSize {
-			texts[i] = size(g.PayloadSize)
+		if texts[i] = g.Payload; g.Payload == "" {
+			texts[i] = gistOf(&goals[i])
 		}
 	}
 	return texts, each, err

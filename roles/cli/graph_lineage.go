@@ -214,7 +214,7 @@ func gistOf(o *redis.Outline) string {
 	a := brief(o)
 	said := gist(&a)
 	if said == "" && o.PayloadSize > len(o.Payload) {
-		said = count(o.PayloadSize, "byte")
+		said = size(o.PayloadSize)
 	}
 	return strings.TrimSpace(said)
 }

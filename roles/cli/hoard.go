@@ -104,17 +104,9 @@ func (a *app) artefactTable(b *redis.Board, from int, all []redis.Outline) error
 	t := a.table("ID", "TYPE", "BY", "FROM", "AGE", "SAYS")
 	for _, o := range all {
 		t.row(short(o.ID), cell{title(o.Artefact), structuralStyle(o.Artefact)}, maker(o.Artefact), origins(o.Artefact), age(a.Now().Sub(o.CreatedAt)),
-			shorten(outlineSays(o), 70))
+			shorten(says(&o), 70))
 	}
 	return t.write(a.Stdout)
-}
-
-// outlineSays is what an artefact says, or how much, where its payload was not read.
-func outlineSays(o redis.Outline) string {
-	if o.PayloadSize > len(o.Payload) && o.Summary == "" {
-		return size(o.PayloadSize)
-	}
-	return says(o.Artefact)
 }
 
 // size says roughly how many bytes there are: 12 B, 3.4 kB, 10.5 MB.
@@ -139,14 +131,14 @@ func origins(a blackboard.Artefact) string {
 }
 
 // says is the gist of an artefact; a Review has its verdict in front.
-func says(a blackboard.Artefact) string {
-	if a.StructuralType != blackboard.Review {
-		return gist(&a)
+func says(o *redis.Outline) string {
+	if o.StructuralType != blackboard.Review {
+		return gistOf(o)
 	}
-	if blackboard.VerdictOf(a.Payload) == blackboard.Approve {
-		return "approves" + because(gist(&a))
+	if blackboard.VerdictOf(o.Payload) == blackboard.Approve {
+		return "approves" + because(gistOf(o))
 	}
-	return "rejects" + because(gist(&a))
+	return "rejects" + because(gistOf(o))
 }
 
 // maker is who produced an artefact: the agent or person, else the role.

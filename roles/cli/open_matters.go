@@ -109,25 +109,16 @@ func (r matterReader) fill(m *matter, o *redis.Outline, claim blackboard.Claim, 
 	m.WorkflowID, m.Goal = o.WorkflowID, goal
 	if m.Kind == matterGate {
 		m.About = matterAbout{o.ID, o.Type, o.Version}
-		m.Text = outlineGist(o)
+		m.Text = gistOf(o)
 		m.Commands = []string{r.commandLine(r.in, "approve "+short(o.ID)), r.commandLine(r.in, "reject "+short(o.ID)+` "why"`)}
 		return
 	}
 	m.About = matterAbout{claim.ArtefactID, claim.Target.Type, claim.Target.Version}
 	m.Text = o.Payload
 	if m.Text == "" {
-		m.Text = outlineGist(o)
+		m.Text = gistOf(o)
 	}
 	m.Commands = []string{r.commandLine(r.in, "answer "+short(o.ID)+` "…"`)}
-}
-
-// outlineGist is the gist of an artefact, also where its payload was too long to be
-// read for it.
-func outlineGist(o *redis.Outline) string {
-	if s := gist(&o.Artefact); s != "" || o.Payload != "" || o.PayloadSize == 0 {
-		return s
-	}
-	return fmt.Sprintf("%d bytes, sett unearth %s prints them", o.PayloadSize, short(o.ID))
 }
 
 // claims reads the claims that questions were asked in, by id.
@@ -160,24 +151,14 @@ func (r matterReader) goals(ctx context.Context, all []redis.Outline, broken []e
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	goals, each, err := r.b.Outlines(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
-	var read []*redis.Outline
+	goals, each, err := r.b.OutlinesWithTexts(ctx, ids, maxShown)
+	out := map[string]string{}
 	for i := range goals {
 		if each[i] == nil {
-			read = append(read, &goals[i])
+			out[ids[i]] = gistOf(&goals[i])
 		}
 	}
-	if err := r.b.ReadPayloads(ctx, read, maxShown); err != nil {
-		return nil, err
-	}
-	out := map[string]string{}
-	for _, g := range read {
-		out[g.ID] = outlineGist(g)
-	}
-	return out, nil
+	return out, err
 }
 
 // payloads reads the texts of what is shown.

@@ -178,11 +178,11 @@ func (w *goalWaiter) view(o outputs) (v waitView, err error) {
 	if err != nil {
 		return v, err
 	}
-	text, err := w.text(o)
-	if err != nil {
+	texts, each, err := w.goalTexts(w.b, []string{w.goal}, o.forPeople())
+	if err := cmp.Or(err, errors.Join(each...)); err != nil {
 		return v, err
 	}
-	v.goalRow = goalRow{g, text, int64(max(w.Now().Sub(g.CreatedAt), 0) / time.Second)}
+	v.goalRow = goalRow{g, texts[0], int64(max(w.Now().Sub(g.CreatedAt), 0) / time.Second)}
 	v.Matters, v.Waits = []matter{}, []wait{}
 	if g.Status.Ended() {
 		return v, nil
@@ -196,24 +196,6 @@ func (w *goalWaiter) view(o outputs) (v waitView, err error) {
 	}
 	v.Waits, _, err = w.waitsOf(w.ctx, w.b, w.in, w.goal)
 	return v, err
-}
-
-// text reads what the goal says; for people, who get one line of it, only where that
-// is not very long.
-func (w *goalWaiter) text(o outputs) (string, error) {
-	all, each, err := w.b.Outlines(w.ctx, []string{w.goal})
-	if err := cmp.Or(err, errors.Join(each...)); err != nil {
-		return "", err
-	}
-	most := all[0].PayloadSize
-	if o.forPeople() {
-		most = maxShown
-	}
-	err = w.b.ReadPayloads(w.ctx, []*redis.Outline{&all[0]}, most)
-	if all[0].PayloadSize > most {
-		return size(all[0].PayloadSize), err
-	}
-	return all[0].Payload, err
 }
 
 // end is what the wait comes to.

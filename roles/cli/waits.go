@@ -69,7 +69,7 @@ func (s scene) waits(o openWork) []wait {
 	}
 	for _, a := range o.gates {
 		out = append(out, wait{What: waitApproval, Agent: a.ProducedByAgent, Since: a.CreatedAt, Subject: a.ID, WorkflowID: a.WorkflowID,
-			Text: fmt.Sprintf("approval of %s %s of %s%s", title(a.Artefact), short(a.ID), maker(a.Artefact), because(outlineGist(&a)))})
+			Text: fmt.Sprintf("approval of %s %s of %s%s", title(a.Artefact), short(a.ID), maker(a.Artefact), because(gistOf(&a)))})
 	}
 	for i := range out {
 		out[i].AgeSeconds = int64(max(s.now.Sub(out[i].Since), 0) / time.Second)

@@ -93,10 +93,7 @@ func (o *openWork) readClaims(ctx context.Context, b *redis.Board, ids []string)
 // readShown reads artefacts as far as a line about each needs it. What cannot be
 // read keeps its place, with its id alone.
 func readShown(ctx context.Context, b *redis.Board, ids []string) ([]redis.Outline, error) {
-	all, each, err := b.Outlines(ctx, ids)
-	if err != nil {
-		return nil, err
-	}
+	all, each, err := b.OutlinesWithTexts(ctx, ids, maxShown)
 	var out []redis.Outline
 	for i, o := range all {
 		switch {
@@ -108,11 +105,7 @@ func readShown(ctx context.Context, b *redis.Board, ids []string) ([]redis.Outli
 		}
 		out = append(out, o)
 	}
-	lines := make([]*redis.Outline, len(out))
-	for i := range out {
-		lines[i] = &out[i]
-	}
-	return out, b.ReadPayloads(ctx, lines, maxShown)
+	return out, err
 }
 
 // waitsOf returns what a goal waits for, or (empty) everything that is open; and

@@ -108,24 +108,11 @@ func (s *scene) readQuestions(ctx context.Context, b *redis.Board, o openWork) e
 			}
 		}
 	}
-	all, _, err := b.Outlines(ctx, ids)
-	if err != nil {
-		return err
-	}
-	lines := make([]*redis.Outline, len(all))
+	all, _, err := b.OutlinesWithTexts(ctx, ids, maxShown)
 	for i := range all {
-		lines[i] = &all[i]
+		s.questions[ids[i]] = gistOf(&all[i])
 	}
-	if err := b.ReadPayloads(ctx, lines, maxShown); err != nil {
-		return err
-	}
-	for i, q := range all {
-		s.questions[ids[i]] = quote(q.Payload)
-		if q.Payload == "" {
-			s.questions[ids[i]] = outlineGist(&q)
-		}
-	}
-	return nil
+	return err
 }
 
 // suspicious says whether anybody does not do their part.
