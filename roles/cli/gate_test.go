@@ -124,7 +124,7 @@ func TestReject(t *testing.T) {
 	has(t, stdout, "approval         waits for a person")
 	stdout, _, err = s.run("show", claim)
 	s.must(err)
-	has(t, stdout, "review  human:anna  rejects", "no changelog")
+	has(t, stdout, "review  anna  rejects", "no changelog")
 }
 
 func TestAfterFeedback(t *testing.T) {
@@ -191,7 +191,7 @@ func TestReview(t *testing.T) {
 	has(t, stderr, "no agent made it, so the goal fails")
 	stdout, _, err = s.run("show", claim)
 	s.must(err)
-	has(t, stdout, "review  human:anna  approves", "review  human:bob   rejects", "too")
+	has(t, stdout, "review  anna  approves", "review  bob   rejects", "too")
 	stdout, _, err = s.run("show", claim, "-o", "json")
 	s.must(err)
 	var v claimView

@@ -73,6 +73,7 @@ type grantView struct {
 	blackboard.Grant
 	Hidden      *struct{}     `json:"tool_time,omitempty"` // the name of the grant's, which is in nanoseconds
 	ToolSeconds float64       `json:"tool_seconds,omitempty"`
+	By          string        `json:"by,omitempty"` // the person, where it is a person's
 	Result      *artefactMeta `json:"result,omitempty"`
 	Says        string        `json:"says,omitempty"` // the gist of the result
 }
@@ -83,8 +84,13 @@ type claimView struct {
 	Claim  blackboard.Claim `json:"claim"`
 	Bids   []blackboard.Bid `json:"bids"`
 	Grants []grantView      `json:"grants"`
-	Waits  []wait           `json:"waits"`
-	Chain  []reworkStep     `json:"rework_chain"` // empty without rework
+	Waits  []wait           `json:"waits"` // empty when it is closed
+}
+
+// claimAlone is a claim that is not shown among others of its goal.
+type claimAlone struct {
+	claimView
+	Chain []reworkStep `json:"rework_chain"` // empty without rework
 }
 
 // goalView is a goal with its claims.
@@ -92,9 +98,10 @@ type goalView struct {
 	Kind     string              `json:"kind"` // "goal"
 	Workflow blackboard.Workflow `json:"workflow"`
 	Text     string              `json:"text"`
-	Claims   []claimView         `json:"claims"`
+	Claims   []claimView         `json:"claims"` // oldest first
 	Waits    []wait              `json:"waits"`
-	Outcome  string              `json:"outcome,omitempty"` // the gist of its Terminal or Failure
+	More     int                 `json:"waits_more,omitempty"` // open work that was not looked at
+	Outcome  string              `json:"outcome,omitempty"`    // the gist of its Terminal or Failure
 }
 
 // artefactView is an artefact with its place in the graph.
@@ -104,18 +111,18 @@ type artefactView struct {
 	Excerpt  string         `json:"excerpt"` // how the payload begins
 	Sources  []artefactMeta `json:"sources"`
 	Children []artefactMeta `json:"children"`
-	Claim    *claimView     `json:"claim"`          // on it, the last one of those that were retried; null when it has none
+	Claim    *claimAlone    `json:"claim"`          // on it, the last one of those that were retried; null when it has none
 	Gate     *gateView      `json:"gate,omitempty"` // absent: it never had to be approved
 }
 
 // reworkStep is one version of a thread, and the claim that judged it.
 type reworkStep struct {
-	Artefact string                 `json:"artefact"`
+	Artefact string                 `json:"artefact_id"`
 	Version  int                    `json:"version"`
-	Claim    string                 `json:"claim,omitempty"`
-	Status   blackboard.ClaimStatus `json:"status,omitempty"`
-	Rework   string                 `json:"rework,omitempty"` // the claim under which the next version is made
-	By       string                 `json:"by,omitempty"`     // by whom
+	Claim    string                 `json:"claim_id,omitempty"`
+	Status   blackboard.ClaimStatus `json:"status,omitempty"`          // of that claim
+	Rework   string                 `json:"rework_claim_id,omitempty"` // the claim under which the next version is made
+	Agent    string                 `json:"agent,omitempty"`           // who makes it
 }
 
 func (s *shower) goal(a blackboard.Artefact) (goalView, error) {
@@ -132,11 +139,8 @@ func (s *shower) goal(a blackboard.Artefact) (goalView, error) {
 		}
 		v.Claims = append(v.Claims, cv)
 	}
-	v.Waits = []wait{}
-	if !w.workflow.Status.Ended() {
-		if v.Waits, _, err = s.waitsOf(s.ctx, s.b, s.in, a.ID); err != nil {
-			return v, err
-		}
+	if err := s.goalWaits(&v, w); err != nil {
+		return v, err
 	}
 	for _, id := range []string{w.workflow.FailureID, w.workflow.TerminalID} {
 		if id != "" && v.Outcome == "" && w.workflow.Status.Ended() {
@@ -150,13 +154,35 @@ func (s *shower) goal(a blackboard.Artefact) (goalView, error) {
 	return v, nil
 }
 
-func (s *shower) claim(id string) (claimView, error) {
+// goalWaits finds what the goal waits for, and each of its open claims.
+func (s *shower) goalWaits(v *goalView, w account) error {
+	v.Waits = []wait{}
+	if w.workflow.Status.Ended() {
+		return nil
+	}
+	o, err := readOpen(s.ctx, s.b, w.workflow.ID)
+	if err != nil {
+		return err
+	}
+	all := o
+	all.claims = w.open()
+	scene, err := s.readScene(s.ctx, s.b, s.in, all)
+	if err != nil {
+		return err
+	}
+	v.Waits, v.More = scene.waits(o), o.more
+	for i, c := range w.claims {
+		v.Claims[i].Waits = scene.waits(openWork{claims: []blackboard.Snapshot{c}})
+	}
+	return nil
+}
+
+func (s *shower) claim(id string) (v claimAlone, err error) {
 	c, err := s.b.Snapshot(s.ctx, id)
 	if err != nil {
-		return claimView{}, err
+		return v, err
 	}
-	v, err := s.claimOf(c)
-	if err != nil {
+	if v.claimView, err = s.claimOf(c); err != nil {
 		return v, err
 	}
 	if !c.Claim.Status.Closed() {
@@ -173,9 +199,12 @@ func (s *shower) claim(id string) (claimView, error) {
 
 // claimOf adds the results to a claim.
 func (s *shower) claimOf(c blackboard.Snapshot) (claimView, error) {
-	v := claimView{Kind: "claim", Claim: c.Claim, Bids: c.Bids, Grants: []grantView{}, Waits: []wait{}, Chain: []reworkStep{}}
+	v := claimView{Kind: "claim", Claim: c.Claim, Bids: c.Bids, Grants: []grantView{}, Waits: []wait{}}
 	for _, g := range c.Grants {
 		gv := grantView{Grant: g, ToolSeconds: g.ToolTime.Seconds()}
+		if by, ok := blackboard.PersonName(g.Agent); ok {
+			gv.By = by
+		}
 		if g.ResultID != "" {
 			r, err := s.b.Artefact(s.ctx, g.ResultID)
 			if err != nil {

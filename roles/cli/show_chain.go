@@ -49,12 +49,12 @@ func (s *shower) chain(id string) ([]reworkStep, error) {
 		}
 		rework, err := reworkOf(s.ctx, s.b, a.ID)
 		if err == nil {
-			step.Rework, step.By = rework.Claim.ID, rework.Claim.GrantedExclusiveAgent
+			step.Rework, step.Agent = rework.Claim.ID, rework.Claim.GrantedExclusiveAgent
 		} else if !errors.Is(err, blackboard.ErrNotFound) {
 			return nil, err
 		}
 		steps = append(steps, step)
-		g, ok := rework.Grant(step.By)
+		g, ok := rework.Grant(step.Agent)
 		if !ok || g.State != blackboard.GrantDone {
 			break
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,9 +156,17 @@ func TestShowWaits(t *testing.T) {
 			stdout, _, err := s.run("show", id, "-o", "json")
 			s.must(err)
 			var v struct {
-				Waits []wait `json:"waits"`
+				Waits  []wait `json:"waits"`
+				Claims []struct {
+					Waits []wait `json:"waits"`
+				} `json:"claims"`
 			}
 			s.must(json.Unmarshal([]byte(stdout), &v))
+			for _, c := range v.Claims {
+				if ofClaim := tc.what != waitApproval && tc.what != waitClaim; ofClaim && !slices.EqualFunc(c.Waits, v.Waits, wait.is) {
+					t.Errorf("its claim waits for %+v", c.Waits)
+				}
+			}
 			if len(v.Waits) != 1 || v.Waits[0].What != tc.what || v.Waits[0].Agent != tc.agent || !strings.Contains(v.Waits[0].Text, tc.says) {
 				t.Errorf("got %+v", v.Waits)
 			} else if w := v.Waits[0]; w.Subject == "" || time.Since(w.Since) < 0 || time.Since(w.Since) > time.Minute {
@@ -168,6 +177,38 @@ func TestShowWaits(t *testing.T) {
 			has(t, stdout, "waits for:", tc.says)
 		})
 	}
+}
+
+// Where a goal has more open work than is looked at, show says how much.
+func TestShowManyWaits(t *testing.T) {
+	s := newStage(t)
+	ctx, goal := t.Context(), s.post("the goal")
+	var agents []string
+	for i := range mostOpen + 6 {
+		agents = append(agents, fmt.Sprintf("agent-%03d", i))
+	}
+	_, _, err := s.board.OpenClaim(ctx, s.epoch, goal, agents, 1000)
+	s.must(err)
+	claim := blackboard.BiddingClaimID(goal)
+	for _, name := range agents {
+		_, err := s.board.SubmitBids(ctx, []redis.BidRequest{{Claim: claim, Agent: name, Bid: blackboard.BidClaim}})
+		s.must(err)
+	}
+	s.grant(claim, blackboard.PhaseParallel, agents...)
+	for _, name := range agents {
+		s.begin(claim, name, blackboard.ReadOnly)
+		s.finish(claim, name, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Part", Payload: name})
+	}
+	stdout, _, err := s.run("show", goal, "-o", "json")
+	s.must(err)
+	var v goalView
+	s.must(json.Unmarshal([]byte(stdout), &v))
+	if len(v.Waits) != mostOpen+1 || v.More != 6 || len(v.Claims) != 1 || len(v.Claims[0].Waits) != 1 || v.Claims[0].Waits[0].What != waitDecision {
+		t.Errorf("%d waits, %d more, claims %+v", len(v.Waits), v.More, v.Claims[0].Waits)
+	}
+	stdout, _, err = s.run("show", goal)
+	s.must(err)
+	has(t, stdout, "  and what 6 more wait for\n")
 }
 
 // reworked plays a goal whose first result is rejected and whose second one is

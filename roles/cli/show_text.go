@@ -28,10 +28,16 @@ func (v goalView) text(a *app) error {
 			return err
 		}
 	}
-	return a.waitLines(v.Waits)
+	if err := a.waitLines(v.Waits); err != nil {
+		return err
+	}
+	if v.More > 0 {
+		a.printf("  and what %d more wait for\n", v.More)
+	}
+	return nil
 }
 
-func (v claimView) text(a *app) error {
+func (v claimAlone) text(a *app) error {
 	c := v.Claim
 	a.printf("%s %s\n", a.paint("claim", bold), c.ID)
 	a.printf("  of goal %s, opened %s", short(c.WorkflowID), a.clock(c.OpenedAt))
@@ -78,7 +84,7 @@ func (v claimView) lines(a *app) error {
 	for _, phase := range blackboard.Phases {
 		for _, g := range v.Grants {
 			if g.Phase == phase {
-				t.row("  "+string(phase), g.Agent, cell{grantState(g.Grant), grantStyle(g.Grant)}, grantTime(g.Grant), resultText(g))
+				t.row("  "+string(phase), orElse(g.By, g.Agent), cell{grantState(g.Grant), grantStyle(g.Grant)}, grantTime(g.Grant), resultText(g))
 			}
 		}
 	}
@@ -159,7 +165,7 @@ func resultText(g grantView) string {
 }
 
 // chainLines shows how an artefact came to its last version.
-func (v claimView) chainLines(a *app) error {
+func (v claimAlone) chainLines(a *app) error {
 	if len(v.Chain) == 0 {
 		return nil
 	}
@@ -168,7 +174,7 @@ func (v claimView) chainLines(a *app) error {
 	for _, s := range v.Chain {
 		next := ""
 		if s.Rework != "" {
-			next = fmt.Sprintf("reworked by %s under claim %s", s.By, short(s.Rework))
+			next = fmt.Sprintf("reworked by %s under claim %s", clean(s.Agent), short(s.Rework))
 		}
 		t.row(fmt.Sprintf("  v%d", s.Version), short(s.Artefact), "claim "+short(s.Claim), cell{string(s.Status), claimStyle(s.Status)}, next)
 	}

@@ -210,7 +210,7 @@ func TestShowChainThroughRetries(t *testing.T) {
 		s.must(json.Unmarshal([]byte(stdout), &v))
 		chain := slices.Concat(v.Chain, v.Claim.Chain)
 		want := []reworkStep{
-			{Artefact: first, Version: 1, Claim: review, Status: blackboard.Terminated, Rework: again, By: "writer"},
+			{Artefact: first, Version: 1, Claim: review, Status: blackboard.Terminated, Rework: again, Agent: "writer"},
 			{Artefact: second, Version: 2, Claim: last, Status: blackboard.PendingReview},
 		}
 		if len(chain) != 2 || chain[0] != want[0] || chain[1] != want[1] {
