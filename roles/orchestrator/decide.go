@@ -35,7 +35,7 @@ func (l *leadership) look(ctx context.Context, k key) error {
 		l.log.Error("record is corrupt, left alone", "error", err)
 	case errors.Is(err, blackboard.ErrUnavailable):
 		// What brings us back may have been read while it came and went.
-		l.later(k, l.env.Now().Add(l.pace.retry))
+		l.later(k, l.now().Add(l.pace.retry))
 		l.log.Debug("not decided yet", "claim", k.id, "error", err)
 	default:
 		l.log.Warn("not decided yet", "error", err)
@@ -56,7 +56,7 @@ func (l *leadership) open(ctx context.Context, artefactID string) error {
 		if claim == nil {
 			return nil // it was before
 		}
-		claim.OpenedAt = l.env.Now() // near enough to wait for silent bidders by
+		claim.OpenedAt = l.now() // near enough to wait for silent bidders by
 		l.hints.open(claim)
 		if t := cfg.Orchestrator.BidTimeout; t > 0 {
 			// Until somebody bids nothing else would have us look at it in time.
@@ -101,7 +101,7 @@ func (l *leadership) settle(ctx context.Context, k key) error {
 				return err
 			}
 		}
-		d := arbiter.Decide(s, l.clan.policy(), l.env.Now())
+		d := arbiter.Decide(s, l.clan.policy(), l.now())
 		if hinted && d.Kind != arbiter.GrantPhase && d.Kind != arbiter.Complete {
 			continue // out of the ordinary: read it
 		}
@@ -193,7 +193,7 @@ func (l *leadership) terminate(ctx context.Context, guard redis.Guard, s blackbo
 
 // record logs and counts a decision that has been applied.
 func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
-	c, now := s.Claim, l.env.Now()
+	c, now := s.Claim, l.now()
 	log := l.log.With("claim", c.ID, "workflow", c.WorkflowID)
 	switch d.Kind {
 	case arbiter.RecordIgnores:

@@ -28,6 +28,7 @@ type leadership struct {
 	since    time.Time
 	again    chan struct{} // read what is open
 	approval approval
+	clock    clock
 
 	mu     sync.Mutex
 	timers map[key]*time.Timer
@@ -35,7 +36,7 @@ type leadership struct {
 
 func newLeadership(o *orchestrator, lead redis.Lead) *leadership {
 	l := &leadership{orchestrator: o, lead: lead, queue: newQueue(), living: newLiving(), since: o.env.Now(),
-		again: make(chan struct{}, 1), timers: map[key]*time.Timer{}}
+		again: make(chan struct{}, 1), clock: clock{own: o.env.Now}, timers: map[key]*time.Timer{}}
 	if o.runtime != nil {
 		l.agents = newAgents(l)
 		l.workers = newWorkers(l)
@@ -147,12 +148,15 @@ func (l *leadership) reconcileAgain(ctx context.Context) error {
 	}
 }
 
-// begin does what comes before anybody works, however long the blackboard is away.
-// The configuration may have changed since this process was started.
+// begin prepares before anybody works, however long the blackboard is away. The
+// configuration may have changed since this process was started.
 func (l *leadership) begin(ctx context.Context) error {
 	for {
 		l.reload()
 		err := l.enact(ctx)
+		if err == nil {
+			err = l.readClock(ctx)
+		}
 		if err == nil || ctx.Err() != nil || errors.Is(err, blackboard.ErrStale) {
 			return err
 		}
@@ -180,7 +184,7 @@ func (l *leadership) reload() {
 	}
 }
 
-// reconcile reads everything that is open, and the configuration.
+// reconcile reads everything that is open, the configuration and the time.
 func (l *leadership) reconcile(ctx context.Context) {
 	l.reload()
 	if err := l.enact(ctx); err != nil {
@@ -190,7 +194,11 @@ func (l *leadership) reconcile(ctx context.Context) {
 	if l.agents != nil {
 		l.agents.wake() // the clan may have changed, or the instance runs again
 	}
-	w, err := l.board.OpenWork(ctx)
+	err := l.readClock(ctx)
+	var w redis.Work
+	if err == nil {
+		w, err = l.board.OpenWork(ctx)
+	}
 	if err != nil {
 		if ctx.Err() == nil {
 			l.log.Warn("open work not read", "error", err)
@@ -231,8 +239,8 @@ func (l *leadership) decideAll(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// later has a key looked at again at a time; the zero time: only when something
-// changes.
+// later has a key looked at again at a time, by the blackboard's clock; the zero
+// time: only when something changes.
 func (l *leadership) later(k key, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -244,7 +252,7 @@ func (l *leadership) later(k key, at time.Time) {
 		return
 	}
 	var t *time.Timer
-	t = time.AfterFunc(max(at.Sub(l.env.Now()), 0)+time.Millisecond, func() {
+	t = time.AfterFunc(max(at.Sub(l.now()), 0)+time.Millisecond, func() {
 		l.mu.Lock()
 		if l.timers[k] == t {
 			delete(l.timers, k)

@@ -133,6 +133,7 @@ type options struct {
 	place runtime.Runtime
 	pace  func(*pace)
 	host  []string // the environment it finds itself in
+	now   func() time.Time
 }
 
 func (s *sett) env(o options, log *output) role.Env {
@@ -141,8 +142,12 @@ func (s *sett) env(o options, log *output) role.Env {
 	for k, v := range o.vars {
 		vars[k] = v
 	}
+	now := time.Now
+	if o.now != nil {
+		now = o.now
+	}
 	return role.Env{
-		Stdout: log, Stderr: log, Now: time.Now, Entropy: rand.Reader, Environ: func() []string { return o.host },
+		Stdout: log, Stderr: log, Now: now, Entropy: rand.Reader, Environ: func() []string { return o.host },
 		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 	}
 }
