@@ -96,7 +96,7 @@ func (a *app) question(b *redis.Board, in *instance, part string) (blackboard.Ar
 	}
 	if q.StructuralType != blackboard.Question {
 		hint := a.commandLine(in, "questions")
-		if g, err := readGate(a.ctx, b, q); err == nil && g != nil && g.ID == "" {
+		if g, err := readGate(a.ctx, b, q); err == nil && g.isHeld() {
 			hint = fmt.Sprintf(`it waits for approval: %s, or %s "why"`, a.commandLine(in, "approve "+short(id)), a.commandLine(in, "reject "+short(id)))
 		}
 		return q, role.Fail(role.NotFound, fmt.Errorf("%s is no question, it is %s", short(id), title(q)), "%s", hint)

@@ -93,10 +93,10 @@ func (a *app) atGate(b *redis.Board, in *instance, part string) (blackboard.Arte
 	switch {
 	case err != nil:
 		return artefact, err
-	case gate != nil && gate.ID == "":
+	case gate.isHeld():
 		return artefact, nil
 	case gate != nil:
-		return artefact, role.Fail(role.Failed, fmt.Errorf("%s %s was %s by %s %s ago", title(artefact), short(id), gate.State, clean(gate.By), age(a.Now().Sub(gate.At))),
+		return artefact, role.Fail(role.Failed, fmt.Errorf("%s %s was %s %s ago", title(artefact), short(id), clean(gate.decision()), age(a.Now().Sub(gate.DecidedAt))),
 			"%s", a.commandLine(in, "show "+short(id)))
 	case artefact.StructuralType == blackboard.Question:
 		return artefact, role.Fail(role.NotFound, fmt.Errorf("%s is a question, which wants an answer", short(id)), "%s", a.commandLine(in, "answer "+short(id)+` "…"`))

@@ -11,16 +11,37 @@ import (
 	"sett/blackboard/redis"
 )
 
-// gateView is the gate that an artefact stands at, or stood at.
-type gateView struct {
-	State string    `json:"state"`               // open, approved or rejected
-	By    string    `json:"by,omitempty"`        // who decided
-	At    time.Time `json:"decided_at,omitzero"` // when
-	ID    string    `json:"review_id,omitempty"` // the Review that says so
+// What can have become of a gate.
+const (
+	gateHeld     = "held"
+	gateApproved = "approved"
+	gateRejected = "rejected"
+)
+
+// gate is an artefact's wait for approval, and how that ended. The names of its
+// fields are part of the interface.
+type gate struct {
+	State     string    `json:"state"`               // held, approved or rejected
+	ReviewID  string    `json:"review_id,omitempty"` // the Review that decided; this and all that follows is absent while it is held
+	By        string    `json:"by,omitempty"`        // whose Review it is
+	Says      string    `json:"says,omitempty"`      // the gist of the Review
+	DecidedAt time.Time `json:"decided_at,omitzero"`
+	Waited    *float64  `json:"waited_seconds,omitempty"`
+}
+
+// decidedGate is the gate of an artefact that a Review decided about. One whose
+// payload was too long to be read is feedback, as approval is a few bytes.
+func decidedGate(a blackboard.Artefact, review *redis.Outline) *gate {
+	g := &gate{State: gateRejected, ReviewID: review.ID, By: blackboard.PersonOf(review.Artefact), Says: gistOf(review),
+		DecidedAt: review.CreatedAt, Waited: seconds(a.CreatedAt, review.CreatedAt)}
+	if blackboard.VerdictOf(review.Payload) == blackboard.Approve {
+		g.State = gateApproved
+	}
+	return g
 }
 
 // readGate returns an artefact's gate; nil when it has none.
-func readGate(ctx context.Context, b *redis.Board, a blackboard.Artefact) (*gateView, error) {
+func readGate(ctx context.Context, b *redis.Board, a blackboard.Artefact) (*gate, error) {
 	if a.StructuralType != blackboard.Standard && a.StructuralType != blackboard.Terminal {
 		return nil, nil
 	}
@@ -29,29 +50,48 @@ func readGate(ctx context.Context, b *redis.Board, a blackboard.Artefact) (*gate
 		return nil, err
 	}
 	if slices.Contains(open, a.ID) {
-		return &gateView{State: "open"}, nil
+		return &gate{State: gateHeld}, nil
 	}
-	r, err := b.Artefact(ctx, blackboard.GateReviewID(a.ID))
-	if errors.Is(err, blackboard.ErrNotFound) {
-		return nil, nil
-	}
-	if err != nil {
+	all, each, err := b.OutlinesWithTexts(ctx, []string{blackboard.GateReviewID(a.ID)}, maxShown)
+	if err != nil || errors.Is(each[0], blackboard.ErrNotFound) {
 		return nil, err
 	}
-	v := &gateView{State: "approved", By: blackboard.PersonOf(r), At: r.CreatedAt, ID: r.ID}
-	if blackboard.VerdictOf(r.Payload) != blackboard.Approve {
-		v.State = "rejected"
+	if each[0] != nil {
+		return nil, each[0]
 	}
-	return v, nil
+	return decidedGate(a, &all[0]), nil
+}
+
+// isHeld says whether a person has yet to decide.
+func (g *gate) isHeld() bool { return g != nil && g.State == gateHeld }
+
+// decision says how it ended, and who decided; empty without a gate.
+func (g *gate) decision() string {
+	switch {
+	case g == nil:
+		return ""
+	case g.isHeld():
+		return "waits for a person"
+	}
+	return fmt.Sprintf("%s by %s", g.State, g.By)
 }
 
 // text is for people; empty without a gate.
-func (v *gateView) text(a *app) string {
-	switch {
-	case v == nil:
-		return ""
-	case v.ID == "":
-		return "waits for a person"
+func (g *gate) text(a *app) string {
+	if g == nil || g.isHeld() {
+		return g.decision()
 	}
-	return fmt.Sprintf("%s by %s at %s, Review %s", v.State, v.By, a.clock(v.At), short(v.ID))
+	return fmt.Sprintf("%s at %s, Review %s", g.decision(), a.clock(g.DecidedAt), short(g.ReviewID))
+}
+
+func (g *gate) style() style {
+	switch {
+	case g == nil:
+		return plain
+	case g.State == gateApproved:
+		return good
+	case g.State == gateRejected:
+		return warn
+	}
+	return plain
 }

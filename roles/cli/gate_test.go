@@ -32,6 +32,7 @@ func TestApprove(t *testing.T) {
 	s.must(err)
 	has(t, stdout, `"gate": {
     "state": "approved",
+    "review_id": "`+review.ID+`",
     "by": "anna",`)
 
 	claim := s.open(held, s.all("lint", blackboard.BidReview)...)

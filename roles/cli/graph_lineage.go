@@ -154,7 +154,7 @@ func (l *lineage) target(a *redis.Outline) string { return l.claims[a.ClaimID].A
 
 // What an artefact can be beside the status of its goal or claim.
 const (
-	stateHeld     = "held"     // for a person's approval
+	stateHeld     = gateHeld   // for a person's approval
 	stateReworked = "reworked" // there is a next version
 	stateRetried  = "retried"  // the claim of a Failure
 	stateOpen     = "open"     // a Question that nobody has answered

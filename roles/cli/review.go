@@ -122,7 +122,7 @@ func (a *app) claimOn(b *redis.Board, in *instance, artefact blackboard.Artefact
 	if err != nil {
 		return "", err
 	}
-	if gate != nil && gate.ID == "" {
+	if gate.isHeld() {
 		return "", role.Fail(role.Failed, fmt.Errorf("%s: it waits for approval first", what),
 			`%s, or %s "why"`, a.commandLine(in, "approve "+short(artefact.ID)), a.commandLine(in, "reject "+short(artefact.ID)))
 	}

@@ -112,7 +112,7 @@ type artefactView struct {
 	Sources  []artefactMeta `json:"sources"`
 	Children []artefactMeta `json:"children"`
 	Claim    *claimAlone    `json:"claim"`          // on it, the last one of those that were retried; null when it has none
-	Gate     *gateView      `json:"gate,omitempty"` // absent: it never had to be approved
+	Gate     *gate          `json:"gate,omitempty"` // absent: it never had to be approved
 }
 
 // reworkStep is one version of a thread, and the claim that judged it.

@@ -83,7 +83,7 @@ type whyView struct {
 type whyStep struct {
 	Claim    *whyClaim     `json:"claim"`    // null for the goal, and for what no claim led to
 	Artefact *whyArtefact  `json:"artefact"` // null when the next step came of the claim's end
-	Gate     *whyGate      `json:"gate"`     // on the artefact; null when it needed no approval
+	Gate     *gate         `json:"gate"`     // on the artefact; null when it needed no approval
 	Sources  []whyArtefact `json:"other_sources"`
 }
 
@@ -168,23 +168,6 @@ type whyQuestion struct {
 	By         string    `json:"by,omitempty"`
 	AnsweredAt time.Time `json:"answered_at,omitzero"`
 	Waited     *float64  `json:"waited_seconds,omitempty"`
-}
-
-// What can have become of a gate.
-const (
-	gateOpen     = "open"
-	gateApproved = "approved"
-	gateRejected = "rejected"
-)
-
-// whyGate is an artefact's wait for approval.
-type whyGate struct {
-	State     string    `json:"state"` // open, approved or rejected
-	ReviewID  string    `json:"review_id,omitempty"`
-	By        string    `json:"by,omitempty"`
-	Says      string    `json:"says,omitempty"`
-	DecidedAt time.Time `json:"decided_at,omitzero"`
-	Waited    *float64  `json:"waited_seconds,omitempty"`
 }
 
 // seconds is how long it was between two times that are known.

@@ -143,20 +143,15 @@ func whyArtefactOf(a *redis.Outline) whyArtefact {
 	}
 }
 
-func (r *whyReader) gate(a *redis.Outline) *whyGate {
+func (r *whyReader) gate(a *redis.Outline) *gate {
 	review := r.gates[a.ID]
 	switch {
 	case review == nil && r.held[a.ID]:
-		return &whyGate{State: gateOpen}
+		return &gate{State: gateHeld}
 	case review == nil:
 		return nil
 	}
-	g := &whyGate{State: gateApproved, ReviewID: review.ID, By: blackboard.PersonOf(review.Artefact), Says: gistOf(review),
-		DecidedAt: review.CreatedAt, Waited: seconds(a.CreatedAt, review.CreatedAt)}
-	if len(review.Payload) < review.PayloadSize || blackboard.VerdictOf(review.Payload) == blackboard.Feedback {
-		g.State = gateRejected
-	}
-	return g
+	return decidedGate(a.Artefact, review)
 }
 
 func (r *whyReader) claim(s blackboard.Snapshot) (whyClaim, error) {

@@ -49,7 +49,7 @@ func (s whyStep) lines(a *app) error {
 		t.add("made", r.name()+" by "+r.maker+" at "+a.clock(r.CreatedAt)+because(r.Says), structuralWord(r.StructuralType))
 	}
 	if g := s.Gate; g != nil {
-		t.add("approval", g.says(), gateStyle(g.State))
+		t.add("approval", g.decision()+after(g.Waited, " after ")+because(g.Says), g.style())
 	}
 	for _, source := range s.Sources {
 		t.add("also from", source.name()+" by "+source.maker+because(source.Says), plain)
@@ -136,23 +136,6 @@ func (q whyQuestion) answer() string {
 		return "not yet"
 	}
 	return fmt.Sprintf("%s by %s%s%s", short(q.AnswerID), orElse(q.By, "a person"), after(q.Waited, " after "), because(q.Answer))
-}
-
-func (g whyGate) says() string {
-	if g.State == gateOpen {
-		return "not given yet"
-	}
-	return fmt.Sprintf("%s by %s%s%s", g.State, orElse(g.By, "a person"), after(g.Waited, " after "), because(g.Says))
-}
-
-func gateStyle(state string) style {
-	switch state {
-	case gateApproved:
-		return good
-	case gateRejected:
-		return warn
-	}
-	return plain
 }
 
 func structuralWord(t blackboard.StructuralType) style {
