@@ -247,6 +247,66 @@ func TestRetryBesideFeedback(t *testing.T) {
 	})
 }
 
+// Feedback that led to no rework is decided about anew: whoever made the artefact is
+// back, the limit is higher, or a person cancelled before it was decided about.
+func TestRetryOfUnheededFeedback(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		for what, end := range map[string]func(a blackboard.Artefact, claim string) error{
+			"nobody to rework it": func(a blackboard.Artefact, claim string) error {
+				f := result(w.snapshot(claim).Claim, "", blackboard.Failure, blackboard.TypeAgentRemoved, "{}")
+				return w.b.TerminateClaim(w.ctx, w.guard(claim), "feedback", &f, nil)
+			},
+			"cancelled": func(a blackboard.Artefact, claim string) error {
+				return w.b.CancelClaim(w.ctx, claim, cancelled(a.ID, claim, a.WorkflowID), "ann", "x")
+			},
+		} {
+			first := w.granted(blackboard.PhaseExclusive, "a")
+			a := w.finish(first, "a", blackboard.Standard, "Code", "v1")
+			must(t, w.b.CompleteClaim(w.ctx, w.guard(first), ""))
+			claim := w.open(a.ID, "r")
+			must(t, w.bid(claim, "r", blackboard.BidReview))
+			w.grant(claim, blackboard.PhaseReview, "r")
+			review := w.finish(claim, "r", blackboard.Review, "Review", "no")
+			must(t, end(a, claim))
+			again := newID()
+			w.twice(what, func() error { return w.b.Retry(w.ctx, claim, again, "ann", "now") })
+			snap := w.snapshot(again)
+			if g := w.grantOf(again, "r"); g.ResultID != review.ID || g.State != blackboard.GrantDone || snap.Claim.Status != blackboard.PendingReview {
+				t.Errorf("%s: %+v", what, snap)
+			}
+			rework := blackboard.ReworkClaimID(again)
+			must(t, w.b.TerminateClaim(w.ctx, w.guard(again), "feedback", nil, &Rework{ClaimID: rework, Agent: "a", Context: []string{review.ID}}))
+			must(t, w.b.CancelClaim(w.ctx, rework, cancelled(a.ID, rework, a.WorkflowID), "ann", "x"))
+			w.refuses("after feedback that was heeded", blackboard.ErrRefused, func() error {
+				err := w.b.Retry(w.ctx, again, newID(), "ann", "")
+				if !strings.Contains(err.Error(), "it ended with feedback") || !strings.Contains(err.Error(), rework) {
+					t.Errorf("%s: %v", what, err)
+				}
+				return err
+			})
+		}
+	})
+}
+
+// Nobody reworks what a person made: another try would end as this one did.
+func TestRetryOfRejectedGoal(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseReview, "r")
+		goalID := w.snapshot(claim).Claim.WorkflowID
+		w.finish(claim, "r", blackboard.Review, "Review", "no")
+		must(t, w.b.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "ann", "x"))
+		w.refuses("a goal that was rejected", blackboard.ErrRefused, func() error {
+			err := w.b.Retry(w.ctx, claim, newID(), "ann", "")
+			if !strings.Contains(err.Error(), "it ended with feedback") {
+				t.Error(err)
+			}
+			return err
+		})
+	})
+}
+
 func TestRetryRefused(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)

@@ -51,10 +51,11 @@ func (b *Board) CancelWorkflow(ctx context.Context, workflowID string, failure b
 }
 
 // Retry opens a new claim for one that failed, which goes on where that one was:
-// its bids and the grants that are done count. The workflow is active again.
+// its bids and the grants that are done count, feedback among them unless there is a
+// rework for it already. The workflow is active again.
 // ErrStopping when the instance takes no new work.
 func (b *Board) Retry(ctx context.Context, claimID, newClaimID, by, why string) error {
-	return b.person(ctx, "retry claim "+claimID, "retry", claimID, newClaimID, by, why)
+	return b.person(ctx, "retry claim "+claimID, "retry", claimID, newClaimID, by, why, blackboard.ReworkClaimID(claimID))
 }
 
 func (b *Board) person(ctx context.Context, what, script string, args ...string) error {

@@ -23,7 +23,9 @@ goes on where that one was. Bids, finished phases and answers count; what failed
 stopped is done anew. Its Failures count no longer, and the goal is active again. The new
 claim's id goes to stdout.
 
-A claim that ended with feedback alone is not retried: its artefact is reworked.
+A claim whose feedback led to a rework is not retried: retry the rework's claim. Feedback
+that led to none, because its agent had left sett.yml or the limit was reached, is decided
+about anew. A goal that was rejected has nobody to rework it.
 
 With --wait, what happens goes to stderr, and the exit code says how the goal ended, as with
 sett forage --wait.

@@ -101,7 +101,7 @@ func (w *walker) checkClaims(all walked, bad func(string, any, any)) {
 		if of := s.Claim.RetryOf; of != "" && all.claims[of].Claim.RetriedAs != id {
 			bad("claim "+of, all.claims[of].Claim.RetriedAs, id)
 		}
-		if of := all.claims[s.Claim.RetryOf]; slices.ContainsFunc(of.Grants, against) && !slices.ContainsFunc(of.Grants, undone) {
+		if of := all.claims[s.Claim.RetryOf]; all.heeded(of) {
 			bad("claim "+of.Claim.ID, of, "no retry "+id+", after feedback")
 		}
 		if s.Claim.Status.Closed() {
@@ -122,6 +122,13 @@ func (w *walker) checkClaims(all walked, bad func(string, any, any)) {
 		same("bids due of "+a.Name, work.Due, due[a.Name], bad)
 		same("grants of "+a.Name, work.Grants, granted[a.Name], bad)
 	}
+}
+
+// heeded says whether feedback ended a claim for good: there is a rework for it, or
+// nobody to do one.
+func (all walked) heeded(s blackboard.Snapshot) bool {
+	_, reworked := all.claims[blackboard.ReworkClaimID(s.Claim.ID)]
+	return reworked || s.Claim.Target.Agent == "" && slices.ContainsFunc(s.Grants, against) && !slices.ContainsFunc(s.Grants, undone)
 }
 
 // against says whether a grant is a Review that did not approve.

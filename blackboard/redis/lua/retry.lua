@@ -1,7 +1,8 @@
 -- A person has a failed claim tried again: a new claim on the same artefact, with
 -- its bids and with the grants that are done; the others are queued anew. Its
 -- Failures no longer count.
--- KEYS[1] the ledger. ARGV: 1 the failed claim, 2 id of the new one, 3 who wants it, 4 why (may be empty).
+-- KEYS[1] the ledger. ARGV: 1 the failed claim, 2 id of the new one, 3 who wants it, 4 why (may be empty),
+-- 5 id of the rework that feedback in the failed claim leads to.
 -- Replies ok status | already | refused why | stopping.
 local old, new = ARGV[1], ARGV[2]
 local key = claim_key(old)
@@ -38,8 +39,13 @@ for i = 1, #all, 2 do
   grants[#grants + 1] = { agent = all[i], grant = g }
   last = math.max(last, places[g.phase] or 1)
 end
-if feedback and not undone then -- with a review that failed besides, it was not heeded yet
-  return { 'refused', 'it ended with feedback' }
+-- What was not heeded, because a review failed besides, or there was nobody to rework
+-- it, or it was not decided about yet, counts in the new claim.
+if call('EXISTS', claim_key(ARGV[5])) == 1 then
+  return { 'refused', 'it ended with feedback, for which its artefact is reworked in claim ' .. ARGV[5] }
+end
+if feedback and not undone and target[4] == '' then
+  return { 'refused', 'it ended with feedback, and nobody can rework what a person made' }
 end
 if tonumber(c[9] or 0) == 0 then
   return { 'refused', 'nothing of it failed' }

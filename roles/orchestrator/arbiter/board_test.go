@@ -146,8 +146,10 @@ func (b *board) again() error {
 		last = max(last, slices.Index(blackboard.Phases, g.Phase))
 	}
 	switch {
-	case feedback && !undone:
-		return errRefused("it ended with feedback")
+	case b.rework != nil:
+		return errRefused("it ended with feedback, for which there is a rework")
+	case feedback && !undone && c.Target.Agent == "":
+		return errRefused("it ended with feedback, and nobody can rework what a person made")
 	case b.failures == 0:
 		return errRefused("nothing of it failed")
 	}

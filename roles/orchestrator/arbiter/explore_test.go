@@ -187,10 +187,10 @@ func (x *explorer) checkForward(m, next model) {
 	}
 }
 
-// checkRetry: what was done stays done, nothing else is, and nothing that ended with
-// feedback alone or well is tried again.
+// checkRetry: what was done stays done, nothing else is, and nothing that ended well
+// or with feedback that is heeded is tried again.
 func (x *explorer) checkRetry(m, next model) {
-	if m.status != 4 || m.again || next.people != m.people || m.rejected() && !m.undone() {
+	if m.status != 4 || m.again || next.people != m.people {
 		x.fail(m, "tried again as %s", next)
 	}
 	for i, c := range next.agents {

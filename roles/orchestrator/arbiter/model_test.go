@@ -209,19 +209,9 @@ func (m *model) review(verdict uint8) bool {
 	return false
 }
 
-// rejected says whether somebody gave feedback, undone whether an agent's grant came
-// to nothing.
-func (m *model) rejected() bool {
-	return slices.Contains(m.people[:], rejected) || slices.ContainsFunc(m.agents[:], func(c cell) bool { return c.grant == rejected })
-}
-
-func (m *model) undone() bool {
-	return slices.ContainsFunc(m.agents[:], func(c cell) bool { return c.grant == failed || c.grant == cancelled })
-}
-
 // retry is retry.lua: the claim that tries this one again.
 func (m *model) retry() bool {
-	if m.status != 4 || !m.broken || m.rejected() && !m.undone() {
+	if m.status != 4 || !m.broken || m.again {
 		return false
 	}
 	m.status, m.broken, m.late = 0, false, false
