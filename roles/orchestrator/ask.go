@@ -29,20 +29,26 @@ func newAsker() *http.Client {
 var errNotAsked = errors.New("nobody to ask")
 
 // healthAddress is where an agent's cub serves its health: at the port that it
-// says, of its container. Where it is no container, it is on this machine. What it
-// says besides of where it is counts for nothing: others could say so in its name.
+// says, of its container, whose address is the engine's word; empty: it is no
+// container, but on this machine. What it says besides counts for nothing, since
+// others could say so in its name: neither where it is, nor what would make another
+// URL of it.
 func healthAddress(p redis.Presence, container string) (string, error) {
-	host, port, err := net.SplitHostPort(p.Health)
+	said, err := netip.ParseAddrPort(p.Health)
+	if err != nil || said.Port() == 0 {
+		return "", errNotAsked
+	}
+	ip := said.Addr()
+	switch {
+	case container != "":
+		ip, err = netip.ParseAddr(container)
+	case !ip.IsLoopback():
+		err = errNotAsked
+	}
 	if err != nil {
 		return "", errNotAsked
 	}
-	if container != "" {
-		return net.JoinHostPort(container, port), nil
-	}
-	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
-		return "", errNotAsked
-	}
-	return net.JoinHostPort(host, port), nil
+	return netip.AddrPortFrom(ip.WithZone(""), said.Port()).String(), nil
 }
 
 // ask gets a page of a cub's. One that is longer than the bound is an error.

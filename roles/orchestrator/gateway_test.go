@@ -133,7 +133,7 @@ func TestTargets(t *testing.T) {
 // that counts.
 func TestGatewayIsBounded(t *testing.T) {
 	t.Parallel()
-	s := newSett(t, "moved", "endless", "odd", "slow", "away")
+	s := newSett(t, "moved", "endless", "odd", "slow", "away", "user", "path", "named", "high", "signed")
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it went elsewhere") }))
 	defer elsewhere.Close()
 	s.serves("moved", newID(), "127.0.0.1", func(w http.ResponseWriter, r *http.Request) {
@@ -147,7 +147,7 @@ func TestGatewayIsBounded(t *testing.T) {
 			}
 		}
 	})
-	s.serves("odd", newID(), "127.0.0.1", func(w http.ResponseWriter, _ *http.Request) {
+	port := s.serves("odd", newID(), "127.0.0.1", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Set-Cookie", "a=b")
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = io.WriteString(w, "<script>")
@@ -162,8 +162,18 @@ func TestGatewayIsBounded(t *testing.T) {
 	defer close(release)
 	// What it says of where it is counts for nothing, beside the port.
 	s.serves("away", newID(), "198.51.100.7", func(http.ResponseWriter, *http.Request) {})
+	// Nor does a port that is none, but more of a URL: that would lead anywhere.
+	evil := strings.TrimPrefix(elsewhere.URL, "http://")
+	for agent, health := range map[string]string{
+		"user": "127.0.0.1:80@" + evil + "/x?y=", "path": "127.0.0.1:" + port + "/x?y=", "named": "localhost:" + port,
+		"high": "127.0.0.1:65536", "signed": "127.0.0.1:+" + port,
+	} {
+		s.must(s.board.Hello(t.Context(), agent, redis.Presence{Incarnation: newID(), Health: health, Mode: "standard"}, patience))
+	}
 	base := s.watchedBy(options{})
 	for agent, want := range map[string]string{
+		"user": "503 agent user: nobody to ask", "path": "503 agent path: nobody to ask", "named": "503 agent named: nobody to ask",
+		"high": "503 agent high: nobody to ask", "signed": "503 agent signed: nobody to ask",
 		"moved": "502 agent moved: it answers 302", "endless": "502 agent endless: its answer is longer", "away": "503 agent away: nobody to ask",
 		"slow": "502 agent slow: ",
 	} {
@@ -181,6 +191,23 @@ func TestGatewayIsBounded(t *testing.T) {
 	defer func() { _ = res.Body.Close() }()
 	if h := res.Header; h.Get("Set-Cookie") != "" || h.Get("Content-Type") != metricsType || h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("headers %v", h)
+	}
+}
+
+// In a container, too, the port is all that counts of what a cub says, and it has to
+// be one.
+func TestHealthAddress(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ says, container, want string }{
+		{"[::]:8080", "172.18.0.3", "172.18.0.3:8080"}, {"198.51.100.7:8080", "fd00::3", "[fd00::3]:8080"},
+		{"127.0.0.1:8080", "", "127.0.0.1:8080"}, {"[::1]:8080", "", "[::1]:8080"}, {"[::1%lo]:8080", "", "[::1]:8080"},
+		{"[::]:80@evil/DATA?x=", "172.18.0.3", ""}, {"[::]:", "172.18.0.3", ""}, {"[::]:0", "172.18.0.3", ""}, {":8080", "172.18.0.3", ""},
+		{"[::]:8080", "evil.example", ""}, {"[::]:8080", "172.18.0.3/x", ""}, {"[::]:8080", "", ""}, {"off", "", ""}, {"", "172.18.0.3", ""},
+	} {
+		got, err := healthAddress(redis.Presence{Health: tc.says}, tc.container)
+		if got != tc.want || (err == nil) == (tc.want == "") {
+			t.Errorf("%q in %q: %q, %v, want %q", tc.says, tc.container, got, err, tc.want)
+		}
 	}
 }
 
