@@ -181,5 +181,5 @@ func (a *app) knownAgent(b *redis.Board, in *instance, name string) error {
 	if slices.Contains(known, name) {
 		return nil
 	}
-	return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", clean(name), in.Name), "%s", didYouMean(name, known, "sett list"))
+	return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", clean(name), in.Name), "%s", didYouMean(name, known, a.commandLine(in, "list")))
 }

@@ -164,7 +164,7 @@ func (t *trial) onArtefact(part string) (func(), error) {
 	}
 	if !t.target.StructuralType.Claimable() {
 		return done, role.Fail(role.Usage, fmt.Errorf("artefact %s is a %s, which gets no claim", short(id), t.target.StructuralType),
-			"sett hoard lists artefacts; Standard ones can be tried")
+			"%s lists artefacts; Standard ones can be tried", t.commandLine(in, "hoard"))
 	}
 	t.claim = blackboard.BiddingClaimID(id)
 	rework, err := reworkOf(t.ctx, b, id)

@@ -90,7 +90,8 @@ func (c *unearthCmd) Run(a *app) error {
 	}
 	defer on.done()
 	if on.kind == redis.KindClaim {
-		return role.Fail(role.NotFound, fmt.Errorf("%s is a claim; only artefacts have a payload", short(on.id)), "sett show %s", short(on.id))
+		return role.Fail(role.NotFound, fmt.Errorf("%s is a claim; only artefacts have a payload", short(on.id)),
+			"%s", a.commandLine(on.in, "show "+short(on.id)))
 	}
 	artefact, err := on.b.Artefact(a.ctx, on.id)
 	if err != nil {
@@ -103,7 +104,7 @@ func (c *unearthCmd) Run(a *app) error {
 		return c.describe(a, artefact)
 	}
 	if c.ID == lastGoal {
-		a.sayf("note: this is the goal itself, %s; %s\n", short(artefact.ID), a.outcomeOf(on.b, artefact))
+		a.sayf("sett: note: this is the goal itself, %s; %s\n", short(artefact.ID), a.outcomeOf(on.b, on.in, artefact))
 	}
 	payload := artefact.Payload
 	if role.IsTerminal(a.Stdout) {
@@ -127,11 +128,11 @@ func (c *unearthCmd) describe(a *app, artefact blackboard.Artefact) error {
 }
 
 // outcomeOf says where to find what came of a goal.
-func (a *app) outcomeOf(b *redis.Board, goal blackboard.Artefact) string {
+func (a *app) outcomeOf(b *redis.Board, in *instance, goal blackboard.Artefact) string {
 	if w, err := b.Workflow(a.ctx, goal.WorkflowID); err == nil && w.TerminalID != "" {
-		return fmt.Sprintf("sett unearth %s prints its result", short(w.TerminalID))
+		return a.commandLine(in, "unearth "+short(w.TerminalID)) + " prints its result"
 	}
-	return "sett hoard --workflow " + lastGoal + " lists what came of it"
+	return a.commandLine(in, "hoard --workflow "+lastGoal) + " lists what came of it"
 }
 
 // onTerminal is a payload as a terminal may show it.

@@ -93,7 +93,7 @@ func (c *unearthCmd) showCommit(a *app, b *redis.Board, in *instance, artefact b
 func (c *unearthCmd) readCommit(a *app, b *redis.Board, in *instance, artefact blackboard.Artefact) (*commitView, error) {
 	if artefact.Type != blackboard.TypeCodeCommit {
 		return nil, role.Fail(role.Usage, fmt.Errorf("%s %s is no %s: it has no patch", clean(shorten(artefact.Type, 40)), short(artefact.ID), blackboard.TypeCodeCommit),
-			"sett unearth %s", short(artefact.ID))
+			"%s", a.commandLine(in, "unearth "+short(artefact.ID)))
 	}
 	g := a.commits(in)
 	hash, err := g.hashOf(a.ctx, artefact)
@@ -130,7 +130,8 @@ func previousCommit(ctx context.Context, b *redis.Board, g commits, artefact bla
 		}
 		return g.hashOf(ctx, previous)
 	}
-	return "", role.Fail(role.Usage, fmt.Errorf("artefact %s is the first version", short(artefact.ID)), "sett unearth %s --diff", short(artefact.ID))
+	return "", role.Fail(role.Usage, fmt.Errorf("artefact %s is the first version", short(artefact.ID)),
+		"%s", g.hint("unearth "+short(artefact.ID)+" --diff"))
 }
 
 // patches says whether a patch is wanted.

@@ -15,12 +15,15 @@ import (
 
 // commits reads commits of a repository that agents may write. Nothing in it gets
 // git to run, fetch or follow anything but the objects themselves.
-type commits struct{ repository }
+type commits struct {
+	repository
+	hint func(args string) string // a command on the instance whose repository it is
+}
 
 func (a *app) commits(in *instance) commits {
 	g := a.repository(in.Workspace)
 	g.environ = append(g.environ, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_REPLACE_OBJECTS=1")
-	return commits{g}
+	return commits{g, func(args string) string { return a.commandLine(in, args) }}
 }
 
 // commitForm is how a payload names a commit. An agent's cub has checked it, but
@@ -30,7 +33,7 @@ var commitForm = regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`)
 // hashOf returns the whole hash of the commit that an artefact names, which is in
 // the repository. Names of branches and tags are never looked at.
 func (g commits) hashOf(ctx context.Context, artefact blackboard.Artefact) (string, error) {
-	hash, raw := strings.TrimSpace(artefact.Payload), "sett unearth "+short(artefact.ID)+" --raw"
+	hash, raw := strings.TrimSpace(artefact.Payload), g.hint("unearth "+short(artefact.ID)+" --raw")
 	if !commitForm.MatchString(hash) {
 		return "", role.Fail(role.Failed, fmt.Errorf("artefact %s names no commit: its payload is no hash", short(artefact.ID)), "%s", raw)
 	}

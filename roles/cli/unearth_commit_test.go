@@ -226,7 +226,7 @@ func TestUnearthRunsNothing(t *testing.T) {
 // Without git, or outside a repository, that is what is missing.
 func TestUnearthWithoutGit(t *testing.T) {
 	artefact := blackboard.Artefact{ID: newID(), Type: blackboard.TypeCodeCommit, Payload: strings.Repeat("a", 40)}
-	g := commits{repository{t.TempDir(), os.Environ()}}
+	g := commits{repository{t.TempDir(), os.Environ()}, func(args string) string { return args }}
 	_, err := g.hashOf(t.Context(), artefact)
 	if role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "not a git repository") {
 		t.Errorf("outside a repository: code %d, %v", role.CodeOf(err), err)

@@ -35,7 +35,7 @@ func (c *whyCmd) Run(a *app) error {
 		return err
 	}
 	defer on.done()
-	if on.id, err = a.outcome(on.b, on.id, on.kind); err != nil {
+	if on.id, err = a.outcome(on); err != nil {
 		return err
 	}
 	v, err := a.readWhy(on.b, on.id, on.kind)
@@ -47,11 +47,12 @@ func (c *whyCmd) Run(a *app) error {
 
 // outcome returns what came of a goal that has ended, in the place of the goal
 // itself, which nothing led to; everything else as it is.
-func (a *app) outcome(b *redis.Board, id string, kind redis.Kind) (string, error) {
-	if kind == redis.KindClaim {
+func (a *app) outcome(on subject) (string, error) {
+	id := on.id
+	if on.kind == redis.KindClaim {
 		return id, nil
 	}
-	w, err := b.Workflow(a.ctx, id)
+	w, err := on.b.Workflow(a.ctx, id)
 	if errors.Is(err, blackboard.ErrNotFound) {
 		return id, nil // no goal
 	}
@@ -63,10 +64,10 @@ func (a *app) outcome(b *redis.Board, id string, kind redis.Kind) (string, error
 		last = w.FailureID
 	}
 	if !w.Status.Ended() || last == "" {
-		a.sayf("note: goal %s is %s; sett show %s says how far it has come\n", short(id), w.Status, short(id))
+		a.sayf("sett: note: goal %s is %s; %s says how far it has come\n", short(id), w.Status, a.commandLine(on.in, "show "+short(id)))
 		return id, nil
 	}
-	a.sayf("note: how goal %s was %s\n", short(id), w.Status)
+	a.sayf("sett: note: how goal %s was %s\n", short(id), w.Status)
 	return last, nil
 }
 

@@ -27,7 +27,7 @@ func TestWhyOfAGoal(t *testing.T) {
 	has(t, stderr, "was failed")
 	_, stderr, err = s.run("why", ids["asking"])
 	s.must(err)
-	has(t, stderr, "is active; sett show "+short(ids["asking"]))
+	has(t, stderr, "is active; sett --name stage show "+short(ids["asking"]))
 }
 
 func TestMissingArguments(t *testing.T) {
