@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -19,17 +18,10 @@ type ExportOptions struct {
 	Progress func(ExportCounts) // is told now and then how far it has come; nil: nobody
 }
 
-// Exported says what an export has in it.
-type Exported struct {
-	ExportCounts
-	Position string
-}
-
 const (
-	exportTimeout = time.Minute // of the one read that has to be of one moment
-	exportEntries = 5000        // that may have been added when it is made; more are read before
+	exportEntries = 5000 // that may have been added when the one read of a moment is made; more are read before
 	exportRounds  = 100
-	exportBytes   = 16 << 20 // of payloads, that are read at a time
+	exportBytes   = 4 << 20 // of payloads, that are read at a time
 )
 
 // Export writes everything that the instance, or one goal, ever was: all
@@ -37,16 +29,16 @@ const (
 // are at one moment, whatever goes on meanwhile. Import reads it. An artefact that
 // is not what the ledger recorded of it is an error that wraps
 // blackboard.ErrCorrupt and names it; what was written by then has no footer.
-func (b *Board) Export(ctx context.Context, w io.Writer, o ExportOptions) (Exported, error) {
-	e := &export{b: b, o: o, out: newLineWriter(w), members: map[string]bool{}, sums: recorded{}}
+func (b *Board) Export(ctx context.Context, w io.Writer, o ExportOptions) (ExportCounts, error) {
+	e := &export{b: b.patient(), o: o, out: newLineWriter(w), members: map[string]bool{}, sums: recorded{}}
 	err := e.run(ctx)
 	if err == nil {
 		err = e.out.close()
 	}
 	if err != nil {
-		return Exported{}, fmt.Errorf("export ledger: %w", err)
+		return ExportCounts{}, fmt.Errorf("export ledger: %w", err)
 	}
-	return Exported{e.out.counts, e.now.position}, nil
+	return e.out.counts, nil
 }
 
 // export is one that is under way.
@@ -125,7 +117,7 @@ func (e *export) progress() {
 func (e *export) takeMoment(ctx context.Context, from string) error {
 	e.now = moment{changedClaims: map[string]claimLine{}, changedWorkflows: map[string]workflowLine{}}
 	for range exportRounds {
-		r, err := e.b.doPatiently(ctx, move{"export", []string{from, strconv.Itoa(exportEntries), e.o.Goal}})
+		r, err := e.b.do(ctx, "export", from, strconv.Itoa(exportEntries), e.o.Goal)
 		if err != nil {
 			return err
 		}
@@ -191,21 +183,6 @@ func idsIn(value string) []string {
 		start = -1
 	}
 	return ids
-}
-
-// doPatiently is do for a script that may take long because there is much to read.
-func (b *Board) doPatiently(ctx context.Context, m move) (reply, error) {
-	var out []reply
-	err := b.retry(ctx, m.script, func(context.Context) (err error) {
-		once, cancel := context.WithTimeout(ctx, exportTimeout)
-		defer cancel()
-		out, err = b.call(once, []move{m})
-		return err
-	})
-	if err != nil {
-		return reply{}, err
-	}
-	return out[0], nil
 }
 
 // entries returns up to count raw entries after a position, up to another.

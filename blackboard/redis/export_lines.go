@@ -130,6 +130,14 @@ func fieldsOf(m map[string]string) fields {
 	return out
 }
 
+func textOf(f fields) map[string]string {
+	out := make(map[string]string, len(f))
+	for k, v := range f {
+		out[k] = string(v)
+	}
+	return out
+}
+
 // exact is a text that survives being written as JSON byte for byte: what is no
 // UTF-8 is written as {"base64": "…"}.
 type exact string

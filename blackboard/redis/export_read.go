@@ -105,15 +105,14 @@ func (m *moment) readOpen(parts []rueidis.RedisMessage) error {
 func (b *Board) claimLines(ctx context.Context, ids []string, each func(claimLine) error) error {
 	lines := make([]claimLine, len(ids))
 	err := b.retry(ctx, "read claims", func(ctx context.Context) error {
-		cmds := make(rueidis.Commands, 0, 4*len(ids))
+		cmds := make(rueidis.Commands, 0, perSnapshot*len(ids))
 		for _, id := range ids {
-			cmds = append(cmds, b.client.B().Hgetall().Key(b.keys.claim(id)).Build(), b.client.B().Hgetall().Key(b.keys.bids(id)).Build(),
-				b.client.B().Lrange().Key(b.keys.bidOrder(id)).Start(0).Stop(-1).Build(), b.client.B().Hgetall().Key(b.keys.grants(id)).Build())
+			cmds = append(cmds, b.snapshotReads(id)...)
 		}
 		res := b.client.DoMulti(ctx, cmds...)
 		var failed error
 		for i, id := range ids {
-			r := res[4*i:]
+			r := res[perSnapshot*i:]
 			var err error
 			lines[i], err = newClaimLine(id, r[0].AsStrMap, r[1].AsStrMap, r[2].AsStrSlice, r[3].AsStrMap)
 			failed = errors.Join(failed, err)
@@ -123,11 +122,16 @@ func (b *Board) claimLines(ctx context.Context, ids []string, each func(claimLin
 	if err != nil {
 		return err
 	}
-	for _, l := range lines {
-		if len(l.Fields) == 0 {
+	return eachThat(lines, func(l claimLine) bool { return len(l.Fields) > 0 }, each)
+}
+
+// eachThat calls f with those that are, until it fails.
+func eachThat[T any](all []T, is func(T) bool, f func(T) error) error {
+	for _, v := range all {
+		if !is(v) {
 			continue
 		}
-		if err := each(l); err != nil {
+		if err := f(v); err != nil {
 			return err
 		}
 	}
@@ -145,15 +149,7 @@ func (b *Board) workflowLines(ctx context.Context, ids []string, each func(workf
 	if err != nil {
 		return err
 	}
-	for _, l := range lines {
-		if len(l.Fields) == 0 {
-			continue
-		}
-		if err := each(l); err != nil {
-			return err
-		}
-	}
-	return nil
+	return eachThat(lines, func(l workflowLine) bool { return len(l.Fields) > 0 }, each)
 }
 
 // artefactLines reads artefacts in the order of the ids, no more at a time than

@@ -43,8 +43,9 @@ func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 // after a crash. An import whose process was killed is cleared away by the next.
 // ErrRefused says why the instance takes none.
 func (b *Board) Import(ctx context.Context, r io.Reader, o ImportOptions) (ExportCounts, error) {
-	i := &imports{b: b, o: o, lines: newLineReader(r), artefacts: recorded{}, known: map[string]bool{}}
-	i.stage = newStage(b, o.Token, orDefault(o.part, stageRecords))
+	p := b.patient()
+	i := &imports{b: p, o: o, lines: newLineReader(r), artefacts: recorded{}, known: map[string]bool{}}
+	i.stage = newStage(p, o.Token, orDefault(o.part, stageRecords))
 	err := i.header()
 	if err == nil {
 		err = i.begin(ctx)
@@ -53,14 +54,14 @@ func (b *Board) Import(ctx context.Context, r io.Reader, o ImportOptions) (Expor
 		return ExportCounts{}, fmt.Errorf("import ledger: %w", err)
 	}
 	living, stop := context.WithCancel(ctx)
-	go i.live(living)
+	go b.live(living, o.Token) // its calls have to be quick
 	err = i.run(ctx)
 	stop()
 	if err != nil {
 		// Also when it was interrupted: nothing half done is left.
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), importUndo)
 		defer cancel()
-		if undone := b.clearImport(undo, o.Token); undone != nil && !errors.Is(undone, blackboard.ErrStale) {
+		if undone := p.clearImport(undo, o.Token); undone != nil && !errors.Is(undone, blackboard.ErrStale) {
 			err = fmt.Errorf("%w; and what was imported is still to be cleared away: %w", err, undone)
 		}
 		return ExportCounts{}, fmt.Errorf("import ledger: %w", err)
@@ -83,7 +84,7 @@ func (b *Board) AbortImport(ctx context.Context, token, by string) error {
 		err = b.takeImport(ctx, token, by)
 	}
 	if err == nil {
-		err = b.clearImport(ctx, token)
+		err = b.patient().clearImport(ctx, token)
 	}
 	if err != nil {
 		return fmt.Errorf("abort import: %w", err)
@@ -102,8 +103,8 @@ func (i *imports) begin(ctx context.Context) error {
 	return i.b.takeImport(ctx, i.o.Token, i.o.By)
 }
 
-// live gives signs of life, however long the next line is waited for.
-func (i *imports) live(ctx context.Context) {
+// live gives signs of life of an import, however long the next line is waited for.
+func (b *Board) live(ctx context.Context, token string) {
 	beat := time.NewTicker(importBeat)
 	defer beat.Stop()
 	for {
@@ -112,7 +113,7 @@ func (i *imports) live(ctx context.Context) {
 			return
 		case <-beat.C:
 			// Who fails here fails at the next part too, and says so there.
-			_, _ = i.b.do(ctx, "import_put", i.o.Token, "0", micros(importLease))
+			_, _ = b.do(ctx, "import_put", token, "0", micros(importLease))
 		}
 	}
 }
@@ -144,7 +145,7 @@ func (b *Board) takeImport(ctx context.Context, token, by string) error {
 // clearImport removes what the import with this token wrote, and its mark.
 func (b *Board) clearImport(ctx context.Context, token string) error {
 	for {
-		r, err := b.doPatiently(ctx, move{"import_clear", []string{token, strconv.Itoa(importClear)}})
+		r, err := b.do(ctx, "import_clear", token, strconv.Itoa(importClear))
 		if err != nil || r.status != "more" {
 			return errors.Join(err, refused(r))
 		}
@@ -171,10 +172,8 @@ func (i *imports) run(ctx context.Context) error {
 	if err := i.stage.flush(ctx, true); err != nil {
 		return err
 	}
-	r, err := i.b.doPatiently(ctx, move{"import_finish", []string{
-		i.o.Token, i.o.By, i.o.Source, i.head.Goal, strconv.Itoa(i.counts.Artefacts), strconv.Itoa(i.counts.Claims),
-		strconv.Itoa(i.counts.Workflows), strconv.Itoa(i.counts.Events), i.lines.sum(),
-	}})
+	r, err := i.b.do(ctx, "import_finish", i.o.Token, i.o.By, i.o.Source, i.head.Goal, strconv.Itoa(i.counts.Artefacts),
+		strconv.Itoa(i.counts.Claims), strconv.Itoa(i.counts.Workflows), strconv.Itoa(i.counts.Events), i.lines.sum())
 	if err == nil {
 		err = refused(r)
 	}

@@ -216,10 +216,7 @@ func (i *imports) event(line []byte) error {
 		return i.wrong("entry %q does not come after entry %q", l.ID, i.last)
 	}
 	i.last = l.ID
-	stored := make(map[string]string, len(l.Fields))
-	for field, value := range l.Fields {
-		stored[field] = string(value)
-	}
+	stored := textOf(l.Fields)
 	if err := i.artefacts.check(stored); err != nil {
 		return i.wrong("%s", err)
 	}

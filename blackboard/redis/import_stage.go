@@ -72,21 +72,17 @@ func (s *stage) record(kind, id string) {
 }
 
 func (s *stage) hash(key string, stored map[string]string) {
-	args := make([]string, 0, 2*len(stored))
-	for _, field := range slices.Sorted(maps.Keys(stored)) {
-		args = append(args, field, stored[field])
-	}
-	if len(args) > 0 {
-		s.do("HSET", key, args...)
+	if len(stored) > 0 {
+		s.do("HSET", key, pairs(nil, stored)...)
 	}
 }
 
-func textOf(f fields) map[string]string {
-	out := make(map[string]string, len(f))
-	for k, v := range f {
-		out[k] = string(v)
+// pairs adds the fields and their values to arguments, in a fixed order.
+func pairs(args []string, stored map[string]string) []string {
+	for _, field := range slices.Sorted(maps.Keys(stored)) {
+		args = append(args, field, stored[field])
 	}
-	return out
+	return args
 }
 
 func (s *stage) indexID(id string) {
@@ -180,11 +176,7 @@ func (s *stage) open(l openLine) error {
 
 func (s *stage) event(id string, stored map[string]string) error {
 	s.records++
-	args := []string{id}
-	for _, field := range slices.Sorted(maps.Keys(stored)) {
-		args = append(args, field, stored[field])
-	}
-	s.do("XADD", s.staged(s.b.keys.events()), args...)
+	s.do("XADD", s.staged(s.b.keys.events()), pairs([]string{id}, stored)...)
 	return nil
 }
 
@@ -198,7 +190,7 @@ func (s *stage) flush(ctx context.Context, all bool) error {
 	for _, c := range s.commands {
 		args = append(append(args, strconv.Itoa(len(c))), c...)
 	}
-	r, err := s.b.doPatiently(ctx, move{"import_put", args})
+	r, err := s.b.do(ctx, "import_put", args...)
 	if err == nil {
 		err = refused(r)
 	}

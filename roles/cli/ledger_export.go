@@ -52,7 +52,7 @@ func (c *ledgerExportCmd) Run(a *app) error {
 			return err
 		}
 	}
-	var got redis.Exported
+	var got redis.ExportCounts
 	write := func(w io.Writer) (err error) {
 		got, err = b.Export(a.ctx, w, o)
 		return err
@@ -70,7 +70,7 @@ func (c *ledgerExportCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	a.sayf("sett: exported %s from instance %s to %s\n", amount(got.ExportCounts), in.Name, to)
+	a.sayf("sett: exported %s from instance %s to %s\n", amount(got), in.Name, to)
 	return nil
 }
 
