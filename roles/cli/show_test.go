@@ -325,7 +325,7 @@ func TestUnearth(t *testing.T) {
 		}
 	}
 	stdout, stderr, err := s.run("unearth", "@last")
-	if err != nil || stdout != "the goal\nin two lines" || !strings.Contains(stderr, "the goal itself") || !strings.Contains(stderr, "sett hoard") {
+	if err != nil || stdout != "the goal\nin two lines" || !strings.Contains(stderr, "the goal itself") || !strings.Contains(stderr, "sett --name stage hoard") {
 		t.Errorf("unearth @last: %q, %q, %v", stdout, stderr, err)
 	}
 	stdout, _, err = s.run("unearth", second, "--meta")
