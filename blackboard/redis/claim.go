@@ -179,7 +179,7 @@ func (b *Board) TerminateClaim(ctx context.Context, g Guard, reason string, fail
 		d["failure"] = putOf(*failure)
 	}
 	if rework != nil {
-		r := map[string]any{"id": rework.ClaimID, "agent": rework.Agent, "context": encode(rework.Context)}
+		r := map[string]any{"id": rework.ClaimID, "agent": rework.Agent, "context": encode(append([]string{}, rework.Context...))} // [] for none, not null
 		if rework.Question != nil {
 			r["question"] = putOf(*rework.Question)
 			written = rework.Question

@@ -6,13 +6,19 @@ local known = stored(failure, ARGV[3])
 if known then
   return known
 end
-local c = call('HMGET', claim_key(claim), 'revision', 'status', 'workflow_id', 'artefact_id', 'reason')
+local c = call('HMGET', claim_key(claim), 'revision', 'status', 'workflow_id', 'artefact_id', 'reason',
+  'granted_exclusive_agent')
 if not c[2] or not c[3] then
   return { 'refused', 'no such claim' }
 end
 if c[2] == 'complete' or c[2] == 'terminated' then
   local why = c[5] and c[5] ~= '' and ': ' .. c[5] or ''
   return { 'refused', 'it is ' .. c[2] .. why }
+end
+-- A next version may be there already: cancelled, nobody could go on with either.
+local last = c[2] == 'pending_exclusive' and decoded(call('HGET', grants_key(claim), c[6] or ''))
+if last and last.state == 'done' then
+  return { 'refused', 'its work is done; the orchestrator completes it' }
 end
 local at = clock()
 local cancelled = cancel_grants(claim, at)

@@ -126,6 +126,11 @@ func (b *board) cancel() error {
 	if b.s.Claim.Status.Closed() {
 		return errRefused("it is %s", b.s.Claim.Status)
 	}
+	if slices.ContainsFunc(b.s.Grants, func(g blackboard.Grant) bool {
+		return g.Phase == blackboard.PhaseExclusive && g.State == blackboard.GrantDone
+	}) {
+		return errRefused("its work is done; the orchestrator completes it")
+	}
 	b.failures++
 	b.terminate("cancelled")
 	b.changed()

@@ -189,12 +189,22 @@ func (m *model) cancelGrants() {
 
 // cancel is cancel.lua: a person ends the claim.
 func (m *model) cancel() bool {
-	if m.closed() {
+	if m.closed() || m.exclusiveDone() {
 		return false
 	}
 	m.status, m.broken = 4, true
 	m.cancelGrants()
 	return true
+}
+
+// exclusiveDone says whether the claim's last result is in.
+func (m *model) exclusiveDone() bool {
+	for i, c := range m.agents {
+		if c.grant == done && m.phaseOf(i) == blackboard.PhaseExclusive {
+			return true
+		}
+	}
+	return false
 }
 
 // review is review.lua: people who have not reviewed do. Who of them is first
