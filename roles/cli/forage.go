@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -111,14 +110,11 @@ const maxText = 8 << 20
 func (a *app) readText(what, name string) (string, error) {
 	from := a.Stdin
 	if name != "-" {
-		dir, err := a.directory()
+		path, err := a.pathOf(name)
 		if err != nil {
 			return "", err
 		}
-		if !filepath.IsAbs(name) {
-			name = filepath.Join(dir, name)
-		}
-		f, err := os.Open(name)
+		f, err := os.Open(path)
 		if err != nil {
 			return "", role.Fail(role.Usage, fmt.Errorf("read %s from %s: %w", what, clean(name), cause(err)), "")
 		}

@@ -92,22 +92,13 @@ func (c *ledgerExportCmd) path(a *app) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return path, nil
 	case err != nil:
-		return "", role.Fail(role.Usage, fmt.Errorf("write %s: %w", clean(c.File), cause(err)), "")
+		return "", fmt.Errorf("write %s: %w", clean(c.File), cause(err))
 	case !info.Mode().IsRegular():
 		return "", role.Fail(role.Usage, fmt.Errorf("write %s: it is no file", clean(c.File)), "--file takes the name of a file")
 	case !c.Force:
 		return "", role.Fail(role.Usage, fmt.Errorf("write %s: it exists", clean(c.File)), "--force overwrites it")
 	}
 	return filepath.EvalSymlinks(path)
-}
-
-// pathOf returns the path that somebody typed, who may have said -C.
-func (a *app) pathOf(name string) (string, error) {
-	if filepath.IsAbs(name) {
-		return name, nil
-	}
-	dir, err := a.directory()
-	return filepath.Join(dir, name), err
 }
 
 // writeWhole writes a file that is there as a whole or not at all. One that exists

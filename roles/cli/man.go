@@ -38,16 +38,12 @@ func (c *manCmd) Run(a *app) error {
 		a.printf("%s", m.overview())
 		return nil
 	}
-	dir := c.Dir
-	if !filepath.IsAbs(dir) {
-		wd, err := a.directory()
-		if err != nil {
-			return err
-		}
-		dir = filepath.Join(wd, dir)
+	dir, err := a.pathOf(c.Dir)
+	if err != nil {
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return role.Fail(role.Usage, fmt.Errorf("make directory %s: %w", clean(c.Dir), cause(err)), "")
+		return fmt.Errorf("make directory %s: %w", clean(c.Dir), cause(err))
 	}
 	pages := map[string]string{"sett": m.overview()}
 	for _, n := range m.commands(parser.Model.Node) {
@@ -58,7 +54,7 @@ func (c *manCmd) Run(a *app) error {
 		failed = errors.Join(failed, os.WriteFile(filepath.Join(dir, name+".1"), []byte(text), 0o644))
 	}
 	if failed != nil {
-		return role.Fail(role.Usage, fmt.Errorf("write manual pages: %w", failed), "")
+		return fmt.Errorf("write manual pages: %w", failed)
 	}
 	a.sayf("%d pages in %s\n", len(pages), clean(a.tilde(dir)))
 	return nil

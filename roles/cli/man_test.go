@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+
+	"sett/roles/role"
 )
 
 // TestManPages: each command has a page that groff sets without a warning, with every
@@ -115,11 +117,11 @@ func TestRoff(t *testing.T) {
 // TestManFails: what is in the way is named.
 func TestManFails(t *testing.T) {
 	s := newStage(t)
-	if _, _, err := s.run("man", "sett.yml"); err == nil || !strings.Contains(err.Error(), "make directory sett.yml") {
+	if _, _, err := s.run("man", "sett.yml"); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "make directory sett.yml") {
 		t.Errorf("got %v", err)
 	}
 	s.must(os.MkdirAll(filepath.Join(s.root, "pages", "sett.1"), 0o755))
-	if _, _, err := s.run("man", "pages"); err == nil || !strings.Contains(err.Error(), "write manual pages") {
+	if _, _, err := s.run("man", "pages"); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "write manual pages") {
 		t.Errorf("got %v", err)
 	}
 }
