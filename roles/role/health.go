@@ -33,6 +33,11 @@ const (
 	answerTime  = 30 * time.Second
 	idleTime    = 2 * time.Minute
 	headerBytes = 16 << 10
+
+	// No more is answered at once: any tool on the agents' network may ask, and each
+	// answer costs something, if only a question to the blackboard.
+	mostAtOnce    = 64
+	metricsAtOnce = 4
 )
 
 // ListenHealth opens the address. A port that is taken is an error that says so.
@@ -52,12 +57,12 @@ func ListenHealth(addr string, o HealthOptions) (*Health, error) {
 		}
 		_, _ = fmt.Fprintln(w, "ok")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: metricsAtOnce}))
 	for pattern, handler := range o.Routes {
 		mux.Handle(pattern, handler)
 	}
 	return &Health{l, &http.Server{
-		Handler: guard(o.Instance, mux), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime,
+		Handler: guard(o.Instance, Bounded(mostAtOnce, mux)), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
 	}}, nil
 }
@@ -73,4 +78,18 @@ func (h *Health) Serve(ctx context.Context) error {
 		return fmt.Errorf("serve health checks: %w", err)
 	}
 	return nil
+}
+
+// Bounded answers so many requests at once. To more it says at once that it will not.
+func Bounded(most int, next http.Handler) http.Handler {
+	slots := make(chan struct{}, most)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case slots <- struct{}{}:
+			defer func() { <-slots }()
+			next.ServeHTTP(w, r)
+		default:
+			http.Error(w, "too many ask at once", http.StatusServiceUnavailable)
+		}
+	})
 }

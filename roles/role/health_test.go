@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,63 @@ func TestRoutes(t *testing.T) {
 		if res.StatusCode != tc.want || res.Header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s %s for %q: %s, want %d", tc.method, tc.path, tc.host, res.Status, tc.want)
 		}
+	}
+}
+
+// stalled answers nothing before it is let go.
+type stalled struct{ begun, leave chan struct{} }
+
+func (s *stalled) ServeHTTP(http.ResponseWriter, *http.Request) { s.begun <- struct{}{}; <-s.leave }
+
+func (s *stalled) Describe(chan<- *prometheus.Desc) {}
+
+func (s *stalled) Collect(chan<- prometheus.Metric) { s.ServeHTTP(nil, nil) }
+
+// However many ask, only so much is done at once. Who asks for more hears so at once,
+// and is answered when there is room again.
+func TestMostAtOnce(t *testing.T) {
+	for path, most := range map[string]int{"/more": mostAtOnce, "/metrics": metricsAtOnce} {
+		t.Run(path, func(t *testing.T) {
+			s, client := &stalled{make(chan struct{}, most+1), make(chan struct{})}, &http.Client{Timeout: 10 * time.Second}
+			metrics := prometheus.NewRegistry()
+			metrics.MustRegister(s)
+			h, err := ListenHealth("127.0.0.1:0", HealthOptions{
+				Check: func(context.Context) error { return nil }, Metrics: metrics, Routes: map[string]http.Handler{"GET /more": s},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() { _ = h.Serve(t.Context()) }()
+			get := func(path string) int {
+				res, err := client.Get("http://" + h.Addr() + path)
+				if err != nil {
+					t.Error(err)
+					return 0
+				}
+				_ = res.Body.Close()
+				return res.StatusCode
+			}
+			var first sync.WaitGroup
+			for range most {
+				first.Go(func() {
+					if code := get(path); code != http.StatusOK {
+						t.Errorf("one of %d: %d", most, code)
+					}
+				})
+				<-s.begun
+			}
+			if code := get(path); code != http.StatusServiceUnavailable {
+				t.Errorf("one more: %d", code)
+			}
+			if code := get("/healthz"); (code == http.StatusOK) != (most < mostAtOnce) {
+				t.Errorf("something else meanwhile: %d", code)
+			}
+			close(s.leave)
+			first.Wait()
+			if code := get("/healthz"); code != http.StatusOK {
+				t.Errorf("afterwards: %d", code)
+			}
+		})
 	}
 }
 
