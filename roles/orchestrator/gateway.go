@@ -10,12 +10,13 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/role"
 )
 
 // Bounds of what is passed on.
 const (
 	passTime    = 5 * time.Second // less than Prometheus waits
-	passAtOnce  = 16
+	passAtOnce  = 16              // of each question
 	mostHealth  = 4 << 10
 	mostMetrics = 2 << 20
 )
@@ -32,14 +33,9 @@ const metricsType = "text/plain; version=0.0.4; charset=utf-8"
 // gateway makes one port enough to watch an instance: the orchestrator's answers
 // for the agents' cubs, too, whose addresses nobody else knows. It passes on two
 // questions and no others.
-type gateway struct {
-	*orchestrator
-	slots chan struct{}
-}
+type gateway struct{ *orchestrator }
 
-func newGateway(o *orchestrator) *gateway {
-	return &gateway{orchestrator: o, slots: make(chan struct{}, passAtOnce)}
-}
+func newGateway(o *orchestrator) *gateway { return &gateway{o} }
 
 // routes are what is served besides the orchestrator's own health.
 func (g *gateway) routes() map[string]http.Handler {
@@ -84,7 +80,7 @@ func (g *gateway) agents(w http.ResponseWriter, r *http.Request) {
 			HealthPath: agentPath(a.Name, healthPath), MetricsPath: agentPath(a.Name, metricsPath),
 		})
 	}
-	answer(w, struct {
+	writeJSON(w, struct {
 		Instance string     `json:"instance"`
 		Run      string     `json:"run"` // the `sett up` it belongs to
 		Agents   []agentRow `json:"agents"`
@@ -112,17 +108,17 @@ func (g *gateway) targets(w http.ResponseWriter, r *http.Request) {
 			"instance": g.settings.Instance, "agent": a.Name, "role": a.Role, "__metrics_path__": agentPath(a.Name, metricsPath),
 		}})
 	}
-	answer(w, all)
+	writeJSON(w, all)
 }
 
-func answer(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v) // who asked has gone, else
 }
 
 // pass answers what an agent's cub answers to a path.
 func (g *gateway) pass(path string, most int, contentType string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return role.Bounded(passAtOnce, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		agent, member := g.clan.get().Agent(r.PathValue("agent"))
 		if !member {
 			http.Error(w, "no such agent", http.StatusNotFound)
@@ -130,13 +126,6 @@ func (g *gateway) pass(path string, most int, contentType string) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), passTime)
 		defer cancel()
-		select {
-		case g.slots <- struct{}{}:
-			defer func() { <-g.slots }()
-		case <-ctx.Done():
-			http.Error(w, "too many ask at once", http.StatusServiceUnavailable)
-			return
-		}
 		status, body, err := g.askAgent(ctx, agent, path, most)
 		switch {
 		case errors.Is(err, errNotAsked) || errors.Is(err, blackboard.ErrUnavailable):
@@ -150,7 +139,7 @@ func (g *gateway) pass(path string, most int, contentType string) http.Handler {
 			w.WriteHeader(status)
 			_, _ = w.Write(body)
 		}
-	})
+	}))
 }
 
 // askAgent asks the cub of an agent's present incarnation.

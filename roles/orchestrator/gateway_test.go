@@ -186,6 +186,27 @@ func TestGatewayIsBounded(t *testing.T) {
 			t.Errorf("%s took %s", agent, took)
 		}
 	}
+	asked := make(chan struct{})
+	for range passAtOnce {
+		go func() {
+			res, err := http.Get(base + "/agents/slow/healthz")
+			if err == nil {
+				_ = res.Body.Close()
+			}
+			asked <- struct{}{}
+		}()
+	}
+	began := time.Now()
+	s.until("nobody more to be let wait", func() bool {
+		code, body := s.get(base + "/agents/away/healthz")
+		return code == http.StatusServiceUnavailable && body == "too many ask at once\n"
+	})
+	if took := time.Since(began); took > passTime {
+		t.Errorf("it says so after %s", took)
+	}
+	for range passAtOnce {
+		<-asked
+	}
 	res, err := http.Get(base + "/agents/odd/metrics")
 	s.must(err)
 	defer func() { _ = res.Body.Close() }()
