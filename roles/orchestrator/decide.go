@@ -167,7 +167,22 @@ func (l *leadership) failGrant(ctx context.Context, s blackboard.Snapshot, d arb
 		}
 	}
 	ref := redis.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: holder}
-	return l.board.FailGrant(ctx, l.lead.Epoch, ref, d.Reason, f)
+	done, err := l.endWith(ctx, ref, d.Reason, f)
+	if done {
+		l.log.Warn("grant failed", "claim", ref.Claim, "workflow", s.Claim.WorkflowID, "agents", d.Agents, "reason", d.Reason)
+	}
+	return err
+}
+
+// endWith ends a grant with a Failure, and says whether it did. Who decides about a
+// grant on what he has read may find it answered, handed in or cancelled: then it
+// stays as it is.
+func (l *leadership) endWith(ctx context.Context, ref redis.GrantRef, reason string, failure blackboard.Artefact) (done bool, err error) {
+	if err := l.board.FailGrant(ctx, l.lead.Epoch, ref, reason, failure); err != nil {
+		return false, err
+	}
+	g, err := l.board.Grant(ctx, ref.Claim, ref.Agent)
+	return err != nil || g.ResultID == failure.ID, nil
 }
 
 func (l *leadership) terminate(ctx context.Context, guard redis.Guard, s blackboard.Snapshot, d arbiter.Decision) error {
@@ -191,7 +206,8 @@ func (l *leadership) terminate(ctx context.Context, guard redis.Guard, s blackbo
 	return l.board.TerminateClaim(ctx, guard, d.Reason, failure, rework)
 }
 
-// record logs and counts a decision that has been applied.
+// record logs and counts a decision that has been applied. Of a grant that failed
+// failGrant knows more.
 func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
 	c, now := s.Claim, l.now()
 	log := l.log.With("claim", c.ID, "workflow", c.WorkflowID)
@@ -210,8 +226,6 @@ func (l *leadership) record(s blackboard.Snapshot, d arbiter.Decision) {
 	case arbiter.Terminate:
 		l.metrics.phaseWaits(s, now)
 		log.Info("claim terminated", "from", c.Status, "to", blackboard.Terminated, "reason", d.Reason, "rework", d.Rework != nil)
-	case arbiter.FailGrant:
-		log.Warn("grant failed", "agents", d.Agents, "reason", d.Reason)
 	}
 }
 

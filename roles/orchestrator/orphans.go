@@ -110,13 +110,13 @@ func (l *leadership) crashed(ctx context.Context, c blackboard.Claim, g blackboa
 		}
 		log.Warn("grant queued again")
 	} else {
-		err := l.board.FailGrant(ctx, l.lead.Epoch, ref, reason, l.failure(failureOf{
+		done, err := l.endWith(ctx, ref, reason, l.failure(failureOf{
 			kind: blackboard.TypeAgentCrashed, workflow: c.WorkflowID, source: c.ArtefactID, claim: c.ID,
 			about: c.ID + "/" + g.Agent + "/" + strconv.Itoa(g.Attempt),
 			report: blackboard.FailureReport{Reason: reason, ExitCode: e.Code, Signal: signalOf(e), Stderr: e.Tail, StderrSize: int64(len(e.Tail)),
 				Agent: g.Agent, Attempt: g.Attempt},
 		}))
-		if err != nil {
+		if err != nil || !done {
 			return err
 		}
 		log.Error("grant failed")

@@ -9,6 +9,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/orchestrator/arbiter"
 )
 
 // answers posts a person's answer and returns its id.
@@ -147,6 +148,54 @@ func TestQuestionTimeoutReloaded(t *testing.T) {
 	s.timesOut(time.Millisecond)
 	s.must(s.board.Nudge(t.Context()))
 	s.unanswered(g, c, "a")
+}
+
+// An answer that comes while its question's time runs out counts, and nobody says
+// that the grant failed.
+func TestAnswerAtTheLastMoment(t *testing.T) {
+	t.Parallel()
+	s, log := newSett(t, "a", "b"), &output{}
+	s.timesOut(time.Millisecond)
+	lead, _, err := s.board.TakeLead(t.Context(), "me", "", time.Hour)
+	s.must(err)
+	e := s.env(options{}, log)
+	o := &orchestrator{env: e, log: e.Logger("orchestrator"), board: s.board, metrics: newMetrics(), pace: usualPace()}
+	o.clan, err = loadClan(s.file)
+	s.must(err)
+	l := newLeadership(o, lead)
+	defer l.stopTimers()
+	asks := func() (claim, question string, late arbiter.Decision) {
+		g := s.goal("g")
+		k := key{claimKey, blackboard.BiddingClaimID(g)}
+		s.must(l.look(t.Context(), key{artefactKey, g}))
+		s.bids(k.id, "a exclusive", "b ignore")
+		s.must(l.look(t.Context(), k))
+		question = s.does(k.id, "a", blackboard.Question, "Question", "which?")
+		d := arbiter.Decide(s.snapshot(k.id), o.clan.policy(), time.Now().Add(time.Minute))
+		if d.Kind != arbiter.FailGrant {
+			t.Fatalf("decision %+v", d)
+		}
+		return k.id, question, d
+	}
+	c, q, late := asks()
+	before := s.snapshot(c)
+	s.answers(q, "that")
+	s.must(l.apply(t.Context(), before, late, false))
+	l.record(before, late)
+	s.grant(c, "a", blackboard.GrantQueued)
+	if strings.Contains(log.String(), "grant failed") {
+		t.Errorf("it says\n%s", log)
+	}
+	c, _, late = asks()
+	before = s.snapshot(c)
+	for range 2 { // the second time for a lost reply
+		s.must(l.apply(t.Context(), before, late, false))
+		l.record(before, late)
+	}
+	s.grant(c, "a", blackboard.GrantFailed)
+	if !strings.Contains(log.String(), "grant failed") {
+		t.Errorf("it says\n%s", log)
+	}
 }
 
 // At the review limit a person is asked, by the orchestrator; the rework goes on
