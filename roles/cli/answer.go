@@ -53,7 +53,7 @@ func (c *answerCmd) Run(a *app) error {
 		if why := a.whyNoAnswer(b, in, q); why != nil {
 			err = why
 		}
-		err = refusal("cannot answer question "+short(q.ID), err, a.commandLine(in, "questions"))
+		err = refusal("answer question "+short(q.ID), err, a.commandLine(in, "questions"))
 	}
 	if err != nil {
 		return d.keep(err)
@@ -111,7 +111,7 @@ func (a *app) question(b *redis.Board, in *instance, part string) (blackboard.Ar
 // whyNoAnswer says why a question takes no answer any more: who answered it, or
 // how its claim ended. nil when neither is so.
 func (a *app) whyNoAnswer(b *redis.Board, in *instance, q blackboard.Artefact) error {
-	what := "cannot answer question " + short(q.ID)
+	what := "answer question " + short(q.ID)
 	children, err := b.Children(a.ctx, q.ID)
 	if err != nil {
 		return err

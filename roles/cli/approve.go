@@ -51,7 +51,7 @@ func (c *approveCmd) Run(a *app) error {
 func (a *app) approve(b *redis.Board, in *instance, held blackboard.Artefact) error {
 	err := b.Approve(a.ctx, held.ID, a.humanArtefact(blackboard.Review, held, "{}"), a.who())
 	if err != nil {
-		return refusal(fmt.Sprintf("cannot approve %s", short(held.ID)), err, a.commandLine(in, "show "+short(held.ID)))
+		return refusal(fmt.Sprintf("approve %s", short(held.ID)), err, a.commandLine(in, "show "+short(held.ID)))
 	}
 	a.printf("%s\n", blackboard.GateReviewID(held.ID))
 	next := "its claim opens"

@@ -65,7 +65,7 @@ func (c *cancelCmd) Run(a *app) error {
 		err = on.b.CancelWorkflow(a.ctx, on.id, failure, a.who(), why)
 	}
 	if err != nil {
-		return refusal("cannot cancel "+what, err, a.commandLine(on.in, "show "+short(on.id)))
+		return refusal("cancel "+what, err, a.commandLine(on.in, "show "+short(on.id)))
 	}
 	a.printf("%s\n", failure.ID)
 	a.sayf("sett: %s is cancelled%s; %s\n", what, a.stoppedBy(on.b, from, failure.ID), a.goalNow(on.b, about.WorkflowID))

@@ -45,7 +45,7 @@ func (c *rejectCmd) Run(a *app) error {
 	}
 	claim, err := b.Reject(a.ctx, held.ID, a.humanArtefact(blackboard.Review, held, text), a.who())
 	if err != nil {
-		return refusal("cannot reject "+short(held.ID), err, a.commandLine(in, "show "+short(held.ID)))
+		return refusal("reject "+short(held.ID), err, a.commandLine(in, "show "+short(held.ID)))
 	}
 	a.printf("%s\n", blackboard.GateReviewID(held.ID))
 	a.sayf("sett: %s %s is rejected, claim %s; %s\n", title(held), short(held.ID), short(claim), in.afterFeedback(held))

@@ -66,7 +66,7 @@ func (c *retryCmd) Run(a *app) error {
 		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new work", in.Name), "%s", a.commandLine(in, "up"))
 	}
 	if err != nil {
-		return refusal("cannot retry claim "+short(claim), err, a.afterNoRetry(b, in, claim))
+		return refusal("retry claim "+short(claim), err, a.afterNoRetry(b, in, claim))
 	}
 	a.printf("%s\n", id)
 	a.sayf("sett: claim %s is tried again as claim %s%s\n", short(claim), short(id), a.whoIsUp(b, id))
@@ -93,7 +93,7 @@ func (a *app) retriable(b *redis.Board, in *instance, part string) (string, erro
 	code := role.NotFound
 	switch {
 	case artefact.StructuralType == blackboard.Failure:
-		code, what = role.Failed, fmt.Sprintf("cannot retry %s %s: it ended the goal, not a claim", title(artefact), short(id))
+		code, what = role.Failed, fmt.Sprintf("retry %s %s: it ended the goal, not a claim", title(artefact), short(id))
 		hint = `sett forage --goal "…" posts a goal anew`
 		if artefact.Type == blackboard.TypeWorkflowLimit {
 			hint = "raise orchestrator.max_artefacts in sett.yml, then sett up, then " + hint

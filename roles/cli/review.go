@@ -58,7 +58,7 @@ func (c *reviewCmd) Run(a *app) error {
 	review := a.humanArtefact(blackboard.Review, artefact, text)
 	review.ClaimID = claim.Claim.ID
 	if err := b.Review(a.ctx, claim.Claim.ID, review, a.who()); err != nil {
-		return refusal("cannot review "+short(artefact.ID), err, a.commandLine(in, "show "+short(artefact.ID)))
+		return refusal("review "+short(artefact.ID), err, a.commandLine(in, "show "+short(artefact.ID)))
 	}
 	a.printf("%s\n", review.ID)
 	next := "the claim is decided about"
@@ -109,7 +109,7 @@ func (a *app) inReview(b *redis.Board, in *instance, part string) (blackboard.Ar
 	}
 	c, err := b.Snapshot(a.ctx, claim)
 	if err == nil && c.Claim.Status != blackboard.PendingReview {
-		err = role.Fail(role.Failed, fmt.Errorf("cannot review %s %s: it is not in review any more, its claim %s is %s",
+		err = role.Fail(role.Failed, fmt.Errorf("review %s %s: it is not in review any more, its claim %s is %s",
 			title(artefact), short(about), short(claim), claimStatus(c.Claim)), "%s", a.commandLine(in, "show "+short(claim)))
 	}
 	return artefact, c, err
@@ -117,7 +117,7 @@ func (a *app) inReview(b *redis.Board, in *instance, part string) (blackboard.Ar
 
 // claimOn returns the last claim on an artefact: no other is open.
 func (a *app) claimOn(b *redis.Board, in *instance, artefact blackboard.Artefact) (string, error) {
-	what := fmt.Sprintf("cannot review %s %s", title(artefact), short(artefact.ID))
+	what := fmt.Sprintf("review %s %s", title(artefact), short(artefact.ID))
 	gate, err := readGate(a.ctx, b, artefact)
 	if err != nil {
 		return "", err
