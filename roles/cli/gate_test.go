@@ -66,7 +66,7 @@ func TestApproveTerminal(t *testing.T) {
 	if role.CodeOf(err) != role.Waiting || hint(err) != "sett --name stage approve "+short(held) {
 		t.Errorf("a gate: %v, %s", err, hint(err))
 	}
-	has(t, err.Error(), "Release "+short(held)+" of writer waits for approval: packed\n  sett --name stage approve "+short(held)+"\n  sett --name stage reject "+short(held)+` "why"`)
+	has(t, err.Error(), "Release "+short(held)+" of writer waits for approval: packed\n  sett --name stage unearth "+short(held)+"\n  sett --name stage approve "+short(held)+"\n  sett --name stage reject "+short(held)+` "why"`)
 	has(t, c.err.String(), "; waits for approval\n")
 	if _, _, err := s.run("watch", "--exit-when-done", "--workflow", goal); role.CodeOf(err) != role.Waiting {
 		t.Errorf("watched: %v", err)

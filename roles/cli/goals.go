@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"strings"
-	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -76,13 +75,17 @@ func (c *goalsCmd) rows(a *app, b *redis.Board, ids []string) ([]goalRow, leftOu
 	if err != nil {
 		return nil, nil, err
 	}
+	now, err := b.ServerTime(a.ctx)
+	if err != nil {
+		return nil, nil, err
+	}
 	rows := make([]goalRow, 0, len(ids))
 	for i, w := range workflows {
 		if err := cmp.Or(each[i], noText[i]); err != nil {
 			broken.add(err)
 			continue
 		}
-		rows = append(rows, goalRow{w, texts[i], int64(max(a.Now().Sub(w.CreatedAt), 0) / time.Second)})
+		rows = append(rows, goalRow{w, texts[i], ageSeconds(now, w.CreatedAt)})
 	}
 	return rows, broken, nil
 }
@@ -114,7 +117,7 @@ func (a *app) goalTable(rows []goalRow) error {
 	}
 	t := a.table("ID", "STATUS", "AGE", "OUTSTANDING", "GOAL")
 	for _, r := range rows {
-		t.row(short(r.ID), cell{goalStatus(r.Workflow), workflowStyle(r.Status)}, age(a.Now().Sub(r.CreatedAt)), r.Outstanding,
+		t.row(short(r.ID), cell{goalStatus(r.Workflow), workflowStyle(r.Status)}, ageOf(r.AgeSeconds), r.Outstanding,
 			shorten(quote(r.Text), 60))
 	}
 	return t.write(a.Stdout)

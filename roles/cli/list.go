@@ -38,7 +38,7 @@ open work waits for, with the goal and for how long:
 Of each kind of open work the oldest 200 are looked at.
 
 For programs -v adds agents_detail (name, role, state, since, strategy, replicas, unit_id,
-bids_due, queued, works), waits (what, agent, since, age_seconds, until, subject,
+bids_due, queued, works), waits (what, agent, since, age_seconds, until, subject_id,
 workflow_id, text), waits_more (open work that was not looked at) and stopping.
 
 Examples:

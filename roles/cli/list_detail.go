@@ -84,7 +84,7 @@ func (s scene) detail(agent config.Agent, f redis.Figures, units []runtime.Unit)
 	}
 	for _, w := range f.Workspace {
 		if w.Agent == agent.Name && !w.Waiting && !w.Restore {
-			d.Works = append(d.Works, workDetail{w.Claim, w.Attempt, w.Mode, w.Since, int64(max(s.now.Sub(w.Since), 0) / time.Second), workers[w.Holder]})
+			d.Works = append(d.Works, workDetail{w.Claim, w.Attempt, w.Mode, w.Since, ageSeconds(s.now, w.Since), workers[w.Holder]})
 		}
 	}
 	d.Queued = max(int(f.Agents[agent.Name].Grants.Count)-len(d.Works), 0)
@@ -143,7 +143,7 @@ func (r instanceRow) detailText(a *app) error {
 func (d agentDetail) does() string {
 	var all []string
 	for _, w := range d.Works {
-		all = append(all, fmt.Sprintf("claim %s for %s%s", short(w.ClaimID), age(time.Duration(w.AgeSeconds)*time.Second), nth(w.Attempt)))
+		all = append(all, fmt.Sprintf("claim %s for %s%s", short(w.ClaimID), ageOf(w.AgeSeconds), nth(w.Attempt)))
 	}
 	if d.Queued > 0 {
 		all = append(all, fmt.Sprintf("%d queued", d.Queued))

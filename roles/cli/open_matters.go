@@ -30,9 +30,10 @@ type matter struct {
 	ClaimID    string      `json:"claim_id"` // that waits for the answer, that the artefact is a result of; empty for a goal
 	About      matterAbout `json:"about"`
 	WorkflowID string      `json:"workflow_id"`
-	Goal       string      `json:"goal"` // how its text begins
-	Text       string      `json:"text"` // the question; of what is held, its summary or how it begins
-	Commands   []string    `json:"commands"`
+	Goal       string      `json:"goal"`           // how its text begins
+	Text       string      `json:"text"`           // the question; of what is held, its summary or how it begins
+	Look       string      `json:"look,omitempty"` // the command that shows what is held
+	Commands   []string    `json:"commands"`       // that settle it; ids are whole for programs
 }
 
 // matterAbout is the artefact that a matter is about.
@@ -58,7 +59,7 @@ type matterReader struct {
 	b        *redis.Board
 	in       *instance
 	workflow string // only of this goal; empty: of all
-	whole    bool   // also texts that are too long to be shown
+	whole    bool   // for programs: also texts that are too long to be shown, and whole ids
 }
 
 // read returns what waits for a person, the oldest first. A record that cannot be
@@ -80,6 +81,10 @@ func (r matterReader) read(ctx context.Context, questions, gates []string) ([]ma
 	if err := r.payloads(ctx, all, broken); err != nil {
 		return nil, err
 	}
+	now, err := r.b.ServerTime(ctx)
+	if err != nil {
+		return nil, err
+	}
 	out := []matter{}
 	for i := range all {
 		m := matter{ID: ids[i], Kind: matterGate, Commands: []string{}}
@@ -96,7 +101,7 @@ func (r matterReader) read(ctx context.Context, questions, gates []string) ([]ma
 		default:
 			r.fill(&m, &all[i], claims[all[i].ClaimID], goals[all[i].WorkflowID])
 		}
-		m.AgeSeconds = int64(max(r.Now().Sub(m.Since), 0) / time.Second)
+		m.AgeSeconds = ageSeconds(now, m.Since)
 		out = append(out, m)
 	}
 	slices.SortStableFunc(out, func(x, y matter) int { return x.Since.Compare(y.Since) })
@@ -110,7 +115,12 @@ func (r matterReader) fill(m *matter, o *redis.Outline, claim blackboard.Claim, 
 	if m.Kind == matterGate {
 		m.About = matterAbout{o.ID, o.Type, o.Version}
 		m.Text = gistOf(o)
-		m.Commands = []string{r.commandLine(r.in, "approve "+short(o.ID)), r.commandLine(r.in, "reject "+short(o.ID)+` "why"`)}
+		look := "unearth "
+		if o.Type == blackboard.TypeCodeCommit {
+			look += "--diff "
+		}
+		m.Look = r.commandLine(r.in, look+r.id(o))
+		m.Commands = []string{r.commandLine(r.in, "approve "+r.id(o)), r.commandLine(r.in, "reject "+r.id(o)+` "why"`)}
 		return
 	}
 	m.About = matterAbout{claim.ArtefactID, claim.Target.Type, claim.Target.Version}
@@ -118,7 +128,16 @@ func (r matterReader) fill(m *matter, o *redis.Outline, claim blackboard.Claim, 
 	if m.Text == "" {
 		m.Text = gistOf(o)
 	}
-	m.Commands = []string{r.commandLine(r.in, "answer "+short(o.ID)+` "…"`)}
+	m.Commands = []string{r.commandLine(r.in, "answer "+r.id(o)+` "…"`)}
+}
+
+// id is an artefact's id as it stands in a command: for people, who may have to
+// type it, as short as everywhere.
+func (r matterReader) id(o *redis.Outline) string {
+	if r.whole {
+		return o.ID
+	}
+	return short(o.ID)
 }
 
 // claims reads the claims that questions were asked in, by id.
@@ -199,12 +218,20 @@ func (m matter) text(a *app) {
 	if m.Kind == matterGate {
 		what = fmt.Sprintf("%s of %s waits for approval", about, clean(who))
 	}
-	a.printf("%s %s  %s  %s, for goal %s: %s\n", m.Kind, a.paint(short(m.ID), accent), a.paint(age(a.Now().Sub(m.Since)), dim),
+	a.printf("%s %s  %s  %s, for goal %s: %s\n", m.Kind, a.paint(short(m.ID), accent), a.paint(ageOf(m.AgeSeconds), dim),
 		what, short(m.WorkflowID), shorten(clean(m.Goal), 60))
 	a.printf("%s\n", indent(excerpt(blackboard.Artefact{Payload: m.Text}), "    "))
-	for _, c := range m.Commands {
+	for _, c := range m.next() {
 		a.printf("  %s\n", a.paint(clean(c), bold))
 	}
+}
+
+// next is what to type, in the order in which somebody does: first he looks.
+func (m matter) next() []string {
+	if m.Look == "" {
+		return m.Commands
+	}
+	return append([]string{m.Look}, m.Commands...)
 }
 
 // brief is a matter in a message: one line about it, then its text, then what to
@@ -214,5 +241,5 @@ func (m matter) brief() string {
 	if m.Kind == matterGate {
 		head = fmt.Sprintf("%s %s of %s waits for approval: ", clean(m.About.Type), short(m.ID), clean(orElse(m.Agent, m.Role)))
 	}
-	return head + strings.TrimSpace(excerpt(blackboard.Artefact{Payload: m.Text})) + "\n  " + strings.Join(m.Commands, "\n  ")
+	return head + strings.TrimSpace(excerpt(blackboard.Artefact{Payload: m.Text})) + "\n  " + strings.Join(m.next(), "\n  ")
 }

@@ -30,7 +30,7 @@ With --wait it ends when something new waits, and prints that: exit code 0. Afte
 
 For programs each has id, kind (question or gate), since, age_seconds, agent and role (who
 asks, who made it), claim_id, about (id, type and version of the artefact), workflow_id,
-goal, text and commands.
+goal, text, commands, and a gate look: the command that shows what is held.
 
 Examples:
   sett questions

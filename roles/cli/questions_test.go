@@ -68,9 +68,9 @@ func TestQuestions(t *testing.T) {
 	}
 	for i, want := range []matter{
 		{ID: question, Kind: "question", Agent: "writer", Role: "writer", ClaimID: claim, About: matterAbout{goal, "GoalDefined", 1}, WorkflowID: goal,
-			Goal: "paint it", Text: "Which one:\nred or blue?", Commands: []string{"sett --name stage answer " + short(question) + ` "…"`}},
+			Goal: "paint it", Text: "Which one:\nred or blue?", Commands: []string{"sett --name stage answer " + question + ` "…"`}},
 		{ID: held, Kind: "gate", Agent: "writer", Role: "writer", ClaimID: blackboard.BiddingClaimID(other), About: matterAbout{held, "Release", 1}, WorkflowID: other,
-			Goal: "release it", Text: "packed", Commands: []string{"sett --name stage approve " + short(held), "sett --name stage reject " + short(held) + ` "why"`}},
+			Goal: "release it", Text: "packed", Look: "sett --name stage unearth " + held, Commands: []string{"sett --name stage approve " + held, "sett --name stage reject " + held + ` "why"`}},
 	} {
 		got := all[i]
 		if time.Since(got.Since) < 0 || time.Since(got.Since) > time.Minute || got.AgeSeconds > 60 {
@@ -93,7 +93,7 @@ func TestQuestions(t *testing.T) {
 	stdout, _, err = s.run("questions")
 	s.must(err)
 	has(t, stdout, "question "+short(question), "writer asks about GoalDefined "+short(goal)+", for goal "+short(goal)+": paint it\n    Which one:\n    red or blue?\n  sett --name stage answer "+short(question)+` "…"`,
-		"gate "+short(held), "Release "+short(held)+" of writer waits for approval, for goal "+short(other)+": release it\n    packed\n  sett --name stage approve "+short(held)+"\n  sett --name stage reject "+short(held)+` "why"`)
+		"gate "+short(held), "Release "+short(held)+" of writer waits for approval, for goal "+short(other)+": release it\n    packed\n  sett --name stage unearth "+short(held)+"\n  sett --name stage approve "+short(held)+"\n  sett --name stage reject "+short(held)+` "why"`)
 
 	s.by("anna")
 	for _, args := range [][]string{{"answer", question, "red"}, {"approve", held}} {

@@ -169,7 +169,7 @@ func TestShowWaits(t *testing.T) {
 			}
 			if len(v.Waits) != 1 || v.Waits[0].What != tc.what || v.Waits[0].Agent != tc.agent || !strings.Contains(v.Waits[0].Text, tc.says) {
 				t.Errorf("got %+v", v.Waits)
-			} else if w := v.Waits[0]; w.Subject == "" || time.Since(w.Since) < 0 || time.Since(w.Since) > time.Minute {
+			} else if w := v.Waits[0]; w.SubjectID == "" || time.Since(w.Since) < 0 || time.Since(w.Since) > time.Minute {
 				t.Errorf("got %+v", w)
 			}
 			stdout, _, err = s.run("show", blackboard.ShortID(id))

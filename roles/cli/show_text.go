@@ -28,13 +28,7 @@ func (v goalView) text(a *app) error {
 			return err
 		}
 	}
-	if err := a.waitLines(v.Waits); err != nil {
-		return err
-	}
-	if v.More > 0 {
-		a.printf("  and what %d more wait for\n", v.More)
-	}
-	return nil
+	return a.waitLines(v.Waits, v.More)
 }
 
 func (v claimAlone) text(a *app) error {
@@ -58,7 +52,7 @@ func (v claimAlone) text(a *app) error {
 	if err := v.chainLines(a); err != nil {
 		return err
 	}
-	return a.waitLines(v.Waits)
+	return a.waitLines(v.Waits, 0)
 }
 
 // lines shows the claim as a part of something: what it is on, who bid what, and
@@ -181,17 +175,24 @@ func (v claimAlone) chainLines(a *app) error {
 	return t.write(a.Stdout)
 }
 
-// waitLines shows what is waited for, and for how long already.
-func (a *app) waitLines(waits []wait) error {
+// waitLines shows what is waited for, and for how long already; more is how much
+// open work was not looked at.
+func (a *app) waitLines(waits []wait, more int) error {
 	if len(waits) == 0 {
 		return nil
 	}
 	a.printf("\nwaits for:\n")
 	t := a.table()
 	for _, w := range waits {
-		t.row("  "+w.What, w.Text, cell{"for " + age(a.Now().Sub(w.Since)), dim})
+		t.row("  "+w.What, w.Text, cell{w.lasted(), dim})
 	}
-	return t.write(a.Stdout)
+	if err := t.write(a.Stdout); err != nil {
+		return err
+	}
+	if more > 0 {
+		a.printf("  and what %d more wait for\n", more)
+	}
+	return nil
 }
 
 func (v artefactView) text(a *app) error {
@@ -237,7 +238,7 @@ func (v artefactView) text(a *app) error {
 	if err := v.Claim.chainLines(a); err != nil {
 		return err
 	}
-	return a.waitLines(v.Claim.Waits)
+	return a.waitLines(v.Claim.Waits, 0)
 }
 
 func briefs(all []artefactMeta) string {

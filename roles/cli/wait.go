@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,8 +42,8 @@ After --timeout the exit code is 4, and what is waited for is named.
 
 For programs the goal has the fields of sett goals -o json, open_questions (see sett questions),
 and waits: what it still waits for, each with what (claim, bid, decision, start, slot,
-workspace, result, answer or approval), agent, since, age_seconds, until, subject,
-workflow_id and text.
+workspace, result, answer or approval), agent, since, age_seconds, until,
+subject_id, workflow_id and text; waits_more counts the open work that was not looked at.
 
 Examples:
   sett wait @last --timeout 10m
@@ -94,6 +95,7 @@ type waitView struct {
 	goalRow
 	Matters []matter `json:"open_questions"` // and gates, as sett questions lists them
 	Waits   []wait   `json:"waits"`
+	More    int      `json:"waits_more,omitempty"` // open work that was not looked at
 }
 
 func (v waitView) text(a *app) error {
@@ -104,7 +106,8 @@ func (v waitView) text(a *app) error {
 		a.printf("\n")
 		m.text(a)
 	}
-	return nil
+	others := slices.DeleteFunc(slices.Clone(v.Waits), wait.byPerson) // people's are told already
+	return a.waitLines(others, v.More)
 }
 
 // goalWaiter waits for something to be so of a goal.
@@ -182,7 +185,11 @@ func (w *goalWaiter) view(o outputs) (v waitView, err error) {
 	if err := cmp.Or(err, errors.Join(each...)); err != nil {
 		return v, err
 	}
-	v.goalRow = goalRow{g, texts[0], int64(max(w.Now().Sub(g.CreatedAt), 0) / time.Second)}
+	now, err := w.b.ServerTime(w.ctx)
+	if err != nil {
+		return v, err
+	}
+	v.goalRow = goalRow{g, texts[0], ageSeconds(now, g.CreatedAt)}
 	v.Matters, v.Waits = []matter{}, []wait{}
 	if g.Status.Ended() {
 		return v, nil
@@ -194,7 +201,7 @@ func (w *goalWaiter) view(o outputs) (v waitView, err error) {
 	if v.Matters, err = (matterReader{app: w.app, b: w.b, in: w.in, workflow: w.goal, whole: !o.forPeople()}).read(w.ctx, questions, gates); err != nil {
 		return v, err
 	}
-	v.Waits, _, err = w.waitsOf(w.ctx, w.b, w.in, w.goal)
+	v.Waits, v.More, err = w.waitsOf(w.ctx, w.b, w.in, w.goal)
 	return v, err
 }
 

@@ -31,7 +31,7 @@ type wait struct {
 	Since      time.Time `json:"since"`
 	AgeSeconds int64     `json:"age_seconds"`
 	Until      time.Time `json:"until,omitzero"` // when the orchestrator ends the wait; absent: never
-	Subject    string    `json:"subject"`        // the claim or artefact that waits, for an answer the Question
+	SubjectID  string    `json:"subject_id"`     // the claim or artefact that waits, for an answer the Question
 	WorkflowID string    `json:"workflow_id"`    // empty: of a record that cannot be read
 	Text       string    `json:"text"`           // for people, in one line
 
@@ -40,14 +40,21 @@ type wait struct {
 
 // is says whether two waits are the same one, however long they have lasted.
 func (w wait) is(v wait) bool {
-	return w.What == v.What && w.Agent == v.Agent && w.Subject == v.Subject && w.trouble == v.trouble && w.Since.Equal(v.Since)
+	return w.What == v.What && w.Agent == v.Agent && w.SubjectID == v.SubjectID && w.trouble == v.trouble && w.Since.Equal(v.Since)
 }
 
 // line is the wait for people, with its name and for how long.
 func (w wait) line() string { return fmt.Sprintf("%s: %s, %s", w.What, w.Text, w.lasted()) }
 
 // lasted says for how long.
-func (w wait) lasted() string { return "for " + age(time.Duration(w.AgeSeconds)*time.Second) }
+func (w wait) lasted() string { return "for " + ageOf(w.AgeSeconds) }
+
+// ageSeconds is how old something is, for programs. Both times have to be the
+// blackboard's: this machine's clock may be another.
+func ageSeconds(now, since time.Time) int64 { return int64(max(now.Sub(since), 0) / time.Second) }
+
+// ageOf is such an age for people.
+func ageOf(seconds int64) string { return age(time.Duration(seconds) * time.Second) }
 
 // byPerson says whether only people can end the wait.
 func (w wait) byPerson() bool { return w.What == waitAnswer || w.What == waitApproval }
@@ -59,20 +66,20 @@ func (s scene) waits(o openWork) []wait {
 		out = append(out, s.claimWaits(c)...)
 	}
 	for _, c := range o.corrupt {
-		out = append(out, wait{What: waitDecision, Agent: theOrchestrator, Since: blackboard.IDTime(c.id), Subject: c.id, WorkflowID: o.workflow,
+		out = append(out, wait{What: waitDecision, Agent: theOrchestrator, Since: blackboard.IDTime(c.id), SubjectID: c.id, WorkflowID: o.workflow,
 			Text: fmt.Sprintf("nobody: claim %s has a corrupt record, which is left alone%s", short(c.id), because(clean(c.err.Error()))), trouble: "corrupt"})
 	}
 	for _, a := range o.unclaimed {
-		w := wait{What: waitClaim, Agent: theOrchestrator, Since: a.CreatedAt, Subject: a.ID, WorkflowID: a.WorkflowID,
+		w := wait{What: waitClaim, Agent: theOrchestrator, Since: a.CreatedAt, SubjectID: a.ID, WorkflowID: a.WorkflowID,
 			Text: fmt.Sprintf("the orchestrator to open a claim on %s %s", title(a.Artefact), short(a.ID))}
 		out = append(out, s.blame(w, s.orchestratorTrouble()))
 	}
 	for _, a := range o.gates {
-		out = append(out, wait{What: waitApproval, Agent: a.ProducedByAgent, Since: a.CreatedAt, Subject: a.ID, WorkflowID: a.WorkflowID,
+		out = append(out, wait{What: waitApproval, Agent: a.ProducedByAgent, Since: a.CreatedAt, SubjectID: a.ID, WorkflowID: a.WorkflowID,
 			Text: fmt.Sprintf("approval of %s %s of %s%s", title(a.Artefact), short(a.ID), maker(a.Artefact), because(gistOf(&a)))})
 	}
 	for i := range out {
-		out[i].AgeSeconds = int64(max(s.now.Sub(out[i].Since), 0) / time.Second)
+		out[i].AgeSeconds = ageSeconds(s.now, out[i].Since)
 		if s.stopping && !out[i].byPerson() {
 			out[i] = s.blame(out[i], trouble{what: "the instance is stopping"})
 		}
@@ -99,7 +106,7 @@ func (s scene) claimWaits(c blackboard.Snapshot) []wait {
 			last = g.EndedAt
 		}
 	}
-	return []wait{s.blame(wait{What: waitDecision, Agent: theOrchestrator, Since: last, Subject: c.Claim.ID, WorkflowID: c.Claim.WorkflowID,
+	return []wait{s.blame(wait{What: waitDecision, Agent: theOrchestrator, Since: last, SubjectID: c.Claim.ID, WorkflowID: c.Claim.WorkflowID,
 		Text: fmt.Sprintf("claim %s: the orchestrator's decision", short(c.Claim.ID))}, s.orchestratorTrouble())}
 }
 
@@ -116,7 +123,7 @@ func (s scene) bidWaits(c blackboard.Snapshot) []wait {
 		if _, known := s.agent(agent); s.config != nil && !known || s.over(until) {
 			continue
 		}
-		w := wait{What: waitBid, Agent: agent, Since: c.Claim.OpenedAt, Until: until, Subject: c.Claim.ID, WorkflowID: c.Claim.WorkflowID,
+		w := wait{What: waitBid, Agent: agent, Since: c.Claim.OpenedAt, Until: until, SubjectID: c.Claim.ID, WorkflowID: c.Claim.WorkflowID,
 			Text: fmt.Sprintf("claim %s: the bid of %s%s", short(c.Claim.ID), agent, s.at(until, "bid_timeout"))}
 		out = append(out, s.blame(w, s.agentTrouble(agent)))
 	}
@@ -127,14 +134,14 @@ func (s scene) bidWaits(c blackboard.Snapshot) []wait {
 func (s scene) grantWaits(c blackboard.Snapshot) []wait {
 	var out []wait
 	for _, g := range c.Grants {
-		w := wait{Agent: g.Agent, Since: g.QueuedAt, Subject: c.Claim.ID, WorkflowID: c.Claim.WorkflowID}
+		w := wait{Agent: g.Agent, Since: g.QueuedAt, SubjectID: c.Claim.ID, WorkflowID: c.Claim.WorkflowID}
 		switch g.State {
 		case blackboard.GrantRunning:
 			w.What, w.Since = waitResult, g.StartedAt
 			w.Text = fmt.Sprintf("claim %s: %s, which works on it%s", short(c.Claim.ID), g.Agent, nth(g.Attempt))
 			out = append(out, s.blame(w, s.holderTrouble(g)))
 		case blackboard.GrantAwaitingAnswer:
-			w.What, w.Since, w.Subject, w.Until = waitAnswer, g.EndedAt, g.ResultID, s.after(g.EndedAt, s.questionTimeout())
+			w.What, w.Since, w.SubjectID, w.Until = waitAnswer, g.EndedAt, g.ResultID, s.after(g.EndedAt, s.questionTimeout())
 			if !s.over(w.Until) {
 				w.Text = fmt.Sprintf("an answer to Question %s of %s%s%s", short(g.ResultID), g.Agent, s.at(w.Until, "question_timeout"), because(s.questions[g.ResultID]))
 				out = append(out, w)
@@ -148,9 +155,9 @@ func (s scene) grantWaits(c blackboard.Snapshot) []wait {
 
 // queuedWait finds out what keeps a queued grant from being started.
 func (s scene) queuedWait(w wait, g blackboard.Grant) wait {
-	claim := "claim " + short(w.Subject) + ": "
+	claim := "claim " + short(w.SubjectID) + ": "
 	for i, u := range s.workspace {
-		if u.Waiting && u.Claim == w.Subject && u.Agent == g.Agent {
+		if u.Waiting && u.Claim == w.SubjectID && u.Agent == g.Agent {
 			w.What, w.Since = waitWorkspace, u.Since
 			w.Text = fmt.Sprintf("%sthe workspace for %s, held by %s", claim, g.Agent, inTheWay(u, s.workspace, i))
 			return w

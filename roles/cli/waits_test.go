@@ -234,7 +234,7 @@ func TestWaitsOfMuch(t *testing.T) {
 	s.staff()
 	first := s.post("the goal")
 	s.fill(mostOpen + 5)
-	if r := s.detailed(); len(r.Waits) != mostOpen || r.WaitsMore != 6 || r.Waits[0].Subject != first {
+	if r := s.detailed(); len(r.Waits) != mostOpen || r.WaitsMore != 6 || r.Waits[0].SubjectID != first {
 		t.Errorf("%d waits, %d more", len(r.Waits), r.WaitsMore)
 	}
 	stdout, _, err := s.run("list", "-v")

@@ -36,7 +36,7 @@ reject, review, cancel, retry, import; policy: which types wait for approval.
 
 While nothing happens and work is open, lines of kind waits say what for (see sett list
 --help): after two seconds, and then whenever that changes. They are not in the ledger.
-Programs get them with --waits only: as objects with time, kind (waits), workflow, waits
+Programs get them with --waits only: as objects with time, kind (waits), workflow_id, waits
 (all there are then, with the fields that sett list -v has) and waits_more.
 
 It has no end of its own, so json prints one object after another and yaml one document

@@ -22,7 +22,7 @@ const kindWaits = "waits"
 type waitsEntry struct {
 	Time     time.Time `json:"time"`
 	Kind     string    `json:"kind"`
-	Workflow string    `json:"workflow,omitempty"` // that was asked for; absent: all
+	Workflow string    `json:"workflow_id,omitempty"` // that was asked for; absent: all
 	Waits    []wait    `json:"waits"`
 	More     int       `json:"waits_more,omitempty"` // open work that was not looked at
 }

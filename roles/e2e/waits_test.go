@@ -172,7 +172,7 @@ func (w waiting) listed(goal, what, agent, text string) (subject string) {
 				Name  string `json:"name"`
 				Waits []struct {
 					namedWait
-					Subject string `json:"subject"`
+					Subject string `json:"subject_id"`
 				} `json:"waits"`
 			} `json:"instances"`
 		}
