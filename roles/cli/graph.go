@@ -89,7 +89,7 @@ func (a *app) readGraph(b *redis.Board, part string) (*graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.readTexts(a.ctx, b, []string{goal}, mostTold); err != nil {
+	if err := l.readTexts(a.ctx, b, []string{goal}, maxShown); err != nil {
 		return nil, err
 	}
 	if err := l.readTexts(a.ctx, b, l.ids, mostGist); err != nil {

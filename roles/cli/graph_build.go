@@ -2,17 +2,15 @@ package cli
 
 import (
 	"slices"
-	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
 // graph is what was made from what.
 type graph struct {
-	Goal  string       `json:"goal"`
-	About string       `json:"about"` // whose graph it is: the goal, or one artefact of it
-	Nodes []*graphNode `json:"nodes"` // oldest first
+	Goal  string       `json:"workflow_id"`
+	About string       `json:"about_id"` // whose graph it is: the goal, or one artefact of it
+	Nodes []*graphNode `json:"nodes"`    // oldest first
 	Edges []graphEdge  `json:"edges"`
 
 	at    map[string]int // a node's place
@@ -22,24 +20,12 @@ type graph struct {
 
 // graphNode is an artefact.
 type graphNode struct {
-	ID              string                    `json:"id"`
-	LogicalID       string                    `json:"logical_id"`
-	Version         int                       `json:"version"`
-	StructuralType  blackboard.StructuralType `json:"structural_type"`
-	Type            string                    `json:"type"`
-	ProducedByRole  string                    `json:"produced_by_role"`
-	ProducedByAgent string                    `json:"produced_by_agent"`
-	By              string                    `json:"by,omitempty"` // the person
-	ClaimID         string                    `json:"claim_id"`     // that it was made under
-	SourceArtefacts []string                  `json:"source_artefacts"`
-	Verdict         blackboard.Verdict        `json:"verdict,omitempty"` // of a Review
-	Status          string                    `json:"status,omitempty"`  // of a goal, of the newest claim on it, or one of the states in graph_lineage.go
-	Says            string                    `json:"says"`
-	PayloadSize     int                       `json:"payload_size"` // bytes
-	CreatedAt       time.Time                 `json:"created_at,omitzero"`
-	Unreadable      string                    `json:"unreadable,omitempty"` // why there is no more to it than its id
-
-	title, maker string // for people
+	artefactBrief
+	ClaimID         string             `json:"claim_id"` // that it was made under
+	SourceArtefacts []string           `json:"source_artefacts"`
+	Verdict         blackboard.Verdict `json:"verdict,omitempty"`    // of a Review
+	Status          string             `json:"status,omitempty"`     // of a goal, of the newest claim on it, or one of the states in graph_lineage.go
+	Unreadable      string             `json:"unreadable,omitempty"` // why there is no more to it than its id
 }
 
 // graphEdge leads from an artefact to what was made from it.
@@ -62,12 +48,13 @@ func newGraph(l *lineage, verdicts map[string]blackboard.Verdict) *graph {
 	for _, id := range l.ids {
 		a := l.artefacts[id]
 		if a == nil {
-			g.Nodes = append(g.Nodes, &graphNode{ID: id, SourceArtefacts: []string{}, Unreadable: l.broken[id].Error(), title: "unreadable"})
+			g.Nodes = append(g.Nodes, &graphNode{artefactBrief: artefactBrief{ID: id, title: "unreadable"}, SourceArtefacts: []string{}, Unreadable: l.broken[id].Error()})
 			continue
 		}
-		n := nodeOf(a)
-		n.Verdict, n.Status = verdicts[id], l.status(a, answered)
-		g.Nodes = append(g.Nodes, n)
+		g.Nodes = append(g.Nodes, &graphNode{
+			artefactBrief: briefOf(a), ClaimID: a.ClaimID, SourceArtefacts: append([]string{}, a.SourceArtefacts...),
+			Verdict: verdicts[id], Status: l.status(a, answered),
+		})
 	}
 	g.connect()
 	for i, n := range g.Nodes {
@@ -77,19 +64,6 @@ func newGraph(l *lineage, verdicts map[string]blackboard.Verdict) *graph {
 	}
 	g.tie()
 	return g
-}
-
-func nodeOf(a *redis.Outline) *graphNode {
-	n := &graphNode{
-		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
-		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, By: blackboard.PersonOf(a.Artefact), ClaimID: a.ClaimID,
-		SourceArtefacts: a.SourceArtefacts, Says: gistOf(a), PayloadSize: a.PayloadSize, CreatedAt: a.CreatedAt,
-		title: title(brief(a)), maker: producer(a),
-	}
-	if n.SourceArtefacts == nil {
-		n.SourceArtefacts = []string{}
-	}
-	return n
 }
 
 // connect makes the edges between the nodes, in the nodes' order.

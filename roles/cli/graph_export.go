@@ -112,7 +112,7 @@ func dotID(id string) string {
 // its gist.
 func (n *graphNode) label() []string {
 	const width = 60
-	lines := []string{n.title + " " + short(n.ID)}
+	lines := []string{n.name()}
 	who := n.maker
 	if state := n.state(); state != "" {
 		who = strings.TrimPrefix(who+", "+state, ", ")

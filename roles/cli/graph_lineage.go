@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"strings"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -192,37 +191,4 @@ func (l *lineage) status(a *redis.Outline, answered map[string]bool) string {
 		}
 	}
 	return status
-}
-
-// longestSaid is how much of a text is looked at for its gist, in bytes.
-const longestSaid = 8 << 10
-
-// brief is an artefact with as much of its texts as a line can show.
-func brief(o *redis.Outline) blackboard.Artefact {
-	a := o.Artefact
-	a.Type = shorten(clean(a.Type[:min(len(a.Type), longestSaid)]), 40)
-	a.Summary = a.Summary[:min(len(a.Summary), longestSaid)]
-	if a.StructuralType != blackboard.Failure { // a report is JSON as a whole only
-		a.Payload = a.Payload[:min(len(a.Payload), longestSaid)]
-	}
-	return a
-}
-
-// gistOf is what an artefact says, in one line; of one whose payload was too long
-// to be read, how long it is.
-func gistOf(o *redis.Outline) string {
-	a := brief(o)
-	said := gist(&a)
-	if said == "" && o.PayloadSize > len(o.Payload) {
-		said = size(o.PayloadSize)
-	}
-	return strings.TrimSpace(said)
-}
-
-// producer is who made an artefact, for people: the person, the agent, else the role.
-func producer(o *redis.Outline) string {
-	if by := blackboard.PersonOf(o.Artefact); by != "" {
-		return clean(shorten(by, 40))
-	}
-	return clean(shorten(maker(o.Artefact), 40))
 }

@@ -251,11 +251,7 @@ func TestGraph(t *testing.T) {
 	if got := run(ids["rework"]); !strings.Contains(got, short(ids["terminal"])) {
 		t.Errorf("what came of a claim's artefact:\n%s", got)
 	}
-	var g struct {
-		Goal, About string
-		Nodes       []graphNode
-		Edges       []graphEdge
-	}
+	var g graph
 	s.must(json.Unmarshal([]byte(run(ids["second"], "-o", "json")), &g))
 	if g.Goal != ids["goal"] || g.About != ids["second"] || len(g.Nodes) != 6 || len(g.Edges) != 6 {
 		t.Errorf("got %+v", g)

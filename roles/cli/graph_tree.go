@@ -84,7 +84,7 @@ func (t *treeText) line(s step) {
 		prefix.WriteString(t.glyphs.branch)
 	}
 	n := t.Nodes[s.node]
-	name := n.title + " " + short(n.ID)
+	name := n.name()
 	switch {
 	case s.hidden > 0:
 		t.b.WriteString(t.paint(prefix.String(), dim) + t.paint(fmt.Sprintf("%s %d more", t.glyphs.more, s.hidden), dim) + "\n")

@@ -103,7 +103,7 @@ func (a *app) artefactTable(b *redis.Board, from int, all []redis.Outline) error
 	}
 	t := a.table("ID", "TYPE", "BY", "FROM", "AGE", "SAYS")
 	for _, o := range all {
-		t.row(short(o.ID), cell{title(o.Artefact), structuralStyle(o.Artefact)}, maker(o.Artefact), origins(o.Artefact), age(a.Now().Sub(o.CreatedAt)),
+		t.row(short(o.ID), cell{title(o.Artefact), rowStyle(o.Artefact)}, maker(o.Artefact), origins(o.Artefact), age(a.Now().Sub(o.CreatedAt)),
 			shorten(says(&o), 70))
 	}
 	return t.write(a.Stdout)
@@ -141,28 +141,12 @@ func says(o *redis.Outline) string {
 	return "rejects" + because(gistOf(o))
 }
 
-// maker is who produced an artefact: the agent or person, else the role.
-func maker(a blackboard.Artefact) string {
-	if a.ProducedByRole == blackboard.RoleHuman {
-		return clean(blackboard.PersonOf(a))
-	}
-	return clean(orElse(a.ProducedByAgent, a.ProducedByRole))
-}
-
-func structuralStyle(a blackboard.Artefact) style {
-	switch a.StructuralType {
-	case blackboard.Terminal:
-		return good
-	case blackboard.Failure:
-		return bad
-	case blackboard.Question:
+// rowStyle is structuralStyle, for a Review by its verdict.
+func rowStyle(a blackboard.Artefact) style {
+	if a.StructuralType == blackboard.Review && blackboard.VerdictOf(a.Payload) == blackboard.Feedback {
 		return warn
-	case blackboard.Review:
-		if blackboard.VerdictOf(a.Payload) == blackboard.Feedback {
-			return warn
-		}
 	}
-	return plain
+	return structuralStyle(a.StructuralType)
 }
 
 // knownAgent is an error with a suggestion when an agent is neither in the clan

@@ -30,7 +30,7 @@ type runReport struct {
 	TimedOut  bool             `json:"timed_out,omitempty"`
 	Stdout    string           `json:"stdout"`
 	Stderr    string           `json:"stderr"`
-	Seconds   float64          `json:"seconds"`
+	Took      float64          `json:"took_seconds"`
 }
 
 // trialArtefact is the artefact that would have been written.
@@ -144,7 +144,7 @@ func (t *trial) run(ctx context.Context, c *tryCmd, phase blackboard.Phase) erro
 		return interrupted("interrupted; nothing was recorded")
 	}
 	took := res.Reaped.Sub(res.Started)
-	r.ExitCode, r.Signal, r.TimedOut, r.Seconds = res.ExitCode, res.Signal, res.TimedOut, took.Seconds()
+	r.ExitCode, r.Signal, r.TimedOut, r.Took = res.ExitCode, res.Signal, res.TimedOut, took.Seconds()
 	r.Stdout, r.Stderr = string(res.Stdout), string(res.Stderr)
 	if err == nil {
 		t.say(c, "exit", fmt.Sprintf("%s after %s", orElse(res.Signal, fmt.Sprint(res.ExitCode)), span(took)))

@@ -75,34 +75,17 @@ func (a *app) outcome(on subject) (string, error) {
 type whyView struct {
 	Kind  redis.Kind `json:"kind"` // artefact or claim: what was asked about
 	ID    string     `json:"id"`
-	Goal  string     `json:"goal"`
+	Goal  string     `json:"workflow_id"`
 	Took  float64    `json:"took_seconds"` // from the goal to it; for a claim to when it was opened
 	Steps []whyStep  `json:"steps"`        // oldest first; the goal's own is the first
 }
 
 // whyStep is one claim on the way, and what it yielded for the next step.
 type whyStep struct {
-	Claim    *whyClaim     `json:"claim"`    // null for the goal, and for what no claim led to
-	Artefact *whyArtefact  `json:"artefact"` // null when the next step came of the claim's end
-	Gate     *gate         `json:"gate"`     // on the artefact; null when it needed no approval
-	Sources  []whyArtefact `json:"other_sources"`
-}
-
-// whyArtefact is an artefact in brief.
-type whyArtefact struct {
-	ID              string                    `json:"id"`
-	LogicalID       string                    `json:"logical_id"`
-	Version         int                       `json:"version"`
-	StructuralType  blackboard.StructuralType `json:"structural_type"`
-	Type            string                    `json:"type"`
-	ProducedByRole  string                    `json:"produced_by_role"`
-	ProducedByAgent string                    `json:"produced_by_agent"`
-	By              string                    `json:"by,omitempty"` // the person
-	Says            string                    `json:"says"`
-	PayloadSize     int                       `json:"payload_size"` // bytes
-	CreatedAt       time.Time                 `json:"created_at"`
-
-	title, maker string // for people
+	Claim    *whyClaim       `json:"claim"`    // null for the goal, and for what no claim led to
+	Artefact *artefactBrief  `json:"artefact"` // null when the next step came of the claim's end
+	Gate     *gate           `json:"gate"`     // on the artefact; null when it needed no approval
+	Sources  []artefactBrief `json:"other_sources"`
 }
 
 // whyClaim is a claim with what led to it and what became of it.
@@ -112,7 +95,7 @@ type whyClaim struct {
 	Target     blackboard.Target      `json:"target"`
 	Origin     blackboard.ClaimOrigin `json:"origin"`
 	Because    string                 `json:"because"`            // why it was opened, in words
-	Feedback   []whyArtefact          `json:"feedback"`           // the Reviews that a rework answers
+	Feedback   []artefactBrief        `json:"feedback"`           // the Reviews that a rework answers
 	RetryOf    string                 `json:"retry_of,omitempty"` // the claim it tries again
 	RetriedAs  string                 `json:"retried_as,omitempty"`
 	RetriedBy  string                 `json:"retried_by,omitempty"` // who wanted this retry, and why

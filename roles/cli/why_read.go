@@ -10,17 +10,13 @@ import (
 	"sett/blackboard/redis"
 )
 
-// mostTold is the longest payload that is read for what it says on the way to
-// something, in bytes: there are few.
-const mostTold = 64 << 10
-
 // whyReader puts the chain together.
 type whyReader struct {
 	*app
 	*lineage
-	b      *redis.Board
-	claims map[string]blackboard.Snapshot // those on the way
-	gates  map[string]*redis.Outline      // artefact to the Review that decided about its gate
+	b         *redis.Board
+	snapshots map[string]blackboard.Snapshot // of the claims on the way
+	gates     map[string]*redis.Outline      // artefact to the Review that decided about its gate
 }
 
 // readWhy reads how something came to be.
@@ -44,7 +40,7 @@ func (a *app) readWhy(b *redis.Board, id string, kind redis.Kind) (whyView, erro
 	if err != nil {
 		return v, err
 	}
-	r := &whyReader{app: a, lineage: l, b: b, claims: map[string]blackboard.Snapshot{}, gates: map[string]*redis.Outline{}}
+	r := &whyReader{app: a, lineage: l, b: b, snapshots: map[string]blackboard.Snapshot{}, gates: map[string]*redis.Outline{}}
 	way := l.chain(claim, target)
 	if err := r.read(way); err != nil {
 		return v, err
@@ -66,7 +62,7 @@ func (r *whyReader) took(way []link) float64 {
 		return 0
 	}
 	last := way[len(way)-1]
-	at := r.lineage.claims[last.claim].OpenedAt
+	at := r.claims[last.claim].OpenedAt
 	if a := r.artefacts[last.artefact]; a != nil {
 		at = a.CreatedAt
 	}
@@ -98,7 +94,7 @@ func (r *whyReader) read(way []link) error {
 		if each[i] != nil {
 			return each[i]
 		}
-		r.claims[ids[i]] = s
+		r.snapshots[ids[i]] = s
 		texts = append(texts, s.Claim.AdditionalContextIDs...)
 		if f := r.cancelled(s.Claim); f != nil {
 			texts = append(texts, f.ID)
@@ -108,13 +104,13 @@ func (r *whyReader) read(way []link) error {
 		}
 	}
 	slices.Sort(texts)
-	return r.readTexts(r.ctx, r.b, slices.Compact(texts), mostTold)
+	return r.readTexts(r.ctx, r.b, slices.Compact(texts), maxShown)
 }
 
 func (r *whyReader) step(at link) (whyStep, error) {
-	s := whyStep{Sources: []whyArtefact{}}
+	s := whyStep{Sources: []artefactBrief{}}
 	var target string
-	if snapshot, ok := r.claims[at.claim]; ok {
+	if snapshot, ok := r.snapshots[at.claim]; ok {
 		c, err := r.claim(snapshot)
 		if err != nil {
 			return s, err
@@ -125,22 +121,14 @@ func (r *whyReader) step(at link) (whyStep, error) {
 	if a == nil {
 		return s, nil
 	}
-	brief := whyArtefactOf(a)
-	s.Artefact, s.Gate = &brief, r.gate(a)
+	of := briefOf(a)
+	s.Artefact, s.Gate = &of, r.gate(a)
 	for _, id := range a.SourceArtefacts {
 		if source := r.artefacts[id]; source != nil && id != target {
-			s.Sources = append(s.Sources, whyArtefactOf(source))
+			s.Sources = append(s.Sources, briefOf(source))
 		}
 	}
 	return s, nil
-}
-
-func whyArtefactOf(a *redis.Outline) whyArtefact {
-	return whyArtefact{
-		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
-		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, By: blackboard.PersonOf(a.Artefact), Says: gistOf(a),
-		PayloadSize: a.PayloadSize, CreatedAt: a.CreatedAt, title: title(brief(a)), maker: producer(a),
-	}
 }
 
 func (r *whyReader) gate(a *redis.Outline) *gate {
@@ -156,7 +144,7 @@ func (r *whyReader) gate(a *redis.Outline) *gate {
 
 func (r *whyReader) claim(s blackboard.Snapshot) (whyClaim, error) {
 	c := whyClaim{
-		ID: s.Claim.ID, ArtefactID: s.Claim.ArtefactID, Target: s.Claim.Target, Origin: s.Claim.Origin, Feedback: []whyArtefact{},
+		ID: s.Claim.ID, ArtefactID: s.Claim.ArtefactID, Target: s.Claim.Target, Origin: s.Claim.Origin, Feedback: []artefactBrief{},
 		RetryOf: s.Claim.RetryOf, RetriedAs: s.Claim.RetriedAs, Status: s.Claim.Status, Reason: s.Claim.Reason,
 		Bids: s.Bids, Grants: []whyGrant{}, OpenedAt: s.Claim.OpenedAt, ClosedAt: s.Claim.ClosedAt,
 		Took: seconds(s.Claim.OpenedAt, s.Claim.ClosedAt),
@@ -166,7 +154,7 @@ func (r *whyReader) claim(s blackboard.Snapshot) (whyClaim, error) {
 	}
 	for _, id := range s.Claim.AdditionalContextIDs {
 		if review := r.artefacts[id]; review != nil {
-			c.Feedback = append(c.Feedback, whyArtefactOf(review))
+			c.Feedback = append(c.Feedback, briefOf(review))
 		}
 	}
 	if c.Origin == blackboard.OriginRetry {
@@ -219,7 +207,7 @@ func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) whyGrant {
 		out.Tool = &tool
 	}
 	if a := r.artefacts[g.ResultID]; a != nil {
-		out.Result, out.Says = title(brief(a)), gistOf(a)
+		out.Result, out.Says = title(beginnings(a)), gistOf(a)
 		out.By = blackboard.PersonOf(a.Artefact)
 	}
 	for i := 0; i < len(g.Asked); i += 2 { // questions and answers alternate

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -46,7 +47,7 @@ func (s whyStep) lines(a *app) error {
 		a.printf("%s %s\n", word, a.paint(short(s.Artefact.ID), accent))
 	}
 	if r := s.Artefact; r != nil {
-		t.add("made", r.name()+" by "+r.maker+" at "+a.clock(r.CreatedAt)+because(r.Says), structuralWord(r.StructuralType))
+		t.add("made", r.name()+" by "+r.maker+" at "+a.clock(r.CreatedAt)+because(r.Says), cmp.Or(structuralStyle(r.StructuralType), bold))
 	}
 	if g := s.Gate; g != nil {
 		t.add("approval", g.decision()+after(g.Waited, " after ")+because(g.Says), g.style())
@@ -137,20 +138,6 @@ func (q whyQuestion) answer() string {
 	}
 	return fmt.Sprintf("%s by %s%s%s", short(q.AnswerID), orElse(q.By, "a person"), after(q.Waited, " after "), because(q.Answer))
 }
-
-func structuralWord(t blackboard.StructuralType) style {
-	switch t {
-	case blackboard.Terminal:
-		return good
-	case blackboard.Failure:
-		return bad
-	case blackboard.Question:
-		return warn
-	}
-	return bold
-}
-
-func (r whyArtefact) name() string { return r.title + " " + short(r.ID) }
 
 // after says how long something took, where that is known.
 func after(s *float64, word string) string {
