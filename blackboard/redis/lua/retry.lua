@@ -20,24 +20,45 @@ end
 if c[1] ~= 'terminated' then
   return { 'refused', 'it has not failed, it is ' .. c[1] }
 end
+
+-- What the new claim takes over is checked first: half a retry could not be repeated.
+local granted = call('HMGET', key, 'granted_review_agents', 'granted_parallel_agents', 'granted_exclusive_agent')
+local bidders = decoded(c[6])
+local all, grants, last = call('HGETALL', grants_key(old)), {}, 1
+local feedback, undone = false, false
+local corrupt = not (c[2] and c[3] and c[5] and bidders and decoded(c[7]) and granted[1] and granted[2] and granted[3])
+local places = { review = 1, parallel = 2, exclusive = 3 }
+for i = 1, #all, 2 do
+  local g = decoded(all[i + 1])
+  if not g or not places[g.phase] then
+    corrupt = true
+    break
+  end
+  feedback = feedback or g.phase == 'review' and g.state == 'done' and g.verdict ~= 'approve'
+  undone = undone or g.state ~= 'done'
+  grants[#grants + 1] = { agent = all[i], grant = g }
+  last = math.max(last, places[g.phase])
+end
+if corrupt then
+  return { 'refused', 'the claim is corrupt' }
+end
 local workflow, target = c[3], target_of(c[2])
-if call('HGET', workflow_key(workflow), 'cancelled') then
+for _, field in ipairs({ 1, 2, 3, 4, 5, 6 }) do
+  if not target[field] then
+    return { 'refused', 'its artefact is lost or corrupt' }
+  end
+end
+local w = workflow_key(workflow)
+local posted = call('HGET', w, 'created_at')
+if not posted then
+  return { 'refused', 'its goal is lost or corrupt' }
+end
+
+if call('HGET', w, 'cancelled') then
   return { 'refused', 'its goal was cancelled' }
 end
 if call('HGET', instance_key, 'state') == 'stopping' then
   return { 'stopping' }
-end
-local all, grants, last = call('HGETALL', grants_key(old)), {}, 1
-local feedback, undone = false, false
-local places = { review = 1, parallel = 2, exclusive = 3 }
-for i = 1, #all, 2 do
-  local g = cjson.decode(all[i + 1])
-  if g.phase == 'review' and g.state == 'done' and g.verdict ~= 'approve' then
-    feedback = true
-  end
-  undone = undone or g.state ~= 'done'
-  grants[#grants + 1] = { agent = all[i], grant = g }
-  last = math.max(last, places[g.phase] or 1)
 end
 -- What was not heeded, because a review failed besides, or there was nobody to rework
 -- it, or it was not decided about yet, counts in the new claim.
@@ -47,12 +68,19 @@ end
 if feedback and not undone and target[4] == '' then
   return { 'refused', 'it ended with feedback, and nobody can rework what a person made' }
 end
-if tonumber(c[9] or 0) == 0 then
+local failures = tonumber(c[9])
+if not failures then -- before they were counted, or none
+  failures = 0
+  for _, id in ipairs(call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)) do
+    local a = call('HMGET', artifact_key(id), 'claim_id', 'structural_type')
+    failures = failures + (a[1] == old and a[2] == 'Failure' and 1 or 0)
+  end
+end
+if failures == 0 then
   return { 'refused', 'nothing of it failed' }
 end
-for _, id in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
-  local other = call('HMGET', claim_key(id), 'status', 'target_logical_id')
-  if other[2] == target[1] and other[1] ~= 'complete' and other[1] ~= 'terminated' then
+for _, id in ipairs(call('ZRANGE', open_claims_key, 0, -1)) do
+  if call('HGET', claim_key(id), 'target_logical_id') == target[1] then
     return { 'refused', 'claim ' .. id .. ' on the same thread is open' }
   end
 end
@@ -62,15 +90,17 @@ end
 
 local at, status = clock(), ({ 'pending_review', 'pending_parallel', 'pending_exclusive' })[last]
 put_claim({ id = new, artefact = c[2], status = status, origin = 'retry', bidders = c[6], context = c[7], target = target }, at)
-local granted = call('HMGET', key, 'granted_review_agents', 'granted_parallel_agents', 'granted_exclusive_agent')
 call('HSET', claim_key(new), 'retry_of', old, 'rework', (c[5] == 'rework' or c[8] == '1') and '1' or '',
   'granted_review_agents', granted[1], 'granted_parallel_agents', granted[2], 'granted_exclusive_agent', granted[3])
 call('HSET', key, 'retried_as', new)
 local bid = {}
 for _, agent in ipairs(call('LRANGE', bid_order_key(old), 0, -1)) do
-  bid[agent] = true
-  call('HSET', bids_key(new), agent, call('HGET', bids_key(old), agent))
-  call('RPUSH', bid_order_key(new), agent)
+  local how = call('HGET', bids_key(old), agent)
+  if how then
+    bid[agent] = true
+    call('HSET', bids_key(new), agent, how)
+    call('RPUSH', bid_order_key(new), agent)
+  end
 end
 for _, g in ipairs(grants) do
   if g.grant.state == 'done' then
@@ -84,7 +114,7 @@ for _, g in ipairs(grants) do
   end
 end
 if last == 1 then
-  for _, agent in ipairs(cjson.decode(c[6])) do
+  for _, agent in ipairs(bidders) do
     if not bid[agent] then
       call('ZADD', agent_due_key(agent), at, new)
     end
@@ -92,8 +122,7 @@ if last == 1 then
   call('PUBLISH', claim_targets, new .. ' ' .. target[4] .. ' ' .. target[3])
 end
 
-local w = workflow_key(workflow)
-if call('HINCRBY', w, 'failures', -tonumber(c[9])) <= 0 then
+if call('HINCRBY', w, 'failures', -failures) <= 0 then
   call('HDEL', w, 'failure_id')
 else -- another one's Failure is the latest now
   local ids = call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)
@@ -108,7 +137,7 @@ end
 call('HINCRBY', w, 'outstanding', 1)
 call('HSET', w, 'status', 'active')
 call('HDEL', w, 'ended_at')
-call('ZADD', active_workflows_key, call('HGET', w, 'created_at'), workflow)
+call('ZADD', active_workflows_key, posted, workflow)
 emit('retry', 'workflow', workflow, 'claim', new, 'artefact', c[2], 'retry_of', old, 'to', status, 'by', ARGV[3],
   'reason', ARGV[4])
 call('PUBLISH', claim_events, new)
