@@ -29,13 +29,21 @@ func (b *Board) Notified(ctx context.Context) (string, error) {
 }
 
 // SetNotified stores that position. It is the one thing that the notifier writes,
-// and nobody else does, so that it takes no script to write it.
+// and nobody else does while it runs, so that it takes no script to write it.
 func (b *Board) SetNotified(ctx context.Context, at string) error {
 	if !position.MatchString(at) {
 		return fmt.Errorf("store notified: %q is no position in the ledger", at)
 	}
 	return b.retry(ctx, "store notified", func(ctx context.Context) error {
 		return b.client.Do(ctx, b.client.B().Set().Key(b.keys.notified()).Value(at).Build()).Error()
+	})
+}
+
+// ForgetNotified removes that position: who is told from then on is told of what is
+// recent, as at the very first start.
+func (b *Board) ForgetNotified(ctx context.Context) error {
+	return b.retry(ctx, "forget notified", func(ctx context.Context) error {
+		return b.client.Do(ctx, b.client.B().Del().Key(b.keys.notified()).Build()).Error()
 	})
 }
 

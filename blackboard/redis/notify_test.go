@@ -33,6 +33,10 @@ func TestNotified(t *testing.T) {
 		must(t, err)
 		must(t, w.b.SetNotified(w.ctx, PositionAt(now)))
 		at(PositionAt(now))
+		for range 2 {
+			must(t, w.b.ForgetNotified(w.ctx))
+			at("")
+		}
 		for _, odd := range []string{"", "$", "1", "1-", "1-1 ", "x-1", strings.Repeat("1", 30) + "-1"} {
 			if err := w.b.SetNotified(w.ctx, odd); err == nil {
 				t.Errorf("%q was stored", odd)
