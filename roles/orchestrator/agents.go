@@ -10,52 +10,39 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/contract/config"
 	"sett/runtime"
 )
 
 // unknownGrace is for agents of which nobody remembers the configuration.
 const unknownGrace = 10 * time.Second
 
-// agents keeps one unit per agent of the clan running, and learns of every end.
-// Its state belongs to one goroutine, which never waits: whatever takes time
-// (starting, stopping with its grace, telling the blackboard) happens beside it,
-// one operation per agent at a time, and comes back as a step.
+// agents keeps one unit per agent of the clan running, and the notifier where it is
+// wanted, and learns of every end. Its state belongs to one goroutine, which never
+// waits: whatever takes time (starting, stopping with its grace, telling the
+// blackboard) happens beside it, one operation per unit at a time, and comes back as
+// a step.
 type agents struct {
 	*leadership
-	changed  chan struct{}
-	steps    chan func()
-	beside   sync.WaitGroup
-	state    map[string]*agentState
-	why      map[string]string // why we ended an incarnation ourselves
-	anchors  *anchors
-	notifier agentState // of the one unit that is no agent's
-	looking  bool
-	words    int // how often we were told that something changed
-}
-
-type agentState struct {
-	busy        bool // an operation is under way
-	running     bool
-	incarnation string
-	digest      string
-	grace       time.Duration
-	started     time.Time
-	address     string // where its container is reached; empty: here
-	backoff     time.Duration
-	due         time.Time // not before then is anything done
-	held        bool      // due only because the instance was stopping
+	changed chan struct{}
+	steps   chan func()
+	beside  sync.WaitGroup
+	kept    map[string]*kept  // by unit
+	why     map[string]string // why we ended an incarnation ourselves
+	anchors *anchors
+	looking bool
+	words   int // how often we were told that something changed
 }
 
 func newAgents(l *leadership) *agents {
 	return &agents{leadership: l, changed: make(chan struct{}, 1), steps: make(chan func()),
-		state: map[string]*agentState{}, why: map[string]string{}, anchors: &anchors{agent: map[string]string{}, address: map[string]string{}}}
+		kept: map[string]*kept{}, why: map[string]string{}, anchors: &anchors{agent: map[string]string{}, address: map[string]string{}}}
 }
 
 func (a *agents) wake() { wake(a.changed) }
 
 // run supervises until the term ends. The agents go on without us.
 func (a *agents) run(ctx context.Context) error {
+	defer a.metrics.forgetAll()
 	defer a.beside.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -98,15 +85,8 @@ func (a *agents) run(ctx context.Context) error {
 // unhold has looked at once whether the instance still is stopping.
 func (a *agents) unhold() {
 	a.words++
-	for _, s := range a.state {
-		s.unhold()
-	}
-	a.notifier.unhold()
-}
-
-func (s *agentState) unhold() {
-	if s.held {
-		s.held, s.due = false, time.Time{}
+	for _, k := range a.kept {
+		k.unhold()
 	}
 }
 
@@ -138,14 +118,18 @@ func (a *agents) adopt(ctx context.Context) error {
 	}
 	for _, u := range units {
 		l := u.Labels
-		component, incarnation := l[runtime.LabelComponent], l[runtime.LabelIncarnation]
-		if component == runtime.ComponentAnchor && u.Running {
-			a.anchors.add(u.Name, l[runtime.LabelAgent])
-		}
-		if component == runtime.ComponentNotifier {
-			a.adoptNotifier(u)
-		}
-		if component != runtime.ComponentAgent && component != runtime.ComponentWorker {
+		incarnation := l[runtime.LabelIncarnation]
+		switch l[runtime.LabelComponent] {
+		case runtime.ComponentAnchor:
+			if u.Running {
+				a.anchors.add(u.Name, l[runtime.LabelAgent])
+			}
+			continue
+		case runtime.ComponentAgent, runtime.ComponentNotifier:
+			a.adoptKept(u)
+		case runtime.ComponentWorker:
+			a.workers.adopt(u, tasks[incarnation])
+		default:
 			continue
 		}
 		if u.Running {
@@ -153,56 +137,65 @@ func (a *agents) adopt(ctx context.Context) error {
 		} else {
 			a.living.end(incarnation, a.env.Now())
 		}
-		switch component {
-		case runtime.ComponentAgent:
-			s := &agentState{running: u.Running, incarnation: incarnation, digest: l[runtime.LabelConfig],
-				started: u.StartedAt, address: u.Address, grace: unknownGrace}
-			if cfg, ok := a.clan.get().Agent(l[runtime.LabelAgent]); ok {
-				s.grace = cfg.Grace
-			}
-			a.state[l[runtime.LabelAgent]] = s
-		default:
-			a.workers.adopt(u, tasks[incarnation])
+	}
+	if a.clan.get().Notify == nil && a.kept[runtime.ComponentNotifier] == nil {
+		if err := a.board.ForgetNotified(ctx); err != nil { // it went while nobody led
+			a.log.Warn("position of the notifier not forgotten", "error", err)
 		}
 	}
 	return nil
 }
 
+// adoptKept takes over an agent's unit, or the notifier.
+func (a *agents) adoptKept(u runtime.Unit) {
+	l := u.Labels
+	k := a.newKept(u.Name, l[runtime.LabelAgent])
+	k.running, k.incarnation, k.digest = u.Running, l[runtime.LabelIncarnation], l[runtime.LabelConfig]
+	k.started, k.address, k.grace = u.StartedAt, u.Address, unknownGrace
+	if w, ok := a.wishes()[u.Name]; ok {
+		k.grace = w.grace
+	}
+	a.kept[u.Name] = k
+}
+
+// wishes are the units that are to run, by name.
+func (a *agents) wishes() map[string]wish {
+	cfg, all := a.clan.get(), map[string]wish{}
+	for _, agent := range cfg.Agents {
+		all[runtime.AgentUnit(agent.Name)] = wish{agent: agent, digest: agent.Digest(), grace: agent.Grace + time.Second,
+			spec: func() (runtime.Spec, error) { return a.spec(agent, runtime.ComponentAgent) }}
+	}
+	if n := cfg.Notify; n != nil {
+		all[runtime.ComponentNotifier] = wish{digest: n.Digest(), grace: notifierGrace,
+			spec: func() (runtime.Spec, error) { return a.notifierSpec(*n) }}
+	}
+	return all
+}
+
 // converge begins to start what should run and to stop what should not. It
 // returns a channel that fires when something more is due.
 func (a *agents) converge(ctx context.Context) <-chan time.Time {
-	cfg, now := a.clan.get(), a.env.Now()
-	for _, agent := range cfg.Agents {
-		if a.state[agent.Name] == nil {
-			a.state[agent.Name] = &agentState{}
+	wishes, now := a.wishes(), a.env.Now()
+	for unit, w := range wishes {
+		if a.kept[unit] == nil {
+			a.kept[unit] = a.newKept(unit, w.agent.Name)
 		}
 	}
 	var next time.Time
-	for _, name := range slices.Sorted(maps.Keys(a.state)) {
-		s := a.state[name]
-		agent, member := cfg.Agent(name)
-		a.metrics.delayed(name, s, now)
-		switch {
-		case s.busy || (member && s.running && s.digest == agent.Digest()):
-		case now.Before(s.due):
-			if next.IsZero() || s.due.Before(next) {
-				next = s.due
-			}
-		case !member:
-			a.log.Info("agent removed", "agent", name)
-			a.stop(ctx, name, s, s.grace+time.Second)
-		case s.running:
-			a.log.Info("agent changed, restarting", "agent", name)
-			a.stop(ctx, name, s, s.grace+time.Second)
-		default:
-			a.start(ctx, agent, s)
-		}
-	}
-	for _, at := range []time.Time{a.convergeNotifier(ctx), a.workers.converge(ctx)} {
+	sooner := func(at time.Time) {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
 	}
+	for _, unit := range slices.Sorted(maps.Keys(a.kept)) {
+		k, w := a.kept[unit], (*wish)(nil)
+		if wanted, ok := wishes[unit]; ok {
+			w = &wanted
+			a.metrics.sees(k, wanted.agent, now)
+		}
+		sooner(a.tend(ctx, k, w))
+	}
+	sooner(a.workers.converge(ctx))
 	a.dropAnchors(ctx)
 	if next.IsZero() {
 		return nil
@@ -210,147 +203,20 @@ func (a *agents) converge(ctx context.Context) <-chan time.Time {
 	return time.After(max(next.Sub(now), time.Millisecond))
 }
 
-func (a *agents) start(ctx context.Context, agent config.Agent, s *agentState) {
-	s.busy = true
-	spec, err := a.spec(agent, runtime.ComponentAgent)
-	if err != nil {
-		s.busy = false
-		a.delay(s)
-		a.log.Error("agent not started", "agent", agent.Name, "error", err, "again_in", s.backoff)
-		return
-	}
-	incarnation := spec.Labels[runtime.LabelIncarnation]
-	a.living.begin(incarnation) // before it can take a grant
-	words := a.words
-	a.aside(ctx, func() func() {
-		if a.stopping(ctx) {
-			a.living.forget(incarnation)
-			return func() {
-				s.busy = false
-				if a.words == words { // else look again at once: the word may have come meanwhile
-					s.held, s.due = true, a.env.Now().Add(a.pace.tick)
-				}
-			}
-		}
-		u, err := a.startJoined(ctx, agent, spec)
-		if adopted := u.Labels[runtime.LabelIncarnation]; err != nil || adopted != incarnation {
-			a.living.forget(incarnation)
-			incarnation = adopted
-			if err == nil {
-				a.living.begin(incarnation)
-			}
-		}
-		return func() {
-			s.busy = false
-			if err != nil {
-				a.delay(s)
-				a.log.Error("agent not started", "agent", agent.Name, "error", err, "again_in", s.backoff)
-				return
-			}
-			s.incarnation, s.digest, s.started, s.grace = incarnation, u.Labels[runtime.LabelConfig], u.StartedAt, agent.Grace
-			s.address = u.Address
-			s.running = true
-			a.log.Info("agent started", "agent", agent.Name, "unit", u.Name, "id", u.ID, "incarnation", incarnation)
-			if !a.living.runs(incarnation) { // its end was quicker than this
-				s.running = false
-				a.delay(s)
-			}
-		}
-	})
-}
-
-// stop ends an agent's unit, and forgets an agent that has left the clan. What
-// it leaves unfinished is dealt with when its end is delivered.
-func (a *agents) stop(ctx context.Context, name string, s *agentState, grace time.Duration) {
-	s.busy = true
-	a.aside(ctx, func() func() {
-		err := a.runtime.Stop(ctx, runtime.AgentUnit(name), grace)
-		return func() {
-			s.busy = false
-			if err != nil {
-				a.delay(s)
-				a.log.Error("agent not stopped", "agent", name, "error", err, "again_in", s.backoff)
-				return
-			}
-			s.running = false
-			if _, member := a.clan.get().Agent(name); !member {
-				delete(a.state, name)
-				a.metrics.forget(name)
-			}
-		}
-	})
-}
-
-func (a *agents) delay(s *agentState) {
-	s.backoff = min(max(2*s.backoff, a.pace.shortestBackoff), a.pace.longestBackoff)
-	s.due = a.env.Now().Add(s.backoff)
-}
-
-// ended deals with a unit that is no more: what it ran fails or is tried again,
-// and the agent starts anew.
+// ended deals with a unit that is no more.
 func (a *agents) ended(ctx context.Context, e runtime.Exit) {
-	l := e.Unit.Labels
-	name, incarnation := l[runtime.LabelAgent], l[runtime.LabelIncarnation]
-	component := l[runtime.LabelComponent]
-	switch component {
-	case runtime.ComponentAgent, runtime.ComponentWorker:
+	switch l := e.Unit.Labels; l[runtime.LabelComponent] {
 	case runtime.ComponentBlackboard:
 		a.reviveBlackboard(ctx, e)
-		return
 	case runtime.ComponentAnchor:
 		a.anchorEnded(ctx, e)
-		return
-	case runtime.ComponentNotifier:
-		a.notifierEnded(e)
-		return
-	default:
-		return
-	}
-	a.living.end(incarnation, a.env.Now())
-	if component == runtime.ComponentWorker {
+	case runtime.ComponentWorker:
+		a.living.end(l[runtime.LabelIncarnation], a.env.Now())
 		a.workers.ended(ctx, e)
-		return
+	case runtime.ComponentAgent, runtime.ComponentNotifier:
+		a.living.end(l[runtime.LabelIncarnation], a.env.Now())
+		a.keptEnded(ctx, e)
 	}
-	if why, ok := a.why[incarnation]; ok {
-		e.Text = why + ": " + e.Text
-		delete(a.why, incarnation)
-	}
-	s := a.state[name]
-	if s != nil && (s.busy || !s.running || s.incarnation != incarnation) {
-		s = nil // we stop it ourselves, or it is not ours any more
-	}
-	if s != nil {
-		s.busy, s.running = true, false
-	}
-	a.aside(ctx, func() func() {
-		planned := a.stopping(ctx)
-		if !planned {
-			a.bury(ctx, e)
-			a.sayGoodbye(ctx, name, incarnation, e)
-		}
-		a.living.forget(incarnation)
-		if s == nil {
-			return nil
-		}
-		return func() { a.again(name, s, e, planned) }
-	})
-}
-
-// again decides when an agent that has ended is started again.
-func (a *agents) again(name string, s *agentState, e runtime.Exit, planned bool) {
-	s.busy, s.due = false, time.Time{}
-	if planned {
-		return
-	}
-	a.metrics.restarts.WithLabelValues(name).Inc()
-	if e.Code == 0 || a.env.Now().Sub(s.started) > a.pace.healthyAfter {
-		s.backoff = 0
-	}
-	if e.Code != 0 {
-		a.delay(s)
-	}
-	a.log.Warn("agent ended", "agent", name, "incarnation", s.incarnation, "exit", e.Text, "code", e.Code, "oom", e.OOM,
-		"tail", e.Tail, "again_in", s.backoff)
 }
 
 func (a *agents) sayGoodbye(ctx context.Context, name, incarnation string, e runtime.Exit) {

@@ -58,13 +58,13 @@ func TestOneUnitPerAgent(t *testing.T) {
 	}
 }
 
-// An agent that crashes is started again, later each time; one that ends by
-// itself, or after a healthy life, at once.
+// An agent that ends is started again, later each time, also when it ends without an
+// error; after a healthy life it is started soon.
 func TestRestartWithBackoff(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "a"), newPlace()
 	o := inPlace(p)
-	healthy := 300 * time.Millisecond
+	healthy := time.Second
 	o.pace = func(p *pace) {
 		p.shortestBackoff, p.longestBackoff, p.healthyAfter = 20*time.Millisecond, 50*time.Millisecond, healthy
 	}
@@ -88,8 +88,36 @@ func TestRestartWithBackoff(t *testing.T) {
 			waits = append(waits, strings.TrimSpace(w))
 		}
 	}
-	if want := []string{"20ms", "40ms", "50ms", "50ms", "0s", "20ms"}; !slices.Equal(waits, want) {
+	if want := []string{"20ms", "40ms", "50ms", "50ms", "50ms", "20ms"}; !slices.Equal(waits, want) {
 		t.Errorf("waits %v, want %v", waits, want)
+	}
+}
+
+// An end that comes before the start is over is an end like any other: it is logged,
+// counts, and is followed by a pause.
+func TestQuickEnd(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.notifies("one")
+	p.dies["agent-a"], p.dies["notifier"] = 2, 2
+	o := inPlace(p)
+	o.vars[env.HealthAddr] = "127.0.0.1:0"
+	l := s.lead(o)
+	base := l.address()
+	s.incarnation(p, "agent-a")
+	s.incarnation(p, "notifier")
+	s.says(base, map[string]float64{`sett_agent_restarts_total{agent="a"}`: 2})
+	for _, noun := range []string{"agent", "notifier"} {
+		var waits []string
+		for line := range strings.Lines(l.log.String()) {
+			if strings.Contains(line, `msg="`+noun+` ended"`) && strings.Contains(line, "code=3") {
+				_, w, _ := strings.Cut(line, "again_in=")
+				waits = append(waits, strings.TrimSpace(w))
+			}
+		}
+		if !slices.Equal(waits, []string{"10ms", "20ms"}) {
+			t.Errorf("%s: waits %v", noun, waits)
+		}
 	}
 }
 
@@ -292,7 +320,7 @@ func TestSilentAgent(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "hung", "well"), newPlace()
 	o := inPlace(p)
-	o.pace = func(p *pace) { p.silentAfter, p.lookAround = 150*time.Millisecond, 20*time.Millisecond }
+	o.pace = func(p *pace) { p.silentAfter, p.lookAround = 2*time.Second, 20*time.Millisecond }
 	s.lead(o)
 	well := s.incarnation(p, "agent-well")
 	s.must(s.board.Hello(t.Context(), "well", redis.Presence{Incarnation: well}, time.Hour))

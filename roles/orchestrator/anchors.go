@@ -123,10 +123,9 @@ func (a *agents) anchorEnded(ctx context.Context, e runtime.Exit) {
 		return // we ended it
 	}
 	a.log.Error("network of an agent's workers is gone, ending them", "agent", name, "unit", e.Unit.Name, "exit", e.Text)
-	s := a.state[name]
-	if s != nil && s.running && !s.busy {
-		a.why[s.incarnation] = "its network is gone"
-		a.stop(ctx, name, s, 0)
+	if k := a.of(name); k != nil && k.running && !k.busy {
+		a.why[k.incarnation] = "its network is gone"
+		a.stop(ctx, k, 0)
 	}
 	a.workers.stopAll(ctx, name)
 }
@@ -136,11 +135,11 @@ func (a *agents) dropAnchors(ctx context.Context) {
 	cfg := a.clan.get()
 	for unit, name := range a.anchors.all() {
 		agent, member := cfg.Agent(name)
-		s := a.state[name]
+		k := a.of(name)
 		switch {
 		case member && a.settings.anchored(agent) && a.settings.anchorName(agent) == unit:
 			continue
-		case s != nil && (s.busy || s.running && s.digest != agent.Digest()), a.workers.busy(name) > 0:
+		case k != nil && (k.busy || k.running && k.digest != agent.Digest()), a.workers.busy(name) > 0:
 			continue // it may be joined to it
 		}
 		a.anchors.remove(unit)

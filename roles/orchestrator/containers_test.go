@@ -2,13 +2,9 @@ package orchestrator
 
 import (
 	"errors"
-	"net"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,53 +254,17 @@ func TestSilentWorker(t *testing.T) {
 	s, p := newPool(t, 1)
 	o := inPlace(p)
 	usual := o.pace
-	o.pace = func(p *pace) { usual(p); p.silentAfter = 300 * time.Millisecond }
+	o.pace = func(p *pace) { usual(p); p.silentAfter = 2 * time.Second }
 	s.lead(o)
 	s.must(s.board.Hello(t.Context(), "w", redis.Presence{Incarnation: s.incarnation(p, "agent-w")}, patience))
 	g, claim := s.granted()
 	s.starts(claim, "w", s.incarnation(p, workerName("w", claim, 1)))
 	s.ended(g, blackboard.WorkflowFailed)
-	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "silent for 300ms") {
+	if r := reportOf(t, s.failures(g, 1)[0]); !strings.Contains(r.Reason, "silent for 2s") {
 		t.Errorf("reason %q", r.Reason)
 	}
 	if n := p.starts("agent-w"); n != 1 {
 		t.Errorf("its controller, which was heard of, was started %d times", n)
-	}
-}
-
-// An agent whose own word is that it is unhealthy is ended, as often as sett.yml
-// says and not for what is the blackboard's fault.
-func TestUnhealthyAgent(t *testing.T) {
-	t.Parallel()
-	s, p := newSett(t, "a"), newPlace()
-	var well atomic.Bool
-	well.Store(true)
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/healthz" || !well.Load() {
-			http.Error(w, "no blackboard", http.StatusServiceUnavailable)
-		}
-	}))
-	defer server.Close()
-	s.agent("a").HealthCheck = &config.HealthCheck{Interval: 30 * time.Millisecond, Timeout: time.Second, Retries: 3}
-	s.write()
-	o := inPlace(p)
-	usual := o.pace
-	o.pace = func(p *pace) { usual(p); p.askHealth = 10 * time.Millisecond }
-	o.vars[env.HealthAddr] = "127.0.0.1:0"
-	l := s.lead(o)
-	metrics := l.address() + "/metrics"
-	first := s.incarnation(p, "agent-a")
-	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
-	s.must(err)
-	s.must(s.board.Hello(t.Context(), "a", redis.Presence{Incarnation: first, Health: "127.0.0.1:" + port}, patience))
-	s.until("it to be well", func() bool {
-		_, body := s.get(metrics)
-		return strings.Contains(body, `sett_agent_healthy{agent="a"} 1`)
-	})
-	well.Store(false)
-	s.incarnation(p, "agent-a", first)
-	if log := l.log.String(); strings.Count(log, "agent is unhealthy") != 3 || !strings.Contains(log, "unhealthy 3 times: it says 503") {
-		t.Errorf("the log says %s", log)
 	}
 }
 

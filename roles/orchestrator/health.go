@@ -44,43 +44,53 @@ func (a *agents) askHealth(ctx context.Context) {
 
 // ask has an agent asked, if it is time. It has the agents' state to itself.
 func (a *agents) ask(ctx context.Context, agent config.Agent, patients map[string]*patient) {
-	s, now, check := a.state[agent.Name], a.env.Now(), agent.HealthCheck
-	if s == nil || !s.running || s.busy {
+	k, now := a.of(agent.Name), a.env.Now()
+	if k == nil || !k.is(k.incarnation) {
 		return
 	}
 	p := patients[agent.Name]
-	if p == nil || p.incarnation != s.incarnation {
-		p = &patient{incarnation: s.incarnation, next: now.Add(check.Interval)}
+	if p == nil || p.incarnation != k.incarnation {
+		p = &patient{incarnation: k.incarnation, next: now.Add(agent.HealthCheck.Interval)}
 		patients[agent.Name] = p
 	}
 	if now.Before(p.next) {
 		return
 	}
-	p.next = now.Add(check.Interval)
-	address, started := s.address, s.started
+	p.next = now.Add(agent.HealthCheck.Interval)
+	address, started := k.address, k.started
 	a.aside(ctx, func() func() {
 		err := a.probe(ctx, agent, address)
 		steady := a.reachable.SteadySince()
 		return func() {
-			switch {
-			case ctx.Err() != nil || errors.Is(err, errNotAsked):
-			case err == nil:
-				p.answered, p.failures = true, 0
-				a.metrics.healthy.WithLabelValues(agent.Name).Set(1)
-			case steady.IsZero() || a.env.Now().Sub(latest(steady, started)) < check.StartPeriod+check.Interval:
-				// Without a blackboard nobody is well, and nobody is to blame.
-			case !p.answered:
-				a.log.Warn("health of an agent cannot be asked for", "agent", agent.Name, "error", err)
-			default:
-				p.failures++
-				a.metrics.healthy.WithLabelValues(agent.Name).Set(0)
-				a.log.Warn("agent is unhealthy", "agent", agent.Name, "error", err, "times", p.failures, "of", check.Retries)
-				if p.failures >= check.Retries {
-					a.endSilent(ctx, suspect{agent: agent.Name, incarnation: p.incarnation}, fmt.Sprintf("unhealthy %d times: %v", p.failures, err))
-				}
+			agent, _ := a.clan.get().Agent(agent.Name)
+			if ctx.Err() != nil || agent.HealthCheck == nil || !a.of(agent.Name).is(p.incarnation) {
+				return // who was asked is another by now, or nobody wants to know any more
 			}
+			a.heard(ctx, agent, p, err, latest(steady, started), !steady.IsZero())
 		}
 	})
+}
+
+// heard judges an answer by for how long the agent and the blackboard have been there,
+// if the blackboard is: without one nobody is well, and nobody is to blame.
+func (a *agents) heard(ctx context.Context, agent config.Agent, p *patient, err error, since time.Time, fair bool) {
+	check := agent.HealthCheck
+	switch {
+	case errors.Is(err, errNotAsked):
+	case err == nil:
+		p.answered, p.failures = true, 0
+		a.metrics.healthy.WithLabelValues(agent.Name).Set(1)
+	case !fair || a.env.Now().Sub(since) < check.StartPeriod+check.Interval:
+	case !p.answered:
+		a.log.Warn("health of an agent cannot be asked for", "agent", agent.Name, "error", err)
+	default:
+		p.failures++
+		a.metrics.healthy.WithLabelValues(agent.Name).Set(0)
+		a.log.Warn("agent is unhealthy", "agent", agent.Name, "error", err, "times", p.failures, "of", check.Retries)
+		if p.failures >= check.Retries {
+			a.endSilent(ctx, suspect{agent: agent.Name, incarnation: p.incarnation}, fmt.Sprintf("unhealthy %d times: %v", p.failures, err))
+		}
+	}
 }
 
 // probe asks once.

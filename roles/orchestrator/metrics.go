@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"sett/blackboard"
+	"sett/contract/config"
 )
 
 // metrics are what the orchestrator counts while it works. Times are in seconds.
@@ -92,13 +93,20 @@ func (m *metrics) introduce(agents []string) {
 	}
 }
 
-// delayed notes how long an agent has still to wait for its next start.
-func (m *metrics) delayed(agent string, s *agentState, now time.Time) {
-	wait := 0.0
-	if !s.running && !s.held {
-		wait = max(s.due.Sub(now).Seconds(), 0)
+// sees notes how long a unit of the clan has still to wait for its next start, and
+// forgets how it is where sett.yml does not ask for that any more.
+func (m *metrics) sees(k *kept, agent config.Agent, now time.Time) {
+	if k.agent == "" {
+		return
 	}
-	m.startDelay.WithLabelValues(agent).Set(wait)
+	wait := 0.0
+	if !k.running && !k.held {
+		wait = max(k.due.Sub(now).Seconds(), 0)
+	}
+	m.startDelay.WithLabelValues(k.agent).Set(wait)
+	if agent.HealthCheck == nil {
+		m.healthy.DeleteLabelValues(k.agent)
+	}
 }
 
 // forget drops what is known of an agent that has left the clan, for what is still
@@ -106,6 +114,12 @@ func (m *metrics) delayed(agent string, s *agentState, now time.Time) {
 func (m *metrics) forget(agent string) {
 	m.startDelay.DeleteLabelValues(agent)
 	m.healthy.DeleteLabelValues(agent)
+}
+
+// forgetAll drops what only who leads knows.
+func (m *metrics) forgetAll() {
+	m.startDelay.Reset()
+	m.healthy.Reset()
 }
 
 // phaseWaits observes how long each phase of a closed claim took. What people did

@@ -200,9 +200,9 @@ func TestStartDelay(t *testing.T) {
 		v := s.scrape(base)[`sett_agent_start_delay_seconds{agent="a"}`]
 		return v > 3500 && v <= 3600
 	})
+	s.incarnation(p, "agent-b")
 	s.cfg.Agents = s.cfg.Agents[:1]
 	s.write()
-	s.incarnation(p, "agent-b")
 	s.must(s.board.Nudge(t.Context()))
 	s.until("b to be forgotten", func() bool {
 		_, there := s.scrape(base)[`sett_agent_start_delay_seconds{agent="b"}`]

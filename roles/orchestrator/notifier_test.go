@@ -74,8 +74,8 @@ func TestNotifierIsKept(t *testing.T) {
 	l := s.lead(inPlace(p))
 	who := s.incarnation(p, "notifier")
 	agent := s.incarnation(p, "agent-a")
-	for range 3 {
-		p.exit("notifier", runtime.Exit{Code: 7, Text: "exit status 7"})
+	for _, code := range []int{7, 0, 7} {
+		p.exit("notifier", runtime.Exit{Code: code, Text: "exit status"})
 		who = s.incarnation(p, "notifier", who)
 	}
 	for _, wait := range []string{"again_in=10ms", "again_in=20ms", "again_in=40ms"} {
@@ -101,6 +101,43 @@ func TestNotifierIsKept(t *testing.T) {
 	if want := []stopCall{{"notifier", notifierGrace}, {"notifier", notifierGrace}}; !slices.Equal(p.stopped, want) {
 		t.Errorf("stopped %v, want %v", p.stopped, want)
 	}
+}
+
+// How far people have been told is of no use to a notifier that was removed and put
+// back: what happened meanwhile nobody wanted to be told. A notifier that is only
+// down with its instance, or is changed, goes on where it was.
+func TestPositionOfARemovedNotifier(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.notifies("one")
+	first := s.lead(inPlace(p))
+	who := s.incarnation(p, "notifier")
+	const far = "1-1"
+	told := func(want string) {
+		t.Helper()
+		s.until("the position to be "+want, func() bool {
+			at, err := s.board.Notified(s.Context())
+			return err == nil && at == want
+		})
+	}
+	s.must(s.board.SetNotified(s.Context(), far))
+	s.notifies("two")
+	who = s.incarnation(p, "notifier", who)
+	s.must(s.board.SetInstance(s.Context(), redis.InstanceStopping, "sett down"))
+	p.exit("notifier", runtime.Exit{Code: 0, Text: "exit status 0"})
+	s.must(first.stop())
+	s.must(s.board.SetInstance(s.Context(), redis.InstanceRunning, "sett up"))
+	second := s.lead(inPlace(p))
+	s.incarnation(p, "notifier", who)
+	told(far)
+	s.cfg.Notify = nil
+	s.write()
+	told("")
+	s.until("its end", func() bool { return p.running("notifier") == 0 })
+	s.must(second.stop())
+	s.must(s.board.SetNotified(s.Context(), far)) // it was removed from sett.yml while the instance was down
+	s.lead(inPlace(p))
+	told("")
 }
 
 // A new leader adopts the notifier that runs. What is left of one that nobody

@@ -20,10 +20,11 @@ type place struct {
 	started    []runtime.Spec
 	stopped    []stopCall
 	subs       map[chan runtime.Exit]bool
-	failing    error         // of Start
-	failStop   error         // of Stop
-	late       chan struct{} // what had ended before Exits is delivered after it
-	hold       chan struct{} // Stop waits for it, as for a grace
+	failing    error          // of Start
+	failStop   error          // of Stop
+	late       chan struct{}  // what had ended before Exits is delivered after it
+	hold       chan struct{}  // Stop waits for it, as for a grace
+	dies       map[string]int // so many units of a name end before their start is over
 	most       map[string]int
 	revived    []string
 	failRevive error // of the first Revive
@@ -35,7 +36,7 @@ type stopCall struct {
 }
 
 func newPlace() *place {
-	return &place{units: map[string]runtime.Unit{}, subs: map[chan runtime.Exit]bool{}, most: map[string]int{}}
+	return &place{units: map[string]runtime.Unit{}, subs: map[chan runtime.Exit]bool{}, dies: map[string]int{}, most: map[string]int{}}
 }
 
 func (p *place) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error) {
@@ -58,7 +59,23 @@ func (p *place) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error)
 	}
 	agent := s.Labels[runtime.LabelAgent]
 	p.most[agent] = max(p.most[agent], workers)
+	if p.dies[s.Name] > 0 {
+		p.dies[s.Name]--
+		p.endNow(s.Name, runtime.Exit{Code: 3, Text: "exit status 3"})
+		p.delivered()
+	}
 	return u, nil
+}
+
+// delivered returns when all ends have been taken notice of.
+func (p *place) delivered() {
+	every := time.NewTicker(time.Millisecond)
+	defer every.Stop()
+	for out := range p.subs {
+		for len(out) > 0 {
+			<-every.C
+		}
+	}
 }
 
 // Revive starts an ended unit again.
@@ -151,6 +168,10 @@ func (p *place) deliver(ctx context.Context, out chan runtime.Exit, exits []runt
 func (p *place) exit(name string, e runtime.Exit) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.endNow(name, e)
+}
+
+func (p *place) endNow(name string, e runtime.Exit) {
 	u, ok := p.units[name]
 	if !ok || !u.Running {
 		return

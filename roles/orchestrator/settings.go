@@ -13,7 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/orchestrator/arbiter"
@@ -108,9 +107,10 @@ func (s settings) check() error {
 // containers says whether agents are containers.
 func (s settings) containers() bool { return s.Runtime == config.RuntimeDocker }
 
-// agentURL returns where an agent's cub finds the blackboard, and as whom: a user
-// of its own, unless the address names one for all.
-func (s settings) agentURL(agent string) (string, error) {
+// unitURL returns where a unit finds the blackboard, and as whom: as the user that
+// it is given with the administrator's password, unless the address names one for
+// all.
+func (s settings) unitURL(as func(at, admin string) (string, error)) (string, error) {
 	at, err := url.Parse(s.AgentsRedis)
 	if err != nil || at.User != nil {
 		return s.AgentsRedis, err
@@ -120,7 +120,7 @@ func (s settings) agentURL(agent string) (string, error) {
 		return "", err
 	}
 	password, _ := admin.User.Password()
-	return redis.AgentURL(s.AgentsRedis, password, agent)
+	return as(s.AgentsRedis, password)
 }
 
 // clan is the configuration in force. It changes when sett up says so.

@@ -16,9 +16,9 @@ type suspect struct {
 // frozen or cut off. What follows is what follows any end.
 func (a *agents) lookForSilent(ctx context.Context) {
 	suspects := a.workers.suspects()
-	for name, s := range a.state {
-		if s.running && !s.busy {
-			suspects = append(suspects, suspect{agent: name, incarnation: s.incarnation, started: s.started})
+	for _, k := range a.kept {
+		if k.agent != "" && k.running && !k.busy { // of the notifier there is no heartbeat
+			suspects = append(suspects, suspect{agent: k.agent, incarnation: k.incarnation, started: k.started})
 		}
 	}
 	if len(suspects) == 0 {
@@ -46,11 +46,11 @@ func (a *agents) endSilent(ctx context.Context, q suspect, why string) {
 		a.workers.end(ctx, q.worker)
 		return
 	}
-	if s := a.state[q.agent]; s != nil && s.running && !s.busy && s.incarnation == q.incarnation {
+	if k := a.of(q.agent); k.is(q.incarnation) {
 		log.Error("agent is not well, ending it")
 		a.why[q.incarnation] = why
-		a.delay(s)
-		a.stop(ctx, q.agent, s, 0)
+		a.delay(k)
+		a.stop(ctx, k, 0)
 	}
 }
 

@@ -177,7 +177,7 @@ func (w *workers) wait(ctx context.Context, agent config.Agent, digest string) {
 		if w.stopping(ctx) {
 			err = blackboard.ErrStopping
 		} else {
-			_, err = w.launch(ctx, agent, spec)
+			_, err = w.agents.launch(ctx, agent, spec)
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()

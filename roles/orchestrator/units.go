@@ -85,7 +85,7 @@ func (l *leadership) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) er
 	if r == nil {
 		return fmt.Errorf("describe agent %s: no image was found for it", agent.Name)
 	}
-	url, err := l.settings.agentURL(agent.Name)
+	url, err := l.settings.unitURL(func(at, admin string) (string, error) { return redis.AgentURL(at, admin, agent.Name) })
 	if err != nil {
 		return fmt.Errorf("describe agent %s: %w", agent.Name, err)
 	}

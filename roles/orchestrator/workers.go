@@ -201,7 +201,7 @@ func (w *workers) start(ctx context.Context, j *job) bool {
 	}
 	spec.Name, spec.Args = j.name, append(spec.Args, "--execute-claim", j.claim)
 	spec.Labels[runtime.LabelClaim], spec.Labels[runtime.LabelAttempt] = j.claim, strconv.Itoa(j.attempt)
-	u, err := w.launch(ctx, agent, spec)
+	u, err := w.agents.launch(ctx, agent, spec)
 	if err != nil {
 		w.log.Error("worker not started", "agent", j.agent, "claim", j.claim, "error", err)
 		return false
@@ -209,21 +209,6 @@ func (w *workers) start(ctx context.Context, j *job) bool {
 	w.started(j, u.Name, u.Labels[runtime.LabelIncarnation], w.env.Now())
 	w.log.Info("worker started", "agent", j.agent, "claim", j.claim, "attempt", j.attempt, "unit", u.Name, "id", u.ID)
 	return true
-}
-
-// launch starts a worker's unit, whose incarnation lives from before it can take
-// a grant.
-func (w *workers) launch(ctx context.Context, agent config.Agent, s runtime.Spec) (runtime.Unit, error) {
-	incarnation := s.Labels[runtime.LabelIncarnation]
-	w.living.begin(incarnation)
-	u, err := w.agents.startJoined(ctx, agent, s)
-	if adopted := u.Labels[runtime.LabelIncarnation]; err != nil || adopted != incarnation {
-		w.living.forget(incarnation)
-		if err == nil {
-			w.living.begin(adopted)
-		}
-	}
-	return u, err
 }
 
 // of returns the job that a unit works on.
