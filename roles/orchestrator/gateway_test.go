@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -264,13 +265,25 @@ func TestGatewayOfContainers(t *testing.T) {
 	}
 }
 
+// unlikely opens a port that nobody gets by chance: who asks for any free one is given
+// one that is higher.
+func (s *sett) unlikely() net.Listener {
+	s.Helper()
+	for range 100 {
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(10_000))); err == nil {
+			return l
+		}
+	}
+	s.Fatal("all ports are taken")
+	return nil
+}
+
 // A port that somebody has does not keep an instance from working: it is taken as
 // soon as it is free, also by who waits for the lead.
 func TestHealthPortComesFree(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "a"), newPlace()
-	taken, err := net.Listen("tcp", "127.0.0.1:0")
-	s.must(err)
+	taken := s.unlikely()
 	o := inPlace(p)
 	usual := o.pace
 	o.pace = func(p *pace) { usual(p); p.standby = 10 * time.Millisecond }

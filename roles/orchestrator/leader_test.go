@@ -79,9 +79,10 @@ func TestTakeover(t *testing.T) {
 	r := redistest.Start(t)
 	s := newSettAt(t, r.URL, "a")
 	p := newProxy(t, r.Addr())
-	first := s.lead(options{vars: map[string]string{env.RedisURL: "redis://" + p.addr}})
+	const lease = "8s" // the first must not stand still for so long while it is there
+	first := s.lead(options{vars: map[string]string{env.RedisURL: "redis://" + p.addr, env.Lease: lease}})
 	first.leads()
-	second := s.lead(options{})
+	second := s.lead(options{vars: map[string]string{env.Lease: lease}})
 	c := s.claimOf(s.goal("g"))
 	if strings.Contains(second.log.String(), "msg=leading") {
 		t.Fatal("two lead at once")

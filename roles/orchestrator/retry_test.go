@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -103,7 +104,7 @@ func TestRetryOfReview(t *testing.T) {
 func TestRetryOfBidding(t *testing.T) {
 	t.Parallel()
 	s := newSett(t, "a", "mute")
-	const timeout = 500 * time.Millisecond
+	const timeout = 3 * time.Second // all that comes before it is over has to be done by then
 	s.cfg.Orchestrator.BidTimeout = timeout
 	s.write()
 	s.lead(options{pace: func(p *pace) { p.tick = time.Hour }})
@@ -185,7 +186,7 @@ func TestRetryAfterQuestionTimeout(t *testing.T) {
 	t.Parallel()
 	s := newSett(t, "a")
 	s.timesOut(time.Millisecond)
-	s.lead(options{})
+	l := s.lead(options{})
 	g := s.goal("g")
 	c := s.claimOf(g)
 	s.bids(c, "a exclusive")
@@ -193,7 +194,7 @@ func TestRetryAfterQuestionTimeout(t *testing.T) {
 	s.unanswered(g, c, "a")
 	s.timesOut(0)
 	s.must(s.board.Nudge(t.Context()))
-	s.passes()
+	s.until("that to be taken over", func() bool { return strings.Contains(l.log.String(), "configuration changed") })
 	again := s.retries(c)
 	st := s.starts(again, "a", "h")
 	if len(st.Grant.Asked) != 0 {
