@@ -16,6 +16,7 @@ type lineage struct {
 	artefacts map[string]*redis.Outline
 	broken    map[string]error // artefacts that are missing or corrupt
 	claims    map[string]blackboard.Claim
+	unread    map[string]error    // claims whose record is corrupt
 	on        map[string][]string // artefact to the claims on it, oldest first
 	held      map[string]bool     // artefacts that wait for approval
 }
@@ -26,7 +27,7 @@ const claimPage = 200
 // readLineage reads a goal's lineage. Payloads are not in it.
 func readLineage(ctx context.Context, b *redis.Board, goal string) (*lineage, error) {
 	l := &lineage{artefacts: map[string]*redis.Outline{}, broken: map[string]error{}, claims: map[string]blackboard.Claim{},
-		on: map[string][]string{}, held: map[string]bool{}}
+		unread: map[string]error{}, on: map[string][]string{}, held: map[string]bool{}}
 	var err error
 	if l.workflow, err = b.Workflow(ctx, goal); err != nil {
 		return nil, err
@@ -101,10 +102,12 @@ func (l *lineage) readClaims(ctx context.Context, b *redis.Board, goal string) e
 			return err
 		}
 		for i, c := range all {
-			if each[i] == nil { // what is left of a broken one is shown nowhere
-				l.claims[c.ID] = c
-				l.on[c.ArtefactID] = append(l.on[c.ArtefactID], c.ID)
+			if each[i] != nil {
+				l.unread[ids[from+i]] = each[i]
+				continue
 			}
+			l.claims[c.ID] = c
+			l.on[c.ArtefactID] = append(l.on[c.ArtefactID], c.ID)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -42,7 +43,8 @@ func (c *whyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return a.emit(c.outputs, shown{whole: v, lines: v.Steps, table: func() error { return v.text(a) }})
+	err = a.emit(c.outputs, shown{whole: v, lines: v.Steps, table: func() error { return v.text(a) }})
+	return cmp.Or(err, v.broken.failure())
 }
 
 // outcome returns what came of a goal that has ended, in the place of the goal
@@ -78,14 +80,19 @@ type whyView struct {
 	Goal  string     `json:"workflow_id"`
 	Took  float64    `json:"took_seconds"` // from the goal to it; for a claim to when it was opened
 	Steps []whyStep  `json:"steps"`        // oldest first; the goal's own is the first
+
+	broken leftOut // claims on the way that cannot be read
 }
 
 // whyStep is one claim on the way, and what it yielded for the next step.
 type whyStep struct {
-	Claim    *whyClaim       `json:"claim"`    // null for the goal, and for what no claim led to
-	Artefact *artefactBrief  `json:"artefact"` // null when the next step came of the claim's end
-	Gate     *gate           `json:"gate"`     // on the artefact; null when it needed no approval
-	Sources  []artefactBrief `json:"other_sources"`
+	Claim      *whyClaim       `json:"claim"`    // null for the goal, and for what no claim led to
+	Artefact   *artefactBrief  `json:"artefact"` // null when the next step came of the claim's end
+	Gate       *gate           `json:"gate"`     // on the artefact; null when it needed no approval
+	Sources    []artefactBrief `json:"other_sources"`
+	Unreadable string          `json:"unreadable,omitempty"` // why there is no claim, where one is
+
+	unread string // its id
 }
 
 // whyClaim is a claim with what led to it and what became of it.

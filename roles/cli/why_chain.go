@@ -12,31 +12,37 @@ type link struct{ claim, artefact string }
 
 // chain returns the way from the goal to an artefact or claim, oldest first. An
 // artefact leads to the claim it was made under, and that one to the claim it came
-// of (a retry's, a rework's) or to its artefact. What is corrupt cuts the way
-// short, or sends it over the sources; nothing is passed twice.
+// of (a retry's, a rework's) or to its artefact. What is corrupt sends the way over
+// the sources, or cuts it short; nothing is passed twice.
 func (l *lineage) chain(claim, artefact string) []link {
 	var way []link
 	seen := map[string]bool{}
 	at := link{claim, artefact}
 	for at != (link{}) && !seen[at.claim] && !seen[at.artefact] {
 		if at.claim == "" { // what led to the artefact?
-			if c, ok := l.claims[l.madeUnder(at.artefact)]; ok && at.artefact != l.workflow.ID && !seen[c.ID] {
-				at.claim = c.ID
+			if c := l.madeUnder(at.artefact); l.known(c) && at.artefact != l.workflow.ID && !seen[c] {
+				at.claim = c
 			}
 		}
 		way = append(way, at)
 		if at.artefact != "" {
 			seen[at.artefact] = true
 		}
-		if at.claim == "" {
+		seen[at.claim] = at.claim != ""
+		if c, ok := l.claims[at.claim]; ok {
+			at = l.before(c)
+		} else {
 			at = link{artefact: l.firstSource(at.artefact, seen)}
-			continue
 		}
-		seen[at.claim] = true
-		at = l.before(l.claims[at.claim])
 	}
 	slices.Reverse(way)
 	return way
+}
+
+// known says whether there is such a claim, though its record may be corrupt.
+func (l *lineage) known(claim string) bool {
+	_, ok := l.claims[claim]
+	return ok || l.unread[claim] != nil
 }
 
 func (l *lineage) madeUnder(artefact string) string {

@@ -207,3 +207,59 @@ func TestWhyRejectedAndCancelledGoal(t *testing.T) {
 	s.must(err)
 	has(t, stdout, "rejects  too long", "Cancelled, Failure "+short(failure.ID)+"  emil  not needed")
 }
+
+// A claim whose record is corrupt is a step that cannot be read; the others are told,
+// and the exit code says that it is not the whole.
+func TestWhyOverCorruptClaim(t *testing.T) {
+	s := newStage(t)
+	ids := s.tell()
+	first := blackboard.BiddingClaimID(ids["goal"])
+	for what, corrupt := range map[string][]string{
+		"a grant":   {"HSET", "sett:{stage}:claim:" + ids["claim"] + ":grants", "lint", "{"},
+		"the claim": {"HSET", "sett:{stage}:claim:" + first, "expected_bidders", "{"},
+	} {
+		s.raw(corrupt...)
+		stdout, _, err := s.run("why", ids["terminal"], "-o", "json")
+		if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "cannot be read") {
+			t.Errorf("%s: %v", what, err)
+		}
+		var v whyView
+		s.must(json.Unmarshal([]byte(stdout), &v))
+		unread := 0
+		for _, step := range v.Steps {
+			if step.Unreadable != "" {
+				unread++
+				if step.Claim != nil || !strings.Contains(step.Unreadable, "corrupt") {
+					t.Errorf("%s: %+v", what, step)
+				}
+			}
+		}
+		if len(v.Steps) != 5 || unread == 0 || v.Steps[4].Artefact.ID != ids["terminal"] || v.Steps[1].Artefact.ID != ids["first"] {
+			t.Errorf("%s: the way is %v, %d unreadable", what, v.way(), unread)
+		}
+	}
+	stdout, _, err := s.run("why", ids["terminal"])
+	if role.CodeOf(err) != role.Failed {
+		t.Error(err)
+	}
+	has(t, stdout, "claim "+short(first)+"  unreadable\n", "claim "+short(ids["claim"])+"  unreadable\n", "made       Draft "+short(ids["first"]))
+}
+
+// A claim that ended before its goal was cancelled was not cancelled, whatever its
+// reason says.
+func TestWhyNotCancelled(t *testing.T) {
+	s := newStage(t)
+	goal := s.post("the goal")
+	claim, plan := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan"})
+	s.must(s.board.TerminateClaim(t.Context(), s.guard(claim), "goal cancelled by nobody", nil, nil))
+	open := s.open(plan)
+	failure := s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"not needed"}`, "", goal, goal)
+	s.must(s.board.CancelWorkflow(t.Context(), goal, failure, "emil", "not needed"))
+	v := s.why(open)
+	if c := v.Steps[1].Claim; c.Cancelled != nil {
+		t.Errorf("a claim that had ended: %+v", c.Cancelled)
+	}
+	if c := v.Steps[2].Claim; c.Cancelled == nil || c.Cancelled.By != "emil" {
+		t.Errorf("an open claim: %+v", c.Cancelled)
+	}
+}

@@ -39,6 +39,9 @@ func (s whyStep) lines(a *app) error {
 		a.printf("%s %s on %s %s  %s\n", orElse(originWord(c.Origin), "claim"), a.paint(short(c.ID), accent), title(target),
 			short(c.ArtefactID), a.paint(string(c.Status), claimStyle(c.Status)))
 		c.rows(a, t)
+	} else if s.unread != "" {
+		a.printf("claim %s  %s\n", a.paint(short(s.unread), accent), a.paint("unreadable", bad))
+		t.add("error", s.Unreadable, bad)
 	} else if s.Artefact != nil {
 		word := "made without a claim"
 		if s.Artefact.Type == blackboard.TypeGoalDefined {
