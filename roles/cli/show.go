@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -259,28 +258,4 @@ func (s *shower) metas(ids []string) ([]artefactMeta, error) {
 		}
 	}
 	return out, nil
-}
-
-// excerpt is how a payload begins, for people: a Failure's report with what the
-// tool said last, else the first lines.
-func excerpt(a blackboard.Artefact) string {
-	const lines, width = 20, 2000
-	if a.StructuralType == blackboard.Failure {
-		if report := failureText(a.Payload); report != "" {
-			return report
-		}
-	}
-	head := a.Payload[:min(len(a.Payload), 4*width)] // has so many characters at least, or is all
-	s, cut := cleanText(head), len(head) < len(a.Payload)
-	if r := []rune(s); len(r) > width {
-		s, cut = string(r[:width]), true
-	}
-	if all := strings.SplitAfter(s, "\n"); len(all) > lines && strings.Join(all[lines:], "") != "" {
-		s, cut = strings.Join(all[:lines], ""), true
-	}
-	s = strings.TrimRight(s, "\n")
-	if cut {
-		s += "\n…"
-	}
-	return s
 }
