@@ -22,7 +22,7 @@ const (
 
 // withContainers is a place with a container engine. The test is skipped where
 // there is none. The names of images that the README's commands take are given back.
-func withContainers(t *testing.T, bin string) place {
+func withContainers(t *testing.T) place {
 	t.Helper()
 	if why := redistest.NoEngine(); why != "" {
 		t.Skip(why)
@@ -54,7 +54,6 @@ func withContainers(t *testing.T, bin string) place {
 	}
 	t.Cleanup(func() { forget(t) }) // after the names that it would leave images without
 	giveBack(t, "sett:latest", "sett:"+version)
-	giveBack(t, "example-agent:latest", "")
 	return at
 }
 
