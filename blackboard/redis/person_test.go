@@ -211,38 +211,3 @@ func TestPersonReviews(t *testing.T) {
 		})
 	})
 }
-
-// At the limit of reworks a person is asked, and the rework waits for the answer.
-func TestReworkWithQuestion(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *server) {
-		w := newWorld(t, s)
-		first := w.granted(blackboard.PhaseExclusive, "a")
-		goalID := w.snapshot(first).Claim.WorkflowID
-		a := w.finish(first, "a", blackboard.Standard, "Code", "v1")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(first), ""))
-		claim := w.open(a.ID, "r")
-		w.grant(claim, blackboard.PhaseReview, "r")
-		w.finish(claim, "r", blackboard.Review, "Review", "no")
-		id := blackboard.ReworkClaimID(claim)
-		q := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Question, Type: "Question", Payload: "what now?",
-			SourceArtefacts: []string{a.ID}, ProducedByRole: blackboard.RoleOrchestrator, ClaimID: id, WorkflowID: goalID}
-		must(t, w.b.TerminateClaim(w.ctx, w.guard(claim), "feedback", nil, &Rework{ClaimID: id, Agent: "a", Question: &q}))
-		if g := w.grantOf(id, "a"); g.State != blackboard.GrantAwaitingAnswer || g.ResultID != q.ID || g.EndedAt.IsZero() {
-			t.Errorf("grant %+v", g)
-		}
-		if wf := w.workflow(goalID); wf.Questions != 1 || wf.Outstanding != 1 {
-			t.Errorf("workflow %+v", wf)
-		}
-		answer := answerTo(q)
-		w.twice("answer", func() error {
-			agent, err := w.b.PostAnswer(w.ctx, q.ID, answer, "ann")
-			if agent != "a" {
-				t.Errorf("goes on: %q", agent)
-			}
-			return err
-		})
-		if g := w.grantOf(id, "a"); g.State != blackboard.GrantQueued || len(g.Asked) != 2 || g.Asked[1] != answer.ID {
-			t.Errorf("grant after the answer %+v", g)
-		}
-	})
-}

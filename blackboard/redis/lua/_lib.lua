@@ -280,10 +280,29 @@ local function ask(claim, agent, g, question, workflow, at)
 end
 
 -- The question that a suspended grant asked is no longer open.
-local function close_question(claim, g)
-  if call('ZREM', questions_key, g.result_id or '') == 1 then
+local function close_question(claim, question)
+  if call('ZREM', questions_key, question or '') == 1 then
     call('HINCRBY', workflow_key(call('HGET', claim_key(claim), 'workflow_id')), 'questions', -1)
   end
+end
+
+-- Whose grant a question suspends: claim and agent, nil when it is no question. What
+-- the orchestrator asked on behalf of who has to go on goes with the claims that try
+-- again the one for which it did.
+local function asker_of(question)
+  local q = call('HMGET', artifact_key(question), 'structural_type', 'claim_id', 'produced_by_agent')
+  if q[1] ~= 'Question' then
+    return nil
+  end
+  local claim, agent = q[2], q[3]
+  if agent ~= '' then
+    return claim, agent
+  end
+  local again = call('HGET', claim_key(claim), 'retried_as')
+  while again do
+    claim, again = again, call('HGET', claim_key(again), 'retried_as')
+  end
+  return claim, call('HGET', claim_key(claim), 'granted_exclusive_agent')
 end
 
 -- A part of a record; nil when it is broken. What ends a claim must not itself fail
@@ -299,11 +318,17 @@ local function cancel_grants(claim, at)
   local all, cancelled = call('HGETALL', grants_key(claim)), {}
   for i = 1, #all, 2 do
     local agent, g = all[i], decoded(all[i + 1])
-    if not g then -- nobody can work on it
+    if not g then -- nobody can work on it, nor be told what it asked
       call('ZREM', agent_grants_key(agent), claim)
+      for _, question in ipairs(call('ZRANGE', questions_key, 0, -1)) do
+        local of, by = asker_of(question)
+        if of == claim and by == agent then
+          close_question(claim, question)
+        end
+      end
     elseif g.state == 'queued' or g.state == 'running' or g.state == 'awaiting_answer' then
       if g.state == 'awaiting_answer' then
-        close_question(claim, g)
+        close_question(claim, g.result_id)
       elseif g.state == 'queued' then
         leave_line(claim, agent)
       end

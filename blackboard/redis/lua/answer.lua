@@ -3,13 +3,9 @@
 -- Replies ok agent | already agent | refused why.
 local question = ARGV[1]
 local a = cjson.decode(ARGV[2])
-local q = call('HMGET', artifact_key(question), 'structural_type', 'claim_id', 'produced_by_agent')
-if q[1] ~= 'Question' then
+local claim, agent = asker_of(question)
+if not claim then
   return { 'refused', 'it is not a question' }
-end
-local claim, agent = q[2], q[3]
-if agent == '' then -- the orchestrator asked, on behalf of who has to go on
-  agent = call('HGET', claim_key(claim), 'granted_exclusive_agent')
 end
 local known = stored(a, ARGV[3])
 if known then

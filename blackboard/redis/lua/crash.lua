@@ -29,7 +29,7 @@ if not g or tostring(g.attempt) ~= ARGV[4] or not (g.state == 'running' and g.ho
 end
 local workflow = call('HGET', claim_key(claim), 'workflow_id')
 if g.state == 'awaiting_answer' then
-  close_question(claim, g)
+  close_question(claim, g.result_id)
 elseif g.state == 'queued' then
   leave_line(claim, agent)
 end

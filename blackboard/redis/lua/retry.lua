@@ -93,7 +93,7 @@ put_claim({ id = new, artefact = c[2], status = status, origin = 'retry', bidder
 call('HSET', claim_key(new), 'retry_of', old, 'rework', (c[5] == 'rework' or c[8] == '1') and '1' or '',
   'granted_review_agents', granted[1], 'granted_parallel_agents', granted[2], 'granted_exclusive_agent', granted[3])
 call('HSET', key, 'retried_as', new)
-local bid = {}
+local bid, question = {}, ''
 for _, agent in ipairs(call('LRANGE', bid_order_key(old), 0, -1)) do
   local how = call('HGET', bids_key(old), agent)
   if how then
@@ -107,10 +107,14 @@ for _, g in ipairs(grants) do
     save_grant(new, g.agent, g.grant)
   else
     local asked = g.grant.asked or {}
-    if #asked % 2 == 1 then
-      table.remove(asked) -- nobody answered
+    local unanswered = #asked % 2 == 1 and table.remove(asked)
+    local anew = { phase = g.grant.phase, attempt = 1, asked = #asked > 0 and asked or nil }
+    if unanswered and call('HGET', artifact_key(unanswered), 'produced_by_agent') == '' then
+      question, anew.queued_at = unanswered, at -- the orchestrator's: nobody but a person can go on
+      ask(new, g.agent, anew, question, workflow, at)
+    else
+      queue_grant(new, g.agent, anew, at)
     end
-    queue_grant(new, g.agent, { phase = g.grant.phase, attempt = 1, asked = #asked > 0 and asked or nil }, at)
   end
 end
 if last == 1 then
@@ -139,7 +143,7 @@ call('HSET', w, 'status', 'active')
 call('HDEL', w, 'ended_at')
 call('ZADD', active_workflows_key, posted, workflow)
 emit('retry', 'workflow', workflow, 'claim', new, 'artefact', c[2], 'retry_of', old, 'to', status, 'by', ARGV[3],
-  'reason', ARGV[4])
+  'reason', ARGV[4], 'result', question, 'result_type', question ~= '' and 'Question' or '')
 call('PUBLISH', claim_events, new)
 call('PUBLISH', orchestrator_events, new)
 return { 'ok', status }

@@ -20,6 +20,9 @@ type board struct {
 	failures int     // of the claim
 }
 
+// askedFirst is what a person is asked before a rework.
+const askedFirst = "Question"
+
 // errRefused is what a script answers to a move that does not fit.
 func errRefused(format string, args ...any) error {
 	return fmt.Errorf("refused: "+format, args...)
@@ -90,6 +93,9 @@ func (b *board) finish(agent string, result blackboard.StructuralType, verdict b
 func (b *board) requeue(agent string, from ...blackboard.GrantState) error {
 	g, err := b.grant(agent, from...)
 	if err == nil {
+		if g.State == blackboard.GrantAwaitingAnswer && g.ResultID == askedFirst {
+			g.Asked = []string{askedFirst, "Answer"}
+		}
 		g.State, g.Holder, g.ResultID, g.QueuedAt, g.EndedAt = blackboard.GrantQueued, "", "", b.now, time.Time{}
 		g.Attempt++
 	}
@@ -161,9 +167,14 @@ func (b *board) again() error {
 	c.Status, c.Rework, c.Origin = blackboard.Phases[last].Status(), c.Rework || c.Origin == blackboard.OriginRework, blackboard.OriginRetry
 	c.Reason, c.Revision, c.OpenedAt = "", 1, b.now
 	for i, g := range b.s.Grants {
-		if g.State != blackboard.GrantDone {
-			b.s.Grants[i] = blackboard.Grant{Agent: g.Agent, Phase: g.Phase, Attempt: 1, State: blackboard.GrantQueued, QueuedAt: b.now}
+		if g.State == blackboard.GrantDone {
+			continue
 		}
+		anew := blackboard.Grant{Agent: g.Agent, Phase: g.Phase, Attempt: 1, State: blackboard.GrantQueued, QueuedAt: b.now, Asked: g.Asked}
+		if slices.Equal(g.Asked, []string{askedFirst}) {
+			anew.State, anew.ResultID, anew.EndedAt = blackboard.GrantAwaitingAnswer, askedFirst, b.now
+		}
+		b.s.Grants[i] = anew
 	}
 	b.failures, b.rework = 0, nil
 	return nil
@@ -187,7 +198,7 @@ func (b *board) openRework() error {
 	}
 	g := blackboard.Grant{Agent: r.Agent, Phase: blackboard.PhaseExclusive, Attempt: 1, State: blackboard.GrantQueued, QueuedAt: b.now}
 	if r.Ask != "" {
-		g.State, g.ResultID, g.EndedAt = blackboard.GrantAwaitingAnswer, "Question", b.now
+		g.State, g.ResultID, g.EndedAt, g.Asked = blackboard.GrantAwaitingAnswer, askedFirst, b.now, []string{askedFirst}
 	}
 	b.s = blackboard.Snapshot{Grants: []blackboard.Grant{g}, Claim: blackboard.Claim{
 		ID: "rework", ArtefactID: c.ArtefactID, Status: blackboard.PendingExclusive, Origin: blackboard.OriginRework, Rework: true,

@@ -1,0 +1,145 @@
+package redis
+
+import (
+	"testing"
+
+	"sett/blackboard"
+)
+
+// askedBeforeRework has an agent's artefact rejected and a person asked before the
+// rework, and returns the question.
+func (w *world) askedBeforeRework(agent string) blackboard.Artefact {
+	w.Helper()
+	first := w.granted(blackboard.PhaseExclusive, agent)
+	a := w.finish(first, agent, blackboard.Standard, "Code", "v1")
+	must(w.TB, w.b.CompleteClaim(w.ctx, w.guard(first), ""))
+	claim := w.open(a.ID, "r")
+	w.grant(claim, blackboard.PhaseReview, "r")
+	w.finish(claim, "r", blackboard.Review, "Review", "no")
+	id := blackboard.ReworkClaimID(claim)
+	q := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Question, Type: "Question", Payload: "what now?",
+		SourceArtefacts: []string{a.ID}, ProducedByRole: blackboard.RoleOrchestrator, ClaimID: id, WorkflowID: a.WorkflowID}
+	must(w.TB, w.b.TerminateClaim(w.ctx, w.guard(claim), "feedback", nil, &Rework{ClaimID: id, Agent: agent, Question: &q}))
+	return q
+}
+
+// At the limit of reworks a person is asked, and the rework waits for the answer.
+func TestReworkWithQuestion(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		q := w.askedBeforeRework("a")
+		id, goalID := q.ClaimID, q.WorkflowID
+		if g := w.grantOf(id, "a"); g.State != blackboard.GrantAwaitingAnswer || g.ResultID != q.ID || g.EndedAt.IsZero() {
+			t.Errorf("grant %+v", g)
+		}
+		if wf := w.workflow(goalID); wf.Questions != 1 || wf.Outstanding != 1 {
+			t.Errorf("workflow %+v", wf)
+		}
+		answer := answerTo(q)
+		w.twice("answer", func() error {
+			agent, err := w.b.PostAnswer(w.ctx, q.ID, answer, "ann")
+			if agent != "a" {
+				t.Errorf("goes on: %q", agent)
+			}
+			return err
+		})
+		if g := w.grantOf(id, "a"); g.State != blackboard.GrantQueued || len(g.Asked) != 2 || g.Asked[1] != answer.ID {
+			t.Errorf("grant after the answer %+v", g)
+		}
+	})
+}
+
+// A rework before which a person is asked waits for the answer also when it is tried
+// again, however often; an answer that there is counts.
+func TestRetryOfAskedRework(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		q := w.askedBeforeRework("a")
+		claim, goalID := q.ClaimID, q.WorkflowID
+		open := func(want ...string) {
+			t.Helper()
+			got, err := w.b.OpenQuestions(w.ctx)
+			must(t, err)
+			wantList(t, "questions", got, want...)
+			if wf := w.workflow(goalID); wf.Questions != len(want) {
+				t.Errorf("workflow %+v, want %d questions", wf, len(want))
+			}
+		}
+		retry := func() {
+			t.Helper()
+			again := newID()
+			w.twice("retry", func() error { return w.b.Retry(w.ctx, claim, again, "ann", "") })
+			claim = again
+		}
+		for range 2 {
+			must(t, w.b.CancelClaim(w.ctx, claim, cancelled(q.ID, claim, goalID), "ann", "later"))
+			open()
+			w.refuses("an answer to nobody", blackboard.ErrRefused, func() error {
+				_, err := w.b.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
+				return err
+			})
+			retry()
+			open(q.ID)
+			if g := w.grantOf(claim, "a"); g.State != blackboard.GrantAwaitingAnswer || g.ResultID != q.ID || g.EndedAt.IsZero() || g.QueuedAt.IsZero() {
+				t.Errorf("grant %+v", g)
+			}
+			if e := w.lastEvent(); e.Asked() != q.ID || e.Claim != claim {
+				t.Errorf("ledger %+v", e)
+			}
+			work, err := w.b.OpenAgentWork(w.ctx, "a")
+			must(t, err)
+			wantList(t, "work", work.Grants)
+		}
+		answer := answerTo(q)
+		w.twice("answer", func() error {
+			agent, err := w.b.PostAnswer(w.ctx, q.ID, answer, "ann")
+			if agent != "a" {
+				t.Errorf("goes on: %q", agent)
+			}
+			return err
+		})
+		open()
+		if e := w.lastEvent(); e.Claim != claim {
+			t.Errorf("ledger %+v", e)
+		}
+		w.fail(claim, "a")
+		retry()
+		open()
+		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantQueued || len(g.Asked) != 2 || g.Asked[1] != answer.ID {
+			t.Errorf("grant after the answer %+v", g)
+		}
+	})
+}
+
+// What a grant asked whose record is broken is closed with its claim, and nothing
+// else is.
+func TestCancelBrokenAsker(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseParallel, "broken", "other")
+		goalID := w.snapshot(claim).Claim.WorkflowID
+		w.finish(claim, "broken", blackboard.Question, "Question", "why?")
+		w.finish(claim, "other", blackboard.Question, "Question", "how?")
+		q := w.askedBeforeRework("broken")
+		bystander := w.granted(blackboard.PhaseExclusive, "broken")
+		left := w.finish(bystander, "broken", blackboard.Question, "Question", "who?")
+		for _, c := range []string{claim, q.ClaimID} {
+			w.raw("HSET", w.b.keys.grants(c), "broken", "{")
+			must(t, w.b.CancelClaim(w.ctx, c, cancelled(goalID, c, w.goalOf(c)), "ann", "x"))
+			if wf := w.workflow(w.goalOf(c)); wf.Questions != 0 || wf.Status != blackboard.WorkflowFailed {
+				t.Errorf("workflow %+v", wf)
+			}
+		}
+		got, err := w.b.OpenQuestions(w.ctx)
+		must(t, err)
+		wantList(t, "questions", got, left.ID)
+	})
+}
+
+// goalOf returns a claim's workflow, also when its grants cannot be read.
+func (w *world) goalOf(claim string) string {
+	w.Helper()
+	cs, err := w.b.Claims(w.ctx, []string{claim})
+	must(w.TB, err)
+	return cs[0].WorkflowID
+}
