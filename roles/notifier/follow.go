@@ -27,9 +27,9 @@ func (n *notifier) follow(ctx context.Context) error {
 	})
 }
 
-// begin returns where to go on. The very first start begins a little in the past,
-// since what the clan did while the notifier was being started is news, and what
-// happened long before anybody wanted to be told is not.
+// begin returns where to go on. The first start since sett.yml has asked for a
+// notifier begins a little in the past, since what the clan did while it was being
+// started is news, and what happened long before anybody wanted to be told is not.
 func (n *notifier) begin(ctx context.Context) (string, error) {
 	at, err := n.board.Notified(ctx)
 	if err != nil || at != "" {
