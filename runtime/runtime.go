@@ -74,6 +74,12 @@ type Unit struct {
 	Running   bool      `json:"running"`
 	Paused    bool      `json:"paused,omitempty"`  // it runs, but the engine has frozen it
 	Address   string    `json:"address,omitempty"` // where it is reached on the instance's network, an IP address; empty: unknown or none
+
+	// Restarting: it has ended, and the place itself is about to start it again.
+	// Running is false then.
+	Restarting bool `json:"restarting,omitempty"`
+	// Restarts is how often the place itself has started it again.
+	Restarts int `json:"restarts,omitempty"`
 }
 
 // Exit is the end of a unit.

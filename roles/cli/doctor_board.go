@@ -30,7 +30,7 @@ func (x *exam) healthOf(ctx context.Context, in *instance) finding {
 			return problem(in.Name, "start the engine", "its container engine does not answer")
 		}
 	}
-	r := x.a.inspect(ctx, in)
+	r := x.a.inspect(ctx, in, false)
 	switch r.State {
 	case stateRunning:
 		return fine(in.Name, "running, %d of %d agents ready", r.Ready, r.Agents)
@@ -48,7 +48,7 @@ func (r instanceRow) troubles() string {
 	for _, c := range []struct {
 		what  string
 		parts []string
-	}{{"does not run", r.Down}, {"paused", r.Paused}, {"not ready", r.NotReady}} {
+	}{{"does not run", r.Down}, {"being restarted by " + r.in.restarter(), r.Restarting}, {"paused", r.Paused}, {"not ready", r.NotReady}} {
 		if len(c.parts) > 0 {
 			all = append(all, strings.Join(c.parts, ", ")+" "+c.what)
 		}

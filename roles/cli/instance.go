@@ -10,14 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/role"
-	"sett/runtime"
 )
 
 const configName = "sett.yml"
@@ -229,80 +225,6 @@ func ofWorkspace(all []*instance, root string) (*instance, error) {
 			"choose one with --name, such as --name %s", own[0].Name)
 	}
 	return nil, nil
-}
-
-// board opens the blackboard of the instance that is meant. The caller calls
-// done when it needs it no more.
-func (a *app) board(ctx context.Context) (b *redis.Board, in *instance, done func(), err error) {
-	in, err = a.instance(ctx)
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	b, err = a.open(ctx, in)
-	if err != nil {
-		return nil, in, nil, err
-	}
-	return b, in, b.Close, nil
-}
-
-// leastPatience is what a blackboard is given to answer in, however little time
-// there is.
-const leastPatience = 2 * time.Second
-
-// boardWithin is board for who has so much time in all; 0: any.
-func (a *app) boardWithin(limit time.Duration) (b *redis.Board, in *instance, done func(), err error) {
-	if limit <= 0 {
-		return a.board(a.ctx)
-	}
-	ctx, cancel := context.WithTimeout(a.ctx, max(limit, leastPatience))
-	defer cancel()
-	b, in, done, err = a.board(ctx)
-	if err != nil && ctx.Err() != nil && a.ctx.Err() == nil {
-		err = role.Fail(role.TimedOut, fmt.Errorf("%s was not enough: the blackboard does not answer", limit), "sett list, sett logs blackboard")
-	}
-	return b, in, done, err
-}
-
-// open opens the blackboard of an instance. One whose own blackboard does not run
-// is not running: exit code 3. One that should be there and does not answer is a
-// matter of the environment: 7.
-func (a *app) open(ctx context.Context, in *instance) (*redis.Board, error) {
-	if !in.External {
-		place, err := a.place(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		units, err := place.List(ctx, runtime.Labels{runtime.LabelInstance: in.Name})
-		if err != nil {
-			return nil, err
-		}
-		if !slices.ContainsFunc(units, isPillar) {
-			return nil, notRunning(in)
-		}
-	}
-	b, err := redis.Open(ctx, redis.Options{URL: in.URL, Instance: in.Name, Name: "sett-cli", CAFile: a.Getenv(env.RedisCAFile)})
-	if errors.Is(err, blackboard.ErrUnavailable) && ctx.Err() == nil {
-		hint := "sett logs blackboard"
-		if in.External {
-			hint = "is that server up? It is redis.url of " + configName
-		}
-		return nil, role.Fail(role.Environment, err, "%s", hint)
-	}
-	return b, err
-}
-
-// isPillar says whether a unit runs that brings the others back: where none
-// does, the instance is not running, whatever else is left of it.
-func isPillar(u runtime.Unit) bool {
-	switch u.Labels[runtime.LabelComponent] {
-	case runtime.ComponentBlackboard, runtime.ComponentOrchestrator, runtime.ComponentKeeper:
-		return u.Running
-	}
-	return false
-}
-
-func notRunning(in *instance) error {
-	return role.Fail(role.NotFound, fmt.Errorf("instance %s is not running", in.Name), "sett up -C %s", shellWord(in.Workspace))
 }
 
 // quiet is the logger of what works for a command: people read its result.

@@ -20,7 +20,7 @@ type listCmd struct {
 // Help is shown by `sett list --help`.
 func (listCmd) Help() string {
 	return `Shows all instances of this user, wherever they are. States: running, degraded (some
-part does not run or is paused, or an agent is not ready), unreachable (its blackboard
+part does not run, is paused or just being restarted, or an agent is not ready), unreachable (its blackboard
 or its container engine does not answer) and stopped.
 
 With -v each instance that runs is followed by its agents (idle, working, starting, silent,
@@ -37,9 +37,10 @@ open work waits for, with the goal and for how long:
   approval   a person to approve or reject an artefact
 Of each kind of open work the oldest 200 are looked at.
 
-For programs -v adds agents_detail (name, role, state, since, strategy, replicas, unit_id,
-bids_due, queued, works), waits (what, agent, since, age_seconds, until, subject_id,
-workflow_id, text), waits_more (open work that was not looked at) and stopping.
+For programs -v adds parts (name, state, since, unit_id, and restarts: how often it ended
+and was started again), agents_detail (name, role, state, since, strategy, replicas,
+unit_id, bids_due, queued, works), waits (what, agent, since, age_seconds, until,
+subject_id, workflow_id, text), waits_more (open work that was not looked at) and stopping.
 
 Examples:
   sett list -v
@@ -49,31 +50,35 @@ Examples:
 // instanceRow is what is shown of an instance. The fields' names are part of the
 // interface.
 type instanceRow struct {
-	Name      string    `json:"name"`
-	Workspace string    `json:"workspace"`
-	Runtime   string    `json:"runtime"`
-	State     string    `json:"state"`
-	Agents    int       `json:"agents"`
-	Ready     int       `json:"agents_ready"`
-	NotReady  []string  `json:"agents_not_ready"`
-	Claims    int       `json:"claims_open"`
-	Questions int       `json:"questions_open"`
-	Gates     int       `json:"gates_open"`          // artefacts that wait for approval
-	CreatedAt time.Time `json:"created_at,omitzero"` // absent: nobody knows
-	Down      []string  `json:"parts_down"`          // of those that should run
-	Paused    []string  `json:"parts_paused"`        // by the container engine
-	Known     bool      `json:"known"`               // to this user's state directory; otherwise only the engine has it
-	HealthURL string    `json:"health_url"`          // of the orchestrator; empty: it does not run, or serves none
+	Name       string    `json:"name"`
+	Workspace  string    `json:"workspace"`
+	Runtime    string    `json:"runtime"`
+	State      string    `json:"state"`
+	Agents     int       `json:"agents"`
+	Ready      int       `json:"agents_ready"`
+	NotReady   []string  `json:"agents_not_ready"`
+	Claims     int       `json:"claims_open"`
+	Questions  int       `json:"questions_open"`
+	Gates      int       `json:"gates_open"`          // artefacts that wait for approval
+	CreatedAt  time.Time `json:"created_at,omitzero"` // absent: nobody knows
+	Down       []string  `json:"parts_down"`          // of those that should run
+	Paused     []string  `json:"parts_paused"`        // by the container engine
+	Restarting []string  `json:"parts_restarting"`    // they have ended, and are being started again
+	Known      bool      `json:"known"`               // to this user's state directory; otherwise only the engine has it
+	HealthURL  string    `json:"health_url"`          // of the orchestrator; empty: it does not run, or serves none
 
 	// With -v, of an instance that answers:
+	Parts     []partDetail  `json:"parts,omitzero"`
 	Details   []agentDetail `json:"agents_detail,omitzero"`
 	Waits     []wait        `json:"waits,omitzero"`
 	WaitsMore int           `json:"waits_more,omitempty"` // open work that was not looked at
 	Stopping  bool          `json:"stopping,omitempty"`
 
-	why  error // it is unreachable
-	host bool  // its orchestrator is a process
-	lost bool  // a part's container was removed
+	in     *instance
+	why    error // it is unreachable
+	silent bool  // its blackboard does not answer
+	host   bool  // its orchestrator is a process
+	lost   bool  // a part's container was removed
 }
 
 // Run shows the instances.
@@ -92,7 +97,7 @@ func (c *listCmd) Run(a *app) error {
 	rows := make([]instanceRow, len(all))
 	var wg sync.WaitGroup
 	for i, in := range all {
-		wg.Go(func() { rows[i] = a.inspectAll(a.ctx, in, c.Verbose) })
+		wg.Go(func() { rows[i] = a.inspect(a.ctx, in, c.Verbose) })
 	}
 	wg.Wait()
 	if err := a.ctx.Err(); err != nil {
@@ -133,7 +138,7 @@ func (a *app) instanceTable(rows []instanceRow) error {
 
 // count shows a number that only a blackboard which answers can give.
 func (r instanceRow) count(n int) string {
-	if r.State == stateStopped || r.State == stateUnreachable {
+	if r.State == stateStopped || r.State == stateUnreachable || r.silent {
 		return "-"
 	}
 	return strconv.Itoa(n)
@@ -145,20 +150,23 @@ func (r instanceRow) explain(a *app) {
 		return
 	}
 	for _, part := range r.Down {
-		a.sayf("%s: %s does not run; sett logs --name %s %s\n", r.Name, part, r.Name, part)
+		a.sayf("sett: %s: %s does not run; sett logs --name %s %s\n", r.Name, part, r.Name, part)
+	}
+	for _, part := range r.Restarting {
+		a.sayf("sett: %s: %s is being restarted by %s; sett logs --name %s %s\n", r.Name, clean(part), r.in.restarter(), r.Name, clean(part))
 	}
 	for _, part := range r.Paused {
-		a.sayf("%s: %s is paused; docker unpause sett-%s.%s\n", r.Name, clean(part), r.Name, clean(part))
+		a.sayf("sett: %s: %s is paused; docker unpause sett-%s.%s\n", r.Name, clean(part), r.Name, clean(part))
 	}
 	if r.why != nil {
-		a.sayf("%s: %s\n", r.Name, firstLine(r.why))
+		a.sayf("sett: %s: %s\n", r.Name, firstLine(r.why))
 	}
 	for _, agent := range r.NotReady {
-		a.sayf("%s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
+		a.sayf("sett: %s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
 	}
 	keeper := slices.Contains(r.Down, runtime.ComponentKeeper) || r.Runtime == config.RuntimeDocker && !r.host
 	if r.Known && (r.lost || keeper && slices.Contains(r.Down, runtime.ComponentOrchestrator)) {
-		a.sayf("%s: nothing brings that back but: sett up --name %s -C %s\n", r.Name, r.Name, clean(shellWord(r.Workspace)))
+		a.sayf("sett: %s: nothing brings that back but: %s\n", r.Name, a.upLine(r.in))
 	}
 }
 

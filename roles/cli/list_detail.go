@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,8 +49,38 @@ type workDetail struct {
 	Unit       string                   `json:"unit_id"` // that it runs in, where it is a worker's of its own
 }
 
+// partDetail is a unit that an instance has besides its agents and their workers.
+type partDetail struct {
+	Name     string    `json:"name"`
+	State    string    `json:"state"`          // running, paused, restarting or stopped
+	Since    time.Time `json:"since,omitzero"` // when it was started
+	Unit     string    `json:"unit_id"`        // its container, or its process
+	Restarts int       `json:"restarts"`       // how often it ended and was started again by what keeps it
+}
+
+func (r *instanceRow) partDetails(units map[string]runtime.Unit) {
+	r.Parts = []partDetail{}
+	for _, name := range slices.Sorted(maps.Keys(units)) {
+		u := units[name]
+		switch u.Labels[runtime.LabelComponent] {
+		case runtime.ComponentAgent, runtime.ComponentWorker, runtime.ComponentAnchor:
+			continue
+		}
+		state := "stopped"
+		switch {
+		case u.Restarting:
+			state = "restarting"
+		case u.Paused:
+			state = "paused"
+		case u.Running:
+			state = "running"
+		}
+		r.Parts = append(r.Parts, partDetail{u.Name, state, u.StartedAt, u.ID, u.Restarts})
+	}
+}
+
 // detail adds what an instance's agents do, and what its open work waits for.
-func (r *instanceRow) detail(ctx context.Context, a *app, b *redis.Board, in *instance, c *config.Config, units []runtime.Unit) error {
+func (r *instanceRow) detail(ctx context.Context, a *app, b *redis.Board, c *config.Config, units []runtime.Unit) error {
 	f, err := b.Figures(ctx, c.Names())
 	if err != nil {
 		return err
@@ -57,15 +89,12 @@ func (r *instanceRow) detail(ctx context.Context, a *app, b *redis.Board, in *in
 	if err != nil {
 		return err
 	}
-	s, err := a.readScene(ctx, b, in, o)
+	s, err := a.readSceneWith(ctx, b, r.in, o, units)
 	if err != nil {
 		return err
 	}
 	r.Waits, r.WaitsMore, r.Stopping = s.waits(o), o.more, s.stopping
-	s.units = map[string]runtime.Unit{}
-	for _, u := range units {
-		s.units[u.Name] = u
-	}
+	r.partDetails(s.units)
 	r.Details = []agentDetail{}
 	for _, agent := range c.Agents {
 		r.Details = append(r.Details, s.detail(agent, f, units))
@@ -120,6 +149,11 @@ func (r instanceRow) detailText(a *app) error {
 	}
 	a.printf("\n%s%s\n", a.paint(r.Name, bold), stopping)
 	agents, waits := a.table(), a.table()
+	for _, p := range r.Parts {
+		if p.Restarts > 0 {
+			agents.row("  "+clean(p.Name), cell{p.State, plain}, "started again "+count(p.Restarts, "time"))
+		}
+	}
 	for _, d := range r.Details {
 		agents.row("  "+d.Name, cell{d.State, agentStyle(d.State)}, d.does(), cell{d.where(r.Runtime, a.Now()), dim})
 	}

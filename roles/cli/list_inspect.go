@@ -11,16 +11,11 @@ import (
 	"sett/runtime"
 )
 
-// inspect looks at an instance, briefly.
-func (a *app) inspect(ctx context.Context, in *instance) instanceRow {
-	return a.inspectAll(ctx, in, false)
-}
-
-// inspectAll looks at an instance, with detail also at what it does.
-func (a *app) inspectAll(ctx context.Context, in *instance, detail bool) instanceRow {
+// inspect looks at an instance, briefly; with detail also at what it does.
+func (a *app) inspect(ctx context.Context, in *instance, detail bool) instanceRow {
 	l := instanceRow{
 		Name: in.Name, Workspace: in.Workspace, Runtime: in.Runtime, CreatedAt: in.CreatedAt, State: stateStopped,
-		NotReady: []string{}, Down: []string{}, Paused: []string{}, Known: in.known(), host: in.Host,
+		NotReady: []string{}, Down: []string{}, Paused: []string{}, Restarting: []string{}, Known: in.known(), in: in, host: in.Host,
 	}
 	cfg, err := in.config()
 	if err != nil && l.Known {
@@ -42,14 +37,14 @@ func (a *app) inspectAll(ctx context.Context, in *instance, detail bool) instanc
 		return l
 	}
 	running := l.look(in, cfg, units)
-	if len(running) == 0 || !l.Known { // or nobody here has its blackboard's password
+	if l.State == stateStopped || !l.Known { // or nobody here has its blackboard's password
 		return l
 	}
-	var all []runtime.Unit // nil: without detail
-	if detail {
-		all = units
+	if err = l.ask(ctx, a, running, cfg, units, detail); err == nil {
+		return l
 	}
-	if err := l.read(ctx, a, in, running, cfg, all); err != nil {
+	l.silent = true
+	if !slices.Contains(l.Restarting, runtime.ComponentBlackboard) {
 		l.State = stateUnreachable
 		if len(l.Down)+len(l.Paused) == 0 { // they say enough
 			l.why = err
@@ -69,10 +64,14 @@ func (r *instanceRow) look(in *instance, c *config.Config, units []runtime.Unit)
 			r.Paused = append(r.Paused, u.Name)
 		}
 	}
-	if len(running) == 0 {
+	r.Restarting = append(r.Restarting, in.returning(units)...)
+	if len(running)+len(r.Restarting) == 0 {
 		return running
 	}
 	r.State = stateRunning
+	if len(r.Restarting) > 0 {
+		r.State = stateDegraded
+	}
 	if _, ok := running[runtime.ComponentOrchestrator]; ok {
 		r.HealthURL = in.healthURL()
 	}
@@ -84,7 +83,7 @@ func (r *instanceRow) look(in *instance, c *config.Config, units []runtime.Unit)
 		parts = append(parts, runtime.ComponentNotifier)
 	}
 	for _, part := range parts {
-		if _, ok := running[part]; ok {
+		if _, ok := running[part]; ok || slices.Contains(r.Restarting, part) {
 			continue
 		}
 		r.Down, r.State = append(r.Down, part), stateDegraded
@@ -109,15 +108,23 @@ func (in *instance) parts() []string {
 	return parts
 }
 
-// read asks the blackboard; with all the units that there are, also for details.
-func (r *instanceRow) read(ctx context.Context, a *app, in *instance, running map[string]runtime.Unit, c *config.Config, all []runtime.Unit) error {
+// ask asks the blackboard.
+func (r *instanceRow) ask(ctx context.Context, a *app, running map[string]runtime.Unit, c *config.Config, units []runtime.Unit, detail bool) error {
 	b, err := redis.Open(ctx, redis.Options{
-		URL: in.URL, Instance: in.Name, Name: "sett-list", Timeout: time.Second, Retries: -1, CAFile: a.Getenv(env.RedisCAFile),
+		URL: r.in.URL, Instance: r.in.Name, Name: "sett-list", Timeout: time.Second, Retries: -1, CAFile: a.Getenv(env.RedisCAFile),
 	})
 	if err != nil {
 		return err
 	}
 	defer b.Close()
+	if err := r.read(ctx, b, running, c); err != nil || !detail {
+		return err
+	}
+	return r.detail(ctx, a, b, c, units)
+}
+
+// read reads how things stand, by the parts that run.
+func (r *instanceRow) read(ctx context.Context, b *redis.Board, running map[string]runtime.Unit, c *config.Config) error {
 	present, err := b.Agents(ctx)
 	if err != nil {
 		return err
@@ -139,8 +146,5 @@ func (r *instanceRow) read(ctx context.Context, a *app, in *instance, running ma
 	}
 	questions, gates, err := openMatters(ctx, b)
 	r.Claims, r.Questions, r.Gates = len(claims), len(questions), len(gates)
-	if err != nil || all == nil {
-		return err
-	}
-	return r.detail(ctx, a, b, in, c, all)
+	return err
 }

@@ -242,7 +242,7 @@ func inheritVariables(c *config.Config, lookup func(string) (string, bool)) []st
 func runs(units []runtime.Unit) bool {
 	return slices.ContainsFunc(units, func(u runtime.Unit) bool {
 		c := u.Labels[runtime.LabelComponent]
-		return u.Running && (c == runtime.ComponentKeeper || c == runtime.ComponentOrchestrator)
+		return (u.Running || u.Restarting) && (c == runtime.ComponentKeeper || c == runtime.ComponentOrchestrator)
 	})
 }
 

@@ -181,7 +181,7 @@ func (u *upping) ended(ctx context.Context, unit *runtime.Unit) error {
 		return nil // the wait goes on, or ends for its own reason
 	}
 	for _, now := range units {
-		if now.Name == unit.Name && now.Running {
+		if now.Name == unit.Name && (now.Running || now.Restarting && u.adopt) { // a new one is not to need that
 			return nil
 		}
 	}

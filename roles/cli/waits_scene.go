@@ -27,7 +27,12 @@ type scene struct {
 
 // readScene reads the scene for open work. Units are looked at when somebody does
 // not do their part.
-func (a *app) readScene(ctx context.Context, b *redis.Board, in *instance, o openWork) (s scene, err error) {
+func (a *app) readScene(ctx context.Context, b *redis.Board, in *instance, o openWork) (scene, error) {
+	return a.readSceneWith(ctx, b, in, o, nil)
+}
+
+// readSceneWith is readScene for who has looked at the units already.
+func (a *app) readSceneWith(ctx context.Context, b *redis.Board, in *instance, o openWork, units []runtime.Unit) (s scene, err error) {
 	s = scene{a: a, questions: map[string]string{}, workers: map[string]redis.Worker{}}
 	s.config, _ = in.config() // without it slots are not told from starts
 	if s.now, err = b.ServerTime(ctx); err != nil {
@@ -53,7 +58,9 @@ func (a *app) readScene(ctx context.Context, b *redis.Board, in *instance, o ope
 	if err = s.readQuestions(ctx, b, o); err != nil {
 		return s, err
 	}
-	if s.suspicious() {
+	if len(units) > 0 {
+		s.units = byName(in, units)
+	} else if s.suspicious() {
 		s.units = a.unitsOf(ctx, in)
 	}
 	return s, nil
@@ -69,9 +76,19 @@ func (a *app) unitsOf(ctx context.Context, in *instance) map[string]runtime.Unit
 	if err != nil || len(all) == 0 {
 		return nil // as where it was never brought up from here
 	}
+	return byName(in, all)
+}
+
+// byName are an instance's units by name, with what its keeper is about to start.
+func byName(in *instance, all []runtime.Unit) map[string]runtime.Unit {
 	units := map[string]runtime.Unit{}
 	for _, u := range all {
 		units[u.Name] = u
+	}
+	for _, name := range in.returning(all) {
+		u := units[name]
+		u.Name, u.Restarting = name, true
+		units[name] = u
 	}
 	return units
 }
@@ -196,6 +213,8 @@ func (s scene) unitTrouble(name string) trouble {
 	u, there := s.units[name]
 	switch {
 	case s.units == nil:
+	case u.Restarting:
+		return trouble{what: "is being restarted"}
 	case !there || !u.Running:
 		return trouble{what: "is not running"}
 	case u.Paused:

@@ -204,7 +204,7 @@ func TestWaitsForWhatDoesNotRun(t *testing.T) {
 	has(t, err.Error(), "(nobody leads")
 	s.must(units.Stop(t.Context(), runtime.ComponentOrchestrator, 0))
 	_, _, err = s.run("wait", goal, "--timeout", "1ms")
-	has(t, err.Error(), "to open a claim on GoalDefined "+short(goal)+" (is not running)")
+	has(t, err.Error(), "to open a claim on GoalDefined "+short(goal)+" (is being restarted)") // by the keeper
 }
 
 // What agents do is shown with their units.

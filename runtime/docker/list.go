@@ -93,7 +93,8 @@ func (r *Runtime) unit(c container.InspectResponse) runtime.Unit {
 	name, _ := r.unitName(c.Name)
 	u := runtime.Unit{Name: name, ID: c.ID, Labels: ownLabels(c.Config.Labels), StartedAt: instant(c.State.StartedAt),
 		// Between two runs that the engine's restart policy makes, it does not run.
-		Running: c.State.Running && !c.State.Restarting, Paused: c.State.Paused}
+		Running: c.State.Running && !c.State.Restarting, Paused: c.State.Paused,
+		Restarting: c.State.Restarting, Restarts: c.RestartCount}
 	if u.Running && c.NetworkSettings != nil {
 		for _, n := range []string{r.networkName(), r.internalName()} {
 			if ep := c.NetworkSettings.Networks[n]; ep != nil && u.Address == "" {

@@ -31,6 +31,7 @@ type record struct {
 	Args      []string       `json:"args"`   // without the executable
 	Labels    runtime.Labels `json:"labels"` //
 	StartedAt time.Time      `json:"started_at"`
+	Restarts  int            `json:"restarts"`   // how often it was started again after it had ended by itself
 	LogOffset int64          `json:"log_offset"` // where in the log this start's output begins
 	End       *end           `json:"end,omitempty"`
 }
@@ -54,7 +55,7 @@ var errCorrupt = errors.New("corrupt record")
 
 func (rec record) unit(running bool) runtime.Unit {
 	return runtime.Unit{Name: rec.Name, ID: strconv.Itoa(rec.PID), Labels: rec.Labels,
-		StartedAt: rec.StartedAt, Running: running}
+		StartedAt: rec.StartedAt, Running: running, Restarts: rec.Restarts}
 }
 
 // readRecord returns fs.ErrNotExist or errCorrupt where there is none to use.

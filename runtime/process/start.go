@@ -44,7 +44,7 @@ func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, erro
 	defer release()
 	rec, running, err := r.settle(ctx, s.Name)
 	if err == nil && !running {
-		rec, err = r.launch(s)
+		rec, err = r.launch(s, rec)
 	}
 	if err != nil {
 		return runtime.Unit{}, fmt.Errorf("start unit %s: %w", s.Name, err)
@@ -96,10 +96,13 @@ func (r *Runtime) complete(rec record) (record, error) {
 	return rec, r.writeRecord(rec)
 }
 
-// launch makes the process. The caller holds the lock and knows that no such
-// unit runs.
-func (r *Runtime) launch(s runtime.Spec) (record, error) {
+// launch makes the process, after another of which the record was left, if any. The
+// caller holds the lock and knows that no such unit runs.
+func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 	rec := record{Name: s.Name, Token: rand.Text(), Args: s.Args, Labels: s.Labels, StartedAt: r.now().UTC().Round(0)}
+	if before.Name == s.Name && before.Labels[runtime.LabelRun] == s.Labels[runtime.LabelRun] {
+		rec.Restarts = before.Restarts + 1
+	}
 	log, err := r.openLog(s.Name)
 	if err != nil {
 		return rec, err
