@@ -62,7 +62,7 @@ func TestExitCodes(t *testing.T) {
 		"watch --workflow " + nobody: role.NotFound, "hoard --agent nobody": role.NotFound, "logs nobody": role.NotFound,
 		"try nobody --goal x": role.NotFound, "try lint --artefact " + nobody: role.NotFound,
 		"hoard --since soon": role.Usage, "watch --since soon": role.Usage, "logs --since soon": role.Usage, "try lint": role.Usage,
-		"show": role.Usage, "unearth": role.Usage, "gaols": role.Usage, "goals --color pink": role.Usage, "version -o xml": role.Usage, "try lint --goal x -o xml": role.Usage,
+		"unearth": role.Usage, "gaols": role.Usage, "goals --color pink": role.Usage, "version -o xml": role.Usage, "try lint --goal x -o xml": role.Usage,
 		"try lint --goal x": role.Failed, "forage --wait=30ms x": role.TimedOut,
 	}
 	for _, command := range reading {

@@ -63,7 +63,7 @@ var stagings = map[string]staged{
 	"sett cancel @last \"No longer needed.\"":                    {prepare: (*world).question},
 	"sett retry 7XK2ABCD \"The disk was full.\"":                 {prepare: (*world).failure},
 	"sett retry 7XK2ABCD --wait":                                 {prepare: (*world).failure},
-	"sett wait @last --timeout 10m":                              {prepare: (*world).goal},
+	"sett wait --timeout 10m":                                    {prepare: (*world).goal},
 	"sett wait 7XK2ABCD --for question -o json":                  {prepare: (*world).asking},
 	"sett wait @last --for idle && sett questions":               {prepare: (*world).asking},
 	"sett unearth 7XK2ABCD --diff | git apply":                   {prepare: (*world).commitUndone},

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"sett/blackboard"
@@ -9,7 +10,8 @@ import (
 )
 
 type goalsCmd struct {
-	Limit int `default:"20" placeholder:"N" help:"The newest so many; 0 for all (default 20)."`
+	Status string `enum:",active,achieved,failed,stalled" default:"" placeholder:"STATUS" help:"Only goals of this status: active, achieved, failed or stalled."`
+	Limit  int    `default:"20" placeholder:"N" help:"The newest so many; 0 for all (default 20)."`
 	outputs
 }
 
@@ -21,7 +23,9 @@ artefacts whose claim has yet to be opened.
 Status: active; achieved (a Terminal, and nothing failed); failed; stalled (it ended
 without a Terminal).
 
-Example: sett goals --limit 5 -o json`
+Examples:
+  sett goals --limit 5 -o json
+  sett goals --status failed`
 }
 
 // goalRow is a goal as `goals -o json` prints it.
@@ -38,7 +42,7 @@ func (c *goalsCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	ids, err := b.Goals(a.ctx, limitPlusOne(c.Limit))
+	ids, err := c.newest(a, b, limitPlusOne(c.Limit))
 	if err != nil {
 		return err
 	}
@@ -59,9 +63,52 @@ func (c *goalsCmd) Run(a *app) error {
 			More  bool      `json:"more"`
 		}{rows, more},
 		lines: rows,
-		table: func() error { return a.goalTable(rows) },
+		table: func() error {
+			if len(rows) == 0 && c.Status != "" {
+				a.sayf("sett: no goal is %s\n", c.Status)
+				return nil
+			}
+			return a.goalTable(rows)
+		},
 	})
 	return cmp.Or(err, broken.failure())
+}
+
+// goalPage is how many goals are looked at in one round trip.
+const goalPage = 500
+
+// newest returns so many of the newest goals that are meant, 0 for all, newest last.
+// One that cannot be read is among them, as nobody knows its status.
+func (c *goalsCmd) newest(a *app, b *redis.Board, most int) ([]string, error) {
+	if c.Status == "" {
+		return b.Goals(a.ctx, most)
+	}
+	all, err := b.Goals(a.ctx, 0)
+	if c.Status == string(blackboard.WorkflowActive) {
+		all, err = b.ActiveWorkflows(a.ctx)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found []string // newest first
+	for left := all; len(left) > 0 && (most == 0 || len(found) < most); {
+		page := left[max(0, len(left)-goalPage):]
+		left = left[:len(left)-len(page)]
+		workflows, each, err := b.TryWorkflows(a.ctx, page)
+		if err != nil {
+			return nil, err
+		}
+		for i, id := range slices.Backward(page) {
+			if each[i] != nil || string(workflows[i].Status) == c.Status {
+				found = append(found, id)
+			}
+		}
+	}
+	if most > 0 {
+		found = found[:min(len(found), most)]
+	}
+	slices.Reverse(found)
+	return found, nil
 }
 
 // rows reads the goals that can be read.

@@ -9,7 +9,7 @@ import (
 )
 
 type showCmd struct {
-	ID string `arg:"" help:"A goal, claim or artefact: any part of its id's beginning or end that is unique, or @last, the newest goal."`
+	ID string `arg:"" optional:"" help:"A goal, claim or artefact: any part of its id's beginning or end that is unique (default: @last, the newest goal)."`
 	outputs
 }
 
@@ -21,13 +21,13 @@ which question, who has the workspace, whose free worker.
 A goal is shown with its claims, and each claim with its bids, grants and results.
 
 Examples:
-  sett show @last
+  sett show
   sett show 7XK2ABCD -o json`
 }
 
 // Run shows what the id names.
 func (c *showCmd) Run(a *app) error {
-	on, err := a.about(c.ID)
+	on, err := a.about(orElse(c.ID, lastGoal))
 	if err != nil {
 		return err
 	}

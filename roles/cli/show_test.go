@@ -353,6 +353,36 @@ func TestOnTerminal(t *testing.T) {
 	}
 }
 
+// goals can be asked for by what became of them, the newest so many of those.
+func TestGoalsByStatus(t *testing.T) {
+	s := newStage(t)
+	s.reworked()
+	s.post("another")
+	s.post("and one more")
+	for args, want := range map[string][]string{
+		"": {"the goal\nin two lines", "another", "and one more"}, "--status stalled": {"the goal\nin two lines"}, "--status active": {"another", "and one more"},
+		"--status active --limit 1": {"and one more"}, "--status failed": nil, "--status achieved --limit 1": nil,
+	} {
+		stdout, stderr, err := s.run(append([]string{"goals", "-o", "json"}, strings.Fields(args)...)...)
+		s.must(err)
+		var v struct {
+			Goals []goalRow `json:"goals"`
+			More  bool      `json:"more"`
+		}
+		s.must(json.Unmarshal([]byte(stdout), &v))
+		var got []string
+		for _, g := range v.Goals {
+			got = append(got, g.Text)
+		}
+		if !slices.Equal(got, want) || v.More != (args == "--status active --limit 1") {
+			t.Errorf("goals %s: %q, more %v; it says %q", args, got, v.More, stderr)
+		}
+	}
+	_, stderr, err := s.run("goals", "--status", "failed")
+	s.must(err)
+	has(t, stderr, "no goal is failed")
+}
+
 func TestGoalsAndHoard(t *testing.T) {
 	s := newStage(t)
 	_, stderr, err := s.run("goals")

@@ -23,7 +23,7 @@ const (
 )
 
 type waitCmd struct {
-	Goal    string        `arg:"" help:"A goal, or anything that belongs to one: any part of its id's beginning or end that is unique, or @last, the newest goal."`
+	Goal    string        `arg:"" optional:"" help:"A goal, or anything that belongs to one: any part of its id's beginning or end that is unique (default: @last, the newest goal)."`
 	For     string        `enum:"terminal,question,idle" default:"terminal" placeholder:"WHAT" help:"terminal: the goal's end (default); question: something for a person to answer or approve; idle: the goal's end, or nothing but people to wait for."`
 	Timeout time.Duration `placeholder:"DURATION" help:"No longer than this (default: for ever)."`
 	outputs
@@ -46,7 +46,7 @@ workspace, result, answer or approval), agent, since, age_seconds, until,
 subject_id, workflow_id and text; waits_more counts the open work that was not looked at.
 
 Examples:
-  sett wait @last --timeout 10m
+  sett wait --timeout 10m
   sett wait 7XK2ABCD --for question -o json
   sett wait @last --for idle && sett questions`
 }
@@ -61,7 +61,7 @@ func (c *waitCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	id, err := a.resolveWorkflow(a.ctx, b, c.Goal)
+	id, err := a.resolveWorkflow(a.ctx, b, orElse(c.Goal, lastGoal))
 	if err != nil {
 		return err
 	}

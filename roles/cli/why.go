@@ -10,7 +10,7 @@ import (
 )
 
 type whyCmd struct {
-	ID string `arg:"" help:"An artefact or claim: any part of its id's beginning or end that is unique, or @last, the newest goal. Of a goal that has ended: its Terminal or Failure."`
+	ID string `arg:"" optional:"" help:"An artefact or claim: any part of its id's beginning or end that is unique (default: @last, the newest goal). Of a goal that has ended: its Terminal or Failure."`
 	outputs
 }
 
@@ -25,13 +25,14 @@ cancelled, by whom and why. What a step's artefact was also made from is named b
 json and yaml are one object with "steps", oldest first; jsonl is one step per line.
 
 Examples:
+  sett why
   sett why 7XK2ABCD
   sett why 7XK2ABCD -o json`
 }
 
 // Run shows the chain.
 func (c *whyCmd) Run(a *app) error {
-	on, err := a.about(c.ID)
+	on, err := a.about(orElse(c.ID, lastGoal))
 	if err != nil {
 		return err
 	}

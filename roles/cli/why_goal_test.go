@@ -33,8 +33,18 @@ func TestWhyOfAGoal(t *testing.T) {
 func TestMissingArguments(t *testing.T) {
 	s := newStage(t)
 	s.refuses(role.Usage, "missing argument QUESTION", "answer")
-	s.refuses(role.Usage, "missing argument ID", "why")
-	s.refuses(role.Usage, "missing argument GOAL", "wait")
+	s.refuses(role.NotFound, "no goal", "why") // without an argument it is the newest
+	s.refuses(role.NotFound, "no goal", "show")
+	s.refuses(role.NotFound, "no goal", "wait")
+	goal := s.post("the goal")
+	for _, command := range []string{"show", "why", "graph"} {
+		stdout, _, err := s.run(command)
+		s.must(err)
+		has(t, stdout, goal[len(goal)-8:])
+	}
+	s.must(s.board.CancelWorkflow(t.Context(), goal, s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"x"}`, "", goal, goal), "emil", "x"))
+	stdout, _, _ := s.run("wait")
+	has(t, stdout, short(goal))
 }
 
 // What a cancelled goal's hint says can be typed.
