@@ -206,7 +206,8 @@ func TestRetryAfterQuestionTimeout(t *testing.T) {
 	s.ended(g, blackboard.WorkflowAchieved)
 }
 
-// A person who retries what the review limit asked in vain lets it go on.
+// Where a person was asked before a rework, in vain, a retry of it asks again, and it
+// goes on with the answer.
 func TestRetryAfterAskedInVain(t *testing.T) {
 	t.Parallel()
 	s := newSett(t, "maker")
@@ -216,12 +217,18 @@ func TestRetryAfterAskedInVain(t *testing.T) {
 	g := s.goal("g")
 	second := s.does(blackboard.ReworkClaimID(s.rejects("ann", s.makes(g, "maker"), "no")), "maker", std, "Draft", "v2")
 	rework := blackboard.ReworkClaimID(s.rejects("ann", second, "still no"))
-	s.grant(rework, "maker", blackboard.GrantAwaitingAnswer)
+	question := s.grant(rework, "maker", blackboard.GrantAwaitingAnswer).ResultID
 	s.cancels(rework, "no idea")
 	s.ended(g, blackboard.WorkflowFailed)
-	st := s.starts(s.retries(rework), "maker", "h")
-	if !slices.Equal(st.Claim.AdditionalContextIDs, []string{blackboard.GateReviewID(second)}) {
-		t.Errorf("rework %+v", st.Claim)
+	again := s.retries(rework)
+	s.passes()
+	if asked := s.grant(again, "maker", blackboard.GrantAwaitingAnswer); asked.ResultID != question {
+		t.Errorf("asked anew: %+v, want %s", asked, question)
+	}
+	answer := s.answers(question, "shorter")
+	st := s.starts(again, "maker", "h")
+	if !slices.Equal(st.Claim.AdditionalContextIDs, []string{blackboard.GateReviewID(second)}) || !slices.Equal(st.Grant.Asked, []string{question, answer}) {
+		t.Errorf("rework %+v, grant %+v", st.Claim, st.Grant)
 	}
 	if next := s.artefact(s.finishes(st, "maker", std, "Draft", "v3")); next.Version != 3 {
 		t.Errorf("next version %+v", next)
