@@ -24,6 +24,9 @@ func (l *eventLine) describePerson(e blackboard.Event, a *blackboard.Artefact) {
 		l.describeCancel(e)
 	case blackboard.EventRetry:
 		l.What = fmt.Sprintf("claim %s tried again as claim %s%s", short(e.Attributes["retry_of"]), short(e.Claim), because(e.Reason))
+		if question := e.Asked(); question != "" {
+			l.What, l.As = l.What+"; Question "+short(question)+" waits for an answer again", warn
+		}
 	case blackboard.EventImport:
 		l.What = fmt.Sprintf("%s artefacts, %s claims and %s entries of the ledger imported from %s",
 			e.Attributes["artefact_count"], e.Attributes["claim_count"], e.Attributes["event_count"], e.Attributes["source"])

@@ -169,6 +169,9 @@ const (
 func (l *lineage) status(a *redis.Outline, answered map[string]bool) string {
 	claims := l.on[a.ID]
 	made := l.claims[a.ClaimID]
+	for a.StructuralType == blackboard.Question && a.ProducedByAgent == "" && made.RetriedAs != "" {
+		made = l.claims[made.RetriedAs] // a retry of a rework asks what the orchestrator asked before it again
+	}
 	switch {
 	case a.ID == l.workflow.ID:
 		return string(l.workflow.Status)

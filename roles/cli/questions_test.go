@@ -128,6 +128,41 @@ func TestQuestionsOfOthers(t *testing.T) {
 	has(t, stderr, "writer goes on")
 }
 
+// What was asked before a rework that was cancelled is asked again when it is tried
+// again: that is told, listed and drawn, and the answer is taken.
+func TestQuestionAskedAgain(t *testing.T) {
+	s := newStage(t)
+	_, rework, question := s.asksAtTheLimit()
+	s.by("anna")
+	_, _, err := s.run("cancel", rework, "later")
+	s.must(err)
+	graph := func() string {
+		t.Helper()
+		stdout, _, err := s.run("graph")
+		s.must(err)
+		return stdout
+	}
+	has(t, graph(), short(question)+"  orchestrator  closed")
+	stdout, stderr, err := s.run("retry", rework)
+	s.must(err)
+	has(t, stderr, "; Question "+short(question)+" waits for an answer again\n")
+	has(t, graph(), short(question)+"  orchestrator  open")
+	if ms := s.listed(); len(ms) != 1 || ms[0].ID != question {
+		t.Errorf("listed %+v", ms)
+	}
+	watched, _, err := s.run("watch", "--exit-when-done", "--workflow", "@last", "--since", "1h")
+	if role.CodeOf(err) != role.Waiting {
+		t.Errorf("watch ends with %v", err)
+	}
+	has(t, watched, "; Question "+short(question)+" waits for an answer again\n")
+	_, stderr, err = s.run("answer", question, "shorten it")
+	s.must(err)
+	has(t, stderr, "writer goes on")
+	if g := s.grantOf(strings.TrimSpace(stdout), "writer"); g.State != blackboard.GrantQueued || len(g.Asked) != 2 {
+		t.Errorf("grant %+v", g)
+	}
+}
+
 // asksAtTheLimit plays a draft that was rejected once too often.
 func (s *stage) asksAtTheLimit() (draft, rework, question string) {
 	s.t.Helper()

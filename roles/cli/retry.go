@@ -20,7 +20,7 @@ type retryCmd struct {
 func (retryCmd) Help() string {
 	return `Has a claim that failed, or was cancelled, tried again: a new claim on the same artefact
 goes on where that one was. Bids, finished phases and answers count; what failed or was
-stopped is done anew. Its Failures count no longer, and the goal is active again. The new
+stopped is done anew, and what was asked before a rework is asked again. Its Failures count no longer, and the goal is active again. The new
 claim's id goes to stdout.
 
 A claim whose feedback led to a rework is not retried: retry the rework's claim. Feedback
@@ -124,7 +124,8 @@ func (a *app) afterNoRetry(b *redis.Board, in *instance, claim string) string {
 	return a.commandLine(in, "show "+short(claim))
 }
 
-// whoIsUp names the agents that work on a claim, or are to bid for it.
+// whoIsUp names the agents that work on a claim, or are to bid for it, or what a
+// person is asked first.
 func (a *app) whoIsUp(b *redis.Board, claim string) string {
 	c, err := b.Snapshot(a.ctx, claim)
 	if err != nil {
@@ -132,6 +133,9 @@ func (a *app) whoIsUp(b *redis.Board, claim string) string {
 	}
 	var agents []string
 	for _, g := range c.Grants {
+		if g.State == blackboard.GrantAwaitingAnswer {
+			return "; Question " + short(g.ResultID) + " waits for an answer again"
+		}
 		if !g.State.Ended() {
 			agents = append(agents, g.Agent)
 		}
