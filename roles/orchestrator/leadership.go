@@ -144,7 +144,9 @@ func (l *leadership) reconcileAgain(ctx context.Context) error {
 		case <-every.C:
 		case <-l.again:
 		}
-		l.reconcile(ctx)
+		if err := l.reconcile(ctx); err != nil {
+			return err
+		}
 	}
 }
 
@@ -184,12 +186,16 @@ func (l *leadership) reload() {
 	}
 }
 
-// reconcile reads everything that is open, the configuration and the time.
-func (l *leadership) reconcile(ctx context.Context) {
+// reconcile reads everything that is open, the configuration and the time. An error
+// ends the term: somebody else leads.
+func (l *leadership) reconcile(ctx context.Context) error {
 	l.reload()
-	if err := l.enact(ctx); err != nil {
+	switch err := l.enact(ctx); {
+	case errors.Is(err, blackboard.ErrStale):
+		return err
+	case err != nil:
 		l.log.Warn("policy not set", "error", err)
-		return // what may have to wait is not let pass; the next tick tries again
+		return nil // what may have to wait is not let pass; the next tick tries again
 	}
 	if l.agents != nil {
 		l.agents.wake() // the clan may have changed, or the instance runs again
@@ -203,7 +209,7 @@ func (l *leadership) reconcile(ctx context.Context) {
 		if ctx.Err() == nil {
 			l.log.Warn("open work not read", "error", err)
 		}
-		return
+		return nil
 	}
 	for _, id := range w.Unclaimed {
 		l.queue.add(key{artefactKey, id})
@@ -211,6 +217,7 @@ func (l *leadership) reconcile(ctx context.Context) {
 	for _, id := range w.Claims {
 		l.queue.add(key{claimKey, id})
 	}
+	return nil
 }
 
 // decideAll works the queue until the context ends or the lead is lost.
