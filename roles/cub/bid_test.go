@@ -84,12 +84,12 @@ case "$line" in
 *) echo "$line" >"stdin.$SETT_CLAIM_ID"; echo ' claim ' ;;
 esac`
 
-// brief gives bid scripts a second instead of half a minute.
+// brief gives bid scripts a few seconds instead of half a minute.
 type brief struct{ toolrun.Runner }
 
 func (b brief) Run(ctx context.Context, c toolrun.Command) (toolrun.Result, error) {
 	if c.Timeout == bidScriptTimeout {
-		c.Timeout = time.Second
+		c.Timeout = 4 * time.Second // in which the others have to be done
 	}
 	return b.Runner.Run(ctx, c)
 }

@@ -24,7 +24,7 @@ type failing struct {
 }
 
 func toolsThatFail() map[string]failing {
-	const quick = "150ms"
+	const quick = "1s" // by which a shell has begun
 	return map[string]failing{
 		"non-zero exit": {command: shell("echo said; echo complained >&2; exit 3"), reason: "exit code 3",
 			want: blackboard.FailureReport{ExitCode: 3, Stdout: "said\n", Stderr: "complained\n"}},

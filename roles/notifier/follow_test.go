@@ -112,9 +112,9 @@ func TestCommandIsSlow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.ask("slow")
-	r := w.start(`[ -e "$DIR/again" ] && exec cat >>"$DIR/told"; : >"$DIR/again"; sleep 60`, quick(), env.NotifyTimeout+"=200ms")
+	r := w.start(`[ -e "$DIR/again" ] && exec cat >>"$DIR/told"; : >"$DIR/again"; sleep 60`, quick(), env.NotifyTimeout+"=2s")
 	w.told(1)
-	if !strings.Contains(r.log.String(), "not done within 200ms") {
+	if !strings.Contains(r.log.String(), "not done within 2s") {
 		t.Error("the log does not say so")
 	}
 	r.halt()

@@ -37,7 +37,7 @@ type world struct {
 
 func newWorld(t testing.TB, args ...string) *world {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
 	w := &world{TB: t, ctx: ctx, server: redistest.Start(t, args...), dir: t.TempDir()}
 	var err error
