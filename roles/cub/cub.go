@@ -130,7 +130,7 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	c.board, err = redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: "cub-" + settings.Agent,
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
-		Observe: c.metrics.called,
+		Observe: c.metrics.registry.Called,
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")

@@ -4,17 +4,17 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/role"
 )
 
 // metrics are what the orchestrator counts while it works. Times are in seconds.
 // What there is on the blackboard is read when somebody asks (figures), and what
 // others did is counted from the ledger (tally).
 type metrics struct {
-	registry      *prometheus.Registry
+	registry      *role.Metrics
 	grants        *prometheus.CounterVec // by phase
 	consensusWait prometheus.Histogram
 	phaseWait     *prometheus.HistogramVec // by phase
@@ -25,8 +25,6 @@ type metrics struct {
 	reloads       prometheus.Counter
 	corrupt       prometheus.Counter
 	leader        prometheus.Gauge
-	calls         prometheus.Histogram
-	lostCalls     prometheus.Counter
 
 	ofAgent []func(agent string) // makes the series of an agent
 }
@@ -34,25 +32,22 @@ type metrics struct {
 func newMetrics() *metrics {
 	buckets := prometheus.ExponentialBuckets(0.001, 4, 10)
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
-		grants:   counters("sett_grants_total", "Grants given, by phase.", "phase"),
+		registry: role.NewMetrics(),
+		grants:   role.Counters("sett_grants_total", "Grants given, by phase.", "phase"),
 		consensusWait: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sett_consensus_wait_seconds", Help: "From a claim's opening until all bids were in.", Buckets: buckets}),
 		phaseWait: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sett_phase_wait_seconds", Help: "From a phase's first grant until its last result.", Buckets: buckets}, []string{"phase"}),
-		restarts: counters("sett_agent_restarts_total", "Agents that ended and were started again.", "agent"),
-		crashes:  counters("sett_grant_crashes_total", "Grants whose holder died.", "agent"),
+		restarts: role.Counters("sett_agent_restarts_total", "Agents that ended and were started again.", "agent"),
+		crashes:  role.Counters("sett_grant_crashes_total", "Grants whose holder died.", "agent"),
 		healthy: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sett_agent_healthy", Help: "Whether the agent's last health check was good, where sett.yml asks for them."}, []string{"agent"}),
 		startDelay: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "sett_agent_start_delay_seconds", Help: "How long an agent that keeps ending waits for its next start; 0: it runs."}, []string{"agent"}),
-		reloads: counter("sett_configuration_reloads_total", "Changes of sett.yml that were applied."),
-		corrupt: counter("sett_corrupt_records_total", "Records that could not be read and were left alone."),
+		reloads: role.Counter("sett_configuration_reloads_total", "Changes of sett.yml that were applied."),
+		corrupt: role.Counter("sett_corrupt_records_total", "Records that could not be read and were left alone."),
 		leader: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sett_leader", Help: "Whether this orchestrator leads; one that does not waits to take over."}),
-		calls: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "sett_blackboard_call_seconds", Help: "How long calls of the blackboard took.", Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10)}),
-		lostCalls: counter("sett_blackboard_calls_lost_total", "Attempts of calls for which the blackboard was not there."),
 	}
 	for _, p := range blackboard.Phases {
 		m.grants.WithLabelValues(string(p))
@@ -63,25 +58,8 @@ func newMetrics() *metrics {
 		m.crashes.WithLabelValues(agent)
 	})
 	m.registry.MustRegister(m.grants, m.consensusWait, m.phaseWait, m.restarts, m.crashes,
-		m.healthy, m.startDelay, m.reloads, m.corrupt, m.leader, m.calls, m.lostCalls,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+		m.healthy, m.startDelay, m.reloads, m.corrupt, m.leader)
 	return m
-}
-
-func counter(name, help string) prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-}
-
-func counters(name, help string, labels ...string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-}
-
-// called counts an attempt of a call of the blackboard.
-func (m *metrics) called(took time.Duration, lost bool) {
-	m.calls.Observe(took.Seconds())
-	if lost {
-		m.lostCalls.Inc()
-	}
 }
 
 // introduce begins to count for agents at 0: a rise from nothing is seen by nobody.

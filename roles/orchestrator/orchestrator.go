@@ -136,7 +136,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	}
 	o.board, err = redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
-		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Observe: o.metrics.called,
+		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Observe: o.metrics.registry.Called,
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")

@@ -11,6 +11,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/orchestrator/arbiter"
+	"sett/roles/role"
 )
 
 // tally counts, from the ledger, what agents and people did. Who does one thing
@@ -63,13 +64,13 @@ var decisions = []blackboard.EventKind{
 func newTally(o *orchestrator, after string) *tally {
 	t := &tally{
 		orchestrator: o, after: after,
-		claims:    counters("sett_claims_total", "Claims that were opened, completed or terminated.", "status"),
-		posted:    counter("sett_goals_posted_total", "Goals that were given."),
-		ended:     counters("sett_goals_ended_total", "Goals that ended, by how.", "status"),
-		results:   counters("sett_results_total", "Grants that ended with a result or were suspended by a question.", "agent", "structural_type"),
-		failures:  counters("sett_failures_recorded_total", "Failures in the ledger, by type; those of tools' own naming are other.", "type"),
-		requeues:  counters("sett_grant_requeues_total", "Grants that went back to their queue to be tried again.", "agent"),
-		decisions: counters("sett_human_decisions_total", "What people decided: answers, approvals and the like.", "kind"),
+		claims:    role.Counters("sett_claims_total", "Claims that were opened, completed or terminated.", "status"),
+		posted:    role.Counter("sett_goals_posted_total", "Goals that were given."),
+		ended:     role.Counters("sett_goals_ended_total", "Goals that ended, by how.", "status"),
+		results:   role.Counters("sett_results_total", "Grants that ended with a result or were suspended by a question.", "agent", "structural_type"),
+		failures:  role.Counters("sett_failures_recorded_total", "Failures in the ledger, by type; those of tools' own naming are other.", "type"),
+		requeues:  role.Counters("sett_grant_requeues_total", "Grants that went back to their queue to be tried again.", "agent"),
+		decisions: role.Counters("sett_human_decisions_total", "What people decided: answers, approvals and the like.", "kind"),
 		toolTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sett_agent_tool_seconds", Help: "From a tool's start to its end, of all runs that led to a result.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}, []string{"agent"}),
