@@ -97,6 +97,66 @@ func TestCancelGoal(t *testing.T) {
 	})
 }
 
+// A goal ends when a person cancels it, whatever has become of its records and of its
+// count of what is outstanding. What was lost waits no longer.
+func TestCancelBrokenGoal(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		w.gates("Held")
+		for _, count := range []string{"1", "7", "-2", "x", ""} {
+			claim := w.granted(blackboard.PhaseParallel, "a", "asks", "b")
+			goalID := w.snapshot(claim).Claim.WorkflowID
+			w.finish(claim, "asks", blackboard.Question, "Question", "why?")
+			lost, held := w.finish(claim, "a", blackboard.Standard, "Code", "1"), w.finish(claim, "b", blackboard.Standard, "Held", "2")
+			w.raw("HDEL", w.b.keys.claim(claim), "workflow_id")
+			w.raw("DEL", w.b.keys.artifact(lost.ID), w.b.keys.artifact(held.ID))
+			w.refuses("opening a claim on what is lost", nil, func() error {
+				o, _, err := w.b.OpenClaim(w.ctx, w.epoch, lost.ID, []string{"a"}, 1)
+				if o != NotClaimable {
+					t.Errorf("a claim on what is lost: %v", o)
+				}
+				return err
+			})
+			for what, decide := range map[string]func() error{
+				"approving what is lost": func() error {
+					return w.b.Approve(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "{}", "ann"), "ann")
+				},
+				"rejecting what is lost": func() error {
+					_, err := w.b.Reject(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "no", "ann"), "ann")
+					return err
+				},
+			} {
+				w.refuses(what, blackboard.ErrRefused, decide)
+			}
+			if count == "" {
+				w.raw("HDEL", w.b.keys.workflow(goalID), "outstanding")
+			} else {
+				w.raw("HSET", w.b.keys.workflow(goalID), "outstanding", count)
+			}
+			f := cancelled(goalID, "", goalID)
+			w.twice("cancel with "+count, func() error { return w.b.CancelWorkflow(w.ctx, goalID, f, "ann", "enough") })
+			wf := w.workflow(goalID)
+			if wf.Status != blackboard.WorkflowFailed || wf.Outstanding != 0 || wf.Gates != 0 || wf.Questions != 0 || wf.EndedAt.IsZero() {
+				t.Errorf("workflow %+v", wf)
+			}
+			if e := w.lastEvent(); e.GoalEnded() != blackboard.WorkflowFailed {
+				t.Errorf("ledger %+v", e)
+			}
+			work, err := w.b.OpenWork(w.ctx)
+			must(t, err)
+			wantList(t, "unclaimed", work.Unclaimed)
+			wantList(t, "claims", work.Claims)
+			w.openGates()
+			questions, err := w.b.OpenQuestions(w.ctx)
+			must(t, err)
+			wantList(t, "questions", questions)
+			active, err := w.b.ActiveWorkflows(w.ctx)
+			must(t, err)
+			wantList(t, "active", active)
+		}
+	})
+}
+
 // A claim whose exclusive agent has handed in its result is done but for the
 // orchestrator's word: cancelled, it would have failed with its next version on the
 // blackboard, and nobody could try it again.

@@ -210,8 +210,11 @@ local function decide_gate(id, review, payload, at)
     return { 'refused', 'it was ' .. how .. ' by ' .. tostring(cjson.decode(before[1]).by) }
   end
   local workflow = call('HGET', artifact_key(id), 'workflow_id')
+  if not workflow then
+    return { 'refused', 'it is lost' }
+  end
   if call('ZREM', gates_key, id) == 0 then
-    if workflow and call('HGET', workflow_key(workflow), 'cancelled') then
+    if call('HGET', workflow_key(workflow), 'cancelled') then
       return { 'refused', 'its goal was cancelled' }
     end
     return { 'refused', 'it does not wait for approval' }
@@ -281,8 +284,9 @@ end
 
 -- The question that a suspended grant asked is no longer open.
 local function close_question(claim, question)
-  if call('ZREM', questions_key, question or '') == 1 then
-    call('HINCRBY', workflow_key(call('HGET', claim_key(claim), 'workflow_id')), 'questions', -1)
+  local workflow = call('HGET', claim_key(claim), 'workflow_id')
+  if call('ZREM', questions_key, question or '') == 1 and workflow then
+    call('HINCRBY', workflow_key(workflow), 'questions', -1)
   end
 end
 
@@ -341,17 +345,23 @@ local function cancel_grants(claim, at)
   return cancelled
 end
 
--- Closes a claim that is decided about (c: see decidable) and accounts for it.
--- Returns the workflow's status when that was its last work, else ''.
-local function close_claim(claim, c, status, reason, at)
+-- Closes a claim at a revision. Its workflow's outstanding work is the caller's to
+-- account for.
+local function end_claim(claim, revision, status, reason, at)
   local key = claim_key(claim)
   if status == 'terminated' then -- else all have bid
     for _, agent in ipairs(decoded(call('HGET', key, 'expected_bidders')) or {}) do
       call('ZREM', agent_due_key(agent), claim)
     end
   end
-  call('HSET', key, 'status', status, 'reason', reason, 'closed_at', at, 'revision', (tonumber(c[1]) or 0) + 1)
+  call('HSET', key, 'status', status, 'reason', reason, 'closed_at', at, 'revision', (tonumber(revision) or 0) + 1)
   call('ZREM', open_claims_key, claim)
+end
+
+-- Closes a claim that is decided about (c: see decidable) and accounts for it.
+-- Returns the workflow's status when that was its last work, else ''.
+local function close_claim(claim, c, status, reason, at)
+  end_claim(claim, c[1], status, reason, at)
   return settle(c[3], at)
 end
 

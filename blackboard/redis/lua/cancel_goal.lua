@@ -14,33 +14,43 @@ end
 if status ~= 'active' then
   return { 'refused', 'it has ended: ' .. status }
 end
-local at, ended, claims, agents = clock(), '', {}, {}
-local function settled(status)
-  ended = status ~= '' and status or ended
-end
-put_artefact(failure, ARGV[3], at) -- first: it decides how the goal ends
+local at, claims, agents = clock(), {}, {}
+put_artefact(failure, ARGV[3], at)
 call('HSET', workflow_key(workflow), 'cancelled', '1')
+local own -- what is of this goal, for what does not say so itself any more: it is lost
+local function is_own(id)
+  if not own then
+    own = {}
+    for _, artefact in ipairs(call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)) do
+      own[artefact] = true
+    end
+  end
+  return own[id]
+end
 for _, waiting in ipairs({ unclaimed_key, gates_key }) do
   for _, id in ipairs(call('ZRANGE', waiting, 0, -1)) do
-    if call('HGET', artifact_key(id), 'workflow_id') == workflow then
+    local of = call('HGET', artifact_key(id), 'workflow_id')
+    if of == workflow or not of and is_own(id) then
       call('ZREM', waiting, id)
-      settled(settle(workflow, at))
     end
   end
 end
-call('HDEL', workflow_key(workflow), 'gates')
 for _, claim in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
   if call('ZSCORE', open_claims_key, claim) then -- also one whose record is corrupt, which nobody else ends
     for _, agent in ipairs(cancel_grants(claim, at)) do
       agents[#agents + 1] = agent
     end
-    local c = { call('HGET', claim_key(claim), 'revision'), '', workflow }
-    settled(close_claim(claim, c, 'terminated', 'goal cancelled by ' .. ARGV[6] .. ': ' .. ARGV[7], at))
+    end_claim(claim, call('HGET', claim_key(claim), 'revision'), 'terminated',
+      'goal cancelled by ' .. ARGV[6] .. ': ' .. ARGV[7], at)
     claims[#claims + 1] = claim
     call('PUBLISH', claim_events, claim)
   end
 end
+-- This is the last resort: it does not depend on the counts of what was outstanding.
+call('HSET', workflow_key(workflow), 'outstanding', 0, 'status', 'failed', 'ended_at', at)
+call('HDEL', workflow_key(workflow), 'gates', 'questions')
+call('ZREM', active_workflows_key, workflow)
 emit('cancel', 'workflow', workflow, 'reason', ARGV[7], 'by', ARGV[6], 'claims', table.concat(claims, ','),
-  'result', failure.id, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(agents, ','),
-  'workflow_status', ended)
+  'result', failure.id, 'result_type', failure.type, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(agents, ','),
+  'workflow_status', 'failed')
 return { 'ok' }

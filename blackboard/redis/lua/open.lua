@@ -7,19 +7,23 @@ if not leads(ARGV[1]) then
   return { 'stale' }
 end
 local artefact, claim, limit = ARGV[2], ARGV[3], tonumber(ARGV[5])
-if call('ZREM', unclaimed_key, artefact) == 0 then
+if not call('ZSCORE', unclaimed_key, artefact) then
   if call('EXISTS', claim_key(claim)) == 1 then
     return { 'already' }
   end
   return { 'refused', 'not_claimable' }
 end
 local at, target = clock(), target_of(artefact)
+for field = 1, 6 do
+  if not target[field] then -- lost; it stays in its place, until its goal is cancelled
+    return { 'refused', 'not_claimable' }
+  end
+end
 local workflow = target[6]
 if limit > 0 and call('LLEN', artefacts_by_workflow_key(workflow)) > limit then
-  -- Back in its place, until it is refused with a reason.
-  call('ZADD', unclaimed_key, call('HGET', artifact_key(artefact), 'created_at'), artefact)
-  return { 'refused', 'limit' }
+  return { 'refused', 'limit' } -- in its place, until it is refused with a reason
 end
+call('ZREM', unclaimed_key, artefact)
 put_claim({ id = claim, artefact = artefact, status = 'pending_review', origin = 'artefact', bidders = ARGV[4],
   context = '[]', target = target }, at)
 for _, agent in ipairs(cjson.decode(ARGV[4])) do
