@@ -77,15 +77,16 @@ type Agent struct {
 	IsolatedPorts bool `json:"isolated_ports"`
 	// Under docker: nothing but the workspace and /tmp can be written. Default true.
 	ReadOnly bool `json:"read_only"`
-	// What its container is made of on this engine. Never in sett.yml: `sett up`
-	// finds it out. Nil for a process.
+	// What its container is made of on this engine, or which sett its process is. Never
+	// in sett.yml: `sett up` finds it out.
 	Resolved *Resolved `json:"resolved,omitempty"`
 }
 
 // Resolved is what an agent's container is made of, once its image is on the
-// engine and has been looked into.
+// engine and has been looked into; or what its process is.
 type Resolved struct {
-	Image   string   `json:"image"`             // id: what a tag means can change, this does not
+	Sett    string   `json:"sett,omitempty"`    // of a process: which sett its cub is
+	Image   string   `json:"image,omitempty"`   // id: what a tag means can change, this does not
 	Binary  string   `json:"binary,omitempty"`  // volume with the sett binary, mounted; empty: Program
 	Program []string `json:"program,omitempty"` // the sett binary as the image has it, and its arguments
 }

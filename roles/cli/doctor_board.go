@@ -17,7 +17,13 @@ func (x *exam) health(ctx context.Context) []finding {
 	if x.meantErr != nil && x.a.flags.Name != "" {
 		return []finding{wrong(x.a.flags.Name, x.meantErr)}
 	}
-	out := x.each(func(in *instance) []finding { return []finding{x.healthOf(ctx, in)} })
+	out := x.each(func(in *instance) []finding {
+		out := []finding{x.healthOf(ctx, in)}
+		if other := x.a.otherSett(in); other != "" && out[0].Status != findSkipped {
+			out = append(out, warning(in.Name, x.a.upLine(in)+" replaces it", "what runs is of %s, and this is %s", other, x.a.builtAs()))
+		}
+		return out
+	})
 	if len(out) == 0 {
 		out = append(out, skipped("there is none; sett up starts one"))
 	}

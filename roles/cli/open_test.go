@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,16 +64,7 @@ func TestKilledContainers(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("killing what runs in containers takes root")
 	}
-	repo := e.Args[1]
-	for file, text := range map[string]string{
-		configName: "agents:\n  one:\n    image: sett-base:local\n    command: [\"./ask.sh\"]\n", "ask.sh": asks,
-	} {
-		if err := os.WriteFile(filepath.Join(repo, file), []byte(text), 0o700); err != nil { //nolint:gosec // a program
-			t.Fatal(err)
-		}
-	}
-	gitIn(t, repo, "", "add", "-A")
-	gitIn(t, repo, "", "commit", "-q", "-m", "first")
+	writeAsking(t, e.Args[1])
 	must := func(args ...string) string {
 		t.Helper()
 		out, err := invoke(t.Context(), e, args...)
@@ -90,16 +79,9 @@ func TestKilledContainers(t *testing.T) {
 	}
 	r := docker.New(engine, docker.Options{Instance: name, Labels: runtime.Labels{}})
 	killAll(mainProcesses(t, r))
-	var open struct {
-		Questions []struct {
-			ID string `json:"id"`
-		} `json:"questions"`
-	}
-	if err := json.Unmarshal([]byte(must("questions", "-o", "json")), &open); err != nil || len(open.Questions) != 1 {
-		t.Fatalf("%v: %+v", err, open)
-	}
+	id := question(t, e)
 	killAll(mainProcesses(t, r))
-	must("answer", open.Questions[0].ID, "Green.")
+	must("answer", id, "Green.")
 	must("wait", "@last", "--timeout", "60s")
 
 	// The more often it ends, the longer the engine waits.

@@ -61,8 +61,9 @@ type upping struct {
 	board   *redis.Board // nil until it answers
 	began   time.Time
 	timeout time.Duration
-	adopt   bool  // the instance ran before
-	plan    *plan // nil: this is no dry run
+	adopt   bool   // the instance ran before
+	other   string // it runs with this other sett; empty: with this one
+	plan    *plan  // nil: this is no dry run
 }
 
 // launcher is what differs at a sett up between the places where agents run.
@@ -173,7 +174,9 @@ func (u *upping) run(root, path string) (err error) {
 // anything is started.
 func (u *upping) provide(ctx context.Context, root, path string) (err error) {
 	u.in.Workspace, u.in.ConfigFile, u.in.Runtime = root, path, u.c.Runtime
-	if !u.adopt {
+	if u.adopt {
+		u.other = u.a.otherSett(u.in)
+	} else {
 		u.in.Run, u.in.StartedAt, u.in.Sett = u.a.NewID(), u.began.UTC(), u.a.builtAs()
 	}
 	if err := u.launch.provide(u.a.ctx); err != nil {

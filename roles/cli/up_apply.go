@@ -19,7 +19,9 @@ func (u *upping) apply(ctx context.Context) error {
 	changes := config.Diff(old, u.c)
 	u.announce()
 	u.tell(changes)
-	u.warnOfOther()
+	if err := u.changeOver(ctx); err != nil {
+		return err
+	}
 	if err := u.keep(); err != nil {
 		return err
 	}
@@ -55,7 +57,11 @@ func (u *upping) apply(ctx context.Context) error {
 // tell prints what changed.
 func (u *upping) tell(c config.Changes) {
 	a := u.a
-	if c.Empty() {
+	changed := "changed"
+	if u.other != "" {
+		a.printf("  %s what runs is of %s, is being replaced by this one, %s\n", a.paint("~", warn), clean(u.other), a.builtAs())
+		changed = "of another sett or changed"
+	} else if c.Empty() {
 		a.printf("  runs already, nothing changed in %s\n", clean(a.relative(u.in.ConfigFile)))
 		return
 	}
@@ -66,7 +72,7 @@ func (u *upping) tell(c config.Changes) {
 		a.printf("  %s %s: gone, is being stopped\n", a.paint("-", bad), name)
 	}
 	for _, name := range c.Changed {
-		a.printf("  %s %s: changed, is being restarted\n", a.paint("~", warn), name)
+		a.printf("  %s %s: %s, is being restarted\n", a.paint("~", warn), name, changed)
 	}
 	switch {
 	case c.Notify && u.c.Notify == nil:

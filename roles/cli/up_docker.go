@@ -159,9 +159,12 @@ func (l *containerLauncher) update(ctx context.Context, c config.Changes) (posit
 		}
 	}
 	if l.in.Host {
-		return "", l.startOrchestrator(ctx)
+		if position, err = l.since(ctx); err != nil {
+			return "", err
+		}
+		return position, l.startOrchestrator(ctx)
 	}
-	if l.in.Control != l.brain.image {
+	if l.in.Control != l.brain.image || l.other != "" {
 		l.a.printf("  %s orchestrator: of another version, is being replaced\n", l.a.paint("~", warn))
 		if position, err = l.board.Last(ctx); err != nil {
 			return "", err

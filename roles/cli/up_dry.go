@@ -128,7 +128,9 @@ func (u *upping) foresee(ctx context.Context, root, path string) error {
 	if u.adopt {
 		p.Action = actionApply
 		err = u.foreseeChanges()
-		u.warnOfOther()
+		if u.other != "" {
+			u.note("what runs is of %s, and is replaced by this one, %s", u.other, u.a.builtAs())
+		}
 	} else {
 		err = u.locate(ctx)
 	}
@@ -213,7 +215,7 @@ func (u *upping) foreseeParts(found standing) {
 		u.plan.Parts = append(u.plan.Parts, p)
 	}
 	for _, part := range u.in.parts() {
-		add(part, "", func(runtime.Unit) bool { return true })
+		add(part, "", func(runtime.Unit) bool { return u.other == "" || !slices.Contains(u.in.ownProcesses(), part) })
 	}
 	for _, agent := range u.c.Agents {
 		add(runtime.AgentUnit(agent.Name), agent.Name, func(unit runtime.Unit) bool { return unit.Labels[runtime.LabelConfig] == agent.Digest() })

@@ -67,7 +67,7 @@ func (l *containerLauncher) complete(part *plannedPart, refs map[string]string) 
 		if part.Image = refs[orchestratorImage]; part.Image == "" {
 			part.Image = l.control.Ref
 		}
-		if part.Action == partKeep && l.in.Control != l.brain.image {
+		if part.Action == partKeep && (l.in.Control != l.brain.image || l.other != "") {
 			part.Action = partRestart // it is of another version
 		}
 		return l.orchestratorSpec().Container.Network

@@ -26,25 +26,6 @@ func (u *upping) conclude() error {
 	return nil
 }
 
-// builtAs says which sett this is.
-func (a *app) builtAs() string {
-	return fmt.Sprintf("%s (commit %s)", a.Build.Version, a.Build.Commit)
-}
-
-// warnOfOther says when what runs was started by another sett: it goes on running
-// with that one, which may not know what sett.yml asks for, a gate for example.
-func (u *upping) warnOfOther() {
-	if u.in.Sett == u.a.builtAs() {
-		return
-	}
-	was := "an older sett"
-	if u.in.Sett != "" {
-		was = "sett " + u.in.Sett
-	}
-	u.warn("%s started what runs, and this is sett %s, which sett.yml may say more to; to change over: sett down%s && sett up%s",
-		was, u.a.builtAs(), u.nameFlag(), u.nameFlag())
-}
-
 // noRepository says what a workspace without git lacks; empty: it has a repository.
 func (u *upping) noRepository() string {
 	if exists(filepath.Join(u.in.Workspace, ".git")) {

@@ -21,7 +21,14 @@ type processLauncher struct{ *upping }
 
 func (*processLauncher) taken(context.Context, string) (string, error) { return "", nil }
 
+// provide notes which sett agents are: those of another one are restarted.
 func (p *processLauncher) provide(context.Context) error {
+	for i := range p.c.Agents {
+		p.c.Agents[i].Resolved = &config.Resolved{Sett: p.a.builtAs()}
+	}
+	if p.c.Notify != nil {
+		p.c.Notify.Resolved = &config.Resolved{Sett: p.a.builtAs()}
+	}
 	for _, missing := range missingTools(p.c, p.in.Workspace) {
 		p.warn("%s", missing)
 	}
@@ -48,7 +55,10 @@ func (p *processLauncher) startOrchestrator(ctx context.Context) error {
 }
 
 func (p *processLauncher) update(ctx context.Context, _ config.Changes) (position string, err error) {
-	return "", p.startOrchestrator(ctx)
+	if position, err = p.since(ctx); err != nil {
+		return "", err
+	}
+	return position, p.startOrchestrator(ctx)
 }
 
 func (*processLauncher) abandon(context.Context) error { return nil }

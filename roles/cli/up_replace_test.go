@@ -1,0 +1,174 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// otherVersion is what the other binary says of itself.
+const otherVersion = testVersion + "-other"
+
+// buildOther builds sett with another version's name.
+var buildOther = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(buildDir, "sett-other")
+	cmd := exec.Command("go", "build", "-ldflags", "-X main.version="+otherVersion, "-o", path, "sett")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("build sett: %w\n%s", err, out)
+	}
+	return path, nil
+})
+
+// TestUpReplacesOtherSett: an up with another sett has that one run everything that is
+// sett's, and a question that was asked before is answered after.
+func TestUpReplacesOtherSett(t *testing.T) {
+	t.Run("process", func(t *testing.T) {
+		e, dir := workspace(t)
+		replaceSett(t, e, dir, func(other string) role.Env {
+			link := filepath.Join(e.Getenv("HOME"), realSett)
+			if err := os.Remove(link); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(other, link); err != nil {
+				t.Fatal(err)
+			}
+			return e
+		}, "keeper", "blackboard", "orchestrator", "agent-one")
+	})
+	t.Run("docker", func(t *testing.T) {
+		e, _, _, dir := containerWorkspace(t)
+		replaceSett(t, e, dir, func(other string) role.Env {
+			now, lookup := e, e.Lookup
+			now.Lookup = func(v string) (string, bool) {
+				if v == linuxBinary {
+					return other, true
+				}
+				return lookup(v)
+			}
+			return now
+		}, "orchestrator", "agent-one")
+	})
+}
+
+func replaceSett(t *testing.T, e role.Env, dir string, swap func(other string) role.Env, replaced ...string) {
+	t.Helper()
+	e.Build.Version = testVersion
+	other, err := buildOther()
+	if err != nil {
+		t.Fatal(err)
+	}
+	repo := e.Args[1]
+	writeAsking(t, repo)
+	must := func(args ...string) string {
+		t.Helper()
+		out, err := invoke(t.Context(), e, args...)
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return out
+	}
+	must("up")
+	if _, err := invoke(t.Context(), e, "forage", "--wait", "--goal", "Paint"); role.CodeOf(err) != role.Waiting {
+		t.Fatal(err)
+	}
+	before := liveUnits(t, e, dir)
+	in, err := loadInstance(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e = swap(other)
+	e.Build.Version = otherVersion
+	if out, _ := invoke(t.Context(), e, "doctor"); !strings.Contains(out, "what runs is of sett "+testVersion+" ") {
+		t.Errorf("doctor does not say it:\n%s", out)
+	}
+	if out := must("up"); !strings.Contains(out, "is being replaced by this one") {
+		t.Errorf("up does not say it:\n%s", out)
+	}
+	after := liveUnits(t, e, dir)
+	for _, unit := range replaced {
+		if before[unit] == "" || after[unit] == "" || before[unit] == after[unit] {
+			t.Errorf("%s was not replaced: %q %q", unit, before[unit], after[unit])
+		}
+	}
+	if out, _ := invoke(t.Context(), e, "logs", "keeper"); after["keeper"] != "" && !strings.Contains(out, otherVersion) {
+		t.Errorf("no keeper of the other sett:\n%s", out)
+	}
+	if now, err := loadInstance(dir); err != nil || now.Control != "" && now.Control == in.Control || !strings.Contains(now.Sett, otherVersion) {
+		t.Errorf("%v %+v", err, now)
+	}
+	if out := must("up"); !strings.Contains(out, "runs already, nothing changed") {
+		t.Errorf("a second up:\n%s", out)
+	}
+	must("answer", question(t, e), "Green.")
+	must("wait", "@last", "--timeout", "60s")
+	must("down")
+}
+
+// writeAsking commits a clan of one agent that asks before it does anything.
+func writeAsking(t *testing.T, repo string) {
+	t.Helper()
+	yml, err := os.ReadFile(filepath.Join(repo, configName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{configName: strings.Replace(string(yml), "/bin/cat", "./ask.sh", 1), "ask.sh": asks} {
+		if err := os.WriteFile(filepath.Join(repo, file), []byte(text), 0o700); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+	}
+	gitIn(t, repo, "", "add", "-A")
+	gitIn(t, repo, "", "commit", "-q", "-m", "first")
+}
+
+// question is the one that is open.
+func question(t *testing.T, e role.Env) string {
+	t.Helper()
+	out, err := invoke(t.Context(), e, "questions", "-o", "json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var open struct {
+		Questions []struct {
+			ID string `json:"id"`
+		} `json:"questions"`
+	}
+	if err := json.Unmarshal([]byte(out), &open); err != nil || len(open.Questions) != 1 {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return open.Questions[0].ID
+}
+
+// liveUnits are those of the units that run, by name.
+func liveUnits(t *testing.T, e role.Env, dir string) map[string]string {
+	t.Helper()
+	in, err := loadInstance(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &app{Env: e, ctx: t.Context(), engines: &engine{}}
+	defer a.closeEngine()
+	place, err := a.place(t.Context(), in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	units, err := place.List(t.Context(), runtime.Labels{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]string{}
+	for _, u := range units {
+		if u.Running {
+			ids[u.Name] = u.ID
+		}
+	}
+	return ids
+}
