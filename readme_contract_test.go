@@ -40,9 +40,10 @@ func (p *page) checkContract(t *testing.T) {
 		}
 	}
 	may := map[blackboard.BidType]string{}
-	for _, row := range rows(p.section(t, "The tool contract")) {
-		for _, bid := range codes(row[0]) {
-			may[blackboard.BidType(bid)] = row[1]
+	said := p.section(t, "The tool contract")
+	for _, m := range regexp.MustCompile("((?:`\\w+`(?: and )?)+) may produce ([^;.]+)[;.]").FindAllStringSubmatch(said, -1) {
+		for _, bid := range codes(m[1]) {
+			may[blackboard.BidType(bid)] = m[2]
 		}
 	}
 	for _, phase := range blackboard.Phases {
