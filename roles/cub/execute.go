@@ -13,6 +13,7 @@ import (
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
 	"sett/roles/cub/toolrun"
+	"sett/roles/role"
 )
 
 // work is one grant under way.
@@ -59,8 +60,7 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 	x.metrics.working(x.env.Now())
 	defer x.metrics.working(time.Time{})
 	defer x.begin("", 0, nil)
-	disarm := x.stopAfterGrace(ctx, stop)
-	defer disarm()
+	defer x.stopAfterGrace(ctx, stop)()
 
 	out := x.attemptWork(toolCtx, w)
 	if errors.Is(out.ended, errStopping) {
@@ -76,22 +76,11 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 // stopAfterGrace ends the tool when the cub has been told to stop and the grace
 // is over, or at once when it is told twice.
 func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseFunc) (disarm func()) {
-	done := make(chan struct{})
-	unheard := context.AfterFunc(ctx, func() {
-		x.log.Info("stopping: the running tool may finish", "grace", x.settings.Grace)
-		grace := time.NewTimer(x.settings.Grace)
-		defer grace.Stop()
-		select {
-		case <-done:
-		case <-grace.C:
-			stop(errStopping)
-		case <-x.env.Hurry:
-			stop(errStopping)
-		}
-	})
+	unsaid := context.AfterFunc(ctx, func() { x.log.Info("stopping: the running tool may finish", "grace", x.settings.Grace) })
+	over := role.AfterGrace(ctx, x.settings.Grace, x.env.Hurry, func() { stop(errStopping) })
 	return func() {
-		unheard()
-		close(done)
+		unsaid()
+		over()
 	}
 }
 
@@ -117,26 +106,10 @@ func (x *executor) attemptWork(ctx context.Context, w *work) outcome {
 	return out
 }
 
-// patiently makes a call again and again while the blackboard is away, until it
-// is time to give up: work that was granted does not fail for that.
+// patiently makes a call again and again while the blackboard is away: work that was
+// granted does not fail for that.
 func (x *executor) patiently(ctx context.Context, call func() error) error {
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		err := call()
-		if !errors.Is(err, blackboard.ErrUnavailable) {
-			return err
-		}
-		x.log.Warn("blackboard away, waiting", "error", err)
-		if err := x.reachable.Lost(err); err != nil {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-x.env.Hurry:
-			return err
-		case <-time.After(wait):
-		}
-	}
+	return x.reachable.Patiently(ctx, x.log, x.env.Hurry, call)
 }
 
 func (x *executor) runTool(ctx context.Context, w *work) outcome {

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"sett/blackboard"
+	"sett/roles/role"
 )
 
 // maxText is how much of a payload or a summary an event has, in bytes.
@@ -46,7 +47,7 @@ func (n *notifier) describe(ctx context.Context, e blackboard.Event, m matter) (
 
 // line is a command line about an artefact of this instance, from anywhere.
 func (n *notifier) line(command, id string) string {
-	return fmt.Sprintf("sett %s --name %s %s", command, shellWord(n.settings.Instance), shellWord(id))
+	return fmt.Sprintf("sett %s --name %s %s", command, role.ShellWord(n.settings.Instance), role.ShellWord(id))
 }
 
 func (n *notifier) workflow(ctx context.Context, e blackboard.Event, m matter) (workflow, error) {
@@ -157,13 +158,4 @@ func cut(s string) (string, bool) {
 func brief(s string) string {
 	s, _ = cut(s)
 	return s
-}
-
-// shellWord writes a word so that every POSIX shell reads it as that word.
-func shellWord(s string) string {
-	plain := s != "" && strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_%+,./:=@-") == ""
-	if plain && s[0] != '-' {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -129,18 +128,5 @@ func TestCut(t *testing.T) {
 		if len(in) <= maxText && want.cut || got != want.out || cut != want.cut || !utf8.ValidString(got) {
 			t.Errorf("%d bytes ending in %q: %d bytes ending in %q, %v", len(in), in[max(0, len(in)-4):], len(got), got[max(0, len(got)-4):], cut)
 		}
-	}
-}
-
-// A shell reads back the word that was meant.
-func TestShellWord(t *testing.T) {
-	for _, word := range []string{"my-sett", "01K", "", "-n", "a b", "it's", "$(x)", "`x`", "a\nb", `\`, `"`, "é", "~", "*", "!", "a;b", "#", "=x"} {
-		out, err := exec.Command("sh", "-c", "printf %s "+shellWord(word)).Output()
-		if err != nil || string(out) != word {
-			t.Errorf("%q became %q, %v", word, out, err)
-		}
-	}
-	if got := shellWord("my-sett"); got != "my-sett" {
-		t.Errorf("a plain word became %s", got)
 	}
 }

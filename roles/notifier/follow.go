@@ -2,8 +2,6 @@ package notifier
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -87,21 +85,7 @@ func (n *notifier) remember(ctx context.Context, position string) error {
 	return err
 }
 
-// patiently makes a call again and again while the blackboard is away. For how
-// long is keepInTouch's to decide, which ends the context.
+// patiently makes a call again and again while the blackboard is away.
 func (n *notifier) patiently(ctx context.Context, call func() error) error {
-	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
-		err := call()
-		if !errors.Is(err, blackboard.ErrUnavailable) {
-			return err
-		}
-		if ctx.Err() == nil {
-			n.log.Warn("blackboard away, waiting", "error", err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(wait):
-		}
-	}
+	return n.reachable.Patiently(ctx, n.log, n.env.Hurry, call)
 }

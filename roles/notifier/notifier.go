@@ -142,24 +142,15 @@ func (n *notifier) serve(ctx context.Context) error {
 // keepInTouch knows whether the blackboard is there, also while nothing happens,
 // and gives up when it has been away for too long.
 func (n *notifier) keepInTouch(ctx context.Context) error {
-	every := time.NewTicker(n.pace.touch)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-every.C:
-		}
+	return role.Every(ctx, n.pace.touch, func(ctx context.Context) error {
 		err := n.board.Ping(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err == nil:
-			n.reachable.Back()
-		default:
-			if err := n.reachable.Lost(err); err != nil {
-				return err
-			}
+		case err != nil:
+			return n.reachable.Lost(err)
 		}
-	}
+		n.reachable.Back()
+		return nil
+	})
 }

@@ -12,6 +12,7 @@ import (
 
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
+	"sett/roles/role"
 )
 
 // mostSaid is how much of the command's stdout is logged, in bytes.
@@ -58,7 +59,7 @@ func (n *notifier) tell(ctx context.Context, log *slog.Logger, v event) (done bo
 func (n *notifier) run(ctx context.Context, log *slog.Logger, stdin []byte) error {
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	defer n.stopAfterGrace(ctx, stop)()
+	defer role.AfterGrace(ctx, n.pace.grace, n.env.Hurry, stop)() // or at once when it is told twice
 	res, err := n.runner.Run(base, toolrun.Command{
 		Args: n.settings.Command, Dir: n.settings.Workspace, Env: env.WithoutSecrets(n.env.Environ()),
 		Stdin: stdin, Timeout: n.settings.Timeout, Limit: mostSaid, Stderr: lineLogger{log, "stderr"},
@@ -82,27 +83,6 @@ func (n *notifier) run(ctx context.Context, log *slog.Logger, stdin []byte) erro
 		return fmt.Errorf("run %s: exit code %d", n.settings.Command[0], res.ExitCode)
 	}
 	return nil
-}
-
-// stopAfterGrace ends a running command when the notifier has been told to stop and
-// the grace is over, or at once when it is told twice.
-func (n *notifier) stopAfterGrace(ctx context.Context, stop func()) (disarm func()) {
-	done := make(chan struct{})
-	unheard := context.AfterFunc(ctx, func() {
-		grace := time.NewTimer(n.pace.grace)
-		defer grace.Stop()
-		select {
-		case <-done:
-		case <-grace.C:
-			stop()
-		case <-n.env.Hurry:
-			stop()
-		}
-	})
-	return func() {
-		unheard()
-		close(done)
-	}
 }
 
 // encode writes the event as one line of JSON, with texts as they are: what a

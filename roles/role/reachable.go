@@ -1,9 +1,14 @@
 package role
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"time"
+
+	"sett/blackboard"
 )
 
 // Reachable watches for how long the blackboard has been gone, and since when it
@@ -63,4 +68,28 @@ func (r *Reachable) Away() time.Duration {
 		return 0
 	}
 	return max(r.now().Sub(r.since), 0)
+}
+
+// Patiently makes a call again and again while the blackboard is away, until it is
+// time to give up, the context ends, or whoever stops us is in a hurry.
+func (r *Reachable) Patiently(ctx context.Context, log *slog.Logger, hurry <-chan struct{}, call func() error) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
+		err := call()
+		if !errors.Is(err, blackboard.ErrUnavailable) {
+			return err
+		}
+		if ctx.Err() == nil {
+			log.Warn("blackboard away, waiting", "error", err)
+		}
+		if err := r.Lost(err); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-hurry:
+			return err
+		case <-time.After(wait):
+		}
+	}
 }
