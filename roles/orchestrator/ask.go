@@ -51,8 +51,8 @@ func healthAddress(p redis.Presence, container string) (string, error) {
 	return netip.AddrPortFrom(ip.WithZone(""), said.Port()).String(), nil
 }
 
-// ask gets a page of a cub's. One that is longer than the bound is an error.
-func (o *orchestrator) ask(ctx context.Context, address, path string, most int) (status int, body []byte, err error) {
+// fetch gets a page of a cub's. One that is longer than the bound is an error.
+func (o *orchestrator) fetch(ctx context.Context, address, path string, most int) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)
 	if err != nil {
 		return 0, nil, err

@@ -157,7 +157,7 @@ func (g *gateway) askAgent(ctx context.Context, agent config.Agent, path string,
 	if err != nil {
 		return 0, nil, err
 	}
-	status, body, err := g.ask(ctx, address, path, most)
+	status, body, err := g.fetch(ctx, address, path, most)
 	if err != nil {
 		g.found.set(agent.Name, spot{}) // it may have moved
 	}

@@ -110,7 +110,7 @@ func (a *agents) probe(ctx context.Context, agent config.Agent, address string) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, agent.HealthCheck.Timeout)
 	defer cancel()
-	status, body, err := a.orchestrator.ask(ctx, at, healthPath, mostHealth)
+	status, body, err := a.fetch(ctx, at, healthPath, mostHealth)
 	if err != nil {
 		return err
 	}

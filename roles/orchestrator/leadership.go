@@ -10,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/roles/role"
 )
 
 // deciders is how many claims are decided about at once. Each mostly waits for
@@ -73,27 +74,18 @@ func (l *leadership) run(ctx context.Context) error {
 // renew keeps the lead. While the blackboard is away there is nothing to lead and
 // nobody who could take over; a successor's epoch fences us off.
 func (l *leadership) renew(ctx context.Context) error {
-	every := time.NewTicker(l.settings.Lease * 3 / 10)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-every.C:
-		}
+	return role.Every(ctx, l.settings.Lease*3/10, func(ctx context.Context) error {
 		err := l.board.RenewLead(ctx, l.lead, l.settings.Lease)
 		switch {
 		case errors.Is(err, blackboard.ErrStale) || ctx.Err() != nil:
 			return err
 		case err != nil: // gone, or there and refusing to write, such as on a full disk
 			l.log.Warn("lead not renewed", "error", err)
-			if err := l.reachable.Lost(err); err != nil {
-				return err
-			}
-		default:
-			l.reachable.Back()
+			return l.reachable.Lost(err)
 		}
-	}
+		l.reachable.Back()
+		return nil
+	})
 }
 
 // listen turns notices into keys, and has read what is open whenever notices may

@@ -154,7 +154,7 @@ func (o *orchestrator) serve(ctx context.Context) error {
 	add := func(f func(context.Context) error) {
 		g.Add(func() error { return f(ctx) }, func(error) { cancel() })
 	}
-	serve, err := o.watched(ctx)
+	serve, err := o.serveHealth(ctx)
 	if err != nil {
 		return err
 	}

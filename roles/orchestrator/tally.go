@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -105,16 +104,10 @@ func (t *tally) introduce(agent string) {
 
 // run counts what comes, in pages: nothing waits for it.
 func (t *tally) run(ctx context.Context) error {
-	every := time.NewTicker(t.pace.tick)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-every.C:
-			t.catchUp(ctx)
-		}
-	}
+	return role.Every(ctx, t.pace.tick, func(ctx context.Context) error {
+		t.catchUp(ctx)
+		return nil
+	})
 }
 
 func (t *tally) catchUp(ctx context.Context) {

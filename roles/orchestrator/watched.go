@@ -2,14 +2,13 @@ package orchestrator
 
 import (
 	"context"
-	"time"
 
 	"sett/roles/role"
 )
 
-// watched begins to count, and opens the port where that is to be seen. It returns
+// serveHealth begins to count, and opens the port where that is to be seen. It returns
 // what there is to run.
-func (o *orchestrator) watched(ctx context.Context) (actors []func(context.Context) error, err error) {
+func (o *orchestrator) serveHealth(ctx context.Context) (actors []func(context.Context) error, err error) {
 	if o.settings.HealthAddr == "off" {
 		return nil, nil
 	}
@@ -39,17 +38,12 @@ func (o *orchestrator) watched(ctx context.Context) (actors []func(context.Conte
 
 // serveLater serves as soon as the port is free.
 func (o *orchestrator) serveLater(ctx context.Context, options role.HealthOptions) error {
-	every := time.NewTicker(o.pace.standby)
-	defer every.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-every.C:
+	return role.Every(ctx, o.pace.standby, func(ctx context.Context) error {
+		h, err := role.ListenHealth(o.settings.HealthAddr, options)
+		if err != nil {
+			return nil
 		}
-		if h, err := role.ListenHealth(o.settings.HealthAddr, options); err == nil {
-			o.log.Info("health checks served", "addr", h.Addr())
-			return h.Serve(ctx)
-		}
-	}
+		o.log.Info("health checks served", "addr", h.Addr())
+		return h.Serve(ctx)
+	})
 }
