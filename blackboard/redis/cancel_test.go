@@ -47,7 +47,7 @@ func TestCancelClaim(t *testing.T) {
 			return w.b.CancelClaim(w.ctx, newID(), cancelled(goalID, claim, goalID), "bob", "x")
 		})
 		if e := w.lastEvent(); e.Kind != blackboard.EventCancel || e.Attributes["by"] != "ann" || e.Reason != "wrong way" ||
-			e.Attributes["cancelled"] != "asks,queued,runs" {
+			e.Attributes["cancelled"] != "asks,queued,runs" || e.Attributes["result_type"] != blackboard.TypeCancelled {
 			t.Errorf("ledger %+v", e)
 		}
 	})

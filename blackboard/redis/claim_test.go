@@ -149,13 +149,16 @@ func TestLimit(t *testing.T) {
 		if wf := w.workflow(goalID); wf.Status != blackboard.WorkflowActive || wf.Outstanding != 1 || wf.Failures != 1 {
 			t.Errorf("after the first: %+v", wf)
 		}
+		if e := w.lastEvent(); e.Attributes["result"] != f.ID || e.Attributes["result_type"] != f.Type || e.Attributes["sha256"] == "" {
+			t.Errorf("ledger %+v, want the Failure", e)
+		}
 		w.twice("refuse the other", func() error { return w.b.RefuseClaim(w.ctx, w.epoch, y.ID, "limit", f) })
 		wf := w.workflow(goalID)
 		if wf.Status != blackboard.WorkflowFailed || wf.Outstanding != 0 || wf.Failures != 1 || wf.FailureID != f.ID || wf.EndedAt.IsZero() {
 			t.Errorf("at the end: %+v", wf)
 		}
-		if e := w.lastEvent(); e.Kind != blackboard.EventRefuse || e.Attributes["workflow_status"] != "failed" {
-			t.Errorf("ledger %+v", e)
+		if e := w.lastEvent(); e.Kind != blackboard.EventRefuse || e.Attributes["workflow_status"] != "failed" || len(e.Attributes) != 1 {
+			t.Errorf("ledger %+v, want no Failure: it was written before", e)
 		}
 	})
 }

@@ -59,7 +59,13 @@ func TestTallyOfFailures(t *testing.T) {
 	s.bids(c, "a review")
 	s.does(c, "a", review, "Review", `["no"]`)
 	s.ended(g, blackboard.WorkflowFailed)
-	s.says(base, map[string]float64{`sett_failures_recorded_total{type="GoalRejected"}`: 1, `sett_failures_recorded_total{type="other"}`: 0})
+	g = s.goal("cancelled")
+	c = s.claimOf(g)
+	s.cancels(c, "leave it")
+	s.retries(c)
+	s.cancelsGoal(g)
+	s.says(base, map[string]float64{`sett_failures_recorded_total{type="GoalRejected"}`: 1, `sett_failures_recorded_total{type="Cancelled"}`: 2,
+		`sett_failures_recorded_total{type="other"}`: 0})
 }
 
 // What names a new type is other, a question is no Failure.

@@ -25,7 +25,7 @@ local cancelled = cancel_grants(claim, at)
 put_artefact(failure, ARGV[3], at)
 local ended = close_claim(claim, c, 'terminated', 'cancelled by ' .. ARGV[6] .. ': ' .. ARGV[7], at)
 emit('cancel', 'workflow', c[3], 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', ARGV[7], 'by', ARGV[6],
-  'result', failure.id, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(cancelled, ','),
+  'result', failure.id, 'result_type', failure.type, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(cancelled, ','),
   'workflow_status', ended)
 call('PUBLISH', claim_events, claim)
 return { 'ok' }

@@ -10,10 +10,12 @@ if call('ZREM', unclaimed_key, ARGV[2]) == 0 then
 end
 local at = clock()
 local failure = cjson.decode(ARGV[4])
+local written = {} -- for the ledger, where readers count it
 if call('EXISTS', artifact_key(failure.id)) == 0 then
   put_artefact(failure, ARGV[5], at)
+  written = { 'result', failure.id, 'result_type', failure.type, 'size', ARGV[6], 'sha256', ARGV[7] }
 end
 local ended = settle(failure.workflow, at)
-emit('refuse', 'workflow', failure.workflow, 'artefact', ARGV[2], 'result', failure.id, 'result_type', failure.type,
-  'reason', ARGV[3], 'size', ARGV[6], 'sha256', ARGV[7], 'workflow_status', ended)
+emit('refuse', 'workflow', failure.workflow, 'artefact', ARGV[2], 'reason', ARGV[3], 'workflow_status', ended,
+  unpack(written))
 return { 'ok' }
