@@ -9,6 +9,7 @@ import (
 	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/role"
 	"sett/runtime"
 )
 
@@ -141,7 +142,7 @@ func durable(ctx context.Context, b *redis.Board, subject, url string) []finding
 	}
 	var out []finding
 	set := func(what string) string {
-		return fmt.Sprintf("redis-cli -u %s CONFIG SET %s, and in redis.conf", shellWord(redis.Redact(url)), what)
+		return fmt.Sprintf("redis-cli -u %s CONFIG SET %s, and in redis.conf", role.ShellWord(redis.Redact(url)), what)
 	}
 	switch {
 	case d.AppendOnly == "no":

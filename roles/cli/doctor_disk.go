@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"sett/roles/role"
 )
 
 // space is what is left of a file system.
@@ -43,16 +45,16 @@ const (
 func (s space) judge(subject, path string) finding {
 	left := "%s free at %s"
 	if s.bytes < noBytes {
-		return problem(subject, "make room: df -h "+shellWord(path), left, gibibytes(s.bytes), path)
+		return problem(subject, "make room: df -h "+role.ShellWord(path), left, gibibytes(s.bytes), path)
 	}
 	if s.all > 0 && s.files < noFiles {
-		return problem(subject, "remove files: df -i "+shellWord(path), "%d files more can be made at %s", s.files, path)
+		return problem(subject, "remove files: df -i "+role.ShellWord(path), "%d files more can be made at %s", s.files, path)
 	}
 	if s.bytes < fewBytes {
-		return warning(subject, "make room: df -h "+shellWord(path), left, gibibytes(s.bytes), path)
+		return warning(subject, "make room: df -h "+role.ShellWord(path), left, gibibytes(s.bytes), path)
 	}
 	if s.all > 0 && s.files < fewFiles {
-		return warning(subject, "remove files: df -i "+shellWord(path), "%d files more can be made at %s", s.files, path)
+		return warning(subject, "remove files: df -i "+role.ShellWord(path), "%d files more can be made at %s", s.files, path)
 	}
 	return fine(subject, left, gibibytes(s.bytes), path)
 }
@@ -130,14 +132,14 @@ func (x *exam) state(context.Context) []finding {
 		for _, path := range []string{in.dir, in.statePath()} {
 			info, err := os.Stat(path)
 			if err == nil && info.Mode().Perm()&0o077 != 0 && !(path == in.dir && info.Mode().Perm()&0o022 == 0) {
-				out = append(out, problem(in.Name, "chmod -R go= "+shellWord(in.dir), "%s, which has passwords in it, is open to others (%s)", path, info.Mode().Perm()))
+				out = append(out, problem(in.Name, "chmod -R go= "+role.ShellWord(in.dir), "%s, which has passwords in it, is open to others (%s)", path, info.Mode().Perm()))
 			} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				out = append(out, warning(in.Name, "", "%v", err))
 			}
 		}
 	}
 	if info.Mode().Perm()&0o022 != 0 {
-		out = append(out, problem("", "chmod go-w "+shellWord(root), "others can write %s (%s)", root, info.Mode().Perm()))
+		out = append(out, problem("", "chmod go-w "+role.ShellWord(root), "others can write %s (%s)", root, info.Mode().Perm()))
 	}
 	if len(out) == 0 {
 		out = append(out, fine("", "%s: %s, yours alone", root, count(len(x.instances), "instance")))

@@ -175,11 +175,11 @@ func imageFinding(f docker.Foreseen) finding {
 	lacks := func(b docker.Base) bool { return !b.Present }
 	switch i := slices.IndexFunc(f.Base, lacks); {
 	case i >= 0:
-		return warning(f.Name, "docker pull "+shellWord(f.Base[i].Ref), "%s: the base of its build, %s, is not here; sett up would have it pulled", f.Ref, f.Base[i].Ref)
+		return warning(f.Name, "docker pull "+role.ShellWord(f.Base[i].Ref), "%s: the base of its build, %s, is not here; sett up would have it pulled", f.Ref, f.Base[i].Ref)
 	case f.Action == docker.ActionBuild:
 		return fine(f.Name, "%s: sett up builds it, and what that is based on is here", f.Ref)
 	case f.Action == docker.ActionPull:
-		return warning(f.Name, "docker pull "+shellWord(f.Ref), "%s is not here; sett up would pull it", f.Ref)
+		return warning(f.Name, "docker pull "+role.ShellWord(f.Ref), "%s is not here; sett up would pull it", f.Ref)
 	}
 	return fine(f.Name, "%s is here", f.Ref)
 }
@@ -226,7 +226,7 @@ func (x *exam) leftovers(ctx context.Context) []finding {
 			if slices.ContainsFunc(x.instances, func(in *instance) bool { return in.Name == o.Name && in.Runtime == config.RuntimeDocker }) {
 				continue
 			}
-			out = append(out, warning(o.Name, "sett list --all, then sett down --purge --name "+shellWord(o.Name),
+			out = append(out, warning(o.Name, "sett list --all, then sett down --purge --name "+role.ShellWord(o.Name),
 				"the engine has %s of an instance that this state directory does not know; it may be another user's", count(len(o.Units), "container")))
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"sett/roles/role"
 )
 
 // sett looks at the program itself, and at others of its name.
@@ -48,11 +50,11 @@ func onPath(own, path string) []finding {
 	}
 	switch {
 	case len(others) > 0 && !here:
-		return []finding{warning("path", "export PATH="+shellWord(filepath.Dir(own))+":$PATH", "typing sett runs another one: %s", others[0])}
+		return []finding{warning("path", "export PATH="+role.ShellWord(filepath.Dir(own))+":$PATH", "typing sett runs another one: %s", others[0])}
 	case len(others) > 0:
 		return []finding{warning("path", "remove those that you do not use", "there are others on the PATH: %s", strings.Join(others, ", "))}
 	case !here:
-		return []finding{warning("path", "export PATH="+shellWord(filepath.Dir(own))+":$PATH", "it is not on the PATH")}
+		return []finding{warning("path", "export PATH="+role.ShellWord(filepath.Dir(own))+":$PATH", "it is not on the PATH")}
 	}
 	return nil
 }

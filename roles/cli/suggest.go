@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"regexp"
 	"strings"
 
 	"sett/contract/spelling"
@@ -17,15 +16,4 @@ func didYouMean(s string, known []string, otherwise string) string {
 		return otherwise
 	}
 	return "one of: " + strings.Join(known, ", ")
-}
-
-// plainWord is what a shell takes as it is.
-var plainWord = regexp.MustCompile(`^[\w%+,./:=@-]+$`)
-
-// shellWord writes a path as a word of the command that a hint names.
-func shellWord(path string) string {
-	if plainWord.MatchString(path) {
-		return path
-	}
-	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
 }

@@ -16,11 +16,11 @@ func (a *app) upLine(in *instance) string {
 	words := []string{"sett"}
 	if here, err := at.workspace(a.ctx); err != nil || here != in.Workspace {
 		at.flags.Directory = in.Workspace
-		words = append(words, "-C", shellWord(in.Workspace))
+		words = append(words, "-C", role.ShellWord(in.Workspace))
 	}
 	if file, err := at.configFile(a.ctx); in.ConfigFile != "" && (err != nil || file != in.ConfigFile) {
 		at.flags.Config = in.ConfigFile
-		words = append(words, "-f", shellWord(in.ConfigFile))
+		words = append(words, "-f", role.ShellWord(in.ConfigFile))
 	}
 	words = append(words, "up")
 	if at.upFinds(in.Workspace) != in.Name {
