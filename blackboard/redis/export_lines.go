@@ -165,6 +165,10 @@ func (e *exact) UnmarshalJSON(b []byte) error {
 	if !bytes.HasPrefix(b, []byte(`"`)) {
 		return errors.New("want a string")
 	}
+	if text := b[1 : len(b)-1]; bytes.IndexByte(text, '\\') < 0 && utf8.Valid(text) {
+		*e = exact(text) // as nearly all are: that it is JSON was seen to
+		return nil
+	}
 	var s string
 	err := json.Unmarshal(b, &s)
 	*e = exact(s)

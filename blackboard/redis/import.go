@@ -58,6 +58,7 @@ func (b *Board) Import(ctx context.Context, r io.Reader, o ImportOptions) (Expor
 	err = i.run(ctx)
 	stop()
 	if err != nil {
+		_ = i.stage.arrived() // what is wrong is known
 		// Also when it was interrupted: nothing half done is left.
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), importUndo)
 		defer cancel()

@@ -22,6 +22,7 @@ type stage struct {
 	part  int             // that was sent last, from 1
 	names map[string]bool // of what is to be renamed, that are written already
 
+	underWay chan error     // of the part that was sent last; nil: it has arrived
 	commands [][]string     // of one key each
 	grown    map[string]int // where among them the ones are that take more: by command and key
 	records  int
@@ -29,7 +30,7 @@ type stage struct {
 }
 
 const (
-	stageRecords = 200
+	stageRecords = 1000 // a command's words are unpacked in Lua, which holds 5,000; a record adds two at most
 	stageBytes   = 4 << 20
 )
 
@@ -180,24 +181,46 @@ func (s *stage) event(id string, stored map[string]string) error {
 	return nil
 }
 
-// flush sends what was collected, when that is enough for a part, or in any case.
+// flush sends what was collected, when that is enough for a part, or in any case. A
+// part is under way while the next one is collected.
 func (s *stage) flush(ctx context.Context, all bool) error {
-	if len(s.commands) == 0 || !all && s.records < s.most && s.size < stageBytes {
+	if !all && s.records < s.most && s.size < stageBytes {
 		return nil
 	}
+	if err := s.arrived(); err != nil || len(s.commands) == 0 {
+		return err
+	}
 	s.part++
-	args := []string{s.token, strconv.Itoa(s.part), micros(importLease)}
-	for _, c := range s.commands {
+	s.underWay = make(chan error, 1)
+	go func(part int, commands [][]string, sent chan<- error) {
+		sent <- s.send(ctx, part, commands)
+	}(s.part, s.commands, s.underWay)
+	s.commands, s.records, s.size = nil, 0, 0
+	clear(s.grown)
+	if all {
+		return s.arrived()
+	}
+	return nil
+}
+
+func (s *stage) send(ctx context.Context, part int, commands [][]string) error {
+	args := []string{s.token, strconv.Itoa(part), micros(importLease)}
+	for _, c := range commands {
 		args = append(append(args, strconv.Itoa(len(c))), c...)
 	}
 	r, err := s.b.do(ctx, "import_put", args...)
 	if err == nil {
 		err = refused(r)
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// arrived waits for the part that is under way, if there is one.
+func (s *stage) arrived() error {
+	if s.underWay == nil {
+		return nil
 	}
-	s.commands, s.records, s.size = nil, 0, 0
-	clear(s.grown)
-	return nil
+	err := <-s.underWay
+	s.underWay = nil
+	return err
 }
