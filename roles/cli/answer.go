@@ -60,7 +60,7 @@ func (c *answerCmd) Run(a *app) error {
 	}
 	d.discard()
 	a.printf("%s\n", answer.ID)
-	a.sayf("sett: question %s is answered; %s\n", short(q.ID), a.goesOn(b, agent))
+	a.sayf("sett: question %s is answered; %s\n", short(q.ID), a.goesOn(b, in, agent))
 	return nil
 }
 
@@ -135,18 +135,14 @@ func (a *app) whyNoAnswer(b *redis.Board, in *instance, q blackboard.Artefact) e
 }
 
 // goesOn says who has work now, and whether somebody is there to do it.
-func (a *app) goesOn(b *redis.Board, agent string) string {
-	s := fmt.Sprintf("%s goes on", clean(agent))
-	agents, err := b.Agents(a.ctx)
+func (a *app) goesOn(b *redis.Board, in *instance, agent string) string {
+	text := fmt.Sprintf("%s goes on", clean(agent))
+	s, err := a.readScene(a.ctx, b, in, openWork{})
 	if err != nil {
-		return s
+		return text
 	}
-	now, err := b.ServerTime(a.ctx)
-	if err != nil {
-		return s
+	if t := s.agentTrouble(agent); t.what != "" {
+		text += fmt.Sprintf(" when it is back (%s)", s.lasting(t))
 	}
-	if !agents[agent].Alive.After(now) {
-		s += " when it is back; it does not run now"
-	}
-	return s
+	return text
 }

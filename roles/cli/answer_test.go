@@ -163,7 +163,7 @@ func TestAnswerOfTheDead(t *testing.T) {
 	s.must(s.board.Goodbye(t.Context(), "writer", "i-writer", "killed"))
 	stdout, stderr, err := s.run("answer", question, "red")
 	s.must(err)
-	has(t, stderr, "writer goes on when it is back; it does not run now")
+	has(t, stderr, "writer goes on when it is back (is not running)")
 	s.must(s.board.Hello(t.Context(), "writer", redis.Presence{Incarnation: "i-again"}, 1<<40))
 	work, err := s.board.OpenAgentWork(t.Context(), "writer")
 	s.must(err)

@@ -24,11 +24,11 @@ func TestForageWait(t *testing.T) {
 			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Summary: "all well"})
 			s.complete(claim)
 		}},
-		"failed": {role.Failed, []string{"goal failed", "ToolExecutionFailure of writer", "no such tool", "sett show"}, func(s *stage, goal string) {
+		"failed": {role.Failed, []string{"goal failed", "ToolExecutionFailure of writer", "no such tool", "sett --name stage show"}, func(s *stage, goal string) {
 			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no such tool"}`})
 			s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "writer failed", nil, nil))
 		}},
-		"stalled": {role.NoTerminal, []string{"without a Terminal", "sett show"}, func(s *stage, goal string) {
+		"stalled": {role.NoTerminal, []string{"without a Terminal", "sett --name stage show"}, func(s *stage, goal string) {
 			claim := s.open(goal, s.all("", "")...)
 			s.complete(claim)
 		}},
@@ -131,6 +131,10 @@ func TestForageRefuses(t *testing.T) {
 	refused(role.Usage, "not UTF-8", "--goal", "a\xffb")
 	refused(role.Usage, "twice", "--goal", "x", "y")
 	refused(role.Usage, "no such file", "--file", "nowhere")
+	refused(role.Usage, "--wait=10m", "--wait", "10m", "Fix", "the", "test")
+	refused(role.Usage, "how long --wait may take", "--timeout", "5s", "x")
+	refused(role.Usage, "how long --wait may take", "--wait", "--timeout=-5s", "x")
+	refused(role.Usage, "twice", "--wait=5s", "--timeout", "5s", "x")
 	for i := range 12 {
 		s.write(fmt.Sprintf("file-%02d", i), "x")
 	}
@@ -142,7 +146,7 @@ func TestForageRefuses(t *testing.T) {
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "second")
 	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
-	refused(role.NotFound, "sett up", "x")
+	refused(role.NotFound, "sett -C ", "x")
 	if ids, err := s.board.Goals(t.Context(), 0); err != nil || len(ids) > 0 {
 		t.Errorf("goals %v, %v", ids, err)
 	}
@@ -181,10 +185,29 @@ func TestForageWaitsForWriter(t *testing.T) {
 	c.goalOf()
 }
 
+// As long as the limit of --wait allows: it is for all that forage does.
+func TestForageLimitCoversWriter(t *testing.T) {
+	s := newStage(t)
+	goal := s.post("first")
+	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+	s.grant(claim, blackboard.PhaseExclusive, "writer")
+	s.begin(claim, "writer", blackboard.ReadWrite)
+	s.write("half", "done")
+	for _, args := range [][]string{{"--wait=300ms", "x"}, {"--wait", "--timeout", "300ms", "x"}} {
+		stdout, _, err := s.run(append([]string{"forage", "--quiet"}, args...)...)
+		if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "writer (claim "+short(claim)+")") || stdout != "" {
+			t.Errorf("%v: %v, %q", args, err, stdout)
+		}
+	}
+	if ids, err := s.board.Goals(t.Context(), 0); err != nil || len(ids) != 1 {
+		t.Errorf("goals %v, %v", ids, err)
+	}
+}
+
 func TestForageWarnsOfAbsentAgents(t *testing.T) {
 	s := newStage(t)
 	s.must(s.board.Goodbye(t.Context(), "lint", "i-lint", "gone"))
 	_, stderr, err := s.run("forage", "x")
 	s.must(err)
-	has(t, stderr, "warning: not running: lint")
+	has(t, stderr, "warning: not at work: lint (is not running); the goal waits for them (sett --name stage list, sett --name stage logs lint)")
 }

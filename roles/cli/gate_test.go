@@ -71,11 +71,16 @@ func TestApproveTerminal(t *testing.T) {
 	if _, _, err := s.run("watch", "--exit-when-done", "--workflow", goal); role.CodeOf(err) != role.Waiting {
 		t.Errorf("watched: %v", err)
 	}
+	if _, _, err := s.run("watch", "--exit-when-done"); role.CodeOf(err) != role.Waiting {
+		t.Errorf("all watched: %v", err)
+	}
+	other := s.post("another")
 	watch := s.start("watch", "--exit-when-done")
 	s.until("it is watched", func() bool { return s.followers() == 1 })
 	_, stderr, err := s.run("approve", held)
 	s.must(err)
 	has(t, stderr, "goal "+short(goal)+" is achieved\n")
+	s.complete(s.open(other, s.all("", "")...))
 	s.must(watch.wait())
 	has(t, watch.out.String(), "approves artefact "+short(held)+"; goal achieved")
 }

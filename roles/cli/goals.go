@@ -17,11 +17,12 @@ type goalsCmd struct {
 
 // Help is shown by `sett goals --help`.
 func (goalsCmd) Help() string {
-	return `Lists goals, newest last. OUTSTANDING is the work left: claims that are open, and
-artefacts whose claim has yet to be opened.
+	return `Lists goals, newest last. OUTSTANDING is the work left: claims that are open, artefacts
+whose claim has yet to be opened, and artefacts that wait for approval.
 
-Status: active; achieved (a Terminal, and nothing failed); failed; stalled (it ended
-without a Terminal).
+Status: active; achieved (a Terminal, and nothing failed); failed (a claim failed or was
+cancelled and was not tried again, or the goal itself was cancelled or met a limit);
+stalled (it ended without a Terminal).
 
 Examples:
   sett goals --limit 5 -o json
@@ -37,7 +38,7 @@ type goalRow struct {
 
 // Run lists goals.
 func (c *goalsCmd) Run(a *app) error {
-	b, _, done, err := a.board(a.ctx)
+	b, in, done, err := a.board(a.ctx)
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,10 @@ func (c *goalsCmd) Run(a *app) error {
 	rows, broken, err := c.rows(a, b, ids)
 	if err != nil {
 		return err
+	}
+	if len(rows) == 0 && len(broken) == 0 && c.forPeople() {
+		a.sayf("sett: no goals yet; %s posts one\n", a.commandLine(in, `forage --goal "…"`))
+		return nil
 	}
 	if more {
 		a.sayf("sett: the newest %d, there are more (--limit)\n", c.Limit)
@@ -158,10 +163,6 @@ func (a *app) goalTexts(b *redis.Board, ids []string, forPeople bool) ([]string,
 }
 
 func (a *app) goalTable(rows []goalRow) error {
-	if len(rows) == 0 {
-		a.sayf("sett: no goals yet; sett forage --goal \"…\" posts one\n")
-		return nil
-	}
 	t := a.table("ID", "STATUS", "AGE", "OUTSTANDING", "GOAL")
 	for _, r := range rows {
 		t.row(short(r.ID), cell{goalStatus(r.Workflow), workflowStyle(r.Status)}, ageOf(r.AgeSeconds), r.Outstanding,

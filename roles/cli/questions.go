@@ -1,10 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -26,7 +26,8 @@ questions that agents ask, and gates: artefacts that wait for approval (approve 
 sett.yml).
 
 With --wait it ends when something new waits, and prints that: exit code 0. After
---timeout the exit code is 4. Something new is what was not there at the start.
+--timeout the exit code is 4. Something new is what was not there at the start. With
+--workflow it also ends when the goal does: 1, or 6 when it ended without a Terminal.
 
 For programs each has id, kind (question or gate), since, age_seconds, agent and role (who
 asks, who made it), claim_id, about (id, type and version of the artefact), workflow_id,
@@ -95,12 +96,8 @@ func (c *questionsCmd) print(a *app, all []matter) error {
 
 // next waits for something that does not wait for a person yet.
 func (c *questionsCmd) next(r matterReader) ([]matter, error) {
-	ctx := r.ctx
-	if c.Timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
-		defer cancel()
-	}
+	ctx, cancel := limited(r.ctx, c.Timeout)
+	defer cancel()
 	n := &newcomers{r: r}
 	err := n.begin(ctx)
 	if err == nil {
@@ -141,17 +138,18 @@ func (n *newcomers) await(ctx context.Context) error {
 	if err := n.look(ctx); err != nil {
 		return err
 	}
-	v := n.r.ledgerView(n.r.b, n.r.in, io.Discard)
-	v.form, v.workflow = outputs{"jsonl"}, n.r.workflow
-	return v.follow(ctx, from, func(e blackboard.Event) error {
-		if !e.CallsPerson() {
+	f := &ledgerFollower{a: n.r.app, board: n.r.b}
+	return f.follow(ctx, from, func(e blackboard.Event) error {
+		mine := n.r.workflow == "" || e.Workflow == n.r.workflow
+		if !mine || !e.CallsPerson() && e.GoalEnded() == "" {
 			return nil
 		}
 		return patiently(ctx, func() error { return n.look(ctx) })
 	})
 }
 
-// look returns errOver when something is open that was not.
+// look returns errOver when something is open that was not, and how a goal ended
+// that can ask nothing any more.
 func (n *newcomers) look(ctx context.Context) error {
 	questions, gates, err := openMatters(ctx, n.r.b)
 	if err != nil {
@@ -162,5 +160,13 @@ func (n *newcomers) look(ctx context.Context) error {
 	if err == nil && len(n.found) > 0 {
 		err = errOver
 	}
-	return err
+	if err != nil || n.r.workflow == "" {
+		return err
+	}
+	w, err := n.r.b.Workflow(ctx, n.r.workflow)
+	if err != nil || !w.Status.Ended() {
+		return err
+	}
+	end, err := n.r.endedUnasked(ctx, n.r.b, n.r.in, w)
+	return cmp.Or(err, end)
 }

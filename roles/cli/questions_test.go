@@ -244,6 +244,27 @@ func TestQuestionsWaitFromTheStart(t *testing.T) {
 	}
 }
 
+// Of a goal that has ended, or ends, nothing is waited for in vain.
+func TestQuestionsWaitUntilTheEnd(t *testing.T) {
+	s := newStage(t)
+	goal := s.post("the goal")
+	c := s.start("questions", "--wait", "--workflow", goal)
+	s.until("it follows the ledger", func() bool { return s.followers() == 1 })
+	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+	s.complete(claim)
+	if err := c.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "ended before it asked anybody: it is achieved") {
+		t.Errorf("while it is waited for: %v", err)
+	}
+	for _, tc := range []struct {
+		goal string
+		want role.Code
+	}{{goal, role.Failed}, {s.concluded(blackboard.Failure), role.Failed}, {s.concluded(""), role.NoTerminal}} {
+		if _, _, err := s.run("questions", "--wait", "--workflow", tc.goal); role.CodeOf(err) != tc.want {
+			t.Errorf("before: %v, want %d", err, tc.want)
+		}
+	}
+}
+
 func TestQuestionsWaitEnds(t *testing.T) {
 	s := newStage(t)
 	s.asks("paint it", "?")

@@ -11,9 +11,9 @@ import (
 )
 
 type retryCmd struct {
-	ID   string   `arg:"" name:"id" help:"A Failure, or the claim that failed: any part of its id's beginning or end that is unique."`
-	Why  []string `arg:"" optional:"" help:"Why it will go better this time, as plain words; - reads it from standard input."`
-	Wait waitFlag `placeholder:"[=DURATION]" help:"Follow the goal to its end, or for so long."`
+	ID  string   `arg:"" name:"id" help:"A Failure, or the claim that failed: any part of its id's beginning or end that is unique."`
+	Why []string `arg:"" optional:"" help:"Why it will go better this time, as plain words; - reads it from standard input."`
+	following
 }
 
 // Help is shown by `sett retry --help`.
@@ -39,7 +39,13 @@ Examples:
 
 // Run retries the claim.
 func (c *retryCmd) Run(a *app) error {
-	b, in, done, err := a.board(a.ctx)
+	limit, err := c.limit("retry " + clean(c.ID))
+	if err != nil {
+		return err
+	}
+	ctx, cancel := limited(a.ctx, limit)
+	defer cancel()
+	b, in, done, err := a.boardWithin(limit)
 	if err != nil {
 		return err
 	}
@@ -63,7 +69,7 @@ func (c *retryCmd) Run(a *app) error {
 	id := a.NewID()
 	err = b.Retry(a.ctx, claim, id, a.who(), why)
 	if errors.Is(err, blackboard.ErrStopping) {
-		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new work", in.Name), "%s", a.commandLine(in, "up"))
+		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new work", in.Name), "%s", a.upLine(in))
 	}
 	if err != nil {
 		return refusal("retry claim "+short(claim), err, a.afterNoRetry(b, in, claim))
@@ -73,7 +79,7 @@ func (c *retryCmd) Run(a *app) error {
 	if !c.Wait.given {
 		return nil
 	}
-	return a.await(b, in, old.Claim.WorkflowID, from, c.Wait.limit)
+	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit)
 }
 
 // retriable returns the claim that an id means: its own, or that of a Failure.
@@ -94,7 +100,7 @@ func (a *app) retriable(b *redis.Board, in *instance, part string) (string, erro
 	switch {
 	case artefact.StructuralType == blackboard.Failure:
 		code, what = role.Failed, fmt.Sprintf("retry %s %s: it ended the goal, not a claim", title(artefact), short(id))
-		hint = `sett forage --goal "…" posts a goal anew`
+		hint = a.commandLine(in, `forage --goal "…"`) + " posts a goal anew"
 		if artefact.Type == blackboard.TypeWorkflowLimit {
 			hint = "raise orchestrator.max_artefacts in sett.yml, then sett up, then " + hint
 		}
@@ -106,7 +112,7 @@ func (a *app) retriable(b *redis.Board, in *instance, part string) (string, erro
 		if f, err := b.Artefact(a.ctx, w.FailureID); err == nil && f.ClaimID != "" {
 			hint = a.commandLine(in, "retry "+short(w.FailureID))
 		} else {
-			hint = `sett forage --goal "…" posts a goal anew`
+			hint = a.commandLine(in, `forage --goal "…"`) + " posts a goal anew"
 		}
 	}
 	return "", role.Fail(code, errors.New(what), "%s", hint)

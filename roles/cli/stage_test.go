@@ -35,6 +35,8 @@ type stage struct {
 
 	vars  map[string]string // more variables, for the commands started from then on
 	stdin io.Reader         // theirs; nil: a line
+
+	stderr io.Writer // theirs; nil: the call's
 }
 
 const clan = `
@@ -141,8 +143,12 @@ func (s *stage) start(args ...string) *call {
 	if stdin == nil {
 		stdin = strings.NewReader("from stdin\n")
 	}
+	var stderr io.Writer = &c.err
+	if s.stderr != nil {
+		stderr = s.stderr
+	}
 	e := role.Env{
-		Args: append([]string{"-C", s.root}, args...), Stdin: stdin, Stdout: &c.out, Stderr: &c.err,
+		Args: append([]string{"-C", s.root}, args...), Stdin: stdin, Stdout: &c.out, Stderr: stderr,
 		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 		Environ: func() []string {
 			var all []string

@@ -158,7 +158,8 @@ func TestRetryWait(t *testing.T) {
 		t.Errorf("stdout %q", c.out.String())
 	}
 	_, _, failure = s.fails()
-	_, _, err := s.run("retry", failure, "--wait=50ms")
+	s.refuses(role.Usage, "--wait=5m", "retry", failure, "--wait", "5m")
+	_, _, err := s.run("retry", failure, "--wait", "--timeout", "50ms")
 	if role.CodeOf(err) != role.TimedOut {
 		t.Errorf("not in time: %v", err)
 	}

@@ -5,9 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"sett/blackboard"
@@ -18,13 +16,14 @@ import (
 // What --for of `sett wait` takes.
 const (
 	forTerminal = "terminal"
+	forEnd      = "end"
 	forQuestion = "question"
 	forIdle     = "idle"
 )
 
 type waitCmd struct {
 	Goal    string        `arg:"" optional:"" help:"A goal, or anything that belongs to one: any part of its id's beginning or end that is unique (default: @last, the newest goal)."`
-	For     string        `enum:"terminal,question,idle" default:"terminal" placeholder:"WHAT" help:"terminal: the goal's end (default); question: something for a person to answer or approve; idle: the goal's end, or nothing but people to wait for."`
+	For     string        `enum:"terminal,end,question,idle" default:"terminal" placeholder:"WHAT" help:"terminal: the goal's end, or nothing but people to wait for (default); end: its end alone, through what people answer and approve; question: something for a person to answer or approve; idle: the goal's end, or nothing but people to wait for."`
 	Timeout time.Duration `placeholder:"DURATION" help:"No longer than this (default: for ever)."`
 	outputs
 }
@@ -35,10 +34,12 @@ func (waitCmd) Help() string {
 
 --for terminal ends as forage --wait does: 0 achieved, 1 failed, 6 it ended without a
 Terminal, 5 only a person can go on, who then is told what to type.
+--for end does so, too, but waits on where only a person can go on: never 5.
 --for question ends with 0 when something of the goal waits for an answer or an approval,
-and prints that; with 1 or 6 when the goal ends before: failed, or otherwise.
+and prints that; with 1 when the goal ends before, or 6 when that was without a Terminal.
 --for idle ends with 0 when the goal has ended, however, or waits for nothing but people.
-After --timeout the exit code is 4, and what is waited for is named.
+After --timeout the exit code is 4, and what is waited for is named; on a terminal also
+before, on stderr.
 
 For programs the goal has the fields of sett goals -o json, open_questions (see sett questions),
 and waits: what it still waits for, each with what (claim, bid, decision, start, slot,
@@ -47,6 +48,7 @@ subject_id, workflow_id and text; waits_more counts the open work that was not l
 
 Examples:
   sett wait --timeout 10m
+  sett wait --for end
   sett wait 7XK2ABCD --for question -o json
   sett wait @last --for idle && sett questions`
 }
@@ -56,6 +58,8 @@ func (c *waitCmd) Run(a *app) error {
 	if c.Timeout < 0 {
 		return role.Fail(role.Usage, errors.New("--timeout is less than nothing"), "sett wait @last --timeout 10m")
 	}
+	ctx, cancel := limited(a.ctx, c.Timeout)
+	defer cancel()
 	b, in, done, err := a.boardWithin(c.Timeout)
 	if err != nil {
 		return err
@@ -65,29 +69,21 @@ func (c *waitCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	w := &goalWaiter{app: a, b: b, in: in, goal: id, what: c.For}
-	if err := w.await(c.Timeout); err != nil {
+	w := &goalWaiter{app: a, b: b, in: in, goal: id, what: c.For, form: c.outputs}
+	err = w.follow(ctx)
+	switch {
+	case errors.Is(err, errOver):
+	case a.ctx.Err() != nil:
+		return interrupted(fmt.Sprintf("interrupted; goal %s goes on", short(id)))
+	case ctx.Err() != nil:
+		return a.notEnough(b, in, id, c.Timeout)
+	default:
 		return err
 	}
-	return c.conclude(w)
-}
-
-// conclude prints how the goal is, and returns how that is to be taken.
-func (c *waitCmd) conclude(w *goalWaiter) error {
-	var v waitView
-	var end error
-	if err := patiently(w.ctx, func() (err error) {
-		if v, err = w.view(c.outputs); err == nil {
-			end, err = w.end(v)
-		}
-		return err
-	}); err != nil {
+	if err := a.emit(c.outputs, shown{whole: w.is, table: func() error { return w.is.text(a) }}); err != nil {
 		return err
 	}
-	if err := w.emit(c.outputs, shown{whole: v, table: func() error { return v.text(w.app) }}); err != nil {
-		return err
-	}
-	return end
+	return w.end
 }
 
 // waitView is a goal as `wait -o json` prints it.
@@ -117,29 +113,15 @@ type goalWaiter struct {
 	in   *instance
 	goal string
 	what string
+	form outputs
+
+	is  waitView // how the goal is, and
+	end error    // how that is to be taken, once it is so
 }
 
-// await returns nil when it is so.
-func (w *goalWaiter) await(limit time.Duration) error {
-	ctx := w.ctx
-	if limit > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
-		defer cancel()
-	}
-	err := w.follow(ctx)
-	switch {
-	case err == nil || errors.Is(err, errOver):
-		return nil
-	case w.ctx.Err() != nil:
-		return interrupted(fmt.Sprintf("interrupted; goal %s goes on", short(w.goal)))
-	case ctx.Err() != nil:
-		return w.timedOut(limit)
-	}
-	return err
-}
-
-// follow looks now, and whenever something happens to the goal.
+// follow looks now, and whenever something happens to the goal, and returns errOver
+// when what is waited for is so. Meanwhile it tells who sits at a terminal what is
+// waited for.
 func (w *goalWaiter) follow(ctx context.Context) error {
 	var from string
 	if err := patiently(ctx, func() (err error) {
@@ -150,42 +132,54 @@ func (w *goalWaiter) follow(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	v := w.ledgerView(w.b, w.in, io.Discard)
-	v.form, v.workflow = outputs{"jsonl"}, w.goal
-	return v.follow(ctx, from, func(blackboard.Event) error {
+	v := w.ledgerView(w.b, w.in, w.Stderr)
+	v.workflow, v.waits, v.onlyWaits = w.goal, role.IsTerminal(w.Stderr), true
+	return v.follow(ctx, from, func(e blackboard.Event) error {
+		if e.Workflow != w.goal {
+			return nil
+		}
 		return patiently(ctx, func() error { return w.look(ctx) })
 	})
 }
 
 // look returns errOver when what is waited for is so.
 func (w *goalWaiter) look(ctx context.Context) error {
-	g, err := w.b.Workflow(ctx, w.goal)
-	if err != nil {
+	over, err := w.over(ctx)
+	if err != nil || !over {
 		return err
 	}
-	over := g.Status.Ended()
-	if people := g.Questions+g.Gates > 0; !over && people {
-		if over = w.what == forQuestion; !over {
-			over, err = personsTurn(ctx, w.b, w.goal)
-		}
+	if w.is, err = w.view(ctx); err == nil {
+		w.end, err = w.taken(ctx)
 	}
-	if err == nil && over {
-		err = errOver
+	switch {
+	case errors.Is(err, errGoesOn):
+		return nil // somebody answered meanwhile
+	case err != nil:
+		return err
 	}
-	return err
+	return errOver
+}
+
+// over says whether what is waited for seems to be so.
+func (w *goalWaiter) over(ctx context.Context) (bool, error) {
+	if w.what == forTerminal || w.what == forIdle {
+		return atEnd(ctx, w.b, w.goal)
+	}
+	g, err := w.b.Workflow(ctx, w.goal)
+	return g.Status.Ended() || w.what == forQuestion && g.Questions+g.Gates > 0, err
 }
 
 // view reads what is printed.
-func (w *goalWaiter) view(o outputs) (v waitView, err error) {
-	g, err := w.b.Workflow(w.ctx, w.goal)
+func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
+	g, err := w.b.Workflow(ctx, w.goal)
 	if err != nil {
 		return v, err
 	}
-	texts, each, err := w.goalTexts(w.b, []string{w.goal}, o.forPeople())
+	texts, each, err := w.goalTexts(w.b, []string{w.goal}, w.form.forPeople())
 	if err := cmp.Or(err, errors.Join(each...)); err != nil {
 		return v, err
 	}
-	now, err := w.b.ServerTime(w.ctx)
+	now, err := w.b.ServerTime(ctx)
 	if err != nil {
 		return v, err
 	}
@@ -194,58 +188,37 @@ func (w *goalWaiter) view(o outputs) (v waitView, err error) {
 	if g.Status.Ended() {
 		return v, nil
 	}
-	questions, gates, err := openMatters(w.ctx, w.b)
+	questions, gates, err := openMatters(ctx, w.b)
 	if err != nil {
 		return v, err
 	}
-	if v.Matters, err = (matterReader{app: w.app, b: w.b, in: w.in, workflow: w.goal, whole: !o.forPeople()}).read(w.ctx, questions, gates); err != nil {
+	if v.Matters, err = (matterReader{app: w.app, b: w.b, in: w.in, workflow: w.goal, whole: !w.form.forPeople()}).read(ctx, questions, gates); err != nil {
 		return v, err
 	}
-	v.Waits, v.More, err = w.waitsOf(w.ctx, w.b, w.in, w.goal)
+	v.Waits, v.More, err = w.waitsOf(ctx, w.b, w.in, w.goal)
 	return v, err
 }
 
-// end is what the wait comes to.
-func (w *goalWaiter) end(v waitView) (end, err error) {
+// taken is what it comes to how the goal is; errGoesOn when it is not what is
+// waited for.
+func (w *goalWaiter) taken(ctx context.Context) (end, err error) {
+	ended := w.is.Status.Ended()
 	switch {
-	case w.what == forTerminal:
-		return w.ending(w.b, w.in, w.goal)
-	case w.what == forIdle || len(v.Matters) > 0 || !v.Status.Ended():
+	case !ended && (w.what == forEnd || w.what != forTerminal && len(w.is.Matters) == 0):
+		return nil, errGoesOn
+	case w.what == forTerminal || w.what == forEnd:
+		return w.ending(ctx, w.b, w.in, w.goal)
+	case w.what == forIdle || !ended:
 		return nil, nil
-	case v.Status == blackboard.WorkflowFailed:
-		return w.ending(w.b, w.in, w.goal)
 	}
-	return role.Fail(role.NoTerminal, fmt.Errorf("goal %s ended before it asked anybody: it is %s", short(w.goal), v.Status),
-		"%s", w.commandLine(w.in, "show "+short(w.goal))), nil
+	return w.endedUnasked(ctx, w.b, w.in, w.is.Workflow)
 }
 
-// timedOut names what is still waited for.
-func (w *goalWaiter) timedOut(limit time.Duration) error {
-	return role.Fail(role.TimedOut, fmt.Errorf("%s was not enough%s", limit, w.stillWaits(w.b, w.in, w.goal)),
-		"%s", w.commandLine(w.in, "show "+short(w.goal)))
-}
-
-// mostTimedOut is how many waits are named where a command ends for having waited
-// too long.
-const mostTimedOut = 20
-
-// stillWaits names what a goal waits for, in lines that follow a message.
-func (a *app) stillWaits(b *redis.Board, in *instance, goal string) string {
-	ctx, cancel := context.WithTimeout(a.ctx, 3*time.Second)
-	defer cancel()
-	waits, more, err := a.waitsOf(ctx, b, in, goal)
-	if err != nil {
-		return fmt.Sprintf("; goal %s goes on when its blackboard is back: %s", short(goal), firstLine(err))
+// endedUnasked is the end of who waited for a goal to ask, which ended before.
+func (a *app) endedUnasked(ctx context.Context, b *redis.Board, in *instance, w blackboard.Workflow) (end, err error) {
+	if w.Status != blackboard.WorkflowAchieved {
+		return a.ending(ctx, b, in, w.ID)
 	}
-	if len(waits) == 0 {
-		return fmt.Sprintf("; goal %s goes on", short(goal))
-	}
-	lines := []string{fmt.Sprintf("; goal %s goes on, and waits for", short(goal))}
-	for _, w := range waits[:min(len(waits), mostTimedOut)] {
-		lines = append(lines, "  "+clean(w.line()))
-	}
-	if more += max(len(waits)-mostTimedOut, 0); more > 0 {
-		lines = append(lines, fmt.Sprintf("  and %d more", more))
-	}
-	return strings.Join(lines, "\n")
+	return role.Fail(role.Failed, fmt.Errorf("goal %s ended before it asked anybody: it is %s", short(w.ID), w.Status),
+		"%s", a.commandLine(in, "show "+short(w.ID))), nil
 }

@@ -2,8 +2,11 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
@@ -12,21 +15,21 @@ import (
 
 // waitOutcomes are states of a goal, and what each --for comes to then.
 var waitOutcomes = map[string]struct {
-	set                      func(s *stage) (goal string)
-	terminal, question, idle role.Code
-	says                     string // on stdout
+	set                           func(s *stage) (goal string)
+	terminal, end, question, idle role.Code
+	says                          string // on stdout
 }{
-	"achieved": {func(s *stage) string { return s.concluded(blackboard.Terminal) }, role.OK, role.NoTerminal, role.OK, "achieved"},
-	"stalled":  {func(s *stage) string { return s.concluded("") }, role.NoTerminal, role.NoTerminal, role.OK, "stalled"},
-	"failed":   {func(s *stage) string { return s.concluded(blackboard.Failure) }, role.Failed, role.Failed, role.OK, "failed"},
+	"achieved": {func(s *stage) string { return s.concluded(blackboard.Terminal) }, role.OK, role.OK, role.Failed, role.OK, "achieved"},
+	"stalled":  {func(s *stage) string { return s.concluded("") }, role.NoTerminal, role.NoTerminal, role.NoTerminal, role.OK, "stalled"},
+	"failed":   {func(s *stage) string { return s.concluded(blackboard.Failure) }, role.Failed, role.Failed, role.Failed, role.OK, "failed"},
 	"a question": {func(s *stage) string {
 		goal, _, _ := s.asks("the goal", "Which one?")
 		return goal
-	}, role.Waiting, role.OK, role.OK, "Which one?"},
+	}, role.Waiting, role.TimedOut, role.OK, role.OK, "Which one?"},
 	"a gate": {func(s *stage) string {
 		goal, _ := s.holds(blackboard.Standard)
 		return goal
-	}, role.Waiting, role.OK, role.OK, "approve "},
+	}, role.Waiting, role.TimedOut, role.OK, role.OK, "approve "},
 	"a question beside work": {func(s *stage) string {
 		bids := s.allBut("writer", blackboard.BidClaim, "lint", blackboard.BidClaim)
 		goal := s.post("the goal")
@@ -35,8 +38,8 @@ var waitOutcomes = map[string]struct {
 		s.begin(claim, "lint", blackboard.ReadOnly)
 		s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 		return goal
-	}, role.TimedOut, role.OK, role.TimedOut, "Which one?"},
-	"work": {func(s *stage) string { return s.post("the goal") }, role.TimedOut, role.TimedOut, role.TimedOut, ""},
+	}, role.TimedOut, role.TimedOut, role.OK, role.TimedOut, "Which one?"},
+	"work": {func(s *stage) string { return s.post("the goal") }, role.TimedOut, role.TimedOut, role.TimedOut, role.TimedOut, ""},
 }
 
 // concluded plays a goal that ends: with a Terminal, a Failure, or (empty) neither.
@@ -62,7 +65,7 @@ func TestWaitForWhatIsSo(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
 			goal := tc.set(s)
-			for what, want := range map[string]role.Code{forTerminal: tc.terminal, forQuestion: tc.question, forIdle: tc.idle} {
+			for what, want := range map[string]role.Code{forTerminal: tc.terminal, forEnd: tc.end, forQuestion: tc.question, forIdle: tc.idle} {
 				args := []string{"wait", "@last", "--for", what}
 				if want == role.TimedOut {
 					args = append(args, "--timeout", "50ms")
@@ -125,15 +128,75 @@ func TestWaitUntilTheEnd(t *testing.T) {
 	s := newStage(t)
 	goal := s.post("the goal")
 	calls := map[string]*call{}
-	for _, what := range []string{forTerminal, forQuestion, forIdle} {
+	for _, what := range []string{forTerminal, forEnd, forQuestion, forIdle} {
 		calls[what] = s.start("wait", goal, "--for", what)
 	}
-	s.until("all follow the ledger", func() bool { return s.followers() == 3 })
+	s.until("all follow the ledger", func() bool { return s.followers() == 4 })
 	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
 	s.complete(claim)
-	for what, want := range map[string]role.Code{forTerminal: role.OK, forQuestion: role.NoTerminal, forIdle: role.OK} {
+	for what, want := range map[string]role.Code{forTerminal: role.OK, forEnd: role.OK, forQuestion: role.Failed, forIdle: role.OK} {
 		if err := calls[what].wait(); role.CodeOf(err) != want || !strings.Contains(calls[what].out.String(), "achieved") {
 			t.Errorf("--for %s: %v: %s", what, err, calls[what].out.String())
+		}
+	}
+}
+
+// --for end waits on through what a person answers.
+func TestWaitThroughAnswer(t *testing.T) {
+	s := newStage(t)
+	goal, claim, question := s.asks("the goal", "Which one?")
+	c := s.start("wait", goal, "--for", "end")
+	s.until("it follows the ledger", func() bool { return s.followers() == 1 })
+	_, _, err := s.run("answer", question, "That one.")
+	s.must(err)
+	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+	s.complete(claim)
+	if err := c.wait(); err != nil || !strings.Contains(c.out.String(), "achieved") {
+		t.Errorf("%v: %s", err, c.out.String())
+	}
+}
+
+// Who sits at a terminal is told what is waited for.
+func TestWaitTellsWaits(t *testing.T) {
+	s := newStage(t)
+	goal := s.post("the goal")
+	terminal, told := openTerminal(t), &output{}
+	go func() { _, _ = io.Copy(told, terminal) }() // a terminal echoes
+	s.stderr = terminal
+	c := s.start("wait", goal)
+	s.until("it is told", func() bool {
+		return strings.Contains(told.String(), "claim: the orchestrator to open a claim on GoalDefined")
+	})
+	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+	s.complete(claim)
+	s.must(c.wait())
+	if text := told.String(); strings.Contains(text, "result") || strings.Contains(text, "\"kind\"") {
+		t.Errorf("more than the waits is told: %s", text)
+	}
+	has(t, c.out.String(), "achieved")
+}
+
+// What was answered just now is not waited for, and the goal is followed on.
+func TestAnsweredMeanwhile(t *testing.T) {
+	s := newStage(t)
+	goal, _, question := s.asks("the goal", "Which one?")
+	a := &app{Env: role.Env{Now: time.Now, Stderr: &output{}}, ctx: t.Context()}
+	in := &instance{State: State{Name: "stage"}}
+	if end, err := a.ending(t.Context(), s.board, in, goal); err != nil || role.CodeOf(end) != role.Waiting {
+		t.Errorf("%v, %v", end, err)
+	}
+	_, _, err := s.run("answer", question, "That one.")
+	s.must(err)
+	if end, err := a.ending(t.Context(), s.board, in, goal); !errors.Is(err, errGoesOn) || end != nil {
+		t.Errorf("%v, %v", end, err)
+	}
+	for what, want := range map[string]error{forTerminal: errGoesOn, forEnd: errGoesOn, forIdle: errGoesOn, forQuestion: errGoesOn} {
+		w := &goalWaiter{app: a, b: s.board, in: in, goal: goal, what: what, form: outputs{"json"}}
+		w.is, err = w.view(t.Context())
+		s.must(err)
+		if _, err := w.taken(t.Context()); !errors.Is(err, want) {
+			t.Errorf("--for %s: %v", what, err)
 		}
 	}
 }

@@ -200,12 +200,16 @@ func (s scene) blame(w wait, t trouble) wait {
 		return w
 	}
 	w.trouble += t.what
-	w.Text += " (" + t.what
-	if !t.since.IsZero() {
-		w.Text += " for " + age(s.now.Sub(t.since))
-	}
-	w.Text += ")"
+	w.Text += " (" + s.lasting(t) + ")"
 	return w
+}
+
+// lasting is what is wrong, and for how long where that is known.
+func (s scene) lasting(t trouble) string {
+	if t.since.IsZero() {
+		return t.what
+	}
+	return t.what + " for " + age(s.now.Sub(t.since))
 }
 
 // unitTrouble is what is wrong with a unit, as far as that can be seen.

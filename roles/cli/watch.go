@@ -6,9 +6,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sett/blackboard"
@@ -17,10 +15,11 @@ import (
 )
 
 type watchCmd struct {
-	Since    string `placeholder:"WHEN" help:"Begin with what happened since then: a duration (10m), a time (15:04), or all. Default: from now on."`
-	Workflow string `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
-	Waits    bool   `help:"For programs: also say what is waited for. People are told in any case."`
-	Exit     bool   `name:"exit-when-done" help:"End when no work is outstanding any more: of the goal of --workflow, else of any."`
+	Since    string        `placeholder:"WHEN" help:"Begin with what happened since then: a duration (10m), a time (15:04), or all. Default: from now on."`
+	Workflow string        `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
+	Waits    bool          `help:"For programs: also say what is waited for. People are told in any case."`
+	Exit     bool          `name:"exit-when-done" help:"End when no work is outstanding any more: of the goal of --workflow, else of any."`
+	Timeout  time.Duration `placeholder:"DURATION" help:"With --exit-when-done: no longer than this (default: for ever)."`
 	outputs
 }
 
@@ -29,10 +28,16 @@ func (watchCmd) Help() string {
 	return `Shows the ledger: what happened, and then what happens, one line per change, until
 Ctrl-C. Columns: time, goal, kind of event, who, what.
 
-Kinds: goal posted; claim opened; bid; grant; start of work; wait for the workspace;
-result; requeue; complete and terminate of a claim; refuse of one; restore of the working
-tree; agent, leader and instance coming and going; what people do: answer, approve,
-reject, review, cancel, retry, import; policy: which types wait for approval.
+Kinds:
+  goal                         one was posted
+  open, refuse                 a claim was opened on an artefact, or none is (a limit)
+  bid, grant, assign           an agent bid; a phase was granted; a worker was given its claim
+  start, wait, restore         work began; it waits for the working tree, which was put back
+  result, requeue              an agent's work ended, or goes back to its queue
+  complete, terminate          a claim ended
+  answer, approve, reject, review, cancel, retry, import      what people do
+  agent, leader, instance      who comes and goes
+  policy                       other types wait for approval
 
 While nothing happens and work is open, lines of kind waits say what for (see sett list
 --help): after two seconds, and then whenever that changes. They are not in the ledger.
@@ -45,7 +50,8 @@ after another; jsonl is one object per line.
 With --exit-when-done it ends once there is nothing left to do, or at once when nothing
 is, after what --since asks for. For a goal the exit code says how that ended, as with
 forage --wait: 0 achieved, 1 failed, 5 only a person can go on, 6 it ended without a
-Terminal. Without --workflow a question that is open is work outstanding.
+Terminal. Without --workflow it is 5 when all that is left waits for people, 1 when a
+goal failed in what was shown and was not tried again, else 0. After --timeout it is 4.
 
 Examples:
   sett watch                          from now on
@@ -57,7 +63,12 @@ Examples:
 
 // Run follows the ledger until the user has seen enough.
 func (c *watchCmd) Run(a *app) error {
-	b, in, done, err := a.board(a.ctx)
+	if c.Timeout < 0 || c.Timeout > 0 && !c.Exit {
+		return role.Fail(role.Usage, errors.New("--timeout is how long --exit-when-done may take"), "sett watch --exit-when-done --timeout 10m")
+	}
+	ctx, cancel := limited(a.ctx, c.Timeout)
+	defer cancel()
+	b, in, done, err := a.boardWithin(c.Timeout)
 	if err != nil {
 		return err
 	}
@@ -73,14 +84,21 @@ func (c *watchCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Exit {
-		return a.watchToEnd(v, from)
+	if !c.Exit {
+		err = v.follow(ctx, from, nil)
+		if a.ctx.Err() != nil {
+			return nil // it has no end of its own
+		}
+		return err
 	}
-	err = v.follow(a.ctx, from, func(blackboard.Event) error { return nil })
-	if a.ctx.Err() != nil {
-		return nil // it has no end of its own
+	end, err := v.toEnd(ctx, from)
+	if err != nil && ctx.Err() != nil && a.ctx.Err() == nil {
+		return a.notEnough(b, in, v.workflow, c.Timeout)
 	}
-	return err
+	if err != nil {
+		return err // an interrupt is one: there was an end to wait for
+	}
+	return end
 }
 
 func (c *watchCmd) position(a *app, b *redis.Board) (string, error) {
@@ -106,11 +124,8 @@ type ledgerView struct {
 	brief    bool // leave out what hardly matters
 	waits    bool // tell what is waited for while nothing happens
 
-	// each sees every entry, also those that are not shown, after it was dealt with;
-	// an error ends following. nil: nobody wants to.
-	each func(blackboard.Event) error
+	onlyWaits bool // and show no entry
 
-	lost    atomic.Bool
 	mu      sync.Mutex    // of out
 	stirred chan struct{} // something has happened
 }
@@ -127,10 +142,10 @@ func (a *app) ledgerView(b *redis.Board, in *instance, out io.Writer) *ledgerVie
 	return v
 }
 
-// follow shows every entry after a position and hands it on, until the context
-// ends or then returns an error. That the blackboard is gone for a while ends
-// nothing; it is said on stderr.
-func (v *ledgerView) follow(ctx context.Context, from string, then func(blackboard.Event) error) error {
+// follow shows the entries after a position, until the context ends or each returns
+// an error. It hands on every entry, also those that are not shown; nil: nobody
+// wants them.
+func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboard.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		cancel()
@@ -140,52 +155,19 @@ func (v *ledgerView) follow(ctx context.Context, from string, then func(blackboa
 	if v.waits {
 		go v.tellWaits(ctx)
 	}
-	// A read that waits for entries outlasts short interruptions in silence, and
-	// the end of its context for a while. The subscription notices both at once.
-	go func() {
-		_ = v.board.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, v.back, func(redis.Channel, string) {},
-			func(err error) { v.gone(ctx, err) })
-	}()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- v.board.Follow(ctx, from, func(e blackboard.Event) error {
-			if ctx.Err() != nil {
-				return ctx.Err()
+	f := &ledgerFollower{a: v.a, board: v.board}
+	return f.follow(ctx, from, func(e blackboard.Event) error {
+		if v.workflow == "" || e.Workflow == v.workflow {
+			v.stir()
+			if err := v.show(ctx, e); err != nil {
+				return err
 			}
-			if v.workflow == "" || e.Workflow == v.workflow {
-				v.stir()
-				if err := v.show(ctx, e); err != nil {
-					return err
-				}
-				if err := then(e); err != nil {
-					return err
-				}
-			}
-			if v.each == nil {
-				return nil
-			}
-			return v.each(e)
-		}, func(err error) { v.gone(ctx, err) })
-	}()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// gone says that the blackboard is lost, and back that it is back; once each.
-func (v *ledgerView) gone(ctx context.Context, err error) {
-	if ctx.Err() == nil && !v.lost.Swap(true) {
-		v.a.sayf("sett: blackboard lost, waiting for it: %s\n", clean(strings.ReplaceAll(err.Error(), "\n", ": ")))
-	}
-}
-
-func (v *ledgerView) back() {
-	if v.lost.Swap(false) {
-		v.a.sayf("sett: blackboard is back\n")
-	}
+		}
+		if each == nil {
+			return nil
+		}
+		return each(e)
+	})
 }
 
 // stir says that something has happened.
@@ -197,6 +179,9 @@ func (v *ledgerView) stir() {
 }
 
 func (v *ledgerView) show(ctx context.Context, e blackboard.Event) error {
+	if v.onlyWaits {
+		return nil
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.form.entry(v.out, e, func() error { return v.line(ctx, e) })

@@ -88,6 +88,7 @@ func TestWatchToTheEnd(t *testing.T) {
 		t.Errorf("another goal in\n%s", one.out.String())
 	}
 	s.until("the other goal", func() bool { return strings.Contains(all.out.String(), "the other") })
+	third := s.post("the third")
 	claim, question := s.work(other, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 	if _, _, err := s.run("watch", "--exit-when-done", "--workflow", other); role.CodeOf(err) != role.Waiting {
 		t.Errorf("a question: %v", err)
@@ -95,17 +96,26 @@ func TestWatchToTheEnd(t *testing.T) {
 	s.until("the question", func() bool { return strings.Contains(all.out.String(), "Which one?") })
 	select {
 	case err := <-all.done:
-		t.Fatalf("ended with a question open: %v", err)
+		t.Fatalf("ended with work left: %v", err)
 	default:
+	}
+	s.complete(s.open(third, s.all("", "")...))
+	if err := all.wait(); role.CodeOf(err) != role.Waiting || !strings.Contains(err.Error(), "Which one?") {
+		t.Errorf("a question is left: %v", err)
 	}
 	_, err := s.board.PostAnswer(t.Context(), question, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!", ClaimID: claim,
 		WorkflowID: other, SourceArtefacts: []string{question}}, "anna")
 	s.must(err)
 	s.begin(claim, "writer", blackboard.ReadOnly)
+	all = s.start("watch", "--exit-when-done", "--since", "all")
+	s.until("the start", func() bool { return strings.Count(all.out.String(), "  start ") == 2 })
 	s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no way"}`})
 	s.must(s.board.TerminateClaim(t.Context(), s.guard(claim), "writer failed", nil, nil))
-	if err := all.wait(); err != nil {
-		t.Errorf("all goals at their ends: %v", err)
+	if err := all.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "goal "+short(other)+" failed") {
+		t.Errorf("all goals at their ends, one failed: %v", err)
+	}
+	if _, _, err := s.run("watch", "--exit-when-done"); err != nil {
+		t.Errorf("with nothing to do any more: %v", err)
 	}
 	history, err := s.board.History(t.Context(), redis.Beginning, 1000)
 	s.must(err)
@@ -116,6 +126,11 @@ func TestWatchToTheEnd(t *testing.T) {
 		t.Errorf("a goal that failed: %v", err)
 	}
 	waiting := s.post("never")
+	for want, args := range map[role.Code][]string{role.TimedOut: {"--exit-when-done", "--timeout", "50ms"}, role.Usage: {"--timeout", "5s"}} {
+		if _, _, err := s.run(append([]string{"watch"}, args...)...); role.CodeOf(err) != want {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
 	c := s.start("watch", "--exit-when-done", "--since", "all", "--workflow", waiting)
 	s.until("the goal", func() bool { return strings.Contains(c.out.String(), "never") })
 	c.stop()
