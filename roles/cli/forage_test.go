@@ -145,8 +145,9 @@ func TestForageRefuses(t *testing.T) {
 	refused(role.Usage, "git add -A", "x")
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "second")
+	s.staff()
 	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
-	refused(role.NotFound, "sett -C ", "x")
+	refused(role.NotFound, "is being stopped and takes no new goals\nsett -C ", "x")
 	if ids, err := s.board.Goals(t.Context(), 0); err != nil || len(ids) > 0 {
 		t.Errorf("goals %v, %v", ids, err)
 	}

@@ -152,6 +152,9 @@ func TestShowWaits(t *testing.T) {
 	for name, tc := range waitCases {
 		t.Run(name, func(t *testing.T) {
 			s := newStage(t)
+			if name == "claim while it stops" {
+				s.staff() // without its parts it is down
+			}
 			id := tc.set(s)
 			stdout, _, err := s.run("show", id, "-o", "json")
 			s.must(err)

@@ -124,6 +124,7 @@ func TestRetry(t *testing.T) {
 	s.refuses(role.NotFound, "has an id", "retry", "zzzzzz")
 	_, bidding, _ := s.asks("paint it", "which?")
 	s.refuses(role.Failed, "it has not failed", "retry", bidding)
+	s.staff()
 	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
 	_, claim, _ = s.failsLate(goal)
 	s.refuses(role.NotFound, "is being stopped", "retry", claim)
