@@ -46,9 +46,9 @@ const (
 type finding struct {
 	Check   string `json:"check"`
 	Subject string `json:"subject,omitempty"` // which of several things it is about
-	Status  string `json:"status"`
-	Finding string `json:"finding"`      // one line
-	Do      string `json:"do,omitempty"` // what to type or change; absent: nothing
+	Status  string `json:"status"`            // ok, warning, problem or skipped
+	Finding string `json:"finding"`           // one line
+	Do      string `json:"do,omitempty"`      // what to type or change; absent: nothing
 }
 
 func fine(subject, format string, args ...any) finding {

@@ -8,6 +8,21 @@ import (
 	"sett/blackboard/redis"
 )
 
+// goldenPeople are the commands that TestGoldenPeople runs, by the names that it gives.
+var goldenPeople = []goldenCommand{
+	{name: "people-questions", args: "questions"},
+	{name: "people-goals", args: "goals"},
+	{name: "people-hoard", args: "hoard"},
+	{name: "people-held", args: "show {held}"},
+	{name: "people-passed", args: "show {passed}"},
+	{name: "people-rejected", args: "show {rejected}"},
+	{name: "people-retried", args: "show {retried}"},
+	{name: "people-reviewed", args: "show {reviewed}"},
+	{name: "people-cancelled", args: "show {cancelled}"},
+	{name: "people-watch-retried", args: "watch --since all --workflow {retried} --exit-when-done"},
+	{name: "people-watch-cancelled", args: "watch --since all --workflow {cancelled} --exit-when-done", code: 1},
+}
+
 // TestGoldenPeople: what commands print of what people do, and have to do.
 func TestGoldenPeople(t *testing.T) {
 	s := newStage(t)
@@ -43,17 +58,5 @@ func TestGoldenPeople(t *testing.T) {
 	ids["rejecting"], ids["rejected"] = goal, held
 	does("reject", held, "no changelog")
 
-	s.golden(ids, []goldenCommand{
-		{name: "people-questions", args: "questions"},
-		{name: "people-goals", args: "goals"},
-		{name: "people-hoard", args: "hoard"},
-		{name: "people-held", args: "show {held}"},
-		{name: "people-passed", args: "show {passed}"},
-		{name: "people-rejected", args: "show {rejected}"},
-		{name: "people-retried", args: "show {retried}"},
-		{name: "people-reviewed", args: "show {reviewed}"},
-		{name: "people-cancelled", args: "show {cancelled}"},
-		{name: "people-watch-retried", args: "watch --since all --workflow {retried} --exit-when-done"},
-		{name: "people-watch-cancelled", args: "watch --since all --workflow {cancelled} --exit-when-done", code: 1},
-	})
+	s.golden(ids, goldenPeople)
 }

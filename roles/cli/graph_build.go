@@ -24,7 +24,7 @@ type graphNode struct {
 	ClaimID         string             `json:"claim_id"` // that it was made under
 	SourceArtefacts []string           `json:"source_artefacts"`
 	Verdict         blackboard.Verdict `json:"verdict,omitempty"`    // of a Review
-	Status          string             `json:"status,omitempty"`     // of a goal, of the newest claim on it, or one of the states in graph_lineage.go
+	Status          string             `json:"status,omitempty"`     // a goal's, that of the newest claim on it, or held, reworked, retried, open, answered, closed
 	Unreadable      string             `json:"unreadable,omitempty"` // why there is no more to it than its id
 }
 

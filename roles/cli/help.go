@@ -64,16 +64,31 @@ func (a *app) printOverview(parser *kong.Kong) error {
 
 // help prints the page of the command that the arguments name.
 func (a *app) help(parser *kong.Kong, args []string) error {
+	if at := commandIndex(args); at >= 0 && args[at] == "fields" {
+		return a.printFields(parser, args[at+1:])
+	}
+	n, err := a.commandOf(parser, args)
+	if err != nil {
+		return err
+	}
+	if n == nil {
+		return a.printOverview(parser)
+	}
+	return a.commandHelp(n, parser.Model.Node)
+}
+
+// commandOf returns the command that arguments name; nil when they name none.
+func (a *app) commandOf(parser *kong.Kong, args []string) (*kong.Node, error) {
 	at := commandIndex(args)
 	if at < 0 {
-		return a.printOverview(parser)
+		return nil, nil
 	}
 	i := slices.IndexFunc(parser.Model.Children, func(n *kong.Node) bool { return n.Name == args[at] || slices.Contains(n.Aliases, args[at]) })
 	if i < 0 {
 		known := commandNames(parser)
-		return role.Fail(role.Usage, fmt.Errorf("no help: unknown command %s", clean(args[at])), "%s", didYouMean(args[at], known, ""))
+		return nil, role.Fail(role.Usage, fmt.Errorf("no help: unknown command %s", clean(args[at])), "%s", didYouMean(args[at], known, ""))
 	}
-	return a.commandHelp(subcommand(parser.Model.Children[i], args[at+1:]), parser.Model.Node)
+	return subcommand(parser.Model.Children[i], args[at+1:]), nil
 }
 
 // subcommand returns the command that the words after a command's name lead to.
@@ -102,6 +117,9 @@ func (a *app) commandHelp(n, app *kong.Node) error {
 	a.printf("\n")
 	if n.Detail != "" {
 		a.printf("\n%s\n", strings.TrimSpace(n.Detail))
+	}
+	if fieldsOf(n) != "" {
+		a.printf("\nFields of -o json: sett help fields %s\n", commandPath(n))
 	}
 	if err := a.subcommandTable(n); err != nil {
 		return err

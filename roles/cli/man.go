@@ -137,6 +137,11 @@ func (m *manual) command(n *kong.Node) string {
 	p.macro("SH", "OPTIONS")
 	m.flags(p, n)
 	p.prose("Flags of every command are in sett(1).")
+	if fields := fieldsOf(n); fields != "" {
+		p.macro("SH", "FIELDS")
+		p.prose(fieldsIntro)
+		p.verbatim(strings.Split(fields, "\n"))
+	}
 	if len(examples) > 0 {
 		p.macro("SH", "EXAMPLES")
 		p.verbatim(examples)

@@ -103,6 +103,7 @@ func (s *stage) write(name, text string) {
 func (s *stage) git(args ...string) {
 	s.t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", s.root, "-c", "user.name=t", "-c", "user.email=t@example.org"}, args...)...)
+	cmd.Env = append(os.Environ(), "GIT_AUTHOR_DATE=2026-01-02T03:04:05Z", "GIT_COMMITTER_DATE=2026-01-02T03:04:05Z") // so that hashes are the same in every run
 	if out, err := cmd.CombinedOutput(); err != nil {
 		s.t.Fatalf("git %v: %v\n%s", args, err, out)
 	}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// comments are what the source says beside the fields of its types, and the values
+// that its types of words can have.
+type comments struct {
+	fields map[string]string   // by TYPE.FIELD
+	values map[string][]string // by TYPE
+}
+
+// readComments reads the source of packages.
+func readComments(t *testing.T, dirs ...string) *comments {
+	t.Helper()
+	c := &comments{map[string]string{}, map[string][]string{}}
+	for _, dir := range dirs {
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range files {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments|parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.TypeSpec:
+					c.typed(n)
+				case *ast.ValueSpec:
+					c.valued(n)
+				}
+				return true
+			})
+		}
+	}
+	return c
+}
+
+func (c *comments) typed(n *ast.TypeSpec) {
+	body, ok := n.Type.(*ast.StructType)
+	if !ok {
+		return
+	}
+	for _, f := range body.Fields.List {
+		for _, name := range f.Names {
+			text := f.Comment.Text() // beside it
+			if text == "" {
+				text = f.Doc.Text()
+			}
+			c.fields[n.Name.Name+"."+name.Name] = strings.TrimSpace(text)
+		}
+	}
+}
+
+func (c *comments) valued(n *ast.ValueSpec) {
+	of, ok := n.Type.(*ast.Ident)
+	if !ok || len(n.Values) != 1 {
+		return
+	}
+	if lit, ok := n.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
+		if s, err := strconv.Unquote(lit.Value); err == nil && s != "" && !slices.Contains(c.values[of.Name], s) {
+			c.values[of.Name] = append(c.values[of.Name], s)
+		}
+	}
+}
+
+// of returns what is said of a field: its comment, and what it can be.
+func (c *comments) of(f field) string {
+	text := strings.Join(strings.Fields(c.fields[f.in.Name()+"."+f.goName]), " ")
+	of := f.of
+	if of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if all := c.values[of.Name()]; of.Kind() == reflect.String && of.Name() != "string" && len(all) > 0 {
+		one := strings.Join(all, ", ")
+		if text != "" {
+			one = text + ": " + one
+		}
+		return one
+	}
+	return text
+}

@@ -1,0 +1,303 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"sett/blackboard"
+	"sett/roles/role"
+)
+
+// printed are the objects that a command prints for programs.
+type printed struct {
+	command string
+	notes   string // in the place of objects that are described elsewhere
+	objects []printedObject
+}
+
+type printedObject struct {
+	title string
+	of    reflect.Type
+}
+
+// The objects around lists, which commands make where they print them. That they are
+// these is checked like all else.
+type (
+	goalsPrinted struct {
+		Goals []goalRow `json:"goals"` // newest last
+		More  bool      `json:"more"`  // there are older ones, which --limit left out
+	}
+	hoardPrinted struct {
+		Artefacts []blackboard.Artefact `json:"artefacts"` // newest last
+		More      bool                  `json:"more"`      // there are older ones, which --limit left out
+	}
+	listPrinted struct {
+		Instances []instanceRow `json:"instances"`
+	}
+	questionsPrinted struct {
+		Questions []matter `json:"questions"` // and gates; oldest first
+	}
+	logsPrinted struct {
+		Lines []logRecord `json:"lines"` // oldest first
+	}
+	doctorPrinted struct {
+		OK       bool      `json:"ok"` // no problem
+		Problems int       `json:"problems"`
+		Warnings int       `json:"warnings"`
+		Checks   []finding `json:"checks"`
+	}
+	versionPrinted struct {
+		Version  string `json:"version"`
+		Commit   string `json:"commit"`
+		Go       string `json:"go"`       // the version of Go that it was built with
+		Platform string `json:"platform"` // operating system and architecture
+	}
+	commitPrinted struct {
+		blackboard.Artefact
+		Commit *commitView `json:"commit"`                 // null: it cannot be read
+		Error  string      `json:"commit_error,omitempty"` // why not
+	}
+)
+
+// allPrinted are all commands with -o.
+var allPrinted = []printed{
+	{command: "config", notes: "The fields are those of sett.yml: sett schema describes them."},
+	{command: "schema", notes: "A JSON Schema (draft 2020-12)."},
+	{command: "doctor", objects: objects("", doctorPrinted{}, "Each line of jsonl is a check.", nil)},
+	{command: "goals", objects: objects("", goalsPrinted{}, "Each line of jsonl is a goal.", nil)},
+	{command: "graph", objects: objects("", graph{}, "Each line of jsonl is a node.", nil)},
+	{command: "hoard", objects: objects("", hoardPrinted{}, "Each line of jsonl is an artefact.", nil)},
+	{command: "list", objects: objects("", listPrinted{}, "Each line of jsonl is an instance.", nil)},
+	{command: "logs", objects: objects("", logsPrinted{}, "Each line of jsonl, and with --follow each object of json, is a line.", nil)},
+	{command: "questions", objects: objects("", questionsPrinted{}, "Each line of jsonl is a question or gate.", nil)},
+	{command: "show", objects: objects("Of a goal:", goalView{}, "Of a claim:", claimAlone{}, "Of an artefact:", artefactView{})},
+	{command: "try", objects: objects("", trialReport{})},
+	{command: "unearth", objects: objects("Of an artefact:", blackboard.Artefact{}, "Of a CodeCommit:", commitPrinted{}, "With --meta:", artefactMeta{})},
+	{command: "up", objects: objects("With --dry-run:", plan{})},
+	{command: "version", objects: objects("", versionPrinted{})},
+	{command: "wait", objects: objects("", waitView{})},
+	{command: "watch", objects: objects("Of each entry of the ledger:", blackboard.Event{}, "With --waits, whenever what is waited for changes:", waitsEntry{})},
+	{command: "why", objects: objects("", whyView{}, "Each line of jsonl is a step.", nil)},
+}
+
+func objects(titlesAndValues ...any) []printedObject {
+	var all []printedObject
+	for i := 0; i < len(titlesAndValues); i += 2 {
+		all = append(all, printedObject{titlesAndValues[i].(string), reflect.TypeOf(titlesAndValues[i+1])})
+	}
+	return all
+}
+
+// objectNames are what the types of nested objects are called.
+var objectNames = map[reflect.Type]string{
+	reflect.TypeFor[blackboard.Artefact](): "artefact", reflect.TypeFor[artefactMeta](): "artefact", reflect.TypeFor[artefactBrief](): "artefact",
+	reflect.TypeFor[trialArtefact](): "result", reflect.TypeFor[trialProblem](): "problem", reflect.TypeFor[runReport](): "run",
+	reflect.TypeFor[blackboard.Workflow](): "workflow", reflect.TypeFor[goalRow](): "goal", reflect.TypeFor[blackboard.Claim](): "claim",
+	reflect.TypeFor[claimView](): "shown claim", reflect.TypeFor[claimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",
+	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[grantView](): "grant", reflect.TypeFor[whyGrant](): "grant", reflect.TypeFor[whyClaim](): "claim",
+	reflect.TypeFor[whyStep](): "step", reflect.TypeFor[whyQuestion](): "question", reflect.TypeFor[whyCancel](): "cancel", reflect.TypeFor[reworkStep](): "version",
+	reflect.TypeFor[wait](): "wait", reflect.TypeFor[gate](): "gate", reflect.TypeFor[matter](): "question or gate", reflect.TypeFor[matterAbout](): "subject",
+	reflect.TypeFor[graphNode](): "node", reflect.TypeFor[graphEdge](): "edge", reflect.TypeFor[commitView](): "commit", reflect.TypeFor[commitFile](): "file",
+	reflect.TypeFor[finding](): "check", reflect.TypeFor[instanceRow](): "instance", reflect.TypeFor[partDetail](): "part", reflect.TypeFor[agentDetail](): "agent",
+	reflect.TypeFor[workDetail](): "work", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[plannedChanges](): "changes", reflect.TypeFor[plannedBoard](): "blackboard",
+	reflect.TypeFor[plannedPart](): "part", reflect.TypeFor[plannedImage](): "image", reflect.TypeFor[plannedThing](): "thing",
+}
+
+// TestFields: every command with -o has its fields described in fields.txt, which is
+// written from the types (-update) and says what the commands print.
+func TestFields(t *testing.T) {
+	source := readComments(t, ".", "../../blackboard")
+	var text strings.Builder
+	text.WriteString("Written by go test ./roles/cli -run TestFields -update.\n")
+	for _, p := range allPrinted {
+		text.WriteString("\n# " + p.command + "\n" + p.text(t, source))
+	}
+	if *update {
+		if err := os.WriteFile("fields.txt", []byte(text.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	} else if fieldsText != text.String() {
+		t.Error("fields.txt differs from the types; -update rewrites it")
+	}
+	parser, err := newParser(&root{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range parser.Model.Leaves(true) {
+		reads := slices.ContainsFunc(n.Flags, func(f *kong.Flag) bool { return f.Name == "output" })
+		known := slices.ContainsFunc(allPrinted, func(p printed) bool { return p.command == commandPath(n) })
+		if reads != known {
+			t.Errorf("sett %s has -o: %v, has described fields: %v", commandPath(n), reads, known)
+		}
+	}
+}
+
+// The fields are in sett help fields and in the manual, and --help says where.
+func TestHelpFields(t *testing.T) {
+	dir := t.TempDir()
+	run := func(line string) (string, error) {
+		var out bytes.Buffer
+		e := role.Env{Args: strings.Fields(line), Stdout: &out, Stderr: io.Discard, Lookup: os.LookupEnv, Now: time.Now}
+		err := Run(t.Context(), e)
+		return out.String(), err
+	}
+	for line, wants := range map[string][]string{
+		"help fields show": {"Of a goal:\n  kind ", "\n\nwait\n  what ", "  rework_chain  list of version  empty without rework\n"},
+		"help fields":      {"  show\n", "  watch\n"},
+		"show --help":      {"\nFields of -o json: sett help fields show\n"},
+	} {
+		out, err := run(line)
+		if err != nil || strings.Contains(out, "# ") {
+			t.Errorf("%s: %v\n%s", line, err, out)
+		}
+		has(t, out, wants...)
+	}
+	for line, code := range map[string]role.Code{"help fields down": role.NotFound, "help fields shwo": role.Usage} {
+		if _, err := run(line); role.CodeOf(err) != code {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if _, err := run("man " + dir); err != nil {
+		t.Fatal(err)
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "sett-show.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	has(t, string(page), ".SH \"FIELDS\"\n", "waits_more?")
+}
+
+// goldenFiles are those that TestGolden and TestGoldenPeople do not write, with the
+// command that prints them.
+var goldenFiles = map[string]string{
+	"doctor": "doctor", "list-verbose": "list", "unearth-commit": "unearth", "unearth-diff": "unearth", "unearth-no-commit": "unearth",
+	"up-dry-run": "up", "watch-waits": "watch",
+}
+
+// TestFieldsArePrinted: what the golden files hold has the fields that are described,
+// and no others.
+func TestFieldsArePrinted(t *testing.T) {
+	by := maps.Clone(goldenFiles)
+	for _, c := range slices.Concat(goldenCommands, goldenPeople) {
+		by[c.name], _, _ = strings.Cut(c.args, " ")
+	}
+	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*.json*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, path := range files {
+		name, form, _ := strings.Cut(filepath.Base(path), ".")
+		i := slices.IndexFunc(allPrinted, func(p printed) bool { return p.command == by[name] })
+		if i < 0 {
+			t.Errorf("%s: no fields are described of sett %s", path, by[name])
+			continue
+		}
+		seen[by[name]] = true
+		for _, v := range decoded(t, path) {
+			if err := allPrinted[i].check(v, form == "jsonl"); err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	for _, p := range allPrinted {
+		if p.objects != nil && !seen[p.command] {
+			t.Errorf("no golden file has what sett %s prints", p.command)
+		}
+	}
+}
+
+// decoded returns the values in a file.
+func decoded(t *testing.T, path string) (all []any) {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+		var v any
+		if err := dec.Decode(&v); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, v)
+	}
+}
+
+// check says what is wrong with a printed value.
+func (p printed) check(v any, line bool) error {
+	if p.objects == nil {
+		return nil
+	}
+	var tried []error
+	for _, o := range p.objects {
+		if o.of == nil {
+			continue
+		}
+		of := []reflect.Type{o.of}
+		if line { // of its list, where it has one
+			for _, f := range fieldsIn(o.of) {
+				if f.of.Kind() == reflect.Slice {
+					of = append(of, f.of.Elem())
+				}
+			}
+		}
+		for _, each := range of {
+			err := fits(v, each, "")
+			if err == nil {
+				return nil
+			}
+			tried = append(tried, err)
+		}
+	}
+	return errors.Join(tried...)
+}
+
+// fits says where a value is not of a type.
+func fits(v any, of reflect.Type, at string) error {
+	for of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, each := range v {
+			if err := fits(each, of.Elem(), at+"[]"); err != nil {
+				return err
+			}
+		}
+	case map[string]any:
+		if of.Kind() != reflect.Struct {
+			return nil // free
+		}
+		fields := fieldsIn(of)
+		for _, f := range fields {
+			if _, ok := v[f.name]; !ok && !f.optional {
+				return fmt.Errorf("%s.%s is not there", at, f.name)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			i := slices.IndexFunc(fields, func(f field) bool { return f.name == name })
+			if i < 0 {
+				return fmt.Errorf("%s.%s is not described", at, name)
+			}
+			if err := fits(v[name], fields[i].of, at+"."+name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
