@@ -31,6 +31,7 @@ func (g *ground) killedAt(client string, n int, when moment, args ...string) {
 // TestCrashOfCommands kills sett up, forage and down at the write that each of
 // them makes; the same command again does what the first did not.
 func TestCrashOfCommands(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	for _, when := range []moment{before, after} {
 		t.Run(string(when), func(t *testing.T) {
@@ -63,7 +64,7 @@ func (g *ground) forage(when moment) {
 		g.t.Fatalf("%d new goals, want %d", len(goals)-known, want)
 	}
 	if when == before {
-		g.must("forage", "--goal", "x", "--wait=30s")
+		g.must("forage", "--goal", "x", "--wait=60s")
 		goals = g.goals()
 	}
 	goal := goals[len(goals)-1]

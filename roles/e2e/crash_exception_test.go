@@ -14,6 +14,7 @@ import (
 // result: exactly one Failure says so, and the claim is terminated. At the edges
 // of that window nothing is lost.
 func TestCrashBetweenStartAndResult(t *testing.T) {
+	t.Parallel()
 	c := reviewed(drafter, "")
 	g := newGround(t, c)
 	for _, at := range []struct {

@@ -37,6 +37,7 @@ func (g *ground) done(when moment, args ...string) {
 // TestCrashOfPeoplesCommands kills each command by which a person steps in, before
 // and after its write: what was said counts once, or not at all.
 func TestCrashOfPeoplesCommands(t *testing.T) {
+	t.Parallel()
 	server := startRedis(t)
 	for _, when := range []moment{before, after} {
 		t.Run(string(when), func(t *testing.T) {

@@ -75,6 +75,7 @@ func moments(n, of int) []moment {
 // TestCrashAtEveryWrite kills each process at each of its writes, from the goal
 // being posted to its end.
 func TestCrashAtEveryWrite(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]clan{
 		"text": reviewed(drafter, "retries: 1\n"), "commits": reviewed(committer, "retries: 1\n"), "people": peopled("retries: 1\n"),
 	} {
@@ -151,6 +152,7 @@ func (s *sweep) work(g *ground) {
 // TestCrashAtFirstWrite kills each process at the first write it ever makes, while
 // the instance is started: when it registers, or takes the lead.
 func TestCrashAtFirstWrite(t *testing.T) {
+	t.Parallel()
 	c := reviewed(drafter, "retries: 1\n")
 	server := startRedis(t)
 	for i, v := range victims(c) {

@@ -12,6 +12,7 @@ import (
 // TestSubscriptionComesBack kills and restarts the blackboard under a listener,
 // which hears again within seconds.
 func TestSubscriptionComesBack(t *testing.T) {
+	t.Parallel()
 	t.Run("embedded", func(t *testing.T) {
 		s := startServer(t)
 		comesBack(t, "redis://"+s.addr, s.kill)

@@ -66,14 +66,12 @@ func hostileNetwork(t *testing.T, image string) {
 }
 
 // hostileGreed takes all that there is: of processes, memory, room, the log.
-func hostileGreed(t *testing.T, image string) {
+func hostileGreed(t *testing.T, image, who, strategy string) {
 	const limits = "timeout: 6s\nresources: {limits: {memory: 96m, pids: 64, cpus: 0.5}}\n"
-	h := hostileInstance(t, possible(1000),
-		hostileAgent(image, "hostile", limits), hostileAgent(image, "worker", limits+"strategy: fresh_per_call\n"),
-		hostileAgent(image, "neighbour", ""))
-	pillars := []string{"blackboard", "orchestrator", "agent-neighbour", "agent-hostile"}
+	h := hostileInstance(t, possible(1000), hostileAgent(image, who, limits+strategy), hostileAgent(image, "neighbour", ""))
+	pillars := []string{"blackboard", "orchestrator", "agent-neighbour", "agent-" + who}
 	before := h.lives(pillars...)
-	well := func(who string) {
+	well := func() {
 		t.Helper()
 		for _, name := range []string{who, "neighbour"} {
 			allowed(t, 0, h.ask(name, "well"))
@@ -83,36 +81,32 @@ func hostileGreed(t *testing.T, image string) {
 			before = after
 		}
 	}
-	for _, who := range []string{"hostile", "worker"} {
-		got := h.ask(who, "crowd")
-		allowed(t, 0, got)
-		var n int
-		if _, err := fmt.Sscan(fact(t, got, "processes"), &n); err != nil || n < 20 || n >= 64 {
-			t.Errorf("%d processes: %v", n, got)
-		}
-		well(who)
-		if kind, r := h.failure(who, "bomb"); kind != blackboard.TypeToolExecutionFailure || !r.TimedOut {
-			t.Errorf("a fork bomb: %s %+v", kind, r)
-		}
-		well(who)
-		if kind, r := h.failure(who, "memory"); kind != blackboard.TypeToolExecutionFailure || !strings.Contains(r.Reason, "out of memory") {
-			t.Errorf("memory: %s %+v", kind, r)
-		}
-		well(who)
-		h.floods(who)
-		well(who)
-		h.tmp(who)
-		well(who)
+	got := h.ask(who, "crowd")
+	allowed(t, 0, got)
+	var n int
+	if _, err := fmt.Sscan(fact(t, got, "processes"), &n); err != nil || n < 20 || n >= 64 {
+		t.Errorf("%d processes: %v", n, got)
 	}
-	if left := h.docker("top", h.container("agent-hostile"), "-eo", "pid,args"); strings.Count(left, "\n") != 1 {
+	well()
+	if kind, r := h.failure(who, "bomb"); kind != blackboard.TypeToolExecutionFailure || !r.TimedOut {
+		t.Errorf("a fork bomb: %s %+v", kind, r)
+	}
+	well()
+	if kind, r := h.failure(who, "memory"); kind != blackboard.TypeToolExecutionFailure || !strings.Contains(r.Reason, "out of memory") {
+		t.Errorf("memory: %s %+v", kind, r)
+	}
+	well()
+	h.floods(who)
+	well()
+	h.tmp(who)
+	well()
+	if left := h.docker("top", h.container("agent-"+who), "-eo", "pid,args"); strings.Count(left, "\n") != 1 {
 		t.Errorf("left in the container:\n%s", left)
 	}
-	for _, who := range []string{"hostile", "worker"} {
-		if kind, r := h.failure(who, "end", "again"); kind != blackboard.TypeAgentCrashed || !strings.Contains(r.Reason, "for the 11th time") {
-			t.Errorf("a cub whose tool ends it again and again: %s %+v", kind, r)
-		}
+	if kind, r := h.failure(who, "end", "again"); kind != blackboard.TypeAgentCrashed || !strings.Contains(r.Reason, "for the 11th time") {
+		t.Errorf("a cub whose tool ends it again and again: %s %+v", kind, r)
 	}
-	h.sound("hostile", "worker", "neighbour")
+	h.sound(who, "neighbour")
 }
 
 // floods writes more than anybody wants to keep.

@@ -27,7 +27,8 @@ func TestHostile(t *testing.T) {
 		"as the workspace's owner, root":   func(t *testing.T, image string) { hostileTools(t, image, possible(0)) },
 		"as the workspace's owner, a user": func(t *testing.T, image string) { hostileTools(t, image, possible(1000)) },
 		"network":                          hostileNetwork,
-		"greed":                            hostileGreed,
+		"greed":                            func(t *testing.T, image string) { hostileGreed(t, image, "hostile", "") },
+		"greed of a worker":                func(t *testing.T, image string) { hostileGreed(t, image, "worker", "strategy: fresh_per_call\n") },
 		"without hardening":                withoutHardening,
 	} {
 		t.Run(name, func(t *testing.T) { t.Parallel(); f(t, image) })
@@ -144,7 +145,7 @@ func (h *hostile) reported(goal string) []tried {
 func (h *hostile) failure(words ...string) (string, blackboard.FailureReport) {
 	h.t.Helper()
 	goal := h.goal(words...)
-	h.await(goal, 2*enough)
+	h.await(goal, 4*enough) // who is ended again and again is started later each time
 	w, err := h.board.Workflow(context.Background(), goal)
 	if err != nil || w.Status != blackboard.WorkflowFailed {
 		h.t.Fatalf("%s did not fail: %+v %v", words, w, err)
