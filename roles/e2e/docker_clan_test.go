@@ -95,7 +95,7 @@ func TestDockerWorkerPool(t *testing.T) {
 	if n := in.atOnce("solo"); n != 2 {
 		t.Errorf("%d worked at once, want 2", n)
 	}
-	eventually(t, 20*time.Second, "only a standby left", func() bool {
+	eventually(t, enough, "only a standby left", func() bool {
 		left := in.workers()
 		return len(left) == 1 && strings.HasPrefix(left[0], "standby-solo-")
 	})

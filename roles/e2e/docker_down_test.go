@@ -121,7 +121,7 @@ func TestDockerAgainAndAgain(t *testing.T) {
 			continue
 		}
 		in.up()
-		in.must("forage", "--goal", "x", "--wait=30s")
+		in.must("forage", "--goal", "x", "--wait=60s")
 		in.board.Close()
 		in.board = nil
 		in.must("down", "--purge", "--yes")

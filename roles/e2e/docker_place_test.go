@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"sett/blackboard"
 	"sett/runtime"
@@ -96,7 +95,7 @@ func (in *instance) began(goal, agent string) {
 // logged waits until a unit's container has logged a text.
 func (in *instance) logged(unit, text string) {
 	in.t.Helper()
-	eventually(in.t, 20*time.Second, fmt.Sprintf("%q in the log of %s", text, unit), func() bool {
+	eventually(in.t, enough, fmt.Sprintf("%q in the log of %s", text, unit), func() bool {
 		out, err := dockerSays("logs", in.container(unit))
 		return err == nil && strings.Contains(out, text)
 	})

@@ -116,9 +116,9 @@ func TestCubKilledWhileToolRuns(t *testing.T) {
 	if a.Type != blackboard.TypeAgentCrashed || report.Agent != "solo" || report.Attempt != 1 || in.status(goal) != blackboard.WorkflowFailed {
 		t.Errorf("failure: %s %+v", a.Type, report)
 	}
-	eventually(t, 5*time.Second, "end of the tool", func() bool { return gone(tool) && gone(child) })
+	eventually(t, enough, "end of the tool", func() bool { return gone(tool) && gone(child) })
 	next := in.post("quick")
-	in.await(next, 10*time.Second)
+	in.await(next, enough)
 	if in.status(next) != blackboard.WorkflowAchieved {
 		t.Errorf("next goal: %s", in.status(next))
 	}
@@ -133,7 +133,7 @@ func TestCubStoppedLosesNothing(t *testing.T) {
 	slow := `
 echo $$ >"$MARKS/$SETT_TARGET_PAYLOAD-$SETT_ATTEMPT"
 case $SETT_TARGET_PAYLOAD-$SETT_ATTEMPT in
-short-1) sleep 0.7 ;;
+short-1) until [ -e "$MARKS/told" ]; do sleep 0.02; done ;;
 long-1) sleep 1000 ;;
 esac
 say Terminal Done "attempt $SETT_ATTEMPT"`
@@ -146,11 +146,12 @@ say Terminal Done "attempt $SETT_ATTEMPT"`
 		goal := in.post(c.goal)
 		tool := marked(t, filepath.Join(dir, c.goal+"-1"))
 		in.signal("agent-solo", syscall.SIGTERM)
-		in.await(goal, 20*time.Second)
+		file(t, filepath.Join(dir, "told"), "\n", 0o600)
+		in.await(goal, enough)
 		if g := in.grant(goal, "solo"); in.status(goal) != blackboard.WorkflowAchieved || g.Attempt != c.attempt || g.Crashes != 0 {
 			t.Errorf("%s: %s %+v", c.goal, in.status(goal), g)
 		}
-		eventually(t, 5*time.Second, "end of the tool", func() bool { return gone(tool) })
+		eventually(t, enough, "end of the tool", func() bool { return gone(tool) })
 	}
 	in.settled()
 	in.atRest()
@@ -170,7 +171,7 @@ echo ignore`, tool: finished, more: more})
 	in.afterEntries(delayed, 3) // posted, opened, solo's bid
 	for range 3 {
 		goal := in.post("other")
-		in.await(goal, 10*time.Second)
+		in.await(goal, enough)
 	}
 	if in.status(delayed) != blackboard.WorkflowActive {
 		t.Errorf("the delayed goal is %s", in.status(delayed))
@@ -179,7 +180,7 @@ echo ignore`, tool: finished, more: more})
 		t.Errorf("sett show does not name who is waited for:\n%s", out)
 	}
 	file(t, filepath.Join(dir, "speak"), "\n", 0o600)
-	in.await(delayed, 20*time.Second)
+	in.await(delayed, enough)
 	in.atRest()
 }
 
@@ -196,7 +197,7 @@ func TestFrozenCub(t *testing.T) {
 	if out := in.must("show", goal); !strings.Contains(out, "frozen") {
 		t.Errorf("sett show does not name who is waited for:\n%s", out)
 	}
-	eventually(t, 20*time.Second, "sett list names it", func() bool {
+	eventually(t, enough, "sett list names it", func() bool {
 		return strings.Contains(in.must("list"), "agent frozen is not ready")
 	})
 	began := time.Now()

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"sett/blackboard"
 	"sett/runtime"
@@ -86,7 +85,7 @@ func TestWorkerPool(t *testing.T) {
 			t.Errorf("tool of %s began %d times", name, n)
 		}
 	}
-	eventually(t, 5*time.Second, "end of the workers", func() bool { return len(in.workers()) == 0 })
+	eventually(t, enough, "end of the workers", func() bool { return len(in.workers()) == 0 })
 	in.atRest()
 }
 
@@ -107,17 +106,17 @@ func TestWorkerKilled(t *testing.T) {
 	if len(workers) != 1 {
 		t.Fatalf("workers: %v", workers)
 	}
-	eventually(t, 5*time.Second, "the tool's word in the log", func() bool {
+	eventually(t, enough, "the tool's word in the log", func() bool {
 		log, err := os.ReadFile(filepath.Join(in.stateDir(), "logs", workers[0]+".log"))
 		return err == nil && strings.Contains(string(log), "last words of a")
 	})
 	in.kill(workers[0])
-	in.await(goal, 5*time.Second)
+	in.await(goal, enough)
 	a, report := in.failure(goal)
 	if a.Type != blackboard.TypeAgentCrashed || !strings.Contains(report.Stderr, "last words of a") {
 		t.Errorf("failure: %s %+v", a.Type, report)
 	}
-	eventually(t, 5*time.Second, "end of the tool", func() bool { return gone(tool) })
+	eventually(t, enough, "end of the tool", func() bool { return gone(tool) })
 	file(t, filepath.Join(dir, "go"), "\n", 0o600)
 	for _, name := range []string{"b", "c", "d"} {
 		goal := in.post(name)
@@ -178,10 +177,10 @@ func TestWorkerEndsWhileNobodyLeads(t *testing.T) {
 		}
 	}
 	file(t, filepath.Join(dir, "go"), "\n", 0o600)
-	eventually(t, 5*time.Second, "end of the workers", func() bool { return len(in.workers()) == 0 })
+	eventually(t, enough, "end of the workers", func() bool { return len(in.workers()) == 0 })
 	in.up()
-	in.await(dies, 10*time.Second)
-	in.await(ends, 10*time.Second)
+	in.await(dies, enough)
+	in.await(ends, enough)
 	if a, _ := in.failure(dies); a.Type != blackboard.TypeAgentCrashed {
 		t.Errorf("failure: %s", a.Type)
 	}

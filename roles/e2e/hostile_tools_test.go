@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -224,7 +223,7 @@ func (h *hostile) sound(agents ...string) {
 			t.Errorf("afterwards, a goal for %s is %s", a, s)
 		}
 	}
-	eventually(t, 20*time.Second, "a healthy instance", func() bool {
+	eventually(t, enough, "a healthy instance", func() bool {
 		_, out := h.sett("list", "-o", "json")
 		return strings.Contains(out, `"running"`) || strings.Contains(out, `"healthy"`)
 	})

@@ -234,7 +234,7 @@ func (in *instance) await(goal string, limit time.Duration) {
 func (in *instance) pid(name string) int {
 	in.t.Helper()
 	var pid int
-	eventually(in.t, 20*time.Second, "unit "+name, func() bool {
+	eventually(in.t, enough, "unit "+name, func() bool {
 		u, ok := in.running(name)
 		if ok {
 			pid = in.at.pid(u)
@@ -301,7 +301,7 @@ func (in *instance) settled() {
 	for _, name := range in.o.pillars() {
 		in.pid(name)
 	}
-	eventually(in.t, 20*time.Second, "all agents present", func() bool {
+	eventually(in.t, enough, "all agents present", func() bool {
 		present, err := in.board.Agents(context.Background())
 		if err != nil {
 			return false
@@ -321,7 +321,7 @@ func (in *instance) settled() {
 // they start meanwhile, until none is left.
 func (in *instance) killAll() {
 	in.t.Helper()
-	eventually(in.t, 20*time.Second, "end of all units", func() bool {
+	eventually(in.t, enough, "end of all units", func() bool {
 		units, err := in.at.List(context.Background(), nil)
 		if err != nil {
 			in.t.Fatal(err)
@@ -340,7 +340,7 @@ func (in *instance) killAll() {
 // restarted waits until another process runs under the unit's name.
 func (in *instance) restarted(name string, old int) {
 	in.t.Helper()
-	eventually(in.t, 20*time.Second, "restart of "+name, func() bool {
+	eventually(in.t, enough, "restart of "+name, func() bool {
 		u, ok := in.running(name)
 		pid := in.at.pid(u)
 		return ok && pid > 0 && pid != old

@@ -74,7 +74,7 @@ case $SETT_TARGET_PAYLOAD in short) say Review Review "{}" ;; *) say Review Revi
 func TestNobodyAnswers(t *testing.T) {
 	t.Parallel()
 	c := solo(`case $in in *'"structural_type":"Answer"'*) say Terminal Done done ;; *) say Question Ask "anybody?" ;; esac`, "")
-	c.extra = "orchestrator: {question_timeout: 2s}\n"
+	c.extra = "orchestrator: {question_timeout: 6s}\n"
 	in := start(t, options{clan: c})
 	goal := in.post("x")
 	question := in.waiting(in.board.OpenQuestions)

@@ -128,7 +128,7 @@ func (in *instance) said(part, text string, times int) {
 // what it is to: the event is told.
 func TestNotifierOfBadCommands(t *testing.T) {
 	t.Parallel()
-	in := prepare(t, options{clan: notified(", timeout: 500ms")})
+	in := prepare(t, options{clan: notified(", timeout: 2s")})
 	in.notifyBy(`if [ ! -e .git/one ]; then : >.git/one; echo oh dear >&2; exit 3; fi
 if [ ! -e .git/two ]; then : >.git/two; exec sleep 60; fi
 ` + writes)
@@ -137,7 +137,7 @@ if [ ! -e .git/two ]; then : >.git/two; exec sleep 60; fi
 	in.told(1)
 	in.said("notifier", "event told", 1)
 	log := in.must("logs", "notifier")
-	for _, want := range []string{"oh dear", "exit code 3", "not done within 500ms"} {
+	for _, want := range []string{"oh dear", "exit code 3", "not done within 2s"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("no %q in the log:\n%s", want, log)
 		}
