@@ -69,6 +69,10 @@ func (s scene) waits(o openWork) []wait {
 		out = append(out, wait{What: waitDecision, Agent: theOrchestrator, Since: blackboard.IDTime(c.id), SubjectID: c.id, WorkflowID: o.workflow,
 			Text: fmt.Sprintf("nobody: claim %s has a corrupt record, which is left alone%s", short(c.id), because(clean(c.err.Error()))), trouble: "corrupt"})
 	}
+	for _, id := range o.lost {
+		out = append(out, wait{What: waitClaim, Agent: theOrchestrator, Since: blackboard.IDTime(id), SubjectID: id, WorkflowID: o.workflow,
+			Text: fmt.Sprintf("nobody: artefact %s is lost, its record is gone; cancelling its goal ends the wait", short(id)), trouble: "lost"})
+	}
 	for _, a := range o.unclaimed {
 		w := wait{What: waitClaim, Agent: theOrchestrator, Since: a.CreatedAt, SubjectID: a.ID, WorkflowID: a.WorkflowID,
 			Text: fmt.Sprintf("the orchestrator to open a claim on %s %s", title(a.Artefact), short(a.ID))}

@@ -21,6 +21,7 @@ type openWork struct {
 	corrupt   []corruptClaim
 	unclaimed []redis.Outline // artefacts without their claim
 	gates     []redis.Outline // artefacts that wait for approval
+	lost      []string        // artefacts that want a claim or approval and have no record any more
 	more      int             // that was not looked at
 }
 
@@ -53,10 +54,10 @@ func readOpen(ctx context.Context, b *redis.Board, workflow string) (openWork, e
 	if err := o.readClaims(ctx, b, work.Claims); err != nil {
 		return o, err
 	}
-	if o.unclaimed, err = readShown(ctx, b, work.Unclaimed); err != nil {
+	if o.unclaimed, err = o.readShown(ctx, b, work.Unclaimed); err != nil {
 		return o, err
 	}
-	o.gates, err = readShown(ctx, b, gates)
+	o.gates, err = o.readShown(ctx, b, gates)
 	return o, err
 }
 
@@ -91,19 +92,20 @@ func (o *openWork) readClaims(ctx context.Context, b *redis.Board, ids []string)
 }
 
 // readShown reads artefacts as far as a line about each needs it. What cannot be
-// read keeps its place, with its id alone.
-func readShown(ctx context.Context, b *redis.Board, ids []string) ([]redis.Outline, error) {
+// read keeps its place, with its id alone; what is gone is lost.
+func (o *openWork) readShown(ctx context.Context, b *redis.Board, ids []string) ([]redis.Outline, error) {
 	all, each, err := b.OutlinesWithTexts(ctx, ids, maxShown)
 	var out []redis.Outline
-	for i, o := range all {
+	for i, a := range all {
 		switch {
 		case errors.Is(each[i], blackboard.ErrNotFound):
+			o.lost = append(o.lost, ids[i])
 			continue
 		case each[i] != nil:
-			o = redis.Outline{Artefact: blackboard.Artefact{ID: ids[i], Type: "corrupt record", Version: 1, StructuralType: blackboard.Standard,
+			a = redis.Outline{Artefact: blackboard.Artefact{ID: ids[i], Type: "corrupt record", Version: 1, StructuralType: blackboard.Standard,
 				ProducedByRole: "nobody knows", CreatedAt: blackboard.IDTime(ids[i])}}
 		}
-		out = append(out, o)
+		out = append(out, a)
 	}
 	return out, err
 }

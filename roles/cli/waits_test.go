@@ -180,6 +180,33 @@ func TestWaitsEverywhere(t *testing.T) {
 	}
 }
 
+// An artefact whose record is gone is named, for as long as its goal waits for it; to
+// cancel the goal ends that.
+func TestWaitsForWhatIsLost(t *testing.T) {
+	s := newStage(t)
+	s.staff()
+	s.must(s.board.SetApproval(t.Context(), s.epoch, []string{"Held"}))
+	goal := s.post("the goal")
+	claim, held := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Held", Payload: "x"})
+	s.complete(claim)
+	second := s.post("another")
+	claim, draft := s.work(second, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.complete(claim)
+	for goal, lost := range map[string]string{goal: held, second: draft} {
+		s.raw("DEL", "sett:{stage}:artifact:"+lost)
+		_, _, err := s.run("wait", goal, "--timeout", "1ms")
+		has(t, err.Error(), "nobody: artefact "+short(lost)+" is lost")
+		stdout, _, err := s.run("list", "-v")
+		s.must(err)
+		has(t, stdout, "nobody: artefact "+short(lost)+" is lost")
+		_, _, err = s.run("cancel", goal, "it is lost")
+		s.must(err)
+		if r := s.detailed(); strings.Contains(fmt.Sprint(r.Waits), short(lost)) {
+			t.Errorf("after the end of its goal: %+v", r.Waits)
+		}
+	}
+}
+
 // What does not run is named as such, whatever the blackboard knows of it.
 func TestWaitsForWhatDoesNotRun(t *testing.T) {
 	s := newStage(t)
