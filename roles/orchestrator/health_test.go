@@ -76,7 +76,7 @@ func TestHealthPortTaken(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "a", "b", "c"), newPlace()
-	o := inPlace(p)
+	o := trusting(p)
 	o.vars[env.HealthAddr] = "127.0.0.1:0"
 	l := s.lead(o)
 	url := l.address() + "/metrics"

@@ -242,7 +242,7 @@ func TestEmbeddedBlackboard(t *testing.T) {
 	go func() { served <- server.Serve(ctx, l) }()
 	t.Cleanup(func() { cancel(); <-served; _ = server.Close() })
 	s, p := newSettAt(t, "redis://"+l.Addr().String(), "a", "critic"), newPlace()
-	s.lead(inPlace(p))
+	s.lead(trusting(p))
 	g := s.goal("g")
 	draft := s.makes(g, "a")
 	c := s.claimOf(draft)

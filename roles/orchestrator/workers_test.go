@@ -146,7 +146,7 @@ func TestCancelledBeforeItsTurn(t *testing.T) {
 	p := newPlace()
 	s.agent("w").Strategy = config.StrategyFreshPerCall
 	s.write()
-	s.lead(inPlace(p))
+	s.lead(trusting(p))
 	start := func() (claim string) {
 		claim = s.claimOf(s.goal("g"))
 		s.bids(claim, "w claim", "b claim")
