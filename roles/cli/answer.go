@@ -21,7 +21,8 @@ func (answerCmd) Help() string {
 agent does not run just now. The Answer's id goes to stdout.
 
 Without a text it opens $VISUAL, else $EDITOR, else vi with the question in it as lines that
-begin with #, which are left out. An empty text answers nothing: exit code 1.
+begin with #, which are left out. An empty text answers nothing: exit code 2, and 1 where
+that is what the editor left.
 
 ` + whoHelp + `
 

@@ -12,7 +12,7 @@ import (
 
 type cancelCmd struct {
 	ID  string   `arg:"" name:"id" help:"A claim or a goal: any part of its id's beginning or end that is unique, or @last, the newest goal."`
-	Why []string `arg:"" optional:"" help:"Why, as plain words; - reads it from standard input."`
+	Why []string `arg:"" help:"Why, as plain words; - reads it from standard input."`
 }
 
 // Help is shown by `sett cancel --help`.

@@ -104,7 +104,7 @@ func TestReject(t *testing.T) {
 	s := newStage(t)
 	s.by("anna")
 	goal, held := s.holds(blackboard.Terminal)
-	s.refuses(role.Usage, "the reason is empty", "reject", held)
+	s.refuses(role.Usage, "missing argument WHY", "reject", held)
 	s.refuses(role.Usage, "the reason is empty", "reject", held, " ")
 	s.refuses(role.Usage, "not UTF-8", "reject", held, "\xff")
 	s.refuses(role.Usage, "approve "+short(held), "reject", held, " {} ")

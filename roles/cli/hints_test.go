@@ -1,30 +1,59 @@
 package cli
 
 import (
+	"regexp"
+	"strings"
 	"testing"
 
 	"sett/blackboard"
+	"sett/roles/role"
 )
 
-// What a hint names can be typed where the command was: with --name of an instance
-// whose repository is elsewhere.
-func TestTracingHintsNameTheInstance(t *testing.T) {
+// What commands advise to type can be typed where they were: outside the workspace
+// it has to name the instance.
+func TestHintsNameTheInstance(t *testing.T) {
 	s := newStage(t)
-	ids := s.tell()
-	first, _ := s.commits()
-	ids["commit"] = s.codeCommit(first)
-	ids["lost"] = s.codeCommit("deadbeef")
-	_, ids["note"] = s.work(s.post("goal"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note", Payload: "x"})
-	for command, want := range map[string]string{
-		"why {asking}":                   "show " + short(ids["asking"]) + " says how far it has come",
-		"unearth {claim}":                "show " + short(ids["claim"]),
-		"unearth {note} --diff":          "unearth " + short(ids["note"]),
-		"unearth {lost}":                 "unearth " + short(ids["lost"]) + " --raw",
-		"unearth {commit} --previous":    "unearth " + short(ids["commit"]) + " --diff",
-		"unearth @last":                  "hoard --workflow @last lists what came of it",
-		"try lint --artefact {question}": "hoard lists artefacts",
+	s.by("anna")
+	s.elsewhere = true
+	own := []string{"--name", "stage"}
+	said := func(args ...string) string {
+		c := s.start(append(own, args...)...)
+		err := c.wait()
+		text := c.err.String() + "\n" + hint(err)
+		if err != nil {
+			text += "\n" + err.Error()
+		}
+		return text
+	}
+	talk := said("goals")
+	s.must(s.board.Goodbye(t.Context(), "lint", "i-lint", "gone"))
+	asking, _, _ := s.asks("the goal", "Which one?")
+	failing, _, _ := s.fails()
+	cancelled := s.post("not needed")
+	work := s.post("work")
+	for _, args := range [][]string{
+		{"forage", "x"}, {"wait", asking}, {"wait", failing}, {"wait", s.concluded("")}, {"wait", work, "--timeout", "1ms"}, {"cancel", cancelled, "enough"}, {"retry", cancelled},
+		{"watch", "--exit-when-done", "--timeout", "1ms"}, {"wait", s.concluded(blackboard.Terminal), "--for", "question"},
 	} {
-		_, stderr, err := s.run(named(command, ids)...)
-		has(t, stderr+hint(err), "sett --name stage "+want)
+		talk += "\n" + said(args...)
+	}
+	commands := regexp.MustCompile(`\bsett( --name stage)? [a-z]+[^;,:)\n]*`).FindAllString(talk, -1)
+	if len(commands) < 10 {
+		t.Errorf("%d commands in\n%s", len(commands), talk)
+	}
+	for _, line := range commands {
+		line, _, _ = strings.Cut(line, " posts ")
+		line, _, _ = strings.Cut(line, " follows ")
+		words := strings.Fields(strings.ReplaceAll(line, `"…"`, "text"))
+		if len(words) < 4 || words[1] != "--name" {
+			t.Errorf("%q names no instance", line)
+			continue
+		}
+		if words[3] == "watch" || words[3] == "logs" {
+			continue // for ever, or of units that a stage has not
+		}
+		if _, _, err := s.run(words[1:]...); role.CodeOf(err) == role.Usage || role.CodeOf(err) == role.NotFound {
+			t.Errorf("%q: %v", line, err)
+		}
 	}
 }

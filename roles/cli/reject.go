@@ -9,7 +9,7 @@ import (
 
 type rejectCmd struct {
 	ID  string   `arg:"" name:"id" help:"What waits for approval: any part of its id's beginning or end that is unique."`
-	Why []string `arg:"" optional:"" help:"What is wrong with it, as plain words; - reads it from standard input."`
+	Why []string `arg:"" help:"What is wrong with it, as plain words; - reads it from standard input."`
 }
 
 // Help is shown by `sett reject --help`.

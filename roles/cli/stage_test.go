@@ -37,6 +37,8 @@ type stage struct {
 	stdin io.Reader         // theirs; nil: a line
 
 	stderr io.Writer // theirs; nil: the call's
+
+	elsewhere bool // commands are typed outside the workspace
 }
 
 const clan = `
@@ -144,12 +146,15 @@ func (s *stage) start(args ...string) *call {
 	if stdin == nil {
 		stdin = strings.NewReader("from stdin\n")
 	}
+	if !s.elsewhere {
+		args = append([]string{"-C", s.root}, args...)
+	}
 	var stderr io.Writer = &c.err
 	if s.stderr != nil {
 		stderr = s.stderr
 	}
 	e := role.Env{
-		Args: append([]string{"-C", s.root}, args...), Stdin: stdin, Stdout: &c.out, Stderr: stderr,
+		Args: args, Stdin: stdin, Stdout: &c.out, Stderr: stderr,
 		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 		Environ: func() []string {
 			var all []string

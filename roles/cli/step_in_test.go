@@ -19,7 +19,7 @@ func TestCancelClaim(t *testing.T) {
 		redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 	s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
 	s.begin(claim, "writer", blackboard.ReadOnly)
-	s.refuses(role.Usage, "say why", "cancel", claim)
+	s.refuses(role.Usage, "missing argument WHY", "cancel", claim)
 	s.refuses(role.Usage, "say why", "cancel", claim, " ")
 	s.refuses(role.Usage, "longer than 1000", "cancel", claim, strings.Repeat("x", 1001))
 	s.refuses(role.Usage, "not UTF-8", "cancel", claim, "\xff")
