@@ -198,6 +198,9 @@ func (c *completer) argument(word string) completion {
 		}
 		return completion{completeValues, beginning(all, word)}
 	}
+	if t.help {
+		return completion{kind: completeValues}
+	}
 	at := len(t.arguments)
 	if n := len(t.node.Positional); n > 0 && at >= n && t.node.Positional[n-1].IsCumulative() {
 		at = n - 1

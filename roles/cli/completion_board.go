@@ -169,32 +169,71 @@ func (r *boardReader) open() []candidate {
 	}
 	out := r.described(claims, func(blackboard.Claim) bool { return true })
 	goals, err := r.b.ActiveWorkflows(r.ctx)
-	if err != nil || len(goals) == 0 {
+	if err != nil {
 		return out
 	}
-	return slices.Concat(out, []candidate{{value: lastGoal, about: "the newest goal"}}, r.outlined(r.outlines(goals)))
+	if newest, err := r.b.Goals(r.ctx, 1); err == nil && len(newest) > 0 && slices.Contains(goals, newest[0]) {
+		out = append(out, candidate{value: lastGoal, about: "the newest goal"})
+	}
+	return slices.Concat(out, r.outlined(r.outlines(goals)))
 }
 
-// failures are those that were not retried.
-func (r *boardReader) failures() []candidate {
+// claimable are artefacts that agents bid for.
+func (r *boardReader) claimable() []candidate {
+	return r.outlined(slices.DeleteFunc(r.newest(), func(o redis.Outline) bool { return !o.StructuralType.Claimable() }))
+}
+
+// retriable are what can be retried, as far as it is told without trying: Failures that
+// ended a claim which was neither retried nor leads to a rework, of goals that nobody
+// cancelled; and those claims.
+func (r *boardReader) retriable() []candidate {
 	var failed []redis.Outline
-	var claims []string
+	var ids []string // of their claims, each with that of its rework
 	for _, o := range r.newest() {
 		if o.StructuralType == blackboard.Failure && o.ClaimID != "" {
 			failed = append(failed, o)
-			claims = append(claims, o.ClaimID)
+			ids = append(ids, o.ClaimID, blackboard.ReworkClaimID(o.ClaimID))
 		}
 	}
-	all, each, err := r.b.TryClaims(r.ctx, claims)
+	claims, each, err := r.b.TryClaims(r.ctx, ids)
 	if err != nil {
 		return nil
 	}
-	i := -1
-	failed = slices.DeleteFunc(failed, func(redis.Outline) bool {
-		i++
-		return each[i] != nil || all[i].RetriedAs != ""
-	})
-	return r.outlined(failed)
+	cancelled := r.cancelled(failed)
+	var left []redis.Outline
+	ids = nil
+	for i, o := range failed {
+		c := claims[2*i]
+		if each[2*i] == nil && each[2*i+1] != nil && c.Status == blackboard.Terminated && c.RetriedAs == "" && !cancelled[o.WorkflowID] {
+			left, ids = append(left, o), append(ids, c.ID)
+		}
+	}
+	return slices.Concat(r.outlined(left), r.described(ids, func(blackboard.Claim) bool { return true }))
+}
+
+// cancelled are the goals of artefacts that somebody cancelled as a whole.
+func (r *boardReader) cancelled(of []redis.Outline) map[string]bool {
+	var goals, ends []string
+	for _, o := range of {
+		goals = append(goals, o.WorkflowID)
+	}
+	slices.Sort(goals)
+	workflows, each, err := r.b.TryWorkflows(r.ctx, slices.Compact(goals))
+	if err != nil {
+		return nil
+	}
+	for i, w := range workflows {
+		if each[i] == nil && w.FailureID != "" {
+			ends = append(ends, w.FailureID)
+		}
+	}
+	all := map[string]bool{}
+	for _, o := range r.outlines(ends) {
+		if o.Type == blackboard.TypeCancelled && o.ClaimID == "" {
+			all[o.WorkflowID] = true
+		}
+	}
+	return all
 }
 
 // types are the types of the newest artefacts.

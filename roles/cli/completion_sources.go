@@ -10,7 +10,6 @@ import (
 
 	"sett/blackboard/redis"
 	"sett/contract/config"
-	"sett/runtime"
 )
 
 // completionTime is how long a blackboard has to answer whoever types.
@@ -51,13 +50,13 @@ var sources = map[string]valueSource{
 	"reject ID":       fromBoard((*boardReader).gates),
 	"review ID":       fromBoard((*boardReader).inReview),
 	"cancel ID":       fromBoard((*boardReader).open),
-	"retry ID":        fromBoard((*boardReader).failures),
+	"retry ID":        fromBoard((*boardReader).retriable),
 
 	"show ID":              fromBoard((*boardReader).everything),
 	"why ID":               fromBoard((*boardReader).everything),
 	"graph ID":             fromBoard((*boardReader).everything),
 	"unearth ID":           fromBoard((*boardReader).artefacts),
-	"try --artefact":       fromBoard((*boardReader).artefacts),
+	"try --artefact":       fromBoard((*boardReader).claimable),
 	"logs --claim":         fromBoard((*boardReader).claims),
 	"hoard --type":         fromBoard((*boardReader).types),
 	"wait GOAL":            fromBoard((*boardReader).goals),
@@ -77,6 +76,7 @@ var sources = map[string]valueSource{
 	"answer TEXT": free, "reject WHY": free, "review --feedback": free, "cancel WHY": free, "retry WHY": free,
 	"forage --goal": free, "forage TEXT": free, "try --goal": free,
 	"up --timeout": free, "up --redis-url": free, "restart --timeout": free, "questions --timeout": free, "wait --timeout": free,
+	"forage --timeout": free, "retry --timeout": free, "watch --timeout": free,
 	"logs --lines": free, "logs --since": free, "goals --limit": free, "hoard --limit": free, "hoard --since": free, "graph --depth": free,
 	"__complete SHELL": free, "__complete WORDS": free,
 }
@@ -150,10 +150,19 @@ func agentCandidates(cfg *config.Config) []candidate {
 	return out
 }
 
-// logging are all that write logs.
+// logging are all that write logs, as sett logs knows them.
 func (c *completer) logging() []candidate {
+	in, err := c.instance(c.ctx)
+	if err != nil {
+		return nil
+	}
+	files, _ := filepath.Glob(filepath.Join(in.logsDir(), "*.log"))
+	var kept []source
+	for _, f := range files {
+		kept = append(kept, sourceOf(strings.TrimSuffix(filepath.Base(f), ".log")))
+	}
 	out := c.running()
-	for _, name := range []string{runtime.ComponentOrchestrator, runtime.ComponentBlackboard, runtime.ComponentKeeper, runtime.ComponentNotifier} {
+	for _, name := range (&logsCmd{}).parts(in, kept) {
 		if !slices.ContainsFunc(out, func(c candidate) bool { return c.value == name }) {
 			out = append(out, candidate{value: name, about: "a part of Sett"})
 		}

@@ -71,6 +71,11 @@ func TestComplete(t *testing.T) {
 	reviewed := s.post("a goal in review")
 	s.open(reviewed, s.all("lint", blackboard.BidReview)...)
 	s.grant(blackboard.BiddingClaimID(reviewed), blackboard.PhaseReview, "lint")
+	ids["stopped"] = s.post("a goal that is cancelled")
+	var claim string
+	claim, ids["stoppedFailure"] = s.work(ids["stopped"], blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"x"}`})
+	s.must(s.board.CancelWorkflow(t.Context(), ids["stopped"], s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"x"}`, "", ids["stopped"], ids["stopped"]), "emil", "x"))
+	ids["stoppedClaim"] = claim
 	for _, c := range []struct {
 		typed string // words; the last is completed
 		want  string // the whole answer, an id's ending as {name}; with … only its beginning
@@ -91,7 +96,7 @@ func TestComplete(t *testing.T) {
 		{"list --name=o", ":values|--name=other\t/else\\x1bwhere"},
 		{"-f ", ":files"},
 		{"-C ", ":dirs"},
-		{"logs -f writer ", ":values|lint\tlint|many\tmany|orchestrator\ta part of Sett|blackboard\ta part of Sett|keeper\ta part of Sett|notifier\ta part of Sett"},
+		{"logs -f writer ", ":values|lint\tlint|many\tmany|orchestrator\ta part of Sett|blackboard\ta part of Sett|keeper\ta part of Sett"},
 		{"-f x logs w", ":values|writer\twriter"},
 		{"restart wr", ":values|writer\twriter"},
 		{"restart writer ", ":values"},
@@ -105,7 +110,15 @@ func TestComplete(t *testing.T) {
 		{"--name other answer ", ":values"},
 		{"-C / answer ", ":values"},
 		{"approve ", ":values"},
-		{"retry ", ":values|{failure}\tToolExecutionFailure of writer, 0s ago"},
+		{"retry ", ":values|{failure}\tToolExecutionFailure of writer, 0s ago|{failedClaim}\tclaim on GoalDefined {failed}, terminated, 0s ago"},
+		{"retry {stoppedFailure}", ":values"}, // of a cancelled goal
+		{"cancel @", ":values"},               // it has ended, though others go on
+		{"try --artefact {terminal}", ":values"},
+		{"try --artefact {question}", ":values"},
+		{"try --artefact {first}", ":values|{first}\tDraft of writer, 0s ago: a draft"},
+		{"help show ", ":values"},
+		{"help fields sh", ":values|show\tSay what a goal, claim or artefact is, and what it waits for."},
+		{"help ledger e", ":values|export\tWrite the ledger and every artefact as JSON lines."},
 		{"review ", ":values|{reviewed}\tGoalDefined, 0s ago: a goal in review"},
 		{"hoard --type D", ":values|Done\tterminal|Draft\tstandard"},
 		{"hoard --agent ", ":values|writer\twriter|lint\tlint|many\tmany"},
@@ -128,9 +141,15 @@ func TestComplete(t *testing.T) {
 			pairs = append(pairs, "{"+name+"}", short(id), "{full:"+name+"}", id, "{low:"+name+"}", strings.ToLower(short(id)))
 		}
 		replace := strings.NewReplacer(pairs...)
-		got := masked(strings.Join(s.completed(strings.Split(replace.Replace(c.typed), " ")...), "|"))
 		want, open := strings.CutSuffix(replace.Replace(c.want), "…")
-		if got != want && (!open || !strings.HasPrefix(got, want)) {
+		var got string
+		fits := func() bool { return got == want || open && strings.HasPrefix(got, want) }
+		for range 10 { // a busy machine's blackboard does not always answer in time, and is then done without
+			if got = masked(strings.Join(s.completed(strings.Split(replace.Replace(c.typed), " ")...), "|")); fits() {
+				break
+			}
+		}
+		if !fits() {
 			t.Errorf("%s\n got %q\nwant %q", c.typed, got, want)
 		}
 	}

@@ -18,6 +18,7 @@ type typedLine struct {
 	open      *kong.Flag // whose value the next word is
 	literal   bool       // after --
 	lost      bool       // there is no such command
+	help      bool       // it asks for help: what follows names a command and nothing else
 }
 
 // readTyped reads words.
@@ -37,7 +38,9 @@ func readTyped(parser *kong.Kong, words []string) *typedLine {
 			t.take(t.flag(name), value, joined)
 		case len(word) > 1 && word[0] == '-':
 			t.takeShorts(word[1:])
-		case i == 0 && word == "help": // of what follows
+		case i == 0 && word == "help":
+			t.help = true
+		case i == 1 && t.help && word == "fields": // of a command
 		default:
 			t.argument(word)
 		}
