@@ -16,6 +16,11 @@ import (
 type ExportOptions struct {
 	Goal     string             // only what belongs to this one; empty: the whole instance
 	Progress func(ExportCounts) // is told now and then how far it has come; nil: nobody
+
+	// Broken is told, once, of each artefact, claim and workflow whose record is
+	// missing or corrupt, which is exported as far as it is there. Without it such a
+	// record is an error.
+	Broken func(error)
 }
 
 const (
@@ -30,7 +35,7 @@ const (
 // is not what the ledger recorded of it is an error that wraps
 // blackboard.ErrCorrupt and names it; what was written by then has no footer.
 func (b *Board) Export(ctx context.Context, w io.Writer, o ExportOptions) (ExportCounts, error) {
-	e := &export{b: b.patient(), o: o, out: newLineWriter(w), members: map[string]bool{}, sums: recorded{}}
+	e := &export{b: b.patient(), o: o, out: newLineWriter(w), members: map[string]bool{}, sums: recorded{}, told: map[string]bool{}}
 	err := e.run(ctx)
 	if err == nil {
 		err = e.out.close()
@@ -54,9 +59,11 @@ type export struct {
 	now moment
 
 	spool             *spool
-	claims, workflows int             // that are spooled, in the order of their index
-	members           map[string]bool // artefacts and claims of the goal, when there is one
-	sums              recorded        // of the artefacts that were written
+	claims, workflows int                 // that are spooled, in the order of their index
+	members           map[string]bool     // artefacts and claims of the goal, when there is one
+	sums              recorded            // of the artefacts that were written
+	told              map[string]bool     // records of which Broken was told
+	said              map[string]lostLine // see known
 }
 
 // moment is what changes of an instance, as it is at a position of the ledger.
@@ -155,11 +162,21 @@ func (e *export) catchUp(ctx context.Context, from string) (string, error) {
 	for len(ids) > 0 {
 		some := ids[:min(page, len(ids))]
 		ids = ids[len(some):]
-		if err := e.b.claimLines(ctx, some, func(l claimLine) error { e.now.changedClaims[l.ID] = l; return nil }); err != nil {
+		claims, err := e.b.claimLines(ctx, some)
+		if err != nil {
 			return from, err
 		}
-		if err := e.b.workflowLines(ctx, some, func(l workflowLine) error { e.now.changedWorkflows[l.ID] = l; return nil }); err != nil {
+		workflows, err := e.b.workflowLines(ctx, some)
+		if err != nil {
 			return from, err
+		}
+		for i := range some { // most ids are of something else
+			if len(claims[i].Fields) > 0 {
+				e.now.changedClaims[some[i]] = claims[i]
+			}
+			if len(workflows[i].Fields) > 0 {
+				e.now.changedWorkflows[some[i]] = workflows[i]
+			}
 		}
 	}
 	return entries[len(entries)-1].ID, nil

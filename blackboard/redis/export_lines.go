@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -23,6 +24,7 @@ const ExportFormat = 1
 const (
 	lineHeader   = "header"
 	lineArtefact = "artefact"
+	lineLost     = "lost" // among the artefacts
 	lineClaim    = "claim"
 	lineWorkflow = "workflow"
 	lineOpen     = "open"
@@ -32,6 +34,14 @@ const (
 
 // lineKinds lists them.
 var lineKinds = []string{lineHeader, lineArtefact, lineClaim, lineWorkflow, lineOpen, lineEvent, lineFooter}
+
+// placeOf says where a kind stands among them; -1: it is unknown.
+func placeOf(kind string) int {
+	if kind == lineLost {
+		kind = lineArtefact
+	}
+	return slices.Index(lineKinds, kind)
+}
 
 // headerLine says what the file is.
 type headerLine struct {
@@ -53,14 +63,35 @@ type artefactLine struct {
 	Stored   fields              `json:"stored,omitempty"`
 }
 
+// lostLine stands for an artefact of which nothing is left on the blackboard, or
+// only what is Stored, which nobody can read. Type and workflow are what the ledger
+// says of it, if it does.
+type lostLine struct {
+	Kind     string `json:"kind"`
+	ID       string `json:"id"`
+	Type     string `json:"type,omitempty"`
+	Workflow string `json:"workflow_id,omitempty"`
+	Stored   fields `json:"stored,omitempty"`
+}
+
 // claimLine is a claim with all its stored fields, its bids in the order they
-// came in, and its grants as they are stored.
+// came in, and its grants as they are stored, whether they can be read or not.
 type claimLine struct {
-	Kind   string           `json:"kind"`
-	ID     string           `json:"id"`
-	Fields fields           `json:"claim"`
-	Bids   []blackboard.Bid `json:"bids"`
-	Grants fields           `json:"grants"`
+	Kind     string           `json:"kind"`
+	ID       string           `json:"id"`
+	Fields   fields           `json:"claim"`
+	Bids     []blackboard.Bid `json:"bids"`
+	Grants   fields           `json:"grants"`
+	Workflow string           `json:"workflow_id,omitempty"` // where the fields do not say
+}
+
+// fault says what is wrong with the record; nil: nothing.
+func (l claimLine) fault() error {
+	_, err := decodeClaim(l.ID, textOf(l.Fields))
+	if err == nil {
+		_, err = decodeGrants(l.ID, textOf(l.Grants))
+	}
+	return err
 }
 
 // workflowLine is a workflow with all its stored fields.
@@ -68,6 +99,12 @@ type workflowLine struct {
 	Kind   string `json:"kind"`
 	ID     string `json:"id"`
 	Fields fields `json:"workflow"`
+}
+
+// fault says what is wrong with the record; nil: nothing.
+func (l workflowLine) fault() error {
+	_, err := decodeWorkflow(l.ID, textOf(l.Fields))
+	return err
 }
 
 // openLine says that something is in an index of open work, and since when, in
@@ -97,6 +134,7 @@ type footerLine struct {
 // ExportCounts says how much of each kind there is in an export.
 type ExportCounts struct {
 	Artefacts int `json:"artefacts"`
+	Lost      int `json:"lost,omitempty"` // artefacts of which only the id is left, or what nobody can read
 	Claims    int `json:"claims"`
 	Workflows int `json:"workflows"`
 	Open      int `json:"open"`
@@ -108,6 +146,8 @@ func (c *ExportCounts) count(kind string) {
 	switch kind {
 	case lineArtefact:
 		c.Artefacts++
+	case lineLost:
+		c.Lost++
 	case lineClaim:
 		c.Claims++
 	case lineWorkflow:
@@ -189,6 +229,9 @@ func artefactFields(a blackboard.Artefact) map[string]string {
 // lineOfArtefact makes the line from which the stored fields can be made again.
 func lineOfArtefact(id string, stored map[string]string) (artefactLine, error) {
 	a, err := decodeArtefact(id, stored)
+	if err == nil && a.ID != id {
+		err = fmt.Errorf("read artefact %s: it says that it is %q: %w", id, a.ID, blackboard.ErrCorrupt)
+	}
 	if err != nil {
 		return artefactLine{}, err
 	}

@@ -79,7 +79,7 @@ func newClaimLine(id string, stored, bids func() (map[string]string, error), ord
 	b, err2 := bids()
 	o, err3 := order()
 	g, err4 := grants()
-	return claimLine{lineClaim, id, fieldsOf(s), orderBids(b, o), fieldsOf(g)}, errors.Join(err1, err2, err3, err4)
+	return claimLine{Kind: lineClaim, ID: id, Fields: fieldsOf(s), Bids: orderBids(b, o), Grants: fieldsOf(g)}, errors.Join(err1, err2, err3, err4)
 }
 
 // readOpen takes one index of open work.
@@ -100,9 +100,9 @@ func (m *moment) readOpen(parts []rueidis.RedisMessage) error {
 	return nil
 }
 
-// claimLines reads claims in one round trip, in the order of the ids. An id that
-// names none is left out.
-func (b *Board) claimLines(ctx context.Context, ids []string, each func(claimLine) error) error {
+// claimLines reads claims in one round trip, in the order of the ids. One that is
+// missing has no fields.
+func (b *Board) claimLines(ctx context.Context, ids []string) ([]claimLine, error) {
 	lines := make([]claimLine, len(ids))
 	err := b.retry(ctx, "read claims", func(ctx context.Context) error {
 		cmds := make(rueidis.Commands, 0, perSnapshot*len(ids))
@@ -119,42 +119,23 @@ func (b *Board) claimLines(ctx context.Context, ids []string, each func(claimLin
 		}
 		return failed
 	})
-	if err != nil {
-		return err
-	}
-	return eachThat(lines, func(l claimLine) bool { return len(l.Fields) > 0 }, each)
+	return lines, err
 }
 
-// eachThat calls f with those that are, until it fails.
-func eachThat[T any](all []T, is func(T) bool, f func(T) error) error {
-	for _, v := range all {
-		if !is(v) {
-			continue
-		}
-		if err := f(v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// workflowLines reads workflows in one round trip, in the order of the ids. An id
-// that names none is left out.
-func (b *Board) workflowLines(ctx context.Context, ids []string, each func(workflowLine) error) error {
+// workflowLines reads workflows in one round trip, in the order of the ids. One that
+// is missing has no fields.
+func (b *Board) workflowLines(ctx context.Context, ids []string) ([]workflowLine, error) {
 	lines := make([]workflowLine, len(ids))
 	err := b.hashes(ctx, "read workflows", ids, b.keys.workflow, func(i int, stored map[string]string) error {
 		lines[i] = workflowLine{lineWorkflow, ids[i], fieldsOf(stored)}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	return eachThat(lines, func(l workflowLine) bool { return len(l.Fields) > 0 }, each)
+	return lines, err
 }
 
-// artefactLines reads artefacts in the order of the ids, no more at a time than
+// storedArtefacts reads artefacts in the order of the ids, no more at a time than
 // there is room for.
-func (b *Board) artefactLines(ctx context.Context, ids []string, each func(artefactLine, string) error) error {
+func (b *Board) storedArtefacts(ctx context.Context, ids []string, each func(id string, stored map[string]string) error) error {
 	for len(ids) > 0 {
 		n, err := b.readable(ctx, ids)
 		if err != nil {
@@ -169,14 +150,7 @@ func (b *Board) artefactLines(ctx context.Context, ids []string, each func(artef
 			return err
 		}
 		for i, f := range stored {
-			line, err := lineOfArtefact(ids[i], f)
-			if errors.Is(err, blackboard.ErrNotFound) {
-				err = fmt.Errorf("artefact %s is in the index and nowhere else: %w", ids[i], blackboard.ErrCorrupt)
-			}
-			if err == nil {
-				err = each(line, f["payload"])
-			}
-			if err != nil {
+			if err := each(ids[i], f); err != nil {
 				return err
 			}
 			stored[i] = nil

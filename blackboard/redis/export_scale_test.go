@@ -52,13 +52,13 @@ func writeMany(w io.Writer, goals int) error {
 			lines = append(lines, artefactLine{Kind: lineArtefact, Artefact: g}, artefactLine{Kind: lineArtefact, Artefact: r})
 		}},
 		{lineClaim, func(n int) {
-			lines = append(lines, claimLine{lineClaim, id(2, n), fields{"id": exact(id(2, n)), "artefact_id": exact(id(0, n)), "status": "complete",
+			lines = append(lines, claimLine{Kind: lineClaim, ID: id(2, n), Fields: fields{"id": exact(id(2, n)), "artefact_id": exact(id(0, n)), "status": "complete",
 				"granted_review_agents": "[]", "granted_parallel_agents": "[]", "granted_exclusive_agent": "writer", "workflow_id": exact(id(0, n)),
 				"origin": "artefact", "expected_bidders": `["writer"]`, "additional_context_ids": "[]", "revision": "5", "reason": "",
 				"opened_at": exact(at(n)), "closed_at": exact(at(n)), "target_logical_id": exact(id(0, n)), "target_version": "1",
 				"target_type": "GoalDefined", "target_agent": "", "target_role": "user"},
-				[]blackboard.Bid{{Agent: "writer", Type: blackboard.BidExclusive}},
-				fields{"writer": `{"phase":"exclusive","attempt":1,"state":"done","queued_at":"1","started_at":"1","ended_at":"1"}`}})
+				Bids:   []blackboard.Bid{{Agent: "writer", Type: blackboard.BidExclusive}},
+				Grants: fields{"writer": `{"phase":"exclusive","attempt":1,"state":"done","queued_at":"1","started_at":"1","ended_at":"1"}`}})
 		}},
 		{lineWorkflow, func(n int) {
 			lines = append(lines, workflowLine{lineWorkflow, id(0, n), fields{"id": exact(id(0, n)), "status": "achieved", "created_at": exact(at(n)),

@@ -2,11 +2,7 @@ package redis
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
-	"strconv"
-	"unsafe"
 
 	"sett/blackboard"
 )
@@ -27,18 +23,34 @@ func (e *export) spoolClaims(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = e.b.claimLines(ctx, ids, func(l claimLine) error { return e.spool.lines.write(lineClaim, l) })
+		lines, err := e.b.claimLines(ctx, ids)
 		if err != nil {
 			return err
 		}
-		e.claims += len(ids)
-		if missing := e.claims - e.spool.lines.counts.Claims; missing > 0 {
-			return fmt.Errorf("%d claims are in the index and nowhere else: %w", missing, blackboard.ErrCorrupt)
+		for _, l := range lines {
+			if err := e.spoolClaim(ctx, l); err != nil {
+				return err
+			}
 		}
+		e.claims += len(ids)
 		if len(ids) < page {
 			return nil
 		}
 	}
+}
+
+func (e *export) spoolClaim(ctx context.Context, l claimLine) error {
+	if err := e.broken(l.ID, l.fault()); err != nil {
+		return err
+	}
+	if !blackboard.ValidID(string(l.Fields["workflow_id"])) {
+		was, err := e.known(ctx, l.ID)
+		if err != nil {
+			return err
+		}
+		l.Workflow = was.Workflow
+	}
+	return e.spool.lines.write(lineClaim, l)
 }
 
 // spoolWorkflows keeps all workflows, as they are while they are being read.
@@ -48,14 +60,19 @@ func (e *export) spoolWorkflows(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = e.b.workflowLines(ctx, ids, func(l workflowLine) error { return e.spool.lines.write(lineWorkflow, l) })
+		lines, err := e.b.workflowLines(ctx, ids)
 		if err != nil {
 			return err
 		}
-		e.workflows += len(ids)
-		if missing := e.workflows - e.spool.lines.counts.Workflows; missing > 0 {
-			return fmt.Errorf("%d goals have no workflow: %w", missing, blackboard.ErrCorrupt)
+		for _, l := range lines {
+			if err := e.broken(workflowOf(l.ID), l.fault()); err != nil {
+				return err
+			}
+			if err := e.spool.lines.write(lineWorkflow, l); err != nil {
+				return err
+			}
 		}
+		e.workflows += len(ids)
 		if len(ids) < page {
 			return nil
 		}
@@ -83,6 +100,9 @@ func (e *export) writeClaims(ctx context.Context) error {
 				e.members[id] = true
 			}
 			changed, ok := e.now.changedClaims[id]
+			if !ok {
+				changed = claimLine{Kind: lineClaim, ID: id, Fields: fields{}, Bids: []blackboard.Bid{}, Grants: fields{}}
+			}
 			if err := e.writeSpooled(lineClaim, id, from+i < e.claims, changed, ok); err != nil {
 				return err
 			}
@@ -100,7 +120,10 @@ func (e *export) writeWorkflows(ctx context.Context) error {
 		}
 		for i, id := range ids {
 			changed, ok := e.now.changedWorkflows[id]
-			if err := e.writeSpooled(lineWorkflow, id, from+i < e.workflows, changed, ok); err != nil {
+			if !ok {
+				changed = workflowLine{lineWorkflow, id, fields{}}
+			}
+			if err := e.writeSpooled(lineWorkflow, workflowOf(id), from+i < e.workflows, changed, ok); err != nil {
 				return err
 			}
 		}
@@ -109,22 +132,21 @@ func (e *export) writeWorkflows(ctx context.Context) error {
 }
 
 // writeSpooled writes the next line that was spooled, or instead of it what it had
-// become by the moment.
-func (e *export) writeSpooled(kind, id string, spooled bool, now any, changed bool) error {
-	var line []byte
+// become by the moment: nothing, where no entry speaks of it.
+func (e *export) writeSpooled(kind, id string, spooled bool, now interface{ fault() error }, changed bool) error {
 	if spooled {
-		var err error
-		if line, err = e.spool.back.next(); err != nil {
+		line, err := e.spool.back.next()
+		if err != nil {
 			return fmt.Errorf("read temporary file: %w", err)
 		}
+		if !changed {
+			return e.out.raw(kind, line)
+		}
 	}
-	switch {
-	case changed:
-		return e.out.write(kind, now)
-	case spooled:
-		return e.out.raw(kind, line)
+	if err := e.broken(id, now.fault()); err != nil {
+		return err
 	}
-	return fmt.Errorf("%s %s is in no entry of the ledger: %w", kind, id, blackboard.ErrCorrupt)
+	return e.out.write(kind, now)
 }
 
 // writeArtefacts writes them and remembers what the ledger should say of them.
@@ -132,12 +154,16 @@ func (e *export) writeArtefacts(ctx context.Context) error {
 	index, _ := e.indexes()
 	return e.b.eachPage(ctx, index, e.now.artefacts, func(_ int, ids []string) error {
 		defer e.progress()
-		return e.b.artefactLines(ctx, ids, func(l artefactLine, payload string) error {
+		return e.b.storedArtefacts(ctx, ids, func(id string, stored map[string]string) error {
 			if e.o.Goal != "" {
-				e.members[l.Artefact.ID] = true
+				e.members[id] = true
 			}
-			e.sums.add(l.Artefact.ID, payload)
-			return e.out.write(lineArtefact, l)
+			line, err := lineOfArtefact(id, stored)
+			if err != nil {
+				return e.writeLost(ctx, id, stored, err)
+			}
+			e.sums.add(id, stored["payload"])
+			return e.out.write(lineArtefact, line)
 		})
 	})
 }
@@ -177,60 +203,6 @@ func (e *export) writeOpen(context.Context) error {
 		if err := e.out.write(lineOpen, l); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// recorded holds, of each artefact, what its payload is, until the ledger's entry
-// that recorded it has been compared.
-type recorded map[string]*seal
-
-// seal is what an entry records of a payload.
-type seal struct {
-	sum     [sha256.Size]byte
-	size    int
-	checked bool
-}
-
-func (r recorded) add(id, payload string) {
-	r[id] = &seal{sum: sha256.Sum256(unsafe.Slice(unsafe.StringData(payload), len(payload))), size: len(payload)}
-}
-
-// check compares an entry with the artefact that it records, which is its result
-// where it has one. The first entry that names it is the one that stored it.
-func (r recorded) check(entry map[string]string) error {
-	id := entry["result"]
-	if id == "" {
-		id = entry["artefact"]
-	}
-	if entry["sha256"] == "" || id == "" {
-		return nil
-	}
-	s, ok := r[id]
-	if !ok {
-		return fmt.Errorf("artefact %s is in the ledger and nowhere else: %w", id, blackboard.ErrCorrupt)
-	}
-	if s.checked {
-		return nil
-	}
-	if entry["size"] != strconv.Itoa(s.size) || entry["sha256"] != hex.EncodeToString(s.sum[:]) {
-		return fmt.Errorf("artefact %s is not what the ledger recorded: its payload has %d bytes and SHA-256 %x, recorded were %s bytes and %s: %w",
-			id, s.size, s.sum, entry["size"], entry["sha256"], blackboard.ErrCorrupt)
-	}
-	s.checked = true
-	return nil
-}
-
-// rest returns an error when there is an artefact that no entry recorded.
-func (r recorded) rest() error {
-	first := ""
-	for id, s := range r {
-		if !s.checked && (first == "" || id < first) {
-			first = id
-		}
-	}
-	if first != "" {
-		return fmt.Errorf("artefact %s is not in the ledger: %w", first, blackboard.ErrCorrupt)
 	}
 	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -110,7 +109,7 @@ func (i *imports) next() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	place := slices.Index(lineKinds, kind)
+	place := placeOf(kind)
 	switch {
 	case place < 0:
 		return "", i.wrong("unknown kind %q: the export is of a newer sett, or damaged", kind)
@@ -124,7 +123,7 @@ func (i *imports) next() (string, error) {
 		return kind, i.footer(line)
 	}
 	read := map[string]func([]byte) error{
-		lineArtefact: i.artefact, lineClaim: i.claim, lineWorkflow: i.workflow, lineOpen: i.open, lineEvent: i.event,
+		lineArtefact: i.artefact, lineLost: i.lost, lineClaim: i.claim, lineWorkflow: i.workflow, lineOpen: i.open, lineEvent: i.event,
 	}
 	if err := read[kind](line); err != nil {
 		return "", err
@@ -151,6 +150,24 @@ func (i *imports) artefact(line []byte) error {
 	return i.stage.artefact(id, stored)
 }
 
+// lost takes an artefact as it is: its id alone, or with a record that nobody can
+// read.
+func (i *imports) lost(line []byte) error {
+	var l lostLine
+	if err := i.decode(line, &l); err != nil {
+		return err
+	}
+	switch {
+	case !blackboard.ValidID(l.ID):
+		return i.wrong("%q is no id of an artefact", l.ID)
+	case i.artefacts[l.ID] != nil:
+		return i.wrong("artefact %s is in the file twice", l.ID)
+	}
+	i.artefacts.lose(l.ID)
+	i.stage.lost(l)
+	return nil
+}
+
 func (i *imports) claim(line []byte) error {
 	var l claimLine
 	if err := i.decode(line, &l); err != nil {
@@ -158,11 +175,11 @@ func (i *imports) claim(line []byte) error {
 	}
 	artefact := string(l.Fields["artefact_id"])
 	switch {
-	case !blackboard.ValidID(l.ID) || string(l.Fields["id"]) != l.ID:
+	case !blackboard.ValidID(l.ID) || another(l.Fields["id"], l.ID):
 		return i.wrong("%q is no id of a claim", l.ID)
 	case i.known[l.ID]:
 		return i.wrong("claim %s is in the file twice", l.ID)
-	case i.artefacts[artefact] == nil:
+	case blackboard.ValidID(artefact) && i.artefacts[artefact] == nil:
 		return i.wrong("claim %s is on artefact %s, which is not in the file", l.ID, artefact)
 	}
 	i.known[l.ID] = true
@@ -175,13 +192,19 @@ func (i *imports) workflow(line []byte) error {
 		return err
 	}
 	switch {
-	case string(l.Fields["id"]) != l.ID || i.artefacts[l.ID] == nil:
+	case another(l.Fields["id"], l.ID) || i.artefacts[l.ID] == nil:
 		return i.wrong("workflow %s has no goal in the file", l.ID)
 	case i.known[workflowOf(l.ID)]:
 		return i.wrong("workflow %s is in the file twice", l.ID)
 	}
 	i.known[workflowOf(l.ID)] = true
 	return i.stage.workflow(l)
+}
+
+// another says whether a record is of another id than its line. Of a broken one,
+// which is taken as it is, that is not known.
+func another(stored exact, id string) bool {
+	return string(stored) != id && blackboard.ValidID(string(stored))
 }
 
 func workflowOf(id string) string { return "workflow " + id }

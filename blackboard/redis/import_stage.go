@@ -69,6 +69,9 @@ func (s *stage) staged(key string) string {
 // record notes what is to be removed if the import fails.
 func (s *stage) record(kind, id string) {
 	s.records++
+	if id == "" {
+		return
+	}
 	s.grow("RPUSH", s.b.keys.staging("records"), kind+" "+id)
 }
 
@@ -103,19 +106,38 @@ func (s *stage) artefact(id string, stored map[string]string) error {
 	for _, source := range sources {
 		s.grow("ZADD", k.children(source), stored["created_at"], id)
 	}
+	s.list(id, stored["type"], stored["produced_by_agent"], stored["workflow_id"])
+	return nil
+}
+
+// list makes an artefact be found by what is known of it.
+func (s *stage) list(id, kind, agent, workflow string) {
+	k := s.b.keys
 	s.grow("RPUSH", s.staged(k.artefacts()), id)
-	s.grow("RPUSH", s.staged(k.artefactsByType(stored["type"])), id)
-	if agent := stored["produced_by_agent"]; agent != "" {
+	if kind != "" {
+		s.grow("RPUSH", s.staged(k.artefactsByType(kind)), id)
+	}
+	if agent != "" {
 		s.grow("RPUSH", s.staged(k.artefactsByAgent(agent)), id)
 	}
-	s.grow("RPUSH", k.artefactsByWorkflow(stored["workflow_id"]), id)
+	if workflow != "" {
+		s.grow("RPUSH", k.artefactsByWorkflow(workflow), id)
+	}
 	s.indexID(id)
-	return nil
+}
+
+// lost is artefact for one of which there is no record, or a broken one.
+func (s *stage) lost(l lostLine) {
+	s.record("artefact", l.ID)
+	s.record("workflow", l.Workflow) // its list is all that there may be of it
+	s.hash(s.b.keys.artifact(l.ID), textOf(l.Stored))
+	s.list(l.ID, l.Type, string(l.Stored["produced_by_agent"]), l.Workflow)
 }
 
 func (s *stage) claim(l claimLine) error {
 	k, stored := s.b.keys, textOf(l.Fields)
 	s.record("claim", l.ID)
+	s.record("workflow", l.Workflow)
 	s.hash(k.claim(l.ID), stored)
 	for _, bid := range l.Bids {
 		s.grow("HSET", k.bids(l.ID), bid.Agent, string(bid.Type))
@@ -123,7 +145,9 @@ func (s *stage) claim(l claimLine) error {
 	}
 	s.hash(k.grants(l.ID), textOf(l.Grants))
 	s.grow("RPUSH", s.staged(k.claims()), l.ID)
-	s.grow("RPUSH", k.claimsByWorkflow(stored["workflow_id"]), l.ID)
+	if workflow := orDefault(l.Workflow, stored["workflow_id"]); workflow != "" {
+		s.grow("RPUSH", k.claimsByWorkflow(workflow), l.ID)
+	}
 	s.indexID(l.ID)
 	for _, agent := range slices.Sorted(maps.Keys(l.Grants)) {
 		s.running(l.ID, agent, string(l.Grants[agent]))

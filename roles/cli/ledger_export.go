@@ -23,12 +23,14 @@ type ledgerExportCmd struct {
 func (ledgerExportCmd) Help() string {
 	return `Writes everything that an instance, or one goal, ever was: artefacts with their payloads,
 claims with bids and grants, and every entry of the ledger, as it is at one moment; the clan
-may go on working. Each payload is compared with what the ledger recorded of it.
+may go on working. Each payload is compared with what the ledger recorded of it. Records
+that are lost or corrupt are named, and exported as far as they are there: exit code 1.
 
 The first line is a header, the last a footer with a SHA-256 over all lines before it. A line's
-"kind" says what it is: header, artefact, claim, workflow, open (what there is to do), event,
-footer. Text that is no UTF-8 is written as {"base64": "…"}. Not in it: the instance's own state
-(who leads, which agents live, who holds the workspace) and the workspace itself.
+"kind" says what it is: header, artefact, lost (an artefact that is not there), claim, workflow,
+open (what there is to do), event, footer. Text that is no UTF-8 is written as {"base64": "…"}.
+Not in it: the instance's own state (who leads, which agents live, who holds the workspace) and
+the workspace itself.
 
 Examples:
   sett ledger export --file ledger.jsonl
@@ -46,7 +48,8 @@ func (c *ledgerExportCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	o := redis.ExportOptions{Progress: a.progress("exporting")}
+	var broken []error
+	o := redis.ExportOptions{Progress: a.progress("exporting"), Broken: func(err error) { broken = append(broken, err) }}
 	if c.Goal != "" {
 		if o.Goal, err = a.resolveWorkflow(a.ctx, b, c.Goal); err != nil {
 			return err
@@ -71,7 +74,25 @@ func (c *ledgerExportCmd) Run(a *app) error {
 		return err
 	}
 	a.sayf("sett: exported %s from instance %s to %s\n", amount(got), in.Name, to)
-	return nil
+	return a.incomplete(broken)
+}
+
+// mostBroken is how many records are named that an export has not as they were.
+const mostBroken = 20
+
+// incomplete names what an export has not as it was, and fails if there is any.
+func (a *app) incomplete(broken []error) error {
+	if len(broken) == 0 {
+		return nil
+	}
+	for _, err := range broken[:min(len(broken), mostBroken)] {
+		a.sayf("sett: warning: %s\n", clean(err.Error()))
+	}
+	if more := len(broken) - mostBroken; more > 0 {
+		a.sayf("sett: warning: and %d more\n", more)
+	}
+	return role.Fail(role.Failed, fmt.Errorf("exported, but %s lost or corrupt", counted(len(broken), "record is", "records are")),
+		"the export is whole but for these, and can be imported; what they were is in an older one")
 }
 
 // path returns where to write; empty is stdout. It looks before the work begins
