@@ -12,8 +12,9 @@ import (
 // decoder reads nodes into a Config and reports what does not fit.
 type decoder struct {
 	*reporter
-	runtime string              // overrides the file's; empty: it does not
-	places  map[string][]string // which sections know a key; made when somebody is to be told
+	runtime     string              // overrides the file's; empty: it does not
+	saysRuntime *bool               // set to whether the file has one; nil: nobody asks
+	places      map[string][]string // which sections know a key; made when somebody is to be told
 }
 
 // object reads a mapping with a fixed set of keys and returns the keys that were

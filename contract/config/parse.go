@@ -13,6 +13,9 @@ type Option func(*decoder)
 // leaves it to the file.
 func WithRuntime(name string) Option { return func(d *decoder) { d.runtime = name } }
 
+// NoteRuntime has said tell whether the file itself says where agents run.
+func NoteRuntime(said *bool) Option { return func(d *decoder) { d.saysRuntime = said } }
+
 // Parse reads a sett.yml. The file's name serves for messages only. The error is
 // an *Errors with everything that is wrong; the Config is then nil.
 func Parse(filename string, src []byte, options ...Option) (*Config, error) {
@@ -59,6 +62,9 @@ func (d *decoder) top(root *node) *Config {
 	f := newFile()
 	c := f.config
 	keys := d.object(root, "", d.fields(f)...)
+	if d.saysRuntime != nil {
+		*d.saysRuntime = keys["runtime"] != nil
+	}
 	d.oneURL(f)
 	d.oneServer(f)
 	d.resolveRun(c, keys, root)

@@ -288,3 +288,15 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestNoteRuntime: whether the file says where agents run, in whatever form.
+func TestNoteRuntime(t *testing.T) {
+	for source, want := range map[string]bool{
+		minimal: false, minimal + "\nruntime: docker": true, minimal + "\n\"runtime\": process": true, minimal + "\n# runtime: process": false,
+	} {
+		var said bool
+		if _, err := Parse("f", []byte(source), NoteRuntime(&said)); err != nil || said != want {
+			t.Errorf("%v: %v\n%s", said, err, source)
+		}
+	}
+}

@@ -89,7 +89,6 @@ const (
 type exam struct {
 	a         *app
 	root      string // of the workspace; empty: there is none
-	noRoot    error
 	instances []*instance // all that this user has
 	meant     *instance   // nil: none, or none is known
 	meantErr  error
@@ -171,7 +170,7 @@ func await(ctx context.Context, result <-chan []finding) []finding {
 // newExam gathers what several checks look at, and begins to ask for the engine.
 func newExam(ctx context.Context, a *app) *exam {
 	x := &exam{a: a, space: spaceOf, engines: engineExam{done: make(chan struct{})}}
-	x.root, x.noRoot = a.workspace(ctx)
+	x.root, _ = a.workspace(ctx) // what says that there is none is said by who needs it
 	x.sheet = a.readSheet(ctx)
 	x.instances, x.meantErr = a.instances()
 	if x.meantErr == nil {

@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
-	"regexp"
 
 	"sett/contract/config"
 	"sett/roles/role"
@@ -18,9 +18,6 @@ type sheet struct {
 	err      error
 }
 
-// saysRuntime finds the key in a file that is known to be valid.
-var saysRuntime = regexp.MustCompile(`(?m)^["']?runtime["']?\s*:|^\s*\{.*["']?runtime["']?\s*:`)
-
 func (a *app) readSheet(ctx context.Context) sheet {
 	var s sheet
 	if s.path, s.err = a.configFile(ctx); s.err != nil {
@@ -30,12 +27,11 @@ func (a *app) readSheet(ctx context.Context) sheet {
 	if src, s.err = os.ReadFile(s.path); s.err != nil {
 		return s
 	}
-	s.config, s.err = config.Parse(a.relative(s.path), src)
+	s.config, s.err = config.Parse(a.relative(s.path), src, config.NoteRuntime(&s.explicit))
 	if s.err != nil {
 		s.config = nil
 		return s
 	}
-	s.explicit = saysRuntime.Match(src)
 	return s
 }
 
@@ -58,4 +54,32 @@ func (x *exam) configuration(context.Context) []finding {
 		return []finding{wrong("", s.err)}
 	}
 	return []finding{problem("", "", "read %s: %v", file, cause(s.err))}
+}
+
+// commands looks whether the programs that local mode runs are there, and the
+// variables that agents inherit.
+func (x *exam) commands(context.Context) []finding {
+	c := x.sheet.config
+	if c == nil {
+		return []finding{skipped("no valid %s", configName)}
+	}
+	var out []finding
+	own := *c
+	own.Agents = append(own.Agents[:0:0], c.Agents...)
+	for _, missing := range inheritVariables(&own, x.a.Lookup) {
+		out = append(out, warning("", "export it", "%s is not set here, so it will not be there either", missing))
+	}
+	if containers, _ := x.inContainers(); !containers {
+		for _, missing := range missingTools(c, x.root) {
+			out = append(out, warning("", fmt.Sprintf("install it, or change command in %s", configName), "%s", missing))
+		}
+	}
+	if len(out) == 0 {
+		what := "agents' variables are set"
+		if containers, _ := x.inContainers(); !containers {
+			what = "agents' programs are there, and their variables set"
+		}
+		out = append(out, fine("", "%s", what))
+	}
+	return out
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"regexp"
 	"strconv"
@@ -88,32 +87,4 @@ func who(ctx context.Context, g repository) []finding {
 			"git does not know who you are: tools in local mode cannot commit, and in containers do so as agents")}
 	}
 	return nil
-}
-
-// commands looks whether the programs that local mode runs are there, and the
-// variables that agents inherit.
-func (x *exam) commands(context.Context) []finding {
-	c := x.sheet.config
-	if c == nil {
-		return []finding{skipped("no valid sett.yml")}
-	}
-	var out []finding
-	own := *c
-	own.Agents = append(own.Agents[:0:0], c.Agents...)
-	for _, missing := range inheritVariables(&own, x.a.Lookup) {
-		out = append(out, warning("", "export it", "%s is not set here, so it will not be there either", missing))
-	}
-	if containers, _ := x.inContainers(); !containers {
-		for _, missing := range missingTools(c, x.root) {
-			out = append(out, warning("", fmt.Sprintf("install it, or change command in %s", configName), "%s", missing))
-		}
-	}
-	if len(out) == 0 {
-		what := "agents' variables are set"
-		if containers, _ := x.inContainers(); !containers {
-			what = "agents' programs are there, and their variables set"
-		}
-		out = append(out, fine("", "%s", what))
-	}
-	return out
 }
