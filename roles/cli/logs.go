@@ -18,12 +18,13 @@ import (
 )
 
 type logsCmd struct {
-	Agents []string `arg:"" optional:"" name:"agent" help:"An agent, or orchestrator, blackboard, keeper or notifier; none: all."`
-	Follow bool     `help:"Go on with what is logged from now on; Ctrl-C ends it."`
-	Lines  int      `short:"n" default:"-1" placeholder:"N" help:"Only the last N lines (default: all; with --follow 20)."`
-	Since  string   `placeholder:"TIME" help:"Only what was logged since: 10m ago, or a time such as 15:04."`
-	Claim  string   `placeholder:"ID" help:"Only what is about this claim; a beginning or ending of the id will do."`
-	Raw    bool     `help:"Show lines as they were written."`
+	Agents   []string `arg:"" optional:"" name:"agent" help:"An agent, or orchestrator, blackboard, keeper or notifier; none: all."`
+	Follow   bool     `help:"Go on with what is logged from now on; Ctrl-C ends it."`
+	Lines    int      `short:"n" default:"-1" placeholder:"N" help:"Only the last N lines (default: all; with --follow 20)."`
+	Since    string   `placeholder:"WHEN" help:"Only what was logged since then: a duration (10m) or a time (15:04)."`
+	Claim    string   `placeholder:"ID" help:"Only what is about this claim; a beginning or ending of the id will do."`
+	Workflow string   `placeholder:"GOAL" help:"Only what is about this goal; @last is the newest."`
+	Raw      bool     `help:"Show lines as they were written."`
 	outputs
 }
 
@@ -81,12 +82,8 @@ func (c *logsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Claim != "" {
-		part, ok := blackboard.NormalizeIDPart(c.Claim)
-		if !ok {
-			return role.Fail(role.Usage, fmt.Errorf("--claim: %q is no part of a claim's id", clean(c.Claim)), "sett watch and sett show @last show the ids of claims")
-		}
-		c.Claim = part
+	if err := c.narrow(a); err != nil {
+		return err
 	}
 	place, err := a.place(a.ctx, in)
 	if err != nil {
@@ -116,6 +113,44 @@ func (c *logsCmd) Run(a *app) error {
 	f := &follower{c: c, p: p, in: in, place: place, lines: make(chan logLine, 256), lost: make(chan string), open: map[string]bool{}, keep: keep, past: keep >= 0}
 	return f.run(a.ctx, o)
 }
+
+// What a line can be asked to be about: the keys of its attributes.
+const (
+	aboutClaim    = "claim"
+	aboutWorkflow = "workflow"
+)
+
+// narrow reads what lines are to be about. It takes the blackboard for @last only:
+// there are logs when nothing runs.
+func (c *logsCmd) narrow(a *app) error {
+	if c.Workflow == lastGoal {
+		b, _, done, err := a.board(a.ctx)
+		if err != nil {
+			return err
+		}
+		defer done()
+		if c.Workflow, _, err = a.resolve(a.ctx, b, lastGoal); err != nil {
+			return err
+		}
+	}
+	for _, p := range []struct {
+		what string
+		part *string
+	}{{aboutClaim, &c.Claim}, {aboutWorkflow, &c.Workflow}} {
+		if *p.part == "" {
+			continue
+		}
+		part, ok := blackboard.NormalizeIDPart(*p.part)
+		if !ok {
+			return role.Fail(role.Usage, fmt.Errorf("--%s: %q is no part of a %s's id", p.what, clean(*p.part), p.what), "sett watch, sett goals and sett show @last show ids")
+		}
+		*p.part = part
+	}
+	return nil
+}
+
+// narrowed says whether only some of the lines are wanted.
+func (c *logsCmd) narrowed() bool { return c.Claim != "" || c.Workflow != "" }
 
 // sources returns the logs there are, of the parts that were asked for: files in the
 // instance's directory, and what its place has besides.
@@ -200,7 +235,7 @@ func (c *logsCmd) past(ctx context.Context, in *instance, place place, p *logPri
 	if err != nil {
 		return err
 	}
-	if keep >= 0 && c.Claim == "" {
+	if keep >= 0 && !c.narrowed() {
 		o.Lines = keep // no source can have more of the last than that
 	}
 	var lines []logLine
@@ -218,8 +253,12 @@ func (c *logsCmd) past(ctx context.Context, in *instance, place place, p *logPri
 	if keep >= 0 && len(lines) > keep {
 		lines = lines[len(lines)-keep:]
 	}
-	if len(lines) == 0 && c.Claim != "" {
-		return role.Fail(role.NotFound, fmt.Errorf("nothing was logged about a claim %s", c.Claim), "sett watch shows the ids of claims")
+	if len(lines) == 0 && c.narrowed() {
+		about := "a claim " + c.Claim
+		if c.Claim == "" {
+			about = "a goal " + c.Workflow
+		}
+		return role.Fail(role.NotFound, fmt.Errorf("nothing was logged about %s", about), "sett watch and sett goals show ids")
 	}
 	records := make([]logRecord, len(lines))
 	for i, l := range lines {

@@ -34,7 +34,7 @@ type follower struct {
 // run follows, also units that start later, until the context ends.
 func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 	first := o
-	if f.keep > 0 && f.c.Claim == "" && o.Since.IsZero() {
+	if f.keep > 0 && !f.c.narrowed() && o.Since.IsZero() {
 		first.Lines = f.keep // of what starts later, all is new
 	}
 	if err := f.begin(ctx, first); err != nil {

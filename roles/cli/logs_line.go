@@ -91,15 +91,15 @@ func parseLine(text string) logLine {
 	return l
 }
 
-// about says whether the line concerns a claim, of whose id part is a beginning
-// or an ending.
-func (l logLine) about(part string) bool {
+// about says whether the line concerns a claim, or a workflow, of whose id part is a
+// beginning or an ending.
+func (l logLine) about(what, part string) bool {
 	fits := func(id string) bool { return strings.HasPrefix(id, part) || strings.HasSuffix(id, part) }
-	if l.source.claim != "" && fits(l.source.claim) {
+	if what == aboutClaim && l.source.claim != "" && fits(l.source.claim) {
 		return true
 	}
 	for _, a := range l.attrs {
-		if a.key == "claim" && fits(a.value) {
+		if a.key == what && fits(a.value) {
 			return true
 		}
 	}
@@ -143,7 +143,9 @@ type logPrinter struct {
 	width int
 }
 
-func (p *logPrinter) wants(l logLine) bool { return p.c.Claim == "" || l.about(p.c.Claim) }
+func (p *logPrinter) wants(l logLine) bool {
+	return (p.c.Claim == "" || l.about(aboutClaim, p.c.Claim)) && (p.c.Workflow == "" || l.about(aboutWorkflow, p.c.Workflow))
+}
 
 // print prints one line of a stream.
 func (p *logPrinter) print(l logLine) error {
