@@ -65,8 +65,10 @@ func (c *demoCmd) Run(a *app) error {
 // own.
 func (a *app) unnamed() *app {
 	own := *a
-	own.flags = globals{}
-	own.Stderr = a.Stdout // one stream, in the order of a terminal's
+	own.flags = globals{Color: a.flags.Color, Quiet: a.flags.Quiet}
+	if !a.flags.Quiet {
+		own.Stderr = a.Stdout // one stream, in the order of a terminal's
+	}
 	own.Lookup = func(name string) (string, bool) {
 		if name == env.DefaultName {
 			return "", false
@@ -184,8 +186,17 @@ func (s *show) title(text string) { s.printf("\n%s\n", s.paint("# "+text, accent
 func (s *show) sett(ctx context.Context, args ...string) error {
 	s.printf("%s\n", s.paint("$ sett "+typed(args), bold))
 	e := s.Env
-	e.Args = append([]string{"-C", s.repo}, args...)
+	e.Args = append(s.ownFlags(), args...)
 	return Run(ctx, e)
+}
+
+// ownFlags are those that every command of the demo gets, unsaid.
+func (s *show) ownFlags() []string {
+	flags := []string{"-C", s.repo, "--color", s.flags.Color}
+	if s.flags.Quiet {
+		flags = append(flags, "--quiet")
+	}
+	return flags
 }
 
 // git shows what git says of the repository.
@@ -238,7 +249,7 @@ func (s *show) abandon(err error) error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Minute)
 		defer cancel()
 		e := s.Env
-		e.Args = []string{"-C", s.repo, "down", "--purge", "--yes"}
+		e.Args = append(s.ownFlags(), "down", "--purge", "--yes")
 		if err := Run(ctx, e); err != nil {
 			role.Report(s.Stderr, err)
 		}
