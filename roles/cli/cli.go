@@ -2,8 +2,10 @@
 //
 // Each command has a file of its own. What they share is here: the flags that
 // every command knows, which workspace, configuration and instance is meant
-// (instance.go), what is kept of an instance (state.go), and how things are shown
-// (output.go, table.go). Data goes to stdout, talk to stderr.
+// (instance.go), its blackboard (open.go), what is kept of it (state.go), what an id
+// typed in part stands for (resolve.go) and words that are free text (words.go); and how
+// things are shown: in the form that -o names (format.go), to people (output.go,
+// table.go). Data goes to stdout, talk to stderr.
 //
 // It decides nothing about claims and grants: it writes what people say to the
 // blackboard, reads what became of it, and starts and stops units.
@@ -46,7 +48,7 @@ func Run(ctx context.Context, e role.Env) error {
 	}
 	a := &app{Env: e, ctx: ctx, prompt: e.Stderr, engines: &engine{}, lost: &atomic.Pointer[error]{}}
 	defer a.closeEngine()
-	args := ownShorts(parser, e.Args)
+	args := ownShorts(parser, versionFlag(e.Args))
 	if len(args) == 0 {
 		return a.printOverview(parser)
 	}
@@ -56,6 +58,9 @@ func Run(ctx context.Context, e role.Env) error {
 	parsed, err := parser.Parse(args)
 	if err != nil {
 		return usageError(parser, err)
+	}
+	if err := refuseNegative(parsed.Flags()); err != nil {
+		return err
 	}
 	a.obey(r.globals)
 	if _, err := a.directory(); err != nil && a.flags.Directory != "" {
@@ -101,6 +106,18 @@ func wantsHelp(args []string) ([]string, bool) {
 		return nil, false
 	}
 	return slices.DeleteFunc(slices.Clone(args[:end]), asks), true
+}
+
+// versionFlag takes --version before any command for the command.
+func versionFlag(args []string) []string {
+	for i := range args {
+		if args[i] == "--version" && commandIndex(args[:i]) < 0 {
+			args = slices.Clone(args)
+			args[i] = "version"
+			break
+		}
+	}
+	return args
 }
 
 // ownShorts makes room for `logs -f`, which people expect to follow, where

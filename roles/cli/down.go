@@ -18,9 +18,10 @@ import (
 )
 
 type downCmd struct {
-	All   bool `help:"End every instance of this user, and all that the container engine has of Sett."`
-	Purge bool `help:"Also remove what is kept: the ledger, the logs, the instance's name."`
-	Yes   bool `short:"y" help:"Do not ask."`
+	All     bool          `help:"End every instance of this user, and all that the container engine has of Sett."`
+	Purge   bool          `help:"Also remove what is kept: the ledger, the logs, the instance's name."`
+	Yes     bool          `short:"y" help:"Do not ask."`
+	Timeout time.Duration `placeholder:"DURATION" help:"Wait no longer than this for another sett up or down to end (default, and 0: for ever)."`
 }
 
 // Help is shown by `sett down --help`.
@@ -76,7 +77,7 @@ func (c *downCmd) end(a *app, in *instance) error {
 	if err != nil {
 		return err
 	}
-	release, err := lockToStop(a, in)
+	release, err := lockToStop(a, in, c.Timeout)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func removeTree(ctx context.Context, dir string) error {
 }
 
 // lockToStop locks the instance, after whoever starts or stops it now.
-func lockToStop(a *app, in *instance) (func(), error) {
+func lockToStop(a *app, in *instance, most time.Duration) (func(), error) {
 	rt := in.processes()
 	release, holder, err := rt.TryLock(upLock)
 	if err == nil {
@@ -141,8 +142,14 @@ func lockToStop(a *app, in *instance) (func(), error) {
 	if !errors.Is(err, process.ErrLocked) {
 		return nil, role.Fail(role.Failed, fmt.Errorf("lock instance %s: %w", in.Name, err), "")
 	}
-	a.sayf("waiting for another sett up or down of %s (process %d)\n", in.Name, holder)
-	return rt.Lock(a.ctx, upLock)
+	a.sayf("sett: waiting for another sett up or down of %s (process %d)\n", in.Name, holder)
+	ctx, cancel := bounded(a.ctx, most, errTooLong)
+	defer cancel()
+	release, err = rt.Lock(ctx, upLock)
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+		err = role.Fail(role.TimedOut, fmt.Errorf("stop instance %s: another sett up or down is at work on it after %s (process %d)", in.Name, most, holder), "--timeout gives it more time")
+	}
+	return release, err
 }
 
 // stopper stops the units of an instance. It needs no blackboard, no workspace

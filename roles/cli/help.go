@@ -194,21 +194,17 @@ func (a *app) flagTable(n *kong.Node) error {
 		if f.Short != 0 {
 			s = "  -" + string(f.Short) + ", --" + f.Name
 		}
-		if !f.IsBool() || f.PlaceHolder != "" {
-			value := f.PlaceHolder
-			if value == "" {
-				value = strings.ToUpper(f.Name)
-			}
-			if strings.HasPrefix(value, "[") { // an optional value, written as [=VALUE]
-				s += value
-			} else {
-				s += " " + value
-			}
+		switch value := flagValue(f); {
+		case strings.HasPrefix(value, "["): // an optional value, written as [=VALUE]
+			s += value
+		case value != "":
+			s += " " + value
 		}
 		t.row(s, f.Help)
 	}
 	if n.Parent == nil {
 		t.row("  -h, --help", "Show help for a command.")
+		t.row("      --version", "Say which sett this is, as sett version does.")
 	}
 	return t.write(a.Stdout)
 }

@@ -192,6 +192,7 @@ func (m *manual) flags(p *roffPage, n *kong.Node) {
 		p.tagged(tag, f.Help)
 	}
 	p.tagged(`\fB\-h\fR, \fB\-\-help\fR`, "Show help for a command.")
+	p.tagged(`\fB\-\-version\fR`, "Say which sett this is, as sett version does.")
 }
 
 // flagValue is what stands for a flag's value; empty when it has none.

@@ -15,7 +15,7 @@ import (
 type questionsCmd struct {
 	Workflow string        `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
 	Wait     bool          `help:"Wait for one that is not there yet, print it and end."`
-	Timeout  time.Duration `placeholder:"DURATION" help:"With --wait: no longer than this (default: for ever)."`
+	Timeout  time.Duration `placeholder:"DURATION" help:"With --wait: no longer than this (default, and 0: for ever)."`
 	outputs
 }
 

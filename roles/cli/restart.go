@@ -14,7 +14,7 @@ import (
 
 type restartCmd struct {
 	Agent   string        `arg:"" help:"The agent's name in sett.yml."`
-	Timeout time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until it is ready again (default 60s)."`
+	Timeout time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until it is ready again; 0 for as long as it takes (default 60s)."`
 }
 
 // Help is shown by `sett restart --help`.
@@ -47,7 +47,7 @@ func (c *restartCmd) Run(a *app) error {
 		return err
 	}
 	began := a.Now()
-	ctx, cancel := context.WithTimeoutCause(a.ctx, c.Timeout, errTooLong)
+	ctx, cancel := bounded(a.ctx, c.Timeout, errTooLong)
 	defer cancel()
 	if err := restart(ctx, b, place, agent); err != nil {
 		if errors.Is(context.Cause(ctx), errTooLong) {

@@ -16,7 +16,7 @@ import (
 
 type upCmd struct {
 	Runtime  string        `enum:",docker,process" default:"" placeholder:"docker|process" help:"Where agents run, instead of what sett.yml says."`
-	Timeout  time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images (default 60s)."`
+	Timeout  time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images; 0 for as long as it takes (default 60s)."`
 	RedisURL string        `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says."`
 	Embedded bool          `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
 	DryRun   bool          `help:"Only say what would be done."`
@@ -149,7 +149,7 @@ func newLauncher(ctx context.Context, u *upping, root string) (launcher, error) 
 
 // run does the work, the instance being locked.
 func (u *upping) run(root, path string) (err error) {
-	ctx, cancel := context.WithTimeoutCause(u.a.ctx, u.timeout, errTooLong)
+	ctx, cancel := bounded(u.a.ctx, u.timeout, errTooLong)
 	defer cancel()
 	if err := u.finishDown(ctx); err != nil {
 		return u.inTime(ctx, err)
@@ -157,7 +157,7 @@ func (u *upping) run(root, path string) (err error) {
 	if err := u.provide(ctx, root, path); err != nil {
 		return err
 	}
-	ctx, cancel = context.WithTimeoutCause(u.a.ctx, u.timeout, errTooLong) // images take what they take
+	ctx, cancel = bounded(u.a.ctx, u.timeout, errTooLong) // images take what they take
 	defer cancel()
 	if u.adopt {
 		err = u.apply(ctx)

@@ -95,7 +95,7 @@ func (c *upCmd) foresee(a *app) error {
 	if u.in, _, err = a.claimInstance(a.ctx, root, u.launch.taken, noLock); err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeoutCause(a.ctx, u.timeout, errTooLong)
+	ctx, cancel := bounded(a.ctx, u.timeout, errTooLong)
 	defer cancel()
 	if err := u.foresee(ctx, root, path); err != nil {
 		if a.ctx.Err() != nil {

@@ -24,7 +24,7 @@ const (
 type waitCmd struct {
 	Goal    string        `arg:"" optional:"" help:"A goal, or anything that belongs to one: any part of its id's beginning or end that is unique (default: @last, the newest goal)."`
 	For     string        `enum:"terminal,end,question,idle" default:"terminal" placeholder:"WHAT" help:"terminal: the goal's end, or nothing but people to wait for (default); end: its end alone, through what people answer and approve; question: something for a person to answer or approve; idle: the goal's end, or nothing but people to wait for."`
-	Timeout time.Duration `placeholder:"DURATION" help:"No longer than this (default: for ever)."`
+	Timeout time.Duration `placeholder:"DURATION" help:"No longer than this (default, and 0: for ever)."`
 	outputs
 }
 
