@@ -55,10 +55,6 @@ func (c *goalsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if len(rows) == 0 && len(broken) == 0 && c.forPeople() {
-		a.sayf("sett: no goals yet; %s posts one\n", a.commandLine(in, `forage --goal "…"`))
-		return nil
-	}
 	if more {
 		a.sayf("sett: the newest %d, there are more (--limit)\n", c.Limit)
 	}
@@ -69,11 +65,15 @@ func (c *goalsCmd) Run(a *app) error {
 		}{rows, more},
 		lines: rows,
 		table: func() error {
-			if len(rows) == 0 && c.Status != "" {
+			switch {
+			case len(rows) > 0 || len(broken) > 0:
+				return a.goalTable(rows)
+			case c.Status != "":
 				a.sayf("sett: no goal is %s\n", c.Status)
-				return nil
+			default:
+				a.sayf("sett: no goals yet; %s posts one\n", a.commandLine(in, `forage --goal "…"`))
 			}
-			return a.goalTable(rows)
+			return nil
 		},
 	})
 	return cmp.Or(err, broken.failure())

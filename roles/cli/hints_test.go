@@ -26,6 +26,7 @@ func TestHintsNameTheInstance(t *testing.T) {
 		return text
 	}
 	talk := said("goals")
+	has(t, said("goals", "--status", "failed"), "no goal is failed")
 	s.must(s.board.Goodbye(t.Context(), "lint", "i-lint", "gone"))
 	asking, _, _ := s.asks("the goal", "Which one?")
 	failing, _, _ := s.fails()
