@@ -210,7 +210,7 @@ func (s *session) run(command string) (string, error) {
 		script = prelude + "exec " + command
 	}
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, append(s.env, "TOP="+s.top), out, out
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = s.dir, slices.Concat(s.env, []string{"TOP=" + s.top}), out, out
 	if err = cmd.Start(); err == nil && endless(command) {
 		err = interrupt(ctx, cmd, out.Name())
 	}

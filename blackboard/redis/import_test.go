@@ -186,14 +186,14 @@ func TestImportClearedAway(t *testing.T) {
 			if n != len(lines)-1 {
 				return
 			}
-			clear, err := w.b.do(w.ctx, "import_clear", token, "10")
+			cleared, err := w.b.do(w.ctx, "import_clear", token, "10")
 			must(t, err)
 			put, err := w.b.do(w.ctx, "import_put", token, "0", "1000000")
 			must(t, err)
 			finish, err := w.b.do(w.ctx, "import_finish", token, "ann", "", "", "1", "1", "1", "1", "")
 			must(t, err)
-			if clear.status != "more" || put.status != "stale" || finish.status != "stale" {
-				t.Errorf("clear answers %s, then put %s and finish %s", clear.status, put.status, finish.status)
+			if cleared.status != "more" || put.status != "stale" || finish.status != "stale" {
+				t.Errorf("clear answers %s, then put %s and finish %s", cleared.status, put.status, finish.status)
 			}
 			late = n
 		}), ImportOptions{Token: token, By: "ann", part: 20})

@@ -88,7 +88,7 @@ const (
 // exam is one run of the doctor: what all checks look at.
 type exam struct {
 	a         *app
-	root      string // of the workspace; empty: there is none
+	root      string      // of the workspace; empty: there is none
 	instances []*instance // all that this user has
 	meant     *instance   // nil: none, or none is known
 	meantErr  error
