@@ -54,6 +54,13 @@ agents:
 func newStage(t *testing.T, args ...string) *stage {
 	t.Helper()
 	t.Parallel()
+	return setStage(t, args...)
+}
+
+// setStage is newStage for a test that has several, and said itself that it runs
+// beside others.
+func setStage(t *testing.T, args ...string) *stage {
+	t.Helper()
 	s := &stage{t: t, server: redistest.Start(t, args...), home: t.TempDir()}
 	s.root = filepath.Join(realPath(t, t.TempDir()), "work")
 	c, err := config.Parse("sett.yml", []byte(clan))
