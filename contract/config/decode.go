@@ -13,6 +13,7 @@ import (
 type decoder struct {
 	*reporter
 	runtime     string              // overrides the file's; empty: it does not
+	otherwise   string              // the runtime where neither says one; empty: docker
 	saysRuntime *bool               // set to whether the file has one; nil: nobody asks
 	places      map[string][]string // which sections know a key; made when somebody is to be told
 }

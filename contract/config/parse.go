@@ -13,6 +13,10 @@ type Option func(*decoder)
 // leaves it to the file.
 func WithRuntime(name string) Option { return func(d *decoder) { d.runtime = name } }
 
+// DefaultRuntime is WithRuntime for a file that does not itself say where agents
+// run. Empty: RuntimeDocker is the default.
+func DefaultRuntime(name string) Option { return func(d *decoder) { d.otherwise = name } }
+
 // NoteRuntime has said tell whether the file itself says where agents run.
 func NoteRuntime(said *bool) Option { return func(d *decoder) { d.saysRuntime = said } }
 
@@ -62,8 +66,12 @@ func (d *decoder) top(root *node) *Config {
 	f := newFile()
 	c := f.config
 	keys := d.object(root, "", d.fields(f)...)
+	says := keys["runtime"] != nil
 	if d.saysRuntime != nil {
-		*d.saysRuntime = keys["runtime"] != nil
+		*d.saysRuntime = says
+	}
+	if !says && d.runtime == "" {
+		d.runtime = d.otherwise
 	}
 	d.oneURL(f)
 	d.oneServer(f)

@@ -289,6 +289,27 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// TestDefaultRuntime: what a file or a flag says goes before it, and what a file needs
+// depends on it as on them.
+func TestDefaultRuntime(t *testing.T) {
+	bare := "agents: {a: {command: [x]}}\n"
+	for _, c := range []struct {
+		source  string
+		options []Option
+		want    string
+	}{
+		{bare, []Option{DefaultRuntime(RuntimeProcess)}, RuntimeProcess},
+		{bare + "orchestrator: {run: container}", []Option{DefaultRuntime(RuntimeProcess)}, RuntimeProcess},
+		{minimal, []Option{DefaultRuntime("")}, RuntimeDocker},
+		{minimal + "\nruntime: docker", []Option{DefaultRuntime(RuntimeProcess)}, RuntimeDocker},
+		{minimal, []Option{DefaultRuntime(RuntimeProcess), WithRuntime(RuntimeDocker)}, RuntimeDocker},
+	} {
+		if got := mustParse(t, c.source, c.options...); got.Runtime != c.want {
+			t.Errorf("%s: got %s, want %s", c.source, got.Runtime, c.want)
+		}
+	}
+}
+
 // TestNoteRuntime: whether the file says where agents run, in whatever form.
 func TestNoteRuntime(t *testing.T) {
 	for source, want := range map[string]bool{
