@@ -153,10 +153,11 @@ func (u *upping) foresee(ctx context.Context, root, path string) error {
 
 // foreseeStop says what has to end before anything starts.
 func (u *upping) foreseeStop(found standing) {
-	if found.stopping {
+	runs := slices.ContainsFunc(found.units, func(unit runtime.Unit) bool { return unit.Running })
+	if runs && found.stopping {
 		u.note("a sett down was interrupted, and is finished first")
 	}
-	if runs := slices.ContainsFunc(found.units, func(unit runtime.Unit) bool { return unit.Running }); runs && found.moved {
+	if runs && found.moved {
 		u.note("what runs with runtime %s is stopped first", u.in.Runtime)
 	}
 	u.move(found)
