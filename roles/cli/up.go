@@ -35,7 +35,8 @@ names, or of the first that is found: Docker's, a rootless one, Podman's. Images
 are not there are pulled or built; sett itself needs none. Where this machine is not
 Linux, what SETT_LINUX_BINARY names goes into the containers, or sett-linux-ARCH
 beside this program. With --runtime process agents are programs of this machine,
-which needs no engine and isolates nothing.
+which needs no engine and isolates nothing. An instance stays where it was started, if
+neither --runtime nor sett.yml says where agents run.
 
 For an instance that runs already, sett up shows what changed in sett.yml and
 applies just that. With --dry-run it does neither: it says what would be started,
@@ -62,6 +63,7 @@ type upping struct {
 	began   time.Time
 	timeout time.Duration
 	adopt   bool   // the instance ran before
+	kept    bool   // where it runs is neither sett.yml's word nor a flag's, but as before
 	other   string // it runs with this other sett; empty: with this one
 	plan    *plan  // nil: this is no dry run
 }
@@ -129,7 +131,7 @@ func (c *upCmd) Run(a *app) error {
 // begin reads the configuration and finds the workspace, and what is to launch the
 // clan there.
 func (u *upping) begin(c *upCmd) (root, path string, err error) {
-	if u.c, path, err = c.configuration(u.a); err != nil {
+	if u.c, path, err = u.configuration(c); err != nil {
 		return "", path, err
 	}
 	if root, err = u.a.workspace(u.a.ctx); err != nil {
@@ -187,12 +189,18 @@ func (u *upping) provide(ctx context.Context, root, path string) (err error) {
 }
 
 // configuration reads sett.yml as the flags want it, with the variables that
-// agents inherit filled in.
-func (c *upCmd) configuration(a *app) (*config.Config, string, error) {
-	cfg, path, err := a.configuration(a.ctx, config.WithRuntime(c.Runtime))
+// agents inherit filled in. Where neither says where agents run, the instance that
+// there is stays where it is: elsewhere it would have another, empty ledger.
+func (u *upping) configuration(c *upCmd) (*config.Config, string, error) {
+	a, before, said := u.a, "", false
+	if in, err := a.instance(a.ctx); err == nil { // which it is, who locks it finds out
+		before = in.Runtime
+	}
+	cfg, path, err := a.configuration(a.ctx, config.WithRuntime(c.Runtime), config.DefaultRuntime(before), config.NoteRuntime(&said))
 	if err != nil {
 		return nil, path, err
 	}
+	u.kept = c.Runtime == "" && !said && before == config.RuntimeProcess
 	if c.RedisURL != "" {
 		cfg.Redis.URL, cfg.Services.Redis.URL = c.RedisURL, c.RedisURL
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sett/contract/config"
 	"sett/roles/role"
 )
 
@@ -26,7 +27,7 @@ func (a *app) upLine(in *instance) string {
 	if at.upFinds(in.Workspace) != in.Name {
 		words = append(words, "--name", in.Name)
 	}
-	if c, _, err := at.configuration(a.ctx); err == nil && in.Runtime != "" && c.Runtime != in.Runtime {
+	if c, _, err := at.configuration(a.ctx, config.DefaultRuntime(in.Runtime)); err == nil && in.Runtime != "" && c.Runtime != in.Runtime {
 		words = append(words, "--runtime", in.Runtime)
 	}
 	return clean(strings.Join(words, " "))

@@ -40,17 +40,21 @@ func TestUpLine(t *testing.T) {
 	e, dir := workspace(t)
 	repo := e.Args[1]
 	yml := "agents:\n  two:\n    image: x\n    command: [\"/bin/cat\"]\n"
-	if err := os.WriteFile(filepath.Join(repo, "other.yml"), []byte(yml), 0o600); err != nil {
-		t.Fatal(err)
+	for file, text := range map[string]string{"other.yml": "runtime: docker\n" + yml, "third.yml": yml} {
+		if err := os.WriteFile(filepath.Join(repo, file), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	if _, err := invoke(t.Context(), e, "up"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := invoke(t.Context(), e, "-f", "other.yml", "up", "--name", "other", "--runtime", "process"); err != nil {
-		t.Fatal(err)
+	for _, name := range []string{"other", "third"} {
+		if _, err := invoke(t.Context(), e, "-f", name+".yml", "up", "--name", name, "--runtime", "process"); err != nil {
+			t.Fatal(err)
+		}
 	}
 	state := filepath.Dir(dir)
-	for _, name := range []string{"clan", "other"} {
+	for _, name := range []string{"clan", "other", "third"} {
 		if _, err := invoke(t.Context(), e, "down", "--name", name); err != nil {
 			t.Fatal(err)
 		}
@@ -63,6 +67,7 @@ func TestUpLine(t *testing.T) {
 	}{
 		{"clan", "sett -C " + repo + " up"},
 		{"other", "sett -C " + repo + " -f " + filepath.Join(repo, "other.yml") + " up --name other --runtime process"},
+		{"third", "sett -C " + repo + " -f " + filepath.Join(repo, "third.yml") + " up --name third"},
 	} {
 		_, err := invoke(t.Context(), outside, "goals", "--name", at.name)
 		var failed *role.Error

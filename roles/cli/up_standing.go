@@ -51,10 +51,14 @@ type standing struct {
 	inTheWay bool // what runs has to end first
 }
 
-// look finds out how things stand, and whether the instance runs. It changes nothing.
+// look finds out how things stand, and whether the instance runs. It changes nothing,
+// and says what holds without anybody having said so now.
 func (u *upping) look(ctx context.Context) (found standing, err error) {
 	if u.in.Runtime == "" {
 		u.in.Runtime = u.c.Runtime
+	}
+	if u.kept && u.in.Runtime == u.c.Runtime {
+		u.say("sett: ", "", "instance %s runs as processes, as before; --runtime docker for containers", u.in.Name)
 	}
 	found.moved, found.stopping = u.in.Runtime != u.c.Runtime, u.in.stopping()
 	found.place, err = u.a.place(ctx, u.in)
