@@ -13,8 +13,13 @@ func HumanAgent(by string) string { return humanPrefix + by }
 func IsHuman(agent string) bool { return strings.HasPrefix(agent, humanPrefix) }
 
 // PersonName is the inverse of HumanAgent: the name of the person that a grant's
-// agent is; ok is false when it is none.
-func PersonName(agent string) (name string, ok bool) { return strings.CutPrefix(agent, humanPrefix) }
+// agent is; empty and false when it is none.
+func PersonName(agent string) (name string, ok bool) {
+	if name, ok = strings.CutPrefix(agent, humanPrefix); !ok {
+		return "", false
+	}
+	return name, true
+}
 
 const humanPrefix = RoleHuman + ":"
 
