@@ -128,7 +128,7 @@ func (a *app) stoppedBy(b *redis.Board, from, failure string) string {
 			return ""
 		}
 		for _, e := range events {
-			if from = e.ID; e.Kind == blackboard.EventCancel && e.Attributes["result"] == failure {
+			if from = e.ID; e.Kind == blackboard.EventCancel && e.Attributes[blackboard.AttributeResult] == failure {
 				if s := stoppedText(e); s != "" {
 					return ", stopped: " + clean(s)
 				}

@@ -46,16 +46,16 @@ func (l *eventLine) describeCancel(e blackboard.Event) {
 
 // describeGate adds that an artefact is held.
 func (l *eventLine) describeGate(e blackboard.Event) {
-	if e.Attributes["gate"] == "held" {
+	if e.Held() != "" {
 		l.What, l.As = l.What+"; waits for approval", warn
 	}
 }
 
 // describeEnd adds how the goal ended, when it did.
 func (l *eventLine) describeEnd(e blackboard.Event) {
-	if status := e.Attributes["workflow_status"]; status != "" {
-		l.What += "; goal " + status
-		l.As = workflowStyle(blackboard.WorkflowStatus(status))
+	if status := e.GoalEnded(); status != "" {
+		l.What += "; goal " + string(status)
+		l.As = workflowStyle(status)
 	}
 }
 
@@ -65,11 +65,9 @@ func aboutOf(e blackboard.Event) string {
 	case blackboard.EventGoal, blackboard.EventResult, blackboard.EventAnswer:
 		return e.Artefact
 	case blackboard.EventReject, blackboard.EventReview:
-		return e.Attributes["result"]
+		return e.Attributes[blackboard.AttributeResult]
 	case blackboard.EventTerminate:
-		if e.Attributes["result_type"] == string(blackboard.Question) {
-			return e.Attributes["result"]
-		}
+		return e.Asked()
 	}
 	return ""
 }

@@ -43,10 +43,10 @@ func describe(e blackboard.Event, a *blackboard.Artefact) eventLine {
 	case blackboard.EventRequeue:
 		l.What = fmt.Sprintf("claim %s: queued again%s%s", short(e.Claim), again(e), because(e.Reason))
 	case blackboard.EventAnswer:
-		l.Agent = e.Attributes["by"]
+		l.Agent = e.Attributes[blackboard.AttributeBy]
 		l.What = fmt.Sprintf("Answer %s to Question %s, %s goes on%s", short(e.Artefact), short(e.Attributes["question"]), e.Agent, because(gist(a)))
 	case blackboard.EventApprove, blackboard.EventReject, blackboard.EventReview, blackboard.EventCancel, blackboard.EventRetry, blackboard.EventImport:
-		l.Agent = e.Attributes["by"]
+		l.Agent = e.Attributes[blackboard.AttributeBy]
 		l.describePerson(e, a)
 	case blackboard.EventRestore:
 		l.What = "working tree put back to " + commit(e.To)
@@ -56,7 +56,7 @@ func describe(e blackboard.Event, a *blackboard.Artefact) eventLine {
 	case blackboard.EventAgent:
 		l.What = e.To + because(e.Reason)
 	case blackboard.EventInstance:
-		l.Agent, l.What = e.Attributes["by"], "instance "+e.To
+		l.Agent, l.What = e.Attributes[blackboard.AttributeBy], "instance "+e.To
 	default:
 		l.Agent = theOrchestrator
 		l.describeDecision(e, a)
@@ -90,8 +90,8 @@ func (l *eventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact)
 		switch rework := e.Attributes["rework"]; {
 		case rework == "":
 			l.As = bad
-		case e.Attributes["result_type"] == string(blackboard.Question):
-			l.What += fmt.Sprintf("; Question %s, before %s reworks as claim %s%s", short(e.Attributes["result"]), e.Agent, short(rework), because(gist(a)))
+		case e.Asked() != "":
+			l.What += fmt.Sprintf("; Question %s, before %s reworks as claim %s%s", short(e.Asked()), e.Agent, short(rework), because(gist(a)))
 			l.As = warn
 		default:
 			l.What += fmt.Sprintf("; %s reworks as claim %s", e.Agent, short(rework))
@@ -117,7 +117,7 @@ func (l *eventLine) describeBid(e blackboard.Event) {
 }
 
 func (l *eventLine) describeResult(e blackboard.Event, a *blackboard.Artefact) {
-	kind := blackboard.StructuralType(e.Attributes["structural_type"])
+	kind := blackboard.StructuralType(e.Attributes[blackboard.AttributeStructuralType])
 	what := e.Attributes["type"] + " " + short(e.Artefact)
 	switch kind {
 	case blackboard.Review:

@@ -121,7 +121,7 @@ func (r *whyReader) retried(c *whyClaim) error {
 	}
 	for _, e := range events {
 		if e.Kind == blackboard.EventRetry && e.Claim == c.ID {
-			c.RetriedBy, c.RetryWhy = e.Attributes["by"], e.Reason
+			c.RetriedBy, c.RetryWhy = e.Attributes[blackboard.AttributeBy], e.Reason
 			return nil
 		}
 	}
