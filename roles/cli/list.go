@@ -53,7 +53,7 @@ type instanceRow struct {
 	Name       string    `json:"name"`
 	Workspace  string    `json:"workspace"`
 	Runtime    string    `json:"runtime"`
-	State      string    `json:"state"`
+	State      string    `json:"state"` // running, degraded, unreachable or stopped
 	Agents     int       `json:"agents"`
 	Ready      int       `json:"agents_ready"`
 	NotReady   []string  `json:"agents_not_ready"`
