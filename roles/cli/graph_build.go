@@ -30,8 +30,8 @@ type graphNode struct {
 
 // graphEdge leads from an artefact to what was made from it.
 type graphEdge struct {
-	From string `json:"from"`
-	To   string `json:"to"`
+	From string `json:"from_id"`
+	To   string `json:"to_id"`
 	Kind string `json:"kind"` // source; version: to the next version of the same thread
 }
 

@@ -29,7 +29,7 @@ const (
 type agentDetail struct {
 	Name     string       `json:"name"`
 	Role     string       `json:"role"`
-	State    string       `json:"state"`
+	State    string       `json:"state"`          // idle, working, starting, silent, paused or stopped
 	Since    time.Time    `json:"since,omitzero"` // when its unit was started; absent: there is none
 	Strategy string       `json:"strategy"`
 	Replicas int          `json:"replicas"`

@@ -26,7 +26,7 @@ const (
 // wait is one thing that open work waits for, with a name. The names of its
 // fields are part of the interface.
 type wait struct {
-	What       string    `json:"what"`
+	What       string    `json:"what"`            // claim, bid, decision, start, slot, workspace, result, answer or approval: see sett list --help
 	Agent      string    `json:"agent,omitempty"` // whose move it is, or whose grant or artefact waits
 	Since      time.Time `json:"since"`
 	AgeSeconds int64     `json:"age_seconds"`

@@ -21,7 +21,7 @@ const kindWaits = "waits"
 // interface.
 type waitsEntry struct {
 	Time     time.Time `json:"time"`
-	Kind     string    `json:"kind"`
+	Kind     string    `json:"kind"`                  // "waits"
 	Workflow string    `json:"workflow_id,omitempty"` // that was asked for; absent: all
 	Waits    []wait    `json:"waits"`
 	More     int       `json:"waits_more,omitempty"` // open work that was not looked at

@@ -121,10 +121,10 @@ type whyClaim struct {
 
 // whyCancel is who ended a claim, or its goal, by hand.
 type whyCancel struct {
-	FailureID string    `json:"failure_id"`
-	By        string    `json:"by"`
-	Why       string    `json:"why"`
-	At        time.Time `json:"at"`
+	FailureID   string    `json:"failure_id"`
+	By          string    `json:"by"`
+	Why         string    `json:"why"`
+	CancelledAt time.Time `json:"cancelled_at"`
 }
 
 // whyGrant is a grant with what came of it.
@@ -137,8 +137,8 @@ type whyGrant struct {
 	State     blackboard.GrantState `json:"state"`
 	Verdict   blackboard.Verdict    `json:"verdict,omitempty"`
 	ResultID  string                `json:"result_id,omitempty"`
-	Result    string                `json:"result,omitempty"` // its type and version
-	Says      string                `json:"says,omitempty"`   // the gist of the result
+	Title     string                `json:"result_title,omitempty"` // its type and version
+	Says      string                `json:"says,omitempty"`         // the gist of the result
 	Reason    string                `json:"reason,omitempty"`
 	Kept      bool                  `json:"kept"` // from the claim that this one retries
 	Questions []whyQuestion         `json:"questions"`

@@ -18,7 +18,7 @@ func (r *whyReader) claim(s blackboard.Snapshot) (whyClaim, error) {
 		Took: seconds(s.Claim.OpenedAt, s.Claim.ClosedAt),
 	}
 	if f := r.cancelled(s.Claim); f != nil {
-		c.Cancelled = &whyCancel{FailureID: f.ID, By: blackboard.PersonOf(f.Artefact), Why: gistOf(f), At: f.CreatedAt}
+		c.Cancelled = &whyCancel{FailureID: f.ID, By: blackboard.PersonOf(f.Artefact), Why: gistOf(f), CancelledAt: f.CreatedAt}
 	}
 	for _, id := range s.Claim.AdditionalContextIDs {
 		if review := r.artefacts[id]; review != nil {
@@ -75,7 +75,7 @@ func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) whyGrant {
 		out.Tool = &tool
 	}
 	if a := r.artefacts[g.ResultID]; a != nil {
-		out.Result, out.Says = title(beginnings(a)), gistOf(a)
+		out.Title, out.Says = title(beginnings(a)), gistOf(a)
 		out.By = blackboard.PersonOf(a.Artefact)
 	}
 	for i := 0; i < len(g.Asked); i += 2 { // questions and answers alternate

@@ -101,7 +101,7 @@ func (c *whyClaim) rows(a *app, t *whyTable) {
 		}
 	}
 	if x := c.Cancelled; x != nil {
-		t.add("cancelled", fmt.Sprintf("%s by %s%s", a.clock(x.At), orElse(x.By, "a person"), because(x.Why)), bad)
+		t.add("cancelled", fmt.Sprintf("%s by %s%s", a.clock(x.CancelledAt), orElse(x.By, "a person"), because(x.Why)), bad)
 	}
 	if !c.ClosedAt.IsZero() {
 		t.add("closed", a.clock(c.ClosedAt)+after(c.Took, ", after ")+because(clean(c.Reason)), plain)
@@ -132,7 +132,7 @@ func (g whyGrant) says() string {
 	if g.ResultID == "" {
 		return said + because(g.Reason)
 	}
-	return said + because(strings.TrimSpace(orElse(g.Result, "result")+" "+short(g.ResultID)+because(g.Says)))
+	return said + because(strings.TrimSpace(orElse(g.Title, "result")+" "+short(g.ResultID)+because(g.Says)))
 }
 
 func (q whyQuestion) answer() string {
