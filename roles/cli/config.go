@@ -46,7 +46,7 @@ func (c *configCmd) Run(a *app) error {
 		return err
 	}
 	if masked && o.Output == "yaml" {
-		a.sayf("secrets are masked; --show-secrets prints them\n")
+		a.sayf("sett: note: secrets are masked; --show-secrets prints them\n")
 	}
 	return nil
 }

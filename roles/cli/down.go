@@ -116,7 +116,7 @@ func (c *downCmd) purge(a *app, in *instance, place place) error {
 	}
 	a.printf("removed what was kept of %s\n", in.Name)
 	if in.External {
-		a.sayf("note: its records stay on %s, under keys that begin with sett:{%s}:\n", clean(redis.Redact(in.URL)), in.Name)
+		a.sayf("sett: note: its records stay on %s, under keys that begin with sett:{%s}:\n", clean(redis.Redact(in.URL)), in.Name)
 	}
 	return nil
 }

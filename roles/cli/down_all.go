@@ -73,10 +73,10 @@ func (c *downCmd) all(a *app) error {
 	}
 	strangers, err := a.strangers(a.ctx, all)
 	if err != nil {
-		a.sayf("note: no container engine was asked: %s\n", firstLine(err))
+		a.sayf("sett: note: no container engine was asked: %s\n", firstLine(err))
 	}
 	if all = append(all, strangers...); len(all) == 0 {
-		a.sayf("no instances\n")
+		a.sayf("sett: no instances\n")
 		return nil
 	}
 	if !c.Yes {

@@ -152,7 +152,7 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 		return err
 	}
 	if _, err := g.run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, ours...)...); err == nil {
-		a.sayf("\nall of it is committed already\n\nNext:\n  sett up    # --runtime process: without containers\n")
+		a.sayf("sett: all of it is committed already\n\nNext:\n  sett up    # --runtime process: without containers\n")
 		return nil
 	}
 	if _, err := g.run(a.ctx, append([]string{"commit", "--quiet", "-m", "Add a sett clan"}, ours...)...); err != nil {

@@ -90,7 +90,7 @@ func (c *listCmd) Run(a *app) error {
 	if c.All {
 		strangers, err := a.strangers(a.ctx, all)
 		if err != nil {
-			a.sayf("note: no container engine was asked: %s\n", firstLine(err))
+			a.sayf("sett: note: no container engine was asked: %s\n", firstLine(err))
 		}
 		all = append(all, strangers...)
 	}
@@ -114,7 +114,7 @@ func (c *listCmd) Run(a *app) error {
 
 func (a *app) instanceTable(rows []instanceRow) error {
 	if len(rows) == 0 {
-		a.sayf("no instances; sett up starts one\n")
+		a.sayf("sett: no instances; sett up starts one\n")
 		return nil
 	}
 	t := a.table("NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "GATES", "RUNTIME", "AGE", "WORKSPACE")

@@ -56,7 +56,7 @@ func (c *manCmd) Run(a *app) error {
 	if failed != nil {
 		return fmt.Errorf("write manual pages: %w", failed)
 	}
-	a.sayf("%d pages in %s\n", len(pages), clean(a.tilde(dir)))
+	a.sayf("sett: %d pages in %s\n", len(pages), clean(a.tilde(dir)))
 	return nil
 }
 

@@ -22,7 +22,7 @@ func TestManPages(t *testing.T) {
 	s := newStage(t)
 	stdout, stderr, err := s.run("man", "pages")
 	s.must(err)
-	if stdout != "" || !strings.Contains(stderr, "pages in ") {
+	if stdout != "" || !strings.HasPrefix(stderr, "sett: ") || !strings.Contains(stderr, " pages in ") {
 		t.Errorf("%q, %q", stdout, stderr)
 	}
 	dir := filepath.Join(s.root, "pages")

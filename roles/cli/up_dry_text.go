@@ -40,7 +40,7 @@ func (p *plan) write(a *app) error {
 		if !strings.HasPrefix(n, "warning: ") {
 			n = "note: " + n
 		}
-		a.printf("%s\n", n)
+		a.printf("sett: %s\n", n)
 	}
 	a.printf("\nNothing was done: this was a dry run.\n")
 	return nil

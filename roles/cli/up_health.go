@@ -108,7 +108,7 @@ func (u *upping) healthDetail(ctx context.Context) string {
 		return ""
 	}
 	if err := u.in.askHealth(ctx); err != nil {
-		u.a.sayf("note: health and metrics are to be at http://%s, and %v\n", u.in.Health, err)
+		u.a.sayf("sett: note: health and metrics are to be at http://%s, and %v\n", u.in.Health, err)
 		return ""
 	}
 	return "health and metrics at http://" + u.in.Health

@@ -36,7 +36,7 @@ func (u *upping) noRepository() string {
 
 // note says what there is to know, and warn what is not as it should be: on stderr,
 // or in a dry run as part of what that prints.
-func (u *upping) note(format string, args ...any) { u.say("note: ", "", format, args...) }
+func (u *upping) note(format string, args ...any) { u.say("sett: note: ", "", format, args...) }
 func (u *upping) warn(format string, args ...any) {
 	u.say("sett: warning: ", "warning: ", format, args...)
 }
