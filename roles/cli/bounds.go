@@ -27,7 +27,8 @@ func refuseNegative(flags []*kong.Flag) error {
 	return nil
 }
 
-// bounded is a context that ends after so long, for that reason; 0: not for its time.
+// bounded is a context that ends after so long; 0: not before its parent. The cause is
+// what tells its end from another's; nil where nobody asks.
 func bounded(ctx context.Context, most time.Duration, cause error) (context.Context, context.CancelFunc) {
 	if most == 0 {
 		return context.WithCancel(ctx)

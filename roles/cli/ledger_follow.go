@@ -77,11 +77,3 @@ func patiently(ctx context.Context, read func() error) error {
 		}
 	}
 }
-
-// limited is a context that ends after so long; 0: not before its parent.
-func limited(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
-	if limit <= 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeout(ctx, limit)
-}

@@ -96,7 +96,7 @@ func (c *questionsCmd) print(a *app, all []matter) error {
 
 // next waits for something that does not wait for a person yet.
 func (c *questionsCmd) next(r matterReader) ([]matter, error) {
-	ctx, cancel := limited(r.ctx, c.Timeout)
+	ctx, cancel := bounded(r.ctx, c.Timeout, nil)
 	defer cancel()
 	n := &newcomers{r: r}
 	err := n.begin(ctx)

@@ -43,7 +43,7 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := limited(a.ctx, limit)
+	ctx, cancel := bounded(a.ctx, limit, nil)
 	defer cancel()
 	b, in, done, err := a.boardWithin(limit)
 	if err != nil {

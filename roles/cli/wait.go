@@ -58,7 +58,7 @@ func (c *waitCmd) Run(a *app) error {
 	if c.Timeout < 0 {
 		return role.Fail(role.Usage, errors.New("--timeout is less than nothing"), "sett wait @last --timeout 10m")
 	}
-	ctx, cancel := limited(a.ctx, c.Timeout)
+	ctx, cancel := bounded(a.ctx, c.Timeout, nil)
 	defer cancel()
 	b, in, done, err := a.boardWithin(c.Timeout)
 	if err != nil {

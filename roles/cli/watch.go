@@ -66,7 +66,7 @@ func (c *watchCmd) Run(a *app) error {
 	if c.Timeout < 0 || c.Timeout > 0 && !c.Exit {
 		return role.Fail(role.Usage, errors.New("--timeout is how long --exit-when-done may take"), "sett watch --exit-when-done --timeout 10m")
 	}
-	ctx, cancel := limited(a.ctx, c.Timeout)
+	ctx, cancel := bounded(a.ctx, c.Timeout, nil)
 	defer cancel()
 	b, in, done, err := a.boardWithin(c.Timeout)
 	if err != nil {
