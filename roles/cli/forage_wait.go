@@ -119,11 +119,11 @@ func (a *app) waitsForPeople(ctx context.Context, b *redis.Board, in *instance, 
 		return nil, errGoesOn
 	}
 	lines := []string{"only a person can go on:"}
-	hint := a.commandLine(in, "questions")
+	hint := "" // what to type stands below each
 	for _, m := range all {
 		lines = append(lines, m.brief())
-		if len(m.Commands) > 0 {
-			hint = m.Commands[0]
+		if len(m.Commands) == 0 {
+			hint = a.commandLine(in, "questions")
 		}
 	}
 	return role.Fail(role.Waiting, errors.New(strings.Join(lines, "\n")), "%s", hint), nil
