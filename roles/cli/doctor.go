@@ -171,11 +171,15 @@ func await(ctx context.Context, result <-chan []finding) []finding {
 func newExam(ctx context.Context, a *app) *exam {
 	x := &exam{a: a, space: spaceOf, engines: engineExam{done: make(chan struct{})}}
 	x.root, _ = a.workspace(ctx) // what says that there is none is said by who needs it
-	x.sheet = a.readSheet(ctx)
 	x.instances, x.meantErr = a.instances()
 	if x.meantErr == nil {
 		x.meant, x.meantErr = a.instance(ctx)
 	}
+	runtime := ""
+	if x.meant != nil {
+		runtime = x.meant.Runtime // where sett up leaves it, if sett.yml does not say
+	}
+	x.sheet = a.readSheet(ctx, runtime)
 	go func() {
 		defer close(x.engines.done)
 		limited, cancel := context.WithTimeout(ctx, engineTime)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,6 +65,20 @@ func (r instanceRow) troubles() string {
 		all = append(all, firstLine(r.why))
 	}
 	return strings.Join(all, "; ")
+}
+
+// holder says who has the port of the blackboard of the instance that is meant.
+func (x *exam) holder(ctx context.Context) string {
+	if _, err := x.engineAnswer(ctx); err != nil && x.meant.Runtime == config.RuntimeDocker {
+		return "whether by the blackboard of " + x.meant.Name + ", only its engine could tell"
+	}
+	switch r := x.a.inspect(ctx, x.meant, false); {
+	case r.State == stateStopped, slices.Contains(r.Down, runtime.ComponentBlackboard):
+		return "by another program; sett up takes another port for the blackboard of " + x.meant.Name
+	case r.State == stateUnreachable:
+		return "the blackboard of " + x.meant.Name + " has it, and does not answer, or another program"
+	}
+	return "by the blackboard of " + x.meant.Name
 }
 
 // askBoard opens the blackboard of an instance that runs; nil where there is none to ask.

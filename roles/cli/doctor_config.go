@@ -18,7 +18,7 @@ type sheet struct {
 	err      error
 }
 
-func (a *app) readSheet(ctx context.Context) sheet {
+func (a *app) readSheet(ctx context.Context, runtime string) sheet {
 	var s sheet
 	if s.path, s.err = a.configFile(ctx); s.err != nil {
 		return s
@@ -27,7 +27,7 @@ func (a *app) readSheet(ctx context.Context) sheet {
 	if src, s.err = os.ReadFile(s.path); s.err != nil {
 		return s
 	}
-	s.config, s.err = config.Parse(a.relative(s.path), src, config.NoteRuntime(&s.explicit))
+	s.config, s.err = config.Parse(a.relative(s.path), src, config.DefaultRuntime(runtime), config.NoteRuntime(&s.explicit))
 	if s.err != nil {
 		s.config = nil
 		return s

@@ -44,7 +44,7 @@ func TestDoctorEngine(t *testing.T) {
 
 	// Another state directory knows nothing of it.
 	other := with(with(e, "XDG_STATE_HOME", t.TempDir()), "SETT_INSTANCE", "")
-	doctored(t, other).expect(t, "leftovers", name, findWarning, "3 containers of an instance that this state directory does not know", "sett down --purge --name "+name)
+	doctored(t, other).expect(t, "leftovers", name, findWarning, "3 containers of an instance that this state directory does not know", "look first whose it is: sett list --all")
 	if _, err := invoke(context.Background(), e, "down", "--purge", "--yes"); err != nil {
 		t.Error(err)
 	}

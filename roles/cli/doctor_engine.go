@@ -145,9 +145,12 @@ func (x *exam) images(ctx context.Context) []finding {
 	if e == nil {
 		return none
 	}
+	if c := x.sheet.config; c != nil && c.Runtime != config.RuntimeDocker {
+		return []finding{skipped("none are needed with runtime %s", c.Runtime)}
+	}
 	l := x.launcher(e)
 	if l == nil {
-		return []finding{skipped("no valid %s with runtime docker", configName)}
+		return []finding{skipped("no valid %s", configName)}
 	}
 	preview := e.Preview()
 	_, err := preview.Images(ctx, l.wanted(), nil)
@@ -226,7 +229,7 @@ func (x *exam) leftovers(ctx context.Context) []finding {
 			if slices.ContainsFunc(x.instances, func(in *instance) bool { return in.Name == o.Name && in.Runtime == config.RuntimeDocker }) {
 				continue
 			}
-			out = append(out, warning(o.Name, "sett list --all, then sett down --purge --name "+role.ShellWord(o.Name),
+			out = append(out, warning(o.Name, "look first whose it is: sett list --all shows its workspace",
 				"the engine has %s of an instance that this state directory does not know; it may be another user's", count(len(o.Units), "container")))
 		}
 	}

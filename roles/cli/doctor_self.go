@@ -81,7 +81,7 @@ func filesLimit(n uint64) finding {
 
 // ports tries what a blackboard needs: to listen on the loopback address. No port is
 // fixed: one that an instance had and somebody else took is chosen anew.
-func (x *exam) ports(context.Context) []finding {
+func (x *exam) ports(ctx context.Context) []finding {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return []finding{problem("", "ip link set lo up", "nothing can listen on 127.0.0.1: %v", err)}
@@ -100,5 +100,5 @@ func (x *exam) ports(context.Context) []finding {
 		_ = l.Close()
 		return out
 	}
-	return append(out, fine(at.Port(), "in use: by the blackboard of %s, or, if that is stopped, by somebody else: sett up takes another then", x.meant.Name))
+	return append(out, fine(at.Port(), "in use: %s", x.holder(ctx)))
 }
