@@ -22,7 +22,7 @@ func (x *exam) health(ctx context.Context) []finding {
 	out := x.each(func(in *instance) []finding {
 		out := []finding{x.healthOf(ctx, in)}
 		if other := x.a.otherSett(in); other != "" && out[0].Status != findSkipped {
-			out = append(out, warning(in.Name, x.a.upLine(in)+" replaces it", "what runs is of %s, and this is %s", other, x.a.builtAs()))
+			out = append(out, warning(in.Name, x.a.upLine(in)+" restarts its parts with this one", "it was started by %s, and this is sett %s", other, x.a.builtAs()))
 		}
 		return out
 	})

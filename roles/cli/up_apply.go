@@ -18,7 +18,7 @@ func (u *upping) apply(ctx context.Context) error {
 	}
 	changes := config.Diff(old, u.c)
 	u.announce()
-	u.tell(changes)
+	u.tell(old, changes)
 	if err := u.changeOver(ctx); err != nil {
 		return err
 	}
@@ -54,13 +54,11 @@ func (u *upping) apply(ctx context.Context) error {
 	return nil
 }
 
-// tell prints what changed.
-func (u *upping) tell(c config.Changes) {
+// tell prints what changed since before.
+func (u *upping) tell(before *config.Config, c config.Changes) {
 	a := u.a
-	changed := "changed"
 	if u.other != "" {
-		a.printf("  %s what runs is of %s, is being replaced by this one, %s\n", a.paint("~", warn), clean(u.other), a.builtAs())
-		changed = "of another sett or changed"
+		a.printf("  %s was started by %s; its parts are being restarted with this one, sett %s\n", a.paint("~", warn), clean(u.other), a.builtAs())
 	} else if c.Empty() {
 		a.printf("  runs already, nothing changed in %s\n", clean(a.relative(u.in.ConfigFile)))
 		return
@@ -72,7 +70,12 @@ func (u *upping) tell(c config.Changes) {
 		a.printf("  %s %s: gone, is being stopped\n", a.paint("-", bad), name)
 	}
 	for _, name := range c.Changed {
-		a.printf("  %s %s: %s, is being restarted\n", a.paint("~", warn), name, changed)
+		was, _ := before.Agent(name)
+		if is, _ := u.c.Agent(name); u.other != "" && onlySett(was, is) {
+			a.printf("  %s %s: as before, is being restarted with this sett\n", a.paint("~", warn), name)
+			continue
+		}
+		a.printf("  %s %s: changed, is being restarted\n", a.paint("~", warn), name)
 	}
 	switch {
 	case c.Notify && u.c.Notify == nil:

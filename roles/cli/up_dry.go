@@ -129,7 +129,7 @@ func (u *upping) foresee(ctx context.Context, root, path string) error {
 		p.Action = actionApply
 		err = u.foreseeChanges()
 		if u.other != "" {
-			u.note("what runs is of %s, and is replaced by this one, %s", u.other, u.a.builtAs())
+			u.note("it was started by %s; its parts are restarted with this one, sett %s", u.other, u.a.builtAs())
 		}
 	} else {
 		err = u.locate(ctx)

@@ -8,6 +8,19 @@ import (
 	"sett/runtime"
 )
 
+// onlySett says whether an agent is restarted because its cub is another sett's, and for
+// nothing that sett.yml or its image says.
+func onlySett(was, is config.Agent) bool {
+	if was.Resolved != nil && is.Resolved != nil {
+		resolved := *is.Resolved
+		resolved.Sett, resolved.Binary = was.Resolved.Sett, was.Resolved.Binary
+		is.Resolved = &resolved
+	} else {
+		was.Resolved, is.Resolved = nil, nil // a sett of before there was any
+	}
+	return was.Digest() == is.Digest()
+}
+
 // builtAs says which sett this is.
 func (a *app) builtAs() string {
 	return fmt.Sprintf("%s (commit %s)", a.Build.Version, a.Build.Commit)

@@ -87,10 +87,11 @@ func replaceSett(t *testing.T, e role.Env, dir string, swap func(other string) r
 	}
 	e = swap(other)
 	e.Build.Version = otherVersion
-	if out, _ := invoke(t.Context(), e, "doctor"); !strings.Contains(out, "what runs is of sett "+testVersion+" ") {
+	if out, _ := invoke(t.Context(), e, "doctor"); !strings.Contains(out, "it was started by sett "+testVersion+" ") {
 		t.Errorf("doctor does not say it:\n%s", out)
 	}
-	if out := must("up"); !strings.Contains(out, "is being replaced by this one") {
+	if out := must("up"); !strings.Contains(out, "its parts are being restarted with this one, sett "+otherVersion) ||
+		!strings.Contains(out, "one: as before, is being restarted with this sett") || strings.Contains(out, "one: changed") {
 		t.Errorf("up does not say it:\n%s", out)
 	}
 	after := liveUnits(t, e, dir)
