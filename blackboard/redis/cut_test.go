@@ -20,6 +20,8 @@ type cutter struct {
 	url  string
 	left atomic.Int64 // replies until the one that is lost; 0: none is
 	cuts atomic.Int64
+	when func() bool // asked of each reply whether it is lost; nil: left says it
+	lost func()      // called when one is; nil: nobody is
 }
 
 func startCutter(t *testing.T, s *server) *cutter {
@@ -65,8 +67,11 @@ func (c *cutter) replies(client, srv net.Conn) {
 		if err != nil {
 			return
 		}
-		if c.left.Load() > 0 && c.left.Add(-1) == 0 {
+		if c.left.Load() > 0 && c.left.Add(-1) == 0 || c.when != nil && c.when() {
 			c.cuts.Add(1)
+			if c.lost != nil {
+				c.lost()
+			}
 			return
 		}
 		if _, err := client.Write(buf[:n]); err != nil {

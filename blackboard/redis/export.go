@@ -108,7 +108,7 @@ func (e *export) header(ctx context.Context) error {
 		return err
 	}
 	return e.out.write(lineHeader, headerLine{
-		Kind: lineHeader, Format: ExportFormat, Schema: SchemaVersion, Instance: e.b.o.Instance, Goal: e.o.Goal,
+		Kind: lineHeader, Format: ExportFormat, Schema: SchemaVersion, Instance: e.b.o.Instance, Workflow: e.o.Goal,
 		ExportedAt: at, Position: e.now.position,
 	})
 }

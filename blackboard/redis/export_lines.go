@@ -47,11 +47,11 @@ func placeOf(kind string) int {
 type headerLine struct {
 	Kind       string    `json:"kind"`
 	Format     int       `json:"format"`
-	Schema     string    `json:"schema"`   // of the instance's records
-	Instance   string    `json:"instance"` // it comes from
-	Goal       string    `json:"goal,omitempty"`
-	ExportedAt time.Time `json:"exported_at"` // by the blackboard's clock
-	Position   string    `json:"position"`    // in the ledger, up to which everything is in the file
+	Schema     string    `json:"schema"`                // of the instance's records
+	Instance   string    `json:"instance"`              // it comes from
+	Workflow   string    `json:"workflow_id,omitempty"` // the goal that alone is in it; absent: everything
+	ExportedAt time.Time `json:"exported_at"`           // by the blackboard's clock
+	Position   string    `json:"position"`              // in the ledger, up to which everything is in the file
 }
 
 // artefactLine is an artefact as everybody shows it. Stored has what that form

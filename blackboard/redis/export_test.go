@@ -260,6 +260,9 @@ func TestExportGoal(t *testing.T) {
 		ended, going := history(w)
 		for _, goal := range []string{ended, going} {
 			lines := w.export(goal)
+			if !strings.Contains(lines[0], `"workflow_id":"`+goal+`"`) {
+				t.Errorf("its header is %s", lines[0])
+			}
 			to := fresh(t, otherKind(t))
 			counts, err := to.imports(lines)
 			must(t, err)

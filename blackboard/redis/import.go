@@ -40,34 +40,45 @@ func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 // is there as a whole, in one step at the end, or not at all: a *FormatError says
 // what is wrong with the file. Until then nobody can post a goal. What was open
 // goes on from there; grants that ran are the orchestrator's to deal with, as
-// after a crash. An import whose process was killed is cleared away by the next.
-// ErrRefused says why the instance takes none.
+// after a crash. An import whose process was killed is cleared away by the next; one
+// that is interrupted when everything is in has succeeded. ErrRefused says why the
+// instance takes none.
 func (b *Board) Import(ctx context.Context, r io.Reader, o ImportOptions) (ExportCounts, error) {
 	p := b.patient()
 	i := &imports{b: p, o: o, lines: newLineReader(r), artefacts: recorded{}, known: map[string]bool{}}
 	i.stage = newStage(p, o.Token, orDefault(o.part, stageRecords))
 	err := i.header()
 	if err == nil {
-		err = i.begin(ctx)
-	}
-	if err != nil {
-		return ExportCounts{}, fmt.Errorf("import ledger: %w", err)
-	}
-	living, stop := context.WithCancel(ctx)
-	go b.live(living, o.Token) // its calls have to be quick
-	err = i.run(ctx)
-	stop()
-	if err != nil {
-		_ = i.stage.arrived() // what is wrong is known
-		// Also when it was interrupted: nothing half done is left.
-		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), importUndo)
-		defer cancel()
-		if undone := p.clearImport(undo, o.Token); undone != nil && !errors.Is(undone, blackboard.ErrStale) {
-			err = fmt.Errorf("%w; and what was imported is still to be cleared away: %w", err, undone)
+		if err = i.begin(ctx); err == nil {
+			living, stop := context.WithCancel(ctx)
+			go b.live(living, o.Token) // its calls have to be quick
+			err = i.run(ctx)
+			stop()
 		}
+		if err != nil {
+			err = i.undo(ctx, err)
+		}
+	}
+	if err != nil {
 		return ExportCounts{}, fmt.Errorf("import ledger: %w", err)
 	}
 	return i.counts, nil
+}
+
+// undo clears away what was imported, also when it was interrupted: nothing half done
+// is left. It returns why nothing is imported; nil: everything is, and only the word
+// of it was lost.
+func (i *imports) undo(ctx context.Context, err error) error {
+	_ = i.stage.arrived() // what is wrong is known
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), importUndo)
+	defer cancel()
+	switch undone := i.b.clearImport(ctx, i.o.Token); {
+	case errors.Is(undone, errImported):
+		return nil
+	case undone != nil && !errors.Is(undone, blackboard.ErrStale):
+		return fmt.Errorf("%w; and what was imported is still to be cleared away: %w", err, undone)
+	}
+	return err
 }
 
 // AbortImport clears away what an import left that was killed. ErrNotFound when
@@ -143,12 +154,20 @@ func (b *Board) takeImport(ctx context.Context, token, by string) error {
 	}
 }
 
+// errImported says of an import that it is complete: there is nothing to clear away.
+var errImported = errors.New("it is complete")
+
 // clearImport removes what the import with this token wrote, and its mark.
 func (b *Board) clearImport(ctx context.Context, token string) error {
 	for {
 		r, err := b.do(ctx, "import_clear", token, strconv.Itoa(importClear))
-		if err != nil || r.status != "more" {
-			return errors.Join(err, refused(r))
+		switch {
+		case err != nil:
+			return err
+		case r.status == "finished":
+			return errImported
+		case r.status != "more":
+			return refused(r)
 		}
 	}
 }
@@ -173,7 +192,7 @@ func (i *imports) run(ctx context.Context) error {
 	if err := i.stage.flush(ctx, true); err != nil {
 		return err
 	}
-	r, err := i.b.do(ctx, "import_finish", i.o.Token, i.o.By, i.o.Source, i.head.Goal, strconv.Itoa(i.counts.Artefacts),
+	r, err := i.b.do(ctx, "import_finish", i.o.Token, i.o.By, i.o.Source, i.head.Workflow, strconv.Itoa(i.counts.Artefacts),
 		strconv.Itoa(i.counts.Claims), strconv.Itoa(i.counts.Workflows), strconv.Itoa(i.counts.Events), i.lines.sum())
 	if err == nil {
 		err = refused(r)

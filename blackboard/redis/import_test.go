@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,6 +134,52 @@ func TestImportLostReplies(t *testing.T) {
 				}
 				return
 			}
+		}
+	})
+}
+
+// Interrupted at whatever reply, an import is there as a whole and says so, or not at
+// all, and then a goal can be posted.
+func TestImportInterrupted(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		lines, want := from.export(""), from.dump()
+		w := fresh(t, s)
+		interrupted := func(left int64, when func() bool) (lost bool, err error) {
+			w.raw("FLUSHALL")
+			must(t, w.b.SetInstance(w.ctx, InstanceRunning, "bob"))
+			ctx, interrupt := context.WithCancel(w.ctx)
+			defer interrupt()
+			before, cut := w.dump(), startCutter(t, s)
+			cut.when, cut.lost = when, interrupt
+			b := openOptions(t, Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond})
+			cut.left.Store(left)
+			_, err = b.Import(ctx, bytes.NewBufferString(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "ann", part: 40})
+			cut.left.Store(0)
+			if err == nil {
+				sameKeys(t, want, w.dump())
+			} else {
+				w.unchanged("an import interrupted", before)
+				must(t, w.b.PostGoal(w.ctx, goal("x")))
+			}
+			return cut.cuts.Load() > 0, err
+		}
+		for left := int64(1); ; left++ {
+			if lost, err := interrupted(left, nil); !lost {
+				if must(t, err); left < 5 {
+					t.Errorf("only %d replies", left)
+				}
+				break
+			}
+		}
+		var told atomic.Bool
+		lost, err := interrupted(0, func() bool { // the first reply once everything is in
+			in, err := w.b.client.Do(w.ctx, w.b.client.B().Hexists().Key(w.b.keys.instance()).Field("imported").Build()).AsBool()
+			return err == nil && in && !told.Swap(true)
+		})
+		if must(t, err); !lost {
+			t.Error("the word of the end was not lost")
 		}
 	})
 }

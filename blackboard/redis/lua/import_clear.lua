@@ -2,9 +2,12 @@
 -- at last the mark that it was under way. From the first of them on nothing of the
 -- import is written or put in place, however late it arrives.
 -- KEYS[1] the ledger. ARGV: 1 token of the import, 2 how many records at most.
--- Replies ok | already | more | stale.
+-- Replies ok | already | more | stale | finished: the import is in place.
 local mark, records = staging_key('mark'), staging_key('records')
 local token = call('HGET', mark, 'token')
+if call('HGET', instance_key, 'imported') == ARGV[1] then
+  return { 'finished' }
+end
 if token ~= ARGV[1] then
   return { token and 'stale' or 'already' }
 end
