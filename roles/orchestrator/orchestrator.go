@@ -191,7 +191,7 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 			wait = time.Second
 		case lead.Epoch != "":
 			seat = ""
-			o.log.Info("leading", "epoch", lead.Epoch)
+			o.log.Info("leading", "epoch", lead.Epoch, "version", o.env.Build.Version)
 			o.metrics.leader.Set(1)
 			err := newLeadership(o, lead).run(ctx)
 			o.metrics.leader.Set(0)
