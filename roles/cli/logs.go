@@ -87,7 +87,7 @@ func (c *logsCmd) Run(a *app) error {
 	}
 	place, err := a.place(a.ctx, in)
 	if err != nil {
-		a.sayf("note: what the container engine has is not shown: %s\n", firstLine(err))
+		a.sayf("sett: note: what the container engine has is not shown: %s\n", firstLine(err))
 		place = local{in.processes()} // files are as processes leave them
 	}
 	if err := place.Gather(a.ctx); err != nil {
