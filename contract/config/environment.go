@@ -4,10 +4,11 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // envName is what POSIX calls a name.
-var envName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // environment has either form: a list of NAME and NAME=value, or a mapping of
 // names to values in which nothing means inherited.
@@ -37,7 +38,7 @@ func environmentShape() *schema {
 	return &schema{AnyOf: []*schema{
 		{Type: kinds{"array"}, Unique: true, Items: &schema{
 			Type: kinds{"string", "boolean"}, Pattern: `^[A-Za-z_][A-Za-z0-9_]*(=|$)`, Not: own}},
-		{Type: kinds{"object", "null"}, PropertyNames: &schema{Pattern: envName.String(), Not: own},
+		{Type: kinds{"object", "null"}, PropertyNames: &schema{Pattern: envName().String(), Not: own},
 			Additional: orNothing(&schema{Type: scalars()})},
 	}}
 }
@@ -89,7 +90,7 @@ func (d *decoder) variable(n *node, path string) (string, bool) {
 
 func (d *decoder) variableName(n *node, path, name string) bool {
 	switch {
-	case !envName.MatchString(name):
+	case !envName().MatchString(name):
 		d.add(n.at, "letters, digits and underscores, not a digit first", "%s: %s cannot name a variable", path, quote(name))
 	case strings.HasPrefix(name, "SETT_"), name == "REDIS_URL":
 		d.add(n.at, "choose another name", "%s: %s is Sett's own", path, quote(name))
@@ -106,7 +107,7 @@ func (d *decoder) buildArgs(into *map[string]string) part {
 		shape: func() *schema {
 			return &schema{AnyOf: []*schema{
 				{Type: kinds{"array"}, Unique: true, Items: &schema{Type: kinds{"string"}, Pattern: `^[A-Za-z_][A-Za-z0-9_]*=`}},
-				{Type: kinds{"object", "null"}, PropertyNames: &schema{Pattern: envName.String()},
+				{Type: kinds{"object", "null"}, PropertyNames: &schema{Pattern: envName().String()},
 					Additional: &schema{Type: scalars()}},
 			}}
 		},
@@ -155,7 +156,7 @@ func (d *decoder) argList(n *node, path string, args map[string]string) {
 }
 
 func (d *decoder) argName(n *node, path, name string) bool {
-	if envName.MatchString(name) {
+	if envName().MatchString(name) {
 		return true
 	}
 	d.add(n.at, "letters, digits and underscores, not a digit first", "%s: %s cannot name an argument", path, quote(name))

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Masked stands where a secret was.
@@ -68,10 +69,12 @@ func maskValue(name, value string) string {
 	return maskURLs(value)
 }
 
-func maskURLs(s string) string { return urlPassword.ReplaceAllString(s, "${1}"+Masked+"@") }
+func maskURLs(s string) string { return urlPassword().ReplaceAllString(s, "${1}"+Masked+"@") }
 
 // secretWord finds, in a variable's name, what only secrets are called, whole
 // words where a part of a word says nothing: GIT_AUTHOR_NAME, MONKEYS.
-var secretWord = regexp.MustCompile(`TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|APIKEY|(^|_)([A-Z]*KEY|KEYS|PASS|SSHPASS|O?AUTH|AUTHORIZATION|PRIVATE|COOKIE)(_|$)|_PWD(_|$)`)
+var secretWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|APIKEY|(^|_)([A-Z]*KEY|KEYS|PASS|SSHPASS|O?AUTH|AUTHORIZATION|PRIVATE|COOKIE)(_|$)|_PWD(_|$)`)
+})
 
-func secretName(name string) bool { return secretWord.MatchString(strings.ToUpper(name)) }
+func secretName(name string) bool { return secretWord().MatchString(strings.ToUpper(name)) }

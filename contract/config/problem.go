@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -108,17 +109,17 @@ const excerptWidth = 100
 // The number of characters stays.
 func mask(s string) string {
 	hide := func(s string) string { return strings.Repeat("*", utf8.RuneCountInString(s)) }
-	s = urlPassword.ReplaceAllStringFunc(s, func(match string) string {
-		part := urlPassword.FindStringSubmatch(match)
+	s = urlPassword().ReplaceAllStringFunc(s, func(match string) string {
+		part := urlPassword().FindStringSubmatch(match)
 		return part[1] + hide(part[2]) + "@"
 	})
 	var b strings.Builder
 	done := 0
-	for _, m := range settingName.FindAllStringSubmatchIndex(s, -1) {
+	for _, m := range settingName().FindAllStringSubmatchIndex(s, -1) {
 		if m[1] < done || !secretName(s[m[2]:m[3]]) {
 			continue
 		}
-		value := settingValue.FindString(s[m[1]:])
+		value := settingValue().FindString(s[m[1]:])
 		b.WriteString(s[done:m[1]] + hide(value))
 		done = m[1] + len(value)
 	}
@@ -127,11 +128,15 @@ func mask(s string) string {
 
 var (
 	// urlPassword finds the password of a URL, which may hold an @ itself.
-	urlPassword = regexp.MustCompile(`(://[^:@/\s]*:)(\S+)@`)
+	urlPassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^:@/\s]*:)(\S+)@`) })
 	// settingName finds a name that is given something, and settingValue what that is,
 	// in any of the forms of YAML.
-	settingName  = regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)["']?(?:=|:\s)\s*`)
-	settingValue = regexp.MustCompile(`^("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,\]}"'\s][^,\]}"']*)`)
+	settingName = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)["']?(?:=|:\s)\s*`)
+	})
+	settingValue = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,\]}"'\s][^,\]}"']*)`)
+	})
 )
 
 // shown returns what may be shown of a line.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // check is what a text must be like.
@@ -140,7 +141,7 @@ func (d *decoder) flag(into *bool) part {
 	}
 }
 
-var wholeNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`)
+var wholeNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|[1-9][0-9]*)$`) })
 
 // mostCount is the largest number that count reads.
 const mostCount = 1<<31 - 1
@@ -164,9 +165,9 @@ func (d *decoder) count(into *int, least int) part {
 }
 
 func (d *decoder) readCount(n *node, path string, into *int, least int) {
-	if n.kind != integer || !wholeNumber.MatchString(n.text) {
+	if n.kind != integer || !wholeNumber().MatchString(n.text) {
 		hint := "write it in digits"
-		if n.kind == text && wholeNumber.MatchString(n.text) {
+		if n.kind == text && wholeNumber().MatchString(n.text) {
 			hint = "leave out the quotes"
 		}
 		if n.kind == integer {

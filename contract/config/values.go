@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"sett/blackboard"
@@ -73,7 +74,9 @@ func (d *decoder) readDuration(n *node, path string, into *time.Duration, zero b
 	}
 }
 
-var cpuAmount = regexp.MustCompile(`^([0-9]{1,6}(\.[0-9]{0,9})?|\.[0-9]{1,9})$`)
+var cpuAmount = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,6}(\.[0-9]{0,9})?|\.[0-9]{1,9})$`)
+})
 
 // cpus is a number of processors, quoted or not.
 func (d *decoder) cpus(into *float64) part {
@@ -84,7 +87,7 @@ func (d *decoder) cpus(into *float64) part {
 				return
 			}
 			v, err := strconv.ParseFloat(s, 64)
-			if err != nil || v == 0 || !cpuAmount.MatchString(s) {
+			if err != nil || v == 0 || !cpuAmount().MatchString(s) {
 				d.add(n.at, "a number above 0, such as '0.50'", "%s is not a number of processors: %s", path, quote(s))
 				return
 			}
@@ -93,7 +96,7 @@ func (d *decoder) cpus(into *float64) part {
 		shape: func() *schema {
 			return &schema{AnyOf: []*schema{
 				{Type: kinds{"number"}, Above: new(int), Below: 1_000_000},
-				{Type: kinds{"string"}, Pattern: cpuAmount.String(), AllOf: []*schema{{Pattern: notZero}}}}}
+				{Type: kinds{"string"}, Pattern: cpuAmount().String(), AllOf: []*schema{{Pattern: notZero}}}}}
 		},
 		write: func() any {
 			if *into == 0 {
@@ -104,7 +107,9 @@ func (d *decoder) cpus(into *float64) part {
 	}
 }
 
-var memoryAmount = regexp.MustCompile(`^([0-9]{1,19}(?:\.[0-9]{1,9})?) ?(?:([kmgtKMGT])[iI]?)?[bB]?$`)
+var memoryAmount = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]{1,19}(?:\.[0-9]{1,9})?) ?(?:([kmgtKMGT])[iI]?)?[bB]?$`)
+})
 
 // memory is an amount of bytes; units are powers of 1024, as compose has it.
 func (d *decoder) memory(into *int64) part {
@@ -125,7 +130,7 @@ func (d *decoder) memory(into *int64) part {
 			one := 1
 			return &schema{AnyOf: []*schema{
 				{Type: kinds{"number"}, Minimum: &one},
-				{Type: kinds{"string"}, Pattern: memoryAmount.String(), AllOf: []*schema{{Pattern: notZero}}}}}
+				{Type: kinds{"string"}, Pattern: memoryAmount().String(), AllOf: []*schema{{Pattern: notZero}}}}}
 		},
 		write: func() any {
 			if *into == 0 {
@@ -137,7 +142,7 @@ func (d *decoder) memory(into *int64) part {
 }
 
 func parseMemory(s string) (int64, bool) {
-	m := memoryAmount.FindStringSubmatch(s)
+	m := memoryAmount().FindStringSubmatch(s)
 	if m == nil {
 		return 0, false
 	}
@@ -223,12 +228,14 @@ func checkRedisURL(s string) (fault, hint string) {
 	return "", ""
 }
 
-var imageReference = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+var imageReference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)
+})
 
-var imageName = check{checkImageName, func(s *schema) { s.Pattern = imageReference.String() }}
+var imageName = check{checkImageName, func(s *schema) { s.Pattern = imageReference().String() }}
 
 func checkImageName(s string) (fault, hint string) {
-	if !imageReference.MatchString(s) {
+	if !imageReference().MatchString(s) {
 		return "not an image reference: " + quote(s), "as in docker pull: registry/name:tag"
 	}
 	return "", ""

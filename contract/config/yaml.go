@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -125,7 +126,9 @@ func isBlock(s string) bool {
 }
 
 // bare are the strings that need no quotes: words that are nothing else in YAML.
-var bare = regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./@+-]*( [A-Za-z0-9_./@+(),-]+)*$`)
+var bare = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./@+-]*( [A-Za-z0-9_./@+(),-]+)*$`)
+})
 
 // reserved are words that YAML, or its older version, takes for something else.
 var reserved = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
@@ -133,7 +136,7 @@ var reserved = []string{"true", "false", "null", "yes", "no", "on", "off", "y", 
 // scalar returns a string as it can stand on a line: as it is, else as JSON writes
 // it, which is YAML too, without a character that is not for printing.
 func scalar(s string) string {
-	if bare.MatchString(s) && !slices.Contains(reserved, strings.ToLower(s)) {
+	if bare().MatchString(s) && !slices.Contains(reserved, strings.ToLower(s)) {
 		return s
 	}
 	b := append(make([]byte, 0, len(s)+2), '"')
