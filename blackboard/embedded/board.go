@@ -85,7 +85,7 @@ func (b *board) hook(p *server.Peer, name string, args ...string) bool {
 		b.note(name, args)
 		return false
 	}
-	c := classes[name]
+	c := classes()[name]
 	switch {
 	case c == unknown:
 		p.WriteError(refusal(name))

@@ -162,7 +162,7 @@ func (c *client) flush() bool {
 
 // handle executes one command, or collects it. False: the connection is over.
 func (c *client) handle(next incoming) bool {
-	kind := classes[next.name]
+	kind := classes()[next.name]
 	listening := len(c.channels)+len(c.patterns) > 0
 	switch {
 	case next.answer != "" || kind == unknown:

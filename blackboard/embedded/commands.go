@@ -3,6 +3,7 @@ package embedded
 import (
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // class says what a command is to the server.
@@ -22,33 +23,37 @@ const (
 
 // classes lists every command that is served. A command that is not here is
 // refused, also within scripts: miniredis knows more than can be restored.
-var classes = table(map[class]string{
-	connection: "AUTH HELLO PING ECHO QUIT CLIENT SELECT",
-	subscribe:  "SUBSCRIBE UNSUBSCRIBE PSUBSCRIBE PUNSUBSCRIBE",
-	read: `BITCOUNT BITPOS COMMAND DBSIZE EXISTS GET GETBIT GETRANGE HEXISTS HGET HGETALL HKEYS HLEN HMGET HSCAN
+var classes = sync.OnceValue(func() map[string]class {
+	return table(map[class]string{
+		connection: "AUTH HELLO PING ECHO QUIT CLIENT SELECT",
+		subscribe:  "SUBSCRIBE UNSUBSCRIBE PSUBSCRIBE PUNSUBSCRIBE",
+		read: `BITCOUNT BITPOS COMMAND DBSIZE EXISTS GET GETBIT GETRANGE HEXISTS HGET HGETALL HKEYS HLEN HMGET HSCAN
 		HSTRLEN HVALS INFO KEYS LINDEX LLEN LPOS LRANGE MGET OBJECT PTTL PUBSUB SCAN SCARD SDIFF SINTER SINTERCARD
 		SISMEMBER SMEMBERS SMISMEMBER SSCAN STRLEN SUNION TIME TOUCH TTL TYPE XINFO XLEN ZCARD ZCOUNT ZINTER
 		ZLEXCOUNT ZMSCORE ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANK ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE
 		ZREVRANK ZSCAN ZSCORE ZUNION`,
-	random:  "HRANDFIELD RANDOMKEY SRANDMEMBER ZRANDMEMBER",
-	stream:  "XRANGE XREAD XREVRANGE",
-	publish: "PUBLISH",
-	write: `APPEND BITOP DECR DECRBY DEL FLUSHALL FLUSHDB GETDEL GETSET HDEL HINCRBY HINCRBYFLOAT HMSET HSET HSETNX
+		random:  "HRANDFIELD RANDOMKEY SRANDMEMBER ZRANDMEMBER",
+		stream:  "XRANGE XREAD XREVRANGE",
+		publish: "PUBLISH",
+		write: `APPEND BITOP DECR DECRBY DEL FLUSHALL FLUSHDB GETDEL GETSET HDEL HINCRBY HINCRBYFLOAT HMSET HSET HSETNX
 		INCR INCRBY INCRBYFLOAT LINSERT LMOVE LMPOP LPOP LPUSH LPUSHX LREM LSET LTRIM MSET MSETNX RENAME RENAMENX
 		RPOP RPOPLPUSH RPUSH RPUSHX SADD SDIFFSTORE SET SETBIT SETNX SETRANGE SINTERSTORE SMOVE SREM SUNIONSTORE
 		UNLINK XADD XDEL XTRIM ZADD ZINCRBY ZINTERSTORE ZMPOP ZPOPMAX ZPOPMIN ZREM ZREMRANGEBYLEX
 		ZREMRANGEBYRANK ZREMRANGEBYSCORE ZUNIONSTORE`,
-	script: "EVAL EVALSHA EVALSHA_RO EVAL_RO SCRIPT",
+		script: "EVAL EVALSHA EVALSHA_RO EVAL_RO SCRIPT",
+	})
 })
 
 // reasons say why the commands people may expect are missing.
-var reasons = table(map[string]string{
-	"keys do not expire here":                  "EXPIRE EXPIREAT GETEX HEXPIRE HPERSIST HPTTL HSETEX HTTL PERSIST PEXPIRE PEXPIREAT PSETEX SETEX",
-	"there are no transactions, send a script": "DISCARD EXEC MULTI UNWATCH WATCH",
-	"there are no consumer groups":             "XACK XAUTOCLAIM XCLAIM XGROUP XPENDING XREADGROUP",
-	"there are no blocking pops":               "BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN",
-	"there is one database":                    "MOVE SWAPDB",
-	"a replay would pick another member":       "SPOP",
+var reasons = sync.OnceValue(func() map[string]string {
+	return table(map[string]string{
+		"keys do not expire here":                  "EXPIRE EXPIREAT GETEX HEXPIRE HPERSIST HPTTL HSETEX HTTL PERSIST PEXPIRE PEXPIREAT PSETEX SETEX",
+		"there are no transactions, send a script": "DISCARD EXEC MULTI UNWATCH WATCH",
+		"there are no consumer groups":             "XACK XAUTOCLAIM XCLAIM XGROUP XPENDING XREADGROUP",
+		"there are no blocking pops":               "BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH BZMPOP BZPOPMAX BZPOPMIN",
+		"there is one database":                    "MOVE SWAPDB",
+		"a replay would pick another member":       "SPOP",
+	})
 })
 
 // table turns lists of names into a lookup by name.
@@ -65,7 +70,7 @@ func table[V comparable](lists map[V]string) map[string]V {
 // refusal is the error for a command that is not served, in Redis' words for
 // one that nobody knows.
 func refusal(name string) string {
-	if why, ok := reasons[name]; ok {
+	if why, ok := reasons()[name]; ok {
 		return fmt.Sprintf("ERR '%s' is not served by the embedded blackboard: %s", name, why)
 	}
 	return fmt.Sprintf("ERR unknown command '%.64s'", name)

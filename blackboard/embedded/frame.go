@@ -26,13 +26,14 @@ const (
 	maxFrame        = math.MaxUint32
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// checksum is the CRC-32C. Its table is Go's own, made when it is first asked for.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // fileHeader is the first bytes of a file.
 func fileHeader(magic string, generation uint64) []byte {
 	b := append([]byte(magic), formatVersion)
 	b = binary.LittleEndian.AppendUint64(b, generation)
-	return binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	return binary.LittleEndian.AppendUint32(b, checksum(b))
 }
 
 // beginFrame makes room for a frame's header; sealFrame fills it in.
@@ -41,8 +42,8 @@ func beginFrame() []byte { return make([]byte, frameHeaderSize, 4096) }
 func sealFrame(frame []byte) {
 	payload := frame[frameHeaderSize:]
 	binary.LittleEndian.PutUint32(frame, uint32(len(payload)))
-	binary.LittleEndian.PutUint32(frame[4:], crc32.Checksum(payload, castagnoli))
-	binary.LittleEndian.PutUint32(frame[8:], crc32.Checksum(frame[:8], castagnoli))
+	binary.LittleEndian.PutUint32(frame[4:], checksum(payload))
+	binary.LittleEndian.PutUint32(frame[8:], checksum(frame[:8]))
 }
 
 // frameReader reads a file's frames in order. It only reads: what to do about
@@ -71,7 +72,7 @@ func openFrames(f *os.File, magic string, generation uint64) (fr *frameReader, s
 	switch {
 	case string(head[:7]) != magic:
 		return nil, false, fr.damaged("not a file of this kind")
-	case crc32.Checksum(head[:16], castagnoli) != binary.LittleEndian.Uint32(head[16:]):
+	case checksum(head[:16]) != binary.LittleEndian.Uint32(head[16:]):
 		return nil, false, fr.damaged("checksum of the file header")
 	case head[7] != formatVersion:
 		return nil, false, fr.damaged("written by another version of sett")
@@ -103,7 +104,7 @@ func (fr *frameReader) next() ([]byte, error) {
 	if _, err := io.ReadFull(fr.r, head[:]); err != nil {
 		return nil, err
 	}
-	if crc32.Checksum(head[:8], castagnoli) != binary.LittleEndian.Uint32(head[8:]) {
+	if checksum(head[:8]) != binary.LittleEndian.Uint32(head[8:]) {
 		return nil, fr.badHeader()
 	}
 	length := int64(binary.LittleEndian.Uint32(head[:]))
@@ -114,7 +115,7 @@ func (fr *frameReader) next() ([]byte, error) {
 	if _, err := io.ReadFull(fr.r, payload); err != nil {
 		return nil, err
 	}
-	if crc32.Checksum(payload, castagnoli) != binary.LittleEndian.Uint32(head[4:]) {
+	if checksum(payload) != binary.LittleEndian.Uint32(head[4:]) {
 		if length == left-frameHeaderSize {
 			return nil, io.ErrUnexpectedEOF
 		}
