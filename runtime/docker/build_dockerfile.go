@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // dockerfile is one with a label in each of its stages. Only so does what a build
@@ -20,10 +21,9 @@ type dockerfile struct {
 	args     map[string]string // what stands before the first stage, with its defaults
 }
 
-var (
-	directive    = regexp.MustCompile(`^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*$`)
-	continuation = map[byte]*regexp.Regexp{'\\': regexp.MustCompile(`\\[ \t]*$`), '`': regexp.MustCompile("`[ \t]*$")}
-)
+var directive = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^#\s*([a-zA-Z][a-zA-Z0-9]*)\s*=\s*(.+?)\s*$`)
+})
 
 // labelStages puts the label after each FROM. An empty label changes nothing.
 //
@@ -33,7 +33,7 @@ var (
 func labelStages(text []byte, label string) dockerfile {
 	d := dockerfile{args: map[string]string{}}
 	var out bytes.Buffer
-	goesOn := continuation['\\']
+	escape := `\`
 	atTop, inside, isFrom := true, false, false
 	number := 0
 	for line := range bytes.Lines(text) {
@@ -45,9 +45,9 @@ func labelStages(text []byte, label string) dockerfile {
 		}
 		trimmed := strings.TrimSpace(plainLine)
 		if atTop {
-			m := directive.FindStringSubmatch(trimmed)
-			if m != nil && strings.EqualFold(m[1], "escape") && len(m[2]) == 1 && continuation[m[2][0]] != nil {
-				goesOn = continuation[m[2][0]]
+			m := directive().FindStringSubmatch(trimmed)
+			if m != nil && strings.EqualFold(m[1], "escape") && (m[2] == `\` || m[2] == "`") {
+				escape = m[2]
 			}
 			atTop = m != nil
 		}
@@ -64,7 +64,7 @@ func labelStages(text []byte, label string) dockerfile {
 				d.declare(trimmed)
 			}
 		}
-		inside = goesOn.MatchString(plainLine)
+		inside = strings.HasSuffix(strings.TrimRight(plainLine, " \t"), escape)
 		if isFrom && !inside && label != "" {
 			if !bytes.HasSuffix(line, []byte("\n")) {
 				out.WriteByte('\n')
@@ -144,11 +144,11 @@ func stageBase(instruction string) (string, bool) {
 	return "", true
 }
 
-var lineNumber = regexp.MustCompile(`(?i)\bline (\d+)`)
+var lineNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\bline (\d+)`) })
 
 // original puts the line numbers of an error back to those of the original.
 func (d dockerfile) original(text string) string {
-	return lineNumber.ReplaceAllStringFunc(text, func(found string) string {
+	return lineNumber().ReplaceAllStringFunc(text, func(found string) string {
 		word, digits, _ := strings.Cut(found, " ")
 		n, err := strconv.Atoi(digits)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // tailLines is how much of a failed build's output is shown.
@@ -41,8 +42,8 @@ func (s step) String() string {
 }
 
 var (
-	stepLine = regexp.MustCompile(`^Step (\d+)/(\d+) : (.*)$`)
-	colour   = regexp.MustCompile("\x1b\\[[0-9;]*m")
+	stepLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Step (\d+)/(\d+) : (.*)$`) })
+	colour   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]*m") })
 )
 
 // see takes note of a message.
@@ -59,11 +60,11 @@ func (l *buildLog) see(m message) {
 }
 
 func (l *buildLog) line(text string) {
-	if m := stepLine.FindStringSubmatch(text); m != nil {
+	if m := stepLine().FindStringSubmatch(text); m != nil {
 		l.next(m)
 		return
 	}
-	text = colour.ReplaceAllString(text, "") // the builder's own, for stderr
+	text = colour().ReplaceAllString(text, "") // the builder's own, for stderr
 	trimmed := strings.TrimSpace(text)
 	switch {
 	case trimmed == "":
@@ -134,11 +135,13 @@ func (l *buildLog) done() {
 	}
 }
 
-var exitCode = regexp.MustCompile(`^The command '.*' returned a non-zero code: (\d+)$`)
+var exitCode = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^The command '.*' returned a non-zero code: (\d+)$`)
+})
 
 // failure is why there is no image.
 func (l *buildLog) failure(e *Engine, text string) error {
-	if m := exitCode.FindStringSubmatch(text); m != nil {
+	if m := exitCode().FindStringSubmatch(text); m != nil {
 		text = "exit code " + m[1]
 	} else if base, ok := stageBase(l.step.text); ok {
 		text = e.pullReason(fmt.Errorf("%s", text), base)

@@ -9,6 +9,7 @@ import (
 	"net"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/client"
@@ -68,23 +69,27 @@ func isImage(text string) bool {
 }
 
 // isNetwork says whether the engine misses a network that it was told to use.
-func isNetwork(err error) bool { return noNetwork.MatchString(strings.ToLower(err.Error())) }
+func isNetwork(err error) bool { return noNetwork().MatchString(strings.ToLower(err.Error())) }
 
-var noNetwork = regexp.MustCompile(`network \S+ not found|(could not|unable to) find network`)
+var noNetwork = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`network \S+ not found|(could not|unable to) find network`)
+})
 
 // The layers that a message has passed through say nothing to people.
 var (
-	layers = regexp.MustCompile(`^((Get|Post|Put|Head|Delete) "[^"]*": |failed to create (shim )?task( for container)?: |OCI runtime (create|start) failed: |` +
-		`runc (create|run) failed: |container_linux\.go:\d+: |starting container process caused: |unable to start container process: |` +
-		`process_linux\.go:\d+: |driver failed programming external connectivity on endpoint \S+ \([0-9a-f]+\): )`)
-	trailer = regexp.MustCompile(`: unknown$`)
+	layers = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^((Get|Post|Put|Head|Delete) "[^"]*": |failed to create (shim )?task( for container)?: |OCI runtime (create|start) failed: |` +
+			`runc (create|run) failed: |container_linux\.go:\d+: |starting container process caused: |unable to start container process: |` +
+			`process_linux\.go:\d+: |driver failed programming external connectivity on endpoint \S+ \([0-9a-f]+\): )`)
+	})
+	trailer = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: unknown$`) })
 )
 
 // shorter is short without the layers.
 func shorter(err error) string {
 	text := short(err)
-	for layers.MatchString(text) {
-		text = layers.ReplaceAllString(text, "")
+	for layers().MatchString(text) {
+		text = layers().ReplaceAllString(text, "")
 	}
-	return trailer.ReplaceAllString(text, "")
+	return trailer().ReplaceAllString(text, "")
 }

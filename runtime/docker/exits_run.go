@@ -129,7 +129,7 @@ func (r *Runtime) exit(ctx context.Context, c container.InspectResponse, before 
 	x := runtime.Exit{Unit: r.unit(c), OOM: c.State.OOMKilled, At: instant(c.State.FinishedAt), Tail: r.tail(ctx, c, before)}
 	x.Code, x.Text = ending(c.State.ExitCode)
 	if c.State.Error != "" && c.State.ExitCode != 0 {
-		x.Text += ": " + trailer.ReplaceAllString(c.State.Error, "")
+		x.Text += ": " + trailer().ReplaceAllString(c.State.Error, "")
 	}
 	return x
 }

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"sync"
 
 	"github.com/docker/docker/api/types/mount"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // volumeName is what the engine takes for a name and not for a path.
-var volumeName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]+$`)
+var volumeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]+$`) })
 
 // mounts are the unit's volumes and directories of the host, each checked.
 func (r *Runtime) mounts(ctx context.Context, s runtime.Spec) ([]mount.Mount, error) {
@@ -28,7 +29,7 @@ func (r *Runtime) mounts(ctx context.Context, s runtime.Spec) ([]mount.Mount, er
 		}
 		to := mount.Mount{Type: mount.TypeBind, Source: m.Source, Target: path.Clean(m.Target), ReadOnly: m.ReadOnly}
 		switch {
-		case m.Volume && !volumeName.MatchString(m.Source):
+		case m.Volume && !volumeName().MatchString(m.Source):
 			return nil, fmt.Errorf("mount %q: not the name of a volume", m.Source)
 		case m.Volume:
 			// Without NoCopy, an image could fill a volume before its owner does.
