@@ -4,12 +4,13 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"sync"
 
 	"github.com/redis/rueidis"
 )
 
 // position is what a position in the ledger looks like.
-var position = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`)
+var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`) })
 
 // Notified returns the position in the ledger up to which people have been told
 // what happened; "" when nobody ever was, or when what is stored is no position.
@@ -22,7 +23,7 @@ func (b *Board) Notified(ctx context.Context) (string, error) {
 		}
 		return err
 	})
-	if err != nil || !position.MatchString(at) {
+	if err != nil || !position().MatchString(at) {
 		return "", err
 	}
 	return at, nil
@@ -31,7 +32,7 @@ func (b *Board) Notified(ctx context.Context) (string, error) {
 // SetNotified stores that position. It is the one thing that the notifier writes,
 // and nobody else does while it runs, so that it takes no script to write it.
 func (b *Board) SetNotified(ctx context.Context, at string) error {
-	if !position.MatchString(at) {
+	if !position().MatchString(at) {
 		return fmt.Errorf("store notified: %q is no position in the ledger", at)
 	}
 	return b.retry(ctx, "store notified", func(ctx context.Context) error {
