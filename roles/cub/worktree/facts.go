@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // ErrNoCommit says that a hash does not name one commit of the repository.
@@ -57,7 +58,7 @@ func (t *Tree) Dirty(ctx context.Context) ([]string, error) {
 	return fields0(out), nil
 }
 
-var hashForm = regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`)
+var hashForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
 
 // HasCommit says, with nil, that hash (7 to 64 hexadecimal digits, nothing else)
 // is the hash of exactly one commit of the repository, or the beginning of one.
@@ -70,7 +71,7 @@ func (t *Tree) HasCommit(ctx context.Context, hash string) error {
 
 // resolve is HasCommit that returns the whole hash.
 func (t *Tree) resolve(ctx context.Context, hash string) (string, error) {
-	if !hashForm.MatchString(hash) {
+	if !hashForm().MatchString(hash) {
 		return "", fmt.Errorf("%w: %q is not a commit hash (7 to 64 hexadecimal digits)", ErrNoCommit, abridge(hash))
 	}
 	hash = strings.ToLower(hash)

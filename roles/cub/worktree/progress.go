@@ -47,7 +47,7 @@ func operationTips(gitDir string) []string {
 			continue // most do not exist
 		}
 		for _, word := range strings.Fields(string(text)) {
-			if hashForm.MatchString(word) {
+			if hashForm().MatchString(word) {
 				out = append(out, word)
 			}
 		}
