@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // leastGit is the version from which git does all that Sett asks of it (rev-parse
@@ -29,12 +30,12 @@ func (x *exam) git(ctx context.Context) []finding {
 	return []finding{fine("", "%s", out)}
 }
 
-var gitVersion = regexp.MustCompile(`(\d+)\.(\d+)`)
+var gitVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\d+)\.(\d+)`) })
 
 // old says whether what git says of itself is before leastGit.
 func old(says string) bool {
 	number := func(s string) int {
-		m := gitVersion.FindStringSubmatch(s)
+		m := gitVersion().FindStringSubmatch(s)
 		if m == nil {
 			return 1 << 30 // one that does not say
 		}

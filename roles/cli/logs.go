@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"sett/blackboard"
 	"sett/contract/config"
@@ -55,15 +56,17 @@ type source struct {
 // worker is the name of a worker's unit: agent, claim, attempt. One that was started
 // to wait for its claim has a name that is not the claim's: standby, agent, its own.
 var (
-	worker  = regexp.MustCompile(`^worker-(.+)-([0-9A-Z]{26})-([0-9]+)$`)
-	standby = regexp.MustCompile(`^standby-(.+)-[0-9A-Za-z]{26}$`)
+	worker = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^worker-(.+)-([0-9A-Z]{26})-([0-9]+)$`)
+	})
+	standby = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^standby-(.+)-[0-9A-Za-z]{26}$`) })
 )
 
 func sourceOf(unit string) source {
-	if m := worker.FindStringSubmatch(unit); m != nil {
+	if m := worker().FindStringSubmatch(unit); m != nil {
 		return source{unit: unit, part: m[1], claim: m[2]}
 	}
-	if m := standby.FindStringSubmatch(unit); m != nil {
+	if m := standby().FindStringSubmatch(unit); m != nil {
 		return source{unit: unit, part: m[1]}
 	}
 	if agent, ok := runtime.AgentOf(unit); ok {
@@ -185,7 +188,7 @@ func (c *logsCmd) sources(ctx context.Context, in *instance, p place) ([]source,
 }
 
 // isWorker says whether a unit runs once and never again.
-func isWorker(unit string) bool { return worker.MatchString(unit) || standby.MatchString(unit) }
+func isWorker(unit string) bool { return worker().MatchString(unit) || standby().MatchString(unit) }
 
 // parts returns what can be asked for: what sett.yml had, and what has a log.
 func (c *logsCmd) parts(in *instance, all []source) []string {

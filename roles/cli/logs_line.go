@@ -10,6 +10,7 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"sett/blackboard"
@@ -34,11 +35,13 @@ type attr struct {
 }
 
 // redisLine is a line that Redis logs: process and role, time, importance, message.
-var redisLine = regexp.MustCompile(`^\d+:[A-Z] (\d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3}) ([.*#-]) (.*)$`)
+var redisLine = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\d+:[A-Z] (\d\d \w{3} \d{4} \d\d:\d\d:\d\d\.\d{3}) ([.*#-]) (.*)$`)
+})
 
 // parseRedis reads such a line. Its time is that of a container, which is UTC's.
 func parseRedis(text string) (logLine, bool) {
-	m := redisLine.FindStringSubmatch(text)
+	m := redisLine().FindStringSubmatch(text)
 	if m == nil {
 		return logLine{}, false
 	}

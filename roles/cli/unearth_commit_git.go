@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"sett/blackboard"
@@ -28,13 +29,13 @@ func (a *app) commits(in *instance) commits {
 
 // commitForm is how a payload names a commit. An agent's cub has checked it, but
 // what is on the blackboard may be of any hand.
-var commitForm = regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`)
+var commitForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
 
 // hashOf returns the whole hash of the commit that an artefact names, which is in
 // the repository. Names of branches and tags are never looked at.
 func (g commits) hashOf(ctx context.Context, artefact blackboard.Artefact) (string, error) {
 	hash, raw := strings.TrimSpace(artefact.Payload), g.hint("unearth "+short(artefact.ID)+" --raw")
-	if !commitForm.MatchString(hash) {
+	if !commitForm().MatchString(hash) {
 		return "", role.Fail(role.Failed, fmt.Errorf("artefact %s names no commit: its payload is no hash", short(artefact.ID)), "%s", raw)
 	}
 	out, err := g.run(ctx, "rev-parse", "--disambiguate="+strings.ToLower(hash))
