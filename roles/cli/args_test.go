@@ -44,6 +44,9 @@ func TestWantsHelp(t *testing.T) {
 		{[]string{"--help"}, []string{}},
 		{[]string{"up", "-h"}, []string{"up"}},
 		{[]string{"help", "up"}, []string{"up"}},
+		{[]string{"-C", "help", "--name=x", "help", "up"}, []string{"-C", "help", "--name=x", "up"}},
+		{[]string{"--name", "help", "up"}, nil},
+		{[]string{"forage", "help"}, nil},
 		{[]string{"forage", "--", "--help"}, nil},
 		{[]string{"up"}, nil},
 	} {

@@ -99,8 +99,8 @@ func wantsHelp(args []string) ([]string, bool) {
 		end = len(args)
 	}
 	asks := func(s string) bool { return s == "--help" || s == "-h" }
-	if args[0] == "help" {
-		return slices.DeleteFunc(slices.Clone(args[1:end]), asks), true
+	if at := commandIndex(args[:end]); at >= 0 && args[at] == "help" {
+		return slices.DeleteFunc(slices.Concat(args[:at], args[at+1:end]), asks), true
 	}
 	if !slices.ContainsFunc(args[:end], asks) {
 		return nil, false

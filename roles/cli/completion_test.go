@@ -83,6 +83,8 @@ func TestComplete(t *testing.T) {
 		{"an", ":values|answer\tAnswer a question."},
 		{"__", ":values"},
 		{"help ver", ":values|version\tSay which sett this is."},
+		{"-C / help ver", ":values|version\tSay which sett this is."},
+		{"--name help an", ":values|answer\tAnswer a question."},
 		{"nonsense ", ":values"},
 		{"ledger i", ":values|import\tRead an export into an instance that has no artefacts yet."},
 		{"list -o ", ":values|table\t|json\t|jsonl\t|yaml\t"},

@@ -25,7 +25,7 @@ type typedLine struct {
 func readTyped(parser *kong.Kong, words []string) *typedLine {
 	t := &typedLine{node: parser.Model.Node, values: map[string]string{}}
 	words = ownShorts(parser, words)
-	for i, word := range words {
+	for _, word := range words {
 		switch {
 		case t.open != nil:
 			t.values[t.open.Name], t.open = word, nil
@@ -38,9 +38,9 @@ func readTyped(parser *kong.Kong, words []string) *typedLine {
 			t.take(t.flag(name), value, joined)
 		case len(word) > 1 && word[0] == '-':
 			t.takeShorts(word[1:])
-		case i == 0 && word == "help":
+		case !t.help && t.node.Parent == nil && word == "help":
 			t.help = true
-		case i == 1 && t.help && word == "fields": // of a command
+		case t.help && t.node.Parent == nil && word == "fields": // of a command
 		default:
 			t.argument(word)
 		}
