@@ -215,12 +215,16 @@ func bidders(e blackboard.Event) string {
 	return count(len(all), "agent") + " to bid"
 }
 
-// count says how many: "1 agent", "2 agents".
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
+// count says how many: "1 agent", "2 agents", or in other words where many are not
+// called as one is with an s.
+func count(n int, one string, many ...string) string {
+	switch {
+	case n == 1:
+		return "1 " + one
+	case len(many) > 0:
+		return strconv.Itoa(n) + " " + many[0]
 	}
-	return strconv.Itoa(n) + " " + noun + "s"
+	return strconv.Itoa(n) + " " + one + "s"
 }
 
 // holders reads a list of claim:agent.

@@ -41,13 +41,5 @@ func (a *app) progress(doing string) func(redis.ExportCounts) {
 
 // amount says how much there is in an export.
 func amount(c redis.ExportCounts) string {
-	return fmt.Sprintf("%s, %s, %s of the ledger", counted(c.Artefacts, "artefact", "artefacts"), counted(c.Claims, "claim", "claims"),
-		counted(c.Events, "entry", "entries"))
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
+	return fmt.Sprintf("%s, %s, %s of the ledger", count(c.Artefacts, "artefact"), count(c.Claims, "claim"), count(c.Events, "entry", "entries"))
 }

@@ -91,7 +91,7 @@ func (a *app) incomplete(broken []error) error {
 	if more := len(broken) - mostBroken; more > 0 {
 		a.sayf("sett: warning: and %d more\n", more)
 	}
-	return role.Fail(role.Failed, fmt.Errorf("exported, but %s lost or corrupt", counted(len(broken), "record is", "records are")),
+	return role.Fail(role.Failed, fmt.Errorf("exported, but %s lost or corrupt", count(len(broken), "record is", "records are")),
 		"the export is whole but for these, and can be imported; what they were is in an older one")
 }
 

@@ -67,7 +67,7 @@ func (c *ledgerImportCmd) Run(a *app) error {
 	}
 	a.sayf("sett: imported %s into instance %s\n", amount(got), instance.Name)
 	if got.Lost > 0 {
-		a.sayf("sett: warning: %s lost before it was exported\n", counted(got.Lost, "more artefact was", "more artefacts were"))
+		a.sayf("sett: warning: %s lost before it was exported\n", count(got.Lost, "more artefact was", "more artefacts were"))
 	}
 	return nil
 }
