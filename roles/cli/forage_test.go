@@ -133,7 +133,7 @@ func TestForageRefuses(t *testing.T) {
 	refused(role.Usage, "no such file", "--file", "nowhere")
 	refused(role.Usage, "--wait=10m", "--wait", "10m", "Fix", "the", "test")
 	refused(role.Usage, "how long --wait may take", "--timeout", "5s", "x")
-	refused(role.Usage, "how long --wait may take", "--wait", "--timeout=-5s", "x")
+	refused(role.Usage, "--timeout: -5s is negative", "--wait", "--timeout=-5s", "x")
 	refused(role.Usage, "twice", "--wait=5s", "--timeout", "5s", "x")
 	for i := range 12 {
 		s.write(fmt.Sprintf("file-%02d", i), "x")

@@ -26,7 +26,7 @@ func (f following) limit(command string) (time.Duration, error) {
 	switch {
 	case f.Wait.given && f.Wait.limit == 0 && err == nil:
 		return 0, role.Fail(role.Usage, fmt.Errorf("%s after --wait would be a word of the text, not how long to wait", f.Wait.next), "--wait=%s", f.Wait.next)
-	case f.Timeout < 0 || f.Timeout > 0 && !f.Wait.given:
+	case f.Timeout > 0 && !f.Wait.given:
 		return 0, role.Fail(role.Usage, errors.New("--timeout is how long --wait may take"), "sett %s --wait --timeout 10m", command)
 	case f.Timeout > 0 && f.Wait.limit > 0:
 		return 0, role.Fail(role.Usage, errors.New("how long to wait is given twice"), "either --wait=%s or --timeout %s", f.Wait.limit, f.Timeout)

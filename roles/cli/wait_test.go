@@ -118,7 +118,10 @@ func TestWaitThroughRestart(t *testing.T) {
 			t.Errorf("--for %s: %v: %s", what, err, calls[what].out.String())
 		}
 		if what == forTerminal {
-			has(t, hint(err), "sett --name stage answer "+short(question))
+			has(t, err.Error(), "sett --name stage answer "+short(question))
+			if h := hint(err); h != "" {
+				t.Errorf("the hint says again: %s", h)
+			}
 		}
 	}
 }
