@@ -41,8 +41,8 @@ func (a *app) boardWithin(limit time.Duration) (b *redis.Board, in *instance, do
 	ctx, cancel := context.WithTimeout(a.ctx, max(limit, leastPatience))
 	defer cancel()
 	b, in, done, err = a.board(ctx)
-	if err != nil && ctx.Err() != nil && a.ctx.Err() == nil {
-		err = role.Fail(role.TimedOut, fmt.Errorf("%s was not enough: the blackboard does not answer", limit), "sett list, sett logs blackboard")
+	if err != nil && in != nil && ctx.Err() != nil && a.ctx.Err() == nil {
+		err = role.Fail(role.TimedOut, fmt.Errorf("%s was not enough: the blackboard does not answer", limit), "sett list, %s", a.boardLog(in))
 	}
 	return b, in, done, err
 }
@@ -79,7 +79,7 @@ func (a *app) open(ctx context.Context, in *instance) (*redis.Board, error) {
 			continue // it may have ended just after we looked
 		}
 		if !back.returns || !pause(wait) {
-			return nil, noAnswer(in, back, err)
+			return nil, a.noAnswer(in, back, err)
 		}
 		if !back.told {
 			back.told = true
@@ -140,15 +140,18 @@ func (a *app) stillUp(ctx context.Context, in *instance, b *redis.Board, now sta
 }
 
 // noAnswer is the error about a blackboard that should be there.
-func noAnswer(in *instance, s standingBoard, err error) error {
+func (a *app) noAnswer(in *instance, s standingBoard, err error) error {
 	switch {
 	case in.External:
 		return role.Fail(role.Environment, err, "is that server up? It is redis.url of "+configName)
 	case s.returns:
-		return role.Fail(role.Environment, fmt.Errorf("the blackboard of %s is being restarted by %s, again and again: %w", in.Name, in.restarter(), err), "sett logs blackboard")
+		return role.Fail(role.Environment, fmt.Errorf("the blackboard of %s is being restarted by %s, again and again: %w", in.Name, in.restarter(), err), "%s", a.boardLog(in))
 	}
-	return role.Fail(role.Environment, err, "sett logs blackboard")
+	return role.Fail(role.Environment, err, "%s", a.boardLog(in))
 }
+
+// boardLog is what to type for what an instance's blackboard has logged.
+func (a *app) boardLog(in *instance) string { return a.commandLine(in, "logs blackboard") }
 
 // restarter is who brings back the parts of an instance.
 func (in *instance) restarter() string {
