@@ -1,11 +1,11 @@
 // Package cli is Sett on the command line: what people and their scripts type.
 //
 // Each command has a file of its own. What they share is here: the flags that
-// every command knows, which workspace, configuration and instance is meant
-// (instance.go), its blackboard (open.go), what is kept of it (state.go), what an id
-// typed in part stands for (resolve.go) and words that are free text (words.go); and how
-// things are shown: in the form that -o names (format.go), to people (output.go,
-// table.go). Data goes to stdout, talk to stderr.
+// every command knows (root.go) and how arguments are read (parse.go), which workspace,
+// configuration and instance is meant (instance.go), its blackboard (open.go), what is
+// kept of it (state.go), what an id typed in part stands for (resolve.go) and words that
+// are free text (words.go); and how things are shown: in the form that -o names
+// (format.go), to people (output.go, table.go). Data goes to stdout, talk to stderr.
 //
 // It decides nothing about claims and grants: it writes what people say to the
 // blackboard, reads what became of it, and starts and stops units.
@@ -41,23 +41,15 @@ type app struct {
 
 // Run runs the command line. The error carries the exit code.
 func Run(ctx context.Context, e role.Env) error {
-	r := &root{}
-	parser, err := newParser(r)
-	if err != nil {
-		return fmt.Errorf("build command line: %w", err)
-	}
 	a := &app{Env: e, ctx: ctx, prompt: e.Stderr, engines: &engine{}, lost: &atomic.Pointer[error]{}}
 	defer a.closeEngine()
-	args := ownShorts(parser, versionFlag(e.Args))
-	if len(args) == 0 {
-		return a.printOverview(parser)
+	args := versionFlag(e.Args)
+	if _, ok := wantsHelp(args); ok {
+		return a.explain(args)
 	}
-	if rest, ok := wantsHelp(args); ok {
-		return a.help(parser, rest)
-	}
-	parsed, err := parser.Parse(args)
+	r, parsed, err := parse(args)
 	if err != nil {
-		return usageError(parser, err)
+		return err
 	}
 	if err := refuseNegative(parsed.Flags()); err != nil {
 		return err
@@ -86,14 +78,12 @@ func (a *app) obey(g globals) {
 	}
 }
 
-// newParser builds the grammar. Help is our own: see help.go.
-func newParser(r *root) (*kong.Kong, error) {
-	return kong.New(r, kong.Name("sett"), kong.NoDefaultHelp(), kong.ExplicitGroups(groups))
-}
-
-// wantsHelp says whether the arguments ask for help instead of action, and
-// returns them without what asked.
+// wantsHelp says whether the arguments ask for help instead of action, as none do,
+// and returns them without what asked.
 func wantsHelp(args []string) ([]string, bool) {
+	if len(args) == 0 {
+		return nil, true
+	}
 	end := slices.Index(args, "--")
 	if end < 0 {
 		end = len(args)

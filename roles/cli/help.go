@@ -62,6 +62,16 @@ func (a *app) printOverview(parser *kong.Kong) error {
 	return nil
 }
 
+// explain answers arguments that ask for help.
+func (a *app) explain(args []string) error {
+	parser, err := newParser(&root{})
+	if err != nil {
+		return fmt.Errorf("build command line: %w", err)
+	}
+	rest, _ := wantsHelp(ownShorts(parser, args))
+	return a.help(parser, rest)
+}
+
 // help prints the page of the command that the arguments name.
 func (a *app) help(parser *kong.Kong, args []string) error {
 	if at := commandIndex(args); at >= 0 && args[at] == "fields" {

@@ -1,0 +1,81 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// spelledOut is all that the grammar says of a command.
+func spelledOut(n *kong.Node) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %q %q hidden %v, group %v\n", n.FullPath(), n.Help, n.Detail, n.Hidden, n.Group)
+	for _, f := range n.Flags {
+		fmt.Fprintf(&b, "  %s, %q %v\n", f.Summary(), f.Help, *f.Tag)
+	}
+	for _, p := range n.Positional {
+		fmt.Fprintf(&b, "  %s, %q %v\n", p.Summary(), p.Help, *p.Tag)
+	}
+	for _, child := range n.Children {
+		b.WriteString(spelledOut(child))
+	}
+	return b.String()
+}
+
+// The grammar of one command is that part of the whole one, for every command.
+func TestParserOf(t *testing.T) {
+	whole, err := newParser(&root{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range whole.Model.Children {
+		one, err := newParserOf(&root{}, []string{"-q", n.Name, "x"})
+		if err != nil {
+			t.Errorf("%s: %v", n.Name, err)
+			continue
+		}
+		if len(one.Model.Children) != 1 {
+			t.Errorf("%s: %q", n.Name, commandNames(one))
+			continue
+		}
+		if got, want := spelledOut(one.Model.Children[0]), spelledOut(n); got != want {
+			t.Errorf("%s alone:\n%s\nwithin all:\n%s", n.Name, got, want)
+		}
+		app, all := *one.Model.Node, *whole.Model.Node
+		app.Children, all.Children = nil, nil
+		if got, want := spelledOut(&app), spelledOut(&all); got != want {
+			t.Errorf("sett with %s alone:\n%s\nwith all:\n%s", n.Name, got, want)
+		}
+	}
+}
+
+// What is parsed with few commands is what would be parsed with all, errors included.
+func TestParse(t *testing.T) {
+	for _, line := range []string{
+		"version", "-C up list", "-qC up list", "forage list", "-f x.yml logs -f", "-fx.yml logs", "ledger export", "ledger up", "up down",
+		"--name up", "--name=up down", "version version", "verison", "list --nmae x", "show", "-q", "__complete list", "config -o yaml",
+	} {
+		args := strings.Fields(line)
+		r, parsed, err := parse(args)
+		all := &root{}
+		parser, buildErr := newParser(all)
+		if buildErr != nil {
+			t.Fatal(buildErr)
+		}
+		want, wantErr := parser.Parse(ownShorts(parser, args))
+		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != usageError(parser, wantErr).Error() {
+			t.Errorf("%q: %v, with all commands %v", line, err, wantErr)
+		}
+		if err != nil {
+			continue
+		}
+		chosen := func(r *root, c *kong.Context) string {
+			return fmt.Sprintf("%s %+v %+v", c.Command(), r.globals, c.Selected().Target.Interface())
+		}
+		if got, want := chosen(r, parsed), chosen(all, want); got != want {
+			t.Errorf("%q: %s\nwith all commands %s", line, got, want)
+		}
+	}
+}
