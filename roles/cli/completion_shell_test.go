@@ -100,16 +100,24 @@ func (x *terminal) typed(keys string) {
 
 func (x *terminal) until(what string, f func(shown string) bool) {
 	x.t.Helper()
+	if !x.within(30*time.Second, f) {
+		x.t.Fatalf("waited in vain for %s; on the screen:\n%q", what, last(x.shown.String(), 3000))
+	}
+}
+
+// within says whether something happens in that time, and no later than it does.
+func (x *terminal) within(limit time.Duration, f func(shown string) bool) bool {
 	every := time.NewTicker(5 * time.Millisecond)
 	defer every.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(limit)
 	for !f(x.shown.String()) {
 		select {
 		case <-every.C:
 		case <-deadline:
-			x.t.Fatalf("waited in vain for %s; on the screen:\n%q", what, last(x.shown.String(), 3000))
+			return false
 		}
 	}
+	return true
 }
 
 // last is the end of a long text.
@@ -117,18 +125,24 @@ func last(s string, n int) string { return s[max(0, len(s)-n):] }
 
 // becomes types the beginning of a command line and presses TAB, and returns the
 // arguments that the shell then has: with the keys after it, Ctrl-A goes to the line's
-// begin, and what is typed there writes them to a file.
+// begin, and what is typed there writes them to a file. A shell that is left with an
+// open quote waits for its end instead: it is interrupted, and there are none.
 func (x *terminal) becomes(line string) string {
 	x.t.Helper()
 	file := filepath.Join(x.dir, "words")
 	_ = os.Remove(file)
 	x.typed(line + "\t" + "\x01" + "words " + "\n")
 	var words string
-	x.until("the words of "+line, func(string) bool {
+	if !x.within(5*time.Second, func(string) bool {
 		b, err := os.ReadFile(file)
 		words = string(b)
 		return err == nil && strings.HasSuffix(words, "end")
-	})
+	}) {
+		from := len(x.shown.String())
+		x.typed("\x03")
+		x.until("the prompt", func(shown string) bool { return strings.Contains(shown[from:], prompt) })
+		return ""
+	}
 	return strings.ReplaceAll(strings.TrimSuffix(words, "end"), "/>", ">") // zsh takes it away again
 }
 
