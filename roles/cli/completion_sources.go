@@ -62,6 +62,7 @@ var sources = map[string]valueSource{
 	"wait GOAL":            fromBoard((*boardReader).goals),
 	"ledger export GOAL":   fromBoard((*boardReader).goals),
 	"hoard --workflow":     fromBoard((*boardReader).goals),
+	"logs --workflow":      fromBoard((*boardReader).goals),
 	"watch --workflow":     fromBoard((*boardReader).goals),
 	"questions --workflow": fromBoard((*boardReader).goals),
 
@@ -75,7 +76,7 @@ var sources = map[string]valueSource{
 
 	"answer TEXT": free, "reject WHY": free, "review --feedback": free, "cancel WHY": free, "retry WHY": free,
 	"forage --goal": free, "forage TEXT": free, "try --goal": free,
-	"up --timeout": free, "up --redis-url": free, "restart --timeout": free, "questions --timeout": free, "wait --timeout": free,
+	"up --timeout": free, "up --redis-url": free, "restart --timeout": free, "down --timeout": free, "questions --timeout": free, "wait --timeout": free,
 	"forage --timeout": free, "retry --timeout": free, "watch --timeout": free,
 	"logs --lines": free, "logs --since": free, "goals --limit": free, "hoard --limit": free, "hoard --since": free, "graph --depth": free,
 	"__complete SHELL": free, "__complete WORDS": free,
