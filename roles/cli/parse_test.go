@@ -55,7 +55,7 @@ func TestParserOf(t *testing.T) {
 func TestParse(t *testing.T) {
 	for _, line := range []string{
 		"version", "-C up list", "-qC up list", "forage list", "-f x.yml logs -f", "-fx.yml logs", "ledger export", "ledger up", "up down",
-		"--name up", "--name=up down", "version version", "vrsion", "list --nmae x", "show", "-q", "__complete list", "config -o yaml",
+		"--name up", "--name=up down", "version version", "vrsion", "list --naem x", "show", "-q", "__complete list", "config -o yaml",
 	} {
 		args := strings.Fields(line)
 		r, parsed, err := parse(args)
