@@ -123,12 +123,20 @@ func (p *run) test(name string) *test {
 	return t
 }
 
-// up returns the test that t is a subtest of, nil for none.
+// up returns the test that t is a subtest of, nil for none. A name of its own may have
+// slashes in it: what is before one is a test only if it has run.
 func (p *run) up(t *test) *test {
-	if i := strings.LastIndexByte(t.name, '/'); i > 0 {
-		return p.test(t.name[:i])
+	name := t.name
+	for {
+		i := strings.LastIndexByte(name, '/')
+		if i <= 0 {
+			return nil
+		}
+		name = name[:i]
+		if known := p.byName[name]; known != nil || !strings.Contains(name, "/") {
+			return p.test(name)
+		}
 	}
-	return nil
 }
 
 func (t *test) add(p *run, e event) {

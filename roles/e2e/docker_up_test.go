@@ -135,7 +135,7 @@ func TestDockerUpFailed(t *testing.T) {
 				{name: "good", bids: "GoalDefined: exclusive", tool: finished},
 				{name: "bad", image: broken, bids: "GoalDefined: exclusive", tool: finished},
 			},
-			args: []string{"--timeout", "15s"}, code: 1, says: []string{"bad"},
+			args: []string{"--timeout", "2m"}, code: 1, says: []string{"bad"}, // it has to end thrice
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
