@@ -1,7 +1,7 @@
 # Sett's targets. `make` alone lists them.
 
-SHELL := bash
-.SHELLFLAGS := -eu -o pipefail -c
+SHELL := /bin/sh
+.SHELLFLAGS := -eu -c
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
 
@@ -13,14 +13,7 @@ GOBUILD = CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
 
 # Tools at the versions that .tools/go.mod pins; our own live beside it.
 TOOL = go tool -modfile=.tools/go.mod
-REPORT = go -C .tools run ./testreport
-
-# Packages whose tests need more than Go: a redis-server, or the binary itself.
-SLOW = /roles/e2e$$|/roles/bench$$|/blackboard/redis$$
-
-# The race detector is linked by a C compiler. Without one it is left out, and the report says so.
-RACE = $(shell command -v "$$(go env CC)" >/dev/null && echo -race)
-MISSING = $(if $(RACE),,-missing 'race detector: no C compiler on the PATH (apt-get install gcc libc6-dev)')
+TESTRUN = go -C .tools run ./testrun
 
 # Releases. Built from source at this version: minutes, once. Or name one that is there.
 GORELEASER ?= go run github.com/goreleaser/goreleaser/v2@v2.16.0
@@ -54,44 +47,60 @@ demo: build ## build, then watch a clan of scripts do real work
 	./bin/sett demo
 
 .PHONY: test
-test: need-redis need-images ## run every test, with the race detector, and fuzz each target for seconds
-	@{ bad=0; go test -timeout 20m -json $(RACE) ./... || bad=1; FUZZTIME=$${FUZZTIME:-3s} .ci/fuzz -json || bad=1; exit $$bad; } \
-		| $(REPORT) $(MISSING)
+test: setup ## run every test and fuzz each target for seconds; set up what that needs
+	@$(TESTRUN) $(if $(COVER),-cover $(COVER))
 
 .PHONY: test-fast
 test-fast: ## run the tests that need nothing but Go
-	@go test -json $(RACE) $$(go list ./... | grep -vE '$(SLOW)') | $(REPORT) $(MISSING) \
-		-missing 'redis, end to end, fuzz: make test runs them'
+	@$(TESTRUN) -fast
+
+.PHONY: test-race
+test-race: setup ## run every test with the race detector, the built binary included: minutes more
+	@$(TESTRUN) -race
+
+.PHONY: test-arm64
+test-arm64: ## run the demo and a few tests end to end with the arm64 binary, under qemu where that must be
+	@.ci/arm64
+
+.PHONY: setup
+setup: ## install what the tests need, where that is allowed, and make their images
+	@.ci/setup
 
 .PHONY: fuzz
 fuzz: ## fuzz every target for FUZZTIME (60s) each
-	@FUZZTIME=$${FUZZTIME:-60s} .ci/fuzz
+	@$(TESTRUN) -only-fuzz -fuzz $${FUZZTIME:-60s}
 
-.PHONY: fuzz-short
-fuzz-short: ## fuzz every target for 3 seconds, as make test does
-	@FUZZTIME=3s .ci/fuzz
+# Replay what failed with the seed that was printed: make chaos SEED=...
+.PHONY: chaos
+chaos: setup ## strike a clan with faults in a random order for CHAOS (10m), then audit its ledger
+	SETT_CHAOS=$${CHAOS:-10m} SETT_CHAOS_SEED=$(or $(SEED),$(shell date +%s)) \
+		go test -count=1 -v -timeout 60m -run '^TestChaos$$' ./roles/e2e
 
 .PHONY: bench
-bench: need-redis need-images ## measure speed against the floor of the same run
+bench: setup ## measure speed against the floor of the same run
 	go test -count=1 -timeout 30m -run TestBench -tags bench -v ./roles/bench/...
 
+# make test COVER=cover.out writes the profile as well; without one, the tests run.
+cover.out: $(shell git ls-files '*.go' '*.lua')
+	@$(MAKE) test COVER=cover.out
+
 .PHONY: cover
-cover: need-redis need-images ## measure coverage; fails below the minimum
-	go test -coverpkg=./... -coverprofile=cover.out ./...
+cover: cover.out ## measure coverage; fails below the minimum
 	@go -C .tools run ./coverage -total 60 \
 		-min sett/contract/...=85 -min sett/blackboard/...=85 -min sett/roles/orchestrator/arbiter=85 \
 		-min sett/roles/cub/toolrun=85 -min sett/roles/cub/assemble=85 $(CURDIR)/cover.out
 
 .PHONY: lint
-lint: ## gofmt, go vet, staticcheck, golangci-lint, tidy modules, shellcheck where it is installed
+lint: ## gofmt, go vet, staticcheck, golangci-lint, tidy modules, plain English, shellcheck where it is installed
 	@echo gofmt; files=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
 		[ -z "$$files" ] || { echo "not gofmt'ed:" $$files; exit 1; }
 	go mod tidy -diff
 	go vet -tags bench ./...
 	go -C .tools vet ./...
+	go -C .tools run ./english -except english/exceptions.txt ..
 	$(TOOL) staticcheck -tags bench ./...
 	$(TOOL) golangci-lint run
-	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck .ci/* testdata/images/*.sh agents/example-agent/run.sh roles/cli/completion.bash; \
+	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck .ci/* testdata/images/*.sh agents/example-agent/run.sh roles/cli/shell/completion.bash; \
 		else echo 'shellcheck: not installed, shell scripts were not checked'; fi
 
 .PHONY: vuln
@@ -119,22 +128,15 @@ release-check: ## validate .goreleaser.yaml
 .PHONY: snapshot
 snapshot: ## build what a release is made of into ./dist, as far as this machine can
 	@$(if $(strip $(WITHOUT)),echo 'snapshot: left out for lack of a tool (docker: buildx; sbom: syft): $(strip $(WITHOUT))')
-	$(GORELEASER) release --snapshot --clean $(WITHOUT:%=--skip=%)
+	$(GORELEASER) release --snapshot --clean --skip=sign $(WITHOUT:%=--skip=%) # only the workflow can sign
+
+.PHONY: reproducible
+reproducible: ## build twice, in two places with empty caches, and compare the bytes: minutes
+	@.ci/reproducible
 
 .PHONY: clean
 clean: ## remove what the targets above made
 	rm -rf bin dist cover.out
-
-.PHONY: need-redis
-need-redis:
-	@command -v redis-server >/dev/null || { \
-		echo 'error: no redis-server on the PATH; the Redis suite starts its own.' >&2; \
-		echo 'hint: apt-get install redis-server, brew install redis, or dnf install redis' >&2; exit 7; }
-
-# A word when it makes some, none when they are there: they are looked for each time.
-.PHONY: need-images
-need-images:
-	@testdata/images/images.sh
 
 .PHONY: need-engine
 need-engine:

@@ -19,6 +19,7 @@ require (
 	github.com/redis/rueidis v1.0.79 // the Redis client: pipelines what goroutines ask at the same time, and subscribes
 	github.com/rogpeppe/go-internal v1.16.0 // tests only: the command line as scripts
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests only: whether the schema of sett.yml says what its decoder does
+	github.com/yuin/gopher-lua v1.1.1 // the Lua of local mode's scripts, in one state for all of them
 	golang.org/x/sys v0.49.0 // tools' processes: subreaper, pidfd, locks, inotify
 	golang.org/x/term v0.47.0 // whether output goes to a terminal
 )
@@ -58,7 +59,6 @@ require (
 	github.com/xeipuuv/gojsonpointer v0.0.0-20190905194746-02993c407bfb // indirect
 	github.com/xeipuuv/gojsonreference v0.0.0-20180127040603-bd5ef7bd5415 // indirect
 	github.com/xeipuuv/gojsonschema v1.2.0 // indirect
-	github.com/yuin/gopher-lua v1.1.1 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp v0.72.0 // indirect
 	go.opentelemetry.io/otel v1.47.0 // indirect

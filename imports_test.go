@@ -3,6 +3,7 @@
 package main_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -11,7 +12,6 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,18 +22,58 @@ import (
 // module is the module's name, the first element of its packages' import paths.
 const module = "sett"
 
-// packages are all that may exist, by folder. A new one is added here, on purpose.
+// packages lists every package by its folder. A new package gets its line here,
+// on purpose; a package that goes loses it.
 var packages = []string{
-	".", "agents", "agents/demo",
-	"blackboard", "blackboard/embedded", "blackboard/redis", "blackboard/redis/redistest",
-	"contract/config", "contract/env", "contract/spelling", "contract/tool",
-	"runtime", "runtime/docker", "runtime/process",
-	"roles/bench", "roles/blackboard", "roles/cli",
-	"roles/cub", "roles/cub/assemble", "roles/cub/toolrun", "roles/cub/worktree",
-	"roles/e2e", "roles/keeper", "roles/notifier",
-	"roles/orchestrator", "roles/orchestrator/arbiter", "roles/orchestrator/pool", "roles/orchestrator/supervisor",
-	"roles/pause", "roles/role",
+	".",
+	"agents",
+	"agents/demo",
+	"blackboard",
+	"blackboard/boardtest",
+	"blackboard/embedded",
+	"blackboard/redis",
+	"blackboard/redis/archive",
+	"blackboard/redis/internal/store",
+	"blackboard/redis/lua",
+	"blackboard/redis/redistest",
+	"contract/config",
+	"contract/env",
+	"contract/spelling",
+	"contract/tool",
+	"roles",
+	"roles/bench",
+	"roles/blackboard",
+	"roles/cli",
+	"roles/cli/commit", "roles/cli/deploy", "roles/cli/doctor", "roles/cli/grammar", "roles/cli/instance", "roles/cli/ledger", "roles/cli/lineage",
+	"roles/cli/logline", "roles/cli/manual", "roles/cli/shell", "roles/cli/status", "roles/cli/term", "roles/cli/trial",
+	"roles/cub",
+	"roles/cub/assemble",
+	"roles/cub/toolrun",
+	"roles/cub/worktree",
+	"roles/e2e",
+	"roles/keeper",
+	"roles/notifier",
+	"roles/orchestrator",
+	"roles/orchestrator/arbiter",
+	"roles/orchestrator/pool",
+	"roles/orchestrator/report",
+	"roles/orchestrator/supervisor",
+	"roles/pause",
+	"roles/role",
+	"roles/role/git", "roles/role/words",
+	"roles/view",
+	"runtime",
+	"runtime/docker",
+	"runtime/docker/engine",
+	"runtime/docker/image",
+	"runtime/logfile",
+	"runtime/process",
+	"runtime/repofile",
 }
+
+// forTests are the packages that only test files import. Their own files count as
+// test files.
+var forTests = []string{"blackboard/boardtest", "blackboard/redis/redistest"}
 
 // owners are the folders that may import a third-party module. Folders include
 // what is below them; those in tests may do so in test files only.
@@ -48,8 +88,9 @@ var owners = []struct {
 	{"github.com/distribution/reference", []string{"runtime/docker"}, nil},
 	{"github.com/moby/patternmatcher", []string{"runtime/docker"}, nil},
 	{"github.com/goccy/go-yaml", []string{"contract/config"}, []string{"roles/e2e"}},
-	{"github.com/alecthomas/kong", []string{".", "roles"}, nil},
+	{"github.com/alecthomas/kong", []string{"roles/cli"}, nil},
 	{"github.com/alicebob/miniredis/v2", []string{"blackboard/embedded"}, nil},
+	{"github.com/yuin/gopher-lua", []string{"blackboard/embedded"}, nil},
 	{"github.com/ory/dockertest/v3", []string{"blackboard/redis/redistest"}, []string{".", "blackboard", "runtime", "roles"}},
 	{"github.com/santhosh-tekuri/jsonschema/v6", nil, []string{"contract/config"}},
 	{"github.com/creack/pty", nil, []string{"roles/cli"}},
@@ -71,10 +112,6 @@ var harmless = []string{"net/netip", "net/url"}
 
 // clocks are the names of package time that read or follow a clock.
 var clocks = []string{"After", "AfterFunc", "NewTicker", "NewTimer", "Now", "Since", "Sleep", "Tick", "Until"}
-
-// implementations are chosen in main.go and on the roles' wiring pages. Tests
-// may name them anywhere: they run on the real thing.
-var implementations = []string{"blackboard/redis", "blackboard/redis/redistest", "blackboard/embedded", "runtime/process", "runtime/docker"}
 
 // within says whether p is the folder or below it.
 func within(p, folder string) bool { return p == folder || strings.HasPrefix(p, folder+"/") }
@@ -156,7 +193,8 @@ func parse(tree fs.FS) ([]source, error) {
 		if err != nil {
 			return fmt.Errorf("parse %s: %w", name, err)
 		}
-		all = append(all, source{name, path.Dir(name), strings.HasSuffix(name, "_test.go"), f})
+		all = append(all, source{name, path.Dir(name),
+			strings.HasSuffix(name, "_test.go") || slices.Contains(forTests, path.Dir(name)), f})
 		return nil
 	})
 	return all, err
@@ -175,18 +213,17 @@ func checkImports(s source, say func(where, format string, args ...any)) {
 			say(s.name, "a pure package imports %s", imp)
 		}
 		ours, ok := strings.CutPrefix(imp, module+"/")
+		checkRoom(s, imp, ours, say)
 		if !ok {
 			continue
 		}
 		if isPure && !slices.Contains(pure, ours) {
 			say(s.name, "a pure package imports %s, which is not", ours)
 		}
-		checkRole(s, ours, say)
-		for _, impl := range implementations {
-			if within(ours, impl) && !within(s.dir, impl) && !s.test && !wires(s) {
-				say(s.name, "imports the implementation %s outside main.go and the roles' wiring", ours)
-			}
+		if !s.test && slices.Contains(forTests, ours) {
+			say(s.name, "imports %s, which is for tests", ours)
 		}
+		checkRole(s, ours, say)
 	}
 }
 
@@ -205,8 +242,41 @@ func checkOwner(s source, imp string, say func(where, format string, args ...any
 // runs it with, and the notifier's command is a tool like any other. They know
 // neither the cub nor the blackboard.
 var lent = map[string][]string{
-	"roles/cli":      {"roles/cub/assemble", "roles/cub/toolrun", "roles/cub/worktree"},
-	"roles/notifier": {"roles/cub/toolrun"},
+	"roles/cli":       {"roles/cub/assemble"},
+	"roles/cli/trial": {"roles/cub/toolrun", "roles/cub/worktree"},
+	"roles/notifier":  {"roles/cub/toolrun"},
+}
+
+// levels orders the rooms below roles/cli: a room imports only rooms of a lower level.
+// A room that is not listed has the highest level, so rooms for one command do not
+// know each other. The doctor asks by the code of sett up and of sett list, so it
+// stands above them. All draw from roles/view, which knows no room: see checkRole.
+var levels = map[string]int{
+	"roles/cli/grammar": 1, "roles/cli/term": 1,
+	"roles/cli/instance": 2, "roles/cli/logline": 2,
+	"roles/cli/commit": 3, "roles/cli/deploy": 3, "roles/cli/ledger": 3, "roles/cli/lineage": 3, "roles/cli/manual": 3, "roles/cli/status": 3,
+	"roles/cli/doctor": 4, "roles/cli/shell": 4, "roles/cli/trial": 4,
+}
+
+// level returns the level of a room below roles/cli.
+func level(dir string) int {
+	if l, ok := levels[dir]; ok {
+		return l
+	}
+	return 9
+}
+
+// checkRoom: below roles/cli, imports go down, and nobody knows kong.
+func checkRoom(s source, imp, ours string, say func(where, format string, args ...any)) {
+	if s.dir == "roles/cli" || !within(s.dir, "roles/cli") {
+		return
+	}
+	if within(imp, "github.com/alecthomas/kong") {
+		say(s.name, "imports kong, which belongs to roles/cli itself")
+	}
+	if within(ours, "roles/cli") && ours != s.dir && (ours == "roles/cli" || level(ours) >= level(s.dir)) {
+		say(s.name, "imports %s, which is not below it", ours)
+	}
 }
 
 // checkRole: roles import no other role but what all share, and nobody but main
@@ -225,19 +295,14 @@ func checkRole(s source, ours string, say func(where, format string, args ...any
 	if slices.Contains(lent[s.dir], ours) {
 		return
 	}
-	if role(s.dir) != role(ours) && ours != "roles/role" {
-		say(s.name, "role %s imports role %s", role(s.dir), ours)
+	if roleOf(s.dir) != roleOf(ours) && !within(ours, "roles/role") && ours != "roles/view" {
+		say(s.name, "role %s imports role %s", roleOf(s.dir), ours)
 	}
 }
 
-// role returns the role that a folder below roles belongs to.
-func role(dir string) string {
+// roleOf returns the role that a folder below roles belongs to.
+func roleOf(dir string) string {
 	return strings.Split(dir+"/", "/")[1]
-}
-
-// wires says whether the file may choose implementations.
-func wires(s source) bool {
-	return s.name == "main.go" || path.Dir(s.dir) == "roles" && s.dir != "roles/role"
 }
 
 // checkClock finds every mention of a clock, called or passed on.
@@ -277,30 +342,76 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestImportRules shows that each rule finds what it is for. An archive in
-// testdata/imports is a small tree; its comment is what check must say of it,
-// and nothing when the tree is in order.
-func TestImportRules(t *testing.T) {
-	archives, err := filepath.Glob("testdata/imports/*.txtar")
-	if err != nil || len(archives) == 0 {
-		t.Fatalf("no archives: %v", err)
+// TestImportRules shows that each rule finds its breach. An archive in
+// testdata/imports is a small tree; its comment is the answer of check.
+func TestImportRules(t *testing.T) { eachArchive(t, "testdata/imports", check) }
+
+// stale returns the listed packages and modules that the tree does not have: a
+// package needs a Go file, a module an import.
+func stale(sources []source, packages, modules []string) []string {
+	dirs, imports := map[string]bool{".": true}, map[string]bool{}
+	for _, s := range sources {
+		for dir := s.dir; dir != "."; dir = path.Dir(dir) {
+			dirs[dir] = true
+		}
+		for _, spec := range s.Imports {
+			imp, _ := strconv.Unquote(spec.Path.Value)
+			for p := imp; p != "."; p = path.Dir(p) {
+				imports[p] = true
+			}
+		}
 	}
-	for _, name := range archives {
-		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
-			text, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			comment, tree := unpack(string(text))
-			got, err := check(tree)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := strings.Join(append(got, ""), "\n"); got != comment {
-				t.Errorf("files %v: got\n%s\nwant\n%s", slices.Sorted(maps.Keys(tree)), got, comment)
-			}
-		})
+	var gone []string
+	for _, p := range packages {
+		if !dirs[p] {
+			gone = append(gone, p+": a rule names this package, which does not exist")
+		}
 	}
+	for _, m := range modules {
+		if !imports[m] {
+			gone = append(gone, m+": a rule names this module, which nothing imports")
+		}
+	}
+	slices.Sort(gone)
+	return slices.Compact(gone)
+}
+
+// TestRuleNames checks the names in every list of this test's rules.
+func TestRuleNames(t *testing.T) {
+	names := slices.Concat(packages, pure, forTests, sett.Implementations, sett.Wiring, slices.Collect(maps.Keys(levels)))
+	var modules []string
+	for _, o := range owners {
+		names = append(names, slices.Concat(o.folders, o.tests)...)
+		modules = append(modules, o.module)
+	}
+	for from, to := range lent {
+		names = append(append(names, from), to...)
+	}
+	sources, err := parse(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range stale(sources, names, modules) {
+		t.Error(g)
+	}
+}
+
+// TestStaleRules shows that a stale name is found, in the trees of testdata/stale
+// with their lists in names.json.
+func TestStaleRules(t *testing.T) {
+	eachArchive(t, "testdata/stale", func(tree fs.FS) ([]string, error) {
+		sources, err := parse(tree)
+		if err != nil {
+			return nil, err
+		}
+		text, err := fs.ReadFile(tree, "names.json")
+		if err != nil {
+			return nil, err
+		}
+		var names struct{ Packages, Modules []string }
+		err = json.Unmarshal(text, &names)
+		return stale(sources, names.Packages, names.Modules), err
+	})
 }
 
 // unpack reads a txtar archive: a comment, then files after "-- name --" lines.

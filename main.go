@@ -1,6 +1,6 @@
-// Command sett runs a clan of tool-equipped agents against one goal. It is every
-// part of the system in one file: which one, the name it is called by decides,
-// else the first argument; see sett --help.
+// Command sett runs a clan of tool-equipped agents against one goal. Every part of
+// the system is in this one binary: its name, else the first argument, chooses the
+// part; see sett --help. Package roles is the map of the code.
 package main
 
 import (
@@ -18,15 +18,16 @@ import (
 	"sett/roles/orchestrator"
 	"sett/roles/pause"
 	"sett/roles/role"
+	"sett/runtime/logfile"
 )
 
-// Set when the binary is linked.
+// The linker sets these.
 var (
 	version = "dev"
 	commit  = ""
 )
 
-// roles by the first argument, and by the name the binary is called by.
+// roles by the first argument, and by the binary's name.
 var roles = map[string]func(context.Context, role.Env) error{
 	"orchestrator":      orchestrator.Run,
 	"sett-orchestrator": orchestrator.Run,
@@ -51,6 +52,9 @@ func run(args []string) role.Code {
 	}
 	e := role.OS(rest, role.Build{Version: version, Commit: commit})
 	e.Hurry = hurry
+	if log := logfile.Own(); log != nil { // a process of local mode
+		e.Stdout, e.Stderr = log, log
+	}
 	err := start(ctx, e)
 	if err != nil {
 		role.Report(os.Stderr, err)
@@ -58,9 +62,8 @@ func run(args []string) role.Code {
 	return role.CodeOf(err)
 }
 
-// signals turns the first request to stop into the end of the context, and the
-// second into the closing of the channel. A hung-up terminal is no request: what
-// runs in the background outlives it.
+// signals ends the context at the first request to stop, and closes the channel at
+// the second. A hung-up terminal is no request: background parts outlive it.
 func signals() (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	hurry := make(chan struct{})

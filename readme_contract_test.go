@@ -14,7 +14,7 @@ import (
 )
 
 // checkContract reads the examples as a cub does.
-func (p *page) checkContract(t *testing.T) {
+func (p *book) checkContract(t *testing.T) {
 	whole, err := tool.Input{ClaimType: blackboard.BidReview}.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func (p *page) checkContract(t *testing.T) {
 			continue
 		}
 		if got, want := fieldsOf(t, []byte(b.text)), fieldsOf(t, whole); !slices.Equal(got, want) {
-			t.Errorf("README.md:%d: a tool reads %v, not %v", b.line, want, got)
+			t.Errorf("%s: a tool reads %v, not %v", b.at(0), want, got)
 		}
 	}
 	for _, b := range p.of(t, "jsonl") {
@@ -35,7 +35,7 @@ func (p *page) checkContract(t *testing.T) {
 				phase = blackboard.PhaseReview
 			}
 			if _, bad := tool.Interpret(phase, out); err != nil || bad != nil {
-				t.Errorf("README.md:%d: %s: %v, %v", b.line, line, err, bad)
+				t.Errorf("%s: %s: %v, %v", b.at(0), line, err, bad)
 			}
 		}
 	}
@@ -51,14 +51,14 @@ func (p *page) checkContract(t *testing.T) {
 			out, err := tool.Interpret(phase, tool.Output{StructuralType: st, Type: "T"})
 			allowed := err == nil && out.StructuralType == st // under review, Standard becomes a Review
 			if said := slices.Contains(strings.Split(may[phase.Bid()], ", "), string(st)); said != allowed {
-				t.Errorf("README.md says that %s under %s is allowed: %t", st, phase.Bid(), said)
+				t.Errorf("the contract says that %s under %s is allowed: %t", st, phase.Bid(), said)
 			}
 		}
 	}
 }
 
 // checkEvent compares the event with what the notifier's own test holds.
-func (p *page) checkEvent(t *testing.T) {
+func (p *book) checkEvent(t *testing.T) {
 	known := map[string]map[string]any{} // by kind
 	golden := json.NewDecoder(strings.NewReader(regexp.MustCompile(`: SECONDS`).ReplaceAllString(sources(t, "roles/notifier/testdata/events.golden"), ": 1")))
 	for golden.More() {
@@ -77,30 +77,30 @@ func (p *page) checkEvent(t *testing.T) {
 		}
 		var e map[string]any
 		if err := json.Unmarshal([]byte(b.text), &e); err != nil {
-			t.Fatalf("README.md:%d: %v", b.line, err)
+			t.Fatalf("%s: %v", b.at(0), err)
 		}
 		if got, want := namesIn(e, ""), namesIn(known[fmt.Sprint(e["event"])], ""); !slices.Equal(got, want) {
-			t.Errorf("README.md:%d: an event has the fields %q, not %q", b.line, want, got)
+			t.Errorf("%s: an event has the fields %q, not %q", b.at(0), want, got)
 		}
 		shown++
 	}
-	section := codes(p.section(t, "People"))
+	section := codes(p.section(t, "Events for notify"))
 	for kind, e := range known {
 		for _, name := range slices.Sorted(maps.Keys(e)) {
 			if fields, nested := e[name].(map[string]any); nested && name == kind && kind == "question" {
 				for field := range fields {
 					if !slices.Contains(section, field) {
-						t.Errorf("README.md does not name the field %s of a %s", field, kind)
+						t.Errorf("no page names the field %s of a %s", field, kind)
 					}
 				}
 			}
 		}
 		if !slices.Contains(section, kind) {
-			t.Errorf("README.md does not name the event %s", kind)
+			t.Errorf("no page names the event %s", kind)
 		}
 	}
 	if shown != 1 || len(known) != 3 {
-		t.Errorf("README.md shows %d events, and there are %d kinds", shown, len(known))
+		t.Errorf("the pages show %d events, and there are %d kinds", shown, len(known))
 	}
 }
 
@@ -118,16 +118,16 @@ func namesIn(object map[string]any, before string) []string {
 }
 
 // checkWaits compares the names of waits.
-func (p *page) checkWaits(t *testing.T) {
+func (p *book) checkWaits(t *testing.T) {
 	var got, want []string
 	for _, row := range rows(p.section(t, "Waiting has names")) {
 		got = append(got, codes(row[0])...)
 	}
-	for _, m := range regexp.MustCompile(`\twait[A-Z]\w+ += "(\w+)"`).FindAllStringSubmatch(sources(t, "roles/cli/waits.go"), -1) {
+	for _, m := range regexp.MustCompile(`\tWait[A-Z]\w+ +WaitKind += "(\w+)"`).FindAllStringSubmatch(sources(t, "blackboard/wait.go"), -1) {
 		want = append(want, m[1])
 	}
 	if len(want) < 9 || !slices.Equal(got, want) {
-		t.Errorf("README.md names the waits %q, there are %q", got, want)
+		t.Errorf("the pages name the waits %q, there are %q", got, want)
 	}
 }
 

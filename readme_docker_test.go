@@ -24,7 +24,7 @@ const (
 // there is none. The names of images that the README's commands take are given back.
 func withContainers(t *testing.T) place {
 	t.Helper()
-	if why := redistest.NoEngine(); why != "" {
+	if why := redistest.NoDocker(); why != "" {
 		t.Skip(why)
 	}
 	if out, err := exec.Command("testdata/images/images.sh").CombinedOutput(); err != nil {
@@ -117,18 +117,18 @@ func (s *session) build(t *testing.T, b block) {
 	build := exec.Command("docker", "build", "--quiet", "--force-rm", "--tag", image, "-")
 	build.Stdin = strings.NewReader(s.place.edit.Replace(b.text))
 	if out, err := build.CombinedOutput(); err != nil {
-		t.Errorf("README.md:%d: %v\n%s", b.line, err, out)
+		t.Errorf("%s: %v\n%s", b.at(0), err, out)
 		return
 	}
 	defer engineMust(t, "image", "rm", image)
 	// Which sett it is, who starts an instance at the same time decides: sett:latest is one name.
 	if out := engineMust(t, "run", "--rm", image, "version"); !strings.HasPrefix(out, "sett ") {
-		t.Errorf("README.md:%d: sett version says %q there", b.line, out)
+		t.Errorf("%s: sett version says %q there", b.at(0), out)
 	}
 }
 
 // checkNames looks on the engine for what the README says is there.
-func (p *page) checkNames(t *testing.T, instance string) {
+func (p *book) checkNames(t *testing.T, instance string) {
 	t.Helper()
 	looked := 0
 	for _, row := range rows(p.section(t, "Containers")) {
@@ -137,7 +137,7 @@ func (p *page) checkNames(t *testing.T, instance string) {
 		looked++
 	}
 	if looked < 6 {
-		t.Errorf("README.md names %d things on the engine", looked)
+		t.Errorf("a page names %d things on the engine", looked)
 	}
 	ports := engineMust(t, "ps", "--filter", "name=^sett-"+instance+"\\.", "--format", "{{.Names}} {{.Ports}}")
 	for line := range strings.Lines(ports) {
@@ -167,7 +167,7 @@ func containerFacts(t *testing.T) []string {
 		}
 		facts = append(facts, fmt.Sprintf(f.says, m[1]))
 	}
-	for _, m := range regexp.MustCompile(`"([\w./]*/[\w./]*\.sock)"`).FindAllStringSubmatch(sources(t, "runtime/docker/context.go"), -1) {
+	for _, m := range regexp.MustCompile(`"([\w./]*/[\w./]*\.sock)"`).FindAllStringSubmatch(sources(t, "runtime/docker/engine/context.go"), -1) {
 		facts = append(facts, m[1])
 	}
 	return append(facts, "$XDG_RUNTIME_DIR/docker.sock")

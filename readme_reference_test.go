@@ -16,7 +16,7 @@ import (
 )
 
 // checkReference compares commands, flags, roles, exit codes and make targets.
-func (p *page) checkReference(t *testing.T, bin string) {
+func (p *book) checkReference(t *testing.T, bin string) {
 	help := map[string]string{"": says(t, bin, "--help")}
 	listed, _, _ := strings.Cut(help[""], "\nRoles that")
 	_, listed, _ = strings.Cut(listed, "\nStart here:")
@@ -38,21 +38,21 @@ func (p *page) checkReference(t *testing.T, bin string) {
 	}
 	got := map[string][]string{}
 	var order []string
-	for _, row := range rows(p.section(t, "Commands")) {
+	for _, row := range rows(p.section(t, "Everyday commands")) {
 		name := strings.Trim(row[0], "*")
 		order = append(order, name)
 		got[name] = slices.DeleteFunc(codes(row[1]), func(code string) bool { return !strings.HasPrefix(code, "sett ") })
 	}
 	if named < 10 || !slices.Equal(order, groups) || !reflect.DeepEqual(got, want) {
-		t.Errorf("README.md lists the commands\n%q\nsett --help has\n%q", got, want)
+		t.Errorf("the README lists the commands\n%q\nsett --help has\n%q", got, want)
 	}
 	for _, name := range []string{"ledger export", "ledger import"} {
 		help[name] = says(t, bin, append(strings.Fields(name), "--help")...)
 	}
 	for _, name := range []string{"orchestrator", "cub", "blackboard", "keeper", "notifier", "pause"} {
 		help[name] = says(t, bin, append(strings.Fields(name), "--help")...)
-		if !strings.Contains(help[""], "\n  "+name+" ") || !strings.Contains(p.section(t, "Commands"), "`"+name+"`") {
-			t.Errorf("the role %s is not in README.md, or not in sett --help", name)
+		if !strings.Contains(help[""], "\n  "+name+" ") || !strings.Contains(p.section(t, "Everyday commands"), "`"+name+"`") {
+			t.Errorf("the role %s is not in the README, or not in sett --help", name)
 		}
 	}
 	p.checkSpans(t, help)
@@ -60,7 +60,7 @@ func (p *page) checkReference(t *testing.T, bin string) {
 	inHelp := strings.Split(strings.Join(strings.Fields(strings.TrimSuffix(codes, ".")), " "), "; ")
 	inPage := strings.Split(strings.Join(strings.Fields(p.section(t, "Exit codes")), " "), " · ")
 	if !slices.Equal(inHelp, inPage) {
-		t.Errorf("exit codes: README.md has %q, the help %q", inPage, inHelp)
+		t.Errorf("exit codes: the README has %q, the help %q", inPage, inHelp)
 	}
 }
 
@@ -78,7 +78,7 @@ var flagWord = regexp.MustCompile(`--[a-z-]+`)
 
 // checkSpans looks at what stands in the text as code: commands and flags that
 // exist, targets that make knows.
-func (p *page) checkSpans(t *testing.T, help map[string]string) {
+func (p *book) checkSpans(t *testing.T, help map[string]string) {
 	all := strings.Join(slices.Collect(maps.Values(help)), "\n")
 	makefile, err := os.ReadFile("Makefile")
 	if err != nil {
@@ -90,22 +90,22 @@ func (p *page) checkSpans(t *testing.T, help map[string]string) {
 		if words[0] == "sett" && len(words) > 1 && words[1] != "COMMAND" {
 			page, ok := help[words[1]]
 			if !ok {
-				t.Errorf("README.md names %q: no such command", code)
+				t.Errorf("a page names %q: no such command", code)
 			}
 			known = page + help[strings.Join(words[1:min(len(words), 3)], " ")]
 		}
 		for _, flag := range flagWord.FindAllString(code, -1) {
 			if !regexp.MustCompile(flag+`\b`).MatchString(known) && flag != "--help" {
-				t.Errorf("README.md names %q: the help knows no %s", code, flag)
+				t.Errorf("a page names %q: the help knows no %s", code, flag)
 			}
 		}
 		if dir := strings.TrimSuffix(code, "/"); strings.HasPrefix(dir, "testdata/") || strings.HasPrefix(dir, "roles/") {
 			if _, err := os.Stat(dir); err != nil {
-				t.Errorf("README.md names %q: %v", code, err)
+				t.Errorf("a page names %q: %v", code, err)
 			}
 		}
 		if words[0] == "make" && len(words) > 1 && !bytes.Contains(makefile, []byte("\n"+words[1]+":")) {
-			t.Errorf("README.md names %q: no such target", code)
+			t.Errorf("a page names %q: no such target", code)
 		}
 	}
 }

@@ -140,7 +140,7 @@ func goEnvironment(t *testing.T) []string {
 const project = "my-project"
 
 // own finds the reader's repositories in what is typed.
-var own = regexp.MustCompile(`~/(my-project|shed-clan|note-clan)\b`)
+var own = regexp.MustCompile(`~/(my-project|[a-z]+-clan)\b`)
 
 // name is what the repository is called that the reader is in, and so the instance.
 func (s *session) name() string { return filepath.Base(s.dir) }
@@ -183,7 +183,7 @@ const prelude = `
 trap 'export -p >"$TOP/exported"; pwd >"$TOP/there"' EXIT
 make() {
 	case ${1-} in
-	build) command make "$@" ;;
+	build | demo) command make "$@" ;;
 	*) [ $# = 0 ] || grep -q "^$1:" "$HOME/sett/Makefile" || { echo "make: no target $1"; return 2; } ;;
 	esac
 }

@@ -12,26 +12,41 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/contract/tool"
 	"sett/roles/cub/toolrun"
 )
 
-// TestReadme holds the README to the truth: every command in it is run, every
-// example is read by the code that it is an example for, and every list in it is
-// compared with what it lists.
+// pages are all documents whose commands tests type, in the order in which a
+// reader types them: into one terminal, from the clone to the backup.
+var pages = []string{
+	"README.md",
+	"agents/guides/first-agent.md", "agents/guides/audit.md", "agents/guides/review-clan.md",
+	"agents/guides/people.md", "agents/guides/when-a-goal-does-not-end.md",
+	"contract/README.md", "blackboard/README.md", "runtime/README.md",
+	"CONTRIBUTING.md",
+}
+
+// TestReadme holds the documents to the truth: it runs every command, reads every
+// example with the code that the example is for, and compares every list with the
+// code.
 func TestReadme(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
+	if testing.Short() {
+		t.Skip(redistest.Later)
 	}
-	p := &page{text: string(text), blocks: fenced(string(text))}
+	p := read(t, pages)
 	bin := buildSett(t)
 	t.Run("containers", func(t *testing.T) {
+		t.Parallel()
 		p.runCommands(t, newSession(t, withContainers(t)))
 	})
-	t.Run("processes", func(t *testing.T) { p.runCommands(t, newSession(t, localMode)) })
+	t.Run("processes", func(t *testing.T) {
+		t.Parallel()
+		p.runCommands(t, newSession(t, localMode))
+	})
+	t.Run("pages", p.checkPages)
 	t.Run("reference", func(t *testing.T) { p.checkReference(t, bin) })
 	t.Run("sett.yml", p.checkConfiguration)
 	t.Run("contract", p.checkContract)
@@ -41,17 +56,92 @@ func TestReadme(t *testing.T) {
 	t.Run("facts", p.checkFacts)
 }
 
-// page is the README.
-type page struct {
+// book is the text of all pages, with a form feed between two.
+type book struct {
 	text   string
 	blocks []block
 }
 
 // block is a fenced block.
 type block struct {
-	lang, about string // the words after the fence: "console docker" is about containers alone
+	lang, about string // the words after the fence: "console docker" is about containers alone, "sh jq" needs jq
 	text        string
+	page        string
 	line        int // of its first line
+}
+
+// at returns the place of a line of the block, for messages.
+func (b block) at(line int) string { return fmt.Sprintf("%s:%d", b.page, b.line+line) }
+
+// read returns the book of the pages.
+func read(t *testing.T, names []string) *book {
+	t.Helper()
+	p := &book{}
+	for _, name := range names {
+		text := sources(t, name)
+		p.text += text + "\f\n"
+		for _, b := range fenced(text) {
+			b.page = name
+			p.blocks = append(p.blocks, b)
+		}
+	}
+	return p
+}
+
+// checkPages finds documents that are not in the list of pages, links to nothing,
+// and a README that is too long.
+func (p *book) checkPages(t *testing.T) {
+	for _, pattern := range []string{"*.md", "contract/*.md", "runtime/*.md", "blackboard/*.md", "roles/*.md", "agents/*.md", "agents/guides/*.md"} {
+		names, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range names {
+			if !slices.Contains(pages, name) && name != "CHANGELOG.md" {
+				t.Errorf("%s is not in the list of pages: nothing tests it", name)
+			}
+			checkLinks(t, name)
+		}
+	}
+	if n := strings.Count(sources(t, "README.md"), "\n"); n > 250 {
+		t.Errorf("README.md has %d lines, at most 250", n)
+	}
+}
+
+// link finds the address of a link in a page.
+var link = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+
+// checkLinks follows a page's links to files of the repository and to headings.
+func checkLinks(t *testing.T, name string) {
+	t.Helper()
+	for _, m := range link.FindAllStringSubmatch(sources(t, name), -1) {
+		if strings.HasPrefix(m[1], "https://") {
+			continue
+		}
+		file, heading, _ := strings.Cut(m[1], "#")
+		to := filepath.Join(filepath.Dir(name), file)
+		if file == "" {
+			to = name
+		}
+		text, err := os.ReadFile(to)
+		if err != nil {
+			t.Errorf("%s: link to %s: %v", name, m[1], err)
+			continue
+		}
+		if heading != "" && !slices.Contains(anchors(string(text)), heading) {
+			t.Errorf("%s: link to %s: %s has no such heading", name, m[1], to)
+		}
+	}
+}
+
+// anchors returns the names under which a page's headings are linked.
+func anchors(text string) []string {
+	var names []string
+	for _, m := range regexp.MustCompile(`(?m)^#+ (.+)$`).FindAllStringSubmatch(text, -1) {
+		name := strings.ToLower(strings.ReplaceAll(m[1], " ", "-"))
+		names = append(names, regexp.MustCompile(`[^a-z0-9_-]`).ReplaceAllString(name, ""))
+	}
+	return names
 }
 
 func fenced(text string) []block {
@@ -73,7 +163,7 @@ func fenced(text string) []block {
 	return blocks
 }
 
-func (p *page) of(t *testing.T, langs ...string) []block {
+func (p *book) of(t *testing.T, langs ...string) []block {
 	t.Helper()
 	var out []block
 	for _, b := range p.blocks {
@@ -82,19 +172,19 @@ func (p *page) of(t *testing.T, langs ...string) []block {
 		}
 	}
 	if len(out) == 0 {
-		t.Fatalf("README.md has no block of %v", langs)
+		t.Fatalf("no page has a block of %v", langs)
 	}
 	return out
 }
 
 // section returns the text below a heading, with what is below lower ones.
-func (p *page) section(t *testing.T, heading string) string {
+func (p *book) section(t *testing.T, heading string) string {
 	t.Helper()
 	m := regexp.MustCompile(`(?m)^(##+) ` + regexp.QuoteMeta(heading) + `\n`).FindStringSubmatchIndex(p.text)
 	if m == nil {
-		t.Fatalf("README.md has no section %q", heading)
+		t.Fatalf("no page has a section %q", heading)
 	}
-	body := p.text[m[1]:]
+	body, _, _ := strings.Cut(p.text[m[1]:], "\f")
 	for level := m[3] - m[2]; level > 1; level-- {
 		body, _, _ = strings.Cut(body, "\n"+strings.Repeat("#", level)+" ")
 	}
@@ -131,12 +221,12 @@ func codes(text string) []string {
 
 // checkConfiguration parses every sett.yml, and holds the reference, the longest,
 // to what it says: every key is there, with its default.
-func (p *page) checkConfiguration(t *testing.T) {
+func (p *book) checkConfiguration(t *testing.T) {
 	longest := ""
 	for _, b := range p.of(t, "yaml") {
-		c, err := config.Parse("README.md", []byte(b.text))
+		c, err := config.Parse(b.page, []byte(b.text))
 		if err != nil || c.Runtime != config.RuntimeDocker {
-			t.Errorf("README.md:%d: %v", b.line, err)
+			t.Errorf("%s: %v", b.at(0), err)
 		}
 		if len(b.text) > len(longest) {
 			longest = b.text
@@ -144,13 +234,13 @@ func (p *page) checkConfiguration(t *testing.T) {
 	}
 	for key := range keysOf(reflect.TypeFor[config.Config](), map[string]bool{}) {
 		if !regexp.MustCompile(`\b` + key + `:`).MatchString(longest) {
-			t.Errorf("README.md shows no key %s of sett.yml", key)
+			t.Errorf("no page shows the key %s of sett.yml", key)
 		}
 	}
 	offered := strings.ReplaceAll(longest, "# url: ", "url: ")
 	full, err := config.Parse("offered", []byte(offered))
 	if err != nil || full.Redis.URL == "" {
-		t.Errorf("with what the README comments out: %v", err)
+		t.Errorf("with the commented-out key: %v", err)
 	}
 	full, _ = config.Parse("shown", []byte(longest))
 	opens := regexp.MustCompile(`^\s*\w+:\s*(#.*)?$`)
@@ -162,7 +252,7 @@ func (p *page) checkConfiguration(t *testing.T) {
 	}
 	defaults, err := config.Parse("without the defaults", []byte(bare.String()))
 	if err != nil || bare.Len() > len(longest)*2/3 || !reflect.DeepEqual(full, defaults) {
-		t.Errorf("what the README shows as defaults are none: %v\n%+v\n%+v", err, full, defaults)
+		t.Errorf("the defaults that are shown are not the defaults: %v\n%+v\n%+v", err, full, defaults)
 	}
 }
 
@@ -194,7 +284,7 @@ func keysOf(of reflect.Type, keys map[string]bool) map[string]bool {
 }
 
 // checkEnvironment compares the variables with those that a tool gets.
-func (p *page) checkEnvironment(t *testing.T) {
+func (p *book) checkEnvironment(t *testing.T) {
 	cub := env.Cub{
 		Instance: "i", Agent: "a", Role: "r", PromptClaim: "c", PromptExecution: "e", Workspace: "/w", Mode: blackboard.ReadOnly,
 		Redis: env.Redis{URL: "redis://secret"}, Network: config.NetworkNone,
@@ -210,7 +300,7 @@ func (p *page) checkEnvironment(t *testing.T) {
 	shown := map[string]bool{}
 	for _, name := range codes(p.section(t, "The tool contract")) {
 		if shown[name] = true; strings.HasPrefix(name, "SETT_") && name != "SETT_" && !got[name] {
-			t.Errorf("README.md names %s, which no tool gets", name)
+			t.Errorf("a page names %s, which no tool gets", name)
 		}
 	}
 	delete(got, env.Grace)
@@ -220,15 +310,31 @@ func (p *page) checkEnvironment(t *testing.T) {
 	}
 	for name := range got {
 		if !shown[name] {
-			t.Errorf("README.md does not name %s, which tools get", name)
+			t.Errorf("no page names %s, which tools get", name)
 		}
 	}
-	readers := sources(t, "roles/cli/engine.go", "roles/cli/who.go", ".tools/testreport/main.go")
+	readers := sources(t, append(productFiles(t, "roles/cli"), ".tools/testrun/main.go")...)
 	for _, name := range regexp.MustCompile(`\bSETT_\w+`).FindAllString(p.text, -1) {
 		if !shown[name] && name != "SETT_" && name != env.DefaultName && !strings.Contains(readers, `"`+name+`"`) {
-			t.Errorf("README.md names %s: nobody reads it", name)
+			t.Errorf("a page names %s: nobody reads it", name)
 		}
 	}
+}
+
+// productFiles returns the Go files below a folder, without tests.
+func productFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	var names []string
+	err := filepath.WalkDir(dir, func(name string, _ os.DirEntry, err error) error {
+		if strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go") {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
 }
 
 // sources returns the text of some files.
@@ -246,7 +352,7 @@ func sources(t *testing.T, names ...string) string {
 }
 
 // checkFacts compares limits, metrics and requirements.
-func (p *page) checkFacts(t *testing.T) {
+func (p *book) checkFacts(t *testing.T) {
 	version := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(sources(t, "go.mod"))
 	said := strings.Join(strings.Fields(p.text), " ")
 	for _, fact := range append([]string{
@@ -255,22 +361,22 @@ func (p *page) checkFacts(t *testing.T) {
 		fmt.Sprintf("TERM, %d s later KILL", int(toolrun.DefaultGrace.Seconds())),
 	}, containerFacts(t)...) {
 		if !strings.Contains(said, fact) {
-			t.Errorf("README.md does not say %q", fact)
+			t.Errorf("no page says %q", fact)
 		}
 	}
 	for _, m := range regexp.MustCompile(`\tType\w+ += "(\w+)"`).FindAllStringSubmatch(sources(t, "blackboard/artefact.go"), -1) {
 		if !strings.Contains(p.section(t, "The tool contract"), m[1]) {
-			t.Errorf("README.md does not name the type %s", m[1])
+			t.Errorf("no page names the type %s", m[1])
 		}
 	}
 	p.checkMetrics(t)
 }
 
 // checkMetrics compares the names of metrics.
-func (p *page) checkMetrics(t *testing.T) {
+func (p *book) checkMetrics(t *testing.T) {
 	var want []string
 	var counters string
-	for _, dir := range []string{"roles/cub", "roles/orchestrator", "roles/role"} {
+	for _, dir := range []string{"roles/cub", "roles/orchestrator/report", "roles/role"} {
 		files, _ := filepath.Glob(dir + "/*.go")
 		files = slices.DeleteFunc(files, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 		counters += sources(t, files...)

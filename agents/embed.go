@@ -1,10 +1,10 @@
-// Package agents holds the agents that come with sett, as files to copy: what
-// sett init writes into a workspace. Nothing in it runs inside sett.
+// Package agents holds the example agent as files, which sett init copies into a
+// workspace. None of it runs inside sett.
 package agents
 
 import "embed"
 
-// Init is what sett init writes: sett.yml, and example-agent/ for the folder
+// Init has the files of sett init: sett.yml, and example-agent/ for the folder
 // agents/ of the workspace.
 //
 //go:embed sett.yml example-agent

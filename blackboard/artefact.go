@@ -47,7 +47,7 @@ const (
 	TypeWorkflowLimit        = "WorkflowLimit"
 	TypeAgentRemoved         = "AgentRemoved"
 	TypeCancelled            = "Cancelled"       // by a person
-	TypeQuestionTimeout      = "QuestionTimeout" // nobody answered in time
+	TypeQuestionTimeout      = "QuestionTimeout" // no answer came in time
 )
 
 // Roles that agents may not take.
@@ -57,13 +57,13 @@ const (
 	RoleOrchestrator = "orchestrator"
 )
 
-// ReservedRole says whether role is one of those no agent may have.
+// ReservedRole says whether role is one that no agent may have.
 func ReservedRole(role string) bool {
 	return role == RoleUser || role == RoleHuman || role == RoleOrchestrator
 }
 
-// Artefact is the immutable unit of work and of record. Once stored, none of its
-// fields ever changes. The JSON form is what tools read on stdin.
+// Artefact is the immutable unit of work and of record: none of its fields ever changes
+// once it is stored. Tools read its JSON form on stdin.
 type Artefact struct {
 	ID              string          `json:"id"`
 	LogicalID       string          `json:"logical_id"` // of its thread; the ID of its first version
@@ -95,7 +95,7 @@ func (a Artefact) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// Verdict is what a Review says of the artefact under review.
+// Verdict is a Review's decision about the artefact under review.
 type Verdict string
 
 // The two verdicts.
@@ -129,6 +129,6 @@ type FailureReport struct {
 	Attempt    int    `json:"attempt,omitempty"`
 }
 
-// MaxCapture is how much of a tool's stdout and of its stderr is kept, in bytes
+// MaxCapture is the part of a tool's stdout and of its stderr that is stored, in bytes
 // each.
 const MaxCapture = 10 << 20

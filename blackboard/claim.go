@@ -2,7 +2,7 @@ package blackboard
 
 import "time"
 
-// ClaimStatus is where a claim is in its life. It only moves forward.
+// ClaimStatus is a claim's place in its life. It only moves forward.
 type ClaimStatus string
 
 // The specification's five statuses.
@@ -17,13 +17,13 @@ const (
 // ClaimStatuses lists all statuses in the order a claim can take them.
 var ClaimStatuses = []ClaimStatus{PendingReview, PendingParallel, PendingExclusive, Complete, Terminated}
 
-// Closed says whether nothing more can happen to a claim of this status.
+// Closed says whether a claim of this status has ended.
 func (s ClaimStatus) Closed() bool { return s == Complete || s == Terminated }
 
 // ClaimOrigin says why a claim was opened.
 type ClaimOrigin string
 
-// The origins: a new artefact, feedback on one, a person's wish to try again.
+// The origins: a new artefact, feedback on one, a person's retry.
 const (
 	OriginArtefact ClaimOrigin = "artefact"
 	OriginRework   ClaimOrigin = "rework"
@@ -40,35 +40,35 @@ type Claim struct {
 	GrantedExclusiveAgent string      `json:"granted_exclusive_agent"`
 	WorkflowID            string      `json:"workflow_id"`
 	Origin                ClaimOrigin `json:"origin"`
-	ExpectedBidders       []string    `json:"expected_bidders"`       // the consensus waits for exactly these
+	ExpectedBidders       []string    `json:"expected_bidders"`       // bidding waits for exactly these
 	AdditionalContextIDs  []string    `json:"additional_context_ids"` // the feedback Reviews of a rework
 	Rework                bool        `json:"rework"`                 // its result is the target's next version: a rework, or a retry of one
 	RetryOf               string      `json:"retry_of,omitempty"`     // the claim that it tries again
 	RetriedAs             string      `json:"retried_as,omitempty"`   // the claim that tries it again
 	Revision              int64       `json:"revision"`               // one up with every change
-	Reason                string      `json:"reason"`                 // why it was closed, when not simply done
+	Reason                string      `json:"reason"`                 // why it was closed; empty: done
 	OpenedAt              time.Time   `json:"opened_at"`
 	ClosedAt              time.Time   `json:"closed_at,omitzero"`
 	Target                Target      `json:"target"`
 }
 
-// Target is what bidding and deciding need to know of a claim's artefact. It is
-// copied into the claim, so that neither costs a second read.
+// Target holds the facts about a claim's artefact on which bids and decisions depend.
+// It is copied into the claim, so that neither costs a second read.
 type Target struct {
 	LogicalID string `json:"logical_id"`
 	Version   int    `json:"version"`
 	Type      string `json:"type"`
-	Agent     string `json:"agent"` // who produced it; empty for people
+	Agent     string `json:"agent"` // its producer; empty for people
 	Role      string `json:"role"`
 }
 
-// BidType is what an agent wants to do with a claim.
+// BidType is an agent's interest in a claim.
 type BidType string
 
 // The four bids.
 const (
 	BidReview    BidType = "review"
-	BidClaim     BidType = "claim" // work in parallel with the others who bid so
+	BidClaim     BidType = "claim" // work in parallel with the other agents that bid so
 	BidExclusive BidType = "exclusive"
 	BidIgnore    BidType = "ignore"
 )
@@ -81,7 +81,7 @@ func (b BidType) Valid() bool {
 	return b == BidReview || b == BidClaim || b == BidExclusive || b == BidIgnore
 }
 
-// Phase is a stage of a claim in which grants run.
+// Phase is a part of a claim's life in which grants run.
 type Phase string
 
 // The three phases, in order.
@@ -117,7 +117,7 @@ func (p Phase) Bid() BidType {
 	return BidExclusive
 }
 
-// GrantState is where a grant is in its life.
+// GrantState is a grant's place in its life.
 type GrantState string
 
 // The states. Done, Failed and Cancelled are final.
@@ -135,8 +135,8 @@ func (s GrantState) Ended() bool {
 	return s == GrantDone || s == GrantFailed || s == GrantCancelled
 }
 
-// Grant is the permission for one agent to work on one claim in one phase, and
-// the record of what came of it. An agent has at most one per claim.
+// Grant is the permission for one agent to work on one claim in one phase, and the
+// record of the result. An agent has at most one per claim.
 type Grant struct {
 	Agent     string        `json:"agent"`
 	Phase     Phase         `json:"phase"`
@@ -154,11 +154,11 @@ type Grant struct {
 	ToolTime  time.Duration `json:"tool_time,omitempty"` // from the tool's start to its being reaped
 }
 
-// OfAgent says whether a grant is an agent's, and not a person's review, which takes
-// nobody's place and is waited for by nobody.
+// OfAgent says whether a grant is an agent's. A person's review is a grant too; no
+// claim waits for it, and it takes no agent's place.
 func (g Grant) OfAgent() bool { return !IsHuman(g.Agent) }
 
-// WorkspaceMode is what a grant's tool may do to the repository's working tree.
+// WorkspaceMode is the access of a grant's tool to the repository's working tree.
 type WorkspaceMode string
 
 // The two modes.

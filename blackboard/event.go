@@ -1,6 +1,9 @@
 package blackboard
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // EventKind names the move that an entry of the ledger records. There is one
 // entry per atomic change.
@@ -30,8 +33,9 @@ const (
 	EventReject    EventKind = "reject"    // a person closed one for good, with feedback
 	EventReview    EventKind = "review"    // a person reviewed
 	EventCancel    EventKind = "cancel"    // a person ended a claim or a goal
-	EventRetry     EventKind = "retry"     // a person had a failed claim tried again
-	EventImport    EventKind = "import"    // what an export holds was taken in
+	EventRetry     EventKind = "retry"     // a person retried a failed claim
+	EventImport    EventKind = "import"    // an export was read in
+	EventRecount   EventKind = "recount"   // the counts of a goal were made anew from its claims
 )
 
 // Event is one entry of the ledger. Fields that do not apply are empty.
@@ -47,24 +51,27 @@ type Event struct {
 	From       string            `json:"from,omitempty"`
 	To         string            `json:"to,omitempty"`
 	Reason     string            `json:"reason,omitempty"`
-	Attributes map[string]string `json:"attributes,omitempty"` // whatever else the move recorded
+	Attributes map[string]string `json:"attributes,omitempty"` // further facts about the move
 }
 
-// Names of the attributes that readers go by.
+// Names of the attributes that readers use.
 const (
-	AttributeBy             = "by"              // the person whose move it was
+	AttributeBy             = "by"              // the person who made the move
 	AttributeStructuralType = "structural_type" // of Artefact
 	AttributeGate           = "gate"            // gateHeld: Artefact waits for approval
-	AttributeResult         = "result"          // an artefact that the move made beside Artefact
+	AttributeResult         = "result"          // a second artefact that the move made
 	AttributeResultType     = "result_type"     // and its type
-	AttributeWorkflowStatus = "workflow_status" // with the goal's last work done: how it ended
+	AttributeWaitsFor       = "waits_for"       // waitsForPeople: from here on the workflow waits for people alone
+	AttributeWorkflowStatus = "workflow_status" // with the goal's last work: the status of its end
 )
 
-const gateHeld = "held"
+const (
+	gateHeld       = "held"
+	waitsForPeople = "people"
+)
 
-// Asked returns the Question that from this entry on waits for an answer; empty:
-// there is none. An agent hands it in as its result; the orchestrator, which is no
-// agent, asks with another move.
+// Asked returns the Question that waits for an answer from this entry on; empty: none.
+// An agent asks with its result, the orchestrator with another move.
 func (e Event) Asked() (question string) {
 	const asked = string(Question)
 	switch {
@@ -76,8 +83,7 @@ func (e Event) Asked() (question string) {
 	return ""
 }
 
-// Held returns the artefact that from this entry on waits for approval; empty: there
-// is none.
+// Held returns the artefact that waits for approval from this entry on; empty: none.
 func (e Event) Held() (artefact string) {
 	if e.Attributes[AttributeGate] != gateHeld {
 		return ""
@@ -85,10 +91,26 @@ func (e Event) Held() (artefact string) {
 	return e.Artefact
 }
 
-// CallsPerson says whether from this entry on something more waits for a person.
+// CallsPerson says whether one more item waits for a person from this entry on.
 func (e Event) CallsPerson() bool { return e.Asked() != "" || e.Held() != "" }
 
-// GoalEnded returns how the goal ended, when this was its last work; else empty.
+// GoalEnded returns the status with which the goal ended, when this was its last work;
+// else empty.
 func (e Event) GoalEnded() WorkflowStatus {
 	return WorkflowStatus(e.Attributes[AttributeWorkflowStatus])
+}
+
+// OnlyPeople says whether from this entry on its workflow waits for people alone.
+// An entry of an older Sett does not tell.
+func (e Event) OnlyPeople() bool { return e.Attributes[AttributeWaitsFor] == waitsForPeople }
+
+// Beginning is the position before the ledger's first entry.
+const Beginning = "0-0"
+
+// PositionAt returns the position in the ledger just before a time.
+func PositionAt(t time.Time) string {
+	if t.UnixMilli() <= 0 {
+		return Beginning
+	}
+	return strconv.FormatInt(t.UnixMilli()-1, 10) + "-18446744073709551615"
 }

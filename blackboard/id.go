@@ -36,9 +36,9 @@ func IDTime(s string) time.Time {
 	return ulid.Time(id.Time()).UTC()
 }
 
-// BiddingClaimID returns the id of the one bidding claim an artefact can have.
-// It is derived from the artefact's id, so that "exactly one claim per artefact"
-// holds by construction: whoever opens it, however often, opens the same.
+// BiddingClaimID returns the id of the one bidding claim that an artefact can have. It
+// is derived from the artefact's id: every attempt to open the claim opens the same
+// one, so "exactly one claim per artefact" holds by construction.
 func BiddingClaimID(artefactID string) string { return derivedID("claim", artefactID) }
 
 // ReworkClaimID returns the id of the one rework claim that feedback on a claim
@@ -76,7 +76,7 @@ func ReverseID(s string) string {
 	return string(b)
 }
 
-// ShortIDLength is how many characters of an id's ending tables show.
+// ShortIDLength is the number of characters of an id's ending that tables show.
 const ShortIDLength = 8
 
 // ShortID returns the ending of an id that tables show.
@@ -87,9 +87,9 @@ func ShortID(id string) string {
 	return id[len(id)-ShortIDLength:]
 }
 
-// NormalizeIDPart prepares what a person typed for a look-up by prefix or
-// ending: upper case, with Crockford's look-alikes (I, L, O) replaced. It
-// reports false when s cannot be a part of an id.
+// NormalizeIDPart prepares a typed part of an id for a look-up by prefix or ending:
+// upper case, with Crockford's look-alikes (I, L, O) replaced. It reports false when s
+// cannot be a part of an id.
 func NormalizeIDPart(s string) (string, bool) {
 	s = strings.NewReplacer("I", "1", "L", "1", "O", "0").Replace(strings.ToUpper(s))
 	if s == "" || len(s) > IDLength {
@@ -102,3 +102,12 @@ func NormalizeIDPart(s string) (string, bool) {
 	}
 	return s, true
 }
+
+// Kind is the kind of record that an id names.
+type Kind string
+
+// The kinds of records with an id.
+const (
+	KindArtefact Kind = "artefact"
+	KindClaim    Kind = "claim"
+)

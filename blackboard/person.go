@@ -23,16 +23,16 @@ func PersonName(agent string) (name string, ok bool) {
 
 const humanPrefix = RoleHuman + ":"
 
-// signature is the metadata of what a person wrote. The scripts read it too (see
-// redis/lua/_lib.lua, decide_gate).
+// signature is the metadata of an artefact that a person wrote. The scripts read it too
+// (see redis/lua/_lib.lua, decide_gate).
 type signature struct {
 	By      string `json:"by"`
 	Request string `json:"request"`
 }
 
-// SignedBy returns the metadata of what a person of this name writes. The request
-// tells one writing from every other: when its reply is lost it may be repeated,
-// and somebody else's same words are not it.
+// SignedBy returns the metadata of an artefact that the named person writes. The
+// request is an id of the one act of writing: after a lost reply the same request may
+// be repeated, and the same words of another person are another request.
 func SignedBy(name, request string) json.RawMessage {
 	b, err := json.Marshal(signature{name, request})
 	if err != nil {
@@ -41,9 +41,9 @@ func SignedBy(name, request string) json.RawMessage {
 	return b
 }
 
-// PersonOf returns the name of the person who wrote an artefact, or the role human
-// when none is recorded; empty when it was no person. It is as it was written: what
-// shows it on a terminal has to clean it.
+// PersonOf returns the name of the person who wrote an artefact, the role human when no
+// name is recorded, and nothing when no person wrote it. The name is as it was written:
+// clean it before it is shown on a terminal.
 func PersonOf(a Artefact) string {
 	if a.ProducedByRole != RoleHuman {
 		return ""

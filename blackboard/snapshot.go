@@ -1,5 +1,7 @@
 package blackboard
 
+import "slices"
+
 // Bid is one agent's bid on a claim.
 type Bid struct {
 	Agent string  `json:"agent"`
@@ -34,12 +36,27 @@ func (s Snapshot) HasBid(agent string) bool {
 	return false
 }
 
+// Suspended says whether only an Answer can take the claim on: one of its grants
+// awaits it, and none is queued, running or failed.
+func (s Snapshot) Suspended() bool {
+	awaits := false
+	for _, g := range s.Grants {
+		switch g.State {
+		case GrantQueued, GrantRunning, GrantFailed: // the orchestrator acts on a failure
+			return false
+		case GrantAwaitingAnswer:
+			awaits = true
+		}
+	}
+	return awaits && !s.Claim.Status.Closed()
+}
+
 // Missing returns the expected bidders whose bids are not in, in the claim's
-// order.
+// order, each once.
 func (s Snapshot) Missing() []string {
 	var missing []string
 	for _, agent := range s.Claim.ExpectedBidders {
-		if !s.HasBid(agent) {
+		if !s.HasBid(agent) && !slices.Contains(missing, agent) {
 			missing = append(missing, agent)
 		}
 	}

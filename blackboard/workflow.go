@@ -2,7 +2,7 @@ package blackboard
 
 import "time"
 
-// WorkflowStatus is how far a goal has come.
+// WorkflowStatus is a goal's progress.
 type WorkflowStatus string
 
 // The statuses. Only Active is not an end, and a retry makes an ended workflow
@@ -11,11 +11,18 @@ const (
 	WorkflowActive   WorkflowStatus = "active"
 	WorkflowAchieved WorkflowStatus = "achieved" // a Terminal, and nothing failed
 	WorkflowFailed   WorkflowStatus = "failed"   // a Failure that was not retried
-	WorkflowStalled  WorkflowStatus = "stalled"  // nobody wanted the last artefact
+	WorkflowStalled  WorkflowStatus = "stalled"  // no agent bid on the last artefact
 )
 
 // Ended says whether no work is outstanding.
 func (s WorkflowStatus) Ended() bool { return s != WorkflowActive && s != "" }
+
+// OnlyPeople says whether the workflow waits for people alone: all its work
+// outstanding is held by gates or suspended by Questions. A leader or an import has
+// counted Suspended before.
+func (w Workflow) OnlyPeople() bool {
+	return !w.Status.Ended() && w.Outstanding > 0 && w.Suspended == w.Outstanding
+}
 
 // Workflow is the account of everything that grows from one goal. Its ID is the
 // goal's.
@@ -29,6 +36,7 @@ type Workflow struct {
 	Terminals   int            `json:"terminals"` //
 	Questions   int            `json:"questions"` // open ones
 	Gates       int            `json:"gates"`     // artefacts that wait for a person's approval
+	Suspended   int            `json:"-"`         // of Outstanding: artefacts that wait for approval, and claims that only an Answer takes on
 	TerminalID  string         `json:"terminal_id,omitempty"`
 	FailureID   string         `json:"failure_id,omitempty"`
 	CreatedAt   time.Time      `json:"created_at"`

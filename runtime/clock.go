@@ -2,8 +2,8 @@ package runtime
 
 import "time"
 
-// Ahead is how far a clock that showed at between two moments of ours is ahead, as
-// far as the way of its answer cannot explain it; negative: it is behind.
+// Ahead is the lead of a remote clock that showed at between two moments of the local
+// clock, without the time that its answer may have taken; negative: it is behind.
 func Ahead(at, before, after time.Time) time.Duration {
 	switch {
 	case at.Before(before):

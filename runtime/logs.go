@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Stream returns what write writes, as Logs does: it runs in the background until
-// it is done, the reader is closed, or the context ends, which with follow is how it
-// is to end.
+// Stream returns the output of write, which runs in the background until it returns,
+// the reader is closed, or the context ends. With follow, the context's end is not an
+// error.
 func Stream(ctx context.Context, follow bool, write func(ctx context.Context, w io.Writer) error) io.ReadCloser {
 	ctx, cancel := context.WithCancel(ctx)
 	pr, pw := io.Pipe()
@@ -25,14 +25,14 @@ func Stream(ctx context.Context, follow bool, write func(ctx context.Context, w 
 	return s
 }
 
-// stream is the reading end of a copy that goes on in the background.
+// stream is the reading end of a copy in the background.
 type stream struct {
 	*io.PipeReader
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
-// Close ends the copy and returns when it has ended.
+// Close ends the copy and waits for its end.
 func (s *stream) Close() error {
 	s.cancel()
 	err := s.PipeReader.Close()

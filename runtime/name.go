@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// MaxName is the longest name of a unit, in bytes. It keeps names, with what is added
-// to them, within a file name's 255.
+// MaxName is the longest name of a unit, in bytes. With prefixes and suffixes, it stays
+// below the 255 bytes of a file name.
 const MaxName = 200
 
-// ErrName says what a unit can be called.
+// ErrName says that a name cannot be a unit's.
 var ErrName = errors.New("want letters, digits, '.', '_' or '-', beginning with a letter or digit, at most 200 bytes")
 
-// CheckName holds units' names to what engines take, and to what is a plain file name
-// everywhere that can never leave its directory. Its error wraps ErrName.
+// CheckName accepts names that every engine accepts, and that are plain file names on
+// every system and cannot leave their directory. Its error wraps ErrName.
 func CheckName(name string) error {
 	ok := len(name) > 0 && len(name) <= MaxName
 	for i := 0; ok && i < len(name); i++ {
@@ -33,5 +33,5 @@ const agentPrefix = "agent-"
 // AgentUnit is the name of an agent's unit.
 func AgentUnit(agent string) string { return agentPrefix + agent }
 
-// AgentOf returns whose unit AgentUnit has named so.
+// AgentOf is the inverse of AgentUnit.
 func AgentOf(unit string) (agent string, ok bool) { return strings.CutPrefix(unit, agentPrefix) }

@@ -1,9 +1,9 @@
-// Package runtime says what a place must offer for Sett to run there: start a
-// unit, stop it, list what runs, and follow what ends. A unit is one process of
-// the sett binary in some role, in a container or as a process of the host.
+// Package runtime defines the places where Sett runs: a place starts, stops and lists
+// units, and reports their ends. A unit is one process of the sett binary in some
+// role, in a container or as a process of the host.
 //
-// It holds the words only. The places are runtime/process and, with containers,
-// runtime/docker. It knows nothing of artefacts or claims.
+// The package does no I/O. The places are runtime/process and, with containers,
+// runtime/docker. It knows no artefacts and no claims.
 package runtime
 
 import (
@@ -12,26 +12,26 @@ import (
 	"time"
 )
 
-// Labels identify what Sett started. Only units that carry the instance's label
-// are ever listed, stopped or removed.
+// Labels identify the units that Sett started. Without the instance's label, a unit is
+// never listed, stopped or removed.
 type Labels map[string]string
 
-// The labels of every unit. Those that do not apply are absent.
+// The labels of units. A label that does not apply is absent.
 const (
 	LabelInstance    = "sett.instance"
 	LabelComponent   = "sett.component" // one of the Component constants
 	LabelAgent       = "sett.agent"
 	LabelRole        = "sett.role"        // the agent's role
-	LabelRun         = "sett.run"         // the `sett up` it belongs to
-	LabelIncarnation = "sett.incarnation" // the holder of the grants it runs
+	LabelRun         = "sett.run"         // the `sett up` of the unit
+	LabelIncarnation = "sett.incarnation" // the holder of the unit's grants
 	LabelClaim       = "sett.claim"       // of a worker
 	LabelAttempt     = "sett.attempt"     // of a worker's grant
-	LabelConfig      = "sett.config"      // digest of the configuration it was started with
+	LabelConfig      = "sett.config"      // digest of the unit's configuration
 	LabelWorkspace   = "sett.workspace"   // the instance's repository on the host
-	LabelStarted     = "sett.started"     // when the instance's `+"`sett up`"+` began, RFC 3339
+	LabelStarted     = "sett.started"     // the start of the instance's `sett up`, RFC 3339
 )
 
-// The components an instance is made of.
+// The components of an instance.
 const (
 	ComponentKeeper       = "keeper"
 	ComponentBlackboard   = "blackboard"
@@ -39,7 +39,7 @@ const (
 	ComponentAgent        = "agent"
 	ComponentWorker       = "worker"
 	ComponentNotifier     = "notifier"
-	ComponentAnchor       = "anchor" // owns the network namespace that an agent's workers join
+	ComponentAnchor       = "anchor" // owns the network namespace of an agent's workers
 )
 
 // Match says whether every label of the selector has the same value in l.
@@ -60,66 +60,68 @@ type Spec struct {
 	Dir    string   // working directory; empty: the place's default
 	Labels Labels
 
-	// Container is what the unit needs besides where units are containers. Places
-	// where they are processes ignore it.
+	// Container describes the unit's container. A place without containers ignores it.
 	Container Container
 }
 
-// Unit is something that was started.
+// Unit is a started unit.
 type Unit struct {
 	Name      string    `json:"name"`
-	ID        string    `json:"id"` // the place's own name for it: a container id, a process id
+	ID        string    `json:"id"` // of the container or process
 	Labels    Labels    `json:"labels"`
 	StartedAt time.Time `json:"started_at"`
 	Running   bool      `json:"running"`
-	Paused    bool      `json:"paused,omitempty"`  // it runs, but the engine has frozen it
-	Address   string    `json:"address,omitempty"` // where it is reached on the instance's network, an IP address; empty: unknown or none
+	Paused    bool      `json:"paused,omitempty"`  // it runs, but the engine has paused it
+	Address   string    `json:"address,omitempty"` // IP address on the instance's network; empty: unknown or none
 
-	// Restarting: it has ended, and the place itself is about to start it again.
-	// Running is false then.
+	// Restarting: it has ended, and the place itself will restart it. Running is false
+	// then.
 	Restarting bool `json:"restarting,omitempty"`
-	// Restarts is how often the place itself has started it again.
+	// Restarts is how often the place itself has restarted it.
 	Restarts int `json:"restarts,omitempty"`
 }
+
+// Unwatched is Exit.Text of an end that nobody saw.
+const Unwatched = "ended while nobody watched"
 
 // Exit is the end of a unit.
 type Exit struct {
 	Unit Unit
-	Code int    // exit code; -1 when a signal ended it or nobody could learn it
-	Text string // for people: "exit status 1", "signal: killed", "ended while nobody watched"
-	OOM  bool   // the engine says that memory ran out
+	Code int    // exit code; -1: a signal ended it, or the code is unknown
+	Text string // for people: "exit status 1", "signal: killed", Unwatched
+	OOM  bool   // memory ran out, says the engine
 	Tail string // the last lines it logged
 	At   time.Time
 }
 
 // Runtime is a place where units run.
 type Runtime interface {
-	// Start starts the unit and returns once it runs. A unit of that name that
-	// runs already is adopted: it is returned as it is, and nothing is started.
+	// Start starts the unit and returns once it runs. It adopts a running unit of that
+	// name: it returns that unit unchanged and starts nothing.
 	Start(ctx context.Context, s Spec) (Unit, error)
-	// Stop ends the unit and everything it started: a request first, force when
-	// the grace is over. It returns when the unit is gone and removed from the
-	// list; its log stays. Stopping what does not exist is no error.
+	// Stop ends the unit and all its processes: first by a request, after the grace by
+	// force. It returns when the unit is gone and no longer listed; its log stays. A
+	// missing unit is no error.
 	Stop(ctx context.Context, name string, grace time.Duration) error
-	// List returns the instance's units that match, running or ended and not yet
-	// removed, sorted by name.
+	// List returns the instance's units that match, sorted by name: running units, and
+	// ended ones that were not removed.
 	List(ctx context.Context, selector Labels) ([]Unit, error)
-	// Exits delivers the end of every unit of the instance, whoever started it,
-	// once, until the context ends; then the channel is closed. What had ended
-	// before the call and was not yet removed is delivered first.
+	// Exits delivers the end of every unit of the instance once, also of units that other
+	// processes started. It closes the channel when the context ends. First come the ends
+	// before the call, of units that were not removed.
 	Exits(ctx context.Context) (<-chan Exit, error)
 }
 
 // LogOptions select from a unit's log.
 type LogOptions struct {
-	Follow bool      // go on with what is written from now on, until the context ends
-	Lines  int       // only the last so many; negative: all
-	Since  time.Time // only what was written since; zero: all
+	Follow bool      // go on with new lines until the context ends
+	Lines  int       // the last n lines only; negative: all
+	Since  time.Time // later lines only; zero: all
 }
 
-// Logs is offered by runtimes that keep what their units write.
+// Logs reads the logs of units.
 type Logs interface {
-	// Logs returns what the unit of this name wrote on stdout and stderr, also
-	// after it ended. ErrNotFound of package io/fs when there never was such a unit.
+	// Logs returns the unit's output on stdout and stderr, also after its end.
+	// fs.ErrNotExist when there never was such a unit.
 	Logs(ctx context.Context, name string, o LogOptions) (io.ReadCloser, error)
 }

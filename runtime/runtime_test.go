@@ -26,7 +26,7 @@ func TestAgentUnit(t *testing.T) {
 	}
 }
 
-// TestAgentNetwork: whose tool may reach nothing still reaches the blackboard.
+// TestAgentNetwork: an agent with a tool without network still reaches the blackboard.
 func TestAgentNetwork(t *testing.T) {
 	for _, c := range []struct {
 		wanted string

@@ -1,7 +1,6 @@
-// Package demo holds what `sett demo` works on, as files to copy: a small
-// repository of shell programs with its tests, and a clan of shell scripts that
-// extends it. Nothing in it runs inside sett, and nothing in it needs more than
-// sh and git.
+// Package demo holds the repository of `sett demo` as files to copy: small shell
+// programs with their tests, and a clan of shell scripts that extends them. None of
+// it runs inside sett, and it needs only sh and git.
 package demo
 
 import (
@@ -12,11 +11,11 @@ import (
 	"path/filepath"
 )
 
-// Name is what the repository is called.
+// Name is the name of the repository.
 const Name = "wordkit"
 
-// Goal is a goal that the clan can reach; its first draft gets rejected. Another
-// is another one, to try afterwards.
+// Goal is a goal that the clan can reach; the reviewers reject its first draft.
+// Another is a second goal, to try afterwards.
 const (
 	Goal    = "Add bin/topwords, which lists the most frequent words of a text. Its tests are in test/topwords."
 	Another = "Add bin/slugify"
@@ -25,8 +24,8 @@ const (
 //go:embed all:repo
 var files embed.FS
 
-// Write copies the repository's files into a directory, which must be there.
-// Files that begin with #! are made executable.
+// Write copies the repository's files into a directory, which must exist. Files that
+// begin with #! become executable.
 func Write(dir string) error {
 	repo, err := fs.Sub(files, "repo")
 	if err != nil {

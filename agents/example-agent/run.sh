@@ -1,16 +1,16 @@
 #!/bin/sh
-# The example agent. It reads what it is to work on as one JSON object on stdin:
+# The example agent. It reads its task as one JSON object on stdin:
 #
 #   {"claim_type": "exclusive", "target_artefact": {"type": "GoalDefined", "payload": "…", …}, "context_chain": […]}
 #
-# and answers with one JSON object on stdout. What it prints on stderr is in
-# `sett logs example-agent`. A shell is all it needs; write yours in any language.
+# and answers with one JSON object on stdout. `sett logs example-agent` has its
+# stderr. A shell is all it needs; write yours in any language.
 set -eu
 
 input=$(cat)
 
-# The goal's text: the first payload, up to its closing quote. It stays escaped as
-# JSON has it, so it can be put into our own JSON as it is.
+# The goal's text: the first payload, up to its closing quote. It stays escaped
+# as in JSON, so it fits unchanged into our own JSON.
 rest=${input#*'"payload":"'}
 goal=$(printf '%s\n' "$rest" | sed -E 's/^(([^"\\]|\\.)*)".*/\1/')
 

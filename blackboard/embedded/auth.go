@@ -12,7 +12,7 @@ const (
 	msgNoPass    = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"
 )
 
-// gate decides who may do anything at all. It sees every command in the order
+// gate admits authenticated clients only. It sees every command in the order
 // sent, before it is queued, so that a stranger's write never comes near the log.
 type gate struct {
 	password string

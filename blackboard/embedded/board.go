@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -16,21 +15,22 @@ import (
 // time. miniredis has a lock of its own, but leaves it locked when a command
 // panics; under ours nobody else can be waiting for it, so it can be freed.
 type board struct {
-	mu      sync.Mutex // held around every use of what follows
+	mu      sync.Mutex // held around every use of the fields below
 	mini    *miniredis.Miniredis
 	db      *miniredis.RedisDB
 	tables  tables // within db
 	srv     *server.Server
 	quiet   *server.Peer // takes the answers nobody waits for
+	lua     *interpreter
 	scripts map[string]*luaScript
 	waiting map[string]map[*waiter]struct{} // by stream
 
 	run execution // the command that is running
 }
 
-// execution is what the hook needs to know, and finds out, about a command.
+// execution has the facts of a command for the hook, and its findings.
 type execution struct {
-	nested  bool // the command itself has passed the hook; what comes now is from its script
+	nested  bool // the command itself has passed the hook; later calls are from its script
 	mode    mode
 	effects [][]string
 	grown   []string // streams that were added to
@@ -54,25 +54,37 @@ func newBoard() (*board, error) {
 		return nil, err
 	}
 	b.srv.SetPreHook(b.hook)
+	b.lua = newInterpreter(b)
 	return b, nil
+}
+
+// unlock frees miniredis after a panic: it may have been locked by the command that
+// panicked.
+func (b *board) unlock() {
+	b.mini.TryLock()
+	b.mini.Unlock()
 }
 
 // dispatch executes one command and returns the write commands its script
 // issued. The caller holds b.mu. A panic within miniredis comes back as error;
-// whatever the command had changed by then stays, here as in a replay.
+// the changes it made by then stay, here as in a replay.
 func (b *board) dispatch(p *server.Peer, at time.Time, m mode, args []string) (effects [][]string, err error) {
 	b.mini.SetTime(at)
 	b.run = execution{mode: m}
 	defer func() {
 		if r := recover(); r != nil {
-			b.mini.TryLock() // locked by the command that panicked, or not at all
-			b.mini.Unlock()
+			b.unlock()
 			err = fmt.Errorf("execute %.32s: %v", args[0], r)
 		}
 		effects = b.run.effects
 		b.wake()
 	}()
-	b.srv.Dispatch(p, args)
+	if isScriptCall(args) {
+		b.run.nested = true
+		b.lua.run(p, b.scripts[args[1]], args)
+	} else {
+		b.srv.Dispatch(p, args)
+	}
 	p.Flush()
 	return nil, nil
 }
@@ -93,7 +105,7 @@ func (b *board) hook(p *server.Peer, name string, args ...string) bool {
 	case c == random && b.run.mode == logged:
 		p.WriteError(fmt.Sprintf("ERR '%s' in a script: a replay would pick another member", name))
 		return true
-	case c == connection || c == subscribe:
+	case c == connection || c == subscribe || c == script:
 		p.WriteError(fmt.Sprintf("ERR '%s' is not allowed in scripts", name))
 		return true
 	case (c == write || c == publish) && b.run.mode == readonly:
@@ -121,7 +133,7 @@ func (b *board) note(name string, args []string) {
 	}
 }
 
-// wake tells those who wait for a stream that it may have grown.
+// wake tells the readers that wait for a stream that it may have grown.
 func (b *board) wake() {
 	for _, key := range b.run.grown {
 		for w := range b.waiting[key] {
@@ -140,16 +152,8 @@ func (b *board) learn(body string) (s *luaScript, objection string) {
 	if known := b.scripts[s.sha]; known != nil {
 		return known, ""
 	}
-	if msg := s.objection(); msg != "" {
+	if msg := s.compile(); msg != "" {
 		return nil, msg
-	}
-	var reply strings.Builder
-	w := bufio.NewWriter(&reply)
-	if _, err := b.dispatch(server.NewPeer(w), time.Time{}, readonly, []string{"SCRIPT", "LOAD", body}); err != nil {
-		return nil, "ERR " + err.Error()
-	}
-	if text := reply.String(); strings.HasPrefix(text, "-") {
-		return nil, strings.TrimSpace(text[1:])
 	}
 	b.scripts[s.sha] = s
 	return s, ""

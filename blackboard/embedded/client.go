@@ -27,7 +27,7 @@ type client struct {
 
 	out  *outbox
 	w    *bufio.Writer // between peer and out
-	peer *server.Peer  // what miniredis knows of the connection
+	peer *server.Peer  // miniredis' side of the connection
 
 	pending  []*request // writes of this pipeline, not yet handed in
 	bytes    int        // their size
@@ -35,7 +35,7 @@ type client struct {
 	patterns map[string]struct{}
 }
 
-// incoming is a command as it was read, or the answer to what was read.
+// incoming is a command, or the answer to a line that is none.
 type incoming struct {
 	name   string
 	args   []string
@@ -61,7 +61,7 @@ func (c *client) serve() {
 	wg.Go(c.out.send)
 	c.executeAll()
 	c.unsubscribe()
-	c.out.close() // what is in it is sent, and then the connection closed
+	c.out.close() // its replies are sent, and then the connection closed
 	wg.Wait()
 }
 
@@ -228,7 +228,7 @@ func (c *client) dispatch(at time.Time, m mode, args []string) (effects [][]stri
 		return effects
 	}
 	c.s.o.Logger.Error("command panicked", "command", args[0], "error", err)
-	c.peer.Block(func(*server.Writer) { c.w.Reset(c.out) }) // what it had answered so far
+	c.peer.Block(func(*server.Writer) { c.w.Reset(c.out) }) // its answers so far
 	if c.out.written() != before {
 		c.out.abort() // part of an answer is out, and cannot be taken back
 		return effects
@@ -254,7 +254,7 @@ func (c *client) connection(next incoming) {
 	}
 }
 
-// subscribe changes what the connection listens to.
+// subscribe changes the subscriptions of the connection.
 func (c *client) subscribe(next incoming) {
 	c.direct(readonly, next.args)
 	set := c.channels

@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// class says what a command is to the server.
+// class is the way in which the server handles a command.
 type class int
 
 const (
 	unknown    class = iota
 	connection       // about the connection itself
-	subscribe        // changes what the connection listens to
+	subscribe        // changes the subscriptions
 	read             // looks at keys
 	random           // looks at keys by chance: not for scripts, a replay would differ
 	stream           // reads a stream, answered without miniredis
-	publish          // reaches whoever listens, leaves nothing behind
+	publish          // reaches the subscribers, leaves nothing behind
 	write            // changes keys and can be logged and replayed exactly
 	script           // runs or loads a script
 )

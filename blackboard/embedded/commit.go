@@ -24,8 +24,8 @@ type request struct {
 // logged tells whether the request has to be on disk before it is executed.
 func (r *request) logged() bool { return r.script == nil || r.script.mode == logged }
 
-// batch is what one connection hands in at once; done is closed when all of it
-// is answered.
+// batch has the commands that one connection hands in at once; done is closed when
+// all are answered.
 type batch struct {
 	requests []*request
 	done     chan struct{}
@@ -52,8 +52,8 @@ func (s *Server) submit(requests []*request) bool {
 	}
 }
 
-// commitLoop is the one place where state changes. It takes what waits, makes
-// it durable as one group, executes it and answers.
+// commitLoop is the one place where state changes. It takes the waiting
+// batches, makes them durable as one group, executes them and answers.
 func (s *Server) commitLoop() {
 	defer close(s.committed)
 	for {
@@ -76,7 +76,7 @@ func (s *Server) commitLoop() {
 	}
 }
 
-// gather takes what else waits, up to the size of a group.
+// gather takes more waiting batches, up to the size of a group.
 func (s *Server) gather(first *batch) []*batch {
 	group := []*batch{first}
 	for n := len(first.requests); n < groupRequests; {
@@ -114,7 +114,7 @@ func (s *Server) commit(group []*batch) {
 	}
 }
 
-// commitPart appends one frame, and then executes what is in it.
+// commitPart appends one frame, and then executes its commands.
 func (s *Server) commitPart(part []*request) {
 	if cause := s.logPart(part); cause != nil {
 		s.o.Logger.Error("write refused", "error", cause)
@@ -129,7 +129,7 @@ func (s *Server) commitPart(part []*request) {
 	}
 }
 
-// logPart makes the part durable, with the effects of what ran before it.
+// logPart makes the part durable, with the effects of the part before it.
 func (s *Server) logPart(part []*request) error {
 	frame := beginFrame()
 	for _, e := range s.effects {

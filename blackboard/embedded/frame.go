@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// Log and snapshot are a file header and then frames. A frame is what is
-// written, and lost, at once: for the log the commands of one group commit.
+// Log and snapshot are a file header and then frames. A frame is written,
+// and lost, at once: for the log the commands of one group commit.
 //
 //	file header  magic(7) version(1) generation(8) crc32c(4)
 //	frame        length(4) crc32c of payload(4) crc32c of these eight bytes(4) payload
@@ -46,8 +46,8 @@ func sealFrame(frame []byte) {
 	binary.LittleEndian.PutUint32(frame[8:], checksum(frame[:8]))
 }
 
-// frameReader reads a file's frames in order. It only reads: what to do about
-// a truncated tail is for the caller to decide.
+// frameReader reads a file's frames in order. It only reads: the caller decides
+// about a truncated tail.
 type frameReader struct {
 	path string
 	r    *bufio.Reader
@@ -89,7 +89,7 @@ func (fr *frameReader) damaged(reason string) error {
 }
 
 // next returns a frame's payload; io.EOF at the end; io.ErrUnexpectedEOF when
-// what is left is a truncated frame, as a crash leaves it; else CorruptError.
+// the rest is a truncated frame, as a crash leaves it; else CorruptError.
 // A truncated frame is one that runs past the end of the file, or a last one
 // with a bad checksum and nothing after it.
 func (fr *frameReader) next() ([]byte, error) {

@@ -14,8 +14,8 @@ import (
 // Its public accessors take a lock, several map lookups and often a sort for
 // each single field: with them a start with 100,000 artefacts takes 3 s and a
 // snapshot holds up writers for 2. So these maps are reached past its exported
-// names. miniredis is pinned, and graft compares names and types with what
-// this file was written for, so that another version is an error and no
+// names. miniredis is pinned, and graft compares names and types with those
+// of this version, so that another version is an error and no
 // surprise. They are pointers because FLUSHALL puts new maps in place.
 type tables struct {
 	keys    *map[string]string // key to type

@@ -80,7 +80,7 @@ func child(t *testing.T, dir string) (cmd *exec.Cmd, addr string) {
 	return cmd, strings.Fields(line)[0]
 }
 
-// Whenever the server is killed, what it acknowledged is there when it is
+// After a kill at any time, all acknowledged writes are there when the server is
 // started again: once, and in the order in which it was acknowledged.
 func TestKilledServerForgetsNothing(t *testing.T) {
 	const clients, rounds = 8, 6

@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// lockName is the file in the directory whose flock says who serves it. The
+// lockName is the file in the directory whose flock has the process that serves it. The
 // file itself stays; the kernel drops the lock with the process, however it ends.
 const lockName = "lock"
 

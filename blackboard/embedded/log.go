@@ -13,8 +13,8 @@ type logFile struct {
 	f          *os.File
 	generation uint64
 	good       int64 // everything before is on disk; nothing after counts
-	// broken: what is on disk after good is not known. Nothing may be appended
-	// before heal has cut it off.
+	// broken: the bytes on disk after good are unknown. Nothing may be appended
+	// before heal has cut them off.
 	broken bool
 	sync   func(*os.File) error
 	// writeAt is (*os.File).WriteAt, replaced by tests that fill the disk.
@@ -44,8 +44,7 @@ func createLog(dir string, generation uint64, sync func(*os.File) error) (*logFi
 	return l, nil
 }
 
-// continueLog opens a log whose bytes up to good have been read and found whole,
-// and cuts off what is after them.
+// continueLog opens a log that is whole up to good, and cuts off the rest.
 func continueLog(dir string, generation uint64, good int64, sync func(*os.File) error) (*logFile, error) {
 	f, err := os.OpenFile(logPath(dir, generation), os.O_RDWR, 0)
 	if err != nil {
@@ -106,7 +105,7 @@ func (l *logFile) heal() error {
 	return nil
 }
 
-// cut removes what is after the good part and makes that durable.
+// cut removes the bytes after the good part and makes that durable.
 func (l *logFile) cut() error {
 	if err := l.f.Truncate(l.good); err != nil {
 		return err

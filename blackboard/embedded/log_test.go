@@ -299,7 +299,7 @@ func TestFailedSync(t *testing.T) {
 	expect(t, c, "3", "GET", "b")
 }
 
-// Whatever step of a snapshot a crash comes after, a start finds everything.
+// After a crash behind any step of a snapshot, a start finds all records.
 func TestCrashInSnapshot(t *testing.T) {
 	for step := range 4 {
 		dir := t.TempDir()

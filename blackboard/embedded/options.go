@@ -12,7 +12,7 @@ import (
 // is due, when Options does not say. Replaying as many takes 0.3 s.
 const DefaultSnapshotRecords = 20_000
 
-// Options say where the blackboard lives and who may use it.
+// Options are the directory of the blackboard and its password.
 type Options struct {
 	// Dir holds the log, the snapshot and the lock; it is created with mode
 	// 0700 when missing. Required.
@@ -20,7 +20,7 @@ type Options struct {
 	// Password that clients send with AUTH, as the user "default" or with no
 	// user. Empty: no authentication.
 	Password string
-	// Logger takes what happens beside the answers to clients. Nil: nowhere.
+	// Logger logs events beside the answers to clients. Nil: none.
 	Logger *slog.Logger
 	// Now is the clock, used to the microsecond. Nil: time.Now.
 	Now func() time.Time
@@ -51,7 +51,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// Report tells what Open found.
+// Report has the findings of Open.
 type Report struct {
 	// Snapshot is the number of keys that came from the snapshot.
 	Snapshot int

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What a frame's payload is made of: items, each a kind and its fields.
+// A frame's payload is made of items, each a kind and its fields.
 const (
 	itemScript  = 'S' // body
 	itemCommand = 'C' // time, arguments; a script call is an EVALSHA

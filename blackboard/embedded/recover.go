@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// files is what a directory holds.
+// files are the files of a directory.
 type files struct {
 	snapshots, logs []uint64 // generations, ascending
 }
@@ -65,7 +65,7 @@ func (fs files) chain(dir string) (start uint64, logs []uint64, err error) {
 	return start, logs, nil
 }
 
-// removeBefore removes what a snapshot of this generation makes superfluous.
+// removeBefore removes the files that a snapshot of this generation replaces.
 func removeBefore(dir string, generation uint64) error {
 	fs, err := listFiles(dir)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Server) recoverState() (rep Report, err error) {
 	return rep, s.takeOver(start, logs, good)
 }
 
-// takeOver removes what crashes left behind and opens the log to write to.
+// takeOver removes the remains of crashes and opens the log to write to.
 func (s *Server) takeOver(start uint64, logs []uint64, good int64) (err error) {
 	dir := s.o.Dir
 	if err := os.Remove(filepath.Join(dir, snapshotTemp)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -139,7 +139,7 @@ func (s *Server) takeOver(start uint64, logs []uint64, good int64) (err error) {
 	return err
 }
 
-// replay executes what logs hold.
+// replay executes the records of logs.
 type replay struct {
 	s       *Server
 	waiting []item       // commands that are not executed yet, oldest first
@@ -147,8 +147,8 @@ type replay struct {
 	records int
 }
 
-// log replays one file. good is where its whole frames end; cut is what is
-// after them, which only the last file may have.
+// log replays one file. good is where its whole frames end; cut is the rest,
+// which only the last file may have.
 func (rp *replay) log(path string, generation uint64, last bool) (good, cut int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -233,7 +233,7 @@ func (rp *replay) item(it item) error {
 	return nil
 }
 
-// run executes one command. A panic is what it was the first time: an answer.
+// run executes one command. A panic is an answer, as it was the first time.
 func (rp *replay) run(it item) (effects [][]string) {
 	b := rp.s.board
 	effects, err := b.dispatch(b.quiet, it.at, logged, it.list)
@@ -243,8 +243,8 @@ func (rp *replay) run(it item) (effects [][]string) {
 	return effects
 }
 
-// finish executes what is left at the end of a log: the calls whose effects
-// were not written any more. Their effects go into the next frame.
+// finish executes the calls at the end of a log whose effects were not
+// written any more. Their effects go into the next frame.
 func (rp *replay) finish() error {
 	rp.effects = nil
 	for _, it := range rp.waiting {

@@ -25,7 +25,7 @@ func appendBulk(b []byte, s string) []byte {
 	return append(b, '\r', '\n')
 }
 
-// appendError writes an error reply; one line, whatever the message holds.
+// appendError writes an error reply; always one line.
 func appendError(b []byte, message string) []byte {
 	message = strings.NewReplacer("\r", " ", "\n", " ").Replace(message)
 	return append(append(append(b, '-'), message...), '\r', '\n')
@@ -35,19 +35,19 @@ const (
 	// outboxSoft is how many unsent bytes make a connection stop executing
 	// commands, and a subscriber that many bytes behind be cut off.
 	outboxSoft = 64 << 20
-	// outboxHard is what no connection may have waiting, one huge reply included.
+	// outboxHard bounds the waiting bytes of a connection, one huge reply included.
 	outboxHard = 1 << 30
 )
 
-// outbox holds what is to be sent to a client, so that nobody who answers or
-// publishes ever waits for a network.
+// outbox holds the bytes for a client, so that no answer and no publishing ever waits
+// for a network.
 type outbox struct {
 	conn    net.Conn
 	mu      sync.Mutex
 	change  *sync.Cond
 	buf     []byte
 	total   int64 // bytes ever written
-	pushed  bool  // the client listens: what it does not read piles up without its asking
+	pushed  bool  // the client subscribes: unread messages pile up without its asking
 	closed  bool  // nothing more goes in
 	aborted bool  // and nothing more goes out
 }
@@ -98,7 +98,7 @@ func (o *outbox) drain() bool {
 	return !o.closed
 }
 
-// close ends the outbox: what is in it is still sent.
+// close ends the outbox: its bytes are still sent.
 func (o *outbox) close() {
 	o.mu.Lock()
 	o.closed = true
@@ -113,7 +113,7 @@ func (o *outbox) abort() {
 	o.mu.Unlock()
 }
 
-// cut is abort for who holds o.mu. Closing the connection frees send from a
+// cut is abort for a caller that holds o.mu. Closing the connection frees send from a
 // client that does not read.
 func (o *outbox) cut() {
 	o.closed, o.aborted, o.buf = true, true, nil
@@ -121,7 +121,7 @@ func (o *outbox) cut() {
 	o.change.Broadcast()
 }
 
-// send writes to the connection what is put in, until the outbox is closed and
+// send writes the bytes of the outbox to the connection, until the outbox is closed and
 // empty or the connection fails. It closes the connection.
 func (o *outbox) send() {
 	defer o.conn.Close()

@@ -20,7 +20,7 @@ var (
 	// clientLimits are Redis' own.
 	clientLimits = limits{args: 1 << 20, bulk: 512 << 20, total: 1 << 30}
 	// strangerLimits hold before authentication, again as in Redis: enough to
-	// say who one is.
+	// authenticate.
 	strangerLimits = limits{args: 10, bulk: 16 << 10, total: 64 << 10}
 )
 
@@ -108,7 +108,7 @@ func readBulk(r *bufio.Reader, limit int) (string, error) {
 	return b.String(), nil
 }
 
-// readLine reads up to a line end and returns what is before it.
+// readLine reads up to a line end and returns the line before it.
 func readLine(r *bufio.Reader) (string, error) {
 	var line []byte
 	for {

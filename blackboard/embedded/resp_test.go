@@ -86,7 +86,7 @@ func FuzzReadCommand(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// What was understood reads the same when written properly.
+			// A command that was understood reads the same when written properly.
 			again, err := readCommand(bufio.NewReader(strings.NewReader(string(appendCommandRESP(args)))), clientLimits)
 			if err != nil || !slices.Equal(again, args) {
 				t.Fatalf("%q became %q: %v", args, again, err)

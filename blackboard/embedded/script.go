@@ -4,9 +4,12 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+	"github.com/yuin/gopher-lua/parse"
 )
 
-// mode says what a script may do and whether it is logged.
+// mode says whether a script may write and whether it is logged.
 type mode int
 
 const (
@@ -17,9 +20,10 @@ const (
 
 // luaScript is a script the server knows.
 type luaScript struct {
-	sha  string // hex, lower case
-	body string
-	mode mode
+	sha   string // hex, lower case
+	body  string
+	mode  mode
+	proto *lua.FunctionProto // the body, compiled
 	// inLog: the body is on disk, so records may name it. Owned by the committer.
 	inLog bool
 }
@@ -40,10 +44,18 @@ func newScript(body string) *luaScript {
 	return s
 }
 
-// objection is the error for a script that cannot be replayed, or nothing.
-func (s *luaScript) objection() string {
+// compile refuses a script that is no Lua or cannot be replayed: it returns the error
+// to answer, or nothing.
+func (s *luaScript) compile() (objection string) {
 	if s.mode == logged && strings.Contains(s.body, "math.random") {
 		return "ERR script uses math.random: a replay would give other numbers, pass them as arguments"
+	}
+	chunk, err := parse.Parse(strings.NewReader(s.body), "user_script")
+	if err == nil {
+		s.proto, err = lua.Compile(chunk, "user_script")
+	}
+	if err != nil {
+		return "ERR Error compiling script (new function): " + err.Error()
 	}
 	return ""
 }

@@ -32,7 +32,7 @@ func TestScriptsAreLoggedByTheirMarks(t *testing.T) {
 	expectError(t, c, "NOSCRIPT", "EVALSHA", strings.Repeat("a", 40), "0")
 }
 
-// A script may look at what is not logged; a start must come to the same state.
+// A script may read keys that are not logged; a start must come to the same state.
 func TestReplayDoesNotAskVolatileState(t *testing.T) {
 	o := Options{Dir: t.TempDir()}
 	sv := start(t, o)
@@ -78,7 +78,7 @@ func TestScriptsMayNotDoWhatCannotBeReplayed(t *testing.T) {
 		"'SRANDMEMBER', 'set'":      "another member",
 		"'SELECT', '1'":             "not allowed in scripts",
 		"'SUBSCRIBE', 'c'":          "not allowed in scripts",
-		"'EVAL', 'return 1', '0'":   "not allowed from script",
+		"'EVAL', 'return 1', '0'":   "not allowed in scripts",
 		"'NONSENSE'":                "Unknown Redis command",
 	} {
 		if got := do(t, c, "EVAL", "return redis.call("+call+")", "0"); !strings.Contains(got, want) {
@@ -89,6 +89,62 @@ func TestScriptsMayNotDoWhatCannotBeReplayed(t *testing.T) {
 	if sv.records != 9 {
 		t.Errorf("%d records", sv.records)
 	}
+}
+
+// Scripts share one Lua state: none may leave anything in it for the next one.
+func TestScriptsLeaveNothingBehind(t *testing.T) {
+	sv := start(t, Options{Dir: t.TempDir()})
+	c := connect(t, sv.addr, "")
+	for i, failing := range []string{
+		"x = 1", "return x", "_G.x = 1", "return require", "string.sub = nil", "string.x = 1", "tostring = nil", "string = nil", "redis.x = 1",
+		"setmetatable(string, nil)", "getmetatable('').__index.sub = nil", "rawset(string, 'sub', nil)", "local t = {} return t.a.b", "return redis.call('GET')", "error('no')",
+		"return redis.call({})", "return redis.call()", "redis.call('XADD', 's', 'NOMKSTREAM', 'MAXLEN', '~')",
+		"local function f() return 1 + f() end return f()", "return unpack(ARGV, 1, 1e7)", "return cjson.encode({[1] = print})",
+	} {
+		got := do(t, c, "EVAL", failing, "1", "k", "v")
+		if i < 17 && !strings.HasPrefix(got, "error: ") {
+			t.Errorf("%s: %s, want an error", failing, got)
+		}
+		expect(t, c, "[k v 0 2]", "EVAL", "return {KEYS[1], string.sub(ARGV[1], 1), #KEYS - 1, select('#', unpack({1, 2}))}", "1", "k", "v")
+		expect(t, c, "[0 0]", "EVAL", "return {#KEYS, #ARGV}", "0")
+	}
+	expect(t, c, "OK", "SET", "after", "1") // miniredis is not left locked
+}
+
+// What scripts and commands hand to each other follows Redis.
+func TestScriptValues(t *testing.T) {
+	sv := start(t, Options{Dir: t.TempDir()})
+	c := connect(t, sv.addr, "")
+	do(t, c, "SET", "str", "v")
+	for script, want := range map[string]string{
+		"return 3.99":                                                     "3",
+		"return -3.99":                                                    "-3",
+		"return true":                                                     "1",
+		"return false":                                                    "nil",
+		"return nil":                                                      "nil",
+		"return {1, nil, 3}":                                              "[1]",
+		"return {1, {2, 'x', {}}, false}":                                 "[1 [2 x []] <nil>]",
+		"return {ok = 'FINE'}":                                            "FINE",
+		"return redis.status_reply('FINE')":                               "FINE",
+		"return {err = 'MY fault'}":                                       "error: MY fault",
+		"return redis.error_reply('MY fault')":                            "error: MY fault",
+		"return redis.pcall('HGET', 'str', 'f').err":                      "WRONGTYPE Operation against a key holding the wrong kind of value",
+		"return redis.call('GET', 'none') == false":                       "1",
+		"return #redis.call('LRANGE', 'none', 0, -1)":                     "0",
+		"return redis.call('SET', 'str', 'v')":                            "OK",
+		"return redis.call('SET', 'str', 'v').ok":                         "OK",
+		"return redis.call('HMGET', 'none', 'a', 'b')":                    "[<nil> <nil>]",
+		"redis.call('SET', 'n', 12) return redis.call('INCR', 'n') + 0.5": "13",
+		"return cjson.decode('{\"a\":[1,{\"b\":\"c\"}]}').a[2].b":         "c",
+		"return cjson.encode({a = {1, 2, 'x'}})":                          `{"a":[1,2,"x"]}`,
+	} {
+		if got := do(t, c, "EVAL", script, "0"); got != want {
+			t.Errorf("%s: %s, want %s", script, got, want)
+		}
+	}
+	text := strings.Repeat("\r\n\x00\xff", 1000)
+	expect(t, c, text, "EVAL", "redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])", "1", "k", text)
+	expect(t, c, text, "GET", "k")
 }
 
 // Clients that all change one number and note each value in a list see each

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"sett/blackboard/redis/internal/store"
 	"strings"
 )
 
@@ -15,17 +16,17 @@ import (
 // notifier reads them; the administrator is the orchestrator and the command line;
 // nobody else gets in.
 //
-// What that keeps apart: instances from each other, and agents from what governs
-// the server. What it does not: one cub from another. Scripts run with the rights
-// of who calls them, so whoever may grant, bid and finish through scripts may also
-// change the same keys by other ones. Nor does it bound how much of the server's
-// time and memory a user takes. The tool beside a cub never sees its password.
+// That keeps instances apart from each other, and agents from the settings of the
+// server. It does not keep one cub apart from another: a script runs with the rights
+// of its caller, so a user that may bid and finish through scripts may also change
+// the same keys by other ones. It bounds no user's share of the server's time and
+// memory. The tool beside a cub never sees its password.
 
 // AdminUser is the user that may do everything.
 const AdminUser = "sett"
 
-// agentCommands is all that a cub needs to be allowed: what it sends, then what its
-// scripts do (Redis asks for those too). Everything else is refused.
+// agentCommands are the commands a cub needs: those it sends, then those of its
+// scripts (Redis asks for these too). Everything else is refused.
 const agentCommands = "-@all +ping +client|setname +eval +evalsha +subscribe +unsubscribe +punsubscribe +discard +hgetall +zrevrange" +
 	" +time +get +set +del +exists +hget +hset +hmget +hdel +hlen +hincrby +lrange +rpush +zadd +zrange +zrem +xadd +publish"
 
@@ -43,8 +44,8 @@ func AgentUser(agent string) string { return "agent-" + agent }
 // NotifierUser is the notifier's. It is no agent's: theirs have a prefix.
 const NotifierUser = "notifier"
 
-// AgentPassword makes an agent's password of the administrator's: who knows that
-// one needs to store no other, and an agent's says nothing about it.
+// AgentPassword derives an agent's password from the administrator's, which alone has
+// to be stored. The agent's password tells nothing about it.
 func AgentPassword(admin, agent string) string { return passwordOf(admin, AgentUser(agent)) }
 
 func passwordOf(admin, user string) string {
@@ -67,7 +68,7 @@ func NotifierURL(base, admin string) (string, error) { return userURL(base, admi
 func userURL(base, admin, user string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
-		return "", fmt.Errorf("parse blackboard URL %q: want redis://host[:port]", Redact(base))
+		return "", fmt.Errorf("parse blackboard URL %q: want redis://host[:port]", store.Redact(base))
 	}
 	if u.User.String() != "" {
 		return base, nil
@@ -79,22 +80,22 @@ func userURL(base, admin, user string) (string, error) {
 // ACLFile returns the file of users (aclfile) of a Redis that holds the instance
 // alone. Passwords are in it as hashes only. The names are those of a valid
 // configuration, which have none of the characters that would end a rule or stand
-// for others in a pattern. With notifies there is a user of the notifier, who reads
+// for others in a pattern. With notifies there is a user of the notifier, which reads
 // the instance's keys and writes one; a server before Redis 7 has no such rules.
 func ACLFile(instance, adminPassword string, agents []string, notifies bool) []byte {
 	var b strings.Builder
-	// Nobody can be the default user, who is off. But the server itself is, when it
-	// reads its log after a start: what that user may not do, it would leave out.
+	// No client can be the default user, which is off. But the server itself is when it
+	// reads its log after a start: commands forbidden to that user would be left out.
 	b.WriteString("user default off resetpass ~* &* +@all\n")
 	fmt.Fprintf(&b, "user %s on %s ~* &* +@all\n", AdminUser, hashed(adminPassword))
-	prefix := keysOf(instance).p
+	prefix := store.KeysOf(instance).Prefix
 	for _, agent := range agents {
 		fmt.Fprintf(&b, "user %s on %s resetkeys ~%s* resetchannels &%s* %s\n",
 			AgentUser(agent), hashed(AgentPassword(adminPassword, agent)), prefix, prefix, agentCommands)
 	}
 	if notifies {
 		fmt.Fprintf(&b, "user %s on %s resetkeys %%R~%s* ~%s resetchannels %s\n",
-			NotifierUser, hashed(passwordOf(adminPassword, NotifierUser)), prefix, keysOf(instance).notified(), notifierCommands)
+			NotifierUser, hashed(passwordOf(adminPassword, NotifierUser)), prefix, store.KeysOf(instance).Notified(), notifierCommands)
 	}
 	return []byte(b.String())
 }
@@ -106,13 +107,10 @@ func hashed(password string) string {
 }
 
 // ReloadACL makes the server read its file of users again. An agent that is no
-// longer in it is cut off at once. Servers before Redis 7.2 cut off everybody else
-// as well, who then connect again: what they had asked is repeated, what they
-// listen to is read anew. A file with a fault in it changes nothing.
+// longer in it is cut off at once. Servers before Redis 7.2 cut off all other users
+// as well; these connect again, repeat their calls and read anew. A file with a fault in it changes nothing.
 func (b *Board) ReloadACL(ctx context.Context) error {
-	err := b.retry(ctx, "reload users", func(ctx context.Context) error {
-		return b.client.Do(ctx, b.client.B().AclLoad().Build()).Error()
-	})
+	_, err := b.c.Ask(ctx, "reload users", "ACL", "LOAD")
 	if err != nil {
 		return fmt.Errorf("reload users: %w", err)
 	}

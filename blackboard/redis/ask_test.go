@@ -2,6 +2,7 @@ package redis
 
 import (
 	"testing"
+	"time"
 
 	"sett/blackboard"
 )
@@ -12,14 +13,14 @@ func (w *world) askedBeforeRework(agent string) blackboard.Artefact {
 	w.Helper()
 	first := w.granted(blackboard.PhaseExclusive, agent)
 	a := w.finish(first, agent, blackboard.Standard, "Code", "v1")
-	must(w.TB, w.b.CompleteClaim(w.ctx, w.guard(first), ""))
+	must(w.TB, w.b.Leader.CompleteClaim(w.ctx, w.guard(first), ""))
 	claim := w.open(a.ID, "r")
 	w.grant(claim, blackboard.PhaseReview, "r")
 	w.finish(claim, "r", blackboard.Review, "Review", "no")
 	id := blackboard.ReworkClaimID(claim)
 	q := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Question, Type: "Question", Payload: "what now?",
 		SourceArtefacts: []string{a.ID}, ProducedByRole: blackboard.RoleOrchestrator, ClaimID: id, WorkflowID: a.WorkflowID}
-	must(w.TB, w.b.TerminateClaim(w.ctx, w.guard(claim), "feedback", nil, &Rework{ClaimID: id, Agent: agent, Question: &q}))
+	must(w.TB, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "feedback", nil, &blackboard.Rework{ClaimID: id, Agent: agent, Question: &q}))
 	return q
 }
 
@@ -37,7 +38,7 @@ func TestReworkWithQuestion(t *testing.T) {
 		}
 		answer := answerTo(q)
 		w.twice("answer", func() error {
-			agent, err := w.b.PostAnswer(w.ctx, q.ID, answer, "ann")
+			agent, err := w.b.People.PostAnswer(w.ctx, q.ID, answer, "ann")
 			if agent != "a" {
 				t.Errorf("goes on: %q", agent)
 			}
@@ -58,7 +59,7 @@ func TestRetryOfAskedRework(t *testing.T) {
 		claim, goalID := q.ClaimID, q.WorkflowID
 		open := func(want ...string) {
 			t.Helper()
-			got, err := w.b.OpenQuestions(w.ctx)
+			got, err := w.b.Index.OpenQuestions(w.ctx)
 			must(t, err)
 			wantList(t, "questions", got, want...)
 			if wf := w.workflow(goalID); wf.Questions != len(want) {
@@ -68,14 +69,14 @@ func TestRetryOfAskedRework(t *testing.T) {
 		retry := func() {
 			t.Helper()
 			again := newID()
-			w.twice("retry", func() error { return w.b.Retry(w.ctx, claim, again, "ann", "") })
+			w.twice("retry", func() error { return w.b.People.Retry(w.ctx, claim, again, "ann", "") })
 			claim = again
 		}
 		for range 2 {
-			must(t, w.b.CancelClaim(w.ctx, claim, cancelled(q.ID, claim, goalID), "ann", "later"))
+			must(t, w.b.People.CancelClaim(w.ctx, claim, cancelled(q.ID, claim, goalID), "ann", "later"))
 			open()
 			w.refuses("an answer to nobody", blackboard.ErrRefused, func() error {
-				_, err := w.b.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
+				_, err := w.b.People.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
 				return err
 			})
 			retry()
@@ -86,13 +87,13 @@ func TestRetryOfAskedRework(t *testing.T) {
 			if e := w.lastEvent(); e.Asked() != q.ID || e.Claim != claim {
 				t.Errorf("ledger %+v", e)
 			}
-			work, err := w.b.OpenAgentWork(w.ctx, "a")
+			work, err := w.b.Index.OpenAgentWork(w.ctx, "a")
 			must(t, err)
 			wantList(t, "work", work.Grants)
 		}
 		answer := answerTo(q)
 		w.twice("answer", func() error {
-			agent, err := w.b.PostAnswer(w.ctx, q.ID, answer, "ann")
+			agent, err := w.b.People.PostAnswer(w.ctx, q.ID, answer, "ann")
 			if agent != "a" {
 				t.Errorf("goes on: %q", agent)
 			}
@@ -124,13 +125,13 @@ func TestCancelBrokenAsker(t *testing.T) {
 		bystander := w.granted(blackboard.PhaseExclusive, "broken")
 		left := w.finish(bystander, "broken", blackboard.Question, "Question", "who?")
 		for _, c := range []string{claim, q.ClaimID} {
-			w.raw("HSET", w.b.keys.grants(c), "broken", "{")
-			must(t, w.b.CancelClaim(w.ctx, c, cancelled(goalID, c, w.goalOf(c)), "ann", "x"))
+			w.raw("HSET", w.b.c.Keys.Grants(c), "broken", "{")
+			must(t, w.b.People.CancelClaim(w.ctx, c, cancelled(goalID, c, w.goalOf(c)), "ann", "x"))
 			if wf := w.workflow(w.goalOf(c)); wf.Questions != 0 || wf.Status != blackboard.WorkflowFailed {
 				t.Errorf("workflow %+v", wf)
 			}
 		}
-		got, err := w.b.OpenQuestions(w.ctx)
+		got, err := w.b.Index.OpenQuestions(w.ctx)
 		must(t, err)
 		wantList(t, "questions", got, left.ID)
 	})
@@ -139,7 +140,43 @@ func TestCancelBrokenAsker(t *testing.T) {
 // goalOf returns a claim's workflow, also when its grants cannot be read.
 func (w *world) goalOf(claim string) string {
 	w.Helper()
-	cs, err := w.b.Claims(w.ctx, []string{claim})
+	cs, err := w.b.Records.Claims(w.ctx, []string{claim})
 	must(w.TB, err)
 	return cs[0].WorkflowID
+}
+
+// A board that an older Sett wrote does not count what is suspended: the next leader
+// does, also over a record that it cannot read.
+func TestSuspendedOnAnOldBoard(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		must(t, w.b.Leader.SetApproval(w.ctx, w.epoch, []string{"Held"}))
+		asked := w.askedBeforeRework("a").ClaimID
+		half := w.granted(blackboard.PhaseParallel, "a", "b")
+		w.finish(half, "a", blackboard.Question, "Question", "which?")
+		held := w.granted(blackboard.PhaseExclusive, "a")
+		w.finish(held, "a", blackboard.Standard, "Held", "x")
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(held), ""))
+		broken := w.granted(blackboard.PhaseExclusive, "a")
+		w.finish(broken, "a", blackboard.Question, "Question", "and this?")
+		check := func(when string, people, unbroken bool) {
+			t.Helper()
+			for claim, want := range map[string]bool{asked: people, half: false, held: people, broken: unbroken} {
+				if wf := w.workflow(w.goalOf(claim)); wf.OnlyPeople() != want {
+					t.Errorf("%s: workflow %+v waits for people alone: %v", when, wf, !want)
+				}
+			}
+		}
+		check("counted by the moves", true, true)
+		w.raw("HSET", w.b.c.Keys.Grants(broken), "b", "{")
+		for _, claim := range []string{asked, half, held, broken} {
+			w.raw("HDEL", w.b.c.Keys.Workflow(w.goalOf(claim)), "suspended")
+		}
+		w.raw("DEL", w.b.c.Keys.SuspendedClaims())
+		check("not counted", false, false)
+		must(t, w.b.Leader.RenewLead(w.ctx, blackboard.Lead{Holder: "orchestrator", Epoch: w.epoch}, 0))
+		_, _, err := w.b.Leader.TakeLead(w.ctx, "next", "", time.Hour)
+		must(t, err)
+		check("counted by a leader", true, false)
+	})
 }

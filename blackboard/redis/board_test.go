@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
 func testContext(t testing.TB) context.Context {
@@ -19,10 +20,10 @@ func testContext(t testing.TB) context.Context {
 
 func open(t testing.TB, url string) *Board {
 	t.Helper()
-	return openOptions(t, Options{URL: url, Instance: "test", Name: "test"})
+	return openOptions(t, store.Options{URL: url, Instance: "test", Name: "test"})
 }
 
-func openOptions(t testing.TB, o Options) *Board {
+func openOptions(t testing.TB, o store.Options) *Board {
 	t.Helper()
 	b, err := Open(testContext(t), o)
 	must(t, err)
@@ -101,10 +102,10 @@ func TestLifeOfAClaim(t *testing.T) {
 		w := newWorld(t, s)
 		g := goal("do it")
 		claim := blackboard.BiddingClaimID(g.ID)
-		w.twice("goal", func() error { return w.b.PostGoal(w.ctx, g) })
+		w.twice("goal", func() error { return w.b.People.PostGoal(w.ctx, g) })
 		w.twice("open", func() error { w.open(g.ID, "a", "b"); return nil })
 		w.twice("bids", func() error {
-			each, err := w.b.SubmitBids(w.ctx, []BidRequest{{claim, "a", blackboard.BidExclusive, "", nil}, {claim, "b", blackboard.BidIgnore, "no", nil}})
+			each, err := w.b.Cub.SubmitBids(w.ctx, []blackboard.BidRequest{{Claim: claim, Agent: "a", Bid: blackboard.BidExclusive, Reason: "", Relies: nil}, {Claim: claim, Agent: "b", Bid: blackboard.BidIgnore, Reason: "no", Relies: nil}})
 			return errors.Join(append(each, err)...)
 		})
 		snap := w.snapshot(claim)
@@ -112,36 +113,36 @@ func TestLifeOfAClaim(t *testing.T) {
 			t.Fatalf("snapshot %+v", snap)
 		}
 		guard := w.guard(claim)
-		must(t, w.b.GrantPhase(w.ctx, guard, blackboard.PhaseExclusive, []string{"a"}))
+		must(t, w.b.Leader.GrantPhase(w.ctx, guard, blackboard.PhaseExclusive, []string{"a"}))
 		w.refuses("deciding twice", blackboard.ErrStale, func() error {
-			return w.b.GrantPhase(w.ctx, guard, blackboard.PhaseExclusive, []string{"a"})
+			return w.b.Leader.GrantPhase(w.ctx, guard, blackboard.PhaseExclusive, []string{"a"})
 		})
-		work, err := w.b.OpenAgentWork(w.ctx, "a")
+		work, err := w.b.Index.OpenAgentWork(w.ctx, "a")
 		must(t, err)
 		wantList(t, "due", work.Due)
 		wantList(t, "grants", work.Grants, claim)
 
 		a := workOn(t, w, claim)
 		done := w.guard(claim)
-		must(t, w.b.CompleteClaim(w.ctx, done, ""))
-		w.refuses("completing twice", blackboard.ErrStale, func() error { return w.b.CompleteClaim(w.ctx, done, "") })
+		must(t, w.b.Leader.CompleteClaim(w.ctx, done, ""))
+		w.refuses("completing twice", blackboard.ErrStale, func() error { return w.b.Leader.CompleteClaim(w.ctx, done, "") })
 
 		wf := w.workflow(g.ID)
 		if wf.Outstanding != 1 || wf.Status != blackboard.WorkflowActive || wf.Artefacts != 2 || wf.Claims != 1 {
 			t.Errorf("workflow %+v", wf)
 		}
-		use, err := w.b.Workspace(w.ctx)
+		use, err := w.b.Roster.Workspace(w.ctx)
 		must(t, err)
 		if len(use) != 0 {
 			t.Errorf("workspace still used: %v", use)
 		}
-		closed, err := w.b.ClosedCount(w.ctx)
+		closed, err := w.b.Index.ClosedCount(w.ctx)
 		must(t, err)
 		if closed != 1 {
 			t.Errorf("%d closed claims", closed)
 		}
 		wantList(t, "ledger", kinds(w.events()), "leader", "goal", "open", "bid", "bid", "grant", "start", "result", "complete")
-		children, err := w.b.Children(w.ctx, g.ID)
+		children, err := w.b.Index.Children(w.ctx, g.ID)
 		must(t, err)
 		wantList(t, "children", children, a.ID)
 	})
@@ -150,23 +151,23 @@ func TestLifeOfAClaim(t *testing.T) {
 // workOn lets the agent that was granted the claim do its work, and returns the result.
 func workOn(t *testing.T, w *world, claim string) blackboard.Artefact {
 	t.Helper()
-	var st Started
+	var st blackboard.Started
 	w.twice("start", func() (err error) {
-		st, err = w.b.Start(w.ctx, StartRequest{claim, "a", "h1", blackboard.ReadWrite})
+		st, err = w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h1", Mode: blackboard.ReadWrite})
 		return err
 	})
 	if st.Artefact.Payload != "do it" || st.Grant.State != blackboard.GrantRunning || st.Claim.Status != blackboard.PendingExclusive {
 		t.Fatalf("started %+v", st)
 	}
 	a := result(st.Claim, "a", blackboard.Standard, "Code", "x")
-	ref := GrantRef{claim, "a", st.Grant.Attempt, "h1"}
-	w.twice("note base", func() error { return w.b.NoteBase(w.ctx, ref, "c0ffee", "main") })
+	ref := blackboard.GrantRef{Claim: claim, Agent: "a", Attempt: st.Grant.Attempt, Holder: "h1"}
+	w.twice("note base", func() error { return w.b.Cub.NoteBase(w.ctx, ref, "c0ffee", "main") })
 	w.twice("finish", func() error {
-		return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: a, ToolTime: 1500 * time.Microsecond})
+		return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: a, ToolTime: 1500 * time.Microsecond})
 	})
 	late := result(st.Claim, "a", blackboard.Standard, "Code", "late")
 	w.refuses("a second result", blackboard.ErrRefused, func() error {
-		return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: late})
+		return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: late})
 	})
 	if g := w.grantOf(claim, "a"); g.State != blackboard.GrantDone || g.ToolTime != 1500*time.Microsecond || g.ResultID != a.ID {
 		t.Errorf("grant %+v", g)
@@ -181,21 +182,21 @@ func TestFinishAndStart(t *testing.T) {
 		w := newWorld(t, s)
 		first, second := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
 		c, ref := w.run(first, "a")
-		done := Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "x")}
-		next := StartRequest{second, "a", "h-a", blackboard.ReadOnly}
+		done := blackboard.Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "x")}
+		next := blackboard.StartRequest{Claim: second, Agent: "a", Holder: "h-a", Mode: blackboard.ReadOnly}
 		w.twice("finish and start", func() error {
-			st, finished, started := w.b.FinishAndStart(w.ctx, done, next)
+			st, finished, started := w.b.Cub.FinishAndStart(w.ctx, done, next)
 			if st.Claim.ID != second {
 				t.Errorf("started %+v", st)
 			}
 			return errors.Join(finished, started)
 		})
 		done.Artefact.ID = newID()
-		_, finished, started := w.b.FinishAndStart(w.ctx, done, next)
+		_, finished, started := w.b.Cub.FinishAndStart(w.ctx, done, next)
 		wantError(t, "a second result", finished, blackboard.ErrRefused)
 		must(t, started)
 		next.Claim = newID()
-		_, _, started = w.b.FinishAndStart(w.ctx, done, next)
+		_, _, started = w.b.Cub.FinishAndStart(w.ctx, done, next)
 		wantError(t, "a grant nobody knows", started, blackboard.ErrRefused)
 	})
 }
@@ -205,25 +206,25 @@ func TestInstancesAreApart(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
-		other := openOptions(t, Options{URL: s.url, Instance: "test2"})
+		other := openOptions(t, store.Options{URL: s.url, Instance: "test2"})
 		if other.Instance() != "test2" || "redis://"+other.Addr() != s.url {
 			t.Errorf("instance %s at %s", other.Instance(), other.Addr())
 		}
-		work, err := other.OpenWork(w.ctx)
+		work, err := other.Index.OpenWork(w.ctx)
 		must(t, err)
-		agent, err := other.OpenAgentWork(w.ctx, "a")
+		agent, err := other.Index.OpenAgentWork(w.ctx, "a")
 		must(t, err)
-		goals, err := other.Goals(w.ctx, 0)
+		goals, err := other.Index.Goals(w.ctx, 0)
 		must(t, err)
 		if len(work.Claims)+len(work.Unclaimed)+len(agent.Due)+len(agent.Grants)+len(goals) != 0 {
 			t.Errorf("sees %v %v %v", work, agent, goals)
 		}
-		_, err = other.Snapshot(w.ctx, claim)
+		_, err = other.Records.Snapshot(w.ctx, claim)
 		wantError(t, "claim of another instance", err, blackboard.ErrNotFound)
-		lead, _, err := other.TakeLead(w.ctx, "o2", "", time.Hour)
+		lead, _, err := other.Leader.TakeLead(w.ctx, "o2", "", time.Hour)
 		must(t, err)
 		w.refuses("deciding for another instance", blackboard.ErrStale, func() error {
-			return other.CompleteClaim(w.ctx, Guard{lead.Epoch, claim, w.snapshot(claim).Claim.Revision, nil}, "")
+			return other.Leader.CompleteClaim(w.ctx, blackboard.Guard{Epoch: lead.Epoch, Claim: claim, Revision: w.snapshot(claim).Claim.Revision, Bids: nil}, "")
 		})
 	})
 }

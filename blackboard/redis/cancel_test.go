@@ -23,7 +23,7 @@ func TestCancelClaim(t *testing.T) {
 		w.finish(claim, "asks", blackboard.Question, "Question", "why?")
 		c, running := w.run(claim, "runs")
 		f := cancelled(goalID, claim, goalID)
-		w.twice("cancel", func() error { return w.b.CancelClaim(w.ctx, claim, f, "ann", "wrong way") })
+		w.twice("cancel", func() error { return w.b.People.CancelClaim(w.ctx, claim, f, "ann", "wrong way") })
 		for agent, want := range map[string]blackboard.GrantState{
 			"asks": blackboard.GrantCancelled, "queued": blackboard.GrantCancelled, "runs": blackboard.GrantCancelled, "done": blackboard.GrantDone,
 		} {
@@ -32,7 +32,7 @@ func TestCancelClaim(t *testing.T) {
 			}
 		}
 		late := result(c, "runs", blackboard.Standard, "Code", "late")
-		w.refuses("a late result", blackboard.ErrRefused, func() error { return w.b.Finish(w.ctx, Result{GrantRef: running, Artefact: late}) })
+		w.refuses("a late result", blackboard.ErrRefused, func() error { return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: running, Artefact: late}) })
 		snap, wf := w.snapshot(claim).Claim, w.workflow(goalID)
 		if snap.Status != blackboard.Terminated || snap.Reason != "cancelled by ann: wrong way" {
 			t.Errorf("claim %+v", snap)
@@ -41,10 +41,10 @@ func TestCancelClaim(t *testing.T) {
 			t.Errorf("workflow %+v", wf)
 		}
 		w.refuses("cancelling again", blackboard.ErrRefused, func() error {
-			return w.b.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "bob", "me too")
+			return w.b.People.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "bob", "me too")
 		})
 		w.refuses("cancelling nothing", blackboard.ErrRefused, func() error {
-			return w.b.CancelClaim(w.ctx, newID(), cancelled(goalID, claim, goalID), "bob", "x")
+			return w.b.People.CancelClaim(w.ctx, newID(), cancelled(goalID, claim, goalID), "bob", "x")
 		})
 		if e := w.lastEvent(); e.Kind != blackboard.EventCancel || e.Attributes["by"] != "ann" || e.Reason != "wrong way" ||
 			e.Attributes["cancelled"] != "asks,queued,runs" || e.Attributes["result_type"] != blackboard.TypeCancelled {
@@ -65,28 +65,28 @@ func TestCancelGoal(t *testing.T) {
 		unclaimed := w.finish(claim, "a", blackboard.Standard, "Code", "1")
 		held := w.finish(claim, "b", blackboard.Standard, "Held", "2")
 		f := cancelled(goalID, "", goalID)
-		w.twice("cancel", func() error { return w.b.CancelWorkflow(w.ctx, goalID, f, "ann", "enough") })
+		w.twice("cancel", func() error { return w.b.People.CancelWorkflow(w.ctx, goalID, f, "ann", "enough") })
 		wf := w.workflow(goalID)
 		if wf.Status != blackboard.WorkflowFailed || wf.Outstanding != 0 || wf.Gates != 0 || wf.FailureID != f.ID || wf.EndedAt.IsZero() {
 			t.Errorf("workflow %+v", wf)
 		}
-		work, err := w.b.OpenWork(w.ctx)
+		work, err := w.b.Index.OpenWork(w.ctx)
 		must(t, err)
 		wantList(t, "unclaimed", work.Unclaimed)
 		wantList(t, "open claims", work.Claims, other)
 		w.openGates()
-		if o, _, err := w.b.OpenClaim(w.ctx, w.epoch, unclaimed.ID, []string{"a"}, 0); o != NotClaimable || err != nil {
+		if o, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, unclaimed.ID, []string{"a"}, 0); o != blackboard.NotClaimable || err != nil {
 			t.Errorf("a claim after it: %v %v", o, err)
 		}
 		w.refuses("approving after it", blackboard.ErrRefused, func() error {
-			return w.b.Approve(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "{}", "ann"), "ann")
+			return w.b.People.Approve(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "{}", "ann"), "ann")
 		})
-		w.refuses("a retry", blackboard.ErrRefused, func() error { return w.b.Retry(w.ctx, claim, newID(), "ann", "") })
+		w.refuses("a retry", blackboard.ErrRefused, func() error { return w.b.People.Retry(w.ctx, claim, newID(), "ann", "") })
 		w.refuses("cancelling again", blackboard.ErrRefused, func() error {
-			return w.b.CancelWorkflow(w.ctx, goalID, cancelled(goalID, "", goalID), "bob", "x")
+			return w.b.People.CancelWorkflow(w.ctx, goalID, cancelled(goalID, "", goalID), "bob", "x")
 		})
 		w.refuses("cancelling nothing", blackboard.ErrRefused, func() error {
-			return w.b.CancelWorkflow(w.ctx, newID(), cancelled(goalID, "", goalID), "bob", "x")
+			return w.b.People.CancelWorkflow(w.ctx, newID(), cancelled(goalID, "", goalID), "bob", "x")
 		})
 		if e := w.lastEvent(); e.Attributes["claims"] != claim || e.Attributes["workflow_status"] != "failed" {
 			t.Errorf("ledger %+v", e)
@@ -108,33 +108,33 @@ func TestCancelBrokenGoal(t *testing.T) {
 			goalID := w.snapshot(claim).Claim.WorkflowID
 			w.finish(claim, "asks", blackboard.Question, "Question", "why?")
 			lost, held := w.finish(claim, "a", blackboard.Standard, "Code", "1"), w.finish(claim, "b", blackboard.Standard, "Held", "2")
-			w.raw("HDEL", w.b.keys.claim(claim), "workflow_id")
-			w.raw("DEL", w.b.keys.artifact(lost.ID), w.b.keys.artifact(held.ID))
+			w.raw("HDEL", w.b.c.Keys.Claim(claim), "workflow_id")
+			w.raw("DEL", w.b.c.Keys.Artifact(lost.ID), w.b.c.Keys.Artifact(held.ID))
 			w.refuses("opening a claim on what is lost", nil, func() error {
-				o, _, err := w.b.OpenClaim(w.ctx, w.epoch, lost.ID, []string{"a"}, 1)
-				if o != NotClaimable {
+				o, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, lost.ID, []string{"a"}, 1)
+				if o != blackboard.NotClaimable {
 					t.Errorf("a claim on what is lost: %v", o)
 				}
 				return err
 			})
 			for what, decide := range map[string]func() error{
 				"approving what is lost": func() error {
-					return w.b.Approve(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "{}", "ann"), "ann")
+					return w.b.People.Approve(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "{}", "ann"), "ann")
 				},
 				"rejecting what is lost": func() error {
-					_, err := w.b.Reject(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "no", "ann"), "ann")
+					_, err := w.b.People.Reject(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "no", "ann"), "ann")
 					return err
 				},
 			} {
 				w.refuses(what, blackboard.ErrRefused, decide)
 			}
 			if count == "" {
-				w.raw("HDEL", w.b.keys.workflow(goalID), "outstanding")
+				w.raw("HDEL", w.b.c.Keys.Workflow(goalID), "outstanding")
 			} else {
-				w.raw("HSET", w.b.keys.workflow(goalID), "outstanding", count)
+				w.raw("HSET", w.b.c.Keys.Workflow(goalID), "outstanding", count)
 			}
 			f := cancelled(goalID, "", goalID)
-			w.twice("cancel with "+count, func() error { return w.b.CancelWorkflow(w.ctx, goalID, f, "ann", "enough") })
+			w.twice("cancel with "+count, func() error { return w.b.People.CancelWorkflow(w.ctx, goalID, f, "ann", "enough") })
 			wf := w.workflow(goalID)
 			if wf.Status != blackboard.WorkflowFailed || wf.Outstanding != 0 || wf.Gates != 0 || wf.Questions != 0 || wf.EndedAt.IsZero() {
 				t.Errorf("workflow %+v", wf)
@@ -142,15 +142,15 @@ func TestCancelBrokenGoal(t *testing.T) {
 			if e := w.lastEvent(); e.GoalEnded() != blackboard.WorkflowFailed {
 				t.Errorf("ledger %+v", e)
 			}
-			work, err := w.b.OpenWork(w.ctx)
+			work, err := w.b.Index.OpenWork(w.ctx)
 			must(t, err)
 			wantList(t, "unclaimed", work.Unclaimed)
 			wantList(t, "claims", work.Claims)
 			w.openGates()
-			questions, err := w.b.OpenQuestions(w.ctx)
+			questions, err := w.b.Index.OpenQuestions(w.ctx)
 			must(t, err)
 			wantList(t, "questions", questions)
-			active, err := w.b.ActiveWorkflows(w.ctx)
+			active, err := w.b.Index.ActiveWorkflows(w.ctx)
 			must(t, err)
 			wantList(t, "active", active)
 		}
@@ -169,7 +169,7 @@ func TestCancelWhenDone(t *testing.T) {
 		refused := func(claim string) {
 			t.Helper()
 			w.refuses("cancelling what is done", blackboard.ErrRefused, func() error {
-				err := w.b.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "ann", "x")
+				err := w.b.People.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "ann", "x")
 				if err == nil || !strings.Contains(err.Error(), "its work is done") {
 					t.Error(err)
 				}
@@ -177,18 +177,18 @@ func TestCancelWhenDone(t *testing.T) {
 			})
 		}
 		refused(claim)
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 		reviewed := w.open(v1.ID, "r")
 		w.grant(reviewed, blackboard.PhaseReview, "r")
 		w.finish(reviewed, "r", blackboard.Review, "Review", "no")
 		rework := blackboard.ReworkClaimID(reviewed)
-		must(t, w.b.TerminateClaim(w.ctx, w.guard(reviewed), "feedback", nil, &Rework{ClaimID: rework, Agent: "a"}))
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(reviewed), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "a"}))
 		c, ref := w.run(rework, "a")
 		v2 := result(c, "a", blackboard.Standard, "Code", "v2")
 		v2.LogicalID = v1.LogicalID
-		must(t, w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: v2}))
+		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: v2}))
 		refused(rework)
-		w.raw("HSET", w.b.keys.grants(rework), "a", "{")
-		must(t, w.b.CancelClaim(w.ctx, rework, cancelled(goalID, rework, goalID), "ann", "its record is broken"))
+		w.raw("HSET", w.b.c.Keys.Grants(rework), "a", "{")
+		must(t, w.b.People.CancelClaim(w.ctx, rework, cancelled(goalID, rework, goalID), "ann", "its record is broken"))
 	})
 }

@@ -32,7 +32,7 @@ func TestBidRefusals(t *testing.T) {
 		}
 		must(t, w.bid(claim, "b", blackboard.BidIgnore))
 		w.twice("bid of an earlier run", func() error { return w.bid(claim, "b", blackboard.BidIgnore) })
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), "nobody wants it"))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), "nobody wants it"))
 		w.twice("the same bid on a closed claim", func() error { return w.bid(claim, "a", blackboard.BidIgnore) })
 	})
 }
@@ -45,7 +45,7 @@ func TestBidAfterBidding(t *testing.T) {
 		must(t, w.bid(claim, "a", blackboard.BidExclusive))
 		w.grant(claim, blackboard.PhaseExclusive, "a")
 		wantError(t, "bid", w.bid(claim, "b", blackboard.BidExclusive), blackboard.ErrRefused)
-		work, err := w.b.OpenAgentWork(w.ctx, "b")
+		work, err := w.b.Index.OpenAgentWork(w.ctx, "b")
 		must(t, err)
 		wantList(t, "due", work.Due)
 		if w.snapshot(claim).HasBid("b") {
@@ -59,8 +59,8 @@ func TestBidsInOneTrip(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		claim := w.open(w.goal().ID, "a", "b", "c")
-		each, err := w.b.SubmitBids(w.ctx, []BidRequest{
-			{claim, "b", blackboard.BidReview, "", nil}, {claim, "stranger", blackboard.BidReview, "", nil}, {claim, "a", blackboard.BidExclusive, "", nil},
+		each, err := w.b.Cub.SubmitBids(w.ctx, []blackboard.BidRequest{
+			{Claim: claim, Agent: "b", Bid: blackboard.BidReview, Reason: "", Relies: nil}, {Claim: claim, Agent: "stranger", Bid: blackboard.BidReview, Reason: "", Relies: nil}, {Claim: claim, Agent: "a", Bid: blackboard.BidExclusive, Reason: "", Relies: nil},
 		})
 		must(t, err)
 		if each[0] != nil || each[2] != nil {
@@ -82,9 +82,9 @@ func TestRecordIgnores(t *testing.T) {
 		claim := w.open(w.goal().ID, "a", "b")
 		must(t, w.bid(claim, "a", blackboard.BidReview))
 		guard := w.guard(claim)
-		must(t, w.b.RecordIgnores(w.ctx, guard, []string{"a", "b"}, "bid_timeout"))
+		must(t, w.b.Leader.RecordIgnores(w.ctx, guard, []string{"a", "b"}, "bid_timeout"))
 		w.refuses("silence twice", blackboard.ErrStale, func() error {
-			return w.b.RecordIgnores(w.ctx, guard, []string{"b"}, "bid_timeout")
+			return w.b.Leader.RecordIgnores(w.ctx, guard, []string{"b"}, "bid_timeout")
 		})
 		snap := w.snapshot(claim)
 		if len(snap.Bids) != 2 || snap.Bids[0].Type != blackboard.BidReview || snap.Bids[1].Type != blackboard.BidIgnore {
@@ -105,8 +105,8 @@ func TestOpenClaim(t *testing.T) {
 		review := w.finish(claim, "r", blackboard.Review, "Review", "{}")
 		for name, id := range map[string]string{"a review": review.ID, "nothing": newID()} {
 			w.refuses(name, nil, func() error {
-				o, _, err := w.b.OpenClaim(w.ctx, w.epoch, id, []string{"a"}, 0)
-				if o != NotClaimable {
+				o, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, id, []string{"a"}, 0)
+				if o != blackboard.NotClaimable {
 					t.Errorf("open claim on %s: %s", name, o)
 				}
 				return err
@@ -114,7 +114,7 @@ func TestOpenClaim(t *testing.T) {
 		}
 		g := w.goal()
 		w.refuses("stale epoch", blackboard.ErrStale, func() error {
-			_, _, err := w.b.OpenClaim(w.ctx, "99", g.ID, nil, 0)
+			_, _, err := w.b.Leader.OpenClaim(w.ctx, "99", g.ID, nil, 0)
 			return err
 		})
 		w.twice("nobody to bid", func() error { w.open(g.ID); return nil })
@@ -131,28 +131,28 @@ func TestLimit(t *testing.T) {
 		claim := w.granted(blackboard.PhaseParallel, "a", "b")
 		goalID := w.snapshot(claim).Claim.WorkflowID
 		x, y := w.finish(claim, "a", blackboard.Standard, "X", ""), w.finish(claim, "b", blackboard.Standard, "Y", "")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 		for _, a := range []blackboard.Artefact{x, y} {
-			o, _, err := w.b.OpenClaim(w.ctx, w.epoch, a.ID, []string{"a"}, 2)
+			o, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, a.ID, []string{"a"}, 2)
 			must(t, err)
-			if o != OverLimit {
+			if o != blackboard.OverLimit {
 				t.Errorf("open: %s", o)
 			}
 		}
-		work, err := w.b.OpenWork(w.ctx)
+		work, err := w.b.Index.OpenWork(w.ctx)
 		must(t, err)
 		wantList(t, "unclaimed, in their old order", work.Unclaimed, x.ID, y.ID)
 		f := failure(goalID, blackboard.TypeWorkflowLimit)
 		f.ID = blackboard.DerivedArtefactID(blackboard.TypeWorkflowLimit, goalID)
-		w.refuses("stale epoch", blackboard.ErrStale, func() error { return w.b.RefuseClaim(w.ctx, "99", x.ID, "limit", f) })
-		w.twice("refuse", func() error { return w.b.RefuseClaim(w.ctx, w.epoch, x.ID, "limit", f) })
+		w.refuses("stale epoch", blackboard.ErrStale, func() error { return w.b.Leader.RefuseClaim(w.ctx, "99", x.ID, "limit", f) })
+		w.twice("refuse", func() error { return w.b.Leader.RefuseClaim(w.ctx, w.epoch, x.ID, "limit", f) })
 		if wf := w.workflow(goalID); wf.Status != blackboard.WorkflowActive || wf.Outstanding != 1 || wf.Failures != 1 {
 			t.Errorf("after the first: %+v", wf)
 		}
 		if e := w.lastEvent(); e.Attributes["result"] != f.ID || e.Attributes["result_type"] != f.Type || e.Attributes["sha256"] == "" {
 			t.Errorf("ledger %+v, want the Failure", e)
 		}
-		w.twice("refuse the other", func() error { return w.b.RefuseClaim(w.ctx, w.epoch, y.ID, "limit", f) })
+		w.twice("refuse the other", func() error { return w.b.Leader.RefuseClaim(w.ctx, w.epoch, y.ID, "limit", f) })
 		wf := w.workflow(goalID)
 		if wf.Status != blackboard.WorkflowFailed || wf.Outstanding != 0 || wf.Failures != 1 || wf.FailureID != f.ID || wf.EndedAt.IsZero() {
 			t.Errorf("at the end: %+v", wf)
@@ -174,21 +174,23 @@ func TestStaleDecisions(t *testing.T) {
 		usurper := now
 		usurper.Epoch = "7"
 		f := failure(claim, blackboard.TypeReviewLimit)
-		for name, decide := range map[string]func(Guard) error{
-			"ignore":    func(g Guard) error { return w.b.RecordIgnores(w.ctx, g, []string{"a"}, "") },
-			"grant":     func(g Guard) error { return w.b.GrantPhase(w.ctx, g, blackboard.PhaseReview, []string{"a"}) },
-			"complete":  func(g Guard) error { return w.b.CompleteClaim(w.ctx, g, "") },
-			"terminate": func(g Guard) error { return w.b.TerminateClaim(w.ctx, g, "", &f, nil) },
+		for name, decide := range map[string]func(blackboard.Guard) error{
+			"ignore": func(g blackboard.Guard) error { return w.b.Leader.RecordIgnores(w.ctx, g, []string{"a"}, "") },
+			"grant": func(g blackboard.Guard) error {
+				return w.b.Leader.GrantPhase(w.ctx, g, blackboard.PhaseReview, []string{"a"})
+			},
+			"complete":  func(g blackboard.Guard) error { return w.b.Leader.CompleteClaim(w.ctx, g, "") },
+			"terminate": func(g blackboard.Guard) error { return w.b.Leader.TerminateClaim(w.ctx, g, "", &f, nil) },
 		} {
 			w.refuses(name+" on an old revision", blackboard.ErrStale, func() error {
 				err := decide(old)
-				if errors.Is(err, ErrNotLeader) {
+				if errors.Is(err, blackboard.ErrNotLeader) {
 					t.Errorf("%s: %v", name, err)
 				}
 				return err
 			})
-			w.refuses(name+" with an old epoch", ErrNotLeader, func() error { return decide(usurper) })
-			w.refuses(name+" on nothing", blackboard.ErrStale, func() error { return decide(Guard{w.epoch, newID(), 1, nil}) })
+			w.refuses(name+" with an old epoch", blackboard.ErrNotLeader, func() error { return decide(usurper) })
+			w.refuses(name+" on nothing", blackboard.ErrStale, func() error { return decide(blackboard.Guard{Epoch: w.epoch, Claim: newID(), Revision: 1, Bids: nil}) })
 		}
 	})
 }

@@ -14,25 +14,25 @@ func TestCorruptRecords(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		x := w.finish(claim, "a", blackboard.Standard, "X", "")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 		ended := w.granted(blackboard.PhaseExclusive, "a")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(ended), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(ended), ""))
 		goalID := w.snapshot(ended).Claim.WorkflowID
 		for _, rec := range []struct {
 			key, optional string
 			read          func() error
 			broken        map[string]string // values that no field of this name can have
 		}{
-			{w.b.keys.artifact(x.ID), "", func() error { _, err := w.b.Artefact(w.ctx, x.ID); return err }, map[string]string{
+			{w.b.c.Keys.Artifact(x.ID), "", func() error { _, err := w.b.Records.Artefact(w.ctx, x.ID); return err }, map[string]string{
 				"version": "one", "structural_type": "Nothing", "source_artefacts": "[1]", "metadata": "{", "created_at": "today",
 			}},
-			{w.b.keys.claim(claim), "", func() error { _, err := w.b.Claims(w.ctx, []string{claim}); return err }, map[string]string{
+			{w.b.c.Keys.Claim(claim), "", func() error { _, err := w.b.Records.Claims(w.ctx, []string{claim}); return err }, map[string]string{
 				"granted_review_agents": "{}", "granted_parallel_agents": "x", "expected_bidders": `"a"`, "additional_context_ids": "[{}]",
 				"revision": "", "opened_at": "1.5", "closed_at": "x", "target_version": "v1",
 			}},
-			{w.b.keys.workflow(goalID), "outstanding failures terminals questions terminal_id failure_id",
-				func() error { _, err := w.b.Workflow(w.ctx, goalID); return err }, map[string]string{
-					"outstanding": "x", "failures": "x", "terminals": "1.5", "questions": "-", "created_at": "x", "ended_at": "x",
+			{w.b.c.Keys.Workflow(goalID), "outstanding failures terminals questions suspended terminal_id failure_id",
+				func() error { _, err := w.b.Records.Workflow(w.ctx, goalID); return err }, map[string]string{
+					"outstanding": "x", "failures": "x", "terminals": "1.5", "questions": "-", "suspended": "x", "created_at": "x", "ended_at": "x",
 				}},
 		} {
 			must(t, rec.read())
@@ -75,10 +75,10 @@ func TestCorruptGrant(t *testing.T) {
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		for _, broken := range []string{"", "{", "[]", `{"phase":"review","attempt":1,"state":"queued","queued_at":"now"}`,
 			`{"phase":"review","attempt":"1","state":"queued","queued_at":"1"}`} {
-			w.raw("HSET", w.b.keys.grants(claim), "a", broken)
-			_, err := w.b.Grant(w.ctx, claim, "a")
+			w.raw("HSET", w.b.c.Keys.Grants(claim), "a", broken)
+			_, err := w.b.Records.Grant(w.ctx, claim, "a")
 			wantError(t, "grant "+broken, err, blackboard.ErrCorrupt)
-			_, err = w.b.Snapshot(w.ctx, claim)
+			_, err = w.b.Records.Snapshot(w.ctx, claim)
 			wantError(t, "snapshot with "+broken, err, blackboard.ErrCorrupt)
 		}
 	})
@@ -89,24 +89,24 @@ func TestTryClaims(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		good, bad, gone := w.open(w.goal().ID, "a"), w.open(w.goal().ID, "a"), newID()
-		w.raw("HDEL", w.b.keys.claim(bad), "status")
-		all, each, err := w.b.TryClaims(w.ctx, []string{bad, good, gone})
+		w.raw("HDEL", w.b.c.Keys.Claim(bad), "status")
+		all, each, err := w.b.Records.TryClaims(w.ctx, []string{bad, good, gone})
 		must(t, err)
 		wantError(t, "the corrupt one", each[0], blackboard.ErrCorrupt)
 		wantError(t, "the missing one", each[2], blackboard.ErrNotFound)
 		if each[1] != nil || all[1].ID != good {
 			t.Errorf("the good one: %+v %v", all[1], each[1])
 		}
-		_, err = w.b.Claims(w.ctx, []string{good, bad})
+		_, err = w.b.Records.Claims(w.ctx, []string{good, bad})
 		wantError(t, "all or nothing", err, blackboard.ErrCorrupt)
 		for what, err := range map[string]error{
-			"artefact": func() error { _, err := w.b.Artefact(w.ctx, gone); return err }(),
-			"workflow": func() error { _, err := w.b.Workflow(w.ctx, gone); return err }(),
-			"snapshot": func() error { _, err := w.b.Snapshot(w.ctx, gone); return err }(),
+			"artefact": func() error { _, err := w.b.Records.Artefact(w.ctx, gone); return err }(),
+			"workflow": func() error { _, err := w.b.Records.Workflow(w.ctx, gone); return err }(),
+			"snapshot": func() error { _, err := w.b.Records.Snapshot(w.ctx, gone); return err }(),
 		} {
 			wantError(t, what, err, blackboard.ErrNotFound)
 		}
-		none, err := w.b.Artefacts(w.ctx, nil)
+		none, err := w.b.Records.Artefacts(w.ctx, nil)
 		if err != nil || len(none) != 0 {
 			t.Errorf("no artefacts: %v %v", none, err)
 		}
@@ -121,14 +121,14 @@ func TestOddRecords(t *testing.T) {
 		for _, agent := range []string{"c", "b", "a"} {
 			must(t, w.bid(claim, agent, blackboard.BidReview))
 		}
-		w.raw("DEL", w.b.keys.bidOrder(claim))
-		w.raw("RPUSH", w.b.keys.bidOrder(claim), "c", "c", "stranger")
+		w.raw("DEL", w.b.c.Keys.BidOrder(claim))
+		w.raw("RPUSH", w.b.c.Keys.BidOrder(claim), "c", "c", "stranger")
 		var order []string
 		for _, b := range w.snapshot(claim).Bids {
 			order = append(order, b.Agent)
 		}
 		wantList(t, "bids", order, "c", "a", "b")
-		w.raw("HSET", w.b.keys.workspace(), "hold:x", "nonsense")
+		w.raw("HSET", w.b.c.Keys.Workspace(), "hold:x", "nonsense")
 		wantList(t, "workspace", w.uses())
 	})
 }
@@ -139,15 +139,15 @@ func TestListWithoutBroken(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		first, gone, corrupt, last := w.goal().ID, w.goal().ID, w.goal().ID, w.goal().ID
-		w.raw("DEL", w.b.keys.artifact(gone))
-		w.raw("HDEL", w.b.keys.artifact(corrupt), "version")
-		w.raw("HDEL", w.b.keys.workflow(corrupt), "created_at")
+		w.raw("DEL", w.b.c.Keys.Artifact(gone))
+		w.raw("HDEL", w.b.c.Keys.Artifact(corrupt), "version")
+		w.raw("HDEL", w.b.c.Keys.Workflow(corrupt), "created_at")
 		for _, limit := range []int{0, 1, 3} { // with 1 what is broken fills whole pages
 			var told []error
-			f := Filter{Limit: limit, Broken: func(err error) { told = append(told, err) }}
-			all, err := w.b.ListArtefacts(w.ctx, f)
+			f := blackboard.Filter{Limit: limit, Broken: func(err error) { told = append(told, err) }}
+			all, err := w.b.Records.ListArtefacts(w.ctx, f)
 			must(t, err)
-			outlines, err := w.b.ListOutlines(w.ctx, f)
+			outlines, err := w.b.Records.ListOutlines(w.ctx, f)
 			must(t, err)
 			if len(all) != len(outlines) || len(all) == 0 || all[len(all)-1].ID != last {
 				t.Errorf("limit %d: %d artefacts, %d outlines", limit, len(all), len(outlines))
@@ -156,11 +156,11 @@ func TestListWithoutBroken(t *testing.T) {
 				t.Errorf("limit %d: %v, told of %v", limit, all, told)
 			}
 		}
-		_, err := w.b.ListArtefacts(w.ctx, Filter{})
+		_, err := w.b.Records.ListArtefacts(w.ctx, blackboard.Filter{})
 		wantError(t, "artefacts, nobody told", err, blackboard.ErrNotFound)
-		_, err = w.b.ListOutlines(w.ctx, Filter{})
+		_, err = w.b.Records.ListOutlines(w.ctx, blackboard.Filter{})
 		wantError(t, "outlines, nobody told", err, blackboard.ErrCorrupt)
-		goals, each, err := w.b.TryWorkflows(w.ctx, []string{first, corrupt, newID()})
+		goals, each, err := w.b.Records.TryWorkflows(w.ctx, []string{first, corrupt, newID()})
 		must(t, err)
 		wantError(t, "corrupt goal", each[1], blackboard.ErrCorrupt)
 		wantError(t, "missing goal", each[2], blackboard.ErrNotFound)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
 // cutter passes a connection on, and cuts it in place of a reply when told to: the
@@ -92,48 +93,52 @@ func life(w *world, before func(move string)) {
 		}
 	}
 	g := goal("x")
-	do("goal", func() error { return w.b.PostGoal(w.ctx, g) })
+	do("goal", func() error { return w.b.People.PostGoal(w.ctx, g) })
 	claim := blackboard.BiddingClaimID(g.ID)
 	do("open", func() error {
-		_, _, err := w.b.OpenClaim(w.ctx, w.epoch, g.ID, []string{"a", "b", "c"}, 0)
+		_, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, g.ID, []string{"a", "b", "c"}, 0)
 		return err
 	})
 	do("bid", func() error {
-		each, err := w.b.SubmitBids(w.ctx, []BidRequest{{Claim: claim, Agent: "a", Bid: blackboard.BidClaim}, {Claim: claim, Agent: "b", Bid: blackboard.BidClaim}})
+		each, err := w.b.Cub.SubmitBids(w.ctx, []blackboard.BidRequest{{Claim: claim, Agent: "a", Bid: blackboard.BidClaim}, {Claim: claim, Agent: "b", Bid: blackboard.BidClaim}})
 		return errors.Join(append(each, err)...)
 	})
 	guard := w.guard(claim)
-	do("ignore", func() error { return w.b.RecordIgnores(w.ctx, guard, []string{"c"}, "silent") })
+	do("ignore", func() error { return w.b.Leader.RecordIgnores(w.ctx, guard, []string{"c"}, "silent") })
 	guard = w.guard(claim)
-	do("grant", func() error { return w.b.GrantPhase(w.ctx, guard, blackboard.PhaseParallel, []string{"a", "b"}) })
-	ref := func(agent string, attempt int) GrantRef { return GrantRef{claim, agent, attempt, "h-" + agent} }
+	do("grant", func() error { return w.b.Leader.GrantPhase(w.ctx, guard, blackboard.PhaseParallel, []string{"a", "b"}) })
+	ref := func(agent string, attempt int) blackboard.GrantRef {
+		return blackboard.GrantRef{Claim: claim, Agent: agent, Attempt: attempt, Holder: "h-" + agent}
+	}
 	start := func(agent string) {
 		do("start", func() error {
-			_, err := w.b.Start(w.ctx, StartRequest{claim, agent, "h-" + agent, blackboard.ReadWrite})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "h-" + agent, Mode: blackboard.ReadWrite})
 			return err
 		})
 	}
 	start("a")
 	start("b")
-	do("base", func() error { return w.b.NoteBase(w.ctx, ref("a", 1), "c0ffee", "main") })
-	do("requeue", func() error { return w.b.Requeue(w.ctx, ref("a", 1), 10, "stopped") })
+	do("base", func() error { return w.b.Cub.NoteBase(w.ctx, ref("a", 1), "c0ffee", "main") })
+	do("requeue", func() error { return w.b.Cub.Requeue(w.ctx, ref("a", 1), 10, "stopped") })
 	c := w.snapshot(claim).Claim
 	start("b")
 	q := result(c, "b", blackboard.Question, "Question", "?")
-	do("ask", func() error { return w.b.Finish(w.ctx, Result{GrantRef: ref("b", 1), Artefact: q}) })
+	do("ask", func() error { return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref("b", 1), Artefact: q}) })
 	answer := answerTo(q)
-	do("answer", func() error { _, err := w.b.PostAnswer(w.ctx, q.ID, answer, "ann"); return err })
+	do("answer", func() error { _, err := w.b.People.PostAnswer(w.ctx, q.ID, answer, "ann"); return err })
 	start("b")
-	do("crash", func() error { return w.b.RetryGrant(w.ctx, w.epoch, ref("b", 2), "died") })
+	do("crash", func() error { return w.b.Leader.RetryGrant(w.ctx, w.epoch, ref("b", 2), "died") })
 	start("a")
 	x := result(c, "a", blackboard.Standard, "X", "")
-	do("finish", func() error { return w.b.Finish(w.ctx, Result{GrantRef: ref("a", 2), Artefact: x}) })
+	do("finish", func() error { return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref("a", 2), Artefact: x}) })
 	f := failure(g.ID, blackboard.TypeAgentRemoved)
-	do("fail", func() error { return w.b.FailGrant(w.ctx, w.epoch, GrantRef{claim, "b", 3, ""}, "removed", f) })
+	do("fail", func() error {
+		return w.b.Leader.FailGrant(w.ctx, w.epoch, blackboard.GrantRef{Claim: claim, Agent: "b", Attempt: 3, Holder: ""}, "removed", f)
+	})
 	guard = w.guard(claim)
-	do("terminate", func() error { return w.b.TerminateClaim(w.ctx, guard, "b failed", nil, nil) })
+	do("terminate", func() error { return w.b.Leader.TerminateClaim(w.ctx, guard, "b failed", nil, nil) })
 	limit := failure(g.ID, blackboard.TypeWorkflowLimit)
-	do("refuse", func() error { return w.b.RefuseClaim(w.ctx, w.epoch, x.ID, "limit", limit) })
+	do("refuse", func() error { return w.b.Leader.RefuseClaim(w.ctx, w.epoch, x.ID, "limit", limit) })
 }
 
 // story is what came of a life, without its ids and times.
@@ -143,7 +148,7 @@ func (w *world) story() string {
 	for _, e := range w.events() {
 		fmt.Fprintln(&b, e.Kind, e.Agent, e.From, e.To, e.Reason, e.Attributes["attempt"])
 	}
-	goals, err := w.b.Goals(w.ctx, 0)
+	goals, err := w.b.Index.Goals(w.ctx, 0)
 	must(w, err)
 	wf := w.workflow(goals[0])
 	keys := 0
@@ -174,8 +179,8 @@ func TestLostReplies(t *testing.T) {
 				undisturbed.raw("SCRIPT", "FLUSH")
 			}
 			cut := startCutter(t, s)
-			w := &world{t, undisturbed.ctx, openOptions(t, Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond}), ""}
-			lead, _, err := w.b.TakeLead(w.ctx, "orchestrator", "", time.Hour)
+			w := &world{t, undisturbed.ctx, openOptions(t, store.Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond}), ""}
+			lead, _, err := w.b.Leader.TakeLead(w.ctx, "orchestrator", "", time.Hour)
 			must(t, err)
 			w.epoch = lead.Epoch
 			life(w, func(string) { cut.left.Store(int64(lost + 1)) })

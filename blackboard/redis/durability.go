@@ -2,28 +2,25 @@ package redis
 
 import (
 	"context"
+	"sett/blackboard/redis/internal/store"
 	"strings"
 )
 
-// Durability is what a server says of how it keeps what it acknowledged. A text is
-// empty where the server, or who runs it, does not let us know.
+// Durability has the settings by which a server keeps acknowledged writes. A text is
+// empty where the server does not tell.
 type Durability struct {
 	Version    string
 	AppendOnly string // yes or no
 	Fsync      string // always, everysec or no; counts with AppendOnly
-	Eviction   string // what it forgets when memory runs out: noeviction, or a policy
+	Eviction   string // the policy when memory runs out; noeviction: nothing is dropped
 	Limited    bool   // it has a limit of memory at which it would
 }
 
-// Durability asks the server. What it refuses to tell, as hosted ones do, stays
+// Durability asks the server. A setting that it refuses to tell, as hosted ones do, stays
 // empty; the error is about a server that does not answer.
 func (b *Board) Durability(ctx context.Context) (Durability, error) {
 	var d Durability
-	var info string
-	err := b.retry(ctx, "ask server", func(ctx context.Context) (err error) {
-		info, err = b.client.Do(ctx, b.client.B().Info().Build()).ToString()
-		return err
-	})
+	info, err := b.c.Text(ctx, "ask server", "INFO")
 	if err != nil {
 		return d, err
 	}
@@ -35,14 +32,12 @@ func (b *Board) Durability(ctx context.Context) (Durability, error) {
 	d.Version, d.Eviction = facts["redis_version"], facts["maxmemory_policy"]
 	d.AppendOnly = map[string]string{"1": "yes", "0": "no"}[facts["aof_enabled"]]
 	d.Limited = facts["maxmemory"] != "0" && facts["maxmemory"] != ""
-	err = b.retry(ctx, "ask server", func(ctx context.Context) error {
-		m, err := b.client.Do(ctx, b.client.B().ConfigGet().Parameter("appendfsync").Build()).AsStrMap()
-		if err == nil {
-			d.Fsync = m["appendfsync"]
-		}
-		return err
-	})
-	if err != nil && !transient(err) {
+	answer, err := b.c.Ask(ctx, "ask server", "CONFIG", "GET", "appendfsync")
+	if err == nil {
+		settings, _ := answer.AsStrMap()
+		d.Fsync = settings["appendfsync"]
+	}
+	if err != nil && !store.Transient(err) {
 		return d, nil // refused, which is an answer
 	}
 	return d, err

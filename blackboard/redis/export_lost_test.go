@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/archive"
 )
 
 // What is left of a blackboard that lost some records, or has broken ones, is
@@ -17,18 +18,18 @@ func TestExportLost(t *testing.T) {
 		for what, damage := range map[string]struct {
 			do     func(w *world, goal, result, claim string) (key string)
 			says   string
-			counts ExportCounts // of what is lost
+			counts archive.Counts // of what is lost
 		}{
-			"a goal gone":        {func(w *world, goal, _, _ string) string { return w.b.keys.artifact(goal) }, "not found", ExportCounts{Lost: 1}},
-			"an artefact gone":   {func(w *world, _, result, _ string) string { return w.b.keys.artifact(result) }, "not found", ExportCounts{Lost: 1}},
-			"a claim gone":       {func(w *world, _, _, claim string) string { return w.b.keys.claim(claim) }, "not found", ExportCounts{}},
-			"a workflow gone":    {func(w *world, goal, _, _ string) string { return w.b.keys.workflow(goal) }, "not found", ExportCounts{}},
-			"a goal broken":      {func(w *world, goal, _, _ string) string { return w.b.keys.artifact(goal) + " version" }, "field version", ExportCounts{Lost: 1}},
-			"an artefact astray": {func(w *world, _, result, _ string) string { return w.b.keys.artifact(result) + " id" }, "it says that it is", ExportCounts{Lost: 1}},
-			"a claim broken":     {func(w *world, _, _, claim string) string { return w.b.keys.claim(claim) + " artefact_id" }, "field revision", ExportCounts{}},
-			"a claim without":    {func(w *world, _, _, claim string) string { return w.b.keys.claim(claim) + " workflow_id" }, "field revision", ExportCounts{}},
-			"a grant broken":     {func(w *world, _, _, claim string) string { return w.b.keys.grants(claim) + " a" }, "read grant", ExportCounts{}},
-			"a workflow broken":  {func(w *world, goal, _, _ string) string { return w.b.keys.workflow(goal) + " created_at" }, "field created_at", ExportCounts{}},
+			"a goal gone":        {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Artifact(goal) }, "not found", archive.Counts{Lost: 1}},
+			"an artefact gone":   {func(w *world, _, result, _ string) string { return w.b.c.Keys.Artifact(result) }, "not found", archive.Counts{Lost: 1}},
+			"a claim gone":       {func(w *world, _, _, claim string) string { return w.b.c.Keys.Claim(claim) }, "not found", archive.Counts{}},
+			"a workflow gone":    {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Workflow(goal) }, "not found", archive.Counts{}},
+			"a goal broken":      {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Artifact(goal) + " version" }, "field version", archive.Counts{Lost: 1}},
+			"an artefact astray": {func(w *world, _, result, _ string) string { return w.b.c.Keys.Artifact(result) + " id" }, "it says that it is", archive.Counts{Lost: 1}},
+			"a claim broken":     {func(w *world, _, _, claim string) string { return w.b.c.Keys.Claim(claim) + " artefact_id" }, "field revision", archive.Counts{}},
+			"a claim without":    {func(w *world, _, _, claim string) string { return w.b.c.Keys.Claim(claim) + " workflow_id" }, "field revision", archive.Counts{}},
+			"a grant broken":     {func(w *world, _, _, claim string) string { return w.b.c.Keys.Grants(claim) + " a" }, "read grant", archive.Counts{}},
+			"a workflow broken":  {func(w *world, goal, _, _ string) string { return w.b.c.Keys.Workflow(goal) + " created_at" }, "field created_at", archive.Counts{}},
 		} {
 			w := newWorld(t, s)
 			goal, _ := history(w)
@@ -50,15 +51,15 @@ func TestExportLost(t *testing.T) {
 }
 
 // damaged exports and imports a blackboard with one record that is not as it was.
-func damaged(t *testing.T, w *world, what, goal, says string, lost ExportCounts) {
+func damaged(t *testing.T, w *world, what, goal, says string, lost archive.Counts) {
 	t.Helper()
-	if _, err := w.b.Export(w.ctx, io.Discard, ExportOptions{}); err == nil || !strings.Contains(err.Error(), says) {
+	if _, err := archive.Export(w.ctx, w.b, io.Discard, archive.ExportOptions{}); err == nil || !strings.Contains(err.Error(), says) {
 		t.Errorf("%s: nobody is told, and it says %v", what, err)
 	}
 	for _, only := range []string{"", goal} {
 		var out bytes.Buffer
 		var broken []string
-		counts, err := w.b.Export(w.ctx, &out, ExportOptions{Goal: only, Broken: func(err error) { broken = append(broken, err.Error()) }})
+		counts, err := archive.Export(w.ctx, w.b, &out, archive.ExportOptions{Goal: only, Broken: func(err error) { broken = append(broken, err.Error()) }})
 		must(t, err)
 		if len(broken) != 1 || !strings.Contains(broken[0], says) || counts.Lost != lost.Lost {
 			t.Errorf("%s: %d lost, told of %q", what, counts.Lost, broken)
@@ -69,7 +70,7 @@ func damaged(t *testing.T, w *world, what, goal, says string, lost ExportCounts)
 			t.Fatalf("%s: exported %+v, imported %+v: %v", what, counts, imported, err)
 		}
 		var again bytes.Buffer
-		_, err = to.b.Export(to.ctx, &again, ExportOptions{Goal: only, Broken: func(error) {}})
+		_, err = archive.Export(to.ctx, to.b, &again, archive.ExportOptions{Goal: only, Broken: func(error) {}})
 		must(t, err)
 		first, second := slices.Collect(strings.Lines(out.String())), slices.Collect(strings.Lines(again.String()))
 		if more := sameLines(t, first, second); len(more) > 1 { // the import

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/archive"
+	"sett/blackboard/redis/internal/store"
 )
 
 // writeMany writes an export of so many goals, each with a claim that is complete
 // and a result.
 func writeMany(w io.Writer, goals int) error {
-	out := newLineWriter(w)
+	out := archive.NewLineWriter(w)
 	start := time.UnixMilli(1_700_000_000_000).UTC()
 	id := func(kind, n int) string {
 		return blackboard.NewID(start.Add(time.Duration(n)*time.Millisecond), strings.NewReader(fmt.Sprintf("%d%09d", kind, n)))
@@ -27,11 +29,11 @@ func writeMany(w io.Writer, goals int) error {
 	}
 	payload := strings.Repeat("a line of text that somebody wrote\n", 30)
 	sum := sha256.Sum256([]byte(payload))
-	size, digest := exact(strconv.Itoa(len(payload))), exact(hex.EncodeToString(sum[:]))
-	lines := []any{headerLine{Kind: lineHeader, Format: ExportFormat, Schema: SchemaVersion, Instance: "many", ExportedAt: start, Position: "1-1"}}
+	size, digest := archive.Exact(strconv.Itoa(len(payload))), archive.Exact(hex.EncodeToString(sum[:]))
+	lines := []any{archive.HeaderLine{Kind: archive.LineHeader, Format: archive.Format, Schema: store.SchemaVersion, Instance: "many", ExportedAt: start, Position: "1-1"}}
 	write := func(kind string) error {
 		for _, l := range lines {
-			if err := out.write(kind, l); err != nil {
+			if err := out.Write(kind, l); err != nil {
 				return err
 			}
 		}
@@ -42,40 +44,40 @@ func writeMany(w io.Writer, goals int) error {
 		kind string
 		of   func(n int)
 	}{
-		{lineArtefact, func(n int) {
+		{archive.LineArtefact, func(n int) {
 			g := blackboard.Artefact{ID: id(0, n), LogicalID: id(0, n), Version: 1, StructuralType: blackboard.Standard,
 				Type: blackboard.TypeGoalDefined, Payload: payload, ProducedByRole: "user", WorkflowID: id(0, n),
 				CreatedAt: start.Add(time.Duration(n) * time.Millisecond)}
 			r := g
 			r.ID, r.LogicalID, r.StructuralType, r.Type, r.ClaimID = id(1, n), id(1, n), blackboard.Terminal, "Code", id(2, n)
 			r.ProducedByAgent, r.ProducedByRole, r.SourceArtefacts = "writer", "writer", []string{g.ID}
-			lines = append(lines, artefactLine{Kind: lineArtefact, Artefact: g}, artefactLine{Kind: lineArtefact, Artefact: r})
+			lines = append(lines, archive.ArtefactLine{Kind: archive.LineArtefact, Artefact: g}, archive.ArtefactLine{Kind: archive.LineArtefact, Artefact: r})
 		}},
-		{lineClaim, func(n int) {
-			lines = append(lines, claimLine{Kind: lineClaim, ID: id(2, n), Fields: fields{"id": exact(id(2, n)), "artefact_id": exact(id(0, n)), "status": "complete",
-				"granted_review_agents": "[]", "granted_parallel_agents": "[]", "granted_exclusive_agent": "writer", "workflow_id": exact(id(0, n)),
+		{archive.LineClaim, func(n int) {
+			lines = append(lines, archive.ClaimLine{Kind: archive.LineClaim, ID: id(2, n), Fields: archive.Fields{"id": archive.Exact(id(2, n)), "artefact_id": archive.Exact(id(0, n)), "status": "complete",
+				"granted_review_agents": "[]", "granted_parallel_agents": "[]", "granted_exclusive_agent": "writer", "workflow_id": archive.Exact(id(0, n)),
 				"origin": "artefact", "expected_bidders": `["writer"]`, "additional_context_ids": "[]", "revision": "5", "reason": "",
-				"opened_at": exact(at(n)), "closed_at": exact(at(n)), "target_logical_id": exact(id(0, n)), "target_version": "1",
+				"opened_at": archive.Exact(at(n)), "closed_at": archive.Exact(at(n)), "target_logical_id": archive.Exact(id(0, n)), "target_version": "1",
 				"target_type": "GoalDefined", "target_agent": "", "target_role": "user"},
 				Bids:   []blackboard.Bid{{Agent: "writer", Type: blackboard.BidExclusive}},
-				Grants: fields{"writer": `{"phase":"exclusive","attempt":1,"state":"done","queued_at":"1","started_at":"1","ended_at":"1"}`}})
+				Grants: archive.Fields{"writer": `{"phase":"exclusive","attempt":1,"state":"done","queued_at":"1","started_at":"1","ended_at":"1"}`}})
 		}},
-		{lineWorkflow, func(n int) {
-			lines = append(lines, workflowLine{lineWorkflow, id(0, n), fields{"id": exact(id(0, n)), "status": "achieved", "created_at": exact(at(n)),
-				"ended_at": exact(at(n)), "outstanding": "0", "terminals": "1", "terminal_id": exact(id(1, n))}})
+		{archive.LineWorkflow, func(n int) {
+			lines = append(lines, archive.WorkflowLine{Kind: archive.LineWorkflow, ID: id(0, n), Fields: archive.Fields{"id": archive.Exact(id(0, n)), "status": "achieved", "created_at": archive.Exact(at(n)),
+				"ended_at": archive.Exact(at(n)), "outstanding": "0", "terminals": "1", "terminal_id": archive.Exact(id(1, n))}})
 		}},
-		{lineEvent, func(n int) {
-			for i, e := range []fields{
-				{"kind": "goal", "artefact": exact(id(0, n)), "size": size, "sha256": digest}, {"kind": "open", "claim": exact(id(2, n))},
+		{archive.LineEvent, func(n int) {
+			for i, e := range []archive.Fields{
+				{"kind": "goal", "artefact": archive.Exact(id(0, n)), "size": size, "sha256": digest}, {"kind": "open", "claim": archive.Exact(id(2, n))},
 				{"kind": "bid", "agent": "writer"}, {"kind": "grant", "agent": "writer"}, {"kind": "start", "agent": "writer"},
-				{"kind": "result", "artefact": exact(id(1, n)), "size": size, "sha256": digest}, {"kind": "complete", "claim": exact(id(2, n))},
+				{"kind": "result", "artefact": archive.Exact(id(1, n)), "size": size, "sha256": digest}, {"kind": "complete", "claim": archive.Exact(id(2, n))},
 			} {
-				e["workflow"] = exact(id(0, n))
-				lines = append(lines, eventLine{lineEvent, fmt.Sprintf("%d-%d", start.UnixMilli()+int64(n), i), e})
+				e["workflow"] = archive.Exact(id(0, n))
+				lines = append(lines, archive.EventLine{Kind: archive.LineEvent, ID: fmt.Sprintf("%d-%d", start.UnixMilli()+int64(n), i), Fields: e})
 			}
 		}},
 	}
-	if err := write(lineHeader); err != nil {
+	if err := write(archive.LineHeader); err != nil {
 		return err
 	}
 	for _, k := range kinds {
@@ -86,7 +88,7 @@ func writeMany(w io.Writer, goals int) error {
 			}
 		}
 	}
-	return out.close()
+	return out.Close()
 }
 
 // compareLines compares two exports but for the first lines and what the second has
@@ -119,12 +121,12 @@ func TestExportMany(t *testing.T) {
 		from, to := io.Pipe()
 		go func() { _ = to.CloseWithError(writeMany(to, goals)) }()
 		started := time.Now()
-		counts, err := w.b.Import(w.ctx, from, ImportOptions{Token: newID(), By: "ann"})
+		counts, err := archive.Import(w.ctx, w.b, from, archive.ImportOptions{Token: newID(), By: "ann"})
 		must(t, err)
 		t.Logf("imported %+v in %s", counts, time.Since(started))
 		started = time.Now()
 		var out strings.Builder
-		got, err := w.b.Export(w.ctx, &out, ExportOptions{})
+		got, err := archive.Export(w.ctx, w.b, &out, archive.ExportOptions{})
 		must(t, err)
 		t.Logf("exported in %s", time.Since(started))
 		if counts.Artefacts != 2*goals || got.Artefacts != 2*goals || got.Events != counts.Events+1 {

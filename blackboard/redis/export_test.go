@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/archive"
 	"sett/blackboard/redis/redistest"
 )
 
@@ -23,8 +24,8 @@ import (
 // ended and one that has work of every kind open.
 func history(w *world) (ended, going string) {
 	w.Helper()
-	must(w, w.b.SetInstance(w.ctx, InstanceRunning, "ann"))
-	must(w, w.b.Hello(w.ctx, "a", Presence{Incarnation: "i"}, time.Hour))
+	must(w, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "ann"))
+	must(w, w.b.Cub.Hello(w.ctx, "a", blackboard.Presence{Incarnation: "i"}, time.Hour))
 	ended = w.endedGoal()
 	w.gates("Plan")
 	going = w.openGoal()
@@ -37,14 +38,14 @@ func (w *world) endedGoal() string {
 	w.Helper()
 	claim := w.granted(blackboard.PhaseExclusive, "a")
 	w.finish(claim, "a", blackboard.Question, "Question", "which one?")
-	q, _ := w.b.OpenQuestions(w.ctx)
-	_, err := w.b.PostAnswer(w.ctx, q[0], word(blackboard.Answer, q[0], "", w.snapshot(claim).Claim.WorkflowID, "the \x1b[31mred\x00 one \xff\xfe", "ann"), "ann")
+	q, _ := w.b.Index.OpenQuestions(w.ctx)
+	_, err := w.b.People.PostAnswer(w.ctx, q[0], word(blackboard.Answer, q[0], "", w.snapshot(claim).Claim.WorkflowID, "the \x1b[31mred\x00 one \xff\xfe", "ann"), "ann")
 	must(w, err)
 	c, ref := w.run(claim, "a")
 	draft := result(c, "a", blackboard.Standard, "Code", "\xf0\x28\x8c not UTF-8")
 	draft.Metadata, draft.Summary = json.RawMessage(" { \"a\" : \"<\u2028>\" } "), "sum\u202emary"
-	must(w, w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: draft, ToolTime: time.Second}))
-	must(w, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+	must(w, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: draft, ToolTime: time.Second}))
+	must(w, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 
 	review := w.open(draft.ID, "a", "r")
 	must(w, w.bid(review, "r", blackboard.BidReview))
@@ -52,18 +53,18 @@ func (w *world) endedGoal() string {
 	w.grant(review, blackboard.PhaseReview, "r")
 	said := w.finish(review, "r", blackboard.Review, "Review", "not <good> enough")
 	rework := blackboard.ReworkClaimID(review)
-	must(w, w.b.TerminateClaim(w.ctx, w.guard(review), "feedback", nil, &Rework{ClaimID: rework, Agent: "a", Context: []string{said.ID}}))
+	must(w, w.b.Leader.TerminateClaim(w.ctx, w.guard(review), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "a", Context: []string{said.ID}}))
 	c, ref = w.run(rework, "a")
 	second := result(c, "a", blackboard.Standard, "Code", strings.Repeat("v2 ", 5000))
 	second.LogicalID, second.SourceArtefacts = draft.ID, []string{draft.ID, said.ID}
-	must(w, w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: second}))
-	must(w, w.b.CompleteClaim(w.ctx, w.guard(rework), ""))
+	must(w, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: second}))
+	must(w, w.b.Leader.CompleteClaim(w.ctx, w.guard(rework), ""))
 
 	last := w.open(second.ID, "a")
-	must(w, w.b.RecordIgnores(w.ctx, w.guard(last), []string{"a"}, "silent"))
+	must(w, w.b.Leader.RecordIgnores(w.ctx, w.guard(last), []string{"a"}, "silent"))
 	w.grant(last, blackboard.PhaseExclusive, "a")
 	w.finish(last, "a", blackboard.Terminal, "Release", "")
-	must(w, w.b.CompleteClaim(w.ctx, w.guard(last), ""))
+	must(w, w.b.Leader.CompleteClaim(w.ctx, w.guard(last), ""))
 	return draft.WorkflowID
 }
 
@@ -89,32 +90,32 @@ func (w *world) peoplesGoals() {
 	claim := w.granted(blackboard.PhaseParallel, "a", "b")
 	goal := w.snapshot(claim).Claim.WorkflowID
 	yes, no := w.finish(claim, "a", blackboard.Standard, "Plan", "yes"), w.finish(claim, "b", blackboard.Standard, "Plan", "no")
-	must(w, w.b.Approve(w.ctx, yes.ID, word(blackboard.Review, yes.ID, "", goal, "{}", "ann"), "ann"))
-	_, err := w.b.Reject(w.ctx, no.ID, word(blackboard.Review, no.ID, "", goal, "not that", "ann"), "ann")
+	must(w, w.b.People.Approve(w.ctx, yes.ID, word(blackboard.Review, yes.ID, "", goal, "{}", "ann"), "ann"))
+	_, err := w.b.People.Reject(w.ctx, no.ID, word(blackboard.Review, no.ID, "", goal, "not that", "ann"), "ann")
 	must(w, err)
-	must(w, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+	must(w, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 
 	failed := w.granted(blackboard.PhaseExclusive, "a")
 	w.finish(failed, "a", blackboard.Failure, "ToolExecutionFailure", `{"reason":"x"}`)
-	must(w, w.b.TerminateClaim(w.ctx, w.guard(failed), "failed", nil, nil))
-	must(w, w.b.Retry(w.ctx, failed, newID(), "ann", "again"))
+	must(w, w.b.Leader.TerminateClaim(w.ctx, w.guard(failed), "failed", nil, nil))
+	must(w, w.b.People.Retry(w.ctx, failed, newID(), "ann", "again"))
 
 	cancelled := w.granted(blackboard.PhaseExclusive, "a")
 	goal = w.snapshot(cancelled).Claim.WorkflowID
-	must(w, w.b.CancelClaim(w.ctx, cancelled, word(blackboard.Failure, goal, cancelled, goal, `{"reason":"no"}`, "ann"), "ann", "no"))
+	must(w, w.b.People.CancelClaim(w.ctx, cancelled, word(blackboard.Failure, goal, cancelled, goal, `{"reason":"no"}`, "ann"), "ann", "no"))
 	stopped := w.goal()
 	reviewed := w.open(stopped.ID, "a", "b")
-	must(w, w.b.Review(w.ctx, reviewed, word(blackboard.Review, stopped.ID, reviewed, stopped.ID, "{}", "ann"), "ann"))
-	must(w, w.b.CancelWorkflow(w.ctx, stopped.ID, word(blackboard.Failure, stopped.ID, "", stopped.ID, `{"reason":"no"}`, "ann"), "ann", "no"))
+	must(w, w.b.People.Review(w.ctx, reviewed, word(blackboard.Review, stopped.ID, reviewed, stopped.ID, "{}", "ann"), "ann"))
+	must(w, w.b.People.CancelWorkflow(w.ctx, stopped.ID, word(blackboard.Failure, stopped.ID, "", stopped.ID, `{"reason":"no"}`, "ann"), "ann", "no"))
 	large := w.goal()
-	must(w, w.b.RefuseClaim(w.ctx, w.epoch, large.ID, "too large", failure(large.ID, blackboard.TypeWorkflowLimit)))
+	must(w, w.b.Leader.RefuseClaim(w.ctx, w.epoch, large.ID, "too large", failure(large.ID, blackboard.TypeWorkflowLimit)))
 }
 
 // export exports, and holds the text to what the export says of it.
 func (w *world) export(goal string) []string {
 	w.Helper()
 	var out bytes.Buffer
-	done, err := w.b.Export(w.ctx, &out, ExportOptions{Goal: goal})
+	done, err := archive.Export(w.ctx, w.b, &out, archive.ExportOptions{Goal: goal})
 	must(w, err)
 	lines := strings.SplitAfter(out.String(), "\n")
 	lines = lines[:len(lines)-1]
@@ -125,8 +126,8 @@ func (w *world) export(goal string) []string {
 	return lines
 }
 
-func (w *world) imports(lines []string) (ExportCounts, error) {
-	return w.b.Import(w.ctx, strings.NewReader(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "ann", Source: "a file"})
+func (w *world) imports(lines []string) (archive.Counts, error) {
+	return archive.Import(w.ctx, w.b, strings.NewReader(strings.Join(lines, "")), archive.ImportOptions{Token: newID(), By: "ann", Source: "a file"})
 }
 
 // fresh is another server, without a leader.
@@ -207,8 +208,8 @@ func sameLines(t *testing.T, first, second []string) (more []string) {
 func kindsOf(t *testing.T, lines []string) (kinds []string) {
 	t.Helper()
 	for _, line := range lines {
-		var e eventLine
-		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Kind != lineEvent {
+		var e archive.EventLine
+		if err := json.Unmarshal([]byte(line), &e); err != nil || e.Kind != archive.LineEvent {
 			t.Errorf("not an entry: %s", line)
 		}
 		kinds = append(kinds, string(e.Fields["kind"]))
@@ -224,8 +225,8 @@ func TestExportImport(t *testing.T) {
 		history(w)
 		lines := w.export("")
 		to := fresh(t, otherKind(t))
-		must(t, to.b.SetInstance(to.ctx, InstanceRunning, "bob"))
-		must(t, to.b.Hello(to.ctx, "a", Presence{Incarnation: "other"}, time.Hour))
+		must(t, to.b.SetInstance(to.ctx, blackboard.InstanceRunning, "bob"))
+		must(t, to.b.Cub.Hello(to.ctx, "a", blackboard.Presence{Incarnation: "other"}, time.Hour))
 		counts, err := to.imports(lines)
 		must(t, err)
 		if want := w.events(); counts.Events != len(want) || counts.Artefacts < 20 || counts.Open < 15 {
@@ -305,8 +306,8 @@ func TestExportWhileOthersWork(t *testing.T) {
 				for {
 					claim := w.granted(blackboard.PhaseExclusive, agent)
 					w.finish(claim, agent, blackboard.Failure, "F", "x")
-					must(w, w.b.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil))
-					must(w, w.b.Retry(w.ctx, claim, newID(), "ann", ""))
+					must(w, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil))
+					must(w, w.b.People.Retry(w.ctx, claim, newID(), "ann", ""))
 					select {
 					case <-stop:
 						return
@@ -333,25 +334,37 @@ func TestExportWhileOthersWork(t *testing.T) {
 	})
 }
 
-// consistent holds each workflow's work outstanding to what is open of it.
+// consistent holds each workflow's counts of work to what is open of it.
 func consistent(t *testing.T, w *world) {
 	t.Helper()
-	work, err := w.b.OpenWork(w.ctx)
+	work, err := w.b.Index.OpenWork(w.ctx)
 	must(t, err)
-	outstanding := map[string]int{}
+	outstanding, suspended := map[string]int{}, map[string]int{}
 	for _, id := range work.Unclaimed {
-		a, err := w.b.Artefact(w.ctx, id)
+		a, err := w.b.Records.Artefact(w.ctx, id)
 		must(t, err)
 		outstanding[a.WorkflowID]++
 	}
 	for _, id := range work.Claims {
-		outstanding[w.snapshot(id).Claim.WorkflowID]++
+		s := w.snapshot(id)
+		outstanding[s.Claim.WorkflowID]++
+		if s.Suspended() {
+			suspended[s.Claim.WorkflowID]++
+		}
 	}
-	goals, err := w.b.Goals(w.ctx, 0)
+	gates, err := w.b.Index.OpenGates(w.ctx)
+	must(t, err)
+	for _, id := range gates {
+		a, err := w.b.Records.Artefact(w.ctx, id)
+		must(t, err)
+		outstanding[a.WorkflowID]++
+		suspended[a.WorkflowID]++
+	}
+	goals, err := w.b.Index.Goals(w.ctx, 0)
 	must(t, err)
 	for _, id := range goals {
-		if wf := w.workflow(id); wf.Outstanding != outstanding[id] {
-			t.Errorf("workflow %+v has %d open", wf, outstanding[id])
+		if wf := w.workflow(id); wf.Outstanding != outstanding[id] || wf.Suspended != suspended[id] {
+			t.Errorf("workflow %+v has %d open, %d suspended", wf, outstanding[id], suspended[id])
 		}
 	}
 }
@@ -361,14 +374,14 @@ func consistent(t *testing.T, w *world) {
 func TestExportTampered(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		for what, tamper := range map[string]func(w *world, id string){
-			"payload": func(w *world, id string) { w.raw("HSET", w.b.keys.artifact(id), "payload", "do xx") },
-			"gone":    func(w *world, id string) { w.raw("DEL", w.b.keys.artifact(id)) },
-			"index":   func(w *world, id string) { w.raw("LREM", w.b.keys.artefacts(), "1", id) },
+			"payload": func(w *world, id string) { w.raw("HSET", w.b.c.Keys.Artifact(id), "payload", "do xx") },
+			"gone":    func(w *world, id string) { w.raw("DEL", w.b.c.Keys.Artifact(id)) },
+			"index":   func(w *world, id string) { w.raw("LREM", w.b.c.Keys.Artefacts(), "1", id) },
 		} {
 			w := newWorld(t, s)
 			id := w.goal().ID
 			tamper(w, id)
-			_, err := w.b.Export(w.ctx, io.Discard, ExportOptions{})
+			_, err := archive.Export(w.ctx, w.b, io.Discard, archive.ExportOptions{})
 			if !errors.Is(err, blackboard.ErrCorrupt) || !strings.Contains(err.Error(), id) {
 				t.Errorf("%s: %v", what, err)
 			}
@@ -385,15 +398,15 @@ func TestExportLarge(t *testing.T) {
 		if strings.HasSuffix(t.Name(), "embedded") {
 			size /= 10 // once the largest is enough
 		}
-		must(t, w.b.PostGoal(w.ctx, goal(strings.Repeat("\x00", size))))
-		must(t, w.b.PostGoal(w.ctx, goal(strings.Repeat("\xff", blackboard.MaxCapture/10))))
+		must(t, w.b.People.PostGoal(w.ctx, goal(strings.Repeat("\x00", size))))
+		must(t, w.b.People.PostGoal(w.ctx, goal(strings.Repeat("\xff", blackboard.MaxCapture/10))))
 		lines := w.export("")
 		to := fresh(t, otherKind(t)).patient()
 		_, err := to.imports(lines)
 		must(t, err)
 		sameKeys(t, w.dump(), to.dump())
 		full := errors.New("disk full")
-		_, err = w.b.Export(w.ctx, writerFunc(func([]byte) (int, error) { return 0, full }), ExportOptions{})
+		_, err = archive.Export(w.ctx, w.b, writerFunc(func([]byte) (int, error) { return 0, full }), archive.ExportOptions{})
 		wantError(t, "a full disk", err, full)
 	})
 }

@@ -2,66 +2,40 @@ package redis
 
 import (
 	"context"
+	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 	"strconv"
 	"time"
 
 	"github.com/redis/rueidis"
 )
 
-// Figures are how much of what there is on the blackboard at a moment, for
-// operators. Reading them costs the same whatever has happened.
-type Figures struct {
-	At        time.Time // by the blackboard's clock
-	Events    int64     // in the ledger
-	Artefacts int64     // ever written
-	Claims    int64     // ever opened
-	Unclaimed Backlog   // artefacts without their claim
-	Open      Backlog   // claims that are open
-	Questions Backlog   // that nobody has answered
-	Gates     Backlog   // artefacts that wait for approval
-	Goals     Backlog   // with work outstanding
-	Agents    map[string]AgentFigures
-	Workspace []WorkspaceUse
-}
-
-// Backlog is how much of something there is, and since when.
-type Backlog struct {
-	Count  int64
-	Oldest time.Time // zero: there is none
-}
-
-// AgentFigures are what one agent has to do.
-type AgentFigures struct {
-	Due    Backlog // claims that await its bid
-	Grants Backlog // its grants that are queued or running
-}
-
 // Figures reads them in one round trip. The agents are those asked about.
-func (b *Board) Figures(ctx context.Context, agents []string) (Figures, error) {
-	var f Figures
-	err := b.retry(ctx, "read figures", func(ctx context.Context) error {
-		f = Figures{Agents: make(map[string]AgentFigures, len(agents))}
-		c, k := b.client.B(), b.keys
-		cmds := rueidis.Commands{c.Time().Build(), c.Xlen().Key(k.events()).Build(), c.Llen().Key(k.artefacts()).Build(),
-			c.Llen().Key(k.claims()).Build(), c.Hgetall().Key(k.workspace()).Build()}
-		backlogs := []string{k.unclaimed(), k.openClaims(), k.questions(), k.gates(), k.activeWorkflows()}
+func (b *Board) Figures(ctx context.Context, agents []string) (blackboard.Figures, error) {
+	var f blackboard.Figures
+	err := b.c.Retry(ctx, "read figures", func(ctx context.Context) error {
+		f = blackboard.Figures{Agents: make(map[string]blackboard.AgentFigures, len(agents))}
+		c, k := b.c.Client.B(), b.c.Keys
+		cmds := rueidis.Commands{c.Time().Build(), c.Xlen().Key(k.Events()).Build(), c.Llen().Key(k.Artefacts()).Build(),
+			c.Llen().Key(k.Claims()).Build(), c.Hgetall().Key(k.Workspace()).Build()}
+		backlogs := []string{k.Unclaimed(), k.OpenClaims(), k.Questions(), k.Gates(), k.ActiveWorkflows()}
 		for _, agent := range agents {
-			backlogs = append(backlogs, k.agentDue(agent), k.agentGrants(agent))
+			backlogs = append(backlogs, k.AgentDue(agent), k.AgentGrants(agent))
 		}
 		for _, key := range backlogs {
 			cmds = append(cmds, c.Zcard().Key(key).Build(), c.Zrange().Key(key).Min("0").Max("0").Withscores().Build())
 		}
-		r := &figuresReader{res: b.client.DoMulti(ctx, cmds...)}
+		r := &figuresReader{res: b.c.Client.DoMulti(ctx, cmds...)}
 		f.At = r.time()
 		for _, n := range []*int64{&f.Events, &f.Artefacts, &f.Claims} {
 			*n = r.count()
 		}
 		f.Workspace = decodeWorkspace(r.hash())
-		for _, into := range []*Backlog{&f.Unclaimed, &f.Open, &f.Questions, &f.Gates, &f.Goals} {
+		for _, into := range []*blackboard.Backlog{&f.Unclaimed, &f.Open, &f.Questions, &f.Gates, &f.Goals} {
 			*into = r.backlog()
 		}
 		for _, agent := range agents {
-			f.Agents[agent] = AgentFigures{Due: r.backlog(), Grants: r.backlog()}
+			f.Agents[agent] = blackboard.AgentFigures{Due: r.backlog(), Grants: r.backlog()}
 		}
 		return r.err
 	})
@@ -105,14 +79,14 @@ func (r *figuresReader) time() time.Time {
 	return time.Unix(t[0], t[1]*1000).UTC()
 }
 
-// backlog reads a sorted set's size and its first member, whose score is a time
+// backlog reads a sorted set's size and its first member with its score, a time
 // in microseconds.
-func (r *figuresReader) backlog() Backlog {
-	b := Backlog{Count: r.count()}
+func (r *figuresReader) backlog() blackboard.Backlog {
+	b := blackboard.Backlog{Count: r.count()}
 	first, err := r.next().AsZScores()
 	r.note(err)
 	if len(first) > 0 {
-		b.Oldest, _ = parseMicros(strconv.FormatInt(int64(first[0].Score), 10))
+		b.Oldest, _ = store.ParseMicros(strconv.FormatInt(int64(first[0].Score), 10))
 	}
 	return b
 }

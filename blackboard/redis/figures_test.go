@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
 // What is open is counted with the time of the oldest, by the blackboard's clock.
@@ -60,7 +61,7 @@ func TestFigures(t *testing.T) {
 func TestObserve(t *testing.T) {
 	s := startEmbedded(t)
 	var calls, lost int
-	b := openOptions(t, Options{URL: s.url, Instance: "test", Name: "test", Retries: 2, Backoff: time.Millisecond,
+	b := openOptions(t, store.Options{URL: s.url, Instance: "test", Name: "test", Retries: 2, Backoff: time.Millisecond,
 		Observe: func(took time.Duration, gone bool) {
 			calls++
 			if gone {
@@ -70,18 +71,18 @@ func TestObserve(t *testing.T) {
 				t.Errorf("a call took %s", took)
 			}
 		}})
-	_, err := b.OpenClaims(testContext(t))
+	_, err := b.Index.OpenClaims(testContext(t))
 	must(t, err)
 	if calls != 2 || lost != 0 { // the first was to connect
 		t.Errorf("%d calls, %d lost", calls, lost)
 	}
-	_, err = b.Artefact(testContext(t), newID())
+	_, err = b.Records.Artefact(testContext(t), newID())
 	wantError(t, "an unknown id", err, blackboard.ErrNotFound)
 	if calls != 3 || lost != 0 {
 		t.Errorf("%d calls, %d lost, though it answered", calls, lost)
 	}
 	s.kill()
-	_, err = b.OpenClaims(testContext(t))
+	_, err = b.Index.OpenClaims(testContext(t))
 	wantError(t, "without a server", err, blackboard.ErrUnavailable)
 	if calls != 6 || lost != 3 {
 		t.Errorf("%d calls, %d lost", calls, lost)

@@ -21,35 +21,35 @@ func TestQuestionAndAnswer(t *testing.T) {
 		goalID := w.snapshot(claim).Claim.WorkflowID
 		c, ref := w.run(claim, "a")
 		q := result(c, "a", blackboard.Question, "Question", "which?")
-		w.twice("ask", func() error { return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: q}) })
+		w.twice("ask", func() error { return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: q}) })
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantAwaitingAnswer || g.ResultID != q.ID {
 			t.Errorf("asking: %+v", g)
 		}
-		open, err := w.b.OpenQuestions(w.ctx)
+		open, err := w.b.Index.OpenQuestions(w.ctx)
 		must(t, err)
 		wantList(t, "open questions", open, q.ID)
-		work, err := w.b.OpenAgentWork(w.ctx, "a")
+		work, err := w.b.Index.OpenAgentWork(w.ctx, "a")
 		must(t, err)
 		wantList(t, "queue", work.Grants)
 		w.refuses("a start while it asks", blackboard.ErrRefused, func() error {
-			_, err := w.b.Start(w.ctx, StartRequest{claim, "a", "h", blackboard.ReadOnly})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h", Mode: blackboard.ReadOnly})
 			return err
 		})
 		for name, id := range map[string]string{"the goal": goalID, "nothing": newID()} {
 			w.refuses("answering "+name, blackboard.ErrRefused, func() error {
-				_, err := w.b.PostAnswer(w.ctx, id, answerTo(q), "ann")
+				_, err := w.b.People.PostAnswer(w.ctx, id, answerTo(q), "ann")
 				return err
 			})
 		}
 		first := answerTo(q)
-		agent, err := w.b.PostAnswer(w.ctx, q.ID, first, "ann")
+		agent, err := w.b.People.PostAnswer(w.ctx, q.ID, first, "ann")
 		must(t, err)
 		if agent != "a" {
 			t.Errorf("goes on: %q", agent)
 		}
-		w.twice("answer", func() error { _, err := w.b.PostAnswer(w.ctx, q.ID, first, "ann"); return err })
+		w.twice("answer", func() error { _, err := w.b.People.PostAnswer(w.ctx, q.ID, first, "ann"); return err })
 		w.refuses("another answer", blackboard.ErrRefused, func() error {
-			_, err := w.b.PostAnswer(w.ctx, q.ID, answerTo(q), "bob")
+			_, err := w.b.People.PostAnswer(w.ctx, q.ID, answerTo(q), "bob")
 			return err
 		})
 		if e := w.lastEvent(); e.Kind != blackboard.EventAnswer || e.Agent != "a" || e.Attributes["by"] != "ann" || e.Attributes["question"] != q.ID {
@@ -57,14 +57,14 @@ func TestQuestionAndAnswer(t *testing.T) {
 		}
 		late := result(c, "a", blackboard.Standard, "Code", "late")
 		w.refuses("a result of the first attempt", blackboard.ErrRefused, func() error {
-			return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: late})
+			return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: late})
 		})
 		st, again := w.start(claim, "a", "h2", blackboard.ReadOnly)
 		if st.Grant.Attempt != 2 || st.Grant.ResultID != "" {
 			t.Errorf("started again: %+v", st.Grant)
 		}
 		wantList(t, "asked", st.Grant.Asked, q.ID, first.ID)
-		must(t, w.b.Finish(w.ctx, Result{GrantRef: again, Artefact: result(c, "a", blackboard.Standard, "Code", "")}))
+		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: again, Artefact: result(c, "a", blackboard.Standard, "Code", "")}))
 		if wf := w.workflow(goalID); wf.Questions != 0 || wf.Outstanding != 2 || wf.Artefacts != 4 {
 			t.Errorf("workflow %+v", wf)
 		}
@@ -77,33 +77,33 @@ func TestOnlyTheHolder(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		c, ref := w.run(claim, "a")
-		for name, change := range map[string]func(*GrantRef){
-			"another holder":  func(r *GrantRef) { r.Holder = "h2" },
-			"no holder":       func(r *GrantRef) { r.Holder = "" },
-			"another attempt": func(r *GrantRef) { r.Attempt = 2 },
-			"no attempt":      func(r *GrantRef) { r.Attempt = 0 },
-			"another agent":   func(r *GrantRef) { r.Agent = "b" },
-			"another claim":   func(r *GrantRef) { r.Claim = newID() },
+		for name, change := range map[string]func(*blackboard.GrantRef){
+			"another holder":  func(r *blackboard.GrantRef) { r.Holder = "h2" },
+			"no holder":       func(r *blackboard.GrantRef) { r.Holder = "" },
+			"another attempt": func(r *blackboard.GrantRef) { r.Attempt = 2 },
+			"no attempt":      func(r *blackboard.GrantRef) { r.Attempt = 0 },
+			"another agent":   func(r *blackboard.GrantRef) { r.Agent = "b" },
+			"another claim":   func(r *blackboard.GrantRef) { r.Claim = newID() },
 		} {
 			wrong := ref
 			change(&wrong)
 			a := result(c, "a", blackboard.Standard, "Code", "x")
 			w.refuses("a result of "+name, blackboard.ErrRefused, func() error {
-				return w.b.Finish(w.ctx, Result{GrantRef: wrong, Artefact: a})
+				return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: wrong, Artefact: a})
 			})
 			before := w.dump()
-			_ = w.b.Requeue(w.ctx, wrong, 10, "stopped")
+			_ = w.b.Cub.Requeue(w.ctx, wrong, 10, "stopped")
 			w.unchanged("handing back as "+name, before)
 			if wrong.Agent != ref.Agent || wrong.Claim != ref.Claim || wrong.Holder != ref.Holder {
-				w.refuses("a base of "+name, blackboard.ErrRefused, func() error { return w.b.NoteBase(w.ctx, wrong, "c", "main") })
+				w.refuses("a base of "+name, blackboard.ErrRefused, func() error { return w.b.Cub.NoteBase(w.ctx, wrong, "c", "main") })
 			}
 		}
 		w.refuses("a start by another holder", blackboard.ErrRefused, func() error {
-			_, err := w.b.Start(w.ctx, StartRequest{claim, "a", "h2", blackboard.ReadOnly})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h2", Mode: blackboard.ReadOnly})
 			return err
 		})
-		wantError(t, "handing back a grant nobody has", w.b.Requeue(w.ctx, GrantRef{newID(), "a", 1, "h"}, 10, ""), blackboard.ErrRefused)
-		_, err := w.b.Grant(w.ctx, claim, "b")
+		wantError(t, "handing back a grant nobody has", w.b.Cub.Requeue(w.ctx, blackboard.GrantRef{Claim: newID(), Agent: "a", Attempt: 1, Holder: "h"}, 10, ""), blackboard.ErrRefused)
+		_, err := w.b.Records.Grant(w.ctx, claim, "b")
 		wantError(t, "no such grant", err, blackboard.ErrNotFound)
 	})
 }
@@ -114,7 +114,7 @@ func TestRequeue(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		_, ref := w.start(claim, "a", "h1", blackboard.ReadWrite)
-		w.twice("hand back", func() error { return w.b.Requeue(w.ctx, ref, 10, "stopped") })
+		w.twice("hand back", func() error { return w.b.Cub.Requeue(w.ctx, ref, 10, "stopped") })
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantQueued || g.Attempt != 2 || g.Holder != "" || g.Crashes != 0 {
 			t.Errorf("grant %+v", g)
 		}
@@ -136,15 +136,15 @@ func TestRequeueIsBounded(t *testing.T) {
 		for n := range 4 {
 			_, ref := w.start(claim, "a", "h", blackboard.ReadOnly)
 			if n == 1 {
-				must(t, w.b.SetInstance(w.ctx, InstanceStopping, "test"))
+				must(t, w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "test"))
 			}
-			w.twice("hand back", func() error { return w.b.Requeue(w.ctx, ref, 3, "stopped") })
+			w.twice("hand back", func() error { return w.b.Cub.Requeue(w.ctx, ref, 3, "stopped") })
 			if n == 1 {
-				must(t, w.b.SetInstance(w.ctx, InstanceRunning, "test"))
+				must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "test"))
 			}
 		}
 		_, ref := w.start(claim, "a", "h", blackboard.ReadOnly)
-		w.refuses("once more", blackboard.ErrRefused, func() error { return w.b.Requeue(w.ctx, ref, 3, "stopped") })
+		w.refuses("once more", blackboard.ErrRefused, func() error { return w.b.Cub.Requeue(w.ctx, ref, 3, "stopped") })
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantRunning || g.Attempt != 5 || g.Crashes != 0 {
 			t.Errorf("grant %+v", g)
 		}
@@ -152,15 +152,17 @@ func TestRequeueIsBounded(t *testing.T) {
 }
 
 // crashCase is a grant in one state, and how a crash names it.
-var crashCases = map[string]func(w *world, claim string) GrantRef{
-	"queued": func(_ *world, claim string) GrantRef { return GrantRef{claim, "a", 1, ""} },
-	"running": func(w *world, claim string) GrantRef {
+var crashCases = map[string]func(w *world, claim string) blackboard.GrantRef{
+	"queued": func(_ *world, claim string) blackboard.GrantRef {
+		return blackboard.GrantRef{Claim: claim, Agent: "a", Attempt: 1, Holder: ""}
+	},
+	"running": func(w *world, claim string) blackboard.GrantRef {
 		_, ref := w.run(claim, "a")
 		return ref
 	},
-	"awaiting": func(w *world, claim string) GrantRef {
+	"awaiting": func(w *world, claim string) blackboard.GrantRef {
 		w.finish(claim, "a", blackboard.Question, "Question", "?")
-		return GrantRef{claim, "a", 1, ""}
+		return blackboard.GrantRef{Claim: claim, Agent: "a", Attempt: 1, Holder: ""}
 	},
 }
 
@@ -176,16 +178,16 @@ func TestCrash(t *testing.T) {
 				goalID := w.snapshot(claim).Claim.WorkflowID
 				f := failure(goalID, blackboard.TypeAgentCrashed)
 				f.ClaimID, f.ProducedByAgent = claim, "a"
-				w.refuses("a stale epoch", blackboard.ErrStale, func() error { return w.b.FailGrant(w.ctx, "99", ref, "died", f) })
-				for name, change := range map[string]func(*GrantRef){
-					"another holder": func(r *GrantRef) { r.Holder += "x" },
-					"another agent":  func(r *GrantRef) { r.Agent = "b" },
+				w.refuses("a stale epoch", blackboard.ErrStale, func() error { return w.b.Leader.FailGrant(w.ctx, "99", ref, "died", f) })
+				for name, change := range map[string]func(*blackboard.GrantRef){
+					"another holder": func(r *blackboard.GrantRef) { r.Holder += "x" },
+					"another agent":  func(r *blackboard.GrantRef) { r.Agent = "b" },
 				} {
 					wrong := ref
 					change(&wrong)
-					w.refuses(name, nil, func() error { return w.b.RetryGrant(w.ctx, w.epoch, wrong, "died") })
+					w.refuses(name, nil, func() error { return w.b.Leader.RetryGrant(w.ctx, w.epoch, wrong, "died") })
 				}
-				w.twice("retry", func() error { return w.b.RetryGrant(w.ctx, w.epoch, ref, "died") })
+				w.twice("retry", func() error { return w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died") })
 				if g := w.grantOf(claim, "a"); g.State != blackboard.GrantQueued || g.Attempt != 2 || g.Crashes != 1 || g.Reason != "died" {
 					t.Errorf("retried: %+v", g)
 				}
@@ -193,21 +195,21 @@ func TestCrash(t *testing.T) {
 					t.Errorf("workflow after the retry %+v", wf)
 				}
 				_, second := w.run(claim, "a")
-				w.twice("fail", func() error { return w.b.FailGrant(w.ctx, w.epoch, second, "died again", f) })
+				w.twice("fail", func() error { return w.b.Leader.FailGrant(w.ctx, w.epoch, second, "died again", f) })
 				if g := w.grantOf(claim, "a"); g.State != blackboard.GrantFailed || g.Crashes != 2 || g.ResultID != f.ID || g.Reason != "died again" {
 					t.Errorf("failed: %+v", g)
 				}
 				if wf := w.workflow(goalID); wf.Failures != 1 || wf.FailureID != f.ID {
 					t.Errorf("workflow %+v", wf)
 				}
-				use, err := w.b.Workspace(w.ctx)
+				use, err := w.b.Roster.Workspace(w.ctx)
 				must(t, err)
 				if len(use) > 0 {
 					t.Errorf("workspace %v", use)
 				}
 				late := failure(goalID, "Late")
 				w.refuses("a result after the end", blackboard.ErrRefused, func() error {
-					return w.b.Finish(w.ctx, Result{GrantRef: second, Artefact: late})
+					return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: second, Artefact: late})
 				})
 			})
 		})
@@ -223,11 +225,11 @@ func TestFailGrant(t *testing.T) {
 				claim := w.granted(blackboard.PhaseExclusive, "a")
 				ref := arrange(w, claim)
 				f := failure(w.snapshot(claim).Claim.WorkflowID, blackboard.TypeAgentRemoved)
-				w.twice("fail", func() error { return w.b.FailGrant(w.ctx, w.epoch, ref, "removed", f) })
-				open, err := w.b.OpenQuestions(w.ctx)
+				w.twice("fail", func() error { return w.b.Leader.FailGrant(w.ctx, w.epoch, ref, "removed", f) })
+				open, err := w.b.Index.OpenQuestions(w.ctx)
 				must(t, err)
 				wantList(t, "open questions", open)
-				work, err := w.b.OpenAgentWork(w.ctx, "a")
+				work, err := w.b.Index.OpenAgentWork(w.ctx, "a")
 				must(t, err)
 				wantList(t, "queue", work.Grants)
 				es := strings.Join(kinds(w.events()), " ")

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/archive"
+	"sett/blackboard/redis/internal/store"
 )
 
 // readerFunc is told before each line is read.
@@ -42,17 +44,17 @@ func slowly(lines []string, before func(n int)) io.Reader {
 // resealed returns lines with the footer that they should have.
 func resealed(lines []string) []string {
 	lines = append([]string(nil), lines...)
-	var f footerLine
+	var f archive.FooterLine
 	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &f); err != nil {
 		panic(err)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(lines[:len(lines)-1], "")))
-	f.SHA256, f.ExportCounts = hex.EncodeToString(sum[:]), ExportCounts{}
+	f.SHA256, f.Counts = hex.EncodeToString(sum[:]), archive.Counts{}
 	for _, line := range lines[:len(lines)-1] {
-		kind, _ := kindOfLine([]byte(line))
-		f.count(kind)
+		kind, _ := archive.KindOfLine([]byte(line))
+		f.Count(kind)
 	}
-	lines[len(lines)-1] = encode(f) + "\n"
+	lines[len(lines)-1] = store.Encode(f) + "\n"
 	return lines
 }
 
@@ -65,21 +67,21 @@ func TestImportKilled(t *testing.T) {
 		lines := from.export("")
 		want := from.dump()
 		w := fresh(t, s)
-		must(t, w.b.SetInstance(w.ctx, InstanceRunning, "bob"))
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "bob"))
 		before := len(w.events())
 		const step = 17
 		for at := 1; at < len(lines); at += step {
 			dies := open(t, s.url)
-			_, err := dies.Import(w.ctx, slowly(lines, func(n int) {
+			_, err := archive.Import(w.ctx, dies, slowly(lines, func(n int) {
 				if n == at {
 					dies.Close()
 				}
-			}), ImportOptions{Token: newID(), By: "ann", part: 3})
+			}), archive.ImportOptions{Token: newID(), By: "ann", Part: 3})
 			if err == nil {
 				t.Fatalf("line %d: an import without a connection", at)
 			}
 			w.nothingImported(at, before)
-			w.raw("HSET", w.b.keys.staging("mark"), "until", "0") // time passes
+			w.raw("HSET", w.b.c.Keys.Staging("mark"), "until", "0") // time passes
 		}
 		counts, err := w.imports(lines)
 		must(t, err)
@@ -93,18 +95,18 @@ func TestImportKilled(t *testing.T) {
 // nothingImported holds what can be seen of an instance to that of an empty one.
 func (w *world) nothingImported(at, events int) {
 	w.Helper()
-	goals, err := w.b.Goals(w.ctx, 0)
+	goals, err := w.b.Index.Goals(w.ctx, 0)
 	must(w, err)
-	all, err := w.b.ListArtefacts(w.ctx, Filter{})
+	all, err := w.b.Records.ListArtefacts(w.ctx, blackboard.Filter{})
 	must(w, err)
-	work, err := w.b.OpenWork(w.ctx)
+	work, err := w.b.Index.OpenWork(w.ctx)
 	must(w, err)
-	questions, err := w.b.OpenQuestions(w.ctx)
+	questions, err := w.b.Index.OpenQuestions(w.ctx)
 	must(w, err)
 	if len(goals)+len(all)+len(work.Claims)+len(work.Unclaimed)+len(questions) > 0 || len(w.events()) != events {
 		w.Fatalf("line %d: there are goals %v, artefacts %d, work %v, questions %v, entries %d", at, goals, len(all), work, questions, len(w.events()))
 	}
-	err = w.b.PostGoal(w.ctx, goal("x"))
+	err = w.b.People.PostGoal(w.ctx, goal("x"))
 	wantError(w, "a goal meanwhile", err, blackboard.ErrRefused)
 }
 
@@ -118,11 +120,11 @@ func TestImportLostReplies(t *testing.T) {
 		cut := startCutter(t, s)
 		for lost := int64(1); ; lost++ {
 			w.raw("FLUSHALL")
-			b := openOptions(t, Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond})
-			must(t, w.b.SetInstance(w.ctx, InstanceRunning, "bob"))
+			b := openOptions(t, store.Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond})
+			must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "bob"))
 			before := cut.cuts.Load()
 			cut.left.Store(lost)
-			counts, err := b.Import(w.ctx, bytes.NewBufferString(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "ann", part: 40})
+			counts, err := archive.Import(w.ctx, b, bytes.NewBufferString(strings.Join(lines, "")), archive.ImportOptions{Token: newID(), By: "ann", Part: 40})
 			must(t, err)
 			sameKeys(t, want, w.dump())
 			if got := len(w.events()); got != counts.Events+2 {
@@ -148,20 +150,20 @@ func TestImportInterrupted(t *testing.T) {
 		w := fresh(t, s)
 		interrupted := func(left int64, when func() bool) (lost bool, err error) {
 			w.raw("FLUSHALL")
-			must(t, w.b.SetInstance(w.ctx, InstanceRunning, "bob"))
+			must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "bob"))
 			ctx, interrupt := context.WithCancel(w.ctx)
 			defer interrupt()
 			before, cut := w.dump(), startCutter(t, s)
 			cut.when, cut.lost = when, interrupt
-			b := openOptions(t, Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond})
+			b := openOptions(t, store.Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond})
 			cut.left.Store(left)
-			_, err = b.Import(ctx, bytes.NewBufferString(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "ann", part: 40})
+			_, err = archive.Import(ctx, b, bytes.NewBufferString(strings.Join(lines, "")), archive.ImportOptions{Token: newID(), By: "ann", Part: 40})
 			cut.left.Store(0)
 			if err == nil {
 				sameKeys(t, want, w.dump())
 			} else {
 				w.unchanged("an import interrupted", before)
-				must(t, w.b.PostGoal(w.ctx, goal("x")))
+				must(t, w.b.People.PostGoal(w.ctx, goal("x")))
 			}
 			return cut.cuts.Load() > 0, err
 		}
@@ -175,7 +177,7 @@ func TestImportInterrupted(t *testing.T) {
 		}
 		var told atomic.Bool
 		lost, err := interrupted(0, func() bool { // the first reply once everything is in
-			in, err := w.b.client.Do(w.ctx, w.b.client.B().Hexists().Key(w.b.keys.instance()).Field("imported").Build()).AsBool()
+			in, err := w.b.c.Client.Do(w.ctx, w.b.c.Client.B().Hexists().Key(w.b.c.Keys.Instance()).Field("imported").Build()).AsBool()
 			return err == nil && in && !told.Swap(true)
 		})
 		if must(t, err); !lost {
@@ -192,30 +194,30 @@ func TestImportTwice(t *testing.T) {
 		history(from)
 		lines := from.export("")
 		w := fresh(t, s)
-		_, err := w.b.Import(w.ctx, slowly(lines, func(n int) {
+		_, err := archive.Import(w.ctx, w.b, slowly(lines, func(n int) {
 			switch n {
 			case 20:
 				// The first waits for its next line, and is heard of all the same.
-				_, err := w.b.Import(w.ctx, strings.NewReader(strings.Join(lines, "")), ImportOptions{Token: newID(), By: "bob"})
+				_, err := archive.Import(w.ctx, w.b, strings.NewReader(strings.Join(lines, "")), archive.ImportOptions{Token: newID(), By: "bob"})
 				if !errors.Is(err, blackboard.ErrRefused) || !strings.Contains(err.Error(), "ann is importing") {
 					t.Errorf("a second import: %v", err)
 				}
 			case 60:
 				err := blackboard.ErrRefused
 				for errors.Is(err, blackboard.ErrRefused) { // as long as the first is heard of at that moment
-					w.raw("HSET", w.b.keys.staging("mark"), "until", "0")
+					w.raw("HSET", w.b.c.Keys.Staging("mark"), "until", "0")
 					_, err = w.imports(lines)
 				}
 				must(t, err)
 			}
-		}), ImportOptions{Token: newID(), By: "ann", part: 5})
+		}), archive.ImportOptions{Token: newID(), By: "ann", Part: 5})
 		wantError(t, "an import that was overtaken", err, blackboard.ErrStale)
 		sameKeys(t, from.dump(), w.dump())
 		before := w.dump()
 		_, err = w.imports(lines)
 		wantError(t, "an import repeated", err, blackboard.ErrRefused)
 		w.unchanged("an import repeated", before)
-		must(t, w.b.PostGoal(w.ctx, goal("and on")))
+		must(t, w.b.People.PostGoal(w.ctx, goal("and on")))
 	})
 }
 
@@ -229,26 +231,26 @@ func TestImportClearedAway(t *testing.T) {
 		w := newWorld(t, s)
 		before := w.dump()
 		token, late := newID(), 0
-		_, err := w.b.Import(w.ctx, slowly(lines, func(n int) {
+		_, err := archive.Import(w.ctx, w.b, slowly(lines, func(n int) {
 			if n != len(lines)-1 {
 				return
 			}
-			cleared, err := w.b.do(w.ctx, "import_clear", token, "10")
+			cleared, err := w.b.c.Do(w.ctx, "import_clear", token, "10")
 			must(t, err)
-			put, err := w.b.do(w.ctx, "import_put", token, "0", "1000000")
+			put, err := w.b.c.Do(w.ctx, "import_put", token, "0", "1000000")
 			must(t, err)
-			finish, err := w.b.do(w.ctx, "import_finish", token, "ann", "", "", "1", "1", "1", "1", "")
+			finish, err := w.b.c.Do(w.ctx, "import_finish", token, "ann", "", "", "1", "1", "1", "1", "")
 			must(t, err)
-			if cleared.status != "more" || put.status != "stale" || finish.status != "stale" {
-				t.Errorf("clear answers %s, then put %s and finish %s", cleared.status, put.status, finish.status)
+			if cleared.Status != "more" || put.Status != "stale" || finish.Status != "stale" {
+				t.Errorf("clear answers %s, then put %s and finish %s", cleared.Status, put.Status, finish.Status)
 			}
 			late = n
-		}), ImportOptions{Token: token, By: "ann", part: 20})
+		}), archive.ImportOptions{Token: token, By: "ann", Part: 20})
 		if wantError(t, "an import that is being cleared away", err, blackboard.ErrStale); late == 0 {
 			t.Error("nothing came late")
 		}
 		w.unchanged("an import that was cleared away", before)
-		must(t, w.b.PostGoal(w.ctx, goal("x")))
+		must(t, w.b.People.PostGoal(w.ctx, goal("x")))
 	})
 }
 
@@ -256,24 +258,24 @@ func TestImportClearedAway(t *testing.T) {
 func TestAbortImport(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
-		wantError(t, "nothing to abort", w.b.AbortImport(w.ctx, newID(), "bob"), blackboard.ErrNotFound)
+		wantError(t, "nothing to abort", archive.Abort(w.ctx, w.b, newID(), "bob"), blackboard.ErrNotFound)
 		from := newWorld(t, startEmbedded(t))
 		history(from)
 		lines := from.export("")
 		before := w.dump()
 		dies := open(t, s.url)
-		_, err := dies.Import(w.ctx, slowly(lines, func(n int) {
+		_, err := archive.Import(w.ctx, dies, slowly(lines, func(n int) {
 			if n == 90 {
 				dies.Close()
 			}
-		}), ImportOptions{Token: newID(), part: 5})
+		}), archive.ImportOptions{Token: newID(), Part: 5})
 		if err == nil || len(w.dump()) < len(before)+50 {
 			t.Fatalf("it left %d keys: %v", len(w.dump()), err)
 		}
-		w.raw("HSET", w.b.keys.staging("mark"), "until", "0")
-		must(t, w.b.AbortImport(w.ctx, newID(), "bob"))
+		w.raw("HSET", w.b.c.Keys.Staging("mark"), "until", "0")
+		must(t, archive.Abort(w.ctx, w.b, newID(), "bob"))
 		w.unchanged("an import and its end", before)
-		must(t, w.b.PostGoal(w.ctx, goal("x")))
+		must(t, w.b.People.PostGoal(w.ctx, goal("x")))
 	})
 }
 
@@ -286,7 +288,7 @@ func TestImportDamaged(t *testing.T) {
 		lines := from.export("")
 		first := map[string]int{}
 		for i, line := range lines {
-			kind, err := kindOfLine([]byte(line))
+			kind, err := archive.KindOfLine([]byte(line))
 			must(t, err)
 			if _, ok := first[kind]; !ok {
 				first[kind] = i
@@ -320,40 +322,44 @@ func TestImportDamaged(t *testing.T) {
 			"ends before its footer": func(l []string) []string { return l[:len(l)-1] },
 			"cut off":                func([]string) []string { return nil },
 			"was cut off":            func(l []string) []string { return append(l[:50], l[50][:20]) },
-			"has format 2":           edit(lineHeader, `"format":1`, `"format":2,"more":3`),
-			"of schema 99":           edit(lineHeader, `"schema":"`+SchemaVersion+`"`, `"schema":"99"`),
+			"has format 2":           edit(archive.LineHeader, `"format":1`, `"format":2,"more":3`),
+			"of schema 99":           edit(archive.LineHeader, `"schema":"`+store.SchemaVersion+`"`, `"schema":"99"`),
 			"is no header":           func(l []string) []string { return l[1:] },
 			"a second header":        func(l []string) []string { return resealed(append([]string{l[0]}, l...)) },
-			`unknown kind "wisdom"`:  edit(lineClaim, `"kind":"claim"`, `"kind":"wisdom"`),
-			"comes after":            func(l []string) []string { return resealed(append([]string{l[0], l[first[lineEvent]]}, l[1:]...)) },
-			"the file was changed":   edit(lineClaim, `"reason":""`, `"reason":"x"`),
+			`unknown kind "wisdom"`:  edit(archive.LineClaim, `"kind":"claim"`, `"kind":"wisdom"`),
+			"comes after": func(l []string) []string {
+				return resealed(append([]string{l[0], l[first[archive.LineEvent]]}, l[1:]...))
+			},
+			"the file was changed": edit(archive.LineClaim, `"reason":""`, `"reason":"x"`),
 			"is not what the ledger": func(l []string) []string {
-				return resealed(edit(lineArtefact, `"payload":"do it"`, `"payload":"do xx"`)(l))
+				return resealed(edit(archive.LineArtefact, `"payload":"do it"`, `"payload":"do xx"`)(l))
 			},
 			"unknown field": func(l []string) []string {
-				return resealed(edit(lineArtefact, `"summary":`, `"humour":1,"summary":`)(l))
+				return resealed(edit(archive.LineArtefact, `"summary":`, `"humour":1,"summary":`)(l))
 			},
-			"is in the file twice":        twice(lineArtefact),
-			"claim ":                      twice(lineClaim),
-			"workflow ":                   twice(lineWorkflow),
-			"does not come after":         twice(lineEvent),
-			"in the ledger and nowhere":   without(first[lineClaim] - 1), // an artefact without a claim
-			"is open and not in the file": func(l []string) []string { return resealed(edit(lineOpen, `"id":"0`, `"id":"1`)(l)) },
-			"unknown index":               func(l []string) []string { return resealed(edit(lineOpen, `"index":"`, `"index":"x`)(l)) },
+			"is in the file twice":        twice(archive.LineArtefact),
+			"claim ":                      twice(archive.LineClaim),
+			"workflow ":                   twice(archive.LineWorkflow),
+			"does not come after":         twice(archive.LineEvent),
+			"in the ledger and nowhere":   without(first[archive.LineClaim] - 1), // an artefact without a claim
+			"is open and not in the file": func(l []string) []string { return resealed(edit(archive.LineOpen, `"id":"0`, `"id":"1`)(l)) },
+			"unknown index":               func(l []string) []string { return resealed(edit(archive.LineOpen, `"index":"`, `"index":"x`)(l)) },
 			"something after":             func(l []string) []string { return append(l, "{}\n") },
-			"no time":                     func(l []string) []string { return resealed(edit(lineOpen, `"since":"`, `"since":"x`)(l)) },
+			"no time":                     func(l []string) []string { return resealed(edit(archive.LineOpen, `"since":"`, `"since":"x`)(l)) },
 			"its footer says": func(l []string) []string {
 				l[len(l)-1] = strings.Replace(l[len(l)-1], `"claims":1`, `"claims":2`, 1)
 				return l
 			},
-			"want a string":                func(l []string) []string { return resealed(edit(lineClaim, `"reason":""`, `"reason":7`)(l)) },
-			"structural_type: unknown":     func(l []string) []string { return resealed(edit(lineArtefact, `"Standard"`, `"standard"`)(l)) },
-			"which is not in the file":     func(l []string) []string { return resealed(edit(lineClaim, `"artefact_id":"0`, `"artefact_id":"1`)(l)) },
-			"there is more than one value": func(l []string) []string { return resealed(edit(lineClaim, "}\n", "} {}\n")(l)) },
+			"want a string":            func(l []string) []string { return resealed(edit(archive.LineClaim, `"reason":""`, `"reason":7`)(l)) },
+			"structural_type: unknown": func(l []string) []string { return resealed(edit(archive.LineArtefact, `"Standard"`, `"standard"`)(l)) },
+			"which is not in the file": func(l []string) []string {
+				return resealed(edit(archive.LineClaim, `"artefact_id":"0`, `"artefact_id":"1`)(l))
+			},
+			"there is more than one value": func(l []string) []string { return resealed(edit(archive.LineClaim, "}\n", "} {}\n")(l)) },
 		} {
-			_, err := w.b.Import(w.ctx, strings.NewReader(strings.Join(damage(append([]string(nil), lines...)), "")),
-				ImportOptions{Token: newID(), By: "ann", part: 7})
-			var wrong *FormatError
+			_, err := archive.Import(w.ctx, w.b, strings.NewReader(strings.Join(damage(append([]string(nil), lines...)), "")),
+				archive.ImportOptions{Token: newID(), By: "ann", Part: 7})
+			var wrong *archive.FormatError
 			if !errors.As(err, &wrong) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "line ") {
 				t.Errorf("%s: got %v", want, err)
 			}
@@ -385,28 +391,28 @@ func TestImportGoesOn(t *testing.T) {
 		_, err := w.imports(from.export(""))
 		must(t, err)
 		<-woken // the orchestrator looks around
-		questions, err := w.b.OpenQuestions(w.ctx)
+		questions, err := w.b.Index.OpenQuestions(w.ctx)
 		must(t, err)
-		agent, err := w.b.PostAnswer(w.ctx, questions[0], word(blackboard.Answer, questions[0], "", going, "so", "ann"), "ann")
+		agent, err := w.b.People.PostAnswer(w.ctx, questions[0], word(blackboard.Answer, questions[0], "", going, "so", "ann"), "ann")
 		must(t, err)
-		gates, err := w.b.OpenGates(w.ctx)
+		gates, err := w.b.Index.OpenGates(w.ctx)
 		must(t, err)
-		must(t, w.b.Approve(w.ctx, gates[0], word(blackboard.Review, gates[0], "", going, "{}", "ann"), "ann"))
-		work, err := w.b.OpenAgentWork(w.ctx, "e")
+		must(t, w.b.People.Approve(w.ctx, gates[0], word(blackboard.Review, gates[0], "", going, "{}", "ann"), "ann"))
+		work, err := w.b.Index.OpenAgentWork(w.ctx, "e")
 		must(t, err)
 		w.finish(work.Grants[0], "e", blackboard.Terminal, "Done", "x")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(work.Grants[0]), ""))
-		uses, err := w.b.Workspace(w.ctx)
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(work.Grants[0]), ""))
+		uses, err := w.b.Roster.Workspace(w.ctx)
 		must(t, err)
 		if agent != "a" || len(uses) != 1 || uses[0].Agent != "d" || uses[0].Mode != blackboard.ReadOnly || uses[0].Holder != "h-d" {
 			t.Fatalf("agent %s goes on; who ran is %+v", agent, uses)
 		}
 		u := uses[0]
-		must(t, w.b.FailGrant(w.ctx, w.epoch, GrantRef{u.Claim, u.Agent, u.Attempt, u.Holder}, "died", failure(going, blackboard.TypeAgentCrashed)))
-		if uses, err = w.b.Workspace(w.ctx); err != nil || len(uses) != 0 {
+		must(t, w.b.Leader.FailGrant(w.ctx, w.epoch, blackboard.GrantRef{Claim: u.Claim, Agent: u.Agent, Attempt: u.Attempt, Holder: u.Holder}, "died", failure(going, blackboard.TypeAgentCrashed)))
+		if uses, err = w.b.Roster.Workspace(w.ctx); err != nil || len(uses) != 0 {
 			t.Errorf("the workspace is held by %v: %v", uses, err)
 		}
-		if _, _, err := w.b.Resolve(w.ctx, going[len(going)-6:], KindArtefact); err != nil {
+		if _, _, err := w.b.Index.Resolve(w.ctx, going[len(going)-6:], blackboard.KindArtefact); err != nil {
 			t.Errorf("resolve: %v", err)
 		}
 	})

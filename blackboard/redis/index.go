@@ -4,27 +4,15 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
-	"time"
+	"strings"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
-
-// Filter selects artefacts from the indexes. At most one of Type, Agent and
-// Workflow is looked up; the others are compared.
-type Filter struct {
-	Type, Agent, Workflow string
-	Since                 time.Time
-	Limit                 int // the newest so many; 0: all
-
-	// Broken is told of each record that is missing or corrupt, which is left out.
-	// Without it such a record is an error.
-	Broken func(error)
-}
 
 // whole returns those of all that could be read, and the error for the others if
 // nobody wants to be told of them.
-func whole[T any](f Filter, all []T, each []error) ([]T, error) {
+func whole[T any](f blackboard.Filter, all []T, each []error) ([]T, error) {
 	if f.Broken == nil {
 		return all, errors.Join(each...)
 	}
@@ -39,12 +27,9 @@ func whole[T any](f Filter, all []T, each []error) ([]T, error) {
 	return kept, nil
 }
 
-// page is how many artefacts are read at a time when a filter has to compare.
-const page = 200
-
 // ListArtefacts returns the newest artefacts that fit, newest last. It reads
 // pages of the best index from its end, never more than it needs.
-func (b *Board) ListArtefacts(ctx context.Context, f Filter) ([]blackboard.Artefact, error) {
+func (b Records) ListArtefacts(ctx context.Context, f blackboard.Filter) ([]blackboard.Artefact, error) {
 	read := func(ctx context.Context, ids []string) ([]blackboard.Artefact, error) {
 		all, each, err := b.TryArtefacts(ctx, ids)
 		if err != nil {
@@ -56,28 +41,28 @@ func (b *Board) ListArtefacts(ctx context.Context, f Filter) ([]blackboard.Artef
 }
 
 // ListOutlines is ListArtefacts without the payloads.
-func (b *Board) ListOutlines(ctx context.Context, f Filter) ([]Outline, error) {
-	read := func(ctx context.Context, ids []string) ([]Outline, error) {
+func (b Records) ListOutlines(ctx context.Context, f blackboard.Filter) ([]blackboard.Outline, error) {
+	read := func(ctx context.Context, ids []string) ([]blackboard.Outline, error) {
 		all, each, err := b.Outlines(ctx, ids)
 		if err != nil {
 			return nil, err
 		}
 		return whole(f, all, each)
 	}
-	return newest(ctx, b, f, read, func(o *Outline) *blackboard.Artefact { return &o.Artefact })
+	return newest(ctx, b, f, read, func(o *blackboard.Outline) *blackboard.Artefact { return &o.Artefact })
 }
 
 // newest returns the newest artefacts that fit, newest last, in the form that read
 // reads them in; of says which artefact such a form is of.
-func newest[T any](ctx context.Context, b *Board, f Filter, read func(context.Context, []string) ([]T, error), of func(*T) *blackboard.Artefact) ([]T, error) {
-	index, size := b.indexFor(f), page
+func newest[T any](ctx context.Context, b Records, f blackboard.Filter, read func(context.Context, []string) ([]T, error), of func(*T) *blackboard.Artefact) ([]T, error) {
+	index, size := b.indexFor(f), store.Page
 	if f.Limit > 0 {
-		size = min(f.Limit, page)
+		size = min(f.Limit, store.Page)
 	}
 	var out []T               // newest first
-	seen := map[string]bool{} // what arrives meanwhile pushes entries to the next page
+	seen := map[string]bool{} // new artefacts push entries to the next page
 	for offset := 0; ; offset += size {
-		ids, err := b.list(ctx, index, -offset-size, -offset-1)
+		ids, err := b.c.List(ctx, index, -offset-size, -offset-1)
 		if err != nil {
 			return nil, err
 		}
@@ -91,7 +76,7 @@ func newest[T any](ctx context.Context, b *Board, f Filter, read func(context.Co
 				slices.Reverse(out)
 				return out, nil
 			}
-			if fits := (f.Type == "" || a.Type == f.Type) && (f.Agent == "" || a.ProducedByAgent == f.Agent); fits && !seen[a.ID] {
+			if f.Fits(*a) && !seen[a.ID] {
 				seen[a.ID] = true
 				out = append(out, all[i])
 			}
@@ -104,38 +89,14 @@ func newest[T any](ctx context.Context, b *Board, f Filter, read func(context.Co
 }
 
 // indexFor returns the index in which least has to be compared.
-func (b *Board) indexFor(f Filter) string {
+func (b Records) indexFor(f blackboard.Filter) string {
 	switch {
 	case f.Workflow != "":
-		return b.keys.artefactsByWorkflow(f.Workflow)
+		return b.c.Keys.ArtefactsByWorkflow(f.Workflow)
 	case f.Agent != "":
-		return b.keys.artefactsByAgent(f.Agent)
-	case f.Type != "":
-		return b.keys.artefactsByType(f.Type)
+		return b.c.Keys.ArtefactsByAgent(f.Agent)
+	case f.Type != "" && !strings.Contains(f.Type, "*"):
+		return b.c.Keys.ArtefactsByType(f.Type)
 	}
-	return b.keys.artefacts()
-}
-
-// list returns a range of an index, oldest first; negative positions count from
-// its end.
-func (b *Board) list(ctx context.Context, index string, from, to int) ([]string, error) {
-	return b.strings(ctx, "read index", func() []string {
-		return []string{"LRANGE", index, strconv.Itoa(from), strconv.Itoa(to)}
-	})
-}
-
-// strings makes a read that answers with strings. args[1] is the key.
-func (b *Board) strings(ctx context.Context, what string, args func() []string) ([]string, error) {
-	var out []string
-	err := b.retry(ctx, what, func(ctx context.Context) (err error) {
-		a := args()
-		cmd := b.client.B().Arbitrary(a[0]).Keys(a[1]).Args(a[2:]...).ReadOnly()
-		out, err = b.client.Do(ctx, cmd).AsStrSlice()
-		return err
-	})
-	return out, err
-}
-
-func (b *Board) wholeIndex(ctx context.Context, key string) ([]string, error) {
-	return b.strings(ctx, "read index", func() []string { return []string{"ZRANGE", key, "0", "-1"} })
+	return b.c.Keys.Artefacts()
 }

@@ -1,6 +1,8 @@
 package redis
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,35 +15,82 @@ import (
 func TestLead(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		ctx, b := testContext(t), open(t, s.url)
-		first, _, err := b.TakeLead(ctx, "o1", "", time.Hour)
+		first, _, err := b.Leader.TakeLead(ctx, "o1", "", time.Hour)
 		must(t, err)
-		again, _, err := b.TakeLead(ctx, "o1", "", time.Hour)
+		again, _, err := b.Leader.TakeLead(ctx, "o1", "", time.Hour)
 		must(t, err)
 		if first.Epoch == "" || again != first {
 			t.Errorf("taken twice: %+v, then %+v", first, again)
 		}
-		none, wait, err := b.TakeLead(ctx, "o2", "", time.Hour)
+		none, wait, err := b.Leader.TakeLead(ctx, "o2", "", time.Hour)
 		must(t, err)
 		if none.Epoch != "" || wait < 59*time.Minute || wait > time.Hour {
 			t.Errorf("second holder: %+v, waits %s", none, wait)
 		}
-		must(t, b.RenewLead(ctx, first, time.Minute))
-		if _, wait, _ = b.TakeLead(ctx, "o2", "", time.Hour); wait > time.Minute || wait < 50*time.Second {
+		must(t, b.Leader.RenewLead(ctx, first, time.Minute))
+		if _, wait, _ = b.Leader.TakeLead(ctx, "o2", "", time.Hour); wait > time.Minute || wait < 50*time.Second {
 			t.Errorf("after the renewal: waits %s", wait)
 		}
-		must(t, b.RenewLead(ctx, first, 0))
-		second, _, err := b.TakeLead(ctx, "o2", "", time.Hour)
+		must(t, b.Leader.RenewLead(ctx, first, 0))
+		second, _, err := b.Leader.TakeLead(ctx, "o2", "", time.Hour)
 		must(t, err)
 		if second.Epoch == "" || second.Epoch == first.Epoch {
 			t.Errorf("second holder: %+v after %+v", second, first)
 		}
-		wantError(t, "renewing a lead that is over", b.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
+		wantError(t, "renewing a lead that is over", b.Leader.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
 		g := goal("x")
-		must(t, b.PostGoal(ctx, g))
-		_, _, err = b.OpenClaim(ctx, first.Epoch, g.ID, nil, 0)
+		must(t, b.People.PostGoal(ctx, g))
+		_, _, err = b.Leader.OpenClaim(ctx, first.Epoch, g.ID, nil, 0)
 		wantError(t, "deciding with a lead that is over", err, blackboard.ErrStale)
-		_, _, err = b.OpenClaim(ctx, second.Epoch, g.ID, nil, 0)
+		_, _, err = b.Leader.OpenClaim(ctx, second.Epoch, g.ID, nil, 0)
 		must(t, err)
+	})
+}
+
+// A server that forgot a lead, or all it had, gives out no epoch again: the leader it
+// forgot is fenced.
+func TestEpochsNeverRepeat(t *testing.T) {
+	forget := map[string]func(w *world){
+		"a failover that forgot the lead": func(w *world) { w.raw("DEL", w.b.c.Keys.Leader(), w.b.c.Keys.Epoch()) },
+		"all is gone":                     func(w *world) { w.raw("FLUSHALL") },
+		"an epoch of before":              func(w *world) { w.raw("DEL", w.b.c.Keys.Leader()); w.raw("SET", w.b.c.Keys.Epoch(), "1") },
+		"a clock that went back": func(w *world) {
+			w.raw("DEL", w.b.c.Keys.Leader())
+			w.raw("SET", w.b.c.Keys.Epoch(), "4000000000000000 orchestrator")
+		},
+	}
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		seen := map[string]bool{w.epoch: true}
+		first := blackboard.Lead{Holder: "orchestrator", Epoch: w.epoch}
+		for _, name := range slices.Sorted(maps.Keys(forget)) {
+			for _, holder := range []string{"orchestrator", "other"} {
+				forget[name](w)
+				second, _, err := w.b.Leader.TakeLead(w.ctx, holder, "", time.Hour)
+				must(t, err)
+				if seen[second.Epoch] || second.Epoch == "" {
+					t.Errorf("%s, %s: epoch %q again", name, holder, second.Epoch)
+				}
+				seen[second.Epoch] = true
+				wantError(t, name+": the lead before", w.b.Leader.RenewLead(w.ctx, first, time.Hour), blackboard.ErrStale)
+				_, _, err = w.b.Leader.OpenClaim(w.ctx, first.Epoch, newID(), nil, 0)
+				wantError(t, name+": deciding with it", err, blackboard.ErrStale)
+				must(t, w.b.Leader.RenewLead(w.ctx, second, time.Hour))
+				first = second
+			}
+		}
+	})
+}
+
+// Two holders with the same number are two leads: only the server's own renews.
+func TestEpochHasItsHolder(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		lead, _, err := w.b.Leader.TakeLead(w.ctx, "orchestrator", "", time.Hour)
+		must(t, err)
+		twin := blackboard.Lead{Holder: "twin", Epoch: lead.Number() + " twin"}
+		wantError(t, "the twin", w.b.Leader.RenewLead(w.ctx, twin, time.Hour), blackboard.ErrStale)
+		must(t, w.b.Leader.RenewLead(w.ctx, lead, time.Hour))
 	})
 }
 
@@ -49,15 +98,15 @@ func TestLead(t *testing.T) {
 func TestLeadExpires(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		ctx, b := testContext(t), open(t, s.url)
-		first, _, err := b.TakeLead(ctx, "o1", "", 40*time.Millisecond)
+		first, _, err := b.Leader.TakeLead(ctx, "o1", "", 40*time.Millisecond)
 		must(t, err)
-		var second Lead
+		var second blackboard.Lead
 		until(t, "the lease runs out", func() bool {
-			second, _, err = b.TakeLead(ctx, "o2", "", time.Hour)
+			second, _, err = b.Leader.TakeLead(ctx, "o2", "", time.Hour)
 			must(t, err)
 			return second.Epoch != ""
 		})
-		wantError(t, "renewing late", b.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
+		wantError(t, "renewing late", b.Leader.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
 	})
 }
 
@@ -65,17 +114,17 @@ func TestLeadExpires(t *testing.T) {
 func TestLeadOfTheSameSeat(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		ctx, b := testContext(t), open(t, s.url)
-		first, _, err := b.TakeLead(ctx, "here/1", "here/", time.Hour)
+		first, _, err := b.Leader.TakeLead(ctx, "here/1", "here/", time.Hour)
 		must(t, err)
-		if none, _, _ := b.TakeLead(ctx, "there/1", "there/", time.Hour); none.Epoch != "" {
+		if none, _, _ := b.Leader.TakeLead(ctx, "there/1", "there/", time.Hour); none.Epoch != "" {
 			t.Errorf("another seat leads: %+v", none)
 		}
-		second, _, err := b.TakeLead(ctx, "here/2", "here/", time.Hour)
+		second, _, err := b.Leader.TakeLead(ctx, "here/2", "here/", time.Hour)
 		must(t, err)
 		if second.Epoch == "" || second.Epoch == first.Epoch {
 			t.Errorf("the same seat: %+v after %+v", second, first)
 		}
-		wantError(t, "the first", b.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
+		wantError(t, "the first", b.Leader.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
 	})
 }
 
@@ -84,17 +133,17 @@ func TestLeadOfTheSameSeat(t *testing.T) {
 func TestPresence(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		ctx, b := testContext(t), open(t, s.url)
-		none, err := b.Agents(ctx)
+		none, err := b.Roster.Agents(ctx)
 		must(t, err)
 		if len(none) != 0 {
 			t.Errorf("agents before the first: %v", none)
 		}
-		p := Presence{Incarnation: "i1", Mode: "standard", Version: "v1", PID: 7, Health: "127.0.0.1:1", Run: "r", Config: "c", Since: "2026-01-02T03:04:05Z"}
-		must(t, b.Hello(ctx, "a", p, time.Minute))
-		must(t, b.Hello(ctx, "b", Presence{Incarnation: "x"}, time.Minute))
+		p := blackboard.Presence{Incarnation: "i1", Mode: "standard", Version: "v1", PID: 7, Health: "127.0.0.1:1", Run: "r", Config: "c", Since: "2026-01-02T03:04:05Z"}
+		must(t, b.Cub.Hello(ctx, "a", p, time.Minute))
+		must(t, b.Cub.Hello(ctx, "b", blackboard.Presence{Incarnation: "x"}, time.Minute))
 		now, err := b.ServerTime(ctx)
 		must(t, err)
-		all, err := b.Agents(ctx)
+		all, err := b.Roster.Agents(ctx)
 		must(t, err)
 		got := all["a"]
 		if left := got.Alive.Sub(now); left < 50*time.Second || left > time.Minute || len(all) != 2 {
@@ -104,26 +153,26 @@ func TestPresence(t *testing.T) {
 		if got != p {
 			t.Errorf("got %+v, want %+v", got, p)
 		}
-		must(t, b.Beat(ctx, "a", "i1", time.Hour))
-		all, err = b.Agents(ctx)
+		must(t, b.Cub.Beat(ctx, "a", "i1", time.Hour))
+		all, err = b.Roster.Agents(ctx)
 		must(t, err)
 		if all["a"].Alive.Sub(now) < 59*time.Minute {
 			t.Errorf("after the heartbeat: alive until %s", all["a"].Alive)
 		}
-		must(t, b.Hello(ctx, "a", Presence{Incarnation: "i2"}, time.Minute))
-		must(t, b.Goodbye(ctx, "a", "i1", "late"))
-		all, err = b.Agents(ctx)
+		must(t, b.Cub.Hello(ctx, "a", blackboard.Presence{Incarnation: "i2"}, time.Minute))
+		must(t, b.Cub.Goodbye(ctx, "a", "i1", "late"))
+		all, err = b.Roster.Agents(ctx)
 		must(t, err)
 		if all["a"].Incarnation != "i2" || all["a"].Alive.IsZero() {
 			t.Errorf("a farewell of an earlier incarnation: %+v", all["a"])
 		}
-		must(t, b.Goodbye(ctx, "a", "i2", "stopped"))
-		all, err = b.Agents(ctx)
+		must(t, b.Cub.Goodbye(ctx, "a", "i2", "stopped"))
+		all, err = b.Roster.Agents(ctx)
 		must(t, err)
 		if !all["a"].Alive.IsZero() || all["b"].Alive.IsZero() {
 			t.Errorf("after the farewell: %+v", all)
 		}
-		es, err := b.History(ctx, Beginning, 100)
+		es, err := b.Ledger.History(ctx, blackboard.Beginning, 100)
 		must(t, err)
 		var story []string
 		for _, e := range es {
@@ -137,8 +186,8 @@ func TestPresence(t *testing.T) {
 func TestBrokenPresence(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
-		w.raw("HSET", w.b.keys.agents(), "a", "{broken", "b", `{"incarnation":"i"}`)
-		all, err := w.b.Agents(w.ctx)
+		w.raw("HSET", w.b.c.Keys.Agents(), "a", "{broken", "b", `{"incarnation":"i"}`)
+		all, err := w.b.Roster.Agents(w.ctx)
 		must(t, err)
 		if len(all) != 2 || !all["a"].Alive.IsZero() || !all["b"].Alive.IsZero() || all["a"].Agent != "a" {
 			t.Errorf("agents %+v", all)
@@ -150,10 +199,10 @@ func TestBrokenPresence(t *testing.T) {
 func TestLeaderRecord(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
-		w.raw("SET", w.b.keys.leader(), "nonsense")
-		lead, _, err := w.b.TakeLead(w.ctx, "o2", "", time.Hour)
+		w.raw("SET", w.b.c.Keys.Leader(), "nonsense")
+		lead, _, err := w.b.Leader.TakeLead(w.ctx, "o2", "", time.Hour)
 		must(t, err)
-		if lead.Epoch != "2" || !strings.HasPrefix(w.raw("GET", w.b.keys.leader())[0], "o2 ") {
+		if lead.Epoch <= w.epoch || !strings.HasPrefix(w.raw("GET", w.b.c.Keys.Leader())[0], "o2 ") {
 			t.Errorf("lead %+v over a broken record", lead)
 		}
 	})

@@ -2,32 +2,22 @@ package redis
 
 import (
 	"context"
+	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 	"strings"
-	"time"
-
-	"github.com/redis/rueidis"
 )
 
-// Leader is who decides, or did last.
-type Leader struct {
-	Holder string    // empty: nobody leads, or somebody gave the lead up
-	Until  time.Time // when the lease runs out unless it is renewed; compare with ServerTime
-}
+// Roster reads which agents, workers and leader there are, and the users of the
+// workspace.
+type Roster struct{ c *store.Conn }
 
-// Leader returns who leads. A record that cannot be read is nobody's.
-func (b *Board) Leader(ctx context.Context) (Leader, error) {
-	var s string
-	err := b.retry(ctx, "read leader", func(ctx context.Context) (err error) {
-		s, err = b.client.Do(ctx, b.client.B().Get().Key(b.keys.leader()).Build()).ToString()
-		if rueidis.IsRedisNil(err) {
-			s, err = "", nil
-		}
-		return err
-	})
+// Leader returns the present or the last leader; none when the record cannot be read.
+func (b Roster) Leader(ctx context.Context) (blackboard.Leader, error) {
+	s, err := b.c.Text(ctx, "read leader", "GET", b.c.Keys.Leader())
 	holder, deadline, _ := strings.Cut(s, " ")
-	until, wrong := parseMicros(deadline)
+	until, wrong := store.ParseMicros(deadline)
 	if wrong != nil {
-		return Leader{}, err
+		return blackboard.Leader{}, err
 	}
-	return Leader{holder, until}, err
+	return blackboard.Leader{Holder: holder, Until: until}, err
 }

@@ -12,7 +12,7 @@ func TestLeader(t *testing.T) {
 		ctx, b := testContext(t), open(t, s.url)
 		nobody := func(when string) {
 			t.Helper()
-			l, err := b.Leader(ctx)
+			l, err := b.Roster.Leader(ctx)
 			must(t, err)
 			now, err := b.ServerTime(ctx)
 			must(t, err)
@@ -21,18 +21,18 @@ func TestLeader(t *testing.T) {
 			}
 		}
 		nobody("before anybody led")
-		lead, _, err := b.TakeLead(ctx, "o1", "", time.Hour)
+		lead, _, err := b.Leader.TakeLead(ctx, "o1", "", time.Hour)
 		must(t, err)
-		l, err := b.Leader(ctx)
+		l, err := b.Roster.Leader(ctx)
 		must(t, err)
 		now, err := b.ServerTime(ctx)
 		must(t, err)
 		if left := l.Until.Sub(now); l.Holder != "o1" || left < 59*time.Minute || left > time.Hour {
 			t.Errorf("%+v, %s left", l, left)
 		}
-		must(t, b.RenewLead(ctx, lead, 0))
+		must(t, b.Leader.RenewLead(ctx, lead, 0))
 		nobody("given up")
-		must(t, b.client.Do(ctx, b.client.B().Set().Key(b.keys.leader()).Value("o1 soon").Build()).Error())
+		must(t, b.c.Client.Do(ctx, b.c.Client.B().Set().Key(b.c.Keys.Leader()).Value("o1 soon").Build()).Error())
 		nobody("broken")
 	})
 }

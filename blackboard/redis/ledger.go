@@ -10,54 +10,34 @@ import (
 	"github.com/redis/rueidis"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
-// Beginning is the position before the ledger's first entry.
-const Beginning = "0-0"
-
-// PositionAt returns the position in the ledger just before a time.
-func PositionAt(t time.Time) string {
-	if t.UnixMilli() <= 0 {
-		return Beginning
-	}
-	return strconv.FormatInt(t.UnixMilli()-1, 10) + "-18446744073709551615"
-}
+// Ledger reads the entries of the ledger, and keeps the position up to which
+// people have been notified.
+type Ledger struct{ c *store.Conn }
 
 // Last returns the position of the ledger's last entry.
-func (b *Board) Last(ctx context.Context) (string, error) {
-	last := Beginning
-	err := b.retry(ctx, "read ledger", func(ctx context.Context) error {
-		es, err := b.client.Do(ctx, b.client.B().Xrevrange().Key(b.keys.events()).End("+").Start("-").Count(1).Build()).AsXRange()
-		if err == nil && len(es) > 0 {
-			last = es[0].ID
-		}
-		return err
-	})
-	return last, err
-}
+func (b Ledger) Last(ctx context.Context) (string, error) { return b.c.Last(ctx) }
 
 // History returns up to count entries after a position, oldest first.
-func (b *Board) History(ctx context.Context, after string, count int64) ([]blackboard.Event, error) {
-	var out []blackboard.Event
-	err := b.retry(ctx, "read ledger", func(ctx context.Context) error {
-		es, err := b.client.Do(ctx, b.client.B().Xrange().Key(b.keys.events()).Start("("+after).End("+").Count(count).Build()).AsXRange()
-		if err != nil {
-			return err
-		}
-		out = make([]blackboard.Event, len(es))
-		for i, e := range es {
-			out[i] = decodeEvent(e.ID, e.FieldValues)
-		}
-		return nil
-	})
-	return out, err
+func (b Ledger) History(ctx context.Context, after string, count int64) ([]blackboard.Event, error) {
+	es, err := b.c.Entries(ctx, after, "+", count)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]blackboard.Event, len(es))
+	for i, e := range es {
+		out[i] = decodeEvent(e.ID, e.FieldValues)
+	}
+	return out, nil
 }
 
 // Follow delivers every entry after a position, past ones and then those that
 // come, in order, each once, through every reconnect, until the context ends or
 // f returns an error, which it returns. lost is told about interruptions.
-func (b *Board) Follow(ctx context.Context, after string, f func(blackboard.Event) error, lost func(error)) error {
-	wait := b.o.Backoff
+func (b Ledger) Follow(ctx context.Context, after string, f func(blackboard.Event) error, lost func(error)) error {
+	wait := b.c.Options.Backoff
 	for ctx.Err() == nil {
 		es, err := b.nextEntries(ctx, after)
 		if err != nil {
@@ -68,11 +48,11 @@ func (b *Board) Follow(ctx context.Context, after string, f func(blackboard.Even
 			select {
 			case <-ctx.Done():
 			case <-time.After(wait):
-				wait = min(2*wait, maxBackoff)
+				wait = min(2*wait, store.MaxBackoff)
 			}
 			continue
 		}
-		wait = b.o.Backoff
+		wait = b.c.Options.Backoff
 		for _, e := range es {
 			if err := f(decodeEvent(e.ID, e.FieldValues)); err != nil {
 				return err
@@ -86,13 +66,13 @@ func (b *Board) Follow(ctx context.Context, after string, f func(blackboard.Even
 // block is how long one read waits for entries on the server.
 const block = 20 * time.Second
 
-func (b *Board) nextEntries(ctx context.Context, after string) ([]rueidis.XRangeEntry, error) {
-	conn, release := b.client.Dedicate()
+func (b Ledger) nextEntries(ctx context.Context, after string) ([]rueidis.XRangeEntry, error) {
+	conn, release := b.c.Client.Dedicate()
 	defer release()
 	defer context.AfterFunc(ctx, conn.Close)() // a read that waits on the server ends no other way
-	ctx, cancel := context.WithTimeout(ctx, block+b.o.Timeout)
+	ctx, cancel := context.WithTimeout(ctx, block+b.c.Options.Timeout)
 	defer cancel()
-	cmd := b.client.B().Xread().Count(500).Block(block.Milliseconds()).Streams().Key(b.keys.events()).Id(after).Build()
+	cmd := b.c.Client.B().Xread().Count(500).Block(block.Milliseconds()).Streams().Key(b.c.Keys.Events()).Id(after).Build()
 	streams, err := conn.Do(ctx, cmd).AsXRead()
 	if err != nil {
 		if rueidis.IsRedisNil(err) {
@@ -101,7 +81,7 @@ func (b *Board) nextEntries(ctx context.Context, after string) ([]rueidis.XRange
 		conn.Close()
 		return nil, errors.Join(blackboard.ErrUnavailable, err)
 	}
-	return streams[b.keys.events()], nil
+	return streams[b.c.Keys.Events()], nil
 }
 
 // decodeEvent takes the entry's known fields and keeps the rest as attributes.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 	"sett/blackboard/redis/redistest"
 )
 
@@ -17,21 +18,21 @@ import (
 func TestHistory(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		ctx, b := testContext(t), open(t, s.url)
-		last, err := b.Last(ctx)
+		last, err := b.Ledger.Last(ctx)
 		must(t, err)
-		if last != Beginning {
+		if last != blackboard.Beginning {
 			t.Errorf("last of an empty ledger: %s", last)
 		}
 		var goals []string
 		for range 5 {
 			g := goal("héllo")
-			must(t, b.PostGoal(ctx, g))
+			must(t, b.People.PostGoal(ctx, g))
 			goals = append(goals, g.ID)
 		}
 		var got []string
 		var first time.Time
-		for at := Beginning; ; {
-			es, err := b.History(ctx, at, 2)
+		for at := blackboard.Beginning; ; {
+			es, err := b.Ledger.History(ctx, at, 2)
 			must(t, err)
 			if len(es) == 0 {
 				break
@@ -52,18 +53,18 @@ func TestHistory(t *testing.T) {
 			at   string
 			want int
 		}{
-			"at its beginning": {PositionAt(first), 5}, "before all time": {PositionAt(time.Time{}), 5},
-			"in the future": {PositionAt(time.Now().Add(time.Hour)), 0},
+			"at its beginning": {blackboard.PositionAt(first), 5}, "before all time": {blackboard.PositionAt(time.Time{}), 5},
+			"in the future": {blackboard.PositionAt(time.Now().Add(time.Hour)), 0},
 		} {
-			es, err := b.History(ctx, tc.at, 100)
+			es, err := b.Ledger.History(ctx, tc.at, 100)
 			must(t, err)
 			if len(es) != tc.want {
 				t.Errorf("%s: %d entries, want %d", name, len(es), tc.want)
 			}
 		}
-		last, err = b.Last(ctx)
+		last, err = b.Ledger.Last(ctx)
 		must(t, err)
-		es, err := b.History(ctx, last, 1)
+		es, err := b.Ledger.History(ctx, last, 1)
 		must(t, err)
 		if len(es) != 0 {
 			t.Errorf("after the last: %v", es)
@@ -76,10 +77,10 @@ func TestFollowEnds(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		enough := errors.New("enough")
-		err := w.b.Follow(w.ctx, Beginning, func(blackboard.Event) error { return enough }, func(err error) { t.Error(err) })
+		err := w.b.Ledger.Follow(w.ctx, blackboard.Beginning, func(blackboard.Event) error { return enough }, func(err error) { t.Error(err) })
 		wantError(t, "its function's error", err, enough)
 		ctx, cancel := context.WithCancel(w.ctx)
-		err = w.b.Follow(ctx, Beginning, func(blackboard.Event) error { cancel(); return nil }, func(err error) { t.Error(err) })
+		err = w.b.Ledger.Follow(ctx, blackboard.Beginning, func(blackboard.Event) error { cancel(); return nil }, func(err error) { t.Error(err) })
 		wantError(t, "the context's end", err, context.Canceled)
 	})
 }
@@ -89,12 +90,12 @@ func TestFollowEnds(t *testing.T) {
 func TestFollowThroughRestarts(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		ctx, cancel := context.WithCancel(testContext(t))
-		b := openOptions(t, Options{URL: s.url, Instance: "test", Retries: 200, Backoff: 5 * time.Millisecond})
+		b := openOptions(t, store.Options{URL: s.url, Instance: "test", Retries: 200, Backoff: 5 * time.Millisecond})
 		const n = 300
 		var lost atomic.Int64
 		got, followed := make(chan string, 10*n), make(chan error, 1)
 		go func() {
-			followed <- b.Follow(ctx, Beginning, func(e blackboard.Event) error { got <- e.Artefact; return nil },
+			followed <- b.Ledger.Follow(ctx, blackboard.Beginning, func(e blackboard.Event) error { got <- e.Artefact; return nil },
 				func(error) { lost.Add(1) })
 		}()
 		posted := make(chan error, 1)
@@ -107,7 +108,7 @@ func TestFollowThroughRestarts(t *testing.T) {
 				if i == n/3 || i == 2*n/3 {
 					third <- struct{}{}
 				}
-				if err := b.PostGoal(ctx, g); err != nil {
+				if err := b.People.PostGoal(ctx, g); err != nil {
 					posted <- err
 					return
 				}

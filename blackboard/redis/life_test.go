@@ -14,7 +14,7 @@ func TestRework(t *testing.T) {
 		first := w.granted(blackboard.PhaseExclusive, "writer")
 		goalID := w.snapshot(first).Claim.ArtefactID
 		v1 := w.finish(first, "writer", blackboard.Standard, "Code", "v1")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(first), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(first), ""))
 
 		claim := w.open(v1.ID, "r", "writer")
 		w.grant(claim, blackboard.PhaseReview, "r")
@@ -23,10 +23,10 @@ func TestRework(t *testing.T) {
 			t.Errorf("verdict %q", g.Verdict)
 		}
 		guard := w.guard(claim)
-		rework := Rework{ClaimID: blackboard.ReworkClaimID(claim), Agent: "writer", Context: []string{review.ID}}
-		must(t, w.b.TerminateClaim(w.ctx, guard, "feedback", nil, &rework))
+		rework := blackboard.Rework{ClaimID: blackboard.ReworkClaimID(claim), Agent: "writer", Context: []string{review.ID}}
+		must(t, w.b.Leader.TerminateClaim(w.ctx, guard, "feedback", nil, &rework))
 		w.refuses("terminating twice", blackboard.ErrStale, func() error {
-			return w.b.TerminateClaim(w.ctx, guard, "feedback", nil, &rework)
+			return w.b.Leader.TerminateClaim(w.ctx, guard, "feedback", nil, &rework)
 		})
 		if wf := w.workflow(goalID); wf.Outstanding != 1 || wf.Status != blackboard.WorkflowActive || wf.Claims != 3 {
 			t.Errorf("workflow %+v", wf)
@@ -42,20 +42,20 @@ func TestRework(t *testing.T) {
 		rc, ref := w.run(rework.ClaimID, "writer")
 		v2 := result(rc, "writer", blackboard.Standard, "Code", "v2")
 		v2.LogicalID, v2.SourceArtefacts = v1.ID, []string{v1.ID, review.ID}
-		w.twice("the rework's result", func() error { return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: v2}) })
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(rework.ClaimID), ""))
-		got, err := w.b.Artefact(w.ctx, v2.ID)
+		w.twice("the rework's result", func() error { return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: v2}) })
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(rework.ClaimID), ""))
+		got, err := w.b.Records.Artefact(w.ctx, v2.ID)
 		must(t, err)
 		if got.Version != 2 || got.LogicalID != v1.ID {
 			t.Errorf("the new version: %+v", got)
 		}
 		wantList(t, "sources", got.SourceArtefacts, v1.ID, review.ID)
-		latest, err := w.b.LatestVersions(w.ctx, []string{v1.ID, goalID, newID()})
+		latest, err := w.b.Records.LatestVersions(w.ctx, []string{v1.ID, goalID, newID()})
 		must(t, err)
 		if len(latest) != 2 || latest[v1.ID] != v2.ID || latest[goalID] != goalID {
 			t.Errorf("latest versions %v", latest)
 		}
-		claims, err := w.b.WorkflowClaims(w.ctx, goalID)
+		claims, err := w.b.Index.WorkflowClaims(w.ctx, goalID)
 		must(t, err)
 		wantList(t, "claims", claims, first, claim, rework.ClaimID)
 	})
@@ -84,15 +84,15 @@ func TestEndsOfAWorkflow(t *testing.T) {
 				if wf := w.workflow(goalID); wf.Status != blackboard.WorkflowActive || wf.Outstanding != 1 || !wf.EndedAt.IsZero() {
 					t.Errorf("before the end: %+v", wf)
 				}
-				active, err := w.b.ActiveWorkflows(w.ctx)
+				active, err := w.b.Index.ActiveWorkflows(w.ctx)
 				must(t, err)
 				wantList(t, "active", active, goalID)
-				must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), "over"))
+				must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), "over"))
 				wf := w.workflow(goalID)
 				if wf.Status != tc.status || wf.Outstanding != 0 || wf.EndedAt.IsZero() || wf.TerminalID+wf.FailureID != last.ID {
 					t.Errorf("at the end: %+v", wf)
 				}
-				active, err = w.b.ActiveWorkflows(w.ctx)
+				active, err = w.b.Index.ActiveWorkflows(w.ctx)
 				must(t, err)
 				wantList(t, "active at the end", active)
 				e := w.lastEvent()
@@ -112,13 +112,13 @@ func TestParallel(t *testing.T) {
 		goalID := w.snapshot(claim).Claim.WorkflowID
 		x := w.finish(claim, "a", blackboard.Standard, "X", "1")
 		y := w.finish(claim, "b", blackboard.Standard, "Y", "2")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 		for i, a := range []blackboard.Artefact{x, y} {
 			if wf := w.workflow(goalID); wf.Outstanding != 2-i || wf.Status != blackboard.WorkflowActive {
 				t.Errorf("%d: %+v", i, wf)
 			}
 			c := w.open(a.ID, "z")
-			must(t, w.b.CompleteClaim(w.ctx, w.guard(c), "nobody wants it"))
+			must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(c), "nobody wants it"))
 		}
 		if wf := w.workflow(goalID); wf.Status != blackboard.WorkflowStalled || wf.Artefacts != 3 || wf.Claims != 3 {
 			t.Errorf("at the end: %+v", wf)
@@ -142,7 +142,7 @@ func TestSiblingsAreCancelled(t *testing.T) {
 		if wf := w.workflow(goalID); wf.Questions != 1 {
 			t.Errorf("workflow %+v", wf)
 		}
-		must(t, w.b.TerminateClaim(w.ctx, w.guard(claim), "fails failed", nil, nil))
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "fails failed", nil, nil))
 		for agent, want := range map[string]blackboard.GrantState{
 			"asks": blackboard.GrantCancelled, "queued": blackboard.GrantCancelled, "runs": blackboard.GrantCancelled,
 			"fails": blackboard.GrantFailed,
@@ -150,7 +150,7 @@ func TestSiblingsAreCancelled(t *testing.T) {
 			if g := w.grantOf(claim, agent); g.State != want || g.EndedAt.IsZero() {
 				t.Errorf("%s: %+v", agent, g)
 			}
-			work, err := w.b.OpenAgentWork(w.ctx, agent)
+			work, err := w.b.Index.OpenAgentWork(w.ctx, agent)
 			must(t, err)
 			wantList(t, agent+"'s queue", work.Grants)
 		}
@@ -160,18 +160,18 @@ func TestSiblingsAreCancelled(t *testing.T) {
 		}
 		late := result(c, "runs", blackboard.Standard, "Code", "late")
 		w.refuses("a late result", blackboard.ErrRefused, func() error {
-			return w.b.Finish(w.ctx, Result{GrantRef: running, Artefact: late})
+			return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: running, Artefact: late})
 		})
 		w.refuses("a start after the end", blackboard.ErrRefused, func() error {
-			_, err := w.b.Start(w.ctx, StartRequest{claim, "queued", "h", blackboard.ReadOnly})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "queued", Holder: "h", Mode: blackboard.ReadOnly})
 			return err
 		})
-		questions, err := w.b.OpenQuestions(w.ctx)
+		questions, err := w.b.Index.OpenQuestions(w.ctx)
 		must(t, err)
 		wantList(t, "open questions", questions)
 		answer := answerTo(question)
 		w.refuses("an answer after the end", blackboard.ErrRefused, func() error {
-			_, err := w.b.PostAnswer(w.ctx, question.ID, answer, "ann")
+			_, err := w.b.People.PostAnswer(w.ctx, question.ID, answer, "ann")
 			return err
 		})
 		if wf := w.workflow(goalID); wf.Questions != 0 || wf.Failures != 1 || wf.Status != blackboard.WorkflowFailed {
@@ -188,8 +188,8 @@ func TestTerminateWithFailure(t *testing.T) {
 		goalID := w.snapshot(claim).Claim.WorkflowID
 		w.finish(claim, "r", blackboard.Review, "Review", "no")
 		f := failure(goalID, blackboard.TypeReviewLimit)
-		must(t, w.b.TerminateClaim(w.ctx, w.guard(claim), "nobody can rework a goal", &f, nil))
-		got, err := w.b.Artefact(w.ctx, f.ID)
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "nobody can rework a goal", &f, nil))
+		got, err := w.b.Records.Artefact(w.ctx, f.ID)
 		must(t, err)
 		if got.Payload != f.Payload || got.StructuralType != blackboard.Failure || got.ProducedByRole != blackboard.RoleOrchestrator {
 			t.Errorf("failure %+v", got)
@@ -217,25 +217,25 @@ func TestStopping(t *testing.T) {
 		if state != "" {
 			t.Errorf("state before it was set: %q", state)
 		}
-		w.twice("running", func() error { return w.b.SetInstance(w.ctx, InstanceRunning, "ann") })
+		w.twice("running", func() error { return w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "ann") })
 		claim := w.granted(blackboard.PhaseParallel, "a", "b")
 		c, ref := w.run(claim, "a")
-		w.twice("stopping", func() error { return w.b.SetInstance(w.ctx, InstanceStopping, "ann") })
+		w.twice("stopping", func() error { return w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "ann") })
 		state, err = w.b.State(w.ctx)
 		must(t, err)
-		if state != InstanceStopping {
+		if state != blackboard.InstanceStopping {
 			t.Errorf("state %q", state)
 		}
-		w.refuses("a goal", blackboard.ErrStopping, func() error { return w.b.PostGoal(w.ctx, goal("x")) })
+		w.refuses("a goal", blackboard.ErrStopping, func() error { return w.b.People.PostGoal(w.ctx, goal("x")) })
 		w.refuses("a start", blackboard.ErrStopping, func() error {
-			_, err := w.b.Start(w.ctx, StartRequest{claim, "b", "h", blackboard.ReadOnly})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "b", Holder: "h", Mode: blackboard.ReadOnly})
 			return err
 		})
-		must(t, w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "")}))
-		must(t, w.b.SetInstance(w.ctx, InstanceRunning, "ann"))
+		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "")}))
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "ann"))
 		w.run(claim, "b")
 
-		w.raw("HSET", w.b.keys.instance(), "schema", "0")
-		w.refuses("another schema", blackboard.ErrRefused, func() error { return w.b.SetInstance(w.ctx, InstanceStopping, "ann") })
+		w.raw("HSET", w.b.c.Keys.Instance(), "schema", "0")
+		w.refuses("another schema", blackboard.ErrRefused, func() error { return w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "ann") })
 	})
 }

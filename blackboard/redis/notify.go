@@ -5,24 +5,15 @@ import (
 	"fmt"
 	"regexp"
 	"sync"
-
-	"github.com/redis/rueidis"
 )
 
-// position is what a position in the ledger looks like.
+// position is the pattern of a position in the ledger.
 var position = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`) })
 
-// Notified returns the position in the ledger up to which people have been told
-// what happened; "" when nobody ever was, or when what is stored is no position.
-func (b *Board) Notified(ctx context.Context) (string, error) {
-	var at string
-	err := b.retry(ctx, "read notified", func(ctx context.Context) (err error) {
-		at, err = b.client.Do(ctx, b.client.B().Get().Key(b.keys.notified()).Build()).ToString()
-		if rueidis.IsRedisNil(err) {
-			at, err = "", nil
-		}
-		return err
-	})
+// Notified returns the position in the ledger up to which people have been
+// notified; "" when they never were, or when the stored text is no position.
+func (b Ledger) Notified(ctx context.Context) (string, error) {
+	at, err := b.c.Text(ctx, "read notified", "GET", b.c.Keys.Notified())
 	if err != nil || !position().MatchString(at) {
 		return "", err
 	}
@@ -31,39 +22,29 @@ func (b *Board) Notified(ctx context.Context) (string, error) {
 
 // SetNotified stores that position. It is the one thing that the notifier writes,
 // and nobody else does while it runs, so that it takes no script to write it.
-func (b *Board) SetNotified(ctx context.Context, at string) error {
+func (b Ledger) SetNotified(ctx context.Context, at string) error {
 	if !position().MatchString(at) {
 		return fmt.Errorf("store notified: %q is no position in the ledger", at)
 	}
-	return b.retry(ctx, "store notified", func(ctx context.Context) error {
-		return b.client.Do(ctx, b.client.B().Set().Key(b.keys.notified()).Value(at).Build()).Error()
-	})
+	_, err := b.c.Ask(ctx, "store notified", "SET", b.c.Keys.Notified(), at)
+	return err
 }
 
-// ForgetNotified removes that position: who is told from then on is told of what is
-// recent, as at the very first start.
-func (b *Board) ForgetNotified(ctx context.Context) error {
-	return b.retry(ctx, "forget notified", func(ctx context.Context) error {
-		return b.client.Do(ctx, b.client.B().Del().Key(b.keys.notified()).Build()).Error()
-	})
+// ForgetNotified removes that position: the notifier then begins with recent
+// entries, as at its very first start.
+func (b Ledger) ForgetNotified(ctx context.Context) error {
+	_, err := b.c.Ask(ctx, "forget notified", "DEL", b.c.Keys.Notified())
+	return err
 }
 
 // WaitsForHuman says whether the artefact is a Question that nobody has answered
 // yet, or is held by a gate.
-func (b *Board) WaitsForHuman(ctx context.Context, artefactID string) (bool, error) {
-	var waits bool
-	err := b.retry(ctx, "read what is open", func(ctx context.Context) error {
-		waits = false
-		for _, res := range b.client.DoMulti(ctx,
-			b.client.B().Zscore().Key(b.keys.questions()).Member(artefactID).Build(),
-			b.client.B().Zscore().Key(b.keys.gates()).Member(artefactID).Build()) {
-			if err := res.Error(); err == nil {
-				waits = true
-			} else if !rueidis.IsRedisNil(err) {
-				return err
-			}
+func (b Index) WaitsForHuman(ctx context.Context, artefactID string) (bool, error) {
+	for _, index := range []string{b.c.Keys.Questions(), b.c.Keys.Gates()} {
+		since, err := b.c.Text(ctx, "read open work", "ZSCORE", index, artefactID)
+		if err != nil || since != "" {
+			return since != "", err
 		}
-		return nil
-	})
-	return waits, err
+	}
+	return false, nil
 }

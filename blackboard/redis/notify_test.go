@@ -17,7 +17,7 @@ func TestNotified(t *testing.T) {
 		w := newWorld(t, s)
 		at := func(want string) {
 			t.Helper()
-			got, err := w.b.Notified(w.ctx)
+			got, err := w.b.Ledger.Notified(w.ctx)
 			must(t, err)
 			if got != want {
 				t.Errorf("notified up to %q, want %q", got, want)
@@ -25,23 +25,23 @@ func TestNotified(t *testing.T) {
 		}
 		at("")
 		w.goal()
-		last, err := w.b.Last(w.ctx)
+		last, err := w.b.Ledger.Last(w.ctx)
 		must(t, err)
-		must(t, w.b.SetNotified(w.ctx, last))
+		must(t, w.b.Ledger.SetNotified(w.ctx, last))
 		at(last)
 		now, err := w.b.ServerTime(w.ctx)
 		must(t, err)
-		must(t, w.b.SetNotified(w.ctx, PositionAt(now)))
-		at(PositionAt(now))
+		must(t, w.b.Ledger.SetNotified(w.ctx, blackboard.PositionAt(now)))
+		at(blackboard.PositionAt(now))
 		for range 2 {
-			must(t, w.b.ForgetNotified(w.ctx))
+			must(t, w.b.Ledger.ForgetNotified(w.ctx))
 			at("")
 		}
 		for _, odd := range []string{"", "$", "1", "1-", "1-1 ", "x-1", strings.Repeat("1", 30) + "-1"} {
-			if err := w.b.SetNotified(w.ctx, odd); err == nil {
+			if err := w.b.Ledger.SetNotified(w.ctx, odd); err == nil {
 				t.Errorf("%q was stored", odd)
 			}
-			w.raw("SET", w.b.keys.notified(), odd)
+			w.raw("SET", w.b.c.Keys.Notified(), odd)
 			at("")
 		}
 	})
@@ -54,7 +54,7 @@ func TestWaitsForHuman(t *testing.T) {
 		w := newWorld(t, s)
 		waits := func(id string, want bool) {
 			t.Helper()
-			got, err := w.b.WaitsForHuman(w.ctx, id)
+			got, err := w.b.Index.WaitsForHuman(w.ctx, id)
 			must(t, err)
 			if got != want {
 				t.Errorf("%s waits: %v", id, got)
@@ -64,10 +64,10 @@ func TestWaitsForHuman(t *testing.T) {
 		q := w.finish(claim, "a", blackboard.Question, "Ask", "?")
 		waits(q.ID, true)
 		waits(q.WorkflowID, false)
-		_, err := w.b.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
+		_, err := w.b.People.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
 		must(t, err)
 		waits(q.ID, false)
-		w.raw("ZADD", w.b.keys.gates(), "1", q.WorkflowID)
+		w.raw("ZADD", w.b.c.Keys.Gates(), "1", q.WorkflowID)
 		waits(q.WorkflowID, true)
 	})
 }
@@ -83,28 +83,28 @@ func TestNotifierUserCanWork(t *testing.T) {
 	must(t, b.Ping(g.ctx))
 	_, err = b.ServerTime(g.ctx)
 	must(t, err)
-	_, err = b.Notified(g.ctx)
+	_, err = b.Ledger.Notified(g.ctx)
 	must(t, err)
 	ctx, cancel := context.WithCancel(g.ctx)
 	seen := 0
-	_ = b.Follow(ctx, Beginning, func(e blackboard.Event) error {
+	_ = b.Ledger.Follow(ctx, blackboard.Beginning, func(e blackboard.Event) error {
 		seen++
 		if e.Artefact == q.ID {
-			must(t, b.SetNotified(g.ctx, e.ID))
+			must(t, b.Ledger.SetNotified(g.ctx, e.ID))
 			cancel()
 		}
 		return nil
 	}, func(err error) { t.Error(err); cancel() })
-	if got, err := b.Notified(g.ctx); err != nil || got != g.lastEvent().ID || seen < 4 {
+	if got, err := b.Ledger.Notified(g.ctx); err != nil || got != g.lastEvent().ID || seen < 4 {
 		t.Errorf("notified %q after %d entries, %v", got, seen, err)
 	}
-	_, err = b.Workflow(g.ctx, q.WorkflowID)
+	_, err = b.Records.Workflow(g.ctx, q.WorkflowID)
 	must(t, err)
-	_, err = b.Artefact(g.ctx, q.ID)
+	_, err = b.Records.Artefact(g.ctx, q.ID)
 	must(t, err)
-	_, err = b.Claims(g.ctx, []string{claim})
+	_, err = b.Records.Claims(g.ctx, []string{claim})
 	must(t, err)
-	if waits, err := b.WaitsForHuman(g.ctx, q.ID); err != nil || !waits {
+	if waits, err := b.Index.WaitsForHuman(g.ctx, q.ID); err != nil || !waits {
 		t.Errorf("waits: %v %v", waits, err)
 	}
 }

@@ -19,7 +19,7 @@ func TestArtefactsAreWrittenOnce(t *testing.T) {
 		changed := result(c, "b", blackboard.Standard, "Code", "changed")
 		changed.ID = a.ID
 		w.refuses("another artefact's id", blackboard.ErrRefused, func() error {
-			return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: changed})
+			return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: changed})
 		})
 	})
 }
@@ -30,7 +30,7 @@ func TestSameIDOtherContent(t *testing.T) {
 		w := newWorld(t, s)
 		g := w.goal()
 		g.Payload = "something else"
-		w.refuses("a goal with other content", blackboard.ErrRefused, func() error { return w.b.PostGoal(w.ctx, g) })
+		w.refuses("a goal with other content", blackboard.ErrRefused, func() error { return w.b.People.PostGoal(w.ctx, g) })
 	})
 }
 
@@ -41,9 +41,9 @@ func TestAskAgainAfterAnswer(t *testing.T) {
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		c, ref := w.run(claim, "a")
 		q := result(c, "a", blackboard.Question, "Question", "which?")
-		ask := func() error { return w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: q}) }
+		ask := func() error { return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: q}) }
 		must(t, ask())
-		_, err := w.b.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
+		_, err := w.b.People.PostAnswer(w.ctx, q.ID, answerTo(q), "ann")
 		must(t, err)
 		must(t, ask())
 	})
@@ -57,7 +57,7 @@ func TestAnswerTwiceNamesTheAgent(t *testing.T) {
 		q := w.finish(claim, "a", blackboard.Question, "Question", "which?")
 		answer := answerTo(q)
 		for range 2 {
-			agent, err := w.b.PostAnswer(w.ctx, q.ID, answer, "ann")
+			agent, err := w.b.People.PostAnswer(w.ctx, q.ID, answer, "ann")
 			must(t, err)
 			if agent != "a" {
 				t.Errorf("goes on: %q", agent)
@@ -71,12 +71,12 @@ func TestClosedClaimsStayClosed(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 		guard := w.guard(claim)
 		for name, decide := range map[string]func() error{
-			"complete":  func() error { return w.b.CompleteClaim(w.ctx, guard, "") },
-			"grant":     func() error { return w.b.GrantPhase(w.ctx, guard, blackboard.PhaseReview, []string{"a"}) },
-			"terminate": func() error { return w.b.TerminateClaim(w.ctx, guard, "", nil, nil) },
+			"complete":  func() error { return w.b.Leader.CompleteClaim(w.ctx, guard, "") },
+			"grant":     func() error { return w.b.Leader.GrantPhase(w.ctx, guard, blackboard.PhaseReview, []string{"a"}) },
+			"terminate": func() error { return w.b.Leader.TerminateClaim(w.ctx, guard, "", nil, nil) },
 		} {
 			w.refuses(name, blackboard.ErrRefused, decide)
 		}
@@ -90,7 +90,7 @@ func TestCrashOfAnotherAttempt(t *testing.T) {
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		_, ref := w.run(claim, "a")
 		ref.Attempt++
-		w.refuses("another attempt", nil, func() error { return w.b.RetryGrant(w.ctx, w.epoch, ref, "died") })
+		w.refuses("another attempt", nil, func() error { return w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died") })
 	})
 }
 
@@ -99,8 +99,8 @@ func TestPresenceTwice(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		for name, move := range map[string]func() error{
-			"hello":   func() error { return w.b.Hello(w.ctx, "a", Presence{Incarnation: "i1"}, time.Minute) },
-			"goodbye": func() error { return w.b.Goodbye(w.ctx, "a", "i1", "stopped") },
+			"hello":   func() error { return w.b.Cub.Hello(w.ctx, "a", blackboard.Presence{Incarnation: "i1"}, time.Minute) },
+			"goodbye": func() error { return w.b.Cub.Goodbye(w.ctx, "a", "i1", "stopped") },
 		} {
 			must(t, move())
 			n := len(w.events())
@@ -116,9 +116,9 @@ func TestPresenceTwice(t *testing.T) {
 func TestBrokenHeartbeat(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
-		w.raw("HSET", w.b.keys.agents(), "b", `{"incarnation":"i"}`)
-		w.raw("SET", w.b.keys.alive("b"), "i soon")
-		all, err := w.b.Agents(w.ctx)
+		w.raw("HSET", w.b.c.Keys.Agents(), "b", `{"incarnation":"i"}`)
+		w.raw("SET", w.b.c.Keys.Alive("b"), "i soon")
+		all, err := w.b.Roster.Agents(w.ctx)
 		must(t, err)
 		if !all["b"].Alive.IsZero() {
 			t.Errorf("alive until %s", all["b"].Alive)
@@ -133,17 +133,17 @@ func TestSilentZeros(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		goalID := w.snapshot(claim).Claim.WorkflowID
-		w.raw("HSET", w.b.keys.grants(claim), "a", "{}")
-		_, err := w.b.Grant(w.ctx, claim, "a")
+		w.raw("HSET", w.b.c.Keys.Grants(claim), "a", "{}")
+		_, err := w.b.Records.Grant(w.ctx, claim, "a")
 		wantError(t, "empty grant", err, blackboard.ErrCorrupt)
-		w.raw("HSET", w.b.keys.claim(claim), "status", "banana")
-		_, err = w.b.Claims(w.ctx, []string{claim})
+		w.raw("HSET", w.b.c.Keys.Claim(claim), "status", "banana")
+		_, err = w.b.Records.Claims(w.ctx, []string{claim})
 		wantError(t, "claim status", err, blackboard.ErrCorrupt)
-		w.raw("HSET", w.b.keys.workflow(goalID), "status", "banana")
-		_, err = w.b.Workflow(w.ctx, goalID)
+		w.raw("HSET", w.b.c.Keys.Workflow(goalID), "status", "banana")
+		_, err = w.b.Records.Workflow(w.ctx, goalID)
 		wantError(t, "workflow status", err, blackboard.ErrCorrupt)
-		w.raw("HSET", w.b.keys.artifact(goalID), "source_artefacts", "null", "created_at", "")
-		_, err = w.b.Artefact(w.ctx, goalID)
+		w.raw("HSET", w.b.c.Keys.Artifact(goalID), "source_artefacts", "null", "created_at", "")
+		_, err = w.b.Records.Artefact(w.ctx, goalID)
 		wantError(t, "null sources, no time", err, blackboard.ErrCorrupt)
 	})
 }
@@ -156,10 +156,10 @@ func TestResolveLateClaim(t *testing.T) {
 		g := goal("x")
 		g.ID = blackboard.NewID(time.Now().Add(-20*time.Minute), rand.Reader)
 		g.WorkflowID = g.ID
-		must(t, w.b.PostGoal(w.ctx, g))
+		must(t, w.b.People.PostGoal(w.ctx, g))
 		claim := w.open(g.ID, "a")
 		for _, id := range []string{g.ID, claim} {
-			if got, _, err := w.b.Resolve(w.ctx, id[:16], KindClaim, KindArtefact); got == "" && err != nil && !errors.Is(err, blackboard.ErrAmbiguous) {
+			if got, _, err := w.b.Index.Resolve(w.ctx, id[:16], blackboard.KindClaim, blackboard.KindArtefact); got == "" && err != nil && !errors.Is(err, blackboard.ErrAmbiguous) {
 				t.Errorf("%s: %v", id, err)
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 	"sett/blackboard/redis/redistest"
 )
 
@@ -35,7 +36,7 @@ func TestOpenDeadServer(t *testing.T) {
 	addr := deadAddr(t)
 	for _, retries := range []int{-1, 3} {
 		started := time.Now()
-		_, err := Open(testContext(t), Options{URL: "redis://user:secret@" + addr, Retries: retries, Backoff: 10 * time.Millisecond})
+		_, err := Open(testContext(t), store.Options{URL: "redis://user:secret@" + addr, Retries: retries, Backoff: 10 * time.Millisecond})
 		wantError(t, "open", err, blackboard.ErrUnavailable)
 		if err != nil && (!strings.Contains(err.Error(), addr) || strings.Contains(err.Error(), "secret")) {
 			t.Errorf("%v: want the address and no password", err)
@@ -56,7 +57,7 @@ func TestOpenSilentServer(t *testing.T) {
 	must(t, err)
 	defer func() { _ = l.Close() }()
 	started := time.Now()
-	_, err = Open(testContext(t), Options{URL: "redis://" + l.Addr().String(), Retries: 1, Timeout: 100 * time.Millisecond})
+	_, err = Open(testContext(t), store.Options{URL: "redis://" + l.Addr().String(), Retries: 1, Timeout: 100 * time.Millisecond})
 	wantError(t, "open", err, blackboard.ErrUnavailable)
 	if took := time.Since(started); took > 5*time.Second || !strings.Contains(err.Error(), "no answer within 100ms") {
 		t.Errorf("took %s: %v", took, err)
@@ -67,14 +68,14 @@ func TestOpenSilentServer(t *testing.T) {
 func TestOpenCancelled(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	_, err := Open(ctx, Options{URL: "redis://" + deadAddr(t), Retries: 1000})
+	_, err := Open(ctx, store.Options{URL: "redis://" + deadAddr(t), Retries: 1000})
 	wantError(t, "open", err, blackboard.ErrUnavailable)
 }
 
 func TestOpenWrongURL(t *testing.T) {
 	empty := filepath.Join(t.TempDir(), "ca.pem")
 	must(t, os.WriteFile(empty, []byte("nothing"), 0o600))
-	for _, o := range []Options{
+	for _, o := range []store.Options{
 		{URL: ""}, {URL: "localhost:6379"}, {URL: "http://localhost"}, {URL: "redis://:secret@host:port"},
 		{URL: "redis://:secret@host/zero"}, {URL: "redis://:secret@host\x00"}, {URL: "redis:// :secret@host"},
 		{URL: "rediss://:secret@localhost", CAFile: "/nowhere/ca.pem"}, {URL: "rediss://:secret@localhost", CAFile: empty},
@@ -93,7 +94,7 @@ func TestRedact(t *testing.T) {
 		"redis://host:1":              "redis://host:1",
 		"redis://:secret@host:nobody": "(unreadable URL)",
 	} {
-		if got := Redact(raw); got != want {
+		if got := store.Redact(raw); got != want {
 			t.Errorf("%s: got %s, want %s", raw, got, want)
 		}
 	}
@@ -120,11 +121,11 @@ func TestAuth(t *testing.T) {
 		"user":     with(t, s.URL, url.UserPassword("ann", "hers"), "/3"),
 	} {
 		b := open(t, u)
-		must(t, b.PostGoal(testContext(t), goal(name)))
+		must(t, b.People.PostGoal(testContext(t), goal(name)))
 		must(t, b.Ping(testContext(t)))
 	}
 	b := open(t, with(t, s.URL, url.UserPassword("ann", "hers"), "/3"))
-	goals, err := b.Goals(testContext(t), 0)
+	goals, err := b.Index.Goals(testContext(t), 0)
 	must(t, err)
 	if len(goals) != 1 {
 		t.Errorf("%d goals in database 3, want 1", len(goals))
@@ -133,7 +134,7 @@ func TestAuth(t *testing.T) {
 		"none": nil, "wrong": url.UserPassword("", "wrong-secret"), "unknown user": url.UserPassword("bob", "wrong-secret"),
 	} {
 		started := time.Now()
-		_, err := Open(testContext(t), Options{URL: with(t, s.URL, user, ""), Instance: "test", Backoff: time.Second})
+		_, err := Open(testContext(t), store.Options{URL: with(t, s.URL, user, ""), Instance: "test", Backoff: time.Second})
 		if err == nil || strings.Contains(err.Error(), "wrong-secret") || time.Since(started) > time.Second {
 			t.Errorf("%s: %v after %s", name, err, time.Since(started))
 		}
@@ -171,15 +172,15 @@ func TestTLS(t *testing.T) {
 	(&world{TB: t, ctx: testContext(t), b: open(t, s.URL)}).raw("CONFIG", "SET", "requirepass", "secret")
 	u := "rediss://:secret@127.0.0.1:" + port
 	ctx := testContext(t)
-	b := openOptions(t, Options{URL: u, Instance: "test", CAFile: cert})
+	b := openOptions(t, store.Options{URL: u, Instance: "test", CAFile: cert})
 	g := goal("over TLS")
-	must(t, b.PostGoal(ctx, g))
-	if a, err := b.Artefact(ctx, g.ID); err != nil || a.Payload != "over TLS" {
+	must(t, b.People.PostGoal(ctx, g))
+	if a, err := b.Records.Artefact(ctx, g.ID); err != nil || a.Payload != "over TLS" {
 		t.Errorf("read back %+v: %v", a, err)
 	}
 	other, _ := selfSigned(t)
 	for name, ca := range map[string]string{"the system's": "", "another": other} {
-		_, err := Open(ctx, Options{URL: u, Instance: "test", CAFile: ca, Retries: -1})
+		_, err := Open(ctx, store.Options{URL: u, Instance: "test", CAFile: ca, Retries: -1})
 		if err == nil || !strings.Contains(err.Error(), "certificate") {
 			t.Errorf("%s CA: %v", name, err)
 		}
@@ -191,24 +192,24 @@ func TestTLS(t *testing.T) {
 func TestServerGoesAndComes(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		ctx := testContext(t)
-		b := openOptions(t, Options{URL: s.url, Instance: "test", Retries: 2, Backoff: 5 * time.Millisecond, Timeout: 300 * time.Millisecond})
+		b := openOptions(t, store.Options{URL: s.url, Instance: "test", Retries: 2, Backoff: 5 * time.Millisecond, Timeout: 300 * time.Millisecond})
 		g := goal("x")
-		must(t, b.PostGoal(ctx, g))
+		must(t, b.People.PostGoal(ctx, g))
 		must(t, b.Ping(ctx))
 		s.kill()
 		wantError(t, "ping", b.Ping(ctx), blackboard.ErrUnavailable)
 		started := time.Now()
-		wantError(t, "a write", b.PostGoal(ctx, goal("y")), blackboard.ErrUnavailable)
-		_, err := b.Artefact(ctx, g.ID)
+		wantError(t, "a write", b.People.PostGoal(ctx, goal("y")), blackboard.ErrUnavailable)
+		_, err := b.Records.Artefact(ctx, g.ID)
 		wantError(t, "a read", err, blackboard.ErrUnavailable)
 		if took := time.Since(started); took > 5*time.Second {
 			t.Errorf("giving up took %s", took)
 		}
 		s.restart()
-		a, err := b.Artefact(ctx, g.ID)
+		a, err := b.Records.Artefact(ctx, g.ID)
 		if err != nil || a.Payload != "x" {
 			t.Errorf("after the restart: %+v %v", a, err)
 		}
-		must(t, b.PostGoal(ctx, goal("z"))) // by a server that has forgotten the scripts
+		must(t, b.People.PostGoal(ctx, goal("z"))) // by a server that has forgotten the scripts
 	}, redistest.Durable...)
 }

@@ -4,76 +4,68 @@ import (
 	"context"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
+// Index reads the ids of those records that exist, are open or belong together.
+type Index struct{ c *store.Conn }
+
 // Goals returns the ids of the newest workflows, newest last; limit 0: all.
-func (b *Board) Goals(ctx context.Context, limit int) ([]string, error) {
-	return b.list(ctx, b.keys.artefactsByType(blackboard.TypeGoalDefined), -limit, -1)
+func (b Index) Goals(ctx context.Context, limit int) ([]string, error) {
+	return b.c.List(ctx, b.c.Keys.ArtefactsByType(blackboard.TypeGoalDefined), -limit, -1)
 }
 
 // OpenClaims returns the ids of the claims that are open, oldest first.
-func (b *Board) OpenClaims(ctx context.Context) ([]string, error) {
-	return b.wholeIndex(ctx, b.keys.openClaims())
+func (b Index) OpenClaims(ctx context.Context) ([]string, error) {
+	return b.c.Sorted(ctx, b.c.Keys.OpenClaims())
 }
 
 // OpenQuestions returns the ids of the unanswered Questions, oldest first.
-func (b *Board) OpenQuestions(ctx context.Context) ([]string, error) {
-	return b.wholeIndex(ctx, b.keys.questions())
+func (b Index) OpenQuestions(ctx context.Context) ([]string, error) {
+	return b.c.Sorted(ctx, b.c.Keys.Questions())
 }
 
 // OpenGates returns the ids of the artefacts that wait for approval, oldest first.
-func (b *Board) OpenGates(ctx context.Context) ([]string, error) {
-	return b.wholeIndex(ctx, b.keys.gates())
+func (b Index) OpenGates(ctx context.Context) ([]string, error) {
+	return b.c.Sorted(ctx, b.c.Keys.Gates())
 }
 
 // ActiveWorkflows returns the ids of the workflows with work outstanding, oldest
 // first.
-func (b *Board) ActiveWorkflows(ctx context.Context) ([]string, error) {
-	return b.wholeIndex(ctx, b.keys.activeWorkflows())
+func (b Index) ActiveWorkflows(ctx context.Context) ([]string, error) {
+	return b.c.Sorted(ctx, b.c.Keys.ActiveWorkflows())
 }
 
 // WorkflowClaims returns the ids of a workflow's claims, oldest first.
-func (b *Board) WorkflowClaims(ctx context.Context, workflow string) ([]string, error) {
-	return b.list(ctx, b.keys.claimsByWorkflow(workflow), 0, -1)
+func (b Index) WorkflowClaims(ctx context.Context, workflow string) ([]string, error) {
+	return b.c.List(ctx, b.c.Keys.ClaimsByWorkflow(workflow), 0, -1)
 }
 
-// Work is what is open for the orchestrator, oldest first.
-type Work struct {
-	Unclaimed []string // artefacts without their claim
-	Claims    []string // open ones
-}
-
-// OpenWork reads what is open for the orchestrator.
-func (b *Board) OpenWork(ctx context.Context) (Work, error) {
-	var w Work
-	err := b.pair(ctx, b.keys.unclaimed(), b.keys.openClaims(), &w.Unclaimed, &w.Claims)
+// OpenWork reads the open work of the orchestrator.
+func (b Index) OpenWork(ctx context.Context) (blackboard.Work, error) {
+	var w blackboard.Work
+	err := b.pair(ctx, b.c.Keys.Unclaimed(), b.c.Keys.OpenClaims(), &w.Unclaimed, &w.Claims)
 	return w, err
 }
 
-// AgentWork is what is open for an agent, oldest first.
-type AgentWork struct {
-	Due    []string // claims that await its bid
-	Grants []string // claims with a grant of its that is queued or running
-}
-
-// OpenAgentWork reads what is open for an agent.
-func (b *Board) OpenAgentWork(ctx context.Context, agent string) (AgentWork, error) {
-	var w AgentWork
-	err := b.pair(ctx, b.keys.agentDue(agent), b.keys.agentGrants(agent), &w.Due, &w.Grants)
+// OpenAgentWork reads the open work of an agent.
+func (b Index) OpenAgentWork(ctx context.Context, agent string) (blackboard.AgentWork, error) {
+	var w blackboard.AgentWork
+	err := b.pair(ctx, b.c.Keys.AgentDue(agent), b.c.Keys.AgentGrants(agent), &w.Due, &w.Grants)
 	return w, err
 }
 
-func (b *Board) pair(ctx context.Context, first, second string, a, c *[]string) error {
-	return b.retry(ctx, "read open work", func(ctx context.Context) (err error) {
+func (b Index) pair(ctx context.Context, first, second string, a, c *[]string) error {
+	return b.c.Retry(ctx, "read open work", func(ctx context.Context) (err error) {
 		// At rest there is nothing, and one command says so.
-		n, err := b.client.Do(ctx, b.client.B().Exists().Key(first, second).Build()).ToInt64()
+		n, err := b.c.Client.Do(ctx, b.c.Client.B().Exists().Key(first, second).Build()).ToInt64()
 		if err != nil || n == 0 {
 			*a, *c = nil, nil
 			return err
 		}
-		res := b.client.DoMulti(ctx,
-			b.client.B().Zrange().Key(first).Min("0").Max("-1").Build(),
-			b.client.B().Zrange().Key(second).Min("0").Max("-1").Build())
+		res := b.c.Client.DoMulti(ctx,
+			b.c.Client.B().Zrange().Key(first).Min("0").Max("-1").Build(),
+			b.c.Client.B().Zrange().Key(second).Min("0").Max("-1").Build())
 		if *a, err = res[0].AsStrSlice(); err == nil {
 			*c, err = res[1].AsStrSlice()
 		}
@@ -82,28 +74,16 @@ func (b *Board) pair(ctx context.Context, first, second string, a, c *[]string) 
 }
 
 // ClosedCount returns how many claims are closed.
-func (b *Board) ClosedCount(ctx context.Context) (int, error) {
-	var closed int
-	err := b.retry(ctx, "count claims", func(ctx context.Context) error {
-		res := b.client.DoMulti(ctx,
-			b.client.B().Llen().Key(b.keys.claims()).Build(), b.client.B().Zcard().Key(b.keys.openClaims()).Build())
-		all, err := res[0].ToInt64()
-		if err != nil {
-			return err
-		}
-		open, err := res[1].ToInt64()
-		closed = int(all - open)
-		return err
-	})
-	return closed, err
+func (b Index) ClosedCount(ctx context.Context) (int, error) {
+	all, err := b.c.Number(ctx, "count claims", "LLEN", b.c.Keys.Claims())
+	if err != nil {
+		return 0, err
+	}
+	open, err := b.c.Number(ctx, "count claims", "ZCARD", b.c.Keys.OpenClaims())
+	return all - open, err
 }
 
 // ActiveCount returns how many workflows have work outstanding.
-func (b *Board) ActiveCount(ctx context.Context) (int, error) {
-	var n int64
-	err := b.retry(ctx, "count workflows", func(ctx context.Context) (err error) {
-		n, err = b.client.Do(ctx, b.client.B().Zcard().Key(b.keys.activeWorkflows()).Build()).ToInt64()
-		return err
-	})
-	return int(n), err
+func (b Index) ActiveCount(ctx context.Context) (int, error) {
+	return b.c.Number(ctx, "count workflows", "ZCARD", b.c.Keys.ActiveWorkflows())
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"sett/blackboard/redis/internal/store"
 	"sett/blackboard/redis/redistest"
 )
 
@@ -60,24 +61,33 @@ func slowLink(t *testing.T, addr string) (url string) {
 func TestExportSlowLink(t *testing.T) {
 	const short = 250 * time.Millisecond
 	slow := func() *world {
-		b := openOptions(t, Options{URL: slowLink(t, redistest.Start(t).Addr()), Instance: "test", Timeout: short, Retries: -1})
-		o, err := clientOption(b.o)
+		b := openOptions(t, store.Options{URL: slowLink(t, redistest.Start(t).Addr()), Instance: "test", Timeout: short, Retries: -1})
+		o, err := store.ClientOption(b.c.Options)
 		must(t, err)
 		o.ConnWriteTimeout = short
 		b.Close()
-		b.client, err = rueidis.NewClient(o)
+		b.c.Client, err = rueidis.NewClient(o)
 		must(t, err)
-		b.share.client = b.client
+		b.c.Share.Client = b.c.Client
 		return (&world{t, testContext(t), b, ""}).patient()
 	}
 	from, to := slow(), slow()
-	must(t, from.b.patient().PostGoal(from.ctx, goal(strings.Repeat("long ", 2<<20))))
+	must(t, boardOn(from.b.c.Patient()).People.PostGoal(from.ctx, goal(strings.Repeat("long ", 2<<20))))
 	_, err := to.imports(from.export(""))
 	must(t, err)
-	sameKeys(t, from.dumpOf(from.b.patient()), to.dumpOf(to.b.patient()))
+	sameKeys(t, from.dumpOf(boardOn(from.b.c.Patient())), to.dumpOf(boardOn(to.b.c.Patient())))
 }
 
 // dumpOf is dump by way of another board.
 func (w *world) dumpOf(b *Board) map[string]string {
 	return (&world{w.TB, w.ctx, b, w.epoch}).dump()
+}
+
+// A payload that takes longer on its way than a call may otherwise take is written all
+// the same, instead of being sent again and again.
+func TestMoveSlowLink(t *testing.T) {
+	b := openOptions(t, store.Options{
+		URL: slowLink(t, redistest.Start(t).Addr()), Instance: "test", Timeout: 250 * time.Millisecond, Retries: -1,
+	})
+	must(t, b.People.PostGoal(testContext(t), goal(strings.Repeat("long ", 2<<20))))
 }

@@ -24,13 +24,13 @@ func TestPayloads(t *testing.T) {
 			"1 MB of anything": string(random), "10 MB": strings.Repeat("0123456789abcdef", 10<<20/16),
 		} {
 			g := goal(payload)
-			must(t, w.b.PostGoal(w.ctx, g))
+			must(t, w.b.People.PostGoal(w.ctx, g))
 			claim := w.open(g.ID, "a")
 			w.grant(claim, blackboard.PhaseExclusive, "a")
 			st, ref := w.start(claim, "a", "h", blackboard.ReadOnly)
 			a := result(st.Claim, "a", blackboard.Standard, "Copy", st.Artefact.Payload)
-			must(t, w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: a}))
-			got, err := w.b.Artefact(w.ctx, a.ID)
+			must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: a}))
+			got, err := w.b.Records.Artefact(w.ctx, a.ID)
 			must(t, err)
 			if got.Payload != payload {
 				t.Errorf("%s: %d bytes became %d: %.40q", name, len(payload), len(got.Payload), got.Payload)
@@ -47,8 +47,8 @@ func TestArtefactFields(t *testing.T) {
 		c, ref := w.run(claim, "a")
 		a := result(c, "a", blackboard.Standard, "Type <&> \u2028 é \"'", "x")
 		a.Summary, a.Metadata = "multi\nline \x7f \U0001F9A1", json.RawMessage(`{"deep":[{"n":12345678901234567890,"s":"\u0000"}],"e":{}}`)
-		must(t, w.b.Finish(w.ctx, Result{GrantRef: ref, Artefact: a}))
-		got, err := w.b.Artefact(w.ctx, a.ID)
+		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: a}))
+		got, err := w.b.Records.Artefact(w.ctx, a.ID)
 		must(t, err)
 		if got.CreatedAt.IsZero() || got.CreatedAt.Location().String() != "UTC" {
 			t.Errorf("created at %s", got.CreatedAt)
@@ -61,7 +61,7 @@ func TestArtefactFields(t *testing.T) {
 		if !bytes.Equal(was, is) {
 			t.Errorf("got\n%s\nwant\n%s", is, was)
 		}
-		list, err := w.b.ListArtefacts(w.ctx, Filter{Type: a.Type})
+		list, err := w.b.Records.ListArtefacts(w.ctx, blackboard.Filter{Type: a.Type})
 		must(t, err)
 		wantList(t, "by type", ids(list), a.ID)
 	})

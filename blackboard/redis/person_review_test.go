@@ -20,24 +20,24 @@ func TestCancelCorruptClaim(t *testing.T) {
 				w := newWorld(t, s)
 				claim := w.granted(blackboard.PhaseParallel, "a", "b")
 				goalID := w.snapshot(claim).Claim.WorkflowID
-				key := w.b.keys.claim(claim)
+				key := w.b.c.Keys.Claim(claim)
 				if broken[0] == "grants" {
-					key = w.b.keys.grants(claim)
+					key = w.b.c.Keys.Grants(claim)
 				}
 				w.raw("HSET", key, broken[1], broken[2])
 				f := cancelled(goalID, "", goalID)
 				var err error
 				if what == "goal" {
-					err = w.b.CancelWorkflow(w.ctx, goalID, f, "ann", "enough")
+					err = w.b.People.CancelWorkflow(w.ctx, goalID, f, "ann", "enough")
 				} else {
 					f.ClaimID = claim
-					err = w.b.CancelClaim(w.ctx, claim, f, "ann", "enough")
+					err = w.b.People.CancelClaim(w.ctx, claim, f, "ann", "enough")
 				}
 				wf := w.workflow(goalID)
 				if err != nil || wf.Status != blackboard.WorkflowFailed || wf.Outstanding != 0 || wf.Failures != 1 {
 					t.Errorf("%s with %v: %v, workflow %+v", what, broken, err, wf)
 				}
-				if g, err := w.b.Grant(w.ctx, claim, "b"); err != nil || g.State != blackboard.GrantCancelled {
+				if g, err := w.b.Records.Grant(w.ctx, claim, "b"); err != nil || g.State != blackboard.GrantCancelled {
 					t.Errorf("%s with %v: grant %+v %v", what, broken, g, err)
 				}
 			}
@@ -51,7 +51,7 @@ func TestBidOnCorruptClaim(t *testing.T) {
 		w := newWorld(t, s)
 		for _, broken := range []string{"{", "7", ""} {
 			claim := w.open(w.goal().ID, "a")
-			w.raw("HSET", w.b.keys.claim(claim), "expected_bidders", broken)
+			w.raw("HSET", w.b.c.Keys.Claim(claim), "expected_bidders", broken)
 			w.refuses("a bid", blackboard.ErrRefused, func() error { return w.bid(claim, "a", blackboard.BidIgnore) })
 		}
 	})
@@ -76,25 +76,25 @@ func TestOddNames(t *testing.T) {
 			review := says(blackboard.Review, held.ID, "", goalID, "no")
 			var rejected string
 			w.twice("reject", func() (err error) {
-				rejected, err = w.b.Reject(w.ctx, held.ID, review, by)
+				rejected, err = w.b.People.Reject(w.ctx, held.ID, review, by)
 				return err
 			})
 			w.refuses("approving after it", blackboard.ErrRefused, func() error {
-				err := w.b.Approve(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "{}", "bob"), "bob")
+				err := w.b.People.Approve(w.ctx, held.ID, word(blackboard.Review, held.ID, "", goalID, "{}", "bob"), "bob")
 				if err == nil || !strings.Contains(err.Error(), "rejected by "+by) {
 					t.Errorf("it does not say who rejected: %v", err)
 				}
 				return err
 			})
 			reviewed := w.open(w.goal().ID, "a")
-			must(t, w.b.Review(w.ctx, reviewed, says(blackboard.Review, goalID, reviewed, goalID, "{}"), by))
+			must(t, w.b.People.Review(w.ctx, reviewed, says(blackboard.Review, goalID, reviewed, goalID, "{}"), by))
 			for _, c := range []string{rejected, reviewed} {
 				if g := w.grantOf(c, blackboard.HumanAgent(by)); g.State != blackboard.GrantDone || !blackboard.IsHuman(g.Agent) {
 					t.Errorf("%q: grant %+v", by, g)
 				}
 			}
 			failure := says(blackboard.Failure, goalID, rejected, goalID, "{}")
-			must(t, w.b.CancelClaim(w.ctx, rejected, failure, by, by))
+			must(t, w.b.People.CancelClaim(w.ctx, rejected, failure, by, by))
 			if e := w.lastEvent(); e.Attributes["by"] != by || w.snapshot(rejected).Claim.Reason != "cancelled by "+by+": "+by {
 				t.Errorf("%q: ledger %+v", by, e)
 			}

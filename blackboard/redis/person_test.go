@@ -17,12 +17,12 @@ func word(st blackboard.StructuralType, about, claim, workflow, payload, by stri
 // gates wants artefacts of these types to wait for approval.
 func (w *world) gates(types ...string) {
 	w.Helper()
-	w.twice("set approval", func() error { return w.b.SetApproval(w.ctx, w.epoch, types) })
+	w.twice("set approval", func() error { return w.b.Leader.SetApproval(w.ctx, w.epoch, types) })
 }
 
 func (w *world) openGates(want ...string) {
 	w.Helper()
-	got, err := w.b.OpenGates(w.ctx)
+	got, err := w.b.Index.OpenGates(w.ctx)
 	must(w.TB, err)
 	wantList(w.TB.(*testing.T), "open gates", got, want...)
 }
@@ -39,25 +39,25 @@ func TestGateApproved(t *testing.T) {
 		if e := w.lastEvent(); e.Attributes["gate"] != "held" {
 			t.Errorf("ledger %+v", e)
 		}
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 		w.openGates(a.ID)
 		if wf := w.workflow(goalID); wf.Outstanding != 1 || wf.Gates != 1 || wf.Status != blackboard.WorkflowActive {
 			t.Errorf("workflow %+v", wf)
 		}
-		if o, c, err := w.b.OpenClaim(w.ctx, w.epoch, a.ID, []string{"a"}, 0); o != NotClaimable || c != nil || err != nil {
+		if o, c, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, a.ID, []string{"a"}, 0); o != blackboard.NotClaimable || c != nil || err != nil {
 			t.Errorf("a claim on what is held: %v %v %v", o, c, err)
 		}
 		review := word(blackboard.Review, a.ID, "", goalID, "{}", "ann")
-		w.twice("approve", func() error { return w.b.Approve(w.ctx, a.ID, review, "ann") })
+		w.twice("approve", func() error { return w.b.People.Approve(w.ctx, a.ID, review, "ann") })
 		if e := w.lastEvent(); e.Kind != blackboard.EventApprove || e.Attributes["by"] != "ann" || e.Artefact != a.ID {
 			t.Errorf("ledger %+v", e)
 		}
 		for _, again := range []func() error{
 			func() error {
-				return w.b.Approve(w.ctx, a.ID, word(blackboard.Review, a.ID, "", goalID, "{}", "bob"), "bob")
+				return w.b.People.Approve(w.ctx, a.ID, word(blackboard.Review, a.ID, "", goalID, "{}", "bob"), "bob")
 			},
 			func() error {
-				_, err := w.b.Reject(w.ctx, a.ID, word(blackboard.Review, a.ID, "", goalID, "no", "bob"), "bob")
+				_, err := w.b.People.Reject(w.ctx, a.ID, word(blackboard.Review, a.ID, "", goalID, "no", "bob"), "bob")
 				return err
 			},
 		} {
@@ -85,11 +85,11 @@ func TestGateOfTerminal(t *testing.T) {
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		goalID := w.snapshot(claim).Claim.WorkflowID
 		a := w.finish(claim, "a", blackboard.Terminal, "Release", "x")
-		must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 		if wf := w.workflow(goalID); wf.Terminals != 0 || wf.TerminalID != "" || wf.Status != blackboard.WorkflowActive {
 			t.Errorf("workflow %+v", wf)
 		}
-		must(t, w.b.Approve(w.ctx, a.ID, word(blackboard.Review, a.ID, "", goalID, "{}", "ann"), "ann"))
+		must(t, w.b.People.Approve(w.ctx, a.ID, word(blackboard.Review, a.ID, "", goalID, "{}", "ann"), "ann"))
 		if wf := w.workflow(goalID); wf.Terminals != 1 || wf.TerminalID != a.ID || wf.Status != blackboard.WorkflowAchieved || wf.Gates != 0 {
 			t.Errorf("workflow after it %+v", wf)
 		}
@@ -103,15 +103,15 @@ func TestGateRejected(t *testing.T) {
 			w := newWorld(t, s)
 			w.gates("*")
 			g := w.goalHeld()
-			must(t, w.b.Approve(w.ctx, g, word(blackboard.Review, g, "", g, "{}", "ann"), "ann"))
+			must(t, w.b.People.Approve(w.ctx, g, word(blackboard.Review, g, "", g, "{}", "ann"), "ann"))
 			claim := w.open(g, "a")
 			w.grant(claim, blackboard.PhaseExclusive, "a")
 			a := w.finish(claim, "a", structural, "Code", "x")
-			must(t, w.b.CompleteClaim(w.ctx, w.guard(claim), ""))
+			must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
 			review := word(blackboard.Review, a.ID, "", g, "too long", "ann")
 			var id string
 			w.twice("reject", func() (err error) {
-				id, err = w.b.Reject(w.ctx, a.ID, review, "ann")
+				id, err = w.b.People.Reject(w.ctx, a.ID, review, "ann")
 				return err
 			})
 			snap := w.snapshot(id)
@@ -131,7 +131,7 @@ func TestGateRejected(t *testing.T) {
 func (w *world) goalHeld() string {
 	w.Helper()
 	g := goal("do it")
-	must(w.TB, w.b.PostGoal(w.ctx, g))
+	must(w.TB, w.b.People.PostGoal(w.ctx, g))
 	w.openGates(g.ID)
 	return g.ID
 }
@@ -149,7 +149,7 @@ func TestApprovalPatterns(t *testing.T) {
 			yes := w.finish(claim, "a", blackboard.Standard, tc.yes, "")
 			w.finish(claim, "b", blackboard.Standard, tc.no, "")
 			w.openGates(yes.ID)
-			must(t, w.b.Approve(w.ctx, yes.ID, word(blackboard.Review, yes.ID, "", yes.WorkflowID, "{}", "ann"), "ann"))
+			must(t, w.b.People.Approve(w.ctx, yes.ID, word(blackboard.Review, yes.ID, "", yes.WorkflowID, "{}", "ann"), "ann"))
 		}
 		w.gates("*")
 		w.goalHeld()
@@ -161,7 +161,7 @@ func TestSetApproval(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		n := len(w.events())
-		must(t, w.b.SetApproval(w.ctx, w.epoch, nil))
+		must(t, w.b.Leader.SetApproval(w.ctx, w.epoch, nil))
 		if len(w.events()) != n {
 			t.Error("no approval at all is a change")
 		}
@@ -180,7 +180,7 @@ func TestSetApproval(t *testing.T) {
 		if e := w.lastEvent(); e.Kind != blackboard.EventPolicy || e.Attributes["approve"] != "A B*" {
 			t.Errorf("ledger %+v", e)
 		}
-		w.refuses("a stale leader", blackboard.ErrStale, func() error { return w.b.SetApproval(w.ctx, "old", nil) })
+		w.refuses("a stale leader", blackboard.ErrStale, func() error { return w.b.Leader.SetApproval(w.ctx, "old", nil) })
 	})
 }
 
@@ -191,23 +191,23 @@ func TestPersonReviews(t *testing.T) {
 		g := w.goal()
 		claim := w.open(g.ID, "a", "r")
 		review := word(blackboard.Review, g.ID, claim, g.ID, "too vague", "ann")
-		w.twice("review", func() error { return w.b.Review(w.ctx, claim, review, "ann") })
+		w.twice("review", func() error { return w.b.People.Review(w.ctx, claim, review, "ann") })
 		w.refuses("a second review", blackboard.ErrRefused, func() error {
-			return w.b.Review(w.ctx, claim, word(blackboard.Review, g.ID, claim, g.ID, "{}", "ann"), "ann")
+			return w.b.People.Review(w.ctx, claim, word(blackboard.Review, g.ID, claim, g.ID, "{}", "ann"), "ann")
 		})
-		must(t, w.b.Review(w.ctx, claim, word(blackboard.Review, g.ID, claim, g.ID, " {} ", "bob"), "bob"))
+		must(t, w.b.People.Review(w.ctx, claim, word(blackboard.Review, g.ID, claim, g.ID, " {} ", "bob"), "bob"))
 		if g := w.grantOf(claim, "human:ann"); g.Verdict != blackboard.Feedback || g.State != blackboard.GrantDone || g.ResultID != review.ID {
 			t.Errorf("grant %+v", g)
 		}
 		if g := w.grantOf(claim, "human:bob"); g.Verdict != blackboard.Approve {
 			t.Errorf("grant %+v", g)
 		}
-		must(t, w.b.GrantPhase(w.ctx, w.guard(claim), blackboard.PhaseExclusive, []string{"a"}))
+		must(t, w.b.Leader.GrantPhase(w.ctx, w.guard(claim), blackboard.PhaseExclusive, []string{"a"}))
 		w.refuses("a review after review", blackboard.ErrRefused, func() error {
-			return w.b.Review(w.ctx, claim, word(blackboard.Review, g.ID, claim, g.ID, "{}", "eve"), "eve")
+			return w.b.People.Review(w.ctx, claim, word(blackboard.Review, g.ID, claim, g.ID, "{}", "eve"), "eve")
 		})
 		w.refuses("a review of nothing", blackboard.ErrRefused, func() error {
-			return w.b.Review(w.ctx, newID(), word(blackboard.Review, g.ID, claim, g.ID, "{}", "eve"), "eve")
+			return w.b.People.Review(w.ctx, newID(), word(blackboard.Review, g.ID, claim, g.ID, "{}", "eve"), "eve")
 		})
 	})
 }

@@ -8,41 +8,18 @@ import (
 	"strings"
 	"time"
 
-	"github.com/redis/rueidis"
-
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
-// Kind says what an id names.
-type Kind string
-
-// What ids can name.
-const (
-	KindArtefact Kind = "artefact"
-	KindClaim    Kind = "claim"
-)
-
-// AmbiguousError lists what an abbreviated id fits. It wraps ErrAmbiguous.
-type AmbiguousError struct {
-	Part       string
-	Candidates []string // at most ten
-}
-
-func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("id %s fits several: %s", e.Part, strings.Join(e.Candidates, ", "))
-}
-
-// Unwrap makes errors.Is find blackboard.ErrAmbiguous.
-func (e *AmbiguousError) Unwrap() error { return blackboard.ErrAmbiguous }
-
-// Resolve returns the full id that begins or ends with part, and what it names.
+// Resolve returns the full id that begins or ends with part, and its kind.
 // ErrNotFound when there is none, *AmbiguousError when there are several.
-func (b *Board) Resolve(ctx context.Context, part string, want ...Kind) (string, Kind, error) {
+func (b Index) Resolve(ctx context.Context, part string, want ...blackboard.Kind) (string, blackboard.Kind, error) {
 	norm, ok := blackboard.NormalizeIDPart(part)
 	if !ok {
 		return "", "", fmt.Errorf("id %q: %w: ids are made of digits and letters", part, blackboard.ErrNotFound)
 	}
-	found := map[string]Kind{}
+	found := map[string]blackboard.Kind{}
 	ids := []string{norm}
 	if len(norm) < blackboard.IDLength {
 		endings, err := b.byEnding(ctx, norm)
@@ -69,7 +46,7 @@ func (b *Board) Resolve(ctx context.Context, part string, want ...Kind) (string,
 	return pick(part, found)
 }
 
-func pick(part string, found map[string]Kind) (string, Kind, error) {
+func pick(part string, found map[string]blackboard.Kind) (string, blackboard.Kind, error) {
 	candidates := make([]string, 0, len(found))
 	for id := range found {
 		candidates = append(candidates, id)
@@ -81,38 +58,29 @@ func pick(part string, found map[string]Kind) (string, Kind, error) {
 	case 1:
 		return candidates[0], found[candidates[0]], nil
 	}
-	return "", "", &AmbiguousError{part, candidates[:min(len(candidates), 10)]}
+	return "", "", &blackboard.AmbiguousError{Part: part, Candidates: candidates[:min(len(candidates), 10)]}
 }
 
-func (b *Board) kindOf(ctx context.Context, id string) (Kind, error) {
-	var kind Kind
-	err := b.retry(ctx, "look up id", func(ctx context.Context) error {
-		res := b.client.DoMulti(ctx,
-			b.client.B().Exists().Key(b.keys.artifact(id)).Build(), b.client.B().Exists().Key(b.keys.claim(id)).Build())
-		for i, k := range []Kind{KindArtefact, KindClaim} {
-			n, err := res[i].ToInt64()
-			if err != nil {
-				return err
-			}
-			if n == 1 {
-				kind = k
-			}
+func (b Index) kindOf(ctx context.Context, id string) (blackboard.Kind, error) {
+	for _, k := range []struct {
+		kind blackboard.Kind
+		key  string
+	}{{blackboard.KindClaim, b.c.Keys.Claim(id)}, {blackboard.KindArtefact, b.c.Keys.Artifact(id)}} {
+		if n, err := b.c.Number(ctx, "look up id", "EXISTS", k.key); err != nil || n == 1 {
+			return k.kind, err
 		}
-		return nil
-	})
-	return kind, err
+	}
+	return "", nil
 }
 
 // byEnding looks an ending up in its bucket of reversed ids. One character alone
 // is too little to look up.
-func (b *Board) byEnding(ctx context.Context, ending string) ([]string, error) {
+func (b Index) byEnding(ctx context.Context, ending string) ([]string, error) {
 	if len(ending) < 2 {
 		return nil, nil
 	}
 	rev := blackboard.ReverseID(ending)
-	ids, err := b.strings(ctx, "look up ending", func() []string {
-		return []string{"ZRANGEBYLEX", b.keys.ids(ending[len(ending)-2:]), "[" + rev, "[" + rev + "~", "LIMIT", "0", "20"}
-	})
+	ids, err := b.c.Strings(ctx, "look up ending", "ZRANGEBYLEX", b.c.Keys.IDs(ending[len(ending)-2:]), "["+rev, "["+rev+"~", "LIMIT", "0", "20")
 	for i, id := range ids {
 		ids[i] = blackboard.ReverseID(id)
 	}
@@ -123,20 +91,20 @@ func (b *Board) byEnding(ctx context.Context, ending string) ([]string, error) {
 // maker had, or that of the subject it is derived from, and is stored at that time
 // or any time later; two minutes before allow for clocks that differ. At most
 // mostLooked entries are looked at.
-func (b *Board) byPrefix(ctx context.Context, prefix string) ([]string, error) {
+func (b Index) byPrefix(ctx context.Context, prefix string) ([]string, error) {
 	low := blackboard.IDTime((prefix + strings.Repeat("0", blackboard.IDLength))[:blackboard.IDLength])
 	if low.IsZero() {
 		return nil, nil
 	}
 	var out []string
-	for _, in := range []timeline{{b.keys.artefacts(), b.keys.artifact, "created_at"}, {b.keys.claims(), b.keys.claim, "opened_at"}} {
+	for _, in := range []timeline{{b.c.Keys.Artefacts(), b.c.Keys.Artifact, "created_at"}, {b.c.Keys.Claims(), b.c.Keys.Claim, "opened_at"}} {
 		const size, mostLooked = 2000, 100_000
 		from, err := b.firstSince(ctx, in, low.Add(-2*time.Minute))
 		if err != nil {
 			return nil, err
 		}
 		for offset := 0; offset < mostLooked; offset += size {
-			ids, err := b.list(ctx, in.index, from+offset, from+offset+size-1)
+			ids, err := b.c.List(ctx, in.index, from+offset, from+offset+size-1)
 			if err != nil {
 				return nil, err
 			}
@@ -161,15 +129,11 @@ type timeline struct {
 	field  string
 }
 
-// firstSince returns, by halving, the first position whose record was stored at
-// that time or later; one before it where a record that is probed cannot be read.
-func (b *Board) firstSince(ctx context.Context, in timeline, t time.Time) (int, error) {
-	var length int64
-	err := b.retry(ctx, "read index", func(ctx context.Context) (err error) {
-		length, err = b.client.Do(ctx, b.client.B().Llen().Key(in.index).Build()).ToInt64()
-		return err
-	})
-	low, high := 0, int(length)
+// firstSince returns, by halving, the first position of a record that was stored
+// at that time or later; one before it where a probed record cannot be read.
+func (b Index) firstSince(ctx context.Context, in timeline, t time.Time) (int, error) {
+	high, err := b.c.Number(ctx, "read index", "LLEN", in.index)
+	low := 0
 	for err == nil && low < high {
 		mid := (low + high) / 2
 		var before bool
@@ -182,21 +146,14 @@ func (b *Board) firstSince(ctx context.Context, in timeline, t time.Time) (int, 
 	return low, err
 }
 
-// storedBefore says whether what stands there is known to have been stored before
-// that time.
-func (b *Board) storedBefore(ctx context.Context, in timeline, position int, t time.Time) (bool, error) {
-	ids, err := b.list(ctx, in.index, position, position)
+// storedBefore says whether the record at a position is known to be older than that
+// time.
+func (b Index) storedBefore(ctx context.Context, in timeline, position int, t time.Time) (bool, error) {
+	ids, err := b.c.List(ctx, in.index, position, position)
 	if err != nil || len(ids) == 0 {
 		return false, err
 	}
-	var stored string
-	err = b.retry(ctx, "read time", func(ctx context.Context) (err error) {
-		stored, err = b.client.Do(ctx, b.client.B().Hget().Key(in.record(ids[0])).Field(in.field).Build()).ToString()
-		if rueidis.IsRedisNil(err) {
-			err = nil
-		}
-		return err
-	})
-	at, broken := parseMicros(stored)
+	stored, err := b.c.Text(ctx, "read time", "HGET", in.record(ids[0]), in.field)
+	at, broken := store.ParseMicros(stored)
 	return err == nil && broken == nil && !at.IsZero() && at.Before(t), err
 }

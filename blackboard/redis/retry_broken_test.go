@@ -18,13 +18,13 @@ func TestRetryOfBroken(t *testing.T) {
 		claim := w.granted(blackboard.PhaseReview, "r")
 		c := w.snapshot(claim).Claim
 		w.fail(claim, "r")
-		key, grants := w.b.keys.claim(claim), w.b.keys.grants(claim)
+		key, grants := w.b.c.Keys.Claim(claim), w.b.c.Keys.Grants(claim)
 		for _, b := range []struct{ key, field, value, why string }{
 			{key, "expected_bidders", "{", "corrupt"}, {key, "expected_bidders", "", "corrupt"}, {key, "additional_context_ids", "", "corrupt"},
 			{key, "artefact_id", "", "corrupt"}, {key, "workflow_id", "", "corrupt"}, {key, "origin", "", "corrupt"},
 			{key, "granted_review_agents", "", "corrupt"}, {key, "granted_parallel_agents", "", "corrupt"}, {key, "granted_exclusive_agent", "", "corrupt"},
 			{grants, "r", "{", "corrupt"}, {grants, "r", "7", "corrupt"}, {grants, "r", `{"state":"failed","phase":"none"}`, "corrupt"},
-			{w.b.keys.artifact(c.ArtefactID), "logical_id", "", "its artefact"}, {w.b.keys.workflow(c.WorkflowID), "created_at", "", "its goal"},
+			{w.b.c.Keys.Artifact(c.ArtefactID), "logical_id", "", "its artefact"}, {w.b.c.Keys.Workflow(c.WorkflowID), "created_at", "", "its goal"},
 		} {
 			was := w.raw("HGET", b.key, b.field)[0]
 			if b.value == "" {
@@ -33,7 +33,7 @@ func TestRetryOfBroken(t *testing.T) {
 				w.raw("HSET", b.key, b.field, b.value)
 			}
 			w.refuses(b.field+" "+b.value, blackboard.ErrRefused, func() error {
-				err := w.b.Retry(w.ctx, claim, newID(), "ann", "")
+				err := w.b.People.Retry(w.ctx, claim, newID(), "ann", "")
 				if err == nil || !strings.Contains(err.Error(), b.why) {
 					t.Errorf("%s %q: %v", b.field, b.value, err)
 				}
@@ -41,8 +41,8 @@ func TestRetryOfBroken(t *testing.T) {
 			})
 			w.raw("HSET", b.key, b.field, was)
 		}
-		w.raw("HDEL", w.b.keys.bids(claim), "r")
-		must(t, w.b.Retry(w.ctx, claim, newID(), "ann", ""))
+		w.raw("HDEL", w.b.c.Keys.Bids(claim), "r")
+		must(t, w.b.People.Retry(w.ctx, claim, newID(), "ann", ""))
 	})
 }
 
@@ -53,8 +53,8 @@ func TestRetryOfUncounted(t *testing.T) {
 		claim := w.granted(blackboard.PhaseParallel, "a", "b")
 		goalID := w.snapshot(claim).Claim.WorkflowID
 		w.fail(claim, "a", "b")
-		w.raw("HDEL", w.b.keys.claim(claim), "failures")
-		must(t, w.b.Retry(w.ctx, claim, newID(), "ann", ""))
+		w.raw("HDEL", w.b.c.Keys.Claim(claim), "failures")
+		must(t, w.b.People.Retry(w.ctx, claim, newID(), "ann", ""))
 		if wf := w.workflow(goalID); wf.Failures != 0 || wf.FailureID != "" {
 			t.Errorf("workflow %+v", wf)
 		}
@@ -71,7 +71,7 @@ func TestRetryCost(t *testing.T) {
 		w.fail(claim, "a")
 		w.raw("CONFIG", "RESETSTAT")
 		again := newID()
-		must(t, w.b.Retry(w.ctx, claim, again, "ann", ""))
+		must(t, w.b.People.Retry(w.ctx, claim, again, "ann", ""))
 		cost := 0
 		for _, m := range calls.FindAllStringSubmatch(w.raw("INFO", "commandstats")[0], -1) {
 			n, err := strconv.Atoi(m[1])
@@ -82,7 +82,7 @@ func TestRetryCost(t *testing.T) {
 		for range 20 { // each is a claim of the goal, and closed
 			w.fail(again, "a")
 			claim, again = again, newID()
-			must(t, w.b.Retry(w.ctx, claim, again, "ann", ""))
+			must(t, w.b.People.Retry(w.ctx, claim, again, "ann", ""))
 		}
 		claim = again
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"os"
 	"sort"
 	"strings"
@@ -12,7 +11,7 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/embedded"
+	"sett/blackboard/redis/internal/store"
 	"sett/blackboard/redis/redistest"
 )
 
@@ -41,7 +40,7 @@ func onBoth(t *testing.T, f func(t *testing.T, s *server), args ...string) {
 		f(t, &server{r.URL, r.Kill, r.Restart})
 	})
 	t.Run("embedded", func(t *testing.T) { f(t, startEmbedded(t)) })
-	if len(args) > 0 || redistest.NoEngine() != "" {
+	if len(args) > 0 || testing.Short() || redistest.NoEngine() != "" {
 		return
 	}
 	t.Run("container", func(t *testing.T) {
@@ -55,35 +54,8 @@ func onBoth(t *testing.T, f func(t *testing.T, s *server), args ...string) {
 
 func startEmbedded(t *testing.T) *server {
 	t.Helper()
-	dir, addr := t.TempDir(), "127.0.0.1:0"
-	var stop func()
-	s := &server{kill: func() { stop() }}
-	s.restart = func() {
-		t.Helper()
-		// What reaches the disk when is embedded's own test; here it only costs time.
-		e, _, err := embedded.Open(embedded.Options{Dir: dir, Sync: func(*os.File) error { return nil }})
-		must(t, err)
-		l, err := net.Listen("tcp", addr)
-		must(t, err)
-		addr = l.Addr().String()
-		ctx, cancel := context.WithCancel(context.Background())
-		served := make(chan error, 1)
-		go func() { served <- e.Serve(ctx, l) }()
-		stop = func() {
-			stop = func() {}
-			cancel()
-			if err := <-served; err != nil {
-				t.Errorf("serve: %v", err)
-			}
-			if err := e.Close(); err != nil {
-				t.Errorf("close: %v", err)
-			}
-		}
-	}
-	s.restart()
-	s.url = "redis://" + addr
-	t.Cleanup(s.kill)
-	return s
+	e := redistest.Embedded(t)
+	return &server{e.URL, e.Kill, e.Restart}
 }
 
 // world is a board with a leader, and what tests do with it all the time. Its
@@ -98,7 +70,7 @@ type world struct {
 func newWorld(t testing.TB, s *server) *world {
 	t.Helper()
 	w := &world{t, testContext(t), open(t, s.url), ""}
-	lead, _, err := w.b.TakeLead(w.ctx, "orchestrator", "", time.Hour)
+	lead, _, err := w.b.Leader.TakeLead(w.ctx, "orchestrator", "", time.Hour)
 	must(t, err)
 	w.epoch = lead.Epoch
 	return w
@@ -108,16 +80,16 @@ func newWorld(t testing.TB, s *server) *world {
 func (w *world) goal() blackboard.Artefact {
 	w.Helper()
 	g := goal("do it")
-	must(w, w.b.PostGoal(w.ctx, g))
+	must(w, w.b.People.PostGoal(w.ctx, g))
 	return g
 }
 
 // open opens the bidding claim of an artefact.
 func (w *world) open(artefact string, bidders ...string) string {
 	w.Helper()
-	o, _, err := w.b.OpenClaim(w.ctx, w.epoch, artefact, bidders, 0)
+	o, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, artefact, bidders, 0)
 	must(w, err)
-	if o != Opened {
+	if o != blackboard.Opened {
 		w.Fatalf("open claim: %s", o)
 	}
 	return blackboard.BiddingClaimID(artefact)
@@ -125,27 +97,27 @@ func (w *world) open(artefact string, bidders ...string) string {
 
 func (w *world) bid(claim, agent string, bid blackboard.BidType) error {
 	w.Helper()
-	each, err := w.b.SubmitBids(w.ctx, []BidRequest{{claim, agent, bid, "", nil}})
+	each, err := w.b.Cub.SubmitBids(w.ctx, []blackboard.BidRequest{{Claim: claim, Agent: agent, Bid: bid, Reason: "", Relies: nil}})
 	must(w, err)
 	return each[0]
 }
 
 func (w *world) snapshot(claim string) blackboard.Snapshot {
 	w.Helper()
-	s, err := w.b.Snapshot(w.ctx, claim)
+	s, err := w.b.Records.Snapshot(w.ctx, claim)
 	must(w, err)
 	return s
 }
 
 // guard is for a decision on the claim as it is now.
-func (w *world) guard(claim string) Guard {
+func (w *world) guard(claim string) blackboard.Guard {
 	w.Helper()
-	return Guard{w.epoch, claim, w.snapshot(claim).Claim.Revision, nil}
+	return blackboard.Guard{Epoch: w.epoch, Claim: claim, Revision: w.snapshot(claim).Claim.Revision, Bids: nil}
 }
 
 func (w *world) grant(claim string, phase blackboard.Phase, agents ...string) {
 	w.Helper()
-	must(w, w.b.GrantPhase(w.ctx, w.guard(claim), phase, agents))
+	must(w, w.b.Leader.GrantPhase(w.ctx, w.guard(claim), phase, agents))
 }
 
 // granted returns a new goal's claim, granted in a phase to the agents.
@@ -159,15 +131,15 @@ func (w *world) granted(phase blackboard.Phase, agents ...string) string {
 	return claim
 }
 
-func (w *world) start(claim, agent, holder string, mode blackboard.WorkspaceMode) (Started, GrantRef) {
+func (w *world) start(claim, agent, holder string, mode blackboard.WorkspaceMode) (blackboard.Started, blackboard.GrantRef) {
 	w.Helper()
-	st, err := w.b.Start(w.ctx, StartRequest{claim, agent, holder, mode})
+	st, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: holder, Mode: mode})
 	must(w, err)
-	return st, GrantRef{claim, agent, st.Grant.Attempt, holder}
+	return st, blackboard.GrantRef{Claim: claim, Agent: agent, Attempt: st.Grant.Attempt, Holder: holder}
 }
 
 // run starts a grant without a change to the workspace.
-func (w *world) run(claim, agent string) (blackboard.Claim, GrantRef) {
+func (w *world) run(claim, agent string) (blackboard.Claim, blackboard.GrantRef) {
 	w.Helper()
 	st, ref := w.start(claim, agent, "h-"+agent, blackboard.ReadOnly)
 	if len(st.Blocked) > 0 {
@@ -181,17 +153,17 @@ func (w *world) finish(claim, agent string, st blackboard.StructuralType, typ, p
 	w.Helper()
 	c, ref := w.run(claim, agent)
 	a := result(c, agent, st, typ, payload)
-	r := Result{GrantRef: ref, Artefact: a}
+	r := blackboard.Result{GrantRef: ref, Artefact: a}
 	if st == blackboard.Review {
 		r.Verdict = blackboard.VerdictOf(payload)
 	}
-	must(w, w.b.Finish(w.ctx, r))
+	must(w, w.b.Cub.Finish(w.ctx, r))
 	return a
 }
 
 func (w *world) workflow(id string) blackboard.Workflow {
 	w.Helper()
-	wf, err := w.b.Workflow(w.ctx, id)
+	wf, err := w.b.Records.Workflow(w.ctx, id)
 	must(w, err)
 	return wf
 }
@@ -199,14 +171,14 @@ func (w *world) workflow(id string) blackboard.Workflow {
 // grantOf returns the agent's grant.
 func (w *world) grantOf(claim, agent string) blackboard.Grant {
 	w.Helper()
-	g, err := w.b.Grant(w.ctx, claim, agent)
+	g, err := w.b.Records.Grant(w.ctx, claim, agent)
 	must(w, err)
 	return g
 }
 
 func (w *world) events() []blackboard.Event {
 	w.Helper()
-	es, err := w.b.History(w.ctx, Beginning, 10000)
+	es, err := w.b.Ledger.History(w.ctx, blackboard.Beginning, 10000)
 	must(w, err)
 	return es
 }
@@ -220,7 +192,7 @@ func (w *world) lastEvent() blackboard.Event {
 // raw makes any command.
 func (w *world) raw(name string, args ...string) []string {
 	w.Helper()
-	m, err := w.b.client.Do(w.ctx, w.b.client.B().Arbitrary(name).Args(args...).Build()).ToMessage()
+	m, err := w.b.c.Client.Do(w.ctx, w.b.c.Client.B().Arbitrary(name).Args(args...).Build()).ToMessage()
 	must(w, err)
 	switch {
 	case m.IsArray():
@@ -275,7 +247,7 @@ func canonical(s string) string {
 	if json.Unmarshal([]byte(s), &object) != nil {
 		return s
 	}
-	return encode(object)
+	return store.Encode(object)
 }
 
 // unchanged holds what is stored to what was stored before.

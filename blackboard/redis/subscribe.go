@@ -9,12 +9,13 @@ import (
 	"github.com/redis/rueidis"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
 // Channel is something to listen to.
 type Channel struct {
 	id   string
-	name func(keys) string
+	name func(store.Keys) string
 }
 
 // Is says whether both are the same channel.
@@ -23,43 +24,34 @@ func (c Channel) Is(other Channel) bool { return c.id == other.id }
 // The channels of an instance. Their messages are ids: hints that something may
 // have to be done, never the thing itself.
 var (
-	ArtefactEvents     = Channel{"artefact", keys.artefactEvents}         // an artefact was stored
-	ClaimEvents        = Channel{"claim", keys.claimEvents}               // a claim was opened: bid
-	ClaimTargets       = Channel{"target", keys.claimTargets}             // the same, with what is needed to bid by rule; see ParseTarget
-	OrchestratorEvents = Channel{"orchestrator", keys.orchestratorEvents} // something to decide; see ParseMatter
+	ArtefactEvents     = Channel{"artefact", store.Keys.ArtefactEvents}         // an artefact was stored
+	ClaimEvents        = Channel{"claim", store.Keys.ClaimEvents}               // a claim was opened: bid
+	ClaimTargets       = Channel{"target", store.Keys.ClaimTargets}             // the same, with the facts for a bid by rule; see ParseTarget
+	OrchestratorEvents = Channel{"orchestrator", store.Keys.OrchestratorEvents} // something to decide; see ParseMatter
 )
 
 // AgentEvents is the channel of one agent: a grant to it was queued or cancelled.
 func AgentEvents(agent string) Channel {
-	return Channel{"agent " + agent, func(k keys) string { return k.agentEvents(agent) }}
+	return Channel{"agent " + agent, func(k store.Keys) string { return k.AgentEvents(agent) }}
 }
 
 // MaxNotice is the longest notice that is looked at, in bytes. Most are an id; the
 // longest Sett sends is that of ClaimTargets.
 const MaxNotice = 256
 
-// ParseTarget reads a notice of ClaimTargets: a claim and what its target is.
-func ParseTarget(notice string) (claim string, t blackboard.Target, ok bool) {
-	parts := strings.SplitN(notice, " ", 3)
-	if len(parts) != 3 || !blackboard.ValidID(parts[0]) || parts[2] == "" {
-		return "", t, false
-	}
-	return parts[0], blackboard.Target{Agent: parts[1], Type: parts[2]}, true
-}
-
 // Subscribe listens until the context ends, and through every reconnect. After
 // each (re)connection, when it is certain that from now on notices come in, it
-// calls ready: the listener must then read what is open, because notices sent
-// before are gone. notice is called with the id, one call after another.
+// calls ready: the listener must then read its open work, because earlier notices
+// are gone. notice is called with the id, one call after another.
 // lost is told about every interruption.
 func (b *Board) Subscribe(ctx context.Context, channels []Channel, ready func(), notice func(ch Channel, id string), lost func(error)) error {
 	names := make([]string, len(channels))
 	byName := make(map[string]Channel, len(channels))
 	for i, ch := range channels {
-		names[i] = ch.name(b.keys)
+		names[i] = ch.name(b.c.Keys)
 		byName[names[i]] = ch
 	}
-	wait := b.o.Backoff
+	wait := b.c.Options.Backoff
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := b.listen(ctx, names, ready, func(m rueidis.PubSubMessage) {
@@ -70,14 +62,14 @@ func (b *Board) Subscribe(ctx context.Context, channels []Channel, ready func(),
 		if ctx.Err() != nil {
 			break
 		}
-		lost(fmt.Errorf("subscribe: %w: %s: %w", blackboard.ErrUnavailable, b.o.addr, err))
-		if time.Since(began) > maxBackoff {
-			wait = b.o.Backoff
+		lost(fmt.Errorf("subscribe: %w: %s: %w", blackboard.ErrUnavailable, b.c.Addr, err))
+		if time.Since(began) > store.MaxBackoff {
+			wait = b.c.Options.Backoff
 		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(wait):
-			wait = min(2*wait, maxBackoff)
+			wait = min(2*wait, store.MaxBackoff)
 		}
 	}
 	return ctx.Err()
@@ -85,7 +77,7 @@ func (b *Board) Subscribe(ctx context.Context, channels []Channel, ready func(),
 
 // listen holds one subscription until it breaks.
 func (b *Board) listen(ctx context.Context, names []string, ready func(), message func(rueidis.PubSubMessage)) error {
-	conn, cancel := b.client.Dedicate()
+	conn, cancel := b.c.Client.Dedicate()
 	defer cancel()
 	defer conn.Close() // or the pool hands the broken connection out again
 	confirmed := 0
@@ -97,7 +89,7 @@ func (b *Board) listen(ctx context.Context, names []string, ready func(), messag
 			}
 		},
 	})
-	timeout, stop := context.WithTimeout(ctx, b.o.Timeout)
+	timeout, stop := context.WithTimeout(ctx, b.c.Options.Timeout)
 	defer stop()
 	if err := conn.Do(timeout, conn.B().Subscribe().Channel(names...).Build()).Error(); err != nil {
 		return err
@@ -116,7 +108,6 @@ func (b *Board) listen(ctx context.Context, names []string, ready func(), messag
 // Nudge tells the orchestrator that something about the instance changed, such as
 // its configuration.
 func (b *Board) Nudge(ctx context.Context) error {
-	return b.retry(ctx, "nudge", func(ctx context.Context) error {
-		return b.client.Do(ctx, b.client.B().Publish().Channel(b.keys.orchestratorEvents()).Message("").Build()).Error()
-	})
+	_, err := b.c.Ask(ctx, "nudge", "PUBLISH", b.c.Keys.OrchestratorEvents(), "")
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 	"sett/blackboard/redis/redistest"
 )
 
@@ -58,7 +59,7 @@ func TestNotices(t *testing.T) {
 		expect("result", notice{"orchestrator", "+" + a.ID}, notice{"artefact", a.ID}, notice{"orchestrator", claim})
 		must(t, w.b.Nudge(w.ctx))
 		expect("nudge", notice{"orchestrator", ""})
-		channel := w.b.keys.orchestratorEvents()
+		channel := w.b.c.Keys.OrchestratorEvents()
 		w.raw("PUBLISH", channel, strings.Repeat("x", 5<<20))
 		w.raw("PUBLISH", channel, strings.Repeat("x", MaxNotice+1))
 		w.raw("PUBLISH", channel, "\xff\x00 not an id")
@@ -72,7 +73,7 @@ func TestNotices(t *testing.T) {
 // sent after that arrive.
 func TestSubscribeThroughRestarts(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
-		b := openOptions(t, Options{URL: s.url, Instance: "test", Retries: 200, Backoff: 5 * time.Millisecond})
+		b := openOptions(t, store.Options{URL: s.url, Instance: "test", Retries: 200, Backoff: 5 * time.Millisecond})
 		ctx, cancel := context.WithCancel(testContext(t))
 		notices, ready, lost := make(chan string, 100), make(chan struct{}, 10), make(chan error, 1000)
 		ended := make(chan error, 1)
@@ -87,7 +88,7 @@ func TestSubscribeThroughRestarts(t *testing.T) {
 				t.Fatal("never ready")
 			}
 			g := goal("x")
-			must(t, b.PostGoal(ctx, g))
+			must(t, b.People.PostGoal(ctx, g))
 			if id := <-notices; id != g.ID {
 				t.Errorf("notice %s, want %s", id, g.ID)
 			}

@@ -11,15 +11,15 @@ import (
 )
 
 // hello registers a worker for a minute.
-func (w *world) hello(agent string, worker Worker) {
+func (w *world) hello(agent string, worker blackboard.Worker) {
 	w.Helper()
-	must(w, w.b.HelloWorker(w.ctx, agent, worker, time.Minute))
+	must(w, w.b.Cub.HelloWorker(w.ctx, agent, worker, time.Minute))
 }
 
 // workers returns an agent's workers as "incarnation claim attempt", sorted.
 func (w *world) workers(agent string) []string {
 	w.Helper()
-	all, err := w.b.Workers(w.ctx, agent)
+	all, err := w.b.Roster.Workers(w.ctx, agent)
 	must(w, err)
 	out := []string{}
 	for incarnation, worker := range all {
@@ -38,36 +38,36 @@ func TestStandby(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		claim, next := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
-		w.hello("a", Worker{Incarnation: "w1"})
-		w.hello("b", Worker{Incarnation: "w2"})
+		w.hello("a", blackboard.Worker{Incarnation: "w1"})
+		w.hello("b", blackboard.Worker{Incarnation: "w2"})
 		now, err := w.b.ServerTime(w.ctx)
 		must(t, err)
-		all, err := w.b.Workers(w.ctx, "a")
+		all, err := w.b.Roster.Workers(w.ctx, "a")
 		must(t, err)
 		if left := all["w1"].Alive.Sub(now); left < 50*time.Second || left > time.Minute || len(all) != 1 {
 			t.Errorf("alive for %s, of %d", left, len(all))
 		}
-		assigned, err := w.b.Assignment(w.ctx, "a", "w1")
+		assigned, err := w.b.Roster.Assignment(w.ctx, "a", "w1")
 		if err != nil || assigned != "" {
 			t.Errorf("assigned %q, %v", assigned, err)
 		}
-		w.twice("assign", func() error { return w.b.Assign(w.ctx, w.epoch, "a", "w1", claim, 1) })
+		w.twice("assign", func() error { return w.b.Leader.Assign(w.ctx, w.epoch, "a", "w1", claim, 1) })
 		e := w.lastEvent()
 		if e.Kind != blackboard.EventAssign || e.Claim != claim || e.Agent != "a" || e.Phase != "exclusive" ||
 			e.Attributes["holder"] != "w1" || e.Attributes["attempt"] != "1" || e.Workflow == "" {
 			t.Errorf("ledger %+v", e)
 		}
-		w.hello("a", Worker{Incarnation: "w1"}) // its next heartbeat, from before it knew
+		w.hello("a", blackboard.Worker{Incarnation: "w1"}) // its next heartbeat, from before it knew
 		wantList(t, "workers", w.workers("a"), "w1 "+claim+" 1")
-		if assigned, err = w.b.Assignment(w.ctx, "a", "w1"); err != nil || assigned != claim {
+		if assigned, err = w.b.Roster.Assignment(w.ctx, "a", "w1"); err != nil || assigned != claim {
 			t.Errorf("assigned %q, %v", assigned, err)
 		}
-		w.refuses("another claim", blackboard.ErrRefused, func() error { return w.b.Assign(w.ctx, w.epoch, "a", "w1", next, 1) })
-		w.hello("a", Worker{Incarnation: "w1", Claim: next})
+		w.refuses("another claim", blackboard.ErrRefused, func() error { return w.b.Leader.Assign(w.ctx, w.epoch, "a", "w1", next, 1) })
+		w.hello("a", blackboard.Worker{Incarnation: "w1", Claim: next})
 		wantList(t, "a worker that names another claim", w.workers("a"), "w1 "+claim+" 1")
 		w.start(claim, "a", "w1", blackboard.ReadOnly)
-		w.twice("assign, its reply lost", func() error { return w.b.Assign(w.ctx, w.epoch, "a", "w1", claim, 1) })
-		w.twice("forget", func() error { return w.b.ForgetWorker(w.ctx, "a", "w1") })
+		w.twice("assign, its reply lost", func() error { return w.b.Leader.Assign(w.ctx, w.epoch, "a", "w1", claim, 1) })
+		w.twice("forget", func() error { return w.b.Leader.ForgetWorker(w.ctx, "a", "w1") })
 		wantList(t, "workers", w.workers("a"))
 		wantList(t, "another agent's", w.workers("b"), "w2  0")
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantRunning || g.Holder != "w1" {
@@ -84,8 +84,8 @@ func TestAssignRefuses(t *testing.T) {
 		claim, running := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
 		foreign := w.granted(blackboard.PhaseExclusive, "b")
 		w.run(running, "a")
-		w.hello("a", Worker{Incarnation: "waits"})
-		must(t, w.b.HelloWorker(w.ctx, "a", Worker{Incarnation: "silent"}, -time.Second))
+		w.hello("a", blackboard.Worker{Incarnation: "waits"})
+		must(t, w.b.Cub.HelloWorker(w.ctx, "a", blackboard.Worker{Incarnation: "silent"}, -time.Second))
 		for name, tc := range map[string]struct {
 			epoch, worker, claim string
 			attempt              int
@@ -100,13 +100,13 @@ func TestAssignRefuses(t *testing.T) {
 			"no such claim":   {w.epoch, "waits", newID(), 1, blackboard.ErrRefused},
 			"no claim at all": {w.epoch, "waits", "", 1, blackboard.ErrRefused},
 		} {
-			w.refuses(name, tc.want, func() error { return w.b.Assign(w.ctx, tc.epoch, "a", tc.worker, tc.claim, tc.attempt) })
+			w.refuses(name, tc.want, func() error { return w.b.Leader.Assign(w.ctx, tc.epoch, "a", tc.worker, tc.claim, tc.attempt) })
 		}
-		w.hello("a", Worker{Incarnation: "has it", Claim: claim})
+		w.hello("a", blackboard.Worker{Incarnation: "has it", Claim: claim})
 		wantList(t, "workers", w.workers("a"), "has it "+claim+" 1", "silent  0", "waits  0")
-		second := func() error { return w.b.Assign(w.ctx, w.epoch, "a", "waits", claim, 1) }
+		second := func() error { return w.b.Leader.Assign(w.ctx, w.epoch, "a", "waits", claim, 1) }
 		w.refuses("another living worker has it", blackboard.ErrRefused, second)
-		must(t, w.b.HelloWorker(w.ctx, "a", Worker{Incarnation: "has it", Claim: claim}, -time.Second))
+		must(t, w.b.Cub.HelloWorker(w.ctx, "a", blackboard.Worker{Incarnation: "has it", Claim: claim}, -time.Second))
 		must(t, second())
 	})
 }
@@ -117,18 +117,18 @@ func TestAssignedWorkerDies(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
-		w.hello("a", Worker{Incarnation: "w1"})
-		w.hello("a", Worker{Incarnation: "w2"})
-		must(t, w.b.Assign(w.ctx, w.epoch, "a", "w1", claim, 1))
+		w.hello("a", blackboard.Worker{Incarnation: "w1"})
+		w.hello("a", blackboard.Worker{Incarnation: "w2"})
+		must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", "w1", claim, 1))
 		// It dies before it starts: the grant is still queued, at the same attempt.
-		w.refuses("it may still live", blackboard.ErrRefused, func() error { return w.b.Assign(w.ctx, w.epoch, "a", "w2", claim, 1) })
-		must(t, w.b.ForgetWorker(w.ctx, "a", "w1"))
-		must(t, w.b.Assign(w.ctx, w.epoch, "a", "w2", claim, 1))
+		w.refuses("it may still live", blackboard.ErrRefused, func() error { return w.b.Leader.Assign(w.ctx, w.epoch, "a", "w2", claim, 1) })
+		must(t, w.b.Leader.ForgetWorker(w.ctx, "a", "w1"))
+		must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", "w2", claim, 1))
 		// The next dies while it works, and is not forgotten yet.
 		_, ref := w.start(claim, "a", "w2", blackboard.ReadOnly)
-		must(t, w.b.RetryGrant(w.ctx, w.epoch, ref, "died"))
-		w.hello("a", Worker{Incarnation: "w3"})
-		must(t, w.b.Assign(w.ctx, w.epoch, "a", "w3", claim, 2))
+		must(t, w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died"))
+		w.hello("a", blackboard.Worker{Incarnation: "w3"})
+		must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", "w3", claim, 2))
 		wantList(t, "workers", w.workers("a"), "w2 "+claim+" 1", "w3 "+claim+" 2")
 	})
 }
@@ -139,16 +139,16 @@ func TestAssignAcrossLeaders(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		claim, next := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
-		w.hello("a", Worker{Incarnation: "w1"})
-		w.hello("a", Worker{Incarnation: "w2"})
-		must(t, w.b.Assign(w.ctx, w.epoch, "a", "w1", claim, 1))
+		w.hello("a", blackboard.Worker{Incarnation: "w1"})
+		w.hello("a", blackboard.Worker{Incarnation: "w2"})
+		must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", "w1", claim, 1))
 		old := w.epoch
-		must(t, w.b.RenewLead(w.ctx, Lead{"orchestrator", old}, 0))
-		lead, _, err := w.b.TakeLead(w.ctx, "o2", "", time.Hour)
+		must(t, w.b.Leader.RenewLead(w.ctx, blackboard.Lead{Holder: "orchestrator", Epoch: old}, 0))
+		lead, _, err := w.b.Leader.TakeLead(w.ctx, "o2", "", time.Hour)
 		must(t, err)
-		must(t, w.b.Assign(w.ctx, lead.Epoch, "a", "w1", claim, 1))
-		w.refuses("the old leader", blackboard.ErrStale, func() error { return w.b.Assign(w.ctx, old, "a", "w2", next, 1) })
-		must(t, w.b.Assign(w.ctx, lead.Epoch, "a", "w2", next, 1))
+		must(t, w.b.Leader.Assign(w.ctx, lead.Epoch, "a", "w1", claim, 1))
+		w.refuses("the old leader", blackboard.ErrStale, func() error { return w.b.Leader.Assign(w.ctx, old, "a", "w2", next, 1) })
+		must(t, w.b.Leader.Assign(w.ctx, lead.Epoch, "a", "w2", next, 1))
 	})
 }
 
@@ -164,14 +164,14 @@ func TestStandbyNotices(t *testing.T) {
 				func(_ Channel, id string) { told <- id }, func(err error) { t.Error(err) })
 		}()
 		<-ready
-		w.hello("a", Worker{Incarnation: "busy", Claim: newID()}) // tells nobody
-		w.hello("a", Worker{Incarnation: "w1"})
-		w.hello("a", Worker{Incarnation: "w1"}) // nothing new
-		must(t, w.b.Assign(w.ctx, w.epoch, "a", "w1", claim, 1))
+		w.hello("a", blackboard.Worker{Incarnation: "busy", Claim: newID()}) // tells nobody
+		w.hello("a", blackboard.Worker{Incarnation: "w1"})
+		w.hello("a", blackboard.Worker{Incarnation: "w1"}) // nothing new
+		must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", "w1", claim, 1))
 		if got := <-told; got != "" {
 			t.Errorf("the orchestrator is told %q", got)
 		}
-		who, which, ok := ParseAssignment(<-told)
+		who, which, ok := blackboard.ParseAssignment(<-told)
 		if who != "w1" || which != claim || !ok {
 			t.Errorf("the worker is told %q %q", who, which)
 		}
@@ -183,7 +183,7 @@ func TestParseAssignment(t *testing.T) {
 	for notice, want := range map[string]bool{
 		"w1 " + id: true, "": false, "w1": false, id: false, " " + id: false, "w1 ": false, "w1 x": false, "w1 " + id + " ": false,
 	} {
-		if _, _, ok := ParseAssignment(notice); ok != want {
+		if _, _, ok := blackboard.ParseAssignment(notice); ok != want {
 			t.Errorf("%q: %v", notice, ok)
 		}
 	}
@@ -196,10 +196,10 @@ func TestAssignmentIsKept(t *testing.T) {
 		w := newWorld(t, s)
 		claim, over := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
 		for incarnation, claim := range map[string]string{"w1": claim, "w2": over} {
-			w.hello("a", Worker{Incarnation: incarnation})
-			must(t, w.b.Assign(w.ctx, w.epoch, "a", incarnation, claim, 1))
+			w.hello("a", blackboard.Worker{Incarnation: incarnation})
+			must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", incarnation, claim, 1))
 		}
-		must(t, w.b.ForgetWorker(w.ctx, "a", "w2"))
+		must(t, w.b.Leader.ForgetWorker(w.ctx, "a", "w2"))
 		s.kill()
 		s.restart()
 		wantList(t, "workers", w.workers("a"), "w1 "+claim+" 1")
@@ -212,15 +212,15 @@ func TestBrokenWorkers(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		for i, broken := range []string{"", "x", "1 2", "x - 0", "1 - x", "1 a b 2", "99999999999999999999 - 0"} {
-			w.raw("HSET", w.b.keys.workers("a"), fmt.Sprintf("broken%d", i), broken)
-			if got, err := w.b.Assignment(w.ctx, "a", fmt.Sprintf("broken%d", i)); err != nil || got != "" {
+			w.raw("HSET", w.b.c.Keys.Workers("a"), fmt.Sprintf("broken%d", i), broken)
+			if got, err := w.b.Roster.Assignment(w.ctx, "a", fmt.Sprintf("broken%d", i)); err != nil || got != "" {
 				t.Errorf("%q: assigned %q, %v", broken, got, err)
 			}
 		}
 		wantList(t, "workers", w.workers("a"))
-		w.refuses("a broken worker", blackboard.ErrRefused, func() error { return w.b.Assign(w.ctx, w.epoch, "a", "broken1", claim, 1) })
-		w.hello("a", Worker{Incarnation: "broken1"})
-		must(t, w.b.Assign(w.ctx, w.epoch, "a", "broken1", claim, 1))
+		w.refuses("a broken worker", blackboard.ErrRefused, func() error { return w.b.Leader.Assign(w.ctx, w.epoch, "a", "broken1", claim, 1) })
+		w.hello("a", blackboard.Worker{Incarnation: "broken1"})
+		must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", "broken1", claim, 1))
 		wantList(t, "workers", w.workers("a"), "broken1 "+claim+" 1")
 	})
 }

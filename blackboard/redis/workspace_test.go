@@ -13,7 +13,7 @@ import (
 // uses returns who has the workspace or waits for it, in order.
 func (w *world) uses() []string {
 	w.Helper()
-	all, err := w.b.Workspace(w.ctx)
+	all, err := w.b.Roster.Workspace(w.ctx)
 	must(w, err)
 	out := make([]string, len(all))
 	for i, u := range all {
@@ -43,7 +43,7 @@ func (w *world) try(claim, agent string, mode blackboard.WorkspaceMode) []string
 func (w *world) done(claim, agent string) {
 	w.Helper()
 	c := w.snapshot(claim).Claim
-	must(w, w.b.Finish(w.ctx, Result{GrantRef: GrantRef{claim, agent, 1, "h-" + agent},
+	must(w, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: blackboard.GrantRef{Claim: claim, Agent: agent, Attempt: 1, Holder: "h-" + agent},
 		Artefact: result(c, agent, blackboard.Standard, "X", "")}))
 }
 
@@ -147,12 +147,12 @@ func TestCancelledWriterKeepsItsHold(t *testing.T) {
 		w.try(claim, "runs", blackboard.ReadWrite)
 		w.try(claim, "waits", blackboard.ReadWrite)
 		wantList(t, "next", w.try(other, "next", blackboard.ReadWrite), claim+":runs", claim+":waits")
-		must(t, w.b.TerminateClaim(w.ctx, w.guard(claim), "cancelled", nil, nil))
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "cancelled", nil, nil))
 		wantList(t, "after the end of the claim", w.uses(), "runs rw holds", "next rw waits")
 		wantList(t, "next still", w.try(other, "next", blackboard.ReadWrite), claim+":runs")
-		w.refuses("another holder's release", nil, func() error { return w.b.Release(w.ctx, claim, "runs", "h2", "") })
+		w.refuses("another holder's release", nil, func() error { return w.b.Cub.Release(w.ctx, claim, "runs", "h2", "") })
 		notices := w.listen("next")
-		w.twice("release", func() error { return w.b.Release(w.ctx, claim, "runs", "h-runs", "") })
+		w.twice("release", func() error { return w.b.Cub.Release(w.ctx, claim, "runs", "h-runs", "") })
 		wantList(t, "notice", []string{w.next(notices)}, "next "+other)
 		wantList(t, "next at last", w.try(other, "next", blackboard.ReadWrite))
 	})
@@ -164,12 +164,12 @@ func TestDeadWriter(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseParallel, "dies", "next")
 		_, ref := w.start(claim, "dies", "h-dies", blackboard.ReadWrite)
-		must(t, w.b.NoteBase(w.ctx, ref, "c0ffee", "main"))
+		must(t, w.b.Cub.NoteBase(w.ctx, ref, "c0ffee", "main"))
 		notices := w.listen("dies")
-		w.twice("retry", func() error { return w.b.RetryGrant(w.ctx, w.epoch, ref, "died") })
+		w.twice("retry", func() error { return w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died") })
 		wantList(t, "notices", []string{w.next(notices)}, "dies "+claim)
 		wantList(t, "uses", w.uses(), "dies rw restore")
-		use, err := w.b.Workspace(w.ctx)
+		use, err := w.b.Roster.Workspace(w.ctx)
 		must(t, err)
 		if u := use[0]; u.Base != "c0ffee" || u.Branch != "main" || u.Holder != "h-dies" || u.Attempt != 1 || u.Claim != claim {
 			t.Errorf("use %+v", u)
@@ -179,7 +179,7 @@ func TestDeadWriter(t *testing.T) {
 		}
 		wantList(t, "next", w.try(claim, "next", blackboard.ReadOnly), "dies")
 		wantList(t, "itself", w.try(claim, "dies", blackboard.ReadWrite), "dies", "next")
-		w.twice("put back", func() error { return w.b.Release(w.ctx, claim, "dies", "", "refs/sett/kept") })
+		w.twice("put back", func() error { return w.b.Cub.Release(w.ctx, claim, "dies", "", "refs/sett/kept") })
 		if e := w.lastEvent(); e.Kind != blackboard.EventRestore || e.To != "c0ffee" || e.Attributes["leftovers"] != "refs/sett/kept" {
 			t.Errorf("ledger %+v", e)
 		}
@@ -194,23 +194,23 @@ func TestDeadWriterEndedInLine(t *testing.T) {
 		w := newWorld(t, s)
 		for what, end := range map[string]func(goalID, claim string) error{
 			"a person cancels the claim": func(goalID, claim string) error {
-				return w.b.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "ann", "x")
+				return w.b.People.CancelClaim(w.ctx, claim, cancelled(goalID, claim, goalID), "ann", "x")
 			},
 			"a person cancels the goal": func(goalID, claim string) error {
-				return w.b.CancelWorkflow(w.ctx, goalID, cancelled(goalID, "", goalID), "ann", "x")
+				return w.b.People.CancelWorkflow(w.ctx, goalID, cancelled(goalID, "", goalID), "ann", "x")
 			},
 			"a sibling fails": func(_, claim string) error {
-				return w.b.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil)
+				return w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil)
 			},
 			"its agent is removed": func(_, claim string) error {
 				f := result(w.snapshot(claim).Claim, "", blackboard.Failure, blackboard.TypeAgentRemoved, "{}")
-				return w.b.FailGrant(w.ctx, w.epoch, GrantRef{Claim: claim, Agent: "dies", Attempt: 2}, "removed", f)
+				return w.b.Leader.FailGrant(w.ctx, w.epoch, blackboard.GrantRef{Claim: claim, Agent: "dies", Attempt: 2}, "removed", f)
 			},
 		} {
 			claim, other := w.granted(blackboard.PhaseExclusive, "dies"), w.granted(blackboard.PhaseExclusive, "next")
 			_, ref := w.start(claim, "dies", "h-dies", blackboard.ReadWrite)
-			must(t, w.b.NoteBase(w.ctx, ref, "c0ffee", "main"))
-			must(t, w.b.RetryGrant(w.ctx, w.epoch, ref, "died"))
+			must(t, w.b.Cub.NoteBase(w.ctx, ref, "c0ffee", "main"))
+			must(t, w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died"))
 			wantList(t, what+": in line", w.try(claim, "dies", blackboard.ReadWrite), "dies")
 			wantList(t, what+": next", w.try(other, "next", blackboard.ReadOnly), claim+":dies", claim+":dies")
 			notices := w.listen("next")
@@ -218,7 +218,7 @@ func TestDeadWriterEndedInLine(t *testing.T) {
 			wantList(t, what, w.uses(), "dies rw restore", "next ro waits")
 			wantList(t, what+": notice", []string{w.next(notices)}, "next "+other)
 			wantList(t, what+": next while it is put back", w.try(other, "next", blackboard.ReadOnly), claim+":dies")
-			must(t, w.b.Release(w.ctx, claim, "dies", "", ""))
+			must(t, w.b.Cub.Release(w.ctx, claim, "dies", "", ""))
 			wantList(t, what+": next at last", w.try(other, "next", blackboard.ReadOnly))
 			w.done(other, "next")
 		}
@@ -233,7 +233,7 @@ func TestDeadReader(t *testing.T) {
 				w := newWorld(t, s)
 				claim := w.granted(blackboard.PhaseExclusive, "a")
 				_, ref := w.start(claim, "a", "h", mode)
-				must(t, w.b.RetryGrant(w.ctx, w.epoch, ref, "died"))
+				must(t, w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died"))
 				wantList(t, "uses", w.uses())
 			})
 		})
@@ -246,9 +246,9 @@ func TestDeadCancelledWriter(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		_, ref := w.start(claim, "a", "h", blackboard.ReadWrite)
-		must(t, w.b.NoteBase(w.ctx, ref, "c0ffee", "main"))
-		must(t, w.b.TerminateClaim(w.ctx, w.guard(claim), "cancelled", nil, nil))
-		must(t, w.b.RetryGrant(w.ctx, w.epoch, ref, "died"))
+		must(t, w.b.Cub.NoteBase(w.ctx, ref, "c0ffee", "main"))
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "cancelled", nil, nil))
+		must(t, w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died"))
 		wantList(t, "uses", w.uses(), "a rw restore")
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantCancelled {
 			t.Errorf("grant %+v", g)
@@ -263,17 +263,17 @@ func TestWhoPutsTheTreeBack(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "dead")
 		_, ref := w.start(claim, "dead", "h", blackboard.ReadWrite)
-		must(t, w.b.NoteBase(w.ctx, ref, "c0ffee", "main"))
-		u := WorkspaceUse{Claim: claim, Agent: "dead"}
-		w.refuses("a living writer's", blackboard.ErrRefused, func() error { return w.b.AdoptRestore(w.ctx, u, "dead", "d2") })
-		must(t, w.b.RetryGrant(w.ctx, w.epoch, ref, "died"))
-		w.refuses("too early for another", blackboard.ErrRefused, func() error { return w.b.AdoptRestore(w.ctx, u, "other", "o1") })
-		must(t, w.b.AdoptRestore(w.ctx, u, "dead", "d2"))
-		must(t, w.b.AdoptRestore(w.ctx, u, "dead", "d3")) // d2 died over it
+		must(t, w.b.Cub.NoteBase(w.ctx, ref, "c0ffee", "main"))
+		u := blackboard.WorkspaceUse{Claim: claim, Agent: "dead"}
+		w.refuses("a living writer's", blackboard.ErrRefused, func() error { return w.b.Cub.AdoptRestore(w.ctx, u, "dead", "d2") })
+		must(t, w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died"))
+		w.refuses("too early for another", blackboard.ErrRefused, func() error { return w.b.Cub.AdoptRestore(w.ctx, u, "other", "o1") })
+		must(t, w.b.Cub.AdoptRestore(w.ctx, u, "dead", "d2"))
+		must(t, w.b.Cub.AdoptRestore(w.ctx, u, "dead", "d3")) // d2 died over it
 		adopt := func(agent, incarnation string, patience string) string {
-			r, err := w.b.do(w.ctx, "adopt", claim, "dead", agent, incarnation, patience)
+			r, err := w.b.c.Do(w.ctx, "adopt", claim, "dead", agent, incarnation, patience)
 			must(t, err)
-			return r.status
+			return r.Status
 		}
 		for _, c := range []struct{ agent, incarnation, patience, want string }{
 			{"other", "o1", "30000000", "refused"}, // d3 is at it
@@ -285,7 +285,7 @@ func TestWhoPutsTheTreeBack(t *testing.T) {
 				t.Errorf("%s after %s µs: %s, want %s", c.agent, c.patience, got, c.want)
 			}
 		}
-		must(t, w.b.Hello(w.ctx, "dead", Presence{Incarnation: "d4"}, time.Minute))
+		must(t, w.b.Cub.Hello(w.ctx, "dead", blackboard.Presence{Incarnation: "d4"}, time.Minute))
 		if got := adopt("other", "o1", "0"); got != "refused" {
 			t.Errorf("while its own agent lives: %s", got)
 		}

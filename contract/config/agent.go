@@ -6,9 +6,9 @@ import (
 	"sett/blackboard"
 )
 
-// agents reads the clan. The key is where the list stands, for messages.
+// agents reads the clan. Messages use the place of key.
 func (d *decoder) agents(c *Config, n, key *node) {
-	entries := d.mapping(n, "agents")
+	entries := d.read.mapping(n, "agents")
 	if len(entries) == 0 && (n.kind == nothing || n.kind == mapping) {
 		d.add(key.at, "add one: "+exampleAgent, "no agents")
 		return
@@ -18,8 +18,8 @@ func (d *decoder) agents(c *Config, n, key *node) {
 	}
 }
 
-// agentsPart keeps the list for later: what an agent needs depends on the
-// runtime, which may stand below it.
+// agentsPart keeps the list for later: the required keys of an agent depend on the
+// runtime, which may be below it.
 func (d *decoder) agentsPart(f *file) part {
 	return part{
 		read: func(n *node, _ string) { f.agents = n },
@@ -48,37 +48,38 @@ func (d *decoder) agentsPart(f *file) part {
 
 func (d *decoder) agentFields(a *Agent) []field {
 	return []field{
-		{"role", "What others see as produced_by_role. Default: the agent's name.", d.text(&a.Role, roleName)},
-		{"image", "The image to run in, any for Linux; Sett puts itself into it. Under docker this or build is required.", d.text(&a.Image, imageName)},
-		{"build", "How the image is built: the folder of a Dockerfile, or a mapping as in compose.", d.build(&a.Build)},
-		{"command", "The program that works, and its arguments; never a shell. It starts in the workspace's root, reads one JSON object on stdin and prints one on stdout.", d.words(&a.Command)},
-		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", d.count(&a.Replicas, 1)},
-		{"strategy", "reuse: one container (process) for all grants. fresh_per_call: a new one for every grant. Default: reuse, with replicas above 1 fresh_per_call.", oneOf(d, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
-		{"workspace", "How the agent sees the repository.", d.section(
-			field{"mode", "ro: reads it, beside others. rw: changes it and commits, and has the working tree alone.", oneOf(d, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite)})},
-		{"environment", "The program's variables. NAME, or a name with nothing, takes the host's value; what is given is taken literally.", d.environment(&a.Environment)},
+		{"role", "Others see it as produced_by_role. Default: the agent's name.", d.read.text(&a.Role, roleName)},
+		{"image", "Any image for Linux; Sett adds its own binary. Under docker this or build is required.", d.read.text(&a.Image, imageName)},
+		{"build", "The build of the image: the folder of a Dockerfile, or a mapping as in compose.", d.build(&a.Build)},
+		{"command", "The program that works, and its arguments; never a shell. It starts in the workspace's root, reads one JSON object on stdin and prints one on stdout.", d.read.words(&a.Command)},
+		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", d.read.count(&a.Replicas, 1)},
+		{"strategy", "reuse: one container (process) for all grants. fresh_per_call: a new one for every grant. Default: reuse, with replicas above 1 fresh_per_call.", oneOf(d.read, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
+		{"workspace", "The agent's access to the repository.", d.read.section(
+			field{"mode", "ro: reads it, beside other agents. rw: changes it and commits, with the working tree for itself.", oneOf(d.read, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite)})},
+		{"environment", "The program's variables. NAME, or a name without a value, takes the host's value; a given value is literal.", d.read.environment(&a.Environment)},
 		{"resources", "Bounds of the container, under docker, as in compose.", d.resources(&a.Resources)},
-		{"prompts", "Texts for agents that ask a language model, passed to the program as SETT_PROMPT_CLAIM and SETT_PROMPT_EXECUTION.", d.section(
-			field{"claim", "How to bid.", d.prose(&a.Prompts.Claim)},
-			field{"execution", "How to work.", d.prose(&a.Prompts.Execution)})},
-		{"health_check", "How often the orchestrator asks for the agent's health; after so many failures in a row the agent is started anew. Not asked when absent.",
-			optional(d, &a.HealthCheck, defaultHealthCheck, d.healthCheckFields)},
-		{"bids", "What to bid on: artefact type to bid, * standing for any characters. An entry without * wins, then the first that fits; what fits none is ignored.", d.bids(&a.Bids)},
-		{"bid_script", "Without bids: a program that is given the artefact on stdin and prints one of the four bids.", d.words(&a.BidScript)},
-		{"timeout", "Of one run of the program.", d.duration(&a.Timeout, false)},
-		{"stop_grace_period", "For a running program when its agent is told to stop; 0 kills it at once.", d.duration(&a.Grace, true)},
-		{"retries", "New attempts when a worker dies; a program that fails is not tried again.", d.count(&a.Retries, 0)},
-		{"network", "What the program may reach: nothing, the instance's own network (docker), or all.", oneOf(d, &a.Network, NetworkNone, NetworkInternal, NetworkFull)},
-		{"warm", "Workers kept started, to wait for a grant; needs strategy: fresh_per_call.", d.count(&a.Warm, 0)},
-		{"isolated_ports", "Under docker: each worker has ports of its own; needs strategy: fresh_per_call.", d.flag(&a.IsolatedPorts)},
-		{"read_only", "Under docker: nothing can be written but /tmp and a workspace that is rw.", d.flag(&a.ReadOnly)},
+		{"prompts", "Texts for agents that ask a language model, passed to the program as SETT_PROMPT_CLAIM and SETT_PROMPT_EXECUTION.", d.read.section(
+			field{"claim", "How to bid.", d.read.prose(&a.Prompts.Claim)},
+			field{"execution", "How to work.", d.read.prose(&a.Prompts.Execution)})},
+		{"health_check", "The orchestrator asks for the agent's health; after so many failures in a row the agent restarts. Without it, no check.",
+			optional(d.read, &a.HealthCheck, defaultHealthCheck, d.healthCheckFields)},
+		{"bids", "Artefact type to bid; * stands for any characters. Rules are tried in order; an exact name beats a pattern. No match means ignore. An agent never gets its own results unless an exact name says so.", d.read.bids(&a.Bids)},
+		{"bid_script", "In place of bids: a program that reads the artefact on stdin and prints one of the four bids.", d.read.words(&a.BidScript)},
+		{"bids_required", "When bid_script fails, the claim waits; otherwise that is an ignore. bid_timeout does not count for this agent.", d.read.flag(&a.BidsRequired)},
+		{"timeout", "Of one run of the program.", d.read.duration(&a.Timeout, false)},
+		{"stop_grace_period", "For a running program when its agent stops; 0 kills it at once.", d.read.duration(&a.Grace, true)},
+		{"retries", "New attempts when a worker dies; a failed program is not retried.", d.read.count(&a.Retries, 0)},
+		{"network", "The hosts that the program may reach: none, the instance's own network (docker), or all.", oneOf(d.read, &a.Network, NetworkNone, NetworkInternal, NetworkFull)},
+		{"warm", "Workers that are started early and wait for a grant; needs strategy: fresh_per_call.", d.read.count(&a.Warm, 0)},
+		{"isolated_ports", "Under docker: each worker has ports of its own; needs strategy: fresh_per_call.", d.read.flag(&a.IsolatedPorts)},
+		{"read_only", "Under docker: only /tmp and an rw workspace can be written.", d.read.flag(&a.ReadOnly)},
 	}
 }
 
 func (d *decoder) agent(c *Config, e entry) Agent {
 	a := defaultAgent(e.key.text)
 	d.agentName(e.key)
-	keys := d.object(e.value, join("agents", a.Name), d.agentFields(&a)...)
+	keys := d.read.object(e.value, join("agents", a.Name), d.agentFields(&a)...)
 	if e.value.kind == mapping || e.value.kind == nothing {
 		d.resolve(&a, e.key, keys, c.Runtime)
 	}
@@ -98,8 +99,8 @@ func (d *decoder) agentName(key *node) {
 	}
 }
 
-// resolve settles what depends on more than one key, and reports what cannot go
-// together.
+// resolve sets the values that depend on several keys, and reports keys that exclude
+// each other.
 func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, runtime string) {
 	path := join("agents", a.Name)
 	if a.Role == "" {
@@ -140,7 +141,7 @@ func (d *decoder) resolveStrategy(a *Agent, keys map[string]*node, path string) 
 	}
 }
 
-// later returns the place of the key that stands further down.
+// later returns the place of the key further down.
 func later(a, b *node) position {
 	return latest(a.at, b.at)
 }
@@ -149,9 +150,9 @@ func later(a, b *node) position {
 func (d *decoder) build(into **Build) part {
 	fields := func(b *Build) []field {
 		return []field{
-			{"context", "The folder it is built from, relative to sett.yml.", d.text(&b.Context)},
-			{"dockerfile", "Relative to context.", d.text(&b.Dockerfile)},
-			{"args", "Build arguments.", d.buildArgs(&b.Args)},
+			{"context", "The folder of the build, relative to sett.yml.", d.read.text(&b.Context)},
+			{"dockerfile", "Relative to context.", d.read.text(&b.Dockerfile)},
+			{"args", "Build arguments.", d.read.buildArgs(&b.Args)},
 		}
 	}
 	return part{
@@ -159,11 +160,11 @@ func (d *decoder) build(into **Build) part {
 			b := defaultBuild()
 			switch n.kind {
 			case text:
-				d.text(&b.Context).read(n, path)
+				d.read.text(&b.Context).read(n, path)
 			case nothing:
-				d.wrongType(n, path, mapping, "")
+				d.read.wrongType(n, path, mapping, "")
 			default:
-				d.object(n, path, fields(&b)...)
+				d.read.object(n, path, fields(&b)...)
 			}
 			*into = &b
 		},
@@ -182,18 +183,18 @@ func (d *decoder) build(into **Build) part {
 
 func (d *decoder) resources(into *Resources) part {
 	amounts := func(r *Resource, more ...field) part {
-		return d.section(append(more,
-			field{"cpus", "Processors, may be a fraction.", d.cpus(&r.CPUs)},
-			field{"memory", "Bytes, or a number with k, m or g.", d.memory(&r.Memory)})...)
+		return d.read.section(append(more,
+			field{"cpus", "Processors, may be a fraction.", d.read.cpus(&r.CPUs)},
+			field{"memory", "Bytes, or a number with k, m or g.", d.read.memory(&r.Memory)})...)
 	}
 	fields := []field{
-		{"limits", "What it can use at most.", amounts(&into.Limits,
-			field{"pids", "Processes and threads.", d.count(&into.Limits.Pids, 1)})},
-		{"reservations", "What it is promised.", amounts(&into.Reservations)},
+		{"limits", "The most that it can use.", amounts(&into.Limits,
+			field{"pids", "Processes and threads.", d.read.count(&into.Limits.Pids, 1)})},
+		{"reservations", "The amount that it is promised.", amounts(&into.Reservations)},
 	}
-	p := d.section(fields...)
+	p := d.read.section(fields...)
 	p.read = func(n *node, path string) {
-		keys := d.object(n, path, fields...)
+		keys := d.read.object(n, path, fields...)
 		limit, reserved := into.Limits, into.Reservations
 		over := func(what string) {
 			d.add(keys["reservations"].at, "a container cannot use more than its limit",
@@ -211,9 +212,9 @@ func (d *decoder) resources(into *Resources) part {
 
 func (d *decoder) healthCheckFields(h *HealthCheck) []field {
 	return []field{
-		{"interval", "From one question to the next.", d.duration(&h.Interval, false)},
-		{"timeout", "In which an answer must come.", d.duration(&h.Timeout, false)},
-		{"retries", "Failures in a row that count.", d.count(&h.Retries, 1)},
-		{"start_period", "In which failures do not count.", d.duration(&h.StartPeriod, true)},
+		{"interval", "From one question to the next.", d.read.duration(&h.Interval, false)},
+		{"timeout", "Of one answer.", d.read.duration(&h.Timeout, false)},
+		{"retries", "Failures in a row before the restart.", d.read.count(&h.Retries, 1)},
+		{"start_period", "Time at the start without counting failures.", d.read.duration(&h.StartPeriod, true)},
 	}
 }

@@ -2,10 +2,9 @@ package config
 
 import "sett/blackboard"
 
-// ChooseBid returns what an agent bids by the rules of sett.yml, and why: by its
-// `bids:`, else exclusive. Unless an entry names the artefact's type without a
-// wildcard, an agent ignores what it produced itself. (An agent with a
-// `bid_script:` and no `bids:` asks the script instead.)
+// ChooseBid returns an agent's bid by the rules of sett.yml, and the reason: by its
+// `bids:`, else exclusive. An agent ignores its own results unless an entry has their
+// exact type. (An agent with a `bid_script:` and no `bids:` asks the script instead.)
 func ChooseBid(a Agent, t blackboard.Target) (bid blackboard.BidType, why string) {
 	bid, exact, ok := a.BidFor(t.Type)
 	switch {

@@ -6,32 +6,32 @@ import (
 	"sett/blackboard"
 )
 
-// Where agents run.
+// The runtimes.
 const (
 	RuntimeDocker  = "docker"
 	RuntimeProcess = "process"
 )
 
-// How an agent's container lives.
+// The strategies of an agent's container.
 const (
 	StrategyReuse        = "reuse"          // started once, left running
 	StrategyFreshPerCall = "fresh_per_call" // a new one for every granted claim
 )
 
-// What an agent's tool may reach over the network.
+// The networks of an agent's tool.
 const (
 	NetworkNone     = "none"
 	NetworkInternal = "internal" // the instance's own network only
 	NetworkFull     = "full"
 )
 
-// Where the orchestrator runs.
+// The places of the orchestrator.
 const (
 	RunContainer = "container"
 	RunHost      = "host"
 )
 
-// What happens when reviewers send an artefact back more often than they may.
+// The policies after the last allowed rework of an artefact.
 const (
 	ReviewLimitFail = "fail" // the workflow fails
 	ReviewLimitAsk  = "ask"  // a person is asked, and the rework goes on with the answer
@@ -51,25 +51,29 @@ type Config struct {
 
 // Agent is one member of the clan.
 type Agent struct {
-	Name        string        `json:"name"`              // its key in sett.yml
-	Role        string        `json:"role"`              // default: its name
-	Image       string        `json:"image,omitempty"`   // empty when it is built
-	Build       *Build        `json:"build,omitempty"`   // nil when there is an image
-	Command     []string      `json:"command"`           // program and arguments, never a shell
-	Replicas    int           `json:"replicas"`          // workers at once, at least 1
-	Strategy    string        `json:"strategy"`          // StrategyReuse or StrategyFreshPerCall
-	Workspace   Workspace     `json:"workspace"`         //
-	Environment []EnvVar      `json:"environment"`       // in file order, each name once
-	Resources   Resources     `json:"resources"`         //
-	Prompts     Prompts       `json:"prompts"`           //
-	HealthCheck *HealthCheck  `json:"health_check"`      // nil when not given
-	Bids        []BidRule     `json:"bids"`              // in file order; nil when not given
-	BidScript   []string      `json:"bid_script"`        // program and arguments; nil when not given
-	Timeout     time.Duration `json:"timeout"`           // of one run of the tool, above 0
-	Grace       time.Duration `json:"stop_grace_period"` // between asking to stop and killing; 0 kills at once
-	Retries     int           `json:"retries"`           // attempts after a crash, beyond the first
-	Network     string        `json:"network"`           // NetworkNone, NetworkInternal or NetworkFull
-	Warm        int           `json:"warm"`              // started workers that wait for a claim
+	Name        string       `json:"name"`            // its key in sett.yml
+	Role        string       `json:"role"`            // default: its name
+	Image       string       `json:"image,omitempty"` // empty when it is built
+	Build       *Build       `json:"build,omitempty"` // nil when there is an image
+	Command     []string     `json:"command"`         // program and arguments, never a shell
+	Replicas    int          `json:"replicas"`        // workers at once, at least 1
+	Strategy    string       `json:"strategy"`        // StrategyReuse or StrategyFreshPerCall
+	Workspace   Workspace    `json:"workspace"`       //
+	Environment []EnvVar     `json:"environment"`     // in file order, each name once
+	Resources   Resources    `json:"resources"`       //
+	Prompts     Prompts      `json:"prompts"`         //
+	HealthCheck *HealthCheck `json:"health_check"`    // nil when not given
+	Bids        []BidRule    `json:"bids"`            // in file order; nil when not given
+	BidScript   []string     `json:"bid_script"`      // program and arguments; nil when not given
+
+	// Without a bid of the script the claim waits; otherwise that is an ignore.
+	BidsRequired bool `json:"bids_required"`
+
+	Timeout time.Duration `json:"timeout"`           // of one run of the tool, above 0
+	Grace   time.Duration `json:"stop_grace_period"` // between asking to stop and killing; 0 kills at once
+	Retries int           `json:"retries"`           // attempts after a crash, beyond the first
+	Network string        `json:"network"`           // NetworkNone, NetworkInternal or NetworkFull
+	Warm    int           `json:"warm"`              // started workers that wait for a claim
 
 	// Under docker: each worker has a network of its own, for tools that open
 	// ports, instead of one that it shares with its agent's other workers. Only
@@ -77,28 +81,28 @@ type Agent struct {
 	IsolatedPorts bool `json:"isolated_ports"`
 	// Under docker: nothing but the workspace and /tmp can be written. Default true.
 	ReadOnly bool `json:"read_only"`
-	// What its container is made of on this engine, or which sett its process is. Never
-	// in sett.yml: `sett up` finds it out.
+	// The parts of its container on this engine, or the sett of its process. Never in
+	// sett.yml: `sett up` finds them.
 	Resolved *Resolved `json:"resolved,omitempty"`
 }
 
-// Resolved is what an agent's container is made of, once its image is on the
-// engine and has been looked into; or what its process is.
+// Resolved has the parts of an agent's container, once its image is on the engine and
+// inspected; or the sett of its process.
 type Resolved struct {
-	Sett    string   `json:"sett,omitempty"`    // of a process: which sett its cub is
-	Image   string   `json:"image,omitempty"`   // id: what a tag means can change, this does not
+	Sett    string   `json:"sett,omitempty"`    // of a process: the version of its cub
+	Image   string   `json:"image,omitempty"`   // id: a tag may move, an id does not
 	Binary  string   `json:"binary,omitempty"`  // volume with the sett binary, mounted; empty: Program
 	Program []string `json:"program,omitempty"` // the sett binary as the image has it, and its arguments
 }
 
-// Build says how an agent's image is built.
+// Build has the settings of an image's build.
 type Build struct {
 	Context    string            `json:"context"`        // directory, relative to sett.yml; default "."
 	Dockerfile string            `json:"dockerfile"`     // relative to Context; default "Dockerfile"
 	Args       map[string]string `json:"args,omitempty"` // build arguments
 }
 
-// Workspace says how an agent sees the repository.
+// Workspace is an agent's access to the repository.
 type Workspace struct {
 	Mode blackboard.WorkspaceMode `json:"mode"` // default blackboard.ReadOnly
 }
@@ -106,11 +110,11 @@ type Workspace struct {
 // EnvVar is one variable of a tool's environment.
 type EnvVar struct {
 	Name    string `json:"name"`
-	Value   string `json:"value,omitempty"`   // taken literally; empty when inherited
+	Value   string `json:"value,omitempty"`   // literal; empty when inherited
 	Inherit bool   `json:"inherit,omitempty"` // the value is the host's
 }
 
-// Resources bounds what an agent's container uses.
+// Resources bounds an agent's container.
 type Resources struct {
 	Limits       Resource `json:"limits"`
 	Reservations Resource `json:"reservations"`
@@ -129,7 +133,7 @@ type Prompts struct {
 	Execution string `json:"execution,omitempty"`
 }
 
-// HealthCheck says how often an agent's health is asked for.
+// HealthCheck has the settings of an agent's health check.
 type HealthCheck struct {
 	Interval    time.Duration `json:"interval"`     // default 30s, above 0
 	Timeout     time.Duration `json:"timeout"`      // default 30s, above 0
@@ -137,7 +141,7 @@ type HealthCheck struct {
 	StartPeriod time.Duration `json:"start_period"` // in which failures do not count; default 0
 }
 
-// Services are the containers Sett needs for itself.
+// Services are the containers of Sett itself.
 type Services struct {
 	Redis        RedisService        `json:"redis"`
 	Orchestrator OrchestratorService `json:"orchestrator"`
@@ -155,19 +159,19 @@ type OrchestratorService struct {
 	Image string `json:"image,omitempty"` // empty: the one that sett builds from itself
 }
 
-// Notify is a program that is run with an event on its stdin when people should
-// know of something: a question, a gate, the end of a workflow.
+// Notify is a program that runs with an event on its stdin for each question, each
+// gate and each end of a workflow.
 type Notify struct {
 	Command     []string      `json:"command"`         // program and arguments, never a shell
 	Image       string        `json:"image,omitempty"` // under docker; empty: that of the first agent
 	Environment []EnvVar      `json:"environment"`     // in file order, each name once
 	Timeout     time.Duration `json:"timeout"`         // of one run, above 0
-	// What its container is made of on this engine. Never in sett.yml: `sett up`
-	// finds it out. Nil for a process.
+	// The parts of its container on this engine. Never in sett.yml: `sett up` finds
+	// them. Nil for a process.
 	Resolved *Resolved `json:"resolved,omitempty"`
 }
 
-// Orchestrator is the policy by which claims are granted.
+// Orchestrator is the policy for claims and grants.
 type Orchestrator struct {
 	Run                 string        `json:"run"`                   // RunContainer or RunHost; always RunHost without docker
 	MaxReviewIterations int           `json:"max_review_iterations"` // reworks of one thread; 0: unlimited
@@ -177,12 +181,12 @@ type Orchestrator struct {
 	OnReviewLimit       string        `json:"on_review_limit"`       // ReviewLimitFail or ReviewLimitAsk
 }
 
-// Redis says how the blackboard is reached.
+// Redis is the connection to the blackboard.
 type Redis struct {
 	URL     string        `json:"url,omitempty"` // of a server of the user's own; empty: Sett starts one
 	GiveUp  time.Duration `json:"give_up"`       // unreachable for so long: the process ends; above 0
 	Timeout time.Duration `json:"timeout"`       // of one call, above 0
-	Retries int           `json:"retries"`       // of a call that did not come through, beyond the first try
+	Retries int           `json:"retries"`       // of a call that did not reach Redis, beyond the first try
 }
 
 // Agent returns the agent of that name.
@@ -204,5 +208,5 @@ func (c *Config) Names() []string {
 	return names
 }
 
-// Fresh says whether every granted claim gets a worker of its own.
+// Fresh says whether every grant gets a worker of its own.
 func (a Agent) Fresh() bool { return a.Strategy == StrategyFreshPerCall }

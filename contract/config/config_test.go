@@ -8,23 +8,6 @@ import (
 	"sett/blackboard"
 )
 
-func TestMatch(t *testing.T) {
-	for _, c := range []struct {
-		pattern, artefactType string
-		want                  bool
-	}{
-		{"Code", "Code", true}, {"Code", "CodeCommit", false}, {"Code", "code", false},
-		{"*", "", true}, {"*", "anything", true}, {"Code*", "Code", true}, {"Code*", "MyCode", false},
-		{"*Commit", "CodeCommit", true}, {"*Commit", "Commits", false},
-		{"a*a", "a", false}, {"a*a", "aa", true}, {"a*b*c", "a1b2b3c", true}, {"a*b*c", "acb", false},
-		{"**", "x", true}, {"a**b", "ab", true}, {"?", "x", false}, {"[a]*", "a", false},
-	} {
-		if got := Match(c.pattern, c.artefactType); got != c.want {
-			t.Errorf("Match(%q, %q) is %v", c.pattern, c.artefactType, got)
-		}
-	}
-}
-
 func TestBidFor(t *testing.T) {
 	a := Agent{Bids: []BidRule{{"Code*", blackboard.BidReview}, {"*Commit", blackboard.BidClaim}, {"CodeCommit", blackboard.BidExclusive}}}
 	for _, c := range []struct {

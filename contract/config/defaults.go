@@ -6,7 +6,7 @@ import (
 	"sett/blackboard"
 )
 
-// What applies where sett.yml says nothing.
+// The defaults of sett.yml.
 const (
 	DefaultVersion             = "1.0"
 	DefaultRedisImage          = "redis:7-alpine"
@@ -39,7 +39,7 @@ func defaultConfig() *Config {
 	}
 }
 
-// defaultAgent leaves Role and Strategy open: they depend on what else is given.
+// defaultAgent leaves Role and Strategy open: they depend on other keys.
 func defaultAgent(name string) Agent {
 	return Agent{
 		Name:      name,

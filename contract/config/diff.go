@@ -8,24 +8,24 @@ import (
 	"slices"
 )
 
-// Changes is what applying a new configuration to a running instance takes.
+// Changes are the steps that apply a new configuration to a running instance.
 type Changes struct {
 	Added    []string `json:"added"`    // agents to start, sorted
 	Removed  []string `json:"removed"`  // agents to stop, sorted
 	Changed  []string `json:"changed"`  // agents to restart, sorted
-	Policy   bool     `json:"policy"`   // the orchestrator has something new to go by
-	Notify   bool     `json:"notify"`   // what notifies people is to be started, restarted or stopped
-	Instance bool     `json:"instance"` // runtime, services, redis or where the orchestrator runs: takes a new start of all
+	Policy   bool     `json:"policy"`   // the orchestrator has a new policy
+	Notify   bool     `json:"notify"`   // the notifier must start, restart or stop
+	Instance bool     `json:"instance"` // runtime, services, redis or the place of the orchestrator: all parts must restart
 }
 
-// Empty says whether nothing changed.
+// Empty says that nothing changed.
 func (c Changes) Empty() bool {
 	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Instance
 }
 
-// Diff compares two configurations. That a variable which an agent inherits has
-// a new value on the host cannot be seen in it. What containers are made of
-// counts: both have their agents' Resolved, or neither.
+// Diff compares two configurations. It cannot see a new value of an inherited
+// variable on the host. The parts of containers count: both configurations have their
+// agents' Resolved, or neither.
 func Diff(before, after *Config) Changes {
 	changes := Changes{
 		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve),
@@ -57,23 +57,23 @@ func Diff(before, after *Config) Changes {
 	return changes
 }
 
-// samePolicy compares what the orchestrator goes by when it decides about an
-// agent's claims and workers.
+// samePolicy compares the settings by which the orchestrator decides about an agent's
+// claims and workers.
 func samePolicy(a, b Agent) bool {
 	return a.Replicas == b.Replicas && a.Warm == b.Warm && a.Retries == b.Retries &&
-		reflect.DeepEqual(a.Bids, b.Bids) && slices.Equal(a.BidScript, b.BidScript)
+		reflect.DeepEqual(a.Bids, b.Bids) && slices.Equal(a.BidScript, b.BidScript) && a.BidsRequired == b.BidsRequired
 }
 
-// Digest returns a hash, in hex, of everything about the agent that takes a
-// restart to change. The number of workers and of retries is not part of it: only the
-// orchestrator goes by those.
+// Digest returns a hash, in hex, of all settings of the agent that need a restart to
+// change. The numbers of workers and of retries are not part of it: only the
+// orchestrator uses them.
 func (a Agent) Digest() string {
 	a.Replicas, a.Warm, a.Retries = 0, 0, 0
 	return digest(a)
 }
 
-// Digest returns a hash, in hex, of everything about it, since any of that takes
-// a restart to change; "" for nil.
+// Digest returns a hash, in hex, of all its settings, since each needs a restart to
+// change; "" for nil.
 func (n *Notify) Digest() string {
 	if n == nil {
 		return ""

@@ -7,14 +7,14 @@ import (
 	"sync"
 )
 
-// envName is what POSIX calls a name.
+// envName is a name by POSIX.
 var envName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// environment has either form: a list of NAME and NAME=value, or a mapping of
-// names to values in which nothing means inherited.
-func (d *decoder) environment(into *[]EnvVar) part {
+// environment has two forms: a list of NAME and NAME=value, or a mapping of names to
+// values; an empty value means inherited.
+func (r *reader) environment(into *[]EnvVar) part {
 	return part{
-		read:  func(n *node, path string) { d.readEnvironment(n, path, into) },
+		read:  func(n *node, path string) { r.readEnvironment(n, path, into) },
 		shape: environmentShape,
 		write: func() any {
 			var m pairs
@@ -43,25 +43,25 @@ func environmentShape() *schema {
 	}}
 }
 
-func (d *decoder) readEnvironment(n *node, path string, into *[]EnvVar) {
+func (r *reader) readEnvironment(n *node, path string, into *[]EnvVar) {
 	first := map[string]*node{}
 	add := func(at *node, v EnvVar) {
 		if before := first[v.Name]; before != nil {
-			d.add(at.at, fmt.Sprintf("it is first in line %d; keep one of them", before.at.line),
+			r.add(at.at, fmt.Sprintf("it is first in line %d; keep one of them", before.at.line),
 				"%s sets %s twice", path, quote(v.Name))
 			return
 		}
 		first[v.Name] = at
-		if d.variableName(at, path, v.Name) {
+		if r.variableName(at, path, v.Name) {
 			*into = append(*into, v)
 		}
 	}
 	if n.kind != list {
-		for _, e := range d.mapping(n, path) {
+		for _, e := range r.mapping(n, path) {
 			v := EnvVar{Name: e.key.text, Inherit: e.value.kind == nothing}
 			ok := v.Inherit
 			if !ok {
-				v.Value, ok = d.written(e.value, join(path, e.key.text))
+				v.Value, ok = r.written(e.value, join(path, e.key.text))
 			}
 			if ok {
 				add(e.key, v)
@@ -70,7 +70,7 @@ func (d *decoder) readEnvironment(n *node, path string, into *[]EnvVar) {
 		return
 	}
 	for i, item := range n.items {
-		s, ok := d.variable(item, fmt.Sprintf("%s[%d]", path, i))
+		s, ok := r.variable(item, fmt.Sprintf("%s[%d]", path, i))
 		if !ok {
 			continue
 		}
@@ -80,20 +80,20 @@ func (d *decoder) readEnvironment(n *node, path string, into *[]EnvVar) {
 }
 
 // variable reads an item of the list form.
-func (d *decoder) variable(n *node, path string) (string, bool) {
+func (r *reader) variable(n *node, path string) (string, bool) {
 	if n.kind == mapping && len(n.entries) == 1 {
-		d.wrongType(n, path, text, "in a list, write "+n.entries[0].key.text+"=value, without the colon")
+		r.wrongType(n, path, text, "in a list, write "+n.entries[0].key.text+"=value, without the colon")
 		return "", false
 	}
-	return d.written(n, path)
+	return r.written(n, path)
 }
 
-func (d *decoder) variableName(n *node, path, name string) bool {
+func (r *reader) variableName(n *node, path, name string) bool {
 	switch {
 	case !envName().MatchString(name):
-		d.add(n.at, "letters, digits and underscores, not a digit first", "%s: %s cannot name a variable", path, quote(name))
+		r.add(n.at, "letters, digits and underscores, not a digit first", "%s: %s cannot name a variable", path, quote(name))
 	case strings.HasPrefix(name, "SETT_"), name == "REDIS_URL":
-		d.add(n.at, "choose another name", "%s: %s is Sett's own", path, quote(name))
+		r.add(n.at, "choose another name", "%s: %s is Sett's own", path, quote(name))
 	default:
 		return true
 	}
@@ -101,9 +101,9 @@ func (d *decoder) variableName(n *node, path, name string) bool {
 }
 
 // buildArgs has compose's two forms: a mapping, or a list of NAME=value.
-func (d *decoder) buildArgs(into *map[string]string) part {
+func (r *reader) buildArgs(into *map[string]string) part {
 	return part{
-		read: func(n *node, path string) { d.readBuildArgs(n, path, into) },
+		read: func(n *node, path string) { r.readBuildArgs(n, path, into) },
 		shape: func() *schema {
 			return &schema{AnyOf: []*schema{
 				{Type: kinds{"array"}, Unique: true, Items: &schema{Type: kinds{"string"}, Pattern: `^[A-Za-z_][A-Za-z0-9_]*=`}},
@@ -120,13 +120,13 @@ func (d *decoder) buildArgs(into *map[string]string) part {
 	}
 }
 
-func (d *decoder) readBuildArgs(n *node, path string, into *map[string]string) {
+func (r *reader) readBuildArgs(n *node, path string, into *map[string]string) {
 	args := map[string]string{}
 	if n.kind == list {
-		d.argList(n, path, args)
+		r.argList(n, path, args)
 	} else {
-		for _, e := range d.mapping(n, path) {
-			if s, ok := d.written(e.value, join(path, e.key.text)); ok && d.argName(e.key, path, e.key.text) {
+		for _, e := range r.mapping(n, path) {
+			if s, ok := r.written(e.value, join(path, e.key.text)); ok && r.argName(e.key, path, e.key.text) {
 				args[e.key.text] = s
 			}
 		}
@@ -136,9 +136,9 @@ func (d *decoder) readBuildArgs(n *node, path string, into *map[string]string) {
 	}
 }
 
-func (d *decoder) argList(n *node, path string, args map[string]string) {
+func (r *reader) argList(n *node, path string, args map[string]string) {
 	for i, item := range n.items {
-		s, ok := d.variable(item, fmt.Sprintf("%s[%d]", path, i))
+		s, ok := r.variable(item, fmt.Sprintf("%s[%d]", path, i))
 		if !ok {
 			continue
 		}
@@ -146,19 +146,19 @@ func (d *decoder) argList(n *node, path string, args map[string]string) {
 		_, twice := args[name]
 		switch {
 		case !given:
-			d.add(item.at, "write NAME=value", "%s: %s has no value", path, quote(name))
+			r.add(item.at, "write NAME=value", "%s: %s has no value", path, quote(name))
 		case twice:
-			d.add(item.at, "keep one of them", "%s sets %s twice", path, quote(name))
-		case d.argName(item, path, name):
+			r.add(item.at, "keep one of them", "%s sets %s twice", path, quote(name))
+		case r.argName(item, path, name):
 			args[name] = value
 		}
 	}
 }
 
-func (d *decoder) argName(n *node, path, name string) bool {
+func (r *reader) argName(n *node, path, name string) bool {
 	if envName().MatchString(name) {
 		return true
 	}
-	d.add(n.at, "letters, digits and underscores, not a digit first", "%s: %s cannot name an argument", path, quote(name))
+	r.add(n.at, "letters, digits and underscores, not a digit first", "%s: %s cannot name an argument", path, quote(name))
 	return false
 }

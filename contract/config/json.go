@@ -17,7 +17,7 @@ func (d *duration) UnmarshalText(text []byte) error {
 }
 
 // Each type with durations has a twin without methods. The twin is embedded in a
-// struct whose own fields, being less deep, win over the durations within it.
+// struct; its own fields are less deep, so they win over the durations within it.
 type (
 	plainAgent        Agent
 	plainHealthCheck  HealthCheck
@@ -80,29 +80,29 @@ func (r *Redis) json() redisJSON {
 // MarshalJSON writes the keys of sett.yml, durations as strings.
 func (a Agent) MarshalJSON() ([]byte, error) { return json.Marshal(a.json()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (a *Agent) UnmarshalJSON(b []byte) error { v := a.json(); return json.Unmarshal(b, &v) }
 
 // MarshalJSON writes the keys of sett.yml, durations as strings.
 func (h HealthCheck) MarshalJSON() ([]byte, error) { return json.Marshal(h.json()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (h *HealthCheck) UnmarshalJSON(b []byte) error { v := h.json(); return json.Unmarshal(b, &v) }
 
 // MarshalJSON writes the keys of sett.yml, durations as strings.
 func (n Notify) MarshalJSON() ([]byte, error) { return json.Marshal(n.json()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (n *Notify) UnmarshalJSON(b []byte) error { v := n.json(); return json.Unmarshal(b, &v) }
 
 // MarshalJSON writes the keys of sett.yml, durations as strings.
 func (o Orchestrator) MarshalJSON() ([]byte, error) { return json.Marshal(o.json()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (o *Orchestrator) UnmarshalJSON(b []byte) error { v := o.json(); return json.Unmarshal(b, &v) }
 
 // MarshalJSON writes the keys of sett.yml, durations as strings.
 func (r Redis) MarshalJSON() ([]byte, error) { return json.Marshal(r.json()) }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON reads the output of MarshalJSON.
 func (r *Redis) UnmarshalJSON(b []byte) error { v := r.json(); return json.Unmarshal(b, &v) }

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// Masked stands where a secret was.
+// Masked takes the place of a secret.
 const Masked = "********"
 
-// WithoutSecrets returns a copy that can be shown: passwords in URLs, wherever
-// they are, and the values of variables and build arguments whose names say that
-// they are secret have become Masked. some says whether there were any.
+// WithoutSecrets returns a copy that can be shown: Masked replaces passwords in URLs,
+// and the values of variables and build arguments with names of secrets. some says
+// whether there were any.
 func (c *Config) WithoutSecrets() (shown *Config, some bool) {
 	shown = new(Config)
 	*shown = *c
@@ -71,8 +71,8 @@ func maskValue(name, value string) string {
 
 func maskURLs(s string) string { return urlPassword().ReplaceAllString(s, "${1}"+Masked+"@") }
 
-// secretWord finds, in a variable's name, what only secrets are called, whole
-// words where a part of a word says nothing: GIT_AUTHOR_NAME, MONKEYS.
+// secretWord finds the words of secrets in a variable's name; some only as whole
+// words, because of GIT_AUTHOR_NAME and MONKEYS.
 var secretWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|APIKEY|(^|_)([A-Z]*KEY|KEYS|PASS|SSHPASS|O?AUTH|AUTHORIZATION|PRIVATE|COOKIE)(_|$)|_PWD(_|$)`)
 })

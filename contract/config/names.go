@@ -7,19 +7,18 @@ import (
 )
 
 const (
-	maxName     = 63 // what DNS allows a label; names become host names
-	maxMadeName = 40 // leaves room for what tells two directories of one name apart
+	maxName     = 63 // the limit of a DNS label; names become host names
+	maxMadeName = 40 // leaves room for the suffix of a second directory with the same name
 )
 
-// reservedNames are those of the parts that Sett itself starts.
+// reservedNames are the names of Sett's own parts.
 var reservedNames = []string{"orchestrator", "blackboard", "keeper", "notifier", "redis"}
 
 var errName = errors.New("a name has lower-case letters, digits and hyphens, " +
 	"starts with a letter or digit, and is at most 63 characters long")
 
-// ValidInstanceName says what is wrong with s as the name of an instance: nil,
-// or an error for people. Names become parts of keys, container names and host
-// names.
+// ValidInstanceName returns an error for people if s is no valid name of an instance.
+// Names become parts of keys, container names and host names.
 func ValidInstanceName(s string) error {
 	if !validName(s) {
 		return errName
@@ -27,8 +26,8 @@ func ValidInstanceName(s string) error {
 	return nil
 }
 
-// MakeInstanceName makes a valid name of a directory's: lower case, what is not
-// allowed turned into hyphens, at most 40 characters, "sett" if nothing is left.
+// MakeInstanceName makes a valid name from a directory's: in lower case, with hyphens
+// for other characters, at most 40 characters, "sett" if nothing is left.
 func MakeInstanceName(s string) string {
 	name := cleanName(s, maxMadeName)
 	if name == "" {
@@ -50,7 +49,7 @@ func notInName(r rune) bool {
 	return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '-'
 }
 
-// cleanName turns runs of what a name cannot hold into one hyphen each.
+// cleanName turns each run of other characters into one hyphen.
 func cleanName(s string, most int) string {
 	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r == '-' || notInName(r) })
 	name := strings.Join(words, "-")

@@ -8,23 +8,22 @@ import (
 // Option changes how a file is read.
 type Option func(*decoder)
 
-// WithRuntime makes the file be read as if its runtime were the given one:
-// RuntimeDocker or RuntimeProcess. What must be there depends on it. Empty
-// leaves it to the file.
+// WithRuntime reads the file as if its runtime were the given one: RuntimeDocker or
+// RuntimeProcess. The required keys depend on it. Empty leaves it to the file.
 func WithRuntime(name string) Option { return func(d *decoder) { d.runtime = name } }
 
-// DefaultRuntime is WithRuntime for a file that does not itself say where agents
-// run. Empty: RuntimeDocker is the default.
+// DefaultRuntime is WithRuntime for a file without a runtime. Empty: RuntimeDocker is
+// the default.
 func DefaultRuntime(name string) Option { return func(d *decoder) { d.otherwise = name } }
 
-// NoteRuntime has said tell whether the file itself says where agents run.
+// NoteRuntime sets said to whether the file itself has a runtime.
 func NoteRuntime(said *bool) Option { return func(d *decoder) { d.saysRuntime = said } }
 
-// Parse reads a sett.yml. The file's name serves for messages only. The error is
-// an *Errors with everything that is wrong; the Config is then nil.
+// Parse reads a sett.yml. The file's name is for messages only. The error is an
+// *Errors with all problems; the Config is then nil.
 func Parse(filename string, src []byte, options ...Option) (*Config, error) {
 	source := lineBreaks.Replace(strings.TrimPrefix(string(src), "\uFEFF"))
-	d := &decoder{reporter: newReporter(filename, source)}
+	d := newDecoder(filename, source)
 	for _, o := range options {
 		o(d)
 	}
@@ -35,10 +34,10 @@ func Parse(filename string, src []byte, options ...Option) (*Config, error) {
 	return c, nil
 }
 
-// lineBreaks makes one of the three kinds that YAML knows.
+// lineBreaks turns the three line breaks of YAML into one.
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// exampleAgent is the least that a clan can be.
+// exampleAgent is the smallest clan.
 const exampleAgent = `agents: {writer: {image: "writer:latest", command: ["/app/run.sh"]}}`
 
 func (d *decoder) file(source string) *Config {
@@ -60,12 +59,12 @@ func (d *decoder) file(source string) *Config {
 	return d.top(root)
 }
 
-// top reads the top level. The runtime comes first, whatever its place in the
-// file: what an agent needs depends on it.
+// top reads the top level. The runtime comes first, at any place in the file: the
+// required keys of an agent depend on it.
 func (d *decoder) top(root *node) *Config {
 	f := newFile()
 	c := f.config
-	keys := d.object(root, "", d.fields(f)...)
+	keys := d.read.object(root, "", d.fields(f)...)
 	says := keys["runtime"] != nil
 	if d.saysRuntime != nil {
 		*d.saysRuntime = says
@@ -86,9 +85,9 @@ func (d *decoder) top(root *node) *Config {
 	return c
 }
 
-// resolveRun settles where the orchestrator runs. Without docker there is only
-// the host; a file that says otherwise contradicts itself, a command-line flag
-// that overrides its runtime does not.
+// resolveRun sets the place of the orchestrator. Without docker there is only the
+// host; a file with another place contradicts itself, but a command-line flag may
+// override the file's runtime.
 func (d *decoder) resolveRun(c *Config, keys map[string]*node, root *node) {
 	if c.Runtime == RuntimeProcess && c.Orchestrator.Run == RunContainer && d.runtime == "" {
 		d.add(keys["orchestrator"].at, "under runtime: process the orchestrator is a process of the host",

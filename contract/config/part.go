@@ -1,48 +1,46 @@
 package config
 
-// part is a value of sett.yml, bound to where it is kept: how it is read, what
-// it may look like and how it is written. All that there is to know about a key
-// is in the list of fields that has it, so that the decoder, the schema and what
-// `sett config` prints cannot differ.
+// part is a value of sett.yml, bound to its variable, with its reading, its schema and
+// its writing. One list of fields has all of a key, so that the decoder, the schema
+// and the output of `sett config` cannot differ.
 type part struct {
 	read  func(n *node, path string) // the path names the node in messages
-	shape func() *schema             // what read accepts, as far as a schema can say it
-	write func() any                 // for encoding/json; nil: not given and without a default
+	shape func() *schema             // the values that read accepts, as far as a schema can say it
+	write func() any                 // for encoding/json; nil: no value and no default
 }
 
 // field is a key that a mapping may have.
 type field struct {
 	key string
-	doc string // what it means, for the schema; one sentence or two
+	doc string // its meaning, for the schema; one sentence or two
 	part
 }
 
-// need is a key that must be there, and what to do if it is not.
+// need is a required key, with the hint for its absence.
 type need struct{ key, hint string }
 
 // section is a mapping with a fixed set of keys.
-func (d *decoder) section(fields ...field) part {
+func (r *reader) section(fields ...field) part {
 	return part{
-		read:  func(n *node, path string) { d.object(n, path, fields...) },
+		read:  func(n *node, path string) { r.object(n, path, fields...) },
 		shape: func() *schema { return orNothing(objectShape(fields)) },
 		write: func() any { return writeFields(fields) },
 	}
 }
 
-// optional is a section that may be absent as a whole. Fields are those of a
-// value, which begins as fresh makes it. Where the section is, it must have the
-// keys that are needed, each with the hint for who left it out.
-func optional[T any](d *decoder, into **T, fresh func() T, fields func(*T) []field, needed ...need) part {
+// optional is a section that may be absent as a whole. Fields are the fields of a
+// value, and fresh makes that value. A section that exists must have the needed keys.
+func optional[T any](r *reader, into **T, fresh func() T, fields func(*T) []field, needed ...need) part {
 	return part{
 		read: func(n *node, path string) {
 			if n.kind == nothing {
 				return
 			}
 			v := fresh()
-			keys := d.object(n, path, fields(&v)...)
+			keys := r.object(n, path, fields(&v)...)
 			for _, need := range needed {
 				if n.kind == mapping && keys[need.key] == nil {
-					d.add(n.at, need.hint, "%s has no %s", path, need.key)
+					r.add(n.at, need.hint, "%s has no %s", path, need.key)
 				}
 			}
 			*into = &v
@@ -65,7 +63,7 @@ func optional[T any](d *decoder, into **T, fresh func() T, fields func(*T) []fie
 }
 
 // writeFields returns a section as a mapping, in the order of its fields, without
-// what is not given; nil if nothing is.
+// empty values; nil if all are empty.
 func writeFields(fields []field) any {
 	var m pairs
 	for _, f := range fields {

@@ -10,18 +10,18 @@ import (
 	"unicode/utf8"
 )
 
-// Problem is one thing that is wrong with a sett.yml.
+// Problem is one error of a sett.yml.
 type Problem struct {
 	File    string `json:"file"`
 	Line    int    `json:"line"`    // from 1
 	Column  int    `json:"column"`  // from 1, in characters
 	Message string `json:"message"` // one line
 	Excerpt string `json:"excerpt"` // the source line and a caret below the column
-	Hint    string `json:"hint"`    // what to do about it; may be empty
+	Hint    string `json:"hint"`    // the remedy; may be empty
 }
 
-// String returns the problem as people read it: place and message, the excerpt
-// indented below, the hint last.
+// String returns the problem for people: place and message, the excerpt indented
+// below, the hint last.
 func (p Problem) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
@@ -34,8 +34,7 @@ func (p Problem) String() string {
 	return b.String()
 }
 
-// Errors is the error Parse returns: everything it found, in file order, at
-// least one.
+// Errors is the error of Parse: all problems in file order, at least one.
 type Errors struct{ Problems []Problem }
 
 // Error returns all problems, one after the other.
@@ -50,7 +49,7 @@ func (e *Errors) Error() string {
 // position is a place in the source: line and column from 1.
 type position struct{ line, column int }
 
-// latest returns the place that is further down.
+// latest returns the place further down.
 func latest(a, b position) position {
 	if a.line > b.line || a.line == b.line && a.column > b.column {
 		return a
@@ -64,16 +63,15 @@ type reporter struct {
 	lines    []string
 	problems []Problem
 
-	shownLine int    // of which line there is
-	shownText []rune // what may be shown, since a long one can have many problems
+	shownLine int    // the number of the shown line
+	shownText []rune // its text without secrets; kept because a long line can have many problems
 }
 
 func newReporter(file, source string) *reporter {
 	return &reporter{file: file, lines: strings.Split(source, "\n")}
 }
 
-// add records a problem at a place, which is moved into the file if it lies
-// outside.
+// add records a problem at a place. A place outside the file is moved into it.
 func (r *reporter) add(at position, hint, format string, args ...any) {
 	at.line = min(max(at.line, 1), len(r.lines))
 	at.column = max(at.column, 1)
@@ -86,7 +84,7 @@ func (r *reporter) add(at position, hint, format string, args ...any) {
 	r.problems = append(r.problems, p)
 }
 
-// err returns what was collected, in file order, or nil. What an alias brings to
+// err returns the problems in file order, or nil. A problem that an alias brings to
 // several places is reported once.
 func (r *reporter) err() error {
 	if len(r.problems) == 0 {
@@ -101,12 +99,11 @@ func (r *reporter) err() error {
 	return &Errors{Problems: slices.Compact(r.problems)}
 }
 
-// excerptWidth is how many characters of a long source line are shown.
+// excerptWidth is the most characters of a source line to show.
 const excerptWidth = 100
 
-// mask hides passwords of URLs, and what is given to names that say it is secret.
-// A file with a fault in it ends up in logs and issue trackers; they should not.
-// The number of characters stays.
+// mask hides passwords of URLs, and values of names of secrets: a faulty file ends up
+// in logs and issue trackers, secrets should not. The number of characters stays.
 func mask(s string) string {
 	hide := func(s string) string { return strings.Repeat("*", utf8.RuneCountInString(s)) }
 	s = urlPassword().ReplaceAllStringFunc(s, func(match string) string {
@@ -129,8 +126,8 @@ func mask(s string) string {
 var (
 	// urlPassword finds the password of a URL, which may hold an @ itself.
 	urlPassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^:@/\s]*:)(\S+)@`) })
-	// settingName finds a name that is given something, and settingValue what that is,
-	// in any of the forms of YAML.
+	// settingName finds a name with a value, and settingValue the value, in any form of
+	// YAML.
 	settingName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)["']?(?:=|:\s)\s*`)
 	})
@@ -139,7 +136,7 @@ var (
 	})
 )
 
-// shown returns what may be shown of a line.
+// shown returns a line without secrets.
 func (r *reporter) shown(line int) []rune {
 	if r.shownLine != line {
 		r.shownLine, r.shownText = line, []rune(printable(mask(r.lines[line-1])))
@@ -164,7 +161,7 @@ func excerpt(at position, runes []rune) string {
 		blank + strings.Repeat(" ", column-first) + "^"
 }
 
-// printable replaces what could move a terminal's cursor or hide text. The
+// printable replaces characters that move a terminal's cursor or hide text. The
 // number of characters stays.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -178,7 +175,7 @@ func printable(s string) string {
 	}, s)
 }
 
-// quote returns s in quotes, shortened to what fits into a message.
+// quote returns s in quotes, shortened for a message.
 func quote(s string) string {
 	const most = 60
 	s = mask(s)

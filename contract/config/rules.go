@@ -1,9 +1,9 @@
 package config
 
-// What resolve, resolveStrategy, resolveRun and oneServer say about keys that
-// stand or fall together, as far as a schema can say it.
+// The rules of resolve, resolveStrategy, resolveRun and oneServer about keys that
+// depend on each other, as far as a schema can say them.
 
-// fileRules are those of the top level.
+// fileRules are the rules of the top level.
 func fileRules() []*schema {
 	process := within(&schema{Const: RuntimeProcess}, "runtime")
 	process.Required = []string{"runtime"}
@@ -26,7 +26,7 @@ func fileRules() []*schema {
 	}
 }
 
-// agentRules are those of one agent.
+// agentRules are the rules of one agent.
 func agentRules() []*schema {
 	one, two := 1, 2
 	many := within(&schema{Minimum: &two}, "replicas")
@@ -44,7 +44,7 @@ func agentRules() []*schema {
 	}
 }
 
-// within applies a schema to the value at a path of keys, if it is there.
+// within applies a schema to the value at a path of keys, if it exists.
 func within(s *schema, path ...string) *schema {
 	for i := len(path) - 1; i >= 0; i-- {
 		s = &schema{Properties: pairs{{path[i], s}}}
@@ -52,7 +52,7 @@ func within(s *schema, path ...string) *schema {
 	return s
 }
 
-// require makes the value at a path of keys one that must be there.
+// require makes the value at a path of keys required.
 func require(s *schema, path ...string) {
 	for _, key := range path {
 		s.Required, s.Type = []string{key}, kinds{"object"}

@@ -8,14 +8,14 @@ import (
 	"sync"
 )
 
-// check is what a text must be like.
+// check is a condition of a text.
 type check struct {
-	fault func(s string) (fault, hint string) // what is wrong with it, or ""
-	shape func(s *schema)                     // says the same in a schema, as far as that can
+	fault func(s string) (fault, hint string) // the fault of the text, or ""
+	shape func(s *schema)                     // adds the same condition to a schema, as far as possible
 }
 
 // text is a text that is not empty.
-func (d *decoder) text(into *string, checks ...check) part {
+func (r *reader) text(into *string, checks ...check) part {
 	standard := *into
 	return part{
 		read: func(n *node, path string) {
@@ -24,14 +24,14 @@ func (d *decoder) text(into *string, checks ...check) part {
 				if n.kind == integer || n.kind == number || n.kind == boolean {
 					hint = "put it in quotes: \"" + n.text + "\""
 				}
-				d.wrongType(n, path, text, hint)
+				r.wrongType(n, path, text, hint)
 				return
 			}
 			if strings.TrimSpace(n.text) == "" {
-				d.add(n.at, "give it a value or leave it out", "%s is empty", path)
+				r.add(n.at, "give it a value or leave it out", "%s is empty", path)
 				return
 			}
-			if d.clean(n, path) && d.passes(n, path, checks) {
+			if r.clean(n, path) && r.passes(n, path, checks) {
 				*into = n.text
 			}
 		},
@@ -47,7 +47,7 @@ func (d *decoder) text(into *string, checks ...check) part {
 	}
 }
 
-// visible is the pattern of a text that is more than white space.
+// visible is the pattern of a text with more than white space.
 const visible = `\S`
 
 // given returns a text, or nil for an empty one.
@@ -58,10 +58,10 @@ func given(s string) any {
 	return s
 }
 
-func (d *decoder) passes(n *node, path string, checks []check) bool {
+func (r *reader) passes(n *node, path string, checks []check) bool {
 	for _, c := range checks {
 		if fault, hint := c.fault(n.text); fault != "" {
-			d.add(n.at, hint, "%s: %s", path, fault)
+			r.add(n.at, hint, "%s: %s", path, fault)
 			return false
 		}
 	}
@@ -72,13 +72,13 @@ func (d *decoder) passes(n *node, path string, checks []check) bool {
 func scalars() kinds { return kinds{"string", "number", "boolean"} }
 
 // prose is a text that may be empty.
-func (d *decoder) prose(into *string) part {
+func (r *reader) prose(into *string) part {
 	return part{
 		read: func(n *node, path string) {
 			if n.kind == nothing {
 				return
 			}
-			if s, ok := d.written(n, path); ok {
+			if s, ok := r.written(n, path); ok {
 				*into = s
 			}
 		},
@@ -88,7 +88,7 @@ func (d *decoder) prose(into *string) part {
 }
 
 // oneOf is one of a few words.
-func oneOf[T ~string](d *decoder, into *T, words ...T) part {
+func oneOf[T ~string](r *reader, into *T, words ...T) part {
 	known := make([]string, len(words))
 	for i, w := range words {
 		known[i] = string(w)
@@ -105,7 +105,7 @@ func oneOf[T ~string](d *decoder, into *T, words ...T) part {
 	return part{
 		read: func(n *node, path string) {
 			var s string
-			d.text(&s, isKnown).read(n, path)
+			r.text(&s, isKnown).read(n, path)
 			if s != "" {
 				*into = T(s)
 			}
@@ -122,7 +122,7 @@ func oneOf[T ~string](d *decoder, into *T, words ...T) part {
 }
 
 // flag is true or false.
-func (d *decoder) flag(into *bool) part {
+func (r *reader) flag(into *bool) part {
 	standard := *into
 	return part{
 		read: func(n *node, path string) {
@@ -131,7 +131,7 @@ func (d *decoder) flag(into *bool) part {
 				if n.kind == text && (n.text == "true" || n.text == "false") {
 					hint = "leave out the quotes"
 				}
-				d.wrongType(n, path, boolean, hint)
+				r.wrongType(n, path, boolean, hint)
 				return
 			}
 			*into = strings.EqualFold(n.text, "true")
@@ -146,8 +146,8 @@ var wholeNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // mostCount is the largest number that count reads.
 const mostCount = 1<<31 - 1
 
-// count is a whole number of at least least. Below that it stands for: not given.
-func (d *decoder) count(into *int, least int) part {
+// count is a whole number, at least least. A smaller value stands for no value.
+func (r *reader) count(into *int, least int) part {
 	set := func(v int) any {
 		if v < least {
 			return nil
@@ -156,7 +156,7 @@ func (d *decoder) count(into *int, least int) part {
 	}
 	standard := *into
 	return part{
-		read: func(n *node, path string) { d.readCount(n, path, into, least) },
+		read: func(n *node, path string) { r.readCount(n, path, into, least) },
 		shape: func() *schema {
 			return &schema{Type: kinds{"integer"}, Minimum: &least, Maximum: mostCount, Default: set(standard)}
 		},
@@ -164,25 +164,25 @@ func (d *decoder) count(into *int, least int) part {
 	}
 }
 
-func (d *decoder) readCount(n *node, path string, into *int, least int) {
+func (r *reader) readCount(n *node, path string, into *int, least int) {
 	if n.kind != integer || !wholeNumber().MatchString(n.text) {
 		hint := "write it in digits"
 		if n.kind == text && wholeNumber().MatchString(n.text) {
 			hint = "leave out the quotes"
 		}
 		if n.kind == integer {
-			d.add(n.at, hint, "%s must be a decimal number: %s", path, quote(n.text))
+			r.add(n.at, hint, "%s must be a decimal number: %s", path, quote(n.text))
 			return
 		}
-		d.wrongType(n, path, integer, hint)
+		r.wrongType(n, path, integer, hint)
 		return
 	}
 	v, err := strconv.ParseInt(n.text, 10, 32)
 	switch {
 	case err != nil:
-		d.add(n.at, "", "%s is out of range: %s", path, quote(n.text))
+		r.add(n.at, "", "%s is out of range: %s", path, quote(n.text))
 	case int(v) < least:
-		d.add(n.at, "", "%s must be at least %d, not %d", path, least, v)
+		r.add(n.at, "", "%s must be at least %d, not %d", path, least, v)
 	default:
 		*into = int(v)
 	}

@@ -51,11 +51,11 @@ func (k kinds) MarshalJSON() ([]byte, error) {
 	return json.Marshal([]string(k))
 }
 
-// Schema returns the JSON Schema of sett.yml, draft 2020-12, indented. Whatever
-// it refuses Parse refuses, too; Parse knows more, such as what a name means.
-// (YAML has a few spellings of numbers which a schema cannot tell apart.)
+// Schema returns the JSON Schema of sett.yml, draft 2020-12, indented. Parse refuses
+// every file that the schema refuses, and more, such as bad names. (YAML has a few
+// spellings of numbers that a schema cannot tell apart.)
 func Schema() []byte {
-	d := &decoder{reporter: newReporter("", "")}
+	d := newDecoder("", "")
 	f := newFile()
 	s := objectShape(d.fields(f))
 	s.Dialect = "https://json-schema.org/draft/2020-12/schema"
@@ -75,7 +75,7 @@ func Schema() []byte {
 	return b.Bytes()
 }
 
-// objectShape is what object reads.
+// objectShape is the schema of a mapping that object reads.
 func objectShape(fields []field) *schema {
 	s := &schema{Type: kinds{"object"}, Additional: false}
 	for _, f := range fields {
@@ -86,17 +86,16 @@ func objectShape(fields []field) *schema {
 	return s
 }
 
-// orNothing lets a value be empty, as a section is whose keys are all commented
-// out.
+// orNothing lets a value be empty, like a section with all keys commented out.
 func orNothing(s *schema) *schema {
 	s.Type = append(s.Type, "null")
 	return s
 }
 
-// places returns which sections of sett.yml know a key, agents' as "agents.NAME",
+// places returns the sections of sett.yml that know a key, agents' as "agents.NAME",
 // in the order of the schema; "" is the top level.
 func places() map[string][]string {
-	d := &decoder{reporter: newReporter("", "")}
+	d := newDecoder("", "")
 	found := map[string][]string{}
 	walk(objectShape(d.fields(newFile())), "", func(path string, s *schema) {
 		for _, p := range s.Properties {
@@ -106,7 +105,7 @@ func places() map[string][]string {
 	return found
 }
 
-// walk visits a schema and those of the values in it.
+// walk visits a schema and the schemas within it.
 func walk(s *schema, path string, visit func(path string, s *schema)) {
 	visit(path, s)
 	for _, p := range s.Properties {
@@ -121,11 +120,11 @@ func walk(s *schema, path string, visit func(path string, s *schema)) {
 }
 
 // elsewhere is the hint for a key that other sections have, or "".
-func (d *decoder) elsewhere(key string) string {
-	if d.places == nil {
-		d.places = places()
+func (r *reader) elsewhere(key string) string {
+	if r.places == nil {
+		r.places = places()
 	}
-	known := slices.Clone(d.places[key])
+	known := slices.Clone(r.places[key])
 	for i, path := range known {
 		if known[i] = "under " + path + ":"; path == "" {
 			known[i] = "to the top level of the file"

@@ -143,7 +143,7 @@ func TestSchemaAgrees(t *testing.T) {
 // TestSchemaComplete: every key of the types is in the schema with a description,
 // and nothing else is; the defaults are those that apply.
 func TestSchemaComplete(t *testing.T) {
-	d := &decoder{reporter: newReporter("", "")}
+	d := newDecoder("", "")
 	keys := map[string]bool{}
 	walk(objectShape(d.fields(newFile())), "", func(path string, s *schema) {
 		for _, p := range s.Properties {

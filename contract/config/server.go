@@ -1,15 +1,15 @@
 package config
 
-// urlSetting is a URL and where it was given.
+// urlSetting is a URL and its place.
 type urlSetting struct {
 	url string
 	at  position
 }
 
-// url is a Redis server's. Two keys give it; the one that writes it is that which
-// is told from where.
+// url is the URL of a Redis server. Two keys set it; only the key with a from writes
+// it.
 func (d *decoder) url(into *urlSetting, from *string) part {
-	p := d.text(&into.url, redisURL)
+	p := d.read.text(&into.url, redisURL)
 	read := p.read
 	p.read = func(n *node, path string) {
 		into.at = n.at
@@ -24,7 +24,7 @@ func (d *decoder) url(into *urlSetting, from *string) part {
 	return p
 }
 
-// oneURL settles the Redis server's URL, which can be given in two places.
+// oneURL sets the Redis server's URL, which two keys may have.
 func (d *decoder) oneURL(f *file) {
 	redis, service := f.redis, f.service
 	if redis.url != "" && service.url != "" && redis.url != service.url {
@@ -41,9 +41,9 @@ func (d *decoder) oneURL(f *file) {
 	f.config.Redis.URL, f.config.Services.Redis.URL = url, url
 }
 
-// embedded is whether sett's own server is wanted; where that stands is noted.
+// embedded chooses sett's own server, and records the place of the key.
 func (d *decoder) embedded(f *file) part {
-	p := d.flag(&f.config.Services.Redis.Embedded)
+	p := d.read.flag(&f.config.Services.Redis.Embedded)
 	read := p.read
 	p.read = func(n *node, path string) {
 		f.embedded = n.at

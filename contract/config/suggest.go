@@ -6,7 +6,7 @@ import (
 	"sett/contract/spelling"
 )
 
-// didYouMean is the hint for a word that is none of the known ones.
+// didYouMean is the hint for an unknown word.
 func didYouMean(s string, known []string) string {
 	if k := spelling.Nearest(s, known); k != "" {
 		return "did you mean \"" + k + "\"?"

@@ -12,9 +12,9 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// parseYAML returns the library's syntax tree, or nil when the text is not YAML,
-// which it reports. Some broken input makes the library panic; for the user that
-// is the same as any other syntax error.
+// parseYAML returns the library's syntax tree. For text that is not YAML it reports a
+// problem and returns nil. Some broken input makes the library panic; for the user
+// that is a syntax error like any other.
 func parseYAML(r *reporter, source string) (file *ast.File) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -35,8 +35,8 @@ func parseYAML(r *reporter, source string) (file *ast.File) {
 	return file
 }
 
-// outsized looks for what would take the parser, whose time grows with the
-// square of it, unduly long.
+// outsized looks for structure that would take the parser too long: its time grows
+// with the square of the size.
 func outsized(tokens token.Tokens) (position, string) {
 	depth, marks := 0, 0
 	for _, tk := range tokens {
@@ -82,7 +82,7 @@ func positionOf(tk *token.Token) position {
 	return position{tk.Position.Line, tk.Position.Column}
 }
 
-// startOf returns where a node begins. The library places a block mapping at its
+// startOf returns the beginning of a node. The library places a block mapping at its
 // first colon.
 func startOf(n ast.Node) position {
 	switch n := n.(type) {
@@ -100,8 +100,8 @@ func startOf(n ast.Node) position {
 	return positionOf(n.GetToken())
 }
 
-// tokenText returns a scalar as it is written, without asking the library to
-// format the node, which panics on some.
+// tokenText returns a scalar as written. The library's own formatting panics on some
+// nodes.
 func tokenText(n ast.Node) string {
 	if n == nil {
 		return ""

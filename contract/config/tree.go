@@ -2,7 +2,7 @@ package config
 
 import "github.com/goccy/go-yaml/ast"
 
-// kind is what a node of the document is.
+// kind is the kind of a node of the document.
 type kind string
 
 const (
@@ -13,7 +13,7 @@ const (
 	boolean kind = "true or false"
 	list    kind = "a list"
 	mapping kind = "a mapping"
-	broken  kind = "broken" // reported already; nothing more is said about it
+	broken  kind = "broken" // reported already; causes no further message
 )
 
 // node is a value in the document. Nodes are shared where aliases refer to them
@@ -32,8 +32,8 @@ type entry struct {
 	value *node
 }
 
-// Limits that no honest file comes near and without which a hostile one could
-// cost minutes or the stack.
+// Limits against hostile files, which could cost minutes or the stack. No honest file
+// comes near them.
 const (
 	maxSource = 256 << 10 // bytes
 	maxDepth  = 32        // levels of nesting
@@ -49,8 +49,8 @@ type treeBuilder struct {
 	merged  int // entries that << brought
 }
 
-// parseTree returns the document's root, or nil when there is none or the text
-// is not YAML, which it reports.
+// parseTree returns the document's root, or nil when there is none. It reports text
+// that is not YAML.
 func parseTree(r *reporter, source string) *node {
 	file := parseYAML(r, source)
 	if file == nil {
@@ -141,7 +141,7 @@ func (b *treeBuilder) alias(n *ast.AliasNode, at position) *node {
 func (b *treeBuilder) tagged(n *ast.TagNode, depth int) *node {
 	value := b.node(n.Value, depth+1)
 	tagged := *value
-	// The library misplaces what follows a tag on its line.
+	// The library misplaces the text after a tag on its line.
 	tagged.at = positionOf(n.GetToken())
 	switch tag := tokenText(n); tag {
 	case "!!str", "!":
@@ -173,7 +173,7 @@ func (b *treeBuilder) mapping(at position, values []*ast.MappingValueNode, depth
 		key := b.key(v.Key)
 		value := b.node(v.Value, depth+1)
 		if value.kind == nothing {
-			// What may not be written has no place; its key has.
+			// A forbidden value has no place; its key has one.
 			value = &node{kind: nothing, at: key.at}
 		}
 		result.entries = append(result.entries, entry{key: key, value: value})
@@ -210,8 +210,8 @@ func (b *treeBuilder) plainKey(n ast.Node, at position) *node {
 	return &node{kind: text, at: at}
 }
 
-// merge returns the entries that << brings: those of a mapping, or of a list of
-// them, where the first wins.
+// merge returns the entries of <<: the entries of a mapping, or of a list of
+// mappings, where the first wins.
 func (b *treeBuilder) merge(v *ast.MappingValueNode, depth int) []entry {
 	value := b.node(v.Value, depth+1)
 	sources := []*node{value}

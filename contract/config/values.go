@@ -15,10 +15,10 @@ import (
 )
 
 // duration is a time with units. Where zero is allowed it may be a bare 0.
-func (d *decoder) duration(into *time.Duration, zero bool) part {
+func (r *reader) duration(into *time.Duration, zero bool) part {
 	standard := *into
 	return part{
-		read: func(n *node, path string) { d.readDuration(n, path, into, zero) },
+		read: func(n *node, path string) { r.readDuration(n, path, into, zero) },
 		shape: func() *schema {
 			s := &schema{Type: kinds{"string"}, Pattern: durationPattern, Default: shortDuration(standard)}
 			if !zero {
@@ -31,14 +31,14 @@ func (d *decoder) duration(into *time.Duration, zero bool) part {
 	}
 }
 
-// durationPattern is what time.ParseDuration reads, without negative ones, and
-// notZero what tells the others from zero.
+// durationPattern matches the durations of time.ParseDuration, without negative ones;
+// notZero matches all but zero.
 const (
 	durationPattern = `^\+?(0|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)$`
 	notZero         = `[1-9]`
 )
 
-// shortDuration writes 5m for what Go writes as 5m0s.
+// shortDuration writes 5m in place of Go's 5m0s.
 func shortDuration(d time.Duration) string {
 	s := d.String()
 	if d < time.Second {
@@ -52,8 +52,8 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
-func (d *decoder) readDuration(n *node, path string, into *time.Duration, zero bool) {
-	s, ok := d.written(n, path)
+func (r *reader) readDuration(n *node, path string, into *time.Duration, zero bool) {
+	s, ok := r.written(n, path)
 	if !ok {
 		return
 	}
@@ -64,11 +64,11 @@ func (d *decoder) readDuration(n *node, path string, into *time.Duration, zero b
 		if n.kind == integer {
 			hint = "add a unit: " + strings.TrimSpace(s) + "s"
 		}
-		d.add(n.at, hint, "%s is not a duration: %s", path, quote(s))
+		r.add(n.at, hint, "%s is not a duration: %s", path, quote(s))
 	case v < 0:
-		d.add(n.at, "", "%s must not be negative: %s", path, s)
+		r.add(n.at, "", "%s must not be negative: %s", path, s)
 	case v == 0 && !zero:
-		d.add(n.at, "", "%s must be longer than 0", path)
+		r.add(n.at, "", "%s must be longer than 0", path)
 	default:
 		*into = v
 	}
@@ -79,16 +79,16 @@ var cpuAmount = sync.OnceValue(func() *regexp.Regexp {
 })
 
 // cpus is a number of processors, quoted or not.
-func (d *decoder) cpus(into *float64) part {
+func (r *reader) cpus(into *float64) part {
 	return part{
 		read: func(n *node, path string) {
-			s, ok := d.written(n, path)
+			s, ok := r.written(n, path)
 			if !ok {
 				return
 			}
 			v, err := strconv.ParseFloat(s, 64)
 			if err != nil || v == 0 || !cpuAmount().MatchString(s) {
-				d.add(n.at, "a number above 0, such as '0.50'", "%s is not a number of processors: %s", path, quote(s))
+				r.add(n.at, "a number above 0, such as '0.50'", "%s is not a number of processors: %s", path, quote(s))
 				return
 			}
 			*into = v
@@ -111,17 +111,17 @@ var memoryAmount = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([0-9]{1,19}(?:\.[0-9]{1,9})?) ?(?:([kmgtKMGT])[iI]?)?[bB]?$`)
 })
 
-// memory is an amount of bytes; units are powers of 1024, as compose has it.
-func (d *decoder) memory(into *int64) part {
+// memory is an amount of bytes; units are powers of 1024, as in compose.
+func (r *reader) memory(into *int64) part {
 	return part{
 		read: func(n *node, path string) {
-			s, ok := d.written(n, path)
+			s, ok := r.written(n, path)
 			if !ok {
 				return
 			}
 			v, ok := parseMemory(s)
 			if !ok {
-				d.add(n.at, "bytes, or a number with k, m or g: 512M", "%s is not an amount of memory: %s", path, quote(s))
+				r.add(n.at, "bytes, or a number with k, m or g: 512M", "%s is not an amount of memory: %s", path, quote(s))
 				return
 			}
 			*into = v
@@ -162,13 +162,13 @@ func parseMemory(s string) (int64, bool) {
 }
 
 // bids is a mapping of artefact type patterns to bids.
-func (d *decoder) bids(into *[]BidRule) part {
+func (r *reader) bids(into *[]BidRule) part {
 	return part{
-		read: func(n *node, path string) { d.readBids(n, path, into) },
+		read: func(n *node, path string) { r.readBids(n, path, into) },
 		shape: func() *schema {
 			bid := new(BidRule).Bid
 			return orNothing(&schema{Type: kinds{"object"}, MinProperties: 1, PropertyNames: &schema{Pattern: visible},
-				Additional: oneOf(d, &bid, blackboard.BidTypes...).shape()})
+				Additional: oneOf(r, &bid, blackboard.BidTypes...).shape()})
 		},
 		write: func() any {
 			var m pairs
@@ -183,20 +183,20 @@ func (d *decoder) bids(into *[]BidRule) part {
 	}
 }
 
-func (d *decoder) readBids(n *node, path string, into *[]BidRule) {
+func (r *reader) readBids(n *node, path string, into *[]BidRule) {
 	if n.kind == mapping && len(n.entries) == 0 {
-		d.add(n.at, "name artefact types, '*' for all, or leave it out", "%s is empty", path)
+		r.add(n.at, "name artefact types, '*' for all, or leave it out", "%s is empty", path)
 	}
-	for _, e := range d.mapping(n, path) {
+	for _, e := range r.mapping(n, path) {
 		if strings.TrimSpace(e.key.text) == "" {
-			d.add(e.key.at, "'*' stands for all types", "%s: an empty artefact type", path)
+			r.add(e.key.at, "'*' stands for all types", "%s: an empty artefact type", path)
 			continue
 		}
-		if !d.clean(e.key, path) {
+		if !r.clean(e.key, path) {
 			continue
 		}
 		rule := BidRule{Type: e.key.text}
-		oneOf(d, &rule.Bid, blackboard.BidTypes...).read(e.value, join(path, e.key.text))
+		oneOf(r, &rule.Bid, blackboard.BidTypes...).read(e.value, join(path, e.key.text))
 		if rule.Bid != "" {
 			*into = append(*into, rule)
 		}
@@ -248,8 +248,7 @@ var roleName = check{checkRoleName, func(s *schema) {
 
 const maxRole = 128 // bytes
 
-// checkRoleName keeps the roles of people and of Sett for them, whatever their
-// case.
+// checkRoleName reserves the roles of people and of Sett, in upper and lower case.
 func checkRoleName(s string) (fault, hint string) {
 	switch {
 	case blackboard.ReservedRole(strings.ToLower(strings.TrimSpace(s))):

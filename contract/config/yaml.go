@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// YAML returns a value as a YAML document: what encoding/json makes of it, with
-// the same names in the same order. It is for values that hold anything: what a
-// terminal would obey, or a parser of YAML would change, is escaped.
+// YAML returns a value as a YAML document, with the names and the order of
+// encoding/json. Values may hold anything: it escapes characters that a terminal
+// would obey, or a parser of YAML would change.
 func YAML(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -36,9 +36,9 @@ type yamlWriter struct {
 	out bytes.Buffer
 }
 
-// value writes the next value and ends its line. It stands after a key or a dash,
-// and what does not fit there goes to lines of its own, indented by so many
-// spaces; inline says that the first of them is begun already.
+// value writes the next value after a key or a dash, and ends its line. A longer value
+// gets lines of its own, indented by indent spaces; inline says that the first line
+// has begun already.
 func (w *yamlWriter) value(indent int, inline bool) error {
 	t, err := w.in.Token()
 	if err != nil {
@@ -60,14 +60,14 @@ func (w *yamlWriter) value(indent int, inline bool) error {
 	return nil
 }
 
-// space parts a value that fits on the line from what is there.
+// space separates a value on the line from the text before it.
 func (w *yamlWriter) space(indent int, inline bool) {
 	if indent > 0 && !inline {
 		w.out.WriteByte(' ')
 	}
 }
 
-// collection writes an object or a list, whose opening has been read.
+// collection writes an object or a list after its opening.
 func (w *yamlWriter) collection(open json.Delim, indent int, inline bool) error {
 	empty := !w.in.More()
 	if empty {
@@ -100,7 +100,7 @@ func (w *yamlWriter) collection(open json.Delim, indent int, inline bool) error 
 	return err
 }
 
-// text writes a string, as a block when it has lines that can stand as they are.
+// text writes a string, as a block when its lines need no escapes.
 func (w *yamlWriter) text(s string, indent int) {
 	body, ends := strings.CutSuffix(s, "\n")
 	if !isBlock(body) {
@@ -116,7 +116,7 @@ func (w *yamlWriter) text(s string, indent int) {
 	}
 }
 
-// isBlock says whether a text of several lines can be written as a block.
+// isBlock says whether a text of several lines can be a block.
 func isBlock(s string) bool {
 	if !strings.Contains(s, "\n") || strings.ContainsAny(s[:1], " \n") || strings.HasSuffix(s, "\n") {
 		return false
@@ -125,16 +125,16 @@ func isBlock(s string) bool {
 		!strings.Contains(s+"\n", " \n")
 }
 
-// bare are the strings that need no quotes: words that are nothing else in YAML.
+// bare are the strings without quotes: words with no other meaning in YAML.
 var bare = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z/][A-Za-z0-9_./@+-]*( [A-Za-z0-9_./@+(),-]+)*$`)
 })
 
-// reserved are words that YAML, or its older version, takes for something else.
+// reserved are words with another meaning in YAML, or in its older version.
 var reserved = []string{"true", "false", "null", "yes", "no", "on", "off", "y", "n"}
 
-// scalar returns a string as it can stand on a line: as it is, else as JSON writes
-// it, which is YAML too, without a character that is not for printing.
+// scalar returns a string for one line: unchanged, else as JSON, which is YAML too,
+// without unprintable characters.
 func scalar(s string) string {
 	if bare().MatchString(s) && !slices.Contains(reserved, strings.ToLower(s)) {
 		return s

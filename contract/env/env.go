@@ -1,6 +1,6 @@
-// Package env is the contract between whoever starts a role and the role: the
-// environment variables, their names, and how they are written and read. It
-// reads no environment itself; callers pass a look-up.
+// Package env is the contract between a role and its starter: the names of the
+// environment variables, and the functions that write and read them. It reads no
+// environment itself; callers pass a look-up.
 package env
 
 import (
@@ -31,47 +31,48 @@ const (
 	Strategy      = "SETT_AGENT_STRATEGY"      // reuse (default) or fresh_per_call
 	Bids          = "SETT_AGENT_BIDS"          // JSON array of {"type","bid"}
 	BidScript     = "SETT_AGENT_BID_SCRIPT"    // JSON array
+	BidsRequired  = "SETT_AGENT_BIDS_REQUIRED" // true: without a bid of the script, the claim waits; default: false
 	Timeout       = "SETT_AGENT_TIMEOUT"       // of one run of the tool; default 5m
 	Grace         = "SETT_STOP_GRACE_PERIOD"   // for a running tool when the cub is stopped; default 10s
 	Workspace     = "SETT_WORKSPACE"           // directory; default /workspace
 	WorkspaceMode = "SETT_WORKSPACE_MODE"      // ro (default) or rw
-	Incarnation   = "SETT_INCARNATION"         // who holds the grants; default: a new id
+	Incarnation   = "SETT_INCARNATION"         // the holder of the grants; default: a new id
 	Run           = "SETT_RUN"                 // the `sett up` it belongs to
 	ConfigDigest  = "SETT_CONFIG_DIGEST"       // of the agent's part of sett.yml
 	HealthAddr    = "SETT_HEALTH_ADDR"         // of /healthz and /metrics; default :8080, "off" for none
 	RedisTimeout  = "SETT_REDIS_TIMEOUT"       // of one call; default 2s
 	RedisRetries  = "SETT_REDIS_RETRIES"       // default 5
-	RedisGiveUp   = "SETT_REDIS_GIVE_UP"       // how long to go on without Redis; default 5m
+	RedisGiveUp   = "SETT_REDIS_GIVE_UP"       // after so long without Redis the process ends; default 5m
 	RedisCAFile   = "SETT_REDIS_CA_FILE"       // PEM, for rediss://
 	LogFormat     = "SETT_LOG_FORMAT"          // json or text; default: text on a terminal
 	LogLevel      = "SETT_LOG_LEVEL"           // debug, info (default), warn, error
 	StateDir      = "SETT_STATE_DIR"           // of the instance, for local mode
 	Config        = "SETT_CONFIG"              // file with the resolved configuration, for the orchestrator
-	ToolNetwork   = "SETT_TOOL_NETWORK"        // what the tool may reach: none, internal or full (default)
-	Lease         = "SETT_LEADER_LEASE"        // how long the orchestrator leads unrenewed; default 10s
+	ToolNetwork   = "SETT_TOOL_NETWORK"        // the hosts that the tool may reach: none, internal or full (default)
+	Lease         = "SETT_LEADER_LEASE"        // the orchestrator leads for so long without renewal; default 10s
 	ClaimID       = "SETT_CLAIM_ID"            // set for tools: the claim they work on
 	Attempt       = "SETT_ATTEMPT"             // set for tools: 1 for the first
-	Unit          = "SETT_UNIT"                // marks what belongs to a unit of local mode
+	Unit          = "SETT_UNIT"                // marks the processes of a unit of local mode
 	Token         = "SETT_BLACKBOARD_PASSWORD" // of the embedded blackboard
 	ListenAddr    = "SETT_BLACKBOARD_ADDR"     // of the embedded blackboard
-	DefaultName   = "SETT_INSTANCE"            // for people: the instance the CLI means
+	DefaultName   = "SETT_INSTANCE"            // for people: the instance of CLI commands
 )
 
-// The variables of an orchestrator whose agents are containers.
+// The variables of an orchestrator with agents in containers.
 const (
-	Runtime        = "SETT_RUNTIME"          // where agents run: docker or process; default: process where StateDir is set, else nobody's
+	Runtime        = "SETT_RUNTIME"          // where agents run: docker or process; default: process where StateDir is set, else nowhere
 	AgentsRedisURL = "SETT_AGENTS_REDIS_URL" // the blackboard as agents' containers see it; names no user: each agent gets its own
 	AgentsUser     = "SETT_AGENTS_USER"      // uid:gid of agents' containers
-	ControlImage   = "SETT_CONTROL_IMAGE"    // the image that is nothing but the sett binary
-	WorkspaceExtra = "SETT_WORKSPACE_EXTRA"  // directories that the workspace needs, as a path list; seen by agents where they are
-	LogDir         = "SETT_LOG_DIR"          // keeps what removed containers had logged
+	ControlImage   = "SETT_CONTROL_IMAGE"    // the image with nothing but the sett binary
+	WorkspaceExtra = "SETT_WORKSPACE_EXTRA"  // directories that the workspace needs, as a path list; agents see them at the same paths
+	LogDir         = "SETT_LOG_DIR"          // keeps the logs of removed containers
 	EngineHost     = "DOCKER_HOST"           // the engine's address, such as unix:///run/docker.sock
 )
 
 // Secret lists the variables no tool may see.
 var Secret = []string{RedisURL, Token, AgentsRedisURL}
 
-// Redis says where the blackboard is and how patient to be with it.
+// Redis has the address of the blackboard and the limits of calls to it.
 type Redis struct {
 	URL     string
 	Timeout time.Duration
@@ -80,12 +81,13 @@ type Redis struct {
 	CAFile  string
 }
 
-// Cub is what a cub is started with.
+// Cub has the settings of a cub.
 type Cub struct {
 	Instance, Agent, Role string
 	Redis                 Redis
 	Command               []string
 	BidScript             []string
+	BidsRequired          bool
 	Bids                  []config.BidRule
 	PromptClaim           string
 	PromptExecution       string
@@ -96,31 +98,34 @@ type Cub struct {
 	Incarnation           string // empty: the cub makes one
 	Run, ConfigDigest     string
 	HealthAddr            string
-	Network               string // what the tool may reach: config.NetworkNone, NetworkInternal or NetworkFull
+	Network               string // config.NetworkNone, NetworkInternal or NetworkFull
 }
 
 // Of returns a cub's variables for an agent of sett.yml.
 func Of(a config.Agent) Cub {
 	return Cub{
-		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, Bids: a.Bids,
+		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids,
 		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
 		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, ConfigDigest: a.Digest(),
 		Network: a.Network,
 	}
 }
 
-// Environ writes the variables, in a fixed order, without those that are empty.
+// Environ writes the variables in a fixed order, without the empty ones.
 func (c Cub) Environ() []string {
-	strategy, grace := "", span(c.Grace)
+	strategy, grace, required := "", span(c.Grace), ""
 	if c.Agent != "" {
-		grace = c.Grace.String() // none at all is a choice too
+		grace = c.Grace.String() // zero is a choice too
 	}
 	if c.Fresh {
 		strategy = "fresh_per_call"
 	}
+	if c.BidsRequired {
+		required = "true"
+	}
 	var out []string
 	for _, v := range []struct{ name, value string }{
-		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)},
+		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
 		{Bids, list(c.Bids)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {HealthAddr, c.HealthAddr},
@@ -133,8 +138,8 @@ func (c Cub) Environ() []string {
 	return append(out, c.Redis.Environ()...)
 }
 
-// BoardRetries returns the retries as redis.Options counts them, where 0 is the
-// default and -1 is none.
+// BoardRetries returns the retries as redis.Options counts them: 0 is the default,
+// -1 is none.
 func (r Redis) BoardRetries() int {
 	if r.Retries == 0 {
 		return -1
@@ -176,19 +181,18 @@ func span(d time.Duration) string {
 	return d.String()
 }
 
-// Errors lists every variable that is missing or broken, each with what it
-// should look like.
+// Errors lists every missing or broken variable, each with the expected form.
 type Errors []string
 
 func (e Errors) Error() string { return strings.Join(e, "\n") }
 
-// Reader reads variables and collects what is wrong with them.
+// Reader reads variables and collects their errors.
 type Reader struct {
 	Lookup   func(string) (string, bool)
 	problems Errors
 }
 
-// Err returns what was wrong with the variables read so far, or nil.
+// Err returns the errors of the variables read so far, or nil.
 func (r *Reader) Err() error {
 	if len(r.problems) == 0 {
 		return nil
@@ -207,7 +211,7 @@ func (r *Reader) wrong(name, value, want string) {
 	r.problems = append(r.problems, fmt.Sprintf("%s is %q; want %s", name, value, want))
 }
 
-// Required reads a variable that must be there.
+// Required reads a variable that must be set.
 func (r *Reader) Required(name, want string) string {
 	v, _ := r.Lookup(name)
 	if v == "" {
@@ -224,7 +228,7 @@ func (r *Reader) Or(name, byDefault string) string {
 	return byDefault
 }
 
-// OneOf reads a variable that is one of a few words, the first by default.
+// OneOf reads a variable with one of a few words; the first is the default.
 func (r *Reader) OneOf(name string, words ...string) string {
 	v := r.Or(name, words[0])
 	if !slices.Contains(words, v) {
@@ -274,8 +278,7 @@ func (r *Reader) Redis() Redis {
 	}
 }
 
-// ParseCub reads what a cub is started with. The error lists everything that is
-// wrong at once.
+// ParseCub reads the settings of a cub. The error lists every wrong variable.
 func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 	r := &Reader{Lookup: lookup}
 	c := Cub{
@@ -287,9 +290,10 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		Workspace:   r.Or(Workspace, "/workspace"),
 		Mode:        blackboard.WorkspaceMode(r.OneOf(WorkspaceMode, string(blackboard.ReadOnly), string(blackboard.ReadWrite))),
 		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""),
-		HealthAddr: r.Or(HealthAddr, ":8080"),
-		Network:    r.OneOf(ToolNetwork, config.NetworkFull, config.NetworkInternal, config.NetworkNone),
-		Fresh:      r.OneOf(Strategy, config.StrategyReuse, config.StrategyFreshPerCall) == config.StrategyFreshPerCall,
+		HealthAddr:   r.Or(HealthAddr, ":8080"),
+		Network:      r.OneOf(ToolNetwork, config.NetworkFull, config.NetworkInternal, config.NetworkNone),
+		BidsRequired: r.OneOf(BidsRequired, "false", "true") == "true",
+		Fresh:        r.OneOf(Strategy, config.StrategyReuse, config.StrategyFreshPerCall) == config.StrategyFreshPerCall,
 	}
 	c.Role = r.Or(Role, c.Agent)
 	c.readCommand(r)
@@ -316,8 +320,8 @@ func (c *Cub) readCommand(r *Reader) {
 	r.array(Bids, &c.Bids, `a JSON array such as [{"type":"Code*","bid":"review"}]`)
 }
 
-// WithoutUnit returns an environment without the mark of the unit it came from,
-// for starting another unit.
+// WithoutUnit returns an environment without the mark of its unit, so that it can
+// start another unit.
 func WithoutUnit(environ []string) []string {
 	out := make([]string, 0, len(environ))
 	for _, v := range environ {
@@ -328,12 +332,12 @@ func WithoutUnit(environ []string) []string {
 	return out
 }
 
-// inherited are the variables of the host that a local process needs to be one.
-// Everything else an agent gets is in sett.yml.
+// inherited are the variables of the host that every local process needs. All other
+// variables of an agent are in sett.yml.
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", LogFormat, LogLevel}
 
-// Inherited returns those of the variables that every local unit inherits.
+// Inherited returns the variables that every local unit inherits.
 func Inherited(environ []string) []string {
 	var out []string
 	for _, v := range environ {

@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// The variables of the notifier, besides those of the instance, the blackboard and
-// the workspace.
+// The variables of the notifier, besides the variables of the instance, the
+// blackboard and the workspace.
 const (
 	NotifyCommand   = "SETT_NOTIFY_COMMAND"   // JSON array
 	NotifyTimeout   = "SETT_NOTIFY_TIMEOUT"   // of one run of the command; default 30s
-	NotifyWorkspace = "SETT_NOTIFY_WORKSPACE" // the workspace's path as people know it; default: where it is
+	NotifyWorkspace = "SETT_NOTIFY_WORKSPACE" // the workspace's path outside the container; default: Workspace
 )
 
-// Notifier is what the notifier is started with.
+// Notifier has the settings of the notifier.
 type Notifier struct {
 	Instance    string
 	Redis       Redis
@@ -26,7 +26,7 @@ type Notifier struct {
 	Incarnation string
 }
 
-// Environ writes the variables, in a fixed order, without those that are empty.
+// Environ writes the variables in a fixed order, without the empty ones.
 func (n Notifier) Environ() []string {
 	var out []string
 	for _, v := range []struct{ name, value string }{
@@ -40,8 +40,8 @@ func (n Notifier) Environ() []string {
 	return append(out, n.Redis.Environ()...)
 }
 
-// ParseNotifier reads what the notifier is started with. The error lists
-// everything that is wrong at once.
+// ParseNotifier reads the settings of the notifier. The error lists every wrong
+// variable.
 func ParseNotifier(lookup func(string) (string, bool)) (Notifier, error) {
 	r := &Reader{Lookup: lookup}
 	n := Notifier{
@@ -63,8 +63,9 @@ func ParseNotifier(lookup func(string) (string, bool)) (Notifier, error) {
 	return n, r.Err()
 }
 
-// WithoutSecrets returns an environment without the variables of Secret, for what
-// must not have the blackboard's credentials. The given slice is not changed.
+// WithoutSecrets returns an environment without the variables of Secret, for
+// processes that must not have the blackboard's credentials. It does not change the
+// given slice.
 func WithoutSecrets(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
 		name, _, _ := strings.Cut(v, "=")

@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// The variables of a tool's run, beside ClaimID and Attempt. All of them stand in
-// the JSON on stdin as well; they are for tools that have nothing to read JSON
-// with.
+// The variables of a tool's run, beside ClaimID and Attempt. The JSON on stdin has
+// all of them, too; they are for tools that cannot read JSON.
 const (
 	ClaimType     = "SETT_CLAIM_TYPE"     // review, claim or exclusive
 	TargetID      = "SETT_TARGET_ID"      // the artefact the claim is about
@@ -17,25 +16,24 @@ const (
 	TargetPayload = "SETT_TARGET_PAYLOAD" // its payload; unset when it is long or binary
 )
 
-// MaxPayload is the longest payload, in bytes, that is put into TargetPayload:
-// a system's room for a program's environment is small.
+// MaxPayload is the longest payload, in bytes, that TargetPayload holds: systems
+// limit the size of an environment.
 const MaxPayload = 4 << 10
 
-// ToolVars is what one run of a tool is about.
+// ToolVars has the claim and the target of one run of a tool.
 type ToolVars struct {
 	ClaimID, ClaimType                  string
 	TargetID, TargetType, TargetPayload string
 	TargetVersion, Attempt              int
 }
 
-// toolNames lists what ToolEnviron sets, in its order.
+// toolNames lists the variables that ToolEnviron sets, in its order.
 var toolNames = []string{ClaimID, Attempt, ClaimType, TargetID, TargetType, TargetVersion, TargetPayload}
 
-// ToolEnviron returns the environment of a tool: that of its cub without Secret,
-// and with the variables of this run in place of any that the cub itself was
-// given. A payload that is longer than MaxPayload is left out, and so is any
-// value with a NUL byte, which no environment can hold. The given slice is not
-// changed.
+// ToolEnviron returns the environment of a tool: the cub's environment without
+// Secret, and with the variables of this run in place of the cub's own. It leaves
+// out a payload longer than MaxPayload, and any value with a NUL byte, because no
+// environment can hold one. It does not change the given slice.
 func ToolEnviron(environ []string, in ToolVars) []string {
 	out := make([]string, 0, len(environ)+len(toolNames))
 	for _, v := range environ {

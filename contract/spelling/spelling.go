@@ -1,6 +1,6 @@
-// Package spelling guesses which of the known words somebody meant who wrote
-// another one, for hints such as "did you mean …?". What the words stand for, and
-// how the hint is put, is its callers'.
+// Package spelling finds the known word that is nearest to a misspelt one, for
+// hints such as "did you mean …?". It knows neither the meaning of the words nor
+// the text of the hint.
 package spelling
 
 import (
@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// longest is the length, in characters, above which a word is far from every
-// other; that spares the work.
+// longest is the length, in characters, above which a word is far from every other:
+// comparing longer words would cost too much.
 const longest = 64
 
-// Nearest returns the known word that s was most likely meant to be, whatever the
-// case of their letters, or the empty string when none is near. Three characters
-// or more that a known word contains are nearly that word. Of words equally near
-// the first wins.
+// Nearest returns the known word nearest to s, or the empty string when no word is
+// near. Upper and lower case are equal. A part of three or more characters is near
+// to its word. Of words equally near the first wins.
 func Nearest(s string, known []string) string {
 	s = strings.ToLower(s)
 	best, least := "", len(s)/3+2

@@ -8,21 +8,20 @@ import (
 	"sett/blackboard"
 )
 
-// Input is what a tool reads on stdin: one JSON object.
+// Input is the JSON object that a tool reads on stdin.
 type Input struct {
 	ClaimType    blackboard.BidType    `json:"claim_type"`      // review, claim or exclusive
-	Target       blackboard.Artefact   `json:"target_artefact"` // what the claim is about
+	Target       blackboard.Artefact   `json:"target_artefact"` // the artefact of the claim
 	ContextChain []blackboard.Artefact `json:"context_chain"`   // oldest first; never null in JSON
 }
 
-// artefact has the fields of a blackboard.Artefact without its MarshalJSON, which
-// would escape HTML characters whatever the encoder around it is told.
+// artefact has the fields of a blackboard.Artefact without its MarshalJSON: that
+// method escapes HTML characters, even where the encoder must not.
 type artefact blackboard.Artefact
 
-// Encode returns the object followed by a newline. Characters that are special
-// only in HTML are written as they are, so that a payload of source code stays
-// readable for scripts that do not parse JSON properly. The only possible error
-// is metadata that is not JSON.
+// Encode returns the object followed by a newline. It does not escape characters
+// that are special only in HTML, so that scripts without a JSON parser can read a
+// payload of source code. The only possible error is metadata that is not JSON.
 func (in Input) Encode() ([]byte, error) {
 	b, err := encode(struct {
 		ClaimType    blackboard.BidType `json:"claim_type"`
@@ -35,9 +34,9 @@ func (in Input) Encode() ([]byte, error) {
 	return b, nil
 }
 
-// EncodeBid returns what a bid script reads on stdin: the target artefact's JSON
-// object with context_chain added to it and with claim_id naming the claim to bid
-// on (instead of the claim that the artefact itself came from), and a newline.
+// EncodeBid returns the input of a bid script: the target artefact's JSON object
+// with context_chain added, and a newline. Its claim_id is the claim to bid on, not
+// the claim that produced the artefact.
 func EncodeBid(target blackboard.Artefact, claimID string, chain []blackboard.Artefact) ([]byte, error) {
 	b, err := encode(struct {
 		artefact

@@ -9,11 +9,10 @@ import (
 	"sett/blackboard"
 )
 
-// Interpret applies the rules of what a grant of the given phase may produce
-// (DESIGN.md section 4): under a review grant a Standard output is a Review, and
-// Review, Question and Failure are allowed; under the others Standard, Question,
-// Failure and Terminal. GoalDefined is never a tool's to make. What is forbidden
-// gives a *ViolationError.
+// Interpret checks an output against the phase of its grant (DESIGN.md section 4).
+// Under a review grant a Standard output is a Review, and Review, Question and
+// Failure are allowed; under other grants Standard, Question, Failure and Terminal.
+// No tool may make a GoalDefined. A forbidden output gives a *ViolationError.
 func Interpret(phase blackboard.Phase, out Output) (Output, error) {
 	if out.Type == blackboard.TypeGoalDefined {
 		return Output{}, &ViolationError{Reason: "an agent may not produce artefacts of type GoalDefined"}
@@ -37,8 +36,8 @@ func Interpret(phase blackboard.Phase, out Output) (Output, error) {
 		excerpt(string(out.StructuralType)), phase, oneOf("", allowed))}
 }
 
-// ParseBid reads a bid script's whole stdout: one of the four bids as a single
-// word, white space around it aside, case sensitive.
+// ParseBid reads a bid script's whole stdout: one of the four bids as a single,
+// case-sensitive word, with any white space around it.
 func ParseBid(stdout []byte) (blackboard.BidType, error) {
 	word := string(bytes.TrimSpace(stdout))
 	if word == "" {

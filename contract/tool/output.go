@@ -12,10 +12,10 @@ import (
 	"sett/blackboard"
 )
 
-// MaxTypeLength is the longest artefact type a tool may name, in bytes.
+// MaxTypeLength is the longest artefact type of a tool, in bytes.
 const MaxTypeLength = 128
 
-// Output is what a tool said on stdout, with defaults filled in.
+// Output is the result of a tool, with defaults filled in.
 type Output struct {
 	StructuralType blackboard.StructuralType // Standard when the tool named none
 	Type           string                    // never empty
@@ -24,7 +24,7 @@ type Output struct {
 	Metadata       json.RawMessage           // a compact JSON object, or nil
 }
 
-// The fields that are read. Everything else in the object is ignored.
+// The known fields. All other fields of the object are ignored.
 const (
 	fieldStructuralType = "structural_type"
 	fieldType           = "artefact_type"
@@ -34,18 +34,18 @@ const (
 	fieldMetadata       = "metadata"
 )
 
-// ParseOutput reads a tool's whole stdout, which must be exactly one JSON object,
-// white space around it aside, in one of the two forms of agent-pup.md section 7:
+// ParseOutput reads a tool's whole stdout: exactly one JSON object, with any white
+// space around it, in one of the two forms of agent-pup.md section 7:
 //
 //	{"artefact_type", "artefact_payload", "summary", "structural_type"?, "metadata"?}
 //	{"structural_type", "payload", "artefact_type"?, "summary"?, "metadata"?}
 //
 // A payload that is not a string is kept as compact JSON. Field names are case
-// sensitive; null counts as absent, since that is what jq prints for a path that
-// does not exist. artefact_type may be left out with structural_type Review,
-// Question, Answer and Failure. A field that is read may not occur twice: one of
-// two payloads would be lost in silence. An unpaired surrogate escape in a string
-// becomes U+FFFD. All errors are *ParseError.
+// sensitive. null counts as absent, because jq prints null for a missing path.
+// artefact_type is optional with structural_type Review, Question, Answer and
+// Failure. A known field may not occur twice: one of two payloads would be lost in
+// silence. An unpaired surrogate escape in a string becomes U+FFFD. All errors are
+// *ParseError.
 func ParseOutput(stdout []byte) (Output, error) {
 	object, err := soleObject(stdout)
 	if err != nil {
@@ -74,7 +74,7 @@ func ParseOutput(stdout []byte) (Output, error) {
 	return out, nil
 }
 
-// soleObject checks that stdout is one JSON object and returns its text.
+// soleObject checks that stdout is one JSON object, and returns the object's text.
 func soleObject(stdout []byte) ([]byte, error) {
 	text := bytes.TrimLeft(stdout, " \t\r\n")
 	lead := len(stdout) - len(text)
@@ -105,8 +105,7 @@ func soleObject(stdout []byte) ([]byte, error) {
 	return nil, parseErrorAt(stdout, at, "%v", syntax)
 }
 
-// readFields returns the object's known fields that are not null. object is valid
-// JSON.
+// readFields returns the known fields that are not null. object is valid JSON.
 func readFields(object []byte) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(object))
 	if _, err := dec.Token(); err != nil { // the opening brace
@@ -212,7 +211,7 @@ func metadata(fields map[string]json.RawMessage) (json.RawMessage, error) {
 	return json.RawMessage(text), err
 }
 
-// stringField returns a field that must be a string, and whether it is there.
+// stringField returns a string field; false means that there is none.
 func stringField(fields map[string]json.RawMessage, name string) (string, bool, error) {
 	value, ok := fields[name]
 	if !ok {
@@ -258,7 +257,7 @@ func kind(c byte) string {
 	return "text"
 }
 
-// invalidUTF8 returns where the first byte that is no UTF-8 stands, or -1.
+// invalidUTF8 returns the place of the first byte that is not UTF-8, or -1.
 func invalidUTF8(b []byte) int {
 	if utf8.Valid(b) {
 		return -1

@@ -57,7 +57,7 @@ func goal(payload string) blackboard.Artefact {
 
 func (c *clan) post(tb testing.TB, payload string) string {
 	g := goal(payload)
-	if err := c.board.PostGoal(context.Background(), g); err != nil {
+	if err := c.board.People.PostGoal(context.Background(), g); err != nil {
 		tb.Fatal(err)
 	}
 	return g.ID
@@ -68,11 +68,11 @@ func (c *clan) post(tb testing.TB, payload string) string {
 func (c *clan) overhead(tb testing.TB, goalID string) time.Duration {
 	tb.Helper()
 	ctx := context.Background()
-	s, err := c.board.Snapshot(ctx, blackboard.BiddingClaimID(goalID))
+	s, err := c.board.Records.Snapshot(ctx, blackboard.BiddingClaimID(goalID))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	g, err := c.board.Artefact(ctx, goalID)
+	g, err := c.board.Records.Artefact(ctx, goalID)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func (c *clan) drain(tb testing.TB) {
 	tb.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; {
 		<-time.After(pause)
-		n, err := c.board.ActiveCount(context.Background())
+		n, err := c.board.Index.ActiveCount(context.Background())
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func (c *clan) flood(tb testing.TB, n, inFlight int, payload string) {
 	ctx := context.Background()
 	posted, last := 0, time.Now()
 	for before := -1; ; {
-		active, err := c.board.ActiveCount(ctx)
+		active, err := c.board.Index.ActiveCount(ctx)
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -234,7 +234,7 @@ func (c *clan) flood(tb testing.TB, n, inFlight int, payload string) {
 
 func (c *clan) claims(tb testing.TB) int {
 	tb.Helper()
-	ids, err := c.board.ClosedCount(context.Background())
+	ids, err := c.board.Index.ClosedCount(context.Background())
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -48,19 +48,19 @@ func fillOne(tb testing.TB, b *redis.Board, epoch string) {
 			tb.Error(err)
 		}
 	}
-	check(b.PostGoal(ctx, g))
-	_, _, err := b.OpenClaim(ctx, epoch, g.ID, []string{"old"}, 0)
+	check(b.People.PostGoal(ctx, g))
+	_, _, err := b.Leader.OpenClaim(ctx, epoch, g.ID, []string{"old"}, 0)
 	check(err)
-	_, err = b.SubmitBids(ctx, []redis.BidRequest{{Claim: claim, Agent: "old", Bid: blackboard.BidExclusive}})
+	_, err = b.Cub.SubmitBids(ctx, []blackboard.BidRequest{{Claim: claim, Agent: "old", Bid: blackboard.BidExclusive}})
 	check(err)
-	check(b.GrantPhase(ctx, redis.Guard{Epoch: epoch, Claim: claim, Revision: 2}, blackboard.PhaseExclusive, []string{"old"}))
-	_, err = b.Start(ctx, redis.StartRequest{Claim: claim, Agent: "old", Holder: "h", Mode: blackboard.ReadOnly})
+	check(b.Leader.GrantPhase(ctx, blackboard.Guard{Epoch: epoch, Claim: claim, Revision: 2}, blackboard.PhaseExclusive, []string{"old"}))
+	_, err = b.Cub.Start(ctx, blackboard.StartRequest{Claim: claim, Agent: "old", Holder: "h", Mode: blackboard.ReadOnly})
 	check(err)
-	check(b.Finish(ctx, redis.Result{GrantRef: redis.GrantRef{Claim: claim, Agent: "old", Attempt: 1, Holder: "h"},
+	check(b.Cub.Finish(ctx, blackboard.Result{GrantRef: blackboard.GrantRef{Claim: claim, Agent: "old", Attempt: 1, Holder: "h"},
 		Artefact: blackboard.Artefact{ID: blackboard.NewID(time.Now(), rand.Reader), StructuralType: blackboard.Terminal, Type: "Old",
 			Payload: strings.Repeat("x", 300), SourceArtefacts: []string{g.ID}, ProducedByAgent: "old", ProducedByRole: "old",
 			ClaimID: claim, WorkflowID: g.ID}}))
-	check(b.CompleteClaim(ctx, redis.Guard{Epoch: epoch, Claim: claim, Revision: 5}, ""))
+	check(b.Leader.CompleteClaim(ctx, blackboard.Guard{Epoch: epoch, Claim: claim, Revision: 5}, ""))
 }
 
 // TestBenchHistory compares an empty board with one that holds 100,000 artefacts.
@@ -68,7 +68,7 @@ func TestBenchHistory(t *testing.T) {
 	s := redistest.Start(t)
 	b := openBoard(t, s.URL)
 	ctx := context.Background()
-	lead, _, err := b.TakeLead(ctx, "filler", "", time.Hour)
+	lead, _, err := b.Leader.TakeLead(ctx, "filler", "", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestBenchHistory(t *testing.T) {
 	many := listTime(t, b)
 	t.Logf("hoard --limit 50: %v with 1,000 artefacts, %v with %d", few, many, history)
 	verdict(t, "hoard --limit 50 with 100,000 artefacts / with 1,000", float64(many)/float64(few), 2, "x")
-	if err := b.RenewLead(ctx, lead, 0); err != nil {
+	if err := b.Leader.RenewLead(ctx, lead, 0); err != nil {
 		t.Fatal(err)
 	}
 
@@ -98,14 +98,14 @@ func TestBenchHistory(t *testing.T) {
 	// one gives the lead up.
 	_ = full.orchestrator.Process.Signal(syscall.SIGTERM)
 	_ = full.orchestrator.Wait()
-	last, err := b.Last(ctx)
+	last, err := b.Ledger.Last(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
 	full.startOrchestrator(t)
 	waitFor(t, "the orchestrator", func() bool {
-		es, err := b.History(ctx, last, 10)
+		es, err := b.Ledger.History(ctx, last, 10)
 		return err == nil && len(es) > 0 && es[len(es)-1].Kind == blackboard.EventLeader
 	})
 	verdict(t, "restart of the orchestrator with 100,000 artefacts", time.Since(began).Seconds(), 1, "s")
@@ -116,7 +116,7 @@ func listTime(tb testing.TB, b *redis.Board) time.Duration {
 	all := make([]time.Duration, 200)
 	for i := range all {
 		began := time.Now()
-		list, err := b.ListArtefacts(context.Background(), redis.Filter{Limit: 50})
+		list, err := b.Records.ListArtefacts(context.Background(), blackboard.Filter{Limit: 50})
 		if err != nil || len(list) != 50 {
 			tb.Fatalf("%d artefacts, %v", len(list), err)
 		}
@@ -133,7 +133,7 @@ func TestBenchMemory(t *testing.T) {
 	b := openBoard(t, s.URL)
 	raw := openRaw(t, s.URL)
 	ctx := context.Background()
-	lead, _, err := b.TakeLead(ctx, "x", "", time.Hour)
+	lead, _, err := b.Leader.TakeLead(ctx, "x", "", time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,16 +178,16 @@ func clanWorkflow(tb testing.TB, b *redis.Board, epoch string) []string {
 		}
 	}
 	g := goal(strings.Repeat("x", 300))
-	must(b.PostGoal(ctx, g))
+	must(b.People.PostGoal(ctx, g))
 	ids := []string{g.ID}
 	// result makes an artefact on a claim about source, by one agent of its own.
 	result := func(source, logical string, st blackboard.StructuralType, more ...string) string {
 		claim := blackboard.BiddingClaimID(source)
 		agent := fmt.Sprintf("old%d", len(ids))
-		_, err := b.Start(ctx, redis.StartRequest{Claim: claim, Agent: agent, Holder: "h", Mode: blackboard.ReadOnly})
+		_, err := b.Cub.Start(ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "h", Mode: blackboard.ReadOnly})
 		must(err)
 		id := blackboard.NewID(time.Now(), rand.Reader)
-		must(b.Finish(ctx, redis.Result{GrantRef: redis.GrantRef{Claim: claim, Agent: agent, Attempt: 1, Holder: "h"},
+		must(b.Cub.Finish(ctx, blackboard.Result{GrantRef: blackboard.GrantRef{Claim: claim, Agent: agent, Attempt: 1, Holder: "h"},
 			Artefact: blackboard.Artefact{ID: id, LogicalID: logical, StructuralType: st, Type: "Old", Payload: strings.Repeat("x", 280),
 				SourceArtefacts: append([]string{source}, more...), ProducedByAgent: agent, ProducedByRole: "old",
 				ClaimID: claim, WorkflowID: g.ID}}))
@@ -196,13 +196,13 @@ func clanWorkflow(tb testing.TB, b *redis.Board, epoch string) []string {
 	}
 	open := func(source string, agents int) {
 		claim := blackboard.BiddingClaimID(source)
-		_, _, err := b.OpenClaim(ctx, epoch, source, nil, 0)
+		_, _, err := b.Leader.OpenClaim(ctx, epoch, source, nil, 0)
 		must(err)
 		var names []string
 		for i := range agents {
 			names = append(names, fmt.Sprintf("old%d", len(ids)+i))
 		}
-		must(b.GrantPhase(ctx, redis.Guard{Epoch: epoch, Claim: claim, Revision: 1}, blackboard.PhaseParallel, names))
+		must(b.Leader.GrantPhase(ctx, blackboard.Guard{Epoch: epoch, Claim: claim, Revision: 1}, blackboard.PhaseParallel, names))
 	}
 	open(g.ID, 1)
 	v1 := result(g.ID, "", blackboard.Standard)

@@ -40,7 +40,7 @@ func TestBenchDockerGoal(t *testing.T) {
 // total is the time from a goal to the end of its agent's grant.
 func (c *clan) total(tb testing.TB, goal string) time.Duration {
 	tb.Helper()
-	g, err := c.board.Artefact(context.Background(), goal)
+	g, err := c.board.Records.Artefact(context.Background(), goal)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/runtime"
-	"sett/runtime/docker"
+	"sett/runtime/docker/engine"
 )
 
 // baseImage is what agents are made of.
@@ -58,10 +58,10 @@ type rig struct {
 // newRig skips the measurement where there is no engine.
 func newRig(tb testing.TB) *rig {
 	tb.Helper()
-	if why := redistest.NoEngine(); why != "" {
+	if why := redistest.NoDocker(); why != "" {
 		tb.Skip(why)
 	}
-	at, err := docker.Find(os.LookupEnv)
+	at, err := engine.Find(os.LookupEnv)
 	if err != nil {
 		tb.Skip("no container engine: " + err.Error())
 	}

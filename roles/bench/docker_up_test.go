@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"sett/runtime"
-	"sett/runtime/docker"
+	"sett/runtime/docker/image"
 )
 
 // TestBenchDockerUp compares `sett up` of a fresh instance, from the process's
@@ -54,7 +54,7 @@ func (r *rig) clanTwins() []twin {
 	b := r.newBox(1, "")
 	b.up()
 	network := floorName(r.id)
-	agent := b.twin("agent-"+agentName(0), network, docker.Binary, "pause")
+	agent := b.twin("agent-"+agentName(0), network, image.Binary, "pause")
 	twins := []twin{
 		b.twin(runtime.ComponentBlackboard, network, "redis-server", "--save", ""),
 		b.twin(runtime.ComponentOrchestrator, network, "/sett", "pause"),
@@ -71,7 +71,7 @@ func (r *rig) pin(control string, agent twin) {
 	r.tb.Helper()
 	args := []string{"create", "--name", floorName(r.id) + ".pin", "--label", labelBench + "=" + r.id, "--network", "none"}
 	for _, m := range agent.of.HostConfig.Mounts {
-		if m.Target == docker.BinaryDir {
+		if m.Target == image.BinaryDir {
 			args = append(args, "--mount", "type=volume,readonly,volume-nocopy,src="+m.Source+",dst="+m.Target)
 		}
 	}

@@ -76,7 +76,7 @@ func (c *clan) run(tb testing.TB) string {
 
 func (c *clan) grant(tb testing.TB, goal string) blackboard.Grant {
 	tb.Helper()
-	g, err := c.board.Grant(context.Background(), blackboard.BiddingClaimID(goal), agentName(0))
+	g, err := c.board.Records.Grant(context.Background(), blackboard.BiddingClaimID(goal), agentName(0))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func (c *clan) grant(tb testing.TB, goal string) blackboard.Grant {
 func (c *clan) toTool(tb testing.TB, goal string) time.Duration {
 	tb.Helper()
 	g := c.grant(tb, goal)
-	result, err := c.board.Artefact(context.Background(), g.ResultID)
+	result, err := c.board.Records.Artefact(context.Background(), g.ResultID)
 	if err != nil {
 		tb.Fatalf("result of %+v: %v", g, err)
 	}
@@ -109,7 +109,7 @@ func (c *clan) awaitStandby(tb testing.TB) (incarnation string) {
 	tb.Helper()
 	const settled = 300 * time.Millisecond
 	waitFor(tb, "a worker that waits", func() bool {
-		all, err := c.board.Workers(context.Background(), agentName(0))
+		all, err := c.board.Roster.Workers(context.Background(), agentName(0))
 		for name, w := range all {
 			if err == nil && w.Claim == "" {
 				incarnation = name

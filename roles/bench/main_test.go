@@ -130,7 +130,7 @@ func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
 	}
 	c.board = openBoard(tb, url)
 	waitFor(tb, "the clan", func() bool {
-		all, err := c.board.Agents(context.Background())
+		all, err := c.board.Roster.Agents(context.Background())
 		ready := err == nil && len(all) == len(members)
 		for _, p := range all {
 			ready = ready && !p.Alive.IsZero()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"sett/blackboard"
 	"sett/blackboard/redis"
 	"sett/roles/role"
 )
@@ -86,7 +87,7 @@ func TestServes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SetInstance(t.Context(), redis.InstanceRunning, "test"); err != nil {
+	if err := b.SetInstance(t.Context(), blackboard.InstanceRunning, "test"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := dial(t, addr, "wrong"); err == nil {
@@ -99,7 +100,7 @@ func TestServes(t *testing.T) {
 	if b, err = dial(t, addr, "secret"); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := b.State(t.Context()); err != nil || s != redis.InstanceRunning {
+	if s, err := b.State(t.Context()); err != nil || s != blackboard.InstanceRunning {
 		t.Errorf("after a new start: %q, %v", s, err)
 	}
 	if !strings.Contains(log.String(), `"msg":"blackboard serves"`) || strings.Contains(log.String(), "secret") {
@@ -116,7 +117,7 @@ func TestRepairsAndRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range []redis.InstanceState{redis.InstanceRunning, redis.InstanceStopping} {
+	for _, s := range []blackboard.InstanceState{blackboard.InstanceRunning, blackboard.InstanceStopping} {
 		if err := b.SetInstance(t.Context(), s, "test"); err != nil {
 			t.Fatal(err)
 		}

@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type answerCmd struct {
@@ -34,12 +37,12 @@ Examples:
 
 // Run answers the question.
 func (c *answerCmd) Run(a *app) error {
-	b, in, done, err := a.board(a.ctx)
+	b, in, done, err := a.at.Board(a.ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	q, err := a.question(b, in, c.ID)
+	q, err := askedQuestion(a, b, in, c.ID)
 	if err != nil {
 		return err
 	}
@@ -47,103 +50,103 @@ func (c *answerCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	answer := a.humanArtefact(blackboard.Answer, q, text)
+	answer := humanArtefact(a, blackboard.Answer, q, text)
 	answer.ClaimID = q.ClaimID
-	agent, err := b.PostAnswer(a.ctx, q.ID, answer, a.who())
+	agent, err := b.People.PostAnswer(a.ctx, q.ID, answer, a.Who())
 	if errors.Is(err, blackboard.ErrRefused) {
-		if why := a.whyNoAnswer(b, in, q); why != nil {
+		if why := whyNoAnswer(a, b, in, q); why != nil {
 			err = why
 		}
-		err = refusal("answer question "+short(q.ID), err, a.commandLine(in, "questions"))
+		err = refusal("answer question "+words.Short(q.ID), err, a.at.CommandLine(in, "questions"))
 	}
 	if err != nil {
 		return d.keep(err)
 	}
 	d.discard()
-	a.printf("%s\n", answer.ID)
-	a.sayf("sett: question %s is answered; %s\n", short(q.ID), a.goesOn(b, in, agent))
+	a.Printf("%s\n", answer.ID)
+	a.Sayf("sett: question %s is answered; %s\n", words.Short(q.ID), goesOn(a, b, in, agent))
 	return nil
 }
 
-// text returns the answer: what was typed with the command, else what is typed in an
-// editor, whose file is the draft.
-func (c *answerCmd) text(a *app, in *instance, q blackboard.Artefact) (string, *draft, error) {
+// text returns the answer from the command line. Without one it opens an editor, and
+// the draft is the editor's file.
+func (c *answerCmd) text(a *app, in *instance.Instance, q blackboard.Artefact) (string, *draft, error) {
 	if len(c.Text) == 0 {
-		d, err := a.typeAnswer(in, q)
+		d, err := typeAnswer(a, in, q)
 		if err != nil {
 			return "", nil, err
 		}
 		return d.text, d, nil
 	}
-	text, err := a.words("answer", c.Text)
+	text, err := typedWords(a, "answer", c.Text)
 	if err == nil {
-		err = a.checkText("answer", text, a.commandLine(in, "answer "+short(q.ID)+` "…"`))
+		err = checkText(a, "answer", text, a.at.CommandLine(in, "answer "+words.Short(q.ID)+` "…"`))
 	}
 	return text, nil, err
 }
 
-// question returns the question that an id names, as long as it waits for an answer.
-func (a *app) question(b *redis.Board, in *instance, part string) (blackboard.Artefact, error) {
-	id, kind, err := a.resolve(a.ctx, b, part, redis.KindArtefact, redis.KindClaim)
+// askedQuestion returns the question that an id names, as long as it waits for an answer.
+func askedQuestion(a *app, b *instance.Board, in *instance.Instance, part string) (blackboard.Artefact, error) {
+	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
 	if err != nil {
 		return blackboard.Artefact{}, err
 	}
-	if kind == redis.KindClaim {
-		return blackboard.Artefact{}, role.Fail(role.NotFound, fmt.Errorf("%s is a claim, not a question", short(id)), "%s", a.commandLine(in, "questions"))
+	if kind == blackboard.KindClaim {
+		return blackboard.Artefact{}, role.Fail(role.NotFound, fmt.Errorf("%s is a claim, not a question", words.Short(id)), "%s", a.at.CommandLine(in, "questions"))
 	}
-	q, err := b.Artefact(a.ctx, id)
+	q, err := b.Records.Artefact(a.ctx, id)
 	if err != nil {
 		return q, err
 	}
 	if q.StructuralType != blackboard.Question {
-		hint := a.commandLine(in, "questions")
-		if g, err := readGate(a.ctx, b, q); err == nil && g.isHeld() {
-			hint = fmt.Sprintf(`it waits for approval: %s, or %s "why"`, a.commandLine(in, "approve "+short(id)), a.commandLine(in, "reject "+short(id)))
+		hint := a.at.CommandLine(in, "questions")
+		if g, err := view.ReadGate(a.ctx, status.BoardOf(b), q); err == nil && g.IsHeld() {
+			hint = fmt.Sprintf(`it waits for approval: %s, or %s "why"`, a.at.CommandLine(in, "approve "+words.Short(id)), a.at.CommandLine(in, "reject "+words.Short(id)))
 		}
-		return q, role.Fail(role.NotFound, fmt.Errorf("%s is no question, it is %s", short(id), title(q)), "%s", hint)
+		return q, role.Fail(role.NotFound, fmt.Errorf("%s is no question, it is %s", words.Short(id), view.Title(q)), "%s", hint)
 	}
-	open, err := b.OpenQuestions(a.ctx)
+	open, err := b.Index.OpenQuestions(a.ctx)
 	if err == nil && !slices.Contains(open, id) {
-		err = a.whyNoAnswer(b, in, q)
+		err = whyNoAnswer(a, b, in, q)
 	}
 	return q, err
 }
 
-// whyNoAnswer says why a question takes no answer any more: who answered it, or
-// how its claim ended. nil when neither is so.
-func (a *app) whyNoAnswer(b *redis.Board, in *instance, q blackboard.Artefact) error {
-	what := "answer question " + short(q.ID)
-	children, err := b.Children(a.ctx, q.ID)
+// whyNoAnswer returns why a question is closed: it has an answer, or its claim has
+// ended. nil when neither is so.
+func whyNoAnswer(a *app, b *instance.Board, in *instance.Instance, q blackboard.Artefact) error {
+	what := "answer question " + words.Short(q.ID)
+	children, err := b.Index.Children(a.ctx, q.ID)
 	if err != nil {
 		return err
 	}
-	all, each, err := b.Outlines(a.ctx, children)
+	all, each, err := b.Records.Outlines(a.ctx, children)
 	if err != nil {
 		return err
 	}
 	for i, o := range all {
 		if each[i] == nil && o.StructuralType == blackboard.Answer {
-			return role.Fail(role.Failed, fmt.Errorf("%s: %s answered it %s ago, with %s", what, blackboard.PersonOf(o.Artefact), age(a.Now().Sub(o.CreatedAt)), short(o.ID)),
-				"%s", a.commandLine(in, "unearth "+short(o.ID)))
+			return role.Fail(role.Failed, fmt.Errorf("%s: %s answered it %s ago, with %s", what, blackboard.PersonOf(o.Artefact), words.Age(a.Now().Sub(o.CreatedAt)), words.Short(o.ID)),
+				"%s", a.at.CommandLine(in, "unearth "+words.Short(o.ID)))
 		}
 	}
-	claim, err := b.Snapshot(a.ctx, q.ClaimID)
+	claim, err := b.Records.Snapshot(a.ctx, q.ClaimID)
 	if err != nil || !claim.Claim.Status.Closed() {
 		return err
 	}
-	return role.Fail(role.Failed, fmt.Errorf("%s: its claim %s is %s", what, short(q.ClaimID), claimStatus(claim.Claim)),
-		"%s", a.commandLine(in, "show "+short(q.ClaimID)))
+	return role.Fail(role.Failed, fmt.Errorf("%s: its claim %s is %s", what, words.Short(q.ClaimID), view.ClaimStatus(claim.Claim)),
+		"%s", a.at.CommandLine(in, "show "+words.Short(q.ClaimID)))
 }
 
-// goesOn says who has work now, and whether somebody is there to do it.
-func (a *app) goesOn(b *redis.Board, in *instance, agent string) string {
-	text := fmt.Sprintf("%s goes on", clean(agent))
-	s, err := a.readScene(a.ctx, b, in, openWork{})
+// goesOn names the agent that got the answer, and its trouble when it does not run.
+func goesOn(a *app, b *instance.Board, in *instance.Instance, agent string) string {
+	text := fmt.Sprintf("%s goes on", role.Clean(agent))
+	s, err := status.Reader(a.at, b, in).Scene(a.ctx, view.Open{})
 	if err != nil {
 		return text
 	}
-	if t := s.agentTrouble(agent); t.what != "" {
-		text += fmt.Sprintf(" when it is back (%s)", s.lasting(t))
+	if t := s.AgentTrouble(agent); t != "" {
+		text += fmt.Sprintf(" when it is back (%s)", t)
 	}
 	return text
 }

@@ -8,10 +8,15 @@ import (
 	"strings"
 
 	"sett/blackboard"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
-// draft is what was typed in an editor: who has written a text must not lose it.
+// draft is an answer typed in an editor. Its file stays until the answer is recorded,
+// so that an error loses no text.
 type draft struct {
 	file string
 	text string
@@ -24,7 +29,7 @@ func (d *draft) discard() {
 	}
 }
 
-// keep leaves the text in its file and adds to what went wrong where that is.
+// keep leaves the text in its file and adds the file's name to the error.
 func (d *draft) keep(err error) error {
 	if d == nil || d.text == "" {
 		d.discard()
@@ -42,10 +47,10 @@ func (d *draft) keep(err error) error {
 }
 
 // typeAnswer has an answer typed in an editor.
-func (a *app) typeAnswer(in *instance, q blackboard.Artefact) (*draft, error) {
+func typeAnswer(a *app, in *instance.Instance, q blackboard.Artefact) (*draft, error) {
 	if !role.IsTerminal(a.Stdin) {
 		return nil, role.Fail(role.Usage, errors.New("no answer is given, and nobody is at a terminal to type one"),
-			"%s, or - to read it from standard input", a.commandLine(in, "answer "+short(q.ID)+` "…"`))
+			"%s, or - to read it from standard input", a.at.CommandLine(in, "answer "+words.Short(q.ID)+` "…"`))
 	}
 	f, err := os.CreateTemp(a.Getenv("TMPDIR"), "sett-answer-*.txt")
 	if err != nil {
@@ -54,7 +59,7 @@ func (a *app) typeAnswer(in *instance, q blackboard.Artefact) (*draft, error) {
 	d := &draft{file: f.Name()}
 	_, err = f.WriteString(answerTemplate(q))
 	if err = errors.Join(err, f.Close()); err == nil {
-		err = a.edit(d.file)
+		err = edit(a, d.file)
 	}
 	if err != nil {
 		return nil, d.keep(err)
@@ -66,9 +71,9 @@ func (a *app) typeAnswer(in *instance, q blackboard.Artefact) (*draft, error) {
 	case d.text == "":
 		err = role.Fail(role.Failed, errors.New("the answer is empty; nothing was written"), "")
 	case a.ctx.Err() != nil:
-		err = interrupted("interrupted; nothing was written")
+		err = term.Interrupted("interrupted; nothing was written")
 	default:
-		err = a.checkText("answer", d.text, "")
+		err = checkText(a, "answer", d.text, "")
 	}
 	if err != nil {
 		return nil, d.keep(err)
@@ -76,9 +81,9 @@ func (a *app) typeAnswer(in *instance, q blackboard.Artefact) (*draft, error) {
 	return d, nil
 }
 
-// edit lets the user edit a file, and waits for the end of that. What the editor
-// prints on a terminal must not become data where stdout is none.
-func (a *app) edit(file string) error {
+// edit opens a file in the user's editor and waits for its end. The editor's output
+// goes to the prompt unless stdout is a terminal: it must not become data.
+func edit(a *app, file string) error {
 	editor := a.Getenv("VISUAL")
 	if editor == "" {
 		editor = a.Getenv("EDITOR")
@@ -86,31 +91,32 @@ func (a *app) edit(file string) error {
 	if strings.TrimSpace(editor) == "" {
 		editor = "vi"
 	}
-	// As git does it: what the variable holds may have arguments.
+	a.Hold.On() // an editor has its own use for Ctrl-C
+	// As git does it: the variable may hold arguments too.
 	cmd := exec.Command("sh", "-c", editor+` "$@"`, editor, file)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = a.Stdin, a.prompt, a.prompt, a.Environ()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Env = a.Stdin, a.Prompt, a.Prompt, a.Environ()
 	if role.IsTerminal(a.Stdout) {
 		cmd.Stdout = a.Stdout
 	}
 	if err := cmd.Run(); err != nil {
-		return role.Fail(role.Failed, fmt.Errorf("edit answer with %s: %w; nothing was written", clean(editor), err), "VISUAL and EDITOR name an editor")
+		return role.Fail(role.Failed, fmt.Errorf("edit answer with %s: %w; nothing was written", role.Clean(editor), err), "VISUAL and EDITOR name an editor")
 	}
 	return nil
 }
 
-// answerTemplate is what the editor begins with: room for the answer, then the
-// question as comments.
+// answerTemplate is the editor's first text: room for the answer, then the question
+// as comments.
 func answerTemplate(q blackboard.Artefact) string {
 	var s strings.Builder
 	s.WriteString("\n# Type the answer above. Lines that begin with # are left out, and without any other\n# nothing is answered.\n#\n")
-	fmt.Fprintf(&s, "# Question %s of %s:\n#\n", short(q.ID), maker(q))
-	for line := range strings.Lines(cleanText(q.Payload)) {
+	fmt.Fprintf(&s, "# Question %s of %s:\n#\n", words.Short(q.ID), view.Maker(q))
+	for line := range strings.Lines(role.CleanText(q.Payload)) {
 		s.WriteString(strings.TrimRight("# "+line, " \n") + "\n")
 	}
 	return s.String()
 }
 
-// withoutComments leaves out what git leaves out of a commit's message: lines that
+// withoutComments cleans a text as git cleans a commit's message: it drops lines that
 // begin with #, blanks at the ends of lines, empty lines at both ends and all but
 // one of several.
 func withoutComments(s string) string {

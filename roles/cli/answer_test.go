@@ -10,28 +10,29 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // refuses is a command that must fail so, print no data, and write nothing.
 func (s *stage) refuses(want role.Code, says string, args ...string) {
 	s.t.Helper()
-	before, err := s.board.ListArtefacts(s.t.Context(), redis.Filter{})
-	s.must(err)
+	before, err := s.board.Records.ListArtefacts(s.t.Context(), blackboard.Filter{})
+	s.Must(err)
 	stdout, _, err := s.run(args...)
 	if err == nil {
 		s.t.Errorf("%v succeeds", args)
 		return
 	}
-	if got := role.CodeOf(err); got != want || !strings.Contains(err.Error()+"\n"+hint(err), says) {
+	if got := role.CodeOf(err); got != want || !strings.Contains(young(err.Error()+"\n"+hint(err)), young(says)) {
 		s.t.Errorf("%v: code %d, want %d with %q: %v\nhint: %s", args, got, want, says, err, hint(err))
 	}
 	if stdout != "" {
 		s.t.Errorf("%v prints %q", args, stdout)
 	}
-	after, err := s.board.ListArtefacts(s.t.Context(), redis.Filter{})
-	s.must(err)
+	after, err := s.board.Records.ListArtefacts(s.t.Context(), blackboard.Filter{})
+	s.Must(err)
 	if len(after) != len(before) {
 		s.t.Errorf("%v: %d artefacts, %d before", args, len(after), len(before))
 	}
@@ -40,10 +41,10 @@ func (s *stage) refuses(want role.Code, says string, args ...string) {
 // wrote checks what a person wrote, whose id is all that the command printed.
 func (s *stage) wrote(stdout string, want blackboard.Artefact) blackboard.Artefact {
 	s.t.Helper()
-	a, err := s.board.Artefact(s.t.Context(), strings.TrimSuffix(stdout, "\n"))
-	s.must(err)
+	a, err := s.board.Records.Artefact(s.t.Context(), strings.TrimSuffix(stdout, "\n"))
+	s.Must(err)
 	var m map[string]string
-	s.must(json.Unmarshal(a.Metadata, &m))
+	s.Must(json.Unmarshal(a.Metadata, &m))
 	if m["by"] != "anna" || m["request"] == "" || len(m) != 2 {
 		s.t.Errorf("metadata %s", a.Metadata)
 	}
@@ -57,8 +58,8 @@ func (s *stage) wrote(stdout string, want blackboard.Artefact) blackboard.Artefa
 
 func (s *stage) grantOf(claim, agent string) blackboard.Grant {
 	s.t.Helper()
-	g, err := s.board.Grant(s.t.Context(), claim, agent)
-	s.must(err)
+	g, err := s.board.Records.Grant(s.t.Context(), claim, agent)
+	s.Must(err)
 	return g
 }
 
@@ -66,21 +67,21 @@ func TestAnswer(t *testing.T) {
 	s := newStage(t)
 	s.by("anna")
 	goal, claim, question := s.asks("paint it", "which?")
-	stdout, stderr, err := s.run("answer", short(question), "the", "red one")
-	s.must(err)
+	stdout, stderr, err := s.run("answer", words.Short(question), "the", "red one")
+	s.Must(err)
 	a := s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Answer, Type: "Answer", Payload: "the red one", SourceArtefacts: []string{question}, ClaimID: claim, WorkflowID: goal})
-	has(t, stderr, "question "+short(question)+" is answered; writer goes on\n")
+	has(t, stderr, "question "+words.Short(question)+" is answered; writer goes on\n")
 	if g := s.grantOf(claim, "writer"); g.State != blackboard.GrantQueued || fmt.Sprint(g.Asked) != fmt.Sprint([]string{question, a.ID}) {
 		t.Errorf("grant %+v", g)
 	}
-	s.refuses(role.Failed, "anna answered it 0s ago, with "+short(a.ID), "answer", question, "no, blue")
+	s.refuses(role.Failed, "anna answered it 0s ago, with "+words.Short(a.ID), "answer", question, "no, blue")
 
 	// An agent may ask again; the answer comes from standard input, whole.
 	s.begin(claim, "writer", blackboard.ReadOnly)
-	question = s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "which red?"})
+	question = s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "which red?"})
 	s.stdin = strings.NewReader("  crimson\n\nor so\n")
 	stdout, stderr, err = s.run("answer", question, "-", "--quiet")
-	s.must(err)
+	s.Must(err)
 	s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Answer, Type: "Answer", Payload: "  crimson\n\nor so", SourceArtefacts: []string{question}, ClaimID: claim, WorkflowID: goal})
 	if stderr != "" {
 		t.Errorf("--quiet talks: %s", stderr)
@@ -97,7 +98,7 @@ func TestAnswerRefused(t *testing.T) {
 	_, held := s.holds(blackboard.Standard)
 	_, cancelled, late := s.asks("paint that", "which?")
 	_, _, err := s.run("cancel", cancelled, "never mind")
-	s.must(err)
+	s.Must(err)
 	for _, tc := range []struct {
 		code role.Code
 		says string
@@ -106,13 +107,13 @@ func TestAnswerRefused(t *testing.T) {
 		{role.NotFound, "no artefact or claim has an id", []string{"zzzzzz", "x"}},
 		{role.NotFound, "is no question, it is GoalDefined", []string{goal, "x"}},
 		{role.NotFound, "is a claim", []string{claim, "x"}},
-		{role.NotFound, "approve " + short(held), []string{held, "x"}},
+		{role.NotFound, "approve " + words.Short(held), []string{held, "x"}},
 		{role.Usage, "the answer is empty", []string{question, ""}},
 		{role.Usage, "the answer is empty", []string{question, " \n\t"}},
 		{role.Usage, "not UTF-8", []string{question, "\xff"}},
 		{role.Usage, `nobody is at a terminal`, []string{question}},
-		{role.Usage, `answer ` + short(question) + ` "…", or - to read it`, []string{question}},
-		{role.Failed, "its claim " + short(cancelled) + " is terminated: cancelled by anna: never mind", []string{late, "x"}},
+		{role.Usage, `answer ` + words.Short(question) + ` "…", or - to read it`, []string{question}},
+		{role.Failed, "its claim " + words.Short(cancelled) + " is terminated: cancelled by anna: never mind", []string{late, "x"}},
 	} {
 		s.refuses(tc.code, tc.says, append([]string{"answer"}, tc.args...)...)
 	}
@@ -148,8 +149,8 @@ func TestAnswerAtOnce(t *testing.T) {
 	if len(g.Asked) != 2 {
 		t.Fatalf("grant %+v", g)
 	}
-	a, err := s.board.Artefact(t.Context(), g.Asked[1])
-	s.must(err)
+	a, err := s.board.Records.Artefact(t.Context(), g.Asked[1])
+	s.Must(err)
 	if blackboard.PersonOf(a) != heard {
 		t.Errorf("heard was %q, the Answer is of %s", heard, blackboard.PersonOf(a))
 	}
@@ -160,18 +161,18 @@ func TestAnswerAtOnce(t *testing.T) {
 func TestAnswerOfTheDead(t *testing.T) {
 	s := newStage(t)
 	_, claim, question := s.asks("paint it", "which?")
-	s.must(s.board.Goodbye(t.Context(), "writer", "i-writer", "killed"))
+	s.Must(s.board.Cub.Goodbye(t.Context(), "writer", "i-writer", "killed"))
 	stdout, stderr, err := s.run("answer", question, "red")
-	s.must(err)
+	s.Must(err)
 	has(t, stderr, "writer goes on when it is back (is not running)")
-	s.must(s.board.Hello(t.Context(), "writer", redis.Presence{Incarnation: "i-again"}, 1<<40))
-	work, err := s.board.OpenAgentWork(t.Context(), "writer")
-	s.must(err)
+	s.Must(s.board.Cub.Hello(t.Context(), "writer", blackboard.Presence{Incarnation: "i-again"}, 1<<40))
+	work, err := s.board.Index.OpenAgentWork(t.Context(), "writer")
+	s.Must(err)
 	if fmt.Sprint(work.Grants) != fmt.Sprint([]string{claim}) {
 		t.Errorf("its queue: %+v", work)
 	}
-	st, err := s.board.Start(t.Context(), redis.StartRequest{Claim: claim, Agent: "writer", Holder: "i-again", Mode: blackboard.ReadOnly})
-	s.must(err)
+	st, err := s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: claim, Agent: "writer", Holder: "i-again", Mode: blackboard.ReadOnly})
+	s.Must(err)
 	if want := []string{question, strings.TrimSpace(stdout)}; fmt.Sprint(st.Grant.Asked) != fmt.Sprint(want) {
 		t.Errorf("it starts with %+v, want %v", st, want)
 	}
@@ -183,8 +184,8 @@ func (s *stage) editor(variable, script string) string {
 	s.t.Helper()
 	tmp := s.t.TempDir()
 	path := filepath.Join(s.t.TempDir(), "my editor")
-	s.must(os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
-	s.vars = map[string]string{envUser: "anna", "TMPDIR": tmp, variable: "'" + path + "' --flag"}
+	s.Must(os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o755))
+	s.vars = map[string]string{term.EnvUser: "anna", "TMPDIR": tmp, variable: "'" + path + "' --flag"}
 	s.stdin = openTerminal(s.t)
 	return tmp
 }
@@ -213,11 +214,11 @@ func TestAnswerInEditor(t *testing.T) {
 	tmp := s.editor("EDITOR", `test "$1" = --flag || exit 9
 cp "$2" "$2.seen"; echo talk; printf '\n\n  red  \n\n\n# not this\nof course\n\n' > "$2"`)
 	stdout, stderr, err := s.run("answer", question)
-	s.must(err)
+	s.Must(err)
 	s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Answer, Type: "Answer", Payload: "  red\n\nof course", SourceArtefacts: []string{question}, ClaimID: claim, WorkflowID: goal})
 	has(t, stderr, "talk\n", "writer goes on")
 	seen := left(t, tmp)
-	has(t, seen, "\n# Question "+short(question)+" of writer:\n#\n# which?\n# \\x1b[2Jred or blue\n")
+	has(t, seen, "\n# Question "+words.Short(question)+" of writer:\n#\n# which?\n# \\x1b[2Jred or blue\n")
 	if withoutComments(seen) != "" {
 		t.Errorf("it begins with the text %q", withoutComments(seen))
 	}
@@ -240,7 +241,7 @@ cp "$2" "$2.seen"; echo talk; printf '\n\n  red  \n\n\n# not this\nof course\n\n
 	tmp = s.editor("VISUAL", `echo blue > "$2"`)
 	s.vars["EDITOR"] = "false"
 	_, _, err = s.run("answer", question)
-	s.must(err)
+	s.Must(err)
 	if got := left(t, tmp); got != "" {
 		t.Errorf("what was written is left: %q", got)
 	}
@@ -252,16 +253,16 @@ func TestAnswerTypedTooLate(t *testing.T) {
 	_, _, question := s.asks("paint it", "which?")
 	tmp := s.editor("EDITOR", `: > "$2.open"; until [ -e "$2.go" ]; do sleep 0.01; done; rm "$2.go" "$2.open"; printf 'red\n# no\n' > "$2"`)
 	c := s.start("answer", question)
-	s.until("the editor is open", func() bool {
+	s.Until("the editor is open", func() bool {
 		open, _ := filepath.Glob(filepath.Join(tmp, "*.open"))
 		return len(open) == 1
 	})
 	s.by("bob")
 	_, _, err := s.run("answer", question, "blue")
-	s.must(err)
+	s.Must(err)
 	open, err := filepath.Glob(filepath.Join(tmp, "*.open"))
-	s.must(err)
-	s.must(os.WriteFile(strings.TrimSuffix(open[0], ".open")+".go", nil, 0o600))
+	s.Must(err)
+	s.Must(os.WriteFile(strings.TrimSuffix(open[0], ".open")+".go", nil, 0o600))
 	err = c.wait()
 	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "bob answered it") || !strings.Contains(err.Error(), "what you typed is kept in "+tmp) {
 		t.Errorf("%v", err)
@@ -275,13 +276,13 @@ func TestWho(t *testing.T) {
 	for given, want := range map[string]string{
 		"anna": "anna", " anna  b \n": "anna b", "x\x1by": `x\x1by`, strings.Repeat("ä", 70): strings.Repeat("ä", 64),
 	} {
-		a := &app{Env: role.Env{Lookup: func(name string) (string, bool) { return given, name == envUser }}}
-		if got := a.who(); got != want {
+		a := &app{Terminal: term.Terminal{Env: role.Env{Lookup: func(name string) (string, bool) { return given, name == term.EnvUser }}}}
+		if got := a.Who(); got != want {
 			t.Errorf("%q is %q, want %q", given, got, want)
 		}
 	}
-	nobody := &app{Env: role.Env{Lookup: func(string) (string, bool) { return "", false }}}
-	if got := nobody.who(); got == "" {
+	nobody := &app{Terminal: term.Terminal{Env: role.Env{Lookup: func(string) (string, bool) { return "", false }}}}
+	if got := nobody.Who(); got == "" {
 		t.Error("nobody")
 	}
 }

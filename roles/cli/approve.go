@@ -5,8 +5,11 @@ import (
 	"fmt"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type approveCmd struct {
@@ -28,14 +31,14 @@ Example: sett approve 7XK2ABCD`
 
 // Run approves the artefacts.
 func (c *approveCmd) Run(a *app) error {
-	b, in, done, err := a.board(a.ctx)
+	b, in, done, err := a.at.Board(a.ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	var all []blackboard.Artefact
 	for _, part := range c.IDs {
-		held, err := a.atGate(b, in, part)
+		held, err := atGate(a, b, in, part)
 		if err != nil {
 			return err
 		}
@@ -43,74 +46,74 @@ func (c *approveCmd) Run(a *app) error {
 	}
 	var failed []error
 	for _, held := range all {
-		failed = append(failed, a.approve(b, in, held))
+		failed = append(failed, approveGate(a, b, in, held))
 	}
 	return joined(failed)
 }
 
-func (a *app) approve(b *redis.Board, in *instance, held blackboard.Artefact) error {
-	err := b.Approve(a.ctx, held.ID, a.humanArtefact(blackboard.Review, held, "{}"), a.who())
+func approveGate(a *app, b *instance.Board, in *instance.Instance, held blackboard.Artefact) error {
+	err := b.People.Approve(a.ctx, held.ID, humanArtefact(a, blackboard.Review, held, "{}"), a.Who())
 	if err != nil {
-		return refusal(fmt.Sprintf("approve %s", short(held.ID)), err, a.commandLine(in, "show "+short(held.ID)))
+		return refusal(fmt.Sprintf("approve %s", words.Short(held.ID)), err, a.at.CommandLine(in, "show "+words.Short(held.ID)))
 	}
-	a.printf("%s\n", blackboard.GateReviewID(held.ID))
+	a.Printf("%s\n", blackboard.GateReviewID(held.ID))
 	next := "its claim opens"
 	if held.StructuralType == blackboard.Terminal {
-		next = a.goalNow(b, held.WorkflowID)
+		next = goalNow(a, b, held.WorkflowID)
 	}
-	a.sayf("sett: %s %s is approved; %s\n", title(held), short(held.ID), next)
+	a.Sayf("sett: %s is approved; %s\n", view.Named(held), next)
 	return nil
 }
 
-// goalNow says how a goal is after somebody did something about it.
-func (a *app) goalNow(b *redis.Board, id string) string {
-	w, err := b.Workflow(a.ctx, id)
+// goalNow returns the goal's status after a person's decision.
+func goalNow(a *app, b *instance.Board, id string) string {
+	w, err := b.Records.Workflow(a.ctx, id)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("goal %s goes on", short(id))
+		return fmt.Sprintf("goal %s goes on", words.Short(id))
 	case w.Status.Ended():
-		return fmt.Sprintf("goal %s is %s", short(id), w.Status)
+		return fmt.Sprintf("goal %s is %s", words.Short(id), w.Status)
 	}
-	return fmt.Sprintf("goal %s goes on, %d outstanding", short(id), w.Outstanding)
+	return fmt.Sprintf("goal %s goes on, %d outstanding", words.Short(id), w.Outstanding)
 }
 
 // atGate returns the artefact that an id names, as long as it waits for approval.
-func (a *app) atGate(b *redis.Board, in *instance, part string) (blackboard.Artefact, error) {
-	id, kind, err := a.resolve(a.ctx, b, part, redis.KindArtefact, redis.KindClaim)
+func atGate(a *app, b *instance.Board, in *instance.Instance, part string) (blackboard.Artefact, error) {
+	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
 	if err != nil {
 		return blackboard.Artefact{}, err
 	}
-	questions := a.commandLine(in, "questions")
-	if kind == redis.KindClaim {
-		return blackboard.Artefact{}, role.Fail(role.NotFound, fmt.Errorf("%s is a claim; what waits for approval is an artefact, which has none yet", short(id)),
+	questions := a.at.CommandLine(in, "questions")
+	if kind == blackboard.KindClaim {
+		return blackboard.Artefact{}, role.Fail(role.NotFound, fmt.Errorf("%s is a claim; what waits for approval is an artefact, which has none yet", words.Short(id)),
 			"%s; in a claim, sett review speaks about its artefact", questions)
 	}
-	artefact, err := b.Artefact(a.ctx, id)
+	artefact, err := b.Records.Artefact(a.ctx, id)
 	if err != nil {
 		return artefact, err
 	}
-	gate, err := readGate(a.ctx, b, artefact)
+	gate, err := view.ReadGate(a.ctx, status.BoardOf(b), artefact)
 	switch {
 	case err != nil:
 		return artefact, err
-	case gate.isHeld():
+	case gate.IsHeld():
 		return artefact, nil
 	case gate != nil:
-		return artefact, role.Fail(role.Failed, fmt.Errorf("%s %s was %s %s ago", title(artefact), short(id), clean(gate.decision()), age(a.Now().Sub(gate.DecidedAt))),
-			"%s", a.commandLine(in, "show "+short(id)))
+		return artefact, role.Fail(role.Failed, fmt.Errorf("%s was %s %s ago", view.Named(artefact), role.Clean(gate.Decision()), words.Age(a.Now().Sub(gate.DecidedAt))),
+			"%s", a.at.CommandLine(in, "show "+words.Short(id)))
 	case artefact.StructuralType == blackboard.Question:
-		return artefact, role.Fail(role.NotFound, fmt.Errorf("%s is a question, which wants an answer", short(id)), "%s", a.commandLine(in, "answer "+short(id)+` "…"`))
+		return artefact, role.Fail(role.NotFound, fmt.Errorf("%s is a question, which wants an answer", words.Short(id)), "%s", a.at.CommandLine(in, "answer "+words.Short(id)+` "…"`))
 	}
-	what := fmt.Sprintf("%s %s does not wait for approval", title(artefact), short(id))
-	claim, err := lastTry(a.ctx, b, blackboard.BiddingClaimID(id))
+	what := fmt.Sprintf("%s does not wait for approval", view.Named(artefact))
+	claim, err := view.LastTry(a.ctx, b.Records, blackboard.BiddingClaimID(id))
 	if err == nil && claim.Claim.Status == blackboard.PendingReview {
 		return artefact, role.Fail(role.NotFound, fmt.Errorf("%s; its claim is in review", what), "%s",
-			a.commandLine(in, "review "+short(id)+` --approve, or --feedback "…"`))
+			a.at.CommandLine(in, "review "+words.Short(id)+` --approve, or --feedback "…"`))
 	}
 	return artefact, role.Fail(role.NotFound, errors.New(what), "%s lists what does", questions)
 }
 
-// joined is the errors that are none left out; one alone stays what it is.
+// joined joins the errors and skips nil. A single error is returned unchanged.
 func joined(all []error) error {
 	var out []error
 	for _, err := range all {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"sett/contract/config"
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
 
@@ -58,7 +60,7 @@ func TestWantsHelp(t *testing.T) {
 }
 
 // TestHelpOfEveryCommand: each has a page with its usage, every
-// flag with a word about it, and the exit codes.
+// flag with a word about it, and where the rest stands.
 func TestHelpOfEveryCommand(t *testing.T) {
 	p, err := newParser(&root{})
 	if err != nil {
@@ -70,7 +72,7 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		if err := Run(context.Background(), e); err != nil {
 			t.Errorf("%s: %v", n.Name, err)
 		}
-		for _, want := range []string{"Usage: sett " + n.Name, "--directory", role.CodesHelp} {
+		for _, want := range []string{"Usage: sett " + n.Name, "Flags of every command and exit codes: sett --help\n"} {
 			if !strings.Contains(out.String(), want) {
 				t.Errorf("help of %s has no %q", n.Name, want)
 			}
@@ -90,7 +92,7 @@ func TestInheritVariables(t *testing.T) {
 	c := &config.Config{Agents: []config.Agent{{Name: "one", Environment: []config.EnvVar{
 		{Name: "HERE", Inherit: true}, {Name: "GONE", Inherit: true}, {Name: "SET", Value: "$HERE"},
 	}}}}
-	missing := inheritVariables(c, func(name string) (string, bool) { return "value of " + name, name == "HERE" })
+	missing := deploy.InheritVariables(c, func(name string) (string, bool) { return "value of " + name, name == "HERE" })
 	want := []config.EnvVar{{Name: "HERE", Value: "value of HERE"}, {Name: "SET", Value: "$HERE"}}
 	if !slices.Equal(c.Agents[0].Environment, want) {
 		t.Errorf("environment: %v", c.Agents[0].Environment)
@@ -101,15 +103,17 @@ func TestInheritVariables(t *testing.T) {
 }
 
 func TestOfWorkspace(t *testing.T) {
-	in := func(name, ws string) *instance { return &instance{State: State{Name: name, Workspace: ws}} }
-	all := []*instance{in("other", "/w/proj"), in("proj", "/w/proj"), in("solo", "/w/solo"), in("a", "/w/two"), in("b", "/w/two")}
+	in := func(name, ws string) *instance.Instance {
+		return &instance.Instance{State: instance.State{Name: name, Workspace: ws}}
+	}
+	all := []*instance.Instance{in("other", "/w/proj"), in("proj", "/w/proj"), in("solo", "/w/solo"), in("a", "/w/two"), in("b", "/w/two")}
 	for ws, want := range map[string]string{"/w/proj": "proj", "/w/solo": "solo", "/w/none": ""} {
-		got, err := ofWorkspace(all, ws)
+		got, err := instance.OfWorkspace(all, ws)
 		if err != nil || (got == nil) != (want == "") || got != nil && got.Name != want {
 			t.Errorf("%s: %v, %v; want %q", ws, got, err, want)
 		}
 	}
-	if _, err := ofWorkspace(all, "/w/two"); err == nil {
+	if _, err := instance.OfWorkspace(all, "/w/two"); err == nil {
 		t.Error("several instances, none of the workspace's name: want an error")
 	}
 }

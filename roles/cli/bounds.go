@@ -1,18 +1,16 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"reflect"
 	"strings"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"sett/roles/role"
 )
 
-// refuseNegative refuses bounds below zero, which everywhere stands for none.
+// refuseNegative refuses flags below zero: 0 already means no bound.
 func refuseNegative(flags []*kong.Flag) error {
 	for _, f := range flags {
 		v := f.Target
@@ -25,13 +23,4 @@ func refuseNegative(flags []*kong.Flag) error {
 		return role.Fail(role.Usage, fmt.Errorf("--%s: %v is negative", f.Name, v.Interface()), "0 is for no limit")
 	}
 	return nil
-}
-
-// bounded is a context that ends after so long; 0: not before its parent. The cause is
-// what tells its end from another's; nil where nobody asks.
-func bounded(ctx context.Context, most time.Duration, cause error) (context.Context, context.CancelFunc) {
-	if most == 0 {
-		return context.WithCancel(ctx)
-	}
-	return context.WithTimeoutCause(ctx, most, cause)
 }

@@ -6,8 +6,10 @@ import (
 	"fmt"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type cancelCmd struct {
@@ -38,65 +40,65 @@ func (c *cancelCmd) Run(a *app) error {
 		return err
 	}
 	defer on.done()
-	claim, about, err := a.cancellable(on.b, on.in, on.id, on.kind)
+	claim, about, err := cancellable(a, on.b, on.in, on.id, on.kind)
 	if err != nil {
 		return err
 	}
-	why, err := a.why(c.Why)
+	why, err := typedReason(a, c.Why)
 	if err != nil {
 		return err
 	}
 	if why == "" {
-		return role.Fail(role.Usage, errors.New("say why; it is recorded, and shown to everybody"), "%s", a.commandLine(on.in, "cancel "+short(on.id)+` "why"`))
+		return role.Fail(role.Usage, errors.New("say why; it is recorded, and shown to everybody"), "%s", a.at.CommandLine(on.in, "cancel "+words.Short(on.id)+` "why"`))
 	}
-	from, err := on.b.Last(a.ctx)
+	from, err := on.b.Ledger.Last(a.ctx)
 	if err != nil {
 		return err
 	}
-	failure, err := a.cancelled(about, claim, why)
+	failure, err := cancellation(a, about, claim, why)
 	if err != nil {
 		return err
 	}
-	what := "goal " + short(on.id)
+	what := "goal " + words.Short(on.id)
 	if claim != "" {
-		what = "claim " + short(on.id)
-		err = on.b.CancelClaim(a.ctx, claim, failure, a.who(), why)
+		what = "claim " + words.Short(on.id)
+		err = on.b.People.CancelClaim(a.ctx, claim, failure, a.Who(), why)
 	} else {
-		err = on.b.CancelWorkflow(a.ctx, on.id, failure, a.who(), why)
+		err = on.b.People.CancelWorkflow(a.ctx, on.id, failure, a.Who(), why)
 	}
 	if err != nil {
-		return refusal("cancel "+what, err, a.commandLine(on.in, "show "+short(on.id)))
+		return refusal("cancel "+what, err, a.at.CommandLine(on.in, "show "+words.Short(on.id)))
 	}
-	a.printf("%s\n", failure.ID)
-	a.sayf("sett: %s is cancelled%s; %s\n", what, a.stoppedBy(on.b, from, failure.ID), a.goalNow(on.b, about.WorkflowID))
+	a.Printf("%s\n", failure.ID)
+	a.Sayf("sett: %s is cancelled%s; %s\n", what, stoppedBy(a, on.b, from, failure.ID), goalNow(a, on.b, about.WorkflowID))
 	if claim != "" {
-		a.sayf("sett: %s tries it again\n", a.commandLine(on.in, "retry "+short(failure.ID)))
+		a.Sayf("sett: %s tries it again\n", a.at.CommandLine(on.in, "retry "+words.Short(failure.ID)))
 	}
 	return nil
 }
 
-// cancellable returns the claim that is meant, empty for a goal, and the artefact
-// that it is about, which is the goal's own.
-func (a *app) cancellable(b *redis.Board, in *instance, id string, kind redis.Kind) (claim string, about blackboard.Artefact, err error) {
-	if kind == redis.KindClaim {
-		c, err := b.Snapshot(a.ctx, id)
+// cancellable returns the claim to cancel, empty for a goal, and the claim's or the
+// goal's artefact.
+func cancellable(a *app, b *instance.Board, in *instance.Instance, id string, kind blackboard.Kind) (claim string, about blackboard.Artefact, err error) {
+	if kind == blackboard.KindClaim {
+		c, err := b.Records.Snapshot(a.ctx, id)
 		if err != nil {
 			return "", about, err
 		}
-		about, err = b.Artefact(a.ctx, c.Claim.ArtefactID)
+		about, err = b.Records.Artefact(a.ctx, c.Claim.ArtefactID)
 		return id, about, err
 	}
-	if about, err = b.Artefact(a.ctx, id); err != nil || isGoal(about) {
+	if about, err = b.Records.Artefact(a.ctx, id); err != nil || isGoal(about) {
 		return "", about, err
 	}
-	what := fmt.Errorf("%s is neither a claim nor a goal, it is %s", short(id), title(about))
-	hint := a.commandLine(in, "cancel "+short(about.WorkflowID)+` "why"`) + " cancels its goal"
-	c, err := lastTry(a.ctx, b, blackboard.BiddingClaimID(id))
-	if errors.Is(err, blackboard.ErrNotFound) && about.ClaimID != "" { // what no claim is on, a claim may wait for
-		c, err = b.Snapshot(a.ctx, about.ClaimID)
+	what := fmt.Errorf("%s is neither a claim nor a goal, it is %s", words.Short(id), view.Title(about))
+	hint := a.at.CommandLine(in, "cancel "+words.Short(about.WorkflowID)+` "why"`) + " cancels its goal"
+	c, err := view.LastTry(a.ctx, b.Records, blackboard.BiddingClaimID(id))
+	if errors.Is(err, blackboard.ErrNotFound) && about.ClaimID != "" { // no claim works on it: take the claim that made it
+		c, err = b.Records.Snapshot(a.ctx, about.ClaimID)
 	}
 	if err == nil && !c.Claim.Status.Closed() {
-		hint = a.commandLine(in, "cancel "+short(c.Claim.ID)+` "why"`) + " cancels its claim, " + hint
+		hint = a.at.CommandLine(in, "cancel "+words.Short(c.Claim.ID)+` "why"`) + " cancels its claim, " + hint
 	}
 	return "", about, role.Fail(role.NotFound, what, "%s", hint)
 }
@@ -106,31 +108,32 @@ func isGoal(a blackboard.Artefact) bool {
 	return a.Type == blackboard.TypeGoalDefined && a.WorkflowID == a.ID
 }
 
-// cancelled is the Failure that says who ended something, and why.
-func (a *app) cancelled(about blackboard.Artefact, claim, why string) (blackboard.Artefact, error) {
-	reason := fmt.Sprintf("cancelled by %s: %s", a.who(), why)
+// cancellation is the Failure of a cancelled claim or goal, with the person and the
+// reason.
+func cancellation(a *app, about blackboard.Artefact, claim, why string) (blackboard.Artefact, error) {
+	reason := fmt.Sprintf("cancelled by %s: %s", a.Who(), why)
 	payload, err := json.Marshal(blackboard.FailureReport{Reason: reason, ExitCode: -1})
 	if err != nil {
 		return blackboard.Artefact{}, fmt.Errorf("write failure: %w", err)
 	}
-	f := a.humanArtefact(blackboard.Failure, about, string(payload))
+	f := humanArtefact(a, blackboard.Failure, about, string(payload))
 	f.Type, f.Summary, f.ClaimID = blackboard.TypeCancelled, reason, claim
 	return f, nil
 }
 
-// stoppedBy says what the cancellation stopped whose Failure this is, as the ledger
-// has it after a position; empty when that was nothing.
-func (a *app) stoppedBy(b *redis.Board, from, failure string) string {
+// stoppedBy names the work that the cancellation with this Failure stopped. It reads
+// the ledger after a position; empty when the ledger cannot tell.
+func stoppedBy(a *app, b *instance.Board, from, failure string) string {
 	const page = 500
 	for {
-		events, err := b.History(a.ctx, from, page)
+		events, err := b.Ledger.History(a.ctx, from, page)
 		if err != nil {
 			return ""
 		}
 		for _, e := range events {
 			if from = e.ID; e.Kind == blackboard.EventCancel && e.Attributes[blackboard.AttributeResult] == failure {
-				if s := stoppedText(e); s != "" {
-					return ", stopped: " + clean(s)
+				if s := view.Stopped(e); s != "" {
+					return ", stopped: " + role.Clean(s)
 				}
 				return ", nothing was running"
 			}

@@ -1,14 +1,13 @@
-// Package cli is Sett on the command line: what people and their scripts type.
+// Package cli is Sett on the command line, for people and their scripts.
 //
-// Each command has a file of its own. What they share is here: the flags that
-// every command knows (root.go) and how arguments are read (parse.go), which workspace,
-// configuration and instance is meant (instance.go), its blackboard (open.go), what is
-// kept of it (state.go), what an id typed in part stands for (resolve.go) and words that
-// are free text (words.go); and how things are shown: in the form that -o names
-// (format.go), to people (output.go, table.go). Data goes to stdout, talk to stderr.
+// Each command has a file of its own. All commands share the global flags (root.go),
+// the parser (parse.go), the look-up of ids typed in part (resolve.go) and the checks
+// of free text (words.go). Package instance finds the instance and opens its
+// blackboard; package term prints; the other packages below do the work of commands
+// that is more than one file. Data goes to stdout, messages to stderr.
 //
-// It decides nothing about claims and grants: it writes what people say to the
-// blackboard, reads what became of it, and starts and stops units.
+// It decides nothing about claims and grants: it writes people's words and decisions
+// to the blackboard, reads the results, and starts and stops units.
 package cli
 
 import (
@@ -16,36 +15,44 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"os/signal"
 	"slices"
 	"strings"
-	"sync/atomic"
+	"syscall"
 
 	"github.com/alecthomas/kong"
 
+	"sett/blackboard"
 	"sett/contract/spelling"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/manual"
+	"sett/roles/cli/term"
 	"sett/roles/role"
-	"sett/runtime/docker"
 )
 
-// app is the world of a command: what kong hands to its Run method.
+// app is the environment of a command. kong hands it to the command's Run method.
 type app struct {
-	role.Env
-	ctx    context.Context // ends when the user interrupts
-	flags  globals
-	colour bool      // of what goes to stdout
-	prompt io.Writer // what asks a person something, also where --quiet makes Stderr silent
+	term.Terminal
+	at    *instance.Locator
+	ctx   context.Context // ends when the user interrupts
+	flags globals
+}
 
-	engines *engine                // of containers, if it is needed
-	lost    *atomic.Pointer[error] // the first error of printf; shared with copies, and nil where nobody asks
+// newApp returns an app for the instance of the current directory.
+func newApp(ctx context.Context, e role.Env) *app {
+	a := &app{Terminal: term.New(e), ctx: ctx}
+	a.at = instance.New(&a.Terminal, instance.Flags{})
+	return a
 }
 
 // Run runs the command line. The error carries the exit code.
 func Run(ctx context.Context, e role.Env) error {
-	a := &app{Env: e, ctx: ctx, prompt: e.Stderr, engines: &engine{}, lost: &atomic.Pointer[error]{}}
-	defer a.closeEngine()
+	a := newApp(ctx, e)
+	defer a.at.Close()
 	args := versionFlag(e.Args)
 	if _, ok := wantsHelp(args); ok {
-		return a.explain(args)
+		return explain(a, args)
 	}
 	r, parsed, err := parse(args)
 	if err != nil {
@@ -55,31 +62,44 @@ func Run(ctx context.Context, e role.Env) error {
 		return err
 	}
 	a.obey(r.globals)
-	if _, err := a.directory(); err != nil && a.flags.Directory != "" {
-		return err // whether the command needs it or not: it was not meant to be another
+	if changing.MatchString(parsed.Command()) {
+		pipes := make(chan os.Signal, 1)
+		signal.Notify(pipes, syscall.SIGPIPE) // or it would end this process
+		defer signal.Stop(pipes)
+		a.Stdout, a.Stderr = unheard(a.Stdout), unheard(a.Stderr)
 	}
-	if err = parsed.Run(a); err == nil {
-		err = a.unprinted()
+	if _, err := a.at.Directory(); err != nil && a.at.Flags.Directory != "" {
+		return err // also for commands that do not need it: -C was wrong
+	}
+	typed, err := chosen(parsed)
+	if err != nil {
+		return err
+	}
+	if err = term.Interruptible(ctx, a.Hold, func() error { return typed.Run(a) }); err == nil {
+		err = a.Unprinted()
 	}
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return role.Fail(role.Interrupted, errors.New("interrupted"), "")
 	}
-	if errors.Is(err, docker.ErrEngine) && role.CodeOf(err) == role.Failed {
+	if refusal := (*blackboard.NoWritesError)(nil); errors.As(err, &refusal) && role.CodeOf(err) == role.Environment {
+		return role.Fail(role.Environment, refusal, "%s", refusal.Remedy()) // without the names of the calls around it
+	}
+	if instance.IsEngineAway(err) && role.CodeOf(err) == role.Failed {
 		return role.Fail(role.Environment, err, "is the container engine still running?")
 	}
 	return err
 }
 
-// obey takes the flags that every command knows.
+// obey applies the global flags.
 func (a *app) obey(g globals) {
-	a.flags, a.colour = g, coloured(a.Env, g.Color, a.Stdout)
+	a.flags, a.at.Flags, a.Colour = g, g.Flags, term.Coloured(a.Env, g.Color, a.Stdout)
 	if g.Quiet {
 		a.Stderr = io.Discard
 	}
 }
 
-// wantsHelp says whether the arguments ask for help instead of action, as none do,
-// and returns them without what asked.
+// wantsHelp reports whether the arguments ask for help, and returns them without the
+// words that ask for it. No arguments at all ask for help.
 func wantsHelp(args []string) ([]string, bool) {
 	if len(args) == 0 {
 		return nil, true
@@ -98,7 +118,34 @@ func wantsHelp(args []string) ([]string, bool) {
 	return slices.DeleteFunc(slices.Clone(args[:end]), asks), true
 }
 
-// versionFlag takes --version before any command for the command.
+// explain answers arguments that ask for help.
+func explain(a *app, args []string) error {
+	whole, args, err := grammarFor(args)
+	if err != nil {
+		return err
+	}
+	rest, _ := wantsHelp(args)
+	rest = fromCommand(rest)
+	if len(rest) > 0 && rest[0] == "fields" {
+		err = manual.Fields(&a.Terminal, whole, fromCommand(rest[1:]))
+	} else {
+		err = manual.Help(&a.Terminal, whole, rest)
+	}
+	if err == nil {
+		err = a.Unprinted()
+	}
+	return err
+}
+
+// fromCommand returns the arguments from the command's name on; none: it has no name.
+func fromCommand(args []string) []string {
+	if at := commandIndex(args); at >= 0 {
+		return args[at:]
+	}
+	return nil
+}
+
+// versionFlag turns --version before any command into the command version.
 func versionFlag(args []string) []string {
 	for i := range args {
 		if args[i] == "--version" && commandIndex(args[:i]) < 0 {
@@ -152,19 +199,19 @@ func commandIndex(args []string) int {
 	return -1
 }
 
-// usageError turns what kong says into our form, the suggestion as the hint.
-func usageError(parser *kong.Kong, err error) error {
+// usageError turns an error of kong into our form, with its suggestion as the hint.
+func usageError(parser *kong.Kong, parsed *kong.Context, err error) error {
 	text := strings.ReplaceAll(err.Error(), `one of "",`, "one of ")
 	command := "sett"
-	var p *kong.ParseError
-	if errors.As(err, &p) && p.Context != nil {
-		if node := p.Context.Selected(); node != nil {
-			command = "sett " + node.Path()
-		}
+	if parsed != nil && parsed.Selected() != nil {
+		command = "sett " + parsed.Selected().Path()
 	}
 	hint := command + " --help"
 	text, guess, found := strings.Cut(text, ", did you mean ")
-	if found {
+	typed, isWord := strings.CutPrefix(text, "unexpected argument ")
+	if c := foreign[strings.ToLower(strings.Trim(typed, `"`))]; isWord && command == "sett" && c != "" {
+		hint = fmt.Sprintf("did you mean %q?", c)
+	} else if found {
 		hint = "did you mean " + guess
 	} else if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && command == "sett" {
 		text = "unknown command " + word
@@ -179,10 +226,16 @@ func usageError(parser *kong.Kong, err error) error {
 		name, _, _ := strings.Cut(missing, ">")
 		text = "missing argument " + strings.ToUpper(name)
 	}
-	return role.Fail(role.Usage, errors.New(clean(text)), "%s", clean(hint))
+	return role.Fail(role.Usage, errors.New(role.Clean(text)), "%s", role.Clean(hint))
 }
 
-// commandNames returns what can be typed after `sett`.
+// foreign maps the commands of other tools to ours.
+var foreign = map[string]string{
+	"ps": "list", "status": "list", "stop": "down", "rm": "down --purge", "run": "forage", "start": "up", "events": "watch",
+	"inspect": "show", "describe": "show", "cat": "unearth", "artifacts": "hoard", "artefacts": "hoard",
+}
+
+// commandNames returns the names of all commands that help shows.
 func commandNames(parser *kong.Kong) []string {
 	var names []string
 	for _, n := range parser.Model.Children {

@@ -12,6 +12,7 @@ import (
 	"github.com/creack/pty"
 
 	"sett/blackboard"
+	"sett/roles/role/words"
 )
 
 // shells are those that there are scripts for. setup makes one ready, as its user's
@@ -48,9 +49,9 @@ func newTerminal(t *testing.T, s *stage, shell string) *terminal {
 		t.Skipf("no %s on the PATH: .ci/setup installs it", sh.name)
 	}
 	binary, err := buildSett()
-	s.must(err)
+	s.Must(err)
 	bin := t.TempDir()
-	s.must(os.Symlink(binary, filepath.Join(bin, "sett")))
+	s.Must(os.Symlink(binary, filepath.Join(bin, "sett")))
 	cmd := exec.CommandContext(t.Context(), path, sh.args...)
 	cmd.Dir = s.root
 	cmd.Env = []string{
@@ -58,7 +59,7 @@ func newTerminal(t *testing.T, s *stage, shell string) *terminal {
 		"TERM=" + sh.term, "LANG=C.UTF-8", "PS1=", "DOCKER_HOST=unix://" + filepath.Join(bin, "none"),
 	}
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 50, Cols: 240})
-	s.must(err)
+	s.Must(err)
 	x := &terminal{t: t, tty: tty, dir: t.TempDir()}
 	read := make(chan struct{})
 	go func() {
@@ -148,16 +149,19 @@ func (x *terminal) becomes(line string) string {
 
 // TestCompletionShells types to real shells.
 func TestCompletionShells(t *testing.T) {
+	if testing.Short() {
+		t.Skip(later)
+	}
 	for shell := range shells {
 		t.Run(shell, func(t *testing.T) {
 			s := newStage(t)
 			ids := s.tell()
 			s.write("sett.yml", clan)
 			s.write("my notes.txt", "x")
-			s.must(os.Mkdir(filepath.Join(s.root, "zz-folder"), 0o755))
-			draft := s.post("with types of two words")
+			s.Must(os.Mkdir(filepath.Join(s.root, "zz-folder"), 0o755))
+			draft := s.Goal("with types of two words")
 			claim, _ := s.work(draft, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Zwei Worte: und mehr", Payload: "x"})
-			s.complete(claim)
+			s.Complete(claim)
 			x := newTerminal(t, s, shell)
 			define := "words() { { printf '<%s>' \"$@\"; printf end; } > " + x.dir + "/words.new; mv " + x.dir + "/words.new " + x.dir + "/words; }\n"
 			if shell == "fish" {
@@ -166,8 +170,8 @@ func TestCompletionShells(t *testing.T) {
 			x.typed(define)
 			for _, c := range []struct{ typed, want string }{
 				{"sett an", "<sett><answer>"},
-				{"sett answer ", "<sett><answer><" + short(ids["question"]) + ">"},
-				{"sett answer " + strings.ToLower(short(ids["question"])[:5]), "<sett><answer><" + short(ids["question"]) + ">"},
+				{"sett answer ", "<sett><answer><" + words.Short(ids["question"]) + ">"},
+				{"sett answer " + strings.ToLower(words.Short(ids["question"])[:5]), "<sett><answer><" + words.Short(ids["question"]) + ">"},
 				{"sett --name ", "<sett><--name><stage>"},
 				{"sett --name=st", "<sett><--name=stage>"},
 				{"sett list -o ya", "<sett><list><-o><yaml>"},
@@ -201,7 +205,7 @@ func TestCompletionShells(t *testing.T) {
 			for range 10 {
 				x.becomes(line)
 				shown := x.shown.String()[from:]
-				if listed = strings.Contains(shown, short(ids["question"])) && strings.Contains(shown, "Question of writer"); listed {
+				if listed = strings.Contains(shown, words.Short(ids["question"])) && strings.Contains(shown, "Question of writer"); listed {
 					break
 				}
 			}

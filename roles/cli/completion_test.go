@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"fmt"
-	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -11,41 +9,47 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/shell"
+	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // TestCompletionSources: of every argument and every flag with a value it is known
 // where its values come from, though it may be that nobody knows them.
 func TestCompletionSources(t *testing.T) {
-	p, err := newParser(&root{})
+	whole, _, err := grammarFor(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	known := maps.Clone(sources)
-	need := func(key string, v *kong.Value) {
-		if _, ok := known[key]; !ok && v.Enum == "" {
+	known := map[string]bool{}
+	for _, key := range shell.Sources() {
+		known[key] = true
+	}
+	need := func(key string, v grammar.Value) {
+		if !known[key] && len(v.Choices) == 0 {
 			t.Errorf("sources has no %q", key)
 		}
 		delete(known, key)
 	}
-	for _, f := range p.Model.Flags {
-		if takesValue(f) {
-			need("--"+f.Name, f.Value)
+	var each func(c *grammar.Command, before string)
+	each = func(c *grammar.Command, before string) {
+		for _, a := range c.Arguments {
+			need(before+strings.ToUpper(a.Name), a.Value)
 		}
-	}
-	for _, n := range p.Model.Leaves(false) {
-		for _, v := range n.Positional {
-			need(commandPath(n)+" "+strings.ToUpper(v.Name), v)
-		}
-		for _, f := range n.Flags {
-			if takesValue(f) {
-				need(commandPath(n)+" --"+f.Name, f.Value)
+		for _, f := range c.Flags {
+			if !f.Bare {
+				need(before+"--"+f.Name, f.Value)
 			}
 		}
+		for _, child := range c.Commands {
+			each(child, child.Path()+" ")
+		}
 	}
+	each(whole, "")
 	for key := range known {
 		t.Errorf("sources has %q, which nobody takes", key)
 	}
@@ -64,17 +68,17 @@ func (s *stage) completed(words ...string) []string {
 func TestComplete(t *testing.T) {
 	s := newStage(t)
 	ids := s.tell()
-	other := &instance{dir: filepath.Join(s.home, "sett", "other"), State: State{Name: "other", Workspace: "/else\x1bwhere"}}
-	s.must(os.Mkdir(other.dir, 0o700))
-	s.must(other.save())
-	s.must(os.WriteFile(filepath.Join(s.home, "two.yml"), []byte(strings.ReplaceAll(clan, "writer", "painter")), 0o600))
-	reviewed := s.post("a goal in review")
+	other := &instance.Instance{Dir: filepath.Join(s.home, "sett", "other"), State: instance.State{Name: "other", Workspace: "/else\x1bwhere"}}
+	s.Must(os.Mkdir(other.Dir, 0o700))
+	s.Must(other.Save())
+	s.Must(os.WriteFile(filepath.Join(s.home, "two.yml"), []byte(strings.ReplaceAll(clan, "writer", "painter")), 0o600))
+	reviewed := s.Goal("a goal in review")
 	s.open(reviewed, s.all("lint", blackboard.BidReview)...)
-	s.grant(blackboard.BiddingClaimID(reviewed), blackboard.PhaseReview, "lint")
-	ids["stopped"] = s.post("a goal that is cancelled")
+	s.Grant(blackboard.BiddingClaimID(reviewed), blackboard.PhaseReview, "lint")
+	ids["stopped"] = s.Goal("a goal that is cancelled")
 	var claim string
 	claim, ids["stoppedFailure"] = s.work(ids["stopped"], blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"x"}`})
-	s.must(s.board.CancelWorkflow(t.Context(), ids["stopped"], s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"x"}`, "", ids["stopped"], ids["stopped"]), "emil", "x"))
+	s.Must(s.board.People.CancelWorkflow(t.Context(), ids["stopped"], s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"x"}`, "", ids["stopped"], ids["stopped"]), "emil", "x"))
 	ids["stoppedClaim"] = claim
 	for _, c := range []struct {
 		typed string // words; the last is completed
@@ -94,7 +98,7 @@ func TestComplete(t *testing.T) {
 		{"list -o json --o", ":values"}, // once is enough
 		{"list -- --out", ":values"},
 		{"--color ", ":values|auto\t|always\t|never\t"},
-		{"--name ", ":values|other\t/else\\x1bwhere|stage\t" + clean(s.root)},
+		{"--name ", ":values|other\t/else\\x1bwhere|stage\t" + role.Clean(s.root)},
 		{"list --name=o", ":values|--name=other\t/else\\x1bwhere"},
 		{"-f ", ":files"},
 		{"-C ", ":dirs"},
@@ -140,14 +144,14 @@ func TestComplete(t *testing.T) {
 		ids["reviewed"] = reviewed
 		var pairs []string
 		for name, id := range ids {
-			pairs = append(pairs, "{"+name+"}", short(id), "{full:"+name+"}", id, "{low:"+name+"}", strings.ToLower(short(id)))
+			pairs = append(pairs, "{"+name+"}", words.Short(id), "{full:"+name+"}", id, "{low:"+name+"}", strings.ToLower(words.Short(id)))
 		}
 		replace := strings.NewReplacer(pairs...)
 		want, open := strings.CutSuffix(replace.Replace(c.want), "…")
 		var got string
 		fits := func() bool { return got == want || open && strings.HasPrefix(got, want) }
-		for range 10 { // a busy machine's blackboard does not always answer in time, and is then done without
-			if got = masked(strings.Join(s.completed(strings.Split(replace.Replace(c.typed), " ")...), "|")); fits() {
+		for range 40 { // a busy machine's blackboard does not always answer in time, and is then done without
+			if got = young(strings.Join(s.completed(strings.Split(replace.Replace(c.typed), " ")...), "|")); fits() {
 				break
 			}
 		}
@@ -157,101 +161,32 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// masked replaces ages.
-func masked(s string) string {
-	for i := range 30 {
-		s = strings.ReplaceAll(s, fmt.Sprintf(", %ds ago", i), ", 0s ago")
-	}
-	return s
-}
-
 // TestCompleteAway: what does not answer is done without, soon and silently.
 func TestCompleteAway(t *testing.T) {
 	s := newStage(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and says nothing
-	s.must(err)
+	s.Must(err)
 	defer silent.Close()
-	for name, change := range map[string]func(*State){
-		"silent":         func(st *State) { st.URL = "redis://" + silent.Addr().String() },
-		"gone":           func(st *State) { st.URL = "redis://127.0.0.1:1" },
-		"stopped":        func(st *State) { st.External = false },
-		"engine away":    func(st *State) { st.External, st.Runtime = false, config.RuntimeDocker },
-		"nothing itself": func(st *State) { st.URL = "\x00" },
+	for name, change := range map[string]func(*instance.State){
+		"silent":         func(st *instance.State) { st.URL = "redis://" + silent.Addr().String() },
+		"gone":           func(st *instance.State) { st.URL = "redis://127.0.0.1:1" },
+		"stopped":        func(st *instance.State) { st.External = false },
+		"engine away":    func(st *instance.State) { st.External, st.Runtime = false, config.RuntimeDocker },
+		"nothing itself": func(st *instance.State) { st.URL = "\x00" },
 	} {
-		in := &instance{dir: filepath.Join(s.home, "sett", "stage"), State: State{
-			Name: "stage", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.server.URL, External: true,
+		in := &instance.Instance{Dir: filepath.Join(s.home, "sett", "stage"), State: instance.State{
+			Name: "stage", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.Server.URL, External: true,
 		}}
 		change(&in.State)
-		s.must(in.save())
+		s.Must(in.Save())
 		s.vars = map[string]string{"DOCKER_HOST": "tcp://" + silent.Addr().String()}
 		begun := time.Now()
 		got := s.completed("answer", "")
-		if !slices.Equal(got, []string{completeValues}) {
+		if !slices.Equal(got, []string{":values"}) {
 			t.Errorf("%s: %q", name, got)
 		}
 		if took := time.Since(begun); took > 3*time.Second {
 			t.Errorf("%s: it took %v", name, took)
 		}
 	}
-}
-
-// TestCompleteBash: the line as bash has it, and what bash is to insert.
-func TestCompleteBash(t *testing.T) {
-	const breaks = " \t\n\"'@><=;|&(:"
-	values := []candidate{{value: "a b"}, {value: "a:c", about: "what\nis"}, {value: "--x=@last"}}
-	for _, c := range []struct {
-		line       string
-		words      string
-		redirected bool
-		reply      string // "a b", had it been the only one
-	}{
-		{"sett ", "", false, `a\ b`},
-		{"sett a", "a", false, `a\ b`},
-		{`sett 'x y' "a`, `x y|a`, false, `a b`},
-		{`sett x\ y 'a`, `x y|a`, false, `a b`},
-		{`sett "x\"\y" a\ `, `x"\y|a `, false, `a\ b`},
-		{"sett --output=js", "--output=js", false, ""},
-		{"sett '' x", "|x", false, ""},
-		{"sett answer x - < f", "answer|x|-", true, ""},
-		{"sett logs 2>/dev/null a", "logs|a", false, `a\ b`},
-		{"sett logs 2>&1 >x a", "logs|a", false, `a\ b`},
-		{"sett", "sett", false, ""},
-		{"", "", false, ""},
-	} {
-		b := parseBash(c.line, breaks)
-		words := strings.Join(b.words, "|")
-		if b.redirected {
-			words = strings.Join(b.words[:len(b.words)-1], "|")
-		}
-		if words != c.words || b.redirected != c.redirected {
-			t.Errorf("%q: %q, %v", c.line, b.words, b.redirected)
-		}
-		if got := b.reply(values[:1], b.words, "9"); c.reply != "" && got != c.reply+"\n" {
-			t.Errorf("%q: reply %q", c.line, got)
-		}
-	}
-	for line, want := range map[string]string{
-		"sett a:": "c\n", "sett 'a:": "a:c\n", // within quotes bash breaks nothing
-	} {
-		b := parseBash(line, breaks)
-		if got := b.reply(values[1:2], b.words, "9"); got != want {
-			t.Errorf("%s: %q", line, got)
-		}
-	}
-	b := parseBash("sett --x=@", breaks)
-	if got := b.reply(values[2:], b.words, "9"); got != "@last\n" {
-		t.Errorf("got %q", got)
-	}
-}
-
-func FuzzCompleteBash(f *testing.F) {
-	f.Add(`sett "a\`, " =:")
-	f.Add("sett 2>&1 > 'x", "")
-	f.Fuzz(func(t *testing.T, line, breaks string) {
-		b := parseBash(line, breaks)
-		if len(b.words) == 0 || b.kept < 0 || b.kept > len(b.words[len(b.words)-1]) {
-			t.Fatalf("%q: %+v", line, b)
-		}
-		_ = b.reply([]candidate{{value: "x", about: "y"}, {value: "z"}}, b.words, "9")
-	})
 }

@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"context"
+	"time"
+
 	"sett/contract/config"
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/term"
 )
 
 type configCmd struct {
@@ -15,7 +20,8 @@ func (configCmd) Help() string {
 	return `Prints sett.yml as it applies, with every default and without aliases. What is printed
 is a sett.yml itself, and means the same. Or it says everything that is wrong with the
 file, each with line, column and what to do about it, and ends with exit code 2. It
-looks at nothing but the file: no engine, no image.
+looks at nothing but the file: no engine, no image. Only for a type in approve that no
+agent's bids name does it ask the blackboard of this repository's instance, if that runs.
 
 With -q it only checks, and prints nothing where all is well.
 
@@ -30,23 +36,44 @@ Examples: sett config
 
 // Run prints the configuration.
 func (c *configCmd) Run(a *app) error {
-	conf, _, err := a.configuration(a.ctx, config.WithRuntime(c.Runtime))
+	conf, _, err := a.at.Config(config.WithRuntime(c.Runtime))
 	if err != nil || a.flags.Quiet {
 		return err
+	}
+	for _, warning := range strayGates(a, conf) {
+		a.Sayf("sett: warning: %s\n", warning)
 	}
 	masked := false
 	if !c.Secrets {
 		conf, masked = conf.WithoutSecrets()
 	}
-	o := outputs{c.Output}
-	if o.forPeople() {
+	o := term.Form{Output: c.Output}
+	if o.ForPeople() {
 		o.Output = "yaml"
 	}
-	if err := a.emit(o, shown{whole: conf.Sett()}); err != nil {
+	if err := a.Emit(o, term.Shown{Whole: conf.Sett()}); err != nil {
 		return err
 	}
 	if masked && o.Output == "yaml" {
-		a.sayf("sett: note: secrets are masked; --show-secrets prints them\n")
+		a.Sayf("sett: note: secrets are masked; --show-secrets prints them\n")
 	}
 	return nil
 }
+
+// strayGates warns of patterns of approve that may be misspelt.
+func strayGates(a *app, c *config.Config) []string {
+	if len(c.StrayGates()) == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(a.ctx, boardTime)
+	defer cancel()
+	b, _, done, err := a.at.Board(ctx)
+	if err != nil {
+		return deploy.StrayGates(ctx, nil, c) // nothing runs, or does not answer
+	}
+	defer done()
+	return deploy.StrayGates(ctx, b, c)
+}
+
+// boardTime is the time that an instance gets to answer a command that can do without.
+const boardTime = 2 * time.Second

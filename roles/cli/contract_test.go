@@ -7,10 +7,12 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // boardCommands read what a blackboard holds, as they are typed where there is
@@ -28,7 +30,7 @@ func TestNothingThere(t *testing.T) {
 	s := newStage(t)
 	for command, list := range boardCommands {
 		stdout, stderr, err := s.run(command)
-		s.must(err)
+		s.Must(err)
 		if stdout != "" || stderr == "" {
 			t.Errorf("%s: %q, %q", command, stdout, stderr)
 		}
@@ -36,9 +38,9 @@ func TestNothingThere(t *testing.T) {
 			t.Errorf("%s --quiet: %q, %q, %v", command, stdout, stderr, err)
 		}
 		stdout, stderr, err = s.run(command, "-o", "json")
-		s.must(err)
+		s.Must(err)
 		var whole map[string]json.RawMessage
-		s.must(json.Unmarshal([]byte(stdout), &whole))
+		s.Must(json.Unmarshal([]byte(stdout), &whole))
 		if string(whole[list]) != "[]" || stderr != "" {
 			t.Errorf("%s -o json: %s, %q", command, stdout, stderr)
 		}
@@ -46,7 +48,7 @@ func TestNothingThere(t *testing.T) {
 			t.Errorf("%s -o jsonl: %q, %q, %v", command, stdout, stderr, err)
 		}
 		stdout, _, err = s.run(command, "-o", "yaml")
-		s.must(err)
+		s.Must(err)
 		has(t, stdout, list+": []\n")
 	}
 }
@@ -76,10 +78,12 @@ func TestExitCodes(t *testing.T) {
 	for _, command := range slices.Sorted(maps.Keys(cases)) {
 		s.ends(command, cases[command])
 	}
-	s.server.Kill()
+	s.Server.Kill()
+	var all sync.WaitGroup
 	for _, command := range []string{"goals", "hoard", "show @last", "unearth @last", "watch", "watch --exit-when-done", "forage x", "try lint --artefact " + nobody} {
-		s.ends(command, role.Environment)
+		all.Go(func() { s.ends(command, role.Environment) }) // each tries again for seconds
 	}
+	all.Wait()
 	s.ends("list", role.OK) // it says so in the list
 }
 
@@ -100,12 +104,12 @@ func (s *stage) ends(command string, want role.Code) {
 // fail for being ended.
 func TestInterrupted(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("never done")
+	goal := s.Goal("never done")
 	for command, want := range map[string]role.Code{
 		"watch --since all": role.OK, "watch --since all --exit-when-done": role.Interrupted, "watch --since all --workflow " + goal + " --exit-when-done -o json": role.Interrupted,
 	} {
 		c := s.start(strings.Fields(command)...)
-		s.until("the goal in "+command, func() bool { return strings.Contains(c.out.String(), short(goal)) })
+		s.Until("the goal in "+command, func() bool { return strings.Contains(c.out.String(), words.Short(goal)) })
 		c.stop()
 		if err := c.wait(); role.CodeOf(err) != want {
 			t.Errorf("%s, interrupted: %v", command, err)
@@ -134,11 +138,11 @@ func (s *stage) world(args ...string) role.Env {
 // TestQuiet: with --quiet there is data and nothing else, and an error is still one.
 func TestQuiet(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("do it")
-	s.post("do that")
+	goal := s.Goal("do it")
+	s.Goal("do that")
 	for _, command := range []string{"goals --limit 1", "hoard --limit 1", "unearth @last", "list", "forage x"} {
 		stdout, stderr, err := s.run(strings.Fields(command)...)
-		s.must(err)
+		s.Must(err)
 		if command != "list" && stderr == "" {
 			t.Errorf("%s does not talk at all", command)
 		}
@@ -160,14 +164,14 @@ func TestQuiet(t *testing.T) {
 		t.Errorf("an error with --quiet: %v", err)
 	}
 	stdout, _, err := s.run("-q", "show", goal)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "do it")
 }
 
 // TestColourFlag: --color decides, over NO_COLOR too.
 func TestColourFlag(t *testing.T) {
 	s := newStage(t)
-	s.post("do it")
+	s.Goal("do it")
 	for _, c := range []struct {
 		args    string
 		noColor string
@@ -186,7 +190,7 @@ func TestColourFlag(t *testing.T) {
 		}
 		var out bytes.Buffer
 		e.Stdout = &out
-		s.must(Run(t.Context(), e))
+		s.Must(Run(t.Context(), e))
 		if got := strings.Contains(out.String(), "\x1b["); got != c.want || out.Len() == 0 {
 			t.Errorf("%s, NO_COLOR %q: colour %v in %q", c.args, c.noColor, got, out.String())
 		}

@@ -7,23 +7,28 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/cli/status"
+	"sett/roles/role/words"
 )
 
 // What is open is all that list, questions and wait read, and what belongs to their
 // goal all that show, why and graph do: with a hundred times as much on the board they
 // take at most twice their time.
 func TestCommandsCostTheSameWithHistory(t *testing.T) {
+	if testing.Short() {
+		t.Skip(later)
+	}
 	t.Parallel()
-	few, many := setStage(t), setStage(t)
+	few, many := setStage(t, "--appendonly", "no"), setStage(t, "--appendonly", "no")
 	commands := [][][]string{few.costly(), many.costly()}
 	few.refused(1000)
 	many.refused(100_000)
 	compareCosts(few, many, commands[0], commands[1])
-	if r := many.detailed(); r.State != stateRunning || r.Gates+r.Questions < 2 || len(r.Waits) < 3 {
+	if r := many.detailed(); r.State != status.Running || r.Gates+r.Questions < 2 || len(r.Waits) < 3 {
 		t.Errorf("%+v", r)
 	}
 	f, err := many.board.Figures(t.Context(), nil)
-	many.must(err)
+	many.Must(err)
 	if f.Artefacts < 100_000 || f.Unclaimed.Count != 0 {
 		t.Errorf("%d artefacts, %d of them without a claim", f.Artefacts, f.Unclaimed.Count)
 	}
@@ -35,11 +40,11 @@ func (s *stage) costly() [][]string {
 	s.staff()
 	ids := s.tell()
 	s.holds(blackboard.Standard)
-	s.open(s.post("open"))
+	s.open(s.Goal("open"))
 	return [][]string{
 		{"list"}, {"list", "-v"}, {"list", "-v", "-o", "json"}, {"questions"}, {"questions", "-o", "json"},
 		{"wait", ids["asking"], "--for", "question"}, {"show", ids["askingClaim"]},
-		{"why", ids["terminal"]}, {"why", short(ids["rework"])}, {"graph", ids["goal"]}, {"graph", ids["second"], "-o", "json"},
+		{"why", ids["terminal"]}, {"why", words.Short(ids["rework"])}, {"graph", ids["goal"]}, {"graph", ids["second"], "-o", "json"},
 	}
 }
 
@@ -91,7 +96,7 @@ func (s *stage) refused(many int) {
 		if err := s.postFiller(goal); err != nil {
 			return err
 		}
-		return s.board.RefuseClaim(s.t.Context(), s.epoch, goal, "filler", blackboard.Artefact{ID: failure, StructuralType: blackboard.Failure,
+		return s.board.Leader.RefuseClaim(s.t.Context(), s.Epoch, goal, "filler", blackboard.Artefact{ID: failure, StructuralType: blackboard.Failure,
 			Type: blackboard.TypeWorkflowLimit, Payload: fmt.Sprintf(`{"reason":"filler %s"}`, goal), ProducedByRole: blackboard.RoleOrchestrator,
 			WorkflowID: goal, SourceArtefacts: []string{goal}})
 	})
@@ -104,7 +109,7 @@ func (s *stage) fill(many int) {
 }
 
 func (s *stage) postFiller(goal string) error {
-	return s.board.PostGoal(s.t.Context(), blackboard.Artefact{ID: goal, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
+	return s.board.People.PostGoal(s.t.Context(), blackboard.Artefact{ID: goal, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
 		Payload: "filler", ProducedByRole: blackboard.RoleUser, WorkflowID: goal})
 }
 

@@ -12,7 +12,12 @@ import (
 
 	"sett/agents/demo"
 	"sett/contract/env"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/words"
 )
 
 type demoCmd struct {
@@ -38,10 +43,11 @@ type show struct {
 	up   bool // something may be running
 }
 
-// Run shows what Sett does.
+// Run plays the demo.
 func (c *demoCmd) Run(a *app) error {
 	began := a.Now()
-	s := &show{app: a.unnamed()}
+	a.Hold.On()
+	s := &show{app: unnamed(a)}
 	if err := s.makeRepository(a.ctx); err != nil {
 		return err
 	}
@@ -54,18 +60,16 @@ func (c *demoCmd) Run(a *app) error {
 		if err := s.sett(a.ctx, "down", "--purge", "--yes"); err != nil {
 			return err
 		}
-		a.printf("\nThat took %s. The repository is in %s.\n", span(a.Now().Sub(began)), s.repo)
+		a.Printf("\nThat took %s. The repository is in %s.\n", words.Span(a.Now().Sub(began)), s.repo)
 		return nil
 	}
 	s.next(began)
 	return nil
 }
 
-// unnamed is the app as seen by somebody who named no instance: the demo has its
-// own.
-func (a *app) unnamed() *app {
+// unnamed is the app without the user's choice of an instance: the demo has its own.
+func unnamed(a *app) *app {
 	own := *a
-	own.flags = globals{Color: a.flags.Color, Quiet: a.flags.Quiet}
 	if !a.flags.Quiet {
 		own.Stderr = a.Stdout // one stream, in the order of a terminal's
 	}
@@ -75,6 +79,7 @@ func (a *app) unnamed() *app {
 		}
 		return a.Lookup(name)
 	}
+	own.at = a.at.With(&own.Terminal, instance.Flags{})
 	return &own
 }
 
@@ -94,7 +99,7 @@ func (s *show) makeRepository(ctx context.Context) error {
 	if err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("make the demo's repository: %w", err), "TMPDIR names the directory for temporary files")
 	}
-	g := s.repository(s.repo)
+	g := git.At(s.Environ(), s.repo)
 	const who, mail = "Sett demo", "demo@wordkit.invalid"
 	for _, args := range [][]string{
 		{"init", "--quiet", "--template="},
@@ -105,7 +110,7 @@ func (s *show) makeRepository(ctx context.Context) error {
 		{"add", "--all"},
 		{"commit", "--quiet", "-m", "Start wordkit"},
 	} {
-		if _, err := g.run(ctx, args...); err != nil {
+		if _, err := g.Run(ctx, args...); err != nil {
 			_ = os.RemoveAll(top)
 			return fmt.Errorf("make the demo's repository: %w", err)
 		}
@@ -116,7 +121,7 @@ func (s *show) makeRepository(ctx context.Context) error {
 // play is the session.
 func (s *show) play(ctx context.Context) error {
 	s.title("A repository of small programs, and a clan of six shell scripts")
-	s.printf("%s\n", s.paint("$ cd "+s.repo, bold))
+	s.Printf("%s\n", s.Paint("$ cd "+s.repo, term.Bold))
 	if err := s.git(ctx, "log", "--oneline"); err != nil {
 		return err
 	}
@@ -142,33 +147,33 @@ func (s *show) play(ctx context.Context) error {
 		return err
 	}
 	s.title("The result")
-	if err := s.sett(ctx, "unearth", short(id)); err != nil {
+	if err := s.sett(ctx, "unearth", words.Short(id)); err != nil {
 		return err
 	}
-	s.printf("\n")
+	s.Printf("\n")
 	return s.program(ctx)
 }
 
 // terminal returns the id of the goal's Terminal.
 func (s *show) terminal(ctx context.Context) (string, error) {
 	own := *s.app
-	own.flags.Directory = s.repo
-	b, _, done, err := own.board(ctx)
+	own.at = s.at.With(&own.Terminal, instance.Flags{Directory: s.repo})
+	b, _, done, err := own.at.Board(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer done()
-	goal, _, err := own.resolve(ctx, b, lastGoal)
+	goal, _, err := own.resolve(ctx, b, grammar.LastGoal)
 	if err != nil {
 		return "", err
 	}
-	w, err := b.Workflow(ctx, goal)
+	w, err := b.Records.Workflow(ctx, goal)
 	return w.TerminalID, err
 }
 
-// program runs what the clan has written.
+// program runs the clan's finished program.
 func (s *show) program(ctx context.Context) error {
-	s.printf("%s\n", s.paint("$ bin/topwords 3 <README.md", bold))
+	s.Printf("%s\n", s.Paint("$ bin/topwords 3 <README.md", term.Bold))
 	text, err := os.Open(filepath.Join(s.repo, "README.md"))
 	if err != nil {
 		return err
@@ -179,18 +184,18 @@ func (s *show) program(ctx context.Context) error {
 	return cmd.Run()
 }
 
-// title says what comes next.
-func (s *show) title(text string) { s.printf("\n%s\n", s.paint("# "+text, accent)) }
+// title prints the heading of the next step.
+func (s *show) title(text string) { s.Printf("\n%s\n", s.Paint("# "+text, term.Accent)) }
 
 // sett runs a command of ours in the repository, as if it had been typed.
 func (s *show) sett(ctx context.Context, args ...string) error {
-	s.printf("%s\n", s.paint("$ sett "+typed(args), bold))
+	s.Printf("%s\n", s.Paint("$ sett "+typed(args), term.Bold))
 	e := s.Env
 	e.Args = append(s.ownFlags(), args...)
 	return Run(ctx, e)
 }
 
-// ownFlags are those that every command of the demo gets, unsaid.
+// ownFlags are the flags of every command of the demo; they are not shown.
 func (s *show) ownFlags() []string {
 	flags := []string{"-C", s.repo, "--color", s.flags.Color}
 	if s.flags.Quiet {
@@ -199,11 +204,11 @@ func (s *show) ownFlags() []string {
 	return flags
 }
 
-// git shows what git says of the repository.
+// git runs a git command in the repository and prints its output.
 func (s *show) git(ctx context.Context, args ...string) error {
-	s.printf("%s\n", s.paint("$ git "+typed(args), bold))
-	out, err := s.repository(s.repo).run(ctx, append([]string{"--no-pager"}, args...)...)
-	s.printf("%s", cleanText(out))
+	s.Printf("%s\n", s.Paint("$ git "+typed(args), term.Bold))
+	out, err := git.At(s.Environ(), s.repo).Run(ctx, append([]string{"--no-pager"}, args...)...)
+	s.Printf("%s", role.CleanText(out))
 	return err
 }
 
@@ -222,11 +227,11 @@ func typed(args []string) string {
 	return strings.Join(out, " ")
 }
 
-// next names what to try on the instance.
+// next lists commands to try on the instance.
 func (s *show) next(began time.Time) {
-	s.title("That took " + span(s.Now().Sub(began)) + ". The clan stays up in its repository: look around")
-	s.printf("  cd %s\n", s.repo)
-	t := s.table()
+	s.title("That took " + words.Span(s.Now().Sub(began)) + ". The clan stays up in its repository: look around")
+	s.Printf("  cd %s\n", s.repo)
+	t := s.Table()
 	for _, c := range [][2]string{
 		{"sett show @last", "the goal, its claims, who bid, who worked, for how long"},
 		{"sett watch --since all", "the ledger: every step, and what comes (Ctrl-C ends it)"},
@@ -236,16 +241,17 @@ func (s *show) next(began time.Time) {
 		{"cat sett.yml clan/writer.sh", "how a clan and an agent are written"},
 		{"sett down", "when you have seen enough (--purge forgets it)"},
 	} {
-		t.row("  "+c[0], cell{c[1], dim})
+		t.Row("  "+c[0], term.Cell{Text: c[1], As: term.Dim})
 	}
-	_ = t.write(s.Stdout)
+	_ = t.Write(s.Stdout)
 }
 
-// abandon ends what a demo that failed, or was interrupted, has started.
+// abandon ends a demo that failed or was interrupted. After an interrupt it also
+// takes the demo's instance down.
 func (s *show) abandon(err error) error {
 	interrupted := s.ctx.Err() != nil
 	if interrupted && s.up {
-		s.sayf("sett: interrupted, ending the demo\n")
+		s.Sayf("sett: interrupted, ending the demo\n")
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Minute)
 		defer cancel()
 		e := s.Env

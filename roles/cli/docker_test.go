@@ -20,17 +20,24 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/redistest"
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/runtime"
 	"sett/runtime/docker"
+	"sett/runtime/docker/engine"
 )
 
 // The images that these tests run, which testdata/images makes where they lack.
 var dockerImages = []string{"redis:7-alpine", "sett-base:local"}
 
 // openTestEngine opens the engine and sees to the images, once.
-var openTestEngine = sync.OnceValues(func() (*docker.Engine, error) {
-	e, err := openEngine(context.Background(), os.LookupEnv)
+var openTestEngine = sync.OnceValues(func() (*engine.Engine, error) {
+	if why := redistest.NoDocker(); why != "" {
+		return nil, errors.New(why)
+	}
+	e, err := instance.OpenEngine(context.Background(), os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
@@ -73,11 +80,14 @@ func removeTestImages() {
 }
 
 // needEngine returns the container engine, or skips the test where there is none.
-func needEngine(t *testing.T) *docker.Engine {
+func needEngine(t *testing.T) *engine.Engine {
 	t.Helper()
+	if testing.Short() {
+		t.Skip(later)
+	}
 	e, err := openTestEngine()
 	if err != nil {
-		t.Skipf("no container engine: %v", err)
+		t.Skip(err)
 	}
 	return e
 }
@@ -85,6 +95,10 @@ func needEngine(t *testing.T) *docker.Engine {
 // TestDockerScripts runs what needs an engine. Each script has a NAME of its own
 // for its instance, and what it left on the engine is removed.
 func TestDockerScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip(later)
+	}
+	t.Parallel()
 	e := needEngine(t)
 	binary, err := buildSett()
 	if err != nil {
@@ -112,10 +126,10 @@ func TestDockerScripts(t *testing.T) {
 
 // endContainers removes all that the engine has of the instances whose names begin
 // with this one's.
-func endContainers(e *docker.Engine, name string) {
+func endContainers(e *engine.Engine, name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	all, _ := e.Instances(ctx)
+	all, _ := docker.Instances(ctx, e)
 	for _, in := range all {
 		if !strings.HasPrefix(in.Name, name) {
 			continue
@@ -134,11 +148,11 @@ func endContainers(e *docker.Engine, name string) {
 
 // engineCommand is the script command `engine kill|pause|unpause|remove|cut UNIT`, which does
 // that to a container of the instance, and `engine has` or `! engine has`.
-func engineCommand(e *docker.Engine) func(*testscript.TestScript, bool, []string) {
+func engineCommand(e *engine.Engine) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		name := ts.Getenv("NAME")
 		if len(args) == 1 && args[0] == "has" {
-			all, err := e.Instances(context.Background())
+			all, err := docker.Instances(context.Background(), e)
 			ts.Check(err)
 			if has := slices.ContainsFunc(all, func(in docker.Instance) bool { return in.Name == name }); has == neg {
 				ts.Fatalf("the engine has of %s: %v: %+v", name, has, all)
@@ -191,13 +205,13 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 
 // containerWorkspace is workspace for containers: a repository, and the world of
 // commands in it.
-func containerWorkspace(t *testing.T) (e role.Env, engine *docker.Engine, name, dir string) {
+func containerWorkspace(t *testing.T) (e role.Env, engine *engine.Engine, name, dir string) {
 	t.Helper()
 	engine = needEngine(t)
 	e, dir = workspace(t)
 	repo := e.Args[1]
 	yml := "agents:\n  one:\n    image: sett-base:local\n    command: [\"/bin/cat\"]\n"
-	if err := os.WriteFile(filepath.Join(repo, configName), []byte(yml), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(repo, instance.ConfigName), []byte(yml), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	binary, err := buildSett()
@@ -209,7 +223,7 @@ func containerWorkspace(t *testing.T) (e role.Env, engine *docker.Engine, name, 
 	lookup := e.Lookup
 	e.Lookup = func(v string) (string, bool) {
 		switch v {
-		case linuxBinary:
+		case deploy.LinuxBinary:
 			return binary, true
 		case "SETT_INSTANCE":
 			return name, true
@@ -222,9 +236,9 @@ func containerWorkspace(t *testing.T) (e role.Env, engine *docker.Engine, name, 
 	return e, engine, name, filepath.Join(filepath.Dir(dir), name)
 }
 
-func instanceOf(t *testing.T, e *docker.Engine, name string) (docker.Instance, bool) {
+func instanceOf(t *testing.T, e *engine.Engine, name string) (docker.Instance, bool) {
 	t.Helper()
-	all, err := e.Instances(context.Background())
+	all, err := docker.Instances(context.Background(), e)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,10 +252,22 @@ func instanceOf(t *testing.T, e *docker.Engine, name string) (docker.Instance, b
 // TestContainersInterrupted: Ctrl-C at every line that an up prints leaves nothing
 // on the engine, and, where there was a ledger before, that.
 func TestContainersInterrupted(t *testing.T) {
+	t.Parallel()
 	e, engine, name, _ := containerWorkspace(t)
 	for _, ledger := range []bool{false, true} {
 		for _, line := range []string{"/clan", "blackboard", "orchestrator"} {
-			interruptAt(t, e, line)
+			for tries := 0; !interruptAt(t, e, line); tries++ { // ready before the interrupt came
+				if tries == 5 {
+					t.Fatalf("up is always ready before an interrupt at %q", line)
+				}
+				args := []string{"down"}
+				if !ledger {
+					args = append(args, "--purge", "--yes")
+				}
+				if out, err := invoke(context.Background(), e, args...); err != nil {
+					t.Fatalf("%v\n%s", err, out)
+				}
+			}
 			in, has := instanceOf(t, engine, name)
 			if has != ledger || len(in.Units) > 0 {
 				t.Errorf("interrupted at %q, ledger before %v: left %v %+v", line, ledger, has, in)
@@ -260,7 +286,8 @@ func TestContainersInterrupted(t *testing.T) {
 }
 
 // interruptAt runs an up and interrupts it when it has printed a line with the word.
-func interruptAt(t *testing.T, e role.Env, word string) {
+// It reports whether the interrupt came in time.
+func interruptAt(t *testing.T, e role.Env, word string) bool {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -279,14 +306,17 @@ func interruptAt(t *testing.T, e role.Env, word string) {
 	}
 	go func() { _, _ = io.Copy(io.Discard, r) }()
 	cancel()
-	if err := <-ended; role.CodeOf(err) != role.Interrupted {
+	err := <-ended
+	if err != nil && role.CodeOf(err) != role.Interrupted {
 		t.Errorf("interrupted at %q: %v", word, err)
 	}
+	return err != nil
 }
 
 // TestContainersOneAtATime: of two ups at the same moment one wins, and the other
 // says so; the instance is whole.
 func TestContainersOneAtATime(t *testing.T) {
+	t.Parallel()
 	e, _, _, _ := containerWorkspace(t)
 	errs := make(chan error, 2)
 	for range 2 {
@@ -302,7 +332,14 @@ func TestContainersOneAtATime(t *testing.T) {
 	if err := errors.Join(first, second); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "another sett up or down") {
 		t.Errorf("the loser: %v", err)
 	}
-	if out, err := invoke(context.Background(), e, "list"); err != nil || !strings.Contains(out, "1/1 ready") {
+	var out string
+	var err error
+	for range 10 { // list gives a busy engine three seconds
+		if out, err = invoke(context.Background(), e, "list"); err == nil && strings.Contains(out, "1/1 ready") {
+			break
+		}
+	}
+	if err != nil || !strings.Contains(out, "1/1 ready") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	stopped, cancel := context.WithCancel(context.Background())

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"sett/blackboard"
+	"sett/roles/cli/term"
+	"sett/roles/view"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -50,8 +52,8 @@ func TestDescribe(t *testing.T) {
 			t.Fatalf("%s: %v", line, err)
 		}
 		seen[in.Kind] = true
-		l := describe(in.Event, in.About)
-		fmt.Fprintf(&got, "%-9s  %-12s  %-3s  %s\n", l.Kind, l.Agent, l.As, l.What)
+		l := view.Describe(in.Event, in.About)
+		fmt.Fprintf(&got, "%-9s  %-12s  %-3s  %s\n", l.Kind, l.Agent, term.Of(l.As), l.What)
 	}
 	golden(t, "events.golden", got.String())
 	for _, k := range []blackboard.EventKind{
@@ -59,6 +61,7 @@ func TestDescribe(t *testing.T) {
 		blackboard.EventStart, blackboard.EventResult, blackboard.EventRequeue, blackboard.EventAnswer, blackboard.EventComplete,
 		blackboard.EventTerminate, blackboard.EventRestore, blackboard.EventAgent, blackboard.EventLeader, blackboard.EventInstance,
 		blackboard.EventPolicy, blackboard.EventApprove, blackboard.EventReject, blackboard.EventReview, blackboard.EventCancel, blackboard.EventRetry, blackboard.EventImport,
+		blackboard.EventRecount,
 	} {
 		if !seen[k] {
 			t.Errorf("no event of kind %s in testdata/events.jsonl", k)

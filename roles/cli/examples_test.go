@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/manual"
 )
 
 // staged says how an example differs from one that is typed in a running clan's
@@ -48,6 +49,7 @@ var stagings = map[string]staged{
 	"sett watch --since 1h":                                      {endless: true},
 	"sett watch --since all -o jsonl":                            {endless: true},
 	"sett watch --workflow @last":                                {endless: true, prepare: (*world).asking, meet: (*world).answerAll},
+	"sett watch --type 'Code*' --agent writer":                   {endless: true},
 	"sett watch --exit-when-done":                                {where: running},
 	"sett questions --wait --timeout 10m":                        {meet: func(w *world) { w.post("ask") }},
 	"sett answer 7XK2ABCD \"The red one.\"":                      {prepare: (*world).question},
@@ -85,8 +87,8 @@ var stagings = map[string]staged{
 
 // examplesOf returns what the examples of a command type, without the words some have
 // beside them.
-func examplesOf(n *kong.Node) []string {
-	_, lines := splitExamples(n.Detail)
+func examplesOf(n *grammar.Command) []string {
+	_, lines := manual.SplitExamples(n.Detail)
 	for i, line := range lines {
 		lines[i] = exampleRemark.ReplaceAllString(line, "")
 	}
@@ -97,30 +99,34 @@ var exampleRemark = regexp.MustCompile(`\s{2,}\S.*$`)
 
 // TestExamples runs every example of every command's help.
 func TestExamples(t *testing.T) {
-	p, err := newParser(&root{})
+	if testing.Short() {
+		t.Skip(later)
+	}
+	t.Parallel()
+	whole, _, err := grammarFor(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []string
-	var collect func(nodes []*kong.Node)
-	collect = func(nodes []*kong.Node) {
+	var collect func(nodes []*grammar.Command)
+	collect = func(nodes []*grammar.Command) {
 		for _, n := range nodes {
 			examples := examplesOf(n)
 			if len(examples) == 0 {
-				t.Errorf("the help of sett %s has no example", commandPath(n))
+				t.Errorf("the help of sett %s has no example", n.Path())
 			}
 			for _, line := range examples {
 				if !strings.Contains(line, "sett ") {
-					t.Errorf("the help of sett %s has an example of something else: %s", commandPath(n), line)
+					t.Errorf("the help of sett %s has an example of something else: %s", n.Path(), line)
 				}
 				if !slices.Contains(all, line) {
 					all = append(all, line)
 				}
 			}
-			collect(n.Children)
+			collect(n.Commands)
 		}
 	}
-	collect(p.Model.Children)
+	collect(whole.Commands)
 	for line := range stagings {
 		if !slices.Contains(all, line) {
 			t.Errorf("stagings has what no help says: %s", line)

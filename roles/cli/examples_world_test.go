@@ -17,6 +17,8 @@ import (
 	"github.com/creack/pty"
 
 	"sett/blackboard"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // worldClan are the agents that examples name. What they do, the goal says.
@@ -154,29 +156,29 @@ func read[T any](w *world, line string) T {
 }
 
 // waiting posts a goal, waits until something of it waits for a person, and returns that.
-func (w *world) waiting(goal string) matter {
+func (w *world) waiting(goal string) view.Matter {
 	w.Helper()
 	id := w.post(goal)
 	w.run(w.root, "sett wait "+id+" --for question --timeout 60s")
-	v := read[struct{ Questions []matter }](w, "sett questions -o json --workflow "+id)
+	v := read[struct{ Questions []view.Matter }](w, "sett questions -o json --workflow "+id)
 	if len(v.Questions) != 1 {
 		w.Fatalf("%d questions", len(v.Questions))
 	}
 	return v.Questions[0]
 }
 
-func (w *world) goal() string { return short(w.post("anything")) }
+func (w *world) goal() string { return words.Short(w.post("anything")) }
 
-func (w *world) question() string    { return short(w.waiting("ask").ID) }
-func (w *world) gate() string        { return short(w.waiting("release").ID) }
-func (w *world) inReview() string    { return short(w.waiting("draft").About.ID) }
-func (w *world) openClaim() string   { return short(w.waiting("ask").ClaimID) }
-func (w *world) claimEnding() string { return short(w.waiting("ask").ClaimID)[4:] }
-func (w *world) asking() string      { return short(w.waiting("ask again").WorkflowID) }
+func (w *world) question() string    { return words.Short(w.waiting("ask").ID) }
+func (w *world) gate() string        { return words.Short(w.waiting("release").ID) }
+func (w *world) inReview() string    { return words.Short(w.waiting("draft").About.ID) }
+func (w *world) openClaim() string   { return words.Short(w.waiting("ask").ClaimID) }
+func (w *world) claimEnding() string { return words.Short(w.waiting("ask").ClaimID)[4:] }
+func (w *world) asking() string      { return words.Short(w.waiting("ask again").WorkflowID) }
 
 // answerAll answers what is open of the newest goal, which asks again.
 func (w *world) answerAll() {
-	for _, m := range read[struct{ Questions []matter }](w, "sett questions -o json --workflow @last").Questions {
+	for _, m := range read[struct{ Questions []view.Matter }](w, "sett questions -o json --workflow @last").Questions {
 		w.run(w.root, "sett answer "+m.ID+" go on")
 	}
 }
@@ -196,12 +198,12 @@ func (w *world) made(goal string, want func(blackboard.Artefact) bool) blackboar
 }
 
 func (w *world) failure() string {
-	return short(w.made("fail", func(a blackboard.Artefact) bool { return a.StructuralType == blackboard.Failure }).ID)
+	return words.Short(w.made("fail", func(a blackboard.Artefact) bool { return a.StructuralType == blackboard.Failure }).ID)
 }
 
 func isCommit(a blackboard.Artefact) bool { return a.Type == "CodeCommit" }
 
-func (w *world) commit() string { return short(w.made("commit", isCommit).ID) }
+func (w *world) commit() string { return words.Short(w.made("commit", isCommit).ID) }
 
 // commitUndone is a commit that the working tree has not.
 func (w *world) commitUndone() string {

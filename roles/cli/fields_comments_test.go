@@ -15,8 +15,8 @@ import (
 // comments are what the source says beside the fields of its types, and the values
 // that its types of words can have.
 type comments struct {
-	fields map[string]string   // by TYPE.FIELD
-	values map[string][]string // by TYPE
+	fields map[string]string   // by PACKAGE.TYPE.FIELD
+	values map[string][]string // by PACKAGE.TYPE
 }
 
 // readComments reads the source of packages.
@@ -36,9 +36,9 @@ func readComments(t *testing.T, dirs ...string) *comments {
 			ast.Inspect(file, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.TypeSpec:
-					c.typed(n)
+					c.typed(file.Name.Name, n)
 				case *ast.ValueSpec:
-					c.valued(n)
+					c.valued(file.Name.Name, n)
 				}
 				return true
 			})
@@ -47,7 +47,7 @@ func readComments(t *testing.T, dirs ...string) *comments {
 	return c
 }
 
-func (c *comments) typed(n *ast.TypeSpec) {
+func (c *comments) typed(pkg string, n *ast.TypeSpec) {
 	body, ok := n.Type.(*ast.StructType)
 	if !ok {
 		return
@@ -58,31 +58,31 @@ func (c *comments) typed(n *ast.TypeSpec) {
 			if text == "" {
 				text = f.Doc.Text()
 			}
-			c.fields[n.Name.Name+"."+name.Name] = strings.TrimSpace(text)
+			c.fields[pkg+"."+n.Name.Name+"."+name.Name] = strings.TrimSpace(text)
 		}
 	}
 }
 
-func (c *comments) valued(n *ast.ValueSpec) {
+func (c *comments) valued(pkg string, n *ast.ValueSpec) {
 	of, ok := n.Type.(*ast.Ident)
 	if !ok || len(n.Values) != 1 {
 		return
 	}
 	if lit, ok := n.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
-		if s, err := strconv.Unquote(lit.Value); err == nil && s != "" && !slices.Contains(c.values[of.Name], s) {
-			c.values[of.Name] = append(c.values[of.Name], s)
+		if s, err := strconv.Unquote(lit.Value); err == nil && s != "" && !slices.Contains(c.values[pkg+"."+of.Name], s) {
+			c.values[pkg+"."+of.Name] = append(c.values[pkg+"."+of.Name], s)
 		}
 	}
 }
 
 // of returns what is said of a field: its comment, and what it can be.
 func (c *comments) of(f field) string {
-	text := strings.Join(strings.Fields(c.fields[f.in.Name()+"."+f.goName]), " ")
+	text := strings.Join(strings.Fields(c.fields[f.in.String()+"."+f.goName]), " ")
 	of := f.of
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
-	if all := c.values[of.Name()]; of.Kind() == reflect.String && of.Name() != "string" && len(all) > 0 {
+	if all := c.values[of.String()]; of.Kind() == reflect.String && of.Name() != "string" && len(all) > 0 {
 		one := strings.Join(all, ", ")
 		if text != "" {
 			one = text + ": " + one

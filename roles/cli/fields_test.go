@@ -15,10 +15,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/alecthomas/kong"
-
 	"sett/blackboard"
+	"sett/roles/cli/commit"
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/doctor"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/lineage"
+	"sett/roles/cli/status"
+	"sett/roles/cli/trial"
 	"sett/roles/role"
+	"sett/roles/view"
 )
 
 // printed are the objects that a command prints for programs.
@@ -37,27 +43,27 @@ type printedObject struct {
 // these is checked like all else.
 type (
 	goalsPrinted struct {
-		Goals []goalRow `json:"goals"` // newest last
-		More  bool      `json:"more"`  // there are older ones, which --limit left out
+		Goals []view.Goal `json:"goals"` // newest last
+		More  bool        `json:"more"`  // there are older ones, which --limit left out
 	}
 	hoardPrinted struct {
 		Artefacts []blackboard.Artefact `json:"artefacts"` // newest last
 		More      bool                  `json:"more"`      // there are older ones, which --limit left out
 	}
 	listPrinted struct {
-		Instances []instanceRow `json:"instances"`
+		Instances []status.Row `json:"instances"`
 	}
 	questionsPrinted struct {
-		Questions []matter `json:"questions"` // and gates; oldest first
+		Questions []view.Matter `json:"questions"` // and gates; oldest first
 	}
 	logsPrinted struct {
 		Lines []logRecord `json:"lines"` // oldest first
 	}
 	doctorPrinted struct {
-		OK       bool      `json:"ok"` // no problem
-		Problems int       `json:"problems"`
-		Warnings int       `json:"warnings"`
-		Checks   []finding `json:"checks"`
+		OK       bool             `json:"ok"` // no problem
+		Problems int              `json:"problems"`
+		Warnings int              `json:"warnings"`
+		Checks   []doctor.Finding `json:"checks"`
 	}
 	versionPrinted struct {
 		Version  string `json:"version"`
@@ -67,8 +73,8 @@ type (
 	}
 	commitPrinted struct {
 		blackboard.Artefact
-		Commit *commitView `json:"commit"`                 // null: it cannot be read
-		Error  string      `json:"commit_error,omitempty"` // why not
+		Commit *commit.Commit `json:"commit"`                 // null: it cannot be read
+		Error  string         `json:"commit_error,omitempty"` // why not
 	}
 )
 
@@ -78,19 +84,19 @@ var allPrinted = []printed{
 	{command: "schema", notes: "A JSON Schema (draft 2020-12)."},
 	{command: "doctor", objects: objects("", doctorPrinted{}, "Each line of jsonl is a check.", nil)},
 	{command: "goals", objects: objects("", goalsPrinted{}, "Each line of jsonl is a goal.", nil)},
-	{command: "graph", objects: objects("", graph{}, "Each line of jsonl is a node.", nil)},
+	{command: "graph", objects: objects("", lineage.Graph{}, "Each line of jsonl is a node.", nil)},
 	{command: "hoard", objects: objects("", hoardPrinted{}, "Each line of jsonl is an artefact.", nil)},
 	{command: "list", objects: objects("", listPrinted{}, "Each line of jsonl is an instance.", nil)},
 	{command: "logs", objects: objects("", logsPrinted{}, "Each line of jsonl, and with --follow each object of json, is a line.", nil)},
 	{command: "questions", objects: objects("", questionsPrinted{}, "Each line of jsonl is a question or gate.", nil)},
-	{command: "show", objects: objects("Of a goal:", goalView{}, "Of a claim:", claimAlone{}, "Of an artefact:", artefactView{})},
-	{command: "try", objects: objects("", trialReport{})},
-	{command: "unearth", objects: objects("Of an artefact:", blackboard.Artefact{}, "Of a CodeCommit:", commitPrinted{}, "With --meta:", artefactMeta{})},
-	{command: "up", objects: objects("With --dry-run:", plan{})},
+	{command: "show", objects: objects("Of a goal:", view.GoalDetail{}, "Of a claim:", view.ClaimAlone{}, "Of an artefact:", view.ArtefactDetail{})},
+	{command: "try", objects: objects("", trial.Report{})},
+	{command: "unearth", objects: objects("Of an artefact:", blackboard.Artefact{}, "Of a CodeCommit:", commitPrinted{}, "With --meta:", view.Meta{})},
+	{command: "up", objects: objects("With --dry-run:", deploy.Plan{})},
 	{command: "version", objects: objects("", versionPrinted{})},
 	{command: "wait", objects: objects("", waitView{})},
 	{command: "watch", objects: objects("Of each entry of the ledger:", blackboard.Event{}, "With --waits, whenever what is waited for changes:", waitsEntry{})},
-	{command: "why", objects: objects("", whyView{}, "Each line of jsonl is a step.", nil)},
+	{command: "why", objects: objects("", lineage.Why{}, "Each line of jsonl is a step.", nil)},
 }
 
 func objects(titlesAndValues ...any) []printedObject {
@@ -103,44 +109,46 @@ func objects(titlesAndValues ...any) []printedObject {
 
 // objectNames are what the types of nested objects are called.
 var objectNames = map[reflect.Type]string{
-	reflect.TypeFor[blackboard.Artefact](): "artefact", reflect.TypeFor[artefactMeta](): "artefact", reflect.TypeFor[artefactBrief](): "artefact",
-	reflect.TypeFor[trialArtefact](): "result", reflect.TypeFor[trialProblem](): "problem", reflect.TypeFor[runReport](): "run",
-	reflect.TypeFor[blackboard.Workflow](): "workflow", reflect.TypeFor[goalRow](): "goal", reflect.TypeFor[blackboard.Claim](): "claim",
-	reflect.TypeFor[claimView](): "shown claim", reflect.TypeFor[claimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",
-	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[grantView](): "grant", reflect.TypeFor[whyGrant](): "grant", reflect.TypeFor[whyClaim](): "claim",
-	reflect.TypeFor[whyStep](): "step", reflect.TypeFor[whyQuestion](): "question", reflect.TypeFor[whyCancel](): "cancel", reflect.TypeFor[reworkStep](): "version",
-	reflect.TypeFor[wait](): "wait", reflect.TypeFor[gate](): "gate", reflect.TypeFor[matter](): "question or gate", reflect.TypeFor[matterAbout](): "subject",
-	reflect.TypeFor[graphNode](): "node", reflect.TypeFor[graphEdge](): "edge", reflect.TypeFor[commitView](): "commit", reflect.TypeFor[commitFile](): "file",
-	reflect.TypeFor[finding](): "check", reflect.TypeFor[instanceRow](): "instance", reflect.TypeFor[partDetail](): "part", reflect.TypeFor[agentDetail](): "agent",
-	reflect.TypeFor[workDetail](): "work", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[plannedChanges](): "changes", reflect.TypeFor[plannedBoard](): "blackboard",
-	reflect.TypeFor[plannedPart](): "part", reflect.TypeFor[plannedImage](): "image", reflect.TypeFor[plannedThing](): "thing",
+	reflect.TypeFor[blackboard.Artefact](): "artefact", reflect.TypeFor[view.Meta](): "artefact", reflect.TypeFor[view.Brief](): "artefact",
+	reflect.TypeFor[trial.Artefact](): "result", reflect.TypeFor[trial.Problem](): "problem", reflect.TypeFor[trial.Execution](): "run",
+	reflect.TypeFor[blackboard.Workflow](): "workflow", reflect.TypeFor[view.Goal](): "goal", reflect.TypeFor[blackboard.Claim](): "claim",
+	reflect.TypeFor[view.ClaimDetail](): "shown claim", reflect.TypeFor[view.ClaimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",
+	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[view.GrantDetail](): "grant", reflect.TypeFor[lineage.WhyGrant](): "grant", reflect.TypeFor[lineage.WhyClaim](): "claim",
+	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
+	reflect.TypeFor[view.Wait](): "wait", reflect.TypeFor[view.Gate](): "gate", reflect.TypeFor[view.Matter](): "question or gate", reflect.TypeFor[view.MatterSubject](): "subject",
+	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",
+	reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
+	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
+	reflect.TypeFor[deploy.PlannedPart](): "part", reflect.TypeFor[deploy.PlannedImage](): "image", reflect.TypeFor[deploy.PlannedThing](): "thing",
 }
+
+const fieldsFile = "manual/fields.txt"
 
 // TestFields: every command with -o has its fields described in fields.txt, which is
 // written from the types (-update) and says what the commands print.
 func TestFields(t *testing.T) {
-	source := readComments(t, ".", "../../blackboard")
+	source := readComments(t, ".", "commit", "deploy", "doctor", "lineage", "status", "trial", "../../blackboard", "../view")
 	var text strings.Builder
 	text.WriteString("Written by go test ./roles/cli -run TestFields -update.\n")
 	for _, p := range allPrinted {
 		text.WriteString("\n# " + p.command + "\n" + p.text(t, source))
 	}
 	if *update {
-		if err := os.WriteFile("fields.txt", []byte(text.String()), 0o644); err != nil {
+		if err := os.WriteFile(fieldsFile, []byte(text.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-	} else if fieldsText != text.String() {
-		t.Error("fields.txt differs from the types; -update rewrites it")
+	} else if is, err := os.ReadFile(fieldsFile); err != nil || string(is) != text.String() {
+		t.Errorf("%s differs from the types; -update rewrites it: %v", fieldsFile, err)
 	}
-	parser, err := newParser(&root{})
+	whole, _, err := grammarFor(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range parser.Model.Leaves(true) {
-		reads := slices.ContainsFunc(n.Flags, func(f *kong.Flag) bool { return f.Name == "output" })
-		known := slices.ContainsFunc(allPrinted, func(p printed) bool { return p.command == commandPath(n) })
+	for _, n := range whole.Below() {
+		reads := slices.ContainsFunc(n.Flags, func(f *grammar.Flag) bool { return f.Name == "output" })
+		known := slices.ContainsFunc(allPrinted, func(p printed) bool { return p.command == n.Path() })
 		if reads != known {
-			t.Errorf("sett %s has -o: %v, has described fields: %v", commandPath(n), reads, known)
+			t.Errorf("sett %s has -o: %v, has described fields: %v", n.Path(), reads, known)
 		}
 	}
 }

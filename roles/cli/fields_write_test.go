@@ -69,7 +69,7 @@ func (p printed) text(t *testing.T, source *comments) string {
 // described writes an object's fields, a line each or more, and gathers the objects in
 // them.
 func described(t *testing.T, source *comments, of reflect.Type, nested *[]reflect.Type) string {
-	const width = 100
+	const width = 80
 	var rows [][3]string
 	var widths [2]int
 	for _, f := range fieldsIn(of) {

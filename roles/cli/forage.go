@@ -9,6 +9,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 type forageCmd struct {
@@ -24,7 +25,7 @@ func (forageCmd) Help() string {
 an agent is changing the working tree, forage waits for it. The goal's id goes to stdout.
 
 With --wait, what happens goes to stderr, and the exit code says how it ended: 0 achieved,
-1 failed, 4 the time was not enough, 5 only a person can go on, 6 it ended without a
+1 failed, 4 the time was not enough, 5 it waits for a person, 6 it ended without a
 Terminal. The goal goes on, whoever stops waiting. --wait=10m and --wait --timeout 10m are
 the same; the time is for all, and when it is over before a writer lets go of the working
 tree, nothing is posted.
@@ -45,41 +46,41 @@ func (c *forageCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := bounded(a.ctx, limit, nil)
+	ctx, cancel := role.WithLimit(a.ctx, limit, nil)
 	defer cancel()
-	b, in, done, err := a.boardWithin(limit)
+	b, in, done, err := a.at.BoardWithin(a.ctx, limit)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if err := a.readyForWork(ctx, b, in, limit); err != nil {
+	if err := readyForWork(ctx, a, b, in, limit); err != nil {
 		return err
 	}
-	from, err := b.Last(a.ctx)
+	from, err := b.Ledger.Last(a.ctx)
 	if err != nil {
 		return err
 	}
 	id := a.NewID()
-	err = b.PostGoal(a.ctx, blackboard.Artefact{
+	err = b.People.PostGoal(a.ctx, blackboard.Artefact{
 		ID: id, LogicalID: id, Version: 1, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
 		Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id,
 	})
 	if errors.Is(err, blackboard.ErrStopping) {
-		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new goals", in.Name), "%s", a.upLine(in))
+		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new goals", in.Name), "%s", a.at.UpLine(in))
 	}
 	if err != nil {
 		return err
 	}
-	a.warnOfAbsent(b, in)
-	a.printf("%s\n", id)
+	warnOfAbsent(a, b, in)
+	a.Printf("%s\n", id)
 	if !c.Wait.given {
-		a.sayf("sett: goal %s is posted; %s follows it\n", short(id), a.commandLine(in, "watch --workflow "+short(id)))
+		a.Sayf("sett: goal %s is posted; %s follows it\n", words.Short(id), a.at.CommandLine(in, "watch --workflow "+words.Short(id)))
 		return nil
 	}
 	return a.await(ctx, b, in, id, from, limit)
 }
 
-// goal returns the goal's text, which is given in exactly one way.
+// goal returns the goal's text. It may be given in one way only.
 func (c *forageCmd) goal(a *app) (string, error) {
 	const hint = `sett forage --goal "…"`
 	words := strings.Join(c.Text, " ")
@@ -99,28 +100,28 @@ func (c *forageCmd) goal(a *app) (string, error) {
 	}
 	if file != "" {
 		var err error
-		if text, err = a.readText("goal", file); err != nil {
+		if text, err = readText(a, "goal", file); err != nil {
 			return "", err
 		}
 	}
-	return text, a.checkText("goal", text, hint)
+	return text, checkText(a, "goal", text, hint)
 }
 
-// maxText is the largest text of a person's that is taken, in bytes.
+// maxText is the longest text that a person may give, in bytes.
 const maxText = 8 << 20
 
-// readText reads a file of the user's, relative to -C; - is standard input. One
-// newline at the end is the editor's, not the text's.
-func (a *app) readText(what, name string) (string, error) {
+// readText reads a file of the user, relative to -C; - is standard input. It drops one
+// newline at the end, which editors add.
+func readText(a *app, what, name string) (string, error) {
 	from := a.Stdin
 	if name != "-" {
-		path, err := a.pathOf(name)
+		path, err := a.at.Path(name)
 		if err != nil {
 			return "", err
 		}
 		f, err := os.Open(path)
 		if err != nil {
-			return "", role.Fail(role.Usage, fmt.Errorf("read %s from %s: %w", what, clean(name), cause(err)), "")
+			return "", role.Fail(role.Usage, fmt.Errorf("read %s from %s: %w", what, role.Clean(name), role.Cause(err)), "")
 		}
 		defer func() { _ = f.Close() }()
 		from = f
@@ -130,7 +131,7 @@ func (a *app) readText(what, name string) (string, error) {
 		err = fmt.Errorf("it is larger than %d MiB", maxText>>20)
 	}
 	if err != nil {
-		return "", role.Fail(role.Usage, fmt.Errorf("read %s: %w", what, cause(err)), "")
+		return "", role.Fail(role.Usage, fmt.Errorf("read %s: %w", what, role.Cause(err)), "")
 	}
 	return strings.TrimSuffix(string(text), "\n"), nil
 }

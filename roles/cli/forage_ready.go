@@ -8,29 +8,33 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // readyForWork makes sure that the workspace is a git repository with everything
-// committed. An agent's unfinished work is waited for, as long as the context
-// allows; the limit is its, for the message.
-func (a *app) readyForWork(ctx context.Context, b *redis.Board, in *instance, limit time.Duration) error {
-	g := a.repository(in.Workspace)
-	inside, err := g.inside(a.ctx)
+// committed. While an agent is changing the working tree it waits, as long as the
+// context allows. The limit is the context's, for the message.
+func readyForWork(ctx context.Context, a *app, b *instance.Board, in *instance.Instance, limit time.Duration) error {
+	g := git.At(a.Environ(), in.Workspace)
+	inside, err := g.Inside(a.ctx)
 	if err != nil {
 		return err
 	}
 	if !inside {
 		return role.Fail(role.Usage, fmt.Errorf("workspace %s is no git repository", in.Workspace), "git init && git add -A && git commit")
 	}
-	if g.head(a.ctx) == "" {
+	if g.Head(a.ctx) == "" {
 		return role.Fail(role.Usage, fmt.Errorf("workspace %s has no commit yet", in.Workspace), `git add -A && git commit -m "first commit"`)
 	}
 	writer := ""
-	err = a.awaitCommitted(ctx, b, g, func(now string) {
+	err = awaitCommitted(ctx, a, b, g, func(now string) {
 		if now != writer {
-			a.sayf("sett: waiting for %s, which is changing the working tree\n", now)
+			a.Sayf("sett: waiting for %s, which is changing the working tree\n", now)
 			writer = now
 		}
 	})
@@ -38,17 +42,17 @@ func (a *app) readyForWork(ctx context.Context, b *redis.Board, in *instance, li
 		return err
 	}
 	return role.Fail(role.TimedOut, fmt.Errorf("%s was not enough for %s, which is changing the working tree; nothing was posted", limit, writer),
-		"%s", a.commandLine(in, "list -v"))
+		"%s", a.at.CommandLine(in, "list -v"))
 }
 
-// awaitCommitted waits until nothing uncommitted is left that an agent is changing,
-// and tells whom it waits for: the context bounds this only, and not what it takes
-// to look. What is nobody's is an error.
-func (a *app) awaitCommitted(ctx context.Context, b *redis.Board, g repository, waits func(writer string)) error {
+// awaitCommitted waits while an agent is changing the working tree, until everything
+// is committed, and names that agent. The context bounds the wait. Uncommitted files
+// that no agent is changing are an error.
+func awaitCommitted(ctx context.Context, a *app, b *instance.Board, g git.Repository, waits func(writer string)) error {
 	every := time.NewTicker(100 * time.Millisecond)
 	defer every.Stop()
 	for {
-		files, err := g.dirt(a.ctx)
+		files, err := g.Dirt(a.ctx)
 		if err != nil || len(files) == 0 {
 			return err
 		}
@@ -59,7 +63,7 @@ func (a *app) awaitCommitted(ctx context.Context, b *redis.Board, g repository, 
 			return err
 		}
 		if writer == "" {
-			if files, err = g.dirt(a.ctx); err != nil || len(files) == 0 {
+			if files, err = g.Dirt(a.ctx); err != nil || len(files) == 0 {
 				return err
 			}
 			if writer, err = workspaceWriter(ctx, b); err != nil {
@@ -79,21 +83,21 @@ func (a *app) awaitCommitted(ctx context.Context, b *redis.Board, g repository, 
 }
 
 // workspaceWriter names the grant that may change the working tree now, if any.
-func workspaceWriter(ctx context.Context, b *redis.Board) (string, error) {
-	uses, err := b.Workspace(ctx)
+func workspaceWriter(ctx context.Context, b *instance.Board) (string, error) {
+	uses, err := b.Roster.Workspace(ctx)
 	if err != nil {
 		return "", err
 	}
 	for _, u := range uses {
 		if u.Mode == blackboard.ReadWrite && !u.Waiting {
-			return fmt.Sprintf("%s (claim %s)", clean(u.Agent), short(u.Claim)), nil
+			return fmt.Sprintf("%s (claim %s)", role.Clean(u.Agent), words.Short(u.Claim)), nil
 		}
 	}
 	return "", nil
 }
 
-// notCommitted names the files that are in the way, ten at most.
-func notCommitted(files []dirt) error {
+// notCommitted is an error with the uncommitted files, ten at most.
+func notCommitted(files []git.Dirt) error {
 	const most = 10
 	lines := []string{"the working tree is not clean; agents work on what is committed"}
 	for i, f := range files {
@@ -101,31 +105,31 @@ func notCommitted(files []dirt) error {
 			lines = append(lines, fmt.Sprintf("and %d more", len(files)-most))
 			break
 		}
-		lines = append(lines, fmt.Sprintf("%-11s  %s", f.what(), clean(f.path)))
+		lines = append(lines, fmt.Sprintf("%-11s  %s", f.Kind(), role.Clean(f.Path)))
 	}
 	return role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")),
 		`git add -A && git commit -m "…", or put them aside with git stash -u`)
 }
 
-// warnOfAbsent says when nobody is there to do the work now. The goal is kept, so
-// that is no error.
-func (a *app) warnOfAbsent(b *redis.Board, in *instance) {
-	c, err := in.config()
+// warnOfAbsent warns when agents do not run. That is no error: the goal waits for
+// them.
+func warnOfAbsent(a *app, b *instance.Board, in *instance.Instance) {
+	c, err := in.Config()
 	if err != nil {
 		return
 	}
-	s, err := a.readScene(a.ctx, b, in, openWork{})
+	s, err := status.Reader(a.at, b, in).Scene(a.ctx, view.Open{})
 	if err != nil {
 		return
 	}
 	var absent, names []string
 	for _, name := range c.Names() {
-		if t := s.agentTrouble(name); t.what != "" {
-			absent, names = append(absent, fmt.Sprintf("%s (%s)", name, s.lasting(t))), append(names, name)
+		if t := s.AgentTrouble(name); t != "" {
+			absent, names = append(absent, fmt.Sprintf("%s (%s)", name, t)), append(names, name)
 		}
 	}
 	if len(absent) > 0 {
-		a.sayf("sett: warning: not at work: %s; the goal waits for them (%s, %s)\n", strings.Join(absent, ", "),
-			a.commandLine(in, "list"), a.commandLine(in, "logs "+names[0]))
+		a.Sayf("sett: warning: not at work: %s; the goal waits for them (%s, %s)\n", strings.Join(absent, ", "),
+			a.at.CommandLine(in, "list"), a.at.CommandLine(in, "logs "+names[0]))
 	}
 }

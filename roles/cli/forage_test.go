@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 func TestForageWait(t *testing.T) {
@@ -20,38 +20,38 @@ func TestForageWait(t *testing.T) {
 		says []string
 		play func(s *stage, goal string)
 	}{
-		"achieved": {role.OK, []string{"goal achieved", "Done, Terminal", "all well", "claim", "writer"}, func(s *stage, goal string) {
+		"achieved": {role.OK, []string{"goal achieved", "Done ", "all well", "claim", "writer"}, func(s *stage, goal string) {
 			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Summary: "all well"})
-			s.complete(claim)
+			s.Complete(claim)
 		}},
 		"failed": {role.Failed, []string{"goal failed", "ToolExecutionFailure of writer", "no such tool", "sett --name stage show"}, func(s *stage, goal string) {
 			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no such tool"}`})
-			s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "writer failed", nil, nil))
+			s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "writer failed", nil, nil))
 		}},
 		"stalled": {role.NoTerminal, []string{"without a Terminal", "sett --name stage show"}, func(s *stage, goal string) {
 			claim := s.open(goal, s.all("", "")...)
-			s.complete(claim)
+			s.Complete(claim)
 		}},
-		"question": {role.Waiting, []string{"only a person can go on", "Which one?", `sett --name stage answer `}, func(s *stage, goal string) {
+		"question": {role.Waiting, []string{"waiting for you: 1 question", "Which one?", `sett --name stage answer `}, func(s *stage, goal string) {
 			s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 		}},
 		"question while others work": {role.NoTerminal, []string{"without a Terminal"}, func(s *stage, goal string) {
-			claim := s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, redis.BidRequest{Agent: "lint", Bid: blackboard.BidClaim},
-				redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
-			s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
+			claim := s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, blackboard.BidRequest{Agent: "lint", Bid: blackboard.BidClaim},
+				blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+			s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
 			s.begin(claim, "writer", blackboard.ReadOnly)
 			s.begin(claim, "lint", blackboard.ReadOnly)
-			q := s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "?"})
+			q := s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "?"})
 			a := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!", ClaimID: claim, WorkflowID: goal, SourceArtefacts: []string{q}}
-			if _, err := s.board.PostAnswer(s.t.Context(), q, a, "anna"); err != nil {
+			if _, err := s.board.People.PostAnswer(s.t.Context(), q, a, "anna"); err != nil {
 				s.t.Fatal(err)
 			}
 			s.begin(claim, "writer", blackboard.ReadOnly)
 			for _, agent := range []string{"writer", "lint"} {
-				id := s.finish(claim, agent, standard)
-				s.complete(s.open(id, s.all("", "")...))
+				id := s.Finish(claim, agent, standard)
+				s.Complete(s.open(id, s.all("", "")...))
 			}
-			s.complete(claim)
+			s.Complete(claim)
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -82,20 +82,20 @@ func TestForageWaitIsCutShort(t *testing.T) {
 	if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "goes on") {
 		t.Errorf("after its time: %v", err)
 	}
-	goal, err := s.board.Artefact(t.Context(), c.goalOf())
-	s.must(err)
+	goal, err := s.board.Records.Artefact(t.Context(), c.goalOf())
+	s.Must(err)
 	if goal.Payload != "a goal in words" || goal.Type != blackboard.TypeGoalDefined || goal.ProducedByRole != "user" || goal.WorkflowID != goal.ID {
 		t.Errorf("goal %+v", goal)
 	}
 	c = s.start("forage", "--wait", "-")
 	id := c.goalOf()
-	s.until("the goal's line", func() bool { return strings.Contains(c.err.String(), "from stdin") })
+	s.Until("the goal's line", func() bool { return strings.Contains(c.err.String(), "from stdin") })
 	c.stop()
 	err = c.wait()
 	if role.CodeOf(err) != role.Interrupted || !strings.Contains(err.Error(), "goes on") {
 		t.Errorf("after an interrupt: %v", err)
 	}
-	if w, err := s.board.Workflow(t.Context(), id); err != nil || w.Status != blackboard.WorkflowActive {
+	if w, err := s.board.Records.Workflow(t.Context(), id); err != nil || w.Status != blackboard.WorkflowActive {
 		t.Errorf("the goal is %+v, %v", w, err)
 	}
 }
@@ -105,12 +105,12 @@ func TestForageWaitThroughRestart(t *testing.T) {
 	s := newStage(t, redistest.Durable...)
 	c := s.start("forage", "--wait", "--goal", "do it")
 	goal := c.goalOf()
-	s.until("the goal's line", func() bool { return strings.Contains(c.err.String(), "do it") })
-	s.server.Kill()
-	s.until("a word about the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
-	s.server.Restart()
+	s.Until("the goal's line", func() bool { return strings.Contains(c.err.String(), "do it") })
+	s.Server.Kill()
+	s.Until("a word about the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
+	s.Server.Restart()
 	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done"})
-	s.complete(claim)
+	s.Complete(claim)
 	if err := c.wait(); err != nil {
 		t.Error(err)
 	}
@@ -146,16 +146,16 @@ func TestForageRefuses(t *testing.T) {
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "second")
 	s.staff()
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
 	refused(role.NotFound, "is being stopped and takes no new goals\nsett -C ", "x")
-	if ids, err := s.board.Goals(t.Context(), 0); err != nil || len(ids) > 0 {
+	if ids, err := s.board.Index.Goals(t.Context(), 0); err != nil || len(ids) > 0 {
 		t.Errorf("goals %v, %v", ids, err)
 	}
 }
 
 func TestForageOutsideGit(t *testing.T) {
 	s := newStage(t)
-	s.must(os.RemoveAll(filepath.Join(s.root, ".git")))
+	s.Must(os.RemoveAll(filepath.Join(s.root, ".git")))
 	_, _, err := s.run("forage", "x")
 	if role.CodeOf(err) != role.Usage || !strings.Contains(hint(err), "git init") {
 		t.Errorf("outside a repository: %v", err)
@@ -170,16 +170,16 @@ func TestForageOutsideGit(t *testing.T) {
 // What an agent has not committed yet is no dirt: forage waits for it.
 func TestForageWaitsForWriter(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("first")
+	goal := s.Goal("first")
 	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
-	s.grant(claim, blackboard.PhaseExclusive, "writer")
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
 	s.begin(claim, "writer", blackboard.ReadWrite)
 	s.write("half", "done")
 	c := s.start("forage", "second")
-	s.until("a word about the writer", func() bool { return strings.Contains(c.err.String(), "waiting for writer") })
+	s.Until("a word about the writer", func() bool { return strings.Contains(c.err.String(), "waiting for writer") })
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "whole")
-	s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note"})
+	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note"})
 	if err := c.wait(); err != nil {
 		t.Error(err)
 	}
@@ -189,26 +189,26 @@ func TestForageWaitsForWriter(t *testing.T) {
 // As long as the limit of --wait allows: it is for all that forage does.
 func TestForageLimitCoversWriter(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("first")
+	goal := s.Goal("first")
 	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
-	s.grant(claim, blackboard.PhaseExclusive, "writer")
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
 	s.begin(claim, "writer", blackboard.ReadWrite)
 	s.write("half", "done")
 	for _, args := range [][]string{{"--wait=300ms", "x"}, {"--wait", "--timeout", "300ms", "x"}} {
 		stdout, _, err := s.run(append([]string{"forage", "--quiet"}, args...)...)
-		if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "writer (claim "+short(claim)+")") || stdout != "" {
+		if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "writer (claim "+words.Short(claim)+")") || stdout != "" {
 			t.Errorf("%v: %v, %q", args, err, stdout)
 		}
 	}
-	if ids, err := s.board.Goals(t.Context(), 0); err != nil || len(ids) != 1 {
+	if ids, err := s.board.Index.Goals(t.Context(), 0); err != nil || len(ids) != 1 {
 		t.Errorf("goals %v, %v", ids, err)
 	}
 }
 
 func TestForageWarnsOfAbsentAgents(t *testing.T) {
 	s := newStage(t)
-	s.must(s.board.Goodbye(t.Context(), "lint", "i-lint", "gone"))
+	s.Must(s.board.Cub.Goodbye(t.Context(), "lint", "i-lint", "gone"))
 	_, stderr, err := s.run("forage", "x")
-	s.must(err)
+	s.Must(err)
 	has(t, stderr, "warning: not at work: lint (is not running); the goal waits for them (sett --name stage list, sett --name stage logs lint)")
 }

@@ -10,11 +10,16 @@ import (
 	"github.com/alecthomas/kong"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
-// following are the flags of what starts work and can follow its goal to the end.
+// following are the flags of commands that start work and can follow its goal to the
+// end.
 type following struct {
 	Wait    waitFlag      `placeholder:"[=DURATION]" help:"Follow the goal to its end, or for so long."`
 	Timeout time.Duration `placeholder:"DURATION" help:"With --wait: no longer than this (default: for ever)."`
@@ -62,7 +67,7 @@ func (p *waitFlag) Decode(ctx *kong.DecodeContext) error {
 
 // await follows a goal to its end, as long as the context allows, and returns how
 // that went. The limit is the context's, for the message.
-func (a *app) await(ctx context.Context, b *redis.Board, in *instance, id, from string, limit time.Duration) error {
+func (a *app) await(ctx context.Context, b *instance.Board, in *instance.Instance, id, from string, limit time.Duration) error {
 	v := a.ledgerView(b, in, a.Stderr)
 	v.workflow, v.brief, v.waits = id, true, true
 	end, err := v.toEnd(ctx, from)
@@ -70,86 +75,81 @@ func (a *app) await(ctx context.Context, b *redis.Board, in *instance, id, from 
 	case err == nil:
 		return end
 	case a.ctx.Err() != nil:
-		return interrupted(fmt.Sprintf("interrupted; goal %s goes on; %s follows it, %s says what it waits for",
-			short(id), a.commandLine(in, "watch --workflow "+short(id)), a.commandLine(in, "show "+short(id))))
+		return term.Interrupted(fmt.Sprintf("interrupted; goal %s goes on; %s follows it, %s says what it waits for",
+			words.Short(id), a.at.CommandLine(in, "watch --workflow "+words.Short(id)), a.at.CommandLine(in, "show "+words.Short(id))))
 	case ctx.Err() != nil:
 		return a.notEnough(b, in, id, limit)
 	}
 	return err
 }
 
-// ending says how a goal ended, or why nothing goes on, as the command's end; err
-// is for when that cannot be read, and errGoesOn when something does.
-func (a *app) ending(ctx context.Context, b *redis.Board, in *instance, id string) (end, err error) {
-	w, err := b.Workflow(ctx, id)
+// ending returns how a goal ended, or that it waits for people, as the command's end.
+// err is set when the goal cannot be read, and is errGoesOn while its work goes on.
+func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instance, id string) (end, err error) {
+	w, err := b.Records.Workflow(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	took := span(w.EndedAt.Sub(w.CreatedAt))
+	took := words.Span(w.EndedAt.Sub(w.CreatedAt))
 	switch w.Status {
 	case blackboard.WorkflowAchieved:
-		t, err := b.Artefact(ctx, w.TerminalID)
+		t, err := b.Records.Artefact(ctx, w.TerminalID)
 		if err == nil {
-			a.sayf("sett: goal achieved in %s: %s %s%s\n", took, title(t), short(t.ID), because(gist(&t)))
+			a.Sayf("sett: goal achieved in %s: %s%s\n", took, view.Named(t), words.Because(view.Gist(&t)))
 		}
 		return nil, err
 	case blackboard.WorkflowFailed:
-		f, err := b.Artefact(ctx, w.FailureID)
-		return role.Fail(role.Failed, fmt.Errorf("goal failed after %s: %s of %s%s", took, title(f), maker(f), because(gist(&f))),
-			"%s", a.commandLine(in, "show "+short(f.ID))), err
+		f, err := b.Records.Artefact(ctx, w.FailureID)
+		return role.Fail(role.Failed, fmt.Errorf("goal failed after %s: %s of %s%s", took, view.Title(f), view.Maker(f), words.Because(view.Gist(&f))),
+			"%s", a.at.CommandLine(in, "show "+words.Short(f.ID))), err
 	case blackboard.WorkflowStalled:
-		return role.Fail(role.NoTerminal, fmt.Errorf("goal ended after %s without a Terminal: nobody wanted the last artefact", took),
-			"%s", a.commandLine(in, "show "+short(id))), nil
+		return role.Fail(role.NoTerminal, fmt.Errorf("goal ended after %s without a Terminal: no agent bid on the last artefact", took),
+			"%s", a.at.CommandLine(in, "show "+words.Short(id))), nil
 	}
 	return a.waitsForPeople(ctx, b, in, id)
 }
 
-// waitsForPeople names what a workflow, or (empty) any, wants of people, each with
-// what to type. errGoesOn when there is nothing: somebody has just acted.
-func (a *app) waitsForPeople(ctx context.Context, b *redis.Board, in *instance, id string) (end, err error) {
-	questions, gates, err := openMatters(ctx, b)
-	if err != nil {
-		return nil, err
-	}
-	all, err := matterReader{app: a, b: b, in: in, workflow: id}.read(ctx, questions, gates)
+// waitsForPeople lists the open questions and gates of a goal, or (empty) of all, each
+// with its commands. errGoesOn when there is none: a person has just acted.
+func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instance.Instance, id string) (end, err error) {
+	all, err := view.MatterReader{Reader: status.Reader(a.at, b, in), Workflow: id}.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if len(all) == 0 {
 		return nil, errGoesOn
 	}
-	lines := []string{"only a person can go on:"}
-	hint := "" // what to type stands below each
+	lines := []string{"waiting for you: " + view.Count(all)}
+	hint := "" // the commands stand below each
 	for _, m := range all {
-		lines = append(lines, m.brief())
+		lines = append(lines, m.Brief())
 		if len(m.Commands) == 0 {
-			hint = a.commandLine(in, "questions")
+			hint = a.at.CommandLine(in, "questions")
 		}
 	}
 	return role.Fail(role.Waiting, errors.New(strings.Join(lines, "\n")), "%s", hint), nil
 }
 
-// mostTimedOut is how many waits are named where a command ends for having waited
-// too long.
+// mostTimedOut is how many waits a command names when its time is over.
 const mostTimedOut = 20
 
-// notEnough is the end of who has waited as long as he wanted: it names what a
-// goal, or (empty) all work, still waits for.
-func (a *app) notEnough(b *redis.Board, in *instance, goal string, limit time.Duration) error {
+// notEnough is the end of a command that reached its time limit: it names the waits of
+// a goal, or (empty) of all work.
+func (a *app) notEnough(b *instance.Board, in *instance.Instance, goal string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(a.ctx, 3*time.Second)
 	defer cancel()
-	text, hint := fmt.Sprintf("%s was not enough; work goes on", limit), a.commandLine(in, "list -v")
+	text, hint := fmt.Sprintf("%s was not enough; work goes on", limit), a.at.CommandLine(in, "list -v")
 	if goal != "" {
-		text, hint = fmt.Sprintf("%s was not enough; goal %s goes on", limit, short(goal)), a.commandLine(in, "show "+short(goal))
+		text, hint = fmt.Sprintf("%s was not enough; goal %s goes on", limit, words.Short(goal)), a.at.CommandLine(in, "show "+words.Short(goal))
 	}
-	waits, more, err := a.waitsOf(ctx, b, in, goal)
+	waits, more, err := status.Reader(a.at, b, in).Waits(ctx, goal)
 	switch {
 	case err != nil:
-		text += " when the blackboard is back: " + firstLine(err)
+		text += " when the blackboard is back: " + words.FirstLine(err)
 	case len(waits) > 0:
 		text += ", and waits for"
 		for _, w := range waits[:min(len(waits), mostTimedOut)] {
-			text += "\n  " + clean(w.line())
+			text += "\n  " + role.Clean(w.Line())
 		}
 		if more += max(len(waits)-mostTimedOut, 0); more > 0 {
 			text += fmt.Sprintf("\n  and %d more", more)

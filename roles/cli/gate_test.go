@@ -6,9 +6,11 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 func TestApprove(t *testing.T) {
@@ -18,18 +20,18 @@ func TestApprove(t *testing.T) {
 	if stdout, _, err := s.run("show", held); err != nil || !strings.Contains(stdout, "approval         waits for a person") {
 		t.Errorf("before: %v\n%s", err, stdout)
 	}
-	stdout, stderr, err := s.run("approve", short(held))
-	s.must(err)
+	stdout, stderr, err := s.run("approve", words.Short(held))
+	s.Must(err)
 	review := s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "{}", SourceArtefacts: []string{held}, WorkflowID: goal})
-	has(t, stderr, "Release "+short(held)+" is approved; its claim opens\n")
+	has(t, stderr, "Release "+words.Short(held)+" is approved; its claim opens\n")
 	s.refuses(role.Failed, "was approved by anna 0s ago", "approve", held)
 	s.refuses(role.Failed, "was approved by anna 0s ago", "reject", held, "no")
 	s.refuses(role.Failed, "has no claim yet", "review", held, "--approve")
 	stdout, _, err = s.run("show", held)
-	s.must(err)
-	has(t, stdout, "approval         approved by anna at ", "Review "+short(review.ID))
+	s.Must(err)
+	has(t, stdout, "approval         approved by anna at ", "Review "+words.Short(review.ID))
 	stdout, _, err = s.run("show", held, "-o", "json")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, `"gate": {
     "state": "approved",
     "review_id": "`+review.ID+`",
@@ -38,12 +40,12 @@ func TestApprove(t *testing.T) {
 	claim := s.open(held, s.all("lint", blackboard.BidReview)...)
 	s.refuses(role.NotFound, "is a claim", "approve", claim)
 	_, other := s.holds(blackboard.Standard)
-	_, free := s.work(s.post("note"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note"})
+	_, free := s.work(s.Goal("note"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note"})
 	_, _, question := s.asks("paint it", "which?")
 	s.refuses(role.NotFound, "does not wait for approval", "approve", other, free)
-	s.refuses(role.NotFound, "answer "+short(question), "reject", question, "no")
+	s.refuses(role.NotFound, "answer "+words.Short(question), "reject", question, "no")
 	s.open(free)
-	s.refuses(role.NotFound, "review "+short(free)+" --approve", "approve", free)
+	s.refuses(role.NotFound, "review "+words.Short(free)+" --approve", "approve", free)
 	s.refuses(role.NotFound, "has an id", "approve", "zzzzzz")
 	s.refuses(role.Usage, "missing argument ID", "approve")
 	_, third := s.holds(blackboard.Standard)
@@ -57,16 +59,16 @@ func TestApprove(t *testing.T) {
 // then ends it.
 func TestApproveTerminal(t *testing.T) {
 	s := newStage(t)
-	s.must(s.board.SetApproval(t.Context(), s.epoch, []string{"Release"}))
+	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"Release"}))
 	c := s.start("forage", "--wait", "--goal", "release it")
 	goal := c.goalOf()
 	claim, held := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Release", Summary: "packed"})
-	s.complete(claim)
+	s.Complete(claim)
 	err := c.wait()
 	if role.CodeOf(err) != role.Waiting || hint(err) != "" { // what to type stands in it
 		t.Errorf("a gate: %v, %s", err, hint(err))
 	}
-	has(t, err.Error(), "Release "+short(held)+" of writer waits for approval: packed\n  sett --name stage unearth "+short(held)+"\n  sett --name stage approve "+short(held)+"\n  sett --name stage reject "+short(held)+` "why"`)
+	has(t, err.Error(), "Release "+words.Short(held)+" of writer waits for approval: packed\n  sett --name stage unearth "+words.Short(held)+"\n  sett --name stage approve "+words.Short(held)+"\n  sett --name stage reject "+words.Short(held)+` "why"`)
 	has(t, c.err.String(), "; waits for approval\n")
 	if _, _, err := s.run("watch", "--exit-when-done", "--workflow", goal); role.CodeOf(err) != role.Waiting {
 		t.Errorf("watched: %v", err)
@@ -74,29 +76,29 @@ func TestApproveTerminal(t *testing.T) {
 	if _, _, err := s.run("watch", "--exit-when-done"); role.CodeOf(err) != role.Waiting {
 		t.Errorf("all watched: %v", err)
 	}
-	other := s.post("another")
+	other := s.Goal("another")
 	watch := s.start("watch", "--exit-when-done")
-	s.until("it is watched", func() bool { return s.followers() == 1 })
+	s.Until("it is watched", func() bool { return s.Server.Followers() == 1 })
 	_, stderr, err := s.run("approve", held)
-	s.must(err)
-	has(t, stderr, "goal "+short(goal)+" is achieved\n")
-	s.complete(s.open(other, s.all("", "")...))
-	s.must(watch.wait())
-	has(t, watch.out.String(), "approves artefact "+short(held)+"; goal achieved")
+	s.Must(err)
+	has(t, stderr, "goal "+words.Short(goal)+" is achieved\n")
+	s.Complete(s.open(other, s.all("", "")...))
+	s.Must(watch.wait())
+	has(t, watch.out.String(), "approves artefact "+words.Short(held)+"; goal achieved")
 }
 
 // A goal that is held is a person's turn from the start.
 func TestForageHeldGoal(t *testing.T) {
 	s := newStage(t)
-	s.must(s.board.SetApproval(t.Context(), s.epoch, []string{"GoalDefined"}))
+	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"GoalDefined"}))
 	c := s.start("forage", "--wait", "--goal", "may I?")
 	err := c.wait()
-	if role.CodeOf(err) != role.Waiting || !strings.Contains(err.Error(), "GoalDefined "+short(c.goalOf())+" of user waits for approval: may I?") {
+	if role.CodeOf(err) != role.Waiting || !strings.Contains(err.Error(), "GoalDefined "+words.Short(c.goalOf())+" of user waits for approval: may I?") {
 		t.Errorf("%v", err)
 	}
 	s.by("anna")
 	_, stderr, err := s.run("reject", c.goalOf(), "no")
-	s.must(err)
+	s.Must(err)
 	has(t, stderr, "no agent made it, so the goal fails")
 }
 
@@ -107,29 +109,29 @@ func TestReject(t *testing.T) {
 	s.refuses(role.Usage, "missing argument WHY", "reject", held)
 	s.refuses(role.Usage, "the reason is empty", "reject", held, " ")
 	s.refuses(role.Usage, "not UTF-8", "reject", held, "\xff")
-	s.refuses(role.Usage, "approve "+short(held), "reject", held, " {} ")
+	s.refuses(role.Usage, "approve "+words.Short(held), "reject", held, " {} ")
 	stdout, stderr, err := s.run("reject", held, "no", "changelog")
-	s.must(err)
+	s.Must(err)
 	claim := blackboard.BiddingClaimID(held)
 	review := s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "no changelog", SourceArtefacts: []string{held}, ClaimID: claim, WorkflowID: goal})
-	has(t, stderr, "Release, Terminal "+short(held)+" is rejected, claim "+short(claim)+"; writer reworks it\n")
+	has(t, stderr, "Release "+words.Short(held)+" (final result) is rejected, claim "+words.Short(claim)+"; writer reworks it\n")
 	s.refuses(role.Failed, "was rejected by anna", "approve", held)
 	if g := s.grantOf(claim, "human:anna"); g.Verdict != blackboard.Feedback || g.ResultID != review.ID {
 		t.Errorf("grant %+v", g)
 	}
 	rework := blackboard.ReworkClaimID(claim)
-	s.must(s.board.TerminateClaim(t.Context(), s.guard(claim), "feedback by human:anna", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{review.ID}}))
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "feedback by human:anna", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{review.ID}}))
 	s.begin(rework, "writer", blackboard.ReadOnly)
-	second := s.finish(rework, "writer", blackboard.Artefact{LogicalID: held, StructuralType: blackboard.Terminal, Type: "Release", Payload: "v1.1"})
-	s.complete(rework)
+	second := s.Finish(rework, "writer", blackboard.Artefact{LogicalID: held, StructuralType: blackboard.Terminal, Type: "Release", Payload: "v1.1"})
+	s.Complete(rework)
 	stdout, _, err = s.run("show", held)
-	s.must(err)
-	has(t, stdout, "approval         rejected by anna at ", "versions:", "v1  "+short(held), "reworked by writer under claim "+short(rework), "v2  "+short(second))
+	s.Must(err)
+	has(t, stdout, "approval         rejected by anna at ", "versions:", "v1  "+words.Short(held), "reworked by writer under claim "+words.Short(rework), "v2  "+words.Short(second))
 	stdout, _, err = s.run("show", second)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "approval         waits for a person")
 	stdout, _, err = s.run("show", claim)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "review  anna  rejects", "no changelog")
 }
 
@@ -154,11 +156,11 @@ func TestAfterFeedback(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Orchestrator.MaxReviewIterations, c.Orchestrator.OnReviewLimit = tc.limit, tc.atLimit
-		in := &instance{dir: t.TempDir()}
-		if err := writeFile(in.configPath(), c); err != nil {
+		in := &instance.Instance{Dir: t.TempDir()}
+		if err := instance.WriteFile(in.ConfigPath(), c); err != nil {
 			t.Fatal(err)
 		}
-		if got := in.afterFeedback(tc.a); !strings.Contains(got, tc.want) {
+		if got := afterFeedback(in, tc.a); !strings.Contains(got, tc.want) {
 			t.Errorf("%+v: %q, want %q", tc, got, tc.want)
 		}
 	}
@@ -170,38 +172,38 @@ func TestReview(t *testing.T) {
 	goal, claim, question := s.asks("paint it", "which?")
 	s.refuses(role.Usage, "sett review "+goal+" --approve, or --feedback", "review", goal)
 	s.refuses(role.Usage, "--approve, or --feedback", "review", goal, "--approve", "--feedback", "x")
-	s.refuses(role.Failed, "it is not in review any more, its claim "+short(claim)+" is pending_exclusive", "review", goal, "--approve")
+	s.refuses(role.Failed, "it is not in review any more, its claim "+words.Short(claim)+" is pending_exclusive", "review", goal, "--approve")
 	s.refuses(role.Failed, "is pending_exclusive", "review", claim, "--approve")
 	s.refuses(role.NotFound, "a Question gets no claim", "review", question, "--approve")
 	_, held := s.holds(blackboard.Standard)
-	s.refuses(role.Failed, "approve "+short(held), "review", held, "--approve")
+	s.refuses(role.Failed, "approve "+words.Short(held), "review", held, "--approve")
 
-	goal = s.post("write")
+	goal = s.Goal("write")
 	s.refuses(role.Failed, "has no claim yet", "review", goal, "--approve")
-	claim = s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidExclusive})
+	claim = s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidExclusive})
 	s.refuses(role.Usage, "the feedback is empty", "review", goal, "--feedback", "")
 	s.refuses(role.Usage, "--approve", "review", goal, "--feedback", "[]")
 	stdout, stderr, err := s.run("review", goal, "--approve")
-	s.must(err)
+	s.Must(err)
 	s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "{}", SourceArtefacts: []string{goal}, ClaimID: claim, WorkflowID: goal})
-	has(t, stderr, "GoalDefined "+short(goal)+" is reviewed; after lint, many, the claim is decided about\n")
+	has(t, stderr, "GoalDefined "+words.Short(goal)+" is reviewed; after lint, many, the claim is decided about\n")
 	s.refuses(role.Failed, "you have reviewed it: approve", "review", claim, "--feedback", "no")
 	s.by("bob")
 	s.stdin = strings.NewReader("too\nvague\n")
 	stdout, stderr, err = s.run("review", claim, "--feedback", "-")
-	s.must(err)
-	a, err := s.board.Artefact(t.Context(), strings.TrimSpace(stdout))
+	s.Must(err)
+	a, err := s.board.Records.Artefact(t.Context(), strings.TrimSpace(stdout))
 	if err != nil || a.Payload != "too\nvague" {
 		t.Errorf("%v, %+v", err, a)
 	}
 	has(t, stderr, "no agent made it, so the goal fails")
 	stdout, _, err = s.run("show", claim)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "review  anna  approves", "review  bob   rejects", "too")
 	stdout, _, err = s.run("show", claim, "-o", "json")
-	s.must(err)
-	var v claimView
-	s.must(json.Unmarshal([]byte(stdout), &v))
+	s.Must(err)
+	var v view.ClaimDetail
+	s.Must(json.Unmarshal([]byte(stdout), &v))
 	if len(v.Grants) != 2 || !blackboard.IsHuman(v.Grants[0].Agent) {
 		t.Errorf("grants %+v", v.Grants)
 	}
@@ -211,15 +213,15 @@ func TestReview(t *testing.T) {
 func TestReviewOfRetry(t *testing.T) {
 	s := newStage(t)
 	s.by("anna")
-	goal := s.post("write")
-	claim := s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidExclusive})
+	goal := s.Goal("write")
+	claim := s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidExclusive})
 	_, _, err := s.run("cancel", claim, "wait")
-	s.must(err)
+	s.Must(err)
 	s.refuses(role.Failed, "is terminated: cancelled by anna: wait", "review", goal, "--approve")
 	again, _, err := s.run("retry", claim)
-	s.must(err)
+	s.Must(err)
 	_, _, err = s.run("review", goal, "--approve")
-	s.must(err)
+	s.Must(err)
 	if g := s.grantOf(strings.TrimSpace(again), "human:anna"); g.Verdict != blackboard.Approve {
 		t.Errorf("grant %+v", g)
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"sett/roles/cli/instance"
 )
 
 // logArchive is a tar stream of the directory logs.
@@ -34,14 +36,14 @@ func logArchive(t *testing.T, files map[string]string) *tar.Reader {
 // nowhere but into the directory.
 func TestGathered(t *testing.T) {
 	dir := t.TempDir()
-	g := gathered{Sizes: map[string]int64{}}
+	g := instance.Gathered{Sizes: map[string]int64{}}
 	for _, files := range []map[string]string{
 		{"a.log": "1\n", "../../b.log": "b\n", "c.txt": "c\n", ".log": "d\n"},
 		{"a.log": "1\n2\n"},
 		{"a.log": "1\n2\n"},
 		{"a.log": "3\n"},
 	} {
-		if err := g.take(logArchive(t, files), dir); err != nil {
+		if err := g.Take(logArchive(t, files), dir); err != nil {
 			t.Fatal(err)
 		}
 	}

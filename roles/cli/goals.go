@@ -2,17 +2,20 @@ package cli
 
 import (
 	"cmp"
+	"sett/roles/cli/instance"
 	"slices"
-	"strings"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/status"
+	"sett/roles/cli/term"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type goalsCmd struct {
 	Status string `enum:",active,achieved,failed,stalled" default:"" placeholder:"STATUS" help:"Only goals of this status: active, achieved, failed or stalled."`
 	Limit  int    `default:"20" placeholder:"N" help:"The newest so many; 0 for all (default 20)."`
-	outputs
+	term.Form
 }
 
 // Help is shown by `sett goals --help`.
@@ -29,16 +32,9 @@ Examples:
   sett goals --status failed`
 }
 
-// goalRow is a goal as `goals -o json` prints it.
-type goalRow struct {
-	blackboard.Workflow
-	Text       string `json:"text"`
-	AgeSeconds int64  `json:"age_seconds"`
-}
-
 // Run lists goals.
 func (c *goalsCmd) Run(a *app) error {
-	b, in, done, err := a.board(a.ctx)
+	b, in, done, err := a.at.Board(a.ctx)
 	if err != nil {
 		return err
 	}
@@ -56,41 +52,41 @@ func (c *goalsCmd) Run(a *app) error {
 		return err
 	}
 	if more {
-		a.sayf("sett: the newest %d, there are more (--limit)\n", c.Limit)
+		a.Sayf("sett: the newest %d, there are more (--limit)\n", c.Limit)
 	}
-	err = a.emit(c.outputs, shown{
-		whole: struct {
-			Goals []goalRow `json:"goals"`
-			More  bool      `json:"more"`
+	err = a.Emit(c.Form, term.Shown{
+		Whole: struct {
+			Goals []view.Goal `json:"goals"`
+			More  bool        `json:"more"`
 		}{rows, more},
-		lines: rows,
-		table: func() error {
+		Lines: rows,
+		Table: func() error {
 			switch {
 			case len(rows) > 0 || len(broken) > 0:
-				return a.goalTable(rows)
+				return printGoals(&a.Terminal, rows)
 			case c.Status != "":
-				a.sayf("sett: no goal is %s\n", c.Status)
+				a.Sayf("sett: no goal is %s\n", c.Status)
 			default:
-				a.sayf("sett: no goals yet; %s posts one\n", a.commandLine(in, `forage --goal "…"`))
+				a.Sayf("sett: no goals yet; %s posts one\n", a.at.CommandLine(in, `forage --goal "…"`))
 			}
 			return nil
 		},
 	})
-	return cmp.Or(err, broken.failure())
+	return cmp.Or(err, broken.Failure())
 }
 
 // goalPage is how many goals are looked at in one round trip.
 const goalPage = 500
 
-// newest returns so many of the newest goals that are meant, 0 for all, newest last.
-// One that cannot be read is among them, as nobody knows its status.
-func (c *goalsCmd) newest(a *app, b *redis.Board, most int) ([]string, error) {
+// newest returns so many of the newest goals that match the flags, 0 for all, newest
+// last. Goals that cannot be read are among them: their status is unknown.
+func (c *goalsCmd) newest(a *app, b *instance.Board, most int) ([]string, error) {
 	if c.Status == "" {
-		return b.Goals(a.ctx, most)
+		return b.Index.Goals(a.ctx, most)
 	}
-	all, err := b.Goals(a.ctx, 0)
+	all, err := b.Index.Goals(a.ctx, 0)
 	if c.Status == string(blackboard.WorkflowActive) {
-		all, err = b.ActiveWorkflows(a.ctx)
+		all, err = b.Index.ActiveWorkflows(a.ctx)
 	}
 	if err != nil {
 		return nil, err
@@ -99,7 +95,7 @@ func (c *goalsCmd) newest(a *app, b *redis.Board, most int) ([]string, error) {
 	for left := all; len(left) > 0 && (most == 0 || len(found) < most); {
 		page := left[max(0, len(left)-goalPage):]
 		left = left[:len(left)-len(page)]
-		workflows, each, err := b.TryWorkflows(a.ctx, page)
+		workflows, each, err := b.Records.TryWorkflows(a.ctx, page)
 		if err != nil {
 			return nil, err
 		}
@@ -117,13 +113,13 @@ func (c *goalsCmd) newest(a *app, b *redis.Board, most int) ([]string, error) {
 }
 
 // rows reads the goals that can be read.
-func (c *goalsCmd) rows(a *app, b *redis.Board, ids []string) ([]goalRow, leftOut, error) {
-	var broken leftOut
-	workflows, each, err := b.TryWorkflows(a.ctx, ids)
+func (c *goalsCmd) rows(a *app, b *instance.Board, ids []string) ([]view.Goal, term.LeftOut, error) {
+	var broken term.LeftOut
+	workflows, each, err := b.Records.TryWorkflows(a.ctx, ids)
 	if err != nil {
 		return nil, nil, err
 	}
-	texts, noText, err := a.goalTexts(b, ids, c.forPeople())
+	texts, noText, err := view.Reader{Board: status.BoardOf(b)}.GoalTexts(a.ctx, ids, c.ForPeople())
 	if err != nil {
 		return nil, nil, err
 	}
@@ -131,68 +127,24 @@ func (c *goalsCmd) rows(a *app, b *redis.Board, ids []string) ([]goalRow, leftOu
 	if err != nil {
 		return nil, nil, err
 	}
-	rows := make([]goalRow, 0, len(ids))
+	rows := make([]view.Goal, 0, len(ids))
 	for i, w := range workflows {
 		if err := cmp.Or(each[i], noText[i]); err != nil {
-			broken.add(err)
+			broken.Add(err)
 			continue
 		}
-		rows = append(rows, goalRow{w, texts[i], ageSeconds(now, w.CreatedAt)})
+		rows = append(rows, view.Goal{Workflow: w, Text: texts[i], AgeSeconds: view.AgeSeconds(now, w.CreatedAt)})
 	}
 	return rows, broken, nil
 }
 
-// goalTexts reads what goals say, with an error for each that cannot be read; for
-// people, who get one line of it, only where that is not very long.
-func (a *app) goalTexts(b *redis.Board, ids []string, forPeople bool) ([]string, []error, error) {
-	texts := make([]string, len(ids))
-	if !forPeople {
-		goals, each, err := b.TryArtefacts(a.ctx, ids)
-		for i, g := range goals {
-			texts[i] = g.Payload
-		}
-		return texts, each, err
-	}
-	goals, each, err := b.OutlinesWithTexts(a.ctx, ids, maxShown)
-	for i, g := range goals {
-		if texts[i] = g.Payload; g.Payload == "" {
-			texts[i] = gistOf(&goals[i])
-		}
-	}
-	return texts, each, err
-}
-
-func (a *app) goalTable(rows []goalRow) error {
-	t := a.table("ID", "STATUS", "AGE", "OUTSTANDING", "GOAL")
+func printGoals(t *term.Terminal, rows []view.Goal) error {
+	table := t.Table("ID", "STATUS", "AGE", "OUTSTANDING", "GOAL")
 	for _, r := range rows {
-		t.row(short(r.ID), cell{goalStatus(r.Workflow), workflowStyle(r.Status)}, ageOf(r.AgeSeconds), r.Outstanding,
-			shorten(quote(r.Text), 60))
+		table.Row(words.Short(r.ID), term.Cell{Text: view.GoalStatus(r.Workflow), As: term.Of(view.WorkflowTone(r.Status))}, view.AgeOf(r.AgeSeconds), r.Outstanding,
+			words.Shorten(words.Quote(r.Text), 60))
 	}
-	return t.write(a.Stdout)
-}
-
-// goalStatus is a workflow's status, with what waits for people.
-func goalStatus(w blackboard.Workflow) string {
-	parts := []string{string(w.Status)}
-	if w.Questions > 0 {
-		parts = append(parts, count(w.Questions, "question"))
-	}
-	if w.Gates > 0 {
-		parts = append(parts, count(w.Gates, "approval"))
-	}
-	return strings.Join(parts, ", ")
-}
-
-func workflowStyle(s blackboard.WorkflowStatus) style {
-	switch s {
-	case blackboard.WorkflowAchieved:
-		return good
-	case blackboard.WorkflowFailed:
-		return bad
-	case blackboard.WorkflowStalled:
-		return warn
-	}
-	return plain
+	return table.Write(t.Stdout)
 }
 
 // limitPlusOne asks for one more than is shown, to know whether there are more.

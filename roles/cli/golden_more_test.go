@@ -22,7 +22,7 @@ func TestGoldenCommit(t *testing.T) {
 	for name, args := range map[string]string{"unearth-commit": "unearth {commit}", "unearth-diff": "unearth {commit} --diff", "unearth-no-commit": "unearth {lost}"} {
 		for _, form := range forms {
 			stdout, _, err := s.run(append(named(args, ids), "-o", form)...)
-			s.must(err)
+			s.Must(err)
 			golden(t, "golden/"+name+"."+extension(form), date.ReplaceAllString(mask(hashes.Replace(stdout)), "Date:   <date>"))
 		}
 	}
@@ -38,11 +38,11 @@ func TestGoldenWaits(t *testing.T) {
 	mask := s.masking()
 	for _, form := range forms {
 		c := s.start("watch", "--workflow", ids["asking"], "--waits", "-o", form)
-		s.until("what is waited for", func() bool {
+		s.Until("what is waited for", func() bool {
 			return strings.Contains(c.out.String(), "waits") && strings.HasSuffix(c.out.String(), "\n")
 		})
 		c.stop()
-		s.must(c.wait())
+		s.Must(c.wait())
 		golden(t, "golden/watch-waits."+extension(form), mask(c.out.String()))
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
 // goldenPeople are the commands that TestGoldenPeople runs, by the names that it gives.
@@ -30,7 +29,7 @@ func TestGoldenPeople(t *testing.T) {
 	does := func(args ...string) string {
 		t.Helper()
 		stdout, _, err := s.run(args...)
-		s.must(err)
+		s.Must(err)
 		return strings.TrimSpace(stdout)
 	}
 	ids := map[string]string{}
@@ -42,13 +41,13 @@ func TestGoldenPeople(t *testing.T) {
 	ids["retried"], ids["failedClaim"], ids["failure"] = goal, claim, failure
 	ids["again"] = does("retry", failure, "the disk is new")
 	s.begin(ids["again"], "writer", blackboard.ReadOnly)
-	ids["passed"] = s.finish(ids["again"], "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Release", Payload: "v1.1"})
-	s.complete(ids["again"])
+	ids["passed"] = s.Finish(ids["again"], "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Release", Payload: "v1.1"})
+	s.Complete(ids["again"])
 	does("approve", ids["passed"])
 
 	// Two people review, one rejects at a gate, one has enough.
-	ids["cancelled"] = s.post("write a page")
-	claim = s.open(ids["cancelled"], redis.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, redis.BidRequest{Agent: "lint", Bid: blackboard.BidIgnore})
+	ids["cancelled"] = s.Goal("write a page")
+	claim = s.open(ids["cancelled"], blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, blackboard.BidRequest{Agent: "lint", Bid: blackboard.BidIgnore})
 	ids["reviewed"] = claim
 	does("review", claim, "--approve")
 	s.by("bob")

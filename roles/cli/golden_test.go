@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // goldenCommands are the commands that read, as they are typed after the story
@@ -64,21 +64,21 @@ func (s *stage) tell() map[string]string {
 	ids := map[string]string{}
 	ids["goal"], ids["first"], ids["second"] = s.reworkedTo("lint", func(second string) {
 		claim := s.open(second, s.allBut("writer", blackboard.BidExclusive, "lint", blackboard.BidReview)...)
-		s.grant(claim, blackboard.PhaseReview, "lint")
+		s.Grant(claim, blackboard.PhaseReview, "lint")
 		s.begin(claim, "lint", blackboard.ReadOnly)
-		s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "{}", Summary: "reads well"})
-		s.grant(claim, blackboard.PhaseExclusive, "writer")
+		s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "{}", Summary: "reads well"})
+		s.Grant(claim, blackboard.PhaseExclusive, "writer")
 		s.begin(claim, "writer", blackboard.ReadOnly)
-		ids["terminal"] = s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "it is done\n"})
-		s.complete(claim)
+		ids["terminal"] = s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "it is done\n"})
+		s.Complete(claim)
 	})
 	ids["claim"], ids["rework"] = blackboard.BiddingClaimID(ids["first"]), reworkID(ids["first"])
-	ids["failed"] = s.post("try the impossible")
+	ids["failed"] = s.Goal("try the impossible")
 	report, err := json.Marshal(blackboard.FailureReport{Reason: "tool ended with exit code 3", ExitCode: 3, Stderr: "no way\n", StderrSize: 7})
-	s.must(err)
+	s.Must(err)
 	ids["failedClaim"], ids["failure"] = s.work(ids["failed"], blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: string(report)})
-	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(ids["failedClaim"]), "writer failed", nil, nil))
-	ids["asking"] = s.post("choose a colour")
+	s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(ids["failedClaim"]), "writer failed", nil, nil))
+	ids["asking"] = s.Goal("choose a colour")
 	ids["askingClaim"], ids["question"] = s.work(ids["asking"], blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one:\nred or blue?"})
 	return ids
 }
@@ -87,25 +87,25 @@ func (s *stage) tell() map[string]string {
 // and lets the caller end it.
 func (s *stage) reworkedTo(reviewer string, end func(second string)) (goal, first, second string) {
 	s.t.Helper()
-	goal = s.post("write a page\nabout badgers")
+	goal = s.Goal("write a page\nabout badgers")
 	claim, first := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "badgers: two\n", Summary: "a draft"})
-	s.complete(claim)
+	s.Complete(claim)
 	claim = s.open(first, s.all(reviewer, blackboard.BidReview)...)
-	s.grant(claim, blackboard.PhaseReview, reviewer)
+	s.Grant(claim, blackboard.PhaseReview, reviewer)
 	s.begin(claim, reviewer, blackboard.ReadOnly)
-	review := s.finish(claim, reviewer, blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: `{"say":"more"}`})
+	review := s.Finish(claim, reviewer, blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: `{"say":"more"}`})
 	rework := blackboard.ReworkClaimID(claim)
-	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "feedback by "+reviewer, nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}}))
+	s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "feedback by "+reviewer, nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}}))
 	s.begin(rework, "writer", blackboard.ReadOnly)
-	second = s.finish(rework, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "badgers:\n  three\x1b[2J\n",
+	second = s.Finish(rework, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "badgers:\n  three\x1b[2J\n",
 		Metadata: json.RawMessage(`{"words":2}`), SourceArtefacts: []string{review}})
-	s.complete(rework)
+	s.Complete(rework)
 	end(second)
 	return goal, first, second
 }
 
 // allBut are bids with which everybody has bid: two as given, the rest ignore.
-func (s *stage) allBut(first string, firstBid blackboard.BidType, second string, secondBid blackboard.BidType) []redis.BidRequest {
+func (s *stage) allBut(first string, firstBid blackboard.BidType, second string, secondBid blackboard.BidType) []blackboard.BidRequest {
 	bids := s.all(first, firstBid)
 	for i := range bids {
 		if bids[i].Agent == second {
@@ -156,12 +156,12 @@ agents:
 func (s *stage) logged() {
 	s.t.Helper()
 	dir := filepath.Join(s.home, "sett", "stage", "logs")
-	s.must(os.MkdirAll(dir, 0o700))
+	s.Must(os.MkdirAll(dir, 0o700))
 	for name, text := range map[string]string{
 		"agent-writer": `{"time":"2026-01-02T03:04:05.006Z","level":"WARN","msg":"tool ended","component":"cub","claim":"x","exit_code":3,"list":["a b"],"none":null}` + "\nno line of ours \x1b[2J\n",
 		"orchestrator": line("06", "leads"),
 	} {
-		s.must(os.WriteFile(filepath.Join(dir, name+".log"), []byte(text), 0o600))
+		s.Must(os.WriteFile(filepath.Join(dir, name+".log"), []byte(text), 0o600))
 	}
 }
 
@@ -182,19 +182,19 @@ func named(line string, ids map[string]string) []string {
 func (s *stage) masking() func(string) string {
 	s.t.Helper()
 	var pairs []string
-	artefacts, err := s.board.ListArtefacts(s.t.Context(), redis.Filter{})
-	s.must(err)
+	artefacts, err := s.board.Records.ListArtefacts(s.t.Context(), blackboard.Filter{})
+	s.Must(err)
 	number := 0
 	for i, a := range artefacts {
-		pairs = append(pairs, a.ID, fmt.Sprintf("<artefact %02d>", i+1), short(a.ID), fmt.Sprintf("artef-%02d", i+1))
+		pairs = append(pairs, a.ID, fmt.Sprintf("<artefact %02d>", i+1), words.Short(a.ID), fmt.Sprintf("artef-%02d", i+1))
 		for _, claim := range []string{blackboard.BiddingClaimID(a.ID), reworkID(a.ID)} {
 			for claim != "" {
-				c, err := s.board.Snapshot(s.t.Context(), claim)
+				c, err := s.board.Records.Snapshot(s.t.Context(), claim)
 				if err != nil {
 					break
 				}
 				number++
-				pairs = append(pairs, claim, fmt.Sprintf("<claim %02d>", number), short(claim), fmt.Sprintf("claim-%02d", number))
+				pairs = append(pairs, claim, fmt.Sprintf("<claim %02d>", number), words.Short(claim), fmt.Sprintf("claim-%02d", number))
 				claim = c.Claim.RetriedAs
 			}
 		}

@@ -1,11 +1,15 @@
 package cli
 
 import (
-	"context"
-	"fmt"
+	"cmp"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/lineage"
+	"sett/roles/cli/status"
+	"sett/roles/cli/term"
+	"sett/roles/role/words"
 )
 
 type graphCmd struct {
@@ -18,7 +22,8 @@ type graphCmd struct {
 func (graphCmd) Help() string {
 	return `Shows what was made from what: everything that grew from a goal or, for an artefact, what
 it came from and what came of it; for a claim, that of its artefact. In the tree each stands
-under what it was made about; where it is also made from others, "^" refers to it from there.
+under what it was made about; where it is also made from others, "↑" refers to it from there
+("^" where the locale is not UTF-8).
 
 json and yaml have "nodes" (oldest first) and "edges" (from a source to what was made of it).
 mermaid is for Markdown, dot for Graphviz.
@@ -35,12 +40,12 @@ const treeDepth = 20
 
 // Run shows the graph.
 func (c *graphCmd) Run(a *app) error {
-	b, _, done, err := a.board(a.ctx)
+	b, _, done, err := a.at.Board(a.ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	g, err := a.readGraph(b, orElse(c.ID, lastGoal))
+	g, err := readGraph(a, b, cmp.Or(c.ID, grammar.LastGoal))
 	if err != nil {
 		return err
 	}
@@ -50,73 +55,32 @@ func (c *graphCmd) Run(a *app) error {
 		depth = treeDepth
 	}
 	if text {
-		return g.tree(a, depth)
+		return g.Tree(&a.Terminal, depth)
 	}
-	if left := g.prune(depth); left > 0 {
-		a.sayf("sett: %s left out (--depth 0 shows all)\n", count(left, "artefact"))
+	if left := g.Prune(depth); left > 0 {
+		a.Sayf("sett: %s left out (--depth 0 shows all)\n", words.Count(left, "artefact"))
 	}
 	switch c.Output {
 	case "mermaid":
-		return g.mermaid(a.Stdout)
+		return g.Mermaid(a.Stdout)
 	case "dot":
-		return g.dot(a.Stdout)
+		return g.Dot(a.Stdout)
 	}
-	return a.emit(outputs{Output: c.Output}, shown{whole: g, lines: g.Nodes})
+	return a.Emit(term.Form{Output: c.Output}, term.Shown{Whole: g, Lines: g.Nodes})
 }
 
-// mostGist is the longest payload that is read for what it says in a graph, in
-// bytes: a graph may have thousands.
-const mostGist = 4 << 10
-
 // readGraph reads the graph of the goal, artefact or claim that is meant.
-func (a *app) readGraph(b *redis.Board, part string) (*graph, error) {
-	id, kind, err := a.resolve(a.ctx, b, part, redis.KindArtefact, redis.KindClaim)
+func readGraph(a *app, b *instance.Board, part string) (*lineage.Graph, error) {
+	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
 	if err != nil {
 		return nil, err
 	}
-	if kind == redis.KindClaim {
-		claims, err := b.Claims(a.ctx, []string{id})
+	if kind == blackboard.KindClaim {
+		claims, err := b.Records.Claims(a.ctx, []string{id})
 		if err != nil {
 			return nil, err
 		}
 		id = claims[0].ArtefactID
 	}
-	goal, err := goalOf(a.ctx, b, id)
-	if err != nil {
-		return nil, err
-	}
-	l, err := readLineage(a.ctx, b, goal)
-	if err != nil {
-		return nil, err
-	}
-	if err := l.readTexts(a.ctx, b, []string{goal}, maxShown); err != nil {
-		return nil, err
-	}
-	if err := l.readTexts(a.ctx, b, l.ids, mostGist); err != nil {
-		return nil, err
-	}
-	verdicts, err := l.readVerdicts(a.ctx, b, l.ids)
-	if err != nil {
-		return nil, err
-	}
-	g := newGraph(l, verdicts)
-	if id != goal {
-		g.focus(id)
-	}
-	return g, nil
-}
-
-// goalOf returns the goal of an artefact, without reading its payload.
-func goalOf(ctx context.Context, b *redis.Board, id string) (string, error) {
-	all, each, err := b.Outlines(ctx, []string{id})
-	if err != nil {
-		return "", err
-	}
-	if each[0] != nil {
-		return "", each[0]
-	}
-	if all[0].WorkflowID == "" {
-		return "", fmt.Errorf("artefact %s names no goal: %w", id, blackboard.ErrCorrupt)
-	}
-	return all[0].WorkflowID, nil
+	return lineage.Of(a.ctx, status.BoardOf(b), id)
 }

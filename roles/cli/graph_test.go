@@ -1,231 +1,14 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
-	"regexp"
 	"strings"
 	"testing"
-	"time"
 
-	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/lineage"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
-
-// drawn is an app that draws into a buffer, as the environment says.
-func drawn(env map[string]string) (*app, *bytes.Buffer, *bytes.Buffer) {
-	var out, talk bytes.Buffer
-	return &app{Env: role.Env{Stdout: &out, Stderr: &talk, Now: time.Now, Lookup: func(name string) (string, bool) { v, ok := env[name]; return v, ok }}}, &out, &talk
-}
-
-// lineageOf is a lineage of artefacts that need not be possible. The first is the
-// goal.
-func lineageOf(all ...blackboard.Artefact) *lineage {
-	l := &lineage{workflow: blackboard.Workflow{ID: all[0].ID, Status: blackboard.WorkflowActive}, artefacts: map[string]*redis.Outline{},
-		claims: map[string]blackboard.Claim{}, on: map[string][]string{}, held: map[string]bool{}, broken: map[string]error{}}
-	for _, a := range all {
-		a.Version = max(a.Version, 1)
-		if a.StructuralType == "" {
-			a.StructuralType = blackboard.Standard
-		}
-		l.ids = append(l.ids, a.ID)
-		l.artefacts[a.ID] = &redis.Outline{Artefact: a, PayloadSize: len(a.Payload)}
-	}
-	return l
-}
-
-func piece(id string, sources ...string) blackboard.Artefact {
-	return blackboard.Artefact{ID: id, LogicalID: id, Type: "T", SourceArtefacts: sources}
-}
-
-// An artefact is drawn once, where it belongs; from its other sources it is
-// referred to.
-func TestGraphTree(t *testing.T) {
-	l := lineageOf(piece("GOAL"), piece("DRAFT", "GOAL"), piece("REVIEW", "DRAFT"), piece("OTHER", "GOAL"),
-		blackboard.Artefact{ID: "SECOND", LogicalID: "DRAFT", Version: 2, Type: "T", SourceArtefacts: []string{"DRAFT", "REVIEW", "OTHER", "NOWHERE"}})
-	for env, want := range map[string]string{
-		"en_US.UTF-8": "T GOAL  active\n├─ T DRAFT\n│  ├─ T REVIEW\n│  │  └─ ↑ T v2 SECOND\n│  └─ T v2 SECOND\n└─ T OTHER\n   └─ ↑ T v2 SECOND\n",
-		"C":           "T GOAL  active\n|- T DRAFT\n|  |- T REVIEW\n|  |  `- ^ T v2 SECOND\n|  `- T v2 SECOND\n`- T OTHER\n   `- ^ T v2 SECOND\n",
-	} {
-		a, out, talk := drawn(map[string]string{"LANG": env})
-		if err := newGraph(l, nil).tree(a, 0); err != nil || out.String() != want || talk.String() != "" {
-			t.Errorf("%s: %v\n%s\nwant\n%s", env, err, out, want)
-		}
-	}
-	g := newGraph(l, nil)
-	var kinds []string
-	for _, e := range g.Edges {
-		kinds = append(kinds, e.From+" "+e.Kind+" "+e.To)
-	}
-	if got, want := strings.Join(kinds, ", "), "GOAL source DRAFT, DRAFT source REVIEW, GOAL source OTHER, DRAFT version SECOND, REVIEW source SECOND, OTHER source SECOND"; got != want {
-		t.Errorf("edges %s\nwant %s", got, want)
-	}
-	a, out, talk := drawn(nil)
-	if err := g.tree(a, 2); err != nil || out.String() != "T GOAL  active\n|- T DRAFT\n|  `- ... 2 more\n`- T OTHER\n" {
-		t.Errorf("two levels: %v\n%s", err, out)
-	}
-	has(t, talk.String(), "2 artefacts deeper than 2 levels", "--depth 0")
-	if left := g.prune(2); left != 2 || len(g.Nodes) != 3 || len(g.Edges) != 2 {
-		t.Errorf("pruned: %d left out, %d nodes, %d edges", left, len(g.Nodes), len(g.Edges))
-	}
-	g = newGraph(l, nil)
-	g.focus("REVIEW")
-	if len(g.Nodes) != 4 || g.at["OTHER"] != 0 || len(g.Edges) != 4 || g.About != "REVIEW" {
-		t.Errorf("of the review: %d nodes, %v", len(g.Nodes), g.Edges)
-	}
-}
-
-// Things that come from themselves are no end of it, and each is drawn once.
-func TestGraphCycles(t *testing.T) {
-	for name, l := range map[string]*lineage{
-		"itself":      lineageOf(piece("GOAL"), piece("A", "A")),
-		"each other":  lineageOf(piece("GOAL", "B"), piece("A", "B"), piece("B", "A")),
-		"three":       lineageOf(piece("GOAL", "C"), piece("A", "C"), piece("B", "A"), piece("C", "B"), piece("D", "B", "C")),
-		"own version": lineageOf(piece("GOAL"), blackboard.Artefact{ID: "A", LogicalID: "A", Type: "T", SourceArtefacts: []string{"GOAL", "A", "A"}}),
-	} {
-		for _, depth := range []int{0, 1, 3} {
-			a, out, _ := drawn(nil)
-			g := newGraph(l, nil)
-			if err := g.tree(a, depth); err != nil {
-				t.Fatal(err)
-			}
-			for _, n := range g.Nodes {
-				if times := len(regexp.MustCompile(`(?m)^[|\x60\- ]*T `+n.ID+`\b`).FindAllString(out.String(), -1)); times > 1 || depth == 0 && times == 0 {
-					t.Errorf("%s, depth %d: %s is drawn %d times:\n%s", name, depth, n.ID, times, out)
-				}
-			}
-			newGraph(l, nil).focus("A")
-			newGraph(l, nil).prune(depth)
-		}
-		for _, id := range l.ids {
-			if way := l.chain("", id); len(way) == 0 || len(way) > len(l.ids) {
-				t.Errorf("%s: the way to %s has %d steps", name, id, len(way))
-			}
-		}
-	}
-	l := lineageOf(piece("GOAL"), piece("A", "GOAL"))
-	for _, c := range []blackboard.Claim{
-		{ID: "c1", ArtefactID: "A", RetryOf: "c2", Origin: blackboard.OriginRetry}, {ID: "c2", ArtefactID: "A", RetryOf: "c1", Origin: blackboard.OriginRetry},
-		{ID: "c3", ArtefactID: "A", Origin: blackboard.OriginRework, AdditionalContextIDs: []string{"A"}}, {ID: "c4", ArtefactID: "nowhere"},
-	} {
-		l.claims[c.ID] = c
-		l.artefacts["A"].ClaimID = c.ID
-		if way := l.chain(c.ID, ""); len(way) == 0 || len(way) > 4 {
-			t.Errorf("the way to claim %s: %v", c.ID, way)
-		}
-		if way := l.chain("", "A"); len(way) == 0 || len(way) > 4 {
-			t.Errorf("the way to the artefact of claim %s: %v", c.ID, way)
-		}
-	}
-}
-
-// However deep or wide, all is drawn in lines of bounded length, in a time and
-// space that grow as the graph does.
-func TestGraphLarge(t *testing.T) {
-	const many = 10_000
-	deep, wide := []blackboard.Artefact{piece("GOAL")}, []blackboard.Artefact{piece("GOAL")}
-	for i := range many {
-		id, before := fmt.Sprintf("N%07d", i), "GOAL"
-		wide = append(wide, piece(id, before))
-		if i > 0 {
-			before = fmt.Sprintf("N%07d", i-1)
-		}
-		deep = append(deep, piece(id, before))
-	}
-	for name, tc := range map[string]struct {
-		all          []blackboard.Artefact
-		depth, lines int
-	}{"deep": {deep, 20, 21}, "deep, all": {deep, 0, many}, "wide": {wide, 20, many}} {
-		a, out, _ := drawn(nil)
-		l := lineageOf(tc.all...)
-		began := time.Now()
-		if err := newGraph(l, nil).tree(a, tc.depth); err != nil {
-			t.Fatal(err)
-		}
-		if took := time.Since(began); took > 5*time.Second {
-			t.Errorf("%s: it took %v", name, took)
-		}
-		lines := strings.Split(out.String(), "\n")
-		if len(lines) < tc.lines || len(lines) > tc.lines+many/8 {
-			t.Errorf("%s: %d lines", name, len(lines))
-		}
-		for _, line := range lines {
-			if len(line) > treeWidth {
-				t.Fatalf("%s: a line of %d characters", name, len(line))
-			}
-		}
-		if way := l.chain("", tc.all[many].ID); name != "wide" && len(way) != many+1 {
-			t.Errorf("%s: the way has %d steps", name, len(way))
-		}
-	}
-}
-
-// odd are texts that mean something to Mermaid, to Graphviz, to HTML or to a
-// terminal.
-var odd = []string{
-	`"]; end`, `a"b`, `\`, `a\`, `\"`, `\N\G\l\r\n`, `#quot;`, `&lt;b&gt;`, `<script>alert(1)</script>`, `<br/>`, "`**md**`", `%%{init: {"theme":"x"}}%%`,
-	`%% comment`, `A --> B`, `]])}}/\`, "two\nlines", "a\x1b[2J\x07", "\u202eabc", "\xff\xfe", "", "end", "graph TD; x", "click n1 call x()", "日本語 é", `$x$`, `{{x}}`, `;`, `|x|`, ":::c",
-}
-
-func oddGraph() *graph {
-	all := []blackboard.Artefact{piece("GOAL")}
-	types := blackboard.StructuralTypes
-	for i, s := range odd {
-		a := piece(fmt.Sprintf("ID%d%s", i, s), all[len(all)-1].ID)
-		a.Type, a.Summary, a.ProducedByRole, a.ProducedByAgent, a.StructuralType = s, s, s, s, types[i%len(types)]
-		all = append(all, a)
-	}
-	return newGraph(lineageOf(all...), map[string]blackboard.Verdict{all[2].ID: blackboard.Feedback})
-}
-
-// What is written for other tools is read by them whatever types, roles and texts
-// are: each line is one of few forms, in which texts cannot end.
-func TestGraphExports(t *testing.T) {
-	text := `(?:[\p{L}\p{Nd} .,:_\-+/()=!?'@]|#[0-9]+;|<br/>)+`
-	node := `"` + text + `"`
-	mermaid := regexp.MustCompile(`^  n[0-9]+(?:\[` + node + `\]|\{\{` + node + `\}\}|\[/` + node + `/\]|\[\\` + node + `\\\]|\[\[` + node + `\]\]|\(\[` + node + `\]\))$|^  n[0-9]+ (?:-->|==>) n[0-9]+$`)
-	quoted := `"(?:[^"\\&\x00-\x1f]|&amp;|\\["\\n])*"`
-	id := `"(?:[^"\\\x00-\x1f]|\\["\\])*"`
-	dot := regexp.MustCompile(`^  ` + id + ` \[shape=[a-z]+, label=` + quoted + `\];$|^  ` + id + ` -> ` + id + `(?: \[style=bold\])?;$`)
-	for _, form := range []struct {
-		name        string
-		write       func(*graph, *bytes.Buffer) error
-		first, last []string
-		line        *regexp.Regexp
-	}{
-		{"mermaid", func(g *graph, b *bytes.Buffer) error { return g.mermaid(b) }, []string{"flowchart TD"}, nil, mermaid},
-		{"dot", func(g *graph, b *bytes.Buffer) error { return g.dot(b) }, []string{"digraph sett {", `  node [fontname="sans-serif"];`}, []string{"}"}, dot},
-	} {
-		var b bytes.Buffer
-		g := oddGraph()
-		if err := form.write(g, &b); err != nil {
-			t.Fatal(err)
-		}
-		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
-		if want := len(form.first) + len(g.Nodes) + len(g.Edges) + len(form.last); len(lines) != want || len(g.Edges) != len(odd) {
-			t.Fatalf("%s has %d lines, want %d", form.name, len(lines), want)
-		}
-		for i, line := range lines {
-			switch last := i - (len(lines) - len(form.last)); {
-			case i < len(form.first):
-				if line != form.first[i] {
-					t.Errorf("%s: line %d is %q", form.name, i, line)
-				}
-			case last >= 0:
-				if line != form.last[last] {
-					t.Errorf("%s: line %d is %q", form.name, i, line)
-				}
-			case !form.line.MatchString(line):
-				t.Errorf("%s: line %d is %q", form.name, i, line)
-			}
-		}
-		if strings.Contains(b.String(), "%%") && form.name == "mermaid" {
-			t.Errorf("mermaid: a comment or directive in\n%s", b.String())
-		}
-	}
-}
 
 // graph and its forms, of a history that happened.
 func TestGraph(t *testing.T) {
@@ -234,29 +17,29 @@ func TestGraph(t *testing.T) {
 	run := func(args ...string) string {
 		t.Helper()
 		stdout, _, err := s.run(append([]string{"graph"}, args...)...)
-		s.must(err)
+		s.Must(err)
 		return stdout
 	}
 	tree := run(ids["goal"])
-	has(t, tree, "GoalDefined "+short(ids["goal"])+"  user  achieved  write a page\n", "`- Draft "+short(ids["first"])+"  writer  reworked  a draft\n",
-		"rejects  ", "^ Draft v2 "+short(ids["second"])+"\n", "approves  reads well\n", "Done, Terminal "+short(ids["terminal"])+"  writer  it is done\n")
-	has(t, run(), "Question "+short(ids["question"])+"  writer  open  Which one:")
+	has(t, tree, "GoalDefined "+words.Short(ids["goal"])+"  user  achieved  write a page\n", "`- Draft "+words.Short(ids["first"])+"  writer  reworked  a draft\n",
+		"rejects  ", "^ Draft v2 "+words.Short(ids["second"])+"\n", "approves  reads well\n", "Done "+words.Short(ids["terminal"])+" (final result)  writer  it is done\n")
+	has(t, run(), "Question "+words.Short(ids["question"])+"  writer  open  Which one:")
 	if got := run(ids["goal"], "-o", "table"); got != tree {
 		t.Errorf("as table it is\n%s", got)
 	}
-	has(t, run(short(ids["failed"])), "ToolExecutionFailure "+short(ids["failure"])+"  writer  tool ended with exit code 3")
-	if got := run(ids["terminal"]); strings.Contains(got, "reads well") || !strings.Contains(got, short(ids["first"])) {
+	has(t, run(words.Short(ids["failed"])), "ToolExecutionFailure "+words.Short(ids["failure"])+"  writer  tool ended with exit code 3")
+	if got := run(ids["terminal"]); strings.Contains(got, "reads well") || !strings.Contains(got, words.Short(ids["first"])) {
 		t.Errorf("what the terminal came from:\n%s", got)
 	}
-	if got := run(ids["rework"]); !strings.Contains(got, short(ids["terminal"])) {
+	if got := run(ids["rework"]); !strings.Contains(got, words.Short(ids["terminal"])) {
 		t.Errorf("what came of a claim's artefact:\n%s", got)
 	}
-	var g graph
-	s.must(json.Unmarshal([]byte(run(ids["second"], "-o", "json")), &g))
+	var g lineage.Graph
+	s.Must(json.Unmarshal([]byte(run(ids["second"], "-o", "json")), &g))
 	if g.Goal != ids["goal"] || g.About != ids["second"] || len(g.Nodes) != 6 || len(g.Edges) != 6 {
 		t.Errorf("got %+v", g)
 	}
-	s.must(json.Unmarshal([]byte(run(ids["goal"], "-o", "json", "--depth", "2")), &g))
+	s.Must(json.Unmarshal([]byte(run(ids["goal"], "-o", "json", "--depth", "2")), &g))
 	if len(g.Nodes) != 2 || len(g.Edges) != 1 {
 		t.Errorf("two levels: %+v", g)
 	}

@@ -27,11 +27,11 @@ func TestHintsNameTheInstance(t *testing.T) {
 	}
 	talk := said("goals")
 	has(t, said("goals", "--status", "failed"), "no goal is failed")
-	s.must(s.board.Goodbye(t.Context(), "lint", "i-lint", "gone"))
+	s.Must(s.board.Cub.Goodbye(t.Context(), "lint", "i-lint", "gone"))
 	asking, _, _ := s.asks("the goal", "Which one?")
 	failing, _, _ := s.fails()
-	cancelled := s.post("not needed")
-	work := s.post("work")
+	cancelled := s.Goal("not needed")
+	work := s.Goal("work")
 	for _, args := range [][]string{
 		{"forage", "x"}, {"wait", asking}, {"wait", failing}, {"wait", s.concluded("")}, {"wait", work, "--timeout", "1ms"}, {"cancel", cancelled, "enough"}, {"retry", cancelled},
 		{"watch", "--exit-when-done", "--timeout", "1ms"}, {"wait", s.concluded(blackboard.Terminal), "--for", "question"},

@@ -14,6 +14,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
 
@@ -24,10 +25,10 @@ func TestHostileImport(t *testing.T) {
 	s.by("anna")
 	ids := s.tell()
 	_, _, err := s.run("answer", ids["question"], "The red one.")
-	s.must(err)
-	s.complete(ids["askingClaim"])
+	s.Must(err)
+	s.Complete(ids["askingClaim"])
 	_, _, err = s.run("--name", s.imports(s.forged()), "ledger", "import", filepath.Join(s.home, "forged.jsonl"))
-	s.must(err)
+	s.Must(err)
 	for _, command := range []string{
 		"show {goal}", "show {claim}", "show {rework}", "show {first}", "show {second}", "show {failed}", "show {failure}", "show {asking}", "show {question}",
 		"why {terminal}", "why {failure}", "why {question}", "graph {goal}", "graph {asking}", "graph {asking} -o dot", "graph {asking} -o mermaid",
@@ -56,11 +57,11 @@ func TestHostileImport(t *testing.T) {
 // imports makes an instance without artefacts, and puts a file beside it.
 func (s *stage) imports(file []byte) string {
 	s.t.Helper()
-	s.must(os.WriteFile(filepath.Join(s.home, "forged.jsonl"), file, 0o600))
-	in := &instance{dir: filepath.Join(s.home, "sett", "copy"), State: State{Name: "copy", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.server.URL, External: true}}
-	s.must(os.MkdirAll(in.dir, 0o700))
-	s.must(in.save())
-	s.must(writeFile(in.configPath(), s.config))
+	s.Must(os.WriteFile(filepath.Join(s.home, "forged.jsonl"), file, 0o600))
+	in := &instance.Instance{Dir: filepath.Join(s.home, "sett", "copy"), State: instance.State{Name: "copy", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.Server.URL, External: true}}
+	s.Must(os.MkdirAll(in.Dir, 0o700))
+	s.Must(in.Save())
+	s.Must(instance.WriteFile(in.ConfigPath(), s.config))
 	return in.Name
 }
 
@@ -70,11 +71,11 @@ func (s *stage) forged() []byte {
 	s.t.Helper()
 	const obeyed = "\x1b[2J"
 	stdout, _, err := s.run("ledger", "export")
-	s.must(err)
+	s.Must(err)
 	var out bytes.Buffer
 	for line := range strings.Lines(stdout) {
 		var l map[string]any
-		s.must(json.Unmarshal([]byte(line), &l))
+		s.Must(json.Unmarshal([]byte(line), &l))
 		switch l["kind"] {
 		case "claim":
 			fields := l["claim"].(map[string]any)
@@ -98,10 +99,10 @@ func (s *stage) forged() []byte {
 			l["sha256"] = fmt.Sprintf("%x", sha256.Sum256(out.Bytes()))
 		}
 		kind, err := json.Marshal(l["kind"])
-		s.must(err)
+		s.Must(err)
 		delete(l, "kind") // which comes first
 		rest, err := json.Marshal(l)
-		s.must(err)
+		s.Must(err)
 		fmt.Fprintf(&out, `{"kind":%s,%s`+"\n", kind, rest[1:])
 	}
 	return out.Bytes()

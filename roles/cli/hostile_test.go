@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/roles/role"
+	"sett/roles/view"
 )
 
 // hostileCommands are the commands that read, as they are typed where everything on
@@ -65,35 +65,35 @@ func (s *stage) hostile() map[string]string {
 	s.t.Helper()
 	ctx, ids := s.t.Context(), map[string]string{}
 	unit := nasty + "\n\tמימין לשמאל\n"
-	big, large := strings.Repeat(unit, 10<<20/len(unit)+1), strings.Repeat(unit, 2*maxShown/len(unit))
+	big, large := strings.Repeat(unit, 10<<20/len(unit)+1), strings.Repeat(unit, 2*view.MaxShown/len(unit))
 	metadata, err := json.Marshal(map[string]string{"k\x1b": strings.ToValidUTF8(nasty, "")})
-	s.must(err)
+	s.Must(err)
 	raw := json.RawMessage(strings.Replace(string(metadata), "title", "\xff\u009b31m\u202e", 1))
 	of := func(t blackboard.StructuralType, payload string) blackboard.Artefact {
 		return blackboard.Artefact{StructuralType: t, Type: "T" + nasty, Payload: payload, Summary: nasty, Metadata: raw, ProducedByRole: "r" + nasty}
 	}
-	ids["goal"] = s.post(large)
+	ids["goal"] = s.Goal(large)
 	ids["claim"], ids["result"] = s.work(ids["goal"], of(blackboard.Standard, big))
-	s.must(s.board.CompleteClaim(ctx, s.guard(ids["claim"]), nasty))
+	s.Must(s.board.Leader.CompleteClaim(ctx, s.Guard(ids["claim"]), nasty))
 	claim := s.open(ids["result"], s.all("lint", blackboard.BidReview)...)
-	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.Grant(claim, blackboard.PhaseReview, "lint")
 	s.begin(claim, "lint", blackboard.ReadOnly)
-	ids["review"] = s.finish(claim, "lint", of(blackboard.Review, large))
+	ids["review"] = s.Finish(claim, "lint", of(blackboard.Review, large))
 	ids["rework"] = blackboard.ReworkClaimID(claim)
-	s.must(s.board.TerminateClaim(ctx, s.guard(claim), nasty, nil, &redis.Rework{ClaimID: ids["rework"], Agent: "writer", Context: []string{ids["review"]}}))
+	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(claim), nasty, nil, &blackboard.Rework{ClaimID: ids["rework"], Agent: "writer", Context: []string{ids["review"]}}))
 	s.begin(ids["rework"], "writer", blackboard.ReadOnly)
 	done := of(blackboard.Terminal, large)
 	done.LogicalID = ids["result"]
-	s.finish(ids["rework"], "writer", done)
-	s.complete(ids["rework"])
+	s.Finish(ids["rework"], "writer", done)
+	s.Complete(ids["rework"])
 
-	ids["failed"] = s.post(nasty)
+	ids["failed"] = s.Goal(nasty)
 	report, err := json.Marshal(blackboard.FailureReport{Reason: nasty, ExitCode: -1, Signal: nasty, Stdout: large, Stderr: nasty, StdoutSize: 10 << 20, StderrSize: 9})
-	s.must(err)
+	s.Must(err)
 	claim, ids["failure"] = s.work(ids["failed"], of(blackboard.Failure, string(report)))
-	s.must(s.board.TerminateClaim(ctx, s.guard(claim), nasty, nil, nil))
+	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(claim), nasty, nil, nil))
 
-	ids["asking"] = s.post(nasty)
+	ids["asking"] = s.Goal(nasty)
 	_, ids["question"] = s.work(ids["asking"], of(blackboard.Question, large))
 	return ids
 }
@@ -147,7 +147,7 @@ func tame(t *testing.T, what, text string) {
 	if !utf8.ValidString(text) {
 		t.Errorf("%s is no UTF-8", what)
 	}
-	i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && harmful(r) })
+	i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && r != '\t' && role.Harmful(r) })
 	if i >= 0 {
 		t.Errorf("%s: %q", what, text[max(0, i-80):min(len(text), i+40)])
 	}
@@ -179,6 +179,7 @@ func parses(t *testing.T, what, text string) {
 
 // TestHostileLogs: lines of a log are no better.
 func TestHostileLogs(t *testing.T) {
+	t.Parallel()
 	quoted, err := json.Marshal(nasty)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,9 @@ import (
 
 	"sett/agents"
 	"sett/contract/config"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/git"
 )
 
 type initCmd struct {
@@ -47,13 +49,13 @@ type starter struct {
 	mode fs.FileMode
 }
 
-// Run writes what a workspace needs to begin with.
+// Run writes the first files of a workspace.
 func (c *initCmd) Run(a *app) error {
-	dir, err := a.directory()
+	dir, err := a.at.Directory()
 	if err != nil {
 		return err
 	}
-	root, inGit := upward(dir, ".git")
+	root, inGit := instance.Upward(dir, ".git")
 	if !inGit {
 		root = dir
 	}
@@ -70,13 +72,13 @@ func (c *initCmd) Run(a *app) error {
 		if err := f.write(root); err != nil {
 			return role.Fail(role.Failed, err, "")
 		}
-		a.printf("wrote %s\n", a.relative(filepath.Join(root, filepath.FromSlash(f.path))))
+		a.Printf("wrote %s\n", a.at.Relative(filepath.Join(root, filepath.FromSlash(f.path))))
 	}
 	return c.commit(a, root, inGit)
 }
 
-// starters returns the files, sett.yml last: who is interrupted before it has
-// written nothing that counts.
+// starters returns the files, sett.yml last: an interrupted init leaves no sett.yml
+// without the files that belong to it.
 func starters() ([]starter, error) {
 	var files []starter
 	err := fs.WalkDir(agents.Init, "example-agent", func(name string, d fs.DirEntry, err error) error {
@@ -94,9 +96,9 @@ func starters() ([]starter, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := agents.Init.ReadFile(configName)
+	text, err := agents.Init.ReadFile(instance.ConfigName)
 	return append(files, starter{schemaName, config.Schema(), 0o644},
-		starter{configName, append([]byte(schemaLine+"\n"), text...), 0o644}), err
+		starter{instance.ConfigName, append([]byte(schemaLine+"\n"), text...), 0o644}), err
 }
 
 func refuseExisting(root string, files []starter) error {
@@ -123,46 +125,46 @@ func (f starter) write(root string) error {
 		return fmt.Errorf("make directory: %w", err)
 	}
 	if err := os.WriteFile(name, f.text, f.mode); err != nil {
-		return fmt.Errorf("write %s: %w", f.path, cause(err))
+		return fmt.Errorf("write %s: %w", f.path, role.Cause(err))
 	}
 	if err := os.Chmod(name, f.mode); err != nil { // a file that existed keeps its own otherwise
-		return fmt.Errorf("write %s: %w", f.path, cause(err))
+		return fmt.Errorf("write %s: %w", f.path, role.Cause(err))
 	}
 	return nil
 }
 
-// commit commits what was written, or says how.
+// commit commits the written files, or prints the command for that.
 func (c *initCmd) commit(a *app, root string, inGit bool) error {
 	line := `git add sett.yml ` + schemaName + ` agents/example-agent && git commit -m "Add a sett clan"`
-	if dir := a.relative(root); dir != "." {
+	if dir := a.at.Relative(root); dir != "." {
 		line = "cd " + dir + " && " + line
 	}
 	switch {
 	case !inGit && c.Commit:
 		return role.Fail(role.Environment, fmt.Errorf("commit: %s is in no git repository", root), "git init && %s", line)
 	case !inGit:
-		a.sayf("\nNext:\n  git init\n  %s\n  sett up    # --runtime process: without containers\n", line)
+		a.Sayf("\nNext:\n  git init\n  %s\n  sett up    # --runtime process: without containers\n", line)
 		return nil
 	case !c.Commit:
-		a.sayf("\nNext:\n  %s\n  sett up    # --runtime process: without containers\n", line)
+		a.Sayf("\nNext:\n  %s\n  sett up    # --runtime process: without containers\n", line)
 		return nil
 	}
-	g, ours := a.repository(root), []string{"--", configName, schemaName, "agents/example-agent"}
-	if _, err := g.run(a.ctx, append([]string{"add"}, ours...)...); err != nil {
+	g, ours := git.At(a.Environ(), root), []string{"--", instance.ConfigName, schemaName, "agents/example-agent"}
+	if _, err := g.Run(a.ctx, append([]string{"add"}, ours...)...); err != nil {
 		return err
 	}
-	if _, err := g.run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, ours...)...); err == nil {
-		a.sayf("sett: all of it is committed already\n\nNext:\n  sett up    # --runtime process: without containers\n")
+	if _, err := g.Run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, ours...)...); err == nil {
+		a.Sayf("sett: all of it is committed already\n\nNext:\n  sett up    # --runtime process: without containers\n")
 		return nil
 	}
-	if _, err := g.run(a.ctx, append([]string{"commit", "--quiet", "-m", "Add a sett clan"}, ours...)...); err != nil {
+	if _, err := g.Run(a.ctx, append([]string{"commit", "--quiet", "-m", "Add a sett clan"}, ours...)...); err != nil {
 		return err
 	}
-	head, err := g.run(a.ctx, "log", "-1", "--format=%h %s")
+	head, err := g.Run(a.ctx, "log", "-1", "--format=%h %s")
 	if err != nil {
 		return err
 	}
-	a.printf("committed %s\n", clean(strings.TrimSpace(head)))
-	a.sayf("\nNext:\n  sett up    # --runtime process: without containers\n")
+	a.Printf("committed %s\n", role.Clean(strings.TrimSpace(head)))
+	a.Sayf("\nNext:\n  sett up    # --runtime process: without containers\n")
 	return nil
 }

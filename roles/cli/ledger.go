@@ -1,10 +1,19 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
-	"time"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 
-	"sett/blackboard/redis"
+	"sett/blackboard"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 type ledgerCmd struct {
@@ -22,24 +31,202 @@ Examples:
   sett ledger import ledger.jsonl`
 }
 
-const (
-	progressAfter = 2 * time.Second // of silence something is said
-	progressEvery = 2 * time.Second
-)
-
-// progress returns what tells people how far an export or import has come, when it
-// takes long.
-func (a *app) progress(doing string) func(redis.ExportCounts) {
-	next := a.Now().Add(progressAfter)
-	return func(c redis.ExportCounts) {
-		if now := a.Now(); !now.Before(next) {
-			next = now.Add(progressEvery)
-			a.sayf("sett: %s: %s\n", doing, amount(c))
-		}
-	}
+type ledgerExportCmd struct {
+	Goal  string `arg:"" optional:"" help:"Only this goal: any part of the beginning or end of its id or of one of its artefacts' or claims', or @last."`
+	File  string `placeholder:"FILE" help:"Write to FILE, which is there when it is whole; else to stdout."`
+	Force bool   `help:"Overwrite FILE."`
 }
 
-// amount says how much there is in an export.
-func amount(c redis.ExportCounts) string {
-	return fmt.Sprintf("%s, %s, %s of the ledger", count(c.Artefacts, "artefact"), count(c.Claims, "claim"), count(c.Events, "entry", "entries"))
+// Help is shown by `sett ledger export --help`.
+func (ledgerExportCmd) Help() string {
+	return `Writes everything that an instance, or one goal, ever was: artefacts with their payloads,
+claims with bids and grants, and every entry of the ledger, as it is at one moment; the clan
+may go on working. Each payload is compared with what the ledger recorded of it. Records
+that are lost or corrupt are named, and exported as far as they are there: exit code 1.
+
+The first line is a header, the last a footer with a SHA-256 over all lines before it. A line's
+"kind" says what it is: header, artefact, lost (an artefact that is not there), claim, workflow,
+open (what there is to do), event, footer. Text that is no UTF-8 is written as {"base64": "…"}.
+Not in it: the instance's own state (who leads, which agents live, who holds the workspace) and
+the workspace itself.
+
+Examples:
+  sett ledger export --file ledger.jsonl
+  sett ledger export @last > goal.jsonl`
+}
+
+// Run exports.
+func (c *ledgerExportCmd) Run(a *app) error {
+	path, err := c.path(a)
+	if err != nil {
+		return err
+	}
+	b, in, done, err := a.at.Board(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	var broken []error
+	goal := ""
+	if c.Goal != "" {
+		if goal, err = a.resolveWorkflow(a.ctx, b, c.Goal); err != nil {
+			return err
+		}
+	}
+	amount := ""
+	write := func(w io.Writer) (err error) {
+		amount, err = ledger.Export(a.ctx, &a.Terminal, b, w, goal, func(err error) { broken = append(broken, err) })
+		return err
+	}
+	to := "stdout"
+	if path == "" {
+		err = write(a.Stdout)
+	} else {
+		to = role.Clean(c.File)
+		err = ledger.WriteWhole(path, c.Force, write)
+	}
+	if errors.Is(err, blackboard.ErrCorrupt) {
+		return role.Fail(role.Failed, err, "the blackboard holds something else than what was written to it; sett ledger export GOAL still takes out other goals")
+	}
+	if err != nil {
+		return err
+	}
+	a.Sayf("sett: exported %s from instance %s to %s\n", amount, in.Name, to)
+	return incomplete(a, broken)
+}
+
+// mostBroken is how many lost or corrupt records are named.
+const mostBroken = 20
+
+// incomplete names the lost and corrupt records of an export, and fails if there are
+// any.
+func incomplete(a *app, broken []error) error {
+	if len(broken) == 0 {
+		return nil
+	}
+	for _, err := range broken[:min(len(broken), mostBroken)] {
+		a.Sayf("sett: warning: %s\n", role.Clean(err.Error()))
+	}
+	if more := len(broken) - mostBroken; more > 0 {
+		a.Sayf("sett: warning: and %d more\n", more)
+	}
+	return role.Fail(role.Failed, fmt.Errorf("exported, but %s lost or corrupt", words.Count(len(broken), "record is", "records are")),
+		"the export is whole but for these, and can be imported; what they were is in an older one")
+}
+
+// path returns the file to write; empty is stdout. It checks before the work begins
+// that the file can be written at the end.
+func (c *ledgerExportCmd) path(a *app) (string, error) {
+	if c.File == "" || c.File == "-" {
+		if role.IsTerminal(a.Stdout) {
+			return "", role.Fail(role.Usage, errors.New("an export is not written to a terminal"), "--file FILE, or a pipe")
+		}
+		return "", nil
+	}
+	path, err := a.at.Path(c.File)
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return path, nil
+	case err != nil:
+		return "", fmt.Errorf("write %s: %w", role.Clean(c.File), role.Cause(err))
+	case !info.Mode().IsRegular():
+		return "", role.Fail(role.Usage, fmt.Errorf("write %s: it is no file", role.Clean(c.File)), "--file takes the name of a file")
+	case !c.Force:
+		return "", role.Fail(role.Usage, fmt.Errorf("write %s: it exists", role.Clean(c.File)), "--force overwrites it")
+	}
+	return filepath.EvalSymlinks(path)
+}
+
+type ledgerImportCmd struct {
+	File  string `arg:"" optional:"" help:"The export; - for stdin."`
+	Abort bool   `help:"Clear away what an import left that was killed, instead."`
+}
+
+// Help is shown by `sett ledger import --help`.
+func (ledgerImportCmd) Help() string {
+	return `Brings what sett ledger export wrote into an instance that has no artefacts yet. It is there
+as a whole at the end, or not at all; meanwhile no goal can be posted. What was open goes on:
+questions can be answered, agents of the same names take up their work. What was being worked
+on is dealt with as after a crash: a Failure, or another attempt where the agent has retries.
+The ledger goes on behind what was imported, with an entry of who imported it.
+
+An import that was killed is cleared away by the next one, or with --abort.
+` + whoHelp + `
+
+Examples:
+  sett ledger import ledger.jsonl
+  gunzip < ledger.jsonl.gz | sett ledger import -
+  sett ledger import --abort`
+}
+
+// Run imports.
+func (c *ledgerImportCmd) Run(a *app) error {
+	if (c.File == "") != c.Abort {
+		return role.Fail(role.Usage, errors.New("want a FILE, or --abort"), "sett ledger import --help")
+	}
+	in, from, err := c.open(a)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	b, at, done, err := a.at.Board(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if c.Abort {
+		return c.abort(a, b, at.Name)
+	}
+	a.Hold.On() // it clears away its part of an import
+	amount, lost, err := ledger.Import(a.ctx, &a.Terminal, b, term.ReadUntil(a.ctx, in), from)
+	switch {
+	case ledger.Malformed(err):
+		return role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(from), cleaned(err)), "nothing was imported")
+	case errors.Is(err, blackboard.ErrStale):
+		return role.Fail(role.Failed, errors.New("the import was not heard of for a while, and another one or an --abort has taken its place"), "sett ledger import --help")
+	case errors.Is(err, blackboard.ErrRefused):
+		return role.Fail(role.Failed, cleaned(err), "one import at a time, into an instance that has no artefacts: sett up in another workspace, or with another --name")
+	case err != nil:
+		return err
+	}
+	a.Sayf("sett: imported %s into instance %s\n", amount, at.Name)
+	if lost > 0 {
+		a.Sayf("sett: warning: %s lost before it was exported\n", words.Count(lost, "more artefact was", "more artefacts were"))
+	}
+	return nil
+}
+
+// cleaned makes an error with text from a file safe to print.
+func cleaned(err error) error { return errors.New(role.Clean(err.Error())) }
+
+// open opens the file, and returns its name.
+func (c *ledgerImportCmd) open(a *app) (io.ReadCloser, string, error) {
+	if c.File == "" || c.File == "-" {
+		return io.NopCloser(a.Stdin), "stdin", nil
+	}
+	path, err := a.at.Path(c.File)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, "", role.Fail(role.Usage, fmt.Errorf("read %s: %w", role.Clean(c.File), role.Cause(err)), "")
+	}
+	return f, filepath.Base(path), nil
+}
+
+func (c *ledgerImportCmd) abort(a *app, b *instance.Board, instance string) error {
+	err := ledger.Abort(a.ctx, &a.Terminal, b)
+	if errors.Is(err, blackboard.ErrNotFound) {
+		return role.Fail(role.NotFound, fmt.Errorf("no import of instance %s was left unfinished", instance), "")
+	}
+	if err != nil {
+		return err
+	}
+	a.Sayf("sett: cleared away what an import left in instance %s\n", instance)
+	return nil
 }

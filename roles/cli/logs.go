@@ -7,14 +7,16 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"sett/blackboard"
-	"sett/contract/config"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/logline"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
 	"sett/runtime"
 )
 
@@ -26,7 +28,7 @@ type logsCmd struct {
 	Claim    string   `placeholder:"ID" help:"Only what is about this claim; a beginning or ending of the id will do."`
 	Workflow string   `placeholder:"GOAL" help:"Only what is about this goal; @last is the newest."`
 	Raw      bool     `help:"Show lines as they were written."`
-	outputs
+	term.Form
 }
 
 // Help is shown by `sett logs --help`.
@@ -43,64 +45,39 @@ Examples: sett logs -f
           sett logs orchestrator --since 10m --claim 7Q2M`
 }
 
-// followLines is how much of the past comes before what is new.
+// followLines is how many old lines come before the new ones.
 const followLines = 20
-
-// source is one unit's log.
-type source struct {
-	unit, part string
-	claim      string // of a worker
-	over       bool   // nothing will be added
-}
-
-// worker is the name of a worker's unit: agent, claim, attempt. One that was started
-// to wait for its claim has a name that is not the claim's: standby, agent, its own.
-var (
-	worker = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^worker-(.+)-([0-9A-Z]{26})-([0-9]+)$`)
-	})
-	standby = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^standby-(.+)-[0-9A-Za-z]{26}$`) })
-)
-
-func sourceOf(unit string) source {
-	if m := worker().FindStringSubmatch(unit); m != nil {
-		return source{unit: unit, part: m[1], claim: m[2]}
-	}
-	if m := standby().FindStringSubmatch(unit); m != nil {
-		return source{unit: unit, part: m[1]}
-	}
-	if agent, ok := runtime.AgentOf(unit); ok {
-		return source{unit: unit, part: agent}
-	}
-	return source{unit: unit, part: unit}
-}
 
 // Run shows the logs.
 func (c *logsCmd) Run(a *app) error {
-	in, err := a.instance(a.ctx)
+	in, err := a.at.Find()
 	if err != nil {
 		return err
 	}
-	since, err := a.parseSince(c.Since)
+	since, err := a.Since(c.Since)
 	if err != nil {
 		return err
 	}
 	if err := c.narrow(a); err != nil {
 		return err
 	}
-	place, err := a.place(a.ctx, in)
+	place, err := a.at.Place(a.ctx, in)
 	if err != nil {
-		a.sayf("sett: note: what the container engine has is not shown: %s\n", firstLine(err))
-		place = local{in.processes()} // files are as processes leave them
+		a.Sayf("sett: note: what the container engine has is not shown: %s\n", words.FirstLine(err))
+		place = instance.Local{Runtime: in.Processes()} // files are as processes leave them
 	}
 	if err := place.Gather(a.ctx); err != nil {
-		a.sayf("sett: warning: %v\n", err)
+		a.Sayf("sett: warning: %v\n", err)
 	}
 	all, err := (&logsCmd{}).sources(a.ctx, in, place)
 	if err != nil {
 		return err
 	}
-	parts := c.parts(in, all)
+	var logging []string
+	for _, s := range all {
+		logging = append(logging, s.Part)
+	}
+	parts := in.Logging(logging)
 	if err := c.known(in, parts); err != nil {
 		return err
 	}
@@ -113,39 +90,33 @@ func (c *logsCmd) Run(a *app) error {
 	if !c.Follow {
 		return c.past(a.ctx, in, place, p, o, keep)
 	}
-	f := &follower{c: c, p: p, in: in, place: place, lines: make(chan logLine, 256), lost: make(chan string), open: map[string]bool{}, keep: keep, past: keep >= 0}
+	f := &follower{c: c, p: p, in: in, place: place, lines: make(chan logline.Line, 256), lost: make(chan string), open: map[string]bool{}, keep: keep, past: keep >= 0}
 	return f.run(a.ctx, o)
 }
 
-// What a line can be asked to be about: the keys of its attributes.
-const (
-	aboutClaim    = "claim"
-	aboutWorkflow = "workflow"
-)
-
-// narrow reads what lines are to be about. It takes the blackboard for @last only:
-// there are logs when nothing runs.
+// narrow reads the claim or goal that lines have to be about. It opens the blackboard
+// for @last only: there are logs when nothing runs.
 func (c *logsCmd) narrow(a *app) error {
-	if c.Workflow == lastGoal {
-		b, _, done, err := a.board(a.ctx)
+	if c.Workflow == grammar.LastGoal {
+		b, _, done, err := a.at.Board(a.ctx)
 		if err != nil {
 			return err
 		}
 		defer done()
-		if c.Workflow, _, err = a.resolve(a.ctx, b, lastGoal); err != nil {
+		if c.Workflow, _, err = a.resolve(a.ctx, b, grammar.LastGoal); err != nil {
 			return err
 		}
 	}
 	for _, p := range []struct {
 		what string
 		part *string
-	}{{aboutClaim, &c.Claim}, {aboutWorkflow, &c.Workflow}} {
+	}{{logline.Claim, &c.Claim}, {logline.Workflow, &c.Workflow}} {
 		if *p.part == "" {
 			continue
 		}
 		part, ok := blackboard.NormalizeIDPart(*p.part)
 		if !ok {
-			return role.Fail(role.Usage, fmt.Errorf("--%s: %q is no part of a %s's id", p.what, clean(*p.part), p.what), "sett watch, sett goals and sett show @last show ids")
+			return role.Fail(role.Usage, fmt.Errorf("--%s: %q is no part of a %s's id", p.what, role.Clean(*p.part), p.what), "sett watch, sett goals and sett show @last show ids")
 		}
 		*p.part = part
 	}
@@ -155,10 +126,10 @@ func (c *logsCmd) narrow(a *app) error {
 // narrowed says whether only some of the lines are wanted.
 func (c *logsCmd) narrowed() bool { return c.Claim != "" || c.Workflow != "" }
 
-// sources returns the logs there are, of the parts that were asked for: files in the
-// instance's directory, and what its place has besides.
-func (c *logsCmd) sources(ctx context.Context, in *instance, p place) ([]source, error) {
-	files, err := filepath.Glob(filepath.Join(in.logsDir(), "*.log"))
+// sources returns the logs of the parts that were asked for: the files in the
+// instance's directory, and the units of its place.
+func (c *logsCmd) sources(ctx context.Context, in *instance.Instance, p instance.Place) ([]logline.Source, error) {
+	files, err := filepath.Glob(filepath.Join(in.LogsDir(), "*.log"))
 	if err != nil {
 		return nil, fmt.Errorf("list logs: %w", err)
 	}
@@ -176,44 +147,22 @@ func (c *logsCmd) sources(ctx context.Context, in *instance, p place) ([]source,
 			names[u.Name], running[u.Name] = true, u.Running
 		}
 	}
-	var out []source
+	var out []logline.Source
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		s := sourceOf(name)
-		s.over = isWorker(name) && !running[name]
-		if len(c.Agents) == 0 || slices.Contains(c.Agents, s.part) {
+		s := logline.SourceOf(name)
+		s.Over = logline.IsWorker(name) && !running[name]
+		if len(c.Agents) == 0 || slices.Contains(c.Agents, s.Part) {
 			out = append(out, s)
 		}
 	}
 	return out, nil
 }
 
-// isWorker says whether a unit runs once and never again.
-func isWorker(unit string) bool { return worker().MatchString(unit) || standby().MatchString(unit) }
-
-// parts returns what can be asked for: what sett.yml had, and what has a log.
-func (c *logsCmd) parts(in *instance, all []source) []string {
-	known := []string{runtime.ComponentOrchestrator, runtime.ComponentBlackboard, runtime.ComponentKeeper}
-	cfg, err := in.config()
-	if err != nil {
-		cfg = &config.Config{}
-	}
-	if cfg.Notify != nil {
-		known = append(known, runtime.ComponentNotifier)
-	}
-	known = append(cfg.Names(), known...)
-	for _, s := range all {
-		if !slices.Contains(known, s.part) {
-			known = append(known, s.part)
-		}
-	}
-	return known
-}
-
-// known refuses names that there is nothing of.
-func (c *logsCmd) known(in *instance, parts []string) error {
+// known refuses names of parts that do not exist.
+func (c *logsCmd) known(in *instance.Instance, parts []string) error {
 	for _, name := range c.Agents {
 		if !slices.Contains(parts, name) {
-			return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", clean(name), in.Name), "%s", didYouMean(name, parts, ""))
+			return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", role.Clean(name), in.Name), "%s", words.DidYouMean(name, parts, ""))
 		}
 	}
 	return nil
@@ -232,8 +181,8 @@ func (c *logsCmd) width(parts []string) int {
 	return width
 }
 
-// past shows what was logged until now.
-func (c *logsCmd) past(ctx context.Context, in *instance, place place, p *logPrinter, o runtime.LogOptions, keep int) error {
+// past shows the lines until now.
+func (c *logsCmd) past(ctx context.Context, in *instance.Instance, place instance.Place, p *logPrinter, o runtime.LogOptions, keep int) error {
 	sources, err := c.sources(ctx, in, place)
 	if err != nil {
 		return err
@@ -241,18 +190,18 @@ func (c *logsCmd) past(ctx context.Context, in *instance, place place, p *logPri
 	if keep >= 0 && !c.narrowed() {
 		o.Lines = keep // no source can have more of the last than that
 	}
-	var lines []logLine
+	var lines []logline.Line
 	for _, s := range sources {
-		err := readLog(ctx, place, s, o, func(l logLine) {
+		err := logline.Read(ctx, place, s, o, func(l logline.Line) {
 			if p.wants(l) {
 				lines = append(lines, l)
 			}
 		})
 		if err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("read log of %s: %w", s.unit, err)
+			return fmt.Errorf("read log of %s: %w", s.Unit, err)
 		}
 	}
-	slices.SortStableFunc(lines, func(x, y logLine) int { return x.time.Compare(y.time) })
+	slices.SortStableFunc(lines, func(x, y logline.Line) int { return x.Time.Compare(y.Time) })
 	if keep >= 0 && len(lines) > keep {
 		lines = lines[len(lines)-keep:]
 	}
@@ -267,12 +216,12 @@ func (c *logsCmd) past(ctx context.Context, in *instance, place place, p *logPri
 	for i, l := range lines {
 		records[i] = p.record(l)
 	}
-	return p.a.emit(c.outputs, shown{
-		whole: struct {
+	return p.a.Emit(c.Form, term.Shown{
+		Whole: struct {
 			Lines []logRecord `json:"lines"`
 		}{records},
-		lines: records,
-		table: func() error {
+		Lines: records,
+		Table: func() error {
 			for _, l := range lines {
 				if err := p.line(l); err != nil {
 					return err

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"sett/roles/cli/instance"
+	"sett/roles/cli/logline"
 	"sett/runtime"
 )
 
@@ -12,22 +14,22 @@ import (
 // in the order of time.
 const settle = 100 * time.Millisecond
 
-// gatherEvery is how soon the logs are shown of workers that were too quick to be
-// seen running.
+// gatherEvery is how often logs are fetched of workers that ended before a look saw
+// them running.
 const gatherEvery = 2 * time.Second
 
-// follower shows the last lines of logs and goes on with what comes.
+// follower shows the last lines of logs, then the new ones as they come.
 type follower struct {
 	c     *logsCmd
 	p     *logPrinter
-	in    *instance
-	place place
-	lines chan logLine
+	in    *instance.Instance
+	place instance.Place
+	lines chan logline.Line
 	open  map[string]bool // logs that are being read, by unit
-	lost  chan string     // units whose logs were gone before they could be read
-	held  []logLine       // not yet shown
+	lost  chan string     // units with a log that was gone before it could be read
+	held  []logline.Line  // not yet shown
 	idle  int             // flushes since the last line came
-	past  bool            // what is held is still the past, of which only the last lines count
+	past  bool            // held has old lines, and only the last of them are shown
 	keep  int             // so many of them
 }
 
@@ -35,7 +37,7 @@ type follower struct {
 func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 	first := o
 	if f.keep > 0 && !f.c.narrowed() && o.Since.IsZero() {
-		first.Lines = f.keep // of what starts later, all is new
+		first.Lines = f.keep // later units are new: all of their lines count
 	}
 	if err := f.begin(ctx, first); err != nil {
 		return err
@@ -60,7 +62,7 @@ func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 				return err
 			}
 		case <-gather.C:
-			// What cannot be had now comes the next time.
+			// A log that cannot be fetched now comes the next time.
 			_ = f.place.Gather(ctx)
 		case <-flush.C:
 			if err := f.flush(); err != nil {
@@ -77,17 +79,17 @@ func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
 		return err
 	}
 	for _, s := range sources {
-		if f.open[s.unit] {
+		if f.open[s.Unit] {
 			continue
 		}
-		f.open[s.unit] = true
+		f.open[s.Unit] = true
 		o := o
-		o.Follow = !s.over
+		o.Follow = !s.Over
 		go func() {
 			seen := false
 			// It ends with the context; a log that was removed meanwhile has no more to say,
 			// unless it was gone before it could say anything: then it comes home later.
-			err := readLog(ctx, f.place, s, o, func(l logLine) {
+			err := logline.Read(ctx, f.place, s, o, func(l logline.Line) {
 				seen = true
 				select {
 				case f.lines <- l:
@@ -96,7 +98,7 @@ func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
 			})
 			if err != nil && !seen {
 				select {
-				case f.lost <- s.unit:
+				case f.lost <- s.Unit:
 				case <-ctx.Done():
 				}
 			}
@@ -108,12 +110,12 @@ func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
 // manyHeld is how many lines are shown without waiting for a quiet moment.
 const manyHeld = 1000
 
-// flush shows what is held, if nothing came for a moment.
+// flush shows the held lines when no new one came for a moment, or they are many.
 func (f *follower) flush() error {
 	if f.idle++; f.idle < 2 && (f.past || len(f.held) < manyHeld) {
 		return nil
 	}
-	slices.SortStableFunc(f.held, func(x, y logLine) int { return x.time.Compare(y.time) })
+	slices.SortStableFunc(f.held, func(x, y logline.Line) int { return x.Time.Compare(y.Time) })
 	if f.past && len(f.held) > f.keep {
 		f.held = f.held[len(f.held)-f.keep:]
 	}

@@ -11,21 +11,24 @@ import (
 	"time"
 
 	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/logline"
+	"sett/roles/cli/term"
 	"sett/roles/role"
 )
 
 func TestReadableLine(t *testing.T) {
-	a := &app{Env: role.Env{Now: func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) }}}
+	a := &app{Terminal: term.Terminal{Env: role.Env{Now: func() time.Time { return time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC) }}}}
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC).Local()
-	l := parseLine(`{"time":"2026-01-02T03:04:05.006Z","level":"WARN","msg":"tool\u001b ended","component":"cub","agent":"one",` +
+	l := logline.Parse(`{"time":"2026-01-02T03:04:05.006Z","level":"WARN","msg":"tool\u001b ended","component":"cub","agent":"one",` +
 		`"claim":"01M7YJZT15TXRFDVFBWTH8EWZ1","n":3,"list":["a b"],"empty":"","text":"say \"hi\""}`)
-	l.source = sourceOf("agent-one")
-	want := a.clock(at) + ` WARN  tool\x1b ended claim=WTH8EWZ1 n=3 list=["a b"] text="say \"hi\""`
-	if got := a.readable(l, false); got != want {
+	l.Source = logline.SourceOf("agent-one")
+	want := a.Clock(at) + ` WARN  tool\x1b ended claim=WTH8EWZ1 n=3 list=["a b"] text="say \"hi\""`
+	if got := l.Show(&a.Terminal, false); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 	for _, text := range []string{"panic: no JSON", `{"half":`, `["a"]`, ""} {
-		if got := a.readable(parseLine(text), false); got != text {
+		if got := logline.Parse(text).Show(&a.Terminal, false); got != text {
 			t.Errorf("%q is shown as %q", text, got)
 		}
 	}
@@ -33,25 +36,25 @@ func TestReadableLine(t *testing.T) {
 
 // TestRedisLine: what Redis logs has a time and a weight as well.
 func TestRedisLine(t *testing.T) {
-	l := parseLine("1:M 21 Nov 2026 11:04:25.318 * Ready to accept connections")
-	if l.msg != "Ready to accept connections" || l.level != "INFO" || !l.time.Equal(time.Date(2026, 11, 21, 11, 4, 25, 318e6, time.UTC)) {
+	l := logline.Parse("1:M 21 Nov 2026 11:04:25.318 * Ready to accept connections")
+	if l.Msg != "Ready to accept connections" || l.Level != "INFO" || !l.Time.Equal(time.Date(2026, 11, 21, 11, 4, 25, 318e6, time.UTC)) {
 		t.Errorf("%+v", l)
 	}
-	if l := parseLine("1:M 21 Now 2026 11:04:25.318 * Ready"); l.level != "" {
+	if l := logline.Parse("1:M 21 Now 2026 11:04:25.318 * Ready"); l.Level != "" {
 		t.Errorf("%+v", l)
 	}
 }
 
 func TestSourceOf(t *testing.T) {
 	id := "01M7YJZT15TXRFDVFBWTH8EWZ1"
-	for unit, want := range map[string]source{
-		"agent-a-b":                              {unit: "agent-a-b", part: "a-b"},
-		"worker-a-b-" + id + "-2":                {unit: "worker-a-b-" + id + "-2", part: "a-b", claim: id},
-		"standby-a-b-" + id:                      {unit: "standby-a-b-" + id, part: "a-b"},
-		"standby-a-b-01m7yjzt15txrfdvfbwth8ewz1": {unit: "standby-a-b-01m7yjzt15txrfdvfbwth8ewz1", part: "a-b"},
-		"orchestrator":                           {unit: "orchestrator", part: "orchestrator"},
+	for unit, want := range map[string]logline.Source{
+		"agent-a-b":                              {Unit: "agent-a-b", Part: "a-b"},
+		"worker-a-b-" + id + "-2":                {Unit: "worker-a-b-" + id + "-2", Part: "a-b", Claim: id},
+		"standby-a-b-" + id:                      {Unit: "standby-a-b-" + id, Part: "a-b"},
+		"standby-a-b-01m7yjzt15txrfdvfbwth8ewz1": {Unit: "standby-a-b-01m7yjzt15txrfdvfbwth8ewz1", Part: "a-b"},
+		"orchestrator":                           {Unit: "orchestrator", Part: "orchestrator"},
 	} {
-		if got := sourceOf(unit); got != want {
+		if got := logline.SourceOf(unit); got != want {
 			t.Errorf("%s: %+v", unit, got)
 		}
 	}
@@ -65,12 +68,12 @@ func kept(t *testing.T, logs map[string]string) (role.Env, string) {
 	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	in := &instance{dir: dir, State: State{Name: "kept", Workspace: home}}
+	in := &instance.Instance{Dir: dir, State: instance.State{Name: "kept", Workspace: home}}
 	c := &config.Config{Agents: []config.Agent{{Name: "one"}, {Name: "two"}}}
-	if err := in.save(); err != nil {
+	if err := in.Save(); err != nil {
 		t.Fatal(err)
 	}
-	if err := writeFile(in.configPath(), c); err != nil {
+	if err := instance.WriteFile(in.ConfigPath(), c); err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range logs {
@@ -139,6 +142,7 @@ func TestLogsInterleave(t *testing.T) {
 // TestLogsFollow: the past once, then what is new, of units that begin later too;
 // the end is no error.
 func TestLogsFollow(t *testing.T) {
+	t.Parallel()
 	e, dir := kept(t, map[string]string{"agent-one": line("01", "past") + line("02", "last of the past")})
 	r, w := io.Pipe()
 	e.Stdout, e.Args = w, []string{"--name", "kept", "logs", "-f", "-n", "1"}

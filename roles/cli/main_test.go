@@ -2,13 +2,16 @@ package cli
 
 import (
 	"context"
+	"flag"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -16,6 +19,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"sett/blackboard/redis/redistest"
 	"sett/roles/role"
 	"sett/runtime/process"
 )
@@ -28,6 +32,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(tests{m}, map[string]func(){"sett": sett, "staff": staff})
 }
 
+// later is why the long tests and those of the real binary are skipped with -short.
+const later = redistest.Later
+
 // tests has a directory for the real binary as long as they run.
 type tests struct{ m *testing.M }
 
@@ -35,6 +42,12 @@ var buildDir string
 
 // Run runs the tests.
 func (t tests) Run() int {
+	flag.Parse()
+	if f := flag.Lookup("test.parallel"); f.Value.String() == f.DefValue {
+		if err := f.Value.Set("8"); err != nil { // they wait most of the time
+			panic(err)
+		}
+	}
 	dir, err := os.MkdirTemp("", "sett-cli-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,6 +55,13 @@ func (t tests) Run() int {
 	}
 	buildDir = dir
 	defer os.RemoveAll(dir)
+	for _, v := range os.Environ() { // the developer's own author or repository must not reach the tests' commits
+		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "GIT_") {
+			if err := os.Unsetenv(name); err != nil {
+				panic(err)
+			}
+		}
+	}
 	defer removeTestImages()
 	return t.m.Run()
 }
@@ -87,6 +107,10 @@ var buildSett = sync.OnceValues(func() (string, error) {
 
 // TestScripts runs each command's success, failures and help.
 func TestScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip(later)
+	}
+	t.Parallel()
 	binary, err := buildSett()
 	if err != nil {
 		t.Fatal(err)
@@ -127,7 +151,7 @@ func endAll(root string) {
 	defer cancel()
 	for _, dir := range dirs {
 		_ = os.WriteFile(filepath.Join(dir, "stopping"), nil, 0o600)
-		rt := process.New(process.Options{Dir: dir, Logger: quiet()})
+		rt := process.New(process.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
 		for range 10 {
 			units, _ := rt.List(ctx, nil)
 			if len(units) == 0 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/alecthomas/kong"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/manual"
 
 	"sett/roles/role"
 )
@@ -21,7 +22,7 @@ func TestManPages(t *testing.T) {
 	}
 	s := newStage(t)
 	stdout, stderr, err := s.run("man", "pages")
-	s.must(err)
+	s.Must(err)
 	if stdout != "" || !strings.HasPrefix(stderr, "sett: ") || !strings.Contains(stderr, " pages in ") {
 		t.Errorf("%q, %q", stdout, stderr)
 	}
@@ -37,44 +38,44 @@ func TestManPages(t *testing.T) {
 		}
 		return withoutOverstrikes(string(out))
 	}
-	p, err := newParser(&root{})
-	s.must(err)
+	whole, _, err := grammarFor(nil)
+	s.Must(err)
 	overview := set("sett")
-	commands := (&manual{}).commands(p.Model.Node)
+	commands := whole.Below()
 	for _, n := range commands {
-		page := set(manName(n))
-		has(t, page, append(pageWords(n), manName(n)+" - ", "EXIT STATUS", "SEE ALSO")...)
-		if n.Parent == p.Model.Node {
-			has(t, overview, manName(n)+"(1)", n.Help)
+		page := set(pageName(n))
+		has(t, page, append(pageWords(n), pageName(n)+" - ", "EXIT STATUS", "SEE ALSO")...)
+		if n.Parent == whole {
+			has(t, overview, pageName(n)+"(1)", n.Help)
 		}
 	}
-	for _, f := range p.Model.Flags {
+	for _, f := range whole.Flags {
 		has(t, overview, "--"+f.Name, f.Help)
 	}
 	files, err := os.ReadDir(dir)
-	s.must(err)
+	s.Must(err)
 	if len(files) != len(commands)+1 {
 		t.Errorf("%d pages for %d commands", len(files), len(commands))
 	}
 	stdout, _, err = s.run("man")
-	s.must(err)
+	s.Must(err)
 	written, err := os.ReadFile(filepath.Join(dir, "sett.1"))
-	s.must(err)
+	s.Must(err)
 	if stdout != string(written) {
 		t.Error("sett man prints another page than it writes")
 	}
 }
 
 // pageWords is what the page of a command has to have.
-func pageWords(n *kong.Node) []string {
-	words := []string{"sett " + commandPath(n)}
+func pageWords(n *grammar.Command) []string {
+	words := []string{"sett " + n.Path()}
 	for _, f := range n.Flags {
 		words = append(words, "--"+f.Name, f.Help)
 	}
-	for _, p := range n.Positional {
+	for _, p := range n.Arguments {
 		words = append(words, strings.ToUpper(p.Name), p.Help)
 	}
-	about, examples := splitExamples(n.Detail)
+	about, examples := manual.SplitExamples(n.Detail)
 	words = append(words, examples...)
 	for word := range strings.FieldsSeq(about) { // filled, so that lines are others
 		words = append(words, strings.ReplaceAll(word, "…", "..."))
@@ -98,44 +99,17 @@ func withoutOverstrikes(s string) string {
 	return string(out)
 }
 
-// TestRoff: nothing that is text counts as a request or an escape.
-func TestRoff(t *testing.T) {
-	for text, want := range map[string]string{
-		".nf":         `\&.nf`,
-		"'br":         `\(aqbr`,
-		"a\n.so /x":   "a\n\\&.so /x",
-		`\fB --x`:     `\(rsfB \-\-x`,
-		"  two\n\nx":  "\\&  two\n\\&\nx",
-		"… é \"q\" `": `\&.\|.\|. \[u00E9] \(dqq\(dq \(ga`,
-	} {
-		if got := roffText(text); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
-}
-
 // TestManFails: what is in the way is named.
 func TestManFails(t *testing.T) {
 	s := newStage(t)
 	if _, _, err := s.run("man", "sett.yml"); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "make directory sett.yml") {
 		t.Errorf("got %v", err)
 	}
-	s.must(os.MkdirAll(filepath.Join(s.root, "pages", "sett.1"), 0o755))
+	s.Must(os.MkdirAll(filepath.Join(s.root, "pages", "sett.1"), 0o755))
 	if _, _, err := s.run("man", "pages"); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "write manual pages") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestSplitExamples(t *testing.T) {
-	for help, want := range map[string]string{
-		"About.\n\nExample: sett x":                         "About.|sett x",
-		"About.\n\nExamples: sett x\n          sett y":      "About.|sett x|sett y",
-		"A\nB\n\nExamples:\n  sett x    a word\n\n  sett z": "A\nB|sett x    a word|sett z",
-		"About: Examples: none":                             "About: Examples: none",
-	} {
-		about, examples := splitExamples(help)
-		if got := strings.Join(append([]string{about}, examples...), "|"); got != want {
-			t.Errorf("%q: %q", help, got)
-		}
-	}
-}
+// pageName is the name of a command's page.
+func pageName(n *grammar.Command) string { return "sett-" + strings.ReplaceAll(n.Path(), " ", "-") }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ory/dockertest/v3"
 
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/runtime"
 	"sett/runtime/docker"
@@ -60,6 +61,7 @@ func killAll(pids []int) {
 // answers a question meanwhile is heard, and nothing says that the instance is not
 // running.
 func TestKilledContainers(t *testing.T) {
+	t.Parallel()
 	e, engine, name, _ := containerWorkspace(t)
 	if os.Geteuid() != 0 {
 		t.Skip("killing what runs in containers takes root")
@@ -135,7 +137,6 @@ func TestKilledBlackboard(t *testing.T) {
 // TestBlackboardThatDoesNotComeBack: a keeper that starts it again and again in vain is
 // waited for, but not for ever, and it says so.
 func TestBlackboardThatDoesNotComeBack(t *testing.T) {
-	t.Parallel()
 	e, dir := workspace(t)
 	if _, err := invoke(t.Context(), e, "up"); err != nil {
 		t.Fatal(err)
@@ -153,11 +154,11 @@ func TestBlackboardThatDoesNotComeBack(t *testing.T) {
 
 func killUnit(t *testing.T, dir, unit string) {
 	t.Helper()
-	in, err := loadInstance(dir)
+	in, err := instance.LoadInstance(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	units, err := in.processes().List(t.Context(), nil)
+	units, err := in.Processes().List(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

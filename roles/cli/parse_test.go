@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -55,7 +56,10 @@ func TestParserOf(t *testing.T) {
 func TestParse(t *testing.T) {
 	for _, line := range []string{
 		"version", "-C up list", "-qC up list", "forage list", "-f x.yml logs -f", "-fx.yml logs", "ledger export", "ledger up", "up down",
-		"--name up", "--name=up down", "version version", "vrsion", "list --naem x", "show", "-q", "__complete list", "config -o yaml",
+		"--name up", "--name=up down", "version version", "vrsion", "list --naem x", "-q", "__complete list", "config -o yaml",
+		"show", "answer", "retry", "unearth", "ledger", "ledger -q", "unearth 7XK --raw --diff", "unearth 7XK --raw --meta --diff", "up --runtime x",
+		"--color no up", "show -o xml", "completion tcsh", "completion", "wait --for x", "goals --status done", "graph -o svg", "-o json",
+		"forage --wait=x", "logs -n x", "up --timeout", "list --all=maybe", "restart", "review 7XK", "ledger import",
 	} {
 		args := strings.Fields(line)
 		r, parsed, err := parse(args)
@@ -64,8 +68,11 @@ func TestParse(t *testing.T) {
 		if buildErr != nil {
 			t.Fatal(buildErr)
 		}
-		want, wantErr := parser.Parse(ownShorts(parser, args))
-		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != usageError(parser, wantErr).Error() {
+		want, wantErr := parser.Parse(ownShorts(parser, args)) // by kong itself, with hooks
+		if p := (*kong.ParseError)(nil); errors.As(wantErr, &p) {
+			want = p.Context
+		}
+		if (err == nil) != (wantErr == nil) || err != nil && err.Error() != usageError(parser, want, wantErr).Error() {
 			t.Errorf("%q: %v, with all commands %v", line, err, wantErr)
 		}
 		if err != nil {
@@ -76,6 +83,25 @@ func TestParse(t *testing.T) {
 		}
 		if got, want := chosen(r, parsed), chosen(all, want); got != want {
 			t.Errorf("%q: %s\nwith all commands %s", line, got, want)
+		}
+	}
+}
+
+// validate knows all that the commands ask of their flags: none is required, belongs with
+// another or comes from the environment.
+func TestValidateKnowsAll(t *testing.T) {
+	parser, err := newParser(&root{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range append(parser.Model.Leaves(false), parser.Model.Node) {
+		for _, f := range n.Flags {
+			if f.Required || len(f.And)+len(f.Envs)+len(f.LastWins) > 0 {
+				t.Errorf("%s --%s: validate does not check it", n.Path(), f.Name)
+			}
+		}
+		if _, ok := n.Target.Addr().Interface().(command); ok == (n == parser.Model.Node) {
+			t.Errorf("%s: whether it can be run: %v", n.Path(), ok)
 		}
 	}
 }

@@ -9,14 +9,20 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
+	"sett/roles/cli/status"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type questionsCmd struct {
 	Workflow string        `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
 	Wait     bool          `help:"Wait for one that is not there yet, print it and end."`
 	Timeout  time.Duration `placeholder:"DURATION" help:"With --wait: no longer than this (default, and 0: for ever)."`
-	outputs
+	term.Form
 }
 
 // Help is shown by `sett questions --help`.
@@ -39,66 +45,61 @@ Examples:
   sett questions --workflow @last -o json`
 }
 
-// Run lists what waits for people.
+// Run lists the open matters.
 func (c *questionsCmd) Run(a *app) error {
 	if c.Timeout < 0 || c.Timeout > 0 && !c.Wait {
 		return role.Fail(role.Usage, errors.New("--timeout is how long --wait may take"), "sett questions --wait --timeout 10m")
 	}
-	b, in, done, err := a.boardWithin(c.Timeout)
+	b, in, done, err := a.at.BoardWithin(a.ctx, c.Timeout)
 	if err != nil {
 		return err
 	}
 	defer done()
-	r := matterReader{app: a, b: b, in: in, whole: !c.forPeople()}
+	r := view.MatterReader{Reader: status.Reader(a.at, b, in), Whole: !c.ForPeople()}
 	if c.Workflow != "" {
-		if r.workflow, err = a.resolveWorkflow(a.ctx, b, c.Workflow); err != nil {
+		if r.Workflow, err = a.resolveWorkflow(a.ctx, b, c.Workflow); err != nil {
 			return err
 		}
 	}
 	if c.Wait {
-		all, err := c.next(r)
+		all, err := c.next(&newcomers{a: a, b: b, in: in, r: r})
 		if err != nil {
 			return err
 		}
 		return c.print(a, all)
 	}
-	questions, gates, err := openMatters(a.ctx, b)
-	if err != nil {
-		return err
-	}
-	all, err := r.read(a.ctx, questions, gates)
+	all, err := r.Open(a.ctx)
 	if err != nil {
 		return err
 	}
 	return c.print(a, all)
 }
 
-func (c *questionsCmd) print(a *app, all []matter) error {
-	return a.emit(c.outputs, shown{
-		whole: struct {
-			Questions []matter `json:"questions"`
+func (c *questionsCmd) print(a *app, all []view.Matter) error {
+	return a.Emit(c.Form, term.Shown{
+		Whole: struct {
+			Questions []view.Matter `json:"questions"`
 		}{all},
-		lines: all,
-		table: func() error {
+		Lines: all,
+		Table: func() error {
 			if len(all) == 0 {
-				a.sayf("sett: nobody asks, and nothing waits for approval\n")
+				a.Sayf("sett: nobody asks, and nothing waits for approval\n")
 			}
 			for i, m := range all {
 				if i > 0 {
-					a.printf("\n")
+					a.Printf("\n")
 				}
-				m.text(a)
+				printMatter(&a.Terminal, m)
 			}
 			return nil
 		},
 	})
 }
 
-// next waits for something that does not wait for a person yet.
-func (c *questionsCmd) next(r matterReader) ([]matter, error) {
-	ctx, cancel := bounded(r.ctx, c.Timeout, nil)
+// next waits for the next question or gate.
+func (c *questionsCmd) next(n *newcomers) ([]view.Matter, error) {
+	ctx, cancel := role.WithLimit(n.a.ctx, c.Timeout, nil)
 	defer cancel()
-	n := &newcomers{r: r}
 	err := n.begin(ctx)
 	if err == nil {
 		err = n.await(ctx)
@@ -106,67 +107,83 @@ func (c *questionsCmd) next(r matterReader) ([]matter, error) {
 	switch {
 	case errors.Is(err, errOver):
 		return n.found, nil
-	case r.ctx.Err() != nil:
-		return nil, interrupted("interrupted; nothing new waits for a person")
+	case n.a.ctx.Err() != nil:
+		return nil, term.Interrupted("interrupted; nothing new waits for a person")
 	case ctx.Err() != nil:
 		return nil, role.Fail(role.TimedOut, fmt.Errorf("nothing new waited for a person within %s", c.Timeout), "")
 	}
 	return nil, err
 }
 
-// newcomers waits for what is not open when it begins.
+// newcomers waits for a matter that is not open at the beginning.
 type newcomers struct {
-	r     matterReader
+	a     *app
+	b     *instance.Board
+	in    *instance.Instance
+	r     view.MatterReader
 	known []string
-	found []matter
+	found []view.Matter
 }
 
-// begin takes note of what is open.
+// begin notes the open matters.
 func (n *newcomers) begin(ctx context.Context) error {
-	questions, gates, err := openMatters(ctx, n.r.b)
+	questions, gates, err := view.OpenMatters(ctx, n.b.Index)
 	n.known = slices.Concat(questions, gates)
 	return err
 }
 
-// await returns errOver when it has found something. What came since begin is seen
-// at once, what comes later in the ledger.
+// await returns errOver when a new matter is open. It sees matters since begin at once,
+// later ones in the ledger.
 func (n *newcomers) await(ctx context.Context) error {
-	from, err := n.r.b.Last(ctx)
+	from, err := n.b.Ledger.Last(ctx)
 	if err != nil {
 		return err
 	}
 	if err := n.look(ctx); err != nil {
 		return err
 	}
-	f := &ledgerFollower{a: n.r.app, board: n.r.b}
-	return f.follow(ctx, from, func(e blackboard.Event) error {
-		mine := n.r.workflow == "" || e.Workflow == n.r.workflow
+	f := ledger.NewFollower(&n.a.Terminal, n.b)
+	return f.Follow(ctx, from, func(e blackboard.Event) error {
+		mine := n.r.Workflow == "" || e.Workflow == n.r.Workflow
 		if !mine || !e.CallsPerson() && e.GoalEnded() == "" {
 			return nil
 		}
-		return patiently(ctx, func() error { return n.look(ctx) })
+		return ledger.Patiently(ctx, func() error { return n.look(ctx) })
 	})
 }
 
-// look returns errOver when something is open that was not, and how a goal ended
-// that can ask nothing any more.
+// look returns errOver when a new question or gate is open, and the goal's end when
+// the goal has ended and can ask nothing any more.
 func (n *newcomers) look(ctx context.Context) error {
-	questions, gates, err := openMatters(ctx, n.r.b)
+	questions, gates, err := view.OpenMatters(ctx, n.b.Index)
 	if err != nil {
 		return err
 	}
 	old := func(id string) bool { return slices.Contains(n.known, id) }
-	n.found, err = n.r.read(ctx, slices.DeleteFunc(questions, old), slices.DeleteFunc(gates, old))
+	n.found, err = n.r.Read(ctx, slices.DeleteFunc(questions, old), slices.DeleteFunc(gates, old))
 	if err == nil && len(n.found) > 0 {
 		err = errOver
 	}
-	if err != nil || n.r.workflow == "" {
+	if err != nil || n.r.Workflow == "" {
 		return err
 	}
-	w, err := n.r.b.Workflow(ctx, n.r.workflow)
+	w, err := n.b.Records.Workflow(ctx, n.r.Workflow)
 	if err != nil || !w.Status.Ended() {
 		return err
 	}
-	end, err := n.r.endedUnasked(ctx, n.r.b, n.r.in, w)
+	end, err := n.a.endedUnasked(ctx, n.b, n.in, w)
 	return cmp.Or(err, end)
+}
+
+// printMatter shows a question or gate to people, with the commands that settle it.
+func printMatter(t *term.Terminal, m view.Matter) {
+	if m.WorkflowID == "" {
+		t.Printf("%s %s  cannot be read: %s\n", m.Kind, t.Paint(words.Short(m.ID), term.Accent), role.Clean(m.Text))
+		return
+	}
+	t.Printf("%s %s  %s  %s\n", m.Kind, t.Paint(words.Short(m.ID), term.Accent), t.Paint(view.AgeOf(m.AgeSeconds), term.Dim), m.Heading())
+	t.Printf("%s\n", words.Indent(view.Excerpt(blackboard.Artefact{Payload: m.Text}), "    "))
+	for _, c := range m.Next() {
+		t.Printf("  %s\n", t.Paint(role.Clean(c), term.Bold))
+	}
 }

@@ -3,22 +3,24 @@ package cli
 import (
 	"encoding/json"
 	"errors"
-	"io"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // asks has the writer ask about a new goal.
 func (s *stage) asks(goalText, text string) (goal, claim, question string) {
 	s.t.Helper()
-	goal = s.post(goalText)
+	goal = s.Goal(goalText)
 	claim, question = s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: text})
 	return goal, claim, question
 }
@@ -26,25 +28,25 @@ func (s *stage) asks(goalText, text string) (goal, claim, question string) {
 // holds has the writer make what waits for approval, of the type Release.
 func (s *stage) holds(st blackboard.StructuralType) (goal, artefact string) {
 	s.t.Helper()
-	s.must(s.board.SetApproval(s.t.Context(), s.epoch, []string{"Release"}))
-	goal = s.post("release it")
+	s.Must(s.board.Leader.SetApproval(s.t.Context(), s.Epoch, []string{"Release"}))
+	goal = s.Goal("release it")
 	claim, artefact := s.work(goal, blackboard.Artefact{StructuralType: st, Type: "Release", Payload: "v1.0", Summary: "packed"})
-	s.complete(claim)
+	s.Complete(claim)
 	return goal, artefact
 }
 
 // by has the commands that follow typed by a person.
-func (s *stage) by(who string) { s.vars = map[string]string{envUser: who} }
+func (s *stage) by(who string) { s.vars = map[string]string{term.EnvUser: who} }
 
 // listed runs questions and reads what it prints.
-func (s *stage) listed(args ...string) []matter {
+func (s *stage) listed(args ...string) []view.Matter {
 	s.t.Helper()
 	stdout, _, err := s.run(append([]string{"questions", "-o", "json"}, args...)...)
-	s.must(err)
+	s.Must(err)
 	var all struct {
-		Questions []matter `json:"questions"`
+		Questions []view.Matter `json:"questions"`
 	}
-	s.must(json.Unmarshal([]byte(stdout), &all))
+	s.Must(json.Unmarshal([]byte(stdout), &all))
 	if all.Questions == nil {
 		s.t.Errorf("no list in %s", stdout)
 	}
@@ -66,10 +68,10 @@ func TestQuestions(t *testing.T) {
 	if len(all) != 2 {
 		t.Fatalf("%d: %+v", len(all), all)
 	}
-	for i, want := range []matter{
-		{ID: question, Kind: "question", Agent: "writer", Role: "writer", ClaimID: claim, About: matterAbout{goal, "GoalDefined", 1}, WorkflowID: goal,
+	for i, want := range []view.Matter{
+		{ID: question, Kind: "question", Agent: "writer", Role: "writer", ClaimID: claim, About: view.MatterSubject{ID: goal, Type: "GoalDefined", Version: 1}, WorkflowID: goal,
 			Goal: "paint it", Text: "Which one:\nred or blue?", Commands: []string{"sett --name stage answer " + question + ` "…"`}},
-		{ID: held, Kind: "gate", Agent: "writer", Role: "writer", ClaimID: blackboard.BiddingClaimID(other), About: matterAbout{held, "Release", 1}, WorkflowID: other,
+		{ID: held, Kind: "gate", Agent: "writer", Role: "writer", ClaimID: blackboard.BiddingClaimID(other), About: view.MatterSubject{ID: held, Type: "Release", Version: 1}, WorkflowID: other,
 			Goal: "release it", Text: "packed", Look: "sett --name stage unearth " + held, Commands: []string{"sett --name stage approve " + held, "sett --name stage reject " + held + ` "why"`}},
 	} {
 		got := all[i]
@@ -91,14 +93,14 @@ func TestQuestions(t *testing.T) {
 		t.Errorf("%v: %s", err, stdout)
 	}
 	stdout, _, err = s.run("questions")
-	s.must(err)
-	has(t, stdout, "question "+short(question), "writer asks about GoalDefined "+short(goal)+", for goal "+short(goal)+": paint it\n    Which one:\n    red or blue?\n  sett --name stage answer "+short(question)+` "…"`,
-		"gate "+short(held), "Release "+short(held)+" of writer waits for approval, for goal "+short(other)+": release it\n    packed\n  sett --name stage unearth "+short(held)+"\n  sett --name stage approve "+short(held)+"\n  sett --name stage reject "+short(held)+` "why"`)
+	s.Must(err)
+	has(t, stdout, "question "+words.Short(question), "writer asks about GoalDefined "+words.Short(goal)+", for goal "+words.Short(goal)+": paint it\n    Which one:\n    red or blue?\n  sett --name stage answer "+words.Short(question)+` "…"`,
+		"gate "+words.Short(held), "Release "+words.Short(held)+" of writer waits for approval, for goal "+words.Short(other)+": release it\n    packed\n  sett --name stage unearth "+words.Short(held)+"\n  sett --name stage approve "+words.Short(held)+"\n  sett --name stage reject "+words.Short(held)+` "why"`)
 
 	s.by("anna")
 	for _, args := range [][]string{{"answer", question, "red"}, {"approve", held}} {
 		_, _, err = s.run(args...)
-		s.must(err)
+		s.Must(err)
 	}
 	if all := s.listed(); len(all) != 0 {
 		t.Errorf("after all: %+v", all)
@@ -109,14 +111,14 @@ func TestQuestions(t *testing.T) {
 // broken hides no other.
 func TestQuestionsOfOthers(t *testing.T) {
 	s := newStage(t)
-	s.must(s.board.SetApproval(t.Context(), s.epoch, []string{"Goal*"}))
-	goal := s.post("may I?")
+	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"Goal*"}))
+	goal := s.Goal("may I?")
 	if all := s.listed(); len(all) != 1 || all[0].Role != "user" || all[0].Agent != "" || all[0].ClaimID != "" || all[0].Text != "may I?" {
 		t.Errorf("a goal: %+v", all)
 	}
 	stdout, _, err := s.run("questions")
-	s.must(err)
-	has(t, stdout, "GoalDefined "+short(goal)+" of user waits for approval")
+	s.Must(err)
+	has(t, stdout, "GoalDefined "+words.Short(goal)+" of user waits for approval")
 	_, _, question := s.asksAtTheLimit()
 	all := s.listed()
 	if len(all) != 2 || all[1].ID != question || all[1].Role != "orchestrator" || all[1].About.Type != "Draft" || all[1].Text != "what now?" {
@@ -124,7 +126,7 @@ func TestQuestionsOfOthers(t *testing.T) {
 	}
 	s.by("anna")
 	_, stderr, err := s.run("answer", question, "shorten it")
-	s.must(err)
+	s.Must(err)
 	has(t, stderr, "writer goes on")
 }
 
@@ -135,18 +137,18 @@ func TestQuestionAskedAgain(t *testing.T) {
 	_, rework, question := s.asksAtTheLimit()
 	s.by("anna")
 	_, _, err := s.run("cancel", rework, "later")
-	s.must(err)
+	s.Must(err)
 	graph := func() string {
 		t.Helper()
 		stdout, _, err := s.run("graph")
-		s.must(err)
+		s.Must(err)
 		return stdout
 	}
-	has(t, graph(), short(question)+"  orchestrator  closed")
+	has(t, graph(), words.Short(question)+"  orchestrator  closed")
 	stdout, stderr, err := s.run("retry", rework)
-	s.must(err)
-	has(t, stderr, "; Question "+short(question)+" waits for an answer again\n")
-	has(t, graph(), short(question)+"  orchestrator  open")
+	s.Must(err)
+	has(t, stderr, "; Question "+words.Short(question)+" waits for an answer again\n")
+	has(t, graph(), words.Short(question)+"  orchestrator  open")
 	if ms := s.listed(); len(ms) != 1 || ms[0].ID != question {
 		t.Errorf("listed %+v", ms)
 	}
@@ -154,9 +156,9 @@ func TestQuestionAskedAgain(t *testing.T) {
 	if role.CodeOf(err) != role.Waiting {
 		t.Errorf("watch ends with %v", err)
 	}
-	has(t, watched, "; Question "+short(question)+" waits for an answer again\n")
+	has(t, watched, "; Question "+words.Short(question)+" waits for an answer again\n")
 	_, stderr, err = s.run("answer", question, "shorten it")
-	s.must(err)
+	s.Must(err)
 	has(t, stderr, "writer goes on")
 	if g := s.grantOf(strings.TrimSpace(stdout), "writer"); g.State != blackboard.GrantQueued || len(g.Asked) != 2 {
 		t.Errorf("grant %+v", g)
@@ -166,18 +168,18 @@ func TestQuestionAskedAgain(t *testing.T) {
 // asksAtTheLimit plays a draft that was rejected once too often.
 func (s *stage) asksAtTheLimit() (draft, rework, question string) {
 	s.t.Helper()
-	s.must(s.board.SetApproval(s.t.Context(), s.epoch, nil))
-	claim, draft := s.work(s.post("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
-	s.complete(claim)
+	s.Must(s.board.Leader.SetApproval(s.t.Context(), s.Epoch, nil))
+	claim, draft := s.work(s.Goal("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.Complete(claim)
 	claim = s.open(draft, s.all("lint", blackboard.BidReview)...)
-	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.Grant(claim, blackboard.PhaseReview, "lint")
 	s.begin(claim, "lint", blackboard.ReadOnly)
-	review := s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "no"})
+	review := s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "no"})
 	rework = blackboard.ReworkClaimID(claim)
-	w, err := s.board.Snapshot(s.t.Context(), claim)
-	s.must(err)
+	w, err := s.board.Records.Snapshot(s.t.Context(), claim)
+	s.Must(err)
 	question = newID()
-	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "feedback", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}, Question: &blackboard.Artefact{
+	s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}, Question: &blackboard.Artefact{
 		ID: question, StructuralType: blackboard.Question, Type: "Question", Payload: "what now?", SourceArtefacts: []string{draft},
 		ProducedByRole: blackboard.RoleOrchestrator, ClaimID: rework, WorkflowID: w.Claim.WorkflowID,
 	}}))
@@ -190,15 +192,15 @@ func TestQuestionsWait(t *testing.T) {
 	_, _, old := s.asks("paint it", "?")
 	c := s.start("questions", "--wait", "-o", "jsonl")
 	one := s.start("questions", "--wait", "--workflow", "@last")
-	s.until("both follow the ledger", func() bool { return s.followers() == 2 })
-	s.server.Kill()
-	s.until("both notice the loss", func() bool {
+	s.Until("both follow the ledger", func() bool { return s.Server.Followers() == 2 })
+	s.Server.Kill()
+	s.Until("both notice the loss", func() bool {
 		return strings.Contains(c.err.String(), "blackboard lost") && strings.Contains(one.err.String(), "blackboard lost")
 	})
-	s.server.Restart()
+	s.Server.Restart()
 	_, _, question := s.asks("paint that", "which?")
-	s.must(c.wait())
-	var got matter
+	s.Must(c.wait())
+	var got view.Matter
 	if err := json.Unmarshal([]byte(c.out.String()), &got); err != nil || got.ID != question || strings.Contains(c.out.String(), old) {
 		t.Errorf("%v: %s", err, c.out.String())
 	}
@@ -208,26 +210,13 @@ func TestQuestionsWait(t *testing.T) {
 	}
 }
 
-// followers is how many commands wait for entries of the ledger.
-func (s *stage) followers() int {
-	s.t.Helper()
-	conn, err := net.Dial("tcp", s.server.Addr())
-	s.must(err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, "CLIENT LIST\r\nQUIT\r\n")
-	s.must(err)
-	list, err := io.ReadAll(conn)
-	s.must(err)
-	return strings.Count(string(list), " cmd=xread ")
-}
-
 func TestQuestionsWaitForGate(t *testing.T) {
 	s := newStage(t)
 	c := s.start("questions", "--wait")
-	s.until("it follows the ledger", func() bool { return s.followers() == 1 })
+	s.Until("it follows the ledger", func() bool { return s.Server.Followers() == 1 })
 	_, held := s.holds(blackboard.Standard)
-	s.must(c.wait())
-	has(t, c.out.String(), "Release "+short(held)+" of writer waits for approval")
+	s.Must(c.wait())
+	has(t, c.out.String(), "Release "+words.Short(held)+" of writer waits for approval")
 }
 
 // What comes between the start and the subscription is not missed, and what was
@@ -235,9 +224,11 @@ func TestQuestionsWaitForGate(t *testing.T) {
 func TestQuestionsWaitFromTheStart(t *testing.T) {
 	s := newStage(t)
 	s.asks("paint it", "?")
-	in := &instance{State: State{Name: "stage"}}
-	n := &newcomers{r: matterReader{app: &app{Env: role.Env{Now: time.Now, Stderr: &output{}}, ctx: t.Context()}, b: s.board, in: in}}
-	s.must(n.begin(t.Context()))
+	in := &instance.Instance{State: instance.State{Name: "stage"}}
+	waiter := newApp(t.Context(), role.Env{Now: time.Now, Stderr: &output{}})
+	b := instance.BoardOf(s.board)
+	n := &newcomers{a: waiter, b: b, in: in, r: view.MatterReader{Reader: status.Reader(waiter.at, b, in)}}
+	s.Must(n.begin(t.Context()))
 	_, _, question := s.asks("paint that", "which?")
 	if err := n.await(t.Context()); !errors.Is(err, errOver) || len(n.found) != 1 || n.found[0].ID != question {
 		t.Errorf("%v: %+v", err, n.found)
@@ -247,11 +238,11 @@ func TestQuestionsWaitFromTheStart(t *testing.T) {
 // Of a goal that has ended, or ends, nothing is waited for in vain.
 func TestQuestionsWaitUntilTheEnd(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("the goal")
+	goal := s.Goal("the goal")
 	c := s.start("questions", "--wait", "--workflow", goal)
-	s.until("it follows the ledger", func() bool { return s.followers() == 1 })
+	s.Until("it follows the ledger", func() bool { return s.Server.Followers() == 1 })
 	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
-	s.complete(claim)
+	s.Complete(claim)
 	if err := c.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "ended before it asked anybody: it is achieved") {
 		t.Errorf("while it is waited for: %v", err)
 	}
@@ -285,20 +276,20 @@ func TestQuestionsWaitEnds(t *testing.T) {
 // Whatever is asked and held, by whomever, the lists are tame.
 func TestQuestionsHostile(t *testing.T) {
 	s := newStage(t)
-	s.must(s.board.SetApproval(t.Context(), s.epoch, []string{"T*"}))
+	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"T*"}))
 	big := strings.Repeat(nasty+"\n", 10<<20/len(nasty))
 	of := func(st blackboard.StructuralType, payload, summary string) blackboard.Artefact {
 		return blackboard.Artefact{StructuralType: st, Type: "T" + nasty, Payload: payload, Summary: summary, ProducedByRole: "r" + nasty}
 	}
-	claim, held := s.work(s.post(nasty), of(blackboard.Standard, big, ""))
-	s.complete(claim)
-	s.work(s.post(big), of(blackboard.Question, nasty, nasty))
-	claim, summed := s.work(s.post(nasty), of(blackboard.Terminal, big, nasty))
-	s.complete(claim)
+	claim, held := s.work(s.Goal(nasty), of(blackboard.Standard, big, ""))
+	s.Complete(claim)
+	s.work(s.Goal(big), of(blackboard.Question, nasty, nasty))
+	claim, summed := s.work(s.Goal(nasty), of(blackboard.Terminal, big, nasty))
+	s.Complete(claim)
 	s.by(nasty)
 	for _, form := range forms {
 		stdout, stderr, err := s.run("questions", "-o", form)
-		s.must(err)
+		s.Must(err)
 		tame(t, form, stdout+stderr)
 		if len(stdout) > 64<<10 {
 			t.Errorf("-o %s prints %d bytes", form, len(stdout))

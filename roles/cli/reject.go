@@ -5,6 +5,9 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type rejectCmd struct {
@@ -27,45 +30,45 @@ Examples:
 
 // Run rejects the artefact.
 func (c *rejectCmd) Run(a *app) error {
-	b, in, done, err := a.board(a.ctx)
+	b, in, done, err := a.at.Board(a.ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	held, err := a.atGate(b, in, c.ID)
+	held, err := atGate(a, b, in, c.ID)
 	if err != nil {
 		return err
 	}
-	text, err := a.words("reason", c.Why)
+	text, err := typedWords(a, "reason", c.Why)
 	if err != nil {
 		return err
 	}
-	if err := a.checkFeedback("reason", text, a.commandLine(in, "reject "+short(held.ID)+` "why"`), a.commandLine(in, "approve "+short(held.ID))); err != nil {
+	if err := checkFeedback(a, "reason", text, a.at.CommandLine(in, "reject "+words.Short(held.ID)+` "why"`), a.at.CommandLine(in, "approve "+words.Short(held.ID))); err != nil {
 		return err
 	}
-	claim, err := b.Reject(a.ctx, held.ID, a.humanArtefact(blackboard.Review, held, text), a.who())
+	claim, err := b.People.Reject(a.ctx, held.ID, humanArtefact(a, blackboard.Review, held, text), a.Who())
 	if err != nil {
-		return refusal("reject "+short(held.ID), err, a.commandLine(in, "show "+short(held.ID)))
+		return refusal("reject "+words.Short(held.ID), err, a.at.CommandLine(in, "show "+words.Short(held.ID)))
 	}
-	a.printf("%s\n", blackboard.GateReviewID(held.ID))
-	a.sayf("sett: %s %s is rejected, claim %s; %s\n", title(held), short(held.ID), short(claim), in.afterFeedback(held))
+	a.Printf("%s\n", blackboard.GateReviewID(held.ID))
+	a.Sayf("sett: %s is rejected, claim %s; %s\n", view.Named(held), words.Short(claim), afterFeedback(in, held))
 	return nil
 }
 
-// afterFeedback says what comes of feedback on an artefact, as far as sett.yml says.
-func (in *instance) afterFeedback(a blackboard.Artefact) string {
+// afterFeedback predicts from sett.yml the next step after feedback on an artefact.
+func afterFeedback(in *instance.Instance, a blackboard.Artefact) string {
 	if a.ProducedByAgent == "" {
 		return "no agent made it, so the goal fails"
 	}
-	c, err := in.config()
+	c, err := in.Config()
 	if err != nil {
-		return maker(a) + " reworks it"
+		return view.Maker(a) + " reworks it"
 	}
 	if limit := c.Orchestrator.MaxReviewIterations; limit > 0 && a.Version > limit {
 		if c.Orchestrator.OnReviewLimit == config.ReviewLimitAsk {
-			return fmt.Sprintf("max_review_iterations is reached: a question comes before %s reworks it", maker(a))
+			return fmt.Sprintf("max_review_iterations is reached: a question comes before %s reworks it", view.Maker(a))
 		}
 		return "max_review_iterations is reached, so the goal fails"
 	}
-	return maker(a) + " reworks it"
+	return view.Maker(a) + " reworks it"
 }

@@ -7,58 +7,58 @@ import (
 	"strings"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
-// lastGoal stands for the newest goal wherever an id is expected.
-const lastGoal = "@last"
-
-// resolve returns the full id that somebody meant, and what it names. Several
-// that fit are listed with type and age.
-func (a *app) resolve(ctx context.Context, b *redis.Board, part string, want ...redis.Kind) (string, redis.Kind, error) {
-	if part == lastGoal {
-		ids, err := b.Goals(ctx, 1)
+// resolve returns the full id for a typed part of one, and its kind. When several ids
+// fit, the error lists them with type and age.
+func (a *app) resolve(ctx context.Context, b *instance.Board, part string, want ...blackboard.Kind) (string, blackboard.Kind, error) {
+	if part == grammar.LastGoal {
+		ids, err := b.Index.Goals(ctx, 1)
 		if err != nil {
 			return "", "", err
 		}
 		if len(ids) == 0 {
 			return "", "", role.Fail(role.NotFound, errors.New("no goal has been posted yet"), `sett forage --goal "…"`)
 		}
-		return ids[0], redis.KindArtefact, nil
+		return ids[0], blackboard.KindArtefact, nil
 	}
-	id, kind, err := b.Resolve(ctx, part, want...)
-	var several *redis.AmbiguousError
+	id, kind, err := b.Index.Resolve(ctx, part, want...)
+	var several *blackboard.AmbiguousError
 	switch {
 	case errors.As(err, &several):
-		return "", "", role.Fail(role.NotFound, a.candidates(ctx, b, several), "type more of the one you mean")
+		return "", "", role.Fail(role.NotFound, candidates(ctx, a, b, several), "type more of the one you mean")
 	case errors.Is(err, blackboard.ErrNotFound):
 		var words []string
 		for _, k := range want {
 			words = append(words, string(k))
 		}
-		return "", "", role.Fail(role.NotFound, fmt.Errorf("no %s has an id that begins or ends with %s", strings.Join(words, " or "), clean(part)),
-			"sett goals and sett hoard list ids; %s is the newest goal", lastGoal)
+		return "", "", role.Fail(role.NotFound, fmt.Errorf("no %s has an id that begins or ends with %s", strings.Join(words, " or "), role.Clean(part)),
+			"sett goals and sett hoard list ids; %s is the newest goal", grammar.LastGoal)
 	}
 	return id, kind, err
 }
 
-// subject is what a command is about, by the id that was typed, and the board that
-// has it. The caller calls done when it needs that no more.
+// subject is the artefact or claim of the typed id, and the board that has it. The
+// caller calls done when it no longer needs the board.
 type subject struct {
-	b    *redis.Board
-	in   *instance
+	b    *instance.Board
+	in   *instance.Instance
 	done func()
 	id   string
-	kind redis.Kind // artefact or claim
+	kind blackboard.Kind // artefact or claim
 }
 
-// about opens the board and finds there what somebody meant.
+// about opens the board and finds the artefact or claim of a typed id.
 func (a *app) about(part string) (s subject, err error) {
-	if s.b, s.in, s.done, err = a.board(a.ctx); err != nil {
+	if s.b, s.in, s.done, err = a.at.Board(a.ctx); err != nil {
 		return s, err
 	}
-	if s.id, s.kind, err = a.resolve(a.ctx, s.b, part, redis.KindArtefact, redis.KindClaim); err != nil {
+	if s.id, s.kind, err = a.resolve(a.ctx, s.b, part, blackboard.KindArtefact, blackboard.KindClaim); err != nil {
 		s.done()
 	}
 	return s, err
@@ -66,48 +66,35 @@ func (a *app) about(part string) (s subject, err error) {
 
 // resolveWorkflow returns the goal that an id belongs to: a goal's own, or that
 // of any of its artefacts and claims.
-func (a *app) resolveWorkflow(ctx context.Context, b *redis.Board, part string) (string, error) {
-	id, kind, err := a.resolve(ctx, b, part, redis.KindArtefact, redis.KindClaim)
+func (a *app) resolveWorkflow(ctx context.Context, b *instance.Board, part string) (string, error) {
+	id, kind, err := a.resolve(ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
 	if err != nil {
 		return "", err
 	}
-	if kind == redis.KindClaim {
-		c, err := b.Snapshot(ctx, id)
+	if kind == blackboard.KindClaim {
+		c, err := b.Records.Snapshot(ctx, id)
 		return c.Claim.WorkflowID, err
 	}
-	artefact, err := b.Artefact(ctx, id)
+	artefact, err := b.Records.Artefact(ctx, id)
 	return artefact.WorkflowID, err
 }
 
-// candidates says what each of several ids names, one a line.
-func (a *app) candidates(ctx context.Context, b *redis.Board, several *redis.AmbiguousError) error {
-	lines := []string{fmt.Sprintf("id %s fits several:", clean(several.Part))}
+// candidates is an error that lists several ids with their descriptions, one a line.
+func candidates(ctx context.Context, a *app, b *instance.Board, several *blackboard.AmbiguousError) error {
+	lines := []string{fmt.Sprintf("id %s fits several:", role.Clean(several.Part))}
 	for _, id := range several.Candidates {
-		lines = append(lines, id+"  "+a.nameOf(ctx, b, id))
+		lines = append(lines, id+"  "+nameOf(ctx, a, b, id))
 	}
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// nameOf says what an id names, and how old that is.
-func (a *app) nameOf(ctx context.Context, b *redis.Board, id string) string {
-	if artefact, err := b.Artefact(ctx, id); err == nil {
-		return fmt.Sprintf("%s, %s ago", title(artefact), age(a.Now().Sub(artefact.CreatedAt)))
+// nameOf describes the artefact or claim of an id, with its age.
+func nameOf(ctx context.Context, a *app, b *instance.Board, id string) string {
+	if artefact, err := b.Records.Artefact(ctx, id); err == nil {
+		return fmt.Sprintf("%s, %s ago", view.Title(artefact), words.Age(a.Now().Sub(artefact.CreatedAt)))
 	}
-	if c, err := b.Snapshot(ctx, id); err == nil {
-		return fmt.Sprintf("claim on %s %s, %s ago", clean(c.Claim.Target.Type), short(c.Claim.ArtefactID), age(a.Now().Sub(c.Claim.OpenedAt)))
+	if c, err := b.Records.Snapshot(ctx, id); err == nil {
+		return fmt.Sprintf("claim on %s %s, %s ago", role.Clean(c.Claim.Target.Type), words.Short(c.Claim.ArtefactID), words.Age(a.Now().Sub(c.Claim.OpenedAt)))
 	}
 	return "unreadable"
-}
-
-// title is an artefact's type, with its version unless that is the first, and
-// with its structural type where that says more.
-func title(a blackboard.Artefact) string {
-	s := clean(a.Type)
-	if a.Version > 1 {
-		s = fmt.Sprintf("%s v%d", s, a.Version)
-	}
-	if st := string(a.StructuralType); a.StructuralType != blackboard.Standard && !strings.Contains(s, st) {
-		s += ", " + st
-	}
-	return s
 }

@@ -6,8 +6,10 @@ import (
 	"strings"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type retryCmd struct {
@@ -18,10 +20,10 @@ type retryCmd struct {
 
 // Help is shown by `sett retry --help`.
 func (retryCmd) Help() string {
-	return `Has a claim that failed, or was cancelled, tried again: a new claim on the same artefact
-goes on where that one was. Bids, finished phases and answers count; what failed or was
-stopped is done anew, and what was asked before a rework is asked again. Its Failures count no longer, and the goal is active again. The new
-claim's id goes to stdout.
+	return `Tries a failed or cancelled claim again. Clears the failure and makes the goal active
+again. A new claim on the same artefact goes on where the old one ended: bids, finished
+phases and answers count; failed or stopped work is done anew, and a question from before
+a rework is asked again. The new claim's id goes to stdout.
 
 A claim whose feedback led to a rework is not retried: retry the rework's claim. Feedback
 that led to none, because its agent had left sett.yml or the limit was reached, is decided
@@ -39,43 +41,43 @@ Examples:
 
 // Run retries the claim.
 func (c *retryCmd) Run(a *app) error {
-	limit, err := c.limit("retry " + clean(c.ID))
+	limit, err := c.limit("retry " + role.Clean(c.ID))
 	if err != nil {
 		return err
 	}
-	ctx, cancel := bounded(a.ctx, limit, nil)
+	ctx, cancel := role.WithLimit(a.ctx, limit, nil)
 	defer cancel()
-	b, in, done, err := a.boardWithin(limit)
+	b, in, done, err := a.at.BoardWithin(a.ctx, limit)
 	if err != nil {
 		return err
 	}
 	defer done()
-	claim, err := a.retriable(b, in, c.ID)
+	claim, err := retriable(a, b, in, c.ID)
 	if err != nil {
 		return err
 	}
-	why, err := a.why(c.Why)
+	why, err := typedReason(a, c.Why)
 	if err != nil {
 		return err
 	}
-	old, err := b.Snapshot(a.ctx, claim)
+	old, err := b.Records.Snapshot(a.ctx, claim)
 	if err != nil {
 		return err
 	}
-	from, err := b.Last(a.ctx)
+	from, err := b.Ledger.Last(a.ctx)
 	if err != nil {
 		return err
 	}
 	id := a.NewID()
-	err = b.Retry(a.ctx, claim, id, a.who(), why)
+	err = b.People.Retry(a.ctx, claim, id, a.Who(), why)
 	if errors.Is(err, blackboard.ErrStopping) {
-		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new work", in.Name), "%s", a.upLine(in))
+		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new work", in.Name), "%s", a.at.UpLine(in))
 	}
 	if err != nil {
-		return refusal("retry claim "+short(claim), err, a.afterNoRetry(b, in, claim))
+		return refusal("retry claim "+words.Short(claim), err, afterNoRetry(a, b, in, claim))
 	}
-	a.printf("%s\n", id)
-	a.sayf("sett: claim %s is tried again as claim %s%s\n", short(claim), short(id), a.whoIsUp(b, id))
+	a.Printf("%s\n", id)
+	a.Sayf("sett: claim %s is tried again as claim %s%s\n", words.Short(claim), words.Short(id), whoIsUp(a, b, id))
 	if !c.Wait.given {
 		return nil
 	}
@@ -83,64 +85,64 @@ func (c *retryCmd) Run(a *app) error {
 }
 
 // retriable returns the claim that an id means: its own, or that of a Failure.
-func (a *app) retriable(b *redis.Board, in *instance, part string) (string, error) {
-	id, kind, err := a.resolve(a.ctx, b, part, redis.KindArtefact, redis.KindClaim)
-	if err != nil || kind == redis.KindClaim {
+func retriable(a *app, b *instance.Board, in *instance.Instance, part string) (string, error) {
+	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
+	if err != nil || kind == blackboard.KindClaim {
 		return id, err
 	}
-	artefact, err := b.Artefact(a.ctx, id)
+	artefact, err := b.Records.Artefact(a.ctx, id)
 	if err != nil {
 		return "", err
 	}
 	if artefact.StructuralType == blackboard.Failure && artefact.ClaimID != "" {
 		return artefact.ClaimID, nil
 	}
-	what, hint := fmt.Sprintf("%s is no Failure and no claim, it is %s", short(id), title(artefact)), a.commandLine(in, "show "+short(id))
+	what, hint := fmt.Sprintf("%s is no Failure and no claim, it is %s", words.Short(id), view.Title(artefact)), a.at.CommandLine(in, "show "+words.Short(id))
 	code := role.NotFound
 	switch {
 	case artefact.StructuralType == blackboard.Failure:
-		code, what = role.Failed, fmt.Sprintf("retry %s %s: it ended the goal, not a claim", title(artefact), short(id))
-		hint = a.commandLine(in, `forage --goal "…"`) + " posts a goal anew"
+		code, what = role.Failed, fmt.Sprintf("retry %s: it ended the goal, not a claim", view.Named(artefact))
+		hint = a.at.CommandLine(in, `forage --goal "…"`) + " posts a goal anew"
 		if artefact.Type == blackboard.TypeWorkflowLimit {
 			hint = "raise orchestrator.max_artefacts in sett.yml, then sett up, then " + hint
 		}
 	case isGoal(artefact):
-		w, err := b.Workflow(a.ctx, id)
+		w, err := b.Records.Workflow(a.ctx, id)
 		if err != nil || w.FailureID == "" {
 			break
 		}
-		if f, err := b.Artefact(a.ctx, w.FailureID); err == nil && f.ClaimID != "" {
-			hint = a.commandLine(in, "retry "+short(w.FailureID))
+		if f, err := b.Records.Artefact(a.ctx, w.FailureID); err == nil && f.ClaimID != "" {
+			hint = a.at.CommandLine(in, "retry "+words.Short(w.FailureID))
 		} else {
-			hint = a.commandLine(in, `forage --goal "…"`) + " posts a goal anew"
+			hint = a.at.CommandLine(in, `forage --goal "…"`) + " posts a goal anew"
 		}
 	}
 	return "", role.Fail(code, errors.New(what), "%s", hint)
 }
 
-// afterNoRetry is what to type where a claim cannot be retried.
-func (a *app) afterNoRetry(b *redis.Board, in *instance, claim string) string {
-	c, err := lastTry(a.ctx, b, claim)
+// afterNoRetry returns the command to type when a claim cannot be retried.
+func afterNoRetry(a *app, b *instance.Board, in *instance.Instance, claim string) string {
+	c, err := view.LastTry(a.ctx, b.Records, claim)
 	if err == nil && c.Claim.ID != claim && c.Claim.Status == blackboard.Terminated {
-		return a.commandLine(in, "retry "+short(c.Claim.ID)) // the last try failed as well
+		return a.at.CommandLine(in, "retry "+words.Short(c.Claim.ID)) // the last try failed as well
 	}
 	if err == nil {
 		claim = c.Claim.ID
 	}
-	return a.commandLine(in, "show "+short(claim))
+	return a.at.CommandLine(in, "show "+words.Short(claim))
 }
 
-// whoIsUp names the agents that work on a claim, or are to bid for it, or what a
-// person is asked first.
-func (a *app) whoIsUp(b *redis.Board, claim string) string {
-	c, err := b.Snapshot(a.ctx, claim)
+// whoIsUp says that a Question waits for an answer, or names the agents that work on
+// a claim or have yet to bid.
+func whoIsUp(a *app, b *instance.Board, claim string) string {
+	c, err := b.Records.Snapshot(a.ctx, claim)
 	if err != nil {
 		return ""
 	}
 	var agents []string
 	for _, g := range c.Grants {
 		if g.State == blackboard.GrantAwaitingAnswer {
-			return "; Question " + short(g.ResultID) + " waits for an answer again"
+			return "; Question " + words.Short(g.ResultID) + " waits for an answer again"
 		}
 		if !g.State.Ended() {
 			agents = append(agents, g.Agent)
@@ -148,9 +150,9 @@ func (a *app) whoIsUp(b *redis.Board, claim string) string {
 	}
 	switch missing := c.Missing(); {
 	case len(agents) > 0:
-		return ", by " + clean(strings.Join(agents, ", "))
+		return ", by " + role.Clean(strings.Join(agents, ", "))
 	case len(missing) > 0 && c.Claim.Status == blackboard.PendingReview:
-		return "; " + clean(strings.Join(missing, ", ")) + " have yet to bid"
+		return "; " + role.Clean(strings.Join(missing, ", ")) + " have yet to bid"
 	}
 	return ""
 }

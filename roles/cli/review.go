@@ -6,8 +6,11 @@ import (
 	"strings"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type reviewCmd struct {
@@ -35,37 +38,37 @@ Examples:
 func (c *reviewCmd) Run(a *app) error {
 	if c.Approve == (c.Feedback != nil) {
 		return role.Fail(role.Usage, errors.New("a review either approves or says what is wrong"),
-			`sett review %s --approve, or --feedback "…"`, clean(c.ID))
+			`sett review %s --approve, or --feedback "…"`, role.Clean(c.ID))
 	}
-	b, in, done, err := a.board(a.ctx)
+	b, in, done, err := a.at.Board(a.ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	artefact, claim, err := a.inReview(b, in, c.ID)
+	artefact, claim, err := inReview(a, b, in, c.ID)
 	if err != nil {
 		return err
 	}
 	text := "{}"
 	if c.Feedback != nil {
-		if text, err = a.words("feedback", []string{*c.Feedback}); err != nil {
+		if text, err = typedWords(a, "feedback", []string{*c.Feedback}); err != nil {
 			return err
 		}
-		if err := a.checkFeedback("feedback", text, `--feedback "…"`, "--approve"); err != nil {
+		if err := checkFeedback(a, "feedback", text, `--feedback "…"`, "--approve"); err != nil {
 			return err
 		}
 	}
-	review := a.humanArtefact(blackboard.Review, artefact, text)
+	review := humanArtefact(a, blackboard.Review, artefact, text)
 	review.ClaimID = claim.Claim.ID
-	if err := b.Review(a.ctx, claim.Claim.ID, review, a.who()); err != nil {
-		return refusal("review "+short(artefact.ID), err, a.commandLine(in, "show "+short(artefact.ID)))
+	if err := b.People.Review(a.ctx, claim.Claim.ID, review, a.Who()); err != nil {
+		return refusal("review "+words.Short(artefact.ID), err, a.at.CommandLine(in, "show "+words.Short(artefact.ID)))
 	}
-	a.printf("%s\n", review.ID)
+	a.Printf("%s\n", review.ID)
 	next := "the claim is decided about"
 	if c.Feedback != nil {
-		next = in.afterFeedback(artefact)
+		next = afterFeedback(in, artefact)
 	}
-	a.sayf("sett: %s %s is reviewed; %s\n", title(artefact), short(artefact.ID), whenOthersAreDone(claim)+next)
+	a.Sayf("sett: %s is reviewed; %s\n", view.Named(artefact), whenOthersAreDone(claim)+next)
 	return nil
 }
 
@@ -80,61 +83,61 @@ func whenOthersAreDone(c blackboard.Snapshot) string {
 	if len(missing) == 0 {
 		return ""
 	}
-	return "after " + clean(strings.Join(missing, ", ")) + ", "
+	return "after " + role.Clean(strings.Join(missing, ", ")) + ", "
 }
 
 // inReview returns an artefact and the claim on it that is in review.
-func (a *app) inReview(b *redis.Board, in *instance, part string) (blackboard.Artefact, blackboard.Snapshot, error) {
+func inReview(a *app, b *instance.Board, in *instance.Instance, part string) (blackboard.Artefact, blackboard.Snapshot, error) {
 	var none blackboard.Snapshot
-	id, kind, err := a.resolve(a.ctx, b, part, redis.KindArtefact, redis.KindClaim)
+	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
 	if err != nil {
 		return blackboard.Artefact{}, none, err
 	}
 	claim, about := id, id
-	if kind == redis.KindClaim {
-		c, err := b.Snapshot(a.ctx, id)
+	if kind == blackboard.KindClaim {
+		c, err := b.Records.Snapshot(a.ctx, id)
 		if err != nil {
 			return blackboard.Artefact{}, none, err
 		}
 		about = c.Claim.ArtefactID
 	}
-	artefact, err := b.Artefact(a.ctx, about)
+	artefact, err := b.Records.Artefact(a.ctx, about)
 	if err != nil {
 		return artefact, none, err
 	}
-	if kind == redis.KindArtefact {
-		if claim, err = a.claimOn(b, in, artefact); err != nil {
+	if kind == blackboard.KindArtefact {
+		if claim, err = claimOn(a, b, in, artefact); err != nil {
 			return artefact, none, err
 		}
 	}
-	c, err := b.Snapshot(a.ctx, claim)
+	c, err := b.Records.Snapshot(a.ctx, claim)
 	if err == nil && c.Claim.Status != blackboard.PendingReview {
 		err = role.Fail(role.Failed, fmt.Errorf("review %s %s: it is not in review any more, its claim %s is %s",
-			title(artefact), short(about), short(claim), claimStatus(c.Claim)), "%s", a.commandLine(in, "show "+short(claim)))
+			view.Title(artefact), words.Short(about), words.Short(claim), view.ClaimStatus(c.Claim)), "%s", a.at.CommandLine(in, "show "+words.Short(claim)))
 	}
 	return artefact, c, err
 }
 
 // claimOn returns the last claim on an artefact: no other is open.
-func (a *app) claimOn(b *redis.Board, in *instance, artefact blackboard.Artefact) (string, error) {
-	what := fmt.Sprintf("review %s %s", title(artefact), short(artefact.ID))
-	gate, err := readGate(a.ctx, b, artefact)
+func claimOn(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) (string, error) {
+	what := fmt.Sprintf("review %s", view.Named(artefact))
+	gate, err := view.ReadGate(a.ctx, status.BoardOf(b), artefact)
 	if err != nil {
 		return "", err
 	}
-	if gate.isHeld() {
+	if gate.IsHeld() {
 		return "", role.Fail(role.Failed, fmt.Errorf("%s: it waits for approval first", what),
-			`%s, or %s "why"`, a.commandLine(in, "approve "+short(artefact.ID)), a.commandLine(in, "reject "+short(artefact.ID)))
+			`%s, or %s "why"`, a.at.CommandLine(in, "approve "+words.Short(artefact.ID)), a.at.CommandLine(in, "reject "+words.Short(artefact.ID)))
 	}
 	if !artefact.StructuralType.Claimable() {
 		return "", role.Fail(role.NotFound, fmt.Errorf("%s: a %s gets no claim, so nobody reviews it", what, artefact.StructuralType),
-			"%s", a.commandLine(in, "hoard --workflow "+short(artefact.WorkflowID)))
+			"%s", a.at.CommandLine(in, "hoard --workflow "+words.Short(artefact.WorkflowID)))
 	}
-	ids, err := b.WorkflowClaims(a.ctx, artefact.WorkflowID)
+	ids, err := b.Index.WorkflowClaims(a.ctx, artefact.WorkflowID)
 	if err != nil {
 		return "", err
 	}
-	claims, each, err := b.TryClaims(a.ctx, ids)
+	claims, each, err := b.Records.TryClaims(a.ctx, ids)
 	if err != nil {
 		return "", err
 	}
@@ -145,7 +148,7 @@ func (a *app) claimOn(b *redis.Board, in *instance, artefact blackboard.Artefact
 		}
 	}
 	if last == "" {
-		return "", role.Fail(role.Failed, fmt.Errorf("%s: it has no claim yet, the orchestrator opens it", what), "%s", a.commandLine(in, "show "+short(artefact.ID)))
+		return "", role.Fail(role.Failed, fmt.Errorf("%s: it has no claim yet, the orchestrator opens it", what), "%s", a.at.CommandLine(in, "show "+words.Short(artefact.ID)))
 	}
 	return last, nil
 }

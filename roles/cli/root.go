@@ -1,14 +1,16 @@
 package cli
 
-import "github.com/alecthomas/kong"
+import (
+	"github.com/alecthomas/kong"
+
+	"sett/roles/cli/instance"
+)
 
 // globals are the flags that every command knows.
 type globals struct {
-	Directory string `short:"C" placeholder:"DIR" help:"Work as if started in DIR."`
-	Config    string `short:"f" placeholder:"FILE" help:"Use FILE instead of sett.yml."`
-	Name      string `placeholder:"NAME" help:"Name of the instance (default: $$SETT_INSTANCE, else the one of this workspace)."`
-	Color     string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour the output: auto (a terminal, unless NO_COLOR is set), always or never."`
-	Quiet     bool   `short:"q" help:"Nothing on standard error but errors, and what has to be asked."`
+	instance.Flags
+	Color string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour the output: auto (a terminal, unless NO_COLOR is set), always or never."`
+	Quiet bool   `short:"q" help:"Nothing on standard error but errors, and what has to be asked."`
 }
 
 // groups order the commands on the first help page.
@@ -45,7 +47,7 @@ type root struct {
 	Reject    rejectCmd    `cmd:"" group:"part" help:"Turn down what waits for approval."`
 	Review    reviewCmd    `cmd:"" group:"part" help:"Review an artefact beside the agents."`
 	Cancel    cancelCmd    `cmd:"" group:"part" help:"Stop a claim or a goal."`
-	Retry     retryCmd     `cmd:"" group:"part" help:"Have a claim that failed tried again."`
+	Retry     retryCmd     `cmd:"" group:"part" help:"Try a failed claim again."`
 
 	Logs    logsCmd    `cmd:"" group:"look" help:"Show what agents and Sett's own parts logged."`
 	Goals   goalsCmd   `cmd:"" group:"look" help:"List goals."`

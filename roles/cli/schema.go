@@ -23,6 +23,6 @@ Example: sett schema > ` + schemaName
 
 // Run prints the schema.
 func (*schemaCmd) Run(a *app) error {
-	a.printf("%s", config.Schema())
+	a.Printf("%s", config.Schema())
 	return nil
 }

@@ -6,15 +6,18 @@ import (
 	"strings"
 
 	"sett/blackboard"
+	"sett/roles/cli/term"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
-func (v artefactView) text(a *app) error {
+func printArtefact(t *term.Terminal, v view.ArtefactDetail) error {
 	m := v.Artefact
-	a.printf("%s %s\n", a.paint("artefact", bold), m.ID)
-	t := a.table()
+	t.Printf("%s %s\n", t.Paint("artefact", term.Bold), m.ID)
+	rows := t.Table()
 	version := fmt.Sprintf("%d", m.Version)
 	if m.LogicalID != m.ID {
-		version += " of thread " + short(m.LogicalID)
+		version += " of thread " + words.Short(m.LogicalID)
 	}
 	by := m.ProducedByAgent
 	if m.ProducedByRole == blackboard.RoleHuman {
@@ -27,47 +30,39 @@ func (v artefactView) text(a *app) error {
 	}
 	for _, f := range [][2]string{
 		{"type", m.Type}, {"structural type", string(m.StructuralType)}, {"version", version},
-		{"by", by + " at " + a.clock(m.CreatedAt)}, {"approval", v.Gate.text(a)}, {"goal", short(m.WorkflowID)}, {"made under", withPrefix("claim ", short(m.ClaimID))},
+		{"by", by + " at " + t.Clock(m.CreatedAt)}, {"approval", v.Gate.Text(t.Clock)}, {"goal", words.Short(m.WorkflowID)}, {"made under", withPrefix("claim ", words.Short(m.ClaimID))},
 		{"sources", briefs(v.Sources)}, {"children", briefs(v.Children)}, {"summary", m.Summary}, {"metadata", metadataText(m.Metadata)},
 		{"payload", fmt.Sprintf("%d bytes, sha256 %s…", m.PayloadSize, m.PayloadSHA256[:12])},
 	} {
 		if f[1] != "" {
-			t.row(cell{"  " + f[0], dim}, f[1])
+			rows.Row(term.Cell{Text: "  " + f[0], As: term.Dim}, f[1])
 		}
 	}
-	if err := t.write(a.Stdout); err != nil {
+	if err := rows.Write(t.Stdout); err != nil {
 		return err
 	}
 	if v.Excerpt != "" {
-		a.printf("\n%s\n", indent(v.Excerpt, "    "))
+		t.Printf("\n%s\n", words.Indent(v.Excerpt, "    "))
 	}
 	if v.Claim == nil {
 		return nil
 	}
-	a.printf("\n")
-	if err := v.Claim.lines(a); err != nil {
+	t.Printf("\n")
+	if err := printClaimLines(t, v.Claim.ClaimDetail); err != nil {
 		return err
 	}
-	if err := v.Claim.chainLines(a); err != nil {
+	if err := printChain(t, *v.Claim); err != nil {
 		return err
 	}
-	return a.waitLines(v.Claim.Waits, 0)
+	return printWaits(t, v.Claim.Waits, 0)
 }
 
-func briefs(all []artefactMeta) string {
+func briefs(all []view.Meta) string {
 	out := make([]string, len(all))
 	for i, m := range all {
-		out[i] = title(blackboard.Artefact{StructuralType: m.StructuralType, Type: m.Type, Version: m.Version}) + " " + short(m.ID)
+		out[i] = view.Named(blackboard.Artefact{ID: m.ID, StructuralType: m.StructuralType, Type: m.Type, Version: m.Version})
 	}
 	return strings.Join(out, "; ")
-}
-
-func shorts(ids []string) []string {
-	out := make([]string, len(ids))
-	for i, id := range ids {
-		out[i] = short(id)
-	}
-	return out
 }
 
 func withPrefix(prefix, s string) string {
@@ -79,11 +74,7 @@ func withPrefix(prefix, s string) string {
 
 func metadataText(raw json.RawMessage) string {
 	if s := string(raw); s != "{}" {
-		return shorten(s, 200)
+		return words.Shorten(s, 200)
 	}
 	return ""
-}
-
-func indent(s, by string) string {
-	return by + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
 }

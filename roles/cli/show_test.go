@@ -9,14 +9,15 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // exclusive opens a claim for which the writer alone bids.
 func exclusive(s *stage) (goal, claim string) {
-	goal = s.post("the goal")
+	goal = s.Goal("the goal")
 	claim = s.open(goal, s.all("writer", blackboard.BidExclusive)...)
 	return goal, claim
 }
@@ -24,62 +25,62 @@ func exclusive(s *stage) (goal, claim string) {
 // granted is exclusive with the writer's grant.
 func granted(s *stage) (goal, claim string) {
 	goal, claim = exclusive(s)
-	s.grant(claim, blackboard.PhaseExclusive, "writer")
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
 	return goal, claim
 }
 
 // reviewable is a draft whose claim is in review, with one bid due.
 func (s *stage) reviewable() (draft, claim string) {
-	work, draft := s.work(s.post("the goal"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
-	s.complete(work)
-	return draft, s.open(draft, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	work, draft := s.work(s.Goal("the goal"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.Complete(work)
+	return draft, s.open(draft, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 }
 
 // waitCases set up what is waited for, and return the id to show.
 var waitCases = map[string]struct {
-	what, agent string
-	says        string
+	what        blackboard.WaitKind
+	agent, says string
 	set         func(s *stage) (show string)
 }{
-	"claim": {waitClaim, "orchestrator", "to open a claim on GoalDefined ", func(s *stage) string { return s.post("the goal") }},
-	"bid": {waitBid, "lint", "the bid of lint", func(s *stage) string {
-		goal := s.post("the goal")
-		s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	"claim": {blackboard.WaitClaim, "orchestrator", "to open a claim on GoalDefined ", func(s *stage) string { return s.Goal("the goal") }},
+	"bid": {blackboard.WaitBid, "lint", "lint has to bid on claim ", func(s *stage) string {
+		goal := s.Goal("the goal")
+		s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 		return goal
 	}},
-	"bid of the dead": {waitBid, "lint", "the bid of lint (is not running)", func(s *stage) string {
-		s.must(s.board.Goodbye(s.t.Context(), "lint", "i-lint", "killed"))
-		goal := s.post("the goal")
-		return s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	"bid of the dead": {blackboard.WaitBid, "lint", "(is not running)", func(s *stage) string {
+		s.Must(s.board.Cub.Goodbye(s.t.Context(), "lint", "i-lint", "killed"))
+		goal := s.Goal("the goal")
+		return s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 	}},
-	"decision": {waitDecision, "orchestrator", "the orchestrator's decision", func(s *stage) string {
+	"decision": {blackboard.WaitDecision, "orchestrator", "the orchestrator has to decide on claim ", func(s *stage) string {
 		_, claim := exclusive(s)
 		return claim
 	}},
-	"start": {waitStart, "writer", "writer to begin", func(s *stage) string {
+	"start": {blackboard.WaitStart, "writer", "writer has to begin claim ", func(s *stage) string {
 		_, claim := granted(s)
 		return claim
 	}},
-	"start of the busy": {waitStart, "writer", "writer, which works on claim ", func(s *stage) string {
+	"start of the busy": {blackboard.WaitStart, "writer", "writer works on claim ", func(s *stage) string {
 		_, first := granted(s)
 		s.begin(first, "writer", blackboard.ReadOnly)
 		_, claim := granted(s)
 		return claim
 	}},
-	"slot": {waitSlot, "many", "a free worker of many: 2 workers at most, on claim ", func(s *stage) string {
+	"slot": {blackboard.WaitSlot, "many", ": 2 workers at most, on claim ", func(s *stage) string {
 		var claim string
 		for i := range 3 {
-			claim = s.open(s.post("the goal"), s.all("many", blackboard.BidExclusive)...)
-			s.grant(claim, blackboard.PhaseExclusive, "many")
+			claim = s.open(s.Goal("the goal"), s.all("many", blackboard.BidExclusive)...)
+			s.Grant(claim, blackboard.PhaseExclusive, "many")
 			if i < 2 {
 				s.begin(claim, "many", blackboard.ReadOnly)
 			}
 		}
 		return claim
 	}},
-	"workspace": {waitWorkspace, "writer", "the workspace for writer, held by lint (ro, claim ", func(s *stage) string {
-		claim := s.open(s.post("the goal"), s.all("lint", blackboard.BidExclusive)...)
-		s.grant(claim, blackboard.PhaseExclusive, "lint")
+	"workspace": {blackboard.WaitWorkspace, "writer", ", held by lint (ro, claim ", func(s *stage) string {
+		claim := s.open(s.Goal("the goal"), s.all("lint", blackboard.BidExclusive)...)
+		s.Grant(claim, blackboard.PhaseExclusive, "lint")
 		s.begin(claim, "lint", blackboard.ReadOnly)
 		_, claim = granted(s)
 		if st := s.begin(claim, "writer", blackboard.ReadWrite); len(st.Blocked) == 0 {
@@ -87,61 +88,61 @@ var waitCases = map[string]struct {
 		}
 		return claim
 	}},
-	"result": {waitResult, "writer", "writer, which works on it", func(s *stage) string {
+	"result": {blackboard.WaitResult, "writer", "writer is running", func(s *stage) string {
 		goal, claim := granted(s)
 		s.begin(claim, "writer", blackboard.ReadWrite)
 		return goal
 	}},
-	"bid in time": {waitBid, "lint", " (bid_timeout)", func(s *stage) string {
+	"bid in time": {blackboard.WaitBid, "lint", " (bid_timeout)", func(s *stage) string {
 		s.reconfigure(func(o *config.Orchestrator) { o.BidTimeout = time.Hour })
-		goal := s.post("the goal")
-		s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+		goal := s.Goal("the goal")
+		s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 		return goal
 	}},
-	"bid too late": {waitDecision, "orchestrator", "the orchestrator's decision", func(s *stage) string {
+	"bid too late": {blackboard.WaitDecision, "orchestrator", "the orchestrator has to decide on claim ", func(s *stage) string {
 		s.reconfigure(func(o *config.Orchestrator) { o.BidTimeout = time.Nanosecond })
-		return s.open(s.post("the goal"))
+		return s.open(s.Goal("the goal"))
 	}},
-	"failure beside work": {waitDecision, "orchestrator", "the orchestrator's decision", func(s *stage) string {
+	"failure beside work": {blackboard.WaitDecision, "orchestrator", "the orchestrator has to decide on claim ", func(s *stage) string {
 		bids := s.allBut("writer", blackboard.BidClaim, "lint", blackboard.BidClaim)
-		claim := s.open(s.post("the goal"), bids...)
-		s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
+		claim := s.open(s.Goal("the goal"), bids...)
+		s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
 		s.begin(claim, "lint", blackboard.ReadOnly)
-		s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Failure, Type: "Failure", Payload: "no"})
+		s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Failure, Type: "Failure", Payload: "no"})
 		return claim
 	}},
-	"a person's review beside bids": {waitBid, "lint", "the bid of lint", func(s *stage) string {
+	"a person's review beside bids": {blackboard.WaitBid, "lint", "lint has to bid on claim ", func(s *stage) string {
 		draft, claim := s.reviewable()
 		s.by("anna")
 		_, _, err := s.run("review", draft, "--approve")
-		s.must(err)
+		s.Must(err)
 		return claim
 	}},
-	"claim without orchestrator": {waitClaim, "orchestrator", "(nobody leads", func(s *stage) string {
-		s.must(s.board.RenewLead(s.t.Context(), redis.Lead{Holder: "test", Epoch: s.epoch}, 0))
-		return s.post("the goal")
+	"claim without orchestrator": {blackboard.WaitClaim, "orchestrator", "(nobody leads", func(s *stage) string {
+		s.Must(s.board.Leader.RenewLead(s.t.Context(), blackboard.Lead{Holder: "test", Epoch: s.Epoch}, 0))
+		return s.Goal("the goal")
 	}},
-	"claim while it stops": {waitClaim, "orchestrator", "(the instance is stopping)", func(s *stage) string {
-		id := s.post("the goal")
-		s.must(s.board.SetInstance(s.t.Context(), redis.InstanceStopping, "anna"))
+	"claim while it stops": {blackboard.WaitClaim, "orchestrator", "(the instance is stopping)", func(s *stage) string {
+		id := s.Goal("the goal")
+		s.Must(s.board.SetInstance(s.t.Context(), blackboard.InstanceStopping, "anna"))
 		return id
 	}},
-	"approval": {waitApproval, "writer", "approval of Release, Terminal ", func(s *stage) string {
+	"approval": {blackboard.WaitApproval, "writer", " of writer needs approval", func(s *stage) string {
 		goal, _ := s.holds(blackboard.Terminal)
 		return goal
 	}},
-	"answer in time": {waitAnswer, "writer", "(question_timeout): Which one?", func(s *stage) string {
+	"answer in time": {blackboard.WaitAnswer, "writer", "(question_timeout): Which one?", func(s *stage) string {
 		s.reconfigure(func(o *config.Orchestrator) { o.QuestionTimeout = time.Hour })
 		goal, _, _ := s.asks("the goal", "Which one?")
 		return goal
 	}},
-	"corrupt record": {waitDecision, "orchestrator", "corrupt record", func(s *stage) string {
-		goal := s.post("the goal")
-		s.raw("HSET", "sett:{stage}:claim:"+s.open(goal), "expected_bidders", "{")
+	"corrupt record": {blackboard.WaitDecision, "orchestrator", "corrupt record", func(s *stage) string {
+		goal := s.Goal("the goal")
+		s.Send("HSET", "sett:{stage}:claim:"+s.open(goal), "expected_bidders", "{")
 		return goal
 	}},
-	"answer": {waitAnswer, "writer", "of writer: Which one?", func(s *stage) string {
-		goal := s.post("the goal")
+	"answer": {blackboard.WaitAnswer, "writer", "writer needs an answer to Question ", func(s *stage) string {
+		goal := s.Goal("the goal")
 		s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 		return goal
 	}},
@@ -157,16 +158,16 @@ func TestShowWaits(t *testing.T) {
 			}
 			id := tc.set(s)
 			stdout, _, err := s.run("show", id, "-o", "json")
-			s.must(err)
+			s.Must(err)
 			var v struct {
-				Waits  []wait `json:"waits"`
+				Waits  []view.Wait `json:"waits"`
 				Claims []struct {
-					Waits []wait `json:"waits"`
+					Waits []view.Wait `json:"waits"`
 				} `json:"claims"`
 			}
-			s.must(json.Unmarshal([]byte(stdout), &v))
+			s.Must(json.Unmarshal([]byte(stdout), &v))
 			for _, c := range v.Claims {
-				if ofClaim := tc.what != waitApproval && tc.what != waitClaim; ofClaim && !slices.EqualFunc(c.Waits, v.Waits, wait.is) {
+				if ofClaim := tc.what != blackboard.WaitApproval && tc.what != blackboard.WaitClaim; ofClaim && !slices.EqualFunc(c.Waits, v.Waits, view.Wait.Is) {
 					t.Errorf("its claim waits for %+v", c.Waits)
 				}
 			}
@@ -176,7 +177,7 @@ func TestShowWaits(t *testing.T) {
 				t.Errorf("got %+v", w)
 			}
 			stdout, _, err = s.run("show", blackboard.ShortID(id))
-			s.must(err)
+			s.Must(err)
 			has(t, stdout, "waits for:", tc.says)
 		})
 	}
@@ -185,55 +186,55 @@ func TestShowWaits(t *testing.T) {
 // Where a goal has more open work than is looked at, show says how much.
 func TestShowManyWaits(t *testing.T) {
 	s := newStage(t)
-	ctx, goal := t.Context(), s.post("the goal")
+	ctx, goal := t.Context(), s.Goal("the goal")
 	var agents []string
-	for i := range mostOpen + 6 {
+	for i := range view.MostOpen + 6 {
 		agents = append(agents, fmt.Sprintf("agent-%03d", i))
 	}
-	_, _, err := s.board.OpenClaim(ctx, s.epoch, goal, agents, 1000)
-	s.must(err)
+	_, _, err := s.board.Leader.OpenClaim(ctx, s.Epoch, goal, agents, 1000)
+	s.Must(err)
 	claim := blackboard.BiddingClaimID(goal)
 	for _, name := range agents {
-		_, err := s.board.SubmitBids(ctx, []redis.BidRequest{{Claim: claim, Agent: name, Bid: blackboard.BidClaim}})
-		s.must(err)
+		_, err := s.board.Cub.SubmitBids(ctx, []blackboard.BidRequest{{Claim: claim, Agent: name, Bid: blackboard.BidClaim}})
+		s.Must(err)
 	}
-	s.grant(claim, blackboard.PhaseParallel, agents...)
+	s.Grant(claim, blackboard.PhaseParallel, agents...)
 	for _, name := range agents {
 		s.begin(claim, name, blackboard.ReadOnly)
-		s.finish(claim, name, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Part", Payload: name})
+		s.Finish(claim, name, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Part", Payload: name})
 	}
 	stdout, _, err := s.run("show", goal, "-o", "json")
-	s.must(err)
-	var v goalView
-	s.must(json.Unmarshal([]byte(stdout), &v))
-	if len(v.Waits) != mostOpen+1 || v.More != 6 || len(v.Claims) != 1 || len(v.Claims[0].Waits) != 1 || v.Claims[0].Waits[0].What != waitDecision {
+	s.Must(err)
+	var v view.GoalDetail
+	s.Must(json.Unmarshal([]byte(stdout), &v))
+	if len(v.Waits) != view.MostOpen+1 || v.More != 6 || len(v.Claims) != 1 || len(v.Claims[0].Waits) != 1 || v.Claims[0].Waits[0].What != blackboard.WaitDecision {
 		t.Errorf("%d waits, %d more, claims %+v", len(v.Waits), v.More, v.Claims[0].Waits)
 	}
 	stdout, _, err = s.run("show", goal)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "  and what 6 more wait for\n")
 }
 
 // reworked plays a goal whose first result is rejected and whose second one is
 // approved.
 func (s *stage) reworked() (goal, first, second string) {
-	goal = s.post("the goal\nin two lines")
+	goal = s.Goal("the goal\nin two lines")
 	claim, first := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "v1\n", Summary: "a draft"})
-	s.complete(claim)
+	s.Complete(claim)
 	claim = s.open(first, s.all("lint", blackboard.BidReview)...)
-	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.Grant(claim, blackboard.PhaseReview, "lint")
 	s.begin(claim, "lint", blackboard.ReadOnly)
-	review := s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
+	review := s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
 	rework := blackboard.ReworkClaimID(claim)
-	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "feedback by lint", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}}))
+	s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "feedback by lint", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}}))
 	s.begin(rework, "writer", blackboard.ReadOnly)
-	second = s.finish(rework, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "v2\x00\xff", SourceArtefacts: []string{review}})
-	s.complete(rework)
+	second = s.Finish(rework, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "v2\x00\xff", SourceArtefacts: []string{review}})
+	s.Complete(rework)
 	claim = s.open(second, s.all("lint", blackboard.BidReview)...)
-	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.Grant(claim, blackboard.PhaseReview, "lint")
 	s.begin(claim, "lint", blackboard.ReadOnly)
-	s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "{}"})
-	s.complete(claim)
+	s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "{}"})
+	s.Complete(claim)
 	return goal, first, second
 }
 
@@ -246,27 +247,27 @@ func TestShow(t *testing.T) {
 	s := newStage(t)
 	goal, first, second := s.reworked()
 	stdout, _, err := s.run("show", "@last")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "goal "+goal+"  stalled", "  in two lines", "5 artefacts, 4 claims, 0 outstanding",
-		"bids: writer exclusive, ignored by lint many", "exclusive  writer  done  1.5s  Draft "+short(first)+": a draft",
+		"bids: writer exclusive, ignored by lint many", "exclusive  writer  done  1.5s  Draft "+words.Short(first)+": a draft",
 		"terminated: feedback by lint", "review  lint  rejects  1.5s  Review ", ": not like this",
-		"rework "+short(reworkID(first))+" on Draft "+short(first)+"  complete", "Draft v2 "+short(second), "approves")
+		"rework "+words.Short(reworkID(first))+" on Draft "+words.Short(first)+"  complete", "Draft v2 "+words.Short(second), "approves")
 
 	stdout, _, err = s.run("show", blackboard.BiddingClaimID(first))
-	s.must(err)
-	has(t, stdout, "claim "+blackboard.BiddingClaimID(first), "of goal "+short(goal), "versions:", "v1", "reworked by writer", "v2  "+short(second))
+	s.Must(err)
+	has(t, stdout, "claim "+blackboard.BiddingClaimID(first), "of goal "+words.Short(goal), "versions:", "v1", "reworked by writer", "v2  "+words.Short(second))
 
 	stdout, _, err = s.run("show", reworkID(first))
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "because of ", "rework ")
 
 	stdout, _, err = s.run("show", second)
-	s.must(err)
-	has(t, stdout, "artefact "+second, "2 of thread "+short(first), "writer at ", "sources", "Draft "+short(first)+"; Review ", "children", "4 bytes, sha256", `v2\x00`, "versions:")
+	s.Must(err)
+	has(t, stdout, "artefact "+second, "2 of thread "+words.Short(first), "writer at ", "sources", "Draft "+words.Short(first)+"; Review ", "children", "4 bytes, sha256", `v2\x00`, "versions:")
 
 	for _, id := range []string{goal, second, blackboard.BiddingClaimID(second)} {
 		stdout, _, err = s.run("show", id, "-o", "json")
-		s.must(err)
+		s.Must(err)
 		var v map[string]any
 		if err := json.Unmarshal([]byte(stdout), &v); err != nil || v["kind"] == "" {
 			t.Errorf("show %s: %v in %s", id, err, stdout)
@@ -277,10 +278,10 @@ func TestShow(t *testing.T) {
 func TestShowFailure(t *testing.T) {
 	s := newStage(t)
 	report, err := json.Marshal(blackboard.FailureReport{Reason: "tool ended with exit code 3", ExitCode: 3, Stderr: strings.Repeat("x\n", 30) + "the last word\x1b[2J\n", StderrSize: 99})
-	s.must(err)
-	_, id := s.work(s.post("goal"), blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: string(report)})
+	s.Must(err)
+	_, id := s.work(s.Goal("goal"), blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: string(report)})
 	stdout, _, err := s.run("show", id)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "tool ended with exit code 3\n", "exit code 3", "stderr, 99 bytes:", "the last word\\x1b[2J")
 	if n := strings.Count(stdout, "  x\n"); n > 14 {
 		t.Errorf("%d lines of stderr", n)
@@ -303,7 +304,7 @@ func TestIDs(t *testing.T) {
 	for i := range 2 {
 		id := blackboard.NewID(same, strings.NewReader(fmt.Sprintf("%010d", i)))
 		ids = append(ids, id)
-		s.must(s.board.PostGoal(t.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
+		s.Must(s.board.People.PostGoal(t.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
 			Payload: fmt.Sprintf("goal %d", i), ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
 	}
 	err := refused("show", ids[0][:10])
@@ -332,19 +333,19 @@ func TestUnearth(t *testing.T) {
 		t.Errorf("unearth @last: %q, %q, %v", stdout, stderr, err)
 	}
 	stdout, _, err = s.run("unearth", second, "--meta")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "logical_id         "+first, "version            2", "4 bytes, sha256 ", "produced_by_agent  writer", "summary            -")
 	if strings.Contains(stdout, "v2") {
 		t.Errorf("the payload is in\n%s", stdout)
 	}
 	stdout, _, err = s.run("unearth", first, "-o", "json")
-	s.must(err)
+	s.Must(err)
 	var a blackboard.Artefact
 	if err := json.Unmarshal([]byte(stdout), &a); err != nil || a.Payload != "v1\n" || a.Summary != "a draft" {
 		t.Errorf("%v: %s", err, stdout)
 	}
 	stdout, _, err = s.run("unearth", first, "-o", "json", "--meta")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, `"payload_size": 3`)
 }
 
@@ -360,19 +361,19 @@ func TestOnTerminal(t *testing.T) {
 func TestGoalsByStatus(t *testing.T) {
 	s := newStage(t)
 	s.reworked()
-	s.post("another")
-	s.post("and one more")
+	s.Goal("another")
+	s.Goal("and one more")
 	for args, want := range map[string][]string{
 		"": {"the goal\nin two lines", "another", "and one more"}, "--status stalled": {"the goal\nin two lines"}, "--status active": {"another", "and one more"},
 		"--status active --limit 1": {"and one more"}, "--status failed": nil, "--status achieved --limit 1": nil,
 	} {
 		stdout, stderr, err := s.run(append([]string{"goals", "-o", "json"}, strings.Fields(args)...)...)
-		s.must(err)
+		s.Must(err)
 		var v struct {
-			Goals []goalRow `json:"goals"`
-			More  bool      `json:"more"`
+			Goals []view.Goal `json:"goals"`
+			More  bool        `json:"more"`
 		}
-		s.must(json.Unmarshal([]byte(stdout), &v))
+		s.Must(json.Unmarshal([]byte(stdout), &v))
 		var got []string
 		for _, g := range v.Goals {
 			got = append(got, g.Text)
@@ -382,48 +383,48 @@ func TestGoalsByStatus(t *testing.T) {
 		}
 	}
 	_, stderr, err := s.run("goals", "--status", "failed")
-	s.must(err)
+	s.Must(err)
 	has(t, stderr, "no goal is failed")
 }
 
 func TestGoalsAndHoard(t *testing.T) {
 	s := newStage(t)
 	_, stderr, err := s.run("goals")
-	s.must(err)
+	s.Must(err)
 	has(t, stderr, "no goals yet")
 	goal, first, second := s.reworked()
-	s.work(s.post("another"), blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+	s.work(s.Goal("another"), blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 
 	stdout, _, err := s.run("goals")
-	s.must(err)
-	has(t, stdout, "ID        STATUS", short(goal)+"  stalled             ", "active, 1 question  ", "the goal\n", "another\n")
+	s.Must(err)
+	has(t, stdout, "ID        STATUS", words.Short(goal)+"  stalled             ", "active, 1 question  ", "the goal\n", "another\n")
 	stdout, _, err = s.run("goals", "--limit", "1", "-o", "json")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, `"more": true`, `"text": "another"`)
 
 	stdout, _, err = s.run("hoard")
-	s.must(err)
-	has(t, stdout, short(first), "Draft v2", "rejects: not like this", "approves", "Which one?")
-	if strings.Index(stdout, short(first)) > strings.Index(stdout, short(second)) {
+	s.Must(err)
+	has(t, stdout, words.Short(first), "Draft v2", "rejects: not like this", "approves", "Which one?")
+	if strings.Index(stdout, words.Short(first)) > strings.Index(stdout, words.Short(second)) {
 		t.Errorf("the newest is not last in\n%s", stdout)
 	}
 	lines := func(args ...string) int {
 		t.Helper()
 		stdout, _, err := s.run(append([]string{"hoard", "-o", "jsonl"}, args...)...)
-		s.must(err)
+		s.Must(err)
 		return strings.Count(stdout, "\n")
 	}
-	for want, args := range map[int][]string{7: {}, 2: {"--type", "Draft"}, 5: {"--workflow", short(goal)}, 3: {"--agent", "writer"}, 1: {"--agent", "writer", "--type", "Question"},
+	for want, args := range map[int][]string{7: {}, 2: {"--type", "Draft"}, 5: {"--workflow", words.Short(goal)}, 3: {"--agent", "writer"}, 1: {"--agent", "writer", "--type", "Question"},
 		4: {"--limit", "4"}, 0: {"--since", "2100-01-01"}} {
 		if got := lines(args...); got != want {
 			t.Errorf("hoard %v: %d, want %d", args, got, want)
 		}
 	}
 	stdout, _, err = s.run("hoard", "--limit", "2", "-o", "json")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, `"more": true`, `"artefacts": [`)
 	_, stderr, err = s.run("hoard", "--limit", "2")
-	s.must(err)
+	s.Must(err)
 	has(t, stderr, "the newest 2, there are more")
 	_, _, err = s.run("hoard", "--agent", "wirter")
 	if role.CodeOf(err) != role.NotFound || !strings.Contains(hint(err), "did you mean writer") {
@@ -442,19 +443,19 @@ agents:
   writer: {command: [sh, -c, 'grep -c "not like this" >&2; echo "{\"artefact_type\":\"Draft\",\"artefact_payload\":\"\"}"']}
   lint: {command: ["true"], bids: {Draft: review}}
 `)
-	stdout, stderr, err := s.run("try", "writer", "--artefact", short(first))
-	s.must(err)
-	has(t, stdout, "target   Draft "+short(first), "bid      exclusive: a rework is granted without bidding", "2 artefacts of context", "result   Draft, 0 bytes")
+	stdout, stderr, err := s.run("try", "writer", "--artefact", words.Short(first))
+	s.Must(err)
+	has(t, stdout, "target   Draft "+words.Short(first), "bid      exclusive: a rework is granted without bidding", "2 artefacts of context", "result   Draft, 0 bytes")
 	has(t, stderr, "writer | 1")
 	stdout, _, err = s.run("try", "writer", "--artefact", second)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "bid      ignore: its own work")
 	_, _, err = s.run("try", "lint", "--artefact", second)
 	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "stdout is empty") {
 		t.Errorf("an empty output: %v", err)
 	}
-	all, err := s.board.ListArtefacts(t.Context(), redis.Filter{})
-	s.must(err)
+	all, err := s.board.Records.ListArtefacts(t.Context(), blackboard.Filter{})
+	s.Must(err)
 	for _, a := range all {
 		if a.StructuralType == blackboard.Review {
 			_, _, err := s.run("try", "lint", "--artefact", a.ID)

@@ -1,194 +1,126 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
 	"sett/blackboard"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
-func (v goalView) text(a *app) error {
+func printGoal(t *term.Terminal, v view.GoalDetail) error {
 	w := v.Workflow
-	a.printf("%s %s  %s\n", a.paint("goal", bold), w.ID, a.paint(goalStatus(w), workflowStyle(w.Status)))
-	a.printf("%s\n", indent(excerpt(blackboard.Artefact{Payload: v.Text}), "  "))
-	times := fmt.Sprintf("posted %s", a.clock(w.CreatedAt))
+	t.Printf("%s %s  %s\n", t.Paint("goal", term.Bold), w.ID, t.Paint(view.GoalStatus(w), term.Of(view.WorkflowTone(w.Status))))
+	t.Printf("%s\n", words.Indent(view.Excerpt(blackboard.Artefact{Payload: v.Text}), "  "))
+	times := fmt.Sprintf("posted %s", t.Clock(w.CreatedAt))
 	if w.Status.Ended() {
-		times += fmt.Sprintf(", ended %s, took %s", a.clock(w.EndedAt), span(w.EndedAt.Sub(w.CreatedAt)))
+		times += fmt.Sprintf(", ended %s, took %s", t.Clock(w.EndedAt), words.Span(w.EndedAt.Sub(w.CreatedAt)))
 	}
-	a.printf("  %s\n", times)
-	a.printf("  %s, %s, %d outstanding\n", count(w.Artefacts, "artefact"), count(w.Claims, "claim"), w.Outstanding)
+	t.Printf("  %s\n", times)
+	t.Printf("  %s, %s, %d outstanding\n", words.Count(w.Artefacts, "artefact"), words.Count(w.Claims, "claim"), w.Outstanding)
 	if v.Outcome != "" {
-		a.printf("  %s\n", a.paint(v.Outcome, workflowStyle(w.Status)))
+		t.Printf("  %s\n", t.Paint(v.Outcome, term.Of(view.WorkflowTone(w.Status))))
 	}
 	for _, c := range v.Claims {
-		a.printf("\n")
-		if err := c.lines(a); err != nil {
+		t.Printf("\n")
+		if err := printClaimLines(t, c); err != nil {
 			return err
 		}
 	}
-	return a.waitLines(v.Waits, v.More)
+	return printWaits(t, v.Waits, v.More)
 }
 
-func (v claimAlone) text(a *app) error {
+func printClaim(t *term.Terminal, v view.ClaimAlone) error {
 	c := v.Claim
-	a.printf("%s %s\n", a.paint("claim", bold), c.ID)
-	a.printf("  of goal %s, opened %s", short(c.WorkflowID), a.clock(c.OpenedAt))
+	t.Printf("%s %s\n", t.Paint("claim", term.Bold), c.ID)
+	t.Printf("  of goal %s, opened %s", words.Short(c.WorkflowID), t.Clock(c.OpenedAt))
 	if !c.ClosedAt.IsZero() {
-		a.printf(", closed %s, took %s", a.clock(c.ClosedAt), span(c.ClosedAt.Sub(c.OpenedAt)))
+		t.Printf(", closed %s, took %s", t.Clock(c.ClosedAt), words.Span(c.ClosedAt.Sub(c.OpenedAt)))
 	}
-	a.printf("\n")
+	t.Printf("\n")
 	if len(c.AdditionalContextIDs) > 0 {
-		a.printf("  because of %s\n", strings.Join(shorts(c.AdditionalContextIDs), ", "))
+		t.Printf("  because of %s\n", strings.Join(words.Shorts(c.AdditionalContextIDs), ", "))
 	}
 	if c.RetryOf != "" {
-		a.printf("  tries claim %s again\n", short(c.RetryOf))
+		t.Printf("  tries claim %s again\n", words.Short(c.RetryOf))
 	}
-	a.printf("\n")
-	if err := v.lines(a); err != nil {
+	t.Printf("\n")
+	if err := printClaimLines(t, v.ClaimDetail); err != nil {
 		return err
 	}
-	if err := v.chainLines(a); err != nil {
+	if err := printChain(t, v); err != nil {
 		return err
 	}
-	return a.waitLines(v.Waits, 0)
+	return printWaits(t, v.Waits, 0)
 }
 
-// lines shows the claim as a part of something: what it is on, who bid what, and
-// what became of each grant.
-func (v claimView) lines(a *app) error {
+// printClaimLines shows the claim as a part of its goal: its artefact, the bids, and
+// each grant with its result.
+func printClaimLines(t *term.Terminal, v view.ClaimDetail) error {
 	c := v.Claim
-	target := fmt.Sprintf("%s %s", clean(c.Target.Type), short(c.ArtefactID))
+	target := fmt.Sprintf("%s %s", role.Clean(c.Target.Type), words.Short(c.ArtefactID))
 	if c.Target.Version > 1 {
-		target = fmt.Sprintf("%s v%d %s", clean(c.Target.Type), c.Target.Version, short(c.ArtefactID))
+		target = fmt.Sprintf("%s v%d %s", role.Clean(c.Target.Type), c.Target.Version, words.Short(c.ArtefactID))
 	}
 	what := "claim"
 	if c.Origin != blackboard.OriginArtefact {
-		what = clean(string(c.Origin))
+		what = role.Clean(string(c.Origin))
 	}
-	a.printf("%s %s on %s  %s\n", what, a.paint(short(c.ID), accent), target, a.paint(claimStatus(c), claimStyle(c.Status)))
-	if bids := bidText(v.Bids); bids != "" {
-		a.printf("  bids: %s\n", bids)
+	t.Printf("%s %s on %s  %s\n", what, t.Paint(words.Short(c.ID), term.Accent), target, t.Paint(view.ClaimStatus(c), term.Of(view.ClaimTone(c.Status))))
+	if bids := view.Bids(v.Bids); bids != "" {
+		t.Printf("  bids: %s\n", bids)
 	}
 	if c.RetriedAs != "" {
-		a.printf("  tried again as claim %s\n", short(c.RetriedAs))
+		t.Printf("  tried again as claim %s\n", words.Short(c.RetriedAs))
 	}
-	t := a.table()
+	rows := t.Table()
 	for _, phase := range blackboard.Phases {
 		for _, g := range v.Grants {
 			if g.Phase == phase {
-				t.row("  "+string(phase), orElse(g.By, g.Agent), cell{grantState(g.Grant), grantStyle(g.Grant)}, grantTime(g.Grant), resultText(g))
+				rows.Row("  "+string(phase), cmp.Or(g.By, g.Agent), term.Cell{Text: view.GrantState(g.Grant), As: term.Of(view.GrantTone(g.Grant))}, view.GrantTime(g.Grant), view.ResultText(g))
 			}
 		}
 	}
-	return t.write(a.Stdout)
+	return rows.Write(t.Stdout)
 }
 
-func claimStatus(c blackboard.Claim) string { return string(c.Status) + because(clean(c.Reason)) }
-
-func claimStyle(s blackboard.ClaimStatus) style {
-	switch s {
-	case blackboard.Complete:
-		return good
-	case blackboard.Terminated:
-		return warn
-	}
-	return plain
-}
-
-// bidText lists the bids in the order they came in; those who ignore are last.
-func bidText(bids []blackboard.Bid) string {
-	var said, ignored []string
-	for _, b := range bids {
-		if b.Type == blackboard.BidIgnore {
-			ignored = append(ignored, b.Agent)
-			continue
-		}
-		said = append(said, fmt.Sprintf("%s %s", b.Agent, b.Type))
-	}
-	if len(ignored) > 0 {
-		said = append(said, "ignored by "+strings.Join(ignored, " "))
-	}
-	return clean(strings.Join(said, ", "))
-}
-
-func grantState(g blackboard.Grant) string {
-	s := strings.ReplaceAll(string(g.State), "_", " ")
-	switch g.Verdict {
-	case blackboard.Approve:
-		s = "approves"
-	case blackboard.Feedback:
-		s = "rejects"
-	}
-	if g.Attempt > 1 {
-		s += fmt.Sprintf(", attempt %d", g.Attempt)
-	}
-	return s
-}
-
-func grantStyle(g blackboard.Grant) style {
-	switch {
-	case g.State == blackboard.GrantFailed:
-		return bad
-	case g.Verdict == blackboard.Feedback, g.State == blackboard.GrantAwaitingAnswer:
-		return warn
-	case g.State == blackboard.GrantDone:
-		return good
-	}
-	return plain
-}
-
-// grantTime is how long the tool ran; without a tool how long the grant took.
-func grantTime(g blackboard.Grant) string {
-	switch {
-	case g.ToolTime > 0:
-		return span(g.ToolTime)
-	case !g.StartedAt.IsZero() && !g.EndedAt.IsZero():
-		return span(g.EndedAt.Sub(g.StartedAt))
-	}
-	return ""
-}
-
-func resultText(g grantView) string {
-	if g.Result == nil {
-		return strings.TrimPrefix(because(g.Reason), ": ")
-	}
-	a := blackboard.Artefact{StructuralType: g.Result.StructuralType, Type: g.Result.Type, Version: g.Result.Version}
-	return fmt.Sprintf("%s %s%s", title(a), short(g.Result.ID), because(g.Says))
-}
-
-// chainLines shows how an artefact came to its last version.
-func (v claimAlone) chainLines(a *app) error {
+// printChain shows how an artefact came to its last version.
+func printChain(t *term.Terminal, v view.ClaimAlone) error {
 	if len(v.Chain) == 0 {
 		return nil
 	}
-	a.printf("\nversions:\n")
-	t := a.table()
+	t.Printf("\nversions:\n")
+	rows := t.Table()
 	for _, s := range v.Chain {
 		next := ""
 		if s.Rework != "" {
-			next = fmt.Sprintf("reworked by %s under claim %s", clean(s.Agent), short(s.Rework))
+			next = fmt.Sprintf("reworked by %s under claim %s", role.Clean(s.Agent), words.Short(s.Rework))
 		}
-		t.row(fmt.Sprintf("  v%d", s.Version), short(s.Artefact), "claim "+short(s.Claim), cell{string(s.Status), claimStyle(s.Status)}, next)
+		rows.Row(fmt.Sprintf("  v%d", s.Version), words.Short(s.Artefact), "claim "+words.Short(s.Claim), term.Cell{Text: string(s.Status), As: term.Of(view.ClaimTone(s.Status))}, next)
 	}
-	return t.write(a.Stdout)
+	return rows.Write(t.Stdout)
 }
 
-// waitLines shows what is waited for, and for how long already; more is how much
-// open work was not looked at.
-func (a *app) waitLines(waits []wait, more int) error {
+// printWaits shows waits with their ages; more is the number of open items that were
+// not read.
+func printWaits(t *term.Terminal, waits []view.Wait, more int) error {
 	if len(waits) == 0 {
 		return nil
 	}
-	a.printf("\nwaits for:\n")
-	t := a.table()
+	t.Printf("\nwaits for:\n")
+	rows := t.Table()
 	for _, w := range waits {
-		t.row("  "+w.What, w.Text, cell{w.lasted(), dim})
+		rows.Row("  "+string(w.What), w.Text, term.Cell{Text: w.Lasted(), As: term.Dim})
 	}
-	if err := t.write(a.Stdout); err != nil {
+	if err := rows.Write(t.Stdout); err != nil {
 		return err
 	}
 	if more > 0 {
-		a.printf("  and what %d more wait for\n", more)
+		t.Printf("  and what %d more wait for\n", more)
 	}
 	return nil
 }

@@ -10,25 +10,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/boardtest"
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
 
-// stage is an instance on a Redis of its own whose orchestrator and agents are
-// the test: commands see what the test lets happen.
+// stage is an instance with a blackboard of its own. The test plays its
+// orchestrator and agents.
 type stage struct {
+	*boardtest.Board
 	t      *testing.T
-	server *redistest.Server
 	board  *redis.Board
-	epoch  string
 	home   string
 	root   string // of the workspace
 	config *config.Config
@@ -49,8 +51,8 @@ agents:
   many: {command: [x], replicas: 2}
 `
 
-// newStage sets a stage, beside those of other tests: most of what tests do is
-// wait. The arguments are those of its Redis.
+// newStage sets a stage, beside those of other tests. Arguments ask for a real
+// redis-server that is started with them.
 func newStage(t *testing.T, args ...string) *stage {
 	t.Helper()
 	t.Parallel()
@@ -61,29 +63,29 @@ func newStage(t *testing.T, args ...string) *stage {
 // beside others.
 func setStage(t *testing.T, args ...string) *stage {
 	t.Helper()
-	s := &stage{t: t, server: redistest.Start(t, args...), home: t.TempDir()}
+	server := redistest.Embedded
+	if len(args) > 0 {
+		server = func(tb testing.TB) *redistest.Server { return redistest.Start(tb, args...) }
+	}
+	b := boardtest.Open(t, server(t), "stage").Lead()
+	b.NewID = newID
+	s := &stage{Board: b, board: b.Moves, t: t, home: t.TempDir()}
 	s.root = filepath.Join(realPath(t, t.TempDir()), "work")
 	c, err := config.Parse("sett.yml", []byte(clan))
-	s.must(err)
+	s.Must(err)
 	s.config = c
-	s.must(os.MkdirAll(s.root, 0o755))
+	s.Must(os.MkdirAll(s.root, 0o755))
 	s.git("init", "-q")
 	s.write("sett.yml", clan)
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "first")
 	dir := filepath.Join(s.home, "sett", "stage")
-	s.must(os.MkdirAll(dir, 0o700))
-	in := &instance{dir: dir, State: State{Name: "stage", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.server.URL, External: true}}
-	s.must(in.save())
-	s.must(writeFile(in.configPath(), c))
-	s.board, err = redis.Open(t.Context(), redis.Options{URL: s.server.URL, Instance: "stage", Name: "test"})
-	s.must(err)
-	t.Cleanup(s.board.Close)
-	lead, _, err := s.board.TakeLead(t.Context(), "test", "", time.Hour)
-	s.must(err)
-	s.epoch = lead.Epoch
+	s.Must(os.MkdirAll(dir, 0o700))
+	in := &instance.Instance{Dir: dir, State: instance.State{Name: "stage", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.Server.URL, External: true}}
+	s.Must(in.Save())
+	s.Must(instance.WriteFile(in.ConfigPath(), c))
 	for _, name := range c.Names() {
-		s.must(s.board.Hello(t.Context(), name, redis.Presence{Incarnation: "i-" + name}, time.Hour))
+		s.Must(s.board.Cub.Hello(t.Context(), name, blackboard.Presence{Incarnation: "i-" + name}, time.Hour))
 	}
 	return s
 }
@@ -97,16 +99,9 @@ func realPath(t *testing.T, dir string) string {
 	return path
 }
 
-func (s *stage) must(err error) {
-	s.t.Helper()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-}
-
 func (s *stage) write(name, text string) {
 	s.t.Helper()
-	s.must(os.WriteFile(filepath.Join(s.root, name), []byte(text), 0o644))
+	s.Must(os.WriteFile(filepath.Join(s.root, name), []byte(text), 0o644))
 }
 
 func (s *stage) git(args ...string) {
@@ -196,25 +191,10 @@ func (c *call) wait() error {
 	}
 }
 
-// until waits for a condition.
-func (s *stage) until(what string, f func() bool) {
-	s.t.Helper()
-	every := time.NewTicker(2 * time.Millisecond)
-	defer every.Stop()
-	deadline := time.After(20 * time.Second)
-	for !f() {
-		select {
-		case <-every.C:
-		case <-deadline:
-			s.t.Fatalf("waited in vain for %s", what)
-		}
-	}
-}
-
 // goalOf waits for the id of the goal that forage posts.
 func (c *call) goalOf() string {
 	c.s.t.Helper()
-	c.s.until("a goal's id", func() bool { return strings.HasSuffix(c.out.String(), "\n") })
+	c.s.Until("a goal's id", func() bool { return strings.HasSuffix(c.out.String(), "\n") })
 	return strings.TrimSpace(c.out.String())
 }
 
@@ -238,95 +218,40 @@ func newID() string { return blackboard.NewID(time.Now(), entropy{}) }
 
 // open opens the claim on an artefact and lets the given agents bid; the others
 // stay silent.
-func (s *stage) open(artefact string, bids ...redis.BidRequest) string {
+func (s *stage) open(artefact string, bids ...blackboard.BidRequest) string {
 	s.t.Helper()
-	_, _, err := s.board.OpenClaim(s.t.Context(), s.epoch, artefact, s.config.Names(), 100)
-	s.must(err)
+	_, _, err := s.board.Leader.OpenClaim(s.t.Context(), s.Epoch, artefact, s.config.Names(), 100)
+	s.Must(err)
 	claim := blackboard.BiddingClaimID(artefact)
-	for i := range bids {
-		bids[i].Claim = claim
-	}
-	if len(bids) > 0 {
-		each, err := s.board.SubmitBids(s.t.Context(), bids)
-		s.must(err)
-		for _, err := range each {
-			s.must(err)
-		}
-	}
+	s.Bid(claim, bids...)
 	return claim
 }
 
 // all are bids with which everybody has bid: one as given, the rest ignore.
-func (s *stage) all(agent string, bid blackboard.BidType) []redis.BidRequest {
-	var bids []redis.BidRequest
+func (s *stage) all(agent string, bid blackboard.BidType) []blackboard.BidRequest {
+	var bids []blackboard.BidRequest
 	for _, name := range s.config.Names() {
 		b := blackboard.BidIgnore
 		if name == agent {
 			b = bid
 		}
-		bids = append(bids, redis.BidRequest{Agent: name, Bid: b})
+		bids = append(bids, blackboard.BidRequest{Agent: name, Bid: b})
 	}
 	return bids
 }
 
-func (s *stage) guard(claim string) redis.Guard {
+func (s *stage) begin(claim, agent string, mode blackboard.WorkspaceMode) blackboard.Started {
 	s.t.Helper()
-	c, err := s.board.Snapshot(s.t.Context(), claim)
-	s.must(err)
-	return redis.Guard{Epoch: s.epoch, Claim: claim, Revision: c.Claim.Revision}
-}
-
-// grant grants a claim to agents, and starts those that are not to stay queued.
-func (s *stage) grant(claim string, phase blackboard.Phase, agents ...string) {
-	s.t.Helper()
-	s.must(s.board.GrantPhase(s.t.Context(), s.guard(claim), phase, agents))
-}
-
-func (s *stage) begin(claim, agent string, mode blackboard.WorkspaceMode) redis.Started {
-	s.t.Helper()
-	st, err := s.board.Start(s.t.Context(), redis.StartRequest{Claim: claim, Agent: agent, Holder: "i-" + agent, Mode: mode})
-	s.must(err)
-	return st
-}
-
-// finish ends a running grant with an artefact and returns its id.
-func (s *stage) finish(claim, agent string, a blackboard.Artefact) string {
-	s.t.Helper()
-	c, err := s.board.Snapshot(s.t.Context(), claim)
-	s.must(err)
-	g, _ := c.Grant(agent)
-	a.ID, a.ClaimID, a.WorkflowID = newID(), claim, c.Claim.WorkflowID
-	a.ProducedByAgent, a.ProducedByRole = agent, orElse(a.ProducedByRole, agent)
-	a.SourceArtefacts = append([]string{c.Claim.ArtefactID}, a.SourceArtefacts...)
-	r := redis.Result{GrantRef: redis.GrantRef{Claim: claim, Agent: agent, Attempt: g.Attempt, Holder: g.Holder}, Artefact: a, ToolTime: 1500 * time.Millisecond}
-	if a.StructuralType == blackboard.Review {
-		r.Verdict = blackboard.VerdictOf(a.Payload)
-	}
-	s.must(s.board.Finish(s.t.Context(), r))
-	return a.ID
+	return s.Begin(claim, agent, "i-"+agent, mode)
 }
 
 // work opens a goal's claim, grants it to the writer, and ends it with a result.
 func (s *stage) work(goal string, a blackboard.Artefact) (claim, result string) {
 	s.t.Helper()
 	claim = s.open(goal, s.all("writer", blackboard.BidExclusive)...)
-	s.grant(claim, blackboard.PhaseExclusive, "writer")
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
 	s.begin(claim, "writer", blackboard.ReadOnly)
-	return claim, s.finish(claim, "writer", a)
-}
-
-func (s *stage) complete(claim string) {
-	s.t.Helper()
-	s.must(s.board.CompleteClaim(s.t.Context(), s.guard(claim), ""))
-}
-
-// post posts a goal without the command.
-func (s *stage) post(text string) string {
-	s.t.Helper()
-	id := newID()
-	s.must(s.board.PostGoal(s.t.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
-		Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
-	return id
+	return claim, s.Finish(claim, "writer", a)
 }
 
 func has(t *testing.T, text string, wants ...string) {
@@ -337,6 +262,12 @@ func has(t *testing.T, text string, wants ...string) {
 		}
 	}
 }
+
+// seconds are ages in seconds; a busy machine makes them older.
+var seconds = regexp.MustCompile(`\b\d+s\b`)
+
+// young is a text in which all that is seconds old is new.
+func young(text string) string { return seconds.ReplaceAllString(text, "0s") }
 
 func hint(err error) string {
 	var e *role.Error

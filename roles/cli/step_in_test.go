@@ -7,17 +7,18 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 func TestCancelClaim(t *testing.T) {
 	s := newStage(t)
 	s.by("anna")
-	goal := s.post("do it")
-	claim := s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, redis.BidRequest{Agent: "lint", Bid: blackboard.BidClaim},
-		redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
-	s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
+	goal := s.Goal("do it")
+	claim := s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, blackboard.BidRequest{Agent: "lint", Bid: blackboard.BidClaim},
+		blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
 	s.begin(claim, "writer", blackboard.ReadOnly)
 	s.refuses(role.Usage, "missing argument WHY", "cancel", claim)
 	s.refuses(role.Usage, "say why", "cancel", claim, " ")
@@ -25,27 +26,27 @@ func TestCancelClaim(t *testing.T) {
 	s.refuses(role.Usage, "not UTF-8", "cancel", claim, "\xff")
 	s.refuses(role.NotFound, "has an id", "cancel", "zzzzzz", "why")
 	c := s.start("watch", "--exit-when-done", "--workflow", goal)
-	s.until("it is watched", func() bool { return s.followers() == 1 })
+	s.Until("it is watched", func() bool { return s.Server.Followers() == 1 })
 	s.stdin = strings.NewReader("the wrong\n branch\n")
 	stdout, stderr, err := s.run("cancel", claim, "-")
-	s.must(err)
+	s.Must(err)
 	const reason = "cancelled by anna: the wrong branch"
 	f := s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeCancelled, SourceArtefacts: []string{goal}, ClaimID: claim, WorkflowID: goal,
 		Payload: `{"reason":"` + reason + `","exit_code":-1,"stdout":"","stderr":"","stdout_size":0,"stderr_size":0}`})
 	if f.Summary != reason {
 		t.Errorf("summary %q", f.Summary)
 	}
-	has(t, stderr, "claim "+short(claim)+" is cancelled, stopped: lint, writer; goal "+short(goal)+" is failed\n", "retry "+short(f.ID)+" tries it again")
+	has(t, stderr, "claim "+words.Short(claim)+" is cancelled, stopped: lint, writer; goal "+words.Short(goal)+" is failed\n", "retry "+words.Short(f.ID)+" tries it again")
 	if err := c.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "Cancelled, Failure of anna: "+reason) {
 		t.Errorf("watched: %v", err)
 	}
 	has(t, c.out.String(), "cancelled: the wrong branch; stopped: lint, writer; goal failed")
 	s.refuses(role.Failed, "it is terminated: "+reason, "cancel", claim, "again")
 	stdout, _, err = s.run("show", goal)
-	s.must(err)
-	has(t, stdout, "Cancelled, Failure "+short(f.ID)+" of anna: "+reason, "terminated: "+reason)
+	s.Must(err)
+	has(t, stdout, "Cancelled, Failure "+words.Short(f.ID)+" of anna: "+reason, "terminated: "+reason)
 	stdout, _, err = s.run("show", f.ID)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "human at ", "anna", reason)
 }
 
@@ -53,26 +54,26 @@ func TestCancelGoal(t *testing.T) {
 	s := newStage(t)
 	s.by("anna")
 	goal, claim, question := s.asks("paint it", "which?")
-	other := s.post("another")
+	other := s.Goal("another")
 	wait := s.start("forage", "--wait", "a", "third")
 	third := wait.goalOf()
-	s.refuses(role.NotFound, "cancel "+short(claim)+` "why" cancels its claim, `, "cancel", question, "x")
-	s.refuses(role.NotFound, "cancel "+short(goal)+` "why" cancels its goal`, "cancel", question, "x")
+	s.refuses(role.NotFound, "cancel "+words.Short(claim)+` "why" cancels its claim, `, "cancel", question, "x")
+	s.refuses(role.NotFound, "cancel "+words.Short(goal)+` "why" cancels its goal`, "cancel", question, "x")
 	stdout, stderr, err := s.run("cancel", goal, "no longer needed")
-	s.must(err)
+	s.Must(err)
 	f := s.wrote(stdout, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeCancelled, SourceArtefacts: []string{goal}, WorkflowID: goal,
 		Payload: `{"reason":"cancelled by anna: no longer needed","exit_code":-1,"stdout":"","stderr":"","stdout_size":0,"stderr_size":0}`})
-	has(t, stderr, "goal "+short(goal)+" is cancelled, stopped: 1 claim, writer; goal "+short(goal)+" is failed\n")
+	has(t, stderr, "goal "+words.Short(goal)+" is cancelled, stopped: 1 claim, writer; goal "+words.Short(goal)+" is failed\n")
 	s.refuses(role.Failed, "it has ended: failed", "cancel", goal, "again")
 	s.refuses(role.Failed, "it ended the goal, not a claim", "retry", f.ID)
 	s.refuses(role.Failed, "its goal was cancelled", "retry", claim)
 	s.refuses(role.Failed, "goal cancelled by anna: no longer needed", "answer", question, "red")
-	if w, err := s.board.Workflow(t.Context(), other); err != nil || w.Status != blackboard.WorkflowActive {
+	if w, err := s.board.Records.Workflow(t.Context(), other); err != nil || w.Status != blackboard.WorkflowActive {
 		t.Errorf("another goal is %+v, %v", w, err)
 	}
 	_, stderr, err = s.run("cancel", "@last", "nor that")
-	s.must(err)
-	has(t, stderr, "goal "+short(third)+" is cancelled, nothing was running")
+	s.Must(err)
+	has(t, stderr, "goal "+words.Short(third)+" is cancelled, nothing was running")
 	if err := wait.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "cancelled by anna: nor that") {
 		t.Errorf("who waits for it: %v", err)
 	}
@@ -81,9 +82,9 @@ func TestCancelGoal(t *testing.T) {
 // fails plays a goal whose writer fails.
 func (s *stage) fails() (goal, claim, failure string) {
 	s.t.Helper()
-	goal = s.post("do it")
+	goal = s.Goal("do it")
 	claim, failure = s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no disk"}`})
-	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "writer failed", nil, nil))
+	s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "writer failed", nil, nil))
 	return goal, claim, failure
 }
 
@@ -91,32 +92,32 @@ func TestRetry(t *testing.T) {
 	s := newStage(t)
 	s.by("anna")
 	goal, claim, failure := s.fails()
-	s.refuses(role.NotFound, "retry "+short(failure), "retry", goal)
-	stdout, stderr, err := s.run("retry", short(failure), "the disk", "is new")
-	s.must(err)
+	s.refuses(role.NotFound, "retry "+words.Short(failure), "retry", goal)
+	stdout, stderr, err := s.run("retry", words.Short(failure), "the disk", "is new")
+	s.Must(err)
 	again := strings.TrimSpace(stdout)
-	has(t, stderr, "claim "+short(claim)+" is tried again as claim "+short(again)+", by writer\n")
+	has(t, stderr, "claim "+words.Short(claim)+" is tried again as claim "+words.Short(again)+", by writer\n")
 	if g := s.grantOf(again, "writer"); g.State != blackboard.GrantQueued {
 		t.Errorf("grant %+v", g)
 	}
 	s.refuses(role.Failed, "it is tried again as claim "+again, "retry", claim)
 	s.refuses(role.Failed, "it has not failed, it is pending_exclusive", "retry", again)
-	history, err := s.board.History(t.Context(), redis.Beginning, 1000)
-	s.must(err)
+	history, err := s.board.Ledger.History(t.Context(), blackboard.Beginning, 1000)
+	s.Must(err)
 	if e := history[len(history)-1]; e.Kind != blackboard.EventRetry || e.Reason != "the disk is new" || e.Attributes["by"] != "anna" {
 		t.Errorf("ledger %+v", e)
 	}
 	s.begin(again, "writer", blackboard.ReadOnly)
-	draft := s.finish(again, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
-	s.complete(again)
+	draft := s.Finish(again, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.Complete(again)
 	stdout, _, err = s.run("show", claim)
-	s.must(err)
-	has(t, stdout, "tried again as claim "+short(again))
+	s.Must(err)
+	has(t, stdout, "tried again as claim "+words.Short(again))
 	stdout, _, err = s.run("show", again)
-	s.must(err)
-	has(t, stdout, "tries claim "+short(claim)+" again", "retry "+short(again)+" on GoalDefined "+short(goal))
+	s.Must(err)
+	has(t, stdout, "tries claim "+words.Short(claim)+" again", "retry "+words.Short(again)+" on GoalDefined "+words.Short(goal))
 	stdout, _, err = s.run("show", goal)
-	s.must(err)
+	s.Must(err)
 	if strings.Contains(stdout, "  ToolExecutionFailure, Failure") {
 		t.Errorf("a Failure that was retried is the outcome:\n%s", stdout)
 	}
@@ -125,7 +126,7 @@ func TestRetry(t *testing.T) {
 	_, bidding, _ := s.asks("paint it", "which?")
 	s.refuses(role.Failed, "it has not failed", "retry", bidding)
 	s.staff()
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
 	_, claim, _ = s.failsLate(goal)
 	s.refuses(role.NotFound, "is being stopped", "retry", claim)
 }
@@ -133,12 +134,12 @@ func TestRetry(t *testing.T) {
 // failsLate has the writer fail on what it made, while the instance is stopping.
 func (s *stage) failsLate(goal string) (g, claim, failure string) {
 	s.t.Helper()
-	all, err := s.board.ListArtefacts(s.t.Context(), redis.Filter{Workflow: goal, Type: "Draft"})
-	s.must(err)
+	all, err := s.board.Records.ListArtefacts(s.t.Context(), blackboard.Filter{Workflow: goal, Type: "Draft"})
+	s.Must(err)
 	claim = s.open(all[0].ID, s.all("writer", blackboard.BidExclusive)...)
 	f := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeAgentRemoved, Payload: "{}", ProducedByRole: blackboard.RoleOrchestrator,
 		ClaimID: claim, WorkflowID: goal, SourceArtefacts: []string{all[0].ID}}
-	s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "removed", &f, nil))
+	s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "removed", &f, nil))
 	return goal, claim, f.ID
 }
 
@@ -149,12 +150,12 @@ func TestRetryWait(t *testing.T) {
 	c := s.start("retry", failure, "--wait")
 	again := c.goalOf()
 	s.begin(again, "writer", blackboard.ReadOnly)
-	s.finish(again, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Summary: "all well"})
-	s.complete(again)
+	s.Finish(again, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Summary: "all well"})
+	s.Complete(again)
 	if err := c.wait(); err != nil {
 		t.Errorf("%v", err)
 	}
-	has(t, c.err.String(), "tried again as claim "+short(again), "goal achieved in", "all well")
+	has(t, c.err.String(), "tried again as claim "+words.Short(again), "goal achieved in", "all well")
 	if c.out.String() != again+"\n" {
 		t.Errorf("stdout %q", c.out.String())
 	}
@@ -164,7 +165,7 @@ func TestRetryWait(t *testing.T) {
 	if role.CodeOf(err) != role.TimedOut {
 		t.Errorf("not in time: %v", err)
 	}
-	if w, err := s.board.Workflow(t.Context(), goal); err != nil || w.Status != blackboard.WorkflowAchieved {
+	if w, err := s.board.Records.Workflow(t.Context(), goal); err != nil || w.Status != blackboard.WorkflowAchieved {
 		t.Errorf("%+v, %v", w, err)
 	}
 }
@@ -174,44 +175,44 @@ func TestRetryWait(t *testing.T) {
 func TestShowChainThroughRetries(t *testing.T) {
 	s := newStage(t)
 	ctx := t.Context()
-	claim, first := s.work(s.post("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
-	s.complete(claim)
+	claim, first := s.work(s.Goal("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.Complete(claim)
 	claim = s.open(first, s.all("lint", blackboard.BidReview)...)
-	s.grant(claim, blackboard.PhaseReview, "lint")
+	s.Grant(claim, blackboard.PhaseReview, "lint")
 	s.begin(claim, "lint", blackboard.ReadOnly)
-	s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no"}`})
-	s.must(s.board.TerminateClaim(ctx, s.guard(claim), "lint failed", nil, nil))
+	s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no"}`})
+	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(claim), "lint failed", nil, nil))
 	retry := func(claim string) string {
 		stdout, _, err := s.run("retry", claim)
-		s.must(err)
+		s.Must(err)
 		return strings.TrimSpace(stdout)
 	}
 	review := retry(claim)
 	s.begin(review, "lint", blackboard.ReadOnly)
-	feedback := s.finish(review, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
+	feedback := s.Finish(review, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
 	rework := blackboard.ReworkClaimID(review)
-	s.must(s.board.TerminateClaim(ctx, s.guard(review), "feedback", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{feedback}}))
+	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(review), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{feedback}}))
 	s.refuses(role.Failed, "it ended with feedback", "retry", review)
 	s.begin(rework, "writer", blackboard.ReadOnly)
-	s.finish(rework, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no"}`})
-	s.must(s.board.TerminateClaim(ctx, s.guard(rework), "writer failed", nil, nil))
+	s.Finish(rework, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no"}`})
+	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(rework), "writer failed", nil, nil))
 	again := retry(rework)
 	s.begin(again, "writer", blackboard.ReadOnly)
-	second := s.finish(again, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "y"})
-	s.complete(again)
+	second := s.Finish(again, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "y"})
+	s.Complete(again)
 	last := s.open(second)
 	for _, id := range []string{first, second, claim, last} {
 		stdout, _, err := s.run("show", id, "-o", "json")
-		s.must(err)
+		s.Must(err)
 		var v struct {
-			Chain []reworkStep `json:"rework_chain"`
+			Chain []view.Version `json:"rework_chain"`
 			Claim struct {
-				Chain []reworkStep `json:"rework_chain"`
+				Chain []view.Version `json:"rework_chain"`
 			} `json:"claim"`
 		}
-		s.must(json.Unmarshal([]byte(stdout), &v))
+		s.Must(json.Unmarshal([]byte(stdout), &v))
 		chain := slices.Concat(v.Chain, v.Claim.Chain)
-		want := []reworkStep{
+		want := []view.Version{
 			{Artefact: first, Version: 1, Claim: review, Status: blackboard.Terminated, Rework: again, Agent: "writer"},
 			{Artefact: second, Version: 2, Claim: last, Status: blackboard.PendingReview},
 		}

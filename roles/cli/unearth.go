@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,8 +11,13 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/commit"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 type unearthCmd struct {
@@ -21,7 +26,7 @@ type unearthCmd struct {
 	Raw      bool   `xor:"part" help:"Write the payload also of a CodeCommit: the hash."`
 	Diff     bool   `xor:"part" help:"Of a CodeCommit: its patch, against the commit's first parent."`
 	Previous bool   `xor:"part" help:"Of a CodeCommit that is a rework: the patch since its previous version."`
-	// Its own, as without it the payload is written.
+	// Not term.Form: without -o the payload is written.
 	Output string `short:"o" enum:",table,json,jsonl,yaml" default:"" placeholder:"FORMAT" help:"Show the artefact with its fields instead: table, json, jsonl (one line) or yaml."`
 }
 
@@ -43,42 +48,6 @@ Examples:
   git checkout "$(sett unearth 7XK2ABCD --raw)"`
 }
 
-// artefactMeta is an artefact with its payload described instead of shown.
-type artefactMeta struct {
-	ID              string                    `json:"id"`
-	LogicalID       string                    `json:"logical_id"`
-	Version         int                       `json:"version"`
-	StructuralType  blackboard.StructuralType `json:"structural_type"`
-	Type            string                    `json:"type"`
-	PayloadSize     int                       `json:"payload_size"` // bytes
-	PayloadSHA256   string                    `json:"payload_sha256"`
-	SourceArtefacts []string                  `json:"source_artefacts"`
-	ProducedByRole  string                    `json:"produced_by_role"`
-	ProducedByAgent string                    `json:"produced_by_agent"`
-	ClaimID         string                    `json:"claim_id"`
-	WorkflowID      string                    `json:"workflow_id"`
-	Summary         string                    `json:"summary"`
-	Metadata        json.RawMessage           `json:"metadata"`
-	CreatedAt       time.Time                 `json:"created_at"`
-}
-
-func metaOf(a blackboard.Artefact) artefactMeta {
-	sum := sha256.Sum256([]byte(a.Payload))
-	m := artefactMeta{
-		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
-		PayloadSize: len(a.Payload), PayloadSHA256: hex.EncodeToString(sum[:]), SourceArtefacts: a.SourceArtefacts,
-		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, ClaimID: a.ClaimID, WorkflowID: a.WorkflowID,
-		Summary: a.Summary, Metadata: a.Metadata, CreatedAt: a.CreatedAt.UTC(),
-	}
-	if m.SourceArtefacts == nil {
-		m.SourceArtefacts = []string{}
-	}
-	if len(m.Metadata) == 0 {
-		m.Metadata = json.RawMessage("{}")
-	}
-	return m
-}
-
 // Run writes the payload.
 func (c *unearthCmd) Run(a *app) error {
 	if c.Raw && c.Output != "" {
@@ -89,11 +58,11 @@ func (c *unearthCmd) Run(a *app) error {
 		return err
 	}
 	defer on.done()
-	if on.kind == redis.KindClaim {
-		return role.Fail(role.NotFound, fmt.Errorf("%s is a claim; only artefacts have a payload", short(on.id)),
-			"%s", a.commandLine(on.in, "show "+short(on.id)))
+	if on.kind == blackboard.KindClaim {
+		return role.Fail(role.NotFound, fmt.Errorf("%s is a claim; only artefacts have a payload", words.Short(on.id)),
+			"%s", a.at.CommandLine(on.in, "show "+words.Short(on.id)))
 	}
-	artefact, err := on.b.Artefact(a.ctx, on.id)
+	artefact, err := on.b.Records.Artefact(a.ctx, on.id)
 	if err != nil {
 		return err
 	}
@@ -103,8 +72,8 @@ func (c *unearthCmd) Run(a *app) error {
 	if c.Output != "" || c.Meta {
 		return c.describe(a, artefact)
 	}
-	if c.ID == lastGoal {
-		a.sayf("sett: note: this is the goal itself, %s; %s\n", short(artefact.ID), a.outcomeOf(on.b, on.in, artefact))
+	if c.ID == grammar.LastGoal {
+		a.Sayf("sett: note: this is the goal itself, %s; %s\n", words.Short(artefact.ID), outcomeOf(a, on.b, on.in, artefact))
 	}
 	payload := artefact.Payload
 	if role.IsTerminal(a.Stdout) {
@@ -119,25 +88,25 @@ func (c *unearthCmd) Run(a *app) error {
 // describe shows the artefact's fields; programs get the payload with them, unless
 // --meta says otherwise.
 func (c *unearthCmd) describe(a *app, artefact blackboard.Artefact) error {
-	o := outputs{orElse(c.Output, "table")}
-	s := shown{whole: artefact, table: func() error { return a.metaTable(artefact) }}
+	o := term.Form{Output: cmp.Or(c.Output, "table")}
+	s := term.Shown{Whole: artefact, Table: func() error { return metaTable(a, artefact) }}
 	if c.Meta {
-		s.whole = metaOf(artefact)
+		s.Whole = view.MetaOf(artefact)
 	}
-	return a.emit(o, s)
+	return a.Emit(o, s)
 }
 
-// outcomeOf says where to find what came of a goal.
-func (a *app) outcomeOf(b *redis.Board, in *instance, goal blackboard.Artefact) string {
-	if w, err := b.Workflow(a.ctx, goal.WorkflowID); err == nil && w.TerminalID != "" {
-		return a.commandLine(in, "unearth "+short(w.TerminalID)) + " prints its result"
+// outcomeOf returns the command that prints the goal's result, or lists its artefacts.
+func outcomeOf(a *app, b *instance.Board, in *instance.Instance, goal blackboard.Artefact) string {
+	if w, err := b.Records.Workflow(a.ctx, goal.WorkflowID); err == nil && w.TerminalID != "" {
+		return a.at.CommandLine(in, "unearth "+words.Short(w.TerminalID)) + " prints its result"
 	}
-	return a.commandLine(in, "hoard --workflow "+lastGoal) + " lists what came of it"
+	return a.at.CommandLine(in, "hoard --workflow "+grammar.LastGoal) + " lists what came of it"
 }
 
 // onTerminal is a payload as a terminal may show it.
 func onTerminal(payload string) string {
-	payload = cleanText(payload)
+	payload = role.CleanText(payload)
 	if payload != "" && !strings.HasSuffix(payload, "\n") {
 		payload += "\n"
 	}
@@ -145,9 +114,9 @@ func onTerminal(payload string) string {
 }
 
 // metaTable shows an artefact's fields, one a line.
-func (a *app) metaTable(artefact blackboard.Artefact) error {
-	m := metaOf(artefact)
-	t := a.table()
+func metaTable(a *app, artefact blackboard.Artefact) error {
+	m := view.MetaOf(artefact)
+	t := a.Table()
 	for _, f := range []struct {
 		name  string
 		value any
@@ -162,7 +131,106 @@ func (a *app) metaTable(artefact blackboard.Artefact) error {
 		if value == "" {
 			value = "-"
 		}
-		t.row(cell{f.name, dim}, value)
+		t.Row(term.Cell{Text: f.name, As: term.Dim}, value)
 	}
-	return t.write(a.Stdout)
+	return t.Write(a.Stdout)
 }
+
+// commitArtefact is an artefact with the commit that it names.
+type commitArtefact struct {
+	artefact blackboard.Artefact
+	commit   *commit.Commit
+	err      error // why there is none
+}
+
+// MarshalJSON writes the artefact's fields, then "commit": null with the reason in
+// "commit_error" where it cannot be read.
+func (c commitArtefact) MarshalJSON() ([]byte, error) {
+	out, err := json.Marshal(c.artefact)
+	if err != nil {
+		return nil, err
+	}
+	more := struct {
+		Commit *commit.Commit `json:"commit"`
+		Error  string         `json:"commit_error,omitempty"`
+	}{Commit: c.commit}
+	if c.err != nil {
+		more.Error = c.err.Error()
+	}
+	rest, err := json.Marshal(more)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(out[:len(out)-1], ','), rest[1:]...), nil
+}
+
+// showCommit shows a CodeCommit, or its patch. Programs that read the artefact are
+// not kept from it by a commit that cannot be read, unless they want its patch.
+func (c *unearthCmd) showCommit(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) error {
+	v, err := c.readCommit(a, b, in, artefact)
+	if err != nil && (c.patches() || c.Output == "" || a.ctx.Err() != nil) {
+		return err
+	}
+	o := term.Form{Output: cmp.Or(c.Output, "table")}
+	return a.Emit(o, term.Shown{Whole: commitArtefact{artefact, v, err}, Table: func() error {
+		switch {
+		case c.patches():
+			return v.WritePatch(&a.Terminal)
+		case c.Output == "":
+			return v.Write(&a.Terminal)
+		}
+		if err := metaTable(a, artefact); err != nil || v == nil {
+			return err
+		}
+		a.Printf("\n")
+		return v.Write(&a.Terminal)
+	}})
+}
+
+// readCommit reads the commit that an artefact names, with its patch if wanted.
+func (c *unearthCmd) readCommit(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) (*commit.Commit, error) {
+	if artefact.Type != blackboard.TypeCodeCommit {
+		return nil, role.Fail(role.Usage, fmt.Errorf("%s %s is no %s: it has no patch", role.Clean(words.Shorten(artefact.Type, 40)), words.Short(artefact.ID), blackboard.TypeCodeCommit),
+			"%s", a.at.CommandLine(in, "unearth "+words.Short(artefact.ID)))
+	}
+	g := commit.In(a.at, in)
+	hash, err := g.HashOf(a.ctx, artefact)
+	if err != nil {
+		return nil, err
+	}
+	v, err := g.Commit(a.ctx, hash)
+	if err != nil || !c.patches() {
+		return v, err
+	}
+	base := v.Base()
+	if c.Previous {
+		if base, err = previousCommit(a.ctx, b, g, artefact); err != nil {
+			return nil, err
+		}
+	}
+	v.Patch, err = g.Patch(a.ctx, base, hash)
+	return v, err
+}
+
+// previousCommit returns the commit of an artefact's previous version.
+func previousCommit(ctx context.Context, b *instance.Board, g commit.Repository, artefact blackboard.Artefact) (string, error) {
+	versions, err := b.Index.Versions(ctx, artefact.LogicalID)
+	if err != nil {
+		return "", err
+	}
+	for i, id := range versions {
+		if id != artefact.ID || i == 0 {
+			continue
+		}
+		previous, err := b.Records.Artefact(ctx, versions[i-1])
+		if err != nil {
+			return "", err
+		}
+		return g.HashOf(ctx, previous)
+	}
+	return "", role.Fail(role.Usage, fmt.Errorf("artefact %s is the first version", words.Short(artefact.ID)),
+		"%s", g.Hint("unearth "+words.Short(artefact.ID)+" --diff"))
+}
+
+// patches says whether a patch is wanted.
+func (c *unearthCmd) patches() bool { return c.Diff || c.Previous }

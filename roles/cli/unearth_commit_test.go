@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"sett/blackboard"
+	"sett/roles/cli/commit"
 	"sett/roles/role"
+	"sett/roles/role/git"
 )
 
 // gitIn runs git in a directory and returns what it prints.
@@ -44,7 +46,7 @@ func (s *stage) commits() (first, second string) {
 // codeCommit puts an artefact on the board that says it is a commit.
 func (s *stage) codeCommit(payload string) string {
 	s.t.Helper()
-	_, id := s.work(s.post("a commit"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: payload})
+	_, id := s.work(s.Goal("a commit"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: payload})
 	return id
 }
 
@@ -53,7 +55,7 @@ func TestUnearthCommit(t *testing.T) {
 	first, second := s.commits()
 	id := s.codeCommit(second + "\n")
 	stdout, stderr, err := s.run("unearth", id)
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "commit "+second+"\nAuthor: t <t@example.org>\nDate:   ", "\n    move it\\x1b[2J\n\n    Because of \\x1b]0;title\\a this.\n",
 		" data                  | Bin\n", " kept.txt => moved.txt | 2 +-\n", " 2 files changed, 1 insertion(+), 1 deletion(-)\n")
 	if stderr != "" || strings.Contains(stdout, "\x1b") {
@@ -63,25 +65,25 @@ func TestUnearthCommit(t *testing.T) {
 		t.Errorf("--raw: %q, %v", stdout, err)
 	}
 	stdout, _, err = s.run("unearth", id, "-o", "json")
-	s.must(err)
+	s.Must(err)
 	var v struct {
 		ID      string
 		Payload string
-		Commit  commitView
+		Commit  commit.Commit
 	}
-	s.must(json.Unmarshal([]byte(stdout), &v))
+	s.Must(json.Unmarshal([]byte(stdout), &v))
 	if v.ID != id || v.Payload != second+"\n" || v.Commit.Hash != second || len(v.Commit.Parents) != 1 || v.Commit.Parents[0] != first ||
 		v.Commit.Subject != "move it\x1b[2J" || !strings.HasPrefix(v.Commit.Body, "Because") || v.Commit.Date.IsZero() || v.Commit.Patch != "" {
 		t.Errorf("got %+v", v)
 	}
-	if f := v.Commit.Files; len(f) != 2 || !f[0].Binary || f[1] != (commitFile{Path: "moved.txt", From: "kept.txt", Added: 1, Deleted: 1}) {
+	if f := v.Commit.Files; len(f) != 2 || !f[0].Binary || f[1] != (commit.File{Path: "moved.txt", From: "kept.txt", Added: 1, Deleted: 1}) {
 		t.Errorf("files %+v", f)
 	}
 	stdout, _, err = s.run("unearth", id, "-o", "json", "--diff")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, `"patch": "diff --git a/data b/data\n`)
 	stdout, _, err = s.run("unearth", s.codeCommit(strings.ToUpper(first[:12])), "-o", "table")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "payload            12 bytes", "\ncommit "+first+"\n", " data     | Bin\n", " kept.txt | 5 +++++\n")
 }
 
@@ -95,7 +97,7 @@ func TestUnearthDiff(t *testing.T) {
 	}
 	id := s.codeCommit(second)
 	patch, _, err := s.run("unearth", id, "--diff")
-	s.must(err)
+	s.Must(err)
 	clone := filepath.Join(t.TempDir(), "clone")
 	s.git("branch", "before", first)
 	gitIn(t, s.root, "", "clone", "-q", "--single-branch", "--branch", "before", "file://"+s.root, clone) // without what came later
@@ -104,12 +106,12 @@ func TestUnearthDiff(t *testing.T) {
 		t.Errorf("applied, the patch makes tree %s, want %s:\n%s", got, want, patch)
 	}
 	stdout, _, err := s.run("unearth", id, "--diff", "--color", "always")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "\x1b[1mdiff --git a/data b/data\x1b[0m\n", "\x1b[31m-five\x1b[0m\n", "\x1b[32m+\\x1b[2Jsix\x1b[0m\n")
 
 	root := s.codeCommit(gitIn(t, s.root, "", "rev-list", "--max-parents=0", "HEAD"))
 	stdout, _, err = s.run("unearth", root, "--diff")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "diff --git a/sett.yml b/sett.yml\nnew file mode 100644\n")
 }
 
@@ -120,13 +122,13 @@ func TestUnearthPrevious(t *testing.T) {
 	s.write("third", "3\n")
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "third")
-	_, v1 := s.work(s.post("goal"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: first})
-	_, v2 := s.work(s.post("goal"), blackboard.Artefact{LogicalID: v1, StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: gitIn(t, s.root, "", "rev-parse", "HEAD")})
+	_, v1 := s.work(s.Goal("goal"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: first})
+	_, v2 := s.work(s.Goal("goal"), blackboard.Artefact{LogicalID: v1, StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: gitIn(t, s.root, "", "rev-parse", "HEAD")})
 	stdout, _, err := s.run("unearth", v2, "--previous")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "rename to moved.txt", "+++ b/third")
 	stdout, _, err = s.run("unearth", v2, "--diff")
-	s.must(err)
+	s.Must(err)
 	if strings.Contains(stdout, "moved.txt") {
 		t.Errorf("the commit's own patch has more than it changed:\n%s", stdout)
 	}
@@ -177,13 +179,13 @@ func TestUnearthNoCommit(t *testing.T) {
 			t.Errorf("%.60q --raw: %.60q, %v", payload, stdout, err)
 		}
 		stdout, _, err := s.run("unearth", id, "-o", "json")
-		s.must(err)
+		s.Must(err)
 		has(t, stdout, `"commit": null,`, `"commit_error": "`)
 	}
 	if _, err := os.Stat(filepath.Join(s.root, "made")); err == nil {
 		t.Error("a payload made a file")
 	}
-	_, note := s.work(s.post("goal"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note", Payload: first})
+	_, note := s.work(s.Goal("goal"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note", Payload: first})
 	if stdout, _, err := s.run("unearth", note); err != nil || stdout != first {
 		t.Errorf("a hash of another type: %q, %v", stdout, err)
 	}
@@ -199,7 +201,7 @@ func TestUnearthNoCommit(t *testing.T) {
 func TestUnearthRunsNothing(t *testing.T) {
 	s := newStage(t)
 	ran, script := filepath.Join(s.home, "ran"), filepath.Join(s.home, "script")
-	s.must(os.WriteFile(script, []byte("#!/bin/sh\ntouch "+ran+"\ncat \"$1\" 2>/dev/null\nexit 0\n"), 0o755)) //nolint:gosec // it has to be a program
+	s.Must(os.WriteFile(script, []byte("#!/bin/sh\ntouch "+ran+"\ncat \"$1\" 2>/dev/null\nexit 0\n"), 0o755)) //nolint:gosec // it has to be a program
 	for name, value := range map[string]string{"diff.external": script, "diff.mine.textconv": script, "diff.mine.command": script, "core.fsmonitor": script,
 		"core.pager": script, "pager.show": script, "log.showSignature": "true", "gpg.program": script, "core.hooksPath": s.home, "alias.show": "!" + script} {
 		s.git("config", name, value)
@@ -216,7 +218,7 @@ func TestUnearthRunsNothing(t *testing.T) {
 	id := s.codeCommit(signed)
 	for _, flags := range [][]string{{}, {"--diff"}, {"-o", "json"}} {
 		_, _, err := s.run(append([]string{"unearth", id}, flags...)...)
-		s.must(err)
+		s.Must(err)
 		if _, err := os.Stat(ran); err == nil {
 			t.Fatalf("unearth %v ran it", flags)
 		}
@@ -226,13 +228,13 @@ func TestUnearthRunsNothing(t *testing.T) {
 // Without git, or outside a repository, that is what is missing.
 func TestUnearthWithoutGit(t *testing.T) {
 	artefact := blackboard.Artefact{ID: newID(), Type: blackboard.TypeCodeCommit, Payload: strings.Repeat("a", 40)}
-	g := commits{repository{t.TempDir(), os.Environ()}, func(args string) string { return args }}
-	_, err := g.hashOf(t.Context(), artefact)
+	g := commit.Repository{Repository: git.Repository{Dir: t.TempDir(), Environ: os.Environ()}, Hint: func(args string) string { return args }}
+	_, err := g.HashOf(t.Context(), artefact)
 	if role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "not a git repository") {
 		t.Errorf("outside a repository: code %d, %v", role.CodeOf(err), err)
 	}
 	t.Setenv("PATH", t.TempDir())
-	_, err = g.hashOf(t.Context(), artefact)
+	_, err = g.HashOf(t.Context(), artefact)
 	if role.CodeOf(err) != role.Environment || hint(err) != "install git" {
 		t.Errorf("without git: code %d, %v", role.CodeOf(err), err)
 	}

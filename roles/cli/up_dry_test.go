@@ -14,15 +14,18 @@ import (
 	"github.com/ory/dockertest/v3"
 	godocker "github.com/ory/dockertest/v3/docker"
 
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
-	"sett/runtime/docker"
+	"sett/runtime/docker/engine"
+	"sett/runtime/docker/image"
 )
 
-// dryRun returns the plan of an up.
-func dryRun(t *testing.T, e role.Env, args ...string) plan {
+// planOf returns the plan of an up.
+func planOf(t *testing.T, e role.Env, args ...string) deploy.Plan {
 	t.Helper()
 	out, err := invoke(context.Background(), e, append([]string{"up", "--dry-run", "-o", "json"}, args...)...)
-	var p plan
+	var p deploy.Plan
 	if err == nil {
 		err = json.Unmarshal([]byte(out), &p)
 	}
@@ -33,7 +36,7 @@ func dryRun(t *testing.T, e role.Env, args ...string) plan {
 }
 
 // becomes is what a plan says of each part, sorted.
-func (p plan) becomes() []string {
+func becomes(p deploy.Plan) []string {
 	var all []string
 	for _, part := range p.Parts {
 		all = append(all, part.Part+" "+part.Action)
@@ -43,10 +46,10 @@ func (p plan) becomes() []string {
 }
 
 // left are the parts that there are when the plan was carried out.
-func (p plan) left() []string {
+func remaining(p deploy.Plan) []string {
 	var all []string
 	for _, part := range p.Parts {
-		if part.Action != partStop {
+		if part.Action != deploy.PartStop {
 			all = append(all, part.Part)
 		}
 	}
@@ -74,7 +77,7 @@ func tree(t *testing.T, dir string) []string {
 
 func rewrite(t *testing.T, e role.Env, yml string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(e.Args[1], configName), []byte(yml), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(e.Args[1], instance.ConfigName), []byte(yml), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -91,12 +94,12 @@ func TestDryRunProcesses(t *testing.T) {
 	e, dir := workspace(t)
 	home := e.Getenv("HOME")
 	before := tree(t, home)
-	p := dryRun(t, e)
+	p := planOf(t, e)
 	equal(t, "files", tree(t, home), before)
-	if p.Action != actionCreate || p.Runtime != "process" || p.Instance != "clan" || p.Blackboard != (plannedBoard{Kind: "embedded"}) {
+	if p.Action != deploy.ActionCreate || p.Runtime != "process" || p.Instance != "clan" || p.Blackboard != (deploy.PlannedBoard{Kind: "embedded"}) {
 		t.Errorf("%+v", p)
 	}
-	equal(t, "parts", p.becomes(), []string{"agent-one start", "blackboard start", "keeper start", "orchestrator start"})
+	equal(t, "parts", becomes(p), []string{"agent-one start", "blackboard start", "keeper start", "orchestrator start"})
 	up := func() {
 		t.Helper()
 		if _, err := invoke(context.Background(), e, "up"); err != nil {
@@ -104,18 +107,18 @@ func TestDryRunProcesses(t *testing.T) {
 		}
 	}
 	up()
-	equal(t, "units", runningUnits(t, dir), p.left())
+	equal(t, "units", runningUnits(t, dir), remaining(p))
 
 	// Of a running instance nothing changes, and then what sett.yml says.
-	p = dryRun(t, e)
-	equal(t, "parts", p.becomes(), []string{"agent-one keep", "blackboard keep", "keeper keep", "orchestrator keep"})
-	if p.Action != actionApply || !strings.HasPrefix(p.Blackboard.Address, "127.0.0.1:") {
+	p = planOf(t, e)
+	equal(t, "parts", becomes(p), []string{"agent-one keep", "blackboard keep", "keeper keep", "orchestrator keep"})
+	if !p.Idle() || !strings.HasPrefix(p.Blackboard.Address, "127.0.0.1:") {
 		t.Errorf("%+v", p)
 	}
 	rewrite(t, e, "runtime: process\nagents:\n  one:\n    command: [/bin/cat]\n    timeout: 3m\n  two:\n    command: [/bin/cat]\n  three:\n    command: [no/such]\n")
 	ids := unitIDs(t, dir)
-	p = dryRun(t, e)
-	equal(t, "parts", p.becomes(), []string{"agent-one restart", "agent-three start", "agent-two start", "blackboard keep", "keeper keep", "orchestrator keep"})
+	p = planOf(t, e)
+	equal(t, "parts", becomes(p), []string{"agent-one restart", "agent-three start", "agent-two start", "blackboard keep", "keeper keep", "orchestrator keep"})
 	equal(t, "added", p.Changes.Added, []string{"three", "two"})
 	equal(t, "changed", p.Changes.Changed, []string{"one"})
 	if len(p.Notices) != 1 || !strings.HasPrefix(p.Notices[0], "warning: agent three: no/such cannot be run") {
@@ -123,25 +126,25 @@ func TestDryRunProcesses(t *testing.T) {
 	}
 	equal(t, "what runs", unitIDs(t, dir), ids)
 	up()
-	equal(t, "units", runningUnits(t, dir), p.left())
+	equal(t, "units", runningUnits(t, dir), remaining(p))
 	for _, id := range unitIDs(t, dir) {
 		part, _, _ := strings.Cut(id, " ")
-		kept := slices.Contains(p.becomes(), part+" "+partKeep)
+		kept := slices.Contains(becomes(p), part+" "+deploy.PartKeep)
 		if kept != slices.Contains(ids, id) {
 			t.Errorf("%s was to be kept: %v; before %q", id, kept, ids)
 		}
 	}
 
 	rewrite(t, e, "runtime: process\nagents:\n  two:\n    command: [/bin/cat]\n")
-	p = dryRun(t, e)
-	equal(t, "parts", p.becomes(), []string{"agent-one stop", "agent-three stop", "agent-two keep", "blackboard keep", "keeper keep", "orchestrator keep"})
+	p = planOf(t, e)
+	equal(t, "parts", becomes(p), []string{"agent-one stop", "agent-three stop", "agent-two keep", "blackboard keep", "keeper keep", "orchestrator keep"})
 	up()
-	equal(t, "units", runningUnits(t, dir), p.left())
+	equal(t, "units", runningUnits(t, dir), remaining(p))
 	if _, err := invoke(context.Background(), e, "down"); err != nil {
 		t.Fatal(err)
 	}
 	address := p.Blackboard.Address
-	if p = dryRun(t, e); p.Action != actionStart || p.Blackboard.Address != address {
+	if p = planOf(t, e); p.Action != deploy.ActionStart || p.Blackboard.Address != address {
 		t.Errorf("stopped: %+v", p)
 	}
 }
@@ -152,7 +155,7 @@ func unitIDs(t *testing.T, dir string) []string {
 	var all []string
 	for _, name := range runningUnits(t, dir) {
 		var rec struct{ PID int }
-		if err := readFile(filepath.Join(dir, "units", name+".json"), &rec); err != nil {
+		if err := instance.ReadFile(filepath.Join(dir, "units", name+".json"), &rec); err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, fmt.Sprint(name, " ", rec.PID))
@@ -187,6 +190,7 @@ func engineImages(t *testing.T) []string {
 // TestDryRunContainers is TestDryRunProcesses where agents are containers: the plan
 // names what the engine has afterwards.
 func TestDryRunContainers(t *testing.T) {
+	t.Parallel()
 	e, engine, name, dir := containerWorkspace(t)
 	yml := "agents:\n  one:\n    image: sett-base:local\n    command: [/bin/cat]\n  two:\n    build: .\n    command: [/bin/cat]\n    network: none\n"
 	rewrite(t, e, yml)
@@ -195,13 +199,13 @@ func TestDryRunContainers(t *testing.T) {
 		t.Fatal(err)
 	}
 	images := engineImages(t)
-	p := dryRun(t, e)
-	if _, has := instanceOf(t, engine, name); has || exists(dir) {
-		t.Errorf("after the dry run: on the engine %v, %s %v", has, dir, exists(dir))
+	p := planOf(t, e)
+	if _, has := instanceOf(t, engine, name); has || instance.Exists(dir) {
+		t.Errorf("after the dry run: on the engine %v, %s %v", has, dir, instance.Exists(dir))
 	}
 	equal(t, "images", engineImages(t), images)
-	equal(t, "parts", p.becomes(), []string{"agent-one start", "agent-two start", "blackboard start", "orchestrator start"})
-	if i := slices.IndexFunc(p.Images, func(i plannedImage) bool { return i.For == "agent two" }); i < 0 || p.Images[i].Action != docker.ActionBuild || !slices.Equal(p.Images[i].Bases, []string{"sett-base:local"}) {
+	equal(t, "parts", becomes(p), []string{"agent-one start", "agent-two start", "blackboard start", "orchestrator start"})
+	if i := slices.IndexFunc(p.Images, func(i deploy.PlannedImage) bool { return i.For == "agent two" }); i < 0 || p.Images[i].Action != image.ActionBuild || !slices.Equal(p.Images[i].Bases, []string{"sett-base:local"}) {
 		t.Errorf("images %+v", p.Images)
 	}
 	if _, err := invoke(context.Background(), e, "up"); err != nil {
@@ -209,16 +213,14 @@ func TestDryRunContainers(t *testing.T) {
 	}
 	onEngine(t, engine, name, p)
 
-	again := dryRun(t, e)
-	equal(t, "parts", again.becomes(), []string{"agent-one keep", "agent-two keep", "blackboard keep", "orchestrator keep"})
-	for _, thing := range slices.Concat(again.Networks, again.Volumes) {
-		if thing.Action != docker.ActionPresent {
-			t.Errorf("after the up: %+v", thing)
-		}
+	again := planOf(t, e)
+	equal(t, "parts", becomes(again), []string{"agent-one keep", "agent-two keep", "blackboard keep", "orchestrator keep"})
+	if !again.Idle() {
+		t.Errorf("after the up: %+v", again)
 	}
 	rewrite(t, e, strings.Replace(yml, "  two:", "  three:", 1)+"    environment: {A: b}\n")
-	p = dryRun(t, e)
-	equal(t, "parts", p.becomes(), []string{"agent-one keep", "agent-three start", "agent-two stop", "blackboard keep", "orchestrator keep"})
+	p = planOf(t, e)
+	equal(t, "parts", becomes(p), []string{"agent-one keep", "agent-three start", "agent-two stop", "blackboard keep", "orchestrator keep"})
 	if _, err := invoke(context.Background(), e, "up"); err != nil {
 		t.Fatal(err)
 	}
@@ -229,20 +231,20 @@ func TestDryRunContainers(t *testing.T) {
 }
 
 // onEngine compares what a plan left with what the engine has.
-func onEngine(t *testing.T, engine *docker.Engine, name string, p plan) {
+func onEngine(t *testing.T, engine *engine.Engine, name string, p deploy.Plan) {
 	t.Helper()
 	in, _ := instanceOf(t, engine, name)
 	var units []string
 	for _, u := range in.Units {
 		units = append(units, u.Name)
 	}
-	equal(t, "containers", units, p.left())
+	equal(t, "containers", units, remaining(p))
 	pool, err := dockertest.NewPool("")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, part := range p.Parts {
-		if part.Action == partStop {
+		if part.Action == deploy.PartStop {
 			continue
 		}
 		c, err := pool.Client.InspectContainer(part.Container)
@@ -258,12 +260,12 @@ func onEngine(t *testing.T, engine *docker.Engine, name string, p plan) {
 		}
 	}
 	for _, n := range p.Networks {
-		if has, err := engine.Preview().HasNetwork(t.Context(), n.Name); !has {
+		if has, err := engine.HasNetwork(t.Context(), n.Name); !has {
 			t.Errorf("network %s: %v", n.Name, err)
 		}
 	}
 	for _, v := range p.Volumes {
-		if has, err := engine.Preview().HasVolume(t.Context(), v.Name); !has {
+		if has, err := engine.HasVolume(t.Context(), v.Name); !has {
 			t.Errorf("volume %s: %v", v.Name, err)
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sett/blackboard/redis"
+	"sett/blackboard"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
 
@@ -16,20 +17,20 @@ import (
 // blackboard is the user's own and goes on answering: for who reads, writes and waits.
 func TestDownWithOwnRedis(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("the goal")
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "sett down"))
+	goal := s.Goal("the goal")
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "sett down"))
 	for _, args := range [][]string{
 		{"goals"}, {"wait", "@last"}, {"forage", "--goal", "x"}, {"retry", goal}, {"questions", "--wait"}, {"answer", goal, "x"}, {"watch"},
 	} {
 		s.refuses(role.NotFound, "instance stage is not running", args...)
 	}
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceRunning, "sett up"))
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "sett up"))
 	_, _, err := s.run("goals")
-	s.must(err)
+	s.Must(err)
 	// All is dead, and nothing is left that would bring it back.
 	units := s.staff()
 	for _, unit := range []string{"keeper", "orchestrator"} {
-		s.must(units.Stop(t.Context(), unit, 0))
+		s.Must(units.Stop(t.Context(), unit, 0))
 	}
 	s.refuses(role.NotFound, "instance stage is not running", "goals")
 }
@@ -77,8 +78,8 @@ func TestUpLine(t *testing.T) {
 		if _, err := invoke(t.Context(), outside, strings.Fields(failed.Hint)[1:]...); err != nil {
 			t.Fatal(err)
 		}
-		in, err := loadInstance(filepath.Join(state, at.name))
-		if err != nil || !slices.Contains(runningUnits(t, in.dir), "orchestrator") {
+		in, err := instance.LoadInstance(filepath.Join(state, at.name))
+		if err != nil || !slices.Contains(runningUnits(t, in.Dir), "orchestrator") {
 			t.Errorf("%s does not run: %v", at.name, err)
 		}
 	}

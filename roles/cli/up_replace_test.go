@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/runtime"
 )
@@ -49,7 +51,7 @@ func TestUpReplacesOtherSett(t *testing.T) {
 		replaceSett(t, e, dir, func(other string) role.Env {
 			now, lookup := e, e.Lookup
 			now.Lookup = func(v string) (string, bool) {
-				if v == linuxBinary {
+				if v == deploy.LinuxBinary {
 					return other, true
 				}
 				return lookup(v)
@@ -81,7 +83,7 @@ func replaceSett(t *testing.T, e role.Env, dir string, swap func(other string) r
 		t.Fatal(err)
 	}
 	before := liveUnits(t, e, dir)
-	in, err := loadInstance(dir)
+	in, err := instance.LoadInstance(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,8 +92,8 @@ func replaceSett(t *testing.T, e role.Env, dir string, swap func(other string) r
 	if out, _ := invoke(t.Context(), e, "doctor"); !strings.Contains(out, "it was started by sett "+testVersion+" ") {
 		t.Errorf("doctor does not say it:\n%s", out)
 	}
-	if out := must("up"); !strings.Contains(out, "its parts are being restarted with this one, sett "+otherVersion) ||
-		!strings.Contains(out, "one: as before, is being restarted with this sett") || strings.Contains(out, "one: changed") {
+	if out := must("up"); !strings.Contains(out, "its parts are restarted with this one, sett "+otherVersion) ||
+		!strings.Contains(out, "one: as before, is restarted with this sett") || strings.Contains(out, "one: changed") {
 		t.Errorf("up does not say it:\n%s", out)
 	}
 	after := liveUnits(t, e, dir)
@@ -103,7 +105,7 @@ func replaceSett(t *testing.T, e role.Env, dir string, swap func(other string) r
 	if out, _ := invoke(t.Context(), e, "logs", "keeper"); after["keeper"] != "" && !strings.Contains(out, otherVersion) {
 		t.Errorf("no keeper of the other sett:\n%s", out)
 	}
-	if now, err := loadInstance(dir); err != nil || now.Control != "" && now.Control == in.Control || !strings.Contains(now.Sett, otherVersion) {
+	if now, err := instance.LoadInstance(dir); err != nil || now.Control != "" && now.Control == in.Control || !strings.Contains(now.Sett, otherVersion) {
 		t.Errorf("%v %+v", err, now)
 	}
 	if out := must("up"); !strings.Contains(out, "runs already, nothing changed") {
@@ -117,11 +119,11 @@ func replaceSett(t *testing.T, e role.Env, dir string, swap func(other string) r
 // writeAsking commits a clan of one agent that asks before it does anything.
 func writeAsking(t *testing.T, repo string) {
 	t.Helper()
-	yml, err := os.ReadFile(filepath.Join(repo, configName))
+	yml, err := os.ReadFile(filepath.Join(repo, instance.ConfigName))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, text := range map[string]string{configName: strings.Replace(string(yml), "/bin/cat", "./ask.sh", 1), "ask.sh": asks} {
+	for file, text := range map[string]string{instance.ConfigName: strings.Replace(string(yml), "/bin/cat", "./ask.sh", 1), "ask.sh": asks} {
 		if err := os.WriteFile(filepath.Join(repo, file), []byte(text), 0o700); err != nil { //nolint:gosec // a program
 			t.Fatal(err)
 		}
@@ -151,13 +153,13 @@ func question(t *testing.T, e role.Env) string {
 // liveUnits are those of the units that run, by name.
 func liveUnits(t *testing.T, e role.Env, dir string) map[string]string {
 	t.Helper()
-	in, err := loadInstance(dir)
+	in, err := instance.LoadInstance(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &app{Env: e, ctx: t.Context(), engines: &engine{}}
-	defer a.closeEngine()
-	place, err := a.place(t.Context(), in)
+	a := newApp(t.Context(), e)
+	defer a.at.Close()
+	place, err := a.at.Place(t.Context(), in)
 	if err != nil {
 		t.Fatal(err)
 	}

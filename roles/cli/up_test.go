@@ -3,8 +3,8 @@ package cli
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/runtime"
 	"sett/runtime/process"
@@ -36,7 +38,7 @@ func workspace(t *testing.T) (e role.Env, dir string) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	yml := "version: \"1.0\"\nruntime: process\nagents:\n  one:\n    command: [\"/bin/cat\"]\n"
-	if err := os.WriteFile(filepath.Join(repo, configName), []byte(yml), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(repo, instance.ConfigName), []byte(yml), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	state := filepath.Join(home, ".local", "state", "sett")
@@ -76,7 +78,7 @@ func hold(t *testing.T, dir, unit string) (release func()) {
 
 func runningUnits(t *testing.T, dir string) []string {
 	t.Helper()
-	units, err := process.New(process.Options{Dir: dir, Logger: quiet()}).List(context.Background(), runtime.Labels{})
+	units, err := process.New(process.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)}).List(context.Background(), runtime.Labels{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +144,7 @@ func TestOneAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := runningUnits(t, dir)
-	release, _, err := process.New(process.Options{Dir: dir, Logger: quiet()}).TryLock(upLock)
+	release, _, err := process.New(process.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)}).TryLock(instance.UpLock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +182,7 @@ func TestUpAfterKill(t *testing.T) {
 	}
 	for _, unit := range []string{"keeper", "orchestrator", "keeper", "blackboard"} {
 		var rec struct{ PID int }
-		if err := readFile(filepath.Join(dir, "units", unit+".json"), &rec); err != nil {
+		if err := instance.ReadFile(filepath.Join(dir, "units", unit+".json"), &rec); err != nil {
 			t.Fatal(err)
 		}
 		_ = syscall.Kill(rec.PID, syscall.SIGKILL)
@@ -209,7 +211,7 @@ func TestUpWaitsForPolicy(t *testing.T) {
 	if _, err := invoke(context.Background(), e, "up"); err != nil {
 		t.Fatal(err)
 	}
-	yml := filepath.Join(e.Args[1], configName)
+	yml := filepath.Join(e.Args[1], instance.ConfigName)
 	raw, err := os.ReadFile(yml)
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +220,7 @@ func TestUpWaitsForPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rec struct{ PID int }
-	if err := readFile(filepath.Join(dir, "units", "orchestrator.json"), &rec); err != nil {
+	if err := instance.ReadFile(filepath.Join(dir, "units", "orchestrator.json"), &rec); err != nil {
 		t.Fatal(err)
 	}
 	signal := func(s syscall.Signal) {
@@ -240,24 +242,19 @@ func TestUpWaitsForPolicy(t *testing.T) {
 	}
 }
 
-// TestNoRoom: a full disk is the environment's fault, wherever it is noticed.
-func TestNoRoom(t *testing.T) {
-	u := &upping{a: &app{ctx: t.Context()}, in: &instance{dir: "/state"}}
-	for _, cause := range []error{syscall.ENOSPC, syscall.EDQUOT} {
-		err := u.explain(fmt.Errorf("start keeper: %w", &os.PathError{Op: "write", Path: "/x", Err: cause}))
-		if role.CodeOf(err) != role.Environment {
-			t.Errorf("%v: exit code %d", err, role.CodeOf(err))
-		}
-	}
-}
-
 // TestFitsContainer: what a container cannot run is refused with the reason.
 func TestFitsContainer(t *testing.T) {
 	static, err := buildSett()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fitsContainer(static, goruntime.GOARCH); err != nil {
+	binary := func(path, arch string) error {
+		e := role.OS(nil, role.Build{})
+		e.Lookup = func(name string) (string, bool) { return path, name == deploy.LinuxBinary }
+		_, err := deploy.LinuxExecutable(e, arch)
+		return err
+	}
+	if err := binary(static, goruntime.GOARCH); err != nil {
 		t.Errorf("our own binary: %v", err)
 	}
 	text := filepath.Join(t.TempDir(), "text")
@@ -271,7 +268,7 @@ func TestFitsContainer(t *testing.T) {
 	for _, c := range []struct{ path, arch, says string }{
 		{static, other, "for another architecture"}, {text, other, "not a program for Linux"}, {text + ".none", other, "no such file"},
 	} {
-		if err := fitsContainer(c.path, c.arch); err == nil || !strings.Contains(err.Error(), c.says) {
+		if err := binary(c.path, c.arch); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%s for %s: %v, want %q", c.path, c.arch, err, c.says)
 		}
 	}

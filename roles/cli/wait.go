@@ -9,11 +9,17 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
+	"sett/roles/cli/status"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
-// What --for of `sett wait` takes.
+// The values of --for of `sett wait`.
 const (
 	forTerminal = "terminal"
 	forEnd      = "end"
@@ -25,7 +31,7 @@ type waitCmd struct {
 	Goal    string        `arg:"" optional:"" help:"A goal, or anything that belongs to one: any part of its id's beginning or end that is unique (default: @last, the newest goal)."`
 	For     string        `enum:"terminal,end,question,idle" default:"terminal" placeholder:"WHAT" help:"terminal: the goal's end, or nothing but people to wait for (default); end: its end alone, through what people answer and approve; question: something for a person to answer or approve; idle: the goal's end, or nothing but people to wait for."`
 	Timeout time.Duration `placeholder:"DURATION" help:"No longer than this (default, and 0: for ever)."`
-	outputs
+	term.Form
 }
 
 // Help is shown by `sett wait --help`.
@@ -33,8 +39,8 @@ func (waitCmd) Help() string {
 	return `Waits for a goal, and prints how it is then. What is so already is not waited for.
 
 --for terminal ends as forage --wait does: 0 achieved, 1 failed, 6 it ended without a
-Terminal, 5 only a person can go on, who then is told what to type.
---for end does so, too, but waits on where only a person can go on: never 5.
+Terminal, 5 it waits for a person; the message says the commands.
+--for end does so, too, but goes on waiting for answers and approvals: never 5.
 --for question ends with 0 when something of the goal waits for an answer or an approval,
 and prints that; with 1 when the goal ends before, or 6 when that was without a Terminal.
 --for idle ends with 0 when the goal has ended, however, or waits for nothing but people.
@@ -56,31 +62,31 @@ Examples:
 // Run waits.
 func (c *waitCmd) Run(a *app) error {
 	if c.Timeout < 0 {
-		return role.Fail(role.Usage, errors.New("--timeout is less than nothing"), "sett wait @last --timeout 10m")
+		return role.Fail(role.Usage, errors.New("--timeout must not be negative"), "sett wait @last --timeout 10m")
 	}
-	ctx, cancel := bounded(a.ctx, c.Timeout, nil)
+	ctx, cancel := role.WithLimit(a.ctx, c.Timeout, nil)
 	defer cancel()
-	b, in, done, err := a.boardWithin(c.Timeout)
+	b, in, done, err := a.at.BoardWithin(a.ctx, c.Timeout)
 	if err != nil {
 		return err
 	}
 	defer done()
-	id, err := a.resolveWorkflow(a.ctx, b, orElse(c.Goal, lastGoal))
+	id, err := a.resolveWorkflow(a.ctx, b, cmp.Or(c.Goal, grammar.LastGoal))
 	if err != nil {
 		return err
 	}
-	w := &goalWaiter{app: a, b: b, in: in, goal: id, what: c.For, form: c.outputs}
+	w := &goalWaiter{app: a, b: b, in: in, goal: id, what: c.For, form: c.Form}
 	err = w.follow(ctx)
 	switch {
 	case errors.Is(err, errOver):
 	case a.ctx.Err() != nil:
-		return interrupted(fmt.Sprintf("interrupted; goal %s goes on", short(id)))
+		return term.Interrupted(fmt.Sprintf("interrupted; goal %s goes on", words.Short(id)))
 	case ctx.Err() != nil:
 		return a.notEnough(b, in, id, c.Timeout)
 	default:
 		return err
 	}
-	if err := a.emit(c.outputs, shown{whole: w.is, table: func() error { return w.is.text(a) }}); err != nil {
+	if err := a.Emit(c.Form, term.Shown{Whole: w.is, Table: func() error { return w.is.text(a) }}); err != nil {
 		return err
 	}
 	return w.end
@@ -88,44 +94,43 @@ func (c *waitCmd) Run(a *app) error {
 
 // waitView is a goal as `wait -o json` prints it.
 type waitView struct {
-	goalRow
-	Matters []matter `json:"open_questions"` // and gates, as sett questions lists them
-	Waits   []wait   `json:"waits"`
-	More    int      `json:"waits_more,omitempty"` // open work that was not looked at
+	view.Goal
+	Matters []view.Matter `json:"open_questions"` // and gates, as sett questions lists them
+	Waits   []view.Wait   `json:"waits"`
+	More    int           `json:"waits_more,omitempty"` // open work that was not looked at
 }
 
 func (v waitView) text(a *app) error {
-	if err := a.goalTable([]goalRow{v.goalRow}); err != nil {
+	if err := printGoals(&a.Terminal, []view.Goal{v.Goal}); err != nil {
 		return err
 	}
 	for _, m := range v.Matters {
-		a.printf("\n")
-		m.text(a)
+		a.Printf("\n")
+		printMatter(&a.Terminal, m)
 	}
-	others := slices.DeleteFunc(slices.Clone(v.Waits), wait.byPerson) // people's are told already
-	return a.waitLines(others, v.More)
+	others := slices.DeleteFunc(slices.Clone(v.Waits), view.Wait.ByPerson) // people's are told already
+	return printWaits(&a.Terminal, others, v.More)
 }
 
-// goalWaiter waits for something to be so of a goal.
+// goalWaiter waits until a goal meets the condition of --for.
 type goalWaiter struct {
 	*app
-	b    *redis.Board
-	in   *instance
+	b    *instance.Board
+	in   *instance.Instance
 	goal string
 	what string
-	form outputs
+	form term.Form
 
-	is  waitView // how the goal is, and
-	end error    // how that is to be taken, once it is so
+	is  waitView // the goal, once the condition is met
+	end error    // the command's end then
 }
 
-// follow looks now, and whenever something happens to the goal, and returns errOver
-// when what is waited for is so. Meanwhile it tells who sits at a terminal what is
-// waited for.
+// follow looks now, and again at every event of the goal, and returns errOver when the
+// condition holds. On a terminal it names the waits meanwhile.
 func (w *goalWaiter) follow(ctx context.Context) error {
 	var from string
-	if err := patiently(ctx, func() (err error) {
-		if from, err = w.b.Last(ctx); err == nil {
+	if err := ledger.Patiently(ctx, func() (err error) {
+		if from, err = w.b.Ledger.Last(ctx); err == nil {
 			err = w.look(ctx)
 		}
 		return err
@@ -138,11 +143,11 @@ func (w *goalWaiter) follow(ctx context.Context) error {
 		if e.Workflow != w.goal {
 			return nil
 		}
-		return patiently(ctx, func() error { return w.look(ctx) })
+		return ledger.Patiently(ctx, func() error { return w.look(ctx) })
 	})
 }
 
-// look returns errOver when what is waited for is so.
+// look returns errOver when the condition holds.
 func (w *goalWaiter) look(ctx context.Context) error {
 	over, err := w.over(ctx)
 	if err != nil || !over {
@@ -160,22 +165,22 @@ func (w *goalWaiter) look(ctx context.Context) error {
 	return errOver
 }
 
-// over says whether what is waited for seems to be so.
+// over says whether the condition seems to hold.
 func (w *goalWaiter) over(ctx context.Context) (bool, error) {
 	if w.what == forTerminal || w.what == forIdle {
 		return atEnd(ctx, w.b, w.goal)
 	}
-	g, err := w.b.Workflow(ctx, w.goal)
+	g, err := w.b.Records.Workflow(ctx, w.goal)
 	return g.Status.Ended() || w.what == forQuestion && g.Questions+g.Gates > 0, err
 }
 
-// view reads what is printed.
+// view reads the goal as it is printed.
 func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
-	g, err := w.b.Workflow(ctx, w.goal)
+	g, err := w.b.Records.Workflow(ctx, w.goal)
 	if err != nil {
 		return v, err
 	}
-	texts, each, err := w.goalTexts(w.b, []string{w.goal}, w.form.forPeople())
+	texts, each, err := status.Reader(w.at, w.b, w.in).GoalTexts(ctx, []string{w.goal}, w.form.ForPeople())
 	if err := cmp.Or(err, errors.Join(each...)); err != nil {
 		return v, err
 	}
@@ -183,24 +188,20 @@ func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
 	if err != nil {
 		return v, err
 	}
-	v.goalRow = goalRow{g, texts[0], ageSeconds(now, g.CreatedAt)}
-	v.Matters, v.Waits = []matter{}, []wait{}
+	v.Goal = view.Goal{Workflow: g, Text: texts[0], AgeSeconds: view.AgeSeconds(now, g.CreatedAt)}
+	v.Matters, v.Waits = []view.Matter{}, []view.Wait{}
 	if g.Status.Ended() {
 		return v, nil
 	}
-	questions, gates, err := openMatters(ctx, w.b)
-	if err != nil {
+	if v.Matters, err = (view.MatterReader{Reader: status.Reader(w.at, w.b, w.in), Workflow: w.goal, Whole: !w.form.ForPeople()}).Open(ctx); err != nil {
 		return v, err
 	}
-	if v.Matters, err = (matterReader{app: w.app, b: w.b, in: w.in, workflow: w.goal, whole: !w.form.forPeople()}).read(ctx, questions, gates); err != nil {
-		return v, err
-	}
-	v.Waits, v.More, err = w.waitsOf(ctx, w.b, w.in, w.goal)
+	v.Waits, v.More, err = status.Reader(w.at, w.b, w.in).Waits(ctx, w.goal)
 	return v, err
 }
 
-// taken is what it comes to how the goal is; errGoesOn when it is not what is
-// waited for.
+// taken returns the command's end for the goal's state; errGoesOn when the condition
+// does not hold.
 func (w *goalWaiter) taken(ctx context.Context) (end, err error) {
 	ended := w.is.Status.Ended()
 	switch {
@@ -214,11 +215,11 @@ func (w *goalWaiter) taken(ctx context.Context) (end, err error) {
 	return w.endedUnasked(ctx, w.b, w.in, w.is.Workflow)
 }
 
-// endedUnasked is the end of who waited for a goal to ask, which ended before.
-func (a *app) endedUnasked(ctx context.Context, b *redis.Board, in *instance, w blackboard.Workflow) (end, err error) {
+// endedUnasked is the command's end when the goal ended before it asked a person.
+func (a *app) endedUnasked(ctx context.Context, b *instance.Board, in *instance.Instance, w blackboard.Workflow) (end, err error) {
 	if w.Status != blackboard.WorkflowAchieved {
 		return a.ending(ctx, b, in, w.ID)
 	}
-	return role.Fail(role.Failed, fmt.Errorf("goal %s ended before it asked anybody: it is %s", short(w.ID), w.Status),
-		"%s", a.commandLine(in, "show "+short(w.ID))), nil
+	return role.Fail(role.Failed, fmt.Errorf("goal %s ended before it asked anybody: it is %s", words.Short(w.ID), w.Status),
+		"%s", a.at.CommandLine(in, "show "+words.Short(w.ID))), nil
 }

@@ -10,7 +10,10 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // waitOutcomes are states of a goal, and what each --for comes to then.
@@ -32,29 +35,29 @@ var waitOutcomes = map[string]struct {
 	}, role.Waiting, role.TimedOut, role.OK, role.OK, "approve "},
 	"a question beside work": {func(s *stage) string {
 		bids := s.allBut("writer", blackboard.BidClaim, "lint", blackboard.BidClaim)
-		goal := s.post("the goal")
+		goal := s.Goal("the goal")
 		claim := s.open(goal, bids...)
-		s.grant(claim, blackboard.PhaseParallel, "writer", "lint")
+		s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
 		s.begin(claim, "lint", blackboard.ReadOnly)
-		s.finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
+		s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 		return goal
 	}, role.TimedOut, role.TimedOut, role.OK, role.TimedOut, "Which one?"},
-	"work": {func(s *stage) string { return s.post("the goal") }, role.TimedOut, role.TimedOut, role.TimedOut, role.TimedOut, ""},
+	"work": {func(s *stage) string { return s.Goal("the goal") }, role.TimedOut, role.TimedOut, role.TimedOut, role.TimedOut, ""},
 }
 
 // concluded plays a goal that ends: with a Terminal, a Failure, or (empty) neither.
 func (s *stage) concluded(st blackboard.StructuralType) (goal string) {
 	s.t.Helper()
-	goal = s.post("the goal")
+	goal = s.Goal("the goal")
 	switch st {
 	case "":
-		s.complete(s.open(goal, s.all("", "")...))
+		s.Complete(s.open(goal, s.all("", "")...))
 	case blackboard.Terminal:
 		claim, _ := s.work(goal, blackboard.Artefact{StructuralType: st, Type: "Done", Payload: "done"})
-		s.complete(claim)
+		s.Complete(claim)
 	default:
 		claim, _ := s.work(goal, blackboard.Artefact{StructuralType: st, Type: "Failure", Payload: "no"})
-		s.must(s.board.TerminateClaim(s.t.Context(), s.guard(claim), "it failed", nil, nil))
+		s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "it failed", nil, nil))
 	}
 	return goal
 }
@@ -80,8 +83,8 @@ func TestWaitForWhatIsSo(t *testing.T) {
 					}
 					continue
 				}
-				has(t, stdout, short(goal), tc.says)
-				args[1] = short(goal)
+				has(t, stdout, words.Short(goal), tc.says)
+				args[1] = words.Short(goal)
 				stdout, stderr, _ := s.run(append(args, "-o", "json", "--quiet")...)
 				var v waitView
 				if err := json.Unmarshal([]byte(stdout), &v); err != nil || v.ID != goal || v.Text == "" || v.Matters == nil || v.Waits == nil || stderr != "" {
@@ -98,27 +101,27 @@ func TestWaitForWhatIsSo(t *testing.T) {
 // What becomes so ends the wait, through a restart of Redis.
 func TestWaitThroughRestart(t *testing.T) {
 	s := newStage(t, redistest.Durable...)
-	other := s.post("another")
-	goal := s.post("the goal")
+	other := s.Goal("another")
+	goal := s.Goal("the goal")
 	calls := map[string]*call{}
 	for _, what := range []string{forTerminal, forQuestion, forIdle} {
 		calls[what] = s.start("wait", goal, "--for", what)
 	}
-	s.until("all follow the ledger", func() bool { return s.followers() == 3 })
-	s.server.Kill()
+	s.Until("all follow the ledger", func() bool { return s.Server.Followers() == 3 })
+	s.Server.Kill()
 	for _, c := range calls {
-		s.until("they notice the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
+		s.Until("they notice the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
 	}
-	s.server.Restart()
+	s.Server.Restart()
 	s.work(other, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Not mine"})
 	_, question := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 	for what, want := range map[string]role.Code{forTerminal: role.Waiting, forQuestion: role.OK, forIdle: role.OK} {
 		err := calls[what].wait()
-		if role.CodeOf(err) != want || !strings.Contains(calls[what].out.String(), "answer "+short(question)) || strings.Contains(calls[what].out.String(), "Not mine") {
+		if role.CodeOf(err) != want || !strings.Contains(calls[what].out.String(), "answer "+words.Short(question)) || strings.Contains(calls[what].out.String(), "Not mine") {
 			t.Errorf("--for %s: %v: %s", what, err, calls[what].out.String())
 		}
 		if what == forTerminal {
-			has(t, err.Error(), "sett --name stage answer "+short(question))
+			has(t, err.Error(), "sett --name stage answer "+words.Short(question))
 			if h := hint(err); h != "" {
 				t.Errorf("the hint says again: %s", h)
 			}
@@ -129,14 +132,14 @@ func TestWaitThroughRestart(t *testing.T) {
 // A goal that ends ends every wait for it.
 func TestWaitUntilTheEnd(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("the goal")
+	goal := s.Goal("the goal")
 	calls := map[string]*call{}
 	for _, what := range []string{forTerminal, forEnd, forQuestion, forIdle} {
 		calls[what] = s.start("wait", goal, "--for", what)
 	}
-	s.until("all follow the ledger", func() bool { return s.followers() == 4 })
+	s.Until("all follow the ledger", func() bool { return s.Server.Followers() == 4 })
 	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
-	s.complete(claim)
+	s.Complete(claim)
 	for what, want := range map[string]role.Code{forTerminal: role.OK, forEnd: role.OK, forQuestion: role.Failed, forIdle: role.OK} {
 		if err := calls[what].wait(); role.CodeOf(err) != want || !strings.Contains(calls[what].out.String(), "achieved") {
 			t.Errorf("--for %s: %v: %s", what, err, calls[what].out.String())
@@ -149,12 +152,12 @@ func TestWaitThroughAnswer(t *testing.T) {
 	s := newStage(t)
 	goal, claim, question := s.asks("the goal", "Which one?")
 	c := s.start("wait", goal, "--for", "end")
-	s.until("it follows the ledger", func() bool { return s.followers() == 1 })
+	s.Until("it follows the ledger", func() bool { return s.Server.Followers() == 1 })
 	_, _, err := s.run("answer", question, "That one.")
-	s.must(err)
+	s.Must(err)
 	s.begin(claim, "writer", blackboard.ReadOnly)
-	s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
-	s.complete(claim)
+	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+	s.Complete(claim)
 	if err := c.wait(); err != nil || !strings.Contains(c.out.String(), "achieved") {
 		t.Errorf("%v: %s", err, c.out.String())
 	}
@@ -163,18 +166,18 @@ func TestWaitThroughAnswer(t *testing.T) {
 // Who sits at a terminal is told what is waited for.
 func TestWaitTellsWaits(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("the goal")
+	goal := s.Goal("the goal")
 	terminal, told := openTerminal(t), &output{}
 	go func() { _, _ = io.Copy(told, terminal) }() // a terminal echoes
 	s.stderr = terminal
 	c := s.start("wait", goal)
-	s.until("it is told", func() bool {
-		return strings.Contains(told.String(), "claim: the orchestrator to open a claim on GoalDefined")
+	s.Until("it is told", func() bool {
+		return strings.Contains(told.String(), "the orchestrator has to open a claim on GoalDefined")
 	})
 	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
-	s.complete(claim)
-	s.must(c.wait())
-	if text := told.String(); strings.Contains(text, "result") || strings.Contains(text, "\"kind\"") {
+	s.Complete(claim)
+	s.Must(c.wait())
+	if text := told.String(); strings.Contains(text, "result   ") || strings.Contains(text, "\"kind\"") {
 		t.Errorf("more than the waits is told: %s", text)
 	}
 	has(t, c.out.String(), "achieved")
@@ -184,20 +187,21 @@ func TestWaitTellsWaits(t *testing.T) {
 func TestAnsweredMeanwhile(t *testing.T) {
 	s := newStage(t)
 	goal, _, question := s.asks("the goal", "Which one?")
-	a := &app{Env: role.Env{Now: time.Now, Stderr: &output{}}, ctx: t.Context()}
-	in := &instance{State: State{Name: "stage"}}
-	if end, err := a.ending(t.Context(), s.board, in, goal); err != nil || role.CodeOf(end) != role.Waiting {
+	a := newApp(t.Context(), role.Env{Now: time.Now, Stderr: &output{}})
+	in := &instance.Instance{State: instance.State{Name: "stage"}}
+	b := instance.BoardOf(s.board)
+	if end, err := a.ending(t.Context(), b, in, goal); err != nil || role.CodeOf(end) != role.Waiting {
 		t.Errorf("%v, %v", end, err)
 	}
 	_, _, err := s.run("answer", question, "That one.")
-	s.must(err)
-	if end, err := a.ending(t.Context(), s.board, in, goal); !errors.Is(err, errGoesOn) || end != nil {
+	s.Must(err)
+	if end, err := a.ending(t.Context(), b, in, goal); !errors.Is(err, errGoesOn) || end != nil {
 		t.Errorf("%v, %v", end, err)
 	}
 	for what, want := range map[string]error{forTerminal: errGoesOn, forEnd: errGoesOn, forIdle: errGoesOn, forQuestion: errGoesOn} {
-		w := &goalWaiter{app: a, b: s.board, in: in, goal: goal, what: what, form: outputs{"json"}}
+		w := &goalWaiter{app: a, b: b, in: in, goal: goal, what: what, form: term.Form{Output: "json"}}
 		w.is, err = w.view(t.Context())
-		s.must(err)
+		s.Must(err)
 		if _, err := w.taken(t.Context()); !errors.Is(err, want) {
 			t.Errorf("--for %s: %v", what, err)
 		}
@@ -206,9 +210,9 @@ func TestAnsweredMeanwhile(t *testing.T) {
 
 func TestWaitIsCutShort(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("the goal")
+	goal := s.Goal("the goal")
 	c := s.start("wait", goal)
-	s.until("it follows the ledger", func() bool { return s.followers() == 1 })
+	s.Until("it follows the ledger", func() bool { return s.Server.Followers() == 1 })
 	c.stop()
 	if err := c.wait(); role.CodeOf(err) != role.Interrupted || c.out.String() != "" {
 		t.Errorf("%v, %s", err, c.out.String())
@@ -229,15 +233,15 @@ func TestWaitIsCutShort(t *testing.T) {
 // that ask.
 func TestWatchWaits(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("the goal")
+	goal := s.Goal("the goal")
 	people, programs, ledger := s.start("watch"), s.start("watch", "-o", "jsonl", "--waits", "--workflow", goal), s.start("watch", "-o", "jsonl")
-	s.until("it is told", func() bool {
+	s.Until("it is told", func() bool {
 		return strings.Contains(people.out.String(), "waits") && strings.Contains(programs.out.String(), "waits")
 	})
-	has(t, people.out.String(), short(goal)+"  waits      orchestrator  claim: the orchestrator to open a claim on GoalDefined "+short(goal)+", for ")
+	has(t, people.out.String(), words.Short(goal)+"  waits      orchestrator  the orchestrator has to open a claim on GoalDefined "+words.Short(goal)+", for ")
 	var entry waitsEntry
 	if err := json.Unmarshal([]byte(programs.out.String()), &entry); err != nil || entry.Kind != "waits" || entry.Workflow != goal ||
-		entry.Time.IsZero() || len(entry.Waits) != 1 || entry.Waits[0].What != waitClaim {
+		entry.Time.IsZero() || len(entry.Waits) != 1 || entry.Waits[0].What != blackboard.WaitClaim {
 		t.Errorf("%v: %s", err, programs.out.String())
 	}
 	if ledger.out.String() != "" {
@@ -245,19 +249,19 @@ func TestWatchWaits(t *testing.T) {
 	}
 	before := len(people.out.String())
 	s.asks("another", "Which one?")
-	s.until("what is new is told", func() bool { return strings.Contains(people.out.String(), "answer: an answer to Question") })
-	if again := people.out.String()[before:]; strings.Contains(again, "to open a claim on GoalDefined "+short(goal)) {
+	s.Until("what is new is told", func() bool { return strings.Contains(people.out.String(), " needs an answer to Question ") })
+	if again := people.out.String()[before:]; strings.Contains(again, "to open a claim on GoalDefined "+words.Short(goal)) {
 		t.Errorf("what was told is told again: %s", again)
 	}
 	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
-	s.complete(claim)
-	s.until("there is nothing more to tell", func() bool { return strings.HasSuffix(programs.out.String(), `"waits":[]}`+"\n") })
+	s.Complete(claim)
+	s.Until("there is nothing more to tell", func() bool { return strings.HasSuffix(programs.out.String(), `"waits":[]}`+"\n") })
 	if n := strings.Count(programs.out.String(), `"kind":"waits"`); n != 2 {
 		t.Errorf("told %d times: %s", n, programs.out.String())
 	}
 	for _, c := range []*call{people, programs, ledger} {
 		c.stop()
-		s.must(c.wait())
+		s.Must(c.wait())
 	}
 	if strings.Contains(ledger.out.String(), `"waits"`) {
 		t.Errorf("the ledger has %s", ledger.out.String())
@@ -267,13 +271,20 @@ func TestWatchWaits(t *testing.T) {
 // forage --wait says so, too, and names what was waited for when its time is over.
 func TestForageWaitNamesWaits(t *testing.T) {
 	s := newStage(t)
-	c := s.start("forage", "--wait=3s", "--goal", "the goal")
-	err := c.wait()
-	if role.CodeOf(err) != role.TimedOut {
-		t.Errorf("%v", err)
+	var c *call
+	var err error
+	for _, limit := range []string{"3s", "6s", "12s"} { // a busy machine names waits later
+		c = s.start("forage", "--wait="+limit, "--goal", "the goal")
+		if err = c.wait(); role.CodeOf(err) != role.TimedOut {
+			t.Errorf("%v", err)
+		}
+		has(t, err.Error(), limit+" was not enough")
+		if strings.Contains(c.err.String(), "waits ") {
+			break
+		}
 	}
-	has(t, err.Error(), "3s was not enough", "\n  claim: the orchestrator to open a claim on GoalDefined")
-	has(t, c.err.String(), "waits      orchestrator  claim: the orchestrator to open")
+	has(t, err.Error(), "\n  the orchestrator has to open a claim on GoalDefined")
+	has(t, c.err.String(), "waits      orchestrator  the orchestrator has to open")
 	if strings.Contains(c.out.String(), "waits") {
 		t.Errorf("on stdout: %s", c.out.String())
 	}

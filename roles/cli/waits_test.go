@@ -4,8 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,76 +13,21 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 	"sett/runtime"
 	"sett/runtime/process"
 )
-
-func TestHumansOnly(t *testing.T) {
-	claim := func(states ...blackboard.GrantState) blackboard.Snapshot {
-		var c blackboard.Snapshot
-		for _, s := range states {
-			c.Grants = append(c.Grants, blackboard.Grant{State: s})
-		}
-		return c
-	}
-	const asks, done = blackboard.GrantAwaitingAnswer, blackboard.GrantDone
-	for name, tc := range map[string]struct {
-		outstanding int
-		open        []blackboard.Snapshot
-		want        bool
-		gates       int
-	}{
-		"nothing open":                  {1, nil, false, 0},
-		"a question":                    {1, []blackboard.Snapshot{claim(asks)}, true, 0},
-		"a question beside results":     {1, []blackboard.Snapshot{claim(done, asks)}, true, 0},
-		"two claims with questions":     {2, []blackboard.Snapshot{claim(asks), claim(asks, asks)}, true, 0},
-		"an artefact without its claim": {2, []blackboard.Snapshot{claim(asks)}, false, 0},
-		"a claim that is bid for":       {2, []blackboard.Snapshot{claim(asks), claim()}, false, 0},
-		"a claim to be decided":         {2, []blackboard.Snapshot{claim(asks), claim(done)}, false, 0},
-		"another works":                 {1, []blackboard.Snapshot{claim(asks, blackboard.GrantRunning)}, false, 0},
-		"another will work":             {1, []blackboard.Snapshot{claim(asks, blackboard.GrantQueued)}, false, 0},
-		"a gate":                        {1, nil, true, 1},
-		"a gate beside a question":      {2, []blackboard.Snapshot{claim(asks)}, true, 1},
-		"a gate beside a claim":         {2, []blackboard.Snapshot{claim()}, false, 1},
-		"a gate beside an artefact":     {2, nil, false, 1},
-		"another failed":                {1, []blackboard.Snapshot{claim(asks, blackboard.GrantFailed)}, false, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := blackboard.Workflow{Status: blackboard.WorkflowActive, Outstanding: tc.outstanding, Gates: tc.gates}
-			if got := humansOnly(w, tc.open); got != tc.want {
-				t.Errorf("got %v", got)
-			}
-			w.Status = blackboard.WorkflowFailed
-			if humansOnly(w, tc.open) {
-				t.Error("a workflow that has ended waits for somebody")
-			}
-		})
-	}
-}
-
-// raw makes a call to Redis past everything that Sett would check.
-func (s *stage) raw(words ...string) {
-	s.t.Helper()
-	conn, err := net.Dial("tcp", s.server.Addr())
-	s.must(err)
-	defer conn.Close()
-	_, err = io.WriteString(conn, strings.Join(words, " ")+"\r\nQUIT\r\n")
-	s.must(err)
-	reply, err := io.ReadAll(conn)
-	s.must(err)
-	if strings.HasPrefix(string(reply), "-") {
-		s.t.Fatalf("%v: %s", words, reply)
-	}
-}
 
 // reconfigure changes what the instance was started with.
 func (s *stage) reconfigure(change func(*config.Orchestrator)) {
 	s.t.Helper()
 	change(&s.config.Orchestrator)
-	s.must(writeFile(filepath.Join(s.home, "sett", "stage", "config.json"), s.config))
+	s.Must(instance.WriteFile(filepath.Join(s.home, "sett", "stage", "config.json"), s.config))
 }
 
 // staff has units for all the parts of the instance, which do nothing. They are no
@@ -91,11 +35,11 @@ func (s *stage) reconfigure(change func(*config.Orchestrator)) {
 func (s *stage) staff() *process.Runtime {
 	s.t.Helper()
 	binary, err := buildSett()
-	s.must(err)
+	s.Must(err)
 	self, err := os.Executable()
-	s.must(err)
+	s.Must(err)
 	dir := filepath.Join(s.home, "sett", "stage")
-	units := process.New(process.Options{Dir: dir, Logger: quiet()})
+	units := process.New(process.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
 	s.t.Cleanup(func() {
 		for _, name := range append([]string{runtime.ComponentKeeper, runtime.ComponentOrchestrator}, agentUnits(s.config.Names())...) {
 			if err := units.Stop(context.Background(), name, 0); err != nil {
@@ -122,7 +66,7 @@ func agentUnits(names []string) []string {
 // staff is what the test binary does when called so: it starts the units of the
 // stage in a directory, with the sett binary, for agents of these names.
 func staff() {
-	units := process.New(process.Options{Dir: os.Args[1], Executable: os.Args[2], Logger: quiet()})
+	units := process.New(process.Options{Dir: os.Args[1], Executable: os.Args[2], Logger: slog.New(slog.DiscardHandler)})
 	start := func(name string, l runtime.Labels) {
 		l[runtime.LabelInstance] = "stage"
 		if _, err := units.Start(context.Background(), runtime.Spec{Name: name, Args: []string{"pause"}, Labels: l}); err != nil {
@@ -139,14 +83,14 @@ func staff() {
 }
 
 // detailed runs list -v and reads what it prints of the instance.
-func (s *stage) detailed() instanceRow {
+func (s *stage) detailed() status.Row {
 	s.t.Helper()
 	stdout, _, err := s.run("list", "-v", "-o", "json")
-	s.must(err)
+	s.Must(err)
 	var all struct {
-		Instances []instanceRow `json:"instances"`
+		Instances []status.Row `json:"instances"`
 	}
-	s.must(json.Unmarshal([]byte(stdout), &all))
+	s.Must(json.Unmarshal([]byte(stdout), &all))
 	if len(all.Instances) != 1 {
 		s.t.Fatalf("%d instances: %s", len(all.Instances), stdout)
 	}
@@ -161,8 +105,8 @@ func TestWaitsEverywhere(t *testing.T) {
 			s.staff()
 			id := tc.set(s)
 			if _, _, err := s.run("wait", id, "--timeout", "1ms"); role.CodeOf(err) == role.TimedOut {
-				has(t, err.Error(), "\n  "+tc.what+": ", strings.TrimPrefix(tc.says, "(is not running)"))
-			} else if personal := tc.what == waitAnswer || tc.what == waitApproval; !personal || role.CodeOf(err) != role.Waiting {
+				has(t, err.Error(), "\n  ", strings.TrimPrefix(tc.says, "(is not running)"))
+			} else if personal := tc.what == blackboard.WaitAnswer || tc.what == blackboard.WaitApproval; !personal || role.CodeOf(err) != role.Waiting {
 				t.Errorf("wait: %v", err)
 			}
 			r := s.detailed()
@@ -174,8 +118,8 @@ func TestWaitsEverywhere(t *testing.T) {
 				t.Errorf("list: %+v", r)
 			}
 			stdout, _, err := s.run("list", "-v")
-			s.must(err)
-			has(t, stdout, "  waits for:", tc.what)
+			s.Must(err)
+			has(t, stdout, "  waits for:", string(tc.what))
 		})
 	}
 }
@@ -185,23 +129,23 @@ func TestWaitsEverywhere(t *testing.T) {
 func TestWaitsForWhatIsLost(t *testing.T) {
 	s := newStage(t)
 	s.staff()
-	s.must(s.board.SetApproval(t.Context(), s.epoch, []string{"Held"}))
-	goal := s.post("the goal")
+	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"Held"}))
+	goal := s.Goal("the goal")
 	claim, held := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Held", Payload: "x"})
-	s.complete(claim)
-	second := s.post("another")
+	s.Complete(claim)
+	second := s.Goal("another")
 	claim, draft := s.work(second, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
-	s.complete(claim)
+	s.Complete(claim)
 	for goal, lost := range map[string]string{goal: held, second: draft} {
-		s.raw("DEL", "sett:{stage}:artifact:"+lost)
+		s.Send("DEL", "sett:{stage}:artifact:"+lost)
 		_, _, err := s.run("wait", goal, "--timeout", "1ms")
-		has(t, err.Error(), "nobody: artefact "+short(lost)+" is lost")
+		has(t, err.Error(), "artefact "+words.Short(lost)+" is lost")
 		stdout, _, err := s.run("list", "-v")
-		s.must(err)
-		has(t, stdout, "nobody: artefact "+short(lost)+" is lost")
+		s.Must(err)
+		has(t, stdout, "artefact "+words.Short(lost)+" is lost")
 		_, _, err = s.run("cancel", goal, "it is lost")
-		s.must(err)
-		if r := s.detailed(); strings.Contains(fmt.Sprint(r.Waits), short(lost)) {
+		s.Must(err)
+		if r := s.detailed(); strings.Contains(fmt.Sprint(r.Waits), words.Short(lost)) {
 			t.Errorf("after the end of its goal: %+v", r.Waits)
 		}
 	}
@@ -211,27 +155,27 @@ func TestWaitsForWhatIsLost(t *testing.T) {
 func TestWaitsForWhatDoesNotRun(t *testing.T) {
 	s := newStage(t)
 	units := s.staff()
-	s.must(s.board.Beat(t.Context(), "lint", "i-lint", time.Microsecond))
-	goal := s.post("the goal")
-	s.open(goal, redis.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, redis.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	s.Must(s.board.Cub.Beat(t.Context(), "lint", "i-lint", time.Microsecond))
+	goal := s.Goal("the goal")
+	s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 	_, _, err := s.run("wait", goal, "--timeout", "1ms")
-	has(t, err.Error(), "the bid of lint (silent for 0s)")
-	if got := s.detailed().Details; got[1].Name != "lint" || got[1].State != agentSilent || got[0].State != agentIdle || got[1].BidsDue != 1 {
+	has(t, young(err.Error()), "lint has to bid on claim ", " (silent for 0s)")
+	if got := s.detailed().Details; got[1].Name != "lint" || got[1].State != status.AgentSilent || got[0].State != status.AgentIdle || got[1].BidsDue != 1 {
 		t.Errorf("%+v", got)
 	}
-	s.must(units.Stop(t.Context(), runtime.AgentUnit("lint"), 0))
+	s.Must(units.Stop(t.Context(), runtime.AgentUnit("lint"), 0))
 	_, _, err = s.run("wait", goal, "--timeout", "1ms")
-	has(t, err.Error(), "the bid of lint (is not running)")
-	if got := s.detailed(); got.Details[1].State != agentStopped || got.Details[1].Unit != "" || got.State != stateDegraded {
+	has(t, err.Error(), "lint has to bid on claim ", " (is not running)")
+	if got := s.detailed(); got.Details[1].State != status.AgentStopped || got.Details[1].Unit != "" || got.State != status.Degraded {
 		t.Errorf("%+v", got)
 	}
-	s.must(s.board.RenewLead(t.Context(), redis.Lead{Holder: "test", Epoch: s.epoch}, 0))
-	goal = s.post("another")
+	s.Must(s.board.Leader.RenewLead(t.Context(), blackboard.Lead{Holder: "test", Epoch: s.Epoch}, 0))
+	goal = s.Goal("another")
 	_, _, err = s.run("wait", goal, "--timeout", "1ms")
 	has(t, err.Error(), "(nobody leads")
-	s.must(units.Stop(t.Context(), runtime.ComponentOrchestrator, 0))
+	s.Must(units.Stop(t.Context(), runtime.ComponentOrchestrator, 0))
 	_, _, err = s.run("wait", goal, "--timeout", "1ms")
-	has(t, err.Error(), "to open a claim on GoalDefined "+short(goal)+" (is being restarted)") // by the keeper
+	has(t, err.Error(), "to open a claim on GoalDefined "+words.Short(goal)+" (is being restarted)") // by the keeper
 }
 
 // What agents do is shown with their units.
@@ -243,7 +187,7 @@ func TestListDetails(t *testing.T) {
 	_, _ = granted(s)
 	got := s.detailed()
 	d := got.Details[0]
-	if d.Name != "writer" || d.State != agentWorking || d.Queued != 1 || d.Unit == "" || d.Since.IsZero() || d.Strategy != "reuse" ||
+	if d.Name != "writer" || d.State != status.AgentWorking || d.Queued != 1 || d.Unit == "" || d.Since.IsZero() || d.Strategy != "reuse" ||
 		len(d.Works) != 1 || d.Works[0].ClaimID != claim || d.Works[0].Attempt != 1 || d.Works[0].Workspace != blackboard.ReadWrite {
 		t.Errorf("%+v", d)
 	}
@@ -251,24 +195,24 @@ func TestListDetails(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	stdout, _, err := s.run("list", "-v")
-	s.must(err)
-	has(t, stdout, "\nstage\n", "  writer  working  claim "+short(claim)+" for 0s; 1 queued  pid ", "  lint    idle ")
+	s.Must(err)
+	has(t, young(stdout), "\nstage\n", "  writer  working  claim "+words.Short(claim)+" for 0s; 1 queued  pid ", "  lint    idle ")
 }
 
 // Of a heap of open work the oldest is looked at, and the rest counted.
 func TestWaitsOfMuch(t *testing.T) {
 	s := newStage(t)
 	s.staff()
-	first := s.post("the goal")
-	s.fill(mostOpen + 5)
-	if r := s.detailed(); len(r.Waits) != mostOpen || r.WaitsMore != 6 || r.Waits[0].SubjectID != first {
+	first := s.Goal("the goal")
+	s.fill(view.MostOpen + 5)
+	if r := s.detailed(); len(r.Waits) != view.MostOpen || r.WaitsMore != 6 || r.Waits[0].SubjectID != first {
 		t.Errorf("%d waits, %d more", len(r.Waits), r.WaitsMore)
 	}
 	stdout, _, err := s.run("list", "-v")
-	s.must(err)
+	s.Must(err)
 	has(t, stdout, "and what 6 more wait for")
 	_, _, err = s.run("wait", first, "--timeout", "1ms")
-	has(t, err.Error(), "claim: the orchestrator to open a claim on GoalDefined "+short(first))
+	has(t, err.Error(), "the orchestrator has to open a claim on GoalDefined "+words.Short(first))
 	if strings.Contains(err.Error(), "more") {
 		t.Errorf("another goal's are counted: %v", err)
 	}

@@ -10,17 +10,27 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
+	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
+
+// historyPage is how many entries of the past are read at once.
+const historyPage = 500
 
 type watchCmd struct {
 	Since    string        `placeholder:"WHEN" help:"Begin with what happened since then: a duration (10m), a time (15:04), or all. Default: from now on."`
 	Workflow string        `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
+	Type     string        `placeholder:"TYPE" help:"Only entries that name an artefact of this type, or of a type that fits a pattern, such as 'Code*'."`
+	Agent    string        `placeholder:"NAME" help:"Only entries of this agent."`
+	Until    string        `placeholder:"WHEN" help:"End with the last entry before then: a duration ago (10m) or a time (15:04). Default: never."`
 	Waits    bool          `help:"For programs: also say what is waited for. People are told in any case."`
 	Exit     bool          `name:"exit-when-done" help:"End when no work is outstanding any more: of the goal of --workflow, else of any."`
 	Timeout  time.Duration `placeholder:"DURATION" help:"With --exit-when-done: no longer than this (default: for ever)."`
-	outputs
+	term.Form
 }
 
 // Help is shown by `sett watch --help`.
@@ -29,15 +39,16 @@ func (watchCmd) Help() string {
 Ctrl-C. Columns: time, goal, kind of event, who, what.
 
 Kinds:
-  goal                         one was posted
-  open, refuse                 a claim was opened on an artefact, or none is (a limit)
-  bid, grant, assign           an agent bid; a phase was granted; a worker was given its claim
-  start, wait, restore         work began; it waits for the working tree, which was put back
-  result, requeue              an agent's work ended, or goes back to its queue
-  complete, terminate          a claim ended
-  answer, approve, reject, review, cancel, retry, import      what people do
-  agent, leader, instance      who comes and goes
-  policy                       other types wait for approval
+  goal                  a goal was posted
+  open, refuse          a claim was opened on an artefact, or a limit forbade it
+  bid, grant, assign    an agent bid; a phase was granted, or given to a worker
+  start, wait, restore  work began; it waits for the tree; the tree was reset
+  result, requeue       an agent's work ended, or goes back to its queue
+  complete, terminate   a claim ended
+  answer, approve, reject, review, cancel, retry, import
+                        a person did this
+  agent, leader         an agent or a leader came or went
+  instance, policy      the instance or the types to approve changed
 
 While nothing happens and work is open, lines of kind waits say what for (see sett list
 --help): after two seconds, and then whenever that changes. They are not in the ledger.
@@ -49,7 +60,7 @@ after another; jsonl is one object per line.
 
 With --exit-when-done it ends once there is nothing left to do, or at once when nothing
 is, after what --since asks for. For a goal the exit code says how that ended, as with
-forage --wait: 0 achieved, 1 failed, 5 only a person can go on, 6 it ended without a
+forage --wait: 0 achieved, 1 failed, 5 it waits for a person, 6 it ended without a
 Terminal. Without --workflow it is 5 when all that is left waits for people, 1 when a
 goal failed in what was shown and was not tried again, else 0. After --timeout it is 4.
 
@@ -58,6 +69,8 @@ Examples:
   sett watch --since 1h               the last hour, then live
   sett watch --since all -o jsonl     everything, for programs
   sett watch --workflow @last         the newest goal only
+  sett watch --since 2h --until 1h    one hour of the past
+  sett watch --type 'Code*' --agent writer
   sett watch --exit-when-done         until everything is done`
 }
 
@@ -66,23 +79,35 @@ func (c *watchCmd) Run(a *app) error {
 	if c.Timeout < 0 || c.Timeout > 0 && !c.Exit {
 		return role.Fail(role.Usage, errors.New("--timeout is how long --exit-when-done may take"), "sett watch --exit-when-done --timeout 10m")
 	}
-	ctx, cancel := bounded(a.ctx, c.Timeout, nil)
+	if c.Until != "" && c.Exit {
+		return role.Fail(role.Usage, errors.New("--until and --exit-when-done are two ends"), "use one of them")
+	}
+	ctx, cancel := role.WithLimit(a.ctx, c.Timeout, nil)
 	defer cancel()
-	b, in, done, err := a.boardWithin(c.Timeout)
+	b, in, done, err := a.at.BoardWithin(a.ctx, c.Timeout)
 	if err != nil {
 		return err
 	}
 	defer done()
 	v := a.ledgerView(b, in, a.Stdout)
-	v.form, v.waits = c.outputs, c.Waits || c.forPeople()
+	v.form, v.waits = c.Form, c.Waits || c.ForPeople()
 	if c.Workflow != "" {
 		if v.workflow, err = a.resolveWorkflow(a.ctx, b, c.Workflow); err != nil {
 			return err
 		}
 	}
+	if v.agent = c.Agent; c.Agent != "" {
+		if err := knownAgent(a, b, in, c.Agent); err != nil {
+			return err
+		}
+	}
+	v.artefactType = c.Type
 	from, err := c.position(a, b)
 	if err != nil {
 		return err
+	}
+	if c.Until != "" {
+		return c.toTime(ctx, a, v, from)
 	}
 	if !c.Exit {
 		err = v.follow(ctx, from, nil)
@@ -101,40 +126,80 @@ func (c *watchCmd) Run(a *app) error {
 	return end
 }
 
-func (c *watchCmd) position(a *app, b *redis.Board) (string, error) {
+// toTime shows the entries after a position that are not younger than --until. Where
+// that time is still to come, it follows the ledger until then.
+func (c *watchCmd) toTime(ctx context.Context, a *app, v *ledgerView, from string) error {
+	until, err := a.When("--until", c.Until)
+	if err != nil {
+		return err
+	}
+	for {
+		page, err := v.board.Ledger.History(ctx, from, historyPage)
+		if err != nil {
+			return err
+		}
+		for _, e := range page {
+			if e.Time.After(until) {
+				return nil
+			}
+			if from = e.ID; v.wants(e) {
+				if err := v.show(ctx, e); err != nil {
+					return err
+				}
+			}
+		}
+		if len(page) < historyPage {
+			break
+		}
+	}
+	left := until.Sub(a.Now())
+	if left <= 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, left)
+	defer cancel()
+	if err := v.follow(ctx, from, nil); ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+func (c *watchCmd) position(a *app, b *instance.Board) (string, error) {
 	switch c.Since {
 	case "":
-		return b.Last(a.ctx)
+		return b.Ledger.Last(a.ctx)
 	case "all":
-		return redis.Beginning, nil
+		return blackboard.Beginning, nil
 	}
-	t, err := a.parseSince(c.Since)
-	return redis.PositionAt(t), err
+	t, err := a.Since(c.Since)
+	return blackboard.PositionAt(t), err
 }
 
 // ledgerView shows entries of the ledger as they are followed.
 type ledgerView struct {
 	a        *app // its colour is that of out
-	board    *redis.Board
-	in       *instance
+	board    *instance.Board
+	in       *instance.Instance
 	out      io.Writer
 	width    int    // of the column with names
 	workflow string // only this one; empty: all
-	form     outputs
-	brief    bool // leave out what hardly matters
-	waits    bool // tell what is waited for while nothing happens
+	agent    string // only this agent's entries; empty: all
+	form     term.Form
+	brief    bool // leave out bids that follow the rules
+	waits    bool // name the waits while nothing happens
 
-	onlyWaits bool // and show no entry
+	onlyWaits    bool   // and show no entry
+	artefactType string // a pattern: only entries that name an artefact of such a type; empty: all
 
 	mu      sync.Mutex    // of out
 	stirred chan struct{} // something has happened
 }
 
-func (a *app) ledgerView(b *redis.Board, in *instance, out io.Writer) *ledgerView {
+func (a *app) ledgerView(b *instance.Board, in *instance.Instance, out io.Writer) *ledgerView {
 	own := *a
-	own.colour = coloured(a.Env, a.flags.Color, out)
-	v := &ledgerView{a: &own, board: b, in: in, out: out, form: outputs{"table"}, width: len(theOrchestrator), stirred: make(chan struct{}, 1)}
-	if c, err := in.config(); err == nil {
+	own.Colour = term.Coloured(a.Env, a.flags.Color, out)
+	v := &ledgerView{a: &own, board: b, in: in, out: out, form: term.Form{Output: "table"}, width: len(blackboard.RoleOrchestrator), stirred: make(chan struct{}, 1)}
+	if c, err := in.Config(); err == nil {
 		for _, name := range c.Names() {
 			v.width = min(max(v.width, len(name)), 24)
 		}
@@ -143,21 +208,25 @@ func (a *app) ledgerView(b *redis.Board, in *instance, out io.Writer) *ledgerVie
 }
 
 // follow shows the entries after a position, until the context ends or each returns
-// an error. It hands on every entry, also those that are not shown; nil: nobody
-// wants them.
+// an error. each gets every entry, also those that are not shown; it may be nil.
 func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboard.Event) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		cancel()
-		v.mu.Lock() // what is being told is told
+		v.mu.Lock() // a line that is being written is finished
 		defer v.mu.Unlock()
 	}()
 	if v.waits {
 		go v.tellWaits(ctx)
 	}
-	f := &ledgerFollower{a: v.a, board: v.board}
-	return f.follow(ctx, from, func(e blackboard.Event) error {
-		if v.workflow == "" || e.Workflow == v.workflow {
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+	if v.workflow != "" {
+		go v.guardGoal(ctx, lost)
+	}
+	f := ledger.NewFollower(&v.a.Terminal, v.board)
+	err := f.Follow(ctx, from, func(e blackboard.Event) error {
+		if v.wants(e) {
 			v.stir()
 			if err := v.show(ctx, e); err != nil {
 				return err
@@ -168,6 +237,16 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 		}
 		return each(e)
 	})
+	if cause := context.Cause(ctx); errors.Is(cause, errGoalLost) {
+		return cause
+	}
+	return err
+}
+
+// wants reports whether the view shows an entry.
+func (v *ledgerView) wants(e blackboard.Event) bool {
+	return (v.workflow == "" || e.Workflow == v.workflow) && (v.agent == "" || e.Agent == v.agent) &&
+		(v.artefactType == "" || blackboard.Match(v.artefactType, e.Attributes["type"]))
 }
 
 // stir says that something has happened.
@@ -184,7 +263,7 @@ func (v *ledgerView) show(ctx context.Context, e blackboard.Event) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.form.entry(v.out, e, func() error { return v.line(ctx, e) })
+	return v.form.Entry(v.out, e, func() error { return v.line(ctx, e) })
 }
 
 // line shows an entry to people.
@@ -192,33 +271,33 @@ func (v *ledgerView) line(ctx context.Context, e blackboard.Event) error {
 	if v.brief && minor(e) {
 		return nil
 	}
-	l := describe(e, v.artefact(ctx, e))
-	return v.row(e.Time, e.Workflow, string(l.Kind), kindStyle(l), l.Agent, v.a.paint(l.What, l.As))
+	l := view.Describe(e, v.artefact(ctx, e))
+	return v.row(e.Time, e.Workflow, string(l.Kind), kindStyle(l), l.Agent, v.a.Paint(l.What, term.Of(l.As)))
 }
 
-// row prints a line: time, goal, kind, who, what.
-func (v *ledgerView) row(at time.Time, workflow, kind string, as style, who, what string) error {
-	_, err := fmt.Fprintf(v.out, "%s  %-*s  %s  %-*s  %s\n", v.a.paint(v.a.clock(at), dim), blackboard.ShortIDLength,
-		orDash(short(workflow)), v.a.paint(fmt.Sprintf("%-9s", kind), as), v.width, shorten(orDash(clean(who)), v.width), what)
+// row prints a line: time, goal, kind, agent or person, text.
+func (v *ledgerView) row(at time.Time, workflow, kind string, as term.Style, who, what string) error {
+	_, err := fmt.Fprintf(v.out, "%s  %-*s  %s  %-*s  %s\n", v.a.Paint(v.a.Clock(at), term.Dim), blackboard.ShortIDLength,
+		orDash(words.Short(workflow)), v.a.Paint(fmt.Sprintf("%-9s", kind), as), v.width, words.Shorten(orDash(role.Clean(who)), v.width), what)
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
 	return nil
 }
 
-// minor says whether an entry may be left out where people only want the story:
-// an agent that ignores a claim as its rules say, and not for any trouble.
+// minor reports whether a brief view leaves an entry out: an agent ignores a claim by
+// its rules, not because of a fault.
 func minor(e blackboard.Event) bool {
 	byRule := e.Reason == "" || e.Reason == "its own work"
 	return e.Kind == blackboard.EventBid && e.To == string(blackboard.BidIgnore) && byRule
 }
 
-// kindStyle lets the kinds stand out from what they are about.
-func kindStyle(l eventLine) style {
-	if l.As == plain {
-		return accent
+// kindStyle lets the kinds stand out from the texts.
+func kindStyle(l view.EventLine) term.Style {
+	if l.As == view.Plain {
+		return term.Accent
 	}
-	return l.As
+	return term.Of(l.As)
 }
 
 func orDash(s string) string {
@@ -228,28 +307,19 @@ func orDash(s string) string {
 	return s
 }
 
-// maxShown is up to which size, in bytes, an artefact is read for one line about
-// it.
-const maxShown = 64 << 10
-
 // artefact reads the artefact that an entry is about, when a line about it needs
 // it; nil otherwise, and when it cannot be read.
 func (v *ledgerView) artefact(ctx context.Context, e blackboard.Event) *blackboard.Artefact {
-	id := aboutOf(e)
+	id := view.About(e)
 	if id == "" {
 		return nil
 	}
-	if size, err := strconv.Atoi(e.Attributes["size"]); err != nil || size > maxShown {
+	if size, err := strconv.Atoi(e.Attributes["size"]); err != nil || size > view.MaxShown {
 		return nil
 	}
-	a, err := v.board.Artefact(ctx, id)
+	a, err := v.board.Records.Artefact(ctx, id)
 	if err != nil {
 		return nil
 	}
 	return &a
-}
-
-// interrupted is how a command ends that the user stopped before its end.
-func interrupted(text string) error {
-	return role.Fail(role.Interrupted, errors.New(text), "")
 }

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 var (
@@ -18,8 +21,8 @@ var (
 )
 
 // toEnd shows the ledger after a position until no work is outstanding, of the
-// view's goal or of all, and returns how that ended as the command's end; err is for
-// when that cannot be found out.
+// view's goal or of all, and returns the command's end; err is set when that cannot be
+// read.
 func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
 	l := &ledgerEnd{board: v.board, workflow: v.workflow}
 	over, err := l.at(ctx, from)
@@ -30,7 +33,7 @@ func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
 		if err != nil && !errors.Is(err, errOver) {
 			return nil, err
 		}
-		err = patiently(ctx, func() (err error) {
+		err = ledger.Patiently(ctx, func() (err error) {
 			if v.workflow == "" {
 				end, err = v.a.endingOfAll(ctx, v.board, v.in, l.failed)
 			} else {
@@ -45,11 +48,11 @@ func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
 	}
 }
 
-// ledgerEnd finds the entry after which nothing is outstanding. That the state says
-// so comes before the entries about it have been shown: it is known then up to
-// which one the ledger has to be followed.
+// ledgerEnd finds the entry after which nothing is outstanding. The state shows this
+// before all entries about it have been printed; last is then the entry to follow the
+// ledger to.
 type ledgerEnd struct {
-	board    *redis.Board
+	board    *instance.Board
 	workflow string   // empty: all
 	last     string   // the entry to end at, once nothing is outstanding
 	failed   []string // goals that have failed by the entries there were
@@ -57,18 +60,18 @@ type ledgerEnd struct {
 
 // at says whether nothing is outstanding and no entry comes after a position.
 func (l *ledgerEnd) at(ctx context.Context, from string) (bool, error) {
-	if err := patiently(ctx, func() error { return l.settle(ctx) }); err != nil || l.last == "" {
+	if err := ledger.Patiently(ctx, func() error { return l.settle(ctx) }); err != nil || l.last == "" {
 		return false, err
 	}
-	next, err := l.board.History(ctx, from, 1)
+	next, err := l.board.Ledger.History(ctx, from, 1)
 	return len(next) == 0, err
 }
 
 // after returns errOver when an entry is the last one to be shown.
 func (l *ledgerEnd) after(ctx context.Context, e blackboard.Event) error {
 	l.note(e)
-	if l.last == "" && (l.workflow == "" || e.Workflow == l.workflow) && takesWorkAway(e.Kind) {
-		if err := patiently(ctx, func() error { return l.settle(ctx) }); err != nil {
+	if l.last == "" && (l.workflow == "" || e.Workflow == l.workflow) && (e.GoalEnded() != "" || e.OnlyPeople()) {
+		if err := ledger.Patiently(ctx, func() error { return l.settle(ctx) }); err != nil {
 			return err
 		}
 	}
@@ -78,7 +81,7 @@ func (l *ledgerEnd) after(ctx context.Context, e blackboard.Event) error {
 	return nil
 }
 
-// note keeps which goals have failed. One that is tried again has not.
+// note keeps the failed goals. A goal that is retried counts no longer.
 func (l *ledgerEnd) note(e blackboard.Event) {
 	status := e.GoalEnded()
 	if status == "" && e.Kind != blackboard.EventRetry {
@@ -90,24 +93,13 @@ func (l *ledgerEnd) note(e blackboard.Event) {
 	}
 }
 
-// takesWorkAway says whether nothing may be outstanding after such an entry, or
-// nothing but what people do.
-func takesWorkAway(k blackboard.EventKind) bool {
-	switch k {
-	case blackboard.EventResult, blackboard.EventComplete, blackboard.EventTerminate, blackboard.EventRefuse,
-		blackboard.EventApprove, blackboard.EventCancel, blackboard.EventGoal: // that one may be held
-		return true
-	}
-	return false
-}
-
-// settle looks whether nothing is outstanding now.
+// settle sets last if nothing is outstanding now.
 func (l *ledgerEnd) settle(ctx context.Context) error {
 	done, err := l.done(ctx)
 	if err != nil || !done {
 		return err
 	}
-	l.last, err = l.board.Last(ctx)
+	l.last, err = l.board.Ledger.Last(ctx)
 	return err
 }
 
@@ -115,7 +107,7 @@ func (l *ledgerEnd) done(ctx context.Context) (bool, error) {
 	if l.workflow != "" {
 		return atEnd(ctx, l.board, l.workflow)
 	}
-	active, err := l.board.ActiveWorkflows(ctx)
+	active, err := l.board.Index.ActiveWorkflows(ctx)
 	for _, id := range active {
 		if over, err := atEnd(ctx, l.board, id); err != nil || !over {
 			return false, err
@@ -124,33 +116,16 @@ func (l *ledgerEnd) done(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// atEnd says whether a goal has ended, or nothing of it goes on before a person acts.
-func atEnd(ctx context.Context, b *redis.Board, goal string) (bool, error) {
-	w, err := b.Workflow(ctx, goal)
-	if err != nil || w.Status.Ended() {
-		return err == nil, err
-	}
-	if w.Questions+w.Gates == 0 {
-		return false, nil
-	}
-	return personsTurn(ctx, b, goal)
+// atEnd says whether a goal has ended, or waits for people alone.
+func atEnd(ctx context.Context, b *instance.Board, goal string) (bool, error) {
+	w, err := b.Records.Workflow(ctx, goal)
+	return w.Status.Ended() || w.OnlyPeople(), err
 }
 
-// personsTurn says whether a workflow waits for people only. What people do while
-// it looks is an event to look again at.
-func personsTurn(ctx context.Context, b *redis.Board, id string) (bool, error) {
-	before, err := readAccount(ctx, b, id)
-	if err != nil || !humansOnly(before.workflow, before.open()) {
-		return false, err
-	}
-	after, err := b.Workflow(ctx, id)
-	return after == before.workflow, err
-}
-
-// endingOfAll says how it is to be taken that nothing is outstanding any more, of
-// any goal. These have failed.
-func (a *app) endingOfAll(ctx context.Context, b *redis.Board, in *instance, failed []string) (end, err error) {
-	active, err := b.ActiveCount(ctx)
+// endingOfAll returns the command's end when no work is outstanding: goals that are
+// still active wait for people; if there are none, the failed ones make it an error.
+func (a *app) endingOfAll(ctx context.Context, b *instance.Board, in *instance.Instance, failed []string) (end, err error) {
+	active, err := b.Index.ActiveCount(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -160,11 +135,32 @@ func (a *app) endingOfAll(ctx context.Context, b *redis.Board, in *instance, fai
 	if len(failed) == 0 {
 		return nil, nil
 	}
-	what := "goal " + short(failed[0])
+	what := "goal " + words.Short(failed[0])
 	if len(failed) > 1 {
-		what = fmt.Sprintf("%d goals failed: %s", len(failed), strings.Join(shorts(failed), ", "))
+		what = fmt.Sprintf("%d goals failed: %s", len(failed), strings.Join(words.Shorts(failed), ", "))
 	} else {
 		what += " failed"
 	}
-	return role.Fail(role.Failed, errors.New(what), "%s", a.commandLine(in, "show "+short(failed[0]))), nil
+	return role.Fail(role.Failed, errors.New(what), "%s", a.at.CommandLine(in, "show "+words.Short(failed[0]))), nil
+}
+
+// goalCheck is the time between two looks at whether a followed goal is still there. A
+// goal that is gone gets no more entries in the ledger.
+const goalCheck = 2 * time.Second
+
+// errGoalLost: the followed goal is no longer on the blackboard.
+var errGoalLost = errors.New("cannot be found any more")
+
+// guardGoal calls lost when the view's goal is no longer on the blackboard.
+func (v *ledgerView) guardGoal(ctx context.Context, lost context.CancelCauseFunc) {
+	lost(role.Every(ctx, goalCheck, func(ctx context.Context) error { return v.goalLost(ctx) }))
+}
+
+// goalLost returns an error when the view's goal is no longer on the blackboard.
+func (v *ledgerView) goalLost(ctx context.Context) error {
+	_, err := v.board.Records.Workflow(ctx, v.workflow)
+	if !errors.Is(err, blackboard.ErrNotFound) {
+		return nil // a blackboard that is away is waited for
+	}
+	return role.Fail(role.NotFound, fmt.Errorf("goal %s %w", words.Short(v.workflow), errGoalLost), "%s", v.a.at.CommandLine(v.in, "goals"))
 }

@@ -7,32 +7,32 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // The ledger is followed without a gap and without anything twice, through a
 // restart of Redis, and the user's interrupt is no failure.
 func TestWatch(t *testing.T) {
 	s := newStage(t, redistest.Durable...)
-	first := s.post("before")
+	first := s.Goal("before")
 	c := s.start("watch", "--since", "all", "-o", "jsonl")
-	s.until("the past", func() bool { return strings.Contains(c.out.String(), first) })
-	second := s.post("between")
-	s.until("the present", func() bool { return strings.Contains(c.out.String(), second) })
-	s.server.Kill()
-	s.until("a word about the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
-	s.server.Restart()
-	third := s.post("after")
-	s.until("what came after", func() bool { return strings.Contains(c.out.String(), third) })
-	s.until("a word about the return", func() bool { return strings.Contains(c.err.String(), "is back") })
+	s.Until("the past", func() bool { return strings.Contains(c.out.String(), first) })
+	second := s.Goal("between")
+	s.Until("the present", func() bool { return strings.Contains(c.out.String(), second) })
+	s.Server.Kill()
+	s.Until("a word about the loss", func() bool { return strings.Contains(c.err.String(), "blackboard lost") })
+	s.Server.Restart()
+	third := s.Goal("after")
+	s.Until("what came after", func() bool { return strings.Contains(c.out.String(), third) })
+	s.Until("a word about the return", func() bool { return strings.Contains(c.err.String(), "is back") })
 	c.stop()
 	if err := c.wait(); err != nil {
 		t.Errorf("interrupted: %v", err)
 	}
-	all, err := s.board.History(t.Context(), redis.Beginning, 1000)
-	s.must(err)
+	all, err := s.board.Ledger.History(t.Context(), blackboard.Beginning, 1000)
+	s.Must(err)
 	dec := json.NewDecoder(strings.NewReader(c.out.String()))
 	for i := 0; ; i++ {
 		var e blackboard.Event
@@ -52,14 +52,14 @@ func TestWatch(t *testing.T) {
 
 func TestWatchOneGoal(t *testing.T) {
 	s := newStage(t)
-	mine, other := s.post("mine"), s.post("other")
+	mine, other := s.Goal("mine"), s.Goal("other")
 	c := s.start("watch", "--since", "1h", "--workflow", blackboard.ShortID(mine))
-	s.until("the goal", func() bool { return strings.Contains(c.out.String(), "mine") })
+	s.Until("the goal", func() bool { return strings.Contains(c.out.String(), "mine") })
 	s.open(other)
 	s.open(mine)
-	s.until("its claim", func() bool { return strings.Contains(c.out.String(), "  open ") })
+	s.Until("its claim", func() bool { return strings.Contains(c.out.String(), "  open ") })
 	c.stop()
-	s.must(c.wait())
+	s.Must(c.wait())
 	if strings.Contains(c.out.String(), blackboard.ShortID(other)) {
 		t.Errorf("another goal in\n%s", c.out.String())
 	}
@@ -72,14 +72,14 @@ func TestWatchToTheEnd(t *testing.T) {
 	if stdout, _, err := s.run("watch", "--exit-when-done"); err != nil || stdout != "" {
 		t.Errorf("with nothing to do: %q, %v", stdout, err)
 	}
-	goal := s.post("done at last")
+	goal := s.Goal("done at last")
 	one := s.start("watch", "--exit-when-done", "--since", "all", "--workflow", goal)
 	all := s.start("watch", "--exit-when-done", "--since", "all")
-	s.until("the goal", func() bool {
+	s.Until("the goal", func() bool {
 		return strings.Contains(one.out.String(), "done at last") && strings.Contains(all.out.String(), "done at last")
 	})
-	other := s.post("the other")
-	s.complete(s.open(goal, s.all("", "")...))
+	other := s.Goal("the other")
+	s.Complete(s.open(goal, s.all("", "")...))
 	if err := one.wait(); role.CodeOf(err) != role.NoTerminal {
 		t.Errorf("a goal without a Terminal: %v", err)
 	}
@@ -87,52 +87,52 @@ func TestWatchToTheEnd(t *testing.T) {
 	if strings.Contains(one.out.String(), "the other") {
 		t.Errorf("another goal in\n%s", one.out.String())
 	}
-	s.until("the other goal", func() bool { return strings.Contains(all.out.String(), "the other") })
-	third := s.post("the third")
+	s.Until("the other goal", func() bool { return strings.Contains(all.out.String(), "the other") })
+	third := s.Goal("the third")
 	claim, question := s.work(other, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 	if _, _, err := s.run("watch", "--exit-when-done", "--workflow", other); role.CodeOf(err) != role.Waiting {
 		t.Errorf("a question: %v", err)
 	}
-	s.until("the question", func() bool { return strings.Contains(all.out.String(), "Which one?") })
+	s.Until("the question", func() bool { return strings.Contains(all.out.String(), "Which one?") })
 	select {
 	case err := <-all.done:
 		t.Fatalf("ended with work left: %v", err)
 	default:
 	}
-	s.complete(s.open(third, s.all("", "")...))
+	s.Complete(s.open(third, s.all("", "")...))
 	if err := all.wait(); role.CodeOf(err) != role.Waiting || !strings.Contains(err.Error(), "Which one?") {
 		t.Errorf("a question is left: %v", err)
 	}
-	_, err := s.board.PostAnswer(t.Context(), question, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!", ClaimID: claim,
+	_, err := s.board.People.PostAnswer(t.Context(), question, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!", ClaimID: claim,
 		WorkflowID: other, SourceArtefacts: []string{question}}, "anna")
-	s.must(err)
+	s.Must(err)
 	s.begin(claim, "writer", blackboard.ReadOnly)
 	all = s.start("watch", "--exit-when-done", "--since", "all")
-	s.until("the start", func() bool { return strings.Count(all.out.String(), "  start ") == 2 })
-	s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no way"}`})
-	s.must(s.board.TerminateClaim(t.Context(), s.guard(claim), "writer failed", nil, nil))
-	if err := all.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "goal "+short(other)+" failed") {
+	s.Until("the start", func() bool { return strings.Count(all.out.String(), "  start ") == 2 })
+	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no way"}`})
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "writer failed", nil, nil))
+	if err := all.wait(); role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "goal "+words.Short(other)+" failed") {
 		t.Errorf("all goals at their ends, one failed: %v", err)
 	}
 	if _, _, err := s.run("watch", "--exit-when-done"); err != nil {
 		t.Errorf("with nothing to do any more: %v", err)
 	}
-	history, err := s.board.History(t.Context(), redis.Beginning, 1000)
-	s.must(err)
+	history, err := s.board.Ledger.History(t.Context(), blackboard.Beginning, 1000)
+	s.Must(err)
 	if got := strings.Count(all.out.String(), "\n") - strings.Count(all.out.String(), "  waits      "); got != len(history) {
 		t.Errorf("%d of %d entries in\n%s", got, len(history), all.out.String())
 	}
 	if _, _, err := s.run("watch", "--exit-when-done", "--workflow", other); role.CodeOf(err) != role.Failed {
 		t.Errorf("a goal that failed: %v", err)
 	}
-	waiting := s.post("never")
+	waiting := s.Goal("never")
 	for want, args := range map[role.Code][]string{role.TimedOut: {"--exit-when-done", "--timeout", "50ms"}, role.Usage: {"--timeout", "5s"}} {
 		if _, _, err := s.run(append([]string{"watch"}, args...)...); role.CodeOf(err) != want {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
 	c := s.start("watch", "--exit-when-done", "--since", "all", "--workflow", waiting)
-	s.until("the goal", func() bool { return strings.Contains(c.out.String(), "never") })
+	s.Until("the goal", func() bool { return strings.Contains(c.out.String(), "never") })
 	c.stop()
 	if err := c.wait(); role.CodeOf(err) != role.Interrupted {
 		t.Errorf("interrupted before the end: %v", err)

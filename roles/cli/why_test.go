@@ -9,21 +9,24 @@ import (
 	"unicode/utf8"
 
 	"sett/blackboard"
+	"sett/roles/cli/lineage"
 	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // why reads what sett why says in JSON.
-func (s *stage) why(id string) whyView {
+func (s *stage) why(id string) lineage.Why {
 	s.t.Helper()
 	stdout, _, err := s.run("why", id, "-o", "json")
-	s.must(err)
-	var v whyView
-	s.must(json.Unmarshal([]byte(stdout), &v))
+	s.Must(err)
+	var v lineage.Why
+	s.Must(json.Unmarshal([]byte(stdout), &v))
 	return v
 }
 
 // way is the steps in short: the claim's origin and what it yielded.
-func (v whyView) way() []string {
+func wayOf(v lineage.Why) []string {
 	var all []string
 	for _, s := range v.Steps {
 		step := ""
@@ -43,8 +46,8 @@ func TestWhyRework(t *testing.T) {
 	s := newStage(t)
 	ids := s.tell()
 	v := s.why(ids["terminal"])
-	if want := []string{">" + ids["goal"], "artefact>" + ids["first"], "artefact", "rework>" + ids["second"], "artefact>" + ids["terminal"]}; !slices.Equal(v.way(), want) {
-		t.Fatalf("the way is %v, want %v", v.way(), want)
+	if want := []string{">" + ids["goal"], "artefact>" + ids["first"], "artefact", "rework>" + ids["second"], "artefact>" + ids["terminal"]}; !slices.Equal(wayOf(v), want) {
+		t.Fatalf("the way is %v, want %v", wayOf(v), want)
 	}
 	if v.Kind != "artefact" || v.ID != ids["terminal"] || v.Goal != ids["goal"] || v.Took <= 0 {
 		t.Errorf("got %+v", v)
@@ -71,12 +74,12 @@ func TestWhyRework(t *testing.T) {
 		ids["asking"]: {">" + ids["asking"]}, ids["claim"]: {">" + ids["goal"], "artefact>" + ids["first"], "artefact"},
 		ids["rework"]: {">" + ids["goal"], "artefact>" + ids["first"], "artefact", "rework"}, ids["question"]: {">" + ids["asking"], "artefact>" + ids["question"]},
 	} {
-		if v := s.why(id); !slices.Equal(v.way(), want) {
-			t.Errorf("the way to %s is %v, want %v", id, v.way(), want)
+		if v := s.why(id); !slices.Equal(wayOf(v), want) {
+			t.Errorf("the way to %s is %v, want %v", id, wayOf(v), want)
 		}
 	}
 	stdout, _, err := s.run("why", ids["second"], "-o", "jsonl")
-	s.must(err)
+	s.Must(err)
 	if n := strings.Count(stdout, "\n"); n != 4 {
 		t.Errorf("%d lines", n)
 	}
@@ -84,9 +87,9 @@ func TestWhyRework(t *testing.T) {
 		t.Errorf("an unknown id: %v", err)
 	}
 	stdout, _, err = s.run("why", ids["terminal"])
-	s.must(err)
-	has(t, stdout, "goal "+short(ids["goal"])+"\n", "claim "+short(ids["claim"])+" on Draft "+short(ids["first"])+"  terminated\n", "  review     lint rejects, queued ",
-		"rework "+short(ids["rework"])+" on Draft "+short(ids["first"])+"  complete\n", "  context    Review ", "  also from  Review ", "  made       Draft v2 "+short(ids["second"])+" by writer at ")
+	s.Must(err)
+	has(t, stdout, "goal "+words.Short(ids["goal"])+"\n", "claim "+words.Short(ids["claim"])+" on Draft "+words.Short(ids["first"])+"  terminated\n", "  review     lint rejects, queued ",
+		"rework "+words.Short(ids["rework"])+" on Draft "+words.Short(ids["first"])+"  complete\n", "  context    Review ", "  also from  Review ", "  made       Draft v2 "+words.Short(ids["second"])+" by writer at ")
 }
 
 // byPerson is an artefact as the command line makes it for somebody.
@@ -100,52 +103,52 @@ func (s *stage) byPerson(by string, st blackboard.StructuralType, typ, payload, 
 func TestWhyPeople(t *testing.T) {
 	s := newStage(t)
 	ctx := t.Context()
-	s.must(s.board.SetApproval(ctx, s.epoch, []string{"Plan"}))
-	goal := s.post("the goal")
+	s.Must(s.board.Leader.SetApproval(ctx, s.Epoch, []string{"Plan"}))
+	goal := s.Goal("the goal")
 
 	// writer asks, anna answers; a Plan that bert approves comes of it.
 	claim, question := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 	answer := s.byPerson("anna", blackboard.Answer, "Answer", "That one.", claim, goal, question)
-	_, err := s.board.PostAnswer(ctx, question, answer, "anna")
-	s.must(err)
+	_, err := s.board.People.PostAnswer(ctx, question, answer, "anna")
+	s.Must(err)
 	s.begin(claim, "writer", blackboard.ReadOnly)
-	plan := s.finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan", SourceArtefacts: []string{question, answer.ID}})
-	s.complete(claim)
-	if g := s.why(plan).Steps[1].Gate; g == nil || !g.isHeld() {
+	plan := s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan", SourceArtefacts: []string{question, answer.ID}})
+	s.Complete(claim)
+	if g := s.why(plan).Steps[1].Gate; g == nil || !g.IsHeld() {
 		t.Errorf("an open gate: %+v", g)
 	}
 	stdout, _, err := s.run("graph", goal)
-	s.must(err)
-	has(t, stdout, "Plan "+short(plan)+"  writer  waits for approval  a plan", "Question "+short(question)+"  writer  answered  Which one?", "Answer "+short(answer.ID)+"  anna  That one.")
+	s.Must(err)
+	has(t, stdout, "Plan "+words.Short(plan)+"  writer  waits for approval  a plan", "Question "+words.Short(question)+"  writer  answered  Which one?", "Answer "+words.Short(answer.ID)+"  anna  That one.")
 	review := s.byPerson("bert", blackboard.Review, "Review", "{}", "", goal, plan)
 	review.ID = blackboard.GateReviewID(plan)
-	s.must(s.board.Approve(ctx, plan, review, "bert"))
+	s.Must(s.board.People.Approve(ctx, plan, review, "bert"))
 
 	// carla reviews the plan's claim; writer's work on it fails and dora has it retried.
 	second := s.open(plan, s.all("writer", blackboard.BidExclusive)...)
 	human := s.byPerson("carla", blackboard.Review, "Review", "[]", second, goal, plan)
 	human.Summary = "fine with me"
-	s.must(s.board.Review(ctx, second, human, "carla"))
-	s.grant(second, blackboard.PhaseExclusive, "writer")
+	s.Must(s.board.People.Review(ctx, second, human, "carla"))
+	s.Grant(second, blackboard.PhaseExclusive, "writer")
 	s.begin(second, "writer", blackboard.ReadOnly)
-	s.finish(second, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no network"}`})
-	s.must(s.board.TerminateClaim(ctx, s.guard(second), "writer failed", nil, nil))
+	s.Finish(second, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no network"}`})
+	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(second), "writer failed", nil, nil))
 	retry := newID()
-	s.must(s.board.Retry(ctx, second, retry, "dora", "the network is back"))
+	s.Must(s.board.People.Retry(ctx, second, retry, "dora", "the network is back"))
 
 	// and emil cancels that.
 	failure := s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"not needed"}`, retry, goal, plan)
-	s.must(s.board.CancelClaim(ctx, retry, failure, "emil", "not needed"))
+	s.Must(s.board.People.CancelClaim(ctx, retry, failure, "emil", "not needed"))
 
 	v := s.why(failure.ID)
-	if want := []string{">" + goal, "artefact>" + plan, "artefact", "retry>" + failure.ID}; !slices.Equal(v.way(), want) {
-		t.Fatalf("the way is %v, want %v", v.way(), want)
+	if want := []string{">" + goal, "artefact>" + plan, "artefact", "retry>" + failure.ID}; !slices.Equal(wayOf(v), want) {
+		t.Fatalf("the way is %v, want %v", wayOf(v), want)
 	}
 	q := v.Steps[1].Claim.Grants[0].Questions
 	if len(q) != 1 || q[0].Says != "Which one?" || q[0].Answer != "That one." || q[0].By != "anna" || q[0].Waited == nil || *q[0].Waited < 0 {
 		t.Errorf("the question: %+v", q)
 	}
-	if g := v.Steps[1].Gate; g == nil || g.State != gateApproved || g.By != "bert" || g.ReviewID != review.ID || g.Waited == nil {
+	if g := v.Steps[1].Gate; g == nil || g.State != view.GateApproved || g.By != "bert" || g.ReviewID != review.ID || g.Waited == nil {
 		t.Errorf("the gate: %+v", g)
 	}
 	if g := v.Steps[2].Claim.Grants; len(g) != 2 || g[0].By != "carla" || g[0].Verdict != blackboard.Approve || g[0].Says != "fine with me" || g[1].State != blackboard.GrantFailed || g[1].Says != "no network" {
@@ -159,17 +162,17 @@ func TestWhyPeople(t *testing.T) {
 		t.Errorf("the cancel: %+v", x)
 	}
 	stdout, _, err = s.run("why", failure.ID)
-	s.must(err)
-	has(t, stdout, "  asked      "+short(question)+": Which one?\n", "  answered   "+short(answer.ID)+" by anna after ", ": That one.\n", "  approval   approved by bert after ",
-		"carla approves: Review ", ": fine with me\n", "as a retry by dora of claim "+short(second)+": the network is back\n", "  cancelled  ", " by emil: not needed\n")
+	s.Must(err)
+	has(t, stdout, "  asked      "+words.Short(question)+": Which one?\n", "  answered   "+words.Short(answer.ID)+" by anna after ", ": That one.\n", "  approval   approved by bert after ",
+		"carla approves: Review ", ": fine with me\n", "as a retry by dora of claim "+words.Short(second)+": the network is back\n", "  cancelled  ", " by emil: not needed\n")
 	for _, line := range strings.Split(stdout, "\n") {
-		if n := utf8.RuneCountInString(line); n > whyWidth {
+		if n := utf8.RuneCountInString(line); n > lineage.WhyWidth {
 			t.Errorf("a line of %d characters: %s", n, line)
 		}
 	}
 	stdout, _, err = s.run("graph", goal)
-	s.must(err)
-	has(t, stdout, "ToolExecutionFailure ", "  writer  retried  no network", "Cancelled, Failure "+short(failure.ID)+"  emil  not needed")
+	s.Must(err)
+	has(t, stdout, "ToolExecutionFailure ", "  writer  retried  no network", "Cancelled, Failure "+words.Short(failure.ID)+"  emil  not needed")
 }
 
 // A rejected gate leads to a rework over the claim that was opened for it; a goal
@@ -177,35 +180,35 @@ func TestWhyPeople(t *testing.T) {
 func TestWhyRejectedAndCancelledGoal(t *testing.T) {
 	s := newStage(t)
 	ctx := t.Context()
-	s.must(s.board.SetApproval(ctx, s.epoch, []string{"Plan"}))
-	goal := s.post("the goal")
+	s.Must(s.board.Leader.SetApproval(ctx, s.Epoch, []string{"Plan"}))
+	goal := s.Goal("the goal")
 	claim, plan := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan"})
-	s.complete(claim)
+	s.Complete(claim)
 	review := s.byPerson("bert", blackboard.Review, "Review", "too long", "", goal, plan)
 	review.ID = blackboard.GateReviewID(plan)
-	rejected, err := s.board.Reject(ctx, plan, review, "bert")
-	s.must(err)
+	rejected, err := s.board.People.Reject(ctx, plan, review, "bert")
+	s.Must(err)
 	v := s.why(rejected)
-	if g := v.Steps[1].Gate; g == nil || g.State != gateRejected || g.By != "bert" || g.Says != "too long" {
+	if g := v.Steps[1].Gate; g == nil || g.State != view.GateRejected || g.By != "bert" || g.Says != "too long" {
 		t.Errorf("the gate: %+v", g)
 	}
 	if g := v.Steps[2].Claim.Grants; len(g) != 1 || g[0].By != "bert" || g[0].Verdict != blackboard.Feedback {
 		t.Errorf("the claim: %+v", g)
 	}
-	if v := s.why(review.ID); !slices.Equal(v.way(), []string{">" + goal, "artefact>" + plan, "artefact>" + review.ID}) {
-		t.Errorf("the way to the review is %v", v.way())
+	if v := s.why(review.ID); !slices.Equal(wayOf(v), []string{">" + goal, "artefact>" + plan, "artefact>" + review.ID}) {
+		t.Errorf("the way to the review is %v", wayOf(v))
 	}
 	failure := s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"not needed"}`, "", goal, goal)
-	s.must(s.board.CancelWorkflow(ctx, goal, failure, "emil", "not needed"))
+	s.Must(s.board.People.CancelWorkflow(ctx, goal, failure, "emil", "not needed"))
 	if x := s.why(rejected).Steps[2].Claim.Cancelled; x == nil || x.By != "emil" || x.Why != "not needed" {
 		t.Errorf("the cancel: %+v", x)
 	}
-	if v := s.why(failure.ID); !slices.Equal(v.way(), []string{">" + goal, ">" + failure.ID}) {
-		t.Errorf("the way to the failure is %v", v.way())
+	if v := s.why(failure.ID); !slices.Equal(wayOf(v), []string{">" + goal, ">" + failure.ID}) {
+		t.Errorf("the way to the failure is %v", wayOf(v))
 	}
 	stdout, _, err := s.run("graph")
-	s.must(err)
-	has(t, stdout, "rejects  too long", "Cancelled, Failure "+short(failure.ID)+"  emil  not needed")
+	s.Must(err)
+	has(t, stdout, "rejects  too long", "Cancelled, Failure "+words.Short(failure.ID)+"  emil  not needed")
 }
 
 // A claim whose record is corrupt is a step that cannot be read; the others are told,
@@ -218,13 +221,13 @@ func TestWhyOverCorruptClaim(t *testing.T) {
 		"a grant":   {"HSET", "sett:{stage}:claim:" + ids["claim"] + ":grants", "lint", "{"},
 		"the claim": {"HSET", "sett:{stage}:claim:" + first, "expected_bidders", "{"},
 	} {
-		s.raw(corrupt...)
+		s.Send(corrupt...)
 		stdout, _, err := s.run("why", ids["terminal"], "-o", "json")
 		if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "cannot be read") {
 			t.Errorf("%s: %v", what, err)
 		}
-		var v whyView
-		s.must(json.Unmarshal([]byte(stdout), &v))
+		var v lineage.Why
+		s.Must(json.Unmarshal([]byte(stdout), &v))
 		unread := 0
 		for _, step := range v.Steps {
 			if step.Unreadable != "" {
@@ -235,26 +238,26 @@ func TestWhyOverCorruptClaim(t *testing.T) {
 			}
 		}
 		if len(v.Steps) != 5 || unread == 0 || v.Steps[4].Artefact.ID != ids["terminal"] || v.Steps[1].Artefact.ID != ids["first"] {
-			t.Errorf("%s: the way is %v, %d unreadable", what, v.way(), unread)
+			t.Errorf("%s: the way is %v, %d unreadable", what, wayOf(v), unread)
 		}
 	}
 	stdout, _, err := s.run("why", ids["terminal"])
 	if role.CodeOf(err) != role.Failed {
 		t.Error(err)
 	}
-	has(t, stdout, "claim "+short(first)+"  unreadable\n", "claim "+short(ids["claim"])+"  unreadable\n", "made       Draft "+short(ids["first"]))
+	has(t, stdout, "claim "+words.Short(first)+"  unreadable\n", "claim "+words.Short(ids["claim"])+"  unreadable\n", "made       Draft "+words.Short(ids["first"]))
 }
 
 // A claim that ended before its goal was cancelled was not cancelled, whatever its
 // reason says.
 func TestWhyNotCancelled(t *testing.T) {
 	s := newStage(t)
-	goal := s.post("the goal")
+	goal := s.Goal("the goal")
 	claim, plan := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan"})
-	s.must(s.board.TerminateClaim(t.Context(), s.guard(claim), "goal cancelled by nobody", nil, nil))
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "goal cancelled by nobody", nil, nil))
 	open := s.open(plan)
 	failure := s.byPerson("emil", blackboard.Failure, blackboard.TypeCancelled, `{"reason":"not needed"}`, "", goal, goal)
-	s.must(s.board.CancelWorkflow(t.Context(), goal, failure, "emil", "not needed"))
+	s.Must(s.board.People.CancelWorkflow(t.Context(), goal, failure, "emil", "not needed"))
 	v := s.why(open)
 	if c := v.Steps[1].Claim; c.Cancelled != nil {
 		t.Errorf("a claim that had ended: %+v", c.Cancelled)

@@ -159,7 +159,7 @@ func TestSlowBidScript(t *testing.T) {
 			t.Errorf("bid %s", bid)
 		}
 	}
-	if s, err := c.board.Snapshot(c.ctx, slow); err != nil || len(s.Bids) != 0 {
+	if s, err := c.board.Records.Snapshot(c.ctx, slow); err != nil || len(s.Bids) != 0 {
 		t.Fatalf("bids %v, error %v", s.Bids, err)
 	}
 	must(t, os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600))
@@ -180,7 +180,7 @@ func TestStopWhileABidScriptRuns(t *testing.T) {
 	until(t, "the script runs", func() bool { b, _ := os.ReadFile(filepath.Join(r.dir, "started")); return len(b) > 0 })
 	r.stop()
 	must(t, r.end())
-	if s, err := c.board.Snapshot(c.ctx, claim); err != nil || len(s.Bids) != 0 {
+	if s, err := c.board.Records.Snapshot(c.ctx, claim); err != nil || len(s.Bids) != 0 {
 		t.Fatalf("bids %v, error %v", s.Bids, err)
 	}
 	must(t, os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600))
@@ -195,7 +195,7 @@ func TestBidScriptWithoutBlackboard(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
 	x := c.idle("worker", vars{env.BidScript: shell("echo claim")})
-	all, err := c.board.Claims(c.ctx, []string{c.open(c.goal("goal").ID, "worker")})
+	all, err := c.board.Records.Claims(c.ctx, []string{c.open(c.goal("goal").ID, "worker")})
 	must(t, err)
 	c.server.Kill()
 	log := &logs{}
@@ -265,10 +265,10 @@ func TestOddClaims(t *testing.T) {
 	until(t, "a claim that is made up was looked for", func() bool {
 		return len(r.log.find(t, "notice ignored", "claim", made))+len(r.log.find(t, "bid refused", "claim", made)) > 0
 	})
-	r.log.await(t, "claim is corrupt, left alone", "claim", corrupt)
+	r.log.await(t, "claim ignored: it is corrupt", "claim", corrupt)
 	claim := c.open(c.goal("good").ID, "worker")
 	c.awaitBid(claim, "worker")
-	if s, err := c.board.Snapshot(c.ctx, foreign); err != nil || len(s.Bids) != 0 {
+	if s, err := c.board.Records.Snapshot(c.ctx, foreign); err != nil || len(s.Bids) != 0 {
 		t.Errorf("bids %v, error %v", s.Bids, err)
 	}
 }

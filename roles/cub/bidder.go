@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/contract/tool"
@@ -18,12 +17,12 @@ import (
 )
 
 const (
-	bidScripts       = 4                // run at once
+	bidScripts       = 4                // at the same time
 	bidScriptTimeout = 30 * time.Second // then the bid is ignore
 )
 
-// bid bids on claims. What rules can decide by what the notice said costs one
-// round trip; the other claims are read first; the script is asked one by one.
+// bid bids on claims. A bid by rule, from the facts of the notice, costs one round
+// trip. For other claims the cub reads the claim first. A bid script runs per claim.
 func (c *cub) bid(ctx context.Context, ids []string) error {
 	unread, err := c.bidByHints(ctx, ids)
 	if err != nil || len(unread) == 0 {
@@ -32,13 +31,13 @@ func (c *cub) bid(ctx context.Context, ids []string) error {
 	return c.bidByReading(ctx, unread)
 }
 
-// bidByHints bids on the claims whose notice said enough, and returns the others:
-// those without a hint, and those whose hint was wrong.
+// bidByHints bids on the claims with a hint, and returns the others: claims without a
+// hint, and claims with a wrong one.
 func (c *cub) bidByHints(ctx context.Context, ids []string) (unread []string, err error) {
 	if len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0 {
 		return ids, nil
 	}
-	var now []redis.BidRequest
+	var now []blackboard.BidRequest
 	for _, id := range ids {
 		t := c.hints.use(id)
 		if t == nil {
@@ -46,22 +45,22 @@ func (c *cub) bidByHints(ctx context.Context, ids []string) (unread []string, er
 			continue
 		}
 		bid, why := c.byRules(*t)
-		now = append(now, redis.BidRequest{Claim: id, Agent: c.settings.Agent, Bid: bid, Reason: why, Relies: t})
+		now = append(now, blackboard.BidRequest{Claim: id, Agent: c.settings.Agent, Bid: bid, Reason: why, Relies: t})
 	}
 	wrong, err := c.submit(ctx, now)
 	return append(unread, wrong...), err
 }
 
 func (c *cub) bidByReading(ctx context.Context, ids []string) error {
-	claims, each, err := c.board.TryClaims(ctx, ids)
+	claims, each, err := c.board.records.TryClaims(ctx, ids)
 	if err != nil {
 		return err
 	}
-	var now []redis.BidRequest
+	var now []blackboard.BidRequest
 	for i, claim := range claims {
 		switch {
 		case errors.Is(each[i], blackboard.ErrCorrupt):
-			c.log.Error("claim is corrupt, left alone", "claim", ids[i], "error", each[i])
+			c.log.Error("claim ignored: it is corrupt", "claim", ids[i], "error", each[i])
 		case each[i] != nil:
 			c.log.Warn("notice ignored", "claim", ids[i], "error", each[i])
 		case claim.Status != blackboard.PendingReview || !slices.Contains(claim.ExpectedBidders, c.settings.Agent):
@@ -69,20 +68,19 @@ func (c *cub) bidByReading(ctx context.Context, ids []string) error {
 			c.askScript(ctx, claim)
 		default:
 			bid, why := c.byRules(claim.Target)
-			now = append(now, redis.BidRequest{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why})
+			now = append(now, blackboard.BidRequest{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why})
 		}
 	}
 	_, err = c.submit(ctx, now)
 	return err
 }
 
-// submit makes the bids and returns the claims about which they relied on
-// something wrong.
-func (c *cub) submit(ctx context.Context, bids []redis.BidRequest) (wrong []string, err error) {
+// submit makes the bids, and returns the claims of bids that relied on a wrong hint.
+func (c *cub) submit(ctx context.Context, bids []blackboard.BidRequest) (wrong []string, err error) {
 	if len(bids) == 0 {
 		return nil, nil
 	}
-	each, err := c.board.SubmitBids(ctx, bids)
+	each, err := c.board.submitBids(ctx, bids)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +94,7 @@ func (c *cub) submit(ctx context.Context, bids []redis.BidRequest) (wrong []stri
 			continue
 		}
 		if !c.made.add(b.Claim) {
-			continue // asked for twice: the blackboard has it once
+			continue // a repeated bid: the blackboard has it once
 		}
 		c.metrics.bids.WithLabelValues(string(b.Bid)).Inc()
 		c.log.Info("bid submitted", "claim", b.Claim, "bid", b.Bid, "reason", b.Reason)
@@ -104,15 +102,14 @@ func (c *cub) submit(ctx context.Context, bids []redis.BidRequest) (wrong []stri
 	return wrong, nil
 }
 
-// byRules is the bid by `bids:` in sett.yml, or exclusive where there is nothing
-// to go by. Unless an entry names the type itself, an agent ignores what it
-// produced.
+// byRules returns the bid of `bids:` in sett.yml; without them, exclusive. An agent
+// ignores its own results unless a rule has their exact type.
 func (c *cub) byRules(t blackboard.Target) (blackboard.BidType, string) {
 	return config.ChooseBid(config.Agent{Name: c.settings.Agent, Bids: c.settings.Bids}, t)
 }
 
-// scripts are the bid scripts under way: some at once, the others waiting, none
-// in the way of another claim, and never two for one claim.
+// scripts are the running and waiting bid scripts. A few run at the same time, and
+// never two for one claim.
 type scripts struct {
 	running sync.WaitGroup
 	slots   chan struct{}
@@ -124,7 +121,7 @@ func newScripts() *scripts {
 	return &scripts{slots: make(chan struct{}, bidScripts), asked: map[string]bool{}}
 }
 
-// enter says whether the claim's script may be started: it is not under way.
+// enter says whether the claim's script may start: none is running for it.
 func (s *scripts) enter(claim string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,7 +138,7 @@ func (s *scripts) leave(claim string) {
 	delete(s.asked, claim)
 }
 
-// askScript lets the bid script decide about a claim, and submits what it says.
+// askScript runs the bid script for a claim, and submits its bid.
 func (c *cub) askScript(ctx context.Context, claim blackboard.Claim) {
 	if !c.scripts.enter(claim.ID) {
 		return
@@ -160,31 +157,63 @@ func (c *cub) askScript(ctx context.Context, claim blackboard.Claim) {
 	})
 }
 
-// bidByScript bids what the script says. A bid that cannot be evaluated is
-// ignore, with the reason in the ledger; one that cannot be evaluated now, since
-// the blackboard is away or the cub is stopping, is an error.
+// evaluated notes whether a bid could be evaluated. The next heartbeat tells it.
+func (c *cub) evaluated(err error) {
+	if err == nil {
+		c.trouble.Store(nil)
+		return
+	}
+	why := err.Error()
+	c.trouble.Store(&why)
+}
+
+// troubleText is the reason that the newest bid could not be evaluated; empty: it could.
+func (c *cub) troubleText() string {
+	if why := c.trouble.Load(); why != nil {
+		return *why
+	}
+	return ""
+}
+
+// check says whether the cub is healthy: it reaches the blackboard, and can bid.
+func (c *cub) check(ctx context.Context) error {
+	if why := c.troubleText(); why != "" {
+		return fmt.Errorf("the newest bid could not be evaluated: %s", why)
+	}
+	return c.board.ping(ctx)
+}
+
+// bidByScript submits the script's bid. A failed script bids ignore, with the reason
+// in the ledger, unless sett.yml requires a bid: then the claim waits. When the blackboard is away or the cub is stopping, it returns an
+// error instead.
 func (c *cub) bidByScript(ctx context.Context, claim blackboard.Claim) error {
 	why := "bid script"
 	bid, err := c.runBidScript(ctx, claim)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.Is(err, blackboard.ErrUnavailable):
+	case errors.Is(err, blackboard.ErrUnavailable), errors.Is(err, errHarmed): // the next incarnation bids
 		return err
 	case err != nil:
+		c.evaluated(err)
+		c.log.Error("bid not evaluated", "claim", claim.ID, "error", err, "required", c.settings.BidsRequired)
+		if c.settings.BidsRequired {
+			return nil // the next look at the open work asks the script again
+		}
 		bid, why = blackboard.BidIgnore, err.Error()
-		c.log.Error("bid not evaluated", "claim", claim.ID, "error", err)
+	default:
+		c.evaluated(nil)
 	}
-	_, err = c.submit(ctx, []redis.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
+	_, err = c.submit(ctx, []blackboard.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
 	return err
 }
 
 func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackboard.BidType, error) {
-	target, err := c.board.Artefact(ctx, claim.ArtefactID)
+	target, err := c.board.records.Artefact(ctx, claim.ArtefactID)
 	if err != nil {
 		return "", err
 	}
-	chain, _, err := assemble.Chain(ctx, c.board, target, claim.AdditionalContextIDs)
+	chain, _, err := assemble.Chain(ctx, c.board.records, target, claim.AdditionalContextIDs)
 	if err != nil {
 		return "", err
 	}
@@ -198,6 +227,8 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 		Stderr: lineLogger{c.log.With("claim", claim.ID), "bid script"}, NoNetwork: c.noNetwork(),
 	})
 	switch {
+	case res.Harm != "":
+		return "", c.harm(res.Harm)
 	case err != nil:
 		return "", err
 	case res.TimedOut:

@@ -2,17 +2,14 @@ package cub
 
 import (
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"net"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/embedded"
+	"sett/blackboard/boardtest"
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 )
@@ -26,49 +23,33 @@ const (
 type clan struct {
 	t      testing.TB
 	ctx    context.Context
-	server *redistest.Server // nil when the embedded one serves
-	url    string
+	server *redistest.Server
 	board  *redis.Board
-	lead   redis.Lead
+	lead   blackboard.Lead
 }
 
-func newClan(t testing.TB, args ...string) *clan {
+// newClan is a clan on the embedded blackboard.
+func newClan(t testing.TB) *clan {
 	t.Helper()
-	s := redistest.Start(t, args...)
-	c := openClan(t, s.URL)
-	c.server = s
-	return c
+	return openClan(t, redistest.Embedded(t))
 }
 
-// embeddedClan is a clan on the blackboard of local mode.
-func embeddedClan(t testing.TB) *clan {
+// redisClan is a clan on a redis-server.
+func redisClan(t testing.TB) *clan {
 	t.Helper()
-	s, _, err := embedded.Open(embedded.Options{Dir: t.TempDir()})
-	must(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- s.Serve(ctx, l) }()
-	t.Cleanup(func() {
-		stop()
-		if err := errors.Join(<-served, s.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return openClan(t, "redis://"+l.Addr().String())
+	return openClan(t, redistest.Start(t))
 }
 
-func openClan(t testing.TB, url string) *clan {
+func openClan(t testing.TB, server *redistest.Server) *clan {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background()) // a subtest may have to wait for its turn
 	t.Cleanup(cancel)
-	b, err := redis.Open(ctx, redis.Options{URL: url, Instance: instance, Name: "test"})
+	b, err := redis.Open(ctx, redis.Options{URL: server.URL, Instance: instance, Name: "test"})
 	must(t, err)
 	t.Cleanup(b.Close)
-	lead, _, err := b.TakeLead(ctx, "test", "", time.Hour)
+	lead, _, err := b.Leader.TakeLead(ctx, "test", "", time.Hour)
 	must(t, err)
-	return &clan{t: t, ctx: ctx, url: url, board: b, lead: lead}
+	return &clan{t: t, ctx: ctx, server: server, board: b, lead: lead}
 }
 
 // in is the clan as a subtest uses it.
@@ -78,57 +59,39 @@ func (c *clan) in(t testing.TB) *clan {
 	return &sub
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func newID() string { return blackboard.NewID(time.Now(), rand.Reader) }
-
-// until waits for a condition.
-func until(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(15 * time.Second)
-	for !condition() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("waited in vain until %s", what)
-		}
-	}
-}
+var (
+	must  = boardtest.Must
+	until = boardtest.Until
+	newID = boardtest.NewID
+)
 
 func (c *clan) goal(payload string) blackboard.Artefact {
 	c.t.Helper()
 	id := newID()
 	a := blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
 		Payload: payload, ProducedByRole: blackboard.RoleUser, WorkflowID: id}
-	must(c.t, c.board.PostGoal(c.ctx, a))
+	must(c.t, c.board.People.PostGoal(c.ctx, a))
 	return a
 }
 
 // open opens the claim of an artefact, for the bids of the given agents.
 func (c *clan) open(artefact string, bidders ...string) (claim string) {
 	c.t.Helper()
-	o, _, err := c.board.OpenClaim(c.ctx, c.lead.Epoch, artefact, bidders, 0)
+	o, _, err := c.board.Leader.OpenClaim(c.ctx, c.lead.Epoch, artefact, bidders, 0)
 	must(c.t, err)
-	if o != redis.Opened {
+	if o != blackboard.Opened {
 		c.t.Fatalf("claim: %s", o)
 	}
 	return blackboard.BiddingClaimID(artefact)
 }
 
 // decide makes a move on a claim's present revision.
-func (c *clan) decide(claim string, move func(redis.Guard) error) {
+func (c *clan) decide(claim string, move func(blackboard.Guard) error) {
 	c.t.Helper()
 	until(c.t, "the claim stands still", func() bool {
-		s, err := c.board.Snapshot(c.ctx, claim)
+		s, err := c.board.Records.Snapshot(c.ctx, claim)
 		must(c.t, err)
-		err = move(redis.Guard{Epoch: c.lead.Epoch, Claim: claim, Revision: s.Claim.Revision})
+		err = move(blackboard.Guard{Epoch: c.lead.Epoch, Claim: claim, Revision: s.Claim.Revision})
 		if !errors.Is(err, blackboard.ErrStale) {
 			must(c.t, err)
 		}
@@ -138,12 +101,12 @@ func (c *clan) decide(claim string, move func(redis.Guard) error) {
 
 func (c *clan) grant(claim string, phase blackboard.Phase, agents ...string) {
 	c.t.Helper()
-	c.decide(claim, func(g redis.Guard) error { return c.board.GrantPhase(c.ctx, g, phase, agents) })
+	c.decide(claim, func(g blackboard.Guard) error { return c.board.Leader.GrantPhase(c.ctx, g, phase, agents) })
 }
 
-func (c *clan) terminate(claim, reason string, rework *redis.Rework) {
+func (c *clan) terminate(claim, reason string, rework *blackboard.Rework) {
 	c.t.Helper()
-	c.decide(claim, func(g redis.Guard) error { return c.board.TerminateClaim(c.ctx, g, reason, nil, rework) })
+	c.decide(claim, func(g blackboard.Guard) error { return c.board.Leader.TerminateClaim(c.ctx, g, reason, nil, rework) })
 }
 
 // work posts a goal and grants its claim to an agent.
@@ -160,7 +123,7 @@ func (c *clan) await(claim, agent string, states ...blackboard.GrantState) black
 	var g blackboard.Grant
 	until(c.t, "the grant is one of "+join(states), func() bool {
 		var err error
-		g, err = c.board.Grant(c.ctx, claim, agent)
+		g, err = c.board.Records.Grant(c.ctx, claim, agent)
 		must(c.t, err)
 		return slices.Contains(states, g.State)
 	})
@@ -181,7 +144,7 @@ func (c *clan) result(claim, agent string) blackboard.Artefact {
 
 func (c *clan) artefact(id string) blackboard.Artefact {
 	c.t.Helper()
-	a, err := c.board.Artefact(c.ctx, id)
+	a, err := c.board.Records.Artefact(c.ctx, id)
 	must(c.t, err)
 	return a
 }
@@ -206,7 +169,7 @@ func (c *clan) failure(claim, agent string) (blackboard.Artefact, blackboard.Fai
 func (c *clan) awaitBid(claim, agent string) (bid blackboard.BidType, reason string) {
 	c.t.Helper()
 	until(c.t, agent+" has bid", func() bool {
-		s, err := c.board.Snapshot(c.ctx, claim)
+		s, err := c.board.Records.Snapshot(c.ctx, claim)
 		must(c.t, err)
 		for _, b := range s.Bids {
 			if b.Agent == agent {
@@ -226,7 +189,7 @@ func (c *clan) awaitBid(claim, agent string) (bid blackboard.BidType, reason str
 // events returns the ledger's entries of one kind.
 func (c *clan) events(kind blackboard.EventKind) []blackboard.Event {
 	c.t.Helper()
-	all, err := c.board.History(c.ctx, redis.Beginning, 10_000)
+	all, err := c.board.Ledger.History(c.ctx, blackboard.Beginning, 10_000)
 	must(c.t, err)
 	return slices.DeleteFunc(all, func(e blackboard.Event) bool { return e.Kind != kind })
 }
@@ -235,13 +198,13 @@ func (c *clan) events(kind blackboard.EventKind) []blackboard.Event {
 func (c *clan) artefactBy(agent, typ, payload string) blackboard.Artefact {
 	c.t.Helper()
 	claim := c.work(agent, blackboard.PhaseExclusive, "goal of "+agent)
-	s, err := c.board.Start(c.ctx, redis.StartRequest{Claim: claim, Agent: agent, Holder: "test", Mode: blackboard.ReadOnly})
+	s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "test", Mode: blackboard.ReadOnly})
 	must(c.t, err)
 	a := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Standard, Type: typ, Payload: payload,
 		SourceArtefacts: []string{s.Claim.ArtefactID}, ProducedByRole: agent, ProducedByAgent: agent, ClaimID: claim,
 		WorkflowID: s.Claim.WorkflowID}
-	must(c.t, c.board.Finish(c.ctx, redis.Result{
-		GrantRef: redis.GrantRef{Claim: claim, Agent: agent, Attempt: s.Grant.Attempt, Holder: "test"}, Artefact: a}))
+	must(c.t, c.board.Cub.Finish(c.ctx, blackboard.Result{
+		GrantRef: blackboard.GrantRef{Claim: claim, Agent: agent, Attempt: s.Grant.Attempt, Holder: "test"}, Artefact: a}))
 	return c.artefact(a.ID)
 }
 
@@ -250,7 +213,7 @@ func (c *clan) answer(question blackboard.Artefact, payload string) blackboard.A
 	c.t.Helper()
 	a := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: payload,
 		SourceArtefacts: []string{question.ID}, ProducedByRole: blackboard.RoleHuman, WorkflowID: question.WorkflowID}
-	_, err := c.board.PostAnswer(c.ctx, question.ID, a, "test")
+	_, err := c.board.People.PostAnswer(c.ctx, question.ID, a, "test")
 	must(c.t, err)
 	return a
 }
@@ -258,22 +221,8 @@ func (c *clan) answer(question blackboard.Artefact, payload string) blackboard.A
 // do sends the server a command as it is, past everything that Sett checks.
 func (c *clan) do(args ...string) {
 	c.t.Helper()
-	conn, err := net.Dial("tcp", c.url[len("redis://"):])
+	_, err := boardtest.Send(c.server.Addr(), args...)
 	must(c.t, err)
-	defer func() { _ = conn.Close() }()
-	must(c.t, conn.SetDeadline(time.Now().Add(5*time.Second)))
-	msg := "*" + strconv.Itoa(len(args)) + "\r\n"
-	for _, a := range args {
-		msg += "$" + strconv.Itoa(len(a)) + "\r\n" + a + "\r\n"
-	}
-	_, err = conn.Write([]byte(msg))
-	must(c.t, err)
-	reply := make([]byte, 64)
-	n, err := conn.Read(reply)
-	must(c.t, err)
-	if reply[0] == '-' {
-		c.t.Fatalf("%v: %s", args, reply[:n])
-	}
 }
 
 func key(rest string) string { return "sett:{" + instance + "}:" + rest }

@@ -1,6 +1,6 @@
 // Package cub is an agent's entrypoint: it bids on claims for its agent, runs the
-// agent's tool on the grants it gets, and hands in what the tool produced. The
-// tool never talks to the blackboard, and never sees its credentials.
+// agent's tool on the agent's grants, and records the tool's results. The tool never
+// talks to the blackboard, and never sees its credentials.
 package cub
 
 import (
@@ -15,7 +15,7 @@ import (
 
 	"github.com/oklog/run"
 
-	"sett/blackboard/redis"
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
@@ -26,139 +26,141 @@ import (
 // Help is the role's help page.
 const Help = `Usage: sett cub [--execute-claim ID | --standby]
 
-An agent's entrypoint: bids on claims, runs the agent's tool on what it is
-granted, and writes the tool's output to the blackboard. An agent with strategy
-fresh_per_call only bids; each of its grants is run by a worker, which works on
-that one claim and exits: started as "cub --execute-claim ID", or warm, as
-"cub --standby", which waits until it is assigned its claim.
+An agent's entrypoint: bids on claims, runs the agent's tool on its grants, and
+writes the tool's output to the blackboard. An agent with strategy
+fresh_per_call only bids; a worker runs each of its grants, and exits after that
+one claim. A worker starts as "cub --execute-claim ID", or warm as
+"cub --standby", and then waits for the assignment of its claim.
 
-In a container it is the entrypoint, process 1, and reaps what tools leave
-behind; the name "cub" alone will do. It is started by the orchestrator and
-configured by environment variables:
+In a container it is the entrypoint, process 1, and reaps the processes that
+tools leave behind; the name "cub" alone starts it, too. The orchestrator starts
+it and configures it by environment variables:
 
   SETT_INSTANCE_NAME      the instance's name (required)
   SETT_AGENT_NAME         the agent's name in sett.yml (required)
-  REDIS_URL               the blackboard: redis://[user:password@]host:port[/db] (required)
+  REDIS_URL               the blackboard (required):
+                          redis://[user:password@]host:port[/db]
   SETT_AGENT_COMMAND      the tool, a JSON array: ["/app/run.sh"] (required)
   SETT_AGENT_ROLE         its role; default: the agent's name
   SETT_AGENT_STRATEGY     reuse (default) or fresh_per_call
-  SETT_AGENT_BIDS         what to bid by artefact type, a JSON array: [{"type":"Code*","bid":"review"}]
-  SETT_AGENT_BID_SCRIPT   a command that says what to bid, a JSON array
+  SETT_AGENT_BIDS         the bids by artefact type, a JSON array:
+                          [{"type":"Code*","bid":"review"}]
+  SETT_AGENT_BID_SCRIPT   a command that prints a bid, a JSON array
+  SETT_AGENT_BIDS_REQUIRED  true: the claim waits when the script fails
   SETT_AGENT_TIMEOUT      of one run of the tool; default 5m
-  SETT_STOP_GRACE_PERIOD  for a running tool when the cub is stopped; default 10s
-  SETT_WORKSPACE          the tool's directory, where the repository is; default /workspace
+  SETT_STOP_GRACE_PERIOD  for a running tool when the cub stops; default 10s
+  SETT_WORKSPACE          the repository, the tool's directory;
+                          default /workspace
   SETT_WORKSPACE_MODE     ro (default) or rw
-  SETT_TOOL_NETWORK       what the tool may reach: none, internal or full (default); the cub itself
-                          enforces none, the others are the container's networks
-  SETT_INCARNATION        by which it holds its grants; default: a new id
-  SETT_PROMPT_CLAIM, SETT_PROMPT_EXECUTION   passed on to the tool
-  SETT_HEALTH_ADDR        of /healthz and /metrics; default :8080, "off" for none
-  SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE
+  SETT_TOOL_NETWORK       none, internal or full (default); the cub enforces
+                          none, the networks of the container the others
+  SETT_INCARNATION        the holder of its grants; default: a new id
+  SETT_PROMPT_CLAIM       the tool gets it
+  SETT_PROMPT_EXECUTION   the tool gets it
+  SETT_HEALTH_ADDR        of /healthz and /metrics; default :8080; off: none
+  SETT_REDIS_TIMEOUT      of one call; default 2s
+  SETT_REDIS_RETRIES      of one call; default 5
+  SETT_REDIS_GIVE_UP      without Redis for so long, the cub ends; default 5m
+  SETT_REDIS_CA_FILE      PEM file, for rediss://
   SETT_LOG_FORMAT         json or text
   SETT_LOG_LEVEL          debug, info, warn or error
 
 The first signal (INT or TERM) lets a running tool finish within the grace
 period; the second ends it and hands the work back.
 
-` + role.CodesHelp + "\n"
+Exit codes: sett --help
+`
 
-// presence of an agent on the blackboard.
+// Times of an agent's presence on the blackboard.
 const (
 	beatEvery = 4 * time.Second
 	aliveFor  = 12 * time.Second
-	tick      = 5 * time.Second // how often open work is read again, in case a notice was lost
+	tick      = 5 * time.Second // between two reads of open work, in case a notice was lost
 )
 
-// mode is what a cub does of the two things a cub can do.
+// mode is the part of a cub's work that it does: bid, execute or both.
 type mode string
 
 const (
 	standard    mode = "standard"
 	bidderOnly  mode = "bidder-only"
 	executeOnly mode = "execute-only"
-	standby     mode = "standby" // execute-only, once it is told its claim
+	standby     mode = "standby" // execute-only, after the assignment of its claim
 )
+
+// state is the part of a cub that its executor uses, too.
+type state struct {
+	env        role.Env
+	settings   env.Cub
+	mode       mode
+	assignment *assignment // of a worker
+	log        *slog.Logger
+	board      board
+	runner     toolrun.Runner
+	tree       *worktree.Tree
+	metrics    *metrics
+	reachable  *role.Reachable
+	grants     *inbox                 // claims granted to this agent
+	orphans    chan struct{}          // asks for a check of dead writers' trees; has room for one
+	gitless    sync.Once              // the log says that git is missing
+	harmed     chan error             // ends the cub; has room for one
+	trouble    atomic.Pointer[string] // the reason that the newest bid could not be evaluated; nil: it could
+}
 
 // cub is the role's state while the process lives.
 type cub struct {
-	env       role.Env
-	settings  env.Cub
-	mode      mode
-	errand    *errand // of a worker
-	log       *slog.Logger
-	board     *redis.Board
-	runner    toolrun.Runner
-	tree      *worktree.Tree
-	metrics   *metrics
-	reachable *role.Reachable
+	*state
 	health    string
-	grants    *inbox        // claims granted to this agent
-	due       *inbox        // claims that await its bid
-	look      chan struct{} // asks for what is open to be read; has room for one
-	orphans   chan struct{} // asks whether a dead writer's tree is to be put back; likewise
-	connected chan struct{} // says that notices come in, from now on or again; likewise
-	hears     atomic.Bool   // whether they ever did
+	due       *inbox        // claims that wait for this agent's bid
+	look      chan struct{} // asks for a look at the open work; has room for one
+	connected chan struct{} // says that notices arrive, for the first time or again; has room for one
+	hears     atomic.Bool   // notices have arrived
 	scripts   *scripts
-	hints     hints  // what notices said about them
-	made      recent // on which it has bid
+	hints     hints  // from notices about due claims
+	made      recent // claims with a bid
 	executor  *executor
-	gitless   sync.Once // it has been said that there is no git
 }
 
-// Run is the role's whole life.
-func Run(ctx context.Context, e role.Env) error { return RunWith(ctx, e, toolrun.New()) }
-
-// RunWith is Run with another way to run tools.
-func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
-	if role.WantsHelp(e.Args) {
-		_, err := fmt.Fprint(e.Stdout, Help)
-		return err
-	}
-	settings, err := env.ParseCub(e.Lookup)
-	if err != nil {
-		return role.Fail(role.Usage, err, "see sett cub --help for what a cub is started with")
-	}
-	c := &cub{env: e, settings: settings, mode: standard, runner: runner, metrics: newMetrics()}
-	if err := c.chooseMode(); err != nil {
-		return err
-	}
-	if settings.Incarnation == "" {
-		c.settings.Incarnation = e.NewID()
-	}
-	c.log = e.Logger("cub").With("instance", settings.Instance, "agent", settings.Agent)
-	c.protect()
-	c.board, err = redis.Open(ctx, redis.Options{
-		URL: settings.Redis.URL, Instance: settings.Instance, Name: "cub-" + settings.Agent,
-		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
-		Observe: c.metrics.registry.Called,
-	})
-	if err != nil {
-		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")
-	}
-	defer c.board.Close()
-	c.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
-	c.metrics.watch(c)
-	if c.tree = worktree.New(settings.Workspace); c.noNetwork() {
-		c.tree = c.tree.WithoutNetwork()
-	}
-	c.grants, c.due, c.scripts = newInbox(), newInbox(), newScripts()
-	c.look, c.orphans, c.connected = make(chan struct{}, 1), make(chan struct{}, 1), make(chan struct{}, 1)
-	c.executor = newExecutor(c)
-	return c.serve(ctx)
+// newCub returns a cub with its inboxes and its executor.
+func newCub(s *state) *cub {
+	s.grants, s.orphans, s.harmed = newInbox(), make(chan struct{}, 1), make(chan error, 1)
+	return &cub{state: s, due: newInbox(), scripts: newScripts(), look: make(chan struct{}, 1), connected: make(chan struct{}, 1),
+		executor: &executor{state: s}}
 }
 
-// noNetwork says whether the tool is kept off the network.
-func (c *cub) noNetwork() bool { return c.settings.Network == config.NetworkNone }
+// harm ends the cub after a tool did damage to it that cannot be undone. A new cub in a
+// new container has all its limits again.
+func (c *state) harm(damage string) error {
+	err := fmt.Errorf("%w: %s", errHarmed, damage)
+	select {
+	case c.harmed <- err:
+	default:
+	}
+	return err
+}
 
-func (c *cub) chooseMode() error {
+// awaitHarm returns the first harm.
+func (c *state) awaitHarm(ctx context.Context) error {
+	select {
+	case err := <-c.harmed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// noNetwork says whether the tool has no network.
+func (c *state) noNetwork() bool { return c.settings.Network == config.NetworkNone }
+
+func (c *state) chooseMode() error {
 	switch args := c.env.Args; {
 	case len(args) == 0 && c.settings.Fresh:
 		c.mode = bidderOnly
 	case len(args) == 0:
 	case len(args) == 2 && args[0] == "--execute-claim" && args[1] != "":
-		c.mode, c.errand = executeOnly, newErrand(args[1])
+		c.mode, c.assignment = executeOnly, newAssignment(args[1])
 	case len(args) == 1 && args[0] == "--standby":
-		c.mode, c.errand = standby, newErrand("")
+		c.mode, c.assignment = standby, newAssignment("")
 	default:
 		return role.Fail(role.Usage, fmt.Errorf("unknown arguments %q", args), "usage: sett cub [--execute-claim ID | --standby]")
 	}
@@ -166,32 +168,32 @@ func (c *cub) chooseMode() error {
 }
 
 // protect keeps the blackboard's credentials from the tool, makes this process the
-// parent of whatever a tool leaves behind, and has it outlive a tool that takes all
-// that its container has.
-func (c *cub) protect() {
+// parent of processes that a tool leaves behind, and lets it outlive a tool that
+// uses up its container's resources.
+func (c *state) protect() {
 	toolrun.Fortify()
 	if err := toolrun.ScrubEnv(env.Secret...); err != nil {
-		c.log.Warn("credentials less protected than they could be", "error", err)
+		c.log.Warn("credentials are less protected than possible", "error", err)
 	}
 	if err := toolrun.Protect(); err != nil {
-		c.log.Warn("credentials less protected than they could be", "error", err)
+		c.log.Warn("credentials are less protected than possible", "error", err)
 	}
 	if err := toolrun.BecomeReaper(); err != nil {
-		c.log.Warn("processes that leave the tool's session may stay behind", "error", err)
+		c.log.Warn("processes that leave the tool's session may outlive it", "error", err)
 	}
 }
 
-// serve runs the actors of the mode; the first to return stops all. Those that
-// work stop at once, up to the grace of a running tool. Until the last of them
-// has, the others go on: the cub stays alive to the orchestrator, and hears that
-// a grant was cancelled.
+// serve runs the actors of the mode; the first to return stops all. The working
+// actors stop at once, up to the grace of a running tool. The other actors go on
+// until the last of those has stopped: the cub stays alive for the orchestrator, and
+// hears of a cancelled grant.
 func (c *cub) serve(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	var g run.Group
-	var worked error // how the last of those that work ended
+	var worked error // the error of the last working actor
 	add := func(f func(context.Context) error) {
 		g.Add(func() error { return f(life) }, func(error) { stop() })
 	}
@@ -208,7 +210,7 @@ func (c *cub) serve(ctx context.Context) error {
 	c.health = "off"
 	if c.settings.HealthAddr != "off" {
 		h, err := role.ListenHealth(c.settings.HealthAddr, role.HealthOptions{
-			Check: c.board.Ping, Metrics: c.metrics.registry, Instance: c.settings.Instance,
+			Check: c.check, Metrics: c.metrics.registry, Instance: c.settings.Instance,
 		})
 		if err != nil {
 			return err
@@ -218,6 +220,7 @@ func (c *cub) serve(ctx context.Context) error {
 	}
 	add(func(ctx context.Context) error { toolrun.ReapOrphans(ctx); return ctx.Err() })
 	add(c.listen)
+	add(c.awaitHarm)
 	if c.mode.works() {
 		add(c.beatWorker)
 	} else {
@@ -229,7 +232,7 @@ func (c *cub) serve(ctx context.Context) error {
 	}
 	c.log.Info("cub started", "mode", c.mode, "incarnation", c.settings.Incarnation, "health", c.health, "pid", os.Getpid())
 	err := g.Run()
-	if errors.Is(err, context.Canceled) { // told to stop: what counts is how the work ended
+	if errors.Is(err, context.Canceled) { // told to stop: the end of the work counts
 		err = worked
 	}
 	if !c.mode.works() {
@@ -245,21 +248,23 @@ func (c *cub) serve(ctx context.Context) error {
 func (c *cub) signOff(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = c.board.Goodbye(ctx, c.settings.Agent, c.settings.Incarnation, "stopped") // without Redis nobody is there to be told
+	_ = c.board.presence.Goodbye(ctx, c.settings.Agent, c.settings.Incarnation, "stopped") // without Redis there is nobody to tell
 }
 
 // beat registers the agent and keeps it registered.
 func (c *cub) beat(ctx context.Context) error {
-	p := redis.Presence{
+	p := blackboard.Presence{
 		Incarnation: c.settings.Incarnation, Mode: string(c.mode), Version: c.env.Build.Version, PID: os.Getpid(),
 		Health: c.health, Run: c.settings.Run, Config: c.settings.ConfigDigest, Since: c.env.Now().UTC().Format(time.RFC3339),
 	}
 	registered := false
 	return c.everyBeat(ctx, func() error {
-		if registered {
-			return c.board.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)
+		trouble := c.troubleText()
+		if registered && trouble == p.Trouble {
+			return c.board.presence.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)
 		}
-		err := c.board.Hello(ctx, c.settings.Agent, p, aliveFor)
+		p.Trouble = trouble
+		err := c.board.presence.Hello(ctx, c.settings.Agent, p, aliveFor)
 		registered = err == nil
 		return err
 	})

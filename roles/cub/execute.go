@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/env"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
@@ -16,42 +15,42 @@ import (
 	"sett/roles/role"
 )
 
-// work is one grant under way.
+// work is one running grant.
 type work struct {
-	redis.Started
-	broken         error // why its records cannot be read; the tool is not run then
-	ref            redis.GrantRef
+	blackboard.Started
+	broken         error // its records are not readable: the tool does not run
+	ref            blackboard.GrantRef
 	log            *slog.Logger
-	commit, branch string // where a writer found the tree; empty: nothing to put back
-	kept           string // the ref that keeps what was found in the tree afterwards
+	commit, branch string // the tree at a writer's start; empty: nothing to restore
+	kept           string // the ref with the changes that the tool left in the tree
 }
 
-// outcome is what became of a run: a result to hand in, or none and why.
+// outcome is the end of a run: a result to record, or the reason for none.
 type outcome struct {
 	artefact blackboard.Artefact
 	verdict  blackboard.Verdict
 	toolTime time.Duration
-	ended    error          // errCancelled or errStopping: nothing to hand in
-	run      toolrun.Result // that was ended
+	ended    error          // errCancelled, errStopping or errHarmed: nothing to record
+	run      toolrun.Result // the ended run
 }
 
-func (x *executor) newWork(claim string, s redis.Started, broken error) *work {
+func (x *executor) newWork(claim string, s blackboard.Started, broken error) *work {
 	s.Claim.ID = claim
 	return &work{
 		Started: s, broken: broken,
-		ref: redis.GrantRef{Claim: claim, Agent: x.settings.Agent, Attempt: s.Grant.Attempt, Holder: x.settings.Incarnation},
+		ref: blackboard.GrantRef{Claim: claim, Agent: x.settings.Agent, Attempt: s.Grant.Attempt, Holder: x.settings.Incarnation},
 		log: x.log.With("claim", claim, "workflow", s.Claim.WorkflowID, "phase", s.Grant.Phase, "attempt", s.Grant.Attempt),
 	}
 }
 
-// execute runs one grant to its end. It may return the next one, taken in the
-// same round trip that handed in the result. An error ends the cub.
+// execute runs one grant to its end. It may return the next one, started in the same
+// round trip that recorded the result. An error ends the cub.
 func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 	base := context.WithoutCancel(ctx)
 	w.log.Info("work received", "artefact", w.Claim.ArtefactID)
 	x.metrics.grants.WithLabelValues(string(w.Grant.Phase)).Inc()
 	if ctx.Err() != nil {
-		return nil, x.handBack(ctx, w, toolrun.Result{ExitCode: -1}) // told to stop while it was being started
+		return nil, x.handBack(ctx, w, toolrun.Result{ExitCode: -1}, errStopping) // told to stop during the start
 	}
 
 	toolCtx, stop := context.WithCancelCause(base)
@@ -64,17 +63,23 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 
 	out := x.attemptWork(toolCtx, w)
 	if errors.Is(out.ended, errStopping) {
-		return nil, x.handBack(ctx, w, out.run)
+		return nil, x.handBack(ctx, w, out.run, errStopping)
+	}
+	if errors.Is(out.ended, errHarmed) {
+		if err := x.handBack(ctx, w, out.run, out.ended); !errors.Is(err, context.Canceled) {
+			return nil, err
+		}
+		return nil, out.ended
 	}
 	if errors.Is(out.ended, errCancelled) {
-		w.log.Info("tool stopped: its grant was cancelled", "leftovers", w.kept)
+		w.log.Info("tool stopped: grant cancelled", "leftovers", w.kept)
 		return nil, x.release(base, w)
 	}
 	return x.handIn(ctx, w, out)
 }
 
-// stopAfterGrace ends the tool when the cub has been told to stop and the grace
-// is over, or at once when it is told twice.
+// stopAfterGrace ends the tool when the cub must stop and the grace is over, or at
+// once at the second request.
 func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseFunc) (disarm func()) {
 	unsaid := context.AfterFunc(ctx, func() { x.log.Info("stopping: the running tool may finish", "grace", x.settings.Grace) })
 	over := role.AfterGrace(ctx, x.settings.Grace, x.env.Hurry, func() { stop(errStopping) })
@@ -84,8 +89,8 @@ func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseF
 	}
 }
 
-// attemptWork prepares the tree, runs the tool, reads its output, and puts the
-// tree back unless all went well.
+// attemptWork prepares the tree, runs the tool and reads its output. It restores the
+// tree unless the run succeeded.
 func (x *executor) attemptWork(ctx context.Context, w *work) outcome {
 	if w.broken != nil {
 		return x.failed(w, toolrun.Result{ExitCode: -1}, w.broken)
@@ -106,8 +111,8 @@ func (x *executor) attemptWork(ctx context.Context, w *work) outcome {
 	return out
 }
 
-// patiently makes a call again and again while the blackboard is away: work that was
-// granted does not fail for that.
+// patiently repeats a call while the blackboard is away: granted work does not fail
+// for that.
 func (x *executor) patiently(ctx context.Context, call func() error) error {
 	return x.reachable.Patiently(ctx, x.log, x.env.Hurry, call)
 }
@@ -118,7 +123,7 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	var chain []blackboard.Artefact
 	var missing []string
 	err := x.patiently(ctx, func() (err error) {
-		chain, missing, err = assemble.Chain(ctx, x.board, w.Artefact, extra)
+		chain, missing, err = assemble.Chain(ctx, x.board.records, w.Artefact, extra)
 		return err
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -151,16 +156,19 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	x.metrics.toolSeconds.Observe(took.Seconds())
 	w.log.Info("tool ended", "exit_code", res.ExitCode, "signal", res.Signal, "duration", took,
 		"stdout_size", res.StdoutSize, "stderr_size", res.StderrSize)
-	if res.EmptiedTmp {
-		w.log.Info("emptied /tmp, which takes of the memory") // and tools may keep things there
+	if res.EmptiedTmp != "" {
+		w.log.Info("emptied /tmp: " + res.EmptiedTmp)
 	}
 	if cause := context.Cause(ctx); res.Cancelled && cause != nil {
 		return outcome{ended: cause, run: res}
 	}
+	if res.Harm != "" {
+		return outcome{ended: x.harm(res.Harm), run: res}
+	}
 	return x.interpret(ctx, w, res)
 }
 
-// excerpt is as much of a tool's input or output as a log line takes.
+// excerpt shortens a tool's input or output for a log line.
 func excerpt(b []byte) string {
 	const most = 4 << 10
 	if len(b) > most {
@@ -169,10 +177,10 @@ func excerpt(b []byte) string {
 	return string(b)
 }
 
-// handIn writes the result, with patience while the blackboard is away, and takes
-// the next grant with it if there is one.
+// handIn records the result, patiently while the blackboard is away, and starts the
+// next grant in the same call if there is one.
 func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, error) {
-	result := redis.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime}
+	result := blackboard.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime}
 	next := ""
 	if ids := x.grants.take(1); len(ids) == 1 {
 		next = ids[0]
@@ -181,7 +189,7 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 			next = ""
 		}
 	}
-	var s redis.Started
+	var s blackboard.Started
 	var startErr error
 	err := x.patiently(context.WithoutCancel(ctx), func() (err error) {
 		if s, err, startErr = x.send(ctx, result, next); errors.Is(err, blackboard.ErrUnavailable) {
@@ -192,7 +200,7 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	x.metrics.held.Set(0)
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):
-		w.log.Warn("result refused: the grant is no longer ours", "error", err)
+		w.log.Warn("result refused: the grant belongs to another holder", "error", err)
 		if err := x.release(context.WithoutCancel(ctx), w); err != nil {
 			return nil, err
 		}
@@ -209,15 +217,15 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	return x.started(ctx, next, s, startErr)
 }
 
-func (x *executor) send(ctx context.Context, r redis.Result, next string) (redis.Started, error, error) {
+func (x *executor) send(ctx context.Context, r blackboard.Result, next string) (blackboard.Started, error, error) {
 	ctx = context.WithoutCancel(ctx)
 	if next == "" {
-		return redis.Started{}, x.board.Finish(ctx, r), nil
+		return blackboard.Started{}, x.board.work.Finish(ctx, r), nil
 	}
-	return x.board.FinishAndStart(ctx, r, x.request(next))
+	return x.board.work.FinishAndStart(ctx, r, x.request(next))
 }
 
-// record logs and counts a result that has been written.
+// record logs and counts a recorded result.
 func (x *executor) record(w *work, out outcome) {
 	a := out.artefact
 	x.metrics.artefacts.WithLabelValues(string(a.StructuralType)).Inc()
@@ -228,27 +236,27 @@ func (x *executor) record(w *work, out outcome) {
 	}
 	x.metrics.successes.Inc()
 	logicalID, version := a.ID, 1
-	if a.LogicalID != "" { // nobody else adds to a thread that has an open claim
+	if a.LogicalID != "" { // no other agent adds to a thread with an open claim
 		logicalID, version = a.LogicalID, w.Claim.Target.Version+1
 	}
 	w.log.Info("artefact created", "artefact", a.ID, "type", a.Type, "structural_type", a.StructuralType,
 		"logical_id", logicalID, "version", version, "verdict", out.verdict)
 }
 
-// mostHandedBack is how often a grant is handed back, those times aside when its
-// instance was stopping. A tool can tell its cub to stop as well as anybody, at each
-// attempt; so often nobody else does before one has come to its end.
+// mostHandedBack is the most times that a grant returns to its queue, not counting a
+// stop of the instance. A tool can stop its own cub at each attempt; nobody else does
+// so that often before an attempt ends.
 const mostHandedBack = 10
 
-// handBack returns the grant to its queue: somebody else, or we after a restart,
-// will run it. One that was handed back too often fails, as if its cub had died.
-func (x *executor) handBack(ctx context.Context, w *work, run toolrun.Result) error {
+// handBack returns the grant to its queue, for another worker or for this agent
+// after a restart. A grant that returned too often fails, as if its cub had died.
+func (x *executor) handBack(ctx context.Context, w *work, run toolrun.Result, why error) error {
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err := x.board.Requeue(short, w.ref, mostHandedBack, errStopping.Error())
+	err := x.board.work.Requeue(short, w.ref, mostHandedBack, why.Error())
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):
-		out := x.failed(w, run, fmt.Errorf("%w, for the %dth time while its tool ran: does the tool stop it?", errStopping, mostHandedBack+1))
+		out := x.failed(w, run, fmt.Errorf("%w for the %dth time while its tool ran: does the tool stop its cub?", why, mostHandedBack+1))
 		out.artefact.Type = blackboard.TypeAgentCrashed
 		if _, err := x.handIn(ctx, w, out); err != nil {
 			return err
@@ -256,14 +264,14 @@ func (x *executor) handBack(ctx context.Context, w *work, run toolrun.Result) er
 	case err != nil:
 		return err
 	default:
-		w.log.Info("work handed back", "reason", errStopping, "leftovers", w.kept)
+		w.log.Info("work handed back", "reason", why, "leftovers", w.kept)
 	}
 	return context.Canceled
 }
 
-// release lets go of the workspace after a grant ended without our doing.
+// release releases the workspace of a grant that others ended.
 func (x *executor) release(ctx context.Context, w *work) error {
 	return x.patiently(ctx, func() error {
-		return x.board.Release(ctx, w.Claim.ID, x.settings.Agent, x.settings.Incarnation, w.kept)
+		return x.board.work.Release(ctx, w.Claim.ID, x.settings.Agent, x.settings.Incarnation, w.kept)
 	})
 }

@@ -7,31 +7,29 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
-// Why a running tool is ended before its time.
+// Reasons to end a running tool early.
 var (
 	errCancelled = errors.New("grant cancelled")
 	errStopping  = errors.New("cub is stopping")
+	errHarmed    = errors.New("cub ends: its tool has harmed it")
 )
 
-// errOneClaimDone ends a worker: it has done its one claim.
+// errOneClaimDone ends a worker after its one claim.
 var errOneClaimDone = errors.New("claim done")
 
 // executor runs the agent's grants, one at a time.
 type executor struct {
-	*cub
+	*state
 	mu      sync.Mutex
-	current string                  // the claim under way
+	current string                  // the running claim
 	attempt int                     //
 	stop    context.CancelCauseFunc // ends its tool
 }
 
-func newExecutor(c *cub) *executor { return &executor{cub: c} }
-
-// noticed is told that something about a claim's grant changed. It says whether
-// that claim is under way; then it looks whether it was cancelled.
+// noticed handles the notice of a change to a claim's grant. It says whether that
+// claim is running; then it also checks for a cancellation.
 func (x *executor) noticed(claim string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -42,8 +40,7 @@ func (x *executor) noticed(claim string) bool {
 	return true
 }
 
-// recheck looks whether the claim under way was cancelled while notices were
-// lost.
+// recheck checks whether the running claim was cancelled while notices were lost.
 func (x *executor) recheck() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -55,17 +52,17 @@ func (x *executor) recheck() {
 func (x *executor) checkCancelled(claim string, attempt int, stop context.CancelCauseFunc) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	g, err := x.board.Grant(ctx, claim, x.settings.Agent)
+	g, err := x.board.records.Grant(ctx, claim, x.settings.Agent)
 	if err != nil || g.State == blackboard.GrantRunning && g.Attempt == attempt && g.Holder == x.settings.Incarnation {
 		return
 	}
 	stop(errCancelled)
 	if g.State == blackboard.GrantQueued {
-		x.grants.add(claim) // its notice came while the last attempt was being handed in
+		x.grants.add(claim) // its notice came during the report of the last attempt
 	}
 }
 
-// underWay returns the attempt of the claim under way; 0 when there is none.
+// underWay returns the attempt of the running claim; 0 when there is none.
 func (x *executor) underWay() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -78,17 +75,16 @@ func (x *executor) begin(claim string, attempt int, stop context.CancelCauseFunc
 	x.current, x.attempt, x.stop = claim, attempt, stop
 }
 
-// run takes grants until the context ends; the tool under way then gets its
-// grace.
+// run takes grants until the context ends; a running tool then gets its grace.
 func (x *executor) run(ctx context.Context) error {
 	if x.mode.works() {
-		claim, err := x.awaitErrand(ctx)
+		claim, err := x.awaitAssignment(ctx)
 		if err != nil {
 			return err
 		}
 		x.grants.add(claim)
 	}
-	var w *work // taken together with handing in the last result
+	var w *work // started together with the report of the last result
 	for {
 		if w == nil {
 			taken, err := x.take(ctx)
@@ -108,8 +104,8 @@ func (x *executor) run(ctx context.Context) error {
 	}
 }
 
-// take waits for a grant that can be started, and starts it. A start is not cut
-// short: a grant that runs on the blackboard and nowhere else would be a crash.
+// take waits for a grant that can start, and starts it. It does not interrupt a
+// start: a grant that runs on the blackboard alone would count as a crash.
 func (x *executor) take(ctx context.Context) (*work, error) {
 	for {
 		for ctx.Err() == nil {
@@ -117,7 +113,7 @@ func (x *executor) take(ctx context.Context) (*work, error) {
 			if len(ids) == 0 {
 				break
 			}
-			s, err := x.board.Start(context.WithoutCancel(ctx), x.request(ids[0]))
+			s, err := x.board.work.Start(context.WithoutCancel(ctx), x.request(ids[0]))
 			if w, err := x.started(ctx, ids[0], s, err); w != nil || err != nil {
 				return w, err
 			}
@@ -130,13 +126,13 @@ func (x *executor) take(ctx context.Context) (*work, error) {
 	}
 }
 
-func (x *executor) request(claim string) redis.StartRequest {
-	return redis.StartRequest{Claim: claim, Agent: x.settings.Agent, Holder: x.settings.Incarnation, Mode: x.settings.Mode}
+func (x *executor) request(claim string) blackboard.StartRequest {
+	return blackboard.StartRequest{Claim: claim, Agent: x.settings.Agent, Holder: x.settings.Incarnation, Mode: x.settings.Mode}
 }
 
-// started reads the outcome of a start: the work, nil when there is none (now), or
-// an error that ends the cub.
-func (x *executor) started(ctx context.Context, claim string, s redis.Started, err error) (*work, error) {
+// started reads the outcome of a start: the work, nil when there is none, or an
+// error that ends the cub.
+func (x *executor) started(ctx context.Context, claim string, s blackboard.Started, err error) (*work, error) {
 	log := x.log.With("claim", claim)
 	switch {
 	case ctx.Err() != nil && s.Grant.State != blackboard.GrantRunning:
@@ -149,7 +145,7 @@ func (x *executor) started(ctx context.Context, claim string, s redis.Started, e
 	case errors.Is(err, blackboard.ErrRefused):
 		log.Debug("nothing to start", "error", err)
 		if x.settings.Mode == blackboard.ReadWrite {
-			poke(x.orphans) // the notice may say that a predecessor died
+			poke(x.orphans) // a predecessor may have died
 		}
 		if x.mode.works() {
 			log.Warn("nothing to execute", "error", err)
@@ -163,6 +159,6 @@ func (x *executor) started(ctx context.Context, claim string, s redis.Started, e
 		log.Warn("not started, trying again", "error", err)
 		return nil, x.reachable.Lost(err)
 	}
-	log.Error("grant cannot be started", "error", err)
+	log.Error("grant not started", "error", err)
 	return nil, nil
 }

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/env"
 )
 
@@ -23,25 +22,23 @@ func FuzzNotice(f *testing.F) {
 		log := &logs{}
 		e := world(vars{env.LogFormat: "json"}, log)
 		m := []mode{standard, bidderOnly, executeOnly, standby}[which%4]
-		c := &cub{env: e, mode: m, errand: newErrand(id), log: e.Logger("cub"), grants: newInbox(), due: newInbox(),
-			look: make(chan struct{}, 1), orphans: make(chan struct{}, 1)}
+		c := newCub(&state{env: e, mode: m, assignment: newAssignment(id), log: e.Logger("cub")})
 		c.settings.Agent, c.settings.Mode, c.settings.Incarnation = "worker", blackboard.ReadWrite, "w1"
-		c.executor = newExecutor(c)
-		ch, line, want := redis.ClaimEvents, c.due, blackboard.ValidID(notice)
+		ch, line, want := claimTopic, c.due, blackboard.ValidID(notice)
 		name := notice
 		switch which / 4 % 4 {
 		case 1:
-			ch, line = redis.AgentEvents("worker"), c.grants
+			ch, line = grantTopic, c.grants
 			want = want && (m == standard || m.works() && notice == id)
 		case 2:
-			ch = redis.ClaimTargets
-			if claim, _, ok := redis.ParseTarget(notice); ok {
+			ch = targetTopic
+			if claim, _, ok := blackboard.ParseTarget(notice); ok {
 				name, want = claim, blackboard.ValidID(claim)
 			} else {
 				want = false
 			}
 		case 3:
-			ch, want = redis.StandbyEvents("worker"), false
+			ch, want = assignmentTopic, false
 			m = standby // nobody else listens there
 			c.mode = m
 		}
@@ -53,8 +50,8 @@ func FuzzNotice(f *testing.F) {
 		if n := len(c.due.take(9)) + len(c.grants.take(9)); n > 0 {
 			t.Errorf("%q went to the wrong line", notice)
 		}
-		who, _, told := redis.ParseAssignment(notice)
-		if looks := len(c.look) == 1; looks != (ch.Is(redis.StandbyEvents("worker")) && told && who == "w1") {
+		who, _, told := blackboard.ParseAssignment(notice)
+		if looks := len(c.look) == 1; looks != (ch == assignmentTopic && told && who == "w1") {
 			t.Errorf("%q on %v: looks at its assignment: %v", notice, ch, looks)
 		}
 		for line := range strings.Lines(log.String()) {

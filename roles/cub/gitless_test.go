@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/env"
 )
 
@@ -32,7 +31,7 @@ func TestReaderWithoutGit(t *testing.T) {
 	}
 }
 
-const noGitSaid = "there is no git here: a tree that a tool leaves half changed stays so"
+const noGitSaid = "no git: a half-changed working tree cannot be restored"
 
 // A CodeCommit that cannot be checked breaks the contract: nothing that anybody
 // relies on comes of it. Everything else is as good as with git.
@@ -42,7 +41,7 @@ func TestCodeCommitWithoutGit(t *testing.T) {
 	c.start("worker", withoutGit(t, vars{env.Workspace: dir,
 		env.Command: says(`{"artefact_type":"CodeCommit","artefact_payload":"` + commit + `","summary":""}`)}))
 	a, r := c.failure(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
-	if a.Type != blackboard.TypeContractViolation || r.Reason != "check tool output: CodeCommit: it cannot be checked, the agent's image has no git" {
+	if a.Type != blackboard.TypeContractViolation || r.Reason != "check tool output: CodeCommit: cannot be checked, because the agent's image has no git" {
 		t.Errorf("got %s because %q", a.Type, r.Reason)
 	}
 }
@@ -70,22 +69,22 @@ func TestDeadWriterWithoutGit(t *testing.T) {
 	must(t, err)
 	c := newClan(t)
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	s, err := c.board.Start(c.ctx, redis.StartRequest{Claim: claim, Agent: "worker", Holder: "dead", Mode: blackboard.ReadWrite})
+	s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: claim, Agent: "worker", Holder: "dead", Mode: blackboard.ReadWrite})
 	must(t, err)
-	ref := redis.GrantRef{Claim: claim, Agent: "worker", Attempt: s.Grant.Attempt, Holder: "dead"}
-	must(t, c.board.NoteBase(c.ctx, ref, commit, "main"))
+	ref := blackboard.GrantRef{Claim: claim, Agent: "worker", Attempt: s.Grant.Attempt, Holder: "dead"}
+	must(t, c.board.Cub.NoteBase(c.ctx, ref, commit, "main"))
 	must(t, os.WriteFile(filepath.Join(dir, "file"), []byte("half\n"), 0o600))
-	must(t, c.board.RetryGrant(c.ctx, c.lead.Epoch, ref, "it died"))
+	must(t, c.board.Leader.RetryGrant(c.ctx, c.lead.Epoch, ref, "it died"))
 	v := withoutGit(t, vars{env.Workspace: dir, env.WorkspaceMode: "rw", env.Incarnation: "i1"})
 	r := c.start("worker", v)
 	r.log.await(t, noGitSaid)
 	c.awaitBid(c.open(c.goal("bid").ID, "worker"), "worker") // enough time to try
 	r.stop()
 	must(t, r.end())
-	if tried := r.log.find(t, "working tree not put back, trying again"); len(tried) > 0 {
+	if tried := r.log.find(t, "working tree not restored, trying again"); len(tried) > 0 {
 		t.Errorf("it tried: %v", tried)
 	}
-	uses, err := c.board.Workspace(c.ctx)
+	uses, err := c.board.Roster.Workspace(c.ctx)
 	if err != nil || len(uses) == 0 || !uses[0].Restore {
 		t.Fatalf("workspace %+v, error %v", uses, err)
 	}

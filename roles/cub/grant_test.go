@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/env"
 )
 
 // onBoth runs a test on Redis and on the embedded blackboard.
 func onBoth(t *testing.T, test func(*clan)) {
 	t.Parallel()
-	t.Run("redis", func(t *testing.T) { t.Parallel(); test(newClan(t)) })
-	t.Run("embedded", func(t *testing.T) { t.Parallel(); test(embeddedClan(t)) })
+	t.Run("redis", func(t *testing.T) { t.Parallel(); test(redisClan(t)) })
+	t.Run("embedded", func(t *testing.T) { t.Parallel(); test(newClan(t)) })
 }
 
 // asks twice, then works; and keeps what it read.
@@ -84,15 +83,13 @@ const goldenStdin = `{"claim_type":"claim","target_artefact":{"id":"TARGET","log
 // idle is a cub that has started nothing, for looking at its parts.
 func (c *clan) idle(agent string, more vars) *cub {
 	c.t.Helper()
-	all := environment(c.t, c.url, agent, more)
+	all := environment(c.t, c.server.URL, agent, more)
 	e := world(all, &logs{})
 	settings, err := env.ParseCub(e.Lookup)
 	must(c.t, err)
 	settings.Incarnation = "me"
-	x := &cub{env: e, settings: settings, mode: standard, log: e.Logger("cub"), metrics: newMetrics(), board: c.board,
-		grants: newInbox(), due: newInbox(), scripts: newScripts(), look: make(chan struct{}, 1), orphans: make(chan struct{}, 1)}
-	x.executor = newExecutor(x)
-	return x
+	return newCub(&state{env: e, settings: settings, mode: standard, log: e.Logger("cub"), metrics: newMetrics(),
+		board: boardOn(c.board, settings.Agent)})
 }
 
 // An Answer can come while the Question is still being handed in. Its notice is
@@ -100,17 +97,18 @@ func (c *clan) idle(agent string, more vars) *cub {
 func TestAnswerBeforeTheQuestionIsHandedIn(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
-	x := c.idle("worker", nil).executor
+	idle := c.idle("worker", nil)
+	x := idle.executor
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	s, err := c.board.Start(c.ctx, x.request(claim))
+	s, err := c.board.Cub.Start(c.ctx, x.request(claim))
 	must(t, err)
 	ctx, stop := context.WithCancelCause(c.ctx)
 	x.begin(claim, s.Grant.Attempt, stop)
 	q := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Question, Type: "Question", SourceArtefacts: []string{s.Claim.ArtefactID},
 		ProducedByRole: "worker", ProducedByAgent: "worker", ClaimID: claim, WorkflowID: s.Claim.WorkflowID}
-	must(t, c.board.Finish(c.ctx, redis.Result{GrantRef: x.newWork(claim, s, nil).ref, Artefact: q}))
+	must(t, c.board.Cub.Finish(c.ctx, blackboard.Result{GrantRef: x.newWork(claim, s, nil).ref, Artefact: q}))
 	c.answer(q, "yes")
-	x.granted(claim)
+	idle.granted(claim)
 	until(t, "the claim stands in line again", func() bool { return slices.Equal(x.grants.take(2), []string{claim}) })
 	if !errors.Is(context.Cause(ctx), errCancelled) {
 		t.Errorf("the old attempt goes on: %v", context.Cause(ctx))
@@ -123,7 +121,7 @@ func TestStartedAfterTheSignal(t *testing.T) {
 	c := newClan(t)
 	x := c.idle("worker", nil).executor
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	s, err := c.board.Start(c.ctx, x.request(claim))
+	s, err := c.board.Cub.Start(c.ctx, x.request(claim))
 	must(t, err)
 	ctx, cancel := context.WithCancel(c.ctx)
 	cancel()
@@ -200,14 +198,14 @@ func TestRework(t *testing.T) {
 		r := c.start("worker", vars{env.Command: shell(`cat >stdin; echo '` + good + `'`)})
 		bidding := c.open(v1.ID, somebody)
 		c.grant(bidding, blackboard.PhaseReview, "critic")
-		s, err := c.board.Start(c.ctx, redis.StartRequest{Claim: bidding, Agent: "critic", Holder: "test", Mode: blackboard.ReadOnly})
+		s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: bidding, Agent: "critic", Holder: "test", Mode: blackboard.ReadOnly})
 		must(c.t, err)
 		review := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Review, Type: "Review", Payload: "no",
 			SourceArtefacts: []string{v1.ID}, ProducedByRole: "critic", ProducedByAgent: "critic", ClaimID: bidding, WorkflowID: v1.WorkflowID}
-		must(c.t, c.board.Finish(c.ctx, redis.Result{Artefact: review, Verdict: blackboard.Feedback,
-			GrantRef: redis.GrantRef{Claim: bidding, Agent: "critic", Attempt: s.Grant.Attempt, Holder: "test"}}))
+		must(c.t, c.board.Cub.Finish(c.ctx, blackboard.Result{Artefact: review, Verdict: blackboard.Feedback,
+			GrantRef: blackboard.GrantRef{Claim: bidding, Agent: "critic", Attempt: s.Grant.Attempt, Holder: "test"}}))
 		rework := blackboard.ReworkClaimID(bidding)
-		c.terminate(bidding, "feedback", &redis.Rework{ClaimID: rework, Agent: "worker", Context: []string{review.ID}})
+		c.terminate(bidding, "feedback", &blackboard.Rework{ClaimID: rework, Agent: "worker", Context: []string{review.ID}})
 		v2 := c.result(rework, "worker")
 		if want := []string{v1.ID, review.ID}; v2.LogicalID != v1.LogicalID || v2.Version != 2 || !slices.Equal(v2.SourceArtefacts, want) {
 			c.t.Errorf("got %+v, want version 2 with sources %v", v2, want)

@@ -6,14 +6,14 @@ import (
 	"sett/blackboard"
 )
 
-// mostHints is how many hints are remembered.
+// mostHints is the most hints that a cub keeps.
 const mostHints = 4096
 
-// hints remembers what notices said about the targets of new claims, so that a
-// bid by rule costs no read. A hint may be wrong: the bid says what it relied on.
+// hints keeps the facts of notices about the targets of new claims, so that a bid by
+// rule costs no read. A hint may be wrong, so the bid carries it.
 type hints struct {
 	mu    sync.Mutex
-	known map[string]*blackboard.Target // nil once it was used
+	known map[string]*blackboard.Target // nil after its use
 	order []string
 }
 

@@ -2,8 +2,8 @@ package cub
 
 import "sync"
 
-// inbox is a line of ids, each in it at most once. Its signal channel has room for
-// one: who takes from the inbox takes all there is.
+// inbox is a queue of ids, with each id at most once. Its signal channel has room for
+// one: the reader takes all ids at each signal.
 type inbox struct {
 	mu     sync.Mutex
 	line   []string
@@ -43,10 +43,10 @@ func (b *inbox) take(most int) []string {
 	return ids
 }
 
-// mostRecent is how many claims are remembered.
+// mostRecent is the most claims that a cub keeps.
 const mostRecent = 4096
 
-// recent remembers the claims that were added last.
+// recent keeps the last added claims.
 type recent struct {
 	mu    sync.Mutex
 	known map[string]bool

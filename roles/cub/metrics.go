@@ -8,7 +8,7 @@ import (
 	"sett/roles/role"
 )
 
-// metrics are what a cub counts.
+// metrics are the metrics of a cub.
 type metrics struct {
 	registry    *role.Metrics
 	bids        *prometheus.CounterVec // by bid
@@ -19,7 +19,7 @@ type metrics struct {
 	timeouts    prometheus.Counter
 	artefacts   *prometheus.CounterVec // by structural type
 	toolSeconds prometheus.Histogram
-	since       prometheus.Gauge // Unix time at which the grant under way was taken up; 0: there is none
+	since       prometheus.Gauge // Unix time of the running grant's start; 0: there is none
 	held        prometheus.Gauge
 }
 
@@ -27,17 +27,17 @@ func newMetrics() *metrics {
 	m := &metrics{
 		registry:   role.NewMetrics(),
 		bids:       role.Counters("sett_bids_total", "Bids submitted, by type.", "bid"),
-		grants:     role.Counters("sett_grants_received_total", "Grants taken up, by phase.", "phase"),
+		grants:     role.Counters("sett_grants_received_total", "Grants started, by phase.", "phase"),
 		executions: role.Counter("sett_executions_total", "Runs of the tool."),
 		successes:  role.Counter("sett_successes_total", "Grants that ended with anything but a Failure."),
 		failures:   role.Counter("sett_failures_total", "Grants that ended with a Failure."),
-		timeouts:   role.Counter("sett_timeouts_total", "Runs of the tool that took too long."),
+		timeouts:   role.Counter("sett_timeouts_total", "Runs of the tool that ended by the timeout."),
 		artefacts:  role.Counters("sett_artefacts_total", "Artefacts written, by structural type.", "structural_type"),
 		toolSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sett_tool_seconds", Help: "From a tool's start to its end, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}),
 		since: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sett_grant_start_timestamp_seconds", Help: "When the grant under way was taken up, in Unix time; 0: there is none."}),
+			Name: "sett_grant_start_timestamp_seconds", Help: "Start of the running grant, in Unix time; 0: there is none."}),
 		held: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sett_results_held", Help: "Results that wait for the blackboard to come back."}),
 	}
@@ -46,15 +46,15 @@ func newMetrics() *metrics {
 	return m
 }
 
-// watch adds what others know: for how long the blackboard has been away, and what
-// was built.
-func (m *metrics) watch(c *cub) {
+// watch adds metrics from elsewhere: the time since the blackboard went away, and
+// the build.
+func (m *metrics) watch(c *state) {
 	m.registry.MustRegister(c.env.Build.Info(), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "sett_blackboard_away_seconds", Help: "For how long the blackboard has not answered; 0: it does.",
+		Name: "sett_blackboard_away_seconds", Help: "Seconds since the blackboard went away; 0 while it answers.",
 	}, func() float64 { return c.reachable.Away().Seconds() }))
 }
 
-// working notes when the grant under way was taken up; the zero time: there is none.
+// working records the start of the running grant; the zero time: there is none.
 func (m *metrics) working(since time.Time) {
 	if since.IsZero() {
 		m.since.Set(0)

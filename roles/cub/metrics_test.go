@@ -8,14 +8,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"sett/blackboard"
-	"sett/blackboard/redis/redistest"
 	"sett/contract/env"
 )
 
 // While the blackboard is away the metrics say so, and what waits for it.
 func TestMetricsWithoutBlackboard(t *testing.T) {
 	t.Parallel()
-	c := newClan(t, redistest.Durable...)
+	c := newClan(t)
 	r := c.start("worker", vars{env.HealthAddr: "127.0.0.1:0", env.Command: shell(waiting), env.RedisRetries: "1"})
 	awaits := func(what string, ok func(map[string]float64) bool) map[string]float64 {
 		t.Helper()

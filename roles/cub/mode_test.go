@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/env"
 	"sett/roles/role"
 )
@@ -37,7 +36,7 @@ func TestBidderAndWorkers(t *testing.T) {
 		if g := c.await(first, "worker", blackboard.GrantQueued); g.Attempt != 1 {
 			c.t.Errorf("grant %+v", g)
 		}
-		agents, err := c.board.Agents(c.ctx)
+		agents, err := c.board.Roster.Agents(c.ctx)
 		must(c.t, err)
 		if p := agents["worker"]; p.Mode != "bidder-only" || p.Alive.IsZero() || p.Version != "test" {
 			c.t.Errorf("presence %+v", p)
@@ -53,7 +52,7 @@ func TestBidderAndWorkers(t *testing.T) {
 		}
 		bidder.stop()
 		must(c.t, bidder.end())
-		agents, err = c.board.Agents(c.ctx)
+		agents, err = c.board.Roster.Agents(c.ctx)
 		must(c.t, err)
 		if p := agents["worker"]; !p.Alive.IsZero() {
 			c.t.Errorf("it has left, and is still alive: %+v", p)
@@ -66,12 +65,12 @@ func TestWorkerWaitsForTheWorkspace(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
 	other := c.work(somebody, blackboard.PhaseExclusive, "goal")
-	s, err := c.board.Start(c.ctx, redis.StartRequest{Claim: other, Agent: somebody, Holder: "test", Mode: blackboard.ReadWrite})
+	s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: other, Agent: somebody, Holder: "test", Mode: blackboard.ReadWrite})
 	must(t, err)
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 	r := c.start("worker", vars{env.Strategy: "fresh_per_call"}, "--execute-claim", claim)
 	r.log.await(t, "waiting for the workspace", "claim", claim)
-	must(t, c.board.Requeue(c.ctx, redis.GrantRef{Claim: other, Agent: somebody, Attempt: s.Grant.Attempt, Holder: "test"}, 10, "test"))
+	must(t, c.board.Cub.Requeue(c.ctx, blackboard.GrantRef{Claim: other, Agent: somebody, Attempt: s.Grant.Attempt, Holder: "test"}, 10, "test"))
 	must(t, r.end())
 	if a := c.result(claim, "worker"); a.Payload != "done" {
 		t.Errorf("got %+v", a)
@@ -130,7 +129,7 @@ func TestHelp(t *testing.T) {
 	e := world(nil, io.Discard, "--help")
 	e.Stdout = &out
 	must(t, Run(context.Background(), e))
-	for _, name := range []string{env.Instance, env.Agent, env.RedisURL, env.Command, env.Timeout, env.BidScript, "Exit codes"} {
+	for _, name := range []string{env.Instance, env.Agent, env.RedisURL, env.Command, env.Timeout, env.BidScript} {
 		if !strings.Contains(out.String(), name) {
 			t.Errorf("the help does not mention %s", name)
 		}
@@ -176,7 +175,7 @@ func TestInstanceIsStopping(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	must(t, c.board.SetInstance(c.ctx, redis.InstanceStopping, "test"))
+	must(t, c.board.SetInstance(c.ctx, blackboard.InstanceStopping, "test"))
 	r := c.start("worker", vars{env.Command: shell("touch ran")})
 	r.log.await(t, "instance is stopping: left in the queue", "claim", claim)
 	r.stop()

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis/redistest"
 	"sett/contract/env"
 	"sett/roles/role"
 )
@@ -15,7 +14,7 @@ import (
 // A result that is due while Redis is away is held, and written when it is back.
 func TestRedisRestartsWhileAToolRuns(t *testing.T) {
 	t.Parallel()
-	c := newClan(t, redistest.Durable...)
+	c := newClan(t)
 	r := c.start("worker", vars{env.Command: shell(waiting), env.RedisRetries: "1"})
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 	r.awaitTool()
@@ -34,6 +33,30 @@ func TestRedisRestartsWhileAToolRuns(t *testing.T) {
 	unbid := c.open(c.goal("bid").ID, "worker")
 	c.await(next, "worker", blackboard.GrantDone)
 	c.awaitBid(unbid, "worker")
+}
+
+// A result that the server refuses for want of replicas is held like one that finds no
+// server, and written when they are back.
+func TestResultWaitsForReplicas(t *testing.T) {
+	t.Parallel()
+	c := redisClan(t)
+	r := c.start("worker", vars{env.Command: shell(waiting), env.RedisRetries: "1"})
+	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
+	r.awaitTool()
+	c.demandReplicas("1")
+	r.letToolEnd()
+	r.log.await(t, "blackboard away, waiting")
+	c.demandReplicas("0")
+	if a := c.result(claim, "worker"); a.StructuralType != blackboard.Standard || a.Payload != "done" {
+		t.Errorf("got %+v", a)
+	}
+}
+
+// demandReplicas has the server refuse to write with fewer replicas.
+func (c *clan) demandReplicas(n string) {
+	c.t.Helper()
+	client := c.board.Conn().Client
+	must(c.t, client.Do(c.ctx, client.B().ConfigSet().ParameterValue().ParameterValue("min-replicas-to-write", n).Build()).Error())
 }
 
 // After give_up without Redis the process ends with exit code 7, also when it

@@ -9,13 +9,13 @@ import (
 	"sett/blackboard"
 )
 
-// mostEscaped is how much of a Failure's JSON each of a tool's outputs may take. No
-// text takes more; what was never text can take six times its size, and with it
-// the memory that a small container has.
+// mostEscaped is the most bytes of a Failure's JSON for each output of a tool. Text
+// needs less. Binary output could take six times its size in JSON, and so the memory
+// of a small container.
 const mostEscaped = 2 * blackboard.MaxCapture
 
-// encodeReport is json.Marshal of a report with a tool's outputs. Those may be large
-// and the container small, so that they are held here once more and no oftener.
+// encodeReport is json.Marshal of a report with a tool's outputs. The outputs may be
+// large and the container small, so it holds only one copy of them.
 func encodeReport(r blackboard.FailureReport, stdout, stderr []byte) (string, error) {
 	r.Stdout, r.Stderr = "", ""
 	frame, err := json.Marshal(r)
@@ -42,8 +42,7 @@ func encodeReport(r blackboard.FailureReport, stdout, stderr []byte) (string, er
 	return b.String(), nil
 }
 
-// escaper knows how the ASCII characters are written that do not stand for
-// themselves in a JSON string.
+// escaper has the escape sequences of ASCII characters in a JSON string.
 type escaper [utf8.RuneSelf]string
 
 func newEscaper() *escaper {
@@ -55,9 +54,9 @@ func newEscaper() *escaper {
 	return e
 }
 
-// escape takes text apart into what stands for itself and, each time, what follows
-// escaped. What is not UTF-8 becomes U+FFFD. It ends where there would be more than
-// mostEscaped, or whoever reads it would read more than blackboard.MaxCapture.
+// escape splits text into plain parts, each followed by an escaped character. Bytes
+// that are not UTF-8 become U+FFFD. It ends before the result is longer than
+// mostEscaped, or longer than blackboard.MaxCapture after decoding.
 func (e *escaper) escape(text []byte, emit func(plain []byte, escaped string)) {
 	from, at, written, read := 0, 0, 0, 0
 	for at < len(text) {

@@ -14,11 +14,10 @@ import (
 	"sett/roles/cub/worktree"
 )
 
-// errOutOfMemory is why a tool was ended that took more than its container has.
+// errOutOfMemory reports that the kernel killed a tool for its memory.
 var errOutOfMemory = errors.New("tool was killed: out of memory")
 
-// interpret turns a finished run into the artefact to hand in: what the tool
-// said, or a Failure.
+// interpret turns a finished run into an artefact: the tool's result, or a Failure.
 func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) outcome {
 	switch {
 	case res.TimedOut:
@@ -39,7 +38,7 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	}
 	work := out.StructuralType == blackboard.Standard || out.StructuralType == blackboard.Terminal
 	if err == nil && work && out.Type == blackboard.TypeCodeCommit {
-		// Not cut short: the tool has done its work, even if the cub is stopping.
+		// Not interrupted: the tool has done its work, even if the cub is stopping.
 		err = x.checkCommit(context.WithoutCancel(ctx), strings.TrimSpace(out.Payload))
 	}
 	if err != nil {
@@ -53,15 +52,15 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	return o
 }
 
-// checkCommit says whether a hash is a commit of the workspace. That git fails is
-// not the tool's breach of contract; that its image has none is.
+// checkCommit checks that a hash is a commit of the workspace. A failure of git is no
+// breach of contract by the tool; an image without git is one.
 func (x *executor) checkCommit(ctx context.Context, hash string) error {
 	err := insist(ctx, func() error { return x.tree.HasCommit(ctx, hash) })
 	switch {
 	case errors.Is(err, worktree.ErrNoCommit), errors.Is(err, worktree.ErrNoRepository):
 		return &tool.ViolationError{Reason: "CodeCommit: " + err.Error()}
 	case noGit(err):
-		return &tool.ViolationError{Reason: "CodeCommit: it cannot be checked, the agent's image has no git"}
+		return &tool.ViolationError{Reason: "CodeCommit: cannot be checked, because the agent's image has no git"}
 	case err != nil:
 		return fmt.Errorf("check CodeCommit: %w", err)
 	}
@@ -69,7 +68,7 @@ func (x *executor) checkCommit(ctx context.Context, hash string) error {
 }
 
 // artefact gives a tool's output its place in the graph. A rework is the next
-// version in its target's thread; everything else begins a thread of its own.
+// version in its target's thread; any other output begins a thread of its own.
 func (x *executor) artefact(w *work, out tool.Output) blackboard.Artefact {
 	a := blackboard.Artefact{
 		ID: x.env.NewID(), StructuralType: out.StructuralType, Type: out.Type, Payload: out.Payload,
@@ -97,7 +96,7 @@ func (x *executor) artefact(w *work, out tool.Output) blackboard.Artefact {
 	return a
 }
 
-// failed makes the Failure of a run that came to nothing.
+// failed makes the Failure of a failed run.
 func (x *executor) failed(w *work, res toolrun.Result, cause error) outcome {
 	w.log.Error("tool failed", "error", cause, "exit_code", res.ExitCode, "stdout", excerpt(res.Stdout), "stderr", excerpt(res.Stderr))
 	report := blackboard.FailureReport{
@@ -115,13 +114,13 @@ func (x *executor) failed(w *work, res toolrun.Result, cause error) outcome {
 	}}
 }
 
-// lineLogger logs what a tool says on stderr, line by line, as it comes.
+// lineLogger logs a tool's stderr line by line while the tool runs.
 type lineLogger struct {
-	log *slog.Logger
-	who string
+	log    *slog.Logger
+	source string
 }
 
 func (l lineLogger) Write(line []byte) (int, error) {
-	l.log.Info("stderr", "source", l.who, "line", strings.TrimRight(string(line), "\r\n"))
+	l.log.Info("stderr", "source", l.source, "line", strings.TrimRight(string(line), "\r\n"))
 	return len(line), nil
 }

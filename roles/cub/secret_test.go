@@ -65,7 +65,7 @@ func TestCredentialsStayInTheCub(t *testing.T) {
 }
 
 func checkCredentials(t *testing.T, who string) {
-	c := newClan(t)
+	c := redisClan(t)
 	c.do("ACL", "SETUSER", "cub", "on", ">"+password, "~*", "&*", "+@all")
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 	dir := filepath.Join(t.TempDir(), "open")

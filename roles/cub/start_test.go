@@ -83,7 +83,7 @@ func (c *clan) start(agent string, more vars, args ...string) *running {
 
 func (c *clan) startWith(runner toolrun.Runner, agent string, more vars, args ...string) *running {
 	c.t.Helper()
-	all := environment(c.t, c.url, agent, more)
+	all := environment(c.t, c.server.URL, agent, more)
 	ctx, cancel := context.WithCancel(context.Background())
 	hurry := make(chan struct{})
 	r := &running{t: c.t, agent: agent, dir: all[env.Workspace], stop: cancel, hurry: sync.OnceFunc(func() { close(hurry) }),

@@ -32,7 +32,7 @@ func TestFirstSignal(t *testing.T) {
 	if g := c.await(next, "worker", blackboard.GrantQueued); g.Attempt != 1 {
 		t.Errorf("grant %+v", g)
 	}
-	if s, err := c.board.Snapshot(c.ctx, unbid); err != nil || len(s.Bids) > 0 {
+	if s, err := c.board.Records.Snapshot(c.ctx, unbid); err != nil || len(s.Bids) > 0 {
 		t.Errorf("bids %v, error %v", s.Bids, err)
 	}
 	c.start("worker", vars{env.Workspace: r.dir})
@@ -67,7 +67,7 @@ func TestSecondSignalAndGrace(t *testing.T) {
 			if all := c.events(blackboard.EventRequeue); len(all) != 1 || all[0].Reason != "cub is stopping" {
 				t.Errorf("ledger %+v", all)
 			}
-			if uses, err := c.board.Workspace(c.ctx); err != nil || len(uses) > 0 {
+			if uses, err := c.board.Roster.Workspace(c.ctx); err != nil || len(uses) > 0 {
 				t.Errorf("workspace %v, error %v", uses, err)
 			}
 			r.letToolEnd()
@@ -89,7 +89,7 @@ func TestCancelledWhileStopping(t *testing.T) {
 	pid := r.awaitTool()
 	r.stop()
 	r.log.await(t, "stopping: the running tool may finish")
-	if agents, err := c.board.Agents(c.ctx); err != nil || agents["worker"].Alive.IsZero() {
+	if agents, err := c.board.Roster.Agents(c.ctx); err != nil || agents["worker"].Alive.IsZero() {
 		t.Errorf("presence %+v, error %v", agents["worker"], err)
 	}
 	c.terminate(claim, "test", nil)
@@ -109,7 +109,7 @@ func TestCancelledGrant(t *testing.T) {
 	c.terminate(claim, "test", nil)
 	until(t, "the tool is gone", func() bool { return dead(pid) })
 	until(t, "the workspace is free", func() bool {
-		uses, err := c.board.Workspace(c.ctx)
+		uses, err := c.board.Roster.Workspace(c.ctx)
 		must(t, err)
 		return len(uses) == 0
 	})
@@ -129,9 +129,9 @@ func TestLateResult(t *testing.T) {
 	r.awaitTool()
 	c.do("HDEL", key("claim:"+claim+":grants"), "worker") // as if somebody had taken it, without a notice
 	r.letToolEnd()
-	r.log.await(t, "result refused: the grant is no longer ours", "claim", claim)
+	r.log.await(t, "result refused: the grant belongs to another holder", "claim", claim)
 	c.await(c.work("worker", blackboard.PhaseExclusive, "next"), "worker", blackboard.GrantDone)
-	uses, err := c.board.Workspace(c.ctx)
+	uses, err := c.board.Roster.Workspace(c.ctx)
 	if err != nil || len(uses) > 0 {
 		t.Errorf("workspace %v, error %v", uses, err)
 	}
@@ -157,7 +157,7 @@ func TestHandedBackTooOften(t *testing.T) {
 		}
 		a, report := c.failure(claim, "worker")
 		if a.Type != blackboard.TypeAgentCrashed || report.Attempt != mostHandedBack+1 || report.Stderr != "partial\n" ||
-			!strings.Contains(report.Reason, "cub is stopping, for the 11th time") {
+			!strings.Contains(report.Reason, "cub is stopping for the 11th time") {
 			c.t.Errorf("%s %+v", a.Type, report)
 		}
 		if g := c.await(next, "worker", blackboard.GrantQueued); g.Attempt != 1 {

@@ -134,7 +134,7 @@ func TestToolsThatSucceed(t *testing.T) {
 			c.start(agent, vars{env.Command: tc.command, env.Role: "scribe"})
 			claim := c.work(agent, blackboard.PhaseParallel, tc.goal)
 			a := c.result(claim, agent)
-			s, err := c.board.Snapshot(c.ctx, claim)
+			s, err := c.board.Records.Snapshot(c.ctx, claim)
 			must(t, err)
 			want := blackboard.Artefact{ID: a.ID, LogicalID: a.ID, Version: 1, StructuralType: tc.structural, Type: tc.typ, Payload: tc.payload,
 				SourceArtefacts: []string{s.Claim.ArtefactID}, ProducedByRole: "scribe", ProducedByAgent: agent, ClaimID: claim,
@@ -221,7 +221,7 @@ func TestTargetUnreadable(t *testing.T) {
 	c := newClan(t)
 	missing, corrupt := c.work("worker", blackboard.PhaseExclusive, "goal"), c.work("worker", blackboard.PhaseExclusive, "goal")
 	for _, claim := range []string{missing, corrupt} {
-		s, err := c.board.Snapshot(c.ctx, claim)
+		s, err := c.board.Records.Snapshot(c.ctx, claim)
 		must(t, err)
 		if claim == missing {
 			c.do("DEL", key("artifact:"+s.Claim.ArtefactID))

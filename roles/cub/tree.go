@@ -11,17 +11,16 @@ import (
 	"sett/roles/cub/worktree"
 )
 
-// leftoverRef is where, under refs/sett/, what a tool left in the tree is kept.
+// leftoverRef is the ref under refs/sett/ for the changes that a tool left behind.
 func leftoverRef(claim, agent string, attempt int) string {
 	return fmt.Sprintf("leftovers/%s/%s-%d", claim, agent, attempt)
 }
 
-// gitTries is how often git is run before its failure counts.
+// gitTries is the number of runs of git before its failure counts.
 const gitTries = 3
 
-// insist runs git again when it failed itself, as it does when memory or
-// processes are short; what it found out stands. A tree that is not put back
-// would be the next tool's.
+// insist runs git again after a failure of git itself, as for lack of memory or
+// processes; an answer of git stands. An unrestored tree would go to the next tool.
 func insist(ctx context.Context, call func() error) error {
 	for try := 1; ; try++ {
 		err := call()
@@ -36,21 +35,20 @@ func insist(ctx context.Context, call func() error) error {
 	}
 }
 
-// final says whether an error about the tree is an answer.
+// final says whether an error about the tree is an answer of git.
 func final(err error) bool {
 	return errors.Is(err, worktree.ErrNoCommit) || errors.Is(err, worktree.ErrNoRepository) || noGit(err)
 }
 
-// noGit says whether an error comes of there being no git to run: an agent's image
-// need not have one.
+// noGit says whether git is missing: an agent's image need not have one.
 func noGit(err error) bool { return errors.Is(err, worktree.ErrNoGit) }
 
-// regretGit says, once, what is missing where there is no git.
-func (c *cub) regretGit() {
-	c.gitless.Do(func() { c.log.Warn("there is no git here: a tree that a tool leaves half changed stays so") })
+// regretGit logs once that git is missing.
+func (c *state) regretGit() {
+	c.gitless.Do(func() { c.log.Warn("no git: a half-changed working tree cannot be restored") })
 }
 
-// noteBase remembers, here and on the blackboard, where a writer finds the tree.
+// noteBase records the commit at a writer's start, here and on the blackboard.
 // Without a repository, a commit or git there is nothing to go back to.
 func (x *executor) noteBase(ctx context.Context, w *work) error {
 	if x.settings.Mode != blackboard.ReadWrite {
@@ -58,7 +56,7 @@ func (x *executor) noteBase(ctx context.Context, w *work) error {
 	}
 	var commit, branch string
 	err := insist(ctx, func() (err error) {
-		if commit, branch, err = x.tree.Head(ctx); err != nil { // the tool waits for this: one look where one does
+		if commit, branch, err = x.tree.Head(ctx); err != nil { // the tool waits for this: a second look only after an error
 			if _, none := x.tree.Root(ctx); none != nil {
 				err = none
 			}
@@ -75,22 +73,22 @@ func (x *executor) noteBase(ctx context.Context, w *work) error {
 		return nil
 	}
 	w.commit, w.branch = commit, branch
-	return x.patiently(ctx, func() error { return x.board.NoteBase(ctx, w.ref, commit, branch) })
+	return x.patiently(ctx, func() error { return x.board.work.NoteBase(ctx, w.ref, commit, branch) })
 }
 
-// putBack puts the tree back where the work found it.
+// putBack restores the tree to the commit of the work's start.
 func (x *executor) putBack(ctx context.Context, w *work) {
 	kept, err := x.restore(ctx, w.commit, w.branch, leftoverRef(w.Claim.ID, x.settings.Agent, w.Grant.Attempt),
 		"left by a tool that failed or was stopped")
 	if err != nil {
-		w.log.Error("working tree not put back", "error", err)
+		w.log.Error("working tree not restored", "error", err)
 	}
 	if w.kept = kept; kept != "" {
-		w.log.Warn("working tree put back", "leftovers", kept)
+		w.log.Warn("working tree restored", "leftovers", kept)
 	}
 }
 
-func (c *cub) restore(ctx context.Context, commit, branch, ref, message string) (kept string, err error) {
+func (c *state) restore(ctx context.Context, commit, branch, ref, message string) (kept string, err error) {
 	err = insist(ctx, func() (err error) {
 		kept, err = c.tree.Restore(ctx, commit, branch, ref, message)
 		return err
@@ -98,11 +96,10 @@ func (c *cub) restore(ctx context.Context, commit, branch, ref, message string) 
 	return kept, err
 }
 
-// restoreOrphans puts the working tree back where a dead incarnation, or a dead
-// worker, of this agent found it; also that of an agent which nobody starts any
-// more.
+// restoreOrphans restores the working tree after the death of an incarnation or a
+// worker of this agent, and for an agent that nobody starts any more.
 func (c *cub) restoreOrphans(ctx context.Context) {
-	uses, err := c.board.Workspace(ctx)
+	uses, err := c.board.workspace(ctx)
 	if err != nil {
 		return
 	}
@@ -112,21 +109,21 @@ func (c *cub) restoreOrphans(ctx context.Context) {
 		}
 		if _, err := exec.LookPath("git"); err != nil {
 			c.regretGit()
-			return // and leaves it to those who have one
+			return // an agent with git does it
 		}
-		if c.board.AdoptRestore(ctx, u, c.settings.Agent, c.settings.Incarnation) != nil {
+		if c.board.adoptRestore(ctx, u, c.settings.Agent, c.settings.Incarnation) != nil {
 			continue
 		}
 		log := c.log.With("claim", u.Claim, "attempt", u.Attempt)
 		kept, err := c.restore(ctx, u.Base, u.Branch, leftoverRef(u.Claim, u.Agent, u.Attempt), "left by a tool whose cub died")
 		if err != nil {
-			log.Error("working tree not put back, trying again", "error", err)
+			log.Error("working tree not restored, trying again", "error", err)
 			continue
 		}
-		if err := c.board.Release(ctx, u.Claim, u.Agent, u.Holder, kept); err != nil {
+		if err := c.board.work.Release(ctx, u.Claim, u.Agent, u.Holder, kept); err != nil {
 			log.Warn("workspace not released", "error", err)
 			continue
 		}
-		log.Info("working tree put back", "commit", u.Base, "branch", u.Branch, "leftovers", kept)
+		log.Info("working tree restored", "commit", u.Base, "branch", u.Branch, "leftovers", kept)
 	}
 }

@@ -7,24 +7,22 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
-// listen is the claim watcher's ear: notices become entries of the inboxes. Since
-// notices can be lost, what is open for this agent is read at every
-// (re)connection and on a slow tick.
+// listen turns notices into entries of the inboxes. Notices can be lost, so the cub
+// reads the agent's open work at every (re)connection and on a slow tick.
 func (c *cub) listen(ctx context.Context) error {
 	var reader sync.WaitGroup
 	reader.Go(func() { c.reconcile(ctx) })
 	defer reader.Wait()
-	channels := []redis.Channel{redis.AgentEvents(c.settings.Agent)}
+	topics := []topic{grantTopic}
 	switch {
 	case c.mode == standby:
-		channels = append(channels, redis.StandbyEvents(c.settings.Agent))
+		topics = append(topics, assignmentTopic)
 	case !c.mode.works():
-		channels = append(channels, redis.ClaimTargets, redis.ClaimEvents)
+		topics = append(topics, targetTopic, claimTopic)
 	}
-	return c.board.Subscribe(ctx, channels, func() {
+	return c.board.listen(ctx, topics, func() {
 		c.reachable.Back()
 		c.hears.Store(true)
 		poke(c.look)
@@ -35,22 +33,22 @@ func (c *cub) listen(ctx context.Context) error {
 	})
 }
 
-// notice deals with a message from anybody who can reach the blackboard.
-func (c *cub) notice(ch redis.Channel, id string) {
-	if c.mode == standby && ch.Is(redis.StandbyEvents(c.settings.Agent)) {
-		if who, _, ok := redis.ParseAssignment(id); ok && who == c.settings.Incarnation {
-			poke(c.look) // what was assigned stands on the blackboard
+// notice handles a message. Anybody with access to the blackboard may have sent it.
+func (c *cub) notice(t topic, id string) {
+	if t == assignmentTopic {
+		if worker, _, ok := blackboard.ParseAssignment(id); ok && worker == c.settings.Incarnation {
+			poke(c.look) // the blackboard has the assignment
 		}
 		return
 	}
-	switch claim, target, ok := redis.ParseTarget(id); {
-	case ok && ch.Is(redis.ClaimTargets):
+	switch claim, target, ok := blackboard.ParseTarget(id); {
+	case ok && t == targetTopic:
 		c.hints.add(claim, target)
 		c.due.add(claim)
-	case ch.Is(redis.ClaimTargets) || !blackboard.ValidID(id):
+	case t == targetTopic || !blackboard.ValidID(id):
 		c.log.Warn("notice ignored: it names no id", "notice", id)
-	case ch.Is(redis.ClaimEvents):
-		if !c.hints.has(id) { // else it has been added
+	case t == claimTopic:
+		if !c.hints.has(id) { // else it is due already
 			c.due.add(id)
 		}
 	default:
@@ -58,21 +56,21 @@ func (c *cub) notice(ch redis.Channel, id string) {
 	}
 }
 
-// granted deals with the notice that a grant of this agent was queued or ended
-// by others.
+// granted handles the notice that a grant of this agent was queued, or ended by
+// others.
 func (c *cub) granted(claim string) {
 	switch {
 	case c.mode == bidderOnly:
 		if c.settings.Mode == blackboard.ReadWrite {
 			poke(c.orphans) // a worker may have died
 		}
-	case c.mode.works() && claim != c.errand.get(), c.executor.noticed(claim):
+	case c.mode.works() && claim != c.assignment.get(), c.executor.noticed(claim):
 	default:
 		c.grants.add(claim)
 	}
 }
 
-// poke asks for something that need not be asked for twice.
+// poke sends a request, unless one waits already.
 func poke(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
@@ -80,7 +78,7 @@ func poke(ch chan<- struct{}) {
 	}
 }
 
-// reconcile reads what is open for this agent, when told to and on every tick.
+// reconcile reads the agent's open work, on request and on every tick.
 func (c *cub) reconcile(ctx context.Context) {
 	every := time.NewTicker(tick)
 	defer every.Stop()
@@ -95,10 +93,10 @@ func (c *cub) reconcile(ctx context.Context) {
 		case <-every.C:
 		}
 		if c.mode.works() {
-			c.runErrand(ctx)
+			c.checkAssignment(ctx)
 			continue
 		}
-		w, err := c.board.OpenAgentWork(ctx, c.settings.Agent)
+		w, err := c.board.openWork(ctx, c.settings.Agent)
 		if err != nil {
 			if ctx.Err() == nil {
 				c.log.Warn("open work not read", "error", err)
@@ -119,11 +117,10 @@ func (c *cub) reconcile(ctx context.Context) {
 	}
 }
 
-// mostBids is how many bids are made in one round trip.
+// mostBids is the most bids of one round trip.
 const mostBids = 64
 
-// bidAll bids on every claim that awaits this agent's bid, also while a tool
-// runs.
+// bidAll bids on every claim that waits for this agent's bid, also while a tool runs.
 func (c *cub) bidAll(ctx context.Context) error {
 	defer c.scripts.running.Wait()
 	for {

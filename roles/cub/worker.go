@@ -5,67 +5,66 @@ import (
 	"sync"
 	"time"
 
-	"sett/blackboard/redis"
+	"sett/blackboard"
 )
 
-// A worker works on one claim and is gone. Execute-only it knows its claim from
-// the start; on standby it waits, with all made ready, to be assigned one, and is
-// execute-only from then on.
+// A worker works on one claim and ends. In mode execute-only it knows its claim from
+// the start. In mode standby it waits, ready to work, for the assignment of a claim.
 
-// errand is a worker's one claim.
-type errand struct {
+// assignment is a worker's one claim.
+type assignment struct {
 	mu    sync.Mutex
 	claim string
-	known chan struct{} // closed when the claim is known
+	known chan struct{} // closed with the assignment
 }
 
-func newErrand(claim string) *errand {
-	e := &errand{known: make(chan struct{})}
+func newAssignment(claim string) *assignment {
+	a := &assignment{known: make(chan struct{})}
 	if claim != "" {
-		e.set(claim)
+		a.set(claim)
 	}
-	return e
+	return a
 }
 
 // set makes the claim known. The first one counts.
-func (e *errand) set(claim string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.claim == "" {
-		e.claim = claim
-		close(e.known)
+func (a *assignment) set(claim string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.claim == "" {
+		a.claim = claim
+		close(a.known)
 	}
 }
 
 // get returns the claim; empty while it is not known.
-func (e *errand) get() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.claim
+func (a *assignment) get() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.claim
 }
 
 // works says whether this cub is a worker.
 func (m mode) works() bool { return m == executeOnly || m == standby }
 
-// awaitErrand returns the worker's claim once it is known.
-func (c *cub) awaitErrand(ctx context.Context) (string, error) {
+// awaitAssignment returns the worker's claim once it is known.
+func (c *state) awaitAssignment(ctx context.Context) (string, error) {
 	select {
 	case <-ctx.Done():
 		return "", ctx.Err()
-	case <-c.errand.known:
-		return c.errand.get(), nil
+	case <-c.assignment.known:
+		return c.assignment.get(), nil
 	}
 }
 
-// runErrand reads what became of the worker's claim: whether it has one by now, and
-// then whether it can be started, or has been cancelled.
-func (c *cub) runErrand(ctx context.Context) {
-	claim := c.errand.get()
+// checkAssignment reads the worker's assignment; after it, the state of the claim: it
+// may be ready to start, or cancelled.
+func (c *cub) checkAssignment(ctx context.Context) {
+	claim := c.assignment.get()
 	if claim != "" {
 		c.granted(claim)
 		return
 	}
-	claim, err := c.board.Assignment(ctx, c.settings.Agent, c.settings.Incarnation)
+	claim, err := c.board.assignment(ctx, c.settings.Agent, c.settings.Incarnation)
 	switch {
 	case ctx.Err() != nil:
 	case err != nil:
@@ -73,21 +72,21 @@ func (c *cub) runErrand(ctx context.Context) {
 	case claim != "":
 		c.reachable.Back()
 		c.log.Info("claim assigned", "claim", claim)
-		c.errand.set(claim)
+		c.assignment.set(claim)
 	}
 }
 
-// beatWorker keeps the worker registered. One on standby is registered only when
-// it hears of what it is assigned. It is the orchestrator that forgets it, when
-// its unit is gone.
+// beatWorker keeps the worker registered. A worker on standby registers only after it
+// has begun to listen for its assignment. The orchestrator forgets a worker when its
+// unit is gone.
 func (c *cub) beatWorker(ctx context.Context) error {
 	waiting := c.mode == standby
 	return c.everyBeat(ctx, func() error {
 		if waiting && !c.hears.Load() {
-			return c.board.Ping(ctx)
+			return c.board.ping(ctx)
 		}
-		w := redis.Worker{Incarnation: c.settings.Incarnation, Claim: c.errand.get(), Attempt: c.executor.underWay()}
-		err := c.board.HelloWorker(ctx, c.settings.Agent, w, aliveFor)
+		w := blackboard.Worker{Incarnation: c.settings.Incarnation, Claim: c.assignment.get(), Attempt: c.executor.underWay()}
+		err := c.board.presence.HelloWorker(ctx, c.settings.Agent, w, aliveFor)
 		if err == nil && waiting {
 			waiting = false
 			c.log.Info("waiting for a claim")
@@ -96,8 +95,8 @@ func (c *cub) beatWorker(ctx context.Context) error {
 	})
 }
 
-// everyBeat makes a call at every heartbeat, and whenever the blackboard is back:
-// it may have forgotten us. It ends when the blackboard is given up.
+// everyBeat makes a call at every heartbeat, and at every return of the blackboard,
+// which may have lost the registration. It ends when the blackboard is away too long.
 func (c *cub) everyBeat(ctx context.Context, call func() error) error {
 	every := time.NewTicker(beatEvery)
 	defer every.Stop()

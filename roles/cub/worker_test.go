@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/env"
 	"sett/roles/role"
 )
@@ -26,12 +25,12 @@ func (c *clan) warm(incarnation string, more vars) *running {
 
 func (c *clan) assign(incarnation, claim string) {
 	c.t.Helper()
-	must(c.t, c.board.Assign(c.ctx, c.lead.Epoch, "worker", incarnation, claim, 1))
+	must(c.t, c.board.Leader.Assign(c.ctx, c.lead.Epoch, "worker", incarnation, claim, 1))
 }
 
-func (c *clan) worker(incarnation string) redis.Worker {
+func (c *clan) worker(incarnation string) blackboard.Worker {
 	c.t.Helper()
-	all, err := c.board.Workers(c.ctx, "worker")
+	all, err := c.board.Roster.Workers(c.ctx, "worker")
 	must(c.t, err)
 	return all[incarnation]
 }
@@ -61,7 +60,7 @@ func TestStandby(t *testing.T) {
 		if g := c.await(queued, "worker", blackboard.GrantQueued); g.Attempt != 1 {
 			c.t.Errorf("grant %+v", g)
 		}
-		agents, err := c.board.Agents(c.ctx)
+		agents, err := c.board.Roster.Agents(c.ctx)
 		if err != nil || len(agents) > 0 {
 			c.t.Errorf("a worker is not the agent: %+v %v", agents, err)
 		}
@@ -92,7 +91,7 @@ func TestAssignmentWithoutNotice(t *testing.T) {
 	t.Parallel()
 	t.Run("tick", func(t *testing.T) {
 		t.Parallel()
-		c := newClan(t)
+		c := redisClan(t)
 		r := c.warm("w1", nil)
 		claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 		c.do("HSET", key("agent:worker:workers"), "w1", "1 "+claim+" 1") // as Assign does it, without a notice
@@ -101,7 +100,7 @@ func TestAssignmentWithoutNotice(t *testing.T) {
 	})
 	t.Run("reconnect", func(t *testing.T) {
 		t.Parallel()
-		c := newClan(t)
+		c := redisClan(t)
 		r := c.warm("w1", vars{env.RedisRetries: "1"})
 		claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 		c.do("CLIENT", "KILL", "TYPE", "pubsub")
@@ -115,7 +114,7 @@ func TestAssignmentWithoutNotice(t *testing.T) {
 	})
 	t.Run("forgotten", func(t *testing.T) {
 		t.Parallel()
-		c := newClan(t) // in memory only
+		c := redisClan(t) // in memory only
 		r := c.warm("w1", vars{env.RedisRetries: "1"})
 		c.server.Kill()
 		r.log.await(t, "blackboard lost, reconnecting")
@@ -135,7 +134,7 @@ func TestAssignedTooLate(t *testing.T) {
 	for name, before := range map[string]func(c *clan, claim string){
 		"cancelled": func(c *clan, claim string) { c.terminate(claim, "test", nil) },
 		"taken": func(c *clan, claim string) {
-			_, err := c.board.Start(c.ctx, redis.StartRequest{Claim: claim, Agent: "worker", Holder: "other", Mode: blackboard.ReadOnly})
+			_, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: claim, Agent: "worker", Holder: "other", Mode: blackboard.ReadOnly})
 			must(c.t, err)
 		},
 	} {
@@ -143,7 +142,7 @@ func TestAssignedTooLate(t *testing.T) {
 			t.Parallel()
 			c := newClan(t)
 			claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-			must(t, c.board.HelloWorker(c.ctx, "worker", redis.Worker{Incarnation: "w1"}, time.Minute))
+			must(t, c.board.Cub.HelloWorker(c.ctx, "worker", blackboard.Worker{Incarnation: "w1"}, time.Minute))
 			c.assign("w1", claim) // to a worker that is slow to hear of it
 			before(c, claim)
 			r := c.start("worker", vars{env.Incarnation: "w1"}, "--standby")
@@ -160,14 +159,14 @@ func TestAssignedWorkerDies(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	must(t, c.board.HelloWorker(c.ctx, "worker", redis.Worker{Incarnation: "dead"}, time.Minute))
+	must(t, c.board.Cub.HelloWorker(c.ctx, "worker", blackboard.Worker{Incarnation: "dead"}, time.Minute))
 	c.assign("dead", claim)
-	must(t, c.board.ForgetWorker(c.ctx, "worker", "dead"))
+	must(t, c.board.Leader.ForgetWorker(c.ctx, "worker", "dead"))
 	r := c.warm("w2", vars{env.Command: shell("echo ran >>runs; " + waiting)})
 	c.assign("w2", claim)
 	r.awaitTool()
-	must(t, c.board.RenewLead(c.ctx, c.lead, 0))
-	lead, _, err := c.board.TakeLead(c.ctx, "next", "", time.Hour)
+	must(t, c.board.Leader.RenewLead(c.ctx, c.lead, 0))
+	lead, _, err := c.board.Leader.TakeLead(c.ctx, "next", "", time.Hour)
 	must(t, err)
 	c.lead = lead
 	c.assign("w2", claim)
@@ -197,7 +196,7 @@ func TestStandbyGivesUp(t *testing.T) {
 func TestStandbyCancelled(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
-		c := newClan(t)
+		c := redisClan(t)
 		r := c.warm("w1", vars{env.Command: shell(waiting)})
 		claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 		c.assign("w1", claim)
@@ -216,7 +215,7 @@ func TestStandbyCancelled(t *testing.T) {
 // Who cannot hear of an assignment does not count as waiting for one.
 func TestDeafWorkerDoesNotRegister(t *testing.T) {
 	t.Parallel()
-	c := newClan(t)
+	c := redisClan(t)
 	c.do("ACL", "SETUSER", "cub", "on", ">"+password, "~*", "&*", "+@all", "-subscribe")
 	r := c.start("worker", vars{env.Incarnation: "w1", env.RedisURL: "redis://cub:" + password + "@" + c.server.Addr()}, "--standby")
 	until(t, "it has tried to subscribe", func() bool { return len(r.log.find(t, "blackboard lost, reconnecting")) > 2 })

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/env"
 )
 
@@ -98,7 +97,7 @@ func TestLeftovers(t *testing.T) {
 			r.awaitTool()
 			ends(c, r, claim)
 			until(t, "the workspace is free", func() bool {
-				uses, err := c.board.Workspace(c.ctx)
+				uses, err := c.board.Roster.Workspace(c.ctx)
 				must(t, err)
 				return len(uses) == 0
 			})
@@ -141,10 +140,10 @@ func TestDeadWriter(t *testing.T) {
 			c := newClan(t)
 			dir, commit := repository(t)
 			claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-			s, err := c.board.Start(c.ctx, redis.StartRequest{Claim: claim, Agent: "worker", Holder: "dead", Mode: blackboard.ReadWrite})
+			s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: claim, Agent: "worker", Holder: "dead", Mode: blackboard.ReadWrite})
 			must(t, err)
-			ref := redis.GrantRef{Claim: claim, Agent: "worker", Attempt: s.Grant.Attempt, Holder: "dead"}
-			must(t, c.board.NoteBase(c.ctx, ref, commit, "main"))
+			ref := blackboard.GrantRef{Claim: claim, Agent: "worker", Attempt: s.Grant.Attempt, Holder: "dead"}
+			must(t, c.board.Cub.NoteBase(c.ctx, ref, commit, "main"))
 			must(t, os.WriteFile(filepath.Join(dir, "file"), []byte("half\n"), 0o600))
 			start := func() *running {
 				return c.start("worker", vars{env.Workspace: dir, env.WorkspaceMode: "rw", env.Strategy: tc.fresh})
@@ -152,7 +151,7 @@ func TestDeadWriter(t *testing.T) {
 			if tc.early {
 				start().log.await(t, "cub started")
 			}
-			must(t, c.board.FailGrant(c.ctx, c.lead.Epoch, ref, "it died", blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure,
+			must(t, c.board.Leader.FailGrant(c.ctx, c.lead.Epoch, ref, "it died", blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure,
 				Type: blackboard.TypeAgentCrashed, Payload: "{}", SourceArtefacts: []string{s.Claim.ArtefactID}, WorkflowID: s.Claim.WorkflowID,
 				ClaimID: claim, ProducedByRole: blackboard.RoleOrchestrator}))
 			began := time.Now()
@@ -160,7 +159,7 @@ func TestDeadWriter(t *testing.T) {
 				start()
 			}
 			until(t, "the workspace is free", func() bool {
-				uses, err := c.board.Workspace(c.ctx)
+				uses, err := c.board.Roster.Workspace(c.ctx)
 				must(t, err)
 				return len(uses) == 0
 			})
@@ -189,7 +188,7 @@ func TestTwoWriters(t *testing.T) {
 	second := c.start("second", vars{env.Workspace: dir, env.WorkspaceMode: "rw"})
 	waits := c.work("second", blackboard.PhaseExclusive, "goal")
 	second.log.await(t, "waiting for the workspace", "claim", waits)
-	uses, err := c.board.Workspace(c.ctx)
+	uses, err := c.board.Roster.Workspace(c.ctx)
 	must(t, err)
 	if len(uses) != 2 || uses[0].Claim != holds || uses[0].Waiting || uses[1].Claim != waits || !uses[1].Waiting {
 		t.Errorf("workspace %+v", uses)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
 // complicated is the most complex workflow of the source documents. A writer
@@ -73,7 +72,7 @@ func seeComplicated(t *testing.T, o options) {
 	in.allow("")
 	in.must("wait", goal, "--timeout", "60s")
 
-	w, err := in.board.Workflow(ctx, goal)
+	w, err := in.board.Records.Workflow(ctx, goal)
 	if err != nil || w.Status != blackboard.WorkflowAchieved || w.Terminals != 3 || w.Failures != 0 {
 		t.Errorf("workflow %+v %v", w, err)
 	}
@@ -114,10 +113,10 @@ func (in *instance) openQuestion() string {
 func (in *instance) makersAt(goal string, want int) {
 	in.t.Helper()
 	eventually(in.t, enough, "makers at work", func() bool {
-		claims, err := in.board.WorkflowClaims(context.Background(), goal)
+		claims, err := in.board.Index.WorkflowClaims(context.Background(), goal)
 		working := 0
 		for _, id := range claims {
-			if g, err := in.board.Grant(context.Background(), id, "maker"); err == nil && g.State == blackboard.GrantRunning {
+			if g, err := in.board.Records.Grant(context.Background(), id, "maker"); err == nil && g.State == blackboard.GrantRunning {
 				working++
 			}
 		}
@@ -129,7 +128,7 @@ func (in *instance) makersAt(goal string, want int) {
 func (in *instance) failureOf(goal string) (id string) {
 	in.t.Helper()
 	eventually(in.t, enough, "a Failure", func() bool {
-		w, err := in.board.Workflow(context.Background(), goal)
+		w, err := in.board.Records.Workflow(context.Background(), goal)
 		id = w.FailureID
 		return err == nil && id != ""
 	})
@@ -139,7 +138,7 @@ func (in *instance) failureOf(goal string) (id string) {
 // checkComplicated looks at what became of each part of the workflow.
 func (in *instance) checkComplicated(goal, answer string) {
 	in.t.Helper()
-	all, err := in.board.ListArtefacts(context.Background(), redis.Filter{Workflow: goal})
+	all, err := in.board.Records.ListArtefacts(context.Background(), blackboard.Filter{Workflow: goal})
 	if err != nil {
 		in.t.Fatal(err)
 	}

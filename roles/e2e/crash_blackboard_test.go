@@ -37,7 +37,8 @@ func startServer(t testing.TB) *server {
 	done := make(chan error)
 	go func() {
 		done <- process.Keep(ctx, s.rt, []runtime.Spec{spec}, process.KeepOptions{
-			Logger: slog.New(slog.DiscardHandler), Shortest: 10 * time.Millisecond, Longest: 20 * time.Millisecond})
+			Logger:  slog.New(slog.DiscardHandler),
+			Backoff: runtime.Backoff{Shortest: 10 * time.Millisecond, Longest: 20 * time.Millisecond, Healthy: 30 * time.Second}})
 	}()
 	t.Cleanup(func() {
 		cancel()

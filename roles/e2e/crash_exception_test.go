@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
 // TestCrashBetweenStartAndResult kills cubs without retries between `running` and
@@ -56,7 +55,7 @@ func TestCrashBetweenStartAndResult(t *testing.T) {
 func (g *ground) failedOnce(t *testing.T, goal, agent, on string) {
 	t.Helper()
 	ctx := context.Background()
-	failures, err := g.board.ListArtefacts(ctx, redis.Filter{Workflow: goal})
+	failures, err := g.board.Records.ListArtefacts(ctx, blackboard.Filter{Workflow: goal})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,11 +73,11 @@ func (g *ground) failedOnce(t *testing.T, goal, agent, on string) {
 	if len(reports) != 1 || reports[0].Agent != agent || !strings.Contains(reports[0].Reason, "died") {
 		t.Errorf("failures: %+v, want one of %s", reports, agent)
 	}
-	ids, err := g.board.WorkflowClaims(ctx, goal)
+	ids, err := g.board.Index.WorkflowClaims(ctx, goal)
 	if err != nil {
 		t.Fatal(err)
 	}
-	claims, err := g.board.Claims(ctx, ids)
+	claims, err := g.board.Records.Claims(ctx, ids)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +93,7 @@ func (g *ground) failedOnce(t *testing.T, goal, agent, on string) {
 	if last.Status != blackboard.Terminated {
 		t.Errorf("claim on %s is %s: %s", on, last.Status, last.Reason)
 	}
-	if w, err := g.board.Workflow(ctx, goal); err != nil || w.Status != blackboard.WorkflowFailed || w.Failures != 1 {
+	if w, err := g.board.Records.Workflow(ctx, goal); err != nil || w.Status != blackboard.WorkflowFailed || w.Failures != 1 {
 		t.Errorf("workflow: %+v %v", w, err)
 	}
 }

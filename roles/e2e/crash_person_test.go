@@ -45,10 +45,10 @@ func TestCrashOfPeoplesCommands(t *testing.T) {
 			p := newProxy(t, server.Addr())
 			g := &ground{proxy: p, instance: start(t, options{clan: versatile(), url: p.url(), boardURL: server.URL})}
 			for payload, step := range map[string]func(goal string){
-				"ask": func(string) { g.done(when, "answer", g.waiting(g.board.OpenQuestions), "this one") },
+				"ask": func(string) { g.done(when, "answer", g.waiting(g.board.Index.OpenQuestions), "this one") },
 				"draft": func(string) {
-					g.done(when, "reject", g.waiting(g.board.OpenGates), "too short")
-					second := g.waiting(g.board.OpenGates)
+					g.done(when, "reject", g.waiting(g.board.Index.OpenGates), "too short")
+					second := g.waiting(g.board.Index.OpenGates)
 					g.done(when, "approve", second)
 					claim := blackboard.BiddingClaimID(second)
 					g.grantIs(claim, "r", blackboard.GrantRunning)
@@ -98,7 +98,7 @@ func (in *instance) waiting(list func(context.Context) ([]string, error)) (id st
 func (in *instance) grantIs(claim, agent string, want blackboard.GrantState) {
 	in.t.Helper()
 	eventually(in.t, enough, "grant of "+agent+" to be "+string(want), func() bool {
-		g, err := in.board.Grant(context.Background(), claim, agent)
+		g, err := in.board.Records.Grant(context.Background(), claim, agent)
 		return err == nil && g.State == want
 	})
 }
@@ -122,12 +122,12 @@ func TestCancelledGoal(t *testing.T) {
 				case "wait":
 					in.grantIs(blackboard.BiddingClaimID(goal), "solo", blackboard.GrantRunning)
 				case "ask":
-					in.waiting(in.board.OpenQuestions)
+					in.waiting(in.board.Index.OpenQuestions)
 				default:
-					in.waiting(in.board.OpenGates)
+					in.waiting(in.board.Index.OpenGates)
 				}
 				in.must("cancel", goal, "not", "any", "more")
-				w, err := in.board.Workflow(context.Background(), goal)
+				w, err := in.board.Records.Workflow(context.Background(), goal)
 				if err != nil || w.Status != blackboard.WorkflowFailed || w.Outstanding+w.Questions+w.Gates != 0 {
 					t.Errorf("%s: %+v %v", payload, w, err)
 				}
@@ -139,7 +139,7 @@ func TestCancelledGoal(t *testing.T) {
 				}
 			}
 			eventually(t, enough, "the workspace to be free", func() bool {
-				uses, err := in.board.Workspace(context.Background())
+				uses, err := in.board.Roster.Workspace(context.Background())
 				return err == nil && len(uses) == 0
 			})
 			in.allow("wait")

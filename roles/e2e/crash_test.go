@@ -14,7 +14,7 @@ type ground struct {
 	want  string
 }
 
-const enough = 40 * time.Second
+const enough = 2 * time.Minute
 
 func newGround(t testing.TB, c clan) *ground {
 	t.Helper()

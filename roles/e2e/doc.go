@@ -1,5 +1,4 @@
-// Package e2e holds the end-to-end suites that prove what must hold: the real
-// binary, started as users start it, killed at every write it makes and hurt in
-// every way that was thought of, and then compared with how it would have ended.
-// There is nothing in it but tests.
+// Package e2e holds the end-to-end suites. They start the real binary as users do,
+// kill it at every write, break its surroundings, and compare the outcome with an
+// undisturbed run. The package has tests only.
 package e2e

@@ -66,7 +66,7 @@ func TestDockerWorkerPool(t *testing.T) {
 		goal := in.post(name)
 		goals = append(goals, goal)
 		eventually(t, enough, "grant", func() bool {
-			_, err := in.board.Grant(context.Background(), blackboard.BiddingClaimID(goal), "solo")
+			_, err := in.board.Records.Grant(context.Background(), blackboard.BiddingClaimID(goal), "solo")
 			return err == nil
 		})
 	}
@@ -105,7 +105,7 @@ func TestDockerWorkerPool(t *testing.T) {
 // working returns the goals whose tools work, in the given order.
 func (in *instance) working(goals []string) (out []string) {
 	for _, goal := range goals {
-		g, err := in.board.Grant(context.Background(), blackboard.BiddingClaimID(goal), "solo")
+		g, err := in.board.Records.Grant(context.Background(), blackboard.BiddingClaimID(goal), "solo")
 		if err == nil && g.State == blackboard.GrantRunning {
 			out = append(out, goal)
 		}
@@ -133,7 +133,7 @@ func TestDockerQuestions(t *testing.T) {
 	goal := in.post("x")
 	answered := map[string]bool{}
 	eventually(t, enough, "three questions", func() bool {
-		open, err := in.board.OpenQuestions(context.Background())
+		open, err := in.board.Index.OpenQuestions(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestDockerQuestions(t *testing.T) {
 		return len(answered) == 3
 	})
 	in.await(goal, enough)
-	if w, err := in.board.Workflow(context.Background(), goal); err != nil || w.Status != blackboard.WorkflowAchieved || w.Terminals != 3 || w.Failures != 0 {
+	if w, err := in.board.Records.Workflow(context.Background(), goal); err != nil || w.Status != blackboard.WorkflowAchieved || w.Terminals != 3 || w.Failures != 0 {
 		t.Errorf("workflow: %+v %v", w, err)
 	}
 	in.atRest()
@@ -153,11 +153,11 @@ func TestDockerQuestions(t *testing.T) {
 func (in *instance) answer(question string) (agent string) {
 	in.t.Helper()
 	ctx := context.Background()
-	q, err := in.board.Artefact(ctx, question)
+	q, err := in.board.Records.Artefact(ctx, question)
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	agent, err = in.board.PostAnswer(ctx, question, blackboard.Artefact{
+	agent, err = in.board.People.PostAnswer(ctx, question, blackboard.Artefact{
 		ID: blackboard.NewID(time.Now(), rand.Reader), StructuralType: blackboard.Answer, Type: "Answer", Payload: "this one",
 		ProducedByRole: blackboard.RoleUser, ClaimID: q.ClaimID, WorkflowID: q.WorkflowID, SourceArtefacts: []string{question},
 	}, "ann")

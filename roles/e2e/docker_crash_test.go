@@ -176,7 +176,7 @@ func (g *ground) trapAt(at point) *trap {
 func (in *instance) warm(agent string) {
 	in.t.Helper()
 	eventually(in.t, enough, "a warm worker of "+agent, func() bool {
-		all, err := in.board.Workers(context.Background(), agent)
+		all, err := in.board.Roster.Workers(context.Background(), agent)
 		waiting := 0
 		for _, w := range all {
 			if w.Claim == "" {

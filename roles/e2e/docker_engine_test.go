@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"sett/blackboard/redis/redistest"
-	"sett/runtime/docker"
+	"sett/runtime/docker/engine"
 )
 
 // baseImage is what tools of shell scripts need: sh, git, jq.
@@ -29,8 +29,8 @@ var static struct {
 	latest  string // what sett:latest was before
 	skip    string // why there are no containers here
 	err     error
-	engine  *docker.Engine
-	at      docker.Endpoint
+	engine  *engine.Engine
+	at      engine.Endpoint
 }
 
 // needEngine makes ready for tests with containers, and skips them where there is
@@ -47,13 +47,13 @@ func needEngine(t testing.TB) {
 }
 
 func findEngine() (skip string, err error) {
-	if why := redistest.NoEngine(); why != "" {
+	if why := redistest.NoDocker(); why != "" {
 		return why, nil
 	}
-	if static.at, err = docker.Find(os.LookupEnv); err != nil {
+	if static.at, err = engine.Find(os.LookupEnv); err != nil {
 		return "no container engine: " + err.Error(), nil
 	}
-	if static.engine, err = docker.Open(context.Background(), static.at); err != nil {
+	if static.engine, err = engine.Open(context.Background(), static.at); err != nil {
 		return "no container engine: " + err.Error(), nil
 	}
 	if out, err := exec.Command("../../testdata/images/images.sh").CombinedOutput(); err != nil {

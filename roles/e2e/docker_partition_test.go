@@ -74,7 +74,7 @@ func TestDockerWorkerFrozen(t *testing.T) {
 // retried waits until silence has cost an agent its first attempt.
 func (in *instance) retried(goal, agent string) {
 	in.t.Helper()
-	eventually(in.t, 90*time.Second, "second attempt of "+agent, func() bool {
+	eventually(in.t, 4*time.Minute, "second attempt of "+agent, func() bool {
 		g := in.grant(goal, agent)
 		return g.Attempt == 2 && g.State == blackboard.GrantRunning
 	})
@@ -83,7 +83,7 @@ func (in *instance) retried(goal, agent string) {
 // ended waits for a goal that is achieved, and checks how often each agent tried.
 func (in *instance) ended(goal string, attempts map[string]int) {
 	in.t.Helper()
-	in.await(goal, 90*time.Second)
+	in.await(goal, 4*time.Minute)
 	if in.status(goal) != blackboard.WorkflowAchieved {
 		in.t.Errorf("goal %s: %s", goal, in.status(goal))
 	}

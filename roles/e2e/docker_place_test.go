@@ -87,7 +87,7 @@ func (in *instance) container(unit string) string { return "sett-" + in.name + "
 func (in *instance) began(goal, agent string) {
 	in.t.Helper()
 	eventually(in.t, enough, "start of "+agent+"'s grant", func() bool {
-		g, err := in.board.Grant(context.Background(), blackboard.BiddingClaimID(goal), agent)
+		g, err := in.board.Records.Grant(context.Background(), blackboard.BiddingClaimID(goal), agent)
 		return err == nil && g.State == blackboard.GrantRunning
 	})
 }
@@ -159,7 +159,7 @@ func (in *instance) atOnce(agent string) (most int) {
 func (in *instance) ledger() (all []blackboard.Event) {
 	in.t.Helper()
 	for after := "0-0"; ; after = all[len(all)-1].ID {
-		events, err := in.board.History(context.Background(), after, 500)
+		events, err := in.board.Ledger.History(context.Background(), after, 500)
 		if err != nil {
 			in.t.Fatal(err)
 		}

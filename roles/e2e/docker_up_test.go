@@ -70,6 +70,18 @@ func TestDockerUpInterrupted(t *testing.T) {
 // upUntil begins to start the instance and sends a signal when a part is there.
 func (in *instance) upUntil(part string, s syscall.Signal) {
 	in.t.Helper()
+	for range 5 {
+		if in.signalled(part, s) {
+			return
+		}
+		in.must("down", "--purge", "--yes") // it was ready before the test had seen the part
+	}
+	in.t.Errorf("sett up is always ready before %s is seen", part)
+}
+
+// signalled is upUntil, once. It says whether the signal came before the end.
+func (in *instance) signalled(part string, s syscall.Signal) bool {
+	in.t.Helper()
 	cmd := in.command("up")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -79,14 +91,16 @@ func (in *instance) upUntil(part string, s syscall.Signal) {
 	eventually(in.t, enough, "a part "+part, func() bool {
 		return slices.ContainsFunc(in.onEngine(), func(p string) bool { return strings.HasPrefix(p, part) })
 	})
-	if err := cmd.Process.Signal(s); err != nil {
-		in.t.Fatal(err)
-	}
+	signalled := cmd.Process.Signal(s)
 	err := cmd.Wait()
+	if signalled != nil || err == nil {
+		return false
+	}
 	var exit *exec.ExitError
 	if s == syscall.SIGINT && (!errors.As(err, &exit) || exit.ExitCode() != 130) {
 		in.t.Errorf("interrupted when there was %s, sett up ended with %v:\n%s", part, err, out.String())
 	}
+	return true
 }
 
 // nothing checks that nothing is there of the instance, here or on the engine.

@@ -75,7 +75,7 @@ func (in *instance) failure(goal string) (blackboard.Artefact, blackboard.Failur
 
 func (in *instance) grant(goal, agent string) blackboard.Grant {
 	in.t.Helper()
-	g, err := in.board.Grant(context.Background(), blackboard.BiddingClaimID(goal), agent)
+	g, err := in.board.Records.Grant(context.Background(), blackboard.BiddingClaimID(goal), agent)
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func (in *instance) grant(goal, agent string) blackboard.Grant {
 
 func (in *instance) status(goal string) blackboard.WorkflowStatus {
 	in.t.Helper()
-	w, err := in.board.Workflow(context.Background(), goal)
+	w, err := in.board.Records.Workflow(context.Background(), goal)
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -205,6 +205,20 @@ func TestFrozenCub(t *testing.T) {
 	t.Logf("replaced and done %s later", time.Since(began).Round(time.Second))
 	in.settled()
 	in.atRest()
+	// An auditor reads that Sett itself ended it, why, and that another one came.
+	events, err := in.board.Ledger.History(t.Context(), "0-0", 500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var story []string
+	for _, e := range events {
+		if e.Kind == blackboard.EventAgent && e.Agent == "frozen" {
+			story = append(story, e.To+" "+e.Reason)
+		}
+	}
+	if len(story) != 3 || !strings.HasPrefix(story[1], "gone silent for ") || !strings.HasPrefix(story[2], "ready") {
+		t.Errorf("the ledger tells of the frozen agent: %q", story)
+	}
 }
 
 // TestKillKeeperAndAll kills the keeper alone, which is started again, and then

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 )
 
@@ -333,7 +332,7 @@ func TestBidOfAStranger(t *testing.T) {
 	goal := f.post("x")
 	f.wait(called, "a bid")
 	claim := blackboard.BiddingClaimID(goal)
-	each, err := f.board.SubmitBids(context.Background(), []redis.BidRequest{{Claim: claim, Agent: "stranger", Bid: blackboard.BidExclusive}})
+	each, err := f.board.Cub.SubmitBids(context.Background(), []blackboard.BidRequest{{Claim: claim, Agent: "stranger", Bid: blackboard.BidExclusive}})
 	if err != nil || each[0] == nil {
 		t.Errorf("a stranger's bid: %v %v", each, err)
 	}
@@ -341,7 +340,7 @@ func TestBidOfAStranger(t *testing.T) {
 	f.raw("LPUSH", f.key("claim:"+claim+":bid_order"), "stranger", "ghost")
 	close(release)
 	f.await(goal, enough)
-	s, err := f.board.Snapshot(context.Background(), claim)
+	s, err := f.board.Records.Snapshot(context.Background(), claim)
 	if err != nil || s.Claim.GrantedExclusiveAgent != "writer" || s.Claim.Status != blackboard.Complete || len(s.Grants) != 1 {
 		t.Errorf("claim: %+v %v", s, err)
 	}

@@ -176,7 +176,7 @@ func withoutHardening(t *testing.T, image string) {
 	for _, c := range []string{"SYS_ADMIN", "SYS_TIME", "SYS_MODULE", "SYS_NICE", "SYSLOG", "SYS_PTRACE"} {
 		capable = append(capable, "--cap-add", c)
 	}
-	allowed(t, 30, run(append(capable, "privileges")...))
+	allowed(t, 35, run(append(capable, "privileges")...))
 	allowed(t, 2, run("--user", "1000:1000", "gain"))
 	allowed(t, 0, run("--security-opt", "seccomp=unconfined", "--user", "1000:1000", "intrusions"))
 }

@@ -124,12 +124,12 @@ func (h *hostile) ask(words ...string) []tried {
 // reported is what the tool of a goal that has ended found.
 func (h *hostile) reported(goal string) []tried {
 	h.t.Helper()
-	w, err := h.board.Workflow(context.Background(), goal)
+	w, err := h.board.Records.Workflow(context.Background(), goal)
 	if err != nil || w.Status != blackboard.WorkflowAchieved {
 		_, shown := h.sett("show", goal)
 		h.t.Fatalf("the tool did not report: %+v %v\n%s", w, err, shown)
 	}
-	a, err := h.board.Artefact(context.Background(), w.TerminalID)
+	a, err := h.board.Records.Artefact(context.Background(), w.TerminalID)
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -146,11 +146,11 @@ func (h *hostile) failure(words ...string) (string, blackboard.FailureReport) {
 	h.t.Helper()
 	goal := h.goal(words...)
 	h.await(goal, 4*enough) // who is ended again and again is started later each time
-	w, err := h.board.Workflow(context.Background(), goal)
+	w, err := h.board.Records.Workflow(context.Background(), goal)
 	if err != nil || w.Status != blackboard.WorkflowFailed {
 		h.t.Fatalf("%s did not fail: %+v %v", words, w, err)
 	}
-	a, err := h.board.Artefact(context.Background(), w.FailureID)
+	a, err := h.board.Records.Artefact(context.Background(), w.FailureID)
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (h *hostile) credentials(owner int, words ...string) {
 func (h *hostile) privileges(owner int, who string) {
 	t := h.t.(*testing.T)
 	t.Helper()
-	refused(t, 30, h.ask(who, "privileges"))
+	refused(t, 35, h.ask(who, "privileges"))
 	refused(t, 2, h.ask(who, "gain"))
 }
 

@@ -199,7 +199,7 @@ func (in *instance) git(args ...string) string {
 func (in *instance) post(text string) string {
 	in.t.Helper()
 	id := blackboard.NewID(time.Now(), rand.Reader)
-	err := in.board.PostGoal(context.Background(), blackboard.Artefact{
+	err := in.board.People.PostGoal(context.Background(), blackboard.Artefact{
 		ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined, Payload: text,
 		ProducedByRole: blackboard.RoleUser, WorkflowID: id,
 	})
@@ -218,7 +218,7 @@ func (in *instance) await(goal string, limit time.Duration) {
 	defer every.Stop()
 	for {
 		var err error
-		w, err = in.board.Workflow(context.Background(), goal)
+		w, err = in.board.Records.Workflow(context.Background(), goal)
 		if err == nil && w.Status.Ended() {
 			return
 		}
@@ -269,7 +269,7 @@ func (in *instance) signal(name string, s syscall.Signal) {
 func (in *instance) shoot(name string) {
 	u, ok := in.running(name)
 	// What has just begun may be at work before the engine says that it runs.
-	for deadline := time.Now().Add(5 * time.Second); !ok && time.Now().Before(deadline); u, ok = in.running(name) {
+	for deadline := time.Now().Add(enough); !ok && time.Now().Before(deadline); u, ok = in.running(name) {
 		<-time.After(10 * time.Millisecond)
 	}
 	if !ok {
@@ -302,7 +302,7 @@ func (in *instance) settled() {
 		in.pid(name)
 	}
 	eventually(in.t, enough, "all agents present", func() bool {
-		present, err := in.board.Agents(context.Background())
+		present, err := in.board.Roster.Agents(context.Background())
 		if err != nil {
 			return false
 		}
@@ -358,7 +358,7 @@ func (in *instance) bounce(name string) {
 // goals returns the ids of all goals, newest last.
 func (in *instance) goals() []string {
 	in.t.Helper()
-	goals, err := in.board.Goals(context.Background(), 0)
+	goals, err := in.board.Index.Goals(context.Background(), 0)
 	if err != nil {
 		in.t.Fatal(err)
 	}
@@ -371,7 +371,7 @@ func (in *instance) afterEntries(goal string, n int) {
 	ctx, cancel := context.WithTimeout(context.Background(), enough)
 	defer cancel()
 	errEnough := errors.New("enough")
-	err := in.board.Follow(ctx, "0-0", func(e blackboard.Event) error {
+	err := in.board.Ledger.Follow(ctx, "0-0", func(e blackboard.Event) error {
 		if e.Workflow == goal {
 			if n--; n <= 0 {
 				return errEnough

@@ -77,18 +77,18 @@ func TestNobodyAnswers(t *testing.T) {
 	c.extra = "orchestrator: {question_timeout: 6s}\n"
 	in := start(t, options{clan: c})
 	goal := in.post("x")
-	question := in.waiting(in.board.OpenQuestions)
+	question := in.waiting(in.board.Index.OpenQuestions)
 	in.kill("orchestrator")
 	in.await(goal, enough)
 	failure := in.failureOf(goal)
-	if f, err := in.board.Artefact(context.Background(), failure); err != nil || f.Type != blackboard.TypeQuestionTimeout {
+	if f, err := in.board.Records.Artefact(context.Background(), failure); err != nil || f.Type != blackboard.TypeQuestionTimeout {
 		t.Errorf("%+v %v", f, err)
 	}
 	if code, out := in.sett("answer", question, "too late"); code != 1 || !strings.Contains(out, "question_timeout") {
 		t.Errorf("a late answer ended with %d:\n%s", code, out)
 	}
 	in.must("retry", failure)
-	in.must("answer", in.waiting(in.board.OpenQuestions), "here")
+	in.must("answer", in.waiting(in.board.Index.OpenQuestions), "here")
 	in.must("wait", goal, "--timeout", "60s")
 	in.settled()
 	in.atRest()

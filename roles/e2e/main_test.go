@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// binary is the sett under test, built once per run: units start their own
-// executable again, so it has to be the real one. TestMain sets it.
+// binary is the sett under test: the file that SETT_TEST_BINARY names, or built once
+// per run. Units start their own executable again, so it has to be the real one.
+// TestMain sets it.
 var binary string
 
 // full says whether every crash point is tried before and after the write; else
@@ -39,6 +40,9 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	if binary = os.Getenv("SETT_TEST_BINARY"); binary != "" {
+		return m.Run(), nil
+	}
 	binary = filepath.Join(dir, "sett")
 	args := append(append([]string{"build"}, buildFlags...), "-o", binary, "sett")
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {

@@ -224,9 +224,10 @@ func TestNotifierIsAPart(t *testing.T) {
 	if in.pid("agent-solo") != agent {
 		t.Error("the agent was restarted")
 	}
-	if row := in.row(); row.State != "running" || len(row.Down) != 0 {
-		t.Errorf("list: %+v", row)
-	}
+	eventually(t, enough, "an instance that runs whole", func() bool {
+		row := in.row()
+		return row.State == "running" && len(row.Down) == 0
+	})
 	in.must("down", "--purge", "--yes")
 }
 
@@ -245,7 +246,7 @@ if env | grep -q redis:; then echo could see credentials; fi`)
 	in.said("notifier", "heard a question", 1)
 	in.said("notifier", "event told", 1)
 	in.bounce("notifier")
-	questions, err := in.board.OpenQuestions(t.Context())
+	questions, err := in.board.Index.OpenQuestions(t.Context())
 	if err != nil || len(questions) != 1 {
 		t.Fatalf("questions %v %v", questions, err)
 	}

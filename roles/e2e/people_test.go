@@ -68,7 +68,7 @@ func (in *instance) seeUntil(goal, what string, done func(blackboard.Workflow) b
 	every := time.NewTicker(10 * time.Millisecond)
 	defer every.Stop()
 	for {
-		w, err := in.board.Workflow(context.Background(), goal)
+		w, err := in.board.Records.Workflow(context.Background(), goal)
 		if err == nil && done(w) {
 			return
 		}
@@ -89,16 +89,16 @@ func (in *instance) seeUntil(goal, what string, done func(blackboard.Workflow) b
 // look does what there is to do now.
 func (p person) look() error {
 	ctx := context.Background()
-	questions, err := p.board.OpenQuestions(ctx)
+	questions, err := p.board.Index.OpenQuestions(ctx)
 	if err != nil {
 		return err
 	}
-	gates, err := p.board.OpenGates(ctx)
+	gates, err := p.board.Index.OpenGates(ctx)
 	if err != nil {
 		return err
 	}
 	for _, id := range slices.Concat(questions, gates) {
-		a, err := p.board.Artefact(ctx, id)
+		a, err := p.board.Records.Artefact(ctx, id)
 		if err == nil && a.WorkflowID == p.goal {
 			err = p.reply(ctx, a)
 		}
@@ -106,9 +106,9 @@ func (p person) look() error {
 			return err
 		}
 	}
-	claims, err := p.board.WorkflowClaims(ctx, p.goal)
+	claims, err := p.board.Index.WorkflowClaims(ctx, p.goal)
 	for _, id := range claims {
-		s, err := p.board.Snapshot(ctx, id)
+		s, err := p.board.Records.Snapshot(ctx, id)
 		if err == nil {
 			err = p.attend(ctx, s)
 		}
@@ -124,13 +124,13 @@ func (p person) reply(ctx context.Context, a blackboard.Artefact) error {
 	return p.word(a.ProducedByAgent, func() error {
 		switch {
 		case a.StructuralType == blackboard.Question:
-			_, err := p.board.PostAnswer(ctx, a.ID, p.says(blackboard.Answer, a, "this one"), "ann")
+			_, err := p.board.People.PostAnswer(ctx, a.ID, p.says(blackboard.Answer, a, "this one"), "ann")
 			return err
 		case a.Type == "Draft" && a.Version == 1:
-			_, err := p.board.Reject(ctx, a.ID, p.says(blackboard.Review, a, "make it better"), "ann")
+			_, err := p.board.People.Reject(ctx, a.ID, p.says(blackboard.Review, a, "make it better"), "ann")
 			return err
 		}
-		return p.board.Approve(ctx, a.ID, p.says(blackboard.Review, a, "{}"), "ann")
+		return p.board.People.Approve(ctx, a.ID, p.says(blackboard.Review, a, "{}"), "ann")
 	})
 }
 
@@ -155,7 +155,7 @@ func (p person) attend(ctx context.Context, s blackboard.Snapshot) error {
 	if g, ok := s.Grant("slow"); ok && g.State == blackboard.GrantRunning && c.Origin == blackboard.OriginArtefact {
 		f := p.says(blackboard.Failure, blackboard.Artefact{ID: c.ArtefactID, WorkflowID: c.WorkflowID}, "stop")
 		f.Type, f.ClaimID = blackboard.TypeCancelled, c.ID
-		return p.word("slow", func() error { return p.board.CancelClaim(ctx, c.ID, f, "ann", "stop") })
+		return p.word("slow", func() error { return p.board.People.CancelClaim(ctx, c.ID, f, "ann", "stop") })
 	}
 	failed := slices.ContainsFunc(s.Grants, func(g blackboard.Grant) bool { return g.State == blackboard.GrantFailed })
 	if c.Status != blackboard.Terminated || c.RetriedAs != "" || !failed && !strings.HasPrefix(c.Reason, "cancelled by ann") {
@@ -166,7 +166,7 @@ func (p person) attend(ctx context.Context, s blackboard.Snapshot) error {
 	} else {
 		p.mark("go")
 	}
-	return p.word("p2", func() error { return p.board.Retry(ctx, c.ID, newID(), "ann", "once more") })
+	return p.word("p2", func() error { return p.board.People.Retry(ctx, c.ID, newID(), "ann", "once more") })
 }
 
 // mark lets the tools of the goal know.

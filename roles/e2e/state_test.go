@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
 // outcome is how a goal ended, with every id replaced by what it stands for, as
@@ -24,7 +23,7 @@ func (in *instance) outcome(goal string) string {
 
 func (in *instance) readOutcome(goal string) (string, error) {
 	ctx := context.Background()
-	w, err := in.board.Workflow(ctx, goal)
+	w, err := in.board.Records.Workflow(ctx, goal)
 	if err != nil {
 		return "", err
 	}
@@ -53,12 +52,12 @@ func (in *instance) readOutcome(goal string) (string, error) {
 		lines = append(lines, fmt.Sprintf("artefact %s structural=%s payload=%q summary=%q role=%s thread=%s sources=%s", name(a.ID),
 			a.StructuralType, a.Payload, a.Summary, a.ProducedByRole, name(a.LogicalID), all(a.SourceArtefacts)))
 	}
-	ids, err := in.board.WorkflowClaims(ctx, goal)
+	ids, err := in.board.Index.WorkflowClaims(ctx, goal)
 	if err != nil {
 		return "", err
 	}
 	for _, id := range ids {
-		s, err := in.board.Snapshot(ctx, id)
+		s, err := in.board.Records.Snapshot(ctx, id)
 		if err != nil {
 			return "", err
 		}
@@ -85,7 +84,7 @@ func claimLines(s blackboard.Snapshot, name func(string) string, all func([]stri
 
 func (in *instance) artefacts(goal string) ([]blackboard.Artefact, error) {
 	ctx := context.Background()
-	return in.board.ListArtefacts(ctx, redis.Filter{Workflow: goal})
+	return in.board.Records.ListArtefacts(ctx, blackboard.Filter{Workflow: goal})
 }
 
 // namesOf gives every artefact its place in the graph as a name. A review is named
@@ -115,29 +114,29 @@ func (in *instance) atRest() {
 
 func (in *instance) quietly(complain func(string, ...any)) {
 	ctx := context.Background()
-	w, err := in.board.OpenWork(ctx)
+	w, err := in.board.Index.OpenWork(ctx)
 	if err != nil || len(w.Claims)+len(w.Unclaimed) > 0 {
 		complain("open work left: %+v %v", w, err)
 	}
-	questions, err := in.board.OpenQuestions(ctx)
-	gates, err2 := in.board.OpenGates(ctx)
+	questions, err := in.board.Index.OpenQuestions(ctx)
+	gates, err2 := in.board.Index.OpenGates(ctx)
 	if err := errors.Join(err, err2); err != nil || len(questions)+len(gates) > 0 {
 		complain("questions %v and gates %v left open: %v", questions, gates, err)
 	}
-	active, err := in.board.ActiveWorkflows(ctx)
+	active, err := in.board.Index.ActiveWorkflows(ctx)
 	if err != nil || len(active) > 0 {
 		complain("active workflows left: %v %v", active, err)
 	}
-	uses, err := in.board.Workspace(ctx)
+	uses, err := in.board.Roster.Workspace(ctx)
 	if err != nil || len(uses) > 0 {
 		complain("workspace in use: %v %v", uses, err)
 	}
-	present, err := in.board.Agents(ctx)
+	present, err := in.board.Roster.Agents(ctx)
 	if err != nil {
 		complain("agents: %v", err)
 	}
 	for name := range present {
-		work, err := in.board.OpenAgentWork(ctx, name)
+		work, err := in.board.Index.OpenAgentWork(ctx, name)
 		if err != nil || len(work.Due)+len(work.Grants) > 0 {
 			complain("work of %s left: %+v %v", name, work, err)
 		}
@@ -154,7 +153,7 @@ func (in *instance) ledgerHolds(complain func(string, ...any)) {
 	phase := map[string]int{}
 	order := map[string]int{"review": 1, "parallel": 2, "exclusive": 3}
 	for after := "0-0"; ; {
-		events, err := in.board.History(ctx, after, 500)
+		events, err := in.board.Ledger.History(ctx, after, 500)
 		if err != nil {
 			complain("read ledger: %v", err)
 			return

@@ -12,45 +12,35 @@ import (
 	"sett/roles/role"
 )
 
-// maxText is how much of a payload or a summary an event has, in bytes.
+// maxText is the length in an event of a payload or a summary, in bytes.
 const maxText = 64 << 10
 
-// describe reads what there is to say about an entry.
-func (n *notifier) describe(ctx context.Context, e blackboard.Event, m matter) (event, error) {
-	v := event{Event: m.kind, Instance: n.settings.Instance, Workspace: n.settings.PeoplesPath, Time: e.Time, Position: e.ID}
-	// What stands in a command line for people to paste is an id, and nothing else.
-	for _, id := range []string{e.Workflow, m.artefact} {
+// describe makes the event of an entry.
+func (n *notifier) describe(ctx context.Context, e blackboard.Event, a alert) (event, error) {
+	v := event{Event: a.kind, Instance: n.settings.Instance, Workspace: n.settings.PeoplesPath, Time: e.Time, Position: e.ID}
+	// People paste the command line: nothing but an id may get into it.
+	for _, id := range []string{e.Workflow, a.artefact} {
 		if id != "" && !blackboard.ValidID(id) || e.Workflow == "" {
 			return v, fmt.Errorf("read entry %s: it names no id", e.ID)
 		}
 	}
 	var err error
-	if v.Workflow, err = n.workflow(ctx, e, m); err != nil {
+	if v.Workflow, err = n.workflow(ctx, e, a); err != nil {
 		return v, err
 	}
-	switch m.kind {
-	case kindQuestion:
-		if v.Question, err = n.question(ctx, m.artefact); err != nil {
-			return v, err
-		}
-		v.Command = n.line("answer", m.artefact) + ` "…"`
-	case kindGate:
-		if v.Gate, err = n.gate(ctx, m.artefact); err != nil {
-			return v, err
-		}
-		v.Command, v.RejectCommand = n.line("approve", m.artefact), n.line("reject", m.artefact)+` "…"`
-	default:
+	if a.kind == kindWorkflow {
 		v.Command = n.line("show", e.Workflow)
+		return v, nil
 	}
-	return v, nil
+	return v, n.ask(ctx, &v, a.artefact)
 }
 
-// line is a command line about an artefact of this instance, from anywhere.
+// line returns a command line about an artefact, which works in any directory.
 func (n *notifier) line(command, id string) string {
 	return fmt.Sprintf("sett %s --name %s %s", command, role.ShellWord(n.settings.Instance), role.ShellWord(id))
 }
 
-func (n *notifier) workflow(ctx context.Context, e blackboard.Event, m matter) (workflow, error) {
+func (n *notifier) workflow(ctx context.Context, e blackboard.Event, a alert) (workflow, error) {
 	w, err := n.board.Workflow(ctx, e.Workflow)
 	if err != nil {
 		return workflow{}, err
@@ -61,14 +51,14 @@ func (n *notifier) workflow(ctx context.Context, e blackboard.Event, m matter) (
 	}
 	out := workflow{ID: w.ID, Status: string(w.Status), TookSeconds: max(e.Time.Sub(w.CreatedAt), 0).Seconds()}
 	out.Goal, out.Truncated = cut(goal.Payload)
-	if m.kind != kindWorkflow {
+	if a.kind != kindWorkflow {
 		return out, nil
 	}
-	out.Status = string(m.status) // it may be active again
-	if w.FailureID != "" && m.status == blackboard.WorkflowFailed {
+	out.Status = string(a.status) // it may be active again
+	if w.FailureID != "" && a.status == blackboard.WorkflowFailed {
 		out.Failure, err = n.outcome(ctx, w.FailureID)
 	}
-	if err == nil && w.TerminalID != "" && m.status == blackboard.WorkflowAchieved {
+	if err == nil && w.TerminalID != "" && a.status == blackboard.WorkflowAchieved {
 		out.Terminal, err = n.outcome(ctx, w.TerminalID)
 	}
 	return out, err
@@ -91,26 +81,31 @@ func (n *notifier) outcome(ctx context.Context, id string) (*outcome, error) {
 	return o, nil
 }
 
-func (n *notifier) question(ctx context.Context, id string) (*question, error) {
+// ask adds the question or the gate to an event.
+func (n *notifier) ask(ctx context.Context, v *event, id string) error {
 	a, err := n.board.Artefact(ctx, id)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	about, err := n.subject(ctx, a.ClaimID)
+	open, err := n.board.open(ctx, id)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	open, err := n.board.WaitsForHuman(ctx, id)
-	if err != nil {
-		return nil, err
+	text, truncated := cut(a.Payload)
+	if v.Event == kindGate {
+		v.Gate = &gate{ID: a.ID, Type: brief(a.Type), Version: a.Version, Agent: a.ProducedByAgent, Summary: brief(a.Summary),
+			Text: text, Truncated: truncated, Open: open}
+		v.Command, v.RejectCommand = n.line("approve", id), n.line("reject", id)+` "…"`
+		return nil
 	}
-	q := &question{ID: a.ID, Agent: a.ProducedByAgent, Role: brief(a.ProducedByRole), Open: open, About: about}
-	q.Text, q.Truncated = cut(a.Payload)
-	return q, nil
+	v.Question = &question{ID: a.ID, Agent: a.ProducedByAgent, Role: brief(a.ProducedByRole), Text: text, Truncated: truncated, Open: open}
+	v.Command = n.line("answer", id) + ` "…"`
+	v.Question.About, err = n.subject(ctx, a.ClaimID)
+	return err
 }
 
-// subject reads what a claim is about. That it cannot be read is no reason to tell
-// nobody of the question.
+// subject reads the artefact of a claim. The question is told without it if the claim
+// cannot be read.
 func (n *notifier) subject(ctx context.Context, claim string) (*subject, error) {
 	claims, err := n.board.Claims(ctx, []string{claim})
 	switch {
@@ -124,20 +119,6 @@ func (n *notifier) subject(ctx context.Context, claim string) (*subject, error) 
 	return &subject{ID: c.ArtefactID, Type: brief(c.Target.Type), Version: c.Target.Version}, nil
 }
 
-func (n *notifier) gate(ctx context.Context, id string) (*gate, error) {
-	a, err := n.board.Artefact(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	open, err := n.board.WaitsForHuman(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	g := &gate{ID: a.ID, Type: brief(a.Type), Version: a.Version, Agent: a.ProducedByAgent, Summary: brief(a.Summary), Open: open}
-	g.Text, g.Truncated = cut(a.Payload)
-	return g, nil
-}
-
 // cut returns the beginning of a text as UTF-8, at most maxText bytes of it, and
 // whether there was more.
 func cut(s string) (string, bool) {
@@ -145,7 +126,7 @@ func cut(s string) (string, bool) {
 		return strings.ToValidUTF8(s, string(utf8.RuneError)), false
 	}
 	s = s[:maxText]
-	for i := range utf8.UTFMax - 1 { // a character that is cut through goes
+	for i := range utf8.UTFMax - 1 { // drop a character that was cut through
 		if r, size := utf8.DecodeLastRuneInString(s[:len(s)-i]); r != utf8.RuneError || size != 1 {
 			s = s[:len(s)-i]
 			break
@@ -154,7 +135,7 @@ func cut(s string) (string, bool) {
 	return strings.ToValidUTF8(s, string(utf8.RuneError)), true
 }
 
-// brief is cut for what is short in all honesty.
+// brief cuts a text that is short as a rule.
 func brief(s string) string {
 	s, _ = cut(s)
 	return s

@@ -13,22 +13,22 @@ const (
 	kindWorkflow = "workflow" // a goal's last work is done
 )
 
-// event is what the command gets on stdin. The fields' names are part of the
-// interface. Texts are cut to maxText bytes; truncated says so of those beside it.
+// event is the command's stdin. The names of the fields are part of the interface.
+// Texts are cut to maxText bytes; truncated says so of the text beside it.
 type event struct {
 	Event         string    `json:"event"`
 	Instance      string    `json:"instance"`
 	Workspace     string    `json:"workspace"` // its path on the host
-	Time          time.Time `json:"time"`      // when it happened
-	Position      string    `json:"position"`  // in the ledger: the same when an event is told again, and no other's
+	Time          time.Time `json:"time"`
+	Position      string    `json:"position"` // in the ledger: it identifies the event when it is told again
 	Workflow      workflow  `json:"workflow"`
 	Question      *question `json:"question,omitempty"`
 	Gate          *gate     `json:"gate,omitempty"`
-	Command       string    `json:"command"`                  // what to type: answer, approve, or look
+	Command       string    `json:"command"`                  // for people to type: answer, approve, or show
 	RejectCommand string    `json:"reject_command,omitempty"` // of a gate
 }
 
-// workflow is the goal that it is about.
+// workflow is the goal of an event.
 type workflow struct {
 	ID          string   `json:"id"`
 	Goal        string   `json:"goal"`
@@ -39,8 +39,7 @@ type workflow struct {
 	Terminal    *outcome `json:"terminal,omitempty"`
 }
 
-// outcome is the artefact that a workflow ended with. Of a Failure the text is its
-// reason.
+// outcome is the artefact that ended a workflow. The text of a Failure is its reason.
 type outcome struct {
 	ID        string `json:"id"`
 	Type      string `json:"type"`
@@ -50,52 +49,52 @@ type outcome struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-// question is what somebody has to be told.
+// question is a Question to people.
 type question struct {
 	ID        string   `json:"id"`
-	Agent     string   `json:"agent"` // who asks; empty: the orchestrator
+	Agent     string   `json:"agent"` // asks; empty: the orchestrator does
 	Role      string   `json:"role"`
 	Text      string   `json:"text"`
 	Truncated bool     `json:"truncated,omitempty"`
 	About     *subject `json:"about,omitempty"` // absent: its records cannot be read
-	Open      bool     `json:"open"`            // nobody has answered it so far
+	Open      bool     `json:"open"`            // without an answer so far
 }
 
-// subject is the artefact whose claim a question was asked in.
+// subject is the artefact of the claim in which a question was asked.
 type subject struct {
 	ID      string `json:"id"`
 	Type    string `json:"type"`
 	Version int    `json:"version"`
 }
 
-// gate is the artefact that is held.
+// gate is an artefact that waits for approval.
 type gate struct {
 	ID        string `json:"id"`
 	Type      string `json:"type"`
 	Version   int    `json:"version"`
-	Agent     string `json:"agent"` // who made it; empty: a person, as with a goal
+	Agent     string `json:"agent"` // made it; empty: a person did, as with a goal
 	Summary   string `json:"summary"`
 	Text      string `json:"text"`
 	Truncated bool   `json:"truncated,omitempty"`
-	Open      bool   `json:"open"` // nobody has approved or rejected it so far
+	Open      bool   `json:"open"` // neither approved nor rejected so far
 }
 
-// matter is what an entry of the ledger is to people.
-type matter struct {
+// alert is the part of a ledger entry that people are told of.
+type alert struct {
 	kind     string
-	artefact string                    // the Question, or what is held
+	artefact string                    // the Question, or the artefact that is held
 	status   blackboard.WorkflowStatus // of the workflow that ended
 }
 
-// matterOf says whether the entry is one that people are told of.
-func matterOf(e blackboard.Event) (matter, bool) {
+// alertOf returns an entry's alert, if it has one.
+func alertOf(e blackboard.Event) (alert, bool) {
 	switch question, held, ended := e.Asked(), e.Held(), e.GoalEnded(); {
 	case ended != "":
-		return matter{kind: kindWorkflow, status: ended}, true
+		return alert{kind: kindWorkflow, status: ended}, true
 	case held != "":
-		return matter{kind: kindGate, artefact: held}, true
+		return alert{kind: kindGate, artefact: held}, true
 	case question != "":
-		return matter{kind: kindQuestion, artefact: question}, true
+		return alert{kind: kindQuestion, artefact: question}, true
 	}
-	return matter{}, false
+	return alert{}, false
 }

@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden file")
@@ -21,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.must(w.board.SetApproval(w.ctx, w.lead.Epoch, []string{"Draft"}))
+	w.must(w.board.Leader.SetApproval(w.ctx, w.lead.Epoch, []string{"Draft"}))
 
 	claim := w.goal("write <a> letter & more\n")
 	question := w.finish(claim, blackboard.Question, "Ask", "whom is it \"to\"?")
@@ -30,30 +29,30 @@ func TestEvents(t *testing.T) {
 	w.answer(question)
 	draft := w.finish(claim, blackboard.Standard, "Draft", "Dear Ann")
 	w.told(2)
-	held, err := w.board.Artefact(w.ctx, draft)
+	held, err := w.board.Records.Artefact(w.ctx, draft)
 	w.must(err)
-	w.must(w.board.Approve(w.ctx, draft, w.human(blackboard.Review, blackboard.GateReviewID(draft), held), "ann"))
-	w.must(w.board.CompleteClaim(w.ctx, w.guard(claim), "done"))
+	w.must(w.board.People.Approve(w.ctx, draft, w.human(blackboard.Review, blackboard.GateReviewID(draft), held), "ann"))
+	w.must(w.board.Leader.CompleteClaim(w.ctx, w.guard(claim), "done"))
 	next := w.granted(draft)
 	w.finish(next, blackboard.Terminal, "Letter", "Dear Ann, yours")
-	w.must(w.board.CompleteClaim(w.ctx, w.guard(next), "done"))
+	w.must(w.board.Leader.CompleteClaim(w.ctx, w.guard(next), "done"))
 	w.told(3)
 
-	w.must(w.board.SetApproval(w.ctx, w.lead.Epoch, nil))
+	w.must(w.board.Leader.SetApproval(w.ctx, w.lead.Epoch, nil))
 	claim = w.goal("fail")
 	id := w.finish(claim, blackboard.Failure, blackboard.TypeToolExecutionFailure, `{"reason":"exit code 3","exit_code":3,"stdout":"","stderr":"oh"}`)
-	w.must(w.board.TerminateClaim(w.ctx, w.guard(claim), "tool failed: "+id, nil, nil))
+	w.must(w.board.Leader.TerminateClaim(w.ctx, w.guard(claim), "tool failed: "+id, nil, nil))
 	w.told(4)
 
 	claim = w.goal("stall")
-	w.must(w.board.CompleteClaim(w.ctx, w.guard(claim), "nobody wants it"))
+	w.must(w.board.Leader.CompleteClaim(w.ctx, w.guard(claim), "nobody wants it"))
 	w.told(5)
 
 	claim = w.goal("review for ever")
 	rework := newID()
-	s, err := w.board.Snapshot(w.ctx, claim)
+	s, err := w.board.Records.Snapshot(w.ctx, claim)
 	w.must(err)
-	w.must(w.board.TerminateClaim(w.ctx, w.guard(claim), "feedback", nil, &redis.Rework{ClaimID: rework, Agent: "writer", Context: []string{}, Question: &blackboard.Artefact{
+	w.must(w.board.Leader.TerminateClaim(w.ctx, w.guard(claim), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{}, Question: &blackboard.Artefact{
 		ID: newID(), StructuralType: blackboard.Question, Type: "Question", Payload: "how is it to go on?", ProducedByRole: blackboard.RoleOrchestrator,
 		ClaimID: rework, WorkflowID: s.Claim.WorkflowID, SourceArtefacts: []string{s.Claim.ArtefactID}}}))
 	w.told(6)

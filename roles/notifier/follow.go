@@ -4,10 +4,9 @@ import (
 	"context"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
-// follow tells of everything in the ledger after what was told before.
+// follow tells the events of the ledger from the stored position on.
 func (n *notifier) follow(ctx context.Context) error {
 	var from string
 	err := n.patiently(ctx, func() (err error) {
@@ -25,42 +24,42 @@ func (n *notifier) follow(ctx context.Context) error {
 	})
 }
 
-// begin returns where to go on. The first start since sett.yml has asked for a
-// notifier begins a little in the past, since what the clan did while it was being
-// started is news, and what happened long before anybody wanted to be told is not.
+// begin returns the position to go on from. The first start since sett.yml has a
+// notifier begins a little in the past: events of the clan's start are news, events
+// from long before the notifier are not.
 func (n *notifier) begin(ctx context.Context) (string, error) {
 	at, err := n.board.Notified(ctx)
 	if err != nil || at != "" {
 		return at, err
 	}
-	now, err := n.board.ServerTime(ctx)
+	now, err := n.board.serverTime(ctx)
 	if err != nil {
 		return "", err
 	}
-	at = redis.PositionAt(now.Add(-n.pace.window))
+	at = blackboard.PositionAt(now.Add(-n.pace.window))
 	return at, n.board.SetNotified(ctx, at)
 }
 
-// entry tells of one entry, if there is anything to tell, and remembers that. An
-// error ends the notifier.
+// entry tells the event of one entry, if it has one, and stores the position. An error
+// ends the notifier.
 func (n *notifier) entry(ctx context.Context, e blackboard.Event) error {
-	m, ok := matterOf(e)
+	a, ok := alertOf(e)
 	if !ok {
 		if n.passed++; n.passed < n.pace.stride {
 			return nil
 		}
 		return n.remember(ctx, e.ID)
 	}
-	log := n.log.With("event", m.kind, "workflow", e.Workflow, "artefact", m.artefact, "position", e.ID)
+	log := n.log.With("event", a.kind, "workflow", e.Workflow, "artefact", a.artefact, "position", e.ID)
 	var v event
 	err := n.patiently(ctx, func() (err error) {
-		v, err = n.describe(ctx, e, m)
+		v, err = n.describe(ctx, e, a)
 		return err
 	})
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case err != nil: // a record that cannot be read must not be in the way of others
+	case err != nil: // one bad record must not stop the events after it
 		log.Error("event not told: it cannot be read", "error", err)
 	default:
 		if told := n.tell(ctx, log, v); !told {
@@ -70,8 +69,8 @@ func (n *notifier) entry(ctx context.Context, e blackboard.Event) error {
 	return n.remember(ctx, e.ID)
 }
 
-// remember stores up to where people were told, also when the notifier has just
-// been told to stop.
+// remember stores the position of the last event, also when the notifier has just been
+// told to stop.
 func (n *notifier) remember(ctx context.Context, position string) error {
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), n.settings.Redis.Timeout)
 	defer cancel()
@@ -85,7 +84,7 @@ func (n *notifier) remember(ctx context.Context, position string) error {
 	return err
 }
 
-// patiently makes a call again and again while the blackboard is away.
+// patiently repeats a call while the blackboard is away.
 func (n *notifier) patiently(ctx context.Context, call func() error) error {
 	return n.reachable.Patiently(ctx, n.log, n.env.Hurry, call)
 }

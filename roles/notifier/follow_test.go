@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis/redistest"
 	"sett/contract/env"
 	"sett/roles/role"
 )
@@ -47,7 +46,7 @@ func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	id := w.ask("old")
-	at, err := w.board.Artefact(w.ctx, id)
+	at, err := w.board.Records.Artefact(w.ctx, id)
 	w.must(err)
 	p := quick()
 	p.window = 20 * time.Millisecond
@@ -168,7 +167,7 @@ func TestStops(t *testing.T) {
 // one that writes it or the one that reads on, is not the test's to say.
 func TestBlackboardAway(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, redistest.Durable...)
+	w := newWorld(t)
 	r := w.start(takes, quick())
 	away := func() {
 		const noticed = `level=WARN msg="blackboard `
@@ -210,8 +209,9 @@ func TestForgedEntries(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	first, unknown := w.ask("first"), newID()
-	w.forge("COPY", "sett:{test}:artifact:"+first, "sett:{test}:artifact:$(rm -rf /)")
-	goal, err := w.board.Artefact(w.ctx, first)
+	w.forge("EVAL", "redis.call('HSET', KEYS[2], unpack(redis.call('HGETALL', KEYS[1]))) return 1", "2",
+		"sett:{test}:artifact:"+first, "sett:{test}:artifact:$(rm -rf /)")
+	goal, err := w.board.Records.Artefact(w.ctx, first)
 	w.must(err)
 	for _, fields := range [][]string{
 		{"structural_type", "Question", "artefact", "$(rm -rf /)", "workflow", goal.WorkflowID},
@@ -241,18 +241,18 @@ func TestPositionOfNoNews(t *testing.T) {
 	p.stride = 5
 	w.start(takes, p).says("following the ledger", 1)
 	at := func() string {
-		at, err := w.board.Notified(w.ctx)
+		at, err := w.board.Ledger.Notified(w.ctx)
 		w.must(err)
 		return at
 	}
 	for range 4 {
-		w.must(w.board.SetApproval(w.ctx, w.lead.Epoch, []string{newID()}))
+		w.must(w.board.Leader.SetApproval(w.ctx, w.lead.Epoch, []string{newID()}))
 	}
 	w.ask("sync")
 	w.remembered(w.told(1))
 	before := at()
 	for range 5 {
-		w.must(w.board.SetApproval(w.ctx, w.lead.Epoch, []string{newID()}))
+		w.must(w.board.Leader.SetApproval(w.ctx, w.lead.Epoch, []string{newID()}))
 	}
 	w.until("the position of no news", func() bool { return at() != before })
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +15,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/boardtest"
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/env"
@@ -31,20 +31,20 @@ type world struct {
 	ctx    context.Context
 	server *redistest.Server
 	board  *redis.Board
-	lead   redis.Lead
+	lead   blackboard.Lead
 	dir    string
 }
 
-func newWorld(t testing.TB, args ...string) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	t.Cleanup(cancel)
-	w := &world{TB: t, ctx: ctx, server: redistest.Start(t, args...), dir: t.TempDir()}
+	w := &world{TB: t, ctx: ctx, server: redistest.Embedded(t), dir: t.TempDir()}
 	var err error
 	w.board, err = redis.Open(ctx, redis.Options{URL: w.server.URL, Instance: instance, Name: "test", Retries: 20})
 	w.must(err)
 	t.Cleanup(w.board.Close)
-	w.lead, _, err = w.board.TakeLead(ctx, "test", "", time.Hour)
+	w.lead, _, err = w.board.Leader.TakeLead(ctx, "test", "", time.Hour)
 	w.must(err)
 	return w
 }
@@ -59,22 +59,16 @@ func (w *world) must(err error) {
 // until waits for a condition.
 func (w *world) until(what string, done func() bool) {
 	w.Helper()
-	every := time.NewTicker(2 * time.Millisecond)
-	defer every.Stop()
-	for deadline := time.Now().Add(15 * time.Second); !done(); <-every.C {
-		if time.Now().After(deadline) {
-			w.Fatalf("waited too long for %s", what)
-		}
-	}
+	boardtest.Until(w.TB, what, done)
 }
 
-func newID() string { return blackboard.NewID(time.Now(), rand.Reader) }
+var newID = boardtest.NewID
 
 // goal posts a goal and grants it to writer.
 func (w *world) goal(payload string) (claim string) {
 	w.Helper()
 	id := newID()
-	w.must(w.board.PostGoal(w.ctx, blackboard.Artefact{ID: id, StructuralType: blackboard.Standard,
+	w.must(w.board.People.PostGoal(w.ctx, blackboard.Artefact{ID: id, StructuralType: blackboard.Standard,
 		Type: blackboard.TypeGoalDefined, Payload: payload, ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
 	return w.granted(id)
 }
@@ -82,30 +76,30 @@ func (w *world) goal(payload string) (claim string) {
 // granted opens the claim on an artefact and grants it to writer.
 func (w *world) granted(artefact string) (claim string) {
 	w.Helper()
-	_, _, err := w.board.OpenClaim(w.ctx, w.lead.Epoch, artefact, []string{"writer"}, 0)
+	_, _, err := w.board.Leader.OpenClaim(w.ctx, w.lead.Epoch, artefact, []string{"writer"}, 0)
 	w.must(err)
 	claim = blackboard.BiddingClaimID(artefact)
-	w.must(w.board.GrantPhase(w.ctx, w.guard(claim), blackboard.PhaseExclusive, []string{"writer"}))
+	w.must(w.board.Leader.GrantPhase(w.ctx, w.guard(claim), blackboard.PhaseExclusive, []string{"writer"}))
 	return claim
 }
 
-func (w *world) guard(claim string) redis.Guard {
+func (w *world) guard(claim string) blackboard.Guard {
 	w.Helper()
-	s, err := w.board.Snapshot(w.ctx, claim)
+	s, err := w.board.Records.Snapshot(w.ctx, claim)
 	w.must(err)
-	return redis.Guard{Epoch: w.lead.Epoch, Claim: claim, Revision: s.Claim.Revision}
+	return blackboard.Guard{Epoch: w.lead.Epoch, Claim: claim, Revision: s.Claim.Revision}
 }
 
 // finish has writer hand in a result, and returns its id.
 func (w *world) finish(claim string, st blackboard.StructuralType, typ, payload string) string {
 	w.Helper()
-	s, err := w.board.Start(w.ctx, redis.StartRequest{Claim: claim, Agent: "writer", Holder: "test", Mode: blackboard.ReadOnly})
+	s, err := w.board.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "writer", Holder: "test", Mode: blackboard.ReadOnly})
 	w.must(err)
 	a := blackboard.Artefact{ID: newID(), StructuralType: st, Type: typ, Payload: payload, Summary: "by writer",
 		SourceArtefacts: []string{s.Claim.ArtefactID}, ProducedByRole: "author", ProducedByAgent: "writer", ClaimID: claim,
 		WorkflowID: s.Claim.WorkflowID}
-	w.must(w.board.Finish(w.ctx, redis.Result{
-		GrantRef: redis.GrantRef{Claim: claim, Agent: "writer", Attempt: s.Grant.Attempt, Holder: "test"}, Artefact: a}))
+	w.must(w.board.Cub.Finish(w.ctx, blackboard.Result{
+		GrantRef: blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: s.Grant.Attempt, Holder: "test"}, Artefact: a}))
 	return a.ID
 }
 
@@ -117,9 +111,9 @@ func (w *world) ask(text string) string {
 
 func (w *world) answer(question string) {
 	w.Helper()
-	q, err := w.board.Artefact(w.ctx, question)
+	q, err := w.board.Records.Artefact(w.ctx, question)
 	w.must(err)
-	_, err = w.board.PostAnswer(w.ctx, question, w.human(blackboard.Answer, newID(), q), "ann")
+	_, err = w.board.People.PostAnswer(w.ctx, question, w.human(blackboard.Answer, newID(), q), "ann")
 	w.must(err)
 }
 
@@ -132,23 +126,8 @@ func (w *world) human(st blackboard.StructuralType, id string, about blackboard.
 // forge writes a command to the server, past everything that Sett checks.
 func (w *world) forge(args ...string) {
 	w.Helper()
-	conn, err := net.Dial("tcp", w.server.Addr())
+	_, err := boardtest.Send(w.server.Addr(), args...)
 	w.must(err)
-	defer func() { _ = conn.Close() }()
-	w.must(conn.SetDeadline(time.Now().Add(5 * time.Second)))
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	_, err = conn.Write([]byte(b.String()))
-	w.must(err)
-	reply := make([]byte, 64)
-	n, err := conn.Read(reply)
-	w.must(err)
-	if reply[0] == '-' {
-		w.Fatalf("%v: %s", args, reply[:n])
-	}
 }
 
 // takes is a command that appends the event to the file "told".
@@ -184,7 +163,7 @@ func (w *world) told(n int) []map[string]any {
 func (w *world) remembered(all []map[string]any) {
 	w.Helper()
 	w.until("the position to be stored", func() bool {
-		at, err := w.board.Notified(w.ctx)
+		at, err := w.board.Ledger.Notified(w.ctx)
 		w.must(err)
 		return at == all[len(all)-1]["position"]
 	})

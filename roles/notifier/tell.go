@@ -8,22 +8,21 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"time"
 
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
 )
 
-// mostSaid is how much of the command's stdout is logged, in bytes.
-const mostSaid = 16 << 10
+// mostOutput is the logged part of the command's stdout, in bytes.
+const mostOutput = 16 << 10
 
-// errStopping: the command was ended because the notifier is.
+// errStopping: the command was ended because the notifier stops.
 var errStopping = errors.New("the notifier is stopping")
 
-// tell runs the command with the event, again a few times when it fails. It
-// returns false when the notifier is to stop and the event was not told. One that
-// cannot be told is left, with an error in the log: the next ones count as well.
+// tell runs the command with the event, and a few times more if it fails. It returns
+// false when the notifier is to stop and the event was not told. An event that cannot
+// be told is dropped with an error in the log.
 func (n *notifier) tell(ctx context.Context, log *slog.Logger, v event) (done bool) {
 	stdin, err := encode(v)
 	if err != nil {
@@ -47,11 +46,7 @@ func (n *notifier) tell(ctx context.Context, log *slog.Logger, v event) (done bo
 			return true
 		}
 		log.Warn("command failed", "attempt", attempt+1, "error", err, "again_in", n.pace.again[attempt])
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(n.pace.again[attempt]):
-		}
+		role.Pause(ctx, n.pace.again[attempt])
 	}
 }
 
@@ -59,10 +54,10 @@ func (n *notifier) tell(ctx context.Context, log *slog.Logger, v event) (done bo
 func (n *notifier) run(ctx context.Context, log *slog.Logger, stdin []byte) error {
 	base, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
-	defer role.AfterGrace(ctx, n.pace.grace, n.env.Hurry, stop)() // or at once when it is told twice
+	defer role.AfterGrace(ctx, n.pace.grace, n.env.Hurry, stop)() // at the second signal at once
 	res, err := n.runner.Run(base, toolrun.Command{
 		Args: n.settings.Command, Dir: n.settings.Workspace, Env: env.WithoutSecrets(n.env.Environ()),
-		Stdin: stdin, Timeout: n.settings.Timeout, Limit: mostSaid, Stderr: lineLogger{log, "stderr"},
+		Stdin: stdin, Timeout: n.settings.Timeout, Limit: mostOutput, Stderr: lineLogger{log, "stderr"},
 	})
 	if err != nil {
 		return err
@@ -85,8 +80,7 @@ func (n *notifier) run(ctx context.Context, log *slog.Logger, stdin []byte) erro
 	return nil
 }
 
-// encode writes the event as one line of JSON, with texts as they are: what a
-// browser might take for markup is none here.
+// encode writes the event as one line of JSON, without escapes for HTML.
 func encode(v event) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -97,7 +91,7 @@ func encode(v event) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// lineLogger logs what the command says, line by line.
+// lineLogger logs the command's output line by line.
 type lineLogger struct {
 	log    *slog.Logger
 	stream string

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/runtime"
@@ -66,7 +65,7 @@ func TestRestartWithBackoff(t *testing.T) {
 	o := inPlace(p)
 	healthy := time.Second
 	o.pace = func(p *pace) {
-		p.shortestBackoff, p.longestBackoff, p.healthyAfter = 20*time.Millisecond, 50*time.Millisecond, healthy
+		p.backoff.Shortest, p.backoff.Longest, p.backoff.Healthy = 20*time.Millisecond, 50*time.Millisecond, healthy
 	}
 	l := s.lead(o)
 	was := s.incarnation(p, "agent-a")
@@ -151,7 +150,7 @@ func TestCrashFailsTheGrant(t *testing.T) {
 		t.Errorf("reason %q", r.Reason)
 	}
 	s.ended(g, blackboard.WorkflowFailed)
-	if uses, err := s.board.Workspace(t.Context()); err != nil || len(uses) != 0 {
+	if uses, err := s.board.Roster.Workspace(t.Context()); err != nil || len(uses) != 0 {
 		t.Errorf("workspace %v, %v", uses, err)
 	}
 }
@@ -192,16 +191,16 @@ func TestOrphanedHold(t *testing.T) {
 		// b's result must not need the workspace that a has: it fails before.
 		st := s.starts(c, "a", holder)
 		if base != "" {
-			s.must(s.board.NoteBase(t.Context(), redis.GrantRef{Claim: c, Agent: "a", Attempt: 1, Holder: holder}, base, "main"))
+			s.must(s.board.Cub.NoteBase(t.Context(), blackboard.GrantRef{Claim: c, Agent: "a", Attempt: 1, Holder: holder}, base, "main"))
 		}
 		bg := s.grant(c, "b", blackboard.GrantQueued)
-		s.must(s.board.FailGrant(t.Context(), s.epoch(), redis.GrantRef{Claim: c, Agent: "b", Attempt: bg.Attempt}, "test",
+		s.must(s.board.Leader.FailGrant(t.Context(), s.epoch(), blackboard.GrantRef{Claim: c, Agent: "b", Attempt: bg.Attempt}, "test",
 			s.failureOf(st, "b")))
 		s.status(c, blackboard.Terminated)
 		p.exit("agent-a", runtime.Exit{Code: 1, Text: "exit status 1"})
 		s.incarnation(p, "agent-a", holder)
 		s.until("the workspace to be let go", func() bool {
-			uses, err := s.board.Workspace(t.Context())
+			uses, err := s.board.Roster.Workspace(t.Context())
 			s.must(err)
 			return base == "" && len(uses) == 0 || base != "" && len(uses) == 1 && uses[0].Restore
 		})
@@ -210,18 +209,18 @@ func TestOrphanedHold(t *testing.T) {
 
 func (s *sett) epoch() string {
 	s.Helper()
-	es, err := s.board.History(s.Context(), redis.Beginning, 1000)
+	es, err := s.board.Ledger.History(s.Context(), blackboard.Beginning, 1000)
 	s.must(err)
 	epoch := ""
 	for _, e := range es {
 		if e.Kind == blackboard.EventLeader {
-			epoch = e.Attributes["epoch"]
+			epoch = e.Attributes["epoch"] + " " + e.To
 		}
 	}
 	return epoch
 }
 
-func (s *sett) failureOf(st redis.Started, agent string) blackboard.Artefact {
+func (s *sett) failureOf(st blackboard.Started, agent string) blackboard.Artefact {
 	return blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeAgentCrashed, Payload: "{}",
 		SourceArtefacts: []string{st.Artefact.ID}, ProducedByRole: "test", ProducedByAgent: agent, ClaimID: st.Claim.ID,
 		WorkflowID: st.Claim.WorkflowID}
@@ -255,7 +254,7 @@ func TestAdoption(t *testing.T) {
 	p.set(func() { delete(p.units, "agent-c") }) // nobody will tell of its end
 	p.late = make(chan struct{})
 	o := inPlace(p)
-	o.pace = func(p *pace) { p.shortestBackoff = 10 * time.Millisecond }
+	o.pace = func(p *pace) { p.backoff.Shortest = 10 * time.Millisecond }
 	s.lead(o)
 	s.status(claims["c"], blackboard.Terminated) // orphans have been looked for
 	s.grant(claims["b"], "b", blackboard.GrantRunning)
@@ -283,7 +282,7 @@ func TestStoppingIsNoCrash(t *testing.T) {
 	s.bids(c, "a exclusive")
 	holder := s.incarnation(p, "agent-a")
 	s.starts(c, "a", holder)
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
 	p.exit("agent-a", runtime.Exit{Code: 143, Text: "exit status 143"})
 	// Once it leads again and has looked around, whoever it is has had its chance.
 	s.must(l.stop())
@@ -296,7 +295,7 @@ func TestStoppingIsNoCrash(t *testing.T) {
 	if g := s.grant(c, "a", blackboard.GrantRunning); g.Holder != holder {
 		t.Errorf("grant %+v", g)
 	}
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceRunning, "test"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "test"))
 	s.incarnation(p, "agent-a", holder)
 	s.status(c, blackboard.Terminated)
 }
@@ -320,12 +319,14 @@ func TestSilentAgent(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "hung", "well"), newPlace()
 	o := inPlace(p)
-	o.pace = func(p *pace) { p.silentAfter, p.lookAround = 2*time.Second, 20*time.Millisecond }
+	o.pace = func(p *pace) {
+		p.units.SilentAfter, p.units.LookAround, p.units.Promise = 2*time.Second, 20*time.Millisecond, time.Hour
+	}
 	s.lead(o)
 	well := s.incarnation(p, "agent-well")
-	s.must(s.board.Hello(t.Context(), "well", redis.Presence{Incarnation: well}, time.Hour))
+	s.must(s.board.Cub.Hello(t.Context(), "well", blackboard.Presence{Incarnation: well}, time.Hour))
 	hung := s.incarnation(p, "agent-hung")
-	s.must(s.board.Hello(t.Context(), "hung", redis.Presence{Incarnation: hung}, time.Millisecond))
+	s.must(s.board.Cub.Hello(t.Context(), "hung", blackboard.Presence{Incarnation: hung}, time.Millisecond))
 	g := s.goal("g")
 	c := s.claimOf(g)
 	s.bids(c, "hung exclusive", "well ignore")
@@ -374,10 +375,10 @@ func TestKeeperIsKept(t *testing.T) {
 	s.incarnation(p, "agent-a")
 	p.exit("keeper", runtime.Exit{Code: -1, Text: "signal: killed"})
 	s.until("the keeper", func() bool { return p.starts("keeper") == 2 && p.running("keeper") == 1 })
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "test"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
 	p.exit("keeper", runtime.Exit{Code: 0, Text: "exit status 0"})
 	s.until("the stop to be seen", func() bool { return strings.Contains(l.log.String(), "keeper left alone") })
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceRunning, "test"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "test"))
 	s.until("the keeper of an up after the down", func() bool { return p.running("keeper") == 1 })
 }
 
@@ -386,7 +387,7 @@ func TestKeeperIsKept(t *testing.T) {
 func TestStartsAtTheWord(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "a"), newPlace()
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceStopping, "sett down"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "sett down"))
 	o := inPlace(p)
 	usual := o.pace
 	o.pace = func(p *pace) { usual(p); p.tick = time.Hour }
@@ -396,19 +397,7 @@ func TestStartsAtTheWord(t *testing.T) {
 	if n := p.starts("agent-a"); n != 0 {
 		t.Fatal("it was started although the instance is stopping")
 	}
-	s.must(s.board.SetInstance(t.Context(), redis.InstanceRunning, "sett up"))
+	s.must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "sett up"))
 	s.must(s.board.Nudge(t.Context()))
 	s.incarnation(p, "agent-a")
-}
-
-func TestSignalOf(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"signal: killed": "SIGKILL", "silent for 30s: signal: terminated": "SIGTERM", "signal: aborted (core dumped)": "SIGABRT",
-		"signal: segmentation fault: no space": "SIGSEGV", "exit status 137": "", "signal: no such": "", "": "",
-	} {
-		if got := signalOf(runtime.Exit{Text: text}); got != want {
-			t.Errorf("%q: %q, want %q", text, got, want)
-		}
-	}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"sett/blackboard/redis"
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/runtime"
@@ -50,14 +50,14 @@ func ails(t *testing.T, names ...string) *asked {
 	s.write()
 	o := inPlace(s.place)
 	usual := o.pace
-	o.pace = func(p *pace) { usual(p); p.askHealth = 10 * time.Millisecond }
+	o.pace = func(p *pace) { usual(p); p.units.AskHealth = 10 * time.Millisecond }
 	o.vars[env.HealthAddr] = "127.0.0.1:0"
 	s.leader = s.lead(o)
 	s.base = s.address()
 	s.first = s.incarnation(s.place, "agent-a")
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	s.must(err)
-	s.must(s.board.Hello(t.Context(), "a", redis.Presence{Incarnation: s.first, Health: "127.0.0.1:" + port}, patience))
+	s.must(s.board.Cub.Hello(t.Context(), "a", blackboard.Presence{Incarnation: s.first, Health: "127.0.0.1:" + port}, patience))
 	s.says(s.base, map[string]float64{healthOfA: 1})
 	return s
 }
@@ -99,7 +99,7 @@ func TestHealthIsForgotten(t *testing.T) {
 			s.remove("a")
 		},
 		"another leads": func(s *asked) {
-			lead, _, err := s.board.TakeLead(s.Context(), "another", "orchestrator-", time.Hour)
+			lead, _, err := s.board.Leader.TakeLead(s.Context(), "another", "orchestrator-", time.Hour)
 			s.must(err)
 			if lead.Epoch == "" {
 				s.Fatal("the lead was not taken")

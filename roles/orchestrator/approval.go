@@ -6,24 +6,24 @@ import (
 	"sync/atomic"
 )
 
-// approval is what sett.yml says that the blackboard has to know by itself, since
-// others write there: which artefacts wait for a person's approval.
+// approval is the list of sett.yml of types that wait for a person's approval. The
+// blackboard needs it, since agents write there without the orchestrator.
 type approval struct {
-	known atomic.Bool // that the blackboard has it
+	known atomic.Bool // the blackboard has it
 	types []string
 }
 
-// doubt has it said again: a blackboard that was away may come back without what it
-// had acknowledged last.
+// doubt has the list written again: a blackboard that was away may come back without
+// the last writes that it acknowledged.
 func (a *approval) doubt() { a.known.Store(false) }
 
-// enact puts in force what changed of it.
-func (l *leadership) enact(ctx context.Context) error {
-	a, types := &l.approval, l.clan.get().Approve
+// enact writes the list if it has changed.
+func (t *term) enact(ctx context.Context) error {
+	a, types := &t.approval, t.clan.get().Approve
 	if a.known.Swap(true) && slices.Equal(types, a.types) {
 		return nil
 	}
-	if err := l.board.SetApproval(ctx, l.lead.Epoch, types); err != nil {
+	if err := t.board.SetApproval(ctx, t.lead.Epoch, types); err != nil {
 		a.doubt()
 		return err
 	}

@@ -20,7 +20,7 @@ func (s *sett) cancels(claim, why string) string {
 	s.Helper()
 	f := s.by("ann", blackboard.Failure, s.snapshot(claim).Claim.ArtefactID, claim, `{"reason":"cancelled"}`)
 	f.Type = blackboard.TypeCancelled
-	s.must(s.board.CancelClaim(s.Context(), claim, f, "ann", why))
+	s.must(s.board.People.CancelClaim(s.Context(), claim, f, "ann", why))
 	return f.ID
 }
 
@@ -29,7 +29,7 @@ func (s *sett) cancelsGoal(goal string) {
 	s.Helper()
 	f := s.by("ann", blackboard.Failure, goal, "", `{"reason":"cancelled"}`)
 	f.Type = blackboard.TypeCancelled
-	s.must(s.board.CancelWorkflow(s.Context(), goal, f, "ann", "enough"))
+	s.must(s.board.People.CancelWorkflow(s.Context(), goal, f, "ann", "enough"))
 }
 
 // toldOf returns a channel of what an agent is told from now on.
@@ -84,8 +84,8 @@ func TestCancelStopsWhatRuns(t *testing.T) {
 	s.bids(next, "a ignore", "b exclusive")
 	st := s.starts(c, "a", "h")
 	s.grant(next, "b", blackboard.GrantQueued)
-	start := redis.StartRequest{Claim: next, Agent: "b", Holder: "hb", Mode: blackboard.ReadWrite}
-	if got, err := s.board.Start(t.Context(), start); err != nil || len(got.Blocked) != 1 {
+	start := blackboard.StartRequest{Claim: next, Agent: "b", Holder: "hb", Mode: blackboard.ReadWrite}
+	if got, err := s.board.Cub.Start(t.Context(), start); err != nil || len(got.Blocked) != 1 {
 		t.Fatalf("two writers at once: %+v, %v", got, err)
 	}
 	f := s.cancels(c, "wrong way")
@@ -103,14 +103,14 @@ func TestCancelStopsWhatRuns(t *testing.T) {
 	if w := s.ended(goals[0], blackboard.WorkflowFailed); w.FailureID != f || w.Failures != 1 {
 		t.Errorf("workflow %+v", w)
 	}
-	if got, err := s.board.Start(t.Context(), start); err != nil || len(got.Blocked) != 1 {
+	if got, err := s.board.Cub.Start(t.Context(), start); err != nil || len(got.Blocked) != 1 {
 		t.Fatalf("the workspace is free before the tool has stopped: %+v, %v", got, err)
 	}
 	late := blackboard.Artefact{ID: newID(), StructuralType: std, Type: "Draft", ProducedByAgent: "a", ClaimID: c, WorkflowID: goals[0]}
-	if err := s.board.Finish(t.Context(), redis.Result{GrantRef: ref(st), Artefact: late}); !errors.Is(err, blackboard.ErrRefused) {
+	if err := s.board.Cub.Finish(t.Context(), blackboard.Result{GrantRef: ref(st), Artefact: late}); !errors.Is(err, blackboard.ErrRefused) {
 		t.Errorf("a late result: %v", err)
 	}
-	s.must(s.board.Release(t.Context(), c, "a", "h", ""))
+	s.must(s.board.Cub.Release(t.Context(), c, "a", "h", ""))
 	s.does(next, "b", blackboard.Terminal, "Done", "x")
 	s.ended(goals[1], blackboard.WorkflowAchieved)
 	s.quiet(l)
@@ -155,7 +155,7 @@ func TestCancelGoal(t *testing.T) {
 			t.Errorf("claim %+v", got)
 		}
 	}
-	s.must(s.board.Release(t.Context(), c, "runs", st.Grant.Holder, ""))
+	s.must(s.board.Cub.Release(t.Context(), c, "runs", st.Grant.Holder, ""))
 	s.bids(other, "maker exclusive", "asks ignore", "runs ignore", "notes ignore")
 	s.does(other, "maker", blackboard.Terminal, "Done", "x")
 	s.status(other, blackboard.Complete)
@@ -178,13 +178,13 @@ func TestCancelAtAnyTime(t *testing.T) {
 			defer close(cancelled)
 			s.cancels(c, "now")
 		})
-		each, err := s.board.SubmitBids(t.Context(), []redis.BidRequest{{Claim: c, Agent: "c", Bid: blackboard.BidExclusive}})
+		each, err := s.board.Cub.SubmitBids(t.Context(), []blackboard.BidRequest{{Claim: c, Agent: "c", Bid: blackboard.BidExclusive}})
 		if err := errors.Join(append(each, err)...); err != nil && !errors.Is(err, blackboard.ErrRefused) {
 			t.Fatal(err)
 		}
 		if i%2 == 0 {
-			if st, err := s.board.Start(t.Context(), redis.StartRequest{Claim: c, Agent: "a", Holder: "h", Mode: blackboard.ReadOnly}); err == nil {
-				_ = s.board.Release(t.Context(), c, "a", st.Grant.Holder, "")
+			if st, err := s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: c, Agent: "a", Holder: "h", Mode: blackboard.ReadOnly}); err == nil {
+				_ = s.board.Cub.Release(t.Context(), c, "a", st.Grant.Holder, "")
 			}
 		}
 		<-cancelled
@@ -219,7 +219,7 @@ func TestCancelledWorkers(t *testing.T) {
 		t.Errorf("started for %v", got)
 	}
 	s.until("the workspace", func() bool {
-		uses, err := s.board.Workspace(t.Context())
+		uses, err := s.board.Roster.Workspace(t.Context())
 		s.must(err)
 		return len(uses) == 0
 	})
@@ -244,7 +244,7 @@ func TestCancelledWhileNobodyLeads(t *testing.T) {
 	l := s.lead(options{})
 	l.leads()
 	s.passes()
-	if _, err := s.board.Snapshot(t.Context(), blackboard.ReworkClaimID(c)); !errors.Is(err, blackboard.ErrNotFound) {
+	if _, err := s.board.Records.Snapshot(t.Context(), blackboard.ReworkClaimID(c)); !errors.Is(err, blackboard.ErrNotFound) {
 		t.Errorf("there is a rework: %v", err)
 	}
 	if got := s.snapshot(c).Claim; got.Status != blackboard.Terminated || got.Reason != "cancelled by ann: leave it" {

@@ -187,10 +187,10 @@ func TestFailureCancelsSiblings(t *testing.T) {
 					t.Errorf("the grant of %s is %s, want %s", agent, grant.State, want)
 				}
 			}
-			if _, err := s.board.Snapshot(t.Context(), blackboard.ReworkClaimID(c)); err == nil {
+			if _, err := s.board.Records.Snapshot(t.Context(), blackboard.ReworkClaimID(c)); err == nil {
 				t.Error("there is a rework")
 			}
-			s.must(s.board.Release(t.Context(), c, "a", running.Grant.Holder, ""))
+			s.must(s.board.Cub.Release(t.Context(), c, "a", running.Grant.Holder, ""))
 			if bid == "claim" { // the branch that d's result began runs on
 				return
 			}
@@ -242,7 +242,7 @@ func TestQuestionSuspendsAnswerResumes(t *testing.T) {
 	s.grant(c, "a", blackboard.GrantAwaitingAnswer)
 	answer := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "that",
 		SourceArtefacts: []string{q}, ProducedByRole: blackboard.RoleHuman, WorkflowID: g, ClaimID: c}
-	agent, err := s.board.PostAnswer(t.Context(), q, answer, "me")
+	agent, err := s.board.People.PostAnswer(t.Context(), q, answer, "me")
 	s.must(err)
 	if agent != "a" {
 		t.Fatalf("%s goes on", agent)
@@ -267,7 +267,7 @@ func TestFailureClosesQuestions(t *testing.T) {
 	q := s.does(c, "a", blackboard.Question, "Ask", "which?")
 	s.does(c, "b", blackboard.Failure, blackboard.TypeToolExecutionFailure, "{}")
 	s.status(c, blackboard.Terminated)
-	_, err := s.board.PostAnswer(t.Context(), q, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, WorkflowID: g}, "me")
+	_, err := s.board.People.PostAnswer(t.Context(), q, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, WorkflowID: g}, "me")
 	if err == nil || !strings.Contains(err.Error(), "terminated") {
 		t.Fatalf("late answer: %v", err)
 	}
@@ -289,7 +289,7 @@ func TestBranchesRunOn(t *testing.T) {
 	s.status(c, blackboard.Terminated)
 	c2 := s.claimOf(branch)
 	s.bids(c2, "a exclusive", "b ignore")
-	if w, err := s.board.Workflow(t.Context(), g); err != nil || w.Status != blackboard.WorkflowActive {
+	if w, err := s.board.Records.Workflow(t.Context(), g); err != nil || w.Status != blackboard.WorkflowActive {
 		t.Fatalf("workflow %+v, %v", w, err)
 	}
 	s.does(c2, "a", blackboard.Terminal, "Done", "x")

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/runtime"
 )
@@ -22,7 +21,7 @@ func (s *sett) remove(name string) {
 // reasons returns why bids were recorded, as the ledger has it.
 func (s *sett) reasons(claim string) (out []string) {
 	s.Helper()
-	es, err := s.board.History(s.Context(), redis.Beginning, 1000)
+	es, err := s.board.Ledger.History(s.Context(), blackboard.Beginning, 1000)
 	s.must(err)
 	for _, e := range es {
 		if e.Kind == blackboard.EventBid && e.Claim == claim && e.Reason != "" {

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// clock tells the blackboard's time. What happened there bears that time, and how
-// long ago that was is not to be told by our own clock, which may be wrong, or be put
-// right at any moment. Ours only measures how much has passed since the blackboard
+// clock tells the blackboard's time, which its records bear. Our own clock may be wrong,
+// or may be set right at any moment, so it only measures the time since the blackboard
 // was asked.
 type clock struct {
 	own func() time.Time
@@ -17,7 +16,7 @@ type clock struct {
 	asked, at time.Time // the blackboard's time when it was asked, and ours; zero: it was not yet
 }
 
-// now is never ahead of the blackboard's time, so that nobody's time is over early.
+// now is never ahead of the blackboard's time, so that no timeout comes early.
 func (c *clock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -28,8 +27,7 @@ func (c *clock) now() time.Time {
 	return c.asked.Add(own.Sub(c.at))
 }
 
-// set takes what the blackboard has just told. Its answer was on its way for a while:
-// by so much it is behind.
+// set takes the blackboard's answer, which is late by the time that it travelled.
 func (c *clock) set(server time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -37,13 +35,13 @@ func (c *clock) set(server time.Time) {
 }
 
 // now is the time by the blackboard's clock.
-func (l *leadership) now() time.Time { return l.clock.now() }
+func (t *term) now() time.Time { return t.clock.now() }
 
 // readClock asks the blackboard for its time.
-func (l *leadership) readClock(ctx context.Context) error {
-	server, err := l.board.ServerTime(ctx)
+func (t *term) readClock(ctx context.Context) error {
+	server, err := t.board.serverTime(ctx)
 	if err == nil {
-		l.clock.set(server)
+		t.clock.set(server)
 	}
 	return err
 }

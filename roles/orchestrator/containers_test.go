@@ -254,9 +254,9 @@ func TestSilentWorker(t *testing.T) {
 	s, p := newPool(t, 1)
 	o := inPlace(p)
 	usual := o.pace
-	o.pace = func(p *pace) { usual(p); p.silentAfter = 2 * time.Second }
+	o.pace = func(p *pace) { usual(p); p.units.SilentAfter, p.units.Promise = 2*time.Second, time.Hour }
 	s.lead(o)
-	s.must(s.board.Hello(t.Context(), "w", redis.Presence{Incarnation: s.incarnation(p, "agent-w")}, patience))
+	s.must(s.board.Cub.Hello(t.Context(), "w", blackboard.Presence{Incarnation: s.incarnation(p, "agent-w")}, patience))
 	g, claim := s.granted()
 	s.starts(claim, "w", s.incarnation(p, workerName("w", claim, 1)))
 	s.ended(g, blackboard.WorkflowFailed)

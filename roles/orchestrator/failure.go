@@ -7,19 +7,9 @@ import (
 	"sett/roles/orchestrator/arbiter"
 )
 
-// failureOf describes a Failure that the orchestrator itself writes.
-type failureOf struct {
-	kind     string // the artefact's type
-	workflow string
-	source   string // the artefact that was worked on
-	claim    string
-	about    string // what it may be written about only once
-	report   blackboard.FailureReport
-}
-
-// question makes what a person is asked before a rework begins. Its id follows
+// questionOf makes the Question to a person before a rework begins. Its id follows
 // from the rework's claim.
-func (l *leadership) question(c blackboard.Claim, claim string, r *arbiter.Rework) *blackboard.Artefact {
+func questionOf(c blackboard.Claim, claim string, r *arbiter.Rework) *blackboard.Artefact {
 	return &blackboard.Artefact{
 		ID: blackboard.DerivedArtefactID("question", claim), StructuralType: blackboard.Question, Type: string(blackboard.Question),
 		Payload: r.Ask, SourceArtefacts: append([]string{c.ArtefactID}, r.Context...), ProducedByRole: blackboard.RoleOrchestrator,
@@ -27,17 +17,17 @@ func (l *leadership) question(c blackboard.Claim, claim string, r *arbiter.Rewor
 	}
 }
 
-// failure makes the artefact. Its id follows from what it is about, so that two
-// orchestrators, or one that repeats itself, write the same one.
-func (l *leadership) failure(f failureOf) blackboard.Artefact {
-	payload, err := json.Marshal(f.report)
+// failureOf makes a Failure of the orchestrator's own, of a type, in a claim. Its id
+// follows from its subject, so that two orchestrators, or one that repeats itself,
+// write the same one.
+func failureOf(kind, subject string, c blackboard.Claim, r blackboard.FailureReport) blackboard.Artefact {
+	payload, err := json.Marshal(r)
 	if err != nil {
 		payload = []byte(`{"reason":"unknown"}`)
 	}
-	subject := f.workflow
 	return blackboard.Artefact{
-		ID: blackboard.DerivedArtefactID(f.kind+"\x00"+f.about, subject), StructuralType: blackboard.Failure, Type: f.kind,
-		Payload: string(payload), SourceArtefacts: []string{f.source}, ProducedByRole: blackboard.RoleOrchestrator,
-		ClaimID: f.claim, WorkflowID: f.workflow, Summary: f.report.Reason,
+		ID: blackboard.DerivedArtefactID(kind+"\x00"+subject, c.WorkflowID), StructuralType: blackboard.Failure, Type: kind,
+		Payload: string(payload), SourceArtefacts: []string{c.ArtefactID}, ProducedByRole: blackboard.RoleOrchestrator,
+		ClaimID: c.ID, WorkflowID: c.WorkflowID, Summary: r.Reason,
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
 	"sett/contract/env"
@@ -34,7 +33,7 @@ func (s *sett) reloaded() {
 // events returns what the ledger has of a kind.
 func (s *sett) events(kind blackboard.EventKind) (out []blackboard.Event) {
 	s.Helper()
-	es, err := s.board.History(s.Context(), redis.Beginning, 10_000)
+	es, err := s.board.Ledger.History(s.Context(), blackboard.Beginning, 10_000)
 	s.must(err)
 	for _, e := range es {
 		if e.Kind == kind {
@@ -46,13 +45,13 @@ func (s *sett) events(kind blackboard.EventKind) (out []blackboard.Event) {
 
 func (s *sett) approves(who, artefact string) {
 	s.Helper()
-	s.must(s.board.Approve(s.Context(), artefact, s.by(who, blackboard.Review, artefact, "", "{}"), who))
+	s.must(s.board.People.Approve(s.Context(), artefact, s.by(who, blackboard.Review, artefact, "", "{}"), who))
 }
 
 // rejects returns the claim that a rejection opens.
 func (s *sett) rejects(who, artefact, why string) string {
 	s.Helper()
-	c, err := s.board.Reject(s.Context(), artefact, s.by(who, blackboard.Review, artefact, "", why), who)
+	c, err := s.board.People.Reject(s.Context(), artefact, s.by(who, blackboard.Review, artefact, "", why), who)
 	s.must(err)
 	return c
 }
@@ -61,13 +60,13 @@ func (s *sett) rejects(who, artefact, why string) string {
 // claim.
 func (s *sett) held(artefacts ...string) {
 	s.Helper()
-	got, err := s.board.OpenGates(s.Context())
+	got, err := s.board.Index.OpenGates(s.Context())
 	s.must(err)
 	if !slices.Equal(got, artefacts) {
 		s.Fatalf("%v wait for approval, want %v", got, artefacts)
 	}
 	for _, id := range artefacts {
-		if _, err := s.board.Snapshot(s.Context(), blackboard.BiddingClaimID(id)); err == nil {
+		if _, err := s.board.Records.Snapshot(s.Context(), blackboard.BiddingClaimID(id)); err == nil {
 			s.Fatalf("%s has a claim and waits for approval", id)
 		}
 	}
@@ -100,7 +99,7 @@ func TestGateHolds(t *testing.T) {
 	second.leads()
 	s.passes()
 	s.held(draft)
-	if w, err := s.board.Workflow(t.Context(), g); err != nil || w.Status != blackboard.WorkflowActive || w.Outstanding != 1 {
+	if w, err := s.board.Records.Workflow(t.Context(), g); err != nil || w.Status != blackboard.WorkflowActive || w.Outstanding != 1 {
 		t.Fatalf("workflow %+v, %v", w, err)
 	}
 	s.approves("ann", draft)
@@ -109,7 +108,7 @@ func TestGateHolds(t *testing.T) {
 	end := s.does(c, "a", blackboard.Terminal, "Release", "x")
 	s.status(c, blackboard.Complete)
 	s.held(end)
-	if w, err := s.board.Workflow(t.Context(), g); err != nil || w.Status != blackboard.WorkflowActive || w.Terminals != 0 {
+	if w, err := s.board.Records.Workflow(t.Context(), g); err != nil || w.Status != blackboard.WorkflowActive || w.Terminals != 0 {
 		t.Fatalf("a Terminal that waits ended it: %+v, %v", w, err)
 	}
 	s.approves("ann", end)
@@ -147,7 +146,7 @@ func TestPolicyOfWhoTakesOver(t *testing.T) {
 	first := s.lead(options{})
 	first.leads()
 	second := s.lead(options{vars: map[string]string{env.HealthAddr: "127.0.0.1:0"}, pace: func(p *pace) { p.tick = time.Hour }})
-	url := second.address() + metricsPath // it has read the configuration
+	url := second.address() + "/metrics" // it has read the configuration
 	s.approving("Draft")
 	s.reloaded()
 	s.must(first.stop())
@@ -173,7 +172,7 @@ func TestPolicyComesFirst(t *testing.T) {
 	draft := s.makes(g, "a")
 	s.passes()
 	s.held(draft)
-	es, err := s.board.History(t.Context(), redis.Beginning, 1000)
+	es, err := s.board.Ledger.History(t.Context(), blackboard.Beginning, 1000)
 	s.must(err)
 	policy := slices.IndexFunc(es, func(e blackboard.Event) bool { return e.Kind == blackboard.EventPolicy })
 	open := slices.IndexFunc(es, func(e blackboard.Event) bool { return e.Kind == blackboard.EventOpen })
@@ -231,7 +230,7 @@ func TestPolicyWaitsForBlackboard(t *testing.T) {
 // leads: Redis by default writes down what it acknowledged a second later.
 func TestPolicyLostByBlackboard(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t)
+	r := redistest.Embedded(t)
 	s := newSettAt(t, r.URL, "a")
 	s.approving("Draft")
 	p := newProxy(t, r.Addr())

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"sett/blackboard/redis"
+	"sett/blackboard"
 	"sett/contract/env"
 )
 
@@ -25,7 +25,7 @@ func (s *sett) serves(agent, incarnation, host string, h http.HandlerFunc) (port
 	s.Cleanup(server.Close)
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
 	s.must(err)
-	s.must(s.board.Hello(s.Context(), agent, redis.Presence{Incarnation: incarnation, Health: net.JoinHostPort(host, port), Mode: "standard"}, patience))
+	s.must(s.board.Cub.Hello(s.Context(), agent, blackboard.Presence{Incarnation: incarnation, Health: net.JoinHostPort(host, port), Mode: "standard"}, patience))
 	return port
 }
 
@@ -45,7 +45,7 @@ func TestGateway(t *testing.T) {
 	s := newSett(t, "a", "b")
 	var well atomic.Bool
 	s.serves("a", newID(), "127.0.0.1", func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == metricsPath {
+		if r.URL.Path == "/metrics" {
 			fmt.Fprintf(w, "# of %s, asked by %q\nsett_x 1\n", r.URL, r.Header.Get("X-Secret"))
 			return
 		}
@@ -56,7 +56,7 @@ func TestGateway(t *testing.T) {
 	base := s.watchedBy(options{})
 	for path, want := range map[string]string{
 		"/agents/a/healthz": "503 no blackboard\n", "/agents/a/metrics": "200 # of /metrics, asked by \"\"\nsett_x 1\n",
-		"/agents/b/healthz": "503 agent b: nobody to ask\n", "/agents/b/metrics": "503 agent b: nobody to ask\n",
+		"/agents/b/healthz": "503 agent b: its address is not known\n", "/agents/b/metrics": "503 agent b: its address is not known\n",
 		"/agents/c/healthz": "404 no such agent\n", "/agents/a/other": "404 404 page not found\n", "/agents/a/": "404 404 page not found\n",
 		"/agents/..%2Fa/metrics": "404 no such agent\n", "/agents/a/metrics/../../x": "404 404 page not found\n",
 		"/agents/a/metrics?x=1": "200 # of /metrics, asked by \"\"\nsett_x 1\n",
@@ -98,7 +98,10 @@ func TestTargets(t *testing.T) {
 	base := s.watchedBy(options{})
 	port := base[strings.LastIndex(base, ":"):]
 	for _, host := range []string{"127.0.0.1", "localhost"} {
-		var got []target
+		var got []struct {
+			Targets []string
+			Labels  map[string]string
+		}
 		_, body := s.get("http://" + host + port + "/targets")
 		s.must(json.Unmarshal([]byte(body), &got))
 		var seen []string
@@ -118,7 +121,12 @@ func TestTargets(t *testing.T) {
 	}
 	var list struct {
 		Instance string
-		Agents   []agentRow
+		Agents   []struct {
+			Agent, Role, Mode string
+			Ready             bool
+			HealthPath        string `json:"health_path"`
+			MetricsPath       string `json:"metrics_path"`
+		}
 	}
 	_, body := s.get(base + "/agents")
 	s.must(json.Unmarshal([]byte(body), &list))
@@ -170,13 +178,13 @@ func TestGatewayIsBounded(t *testing.T) {
 		"user": "127.0.0.1:80@" + evil + "/x?y=", "path": "127.0.0.1:" + port + "/x?y=", "named": "localhost:" + port,
 		"high": "127.0.0.1:65536", "signed": "127.0.0.1:+" + port,
 	} {
-		s.must(s.board.Hello(t.Context(), agent, redis.Presence{Incarnation: newID(), Health: health, Mode: "standard"}, patience))
+		s.must(s.board.Cub.Hello(t.Context(), agent, blackboard.Presence{Incarnation: newID(), Health: health, Mode: "standard"}, patience))
 	}
 	base := s.watchedBy(options{})
 	for agent, want := range map[string]string{
-		"user": "503 agent user: nobody to ask", "path": "503 agent path: nobody to ask", "named": "503 agent named: nobody to ask",
-		"high": "503 agent high: nobody to ask", "signed": "503 agent signed: nobody to ask",
-		"moved": "502 agent moved: it answers 302", "endless": "502 agent endless: its answer is longer", "away": "503 agent away: nobody to ask",
+		"user": "503 agent user: its address is not known", "path": "503 agent path: its address is not known", "named": "503 agent named: its address is not known",
+		"high": "503 agent high: its address is not known", "signed": "503 agent signed: its address is not known",
+		"moved": "502 agent moved: it answers 302", "endless": "502 agent endless: its answer is longer", "away": "503 agent away: its address is not known",
 		"slow": "502 agent slow: ",
 	} {
 		began := time.Now()
@@ -184,13 +192,14 @@ func TestGatewayIsBounded(t *testing.T) {
 		if got := fmt.Sprintf("%d %s", code, body); !strings.HasPrefix(got, want) {
 			t.Errorf("%s: %.200s, want %s", agent, got, want)
 		}
-		if took := time.Since(began); took > passTime+5*time.Second {
+		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("%s took %s", agent, took)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for range 2 * passAtOnce { // they ask again and again, so that it stays full
+	const atOnce = 16      // requests that the gateway passes on
+	for range 2 * atOnce { // they ask again and again, so that it stays full
 		go func() {
 			for ctx.Err() == nil {
 				req, _ := http.NewRequestWithContext(ctx, http.MethodGet, base+"/agents/slow/healthz", nil)
@@ -202,31 +211,14 @@ func TestGatewayIsBounded(t *testing.T) {
 	}
 	s.until("nobody more to be let wait", func() bool {
 		code, body := s.get(base + "/agents/away/healthz")
-		return code == http.StatusServiceUnavailable && body == "too many ask at once\n"
+		return code == http.StatusServiceUnavailable && body == "too many requests at once\n"
 	})
 	cancel()
 	res, err := http.Get(base + "/agents/odd/metrics")
 	s.must(err)
 	defer func() { _ = res.Body.Close() }()
-	if h := res.Header; h.Get("Set-Cookie") != "" || h.Get("Content-Type") != metricsType || h.Get("X-Content-Type-Options") != "nosniff" {
+	if h := res.Header; h.Get("Set-Cookie") != "" || h.Get("Content-Type") != "text/plain; version=0.0.4; charset=utf-8" || h.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("headers %v", h)
-	}
-}
-
-// In a container, too, the port is all that counts of what a cub says, and it has to
-// be one.
-func TestHealthAddress(t *testing.T) {
-	t.Parallel()
-	for _, tc := range []struct{ says, container, want string }{
-		{"[::]:8080", "172.18.0.3", "172.18.0.3:8080"}, {"198.51.100.7:8080", "fd00::3", "[fd00::3]:8080"},
-		{"127.0.0.1:8080", "", "127.0.0.1:8080"}, {"[::1]:8080", "", "[::1]:8080"}, {"[::1%lo]:8080", "", "[::1]:8080"},
-		{"[::]:80@evil/DATA?x=", "172.18.0.3", ""}, {"[::]:", "172.18.0.3", ""}, {"[::]:0", "172.18.0.3", ""}, {":8080", "172.18.0.3", ""},
-		{"[::]:8080", "evil.example", ""}, {"[::]:8080", "172.18.0.3/x", ""}, {"[::]:8080", "", ""}, {"off", "", ""}, {"", "172.18.0.3", ""},
-	} {
-		got, err := healthAddress(redis.Presence{Health: tc.says}, tc.container)
-		if got != tc.want || (err == nil) == (tc.want == "") {
-			t.Errorf("%q in %q: %q, %v, want %q", tc.says, tc.container, got, err, tc.want)
-		}
 	}
 }
 
@@ -293,7 +285,7 @@ func TestHealthPortComesFree(t *testing.T) {
 		t.Errorf("it says %s", first.log)
 	}
 	s.must(taken.Close())
-	url := first.address() + metricsPath
+	url := first.address() + "/metrics"
 	leads := func(want string) bool {
 		_, body := s.get(url)
 		return strings.Contains(body, "\nsett_leader "+want+"\n")

@@ -41,7 +41,7 @@ func (s *sett) get(url string) (int, string) {
 
 func TestHealth(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t)
+	r := redistest.Embedded(t)
 	s := newSettAt(t, r.URL, "a")
 	url := s.lead(options{vars: map[string]string{env.HealthAddr: "127.0.0.1:0"}}).address() + "/healthz"
 	if code, body := s.get(url); code != http.StatusOK || body != "ok\n" {

@@ -4,21 +4,20 @@ import (
 	"sync"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
-// mostHints is how many claims are remembered between their opening and their
-// first decision.
+// mostHints is the number of claims that are remembered between their opening and
+// their first decision.
 const mostHints = 8192
 
-// hints put together what this orchestrator knows of a claim that it opened and
-// what the notice of the last bid says, so that the first decision costs no read.
-// Either may be wrong or missing: then the claim is read.
+// hints join the record of a claim that this orchestrator opened with the bids in the
+// last bid's notice, so that the first decision costs no read. If either is wrong or
+// missing the claim is read.
 type hints struct {
 	mu     sync.Mutex
 	opened map[string]*blackboard.Claim
 	order  []string
-	bids   map[string]redis.Matter
+	bids   map[string]blackboard.Notice
 }
 
 // open remembers a claim.
@@ -26,7 +25,7 @@ func (h *hints) open(c *blackboard.Claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.opened == nil {
-		h.opened, h.bids = map[string]*blackboard.Claim{}, map[string]redis.Matter{}
+		h.opened, h.bids = map[string]*blackboard.Claim{}, map[string]blackboard.Notice{}
 	}
 	if h.opened[c.ID] == nil {
 		h.order = append(h.order, c.ID)
@@ -40,7 +39,7 @@ func (h *hints) open(c *blackboard.Claim) {
 }
 
 // complete remembers that all bids on a claim are in.
-func (h *hints) complete(m redis.Matter) {
+func (h *hints) complete(m blackboard.Notice) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.opened[m.Claim] != nil && m.Revision > 0 {
@@ -48,7 +47,7 @@ func (h *hints) complete(m redis.Matter) {
 	}
 }
 
-// use returns the claim as the notice makes it out, once.
+// use returns the claim with the bids of the notice, once.
 func (h *hints) use(claim string) (blackboard.Snapshot, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

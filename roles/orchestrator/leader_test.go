@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/embedded"
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/env"
@@ -76,7 +75,7 @@ func (p *proxy) set(cut bool) {
 // first, once it is back, steps down and waits in its turn.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t)
+	r := redistest.Embedded(t)
 	s := newSettAt(t, r.URL, "a")
 	p := newProxy(t, r.Addr())
 	const lease = "8s" // the first must not stand still for so long while it is there
@@ -104,16 +103,17 @@ func TestTakeover(t *testing.T) {
 func TestStandbyForgivesOutages(t *testing.T) {
 	t.Parallel()
 	s := newSett(t, "a")
-	_, _, err := s.board.TakeLead(t.Context(), "another", "", time.Hour)
+	_, _, err := s.board.Leader.TakeLead(t.Context(), "another", "", time.Hour)
 	s.must(err)
 	p := newProxy(t, strings.TrimPrefix(s.url, "redis://"))
 	var ahead atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
-	o := &orchestrator{log: slog.New(slog.DiscardHandler), pace: usualPace(), holder: "standby", reachable: role.NewReachable(now, time.Minute)}
-	o.pace.standby = 10 * time.Millisecond
-	o.board, err = redis.Open(t.Context(), redis.Options{URL: "redis://" + p.addr, Instance: "test", Name: "standby"})
+	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
+	o.holder, o.reachable, o.pace.standby = "standby", role.NewReachable(now, time.Minute), 10*time.Millisecond
+	b, err := redis.Open(t.Context(), redis.Options{URL: "redis://" + p.addr, Instance: "test", Name: "standby"})
 	s.must(err)
-	t.Cleanup(o.board.Close)
+	t.Cleanup(b.Close)
+	o.use(b)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -139,17 +139,17 @@ func TestStaleLeaderIsFenced(t *testing.T) {
 	s := newSett(t, "a")
 	l := s.lead(options{vars: map[string]string{env.Lease: "1m"}})
 	l.leads()
-	other, _, err := s.board.TakeLead(t.Context(), "usurper", "orchestrator-", time.Minute)
+	other, _, err := s.board.Leader.TakeLead(t.Context(), "usurper", "orchestrator-", time.Minute)
 	s.must(err)
 	if other.Epoch == "" {
 		t.Fatal("the lead was not taken")
 	}
 	g := s.goal("g") // its notice has the stale one try, and learn
 	s.until("the end of its term", func() bool { return strings.Contains(l.log.String(), "no longer leading") })
-	if _, err := s.board.Snapshot(t.Context(), blackboard.BiddingClaimID(g)); !errors.Is(err, blackboard.ErrNotFound) {
+	if _, err := s.board.Records.Snapshot(t.Context(), blackboard.BiddingClaimID(g)); !errors.Is(err, blackboard.ErrNotFound) {
 		t.Errorf("it opened a claim: %v", err)
 	}
-	s.must(s.board.RenewLead(t.Context(), other, 0))
+	s.must(s.board.Leader.RenewLead(t.Context(), other, 0))
 	s.claimOf(g)
 }
 
@@ -161,7 +161,7 @@ func TestSeatIsTakenOverAtOnce(t *testing.T) {
 	o.vars[env.Lease] = "1h"
 	set, err := parseSettings(s.env(o, &output{}).Lookup)
 	s.must(err)
-	_, _, err = s.board.TakeLead(t.Context(), set.Seat+"dead", "", time.Hour)
+	_, _, err = s.board.Leader.TakeLead(t.Context(), set.Seat+"dead", "", time.Hour)
 	s.must(err)
 	s.lead(o)
 	s.incarnation(p, "agent-a")
@@ -194,7 +194,7 @@ func TestWorkFromBefore(t *testing.T) {
 // Without a single notice everything still happens, with the ticks.
 func TestTicksAlone(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t)
+	r := redistest.Start(t) // for its access lists
 	s := newSettAt(t, r.URL, "a")
 	s.redis(r, "ACL", "SETUSER", "deaf", "on", "nopass", "~*", "+@all", "resetchannels")
 	s.lead(options{vars: map[string]string{env.RedisURL: strings.Replace(r.URL, "redis://", "redis://deaf:x@", 1)},
@@ -209,7 +209,7 @@ func TestTicksAlone(t *testing.T) {
 // Redis dies and comes back in the middle of the work; nobody helps.
 func TestRedisRestart(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t, redistest.Durable...)
+	r := redistest.Embedded(t)
 	s := newSettAt(t, r.URL, "a")
 	l := s.lead(options{})
 	g := s.goal("g")
@@ -229,19 +229,7 @@ func TestRedisRestart(t *testing.T) {
 // On the embedded blackboard it is the same.
 func TestEmbeddedBlackboard(t *testing.T) {
 	t.Parallel()
-	server, _, err := embedded.Open(embedded.Options{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(ctx, l) }()
-	t.Cleanup(func() { cancel(); <-served; _ = server.Close() })
-	s, p := newSettAt(t, "redis://"+l.Addr().String(), "a", "critic"), newPlace()
+	s, p := newSett(t, "a", "critic"), newPlace()
 	s.lead(trusting(p))
 	g := s.goal("g")
 	draft := s.makes(g, "a")
@@ -257,7 +245,7 @@ func TestEmbeddedBlackboard(t *testing.T) {
 
 func TestGivesUp(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t)
+	r := redistest.Embedded(t)
 	s := newSettAt(t, r.URL, "a")
 	l := s.lead(options{vars: map[string]string{env.RedisGiveUp: "200ms", env.Lease: "100ms"}})
 	l.leads()
@@ -315,7 +303,7 @@ func TestHelp(t *testing.T) {
 	if err := Run(t.Context(), role.Env{Args: []string{"--help"}, Stdout: &out}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Usage: sett orchestrator", env.RedisURL, env.Lease, "Exit codes"} {
+	for _, want := range []string{"Usage: sett orchestrator", env.RedisURL, env.Lease} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("help does not mention %s", want)
 		}
@@ -349,9 +337,8 @@ func TestManyDecidersLoseTheLead(t *testing.T) {
 	for range 200 {
 		goals = append(goals, s.goal("g"))
 	}
-	o := &orchestrator{env: s.env(options{}, &output{}), log: slog.New(slog.DiscardHandler), board: s.board, metrics: newMetrics(), pace: usualPace()}
-	o.clan, _ = loadClan(s.file)
-	l := newLeadership(o, redis.Lead{Holder: "nobody", Epoch: "0"})
+	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
+	l := newTerm(o, blackboard.Lead{Holder: "nobody", Epoch: "0"})
 	for _, g := range goals {
 		l.queue.add(key{artefactKey, g})
 	}
@@ -365,7 +352,7 @@ func TestManyDecidersLoseTheLead(t *testing.T) {
 	case <-time.After(patience):
 		t.Fatal("it does not end")
 	}
-	if w, err := s.board.OpenWork(t.Context()); err != nil || len(w.Unclaimed) != len(goals) || slices.Contains(w.Claims, "") {
+	if w, err := s.board.Index.OpenWork(t.Context()); err != nil || len(w.Unclaimed) != len(goals) || slices.Contains(w.Claims, "") {
 		t.Errorf("work %d, %v", len(w.Unclaimed), err)
 	}
 }

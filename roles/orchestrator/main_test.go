@@ -6,6 +6,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,10 +16,12 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/boardtest"
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/orchestrator/report"
 	"sett/roles/role"
 	"sett/runtime"
 )
@@ -36,7 +40,7 @@ type sett struct {
 
 func newSett(t testing.TB, names ...string) *sett {
 	t.Helper()
-	return newSettAt(t, redistest.Start(t).URL, names...)
+	return newSettAt(t, redistest.Embedded(t).URL, names...)
 }
 
 func newSettAt(t testing.TB, url string, names ...string) *sett {
@@ -90,13 +94,7 @@ func (s *sett) agent(name string) *config.Agent {
 // until waits for a condition.
 func (s *sett) until(what string, done func() bool) {
 	s.Helper()
-	every := time.NewTicker(2 * time.Millisecond)
-	defer every.Stop()
-	for deadline := time.Now().Add(patience); !done(); <-every.C {
-		if time.Now().After(deadline) {
-			s.Fatalf("waited too long for %s", what)
-		}
-	}
+	boardtest.Until(s.TB, what, done)
 }
 
 // output collects what an orchestrator logs.
@@ -151,6 +149,23 @@ func (s *sett) env(o options, log *output) role.Env {
 		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 	}
 }
+
+// unled returns an orchestrator that does not campaign: the test calls it.
+func (s *sett) unled(e role.Env, log slog.Handler) *orchestrator {
+	s.Helper()
+	o := &orchestrator{env: e, log: slog.New(log), metrics: report.NewMetrics(), pace: usualPace()}
+	var err error
+	o.clan, err = loadClan(s.file)
+	s.must(err)
+	o.use(s.board)
+	return o
+}
+
+// workerName and standbyName are the names of a pool's units.
+func workerName(agent, claim string, attempt int) string {
+	return fmt.Sprintf("worker-%s-%s-%d", agent, claim, attempt)
+}
+func standbyName(agent, incarnation string) string { return "standby-" + agent + "-" + incarnation }
 
 // lead starts an orchestrator and ends it with the test.
 func (s *sett) lead(o options) *leader {
@@ -222,13 +237,13 @@ func (l *leader) leads() {
 	l.s.until("the lead", func() bool { return strings.Contains(l.log.String(), "msg=leading") })
 }
 
-func newID() string { return blackboard.NewID(time.Now(), rand.Reader) }
+var newID = boardtest.NewID
 
 // goal posts a goal and returns its id, which is its workflow's.
 func (s *sett) goal(text string) string {
 	s.Helper()
 	id := newID()
-	s.must(s.board.PostGoal(s.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard,
+	s.must(s.board.People.PostGoal(s.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard,
 		Type: blackboard.TypeGoalDefined, Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
 	return id
 }
@@ -238,7 +253,7 @@ func (s *sett) claimOf(artefact string) string {
 	s.Helper()
 	id := blackboard.BiddingClaimID(artefact)
 	s.until("the claim of "+artefact, func() bool {
-		_, err := s.board.Snapshot(s.Context(), id)
+		_, err := s.board.Records.Snapshot(s.Context(), id)
 		return err == nil
 	})
 	return id
@@ -249,14 +264,14 @@ func (s *sett) bids(claim string, bids ...string) {
 	s.Helper()
 	for _, b := range bids {
 		agent, bid, _ := strings.Cut(b, " ")
-		each, err := s.board.SubmitBids(s.Context(), []redis.BidRequest{{Claim: claim, Agent: agent, Bid: blackboard.BidType(bid)}})
+		each, err := s.board.Cub.SubmitBids(s.Context(), []blackboard.BidRequest{{Claim: claim, Agent: agent, Bid: blackboard.BidType(bid)}})
 		s.must(errors.Join(append(each, err)...))
 	}
 }
 
 func (s *sett) snapshot(claim string) blackboard.Snapshot {
 	s.Helper()
-	snap, err := s.board.Snapshot(s.Context(), claim)
+	snap, err := s.board.Records.Snapshot(s.Context(), claim)
 	s.must(err)
 	return snap
 }
@@ -266,7 +281,7 @@ func (s *sett) status(claim string, want blackboard.ClaimStatus) blackboard.Snap
 	var snap blackboard.Snapshot
 	s.until("claim "+claim+" to be "+string(want), func() bool {
 		var err error
-		snap, err = s.board.Snapshot(s.Context(), claim)
+		snap, err = s.board.Records.Snapshot(s.Context(), claim)
 		return err == nil && snap.Claim.Status == want
 	})
 	return snap
@@ -277,17 +292,17 @@ func (s *sett) grant(claim, agent string, want blackboard.GrantState) blackboard
 	var g blackboard.Grant
 	s.until("the grant of "+agent+" to be "+string(want), func() bool {
 		var err error
-		g, err = s.board.Grant(s.Context(), claim, agent)
+		g, err = s.board.Records.Grant(s.Context(), claim, agent)
 		return err == nil && g.State == want
 	})
 	return g
 }
 
 // starts begins to work on a grant, once it is there.
-func (s *sett) starts(claim, agent, holder string) redis.Started {
+func (s *sett) starts(claim, agent, holder string) blackboard.Started {
 	s.Helper()
 	s.grant(claim, agent, blackboard.GrantQueued)
-	st, err := s.board.Start(s.Context(), redis.StartRequest{Claim: claim, Agent: agent, Holder: holder, Mode: s.mode(agent)})
+	st, err := s.board.Cub.Start(s.Context(), blackboard.StartRequest{Claim: claim, Agent: agent, Holder: holder, Mode: s.mode(agent)})
 	s.must(err)
 	if len(st.Blocked) > 0 {
 		s.Fatalf("%s waits for the workspace: %v", agent, st.Blocked)
@@ -305,7 +320,7 @@ func (s *sett) mode(agent string) blackboard.WorkspaceMode {
 }
 
 // finishes hands in a result and returns its id.
-func (s *sett) finishes(st redis.Started, agent string, st2 blackboard.StructuralType, typ, payload string) string {
+func (s *sett) finishes(st blackboard.Started, agent string, st2 blackboard.StructuralType, typ, payload string) string {
 	s.Helper()
 	a := blackboard.Artefact{ID: newID(), StructuralType: st2, Type: typ, Payload: payload,
 		SourceArtefacts: []string{st.Artefact.ID}, ProducedByRole: agent + "-role", ProducedByAgent: agent, ClaimID: st.Claim.ID,
@@ -313,11 +328,11 @@ func (s *sett) finishes(st redis.Started, agent string, st2 blackboard.Structura
 	if st.Claim.Rework && (st2 == blackboard.Standard || st2 == blackboard.Terminal) {
 		a.LogicalID = st.Claim.Target.LogicalID
 	}
-	r := redis.Result{GrantRef: redis.GrantRef{Claim: st.Claim.ID, Agent: agent, Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}, Artefact: a}
+	r := blackboard.Result{GrantRef: blackboard.GrantRef{Claim: st.Claim.ID, Agent: agent, Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}, Artefact: a}
 	if st2 == blackboard.Review {
 		r.Verdict = blackboard.VerdictOf(payload)
 	}
-	s.must(s.board.Finish(s.Context(), r))
+	s.must(s.board.Cub.Finish(s.Context(), r))
 	return a.ID
 }
 
@@ -350,7 +365,7 @@ func (s *sett) ended(workflow string, want blackboard.WorkflowStatus) blackboard
 	var w blackboard.Workflow
 	s.until("the workflow to be "+string(want), func() bool {
 		var err error
-		w, err = s.board.Workflow(s.Context(), workflow)
+		w, err = s.board.Records.Workflow(s.Context(), workflow)
 		return err == nil && w.Status == want
 	})
 	return w
@@ -358,7 +373,7 @@ func (s *sett) ended(workflow string, want blackboard.WorkflowStatus) blackboard
 
 func (s *sett) artefact(id string) blackboard.Artefact {
 	s.Helper()
-	a, err := s.board.Artefact(s.Context(), id)
+	a, err := s.board.Records.Artefact(s.Context(), id)
 	s.must(err)
 	return a
 }
@@ -367,7 +382,7 @@ func (s *sett) artefact(id string) blackboard.Artefact {
 func (s *sett) failures(workflow string, n int) (out []blackboard.Artefact) {
 	s.Helper()
 	s.until("the failures", func() bool {
-		all, err := s.board.ListArtefacts(s.Context(), redis.Filter{Workflow: workflow})
+		all, err := s.board.Records.ListArtefacts(s.Context(), blackboard.Filter{Workflow: workflow})
 		s.must(err)
 		out = nil
 		for _, a := range all {

@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/blackboard/redis/redistest"
 	"sett/contract/env"
 	"sett/runtime"
@@ -20,7 +19,7 @@ import (
 // scrape reads the metrics, by their names with labels.
 func (s *sett) scrape(base string) map[string]float64 {
 	s.Helper()
-	_, body := s.get(base + metricsPath)
+	_, body := s.get(base + "/metrics")
 	values := map[string]float64{}
 	for line := range strings.Lines(body) {
 		name, value, ok := strings.Cut(strings.TrimSpace(line), " ")
@@ -63,7 +62,7 @@ func TestFigures(t *testing.T) {
 		"sett_gates_open": 0, "sett_workspace_waiting": 0, "sett_artefacts_unclaimed": 0, `sett_agent_up{agent="a"}`: 0,
 		"sett_claim_oldest_age_seconds": 0, `sett_agent_bids_due{agent="a"}`: 0, "sett_leader": 1})
 	c := s.claimOf(s.goal("g"))
-	s.must(s.board.Hello(t.Context(), "a", redis.Presence{Incarnation: "i"}, patience))
+	s.must(s.board.Cub.Hello(t.Context(), "a", blackboard.Presence{Incarnation: "i"}, patience))
 	s.says(base, map[string]float64{"sett_claims_open": 1, "sett_goals_active": 1, `sett_agent_bids_due{agent="a"}`: 1,
 		`sett_agent_bids_due{agent="b"}`: 1, "sett_ledger_artefacts": 1, "sett_ledger_claims": 1, `sett_agent_up{agent="a"}`: 1,
 		`sett_agent_up{agent="b"}`: 0})
@@ -72,7 +71,7 @@ func TestFigures(t *testing.T) {
 	s.says(base, map[string]float64{`sett_agent_bids_due{agent="a"}`: 0, `sett_agent_grants_open{agent="a"}`: 1, `sett_agent_grants_open{agent="b"}`: 1})
 	s.ages(base, `sett_agent_grant_oldest_age_seconds{agent="a"}`)
 	st := s.starts(c, "a", "holder")
-	waits, err := s.board.Start(t.Context(), redis.StartRequest{Claim: c, Agent: "b", Holder: "other", Mode: blackboard.ReadWrite})
+	waits, err := s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: c, Agent: "b", Holder: "other", Mode: blackboard.ReadWrite})
 	if s.must(err); len(waits.Blocked) == 0 {
 		t.Fatal("two writers at once")
 	}
@@ -87,11 +86,11 @@ func TestFigures(t *testing.T) {
 func TestFiguresOfWhatWaits(t *testing.T) {
 	t.Parallel()
 	s := newSett(t, "a")
-	lead, _, err := s.board.TakeLead(t.Context(), "somebody", "", time.Hour)
+	lead, _, err := s.board.Leader.TakeLead(t.Context(), "somebody", "", time.Hour)
 	s.must(err)
-	s.must(s.board.SetApproval(t.Context(), lead.Epoch, []string{"Held"}))
+	s.must(s.board.Leader.SetApproval(t.Context(), lead.Epoch, []string{"Held"}))
 	held := newID()
-	s.must(s.board.PostGoal(t.Context(), blackboard.Artefact{ID: held, StructuralType: blackboard.Standard, Type: "Held", Payload: "x",
+	s.must(s.board.People.PostGoal(t.Context(), blackboard.Artefact{ID: held, StructuralType: blackboard.Standard, Type: "Held", Payload: "x",
 		ProducedByRole: blackboard.RoleUser, WorkflowID: held}))
 	s.goal("g")
 	base := s.watchedBy(options{})
@@ -102,7 +101,7 @@ func TestFiguresOfWhatWaits(t *testing.T) {
 // Without a blackboard the metrics say that, and how its calls went.
 func TestFiguresWithoutBlackboard(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t, redistest.Durable...)
+	r := redistest.Embedded(t)
 	s := newSettAt(t, r.URL, "a")
 	base := s.watchedBy(options{})
 	s.ages(base, "sett_blackboard_call_seconds_count")
@@ -131,13 +130,13 @@ func TestTally(t *testing.T) {
 	s.bids(c, "a claim", "b ignore")
 	st := s.starts(c, "a", "holder")
 	q := s.finishes(st, "a", blackboard.Question, "", "?")
-	_, err := s.board.PostAnswer(t.Context(), q, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!",
+	_, err := s.board.People.PostAnswer(t.Context(), q, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!",
 		SourceArtefacts: []string{q}, ProducedByRole: blackboard.RoleHuman, ClaimID: c, WorkflowID: st.Claim.WorkflowID}, "ann")
 	s.must(err)
 	st = s.starts(c, "a", "holder")
-	s.must(s.board.Requeue(t.Context(), ref(st), 10, "stopping"))
+	s.must(s.board.Cub.Requeue(t.Context(), ref(st), 10, "stopping"))
 	st = s.starts(c, "a", "holder")
-	s.must(s.board.Finish(t.Context(), redis.Result{GrantRef: ref(st), ToolTime: 3 * time.Second, Artefact: blackboard.Artefact{ID: newID(),
+	s.must(s.board.Cub.Finish(t.Context(), blackboard.Result{GrantRef: ref(st), ToolTime: 3 * time.Second, Artefact: blackboard.Artefact{ID: newID(),
 		StructuralType: blackboard.Terminal, Type: "Done", Payload: "x", SourceArtefacts: []string{st.Artefact.ID}, ProducedByRole: "a-role",
 		ProducedByAgent: "a", ClaimID: c, WorkflowID: st.Claim.WorkflowID}}))
 	s.ended(st.Claim.WorkflowID, blackboard.WorkflowAchieved)
@@ -159,30 +158,8 @@ func TestTally(t *testing.T) {
 	})
 }
 
-func ref(st redis.Started) redis.GrantRef {
-	return redis.GrantRef{Claim: st.Claim.ID, Agent: st.Grant.Agent, Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
-}
-
-// What anybody can write into the ledger makes no more series than there are names.
-func TestTallyIsBounded(t *testing.T) {
-	t.Parallel()
-	s := newSett(t, "a")
-	o := &orchestrator{metrics: newMetrics()}
-	o.clan, _ = loadClan(s.file)
-	l := newTally(o, "")
-	for range 100 {
-		l.count(blackboard.Event{Kind: blackboard.EventResult, Agent: newID(), Attributes: map[string]string{
-			"structural_type": newID(), "tool_us": "nonsense", "workflow_status": newID(), "result_type": newID(), "type": newID()}})
-		l.count(blackboard.Event{Kind: blackboard.EventRequeue, Agent: newID()})
-		l.count(blackboard.Event{Kind: blackboard.EventKind(newID())})
-	}
-	all, err := o.metrics.registry.Gather()
-	s.must(err)
-	for _, m := range all {
-		if len(m.Metric) > 15 {
-			t.Errorf("%s has %d series", m.GetName(), len(m.Metric))
-		}
-	}
+func ref(st blackboard.Started) blackboard.GrantRef {
+	return blackboard.GrantRef{Claim: st.Claim.ID, Agent: st.Grant.Agent, Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
 }
 
 // An agent that keeps ending is seen to wait, and is forgotten when it leaves.
@@ -191,7 +168,7 @@ func TestStartDelay(t *testing.T) {
 	s, p := newSett(t, "a", "b"), newPlace()
 	o := inPlace(p)
 	usual := o.pace
-	o.pace = func(p *pace) { usual(p); p.shortestBackoff, p.longestBackoff = time.Hour, time.Hour }
+	o.pace = func(p *pace) { usual(p); p.backoff.Shortest, p.backoff.Longest = time.Hour, time.Hour }
 	base := s.watchedBy(o)
 	s.incarnation(p, "agent-a")
 	s.says(base, map[string]float64{`sett_agent_start_delay_seconds{agent="a"}`: 0})
@@ -220,7 +197,7 @@ func TestMetricsLint(t *testing.T) {
 	s.bids(c, "a exclusive")
 	s.does(c, "a", blackboard.Terminal, "Done", "x")
 	s.says(base, map[string]float64{`sett_goals_ended_total{status="achieved"}`: 1})
-	res, err := http.Get(base + metricsPath)
+	res, err := http.Get(base + "/metrics")
 	s.must(err)
 	defer func() { _ = res.Body.Close() }()
 	problems, err := promlint.New(res.Body).Lint()

@@ -1,16 +1,14 @@
 package orchestrator
 
 import (
-	"bufio"
 	"fmt"
 	"log/slog"
-	"net"
 	"strings"
 	"testing"
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
+	"sett/blackboard/boardtest"
 	"sett/blackboard/redis/redistest"
 	"sett/runtime"
 )
@@ -20,25 +18,10 @@ func exited(code int) runtime.Exit {
 }
 
 // redis sends one command as anybody with a connection could.
-func (s *sett) redis(r *redistest.Server, args ...string) string {
+func (s *sett) redis(r *redistest.Server, args ...string) {
 	s.Helper()
-	c, err := net.Dial("tcp", r.Addr())
+	_, err := boardtest.Send(r.Addr(), args...)
 	s.must(err)
-	defer func() { _ = c.Close() }()
-	s.must(c.SetDeadline(time.Now().Add(patience)))
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	_, err = c.Write([]byte(b.String()))
-	s.must(err)
-	line, err := bufio.NewReader(c).ReadString('\n')
-	s.must(err)
-	if strings.HasPrefix(line, "-") {
-		s.Fatalf("%s: %s", args[0], line)
-	}
-	return strings.TrimSpace(line)
 }
 
 const prefix = "sett:{test}:"
@@ -47,7 +30,7 @@ const prefix = "sett:{test}:"
 // kind of thing change nothing and keep nobody from working.
 func TestForgedNotices(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t)
+	r := redistest.Embedded(t)
 	s := newSettAt(t, r.URL, "a")
 	l := s.lead(options{})
 	g := s.goal("g")
@@ -65,7 +48,7 @@ func TestForgedNotices(t *testing.T) {
 	s.bids(c, "a exclusive")
 	s.does(c, "a", blackboard.Terminal, "Done", "x")
 	s.ended(g, blackboard.WorkflowAchieved)
-	claims, err := s.board.WorkflowClaims(t.Context(), g)
+	claims, err := s.board.Index.WorkflowClaims(t.Context(), g)
 	s.must(err)
 	if len(claims) != 1 {
 		t.Errorf("claims %v", claims)
@@ -81,7 +64,7 @@ func TestCorruptClaimIsLeftAlone(t *testing.T) {
 	for field, value := range map[string]string{"revision": "many", "expected_bidders": "{", "opened_at": "yesterday"} {
 		t.Run(field, func(t *testing.T) {
 			t.Parallel()
-			r := redistest.Start(t)
+			r := redistest.Embedded(t)
 			s := newSettAt(t, r.URL, "a")
 			first := s.lead(options{})
 			broken := s.claimOf(s.goal("broken"))
@@ -104,7 +87,7 @@ func TestCorruptClaimIsLeftAlone(t *testing.T) {
 // decision stale; that costs a bounded number of attempts.
 func TestRevisionThatNeverFits(t *testing.T) {
 	t.Parallel()
-	r := redistest.Start(t)
+	r := redistest.Embedded(t)
 	s := newSettAt(t, r.URL, "a")
 	l := s.lead(options{})
 	c := s.claimOf(s.goal("g"))
@@ -123,11 +106,10 @@ func TestTimersGo(t *testing.T) {
 	s := newSett(t, "a", "b")
 	s.cfg.Orchestrator.BidTimeout = time.Hour
 	s.write()
-	o := &orchestrator{env: s.env(options{}, &output{}), log: slog.New(slog.DiscardHandler), board: s.board, metrics: newMetrics(), pace: usualPace()}
-	o.clan, _ = loadClan(s.file)
-	lead, _, err := s.board.TakeLead(t.Context(), "me", "", time.Hour)
+	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
+	lead, _, err := s.board.Leader.TakeLead(t.Context(), "me", "", time.Hour)
 	s.must(err)
-	l := newLeadership(o, lead)
+	l := newTerm(o, lead)
 	defer l.stopTimers()
 	g := s.goal("g")
 	k := key{claimKey, blackboard.BiddingClaimID(g)}
@@ -154,9 +136,9 @@ func FuzzNotice(f *testing.F) {
 	}
 	o := &orchestrator{env: (&sett{}).env(options{}, &output{}), log: slog.New(slog.DiscardHandler)}
 	f.Fuzz(func(t *testing.T, notice string) {
-		l := newLeadership(o, redis.Lead{})
-		l.notice(redis.OrchestratorEvents, notice)
-		l.notice(redis.OrchestratorEvents, notice)
+		l := newTerm(o, blackboard.Lead{})
+		l.notice(notice)
+		l.notice(notice)
 		keys := l.queue.order
 		if len(keys) > 1 || (notice == "") != (len(l.again) == 1) {
 			t.Fatalf("%q became %v, read again %d", notice, keys, len(l.again))

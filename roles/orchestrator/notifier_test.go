@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"sett/blackboard"
 	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
@@ -98,7 +99,7 @@ func TestNotifierIsKept(t *testing.T) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if want := []stopCall{{"notifier", notifierGrace}, {"notifier", notifierGrace}}; !slices.Equal(p.stopped, want) {
+	if want := []stopCall{{"notifier", 10 * time.Second}, {"notifier", 10 * time.Second}}; !slices.Equal(p.stopped, want) {
 		t.Errorf("stopped %v, want %v", p.stopped, want)
 	}
 }
@@ -116,17 +117,17 @@ func TestPositionOfARemovedNotifier(t *testing.T) {
 	told := func(want string) {
 		t.Helper()
 		s.until("the position to be "+want, func() bool {
-			at, err := s.board.Notified(s.Context())
+			at, err := s.board.Ledger.Notified(s.Context())
 			return err == nil && at == want
 		})
 	}
-	s.must(s.board.SetNotified(s.Context(), far))
+	s.must(s.board.Ledger.SetNotified(s.Context(), far))
 	s.notifies("two")
 	who = s.incarnation(p, "notifier", who)
-	s.must(s.board.SetInstance(s.Context(), redis.InstanceStopping, "sett down"))
+	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceStopping, "sett down"))
 	p.exit("notifier", runtime.Exit{Code: 0, Text: "exit status 0"})
 	s.must(first.stop())
-	s.must(s.board.SetInstance(s.Context(), redis.InstanceRunning, "sett up"))
+	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceRunning, "sett up"))
 	second := s.lead(inPlace(p))
 	s.incarnation(p, "notifier", who)
 	told(far)
@@ -135,7 +136,7 @@ func TestPositionOfARemovedNotifier(t *testing.T) {
 	told("")
 	s.until("its end", func() bool { return p.running("notifier") == 0 })
 	s.must(second.stop())
-	s.must(s.board.SetNotified(s.Context(), far)) // it was removed from sett.yml while the instance was down
+	s.must(s.board.Ledger.SetNotified(s.Context(), far)) // it was removed from sett.yml while the instance was down
 	s.lead(inPlace(p))
 	told("")
 }
@@ -174,14 +175,14 @@ func TestNotifierIsAdopted(t *testing.T) {
 func TestNotifierOfAStoppingInstance(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "a"), newPlace()
-	s.must(s.board.SetInstance(s.Context(), redis.InstanceStopping, "test"))
+	s.must(s.board.SetInstance(s.Context(), blackboard.InstanceStopping, "test"))
 	s.notifies("one")
 	o := inPlace(p)
 	usual := o.pace
 	o.pace = func(p *pace) { usual(p); p.tick = time.Hour }
 	s.lead(o).leads()
 	s.claimOf(func() string {
-		s.must(s.board.SetInstance(s.Context(), redis.InstanceRunning, "test"))
+		s.must(s.board.SetInstance(s.Context(), blackboard.InstanceRunning, "test"))
 		return s.goal("x")
 	}())
 	s.incarnation(p, "notifier")

@@ -254,7 +254,7 @@ func inPlace(p *place) options {
 	return options{place: p, vars: map[string]string{env.StateDir: "/nowhere", env.Workspace: "/repo", env.Run: "run1"},
 		host: []string{"PATH=/bin", "HOME=/home/me", "SECRET=1", "AWS_SECRET_ACCESS_KEY=2", "SETT_LOG_LEVEL=debug"},
 		pace: func(p *pace) {
-			p.shortestBackoff, p.tick, p.lookAround = 10*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond
+			p.backoff.Shortest, p.tick, p.units.LookAround = 10*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond
 		}}
 }
 
@@ -263,7 +263,7 @@ func inPlace(p *place) options {
 func trusting(p *place) options {
 	o := inPlace(p)
 	usual := o.pace
-	o.pace = func(p *pace) { usual(p); p.lookAround = time.Hour }
+	o.pace = func(p *pace) { usual(p); p.units.LookAround = time.Hour }
 	return o
 }
 

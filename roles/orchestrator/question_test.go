@@ -17,7 +17,7 @@ func (s *sett) answers(question, text string) string {
 	s.Helper()
 	q := s.artefact(question)
 	a := s.by("ann", blackboard.Answer, question, q.ClaimID, text)
-	_, err := s.board.PostAnswer(s.Context(), question, a, "ann")
+	_, err := s.board.People.PostAnswer(s.Context(), question, a, "ann")
 	s.must(err)
 	return a.ID
 }
@@ -35,7 +35,7 @@ func (s *sett) unanswered(goal, claim, agent string) time.Duration {
 	if g.State != blackboard.GrantFailed || g.ResultID != f.ID {
 		s.Errorf("grant %+v", g)
 	}
-	if open, err := s.board.OpenQuestions(s.Context()); err != nil || len(open) != 0 {
+	if open, err := s.board.Index.OpenQuestions(s.Context()); err != nil || len(open) != 0 {
 		s.Errorf("open questions %v, %v", open, err)
 	}
 	return g.EndedAt.Sub(s.artefact(s.asked(claim, agent)).CreatedAt)
@@ -44,7 +44,7 @@ func (s *sett) unanswered(goal, claim, agent string) time.Duration {
 // asked returns the last question of a grant that is no more.
 func (s *sett) asked(claim, agent string) string {
 	s.Helper()
-	g, err := s.board.Grant(s.Context(), claim, agent)
+	g, err := s.board.Records.Grant(s.Context(), claim, agent)
 	s.must(err)
 	return g.Asked[len(g.Asked)-1]
 }
@@ -156,13 +156,11 @@ func TestAnswerAtTheLastMoment(t *testing.T) {
 	t.Parallel()
 	s, log := newSett(t, "a", "b"), &output{}
 	s.timesOut(time.Millisecond)
-	lead, _, err := s.board.TakeLead(t.Context(), "me", "", time.Hour)
+	lead, _, err := s.board.Leader.TakeLead(t.Context(), "me", "", time.Hour)
 	s.must(err)
 	e := s.env(options{}, log)
-	o := &orchestrator{env: e, log: e.Logger("orchestrator"), board: s.board, metrics: newMetrics(), pace: usualPace()}
-	o.clan, err = loadClan(s.file)
-	s.must(err)
-	l := newLeadership(o, lead)
+	o := s.unled(e, e.Logger("orchestrator").Handler())
+	l := newTerm(o, lead)
 	defer l.stopTimers()
 	asks := func() (claim, question string, late arbiter.Decision) {
 		g := s.goal("g")

@@ -16,7 +16,7 @@ import (
 func (s *sett) retries(claim string) string {
 	s.Helper()
 	id := newID()
-	s.must(s.board.Retry(s.Context(), claim, id, "ann", "once more"))
+	s.must(s.board.People.Retry(s.Context(), claim, id, "ann", "once more"))
 	return id
 }
 
@@ -41,7 +41,7 @@ func TestRetryGoesOn(t *testing.T) {
 	s.fails(c, "p2")
 	s.ended(g, blackboard.WorkflowFailed)
 	again := s.retries(c)
-	if w, err := s.board.Workflow(t.Context(), g); err != nil || w.Status != blackboard.WorkflowActive || w.Failures != 0 {
+	if w, err := s.board.Records.Workflow(t.Context(), g); err != nil || w.Status != blackboard.WorkflowActive || w.Failures != 0 {
 		t.Errorf("workflow %+v, %v", w, err)
 	}
 	s.does(again, "p2", blackboard.Terminal, "Part", "2")
@@ -83,7 +83,7 @@ func TestRetryOfReview(t *testing.T) {
 	}
 	s.finishes(st, "maker", blackboard.Failure, blackboard.TypeToolExecutionFailure, "{}")
 	s.status(rework, blackboard.Terminated)
-	if err := s.board.Retry(t.Context(), again, newID(), "ann", ""); !errors.Is(err, blackboard.ErrRefused) {
+	if err := s.board.People.Retry(t.Context(), again, newID(), "ann", ""); !errors.Is(err, blackboard.ErrRefused) {
 		t.Errorf("a retry after feedback: %v", err)
 	}
 	// The rework that failed is a rework when it is tried again.
@@ -123,7 +123,7 @@ func TestRetryOfBidding(t *testing.T) {
 	if got := s.reasons(again); !slices.Equal(got, []string{"mute ignore bid_timeout"}) {
 		t.Errorf("the ledger says %q", got)
 	}
-	first, err := s.board.Grant(t.Context(), again, "a")
+	first, err := s.board.Records.Grant(t.Context(), again, "a")
 	s.must(err)
 	if waited := first.QueuedAt.Sub(s.snapshot(again).Claim.OpenedAt); waited < timeout-10*time.Millisecond {
 		t.Errorf("it waited %s for the silent agent", waited)

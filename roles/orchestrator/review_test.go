@@ -21,7 +21,7 @@ func (s *sett) by(who string, st blackboard.StructuralType, about, claim, payloa
 func (s *sett) reviews(who, claim, payload string) string {
 	s.Helper()
 	r := s.by(who, blackboard.Review, s.snapshot(claim).Claim.ArtefactID, claim, payload)
-	s.must(s.board.Review(s.Context(), claim, r, who))
+	s.must(s.board.People.Review(s.Context(), claim, r, who))
 	return r.ID
 }
 

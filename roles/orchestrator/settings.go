@@ -18,7 +18,7 @@ import (
 	"sett/roles/orchestrator/arbiter"
 )
 
-// settings are what the orchestrator is started with.
+// settings are the orchestrator's environment variables.
 type settings struct {
 	Instance   string
 	Redis      env.Redis
@@ -30,15 +30,15 @@ type settings struct {
 	Lease      time.Duration
 	Executable string
 
-	Runtime        string   // config.RuntimeDocker or config.RuntimeProcess; empty: somebody else runs the agents
+	Runtime        string   // of the agents: config.RuntimeDocker or RuntimeProcess; empty: somebody else runs them
 	AgentsRedis    string   // the blackboard as agents' containers see it
 	AgentsUser     string   // uid:gid of agents' containers
-	ControlImage   string   // the image that is nothing but the sett binary
+	ControlImage   string   // the image with nothing but the sett binary
 	WorkspaceExtra []string // directories that the workspace needs, mounted where they are
-	LogDir         string   // keeps what removed containers had logged
+	LogDir         string   // keeps the logs of removed containers
 
-	// Seat begins the name we lead under. With a state directory there is one
-	// orchestrator at a time, so a new one need not wait for a dead one's lease.
+	// Seat begins the name under which we lead. With a state directory there is one
+	// orchestrator at a time, so that a new one need not wait for a dead one's lease.
 	Seat string
 }
 
@@ -60,7 +60,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 	if s.containers() {
 		r.Required(env.AgentsRedisURL, "the blackboard as agents' containers see it, such as redis://sett-my-sett-redis:6379/0")
 		r.Required(env.Workspace, "the repository's path on the engine's host")
-		r.Required(env.ControlImage, "the image that is nothing but the sett binary")
+		r.Required(env.ControlImage, "the image with nothing but the sett binary")
 	}
 	if err := errors.Join(r.Err(), s.check()); err != nil {
 		return s, err
@@ -78,13 +78,13 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 	return s, nil
 }
 
-// seatAt names the seat that there is once at a place.
+// seatAt returns the seat of a place: only one orchestrator can run there.
 func seatAt(place ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(place, "\x00")))
 	return "orchestrator-" + hex.EncodeToString(sum[:6]) + "-"
 }
 
-// shortestLease is what still leaves room for renewals.
+// shortestLease still leaves room for renewals.
 const shortestLease = 100 * time.Millisecond
 
 func (s settings) check() error {
@@ -107,9 +107,8 @@ func (s settings) check() error {
 // containers says whether agents are containers.
 func (s settings) containers() bool { return s.Runtime == config.RuntimeDocker }
 
-// unitURL returns where a unit finds the blackboard, and as whom: as the user that
-// it is given with the administrator's password, unless the address names one for
-// all.
+// unitURL returns the blackboard's address for a unit, with the unit's own user, which
+// follows from the administrator's password. An address that names a user is for all.
 func (s settings) unitURL(as func(at, admin string) (string, error)) (string, error) {
 	at, err := url.Parse(s.AgentsRedis)
 	if err != nil || at.User != nil {
@@ -123,7 +122,7 @@ func (s settings) unitURL(as func(at, admin string) (string, error)) (string, er
 	return as(s.AgentsRedis, password)
 }
 
-// clan is the configuration in force. It changes when sett up says so.
+// clan is the configuration in force. sett up may replace its file at any time.
 type clan struct {
 	mu     sync.Mutex
 	file   string
@@ -137,8 +136,8 @@ func loadClan(file string) (*clan, error) {
 	return c, err
 }
 
-// reload reads the file again and says whether anything changed. When it cannot
-// be read, the configuration stays as it was.
+// reload reads the file again and says whether anything changed. The configuration
+// stays as it was if the file cannot be read.
 func (c *clan) reload() (changed bool, err error) {
 	raw, err := os.ReadFile(c.file)
 	if err != nil {
@@ -169,8 +168,15 @@ func (c *clan) get() *config.Config {
 func (c *clan) policy() arbiter.Policy {
 	cfg := c.get()
 	o := cfg.Orchestrator
+	var required []string
+	for _, a := range cfg.Agents {
+		if a.BidsRequired {
+			required = append(required, a.Name)
+		}
+	}
 	return arbiter.Policy{
-		Clan: cfg.Names(), MaxReviewIterations: o.MaxReviewIterations, BidTimeout: o.BidTimeout, QuestionTimeout: o.QuestionTimeout,
+		BidsRequired: required,
+		Clan:         cfg.Names(), MaxReviewIterations: o.MaxReviewIterations, BidTimeout: o.BidTimeout, QuestionTimeout: o.QuestionTimeout,
 		AskAtReviewLimit: o.OnReviewLimit == config.ReviewLimitAsk,
 	}
 }

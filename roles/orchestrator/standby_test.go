@@ -1,23 +1,18 @@
 package orchestrator
 
 import (
-	"log/slog"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
-	"sett/contract/config"
-	"sett/roles/role"
 	"sett/runtime"
 )
 
 // hello registers a standby as its cub does.
 func (s *sett) hello(incarnation string) {
 	s.Helper()
-	s.must(s.board.HelloWorker(s.Context(), "w", redis.Worker{Incarnation: incarnation}, patience))
+	s.must(s.board.Cub.HelloWorker(s.Context(), "w", blackboard.Worker{Incarnation: incarnation}, patience))
 }
 
 // A worker that waits gets the next claim, and another one takes its place.
@@ -34,7 +29,7 @@ func TestWarmWorkers(t *testing.T) {
 	s.hello(first)
 	g, claim := s.granted()
 	s.until("the assignment", func() bool {
-		got, err := s.board.Assignment(t.Context(), "w", first)
+		got, err := s.board.Roster.Assignment(t.Context(), "w", first)
 		s.must(err)
 		return got == claim
 	})
@@ -43,7 +38,7 @@ func TestWarmWorkers(t *testing.T) {
 	p.exit(standbyName("w", strings.ToLower(first)), runtime.Exit{Text: "exit status 0"})
 	s.ended(g, blackboard.WorkflowAchieved)
 	s.until("it to be gone and forgotten", func() bool {
-		known, err := s.board.Workers(t.Context(), "w")
+		known, err := s.board.Roster.Workers(t.Context(), "w")
 		s.must(err)
 		return len(known) == 0 && p.running("standby-w-") == 1
 	})
@@ -68,7 +63,7 @@ func TestWarmWorkerDies(t *testing.T) {
 				s.hello(first)
 				g, claim := s.granted()
 				s.until("the assignment", func() bool {
-					got, err := s.board.Assignment(t.Context(), "w", first)
+					got, err := s.board.Roster.Assignment(t.Context(), "w", first)
 					s.must(err)
 					return got == claim
 				})
@@ -104,7 +99,7 @@ func TestWarmComesAndGoes(t *testing.T) {
 	l := s.lead(inPlace(p))
 	s.until("two to wait", func() bool { return p.running("standby-w-") == 2 })
 	one := s.incarnation(p, "standby-w-")
-	p.exit(standbyName("w", strings.ToLower(one)), runtime.Exit{Code: 2, Text: "exit status 2"})
+	p.exit("standby-w-"+strings.ToLower(one), runtime.Exit{Code: 2, Text: "exit status 2"})
 	s.until("two to wait again", func() bool { return p.running("standby-w-") == 2 && p.starts("standby-w-") == 3 })
 	s.must(l.stop())
 	l = s.lead(inPlace(p))
@@ -119,28 +114,5 @@ func TestWarmComesAndGoes(t *testing.T) {
 	s.until("none to wait", func() bool { return p.running("standby-w-") == 0 })
 	if n := p.starts("standby-w-"); n != 3 {
 		t.Errorf("%d were started", n)
-	}
-}
-
-// A standby that is about to lose its network is given nothing any more: what its
-// siblings drop would only be dropped again, for the same reason.
-func TestDoomedStandbyIsNotTaken(t *testing.T) {
-	t.Parallel()
-	s, p := newPool(t, 1)
-	agent := *s.agent("w")
-	agent.Warm = 1
-	l := &leadership{orchestrator: &orchestrator{env: role.Env{Now: time.Now}, runtime: p, log: slog.New(slog.DiscardHandler)}}
-	l.agents, l.workers = newAgents(l), newWorkers(l)
-	l.workers.warm["x"] = &standby{unit: "x", agent: "w", digest: agent.Digest(), started: time.Now()}
-	l.workers.stopAll(t.Context(), "w")
-	l.agents.beside.Wait()
-	if got := l.workers.take(agent); got != nil {
-		t.Errorf("taken: %+v", got)
-	}
-	if units := l.workers.surplus(&config.Config{Agents: []config.Agent{agent}}, time.Now()); len(units) != 0 {
-		t.Errorf("told to stop again at once: %v", units)
-	}
-	if units := l.workers.surplus(&config.Config{Agents: []config.Agent{agent}}, time.Now().Add(time.Minute)); len(units) != 1 {
-		t.Errorf("not told again after a while: %v", units)
 	}
 }

@@ -68,61 +68,6 @@ func TestTallyOfFailures(t *testing.T) {
 		`sett_failures_recorded_total{type="other"}`: 0})
 }
 
-// What names a new type is other, a question is no Failure.
-func TestTallyOfResultTypes(t *testing.T) {
-	t.Parallel()
-	s := newSett(t, "a")
-	o := &orchestrator{metrics: newMetrics()}
-	o.clan, _ = loadClan(s.file)
-	l := newTally(o, "")
-	for _, typ := range []string{"Unheard", "CorruptClaim", "Question", ""} {
-		l.count(blackboard.Event{Kind: blackboard.EventTerminate, Attributes: map[string]string{
-			blackboard.AttributeResult: "ID", blackboard.AttributeResultType: typ}})
-	}
-	if got := s.counted(o, "sett_failures_recorded_total"); got["other"] != 1 || got["CorruptClaim"] != 1 || got[""] != 2 {
-		t.Errorf("failures by type, and in all: %v", got)
-	}
-}
-
-// counted returns a counter's values by its one label, and their sum.
-func (s *sett) counted(o *orchestrator, name string) map[string]float64 {
-	s.Helper()
-	all, err := o.metrics.registry.Gather()
-	s.must(err)
-	values := map[string]float64{}
-	for _, m := range all {
-		if m.GetName() != name {
-			continue
-		}
-		for _, v := range m.Metric {
-			values[v.Label[0].GetValue()] = v.GetCounter().GetValue()
-			values[""] += v.GetCounter().GetValue()
-		}
-	}
-	return values
-}
-
-// Where the ledger's end cannot be read at the start it is read later, and counting
-// begins there: our clock is not the ledger's.
-func TestTallyBeginsAtTheEnd(t *testing.T) {
-	t.Parallel()
-	s := newSett(t, "a")
-	s.goal("before")
-	o := &orchestrator{metrics: newMetrics(), board: s.board}
-	o.clan, _ = loadClan(s.file)
-	l := newTally(o, "")
-	l.catchUp(t.Context())
-	s.goal("after")
-	l.catchUp(t.Context())
-	all, err := o.metrics.registry.Gather()
-	s.must(err)
-	for _, m := range all {
-		if m.GetName() == "sett_goals_posted_total" && m.Metric[0].GetCounter().GetValue() != 1 {
-			t.Errorf("it counts %v goals", m.Metric[0].GetCounter().GetValue())
-		}
-	}
-}
-
 // A phase takes from its first grant to its last result under this claim: what a
 // person reviewed is no grant, and what a retry kept was before.
 func TestPhaseWaits(t *testing.T) {

@@ -1,74 +1,73 @@
 package orchestrator
 
 import (
+	"cmp"
 	"fmt"
-	"net/url"
 	"path"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/role"
 	"sett/runtime"
 )
 
-// What an agent's container gets where sett.yml says nothing. The engine's own
-// size is a limit besides.
+// The limits of an agent's container without any in sett.yml. The engine's own size is
+// another limit.
 const (
 	defaultCPUs   = 2
 	defaultMemory = 2 << 30
 	defaultPids   = 512
-	tmpSize       = 1 << 30 // of /tmp, at most: it counts as memory, and a half of that is left to the tool
+	tmpSize       = 1 << 30 // of /tmp, at most: it counts as memory, and the tool keeps half of the memory
 )
 
-// Where things are in an agent's container.
+// Places in an agent's container.
 const (
 	workspaceDir = "/workspace"
 	healthAddr   = ":8080"
 	homeDir      = "/tmp" // the one place that can always be written
 )
 
-// workerName is the name of a grant's unit: whoever starts it starts the same.
-func workerName(agent, claim string, attempt int) string {
-	return fmt.Sprintf("worker-%s-%s-%d", agent, claim, attempt)
+// specs describes units: a cub, an anchor, the notifier.
+type specs struct {
+	env      role.Env
+	settings settings
 }
 
-func standbyName(agent, incarnation string) string { return "standby-" + agent + "-" + incarnation }
-
-// spec describes an agent's unit: its cub with everything it needs to know. The
-// caller says what it does: its name, arguments and further labels.
-func (l *leadership) spec(agent config.Agent, component string) (runtime.Spec, error) {
+// Agent describes an agent's unit: its cub with its whole configuration. For a worker
+// the caller sets the name and adds arguments and labels.
+func (u specs) Agent(agent config.Agent, component string) (runtime.Spec, error) {
 	c := env.Of(agent)
-	c.Instance, c.Redis, c.Run = l.settings.Instance, l.settings.Redis, l.settings.Run
-	c.Workspace, c.Incarnation, c.HealthAddr = l.settings.Workspace, l.env.NewID(), "127.0.0.1:0"
+	c.Instance, c.Redis, c.Run = u.settings.Instance, u.settings.Redis, u.settings.Run
+	c.Workspace, c.Incarnation, c.HealthAddr = u.settings.Workspace, u.env.NewID(), "127.0.0.1:0"
 	s := runtime.Spec{
-		Name: runtime.AgentUnit(agent.Name), Args: []string{"cub"}, Dir: l.settings.Workspace,
+		Name: runtime.AgentUnit(agent.Name), Args: []string{"cub"}, Dir: u.settings.Workspace,
 		Labels: runtime.Labels{
-			runtime.LabelInstance: l.settings.Instance, runtime.LabelComponent: component,
-			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: l.settings.Run,
+			runtime.LabelInstance: u.settings.Instance, runtime.LabelComponent: component,
+			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: u.settings.Run,
 			runtime.LabelIncarnation: c.Incarnation, runtime.LabelConfig: agent.Digest(),
 		},
 	}
-	if l.settings.containers() {
-		if err := l.enclose(&s, &c, agent); err != nil {
+	if u.settings.containers() {
+		if err := u.enclose(&s, &c, agent); err != nil {
 			return s, err
 		}
 	}
 	if component == runtime.ComponentWorker {
 		c.HealthAddr = "off"
 	}
-	s.Env = append(l.environ(agent.Environment), c.Environ()...)
+	s.Env = append(u.environ(agent.Environment), c.Environ()...)
 	return s, nil
 }
 
-// environ is what a unit has of an environment before it is told what to do: what
-// it inherits, which in a container is next to nothing, and what sett.yml gives it.
-func (l *leadership) environ(given []config.EnvVar) []string {
-	vars := env.Inherited(l.env.Environ())
-	if l.settings.containers() {
+// environ returns the variables that a unit inherits, next to nothing in a container,
+// and those of sett.yml. The role's own variables follow them.
+func (u specs) environ(given []config.EnvVar) []string {
+	vars := env.Inherited(u.env.Environ())
+	if u.settings.containers() {
 		vars = []string{"HOME=" + homeDir}
 		for _, name := range []string{env.LogFormat, env.LogLevel} {
-			if v, ok := l.env.Lookup(name); ok {
+			if v, ok := u.env.Lookup(name); ok {
 				vars = append(vars, name+"="+v)
 			}
 		}
@@ -80,39 +79,65 @@ func (l *leadership) environ(given []config.EnvVar) []string {
 }
 
 // enclose makes a container of an agent's unit.
-func (l *leadership) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
+func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
 	r := agent.Resolved
 	if r == nil {
 		return fmt.Errorf("describe agent %s: no image was found for it", agent.Name)
 	}
-	url, err := l.settings.unitURL(func(at, admin string) (string, error) { return redis.AgentURL(at, admin, agent.Name) })
+	url, err := u.settings.agentURL(agent.Name)
 	if err != nil {
 		return fmt.Errorf("describe agent %s: %w", agent.Name, err)
 	}
 	c.Redis.URL, c.Workspace, c.HealthAddr = url, workspaceDir, healthAddr
 	s.Dir = workspaceDir
-	mounts := l.settings.workspaceMounts(agent.Workspace.Mode != blackboard.ReadWrite)
+	mounts := u.settings.workspaceMounts(agent.Workspace.Mode != blackboard.ReadWrite)
 	limits := agent.Resources.Limits
 	s.Container = runtime.Container{
-		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: l.settings.AgentsUser, Mounts: mounts,
-		Network: l.settings.network(agent), Writable: !agent.ReadOnly,
-		CPUs: orDefault(limits.CPUs, defaultCPUs), Memory: orDefault(limits.Memory, defaultMemory),
-		Pids:       orDefault(int64(limits.Pids), defaultPids),
+		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: u.settings.AgentsUser, Mounts: mounts,
+		Network: u.settings.network(agent), Writable: !agent.ReadOnly,
+		CPUs: cmp.Or(limits.CPUs, defaultCPUs), Memory: cmp.Or(limits.Memory, defaultMemory),
+		Pids:       cmp.Or(int64(limits.Pids), defaultPids),
 		MemoryKept: agent.Resources.Reservations.Memory, CPUsKept: agent.Resources.Reservations.CPUs,
 	}
-	// More reserved than our own default allows: the user knows better.
+	// A reservation above our own default raises the limit.
 	s.Container.Memory, s.Container.CPUs = max(s.Container.Memory, s.Container.MemoryKept), max(s.Container.CPUs, s.Container.CPUsKept)
 	s.Container.Tmp = min(tmpSize, s.Container.Memory/2)
 	if len(r.Program) > 0 && path.Base(r.Program[0]) == "cub" {
 		s.Args = nil // its name says the role already
 	}
-	if l.settings.anchored(agent) {
-		s.Container.Network, s.Container.Join = "", l.settings.anchorName(agent)
+	if anchor := u.settings.anchorName(agent); anchor != "" {
+		s.Container.Network, s.Container.Join = "", anchor
 	}
 	return nil
 }
 
-// workspaceMounts are the workspace in a container, and what it needs besides.
+// Anchor describes the anchor that an agent's units join; false: they join none.
+func (u specs) Anchor(agent config.Agent) (runtime.Spec, bool) {
+	name := u.settings.anchorName(agent)
+	return runtime.Spec{
+		Name: name, Args: []string{"pause"},
+		Labels: runtime.Labels{
+			runtime.LabelInstance: u.settings.Instance, runtime.LabelComponent: runtime.ComponentAnchor,
+			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: u.settings.Run,
+		},
+		Container: runtime.Container{
+			Image: u.settings.ControlImage, User: u.settings.AgentsUser, Network: u.settings.network(agent), CPUs: 0.1, Memory: 64 << 20, Pids: 32,
+		},
+	}, name != ""
+}
+
+// anchorName returns the name of the anchor that an agent's units join; empty: they
+// join none. The name depends on the network, so that a change of it in sett.yml takes
+// no anchor from a unit that has joined it.
+func (s settings) anchorName(agent config.Agent) string {
+	if !s.containers() || !agent.Fresh() || agent.IsolatedPorts {
+		return ""
+	}
+	return "net-" + s.network(agent) + "-" + agent.Name
+}
+
+// workspaceMounts returns the mounts of the workspace and of the directories that it
+// needs.
 func (s settings) workspaceMounts(readOnly bool) []runtime.Mount {
 	mounts := []runtime.Mount{{Source: s.Workspace, Target: workspaceDir, ReadOnly: readOnly}}
 	for _, dir := range s.WorkspaceExtra {
@@ -121,22 +146,7 @@ func (s settings) workspaceMounts(readOnly bool) []runtime.Mount {
 	return mounts
 }
 
-// network is what the container of an agent is on.
+// network returns the network of an agent's container.
 func (s settings) network(agent config.Agent) string {
 	return runtime.AgentNetwork(agent.Network, s.ownBlackboard())
-}
-
-// ownBlackboard says whether the blackboard is one of the instance's containers,
-// and not somewhere outside its networks.
-func (s settings) ownBlackboard() bool {
-	at, err := url.Parse(s.AgentsRedis)
-	return err == nil && at.Hostname() == redis.Host(s.Instance)
-}
-
-func orDefault[T comparable](v, byDefault T) T {
-	var zero T
-	if v == zero {
-		return byDefault
-	}
-	return v
 }

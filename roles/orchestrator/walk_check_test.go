@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
 // walked is everything there is on the blackboard.
@@ -22,31 +21,31 @@ type walked struct {
 func (w *walker) read() walked {
 	w.Helper()
 	all := walked{artefacts: map[string]blackboard.Artefact{}, claims: map[string]blackboard.Snapshot{}}
-	goals, err := w.board.Goals(w.Context(), 0)
+	goals, err := w.board.Index.Goals(w.Context(), 0)
 	w.must(err)
-	all.goals, err = w.board.Workflows(w.Context(), goals)
+	all.goals, err = w.board.Records.Workflows(w.Context(), goals)
 	w.must(err)
-	list, err := w.board.ListArtefacts(w.Context(), redis.Filter{})
+	list, err := w.board.Records.ListArtefacts(w.Context(), blackboard.Filter{})
 	w.must(err)
 	for _, a := range list {
 		all.artefacts[a.ID] = a
 	}
 	for _, g := range goals {
-		ids, err := w.board.WorkflowClaims(w.Context(), g)
+		ids, err := w.board.Index.WorkflowClaims(w.Context(), g)
 		w.must(err)
-		snaps, each, err := w.board.Snapshots(w.Context(), ids)
+		snaps, each, err := w.board.Records.Snapshots(w.Context(), ids)
 		w.must(err)
 		for i, s := range snaps {
 			w.must(each[i])
 			all.claims[s.Claim.ID] = s
 		}
 	}
-	work, err := w.board.OpenWork(w.Context())
+	work, err := w.board.Index.OpenWork(w.Context())
 	w.must(err)
 	all.unclaimed, all.open = work.Unclaimed, work.Claims
-	all.gates, err = w.board.OpenGates(w.Context())
+	all.gates, err = w.board.Index.OpenGates(w.Context())
 	w.must(err)
-	all.questions, err = w.board.OpenQuestions(w.Context())
+	all.questions, err = w.board.Index.OpenQuestions(w.Context())
 	w.must(err)
 	return all
 }
@@ -60,6 +59,7 @@ func (w *walker) check(after string) walked {
 	for _, g := range all.goals {
 		checkGoal(all, g, bad)
 	}
+	w.checkLedger(all, bad)
 	for id := range all.artefacts {
 		if all.held(id) && slices.Contains(all.unclaimed, id) {
 			bad("artefact "+id, "held and to be claimed", "one of them")
@@ -117,10 +117,28 @@ func (w *walker) checkClaims(all walked, bad func(string, any, any)) {
 	same("open claims", all.open, open, bad)
 	same("open questions", all.questions, questions, bad)
 	for _, a := range w.cfg.Agents {
-		work, err := w.board.OpenAgentWork(w.Context(), a.Name)
+		work, err := w.board.Index.OpenAgentWork(w.Context(), a.Name)
 		w.must(err)
 		same("bids due of "+a.Name, work.Due, due[a.Name], bad)
 		same("grants of "+a.Name, work.Grants, granted[a.Name], bad)
+	}
+}
+
+// checkLedger: the entry of the move after which a goal waits for people alone says
+// so, and no other does.
+func (w *walker) checkLedger(all walked, bad func(string, any, any)) {
+	events, err := w.board.Ledger.History(w.Context(), w.seen, 1000)
+	w.must(err)
+	latest := map[string]blackboard.Event{}
+	for _, e := range events {
+		latest[e.Workflow], w.seen = e, e.ID
+	}
+	for _, g := range all.goals {
+		e := latest[g.ID]
+		if e.OnlyPeople() && !g.OnlyPeople() || g.OnlyPeople() && !w.people[g.ID] && !e.OnlyPeople() {
+			bad("entry of goal "+g.ID, e, g)
+		}
+		w.people[g.ID] = g.OnlyPeople()
 	}
 }
 
@@ -170,6 +188,7 @@ func checkGoal(all walked, g blackboard.Workflow, bad func(string, any, any)) {
 		if all.held(id) {
 			want.Gates++
 			want.Outstanding++
+			want.Suspended++
 			if !gated(a) || reviewed {
 				bad("what is held", a, "something undecided that has to be approved")
 			}
@@ -193,6 +212,9 @@ func checkGoal(all walked, g blackboard.Workflow, bad func(string, any, any)) {
 		if !s.Claim.Status.Closed() {
 			want.Outstanding++
 		}
+		if s.Suspended() {
+			want.Suspended++
+		}
 	}
 	want.Failures, want.Terminals = len(failures), len(terminals)
 	want.FailureID, want.TerminalID = g.FailureID, g.TerminalID
@@ -214,6 +236,27 @@ func checkGoal(all walked, g blackboard.Workflow, bad func(string, any, any)) {
 	if g != want || want.Status.Ended() == g.EndedAt.IsZero() || cancelled && want.Outstanding > 0 {
 		bad("goal", g, want)
 	}
+	if got := peopleOnly(all, g); got != g.OnlyPeople() {
+		bad("goal waits for people alone", g, got)
+	}
+}
+
+// peopleOnly says by every grant of a goal whether it waits for people alone: the
+// counts have to say the same.
+func peopleOnly(all walked, g blackboard.Workflow) bool {
+	open := g.Gates
+	for _, c := range all.claims {
+		if c.Claim.WorkflowID != g.ID || c.Claim.Status.Closed() {
+			continue
+		}
+		open++
+		if slices.ContainsFunc(c.Grants, func(g blackboard.Grant) bool {
+			return g.State == blackboard.GrantQueued || g.State == blackboard.GrantRunning || g.State == blackboard.GrantFailed
+		}) || !slices.ContainsFunc(c.Grants, func(g blackboard.Grant) bool { return g.State == blackboard.GrantAwaitingAnswer }) {
+			return false
+		}
+	}
+	return !g.Status.Ended() && g.Outstanding > 0 && g.Outstanding == open
 }
 
 // drain has everybody do what is left to do, until nothing is.
@@ -265,6 +308,6 @@ func (w *walker) finishClaim(id string) {
 			r = w.result(s, g, review)
 			r.Artefact.Payload, r.Verdict = "{}", blackboard.Approve
 		}
-		w.must(w.board.Finish(w.Context(), r))
+		w.must(w.board.Cub.Finish(w.Context(), r))
 	}
 }

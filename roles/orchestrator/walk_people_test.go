@@ -24,7 +24,7 @@ func (w *walker) repeat() error {
 func (w *walker) who() string { return []string{"ann", "bob"}[w.r.IntN(2)] }
 
 func (w *walker) answer() error {
-	open, err := w.board.OpenQuestions(w.Context())
+	open, err := w.board.Index.OpenQuestions(w.Context())
 	w.must(err)
 	q, ok := one(w, open)
 	if !ok {
@@ -32,7 +32,7 @@ func (w *walker) answer() error {
 	}
 	a := w.by("ann", blackboard.Answer, q, w.artefact(q).ClaimID, "so")
 	return w.says(func() error {
-		_, err := w.board.PostAnswer(w.Context(), q, a, "ann")
+		_, err := w.board.People.PostAnswer(w.Context(), q, a, "ann")
 		return err
 	})
 }
@@ -44,12 +44,12 @@ func (w *walker) review() error {
 	}
 	payload, _ := one(w, []string{"{}", "{}", "no"})
 	r := w.by(who, review, w.snapshot(c).Claim.ArtefactID, c, payload)
-	return w.says(func() error { return w.board.Review(w.Context(), c, r, who) })
+	return w.says(func() error { return w.board.People.Review(w.Context(), c, r, who) })
 }
 
 // gate returns an artefact that waits for approval, or some other one.
 func (w *walker) gate() (string, bool) {
-	open, err := w.board.OpenGates(w.Context())
+	open, err := w.board.Index.OpenGates(w.Context())
 	w.must(err)
 	if id, ok := one(w, open); ok {
 		return id, true
@@ -68,7 +68,7 @@ func (w *walker) approve() error {
 	}
 	who := w.who()
 	r := w.by(who, review, id, "", "{}")
-	return w.says(func() error { return w.board.Approve(w.Context(), id, r, who) })
+	return w.says(func() error { return w.board.People.Approve(w.Context(), id, r, who) })
 }
 
 func (w *walker) reject() error {
@@ -79,7 +79,7 @@ func (w *walker) reject() error {
 	who := w.who()
 	r := w.by(who, review, id, "", "no")
 	return w.says(func() error {
-		_, err := w.board.Reject(w.Context(), id, r, who)
+		_, err := w.board.People.Reject(w.Context(), id, r, who)
 		return err
 	})
 }
@@ -91,7 +91,7 @@ func (w *walker) cancel() error {
 	}
 	f := w.by("ann", blackboard.Failure, w.snapshot(c).Claim.ArtefactID, c, "{}")
 	f.Type = blackboard.TypeCancelled
-	return w.says(func() error { return w.board.CancelClaim(w.Context(), c, f, "ann", "test") })
+	return w.says(func() error { return w.board.People.CancelClaim(w.Context(), c, f, "ann", "test") })
 }
 
 func (w *walker) retry() error {
@@ -104,7 +104,7 @@ func (w *walker) retry() error {
 	if c == "" {
 		return errNothing
 	}
-	return w.says(func() error { return w.board.Retry(w.Context(), c, id, "ann", "test") })
+	return w.says(func() error { return w.board.People.Retry(w.Context(), c, id, "ann", "test") })
 }
 
 func (w *walker) more() error {
@@ -113,15 +113,15 @@ func (w *walker) more() error {
 }
 
 func (w *walker) cancelGoal() error {
-	active, err := w.board.ActiveWorkflows(w.Context())
+	active, err := w.board.Index.ActiveWorkflows(w.Context())
 	w.must(err)
 	g, ok := one(w, active)
-	if held, err := w.board.OpenGates(w.Context()); err == nil && len(held) > 0 {
+	if held, err := w.board.Index.OpenGates(w.Context()); err == nil && len(held) > 0 {
 		g = w.artefact(held[0]).WorkflowID // the odds are better
 	} else if !ok || w.r.IntN(3) > 0 {
 		return errNothing
 	}
 	f := w.by("ann", blackboard.Failure, g, "", "{}")
 	f.Type = blackboard.TypeCancelled
-	return w.says(func() error { return w.board.CancelWorkflow(w.Context(), g, f, "ann", "test") })
+	return w.says(func() error { return w.board.People.CancelWorkflow(w.Context(), g, f, "ann", "test") })
 }

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/blackboard/redis"
 )
 
 // walker makes moves at random, of agents, of people and of the orchestrator, in
@@ -21,32 +20,32 @@ import (
 type walker struct {
 	*sett
 	r      *rand.Rand
-	l      *leadership
+	l      *term
 	log    *output
 	ahead  time.Duration // of the orchestrator's clock
 	claims map[string]blackboard.ClaimStatus
-	did    map[string]int // how often a move was taken
-	again  func() error   // the last move of a person, which may be repeated
+	did    map[string]int  // how often a move was taken
+	again  func() error    // the last move of a person, which may be repeated
+	seen   string          // the last entry of the ledger that was checked
+	people map[string]bool // goals that wait for people alone
 }
 
 func newWalker(t *testing.T, seed uint64) *walker {
 	w := &walker{sett: newSett(t, "a", "b", "c"), r: rand.New(rand.NewPCG(seed, 7)), log: &output{},
-		claims: map[string]blackboard.ClaimStatus{}, did: map[string]int{}}
+		claims: map[string]blackboard.ClaimStatus{}, did: map[string]int{},
+		seen: "0-0", people: map[string]bool{}}
 	w.cfg.Orchestrator.MaxArtefacts, w.cfg.Orchestrator.MaxReviewIterations = 30, 2
 	w.cfg.Orchestrator.QuestionTimeout, w.cfg.Orchestrator.BidTimeout = time.Hour, time.Hour
 	if seed%2 == 0 {
 		w.cfg.Orchestrator.OnReviewLimit = "ask"
 	}
 	w.write()
-	lead, _, err := w.board.TakeLead(t.Context(), "walker", "", time.Hour)
+	lead, _, err := w.board.Leader.TakeLead(t.Context(), "walker", "", time.Hour)
 	w.must(err)
-	w.must(w.board.SetApproval(t.Context(), lead.Epoch, []string{"Held*"}))
+	w.must(w.board.Leader.SetApproval(t.Context(), lead.Epoch, []string{"Held*"}))
 	e := w.env(options{}, w.log)
 	e.Now = func() time.Time { return time.Now().Add(w.ahead) }
-	o := &orchestrator{env: e, log: slog.New(slog.NewTextHandler(w.log, nil)), board: w.board, metrics: newMetrics(), pace: usualPace()}
-	o.clan, err = loadClan(w.file)
-	w.must(err)
-	w.l = newLeadership(o, lead)
+	w.l = newTerm(w.unled(e, slog.NewTextHandler(w.log, nil)), lead)
 	t.Cleanup(w.l.stopTimers)
 	return w
 }
@@ -125,7 +124,7 @@ func one[T any](w *walker, of []T) (x T, ok bool) {
 }
 
 func (w *walker) look() error {
-	work, err := w.board.OpenWork(w.Context())
+	work, err := w.board.Index.OpenWork(w.Context())
 	if err != nil {
 		return err
 	}
@@ -152,7 +151,7 @@ func (w *walker) lookLate() error {
 
 // any returns a claim, open ones first.
 func (w *walker) any() string {
-	open, err := w.board.OpenClaims(w.Context())
+	open, err := w.board.Index.OpenClaims(w.Context())
 	w.must(err)
 	if c, ok := one(w, open); ok && w.r.IntN(5) > 0 {
 		return c
@@ -165,7 +164,7 @@ func (w *walker) agentName() string { return w.cfg.Agents[w.r.IntN(len(w.cfg.Age
 
 func (w *walker) bid() error {
 	agent := w.agentName()
-	work, err := w.board.OpenAgentWork(w.Context(), agent)
+	work, err := w.board.Index.OpenAgentWork(w.Context(), agent)
 	if err != nil {
 		return err
 	}
@@ -174,14 +173,14 @@ func (w *walker) bid() error {
 		return errNothing
 	}
 	bid := []blackboard.BidType{"review", "claim", "claim", "claim", "exclusive", "exclusive", "ignore"}[w.r.IntN(7)]
-	each, err := w.board.SubmitBids(w.Context(), []redis.BidRequest{{Claim: c, Agent: agent, Bid: bid}})
+	each, err := w.board.Cub.SubmitBids(w.Context(), []blackboard.BidRequest{{Claim: c, Agent: agent, Bid: bid}})
 	return errors.Join(append(each, err)...)
 }
 
 // granted returns an agent's grant that is in this state, somewhere.
 func (w *walker) granted(state blackboard.GrantState) (blackboard.Snapshot, blackboard.Grant, bool) {
 	agent := w.agentName()
-	work, err := w.board.OpenAgentWork(w.Context(), agent)
+	work, err := w.board.Index.OpenAgentWork(w.Context(), agent)
 	w.must(err)
 	w.r.Shuffle(len(work.Grants), func(i, j int) { work.Grants[i], work.Grants[j] = work.Grants[j], work.Grants[i] })
 	for _, c := range work.Grants {
@@ -198,7 +197,7 @@ func (w *walker) begin() error {
 	if !ok {
 		return errNothing
 	}
-	_, err := w.board.Start(w.Context(), redis.StartRequest{Claim: s.Claim.ID, Agent: g.Agent, Holder: "h", Mode: blackboard.ReadOnly})
+	_, err := w.board.Cub.Start(w.Context(), blackboard.StartRequest{Claim: s.Claim.ID, Agent: g.Agent, Holder: "h", Mode: blackboard.ReadOnly})
 	return err
 }
 
@@ -214,10 +213,10 @@ func (w *walker) finish() error {
 		return errNothing
 	}
 	st, _ := one(w, results[g.Phase == blackboard.PhaseReview])
-	return w.board.Finish(w.Context(), w.result(s, g, st))
+	return w.board.Cub.Finish(w.Context(), w.result(s, g, st))
 }
 
-func (w *walker) result(s blackboard.Snapshot, g blackboard.Grant, st blackboard.StructuralType) redis.Result {
+func (w *walker) result(s blackboard.Snapshot, g blackboard.Grant, st blackboard.StructuralType) blackboard.Result {
 	typ, _ := one(w, []string{"Free", "HeldBack"})
 	payload, _ := one(w, []string{"{}", "{}", "no"})
 	a := blackboard.Artefact{ID: newID(), StructuralType: st, Type: typ, Payload: payload, SourceArtefacts: []string{s.Claim.ArtefactID},
@@ -225,7 +224,7 @@ func (w *walker) result(s blackboard.Snapshot, g blackboard.Grant, st blackboard
 	if s.Claim.Rework && (st == std || st == blackboard.Terminal) {
 		a.LogicalID = s.Claim.Target.LogicalID
 	}
-	r := redis.Result{GrantRef: redis.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}, Artefact: a}
+	r := blackboard.Result{GrantRef: blackboard.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}, Artefact: a}
 	if st == review {
 		r.Verdict = blackboard.VerdictOf(payload)
 	}
@@ -237,7 +236,7 @@ func (w *walker) handBack() error {
 	if !ok {
 		return errNothing
 	}
-	return w.board.Requeue(w.Context(), redis.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}, 100, "test")
+	return w.board.Cub.Requeue(w.Context(), blackboard.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}, 100, "test")
 }
 
 // crash has a grant fail, or be tried again, that runs, is in line or asks.
@@ -252,14 +251,14 @@ func (w *walker) crash() error {
 	if !ok || blackboard.IsHuman(g.Agent) {
 		return errNothing
 	}
-	ref := redis.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt}
+	ref := blackboard.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt}
 	if g.State == blackboard.GrantRunning {
 		ref.Holder = g.Holder
 	}
 	if g.State == blackboard.GrantRunning && w.r.IntN(2) == 0 {
-		return w.board.RetryGrant(w.Context(), w.l.lead.Epoch, ref, "test")
+		return w.board.Leader.RetryGrant(w.Context(), w.l.lead.Epoch, ref, "test")
 	}
 	f := w.result(s, g, blackboard.Failure).Artefact
 	f.Type, f.ProducedByAgent, f.ProducedByRole = blackboard.TypeAgentCrashed, "", blackboard.RoleOrchestrator
-	return w.board.FailGrant(w.Context(), w.l.lead.Epoch, ref, "test", f)
+	return w.board.Leader.FailGrant(w.Context(), w.l.lead.Epoch, ref, "test", f)
 }

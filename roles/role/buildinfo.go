@@ -2,12 +2,13 @@ package role
 
 import (
 	"runtime"
+	"runtime/debug"
 
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Info returns the metric sett_build_info, which is 1, with what was built as its
-// labels.
+// Info returns the metric sett_build_info. It is always 1; its labels are the
+// version, the commit and the version of Go.
 func (b Build) Info() prometheus.Collector {
 	g := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "sett_build_info", Help: "Which sett this is; always 1.",
@@ -15,4 +16,19 @@ func (b Build) Info() prometheus.Collector {
 	})
 	g.Set(1)
 	return g
+}
+
+// From returns the commit that the binary was linked with, else that of go build.
+func (b Build) From() string {
+	if b.Commit != "" {
+		return b.Commit
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value[:min(len(s.Value), 12)]
+			}
+		}
+	}
+	return "unknown"
 }

@@ -6,16 +6,16 @@ import (
 	"unicode"
 )
 
-// Clean makes a text safe to show within a line: control characters, which could
-// move the cursor or forge lines, and those that reorder text are shown as \x1b,
-// \n or \u202e. What is clean stays as it is.
+// Clean makes a text safe to show within a line. Control characters could move the
+// cursor or forge lines, others reorder text: Clean writes them as \x1b, \n or
+// \u202e. It does not change a clean text.
 func Clean(s string) string { return sanitise(s, "") }
 
 // CleanText is Clean for texts of several lines: line feeds and tabs stay.
 func CleanText(s string) string { return sanitise(s, "\n\t") }
 
-// Harmful says whether a character acts on a terminal instead of being shown:
-// controls, and what reorders or parts lines.
+// Harmful says whether a terminal obeys a character instead of showing it: control
+// characters, and characters that reorder text or break lines.
 func Harmful(r rune) bool {
 	if r < 0x80 { // nearly all
 		return r < ' ' || r == 0x7f

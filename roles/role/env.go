@@ -1,5 +1,5 @@
-// Package role is what every role of the binary shares: the world it runs in,
-// how it ends, how it logs, and its health and metrics server. It knows no role.
+// Package role is shared by all roles of the binary: their environment, exit codes,
+// logs, and the server of health and metrics. It knows no role.
 package role
 
 import (
@@ -15,13 +15,17 @@ import (
 	"sett/blackboard"
 )
 
-// Build says what was built.
+// Build is the version and the commit of the binary.
 type Build struct {
 	Version string
 	Commit  string
 }
 
-// Env is the world a role runs in. Tests pass their own.
+// String names the build.
+func (b Build) String() string { return fmt.Sprintf("%s (commit %s)", b.Version, b.Commit) }
+
+// Env is the environment of a role: everything outside that it reads or writes.
+// Tests pass their own.
 type Env struct {
 	Args    []string // without the program's and the role's name
 	Stdin   io.Reader
@@ -35,7 +39,7 @@ type Env struct {
 	Build   Build
 }
 
-// OS returns the world of this process.
+// OS returns the environment of this process.
 func OS(args []string, b Build) Env {
 	return Env{
 		Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv, Environ: os.Environ,
@@ -66,10 +70,10 @@ func WantsHelp(args []string) bool {
 	return slices.ContainsFunc(args, func(a string) bool { return a == "--help" || a == "-h" || a == "help" })
 }
 
-// Arguments deals with the arguments of a role that takes none: everything it is
-// told comes from the environment. It prints the help page when asked for it, and
-// refuses all else with exit code Usage. Done says that there is nothing left to
-// run, with or without an error.
+// Arguments handles the arguments of a role that takes none, because all of its
+// settings come from environment variables. It prints the help page on request, and
+// refuses any other argument with exit code Usage. When done is true, the role ends
+// with err.
 func (e Env) Arguments(name, help string) (done bool, err error) {
 	if WantsHelp(e.Args) {
 		_, err := fmt.Fprint(e.Stdout, help)

@@ -9,7 +9,7 @@ import (
 	"sett/blackboard"
 )
 
-// Code is how a role ends, as the process's exit status.
+// Code is the exit status of a role's process.
 type Code int
 
 // The exit codes. They are part of the interface.
@@ -18,23 +18,23 @@ const (
 	Failed      Code = 1   // it ran and failed
 	Usage       Code = 2   // usage or configuration
 	NotFound    Code = 3   // not found, or not running
-	TimedOut    Code = 4   // the time given was not enough
-	Waiting     Code = 5   // waits for a human
+	TimedOut    Code = 4   // the time limit has passed
+	Waiting     Code = 5   // waiting for a human
 	NoTerminal  Code = 6   // ended without a Terminal
 	Environment Code = 7   // Docker, git, Redis
 	Interrupted Code = 130 // before the end
 )
 
 // CodesHelp documents the exit codes, for help pages.
-const CodesHelp = `Exit codes: 0 done; 1 it ran and failed; 2 usage or configuration; 3 not found or
-not running; 4 timed out; 5 waiting for a human; 6 ended without a Terminal;
+const CodesHelp = `Exit codes: 0 done; 1 it ran and failed; 2 usage or configuration; 3 not found
+or not running; 4 timed out; 5 waiting for a human; 6 ended without a Terminal;
 7 environment (git, Redis, Docker); 130 interrupted before the end.`
 
-// Error is an error that knows its exit code and what to do about it.
+// Error is an error with its exit code and a hint for the user.
 type Error struct {
 	Code Code
 	Err  error
-	Hint string // the next command to type, or what to change; may be empty
+	Hint string // the next command to type, or the change to make; may be empty
 }
 
 func (e *Error) Error() string { return e.Err.Error() }
@@ -50,7 +50,7 @@ func Fail(code Code, err error, hint string, args ...any) error {
 	return &Error{code, err, fmt.Sprintf(hint, args...)}
 }
 
-// CodeOf returns the exit code that an error stands for.
+// CodeOf returns the exit code of an error.
 func CodeOf(err error) Code {
 	var e *Error
 	switch {
@@ -66,8 +66,8 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
-// Report prints an error for people: what is wrong, then what to do. It is the last
-// to see what a terminal would obey, which an error may have from anywhere.
+// Report prints an error for people: first the fault, then the hint. It cleans both,
+// because an error may carry control characters from anywhere.
 func Report(w io.Writer, err error) {
 	lines := strings.Split(strings.TrimRight(CleanText(err.Error()), "\n"), "\n")
 	for i, line := range lines {

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// AfterGrace calls stop when the context has ended and what runs has had its grace
-// since, or at once when whoever stops us is in a hurry. It calls it no more once it
-// is disarmed, which is to be done when nothing runs.
+// AfterGrace calls stop when the grace period after the end of the context is over,
+// or at once when hurry closes after that end. The caller disarms it when nothing
+// runs any more; then it does not call stop.
 func AfterGrace(ctx context.Context, grace time.Duration, hurry <-chan struct{}, stop func()) (disarm func()) {
 	done := make(chan struct{})
 	unheard := context.AfterFunc(ctx, func() {
@@ -27,8 +27,8 @@ func AfterGrace(ctx context.Context, grace time.Duration, hurry <-chan struct{},
 	}
 }
 
-// Every calls f after each of these spans, until that fails or the context ends, with
-// whose error it does.
+// Every calls f after each span until f fails or the context ends, and returns the
+// error of f or of the context.
 func Every(ctx context.Context, span time.Duration, f func(context.Context) error) error {
 	every := time.NewTicker(span)
 	defer every.Stop()

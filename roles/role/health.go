@@ -19,28 +19,28 @@ type Health struct {
 	server   *http.Server
 }
 
-// HealthOptions say what is served.
+// HealthOptions configure the server.
 type HealthOptions struct {
 	Check    func(context.Context) error // the cause of a 503; it gets two seconds
 	Metrics  prometheus.Gatherer
-	Instance string                  // whose containers may be asked for by their names
-	Routes   map[string]http.Handler // what is served besides, by patterns of http.ServeMux
+	Instance string                  // requests may name the containers of this instance
+	Routes   map[string]http.Handler // further handlers, by patterns of http.ServeMux
 }
 
-// Bounds of a request: nobody who asks for health sends much, or takes long to.
+// Bounds of a request: a request for health is small and fast.
 const (
 	headerTime  = 5 * time.Second
 	answerTime  = 30 * time.Second
 	idleTime    = 2 * time.Minute
 	headerBytes = 16 << 10
 
-	// No more is answered at once: any tool on the agents' network may ask, and each
-	// answer costs something, if only a question to the blackboard.
+	// The requests that are answered at the same time: any tool on the agents' network
+	// may send some, and each costs at least a call of the blackboard.
 	mostAtOnce    = 64
 	metricsAtOnce = 4
 )
 
-// ListenHealth opens the address. A port that is taken is an error that says so.
+// ListenHealth opens the address. The error of a taken port says so.
 func ListenHealth(addr string, o HealthOptions) (*Health, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -67,7 +67,7 @@ func ListenHealth(addr string, o HealthOptions) (*Health, error) {
 	}}, nil
 }
 
-// Addr returns where it listens, host:port.
+// Addr returns the server's address, host:port.
 func (h *Health) Addr() string { return h.listener.Addr().String() }
 
 // Serve answers until the context ends.
@@ -80,7 +80,7 @@ func (h *Health) Serve(ctx context.Context) error {
 	return nil
 }
 
-// Bounded answers so many requests at once. To more it says at once that it will not.
+// Bounded answers most requests at the same time, and refuses any more at once.
 func Bounded(most int, next http.Handler) http.Handler {
 	slots := make(chan struct{}, most)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -89,7 +89,7 @@ func Bounded(most int, next http.Handler) http.Handler {
 			defer func() { <-slots }()
 			next.ServeHTTP(w, r)
 		default:
-			http.Error(w, "too many ask at once", http.StatusServiceUnavailable)
+			http.Error(w, "too many requests at once", http.StatusServiceUnavailable)
 		}
 	})
 }

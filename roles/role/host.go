@@ -10,15 +10,15 @@ import (
 	"sett/runtime"
 )
 
-// guard refuses requests that were not meant for us. There is no password here,
-// only the loopback address, and a browser on this machine reaches that for any
-// page that has its own name resolve to it. Such a request still carries the
-// page's name; ours carry an address, localhost, or the name of a container.
+// guard refuses requests for other hosts. There is no password, only the loopback
+// address, and a web page can have its own name resolve to that address: then the
+// browser of this machine sends its requests here. Such a request carries the page's
+// name; ours carry an address, localhost, or the name of a container.
 func guard(instance string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if !ours(r.Host, instance) {
-			http.Error(w, "ask for an IP address or localhost, not for another host", http.StatusForbidden)
+			http.Error(w, "use an IP address or localhost as the host", http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -26,8 +26,8 @@ func guard(instance string, next http.Handler) http.Handler {
 }
 
 // ours says whether a Host header names this machine or a container of the
-// instance. Those are called sett-NAME.UNIT, where no top-level domain is called
-// like a unit, so that nobody but the engine can resolve them.
+// instance. A container is called sett-NAME.UNIT. No top-level domain has the name
+// of a unit, so only the engine can resolve it.
 func ours(hostport, instance string) bool {
 	host := hostport
 	if h, port, err := net.SplitHostPort(hostport); err == nil {

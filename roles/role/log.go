@@ -30,7 +30,7 @@ func (e Env) Logger(role string) *slog.Logger {
 	return slog.New(h).With("component", role)
 }
 
-// utc writes times so that logs of several machines sort.
+// utc writes times in UTC, so that logs of several machines sort.
 func utc(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case time.Time:

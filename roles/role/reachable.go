@@ -11,8 +11,8 @@ import (
 	"sett/blackboard"
 )
 
-// Reachable watches for how long the blackboard has been gone, and since when it
-// has been back: silence only counts from then.
+// Reachable measures how long the blackboard has been away, or how long it has been
+// back: an agent's silence counts from its return.
 type Reachable struct {
 	mu     sync.Mutex
 	now    func() time.Time
@@ -21,12 +21,13 @@ type Reachable struct {
 	gone   bool
 }
 
-// NewReachable returns a watch that gives up after so long.
+// NewReachable returns a Reachable that gives up after a time without the
+// blackboard.
 func NewReachable(now func() time.Time, giveUp time.Duration) *Reachable {
 	return &Reachable{now: now, giveUp: giveUp, since: now()}
 }
 
-// Lost notes a failed call. It returns an error when it is time to give up.
+// Lost records a failed call. It returns an error when the time to give up has come.
 func (r *Reachable) Lost(cause error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -40,7 +41,7 @@ func (r *Reachable) Lost(cause error) error {
 		"start the blackboard again; sett up brings the instance back to where it was")
 }
 
-// Back notes a successful call.
+// Back records a successful call.
 func (r *Reachable) Back() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,8 +50,8 @@ func (r *Reachable) Back() {
 	}
 }
 
-// SteadySince returns since when the blackboard has been answering; the zero time
-// when it is not.
+// SteadySince returns the time of the blackboard's return; the zero time while it is
+// away.
 func (r *Reachable) SteadySince() time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -60,7 +61,7 @@ func (r *Reachable) SteadySince() time.Time {
 	return r.since
 }
 
-// Away returns for how long the blackboard has been gone; zero when it is there.
+// Away returns the time since the blackboard went away; zero while it answers.
 func (r *Reachable) Away() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -70,8 +71,8 @@ func (r *Reachable) Away() time.Duration {
 	return max(r.now().Sub(r.since), 0)
 }
 
-// Patiently makes a call again and again while the blackboard is away, until it is
-// time to give up, the context ends, or whoever stops us is in a hurry.
+// Patiently repeats a call while the blackboard is away, until the time to give up
+// comes, the context ends, or hurry closes.
 func (r *Reachable) Patiently(ctx context.Context, log *slog.Logger, hurry <-chan struct{}, call func() error) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, time.Second) {
 		err := call()

@@ -2,11 +2,10 @@ package role
 
 import "strings"
 
-// plain is what every POSIX shell takes as it is.
+// plain has the characters that no POSIX shell interprets.
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_%+,./:=@-"
 
-// ShellWord writes a word so that every POSIX shell reads it as that word: for
-// commands that people are to type.
+// ShellWord quotes a word for every POSIX shell, for commands that people type.
 func ShellWord(s string) string {
 	if s != "" && strings.Trim(s, plain) == "" {
 		return s

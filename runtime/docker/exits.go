@@ -3,60 +3,67 @@ package docker
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/events"
 
 	"sett/runtime"
+	"sett/runtime/docker/engine"
 )
 
 const (
-	// relistTime is how often the containers are looked at although no event says
-	// so: events can be lost without a sign.
+	// relistTime is the time between two looks at the containers that no event caused:
+	// events can be lost without a sign.
 	relistTime = 5 * time.Second
-	// abandoned is the age from which a container that was made and never started
-	// counts as ended: whoever made it is gone.
+	// abandoned is the age from which a container that was never started counts as
+	// ended: its maker is gone.
 	abandoned = 15 * time.Second
 )
 
-// subscription is one call of Exits. All but queue's other end belongs to the
-// goroutine of run.
+// watchers are the subscriptions to the ends of an instance's units.
+type watchers struct {
+	units *units
+	log   *slog.Logger
+	now   func() time.Time
+
+	mu   sync.Mutex
+	subs map[*subscription]struct{}
+}
+
+// subscription is one call of Exits. The goroutine of run owns it, except for the
+// channels.
 type subscription struct {
-	r     *Runtime
+	w     *watchers
 	out   chan runtime.Exit
 	told  chan told
-	done  <-chan struct{} // closed when nothing is told any more
+	done  <-chan struct{} // closed when the subscription ends
 	queue []runtime.Exit
 	runs  map[string]*history // by container
 
-	newest int64 // the time up to which the engine's events are known, nanoseconds by its clock
+	newest int64 // the time of the newest known event, in nanoseconds of the engine's clock
 }
 
-// told is an end that this process sees for itself.
+// told is an end that this process caused or found.
 type told struct {
 	c    container.InspectResponse
-	took chan struct{} // closed when all there is to learn of it is learnt
+	took chan struct{} // closed when the container is not needed any more
 }
 
-// Exits follows the engine's events, and lists the containers besides: at first,
-// whenever the stream of events broke, and every few seconds. So an end is
-// delivered at once as a rule, a few seconds late when events were lost, and
-// without its exit code when the engine itself was gone or somebody else removed
-// the container at that moment.
-//
-// A container that the engine restarts, or that is revived, ends once for each
-// run. One that was made and never started counts as ended after a while.
-func (r *Runtime) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
+// subscribe delivers every end until the context does.
+func (w *watchers) subscribe(ctx context.Context) (<-chan runtime.Exit, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	s := &subscription{r: r, out: make(chan runtime.Exit), told: make(chan told),
-		done: ctx.Done(), runs: map[string]*history{}}
-	// Registered and connected before the first look: nothing falls in between.
-	r.mu.Lock()
-	r.subs[s] = struct{}{}
-	r.mu.Unlock()
+	s := &subscription{w: w, out: make(chan runtime.Exit), told: make(chan told), done: ctx.Done(), runs: map[string]*history{}}
+	// Registered and connected before the first look, so that no end is missed.
+	w.mu.Lock()
+	w.subs[s] = struct{}{}
+	w.mu.Unlock()
 	st := s.connect(ctx)
-	if info, err := r.e.api.Info(ctx); err == nil {
+	if info, err := w.units.api.Info(ctx); err == nil {
 		if at := instant(info.SystemTime); !at.IsZero() {
 			s.newest = at.UnixNano()
 		}
@@ -64,7 +71,7 @@ func (r *Runtime) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
 	if err := s.relist(ctx, true); err != nil {
 		cancel()
 		s.leave()
-		return nil, fmt.Errorf("follow exits: %w", err)
+		return nil, err
 	}
 	go func() {
 		defer close(s.out)
@@ -76,18 +83,69 @@ func (r *Runtime) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
 }
 
 func (s *subscription) leave() {
-	s.r.mu.Lock()
-	defer s.r.mu.Unlock()
-	delete(s.r.subs, s)
+	s.w.mu.Lock()
+	defer s.w.mu.Unlock()
+	delete(s.w.subs, s)
 }
 
-// run takes in what comes and passes on what is queued. A slow reader never holds
-// up the engine's events.
+// tell tells every subscription of an end, before the container is removed or
+// started again and the end cannot be examined any more.
+func (w *watchers) tell(ctx context.Context, c container.InspectResponse) {
+	if c.State.Running && !c.State.Restarting || instant(c.State.FinishedAt).IsZero() {
+		return
+	}
+	w.mu.Lock()
+	subs := slices.Collect(maps.Keys(w.subs))
+	w.mu.Unlock()
+	for _, s := range subs {
+		t := told{c, make(chan struct{})}
+		select {
+		case s.told <- t:
+		case <-s.done:
+			continue
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-t.took:
+		case <-s.done:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// stream is the engine's events about the instance's containers.
+type stream struct {
+	messages <-chan events.Message
+	errs     <-chan error
+	close    context.CancelFunc
+}
+
+// connect asks for the events since the newest known, or from now on. It returns
+// after the engine's answer.
+func (s *subscription) connect(ctx context.Context) *stream {
+	ctx, cancel := context.WithCancel(ctx)
+	which := s.w.units.names.labelled()
+	which.Add("type", string(events.ContainerEventType))
+	which.Add("event", string(events.ActionDie))
+	which.Add("event", string(events.ActionOOM))
+	o := events.ListOptions{Filters: which}
+	if s.newest > 0 {
+		since := s.newest + 1
+		o.Since = fmt.Sprintf("%d.%09d", since/1e9, since%1e9)
+	}
+	late := time.AfterFunc(callTime, cancel)
+	defer late.Stop()
+	messages, errs := s.w.units.api.Events(ctx, o)
+	return &stream{messages, errs, cancel}
+}
+
+// run queues ends and delivers them. A slow reader never delays the engine's events.
 func (s *subscription) run(ctx context.Context, st *stream) {
 	tick := time.NewTicker(relistTime)
 	defer tick.Stop()
 	var retry <-chan time.Time
-	back := backOff{}
+	back := runtime.Backoff{Shortest: 50 * time.Millisecond, Longest: relistTime}
 	for {
 		var out chan runtime.Exit
 		var next runtime.Exit
@@ -103,15 +161,15 @@ func (s *subscription) run(ctx context.Context, st *stream) {
 			s.ended(ctx, t.c)
 			close(t.took)
 		case e := <-st.messages:
-			back = backOff{}
+			back.Reset()
 			s.event(ctx, e)
 		case err := <-st.errs:
-			if back.last == 0 && ctx.Err() == nil {
-				s.r.log.Warn("stream of events broke", "error", plain(err))
+			if back.Last() == 0 && ctx.Err() == nil {
+				s.w.log.Warn("stream of events broke", "error", engine.Plain(err))
 			}
 			st.close()
-			st = &stream{} // silent: the closed channel would go on for ever
-			retry = time.After(back.next())
+			st = &stream{} // the closed channel would always be ready
+			retry = time.After(back.Failed())
 		case <-retry:
 			st = s.connect(ctx)
 			s.look(ctx)
@@ -121,22 +179,22 @@ func (s *subscription) run(ctx context.Context, st *stream) {
 	}
 }
 
-// look is relist where an error only means that the next one has more to tell.
+// look is relist without an error: the next look finds the same ends.
 func (s *subscription) look(ctx context.Context) {
 	if err := s.relist(ctx, false); err != nil && ctx.Err() == nil {
-		s.r.log.Debug("containers not listed", "error", err)
+		s.w.log.Debug("containers not listed", "error", err)
 	}
 }
 
-// relist delivers what the containers' states tell and no event has told.
+// relist queues the ends that the containers' states show and no event told.
 func (s *subscription) relist(ctx context.Context, first bool) error {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
-	all, err := s.r.snapshot(ctx, nil)
+	all, err := s.w.units.snapshot(ctx, nil)
 	if err != nil {
 		return err
 	}
-	// What had ended before is told in the order in which it did.
+	// Earlier ends come first.
 	slices.SortStableFunc(all, func(a, b container.InspectResponse) int {
 		return instant(a.State.FinishedAt).Compare(instant(b.State.FinishedAt))
 	})
@@ -151,80 +209,51 @@ func (s *subscription) relist(ctx context.Context, first bool) error {
 		}
 		// Its event may be on its way: it has until the next look.
 		if h.missed++; h.running && h.missed > 1 {
-			s.queue = append(s.queue, s.r.lost(h.unit, s.r.now()))
+			s.queue = append(s.queue, lost(h.unit, s.w.now()))
 			h.running = false
 		} else if !h.running && h.missed > 2 {
-			delete(s.runs, id) // no more events come of what is gone
+			delete(s.runs, id) // no more events come of a removed container
 		}
 	}
 	return nil
 }
 
-// observe takes in a container's state as a look at all of them shows it.
+// observe compares a container's state with its history.
 func (s *subscription) observe(ctx context.Context, c container.InspectResponse, first bool) {
 	h := s.history(c.ID)
 	finished := instant(c.State.FinishedAt)
 	switch {
 	case c.State.Status == container.StateCreated:
-		if made := instant(c.Created); h.finished.IsZero() && s.r.now().Sub(made) > abandoned {
+		if made := instant(c.Created); h.finished.IsZero() && s.w.now().Sub(made) > abandoned {
 			h.finished = made
-			s.queue = append(s.queue, runtime.Exit{Unit: s.r.unit(c), Code: -1, Text: neverRan, At: made})
+			s.queue = append(s.queue, runtime.Exit{Unit: s.w.units.unit(c), Code: -1, Text: neverRan, At: made})
 		}
 	case !c.State.Running || c.State.Restarting:
 		s.ended(ctx, c)
 	case finished.After(h.finished) && first:
-		h.finished = finished // of a run before this one, and before anybody asked
+		h.finished = finished // of an earlier run, before this call
 		s.newest = max(s.newest, finished.UnixNano())
 	case finished.After(h.finished):
 		// It ended and runs again. The event, which has the code, may be on its way.
 		if h.missed++; h.missed > 1 {
 			h.finished, h.missed = finished, 0
-			s.queue = append(s.queue, s.r.lost(s.r.unit(c), finished))
+			s.queue = append(s.queue, lost(s.w.units.unit(c), finished))
 		}
 	default:
 		h.missed = 0
 	}
 	if c.State.Running {
-		h.running, h.unit = true, s.r.unit(c)
+		h.running, h.unit = true, s.w.units.unit(c)
 	}
 }
 
-// ended takes in a container that does not run.
+// ended queues the end of a container that does not run, unless that is known.
 func (s *subscription) ended(ctx context.Context, c container.InspectResponse) {
 	h := s.history(c.ID)
 	h.running, h.missed = false, 0
 	if finished := instant(c.State.FinishedAt); finished.After(h.finished) {
-		s.queue = append(s.queue, s.r.exit(ctx, c, h.finished))
+		s.queue = append(s.queue, s.w.exit(ctx, c, h.finished))
 		h.finished = finished
 		s.newest = max(s.newest, finished.UnixNano())
-	}
-}
-
-// ended tells every subscription of an end before the container is removed or
-// started again, and there is nothing left to learn.
-func (r *Runtime) ended(ctx context.Context, c container.InspectResponse) {
-	if c.State.Running && !c.State.Restarting || instant(c.State.FinishedAt).IsZero() {
-		return
-	}
-	r.mu.Lock()
-	subs := make([]*subscription, 0, len(r.subs))
-	for s := range r.subs {
-		subs = append(subs, s)
-	}
-	r.mu.Unlock()
-	for _, s := range subs {
-		t := told{c, make(chan struct{})}
-		select {
-		case s.told <- t:
-		case <-s.done:
-			continue
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case <-t.took:
-		case <-s.done:
-		case <-ctx.Done():
-		}
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
@@ -17,16 +17,23 @@ import (
 	"github.com/docker/docker/api/types/mount"
 
 	"sett/runtime"
+	"sett/runtime/docker/engine"
 )
 
-// dirMode is that of a volume's root and of directories that are made. Only the
-// unit itself has any business there.
+// files puts files into containers and reads them.
+type files struct {
+	units  *units
+	now    func() time.Time
+	rooted bool // an archive may set the owner of a volume's root
+}
+
+// dirMode is the mode of a volume's root and of new directories: for the unit alone.
 const dirMode = 0o700
 
-// owner is who a unit's files belong to.
+// owner owns a unit's files.
 type owner struct{ uid, gid int }
 
-// ownerOf reads a container's user. Names are known to the image alone.
+// ownerOf reads a container's user. It refuses names, which only the image can resolve.
 func ownerOf(user string) (owner, error) {
 	if user == "" {
 		return owner{}, nil
@@ -48,7 +55,7 @@ func below(p, dir string) bool {
 	return dir == "/" || p == dir || strings.HasPrefix(p, dir+"/")
 }
 
-// volumeOf is the place of the writable volume that the path is in, unless
+// volumeOf is the mount point of the writable volume that contains the path, unless
 // something else is mounted in between.
 func volumeOf(mounts []runtime.Mount, p string) (target string, ok bool) {
 	p = path.Clean(p)
@@ -61,9 +68,26 @@ func volumeOf(mounts []runtime.Mount, p string) (target string, ok bool) {
 	return target, ok
 }
 
-// fill makes the unit's user the owner of its writable volumes, which are made
-// for root, and puts its files into them.
-func (r *Runtime) fill(ctx context.Context, id string, c runtime.Container) error {
+// byVolume groups files by the volume that contains them.
+func byVolume(mounts []runtime.Mount, files []runtime.File) (map[string][]runtime.File, error) {
+	all := map[string][]runtime.File{}
+	for _, f := range files {
+		t, ok := volumeOf(mounts, f.Path)
+		if !ok {
+			return nil, fmt.Errorf("file %s is not below a writable volume", f.Path)
+		}
+		all[t] = append(all[t], f)
+	}
+	return all, nil
+}
+
+// fill makes the unit's user the owner of its writable volumes, which new belong to
+// root, and puts its files into them.
+func (f files) fill(ctx context.Context, id string, c runtime.Container) error {
+	grouped, err := byVolume(c.Mounts, c.Files)
+	if err != nil {
+		return err
+	}
 	for _, m := range c.Mounts {
 		if !m.Volume || m.ReadOnly {
 			continue
@@ -72,32 +96,16 @@ func (r *Runtime) fill(ctx context.Context, id string, c runtime.Container) erro
 		if err != nil {
 			return err
 		}
-		var files []runtime.File
-		for _, f := range c.Files {
-			if t, _ := volumeOf(c.Mounts, f.Path); t == path.Clean(m.Target) {
-				files = append(files, f)
-			}
-		}
-		if err := r.copyIn(ctx, id, path.Clean(m.Target), o, files); err != nil {
+		target := path.Clean(m.Target)
+		if err := f.copyIn(ctx, id, target, o, grouped[target]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Write puts files into a unit's container, running or not, below a writable
-// volume. They belong to the container's user. A file that is there already is
-// replaced; whoever reads it meanwhile may find none, or half of it.
-// fs.ErrNotExist when there is no such unit.
-func (r *Runtime) Write(ctx context.Context, name string, files []runtime.File) error {
-	if err := r.write(ctx, name, files); err != nil {
-		return fmt.Errorf("write files of unit %s: %w", name, err)
-	}
-	return nil
-}
-
-func (r *Runtime) write(ctx context.Context, name string, files []runtime.File) error {
-	c, err := r.find(ctx, name)
+func (f files) write(ctx context.Context, name string, list []runtime.File) error {
+	c, err := f.units.find(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -109,61 +117,44 @@ func (r *Runtime) write(ctx context.Context, name string, files []runtime.File) 
 	for _, m := range c.Mounts {
 		mounts = append(mounts, runtime.Mount{Volume: m.Type == mount.TypeVolume, Target: m.Destination, ReadOnly: !m.RW})
 	}
-	byVolume := map[string][]runtime.File{}
-	var volumes []string
-	for _, f := range files {
-		t, ok := volumeOf(mounts, f.Path)
-		if !ok {
-			return fmt.Errorf("file %s is not below a writable volume", f.Path)
-		}
-		if byVolume[t] == nil {
-			volumes = append(volumes, t)
-		}
-		byVolume[t] = append(byVolume[t], f)
+	grouped, err := byVolume(mounts, list)
+	if err != nil {
+		return err
 	}
-	for _, t := range volumes {
-		if err := r.copyIn(ctx, c.ID, t, o, byVolume[t]); err != nil {
+	for _, m := range mounts {
+		target := path.Clean(m.Target)
+		if len(grouped[target]) == 0 {
+			continue
+		}
+		if err := f.copyIn(ctx, c.ID, target, o, grouped[target]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// find returns the container of a unit of this instance.
-func (r *Runtime) find(ctx context.Context, name string) (container.InspectResponse, error) {
-	var c container.InspectResponse
-	if err := runtime.CheckName(name); err != nil {
-		return c, fmt.Errorf("%w: %w", err, fs.ErrNotExist)
-	}
-	c, err := r.e.api.ContainerInspect(ctx, r.containerName(name))
-	if err != nil {
-		return c, plain(err)
-	}
-	return c, r.refuseForeign(c.Config.Labels)
-}
-
-// copyIn copies files to below the volume at target. The engine refuses any other
-// place where the root file system is read-only.
-func (r *Runtime) copyIn(ctx context.Context, id, target string, o owner, files []runtime.File) error {
+// copyIn copies files into the volume at target. The engine refuses any other place
+// where the root file system is read-only.
+func (f files) copyIn(ctx context.Context, id, target string, o owner, list []runtime.File) error {
 	root := ""
-	if r.e.Facts().Name == "Docker" {
-		// An entry named "." it passes over. Podman does of its own accord what this is
-		// for: a new volume belongs to the user of its first container.
+	if f.rooted {
+		// Docker ignores an entry named ".". Podman needs no entry: it gives a new volume
+		// to the user of its first container.
 		root = "../" + path.Base(target) + "/"
 	}
 	var buf bytes.Buffer
-	if err := writeTar(&buf, target, root, o, files, r.now()); err != nil {
+	if err := writeTar(&buf, target, root, o, list, f.now()); err != nil {
 		return err
 	}
-	err := r.e.api.CopyToContainer(ctx, id, target, &buf, container.CopyToContainerOptions{})
+	err := f.units.api.CopyToContainer(ctx, id, target, &buf, container.CopyToContainerOptions{})
 	if err != nil {
-		return fmt.Errorf("copy files to %s: %w", target, plain(err))
+		return fmt.Errorf("copy files to %s: %w", target, engine.Plain(err))
 	}
 	return nil
 }
 
-// writeTar writes the volume's root, if it has a name, the directories on the
-// files' ways, and the files.
+// writeTar writes the volume's root, if it has a name, then the files with their
+// directories.
 func writeTar(w io.Writer, target, root string, o owner, files []runtime.File, now time.Time) error {
 	t := tar.NewWriter(w)
 	put := func(h tar.Header, data []byte) error {
@@ -175,27 +166,52 @@ func writeTar(w io.Writer, target, root string, o owner, files []runtime.File, n
 		return err
 	}
 	made := map[string]bool{".": true}
+	var dirs []string
 	if root != "" {
-		if err := put(tar.Header{Typeflag: tar.TypeDir, Name: root, Mode: dirMode}, nil); err != nil {
+		dirs = append(dirs, root)
+	}
+	for _, f := range files {
+		name := strings.TrimPrefix(strings.TrimPrefix(path.Clean(f.Path), target), "/")
+		above := len(dirs)
+		for d := path.Dir(name); !made[d]; d = path.Dir(d) {
+			made[d] = true
+			dirs = append(dirs, d+"/")
+		}
+		slices.Reverse(dirs[above:])
+	}
+	for _, d := range dirs {
+		if err := put(tar.Header{Typeflag: tar.TypeDir, Name: d, Mode: dirMode}, nil); err != nil {
 			return err
 		}
 	}
 	for _, f := range files {
 		name := strings.TrimPrefix(strings.TrimPrefix(path.Clean(f.Path), target), "/")
-		var dirs []string
-		for d := path.Dir(name); !made[d]; d = path.Dir(d) {
-			made[d] = true
-			dirs = append(dirs, d)
-		}
-		slices.Reverse(dirs)
-		for _, d := range dirs {
-			if err := put(tar.Header{Typeflag: tar.TypeDir, Name: d + "/", Mode: dirMode}, nil); err != nil {
-				return err
-			}
-		}
 		if err := put(tar.Header{Typeflag: tar.TypeReg, Name: name, Mode: int64(f.Mode)}, f.Data); err != nil {
 			return err
 		}
 	}
 	return t.Close()
+}
+
+func (f files) read(ctx context.Context, unit, dir string) (io.ReadCloser, error) {
+	c, err := f.units.find(ctx, unit)
+	if err != nil {
+		return nil, err
+	}
+	tar, _, err := f.units.api.CopyFromContainer(ctx, c.ID, dir)
+	if err != nil {
+		return nil, engine.Plain(err)
+	}
+	return plainReader{tar}, nil
+}
+
+// plainReader is a stream from the engine with plain errors.
+type plainReader struct{ io.ReadCloser }
+
+func (p plainReader) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = engine.Plain(err)
+	}
+	return n, err
 }

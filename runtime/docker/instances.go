@@ -8,29 +8,31 @@ import (
 	"strings"
 
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/api/types/filters"
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/api/types/volume"
+	"github.com/docker/docker/client"
 
 	"sett/runtime"
+	"sett/runtime/docker/engine"
+	"sett/runtime/docker/image"
 )
 
-// Instance is one of which the engine has anything, running or not.
+// Instance is an instance with anything on the engine, running or not.
 type Instance struct {
 	Name      string
-	Workspace string         // of its repository, as far as anything tells
-	Run       string         // of its containers, the newest; empty without any
+	Workspace string         // of its repository; empty: no label tells it
+	Run       string         // of its newest container; empty without any
 	Units     []runtime.Unit // by name; of their times only the label's is known
 	Ledger    bool           // it has data to go on from
 }
 
-// Instances returns every instance that the engine has something of, whoever's it
-// is and whatever a state directory knows, by name.
-func (e *Engine) Instances(ctx context.Context) ([]Instance, error) {
-	f := found{}
-	for _, look := range []func(context.Context, found) error{e.findContainers, e.findNetworks, e.findVolumes} {
-		if err := look(ctx, f); err != nil {
-			return nil, fmt.Errorf("list instances: %w", plain(err))
+// Instances returns every instance with anything on the engine, by name: also other
+// users' instances, and instances without a state directory.
+func Instances(ctx context.Context, e *engine.Engine) ([]Instance, error) {
+	f := byName{}
+	for _, look := range []func(context.Context, *client.Client) error{f.containers, f.networks, f.volumes} {
+		if err := look(ctx, e.API()); err != nil {
+			return nil, fmt.Errorf("list instances: %w", engine.Plain(err))
 		}
 	}
 	all := make([]Instance, 0, len(f))
@@ -42,14 +44,11 @@ func (e *Engine) Instances(ctx context.Context) ([]Instance, error) {
 	return all, nil
 }
 
-// labelled selects what belongs to any instance.
-func labelled() filters.Args { return filters.NewArgs(filters.Arg("label", runtime.LabelInstance)) }
+// byName collects instances.
+type byName map[string]*Instance
 
-// found are the instances by name.
-type found map[string]*Instance
-
-// note takes an instance down, and what the labels tell of it.
-func (f found) note(labels map[string]string) *Instance {
+// note notes an instance and the facts in these labels.
+func (f byName) note(labels map[string]string) *Instance {
 	name := labels[runtime.LabelInstance]
 	i := f[name]
 	if i == nil {
@@ -62,17 +61,17 @@ func (f found) note(labels map[string]string) *Instance {
 	return i
 }
 
-func (e *Engine) findContainers(ctx context.Context, f found) error {
-	list, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: labelled()})
+func (f byName) containers(ctx context.Context, api *client.Client) error {
+	list, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: engine.Labelled(runtime.LabelInstance)})
 	if err != nil {
 		return err
 	}
-	// Newest first, so the first run that is seen is the newest.
+	// Newest first: the first run is the newest.
 	slices.SortStableFunc(list, func(a, b container.Summary) int { return int(b.Created - a.Created) })
 	for _, c := range list {
 		name, isUnit := unitOf(c)
-		if !isUnit && c.Labels[runtime.LabelComponent] != componentBinary {
-			continue // somebody's container of an image that was built for an instance has its labels
+		if !isUnit && c.Labels[runtime.LabelComponent] != image.ComponentBinary {
+			continue // a stranger's container has the labels of its image, which was built for an instance
 		}
 		i := f.note(c.Labels)
 		if i.Run == "" {
@@ -85,10 +84,10 @@ func (e *Engine) findContainers(ctx context.Context, f found) error {
 	return nil
 }
 
-// unitOf is the name of the unit that a container is.
+// unitOf is the name of a container's unit; false: it is no unit.
 func unitOf(c container.Summary) (string, bool) {
 	for _, n := range c.Names {
-		if name, ok := strings.CutPrefix(strings.TrimPrefix(n, "/"), "sett-"+c.Labels[runtime.LabelInstance]+"."); ok {
+		if name, ok := names(c.Labels[runtime.LabelInstance]).unit(n); ok {
 			return name, true
 		}
 	}
@@ -104,22 +103,22 @@ func summaryUnit(c container.Summary, name string) runtime.Unit {
 	}
 }
 
-func (e *Engine) findNetworks(ctx context.Context, f found) error {
-	list, err := e.api.NetworkList(ctx, network.ListOptions{Filters: labelled()})
+func (f byName) networks(ctx context.Context, api *client.Client) error {
+	list, err := api.NetworkList(ctx, network.ListOptions{Filters: engine.Labelled(runtime.LabelInstance)})
 	for _, n := range list {
 		f.note(n.Labels)
 	}
 	return err
 }
 
-func (e *Engine) findVolumes(ctx context.Context, f found) error {
-	list, err := e.api.VolumeList(ctx, volume.ListOptions{Filters: labelled()})
+func (f byName) volumes(ctx context.Context, api *client.Client) error {
+	list, err := api.VolumeList(ctx, volume.ListOptions{Filters: engine.Labelled(runtime.LabelInstance)})
 	if err != nil {
 		return err
 	}
 	for _, v := range list.Volumes {
 		i := f.note(v.Labels)
-		i.Ledger = i.Ledger || v.Name == "sett-"+i.Name+".ledger"
+		i.Ledger = i.Ledger || v.Name == names(i.Name).ledger()
 	}
 	return nil
 }

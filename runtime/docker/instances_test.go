@@ -11,10 +11,10 @@ import (
 	"sett/runtime"
 )
 
-// instance is what the engine knows of the place's; nil: nothing.
+// instance is the place's instance on the engine; nil: there is none.
 func (p *place) instance() *Instance {
 	p.t.Helper()
-	all, err := p.e.Instances(p.t.Context())
+	all, err := Instances(p.t.Context(), p.e)
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestInstances(t *testing.T) {
 	p.await(p.start(s))
 	// Not a unit: it has the label from the image it was started from.
 	labels := map[string]string{runtime.LabelInstance: p.o.Instance, runtime.LabelComponent: runtime.ComponentAgent}
-	c, err := p.e.api.ContainerCreate(t.Context(), &container.Config{Image: p.image, Labels: labels}, nil, nil, nil, "")
+	c, err := p.api.ContainerCreate(t.Context(), &container.Config{Image: p.image, Labels: labels}, nil, nil, nil, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestInstances(t *testing.T) {
 	if i := p.instance(); i != nil {
 		t.Errorf("with nothing but somebody's container: %+v", i)
 	}
-	if err := p.e.api.ContainerRemove(t.Context(), c.ID, container.RemoveOptions{}); err != nil {
+	if err := p.api.ContainerRemove(t.Context(), c.ID, container.RemoveOptions{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -70,7 +70,7 @@ func TestInstances(t *testing.T) {
 // An instance of which only a volume is left, as after the engine was told to prune.
 func TestInstancesVolumeAlone(t *testing.T) {
 	p := newPlace(t)
-	_, err := p.e.api.VolumeCreate(t.Context(), volume.CreateOptions{Name: p.ControlVolume(), Labels: map[string]string{runtime.LabelInstance: p.o.Instance}})
+	_, err := p.api.VolumeCreate(t.Context(), volume.CreateOptions{Name: p.ControlVolume(), Labels: map[string]string{runtime.LabelInstance: p.o.Instance}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,17 +5,16 @@ import (
 	"sync"
 )
 
-// locks are locks by name, which can be waited for with a context. They hold
-// within this process; between processes it is the engine that lets only one
-// container have a name.
+// locks are locks by name. A context can end the wait for one. They hold within this
+// process; between processes, the engine gives a name to one container only.
 type locks struct {
 	mu   sync.Mutex
 	held map[string]*lock
 }
 
 type lock struct {
-	turn  chan struct{} // has room for the one who has the lock
-	users int           // who has it or waits for it
+	turn  chan struct{} // has room for one: the holder
+	users int           // the holder and those that wait
 }
 
 // take waits until it holds the lock of that name.
@@ -48,7 +47,7 @@ func (l *locks) leave(name string, k *lock) {
 	}
 }
 
-// busy says whether somebody holds the lock of that name, or waits for it.
+// busy says whether the lock of that name is held.
 func (l *locks) busy(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -6,187 +6,183 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
 
 	"sett/runtime"
+	"sett/runtime/docker/engine"
+	"sett/runtime/logfile"
 )
 
-// reopenPause is the pause between two looks for a unit's next run, for who
-// follows its log.
-const reopenPause = 250 * time.Millisecond
+// logs are the logs of an instance's units: of the containers on the engine, and of
+// removed containers in a directory.
+type logs struct {
+	units *units
+	dir   string // empty: the logs of removed containers are not kept
+}
 
-// Logs returns what the unit wrote: what is kept of its former containers, then
-// the log of the one there is. Between stdout and stderr the order is the engine's,
-// which reads them side by side.
-// Of what is kept, Since goes by the "time" field of lines that are JSON objects; a
-// line without has the time of the line before it, and passes when there is none.
-//
-// With Follow, the reader ends with io.EOF when the context does. It goes on when
-// the unit is started again, in the same container or in another.
-func (r *Runtime) Logs(ctx context.Context, name string, o runtime.LogOptions) (io.ReadCloser, error) {
-	src, err := r.openLogs(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("read log of %s: %w", name, err)
+// maxWorkers is how many logs of workers are kept, the newest. Each claim has a worker
+// of its own.
+const maxWorkers = 500
+
+// isWorker says whether a unit of that name serves a single claim.
+func isWorker(name string) bool {
+	return strings.HasPrefix(name, "worker-") || strings.HasPrefix(name, "standby-")
+}
+
+// keep adds the log of a container, which is about to be removed, to the unit's kept
+// log. The caller holds the unit's lock.
+func (l *logs) keep(ctx context.Context, name, id string) error {
+	if l.dir == "" {
+		return nil
 	}
-	return runtime.Stream(ctx, o.Follow, func(ctx context.Context, w io.Writer) error {
-		defer src.close()
-		return src.copy(ctx, w, o)
-	}), nil
+	if err := os.MkdirAll(l.dir, 0o700); err != nil {
+		return fmt.Errorf("make directory of logs: %w", err)
+	}
+	w := logfile.Dir(l.dir).Writer(name)
+	_, err := l.units.lines(ctx, id, container.LogsOptions{Tail: "all"}, func(line logLine) error {
+		_, err := w.Write(line.text)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // somebody else removed it
+	}
+	if err := errors.Join(err, w.Close()); err != nil || !isWorker(name) {
+		return err
+	}
+	return logfile.Dir(l.dir).Prune(maxWorkers, isWorker)
 }
 
-// logSource is a unit's log: what is kept, and the container there is. Either may
-// be missing.
-type logSource struct {
-	r    *Runtime
-	name string
-	kept []io.ReadCloser
-	id   string // the container's, or empty
-}
-
-func (r *Runtime) openLogs(ctx context.Context, name string) (*logSource, error) {
-	s := &logSource{r: r, name: name}
-	// The container first: if it goes now, its log is among what is kept.
-	c, err := r.find(ctx, name)
+// open opens a unit's log; fs.ErrNotExist when there is none.
+func (l *logs) open(ctx context.Context, name string, o runtime.LogOptions) (io.ReadCloser, error) {
+	s := &logSource{units: l.units, name: name}
+	// First the container: if it is removed now, its log is among the kept ones.
+	c, err := l.units.find(ctx, name)
 	switch {
 	case err == nil:
 		s.id = c.ID
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
-	if runtime.CheckName(name) == nil {
-		if s.kept, err = r.keptLogs(name); err != nil {
+	if l.dir != "" && runtime.CheckName(name) == nil {
+		s.kept, err = logfile.Dir(l.dir).Open(name)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
-	if s.id == "" && len(s.kept) == 0 {
+	if s.id == "" && s.kept == nil {
 		return nil, fs.ErrNotExist
 	}
-	return s, nil
+	return runtime.Stream(ctx, o.Follow, func(ctx context.Context, w io.Writer) error {
+		return s.copy(ctx, logfile.NewSieve(w, o), o)
+	}), nil
 }
 
-func (s *logSource) close() {
-	for _, f := range s.kept {
-		_ = f.Close()
-	}
+// logSource reads one unit's log. Either part may be missing.
+type logSource struct {
+	units *units
+	name  string
+	kept  *logfile.Source
+	id    string    // the container's
+	at    time.Time // of the container's last line that was read
+	n     int       // how many lines had that time
 }
 
-func (s *logSource) copy(ctx context.Context, w io.Writer, o runtime.LogOptions) error {
-	sel := &selection{w: w, since: o.Since, passing: true, most: o.Lines}
-	for _, f := range s.kept {
-		if err := sel.kept(f); err != nil {
+func (s *logSource) copy(ctx context.Context, sv *logfile.Sieve, o runtime.LogOptions) error {
+	if s.kept != nil {
+		defer s.kept.Close()
+		if err := errors.Join(s.kept.Copy(ctx, sv), sv.BreakLine()); err != nil {
 			return err
 		}
 	}
-	seen := &seenLines{}
+	sv.PassAll() // the engine knows the time of every line, and selects
 	if s.id != "" {
-		if err := s.history(ctx, sel, seen, o); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.history(ctx, sv, o); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	if err := sel.release(); err != nil || !o.Follow {
+	if err := sv.Release(!o.Follow); err != nil || !o.Follow {
 		return err
 	}
-	return s.follow(ctx, sel, seen)
+	return s.follow(ctx, sv)
 }
 
-// history copies what the container has written so far. The engine knows every
-// line's time.
-func (s *logSource) history(ctx context.Context, sel *selection, seen *seenLines, o runtime.LogOptions) error {
+// take passes a line on.
+func (s *logSource) take(sv *logfile.Sieve, l logLine) error {
+	if !l.at.Equal(s.at) {
+		s.at, s.n = l.at, 0
+	}
+	s.n++
+	_, err := sv.Write(l.text)
+	return err
+}
+
+// history copies everything that the container has written so far.
+func (s *logSource) history(ctx context.Context, sv *logfile.Sieve, o runtime.LogOptions) error {
 	since := ""
 	if !o.Since.IsZero() {
 		since = stamp(o.Since)
 	}
-	take := func(l logLine) error {
-		seen.note(l.at)
-		return sel.add(l.text)
-	}
 	if o.Lines < 0 {
-		_, err := s.r.lines(ctx, s.id, container.LogsOptions{Since: since, Tail: "all"}, take)
-		return err
+		_, err := s.units.lines(ctx, s.id, container.LogsOptions{Since: since, Tail: "all"}, func(l logLine) error { return s.take(sv, l) })
+		return errors.Join(err, sv.Flush())
 	}
-	last, err := s.r.newest(ctx, s.id, since, max(o.Lines, 1)) // one at least, to know where the log stands
+	last, err := s.units.newest(ctx, s.id, since, max(o.Lines, 1)) // at least one: it marks the place to follow from
 	for _, l := range last {
-		err = errors.Join(err, take(l))
+		err = errors.Join(err, s.take(sv, l))
 	}
-	return err
+	return errors.Join(err, sv.Flush())
 }
 
-// follow copies what comes, from one run of the unit to the next.
-func (s *logSource) follow(ctx context.Context, sel *selection, seen *seenLines) error {
+// follow copies new lines, from one run of the unit to the next.
+func (s *logSource) follow(ctx context.Context, sv *logfile.Sieve) error {
 	for {
 		if s.id != "" {
 			q := container.LogsOptions{Follow: true, Tail: "all"}
-			if !seen.at.IsZero() {
-				q.Since = stamp(seen.at)
+			if !s.at.IsZero() {
+				q.Since = stamp(s.at)
 			}
-			skip := seen.again()
-			_, err := s.r.lines(ctx, s.id, q, func(l logLine) error {
-				if skip(l.at) {
+			at, again := s.at, s.n // the engine repeats the lines of that time
+			_, err := s.units.lines(ctx, s.id, q, func(l logLine) error {
+				if again > 0 && !l.at.After(at) {
+					again--
 					return nil
 				}
-				seen.note(l.at)
-				return sel.add(l.text)
+				return s.take(sv, l)
 			})
-			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, ErrEngine) {
+			if err := errors.Join(err, sv.Flush()); err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, engine.ErrEngine) {
 				return err
 			}
 		}
-		if err := s.reopen(ctx, sel, seen); err != nil {
+		if err := s.reopen(ctx, sv); err != nil {
 			return err
 		}
 	}
 }
 
+// reopenPause is the pause between two looks for a unit's next run.
+const reopenPause = 250 * time.Millisecond
+
 // reopen waits until the unit runs again.
-func (s *logSource) reopen(ctx context.Context, sel *selection, seen *seenLines) error {
+func (s *logSource) reopen(ctx context.Context, sv *logfile.Sieve) error {
 	for {
 		if err := pause(ctx, reopenPause); err != nil {
 			return err
 		}
-		c, err := s.r.find(ctx, s.name)
+		c, err := s.units.find(ctx, s.name)
 		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, ErrEngine):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, engine.ErrEngine):
 			continue
 		case err != nil:
 			return err
 		case c.ID != s.id:
-			s.id, *seen = c.ID, seenLines{}
-			return sel.breakLine()
-		case c.State.Running || instant(c.State.StartedAt).After(seen.at):
+			s.id, s.at, s.n = c.ID, time.Time{}, 0
+			return sv.BreakLine()
+		case c.State.Running || instant(c.State.StartedAt).After(s.at):
 			return nil
 		}
-	}
-}
-
-// stamp is a time as the engine reads it.
-func stamp(t time.Time) string { return fmt.Sprintf("%d.%09d", t.Unix(), t.Nanosecond()) }
-
-// seenLines remembers where a container's log was read to: the last line's time,
-// and how many lines had it.
-type seenLines struct {
-	at time.Time
-	n  int
-}
-
-func (s *seenLines) note(at time.Time) {
-	if at.Equal(s.at) {
-		s.n++
-		return
-	}
-	s.at, s.n = at, 1
-}
-
-// again says of each line of a log that is read from that time on whether it was
-// read before.
-func (s *seenLines) again() func(time.Time) bool {
-	at, n := s.at, s.n
-	return func(t time.Time) bool {
-		if n > 0 && !t.After(at) {
-			n--
-			return true
-		}
-		return false
 	}
 }

@@ -25,24 +25,26 @@ import (
 	"github.com/docker/docker/api/types/volume"
 
 	"sett/runtime"
+
+	"sett/runtime/docker/engine"
 )
 
 const deadline = 40 * time.Second // the machine may be busy with other things
 
 // opened is the engine that all tests share.
-var opened = sync.OnceValues(func() (*Engine, error) {
-	ep, err := Find(os.LookupEnv)
+var opened = sync.OnceValues(func() (*engine.Engine, error) {
+	ep, err := engine.Find(os.LookupEnv)
 	if err != nil {
 		return nil, err
 	}
-	return Open(context.Background(), ep)
+	return engine.Open(context.Background(), ep)
 })
 
-// engine returns the machine's container engine. Without one, the test cannot run.
-func engine(t testing.TB) *Engine {
+// machineEngine returns the machine's container engine. Without one, the test cannot run.
+func machineEngine(t testing.TB) *engine.Engine {
 	t.Helper()
 	e, err := opened()
-	if errors.Is(err, ErrEngine) {
+	if errors.Is(err, engine.ErrEngine) {
 		t.Skipf("no container engine: %v", err)
 	}
 	if err != nil {
@@ -55,7 +57,7 @@ func TestMain(m *testing.M) {
 	code := m.Run()
 	if made := unitImage.made; made != "" {
 		if e, err := opened(); err == nil {
-			_, _ = e.api.ImageRemove(context.Background(), made, image.RemoveOptions{Force: true})
+			_, _ = e.API().ImageRemove(context.Background(), made, image.RemoveOptions{Force: true})
 		}
 	}
 	os.Exit(code)
@@ -69,7 +71,7 @@ var unitImage struct {
 	err  error
 }
 
-func imageOf(t testing.TB, e *Engine) string {
+func imageOf(t testing.TB, e *engine.Engine) string {
 	t.Helper()
 	u := &unitImage
 	u.once.Do(func() { u.made, u.err = makeUnitImage(t, e) })
@@ -79,7 +81,7 @@ func imageOf(t testing.TB, e *Engine) string {
 	return u.made
 }
 
-func makeUnitImage(t testing.TB, e *Engine) (string, error) {
+func makeUnitImage(t testing.TB, e *engine.Engine) (string, error) {
 	path := filepath.Join(t.TempDir(), "unit")
 	build := exec.Command("go", "build", "-trimpath", "-o", path, "./testdata/unit")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+e.Facts().Arch, "GOFLAGS=")
@@ -107,8 +109,8 @@ func makeUnitImage(t testing.TB, e *Engine) (string, error) {
 		return "", err
 	}
 	ref := "sett-test-unit:" + strings.ToLower(rand.Text())
-	rc, err := e.api.ImageImport(t.Context(), image.ImportSource{Source: &layer, SourceName: "-"}, ref, image.ImportOptions{
-		// The labels are what a hostile image would have.
+	rc, err := e.API().ImageImport(t.Context(), image.ImportSource{Source: &layer, SourceName: "-"}, ref, image.ImportOptions{
+		// A hostile image might have these labels.
 		Changes: []string{`ENTRYPOINT ["/unit"]`, `ENV FROM_IMAGE=yes`, `LABEL sett.claim=stolen sett.test=unit`}})
 	if err != nil {
 		return "", err
@@ -128,7 +130,7 @@ type place struct {
 
 func newPlace(t testing.TB, change ...func(*Options)) *place {
 	t.Helper()
-	e := engine(t)
+	e := machineEngine(t)
 	o := Options{Instance: "t" + strings.ToLower(rand.Text()[:10]), Logs: t.TempDir(),
 		Labels: runtime.Labels{runtime.LabelWorkspace: "/the/workspace", runtime.LabelRun: "run"},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
@@ -140,35 +142,35 @@ func newPlace(t testing.TB, change ...func(*Options)) *place {
 	return &place{New(e, o), t, image}
 }
 
-// removeInstance removes whatever carries the instance's label.
-func removeInstance(t testing.TB, e *Engine, instance string) {
+// removeInstance removes everything with the instance's label.
+func removeInstance(t testing.TB, e *engine.Engine, instance string) {
 	ctx, cancel := context.WithTimeout(context.Background(), deadline)
 	defer cancel()
 	mine := filters.NewArgs(filters.Arg("label", runtime.LabelInstance+"="+instance))
-	containers, err := e.api.ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
+	containers, err := e.API().ContainerList(ctx, container.ListOptions{All: true, Filters: mine})
 	if err != nil {
 		t.Error(err)
 	}
 	for _, c := range containers {
-		if err := e.api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
+		if err := e.API().ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true}); err != nil {
 			t.Error(err)
 		}
 	}
-	networks, err := e.api.NetworkList(ctx, network.ListOptions{Filters: mine})
+	networks, err := e.API().NetworkList(ctx, network.ListOptions{Filters: mine})
 	if err != nil {
 		t.Error(err)
 	}
 	for _, n := range networks {
-		if err := e.api.NetworkRemove(ctx, n.ID); err != nil {
+		if err := e.API().NetworkRemove(ctx, n.ID); err != nil {
 			t.Error(err)
 		}
 	}
-	volumes, err := e.api.VolumeList(ctx, volume.ListOptions{Filters: mine})
+	volumes, err := e.API().VolumeList(ctx, volume.ListOptions{Filters: mine})
 	if err != nil {
 		t.Error(err)
 	}
 	for _, v := range volumes.Volumes {
-		if err := e.api.VolumeRemove(ctx, v.Name, true); err != nil {
+		if err := e.API().VolumeRemove(ctx, v.Name, true); err != nil {
 			t.Error(err)
 		}
 	}
@@ -205,7 +207,7 @@ func (p *place) startUp(s runtime.Spec) runtime.Unit {
 	return u
 }
 
-// ran starts a unit and returns what it printed, when it has ended.
+// ran runs a unit to its end and returns its output.
 func (p *place) ran(s runtime.Spec) string {
 	p.t.Helper()
 	u := p.start(s)
@@ -218,7 +220,7 @@ func (p *place) await(u runtime.Unit) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), deadline)
 	defer cancel()
-	ended, errs := p.e.api.ContainerWait(ctx, u.ID, container.WaitConditionNotRunning)
+	ended, errs := p.api.ContainerWait(ctx, u.ID, container.WaitConditionNotRunning)
 	select {
 	case <-ended:
 	case err := <-errs:
@@ -228,7 +230,7 @@ func (p *place) await(u runtime.Unit) {
 
 func (p *place) inspect(name string) container.InspectResponse {
 	p.t.Helper()
-	c, err := p.e.api.ContainerInspect(p.t.Context(), p.containerName(name))
+	c, err := p.api.ContainerInspect(p.t.Context(), p.names.container(name))
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -251,7 +253,7 @@ func (p *place) logText(name string, lines int) string {
 
 func (p *place) signal(name, signal string) {
 	p.t.Helper()
-	if err := p.e.api.ContainerKill(p.t.Context(), p.containerName(name), signal); err != nil {
+	if err := p.api.ContainerKill(p.t.Context(), p.names.container(name), signal); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -7,22 +7,28 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/network"
 
 	"sett/runtime"
+	"sett/runtime/docker/engine"
 )
 
-// networks are the instance's networks that are known to be there.
+// networks are the instance's two networks: a bridge, and one without a way out, the
+// internal network. A unit makes the network that it needs.
 type networks struct {
+	o     Options
+	units *units
+	facts engine.Facts
+
 	mu    sync.Mutex
-	known map[string]bool
+	known map[string]bool // by name: it exists
 }
 
 // forget makes the next unit look again: somebody removed a network.
@@ -32,29 +38,21 @@ func (n *networks) forget() {
 	clear(n.known)
 }
 
-// networkFor is the name of the network that a unit is on first. Who is on the
-// internal one has no other.
-func (r *Runtime) networkFor(reach string) string {
-	if reach == runtime.NetworkInternal {
-		return r.internalName()
-	}
-	return r.networkName()
-}
-
-// ensureNetwork makes the network unless it is there. It asks the engine once,
+// ensure makes the network with this reach unless it exists. It asks the engine once,
 // and again only after forget.
-func (r *Runtime) ensureNetwork(ctx context.Context, name string) error {
-	n := &r.networks
+func (n *networks) ensure(ctx context.Context, reach string) error {
+	name := n.units.names.network(reach)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.known[name] {
 		return nil
 	}
-	if err := r.makeNetwork(ctx, name); err != nil {
+	internal := reach == runtime.NetworkInternal
+	if err := n.make(ctx, name, internal); err != nil {
 		return fmt.Errorf("make network %s: %w", name, err)
 	}
-	if name == r.internalName() {
-		if err := r.joinHubs(ctx); err != nil {
+	if internal {
+		if err := n.joinHubs(ctx); err != nil {
 			return err
 		}
 	}
@@ -65,125 +63,184 @@ func (r *Runtime) ensureNetwork(ctx context.Context, name string) error {
 	return nil
 }
 
-// makeNetwork makes the network. The name alone does not keep two makers apart:
-// engines before API 1.44 let both succeed at the same moment, and then the name
-// is of no use. The name of the bridge does.
-func (r *Runtime) makeNetwork(ctx context.Context, name string) error {
-	for late := r.now().Add(againTime); ; {
-		there, err := r.networkThere(ctx, name)
+// make makes the network. Its name alone does not keep two makers apart: engines
+// before API 1.44 let both succeed at the same moment, and the name is then of no
+// use. The name of the bridge keeps them apart.
+func (n *networks) make(ctx context.Context, name string, internal bool) error {
+	for late := n.o.Now().Add(againTime); ; {
+		there, err := n.there(ctx, name)
 		if err != nil || there {
 			return err
 		}
-		_, err = r.e.api.NetworkCreate(ctx, name, r.networkOptions(name))
+		err = n.create(ctx, name, internal)
 		taken := errdefs.IsConflict(err) || errdefs.IsPermissionDenied(err) // by name, by bridge
-		if err == nil || !taken || r.now().After(late) {
-			return plain(err)
+		if err == nil || !taken || n.o.Now().After(late) {
+			return engine.Plain(err)
 		}
-		// Somebody was faster, and it shows in a moment.
-		if err := pause(ctx, halfPause); err != nil {
+		// Somebody was faster, which shows in a moment.
+		if err := pause(ctx, shortPause); err != nil {
 			return err
 		}
 	}
 }
 
-func (r *Runtime) networkOptions(name string) network.CreateOptions {
-	o := network.CreateOptions{Driver: "bridge", Internal: name == r.internalName(),
-		Labels: map[string]string{}, Options: map[string]string{}}
-	maps.Copy(o.Labels, r.o.Labels)
-	o.Labels[runtime.LabelInstance] = r.o.Instance
-	if r.e.Facts().Name != "Docker" {
-		return o // Podman keeps makers apart, and knows no such options
+// create asks the engine for the network, and waits for the answer even if the context
+// ends: an engine that is no longer listened to makes the network all the same, after
+// the caller has removed what there was.
+func (n *networks) create(ctx context.Context, name string, internal bool) error {
+	work, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	defer cancel()
+	_, err := n.units.api.NetworkCreate(work, name, n.options(name, internal))
+	if err == nil {
+		err = ctx.Err()
 	}
-	o.Options["com.docker.network.bridge.name"] = r.bridgeName(name)
+	return err
+}
+
+func (n *networks) options(name string, internal bool) network.CreateOptions {
+	o := network.CreateOptions{Driver: "bridge", Internal: internal, Labels: n.o.owned(), Options: map[string]string{}}
+	if n.facts.Name != "Docker" {
+		return o // Podman keeps makers apart and knows no such options
+	}
+	// The names of the host's interfaces have 15 bytes at most. Other engines may make
+	// bridges on the same host.
+	sum := sha256.Sum256([]byte(n.facts.ID + "/" + name))
+	o.Options["com.docker.network.bridge.name"] = "sett-" + hex.EncodeToString(sum[:5])
 	// An internal network routes nowhere, but its bridge has an address of the host,
-	// and with it all that listens there, unless it is given none.
-	if o.Internal && !r.o.HostReach {
+	// and so leads to every program that listens there, unless it gets no address.
+	if internal && !n.o.HostReach {
 		o.Options["com.docker.network.bridge.inhibit_ipv4"] = "true"
 	}
 	return o
 }
 
-// bridgeName is the network's bridge among the host's interfaces, whose names have
-// 15 bytes at most. Other engines may make bridges there, too.
-func (r *Runtime) bridgeName(network string) string {
-	sum := sha256.Sum256([]byte(r.e.Facts().ID + "/" + network))
-	return "sett-" + hex.EncodeToString(sum[:5])
-}
-
-// networkThere says whether the network is there, and refuses somebody else's.
-func (r *Runtime) networkThere(ctx context.Context, name string) (bool, error) {
-	n, err := r.e.api.NetworkInspect(ctx, name, network.InspectOptions{})
+// there says whether the network exists, and refuses somebody else's.
+func (n *networks) there(ctx context.Context, name string) (bool, error) {
+	got, err := n.units.api.NetworkInspect(ctx, name, network.InspectOptions{})
 	if errdefs.IsNotFound(err) {
 		return false, nil
 	}
 	if err != nil {
-		return false, plain(err)
+		return false, engine.Plain(err)
 	}
-	return true, r.refuseForeign(n.Labels)
+	return true, n.units.refuseForeign(got.Labels)
 }
 
-// hubs are the components that every unit speaks to. They are on both networks,
-// once there are two.
+// hubs are the components that every unit speaks to. They are on both networks as
+// soon as there are two.
 var hubs = []string{runtime.ComponentBlackboard, runtime.ComponentOrchestrator}
 
 func isHub(l runtime.Labels) bool { return slices.Contains(hubs, l[runtime.LabelComponent]) }
 
-// joinHubs brings the hubs that there are already to the new internal network.
-func (r *Runtime) joinHubs(ctx context.Context) error {
-	all, err := r.listed(ctx, nil)
+// joinHubs connects the existing hubs to the new internal network.
+func (n *networks) joinHubs(ctx context.Context) error {
+	all, err := n.units.list(ctx, nil)
 	if err != nil {
 		return err
 	}
+	full := n.units.names.network(runtime.NetworkFull)
 	for _, c := range all {
-		if !isHub(c.Labels) || c.NetworkSettings == nil || c.NetworkSettings.Networks[r.networkName()] == nil {
+		if !isHub(c.Labels) || c.NetworkSettings == nil || c.NetworkSettings.Networks[full] == nil {
 			continue
 		}
-		full, err := r.e.api.ContainerInspect(ctx, c.ID)
+		got, err := n.units.api.ContainerInspect(ctx, c.ID)
 		if errdefs.IsNotFound(err) {
 			continue
 		}
 		if err != nil {
-			return plain(err)
+			return engine.Plain(err)
 		}
-		if err := r.connect(ctx, c.ID, r.aliases(full)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := n.connect(ctx, c.ID, aliases(got, full)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
 }
 
-// aliases are a container's names on the instance's network, without those that
-// the engine adds.
-func (r *Runtime) aliases(c container.InspectResponse) []string {
-	var all []string
-	if ep := c.NetworkSettings.Networks[r.networkName()]; ep != nil {
-		for _, a := range ep.Aliases {
-			if !strings.HasPrefix(c.ID, a) {
-				all = append(all, a)
-			}
-		}
+// aliases are a container's names on a network, without those that the engine adds.
+func aliases(c container.InspectResponse, name string) []string {
+	ep := c.NetworkSettings.Networks[name]
+	if ep == nil {
+		return nil
 	}
-	return all
+	return slices.DeleteFunc(slices.Clone(ep.Aliases), func(a string) bool { return strings.HasPrefix(c.ID, a) })
 }
 
-// connectHub brings a hub that was just made to the internal network, if there is
-// one. Who makes the network looks for hubs after it, and the hub looks for the
-// network after it was made: one of them sees the other.
-func (r *Runtime) connectHub(ctx context.Context, id string, s runtime.Spec) error {
+// connectHub connects a new hub to the internal network, if there is one. The maker of
+// the network looks for hubs afterwards, and a new hub looks for the network: one of
+// them sees the other.
+func (n *networks) connectHub(ctx context.Context, id string, s runtime.Spec) error {
 	if !isHub(s.Labels) || s.Container.Network != runtime.NetworkFull {
 		return nil
 	}
-	there, err := r.networkThere(ctx, r.internalName())
+	there, err := n.there(ctx, n.units.names.network(runtime.NetworkInternal))
 	if err != nil || !there {
 		return err
 	}
-	return r.connect(ctx, id, s.Container.Aliases)
+	return n.connect(ctx, id, s.Container.Aliases)
 }
 
-func (r *Runtime) connect(ctx context.Context, id string, aliases []string) error {
-	err := r.e.api.NetworkConnect(ctx, r.internalName(), id, &network.EndpointSettings{Aliases: aliases})
+func (n *networks) connect(ctx context.Context, id string, aliases []string) error {
+	name := n.units.names.network(runtime.NetworkInternal)
+	err := n.units.api.NetworkConnect(ctx, name, id, &network.EndpointSettings{Aliases: aliases})
 	if err != nil && !strings.Contains(err.Error(), "already exists in network") && !strings.Contains(err.Error(), "already connected") {
-		return fmt.Errorf("join network %s: %w", r.internalName(), plain(err))
+		return fmt.Errorf("join network %s: %w", name, engine.Plain(err))
 	}
 	return nil
+}
+
+// clear removes the networks.
+func (n *networks) clear(ctx context.Context) error {
+	all, err := n.units.api.NetworkList(ctx, network.ListOptions{Filters: n.units.names.labelled()})
+	if err != nil {
+		return fmt.Errorf("list networks: %w", engine.Plain(err))
+	}
+	var errs []error
+	for _, net := range all {
+		if err := n.remove(ctx, net.ID); err != nil {
+			errs = append(errs, fmt.Errorf("remove network %s: %w", net.Name, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// leaveTime is how long the engine may take to notice that a removed container left
+// its network. On a busy machine it does so after it has confirmed the removal.
+const leaveTime = 5 * time.Second
+
+func (n *networks) remove(ctx context.Context, id string) error {
+	for until := n.o.Now().Add(leaveTime); ; {
+		err := n.units.api.NetworkRemove(ctx, id)
+		if err == nil || errdefs.IsNotFound(err) {
+			return nil
+		}
+		on, found := n.members(ctx, id)
+		switch {
+		case len(on) > 0:
+			return fmt.Errorf("%s still on it", strings.Join(on, ", "))
+		case !found || n.o.Now().After(until):
+			return engine.Plain(err)
+		}
+		if err := pause(ctx, shortPause); err != nil {
+			return err
+		}
+	}
+}
+
+// members are the containers on a network. After a crash, the engine may list removed
+// containers, which members disconnects.
+func (n *networks) members(ctx context.Context, id string) (names []string, found bool) {
+	net, err := n.units.api.NetworkInspect(ctx, id, network.InspectOptions{})
+	if err != nil {
+		return nil, false
+	}
+	for c, ep := range net.Containers {
+		if _, err := n.units.api.ContainerInspect(ctx, c); errdefs.IsNotFound(err) {
+			_ = n.units.api.NetworkDisconnect(ctx, id, ep.Name, true)
+			continue
+		}
+		names = append(names, ep.Name)
+	}
+	slices.Sort(names)
+	return names, true
 }

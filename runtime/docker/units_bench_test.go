@@ -31,14 +31,14 @@ func BenchmarkStart(b *testing.B) {
 	}
 	took := map[string]time.Duration{}
 	for b.Loop() {
-		sh, err := p.shapeOf(b.Context(), spec("bridge"))
+		sh, err := p.shapes.of(b.Context(), spec("bridge"))
 		if err != nil {
 			b.Fatal(err)
 		}
 		began := time.Now()
-		made, err := p.e.api.ContainerCreate(b.Context(), sh.config, sh.host, sh.network, nil, p.containerName(fmt.Sprint("x", n)))
+		made, err := p.api.ContainerCreate(b.Context(), sh.config, sh.host, sh.network, nil, p.names.container(fmt.Sprint("x", n)))
 		if err == nil {
-			err = p.e.api.ContainerStart(b.Context(), made.ID, container.StartOptions{})
+			err = p.api.ContainerStart(b.Context(), made.ID, container.StartOptions{})
 		}
 		took["floor"] += time.Since(began)
 		if err != nil {

@@ -14,6 +14,8 @@ import (
 	"github.com/docker/docker/api/types/events"
 
 	"sett/runtime"
+
+	"sett/runtime/docker/engine"
 )
 
 func TestExits(t *testing.T) {
@@ -121,7 +123,7 @@ func TestExitsAreDeliveredOnce(t *testing.T) {
 			if e.Unit.Name == "last" {
 				break
 			}
-			// Who sees a container removed by somebody else may not know when it began.
+			// When somebody else removed the container, its start may be unknown.
 			k := key(e.Unit)
 			if e.Unit.StartedAt.IsZero() {
 				k = e.Unit.ID + " " + e.At.String()
@@ -155,14 +157,14 @@ func TestExitsOfWhatTheEngineRestarts(t *testing.T) {
 	}
 }
 
-// TestExitsTellOfWhatNeverRan finds what a crash left, once it is old enough.
+// TestExitsTellOfWhatNeverRan finds the container that a crash left, once it is old enough.
 func TestExitsTellOfWhatNeverRan(t *testing.T) {
 	p := newPlace(t)
-	sh, err := p.shapeOf(t.Context(), p.spec("x", "wait"))
+	sh, err := p.shapes.of(t.Context(), p.spec("x", "wait"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.e.api.ContainerCreate(t.Context(), sh.config, sh.host, nil, nil, p.containerName("x")); err != nil {
+	if _, err := p.api.ContainerCreate(t.Context(), sh.config, sh.host, nil, nil, p.names.container("x")); err != nil {
 		t.Fatal(err)
 	}
 	o := p.o
@@ -184,7 +186,7 @@ type wire struct {
 	cut  bool
 }
 
-func newWire(t *testing.T, e *Engine) (*wire, *Engine) {
+func newWire(t *testing.T, e *engine.Engine) (*wire, *engine.Engine) {
 	t.Helper()
 	if e.Endpoint().Socket == "" {
 		t.Fatal("the engine is not reached by a socket") // nor cut off by this test
@@ -205,7 +207,7 @@ func newWire(t *testing.T, e *Engine) (*wire, *Engine) {
 			go w.carry(c)
 		}
 	}()
-	wired, err := Open(t.Context(), Endpoint{Host: "unix://" + path, Socket: path, From: "the test"})
+	wired, err := engine.Open(t.Context(), engine.Endpoint{Host: "unix://" + path, Socket: path, From: "the test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,7 +237,7 @@ func (w *wire) carry(a net.Conn) {
 	delete(w.open, b)
 }
 
-// setCut cuts what is open and keeps it so, or lets through again.
+// setCut cuts all connections and refuses new ones, or accepts them again.
 func (w *wire) setCut(cut bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -290,10 +292,10 @@ func TestExitsAcrossBreaks(t *testing.T) {
 }
 
 // TestExitsWithoutEvents has the engine's events lost without a sign: the regular
-// look finds what they would have told.
+// look finds the same ends.
 func TestExitsWithoutEvents(t *testing.T) {
 	p := newPlace(t)
-	s := &subscription{r: p.Runtime, runs: map[string]*history{}}
+	s := &subscription{w: p.ends, runs: map[string]*history{}}
 	look := func() []string {
 		t.Helper()
 		if err := s.relist(t.Context(), false); err != nil {
@@ -347,7 +349,7 @@ func TestOneEndByManyWays(t *testing.T) {
 	p.await(p.start(p.spec("x", "exit", "7")))
 	c := p.inspect("x")
 	died := events.Message{Action: events.ActionDie, TimeNano: instant(c.State.FinishedAt).Add(time.Millisecond).UnixNano(),
-		Actor: events.Actor{ID: c.ID, Attributes: map[string]string{"name": p.containerName("x"), "exitCode": "7"}}}
+		Actor: events.Actor{ID: c.ID, Attributes: map[string]string{"name": p.names.container("x"), "exitCode": "7"}}}
 	event := func(s *subscription) { s.event(t.Context(), died) }
 	state := func(s *subscription) { s.ended(t.Context(), c) }
 	ways := map[string][]func(*subscription){
@@ -356,7 +358,7 @@ func TestOneEndByManyWays(t *testing.T) {
 	count := func(when string) {
 		t.Helper()
 		for name, words := range ways {
-			s := &subscription{r: p.Runtime, runs: map[string]*history{}}
+			s := &subscription{w: p.ends, runs: map[string]*history{}}
 			for _, word := range words {
 				word(s)
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sett/runtime"
+	"sett/runtime/logfile"
 )
 
 func TestLogs(t *testing.T) {
@@ -22,8 +23,8 @@ func TestLogs(t *testing.T) {
 	if err := p.Stop(t.Context(), "x", 5*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := os.ReadFile(p.logPath("x"))
-	if st, _ := os.Stat(p.logPath("x")); err != nil || string(kept) != "one\ntwo\nthree\nup\nbye\n" || st.Mode().Perm() != 0o600 {
+	kept, err := os.ReadFile(logfile.Dir(p.o.Logs).Path("x"))
+	if st, _ := os.Stat(logfile.Dir(p.o.Logs).Path("x")); err != nil || string(kept) != "one\ntwo\nthree\nup\nbye\n" || st.Mode().Perm() != 0o600 {
 		t.Errorf("kept %q, %v", kept, err)
 	}
 	p.start(p.spec("x", "say", "four", "five"))
@@ -187,8 +188,8 @@ func TestKeptLogsAreBounded(t *testing.T) {
 	if err := os.MkdirAll(p.o.Logs, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	full := []byte(strings.Repeat("0123456789abcde\n", maxKept/16+1))
-	for _, path := range []string{p.logPath("x"), p.oldLogPath("x")} {
+	full := []byte(strings.Repeat("0123456789abcde\n", logfile.Full/16+1))
+	for _, path := range []string{logfile.Dir(p.o.Logs).Path("x"), logfile.Dir(p.o.Logs).OldPath("x")} {
 		if err := os.WriteFile(path, full, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -197,8 +198,8 @@ func TestKeptLogsAreBounded(t *testing.T) {
 	if err := p.Stop(t.Context(), "x", 0); err != nil {
 		t.Fatal(err)
 	}
-	cur, err := os.ReadFile(p.logPath("x"))
-	if st, _ := os.Stat(p.oldLogPath("x")); err != nil || string(cur) != "line 0\nline 1\nline 2\n" || st.Size() != int64(len(full)) {
+	cur, err := os.ReadFile(logfile.Dir(p.o.Logs).Path("x"))
+	if st, _ := os.Stat(logfile.Dir(p.o.Logs).OldPath("x")); err != nil || string(cur) != "line 0\nline 1\nline 2\n" || st.Size() != int64(len(full)) {
 		t.Errorf("kept %q, %v", cur, err)
 	}
 	if got := p.logText("x", 4); got != "0123456789abcde\nline 0\nline 1\nline 2\n" {
@@ -216,7 +217,7 @@ func TestWorkersLogsAreFew(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.WriteFile(p.logPath("agent"), nil, 0o600), os.Chtimes(p.logPath("agent"), old, old.Add(-time.Hour))); err != nil {
+	if err := errors.Join(os.WriteFile(logfile.Dir(p.o.Logs).Path("agent"), nil, 0o600), os.Chtimes(logfile.Dir(p.o.Logs).Path("agent"), old, old.Add(-time.Hour))); err != nil {
 		t.Fatal(err)
 	}
 	p.ran(p.spec("standby-x", "exit", "0"))
@@ -228,39 +229,8 @@ func TestWorkersLogsAreFew(t *testing.T) {
 		t.Errorf("%d logs are kept, %v; want %d", len(entries), err, maxWorkers+1)
 	}
 	for name, want := range map[string]bool{"agent": true, "standby-x": true, "worker-0020": false, "worker-0021": true} {
-		if _, err := os.Stat(p.logPath(name)); (err == nil) != want {
+		if _, err := os.Stat(logfile.Dir(p.o.Logs).Path(name)); (err == nil) != want {
 			t.Errorf("log of %s: %v, want it there: %v", name, err, want)
-		}
-	}
-}
-
-func TestSelection(t *testing.T) {
-	at := func(sec int) time.Time { return time.Date(2026, 1, 2, 3, 4, sec, 0, time.UTC) }
-	line := func(sec int) string {
-		return fmt.Sprintf(`{"time":%q,"msg":"m%d"}`+"\n", at(sec).Format(time.RFC3339Nano), sec)
-	}
-	timed := "plain\n" + line(1) + "of 1\n" + line(2) + "of 2\n{broken\n" + line(3)
-	for name, c := range map[string]struct {
-		log   string
-		lines int
-		since time.Time
-		want  string
-	}{
-		"all":              {"a\nb\n", -1, time.Time{}, "a\nb\n"},
-		"last":             {"a\nb\nc\nd\ne\n", 2, time.Time{}, "d\ne\n"},
-		"none":             {"a\nb\n", 0, time.Time{}, ""},
-		"unfinished":       {"a\nb", 1, time.Time{}, "b\n"},
-		"since":            {timed, -1, at(2), "plain\n" + line(2) + "of 2\n{broken\n" + line(3)},
-		"since, last":      {timed, 2, at(2), "{broken\n" + line(3)},
-		"since the future": {line(1) + "of 1\n", -1, at(9), ""},
-	} {
-		var out strings.Builder
-		s := &selection{w: &out, since: c.since, passing: true, most: c.lines}
-		if err := errors.Join(s.kept(strings.NewReader(c.log)), s.release()); err != nil {
-			t.Fatal(err)
-		}
-		if out.String() != c.want {
-			t.Errorf("%s: %q, want %q", name, out.String(), c.want)
 		}
 	}
 }

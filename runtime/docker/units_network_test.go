@@ -97,7 +97,7 @@ func hostListener(t *testing.T) (port int) {
 }
 
 // hostAddress is a listener of the host at an address that it has beside those of
-// the engine's bridges: what is reached there is out.
+// the engine's bridges: traffic to it leaves the network.
 func hostAddress(t *testing.T, port int) string {
 	t.Helper()
 	c, err := net.Dial("udp", "198.51.100.1:9") // sends nothing, but chooses an address
@@ -108,8 +108,8 @@ func hostAddress(t *testing.T, port int) string {
 	return fmt.Sprint(c.LocalAddr().(*net.UDPAddr).IP, ":", port)
 }
 
-// TestInternalNetwork has the hubs on both networks, whoever came first, and no
-// way out for who is on the internal one.
+// TestInternalNetwork has the hubs on both networks, in every order of starts, and no
+// way out for units on the internal one.
 func TestInternalNetwork(t *testing.T) {
 	p := newPlace(t)
 	port := hostListener(t)
@@ -124,7 +124,7 @@ func TestInternalNetwork(t *testing.T) {
 	p.until("orchestrator up", func() bool { return strings.Contains(p.logText("orchestrator", -1), "up") })
 
 	gateway := func(name string) string {
-		n, err := p.e.api.NetworkInspect(t.Context(), name, network.InspectOptions{})
+		n, err := p.api.NetworkInspect(t.Context(), name, network.InspectOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -132,16 +132,16 @@ func TestInternalNetwork(t *testing.T) {
 	}
 	host := hostAddress(t, port)
 	out := p.ran(p.with(p.spec("probe", "dial", "board:7777", "sett-x-redis:7777", "boss:7777", inside.Address+":7777",
-		outside.Address+":7777", board.Address+":7777", gateway(p.internalName()), gateway(p.networkName()), host), onNetwork(runtime.NetworkInternal)))
+		outside.Address+":7777", board.Address+":7777", gateway(p.names.network(runtime.NetworkInternal)), gateway(p.names.network(runtime.NetworkFull)), host), onNetwork(runtime.NetworkInternal)))
 	for _, want := range []string{"dial board:7777 ok", "dial sett-x-redis:7777 ok", "dial boss:7777 ok", "dial " + inside.Address + ":7777 ok",
 		"dial " + outside.Address + ":7777 error", "dial " + board.Address + ":7777 error",
-		"dial " + gateway(p.internalName()) + " error", "dial " + gateway(p.networkName()) + " error"} {
+		"dial " + gateway(p.names.network(runtime.NetworkInternal)) + " error", "dial " + gateway(p.names.network(runtime.NetworkFull)) + " error"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	out = p.ran(p.with(p.spec("free", "dial", "board:7777", "boss:7777", host, gateway(p.networkName()), inside.Address+":7777"), onNetwork(runtime.NetworkFull)))
-	for _, want := range []string{"dial board:7777 ok", "dial boss:7777 ok", "dial " + host + " ok", "dial " + gateway(p.networkName()) + " ok", "dial " + inside.Address + ":7777 error"} {
+	out = p.ran(p.with(p.spec("free", "dial", "board:7777", "boss:7777", host, gateway(p.names.network(runtime.NetworkFull)), inside.Address+":7777"), onNetwork(runtime.NetworkFull)))
+	for _, want := range []string{"dial board:7777 ok", "dial boss:7777 ok", "dial " + host + " ok", "dial " + gateway(p.names.network(runtime.NetworkFull)) + " ok", "dial " + inside.Address + ":7777 error"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("outside, no %q in\n%s", want, out)
 		}
@@ -167,22 +167,36 @@ func TestNetworkIsMadeOnce(t *testing.T) {
 	for range 6 {
 		r := New(p.e, p.o)
 		wg.Go(func() {
-			if err := r.ensureNetwork(t.Context(), r.networkName()); err != nil {
+			if err := r.nets.ensure(t.Context(), runtime.NetworkFull); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	all, err := p.e.api.NetworkList(t.Context(), network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", runtime.LabelInstance+"="+p.o.Instance))})
+	all, err := p.api.NetworkList(t.Context(), network.ListOptions{Filters: filters.NewArgs(filters.Arg("label", runtime.LabelInstance+"="+p.o.Instance))})
 	if err != nil || len(all) != 1 {
 		t.Errorf("networks %+v, %v; want one", all, err)
 	}
-	// Somebody removes it, and with it what this value believes.
-	if err := p.ensureNetwork(t.Context(), p.networkName()); err != nil {
+	// Somebody removes it, and this value still believes that it exists.
+	if err := p.nets.ensure(t.Context(), runtime.NetworkFull); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.e.api.NetworkRemove(context.Background(), p.networkName()); err != nil {
+	if err := p.api.NetworkRemove(context.Background(), p.names.network(runtime.NetworkFull)); err != nil {
 		t.Fatal(err)
 	}
 	p.start(p.with(p.spec("x", "wait"), onNetwork(runtime.NetworkFull)))
+}
+
+// TestHas looks for a network before and after it is made.
+func TestHas(t *testing.T) {
+	r := newPlace(t)
+	if has, err := r.e.HasNetwork(t.Context(), r.Network(runtime.NetworkFull)); has || err != nil {
+		t.Errorf("before: %v %v", has, err)
+	}
+	if err := r.nets.ensure(t.Context(), runtime.NetworkFull); err != nil {
+		t.Fatal(err)
+	}
+	if has, err := r.e.HasNetwork(t.Context(), r.Network(runtime.NetworkFull)); !has || err != nil {
+		t.Errorf("after: %v %v", has, err)
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/docker/docker/api/types/container"
 
 	"sett/runtime"
+	"sett/runtime/docker/engine"
 )
 
 func TestHardeningAsInspected(t *testing.T) {
@@ -105,7 +106,7 @@ func TestStartAdopts(t *testing.T) {
 	if again.ID != u.ID || !again.StartedAt.Equal(u.StartedAt) {
 		t.Errorf("adopted %+v, want %+v", again, u)
 	}
-	if err := p.e.api.ContainerPause(t.Context(), u.ID); err != nil {
+	if err := p.api.ContainerPause(t.Context(), u.ID); err != nil {
 		t.Fatal(err)
 	}
 	if frozen := p.start(p.spec("x", "wait")); frozen.ID != u.ID || !frozen.Paused || !frozen.Running {
@@ -153,15 +154,15 @@ func TestStartReplacesWhatEnded(t *testing.T) {
 	}
 }
 
-// TestStartReplacesWhatNeverStarted finds what a crash between create and start
+// TestStartReplacesWhatNeverStarted finds the container that a crash between create and start
 // leaves.
 func TestStartReplacesWhatNeverStarted(t *testing.T) {
 	p := newPlace(t)
-	sh, err := p.shapeOf(t.Context(), p.spec("x", "wait"))
+	sh, err := p.shapes.of(t.Context(), p.spec("x", "wait"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, err := p.e.api.ContainerCreate(t.Context(), sh.config, sh.host, sh.network, nil, p.containerName("x"))
+	left, err := p.api.ContainerCreate(t.Context(), sh.config, sh.host, sh.network, nil, p.names.container("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,25 +214,28 @@ func TestStartErrors(t *testing.T) {
 	defer busy.Close()
 	port := busy.Addr().(*net.TCPAddr).Port
 	s := p.spec("x", "wait")
+	brain := p.with(s, func(c *runtime.Container) { c.Socket, c.Entrypoint = true, []string{"/evil/sett"} })
+	brain.Labels[runtime.LabelComponent] = runtime.ComponentOrchestrator
 	for name, c := range map[string]struct {
 		s    runtime.Spec
 		want string
 		is   error
 	}{
-		"no image":    {p.with(s, func(c *runtime.Container) { c.Image = "sett-test-none:x" }), "no such image on the engine: sett-test-none:x", ErrImage},
-		"empty image": {p.with(s, func(c *runtime.Container) { c.Image = "" }), "no image is named", ErrImage},
+		"no image":    {p.with(s, func(c *runtime.Container) { c.Image = "sett-test-none:x" }), "no such image on the engine: sett-test-none:x", engine.ErrImage},
+		"empty image": {p.with(s, func(c *runtime.Container) { c.Image = "" }), "no image is named", engine.ErrImage},
 		"no program":  {p.with(s, func(c *runtime.Container) { c.Entrypoint = []string{"/none"} }), `exec: "/none": stat /none: no such file or directory`, nil},
 		"port": {p.with(s, func(c *runtime.Container) {
 			c.Network, c.Publish = runtime.NetworkFull, runtime.Publish{Port: 80, Host: port}
-		}), "the port is taken: " + strconv.Itoa(port), ErrPort},
-		"no anchor":      {p.with(s, func(c *runtime.Container) { c.Join = "none" }), "join the network of unit none: it does not run", nil},
-		"socket":         {p.with(s, func(c *runtime.Container) { c.Socket = true }), "for the orchestrator alone", nil},
-		"file outside":   {p.with(s, func(c *runtime.Container) { c.Files = []runtime.File{{Path: "/etc/x"}} }), "not below a writable volume", nil},
-		"volume's name":  {p.with(s, func(c *runtime.Container) { c.Mounts = []runtime.Mount{{Source: "/run", Volume: true, Target: "/x"}} }), "not the name of a volume", nil},
-		"network":        {p.with(s, func(c *runtime.Container) { c.Network = "host" }), "unknown network", nil},
-		"unusable name":  {p.spec("../x", "wait"), "unusable name", nil},
-		"unusable join":  {p.with(s, func(c *runtime.Container) { c.Join = "../x" }), "unusable name", nil},
-		"relative mount": {p.with(s, func(c *runtime.Container) { c.Mounts = []runtime.Mount{{Source: "x", Target: "/x"}} }), "not an absolute path", nil},
+		}), "the port is taken: " + strconv.Itoa(port), engine.ErrPort},
+		"no anchor":                  {p.with(s, func(c *runtime.Container) { c.Join = "none" }), "join the network of unit none: it does not run", nil},
+		"socket":                     {p.with(s, func(c *runtime.Container) { c.Socket = true }), "for the orchestrator alone", nil},
+		"socket for another program": {brain, "for sett's own binary", nil},
+		"file outside":               {p.with(s, func(c *runtime.Container) { c.Files = []runtime.File{{Path: "/etc/x"}} }), "not below a writable volume", nil},
+		"volume's name":              {p.with(s, func(c *runtime.Container) { c.Mounts = []runtime.Mount{{Source: "/run", Volume: true, Target: "/x"}} }), "not the name of a volume", nil},
+		"network":                    {p.with(s, func(c *runtime.Container) { c.Network = "host" }), "unknown network", nil},
+		"unusable name":              {p.spec("../x", "wait"), "unusable name", nil},
+		"unusable join":              {p.with(s, func(c *runtime.Container) { c.Join = "../x" }), "unusable name", nil},
+		"relative mount":             {p.with(s, func(c *runtime.Container) { c.Mounts = []runtime.Mount{{Source: "x", Target: "/x"}} }), "not an absolute path", nil},
 	} {
 		_, err := p.Start(t.Context(), c.s)
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "daemon") || c.is != nil && !errors.Is(err, c.is) {
@@ -280,7 +284,7 @@ func TestSocketIsRefused(t *testing.T) {
 		}
 	}
 	for _, source := range []string{"/srv", "/run/dockerish", "/variable"} {
-		if err := refuseSocket(source, p.hostSockets(t.Context())); err != nil {
+		if err := refuseSocket(source, p.shapes.sockets.all(t.Context())); err != nil {
 			t.Errorf("mount %s: %v", source, err)
 		}
 	}
@@ -301,8 +305,8 @@ func TestSocketIsRefusedFromInside(t *testing.T) {
 	if _, err := New(wired, p.o).Start(t.Context(), s); err != nil {
 		t.Fatal(err)
 	}
-	inside := &Engine{api: p.e.api, at: Endpoint{Host: "unix://" + socketTarget, Socket: socketTarget}, facts: p.e.facts}
-	r := New(inside, p.o)
+	r := New(p.e, p.o)
+	r.shapes.sockets.at = engine.Endpoint{Host: "unix://" + socketTarget, Socket: socketTarget}
 	for source, refused := range map[string]bool{filepath.Dir(at): true, at: true, "/var/run": true, t.TempDir(): false} {
 		_, err := r.Start(t.Context(), p.with(p.spec("x", "exit", "0"), func(c *runtime.Container) {
 			c.Mounts = []runtime.Mount{{Source: source, Target: "/x"}}

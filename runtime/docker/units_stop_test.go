@@ -7,14 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"sett/runtime"
+	"sett/runtime/docker/engine"
 )
 
 func TestStop(t *testing.T) {
@@ -52,7 +51,7 @@ func TestStopPaused(t *testing.T) {
 		code int
 	}{"polite": {"wait", 3}, "stubborn": {"stubborn", -1}} {
 		u := p.startUp(p.spec(name, c.does))
-		if err := p.e.api.ContainerPause(t.Context(), u.ID); err != nil {
+		if err := p.api.ContainerPause(t.Context(), u.ID); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), deadline)
@@ -225,28 +224,8 @@ func TestEngineGone(t *testing.T) {
 	_, exitsErr := r.Exits(t.Context())
 	_, logsErr := r.Logs(t.Context(), "x", runtime.LogOptions{})
 	for what, err := range map[string]error{"start": startErr, "list": listErr, "exits": exitsErr, "logs": logsErr, "stop": r.Stop(t.Context(), "x", 0)} {
-		if !errors.Is(err, ErrEngine) || strings.Contains(err.Error(), "http://") || len(err.Error()) > 200 {
+		if !errors.Is(err, engine.ErrEngine) || strings.Contains(err.Error(), "http://") || len(err.Error()) > 200 {
 			t.Errorf("%s: %v", what, err)
 		}
-	}
-}
-
-func TestPlainErrors(t *testing.T) {
-	for text, want := range map[string]string{
-		`Error response from daemon: failed to create shim task: OCI runtime create failed: runc create failed: unable to start container process: exec: "/x": stat /x: no such file or directory: unknown`: `exec: "/x": stat /x: no such file or directory`,
-		`Error response from daemon: driver failed programming external connectivity on endpoint sett-x.y (0123abcd): Bind for 127.0.0.1:1 failed: port is already allocated`:                               "the port is taken: Bind for 127.0.0.1:1 failed: port is already allocated",
-		"Error response from daemon: mkdir /var/lib/docker/overlay2/x: no space left on device":                                                                                                             "mkdir /var/lib/docker/overlay2/x: no space left on device",
-	} {
-		if got := plain(errors.New(text)); got.Error() != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-	for err, want := range map[error]error{context.Canceled: context.Canceled, fmt.Errorf("x: %w", io.EOF): ErrEngine, http.ErrServerClosed: nil} {
-		if got := plain(err); want != nil && !errors.Is(got, want) || want == nil && errors.Is(got, err) {
-			t.Errorf("%v became %v", err, got)
-		}
-	}
-	if plain(nil) != nil || os.ErrNotExist == nil {
-		t.Error("nothing became something")
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"sett/runtime"
 )
 
-// child is a unit that this value started, and so learns the exit code of.
+// child is a unit that this value started: it will learn the exit code.
 type child struct {
-	done chan struct{} // closed when it was reaped, and exit is set
+	done chan struct{} // closed after it was reaped and exit was set
 	exit runtime.Exit
 }
 
@@ -20,27 +20,27 @@ type child struct {
 type subscription struct {
 	ctx   context.Context
 	out   chan runtime.Exit
-	ready chan struct{} // closed when the ends of before are delivered
+	ready chan struct{} // closed after the delivery of the ends before the call
 	seen  map[string]struct{}
 	busy  sync.WaitGroup
 }
 
-// lockTime bounds how long the end of a unit waits to be written down. Who holds
-// the lock for longer is stopped or hangs, and must not keep the end from others.
+// lockTime bounds the wait for a unit's lock, to record its end. A process that holds
+// the lock for longer is stopped or hangs, and must not delay the end for others.
 const lockTime = 5 * time.Second
 
-// Exits delivers every unit's end once to each call. It knows the units that
-// exist at the call and those that this value starts or adopts later, not those
-// that other processes start later. Before an end is delivered, everything that
-// the unit had started was killed, and the unit's record says how it ended: it
-// stays until Stop or the next Start of that name.
+// Exits delivers every unit's end once to each call: of units that exist at the call,
+// and of units that this value starts or adopts later, but not of units that other
+// processes start later. Before the delivery, all the unit's processes are killed and
+// the unit's record has its end; the record stays until Stop or the next Start of that
+// name.
 //
-// The exit code is known to the process that started the unit, and to those that
-// look after it wrote the code down; to others it is -1.
+// The process that started the unit knows its exit code and records it. To processes
+// that look before, the code is -1.
 func (r *Runtime) Exits(ctx context.Context) (<-chan runtime.Exit, error) {
 	s := &subscription{ctx: ctx, out: make(chan runtime.Exit), ready: make(chan struct{}),
 		seen: map[string]struct{}{}}
-	// With mu held, no Start can announce between the list and the watching.
+	// While mu is held, no Start announces between the list and the watching.
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	recs, err := r.knownRecords()
@@ -91,9 +91,9 @@ func (s *subscription) deliver(e runtime.Exit) {
 	}
 }
 
-// announce tells all subscriptions of a unit that runs. The caller holds its
-// lock, without which no end is delivered: so a unit that ends meanwhile is
-// either still in seen, or was not found running.
+// announce tells all subscriptions of a running unit. The caller holds its lock, without
+// which no end is delivered: a unit that ends meanwhile is either still in seen, or was
+// not found running.
 func (r *Runtime) announce(rec record) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,8 +102,7 @@ func (r *Runtime) announce(rec record) {
 	}
 }
 
-// watch delivers the unit's end to the subscription when it comes. The caller
-// holds mu.
+// watch delivers the unit's end to the subscription. The caller holds mu.
 func (r *Runtime) watch(s *subscription, rec record) {
 	if _, ok := s.seen[rec.Token]; ok {
 		return
@@ -129,7 +128,7 @@ func (r *Runtime) watch(s *subscription, rec record) {
 	}()
 }
 
-// await waits for the unit's end: its own child's word, or that the process is gone.
+// await waits for the unit's end: of a child for its exit, else for the process to go.
 func (r *Runtime) await(ctx context.Context, rec record, c *child) (runtime.Exit, bool) {
 	if c != nil {
 		select {
@@ -145,7 +144,7 @@ func (r *Runtime) await(ctx context.Context, rec record, c *child) (runtime.Exit
 	return r.conclude(rec, r.unknownEnd()), true
 }
 
-// mind waits for a child, also when nobody asked for its end: it has to be reaped.
+// mind waits for a child and reaps it, also without subscriptions.
 func (r *Runtime) mind(cmd *exec.Cmd, rec record) {
 	c := &child{done: make(chan struct{})}
 	r.mu.Lock()
@@ -156,7 +155,7 @@ func (r *Runtime) mind(cmd *exec.Cmd, rec record) {
 		// First kill, then reap: until then the kernel keeps the session's number.
 		r.sweepUp(rec)
 		if cmd.ProcessState == nil {
-			_ = cmd.Wait() // ProcessState has what there is to know
+			_ = cmd.Wait() // ProcessState has the result
 		}
 		e := end{Code: cmd.ProcessState.ExitCode(), Text: cmd.ProcessState.String(), At: r.now()}
 		c.exit = r.note(rec, e)
@@ -167,7 +166,7 @@ func (r *Runtime) mind(cmd *exec.Cmd, rec record) {
 	}()
 }
 
-// conclude does what the end of a unit asks for, unless that was done already.
+// conclude kills the rest of an ended unit and records its end, unless that is done.
 func (r *Runtime) conclude(rec record, e end) runtime.Exit {
 	if rec.End != nil {
 		return r.exit(rec, *rec.End)
@@ -182,8 +181,8 @@ func (r *Runtime) sweepUp(rec record) {
 	}
 }
 
-// note writes the end into the unit's record, if that still speaks of this
-// start. Who does not know the exit code takes it from who wrote it before.
+// note writes the end into the unit's record, if the record is still of this start. An
+// end without exit code does not replace a recorded one.
 func (r *Runtime) note(rec record, e end) runtime.Exit {
 	ctx, cancel := context.WithTimeout(context.Background(), lockTime)
 	defer cancel()
@@ -195,9 +194,9 @@ func (r *Runtime) note(rec record, e end) runtime.Exit {
 	defer release()
 	cur, err := r.readRecord(rec.Name)
 	if err != nil || cur.Token != rec.Token {
-		return r.exit(rec, e) // stopped, or started anew, meanwhile
+		return r.exit(rec, e) // it was stopped or restarted meanwhile
 	}
-	if cur.End != nil && e.Text == unwatched {
+	if cur.End != nil && e.Text == runtime.Unwatched {
 		return r.exit(rec, *cur.End)
 	}
 	cur.End = &e
@@ -208,5 +207,5 @@ func (r *Runtime) note(rec record, e end) runtime.Exit {
 }
 
 func (r *Runtime) exit(rec record, e end) runtime.Exit {
-	return runtime.Exit{Unit: rec.unit(false), Code: e.Code, Text: e.Text, At: e.At, Tail: r.tail(rec)}
+	return runtime.Exit{Unit: rec.unit(false), Code: e.Code, Text: e.Text, At: e.At, Tail: r.logs().Tail(rec.Name, rec.LogOffset)}
 }

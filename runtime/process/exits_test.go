@@ -5,7 +5,6 @@ package process
 import (
 	"context"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"syscall"
@@ -93,7 +92,7 @@ func TestExitsOfOthersChildren(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := next(t, exits)
-	if e.Code != -1 || e.Text != unwatched || e.Unit.ID != strconv.Itoa(pid) || !strings.HasSuffix(e.Tail, "up") {
+	if e.Code != -1 || e.Text != runtime.Unwatched || e.Unit.ID != strconv.Itoa(pid) || !strings.HasSuffix(e.Tail, "up") {
 		t.Errorf("exit %+v", e)
 	}
 	for _, c := range children {
@@ -123,7 +122,7 @@ func TestExitsTellFirstWhatEndedBefore(t *testing.T) {
 	})
 	running := startUp(t, a, spec("c", "wait"))
 
-	b := newRuntime(t, dir) // as after a crash of whoever watched
+	b := newRuntime(t, dir) // as after a crash of the watcher
 	ctx, cancel := context.WithCancel(t.Context())
 	exits, err := b.Exits(ctx)
 	if err != nil {
@@ -209,35 +208,5 @@ func TestExitsWithoutListener(t *testing.T) {
 		case <-late:
 			t.Fatal("the channel is not closed")
 		}
-	}
-}
-
-func TestTailIsOfThisStartOnly(t *testing.T) {
-	r := newRuntime(t, stateDir(t))
-	if err := r.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	write := func(s string) {
-		if err := os.WriteFile(r.logPath("x"), []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	rec := record{Name: "x", LogOffset: 4}
-	lines := strings.Repeat("0123456789\n", 40)
-	for _, c := range []struct{ log, want string }{
-		{"old\nnew\nlines\n", "new\nlines"},
-		{"old\n", ""},
-		{"x\n", "x"}, // truncated since
-		{"old\n" + lines, strings.TrimSuffix(lines[:20*11], "\n")},
-		{"old\n" + strings.Repeat("a", 2*tailBytes), strings.Repeat("a", tailBytes)},
-		{"old\n" + strings.Repeat("a", 2*tailBytes) + "\nend", "end"},
-	} {
-		write(c.log)
-		if got := r.tail(rec); got != c.want {
-			t.Errorf("tail of %.20q: %.40q (%d), want %.40q (%d)", c.log, got, len(got), c.want, len(c.want))
-		}
-	}
-	if got := r.tail(record{Name: "none"}); got != "" {
-		t.Errorf("tail %q", got)
 	}
 }

@@ -41,7 +41,7 @@ func (p *place) List(context.Context, runtime.Labels) ([]runtime.Unit, error) {
 }
 func (p *place) Exits(context.Context) (<-chan runtime.Exit, error) { return p.exits, nil }
 
-// clockwork is a clock that jumps to whatever is waited for, and tells how far.
+// clockwork is a clock that jumps to the end of every wait, and tells its length.
 type clockwork struct {
 	mu    sync.Mutex
 	now   time.Time
@@ -80,7 +80,7 @@ func receive[T any](t *testing.T, ch <-chan T) T {
 }
 
 func TestKeepBacksOff(t *testing.T) {
-	clock := &clockwork{now: at(0), waits: make(chan time.Duration)}
+	clock := &clockwork{now: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC), waits: make(chan time.Duration)}
 	p := &place{exits: make(chan runtime.Exit), started: make(chan string), clock: clock}
 	var stopping atomic.Bool
 	done := make(chan error, 1)
@@ -91,11 +91,11 @@ func TestKeepBacksOff(t *testing.T) {
 	if a, b := receive(t, p.started), receive(t, p.started); a != "a" || b != "b" {
 		t.Fatalf("started %s, %s", a, b)
 	}
-	id, began := 1, at(0)
+	id, began := 1, time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
 	end := func(after time.Duration) time.Duration {
 		t.Helper()
 		clock.advance(after)
-		// First what must not count: others' ends, and ends of earlier starts.
+		// First ends that must not count: of other units, and of earlier starts.
 		for _, u := range []runtime.Unit{{Name: "c", ID: fmt.Sprint(id), StartedAt: began},
 			{Name: "a", ID: "0", StartedAt: began}, {Name: "a", ID: fmt.Sprint(id), StartedAt: began.Add(-time.Hour)}} {
 			p.exits <- runtime.Exit{Unit: u, At: clock.Now()}
@@ -171,7 +171,7 @@ func TestKeepProcesses(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		done <- Keep(ctx, r, []runtime.Spec{spec("ended", "wait"), spec("adopted", "wait")}, KeepOptions{
-			Shortest: time.Millisecond, Logger: slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
+			Backoff: runtime.Backoff{Shortest: time.Millisecond, Longest: 10 * time.Second, Healthy: 30 * time.Second}, Logger: slog.New(slog.NewTextHandler(writerFunc(func(p []byte) (int, error) {
 				mu.Lock()
 				defer mu.Unlock()
 				return log.Write(p)
@@ -200,3 +200,7 @@ func TestKeepProcesses(t *testing.T) {
 		t.Errorf("after keep: %+v, %v; want both running", units, err)
 	}
 }
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }

@@ -15,13 +15,12 @@ import (
 	"sett/runtime"
 )
 
-// ErrLocked says that somebody else holds the lock.
+// ErrLocked says that another process holds the lock.
 var ErrLocked = errors.New("locked")
 
-// Lock waits until it holds the instance's lock of that name, against everybody
-// on this machine, and returns what releases it. The kernel releases it when the
-// process ends, however it ends. When the context ends first, the error names
-// the holder.
+// Lock waits until it holds the instance's lock of that name, against every process on
+// this machine. The kernel releases it at the end of the process. When the context ends
+// first, the error names the holder.
 func (r *Runtime) Lock(ctx context.Context, name string) (release func(), err error) {
 	path, err := r.lockPath(name)
 	if err != nil {
@@ -30,8 +29,8 @@ func (r *Runtime) Lock(ctx context.Context, name string) (release func(), err er
 	return waitLock(ctx, path)
 }
 
-// TryLock is Lock without the wait: where the lock is taken, the error is
-// ErrLocked and holder the process that has it (0: it did not say yet).
+// TryLock is Lock without the wait: when another process holds the lock, the error is
+// ErrLocked and holder its process id (0: not known yet).
 func (r *Runtime) TryLock(name string) (release func(), holder int, err error) {
 	path, err := r.lockPath(name)
 	if err != nil {
@@ -47,14 +46,13 @@ func (r *Runtime) lockPath(name string) (string, error) {
 	return filepath.Join(r.dir, name+".lock"), r.prepare()
 }
 
-// unitLockPath is the lock that excludes everybody else from starting or
-// stopping the unit.
+// unitLockPath is the lock of those that start or stop the unit.
 func (r *Runtime) unitLockPath(name string) string {
 	return filepath.Join(r.unitsDir(), name+".lock")
 }
 
-// waitLock asks again and again, since a blocked flock cannot be called back
-// when the context ends. It is rarely taken, and then briefly.
+// waitLock tries again and again, since the context cannot interrupt a blocked flock.
+// The lock is rarely taken, and then briefly.
 func waitLock(ctx context.Context, path string) (func(), error) {
 	for pause := time.Millisecond; ; pause = min(2*pause, 50*time.Millisecond) {
 		release, _, err := tryLock(path)
@@ -69,15 +67,15 @@ func waitLock(ctx context.Context, path string) (func(), error) {
 	}
 }
 
-// tryLock takes the lock if it is free. The file is there only while it is held,
-// or after a crash, so that locks of units that come and go do not pile up.
+// tryLock takes the lock if it is free. The file exists only while the lock is held, or
+// after a crash: otherwise every former unit would leave a file.
 func tryLock(path string) (release func(), holder int, err error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
 			return nil, 0, fmt.Errorf("open lock: %w", err)
 		}
-		if err := flock(f); err != nil {
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil { // never blocks
 			defer f.Close()
 			if !errors.Is(err, unix.EWOULDBLOCK) {
 				return nil, 0, fmt.Errorf("lock %s: %w", path, err)
@@ -86,23 +84,14 @@ func tryLock(path string) (release func(), holder int, err error) {
 			return nil, holder, fmt.Errorf("%s is %w by process %d", filepath.Base(path), ErrLocked, holder)
 		}
 		if !current(f, path) {
-			_ = f.Close() // its holder removed it while it was being opened here
+			_ = f.Close() // its holder removed it meanwhile
 			continue
 		}
-		// Only for people: a full disk costs the holder's name, not the lock.
+		// For people only: without it, the lock still holds.
 		if f.Truncate(0) == nil {
 			_, _ = f.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
 		}
 		return func() { _, _ = os.Remove(path), f.Close() }, os.Getpid(), nil
-	}
-}
-
-func flock(f *os.File) error {
-	for {
-		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-		if !errors.Is(err, unix.EINTR) {
-			return err
-		}
 	}
 }
 

@@ -4,76 +4,13 @@ package process
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"io/fs"
-	"os"
-	"strings"
 	"testing"
-	"time"
 
 	"sett/runtime"
 )
-
-func at(sec int) time.Time { return time.Date(2026, 1, 2, 3, 4, sec, 0, time.UTC) }
-
-func jsonLine(sec int) string {
-	return fmt.Sprintf(`{"time":%q,"msg":"m%d"}`+"\n", at(sec).Format(time.RFC3339Nano), sec)
-}
-
-// withLog makes an instance in which the unit "x" has written these logs.
-func withLog(t *testing.T, old, cur string) *Runtime {
-	t.Helper()
-	r := newRuntime(t, stateDir(t))
-	if err := r.prepare(); err != nil {
-		t.Fatal(err)
-	}
-	for path, text := range map[string]string{r.oldLogPath("x"): old, r.logPath("x"): cur} {
-		if text == "" {
-			continue
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return r
-}
-
-func TestLogsSelect(t *testing.T) {
-	const all = -1
-	long := strings.Repeat("x", 3*maxLine/2)
-	timed := "plain\n" + jsonLine(1) + "of 1\n" + jsonLine(2) + "of 2\n{broken\n" + jsonLine(3)
-	for name, c := range map[string]struct {
-		old, cur string
-		o        runtime.LogOptions
-		want     string
-	}{
-		"all":               {"a\nb\n", "c\nd\n", runtime.LogOptions{Lines: all}, "a\nb\nc\nd\n"},
-		"none":              {"a\nb\n", "c\nd\n", runtime.LogOptions{}, ""},
-		"last":              {"a\nb\n", "c\nd\n", runtime.LogOptions{Lines: 1}, "d\n"},
-		"last of both":      {"a\nb\n", "c\nd\n", runtime.LogOptions{Lines: 3}, "b\nc\nd\n"},
-		"more than all":     {"a\nb\n", "c\nd\n", runtime.LogOptions{Lines: 9}, "a\nb\nc\nd\n"},
-		"only old":          {"a\nb\n", "", runtime.LogOptions{Lines: 1}, "b\n"},
-		"unfinished":        {"", "c\nd", runtime.LogOptions{Lines: 1}, "d"},
-		"unfinished before": {"a", "c\n", runtime.LogOptions{Lines: all}, "a\nc\n"},
-		"since":             {"", timed, runtime.LogOptions{Lines: all, Since: at(2)}, "plain\n" + jsonLine(2) + "of 2\n{broken\n" + jsonLine(3)},
-		"since, last":       {"", timed, runtime.LogOptions{Lines: 3, Since: at(2)}, "of 2\n{broken\n" + jsonLine(3)},
-		"since, none":       {"", timed, runtime.LogOptions{Since: at(2)}, ""},
-		"since the future":  {"", jsonLine(1) + "of 1\n", runtime.LogOptions{Lines: all, Since: at(9)}, ""},
-		"since over both":   {jsonLine(5), "of 5\n" + jsonLine(6), runtime.LogOptions{Lines: all, Since: at(5)}, jsonLine(5) + "of 5\n" + jsonLine(6)},
-		"long line":         {"", long + "\nb\n", runtime.LogOptions{Lines: 2}, long + "\nb\n"},
-		"long line, since":  {"", jsonLine(1) + long + "\nb\n", runtime.LogOptions{Lines: 2, Since: at(1)}, long + "\nb\n"},
-		"long line, before": {"", jsonLine(1) + long + "\nb\n", runtime.LogOptions{Lines: 2, Since: at(2)}, ""},
-	} {
-		r := withLog(t, c.old, c.cur)
-		if got := logText(t, r, "x", c.o); got != c.want {
-			t.Errorf("%s: %.200q, want %.200q", name, got, c.want)
-		}
-	}
-}
 
 func TestLogsOfNobody(t *testing.T) {
 	r := newRuntime(t, stateDir(t))
@@ -84,192 +21,24 @@ func TestLogsOfNobody(t *testing.T) {
 	}
 }
 
-// follower reads a followed log line by line.
-type follower struct {
-	t     *testing.T
-	lines chan string
-	end   chan error
-}
-
-func follow(ctx context.Context, t *testing.T, r *Runtime, o runtime.LogOptions) *follower {
-	t.Helper()
-	o.Follow = true
-	rc, err := r.Logs(ctx, "x", o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := &follower{t, make(chan string), make(chan error, 1)}
-	go func() {
-		defer rc.Close()
-		in := bufio.NewReader(rc)
-		for {
-			line, err := in.ReadString('\n')
-			if err != nil {
-				f.end <- err
-				return
-			}
-			select {
-			case f.lines <- strings.TrimSuffix(line, "\n"):
-			case <-t.Context().Done():
-				return
-			}
-		}
-	}()
-	return f
-}
-
-func (f *follower) want(lines ...string) {
-	f.t.Helper()
-	for _, want := range lines {
-		select {
-		case got := <-f.lines:
-			if got != want {
-				f.t.Fatalf("line %q, want %q", got, want)
-			}
-		case err := <-f.end:
-			f.t.Fatalf("ended with %v before %q", err, want)
-		case <-time.After(deadline):
-			f.t.Fatalf("no line, want %q", want)
-		}
-	}
-}
-
-func appendTo(t *testing.T, path, text string) {
-	t.Helper()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.WriteString(text); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestLogsFollow(t *testing.T) {
-	r := withLog(t, "", "a\nb\n")
-	log := r.logPath("x")
-	ctx, cancel := context.WithCancel(t.Context())
-	f := follow(ctx, t, r, runtime.LogOptions{Lines: 1})
-	f.want("b")
-	appendTo(t, log, "c\nhalf")
-	f.want("c")
-	appendTo(t, log, " and half\n")
-	f.want("half and half")
-
-	appendTo(t, log, "cut off")
-	if err := os.Truncate(log, 0); err != nil {
-		t.Fatal(err)
-	}
-	// That a truncation is seen takes a look before the log is as long again.
-	appendTo(t, log, "t\n")
-	select {
-	case got := <-f.lines:
-		if got == "cut off" { // it may or may not have been read before
-			f.want("t")
-		} else if got != "t" {
-			t.Fatalf("line %q", got)
-		}
-	case <-time.After(deadline):
-		t.Fatal("no line after the truncation")
-	}
-
-	if err := os.Rename(log, r.oldLogPath("x")); err != nil {
-		t.Fatal(err)
-	}
-	appendTo(t, r.oldLogPath("x"), "late\n")
-	appendTo(t, log, "new\n")
-	f.want("late", "new")
-	appendTo(t, log, "newer\n")
-	f.want("newer")
-	cancel()
-	select {
-	case err := <-f.end:
-		if !errors.Is(err, io.EOF) {
-			t.Errorf("ended with %v", err)
-		}
-	case <-time.After(deadline):
-		t.Fatal("following does not end with its context")
-	}
-}
-
-func TestLogsFollowSince(t *testing.T) {
-	r := withLog(t, "", jsonLine(1)+"of 1\n"+jsonLine(3))
-	f := follow(t.Context(), t, r, runtime.LogOptions{Lines: -1, Since: at(2)})
-	f.want(strings.TrimSpace(jsonLine(3)))
-	appendTo(t, r.logPath("x"), "of 3\n"+jsonLine(1)+"again of 1\n"+jsonLine(4))
-	f.want("of 3", strings.TrimSpace(jsonLine(4)))
-}
-
 func TestLogsFollowAUnit(t *testing.T) {
 	r := newRuntime(t, stateDir(t))
 	startUp(t, r, spec("x", "polite"))
-	f := follow(t.Context(), t, r, runtime.LogOptions{})
+	ctx, cancel := context.WithTimeout(t.Context(), deadline)
+	defer cancel()
+	log, err := r.Logs(ctx, "x", runtime.LogOptions{Follow: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
 	if err := r.Stop(t.Context(), "x", deadline); err != nil {
 		t.Fatal(err)
 	}
 	start(t, r, spec("x", "exit", "0"))
-	f.want("bye", "last words")
-}
-
-func TestLogsAppearsWhenThereWasOnlyAnOldOne(t *testing.T) {
-	r := withLog(t, "a\n", "")
-	f := follow(t.Context(), t, r, runtime.LogOptions{Lines: -1})
-	f.want("a")
-	appendTo(t, r.logPath("x"), "b\n")
-	f.want("b")
-}
-
-func TestTickerServesWhereInotifyDoesNot(t *testing.T) {
-	r := withLog(t, "", "a\n")
-	src, err := openSource(r.logPath("x"), r.oldLogPath("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.close()
-	var got bytes.Buffer
-	ctx, cancel := context.WithCancel(t.Context())
-	w := &late{watcher: newTicker(), more: func() { appendTo(t, r.logPath("x"), "b\n") }}
-	defer w.close()
-	sv := &sieve{passing: true, w: writerFunc(func(p []byte) (int, error) {
-		if got.Write(p); got.String() == "a\nb\n" {
-			cancel()
+	lines := bufio.NewScanner(log)
+	for _, want := range []string{"bye", "last words"} {
+		if !lines.Scan() || lines.Text() != want {
+			t.Fatalf("line %q, want %q, %v", lines.Text(), want, lines.Err())
 		}
-		return len(p), nil
-	})}
-	if err := src.follow(ctx, sv, w); !errors.Is(err, context.Canceled) || got.String() != "a\nb\n" {
-		t.Errorf("followed %q, %v", got.String(), err)
-	}
-}
-
-// late writes more when all there was has been read.
-type late struct {
-	watcher
-	more func()
-}
-
-func (l *late) wait(ctx context.Context) error {
-	if l.more != nil {
-		l.more()
-		l.more = nil
-	}
-	return l.watcher.wait(ctx)
-}
-
-type writerFunc func([]byte) (int, error)
-
-func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
-
-func TestClosingALogNobodyWritesTo(t *testing.T) {
-	r := withLog(t, "", "a\n")
-	rc, err := r.Logs(context.Background(), "x", runtime.LogOptions{Follow: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := rc.Close(); err != nil {
-		t.Error(err)
-	}
-	if _, err := rc.Read(make([]byte, 1)); err == nil {
-		t.Error("read after close")
 	}
 }

@@ -155,7 +155,7 @@ func startUp(t *testing.T, r *Runtime, s runtime.Spec) runtime.Unit {
 	t.Helper()
 	u := start(t, r, s)
 	until(t, "unit up", func() bool {
-		log, _ := os.ReadFile(r.logPath(s.Name))
+		log, _ := os.ReadFile(r.logs().Path(s.Name))
 		return strings.HasSuffix(string(log), "up\n")
 	})
 	return u

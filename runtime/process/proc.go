@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// pollPause is how long the end of a process may go unnoticed where the system
-// does not tell of it.
+// pollPause is the time between two looks at a process where the system does not report
+// its end.
 const pollPause = 500 * time.Millisecond
 
-// pollEnd is awaitEnd where there is nothing better than to look again.
+// pollEnd is awaitEnd without help from the system.
 func pollEnd(ctx context.Context, id ident) error {
 	tick := time.NewTicker(pollPause)
 	defer tick.Stop()
@@ -23,8 +23,8 @@ func pollEnd(ctx context.Context, id ident) error {
 	return nil
 }
 
-// target is what a sweep is to end: the processes of a session, and those that
-// carry a marker beginning with these words.
+// target selects the processes of a sweep: all processes of a session, and all with a
+// marker that has this prefix.
 type target struct {
 	ident         // the session's first process, alive or not; zero: no session
 	marker string // never empty

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// zombie is SZOMB of sys/proc.h: ended and not reaped.
+// zombie is SZOMB of sys/proc.h: a process that ended and was not reaped.
 const zombie = 5
 
 func bootID() (string, error) {
@@ -22,10 +22,10 @@ func bootID() (string, error) {
 	return id, nil
 }
 
-// clock tells the time as start times do: in microseconds.
+// clock is the present time in the unit of start times: microseconds.
 func clock() (uint64, error) { return uint64(time.Now().UnixMicro()), nil }
 
-// identify says who the process of that id is now.
+// identify returns the identity of the process with this id.
 func identify(pid int) (ident, error) {
 	id, _, err := look(pid)
 	return id, err
@@ -42,7 +42,7 @@ func look(pid int) (id ident, ended bool, err error) {
 		p.Proc.P_stat == zombie, err
 }
 
-// alive says whether the process runs. One that ended and was not reaped does not.
+// alive says whether the process runs. It does not when it only waits to be reaped.
 func alive(id ident) bool {
 	if id.PID <= 0 {
 		return false
@@ -51,14 +51,14 @@ func alive(id ident) bool {
 	return err == nil && now == id && !ended
 }
 
-// awaitEnd returns nil when the process has ended, reaped or not, and the
-// context's error when that ends first.
+// awaitEnd returns nil at the end of the process, reaped or not, and the context's error
+// when the context ends first.
 func awaitEnd(ctx context.Context, id ident) error { return pollEnd(ctx, id) }
 
-// awaitChild returns when the child has ended, and reaps it.
+// awaitChild returns at the child's end, and reaps it.
 func awaitChild(cmd *exec.Cmd, _ ident) { _ = cmd.Wait() }
 
-// send sends the signal to this process. That it is gone is no error.
+// send sends the signal to this process. An ended process is no error.
 func send(id ident, sig syscall.Signal) error {
 	if !alive(id) {
 		return nil
@@ -69,15 +69,15 @@ func send(id ident, sig syscall.Signal) error {
 	return nil
 }
 
-// sweep kills the process group that the session began with. Other groups of the
-// session, and processes known by their marker alone, are not found here.
+// sweep kills the first process group of the session. On this system it does not find
+// other groups of the session, and processes with the marker alone.
 func sweep(ctx context.Context, t target) error {
 	boot, err := bootID()
 	if err != nil || t.PID <= 1 || t.Boot != boot {
 		return err
 	}
 	if now, _, err := look(t.PID); err == nil && now != t.ident {
-		return nil // the number has a new owner, and the group with it
+		return nil // the id, and the group's, belongs to another process
 	}
 	err = unix.Kill(-t.PID, unix.SIGKILL)
 	if err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.EPERM) { // EPERM: only zombies
@@ -86,6 +86,6 @@ func sweep(ctx context.Context, t target) error {
 	return pollEnd(ctx, t.ident)
 }
 
-// findMain finds nothing here: a unit whose starter was killed between making
-// the process and completing the record stays unknown.
+// findMain finds nothing on this system: when a starter is killed between the start of
+// the process and the completion of the record, the unit stays unknown.
 func findMain(string, record) (ident, bool) { return ident{}, false }

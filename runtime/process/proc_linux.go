@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procStat is what /proc/PID/stat says that matters here. Everybody may read it,
-// of every process.
+// procStat is the needed part of /proc/PID/stat. Every user may read it, of every
+// process.
 type procStat struct {
 	pid     int
 	state   byte
@@ -35,8 +35,8 @@ func readStat(pid int) (procStat, error) {
 	if err != nil {
 		return procStat{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
-	// The second field is the program's name in parentheses, and may itself hold
-	// spaces and parentheses.
+	// The second field is the program's name in parentheses. It may contain spaces and
+	// parentheses.
 	i := bytes.LastIndexByte(data, ')')
 	f := bytes.Fields(data[i+1:])
 	if i < 0 || len(f) < 20 || len(f[0]) != 1 {
@@ -61,7 +61,7 @@ func bootID() (string, error) {
 	return string(bytes.TrimSpace(data)), nil
 }
 
-// clock tells the time as start times do: in ticks, 100 a second, since boot.
+// clock is the present time in the unit of start times: ticks since boot, 100 a second.
 func clock() (uint64, error) {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
@@ -70,7 +70,7 @@ func clock() (uint64, error) {
 	return uint64(t.Nano() / int64(10*time.Millisecond)), nil
 }
 
-// identify says who the process of that id is now.
+// identify returns the identity of the process with this id.
 func identify(pid int) (ident, error) {
 	p, err := readStat(pid)
 	if err != nil {
@@ -80,7 +80,7 @@ func identify(pid int) (ident, error) {
 	return ident{PID: pid, Start: p.start, Boot: boot}, err
 }
 
-// same says whether the process that has id's number is id, ended or not.
+// same says whether the process still has its id, ended or not.
 func same(id ident) bool {
 	if id.PID <= 0 {
 		return false
@@ -89,7 +89,7 @@ func same(id ident) bool {
 	return err == nil && now == id
 }
 
-// alive says whether the process runs. One that ended and was not reaped does not.
+// alive says whether the process runs. It does not when it only waits to be reaped.
 func alive(id ident) bool {
 	f, err := openProcess(id)
 	if err != nil {
@@ -103,8 +103,8 @@ func alive(id ident) bool {
 	return !hasEnded(f.Fd())
 }
 
-// openProcess opens a descriptor that stands for exactly this process, whatever
-// becomes of its number. Nil: it is gone.
+// openProcess opens a descriptor of exactly this process, also when its id is reused.
+// Nil: the process is gone.
 func openProcess(id ident) (*os.File, error) {
 	if id.PID <= 0 {
 		return nil, nil
@@ -124,16 +124,16 @@ func openProcess(id ident) (*os.File, error) {
 	return f, nil
 }
 
-// hasEnded says whether the process behind the descriptor ended: it is readable then.
+// hasEnded says whether the process of the descriptor has ended: it is readable then.
 func hasEnded(fd uintptr) bool {
 	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 	n, err := unix.Poll(p, 0)
 	return err == nil && n > 0
 }
 
-// awaitEnd returns nil when the process has ended, reaped or not, and the
-// context's error when that ends first. It waits in the Go runtime's poller: no
-// thread, no polling.
+// awaitEnd returns nil at the end of the process, reaped or not, and the context's error
+// when the context ends first. It waits in the Go runtime's poller: no thread, no
+// polling.
 func awaitEnd(ctx context.Context, id ident) error {
 	f, err := openProcess(id)
 	if err != nil {
@@ -158,26 +158,17 @@ func awaitEnd(ctx context.Context, id ident) error {
 	return nil
 }
 
-// awaitChild returns when the child has ended, and leaves it unreaped if it can.
+// awaitChild returns at the child's end, and leaves it unreaped if it can.
 func awaitChild(_ *exec.Cmd, id ident) { _ = awaitEnd(context.Background(), id) }
 
-// send sends the signal to this process and to no other. That it is gone is no
-// error.
+// send sends the signal to this process and to no other. An ended process is no error.
 func send(id ident, sig syscall.Signal) error {
-	f, err := openProcess(id)
-	switch {
-	case err != nil && same(id):
-		err = unix.Kill(id.PID, sig)
-	case f != nil:
-		defer f.Close()
-		conn, cerr := f.SyscallConn()
-		if cerr != nil {
-			return fmt.Errorf("signal process %d: %w", id.PID, cerr)
-		}
-		cerr = conn.Control(func(fd uintptr) { err = unix.PidfdSendSignal(int(fd), sig, nil, 0) })
-		err = errors.Join(err, cerr)
+	p, err := os.FindProcess(id.PID) // holds the process, not its number, where the kernel can
+	if err != nil || !same(id) {
+		return nil
 	}
-	if err != nil && !errors.Is(err, unix.ESRCH) {
+	defer func() { _ = p.Release() }()
+	if err := p.Signal(sig); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal process %d: %w", id.PID, err)
 	}
 	return nil

@@ -1,31 +1,34 @@
-// Package process runs units as processes of the host: in the background, with
-// a session of their own, so that they survive the terminal and the process that
-// started them, and are found again by whoever comes next. It isolates nothing.
+// Package process runs units as processes of the host: in the background, each in a
+// session of its own. So they survive the terminal and the process that started them,
+// and later processes find them again. The package isolates nothing.
 //
-// What is known of a unit is on disk, in the instance's state directory:
+// The state of a unit is on disk, in the instance's state directory:
 //
-//	units/NAME.json  the record: process, labels, arguments, how it ended
-//	units/NAME.lock  held while NAME is started or stopped, by any process
-//	logs/NAME.log    what the unit wrote; logs/NAME.log.1 is the one before
+//	units/NAME.json  the record: process, labels, arguments, end
+//	units/NAME.lock  held while a process starts or stops NAME
+//	logs/NAME.log    the unit's output; see package logfile
 //
-// Two things make the records trustworthy. A process is known by its id, its
-// start time and the boot it belongs to, so that a reused id is never mistaken
-// for the unit. And the record is written before the process is made (without
-// the id, which nobody knows yet) and completed after: whoever finds such a half
-// record, because its writer was killed in between, looks for the process that
-// carries the record's token in its environment (MarkerEnv), and adopts it.
+// Two things make the records reliable. A record names a process by its id, its start
+// time and its boot, so a reused id is never mistaken for the unit. And the record is
+// written before the process starts (without its id, which is not known yet) and
+// completed after: a half record means that its writer was killed in between. The next
+// reader looks for the process with the record's token in its environment (MarkerEnv),
+// and adopts it.
 //
-// A unit that ends takes everything with it that it started: all processes of
-// its session, and those that left the session but still carry the marker. A
-// process that did both, leave the session and clear its environment, escapes.
+// A unit's end is also the end of all its processes: those of its session, and those
+// that left the session but still carry the marker. A process that leaves the session
+// and clears its environment escapes.
 //
-// It knows nothing of what the units do.
+// The package does not know the roles of units.
 package process
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -33,12 +36,13 @@ import (
 	"time"
 
 	"sett/runtime"
+	"sett/runtime/logfile"
 )
 
-// MarkerEnv is the environment variable that says which unit a process belongs
-// to: INSTANCE/NAME/TOKEN, where INSTANCE is a digest of the state directory and
-// TOKEN is new with each start. Start sets it; whatever the unit starts should
-// inherit it, or is found by its session alone.
+// MarkerEnv is the environment variable that marks the processes of a unit:
+// INSTANCE/NAME/TOKEN, where INSTANCE is a digest of the state directory and TOKEN is
+// new with each start. Start sets it, and the unit's own processes should inherit it: a
+// process without it is found by its session alone.
 const MarkerEnv = "SETT_UNIT"
 
 // Options configure a Runtime.
@@ -68,13 +72,13 @@ var (
 	_ runtime.Logs    = (*Runtime)(nil)
 )
 
-// New returns a Runtime for the instance whose state is in o.Dir. It touches
-// nothing yet.
+// New returns a Runtime for the instance with the state directory o.Dir. It does no I/O
+// yet.
 func New(o Options) *Runtime {
 	r := &Runtime{dir: o.Dir, exe: o.Executable, log: o.Logger, now: o.Now,
 		children: map[string]*child{}, subs: map[*subscription]struct{}{}}
 	if abs, err := filepath.Abs(o.Dir); err == nil {
-		r.dir = abs // a caller that changes its directory keeps its instance
+		r.dir = abs // the caller may change its working directory
 	}
 	if r.log == nil {
 		r.log = slog.Default()
@@ -86,8 +90,8 @@ func New(o Options) *Runtime {
 	return r
 }
 
-// instanceOf names the directory in markers: the same for every way to write its
-// path, as far as its parents exist.
+// instanceOf is the directory's name in markers. It is the same for every spelling of
+// the path, as far as the parents exist.
 func instanceOf(dir string) string {
 	rest := ""
 	for d := dir; ; d = filepath.Dir(d) {
@@ -104,17 +108,15 @@ func instanceOf(dir string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-func (r *Runtime) unitsDir() string { return filepath.Join(r.dir, "units") }
-func (r *Runtime) logsDir() string  { return filepath.Join(r.dir, "logs") }
+func (r *Runtime) unitsDir() string  { return filepath.Join(r.dir, "units") }
+func (r *Runtime) logs() logfile.Dir { return logfile.Dir(filepath.Join(r.dir, "logs")) }
 
 func (r *Runtime) recordPath(name string) string { return filepath.Join(r.unitsDir(), name+".json") }
-func (r *Runtime) logPath(name string) string    { return filepath.Join(r.logsDir(), name+".log") }
-func (r *Runtime) oldLogPath(name string) string { return r.logPath(name) + ".1" }
 
-// prepare makes the directories, readable for their owner alone: logs and
-// records are nobody else's business.
+// prepare makes the directories. Logs and records may be private, so only their owner
+// may read them.
 func (r *Runtime) prepare() error {
-	for _, d := range []string{r.unitsDir(), r.logsDir()} {
+	for _, d := range []string{r.unitsDir(), string(r.logs())} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return fmt.Errorf("make state directory: %w", err)
 		}
@@ -122,8 +124,25 @@ func (r *Runtime) prepare() error {
 	return nil
 }
 
-// marker is MarkerEnv's value for one start of a unit; with an empty token, what
-// the values of all its starts begin with.
+// marker is MarkerEnv's value for one start of a unit; with an empty token, the prefix
+// of the values of all its starts.
 func (r *Runtime) marker(name, token string) string {
 	return r.instance + "/" + name + "/" + token
+}
+
+// Logs returns the log of the unit, from the log before the last rotation on: see
+// logfile.Source. With Follow, it goes on when the unit is started again.
+func (r *Runtime) Logs(ctx context.Context, name string, o runtime.LogOptions) (io.ReadCloser, error) {
+	if err := runtime.CheckName(name); err != nil {
+		return nil, fmt.Errorf("read log: %w: %w", err, fs.ErrNotExist)
+	}
+	src, err := r.logs().Open(name)
+	var log io.ReadCloser
+	if err == nil {
+		log, err = src.Stream(ctx, o)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read log of %s: %w", name, err)
+	}
+	return log, nil
 }

@@ -14,41 +14,38 @@ import (
 	"sett/runtime"
 )
 
-// ident is a process, told from a later one with the same id.
+// ident identifies a process, also after its id is reused.
 type ident struct {
 	PID   int    `json:"pid"`        // 0: not known yet
-	Start uint64 `json:"start_time"` // the kernel's word for when it began
+	Start uint64 `json:"start_time"` // as the kernel gives it
 	Boot  string `json:"boot_id"`    // start times begin anew with each boot
 }
 
-// record is what is kept of one start of a unit. It never holds the environment,
-// in which there are credentials.
+// record describes one start of a unit. It never holds the environment, which contains
+// credentials.
 type record struct {
 	ident
 	Name      string         `json:"name"`
-	Token     string         `json:"token"`  // names this start of the unit
-	Begun     uint64         `json:"begun"`  // clock of ident.Start when the record was made
+	Token     string         `json:"token"`  // of this start
+	Begun     uint64         `json:"begun"`  // the time of the record, in the unit of ident.Start
 	Args      []string       `json:"args"`   // without the executable
 	Labels    runtime.Labels `json:"labels"` //
 	StartedAt time.Time      `json:"started_at"`
-	Restarts  int            `json:"restarts"`   // how often it was started again after it had ended by itself
-	LogOffset int64          `json:"log_offset"` // where in the log this start's output begins
+	Restarts  int            `json:"restarts"`   // how often it was started after it had ended by itself
+	LogOffset int64          `json:"log_offset"` // the beginning of this start's output in the log
 	End       *end           `json:"end,omitempty"`
 }
 
-// end is how a unit ended. A record has one only after everything that the unit
-// had started was killed.
+// end is the end of a unit. It is recorded only after all the unit's processes were
+// killed.
 type end struct {
 	Code int       `json:"code"`
 	Text string    `json:"text"`
 	At   time.Time `json:"at"`
 }
 
-// unwatched is the end of a process whose parent was not there to tell.
-const unwatched = "ended while nobody watched"
-
 func (r *Runtime) unknownEnd() end {
-	return end{Code: -1, Text: unwatched, At: r.now()}
+	return end{Code: -1, Text: runtime.Unwatched, At: r.now()}
 }
 
 var errCorrupt = errors.New("corrupt record")
@@ -58,7 +55,7 @@ func (rec record) unit(running bool) runtime.Unit {
 		StartedAt: rec.StartedAt, Running: running, Restarts: rec.Restarts}
 }
 
-// readRecord returns fs.ErrNotExist or errCorrupt where there is none to use.
+// readRecord returns fs.ErrNotExist or errCorrupt when there is no usable record.
 func (r *Runtime) readRecord(name string) (record, error) {
 	var rec record
 	data, err := os.ReadFile(r.recordPath(name))
@@ -74,15 +71,15 @@ func (r *Runtime) readRecord(name string) (record, error) {
 	return rec, nil
 }
 
-// writeRecord replaces the record as a whole; the caller holds the unit's lock.
-// There is no fsync: records mean nothing after the boot that they were made in.
+// writeRecord replaces the whole record; the caller holds the unit's lock. It needs no
+// fsync: a record means nothing after the next boot.
 func (r *Runtime) writeRecord(rec record) error {
 	data, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("write record: %w", err)
 	}
-	// One fixed name beside it, since the lock leaves only one writer: what a
-	// crash leaves behind is overwritten by the next.
+	// Under the lock there is one writer, so one fixed name is enough: the next write
+	// replaces a file that a crash left.
 	tmp := filepath.Join(r.unitsDir(), "."+rec.Name+".tmp")
 	if err := os.WriteFile(tmp, append(data, '\n'), 0o600); err != nil {
 		_ = os.Remove(tmp)
@@ -101,8 +98,7 @@ func (r *Runtime) removeRecord(name string) error {
 	return nil
 }
 
-// records reads all records there are, sorted by name. Those that cannot be used
-// are logged and left out.
+// records reads all records, sorted by name. It logs and omits unusable ones.
 func (r *Runtime) records() ([]record, error) {
 	entries, err := os.ReadDir(r.unitsDir())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -119,7 +115,7 @@ func (r *Runtime) records() ([]record, error) {
 		}
 		rec, err := r.readRecord(name)
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // stopped meanwhile
+			continue // the unit was stopped meanwhile
 		}
 		if err != nil {
 			r.log.Warn("unit left out", "unit", name, "error", err)

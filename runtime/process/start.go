@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,22 +13,19 @@ import (
 	"time"
 
 	"sett/runtime"
+	"sett/runtime/logfile"
 )
 
-// maxLog is the size in bytes from which a log is put aside at the unit's next
-// start.
-const maxLog = 16 << 20
-
-// sweepTime bounds how long what a unit left behind may take to die. Only
-// processes stuck in the kernel need more than moments.
+// sweepTime bounds the end of a unit's remaining processes. Only a process stuck in the
+// kernel needs more than a moment.
 const sweepTime = 10 * time.Second
 
 // Start starts the unit in a session of its own, with /dev/null as stdin and its
 // log as stdout and stderr, in s.Dir or else the state directory. Its environment
 // is s.Env and MarkerEnv. It inherits the umask and no open file of the caller.
 //
-// A unit that runs is adopted, whoever started it, also when that happens at the
-// same moment in another process. What is left of an earlier start is killed first.
+// Start adopts a running unit, also one that another process starts at the same moment.
+// It first kills the remaining processes of an earlier start.
 func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error) {
 	if err := runtime.CheckName(s.Name); err != nil {
 		return runtime.Unit{}, fmt.Errorf("start unit: %w", err)
@@ -49,13 +45,13 @@ func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, erro
 	if err != nil {
 		return runtime.Unit{}, fmt.Errorf("start unit %s: %w", s.Name, err)
 	}
-	// Still under the lock, and so before anybody can have reported its end.
+	// Under the lock, and so before any report of its end.
 	r.announce(rec)
 	return rec.unit(true), nil
 }
 
-// settle finds out what there is of the unit, whose lock the caller holds: its
-// record when it runs; otherwise, after it, nothing of it is left but a record.
+// settle returns the unit's record, and whether the unit runs; otherwise it kills the
+// unit's remaining processes. The caller holds the unit's lock.
 func (r *Runtime) settle(ctx context.Context, name string) (rec record, running bool, err error) {
 	rec, err = r.readRecord(name)
 	switch {
@@ -81,8 +77,8 @@ func (r *Runtime) settle(ctx context.Context, name string) (rec record, running 
 	return rec, false, sweep(ctx, left)
 }
 
-// complete gives a half record, whose writer died, the process it speaks of, if
-// that came into being. The caller holds the unit's lock.
+// complete adds the process to a half record, whose writer died, if the process was
+// started. The caller holds the unit's lock.
 func (r *Runtime) complete(rec record) (record, error) {
 	if rec.PID != 0 {
 		return rec, nil
@@ -96,21 +92,20 @@ func (r *Runtime) complete(rec record) (record, error) {
 	return rec, r.writeRecord(rec)
 }
 
-// launch makes the process, after another of which the record was left, if any. The
-// caller holds the lock and knows that no such unit runs.
+// launch starts the process. The record before, if any, is of an earlier start. The
+// caller holds the lock and knows that the unit does not run.
 func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 	rec := record{Name: s.Name, Token: rand.Text(), Args: s.Args, Labels: s.Labels, StartedAt: r.now().UTC().Round(0)}
 	if before.Name == s.Name && before.Labels[runtime.LabelRun] == s.Labels[runtime.LabelRun] {
 		rec.Restarts = before.Restarts + 1
 	}
-	log, err := r.openLog(s.Name)
+	// Nobody else writes to it: the unit does not run.
+	log, offset, err := r.logs().Append(s.Name)
 	if err != nil {
 		return rec, err
 	}
 	defer log.Close()
-	if rec.LogOffset, err = log.Seek(0, io.SeekEnd); err != nil {
-		return rec, fmt.Errorf("open log: %w", err)
-	}
+	rec.LogOffset = offset
 	cmd, err := r.command(s, r.marker(s.Name, rec.Token))
 	if err != nil {
 		return rec, err
@@ -129,9 +124,9 @@ func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 		err = r.writeRecord(rec)
 	}
 	if err != nil {
-		// A unit that nobody could find again must not run.
+		// Without a record nobody would find the unit again, so it must not run.
 		err = errors.Join(err, r.kill(rec), cmd.Process.Kill())
-		_ = cmd.Wait() // its end is of no interest
+		_ = cmd.Wait() // its exit code does not matter
 		return rec, errors.Join(err, r.removeRecord(s.Name))
 	}
 	r.mind(cmd, rec)
@@ -152,32 +147,16 @@ func (r *Runtime) command(s runtime.Spec, marker string) (*exec.Cmd, error) {
 		cmd.Dir = r.dir
 	}
 	for _, kv := range s.Env {
-		if !strings.HasPrefix(kv, MarkerEnv+"=") { // the caller may be a unit itself
+		if !strings.HasPrefix(kv, MarkerEnv+"=") && !strings.HasPrefix(kv, logfile.OwnEnv+"=") { // the caller may be a unit
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, MarkerEnv+"="+marker)
+	cmd.Env = append(cmd.Env, MarkerEnv+"="+marker, logfile.OwnEnv+"="+r.logs().Path(s.Name))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, nil
 }
 
-// openLog opens the unit's log for appending, and puts one that has become too
-// long aside first. Nobody writes to it: the unit does not run.
-func (r *Runtime) openLog(name string) (*os.File, error) {
-	path := r.logPath(name)
-	if st, err := os.Stat(path); err == nil && st.Size() > maxLog {
-		if err := os.Rename(path, r.oldLogPath(name)); err != nil {
-			return nil, fmt.Errorf("rotate log: %w", err)
-		}
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open log: %w", err)
-	}
-	return f, nil
-}
-
-// kill ends all that belongs to this start of the unit, its main process included.
+// kill kills all processes of this start of the unit.
 func (r *Runtime) kill(rec record) error {
 	ctx, cancel := context.WithTimeout(context.Background(), sweepTime)
 	defer cancel()

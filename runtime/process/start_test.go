@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"sett/runtime"
+	"sett/runtime/logfile"
 )
 
 func TestStartKeepsARecordWithoutTheEnvironment(t *testing.T) {
@@ -30,8 +31,8 @@ func TestStartKeepsARecordWithoutTheEnvironment(t *testing.T) {
 	if err != nil || strings.Contains(string(data), "hunter2") {
 		t.Errorf("record %s, %v: want none of the environment", data, err)
 	}
-	for path, mode := range map[string]fs.FileMode{r.dir: 0o700, r.unitsDir(): 0o700, r.logsDir(): 0o700,
-		r.recordPath("cub-a"): 0o600, r.logPath("cub-a"): 0o600} {
+	for path, mode := range map[string]fs.FileMode{r.dir: 0o700, r.unitsDir(): 0o700, string(r.logs()): 0o700,
+		r.recordPath("cub-a"): 0o600, r.logs().Path("cub-a"): 0o600} {
 		if st, err := os.Stat(path); err != nil || st.Mode().Perm() != mode {
 			t.Errorf("%s: mode %v, %v; want %v", path, st.Mode(), err, mode)
 		}
@@ -63,7 +64,7 @@ func TestStartGivesJustWhatItShould(t *testing.T) {
 	}
 	got := logText(t, r, "p", runtime.LogOptions{Lines: -1})
 	for _, want := range []string{"SECRET=hunter2\n", MarkerEnv + "=" + r.instance + "/p/", "fd 0 /dev/null\n",
-		"fd 1 " + r.logPath("p"), "fd 2 " + r.logPath("p"), "dir " + s.Dir} {
+		"fd 1 " + r.logs().Path("p"), "fd 2 " + r.logs().Path("p"), "dir " + s.Dir} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
@@ -165,20 +166,20 @@ func TestStartRotatesALongLog(t *testing.T) {
 	exits := exitsOf(t, r)
 	start(t, r, spec("x", "exit", "0"))
 	next(t, exits)
-	if err := os.Truncate(r.logPath("x"), maxLog); err != nil {
+	if err := os.Truncate(r.logs().Path("x"), logfile.Full); err != nil {
 		t.Fatal(err)
 	}
 	start(t, r, spec("x", "exit", "0"))
 	next(t, exits)
-	if _, err := os.Stat(r.oldLogPath("x")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(r.logs().OldPath("x")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("rotated at the limit: %v", err)
 	}
 	start(t, r, spec("x", "exit", "0"))
 	if e := next(t, exits); e.Tail != "last words" {
 		t.Errorf("tail %q", e.Tail)
 	}
-	st, err := os.Stat(r.oldLogPath("x"))
-	if err != nil || st.Size() != maxLog+int64(len("last words\n")) {
+	st, err := os.Stat(r.logs().OldPath("x"))
+	if err != nil || st.Size() != logfile.Full+int64(len("last words\n")) {
 		t.Errorf("old log %+v, %v", st, err)
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"sett/runtime"
 )
 
-// Stop asks the unit's main process, and only that, to end (SIGTERM), and kills
-// what is left of the unit when the grace is over. When the context ends before
-// the grace, it returns the context's error and leaves the unit to its request.
+// Stop asks the unit's main process, and only that, to end (SIGTERM), and kills the
+// unit's remaining processes after the grace. When the context ends before the grace, it
+// returns the context's error; the request to end stays with the unit.
 func (r *Runtime) Stop(ctx context.Context, name string, grace time.Duration) error {
 	if err := runtime.CheckName(name); err != nil {
-		return nil // there cannot be such a unit
+		return nil // no unit can have that name
 	}
 	token, err := r.stop(ctx, name, grace)
 	if err != nil {
@@ -27,7 +27,7 @@ func (r *Runtime) Stop(ctx context.Context, name string, grace time.Duration) er
 	r.mu.Unlock()
 	if c != nil {
 		select {
-		case <-c.done: // reaped: now even its process id is gone
+		case <-c.done: // it is reaped: even its process id is gone
 		case <-ctx.Done():
 		}
 	}
@@ -58,8 +58,8 @@ func (r *Runtime) stop(ctx context.Context, name string, grace time.Duration) (t
 	return rec.Token, r.removeRecord(name)
 }
 
-// terminate asks one process to end and waits as long as the grace allows. That it
-// did not end is no error.
+// terminate asks one process to end and waits at most the grace. A process that goes on
+// is no error.
 func terminate(ctx context.Context, id ident, grace time.Duration) error {
 	if err := send(id, syscall.SIGTERM); err != nil {
 		return err
@@ -72,8 +72,8 @@ func terminate(ctx context.Context, id ident, grace time.Duration) error {
 	return ctx.Err()
 }
 
-// List returns the units that match, from their records. Records that cannot be
-// read are left out, with a warning in the log.
+// List returns the units that match, from their records. It logs and omits unreadable
+// records.
 func (r *Runtime) List(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error) {
 	recs, err := r.knownRecords()
 	if err != nil {
@@ -88,8 +88,8 @@ func (r *Runtime) List(ctx context.Context, selector runtime.Labels) ([]runtime.
 	return units, ctx.Err()
 }
 
-// knownRecords is records with half ones completed. It waits for nobody: a half
-// record whose lock is held is of a unit that is just being started.
+// knownRecords returns the records, with half ones completed. It does not wait: a half
+// record under a lock belongs to a unit that is just being started.
 func (r *Runtime) knownRecords() ([]record, error) {
 	all, err := r.records()
 	if err != nil {
@@ -108,8 +108,7 @@ func (r *Runtime) knownRecords() ([]record, error) {
 	return known, nil
 }
 
-// recover looks after a half record: the unit it speaks of is found, or it is
-// removed.
+// recover completes a half record, or removes it when its process does not exist.
 func (r *Runtime) recover(name string) (record, bool) {
 	release, _, err := tryLock(r.unitLockPath(name))
 	if err != nil {

@@ -123,7 +123,7 @@ func TestCorruptRecords(t *testing.T) {
 			t.Errorf("no word of %s in %s", name, log.String())
 		}
 	}
-	// What the lost record spoke of is found by its marker, and not run twice.
+	// The process of the lost record is found by its marker, and does not run twice.
 	u := startUp(t, r, spec("bad", "wait"))
 	if !gone(stray) || gone(pidOf(t, u)) || gone(pid) {
 		t.Errorf("stray gone %v, new one gone %v, other gone %v", gone(stray), gone(pidOf(t, u)), gone(pid))
@@ -168,7 +168,7 @@ func TestReusedProcessID(t *testing.T) {
 		if err != nil || len(units) != 1 || units[0].Running {
 			t.Errorf("listed %+v, %v", units, err)
 		}
-		if e := next(t, exitsOf(t, r)); e.Text != unwatched {
+		if e := next(t, exitsOf(t, r)); e.Text != runtime.Unwatched {
 			t.Errorf("exit %+v", e)
 		}
 		if err := send(id, syscall.SIGKILL); err != nil {

@@ -12,8 +12,8 @@ import (
 	"syscall"
 )
 
-// sweep kills all processes of the target and returns when none is left. It
-// looks again after each round: what it kills may just have made new ones.
+// sweep kills all processes of the target and returns when none is left. It looks again
+// after each round: a killed process may have started another just before.
 func sweep(ctx context.Context, t target) error {
 	for {
 		found, err := scan(t)
@@ -28,7 +28,7 @@ func sweep(ctx context.Context, t target) error {
 			errs = append(errs, send(id, syscall.SIGKILL))
 		}
 		if err := errors.Join(errs...); err != nil {
-			return err // not permitted: another round would not be either
+			return err // not permitted, and not in another round either
 		}
 		for _, id := range found {
 			if awaitEnd(ctx, id) != nil {
@@ -38,7 +38,7 @@ func sweep(ctx context.Context, t target) error {
 	}
 }
 
-// scan finds the target's living processes. It never names the caller.
+// scan finds the target's living processes, except the caller.
 func scan(t target) ([]ident, error) {
 	boot, err := bootID()
 	if err != nil {
@@ -48,8 +48,8 @@ func scan(t target) ([]ident, error) {
 	if err != nil {
 		return nil, err
 	}
-	// While its first process is there, be it unreaped, the session is surely
-	// the unit's. After that its number might have been given to another.
+	// As long as its first process exists, reaped or not, the session is surely the
+	// unit's. Afterwards another session may have its number.
 	session, sure := t.PID != 0 && t.Boot == boot, false
 	for _, p := range procs {
 		if p.pid == t.PID {
@@ -57,8 +57,8 @@ func scan(t target) ([]ident, error) {
 			session = sure
 		}
 	}
-	// One start's token is carried by nothing older than its first process. That
-	// saves most of the work when a unit ends soon.
+	// No process older than the first carries the token of its start. That saves most
+	// of the work when a unit ends soon.
 	var oldest uint64
 	if t.PID != 0 && t.Boot == boot && !strings.HasSuffix(t.marker, "/") {
 		oldest = t.Start
@@ -68,7 +68,8 @@ func scan(t target) ([]ident, error) {
 		if p.ended() || p.pid == os.Getpid() || p.start < oldest {
 			continue
 		}
-		mark, marked := markerOf(p.pid)
+		mark, err := markerOf(p.pid)
+		marked := err == nil
 		ours := marked && strings.HasPrefix(mark, t.marker)
 		if !ours && session && p.session == t.PID && p.start >= t.Start {
 			ours = sure || !marked // another unit's marker: a later session
@@ -80,7 +81,7 @@ func scan(t target) ([]ident, error) {
 	return found, nil
 }
 
-// allProcesses reads all processes but the kernel's own, which have no session.
+// allProcesses reads all processes except the kernel's own, which have no session.
 func allProcesses() ([]procStat, error) {
 	dir, err := os.Open("/proc")
 	if err != nil {
@@ -104,32 +105,34 @@ func allProcesses() ([]procStat, error) {
 	return procs, nil
 }
 
-// markerOf returns the marker in the environment the process was started with;
-// ok is false when there is none or it must not be read.
-func markerOf(pid int) (mark string, ok bool) {
+var errUnmarked = errors.New("no marker")
+
+// markerOf returns the marker in the environment at the start of the process; an error
+// when there is none, os.ErrPermission when the process hides its environment.
+func markerOf(pid int) (mark string, err error) {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
-		return "", false
+		return "", err
 	}
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
 		if v, ok := bytes.CutPrefix(entry, []byte(MarkerEnv+"=")); ok {
-			return string(v), true
+			return string(v), nil
 		}
 	}
-	return "", false
+	return "", errUnmarked
 }
 
-// startWindow is how long after its half record a unit's process can have come
-// into being, in clock ticks: 2 s.
+// startWindow is the longest time between a half record and the start of its process, in
+// clock ticks: 2 s.
 const startWindow = 200
 
-// findMain finds the main process of a unit whose half record is rec: the leader
-// of a session that carries the marker.
+// findMain finds the main process of the unit with the half record rec: the leader of a
+// session, with the marker.
 //
-// A cub hides its environment (it is not dumpable), from all but root. It can
-// still be told by what everybody may read: it leads a session, has the unit's
-// arguments, belongs to this user and began right after the record was written.
-// If that is true of several, none is taken.
+// A cub hides its environment from all users but root, since it is not dumpable. These
+// facts, which every user may read, still identify it: it leads a session, has the
+// unit's arguments, belongs to this user and started right after the record. When they
+// fit several processes, findMain takes none.
 func findMain(marker string, rec record) (ident, bool) {
 	procs, err := allProcesses()
 	boot, berr := bootID()
@@ -142,11 +145,11 @@ func findMain(marker string, rec record) (ident, bool) {
 			continue
 		}
 		id := ident{PID: p.pid, Start: p.start, Boot: boot}
-		mark, marked := markerOf(p.pid)
-		if marked && mark == marker {
+		mark, err := markerOf(p.pid)
+		if err == nil && mark == marker {
 			return id, true
 		}
-		if p.start <= rec.Begun+startWindow && hides(p.pid) && own(p.pid) &&
+		if p.start <= rec.Begun+startWindow && errors.Is(err, os.ErrPermission) && own(p.pid) &&
 			slices.Equal(arguments(p.pid), rec.Args) {
 			hidden = append(hidden, id)
 		}
@@ -157,14 +160,8 @@ func findMain(marker string, rec record) (ident, bool) {
 	return hidden[0], true
 }
 
-// hides says whether the process keeps its environment from this one.
-func hides(pid int) bool {
-	_, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return errors.Is(err, os.ErrPermission)
-}
-
-// own says whether the process runs as this user. The owner of its files in
-// /proc does not tell: of a process that is not dumpable, that is root.
+// own says whether the process runs as this user. The owner of its files in /proc would
+// be root for a process that is not dumpable.
 func own(pid int) bool {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
 	if err != nil {

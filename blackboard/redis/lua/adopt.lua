@@ -1,8 +1,7 @@
--- Somebody sets out to put back the tree that a dead writer left. Its own agent
--- may at once, any other when nobody of that agent has come for a while; one at a
--- time.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 agent whose writer died, 3 agent that sets out, 4 its incarnation,
--- 5 how long the agent's own are waited for and an attempt may take, in microseconds.
+-- An agent sets out to restore the tree that a dead writer left. The writer's own agent
+-- may do so at once, another one after a while; one at a time.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent of the dead writer, 3 agent that sets out, 4 its incarnation,
+-- 5 bound of the wait for the own agent, and of an attempt, in microseconds.
 -- Replies ok | refused why.
 local field = 'hold:' .. ARGV[1] .. ':' .. ARGV[2]
 local s = call('HGET', workspace_key, field)

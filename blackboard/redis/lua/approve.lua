@@ -1,6 +1,6 @@
--- A person approves what waits for it: it is like any other from now on.
--- KEYS[1] the ledger. ARGV: 1 artefact id, 2 Review (JSON), 3 payload, 4 size, 5 hash, 6 who approves.
--- Replies ok | already | refused why.
+-- A person approves an artefact, which counts from now on.
+-- KEYS[1] the ledger. ARGV: 1 artefact id, 2 Review (JSON), 3 payload, 4 size, 5 hash, 6 the person.
+-- Replies ok | already | refused why | miscounted workflow.
 local id, review, at = ARGV[1], cjson.decode(ARGV[2]), clock()
 local over = decide_gate(id, review, ARGV[3], at)
 if over then
@@ -17,5 +17,5 @@ else
   call('PUBLISH', orchestrator_events, '+' .. id)
 end
 emit('approve', 'workflow', a[1], 'artefact', id, 'result', review.id, 'by', ARGV[6], 'size', ARGV[4], 'sha256', ARGV[5],
-  'workflow_status', ended)
+  'workflow_status', ended, 'waits_for', waits_for(a[1]))
 return { 'ok' }

@@ -1,5 +1,5 @@
--- A writer notes where the working tree stands before its tool runs, so that it
--- can be put back there whoever dies.
+-- A writer notes the commit and branch of the working tree before its tool runs, so
+-- that the tree can be restored after a crash.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder, 4 commit, 5 branch.
 -- Replies ok | refused why.
 local field = 'hold:' .. ARGV[1] .. ':' .. ARGV[2]

@@ -40,8 +40,8 @@ call('ZREM', agent_due_key(agent), claim)
 local revision = call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4])
 if call('HLEN', bids_key(claim)) >= #bidders then
-  -- With what there is to decide on, so that it need not be read. A decision that
-  -- relied on it says so, and is checked.
+  -- With the bids, so that the orchestrator need not read them. A decision that relies
+  -- on them says so, and is checked.
   local notice = claim .. ' ' .. revision .. ' ' .. bids_of(claim)
   call('PUBLISH', orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
 end

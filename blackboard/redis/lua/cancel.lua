@@ -1,6 +1,6 @@
--- A person ends a claim: what runs for it is stopped, and a Failure says who and why.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 Failure (JSON), 3 payload, 4 size, 5 hash, 6 who cancels, 7 why.
--- Replies ok | already | refused why.
+-- A person ends a claim: its running grants are stopped, and a Failure is written.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 Failure (JSON), 3 payload, 4 size, 5 hash, 6 the person, 7 why.
+-- Replies ok | already | refused why | miscounted workflow.
 local claim, failure = ARGV[1], cjson.decode(ARGV[2])
 local known = stored(failure, ARGV[3])
 if known then
@@ -20,12 +20,16 @@ local last = c[2] == 'pending_exclusive' and decoded(call('HGET', grants_key(cla
 if last and last.state == 'done' then
   return { 'refused', 'its work is done; the orchestrator completes it' }
 end
+local off = miscounted(c[3], 'outstanding')
+if off then
+  return off
+end
 local at = clock()
 local cancelled = cancel_grants(claim, at)
 put_artefact(failure, ARGV[3], at)
 local ended = close_claim(claim, c, 'terminated', 'cancelled by ' .. ARGV[6] .. ': ' .. ARGV[7], at)
 emit('cancel', 'workflow', c[3], 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', ARGV[7], 'by', ARGV[6],
   'result', failure.id, 'result_type', failure.type, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(cancelled, ','),
-  'workflow_status', ended)
+  'workflow_status', ended, 'waits_for', waits_for(c[3]))
 call('PUBLISH', claim_events, claim)
 return { 'ok' }

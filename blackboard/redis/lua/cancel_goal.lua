@@ -1,6 +1,6 @@
--- A person ends a goal: all its open claims, and what waits for a claim or for
--- approval. It cannot be retried.
--- KEYS[1] the ledger. ARGV: 1 workflow, 2 Failure (JSON), 3 payload, 4 size, 5 hash, 6 who cancels, 7 why.
+-- A person ends a goal: its open claims, and its artefacts that wait for a claim or
+-- for approval. It cannot be retried.
+-- KEYS[1] the ledger. ARGV: 1 workflow, 2 Failure (JSON), 3 payload, 4 size, 5 hash, 6 the person, 7 why.
 -- Replies ok | already | refused why.
 local workflow, failure = ARGV[1], cjson.decode(ARGV[2])
 local known = stored(failure, ARGV[3])
@@ -17,7 +17,7 @@ end
 local at, claims, agents = clock(), {}, {}
 put_artefact(failure, ARGV[3], at)
 call('HSET', workflow_key(workflow), 'cancelled', '1')
-local own -- what is of this goal, for what does not say so itself any more: it is lost
+local own -- the goal's artefacts, for those whose record is lost
 local function is_own(id)
   if not own then
     own = {}
@@ -36,7 +36,7 @@ for _, waiting in ipairs({ unclaimed_key, gates_key }) do
   end
 end
 for _, claim in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
-  if call('ZSCORE', open_claims_key, claim) then -- also one whose record is corrupt, which nobody else ends
+  if call('ZSCORE', open_claims_key, claim) then -- also a corrupt one, which no other move ends
     for _, agent in ipairs(cancel_grants(claim, at)) do
       agents[#agents + 1] = agent
     end
@@ -46,9 +46,9 @@ for _, claim in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) 
     call('PUBLISH', claim_events, claim)
   end
 end
--- This is the last resort: it does not depend on the counts of what was outstanding.
+-- This is the last resort: it does not depend on the counts of outstanding work.
 call('HSET', workflow_key(workflow), 'outstanding', 0, 'status', 'failed', 'ended_at', at)
-call('HDEL', workflow_key(workflow), 'gates', 'questions')
+call('HDEL', workflow_key(workflow), 'gates', 'questions', 'suspended')
 call('ZREM', active_workflows_key, workflow)
 emit('cancel', 'workflow', workflow, 'reason', ARGV[7], 'by', ARGV[6], 'claims', table.concat(claims, ','),
   'result', failure.id, 'result_type', failure.type, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(agents, ','),

@@ -1,7 +1,7 @@
--- The orchestrator learned that whoever ran a grant is dead, or that nobody is
--- left to run it. The grant fails with a Failure, or is queued for a new attempt.
--- A tree that a dead writer left behind stays taken until it has been put back.
--- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: nobody runs it),
+-- The holder of a grant is dead, or no agent is left to run it. The grant fails with a
+-- Failure, or is queued for a new attempt. The tree of a dead writer stays taken until
+-- it has been restored.
+-- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: it is not running),
 -- 6 fail or retry, 7 reason, 8 Failure (JSON), 9 payload, 10 size, 11 hash.
 -- Replies ok | already | stale.
 if not leads(ARGV[1]) then
@@ -28,7 +28,8 @@ if not g or tostring(g.attempt) ~= ARGV[4] or not (g.state == 'running' and g.ho
   return { 'already' }
 end
 local workflow = call('HGET', claim_key(claim), 'workflow_id')
-if g.state == 'awaiting_answer' then
+local asked = g.state == 'awaiting_answer'
+if asked then
   close_question(claim, g.result_id)
 elseif g.state == 'queued' then
   leave_line(claim, agent)
@@ -49,6 +50,9 @@ else
   emit('result', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
     'to', 'failed', 'artefact', failure.id, 'type', failure.type, 'structural_type', 'Failure', 'reason', ARGV[7],
     'size', ARGV[10], 'sha256', ARGV[11])
+end
+if asked then
+  weigh(claim, workflow)
 end
 call('PUBLISH', orchestrator_events, claim)
 return { 'ok' }

@@ -1,8 +1,8 @@
 --!readonly
--- What of an instance ever changes, as it is at one moment: the claims and
--- workflows that entries after a position speak of, and the work that is open.
--- All else is written once, so that how much of it there was is enough.
--- KEYS[1] the ledger. ARGV: 1 position, 2 how many entries at most, 3 workflow (empty: all of them).
+-- The changing records of an instance at one moment: the claims and workflows in the
+-- entries after a position, and the open work. All others are written once, so that
+-- their number is enough.
+-- KEYS[1] the ledger. ARGV: 1 position, 2 most entries, 3 workflow (empty: all of them).
 -- Replies ok, position, number of artefacts, of claims, of goals, claims {id, fields, bids, order, grants},
 -- workflows {id, fields}, open work {index, agent, ids with scores} | more.
 local most, workflow = tonumber(ARGV[2]), ARGV[3]

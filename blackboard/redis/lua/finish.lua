@@ -33,11 +33,14 @@ else
     state = 'failed'
   end
   end_grant(claim, agent, g, state, at)
+  if (call('HGET', workflow_key(a.workflow), 'questions') or '0') ~= '0' then -- its siblings' may be all that is left
+    weigh(claim, a.workflow)
+  end
 end
 release_workspace(claim, agent)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
   'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
-  'verdict', ARGV[9], 'gate', gate, 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8])
+  'verdict', ARGV[9], 'gate', gate, 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8], 'waits_for', waits_for(a.workflow))
 call('PUBLISH', orchestrator_events, claim)
 return { 'ok', tostring(version) }

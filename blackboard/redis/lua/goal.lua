@@ -16,5 +16,6 @@ local at = clock()
 call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at)
 call('ZADD', active_workflows_key, at, a.id)
 local _, gate = put_artefact(a, ARGV[2], at)
-emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4])
+emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
+  'waits_for', waits_for(a.id))
 return { 'ok' }

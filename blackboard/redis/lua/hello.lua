@@ -1,8 +1,8 @@
--- An agent's incarnation reports for work, or leaves.
--- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 description (JSON), 4 ready or gone, 5 time to live in microseconds,
+-- An agent's incarnation reports for work, reports trouble, or leaves.
+-- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 description (JSON), 4 ready, unhealthy or gone, 5 time to live in microseconds,
 -- 6 reason.
 -- Replies ok.
-if ARGV[4] == 'ready' then
+if ARGV[4] ~= 'gone' then
   local s = call('GET', alive_key(ARGV[1]))
   if s and string.match(s, '^%S+') == ARGV[2] and call('HGET', agents_key, ARGV[1]) == ARGV[3] then
     return { 'already' }

@@ -1,8 +1,8 @@
--- An import into an empty instance begins. Until it has ended nobody else can
--- post or import; one that was not heard of for a while has died, and what it
--- left is to be cleared first.
--- KEYS[1] the ledger. ARGV: 1 token of the import, 2 who imports, 3 schema version, 4 lease in microseconds.
--- Replies ok | already | wait, until when, who | stopping | refused why.
+-- An import into an empty instance begins. Until it has ended no goal can be posted and
+-- no other import begins. An import without a sign of life for a while has died, and
+-- its records are to be cleared first.
+-- KEYS[1] the ledger. ARGV: 1 token of the import, 2 the person, 3 schema version, 4 lease in microseconds.
+-- Replies ok | already | wait, end of the lease, its person | stopping | refused why.
 local mark, now = staging_key('mark'), clock()
 local m = call('HMGET', mark, 'token', 'until', 'by')
 if m[1] == ARGV[1] then

@@ -1,7 +1,6 @@
--- Removes what an import wrote that will not be finished, some records at a time,
--- at last the mark that it was under way. From the first of them on nothing of the
--- import is written or put in place, however late it arrives.
--- KEYS[1] the ledger. ARGV: 1 token of the import, 2 how many records at most.
+-- Removes the records of an import that will not be finished, some at a time, and its
+-- mark at last. After the first of them no late part of the import is written.
+-- KEYS[1] the ledger. ARGV: 1 token of the import, 2 most records.
 -- Replies ok | already | more | stale | finished: the import is in place.
 local mark, records = staging_key('mark'), staging_key('records')
 local token = call('HGET', mark, 'token')

@@ -1,7 +1,6 @@
--- An import is complete: all its indexes get their names at once, and with them
--- everything is there. What the ledger had of the instance's own beginnings
--- follows what was imported, with new ids.
--- KEYS[1] the ledger. ARGV: 1 token of the import, 2 who imports, 3 from what, 4 the workflow that alone is in it (empty: an
+-- An import is complete: all its indexes get their names at once. The ledger's own
+-- first entries follow the imported ones, with new ids.
+-- KEYS[1] the ledger. ARGV: 1 token of the import, 2 the person, 3 the file, 4 the workflow that alone is in it (empty: an
 -- instance), 5 number of artefacts, 6 of claims, 7 of workflows, 8 of entries, 9 SHA-256 of the file.
 -- Replies ok | already | stale.
 local m = call('HMGET', staging_key('mark'), 'token', 'clearing')
@@ -22,6 +21,7 @@ for _, entry in ipairs(own) do
   fields[#fields + 1] = entry[1]
   call('XADD', events_key, '*', unpack(fields))
 end
+pcall(count_suspended)
 call('HSET', instance_key, 'imported', ARGV[1])
 emit('import', 'by', ARGV[2], 'source', ARGV[3], 'source_workflow', ARGV[4], 'artefact_count', ARGV[5],
   'claim_count', ARGV[6], 'workflow_count', ARGV[7], 'event_count', ARGV[8], 'sha256', ARGV[9])

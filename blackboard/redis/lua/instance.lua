@@ -1,6 +1,6 @@
--- The instance starts or stops. While it is stopping nobody takes new work and
--- nobody takes an end for a crash.
--- KEYS[1] the ledger. ARGV: 1 running or stopping, 2 by whom, 3 schema version.
+-- The instance starts or stops. While it is stopping no agent takes new work and
+-- no exit counts as a crash.
+-- KEYS[1] the ledger. ARGV: 1 running or stopping, 2 the person or role, 3 schema version.
 -- Replies ok | already | refused why.
 local known = call('HGET', instance_key, 'schema')
 if known and known ~= ARGV[3] then

@@ -1,7 +1,9 @@
--- Takes the lead when nobody has it, its holder's time is over, or its holder sat
--- on the same seat, where only one can sit. Every change of hands raises the
--- epoch, which fences whoever led before.
--- KEYS[1] the ledger. ARGV: 1 holder, 2 lease in microseconds, 3 seat (what the holder's name begins with, or empty).
+-- Takes the lead when it is free, its lease is over, or its holder has the same seat,
+-- which only one process can have. Every change makes a new epoch, which fences the
+-- leader before. An epoch is a number and the holder, compared together. The number is
+-- the server's time or more: a server that forgot the last lead in a failover, or all it
+-- had, gives out no epoch again.
+-- KEYS[1] the ledger. ARGV: 1 holder, 2 lease in microseconds, 3 seat (prefix of the holder's name, or empty).
 -- Replies ok epoch | already epoch | wait, microseconds left, holder.
 local at = tonumber(clock())
 local s = call('GET', leader_key)
@@ -10,14 +12,18 @@ if s then
   holder, deadline = string.match(s, '^(%S+) (%d+)$')
   deadline = tonumber(deadline) or 0
 end
-if holder == ARGV[1] and deadline > at then
-  return { 'already', call('GET', epoch_key) }
+local last = call('GET', epoch_key) or ''
+local number = tonumber(string.match(last, '^%d+') or 0)
+if holder == ARGV[1] and deadline > at and string.match(last, ' (%S+)$') == holder then
+  return { 'already', last }
 end
 local seat = ARGV[3]
-if deadline > at and not (seat ~= '' and string.sub(holder, 1, #seat) == seat) then
+if deadline > at and holder ~= ARGV[1] and not (seat ~= '' and string.sub(holder, 1, #seat) == seat) then
   return { 'wait', string.format('%.0f', deadline - at), holder }
 end
 call('SET', leader_key, ARGV[1] .. ' ' .. string.format('%.0f', at + tonumber(ARGV[2])))
-local epoch = tostring(call('INCR', epoch_key))
+local epoch = string.format('%.0f', math.max(at, number + 1))
+call('SET', epoch_key, epoch .. ' ' .. ARGV[1])
+pcall(count_suspended) -- a record that it cannot read must keep nobody from leading
 emit('leader', 'to', ARGV[1], 'from', holder or '', 'epoch', epoch)
-return { 'ok', epoch }
+return { 'ok', epoch .. ' ' .. ARGV[1] }

@@ -31,8 +31,8 @@ for _, agent in ipairs(cjson.decode(ARGV[4])) do
 end
 emit('open', 'workflow', workflow, 'claim', claim, 'artefact', artefact, 'type', target[3],
   'to', 'pending_review', 'bidders', ARGV[4])
--- For those who bid by rule: what the rule looks at, so that they need not read.
--- A bid that relied on it says so, and is checked.
+-- With the facts for a bid by rule, so that the agents need not read them. A bid that
+-- relies on them says so, and is checked.
 call('PUBLISH', claim_targets, claim .. ' ' .. target[4] .. ' ' .. target[3])
 call('PUBLISH', claim_events, claim)
 return { 'ok', unpack(target) }

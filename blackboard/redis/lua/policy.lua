@@ -1,7 +1,7 @@
--- The orchestrator says which types of artefacts wait for approval from now on.
--- What waits already goes on waiting.
--- KEYS[1] the ledger. ARGV: 1 epoch, 2 the types (JSON array, each an array of what stands
--- between its wildcards), 3 the types as sett.yml has them, for the ledger.
+-- Sets the types of artefacts that wait for approval from now on. Artefacts that wait
+-- already go on waiting.
+-- KEYS[1] the ledger. ARGV: 1 epoch, 2 the types (JSON array, each an array of its parts
+-- between the wildcards), 3 the types as sett.yml has them, for the ledger.
 -- Replies ok | already | stale.
 if not leads(ARGV[1]) then
   return { 'stale' }

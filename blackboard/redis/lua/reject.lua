@@ -1,8 +1,8 @@
--- A person rejects what waits for approval. That is feedback: a claim is opened
--- with the person's Review as its only one, and decided about like any other.
+-- A person rejects an artefact that waits for approval. That is feedback: a claim is
+-- opened with the person's Review as its only one, and decided about like any other.
 -- KEYS[1] the ledger. ARGV: 1 artefact id, 2 claim id, 3 the person, as grants name them, 4 Review (JSON), 5 payload,
--- 6 size, 7 hash, 8 who rejects.
--- Replies ok | already | refused why.
+-- 6 size, 7 hash, 8 the person.
+-- Replies ok | already | refused why | miscounted workflow.
 local id, claim, review, at = ARGV[1], ARGV[2], cjson.decode(ARGV[4]), clock()
 local over = decide_gate(id, review, ARGV[5], at)
 if over then

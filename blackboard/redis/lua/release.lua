@@ -1,6 +1,6 @@
--- Lets go of the workspace after a grant ended without doing so itself: a
--- cancelled tool has been stopped, or a dead writer's tree has been put back.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder (empty: whoever held it), 4 where leftovers were kept.
+-- Releases the workspace of a grant that ended without doing so itself: its cancelled
+-- tool has been stopped, or its dead writer's tree has been restored.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder (empty: any), 4 ref of the leftovers.
 -- Replies ok | already.
 local claim, agent = ARGV[1], ARGV[2]
 local s = call('HGET', workspace_key, 'hold:' .. claim .. ':' .. agent)

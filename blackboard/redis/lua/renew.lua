@@ -1,5 +1,5 @@
 --!volatile: a lost renewal only means that the lead is up for taking.
--- Extends the lead of whoever has it.
+-- Extends the lease of the leader.
 -- KEYS[1] the ledger. ARGV: 1 holder, 2 epoch, 3 lease in microseconds (0: give it up).
 -- Replies ok | stale.
 if not leads(ARGV[2]) then

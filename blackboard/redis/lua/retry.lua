@@ -1,9 +1,9 @@
 -- A person has a failed claim tried again: a new claim on the same artefact, with
 -- its bids and with the grants that are done; the others are queued anew. Its
 -- Failures no longer count.
--- KEYS[1] the ledger. ARGV: 1 the failed claim, 2 id of the new one, 3 who wants it, 4 why (may be empty),
+-- KEYS[1] the ledger. ARGV: 1 the failed claim, 2 id of the new one, 3 the person, 4 why (may be empty),
 -- 5 id of the rework that feedback in the failed claim leads to.
--- Replies ok status | already | refused why | stopping.
+-- Replies ok status | already | refused why | stopping | miscounted workflow.
 local old, new = ARGV[1], ARGV[2]
 local key = claim_key(old)
 local c = call('HMGET', key, 'status', 'artefact_id', 'workflow_id', 'retried_as', 'origin', 'expected_bidders',
@@ -21,7 +21,8 @@ if c[1] ~= 'terminated' then
   return { 'refused', 'it has not failed, it is ' .. c[1] }
 end
 
--- What the new claim takes over is checked first: half a retry could not be repeated.
+-- The parts that the new claim takes over are checked first: half a retry could not be
+-- repeated.
 local granted = call('HMGET', key, 'granted_review_agents', 'granted_parallel_agents', 'granted_exclusive_agent')
 local bidders = decoded(c[6])
 local all, grants, last = call('HGETALL', grants_key(old)), {}, 1
@@ -60,8 +61,8 @@ end
 if call('HGET', instance_key, 'state') == 'stopping' then
   return { 'stopping' }
 end
--- What was not heeded, because a review failed besides, or there was nobody to rework
--- it, or it was not decided about yet, counts in the new claim.
+-- Feedback without a rework, because a review failed besides, or there was no agent to
+-- rework it, or it was not decided about yet, counts in the new claim.
 if call('EXISTS', claim_key(ARGV[5])) == 1 then
   return { 'refused', 'it ended with feedback, for which its artefact is reworked in claim ' .. ARGV[5] }
 end
@@ -88,6 +89,10 @@ if call('ZREVRANGE', thread_key(target[1]), 0, 0)[1] ~= c[2] then
   return { 'refused', 'there is a newer version of its artefact' }
 end
 
+local counted = tonumber(call('HGET', w, 'failures') or 0)
+if not counted or counted < failures then
+  return { 'miscounted', workflow }
+end
 local at, status = clock(), ({ 'pending_review', 'pending_parallel', 'pending_exclusive' })[last]
 put_claim({ id = new, artefact = c[2], status = status, origin = 'retry', bidders = c[6], context = c[7], target = target }, at)
 call('HSET', claim_key(new), 'retry_of', old, 'rework', (c[5] == 'rework' or c[8] == '1') and '1' or '',
@@ -143,7 +148,8 @@ call('HSET', w, 'status', 'active')
 call('HDEL', w, 'ended_at')
 call('ZADD', active_workflows_key, posted, workflow)
 emit('retry', 'workflow', workflow, 'claim', new, 'artefact', c[2], 'retry_of', old, 'to', status, 'by', ARGV[3],
-  'reason', ARGV[4], 'result', question, 'result_type', question ~= '' and 'Question' or '')
+  'reason', ARGV[4], 'result', question, 'result_type', question ~= '' and 'Question' or '',
+  'waits_for', waits_for(workflow))
 call('PUBLISH', claim_events, new)
 call('PUBLISH', orchestrator_events, new)
 return { 'ok', status }

@@ -1,6 +1,6 @@
 -- A person reviews an artefact while its claim is in review, beside the agents.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 the person, as grants name them, 3 Review (JSON), 4 payload, 5 size, 6 hash,
--- 7 verdict, 8 who reviews.
+-- 7 verdict, 8 the person.
 -- Replies ok | already | refused why.
 local claim, person, a = ARGV[1], ARGV[2], cjson.decode(ARGV[3])
 local known = stored(a, ARGV[4])

@@ -1,5 +1,5 @@
 -- An agent begins to work on a grant: queued to running, with the workspace.
--- The workspace has many readers or one writer; who came first goes first.
+-- The workspace has many readers or one writer; the longest wait goes first.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder, 4 mode (ro, rw).
 -- Replies ok, grant, claim (flat), artefact (flat) | refused why | stopping |
 -- wait, grants in the way…

@@ -1,14 +1,15 @@
--- Closes a claim as failed and cancels what is left of its grants. In the same
+-- Closes a claim as failed and cancels its open grants. In the same
 -- move a Failure is written, or a rework of the same artefact is opened and
 -- granted without bidding; with a question to a person, it waits for the answer
 -- first. Details: {reason, failure?, rework? {id, agent, context, question?}}.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 the revision it was decided on, 4 details (JSON), 5 the bids it relies on (may be
 -- empty), 6 payload of the Failure or question, 7 its size, 8 its hash.
--- Replies ok | stale leader | stale revision.
+-- Replies ok | stale leader | stale revision | miscounted workflow.
 local claim, d = ARGV[2], cjson.decode(ARGV[4])
 local c, stale = decidable(ARGV[1], claim, ARGV[3], ARGV[5])
-if not c then
-  return stale
+local off = c and miscounted(c[3], 'outstanding')
+if not c or off then
+  return stale or off
 end
 local at, workflow = clock(), c[3]
 local cancelled = cancel_grants(claim, at)
@@ -37,7 +38,7 @@ end
 local ended = close_claim(claim, c, 'terminated', d.reason, at)
 emit('terminate', 'workflow', workflow, 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', d.reason,
   'result', result, 'result_type', result_type, 'size', ARGV[7], 'sha256', ARGV[8], 'rework', rework, 'agent', reworker,
-  'cancelled', table.concat(cancelled, ','), 'workflow_status', ended)
+  'cancelled', table.concat(cancelled, ','), 'workflow_status', ended, 'waits_for', waits_for(workflow))
 if rework ~= '' then
   call('PUBLISH', orchestrator_events, rework)
 end

@@ -1,6 +1,6 @@
 --!volatile: the next one comes in a moment.
--- A worker registers, or says that it still lives. What it was assigned stands,
--- whatever it says; one without an assignment may name its claim itself.
+-- A worker registers, or says that it is alive. An assignment stands, also when the
+-- worker names another claim; one without an assignment may name its claim itself.
 -- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 claim (empty: it waits for one, or was assigned one),
 -- 4 attempt of it (0: the grant's), 5 time to live in microseconds.
 -- Replies ok.

@@ -1,6 +1,7 @@
 package redistest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -21,9 +22,9 @@ const (
 	redisPort = "6379/tcp"
 )
 
-// containerLife is how many seconds the engine lets a container live whose test
-// binary was killed: longer than go test lets a binary run by default.
-const containerLife = 900
+// containerLife is the longest life of a container, in seconds, also after its test
+// binary was killed. It is longer than make test lets a binary run.
+const containerLife = 3600
 
 // shared is the one container of a test binary. Its life is that of Main, not of a
 // test, which is why it is not passed around.
@@ -35,8 +36,8 @@ var shared struct {
 	addr     string
 }
 
-// Main runs a package's tests and then removes the container that they shared. It
-// is for TestMain, which exits with what it returns.
+// Main runs a package's tests and then removes the container that they shared. TestMain
+// exits with its result.
 func Main(m *testing.M) int {
 	shared.Lock()
 	shared.managed = true
@@ -64,13 +65,27 @@ func NoEngine() string {
 	return ""
 }
 
+// NoDocker says why tests that type docker commands cannot run: no engine, or no
+// command to type or to make their images with. It is empty when they can.
+func NoDocker() string {
+	command := cmp.Or(os.Getenv("DOCKER"), "docker")
+	for _, name := range []string{command, "bash"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return "no " + name + " command on the PATH: install it to test with containers"
+		}
+	}
+	return NoEngine()
+}
+
 // Container returns the URL of a Redis that runs in a container as sett.yml has it
 // by default. The tests of a package share it, so they keep their instances apart
 // by name, and need Main in their TestMain. The test is skipped where there is no
-// container engine, and fails where there is one without the image or the means to
-// get it.
+// container engine, or neither the image nor the means to get it.
 func Container(tb testing.TB) string {
 	tb.Helper()
+	if testing.Short() {
+		tb.Skip(Later)
+	}
 	if why := NoEngine(); why != "" {
 		tb.Skip(why)
 	}
@@ -80,6 +95,9 @@ func Container(tb testing.TB) string {
 		tb.Fatal("redistest.Container needs redistest.Main in TestMain: nobody would remove the container")
 	}
 	if shared.addr == "" {
+		if err := haveImage(); err != nil {
+			tb.Skip(err)
+		}
 		if err := startContainer(); err != nil {
 			tb.Fatal(err)
 		}
@@ -106,9 +124,6 @@ func engine() error {
 }
 
 func startContainer() error {
-	if err := haveImage(); err != nil {
-		return err
-	}
 	r, err := shared.pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: imageName, Tag: imageTag, Labels: map[string]string{"sett.test": "redistest"},
 		Cmd: []string{"redis-server", "--save", "", "--hash-max-listpack-value", "4096"},
@@ -139,8 +154,11 @@ func haveImage() error {
 	if _, err := shared.pool.Client.InspectImage(image); err == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if shared.pool.Client.PullImage(docker.PullImageOptions{Repository: imageName, Tag: imageTag, Context: ctx}, docker.AuthConfiguration{}) == nil {
+		return nil
+	}
 	root, err := moduleRoot()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
-// Package redistest starts a real redis-server for a test, on loopback, and ends
-// it with the test; or a Redis in a container, for the tests of a package. It is
-// for tests and benchmarks only.
+// Package redistest starts a server for the blackboard of a test and ends it with
+// the test: a real redis-server on loopback, the embedded server inside the test
+// binary, or a Redis in a container that a package's tests share. It is for tests
+// and benchmarks only.
 package redistest
 
 import (
@@ -10,31 +11,48 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync/atomic"
 	"testing"
 	"time"
 )
 
-// Server is a running redis-server.
+// Server is a running server.
 type Server struct {
 	URL  string
-	Dir  string
+	Dir  string // its data
 	port int
-	args []string
-	cmd  *exec.Cmd
 	tb   testing.TB
+
+	args []string
+	cmd  *exec.Cmd // the redis-server; nil: killed or embedded
+
+	embedded    bool
+	inContainer bool
+	stop        func() // ends the embedded server or the container; nil: killed
+	conns       *conns // of the embedded server
+	full        atomic.Bool
 }
+
+// Later is why -short skips a test that needs more than Go.
+const Later = "make test runs it"
 
 // Durable makes the server keep everything it acknowledged, as Sett runs it.
 var Durable = []string{"--appendonly", "yes", "--appendfsync", "always"}
 
-// Start starts a server with Sett's settings and the given ones. It fails the
-// test when there is no redis-server on the PATH.
+// Start starts a server with Sett's settings and the given ones. Without a
+// redis-server on the PATH it runs in a container. The test is skipped without both.
 func Start(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		tb.Fatalf("redis-server is not on the PATH: install it (Debian, Ubuntu: apt-get install redis-server; macOS: brew install redis)")
+	if testing.Short() {
+		tb.Skip(Later)
 	}
 	s := &Server{Dir: tb.TempDir(), port: freePort(tb), args: args, tb: tb}
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		if why := NoEngine(); why != "" {
+			tb.Skip("no redis-server on the PATH, and " + why + ": apt-get install redis-server")
+		}
+		s.inContainer = true
+	}
 	s.URL = fmt.Sprintf("redis://127.0.0.1:%d", s.port)
 	tb.Cleanup(s.Kill)
 	s.Restart()
@@ -44,8 +62,20 @@ func Start(tb testing.TB, args ...string) *Server {
 // Restart starts the server again after Kill, on the same port and data.
 func (s *Server) Restart() {
 	s.tb.Helper()
-	args := append([]string{"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.Dir, "--save", "",
-		"--hash-max-listpack-value", "4096", "--daemonize", "no"}, s.args...)
+	if s.embedded {
+		s.serve()
+		return
+	}
+	bind := "127.0.0.1"
+	if s.inContainer {
+		bind = "0.0.0.0" // the engine publishes the port on loopback only
+	}
+	args := append([]string{"--port", strconv.Itoa(s.port), "--bind", bind, "--dir", s.Dir, "--save", "",
+		"--hash-max-listpack-value", "4096", "--daemonize", "no", "--protected-mode", "no"}, s.args...)
+	if s.inContainer {
+		s.contain(args)
+		return
+	}
 	s.cmd = exec.Command("redis-server", args...)
 	log, err := os.OpenFile(filepath.Join(s.Dir, "redis.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -91,17 +121,19 @@ func answers(addr string) bool {
 // Addr returns host:port.
 func (s *Server) Addr() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// Kill ends the server with SIGKILL. Killing it twice is harmless.
+// Kill ends the server: redis-server with SIGKILL, the embedded one with its
+// connections. A second call does nothing.
 func (s *Server) Kill() {
+	if s.stop != nil {
+		s.stop()
+		s.stop = nil
+	}
 	if s.cmd != nil {
 		_ = s.cmd.Process.Kill()
 		_ = s.cmd.Wait()
 		s.cmd = nil
 	}
 }
-
-// PID returns the server's process id.
-func (s *Server) PID() int { return s.cmd.Process.Pid }
 
 func freePort(tb testing.TB) int {
 	tb.Helper()

@@ -1,18 +1,18 @@
-// Package assemble collects the context a tool gets with its task: the history
-// of the target artefact, as DESIGN.md, section 5, and the specification's
-// context assembly algorithm (agent-pup.md, section 5) describe it. It is a pure
-// traversal over the reader it is given; it knows neither Redis nor tools.
+// Package assemble collects the context of a tool's task: the history of the target
+// artefact, by DESIGN.md, section 5, and the specification's context assembly
+// algorithm (agent-pup.md, section 5). It is a pure traversal over its reader; it
+// knows neither Redis nor tools.
 //
-// What the documents leave open is decided here:
+// These rules fill the gaps of the documents:
 //
 //   - A thread is listed once, by the highest version that was read. The sources
 //     of every version met are followed, not only the latest's: a rework names
 //     the version before it and the Reviews as its sources, so the latest alone
-//     would cut the goal off whatever was reworked. Where versions differ in
-//     their sources, the context is the union.
-//   - A newer version stands on the level of the version it replaces. Level 1 are
-//     the target's own sources; what is first reached on level MaxDepth is the
-//     last to be listed, in its latest version.
+//     would cut the goal off. Where versions differ in their sources, the context
+//     is the union.
+//   - A newer version is on the level of the version it replaces. Level 1 are the
+//     target's own sources; artefacts first reached on level MaxDepth are the last
+//     ones listed, in their latest version.
 //   - In the target's own thread the versions met are followed and none is
 //     listed. Versions newer than the target are not looked up: the task is about
 //     the target as it is.
@@ -32,25 +32,25 @@ import (
 	"sett/blackboard"
 )
 
-// MaxDepth is how many levels of sources are followed.
+// MaxDepth is the most levels of sources to follow.
 const MaxDepth = 10
 
-// Reader is what the traversal needs of the blackboard.
+// Reader has the reads of the blackboard that the traversal needs.
 type Reader interface {
 	// Artefacts reads artefacts in the order of the ids; blackboard.ErrNotFound
 	// or blackboard.ErrCorrupt when that fails for one of them.
 	Artefacts(ctx context.Context, ids []string) ([]blackboard.Artefact, error)
-	// LatestVersions returns the id of the latest version by logical id; threads
-	// nobody knows are left out.
+	// LatestVersions returns the id of the latest version by logical id, without
+	// unknown threads.
 	LatestVersions(ctx context.Context, logicalIDs []string) (map[string]string, error)
 }
 
 // Chain returns the context of a target: the Standard and Answer artefacts of
-// its history, oldest first, then those named by extra (what the claim adds: the
-// feedback Reviews of a rework, then Questions and Answers of the grant), in
-// their order, whatever their structural type. What extra names is listed there
-// only, once, and its sources are not followed. The chain is empty, never nil,
-// for a root without extra, which costs no read.
+// its history, oldest first, then the artefacts of extra in their order, of any
+// structural type (the claim adds them: the feedback Reviews of a rework, then
+// Questions and Answers of the grant). An artefact of extra is listed only there,
+// once, and its sources are not followed. The chain is empty, never nil, for a root
+// without extra, which costs no read.
 //
 // Missing are the ids that could not be read, in the order they were met; they
 // are no error. Errors are the reader's.
@@ -79,16 +79,16 @@ func Chain(ctx context.Context, r Reader, target blackboard.Artefact, extra []st
 	}
 }
 
-// history is what has been read so far.
+// history has the artefacts read so far.
 type history struct {
 	target  blackboard.Artefact
-	known   map[string]*blackboard.Artefact // by id; nil when it cannot be read
-	latest  map[string]string               // id by logical id; empty when nobody knows
+	known   map[string]*blackboard.Artefact // by id; nil when it is not readable
+	latest  map[string]string               // id by logical id; empty when unknown
 	missing []string
 }
 
-// walk goes through what is known, level by level, and returns the artefacts it
-// reaches and the ids it would need to get further. Walking again after each
+// walk goes through the known artefacts, level by level, and returns the artefacts
+// that it reaches and the ids that it needs to get further. Walking again after each
 // read, instead of keeping a queue, makes the levels exact although newer
 // versions become known late.
 func (h *history) walk() (reached []*blackboard.Artefact, unknown []string) {
@@ -167,8 +167,8 @@ func (h *history) read(ctx context.Context, r Reader, ids []string) error {
 	return nil
 }
 
-// fetch reads artefacts, at once if that works, else one by one; what cannot be
-// read is nil.
+// fetch reads artefacts in one call if that works, else one by one; an unreadable
+// artefact is nil.
 func fetch(ctx context.Context, r Reader, ids []string) ([]*blackboard.Artefact, error) {
 	out := make([]*blackboard.Artefact, len(ids))
 	all, err := r.Artefacts(ctx, ids)
@@ -200,7 +200,7 @@ func fetch(ctx context.Context, r Reader, ids []string) ([]*blackboard.Artefact,
 	return out, nil
 }
 
-// list makes the chain of what was reached and of what the claim adds.
+// list makes the chain of the reached artefacts and of those that the claim adds.
 func (h *history) list(reached []*blackboard.Artefact, extra []string) []blackboard.Artefact {
 	added := map[string]bool{}
 	for _, id := range extra {

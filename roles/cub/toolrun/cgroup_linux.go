@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// ownGroup says where a file of this process's control group may be: in a container
-// of the container's.
+// ownGroup returns the possible places of a file of this process's control group; in
+// a container, of the container's group.
 func ownGroup(controller, v1, v2 string) []string {
 	b, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -17,10 +17,9 @@ func ownGroup(controller, v1, v2 string) []string {
 	return groupFiles(string(b), controller, v1, v2)
 }
 
-// groupFiles is ownGroup, given /proc/self/cgroup and what the file is called in the
-// two versions of control groups. In a container the path that stands there may be
-// the host's, while what is mounted is the container's own group alone; so the root
-// of the mount is looked at, too.
+// groupFiles is ownGroup, given /proc/self/cgroup and the file's names in the two
+// versions of control groups. In a container that path may be the host's, while the
+// mount has only the container's own group; so the root of the mount counts, too.
 func groupFiles(groups, controller, v1, v2 string) []string {
 	const mount = "/sys/fs/cgroup"
 	var unified []string
@@ -43,8 +42,8 @@ func groupFiles(groups, controller, v1, v2 string) []string {
 	return unified
 }
 
-// limitOf is what this process's control group allows; 0 when there is no limit, or
-// none that the kernel tells.
+// limitOf returns the limit of this process's control group; 0 when there is none, or
+// the kernel does not tell.
 func limitOf(controller, v1, v2 string) int64 {
 	for _, file := range ownGroup(controller, v1, v2) {
 		if n := readLimit(file); n > 0 {

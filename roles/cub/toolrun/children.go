@@ -8,12 +8,12 @@ import (
 	"sync/atomic"
 )
 
-// registry knows which children of this process are tools that are running.
+// registry has the children of this process that are running tools.
 type registry struct {
 	// gate is held for reading from a fork until its child is in runs, and for
-	// writing by whoever looks for children that are not.
+	// writing during a search for other children.
 	gate sync.RWMutex
-	runs sync.Map // pid (int) to mark (string); "" for what is no tool, see Start
+	runs sync.Map // pid (int) to mark (string); "" for other programs, see Start
 	last atomic.Int64
 }
 
@@ -26,16 +26,15 @@ func newMark() string {
 	return fmt.Sprintf("%s=%d.%d", MarkVariable, os.Getpid(), children.last.Add(1))
 }
 
-// running says whether pid is a tool that is running.
+// running says whether pid is a running tool.
 func (g *registry) running(pid int) bool {
 	_, ok := g.runs.Load(pid)
 	return ok
 }
 
-// Start starts a command that is no tool and whose group is its own, and keeps it
-// from being taken for something that a tool left behind until spared is called,
-// after cmd.Wait. Without it the command's end may be reaped, or the command
-// killed, before its caller knows.
+// Start starts a command that is not a tool, in a process group of its own. Until the
+// caller calls spared, after cmd.Wait, no sweep takes the command for an orphan of a
+// tool. A command that starts otherwise may be killed, or reaped before its caller.
 func Start(cmd *exec.Cmd) (spared func(), err error) {
 	children.gate.RLock()
 	defer children.gate.RUnlock()

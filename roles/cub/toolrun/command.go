@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// DefaultGrace is how long a tool has between TERM and KILL.
+// DefaultGrace is the time between TERM and KILL.
 const DefaultGrace = 5 * time.Second
 
-// drainDelay is how long output is still read after the tool itself has ended,
-// while something else holds its stdout or stderr open.
+// drainDelay is the time for more output after the tool's end, while another process
+// holds its stdout or stderr open.
 const drainDelay = 250 * time.Millisecond
 
 // MarkVariable is added to every tool's environment. Its value names the run, so
@@ -34,41 +34,46 @@ type Command struct {
 	Timeout time.Duration
 	// Grace is the time between TERM and KILL; 0 is DefaultGrace.
 	Grace time.Duration
-	// Limit is how many bytes of stdout and of stderr are kept, each; 0 is
-	// blackboard.MaxCapture. What is beyond is read, counted and dropped.
+	// Limit is the most bytes of stdout and of stderr to keep, each; 0 is
+	// blackboard.MaxCapture. Further bytes are read, counted and dropped.
 	Limit int64
 	// Stderr gets a live copy of stderr, one Write per line with its newline (the
 	// last may have none; one over 64 KiB comes in pieces). A writer that is slower
 	// than the tool misses lines and is told how many bytes; the tool never waits
 	// for it. Run waits at most a second for a Write that is under way. May be nil.
 	Stderr io.Writer
-	// NoNetwork keeps the tool and all that it starts off the network, whatever
-	// network this process has: no socket can be opened but those of this machine
-	// (AF_UNIX). Where that cannot be enforced (not Linux, or a kernel or container
-	// profile that does not let seccomp filters be installed) the tool is not
-	// started. Programs of the tool gain no privileges by a set-user-ID bit then,
-	// and those of another architecture are ended with SIGSYS.
+	// NoNetwork keeps the tool and its processes off the network, even if this
+	// process has one: they can open only sockets of this machine (AF_UNIX). Where
+	// that cannot be enforced (not Linux, or a kernel or container profile without
+	// seccomp filters) the tool does not start. Programs of the tool then gain no
+	// privileges by a set-user-ID bit, and programs of another architecture end with
+	// SIGSYS.
 	NoNetwork bool
 }
 
-// Result is how a run ended.
+// Result is the end of a run.
 type Result struct {
 	ExitCode  int    // -1 when a signal ended the tool or it was not started
 	Signal    string // the name of that signal, SIGKILL for example; else empty
 	TimedOut  bool   // Timeout was over before the tool ended; any exit code is possible
 	Cancelled bool   // the context was done before the tool ended
-	// OutOfMemory: the tool was killed, not by Run, or ended with exit code 137 as a
-	// shell does whose child was killed, and during the run the kernel killed a
-	// process of this container for memory. Never set where the kernel does not say.
+	// OutOfMemory: during the run the kernel killed a process of this container for
+	// memory, and the tool was killed (not by Run), or ended with exit code 137 like a
+	// shell after the death of its child. Never set where the kernel does not tell.
 	OutOfMemory bool
 
 	Stdout, Stderr         []byte // the first Limit bytes
 	StdoutSize, StderrSize int64  // bytes read, kept or not
 	StdoutTruncated        bool   // there was more than Limit
 
-	// EmptiedTmp: nothing is left in /tmp. In a container, where it is memory, that
-	// happens after a run that failed, and when more than half of it is taken.
-	EmptiedTmp bool
+	// Harm is damage that the tool did to this process and that cannot be undone, such
+	// as a lower limit: this process has to end. Only in process 1 of a container; empty
+	// otherwise.
+	Harm string
+
+	// EmptiedTmp is the reason if Run emptied /tmp, which is memory in a container: that
+	// happens after a failed run, and when it is more than half full.
+	EmptiedTmp string
 
 	Started time.Time // just before the fork
 	Reaped  time.Time // when the tool's own process was reaped

@@ -1,7 +1,7 @@
 // Package toolrun runs one tool subprocess so that nothing the tool does can hang
 // or outlive the run: its own session and process group, stdin written and closed,
 // output kept up to a limit and drained beyond it, a timeout, TERM, grace, KILL,
-// and afterwards a sweep for whatever the tool left behind. It knows nothing of
+// and afterwards a sweep for processes that the tool left behind. It knows nothing of
 // artefacts or of the JSON that goes through the pipes (see contract/tool).
 //
 // Each run is one thread in one poll(2) loop over the tool's pipes and its exit;
@@ -15,8 +15,8 @@
 // A tool gets a session of its own rather than only a group: nothing below it can
 // then join the process group of this process (setpgid does not cross sessions).
 // So a child in our own group was started by other code here, through os/exec, and
-// is left alone; every other child that is not a tool's own process is something
-// that a tool left behind. Code in this process that gives its children a session
+// is left alone; every other child that is not a tool's own process is an orphan of
+// a tool. Code in this process that gives its children a session
 // or group of their own must therefore run them through this package, or start them
 // with Start.
 package toolrun

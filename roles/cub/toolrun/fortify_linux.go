@@ -7,11 +7,10 @@ import (
 	"sync"
 )
 
-// Fortify prepares process 1 of a container for tools that take all there is. What
-// it needs later it takes before the first tool runs, or lets be: the threads, since
-// the Go runtime ends a program for which it cannot start one, and half of the
-// container's memory, below which the garbage collector then works to stay. A
-// process that is not the first of a container is left as it is.
+// Fortify prepares process 1 of a container for tools that use up its resources. It
+// starts all threads before the first tool runs, because the Go runtime ends a
+// program that cannot start one. It gives the garbage collector half of the
+// container's memory as its limit. It does nothing in other processes.
 func Fortify() {
 	if os.Getpid() != 1 {
 		return
@@ -26,17 +25,15 @@ func Fortify() {
 // reserved is process-wide, as threads are.
 var reserved reserve
 
-// reserve sees to it that there are threads: one for each goroutine that the
-// runtime would start one for, when it waits in the kernel for example. The runtime
-// keeps those that it has started.
+// reserve starts threads in advance: one for each goroutine that may need its own,
+// for example while it waits in the kernel. The runtime keeps started threads.
 type reserve struct {
 	mu   sync.Mutex
-	want int // 0: whatever there is will do
+	want int // 0: no need for more
 }
 
-// wantedThreads is how many a cub has at most: it runs on as many as it may use
-// processors, and waits on a few. Of the limit on processes, 0 for none, a half is
-// the tool's.
+// wantedThreads is the most threads of a cub: one for each usable processor, and a
+// few that wait. Half of the limit on processes (0: no limit) is the tool's.
 func wantedThreads(processors int, limit int64) int {
 	const waiting = 20
 	wanted := processors + waiting
@@ -46,7 +43,7 @@ func wantedThreads(processors int, limit int64) int {
 	return wanted
 }
 
-// fill starts what is missing, by needing them all at once.
+// fill starts the missing threads by needing all of them at the same time.
 func (r *reserve) fill() {
 	if r.want == 0 {
 		return

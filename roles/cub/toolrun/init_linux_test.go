@@ -31,7 +31,7 @@ func TestProcessOne(t *testing.T) {
 		})), 0o755)
 	}
 	cub.Env = append(os.Environ(), roleVariable+"=process 1", cometVariable+"="+comet, atOnce)
-	cub.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS, Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cub.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC, Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
 		cub.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
 		cub.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
@@ -88,6 +88,10 @@ func playProcessOne() int {
 	res, err := New().Run(context.Background(), sh("sleep 0.05; cat /proc/1/oom_score_adj /proc/self/oom_score_adj"))
 	if string(res.Stdout) == "" || strings.Count(string(res.Stdout), "1000\n") != 1 {
 		fmt.Printf("the kernel is to kill first: %s%s %v\n", res.Stdout, res.Stderr, err)
+	}
+	if err := errors.Join(checkIPC(), checkGuard()); err != nil {
+		fmt.Println(err)
+		return 1
 	}
 	if err := checkKillAll(); err != nil {
 		fmt.Println(err)

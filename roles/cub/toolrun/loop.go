@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the loop polls; poll(2) passes over those whose descriptor is -1.
+// The entries that the loop polls; poll(2) ignores an entry with descriptor -1.
 const (
 	pollExit = iota
 	pollOut
@@ -63,7 +63,7 @@ func (r *run) loop() {
 	}
 }
 
-// clock does what is due: TERM at the timeout, KILL at the end of the grace.
+// clock sends TERM at the timeout, and KILL at the end of the grace.
 func (r *run) clock(now time.Time) {
 	if r.exited {
 		return
@@ -90,7 +90,7 @@ func (r *run) terminate(now time.Time) {
 	}
 }
 
-// patience is how many milliseconds poll may wait; -1 for ever.
+// patience is the milliseconds that poll may wait; -1 for ever.
 func (r *run) patience(now time.Time) int {
 	next := r.drainBy
 	if !r.exited {
@@ -134,8 +134,8 @@ type stream struct {
 	size  int64
 }
 
-// read reads once into buf and returns what came. It keeps what is within the
-// limit and closes the descriptor at the end.
+// read reads once into buf and returns the bytes. It keeps them up to the limit, and
+// closes the descriptor at the end.
 func (s *stream) read(buf []byte) []byte {
 	n, err := unix.Read(s.fd, buf)
 	if err == unix.EINTR || err == unix.EAGAIN {

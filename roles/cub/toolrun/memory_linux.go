@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// memory knows where the kernel counts the processes that it killed for memory in
-// this process's control group: in a container the container's.
+// memory has the kernel's counter of processes that it killed for memory in this
+// process's control group: in a container, the container's.
 type memory struct {
 	once sync.Once
 	file string // empty when the kernel does not tell
@@ -31,13 +31,12 @@ func (m *memory) kills() uint64 {
 	return n
 }
 
-// sacrifice has the kernel look among a tool's processes for one to kill when a
-// container's memory is used up: many small ones would otherwise cost the cub its
-// life, and with it what it knows about the tool. Outside a container this process
-// has no such say over its machine.
+// sacrifice makes the kernel choose a tool's process when a container's memory is
+// used up. Otherwise many small processes could cost the cub its life, and with it
+// the result of the tool. Outside a container it does nothing.
 func sacrifice(pid int) {
 	if os.Getpid() == 1 {
-		// What the tool has started by now has missed it; that it has ended is no error.
+		// Processes that the tool has started already keep their score. An ended tool is no error.
 		_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 	}
 }

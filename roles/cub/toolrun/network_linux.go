@@ -9,11 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// withoutNetwork calls f on a thread that can open no socket to anywhere, nor can
-// what f starts. It fails, and f is not called, where that cannot be enforced.
+// withoutNetwork calls f on a thread without network; programs that f starts have
+// none either. Where that cannot be enforced it fails, and does not call f.
 //
-// The filter is the thread's own and cannot be taken off again, so the thread is
-// one that ends with f. Go makes no thread from a locked one: none inherits it.
+// The filter is the thread's own and cannot be removed, so the thread ends with f. Go
+// makes no thread from a locked one, so no other thread inherits the filter.
 func withoutNetwork(f func()) error {
 	reserved.fill() // for the one that is lost
 	done := make(chan error, 1)
@@ -63,9 +63,9 @@ func cutNetwork() error {
 	return nil
 }
 
-// Where struct seccomp_data (linux/seccomp.h) holds what the filter looks at: the
-// number of the call, the architecture it was made for, and the lower halves of
-// the arguments, which are all that the kernel reads of an int.
+// The offsets in struct seccomp_data (linux/seccomp.h) that the filter reads: the
+// number of the call, its architecture, and the lower halves of the arguments, since
+// the kernel reads only those of an int.
 const (
 	atNumber   = 0
 	atArch     = 4
@@ -84,10 +84,10 @@ var filterArchs = map[string]uint32{"amd64": unix.AUDIT_ARCH_X86_64, "arm64": un
 //
 //   - Sockets are refused with EACCES, all but two kinds: those of AF_UNIX, which
 //     pipelines and language runtimes are built on, and NETLINK_ROUTE, with which
-//     libraries list the interfaces. What listens on AF_UNIX is thereby within
-//     reach, and may pass on a socket of its own: by path, what lies in the
-//     workspace or the image; by abstract name, whatever runs in the same network
-//     namespace, such as other workers of the same agent.
+//     libraries list the interfaces. So the tool reaches servers on AF_UNIX, and
+//     these may pass on a socket of their own: by path, servers in the workspace or
+//     the image; by abstract name, servers in the same network namespace, such as
+//     other workers of the same agent.
 //   - io_uring makes sockets without the socket call; and asked for a key, the
 //     kernel may have a name looked up by a helper outside. Both are as on a
 //     kernel without them, which their users are prepared for.

@@ -16,18 +16,26 @@ import (
 )
 
 // Process is the Runner that starts subprocesses of this process. Any number of
-// Runs may be under way at once. Its zero value is ready to use.
+// Runs may be under way at once. New makes it.
 type Process struct {
-	buffers sync.Pool // of *[readSize]byte
-	memory  memory
-	scratch *scratch
+	buffers           sync.Pool // of *[readSize]byte
+	memory            memory
+	scratch           *scratch
+	ipc               *ipc
+	guarded, enclosed *guard // enclosed: without network
+	condition         *condition
 }
 
-// New returns a Process. In process 1 of a container whose /tmp is memory and still
-// empty, it is the one that uses /tmp, and empties it; see Result.
-func New() *Process { return &Process{scratch: ownScratch()} }
+// New returns a Process. In process 1 of a container with an empty /tmp in memory, it
+// owns /tmp and empties it; see Result. There it also removes the objects in memory that
+// its tools leave, and guards itself from its tools.
+func New() *Process {
+	p := &Process{scratch: ownScratch(), ipc: ownIPC(), condition: ownCondition()}
+	p.guarded, p.enclosed = ownGuards()
+	return p
+}
 
-// readSize is how much is read at once: what a pipe holds on Linux.
+// readSize is the size of one read: the capacity of a pipe on Linux.
 const readSize = 64 << 10
 
 // Run implements Runner.
@@ -47,17 +55,22 @@ func (p *Process) Run(ctx context.Context, c Command) (Result, error) {
 	}
 	defer p.buffers.Put(buf)
 	p.scratch.enter()
+	p.ipc.enter()
+	defer p.ipc.leave()
+	p.condition.note()
 	res, err := p.runWith(ctx, c, buf[:])
+	res.Harm = p.condition.restore()
 	res.EmptiedTmp = p.scratch.leave(err == nil && (res.ExitCode != 0 || res.TimedOut || res.Cancelled))
 	return res, err
 }
 
 // runWith runs the tool with the network that it may have.
 func (p *Process) runWith(ctx context.Context, c Command, buf []byte) (res Result, err error) {
-	if !c.NoNetwork {
-		return p.run(ctx, c, buf)
+	on := p.guarded
+	if c.NoNetwork {
+		on = p.enclosed
 	}
-	if refused := withoutNetwork(func() { res, err = p.run(ctx, c, buf) }); refused != nil {
+	if refused := on.run(func() { res, err = p.run(ctx, c, buf) }); refused != nil {
 		return Result{ExitCode: -1}, fmt.Errorf("start tool %s: %w", strings.Join(c.Args[:min(1, len(c.Args))], ""), refused)
 	}
 	return res, err
@@ -225,8 +238,8 @@ func (r *run) abandon() {
 	children.sweep(r.pid, r.mark)
 }
 
-// end is called when the tool has ended: it ends what is left of its group and
-// session, and reaps.
+// end runs after the tool's end: it ends the remaining processes of its group and
+// session, and reaps them.
 func (r *run) end() {
 	// Before reaping: as long as the tool is a zombie its group's number cannot
 	// belong to anybody else.
@@ -264,7 +277,7 @@ func (r *run) result() Result {
 	return res
 }
 
-// wasKilled says whether the tool ended as one whose memory ran out does.
+// wasKilled says whether the tool ended like a process that ran out of memory.
 func wasKilled(res Result) bool {
 	const byShell = 128 + int(syscall.SIGKILL)
 	return res.Signal == "SIGKILL" || res.ExitCode == byShell

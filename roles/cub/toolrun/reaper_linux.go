@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Times of the search for what tools leave behind.
+// Times of the search for processes that tools leave behind.
 const (
-	sweepLimit   = 2 * time.Second        // for what was killed to be gone
+	sweepLimit   = 2 * time.Second        // for killed processes to be gone
 	sweepPause   = 10 * time.Millisecond  // longest, between two looks
 	sweepHarder  = 200 * time.Millisecond // until process 1 kills all at once
 	orphansDelay = 50 * time.Millisecond  // from a child's end to the look for orphans
 )
 
-// BecomeReaper makes this process the one to which processes below it fall when
-// their parent ends, so that Run finds and ends also what has left its tool's
-// session. Call it once at start. Process 1 is one anyway.
+// BecomeReaper makes this process the parent of its orphaned descendants, so that Run
+// also finds and ends processes that left their tool's session. Call it once at
+// start. Process 1 is such a parent anyway.
 func BecomeReaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become child subreaper: %w", err)
@@ -32,11 +32,10 @@ func BecomeReaper() error {
 	return nil
 }
 
-// ReapOrphans reaps processes that fell to this process and ended, until ctx is
-// done. Running tools and children in this process's own group are left to those
-// who wait for them. It kills nothing. It looks a moment after a child's end, not
-// at once, so that Runs reap their own tools first and there is mostly nothing to
-// look for.
+// ReapOrphans reaps ended orphans until ctx is done. It leaves running tools and
+// children in this process's own group to their waiting callers, and kills nothing.
+// It looks a moment after a child's end, not at once, so that Runs reap their own
+// tools first and mostly nothing remains.
 func ReapOrphans(ctx context.Context) {
 	ended := make(chan os.Signal, 1)
 	signal.Notify(ended, syscall.SIGCHLD)
@@ -73,15 +72,15 @@ func peek() (exists, zombie bool) {
 	}
 }
 
-// sweep ends and reaps what a run has left behind, given its session (the number
-// of its process) and its mark. Usually there are no children at all and it costs
-// one system call. What is killed may have children that then fall to us, so it
+// sweep ends and reaps the processes that a run has left behind, given its session
+// (the number of its process) and its mark. Usually there are none, and it costs one
+// system call. A killed process may have children, which become orphans here, so it
 // looks again until a look finds nothing.
 //
-// Killing one by one loses against processes that go on forking and ending faster
-// than they are found. In a container, where we are process 1, the kernel kills all
-// others in one go, before which none can flee; whoever has been let into the
-// container from outside for a look is among them, so it is the second choice.
+// Killing one by one loses against processes that fork and end faster than the
+// search. In a container, where this is process 1, the kernel kills all others at
+// once, so none can flee. That also ends a person's shell in the container, so it is
+// the second choice.
 func (g *registry) sweep(session int, mark string) {
 	begin := time.Now()
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, sweepPause) {
@@ -106,7 +105,7 @@ func (g *registry) killAll() {
 	_ = unix.Kill(-1, unix.SIGKILL)
 }
 
-// sweepOnce kills and reaps what it finds, and returns how many that were.
+// sweepOnce kills and reaps the processes that it finds, and returns their number.
 func (g *registry) sweepOnce(session int, mark string) (found int) {
 	g.gate.Lock()
 	defer g.gate.Unlock()

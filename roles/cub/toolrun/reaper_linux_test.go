@@ -230,6 +230,10 @@ func playRole(role string) int {
 		return playHostile()
 	case "secretive cub":
 		return playSecretive()
+	case "litterer":
+		return playLitterer()
+	case "meddler":
+		return playMeddler()
 	case "process 1":
 		return playProcessOne()
 	case "sockets":

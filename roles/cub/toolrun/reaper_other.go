@@ -8,8 +8,8 @@ import (
 	"fmt"
 )
 
-// BecomeReaper returns errors.ErrUnsupported: only Linux lets a process adopt
-// those below it. What leaves its tool's session here outlives the run.
+// BecomeReaper returns errors.ErrUnsupported: only Linux lets a process adopt its
+// descendants. A process that leaves its tool's session outlives the run here.
 func BecomeReaper() error {
 	return fmt.Errorf("become child subreaper: %w", errors.ErrUnsupported)
 }

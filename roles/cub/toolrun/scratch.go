@@ -10,15 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scratch is a directory of all runs that is made of memory: /tmp of a container.
-// What one tool leaves there the next one lacks, until that is killed for it and the
-// one after that, too. So it is emptied after a run that failed, and when what is
-// left takes more than half of it. Else tools find there what they have left, as a
-// cache. All methods do nothing on nil: where the directory is somebody else's.
+// scratch is a directory in memory for all runs: /tmp of a container. Files that one
+// tool leaves there take memory from the next, which may be killed for it. So it is
+// emptied after a failed run, and when it is more than half full. Otherwise tools may
+// use it as a cache. All methods do nothing on nil: the directory is not ours.
 type scratch struct {
 	dir    string
 	mu     sync.Mutex
-	users  int  // runs under way: it is not taken away from under one
+	users  int  // running tools: it is not emptied under one
 	spoilt bool // one of them failed
 }
 
@@ -31,22 +30,30 @@ func (s *scratch) enter() {
 	s.users++
 }
 
-// leave says that a run has ended, and whether the directory was emptied: the last
-// to leave does it. What could not be removed is tried again after the next run.
-func (s *scratch) leave(failed bool) (emptied bool) {
+// leave records the end of a run, and returns the reason if the directory was emptied;
+// the last run to leave empties it. The next run tries again to remove remaining files.
+func (s *scratch) leave(failed bool) (emptied string) {
 	if s == nil {
-		return false
+		return ""
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.users--
 	s.spoilt = s.spoilt || failed
-	if s.users > 0 || !s.spoilt && !moreThanHalf(s.dir) {
-		return false
+	switch {
+	case s.users > 0:
+		return ""
+	case s.spoilt:
+		emptied = "a run failed"
+	case moreThanHalf(s.dir):
+		emptied = "it was more than half full"
+	default:
+		return ""
 	}
-	err := empty(s.dir)
-	s.spoilt = err != nil
-	return err == nil
+	if s.spoilt = empty(s.dir) != nil; s.spoilt {
+		return ""
+	}
+	return emptied
 }
 
 // moreThanHalf says whether more than half of the file system is taken.
@@ -55,23 +62,27 @@ func moreThanHalf(dir string) bool {
 	return unix.Statfs(dir, &fs) == nil && fs.Bfree < fs.Blocks/2
 }
 
-// empty removes all that is in a directory.
+// empty removes all files in a directory.
 func empty(dir string) error {
 	entries, err := os.ReadDir(dir)
 	errs := []error{err}
 	for _, e := range entries {
-		path := filepath.Join(dir, e.Name())
-		err := os.RemoveAll(path)
-		if err != nil { // as in a cache whose directories are read-only
-			open(path)
-			err = os.RemoveAll(path)
-		}
-		errs = append(errs, err)
+		errs = append(errs, discard(filepath.Join(dir, e.Name())))
 	}
 	return errors.Join(errs...)
 }
 
-// open lets the owner of a tree of directories remove what is in them.
+// discard removes a file, or a directory with all its files.
+func discard(path string) error {
+	err := os.RemoveAll(path)
+	if err != nil { // as in a cache with read-only directories
+		open(path)
+		err = os.RemoveAll(path)
+	}
+	return err
+}
+
+// open lets the owner of a tree of directories remove its files.
 func open(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if e != nil && e.IsDir() && err == nil {

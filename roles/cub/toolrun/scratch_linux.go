@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownScratch returns /tmp where this is process 1 of a container and has it to
-// itself, as memory: one that is not empty yet is the image's, or somebody else's.
+// ownScratch returns /tmp where this is process 1 of a container and /tmp is memory of
+// its own: one that is not empty belongs to the image, or to somebody else.
 func ownScratch() *scratch {
 	const dir = "/tmp"
 	var fs unix.Statfs_t

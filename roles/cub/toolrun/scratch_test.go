@@ -14,7 +14,8 @@ import (
 func TestScratchAfterFailure(t *testing.T) {
 	dir := t.TempDir()
 	outside := write(t, "outside", "x", 0o600)
-	p := &Process{scratch: &scratch{dir: dir}}
+	p := New()
+	p.scratch = &scratch{dir: dir}
 	run := func(body string) Result {
 		t.Helper()
 		cmd := sh(body)
@@ -27,14 +28,14 @@ func TestScratchAfterFailure(t *testing.T) {
 	}
 	const litter = `mkdir -p .cache/mod && echo x >.cache/mod/file && ln -s ` + `"$OLDPWD/x" link; `
 	for _, end := range []string{"exit 1", "kill -9 $$", "sleep 60", "ln -s " + filepath.Dir(outside) + " dir; chmod 0500 .cache/mod; chmod 0 .cache; exit 3"} {
-		if res := run(litter); res.EmptiedTmp || res.ExitCode != 0 {
+		if res := run(litter); res.EmptiedTmp != "" || res.ExitCode != 0 {
 			t.Errorf("after a good run: %+v", res)
 		}
 		if _, err := os.Lstat(filepath.Join(dir, ".cache/mod/file")); err != nil {
 			t.Errorf("after a good run: %v", err)
 		}
 		res := run(end)
-		if left, err := os.ReadDir(dir); !res.EmptiedTmp || len(left) > 0 || err != nil {
+		if left, err := os.ReadDir(dir); res.EmptiedTmp != "a run failed" || len(left) > 0 || err != nil {
 			t.Errorf("after %s: %v %v %+v", end, left, err, res)
 		}
 	}
@@ -48,7 +49,8 @@ func TestScratchAfterFailure(t *testing.T) {
 
 func TestScratchWhileAnotherRuns(t *testing.T) {
 	dir := t.TempDir()
-	p := &Process{scratch: &scratch{dir: dir}}
+	p := New()
+	p.scratch = &scratch{dir: dir}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan Result)
 	go func() {
@@ -60,14 +62,14 @@ func TestScratchWhileAnotherRuns(t *testing.T) {
 	mine := filepath.Join(dir, "long")
 	until(t, "it runs", func() bool { b, _ := os.ReadFile(mine); return len(b) > 0 })
 	failing := sh("exit 1")
-	if res, err := p.Run(t.Context(), failing); err != nil || res.EmptiedTmp {
+	if res, err := p.Run(t.Context(), failing); err != nil || res.EmptiedTmp != "" {
 		t.Errorf("%+v %v", res, err)
 	}
 	if _, err := os.Stat(mine); err != nil {
 		t.Errorf("taken away from under it: %v", err)
 	}
 	cancel()
-	if res := <-ended; !res.EmptiedTmp {
+	if res := <-ended; res.EmptiedTmp != "a run failed" {
 		t.Errorf("the last one: %+v", res)
 	}
 }

@@ -12,18 +12,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Protect keeps what is in this process's memory in it. The process becomes
-// non-dumpable: other processes of the same user, its tools among them, can then
+// Protect keeps this process's memory secret. The process becomes non-dumpable: other processes of the same user, its tools among them, can then
 // neither trace it nor read its memory, environment or descriptors through /proc,
 // root without CAP_SYS_PTRACE included. Nor does it leave a core dump; a tool, which
-// inherits that limit, leaves none in the workspace. And the signals upon which Go
-// prints its stacks to the log do nothing when somebody sends them: process 1 of a
-// container is spared by the kernel only what it has no handler for, and Go has one
-// for all. A fault of its own still ends it, with the stacks.
+// inherits that limit, leaves none in the workspace. And the signals on which Go
+// prints its stacks to the log do nothing when a process sends them: the kernel
+// spares process 1 of a container only signals without a handler, and Go handles all.
+// A fault of its own still ends it, with the stacks.
 //
-// What a tool of the same user can still do is end this process, with TERM or with
-// a fault that it queues as if the kernel had (what Go prints then are addresses).
-// The tool ends with it, and its grant fails or is given anew.
+// A tool of the same user can still end this process, with TERM or with a fault that
+// it queues like the kernel (Go then prints only addresses). The tool ends with it,
+// and its grant fails or is given anew.
 //
 // A program that this process starts is dumpable again, and has its signals as they
 // were. Call ScrubEnv before: afterwards this process may not write its own memory
@@ -36,7 +35,7 @@ func Protect() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		errs = append(errs, fmt.Errorf("forbid core dumps: %w", err))
 	}
-	// Caught, not ignored: what is ignored stays so in the programs it starts.
+	// Caught, not ignored: programs that it starts would inherit an ignored signal.
 	signal.Notify(make(chan os.Signal, 1), dumping...)
 	return errors.Join(errs...)
 }

@@ -12,13 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// defaultPath is where programs are looked for when the tool's environment has no
-// PATH.
+// defaultPath is the PATH of a tool without one.
 const defaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // lookPath finds a program as the tool itself would, by the PATH of its own
-// environment. Relative directories of the PATH are passed over: they would make
-// what runs depend on what lies in the workspace.
+// environment. It ignores relative directories of the PATH: otherwise the program
+// would depend on files of the workspace.
 func lookPath(name string, env []string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil
@@ -41,8 +40,8 @@ func lookPath(name string, env []string) (string, error) {
 	return "", fmt.Errorf("no such program in PATH (%s)", path)
 }
 
-// explain turns what fork, chdir or exec said into what is wrong. It is only asked
-// after a failure, so its look-ups cost the good case nothing.
+// explain turns an error of fork, chdir or exec into its reason. It runs only after a
+// failure, so its look-ups do not slow a good start.
 func explain(cause error, path, dir string) error {
 	if dir != "" {
 		if info, err := os.Stat(dir); err != nil {
@@ -76,7 +75,7 @@ func explain(cause error, path, dir string) error {
 	return cause
 }
 
-// missingInterpreter explains a file that exists and yet gives ENOENT.
+// missingInterpreter explains ENOENT for a file that exists.
 func missingInterpreter(file string) error {
 	f, err := os.Open(file)
 	if err != nil {
@@ -99,7 +98,7 @@ func missingInterpreter(file string) error {
 	return fmt.Errorf("%w: the file exists, but its interpreter %q does not%s", unix.ENOENT, rest, hint)
 }
 
-// reason strips the operation and path, which the message names already.
+// reason strips the operation and the path, which the message has already.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

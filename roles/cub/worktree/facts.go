@@ -14,7 +14,7 @@ var ErrNoCommit = errors.New("no such commit")
 
 const branches = "refs/heads/"
 
-// Head returns where HEAD stands. Branch is empty when HEAD is detached; commit
+// Head returns the commit and the branch of HEAD. Branch is empty when HEAD is detached; commit
 // (a full hash) is empty when the branch has no commit yet.
 func (t *Tree) Head(ctx context.Context) (commit, branch string, err error) {
 	name, err := t.git(ctx, "symbolic-ref", "-q", "HEAD")
@@ -36,8 +36,8 @@ func (t *Tree) Head(ctx context.Context) (commit, branch string, err error) {
 	return commit, branch, nil
 }
 
-// commitOf returns the commit that a ref leads to, empty when there is none. The
-// name is ours, never a user's expression.
+// commitOf returns the commit of a ref, empty when there is none. The name is ours,
+// never a user's expression.
 func (t *Tree) commitOf(ctx context.Context, ref string) (string, error) {
 	out, err := t.git(ctx, "rev-parse", "-q", "--verify", ref+"^{commit}")
 	if exitCode(err) == 1 {
@@ -46,10 +46,10 @@ func (t *Tree) commitOf(ctx context.Context, ref string) (string, error) {
 	return line(out), err
 }
 
-// Dirty returns what differs from the last commit, and what is untracked and not
-// ignored, as `git status --porcelain` shows it: two letters, a space, the path.
-// A directory with nothing tracked in it is one entry that ends in a slash.
-// Submodules do not count. Paths are as they are, unquoted. Empty means clean.
+// Dirty returns the files that differ from the last commit, and untracked files that
+// are not ignored, in the form of `git status --porcelain`: two letters, a space, the
+// unquoted path. A directory without tracked files is one entry with a slash at its
+// end. Submodules do not count. Empty means clean.
 func (t *Tree) Dirty(ctx context.Context) ([]string, error) {
 	out, err := t.git(ctx, "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--ignore-submodules=all")
 	if err != nil {
@@ -60,16 +60,16 @@ func (t *Tree) Dirty(ctx context.Context) ([]string, error) {
 
 var hashForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
 
-// HasCommit says, with nil, that hash (7 to 64 hexadecimal digits, nothing else)
+// HasCommit returns nil if hash (7 to 64 hexadecimal digits, nothing else)
 // is the hash of exactly one commit of the repository, or the beginning of one.
 // Otherwise the error is ErrNoCommit with the reason. Names of branches and tags
-// are never looked at, even if they look like a hash.
+// never count, even if they look like a hash.
 func (t *Tree) HasCommit(ctx context.Context, hash string) error {
 	_, err := t.resolve(ctx, hash)
 	return err
 }
 
-// resolve is HasCommit that returns the whole hash.
+// resolve is HasCommit, and returns the whole hash.
 func (t *Tree) resolve(ctx context.Context, hash string) (string, error) {
 	if !hashForm().MatchString(hash) {
 		return "", fmt.Errorf("%w: %q is not a commit hash (7 to 64 hexadecimal digits)", ErrNoCommit, abridge(hash))
@@ -109,7 +109,7 @@ func (t *Tree) resolve(ctx context.Context, hash string) (string, error) {
 	return "", fmt.Errorf("%w: the repository has no object %s", ErrNoCommit, hash)
 }
 
-// abridge keeps what a tool said from filling the screen.
+// abridge shortens text of a tool for a message.
 func abridge(s string) string {
 	if len(s) > 80 {
 		return s[:77] + "..."

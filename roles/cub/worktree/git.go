@@ -13,12 +13,11 @@ import (
 	"time"
 
 	"sett/roles/cub/toolrun"
+	"sett/roles/role/git"
 )
 
-// settings override whatever configuration says, for every run of git.
-var settings = []string{
-	"core.hooksPath=/dev/null",
-	"core.fsmonitor=false",
+// settings override the configuration for every run of git.
+var settings = append(git.Harmless,
 	"core.untrackedCache=false",
 	"core.splitIndex=false",
 	"core.safecrlf=false", // a warning about line ends is no reason to keep nothing
@@ -29,7 +28,7 @@ var settings = []string{
 	"log.showSignature=false",
 	"i18n.commitEncoding=UTF-8",
 	"i18n.logOutputEncoding=UTF-8",
-}
+)
 
 // inherited are the variables git gets from our environment.
 var inherited = []string{
@@ -37,7 +36,7 @@ var inherited = []string{
 	"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
 }
 
-// identity signs what Restore keeps.
+// identity signs the commits of Restore.
 const (
 	identityName  = "sett"
 	identityEmail = "sett@localhost"
@@ -55,7 +54,7 @@ func (t *Tree) git(ctx context.Context, args ...string) (string, error) {
 	return t.run(ctx, command{args: args})
 }
 
-// run runs git in the root of the tree. The error says what git said.
+// run runs git in the root of the tree. The error has git's message.
 func (t *Tree) run(ctx context.Context, c command) (string, error) {
 	root, err := t.find()
 	if err != nil {
@@ -94,7 +93,7 @@ func (t *Tree) run(ctx context.Context, c command) (string, error) {
 	return stdout.String(), nil
 }
 
-// environment is all that git sees of ours.
+// environment is the whole environment of git.
 func (t *Tree) environment(root string) []string {
 	env := []string{
 		"LC_ALL=C",
@@ -118,14 +117,14 @@ func (t *Tree) environment(root string) []string {
 	return env
 }
 
-// gitError is a run of git that went wrong.
+// gitError is a failed run of git.
 type gitError struct {
 	command string
 	said    string // stderr
 	cause   error
 }
 
-// Error names the command and the last thing git complained of.
+// Error names the command and git's last complaint.
 func (e *gitError) Error() string {
 	if errors.Is(e, ErrNoGit) {
 		return "run git: it is not on the PATH"
@@ -143,7 +142,7 @@ func (e *gitError) Error() string {
 	return fmt.Sprintf("git %s: %s", e.command, printable(said))
 }
 
-// Unwrap returns what ended the run.
+// Unwrap returns the cause of the run's end.
 func (e *gitError) Unwrap() error { return e.cause }
 
 // Is says whether it is ErrNoGit.
@@ -151,8 +150,8 @@ func (e *gitError) Is(target error) bool {
 	return target == ErrNoGit && errors.Is(e.cause, exec.ErrNotFound)
 }
 
-// exitCode returns the exit code that git ended with, 0 when it did not end by
-// itself or was never started.
+// exitCode returns git's exit code, 0 when git did not end by itself or never
+// started.
 func exitCode(err error) int {
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() > 0 {
@@ -161,7 +160,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// printable replaces what would move a terminal's cursor or hide text.
+// printable replaces characters that move a terminal's cursor or hide text.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 {
@@ -171,7 +170,7 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "?"))
 }
 
-// fields0 splits output that -z made.
+// fields0 splits the output of -z.
 func fields0(s string) []string {
 	if s == "" {
 		return nil

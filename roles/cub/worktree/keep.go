@@ -10,10 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"sett/runtime/repofile"
 )
 
-// keep stores everything found under the ref, unless all of it is in commits
-// that stay, and notes the ref's commit in s. It returns the tree it found.
+// keep stores the whole tree under the ref, unless all of it is in commits that stay,
+// and records the ref's commit in s. It returns the tree.
 func (r *restoration) keep(ctx context.Context, s *state) (found string, err error) {
 	if err := r.disarm(ctx); err != nil {
 		return "", err
@@ -59,9 +61,9 @@ func (r *restoration) keep(ctx context.Context, s *state) (found string, err err
 	return found, r.record(ctx, found, s, parents)
 }
 
-// record commits a tree and points the ref at it. HEAD comes first among the
-// parents, so that the commit shows what was changed; then what would be lost;
-// then what was kept before.
+// record commits a tree and points the ref at it. HEAD is the first parent, so that
+// the commit shows the changes; then come commits that would be lost; then the last
+// kept commit.
 func (r *restoration) record(ctx context.Context, tree string, s *state, parents []string) error {
 	message := strings.ReplaceAll(r.message, "\x00", " ")
 	if strings.TrimSpace(message) == "" {
@@ -94,8 +96,8 @@ func (r *restoration) commitTree(ctx context.Context, tree, message string, pare
 	return line(out), err
 }
 
-// lostTips returns the commits that HEAD, the branch and an operation in
-// progress stand at and that neither the commit to go back to nor the ref holds.
+// lostTips returns the commits of HEAD, the branch and an operation in progress that
+// neither the commit to go back to nor the ref contains.
 func (r *restoration) lostTips(ctx context.Context, s *state) ([]string, error) {
 	var stay []string
 	for _, c := range []string{r.commit, s.old} {
@@ -127,7 +129,7 @@ func (r *restoration) lostTips(ctx context.Context, s *state) ([]string, error) 
 	return lost, nil
 }
 
-// knownTree says whether a tree is that of a commit that stays.
+// knownTree says whether a commit that stays has this tree.
 func (r *restoration) knownTree(ctx context.Context, tree string, s *state) (bool, error) {
 	if tree == r.tree {
 		return true, nil
@@ -151,10 +153,10 @@ func (r *restoration) knownTree(ctx context.Context, tree string, s *state) (boo
 	return slices.Contains(strings.Fields(out), tree), err
 }
 
-// mixture says whether every path of the tree is as in the tree to be put back,
-// or as in one that stays: HEAD's, or the one that was kept before. That is how
-// a restoration that was killed halfway looks. Git removes a file before it
-// writes it anew, so once something is kept, an absent file is no news.
+// mixture says whether every path of the tree is as in the tree to restore, or as in
+// a tree that stays: HEAD's, or the last kept one. A restoration that was killed
+// halfway looks like that. Git removes a file before it writes it anew, so after a
+// first keep an absent file does not count.
 func (r *restoration) mixture(ctx context.Context, tree string, s *state) (bool, error) {
 	target, err := r.differing(ctx, tree, r.tree, "")
 	if err != nil || len(target) == 0 {
@@ -185,8 +187,8 @@ func (r *restoration) differing(ctx context.Context, a, b, filter string) ([]str
 	return fields0(out), err
 }
 
-// sweep removes what is untracked now. What the tool's own ignore rules hid from
-// keep is kept first.
+// sweep removes untracked files. It first keeps files that the tool's own ignore rules
+// hid from keep.
 func (r *restoration) sweep(ctx context.Context, s *state, found string) error {
 	if err := r.disarm(ctx); err != nil {
 		return err
@@ -263,7 +265,7 @@ func (r *restoration) aside(path string) error {
 // copyFile copies a file with its time: git tells by an index' own time which
 // of its entries it cannot trust.
 func copyFile(to, from string) error {
-	in, err := os.Open(from)
+	in, err := repofile.OpenIn("", from)
 	if err != nil {
 		return err
 	}

@@ -12,20 +12,19 @@ import (
 	"time"
 )
 
-// A git that is killed leaves its lock files behind, and every later git refuses
-// to work. There is nothing in such a file that says whose it is, so a lock
-// counts as left behind when
+// A killed git leaves its lock files behind, and every later git refuses to work. A
+// lock file does not name its owner, so it counts as left behind when
 //
-//   - no process that can be seen has it open (where /proc tells), and
-//   - it stayed the same file, with the same size and time, for a while.
+//   - no visible process has it open (where /proc tells), and
+//   - it stays the same file, with the same size and time, for a while.
 //
-// A git that is alive works on its lock without a pause, with one exception: a
-// commit that waits for a person's editor. Taking its lock makes that commit
-// fail and spoils nothing; and while a tree is put back, it is nobody else's. A
-// lock that a process does have open is waited for.
+// A live git works on its lock without a pause, with one exception: a commit that
+// waits for a person's editor. Without its lock that commit fails, and damages
+// nothing; and during a restoration nobody else works in the tree. For a lock that a
+// process has open, Restore waits.
 
-// breakLocks removes the locks that were left behind. It covers those of the
-// index, HEAD and configuration, and those of refs.
+// breakLocks removes locks that were left behind: of the index, HEAD, configuration
+// and refs.
 func (t *Tree) breakLocks(ctx context.Context, gitDir, commonDir string) error {
 	locks, err := findLocks(gitDir, commonDir)
 	if err != nil {
@@ -108,8 +107,8 @@ func unchanged(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// holderOf returns a process that has the file open, 0 when none is seen. It
-// sees nothing where there is no /proc, and no other user's processes.
+// holderOf returns a process that has the file open; 0 when it sees none. It sees
+// nothing without /proc, and no other user's processes.
 func holderOf(path string) int {
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {

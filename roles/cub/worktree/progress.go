@@ -7,12 +7,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"sett/runtime/repofile"
 )
 
-// What git keeps in its directory while a merge, rebase, cherry-pick or revert
-// is not finished. Any of operations says that one is in progress; remains are
-// what belongs to it besides; tips are those that hold hashes of commits, among
-// them changes that were put aside.
+// The files in git's directory during a merge, rebase, cherry-pick or revert. Any of
+// operations shows that one is in progress; remains are its other files; tips are the
+// files with hashes of commits, among them changes that git put aside.
 var (
 	operations = []string{
 		"MERGE_HEAD", "MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "sequencer",
@@ -23,6 +24,9 @@ var (
 		"rebase-merge/orig-head", "rebase-merge/autostash", "rebase-apply/orig-head", "rebase-apply/autostash",
 	}
 )
+
+// mostTips bounds a file with hashes, in bytes.
+const mostTips = 1 << 20
 
 // operating says whether an operation is in progress.
 func operating(gitDir string) (bool, error) {
@@ -38,11 +42,11 @@ func operating(gitDir string) (bool, error) {
 	return false, nil
 }
 
-// operationTips returns what looks like hashes in the state of an operation.
+// operationTips returns the hashes in the state of an operation.
 func operationTips(gitDir string) []string {
 	var out []string
 	for _, name := range tips {
-		text, err := os.ReadFile(filepath.Join(gitDir, name))
+		text, err := repofile.Read(gitDir, filepath.Join(gitDir, name), mostTips)
 		if err != nil {
 			continue // most do not exist
 		}

@@ -12,8 +12,8 @@ import (
 // Keep is the prefix of the refs under which leftovers are kept.
 const Keep = "refs/sett/"
 
-// Restore puts HEAD, index and files back to a commit on a branch: what Head
-// returned before a tool ran. Branch is empty for a detached HEAD, commit for a
+// Restore puts HEAD, index and files back to a commit on a branch: the result of Head
+// before a tool ran. Branch is empty for a detached HEAD, commit for a
 // branch that had no commit. Everything found is first kept as one commit under
 // Keep+ref, with message: uncommitted changes, untracked files that are not
 // ignored, and as parents the commits that HEAD, the branch or an unfinished
@@ -23,12 +23,12 @@ const Keep = "refs/sett/"
 //   - Nothing is removed before it is kept. A tree that cannot be kept (full
 //     disk) is left as it is, with an error; Restore can be called again.
 //   - Killed halfway and called again, it ends in the same state: a mixture of
-//     what is kept and what is put back is recognised and not kept twice. If ref
-//     exists and more is found, the new commit has the old one as a parent.
+//     kept and restored files is recognised and not kept twice. If ref exists and
+//     there is more to keep, the new commit has the old one as a parent.
 //   - Only HEAD, the branch and Keep+ref are written. Other branches, tags and
 //     stashes stay as the tool left them. A branch that was deleted is made
 //     again; if another now stands in its way ("a/b" for "a"), that is an error.
-//   - Ignored files stay, by the ignore rules of the commit that is put back.
+//   - Ignored files stay, by the ignore rules of the restored commit.
 //     Submodules are not entered. The .git of a repository that was made inside
 //     the tree is moved into the directory "sett" of ours, its files are kept
 //     like all others.
@@ -50,7 +50,7 @@ func (t *Tree) Restore(ctx context.Context, commit, branch, ref, message string)
 	return kept, nil
 }
 
-// restoration is one call of Restore: where everything is and shall be.
+// restoration is one call of Restore, with the present and the desired state.
 type restoration struct {
 	*Tree
 	root, gitDir, commonDir string
@@ -60,7 +60,7 @@ type restoration struct {
 	message                 string
 }
 
-// newRestoration checks what is asked for.
+// newRestoration checks the arguments.
 func (t *Tree) newRestoration(ctx context.Context, commit, branch, ref, message string) (*restoration, error) {
 	root, err := t.Root(ctx)
 	if err != nil {
@@ -107,16 +107,16 @@ func (t *Tree) treeOf(ctx context.Context, commit string) (string, error) {
 	return line(out), err
 }
 
-// state is what there is to be put back.
+// state is the present state of the repository.
 type state struct {
-	head, branch string // where HEAD stands
-	tip          string // where the branch to go back to stands
-	old          string // what is kept already
+	head, branch string // of HEAD
+	tip          string // of the branch to go back to
+	old          string // the last kept commit
 	operating    bool
 	dirty        []string
 }
 
-// run keeps and puts back, if anything is not as it was.
+// run keeps and restores, if anything has changed.
 func (r *restoration) run(ctx context.Context) (kept string, err error) {
 	r.scratch().remove() // of a process that was killed
 	if err := r.breakLocks(ctx, r.gitDir, r.commonDir); err != nil {
@@ -174,13 +174,13 @@ func (r *restoration) look(ctx context.Context) (s state, err error) {
 	return s, err
 }
 
-// asItWas says whether nothing is to be done.
+// asItWas says that there is nothing to restore.
 func (r *restoration) asItWas(s state) bool {
 	return s.head == r.commit && s.branch == r.branch && (r.branch == "" || s.tip == r.commit) &&
 		!s.operating && len(s.dirty) == 0
 }
 
-// describe says in a line how the tree is.
+// describe returns one line about the tree.
 func describe(s state) string {
 	const few = 3
 	out := fmt.Sprintf("HEAD is %s on %q, operation in progress: %t", s.head, s.branch, s.operating)
@@ -230,8 +230,8 @@ func (r *restoration) putBack(ctx context.Context, s state) error {
 	if r.branch != "" && s.branch != r.branch {
 		steps = append(steps, []string{"symbolic-ref", "-m", why, "HEAD", full})
 	}
-	// The index alone first: what only the tool had tracked is untracked then, and
-	// left to sweep, which spares the ignored. A tool may have committed the
+	// The index alone first: files that only the tool had tracked are untracked then,
+	// and sweep removes them, but for ignored files. A tool may have committed the
 	// user's ignored files, too.
 	steps = append(steps, []string{"read-tree", "--reset", r.tree}, []string{"read-tree", "--reset", "-u", r.tree})
 	for _, args := range steps {

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// scratch is an index of our own, in which what is to be kept is gathered
-// without a change to the user's.
+// scratch is an index of our own: it collects the files to keep without a change of
+// the user's index.
 type scratch struct {
 	r    *restoration
 	path string
 }
 
-// scratch says where the index is; there is one at a time.
+// scratch returns the index; there is one at a time.
 func (r *restoration) scratch() *scratch {
 	return &scratch{r: r, path: filepath.Join(r.gitDir, "sett-index")}
 }
@@ -70,8 +70,8 @@ func (s *scratch) writeTree(ctx context.Context) (string, error) {
 	return line(out), err
 }
 
-// writeStaged is writeTree for an index that may be in the middle of a merge:
-// that has no tree, and what it holds comes from commits.
+// writeStaged is writeTree for an index that may be in the middle of a merge: such an
+// index has no tree, and its files come from commits.
 func (s *scratch) writeStaged(ctx context.Context) (string, error) {
 	unmerged, err := s.git(ctx, "", "ls-files", "--unmerged", "-z")
 	if err != nil || unmerged != "" {
@@ -80,8 +80,8 @@ func (s *scratch) writeStaged(ctx context.Context) (string, error) {
 	return s.writeTree(ctx)
 }
 
-// addAll adds what is in the tree: everything that is not ignored, and, ignored
-// or not, what stands where files will be put back. Submodules stay as they are.
+// addAll adds the files of the tree: all files that are not ignored, and any file at
+// the place of a file to restore. Submodules stay as they are.
 func (s *scratch) addAll(ctx context.Context) error {
 	list, err := s.git(ctx, "", "ls-files", "--stage", "-z")
 	if err != nil {
@@ -128,8 +128,8 @@ func (s *scratch) add(ctx context.Context, specs []string, how string) error {
 	return err
 }
 
-// obstacle returns what stands at a path: the path itself, or what is no
-// directory on the way to it. Empty when the way is free.
+// obstacle returns the obstacle to a file at a path: the path itself, or a file in
+// place of a directory on the way to it. Empty when there is none.
 func obstacle(root, path string) string {
 	parts := strings.Split(path, "/")
 	for i := range parts {

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// unlockFiles gives the owner's permissions back to files and directories that
-// were taken from them, without which they can be neither kept nor removed. What
-// is ignored stays as it is. It reports whether there was any.
+// unlockFiles restores the owner's permissions of files and directories, without
+// which they can be neither kept nor removed. Ignored files stay as they are. It
+// reports whether there was any.
 func (r *restoration) unlockFiles(ctx context.Context) bool {
 	out, err := r.git(ctx, "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
 	if err != nil {

@@ -1,31 +1,32 @@
-// Package worktree knows the facts of a workspace's git repository and puts its
-// working tree back where it was. It runs the git program, never a shell, and
-// knows nothing of grants, claims or the blackboard.
+// Package worktree reads the facts of a workspace's git repository, and restores its
+// working tree. It runs the git program, never a shell, and knows nothing of grants,
+// claims or the blackboard.
 //
-// The tool whose tree is looked after may have written anything into it, the
-// repository's own configuration included. So git is always run
+// A tool may have written anything into the tree, the repository's own configuration
+// included. So git always runs
 //
-//   - on the repository whose root New or the search upwards found: never on one
-//     further up because .git is gone, never on a tree that core.worktree names;
-//   - with an environment of its own (PATH, HOME, where git's configuration is),
+//   - on the repository of the root that New or the search upwards found: never on
+//     one further up because .git is gone, never on a tree that core.worktree names;
+//   - with an environment of its own (PATH, HOME, the place of git's configuration),
 //     without hooks, file monitors, background maintenance or replaced objects;
 //   - in its own process group, with a deadline.
 //
-// What of the repository's configuration still names programs (filters) runs
-// with what the tool itself had: no credentials and, see WithoutNetwork, no network.
+// Programs of the repository's configuration (filters) run with the rights of the
+// tool: no credentials and, see WithoutNetwork, no network.
 package worktree
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"sett/runtime/repofile"
 )
 
 // ErrNoRepository says that a directory is not in the working tree of a git
@@ -39,15 +40,15 @@ const (
 	// commandTimeout bounds every single run of git. Adding gigabytes of
 	// leftovers takes a while; anything longer hangs.
 	commandTimeout = 5 * time.Minute
-	// lockPatience is how long a lock that no process has open must stay as it
-	// is before it counts as left behind.
+	// lockPatience is the time after which an unchanged lock that no process has open
+	// counts as left behind.
 	lockPatience = time.Second
-	// lockTimeout is how long a lock that a process has open is waited for.
+	// lockTimeout is the longest wait for a lock that a process has open.
 	lockTimeout = 30 * time.Second
 )
 
-// Tree is the working tree that a directory lies in. It holds no state: any
-// number may be used at once for reading, one at a time for Restore.
+// Tree is the working tree of a directory. It holds no state: any number of readers
+// may use it at the same time, and one Restore.
 type Tree struct {
 	dir          string
 	noNetwork    bool
@@ -55,15 +56,15 @@ type Tree struct {
 	lockDeadline time.Duration
 }
 
-// New returns the tree that dir lies in. Nothing is looked at yet; Restore wants
-// dir to be the tree's root.
+// New returns the tree of dir, without a look at it. For Restore, dir must be the
+// tree's root.
 func New(dir string) *Tree {
 	return &Tree{dir: dir, patience: lockPatience, lockDeadline: lockTimeout}
 }
 
-// WithoutNetwork returns the same tree for an agent whose tools have no network:
-// git has none either, see toolrun.Command.NoNetwork. A tool that writes the
-// repository's configuration could name a program that reaches out in its stead.
+// WithoutNetwork returns the same tree for an agent without network: git has none
+// either, see toolrun.Command.NoNetwork. Otherwise a tool could name a program in the
+// repository's configuration that uses the network in its place.
 func (t *Tree) WithoutNetwork() *Tree {
 	offline := *t
 	offline.noNetwork = true
@@ -87,8 +88,8 @@ func (t *Tree) Root(ctx context.Context) (string, error) {
 	return root, nil
 }
 
-// find looks for the root: the first directory upwards that has a .git, and that
-// leads to a repository if it is only a pointer to one.
+// find looks for the root: the first directory upwards that has a .git. A .git that
+// is only a pointer must lead to a repository.
 func (t *Tree) find() (string, error) {
 	dir, err := filepath.Abs(t.dir)
 	if err == nil {
@@ -127,14 +128,9 @@ func pointer(root string) string {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, _ = os.Readlink(git)
 	case info.Mode().IsRegular():
-		f, err := os.Open(git)
-		if err != nil {
-			return ""
-		}
-		defer f.Close()
-		b, _ := io.ReadAll(io.LimitReader(f, 8<<10)) // one path
+		b, err := repofile.Read(root, git, 8<<10) // one path
 		var ok bool
-		if target, ok = strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), "gitdir: "); !ok {
+		if target, ok = strings.CutPrefix(strings.TrimRight(string(b), "\r\n"), "gitdir: "); err != nil || !ok {
 			return ""
 		}
 	}
@@ -144,7 +140,7 @@ func pointer(root string) string {
 	return filepath.Join(root, target)
 }
 
-// reason strips the operation and path, which the message names already.
+// reason strips the operation and the path, which the message has already.
 func reason(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
@@ -153,9 +149,9 @@ func reason(err error) error {
 	return err
 }
 
-// foreign says whether the root belongs to somebody else, which git refuses to
-// work with unless told otherwise. Only a directory that was named itself is
-// vouched for, not one that was found above it.
+// foreign says whether the root belongs to another user: git refuses such a
+// repository unless told otherwise. Sett vouches only for a directory that the caller
+// named, not for one found above it.
 func (t *Tree) foreign(root string) bool {
 	dir, err := filepath.EvalSymlinks(t.dir)
 	if err != nil {

@@ -1,17 +1,16 @@
 // Package arbiter is a claim's life as a pure function: from a snapshot of the
-// claim, the policy of sett.yml and the time to the next decision. It is where
-// the rules of bidding, of the three phases, of rework and of failure stand, and
-// the only place.
+// claim, the policy of sett.yml and the time to the next decision. All rules of
+// bidding, of the three phases, of rework and of failure are here.
 //
-// It performs no I/O, reads no clock and remembers nothing. Whoever asks applies
-// the answer in one move that is refused when the claim has changed since the
-// snapshot was taken, and asks again: deciding twice is harmless. A grant is
-// failed without that guard (its attempt and holder are checked instead), which
-// is why FailGrant depends on nothing but the grant and the clan.
+// It performs no I/O, reads no clock and remembers nothing. The caller applies the
+// decision in one move, which is refused if the claim has changed since the
+// snapshot, and then asks again: deciding twice is harmless. A grant fails without
+// that guard (the move checks its attempt and holder instead), so FailGrant depends
+// on nothing but the grant and the clan.
 //
 // A snapshot may be torn (its bids and grants younger than its claim) or
 // corrupt. The function is total: it never panics, and following its decisions
-// always comes to an end or to a wait with a name.
+// always comes to an end or to a wait (blackboard.Waits names it).
 package arbiter
 
 import (
@@ -20,16 +19,17 @@ import (
 	"sett/blackboard"
 )
 
-// Policy is what sett.yml says about deciding, as it is now.
+// Policy is the part of sett.yml that decisions depend on, as it is now.
 type Policy struct {
 	Clan                []string      // the agents' names, in any order
 	MaxReviewIterations int           // reworks of one thread; 0 and less: any number
 	BidTimeout          time.Duration // after which silence is an ignore; 0: wait for ever
-	QuestionTimeout     time.Duration // after which a question nobody answered is a Failure; 0: wait for ever
-	AskAtReviewLimit    bool          // what happens at MaxReviewIterations: a person is asked; else a Failure
+	BidsRequired        []string      // agents whose silence never is
+	QuestionTimeout     time.Duration // after which a question without an answer is a Failure; 0: wait for ever
+	AskAtReviewLimit    bool          // at MaxReviewIterations a person is asked; else a Failure is written
 }
 
-// Kind is what to do about a claim.
+// Kind is the kind of a decision.
 type Kind string
 
 // The kinds of decisions.
@@ -39,7 +39,7 @@ const (
 	GrantPhase    Kind = "grant_phase"    // move to Phase and queue a grant for each of Agents
 	FailGrant     Kind = "fail_grant"     // end the grant of Agents[0] with a Failure
 	Complete      Kind = "complete"       // close the claim as done
-	Terminate     Kind = "terminate"      // close it as failed or rejected, cancel what still runs
+	Terminate     Kind = "terminate"      // close it as failed or rejected, cancel its open grants
 )
 
 // Reasons for RecordIgnores.
@@ -56,8 +56,8 @@ const (
 	FailureCorruptClaim = "CorruptClaim"
 )
 
-// ReasonUnwanted is why a claim is complete on which nobody was granted anything.
-const ReasonUnwanted = "nobody wanted it"
+// ReasonUnwanted is the reason of a claim that completes without a grant.
+const ReasonUnwanted = "no agent bid on it"
 
 // Decision is the answer. Fields that its kind does not mention are zero.
 type Decision struct {
@@ -67,39 +67,20 @@ type Decision struct {
 	Reason      string           // for people, except the two of RecordIgnores
 	FailureType string           // FailGrant, Terminate: the type of the Failure to write; empty: none
 	Rework      *Rework          // Terminate: the claim to open in the same move
-	Waits       []WaitFor        // Wait: what for; empty only when Closed
 	Closed      bool             // Wait: the claim has ended, there will never be anything to decide
 	AskAgain    time.Time        // Wait: ask again then; zero: only when something changes
 }
 
-// Rework names who has to make the artefact's next version, and why.
+// Rework names the agent that has to make the artefact's next version, and the
+// reasons.
 type Rework struct {
 	Agent   string
 	Context []string // ids of the Reviews with feedback, in the order of their grants
-	Ask     string   // what to ask a person first; empty: nothing
+	Ask     string   // a question to a person before it begins; empty: none
 }
 
-// What is a kind of thing that a claim waits for.
-type What string
-
-// What there is to wait for.
-const (
-	ForBid    What = "bid"    // the agent's bid
-	ForStart  What = "start"  // the agent takes the grant from its queue
-	ForResult What = "result" // the agent's tool
-	ForAnswer What = "answer" // a person's answer to the agent's question
-)
-
-// WaitFor is the name of one wait.
-type WaitFor struct {
-	What    What      `json:"what"`
-	Agent   string    `json:"agent,omitempty"`
-	Since   time.Time `json:"since"`
-	Subject string    `json:"subject,omitempty"` // ForAnswer: the question's id
-}
-
-// Decide returns what to do about the claim now (DESIGN.md, section 4). It does
-// not change or keep what it is given.
+// Decide returns the next decision about a claim (DESIGN.md, section 4). It neither
+// changes nor keeps its arguments.
 func Decide(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 	if s.Claim.Status.Closed() {
 		return Decision{Kind: Wait, Closed: true}
@@ -114,7 +95,7 @@ func Decide(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 		}
 	}
 	if bidding(s) {
-		if missing := unique(s.Missing()); len(missing) > 0 {
+		if missing := s.Missing(); len(missing) > 0 {
 			return decideSilent(s, p, now, missing)
 		}
 	}

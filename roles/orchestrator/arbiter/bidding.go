@@ -13,8 +13,8 @@ func bidding(s blackboard.Snapshot) bool {
 	return s.Claim.Status == blackboard.PendingReview && !slices.ContainsFunc(s.Grants, blackboard.Grant.OfAgent)
 }
 
-// decideSilent deals with expected bidders whose bids are not in. Those that have
-// left the clan come first: they need not be waited for.
+// decideSilent handles missing bids. Agents that have left the clan come first: nobody
+// waits for them.
 func decideSilent(s blackboard.Snapshot, p Policy, now time.Time, missing []string) Decision {
 	var gone []string
 	for _, agent := range missing {
@@ -26,22 +26,20 @@ func decideSilent(s blackboard.Snapshot, p Policy, now time.Time, missing []stri
 		return Decision{Kind: RecordIgnores, Agents: gone, Reason: ReasonAgentRemoved}
 	}
 	d := Decision{Kind: Wait}
-	if p.BidTimeout > 0 {
+	missing = slices.DeleteFunc(slices.Clone(missing), func(agent string) bool { return slices.Contains(p.BidsRequired, agent) })
+	if p.BidTimeout > 0 && len(missing) > 0 {
 		deadline := s.Claim.OpenedAt.Add(p.BidTimeout)
 		if !now.Before(deadline) {
 			return Decision{Kind: RecordIgnores, Agents: missing, Reason: ReasonBidTimeout}
 		}
 		d.AskAgain = deadline
 	}
-	for _, agent := range missing {
-		d.Waits = append(d.Waits, WaitFor{What: ForBid, Agent: agent, Since: s.Claim.OpenedAt})
-	}
 	return d
 }
 
-// bidders returns who is to be granted a phase, in the order of their bids: who
-// bid for it, was expected to bid, is still in the clan, and has no grant on this
-// claim yet.
+// bidders returns the agents that get a grant of a phase, in the order of their bids.
+// Each bid for the phase, was expected to bid, is still in the clan, and has no grant
+// on this claim yet.
 func bidders(s blackboard.Snapshot, p Policy, phase blackboard.Phase) []string {
 	var agents []string
 	for i, b := range s.Bids {
@@ -60,19 +58,7 @@ func bidders(s blackboard.Snapshot, p Policy, phase blackboard.Phase) []string {
 	return agents
 }
 
-// bidBefore says whether the agent is among those who have bid: only an agent's
-// first bid counts.
+// bidBefore says whether the agent is among the bidders: only its first bid counts.
 func bidBefore(bids []blackboard.Bid, agent string) bool {
 	return slices.ContainsFunc(bids, func(b blackboard.Bid) bool { return b.Agent == agent })
-}
-
-// unique drops repetitions and keeps the order.
-func unique(names []string) []string {
-	var once []string
-	for _, name := range names {
-		if !slices.Contains(once, name) {
-			once = append(once, name)
-		}
-	}
-	return once
 }

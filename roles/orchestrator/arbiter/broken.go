@@ -7,9 +7,8 @@ import (
 	"sett/blackboard"
 )
 
-// decideBroken terminates a claim that cannot go on: one of its grants failed, in
-// whatever phase and however its siblings fare, or its record contradicts itself.
-// A failed grant has its Failure already.
+// decideBroken terminates a claim that cannot go on: one of its grants failed, in any
+// phase, or its record contradicts itself. A failed grant has its Failure already.
 func decideBroken(s blackboard.Snapshot) (d Decision, over bool) {
 	for _, g := range s.Grants {
 		if g.State == blackboard.GrantFailed {
@@ -26,8 +25,8 @@ func decideBroken(s blackboard.Snapshot) (d Decision, over bool) {
 	return d, false
 }
 
-// orphan finds a grant that has not ended and whose agent has left the clan, so
-// that it will not end by itself.
+// orphan finds an open grant of an agent that has left the clan: it cannot end by
+// itself.
 func orphan(s blackboard.Snapshot, p Policy) (g blackboard.Grant, ok bool) {
 	for _, g := range s.Grants {
 		if !g.State.Ended() && !slices.Contains(p.Clan, g.Agent) {
@@ -37,9 +36,9 @@ func orphan(s blackboard.Snapshot, p Policy) (g blackboard.Grant, ok bool) {
 	return g, false
 }
 
-// flaw says what in the record of an open claim no sequence of moves could have
-// brought about; empty when there is nothing. Waiting on such a record might be
-// for ever, and granting on it might break what must hold.
+// flaw names a contradiction in the record of an open claim, which no sequence of moves
+// leads to; empty: there is none. A wait on such a record might never end, and a grant
+// might break the rules.
 func flaw(s blackboard.Snapshot) string {
 	now := place(s.Claim.Status)
 	if now < 0 {

@@ -259,7 +259,8 @@ func (x *explorer) checkDecision(m model, d Decision) {
 // checkWaits: an open claim waits for something, for what there really is to
 // come, and knows when to ask again.
 func (x *explorer) checkWaits(m model, d Decision) {
-	if len(d.Waits) == 0 {
+	waits := x.waits(m, d)
+	if len(waits) == 0 {
 		x.fail(m, "waits for nothing")
 	}
 	var again time.Time
@@ -276,34 +277,41 @@ func (x *explorer) checkWaits(m model, d Decision) {
 		if c.open() || m.bidding() && c.bid == noBid {
 			outstanding++
 			if c.gone || m.late || c.grant == overdue {
-				x.fail(m, "waits for what will not come: %+v", d.Waits)
+				x.fail(m, "waits for what will not come: %+v", waits)
 			}
 		}
 	}
-	if len(d.Waits) != outstanding {
-		x.fail(m, "%d waits, want %d: %+v", len(d.Waits), outstanding, d.Waits)
+	if len(waits) != outstanding {
+		x.fail(m, "%d waits, want %d: %+v", len(waits), outstanding, waits)
 	}
-	for _, w := range d.Waits {
+	for _, w := range waits {
 		if next := m; !next.fulfil(w) {
 			x.fail(m, "cannot come: %+v", w)
 		}
-		if w.Since.IsZero() || w.What == ForAnswer && w.Subject == "" {
+		if w.Since.IsZero() || w.What == blackboard.WaitAnswer && w.Subject == "" {
 			x.fail(m, "incomplete: %+v", w)
 		}
 	}
 }
 
+// waits returns the waits of a claim.
+func (x *explorer) waits(m model, d Decision) []waitFor {
+	m.snapshot(&x.snap)
+	x.policy.Clan = m.clan(x.policy.Clan)
+	return waitsOf(x.snap, x.policy, m.now(), d)
+}
+
 // fulfil makes the move that a wait is for.
-func (m *model) fulfil(w WaitFor) bool {
+func (m *model) fulfil(w waitFor) bool {
 	i := slices.Index(names[:], w.Agent)
 	switch w.What {
-	case ForBid:
+	case blackboard.WaitBid:
 		return m.bid(i, bidExclusive)
-	case ForStart:
+	case blackboard.WaitStart:
 		return m.step(i, queued, running)
-	case ForResult:
+	case blackboard.WaitResult:
 		return m.step(i, running, done)
-	case ForAnswer:
+	case blackboard.WaitAnswer:
 		return m.step(i, awaiting, queued)
 	}
 	return false
@@ -371,8 +379,8 @@ func (x *explorer) checkTerminate(m model, d Decision) {
 func (x *explorer) follow(m model, d Decision) model {
 	next := m
 	if d.Kind == Wait {
-		if len(d.Waits) > 0 {
-			next.fulfil(d.Waits[0])
+		if waits := x.waits(m, d); len(waits) > 0 {
+			next.fulfil(waits[0])
 		}
 		return next
 	}

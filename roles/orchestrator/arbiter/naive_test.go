@@ -1,6 +1,7 @@
 package arbiter
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -11,15 +12,17 @@ import (
 // (section 4) becomes one rule that looks at the whole claim, says whether it
 // applies and with what; the first that does is the decision. It shares no code
 // with the package.
-func naive(s blackboard.Snapshot, p Policy, now time.Time) Decision {
+func naive(s blackboard.Snapshot, p Policy, now time.Time) (Decision, []waitFor) {
 	c := newCase(s, p, now)
 	for _, rule := range []func() *Decision{
 		c.closedIsOver, c.failureEndsTheClaim, c.nonsenseEndsTheClaim, c.grantsOfTheGoneFail, c.theGoneHaveIgnored,
 		c.silenceBecomesIgnore, c.allBidsAreAwaited, c.reviewsComeFirst, c.feedbackEndsTheClaim, c.thenAllClaims,
 		c.thenOneExclusive, c.nobodyWantedIt, c.nothingIsLeft,
 	} {
-		if d := rule(); d != nil {
-			return *d
+		if d := rule(); d != nil && d.Kind == Wait {
+			return *d, *c.waits
+		} else if d != nil {
+			return *d, nil
 		}
 	}
 	panic("no rule applies")
@@ -37,12 +40,14 @@ type naiveCase struct {
 	state    map[string]blackboard.GrantState
 	count    map[blackboard.Phase]int // grants of agents
 	agents   int                      // that have any
+	waits    *[]waitFor               // of the rule that was asked last
 }
 
 func newCase(s blackboard.Snapshot, p Policy, now time.Time) naiveCase {
 	c := naiveCase{
 		s: s, p: p, now: now, clan: map[string]bool{}, expected: map[string]bool{},
 		bids: map[string]blackboard.BidType{}, state: map[string]blackboard.GrantState{}, count: map[blackboard.Phase]int{},
+		waits: &[]waitFor{},
 	}
 	for _, a := range p.Clan {
 		c.clan[a] = true
@@ -145,7 +150,7 @@ func (c naiveCase) theGoneHaveIgnored() *Decision {
 }
 
 func (c naiveCase) silenceBecomesIgnore() *Decision {
-	silent := c.silent(func(string) bool { return true })
+	silent := c.silent(func(a string) bool { return !slices.Contains(c.p.BidsRequired, a) })
 	if silent != nil && c.p.BidTimeout > 0 && c.now.Sub(c.s.Claim.OpenedAt) >= c.p.BidTimeout {
 		return &Decision{Kind: RecordIgnores, Agents: silent, Reason: "bid_timeout"}
 	}
@@ -159,9 +164,9 @@ func (c naiveCase) allBidsAreAwaited() *Decision {
 	}
 	d := &Decision{Kind: Wait}
 	for _, a := range silent {
-		d.Waits = append(d.Waits, WaitFor{What: "bid", Agent: a, Since: c.s.Claim.OpenedAt})
+		*c.waits = append(*c.waits, waitFor{What: "bid", Agent: a, Since: c.s.Claim.OpenedAt})
 	}
-	if c.p.BidTimeout > 0 {
+	if c.p.BidTimeout > 0 && c.silent(func(a string) bool { return !slices.Contains(c.p.BidsRequired, a) }) != nil {
 		d.AskAgain = c.s.Claim.OpenedAt.Add(c.p.BidTimeout)
 	}
 	return d
@@ -191,17 +196,17 @@ func (c naiveCase) phase(phase blackboard.Phase, want []string) *Decision {
 		if g.State == "done" {
 			continue
 		}
-		w := WaitFor{What: "start", Agent: g.Agent}
+		w := waitFor{What: "start", Agent: g.Agent}
 		if g.State == "running" {
-			w = WaitFor{What: "result", Agent: g.Agent, Since: g.StartedAt}
+			w = waitFor{What: "result", Agent: g.Agent, Since: g.StartedAt}
 		}
 		if g.State == "awaiting_answer" {
-			w = WaitFor{What: "answer", Agent: g.Agent, Since: g.EndedAt, Subject: g.ResultID}
+			w = waitFor{What: "answer", Agent: g.Agent, Since: g.EndedAt, Subject: g.ResultID}
 		}
 		if w.Since.IsZero() {
 			w.Since = g.QueuedAt
 		}
-		d.Waits = append(d.Waits, w)
+		*c.waits = append(*c.waits, w)
 		if w.What != "answer" || c.p.QuestionTimeout <= 0 || w.Since.IsZero() {
 			continue
 		}
@@ -213,7 +218,7 @@ func (c naiveCase) phase(phase blackboard.Phase, want []string) *Decision {
 			d.AskAgain = over
 		}
 	}
-	if d.Waits == nil {
+	if len(*c.waits) == 0 {
 		return nil
 	}
 	return d
@@ -292,7 +297,7 @@ func (c naiveCase) nobodyWantedIt() *Decision {
 	if c.agents > 0 {
 		return nil
 	}
-	return &Decision{Kind: Complete, Reason: "nobody wanted it"}
+	return &Decision{Kind: Complete, Reason: "no agent bid on it"}
 }
 
 func (c naiveCase) nothingIsLeft() *Decision { return &Decision{Kind: Complete} }

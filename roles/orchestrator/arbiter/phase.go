@@ -9,12 +9,11 @@ import (
 	"sett/blackboard"
 )
 
-// decidePhase finds the first phase, from the claim's status on, that is not
-// over, and says what it needs: its grants, or their ends. A phase that nobody
-// bid for is over. It does not ask how the claim got here, so reworks, which
-// start with a grant and no bids, retried claims, which start with phases done,
-// and artefacts that a person rejected, which start with that Review, need no
-// rules of their own.
+// decidePhase finds the first phase, from the claim's status on, that is not over: it
+// needs its grants, or their ends. A phase without bids is over. The claim's past does
+// not matter, so these need no rules of their own: reworks, which start with a grant
+// and no bids; retried claims, which start with finished phases; and artefacts that a
+// person rejected, which start with that Review.
 func decidePhase(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 	for _, phase := range blackboard.Phases[place(s.Claim.Status):] {
 		grants := granted(s, phase)
@@ -29,8 +28,8 @@ func decidePhase(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 				Reason: fmt.Sprintf("nobody answered within %s (orchestrator.question_timeout)", p.QuestionTimeout),
 			}
 		}
-		if waits := waitsFor(grants); len(waits) > 0 {
-			return Decision{Kind: Wait, Waits: waits, AskAgain: nextTimeout(grants, p)}
+		if slices.ContainsFunc(grants, func(g blackboard.Grant) bool { return !g.State.Ended() }) {
+			return Decision{Kind: Wait, AskAgain: nextTimeout(grants, p)}
 		}
 		if phase == blackboard.PhaseReview {
 			if against := rejections(grants); len(against) > 0 {
@@ -45,8 +44,8 @@ func decidePhase(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 	return d
 }
 
-// place returns the index, in blackboard.Phases, of the phase that an open
-// claim's status is about, and -1 for what is not the status of an open claim.
+// place returns the index, in blackboard.Phases, of the phase of an open claim's
+// status; -1: it is not the status of an open claim.
 func place(status blackboard.ClaimStatus) int {
 	return slices.IndexFunc(blackboard.Phases, func(p blackboard.Phase) bool { return p.Status() == status })
 }
@@ -70,27 +69,6 @@ func granted(s blackboard.Snapshot, phase blackboard.Phase) []blackboard.Grant {
 		return slices.Index(order, a.Agent) - slices.Index(order, b.Agent)
 	})
 	return grants
-}
-
-// waitsFor names what the grants that have not ended wait for.
-func waitsFor(grants []blackboard.Grant) []WaitFor {
-	var waits []WaitFor
-	for _, g := range grants {
-		w := WaitFor{Agent: g.Agent}
-		switch g.State {
-		case blackboard.GrantQueued:
-			w.What, w.Since = ForStart, g.QueuedAt
-		case blackboard.GrantRunning:
-			w.What, w.Since = ForResult, g.StartedAt
-		case blackboard.GrantAwaitingAnswer:
-			w.What, w.Since, w.Subject = ForAnswer, g.EndedAt, g.ResultID
-		default:
-			continue
-		}
-		w.Since = firstKnown(w.Since, g.QueuedAt)
-		waits = append(waits, w)
-	}
-	return waits
 }
 
 // unanswered finds a question that a person has been asked for too long.
@@ -131,7 +109,7 @@ func firstKnown(a, b time.Time) time.Time {
 	return a
 }
 
-// rejections returns the grants whose Review did not approve. One without a
+// rejections returns the grants of Reviews that did not approve. A Review without a
 // verdict did not.
 func rejections(grants []blackboard.Grant) []blackboard.Grant {
 	var against []blackboard.Grant
@@ -143,7 +121,7 @@ func rejections(grants []blackboard.Grant) []blackboard.Grant {
 	return against
 }
 
-// reviewer is who reviewed, for people.
+// reviewer is a reviewer's name for people.
 func reviewer(g blackboard.Grant) string {
 	if name, ok := blackboard.PersonName(g.Agent); ok {
 		return name
@@ -151,8 +129,8 @@ func reviewer(g blackboard.Grant) string {
 	return g.Agent
 }
 
-// decideRework ends a claim whose artefact was rejected: with a rework by who
-// made it, or with a Failure that says why there can be none.
+// decideRework ends a claim on a rejected artefact: with a rework by the agent that
+// made it, or with a Failure that gives the reason against a rework.
 func decideRework(c blackboard.Claim, p Policy, against []blackboard.Grant) Decision {
 	var reviewers, reviews []string
 	for _, g := range against {

@@ -19,7 +19,8 @@ func TestAgainstNaive(t *testing.T) {
 	kinds, seen := map[Kind]int{}, map[string]int{}
 	for n := range 60_000 {
 		s, p, now := randomCase(r, n%2 == 0)
-		got, want := Decide(s, p, now), naive(s, p, now)
+		got := Decide(s, p, now)
+		want, waits := naive(s, p, now)
 		kinds[got.Kind]++
 		if got.Kind != RecordIgnores && got.Kind != Complete {
 			got.Reason = "" // for people
@@ -32,11 +33,12 @@ func TestAgainstNaive(t *testing.T) {
 		if slices.ContainsFunc(s.Grants, func(g blackboard.Grant) bool { return person(g.Agent) && g.Verdict == blackboard.Feedback }) {
 			seen[string(got.Kind)+" with a person's feedback"]++
 		}
-		slices.SortFunc(got.Waits, byAgent) // their order is for people too
-		slices.SortFunc(want.Waits, byAgent)
-		if !reflect.DeepEqual(got, want) {
+		named := waitsOf(s, p, now, got)
+		slices.SortFunc(named, byAgent) // their order is for people too
+		slices.SortFunc(waits, byAgent)
+		if !reflect.DeepEqual(got, want) || !slices.Equal(named, waits) {
 			text, _ := json.MarshalIndent(s, "", " ")
-			t.Fatalf("case %d: %s\n%+v at %v\ngot  %+v\nwant %+v", n, text, p, now, got, want)
+			t.Fatalf("case %d: %s\n%+v at %v\ngot  %+v %+v\nwant %+v %+v", n, text, p, now, got, named, want, waits)
 		}
 	}
 	for _, kind := range []Kind{Wait, RecordIgnores, GrantPhase, FailGrant, Complete, Terminate} {
@@ -52,7 +54,34 @@ func TestAgainstNaive(t *testing.T) {
 	}
 }
 
-func byAgent(a, b WaitFor) int { return strings.Compare(a.Agent, b.Agent) }
+func byAgent(a, b waitFor) int { return strings.Compare(a.Agent, b.Agent) }
+
+// waitFor is a wait as far as it follows from the claim alone.
+type waitFor struct {
+	What    blackboard.WaitKind
+	Agent   string
+	Since   time.Time
+	Subject string // the Question that an answer is to
+}
+
+// waitsOf returns the waits of a claim where the decision is to wait.
+func waitsOf(s blackboard.Snapshot, p Policy, now time.Time, d Decision) []waitFor {
+	if d.Kind != Wait {
+		return nil
+	}
+	bounds := blackboard.Policy{Agents: map[string]blackboard.AgentPolicy{}, BidTimeout: p.BidTimeout, QuestionTimeout: p.QuestionTimeout}
+	for _, agent := range p.Clan {
+		bounds.Agents[agent] = blackboard.AgentPolicy{BidsRequired: slices.Contains(p.BidsRequired, agent)}
+	}
+	var waits []waitFor
+	for _, w := range blackboard.Waits(s, bounds, blackboard.Scene{Now: now}) {
+		if w.Kind != blackboard.WaitAnswer {
+			w.SubjectID = ""
+		}
+		waits = append(waits, waitFor{w.Kind, w.Agent, w.Since, w.SubjectID})
+	}
+	return waits
+}
 
 // TestDecideKeepsItsHandsOff: what it is given is neither changed nor kept, and
 // the same question gets the same answer.
@@ -102,7 +131,7 @@ func randomCase(r *rand.Rand, sound bool) (blackboard.Snapshot, Policy, time.Tim
 	p := Policy{
 		Clan: subset(r, all, pick(r, 10, 10, 3)), MaxReviewIterations: r.IntN(5) - 1,
 		BidTimeout: pick(r, 0, time.Minute, 2*time.Minute), QuestionTimeout: pick(r, 0, 0, 30*time.Second, time.Minute, 2*time.Minute),
-		AskAtReviewLimit: r.IntN(2) == 0,
+		AskAtReviewLimit: r.IntN(2) == 0, BidsRequired: pick(r, nil, nil, subset(r, all, 2)),
 	}
 	s := blackboard.Snapshot{Claim: blackboard.Claim{
 		Status: pick(r, blackboard.ClaimStatuses...), Origin: pick(r, blackboard.OriginArtefact, blackboard.OriginRetry),

@@ -257,10 +257,10 @@ func (b *board) print(d Decision) string {
 	if !d.AskAgain.IsZero() {
 		s += fmt.Sprintf("  ask again in %s\n", d.AskAgain.Sub(b.now))
 	}
-	return s + printWaits(d.Waits)
+	return s + printWaits(waitsOf(b.s, b.p, b.now, d))
 }
 
-func printWaits(waits []WaitFor) string {
+func printWaits(waits []waitFor) string {
 	s := ""
 	for _, w := range waits {
 		s += "  " + strings.TrimSpace(fmt.Sprintf("%s %s", w.What, w.Agent))

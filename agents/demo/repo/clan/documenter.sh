@@ -1,6 +1,6 @@
 #!/bin/sh
-# The documenter writes a page about each program of an approved commit: what it
-# says of itself, and what it does with the input of a test. It commits them.
+# The documenter writes and commits a page about each program of an approved commit:
+# the program's own description, and its output for the input of a test.
 . clan/lib.sh
 
 done=

@@ -1,10 +1,10 @@
-# What the clan's scripts share. They run with the repository as their directory and
-# need nothing but sh and what git itself needs.
+# The functions of all scripts of the clan. The scripts run in the repository, and
+# need only sh and git.
 set -eu
 LC_ALL=C
 export LC_ALL
 
-# Who commits is the agent.
+# The agent is the author of its commits.
 GIT_AUTHOR_NAME=${SETT_AGENT_NAME:-somebody}
 GIT_AUTHOR_EMAIL=$GIT_AUTHOR_NAME@wordkit.invalid
 GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME
@@ -28,7 +28,7 @@ publish() {
 }
 
 # approve SUMMARY and reject FEEDBACK SUMMARY are the two verdicts of a reviewer: an
-# empty object approves, anything else is what the writer is asked to mend.
+# empty object approves, anything else is feedback for the writer.
 approve() { publish Review Review '{}' "$1"; }
 reject() { publish Review Review "$1" "$2"; }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The linter reviews a commit: every program has to be valid sh, executable, and to
-# say how it is used.
+# The linter reviews a commit: every program must be valid sh and executable, and
+# must explain its use.
 . clan/lib.sh
 commit=$SETT_TARGET_PAYLOAD
 unpack "$commit"

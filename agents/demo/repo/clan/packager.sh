@@ -1,5 +1,5 @@
 #!/bin/sh
-# The packager packs what is committed, documentation included, and reaches the goal.
+# The packager packs the last commit, documentation included, and reaches the goal.
 . clan/lib.sh
 
 commit=$(git rev-parse HEAD)

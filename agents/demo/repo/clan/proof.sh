@@ -1,6 +1,6 @@
 #!/bin/sh
 # Proof reviews a commit: it runs the tests on it, away from the working tree, and
-# rejects it with what failed.
+# rejects it with the failed tests.
 . clan/lib.sh
 unpack "$SETT_TARGET_PAYLOAD"
 cd "$tree"

@@ -1,8 +1,8 @@
 #!/bin/sh
 # The writer writes the program that a goal names, and mends it when a reviewer
 # rejects it. It is a script, so it knows a few programs by heart (clan/drafts); in a
-# clan of yours a language model stands here. What there is to mend it reads in the
-# Reviews on its stdin.
+# clan of yours a language model stands here. The Reviews on its stdin name the
+# faults to mend.
 . clan/lib.sh
 input=$(cat)
 
@@ -39,7 +39,7 @@ mend() {
         fi
     done
     if git diff --quiet; then
-        publish Failure ToolExecutionFailure "$(complaints)" "does not know how to mend what was rejected"
+        publish Failure ToolExecutionFailure "$(complaints)" "does not know how to mend this"
         return
     fi
     git commit --quiet --all -m "Mend $(programs "$1"):$mended"

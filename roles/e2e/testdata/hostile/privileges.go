@@ -154,6 +154,7 @@ func tryKernel() {
 		return err
 	}())
 	note(attempt, "a higher priority", unix.Setpriority(unix.PRIO_PROCESS, 0, -5))
+	tryMeddle()
 	for _, path := range []string{"/dev/mem", "/dev/kmsg", "/dev/kvm", "/dev/fuse", "/proc/kcore"} {
 		f, err := os.Open(path)
 		found("device "+path, err)

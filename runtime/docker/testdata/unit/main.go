@@ -1,5 +1,5 @@
-// Command unit is what the tests' containers run: it does what its first argument
-// says, and prints what it sees.
+// Command unit is the program of the tests' containers: its first argument names an
+// action, and it prints the result.
 package main
 
 import (
@@ -118,7 +118,7 @@ func run(what string, args []string) int {
 	return 0
 }
 
-// dial wants to be greeted: some networks answer for whoever is not there.
+// dial waits for a greeting: some networks answer for missing hosts.
 func dial(addr string) error {
 	c, err := net.DialTimeout("tcp", addr, 2*time.Second)
 	if err != nil {
@@ -141,7 +141,7 @@ func serve(l net.Listener) {
 	}
 }
 
-// look prints who it is and what it may do.
+// look prints its user and its rights.
 func look(paths []string) {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// plan is what one run does.
+type plan struct {
+	fast, race, onlyFuzz bool
+	cover, run           string
+	fuzz                 time.Duration
+	packages             []string // empty: all
+}
+
+// slow are the packages without a test for -fast: they need an engine, a
+// redis-server, or the built binary throughout.
+var slow = []string{"sett/roles/e2e", "sett/roles/bench", "sett/runtime/docker"}
+
+// first are the packages that take longest. They start first, so that the others run
+// beside them.
+var first = []string{"sett/roles/e2e", "sett/roles/cli", "sett", "sett/roles/orchestrator", "sett/runtime/docker", "sett/blackboard/redis"}
+
+// plain are the packages that have the race detector with -race only: their work is
+// done by other processes, or by one goroutine.
+var plain = []string{"sett", "sett/agents", "sett/contract", "sett/roles/e2e", "sett/roles/bench", "sett/roles/cli",
+	"sett/roles/cub/worktree", "sett/roles/cub/assemble", "sett/roles/orchestrator/arbiter"}
+
+// within says whether a package is one of the folders or below one; the module
+// itself is no folder here.
+func within(pkg string, folders []string) bool {
+	return slices.ContainsFunc(folders, func(f string) bool {
+		return pkg == f || f != "sett" && strings.HasPrefix(pkg, f+"/")
+	})
+}
+
+// start runs the plan and returns what its commands print.
+func (p *plan) start() io.Reader {
+	r, w := io.Pipe()
+	out := &lines{w: w}
+	go func() {
+		err := p.all(out)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "testrun:", err)
+		}
+		_ = w.CloseWithError(err)
+	}()
+	return r
+}
+
+// all runs the packages, those with the race detector beside the others, and then
+// the fuzz targets.
+func (p *plan) all(out *lines) error {
+	pkgs, err := p.list()
+	if err != nil {
+		return err
+	}
+	var raced, others []string
+	for _, pkg := range pkgs {
+		if hasCompiler() && !p.fast && (p.race || !within(pkg, plain)) {
+			raced = append(raced, pkg)
+		} else {
+			others = append(others, pkg)
+		}
+	}
+	var profiles []string
+	var wg sync.WaitGroup
+	for i, group := range [][]string{others, raced} {
+		if len(group) == 0 || p.onlyFuzz {
+			continue
+		}
+		args := []string{"test", "-json", "-timeout", "20m"}
+		if i == 1 {
+			args = append(args, "-race")
+		}
+		if p.fast {
+			args = append(args, "-short", "-p", "4") // they wait half of the time
+		}
+		if p.run != "" {
+			args = append(args, "-run", p.run)
+		}
+		if p.cover != "" {
+			profile := fmt.Sprintf("%s.%d", p.cover, i)
+			profiles = append(profiles, profile)
+			args = append(args, "-covermode", "atomic", "-coverpkg", "./...", "-coverprofile", profile)
+		}
+		wg.Go(func() { out.from(exec.Command("go", append(args, group...)...)) })
+	}
+	wg.Wait()
+	if p.fuzz > 0 && !p.fast && p.run == "" {
+		fuzzAll(out, pkgs, p.fuzz)
+	}
+	return join(p.cover, profiles)
+}
+
+// list returns the packages of the plan, the longest first.
+func (p *plan) list() ([]string, error) {
+	cmd := exec.Command("go", append([]string{"list"}, orAll(p.packages)...)...)
+	cmd.Stderr = os.Stderr
+	text, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("list packages: %w", err)
+	}
+	rank := func(pkg string) int {
+		if i := slices.Index(first, pkg); i >= 0 {
+			return i
+		}
+		return len(first)
+	}
+	pkgs := slices.DeleteFunc(strings.Fields(string(text)), func(pkg string) bool { return p.fast && within(pkg, slow) })
+	slices.SortStableFunc(pkgs, func(a, b string) int { return rank(a) - rank(b) })
+	return pkgs, nil
+}
+
+func orAll(packages []string) []string {
+	if len(packages) == 0 {
+		return []string{"./..."}
+	}
+	return packages
+}
+
+// hasCompiler says whether there is a C compiler, which links the race detector.
+func hasCompiler() bool {
+	cc, err := exec.Command("go", "env", "CC").Output()
+	if err == nil {
+		_, err = exec.LookPath(strings.TrimSpace(string(cc)))
+	}
+	return err == nil
+}
+
+// missing names what the whole run does without on this machine.
+func (p *plan) missing() []string {
+	if p.fast || hasCompiler() {
+		return nil
+	}
+	return []string{"the race detector: no C compiler on the PATH: .ci/setup installs it"}
+}
+
+// lines passes on whole lines of several commands at once.
+type lines struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// from runs a command and passes on its output.
+func (l *lines) from(cmd *exec.Cmd) {
+	own := &lineWriter{to: l}
+	cmd.Stdout, cmd.Stderr = own, own
+	err := cmd.Run()
+	own.flush()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		fmt.Fprintln(os.Stderr, "testrun:", err)
+	}
+}
+
+// lineWriter collects a command's output up to whole lines.
+type lineWriter struct {
+	to   *lines
+	part []byte
+}
+
+func (o *lineWriter) Write(b []byte) (int, error) {
+	o.part = append(o.part, b...)
+	end := bytes.LastIndexByte(o.part, '\n') + 1
+	if end == 0 {
+		return len(b), nil
+	}
+	o.to.mu.Lock()
+	defer o.to.mu.Unlock()
+	_, err := o.to.w.Write(o.part[:end])
+	o.part = slices.Clone(o.part[end:])
+	return len(b), err
+}
+
+func (o *lineWriter) flush() {
+	if len(o.part) > 0 {
+		_, _ = o.Write([]byte("\n"))
+	}
+}
+
+// join makes one coverage profile of several.
+func join(to string, profiles []string) error {
+	if to == "" {
+		return nil
+	}
+	var all bytes.Buffer
+	for i, name := range profiles {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("read coverage: %w", err)
+		}
+		if i > 0 {
+			_, text, _ = bytes.Cut(text, []byte("\n")) // the mode
+		}
+		all.Write(text)
+		_ = os.Remove(name)
+	}
+	return os.WriteFile(filepath.Clean(to), all.Bytes(), 0o644)
+}

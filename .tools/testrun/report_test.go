@@ -1,0 +1,92 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+// stream joins events into a stream.
+func stream(events ...string) string { return strings.Join(events, "\n") + "\n" }
+
+// What every test of the report is made of.
+const (
+	start  = `{"Action":"start","Package":"sett/a"}`
+	passed = `{"Action":"pass","Package":"sett/a","Elapsed":1}`
+	failed = `{"Action":"fail","Package":"sett/a","Elapsed":1}`
+)
+
+func TestReport(t *testing.T) {
+	skip := stream(start,
+		`{"Action":"output","Package":"sett/a","Test":"TestX","Output":"    x_test.go:1: no wings\n"}`,
+		`{"Action":"skip","Package":"sett/a","Test":"TestX"}`, passed)
+	for _, c := range []struct {
+		name, in string
+		ci       bool
+		ok       bool
+		last     string
+		want     []string
+	}{
+		{"nothing", "", false, false, "0 passed, 0 failed", []string{"no test ran"}},
+		{"pass", stream(start, `{"Action":"pass","Package":"sett/a","Test":"TestX"}`, passed), false, true,
+			"1 passed, 0 failed", []string{"fast           1 ran"}},
+		{"subtests", stream(start,
+			`{"Action":"run","Package":"sett/a","Test":"TestX"}`,
+			`{"Action":"pass","Package":"sett/a","Test":"TestX/one"}`,
+			`{"Action":"output","Package":"sett/a","Test":"TestX/two","Output":"it broke\n"}`,
+			`{"Action":"fail","Package":"sett/a","Test":"TestX/two"}`,
+			`{"Action":"fail","Package":"sett/a","Test":"TestX"}`, failed), false, false,
+			"1 passed, 1 failed", []string{"it broke", "FAIL  sett/a", "\n      TestX/two\n"}},
+		{"parent fails by itself", stream(start,
+			`{"Action":"pass","Package":"sett/a","Test":"TestX/one"}`,
+			`{"Action":"fail","Package":"sett/a","Test":"TestX"}`, failed), false, false,
+			"1 passed, 1 failed", nil},
+		{"a slash in a name", stream(start,
+			`{"Action":"run","Package":"sett/a","Test":"TestX"}`,
+			`{"Action":"run","Package":"sett/a","Test":"TestX//healthz"}`,
+			`{"Action":"run","Package":"sett/a","Test":"TestX/of_a/b"}`,
+			`{"Action":"pass","Package":"sett/a","Test":"TestX/of_a/b"}`,
+			`{"Action":"pass","Package":"sett/a","Test":"TestX//healthz"}`,
+			`{"Action":"pass","Package":"sett/a","Test":"TestX"}`, passed), false, true,
+			"2 passed, 0 failed", nil},
+		{"never ended", stream(start, `{"Action":"run","Package":"sett/a","Test":"TestX"}`, failed), false, false,
+			"0 passed, 1 failed", nil},
+		{"does not build", stream(`{"ImportPath":"sett/a","Action":"build-output","Output":"a.go:1: nonsense\n"}`, start,
+			`{"Action":"fail","Package":"sett/a","FailedBuild":"sett/a"}`), false, false,
+			"0 passed, 1 failed", []string{"a.go:1: nonsense"}},
+		{"skip", stream(skip, start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed), false, true,
+			"1 passed, 0 failed, 1 skipped", []string{"not run on this machine: a TestX: no wings"}},
+		{"skips for one reason", stream(skip, strings.ReplaceAll(skip, "TestX", "TestZ"), start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed),
+			false, true, "1 passed, 0 failed, 2 skipped", []string{"not run on this machine: 2 tests, as a TestX: no wings"}},
+		{"skip where CI=true", stream(skip, start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed), true, false,
+			"1 passed, 0 failed, 1 skipped", []string{"error: CI=true"}},
+		{"left out where CI=true", strings.ReplaceAll(stream(skip, start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed), "no wings", later),
+			true, false, "1 passed, 0 failed, 1 skipped", []string{"left out: a TestX: make test runs it"}},
+		{"skip, nothing else", skip, false, false, "0 passed, 0 failed, 1 skipped", nil},
+		{"fuzzed again", stream(start, `{"Action":"pass","Package":"sett/a","Test":"FuzzX"}`, passed, start,
+			`{"Action":"output","Package":"sett/a","Test":"FuzzX","Output":"fuzz: elapsed: 1s\n"}`,
+			`{"Action":"pass","Package":"sett/a","Test":"FuzzX"}`, passed), false, true,
+			"2 passed, 0 failed", []string{"fuzz           1 ran", "fast           1 ran"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReport()
+			var out strings.Builder
+			if err := r.read(strings.NewReader(c.in), &out); err != nil {
+				t.Fatal(err)
+			}
+			if ok := r.write(&out, []string{"wings: no feathers"}, c.ci, 0); ok != c.ok {
+				t.Errorf("ok is %v", ok)
+			}
+			if !strings.HasSuffix(out.String(), "\n"+c.last+"\n") {
+				t.Errorf("last line is not %q", c.last)
+			}
+			for _, want := range append(c.want, "not run on this machine: wings: no feathers") {
+				if !strings.Contains(out.String(), want) {
+					t.Errorf("%q is missing", want)
+				}
+			}
+			if t.Failed() {
+				t.Log(out.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,76 @@
+package blackboard
+
+import "time"
+
+// Opening is the outcome of an attempt to open an artefact's bidding claim.
+type Opening string
+
+// The outcomes of opening a claim.
+const (
+	Opened       Opening = "opened"        // now or before
+	NotClaimable Opening = "not_claimable" // no such artefact, or an artefact that gets no claim
+	OverLimit    Opening = "limit"         // its workflow has too many artefacts: refuse the claim
+)
+
+// BidRequest is one bid to submit.
+type BidRequest struct {
+	Claim, Agent string
+	Bid          BidType
+	Reason       string // for the ledger; empty: the bid simply follows the rule
+	// Relies is the claim's target as a notice gave it; nil when the claim was
+	// read. A target that differs from it makes the bid ErrStale.
+	Relies *Target
+}
+
+// Guard is checked before a decision is applied: the lead under which it was taken
+// and the claim's revision on which it was taken.
+type Guard struct {
+	Epoch    string
+	Claim    string
+	Revision int64
+	// Bids are the claim's bids as a notice gave them; nil when the claim was read.
+	Bids []Bid
+}
+
+// Rework is the claim that follows feedback: on the same artefact, for the agent
+// that made it.
+type Rework struct {
+	ClaimID string
+	Agent   string
+	Context []string // the Reviews with feedback
+	// Question is put to a person before the rework begins; nil: there is none.
+	Question *Artefact
+}
+
+// GrantRef names a grant as one holder has it.
+type GrantRef struct {
+	Claim, Agent string
+	Attempt      int
+	Holder       string
+}
+
+// StartRequest asks for a queued grant to be run by this holder, with the
+// workspace in this mode.
+type StartRequest struct {
+	Claim, Agent, Holder string
+	Mode                 WorkspaceMode
+}
+
+// Started is the answer to a StartRequest: the work, or the grants ahead of it.
+type Started struct {
+	Grant    Grant
+	Claim    Claim
+	Artefact Artefact
+	// Blocked lists the grants, as claim:agent, that have the workspace or were
+	// there before. When it is not empty the grant has not been started; a notice
+	// to the agent follows when it may be tried again.
+	Blocked []string
+}
+
+// Result is the artefact that a holder hands in for its grant.
+type Result struct {
+	GrantRef
+	Artefact Artefact
+	Verdict  Verdict // for a Review; see VerdictOf
+	ToolTime time.Duration
+}

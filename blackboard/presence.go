@@ -1,0 +1,76 @@
+package blackboard
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Lead is the right to decide, until its lease runs out unrenewed.
+type Lead struct {
+	Holder string
+	Epoch  string // a number and the holder; no two leads have the same
+}
+
+// Number returns the number in the epoch. A later lead has a greater one.
+func (l Lead) Number() string {
+	number, _, _ := strings.Cut(l.Epoch, " ")
+	return number
+}
+
+// Leader is the orchestrator that leads, or led last.
+type Leader struct {
+	Holder string    // empty: nobody leads, or the lead was given up
+	Until  time.Time // the end of the lease unless it is renewed; compare with the blackboard's clock
+}
+
+// Presence describes an agent's incarnation in the registry.
+type Presence struct {
+	Incarnation string `json:"incarnation"`
+	Mode        string `json:"mode"`
+	Version     string `json:"version"`
+	PID         int    `json:"pid"`
+	Health      string `json:"health"`            // address of /healthz and /metrics, host:port
+	Run         string `json:"run"`               // the `sett up` it belongs to
+	Config      string `json:"config"`            // digest of the configuration it was started with
+	Since       string `json:"since"`             // RFC 3339
+	Trouble     string `json:"trouble,omitempty"` // the reason that its newest bid could not be evaluated
+
+	Agent string    `json:"-"`
+	Alive time.Time `json:"-"` // until when; zero: it left
+}
+
+// Worker is a process that works on one claim of its agent and then ends. It was
+// started for that claim, or started warm and waits for its assignment.
+type Worker struct {
+	Incarnation string    // by which it holds its grant
+	Claim       string    // that it has; empty: it waits
+	Attempt     int       // of the claim's grant, as it was when the worker got it; 0: unknown
+	Alive       time.Time // until when; compare with the blackboard's clock
+}
+
+// InstanceState says whether an instance takes work.
+type InstanceState string
+
+// The states of an instance.
+const (
+	InstanceRunning  InstanceState = "running"
+	InstanceStopping InstanceState = "stopping"
+)
+
+// WorkspaceUse is one grant's use of the working tree, or its wait for it.
+type WorkspaceUse struct {
+	Claim, Agent string
+	Mode         WorkspaceMode
+	Holder       string
+	Attempt      int
+	Since        time.Time
+	Base, Branch string // where a writer found the tree
+	Waiting      bool   // not yet held
+	Restore      bool   // its holder died; the tree is to be put back
+}
+
+// String names the grant for people: its agent, the mode and the claim.
+func (w WorkspaceUse) String() string {
+	return fmt.Sprintf("%s (%s, claim %s)", w.Agent, w.Mode, ShortID(w.Claim))
+}

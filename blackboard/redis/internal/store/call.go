@@ -1,0 +1,195 @@
+package store
+
+import (
+	"context" // #nosec G505 -- Redis names scripts by it
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"sett/blackboard"
+)
+
+// Move is a call of a script, not yet made.
+type Move struct {
+	Script string
+	Args   []string
+}
+
+// Reply is the answer of a script: its status and the rest.
+type Reply struct {
+	Status string
+	Rest   []rueidis.RedisMessage
+	err    error // of a script that Redis could not run
+}
+
+// Text returns an element of the rest; empty when there is none.
+func (r Reply) Text(i int) string {
+	if i >= len(r.Rest) {
+		return ""
+	}
+	s, err := r.Rest[i].ToString()
+	if err != nil {
+		return ""
+	}
+	return s
+}
+
+// Do makes one move, again and again while Redis cannot be reached, within the
+// bounds of the options. That is safe, because every script may be repeated.
+func (c *Conn) Do(ctx context.Context, name string, args ...string) (Reply, error) {
+	rs, err := c.DoAll(ctx, Move{name, args})
+	if err == nil && rs[0].Status == "miscounted" {
+		// Not in one round trip: a server that does not know the first script makes the second before it.
+		if _, err = c.DoAll(ctx, Move{"recount", []string{rs[0].Text(0), "a count would have fallen below zero"}}); err == nil {
+			rs, err = c.DoAll(ctx, Move{name, args})
+		}
+	}
+	if err != nil {
+		return Reply{}, err
+	}
+	return rs[0], nil
+}
+
+// DoAll makes moves in order, in one round trip. When Redis becomes unreachable
+// in between, all are repeated: those already made answer that they were.
+func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
+	var out []Reply
+	err := c.retry(ctx, moves[0].Script, c.Options.Timeout+onTheWay(moves), func(ctx context.Context) (err error) {
+		out, err = c.call(ctx, moves)
+		return err
+	})
+	return out, err
+}
+
+// slowest is the least speed of a link or server that still counts as an answer, in
+// bytes per second.
+const slowest = 1 << 20
+
+// onTheWay is the time that the arguments of moves may take, which a call gets on top
+// of its usual limit. Without it a result of many MiB would be repeated for ever over a
+// link that is a little slow.
+func onTheWay(moves []Move) time.Duration {
+	var size int
+	for _, m := range moves {
+		for _, arg := range m.Args {
+			size += len(arg)
+		}
+	}
+	return time.Duration(size/slowest) * time.Second
+}
+
+// call sends the moves once. A script that the server has forgotten, as after a restart,
+// is sent whole.
+func (c *Conn) call(ctx context.Context, moves []Move) ([]Reply, error) {
+	cmds := make(rueidis.Commands, len(moves))
+	for i, m := range moves {
+		s := c.scripts[m.Script]
+		cmds[i] = c.Client.B().Evalsha().Sha1(s.SHA).Numkeys(1).Key(c.Keys.Events()).Arg(m.Args...).Build()
+	}
+	out := make([]Reply, len(moves))
+	send := c.Share.Do
+	if name := moves[0].Script; name == "finish" || name == "start" {
+		send = c.Client.DoMulti // an agent does one thing at a time: behind its bids it would wait twice
+	}
+	for i, res := range send(ctx, cmds...) {
+		m := moves[i]
+		if re, ok := rueidis.IsRedisErr(res.Error()); ok && re.IsNoScript() {
+			if err := c.mended(ctx); err != nil {
+				return nil, err
+			}
+			s := c.scripts[m.Script]
+			res = c.Client.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(1).Key(c.Keys.Events()).Arg(m.Args...).Build())
+		}
+		r, err := readReply(res)
+		if _, is := rueidis.IsRedisErr(err); err != nil && is && !Transient(err) && len(moves) > 1 {
+			// A record that breaks one move is no reason to undo the others.
+			r, err = Reply{Status: "broken", err: err}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = r
+	}
+	return out, nil
+}
+
+func readReply(res rueidis.RedisResult) (Reply, error) {
+	rest, err := res.ToArray()
+	if err != nil {
+		return Reply{}, err
+	}
+	if len(rest) == 0 {
+		return Reply{}, errors.New("empty reply")
+	}
+	status, err := rest[0].ToString()
+	return Reply{Status: status, Rest: rest[1:]}, err
+}
+
+// Retry calls f until it succeeds, fails for a reason that will not pass, or the
+// bounds are reached.
+func (c *Conn) Retry(ctx context.Context, what string, f func(context.Context) error) error {
+	return c.retry(ctx, what, c.Options.Timeout, f)
+}
+
+// retry is Retry with a limit for each call.
+func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f func(context.Context) error) error {
+	wait := c.Options.Backoff
+	for attempt := 0; ; attempt++ {
+		once, cancel := context.WithTimeout(ctx, limit)
+		began := time.Now()
+		err := f(once)
+		cancel()
+		lost := err != nil && Transient(err)
+		if c.Options.Observe != nil {
+			c.Options.Observe(time.Since(began), lost)
+		}
+		if !lost {
+			return err
+		}
+		if attempt >= c.Options.Retries || ctx.Err() != nil {
+			if refusal := c.NoWrites(err); refusal != nil {
+				return refusal
+			}
+			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+				err = fmt.Errorf("no answer within %s", limit) // Go's words for it are no user's
+			}
+			return fmt.Errorf("%s: %w: %s: %w", what, blackboard.ErrUnavailable, c.Addr, err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(wait):
+			wait = min(2*wait, MaxBackoff)
+		}
+	}
+}
+
+// Done returns the error of a move: of its call, or of a reply that is no success. The
+// format names the move.
+func Done(r Reply, err error, format string, args ...any) error {
+	if err == nil {
+		err = Refused(r)
+	}
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", fmt.Sprintf(format, args...), err)
+}
+
+// Refused turns a reply that is no success into its error.
+func Refused(r Reply) error {
+	switch r.Status {
+	case "ok", "already":
+		return nil
+	case "broken":
+		return r.err
+	case "stale":
+		return blackboard.ErrStale
+	case "stopping":
+		return blackboard.ErrStopping
+	case "miscounted":
+		return &blackboard.RefusedError{Reason: "the counts of goal " + r.Text(0) + " contradict its claims"}
+	}
+	return &blackboard.RefusedError{Reason: r.Text(0)}
+}

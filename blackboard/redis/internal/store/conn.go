@@ -1,0 +1,145 @@
+// Package store is the ground of package redis and its archive: the connection, the
+// calls of scripts, the names of the keys and the form of the records.
+package store
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/lua"
+)
+
+// SchemaVersion is written to every instance; another one is refused.
+const SchemaVersion = "1"
+
+// MaxBackoff is the longest wait before a call is made again.
+const MaxBackoff = 2 * time.Second
+
+// Options are the address of a blackboard and the bounds of a call.
+type Options struct {
+	URL      string        // redis:// or rediss://, with user, password and database
+	Instance string        // owner of the keys and channels
+	Name     string        // of the connection on the server, for its operators
+	Timeout  time.Duration // of one call; 0 means 2 s
+	Retries  int           // of a call that could not be made; 0 means 5, negative none
+	Backoff  time.Duration // before the first retry, then doubled up to 2 s; 0 means 50 ms
+	CAFile   string        // PEM certificates to trust for rediss://; empty: the system's
+
+	// Mend repairs a server after its start, before it gets the first script: see mend.go.
+	// It needs the rights of an administrator, and is the orchestrator's.
+	Mend bool
+
+	// Observe is told of every attempt of a call how long it took, and whether
+	// Redis was not there for it. It may be called concurrently; nil: nobody is.
+	Observe func(took time.Duration, lost bool)
+}
+
+// Conn is the connection that all parts of a board share.
+type Conn struct {
+	Addr    string // of the server
+	Options Options
+	Client  rueidis.Client
+	Keys    Keys
+	scripts map[string]lua.Script
+	Share   share
+	mend    mend
+}
+
+// Open connects. When Redis does not answer within the bounds of the options, the
+// error wraps blackboard.ErrUnavailable and names the address.
+func Open(ctx context.Context, o Options) (*Conn, error) {
+	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
+	o.Backoff = cmp.Or(o.Backoff, 50*time.Millisecond)
+	o.Retries = max(cmp.Or(o.Retries, 5), 0)
+	opt, err := ClientOption(o)
+	if err != nil {
+		return nil, err
+	}
+	c := &Conn{Addr: opt.InitAddress[0], Options: o, Keys: KeysOf(o.Instance), scripts: lua.Scripts()}
+	err = c.Retry(ctx, "connect", func(ctx context.Context) error {
+		if c.Client, err = rueidis.NewClient(opt); err == nil {
+			c.Share.Client = c.Client
+			err = c.Client.Do(ctx, c.Client.B().Ping().Build()).Error()
+		}
+		if c.NoWrites(err) != nil {
+			return nil // it answers: a server without room on its disk refuses PING, too
+		}
+		if err != nil && c.Client != nil {
+			c.Client.Close()
+		}
+		return err
+	})
+	if err != nil {
+		if !errors.Is(err, blackboard.ErrUnavailable) {
+			err = fmt.Errorf("connect to %s: %w", c.Addr, err)
+		}
+		return nil, err
+	}
+	return c, nil
+}
+
+// ClientOption turns the options into rueidis'. Buffers are small, because there
+// are many processes with little traffic each.
+func ClientOption(o Options) (rueidis.ClientOption, error) {
+	u, err := url.Parse(o.URL)
+	if err != nil || (u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix") {
+		return rueidis.ClientOption{}, fmt.Errorf("parse blackboard URL %q: want redis://[user:password@]host[:port][/database] or rediss://…", Redact(o.URL))
+	}
+	opt, err := rueidis.ParseURL(o.URL)
+	if err != nil {
+		return opt, fmt.Errorf("parse blackboard URL %q: %w", Redact(o.URL), err)
+	}
+	if o.CAFile != "" && opt.TLSConfig != nil {
+		pem, err := os.ReadFile(o.CAFile)
+		if err != nil {
+			return opt, fmt.Errorf("read CA file: %w", err)
+		}
+		pool := x509.NewCertPool()
+		if !pool.AppendCertsFromPEM(pem) {
+			return opt, fmt.Errorf("read CA file %s: no certificate in it", o.CAFile)
+		}
+		opt.TLSConfig.RootCAs = pool
+		opt.TLSConfig.MinVersion = tls.VersionTLS12
+	}
+	opt.ClientName = o.Name
+	opt.ClientSetInfo = rueidis.DisableClientSetInfo
+	opt.DisableCache, opt.ForceSingleClient, opt.AlwaysRESP2 = true, true, true
+	// A call writes and reads on a connection of its own, without the detour
+	// through two goroutines that sharing one takes. The moves
+	// send their commands together themselves.
+	opt.DisableAutoPipelining = true
+	opt.DisableRetry = true // see retry, which bounds it
+	opt.RingScaleEachConn, opt.PipelineMultiplex = 8, -1
+	opt.ReadBufferEachConn, opt.WriteBufferEachConn = 16<<10, 16<<10
+	opt.Dialer = net.Dialer{Timeout: o.Timeout, KeepAlive: 15 * time.Second}
+	opt.ConnWriteTimeout = max(10*time.Second, o.Timeout)
+	return opt, nil
+}
+
+// Redact returns the URL without its password.
+func Redact(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "(unreadable URL)"
+	}
+	return u.Redacted()
+}
+
+// NotFound turns Redis' nil into blackboard.ErrNotFound.
+func NotFound(err error, what, id string) error {
+	if rueidis.IsRedisNil(err) || errors.Is(err, blackboard.ErrNotFound) {
+		return fmt.Errorf("%s %s: %w", what, id, blackboard.ErrNotFound)
+	}
+	return err
+}

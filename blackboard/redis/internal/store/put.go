@@ -1,0 +1,64 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"unsafe"
+
+	"sett/blackboard"
+)
+
+// put is an artefact as the scripts take it.
+type put struct {
+	ID             string                    `json:"id"`
+	LogicalID      string                    `json:"logical_id"`
+	StructuralType blackboard.StructuralType `json:"structural_type"`
+	Type           string                    `json:"type"`
+	Sources        []string                  `json:"sources"`
+	SourcesJSON    string                    `json:"sources_json"` // stored as it is: cjson cannot tell [] from {}
+	Role           string                    `json:"role"`
+	Agent          string                    `json:"agent"`
+	Claim          string                    `json:"claim"`
+	Workflow       string                    `json:"workflow"`
+	Summary        string                    `json:"summary"`
+	Metadata       string                    `json:"metadata"`
+}
+
+// PutOf describes an artefact.
+func PutOf(a blackboard.Artefact) put { //nolint:revive // it is handed to scripts only
+	p := put{
+		ID: a.ID, LogicalID: a.LogicalID, StructuralType: a.StructuralType, Type: a.Type,
+		Sources: a.SourceArtefacts, Role: a.ProducedByRole, Agent: a.ProducedByAgent, Claim: a.ClaimID,
+		Workflow: a.WorkflowID, Summary: a.Summary, Metadata: string(a.Metadata),
+	}
+	if p.LogicalID == "" {
+		p.LogicalID = p.ID
+	}
+	if p.Sources == nil {
+		p.Sources = []string{}
+	}
+	if p.Metadata == "" {
+		p.Metadata = "{}"
+	}
+	p.SourcesJSON = Encode(p.Sources)
+	return p
+}
+
+// Arguments returns the four arguments in which a script takes an artefact:
+// description, payload, the payload's size and its SHA-256.
+func Arguments(a blackboard.Artefact) []string {
+	// Not a copy: payloads may be large where memory is not.
+	sum := sha256.Sum256(unsafe.Slice(unsafe.StringData(a.Payload), len(a.Payload)))
+	return []string{Encode(PutOf(a)), a.Payload, strconv.Itoa(len(a.Payload)), hex.EncodeToString(sum[:])}
+}
+
+// Encode writes values that always can be written as JSON.
+func Encode(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}

@@ -1,0 +1,55 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/redis/rueidis"
+
+	"sett/blackboard"
+)
+
+// transient lists the errors of a server that pass without a change of the call, by
+// their first word. The call is repeated as if nobody had answered.
+var transient = map[string]string{
+	"BUSY":        "a script runs for longer than the server allows",
+	"CLUSTERDOWN": "a cluster has no owner for a part of its keys",
+	"LOADING":     "the server still reads its data",
+	"MASTERDOWN":  "a replica has lost its master, and its data may be old",
+	"MISCONF":     "the server cannot write to its disk",
+	"NOREPLICAS":  "fewer replicas are connected than min-replicas-to-write demands",
+	"OOM":         "the memory is used up to maxmemory",
+	"READONLY":    "the server is a replica, or became one in a failover",
+	"TRYAGAIN":    "a cluster moves the keys of the call to another node",
+	"UNBLOCKED":   "the server's role changed while the call waited",
+}
+
+// Transient says whether an error may pass by itself: the network, or an error of the
+// server in the table above. Another error of a script or the server stays.
+func Transient(err error) bool {
+	if rueidis.IsRedisNil(err) || errors.Is(err, context.Canceled) || errors.Is(err, blackboard.ErrNotFound) ||
+		errors.Is(err, blackboard.ErrCorrupt) {
+		return false
+	}
+	var re *rueidis.RedisError
+	if !errors.As(err, &re) {
+		return !errors.Is(err, rueidis.ErrClosing) && !rueidis.IsParseErr(err)
+	}
+	_, is := transient[code(re.Error())]
+	return is || strings.HasPrefix(re.Error(), "max number of clients reached")
+}
+
+// code returns the first word of a server's error. A script's error begins with it since
+// Redis 7; older servers put it last, behind a minus: "ERR Error running script (call to
+// f_SHA): @user_script:1: @user_script: 1: -READONLY You can't write …".
+func code(text string) string {
+	text = strings.TrimPrefix(text, "ERR ")
+	if strings.HasPrefix(text, "Error running script ") || strings.HasPrefix(text, "Error compiling script ") {
+		if _, inner, found := strings.Cut(text, ": -"); found {
+			text = inner
+		}
+	}
+	word, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), " ")
+	return word
+}

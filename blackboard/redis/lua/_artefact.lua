@@ -1,0 +1,182 @@
+-- Artefacts, their gates, and the counts of their workflow. See _lib.lua.
+
+-- The reply to a move that stores an artefact under a taken id: 'already' for the same
+-- artefact, 'refused' for another one. nil when the id is free.
+local function stored(a, payload)
+  local before = call('HMGET', artifact_key(a.id), 'claim_id', 'produced_by_agent', 'type')
+  if not before[1] then
+    return nil
+  end
+  if before[1] == a.claim and before[2] == a.agent and before[3] == a.type and
+    call('HGET', artifact_key(a.id), 'payload') == payload then
+    return { 'already' }
+  end
+  return { 'refused', 'there is another artefact of this id' }
+end
+
+-- Whether a text fits a pattern. The pattern is given as its parts between the
+-- wildcards. The earliest fit of a part leaves most for the parts that follow.
+-- blackboard.Match says the same.
+local function fits(parts, text)
+  local n, first, last = #parts, parts[1], parts[#parts]
+  if n == 1 then
+    return text == first
+  end
+  if string.sub(text, 1, #first) ~= first then
+    return false
+  end
+  local at = #first + 1
+  for i = 2, n - 1 do
+    local from, to = string.find(text, parts[i], at, true)
+    if not from then
+      return false
+    end
+    at = to + 1
+  end
+  return #text - #last + 1 >= at and string.sub(text, #text - #last + 1) == last
+end
+
+-- Whether artefacts of this type wait for a person's approval. The patterns of
+-- sett.yml are kept with the instance.
+local function gated(kind)
+  local types = call('HGET', instance_key, 'approve')
+  for _, parts in ipairs(types and cjson.decode(types) or {}) do
+    if fits(parts, kind) then
+      return true
+    end
+  end
+  return false
+end
+
+-- Counts work of a workflow that only people can take on. Nothing is no field.
+local function suspend(workflow, by)
+  if call('HINCRBY', workflow_key(workflow), 'suspended', by) == 0 then
+    call('HDEL', workflow_key(workflow), 'suspended')
+  end
+end
+
+-- Stores an artefact once and accounts for it. `a` is its description, decoded:
+-- id logical_id structural_type type sources role agent claim workflow summary
+-- metadata. An id of another thread as logical_id takes the next version there.
+-- Returns the version, and 'held' when it waits for approval, else ''.
+local function put_artefact(a, payload, at)
+  local version = 1
+  if a.logical_id ~= a.id then
+    local last = call('ZREVRANGE', thread_key(a.logical_id), 0, 0, 'WITHSCORES')
+    version = (tonumber(last[2]) or 0) + 1
+  end
+  call('HSET', artifact_key(a.id), 'id', a.id, 'logical_id', a.logical_id, 'version', version,
+    'structural_type', a.structural_type, 'type', a.type, 'payload', payload,
+    'source_artefacts', a.sources_json, 'produced_by_role', a.role, 'produced_by_agent', a.agent,
+    'claim_id', a.claim, 'workflow_id', a.workflow, 'summary', a.summary, 'metadata', a.metadata,
+    'created_at', at)
+  call('ZADD', thread_key(a.logical_id), version, a.id)
+  for _, source in ipairs(a.sources) do
+    call('ZADD', children_key(source), at, a.id)
+  end
+  -- An index that only grows is a list, in the order of time: a quarter of a sorted
+  -- set's memory, and its end is found at once at any size.
+  call('RPUSH', artefacts_key, a.id)
+  call('RPUSH', artefacts_by_type_key(a.type), a.id)
+  if a.agent ~= '' then
+    call('RPUSH', artefacts_by_agent_key(a.agent), a.id)
+  end
+  call('RPUSH', artefacts_by_workflow_key(a.workflow), a.id)
+  index_id(a.id)
+  local workflow, gate = workflow_key(a.workflow), ''
+  if (a.structural_type == 'Standard' or a.structural_type == 'Terminal') and gated(a.type) then
+    gate = 'held'
+    call('ZADD', gates_key, at, a.id)
+    call('HINCRBY', workflow, 'outstanding', 1)
+    call('HINCRBY', workflow, 'gates', 1)
+    suspend(a.workflow, 1)
+  elseif a.structural_type == 'Standard' then
+    call('ZADD', unclaimed_key, at, a.id)
+    call('HINCRBY', workflow, 'outstanding', 1)
+    call('PUBLISH', orchestrator_events, '+' .. a.id)
+  elseif a.structural_type == 'Terminal' then
+    call('HINCRBY', workflow, 'terminals', 1)
+    call('HSET', workflow, 'terminal_id', a.id)
+  elseif a.structural_type == 'Failure' then
+    call('HINCRBY', workflow, 'failures', 1)
+    call('HSET', workflow, 'failure_id', a.id)
+    if a.claim ~= '' then
+      call('HINCRBY', claim_key(a.claim), 'failures', 1)
+    end
+  end
+  call('PUBLISH', artefact_events, a.id)
+  return version, gate
+end
+
+-- The reply to a move that would bring a count of a workflow below zero, before it
+-- writes: half of a transaction was replayed. The caller counts anew (recount.lua)
+-- and repeats the move. nil when the count suffices, or the workflow is lost.
+local function miscounted(workflow, field)
+  local w = call('HMGET', workflow_key(workflow or ''), 'status', field)
+  if w[1] and (tonumber(w[2] or 0) or 0) < 1 then
+    return { 'miscounted', workflow }
+  end
+end
+
+-- Ends a workflow without work outstanding. Returns its status.
+local function end_workflow(workflow, at)
+  local key = workflow_key(workflow)
+  local counts = call('HMGET', key, 'failures', 'terminals')
+  local status = 'stalled'
+  if tonumber(counts[1] or 0) > 0 then
+    status = 'failed'
+  elseif tonumber(counts[2] or 0) > 0 then
+    status = 'achieved'
+  end
+  call('HSET', key, 'status', status, 'ended_at', at)
+  call('ZREM', active_workflows_key, workflow)
+  return status
+end
+
+-- Counts one piece of work of a workflow as over. At zero the workflow ends; returns
+-- its status then, else ''.
+local function settle(workflow, at)
+  if call('HINCRBY', workflow_key(workflow), 'outstanding', -1) > 0 then
+    return ''
+  end
+  return end_workflow(workflow, at)
+end
+
+-- Says in the entry of a move whether from here only people can take its workflow
+-- on: all work outstanding is suspended.
+local function waits_for(workflow)
+  local counts = call('HMGET', workflow_key(workflow), 'outstanding', 'suspended')
+  return counts[1] == counts[2] and (tonumber(counts[1] or 0) or 0) > 0 and 'people' or ''
+end
+
+-- Takes an artefact out of those that wait for approval, with the Review that
+-- decides about it. Returns nil, or the reply to give instead: 'already' for the same
+-- decision of the same person again, 'refused' for another one.
+local function decide_gate(id, review, payload, at)
+  local before = call('HMGET', artifact_key(review.id), 'metadata', 'payload', 'produced_by_role')
+  if before[1] then
+    if before[1] == review.metadata and before[2] == payload then
+      return { 'already' }
+    end
+    local how = before[2] == '{}' and 'approved' or 'rejected'
+    return { 'refused', 'it was ' .. how .. ' by ' .. tostring(cjson.decode(before[1]).by) }
+  end
+  local workflow = call('HGET', artifact_key(id), 'workflow_id')
+  if not workflow then
+    return { 'refused', 'it is lost' }
+  end
+  if not call('ZSCORE', gates_key, id) then
+    if call('HGET', workflow_key(workflow), 'cancelled') then
+      return { 'refused', 'its goal was cancelled' }
+    end
+    return { 'refused', 'it does not wait for approval' }
+  end
+  local off = miscounted(workflow, 'gates') or miscounted(workflow, 'outstanding')
+  if off then
+    return off
+  end
+  call('ZREM', gates_key, id)
+  call('HINCRBY', workflow_key(workflow), 'gates', -1)
+  suspend(workflow, -1)
+  put_artefact(review, payload, at)
+end

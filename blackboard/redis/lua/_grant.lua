@@ -1,0 +1,153 @@
+-- Grants: their workspace, their questions, their end. See _lib.lua.
+
+-- Reads a grant; nil when there is none.
+local function grant_of(claim, agent)
+  local s = call('HGET', grants_key(claim), agent)
+  return s and cjson.decode(s)
+end
+
+-- Writes a grant.
+local function save_grant(claim, agent, g)
+  call('HSET', grants_key(claim), agent, cjson.encode(g))
+end
+
+-- Reads the entry of a worker: the end of its life (microseconds since 1970), its
+-- claim ('-': it waits for one) and the claim's attempt. nil when there is none, or
+-- a broken one.
+local function worker_of(s)
+  local alive, claim, attempt = string.match(s or '', '^(%d+) (%S+) (%d+)$')
+  return alive and { alive = tonumber(alive), claim = claim, attempt = attempt }
+end
+
+-- Tells all grants that wait for the workspace that it changed, longest wait first.
+local function wake_workspace()
+  local all, waiting = call('HGETALL', workspace_key), {}
+  for i = 1, #all, 2 do
+    if string.sub(all[i], 1, 5) == 'wait:' then
+      waiting[#waiting + 1] = cjson.decode(all[i + 1])
+    end
+  end
+  table.sort(waiting, function(a, b) return a.since < b.since end)
+  for _, w in ipairs(waiting) do
+    call('PUBLISH', agent_events(w.agent), w.claim)
+  end
+end
+
+-- Releases the workspace for a running grant that holds it.
+local function release_workspace(claim, agent)
+  if call('HDEL', workspace_key, 'hold:' .. claim .. ':' .. agent) > 0 and call('EXISTS', workspace_key) == 1 then
+    wake_workspace()
+  end
+end
+
+-- Takes a queued grant out of the line for the workspace. Its hold stays: an earlier
+-- attempt may have left changes that are still to be put back.
+local function leave_line(claim, agent)
+  if call('HDEL', workspace_key, 'wait:' .. claim .. ':' .. agent) > 0 then
+    wake_workspace()
+  end
+end
+
+-- Ends a grant in the given state. The caller accounts for the claim.
+local function end_grant(claim, agent, g, state, at)
+  g.state = state
+  g.ended_at = at
+  save_grant(claim, agent, g)
+  call('ZREM', agent_grants_key(agent), claim)
+end
+
+-- Puts a grant in its agent's queue: a new one, or one that is to be run again.
+local function queue_grant(claim, agent, g, at)
+  g.state = 'queued'
+  g.queued_at = at
+  g.holder = nil
+  save_grant(claim, agent, g)
+  call('ZADD', agent_grants_key(agent), at, claim)
+  call('PUBLISH', agent_events(agent), claim)
+end
+
+-- Counts a claim as suspended, or no longer, after its grants changed: one awaits an
+-- answer, and none is queued, running or failed (blackboard.Snapshot.Suspended).
+local function weigh(claim, workflow)
+  local all, suspended = call('HGETALL', grants_key(claim)), false
+  for i = 2, #all, 2 do
+    local g = decoded(all[i])
+    if not g or g.state == 'queued' or g.state == 'running' or g.state == 'failed' then
+      suspended = false
+      break
+    end
+    suspended = suspended or g.state == 'awaiting_answer'
+  end
+  if suspended and call('ZADD', suspended_claims_key, 0, claim) == 1 then
+    suspend(workflow, 1)
+  elseif not suspended and call('ZREM', suspended_claims_key, claim) == 1 then
+    suspend(workflow, -1)
+  end
+end
+
+-- Suspends a grant with a question.
+local function ask(claim, agent, g, question, workflow, at)
+  g.asked = g.asked or {}
+  g.asked[#g.asked + 1] = question
+  g.result_id = question
+  call('ZADD', questions_key, at, question)
+  call('HINCRBY', workflow_key(workflow), 'questions', 1)
+  end_grant(claim, agent, g, 'awaiting_answer', at)
+  weigh(claim, workflow)
+end
+
+-- Closes the question of a suspended grant.
+local function close_question(claim, question)
+  local workflow = call('HGET', claim_key(claim), 'workflow_id')
+  if call('ZREM', questions_key, question or '') == 1 and workflow and not miscounted(workflow, 'questions') then
+    call('HINCRBY', workflow_key(workflow), 'questions', -1)
+  end
+end
+
+-- The grant that a question suspends: claim and agent, nil when it is no question. A
+-- question that the orchestrator asked before a rework goes with the retries of the
+-- rework.
+local function asker_of(question)
+  local q = call('HMGET', artifact_key(question), 'structural_type', 'claim_id', 'produced_by_agent')
+  if q[1] ~= 'Question' then
+    return nil
+  end
+  local claim, agent = q[2], q[3]
+  if agent ~= '' then
+    return claim, agent
+  end
+  local again = call('HGET', claim_key(claim), 'retried_as')
+  while again do
+    claim, again = again, call('HGET', claim_key(again), 'retried_as')
+  end
+  return claim, call('HGET', claim_key(claim), 'granted_exclusive_agent')
+end
+
+-- Cancels the grants of a claim that have not ended and closes their questions.
+-- A running tool keeps the workspace until its cub has stopped it and let go.
+local function cancel_grants(claim, at)
+  local all, cancelled = call('HGETALL', grants_key(claim)), {}
+  for i = 1, #all, 2 do
+    local agent, g = all[i], decoded(all[i + 1])
+    if not g then -- no agent can work on it, and its question is unknown
+      call('ZREM', agent_grants_key(agent), claim)
+      for _, question in ipairs(call('ZRANGE', questions_key, 0, -1)) do
+        local of, by = asker_of(question)
+        if of == claim and by == agent then
+          close_question(claim, question)
+        end
+      end
+    elseif g.state == 'queued' or g.state == 'running' or g.state == 'awaiting_answer' then
+      if g.state == 'awaiting_answer' then
+        close_question(claim, g.result_id)
+      elseif g.state == 'queued' then
+        leave_line(claim, agent)
+      end
+      end_grant(claim, agent, g, 'cancelled', at)
+      call('PUBLISH', agent_events(agent), claim)
+      cancelled[#cancelled + 1] = agent
+    end
+  end
+  table.sort(cancelled)
+  return cancelled
+end

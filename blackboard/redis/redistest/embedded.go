@@ -1,0 +1,59 @@
+package redistest
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"sett/blackboard/embedded"
+)
+
+// Embedded starts the blackboard of local mode inside the test binary. Its data
+// survives Kill and Restart; no fsync is made, which embedded's own tests hold.
+func Embedded(tb testing.TB) *Server {
+	tb.Helper()
+	s := &Server{Dir: tb.TempDir(), tb: tb, embedded: true}
+	tb.Cleanup(s.Kill)
+	s.serve()
+	s.URL = "redis://" + s.Addr()
+	return s
+}
+
+// FillDisk makes the embedded server's disk full, or gives it room again.
+func (s *Server) FillDisk(full bool) { s.full.Store(full) }
+
+// serve opens the data and serves it on the server's port, which the first call
+// chooses.
+func (s *Server) serve() {
+	s.tb.Helper()
+	e, _, err := embedded.Open(embedded.Options{Dir: s.Dir, Sync: func(*os.File) error {
+		if s.full.Load() {
+			return syscall.ENOSPC
+		}
+		return nil
+	}})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)))
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	s.port = l.Addr().(*net.TCPAddr).Port
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	s.conns = &conns{Listener: l}
+	go func() { served <- e.Serve(ctx, s.conns) }()
+	s.stop = func() {
+		cancel()
+		if err := <-served; err != nil {
+			s.tb.Errorf("serve the embedded blackboard: %v", err)
+		}
+		if err := e.Close(); err != nil {
+			s.tb.Errorf("close the embedded blackboard: %v", err)
+		}
+	}
+}

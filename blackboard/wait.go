@@ -1,0 +1,188 @@
+package blackboard
+
+import (
+	"slices"
+	"time"
+)
+
+// WaitKind is a kind of wait. The names are part of the interface.
+type WaitKind string
+
+// The kinds of waits, each named for the event that ends it.
+const (
+	WaitClaim     WaitKind = "claim"     // the orchestrator opens a claim on an artefact
+	WaitBid       WaitKind = "bid"       // an agent bids
+	WaitDecision  WaitKind = "decision"  // the orchestrator grants, completes or terminates
+	WaitStart     WaitKind = "start"     // an agent takes up its grant
+	WaitSlot      WaitKind = "slot"      // one of an agent's workers is free
+	WaitWorkspace WaitKind = "workspace" // the working tree is free
+	WaitResult    WaitKind = "result"    // an agent's tool ends
+	WaitAnswer    WaitKind = "answer"    // a person answers a question
+	WaitApproval  WaitKind = "approval"  // a person approves or rejects an artefact
+)
+
+// ByPerson says whether only a person ends such a wait.
+func (k WaitKind) ByPerson() bool { return k == WaitAnswer || k == WaitApproval }
+
+// Wait is one event that open work waits for. Fields that its kind does not mention
+// are zero.
+type Wait struct {
+	Kind       WaitKind
+	Agent      string // has the next move, or has the grant or artefact that waits; RoleOrchestrator for claim and decision
+	Since      time.Time
+	Until      time.Time // bid, answer: the orchestrator ends the wait then; zero: never
+	SubjectID  string    // the claim or artefact that waits; answer: the Question
+	WorkflowID string
+
+	Attempt  int            // start, result: of the grant
+	Holder   string         // result: the incarnation that runs the grant
+	Limit    time.Duration  // result: the agent's timeout; 0: unknown or none
+	Workers  int            // start, slot, result: as in AgentPolicy
+	Busy     []string       // start, slot: the claims that the agent works on
+	Blockers []WorkspaceUse // workspace: the uses that come first
+}
+
+// Policy is the part of sett.yml that waits depend on.
+type Policy struct {
+	Agents          map[string]AgentPolicy // by name; nil: unknown
+	BidTimeout      time.Duration          // after which silence is an ignore; 0: wait for ever
+	QuestionTimeout time.Duration          // after which a question nobody answered is a Failure; 0: wait for ever
+}
+
+// AgentPolicy is the part of an agent's settings that waits depend on.
+type AgentPolicy struct {
+	Workers int           // at most so many, a fresh one for each grant; 0: one process takes all grants
+	Timeout time.Duration // of one run of its tool; 0: none
+
+	BidsRequired bool // its silence never becomes an ignore
+}
+
+// Scene is one moment of the instance.
+type Scene struct {
+	Now       time.Time      // by the blackboard's clock
+	Workspace []WorkspaceUse // every running grant is in it
+}
+
+// Waits returns the events that a claim waits for, by its grants' order; none when
+// it is closed. An open claim always waits for something: a claim that waits for no
+// bid, grant or person waits for the orchestrator's decision.
+func Waits(s Snapshot, p Policy, at Scene) []Wait {
+	if s.Claim.Status.Closed() {
+		return nil
+	}
+	failed := slices.ContainsFunc(s.Grants, func(g Grant) bool { return g.State == GrantFailed })
+	if !failed { // the orchestrator acts on a failure at once
+		if waits := slices.Concat(bidWaits(s, p, at), grantWaits(s, p, at)); len(waits) > 0 {
+			return waits
+		}
+	}
+	last := s.Claim.OpenedAt
+	for _, g := range s.Grants {
+		if g.EndedAt.After(last) {
+			last = g.EndedAt
+		}
+	}
+	return []Wait{{Kind: WaitDecision, Agent: RoleOrchestrator, Since: last, SubjectID: s.Claim.ID, WorkflowID: s.Claim.WorkflowID}}
+}
+
+// bidWaits are the waits of a claim that collects bids. A silence that is over, or
+// of an agent that left the clan, is the orchestrator's to act on.
+func bidWaits(s Snapshot, p Policy, at Scene) []Wait {
+	until := after(s.Claim.OpenedAt, p.BidTimeout)
+	if s.Claim.Status != PendingReview || slices.ContainsFunc(s.Grants, Grant.OfAgent) {
+		return nil
+	}
+	var waits []Wait
+	for _, agent := range s.Missing() {
+		w := Wait{Kind: WaitBid, Agent: agent, Since: s.Claim.OpenedAt, Until: until, SubjectID: s.Claim.ID, WorkflowID: s.Claim.WorkflowID}
+		is, known := p.Agents[agent]
+		if is.BidsRequired {
+			w.Until = time.Time{}
+		}
+		if at.over(w.Until) {
+			return nil
+		}
+		if known || p.Agents == nil {
+			waits = append(waits, w)
+		}
+	}
+	return waits
+}
+
+// grantWaits are the waits for the grants of a claim that have not ended.
+func grantWaits(s Snapshot, p Policy, at Scene) []Wait {
+	var waits []Wait
+	for _, g := range s.Grants {
+		agent := p.Agents[g.Agent]
+		w := Wait{Agent: g.Agent, Since: g.QueuedAt, SubjectID: s.Claim.ID, WorkflowID: s.Claim.WorkflowID}
+		switch g.State {
+		case GrantQueued:
+			w.Attempt, w.Workers = g.Attempt, agent.Workers
+			w.queued(at)
+		case GrantRunning:
+			w.Kind, w.Attempt, w.Workers, w.Limit, w.Holder = WaitResult, g.Attempt, agent.Workers, agent.Timeout, g.Holder
+			w.Since = firstKnown(g.StartedAt, g.QueuedAt)
+		case GrantAwaitingAnswer:
+			w.Kind, w.SubjectID, w.Since = WaitAnswer, g.ResultID, firstKnown(g.EndedAt, g.QueuedAt)
+			if w.Until = after(w.Since, p.QuestionTimeout); at.over(w.Until) {
+				continue
+			}
+		default:
+			continue
+		}
+		waits = append(waits, w)
+	}
+	return waits
+}
+
+// queued finds the cause that keeps a queued grant from being started: the working
+// tree, the agent's workers, or nothing but the start itself.
+func (w *Wait) queued(at Scene) {
+	for i, u := range at.Workspace {
+		switch {
+		case u.Agent != w.Agent:
+		case !u.Waiting:
+			w.Busy = append(w.Busy, u.Claim)
+		case u.Claim == w.SubjectID:
+			w.Kind, w.Since, w.Busy, w.Blockers = WaitWorkspace, u.Since, nil, blockers(at.Workspace, i)
+			return
+		}
+	}
+	w.Kind = WaitStart
+	if w.Workers > 0 && len(w.Busy) >= w.Workers {
+		w.Kind = WaitSlot
+	}
+}
+
+// blockers returns the uses of the working tree that keep the one at index i
+// waiting: its holders, and the waits that are older.
+func blockers(all []WorkspaceUse, i int) []WorkspaceUse {
+	var first []WorkspaceUse
+	for j, u := range all {
+		exclusive := u.Mode == ReadWrite || all[i].Mode == ReadWrite
+		if j != i && exclusive && (!u.Waiting || u.Since.Before(all[i].Since)) {
+			first = append(first, u)
+		}
+	}
+	return first
+}
+
+// over says whether a bound on a wait is reached: from then on the orchestrator
+// acts.
+func (at Scene) over(until time.Time) bool { return !until.IsZero() && !at.Now.Before(until) }
+
+// after returns the end of a bounded wait; zero: it has none.
+func after(since time.Time, bound time.Duration) time.Time {
+	if bound <= 0 || since.IsZero() {
+		return time.Time{}
+	}
+	return since.Add(bound)
+}
+
+// firstKnown returns the first time that is not zero.
+func firstKnown(a, b time.Time) time.Time {
+	if a.IsZero() {
+		return b
+	}
+	return a
+}

@@ -1,0 +1,237 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/logline"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// patience is the number of starts during one up with which a part counts as one that
+// cannot run.
+const patience = 3
+
+// waiting is the wait for the parts of one up.
+type waiting struct {
+	j        *job
+	leader   bool
+	position string // in the ledger, from where the leader's entry is looked for
+	agents   map[string]bool
+	notifier bool
+	starts   map[string]map[time.Time]bool // by unit
+}
+
+// await waits for the orchestrator to lead and for every agent to be ready, and
+// prints a line for each. An empty position: it leads already.
+func (u *upRun) await(ctx context.Context) error {
+	w := &waiting{j: &u.job, position: u.position, agents: map[string]bool{}, starts: map[string]map[time.Time]bool{}}
+	for {
+		done, err := w.look(ctx)
+		if err != nil && ctx.Err() == nil {
+			return err
+		}
+		if done {
+			return nil
+		}
+		if !instance.Tick(ctx) {
+			return u.late(ctx, w.missing())
+		}
+	}
+}
+
+// look reads the present state once.
+func (w *waiting) look(ctx context.Context) (done bool, err error) {
+	units, err := w.j.place.List(ctx, nil)
+	if err != nil {
+		return false, fmt.Errorf("list what runs: %w", err)
+	}
+	running := map[string]runtime.Unit{}
+	for _, unit := range units {
+		if unit.Running {
+			running[unit.Name] = unit
+		}
+		if err := w.count(ctx, unit); err != nil {
+			return false, err
+		}
+	}
+	if err := w.lookForLeader(ctx, running); err != nil || !w.leader {
+		return false, err
+	}
+	present, err := w.j.board.Roster.Agents(ctx)
+	if err != nil {
+		return false, err
+	}
+	now, err := w.j.board.ServerTime(ctx)
+	if err != nil {
+		return false, err
+	}
+	done = true
+	for _, agent := range w.j.c.Agents {
+		unit, ok := running[runtime.AgentUnit(agent.Name)]
+		p := present[agent.Name]
+		ok = ok && unit.Labels[runtime.LabelConfig] == agent.Digest() && instance.IsPresent(p, unit, now)
+		if ok && !w.agents[agent.Name] {
+			w.agents[agent.Name] = true
+			w.j.ready(agent.Name, "")
+		}
+		done = done && ok
+	}
+	done = w.lookForNotifier(running) && done
+	for _, unit := range running { // of an agent that sett.yml has no more
+		if unit.Labels[runtime.LabelComponent] == runtime.ComponentAgent {
+			_, wanted := w.j.c.Agent(unit.Labels[runtime.LabelAgent])
+			done = done && wanted
+		}
+	}
+	return done, nil
+}
+
+// count fails for a part that is started again and again.
+func (w *waiting) count(ctx context.Context, unit runtime.Unit) error {
+	switch unit.Labels[runtime.LabelComponent] {
+	case runtime.ComponentWorker:
+		return nil // they come and go
+	case runtime.ComponentAgent:
+		if _, ok := w.j.c.Agent(unit.Labels[runtime.LabelAgent]); !ok {
+			return nil
+		}
+	}
+	if unit.StartedAt.IsZero() {
+		return nil // it is being started
+	}
+	if w.starts[unit.Name] == nil {
+		w.starts[unit.Name] = map[time.Time]bool{}
+	}
+	w.starts[unit.Name][unit.StartedAt] = true
+	if len(w.starts[unit.Name]) < patience {
+		return nil
+	}
+	return role.Fail(role.Failed, w.j.failed(ctx, partOf(unit), fmt.Sprintf("ended %d times", patience-1)), "sett logs %s", partOf(unit))
+}
+
+// partOf is the name of a unit for people.
+func partOf(unit runtime.Unit) string {
+	if agent := unit.Labels[runtime.LabelAgent]; agent != "" {
+		return agent
+	}
+	return unit.Name
+}
+
+// lookForLeader looks for the ledger's entry that an orchestrator leads, and for the
+// setting approve on the blackboard: the next command may post a goal.
+func (w *waiting) lookForLeader(ctx context.Context, running map[string]runtime.Unit) error {
+	_, runs := running[runtime.ComponentOrchestrator]
+	if w.leader || !runs {
+		return nil
+	}
+	for w.position != "" {
+		events, err := w.j.board.Ledger.History(ctx, w.position, 500)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			return nil
+		}
+		w.position = events[len(events)-1].ID
+		for _, e := range events {
+			if e.Kind == blackboard.EventLeader {
+				w.position = ""
+			}
+		}
+	}
+	if enacted, err := w.j.board.Control.Approves(ctx, w.j.c.Approve); err != nil || !enacted {
+		return err
+	}
+	w.leader = true
+	w.j.ready(runtime.ComponentOrchestrator, w.j.healthDetail(ctx))
+	return nil
+}
+
+// missing names the first part that is not ready.
+func (w *waiting) missing() string {
+	if !w.leader {
+		return runtime.ComponentOrchestrator
+	}
+	for _, agent := range w.j.c.Agents {
+		if !w.agents[agent.Name] {
+			return agent.Name
+		}
+	}
+	if w.j.c.Notify != nil && !w.notifier {
+		return runtime.ComponentNotifier
+	}
+	return runtime.ComponentOrchestrator
+}
+
+// lookForNotifier says whether the notifier is as sett.yml wants it: running, in
+// its present form, or not at all.
+func (w *waiting) lookForNotifier(running map[string]runtime.Unit) bool {
+	unit, runs := running[runtime.ComponentNotifier]
+	if w.j.c.Notify == nil {
+		return !runs
+	}
+	ok := runs && unit.Labels[runtime.LabelConfig] == w.j.c.Notify.Digest()
+	if ok && !w.notifier {
+		w.notifier = true
+		w.j.ready(runtime.ComponentNotifier, "")
+	}
+	return ok
+}
+
+// late is the error about a part that is not ready in time.
+func (j *job) late(ctx context.Context, part string) error {
+	hint := "--timeout gives it more time"
+	if part == runtime.ComponentBlackboard { // it may run, cut off from its network
+		hint += ", sett down && sett up a new container; what it holds is kept"
+	}
+	return role.Fail(role.TimedOut, j.failed(ctx, part, "not ready after "+j.options.Timeout.String()), "%s", hint)
+}
+
+// lastLines is how much of a log an error shows.
+const lastLines = 8
+
+// failed is the error about a part, with the last lines of its log. For an agent without
+// a log these are the orchestrator's about it.
+func (j *job) failed(ctx context.Context, part, what string) error {
+	text := part + ": " + what
+	var lines []logline.Line
+	if _, ok := j.c.Agent(part); ok {
+		lines = j.lastLogged(ctx, runtime.AgentUnit(part), func(logline.Line) bool { return true })
+		if len(lines) == 0 {
+			lines = j.lastLogged(ctx, runtime.ComponentOrchestrator, func(l logline.Line) bool {
+				return (l.Level == "ERROR" || l.Level == "WARN") && slices.Contains(l.Attrs, logline.Attribute{Key: "agent", Value: part, Quoted: true})
+			})
+			lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
+		}
+	} else {
+		lines = j.lastLogged(ctx, part, func(logline.Line) bool { return true })
+	}
+	if len(lines) == 0 {
+		return fmt.Errorf("%s (it logged nothing)", text)
+	}
+	for _, line := range lines {
+		text += "\n" + line.Show(j.at.Terminal, false)
+	}
+	return errors.New(text)
+}
+
+// lastLogged returns the last lines of a unit's log since this up began.
+func (j *job) lastLogged(ctx context.Context, unit string, wanted func(logline.Line) bool) []logline.Line {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // a busy engine is slow
+	defer cancel()
+	var lines []logline.Line
+	// A log that cannot be read counts as empty: the error that it would explain matters more.
+	_ = logline.Read(ctx, j.place, logline.Source{Unit: unit}, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) {
+		if wanted(l) {
+			lines = append(lines, l)
+		}
+	})
+	return lines[max(0, len(lines)-lastLines):]
+}

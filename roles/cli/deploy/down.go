@@ -1,0 +1,217 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+// DownOptions are the flags of a sett down.
+type DownOptions struct {
+	All, Purge, Yes bool
+	Timeout         time.Duration // until another sett up or down has ended; 0: no limit
+}
+
+// downRun is one sett down.
+type downRun struct {
+	DownOptions
+	at *instance.Locator
+}
+
+// Down stops the instance, or all of them.
+func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
+	d := &downRun{o, at}
+	if o.All {
+		return d.everything(ctx)
+	}
+	in, err := at.Find()
+	if err != nil {
+		if in, err = at.OfEngine(ctx, err); err != nil {
+			return err
+		}
+	}
+	if o.Purge {
+		question := fmt.Sprintf("Remove everything that is kept of instance %s?", in.Name)
+		if in.External {
+			question = fmt.Sprintf("Remove everything that is kept of instance %s, and its keys on %s?", in.Name, role.Clean(instance.Redact(in.URL)))
+		}
+		if err := d.sure(question); err != nil {
+			return err
+		}
+	}
+	err = d.end(ctx, in)
+	if err != nil && ctx.Err() != nil {
+		return role.Fail(role.Interrupted, errors.New("interrupted; part of the instance may still run"), "sett down goes on, sett up starts it again")
+	}
+	return err
+}
+
+// sure asks before an action that cannot be taken back, unless --yes answers.
+func (d *downRun) sure(question string) error {
+	if d.Yes {
+		return nil
+	}
+	ok, err := d.at.Confirm(question, "--yes")
+	if err == nil && !ok {
+		err = role.Fail(role.Failed, errors.New("nothing was done"), "")
+	}
+	return err
+}
+
+// everything stops every instance of this user and of the container engine.
+func (d *downRun) everything(ctx context.Context) error {
+	if d.at.Flags.Name != "" {
+		return role.Fail(role.Usage, errors.New("either --all or --name"), "")
+	}
+	all, err := d.at.All()
+	if err != nil {
+		return err
+	}
+	strangers, err := d.at.Strangers(ctx, all)
+	if err != nil {
+		d.at.Sayf("sett: note: no container engine was asked: %s\n", words.FirstLine(err))
+	}
+	if all = append(all, strangers...); len(all) == 0 {
+		d.at.Sayf("sett: no instances\n")
+		return nil
+	}
+	if err := d.sure(d.question(all, strangers)); err != nil {
+		return err
+	}
+	var errs []error
+	for _, in := range all {
+		if err := d.end(ctx, in); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", in.Name, err))
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// question names the instances, and those of them that may be another user's.
+func (d *downRun) question(all, strangers []*instance.Instance) string {
+	q := "Stop " + strings.Join(instance.Names(all), ", ")
+	if len(strangers) > 0 {
+		q += fmt.Sprintf(" (of these, %s may be another user's: only the engine knows them)", strings.Join(instance.Names(strangers), ", "))
+	}
+	if d.Purge {
+		q += ", and remove everything that is kept of them"
+	}
+	return q + "?"
+}
+
+// end stops one instance, and removes it with --purge.
+func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
+	d.at.Hold.On()
+	place, err := d.at.Place(ctx, in)
+	if err != nil {
+		return err
+	}
+	release, err := d.lock(ctx, in)
+	if err != nil {
+		return err
+	}
+	defer release()
+	cfg, err := in.Config()
+	if err != nil {
+		cfg = &config.Config{} // a stop does not fail for unknown grace periods
+	}
+	stranger := !in.Known()
+	s := &stopper{at: d.at, in: in, place: place, config: cfg, tell: true}
+	if err := s.stop(ctx); err != nil {
+		return err
+	}
+	if s.stopped == 0 {
+		d.at.Printf("%s was not running\n", in.Name)
+	}
+	if d.Purge {
+		return d.remove(ctx, in, place)
+	}
+	if err := place.Clear(ctx, false); err != nil {
+		return role.Fail(role.Failed, fmt.Errorf("clean up after instance %s: %w", in.Name, err), "sett down tries again")
+	}
+	if stranger {
+		_ = os.RemoveAll(in.Dir) // it was made for the lock
+	}
+	return nil
+}
+
+// lock locks the instance, after another sett up or down of it has ended.
+func (d *downRun) lock(ctx context.Context, in *instance.Instance) (release func(), err error) {
+	rt := in.Processes()
+	release, holder, err := rt.TryLock(instance.UpLock)
+	switch {
+	case err == nil:
+		return release, nil
+	case !errors.Is(err, errLocked):
+		return nil, role.Fail(role.Failed, fmt.Errorf("lock instance %s: %w", in.Name, err), "")
+	}
+	d.at.Sayf("sett: waiting for another sett up or down of %s (process %d)\n", in.Name, holder)
+	ctx, cancel := role.WithLimit(ctx, d.Timeout, errTooLong)
+	defer cancel()
+	release, err = rt.Lock(ctx, instance.UpLock)
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+		err = role.Fail(role.TimedOut, fmt.Errorf("stop instance %s: another sett up or down is at work on it after %s (process %d)", in.Name, d.Timeout, holder), "--timeout gives it more time")
+	}
+	return release, err
+}
+
+// remove removes everything that is kept of a stopped instance.
+func (d *downRun) remove(ctx context.Context, in *instance.Instance, place instance.Place) error {
+	kept := d.erase(ctx, in) // while its address is known
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := place.Clear(ctx, true); err != nil {
+		return role.Fail(role.Failed, fmt.Errorf("remove what the engine keeps of instance %s: %w", in.Name, err), "sett down --purge tries again")
+	}
+	if err := removeTree(ctx, in.Dir); err != nil {
+		return role.Fail(role.Failed, fmt.Errorf("remove instance %s: %w", in.Name, err), "")
+	}
+	d.at.Printf("removed what was kept of %s\n", in.Name)
+	if kept != nil {
+		d.at.Sayf("sett: note: its records stay on %s, under keys that begin with sett:{%s}: %s\n",
+			role.Clean(instance.Redact(in.URL)), in.Name, role.Clean(words.FirstLine(kept)))
+	}
+	return nil
+}
+
+// erase removes an instance's keys from a server of the user's own. A server that is gone
+// keeps nobody from removing the rest.
+func (d *downRun) erase(ctx context.Context, in *instance.Instance) error {
+	if !in.External {
+		return nil // its ledger goes as a whole
+	}
+	b, err := instance.Connect(ctx, d.at.Terminal, instance.Connection{URL: in.URL, Instance: in.Name, As: "sett-cli"})
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	removed, err := b.Control.Erase(ctx)
+	if err == nil {
+		d.at.Printf("removed %s of %s from %s\n", words.Count(removed, "key"), in.Name, role.Clean(instance.Redact(in.URL)))
+	}
+	return err
+}
+
+// removeTree removes a directory also while another command, or a process that is just
+// ending, writes a last file there.
+func removeTree(ctx context.Context, dir string) error {
+	for range rounds {
+		if err := os.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) || !instance.Tick(ctx) {
+			return err
+		}
+	}
+	return os.RemoveAll(dir)
+}

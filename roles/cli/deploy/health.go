@@ -1,0 +1,29 @@
+package deploy
+
+import (
+	"context"
+)
+
+// chooseHealth settles where the orchestrator of an instance that is to be started
+// serves its health: where it did, if it can.
+func (j *job) chooseHealth() error {
+	at, err := j.in.FreeHealth("")
+	if err != nil {
+		return err
+	}
+	j.in.Health = at
+	return nil
+}
+
+// healthDetail says where health and metrics are served; nothing where they are
+// not, which then is said.
+func (j *job) healthDetail(ctx context.Context) string {
+	if j.in.Health == "" {
+		return ""
+	}
+	if err := j.in.AskHealth(ctx); err != nil {
+		j.at.Sayf("sett: note: health and metrics are to be at http://%s, and %v\n", j.in.Health, err)
+		return ""
+	}
+	return "health and metrics at http://" + j.in.Health
+}

@@ -1,0 +1,233 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// The names of images in messages, besides agents'.
+const (
+	redisImage        = "redis"
+	orchestratorImage = "orchestrator"
+)
+
+func agentImage(agent string) string { return "agent " + agent }
+
+// supply is the source of images and of the binary's volumes: the engine, or a preview of
+// it that makes nothing.
+type supply interface {
+	Control(ctx context.Context, x executable) (containerImage, error)
+	Images(ctx context.Context, wants []imageWant, p imageProgress) (map[string]containerImage, error)
+	BinaryVolume(ctx context.Context, control containerImage, digest12, arch string, labels runtime.Labels) (name string, release func(), err error)
+}
+
+// materials are the images of an instance, and the volumes of the sett binary for images
+// that have none, one for each architecture.
+type materials struct {
+	l            *containerLauncher
+	supply       supply
+	volumes      map[string]string // by architecture
+	pins         []func()          // of volumes that must not go before they are used
+	unobtainable error
+}
+
+// program is the way in which an image runs the sett binary.
+type program struct {
+	image      string // id
+	entrypoint []string
+	binary     string // volume with the binary; empty: entrypoint
+}
+
+// id changes with the image and with the sett binary that is brought into it.
+func (p program) id() string { return strings.TrimSpace(p.image + " " + p.binary) }
+
+// release lets the volumes go.
+func (m *materials) release() {
+	for _, unpin := range m.pins {
+		unpin()
+	}
+	m.pins = nil
+}
+
+// get gets sett's own image first, since builds may copy from it, then all others at once.
+func (m *materials) get(ctx context.Context) (err error) {
+	l, c := m.l, m.l.j.c
+	if l.control, err = m.controlFor(ctx, l.engine.Facts().Arch); err != nil {
+		return err
+	}
+	got, err := m.supply.Images(ctx, wantedImages(c, l.j.in), func(name, line string) { l.j.at.Sayf("  %s: %s\n", role.Clean(name), role.Clean(line)) })
+	if err != nil {
+		m.unobtainable = err
+		return noImages(ctx, err)
+	}
+	l.redis = got[redisImage]
+	if err := m.orchestrator(ctx, got); err != nil {
+		return err
+	}
+	for i := range c.Agents {
+		agent := &c.Agents[i]
+		p, err := m.program(ctx, got[agentImage(agent.Name)])
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", agent.Name, err)
+		}
+		agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary, Program: p.entrypoint}
+	}
+	return m.notifier(ctx, got)
+}
+
+// orchestrator settles the orchestrator's image. It always runs sett's own binary, which
+// gets the engine's socket: an image's might be called sett, and be that alone.
+func (m *materials) orchestrator(ctx context.Context, got map[string]containerImage) error {
+	m.l.brain = program{image: m.l.control.ID}
+	foreign, named := got[orchestratorImage]
+	if !named {
+		return nil
+	}
+	if err := m.l.j.allowOrchestrator(foreign); err != nil {
+		return err
+	}
+	foreign.Entrypoint = nil
+	var err error
+	m.l.brain, err = m.program(ctx, foreign)
+	return err
+}
+
+// notifier settles the notifier's image: the one that sett.yml names, else the first
+// agent's, which has the programs that tools need. It always runs sett's own binary: an
+// image's might be called cub, and be that alone.
+func (m *materials) notifier(ctx context.Context, got map[string]containerImage) error {
+	c := m.l.j.c
+	if c.Notify == nil {
+		return nil
+	}
+	own, named := got[runtime.ComponentNotifier]
+	if !named {
+		own = got[agentImage(c.Agents[0].Name)]
+	}
+	own.Entrypoint = nil
+	p, err := m.program(ctx, own)
+	if err != nil {
+		return fmt.Errorf("notify: %w", err)
+	}
+	c.Notify.Resolved = &config.Resolved{Image: p.image, Binary: p.binary}
+	return nil
+}
+
+// Foresee says how sett up would get the images of an instance, besides sett's own;
+// missing are those that it would not get.
+func Foresee(ctx context.Context, e *containerEngine, c *config.Config, in *instance.Instance) (images []PlannedImage, missing []missingImage, err error) { //nolint:revive // doctor reads its fields only
+	preview := newStore(e).Preview()
+	_, err = preview.Images(ctx, wantedImages(c, in), nil)
+	var f engineFacts
+	f.foresee(preview.Foreseen())
+	var lacks *missingError
+	if errors.As(err, &lacks) {
+		missing, err = lacks.Images, nil
+	}
+	return f.images, missing, err
+}
+
+// wantedImages lists the images that an instance needs, besides sett's own.
+func wantedImages(c *config.Config, in *instance.Instance) []imageWant {
+	var all []imageWant
+	if c.Redis.URL == "" && !c.Services.Redis.Embedded {
+		all = append(all, imageWant{Name: redisImage, Ref: c.Services.Redis.Image})
+	}
+	if ref := c.Services.Orchestrator.Image; ref != "" && c.Orchestrator.Run != config.RunHost {
+		all = append(all, imageWant{Name: orchestratorImage, Ref: ref})
+	}
+	if n := c.Notify; n != nil && n.Image != "" {
+		all = append(all, imageWant{Name: runtime.ComponentNotifier, Ref: n.Image})
+	}
+	for _, agent := range c.Agents {
+		want := imageWant{Name: agentImage(agent.Name), Ref: agent.Image}
+		if b := agent.Build; b != nil {
+			dir := b.Context
+			if !filepath.IsAbs(dir) {
+				dir = filepath.Join(filepath.Dir(in.ConfigFile), dir)
+			}
+			want.Ref = "sett-" + in.Name + ".agent-" + agent.Name + ":latest"
+			want.Build = &imageBuild{Root: in.Workspace, Context: dir, Dockerfile: b.Dockerfile, Args: b.Args}
+			want.Labels = in.Labels()
+		}
+		all = append(all, want)
+	}
+	return all
+}
+
+// noImages is the error about images that are missing.
+func noImages(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var missing *missingError
+	if !errors.As(err, &missing) {
+		return err
+	}
+	hint := "docker pull and docker build show more of what is wrong"
+	if slices.ContainsFunc(missing.Images, func(m missingImage) bool { return m.Name == redisImage }) {
+		hint = "sett up --embedded uses sett's own blackboard, which needs no Redis image"
+	}
+	return role.Fail(role.Environment, errors.New(role.CleanText(err.Error())), "%s", hint)
+}
+
+// isSett says whether an image's entrypoint is the sett binary already.
+func isSett(entrypoint []string) bool {
+	return len(entrypoint) > 0 && slices.Contains([]string{"sett", "cub", "sett-orchestrator"}, path.Base(entrypoint[0]))
+}
+
+// program settles how the image runs the sett binary.
+func (m *materials) program(ctx context.Context, i containerImage) (program, error) {
+	if i.OS != "" && i.OS != "linux" {
+		return program{}, role.Fail(role.Usage, fmt.Errorf("image %s is for %s; containers are Linux", role.Clean(i.Ref), role.Clean(i.OS)), "")
+	}
+	if isSett(i.Entrypoint) {
+		return program{image: i.ID, entrypoint: i.Entrypoint}, nil
+	}
+	volume, err := m.volume(ctx, i.Arch)
+	return program{image: i.ID, binary: volume}, err
+}
+
+// controlFor returns sett's own image for an architecture.
+func (m *materials) controlFor(ctx context.Context, arch string) (containerImage, error) {
+	exe, err := LinuxExecutable(m.l.j.at.Env, arch)
+	if err != nil {
+		return containerImage{}, err
+	}
+	control, err := m.supply.Control(ctx, exe)
+	if err != nil {
+		err = role.Fail(role.Environment, fmt.Errorf("make sett's own image for %s: %w", arch, err), "")
+	}
+	return control, err
+}
+
+// volume returns the volume with the binary for an architecture.
+func (m *materials) volume(ctx context.Context, arch string) (name string, err error) {
+	if name, ok := m.volumes[arch]; ok {
+		return name, nil
+	}
+	control := m.l.control
+	if arch != m.l.engine.Facts().Arch {
+		if control, err = m.controlFor(ctx, arch); err != nil {
+			return "", err
+		}
+	}
+	digest := control.Ref[strings.LastIndexByte(control.Ref, '-')+1:]
+	name, unpin, err := m.supply.BinaryVolume(ctx, control, digest, arch, m.l.j.in.Labels())
+	if err != nil {
+		return "", role.Fail(role.Environment, fmt.Errorf("bring the sett binary in: %w", err), "")
+	}
+	m.pins = append(m.pins, unpin)
+	m.volumes[arch] = name
+	return name, nil
+}

@@ -1,0 +1,134 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/runtime"
+)
+
+// job is the data that the parts of one sett up share.
+type job struct {
+	at      *instance.Locator
+	options Options
+	began   time.Time
+	in      *instance.Instance // locked, unless this is a dry run
+	c       *config.Config     // the desired one
+	plan    *Plan
+	place   instance.Place
+	board   *instance.Board // nil until it answers
+}
+
+// save writes the state and the configuration.
+func (j *job) save() error {
+	if err := j.in.Save(); err != nil {
+		return err
+	}
+	return instance.WriteFile(j.in.ConfigPath(), j.c)
+}
+
+// labels are those of a part that exists once.
+func (j *job) labels(component string) runtime.Labels {
+	l := j.in.Labels()
+	l[runtime.LabelComponent] = component
+	return l
+}
+
+// boardEnviron tells a part where the blackboard is.
+func (j *job) boardEnviron(at string) []string {
+	return env.Redis{
+		URL: at, Timeout: j.c.Redis.Timeout, Retries: j.c.Redis.Retries, GiveUp: j.c.Redis.GiveUp,
+		CAFile: j.at.Getenv(env.RedisCAFile),
+	}.Environ()
+}
+
+// hostEnviron is the environment of each part that is a process of this machine.
+func (j *job) hostEnviron() []string {
+	vars := env.Inherited(j.at.Environ())
+	for _, v := range []struct{ name, value string }{
+		{env.StateDir, j.in.Dir}, {env.Instance, j.in.Name}, {env.Config, j.in.ConfigPath()},
+		{env.Workspace, j.in.Workspace}, {env.Run, j.in.Run}, {env.HealthAddr, j.in.HealthAddr()},
+		{env.Lease, j.at.Getenv(env.Lease)},
+	} {
+		if v.value != "" {
+			vars = append(vars, v.name+"="+v.value)
+		}
+	}
+	return vars
+}
+
+// connect waits until the blackboard answers, or the unit that is to serve it has ended.
+func (j *job) connect(ctx context.Context, unit *runtime.Unit) error {
+	at := instance.Connection{URL: j.in.URL, Instance: j.in.Name, As: "sett-up", Timeout: j.c.Redis.Timeout, Once: unit != nil}
+	for {
+		b, err := instance.Connect(ctx, j.at.Terminal, at)
+		if err == nil {
+			j.board = b
+			return nil
+		}
+		if unit == nil || !errors.Is(err, blackboard.ErrUnavailable) {
+			return role.Fail(role.Environment, err, "is that server up, and the URL right?")
+		}
+		if why := j.ended(ctx, unit); why != nil {
+			return why
+		}
+		if !instance.Tick(ctx) {
+			return j.late(ctx, runtime.ComponentBlackboard)
+		}
+	}
+}
+
+// ended returns an error if the unit does not run. A new one must not need a restart.
+func (j *job) ended(ctx context.Context, unit *runtime.Unit) error {
+	units, err := j.place.List(ctx, nil)
+	if err != nil || ctx.Err() != nil {
+		return nil // the wait goes on, or ends for its own reason
+	}
+	for _, now := range units {
+		if now.Name == unit.Name && (now.Running || now.Restarting && j.plan.Action == actionApply) {
+			return nil
+		}
+	}
+	return role.Fail(role.Environment, j.failed(ctx, unit.Name, "ended"), "sett logs %s", unit.Name)
+}
+
+// announce prints the heading of the parts' lines.
+func (j *job) announce() {
+	j.at.Printf("%s  %s\n", j.at.Paint(j.in.Name, term.Bold), role.Clean(j.at.Tilde(j.in.Workspace)))
+}
+
+// ready prints the line of a part.
+func (j *job) ready(part, detail string) {
+	line := fmt.Sprintf("  %-*s  %s  %6s  %s", partWidth(j.c), part, j.at.Paint("ready", term.Good), words.Span(j.at.Now().Sub(j.began)), detail)
+	j.at.Printf("%s\n", strings.TrimRight(line, " "))
+}
+
+// partWidth is that of the longest name of a part.
+func partWidth(c *config.Config) int {
+	width := len(runtime.ComponentOrchestrator)
+	for _, name := range c.Names() {
+		width = max(width, len(name))
+	}
+	return width
+}
+
+// blackboardDetail describes the blackboard on its line.
+func (j *job) blackboardDetail() string {
+	switch {
+	case j.in.External:
+		return "external, " + role.Clean(instance.Redact(j.in.URL))
+	case j.plan.Blackboard.Kind == "embedded":
+		return "embedded, " + j.board.Addr()
+	}
+	return role.Clean(j.c.Services.Redis.Image) + ", " + j.board.Addr()
+}

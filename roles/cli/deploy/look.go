@@ -1,0 +1,166 @@
+package deploy
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"path/filepath"
+	"slices"
+
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// facts are everything that a plan follows from. Looking makes nothing.
+type facts struct {
+	desired  *config.Config // sett.yml, the flags and the environment
+	file     string         // sett.yml's path
+	root     string         // the workspace
+	shown    string         // the workspace as people read it
+	sett     string         // the version of this program
+	asBefore bool           // neither sett.yml nor a flag names the runtime
+	unset    []string       // inherited variables that have no value here
+
+	state      instance.State // of the instance, as its directory has it
+	known      bool           // the instance's directory has a state
+	stopping   bool           // a sett down was interrupted
+	repository bool           // the workspace is a git repository
+	units      []runtime.Unit
+	unseen     error          // the units of the former runtime cannot be listed
+	before     *config.Config // the configuration of the running instance
+	address    string         // where sett's own blackboard was and can stay; empty: nowhere
+	notices    []string       // about programs that cannot be run
+	engine     *engineFacts   // nil: with processes
+}
+
+// engineFacts are the facts about a container engine.
+type engineFacts struct {
+	names   containerNames
+	control string // the reference of sett's own image
+	brain   string // the id of the orchestrator's image and binary
+	images  []PlannedImage
+	volumes []PlannedThing  // of binaries
+	present map[string]bool // networks and volumes of the instance
+	missing error           // images that are neither there nor can be made
+	notices []string        // for a new start: about the engine and the workspace in it
+}
+
+// containerNames are the names of an instance's things on the engine.
+type containerNames interface {
+	ContainerName(unit string) string
+	Network(reach string) string
+	LedgerVolume() string
+	ControlVolume() string
+}
+
+// runs says whether the instance runs, so that an up changes it.
+func (f *facts) runs() bool { return runs(f.units) && !f.stopping }
+
+// moved says whether the units of the instance are in another runtime than the desired.
+func (f *facts) moved() bool { return f.state.Runtime != "" && f.state.Runtime != f.desired.Runtime }
+
+// unobtainable is the error about images that are neither there nor can be made.
+func (f *facts) unobtainable() error {
+	if f.engine == nil {
+		return nil
+	}
+	return f.engine.missing
+}
+
+// cleared updates the facts when all units have been stopped.
+func (f *facts) cleared(now instance.State) {
+	f.units, f.stopping, f.state = nil, false, now
+}
+
+// runs says whether an instance with these units is running.
+func runs(units []runtime.Unit) bool {
+	return slices.ContainsFunc(units, func(u runtime.Unit) bool {
+		c := u.Labels[runtime.LabelComponent]
+		return (u.Running || u.Restarting) && (c == runtime.ComponentKeeper || c == runtime.ComponentOrchestrator)
+	})
+}
+
+// look observes the instance and its runtime, and makes the plan. Images have a context
+// of their own, since they count for no time limit.
+func (u *upRun) look(ctx, images context.Context) error {
+	f := u.facts
+	f.state, f.known, f.stopping = u.in.State, u.in.Known(), u.in.Stopping()
+	f.repository = instance.Exists(filepath.Join(f.root, ".git"))
+	if err := u.lookAtUnits(ctx); err != nil {
+		return err
+	}
+	if err := f.refusal(); err != nil {
+		return err
+	}
+	if !f.moved() && !f.state.External {
+		f.address = boardAddress(f.state.URL, f.units)
+	}
+	u.in.Workspace, u.in.ConfigFile = f.root, f.file
+	if _, err := u.launch.materials(images, f, false); err != nil {
+		return err
+	}
+	u.plan = newPlan(f)
+	return nil
+}
+
+// lookAtUnits lists the units, in the runtime where the instance was until now.
+func (u *upRun) lookAtUnits(ctx context.Context) (err error) {
+	f := u.facts
+	if u.in.Runtime == "" {
+		u.in.Runtime = f.desired.Runtime
+	}
+	u.place, err = u.at.Place(ctx, u.in)
+	switch {
+	case err != nil && f.moved():
+		f.unseen = err
+		return nil
+	case err != nil:
+		return err
+	}
+	if f.units, err = u.place.List(ctx, nil); err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	if f.runs() && f.known {
+		f.before, err = u.in.Config()
+	}
+	return err
+}
+
+// refusal is the error about an up that cannot begin.
+func (f *facts) refusal() error {
+	switch {
+	case !f.runs():
+		return nil
+	case !f.known:
+		return role.Fail(role.Failed, fmt.Errorf("instance %s of this workspace runs already, and its password is in another state directory", f.state.Name),
+			"whoever started it can use it; sett down --name %s ends it", f.state.Name)
+	case config.Diff(f.before, f.desired).Instance:
+		return role.Fail(role.Usage, fmt.Errorf("instance %s runs, and %s, or what the flags say of it, changed in runtime, services, redis or where the orchestrator runs", f.state.Name, instance.ConfigName),
+			"sett up with the flags that it was started with, or sett down && sett up; for now it goes on as it was")
+	}
+	return nil
+}
+
+// boardAddress is where sett's own blackboard of that URL is or can be again; empty:
+// another program has the port.
+func boardAddress(at string, units []runtime.Unit) string {
+	old, err := url.Parse(at)
+	if err != nil || old.User == nil || old.Hostname() != "127.0.0.1" {
+		return ""
+	}
+	serves := func(u runtime.Unit) bool {
+		return u.Running && u.Labels[runtime.LabelComponent] == runtime.ComponentBlackboard
+	}
+	if slices.ContainsFunc(units, serves) {
+		return old.Host
+	}
+	l, err := net.Listen("tcp", old.Host)
+	if err != nil {
+		return ""
+	}
+	_ = l.Close()
+	return old.Host
+}

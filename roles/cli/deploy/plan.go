@@ -1,0 +1,318 @@
+package deploy
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// Plan is a sett up before it is done. A dry run prints it; the names of its fields are
+// part of the interface.
+type Plan struct {
+	Instance   string         `json:"instance"`
+	Workspace  string         `json:"workspace"`
+	ConfigFile string         `json:"config_file"`
+	Runtime    string         `json:"runtime"`
+	Action     string         `json:"action"` // create, start or apply
+	Changes    PlannedChanges `json:"changes"`
+	Blackboard PlannedBoard   `json:"blackboard"`
+	Parts      []PlannedPart  `json:"parts"`
+	Images     []PlannedImage `json:"images"`
+	Networks   []PlannedThing `json:"networks"`
+	Volumes    []PlannedThing `json:"volumes"`
+	Notices    []string       `json:"notices"` // other notices of sett up
+
+	state    instance.State // of the instance, for its directory
+	clears   bool           // units that run are stopped before anything starts
+	newData  bool           // the blackboard has no volume yet
+	other    string         // the running instance was started by this other sett; empty: by this one
+	reloads  []string       // the changed settings of the orchestrator
+	onlySett []string       // changed agents that differ in the version of sett alone
+	tells    bool           // atEnd has the notices about the runtime
+	atOnce   []string       // notices before anything is done
+	atEnd    []string       // notices when the instance is ready
+}
+
+// The actions on an instance.
+const (
+	ActionCreate = "create" // nothing is known of it
+	ActionStart  = "start"  // it was there before, and does not run
+	actionApply  = "apply"  // it runs
+)
+
+// PlannedChanges are the changes of sett.yml since the last sett up of a running instance.
+type PlannedChanges struct {
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
+	Changed []string `json:"changed"`
+	Policy  bool     `json:"policy"` // settings of the orchestrator
+	Notify  bool     `json:"notify"` // the notifier's settings
+}
+
+// PlannedBoard is the blackboard.
+type PlannedBoard struct {
+	Kind    string `json:"kind"`              // redis, embedded, or external: one of the user's own
+	Address string `json:"address,omitempty"` // absent: a port that is free when it starts
+}
+
+// PlannedPart is a unit of the instance and the action on it.
+type PlannedPart struct {
+	Part      string `json:"part"`
+	Agent     string `json:"agent,omitempty"`
+	Kind      string `json:"kind"`   // container or process
+	Action    string `json:"action"` // start, restart, stop or keep
+	Container string `json:"container,omitempty"`
+	Image     string `json:"image,omitempty"`
+	Network   string `json:"network,omitempty"`
+}
+
+// The actions on a part.
+const (
+	partStart   = "start"
+	partRestart = "restart"
+	PartStop    = "stop"
+	PartKeep    = "keep" // it runs, and goes on
+)
+
+// PlannedImage is an image that containers are made of.
+type PlannedImage struct {
+	For    string   `json:"for"` // sett, redis, orchestrator, or agent NAME
+	Image  string   `json:"image"`
+	Action string   `json:"action"`             // present, pull, build or make
+	Pulls  []string `json:"pulls,omitempty"`    // images that a build needs, and that are not there
+	Bases  []string `json:"based_on,omitempty"` // those that are
+}
+
+// PlannedThing is a network or a volume.
+type PlannedThing struct {
+	Name   string `json:"name"`
+	Action string `json:"action"` // present or make
+}
+
+// The actions on a network, a volume or an image. An image may also be pulled or built.
+const (
+	thingPresent = "present"
+	ThingPull    = "pull"
+	ThingBuild   = "build"
+	thingMake    = "make"
+)
+
+// newPlan derives the plan from the facts, and from nothing else.
+func newPlan(f *facts) *Plan {
+	p := &Plan{
+		Instance: f.state.Name, Workspace: f.root, ConfigFile: f.file, Runtime: f.desired.Runtime, Action: ActionCreate,
+		Changes: PlannedChanges{Added: []string{}, Removed: []string{}, Changed: []string{}},
+		Parts:   []PlannedPart{}, Images: []PlannedImage{}, Networks: []PlannedThing{}, Volumes: []PlannedThing{}, Notices: []string{},
+	}
+	switch {
+	case f.runs():
+		p.Action = actionApply
+	case f.known:
+		p.Action = ActionStart
+	}
+	p.clears = !f.runs() && f.unseen == nil && (f.stopping || f.moved() || !f.known)
+	p.planState(f)
+	p.planChanges(f)
+	p.Blackboard = p.board(f)
+	p.noteFirst(f)
+	p.planParts(f)
+	if f.engine != nil {
+		p.planEngine(f)
+	}
+	p.noteLast(f)
+	return p
+}
+
+// planState settles the state of the instance, but for its ports.
+func (p *Plan) planState(f *facts) {
+	p.state = f.state
+	s, containers := &p.state, f.desired.Runtime == config.RuntimeDocker
+	s.Workspace, s.ConfigFile, s.Runtime = f.root, f.file, f.desired.Runtime
+	if p.Action == actionApply {
+		return
+	}
+	s.Sett = f.sett
+	s.Embedded = containers && f.desired.Services.Redis.Embedded
+	s.Host = containers && f.desired.Orchestrator.Run == config.RunHost
+	if f.moved() {
+		s.Told = false
+	}
+	if f.moved() || s.External {
+		s.URL = ""
+	}
+	if s.External = f.desired.Redis.URL != ""; s.External {
+		s.URL = f.desired.Redis.URL
+	}
+}
+
+// planChanges compares sett.yml with the configuration of the running instance.
+func (p *Plan) planChanges(f *facts) {
+	if p.Action != actionApply {
+		return
+	}
+	if p.other = OtherSett(f.state.Sett, f.sett); p.other != "" {
+		p.state.Sett = f.sett
+	}
+	c, to := config.Diff(f.before, f.desired), &p.Changes
+	to.Added, to.Removed, to.Changed = append(to.Added, c.Added...), append(to.Removed, c.Removed...), append(to.Changed, c.Changed...)
+	to.Policy, to.Notify = c.Policy, c.Notify
+	p.reloads = reloads(f.before, f.desired)
+	for _, name := range c.Changed {
+		was, _ := f.before.Agent(name)
+		if is, _ := f.desired.Agent(name); p.other != "" && onlySett(was, is) {
+			p.onlySett = append(p.onlySett, name)
+		}
+	}
+}
+
+// reloads names the settings of the orchestrator that differ.
+func reloads(before, after *config.Config) (all []string) {
+	if !slices.Equal(before.Approve, after.Approve) {
+		all = append(all, "approve")
+	}
+	if before.Orchestrator != after.Orchestrator {
+		all = append(all, "orchestrator")
+	}
+	if config.Diff(&config.Config{Agents: before.Agents}, &config.Config{Agents: after.Agents}).Policy {
+		all = append(all, "bids, replicas, warm or retries of agents")
+	}
+	return all
+}
+
+// onlySett says whether two configurations of an agent differ in the version of sett
+// alone, and in nothing of sett.yml or of its image.
+func onlySett(was, is config.Agent) bool {
+	if was.Resolved != nil && is.Resolved != nil {
+		resolved := *is.Resolved
+		resolved.Sett, resolved.Binary = was.Resolved.Sett, was.Resolved.Binary
+		is.Resolved = &resolved
+	} else {
+		was.Resolved, is.Resolved = nil, nil // a sett of before there was any
+	}
+	return was.Digest() == is.Digest()
+}
+
+// OtherSett names the sett that started an instance; empty: this one did.
+func OtherSett(started, this string) string {
+	switch started {
+	case this:
+		return ""
+	case "":
+		return "an older sett"
+	}
+	return "sett " + started
+}
+
+// board describes the blackboard.
+func (p *Plan) board(f *facts) PlannedBoard {
+	b := PlannedBoard{Kind: "embedded"}
+	switch {
+	case p.state.External:
+		b.Kind = "external"
+	case f.desired.Runtime == config.RuntimeDocker && !f.desired.Services.Redis.Embedded:
+		b.Kind = "redis"
+	}
+	if b.Address = f.address; p.state.External || p.Action == actionApply {
+		if at, err := url.Parse(p.state.URL); err == nil {
+			b.Address = role.Clean(at.Host)
+		}
+	}
+	return b
+}
+
+// part returns the plan of a part; nil: it has none.
+func (p *Plan) part(name string) *PlannedPart {
+	i := slices.IndexFunc(p.Parts, func(part PlannedPart) bool { return part.Part == name })
+	if i < 0 {
+		return nil
+	}
+	return &p.Parts[i]
+}
+
+// replaces says whether the running orchestrator gives way to one of another version.
+func (p *Plan) replaces() bool {
+	return p.Action == actionApply && (p.other != "" || p.part(runtime.ComponentOrchestrator).Action == partRestart)
+}
+
+// Idle says whether the instance is as it should be: nothing is to be done.
+func (p *Plan) Idle() bool {
+	differs := func(t PlannedThing) bool { return t.Action != thingPresent }
+	return p.Action == actionApply && p.unchanged() && p.other == "" &&
+		!slices.ContainsFunc(p.Parts, func(part PlannedPart) bool { return part.Action != PartKeep }) &&
+		!slices.ContainsFunc(slices.Concat(p.Networks, p.Volumes), differs)
+}
+
+// unchanged says whether sett.yml is as before.
+func (p *Plan) unchanged() bool {
+	c := p.Changes
+	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify
+}
+
+// noteFirst makes the notices of a beginning.
+func (p *Plan) noteFirst(f *facts) {
+	if f.asBefore && !f.moved() {
+		p.note(&p.atOnce, "instance %s runs as processes, as before; --runtime docker for containers", p.Instance)
+	}
+	for _, missing := range f.unset {
+		p.note(&p.atOnce, "warning: %s is not set here, so it will not be there either", missing)
+	}
+	if f.unseen != nil {
+		p.note(&p.atOnce, "warning: what was left of runtime %s cannot be looked at: %v", f.state.Runtime, f.unseen)
+	}
+	if p.clears && slices.ContainsFunc(f.units, func(u runtime.Unit) bool { return u.Running }) {
+		if f.stopping {
+			p.note(&p.atOnce, "a sett down was interrupted, and is finished first")
+		}
+		if f.moved() {
+			p.note(&p.atOnce, "what runs with runtime %s is stopped first", f.state.Runtime)
+		}
+	}
+	if f.moved() {
+		p.note(&p.atOnce, "what happened with runtime %s is kept, and seen with that only", f.state.Runtime)
+	} else if f.engine != nil && p.Action == ActionStart && f.state.URL != "" && !f.state.External && f.state.Embedded != p.state.Embedded {
+		p.note(&p.atOnce, "what happened with the other blackboard, Redis or sett's own, is kept apart")
+	}
+	if f.engine != nil && p.Action != actionApply {
+		for _, text := range f.engine.notices {
+			p.note(&p.atOnce, "%s", text)
+		}
+	}
+	for _, text := range f.notices {
+		p.note(&p.atOnce, "%s", text)
+	}
+	if p.other != "" {
+		p.note(nil, "it was started by %s; its parts are restarted with this one, sett %s", p.other, f.sett)
+	}
+}
+
+// noteLast makes the notices that are read best at the end.
+func (p *Plan) noteLast(f *facts) {
+	if !p.state.Told {
+		before := len(p.atEnd)
+		switch {
+		case f.desired.Runtime != config.RuntimeDocker:
+			p.note(&p.atEnd, "local mode isolates nothing: agents run as you, with your files and your network")
+		case f.desired.Services.Redis.Embedded:
+			p.note(&p.atEnd, "the embedded blackboard knows one password: agents' cubs have the administrator's, which their tools do not see")
+		}
+		p.tells = len(p.atEnd) > before
+	}
+	if !f.repository {
+		p.note(&p.atEnd, "%s is no git repository; sett forage wants one: git init", f.shown)
+	}
+}
+
+// note adds a notice. An up prints it with the others of that list; nil: a dry run
+// alone does.
+func (p *Plan) note(list *[]string, format string, args ...any) {
+	text := role.CleanText(fmt.Sprintf(format, args...))
+	p.Notices = append(p.Notices, text)
+	if list != nil {
+		*list = append(*list, text)
+	}
+}

@@ -1,0 +1,157 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/runtime"
+)
+
+// stopTime bounds how long stopping may take beyond the tools' grace periods.
+const stopTime = 30 * time.Second
+
+// stopper stops the units of an instance. It uses the blackboard, the workspace and the
+// configuration if they exist, and needs none of them.
+type stopper struct {
+	at      *instance.Locator
+	in      *instance.Instance
+	place   instance.Place
+	config  *config.Config
+	tell    bool // print a line for each part
+	stopped int
+}
+
+// rounds bounds how often sweep looks for new units.
+const rounds = 10
+
+// stop stops all units, first those that would start others again.
+func (s *stopper) stop(ctx context.Context) error {
+	if err := s.in.SetStopping(true); err != nil {
+		return err
+	}
+	units, err := s.place.List(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	if len(units) == 0 {
+		return nil
+	}
+	if s.tell {
+		s.at.Printf("%s  %s\n", s.at.Paint(s.in.Name, term.Bold), role.Clean(s.at.Tilde(s.in.Workspace)))
+	}
+	told := s.announceStop(ctx)
+	s.gather(ctx)
+	for _, components := range stopOrder(told) {
+		group := slices.DeleteFunc(slices.Clone(units), func(u runtime.Unit) bool {
+			return !slices.Contains(components, u.Labels[runtime.LabelComponent])
+		})
+		if slices.Contains(components, runtime.ComponentOrchestrator) {
+			s.gather(ctx)
+		}
+		if err := s.each(ctx, group); err != nil {
+			return err
+		}
+	}
+	return s.sweep(ctx)
+}
+
+// stopOrder is the order in which components are stopped. Agents come before the
+// orchestrator, which puts their claims back; the blackboard comes last. An orchestrator
+// that was not told of the stop would take it for crashes, and comes first.
+func stopOrder(told bool) [][]string {
+	workers := []string{runtime.ComponentAgent, runtime.ComponentWorker, runtime.ComponentNotifier}
+	orchestrator := []string{runtime.ComponentOrchestrator}
+	order := [][]string{{runtime.ComponentKeeper}, workers, {runtime.ComponentAnchor}, orchestrator, {runtime.ComponentBlackboard}}
+	if !told {
+		order[1], order[3] = orchestrator, workers
+	}
+	return order
+}
+
+// gather brings logs home. A stop does not fail for them.
+func (s *stopper) gather(ctx context.Context) {
+	if err := s.place.Gather(ctx); err != nil && ctx.Err() == nil {
+		s.at.Sayf("sett: warning: %v\n", err)
+	}
+}
+
+// sweep stops units that were started meanwhile, as by an orchestrator that did not hear
+// of the stop.
+func (s *stopper) sweep(ctx context.Context) error {
+	for range rounds {
+		units, err := s.place.List(ctx, nil)
+		if err != nil {
+			return fmt.Errorf("list what runs: %w", err)
+		}
+		if len(units) == 0 {
+			return nil
+		}
+		if err := s.each(ctx, units); err != nil {
+			return err
+		}
+	}
+	return role.Fail(role.Failed, fmt.Errorf("stop instance %s: something starts its processes again and again", s.in.Name), "sett down")
+}
+
+// announceStop tells orchestrator and cubs of the stop, if the blackboard can be reached.
+func (s *stopper) announceStop(ctx context.Context) (told bool) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	b, err := instance.Glance(ctx, s.at.Terminal, s.in.URL, s.in.Name, "sett-down")
+	if err != nil {
+		return false // the end comes anyway
+	}
+	defer b.Close()
+	return b.Control.SetInstance(ctx, blackboard.InstanceStopping, "sett down") == nil
+}
+
+// each stops units at the same time.
+func (s *stopper) each(ctx context.Context, units []runtime.Unit) error {
+	began := s.at.Now()
+	type result struct {
+		unit runtime.Unit
+		err  error
+	}
+	results := make(chan result)
+	for _, u := range units {
+		go func() { results <- result{u, s.place.Stop(ctx, u.Name, s.grace(u))} }()
+	}
+	var errs []error
+	for range units {
+		r := <-results
+		errs = append(errs, r.err)
+		if r.err != nil || !r.unit.Running {
+			continue
+		}
+		s.stopped++
+		component := r.unit.Labels[runtime.LabelComponent]
+		if s.tell && component != runtime.ComponentKeeper && component != runtime.ComponentAnchor {
+			s.at.Printf("  %-*s  stopped  %6s\n", partWidth(s.config), role.Clean(partOf(r.unit)), words.Span(s.at.Now().Sub(began)))
+		}
+	}
+	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
+		return role.Fail(role.Failed, err, "sett down tries again")
+	}
+	return ctx.Err()
+}
+
+// grace is the grace period of a unit. An agent gets that of its tool in sett.yml, and a
+// little more to hand in the outcome.
+func (s *stopper) grace(u runtime.Unit) time.Duration {
+	if name := u.Labels[runtime.LabelAgent]; name != "" {
+		if agent, ok := s.config.Agent(name); ok {
+			return agent.Grace + 3*time.Second
+		}
+		return config.DefaultGrace + 3*time.Second
+	}
+	return 10 * time.Second
+}

@@ -1,0 +1,184 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// errTooLong is the cause with which the context of an up ends when its time is over.
+var errTooLong = errors.New("time is over")
+
+// Options are the flags of a sett up. Empty ones leave the decision to sett.yml.
+type Options struct {
+	Runtime      string
+	RedisURL     string
+	Embedded     bool
+	Orchestrator string
+	Timeout      time.Duration
+}
+
+// upRun is one sett up: it looks, plans, and carries the plan out.
+type upRun struct {
+	job
+	facts    *facts
+	launch   launcher
+	position string // in the ledger: a new orchestrator's entry comes after it; empty: the present one stays
+}
+
+// launcher starts the parts of an instance in one runtime.
+type launcher interface {
+	// materials finds the images and binaries of the parts, notes them in the facts and
+	// completes the configuration. With create it also makes the missing ones, and release
+	// gives them back when the parts run.
+	materials(ctx context.Context, f *facts, create bool) (release func(), err error)
+	// launch starts the blackboard, if it is sett's own, and the orchestrator, and hands
+	// changes to those that run. In between it calls serve with the blackboard's unit.
+	launch(ctx context.Context, serve func(context.Context, *runtime.Unit) error) error
+}
+
+// Up starts the instance, or applies the changes to a running one.
+func Up(ctx context.Context, at *instance.Locator, o Options) error {
+	return newUp(at, o).run(ctx)
+}
+
+// DryRun returns the plan of an up and makes nothing.
+func DryRun(ctx context.Context, at *instance.Locator, o Options) (*Plan, error) {
+	return newUp(at, o).dry(ctx)
+}
+
+func newUp(at *instance.Locator, o Options) *upRun {
+	return &upRun{job: job{at: at, began: at.Now(), options: o}}
+}
+
+// dry looks and plans.
+func (u *upRun) dry(ctx context.Context) (*Plan, error) {
+	if _, err := u.open(ctx, instance.NoLock); err != nil {
+		return nil, err
+	}
+	limited, cancel := role.WithLimit(ctx, u.options.Timeout, errTooLong)
+	defer cancel()
+	err := u.look(limited, limited)
+	if err == nil {
+		err = u.facts.unobtainable()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, u.inTime(limited, err)
+	}
+	return u.plan, nil
+}
+
+// run locks the instance, carries the plan out and says how it went.
+func (u *upRun) run(ctx context.Context) error {
+	if err := keepDescriptors(); err != nil {
+		return err
+	}
+	release, err := u.open(ctx, instance.LockDir)
+	if err != nil {
+		return err
+	}
+	defer u.in.LetGo(release)
+	u.at.Hold.On()
+	if err := u.carryOut(ctx); err != nil {
+		return u.explain(ctx, err)
+	}
+	return u.conclude()
+}
+
+// open reads the configuration, opens the runtime and claims the instance.
+func (u *upRun) open(ctx context.Context, lock instance.LockFunc) (release func(), err error) {
+	if u.facts, err = u.readConfig(); err != nil {
+		return nil, err
+	}
+	u.c = u.facts.desired
+	if u.facts.root, err = u.at.Workspace(); err != nil {
+		return nil, err
+	}
+	u.facts.shown = u.at.Tilde(u.facts.root)
+	var elsewhere map[string]string
+	if u.launch, elsewhere, err = newLauncher(ctx, &u.job, u.facts.root); err != nil {
+		return nil, err
+	}
+	u.in, release, err = u.at.ClaimInstance(ctx, u.facts.root, elsewhere, lock)
+	return release, err
+}
+
+// carryOut looks, plans and does. Images take the time that they take.
+func (u *upRun) carryOut(ctx context.Context) error {
+	limited, cancel := role.WithLimit(ctx, u.options.Timeout, errTooLong)
+	defer cancel()
+	if err := u.look(limited, ctx); err != nil {
+		return u.inTime(limited, err)
+	}
+	sayNotices(u.at.Sayf, u.plan.atOnce)
+	if err := u.clear(limited); err != nil {
+		return u.inTime(limited, err)
+	}
+	release, err := u.supply(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	limited, cancel = role.WithLimit(ctx, u.options.Timeout, errTooLong)
+	defer cancel()
+	err = u.do(limited)
+	if err == nil {
+		for _, warning := range StrayGates(ctx, u.board, u.c) {
+			u.plan.note(&u.plan.atEnd, "warning: %s", warning)
+		}
+	}
+	if u.board != nil {
+		u.board.Close()
+	}
+	return u.inTime(limited, err)
+}
+
+// inTime makes the end of the time the reason of an error that follows from it.
+func (u *upRun) inTime(ctx context.Context, err error) error {
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) && role.CodeOf(err) != role.TimedOut {
+		return role.Fail(role.TimedOut, fmt.Errorf("not ready after %s: %w", u.options.Timeout, err), "--timeout gives it more time")
+	}
+	return err
+}
+
+// explain gives an error its exit code and says whether the instance runs.
+func (u *upRun) explain(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil && u.plan != nil && u.plan.Action == actionApply:
+		return role.Fail(role.Interrupted, errors.New("interrupted; the instance goes on running"), "sett list")
+	case ctx.Err() != nil:
+		return role.Fail(role.Interrupted, errors.New("interrupted; what had been started was stopped"), "")
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return role.Fail(role.Environment, err, "make room below %s", u.in.Dir)
+	}
+	return err
+}
+
+// conclude prints the notices that are read best at the end, and the next command.
+func (u *upRun) conclude() error {
+	if notices := u.plan.atEnd; len(notices) > 0 {
+		u.at.Sayf("\n")
+		sayNotices(u.at.Sayf, notices)
+	}
+	if u.plan.tells {
+		u.in.Told = true
+		if err := u.in.Save(); err != nil {
+			return err
+		}
+	}
+	name := ""
+	if u.at.Flags.Name != "" {
+		name = " --name " + u.in.Name
+	}
+	u.at.Sayf("\nNext:\n  sett forage --goal \"…\" --wait%s\n", name)
+	return nil
+}

@@ -1,0 +1,160 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sett/contract/config"
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// health says how instances are.
+func (x *exam) health(ctx context.Context) []Finding {
+	if x.meantErr != nil && x.at.Flags.Name != "" {
+		return []Finding{wrong(x.at.Flags.Name, x.meantErr)}
+	}
+	out := x.each(func(in *instance.Instance) []Finding {
+		out := []Finding{x.healthOf(ctx, in)}
+		if other := deploy.OtherSett(in.Sett, x.at.Build.String()); other != "" && out[0].Status != Skipped {
+			out = append(out, warning(in.Name, x.at.UpLine(in)+" restarts its parts with this one", "it was started by %s, and this is sett %s", other, x.at.Build.String()))
+		}
+		return out
+	})
+	if len(out) == 0 {
+		out = append(out, skipped("there is none; sett up starts one"))
+	}
+	return out
+}
+
+func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
+	if in.Runtime == config.RuntimeDocker {
+		if _, err := x.engineAnswer(ctx); err != nil {
+			return problem(in.Name, "start the engine", "its container engine does not answer")
+		}
+	}
+	r := status.Inspect(ctx, x.at, in, false)
+	switch r.State {
+	case status.Running:
+		return fine(in.Name, "running, %d of %d agents ready", r.Ready, r.Agents)
+	case status.Stopped:
+		return Finding{Subject: in.Name, Status: Skipped, Finding: "it is stopped"}
+	case status.Unreachable:
+		return problem(in.Name, "sett logs --name "+in.Name+" blackboard", "its blackboard does not answer: %s", r.Troubles())
+	}
+	return warning(in.Name, "sett list, and sett logs --name "+in.Name, "degraded: %s", r.Troubles())
+}
+
+// holder names the user of the blackboard's port, for the instance that is meant.
+func (x *exam) holder(ctx context.Context) string {
+	if _, err := x.engineAnswer(ctx); err != nil && x.meant.Runtime == config.RuntimeDocker {
+		return "whether by the blackboard of " + x.meant.Name + ", only its engine could tell"
+	}
+	switch r := status.Inspect(ctx, x.at, x.meant, false); {
+	case r.State == status.Stopped, slices.Contains(r.Down, runtime.ComponentBlackboard):
+		return "by another program; sett up takes another port for the blackboard of " + x.meant.Name
+	case r.State == status.Unreachable:
+		return "the blackboard of " + x.meant.Name + " has it, and does not answer, or another program"
+	}
+	return "by the blackboard of " + x.meant.Name
+}
+
+// connection is the doctor's name on the servers of blackboards.
+const connection = "sett-doctor"
+
+// askBoard opens the blackboard of an instance that runs; nil where there is none to ask.
+func (x *exam) askBoard(ctx context.Context, in *instance.Instance) *instance.Board {
+	if in.Runtime == config.RuntimeDocker && !in.External {
+		if _, err := x.engineAnswer(ctx); err != nil {
+			return nil
+		}
+	}
+	b, err := instance.Glance(ctx, x.at.Terminal, in.URL, in.Name, connection)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// boardClock compares the blackboard's clock with this machine's.
+func (x *exam) boardClock(ctx context.Context, in *instance.Instance) []Finding {
+	b := x.askBoard(ctx, in)
+	if b == nil {
+		return nil
+	}
+	defer b.Close()
+	before := x.at.Now()
+	at, err := b.ServerTime(ctx)
+	if err != nil {
+		return nil
+	}
+	return []Finding{skewed("blackboard of "+in.Name, runtime.Ahead(at, before, x.at.Now()))}
+}
+
+// blackboard looks at how durable blackboards are: those of instances, and one that
+// sett.yml names.
+func (x *exam) blackboard(ctx context.Context) []Finding {
+	out := x.each(func(in *instance.Instance) []Finding {
+		if !in.External && (in.Runtime != config.RuntimeDocker || in.Embedded) {
+			return nil // sett's own, which fsyncs all it acknowledges
+		}
+		b := x.askBoard(ctx, in)
+		if b == nil {
+			return nil // which the instance's health says
+		}
+		defer b.Close()
+		return durable(ctx, b, in.Name, in.URL)
+	})
+	if c := x.sheet.config; c != nil && c.Redis.URL != "" && (x.meant == nil || x.meant.URL != c.Redis.URL) {
+		out = append(out, x.ownRedis(ctx, c.Redis.URL)...)
+	}
+	if len(out) == 0 {
+		return []Finding{skipped("no Redis to ask: what Sett starts itself is durable")}
+	}
+	return out
+}
+
+// ownRedis looks at the Redis of the user's own that sett.yml names.
+func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
+	b, err := instance.Glance(ctx, x.at.Terminal, url, "doctor", connection)
+	if err != nil {
+		return []Finding{problem("redis.url", "is that server up, and redis.url in "+instance.ConfigName+" right?", "%v", err)}
+	}
+	defer b.Close()
+	return durable(ctx, b, "redis.url", url)
+}
+
+// durable reports whether a Redis may lose or evict acknowledged data.
+func durable(ctx context.Context, b *instance.Board, subject, url string) []Finding {
+	d, err := b.Durability(ctx)
+	if err != nil {
+		return []Finding{warning(subject, "", "%v", err)}
+	}
+	var out []Finding
+	set := func(what string) string {
+		return fmt.Sprintf("redis-cli -u %s CONFIG SET %s, and in redis.conf", role.ShellWord(instance.Redact(url)), what)
+	}
+	switch {
+	case d.AppendOnly == "no":
+		out = append(out, warning(subject, set("appendonly yes"), "Redis %s keeps no append-only file: what was acknowledged since its last snapshot is lost when it ends", d.Version))
+	case d.Fsync != "" && d.Fsync != "always":
+		out = append(out, warning(subject, set("appendfsync always"), "Redis %s fsyncs %q: what was acknowledged just before a crash of the machine is lost", d.Version, d.Fsync))
+	case d.AppendOnly == "" || d.Fsync == "":
+		out = append(out, warning(subject, "ask who runs it: appendonly yes, appendfsync always", "Redis %s does not say how durable it is", d.Version))
+	}
+	if d.Eviction != "" && d.Eviction != "noeviction" {
+		when := "would, were its memory limited,"
+		if d.Limited {
+			when = "will, when its memory is full,"
+		}
+		out = append(out, warning(subject, set("maxmemory-policy noeviction"), "Redis %s %s forget artefacts (%s)", d.Version, when, d.Eviction))
+	}
+	if len(out) == 0 {
+		out = append(out, fine(subject, "Redis %s: it fsyncs what it acknowledges, and forgets nothing", d.Version))
+	}
+	return out
+}

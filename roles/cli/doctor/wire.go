@@ -1,0 +1,14 @@
+package doctor
+
+import (
+	"sett/runtime/docker"
+	"sett/runtime/docker/engine"
+)
+
+// containerEngine is the engine that the doctor asks for its facts.
+type containerEngine = engine.Engine
+
+var (
+	findEngine  = engine.Find      // where the environment says that it is
+	instancesOn = docker.Instances // all that it has parts of
+)

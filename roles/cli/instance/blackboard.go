@@ -1,0 +1,157 @@
+package instance
+
+import (
+	"context"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/blackboard/redis/archive"
+	"sett/contract/env"
+	"sett/roles/cli/term"
+	"sett/roles/view"
+)
+
+// Board is the blackboard of an instance, in parts for its users. Commands know these
+// parts and not their implementation.
+type Board struct {
+	server
+	place
+	Records Records
+	Index   Index
+	Ledger  ledger
+	Roster  view.Roster
+	People  People
+	Control control
+	Archive archive.Board // for a wiring file: the source or target of an archive
+
+	// Watch reports each interruption of the connection, and each return, until the
+	// context ends.
+	Watch func(ctx context.Context, back func(), lost func(error))
+}
+
+// server is the server of the blackboard and its view of the instance.
+type server interface {
+	view.Moment
+	Figures(ctx context.Context, agents []string) (blackboard.Figures, error)
+	Close()
+}
+
+// place is the address of the server, and how safe data is there.
+type place interface {
+	Addr() string
+	Durability(ctx context.Context) (redis.Durability, error)
+}
+
+// Records reads artefacts, claims and workflows by id.
+type Records struct {
+	artefacts
+	claims
+	records
+}
+
+type (
+	artefacts = view.Artefacts
+	claims    = view.Claims
+)
+
+type records interface {
+	Artefacts(ctx context.Context, ids []string) ([]blackboard.Artefact, error)
+	Claims(ctx context.Context, ids []string) ([]blackboard.Claim, error)
+	ListArtefacts(ctx context.Context, f blackboard.Filter) ([]blackboard.Artefact, error)
+	ListOutlines(ctx context.Context, f blackboard.Filter) ([]blackboard.Outline, error)
+	LatestVersions(ctx context.Context, logicalIDs []string) (map[string]string, error)
+}
+
+// Index finds the ids of records.
+type Index struct {
+	view.Index
+	index
+}
+
+type index interface {
+	Goals(ctx context.Context, limit int) ([]string, error)
+	Resolve(ctx context.Context, part string, want ...blackboard.Kind) (string, blackboard.Kind, error)
+	OpenClaims(ctx context.Context) ([]string, error)
+	ActiveWorkflows(ctx context.Context) ([]string, error)
+	ActiveCount(ctx context.Context) (int, error)
+	Versions(ctx context.Context, logicalID string) ([]string, error)
+}
+
+// ledger reads the entries of the ledger.
+type ledger interface {
+	Last(ctx context.Context) (string, error)
+	History(ctx context.Context, after string, count int64) ([]blackboard.Event, error)
+	Follow(ctx context.Context, after string, f func(blackboard.Event) error, lost func(error)) error
+}
+
+// People makes the moves of people.
+type People struct {
+	statements
+	decisions
+}
+
+type statements interface {
+	PostGoal(ctx context.Context, a blackboard.Artefact) error
+	PostAnswer(ctx context.Context, questionID string, a blackboard.Artefact, by string) (agent string, err error)
+	Review(ctx context.Context, claimID string, review blackboard.Artefact, by string) error
+}
+
+type decisions interface {
+	Approve(ctx context.Context, artefactID string, review blackboard.Artefact, by string) error
+	Reject(ctx context.Context, artefactID string, review blackboard.Artefact, by string) (claimID string, err error)
+	CancelClaim(ctx context.Context, claimID string, failure blackboard.Artefact, by, why string) error
+	CancelWorkflow(ctx context.Context, workflowID string, failure blackboard.Artefact, by, why string) error
+	Retry(ctx context.Context, claimID, newClaimID, by, why string) error
+}
+
+// control tells the orchestrator and the server of a start or a stop.
+type control interface {
+	SetInstance(ctx context.Context, s blackboard.InstanceState, by string) error
+	Approves(ctx context.Context, types []string) (bool, error)
+	Nudge(ctx context.Context) error
+	ReloadACL(ctx context.Context) error
+	Erase(ctx context.Context) (int, error)
+}
+
+// Connection says how to connect to a blackboard.
+type Connection struct {
+	URL, Instance string
+	As            string        // the name of the connection on the server
+	Timeout       time.Duration // of one call; 0: the client's default
+	Once          bool          // a call is not repeated
+}
+
+// Connect opens a blackboard. The error wraps blackboard.ErrUnavailable if it does not
+// answer. The caller calls Close.
+func Connect(ctx context.Context, on *term.Terminal, c Connection) (*Board, error) {
+	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: on.Getenv(env.RedisCAFile)}
+	if c.Once {
+		o.Retries = -1
+	}
+	b, err := redis.Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return BoardOf(b), nil
+}
+
+// Glance connects to a blackboard for a short look: calls take at most
+// a second and are not repeated.
+func Glance(ctx context.Context, on *term.Terminal, url, instance, as string) (*Board, error) {
+	return Connect(ctx, on, Connection{URL: url, Instance: instance, As: as, Timeout: time.Second, Once: true})
+}
+
+// BoardOf returns the parts of an open blackboard.
+func BoardOf(b *redis.Board) *Board {
+	return &Board{
+		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index}, Ledger: b.Ledger,
+		Roster: b.Roster, People: People{b.People, b.People}, Control: b, Archive: b,
+		Watch: func(ctx context.Context, back func(), lost func(error)) {
+			_ = b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, back, func(redis.Channel, string) {}, lost)
+		},
+	}
+}
+
+// Redact returns the URL of a blackboard without its password.
+func Redact(url string) string { return redis.Redact(url) }

@@ -1,0 +1,137 @@
+package instance
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// Health and metrics have a port that stays the same, because monitoring is set up with
+// it once. The port is below the range that systems hand out by themselves, so that no
+// program takes it by chance while the orchestrator is down.
+const (
+	healthPorts   = 20000
+	healthRange   = 10000
+	healthTries   = 50
+	healthTime    = 500 * time.Millisecond // for an answer from this machine
+	HealthInside  = 8080                   // in the orchestrator's container
+	mostHealthSay = 1 << 20
+)
+
+// FreeHealth returns a free address: the present one, else one computed from the path of
+// the instance's directory, else any. It never returns the address but, which another
+// program has although it seems free.
+func (in *Instance) FreeHealth(but string) (string, error) {
+	wanted := []string{in.Health}
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(in.Dir))
+	for i := range uint32(healthTries) {
+		port := healthPorts + int((h.Sum32()+i)%healthRange)
+		wanted = append(wanted, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	}
+	wanted = append(wanted, "127.0.0.1:0")
+	board := ""
+	if at, err := url.Parse(in.URL); err == nil {
+		board = at.Host // chosen, and perhaps not taken yet
+	}
+	var err error
+	for _, addr := range wanted {
+		if addr == "" || addr == but || addr == board {
+			continue
+		}
+		var l net.Listener
+		if l, err = net.Listen("tcp", addr); err == nil {
+			addr = l.Addr().String()
+			return addr, l.Close()
+		}
+	}
+	return "", role.Fail(role.Environment, fmt.Errorf("find a free port for health checks: %w", err), "")
+}
+
+// HealthAddr is the address at which a process serves the health of an instance. An
+// instance without one, started by an older sett, takes any port.
+func (in *Instance) HealthAddr() string {
+	if in.Health == "" {
+		return "127.0.0.1:0"
+	}
+	return in.Health
+}
+
+// HealthURL is the URL of the health check; empty: unknown.
+func (in *Instance) HealthURL() string {
+	if in.Health == "" {
+		return ""
+	}
+	return "http://" + in.Health + "/healthz"
+}
+
+// PublishHealth is the port that the orchestrator's container publishes for health
+// checks.
+func (in *Instance) PublishHealth() runtime.Publish {
+	_, port, err := net.SplitHostPort(in.Health)
+	if err != nil {
+		return runtime.Publish{}
+	}
+	host, err := strconv.Atoi(port)
+	if err != nil || host == 0 {
+		return runtime.Publish{}
+	}
+	return runtime.Publish{Port: HealthInside, Host: host}
+}
+
+// AskHealth checks that the instance's own orchestrator answers at its health address.
+func (in *Instance) AskHealth(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, healthTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+in.Health+"/agents", nil)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
+	res, err := client.Do(req)
+	if err != nil {
+		return fmt.Errorf("nobody answers there: %w", err)
+	}
+	defer res.Body.Close()
+	var said struct {
+		Instance string `json:"instance"`
+		Run      string `json:"run"`
+	}
+	err = json.NewDecoder(io.LimitReader(res.Body, mostHealthSay)).Decode(&said)
+	if err != nil || said.Instance != in.Name || said.Run != in.Run {
+		return errors.New("another program has the port; sett logs orchestrator says when it is served")
+	}
+	return nil
+}
+
+// MoveHealth chooses another port in place of one that is taken. The state has it only
+// after SettleHealth: other code may read and write the state at the same time.
+func (in *Instance) MoveHealth(taken runtime.Publish) (runtime.Publish, error) {
+	now := Instance{Dir: in.Dir}
+	at, err := now.FreeHealth(net.JoinHostPort("127.0.0.1", strconv.Itoa(taken.Host)))
+	now.Health, in.moved = at, at
+	return now.PublishHealth(), err
+}
+
+// SettleHealth puts the address that MoveHealth chose into the state, and says whether
+// the address changed.
+func (in *Instance) SettleHealth() (elsewhere bool) {
+	at := in.moved
+	in.moved = ""
+	if at == "" || at == in.Health {
+		return false
+	}
+	in.Health = at
+	return true
+}

@@ -1,0 +1,275 @@
+package instance
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/runtime/repofile"
+)
+
+// ConfigName is the name of the configuration file.
+const ConfigName = "sett.yml"
+
+// Flags are the flags that say where sett.yml and the instance are.
+type Flags struct {
+	Directory string `short:"C" placeholder:"DIR" help:"Work as if started in DIR."`
+	Config    string `short:"f" placeholder:"FILE" help:"Use FILE instead of sett.yml."`
+	Name      string `placeholder:"NAME" help:"Name of the instance (default: $$SETT_INSTANCE, else the one of this workspace)."`
+}
+
+// Locator finds the instance that a command means, its workspace, its sett.yml, its
+// place and its board.
+type Locator struct {
+	*term.Terminal
+	Flags   Flags
+	engines *Engine // of containers; opened by the first use
+}
+
+// New returns a locator that warns on the terminal. The caller calls Close.
+func New(on *term.Terminal, f Flags) *Locator {
+	return &Locator{Terminal: on, Flags: f, engines: &Engine{}}
+}
+
+// With returns a locator for other flags, on the same engine.
+func (l *Locator) With(on *term.Terminal, f Flags) *Locator {
+	return &Locator{Terminal: on, Flags: f, engines: l.engines}
+}
+
+// Directory returns the command's directory: -C, else the current directory,
+// absolute and without symbolic links.
+func (l *Locator) Directory() (string, error) {
+	dir := l.Flags.Directory
+	if dir == "" {
+		dir = "."
+	}
+	abs, err := filepath.Abs(dir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err == nil {
+		var info os.FileInfo
+		if info, err = os.Stat(abs); err == nil && !info.IsDir() {
+			err = errors.New("not a directory")
+		}
+	}
+	if err != nil {
+		return "", role.Fail(role.Usage, fmt.Errorf("use directory %s: %w", role.Clean(dir), role.Cause(err)), "-C takes an existing directory")
+	}
+	return abs, nil
+}
+
+// Upward returns the first directory, from dir up, that has an entry of that name;
+// false: none has.
+func Upward(dir, name string) (string, bool) {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			return dir, true
+		}
+		if dir == filepath.Dir(dir) {
+			return "", false
+		}
+		dir = filepath.Dir(dir)
+	}
+}
+
+// Workspace returns the root of the git repository that the directory belongs
+// to, else the directory, from there up, that has a sett.yml.
+func (l *Locator) Workspace() (string, error) {
+	dir, err := l.Directory()
+	if err != nil {
+		return "", err
+	}
+	for _, name := range []string{".git", ConfigName} {
+		if root, ok := Upward(dir, name); ok {
+			return root, nil
+		}
+	}
+	return "", role.Fail(role.Usage, fmt.Errorf("no workspace: %s is in no git repository and has no %s", dir, ConfigName),
+		"git init && sett init, or name a workspace with -C DIR or an instance with --name NAME")
+}
+
+// ConfigFile returns the path of the configuration: -f, else the nearest sett.yml from
+// the directory up to the workspace's root.
+func (l *Locator) ConfigFile() (string, error) {
+	dir, err := l.Directory()
+	if err != nil {
+		return "", err
+	}
+	if f := l.Flags.Config; f != "" {
+		if !filepath.IsAbs(f) {
+			f = filepath.Join(dir, f)
+		}
+		return f, nil
+	}
+	root, err := l.Workspace()
+	if err != nil {
+		return "", err
+	}
+	if found, ok := Upward(dir, ConfigName); ok && Within(found, root) {
+		dir = found
+	} else {
+		dir = root
+	}
+	return filepath.Join(dir, ConfigName), nil
+}
+
+// Within reports whether a path is root or below it.
+func Within(path, root string) bool {
+	rel, err := filepath.Rel(root, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// Config reads sett.yml and returns it with its path.
+func (l *Locator) Config(options ...config.Option) (*config.Config, string, error) {
+	path, err := l.ConfigFile()
+	if err != nil {
+		return nil, "", err
+	}
+	src, err := Source(l, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, path, role.Fail(role.Usage, fmt.Errorf("no configuration: %s does not exist", path),
+			"sett init writes one, -f FILE names another")
+	}
+	if err != nil {
+		hint := ""
+		if errors.Is(err, repofile.ErrOutside) {
+			hint = "name the file that is meant: -f FILE"
+		}
+		return nil, path, role.Fail(role.Usage, fmt.Errorf("read configuration %s: %w", path, err), "%s", hint)
+	}
+	c, err := config.Parse(l.Relative(path), src, options...)
+	if err != nil {
+		return nil, path, role.Fail(role.Usage, errors.New(role.CleanText(err.Error())), "")
+	}
+	return c, path, nil
+}
+
+// mostConfig bounds a sett.yml, in bytes. A smaller bound of its own has config.Parse,
+// which says it better.
+const mostConfig = 4 << 20
+
+// Source returns the text of a configuration. In the workspace, no link leads out of it;
+// a file elsewhere was named by the user.
+func Source(l *Locator, path string) ([]byte, error) {
+	root, err := l.Workspace()
+	if err != nil || !Within(path, root) {
+		root = ""
+	}
+	return repofile.Read(root, path, mostConfig)
+}
+
+// Relative returns a path below the current directory relative to it, and any other
+// path unchanged.
+func (l *Locator) Relative(path string) string {
+	wd, err := os.Getwd()
+	if err != nil {
+		return path
+	}
+	if resolved, err := filepath.EvalSymlinks(wd); err == nil {
+		wd = resolved
+	}
+	if !Within(path, wd) {
+		return path
+	}
+	rel, err := filepath.Rel(wd, path)
+	if err != nil {
+		return path
+	}
+	return rel
+}
+
+// Named returns the instance's name if the user gave one.
+func (l *Locator) Named() (string, error) {
+	name, from := l.Flags.Name, "--name"
+	if name == "" {
+		name, from = l.Getenv(env.DefaultName), env.DefaultName
+	}
+	if name == "" {
+		return "", nil
+	}
+	if err := config.ValidInstanceName(name); err != nil {
+		return "", role.Fail(role.Usage, fmt.Errorf("%s: %q cannot name an instance: %w", from, role.Clean(name), err), "such as %s", config.MakeInstanceName(name))
+	}
+	return name, nil
+}
+
+// Find returns the existing instance that the command means: the one that the user
+// named, else the one of this workspace.
+func (l *Locator) Find() (*Instance, error) {
+	all, err := l.All()
+	if err != nil {
+		return nil, err
+	}
+	name, err := l.Named()
+	if err != nil {
+		return nil, err
+	}
+	if name != "" {
+		i := slices.IndexFunc(all, func(in *Instance) bool { return in.Name == name })
+		if i < 0 {
+			return nil, role.Fail(role.NotFound, fmt.Errorf("no instance %s", name), "%s",
+				words.DidYouMean(name, Names(all), "sett up starts one"))
+		}
+		return all[i], nil
+	}
+	root, err := l.Workspace()
+	if err != nil {
+		if len(all) == 0 {
+			return nil, role.Fail(role.NotFound, err, "there is no instance at all; sett init && sett up makes one")
+		}
+		return nil, role.Fail(role.NotFound, err, "name an instance with --name: %s", strings.Join(Names(all), ", "))
+	}
+	in, err := OfWorkspace(all, root)
+	if err == nil && in == nil {
+		hint := "sett up"
+		if len(all) > 0 {
+			hint += " starts one, sett list shows those of other workspaces"
+		}
+		err = role.Fail(role.NotFound, fmt.Errorf("no instance of workspace %s", root), "%s", hint)
+	}
+	return in, err
+}
+
+// OfWorkspace returns the instance of a workspace: the only one, or among several the
+// one with the name of the workspace's directory; nil when the workspace has none.
+func OfWorkspace(all []*Instance, root string) (*Instance, error) {
+	var own []*Instance
+	for _, in := range all {
+		if in.Workspace == root {
+			own = append(own, in)
+		}
+	}
+	if len(own) == 1 {
+		return own[0], nil
+	}
+	for _, in := range own {
+		if in.Name == config.MakeInstanceName(filepath.Base(root)) {
+			return in, nil
+		}
+	}
+	if len(own) > 1 {
+		return nil, role.Fail(role.Usage, fmt.Errorf("workspace %s has several instances: %s", root, strings.Join(Names(own), ", ")),
+			"choose one with --name, such as --name %s", own[0].Name)
+	}
+	return nil, nil
+}
+
+// Path returns the path of a file that the user typed. A relative one starts at -C,
+// else at the current directory.
+func (l *Locator) Path(name string) (string, error) {
+	if filepath.IsAbs(name) {
+		return name, nil
+	}
+	dir, err := l.Directory()
+	return filepath.Join(dir, name), err
+}

@@ -1,0 +1,148 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"time"
+
+	"sett/contract/config"
+	"sett/runtime"
+	"sett/runtime/docker"
+	"sett/runtime/process"
+)
+
+// Place runs the units of an instance: on the container engine or as processes.
+type Place interface {
+	runtime.Logs
+	Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error)
+	Stop(ctx context.Context, name string, grace time.Duration) error
+	List(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error)
+	remains
+}
+
+// remains handles logs, networks and volumes that units leave behind.
+type remains interface {
+	// Gather copies logs from other places to the instance's directory.
+	Gather(ctx context.Context) error
+	// Clear removes the things that units shared. With purge it also removes the ledger
+	// and all else that was made for the instance outside its directory. No unit may run.
+	Clear(ctx context.Context, purge bool) error
+}
+
+// Place returns the place of an instance. A place of containers needs an engine.
+func (l *Locator) Place(ctx context.Context, in *Instance) (Place, error) {
+	if in.Runtime != config.RuntimeDocker {
+		return Local{in.Processes()}, nil
+	}
+	e, err := l.Engine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &Containers{
+		Runtime: docker.New(e, docker.Options{
+			Instance: in.Name, Labels: in.Labels(), Logs: in.LogsDir(), HostReach: in.Host, Logger: slog.New(slog.DiscardHandler), Now: l.Now,
+		}),
+		host: in.Processes(), in: in,
+	}, nil
+}
+
+// Processes returns the runtime of the instance's processes on this machine. Its
+// directory also has the locks of every start and stop.
+func (in *Instance) Processes() *process.Runtime {
+	return process.New(process.Options{Dir: in.Dir, Logger: slog.New(slog.DiscardHandler)})
+}
+
+// Labels returns the labels of everything that is made for the instance on the engine.
+func (in *Instance) Labels() runtime.Labels {
+	l := runtime.Labels{runtime.LabelInstance: in.Name, runtime.LabelWorkspace: in.Workspace}
+	if in.Run != "" {
+		l[runtime.LabelRun] = in.Run
+	}
+	if !in.StartedAt.IsZero() {
+		l[runtime.LabelStarted] = in.StartedAt.UTC().Format(time.RFC3339)
+	}
+	return l
+}
+
+// Local is the place where all units are processes. They leave files only in the
+// instance's directory.
+type Local struct{ *process.Runtime }
+
+// Gather does nothing: the logs are in the instance's directory already.
+func (Local) Gather(context.Context) error { return nil }
+
+// Clear does nothing: processes leave nothing outside the instance's directory.
+func (Local) Clear(context.Context, bool) error { return nil }
+
+// Containers is the place where units are containers. With orchestrator.run: host the
+// keeper and the orchestrator are processes, so that no container needs the engine's
+// socket.
+type Containers struct {
+	*docker.Runtime
+	host *process.Runtime
+	in   *Instance
+}
+
+// Start starts a unit that names an image as a container, and any other as a
+// process.
+func (c *Containers) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error) {
+	if s.Container.Image == "" {
+		return c.host.Start(ctx, s)
+	}
+	return c.Runtime.Start(ctx, s)
+}
+
+// MayBeProcess says whether a unit of that name can be a process of the host.
+func MayBeProcess(name string) bool {
+	return name == runtime.ComponentKeeper || name == runtime.ComponentOrchestrator
+}
+
+// Stop stops the unit, be it a container or a process.
+func (c *Containers) Stop(ctx context.Context, name string, grace time.Duration) error {
+	if !MayBeProcess(name) {
+		return c.Runtime.Stop(ctx, name, grace)
+	}
+	return errors.Join(c.host.Stop(ctx, name, grace), c.Runtime.Stop(ctx, name, grace))
+}
+
+// List lists containers and processes, sorted by name.
+func (c *Containers) List(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error) {
+	units, err := c.Runtime.List(ctx, selector)
+	if err != nil {
+		return nil, err
+	}
+	own, err := c.host.List(ctx, selector)
+	if err != nil {
+		return nil, err
+	}
+	units = append(units, own...)
+	slices.SortStableFunc(units, func(x, y runtime.Unit) int { return strings.Compare(x.Name, y.Name) })
+	return units, nil
+}
+
+// Logs reads the log of a process where there is one of that name.
+func (c *Containers) Logs(ctx context.Context, name string, o runtime.LogOptions) (io.ReadCloser, error) {
+	if MayBeProcess(name) {
+		own, err := c.host.List(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(own, func(u runtime.Unit) bool { return u.Name == name }) {
+			return c.host.Logs(ctx, name, o)
+		}
+	}
+	return c.Runtime.Logs(ctx, name, o)
+}
+
+// Clear removes the networks and the control volume, or everything. The caller must
+// gather the logs of that volume first.
+func (c *Containers) Clear(ctx context.Context, purge bool) error {
+	if purge {
+		return c.Purge(ctx)
+	}
+	return errors.Join(c.Runtime.Clear(ctx), c.RemoveControl(ctx))
+}

@@ -1,0 +1,185 @@
+package instance
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"sett/blackboard/redis"
+	"sett/contract/config"
+	"sett/roles/role"
+)
+
+// State is the record of an instance, in instance.json of its directory. It holds the
+// blackboard's password, so only its owner can read it.
+type State struct {
+	Name       string    `json:"name"`
+	Workspace  string    `json:"workspace"`   // absolute, without symbolic links
+	ConfigFile string    `json:"config_file"` // absolute
+	Runtime    string    `json:"runtime"`     // config.RuntimeProcess or config.RuntimeDocker
+	URL        string    `json:"url"`         // of the blackboard, with its password
+	External   bool      `json:"external"`    // the blackboard is the user's own
+	CreatedAt  time.Time `json:"created_at"`
+	Run        string    `json:"run"`              // id of the last `sett up` that started it
+	Sett       string    `json:"sett,omitempty"`   // the version of sett that started it; empty: older than this field
+	Told       bool      `json:"told"`             // sett up has printed the notices about its runtime
+	Health     string    `json:"health,omitempty"` // 127.0.0.1:PORT, of the orchestrator's /healthz and /metrics
+
+	// With runtime docker:
+	Embedded  bool      `json:"embedded,omitempty"`  // the blackboard is sett's own, in a container
+	Host      bool      `json:"host,omitempty"`      // the orchestrator is a process of this machine
+	Control   string    `json:"control,omitempty"`   // id of the image that the orchestrator runs in, and the volume of the binary in a foreign one
+	StartedAt time.Time `json:"started_at,omitzero"` // when the sett up of Run began
+}
+
+// Instance is an instance: its state, and the directory of that state.
+type Instance struct {
+	State
+	Dir   string
+	moved string // the health address that MoveHealth chose; empty: the state's
+}
+
+// StatePath is the path of the file with the state.
+func (in *Instance) StatePath() string { return filepath.Join(in.Dir, "instance.json") }
+
+// ConfigPath is the path of the configuration that the instance was last started with.
+func (in *Instance) ConfigPath() string { return filepath.Join(in.Dir, "config.json") }
+
+// LogsDir is the directory of the logs.
+func (in *Instance) LogsDir() string { return filepath.Join(in.Dir, "logs") }
+
+func (in *Instance) stoppingPath() string { return filepath.Join(in.Dir, "stopping") }
+
+// Known says whether this user's state directory has the instance, and with it the
+// password of its blackboard.
+func (in *Instance) Known() bool { return Exists(in.StatePath()) }
+
+// Save writes the state, as a whole or not at all.
+func (in *Instance) Save() error { return WriteFile(in.StatePath(), in.State) }
+
+// Config reads the configuration that the instance was last started with.
+func (in *Instance) Config() (*config.Config, error) {
+	var c config.Config
+	if err := ReadFile(in.ConfigPath(), &c); err != nil {
+		return nil, fmt.Errorf("read configuration of %s: %w", in.Name, err)
+	}
+	return &c, nil
+}
+
+// Root returns the directory that holds one directory per instance.
+func (l *Locator) Root() (string, error) {
+	if dir := l.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // the XDG specification ignores others
+		return filepath.Join(dir, "sett"), nil
+	}
+	home := l.Getenv("HOME")
+	if home == "" {
+		return "", role.Fail(role.Environment, errors.New("find state directory: HOME is not set"), "set HOME or XDG_STATE_HOME")
+	}
+	return filepath.Join(home, ".local", "state", "sett"), nil
+}
+
+// All returns all instances, sorted by name. It leaves out an instance that it cannot
+// read, and warns about it.
+func (l *Locator) All() ([]*Instance, error) {
+	root, err := l.Root()
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, role.Fail(role.Environment, fmt.Errorf("list instances: %w", err), "instances are kept below XDG_STATE_HOME")
+	}
+	var all []*Instance
+	for _, e := range entries {
+		if !e.IsDir() || config.ValidInstanceName(e.Name()) != nil {
+			continue
+		}
+		in, err := LoadInstance(filepath.Join(root, e.Name()))
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // being made or removed
+		case err != nil:
+			l.Sayf("sett: warning: %v\n", err)
+		default:
+			all = append(all, in)
+		}
+	}
+	return all, nil
+}
+
+// LoadInstance reads the instance in dir; fs.ErrNotExist when there is none.
+func LoadInstance(dir string) (*Instance, error) {
+	in := &Instance{Dir: dir}
+	if err := ReadFile(in.StatePath(), &in.State); err != nil {
+		return nil, fmt.Errorf("read instance %s: %w", filepath.Base(dir), err)
+	}
+	if in.Name != filepath.Base(dir) {
+		return nil, fmt.Errorf("read instance %s: its state is that of %q", filepath.Base(dir), role.Clean(in.Name))
+	}
+	return in, nil
+}
+
+// Names returns the names of the instances, sorted.
+func Names(all []*Instance) []string {
+	out := make([]string, len(all))
+	for i, in := range all {
+		out[i] = in.Name
+	}
+	slices.Sort(out)
+	return out
+}
+
+// ReadFile reads a JSON file into v.
+func ReadFile(path string, v any) error {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, v); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// WriteFile replaces a file as a whole and syncs it to disk. A process that is killed
+// during it leaves the old file or the new one.
+func WriteFile(path string, v any) (err error) {
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", filepath.Base(path), err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // made with mode 0600
+	if err != nil {
+		return fmt.Errorf("write state: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+			err = fmt.Errorf("write state: %w", err)
+		}
+	}()
+	_, err = f.Write(append(b, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// Admin is the administrator's password of sett's own blackboard.
+func (in *Instance) Admin() string {
+	at, err := url.Parse(in.URL)
+	if err != nil || at.User == nil {
+		return ""
+	}
+	password, _ := at.User.Password()
+	return password
+}
+
+// Alias is the blackboard's name on the instance's networks.
+func (in *Instance) Alias() string { return redis.Host(in.Name) }

@@ -1,0 +1,68 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"sett/roles/role"
+)
+
+// WriteWhole writes a file completely or not at all. Without force it does not replace
+// an existing one.
+func WriteWhole(path string, force bool, write func(io.Writer) error) (err error) {
+	dir, base := filepath.Split(path)
+	f, err := os.CreateTemp(dir, "."+base+".*")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", role.Clean(path), role.Cause(err))
+	}
+	defer func() { _ = os.Remove(f.Name()) }()
+	err = write(f)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closed := f.Close(); err == nil {
+		err = closed
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", role.Clean(path), role.Cause(err))
+	}
+	return putInPlace(f.Name(), path, force)
+}
+
+// putInPlace gives a file its name. Without force it fails if the name was taken
+// meanwhile.
+func putInPlace(temporary, path string, force bool) error {
+	place := os.Rename
+	if !force {
+		place = os.Link
+	}
+	err := place(temporary, path)
+	if !force && err != nil && !errors.Is(err, fs.ErrExist) {
+		err = os.Rename(temporary, path) // a file system without links
+	}
+	if err == nil {
+		err = syncDirectory(filepath.Dir(path))
+	}
+	if err != nil {
+		var l *os.LinkError
+		if errors.As(err, &l) {
+			err = l.Err
+		}
+		return fmt.Errorf("write %s: %w", role.Clean(path), role.Cause(err))
+	}
+	return nil
+}
+
+// syncDirectory puts the names in a directory on disk.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()
+	return d.Sync()
+}

@@ -1,0 +1,83 @@
+package ledger
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"sett/blackboard/redis/archive"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+)
+
+// A file is there as a whole or not at all, whatever happens while it is written.
+func TestWriteWhole(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "ledger.jsonl")
+	holds := func(what, want string) {
+		t.Helper()
+		got, err := os.ReadFile(path)
+		if want == "" != errors.Is(err, os.ErrNotExist) || string(got) != want {
+			t.Errorf("%s: the file has %q: %v", what, got, err)
+		}
+		all, err := os.ReadDir(dir)
+		if err != nil || want == "" && len(all) != 0 || want != "" && len(all) != 1 {
+			t.Errorf("%s: left %v: %v", what, all, err)
+		}
+	}
+	says := func(text string, err error) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, failed := io.WriteString(w, text)
+			holdsNow, _ := os.ReadFile(path)
+			if string(holdsNow) == text {
+				t.Error("the file has its name before it is whole")
+			}
+			return errors.Join(failed, err)
+		}
+	}
+	if err := WriteWhole(path, false, says("half", syscall.ENOSPC)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk: %v", err)
+	}
+	holds("a full disk", "")
+	if err := WriteWhole(path, false, says("one", nil)); err != nil {
+		t.Error(err)
+	}
+	holds("a first", "one")
+	if err := WriteWhole(path, false, says("two", nil)); !errors.Is(err, os.ErrExist) {
+		t.Errorf("a file that somebody else made meanwhile: %v", err)
+	}
+	holds("a second", "one")
+	if err := WriteWhole(path, true, says("half", syscall.ENOSPC)); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("a full disk: %v", err)
+	}
+	holds("a second on a full disk", "one")
+	if err := WriteWhole(path, true, says("two", nil)); err != nil {
+		t.Error(err)
+	}
+	holds("a second with force", "two")
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v: %v", info.Mode(), err)
+	}
+}
+
+// Whoever waits hears something after two seconds, and then every two.
+func TestLedgerProgress(t *testing.T) {
+	var said strings.Builder
+	now := time.Unix(0, 0)
+	on := &term.Terminal{Env: role.Env{Stderr: &said, Now: func() time.Time { return now }}}
+	tell := progress(on, "exporting")
+	for n := range 45 {
+		tell(archive.Counts{Artefacts: n, Claims: 1})
+		now = now.Add(100 * time.Millisecond)
+	}
+	want := "sett: exporting: 20 artefacts, 1 claim, 0 entries of the ledger\n" +
+		"sett: exporting: 40 artefacts, 1 claim, 0 entries of the ledger\n"
+	if said.String() != want {
+		t.Errorf("said\n%s", said.String())
+	}
+}

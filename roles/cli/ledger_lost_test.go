@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sett/roles/role"
+)
+
+// Of what the blackboard lost, an export takes what is left, and says so: it ends with
+// 1 and a whole file.
+func TestLedgerLost(t *testing.T) {
+	s := newStage(t)
+	gone, broken := s.Goal("one"), s.Goal("two")
+	if _, stderr, err := s.run("ledger", "export", "--file", "whole.jsonl"); err != nil || strings.Contains(stderr, "warning") {
+		t.Errorf("said %q: %v", stderr, err)
+	}
+	s.Send("DEL", "sett:{stage}:artifact:"+gone)
+	s.Send("HDEL", "sett:{stage}:workflow:"+broken, "created_at")
+	stdout, stderr, err := s.run("ledger", "export", "--file", "rest.jsonl")
+	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "exported, but 2 records are lost or corrupt") || stdout != "" {
+		t.Errorf("it ended with %v, and printed %q", err, stdout)
+	}
+	for _, want := range []string{"sett: exported 1 artefact,", "sett: warning: artefact " + gone + ": not found\n", "sett: warning: read workflow " + broken + ": field created_at: missing"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("no %q in %q", want, stderr)
+		}
+	}
+	file, err := os.ReadFile(filepath.Join(s.root, "rest.jsonl"))
+	if err != nil || !strings.Contains(string(file), `{"kind":"lost","id":"`+gone+`"`) || !strings.Contains(string(file), `{"kind":"footer"`) {
+		t.Errorf("the file is %s: %v", file, err)
+	}
+}

@@ -1,0 +1,157 @@
+package lineage
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
+)
+
+// WhyWidth is the number of columns that a line should fit in, and whyText the number of
+// columns beside the labels.
+const (
+	WhyWidth = 100
+	whyText  = WhyWidth - len("  exclusive  ")
+)
+
+// Text prints the steps for people.
+func (v Why) Text(a *term.Terminal) error {
+	if len(v.Steps) == 0 {
+		return nil
+	}
+	for i, s := range v.Steps {
+		if i > 0 {
+			a.Printf("\n")
+		}
+		if err := s.lines(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lines shows a step: the claim, then the artefact made under it.
+func (s Step) lines(a *term.Terminal) error {
+	t := &whyTable{Table: a.Table()}
+	if c := s.Claim; c != nil {
+		target := blackboard.Artefact{Type: words.Shorten(role.Clean(c.Target.Type), 40), Version: c.Target.Version}
+		a.Printf("%s %s on %s %s  %s\n", cmp.Or(originWord(c.Origin), "claim"), a.Paint(words.Short(c.ID), term.Accent), view.Title(target),
+			words.Short(c.ArtefactID), a.Paint(string(c.Status), term.Of(view.ClaimTone(c.Status))))
+		c.rows(a, t)
+	} else if s.unread != "" {
+		a.Printf("claim %s  %s\n", a.Paint(words.Short(s.unread), term.Accent), a.Paint("unreadable", term.Bad))
+		t.add("error", s.Unreadable, term.Bad)
+	} else if s.Artefact != nil {
+		word := "made without a claim"
+		if s.Artefact.Type == blackboard.TypeGoalDefined {
+			word = "goal"
+		}
+		a.Printf("%s %s\n", word, a.Paint(words.Short(s.Artefact.ID), term.Accent))
+	}
+	if r := s.Artefact; r != nil {
+		t.add("made", r.Name()+" by "+r.Maker+" at "+a.Clock(r.CreatedAt)+words.Because(r.Says), cmp.Or(term.Of(view.StructuralTone(r.StructuralType)), term.Bold))
+	}
+	if g := s.Gate; g != nil {
+		t.add("approval", g.Decision()+after(g.Waited, " after ")+words.Because(g.Says), term.Of(g.Tone()))
+	}
+	for _, source := range s.Sources {
+		t.add("also from", source.Name()+" by "+source.Maker+words.Because(source.Says), term.Plain)
+	}
+	return t.Write(a.Stdout)
+}
+
+// originWord is the word for a claim that was not opened for a new artefact; empty for
+// other claims.
+func originWord(o blackboard.ClaimOrigin) string {
+	if o == blackboard.OriginArtefact {
+		return ""
+	}
+	return role.Clean(string(o))
+}
+
+// whyTable is a table with labels in its first column.
+type whyTable struct {
+	*term.Table
+	last string
+}
+
+// add adds a line. It leaves out a label that the line before has too.
+func (t *whyTable) add(label, what string, as term.Style) {
+	shown := label
+	if label == t.last {
+		shown = ""
+	}
+	t.last = label
+	t.Row(term.Cell{Text: "  " + fmt.Sprintf("%-9s", shown), As: term.Dim}, term.Cell{Text: words.Shorten(role.Clean(what), whyText), As: as})
+}
+
+func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
+	t.add("opened", a.Clock(c.OpenedAt)+", "+c.Because, term.Plain)
+	for _, f := range c.Feedback {
+		t.add("context", f.Name()+" by "+f.Maker+words.Because(f.Says), term.Plain)
+	}
+	if bids := view.Bids(c.Bids); bids != "" {
+		t.add("bids", bids+after(c.BidsTook, ", all in after "), term.Plain)
+	}
+	for _, g := range c.Grants {
+		t.add(string(g.Phase), g.says(), term.Of(view.GrantTone(blackboard.Grant{State: g.State, Verdict: g.Verdict})))
+		for _, q := range g.Questions {
+			t.add("asked", fmt.Sprintf("%s: %s", words.Short(q.ID), q.Says), term.Warn)
+			t.add("answered", q.answer(), term.Plain)
+		}
+	}
+	if x := c.Cancelled; x != nil {
+		t.add("cancelled", fmt.Sprintf("%s by %s%s", a.Clock(x.CancelledAt), cmp.Or(x.By, "a person"), words.Because(x.Why)), term.Bad)
+	}
+	if !c.ClosedAt.IsZero() {
+		t.add("closed", a.Clock(c.ClosedAt)+after(c.Took, ", after ")+words.Because(role.Clean(c.Reason)), term.Plain)
+	} else {
+		t.add("closed", "not yet", term.Dim)
+	}
+	if c.RetriedAs != "" {
+		t.add("retried", "as claim "+words.Short(c.RetriedAs), term.Plain)
+	}
+}
+
+func (g WhyGrant) says() string {
+	who := g.Agent
+	if g.By != "" {
+		who = g.By
+	}
+	said := who + " " + view.GrantState(blackboard.Grant{State: g.State, Verdict: g.Verdict, Attempt: g.Attempt})
+	if g.Crashes > 0 {
+		said += ", crashed " + words.Count(g.Crashes, "time")
+	}
+	if g.Kept {
+		said += ", kept"
+	}
+	said += after(g.Queued, ", queued ") + after(g.Tool, ", tool ")
+	if g.Tool == nil {
+		said += after(g.Took, ", took ")
+	}
+	if g.ResultID == "" {
+		return said + words.Because(g.Reason)
+	}
+	return said + words.Because(strings.TrimSpace(view.WithID(cmp.Or(g.Title, "result"), g.ResultID)+words.Because(g.Says)))
+}
+
+func (q WhyQuestion) answer() string {
+	if q.AnswerID == "" {
+		return "not yet"
+	}
+	return fmt.Sprintf("%s by %s%s%s", words.Short(q.AnswerID), cmp.Or(q.By, "a person"), after(q.Waited, " after "), words.Because(q.Answer))
+}
+
+// after returns word and a duration; empty if the duration is not known.
+func after(s *float64, word string) string {
+	if s == nil {
+		return ""
+	}
+	return word + words.Span(time.Duration(*s*float64(time.Second)))
+}

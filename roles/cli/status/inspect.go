@@ -1,0 +1,151 @@
+package status
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/view"
+	"sett/runtime"
+)
+
+// Inspect looks at an instance, briefly; with detail also at its work.
+func Inspect(ctx context.Context, at *instance.Locator, in *instance.Instance, detail bool) Row {
+	l := Row{
+		Name: in.Name, Workspace: in.Workspace, Runtime: in.Runtime, CreatedAt: in.CreatedAt, State: Stopped,
+		NotReady: []string{}, Unhealthy: []string{}, Down: []string{}, Paused: []string{}, Restarting: []string{}, Known: in.Known(), in: in, host: in.Host,
+	}
+	cfg, err := in.Config()
+	if err != nil && l.Known {
+		return l
+	}
+	if err != nil {
+		cfg = &config.Config{}
+	}
+	l.Agents = len(cfg.Agents)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	place, err := at.Place(ctx, in)
+	var units []runtime.Unit
+	if err == nil {
+		units, err = place.List(ctx, nil)
+	}
+	if err != nil {
+		l.State, l.why = Unreachable, err
+		return l
+	}
+	running := l.look(in, cfg, units)
+	if l.State == Stopped || !l.Known { // or nobody here has its blackboard's password
+		return l
+	}
+	if err = l.ask(ctx, at, running, cfg, units, detail); err == nil {
+		return l
+	}
+	// The blackboard may have ended just after the look at the units.
+	if again, e := place.List(ctx, nil); e == nil {
+		if l.look(in, cfg, again); l.State == Stopped {
+			return l
+		}
+	}
+	l.silent = true
+	if !slices.Contains(l.Restarting, runtime.ComponentBlackboard) {
+		l.State = Unreachable
+		if len(l.Down)+len(l.Paused) == 0 { // they say enough
+			l.why = err
+		}
+	}
+	return l
+}
+
+// look derives the state from the units, and returns those that run, by name.
+func (r *Row) look(in *instance.Instance, c *config.Config, units []runtime.Unit) map[string]runtime.Unit {
+	running := map[string]runtime.Unit{}
+	r.State, r.Paused, r.Restarting, r.Down = Stopped, []string{}, []string{}, []string{}
+	for _, u := range units {
+		if u.Running {
+			running[u.Name] = u
+		}
+		if u.Paused {
+			r.Paused = append(r.Paused, u.Name)
+		}
+	}
+	r.Restarting = append(r.Restarting, in.Returning(units)...)
+	if len(running)+len(r.Restarting) == 0 {
+		return running
+	}
+	r.State = Running
+	if len(r.Restarting) > 0 {
+		r.State = Degraded
+	}
+	if _, ok := running[runtime.ComponentOrchestrator]; ok {
+		r.HealthURL = in.HealthURL()
+	}
+	if len(r.Paused) > 0 {
+		r.State = Degraded
+	}
+	parts := in.Parts()
+	if c.Notify != nil {
+		parts = append(parts, runtime.ComponentNotifier)
+	}
+	for _, part := range parts {
+		if _, ok := running[part]; ok || slices.Contains(r.Restarting, part) {
+			continue
+		}
+		r.Down, r.State = append(r.Down, part), Degraded
+		// A unit that ended is started again; a removed container is not.
+		made := slices.ContainsFunc(units, func(u runtime.Unit) bool { return u.Name == part })
+		r.lost = r.lost || !made && in.Runtime == config.RuntimeDocker && part != runtime.ComponentNotifier &&
+			(!in.Host || part == runtime.ComponentBlackboard)
+	}
+	return running
+}
+
+// ask asks the blackboard.
+func (r *Row) ask(ctx context.Context, at *instance.Locator, running map[string]runtime.Unit, c *config.Config, units []runtime.Unit, detail bool) error {
+	b, err := instance.Glance(ctx, at.Terminal, r.in.URL, r.in.Name, "sett-list")
+	if err != nil {
+		return err
+	}
+	defer b.Close()
+	if r.refusal, err = b.Refusal(ctx); err != nil {
+		return err
+	}
+	if r.refusal != nil {
+		r.State, r.NoWrites, r.why = Degraded, r.refusal.Why, r.refusal
+	}
+	if err := r.read(ctx, b, running, c); err != nil || !detail {
+		return err
+	}
+	return r.detail(ctx, at, b, c, units)
+}
+
+// read counts ready agents and open work, for the parts that run.
+func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]runtime.Unit, c *config.Config) error {
+	present, err := b.Roster.Agents(ctx)
+	if err != nil {
+		return err
+	}
+	now, err := b.ServerTime(ctx)
+	if err != nil {
+		return err
+	}
+	for _, name := range c.Names() {
+		if unit, ok := running[runtime.AgentUnit(name)]; ok && instance.IsPresent(present[name], unit, now) {
+			r.Ready++
+			if why := present[name].Trouble; why != "" {
+				r.Unhealthy, r.reasons, r.State = append(r.Unhealthy, name), append(r.reasons, why), Degraded
+			}
+			continue
+		}
+		r.NotReady, r.State = append(r.NotReady, name), Degraded
+	}
+	claims, err := b.Index.OpenClaims(ctx)
+	if err != nil {
+		return err
+	}
+	questions, gates, err := view.OpenMatters(ctx, b.Index)
+	r.Claims, r.Questions, r.Gates = len(claims), len(questions), len(gates)
+	return err
+}

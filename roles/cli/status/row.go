@@ -1,0 +1,169 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
+	"sett/runtime"
+)
+
+// Row is an instance in the list. The fields' names are part of the interface.
+type Row struct {
+	Name       string    `json:"name"`
+	Workspace  string    `json:"workspace"`
+	Runtime    string    `json:"runtime"`
+	State      string    `json:"state"` // running, degraded, unreachable or stopped
+	Agents     int       `json:"agents"`
+	Ready      int       `json:"agents_ready"`
+	NotReady   []string  `json:"agents_not_ready"`
+	Unhealthy  []string  `json:"agents_unhealthy"` // whose newest bid could not be evaluated
+	Claims     int       `json:"claims_open"`
+	Questions  int       `json:"questions_open"`
+	Gates      int       `json:"gates_open"`               // artefacts that wait for approval
+	CreatedAt  time.Time `json:"created_at,omitzero"`      // absent: nobody knows
+	Down       []string  `json:"parts_down"`               // of those that should run
+	Paused     []string  `json:"parts_paused"`             // by the container engine
+	Restarting []string  `json:"parts_restarting"`         // they have ended, and are being started again
+	Known      bool      `json:"known"`                    // to this user's state directory; otherwise only the engine has it
+	HealthURL  string    `json:"health_url"`               // of the orchestrator; empty: it does not run, or serves none
+	NoWrites   string    `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
+
+	// With -v, of an instance that answers:
+	Parts     []Part      `json:"parts,omitzero"`
+	Details   []Agent     `json:"agents_detail,omitzero"`
+	Waits     []view.Wait `json:"waits,omitzero"`
+	WaitsMore int         `json:"waits_more,omitempty"` // open work that was not looked at
+	Stopping  bool        `json:"stopping,omitempty"`
+
+	in     *instance.Instance
+	why    error // it is unreachable, or its blackboard refuses writes
+	silent bool  // its blackboard does not answer
+	host   bool  // its orchestrator is a process
+	lost   bool  // a part's container was removed
+
+	refusal *blackboard.NoWritesError // nil: the blackboard takes writes
+	reasons []string                  // of Unhealthy
+}
+
+// Table shows instances to people, with the reasons why one does not run as it should.
+func Table(at *instance.Locator, rows []Row) error {
+	if len(rows) == 0 {
+		at.Sayf("sett: no instances; sett up starts one\n")
+		return nil
+	}
+	t := at.Table("NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "GATES", "RUNTIME", "AGE", "WORKSPACE")
+	for _, r := range rows {
+		t.Row(r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions), r.count(r.Gates),
+			r.Runtime, r.age(at.Now()), at.Tilde(r.Workspace)+r.remark())
+	}
+	if err := t.Write(at.Stdout); err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if err := r.detailText(at); err != nil {
+			return err
+		}
+	}
+	for _, r := range rows {
+		r.explain(at)
+	}
+	return nil
+}
+
+// count shows a number that only a blackboard which answers can give.
+func (r Row) count(n int) string {
+	if r.State == Stopped || r.State == Unreachable || r.silent {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+// explain says why an instance is not running as it should.
+func (r Row) explain(at *instance.Locator) {
+	if r.State == Stopped {
+		return
+	}
+	for _, part := range r.Down {
+		at.Sayf("sett: %s: %s does not run; sett logs --name %s %s\n", r.Name, part, r.Name, part)
+	}
+	for _, part := range r.Restarting {
+		at.Sayf("sett: %s: %s is being restarted by %s; sett logs --name %s %s\n", r.Name, role.Clean(part), r.in.Restarter(), r.Name, role.Clean(part))
+	}
+	for _, part := range r.Paused {
+		at.Sayf("sett: %s: %s is paused; docker unpause sett-%s.%s\n", r.Name, role.Clean(part), r.Name, role.Clean(part))
+	}
+	if r.why != nil {
+		at.Sayf("sett: %s: %s\n", r.Name, words.FirstLine(r.why))
+	}
+	if r.refusal != nil {
+		at.Sayf("sett: hint: %s\n", r.refusal.Remedy())
+	}
+	for _, agent := range r.NotReady {
+		at.Sayf("sett: %s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
+	}
+	for i, agent := range r.Unhealthy {
+		at.Sayf("sett: %s: agent %s is unhealthy: its newest bid could not be evaluated: %s\n", r.Name, agent, role.Clean(r.reasons[i]))
+	}
+	keeper := slices.Contains(r.Down, runtime.ComponentKeeper) || r.Runtime == config.RuntimeDocker && !r.host
+	if r.Known && (r.lost || keeper && slices.Contains(r.Down, runtime.ComponentOrchestrator)) {
+		at.Sayf("sett: %s: nothing brings that back but: %s\n", r.Name, at.UpLine(r.in))
+	}
+}
+
+// age says how old an instance is, as far as anybody knows.
+func (r Row) age(now time.Time) string {
+	if r.CreatedAt.IsZero() {
+		return "-"
+	}
+	return words.Age(now.Sub(r.CreatedAt))
+}
+
+// remark says how an instance differs from a usual one.
+func (r Row) remark() string {
+	switch {
+	case !r.Known:
+		return " (known to the engine only)"
+	case !instance.Exists(r.Workspace):
+		return " (gone)"
+	}
+	return ""
+}
+
+// The states of an instance as people see it.
+const (
+	Running     = "running"
+	Degraded    = "degraded"
+	Unreachable = "unreachable"
+	Stopped     = "stopped"
+)
+
+func stateCell(s string) term.Cell {
+	return term.Cell{Text: s, As: map[string]term.Style{Running: term.Good, Degraded: term.Warn, Unreachable: term.Bad}[s]}
+}
+
+// Troubles lists the troubles of an instance, on one line.
+func (r Row) Troubles() string {
+	var all []string
+	for _, c := range []struct {
+		what  string
+		parts []string
+	}{{"does not run", r.Down}, {"being restarted by " + r.in.Restarter(), r.Restarting}, {"paused", r.Paused}, {"not ready", r.NotReady}, {"unhealthy", r.Unhealthy}} {
+		if len(c.parts) > 0 {
+			all = append(all, strings.Join(c.parts, ", ")+" "+c.what)
+		}
+	}
+	if r.why != nil {
+		all = append(all, words.FirstLine(r.why))
+	}
+	return strings.Join(all, "; ")
+}

@@ -1,0 +1,63 @@
+package term
+
+import (
+	"io"
+
+	"sett/roles/role"
+	"sett/roles/view"
+)
+
+// Style is the look of a text on a terminal.
+type Style string
+
+// The styles, named for their purpose instead of their look.
+const (
+	Plain  Style = ""
+	Bold   Style = "1"
+	Dim    Style = "2"
+	Good   Style = "32"
+	Warn   Style = "33"
+	Bad    Style = "31"
+	Accent Style = "36"
+)
+
+// Paint returns s in a style for stdout, or unchanged without colour. s must be clean.
+func (t *Terminal) Paint(s string, as Style) string {
+	if !t.Colour || as == Plain || s == "" {
+		return s
+	}
+	return "\x1b[" + string(as) + "m" + s + "\x1b[0m"
+}
+
+// The values of --color, without auto.
+const (
+	colourAlways = "always"
+	colourNever  = "never"
+)
+
+// Coloured says whether output to w is coloured: as --color says, else if w is a
+// terminal that is not dumb and NO_COLOR is not set.
+func Coloured(e role.Env, choice string, w io.Writer) bool {
+	switch choice {
+	case colourAlways:
+		return true
+	case colourNever:
+		return false
+	}
+	return e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb" && role.IsTerminal(w)
+}
+
+// Of returns the style of a tone.
+func Of(t view.Tone) Style {
+	switch t {
+	case view.Quiet:
+		return Dim
+	case view.Good:
+		return Good
+	case view.Warn:
+		return Warn
+	case view.Bad:
+		return Bad
+	}
+	return Plain
+}

@@ -1,0 +1,91 @@
+package trial
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"sett/blackboard"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/words"
+	"sett/roles/view"
+)
+
+// conclude prints the result of the trial.
+func (t *Trial) conclude() error {
+	r := t.report
+	if err := t.Emit(t.Form, term.Shown{Whole: r, Table: func() error { return nil }}); err != nil { // people have had it line by line
+		return err
+	}
+	for _, line := range r.Commits {
+		t.say("commit", role.Clean(line))
+	}
+	if len(r.LeftDirty) > 0 {
+		t.say("note", fmt.Sprintf("%s left uncommitted: %s", words.Count(len(r.LeftDirty), "file"), role.Clean(strings.Join(r.LeftDirty[:min(5, len(r.LeftDirty))], ", "))))
+	}
+	if r.Problem != nil {
+		return role.Fail(role.Failed, fmt.Errorf("%s: %s", r.Problem.Type, role.Clean(r.Problem.Reason)), "nothing was recorded; in a running instance this would be a Failure")
+	}
+	if a := r.Artefact; a != nil {
+		head := blackboard.Artefact{StructuralType: a.StructuralType, Type: a.Type, Payload: a.Payload}
+		what := view.Title(head)
+		if a.Verdict != "" {
+			what += ", which " + map[blackboard.Verdict]string{blackboard.Approve: "approves", blackboard.Feedback: "rejects"}[a.Verdict]
+		}
+		t.say("result", fmt.Sprintf("%s, %d bytes", what, len(a.Payload)))
+		if t.Form.ForPeople() {
+			t.Printf("%s\n", words.Indent(view.Excerpt(head), "    "))
+		}
+		if a.Summary != "" {
+			t.say("summary", role.Clean(a.Summary))
+		}
+	}
+	if t.Form.ForPeople() {
+		t.Printf("%s, nothing was recorded\n", t.Paint("fine", term.Good))
+	}
+	return nil
+}
+
+// say prints a line of the report, unless it is for programs.
+func (t *Trial) say(label, text string) {
+	if t.Form.ForPeople() {
+		t.Printf("%s %s\n", t.Paint(fmt.Sprintf("%-8s", label), term.Dim), role.Clean(text))
+	}
+}
+
+func commandLine(args []string) string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		out[i] = arg
+		if arg == "" || strings.ContainsAny(arg, " \t\n\"'$\\") {
+			out[i] = fmt.Sprintf("%q", arg)
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// paths lists files, so many at most.
+func paths(files []git.Dirt, most int) string {
+	var out []string
+	for i, f := range files {
+		if i == most {
+			out = append(out, "…")
+			break
+		}
+		out = append(out, f.Path)
+	}
+	return strings.Join(out, ", ")
+}
+
+// prefixed prints lines with the name of their writer.
+type prefixed struct {
+	out io.Writer
+	who string
+}
+
+func (p *prefixed) Write(line []byte) (int, error) {
+	_, err := fmt.Fprintf(p.out, "%s | %s\n", p.who, role.Clean(strings.TrimRight(string(line), "\r\n")))
+	return len(line), err
+}

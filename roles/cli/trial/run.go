@@ -1,0 +1,283 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/contract/tool"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
+	"sett/roles/cub/toolrun"
+	"sett/roles/cub/worktree"
+	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/words"
+	"sett/roles/view"
+)
+
+// Execution is how the tool ran.
+type Execution struct {
+	Phase     blackboard.Phase `json:"phase"`
+	Directory string           `json:"directory"`
+	CloneOf   string           `json:"clone_of,omitempty"` // the commit, when it ran in a clone
+	Stdin     json.RawMessage  `json:"stdin"`
+	ExitCode  int              `json:"exit_code"` // -1 when there was none
+	Signal    string           `json:"signal,omitempty"`
+	TimedOut  bool             `json:"timed_out,omitempty"`
+	Stdout    string           `json:"stdout"`
+	Stderr    string           `json:"stderr"`
+	Took      float64          `json:"took_seconds"`
+}
+
+// Artefact is the artefact that would have been written.
+type Artefact struct {
+	StructuralType  blackboard.StructuralType `json:"structural_type"`
+	Type            string                    `json:"type"`
+	Payload         string                    `json:"payload"`
+	Summary         string                    `json:"summary"`
+	Metadata        json.RawMessage           `json:"metadata,omitempty"`
+	SourceArtefacts []string                  `json:"source_artefacts"`
+	Verdict         blackboard.Verdict        `json:"verdict,omitempty"` // of a Review
+}
+
+// Problem is why a run would have ended as a Failure.
+type Problem struct {
+	Type   string `json:"type"` // of the Failure
+	Reason string `json:"reason"`
+}
+
+const tryBidTimeout = 30 * time.Second // as in the cub
+
+// bid evaluates the agent's bid as its cub does.
+func (t *Trial) bid(ctx context.Context) error {
+	r := &t.report
+	switch {
+	case len(t.Extra) > 0:
+		r.Bid, r.BidReason = blackboard.BidExclusive, "a rework is granted without bidding"
+	case len(t.Agent.Bids) == 0 && len(t.Agent.BidScript) > 0 && t.Target.ProducedByAgent == t.Agent.Name:
+		r.Bid, r.BidReason = blackboard.BidIgnore, "its own work"
+	case len(t.Agent.Bids) == 0 && len(t.Agent.BidScript) > 0:
+		return t.bidByScript(ctx)
+	default:
+		r.Bid, r.BidReason = config.ChooseBid(t.Agent, blackboard.Target{
+			LogicalID: t.Target.LogicalID, Version: t.Target.Version, Type: t.Target.Type, Agent: t.Target.ProducedByAgent, Role: t.Target.ProducedByRole})
+		if r.BidReason == "" {
+			r.BidReason = "bids of " + instance.ConfigName
+		}
+	}
+	return nil
+}
+
+// bidByScript runs the bid script. If it fails, the bid is ignore, as in a running
+// instance; here the report names the fault as well.
+func (t *Trial) bidByScript(ctx context.Context) error {
+	stdin, err := tool.EncodeBid(t.Target, t.Claim, t.Chain)
+	if err != nil {
+		return err
+	}
+	res, err := toolrun.New().Run(ctx, toolrun.Command{
+		Args: t.Agent.BidScript, Dir: t.Root, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10,
+		Env: t.environ(t.Root, "", 0), Stderr: &prefixed{t.Stderr, "bid script"},
+	})
+	if res.Cancelled {
+		return term.Interrupted("interrupted; nothing was recorded")
+	}
+	var bid blackboard.BidType
+	switch {
+	case err != nil:
+	case res.TimedOut:
+		err = fmt.Errorf("bid script took longer than %s", tryBidTimeout)
+	case res.ExitCode != 0:
+		err = fmt.Errorf("bid script ended with exit code %d %s", res.ExitCode, res.Signal)
+	default:
+		bid, err = tool.ParseBid(res.Stdout)
+	}
+	t.report.Bid, t.report.BidReason = bid, "bid script"
+	if err != nil {
+		t.report.Bid, t.report.BidReason = blackboard.BidIgnore, err.Error()
+		t.report.Problem = &Problem{"bid", err.Error()}
+	}
+	return nil
+}
+
+// environ is the environment that the orchestrator and the cub would give the
+// tool in local mode.
+func (t *Trial) environ(dir string, bid blackboard.BidType, attempt int) []string {
+	c := env.Of(t.Agent)
+	c.Instance, c.Workspace, c.Incarnation = t.Instance, dir, t.NewID()
+	vars := env.Inherited(t.Environ())
+	for _, v := range t.Agent.Environment {
+		vars = append(vars, v.Name+"="+v.Value)
+	}
+	return env.ToolEnviron(append(vars, c.Environ()...), env.ToolVars{
+		ClaimID: t.Claim, ClaimType: string(bid), TargetID: t.Target.ID, TargetType: t.Target.Type, TargetPayload: t.Target.Payload,
+		TargetVersion: t.Target.Version, Attempt: attempt,
+	})
+}
+
+// run runs the tool and reads its output.
+func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
+	stdin, err := tool.Input{ClaimType: phase.Bid(), Target: t.Target, ContextChain: t.Chain}.Encode()
+	if err != nil {
+		return err
+	}
+	r := &Execution{Phase: phase, Stdin: json.RawMessage(stdin), ExitCode: -1}
+	t.report.Run = r
+	t.say("stdin", fmt.Sprintf("%d bytes, %s of context%s", len(stdin), words.Count(len(t.Chain), "artefact"), map[bool]string{false: "; -v shows it"}[t.Verbose]))
+	if t.Verbose && t.Form.ForPeople() {
+		t.Printf("%s\n", words.Indent(role.CleanText(string(stdin)), "    "))
+	}
+	remove, err := t.directory(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer remove()
+	res, err := toolrun.New().Run(ctx, toolrun.Command{
+		Args: t.Agent.Command, Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(r.Directory, phase.Bid(), 1),
+		Stderr: &prefixed{t.Stderr, t.Agent.Name},
+	})
+	if res.Cancelled {
+		return term.Interrupted("interrupted; nothing was recorded")
+	}
+	took := res.Reaped.Sub(res.Started)
+	r.ExitCode, r.Signal, r.TimedOut, r.Took = res.ExitCode, res.Signal, res.TimedOut, took.Seconds()
+	r.Stdout, r.Stderr = string(res.Stdout), string(res.Stderr)
+	if err == nil {
+		t.say("exit", fmt.Sprintf("%s after %s", cmp.Or(res.Signal, fmt.Sprint(res.ExitCode)), words.Span(took)))
+	}
+	out, err := t.interpret(ctx, phase, res, err)
+	if err != nil {
+		t.report.Problem = &Problem{tool.FailureType(err), err.Error()}
+		if len(res.Stdout) > 0 {
+			t.say("stdout", fmt.Sprintf("%d bytes", res.StdoutSize))
+			if t.Form.ForPeople() {
+				t.Printf("%s\n", words.Indent(view.Tail(role.CleanText(string(res.Stdout)), 20), "    "))
+			}
+		}
+	} else {
+		t.report.Artefact = t.artefact(out)
+	}
+	t.changes(ctx, r)
+	return nil
+}
+
+// interpret returns the tool's output, or the reason of a Failure. It checks in the
+// cub's order.
+func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolrun.Result, err error) (tool.Output, error) {
+	switch {
+	case err != nil:
+		return tool.Output{}, err
+	case res.TimedOut:
+		return tool.Output{}, fmt.Errorf("tool took longer than %s", t.Agent.Timeout)
+	case res.Signal != "":
+		return tool.Output{}, fmt.Errorf("tool was ended by %s", res.Signal)
+	case res.ExitCode != 0:
+		return tool.Output{}, fmt.Errorf("tool ended with exit code %d", res.ExitCode)
+	case res.StdoutTruncated:
+		return tool.Output{}, fmt.Errorf("tool wrote %d bytes to stdout; at most %d are read", res.StdoutSize, blackboard.MaxCapture)
+	}
+	out, err := tool.ParseOutput(res.Stdout)
+	if err == nil {
+		out, err = tool.Interpret(phase, out)
+	}
+	if err == nil && out.Type == blackboard.TypeCodeCommit && out.StructuralType == blackboard.Standard {
+		if e := worktree.New(t.report.Run.Directory).HasCommit(ctx, strings.TrimSpace(out.Payload)); e != nil {
+			err = &tool.ViolationError{Reason: "CodeCommit: " + e.Error()}
+		}
+	}
+	return out, err
+}
+
+func (t *Trial) artefact(out tool.Output) *Artefact {
+	a := &Artefact{
+		StructuralType: out.StructuralType, Type: out.Type, Payload: out.Payload, Summary: out.Summary, Metadata: out.Metadata,
+		SourceArtefacts: append([]string{t.Target.ID}, t.Extra...),
+	}
+	if a.StructuralType == blackboard.Terminal && !slices.Contains(a.SourceArtefacts, t.Target.WorkflowID) {
+		a.SourceArtefacts = append(a.SourceArtefacts, t.Target.WorkflowID)
+	}
+	if a.StructuralType == blackboard.Review {
+		a.Verdict = blackboard.VerdictOf(a.Payload)
+	}
+	return a
+}
+
+// directory settles where the tool runs: in the workspace, or in a clone of it
+// that is removed afterwards.
+func (t *Trial) directory(ctx context.Context, r *Execution) (remove func(), err error) {
+	r.Directory = t.Root
+	if t.Agent.Workspace.Mode != blackboard.ReadWrite {
+		t.say("runs in", t.Root)
+		return func() {}, nil
+	}
+	g := git.At(t.Environ(), t.Root)
+	head := g.Head(ctx)
+	if head == "" {
+		return nil, role.Fail(role.Usage, fmt.Errorf("agent %s may write, so it is tried in a clone of HEAD, and %s has no commit", t.Agent.Name, t.Root),
+			`git init && git add -A && git commit -m "first commit"`)
+	}
+	top, err := os.MkdirTemp("", "sett-try-")
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("make a clone: %w", err), "")
+	}
+	remove = func() { _ = os.RemoveAll(top) }
+	r.Directory, r.CloneOf = filepath.Join(top, filepath.Base(t.Root)), head
+	if err := t.clone(ctx, g, r.Directory); err != nil {
+		remove()
+		return nil, err
+	}
+	t.say("runs in", fmt.Sprintf("%s, a throw-away clone of HEAD %s", r.Directory, words.Commit(head)))
+	if files, err := g.Dirt(ctx); err == nil && len(files) > 0 {
+		t.say("note", fmt.Sprintf("%s not committed and so not in the clone: %s", words.Count(len(files), "file"), paths(files, 5)))
+	}
+	if t.Keep {
+		return func() { t.Sayf("sett: the clone is kept in %s\n", r.Directory) }, nil
+	}
+	return remove, nil
+}
+
+// clone makes a clone that shares the repository's objects and cannot reach back
+// to it.
+func (t *Trial) clone(ctx context.Context, g git.Repository, dir string) error {
+	if _, err := g.Run(ctx, "clone", "--quiet", "--shared", "--", t.Root, dir); err != nil {
+		return err
+	}
+	clone := git.At(t.Environ(), dir)
+	if _, err := clone.Run(ctx, "remote", "remove", "origin"); err != nil {
+		return err
+	}
+	for _, key := range []string{"user.name", "user.email"} { // the repository's own are not cloned
+		if value, err := g.Run(ctx, "config", key); err == nil {
+			if _, err := clone.Run(ctx, "config", key, strings.TrimSuffix(value, "\n")); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// changes reports the tool's commits and uncommitted files in its clone.
+func (t *Trial) changes(ctx context.Context, r *Execution) {
+	if r.CloneOf == "" {
+		return
+	}
+	g := git.At(t.Environ(), r.Directory)
+	if out, err := g.Run(ctx, "log", "--reverse", "--format=%h %s", r.CloneOf+"..HEAD"); err == nil && out != "" {
+		t.report.Commits = strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	}
+	if files, err := g.Dirt(ctx); err == nil {
+		for _, f := range files {
+			t.report.LeftDirty = append(t.report.LeftDirty, f.Path)
+		}
+	}
+}

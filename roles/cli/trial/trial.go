@@ -1,0 +1,87 @@
+// Package trial runs one agent as its cub would, and records nothing.
+package trial
+
+import (
+	"context"
+	"fmt"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/roles/view"
+)
+
+// Trial is one run of an agent with nothing recorded.
+type Trial struct {
+	*term.Terminal
+	Agent      config.Agent
+	Root       string // of the workspace
+	Instance   string // its name, for the tool's environment
+	Containers bool   // sett.yml wants them
+
+	Target blackboard.Artefact
+	Claim  string   // the id that its claim would have, or has
+	Extra  []string // ids that the claim adds to the context: the Reviews of a rework
+	Chain  []blackboard.Artefact
+
+	As            string // the bid to run the tool for; empty: the agent's own
+	Keep, Verbose bool   // the clone; and show what the tool reads
+	Form          term.Form
+
+	report Report
+}
+
+// Report is the output of `try -o json`.
+type Report struct {
+	Agent     string             `json:"agent"`
+	Target    view.Meta          `json:"target"`
+	Bid       blackboard.BidType `json:"bid"`
+	BidReason string             `json:"bid_reason,omitempty"`
+	Run       *Execution         `json:"run"`                  // null when the agent ignores the target
+	Artefact  *Artefact          `json:"artefact"`             // the artefact that would have been written; null when that is a Failure
+	Problem   *Problem           `json:"problem,omitempty"`    // why it would have been a Failure
+	Commits   []string           `json:"commits,omitempty"`    // made in the clone, oldest first: hash and subject
+	LeftDirty []string           `json:"left_dirty,omitempty"` // files of the clone that were not committed
+}
+
+// Run tries the agent and prints the report.
+func (t *Trial) Run(ctx context.Context) error {
+	t.report.Agent, t.report.Target = t.Agent.Name, view.MetaOf(t.Target)
+	t.say("agent", fmt.Sprintf("%s (workspace %s): %s", t.Agent.Name, t.Agent.Workspace.Mode, commandLine(t.Agent.Command)))
+	t.say("target", fmt.Sprintf("%s%s", view.Named(t.Target), words.Because(view.Gist(&t.Target))))
+	if t.Containers {
+		t.say("note", "sett.yml says runtime: docker; this runs on the machine itself, not in the agent's image")
+	}
+	t.Hold.On() // a tool that runs gets its time to end
+	if err := t.bid(ctx); err != nil {
+		return err
+	}
+	t.say("bid", string(t.report.Bid)+words.Because(role.Clean(t.report.BidReason)))
+	phase, runs := phaseOf(t.report.Bid, t.As)
+	if !runs {
+		t.say("", "so its tool does not run; --as review, claim or exclusive runs it all the same")
+		return t.conclude()
+	}
+	if t.As != "" && t.As != string(t.report.Bid) {
+		t.say("", "run as if it had bid "+t.As)
+	}
+	if err := t.run(ctx, phase); err != nil {
+		return err
+	}
+	return t.conclude()
+}
+
+// phaseOf returns the phase that a bid leads to, or the one that was asked for.
+func phaseOf(bid blackboard.BidType, as string) (blackboard.Phase, bool) {
+	if as != "" {
+		bid = blackboard.BidType(as)
+	}
+	for _, p := range blackboard.Phases {
+		if p.Bid() == bid {
+			return p, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,63 @@
+package cub
+
+import (
+	"context"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/cub/assemble"
+)
+
+// board is an agent's part of the blackboard: all that a cub reads and writes.
+type board struct {
+	presence     presence
+	work         workMoves
+	records      records
+	submitBids   func(ctx context.Context, bids []blackboard.BidRequest) (each []error, err error)
+	adoptRestore func(ctx context.Context, u blackboard.WorkspaceUse, agent, incarnation string) error
+	openWork     func(ctx context.Context, agent string) (blackboard.AgentWork, error)
+	assignment   func(ctx context.Context, agent, incarnation string) (claim string, err error)
+	workspace    func(ctx context.Context) ([]blackboard.WorkspaceUse, error)
+	ping         func(ctx context.Context) error
+
+	// listen calls ready at each (re)connection, notice for each message and lost at
+	// each loss of the blackboard, until the context ends.
+	listen func(ctx context.Context, topics []topic, ready func(), notice func(t topic, id string), lost func(error)) error
+}
+
+// presence registers an agent or a worker.
+type presence interface {
+	Hello(ctx context.Context, agent string, p blackboard.Presence, ttl time.Duration) error
+	HelloWorker(ctx context.Context, agent string, w blackboard.Worker, aliveFor time.Duration) error
+	Beat(ctx context.Context, agent, incarnation string, ttl time.Duration) error
+	Goodbye(ctx context.Context, agent, incarnation, reason string) error
+}
+
+// workMoves are the moves of a grant, from its start to its result.
+type workMoves interface {
+	Start(ctx context.Context, q blackboard.StartRequest) (blackboard.Started, error)
+	NoteBase(ctx context.Context, q blackboard.GrantRef, commit, branch string) error
+	Finish(ctx context.Context, q blackboard.Result) error
+	FinishAndStart(ctx context.Context, done blackboard.Result, next blackboard.StartRequest) (blackboard.Started, error, error)
+	Requeue(ctx context.Context, q blackboard.GrantRef, most int, reason string) error
+	Release(ctx context.Context, claim, agent, holder, leftovers string) error
+}
+
+// records reads artefacts, claims and grants.
+type records interface {
+	assemble.Reader
+	Artefact(ctx context.Context, id string) (blackboard.Artefact, error)
+	TryClaims(ctx context.Context, ids []string) ([]blackboard.Claim, []error, error)
+	Grant(ctx context.Context, claim, agent string) (blackboard.Grant, error)
+}
+
+// topic is a kind of notice.
+type topic int
+
+// The topics. Each notice names a claim.
+const (
+	grantTopic      topic = iota // a grant of this agent was queued, or ended by others
+	assignmentTopic              // a worker of this agent was assigned its claim; see blackboard.ParseAssignment
+	claimTopic                   // a claim was opened
+	targetTopic                  // the same, with the facts for a bid by rule; see blackboard.ParseTarget
+)

@@ -1,0 +1,90 @@
+package cub
+
+// This file chooses the store of the blackboard.
+
+import (
+	"context"
+	"fmt"
+
+	"sett/blackboard/redis"
+	"sett/contract/env"
+	"sett/roles/cub/toolrun"
+	"sett/roles/cub/worktree"
+	"sett/roles/role"
+)
+
+// Run is the role's whole life.
+func Run(ctx context.Context, e role.Env) error { return RunWith(ctx, e, toolrun.New()) }
+
+// RunWith is Run with another way to run tools.
+func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
+	if role.WantsHelp(e.Args) {
+		_, err := fmt.Fprint(e.Stdout, Help)
+		return err
+	}
+	settings, err := env.ParseCub(e.Lookup)
+	if err != nil {
+		return role.Fail(role.Usage, err, "see sett cub --help for the settings of a cub")
+	}
+	s := &state{env: e, settings: settings, mode: standard, runner: runner, metrics: newMetrics()}
+	if err := s.chooseMode(); err != nil {
+		return err
+	}
+	if settings.Incarnation == "" {
+		s.settings.Incarnation = e.NewID()
+	}
+	s.log = e.Logger("cub").With("instance", settings.Instance, "agent", settings.Agent)
+	s.protect()
+	b, err := redis.Open(ctx, redis.Options{
+		URL: settings.Redis.URL, Instance: settings.Instance, Name: "cub-" + settings.Agent,
+		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
+		Observe: s.metrics.registry.Called,
+	})
+	if err != nil {
+		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")
+	}
+	defer b.Close()
+	s.board = boardOn(b, settings.Agent)
+	s.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
+	s.metrics.watch(s)
+	if s.tree = worktree.New(settings.Workspace); s.noNetwork() {
+		s.tree = s.tree.WithoutNetwork()
+	}
+	return newCub(s).serve(ctx)
+}
+
+// boardOn returns an agent's part of the blackboard.
+func boardOn(b *redis.Board, agent string) board {
+	return board{
+		presence: b.Cub, work: b.Cub, records: b.Records,
+		submitBids: b.Cub.SubmitBids, adoptRestore: b.Cub.AdoptRestore,
+		openWork: b.Index.OpenAgentWork, assignment: b.Roster.Assignment, workspace: b.Roster.Workspace,
+		ping: b.Ping,
+		listen: func(ctx context.Context, topics []topic, ready func(), notice func(topic, string), lost func(error)) error {
+			channels := make([]redis.Channel, len(topics))
+			for i, t := range topics {
+				channels[i] = channelOf(t, agent)
+			}
+			return b.Subscribe(ctx, channels, ready, func(ch redis.Channel, id string) {
+				for i := range channels {
+					if ch.Is(channels[i]) {
+						notice(topics[i], id)
+					}
+				}
+			}, lost)
+		},
+	}
+}
+
+// channelOf returns the channel of a topic.
+func channelOf(t topic, agent string) redis.Channel {
+	switch t {
+	case grantTopic:
+		return redis.AgentEvents(agent)
+	case assignmentTopic:
+		return redis.StandbyEvents(agent)
+	case targetTopic:
+		return redis.ClaimTargets
+	}
+	return redis.ClaimEvents
+}

@@ -1,0 +1,43 @@
+package orchestrator
+
+import (
+	"context"
+	"time"
+
+	"sett/blackboard"
+)
+
+// board is the part of the blackboard that a leader uses.
+type board struct {
+	lead
+	records
+	decisions
+	openWork   func(ctx context.Context) (blackboard.Work, error)
+	serverTime func(ctx context.Context) (time.Time, error)
+}
+
+// lead is the right to decide, and its use beyond single claims.
+type lead interface {
+	TakeLead(ctx context.Context, holder, seat string, lease time.Duration) (lead blackboard.Lead, wait time.Duration, err error)
+	RenewLead(ctx context.Context, l blackboard.Lead, lease time.Duration) error
+	SetApproval(ctx context.Context, epoch string, types []string) error
+	FailGrant(ctx context.Context, epoch string, q blackboard.GrantRef, reason string, failure blackboard.Artefact) error
+	RetryGrant(ctx context.Context, epoch string, q blackboard.GrantRef, reason string) error
+}
+
+// records are the facts for decisions.
+type records interface {
+	Snapshot(ctx context.Context, claim string) (blackboard.Snapshot, error)
+	Grant(ctx context.Context, claim, agent string) (blackboard.Grant, error)
+	Artefact(ctx context.Context, id string) (blackboard.Artefact, error)
+}
+
+// decisions are the moves that apply a decision about a claim.
+type decisions interface {
+	OpenClaim(ctx context.Context, epoch, artefact string, bidders []string, maxArtefacts int) (blackboard.Opening, *blackboard.Claim, error)
+	RefuseClaim(ctx context.Context, epoch, artefact, reason string, failure blackboard.Artefact) error
+	RecordIgnores(ctx context.Context, g blackboard.Guard, agents []string, reason string) error
+	GrantPhase(ctx context.Context, g blackboard.Guard, phase blackboard.Phase, agents []string) error
+	CompleteClaim(ctx context.Context, g blackboard.Guard, reason string) error
+	TerminateClaim(ctx context.Context, g blackboard.Guard, reason string, failure *blackboard.Artefact, rework *blackboard.Rework) error
+}

@@ -1,0 +1,114 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/env"
+	"sett/roles/orchestrator/report"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// orchestrator is the role's state while the process lives.
+type orchestrator struct {
+	env       role.Env
+	log       *slog.Logger
+	settings  settings
+	places    places
+	pace      pace
+	metrics   *report.Metrics
+	report    report.Options
+	holder    string
+	clan      *clan
+	reachable *role.Reachable
+	board     board
+
+	listen   func(ctx context.Context, ready func(), notice func(string), lost func(error)) error
+	stopping func(ctx context.Context) bool // the instance is being taken down: an end is no crash
+	newStaff func(*term) *staff             // nil: somebody else runs the agents
+}
+
+// serve runs the actors; the first to return stops all.
+func (o *orchestrator) serve(ctx context.Context) error {
+	actors, err := report.Serve(ctx, o.report)
+	if err != nil {
+		return err
+	}
+	actors = append(actors, o.campaign)
+	if o.places.host != nil {
+		actors = append(actors, o.keepKeeper)
+	}
+	if err := role.Together(ctx, actors...); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// campaign takes the lead when it is free, leads until the lead is lost, and begins
+// again.
+func (o *orchestrator) campaign(ctx context.Context) error {
+	seat := o.seat() // for the first attempt only: later this process may have lost the seat
+	for ctx.Err() == nil {
+		lead, wait, err := o.board.TakeLead(ctx, o.holder, seat, o.settings.Lease)
+		if err == nil { // an answer to a waiting orchestrator counts, too
+			o.reachable.Back()
+		}
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			o.log.Warn("lead not taken", "error", err)
+			if err := o.reachable.Lost(err); err != nil {
+				return err
+			}
+			wait = time.Second
+		case lead.Epoch != "":
+			seat = ""
+			o.log.Info("leading", "epoch", lead.Number(), "version", o.env.Build.Version)
+			o.metrics.Leader.Set(1)
+			err := newTerm(o, lead).run(ctx)
+			o.metrics.Leader.Set(0)
+			if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) {
+				return err
+			}
+			o.log.Info("no longer leading", "epoch", lead.Number())
+			continue
+		}
+		role.Pause(ctx, min(wait, o.pace.standby))
+	}
+	return ctx.Err()
+}
+
+// seat begins the names of all orchestrators of which only one can run at a time;
+// empty: there is no such limit.
+func (o *orchestrator) seat() string {
+	if o.places.agents == nil {
+		return ""
+	}
+	return o.settings.Seat
+}
+
+// keepKeeper restarts the keeper, which restarts us: if either dies the other heals it.
+func (o *orchestrator) keepKeeper(ctx context.Context) error {
+	units, err := o.places.host.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper})
+	if err != nil || len(units) == 0 {
+		<-ctx.Done() // there never was a keeper
+		return ctx.Err()
+	}
+	spec := runtime.Spec{Name: units[0].Name, Args: []string{"keeper"}, Env: env.WithoutUnit(o.env.Environ()), Labels: units[0].Labels}
+	for ctx.Err() == nil {
+		if err := keep(ctx, o.places.host, spec, o.log, func() bool { return o.stopping(ctx) }); err != nil {
+			return err
+		}
+		// sett down ends this process, unless a sett up comes first.
+		o.log.Info("keeper left alone: the instance is stopping")
+		for ctx.Err() == nil && o.stopping(ctx) {
+			role.Pause(ctx, o.pace.tick)
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,40 @@
+package orchestrator
+
+// Help is the role's help page.
+const Help = `Open a claim for every artefact and grant it to the agents that bid.
+
+Usage: sett orchestrator
+
+Each claim goes through phases: review, parallel, exclusive. The orchestrator
+starts the agents of sett.yml, watches them and restarts them. Of several
+orchestrators one leads; the others wait to take over.
+
+sett up starts it. Environment:
+
+  SETT_INSTANCE_NAME  the instance's name
+  REDIS_URL           the blackboard: redis://[user:password@]host:port[/db]
+  SETT_CONFIG         file with the resolved configuration (JSON)
+  SETT_STATE_DIR      the instance's state directory; unset: somebody else
+                      starts the agents
+  SETT_WORKSPACE      the repository of the agents
+  SETT_RUNTIME        docker or process, for the agents; with SETT_STATE_DIR the
+                      default is process
+  SETT_HEALTH_ADDR    of /healthz and /metrics; default :8080, "off" for none
+  SETT_LEADER_LEASE   time to lead without renewing; default 10s
+  SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE
+  SETT_LOG_FORMAT     json or text
+  SETT_LOG_LEVEL      debug, info, warn or error
+
+For agents in containers:
+
+  DOCKER_HOST            the engine
+  SETT_CONTROL_IMAGE     the image with nothing but the sett binary
+  SETT_AGENTS_REDIS_URL  the blackboard as containers see it; without a user in
+                         it, each agent gets its own
+  SETT_AGENTS_USER       uid:gid of agents' containers; unset: their image's
+  SETT_WORKSPACE_EXTRA   further directories that the workspace needs, mounted
+                         at their own paths
+  SETT_LOG_DIR           keeps the logs of removed containers
+
+Exit codes: sett --help
+`

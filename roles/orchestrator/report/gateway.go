@@ -1,0 +1,140 @@
+package report
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/role"
+)
+
+// Bounds of an answer that is passed on.
+const (
+	passTime    = 5 * time.Second // less than Prometheus waits
+	passAtOnce  = 16              // requests of one route
+	mostHealth  = 4 << 10
+	mostMetrics = 2 << 20
+)
+
+// The paths that the orchestrator and agents' cubs serve.
+const (
+	healthPath  = "/healthz"
+	metricsPath = "/metrics"
+)
+
+// metricsType is the content type of Prometheus' text format.
+const metricsType = "text/plain; version=0.0.4; charset=utf-8"
+
+// gateway makes one port enough to watch an instance: the orchestrator's port answers
+// for the agents' cubs too, and only the orchestrator knows their addresses. It passes
+// on requests for health and for metrics and no others.
+type gateway struct{ Options }
+
+// routes are served beside the orchestrator's own health.
+func (g gateway) routes() map[string]http.Handler {
+	return map[string]http.Handler{
+		"GET /agents":                       http.HandlerFunc(g.agents),
+		"GET /agents/{agent}" + healthPath:  g.pass(healthPath, mostHealth, "text/plain; charset=utf-8"),
+		"GET /agents/{agent}" + metricsPath: g.pass(metricsPath, mostMetrics, metricsType),
+		"GET /targets":                      http.HandlerFunc(g.targets),
+	}
+}
+
+// agentRow is one agent as /agents shows it.
+type agentRow struct {
+	Agent       string `json:"agent"`
+	Role        string `json:"role"`
+	Ready       bool   `json:"ready"` // it has been heard of lately
+	Mode        string `json:"mode"`
+	Version     string `json:"version"`
+	Since       string `json:"since"`
+	HealthPath  string `json:"health_path"`
+	MetricsPath string `json:"metrics_path"`
+}
+
+// agents lists the clan.
+func (g gateway) agents(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), passTime)
+	defer cancel()
+	present, err := g.Presences.Agents(ctx)
+	now := time.Time{}
+	if err == nil {
+		now, err = g.Board.ServerTime(ctx)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	rows := []agentRow{}
+	for _, a := range g.Config().Agents {
+		p := present[a.Name]
+		rows = append(rows, agentRow{
+			Agent: a.Name, Role: a.Role, Ready: p.Alive.After(now), Mode: p.Mode, Version: p.Version, Since: p.Since,
+			HealthPath: agentPath(a.Name, healthPath), MetricsPath: agentPath(a.Name, metricsPath),
+		})
+	}
+	writeJSON(w, struct {
+		Instance string     `json:"instance"`
+		Run      string     `json:"run"` // the `sett up` it belongs to
+		Agents   []agentRow `json:"agents"`
+	}{g.Instance, g.Run, rows})
+}
+
+func agentPath(agent, path string) string { return "/agents/" + agent + path }
+
+// target is one of Prometheus' HTTP service discovery.
+type target struct {
+	Targets []string          `json:"targets"`
+	Labels  map[string]string `json:"labels"`
+}
+
+// targets lists an instance's targets for Prometheus, in the form of
+// https://prometheus.io/docs/prometheus/latest/http_sd/: all of them at the address
+// that the request was sent to.
+func (g gateway) targets(w http.ResponseWriter, r *http.Request) {
+	here := []string{r.Host}
+	all := []target{{here, map[string]string{
+		"instance": g.Instance, "role": blackboard.RoleOrchestrator, "__metrics_path__": metricsPath,
+	}}}
+	for _, a := range g.Config().Agents {
+		all = append(all, target{here, map[string]string{
+			"instance": g.Instance, "agent": a.Name, "role": a.Role, "__metrics_path__": agentPath(a.Name, metricsPath),
+		}})
+	}
+	writeJSON(w, all)
+}
+
+func writeJSON(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(v) // it fails when the client has gone
+}
+
+// pass passes on the answer of an agent's cub to a path.
+func (g gateway) pass(path string, most int, contentType string) http.Handler {
+	return role.Bounded(passAtOnce, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		agent, member := g.Config().Agent(r.PathValue("agent"))
+		if !member {
+			http.Error(w, "no such agent", http.StatusNotFound)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), passTime)
+		defer cancel()
+		status, body, err := g.Cubs.get(ctx, agent, path, most)
+		switch {
+		case errors.Is(err, errNoAddress):
+			http.Error(w, fmt.Sprintf("agent %s: %v", agent.Name, err), http.StatusServiceUnavailable)
+		case err != nil:
+			http.Error(w, fmt.Sprintf("agent %s: %v", agent.Name, err), http.StatusBadGateway)
+		case status != http.StatusOK && status != http.StatusServiceUnavailable:
+			http.Error(w, fmt.Sprintf("agent %s: it answers %d", agent.Name, status), http.StatusBadGateway)
+		default:
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(status)
+			_, _ = w.Write(body)
+		}
+	}))
+}

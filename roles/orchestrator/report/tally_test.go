@@ -1,0 +1,84 @@
+package report
+
+import (
+	"log/slog"
+	"testing"
+
+	"sett/blackboard"
+	"sett/blackboard/boardtest"
+	"sett/contract/config"
+)
+
+// tallied returns a tally of a clan of one, whose ledger is read from its end on.
+func tallied(l Ledger) *tally {
+	cfg := &config.Config{Agents: []config.Agent{{Name: "a"}}}
+	return newTally(Options{Metrics: NewMetrics(), Ledger: l, Log: slog.New(slog.DiscardHandler), Config: func() *config.Config { return cfg }}, "")
+}
+
+// The names of new types count as other, and a question is no Failure.
+func TestTallyOfResultTypes(t *testing.T) {
+	t.Parallel()
+	l := tallied(nil)
+	for _, typ := range []string{"Unheard", "CorruptClaim", "Question", ""} {
+		l.count(blackboard.Event{Kind: blackboard.EventTerminate, Attributes: map[string]string{
+			blackboard.AttributeResult: "ID", blackboard.AttributeResultType: typ}})
+	}
+	if got := counted(t, l, "sett_failures_recorded_total"); got["other"] != 1 || got["CorruptClaim"] != 1 || got[""] != 2 {
+		t.Errorf("failures by type, and in all: %v", got)
+	}
+}
+
+// counted returns a counter's values by its one label, and their sum.
+func counted(t *testing.T, l *tally, name string) map[string]float64 {
+	t.Helper()
+	all, err := l.Metrics.Registry.Gather()
+	boardtest.Must(t, err)
+	values := map[string]float64{}
+	for _, m := range all {
+		if m.GetName() != name {
+			continue
+		}
+		for _, v := range m.Metric {
+			if len(v.Label) > 0 {
+				values[v.Label[0].GetValue()] = v.GetCounter().GetValue()
+			}
+			values[""] += v.GetCounter().GetValue()
+		}
+	}
+	return values
+}
+
+// If the ledger's end cannot be read at the start it is read later, and counting
+// begins there: our clock is not the ledger's.
+func TestTallyBeginsAtTheEnd(t *testing.T) {
+	t.Parallel()
+	b := boardtest.Start(t, "test")
+	b.Goal("before")
+	l := tallied(b.Moves.Ledger)
+	l.catchUp(t.Context())
+	b.Goal("after")
+	l.catchUp(t.Context())
+	if n := counted(t, l, "sett_goals_posted_total")[""]; n != 1 {
+		t.Errorf("it counts %v goals", n)
+	}
+}
+
+// Nothing that anybody can write into the ledger makes more series than there are names.
+func TestTallyIsBounded(t *testing.T) {
+	t.Parallel()
+	l := tallied(nil)
+	newID := boardtest.NewID
+	for range 100 {
+		l.count(blackboard.Event{Kind: blackboard.EventResult, Agent: newID(), Attributes: map[string]string{
+			"structural_type": newID(), "tool_us": "nonsense", "workflow_status": newID(), "result_type": newID(), "type": newID()}})
+		l.count(blackboard.Event{Kind: blackboard.EventRequeue, Agent: newID()})
+		l.count(blackboard.Event{Kind: blackboard.EventKind(newID())})
+	}
+	all, err := l.Metrics.Registry.Gather()
+	boardtest.Must(t, err)
+	for _, m := range all {
+		if len(m.Metric) > 15 {
+			t.Errorf("%s has %d series", m.GetName(), len(m.Metric))
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// Package orchestrator is the role that opens claims and grants them. It does not
+// read the contents of artefacts. The arbiter, a pure function, decides; this package
+// loads the facts for a decision and applies it. Below it, supervisor and pool keep
+// the agents running, and report tells how the instance is doing.
+//
+// Every duration is measured by one clock; a stamp of another clock is compared with
+// stamps of the same one only:
+//
+//	lease of the lead, deadline of a heartbeat   the blackboard's, in its scripts
+//	bid_timeout, ages in list and watch          the blackboard's (see clock)
+//	silence of an agent or worker                ours, from the first look at a new stamp
+//	blackboard away, redis.give_up               ours
+//	time to start, health checks, back-off       ours; for units of a former term, with their start as the
+//	                                             runtime says it, which is on our host
+//	timeout and duration of a tool               the cub's
+//
+// Ours and the cub's are monotonic: setting the clock does not change them.
+//
+// This file chooses where the blackboard is stored and where units run.
+package orchestrator
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+
+	"sett/blackboard"
+	"sett/blackboard/redis"
+	"sett/contract/config"
+	"sett/roles/orchestrator/pool"
+	"sett/roles/orchestrator/report"
+	"sett/roles/orchestrator/supervisor"
+	"sett/roles/role"
+	"sett/runtime"
+	"sett/runtime/docker"
+	"sett/runtime/docker/engine"
+	"sett/runtime/process"
+)
+
+// Run is the role's whole life.
+func Run(ctx context.Context, e role.Env) error {
+	if done, err := e.Arguments("orchestrator", Help); done {
+		return err
+	}
+	s, err := parseSettings(e.Lookup)
+	if err != nil {
+		return role.Fail(role.Usage, err, "sett up starts the orchestrator with everything it needs; see sett orchestrator --help")
+	}
+	var at places
+	if s.StateDir != "" {
+		at.host = process.New(process.Options{Dir: s.StateDir, Executable: s.Executable, Logger: logger(e, s), Now: e.Now})
+		at.agents = at.host
+	}
+	if s.containers() {
+		open, err := openEngine(ctx, e)
+		if err != nil {
+			return err
+		}
+		defer open.Close()
+		if s.StateDir == "" { // there is one container of our name
+			s.Seat = seatAt(open.Facts().ID, s.Instance)
+		}
+		at.agents = docker.New(open, docker.Options{Instance: s.Instance, Logs: s.LogDir, Logger: logger(e, s), Now: e.Now,
+			HostReach: s.StateDir != "",
+			Labels:    runtime.Labels{runtime.LabelRun: s.Run, runtime.LabelWorkspace: s.Workspace}})
+	}
+	return runIn(ctx, e, s, at, usualPace())
+}
+
+// places are the places where units run.
+type places struct {
+	agents runtime.Runtime // nil: somebody else runs them
+	host   runtime.Runtime // of a keeper; nil: there is none
+}
+
+// openEngine connects to the container engine.
+func openEngine(ctx context.Context, e role.Env) (*engine.Engine, error) {
+	at, err := engine.Find(e.Lookup)
+	if err != nil {
+		return nil, role.Fail(role.Environment, err, "sett up starts the orchestrator with the engine's socket")
+	}
+	open, err := engine.Open(ctx, at)
+	return open, role.Fail(role.Environment, err, "sett up starts the orchestrator with the engine's socket")
+}
+
+func logger(e role.Env, s settings) *slog.Logger {
+	return e.Logger("orchestrator").With("instance", s.Instance)
+}
+
+// runIn runs with the given places for units.
+func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error {
+	o := &orchestrator{env: e, log: logger(e, s), settings: s, places: at, pace: p, metrics: report.NewMetrics(), holder: s.Seat + e.NewID()}
+	var err error
+	if o.clan, err = loadClan(s.ConfigFile); err != nil {
+		return role.Fail(role.Usage, err, "sett up writes the configuration anew")
+	}
+	if s.containers() && s.ownBlackboard() {
+		awaitPort(ctx, s.Redis.URL)
+	}
+	b, err := redis.Open(ctx, redis.Options{
+		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
+		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Observe: o.metrics.Registry.Called,
+	})
+	if err != nil {
+		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")
+	}
+	defer b.Close()
+	o.use(b)
+	o.reachable = role.NewReachable(e.Now, s.Redis.GiveUp)
+	return o.serve(ctx)
+}
+
+// use wires the orchestrator to its blackboard.
+func (o *orchestrator) use(b *redis.Board) {
+	o.board = board{lead: b.Leader, records: b.Records, decisions: b.Leader, openWork: b.Index.OpenWork, serverTime: b.ServerTime}
+	o.listen = func(ctx context.Context, ready func(), notice func(string), lost func(error)) error {
+		return b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, ready, func(_ redis.Channel, id string) { notice(id) }, lost)
+	}
+	o.stopping = func(ctx context.Context) bool {
+		s, err := b.State(ctx)
+		return ctx.Err() != nil || (err == nil && s == blackboard.InstanceStopping)
+	}
+	var units report.Units
+	if o.settings.containers() {
+		units = o.places.agents
+	}
+	cubs := report.NewCubs(b.Roster, units, o.settings.anchorName)
+	o.report = report.Options{
+		Instance: o.settings.Instance, Run: o.settings.Run, Addr: o.settings.HealthAddr, Patient: o.settings.StateDir != "",
+		Tick: o.pace.tick, Retry: o.pace.standby, Log: o.log, Now: o.env.Now, Config: o.clan.get,
+		Board: b, Presences: b.Roster, Ledger: b.Ledger, Cubs: cubs, Metrics: o.metrics, Build: o.env.Build.Info(),
+	}
+	if o.places.agents != nil {
+		o.newStaff = func(t *term) *staff { return o.staffOf(t, b, cubs) }
+	}
+}
+
+// staffOf makes the supervisor and the pool of a term.
+func (o *orchestrator) staffOf(t *term, b *redis.Board, cubs *report.Cubs) *staff {
+	units := specs{o.env, o.settings}
+	loop, incarnations := supervisor.NewLoop(), supervisor.NewIncarnations()
+	launcher := supervisor.NewLauncher(o.log, o.places.agents, units, incarnations)
+	orphans := &supervisor.Orphans{Log: o.log, Config: o.clan.get, Workspace: b.Roster.Workspace, Snapshot: b.Records.Snapshot, Grants: t,
+		Crashed: o.metrics.Crashed, Incarnations: incarnations}
+	workers := pool.New(pool.Options{
+		Log: o.log, Now: o.env.Now, Config: o.clan.get, Stopping: o.stopping, Backoff: o.pace.backoff, Epoch: t.lead.Epoch,
+		Spec:   func(a config.Agent) (runtime.Spec, error) { return units.Agent(a, runtime.ComponentWorker) },
+		Decide: t.Decide, Snapshot: b.Records.Snapshot, Registered: b.Roster.Workers, Board: b.Leader,
+		Launcher: launcher, Orphans: orphans, Loop: loop,
+	})
+	agents := supervisor.New(supervisor.Options{
+		Log: o.log, Now: o.env.Now, Config: o.clan.get, Stopping: o.stopping, Since: o.env.Now(), Steady: o.reachable.SteadySince,
+		Tick: o.pace.tick, Pace: o.pace.units, Backoff: o.pace.backoff,
+		Place: o.places.agents, Specs: units, Loop: loop, Launcher: launcher, Orphans: orphans, Incarnations: incarnations,
+		Roster: b.Roster, ForgetWorker: b.Leader.ForgetWorker, ServerTime: b.ServerTime, Goodbye: b.Cub.Goodbye, ForgetNotified: b.Ledger.ForgetNotified,
+		Prober: cubs, Metrics: o.metrics, Pool: workers, Workers: workers,
+	})
+	return &staff{supervise: agents.Run, wake: loop.Wake, offer: workers.Offer, runs: incarnations.Runs}
+}
+
+// keep restarts units until the instance is stopping.
+func keep(ctx context.Context, host runtime.Runtime, s runtime.Spec, log *slog.Logger, stopping func() bool) error {
+	return process.Keep(ctx, host, []runtime.Spec{s}, process.KeepOptions{Logger: log, Stopping: stopping})
+}
+
+// agentURL is the blackboard's address for an agent, with the agent's own user.
+func (s settings) agentURL(agent string) (string, error) {
+	return s.unitURL(func(at, admin string) (string, error) { return redis.AgentURL(at, admin, agent) })
+}
+
+// notifierURL is the blackboard's address for the notifier.
+func (s settings) notifierURL() (string, error) { return s.unitURL(redis.NotifierURL) }
+
+// ownBlackboard says whether the blackboard is one of the instance's containers,
+// and not somewhere outside its networks.
+func (s settings) ownBlackboard() bool {
+	at, err := url.Parse(s.AgentsRedis)
+	return err == nil && at.Hostname() == redis.Host(s.Instance)
+}

@@ -1,0 +1,143 @@
+package git
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os/exec"
+	"strings"
+
+	"sett/roles/role"
+)
+
+// Repository is a git repository, by its root or any directory in it. It runs git as
+// the user would there, even where the environment names another repository: in a
+// hook, for example, GIT_DIR does.
+type Repository struct {
+	Dir     string
+	Environ []string
+}
+
+// elsewhere are the variables that point git at another repository than the
+// directory's.
+var elsewhere = []string{
+	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES",
+}
+
+// At returns the repository that a directory belongs to. Git runs with this environment.
+func At(environment []string, dir string) Repository {
+	var environ []string
+	for _, v := range environment {
+		name, _, _ := strings.Cut(v, "=")
+		other := false
+		for _, e := range elsewhere {
+			other = other || name == e
+		}
+		if !other {
+			environ = append(environ, v)
+		}
+	}
+	return Repository{dir, append(environ, "GIT_OPTIONAL_LOCKS=0", "LC_ALL=C")}
+}
+
+// Harmless are the settings that keep git from running programs that an agent may have
+// put into the repository's configuration. Filters of attributes stay: a repository may
+// not be clean without them.
+var Harmless = []string{"core.hooksPath=/dev/null", "core.fsmonitor=false"}
+
+// ErrMissing is the error of Run without git.
+var ErrMissing = errors.New("git is not on the PATH")
+
+// Run returns git's output. Its error has git's message and the code Environment.
+func (g Repository) Run(ctx context.Context, args ...string) (string, error) {
+	options := []string{"-C", g.Dir}
+	if args[0] != "commit" { // a commit is the user's own, with the user's hooks
+		for _, s := range append(Harmless, "core.sshCommand=false") {
+			options = append(options, "-c", s)
+		}
+	}
+	cmd := exec.CommandContext(ctx, "git", append(options, args...)...)
+	cmd.Env = g.Environ
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	switch {
+	case err == nil:
+		return string(out), nil
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "", role.Fail(role.Environment, ErrMissing, "install git")
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	}
+	said := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "fatal: "))
+	if said == "" {
+		said = err.Error()
+	}
+	return "", role.Fail(role.Environment, fmt.Errorf("git %s: %s", args[0], role.CleanText(said)), "")
+}
+
+// Inside says whether the directory belongs to the working tree of a repository.
+func (g Repository) Inside(ctx context.Context) (bool, error) {
+	out, err := g.Run(ctx, "rev-parse", "--is-inside-work-tree")
+	if err != nil {
+		if errors.Is(err, ErrMissing) || ctx.Err() != nil {
+			return false, err
+		}
+		if strings.Contains(err.Error(), "dubious ownership") {
+			return false, role.Fail(role.Environment, err, "git config --global --add safe.directory %s", g.Dir)
+		}
+	}
+	return err == nil && strings.TrimSpace(out) == "true", nil
+}
+
+// Head returns the checked-out commit, or the empty string when there is none yet.
+func (g Repository) Head(ctx context.Context) string { return g.commit(ctx, "HEAD") }
+
+// commit returns the full hash of a commit, or the empty string when there is no
+// such commit.
+func (g Repository) commit(ctx context.Context, name string) string {
+	out, err := g.Run(ctx, "rev-parse", "--verify", "--quiet", "--end-of-options", name+"^{commit}")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(out)
+}
+
+// Dirt is an uncommitted or untracked file of the working tree.
+type Dirt struct {
+	state string // as git's short status has it: "??" untracked, " M" changed
+	Path  string
+}
+
+// Kind returns untracked or uncommitted.
+func (d Dirt) Kind() string {
+	if d.state == "??" {
+		return "untracked"
+	}
+	return "uncommitted"
+}
+
+// Dirt returns the files of the whole working tree that are not committed, and
+// not ignored.
+func (g Repository) Dirt(ctx context.Context) ([]Dirt, error) {
+	out, err := g.Run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=all")
+	if err != nil {
+		return nil, err
+	}
+	var all []Dirt
+	entries := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	for i := 0; i < len(entries); i++ {
+		e := entries[i]
+		if len(e) < 4 {
+			continue
+		}
+		all = append(all, Dirt{e[:2], e[3:]})
+		if e[0] == 'R' || e[0] == 'C' {
+			i++ // where it was moved or copied from
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,87 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"sett/blackboard"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+// Excerpt is the beginning of a payload, for people: of a Failure's report the reason
+// and the tool's last lines, else the first lines.
+func Excerpt(a blackboard.Artefact) string {
+	const lines, width = 20, 2000
+	if a.StructuralType == blackboard.Failure {
+		if report := failureText(a.Payload); report != "" {
+			return report
+		}
+	}
+	head := a.Payload[:min(len(a.Payload), 4*width)] // has so many characters at least, or is all
+	s, cut := role.CleanText(head), len(head) < len(a.Payload)
+	if r := []rune(s); len(r) > width {
+		s, cut = string(r[:width]), true
+	}
+	if all := strings.SplitAfter(s, "\n"); len(all) > lines && strings.Join(all[lines:], "") != "" {
+		s, cut = strings.Join(all[:lines], ""), true
+	}
+	s = strings.TrimRight(s, "\n")
+	if cut {
+		s += "\n…"
+	}
+	return s
+}
+
+// failureText is a Failure's report for people: the reason, the tool's exit, and the
+// last lines of its output. Empty when the payload is no report.
+func failureText(payload string) string {
+	var r blackboard.FailureReport
+	if json.Unmarshal([]byte(payload), &r) != nil || r.Reason == "" {
+		return ""
+	}
+	lines := []string{role.CleanText(r.Reason)}
+	var how []string
+	if r.TimedOut {
+		how = append(how, "timed out")
+	}
+	if r.Signal != "" {
+		how = append(how, "ended by "+role.Clean(r.Signal))
+	} else if r.ExitCode >= 0 {
+		how = append(how, fmt.Sprintf("exit code %d", r.ExitCode))
+	}
+	if r.Attempt > 1 {
+		how = append(how, fmt.Sprintf("attempt %d", r.Attempt))
+	}
+	if len(how) > 0 {
+		lines = append(lines, strings.Join(how, ", "))
+	}
+	for _, part := range []struct {
+		name, text string
+		size       int64
+	}{{"stdout", r.Stdout, r.StdoutSize}, {"stderr", r.Stderr, r.StderrSize}} {
+		if part.text == "" {
+			continue
+		}
+		lines = append(lines, fmt.Sprintf("%s, %d bytes:", part.name, part.size), words.Indent(role.CleanText(Tail(part.text, 15)), "  "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Tail returns the last n lines, or of very long lines the last part.
+func Tail(s string, n int) string {
+	const most = 16 << 10
+	s = strings.TrimRight(s, "\n")
+	lines := strings.Split(s[max(0, len(s)-most):], "\n")
+	cut := len(s) > most
+	if len(lines) > n {
+		lines, cut = lines[len(lines)-n:], true
+	}
+	s = strings.Join(lines, "\n")
+	if cut {
+		return "…\n" + strings.TrimLeftFunc(s, func(r rune) bool { return r == unicode.ReplacementChar }) // half of one
+	}
+	return s
+}

@@ -1,0 +1,258 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+// The kinds of matters.
+const (
+	MatterQuestion = "question"
+	MatterGate     = "gate"
+)
+
+// Matter is a question without an answer, or an artefact that waits for approval.
+// The names of its fields are part of the interface.
+type Matter struct {
+	ID         string        `json:"id"`   // of the question, of the artefact that is held
+	Kind       string        `json:"kind"` // question or gate
+	Since      time.Time     `json:"since"`
+	AgeSeconds int64         `json:"age_seconds"`
+	Agent      string        `json:"agent"` // asked the question, or made the artefact; empty: the orchestrator or a person
+	Role       string        `json:"role"`
+	ClaimID    string        `json:"claim_id"` // that waits for the answer, or made the artefact; empty for a goal
+	About      MatterSubject `json:"about"`
+	WorkflowID string        `json:"workflow_id"`
+	Goal       string        `json:"goal"`           // the beginning of its text
+	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning
+	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact
+	Commands   []string      `json:"commands"`       // that settle it; ids are whole for programs
+}
+
+// MatterSubject is the artefact that a matter is about.
+type MatterSubject struct {
+	ID      string `json:"id"`
+	Type    string `json:"type"`
+	Version int    `json:"version"`
+}
+
+// OpenMatters returns the ids of the matters that wait for a person, of all goals.
+func OpenMatters(ctx context.Context, b Index) (questions, gates []string, err error) {
+	if questions, err = b.OpenQuestions(ctx); err != nil {
+		return nil, nil, err
+	}
+	gates, err = b.OpenGates(ctx)
+	return questions, gates, err
+}
+
+// MatterReader reads matters with their subjects, in a few round trips.
+type MatterReader struct {
+	Reader
+	Workflow string // only of this goal; empty: of all
+	Whole    bool   // for programs: also texts that are too long to be shown, and whole ids
+}
+
+// Open reads all open matters, the oldest first.
+func (r MatterReader) Open(ctx context.Context) ([]Matter, error) {
+	questions, gates, err := OpenMatters(ctx, r.Board)
+	if err != nil {
+		return nil, err
+	}
+	return r.Read(ctx, questions, gates)
+}
+
+// Read reads matters, the oldest first. A record that cannot be read says so, and
+// hides no other.
+func (r MatterReader) Read(ctx context.Context, questions, gates []string) ([]Matter, error) {
+	ids := slices.Concat(questions, gates)
+	all, broken, err := r.Outlines(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	claims, err := r.claims(ctx, all[:len(questions)], broken)
+	if err != nil {
+		return nil, err
+	}
+	goals, err := r.goals(ctx, all, broken)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.payloads(ctx, all, broken); err != nil {
+		return nil, err
+	}
+	now, err := r.ServerTime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := []Matter{}
+	for i := range all {
+		m := Matter{ID: ids[i], Kind: MatterGate, Commands: []string{}}
+		if i < len(questions) {
+			m.Kind = MatterQuestion
+		}
+		switch {
+		case errors.Is(broken[i], blackboard.ErrNotFound):
+			continue // gone with an import that was given up
+		case broken[i] != nil:
+			m.Since, m.Text = blackboard.IDTime(ids[i]), broken[i].Error()
+		case r.Workflow != "" && all[i].WorkflowID != r.Workflow:
+			continue
+		default:
+			r.fill(&m, &all[i], claims[all[i].ClaimID], goals[all[i].WorkflowID])
+		}
+		m.AgeSeconds = AgeSeconds(now, m.Since)
+		out = append(out, m)
+	}
+	slices.SortStableFunc(out, func(x, y Matter) int { return x.Since.Compare(y.Since) })
+	return out, nil
+}
+
+// fill describes a matter from its records.
+func (r MatterReader) fill(m *Matter, o *blackboard.Outline, claim blackboard.Claim, goal string) {
+	m.Since, m.Agent, m.Role, m.ClaimID = o.CreatedAt, o.ProducedByAgent, o.ProducedByRole, o.ClaimID
+	m.WorkflowID, m.Goal = o.WorkflowID, goal
+	if m.Kind == MatterGate {
+		m.About = MatterSubject{o.ID, o.Type, o.Version}
+		m.Text = GistOf(o)
+		look := "unearth "
+		if o.Type == blackboard.TypeCodeCommit {
+			look += "--diff "
+		}
+		m.Look = r.Command(look + r.id(o))
+		m.Commands = []string{r.Command("approve " + r.id(o)), r.Command("reject " + r.id(o) + ` "why"`)}
+		return
+	}
+	m.About = MatterSubject{claim.ArtefactID, claim.Target.Type, claim.Target.Version}
+	m.Text = o.Payload
+	if m.Text == "" {
+		m.Text = GistOf(o)
+	}
+	m.Commands = []string{r.Command("answer " + r.id(o) + ` "…"`)}
+}
+
+// id is an artefact's id in a command line: short for people, who may have to type it.
+func (r MatterReader) id(o *blackboard.Outline) string {
+	if r.Whole {
+		return o.ID
+	}
+	return words.Short(o.ID)
+}
+
+// claims reads the claims of questions, by id.
+func (r MatterReader) claims(ctx context.Context, questions []blackboard.Outline, broken []error) (map[string]blackboard.Claim, error) {
+	var ids []string
+	for i, q := range questions {
+		if broken[i] == nil && q.ClaimID != "" {
+			ids = append(ids, q.ClaimID)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	all, each, err := r.TryClaims(ctx, ids)
+	out := map[string]blackboard.Claim{}
+	for i, id := range ids {
+		if err == nil && each[i] == nil {
+			out[id] = all[i]
+		}
+	}
+	return out, err
+}
+
+// goals reads the beginnings of goals' texts, by id.
+func (r MatterReader) goals(ctx context.Context, all []blackboard.Outline, broken []error) (map[string]string, error) {
+	var ids []string
+	for i, o := range all {
+		if broken[i] == nil {
+			ids = append(ids, o.WorkflowID)
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	goals, each, err := r.OutlinesWithTexts(ctx, ids, MaxShown)
+	out := map[string]string{}
+	for i := range goals {
+		if each[i] == nil {
+			out[ids[i]] = GistOf(&goals[i])
+		}
+	}
+	return out, err
+}
+
+// payloads reads the texts that are shown.
+func (r MatterReader) payloads(ctx context.Context, all []blackboard.Outline, broken []error) error {
+	var short, whole []*blackboard.Outline
+	for i := range all {
+		switch {
+		case broken[i] != nil || r.Workflow != "" && all[i].WorkflowID != r.Workflow:
+		case r.Whole && all[i].StructuralType == blackboard.Question:
+			whole = append(whole, &all[i])
+		default:
+			short = append(short, &all[i])
+		}
+	}
+	if err := r.ReadPayloads(ctx, short, MaxShown); err != nil {
+		return err
+	}
+	for _, o := range whole { // one at a time: they may be large
+		if err := r.ReadPayloads(ctx, []*blackboard.Outline{o}, o.PayloadSize); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Heading names the agent that waits, the artefact it is about, and the goal.
+func (m Matter) Heading() string {
+	who := role.Clean(cmp.Or(m.Agent, m.Role))
+	about := ""
+	if m.About.ID != "" {
+		about = Named(blackboard.Artefact{ID: m.About.ID, Type: m.About.Type, Version: m.About.Version, StructuralType: blackboard.Standard})
+	}
+	what := fmt.Sprintf("%s asks about %s", who, about)
+	if m.Kind == MatterGate {
+		what = fmt.Sprintf("%s of %s waits for approval", about, who)
+	}
+	return fmt.Sprintf("%s, for goal %s: %s", what, words.Short(m.WorkflowID), words.Shorten(role.Clean(m.Goal), 60))
+}
+
+// Next are the command lines that look at the matter and settle it, in the order in
+// which a person types them.
+func (m Matter) Next() []string {
+	if m.Look == "" {
+		return m.Commands
+	}
+	return append([]string{m.Look}, m.Commands...)
+}
+
+// Brief is a matter in a message: one line about it, then its text, then the command
+// lines.
+func (m Matter) Brief() string {
+	who := role.Clean(cmp.Or(m.Agent, m.Role))
+	head := fmt.Sprintf("%s asks (Question %s): ", who, words.Short(m.ID))
+	if m.Kind == MatterGate {
+		head = fmt.Sprintf("%s %s of %s waits for approval: ", role.Clean(m.About.Type), words.Short(m.ID), who)
+	}
+	return head + strings.TrimSpace(Excerpt(blackboard.Artefact{Payload: m.Text})) + "\n  " + strings.Join(m.Next(), "\n  ")
+}
+
+// Count counts matters for people: "1 question, 2 approvals".
+func Count(all []Matter) string {
+	var w blackboard.Workflow
+	for _, m := range all {
+		if m.Kind == MatterQuestion {
+			w.Questions++
+		} else {
+			w.Gates++
+		}
+	}
+	return strings.Join(peoples(w), ", ")
+}

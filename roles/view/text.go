@@ -1,0 +1,100 @@
+package view
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sett/blackboard"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+// Title is an artefact's type, with its version unless that is the first, and
+// with its structural type where that says more.
+func Title(a blackboard.Artefact) string {
+	s := role.Clean(a.Type)
+	if a.Version > 1 {
+		s = fmt.Sprintf("%s v%d", s, a.Version)
+	}
+	if a.StructuralType == blackboard.Terminal {
+		return s + FinalResult
+	}
+	if st := string(a.StructuralType); a.StructuralType != blackboard.Standard && !strings.Contains(s, st) {
+		s += ", " + st
+	}
+	return s
+}
+
+// FinalResult ends the title of a Terminal. A text with an id has the id before it.
+const FinalResult = " (final result)"
+
+// WithID adds the short form of an id to an artefact's title.
+func WithID(title, id string) string {
+	title, final := strings.CutSuffix(title, FinalResult)
+	if title += " " + words.Short(id); final {
+		title += FinalResult
+	}
+	return title
+}
+
+// Named is an artefact's title with its id.
+func Named(a blackboard.Artefact) string { return WithID(Title(a), a.ID) }
+
+// Gist is an artefact in one line: the reason of a Failure, the text of a Question,
+// else its summary, else the beginning of its payload.
+func Gist(a *blackboard.Artefact) string {
+	if a == nil {
+		return ""
+	}
+	switch a.StructuralType {
+	case blackboard.Failure:
+		var report blackboard.FailureReport
+		if json.Unmarshal([]byte(a.Payload), &report) == nil && report.Reason != "" {
+			return words.Quote(report.Reason)
+		}
+	case blackboard.Question, blackboard.Answer:
+		return words.Quote(a.Payload)
+	}
+	if a.Summary != "" {
+		return words.Quote(a.Summary)
+	}
+	if a.StructuralType == blackboard.Review && blackboard.VerdictOf(a.Payload) == blackboard.Approve {
+		return ""
+	}
+	return words.Quote(a.Payload)
+}
+
+// longestSaid is the length, in bytes, of the part of a text that Gist reads.
+const longestSaid = 8 << 10
+
+// Beginnings are an artefact with as much of its texts as a line can show.
+func Beginnings(o *blackboard.Outline) blackboard.Artefact {
+	a := o.Artefact
+	a.Type = words.Shorten(role.Clean(a.Type[:min(len(a.Type), longestSaid)]), 40)
+	a.Summary = a.Summary[:min(len(a.Summary), longestSaid)]
+	if a.StructuralType != blackboard.Failure { // a report is JSON as a whole only
+		a.Payload = a.Payload[:min(len(a.Payload), longestSaid)]
+	}
+	return a
+}
+
+// GistOf is Gist for an outline; if its payload was too long to be read, the payload's
+// size.
+func GistOf(o *blackboard.Outline) string {
+	a := Beginnings(o)
+	said := Gist(&a)
+	if said == "" && o.PayloadSize > len(o.Payload) {
+		said = words.Size(o.PayloadSize)
+	}
+	return strings.TrimSpace(said)
+}
+
+// Maker is the producer of an artefact: the agent or person, else the role.
+func Maker(a blackboard.Artefact) string {
+	if a.ProducedByRole == blackboard.RoleHuman {
+		return role.Clean(blackboard.PersonOf(a))
+	}
+	return role.Clean(cmp.Or(a.ProducedByAgent, a.ProducedByRole))
+}

@@ -1,0 +1,185 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+// Wait is one event that open work waits for. The names of its fields are part of
+// the interface.
+type Wait struct {
+	What       blackboard.WaitKind `json:"what"`            // see sett list --help
+	Agent      string              `json:"agent,omitempty"` // has the next move, or has the grant or artefact that waits
+	Since      time.Time           `json:"since"`
+	AgeSeconds int64               `json:"age_seconds"`
+	Until      time.Time           `json:"until,omitzero"` // when the orchestrator ends the wait; absent: never
+	SubjectID  string              `json:"subject_id"`     // the claim or artefact that waits, for an answer the Question
+	WorkflowID string              `json:"workflow_id"`    // empty: of a record that cannot be read
+	Text       string              `json:"text"`           // for people, in one line
+
+	trouble string        // of the agent or the orchestrator that has the next move; empty: none
+	limit   time.Duration // of a result: the agent's timeout; 0: unknown
+}
+
+// Is says whether two waits are the same one, however long they have lasted.
+func (w Wait) Is(v Wait) bool {
+	return w.What == v.What && w.Agent == v.Agent && w.SubjectID == v.SubjectID && w.trouble == v.trouble && w.Since.Equal(v.Since)
+}
+
+// Line is the wait for people, with its age.
+func (w Wait) Line() string {
+	if head, tail, ok := strings.Cut(w.Text, running); ok && w.What == blackboard.WaitResult {
+		return fmt.Sprintf("%s%s (%s)%s", head, running, strings.TrimPrefix(w.Lasted(), "for "), tail)
+	}
+	return w.Text + ", " + w.Lasted()
+}
+
+const running = " is running"
+
+// Lasted says how long the wait has lasted, and how long it may.
+func (w Wait) Lasted() string {
+	lasted := "for " + AgeOf(w.AgeSeconds)
+	if w.limit > 0 {
+		lasted += " of " + words.Age(w.limit)
+	}
+	return lasted
+}
+
+// ByPerson says whether only people can end the wait.
+func (w Wait) ByPerson() bool { return w.What.ByPerson() }
+
+// Tone lets stand out the waits that a person ends, and those that nothing ends.
+func (w Wait) Tone() Tone {
+	switch {
+	case w.trouble != "":
+		return Bad
+	case w.ByPerson():
+		return Warn
+	}
+	return Plain
+}
+
+// AgeSeconds is an age for programs. Both times have to be the blackboard's: this
+// machine's clock may be another.
+func AgeSeconds(now, since time.Time) int64 { return int64(max(now.Sub(since), 0) / time.Second) }
+
+// AgeOf is such an age for people.
+func AgeOf(seconds int64) string { return words.Age(time.Duration(seconds) * time.Second) }
+
+// Waits returns the waits of open work, claims first.
+func (s Scene) Waits(o Open) []Wait {
+	out := []Wait{}
+	for _, c := range o.Claims {
+		for _, w := range blackboard.Waits(c, s.policy, blackboard.Scene{Now: s.Now, Workspace: s.workspace}) {
+			out = append(out, s.wait(w, s.text(w)))
+		}
+	}
+	for _, c := range o.corrupt {
+		out = append(out, s.never(blackboard.WaitDecision, c.id, o.workflow, "corrupt",
+			fmt.Sprintf("claim %s has a corrupt record, which is left alone%s", words.Short(c.id), words.Because(role.Clean(c.err.Error())))))
+	}
+	for _, id := range o.lost {
+		out = append(out, s.never(blackboard.WaitClaim, id, o.workflow, "lost",
+			fmt.Sprintf("artefact %s is lost, its record is gone; cancelling its goal ends the wait", words.Short(id))))
+	}
+	for _, a := range o.unclaimed {
+		w := blackboard.Wait{Kind: blackboard.WaitClaim, Agent: blackboard.RoleOrchestrator, Since: a.CreatedAt, SubjectID: a.ID, WorkflowID: a.WorkflowID}
+		out = append(out, s.wait(w, "the orchestrator has to open a claim on "+Named(a.Artefact)))
+	}
+	for _, a := range o.gates {
+		w := blackboard.Wait{Kind: blackboard.WaitApproval, Agent: a.ProducedByAgent, Since: a.CreatedAt, SubjectID: a.ID, WorkflowID: a.WorkflowID}
+		out = append(out, s.wait(w, fmt.Sprintf("%s of %s needs approval%s", Named(a.Artefact), Maker(a.Artefact), words.Because(GistOf(&a)))))
+	}
+	return out
+}
+
+// never is the wait of a record that nothing takes on.
+func (s Scene) never(kind blackboard.WaitKind, id, workflow, trouble, text string) Wait {
+	w := s.wait(blackboard.Wait{Kind: kind, Since: blackboard.IDTime(id), SubjectID: id, WorkflowID: workflow}, text)
+	w.Agent, w.trouble = blackboard.RoleOrchestrator, trouble
+	return w
+}
+
+// wait puts a wait into words, with the trouble of the agent or the orchestrator
+// that has the next move.
+func (s Scene) wait(w blackboard.Wait, text string) Wait {
+	v := Wait{What: w.Kind, Agent: w.Agent, Since: w.Since, AgeSeconds: AgeSeconds(s.Now, w.Since), Until: w.Until,
+		SubjectID: w.SubjectID, WorkflowID: w.WorkflowID, Text: text, limit: w.Limit}
+	if s.Refusal != nil { // whoever has the move cannot make it
+		v.trouble, v.Text = "no writes", "the blackboard refuses writes ("+text+")"
+		return v
+	}
+	v.blame(s.troubleOf(w), s.Now)
+	if s.Stopping && !v.ByPerson() {
+		v.blame(trouble{what: "the instance is stopping"}, s.Now)
+	}
+	return v
+}
+
+// text names a claim's wait for people.
+func (s Scene) text(w blackboard.Wait) string {
+	claim, again := "claim "+words.Short(w.SubjectID), Nth(w.Attempt)
+	busy := "claim " + strings.Join(words.Shorts(w.Busy), ", claim ")
+	switch w.Kind {
+	case blackboard.WaitBid:
+		return fmt.Sprintf("%s has to bid on %s%s", w.Agent, claim, s.until(w.Until, "bid_timeout"))
+	case blackboard.WaitResult:
+		return fmt.Sprintf("%s%s, %s%s", w.Agent, running, claim, again)
+	case blackboard.WaitAnswer:
+		return fmt.Sprintf("%s needs an answer to Question %s%s%s", w.Agent, words.Short(w.SubjectID), s.until(w.Until, "question_timeout"),
+			words.Because(s.questions[w.SubjectID]))
+	case blackboard.WaitWorkspace:
+		return fmt.Sprintf("%s needs the workspace for %s, held by %s", w.Agent, claim, inTheWay(w.Blockers))
+	case blackboard.WaitSlot:
+		return fmt.Sprintf("%s has no free worker for %s: %s at most, on %s", w.Agent, claim, words.Count(w.Workers, "worker"), busy)
+	case blackboard.WaitStart:
+		switch {
+		case w.Workers > 0:
+			return fmt.Sprintf("the orchestrator has to start a worker of %s for %s%s", w.Agent, claim, again)
+		case len(w.Busy) > 0:
+			return fmt.Sprintf("%s works on %s before %s", w.Agent, busy, claim)
+		}
+		return fmt.Sprintf("%s has to begin %s%s", w.Agent, claim, again)
+	}
+	return "the orchestrator has to decide on " + claim
+}
+
+// Nth says which attempt it is, unless it is the first.
+func Nth(attempt int) string {
+	if attempt < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", attempt %d", attempt)
+}
+
+// inTheWay names the uses of the workspace that come first.
+func inTheWay(uses []blackboard.WorkspaceUse) string {
+	var way []string
+	for _, u := range uses {
+		switch {
+		case u.Waiting:
+			way = append(way, u.String()+", first in line")
+		case u.Restore:
+			way = append(way, u.String()+", whose tree is being put back")
+		default:
+			way = append(way, u.String())
+		}
+	}
+	if len(way) == 0 {
+		return "nobody any more"
+	}
+	return strings.Join(way, " and ")
+}
+
+// until says how long a wait can last; nothing when that is for ever.
+func (s Scene) until(at time.Time, setting string) string {
+	if at.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(", until %s (%s)", s.clock(at), setting)
+}

@@ -1,0 +1,223 @@
+package image
+
+import (
+	"archive/tar"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/api/types/image"
+
+	"sett/runtime"
+
+	"sett/runtime/docker/engine"
+)
+
+// builder builds for an instance of its own, on an image that holds the test's unit.
+type builder struct {
+	*Store
+	t        *testing.T
+	instance string
+	base     Image
+}
+
+// want is an image of the builder's own instance.
+func (b *builder) want(agent, context string) Want {
+	return Want{Name: "agent " + agent, Ref: "sett-" + b.instance + ".agent-" + agent,
+		Build:  &Build{Context: context, Args: map[string]string{"BASE": b.base.Ref}},
+		Labels: runtime.Labels{runtime.LabelInstance: b.instance, runtime.LabelAgent: agent, runtime.LabelStarted: "now"}}
+}
+
+// newBuilder returns a builder whose images are gone when the test ends.
+func newBuilder(t *testing.T) *builder {
+	s := ownControl(t)
+	b := &builder{s, t, newInstance(), control(t, s, executable(t))}
+	t.Cleanup(func() {
+		if err := b.Purge(context.Background(), b.instance, time.Now()); err != nil {
+			t.Error(err)
+		}
+		list, err := b.api.ImageList(context.Background(), image.ListOptions{All: true})
+		if err != nil {
+			t.Error(err)
+		}
+		for _, i := range list {
+			// All that is built here begins with the one image.
+			if i.ParentID == b.base.ID || i.Labels[runtime.LabelInstance] == b.instance {
+				t.Errorf("after purge there is %s %v", i.ID, i.Labels)
+			}
+		}
+	})
+	return b
+}
+
+const stages = `ARG BASE=nothing
+FROM ${BASE} AS first
+COPY text /from/first
+FROM ${BASE}
+COPY --from=first /from/first /text
+COPY . /all
+RUN ["/sett", "exit", "0"]
+ENTRYPOINT ["/sett"]
+`
+
+func TestBuild(t *testing.T) {
+	b := newBuilder(t)
+	dir := folder(t, map[string]string{"Dockerfile": stages, ".dockerignore": "secret\n", "text": "one", "secret": "x"})
+	w := b.want("a", dir)
+	build := func() (Image, lines) {
+		t.Helper()
+		var said lines
+		got, err := b.Images(t.Context(), []Want{w}, said.progress)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got[w.Name], said
+	}
+	first, said := build()
+	want := lines{"building " + w.Ref + ":latest", "step 3/8: COPY text /from/first", "step 5/8: COPY --from=first /from/first /text",
+		"step 6/8: COPY . /all", `step 7/8: RUN ["/sett", "exit", "0"]`, `step 8/8: ENTRYPOINT ["/sett"]`, "built " + w.Ref + ":latest"}
+	for i := range want {
+		want[i] = "agent a: " + want[i]
+	}
+	if !slices.Equal(said, want) {
+		t.Errorf("said\n%s\nwant\n%s", strings.Join(said, "\n"), strings.Join(want, "\n"))
+	}
+	_, got, err := b.image(t.Context(), first.ID)
+	if l := imageLabels(got); err != nil || l[runtime.LabelInstance] != b.instance || l[runtime.LabelAgent] != "a" || l[runtime.LabelStarted] != "" {
+		t.Errorf("labels %v, %v", l, err)
+	}
+	if names := b.inImage(first.ID, "/all"); !slices.Equal(names, []string{"all", "all/.dockerignore", "all/Dockerfile", "all/text"}) {
+		t.Errorf("it has %v", names)
+	}
+	w.Labels[runtime.LabelStarted] = "later"
+	if again, said := build(); again.ID != first.ID || len(said) > 0 {
+		t.Errorf("the second time %v, %q", again, said)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "text"), []byte("two"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	second, _ := build()
+	if second.ID == first.ID {
+		t.Error("it is as it was")
+	}
+	if _, _, err := b.image(t.Context(), first.ID); err == nil {
+		t.Error("the image before is still there")
+	}
+}
+
+// inImage lists the files of an image below a directory.
+func (b *builder) inImage(id, dir string) []string {
+	b.t.Helper()
+	c, err := b.api.ContainerCreate(b.t.Context(), &container.Config{Image: id, Labels: map[string]string{runtime.LabelComponent: ComponentBinary}}, nil, nil, nil, "")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer b.api.ContainerRemove(context.Background(), c.ID, container.RemoveOptions{Force: true})
+	rc, _, err := b.api.CopyFromContainer(b.t.Context(), c.ID, dir)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer rc.Close()
+	var names []string
+	for r := tar.NewReader(rc); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			slices.Sort(names)
+			return names
+		}
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		names = append(names, strings.TrimSuffix(h.Name, "/"))
+	}
+}
+
+var failing = []struct {
+	name, dockerfile string
+	want             []string
+}{
+	{"a command", "ARG BASE\nFROM $BASE\nENV A=b\nRUN [\"/sett\", \"exit\", \"3\"]\n", []string{`build failed at step 4/4, RUN ["/sett", "exit", "3"]: exit code 3`, "\n  | last words"}},
+	{"a file", "ARG BASE\nFROM $BASE\nCOPY gone /\n", []string{"step 3/3, COPY gone /: ", "gone"}},
+	{"an instruction", "ARG BASE\nFROM $BASE\nFROM $BASE\n\nRUNE x\n", []string{"line 5", "RUNE"}},
+	{"a base", "FROM 127.0.0.1:1/gone:1\n", []string{"step 1/1, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
+	{"a base by argument", "ARG HOST=127.0.0.1:1 NAME\nFROM ${HOST}/${NAME:-gone}:1\n", []string{"step 2/2, FROM 127.0.0.1:1/gone:1: registry 127.0.0.1:1 cannot be reached"}},
+	{"nothing", "# empty\n", []string{"build failed: "}},
+}
+
+func TestBuildFails(t *testing.T) {
+	b := newBuilder(t)
+	var wants []Want
+	for _, tt := range failing {
+		wants = append(wants, b.want(strings.ReplaceAll(tt.name, " ", "-"), folder(t, map[string]string{"Dockerfile": tt.dockerfile})))
+	}
+	_, err := b.Images(t.Context(), wants, nil)
+	var missing *MissingError
+	if !errors.As(err, &missing) || len(missing.Images) != len(failing) {
+		t.Fatal(err)
+	}
+	for i, tt := range failing {
+		for _, w := range tt.want {
+			if !strings.Contains(missing.Images[i].Reason, w) {
+				t.Errorf("%s: %q is not in\n%s", tt.name, w, missing.Images[i].Reason)
+			}
+		}
+	}
+}
+
+func TestBuildInterrupted(t *testing.T) {
+	b := newBuilder(t)
+	w := b.want("a", folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE\nRUN [\"/sett\", \"stubborn\"]\n"}))
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := b.Images(ctx, []Want{w}, func(_, line string) {
+		if strings.Contains(line, "stubborn") {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	for late := time.After(deadline); ; {
+		list, err := b.api.ContainerList(t.Context(), container.ListOptions{All: true, Filters: engine.Labelled(runtime.LabelInstance + "=" + b.instance)})
+		if err == nil && len(list) == 0 {
+			break
+		}
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-late:
+			t.Fatal("the step's container is still there")
+		}
+	}
+}
+
+// An image that somebody made from one of ours has its labels, and is not ours.
+func TestPurgeSparesOthersImages(t *testing.T) {
+	b := newBuilder(t)
+	w := b.want("a", folder(t, map[string]string{"Dockerfile": "ARG BASE\nFROM $BASE\nENV A=b\n"}))
+	got, err := b.Images(t.Context(), []Want{w}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := "sett-test-theirs-" + b.instance + ":1"
+	if err := b.api.ImageTag(t.Context(), got[w.Name].ID, theirs); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Purge(t.Context(), b.instance, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.image(t.Context(), w.Ref); err == nil {
+		t.Error("ours is still there")
+	}
+	if _, _, err := b.image(t.Context(), theirs); err != nil {
+		t.Error(err)
+	}
+	if _, err := b.removeImage(t.Context(), theirs); err != nil {
+		t.Error(err)
+	}
+}

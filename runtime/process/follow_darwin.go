@@ -1,3 +1,0 @@
-package process
-
-func newWatcher(string) watcher { return newTicker() }
