@@ -47,7 +47,9 @@ func (s *subscription) event(ctx context.Context, e events.Message) {
 	}
 	h := s.history(e.Actor.ID)
 	if e.Action == events.ActionOOM {
-		h.oom = true
+		if !s.outOfMemory(e.Actor.ID) {
+			h.oom = true
+		}
 		return
 	}
 	s.newest = max(s.newest, e.TimeNano)
@@ -63,7 +65,22 @@ func (s *subscription) event(ctx context.Context, e events.Message) {
 	exit, finished := s.examine(ctx, e, h, at)
 	exit.OOM = exit.OOM || h.oom
 	h.finished, h.oom = finished, false
-	s.queue = append(s.queue, exit)
+	q := queued{Exit: exit}
+	if exit.Text == killed && !exit.OOM {
+		q.until = time.Now().Add(oomLate)
+	}
+	s.queue = append(s.queue, q)
+}
+
+// outOfMemory completes an end that waits for its reason, and says whether one did.
+func (s *subscription) outOfMemory(id string) bool {
+	for i, q := range s.queue {
+		if q.Unit.ID == id && !q.until.IsZero() {
+			s.queue[i].OOM, s.queue[i].until = true, time.Time{}
+			return true
+		}
+	}
+	return false
 }
 
 // examine returns the end that an event told of, from the container's state as far as
@@ -98,6 +115,9 @@ func eventCode(e events.Message) (int, string) {
 	}
 	return ending(code)
 }
+
+// killed is Exit.Text of a container that the kernel's SIGKILL ended.
+const killed = "signal: killed"
 
 // ending reads the engine's exit code, which stands for a signal above 128.
 func ending(code int) (int, string) {

@@ -23,6 +23,9 @@ const (
 	// abandoned is the age from which a container that was never started counts as
 	// ended: its maker is gone.
 	abandoned = 15 * time.Second
+	// oomLate is the time for which the end of a killed container is kept back: a busy
+	// engine tells that memory ran out after it tells of the end.
+	oomLate = 500 * time.Millisecond
 )
 
 // watchers are the subscriptions to the ends of an instance's units.
@@ -42,10 +45,17 @@ type subscription struct {
 	out   chan runtime.Exit
 	told  chan told
 	done  <-chan struct{} // closed when the subscription ends
-	queue []runtime.Exit
+	queue []queued
 	runs  map[string]*history // by container
 
 	newest int64 // the time of the newest known event, in nanoseconds of the engine's clock
+}
+
+// queued is an end that waits for the reader, and, where the reason may still come, until
+// then.
+type queued struct {
+	runtime.Exit
+	until time.Time // by the local clock; zero: complete
 }
 
 // told is an end that this process caused or found.
@@ -149,14 +159,20 @@ func (s *subscription) run(ctx context.Context, st *stream) {
 	for {
 		var out chan runtime.Exit
 		var next runtime.Exit
+		var complete <-chan time.Time
 		if len(s.queue) > 0 {
-			out, next = s.out, s.queue[0]
+			if wait := time.Until(s.queue[0].until); wait > 0 {
+				complete = time.After(wait)
+			} else {
+				out, next = s.out, s.queue[0].Exit
+			}
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case out <- next:
 			s.queue = s.queue[1:]
+		case <-complete:
 		case t := <-s.told:
 			s.ended(ctx, t.c)
 			close(t.took)
@@ -178,6 +194,9 @@ func (s *subscription) run(ctx context.Context, st *stream) {
 		}
 	}
 }
+
+// put queues an end about which everything is known.
+func (s *subscription) put(x runtime.Exit) { s.queue = append(s.queue, queued{Exit: x}) }
 
 // look is relist without an error: the next look finds the same ends.
 func (s *subscription) look(ctx context.Context) {
@@ -209,7 +228,7 @@ func (s *subscription) relist(ctx context.Context, first bool) error {
 		}
 		// Its event may be on its way: it has until the next look.
 		if h.missed++; h.running && h.missed > 1 {
-			s.queue = append(s.queue, lost(h.unit, s.w.now()))
+			s.put(lost(h.unit, s.w.now()))
 			h.running = false
 		} else if !h.running && h.missed > 2 {
 			delete(s.runs, id) // no more events come of a removed container
@@ -226,7 +245,7 @@ func (s *subscription) observe(ctx context.Context, c container.InspectResponse,
 	case c.State.Status == container.StateCreated:
 		if made := instant(c.Created); h.finished.IsZero() && s.w.now().Sub(made) > abandoned {
 			h.finished = made
-			s.queue = append(s.queue, runtime.Exit{Unit: s.w.units.unit(c), Code: -1, Text: neverRan, At: made})
+			s.put(runtime.Exit{Unit: s.w.units.unit(c), Code: -1, Text: neverRan, At: made})
 		}
 	case !c.State.Running || c.State.Restarting:
 		s.ended(ctx, c)
@@ -237,7 +256,7 @@ func (s *subscription) observe(ctx context.Context, c container.InspectResponse,
 		// It ended and runs again. The event, which has the code, may be on its way.
 		if h.missed++; h.missed > 1 {
 			h.finished, h.missed = finished, 0
-			s.queue = append(s.queue, lost(s.w.units.unit(c), finished))
+			s.put(lost(s.w.units.unit(c), finished))
 		}
 	default:
 		h.missed = 0
@@ -252,7 +271,7 @@ func (s *subscription) ended(ctx context.Context, c container.InspectResponse) {
 	h := s.history(c.ID)
 	h.running, h.missed = false, 0
 	if finished := instant(c.State.FinishedAt); finished.After(h.finished) {
-		s.queue = append(s.queue, s.w.exit(ctx, c, h.finished))
+		s.put(s.w.exit(ctx, c, h.finished))
 		h.finished = finished
 		s.newest = max(s.newest, finished.UnixNano())
 	}

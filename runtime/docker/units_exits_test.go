@@ -57,6 +57,30 @@ func TestExitsTellOfMemory(t *testing.T) {
 	}
 }
 
+// TestMemoryThatIsToldLate has a busy engine tell of the end before the reason: the end
+// waits for it, and only for a moment.
+func TestMemoryThatIsToldLate(t *testing.T) {
+	p := newPlace(t)
+	p.startUp(p.spec("x", "wait"))
+	p.signal("x", "KILL")
+	p.until("x ended", func() bool { return !p.inspect("x").State.Running })
+	c := p.inspect("x")
+	about := events.Actor{ID: c.ID, Attributes: map[string]string{"name": p.names.container("x"), "exitCode": "137"}}
+	at := instant(c.State.FinishedAt).Add(time.Millisecond).UnixNano()
+	for _, oom := range []bool{true, false} {
+		messages := make(chan events.Message, 2)
+		messages <- events.Message{Action: events.ActionDie, TimeNano: at, Actor: about}
+		if oom {
+			messages <- events.Message{Action: events.ActionOOM, TimeNano: at + 1e6, Actor: about}
+		}
+		s := &subscription{w: p.ends, out: make(chan runtime.Exit), runs: map[string]*history{}}
+		go s.run(t.Context(), &stream{messages: messages, close: func() {}})
+		if e := next(t, s.out); e.OOM != oom || e.Text != killed {
+			t.Errorf("exit %+v, want out of memory: %v", e, oom)
+		}
+	}
+}
+
 func TestExitsTellFirstWhatEndedBefore(t *testing.T) {
 	p := newPlace(t)
 	for i, name := range []string{"b", "a"} {
