@@ -3,7 +3,9 @@
 // the tests that did not run with the command that lets them run. Its last line is
 // for programs: "N passed, N failed", with ", N skipped" when tests were skipped.
 //
-// A run ends red for a test that failed. A test that this machine could not run ends
+// A run ends red for a test that failed. Up to five failed tests are repeated alone at
+// the end: one that passes then is told apart and counts as passed, but after a panic, a
+// data race or a fuzzed input nothing is repeated. A test that this machine could not run ends
 // it red only where CI=true. Only tests without subtests are counted, so that a table
 // of ten cases counts ten.
 package main
@@ -40,6 +42,12 @@ func main() {
 	if err := r.read(in, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		os.Exit(1)
+	}
+	if !*read && !p.onlyFuzz {
+		if err := p.again(r, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, "testrun:", err)
+			os.Exit(1)
+		}
 	}
 	if !r.write(os.Stdout, p.missing(), os.Getenv("CI") == "true", time.Since(start)) {
 		os.Exit(1)

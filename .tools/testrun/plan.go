@@ -66,7 +66,7 @@ func (p *plan) all(out *lines) error {
 	}
 	var raced, others []string
 	for _, pkg := range pkgs {
-		if hasCompiler() && !p.fast && (p.race || !within(pkg, plain)) {
+		if p.raced(pkg) {
 			raced = append(raced, pkg)
 		} else {
 			others = append(others, pkg)
@@ -102,6 +102,11 @@ func (p *plan) all(out *lines) error {
 	return join(p.cover, profiles)
 }
 
+// raced says whether a package's tests have the race detector.
+func (p *plan) raced(pkg string) bool {
+	return !p.fast && (p.race || !within(pkg, plain)) && hasCompiler()
+}
+
 // list returns the packages of the plan, the longest first.
 func (p *plan) list() ([]string, error) {
 	cmd := exec.Command("go", append([]string{"list"}, orAll(p.packages)...)...)
@@ -129,13 +134,13 @@ func orAll(packages []string) []string {
 }
 
 // hasCompiler says whether there is a C compiler, which links the race detector.
-func hasCompiler() bool {
+var hasCompiler = sync.OnceValue(func() bool {
 	cc, err := exec.Command("go", "env", "CC").Output()
 	if err == nil {
 		_, err = exec.LookPath(strings.TrimSpace(string(cc)))
 	}
 	return err == nil
-}
+})
 
 // missing names what the whole run does without on this machine.
 func (p *plan) missing() []string {

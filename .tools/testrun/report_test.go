@@ -90,3 +90,52 @@ func TestReport(t *testing.T) {
 		})
 	}
 }
+
+// TestRepeatable names what another run may judge, and counts it as that run did.
+func TestRepeatable(t *testing.T) {
+	said := func(text string) string {
+		return stream(start, `{"Action":"pass","Package":"sett/a","Test":"TestX/one"}`,
+			`{"Action":"output","Package":"sett/a","Test":"TestX/two","Output":"`+text+`"}`,
+			`{"Action":"fail","Package":"sett/a","Test":"TestX/two"}`,
+			`{"Action":"fail","Package":"sett/a","Test":"TestX"}`, failed)
+	}
+	for _, c := range []struct{ name, in, want string }{
+		{"too late", said("    x_test.go:1: too late\\n"), "TestX/two"},
+		{"race", said("WARNING: DATA RACE\\n"), ""},
+		{"panic", said("panic: nil\\n"), ""},
+		{"says that another panicked", said("    x_test.go:1: no panic: 3\\n"), "TestX/two"},
+		{"never ended", stream(start, `{"Action":"run","Package":"sett/a","Test":"TestX"}`, failed), ""},
+		{"does not build", stream(start, `{"Action":"fail","Package":"sett/a","FailedBuild":"sett/a"}`), ""},
+		{"passed", stream(start, `{"Action":"pass","Package":"sett/a","Test":"TestX"}`, passed), ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newReport()
+			var out strings.Builder
+			if err := r.read(strings.NewReader(c.in), &out); err != nil {
+				t.Fatal(err)
+			}
+			var names []string
+			for _, x := range r.repeatable() {
+				names = append(names, x.name)
+				x.recovered = true
+			}
+			if s := strings.Join(names, " "); s != c.want {
+				t.Fatalf("to be repeated: %q", s)
+			}
+			ok := r.write(&out, nil, true, 0)
+			if ok != (c.want != "" || c.name == "passed") {
+				t.Errorf("ok is %v\n%s", ok, out.String())
+			}
+			if c.want != "" && !strings.HasSuffix(out.String(), "failed beside others, passed alone: sett/a TestX/two\n2 passed, 0 failed\n") {
+				t.Error(out.String())
+			}
+		})
+	}
+}
+
+// TestOnly holds the pattern that repeats one test.
+func TestOnly(t *testing.T) {
+	if s := only("TestX/a+b/c"); s != `^TestX$/^a\+b$/^c$` {
+		t.Error(s)
+	}
+}

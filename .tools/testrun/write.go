@@ -87,6 +87,9 @@ func (r *report) write(w io.Writer, missing []string, ci bool, took time.Duratio
 		}
 		return byPlan
 	})
+	for _, t := range r.recovered() {
+		fmt.Fprintf(w, "failed beside others, passed alone: %s %s\n", t.pkg, t.name)
+	}
 	for _, s := range left {
 		fmt.Fprintf(w, "not run on this machine: %s\n", s)
 	}
@@ -111,15 +114,21 @@ func (r *report) write(w io.Writer, missing []string, ci bool, took time.Duratio
 // that is one failure.
 func (p *run) count(byKind map[string]*count) count {
 	var c count
+	recovered := false
 	for _, t := range p.tests {
 		if counted(t) {
-			c.add(t.status)
+			status := t.status
+			if t.recovered {
+				status = "pass"
+				recovered = true
+			}
+			c.add(status)
 			if byKind != nil {
-				byKind[kind(t)].add(t.status)
+				byKind[kind(t)].add(status)
 			}
 		}
 	}
-	if p.word() == "FAIL" && c.fail == 0 {
+	if p.word() == "FAIL" && c.fail == 0 && !recovered {
 		c.fail = 1
 	}
 	return c
@@ -160,6 +169,19 @@ func (r *report) writeFailures(w io.Writer) {
 		}
 		fmt.Fprintln(w, strings.Join(p.output, ""))
 	}
+}
+
+// recovered returns the tests that failed beside others and passed alone.
+func (r *report) recovered() []*test {
+	var all []*test
+	for _, p := range r.runs {
+		for _, t := range p.tests {
+			if t.recovered {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
 }
 
 // skips returns a line for each reason why tests were skipped, with their number and

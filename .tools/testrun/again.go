@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// mostAgain is how many failed tests are repeated at most. More than these are no
+// matter of a busy machine.
+const mostAgain = 5
+
+// again repeats the tests that failed, each by itself, when nothing else runs any
+// more. Who waits for containers among a hundred others can run out of time; a test
+// that passes alone did so. Both runs are told, and the first one's failure whole.
+func (p *plan) again(r *report, w io.Writer) error {
+	failed := r.repeatable()
+	if n := len(failed); n == 0 || n > mostAgain {
+		return nil
+	}
+	for _, t := range failed {
+		fmt.Fprintf(w, "again, alone: %s %s\n", t.pkg, t.name)
+		args := []string{"test", "-json", "-count=1", "-timeout", "20m", "-run", only(t.name)}
+		if p.raced(t.pkg) {
+			args = append(args, "-race")
+		}
+		alone := newReport()
+		in, out := io.Pipe()
+		go func() {
+			l := &lines{w: out}
+			l.from(exec.Command("go", append(args, t.pkg)...))
+			_ = out.Close()
+		}()
+		if err := alone.read(in, w); err != nil {
+			return err
+		}
+		t.recovered = alone.passed(t)
+	}
+	return nil
+}
+
+// only is the pattern of go test that matches one test or subtest.
+func only(name string) string {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
+	}
+	return strings.Join(parts, "/")
+}
+
+// passed says whether a test was run and all went well.
+func (r *report) passed(t *test) bool {
+	p := r.current[t.pkg]
+	if p == nil || p.word() != "ok" {
+		return false
+	}
+	same := p.byName[t.name]
+	return same != nil && same.status == "pass"
+}
+
+// hard are the failures that no busy machine explains: another run proves nothing.
+var hard = regexp.MustCompile(`(?m)^\s*(panic: |fatal error: |WARNING: DATA RACE|race detected during)|Failing input`)
+
+// repeatable returns the tests that failed and can be judged by another run.
+func (r *report) repeatable() []*test {
+	var all []*test
+	for _, p := range r.runs {
+		if p.word() == "ok" {
+			continue
+		}
+		var mine []*test
+		said := slices.Clone(p.output)
+		for _, t := range p.tests {
+			said = append(said, t.output...)
+			if t.status == "fail" && counted(t) && !t.fuzzed {
+				mine = append(mine, t)
+			}
+			if t.status == "" { // its process ended before it
+				return nil
+			}
+		}
+		if len(mine) == 0 || p.build != "" || hard.MatchString(strings.Join(said, "")) {
+			return nil
+		}
+		all = append(all, mine...)
+	}
+	return all
+}
