@@ -109,13 +109,13 @@ func compareLines(t *testing.T, first, second io.Reader) {
 	}
 }
 
-// Ten thousand artefacts go in and come out as they went in; fewer on the embedded
+// Thousands of artefacts go in and come out as they went in; fewer on the embedded
 // server, which is slower at it.
 func TestExportMany(t *testing.T) {
 	onTwo(t, func(t *testing.T, s *server) {
-		goals := 5000
+		goals := 2000
 		if strings.HasSuffix(t.Name(), "embedded") {
-			goals = 1000
+			goals = 600
 		}
 		w := fresh(t, s).patient()
 		from, to := io.Pipe()

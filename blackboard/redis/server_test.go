@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"sort"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,16 +33,41 @@ func TestContainer(t *testing.T) {
 	must(t, open(t, redistest.Container(t)).Ping(testContext(t)))
 }
 
+// contained is whether a Redis in a container has something to tell: one of the same
+// version as the machine's redis-server does not. Known after the first look.
+var contained struct {
+	sync.Once
+	differs bool
+}
+
+// otherVersion says whether the Redis in a container is of another version than the
+// machine's redis-server.
+func otherVersion(t *testing.T) bool {
+	if testing.Short() || redistest.NoEngine() != "" {
+		return false
+	}
+	contained.Do(func() {
+		own, err := exec.Command("redis-server", "--version").Output() // Redis server v=7.0.15 sha=…
+		must(t, err)
+		w := &world{TB: t, ctx: testContext(t), b: open(t, redistest.Container(t))}
+		_, text, _ := strings.Cut(fmt.Sprint(w.raw("INFO", "server")), "redis_version:")
+		version, _, _ := strings.Cut(text, "\r\n")
+		contained.differs = !strings.Contains(string(own), " v="+version+" ")
+	})
+	return contained.differs
+}
+
 // onBoth runs the same test on a real redis-server, started with the given
-// arguments, and on the embedded one; without arguments also on a Redis in a
-// container, which is shared and can neither be killed nor set up by the test.
+// arguments, and on the embedded one; without arguments also on a Redis of another
+// version in a container, where there is one, which is shared and can neither be killed
+// nor set up by the test.
 func onBoth(t *testing.T, f func(t *testing.T, s *server), args ...string) {
 	t.Run("redis", func(t *testing.T) {
 		r := redistest.Start(t, args...)
 		f(t, &server{r.URL, r.Kill, r.Restart})
 	})
 	t.Run("embedded", func(t *testing.T) { f(t, startEmbedded(t)) })
-	if len(args) > 0 || testing.Short() || redistest.NoEngine() != "" {
+	if len(args) > 0 || !otherVersion(t) {
 		return
 	}
 	t.Run("container", func(t *testing.T) {
