@@ -91,14 +91,12 @@ cover: cover.out ## measure coverage; fails below the minimum
 		-min sett/roles/cub/toolrun=85 -min sett/roles/cub/assemble=85 $(CURDIR)/cover.out
 
 .PHONY: lint
-lint: ## gofmt, go vet, staticcheck, golangci-lint, tidy modules, plain English, shellcheck where it is installed
+lint: ## gofmt, golangci-lint with go vet and staticcheck in it, tidy modules, plain English, shellcheck where it is installed
 	@echo gofmt; files=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
 		[ -z "$$files" ] || { echo "not gofmt'ed:" $$files; exit 1; }
 	go mod tidy -diff
-	go vet -tags bench ./...
 	go -C .tools vet ./...
 	go -C .tools run ./english -except english/exceptions.txt ..
-	$(TOOL) staticcheck -tags bench ./...
 	$(TOOL) golangci-lint run
 	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck .ci/* testdata/images/*.sh agents/example-agent/run.sh roles/cli/shell/completion.bash; \
 		else echo 'shellcheck: not installed, shell scripts were not checked'; fi
