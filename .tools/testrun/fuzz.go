@@ -14,9 +14,11 @@ import (
 
 // fuzzAll fuzzes every target of the packages for a time each, as many targets side
 // by side as the machine has processors, with one worker each. A package's targets
-// share one test binary. Targets are found, not listed, so that a new one is not
-// forgotten.
-func fuzzAll(out *lines, pkgs []string, each time.Duration) {
+// share one test binary: beside the tests the one that they have, whose inputs are
+// blind changes of the seeds; with -only-fuzz one that tells which input reached new
+// code, for which everything is compiled anew. Targets are found, not listed, so that
+// a new one is not forgotten.
+func (p *plan) fuzzAll(out *lines, pkgs []string) {
 	bin, err := os.MkdirTemp("", "sett-fuzz-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
@@ -32,7 +34,7 @@ func fuzzAll(out *lines, pkgs []string, each time.Duration) {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			fuzzPackage(out, bin, pkg, each)
+			p.fuzzPackage(out, bin, pkg)
 		})
 	}
 	wg.Wait()
@@ -54,9 +56,16 @@ func hasTargets(pkg string) bool {
 }
 
 // fuzzPackage fuzzes a package's targets one after another.
-func fuzzPackage(out *lines, bin, pkg string, each time.Duration) {
+func (p *plan) fuzzPackage(out *lines, bin, pkg string) {
 	test := filepath.Join(bin, strings.ReplaceAll(pkg, "/", "-"))
-	if text, err := exec.Command("go", "test", "-c", "-fuzz", ".", "-o", test, pkg).CombinedOutput(); err != nil {
+	build := []string{"test", "-c", "-o", test}
+	switch {
+	case p.onlyFuzz:
+		build = append(build, "-fuzz", ".")
+	case p.raced(pkg):
+		build = append(build, "-race")
+	}
+	if text, err := exec.Command("go", append(build, pkg)...).CombinedOutput(); err != nil {
 		out.fail(pkg, fmt.Sprintf("fuzz %s: %v\n%s", pkg, err, text))
 		return
 	}
@@ -68,9 +77,9 @@ func fuzzPackage(out *lines, bin, pkg string, each time.Duration) {
 		return
 	}
 	for _, target := range strings.Fields(string(targets)) {
-		text := fuzzOne(test, bin, pkg, target, each)
+		text := fuzzOne(test, bin, pkg, target, p.fuzz)
 		if ranOut(text) {
-			text = fuzzOne(test, bin, pkg, target, each)
+			text = fuzzOne(test, bin, pkg, target, p.fuzz)
 		}
 		out.pass(text)
 	}

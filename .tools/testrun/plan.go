@@ -97,7 +97,7 @@ func (p *plan) all(out *lines) error {
 	}
 	wg.Wait()
 	if p.fuzz > 0 && !p.fast && p.run == "" {
-		fuzzAll(out, pkgs, p.fuzz)
+		p.fuzzAll(out, pkgs)
 	}
 	return join(p.cover, profiles)
 }
