@@ -54,7 +54,7 @@ func newWalker(t *testing.T, seed uint64) *walker {
 // every single move, and everything comes to an end.
 func TestRandomWalks(t *testing.T) {
 	t.Parallel()
-	const walks, steps = 12, 400
+	const walks, steps = 20, 200 // every step looks at all that was done before it
 	did := map[string]int{}
 	for seed := range uint64(walks) {
 		w := newWalker(t, seed)
