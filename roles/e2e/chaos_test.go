@@ -9,11 +9,13 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestChaos strikes whatever runs, in an order that a seed decides, while goals come
-// in: parts are killed and frozen, the blackboard is killed, cut off, and refuses
-// writes. In the end every goal has ended as it does undisturbed, the ledger has
+// in: parts are killed and frozen, the blackboard is killed, cut off, out of disk, and
+// refuses writes. In the end every goal has ended as it does undisturbed, the ledger has
 // everything once, and nothing is left open.
 //
 // SETT_CHAOS is how long faults strike each kind of blackboard (10s), SETT_CHAOS_SEED
@@ -60,8 +62,23 @@ type fault struct {
 
 func embeddedChaos(t testing.TB, cl clan) *chaos {
 	c := &chaos{instance: start(t, options{clan: cl})}
-	c.faults = append(c.unitFaults(), killOf("blackboard"), freezeOf("blackboard"))
+	c.faults = append(c.unitFaults(), killOf("blackboard"), freezeOf("blackboard"), fault{"full disk", "blackboard", (*chaos).fillDisk})
 	return c
+}
+
+// fillDisk keeps the embedded blackboard from writing to its log: not a byte more goes
+// into any file.
+func (c *chaos) fillDisk() func() {
+	u, ok := c.running("blackboard")
+	pid := c.at.pid(u)
+	var usual unix.Rlimit
+	if !ok || pid <= 0 || unix.Prlimit(pid, unix.RLIMIT_FSIZE, nil, &usual) != nil {
+		return func() {}
+	}
+	full := usual
+	full.Cur = 0
+	_ = unix.Prlimit(pid, unix.RLIMIT_FSIZE, &full, nil) // or it was killed meanwhile
+	return func() { _ = unix.Prlimit(pid, unix.RLIMIT_FSIZE, &usual, nil) }
 }
 
 func redisChaos(t testing.TB, cl clan) *chaos {
