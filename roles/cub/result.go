@@ -36,15 +36,17 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	if err == nil {
 		out, err = tool.Interpret(w.Grant.Phase, out)
 	}
-	work := out.StructuralType == blackboard.Standard || out.StructuralType == blackboard.Terminal
-	if err == nil && work && out.Type == blackboard.TypeCodeCommit {
-		// Not interrupted: the tool has done its work, even if the cub is stopping.
-		err = x.checkCommit(context.WithoutCancel(ctx), strings.TrimSpace(out.Payload))
-	}
 	if err != nil {
 		return x.failed(w, res, err)
 	}
 	a := x.artefact(w, out)
+	work := a.StructuralType == blackboard.Standard || a.StructuralType == blackboard.Terminal
+	if work && a.Type == blackboard.TypeCodeCommit {
+		// Not interrupted: the tool has done its work, even if the cub is stopping.
+		if a.Payload, err = x.hold(context.WithoutCancel(ctx), strings.TrimSpace(a.Payload), a.ID); err != nil {
+			return x.failed(w, res, err)
+		}
+	}
 	o := outcome{artefact: a, toolTime: res.Reaped.Sub(res.Started)}
 	if a.StructuralType == blackboard.Review {
 		o.verdict = blackboard.VerdictOf(a.Payload)
@@ -52,19 +54,23 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	return o
 }
 
-// checkCommit checks that a hash is a commit of the workspace. A failure of git is no
-// breach of contract by the tool; an image without git is one.
-func (x *executor) checkCommit(ctx context.Context, hash string) error {
-	err := insist(ctx, func() error { return x.tree.HasCommit(ctx, hash) })
+// hold checks that a hash is a commit of the workspace, and has a ref hold it before the
+// artefact is known to anybody: git never prunes a result. It returns the whole hash. A
+// failure of git is no breach of contract by the tool; an image without git is one.
+func (x *executor) hold(ctx context.Context, hash, artefact string) (commit string, err error) {
+	err = insist(ctx, func() (err error) {
+		commit, err = x.tree.Hold(ctx, hash, x.settings.Instance, artefact)
+		return err
+	})
 	switch {
 	case errors.Is(err, worktree.ErrNoCommit), errors.Is(err, worktree.ErrNoRepository):
-		return &tool.ViolationError{Reason: "CodeCommit: " + err.Error()}
+		return "", &tool.ViolationError{Reason: "CodeCommit: " + err.Error()}
 	case noGit(err):
-		return &tool.ViolationError{Reason: "CodeCommit: cannot be checked, because the agent's image has no git"}
+		return "", &tool.ViolationError{Reason: "CodeCommit: cannot be checked, because the agent's image has no git"}
 	case err != nil:
-		return fmt.Errorf("check CodeCommit: %w", err)
+		return "", fmt.Errorf("hold the commit of the CodeCommit: %w", err)
 	}
-	return nil
+	return commit, nil
 }
 
 // artefact gives a tool's output its place in the graph. A rework is the next

@@ -64,6 +64,10 @@ func TestCodeCommit(t *testing.T) {
 			if tc.reason == "" {
 				if a := c.result(claim, agent); string(a.StructuralType) != tc.structural || a.Type != "CodeCommit" {
 					t.Errorf("got %+v", a)
+				} else if work := tc.structural == "Standard"; work && (a.Payload != commit || held(t, dir, a.ID) != commit) {
+					t.Errorf("the payload is %q, held is %q", a.Payload, held(t, dir, a.ID))
+				} else if !work && held(t, dir, a.ID) != "" {
+					t.Error("a ref holds what no tool made")
 				}
 				return
 			}
@@ -71,6 +75,29 @@ func TestCodeCommit(t *testing.T) {
 				t.Errorf("got %s because %q, want a reason like %q", a.Type, r.Reason, tc.reason)
 			}
 		})
+	}
+}
+
+// held is the commit that a ref holds for an artefact, empty without one.
+func held(t testing.TB, dir, artefact string) string {
+	t.Helper()
+	return git(t, dir, "for-each-ref", "--format=%(objectname)", "refs/sett/artefacts/*/"+artefact)
+}
+
+// A commit on no branch outlives git's cleaning up, as artefact and as what the next
+// tool works on.
+func TestCommitOutlivesGC(t *testing.T) {
+	c := newClan(t)
+	dir, _ := repository(t)
+	c.start("worker", vars{env.Workspace: dir, env.WorkspaceMode: "rw", env.Command: shell(`cat >/dev/null
+git checkout -q --detach; echo more >file; git -c user.name=t -c user.email=t@t commit -qam more
+echo '{"artefact_type":"CodeCommit","artefact_payload":"'$(git rev-parse --short HEAD)'","summary":""}'
+git checkout -q main`)})
+	a := c.result(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
+	git(t, dir, "reflog", "expire", "--expire=all", "--all")
+	git(t, dir, "gc", "-q", "--prune=now")
+	if kind := git(t, dir, "cat-file", "-t", a.Payload); kind != "commit" {
+		t.Errorf("%s is %s", a.Payload, kind)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/git"
 	"sett/roles/role/words"
 )
 
@@ -180,11 +181,25 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 		return role.Fail(role.Failed, fmt.Errorf("remove instance %s: %w", in.Name, err), "")
 	}
 	d.at.Printf("removed what was kept of %s\n", in.Name)
+	d.letGo(ctx, in)
 	if kept != nil {
 		d.at.Sayf("sett: note: its records stay on %s, under keys that begin with sett:{%s}: %s\n",
 			role.Clean(instance.Redact(in.URL)), in.Name, role.Clean(words.FirstLine(kept)))
 	}
 	return nil
+}
+
+// letGo removes the refs that held the commits of results in the repository. Commits that
+// nothing else holds stay, and that is said: they may be somebody's work.
+func (d *downRun) letGo(ctx context.Context, in *instance.Instance) {
+	if in.Workspace == "" {
+		return
+	}
+	left, err := git.At(d.at.Environ(), in.Workspace).LetGo(ctx, in.Name)
+	if err == nil && left > 0 {
+		d.at.Sayf("sett: note: commits of %s that are on no branch stay in the repository: git for-each-ref %s\n",
+			words.Count(left, "artefact"), git.HeldRef(in.Name, ""))
+	}
 }
 
 // erase removes an instance's keys from a server of the user's own. A server that is gone

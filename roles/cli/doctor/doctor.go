@@ -108,6 +108,7 @@ var checks = []struct {
 	{"clock", (*exam).clock},
 	{"instance", (*exam).health},
 	{"blackboard", (*exam).blackboard},
+	{"results", (*exam).results},
 	{"leftovers", (*exam).leftovers},
 }
 

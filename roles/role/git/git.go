@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"slices"
 	"strings"
 
 	"sett/roles/role"
@@ -48,11 +49,21 @@ func At(environment []string, dir string) Repository {
 // not be clean without them.
 var Harmless = []string{"core.hooksPath=/dev/null", "core.fsmonitor=false"}
 
+// local keeps git from fetching an object that it lacks from the remote that the
+// repository names for such objects: which program answers there is for that remote's
+// settings to say.
+var local = []string{"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none"}
+
 // ErrMissing is the error of Run without git.
 var ErrMissing = errors.New("git is not on the PATH")
 
 // Run returns git's output. Its error has git's message and the code Environment.
 func (g Repository) Run(ctx context.Context, args ...string) (string, error) {
+	return g.Feed(ctx, "", args...)
+}
+
+// Feed is Run with text on git's stdin.
+func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (string, error) {
 	options := []string{"-C", g.Dir}
 	if args[0] != "commit" { // a commit is the user's own, with the user's hooks
 		for _, s := range append(Harmless, "core.sshCommand=false") {
@@ -61,6 +72,12 @@ func (g Repository) Run(ctx context.Context, args ...string) (string, error) {
 	}
 	cmd := exec.CommandContext(ctx, "git", append(options, args...)...)
 	cmd.Env = g.Environ
+	if args[0] != "commit" && args[0] != "clone" {
+		cmd.Env = append(slices.Clip(cmd.Env), local...)
+	}
+	if stdin != "" {
+		cmd.Stdin = strings.NewReader(stdin)
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -36,6 +37,90 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	}
 	if _, err := (Repository{dir, os.Environ()}).Dirt(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("sett ran it")
+	}
+}
+
+// repository makes one with a commit on main and two beside it, one of them merged.
+func repository(t *testing.T) (g Repository, run func(args ...string) string) {
+	t.Helper()
+	dir := t.TempDir()
+	run = func(args ...string) string {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@localhost"}, args...)...)
+		cmd.Dir = dir
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	run("init", "-q", "-b", "main")
+	run("commit", "-q", "--allow-empty", "-m", "first")
+	return Repository{dir, os.Environ()}, run
+}
+
+// A ref goes with its ledger, unless its commit would go with it.
+func TestLetGo(t *testing.T) {
+	t.Parallel()
+	g, run := repository(t)
+	if left, err := g.LetGo(t.Context(), "x"); left != 0 || err != nil {
+		t.Errorf("without any: %d left, error %v", left, err)
+	}
+	merged := run("rev-parse", "HEAD")
+	alone := run("commit-tree", "-m", "alone", "HEAD^{tree}")
+	for ref, commit := range map[string]string{HeldRef("x", "1"): merged, HeldRef("x", "2"): merged, HeldRef("x", "3"): alone, HeldRef("xy", "4"): merged} {
+		run("update-ref", ref, commit)
+	}
+	left, err := g.LetGo(t.Context(), "x")
+	if err != nil || left != 1 {
+		t.Errorf("%d left, error %v", left, err)
+	}
+	if refs := run("for-each-ref", "--format=%(refname)", "refs/sett"); refs != HeldRef("x", "3")+"\n"+HeldRef("xy", "4") {
+		t.Errorf("refs:\n%s", refs)
+	}
+	run("update-ref", "-d", HeldRef("x", "3"))
+	run("update-ref", HeldRef("x", "5"), merged)
+	if left, err := g.LetGo(t.Context(), "x"); left != 0 || err != nil {
+		t.Errorf("all merged: %d left, error %v", left, err)
+	}
+}
+
+func TestMissing(t *testing.T) {
+	t.Parallel()
+	g, run := repository(t)
+	commit, tree, none := run("rev-parse", "HEAD"), run("rev-parse", "HEAD^{tree}"), strings.Repeat("ab", 20)
+	missing, err := g.Missing(t.Context(), []string{none, commit, tree, commit[:8]})
+	if err != nil || strings.Join(missing, " ") != none+" "+tree {
+		t.Errorf("missing %v, error %v", missing, err)
+	}
+}
+
+// An object that is not there is not fetched from where an agent says.
+func TestNothingIsFetched(t *testing.T) {
+	t.Parallel()
+	g, run := repository(t)
+	ran := filepath.Join(g.Dir, "ran")
+	for key, value := range map[string]string{
+		"core.repositoryFormatVersion": "1", "extensions.partialClone": "evil", "remote.evil.promisor": "true", "remote.evil.url": g.Dir,
+		"remote.evil.uploadpack": "touch " + ran + ";", "protocol.file.allow": "always",
+	} {
+		run("config", key, value)
+	}
+	none := strings.Repeat("ab", 20)
+	cmd := exec.Command("git", "cat-file", "-t", none)
+	cmd.Dir = g.Dir
+	_ = cmd.Run()
+	if _, err := os.Stat(ran); err != nil {
+		t.Fatalf("git does not run it anyway: %v", err)
+	}
+	if err := os.Remove(ran); err != nil {
+		t.Fatal(err)
+	}
+	if missing, err := g.Missing(t.Context(), []string{none}); len(missing) != 1 && err == nil {
+		t.Errorf("missing %v", missing)
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("sett ran it")

@@ -1,0 +1,59 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"sett/blackboard"
+	"sett/roles/cli/instance"
+	"sett/roles/role/git"
+	"sett/roles/role/words"
+)
+
+// mostResults is how many of an instance's newest commits are looked for.
+const mostResults = 1000
+
+// results looks for the commits that artefacts name in their repositories.
+func (x *exam) results(ctx context.Context) []Finding {
+	out := x.each(func(in *instance.Instance) []Finding {
+		b := x.askBoard(ctx, in)
+		if b == nil {
+			return nil // which the instance's health says
+		}
+		defer b.Close()
+		return x.resultsOf(ctx, b, in)
+	})
+	if len(out) == 0 {
+		return []Finding{skipped("no artefact that runs here names a commit")}
+	}
+	return out
+}
+
+func (x *exam) resultsOf(ctx context.Context, b *instance.Board, in *instance.Instance) []Finding {
+	all, err := b.Records.ListArtefacts(ctx, blackboard.Filter{Type: blackboard.TypeCodeCommit, Limit: mostResults, Broken: func(error) {}})
+	if err != nil || len(all) == 0 {
+		return nil // which the instance's health says
+	}
+	hashes := make([]string, len(all))
+	for i, a := range all {
+		hashes[i] = strings.TrimSpace(a.Payload)
+	}
+	missing, err := git.At(x.at.Environ(), in.Workspace).Missing(ctx, hashes)
+	switch {
+	case errors.Is(err, git.ErrMissing):
+		return nil // which has its own line
+	case err != nil:
+		return []Finding{wrong(in.Name, err)}
+	case len(missing) == 0:
+		return []Finding{fine(in.Name, "the repository has %s that artefacts name", words.Count(len(all), "commit"))}
+	}
+	lost := make([]string, 0, len(missing))
+	for _, a := range all {
+		if strings.TrimSpace(a.Payload) == missing[0] {
+			lost = append(lost, words.Short(a.ID))
+		}
+	}
+	return []Finding{problem(in.Name, "fetch it from where it may still be, another clone or a remote", "the repository %s lacks %s of %d that artefacts name: %s of artefact %s",
+		in.Workspace, words.Count(len(missing), "commit"), len(all), words.Shorten(missing[0], 12), strings.Join(lost, ", "))}
+}
