@@ -29,11 +29,11 @@ var (
 
 // roles by the first argument, and by the binary's name.
 var roles = map[string]func(context.Context, role.Env) error{
-	"orchestrator":      orchestrator.Run,
-	"sett-orchestrator": orchestrator.Run,
+	"orchestrator":      role.Secluded(orchestrator.Run),
+	"sett-orchestrator": role.Secluded(orchestrator.Run),
 	"cub":               cub.Run,
-	"blackboard":        blackboard.Run,
-	"keeper":            keeper.Run,
+	"blackboard":        role.Secluded(blackboard.Run),
+	"keeper":            role.Secluded(keeper.Run),
 	"notifier":          notifier.Run,
 	"pause":             pause.Run,
 }
@@ -42,12 +42,12 @@ func main() { os.Exit(int(run(os.Args))) }
 
 func run(args []string) role.Code {
 	ctx, hurry := signals()
-	start, rest := cli.Run, args[1:]
+	start, rest := role.Secluded(cli.Run), args[1:]
 	if r, ok := roles[filepath.Base(args[0])]; ok {
-		start = r
+		start = role.Unit(r)
 	} else if len(rest) > 0 {
 		if r, ok := roles[rest[0]]; ok {
-			start, rest = r, rest[1:]
+			start, rest = role.Unit(r), rest[1:]
 		}
 	}
 	e := role.OS(rest, role.Build{Version: version, Commit: commit})

@@ -56,6 +56,7 @@ const (
 	Token         = "SETT_BLACKBOARD_PASSWORD" // of the embedded blackboard
 	ListenAddr    = "SETT_BLACKBOARD_ADDR"     // of the embedded blackboard
 	DefaultName   = "SETT_INSTANCE"            // for people: the instance of CLI commands
+	Credentials   = "SETT_CREDENTIALS_FD"      // number of a descriptor with the variables of Secret, each ended by a NUL byte
 )
 
 // The variables of an orchestrator with agents in containers.

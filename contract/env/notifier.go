@@ -1,10 +1,6 @@
 package env
 
-import (
-	"slices"
-	"strings"
-	"time"
-)
+import "time"
 
 // The variables of the notifier, besides the variables of the instance, the
 // blackboard and the workspace.
@@ -61,14 +57,4 @@ func ParseNotifier(lookup func(string) (string, bool)) (Notifier, error) {
 		r.wrong(NotifyCommand, v, want)
 	}
 	return n, r.Err()
-}
-
-// WithoutSecrets returns an environment without the variables of Secret, for
-// processes that must not have the blackboard's credentials. It does not change the
-// given slice.
-func WithoutSecrets(environ []string) []string {
-	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
-		name, _, _ := strings.Cut(v, "=")
-		return slices.Contains(Secret, name)
-	})
 }

@@ -36,9 +36,9 @@ var toolNames = []string{ClaimID, Attempt, ClaimType, TargetID, TargetType, Targ
 // environment can hold one. It does not change the given slice.
 func ToolEnviron(environ []string, in ToolVars) []string {
 	out := make([]string, 0, len(environ)+len(toolNames))
-	for _, v := range environ {
+	for _, v := range WithoutSecrets(environ) {
 		name, _, _ := strings.Cut(v, "=")
-		if !slices.Contains(Secret, name) && !slices.Contains(toolNames, name) {
+		if !slices.Contains(toolNames, name) {
 			out = append(out, v)
 		}
 	}

@@ -172,7 +172,7 @@ func (c *state) chooseMode() error {
 // uses up its container's resources.
 func (c *state) protect() {
 	toolrun.Fortify()
-	if err := toolrun.ScrubEnv(env.Secret...); err != nil {
+	if err := role.ScrubEnv(env.Secret...); err != nil {
 		c.log.Warn("credentials are less protected than possible", "error", err)
 	}
 	if err := toolrun.Protect(); err != nil {

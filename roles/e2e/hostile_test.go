@@ -229,20 +229,6 @@ func (h *hostile) admin() string {
 	return password
 }
 
-// boardURL is the blackboard as the administrator has it.
-func (h *hostile) boardURL() string {
-	h.t.Helper()
-	var state struct{ URL string }
-	raw, err := os.ReadFile(filepath.Join(h.stateDir(), "instance.json"))
-	if err == nil {
-		err = json.Unmarshal(raw, &state)
-	}
-	if err != nil || state.URL == "" {
-		h.t.Fatalf("no blackboard: %v", err)
-	}
-	return state.URL
-}
-
 // keptQuiet checks that no password is in anything that was said or logged.
 func (h *hostile) keptQuiet() {
 	h.t.Helper()

@@ -46,6 +46,8 @@ type options struct {
 	name     string // empty: one that nobody else has
 	host     string // DOCKER_HOST, where it is not the engine's own
 	onHost   bool   // the orchestrator is a process all the same
+
+	user func(*exec.Cmd) *exec.Cmd // runs a command as the instance's user; nil: the test's own
 }
 
 // prepare makes the workspace and everything else an instance needs, and sees to
@@ -124,9 +126,16 @@ func (in *instance) command(args ...string) *exec.Cmd {
 	if in.o.docker {
 		bin = static.path
 	}
-	cmd := exec.Command(bin, args...)
+	return in.asUser(exec.Command(bin, args...))
+}
+
+// asUser has a command run in the workspace, as the instance's user.
+func (in *instance) asUser(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Dir, cmd.Env = in.repo, in.environ()
-	return cmd
+	if in.o.user == nil {
+		return cmd
+	}
+	return in.o.user(cmd)
 }
 
 // sett runs a command and returns its exit code and what it said.
@@ -167,15 +176,7 @@ func (in *instance) open() {
 	}
 	url := in.url
 	if url == "" {
-		var state struct{ URL string }
-		raw, err := os.ReadFile(filepath.Join(in.stateDir(), "instance.json"))
-		if err == nil {
-			err = json.Unmarshal(raw, &state)
-		}
-		if err != nil {
-			in.t.Fatal(err)
-		}
-		url = state.URL
+		url = in.boardURL()
 	}
 	var err error
 	in.board, err = redis.Open(context.Background(), redis.Options{URL: url, Instance: in.name, Name: "test", Retries: 20})
@@ -184,11 +185,23 @@ func (in *instance) open() {
 	}
 }
 
+// boardURL is the blackboard as sett up wrote it down.
+func (in *instance) boardURL() string {
+	in.t.Helper()
+	var state struct{ URL string }
+	raw, err := os.ReadFile(filepath.Join(in.stateDir(), "instance.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, &state)
+	}
+	if err != nil || state.URL == "" {
+		in.t.Fatalf("no blackboard: %v", err)
+	}
+	return state.URL
+}
+
 func (in *instance) git(args ...string) string {
 	in.t.Helper()
-	cmd := exec.Command("git", args...)
-	cmd.Dir, cmd.Env = in.repo, in.environ()
-	out, err := cmd.CombinedOutput()
+	out, err := in.asUser(exec.Command("git", args...)).CombinedOutput()
 	if err != nil {
 		in.t.Fatalf("git %v: %v\n%s", args, err, out)
 	}

@@ -96,7 +96,7 @@ type notifier struct {
 // tool.
 func (n *notifier) protect() {
 	toolrun.Fortify()
-	if err := errors.Join(toolrun.ScrubEnv(env.Secret...), toolrun.Protect()); err != nil {
+	if err := errors.Join(role.ScrubEnv(env.Secret...), toolrun.Protect()); err != nil {
 		n.log.Warn("credentials less protected than they could be", "error", err)
 	}
 	if err := toolrun.BecomeReaper(); err != nil {

@@ -22,7 +22,9 @@ const sweepTime = 10 * time.Second
 
 // Start starts the unit in a session of its own, with /dev/null as stdin and its
 // log as stdout and stderr, in s.Dir or else the state directory. Its environment
-// is s.Env and MarkerEnv. It inherits the umask and no open file of the caller.
+// is s.Env and MarkerEnv, but for the credentials in s.Env: it gets them through a pipe,
+// whose number is in env.Credentials. It inherits the umask and no open file of the
+// caller.
 //
 // Start adopts a running unit, also one that another process starts at the same moment.
 // It first kills the remaining processes of an earlier start.
@@ -110,6 +112,11 @@ func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 	if err != nil {
 		return rec, err
 	}
+	closePipe, err := passCredentials(cmd, cmd.Env)
+	if err != nil {
+		return rec, err
+	}
+	defer closePipe()
 	cmd.Stdout, cmd.Stderr = log, log
 	if rec.Begun, err = clock(); err != nil {
 		return rec, err

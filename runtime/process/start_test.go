@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"sett/contract/env"
 	"sett/runtime"
 	"sett/runtime/logfile"
 )
@@ -56,7 +57,7 @@ func TestStartGivesJustWhatItShould(t *testing.T) {
 	r := newRuntime(t, stateDir(t))
 	exits := exitsOf(t, r)
 	s := spec("p", "print")
-	s.Env = append(s.Env, MarkerEnv+"=the/parents/own")
+	s.Env = append(s.Env, MarkerEnv+"=the/parents/own", env.RedisURL+"=redis://:pass@host", env.Credentials+"=9", env.Token+"=pass")
 	s.Dir = t.TempDir()
 	start(t, r, s)
 	if e := next(t, exits); e.Code != 0 || e.Text != "exit status 0" {
@@ -64,12 +65,13 @@ func TestStartGivesJustWhatItShould(t *testing.T) {
 	}
 	got := logText(t, r, "p", runtime.LogOptions{Lines: -1})
 	for _, want := range []string{"SECRET=hunter2\n", MarkerEnv + "=" + r.instance + "/p/", "fd 0 /dev/null\n",
-		"fd 1 " + r.logs().Path("p"), "fd 2 " + r.logs().Path("p"), "dir " + s.Dir} {
+		"fd 1 " + r.logs().Path("p"), "fd 2 " + r.logs().Path("p"), "dir " + s.Dir,
+		env.Credentials + "=3\n", "fd 3 pipe:"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	for _, bad := range []string{"OF_THE_PARENT", "the/parents/own", open.Name()} {
+	for _, bad := range []string{"OF_THE_PARENT", "the/parents/own", open.Name(), env.RedisURL + "=", env.Token + "=", env.Credentials + "=9"} {
 		if strings.Contains(got, bad) {
 			t.Errorf("%q in\n%s", bad, got)
 		}

@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"sett/roles/role"
 )
 
 // A tool that is the cub's own user in all respects tries to get into it: as
@@ -151,7 +153,7 @@ func playCubOf(who string) int {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil {
 		fmt.Println(err)
 	}
-	if err := ScrubEnv(secretVariable); err != nil {
+	if err := role.ScrubEnv(secretVariable); err != nil {
 		fmt.Println(err)
 	}
 	attack := func() {

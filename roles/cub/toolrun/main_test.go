@@ -18,7 +18,7 @@ import (
 // variable.
 const roleVariable = "TOOLRUN_TEST_ROLE"
 
-// secretVariable is in the environment that the kernel gave this process.
+// secretVariable is in the environment that the kernel gives a helper process.
 const secretVariable = "TOOLRUN_TEST_SECRET"
 
 const secret = "the-blackboard-password"
@@ -30,14 +30,6 @@ const atOnce = "GORACE=atexit_sleep_ms=0"
 func TestMain(m *testing.M) {
 	if role := os.Getenv(roleVariable); role != "" {
 		os.Exit(playRole(role))
-	}
-	if os.Getenv(secretVariable) == "" {
-		self, err := os.Executable()
-		if err == nil {
-			err = syscall.Exec(self, os.Args, append(os.Environ(), secretVariable+"="+secret))
-		}
-		fmt.Fprintln(os.Stderr, "exec test binary again:", err)
-		os.Exit(1)
 	}
 	if err := BecomeReaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 		fmt.Fprintln(os.Stderr, err)

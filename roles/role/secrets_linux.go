@@ -1,33 +1,24 @@
-package toolrun
+package role
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// Protect keeps this process's memory secret. The process becomes non-dumpable: other processes of the same user, its tools among them, can then
-// neither trace it nor read its memory, environment or descriptors through /proc,
-// root without CAP_SYS_PTRACE included. Nor does it leave a core dump; a tool, which
-// inherits that limit, leaves none in the workspace. And the signals on which Go
-// prints its stacks to the log do nothing when a process sends them: the kernel
-// spares process 1 of a container only signals without a handler, and Go handles all.
-// A fault of its own still ends it, with the stacks.
+// Hide makes this process non-dumpable: other processes of the same user can then
+// neither trace it nor read its memory, environment or descriptors through /proc, root
+// without CAP_SYS_PTRACE included. Nor does it leave a core dump, and nor do the
+// programs that it starts, which inherit that limit and are dumpable again.
 //
-// A tool of the same user can still end this process, with TERM or with a fault that
-// it queues like the kernel (Go then prints only addresses). The tool ends with it,
-// and its grant fails or is given anew.
-//
-// A program that this process starts is dumpable again, and has its signals as they
-// were. Call ScrubEnv before: afterwards this process may not write its own memory
-// through /proc either, unless it is root.
-func Protect() error {
+// Call ScrubEnv before: afterwards this process may not write its own memory through
+// /proc either, unless it is root.
+func Hide() error {
 	var errs []error
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		errs = append(errs, fmt.Errorf("make process non-dumpable: %w", err))
@@ -35,14 +26,7 @@ func Protect() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		errs = append(errs, fmt.Errorf("forbid core dumps: %w", err))
 	}
-	// Caught, not ignored: programs that it starts would inherit an ignored signal.
-	signal.Notify(make(chan os.Signal, 1), dumping...)
 	return errors.Join(errs...)
-}
-
-// dumping are the signals on which Go ends a process with its stacks.
-var dumping = []os.Signal{
-	unix.SIGQUIT, unix.SIGABRT, unix.SIGILL, unix.SIGTRAP, unix.SIGBUS, unix.SIGFPE, unix.SIGSEGV, unix.SIGSTKFLT, unix.SIGSYS,
 }
 
 // ScrubEnv removes the named variables from the environment and overwrites them

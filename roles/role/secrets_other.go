@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package toolrun
+package role
 
 import (
 	"errors"
@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Protect returns errors.ErrUnsupported: there is no such protection here.
-func Protect() error {
+// Hide returns errors.ErrUnsupported: there is no such protection here.
+func Hide() error {
 	return fmt.Errorf("make process non-dumpable: %w", errors.ErrUnsupported)
 }
 

@@ -1,0 +1,45 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"sett/contract/env"
+)
+
+// maxCredentials is the most bytes that a pipe surely takes before anybody reads it.
+const maxCredentials = 4096
+
+// inheritedFD is the number of a command's first extra file in the new process.
+const inheritedFD = 3
+
+// passCredentials gives the command the variables of env.Secret through a pipe, and the
+// others of environ as its environment: /proc shows the environment of a process to
+// every process of its user. The returned function closes the pipe here; call it after
+// the start.
+func passCredentials(cmd *exec.Cmd, environ []string) (closePipe func(), err error) {
+	rest, secret := env.SplitSecrets(environ)
+	cmd.Env = rest
+	if len(secret) == 0 {
+		return func() {}, nil
+	}
+	text := strings.Join(secret, "\x00") + "\x00"
+	if len(text) > maxCredentials {
+		return nil, fmt.Errorf("pass credentials: they have %d bytes, at most %d", len(text), maxCredentials)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("pass credentials: %w", err)
+	}
+	_, err = write.WriteString(text)
+	if err = errors.Join(err, write.Close()); err != nil {
+		return nil, errors.Join(fmt.Errorf("pass credentials: %w", err), read.Close())
+	}
+	cmd.ExtraFiles = []*os.File{read}
+	cmd.Env = append(cmd.Env, env.Credentials+"="+strconv.Itoa(inheritedFD))
+	return func() { _ = read.Close() }, nil
+}
