@@ -62,6 +62,7 @@ const (
 	AttributeResult         = "result"          // a second artefact that the move made
 	AttributeResultType     = "result_type"     // and its type
 	AttributeWaitsFor       = "waits_for"       // waitsForPeople: from here on the workflow waits for people alone
+	AttributeRule           = "rule"            // of a bid: the entry of an agent's bids in sett.yml that decided
 	AttributeWorkflowStatus = "workflow_status" // with the goal's last work: the status of its end
 )
 
@@ -69,6 +70,12 @@ const (
 	gateHeld       = "held"
 	waitsForPeople = "people"
 )
+
+// Ran returns what a grant was run with, of the entry of its start. An entry of an older
+// Sett does not tell.
+func (e Event) Ran() Ran {
+	return Ran{Image: e.Attributes["image"], Program: e.Attributes["program"], Config: e.Attributes["config"], Sett: e.Attributes["sett"]}
+}
 
 // Asked returns the Question that waits for an answer from this entry on; empty: none.
 // An agent asks with its result, the orchestrator with another move.

@@ -17,6 +17,7 @@ type BidRequest struct {
 	Claim, Agent string
 	Bid          BidType
 	Reason       string // for the ledger; empty: the bid simply follows the rule
+	Rule         string // for the ledger: the entry of `bids:` that decided; empty: none did
 	// Relies is the claim's target as a notice gave it; nil when the claim was
 	// read. A target that differs from it makes the bid ErrStale.
 	Relies *Target
@@ -54,6 +55,16 @@ type GrantRef struct {
 type StartRequest struct {
 	Claim, Agent, Holder string
 	Mode                 WorkspaceMode
+	Ran                  Ran // for the ledger
+}
+
+// Ran names what a grant was run with. A part that is not known is empty, and the
+// ledger has no field for it.
+type Ran struct {
+	Image   string `json:"image,omitempty"`   // id of the container's image; local mode has none
+	Program string `json:"program,omitempty"` // digest of the file that the agent's command names, as sha256:HEX
+	Config  string `json:"config,omitempty"`  // digest of the agent's part of the effective sett.yml, in hex
+	Sett    string `json:"sett,omitempty"`    // the cub's version
 }
 
 // Started is the answer to a StartRequest: the work, or the grants ahead of it.

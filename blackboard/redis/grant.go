@@ -17,7 +17,8 @@ import (
 type Cub struct{ c *store.Conn }
 
 func startMove(q blackboard.StartRequest) store.Move {
-	return store.Move{Script: "start", Args: []string{q.Claim, q.Agent, q.Holder, string(q.Mode)}}
+	return store.Move{Script: "start", Args: []string{q.Claim, q.Agent, q.Holder, string(q.Mode),
+		q.Ran.Image, q.Ran.Program, q.Ran.Config, q.Ran.Sett}}
 }
 
 func finishMove(q blackboard.Result) store.Move {

@@ -12,23 +12,18 @@ type BidRule struct {
 	Bid  blackboard.BidType `json:"bid"`
 }
 
-// BidFor returns the agent's bid on an artefact type. An entry without a wildcard
-// wins, and exact is then true; else the first matching entry, else ignore. ok is
-// false when the agent has no bids at all.
-func (a Agent) BidFor(artefactType string) (bid blackboard.BidType, exact, ok bool) {
-	if len(a.Bids) == 0 {
-		return "", false, false
-	}
-	bid = blackboard.BidIgnore
-	matched := false
-	for _, rule := range a.Bids {
-		wild := strings.Contains(rule.Type, "*")
-		if !wild && rule.Type == artefactType {
-			return rule.Bid, true, true
+// RuleFor returns the entry of the agent's bids that decides about an artefact type. An
+// entry without a wildcard wins, and exact is then true; else the first matching entry.
+// found is false when none fits.
+func (a Agent) RuleFor(artefactType string) (rule BidRule, exact, found bool) {
+	for _, r := range a.Bids {
+		wild := strings.Contains(r.Type, "*")
+		if !wild && r.Type == artefactType {
+			return r, true, true
 		}
-		if wild && !matched && blackboard.Match(rule.Type, artefactType) {
-			bid, matched = rule.Bid, true
+		if wild && !found && blackboard.Match(r.Type, artefactType) {
+			rule, found = r, true
 		}
 	}
-	return bid, false, true
+	return rule, false, found
 }

@@ -2,16 +2,25 @@ package config
 
 import "sett/blackboard"
 
-// ChooseBid returns an agent's bid by the rules of sett.yml, and the reason: by its
-// `bids:`, else exclusive. An agent ignores its own results unless an entry has their
-// exact type. (An agent with a `bid_script:` and no `bids:` asks the script instead.)
-func ChooseBid(a Agent, t blackboard.Target) (bid blackboard.BidType, why string) {
-	bid, exact, ok := a.BidFor(t.Type)
+// Choice is a bid and its ground: an entry of `bids:`, or a reason in words.
+type Choice struct {
+	Bid    blackboard.BidType
+	Reason string // empty: Rule decided
+	Rule   string // the entry of `bids:` that decided, as sett.yml has it: "Code*: review"
+}
+
+// ChooseBid returns an agent's bid by the rules of sett.yml: by its `bids:`, else
+// exclusive. An agent ignores its own results unless an entry has their exact type. (An
+// agent with a `bid_script:` and no `bids:` asks the script instead.)
+func ChooseBid(a Agent, t blackboard.Target) Choice {
+	rule, exact, found := a.RuleFor(t.Type)
 	switch {
 	case t.Agent == a.Name && !exact:
-		return blackboard.BidIgnore, "its own work"
-	case !ok:
-		return blackboard.BidExclusive, "default"
+		return Choice{Bid: blackboard.BidIgnore, Reason: "its own work"}
+	case len(a.Bids) == 0:
+		return Choice{Bid: blackboard.BidExclusive, Reason: "default"}
+	case !found:
+		return Choice{Bid: blackboard.BidIgnore, Reason: "no entry of bids fits"}
 	}
-	return bid, ""
+	return Choice{Bid: rule.Bid, Rule: rule.Type + ": " + string(rule.Bid)}
 }

@@ -8,24 +8,24 @@ import (
 	"sett/blackboard"
 )
 
-func TestBidFor(t *testing.T) {
+func TestRuleFor(t *testing.T) {
 	a := Agent{Bids: []BidRule{{"Code*", blackboard.BidReview}, {"*Commit", blackboard.BidClaim}, {"CodeCommit", blackboard.BidExclusive}}}
 	for _, c := range []struct {
 		artefactType string
-		bid          blackboard.BidType
-		exact        bool
+		rule         BidRule
+		exact, found bool
 	}{
-		{"CodeCommit", blackboard.BidExclusive, true},
-		{"CodeXCommit", blackboard.BidReview, false},
-		{"Commit", blackboard.BidClaim, false},
-		{"Goal", blackboard.BidIgnore, false},
+		{"CodeCommit", a.Bids[2], true, true},
+		{"CodeXCommit", a.Bids[0], false, true},
+		{"Commit", a.Bids[1], false, true},
+		{"Goal", BidRule{}, false, false},
 	} {
-		if bid, exact, ok := a.BidFor(c.artefactType); bid != c.bid || exact != c.exact || !ok {
-			t.Errorf("%s: %s %v %v", c.artefactType, bid, exact, ok)
+		if rule, exact, found := a.RuleFor(c.artefactType); rule != c.rule || exact != c.exact || found != c.found {
+			t.Errorf("%s: %v %v %v", c.artefactType, rule, exact, found)
 		}
 	}
-	if bid, exact, ok := (Agent{}).BidFor("X"); bid != "" || exact || ok {
-		t.Errorf("without bids: %q %v %v", bid, exact, ok)
+	if rule, exact, found := (Agent{}).RuleFor("X"); rule != (BidRule{}) || exact || found {
+		t.Errorf("without bids: %v %v %v", rule, exact, found)
 	}
 }
 

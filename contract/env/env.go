@@ -39,6 +39,7 @@ const (
 	Incarnation   = "SETT_INCARNATION"         // the holder of the grants; default: a new id
 	Run           = "SETT_RUN"                 // the `sett up` it belongs to
 	ConfigDigest  = "SETT_CONFIG_DIGEST"       // of the agent's part of sett.yml
+	Image         = "SETT_AGENT_IMAGE"         // id of the container's image, for the ledger
 	HealthAddr    = "SETT_HEALTH_ADDR"         // of /healthz and /metrics; default :8080, "off" for none
 	RedisTimeout  = "SETT_REDIS_TIMEOUT"       // of one call; default 2s
 	RedisRetries  = "SETT_REDIS_RETRIES"       // default 5
@@ -98,6 +99,7 @@ type Cub struct {
 	Mode                  blackboard.WorkspaceMode
 	Incarnation           string // empty: the cub makes one
 	Run, ConfigDigest     string
+	Image                 string // id; empty: no container
 	HealthAddr            string
 	Network               string // config.NetworkNone, NetworkInternal or NetworkFull
 }
@@ -129,7 +131,7 @@ func (c Cub) Environ() []string {
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
 		{Bids, list(c.Bids)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
-		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {HealthAddr, c.HealthAddr},
+		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {HealthAddr, c.HealthAddr},
 		{ToolNetwork, c.Network},
 	} {
 		if v.value != "" {
@@ -290,7 +292,7 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		Timeout: r.Span(Timeout, 5*time.Minute), Grace: r.Span(Grace, 10*time.Second),
 		Workspace:   r.Or(Workspace, "/workspace"),
 		Mode:        blackboard.WorkspaceMode(r.OneOf(WorkspaceMode, string(blackboard.ReadOnly), string(blackboard.ReadWrite))),
-		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""),
+		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""), Image: r.Or(Image, ""),
 		HealthAddr:   r.Or(HealthAddr, ":8080"),
 		Network:      r.OneOf(ToolNetwork, config.NetworkFull, config.NetworkInternal, config.NetworkNone),
 		BidsRequired: r.OneOf(BidsRequired, "false", "true") == "true",

@@ -40,7 +40,7 @@ func TestCubRoundTrip(t *testing.T) {
 	if !c.Fresh || c.ConfigDigest != agent.Digest() {
 		t.Errorf("of the agent: %+v", c)
 	}
-	c.Instance, c.Workspace, c.Incarnation, c.Run, c.HealthAddr = "demo", "/src", "i1", "r1", "off"
+	c.Instance, c.Workspace, c.Incarnation, c.Run, c.HealthAddr, c.Image = "demo", "/src", "i1", "r1", "off", "sha256:1f"
 	c.Redis = env.Redis{URL: "redis://:secret@host:1/0", Timeout: time.Second, Retries: 7, GiveUp: time.Minute, CAFile: "/ca.pem"}
 	environ := c.Environ()
 	got, err := env.ParseCub(lookup(environ))

@@ -53,7 +53,7 @@ func TestWhyRework(t *testing.T) {
 		t.Errorf("got %+v", v)
 	}
 	made, rejected, rework, last := v.Steps[1].Claim, v.Steps[2].Claim, v.Steps[3].Claim, v.Steps[4].Claim
-	if g := made.Grants; made.ArtefactID != ids["goal"] || made.Because != "for the goal" || len(made.Bids) != 3 || made.Bids[0] != (blackboard.Bid{Agent: "writer", Type: blackboard.BidExclusive}) ||
+	if g := made.Grants; made.ArtefactID != ids["goal"] || made.Because != "for the goal" || len(made.Bids) != 3 || made.Bids[0].Bid != (blackboard.Bid{Agent: "writer", Type: blackboard.BidExclusive}) ||
 		len(g) != 1 || g[0].Agent != "writer" || *g[0].Tool != 1.5 || *g[0].Queued < 0 || *made.BidsTook < 0 || *made.Took <= 0 || g[0].ResultID != ids["first"] || g[0].Says != "a draft" {
 		t.Errorf("the first: %+v", made)
 	}

@@ -44,8 +44,9 @@ func (c *cub) bidByHints(ctx context.Context, ids []string) (unread []string, er
 			unread = append(unread, id)
 			continue
 		}
-		bid, why := c.byRules(*t)
-		now = append(now, blackboard.BidRequest{Claim: id, Agent: c.settings.Agent, Bid: bid, Reason: why, Relies: t})
+		q := c.byRules(id, *t)
+		q.Relies = t
+		now = append(now, q)
 	}
 	wrong, err := c.submit(ctx, now)
 	return append(unread, wrong...), err
@@ -67,8 +68,7 @@ func (c *cub) bidByReading(ctx context.Context, ids []string) error {
 		case len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0 && claim.Target.Agent != c.settings.Agent:
 			c.askScript(ctx, claim)
 		default:
-			bid, why := c.byRules(claim.Target)
-			now = append(now, blackboard.BidRequest{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why})
+			now = append(now, c.byRules(claim.ID, claim.Target))
 		}
 	}
 	_, err = c.submit(ctx, now)
@@ -97,15 +97,16 @@ func (c *cub) submit(ctx context.Context, bids []blackboard.BidRequest) (wrong [
 			continue // a repeated bid: the blackboard has it once
 		}
 		c.metrics.bids.WithLabelValues(string(b.Bid)).Inc()
-		c.log.Info("bid submitted", "claim", b.Claim, "bid", b.Bid, "reason", b.Reason)
+		c.log.Info("bid submitted", "claim", b.Claim, "bid", b.Bid, "reason", b.Reason, "rule", b.Rule)
 	}
 	return wrong, nil
 }
 
 // byRules returns the bid of `bids:` in sett.yml; without them, exclusive. An agent
 // ignores its own results unless a rule has their exact type.
-func (c *cub) byRules(t blackboard.Target) (blackboard.BidType, string) {
-	return config.ChooseBid(config.Agent{Name: c.settings.Agent, Bids: c.settings.Bids}, t)
+func (c *cub) byRules(claim string, t blackboard.Target) blackboard.BidRequest {
+	choice := config.ChooseBid(config.Agent{Name: c.settings.Agent, Bids: c.settings.Bids}, t)
+	return blackboard.BidRequest{Claim: claim, Agent: c.settings.Agent, Bid: choice.Bid, Reason: choice.Reason, Rule: choice.Rule}
 }
 
 // scripts are the running and waiting bid scripts. A few run at the same time, and

@@ -55,6 +55,8 @@ it and configures it by environment variables:
   SETT_TOOL_NETWORK       none, internal or full (default); the cub enforces
                           none, the networks of the container the others
   SETT_INCARNATION        the holder of its grants; default: a new id
+  SETT_CONFIG_DIGEST      of the agent's part of sett.yml, for the ledger
+  SETT_AGENT_IMAGE        id of the container's image, for the ledger
   SETT_PROMPT_CLAIM       the tool gets it
   SETT_PROMPT_EXECUTION   the tool gets it
   SETT_HEALTH_ADDR        of /healthz and /metrics; default :8080; off: none
@@ -103,6 +105,7 @@ type state struct {
 	grants     *inbox                 // claims granted to this agent
 	orphans    chan struct{}          // asks for a check of dead writers' trees; has room for one
 	gitless    sync.Once              // the log says that git is missing
+	program    toolrun.Program        // the agent's command, by digest
 	harmed     chan error             // ends the cub; has room for one
 	trouble    atomic.Pointer[string] // the reason that the newest bid could not be evaluated; nil: it could
 }

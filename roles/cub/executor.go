@@ -127,7 +127,12 @@ func (x *executor) take(ctx context.Context) (*work, error) {
 }
 
 func (x *executor) request(claim string) blackboard.StartRequest {
-	return blackboard.StartRequest{Claim: claim, Agent: x.settings.Agent, Holder: x.settings.Incarnation, Mode: x.settings.Mode}
+	return blackboard.StartRequest{
+		Claim: claim, Agent: x.settings.Agent, Holder: x.settings.Incarnation, Mode: x.settings.Mode,
+		Ran: blackboard.Ran{
+			Image: x.settings.Image, Program: x.program.Digest(), Config: x.settings.ConfigDigest, Sett: x.env.Build.Version,
+		},
+	}
 }
 
 // started reads the outcome of a start: the work, nil when there is none, or an

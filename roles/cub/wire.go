@@ -34,6 +34,8 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 		s.settings.Incarnation = e.NewID()
 	}
 	s.log = e.Logger("cub").With("instance", settings.Instance, "agent", settings.Agent)
+	s.program.Command = toolrun.Command{Args: settings.Command, Dir: settings.Workspace, Env: e.Environ()}
+	go s.program.Digest() // while the blackboard is being connected
 	s.protect()
 	b, err := redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: "cub-" + settings.Agent,

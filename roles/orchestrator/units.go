@@ -88,7 +88,7 @@ func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
 	if err != nil {
 		return fmt.Errorf("describe agent %s: %w", agent.Name, err)
 	}
-	c.Redis.URL, c.Workspace, c.HealthAddr = url, workspaceDir, healthAddr
+	c.Redis.URL, c.Workspace, c.HealthAddr, c.Image = url, workspaceDir, healthAddr, r.Image
 	s.Dir = workspaceDir
 	mounts := u.settings.workspaceMounts(agent.Workspace.Mode != blackboard.ReadWrite)
 	limits := agent.Resources.Limits

@@ -31,6 +31,9 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 		l.describeBid(e)
 	case blackboard.EventStart:
 		l.What = fmt.Sprintf("claim %s: %s%s", words.Short(e.Claim), e.Phase, again(e))
+		if program := Program(e.Ran()); program != "" {
+			l.What += ", " + program
+		}
 	case blackboard.EventWait:
 		l.What = fmt.Sprintf("claim %s waits for the workspace, held by %s", words.Short(e.Claim), holders(e.Attributes["held_by"]))
 		l.As = Quiet
@@ -107,6 +110,9 @@ func (l *EventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact)
 func (l *EventLine) describeBid(e blackboard.Event) {
 	does := map[blackboard.BidType]string{blackboard.BidClaim: "bids parallel on", blackboard.BidIgnore: "ignores"}[blackboard.BidType(e.To)]
 	l.What = fmt.Sprintf("%s claim %s%s", cmp.Or(does, "bids "+e.To+" on"), words.Short(e.Claim), words.Because(e.Reason))
+	if rule := e.Attributes[blackboard.AttributeRule]; rule != "" {
+		l.What += fmt.Sprintf(" by %q", rule)
+	}
 	if e.To == string(blackboard.BidIgnore) {
 		l.As = Quiet
 	}

@@ -45,12 +45,19 @@ type WhyClaim struct {
 	Cancelled  *WhyCancel             `json:"cancelled,omitempty"`
 	Status     blackboard.ClaimStatus `json:"status"`
 	Reason     string                 `json:"reason"`
-	Bids       []blackboard.Bid       `json:"bids"` // in the order they came in
+	Bids       []WhyBid               `json:"bids"` // in the order they came in
 	Grants     []WhyGrant             `json:"grants"`
 	OpenedAt   time.Time              `json:"opened_at"`
 	ClosedAt   time.Time              `json:"closed_at,omitzero"`
 	BidsTook   *float64               `json:"bids_seconds,omitempty"` // from opening to the first grant, or to the end without any
 	Took       *float64               `json:"took_seconds,omitempty"` // once it is closed
+}
+
+// WhyBid is a bid with its ground: an entry of the agent's bids in sett.yml, or words.
+type WhyBid struct {
+	blackboard.Bid
+	Rule   string `json:"rule,omitempty"`
+	Reason string `json:"reason,omitempty"`
 }
 
 // WhyCancel is the end of a claim, or of its goal, by a person.
@@ -74,7 +81,8 @@ type WhyGrant struct {
 	Title     string                `json:"result_title,omitempty"` // its type and version
 	Says      string                `json:"says,omitempty"`         // the gist of the result
 	Reason    string                `json:"reason,omitempty"`
-	Kept      bool                  `json:"kept"` // from the claim that this one retries
+	Ran       blackboard.Ran        `json:"ran,omitzero"` // what the last attempt was run with
+	Kept      bool                  `json:"kept"`         // from the claim that this one retries
 	Questions []WhyQuestion         `json:"questions"`
 	QueuedAt  time.Time             `json:"queued_at"`
 	StartedAt time.Time             `json:"started_at,omitzero"`

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
-	"time"
 
 	"sett/blackboard"
 	"sett/roles/role"
@@ -17,8 +16,11 @@ func (r *whyReader) claim(s blackboard.Snapshot) (WhyClaim, error) {
 	c := WhyClaim{
 		ID: s.Claim.ID, ArtefactID: s.Claim.ArtefactID, Target: s.Claim.Target, Origin: s.Claim.Origin, Feedback: []view.Brief{},
 		RetryOf: s.Claim.RetryOf, RetriedAs: s.Claim.RetriedAs, Status: s.Claim.Status, Reason: s.Claim.Reason,
-		Bids: s.Bids, Grants: []WhyGrant{}, OpenedAt: s.Claim.OpenedAt, ClosedAt: s.Claim.ClosedAt,
+		Bids: make([]WhyBid, len(s.Bids)), Grants: []WhyGrant{}, OpenedAt: s.Claim.OpenedAt, ClosedAt: s.Claim.ClosedAt,
 		Took: view.Seconds(s.Claim.OpenedAt, s.Claim.ClosedAt),
+	}
+	for i, b := range s.Bids {
+		c.Bids[i].Bid = b
 	}
 	if f := r.cancelled(s.Claim); f != nil {
 		c.Cancelled = &WhyCancel{FailureID: f.ID, By: blackboard.PersonOf(f.Artefact), Why: view.GistOf(f), CancelledAt: f.CreatedAt}
@@ -42,7 +44,7 @@ func (r *whyReader) claim(s blackboard.Snapshot) (WhyClaim, error) {
 	}
 	c.BidsTook = bidsTook(s)
 	c.Because = r.because(s.Claim, c)
-	return c, nil
+	return c, r.record(&c, s.Grants)
 }
 
 // bidsTook is the time that a claim waited for its bids: until its first grant, or until
@@ -117,7 +119,7 @@ func (r *whyReader) cancelled(c blackboard.Claim) *blackboard.Outline {
 // retried reads the author of a retry and the reason from the ledger, at the time of the
 // claim's opening: the claim has neither. Both stay empty if the ledger has no such entry.
 func (r *whyReader) retried(c *WhyClaim) error {
-	const near, most = 50 * time.Millisecond, 2000
+	const most = 2000
 	events, err := r.ledger.History(r.ctx, blackboard.PositionAt(c.OpenedAt.Add(-near)), most)
 	if err != nil {
 		return err

@@ -96,11 +96,12 @@ func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
 	for _, f := range c.Feedback {
 		t.add("context", f.Name()+" by "+f.Maker+words.Because(f.Says), term.Plain)
 	}
-	if bids := view.Bids(c.Bids); bids != "" {
-		t.add("bids", bids+after(c.BidsTook, ", all in after "), term.Plain)
-	}
+	c.bidRows(t)
 	for _, g := range c.Grants {
 		t.add(string(g.Phase), g.says(), term.Of(view.GrantTone(blackboard.Grant{State: g.State, Verdict: g.Verdict})))
+		if ran := view.Ran(g.Ran); ran != "" {
+			t.add("ran", ran, term.Dim)
+		}
 		for _, q := range g.Questions {
 			t.add("asked", fmt.Sprintf("%s: %s", words.Short(q.ID), q.Says), term.Warn)
 			t.add("answered", q.answer(), term.Plain)
@@ -116,6 +117,24 @@ func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
 	}
 	if c.RetriedAs != "" {
 		t.add("retried", "as claim "+words.Short(c.RetriedAs), term.Plain)
+	}
+}
+
+// bidRows shows the bids, and the entries of sett.yml that decided them.
+func (c *WhyClaim) bidRows(t *whyTable) {
+	var bids []blackboard.Bid
+	var rules []string
+	for _, b := range c.Bids {
+		bids = append(bids, b.Bid)
+		if b.Rule != "" {
+			rules = append(rules, fmt.Sprintf("%s %q", b.Agent, b.Rule))
+		}
+	}
+	if said := view.Bids(bids); said != "" {
+		t.add("bids", said+after(c.BidsTook, ", all in after "), term.Plain)
+	}
+	if len(rules) > 0 {
+		t.add("by rule", strings.Join(rules, ", "), term.Dim)
 	}
 }
 

@@ -69,10 +69,11 @@ func (t *Trial) bid(ctx context.Context) error {
 	case len(t.Agent.Bids) == 0 && len(t.Agent.BidScript) > 0:
 		return t.bidByScript(ctx)
 	default:
-		r.Bid, r.BidReason = config.ChooseBid(t.Agent, blackboard.Target{
+		choice := config.ChooseBid(t.Agent, blackboard.Target{
 			LogicalID: t.Target.LogicalID, Version: t.Target.Version, Type: t.Target.Type, Agent: t.Target.ProducedByAgent, Role: t.Target.ProducedByRole})
-		if r.BidReason == "" {
-			r.BidReason = "bids of " + instance.ConfigName
+		r.Bid, r.BidReason = choice.Bid, choice.Reason
+		if choice.Rule != "" {
+			r.BidReason = fmt.Sprintf("%q in bids of %s", choice.Rule, instance.ConfigName)
 		}
 	}
 	return nil

@@ -1,0 +1,67 @@
+package toolrun
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Each look at a program gives the digest of what it holds now; what is no readable
+// regular file has none.
+func TestProgramDigest(t *testing.T) {
+	dir := t.TempDir()
+	bin, pipe := filepath.Join(dir, "tool"), filepath.Join(dir, "pipe")
+	if err := unix.Mkfifo(pipe, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"PATH=" + dir}
+	byName, relative := Program{Command: Command{Args: []string{"tool"}, Env: env}}, Program{Command: Command{Args: []string{"./tool"}, Dir: dir}}
+	if d := byName.Digest() + relative.Digest(); d != "" {
+		t.Errorf("without a file: %s", d)
+	}
+	for i, text := range []string{"first", "other", "third one"} {
+		if err := os.WriteFile(bin, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(bin, old, old); err != nil { // the time of its change cannot be set
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text)))
+		if a, b := byName.Digest(), relative.Digest(); a != want || b != want {
+			t.Errorf("change %d: %s, %s; want %s", i, a, b, want)
+		}
+	}
+	for _, path := range []string{pipe, dir, "/dev/zero"} {
+		none := Program{Command: Command{Args: []string{path}}}
+		if d := none.Digest(); d != "" {
+			t.Errorf("%s: %s", path, d)
+		}
+	}
+}
+
+// A program that stays the same is read once.
+func TestProgramIsReadOnce(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits until the file is a second old")
+	}
+	bin := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(bin, []byte("x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p := Program{Command: Command{Args: []string{bin}}}
+	for late := time.Now().Add(time.Minute); p.stat == nil; time.Sleep(10 * time.Millisecond) {
+		if p.Digest() == "" || time.Now().After(late) {
+			t.Fatal("its digest is not kept")
+		}
+	}
+	p.digest = "kept"
+	if d := p.Digest(); d != "kept" {
+		t.Errorf("read again: %s", d)
+	}
+}
