@@ -31,7 +31,7 @@ func TestBidsByRules(t *testing.T) {
 		"wildcard":                   {"ruled", "other", "CodeDraft", blackboard.BidClaim, ""},
 		"wildcard in front":          {"ruled", "other", "ApiSpec", blackboard.BidExclusive, ""},
 		"ignore on purpose":          {"ruled", "other", "SecretNote", blackboard.BidIgnore, ""},
-		"unmatched":                  {"ruled", "other", "Poem", blackboard.BidIgnore, ""},
+		"unmatched":                  {"ruled", "other", "Poem", blackboard.BidIgnore, "no entry of bids fits"},
 		"own work by wildcard":       {"ruled", "ruled", "CodeDraft", blackboard.BidIgnore, "its own work"},
 		"own work by its exact type": {"ruled", "ruled", "CodeCommit", blackboard.BidReview, ""},
 		"no rules":                   {"plain", "other", "Poem", blackboard.BidExclusive, "default"},

@@ -75,7 +75,7 @@ func TestContainerOfAnAgent(t *testing.T) {
 	}
 	vars := environ(spec)
 	for name, value := range map[string]string{"PATH": "", "SECRET": "", "HOME": "/tmp", "KEY": "v", env.Workspace: "/workspace",
-		env.HealthAddr: ":8080", env.Agent: "a", env.LogLevel: "debug"} {
+		env.HealthAddr: ":8080", env.Agent: "a", env.LogLevel: "debug", env.Image: "sha256:a"} {
 		if vars[name] != value {
 			t.Errorf("%s is %q, want %q", name, vars[name], value)
 		}
