@@ -78,8 +78,10 @@ func (p *plan) fuzzPackage(out *lines, bin, pkg string) {
 	}
 	for _, target := range strings.Fields(string(targets)) {
 		text := fuzzOne(test, bin, pkg, target, p.fuzz)
-		if ranOut(text) {
-			text = fuzzOne(test, bin, pkg, target, p.fuzz)
+		for range 2 {
+			if ranOut(text) {
+				text = fuzzOne(test, bin, pkg, target, p.fuzz)
+			}
 		}
 		out.pass(text)
 	}

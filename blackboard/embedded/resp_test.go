@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/iotest"
 )
@@ -117,17 +118,14 @@ func FuzzConnection(f *testing.F) {
 			return
 		}
 		here, there := pipe(t)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			newClient(s, there).serve()
-		}()
-		go func() {
+		var both sync.WaitGroup // the fuzzer changes what it gave when this returns
+		both.Go(func() { newClient(s, there).serve() })
+		both.Go(func() {
 			_, _ = here.Write(in)
 			here.CloseWrite()
-		}()
+		})
 		_, _ = io.Copy(io.Discard, here)
-		<-done
+		both.Wait()
 		if s.records != 0 {
 			t.Fatal("a stranger's command is in the log")
 		}
