@@ -14,9 +14,9 @@ import (
 
 // fuzzAll fuzzes every target of the packages for a time each, as many targets side
 // by side as the machine has processors, with one worker each. A package's targets
-// share one test binary: beside the tests the one that they have, whose inputs are
-// blind changes of the seeds; with -only-fuzz one that tells which input reached new
-// code, for which everything is compiled anew. Targets are found, not listed, so that
+// share one test binary: after the tests an ordinary one, whose inputs are blind
+// changes of the seeds; with -only-fuzz one that tells which input reached new code, for
+// which everything is compiled anew. Targets are found, not listed, so that
 // a new one is not forgotten.
 func (p *plan) fuzzAll(out *lines, pkgs []string) {
 	bin, err := os.MkdirTemp("", "sett-fuzz-")
@@ -59,11 +59,8 @@ func hasTargets(pkg string) bool {
 func (p *plan) fuzzPackage(out *lines, bin, pkg string) {
 	test := filepath.Join(bin, strings.ReplaceAll(pkg, "/", "-"))
 	build := []string{"test", "-c", "-o", test}
-	switch {
-	case p.onlyFuzz:
+	if p.onlyFuzz {
 		build = append(build, "-fuzz", ".")
-	case p.raced(pkg):
-		build = append(build, "-race")
 	}
 	if text, err := exec.Command("go", append(build, pkg)...).CombinedOutput(); err != nil {
 		out.fail(pkg, fmt.Sprintf("fuzz %s: %v\n%s", pkg, err, text))
@@ -78,7 +75,7 @@ func (p *plan) fuzzPackage(out *lines, bin, pkg string) {
 	}
 	for _, target := range strings.Fields(string(targets)) {
 		text := fuzzOne(test, bin, pkg, target, p.fuzz)
-		for range 2 {
+		for range 4 { // as often as one in five, where the machine is busy
 			if ranOut(text) {
 				text = fuzzOne(test, bin, pkg, target, p.fuzz)
 			}
