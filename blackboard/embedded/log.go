@@ -25,23 +25,49 @@ func logPath(dir string, generation uint64) string {
 	return filepath.Join(dir, fmt.Sprintf("log.%d", generation))
 }
 
+// logTemp is the name of a log until its header is on disk. So a log that is shorter
+// than its header was cut off later.
+const logTemp = "log.tmp"
+
 // createLog starts an empty log and makes its existence durable.
 func createLog(dir string, generation uint64, sync func(*os.File) error) (*logFile, error) {
-	f, err := os.OpenFile(logPath(dir, generation), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return nil, err
+	temp, path := filepath.Join(dir, logTemp), logPath(dir, generation)
+	if err := writeHeader(temp, fileHeader(logMagic, generation), sync); err != nil {
+		return nil, errors.Join(err, removeIfThere(temp))
 	}
-	l := &logFile{f: f, generation: generation, sync: sync, writeAt: (*os.File).WriteAt}
-	err = l.append(fileHeader(logMagic, generation))
+	err := os.Rename(temp, path)
 	if err == nil {
 		err = syncDir(dir, sync)
 	}
+	var l *logFile
+	if err == nil {
+		l, err = continueLog(dir, generation, fileHeaderSize, sync)
+	}
 	if err != nil {
-		_ = l.f.Close()
 		// A later log would make the one before it look finished.
-		return nil, errors.Join(err, os.Remove(f.Name()))
+		return nil, errors.Join(err, removeIfThere(temp), removeIfThere(path))
 	}
 	return l, nil
+}
+
+// writeHeader makes a file with a header, and its content durable.
+func writeHeader(path string, header []byte, sync func(*os.File) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(header)
+	if err == nil {
+		err = sync(f)
+	}
+	return errors.Join(err, f.Close())
+}
+
+func removeIfThere(path string) error {
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
 }
 
 // continueLog opens a log that is whole up to good, and cuts off the rest.

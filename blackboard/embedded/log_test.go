@@ -91,16 +91,43 @@ func TestTruncatedLastRecordIsRepaired(t *testing.T) {
 	}
 }
 
+// A log has its name only with its header, so that a crash leaves no log without one.
 func TestCrashWhileTheLogWasCreated(t *testing.T) {
-	for cut := range fileHeaderSize {
-		dir := place(t, map[string][]byte{"log.1": fileHeader(logMagic, 1)[:cut]})
+	for cut := range fileHeaderSize + 1 {
+		dir := place(t, map[string][]byte{logTemp: fileHeader(logMagic, 1)[:cut]})
 		s, rep, err := Open(Options{Dir: dir})
-		if err != nil || rep.Repaired != int64(cut) {
+		if err != nil || rep.Records != 0 || rep.Repaired != 0 {
 			t.Fatalf("%d bytes: %+v %v", cut, rep, err)
 		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
+		if left := listing(t, dir); len(left) != 1 || left["log.1"] != string(fileHeader(logMagic, 1)) {
+			t.Errorf("%d bytes: %q", cut, left)
+		}
+	}
+}
+
+// A log that was emptied, or has less than its header, is damaged.
+func TestEmptiedLogIsRefused(t *testing.T) {
+	log, _ := history(t)
+	snapshot := frames(snapshotMagic, 2, []byte("Z\x00\x00"))
+	for cut := range fileHeaderSize {
+		refused(t, map[string][]byte{"log.1": log[:cut]}, "log.1", 0)
+		refused(t, map[string][]byte{"log.1": log, "log.2": fileHeader(logMagic, 2)[:cut]}, "log.2", 0)
+		refused(t, map[string][]byte{"snapshot.2": snapshot, "log.2": fileHeader(logMagic, 2)[:cut]}, "log.2", 0)
+	}
+}
+
+// A log that cannot be made leaves nothing.
+func TestLogIsNotCreatedOnAFullDisk(t *testing.T) {
+	dir := t.TempDir()
+	_, _, err := Open(Options{Dir: dir, Sync: func(*os.File) error { return syscall.ENOSPC }})
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("got %v", err)
+	}
+	if left := listing(t, dir); len(left) != 0 {
+		t.Errorf("left %q", left)
 	}
 }
 

@@ -121,8 +121,10 @@ func (s *Server) recoverState() (rep Report, err error) {
 // takeOver removes the remains of crashes and opens the log to write to.
 func (s *Server) takeOver(start uint64, logs []uint64, good int64) (err error) {
 	dir := s.o.Dir
-	if err := os.Remove(filepath.Join(dir, snapshotTemp)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	for _, temp := range []string{snapshotTemp, logTemp} {
+		if err := removeIfThere(filepath.Join(dir, temp)); err != nil {
+			return err
+		}
 	}
 	if err := removeBefore(dir, start); err != nil {
 		return err
@@ -131,7 +133,7 @@ func (s *Server) takeOver(start uint64, logs []uint64, good int64) (err error) {
 	if n := len(logs); n > 0 {
 		current = logs[n-1]
 	}
-	if good == 0 { // there is none, or a crash left less than its header
+	if good == 0 { // there is none
 		s.log, err = createLog(dir, current, s.o.Sync)
 	} else {
 		s.log, err = continueLog(dir, current, good, s.o.Sync)
@@ -159,10 +161,8 @@ func (rp *replay) log(path string, generation uint64, last bool) (good, cut int6
 	switch {
 	case err != nil:
 		return 0, 0, err
-	case short && !last:
-		return 0, 0, fr.damaged("ends within the file header")
 	case short:
-		return 0, fr.size, nil
+		return 0, 0, fr.damaged("it ends within its header, which every log has from its beginning")
 	}
 	for {
 		start := fr.off
