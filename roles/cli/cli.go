@@ -75,7 +75,14 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return err
 	}
-	if err = term.Interruptible(ctx, a.Hold, func() error { return typed.Run(a) }); err == nil {
+	if err = term.Interruptible(ctx, a.Hold, func() error {
+		if peoples.MatchString(parsed.Command()) {
+			if err := aPerson(a); err != nil {
+				return err
+			}
+		}
+		return typed.Run(a)
+	}); err == nil {
 		err = a.Unprinted()
 	}
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
