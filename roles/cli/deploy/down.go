@@ -129,6 +129,12 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 		cfg = &config.Config{} // a stop does not fail for unknown grace periods
 	}
 	stranger := !in.Known()
+	if in.Damage != nil { // while its records tell the state
+		if err := in.Save(); err != nil {
+			return role.Fail(role.Failed, err, "")
+		}
+		d.at.Sayf("sett: the state of %s is mended\n", in.Name)
+	}
 	s := &stopper{at: d.at, in: in, place: place, config: cfg, tell: true}
 	if err := s.stop(ctx); err != nil {
 		return err

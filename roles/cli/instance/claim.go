@@ -104,11 +104,15 @@ func (l *Locator) lockInstance(ctx context.Context, name, root string, taken map
 		}
 	}
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, errDamaged) && l.Flags.Name != "": // the user says whose it is
 		return &Instance{Dir: dir, State: State{Name: name, CreatedAt: l.Now().UTC()}}, release, nil
 	case err != nil:
 		release()
-		return nil, nil, role.Fail(role.Failed, err, "")
+		return nil, nil, asFailed(err)
+	case in.Damage != nil:
+		release()
+		return nil, nil, role.Fail(role.Failed, fmt.Errorf("instance %s: %w, and parts of it run", name, errDamaged),
+			"sett down --name %s mends the state; sett up goes on then", name)
 	case in.Workspace != root && Exists(in.Workspace):
 		release()
 		return nil, nil, fmt.Errorf("%w: %s", errForeign, in.Workspace)

@@ -41,8 +41,11 @@ type State struct {
 // Instance is an instance: its state, and the directory of that state.
 type Instance struct {
 	State
-	Dir   string
-	moved string // the health address that MoveHealth chose; empty: the state's
+	Dir string
+	// Damage is the reason that its state cannot be read; the State is mended then, from
+	// what runs. nil: the state is as it was written.
+	Damage error
+	moved  string // the health address that MoveHealth chose; empty: the state's
 }
 
 // StatePath is the path of the file with the state.
@@ -105,18 +108,36 @@ func (l *Locator) All() ([]*Instance, error) {
 		case errors.Is(err, fs.ErrNotExist): // being made or removed
 		case err != nil:
 			l.Sayf("sett: warning: %v\n", err)
+			var e *role.Error
+			if errors.As(err, &e) && e.Hint != "" {
+				l.Sayf("sett: hint: %s\n", e.Hint)
+			}
 		default:
+			if in.Damage != nil {
+				l.Sayf("sett: warning: instance %s: %v: %v\n", in.Name, errDamaged, in.Damage)
+				l.Sayf("sett: hint: sett down --name %s ends what runs of it and mends the state; sett up goes on then\n", in.Name)
+			}
 			all = append(all, in)
 		}
 	}
 	return all, nil
 }
 
-// LoadInstance reads the instance in dir; fs.ErrNotExist when there is none.
+// LoadInstance reads the instance in dir; fs.ErrNotExist when there is none, errDamaged
+// when its state was only written in part and nothing tells the rest.
 func LoadInstance(dir string) (*Instance, error) {
 	in := &Instance{Dir: dir}
-	if err := ReadFile(in.StatePath(), &in.State); err != nil {
+	err := ReadFile(in.StatePath(), &in.State)
+	var unread *fs.PathError
+	switch {
+	case errors.As(err, &unread):
 		return nil, fmt.Errorf("read instance %s: %w", filepath.Base(dir), err)
+	case err != nil:
+		mended, ok := mend(dir)
+		if !ok {
+			return nil, damaged(filepath.Base(dir), err)
+		}
+		in.State, in.Damage = mended, err
 	}
 	if in.Name != filepath.Base(dir) {
 		return nil, fmt.Errorf("read instance %s: its state is that of %q", filepath.Base(dir), role.Clean(in.Name))
