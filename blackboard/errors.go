@@ -22,6 +22,9 @@ var (
 	ErrStopping = errors.New("instance is stopping")
 	// ErrUnavailable: the blackboard cannot be reached.
 	ErrUnavailable = errors.New("blackboard unavailable")
+	// ErrBusy: it answers nobody, because a script on it runs without an end. It wraps
+	// ErrUnavailable.
+	ErrBusy = fmt.Errorf("%w: a script on it runs without an end", ErrUnavailable)
 	// ErrCorrupt: a stored record has missing or broken fields.
 	ErrCorrupt = errors.New("corrupt record")
 )

@@ -36,6 +36,7 @@ const (
 	EventRetry     EventKind = "retry"     // a person retried a failed claim
 	EventImport    EventKind = "import"    // an export was read in
 	EventRecount   EventKind = "recount"   // the counts of a goal were made anew from its claims
+	EventOverrun   EventKind = "overrun"   // a script without an end was ended on the blackboard
 )
 
 // Event is one entry of the ledger. Fields that do not apply are empty.
@@ -63,6 +64,7 @@ const (
 	AttributeResultType     = "result_type"     // and its type
 	AttributeWaitsFor       = "waits_for"       // waitsForPeople: from here on the workflow waits for people alone
 	AttributeRule           = "rule"            // of a bid: the entry of an agent's bids in sett.yml that decided
+	AttributeClient         = "client"          // name and address of a client of the blackboard
 	AttributeWorkflowStatus = "workflow_status" // with the goal's last work: the status of its end
 )
 

@@ -39,7 +39,10 @@ const notifierCommands = "-@all +ping +client|setname +unsubscribe +punsubscribe
 func Host(instance string) string { return "sett-" + instance + "-redis" }
 
 // AgentUser returns the name of an agent's user. None is the administrator's.
-func AgentUser(agent string) string { return "agent-" + agent }
+func AgentUser(agent string) string { return store.AgentUser + agent }
+
+// CubName returns the name of the connections of an agent's cubs.
+func CubName(agent string) string { return store.CubName + agent }
 
 // NotifierUser is the notifier's. It is no agent's: theirs have a prefix.
 const NotifierUser = "notifier"

@@ -340,6 +340,12 @@ func dial(t testing.TB, addr string) *speaker {
 // say sends a command and returns the first line of the reply.
 func (s *speaker) say(command ...string) string {
 	s.Helper()
+	s.send(command...)
+	return s.line()
+}
+
+func (s *speaker) send(command ...string) {
+	s.Helper()
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(command))
 	for _, word := range command {
@@ -347,7 +353,6 @@ func (s *speaker) say(command ...string) string {
 	}
 	_, err := s.Write([]byte(b.String()))
 	must(s, err)
-	return s.line()
 }
 
 func (s *speaker) line() string {

@@ -17,6 +17,9 @@ import (
 // Options are the address of a server and the bounds of a call.
 type Options = store.Options
 
+// Overruns say what to do about a script without an end.
+type Overruns = store.Overruns
+
 // Redact returns a URL without its password.
 func Redact(url string) string { return store.Redact(url) }
 

@@ -35,6 +35,13 @@ func (b Leader) RenewLead(ctx context.Context, l blackboard.Lead, lease time.Dur
 	return store.Done(r, err, "renew the lead")
 }
 
+// NoteOverrun records in the ledger that a script without an end was ended. The id makes
+// a repeated call harmless.
+func (b Leader) NoteOverrun(ctx context.Context, epoch, id string, o blackboard.Overrun) error {
+	r, err := b.c.Do(ctx, "overrun", epoch, id, o.Agent, o.Client(), o.User, o.Reason())
+	return store.Done(r, err, "record a script without an end")
+}
+
 // Hello registers an agent's incarnation as ready, alive for ttl.
 func (b Cub) Hello(ctx context.Context, agent string, p blackboard.Presence, ttl time.Duration) error {
 	state := "ready"

@@ -38,7 +38,7 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	go s.program.Digest() // while the blackboard is being connected
 	s.protect()
 	b, err := redis.Open(ctx, redis.Options{
-		URL: settings.Redis.URL, Instance: settings.Instance, Name: "cub-" + settings.Agent,
+		URL: settings.Redis.URL, Instance: settings.Instance, Name: redis.CubName(settings.Agent),
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
 		Observe: s.metrics.registry.Called,
 	})

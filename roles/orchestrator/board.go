@@ -20,6 +20,7 @@ type board struct {
 type lead interface {
 	TakeLead(ctx context.Context, holder, seat string, lease time.Duration) (lead blackboard.Lead, wait time.Duration, err error)
 	RenewLead(ctx context.Context, l blackboard.Lead, lease time.Duration) error
+	NoteOverrun(ctx context.Context, epoch, id string, o blackboard.Overrun) error
 	SetApproval(ctx context.Context, epoch string, types []string) error
 	FailGrant(ctx context.Context, epoch string, q blackboard.GrantRef, reason string, failure blackboard.Artefact) error
 	RetryGrant(ctx context.Context, epoch string, q blackboard.GrantRef, reason string) error

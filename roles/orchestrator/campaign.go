@@ -26,6 +26,7 @@ type orchestrator struct {
 	clan      *clan
 	reachable *role.Reachable
 	board     board
+	overruns  chan blackboard.Overrun // scripts that were ended on the blackboard, to be told of
 
 	listen   func(ctx context.Context, ready func(), notice func(string), lost func(error)) error
 	stopping func(ctx context.Context) bool // the instance is being taken down: an end is no crash

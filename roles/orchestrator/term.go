@@ -35,6 +35,7 @@ type staff struct {
 	wake      func()                                        // the configuration or the instance's state may have changed
 	offer     func(agent, claim string, g blackboard.Grant) // of a fresh_per_call agent
 	runs      func(incarnation string) bool
+	end       func(ctx context.Context, agent, why string) // all units of an agent; they are started again
 }
 
 func newTerm(o *orchestrator, lead blackboard.Lead) *term {
@@ -51,7 +52,7 @@ func (t *term) run(ctx context.Context) error {
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
-	actors := []func(context.Context) error{t.renew, t.follow, t.reconcileAgain, t.decideAll}
+	actors := []func(context.Context) error{t.renew, t.follow, t.reconcileAgain, t.decideAll, t.tellOverruns}
 	if t.staff != nil {
 		actors = append(actors, t.staff.supervise)
 	}

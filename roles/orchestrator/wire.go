@@ -89,7 +89,8 @@ func logger(e role.Env, s settings) *slog.Logger {
 
 // runIn runs with the given places for units.
 func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error {
-	o := &orchestrator{env: e, log: logger(e, s), settings: s, places: at, pace: p, metrics: report.NewMetrics(), holder: s.Seat + e.NewID()}
+	o := &orchestrator{env: e, log: logger(e, s), settings: s, places: at, pace: p, metrics: report.NewMetrics(), holder: s.Seat + e.NewID(),
+		overruns: make(chan blackboard.Overrun, 16)}
 	var err error
 	if o.clan, err = loadClan(s.ConfigFile); err != nil {
 		return role.Fail(role.Usage, err, "sett up writes the configuration anew")
@@ -100,6 +101,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	b, err := redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
 		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Observe: o.metrics.Registry.Called,
+		Overruns: redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.containers() && s.ownBlackboard()},
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")
@@ -155,7 +157,7 @@ func (o *orchestrator) staffOf(t *term, b *redis.Board, cubs *report.Cubs) *staf
 		Roster: b.Roster, ForgetWorker: b.Leader.ForgetWorker, ServerTime: b.ServerTime, Goodbye: b.Cub.Goodbye, ForgetNotified: b.Ledger.ForgetNotified,
 		Prober: cubs, Metrics: o.metrics, Pool: workers, Workers: workers,
 	})
-	return &staff{supervise: agents.Run, wake: loop.Wake, offer: workers.Offer, runs: incarnations.Runs}
+	return &staff{supervise: agents.Run, wake: loop.Wake, offer: workers.Offer, runs: incarnations.Runs, end: agents.EndAgent}
 }
 
 // keep restarts units until the instance is stopping.

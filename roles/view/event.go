@@ -102,6 +102,13 @@ func (l *EventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact)
 	case blackboard.EventRecount:
 		l.What = fmt.Sprintf("goal %s counted anew: %s, was %s%s", words.Short(e.Workflow), e.To, e.From, words.Because(e.Reason))
 		l.As = Warn
+	case blackboard.EventOverrun:
+		l.What = "a script of "
+		if e.Agent != "" {
+			l.What += "agent " + e.Agent + ", "
+		}
+		l.What += e.Attributes[blackboard.AttributeClient] + ", was ended" + words.Because(e.Reason)
+		l.As = Bad
 	default:
 		l.What = strings.TrimSpace(strings.Join([]string{e.From, e.To, e.Reason}, " "))
 	}

@@ -44,6 +44,9 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 	case status.Stopped:
 		return Finding{Subject: in.Name, Status: Skipped, Finding: "it is stopped"}
 	case status.Unreachable:
+		if r.Busy() {
+			return problem(in.Name, r.BusyCure(), "its blackboard answers nobody: a script on it runs without an end")
+		}
 		return problem(in.Name, "sett logs --name "+in.Name+" blackboard", "its blackboard does not answer: %s", r.Troubles())
 	}
 	return warning(in.Name, "sett list, and sett logs --name "+in.Name, "degraded: %s", r.Troubles())

@@ -1,6 +1,7 @@
 package status
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -105,6 +106,9 @@ func (r Row) explain(at *instance.Locator) {
 	if r.why != nil {
 		at.Sayf("sett: %s: %s\n", r.Name, words.FirstLine(r.why))
 	}
+	if r.Busy() {
+		at.Sayf("sett: hint: %s\n", r.BusyCure())
+	}
 	if r.refusal != nil {
 		at.Sayf("sett: hint: %s\n", r.refusal.Remedy())
 	}
@@ -149,6 +153,18 @@ const (
 
 func stateCell(s string) term.Cell {
 	return term.Cell{Text: s, As: map[string]term.Style{Running: term.Good, Degraded: term.Warn, Unreachable: term.Bad}[s]}
+}
+
+// Busy says whether the blackboard answers nobody, because a script on it has no end.
+func (r Row) Busy() bool { return errors.Is(r.why, blackboard.ErrBusy) }
+
+// BusyCure is the way out when a script keeps the blackboard busy.
+func (r Row) BusyCure() string {
+	cure := "the orchestrator ends such a script within seconds; if it does not: sett logs --name " + r.Name + " orchestrator"
+	if r.in.External {
+		cure += "; on that server: SCRIPT KILL, and where it answers UNKILLABLE: SHUTDOWN NOSAVE, and a new start"
+	}
+	return cure
 }
 
 // Troubles lists the troubles of an instance, on one line.

@@ -63,6 +63,21 @@ func (s *Supervisor) endUnwell(ctx context.Context, u runtime.Unit, why string) 
 	}
 }
 
+// EndAgent ends all units of an agent at once. They are started again.
+func (s *Supervisor) EndAgent(ctx context.Context, agent, why string) {
+	s.Loop.Aside(ctx, func() func() {
+		return func() {
+			if m := s.of(agent); m != nil {
+				s.endUnwell(ctx, runtime.Unit{Name: m.unit, Labels: runtime.Labels{
+					runtime.LabelAgent: agent, runtime.LabelIncarnation: m.incarnation}}, why)
+			}
+			for _, u := range s.Workers.Retire(agent) {
+				s.endWorker(ctx, u, why)
+			}
+		}
+	})
+}
+
 // pulse is the last heartbeat of an incarnation that this orchestrator saw. Its stamp is
 // the blackboard's and is only compared with other stamps, until is by our clock.
 type pulse struct {

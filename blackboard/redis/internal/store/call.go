@@ -148,6 +148,9 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 		if !lost {
 			return err
 		}
+		if busy(err) {
+			c.endScript(ctx)
+		}
 		if attempt >= c.Options.Retries || ctx.Err() != nil {
 			if refusal := c.NoWrites(err); refusal != nil {
 				return refusal
@@ -155,7 +158,11 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 				err = fmt.Errorf("no answer within %s", limit) // Go's words for it are no user's
 			}
-			return fmt.Errorf("%s: %w: %s: %w", what, blackboard.ErrUnavailable, c.Addr, err)
+			away := blackboard.ErrUnavailable
+			if busy(err) {
+				away = blackboard.ErrBusy
+			}
+			return fmt.Errorf("%s: %w: %s: %w", what, away, c.Addr, err)
 		}
 		select {
 		case <-ctx.Done():

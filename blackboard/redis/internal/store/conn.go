@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -40,6 +41,10 @@ type Options struct {
 	// It needs the rights of an administrator, and is the orchestrator's.
 	Mend bool
 
+	// Overruns ends scripts without an end. It needs the rights of an administrator, and
+	// is the orchestrator's.
+	Overruns Overruns
+
 	// Observe is told of every attempt of a call how long it took, and whether
 	// Redis was not there for it. It may be called concurrently; nil: nobody is.
 	Observe func(took time.Duration, lost bool)
@@ -54,6 +59,7 @@ type Conn struct {
 	scripts map[string]lua.Script
 	Share   share
 	mend    mend
+	ending  sync.Mutex // held while a script without an end is being ended
 }
 
 // Open connects. When Redis does not answer within the bounds of the options, the
