@@ -147,7 +147,7 @@ wait
 until test -s twice.code; do sleep 0.05; done
 for c in reject retry cancel answer; do try $c $clean "$sett" $c "$id" because; done
 try review $clean "$sett" review "$id" --approve
-for f in *.code; do echo "${f%%.code} $(cat $f) $(cat ${f%%.code}.said)"; done >"$OLDPWD/../said"
+for f in *.code; do echo "${f%%.code} $(cat $f) $(cat ${f%%.code}.said)"; done >%q
 say Terminal Done done`
 
 // TestLocalToolIsNoPerson has a tool speak as a person, with another environment and in
@@ -155,11 +155,12 @@ say Terminal Done done`
 func TestLocalToolIsNoPerson(t *testing.T) {
 	t.Parallel()
 	in := prepare(t, options{})
+	report := filepath.Join(in.root, "said")
 	in.clan = clan{extra: "approve: [Draft]\n", agents: []agent{
 		{name: "writer", script: `case "$(printf %s "$in" | jq -r .payload)" in draft) echo exclusive ;; *) echo ignore ;; esac`,
 			tool: `say Standard Draft text`},
 		{name: "impostor", script: `case "$(printf %s "$in" | jq -r .payload)" in attack*) echo exclusive ;; *) echo ignore ;; esac`,
-			tool: fmt.Sprintf(speaker, binary, "XDG_STATE_HOME="+filepath.Join(in.root, "state")+" SETT_INSTANCE="+in.name, in.name)},
+			tool: fmt.Sprintf(speaker, binary, "XDG_STATE_HOME="+filepath.Join(in.root, "state")+" SETT_INSTANCE="+in.name, in.name, report)},
 	}}
 	in.clan.write(t, in.repo, in.o)
 	in.git("add", ".")
@@ -177,21 +178,29 @@ func TestLocalToolIsNoPerson(t *testing.T) {
 		}
 		return id != ""
 	})
-	in.await(in.post("attack "+id), enough)
-	said, err := os.ReadFile(filepath.Join(in.root, "said"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, way := range []string{"plain", "bare", "session", "twice", "reject", "retry", "cancel", "answer", "review"} {
-		if !strings.Contains("\n"+string(said), "\n"+way+" 2 sett: error: a tool may not speak as a person") {
-			t.Errorf("%s was not refused", way)
-		}
-	}
-	if t.Failed() {
-		t.Logf("%s", said)
+	for _, attack := range []func(){
+		func() { in.await(in.post("attack "+id), enough) },
+		func() { in.must("try", "impostor", "--goal", "attack "+id) },
+	} {
+		attack()
+		refusedAll(t, report)
 	}
 	if out := in.must("questions", "-o", "json"); !strings.Contains(out, id) {
 		t.Errorf("the draft does not wait any more: %s", out)
 	}
 	in.must("approve", id)
+}
+
+// refusedAll checks that the report of a speaker says so of all that it tried.
+func refusedAll(t *testing.T, report string) {
+	t.Helper()
+	said, err := os.ReadFile(report)
+	if err = errors.Join(err, os.Remove(report)); err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range []string{"plain", "bare", "session", "twice", "reject", "retry", "cancel", "answer", "review"} {
+		if !strings.Contains("\n"+string(said), "\n"+way+" 2 sett: error: a tool may not speak as a person") {
+			t.Errorf("%s was not refused:\n%s", way, said)
+		}
+	}
 }

@@ -9,8 +9,8 @@ import (
 // InTool says whether this process is a tool that Sett runs, or below one, and names
 // Sett's process above it. Other systems than Linux know a tool by its environment alone.
 func InTool(e Env) (above string, in bool) {
-	if pid, args, found := toolRunner(); found {
-		return fmt.Sprintf("process %d, %s", pid, args[len(args)-1]), true
+	if pid, name, found := toolRunner(); found {
+		return fmt.Sprintf("%s, process %d", name, pid), true
 	}
 	if claim := e.Getenv(env.ClaimID); claim != "" {
 		return "claim " + claim, true

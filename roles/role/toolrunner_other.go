@@ -3,4 +3,4 @@
 package role
 
 // toolRunner finds nothing: this system shows no processes in /proc.
-func toolRunner() (pid int, args []string, found bool) { return 0, nil, false }
+func toolRunner() (pid int, name string, found bool) { return 0, "", false }

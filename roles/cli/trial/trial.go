@@ -3,11 +3,13 @@ package trial
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/term"
+	"sett/roles/cub/toolrun"
 	"sett/roles/role"
 	"sett/roles/role/words"
 	"sett/roles/view"
@@ -55,6 +57,10 @@ func (t *Trial) Run(ctx context.Context) error {
 		t.say("note", "sett.yml says runtime: docker; this runs on the machine itself, not in the agent's image")
 	}
 	t.Hold.On() // a tool that runs gets its time to end
+	// As a cub's tool, this one leaves no orphan behind, nor speaks as a person.
+	if err := toolrun.BecomeReaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
 	if err := t.bid(ctx); err != nil {
 		return err
 	}
