@@ -39,6 +39,9 @@ func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
 		if in, err = at.OfEngine(ctx, err); err != nil {
 			return err
 		}
+		if err := d.sureOfStranger(in); err != nil {
+			return err
+		}
 	}
 	if o.Purge {
 		question := fmt.Sprintf("Remove everything that is kept of instance %s?", in.Name)
@@ -54,6 +57,15 @@ func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
 		return role.Fail(role.Interrupted, errors.New("interrupted; part of the instance may still run"), "sett down goes on, sett up starts it again")
 	}
 	return err
+}
+
+// sureOfStranger asks whether an instance that only the engine knows is the one that is
+// meant, unless the user named it. A shared engine may have another user's of that path.
+func (d *downRun) sureOfStranger(in *instance.Instance) error {
+	if name, err := d.at.Named(); err != nil || name != "" {
+		return err
+	}
+	return d.sure(fmt.Sprintf("The engine has instance %s of this workspace, which this state directory does not know. Stop it?", in.Name))
 }
 
 // sure asks before an action that cannot be taken back, unless --yes answers.

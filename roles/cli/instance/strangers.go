@@ -11,23 +11,30 @@ import (
 	"sett/runtime/docker"
 )
 
-// OfEngine returns the named instance as the container engine knows it, if the user's
-// state directory does not have it: another directory has it, or it was deleted. If the
-// engine does not know the instance either, OfEngine returns the error before.
+// OfEngine returns the named instance, else the one of this workspace, as the container
+// engine knows it, if the user's state directory does not have it: another directory has
+// it, or it was deleted. If the engine does not know the instance either, or several of
+// the workspace, OfEngine returns the error before.
 func (l *Locator) OfEngine(ctx context.Context, before error) (*Instance, error) {
 	name, err := l.Named()
-	if err != nil || name == "" || role.CodeOf(before) != role.NotFound {
+	if err != nil || role.CodeOf(before) != role.NotFound {
 		return nil, before
+	}
+	root := ""
+	if name == "" {
+		if root, err = l.Workspace(); err != nil {
+			return nil, before
+		}
 	}
 	strangers, err := l.Strangers(ctx, nil)
 	if err != nil {
 		return nil, before // no engine knows more
 	}
-	i := slices.IndexFunc(strangers, func(in *Instance) bool { return in.Name == name })
-	if i < 0 {
+	strangers = slices.DeleteFunc(strangers, func(in *Instance) bool { return in.Name != name && (name != "" || in.Workspace != root) })
+	if len(strangers) != 1 {
 		return nil, before
 	}
-	return strangers[i], nil
+	return strangers[0], nil
 }
 
 // Strangers returns the instances on the container engine that are not in known.
