@@ -37,6 +37,7 @@ const (
 	EventImport    EventKind = "import"    // an export was read in
 	EventRecount   EventKind = "recount"   // the counts of a goal were made anew from its claims
 	EventOverrun   EventKind = "overrun"   // a script without an end was ended on the blackboard
+	EventSettled   EventKind = "settled"   // the blackboard got its mark, or a person adopted it as it was
 )
 
 // Event is one entry of the ledger. Fields that do not apply are empty.

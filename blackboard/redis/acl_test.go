@@ -290,6 +290,9 @@ func TestAgentURL(t *testing.T) {
 // subscription included.
 func TestReloadACL(t *testing.T) {
 	g := startGuarded(t, "leaves", "stays")
+	for _, agent := range []string{"leaves", "stays", "joins"} {
+		must(t, g.b.Cub.Hello(g.ctx, agent, blackboard.Presence{Incarnation: "h"}, 0))
+	}
 	leaves, stays := g.cub("leaves"), g.cub("stays")
 	must(t, leaves.b.Cub.Beat(g.ctx, "leaves", "h", 0))
 	again := make(chan struct{}, 10)

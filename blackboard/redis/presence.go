@@ -13,11 +13,11 @@ import (
 )
 
 // TakeLead takes the lead if it is free. Otherwise it returns how long the
-// present holder still has, and no lead. A seat, when not empty, is a prefix of
+// present holder still has, and no lead. ErrLost: it is another board than before. A seat, when not empty, is a prefix of
 // the holder's name that only one running process can have: a holder with the same
 // seat takes over at once from the one before.
 func (b Leader) TakeLead(ctx context.Context, holder, seat string, lease time.Duration) (lead blackboard.Lead, wait time.Duration, err error) {
-	r, err := b.c.Do(ctx, "lead", holder, store.Micros(lease), seat)
+	r, err := b.c.DoMarked(ctx, "lead", holder, store.Micros(lease), seat)
 	if err != nil {
 		return blackboard.Lead{}, 0, fmt.Errorf("take the lead: %w", err)
 	}
@@ -29,9 +29,9 @@ func (b Leader) TakeLead(ctx context.Context, holder, seat string, lease time.Du
 }
 
 // RenewLead extends the lease; zero gives the lead up. ErrStale: somebody else
-// leads.
+// leads. ErrLost: it is another board than before.
 func (b Leader) RenewLead(ctx context.Context, l blackboard.Lead, lease time.Duration) error {
-	r, err := b.c.Do(ctx, "renew", l.Holder, l.Epoch, store.Micros(lease))
+	r, err := b.c.DoMarked(ctx, "renew", l.Holder, l.Epoch, store.Micros(lease))
 	return store.Done(r, err, "renew the lead")
 }
 
@@ -48,19 +48,20 @@ func (b Cub) Hello(ctx context.Context, agent string, p blackboard.Presence, ttl
 	if p.Trouble != "" {
 		state = "unhealthy"
 	}
-	r, err := b.c.Do(ctx, "hello", agent, p.Incarnation, store.Encode(p), state, store.Micros(ttl), p.Trouble)
+	r, err := b.c.DoAsAgent(ctx, "hello", agent, p.Incarnation, store.Encode(p), state, store.Micros(ttl), p.Trouble)
 	return store.Done(r, err, "register agent %s", agent)
 }
 
 // Goodbye records that an agent's incarnation left, and why.
 func (b Cub) Goodbye(ctx context.Context, agent, incarnation, reason string) error {
-	r, err := b.c.Do(ctx, "hello", agent, incarnation, "{}", "gone", "0", reason)
+	r, err := b.c.DoAsAgent(ctx, "hello", agent, incarnation, "{}", "gone", "0", reason)
 	return store.Done(r, err, "sign off agent %s", agent)
 }
 
-// Beat extends the time an incarnation counts as alive.
+// Beat extends the time an incarnation counts as alive. ErrRefused: the agent is not
+// registered.
 func (b Cub) Beat(ctx context.Context, agent, incarnation string, ttl time.Duration) error {
-	r, err := b.c.Do(ctx, "beat", agent, incarnation, store.Micros(ttl))
+	r, err := b.c.DoAsAgent(ctx, "beat", agent, incarnation, store.Micros(ttl))
 	return store.Done(r, err, "heartbeat of %s", agent)
 }
 

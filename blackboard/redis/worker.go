@@ -21,7 +21,7 @@ func StandbyEvents(agent string) Channel {
 // it was assigned: an assignment stands. Attempt 0 is that of the claim's
 // grant. It may be lost with the blackboard's memory, so it is to be repeated.
 func (b Cub) HelloWorker(ctx context.Context, agent string, w blackboard.Worker, aliveFor time.Duration) error {
-	r, err := b.c.Do(ctx, "worker", agent, w.Incarnation, w.Claim, strconv.Itoa(w.Attempt), store.Micros(aliveFor))
+	r, err := b.c.DoAsAgent(ctx, "worker", agent, w.Incarnation, w.Claim, strconv.Itoa(w.Attempt), store.Micros(aliveFor))
 	return store.Done(r, err, "heartbeat of a worker of %s", agent)
 }
 

@@ -32,6 +32,7 @@
 --   stopping  the instance takes no new work
 --   miscounted  a count would fall below zero; nothing was written (second element: the workflow)
 --   wait      the workspace is taken (further elements: the grants that have it)
+--   lost      the board is not the one that the caller knows (further elements: in which way, its mark)
 local call = redis.call
 
 -- The server's time in microseconds since 1970, as a string: exact as the score of a
@@ -44,6 +45,36 @@ end
 -- Whether the epoch, a number and its holder, is that of the leader.
 local function leads(epoch)
   return call('GET', epoch_key) == epoch
+end
+
+-- The mark of the board, how often it was adopted, the length of its ledger and the
+-- number of the newest epoch, joined by colons. Without a mark the first is empty. The
+-- scripts of agents, whose users may not ask for the length, give 0.
+local function sight(entries)
+  local m = call('HMGET', instance_key, 'mark', 'adopted')
+  local number = string.match(call('GET', epoch_key) or '', '^%d+') or '0'
+  return (m[1] or '') .. ':' .. (m[2] or '0') .. ':' .. entries .. ':' .. number
+end
+
+-- In which way the board is not the one of an earlier sight (empty: there was none): it
+-- is unmarked, foreign or older. Nil: it is.
+local function loss_since(known, now)
+  local id, adopted, entries, number = string.match(known or '', '^([^:]+):(%d+):(%d+):(%d+)$')
+  if not id then
+    return nil
+  end
+  local has, has_adopted, has_entries, has_number = string.match(now, '^([^:]*):(%d+):(%d+):(%d+)$')
+  if has == '' then
+    return 'unmarked'
+  elseif has ~= id then
+    return 'foreign'
+  elseif tonumber(has_adopted) > tonumber(adopted) then
+    return nil -- a person knows, and took it as it is
+  elseif tonumber(has_adopted) < tonumber(adopted) or tonumber(has_entries) < tonumber(entries) or
+      tonumber(has_number) < tonumber(number) then
+    return 'older'
+  end
+  return nil
 end
 
 -- Appends an entry to the ledger.

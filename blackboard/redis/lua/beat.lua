@@ -1,6 +1,15 @@
 --!volatile: the next one comes in a moment.
 -- An agent's heartbeat.
--- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 time to live in microseconds.
--- Replies ok.
+-- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 time to live in microseconds,
+-- 4 the mark that the caller knows (empty: none).
+-- Replies ok, mark | refused, why | lost, how, mark.
+local now = sight('0')
+local how = loss_since(ARGV[4], now)
+if how then
+  return { 'lost', how, now }
+end
+if not call('HGET', agents_key, ARGV[1]) then
+  return { 'refused', 'agent ' .. ARGV[1] .. ' is not registered' }
+end
 call('SET', alive_key(ARGV[1]), ARGV[2] .. ' ' .. string.format('%.0f', tonumber(clock()) + tonumber(ARGV[3])))
-return { 'ok' }
+return { 'ok', now }

@@ -3,8 +3,14 @@
 -- leader before. An epoch is a number and the holder, compared together. The number is
 -- the server's time or more: a server that forgot the last lead in a failover, or all it
 -- had, gives out no epoch again.
--- KEYS[1] the ledger. ARGV: 1 holder, 2 lease in microseconds, 3 seat (prefix of the holder's name, or empty).
--- Replies ok epoch | already epoch | wait, microseconds left, holder.
+-- KEYS[1] the ledger. ARGV: 1 holder, 2 lease in microseconds, 3 seat (prefix of the holder's name, or empty),
+-- 4 the mark that the caller knows (empty: none).
+-- Replies ok, epoch, mark | already, epoch, mark | wait, microseconds left, holder | lost, how, mark.
+local now = sight(call('XLEN', events_key))
+local how = loss_since(ARGV[4], now)
+if how then
+  return { 'lost', how, now }
+end
 local at = tonumber(clock())
 local s = call('GET', leader_key)
 local holder, deadline = '', 0
@@ -15,7 +21,7 @@ end
 local last = call('GET', epoch_key) or ''
 local number = tonumber(string.match(last, '^%d+') or 0)
 if holder == ARGV[1] and deadline > at and string.match(last, ' (%S+)$') == holder then
-  return { 'already', last }
+  return { 'already', last, now }
 end
 local seat = ARGV[3]
 if deadline > at and holder ~= ARGV[1] and not (seat ~= '' and string.sub(holder, 1, #seat) == seat) then
@@ -26,4 +32,4 @@ local epoch = string.format('%.0f', math.max(at, number + 1))
 call('SET', epoch_key, epoch .. ' ' .. ARGV[1])
 pcall(count_suspended) -- a record that it cannot read must keep nobody from leading
 emit('leader', 'to', ARGV[1], 'from', holder or '', 'epoch', epoch)
-return { 'ok', epoch .. ' ' .. ARGV[1] }
+return { 'ok', epoch .. ' ' .. ARGV[1], sight(call('XLEN', events_key)) }

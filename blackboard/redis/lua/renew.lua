@@ -1,9 +1,15 @@
 --!volatile: a lost renewal only means that the lead is up for taking.
 -- Extends the lease of the leader.
--- KEYS[1] the ledger. ARGV: 1 holder, 2 epoch, 3 lease in microseconds (0: give it up).
--- Replies ok | stale.
+-- KEYS[1] the ledger. ARGV: 1 holder, 2 epoch, 3 lease in microseconds (0: give it up),
+-- 4 the mark that the caller knows (empty: none).
+-- Replies ok, mark | stale | lost, how, mark.
+local now = sight(call('XLEN', events_key))
+local how = loss_since(ARGV[4], now)
+if how then
+  return { 'lost', how, now }
+end
 if not leads(ARGV[2]) then
   return { 'stale' }
 end
 call('SET', leader_key, ARGV[1] .. ' ' .. string.format('%.0f', tonumber(clock()) + tonumber(ARGV[3])))
-return { 'ok' }
+return { 'ok', now }

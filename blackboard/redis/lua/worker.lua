@@ -2,8 +2,14 @@
 -- A worker registers, or says that it is alive. An assignment stands, also when the
 -- worker names another claim; one without an assignment may name its claim itself.
 -- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 claim (empty: it waits for one, or was assigned one),
--- 4 attempt of it (0: the grant's), 5 time to live in microseconds.
--- Replies ok.
+-- 4 attempt of it (0: the grant's), 5 time to live in microseconds,
+-- 6 the mark that the caller knows (empty: none).
+-- Replies ok, mark | lost, how, mark.
+local now = sight('0')
+local how = loss_since(ARGV[6], now)
+if how then
+  return { 'lost', how, now }
+end
 local agent, claim, attempt = ARGV[1], ARGV[3], ARGV[4]
 local known = call('HGET', workers_key(agent), ARGV[2])
 local w = worker_of(known)
@@ -22,4 +28,4 @@ call('HSET', workers_key(agent), ARGV[2], alive .. ' ' .. claim .. ' ' .. attemp
 if not known and claim == '-' then
   call('PUBLISH', orchestrator_events, '') -- there may be work that waits for a worker
 end
-return { 'ok' }
+return { 'ok', now }

@@ -45,6 +45,10 @@ type Options struct {
 	// is the orchestrator's.
 	Overruns Overruns
 
+	// Mark is the board as it was seen before. The moves of leaders and the signs of life
+	// of agents are refused on another one. Zero: the first sight counts.
+	Mark blackboard.Mark
+
 	// Observe is told of every attempt of a call how long it took, and whether
 	// Redis was not there for it. It may be called concurrently; nil: nobody is.
 	Observe func(took time.Duration, lost bool)
@@ -60,6 +64,7 @@ type Conn struct {
 	Share   share
 	mend    mend
 	ending  sync.Mutex // held while a script without an end is being ended
+	known   known
 }
 
 // Open connects. When Redis does not answer within the bounds of the options, the
@@ -73,6 +78,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{Addr: opt.InitAddress[0], Options: o, Keys: KeysOf(o.Instance), scripts: lua.Scripts()}
+	c.known.mark = o.Mark
 	err = c.Retry(ctx, "connect", func(ctx context.Context) error {
 		if c.Client, err = rueidis.NewClient(opt); err == nil {
 			c.Share.Client = c.Client

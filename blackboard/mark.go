@@ -1,0 +1,92 @@
+package blackboard
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// ErrLost: the blackboard is not the one that the instance had.
+var ErrLost = errors.New("ledger lost")
+
+// Mark is a sight of a blackboard: which one it is, and how far its ledger was. The
+// ledger only grows, so that a blackboard with less is an older copy. The zero Mark
+// knows nothing.
+type Mark struct {
+	ID      string `json:"id"`      // random; made at the instance's first start
+	Adopted int64  `json:"adopted"` // how often a person adopted the blackboard as it was
+	Entries int64  `json:"entries"` // of the ledger
+	Epoch   int64  `json:"epoch"`   // number of the newest lead
+}
+
+// String is the form in which marks travel; empty: nothing is known.
+func (m Mark) String() string {
+	if m.ID == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d:%d:%d", m.ID, m.Adopted, m.Entries, m.Epoch)
+}
+
+// ParseMark reads the form of String.
+func ParseMark(s string) (m Mark, err error) {
+	parts := strings.Split(s, ":")
+	if s == "" || len(parts) == 4 && parts[0] == "" {
+		return m, nil
+	}
+	if len(parts) != 4 {
+		return m, fmt.Errorf("parse mark %q: want ID:ADOPTED:ENTRIES:EPOCH", s)
+	}
+	for i, n := range []*int64{&m.Adopted, &m.Entries, &m.Epoch} {
+		if *n, err = strconv.ParseInt(parts[i+1], 10, 64); err != nil || *n < 0 {
+			return Mark{}, fmt.Errorf("parse mark %q: %q is no count", s, parts[i+1])
+		}
+	}
+	m.ID = parts[0]
+	return m, nil
+}
+
+// After returns the mark with what a later sight adds. A sight of another blackboard
+// adds nothing.
+func (m Mark) After(later Mark) Mark {
+	switch {
+	case m.ID == "" || m.ID == later.ID && later.Adopted > m.Adopted:
+		return later
+	case m.ID == later.ID && later.Adopted == m.Adopted:
+		m.Entries, m.Epoch = max(m.Entries, later.Entries), max(m.Epoch, later.Epoch)
+	}
+	return m
+}
+
+// Loss says in which way a blackboard is not the one that an instance had.
+type Loss string
+
+// The losses, as the scripts name them.
+const (
+	LossEmpty   Loss = "unmarked" // it has no mark: it was emptied, or is another server
+	LossForeign Loss = "foreign"  // it has the mark of another blackboard
+	LossOlder   Loss = "older"    // its ledger has less than was seen
+)
+
+// LostError is an ErrLost with the blackboard that was met.
+type LostError struct {
+	Addr, Instance string
+	Loss           Loss
+	Known, Met     Mark
+}
+
+func (e *LostError) Error() string {
+	at := fmt.Sprintf("the blackboard at %s is not the one that %s had: ", e.Addr, e.Instance)
+	switch {
+	case e.Loss == LossForeign:
+		return at + "it has another ledger"
+	case e.Loss == LossOlder && e.Met.Entries < e.Known.Entries:
+		return at + fmt.Sprintf("it is an older copy, with %d entries in its ledger of %d that were seen", e.Met.Entries, e.Known.Entries)
+	case e.Loss == LossOlder:
+		return at + "it is an older copy, which knows nothing of the last leader"
+	}
+	return at + "the ledger is gone"
+}
+
+// Unwrap makes errors.Is find ErrLost.
+func (e *LostError) Unwrap() error { return ErrLost }
