@@ -45,6 +45,7 @@ const (
 	RedisRetries  = "SETT_REDIS_RETRIES"       // default 5
 	RedisGiveUp   = "SETT_REDIS_GIVE_UP"       // after so long without Redis the process ends; default 5m
 	RedisCAFile   = "SETT_REDIS_CA_FILE"       // PEM, for rediss://
+	BoardMark     = "SETT_BOARD_MARK"          // the blackboard as it was seen; another one is refused. Default: the first that is met counts
 	LogFormat     = "SETT_LOG_FORMAT"          // json or text; default: text on a terminal
 	LogLevel      = "SETT_LOG_LEVEL"           // debug, info (default), warn, error
 	StateDir      = "SETT_STATE_DIR"           // of the instance, for local mode
@@ -81,6 +82,7 @@ type Redis struct {
 	Retries int
 	GiveUp  time.Duration
 	CAFile  string
+	Mark    blackboard.Mark // of the blackboard, as it was seen
 }
 
 // Cub has the settings of a cub.
@@ -155,6 +157,7 @@ func (r Redis) Environ() []string {
 	var out []string
 	for _, v := range []struct{ name, value string }{
 		{RedisURL, r.URL}, {RedisTimeout, span(r.Timeout)}, {RedisGiveUp, span(r.GiveUp)}, {RedisCAFile, r.CAFile},
+		{BoardMark, r.Mark.String()},
 	} {
 		if v.value != "" {
 			out = append(out, v.name+"="+v.value)
@@ -274,10 +277,14 @@ func (r *Reader) Redis() Redis {
 		}
 		retries = n
 	}
+	mark, err := blackboard.ParseMark(r.Or(BoardMark, ""))
+	if err != nil {
+		r.wrong(BoardMark, r.Or(BoardMark, ""), "the mark that sett up gives")
+	}
 	return Redis{
 		URL:     r.Required(RedisURL, "the blackboard, such as redis://:password@host:6379/0"),
 		Timeout: r.Span(RedisTimeout, 2*time.Second), Retries: retries, GiveUp: r.Span(RedisGiveUp, 5*time.Minute),
-		CAFile: r.Or(RedisCAFile, ""),
+		CAFile: r.Or(RedisCAFile, ""), Mark: mark,
 	}
 }
 

@@ -64,6 +64,7 @@ it and configures it by environment variables:
   SETT_REDIS_RETRIES      of one call; default 5
   SETT_REDIS_GIVE_UP      without Redis for so long, the cub ends; default 5m
   SETT_REDIS_CA_FILE      PEM file, for rediss://
+  SETT_BOARD_MARK         the blackboard that it knows; on another the cub ends
   SETT_LOG_FORMAT         json or text
   SETT_LOG_LEVEL          debug, info, warn or error
 
@@ -264,7 +265,10 @@ func (c *cub) beat(ctx context.Context) error {
 	return c.everyBeat(ctx, func() error {
 		trouble := c.troubleText()
 		if registered && trouble == p.Trouble {
-			return c.board.presence.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)
+			err := c.board.presence.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)
+			if !errors.Is(err, blackboard.ErrRefused) { // else the registration is lost
+				return err
+			}
 		}
 		p.Trouble = trouble
 		err := c.board.presence.Hello(ctx, c.settings.Agent, p, aliveFor)

@@ -40,6 +40,7 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	b, err := redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: redis.CubName(settings.Agent),
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
+		Mark:    settings.Redis.Mark,
 		Observe: s.metrics.registry.Called,
 	})
 	if err != nil {

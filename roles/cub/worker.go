@@ -2,10 +2,12 @@ package cub
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/role"
 )
 
 // A worker works on one claim and ends. In mode execute-only it knows its claim from
@@ -96,7 +98,8 @@ func (c *cub) beatWorker(ctx context.Context) error {
 }
 
 // everyBeat makes a call at every heartbeat, and at every return of the blackboard,
-// which may have lost the registration. It ends when the blackboard is away too long.
+// which may have lost the registration. It ends when the blackboard is away too long, or
+// is another one than before.
 func (c *cub) everyBeat(ctx context.Context, call func() error) error {
 	every := time.NewTicker(beatEvery)
 	defer every.Stop()
@@ -105,6 +108,9 @@ func (c *cub) everyBeat(ctx context.Context, call func() error) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, blackboard.ErrLost):
+			c.log.Error("this is not the blackboard that the cub worked on: it ends", "error", err)
+			return role.Fail(role.Environment, err, "sett list says what to do")
 		case err != nil:
 			if err := c.reachable.Lost(err); err != nil {
 				return err

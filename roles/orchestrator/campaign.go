@@ -50,9 +50,10 @@ func (o *orchestrator) serve(ctx context.Context) error {
 }
 
 // campaign takes the lead when it is free, leads until the lead is lost, and begins
-// again.
+// again. On a blackboard that is not the one of before it waits.
 func (o *orchestrator) campaign(ctx context.Context) error {
 	seat := o.seat() // for the first attempt only: later this process may have lost the seat
+	said := ""       // about a blackboard that is lost
 	for ctx.Err() == nil {
 		lead, wait, err := o.board.TakeLead(ctx, o.holder, seat, o.settings.Lease)
 		if err == nil { // an answer to a waiting orchestrator counts, too
@@ -61,6 +62,13 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
+		case errors.Is(err, blackboard.ErrLost):
+			o.reachable.Back() // it answers
+			if err.Error() != said {
+				said = err.Error()
+				o.log.Error("this is not the blackboard of before: nothing is granted", "error", err, "hint", "sett list says what to do")
+			}
+			wait = time.Second
 		case err != nil:
 			o.log.Warn("lead not taken", "error", err)
 			if err := o.reachable.Lost(err); err != nil {
@@ -68,12 +76,12 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 			}
 			wait = time.Second
 		case lead.Epoch != "":
-			seat = ""
+			seat, said = "", ""
 			o.log.Info("leading", "epoch", lead.Number(), "version", o.env.Build.Version)
 			o.metrics.Leader.Set(1)
 			err := newTerm(o, lead).run(ctx)
 			o.metrics.Leader.Set(0)
-			if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) {
+			if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) && !errors.Is(err, blackboard.ErrLost) {
 				return err
 			}
 			o.log.Info("no longer leading", "epoch", lead.Number())

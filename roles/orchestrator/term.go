@@ -69,7 +69,7 @@ func (t *term) renew(ctx context.Context) error {
 	return role.Every(ctx, t.settings.Lease*3/10, func(ctx context.Context) error {
 		err := t.board.RenewLead(ctx, t.lead, t.settings.Lease)
 		switch {
-		case errors.Is(err, blackboard.ErrStale) || ctx.Err() != nil:
+		case errors.Is(err, blackboard.ErrStale) || errors.Is(err, blackboard.ErrLost) || ctx.Err() != nil:
 			return err
 		case err != nil: // gone, or there and refusing to write, such as on a full disk
 			t.log.Warn("lead not renewed", "error", err)

@@ -32,6 +32,7 @@ const (
 type specs struct {
 	env      role.Env
 	settings settings
+	known    func() blackboard.Mark // the blackboard, as it was seen last
 }
 
 // Agent describes an agent's unit: its cub with its whole configuration. For a worker
@@ -39,6 +40,7 @@ type specs struct {
 func (u specs) Agent(agent config.Agent, component string) (runtime.Spec, error) {
 	c := env.Of(agent)
 	c.Instance, c.Redis, c.Run = u.settings.Instance, u.settings.Redis, u.settings.Run
+	c.Redis.Mark = u.known()
 	c.Workspace, c.Incarnation, c.HealthAddr = u.settings.Workspace, u.env.NewID(), "127.0.0.1:0"
 	s := runtime.Spec{
 		Name: runtime.AgentUnit(agent.Name), Args: []string{"cub"}, Dir: u.settings.Workspace,

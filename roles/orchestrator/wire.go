@@ -100,7 +100,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	}
 	b, err := redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
-		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Observe: o.metrics.Registry.Called,
+		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Mark: s.Redis.Mark, Observe: o.metrics.Registry.Called,
 		Overruns: redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.containers() && s.ownBlackboard()},
 	})
 	if err != nil {
@@ -130,16 +130,28 @@ func (o *orchestrator) use(b *redis.Board) {
 	o.report = report.Options{
 		Instance: o.settings.Instance, Run: o.settings.Run, Addr: o.settings.HealthAddr, Patient: o.settings.StateDir != "",
 		Tick: o.pace.tick, Retry: o.pace.standby, Log: o.log, Now: o.env.Now, Config: o.clan.get,
-		Board: b, Presences: b.Roster, Ledger: b.Ledger, Cubs: cubs, Metrics: o.metrics, Build: o.env.Build.Info(),
+		Board: marked{b}, Presences: b.Roster, Ledger: b.Ledger, Cubs: cubs, Metrics: o.metrics, Build: o.env.Build.Info(),
 	}
 	if o.places.agents != nil {
 		o.newStaff = func(t *term) *staff { return o.staffOf(t, b, cubs) }
 	}
 }
 
+// marked is the board of health checks: one that is not the instance's is ill.
+type marked struct{ *redis.Board }
+
+// Ping says whether the board answers and is the one of before.
+func (m marked) Ping(ctx context.Context) error {
+	if err := m.Board.Ping(ctx); err != nil {
+		return err
+	}
+	_, err := m.Look(ctx)
+	return err
+}
+
 // staffOf makes the supervisor and the pool of a term.
 func (o *orchestrator) staffOf(t *term, b *redis.Board, cubs *report.Cubs) *staff {
-	units := specs{o.env, o.settings}
+	units := specs{env: o.env, settings: o.settings, known: b.Known}
 	loop, incarnations := supervisor.NewLoop(), supervisor.NewIncarnations()
 	launcher := supervisor.NewLauncher(o.log, o.places.agents, units, incarnations)
 	orphans := &supervisor.Orphans{Log: o.log, Config: o.clan.get, Workspace: b.Roster.Workspace, Snapshot: b.Records.Snapshot, Grants: t,
