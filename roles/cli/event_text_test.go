@@ -61,7 +61,7 @@ func TestDescribe(t *testing.T) {
 		blackboard.EventStart, blackboard.EventResult, blackboard.EventRequeue, blackboard.EventAnswer, blackboard.EventComplete,
 		blackboard.EventTerminate, blackboard.EventRestore, blackboard.EventAgent, blackboard.EventLeader, blackboard.EventInstance,
 		blackboard.EventPolicy, blackboard.EventApprove, blackboard.EventReject, blackboard.EventReview, blackboard.EventCancel, blackboard.EventRetry, blackboard.EventImport,
-		blackboard.EventRecount, blackboard.EventOverrun,
+		blackboard.EventRecount, blackboard.EventOverrun, blackboard.EventSettled,
 	} {
 		if !seen[k] {
 			t.Errorf("no event of kind %s in testdata/events.jsonl", k)

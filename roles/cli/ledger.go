@@ -152,7 +152,8 @@ func (ledgerImportCmd) Help() string {
 as a whole at the end, or not at all; meanwhile no goal can be posted. What was open goes on:
 questions can be answered, agents of the same names take up their work. What was being worked
 on is dealt with as after a crash: a Failure, or another attempt where the agent has retries.
-The ledger goes on behind what was imported, with an entry of who imported it.
+The ledger goes on behind what was imported, with an entry of who imported it. Into a
+blackboard that lost its ledger it brings a copy back, and the instance goes on with that.
 
 An import that was killed is cleared away by the next one, or with --abort.
 ` + whoHelp + `
@@ -173,7 +174,7 @@ func (c *ledgerImportCmd) Run(a *app) error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	b, at, done, err := a.at.Board(a.ctx)
+	b, at, gone, done, err := instance.BoardToFill(a.ctx, a.at)
 	if err != nil {
 		return err
 	}
@@ -192,6 +193,14 @@ func (c *ledgerImportCmd) Run(a *app) error {
 		return role.Fail(role.Failed, cleaned(err), "one import at a time, into an instance that has no artefacts: sett up in another workspace, or with another --name")
 	case err != nil:
 		return err
+	}
+	if gone {
+		if err := instance.AdoptBoard(a.ctx, a.at, at, b); err != nil {
+			return err
+		}
+		if err := b.Control.SetInstance(a.ctx, blackboard.InstanceRunning, "sett ledger import"); err != nil {
+			return err
+		}
 	}
 	a.Sayf("sett: imported %s into instance %s\n", amount, at.Name)
 	if lost > 0 {

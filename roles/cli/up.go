@@ -14,6 +14,7 @@ type upCmd struct {
 	Timeout  time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images; 0 for as long as it takes (default 60s)."`
 	RedisURL string        `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says."`
 	Embedded bool          `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
+	Adopt    bool          `name:"adopt-empty" help:"Go on with the blackboard as it is, though the ledger that it had is gone, another one or an older copy."`
 	DryRun   bool          `help:"Only say what would be done."`
 	Host     string        `name:"orchestrator" enum:",container,host" default:"" placeholder:"container|host" help:"Where the orchestrator runs when agents are containers; on the host, no container gets the engine's socket."`
 	term.Form
@@ -33,6 +34,10 @@ beside this program. With --runtime process agents are programs of this machine,
 which needs no engine and isolates nothing. An instance stays where it was started, if
 neither --runtime nor sett.yml says where agents run.
 
+A blackboard that is not the one of before, because it was emptied, replaced or set back,
+is not used: nothing is granted until its data is back, or a backup is imported, or
+--adopt-empty says to go on with it as it is.
+
 For an instance that runs already, sett up shows what changed in sett.yml and
 applies just that. With --dry-run it does neither: it says what would be started,
 stopped, pulled and built, in the form that -o names, and ends as sett up would where
@@ -46,7 +51,7 @@ Examples: sett up
 
 // Run starts the instance, or applies the changes to a running one.
 func (c *upCmd) Run(a *app) error {
-	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: c.RedisURL, Embedded: c.Embedded, Orchestrator: c.Host}
+	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: c.RedisURL, Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt}
 	if c.DryRun {
 		p, err := deploy.DryRun(a.ctx, a.at, o)
 		if err != nil {

@@ -221,9 +221,7 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 	}
 	ctx, lost := context.WithCancelCause(ctx)
 	defer lost(nil)
-	if v.workflow != "" {
-		go v.guardGoal(ctx, lost)
-	}
+	go v.guard(ctx, lost)
 	f := ledger.NewFollower(&v.a.Terminal, v.board)
 	err := f.Follow(ctx, from, func(e blackboard.Event) error {
 		if v.wants(e) {
@@ -237,7 +235,7 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 		}
 		return each(e)
 	})
-	if cause := context.Cause(ctx); errors.Is(cause, errGoalLost) {
+	if cause := context.Cause(ctx); errors.Is(cause, errGone) {
 		return cause
 	}
 	return err

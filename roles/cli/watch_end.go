@@ -144,23 +144,35 @@ func (a *app) endingOfAll(ctx context.Context, b *instance.Board, in *instance.I
 	return role.Fail(role.Failed, errors.New(what), "%s", a.at.CommandLine(in, "show "+words.Short(failed[0]))), nil
 }
 
-// goalCheck is the time between two looks at whether a followed goal is still there. A
-// goal that is gone gets no more entries in the ledger.
+// goalCheck is the time between two looks at whether a followed goal, and the ledger, are
+// still there. A goal that is gone gets no more entries in the ledger.
 const goalCheck = 2 * time.Second
 
-// errGoalLost: the followed goal is no longer on the blackboard.
-var errGoalLost = errors.New("cannot be found any more")
+// errGone: the followed goal, or the ledger, is no longer on the blackboard.
+var errGone = errors.New("cannot be found any more")
 
-// guardGoal calls lost when the view's goal is no longer on the blackboard.
-func (v *ledgerView) guardGoal(ctx context.Context, lost context.CancelCauseFunc) {
-	lost(role.Every(ctx, goalCheck, func(ctx context.Context) error { return v.goalLost(ctx) }))
+// guard calls lost when the view's goal or the ledger is no longer on the blackboard.
+func (v *ledgerView) guard(ctx context.Context, lost context.CancelCauseFunc) {
+	lost(role.Every(ctx, goalCheck, func(ctx context.Context) error { return v.gone(ctx) }))
 }
 
-// goalLost returns an error when the view's goal is no longer on the blackboard.
-func (v *ledgerView) goalLost(ctx context.Context) error {
-	_, err := v.board.Records.Workflow(ctx, v.workflow)
-	if !errors.Is(err, blackboard.ErrNotFound) {
-		return nil // a blackboard that is away is waited for
+// gone returns an error when the view's goal or the ledger is no longer on the
+// blackboard. A blackboard that is away is waited for.
+func (v *ledgerView) gone(ctx context.Context) error {
+	code, what := role.Environment, "the ledger"
+	_, look := v.board.Look(ctx)
+	if v.workflow != "" {
+		if _, err := v.board.Records.Workflow(ctx, v.workflow); errors.Is(err, blackboard.ErrNotFound) {
+			code, what = role.NotFound, "goal "+words.Short(v.workflow)
+		}
 	}
-	return role.Fail(role.NotFound, fmt.Errorf("goal %s %w", words.Short(v.workflow), errGoalLost), "%s", v.a.at.CommandLine(v.in, "goals"))
+	why, hint := errGone, v.a.at.CommandLine(v.in, "goals")
+	var lost *role.Error
+	switch {
+	case errors.As(instance.LostLedger(v.a.at, v.in, look), &lost):
+		why, hint = fmt.Errorf("%w: %w", errGone, lost.Err), lost.Hint
+	case code != role.NotFound:
+		return nil
+	}
+	return role.Fail(code, fmt.Errorf("%s %w", what, why), "%s", hint)
 }

@@ -56,6 +56,11 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 		l.What = e.To + words.Because(e.Reason)
 	case blackboard.EventInstance:
 		l.Agent, l.What = e.Attributes[blackboard.AttributeBy], "instance "+e.To
+	case blackboard.EventSettled:
+		l.Agent, l.What = e.Attributes[blackboard.AttributeBy], "the ledger begins"
+		if e.Reason != "" {
+			l.What, l.As = "adopted the blackboard as it was", Warn
+		}
 	default:
 		l.Agent = blackboard.RoleOrchestrator
 		l.describeDecision(e, a)

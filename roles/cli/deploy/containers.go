@@ -185,7 +185,8 @@ func (e *engineFacts) foresee(images, volumes []foreseen) {
 func (l *containerLauncher) launch(ctx context.Context, serve func(context.Context, *runtime.Unit) error) (err error) {
 	in, fresh := l.j.in, l.j.plan.Action != actionApply
 	ahead := func() error { return nil }
-	if early := fresh && !in.External && !in.Host; early {
+	early := fresh && !in.External && !in.Host && l.j.certain
+	if early {
 		ahead = l.ahead(ctx)
 		defer func() {
 			if err != nil {
@@ -212,7 +213,7 @@ func (l *containerLauncher) launch(ctx context.Context, serve func(context.Conte
 	if err := ahead(); err != nil {
 		return err
 	}
-	return l.startOrchestrator(ctx, fresh && !in.External)
+	return l.startOrchestrator(ctx, early)
 }
 
 // ahead begins to start the orchestrator's container. The function that it returns waits

@@ -55,6 +55,7 @@ func (u *upRun) supply(ctx context.Context) (release func(), err error) {
 // do carries the plan out. A failed start stops everything again; a failed change stops
 // nothing.
 func (u *upRun) do(ctx context.Context) error {
+	u.chooseMark()
 	if u.plan.Action == actionApply {
 		return u.apply(ctx)
 	}
@@ -122,6 +123,9 @@ func (u *upRun) changeOver(ctx context.Context) error {
 // serve waits until the blackboard answers and marks the instance running there.
 func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 	if err := u.connect(ctx, unit); err != nil {
+		return err
+	}
+	if err := u.settle(ctx); err != nil {
 		return err
 	}
 	u.ready("blackboard", u.blackboardDetail())
@@ -197,7 +201,7 @@ func (u *upRun) abandon(ctx context.Context) {
 		err = u.place.Clear(ctx, false)
 	}
 	if c, ok := u.place.(*instance.Containers); ok && u.plan.newData {
-		err = errors.Join(err, c.RemoveVolume(ctx, c.LedgerVolume()))
+		err = errors.Join(err, c.RemoveVolume(ctx, c.LedgerVolume()), u.unsettle())
 	}
 	if err != nil {
 		u.at.Sayf("sett: warning: %v\n", err)

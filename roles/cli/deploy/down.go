@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -195,6 +196,9 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 	if err := place.Clear(ctx, true); err != nil {
 		return role.Fail(role.Failed, fmt.Errorf("remove what the engine keeps of instance %s: %w", in.Name, err), "sett down --purge tries again")
 	}
+	if err := in.NotePurge(d.at.Getenv, d.at.Now()); err != nil {
+		d.at.Sayf("sett: warning: %v\n", err)
+	}
 	if err := removeTree(ctx, in.Dir); err != nil {
 		return role.Fail(role.Failed, fmt.Errorf("remove instance %s: %w", in.Name, err), "")
 	}
@@ -226,11 +230,15 @@ func (d *downRun) erase(ctx context.Context, in *instance.Instance) error {
 	if !in.External {
 		return nil // its ledger goes as a whole
 	}
-	b, err := instance.Connect(ctx, d.at.Terminal, instance.Connection{URL: in.URL, Instance: in.Name, As: "sett-cli"})
+	b, err := instance.Connect(ctx, d.at.Terminal, instance.Connection{URL: in.URL, Instance: in.Name, As: "sett-cli", Mark: in.Mark()})
 	if err != nil {
 		return err
 	}
 	defer b.Close()
+	var gone *blackboard.LostError
+	if err := instance.CheckBoard(ctx, d.at, in, b); errors.As(err, &gone) && gone.Loss == blackboard.LossForeign {
+		return err
+	}
 	removed, err := b.Control.Erase(ctx)
 	if err == nil {
 		d.at.Printf("removed %s of %s from %s\n", words.Count(removed, "key"), in.Name, role.Clean(instance.Redact(in.URL)))

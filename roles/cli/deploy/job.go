@@ -27,6 +27,9 @@ type job struct {
 	plan    *Plan
 	place   instance.Place
 	board   *instance.Board // nil until it answers
+	known   bool            // the board was seen before
+	certain bool            // the board has that mark, or gets it, if it is used at all
+	mark    blackboard.Mark // of the board: as it was seen before, or a new one; settle makes it the board's
 }
 
 // save writes the state and the configuration.
@@ -48,7 +51,7 @@ func (j *job) labels(component string) runtime.Labels {
 func (j *job) boardEnviron(at string) []string {
 	return env.Redis{
 		URL: at, Timeout: j.c.Redis.Timeout, Retries: j.c.Redis.Retries, GiveUp: j.c.Redis.GiveUp,
-		CAFile: j.at.Getenv(env.RedisCAFile),
+		CAFile: j.at.Getenv(env.RedisCAFile), Mark: j.mark,
 	}.Environ()
 }
 
@@ -69,7 +72,7 @@ func (j *job) hostEnviron() []string {
 
 // connect waits until the blackboard answers, or the unit that is to serve it has ended.
 func (j *job) connect(ctx context.Context, unit *runtime.Unit) error {
-	at := instance.Connection{URL: j.in.URL, Instance: j.in.Name, As: "sett-up", Timeout: j.c.Redis.Timeout, Once: unit != nil}
+	at := instance.Connection{URL: j.in.URL, Instance: j.in.Name, As: "sett-up", Timeout: j.c.Redis.Timeout, Once: unit != nil, Mark: j.in.Mark()}
 	for {
 		b, err := instance.Connect(ctx, j.at.Terminal, at)
 		if err == nil {

@@ -24,15 +24,7 @@ const allowedLimit = 1 << 20
 
 // allowedPath returns the place of the list; empty: this user has none.
 func allowedPath(getenv func(string) string) string {
-	dir := getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) { // the XDG specification ignores others
-		home := getenv("HOME")
-		if !filepath.IsAbs(home) {
-			return ""
-		}
-		dir = filepath.Join(home, ".config")
-	}
-	return filepath.Join(dir, "sett", allowedImages)
+	return instance.UserPath(getenv, allowedImages)
 }
 
 // allowOrchestrator refuses a foreign image for the orchestrator, which gets the engine's

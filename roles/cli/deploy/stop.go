@@ -106,12 +106,19 @@ func (s *stopper) sweep(ctx context.Context) error {
 func (s *stopper) announceStop(ctx context.Context) (told bool) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	b, err := instance.Glance(ctx, s.at.Terminal, s.in.URL, s.in.Name, "sett-down")
+	b, err := s.in.Glance(ctx, s.at.Terminal, "sett-down")
 	if err != nil {
 		return false // the end comes anyway
 	}
 	defer b.Close()
-	return b.Control.SetInstance(ctx, blackboard.InstanceStopping, "sett down") == nil
+	if errors.Is(instance.CheckBoard(ctx, s.at, s.in, b), blackboard.ErrLost) {
+		return false // it may be another instance's
+	}
+	if b.Control.SetInstance(ctx, blackboard.InstanceStopping, "sett down") != nil {
+		return false
+	}
+	_ = instance.CheckBoard(ctx, s.at, s.in, b) // what it has now is there at the next start, too
+	return true
 }
 
 // each stops units at the same time.

@@ -22,6 +22,7 @@ type Options struct {
 	Embedded     bool
 	Orchestrator string
 	Timeout      time.Duration
+	AdoptEmpty   bool // a blackboard that is not the one of before is taken as it is
 }
 
 // upRun is one sett up: it looks, plans, and carries the plan out.

@@ -43,6 +43,10 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		return fine(in.Name, "running, %d of %d agents ready", r.Ready, r.Agents)
 	case status.Stopped:
 		return Finding{Subject: in.Name, Status: Skipped, Finding: "it is stopped"}
+	case status.Degraded:
+		if ways := r.WaysOn(); ways != "" {
+			return problem(in.Name, ways, "%s", r.Troubles())
+		}
 	case status.Unreachable:
 		if r.Busy() {
 			return problem(in.Name, r.BusyCure(), "its blackboard answers nobody: a script on it runs without an end")
@@ -76,7 +80,7 @@ func (x *exam) askBoard(ctx context.Context, in *instance.Instance) *instance.Bo
 			return nil
 		}
 	}
-	b, err := instance.Glance(ctx, x.at.Terminal, in.URL, in.Name, connection)
+	b, err := in.Glance(ctx, x.at.Terminal, connection)
 	if err != nil {
 		return nil
 	}

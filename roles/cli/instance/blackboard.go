@@ -37,9 +37,10 @@ type server interface {
 	Close()
 }
 
-// place is the address of the server, and how safe data is there.
+// place is the address of the server, which board it has, and how safe data is there.
 type place interface {
 	Addr() string
+	Look(ctx context.Context) (blackboard.Mark, error)
 	Durability(ctx context.Context) (redis.Durability, error)
 }
 
@@ -112,20 +113,22 @@ type control interface {
 	Nudge(ctx context.Context) error
 	ReloadACL(ctx context.Context) error
 	Erase(ctx context.Context) (int, error)
+	Settle(ctx context.Context, mark string, adopt bool, by string) (blackboard.Mark, error)
 }
 
 // Connection says how to connect to a blackboard.
 type Connection struct {
 	URL, Instance string
-	As            string        // the name of the connection on the server
-	Timeout       time.Duration // of one call; 0: the client's default
-	Once          bool          // a call is not repeated
+	As            string          // the name of the connection on the server
+	Timeout       time.Duration   // of one call; 0: the client's default
+	Once          bool            // a call is not repeated
+	Mark          blackboard.Mark // of the board, as it was seen before; Look compares
 }
 
 // Connect opens a blackboard. The error wraps blackboard.ErrUnavailable if it does not
 // answer. The caller calls Close.
 func Connect(ctx context.Context, on *term.Terminal, c Connection) (*Board, error) {
-	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: on.Getenv(env.RedisCAFile)}
+	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: on.Getenv(env.RedisCAFile), Mark: c.Mark}
 	if c.Once {
 		o.Retries = -1
 	}
@@ -140,6 +143,11 @@ func Connect(ctx context.Context, on *term.Terminal, c Connection) (*Board, erro
 // a second and are not repeated.
 func Glance(ctx context.Context, on *term.Terminal, url, instance, as string) (*Board, error) {
 	return Connect(ctx, on, Connection{URL: url, Instance: instance, As: as, Timeout: time.Second, Once: true})
+}
+
+// Glance is the function of that name, for the instance's own blackboard.
+func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*Board, error) {
+	return Connect(ctx, on, Connection{URL: in.URL, Instance: in.Name, As: as, Timeout: time.Second, Once: true, Mark: in.Mark()})
 }
 
 // BoardOf returns the parts of an open blackboard.

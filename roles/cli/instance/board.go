@@ -24,7 +24,27 @@ func (l *Locator) Board(ctx context.Context) (b *Board, in *Instance, done func(
 	if err != nil {
 		return nil, in, nil, err
 	}
+	if err := CheckBoard(ctx, l, in, b); err != nil {
+		b.Close()
+		return nil, in, nil, err
+	}
 	return b, in, b.Close, nil
+}
+
+// BoardToFill is Board for an import, which brings back a ledger that is gone.
+func BoardToFill(ctx context.Context, l *Locator) (b *Board, in *Instance, gone bool, done func(), err error) {
+	if in, err = l.Find(); err != nil {
+		return nil, nil, false, nil, err
+	}
+	if b, err = l.open(ctx, in); err != nil {
+		return nil, in, false, nil, err
+	}
+	err = CheckBoard(ctx, l, in, b)
+	if gone = isEmptied(err); err != nil && !gone {
+		b.Close()
+		return nil, in, false, nil, err
+	}
+	return b, in, gone, b.Close, nil
 }
 
 // leastPatience is the least time that a blackboard gets to answer, even if the
@@ -66,7 +86,7 @@ func (l *Locator) open(ctx context.Context, in *Instance) (*Board, error) {
 			return nil, err
 		}
 		back = now.after(back)
-		b, err := Connect(ctx, l.Terminal, Connection{URL: in.URL, Instance: in.Name, As: "sett-cli"})
+		b, err := Connect(ctx, l.Terminal, Connection{URL: in.URL, Instance: in.Name, As: "sett-cli", Mark: in.Mark()})
 		if err == nil && in.External {
 			b, err = l.stillUp(ctx, in, b, now)
 		}

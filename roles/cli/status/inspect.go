@@ -2,9 +2,11 @@ package status
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/view"
@@ -104,11 +106,18 @@ func (r *Row) look(in *instance.Instance, c *config.Config, units []runtime.Unit
 
 // ask asks the blackboard.
 func (r *Row) ask(ctx context.Context, at *instance.Locator, running map[string]runtime.Unit, c *config.Config, units []runtime.Unit, detail bool) error {
-	b, err := instance.Glance(ctx, at.Terminal, r.in.URL, r.in.Name, "sett-list")
+	b, err := r.in.Glance(ctx, at.Terminal, "sett-list")
 	if err != nil {
 		return err
 	}
 	defer b.Close()
+	var gone *blackboard.LostError
+	if err := instance.CheckBoard(ctx, at, r.in, b); errors.As(err, &gone) {
+		r.State, r.NoLedger, r.why, r.gone = Degraded, string(gone.Loss), gone, err
+		return nil
+	} else if err != nil {
+		return err
+	}
 	if r.refusal, err = b.Refusal(ctx); err != nil {
 		return err
 	}

@@ -38,6 +38,7 @@ type Row struct {
 	Known      bool      `json:"known"`                    // to this user's state directory; otherwise only the engine has it
 	HealthURL  string    `json:"health_url"`               // of the orchestrator; empty: it does not run, or serves none
 	NoWrites   string    `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
+	NoLedger   string    `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
 
 	// With -v, of an instance that answers:
 	Parts     []Part      `json:"parts,omitzero"`
@@ -47,7 +48,8 @@ type Row struct {
 	Stopping  bool        `json:"stopping,omitempty"`
 
 	in     *instance.Instance
-	why    error // it is unreachable, or its blackboard refuses writes
+	why    error // it is unreachable, or its blackboard refuses writes or has another ledger
+	gone   error // its blackboard has not the ledger of before; with the ways on
 	silent bool  // its blackboard does not answer
 	host   bool  // its orchestrator is a process
 	lost   bool  // a part's container was removed
@@ -81,6 +83,14 @@ func Table(at *instance.Locator, rows []Row) error {
 	return nil
 }
 
+// WaysOn says how to go on without the ledger of before; empty: it is there.
+func (r Row) WaysOn() string {
+	if hinted := (*role.Error)(nil); errors.As(r.gone, &hinted) {
+		return hinted.Hint
+	}
+	return ""
+}
+
 // count shows a number that only a blackboard which answers can give.
 func (r Row) count(n int) string {
 	if r.State == Stopped || r.State == Unreachable || r.silent {
@@ -111,6 +121,9 @@ func (r Row) explain(at *instance.Locator) {
 	}
 	if r.refusal != nil {
 		at.Sayf("sett: hint: %s\n", r.refusal.Remedy())
+	}
+	if ways := r.WaysOn(); ways != "" {
+		at.Sayf("sett: hint: %s\n", ways)
 	}
 	for _, agent := range r.NotReady {
 		at.Sayf("sett: %s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
