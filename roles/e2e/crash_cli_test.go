@@ -39,7 +39,11 @@ func TestCrashOfCommands(t *testing.T) {
 			c := reviewed(drafter, "")
 			p := newProxy(t, server.Addr())
 			g := &ground{proxy: p, instance: prepare(t, options{clan: c, url: p.url(), boardURL: server.URL})}
-			g.killedAt("sett-up", 1, when, "up")
+			g.killedAt("sett-up", 1, when, "up") // the board's mark
+			if when == before {
+				g.killedAt("sett-up", 1, after, "up")
+			}
+			g.killedAt("sett-up", 2, when, "up") // the instance's state
 			g.up()
 			g.want = g.run()
 			g.forage(when)
