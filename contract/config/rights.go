@@ -1,0 +1,167 @@
+package config
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Right is a right that a sett.yml takes beyond the clan's own containers and the
+// repository. It has no secret and no path of this machine, so that it is the same for
+// everyone who has the file.
+type Right struct {
+	Key  string `json:"key"`  // as in sett.yml, with its section: agents.writer.environment
+	Text string `json:"text"` // of the right, for people
+}
+
+// reach is one kind of right: the keys of sett.yml that give it, agents' with NAME in
+// place of the agent, and the function that finds it.
+type reach struct {
+	keys []string
+	find func(c *Config, folder string) []Right
+}
+
+// reaches are all kinds of rights. A test holds that each key of sett.yml is among them
+// or known as harmless.
+func reaches() []reach {
+	return []reach{
+		{[]string{"runtime"}, processRight},
+		{[]string{"agents.NAME.environment", "notify.environment"}, variableRights},
+		{[]string{"agents.NAME.build", "agents.NAME.build.context", "agents.NAME.build.dockerfile"}, fileRights},
+		{[]string{"services.redis.image", "services.orchestrator.image"}, imageRights},
+		{[]string{"notify", "notify.command", "notify.image"}, notifyRight},
+		{[]string{"redis.url", "services.redis.url"}, addressRight},
+	}
+}
+
+// Rights returns every right of the configuration, sorted, each once. An ordinary clan of
+// containers has none. The folder is that of sett.yml in the repository, with slashes;
+// "." is the repository's root. Rights of inherited variables need a configuration that
+// has not got their values yet.
+func (c *Config) Rights(folder string) []Right {
+	all := []Right{}
+	for _, r := range reaches() {
+		all = append(all, r.find(c, folder)...)
+	}
+	slices.SortFunc(all, func(a, b Right) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Text, b.Text)) })
+	return slices.Compact(all)
+}
+
+// RightsDigest returns the SHA-256 of sorted rights, in hexadecimal digits.
+func RightsDigest(rights []Right) string {
+	h := sha256.New()
+	// Slices of texts cannot fail to encode, nor a hash to be written.
+	_ = json.NewEncoder(h).Encode(append([]Right{}, rights...))
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func processRight(c *Config, _ string) []Right {
+	if c.Runtime != RuntimeProcess {
+		return nil
+	}
+	return []Right{{"runtime", "runs programs on this machine, without containers"}}
+}
+
+func variableRights(c *Config, _ string) (all []Right) {
+	add := func(key string, variables []EnvVar) {
+		for _, v := range variables {
+			if v.Inherit {
+				all = append(all, Right{key, "gets this machine's variable " + v.Name})
+			}
+		}
+	}
+	for _, a := range c.Agents {
+		add("agents."+a.Name+".environment", a.Environment)
+	}
+	if c.Notify != nil {
+		add("notify.environment", c.Notify.Environment)
+	}
+	return all
+}
+
+// fileRights are the contexts and Dockerfiles of builds outside the repository. Links
+// that lead out of it are refused where the files are opened.
+func fileRights(c *Config, folder string) (all []Right) {
+	for _, a := range c.Agents {
+		if a.Build == nil {
+			continue
+		}
+		key := "agents." + a.Name + ".build."
+		if context := below(folder, a.Build.Context); outside(context) {
+			all = append(all, Right{key + "context", "builds with files outside the repository: " + shownPath(a.Build.Context)})
+		}
+		if outside(below(below(folder, a.Build.Context), a.Build.Dockerfile)) {
+			all = append(all, Right{key + "dockerfile", "reads a file outside the repository: " + shownPath(a.Build.Dockerfile)})
+		}
+	}
+	return all
+}
+
+func below(folder, file string) string {
+	if path.IsAbs(file) {
+		return path.Clean(file)
+	}
+	return path.Join(folder, file)
+}
+
+func outside(file string) bool {
+	return path.IsAbs(file) || file == ".." || strings.HasPrefix(file, "../")
+}
+
+// shownPath is a path without the names of this machine's folders.
+func shownPath(file string) string {
+	if path.IsAbs(file) {
+		return "an absolute path (" + short(path.Clean(file)) + ")"
+	}
+	return path.Clean(file)
+}
+
+func imageRights(c *Config, _ string) (all []Right) {
+	if image := c.Services.Redis.Image; image != DefaultRedisImage {
+		all = append(all, Right{"services.redis.image", "keeps the blackboard in image " + image})
+	}
+	if image := c.Services.Orchestrator.Image; image != "" {
+		all = append(all, Right{"services.orchestrator.image", "runs sett's orchestrator in image " + image})
+	}
+	return all
+}
+
+// notifyRight names the notifier's settings by a digest: arguments may have a secret.
+func notifyRight(c *Config, _ string) []Right {
+	if c.Notify == nil {
+		return nil
+	}
+	settings, err := json.Marshal([]any{c.Notify.Command, c.Notify.Image})
+	if err != nil {
+		panic("config: encode notify: " + err.Error()) // texts cannot fail
+	}
+	return []Right{{"notify", "hands each question, gate and end of a goal to a program (" + short(string(settings)) + ")"}}
+}
+
+// addressRight names the servers of the blackboard, without a password.
+func addressRight(c *Config, _ string) []Right {
+	at, err := url.Parse(c.Redis.URL)
+	if c.Redis.URL == "" || err != nil {
+		return nil
+	}
+	shown := url.URL{Scheme: at.Scheme, Host: at.Host, Path: at.Path}
+	query, kept := at.Query(), url.Values{}
+	for _, key := range []string{"addr", "master_set", "skip_verify"} {
+		if values, ok := query[key]; ok {
+			kept[key] = slices.Sorted(slices.Values(values))
+		}
+	}
+	shown.RawQuery = kept.Encode()
+	return []Right{{"redis.url", "keeps the blackboard on " + shown.String()}}
+}
+
+// short is the beginning of a text's digest.
+func short(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "sha256 " + hex.EncodeToString(sum[:])[:12]
+}

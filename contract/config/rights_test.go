@@ -1,0 +1,110 @@
+package config
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// harmless are the keys of sett.yml that reach nothing beyond the clan's own containers
+// and the repository.
+const harmless = `version agents approve orchestrator orchestrator.run orchestrator.max_review_iterations
+	orchestrator.on_review_limit orchestrator.bid_timeout orchestrator.question_timeout orchestrator.max_artefacts
+	redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator
+	agents.NAME.role agents.NAME.image agents.NAME.build.args agents.NAME.command agents.NAME.replicas agents.NAME.strategy
+	agents.NAME.workspace agents.NAME.workspace.mode agents.NAME.resources agents.NAME.resources.limits
+	agents.NAME.resources.limits.cpus agents.NAME.resources.limits.memory agents.NAME.resources.limits.pids
+	agents.NAME.resources.reservations agents.NAME.resources.reservations.cpus agents.NAME.resources.reservations.memory
+	agents.NAME.prompts agents.NAME.prompts.claim agents.NAME.prompts.execution agents.NAME.health_check
+	agents.NAME.health_check.interval agents.NAME.health_check.timeout agents.NAME.health_check.retries
+	agents.NAME.health_check.start_period agents.NAME.bids agents.NAME.bid_script agents.NAME.bids_required
+	agents.NAME.timeout agents.NAME.stop_grace_period agents.NAME.retries agents.NAME.network agents.NAME.warm
+	agents.NAME.isolated_ports agents.NAME.read_only notify.timeout`
+
+func TestEveryKeyIsARightOrHarmless(t *testing.T) {
+	known := map[string]int{}
+	for _, key := range strings.Fields(harmless) {
+		known[key]++
+	}
+	for _, r := range reaches() {
+		for _, key := range r.keys {
+			known[key]++
+		}
+	}
+	seen := map[string]bool{}
+	walk(objectShape(newDecoder("", "").fields(newFile())), "", func(path string, s *schema) {
+		for _, p := range s.Properties {
+			key := join(path, p.key)
+			if seen[key] = true; known[key] != 1 {
+				t.Errorf("%s is classified %d times: put it into reaches() or among the harmless keys", key, known[key])
+			}
+		}
+	})
+	for key := range known {
+		if !seen[key] {
+			t.Errorf("%s is classified, and no key of sett.yml", key)
+		}
+	}
+}
+
+func rightsOf(t *testing.T, folder, src string) []string {
+	t.Helper()
+	c, err := Parse("sett.yml", []byte(src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, r := range c.Rights(folder) {
+		lines = append(lines, r.Key+": "+r.Text)
+	}
+	return lines
+}
+
+func TestRights(t *testing.T) {
+	const clan = "agents:\n  writer:\n    command: [\"./run\"]\n    "
+	for name, c := range map[string]struct {
+		folder, src string
+		want        []string
+	}{
+		"ordinary":            {".", clan + "image: w\n    environment: [A=b, 'B=${HOME}']\napprove: [Release]\n", nil},
+		"build inside":        {"clan", clan + "build: {context: ../images, dockerfile: ../Dockerfile}\n", nil},
+		"process":             {".", "runtime: process\n" + clan, []string{"runtime: runs programs on this machine, without containers"}},
+		"variables":           {".", clan + "image: w\n    environment: [TOKEN, A=b]\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
+		"context outside":     {".", clan + "build: ../hostsecret\n", []string{"agents.writer.build.context: builds with files outside the repository: ../hostsecret", "agents.writer.build.dockerfile: reads a file outside the repository: Dockerfile"}},
+		"out by a detour":     {"clan", clan + "build: a/../../../x/..\n", []string{"agents.writer.build.context: builds with files outside the repository: ../..", "agents.writer.build.dockerfile: reads a file outside the repository: Dockerfile"}},
+		"Dockerfile outside":  {".", clan + "build: {dockerfile: /srv/D}\n", []string{"agents.writer.build.dockerfile: reads a file outside the repository: an absolute path (" + short("/srv/D") + ")"}},
+		"images":              {".", clan + "image: w\nservices: {redis: {image: r}, orchestrator: {image: o}}\n", []string{"services.orchestrator.image: runs sett's orchestrator in image o", "services.redis.image: keeps the blackboard in image r"}},
+		"address":             {".", clan + "image: w\nredis: {url: 'rediss://me:hush@db:6379/2?addr=b:1&addr=a:1&password=hush'}\n", []string{"redis.url: keeps the blackboard on rediss://db:6379/2?addr=a%3A1&addr=b%3A1"}},
+		"address by services": {".", clan + "image: w\nservices: {redis: {url: 'redis://:hush@db'}}\n", []string{"redis.url: keeps the blackboard on redis://db"}},
+		"notify": {".", clan + "image: w\nnotify: {command: [bin/tell, hush], environment: [CHAT]}\n", []string{
+			"notify: hands each question, gate and end of a goal to a program (" + short(`[["bin/tell","hush"],""]`) + ")",
+			"notify.environment: gets this machine's variable CHAT"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := rightsOf(t, c.folder, c.src); !slices.Equal(got, c.want) {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRightsDigestIgnoresOrderAndSecrets(t *testing.T) {
+	digest := func(src string) string {
+		c, err := Parse("sett.yml", []byte(src))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return RightsDigest(c.Rights("."))
+	}
+	const a, b = "  a: {command: [x], image: i, environment: [P, Q]}\n", "  b: {command: [x], image: i, environment: [R]}\n"
+	one := digest("agents:\n" + a + b + "redis: {url: 'redis://:one@db'}\n")
+	if other := digest("redis: {url: 'redis://:two@db'}\nagents:\n" + b + strings.Replace(a, "P, Q", "Q, P", 1)); other != one {
+		t.Error("another order or another password changed the digest")
+	}
+	if other := digest("agents:\n" + a + b + "redis: {url: 'redis://:one@other'}\n"); other == one {
+		t.Error("another address kept the digest")
+	}
+	if none := (&Config{Services: Services{Redis: RedisService{Image: DefaultRedisImage}}}).Rights("."); len(none) != 0 || RightsDigest(nil) != RightsDigest(none) {
+		t.Errorf("no rights: %v", none)
+	}
+}
