@@ -6,12 +6,15 @@ import (
 
 	"sett/contract/config"
 	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
+	"sett/roles/role"
 )
 
 type configCmd struct {
 	Runtime string `enum:",docker,process" default:"" placeholder:"docker|process" help:"Read it as if this were its runtime."`
 	Secrets bool   `name:"show-secrets" help:"Print secrets as they are."`
+	Digest  bool   `help:"Print only the digest of the rights beyond the clan's containers and the repository."`
 	Output  string `short:"o" enum:"yaml,json,jsonl,table" default:"yaml" placeholder:"FORMAT" help:"How to print: yaml, json or jsonl (json on one line); table is yaml."`
 }
 
@@ -29,6 +32,9 @@ Passwords in URLs, and values of variables and build arguments with names such a
 API_KEY or DB_PASSWORD, are printed as ` + config.Masked + `, unless --show-secrets says otherwise.
 Values that variables take from this machine are never printed: no file has them.
 
+With --digest it prints one line, the SHA-256 of the rights that the file takes beyond
+the clan's own containers and the repository, and the rights themselves as notes.
+
 Examples: sett config
           sett config -q && sett up
           sett config -o json --runtime process`
@@ -36,12 +42,15 @@ Examples: sett config
 
 // Run prints the configuration.
 func (c *configCmd) Run(a *app) error {
-	conf, _, err := a.at.Config(config.WithRuntime(c.Runtime))
+	conf, file, err := a.at.Config(config.WithRuntime(c.Runtime))
 	if err != nil || a.flags.Quiet {
 		return err
 	}
 	for _, warning := range strayGates(a, conf) {
 		a.Sayf("sett: warning: %s\n", warning)
+	}
+	if c.Digest {
+		return digest(a, conf, file)
 	}
 	masked := false
 	if !c.Secrets {
@@ -57,6 +66,19 @@ func (c *configCmd) Run(a *app) error {
 	if masked && o.Output == "yaml" {
 		a.Sayf("sett: note: secrets are masked; --show-secrets prints them\n")
 	}
+	return nil
+}
+
+// digest prints the digest of the rights, and the rights as notes.
+func digest(a *app, c *config.Config, file string) error {
+	rights, err := instance.Rights(a.at, c, file)
+	if err != nil {
+		return err
+	}
+	for _, r := range rights {
+		a.Sayf("sett: note: %s %s\n", role.Clean(r.Key), role.Clean(r.Text))
+	}
+	a.Printf("%s\n", config.RightsDigest(rights))
 	return nil
 }
 
