@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ErrLost: the blackboard is not the one that the instance had.
+// ErrLost says that the blackboard is not the one that the instance had.
 var ErrLost = errors.New("ledger lost")
 
 // Mark is a sight of a blackboard: which one it is, and how far its ledger was. The

@@ -56,7 +56,7 @@ func TestLostBoard(t *testing.T) {
 						t.Errorf("%s: %v", what, err)
 						continue
 					}
-					if want := blackboard.Loss(how); lost.Loss != want && lost.Loss != blackboard.LossOlder {
+					if lost.Loss != how && lost.Loss != blackboard.LossOlder {
 						t.Errorf("%s: lost as %s", what, lost.Loss)
 					}
 				}
