@@ -119,10 +119,6 @@ func (b *board) hook(p *server.Peer, name string, args ...string) bool {
 		p.WriteError(msg)
 		return true
 	}
-	if !b.lua.over.write() {
-		p.WriteError("ERR " + errOverrun.Error())
-		return true
-	}
 	b.note(name, args)
 	if b.run.mode == logged {
 		b.run.effects = append(b.run.effects, whole)

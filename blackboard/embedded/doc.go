@@ -37,12 +37,6 @@
 // 500,000; SCAN and KEYS sort all keys, 75 ms for 200,000. Small sorted sets
 // are fine.
 //
-// # Scripts without an end
-//
-// A script that has run for 5 s and has written nothing is ended with an error. One
-// that has written runs on, and everybody waits for it: half of it must not stay. A
-// long call of one library function is not interrupted either.
-//
 // # Limits
 //
 // It is no general Redis. Keys do not expire; there are no transactions, no

@@ -17,7 +17,6 @@ import (
 type interpreter struct {
 	board *board
 	state *lua.LState
-	over  *overrun
 	reply bytes.Buffer // of the command that a script calls
 	w     *bufio.Writer
 	peer  *server.Peer // writes into reply
@@ -35,8 +34,6 @@ func newInterpreter(b *board) *interpreter {
 // anything behind in it: globals and libraries cannot be changed.
 func (i *interpreter) newState() *lua.LState {
 	l := lua.NewState(lua.Options{SkipOpenLibs: true})
-	i.over = newOverrun()
-	l.SetContext(i.over)
 	for _, open := range []lua.LGFunction{lua.OpenBase, lua.OpenTable, lua.OpenString, lua.OpenMath} {
 		l.Push(l.NewFunction(open))
 		l.Call(0, 0)
@@ -100,10 +97,7 @@ func (i *interpreter) run(p *server.Peer, s *luaScript, args []string) {
 	l.G.Global.RawSetString("KEYS", words(l, args[3:3+keys]))
 	l.G.Global.RawSetString("ARGV", words(l, args[3+keys:]))
 	l.Push(l.NewFunctionFromProto(s.proto))
-	end := i.over.begin()
-	err = l.PCall(0, 1, nil)
-	end()
-	if err != nil {
+	if err := l.PCall(0, 1, nil); err != nil {
 		i.state = i.newState() // whatever the failure left in the old one
 		p.WriteError(failure(err) + " script: " + s.sha)
 		return
