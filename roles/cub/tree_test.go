@@ -41,7 +41,7 @@ func TestGitThatFails(t *testing.T) {
 				return
 			}
 			a, r := c.failure(claim, "worker")
-			if a.Type != blackboard.TypeToolExecutionFailure || !strings.Contains(r.Reason, "check CodeCommit") {
+			if a.Type != blackboard.TypeToolExecutionFailure || !strings.Contains(r.Reason, "hold the commit of the CodeCommit") {
 				t.Errorf("got %s because %q", a.Type, r.Reason)
 			}
 		})

@@ -32,10 +32,10 @@ func (g *ground) killedAt(client string, n int, when moment, args ...string) {
 // them makes; the same command again does what the first did not.
 func TestCrashOfCommands(t *testing.T) {
 	t.Parallel()
-	server := startRedis(t)
 	for _, when := range []moment{before, after} {
 		t.Run(string(when), func(t *testing.T) {
 			t.Parallel()
+			server := startRedis(t) // one that has learned its scripts through this proxy alone
 			c := reviewed(drafter, "")
 			p := newProxy(t, server.Addr())
 			g := &ground{proxy: p, instance: prepare(t, options{clan: c, url: p.url(), boardURL: server.URL})}

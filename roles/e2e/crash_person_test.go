@@ -38,10 +38,10 @@ func (g *ground) done(when moment, args ...string) {
 // and after its write: what was said counts once, or not at all.
 func TestCrashOfPeoplesCommands(t *testing.T) {
 	t.Parallel()
-	server := startRedis(t)
 	for _, when := range []moment{before, after} {
 		t.Run(string(when), func(t *testing.T) {
 			t.Parallel()
+			server := startRedis(t) // one that has learned its scripts through this proxy alone
 			p := newProxy(t, server.Addr())
 			g := &ground{proxy: p, instance: start(t, options{clan: versatile(), url: p.url(), boardURL: server.URL})}
 			for payload, step := range map[string]func(goal string){

@@ -74,7 +74,7 @@ func (in *instance) killAndWait(t *testing.T, dir, strategy string) {
 			t.Errorf("%s found in the tree: %s %v", filepath.Base(f), text, err)
 		}
 	}
-	refs := strings.Fields(in.git("for-each-ref", "--format=%(refname)", "refs/sett/"))
+	refs := strings.Fields(in.git("for-each-ref", "--format=%(refname)", "refs/sett/leftovers/"))
 	if len(refs) != 1 {
 		t.Fatalf("leftovers: %v", refs)
 	}

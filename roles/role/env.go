@@ -37,13 +37,14 @@ type Env struct {
 	Entropy io.Reader
 	Hurry   <-chan struct{} // closed at the second request to stop
 	Build   Build
+	Alone   bool // the process is there for this role alone: what falls to it is the role's
 }
 
 // OS returns the environment of this process.
 func OS(args []string, b Build) Env {
 	return Env{
 		Args: args, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Lookup: os.LookupEnv, Environ: os.Environ,
-		Now: time.Now, Entropy: rand.Reader, Build: b,
+		Now: time.Now, Entropy: rand.Reader, Build: b, Alone: true,
 	}
 }
 

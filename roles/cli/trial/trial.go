@@ -58,8 +58,10 @@ func (t *Trial) Run(ctx context.Context) error {
 	}
 	t.Hold.On() // a tool that runs gets its time to end
 	// As a cub's tool, this one leaves no orphan behind, nor speaks as a person.
-	if err := toolrun.BecomeReaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
+	if t.Alone {
+		if err := toolrun.BecomeReaper(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
 	}
 	if err := t.bid(ctx); err != nil {
 		return err

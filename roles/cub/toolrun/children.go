@@ -15,6 +15,8 @@ type registry struct {
 	gate sync.RWMutex
 	runs sync.Map // pid (int) to mark (string); "" for other programs, see Start
 	last atomic.Int64
+
+	reaper atomic.Bool // BecomeReaper was called
 }
 
 // children is process-wide, as children are: with one registry per Process, the

@@ -29,6 +29,7 @@ func BecomeReaper() error {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("become child subreaper: %w", err)
 	}
+	children.reaper.Store(true)
 	return nil
 }
 
@@ -162,7 +163,13 @@ type child struct {
 
 // orphans lists the children that neither a Run nor other code of this process
 // started. The caller holds gate, so no fork is between its start and runs.
+//
+// No orphan comes to a process that is no reaper: a child in a group of its own is other
+// code's there.
 func (g *registry) orphans() []child {
+	if !g.reaper.Load() && os.Getpid() != 1 {
+		return nil
+	}
 	own := unix.Getpgrp()
 	var list []child
 	for _, pid := range childPIDs() {
