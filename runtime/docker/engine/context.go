@@ -164,7 +164,7 @@ func endpoint(host, from string, t *TLS) (Endpoint, error) {
 			if t != nil {
 				port = "2376"
 			}
-			u.Host += ":" + port
+			u.Host = strings.TrimSuffix(u.Host, ":") + ":" + port // which may end in the colon alone
 		}
 		return Endpoint{Host: "tcp://" + u.Host + u.Path, From: from, TLS: t}, nil
 	case "ssh":
