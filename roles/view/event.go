@@ -108,11 +108,11 @@ func (l *EventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact)
 		l.What = fmt.Sprintf("goal %s counted anew: %s, was %s%s", words.Short(e.Workflow), e.To, e.From, words.Because(e.Reason))
 		l.As = Warn
 	case blackboard.EventOverrun:
-		l.What = "a script of "
+		client := e.Attributes[blackboard.AttributeClient]
 		if e.Agent != "" {
-			l.What += "agent " + e.Agent + ", "
+			client = "agent " + e.Agent + " (" + client + ")"
 		}
-		l.What += e.Attributes[blackboard.AttributeClient] + ", was ended" + words.Because(e.Reason)
+		l.What = "a script of " + client + " was ended" + words.Because(e.Reason)
 		l.As = Bad
 	default:
 		l.What = strings.TrimSpace(strings.Join([]string{e.From, e.To, e.Reason}, " "))
