@@ -76,7 +76,7 @@ func (b *Board) Refusal(ctx context.Context) (*blackboard.NoWritesError, error) 
 func (b *Board) Ping(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, b.c.Options.Timeout)
 	defer cancel()
-	if err := b.c.Client.Do(ctx, b.c.Client.B().Ping().Build()).Error(); err != nil {
+	if err := b.c.AtHome(ctx, "PING").Error(); err != nil {
 		return fmt.Errorf("ping: %w: %s: %w", blackboard.ErrUnavailable, b.c.Addr, err)
 	}
 	return nil

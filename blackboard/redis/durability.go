@@ -20,10 +20,11 @@ type Durability struct {
 // empty; the error is about a server that does not answer.
 func (b *Board) Durability(ctx context.Context) (Durability, error) {
 	var d Durability
-	info, err := b.c.Text(ctx, "ask server", "INFO")
+	answer, err := b.c.AskHome(ctx, "ask server", "INFO")
 	if err != nil {
 		return d, err
 	}
+	info, _ := answer.ToString()
 	facts := map[string]string{}
 	for line := range strings.Lines(info) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -32,7 +33,7 @@ func (b *Board) Durability(ctx context.Context) (Durability, error) {
 	d.Version, d.Eviction = facts["redis_version"], facts["maxmemory_policy"]
 	d.AppendOnly = map[string]string{"1": "yes", "0": "no"}[facts["aof_enabled"]]
 	d.Limited = facts["maxmemory"] != "0" && facts["maxmemory"] != ""
-	answer, err := b.c.Ask(ctx, "ask server", "CONFIG", "GET", "appendfsync")
+	answer, err = b.c.AskHome(ctx, "ask server", "CONFIG", "GET", "appendfsync")
 	if err == nil {
 		settings, _ := answer.AsStrMap()
 		d.Fsync = settings["appendfsync"]

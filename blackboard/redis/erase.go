@@ -17,7 +17,7 @@ const eraseStep = 500
 func (b *Board) Erase(ctx context.Context) (removed int, err error) {
 	prefix, cursor := b.c.Keys.Prefix, "0"
 	for {
-		answer, err := b.c.Ask(ctx, "list keys", "SCAN", cursor, "MATCH", prefix+"*", "COUNT", strconv.Itoa(eraseStep))
+		answer, err := b.c.AskHome(ctx, "list keys", "SCAN", cursor, "MATCH", prefix+"*", "COUNT", strconv.Itoa(eraseStep))
 		if err != nil {
 			return removed, fmt.Errorf("erase instance %s: %w", b.Instance(), err)
 		}

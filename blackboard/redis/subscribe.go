@@ -80,6 +80,11 @@ func (b *Board) listen(ctx context.Context, names []string, ready func(), messag
 	conn, cancel := b.c.Client.Dedicate()
 	defer cancel()
 	defer conn.Close() // or the pool hands the broken connection out again
+	timeout, stop := context.WithTimeout(ctx, b.c.Options.Timeout)
+	defer stop()
+	if err := b.c.Home(timeout, conn); err != nil {
+		return err
+	}
 	confirmed := 0
 	broken := conn.SetPubSubHooks(rueidis.PubSubHooks{
 		OnMessage: message,
@@ -89,8 +94,6 @@ func (b *Board) listen(ctx context.Context, names []string, ready func(), messag
 			}
 		},
 	})
-	timeout, stop := context.WithTimeout(ctx, b.c.Options.Timeout)
-	defer stop()
 	if err := conn.Do(timeout, conn.B().Subscribe().Channel(names...).Build()).Error(); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@
 -- KEYS[1] is always the ledger. Its name has the prefix of the others, and places a
 -- script in their slot of a cluster.
 local P = string.sub(KEYS[1], 1, #KEYS[1] - 6)
+local absent_key = P .. 'absent'
 local active_workflows_key = P .. 'workflows:active'
 local function agent_due_key(id) return P .. 'agent:' .. id .. ':due' end
 local function agent_events(id) return P .. 'agent:' .. id .. ':events' end

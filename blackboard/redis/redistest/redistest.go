@@ -24,6 +24,8 @@ type Server struct {
 	tb   testing.TB
 
 	args []string
+	conf string    // the file of a Sentinel; empty: it is none
+	bus  string    // port on which the nodes of a cluster talk
 	cmd  *exec.Cmd // the redis-server; nil: killed or embedded
 
 	embedded    bool
@@ -75,6 +77,9 @@ func (s *Server) Restart() {
 	if s.inContainer {
 		s.contain(args)
 		return
+	}
+	if s.conf != "" {
+		args = []string{s.conf, "--sentinel", "--port", strconv.Itoa(s.port), "--bind", bind, "--dir", s.Dir, "--protected-mode", "no"}
 	}
 	s.cmd = exec.Command("redis-server", args...)
 	log, err := os.OpenFile(filepath.Join(s.Dir, "redis.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)

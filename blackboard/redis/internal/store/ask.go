@@ -27,6 +27,16 @@ func (c *Conn) Ask(ctx context.Context, what string, words ...string) (m rueidis
 	return m, err
 }
 
+// AskHome is Ask for a command that names no key, and is about the server that has the
+// instance.
+func (c *Conn) AskHome(ctx context.Context, what string, words ...string) (m rueidis.RedisMessage, err error) {
+	err = c.Retry(ctx, what, func(ctx context.Context) error {
+		m, err = c.AtHome(ctx, words...).ToMessage()
+		return err
+	})
+	return m, err
+}
+
 // Text makes a command that answers with one text; empty for nil.
 func (c *Conn) Text(ctx context.Context, what string, words ...string) (string, error) {
 	m, err := c.Ask(ctx, what, words...)
@@ -150,7 +160,7 @@ func (c *Conn) Last(ctx context.Context) (string, error) {
 
 // Now returns the server's time.
 func (c *Conn) Now(ctx context.Context) (time.Time, error) {
-	m, err := c.Ask(ctx, "read time", "TIME")
+	m, err := c.AskHome(ctx, "read time", "TIME")
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -83,10 +83,10 @@ func onTheWay(moves []Move) time.Duration {
 // call sends the moves once. A script that the server has forgotten, as after a restart,
 // is sent whole.
 func (c *Conn) call(ctx context.Context, moves []Move) ([]Reply, error) {
-	cmds := make(rueidis.Commands, len(moves))
+	cmds, keys := make(rueidis.Commands, len(moves)), c.scriptKeys()
 	for i, m := range moves {
 		s := c.scripts[m.Script]
-		cmds[i] = c.Client.B().Evalsha().Sha1(s.SHA).Numkeys(1).Key(c.Keys.Events()).Arg(m.Args...).Build()
+		cmds[i] = c.Client.B().Evalsha().Sha1(s.SHA).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build()
 	}
 	out := make([]Reply, len(moves))
 	send := c.Share.Do
@@ -100,7 +100,7 @@ func (c *Conn) call(ctx context.Context, moves []Move) ([]Reply, error) {
 				return nil, err
 			}
 			s := c.scripts[m.Script]
-			res = c.Client.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(1).Key(c.Keys.Events()).Arg(m.Args...).Build())
+			res = c.Client.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build())
 		}
 		r, err := readReply(res)
 		if _, is := rueidis.IsRedisErr(err); err != nil && is && !Transient(err) && len(moves) > 1 {

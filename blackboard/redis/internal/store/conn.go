@@ -80,17 +80,15 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 	c := &Conn{Addr: opt.InitAddress[0], Options: o, Keys: KeysOf(o.Instance), scripts: lua.Scripts()}
 	c.known.mark = o.Mark
 	err = c.Retry(ctx, "connect", func(ctx context.Context) error {
-		if c.Client, err = rueidis.NewClient(opt); err == nil {
-			c.Share.Client = c.Client
-			err = c.Client.Do(ctx, c.Client.B().Ping().Build()).Error()
+		client, err := dial(ctx, opt)
+		if client == nil || (err != nil && c.NoWrites(err) == nil) { // a server without room on its disk refuses PING, too
+			if client != nil {
+				client.Close()
+			}
+			return err
 		}
-		if c.NoWrites(err) != nil {
-			return nil // it answers: a server without room on its disk refuses PING, too
-		}
-		if err != nil && c.Client != nil {
-			c.Client.Close()
-		}
-		return err
+		c.Client, c.Share.Client = client, client
+		return nil
 	})
 	if err != nil {
 		if !errors.Is(err, blackboard.ErrUnavailable) {

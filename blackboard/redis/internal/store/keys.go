@@ -106,6 +106,9 @@ func (k Keys) Instance() string { return k.Prefix + "instance" }
 // Staging is the key import:NAME.
 func (k Keys) Staging(name string) string { return k.Prefix + "import:" + name } // of an import under way
 
+// Absent is the key absent, which never exists.
+func (k Keys) Absent() string { return k.Prefix + "absent" }
+
 // Notified is the key notified.
 func (k Keys) Notified() string { return k.Prefix + "notified" }
 

@@ -47,7 +47,7 @@ func (c *Conn) mended(ctx context.Context) error {
 		case began && failed:
 			return errors.New("the server cannot rewrite its append-only file: see its log")
 		default:
-			err := c.Client.Do(ctx, c.Client.B().Bgrewriteaof().Build()).Error()
+			err := c.AtHome(ctx, "BGREWRITEAOF").Error()
 			if re, is := rueidis.IsRedisErr(err); err != nil && (!is || !strings.Contains(re.Error(), "in progress")) {
 				return allowed(err)
 			}
@@ -73,7 +73,7 @@ func allowed(err error) error {
 
 // persistence asks the server about its files.
 func (c *Conn) persistence(ctx context.Context) (map[string]string, error) {
-	text, err := c.Client.Do(ctx, c.Client.B().Info().Section("persistence").Build()).ToString()
+	text, err := c.AtHome(ctx, "INFO", "persistence").ToString()
 	facts := map[string]string{}
 	for line := range strings.Lines(text) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
@@ -93,7 +93,8 @@ func (c *Conn) recount(ctx context.Context) error {
 		return err
 	}
 	for _, workflow := range active {
-		eval := c.Client.B().Eval().Script(c.scripts["recount"].Source).Numkeys(1).Key(c.Keys.Events())
+		keys := c.scriptKeys()
+		eval := c.Client.B().Eval().Script(c.scripts["recount"].Source).Numkeys(int64(len(keys))).Key(keys...)
 		err := c.Client.Do(ctx, eval.Arg(workflow, "the blackboard was restarted").Build()).Error()
 		if err != nil && allowed(err) != nil { // a record that it cannot read keeps nobody from leading
 			return err

@@ -61,6 +61,9 @@ func (c *Conn) endOverrun(ctx context.Context) (o blackboard.Overrun, ended bool
 		return o, false, err
 	}
 	opt.ClientName = ""
+	if c.Client != nil {
+		opt.InitAddress, opt.Sentinel.MasterSet = []string{c.homeAddr(ctx)}, ""
+	}
 	client, err := rueidis.NewClient(opt)
 	if client != nil {
 		defer client.Close()

@@ -13,11 +13,13 @@ import (
 // transient lists the errors of a server that pass without a change of the call, by
 // their first word. The call is repeated as if nobody had answered.
 var transient = map[string]string{
+	"ASK":         "a cluster moves the key of the call to another node",
 	"BUSY":        "a script runs for longer than the server allows",
 	"CLUSTERDOWN": "a cluster has no owner for a part of its keys",
 	"LOADING":     "the server still reads its data",
 	"MASTERDOWN":  "a replica has lost its master, and its data may be old",
 	"MISCONF":     "the server cannot write to its disk",
+	"MOVED":       "another node of a cluster has the key of the call, and is not known yet",
 	"NOREPLICAS":  "fewer replicas are connected than min-replicas-to-write demands",
 	"OOM":         "the memory is used up to maxmemory",
 	"READONLY":    "the server is a replica, or became one in a failover",
@@ -34,7 +36,8 @@ func Transient(err error) bool {
 	}
 	var re *rueidis.RedisError
 	if !errors.As(err, &re) {
-		return !errors.Is(err, rueidis.ErrClosing) && !rueidis.IsParseErr(err)
+		var wrong wrongServerError
+		return !errors.As(err, &wrong) && !errors.Is(err, rueidis.ErrClosing) && !rueidis.IsParseErr(err)
 	}
 	_, is := transient[code(re.Error())]
 	return is || strings.HasPrefix(re.Error(), "max number of clients reached")
