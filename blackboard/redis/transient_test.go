@@ -1,12 +1,15 @@
 package redis
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
@@ -25,12 +28,15 @@ func TestServerRefusesForAWhile(t *testing.T) {
 		{"READONLY", nil, []string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
 		{"MASTERDOWN", []string{"--replica-serve-stale-data", "no"}, []string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
 		{"OOM", nil, []string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}},
-		{"CLUSTERDOWN", []string{"--cluster-enabled", "yes"}, nil, []string{"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}},
+		{"CLUSTERDOWN", []string{"--cluster-enabled", "yes"}, []string{"CLUSTER", "DELSLOTSRANGE", "0", "16383"}, []string{"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}},
 		{"BUSY", []string{"--busy-reply-threshold", "10"}, nil, []string{"SCRIPT", "KILL"}},
 	} {
 		t.Run(c.code, func(t *testing.T) {
 			t.Parallel()
 			s := redistest.Start(t, c.args...)
+			if c.code == "CLUSTERDOWN" {
+				s.Send(c.cure...)
+			}
 			lost := make(chan struct{}, 1)
 			b := openOptions(t, store.Options{URL: s.URL, Instance: "test", Backoff: time.Millisecond, Retries: 100,
 				Observe: func(_ time.Duration, away bool) {
@@ -48,7 +54,7 @@ func TestServerRefusesForAWhile(t *testing.T) {
 			if c.code == "BUSY" {
 				endless(t, s)
 			}
-			if err := b.c.Client.Do(w.ctx, b.c.Client.B().Eval().Script("redis.call('INCR', KEYS[1])").Numkeys(1).Key("{test}").Build()).Error(); err == nil || !strings.Contains(err.Error(), c.code) {
+			if err := b.c.Client.Do(w.ctx, b.c.Client.B().Eval().Script("redis.call('INCR', KEYS[1])").Numkeys(1).Key("{test}").Build()).Error(); err == nil || !(strings.Contains(err.Error(), c.code) || c.code == "CLUSTERDOWN" && errors.Is(err, rueidis.ErrNoSlot)) {
 				t.Fatalf("the server says %v, not %s", err, c.code)
 			}
 			posted := make(chan error, 1)
