@@ -81,6 +81,11 @@ type Artefact struct {
 	CreatedAt       time.Time       `json:"created_at"`
 }
 
+// NamesCommit says whether the artefact is work that names a commit.
+func (a Artefact) NamesCommit() bool {
+	return (a.StructuralType == Standard || a.StructuralType == Terminal) && a.Type == TypeCodeCommit
+}
+
 // MarshalJSON writes the specification's form: no nulls, the time in UTC.
 func (a Artefact) MarshalJSON() ([]byte, error) {
 	type plain Artefact

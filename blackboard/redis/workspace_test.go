@@ -291,3 +291,22 @@ func TestWhoPutsTheTreeBack(t *testing.T) {
 		}
 	})
 }
+
+// A grant that ends keeps the commit that its tool found.
+func TestGrantKeepsBase(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseParallel, "w1", "r1")
+		const commit = "1234567890123456789012345678901234567890"
+		w.try(claim, "w1", blackboard.ReadWrite)
+		must(w, w.b.Cub.NoteBase(w.ctx, blackboard.GrantRef{Claim: claim, Agent: "w1", Attempt: 1, Holder: "h-w1"}, commit, "main"))
+		w.done(claim, "w1")
+		w.try(claim, "r1", blackboard.ReadOnly)
+		w.done(claim, "r1")
+		for agent, want := range map[string]string{"w1": commit, "r1": ""} {
+			if g, _ := w.snapshot(claim).Grant(agent); g.Base != want || g.State != blackboard.GrantDone {
+				t.Errorf("%s: %+v", agent, g)
+			}
+		}
+	})
+}

@@ -33,6 +33,14 @@ local function wake_workspace()
   end
 end
 
+-- The commit that a grant's tool found in the working tree, as base.lua noted it; nil:
+-- none is known.
+local function base_of(claim, agent)
+  local s = call('HGET', workspace_key, 'hold:' .. claim .. ':' .. agent)
+  local w = s and decoded(s)
+  return w and w.base ~= '' and w.base or nil
+end
+
 -- Releases the workspace for a running grant that holds it.
 local function release_workspace(claim, agent)
   if call('HDEL', workspace_key, 'hold:' .. claim .. ':' .. agent) > 0 and call('EXISTS', workspace_key) == 1 then

@@ -21,6 +21,7 @@ local at = clock()
 local version, gate = put_artefact(a, ARGV[6], at)
 g.result_id, g.tool_us = a.id, ARGV[10]
 g.reason = nil -- of an attempt before
+g.base = base_of(claim, agent)
 if ARGV[9] ~= '' then
   g.verdict = ARGV[9]
 end

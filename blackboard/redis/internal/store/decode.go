@@ -148,6 +148,7 @@ type StoredGrant struct {
 	StartedAt string                `json:"started_at"`
 	EndedAt   string                `json:"ended_at"`
 	ToolUS    string                `json:"tool_us"`
+	Base      string                `json:"base"`
 }
 
 // DecodeGrant reads a stored grant.
@@ -158,7 +159,7 @@ func DecodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	}
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
-		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, Reason: g.Reason,
+		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, Base: g.Base, Reason: g.Reason,
 	}
 	if !slices.Contains(blackboard.Phases, g.Phase) || g.State == "" || g.Attempt < 1 {
 		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: phase, state or attempt: %w", claim, agent, blackboard.ErrCorrupt)
