@@ -83,7 +83,7 @@ func (v *Commit) Write(on *term.Terminal) error {
 	if err := term.WriteAll(on.Stdout, out.String()); err != nil {
 		return err
 	}
-	return v.stat(on)
+	return WriteStat(on, v.Files)
 }
 
 func shortHashes(all []string) []string {
@@ -94,12 +94,12 @@ func shortHashes(all []string) []string {
 	return out
 }
 
-// stat shows how much of each file was changed.
-func (v *Commit) stat(on *term.Terminal) error {
+// WriteStat shows how much of each file was changed, as git diff --stat does.
+func WriteStat(on *term.Terminal, files []File) error {
 	const bars = 40
-	most, added, deleted, width := 1, 0, 0, 0
-	for _, f := range v.Files {
-		most, added, deleted = max(most, f.Added+f.Deleted), added+f.Added, deleted+f.Deleted
+	most, width := 1, 0
+	for _, f := range files {
+		most = max(most, f.Added+f.Deleted)
 		width = max(width, utf8.RuneCountInString(f.name()))
 	}
 	scale := func(n int) int {
@@ -110,7 +110,7 @@ func (v *Commit) stat(on *term.Terminal) error {
 	}
 	digits := len(strconv.Itoa(most))
 	var out strings.Builder
-	for _, f := range v.Files {
+	for _, f := range files {
 		gap := strings.Repeat(" ", width-utf8.RuneCountInString(f.name()))
 		if f.Binary {
 			fmt.Fprintf(&out, " %s%s | %*s\n", f.name(), gap, digits, "Bin")
@@ -119,10 +119,19 @@ func (v *Commit) stat(on *term.Terminal) error {
 		bar := on.Paint(strings.Repeat("+", scale(f.Added)), term.Good) + on.Paint(strings.Repeat("-", scale(f.Deleted)), term.Bad)
 		out.WriteString(strings.TrimRight(fmt.Sprintf(" %s%s | %*d %s", f.name(), gap, digits, f.Added+f.Deleted, bar), " ") + "\n")
 	}
-	if len(v.Files) > 0 {
-		fmt.Fprintf(&out, " %s changed, %s(+), %s(-)\n", words.Count(len(v.Files), "file"), words.Count(added, "insertion"), words.Count(deleted, "deletion"))
+	if len(files) > 0 {
+		fmt.Fprintf(&out, " %s\n", Sum(files))
 	}
 	return term.WriteAll(on.Stdout, out.String())
+}
+
+// Sum counts files and lines, as the last line of git diff --stat does.
+func Sum(files []File) string {
+	added, deleted := 0, 0
+	for _, f := range files {
+		added, deleted = added+f.Added, deleted+f.Deleted
+	}
+	return fmt.Sprintf("%s changed, %s(+), %s(-)", words.Count(len(files), "file"), words.Count(added, "insertion"), words.Count(deleted, "deletion"))
 }
 
 // name is the file's name for people, with the old one of a renamed file.

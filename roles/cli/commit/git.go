@@ -24,11 +24,9 @@ type Repository struct {
 	Hint func(args string) string // a command on the instance of this repository
 }
 
-// In returns the commits of an instance's workspace.
+// In returns the commits of an instance.
 func In(at *instance.Locator, in *instance.Instance) Repository {
-	g := git.At(at.Environ(), in.Workspace)
-	g.Environ = append(g.Environ, "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "GIT_NO_REPLACE_OBJECTS=1")
-	return Repository{g, func(args string) string { return at.CommandLine(in, args) }}
+	return Repository{instance.Store(at, in), func(args string) string { return at.CommandLine(in, args) }}
 }
 
 // commitForm is how a payload names a commit. An agent's cub has checked it, but
@@ -79,13 +77,12 @@ func (g Repository) Commit(ctx context.Context, hash string) (*Commit, error) {
 		return nil, role.Fail(role.Environment, fmt.Errorf("read commit %s: git show says %q", hash, words.Shorten(role.Clean(out), 80)), "")
 	}
 	c := &Commit{Hash: fields[0], Parents: strings.Fields(fields[1]), Author: fields[2], Email: fields[3],
-		Subject: fields[5], Body: strings.TrimRight(fields[6], "\n"), Files: []File{}}
+		Subject: fields[5], Body: strings.TrimRight(fields[6], "\n")}
 	c.written, _ = time.Parse(time.RFC3339, fields[4]) // one that git cannot tell is the zero time
 	c.Date = c.written.UTC()
-	if out, err = g.diff(ctx, c.Base(), hash, "--numstat", "-z"); err != nil {
+	if c.Files, err = g.Files(ctx, c.Base(), hash); err != nil {
 		return nil, err
 	}
-	c.Files = append(c.Files, numstat(out)...)
 	return c, nil
 }
 
@@ -107,6 +104,13 @@ func (g Repository) diff(ctx context.Context, from, to string, form ...string) (
 		args = append(args, from)
 	}
 	return g.Run(ctx, append(args, to, "--")...)
+}
+
+// Files returns the files in which two commits differ. Without a first one they are all
+// of the second.
+func (g Repository) Files(ctx context.Context, from, to string) ([]File, error) {
+	out, err := g.diff(ctx, from, to, "--numstat", "-z")
+	return append([]File{}, numstat(out)...), err
 }
 
 // Patch returns the difference between two commits as a patch.

@@ -39,7 +39,7 @@ func (x *exam) resultsOf(ctx context.Context, b *instance.Board, in *instance.In
 	for i, a := range all {
 		hashes[i] = strings.TrimSpace(a.Payload)
 	}
-	missing, err := git.At(x.at.Environ(), in.Workspace).Missing(ctx, hashes)
+	missing, err := instance.Store(x.at, in).Missing(ctx, hashes)
 	switch {
 	case errors.Is(err, git.ErrMissing):
 		return nil // which has its own line

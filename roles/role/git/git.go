@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"syscall"
 
 	"sett/roles/role"
 )
@@ -64,6 +65,24 @@ func (g Repository) Run(ctx context.Context, args ...string) (string, error) {
 
 // Feed is Run with text on git's stdin.
 func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (string, error) {
+	out, said, err := g.exec(ctx, stdin, args)
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return "", role.Fail(role.Environment, ErrMissing, "install git")
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	}
+	said = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(said), "fatal: "))
+	if said == "" {
+		said = err.Error()
+	}
+	return "", role.Fail(role.Environment, fmt.Errorf("git %s: %s", args[0], role.CleanText(said)), "")
+}
+
+// exec runs git and returns all that it printed.
+func (g Repository) exec(ctx context.Context, stdin string, args []string) (stdout, stderr string, err error) {
 	options := []string{"-C", g.Dir}
 	if args[0] != "commit" { // a commit is the user's own, with the user's hooks
 		for _, s := range append(Harmless, "core.sshCommand=false") {
@@ -72,28 +91,20 @@ func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (str
 	}
 	cmd := exec.CommandContext(ctx, "git", append(options, args...)...)
 	cmd.Env = g.Environ
+	if args[0] != "commit" {
+		// An interrupt on the terminal is for sett, which knows at which points it may stop.
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	}
 	if args[0] != "commit" && args[0] != "clone" {
 		cmd.Env = append(slices.Clip(cmd.Env), local...)
 	}
 	if stdin != "" {
 		cmd.Stdin = strings.NewReader(stdin)
 	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	switch {
-	case err == nil:
-		return string(out), nil
-	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
-		return "", role.Fail(role.Environment, ErrMissing, "install git")
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	}
-	said := strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(stderr.String()), "fatal: "))
-	if said == "" {
-		said = err.Error()
-	}
-	return "", role.Fail(role.Environment, fmt.Errorf("git %s: %s", args[0], role.CleanText(said)), "")
+	var out, said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &said
+	err = cmd.Run()
+	return out.String(), said.String(), err
 }
 
 // Inside says whether the directory belongs to the working tree of a repository.

@@ -1,0 +1,333 @@
+package landing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sett/roles/cli/commit"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/words"
+	"sett/roles/view"
+)
+
+// The ways of a commit to a branch.
+const (
+	Already     = "already there"
+	FastForward = "fast-forward"
+	Merge       = "merge"
+	Rebase      = "rebase"
+	Squash      = "squash"
+)
+
+// Plan is what a landing does, or did.
+type Plan struct {
+	Artefact  string        `json:"artefact_id"`
+	Goal      string        `json:"workflow_id"`
+	Commit    string        `json:"commit"` // of the artefact
+	Branch    string        `json:"branch"`
+	Directory string        `json:"directory,omitempty"` // the working tree that has the branch; absent: none
+	From      string        `json:"from"`                // the branch's commit before; empty: it had none
+	To        string        `json:"to"`                  // and after
+	How       string        `json:"how"`                 // already there, fast-forward, merge, rebase or squash
+	Commits   []Step        `json:"commits"`             // that the branch gets, oldest first
+	Files     []commit.File `json:"files"`               // that they change
+	Undo      string        `json:"undo,omitempty"`      // the command that takes the branch back
+	Landed    bool          `json:"landed"`              // false: with --dry-run, or it was there already
+
+	as    string // the user, for new commits
+	unrun []string
+	repo  git.Repository
+}
+
+// Step is a commit that a branch gets.
+type Step struct {
+	Hash    string `json:"hash"`
+	Subject string `json:"subject"`
+}
+
+// Look makes the plan to land a result on a branch (empty: the current one) in a way
+// (empty: by fast-forward alone). It changes neither the branch nor a file.
+func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Result, onto, way string) (*Plan, error) {
+	repo, filters, err := instance.Repository(at, in).Guarded(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Commits: []Step{}, Files: []commit.File{}, repo: repo}
+	l := looker{Plan: p, at: at, in: in, result: r}
+	if err := l.target(ctx, onto); err != nil {
+		return nil, err
+	}
+	p.From = repo.Tip(ctx, p.Branch)
+	if err := l.choose(ctx, way); err != nil || p.How == Already {
+		return p, err
+	}
+	if err := l.content(ctx); err != nil || p.Directory == "" {
+		return p, err
+	}
+	if err := l.free(ctx); err != nil {
+		return nil, err
+	}
+	p.unrun, err = repo.Filtered(ctx, p.Directory, filters, paths(p.Files))
+	return p, err
+}
+
+// looker makes a plan.
+type looker struct {
+	*Plan
+	at     *instance.Locator
+	in     *instance.Instance
+	result Result
+}
+
+// target finds the branch and its working tree.
+func (l *looker) target(ctx context.Context, onto string) error {
+	trees, err := l.repo.Worktrees(ctx)
+	if err != nil {
+		return err
+	}
+	if onto = strings.TrimPrefix(onto, git.BranchRef("")); onto == "" {
+		here := l.here(trees)
+		if here.Branch == "" {
+			return role.Fail(role.Failed, fmt.Errorf("land on the current branch: HEAD of %s is on none", here.Path), "--onto BRANCH, or git switch BRANCH first")
+		}
+		l.Branch, l.Directory = here.Branch, here.Path
+	} else {
+		l.Branch = onto
+		for _, t := range trees {
+			if t.Branch == onto {
+				l.Directory = t.Path
+			}
+		}
+		if l.Directory == "" && l.repo.Tip(ctx, onto) == "" {
+			return role.Fail(role.NotFound, fmt.Errorf("there is no branch %s", role.Clean(onto)),
+				"%s makes it", l.at.CommandLine(l.in, "checkout "+words.Short(l.Artefact)+" --branch "+role.ShellWord(onto)))
+		}
+	}
+	return l.idle(ctx, trees)
+}
+
+// here returns the working tree that the command was typed in, else the instance's own.
+func (l *looker) here(trees []git.Worktree) git.Worktree {
+	best := git.Worktree{}
+	dir, _ := l.at.Directory()
+	for _, base := range []string{dir, l.in.Workspace} {
+		for _, t := range trees {
+			path, err := filepath.EvalSymlinks(t.Path)
+			if err == nil && (base == path || strings.HasPrefix(base, path+string(filepath.Separator))) && len(t.Path) > len(best.Path) {
+				best = t
+			}
+		}
+		if best.Path != "" {
+			return best
+		}
+	}
+	return git.Worktree{Path: l.in.Workspace}
+}
+
+// idle refuses a branch with which git is at work.
+func (l *looker) idle(ctx context.Context, trees []git.Worktree) error {
+	for _, t := range trees {
+		if t.Path != l.Directory && t.Branch != "" {
+			continue // whatever is under way there is about another branch
+		}
+		what, branch, err := l.repo.Unfinished(ctx, t.Path)
+		if err != nil && t.Path == l.Directory {
+			return err
+		}
+		if what != "" && (t.Path == l.Directory || branch == l.Branch) {
+			return role.Fail(role.Failed, fmt.Errorf("a %s is under way in %s", what, t.Path), "git -C %s status", role.ShellWord(t.Path))
+		}
+	}
+	return nil
+}
+
+// choose settles the way and makes the commit that the branch shall have.
+func (l *looker) choose(ctx context.Context, way string) error {
+	if l.To = l.Commit; l.From == "" {
+		l.How = FastForward
+		return nil
+	}
+	there, err := l.repo.IsAncestor(ctx, l.Commit, l.From)
+	if err != nil {
+		return err
+	}
+	if there {
+		l.How, l.To = Already, l.From
+		return nil
+	}
+	ahead, err := l.repo.IsAncestor(ctx, l.From, l.Commit)
+	if err != nil {
+		return err
+	}
+	commits, err := l.repo.Commits(ctx, l.From, l.Commit)
+	if err != nil {
+		return err
+	}
+	if l.How = way; ahead && (way != Squash || len(commits) == 1) {
+		l.How = FastForward
+		return nil
+	}
+	id := words.Short(l.Artefact)
+	if base, err := l.repo.MergeBase(ctx, l.From, l.Commit); err != nil {
+		return err
+	} else if base == "" {
+		return role.Fail(role.Failed, fmt.Errorf("%s and the commit of %s have no history in common", l.Branch, id), "%s", l.at.CommandLine(l.in, "checkout "+id))
+	}
+	if way == "" || way == FastForward {
+		back, err := l.repo.Commits(ctx, l.Commit, l.From)
+		if err != nil {
+			return err
+		}
+		return role.Fail(role.Failed, fmt.Errorf("%s cannot be fast-forwarded: it has %s that the commit of %s lacks", l.Branch, words.Count(len(back), "commit"), id),
+			"%s --rebase, --merge or --squash", l.at.CommandLine(l.in, "land "+id))
+	}
+	return l.make(ctx, commits)
+}
+
+// make makes the new commits. Nothing refers to them yet.
+func (l *looker) make(ctx context.Context, commits []string) (err error) {
+	if l.as, err = l.repo.Identity(ctx); err != nil {
+		return err
+	}
+	switch l.How {
+	case Merge:
+		l.To, err = l.repo.Merge(ctx, l.From, l.Commit, l.message("Merge", ""))
+	case Rebase:
+		l.To, err = l.repo.Rebase(ctx, l.From, l.Commit)
+	case Squash:
+		var message string
+		if message, err = l.squashed(ctx, commits); err == nil {
+			l.To, err = l.repo.Squash(ctx, l.From, l.Commit, message)
+		}
+	}
+	var conflict *git.Conflict
+	if errors.As(err, &conflict) {
+		lines := append([]string{fmt.Sprintf("%s of %s and %s: merge conflict; nothing was changed", l.How, words.Commit(conflict.Commit), l.Branch)}, few(conflict.Files)...)
+		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git merge %s, and settle it by hand", words.Commit(l.Commit))
+	}
+	if err == nil && l.To == l.From {
+		l.How = Already
+	}
+	return err
+}
+
+// message is that of a new commit: its subject is the result's summary, or the goal.
+func (l *looker) message(verb, body string) string {
+	subject := view.Gist(&l.result.Artefact)
+	if subject == "" || subject == l.Commit {
+		subject = "the result of " + l.result.Artefact.ProducedByAgent
+	}
+	subject = role.Clean(words.Shorten(strings.TrimSpace(verb+" "+subject), 72))
+	return fmt.Sprintf("%s\n\n%sGoal: %s\nArtefact: %s\n", subject, body, l.Goal, l.Artefact)
+}
+
+// squashed is the message of a squash: that of the one commit, else with all subjects.
+func (l *looker) squashed(ctx context.Context, commits []string) (string, error) {
+	body := ""
+	for _, hash := range commits {
+		c, err := l.commits().Commit(ctx, hash)
+		if err != nil {
+			return "", err
+		}
+		if len(commits) == 1 {
+			return strings.TrimRight(c.Subject+"\n\n"+c.Body, "\n") + "\n", nil
+		}
+		body += "* " + c.Subject + "\n"
+	}
+	return l.message("", body+"\n"), nil
+}
+
+// commits reads the repository's commits.
+func (l *looker) commits() commit.Repository { return commit.Repository{Repository: l.repo} }
+
+// content reads the commits and the files that the branch gets.
+func (l *looker) content(ctx context.Context) error {
+	commits, err := l.repo.Subjects(ctx, l.From, l.To)
+	if err != nil {
+		return err
+	}
+	for _, c := range commits {
+		l.Commits = append(l.Commits, Step{c[0], c[1]})
+	}
+	from := l.From
+	if from == "" {
+		if from, err = l.repo.EmptyTree(ctx); err != nil {
+			return err
+		}
+	}
+	if l.Files, err = l.commits().Files(ctx, from, l.To); err != nil {
+		return err
+	}
+	l.Undo = l.undo()
+	return nil
+}
+
+// undo is the command that takes the branch back. In a working tree it keeps changes
+// that are not committed, and refuses where it cannot.
+func (l *looker) undo() string {
+	command := "git"
+	dir := l.Directory
+	if dir == "" {
+		dir = l.in.Workspace
+	}
+	if here, _ := l.at.Directory(); here != dir {
+		command += " -C " + role.ShellWord(dir)
+	}
+	switch {
+	case l.Directory == "":
+		return fmt.Sprintf("%s update-ref %s %s %s", command, role.ShellWord(git.BranchRef(l.Branch)), l.From, l.To)
+	case l.From == "":
+		return fmt.Sprintf("%s rm -rq :/ && %s update-ref -d HEAD %s", command, command, l.To)
+	}
+	return command + " reset --keep " + l.From
+}
+
+// free refuses to overwrite what is not committed.
+func (l *looker) free(ctx context.Context) error {
+	files, err := l.repo.InTheWay(ctx, l.Directory, l.From, l.To)
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed", l.Branch)}, few(files)...)
+	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git stash -u puts them aside, or commit them; ignored files have to be moved")
+}
+
+// mostNamed is how many files an error names.
+const mostNamed = 10
+
+// few names files, ten at most.
+func few(files []string) []string {
+	var out []string
+	for _, f := range files[:min(len(files), mostNamed)] {
+		out = append(out, role.Clean(f))
+	}
+	if more := len(files) - mostNamed; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return out
+}
+
+func paths(files []commit.File) []string {
+	var out []string
+	for _, f := range files {
+		out = append(out, f.Path)
+	}
+	return slices.Compact(out)
+}
+
+// Do lands as planned. A branch that has moved since, or a file that came into the way,
+// is an error, and all is as before.
+func (p *Plan) Do(ctx context.Context) error {
+	if p.How == Already {
+		return nil
+	}
+	err := p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, "sett land: "+p.How)
+	p.Landed = err == nil
+	return err
+}

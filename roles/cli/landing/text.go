@@ -1,0 +1,57 @@
+package landing
+
+import (
+	"fmt"
+
+	"sett/roles/cli/commit"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+// mostShown is how many commits and files a plan shows.
+const mostShown = 20
+
+// Write shows the plan.
+func (p *Plan) Write(on *term.Terminal) error {
+	if p.How == Already {
+		on.Printf("%s: %s is already there\n", role.Clean(p.Branch), words.Commit(p.Commit))
+		return nil
+	}
+	from := "(no commit yet) "
+	if p.From != "" {
+		from = words.Commit(p.From)
+	}
+	on.Printf("%s: %s..%s, %s, %s", on.Paint(role.Clean(p.Branch), term.Bold), from, words.Commit(p.To), p.How, words.Count(len(p.Commits), "commit"))
+	if p.as != "" {
+		on.Printf(", as %s", p.as)
+	}
+	on.Printf("\n")
+	for i, c := range p.Commits {
+		if i == mostShown {
+			on.Printf("  and %d more\n", len(p.Commits)-mostShown)
+			break
+		}
+		on.Printf("  %s %s\n", on.Paint(words.Commit(c.Hash), term.Warn), words.Shorten(role.Clean(c.Subject), 72))
+	}
+	if len(p.Files) > mostShown {
+		on.Printf(" %s\n", commit.Sum(p.Files))
+		return nil
+	}
+	return commit.WriteStat(on, p.Files)
+}
+
+// Done says what was done, and how to take it back.
+func (p *Plan) Done(on *term.Terminal) {
+	switch {
+	case p.How == Already:
+		return
+	case !p.Landed:
+		on.Sayf("sett: nothing was changed (--dry-run)\n")
+		return
+	}
+	on.Sayf("sett: landed on %s; to undo it: %s\n", role.Clean(p.Branch), role.Clean(p.Undo))
+	for _, name := range p.unrun {
+		on.Sayf("sett: note: the filter %s was not run, which only the repository's own configuration names: the files have what the commit has\n", fmt.Sprintf("%q", role.Clean(name)))
+	}
+}

@@ -1,0 +1,222 @@
+package git
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sett/roles/role"
+)
+
+// BranchRef is the ref of a branch.
+func BranchRef(name string) string { return "refs/heads/" + name }
+
+// Branches returns the names of all branches, as far as they can be read.
+func (g Repository) Branches(ctx context.Context) []string {
+	out, err := g.Run(ctx, "for-each-ref", "--format=%(refname:lstrip=2)", BranchRef(""))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(out)
+}
+
+// Worktree is a working tree of a repository.
+type Worktree struct {
+	Path   string
+	Branch string // empty: HEAD is on none
+}
+
+// Worktrees returns the repository's working trees, the main one included.
+func (g Repository) Worktrees(ctx context.Context) ([]Worktree, error) {
+	out, err := g.Run(ctx, "worktree", "list", "--porcelain")
+	if err != nil {
+		return nil, err
+	}
+	var all []Worktree
+	for part := range strings.SplitSeq(out, "\n\n") {
+		var w Worktree
+		bare := false
+		for line := range strings.SplitSeq(part, "\n") {
+			name, value, _ := strings.Cut(line, " ")
+			switch name {
+			case "worktree":
+				w.Path = value
+			case "branch":
+				w.Branch = strings.TrimPrefix(value, BranchRef(""))
+			case "bare":
+				bare = true
+			}
+		}
+		if w.Path != "" && !bare {
+			all = append(all, w)
+		}
+	}
+	return all, nil
+}
+
+// unfinished are the operations of git that leave a file or directory of this name in
+// the git directory until they end.
+var unfinished = []struct{ file, what string }{
+	{"rebase-merge", "rebase"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"}, {"CHERRY_PICK_HEAD", "cherry-pick"},
+	{"REVERT_HEAD", "revert"}, {"sequencer", "cherry-pick"},
+}
+
+// Unfinished names the operation that is under way in a working tree, and the branch
+// that it will move; empty: none is.
+func (g Repository) Unfinished(ctx context.Context, tree string) (what, branch string, err error) {
+	out, err := Repository{tree, g.Environ}.Run(ctx, "rev-parse", "--absolute-git-dir")
+	if err != nil {
+		return "", "", err
+	}
+	dir := strings.TrimSuffix(out, "\n")
+	for _, u := range unfinished {
+		if _, err := os.Lstat(filepath.Join(dir, u.file)); err != nil {
+			continue
+		}
+		text, _ := os.ReadFile(filepath.Join(dir, u.file, "head-name"))
+		return u.what, strings.TrimPrefix(strings.TrimSpace(string(text)), BranchRef("")), nil
+	}
+	return "", "", nil
+}
+
+// Tip returns the commit of a branch; empty: there is no such branch.
+func (g Repository) Tip(ctx context.Context, branch string) string {
+	return g.commit(ctx, BranchRef(branch))
+}
+
+// InTheWay returns the files of a working tree that a change from one commit (empty:
+// none) to another would overwrite or remove, though they are not committed. Ignored
+// files count.
+func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]string, error) {
+	g = g.at(tree)
+	if from == "" {
+		out, err := g.Run(ctx, "ls-files", "-z") // staged, on a branch without a commit
+		if all := fields0(out); err != nil || len(all) > 0 {
+			return all, err
+		}
+		if from, err = g.EmptyTree(ctx); err != nil {
+			return nil, err
+		}
+	}
+	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to, "--")
+	if err != nil {
+		return nil, err
+	}
+	changes := fields0(out)
+	touched, new := map[string]bool{}, []string{}
+	for i := 0; i+1 < len(changes); i += 2 {
+		if touched[changes[i+1]] = true; changes[i] == "A" {
+			new = append(new, changes[i+1])
+		}
+	}
+	out, err = g.Run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
+	if err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, e := range fields0(out) {
+		if len(e) > 3 && touched[e[3:]] {
+			found = append(found, e[3:])
+		}
+	}
+	more, err := g.untracked(ctx, occupied(tree, new))
+	found = append(found, more...)
+	slices.Sort(found)
+	return slices.Compact(found), err
+}
+
+// occupied returns the paths of a working tree that exist though new files need their
+// place: the file's own, or one that would have to be a directory.
+func occupied(tree string, files []string) []string {
+	var found []string
+	for _, file := range files {
+		parts := strings.Split(file, "/")
+		for i := range parts {
+			path := strings.Join(parts[:i+1], "/")
+			info, err := os.Lstat(filepath.Join(tree, filepath.FromSlash(path)))
+			if err != nil {
+				break
+			}
+			if i == len(parts)-1 || !info.IsDir() {
+				found = append(found, path)
+				break
+			}
+		}
+	}
+	return found
+}
+
+// untracked returns those of the paths, and the files below them, that git does not
+// track.
+func (g Repository) untracked(ctx context.Context, paths []string) ([]string, error) {
+	g.Environ = append(slices.Clone(g.Environ), "GIT_LITERAL_PATHSPECS=1")
+	var found []string
+	for some := range slices.Chunk(paths, 200) {
+		out, err := g.Run(ctx, append([]string{"ls-files", "--others", "-z", "--"}, some...)...)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, fields0(out)...)
+	}
+	return found, nil
+}
+
+// fields0 splits the output of -z.
+func fields0(s string) []string {
+	if s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\x00"), "\x00")
+}
+
+// Advance moves a branch from a commit (empty: it has none) to another and, where
+// the branch is checked out, the index and the files of that working tree. It refuses to
+// overwrite a file that is not committed, and then changes nothing.
+func (g Repository) Advance(ctx context.Context, branch, tree, from, to, why string) error {
+	ctx = context.WithoutCancel(ctx) // not to be left half done
+	back := func() error { return nil }
+	if tree != "" {
+		w, was := g.at(tree), []string{from}
+		if from == "" {
+			was = nil
+		}
+		_, _, _ = w.exec(ctx, "", []string{"update-index", "-q", "--refresh"}) // its exit code says that files are changed
+		if _, err := w.Run(ctx, slices.Concat([]string{"read-tree", "-m", "-u"}, was, []string{to})...); err != nil {
+			return err
+		}
+		back = func() error {
+			before := from
+			if before == "" {
+				before, _ = w.EmptyTree(ctx)
+			}
+			_, err := w.Run(ctx, "read-tree", "-m", "-u", to, before)
+			return err
+		}
+	}
+	old := from
+	if old == "" {
+		old = strings.Repeat("0", len(to))
+	}
+	if _, err := g.Run(ctx, "update-ref", "-m", why, BranchRef(branch), to, old); err != nil {
+		return errors.Join(err, back())
+	}
+	return nil
+}
+
+// NewBranch makes a branch at a commit. It fails if there is a branch of this name at another one.
+func (g Repository) NewBranch(ctx context.Context, name, commit string) error {
+	if _, err := g.Run(ctx, "check-ref-format", "--branch", name); err != nil || strings.HasPrefix(name, "@{") {
+		return role.Fail(role.Usage, fmt.Errorf("%s is no name for a branch", role.Clean(name)), "")
+	}
+	if there := g.Tip(ctx, name); there == commit {
+		return nil
+	} else if there != "" {
+		return role.Fail(role.Failed, fmt.Errorf("there is a branch %s at another commit, %s", role.Clean(name), there[:10]), "take another name")
+	}
+	_, err := g.Run(ctx, "update-ref", "-m", "sett: checkout", BranchRef(name), commit, strings.Repeat("0", len(commit)))
+	return err
+}
