@@ -78,6 +78,13 @@ var stagings = map[string]staged{
 	"sett why 7XK2ABCD -o json":                                  {prepare: (*world).commit},
 	"sett graph 7XK2ABCD --depth 3":                              {prepare: (*world).commit},
 
+	"sett land":                   {prepare: (*world).landable},
+	"sett land 7XK2ABCD --rebase": {prepare: (*world).landable},
+	"sett land @last --onto release --merge --dry-run": {prepare: (*world).landable},
+	"sett diff":                           {prepare: (*world).landable},
+	"sett diff 7XK2ABCD --stat":           {prepare: (*world).landable},
+	"sett diff @last | git apply --check": {prepare: (*world).landable},
+
 	"sett ledger import ledger.jsonl":                 {where: running},
 	"gunzip < ledger.jsonl.gz | sett ledger import -": {where: running},
 	"sett ledger import --abort":                      {where: running, code: 3}, // none was left unfinished

@@ -44,6 +44,12 @@ case $input in
 	date +%s.%N >made-$$.txt
 	{ git add -A && git commit -q -m "a file" || exit 1; } >&2
 	echo "{\"artefact_type\":\"CodeCommit\",\"artefact_payload\":\"$(git rev-parse HEAD)\"}" ;;
+*'"payload":"land'*)
+	git checkout -q --detach
+	date +%s.%N >made-$$.txt
+	{ git add -A && git commit -q -m "a file" || exit 1; } >&2
+	echo "{\"structural_type\":\"Terminal\",\"artefact_type\":\"CodeCommit\",\"artefact_payload\":\"$(git rev-parse HEAD)\"}"
+	git checkout -q main ;;
 *'"payload":"fail'*)
 	mark=out/failed-$SETT_TARGET_ID
 	mkdir "$mark" 2>/dev/null && { echo 'no space left on device' >&2; exit 3; }
@@ -204,6 +210,12 @@ func (w *world) failure() string {
 func isCommit(a blackboard.Artefact) bool { return a.Type == "CodeCommit" }
 
 func (w *world) commit() string { return words.Short(w.made("commit", isCommit).ID) }
+
+// landable is an achieved goal's commit that is on no branch, beside a branch release.
+func (w *world) landable() string {
+	w.run(w.root, "git branch -f release HEAD")
+	return words.Short(w.made("land", isCommit).ID)
+}
 
 // commitUndone is a commit that the working tree has not.
 func (w *world) commitUndone() string {

@@ -20,6 +20,7 @@ import (
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/doctor"
 	"sett/roles/cli/grammar"
+	"sett/roles/cli/landing"
 	"sett/roles/cli/lineage"
 	"sett/roles/cli/status"
 	"sett/roles/cli/trial"
@@ -82,10 +83,12 @@ type (
 var allPrinted = []printed{
 	{command: "config", notes: "The fields are those of sett.yml: sett schema describes them."},
 	{command: "schema", notes: "A JSON Schema (draft 2020-12)."},
+	{command: "diff", objects: objects("", diffed{}, "Each line of jsonl is a file.", nil)},
 	{command: "doctor", objects: objects("", doctorPrinted{}, "Each line of jsonl is a check.", nil)},
 	{command: "goals", objects: objects("", goalsPrinted{}, "Each line of jsonl is a goal.", nil)},
 	{command: "graph", objects: objects("", lineage.Graph{}, "Each line of jsonl is a node.", nil)},
 	{command: "hoard", objects: objects("", hoardPrinted{}, "Each line of jsonl is an artefact.", nil)},
+	{command: "land", objects: objects("", landing.Plan{})},
 	{command: "list", objects: objects("", listPrinted{}, "Each line of jsonl is an instance.", nil)},
 	{command: "logs", objects: objects("", logsPrinted{}, "Each line of jsonl, and with --follow each object of json, is a line.", nil)},
 	{command: "questions", objects: objects("", questionsPrinted{}, "Each line of jsonl is a question or gate.", nil)},
@@ -117,7 +120,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
 	reflect.TypeFor[view.Wait](): "wait", reflect.TypeFor[view.Gate](): "gate", reflect.TypeFor[view.Matter](): "question or gate", reflect.TypeFor[view.MatterSubject](): "subject",
 	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",
-	reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
+	reflect.TypeFor[landing.Step](): "step", reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
 	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
 	reflect.TypeFor[deploy.PlannedPart](): "part", reflect.TypeFor[deploy.PlannedImage](): "image", reflect.TypeFor[deploy.PlannedThing](): "thing",
 }
@@ -127,7 +130,7 @@ const fieldsFile = "manual/fields.txt"
 // TestFields: every command with -o has its fields described in fields.txt, which is
 // written from the types (-update) and says what the commands print.
 func TestFields(t *testing.T) {
-	source := readComments(t, ".", "commit", "deploy", "doctor", "lineage", "status", "trial", "../../blackboard", "../view")
+	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "lineage", "status", "trial", "../../blackboard", "../view")
 	var text strings.Builder
 	text.WriteString("Written by go test ./roles/cli -run TestFields -update.\n")
 	for _, p := range allPrinted {
@@ -192,7 +195,7 @@ func TestHelpFields(t *testing.T) {
 // command that prints them.
 var goldenFiles = map[string]string{
 	"doctor": "doctor", "list-verbose": "list", "unearth-commit": "unearth", "unearth-diff": "unearth", "unearth-no-commit": "unearth",
-	"up-dry-run": "up", "watch-waits": "watch",
+	"land": "land", "diff": "diff", "up-dry-run": "up", "watch-waits": "watch",
 }
 
 // TestFieldsArePrinted: what the golden files hold has the fields that are described,

@@ -28,6 +28,24 @@ func TestGoldenCommit(t *testing.T) {
 	}
 }
 
+// TestGoldenLand: what land and diff print of a result.
+func TestGoldenLand(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	commit := s.aside("new", "1\n", "data", "\x00\x01", "sett.yml", clan+"# more\n")
+	_, terminal := s.achieved(base, commit)
+	ids := map[string]string{"terminal": terminal}
+	mask := s.masking()
+	hashes := regexp.MustCompile(`\b[0-9a-f]{10,64}\b`)
+	for name, args := range map[string]string{"land": "land {terminal} --dry-run", "diff": "diff {terminal}"} {
+		for _, form := range forms {
+			stdout, _, err := s.run(append(named(args, ids), "-o", form)...)
+			s.Must(err)
+			golden(t, "golden/"+name+"."+extension(form), mask(hashes.ReplaceAllString(stdout, "<commit>")))
+		}
+	}
+}
+
 // extension is what the golden file of a form is called.
 func extension(form string) string { return strings.Replace(form, "table", "txt", 1) }
 

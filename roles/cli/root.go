@@ -19,6 +19,7 @@ var groups = []kong.Group{
 	{Key: "life", Title: "Run a clan:"},
 	{Key: "work", Title: "Give it work:"},
 	{Key: "part", Title: "Take part:"},
+	{Key: "take", Title: "Take its commits:"},
 	{Key: "look", Title: "See what happens:"},
 	{Key: "other", Title: "More:"},
 }
@@ -48,6 +49,9 @@ type root struct {
 	Review    reviewCmd    `cmd:"" group:"part" help:"Review an artefact beside the agents."`
 	Cancel    cancelCmd    `cmd:"" group:"part" help:"Stop a claim or a goal."`
 	Retry     retryCmd     `cmd:"" group:"part" help:"Try a failed claim again."`
+
+	Diff diffCmd `cmd:"" group:"take" help:"Show all that a goal changed."`
+	Land landCmd `cmd:"" group:"take" help:"Bring the commit of a result to your branch."`
 
 	Logs    logsCmd    `cmd:"" group:"look" help:"Show what agents and Sett's own parts logged."`
 	Goals   goalsCmd   `cmd:"" group:"look" help:"List goals."`

@@ -11,7 +11,7 @@ import (
 
 // changing are the commands that finish their work when the reader of their output
 // goes away, as in `sett up | head -1`.
-var changing = regexp.MustCompile(`^(up|down|restart|forage|answer|approve|reject|review|cancel|retry|init|ledger import)\b`)
+var changing = regexp.MustCompile(`^(up|down|restart|forage|land|answer|approve|reject|review|cancel|retry|init|ledger import)\b`)
 
 // unheard returns a writer that drops the output for a reader that went away. A
 // terminal stays as it is.

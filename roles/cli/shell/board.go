@@ -145,6 +145,11 @@ func (r *boardReader) everything() []candidate {
 	})
 }
 
+// results are the goals and the artefacts that have a commit.
+func (r *boardReader) results() []candidate {
+	return append(r.goals(), r.outlined(slices.DeleteFunc(r.newest(), func(o blackboard.Outline) bool { return !o.NamesCommit() }))...)
+}
+
 // inReview are the artefacts with a claim in review.
 func (r *boardReader) inReview() []candidate {
 	claims, err := r.b.Index.OpenClaims(r.ctx)

@@ -56,6 +56,11 @@ var sources = map[string]valueSource{
 	"cancel ID":       fromBoard((*boardReader).open),
 	"retry ID":        fromBoard((*boardReader).retriable),
 
+	"land ID": fromBoard((*boardReader).results),
+	"diff ID": fromBoard((*boardReader).results),
+
+	"land --onto": {read: (*completer).branches},
+
 	"show ID":              fromBoard((*boardReader).everything),
 	"why ID":               fromBoard((*boardReader).everything),
 	"graph ID":             fromBoard((*boardReader).everything),
@@ -124,6 +129,19 @@ func (c *completer) instanceNames() []candidate {
 	var out []candidate
 	for _, in := range all {
 		out = append(out, candidate{value: in.Name, about: role.Clean(c.at.Tilde(in.Workspace))})
+	}
+	return out
+}
+
+// branches are those of the instance's repository.
+func (c *completer) branches() []candidate {
+	in, err := c.at.Find()
+	if err != nil {
+		return nil
+	}
+	var out []candidate
+	for _, name := range instance.Repository(c.at, in).Branches(c.ctx) {
+		out = append(out, candidate{value: name})
 	}
 	return out
 }

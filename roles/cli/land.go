@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"sett/blackboard"
+	"sett/roles/cli/commit"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/landing"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+type landCmd struct {
+	ID     string `arg:"" optional:"" name:"id" help:"A goal, an artefact or a claim: any part of its id's beginning or end that is unique (default: the newest achieved goal with a commit)."`
+	Onto   string `placeholder:"BRANCH" help:"Land on BRANCH instead of the current branch."`
+	FF     bool   `name:"ff" xor:"way" help:"Only move the branch forward (default)."`
+	Rebase bool   `xor:"way" help:"Where the branch has moved on: apply the commits anew on top of it."`
+	Merge  bool   `xor:"way" help:"Where the branch has moved on: make a merge commit."`
+	Squash bool   `xor:"way" help:"Make one commit of all."`
+	DryRun bool   `help:"Say what would be done, and change nothing."`
+	term.Form
+}
+
+// Help is shown by `sett land --help`.
+func (landCmd) Help() string {
+	return `Brings the commit of a result to your current branch, and prints what the branch gets and
+the command that undoes it. Of a goal that is its Terminal's commit, else its last one.
+
+Where the branch has commits that the result lacks, --rebase, --merge or --squash says how
+to join them; new commits have your name. A conflict changes nothing: it names the files.
+Files that are not committed are never overwritten, ignored ones neither. A branch that is
+checked out in another working tree is landed on there, with its files; one that is checked
+out nowhere just gets the commit. No hook is run, and no filter or merge driver that only
+the repository's own configuration names, since an agent may have written it.
+
+It ends with 0 when the branch has the commit already, and with 1 when it refuses.
+
+Examples:
+  sett land
+  sett land 7XK2ABCD --rebase
+  sett land @last --onto release --merge --dry-run`
+}
+
+// Run lands the result.
+func (c *landCmd) Run(a *app) error {
+	b, in, done, err := a.at.Board(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r, _, err := resultOf(a, b, in, c.ID)
+	if err != nil {
+		return err
+	}
+	if r.Goal.Status != blackboard.WorkflowAchieved {
+		a.Sayf("sett: note: goal %s is %s; this is its %s\n", words.Short(r.Goal.ID), r.Goal.Status, r.Name())
+	}
+	p, err := landing.Look(a.ctx, a.at, in, r, c.Onto, c.way())
+	if err != nil {
+		return err
+	}
+	if c.ForPeople() {
+		if err := p.Write(&a.Terminal); err != nil {
+			return err
+		}
+	}
+	if !c.DryRun {
+		if err := c.land(a, b, in, p); err != nil {
+			return err
+		}
+	}
+	p.Done(&a.Terminal)
+	return a.Emit(c.Form, term.Shown{Whole: p, Table: func() error { return nil }})
+}
+
+// way is the way that the flags want; empty: to move the branch forward or nothing.
+func (c *landCmd) way() string {
+	switch {
+	case c.Rebase:
+		return landing.Rebase
+	case c.Merge:
+		return landing.Merge
+	case c.Squash:
+		return landing.Squash
+	}
+	return ""
+}
+
+// land does as planned, unless an agent is at work in that working tree: it may put back
+// what it found.
+func (c *landCmd) land(a *app, b *instance.Board, in *instance.Instance, p *landing.Plan) error {
+	if p.Directory == in.Workspace && p.How != landing.Already {
+		writer, err := workspaceWriter(a.ctx, b)
+		if err != nil {
+			return err
+		}
+		if writer != "" {
+			return role.Fail(role.Failed, fmt.Errorf("land on %s: %s is changing the working tree", role.Clean(p.Branch), writer),
+				"%s, then again", a.at.CommandLine(in, "wait"))
+		}
+	}
+	return p.Do(a.ctx)
+}
+
+// resultOf returns the result that a typed id means, or without one that of the newest
+// achieved goal that has a commit.
+func resultOf(a *app, b *instance.Board, in *instance.Instance, part string) (landing.Result, landing.Finder, error) {
+	f := landing.Finder{Board: b, Repo: commit.In(a.at, in)}
+	if part == "" {
+		r, err := f.Newest(a.ctx)
+		return r, f, err
+	}
+	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
+	if err != nil {
+		return landing.Result{}, f, err
+	}
+	r, err := f.Of(a.ctx, id, kind)
+	return r, f, err
+}
+
+type diffCmd struct {
+	ID       string `arg:"" optional:"" name:"id" help:"A goal, an artefact or a claim: any part of its id's beginning or end that is unique (default: the newest achieved goal with a commit)."`
+	Stat     bool   `xor:"part" help:"Only how much of each file is changed."`
+	NameOnly bool   `xor:"part" help:"Only the names of the files."`
+	term.Form
+}
+
+// Help is shown by `sett diff --help`.
+func (diffCmd) Help() string {
+	return `Prints all that a goal changed up to a result, as a patch: from the commit that the goal's
+first writer found to the result's commit. For results of an older Sett, the ledger does
+not tell the first one: then it is the last commit that the result and your branch have in
+common, or, when the branch has the result, the parent of the goal's first commit.
+(sett unearth ID --diff is the change of the one commit.)
+
+With -o the commit, the base and the files are printed; with jsonl each file is a line.
+
+Examples:
+  sett diff
+  sett diff 7XK2ABCD --stat
+  sett diff @last | git apply --check`
+}
+
+// diffed is a result's change as programs read it.
+type diffed struct {
+	Artefact string        `json:"artefact_id"`
+	Goal     string        `json:"workflow_id"`
+	Commit   string        `json:"commit"`
+	Base     string        `json:"base"` // that the change begins from; empty: from nothing
+	Files    []commit.File `json:"files"`
+}
+
+// Run prints the change.
+func (c *diffCmd) Run(a *app) error {
+	if !c.ForPeople() && (c.Stat || c.NameOnly) {
+		return role.Fail(role.Usage, errors.New("-o has the files and their lines"), "without --stat and --name-only")
+	}
+	b, in, done, err := a.at.Board(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r, f, err := resultOf(a, b, in, c.ID)
+	if err != nil {
+		return err
+	}
+	base, err := f.Base(a.ctx, r)
+	if err != nil {
+		return err
+	}
+	d := diffed{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Base: base}
+	from := base
+	if from == "" {
+		if from, err = f.Repo.EmptyTree(a.ctx); err != nil {
+			return err
+		}
+	}
+	if d.Files, err = f.Repo.Files(a.ctx, from, r.Commit); err != nil {
+		return err
+	}
+	return a.Emit(c.Form, term.Shown{Whole: d, Lines: d.Files, Table: func() error {
+		switch {
+		case c.NameOnly:
+			for _, file := range d.Files {
+				a.Printf("%s\n", role.Clean(file.Path))
+			}
+			return nil
+		case c.Stat:
+			return commit.WriteStat(&a.Terminal, d.Files)
+		}
+		patch, err := f.Repo.Patch(a.ctx, from, r.Commit)
+		if err != nil {
+			return err
+		}
+		return (&commit.Commit{Patch: patch}).WritePatch(&a.Terminal)
+	}})
+}

@@ -1,0 +1,627 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/roles/cli/landing"
+	"sett/roles/role"
+)
+
+// achieved plays a goal whose writer found one commit and made another, its Terminal.
+func (s *stage) achieved(base, commit string) (goal, terminal string) {
+	s.t.Helper()
+	goal = s.Goal("change it")
+	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
+	started := s.begin(claim, "writer", blackboard.ReadWrite)
+	if base != "" {
+		ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: started.Grant.Attempt, Holder: "i-writer"}
+		s.Must(s.board.Cub.NoteBase(s.t.Context(), ref, base, "main"))
+	}
+	terminal = s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: blackboard.TypeCodeCommit, Payload: commit, Summary: "teach it to sing"})
+	s.Complete(claim)
+	return goal, terminal
+}
+
+// landStage is a stage with a branch main, and the identity of its user.
+func landStage(t *testing.T) *stage {
+	t.Helper()
+	s := newStage(t)
+	s.git("branch", "-M", "main")
+	s.identify()
+	return s
+}
+
+func (s *stage) identify() {
+	s.vars = map[string]string{
+		"GIT_AUTHOR_NAME": "Zoë", "GIT_AUTHOR_EMAIL": "zoe@example.org", "GIT_COMMITTER_NAME": "Zoë", "GIT_COMMITTER_EMAIL": "zoe@example.org",
+		"GIT_CONFIG_NOSYSTEM": "1",
+	}
+}
+
+func (s *stage) rev(name string) string {
+	s.t.Helper()
+	return gitIn(s.t, s.root, "", "rev-parse", name)
+}
+
+// commitFile commits a file and returns the commit.
+func (s *stage) commitFile(name, text string) string {
+	s.t.Helper()
+	s.Must(os.MkdirAll(filepath.Dir(filepath.Join(s.root, name)), 0o755))
+	s.write(name, text)
+	s.git("add", "-fA", "--", name)
+	s.git("commit", "-q", "-m", "write "+name)
+	return s.rev("HEAD")
+}
+
+// aside makes a commit that is on no branch, on top of main, by changing files; nothing of it
+// stays in the working tree.
+func (s *stage) aside(files ...string) string {
+	s.t.Helper()
+	s.git("checkout", "-q", "--detach")
+	last := ""
+	for i := 0; i < len(files); i += 2 {
+		last = s.commitFile(files[i], files[i+1])
+	}
+	s.git("checkout", "-q", "main")
+	return last
+}
+
+func (s *stage) text(name string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.root, name))
+	if err != nil {
+		return "(" + filepath.Base(name) + " is not there)"
+	}
+	return string(text)
+}
+
+// land lands, as programs see it.
+func (s *stage) land(args ...string) landing.Plan {
+	s.t.Helper()
+	stdout, stderr, err := s.run(append([]string{"land", "-o", "json"}, args...)...)
+	if err != nil {
+		s.t.Fatalf("land %v: %v: %s\n%s", args, err, hint(err), stderr)
+	}
+	var p landing.Plan
+	s.Must(json.Unmarshal([]byte(stdout), &p))
+	return p
+}
+
+// undo types the command that a landing printed, in the directory that sett was typed in.
+func (s *stage) undo(p landing.Plan) {
+	s.t.Helper()
+	cmd := exec.Command("sh", "-c", p.Undo)
+	cmd.Dir = s.root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		s.t.Fatalf("%s: %v\n%s", p.Undo, err, out)
+	}
+}
+
+// clean says that the working tree is as its commit is.
+func (s *stage) clean() {
+	s.t.Helper()
+	if out := gitIn(s.t, s.root, "", "status", "--porcelain"); out != "" {
+		s.t.Errorf("the working tree is not clean:\n%s", out)
+	}
+}
+
+func TestLandForward(t *testing.T) {
+	s := landStage(t)
+	before := s.rev("main")
+	commit := s.aside("new dir/ümlaut ß.txt", "one\n", "sett.yml", clan+"# more\n")
+	goal, terminal := s.achieved(before, commit)
+	stdout, stderr, err := s.run("land", "--dry-run")
+	s.Must(err)
+	has(t, stdout, "main: "+before[:10]+".."+commit[:10]+", fast-forward, 2 commits\n", " write new dir/ümlaut ß.txt\n", " new dir/ümlaut ß.txt | 1 +\n", " 2 files changed, 2 insertions(+), 0 deletions(-)\n")
+	has(t, stderr, "nothing was changed (--dry-run)")
+	if s.rev("main") != before || s.text("new dir/ümlaut ß.txt") == "one\n" {
+		t.Fatal("a dry run landed")
+	}
+	stdout, stderr, err = s.run("land")
+	s.Must(err)
+	has(t, stdout, "fast-forward, 2 commits")
+	has(t, stderr, "sett: landed on main; to undo it: git reset --keep "+before+"\n")
+	if s.rev("main") != commit || s.text("new dir/ümlaut ß.txt") != "one\n" {
+		t.Errorf("main is %s", s.rev("main"))
+	}
+	s.clean()
+	stdout, _, err = s.run("land", goal)
+	s.Must(err)
+	has(t, stdout, "main: "+commit[:10]+" is already there\n")
+
+	s.undo(landing.Plan{Undo: "git reset --keep " + before})
+	s.clean()
+	p := s.land(terminal)
+	if p.Artefact != terminal || p.Goal != goal || p.Commit != commit || p.From != before || p.To != commit || p.How != landing.FastForward ||
+		len(p.Commits) != 2 || len(p.Files) != 2 || !p.Landed || p.Directory != s.root {
+		t.Errorf("plan %+v", p)
+	}
+	s.write("unrelated", "kept")
+	s.undo(p)
+	if s.rev("main") != before || s.text("unrelated") != "kept" || s.text("sett.yml") != clan {
+		t.Error("not undone")
+	}
+}
+
+// diverged has a result whose branch has moved on, with two commits on each side.
+func diverged(t *testing.T) (s *stage, before, result string) {
+	s = landStage(t)
+	base := s.rev("main")
+	result = s.aside("a", "1\n", "b", "2\n")
+	s.commitFile("c", "3\n")
+	before = s.commitFile("d", "4\n")
+	s.achieved(base, result)
+	return s, before, result
+}
+
+func TestLandDiverged(t *testing.T) {
+	s, before, result := diverged(t)
+	_, _, err := s.run("land")
+	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "main cannot be fast-forwarded: it has 2 commits that the commit of ") || !strings.Contains(hint(err), "--rebase, --merge or --squash") {
+		t.Fatalf("%v, hint %s", err, hint(err))
+	}
+	for way, want := range map[string]struct {
+		parents int
+		commits int
+		author  string
+	}{"merge": {2, 3, "Zoë"}, "rebase": {1, 2, "t"}, "squash": {1, 1, "Zoë"}} {
+		p := s.land("--" + way)
+		if p.How != way || p.To != s.rev("main") || len(p.Commits) != want.commits || !p.Landed {
+			t.Errorf("--%s: %+v", way, p)
+		}
+		for name, text := range map[string]string{"a": "1\n", "b": "2\n", "c": "3\n", "d": "4\n"} {
+			if s.text(name) != text {
+				t.Errorf("--%s: %s has %q", way, name, s.text(name))
+			}
+		}
+		s.clean()
+		facts := strings.Fields(gitIn(t, s.root, "", "log", "-1", "--format=%an %cn %P"))
+		if facts[0] != want.author || facts[1] != "Zoë" || len(facts[2:]) != want.parents {
+			t.Errorf("--%s: %q", way, facts)
+		}
+		if way != "rebase" {
+			if text := gitIn(t, s.root, "", "log", "-1", "--format=%B"); !strings.Contains(text, "teach it to sing\n\n") || !strings.Contains(text, "Artefact: "+p.Artefact) {
+				t.Errorf("--%s: message %q", way, text)
+			}
+		}
+		if again, _, err := s.run("land", "--"+way); err != nil || way == "merge" && !strings.Contains(again, "already there") {
+			t.Errorf("--%s again: %v %s", way, err, again)
+		}
+		s.undo(p)
+		if s.rev("main") != before {
+			t.Errorf("--%s is not undone", way)
+		}
+		s.clean()
+	}
+	if !strings.HasPrefix(result, s.rev(result)) {
+		t.Error("the result is gone")
+	}
+}
+
+// A conflict names the files and leaves everything as it was.
+func TestLandConflict(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	result := s.aside("ä file", "theirs\n")
+	before := s.commitFile("ä file", "mine\n")
+	s.achieved(base, result)
+	for _, way := range []string{"merge", "rebase", "squash"} {
+		_, _, err := s.run("land", "--"+way)
+		if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "merge conflict; nothing was changed\nä file") {
+			t.Errorf("--%s: %v", way, err)
+		}
+		if s.rev("main") != before || s.text("ä file") != "mine\n" {
+			t.Errorf("--%s changed something", way)
+		}
+		s.clean()
+		if _, err := os.Stat(filepath.Join(s.root, ".git", "MERGE_HEAD")); err == nil {
+			t.Error("a merge is under way")
+		}
+	}
+}
+
+// What is not committed is never overwritten: changed, staged, untracked, ignored, and a
+// file in the place of a directory.
+func TestLandOverwritesNothing(t *testing.T) {
+	s := landStage(t)
+	s.commitFile("changed", "old\n")
+	s.commitFile("staged", "old\n")
+	base := s.commitFile(".gitignore", "ignored\n")
+	result := s.aside("changed", "new\n", "staged", "new\n", "untracked", "new\n", "ignored", "new\n", "dir/file", "new\n", "plain", "new\n", "other", "new\n")
+	s.achieved(base, result)
+	s.write("changed", "mine\n")
+	s.write("staged", "mine\n")
+	s.git("add", "staged")
+	s.write("untracked", "mine\n")
+	s.write("ignored", "mine\n")
+	s.write("dir", "mine\n")
+	s.Must(os.MkdirAll(filepath.Join(s.root, "plain/deep"), 0o755))
+	s.write("plain/deep/x", "mine\n")
+	s.write("unrelated", "mine\n")
+	status := gitIn(t, s.root, "", "status", "--porcelain")
+	_, _, err := s.run("land")
+	want := "landing on main would overwrite files that are not committed\nchanged\ndir\nignored\nplain/deep/x\nstaged\nuntracked"
+	if role.CodeOf(err) != role.Failed || err.Error() != want {
+		t.Errorf("%v", err)
+	}
+	if s.rev("main") != base || gitIn(t, s.root, "", "status", "--porcelain") != status || s.text("other") == "new\n" {
+		t.Error("something was changed")
+	}
+	s.Must(os.RemoveAll(filepath.Join(s.root, "plain")))
+	for _, name := range []string{"untracked", "ignored", "dir"} {
+		s.Must(os.Remove(filepath.Join(s.root, name)))
+	}
+	s.git("reset", "-q", "--hard")
+	s.write("sett.yml", clan+"# mine\n")
+	p := s.land()
+	if s.text("sett.yml") != clan+"# mine\n" || s.text("other") != "new\n" {
+		t.Error("an unrelated change is in the way, or gone")
+	}
+	s.undo(p)
+	if s.text("sett.yml") != clan+"# mine\n" || s.rev("main") != base {
+		t.Error("not undone")
+	}
+}
+
+func TestLandOnto(t *testing.T) {
+	s, before, result := diverged(t)
+	s.git("branch", "free/ümlaut", before+"~2")
+	p := s.land("--onto", "free/ümlaut")
+	if s.rev("free/ümlaut") != result || p.Directory != "" || p.How != landing.FastForward || s.rev("main") != before {
+		t.Errorf("plan %+v", p)
+	}
+	s.clean()
+	s.undo(p)
+	if s.rev("free/ümlaut") != before+"~2" && s.rev("free/ümlaut") != s.rev(before+"~2") {
+		t.Error("not undone")
+	}
+	s.git("branch", "moved", before)
+	p = s.land("--onto", "moved", "--rebase")
+	if s.rev("moved") != p.To || s.rev("moved~2") != before {
+		t.Errorf("rebased onto a branch without a working tree: %+v", p)
+	}
+	s.undo(p)
+	if s.rev("moved") != before {
+		t.Error("not undone")
+	}
+	_, _, err := s.run("land", "--onto", "none")
+	if role.CodeOf(err) != role.NotFound || !strings.Contains(hint(err), "--branch none makes it") {
+		t.Errorf("%v, %s", err, hint(err))
+	}
+}
+
+// In a linked worktree, of a repository whose main one is bare too, the branch that is checked out
+// there is landed on, from there and by name from elsewhere.
+func TestLandInWorktrees(t *testing.T) {
+	s, before, result := diverged(t)
+	other := filepath.Join(filepath.Dir(s.root), "linked ß tree")
+	s.git("worktree", "add", "-q", "-b", "topic", other, before+"~2")
+	p := s.land("--onto", "topic")
+	if p.Directory != other || s.rev("topic") != result {
+		t.Errorf("plan %+v", p)
+	}
+	if out := gitIn(t, other, "", "status", "--porcelain"); out != "" {
+		t.Errorf("the other working tree:\n%s", out)
+	}
+	has(t, p.Undo, "git -C '"+other+"' reset --keep ")
+	s.undo(p)
+	if s.rev("topic") != s.rev(before+"~2") {
+		t.Error("not undone")
+	}
+	s.elsewhere = true
+	p = s.land("-C", other, "--name", "stage")
+	if p.Branch != "topic" || p.Directory != other || p.Undo != "git reset --keep "+p.From {
+		t.Errorf("from the other tree: %+v", p)
+	}
+	s.elsewhere = false
+	s.git("checkout", "-q", "--detach")
+	_, _, err := s.run("land")
+	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "is on none") {
+		t.Errorf("detached: %v", err)
+	}
+	p = s.land("--onto", "main", "--merge")
+	if p.Directory != "" || s.rev("main") != p.To {
+		t.Errorf("onto main from a detached HEAD: %+v", p)
+	}
+	s.git("checkout", "-q", "main")
+	gitIn(t, other, "", "checkout", "-q", "--detach")
+	rebase := filepath.Join(gitIn(t, other, "", "rev-parse", "--absolute-git-dir"), "rebase-merge")
+	s.Must(os.MkdirAll(rebase, 0o755))
+	s.Must(os.WriteFile(filepath.Join(rebase, "head-name"), []byte("refs/heads/topic\n"), 0o644)) //nolint:gosec // as git has it
+	_, _, err = s.run("land", "--onto", "topic", "--squash")
+	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "a rebase is under way in "+other) {
+		t.Errorf("while topic is rebased: %v", err)
+	}
+}
+
+func TestLandBareParent(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	bare := filepath.Join(filepath.Dir(s.root), "bare.git")
+	gitIn(t, s.root, "", "clone", "-q", "--bare", s.root, bare)
+	s.Must(os.RemoveAll(s.root))
+	gitIn(t, bare, "", "worktree", "add", "-q", s.root, "main")
+	result := s.aside("a", "1\n")
+	s.achieved(base, result)
+	p := s.land()
+	if s.rev("main") != result || s.text("a") != "1\n" || p.Directory != s.root {
+		t.Errorf("plan %+v", p)
+	}
+	s.clean()
+	s.undo(p)
+	if s.rev("main") != base {
+		t.Error("not undone")
+	}
+}
+
+func TestLandUnborn(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	result := s.aside("a", "1\n")
+	s.achieved(base, result)
+	s.git("checkout", "-q", "--orphan", "fresh") // with everything staged
+	_, _, err := s.run("land")
+	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "would overwrite files that are not committed\nsett.yml") {
+		t.Errorf("%v", err)
+	}
+	s.git("rm", "-rqf", ".")
+	p := s.land()
+	if s.rev("fresh") != result || s.text("a") != "1\n" || p.From != "" || len(p.Commits) != 2 || len(p.Files) != 2 {
+		t.Errorf("plan %+v", p)
+	}
+	s.clean()
+	s.undo(p)
+	if out, err := exec.Command("git", "-C", s.root, "rev-parse", "--verify", "-q", "HEAD").Output(); err == nil {
+		t.Errorf("HEAD is %s", out)
+	}
+	s.clean()
+}
+
+func TestLandSHA256(t *testing.T) {
+	s := landStage(t)
+	s.Must(os.RemoveAll(s.root))
+	s.Must(os.MkdirAll(s.root, 0o755))
+	s.git("init", "-q", "-b", "main", "--object-format=sha256")
+	s.write("sett.yml", clan)
+	base := s.commitFile("sett.yml", clan)
+	result := s.aside("a", "1\n")
+	before := s.commitFile("b", "2\n")
+	_, terminal := s.achieved(base, result)
+	if len(result) != 64 {
+		t.Fatal(result)
+	}
+	p := s.land("--rebase")
+	if s.rev("main") != p.To || s.text("a") != "1\n" {
+		t.Errorf("plan %+v", p)
+	}
+	s.undo(p)
+	if s.rev("main") != before {
+		t.Error("not undone")
+	}
+	stdout, _, err := s.run("diff", terminal, "--name-only")
+	if s.Must(err); stdout != "a\n" {
+		t.Errorf("diff: %q", stdout)
+	}
+}
+
+// No program that an agent wrote into the repository's configuration is run, and its
+// core.worktree is not obeyed.
+func TestLandRunsNothing(t *testing.T) {
+	s := landStage(t)
+	s.commitFile(".gitattributes", "*.x filter=evil diff=evil\nmerged merge=evil\n")
+	base := s.commitFile("merged", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
+	result := s.aside("filtered.x", "text\n", "merged", "1\nagent\n3\n4\n5\n6\n7\n8\n9\n")
+	s.commitFile("merged", "1\n2\n3\n4\n5\n6\n7\nme\n9\n")
+	s.achieved(base, result)
+	ran := filepath.Join(s.home, "ran")
+	script := filepath.Join(s.home, "script")
+	s.Must(os.WriteFile(script, []byte("#!/bin/sh\necho \"$0 $*\" >>"+ran+"\nexit 0\n"), 0o755)) //nolint:gosec // it has to be a program
+	hooks := filepath.Join(s.root, ".git", "hooks")
+	s.Must(os.MkdirAll(hooks, 0o755))
+	for _, hook := range []string{"post-checkout", "post-merge", "post-commit", "pre-commit", "post-index-change", "reference-transaction", "post-rewrite", "pre-merge-commit", "commit-msg", "prepare-commit-msg"} {
+		s.Must(os.Symlink(script, filepath.Join(hooks, hook)))
+	}
+	stranger := filepath.Join(s.home, "stranger")
+	s.Must(os.MkdirAll(stranger, 0o755))
+	config, err := os.ReadFile(filepath.Join(s.root, ".git", "config"))
+	s.Must(err)
+	planted := []string{
+		"filter.evil.clean", script, "filter.evil.smudge", script, "filter.evil.process", script, "filter.evil.required", "true",
+		"diff.evil.textconv", script, "diff.evil.command", script, "diff.external", script, "merge.evil.driver", script + " %A",
+		"core.fsmonitor", script, "core.hooksPath", hooks, "core.sshCommand", script, "core.editor", script, "core.pager", script,
+		"gpg.program", script, "commit.gpgSign", "true", "log.showSignature", "true", "core.worktree", stranger,
+	}
+	for i := 0; i < len(planted); i += 2 {
+		gitIn(t, s.home, "", "config", "--file", filepath.Join(s.root, ".git", "config"), planted[i], planted[i+1])
+	}
+	_ = exec.Command("git", "-C", s.root, "status").Run()
+	if s.text(ran) == "" {
+		t.Fatal("nothing is planted")
+	}
+	_ = os.Remove(ran)
+	for _, args := range [][]string{{"land", "--rebase", "--dry-run"}, {"land", "--merge"}, {"diff"}, {"land"}} {
+		stdout, stderr, err := s.run(args...)
+		if args[1%len(args)] == "--merge" {
+			// A merge driver that cannot be run is a conflict.
+			if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "merge conflict; nothing was changed\nmerged") {
+				t.Errorf("%v: %v\n%s%s", args, err, stdout, stderr)
+			}
+		}
+		if text, err := os.ReadFile(ran); err == nil {
+			t.Errorf("%v ran\n%s", args, text)
+			_ = os.Remove(ran)
+		}
+	}
+	// Without the driver it merges, and the filter is named.
+	gitIn(t, s.home, "", "config", "--file", filepath.Join(s.root, ".git", "config"), "--unset", "merge.evil.driver")
+	_, stderr, err := s.run("land", "--merge")
+	s.Must(err)
+	has(t, stderr, `note: the filter "evil" was not run`)
+	if text, err := os.ReadFile(ran); err == nil {
+		t.Errorf("it ran\n%s", text)
+	}
+	if there, _ := os.ReadDir(stranger); len(there) != 0 {
+		t.Errorf("files in another directory: %v", there)
+	}
+	s.Must(os.WriteFile(filepath.Join(s.root, ".git", "config"), config, 0o644)) //nolint:gosec // as git has it
+	if s.text("filtered.x") != "text\n" || s.text("merged") != "1\nagent\n3\n4\n5\n6\n7\nme\n9\n" {
+		t.Errorf("landed %q %q", s.text("filtered.x"), s.text("merged"))
+	}
+	s.clean()
+}
+
+// The user's own filters are run, wherever else they are configured.
+func TestLandRunsTheUsersFilters(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	result := s.aside("a.x", "text\n", ".gitattributes", "*.x filter=mine\n")
+	s.achieved(base, result)
+	global := filepath.Join(s.home, ".gitconfig")
+	gitIn(t, s.home, "", "config", "--file", global, "filter.mine.smudge", "tr a-z A-Z")
+	gitIn(t, s.home, "", "config", "--file", global, "filter.mine.clean", "tr A-Z a-z")
+	s.git("config", "filter.mine.smudge", "false")
+	_, stderr, err := s.run("land")
+	s.Must(err)
+	if s.text("a.x") != "TEXT\n" || strings.Contains(stderr, "note") {
+		t.Errorf("%q, it says %s", s.text("a.x"), stderr)
+	}
+}
+
+// An agent at work in the working tree may put back what it found: nothing is landed there.
+func TestLandWhileAnAgentWrites(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	s.achieved(base, s.aside("a", "1\n"))
+	claim := s.open(s.Goal("g"), s.all("writer", blackboard.BidExclusive)...)
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
+	s.begin(claim, "writer", blackboard.ReadWrite)
+	_, _, err := s.run("land")
+	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "land on main: writer (claim ") || s.rev("main") != base {
+		t.Errorf("%v", err)
+	}
+	s.git("branch", "free", base)
+	s.land("--onto", "free")
+}
+
+func TestLandWhich(t *testing.T) {
+	s := landStage(t)
+	_, _, err := s.run("land")
+	if role.CodeOf(err) != role.NotFound || !strings.Contains(err.Error(), "no achieved goal has a commit") {
+		t.Errorf("%v", err)
+	}
+	base := s.rev("main")
+	first := s.aside("a", "1\n")
+	goal, _ := s.achieved(base, first)
+	failed := s.Goal("fails")
+	claim, _ := s.work(failed, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: "{}"})
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "writer failed", nil, nil))
+	if p := s.land("--dry-run"); p.Commit != first || p.Goal != goal || p.Landed {
+		t.Errorf("without an id: %+v", p)
+	}
+	_, _, err = s.run("land", failed)
+	if role.CodeOf(err) != role.NotFound || !strings.Contains(err.Error(), " has no commit") {
+		t.Errorf("%v", err)
+	}
+	second := s.aside("b", "2\n")
+	open := s.Goal("goes on")
+	claim, _ = s.work(open, blackboard.Artefact{StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: second})
+	_, stderr, err := s.run("land", claim, "--dry-run")
+	s.Must(err)
+	has(t, stderr, "note: goal ", " is active; this is its CodeCommit ")
+	s.vars = nil
+	s.commitFile("c", "3\n")
+	_, _, err = s.run("land", "--merge")
+	if role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "name and address") {
+		t.Logf("git may know the user: %v", err)
+	}
+}
+
+// The change of a goal begins where its first writer did, however its branch has moved.
+func TestDiff(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	result := s.aside("ü x", "1\n", "b", "2\n")
+	goal, terminal := s.achieved(base, result)
+	stdout, _, err := s.run("diff", goal)
+	s.Must(err)
+	has(t, stdout, "diff --git a/b b/b\n", "+2\n")
+	clone := filepath.Join(t.TempDir(), "clone")
+	gitIn(t, s.root, "", "clone", "-q", s.root, clone)
+	gitIn(t, clone, stdout, "apply", "--index")
+	if gitIn(t, clone, "", "write-tree") != s.rev(result+"^{tree}") {
+		t.Error("applied, the patch makes another tree")
+	}
+	stdout, _, err = s.run("diff", "--stat")
+	s.Must(err)
+	has(t, stdout, " b   | 1 +\n ü x | 1 +\n 2 files changed, 2 insertions(+), 0 deletions(-)\n")
+	stdout, _, err = s.run("diff", "--name-only")
+	if s.Must(err); stdout != "b\nü x\n" {
+		t.Errorf("names %q", stdout)
+	}
+	s.land()
+	stdout, _, err = s.run("diff", "-o", "json")
+	s.Must(err)
+	var d diffed
+	s.Must(json.Unmarshal([]byte(stdout), &d))
+	if d.Base != base || d.Commit != result || d.Artefact != terminal || d.Goal != goal || len(d.Files) != 2 || d.Files[0].Path != "b" || d.Files[0].Added != 1 {
+		t.Errorf("got %+v", d)
+	}
+	_, _, err = s.run("diff", "-o", "json", "--stat")
+	if role.CodeOf(err) != role.Usage {
+		t.Errorf("%v", err)
+	}
+}
+
+// Without a noted base, as in ledgers of before, it is the last commit in common with HEAD, and when
+// HEAD has the result, the parent of the goal's first commit.
+func TestDiffBaseUnknown(t *testing.T) {
+	s := landStage(t)
+	s.aside()
+	result := s.aside("a", "1\n", "b", "2\n")
+	first := s.rev(result + "~1")
+	goal := s.Goal("two steps")
+	_, id := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: first})
+	s.Complete(blackboard.BiddingClaimID(goal))
+	claim := s.open(id, s.all("writer", blackboard.BidExclusive)...)
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
+	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: blackboard.TypeCodeCommit, Payload: result})
+	s.Complete(claim)
+	s.commitFile("mine", "x\n")
+	names := func() string {
+		stdout, _, err := s.run("diff", "--name-only")
+		s.Must(err)
+		return stdout
+	}
+	if got := names(); got != "a\nb\n" {
+		t.Errorf("not on the branch: %q", got)
+	}
+	s.land("--merge")
+	if got := names(); got != "a\nb\n" {
+		t.Errorf("on the branch: %q", got)
+	}
+}
+
+// What a shell completes for land and diff.
+func TestCompleteLand(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	_, terminal := s.achieved(base, s.aside("a", "1\n"))
+	s.git("branch", "release", base)
+	stdout, _, err := s.run("__complete", "--", "fish", "land", "--onto", "")
+	s.Must(err)
+	if got := strings.Fields(stdout); !slices.Equal(got, []string{":values", "main", "release"}) {
+		t.Errorf("branches %q", got)
+	}
+	stdout, _, err = s.run("__complete", "--", "fish", "diff", "")
+	s.Must(err)
+	has(t, stdout, "@last\t", blackboard.ShortID(terminal))
+}
