@@ -25,7 +25,7 @@ const (
 	Squash      = "squash"
 )
 
-// Plan is what a landing does, or did.
+// Plan is a landing, before it is made and after.
 type Plan struct {
 	Artefact  string        `json:"artefact_id"`
 	Goal      string        `json:"workflow_id"`
@@ -134,7 +134,7 @@ func (l *looker) here(trees []git.Worktree) git.Worktree {
 func (l *looker) idle(ctx context.Context, trees []git.Worktree) error {
 	for _, t := range trees {
 		if t.Path != l.Directory && t.Branch != "" {
-			continue // whatever is under way there is about another branch
+			continue // an operation there is about another branch
 		}
 		what, branch, err := l.repo.Unfinished(ctx, t.Path)
 		if err != nil && t.Path == l.Directory {
@@ -288,7 +288,7 @@ func (l *looker) undo() string {
 	return command + " reset --keep " + l.From
 }
 
-// free refuses to overwrite what is not committed.
+// free refuses to overwrite files that are not committed.
 func (l *looker) free(ctx context.Context) error {
 	files, err := l.repo.InTheWay(ctx, l.Directory, l.From, l.To)
 	if err != nil || len(files) == 0 {

@@ -41,7 +41,7 @@ func (p *Plan) Write(on *term.Terminal) error {
 	return commit.WriteStat(on, p.Files)
 }
 
-// Done says what was done, and how to take it back.
+// Done names the end of a landing, and the command that takes it back.
 func (p *Plan) Done(on *term.Terminal) {
 	switch {
 	case p.How == Already:
@@ -52,6 +52,6 @@ func (p *Plan) Done(on *term.Terminal) {
 	}
 	on.Sayf("sett: landed on %s; to undo it: %s\n", role.Clean(p.Branch), role.Clean(p.Undo))
 	for _, name := range p.unrun {
-		on.Sayf("sett: note: the filter %s was not run, which only the repository's own configuration names: the files have what the commit has\n", fmt.Sprintf("%q", role.Clean(name)))
+		on.Sayf("sett: note: the filter %s was not run, which only the repository's own configuration names: the files are as the commit has them\n", fmt.Sprintf("%q", role.Clean(name)))
 	}
 }

@@ -107,10 +107,10 @@ func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]stri
 		return nil, err
 	}
 	changes := fields0(out)
-	touched, new := map[string]bool{}, []string{}
+	touched, added := map[string]bool{}, []string{}
 	for i := 0; i+1 < len(changes); i += 2 {
 		if touched[changes[i+1]] = true; changes[i] == "A" {
-			new = append(new, changes[i+1])
+			added = append(added, changes[i+1])
 		}
 	}
 	out, err = g.Run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
@@ -123,7 +123,7 @@ func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]stri
 			found = append(found, e[3:])
 		}
 	}
-	more, err := g.untracked(ctx, occupied(tree, new))
+	more, err := g.untracked(ctx, occupied(tree, added))
 	found = append(found, more...)
 	slices.Sort(found)
 	return slices.Compact(found), err

@@ -104,7 +104,8 @@ func (g Repository) with(settings [][2]string) Repository {
 		environ = append(environ, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n, s[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n, s[1]))
 		n++
 	}
-	g.Environ = append(environ, counts+strconv.Itoa(n))
+	environ = append(environ, counts+strconv.Itoa(n))
+	g.Environ = environ
 	return g
 }
 
