@@ -147,7 +147,7 @@ type Grant struct {
 	Verdict   Verdict       `json:"verdict,omitempty"` // of the Review it produced
 	Crashes   int           `json:"crashes,omitempty"` // how often its holder died; bounded by the agent's retries
 	Asked     []string      `json:"asked,omitempty"`   // its Questions and their Answers, in order
-	Base      string        `json:"base,omitempty"` // the commit that its tool found, where the tool may write and the result is there
+	Base      string        `json:"base,omitempty"`    // the commit that its tool found, where the tool may write and the result is there
 	Reason    string        `json:"reason,omitempty"`
 	QueuedAt  time.Time     `json:"queued_at"`
 	StartedAt time.Time     `json:"started_at,omitzero"`
