@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"sett/runtime"
 )
 
@@ -37,6 +39,12 @@ func helper(what string, args []string) int {
 	case "wait": // until a signal ends it
 		fmt.Println("up")
 		forever()
+	case "hidden": // keeps its environment from its user, as a cub does
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+			panic(err)
+		}
+		fmt.Println("up")
+		forever()
 	case "exit":
 		fmt.Println("last words")
 		code, _ := strconv.Atoi(args[0])
@@ -54,7 +62,7 @@ func helper(what string, args []string) int {
 		return 3
 	case "family": // children in the session, a group and a session of their own
 		for i, attr := range []*syscall.SysProcAttr{{}, {Setpgid: true}, {Setsid: true}} {
-			cmd := exec.Command(os.Args[0], "wait")
+			cmd := exec.Command("/proc/self/exe", "wait")
 			cmd.SysProcAttr, cmd.Stdout = attr, os.Stdout
 			if i < 2 { // found by the session alone
 				cmd.Env = []string{helperEnv + "=1"}

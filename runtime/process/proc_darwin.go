@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os/exec"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,9 +20,6 @@ func bootID() (string, error) {
 	}
 	return id, nil
 }
-
-// clock is the present time in the unit of start times: microseconds.
-func clock() (uint64, error) { return uint64(time.Now().UnixMicro()), nil }
 
 // identify returns the identity of the process with this id.
 func identify(pid int) (ident, error) {
@@ -86,6 +82,6 @@ func sweep(ctx context.Context, t target) error {
 	return pollEnd(ctx, t.ident)
 }
 
-// findMain finds nothing on this system: when a starter is killed between the start of
-// the process and the completion of the record, the unit stays unknown.
-func findMain(string, record) (ident, bool) { return ident{}, false }
+// markedProcesses finds nothing on this system: a unit without a whole record stays
+// unknown.
+func markedProcesses(func(mark) bool) ([]marked, error) { return nil, nil }

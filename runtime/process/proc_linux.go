@@ -61,15 +61,6 @@ func bootID() (string, error) {
 	return string(bytes.TrimSpace(data)), nil
 }
 
-// clock is the present time in the unit of start times: ticks since boot, 100 a second.
-func clock() (uint64, error) {
-	var t unix.Timespec
-	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
-		return 0, fmt.Errorf("read clock: %w", err)
-	}
-	return uint64(t.Nano() / int64(10*time.Millisecond)), nil
-}
-
 // identify returns the identity of the process with this id.
 func identify(pid int) (ident, error) {
 	p, err := readStat(pid)

@@ -25,7 +25,6 @@ package process
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
@@ -40,9 +39,10 @@ import (
 )
 
 // MarkerEnv is the environment variable that marks the processes of a unit:
-// INSTANCE/NAME/TOKEN, where INSTANCE is a digest of the state directory and TOKEN is
-// new with each start. Start sets it, and the unit's own processes should inherit it: a
-// process without it is found by its session alone.
+// INSTANCE/NAME/TOKEN, where INSTANCE is the name and a digest of the state directory and
+// TOKEN is new with each start. Start sets it, and the unit's own processes should inherit
+// it: a process without it is found by its session alone. The main process, which may hide
+// its environment, has the same mark in its first argument.
 const MarkerEnv = "SETT_UNIT"
 
 // Options configure a Runtime.
@@ -90,9 +90,9 @@ func New(o Options) *Runtime {
 	return r
 }
 
-// instanceOf is the directory's name in markers. It is the same for every spelling of
-// the path, as far as the parents exist.
-func instanceOf(dir string) string {
+// digestOf is the digest of the directory's path without symbolic links, as far as its
+// parents exist.
+func digestOf(dir string) [sha256.Size]byte {
 	rest := ""
 	for d := dir; ; d = filepath.Dir(d) {
 		if resolved, err := filepath.EvalSymlinks(d); err == nil {
@@ -104,8 +104,7 @@ func instanceOf(dir string) string {
 		}
 		rest = filepath.Join(filepath.Base(d), rest)
 	}
-	sum := sha256.Sum256([]byte(dir))
-	return hex.EncodeToString(sum[:8])
+	return sha256.Sum256([]byte(dir))
 }
 
 func (r *Runtime) unitsDir() string  { return filepath.Join(r.dir, "units") }

@@ -27,7 +27,6 @@ type record struct {
 	ident
 	Name      string         `json:"name"`
 	Token     string         `json:"token"`  // of this start
-	Begun     uint64         `json:"begun"`  // the time of the record, in the unit of ident.Start
 	Args      []string       `json:"args"`   // without the executable
 	Labels    runtime.Labels `json:"labels"` //
 	StartedAt time.Time      `json:"started_at"`

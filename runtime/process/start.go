@@ -85,13 +85,26 @@ func (r *Runtime) complete(rec record) (record, error) {
 	if rec.PID != 0 {
 		return rec, nil
 	}
-	id, ok := findMain(r.marker(rec.Name, rec.Token), rec)
-	if !ok {
-		return rec, nil
+	m, ok, err := r.main(rec.Name, rec.Token)
+	if err != nil || !ok {
+		return rec, err
 	}
-	r.log.Info("unit found again", "unit", rec.Name, "pid", id.PID)
-	rec.ident = id
+	r.log.Info("unit found again", "unit", rec.Name, "pid", m.PID)
+	rec.ident = m.ident
 	return rec, r.writeRecord(rec)
+}
+
+// restore writes the record of a running unit anew where it was lost. The caller holds
+// the unit's lock.
+func (r *Runtime) restore(name string) error {
+	if _, err := r.readRecord(name); !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errCorrupt) {
+		return err
+	}
+	m, ok, err := r.main(name, "")
+	if err != nil || !ok {
+		return err
+	}
+	return r.writeRecord(record{ident: m.ident, Name: name, Token: m.token, Labels: m.labels})
 }
 
 // launch starts the process. The record before, if any, is of an earlier start. The
@@ -108,7 +121,7 @@ func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 	}
 	defer log.Close()
 	rec.LogOffset = offset
-	cmd, err := r.command(s, r.marker(s.Name, rec.Token))
+	cmd, err := r.command(s, mark{r.instance, s.Name, rec.Token, s.Labels})
 	if err != nil {
 		return rec, err
 	}
@@ -118,9 +131,6 @@ func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 	}
 	defer closePipe()
 	cmd.Stdout, cmd.Stderr = log, log
-	if rec.Begun, err = clock(); err != nil {
-		return rec, err
-	}
 	if err := r.writeRecord(rec); err != nil {
 		return rec, err
 	}
@@ -140,7 +150,7 @@ func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 	return rec, nil
 }
 
-func (r *Runtime) command(s runtime.Spec, marker string) (*exec.Cmd, error) {
+func (r *Runtime) command(s runtime.Spec, m mark) (*exec.Cmd, error) {
 	exe := r.exe
 	if exe == "" {
 		var err error
@@ -149,6 +159,7 @@ func (r *Runtime) command(s runtime.Spec, marker string) (*exec.Cmd, error) {
 		}
 	}
 	cmd := exec.Command(exe, s.Args...)
+	cmd.Args[0] = m.argument()
 	cmd.Dir = s.Dir
 	if cmd.Dir == "" {
 		cmd.Dir = r.dir
@@ -158,7 +169,7 @@ func (r *Runtime) command(s runtime.Spec, marker string) (*exec.Cmd, error) {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	cmd.Env = append(cmd.Env, MarkerEnv+"="+marker, logfile.OwnEnv+"="+r.logs().Path(s.Name))
+	cmd.Env = append(cmd.Env, MarkerEnv+"="+m.marker(), logfile.OwnEnv+"="+r.logs().Path(s.Name))
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd, nil
 }

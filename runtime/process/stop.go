@@ -13,7 +13,8 @@ import (
 
 // Stop asks the unit's main process, and only that, to end (SIGTERM), and kills the
 // unit's remaining processes after the grace. When the context ends before the grace, it
-// returns the context's error; the request to end stays with the unit.
+// returns the context's error; the request to end stays with the unit. A unit without a
+// record is found by its main process.
 func (r *Runtime) Stop(ctx context.Context, name string, grace time.Duration) error {
 	if err := runtime.CheckName(name); err != nil {
 		return nil // no unit can have that name
@@ -43,6 +44,9 @@ func (r *Runtime) stop(ctx context.Context, name string, grace time.Duration) (t
 		return "", err
 	}
 	defer release()
+	if err := r.restore(name); err != nil {
+		return "", err
+	}
 	rec, running, err := r.settle(ctx, name)
 	if err != nil {
 		return "", err

@@ -3,10 +3,12 @@ package process
 import (
 	"bytes"
 	"context"
+	"debug/buildinfo"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"slices"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -68,11 +70,10 @@ func scan(t target) ([]ident, error) {
 		if p.ended() || p.pid == os.Getpid() || p.start < oldest {
 			continue
 		}
-		mark, err := markerOf(p.pid)
-		marked := err == nil
-		ours := marked && strings.HasPrefix(mark, t.marker)
+		_, ours := markOf(p, func(m mark) bool { return strings.HasPrefix(m.marker(), t.marker) })
 		if !ours && session && p.session == t.PID && p.start >= t.Start {
-			ours = sure || !marked // another unit's marker: a later session
+			_, other := markOf(p, func(mark) bool { return true })
+			ours = sure || !other // another unit's mark: a later session
 		}
 		if ours {
 			found = append(found, ident{PID: p.pid, Start: p.start, Boot: boot})
@@ -105,59 +106,79 @@ func allProcesses() ([]procStat, error) {
 	return procs, nil
 }
 
-var errUnmarked = errors.New("no marker")
+// markOf returns the mark of a process if it fits: that of its first argument, if it is
+// the main process of a unit, else that of its environment.
+func markOf(p procStat, fits func(mark) bool) (marked, bool) {
+	if m, ok := mainMark(p, fits); ok {
+		return marked{mark: m, main: true}, true
+	}
+	m, ok := readMarker(environMarker(p.pid))
+	return marked{mark: m}, ok && fits(m)
+}
 
-// markerOf returns the marker in the environment at the start of the process; an error
-// when there is none, os.ErrPermission when the process hides its environment.
-func markerOf(pid int) (mark string, err error) {
+// environMarker returns the marker in the environment at the start of the process; empty:
+// there is none, or the process hides its environment.
+func environMarker(pid int) string {
 	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
 	if err != nil {
-		return "", err
+		return ""
 	}
 	for entry := range bytes.SplitSeq(env, []byte{0}) {
 		if v, ok := bytes.CutPrefix(entry, []byte(MarkerEnv+"=")); ok {
-			return string(v), nil
+			return string(v)
 		}
 	}
-	return "", errUnmarked
+	return ""
 }
 
-// startWindow is the longest time between a half record and the start of its process, in
-// clock ticks: 2 s.
-const startWindow = 200
-
-// findMain finds the main process of the unit with the half record rec: the leader of a
-// session, with the marker.
-//
-// A cub hides its environment from all users but root, since it is not dumpable. These
-// facts, which every user may read, still identify it: it leads a session, has the
-// unit's arguments, belongs to this user and started right after the record. When they
-// fit several processes, findMain takes none.
-func findMain(marker string, rec record) (ident, bool) {
-	procs, err := allProcesses()
-	boot, berr := bootID()
-	if err != nil || berr != nil {
-		return ident{}, false
+// mainMark returns the mark of the main process of a unit: it leads a session, has a mark
+// as its first argument, belongs to this user, and runs this program. Anybody may write
+// such an argument; who does it is taken for a unit, and ends as one.
+func mainMark(p procStat, fits func(mark) bool) (mark, bool) {
+	if p.pid != p.session {
+		return mark{}, false
 	}
-	var hidden []ident
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/cmdline")
+	if err != nil {
+		return mark{}, false
+	}
+	first, _, _ := bytes.Cut(text, []byte{0})
+	m, ok := readArgument(string(first))
+	return m, ok && fits(m) && own(p.pid) && sameProgram(p.pid)
+}
+
+// sameProgram says whether a process runs this program, in any version, or hides its
+// program, as the processes of units do.
+func sameProgram(pid int) bool {
+	here, ok := debug.ReadBuildInfo()
+	if !ok {
+		return false
+	}
+	there, err := buildinfo.ReadFile("/proc/" + strconv.Itoa(pid) + "/exe")
+	return errors.Is(err, fs.ErrPermission) || err == nil && there.Main.Path == here.Main.Path
+}
+
+// markedProcesses returns the living processes with a mark that fits, except the caller.
+func markedProcesses(fits func(mark) bool) ([]marked, error) {
+	procs, err := allProcesses()
+	if err != nil {
+		return nil, err
+	}
+	boot, err := bootID()
+	if err != nil {
+		return nil, err
+	}
+	var out []marked
 	for _, p := range procs {
-		if p.ended() || p.pid != p.session || p.start+1 < rec.Begun {
+		if p.ended() || p.pid == os.Getpid() {
 			continue
 		}
-		id := ident{PID: p.pid, Start: p.start, Boot: boot}
-		mark, err := markerOf(p.pid)
-		if err == nil && mark == marker {
-			return id, true
-		}
-		if p.start <= rec.Begun+startWindow && errors.Is(err, os.ErrPermission) && own(p.pid) &&
-			slices.Equal(arguments(p.pid), rec.Args) {
-			hidden = append(hidden, id)
+		if m, ok := markOf(p, fits); ok {
+			m.ident = ident{PID: p.pid, Start: p.start, Boot: boot}
+			out = append(out, m)
 		}
 	}
-	if len(hidden) != 1 {
-		return ident{}, false
-	}
-	return hidden[0], true
+	return out, nil
 }
 
 // own says whether the process runs as this user. The owner of its files in /proc would
@@ -173,14 +194,4 @@ func own(pid int) bool {
 		}
 	}
 	return false
-}
-
-// arguments returns the process's arguments without the program's name.
-func arguments(pid int) []string {
-	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cmdline")
-	args := strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
-	if err != nil || len(args) == 1 {
-		return nil
-	}
-	return args[1:]
 }
