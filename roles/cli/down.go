@@ -18,7 +18,8 @@ func (downCmd) Help() string {
 	return `Stops the instance: no new work is taken, running tools get their grace period and
 are ended then, with their claims put back. What happened is kept, and the next
 sett up goes on from there. Also cleans up after a sett up that was killed, and, with
---name, what the container engine has of an instance that is known nowhere else.
+--name, what the container engine has, or what runs here, of an instance that is known
+nowhere else: its state directory was removed.
 
 Examples: sett down
           sett down --name my-sett --purge --yes

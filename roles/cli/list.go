@@ -21,7 +21,7 @@ func (listCmd) Help() string {
 	return `Shows all instances of this user, wherever they are. States: running, degraded (some
 part does not run, is paused or just being restarted, an agent is not ready, or the
 blackboard refuses writes), unreachable (its blackboard or its container engine does not
-answer) and stopped.
+answer), lost (its state directory was removed, and processes of it run) and stopped.
 
 With -v each instance that runs is followed by its agents (idle, working, starting, silent,
 paused, stopped), with what they work on, have queued and owe a bid for; and by what its
@@ -53,6 +53,10 @@ func (c *listCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	lost, err := instance.Lost(a.at, all)
+	if err != nil {
+		return err
+	}
 	if c.All {
 		strangers, err := a.at.Strangers(a.ctx, all)
 		if err != nil {
@@ -60,6 +64,7 @@ func (c *listCmd) Run(a *app) error {
 		}
 		all = append(all, strangers...)
 	}
+	all = append(all, lost...)
 	if own, err := a.at.Find(); err == nil { // this repository's instance first
 		slices.SortStableFunc(all, func(x, y *instance.Instance) int {
 			switch {

@@ -12,8 +12,8 @@
 // time and its boot, so a reused id is never mistaken for the unit. And the record is
 // written before the process starts (without its id, which is not known yet) and
 // completed after: a half record means that its writer was killed in between. The next
-// reader looks for the process with the record's token in its environment (MarkerEnv),
-// and adopts it.
+// reader looks for the process with the record's token in its first argument, and adopts
+// it. Stop finds a unit without a record in the same way.
 //
 // A unit's end is also the end of all its processes: those of its session, and those
 // that left the session but still carry the marker. A process that leaves the session

@@ -29,6 +29,7 @@ func (u *upRun) clear(ctx context.Context) error {
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
+	u.in.Lost = false
 	u.facts.cleared(u.plan.state)
 	return nil
 }

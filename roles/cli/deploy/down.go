@@ -35,16 +35,29 @@ func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
 	if o.All {
 		return d.everything(ctx)
 	}
+	var all []*instance.Instance
 	in, err := at.Find()
-	if err != nil {
-		if in, err = at.OfEngine(ctx, err); err != nil {
+	if err == nil {
+		all = append(all, in)
+	} else if all, err = instance.Unknown(ctx, at, err); err != nil {
+		return err
+	}
+	for _, in := range all {
+		if err := d.one(ctx, in); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// one stops one instance, after the questions about it.
+func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
+	if !in.Known() && !in.Lost {
 		if err := d.sureOfStranger(in); err != nil {
 			return err
 		}
 	}
-	if o.Purge {
+	if d.Purge {
 		question := fmt.Sprintf("Remove everything that is kept of instance %s?", in.Name)
 		if in.External {
 			question = fmt.Sprintf("Remove everything that is kept of instance %s, and its keys on %s?", in.Name, role.Clean(instance.Redact(in.URL)))
@@ -53,7 +66,7 @@ func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
 			return err
 		}
 	}
-	err = d.end(ctx, in)
+	err := d.end(ctx, in)
 	if err != nil && ctx.Err() != nil {
 		return role.Fail(role.Interrupted, errors.New("interrupted; part of the instance may still run"), "sett down goes on, sett up starts it again")
 	}
@@ -90,10 +103,15 @@ func (d *downRun) everything(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	lost, err := instance.Lost(d.at, all)
+	if err != nil {
+		return err
+	}
 	strangers, err := d.at.Strangers(ctx, all)
 	if err != nil {
 		d.at.Sayf("sett: note: no container engine was asked: %s\n", words.FirstLine(err))
 	}
+	all = append(all, lost...)
 	if all = append(all, strangers...); len(all) == 0 {
 		d.at.Sayf("sett: no instances\n")
 		return nil
@@ -136,12 +154,18 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer func() {
+		if in.Lost {
+			in.LetGo(release)
+			return
+		}
+		release()
+	}()
 	cfg, err := in.Config()
 	if err != nil {
 		cfg = &config.Config{} // a stop does not fail for unknown grace periods
 	}
-	stranger := !in.Known()
+	stranger := !in.Known() && !in.Lost
 	if in.Damage != nil { // while its records tell the state
 		if err := in.Save(); err != nil {
 			return role.Fail(role.Failed, err, "")

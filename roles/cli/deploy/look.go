@@ -26,6 +26,7 @@ type facts struct {
 
 	state      instance.State // of the instance, as its directory has it
 	known      bool           // the instance's directory has a state
+	lost       bool           // it had one: processes run
 	stopping   bool           // a sett down was interrupted
 	repository bool           // the workspace is a git repository
 	units      []runtime.Unit
@@ -88,6 +89,7 @@ func runs(units []runtime.Unit) bool {
 func (u *upRun) look(ctx, images context.Context) error {
 	f := u.facts
 	f.state, f.known, f.stopping = u.in.State, u.in.Known(), u.in.Stopping()
+	f.lost = u.in.Lost
 	f.repository = instance.Exists(filepath.Join(f.root, ".git"))
 	if err := u.lookAtUnits(ctx); err != nil {
 		return err
@@ -134,6 +136,9 @@ func (f *facts) refusal() error {
 	switch {
 	case !f.runs():
 		return nil
+	case !f.known && f.lost:
+		return role.Fail(role.Failed, fmt.Errorf("the state directory of instance %s is gone, and parts of it run", f.state.Name),
+			"sett down --name %s ends them; sett up begins anew then", f.state.Name)
 	case !f.known:
 		return role.Fail(role.Failed, fmt.Errorf("instance %s of this workspace runs already, and its password is in another state directory", f.state.Name),
 			"whoever started it can use it; sett down --name %s ends it", f.state.Name)

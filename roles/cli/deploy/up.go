@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"syscall"
 	"time"
 
@@ -109,8 +110,34 @@ func (u *upRun) open(ctx context.Context, lock instance.LockFunc) (release func(
 	if u.launch, elsewhere, err = newLauncher(ctx, &u.job, u.facts.root); err != nil {
 		return nil, err
 	}
-	u.in, release, err = u.at.ClaimInstance(ctx, u.facts.root, elsewhere, lock)
-	return release, err
+	if elsewhere, err = u.withLost(elsewhere); err != nil {
+		return nil, err
+	}
+	if u.in, release, err = u.at.ClaimInstance(ctx, u.facts.root, elsewhere, lock); err != nil {
+		return nil, err
+	}
+	if err := u.in.NoteLost(ctx); err != nil {
+		u.in.LetGo(release)
+		return nil, err
+	}
+	return release, nil
+}
+
+// withLost adds the instances that have lost their state directories to the names of
+// instances elsewhere.
+func (u *upRun) withLost(elsewhere map[string]string) (map[string]string, error) {
+	lost, err := instance.Lost(u.at, nil)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for _, in := range lost {
+		if !in.Known() {
+			all[in.Name] = in.Workspace
+		}
+	}
+	maps.Copy(all, elsewhere)
+	return all, nil
 }
 
 // carryOut looks, plans and does. Images take the time that they take.

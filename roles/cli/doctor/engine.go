@@ -217,6 +217,13 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 			out = append(out, warning(in.Name, "sett down --purge --name "+in.Name, "its workspace %s is gone", in.Workspace))
 		}
 	}
+	lost, err := instance.Lost(x.at, x.instances)
+	if err != nil {
+		out = append(out, wrong("", err))
+	}
+	for _, in := range lost {
+		out = append(out, problem(in.Name, in.LostCure(), "its state directory %s is gone, and processes of it run", in.Dir))
+	}
 	if e, err := x.engineAnswer(ctx); err == nil {
 		all, err := instancesOn(ctx, e)
 		if err != nil {

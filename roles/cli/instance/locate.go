@@ -210,6 +210,17 @@ func (l *Locator) Find() (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
+	in, err := findAmong(l, all)
+	if role.CodeOf(err) == role.NotFound {
+		if lost := lostOne(l, all); lost != nil {
+			err = role.Fail(role.NotFound, fmt.Errorf("the state directory of instance %s is gone: %s", lost.Name, lost.Dir), "%s", lost.LostCure())
+		}
+	}
+	return in, err
+}
+
+// findAmong is Find among these.
+func findAmong(l *Locator, all []*Instance) (*Instance, error) {
 	name, err := l.Named()
 	if err != nil {
 		return nil, err

@@ -36,6 +36,9 @@ type remains interface {
 // Place returns the place of an instance. A place of containers needs an engine.
 func (l *Locator) Place(ctx context.Context, in *Instance) (Place, error) {
 	if in.Runtime != config.RuntimeDocker {
+		if in.Lost {
+			return strays{Local{in.Processes()}}, nil
+		}
 		return Local{in.Processes()}, nil
 	}
 	e, err := l.Engine(ctx)
@@ -77,6 +80,16 @@ func (Local) Gather(context.Context) error { return nil }
 
 // Clear does nothing: processes leave nothing outside the instance's directory.
 func (Local) Clear(context.Context, bool) error { return nil }
+
+// strays is the place of an instance without a state directory: the processes' own marks
+// tell the units.
+type strays struct{ Local }
+
+// List lists the units of which processes run.
+func (s strays) List(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error) {
+	units, err := s.Strays(ctx)
+	return slices.DeleteFunc(units, func(u runtime.Unit) bool { return !u.Labels.Match(selector) }), err
+}
 
 // Containers is the place where units are containers. With orchestrator.run: host the
 // keeper and the orchestrator are processes, so that no container needs the engine's

@@ -45,6 +45,7 @@ type Instance struct {
 	// Damage is the reason that its state cannot be read; the State is mended then, from
 	// what runs. nil: the state is as it was written.
 	Damage error
+	Lost   bool   // its state directory is gone, and processes of it run
 	moved  string // the health address that MoveHealth chose; empty: the state's
 }
 

@@ -9,6 +9,7 @@ import (
 	"sett/contract/config"
 	"sett/roles/role"
 	"sett/runtime/docker"
+	"sett/runtime/process"
 )
 
 // OfEngine returns the named instance, else the one of this workspace, as the container
@@ -35,6 +36,86 @@ func (l *Locator) OfEngine(ctx context.Context, before error) (*Instance, error)
 		return nil, before
 	}
 	return strangers[0], nil
+}
+
+// Unknown returns the instances that the user's state directory does not have, and that
+// the command means by their name or by this workspace: by the processes of this user, by
+// the container engine, or by both. Where there are none it returns the error before.
+func Unknown(ctx context.Context, l *Locator, before error) ([]*Instance, error) {
+	var meant []*Instance
+	if lost := lostOne(l, nil); lost != nil && role.CodeOf(before) == role.NotFound {
+		meant = append(meant, lost)
+	}
+	in, err := l.OfEngine(ctx, before)
+	if err == nil {
+		meant = append(meant, in)
+	}
+	if len(meant) > 0 {
+		return meant, nil
+	}
+	return nil, err
+}
+
+// Lost returns the instances of local mode of which processes run, and which are not in
+// known: their state directories were removed.
+func Lost(l *Locator, known []*Instance) ([]*Instance, error) {
+	root, err := l.Root()
+	if err != nil {
+		return nil, err
+	}
+	all, err := process.Instances(root)
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("look for processes of instances: %w", err), "")
+	}
+	var out []*Instance
+	for _, o := range all {
+		name := filepath.Base(o.Dir)
+		if config.ValidInstanceName(name) != nil || slices.ContainsFunc(known, func(in *Instance) bool { return in.Name == name }) {
+			continue
+		}
+		out = append(out, &Instance{Dir: o.Dir, Lost: true, State: State{Name: name, Workspace: o.Workspace, Runtime: config.RuntimeProcess}})
+	}
+	return out, nil
+}
+
+// lostOne is the lost instance that the user named, else the only one of this workspace;
+// nil: there is none.
+func lostOne(l *Locator, known []*Instance) *Instance {
+	lost, err := Lost(l, known)
+	if err != nil || len(lost) == 0 {
+		return nil
+	}
+	name, err := l.Named()
+	if err != nil {
+		return nil
+	}
+	root := ""
+	if name == "" {
+		if root, err = l.Workspace(); err != nil {
+			return nil
+		}
+	}
+	lost = slices.DeleteFunc(lost, func(in *Instance) bool { return in.Name != name && (name != "" || in.Workspace != root) })
+	if len(lost) != 1 {
+		return nil
+	}
+	return lost[0]
+}
+
+// LostCure is the way on for an instance that has lost its state directory.
+func (in *Instance) LostCure() string {
+	return fmt.Sprintf("sett down --name %s ends what runs of it; sett up, in its repository, begins anew", in.Name)
+}
+
+// NoteLost says whether processes of an instance run that has no state, and has Place
+// list them.
+func (in *Instance) NoteLost(ctx context.Context) error {
+	if in.Known() {
+		return nil
+	}
+	units, err := in.Processes().Strays(ctx)
+	in.Lost = len(units) > 0
+	return err
 }
 
 // Strangers returns the instances on the container engine that are not in known.

@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -39,6 +40,11 @@ func Inspect(ctx context.Context, at *instance.Locator, in *instance.Instance, d
 		return l
 	}
 	running := l.look(in, cfg, units)
+	if in.Lost && len(running) > 0 {
+		l.State, l.Down, l.Restarting, l.HealthURL = Lost, []string{}, []string{}, ""
+		l.running = slices.Sorted(maps.Keys(running))
+		return l
+	}
 	if l.State == Stopped || !l.Known { // or nobody here has its blackboard's password
 		return l
 	}

@@ -23,7 +23,7 @@ type Row struct {
 	Name       string    `json:"name"`
 	Workspace  string    `json:"workspace"`
 	Runtime    string    `json:"runtime"`
-	State      string    `json:"state"` // running, degraded, unreachable or stopped
+	State      string    `json:"state"` // running, degraded, unreachable, lost or stopped
 	Agents     int       `json:"agents"`
 	Ready      int       `json:"agents_ready"`
 	NotReady   []string  `json:"agents_not_ready"`
@@ -35,7 +35,7 @@ type Row struct {
 	Down       []string  `json:"parts_down"`               // of those that should run
 	Paused     []string  `json:"parts_paused"`             // by the container engine
 	Restarting []string  `json:"parts_restarting"`         // they have ended, and are being started again
-	Known      bool      `json:"known"`                    // to this user's state directory; otherwise only the engine has it
+	Known      bool      `json:"known"`                    // to this user's state directory; otherwise only the engine or its processes have it
 	HealthURL  string    `json:"health_url"`               // of the orchestrator; empty: it does not run, or serves none
 	NoWrites   string    `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
 	NoLedger   string    `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
@@ -53,6 +53,8 @@ type Row struct {
 	silent bool  // its blackboard does not answer
 	host   bool  // its orchestrator is a process
 	lost   bool  // a part's container was removed
+
+	running []string // its parts, with State Lost
 
 	refusal *blackboard.NoWritesError // nil: the blackboard takes writes
 	reasons []string                  // of Unhealthy
@@ -93,7 +95,7 @@ func (r Row) WaysOn() string {
 
 // count shows a number that only a blackboard which answers can give.
 func (r Row) count(n int) string {
-	if r.State == Stopped || r.State == Unreachable || r.silent {
+	if r.State == Stopped || r.State == Unreachable || r.State == Lost || r.silent {
 		return "-"
 	}
 	return strconv.Itoa(n)
@@ -102,6 +104,11 @@ func (r Row) count(n int) string {
 // explain says why an instance is not running as it should.
 func (r Row) explain(at *instance.Locator) {
 	if r.State == Stopped {
+		return
+	}
+	if r.State == Lost {
+		at.Sayf("sett: %s: its state directory is gone, and processes of it run: %s\n", r.Name, role.Clean(strings.Join(r.running, ", ")))
+		at.Sayf("sett: hint: %s\n", r.in.LostCure())
 		return
 	}
 	for _, part := range r.Down {
@@ -148,7 +155,7 @@ func (r Row) age(now time.Time) string {
 // remark says how an instance differs from a usual one.
 func (r Row) remark() string {
 	switch {
-	case !r.Known:
+	case !r.Known && r.State != Lost:
 		return " (known to the engine only)"
 	case !instance.Exists(r.Workspace):
 		return " (gone)"
@@ -161,11 +168,12 @@ const (
 	Running     = "running"
 	Degraded    = "degraded"
 	Unreachable = "unreachable"
+	Lost        = "lost"
 	Stopped     = "stopped"
 )
 
 func stateCell(s string) term.Cell {
-	return term.Cell{Text: s, As: map[string]term.Style{Running: term.Good, Degraded: term.Warn, Unreachable: term.Bad}[s]}
+	return term.Cell{Text: s, As: map[string]term.Style{Running: term.Good, Degraded: term.Warn, Unreachable: term.Bad, Lost: term.Bad}[s]}
 }
 
 // Busy says whether the blackboard answers nobody, because a script on it has no end.
