@@ -60,7 +60,7 @@ var packages = []string{
 	"roles/orchestrator/supervisor",
 	"roles/pause",
 	"roles/role",
-	"roles/role/git", "roles/role/words",
+	"roles/role/git", "roles/role/store", "roles/role/words",
 	"roles/view",
 	"runtime",
 	"runtime/docker",

@@ -1,0 +1,182 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+
+	"sett/roles/role"
+)
+
+// ErrNoGit is the error when there is no git program on the PATH.
+var ErrNoGit = errors.New("git is not on the PATH")
+
+// commandTimeout bounds one run of git. A checkout of a very large tree takes minutes;
+// anything longer hangs, for example on a pipe in place of a file.
+const commandTimeout = 10 * time.Minute
+
+// settings override everything that a configuration could say.
+var settings = []string{
+	"core.hooksPath=/dev/null",
+	"core.fsmonitor=false",
+	"core.untrackedCache=false",
+	"core.splitIndex=false",
+	"core.attributesFile=/dev/null",
+	"core.excludesFile=/dev/null",
+	"core.safecrlf=false",
+	"core.symlinks=true",
+	"core.logAllRefUpdates=false",
+	"core.fsync=committed,reference",
+	"core.precomposeUnicode=false",
+	"checkout.workers=0",
+	"gc.auto=0",
+	"maintenance.auto=false",
+	"submodule.recurse=false",
+	"diff.ignoreSubmodules=all",
+	"advice.detachedHead=false",
+	"log.showSignature=false",
+	"commit.gpgSign=false",
+	"i18n.commitEncoding=UTF-8",
+	"pack.writeReverseIndex=false",
+}
+
+// environ is git's whole environment, but for a command's own variables. It reads no
+// configuration of a user or the system, asks nobody, and speaks to no other machine.
+func environ() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"),
+		"TMPDIR=" + os.TempDir(),
+		"HOME=/nonexistent",
+		"LC_ALL=C",
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=/dev/null", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_ALLOW_PROTOCOL=none",
+		"GIT_LITERAL_PATHSPECS=1",
+		"GIT_AUTHOR_NAME=sett", "GIT_AUTHOR_EMAIL=sett@localhost",
+		"GIT_COMMITTER_NAME=sett", "GIT_COMMITTER_EMAIL=sett@localhost",
+	}
+}
+
+// command is one run of git in the store.
+type command struct {
+	args  []string
+	env   []string // in addition to environ
+	stdin string
+	dir   string // working directory; empty: the store
+}
+
+// git runs git in the store and returns its output.
+func (s *Store) git(ctx context.Context, args ...string) (string, error) {
+	return s.run(ctx, command{args: args})
+}
+
+// run runs git in the store and returns its output, also after a failure. The error has
+// git's message.
+func (s *Store) run(ctx context.Context, c command) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	p := s.process(ctx, c)
+	var stdout bytes.Buffer
+	p.cmd.Stdin, p.cmd.Stdout = strings.NewReader(c.stdin), &stdout
+	if err := p.cmd.Start(); err != nil {
+		return "", p.failure(ctx, err)
+	}
+	if err := p.cmd.Wait(); err != nil {
+		return stdout.String(), p.failure(ctx, err)
+	}
+	return stdout.String(), nil
+}
+
+// process is a run of git that is being prepared.
+type process struct {
+	cmd    *exec.Cmd
+	name   string // of git's command
+	stderr bytes.Buffer
+}
+
+func (s *Store) process(ctx context.Context, c command) *process {
+	args := []string{"--git-dir=" + s.Dir}
+	for _, v := range settings {
+		args = append(args, "-c", v)
+	}
+	p := &process{cmd: exec.CommandContext(ctx, "git", append(args, c.args...)...), name: c.args[0]}
+	if strings.HasPrefix(p.name, "--") && len(c.args) > 1 {
+		p.name = c.args[1]
+	}
+	p.cmd.Dir = s.Dir
+	if c.dir != "" {
+		p.cmd.Dir = c.dir
+	}
+	p.cmd.Env = append(environ(), c.env...)
+	p.cmd.Stderr = &p.stderr
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+	p.cmd.WaitDelay = time.Second
+	return p
+}
+
+// failure makes the error of a run that failed.
+func (p *process) failure(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return ErrNoGit
+	case ctx.Err() != nil:
+		err = ctx.Err()
+	}
+	return &gitError{command: p.name, said: p.stderr.String(), cause: err}
+}
+
+// gitError is a failed run of git.
+type gitError struct {
+	command string
+	said    string // on stderr
+	cause   error
+}
+
+// Error names the command and git's last complaint.
+func (e *gitError) Error() string {
+	said := ""
+	for line := range strings.Lines(e.said) {
+		line = strings.TrimSpace(line)
+		if said == "" || strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
+			said = line
+		}
+	}
+	if said == "" {
+		return fmt.Sprintf("git %s: %v", e.command, e.cause)
+	}
+	return fmt.Sprintf("git %s: %s", e.command, role.CleanText(said))
+}
+
+// Unwrap returns the cause of the run's end; a full disk is told from git's message.
+func (e *gitError) Unwrap() []error {
+	if strings.Contains(e.said, "No space left on device") {
+		return []error{e.cause, syscall.ENOSPC}
+	}
+	return []error{e.cause}
+}
+
+// exitCode returns git's exit code, 0 when git did not end by itself or never started.
+func exitCode(err error) int {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() > 0 {
+		return exit.ExitCode()
+	}
+	return 0
+}
+
+// line strips the end of a single line of output.
+func line(s string) string { return strings.TrimRight(s, "\n") }
+
+// gone says whether an error is about a file that is not there.
+func gone(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -1,0 +1,213 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"sett/runtime/repofile"
+)
+
+// Author is the name that a commit carries.
+type Author struct{ Name, Email string }
+
+// Changes asks for the changes that a tool made in its tree.
+type Changes struct {
+	Start   string // the commit that the tree started from; empty: none
+	Message string
+	Author  Author
+	Size    int64 // the most bytes of changed files, and of the tool's own commits; 0: MaxSize
+}
+
+func (c Changes) size() int64 {
+	if c.Size == 0 {
+		return MaxSize
+	}
+	return c.Size
+}
+
+// Keep has a ref hold a commit of everything that a tool left in its tree, without
+// ignored files, on top of the tool's own commits. It returns the commit; empty: the tree is as it was
+// at the start. Nothing more works in the tree: Keep removes from it the things
+// that git cannot store or must not read, such as pipes and repositories within.
+func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, err error) {
+	parents := []string{}
+	if c.Start != "" {
+		parents = append(parents, c.Start)
+	}
+	if tip := t.tip(); tip != "" && tip != c.Start {
+		offer := t.Offer(tip, parents)
+		offer.Any, offer.Size = true, c.size()
+		took, err := t.store.Take(ctx, offer, ref)
+		switch {
+		case err == nil:
+			parents = append(parents, took)
+		case ctx.Err() != nil, errors.Is(err, ErrNoGit), errors.Is(err, unix.ENOSPC):
+			return "", err
+		}
+	}
+	tree, err := t.snapshot(ctx, c)
+	if err != nil {
+		return "", fmt.Errorf("keep the tree's changes: %w", err)
+	}
+	if len(parents) == 1 && c.Start != "" {
+		same, err := t.store.git(ctx, "rev-parse", "--verify", "-q", c.Start+"^{tree}")
+		if err != nil {
+			return "", err
+		}
+		if line(same) == tree {
+			return "", nil
+		}
+	}
+	if commit, err = t.store.commit(ctx, tree, c, parents); err == nil {
+		err = t.store.Hold(ctx, ref, commit)
+	}
+	return commit, err
+}
+
+// snapshot stores the tree's files and returns git's tree of them.
+func (t *Tree) snapshot(ctx context.Context, c Changes) (string, error) {
+	if err := t.disarm(true); err != nil {
+		return "", err
+	}
+	if err := t.bounded(ctx, c.size()); err != nil {
+		return "", err
+	}
+	if _, err := t.git(ctx, "", "add", "-A", "--ignore-errors", "."); err != nil && exitCode(err) != 1 { // 1: a file that cannot be read
+		return "", err
+	}
+	out, err := t.git(ctx, "", "write-tree")
+	return line(out), err
+}
+
+// commit makes a commit of a tree.
+func (s *Store) commit(ctx context.Context, tree string, c Changes, parents []string) (string, error) {
+	args := []string{"commit-tree", "--no-gpg-sign", "-F", "-"}
+	for i, p := range parents {
+		if !slices.Contains(parents[:i], p) {
+			args = append(args, "-p", p)
+		}
+	}
+	var env []string
+	if c.Author.Name != "" {
+		env = []string{"GIT_AUTHOR_NAME=" + c.Author.Name, "GIT_AUTHOR_EMAIL=" + c.Author.Email,
+			"GIT_COMMITTER_NAME=" + c.Author.Name, "GIT_COMMITTER_EMAIL=" + c.Author.Email}
+	}
+	out, err := s.run(ctx, command{args: append(args, tree), env: env, stdin: strings.ReplaceAll(c.Message, "\x00", " ") + "\n"})
+	return line(out), err
+}
+
+// bounded refuses changes that are too large to keep.
+func (t *Tree) bounded(ctx context.Context, most int64) error {
+	out, err := t.git(ctx, "", "ls-files", "-z", "--others", "--modified", "--exclude-standard")
+	if err != nil {
+		return err
+	}
+	for _, name := range strings.Split(strings.TrimSuffix(out, "\x00"), "\x00") {
+		if info, err := os.Lstat(filepath.Join(t.Dir(), name)); err == nil && info.Mode().IsRegular() {
+			most -= info.Size()
+		}
+	}
+	if most < 0 {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+// disarm removes from the tree everything that git would wait for or enter: pipes,
+// sockets, devices, and repositories. It lets the owner change directories, and read
+// files where asked.
+func (t *Tree) disarm(readable bool) error {
+	return filepath.WalkDir(t.Dir(), func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case strings.EqualFold(d.Name(), ".git"):
+			if err := removeAll(path); err != nil {
+				return err
+			}
+			if d.IsDir() {
+				return fs.SkipDir
+			}
+		case d.IsDir():
+			return unlock(path, d, 0o700) // before it is read
+		case d.Type().IsRegular():
+			if readable {
+				return unlock(path, d, 0o400)
+			}
+		case d.Type()&fs.ModeSymlink == 0:
+			return os.Remove(path)
+		}
+		return nil
+	})
+}
+
+func unlock(path string, d fs.DirEntry, want fs.FileMode) error {
+	info, err := d.Info()
+	if err != nil || info.Mode().Perm()&want == want {
+		return nil //nolint:nilerr // it is gone
+	}
+	return os.Chmod(path, info.Mode().Perm()|want)
+}
+
+// Bounds of the files of a tool's repository that Sett reads.
+const (
+	mostHead   = 4 << 10
+	mostPacked = 4 << 20
+)
+
+// tip is the commit that HEAD of the tool's repository names, as far as a plain look
+// finds one; empty: none. It is a hash by its form alone.
+func (t *Tree) tip() string {
+	root, err := os.OpenRoot(t.dir)
+	if err != nil {
+		return ""
+	}
+	defer root.Close()
+	text := readIn(root, toolGit+"/HEAD", mostHead)
+	name, isRef := strings.CutPrefix(text, "ref: ")
+	if !isRef {
+		return asHash(text)
+	}
+	if !strings.HasPrefix(name, "refs/heads/") || !filepath.IsLocal(name) {
+		return ""
+	}
+	if found := asHash(readIn(root, toolGit+"/"+name, mostHead)); found != "" {
+		return found
+	}
+	for row := range strings.Lines(readIn(root, toolGit+"/packed-refs", mostPacked)) {
+		if hash, ref, _ := strings.Cut(line(row), " "); ref == name {
+			return asHash(hash)
+		}
+	}
+	return ""
+}
+
+func asHash(text string) string {
+	if (len(text) == 40 || len(text) == 64) && hashForm().MatchString(text) {
+		return text
+	}
+	return ""
+}
+
+// readIn reads a regular file of a tool; empty: there is none.
+func readIn(root *os.Root, name string, most int64) string {
+	f, err := repofile.Open(root, name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, most))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(string(text), "\n")
+}

@@ -1,0 +1,339 @@
+// Package store keeps the commits of an instance in a bare git repository of its own,
+// and prepares the private trees in which its agents work.
+//
+// A tool may have written anything into its tree. So a directory here is either a
+// tool's or trusted, never both:
+//
+//   - The store, and the index of each tree, are trusted. No tool can write them. Git
+//     runs on them alone, without the configuration of a user, the system or the tree,
+//     and so without any hook, filter or other program that they could name.
+//   - Of the things that a tool wrote, git reads files of the working tree, and copies of
+//     objects whose content is checked. A tool's own git directory is removed unread.
+//
+// Each commit that counts hangs on a ref (Goal, Artefact, Leftover, Start), and so
+// git never prunes it. The package knows no blackboard, no claim and no network.
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// The refs of a store.
+const (
+	goalRefs     = "refs/sett/goals/"
+	artefactRefs = "refs/sett/artefacts/"
+	leftoverRefs = "refs/sett/leftovers/"
+	startRefs    = "refs/sett/trees/"
+)
+
+// Goal is the ref of the commit that a goal begins with.
+func Goal(id string) string { return goalRefs + id }
+
+// Artefact is the ref of an artefact's commit.
+func Artefact(id string) string { return artefactRefs + id }
+
+// Leftover is the ref of the changes that an attempt left in its tree.
+func Leftover(claim, agent string, attempt int) string {
+	return fmt.Sprintf("%s%s/%s-%d", leftoverRefs, claim, agent, attempt)
+}
+
+// Start is the ref of the commit that a tree started from.
+func Start(slot string) string { return startRefs + slot }
+
+// ErrNoCommit says that a hash does not name one commit that is at hand.
+var ErrNoCommit = errors.New("no such commit")
+
+// Store is the bare repository of an instance.
+type Store struct {
+	Dir string // absolute
+}
+
+// Open returns the store in a directory, without a look at it.
+func Open(dir string) *Store { return &Store{Dir: dir} }
+
+// Objects is the directory of the store's objects.
+func (s *Store) Objects() string { return filepath.Join(s.Dir, "objects") }
+
+// Exists says whether there is a store that was made to its end.
+func (s *Store) Exists() bool {
+	_, err := os.Stat(filepath.Join(s.Dir, "HEAD")) // written last
+	return err == nil
+}
+
+// Format is the hash algorithm of the store's objects: sha1 or sha256.
+func (s *Store) Format(ctx context.Context) (string, error) {
+	out, err := s.git(ctx, "rev-parse", "--show-object-format")
+	return line(out), err
+}
+
+// Create makes the store of a repository with these directories of objects, its own one
+// first, in the format sha1 or sha256. It brings all their objects, by hard links where
+// the file system allows that. A store that is there stays; one that is half made is
+// completed.
+func Create(ctx context.Context, dir, format string, from []string) (*Store, error) {
+	s := Open(dir)
+	if s.Exists() {
+		return s, nil
+	}
+	for _, d := range []string{"objects/info", "objects/pack", "refs/sett", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			return nil, fmt.Errorf("make store: %w", err)
+		}
+	}
+	for _, objects := range from {
+		if err := bring(ctx, objects, s.Objects()); err != nil {
+			return nil, fmt.Errorf("bring objects into the store: %w", err)
+		}
+	}
+	version, extension := 0, ""
+	if format == "sha256" {
+		version, extension = 1, "[extensions]\n\tobjectFormat = sha256\n"
+	}
+	config := fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tbare = true\n\tfileMode = true\n%s", version, extension)
+	if err := writeWhole(filepath.Join(dir, "config"), config); err != nil {
+		return nil, fmt.Errorf("make store: %w", err)
+	}
+	if err := writeWhole(filepath.Join(dir, "HEAD"), "ref: refs/heads/none\n"); err != nil {
+		return nil, fmt.Errorf("make store: %w", err)
+	}
+	return s, nil
+}
+
+// writeWhole writes a file so that it is either there with this content, or not at all.
+func writeWhole(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.WriteString(text)
+	if err == nil {
+		err = f.Chmod(0o600)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}
+
+// passes is the most looks at a repository that git packs anew meanwhile.
+const passes = 10
+
+// bring links or copies the objects of one directory into another. While git packs the
+// repository, objects move from files of their own into packs, and from packs into a new
+// one: single objects are brought first, then packs, and all again if a file went away
+// in between.
+func bring(ctx context.Context, from, to string) error {
+	for range passes {
+		whole, err := bringOnce(ctx, from, to)
+		if err != nil || whole {
+			return err
+		}
+	}
+	return errors.New("the repository changes all the time")
+}
+
+var (
+	fanOut   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-f]{2}$`) })
+	object   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{38}|[0-9a-f]{62})$`) })
+	packFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^pack-[0-9a-f]+\.(pack|idx)$`) })
+)
+
+// bringOnce says whether no file went away while it was at work.
+func bringOnce(ctx context.Context, from, to string) (whole bool, err error) {
+	folders, err := os.ReadDir(from)
+	if err != nil {
+		return false, err
+	}
+	whole = true
+	for _, d := range folders {
+		if !fanOut().MatchString(d.Name()) || !d.IsDir() {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Join(to, d.Name()), 0o700); err != nil {
+			return false, err
+		}
+		all, err := bringFiles(ctx, filepath.Join(from, d.Name()), filepath.Join(to, d.Name()), object())
+		if err != nil {
+			return false, err
+		}
+		whole = whole && all
+	}
+	all, err := bringFiles(ctx, filepath.Join(from, "pack"), filepath.Join(to, "pack"), packFile())
+	return whole && all, err
+}
+
+// bringFiles brings the files of a directory whose names fit. A pack comes before its
+// index: git takes no pack for one without.
+func bringFiles(ctx context.Context, from, to string, names *regexp.Regexp) (all bool, err error) {
+	entries, err := os.ReadDir(from)
+	if gone(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	var files []string
+	for _, e := range entries {
+		if e.Type().IsRegular() && names.MatchString(e.Name()) {
+			files = append(files, e.Name())
+		}
+	}
+	all = true
+	for _, last := range []bool{false, true} {
+		for _, name := range files {
+			if strings.HasSuffix(name, ".idx") != last {
+				continue
+			}
+			switch err := linkOrCopy(ctx, filepath.Join(from, name), filepath.Join(to, name)); {
+			case gone(err):
+				all = false
+			case err != nil:
+				return false, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// linkOrCopy gives a file that never changes a second name, or copies it where the file
+// system cannot.
+func linkOrCopy(ctx context.Context, from, to string) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	err := os.Link(from, to)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if gone(err) {
+		if _, there := os.Stat(from); gone(there) {
+			return err
+		}
+	}
+	source, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.CreateTemp(filepath.Dir(to), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(target.Name())
+	_, err = io.Copy(target, source)
+	if err == nil {
+		err = target.Chmod(0o444)
+	}
+	if err == nil {
+		err = target.Sync()
+	}
+	if err = errors.Join(err, target.Close()); err == nil {
+		err = os.Rename(target.Name(), to)
+	}
+	return err
+}
+
+// Commit returns the commit of a ref, empty when there is none.
+func (s *Store) Commit(ctx context.Context, ref string) (string, error) {
+	out, err := s.git(ctx, "rev-parse", "-q", "--verify", "--end-of-options", ref+"^{commit}")
+	if exitCode(err) == 1 {
+		return "", nil
+	}
+	return line(out), err
+}
+
+// Hold has a ref name a commit of the store, on disk when it returns.
+func (s *Store) Hold(ctx context.Context, ref, commit string) error {
+	_, err := s.git(ctx, "update-ref", ref, commit)
+	return err
+}
+
+// LetGo removes refs; one that is not there is no error.
+func (s *Store) LetGo(ctx context.Context, refs ...string) error {
+	if len(refs) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	for _, ref := range refs {
+		fmt.Fprintf(&b, "delete %s\n", ref)
+	}
+	_, err := s.run(ctx, command{args: []string{"update-ref", "--stdin"}, stdin: b.String()})
+	return err
+}
+
+var hashForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
+
+// Resolve returns the whole hash of a commit of the store from its beginning, 7 to 64
+// hexadecimal digits. Otherwise the error is ErrNoCommit with the reason. A ref's name
+// never counts, even if it looks like a hash.
+func (s *Store) Resolve(ctx context.Context, hash string) (string, error) {
+	return s.resolve(ctx, hash, nil)
+}
+
+// resolve is Resolve with git's further variables.
+func (s *Store) resolve(ctx context.Context, hash string, env []string) (string, error) {
+	if !hashForm().MatchString(hash) {
+		return "", fmt.Errorf("%w: %q is not a commit hash (7 to 64 hexadecimal digits)", ErrNoCommit, abridge(hash))
+	}
+	hash = strings.ToLower(hash)
+	objects := hash
+	if len(hash) != 40 && len(hash) != 64 {
+		var err error
+		if objects, err = s.run(ctx, command{args: []string{"rev-parse", "--disambiguate=" + hash}, env: env}); err != nil {
+			return "", fmt.Errorf("look up commit %s: %w", hash, err)
+		}
+	}
+	out, err := s.run(ctx, command{
+		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"}, env: env, stdin: line(objects) + "\n",
+	})
+	if err != nil {
+		return "", fmt.Errorf("look up commit %s: %w", hash, err)
+	}
+	return oneCommit(hash, out)
+}
+
+// oneCommit returns the one commit among the lines of cat-file.
+func oneCommit(hash, out string) (string, error) {
+	var found []string
+	other := ""
+	for row := range strings.Lines(out) {
+		object, kind, _ := strings.Cut(line(row), " ")
+		switch {
+		case !strings.HasPrefix(object, hash) || kind == "missing":
+		case kind == "commit":
+			found = append(found, object)
+		default:
+			other = kind
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return "", fmt.Errorf("%w: %s is the beginning of %d commits", ErrNoCommit, hash, len(found))
+	case other != "":
+		return "", fmt.Errorf("%w: %s is a %s", ErrNoCommit, hash, other)
+	}
+	return "", fmt.Errorf("%w: no object begins with %s", ErrNoCommit, hash)
+}
+
+// abridge shortens text of a tool for a message.
+func abridge(s string) string {
+	if len(s) > 80 {
+		return s[:77] + "..."
+	}
+	return s
+}

@@ -1,0 +1,211 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// Tree is the place of a private tree: one agent, or one worker, works in it at a time.
+// Its directories are made once and only emptied after that, since they may be mounted
+// into a container.
+type Tree struct {
+	store *Store
+	dir   string // trusted
+	seen  string // the store's objects, as the tool sees them
+	slot  string
+}
+
+// Tree returns the place of that name in a directory, without a look at it. A tool in the tree finds
+// the store's objects at seen.
+func (s *Store) Tree(dir, slot, seen string) *Tree {
+	return &Tree{store: s, dir: filepath.Join(dir, slot), seen: seen, slot: slot}
+}
+
+// Dir is the tool's working directory.
+func (t *Tree) Dir() string { return filepath.Join(t.dir, "tree") }
+
+// toolGit is the repository of the tool, relative to the place.
+const toolGit = "tree/.git"
+
+func (t *Tree) index() string { return filepath.Join(t.dir, "index") }
+
+// Offer is a commit that the tool made in this tree.
+func (t *Tree) Offer(hash string, known []string) Offer {
+	return Offer{Hash: hash, Root: t.dir, Objects: toolGit + "/objects", Known: known}
+}
+
+// Make makes the directories of the place.
+func (t *Tree) Make() error { return os.MkdirAll(t.Dir(), 0o700) }
+
+// Plan is the state in which a tool finds its tree.
+type Plan struct {
+	Commit string // of the store; empty: a repository without a commit
+	Branch string // checked out; empty or no name of a branch: HEAD is detached
+}
+
+// Prepare empties the tree, whatever a tool left there, and checks out a commit with a
+// repository of the tool's own: it has that one branch, borrows the store's objects, and
+// nothing of the last grant. A ref holds the commit.
+func (t *Tree) Prepare(ctx context.Context, p Plan) error {
+	if err := t.Make(); err != nil {
+		return fmt.Errorf("prepare tree: %w", err)
+	}
+	if p.Commit != "" {
+		if err := t.store.Hold(ctx, Start(t.slot), p.Commit); err != nil {
+			return fmt.Errorf("prepare tree: %w", err)
+		}
+	}
+	err := t.checkOut(ctx, p.Commit)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoGit) {
+		if err = t.clear(); err == nil {
+			err = t.checkOut(ctx, p.Commit)
+		}
+	}
+	if err == nil {
+		err = t.lendRepository(ctx, p)
+	}
+	if err != nil {
+		return fmt.Errorf("prepare tree: %w", err)
+	}
+	return nil
+}
+
+// git runs git on the tree with the trusted index.
+func (t *Tree) git(ctx context.Context, stdin string, args ...string) (string, error) {
+	return t.store.run(ctx, command{
+		args: args, dir: t.Dir(), stdin: stdin,
+		env: []string{"GIT_WORK_TREE=" + t.Dir(), "GIT_INDEX_FILE=" + t.index()},
+	})
+}
+
+// checkOut makes the tree that of a commit.
+func (t *Tree) checkOut(ctx context.Context, commit string) error {
+	if err := t.disarm(false); err != nil {
+		return err
+	}
+	_ = os.Remove(t.index() + ".lock") // of a run that was killed; this place has one user at a time
+	if commit == "" {
+		return t.clear()
+	}
+	if _, err := os.Stat(t.index()); gone(err) {
+		if err := t.clear(); err != nil { // a checkout that was killed before it had an index
+			return err
+		}
+	} else if _, err := t.git(ctx, "", "clean", "-ffdxq"); err != nil {
+		return err
+	}
+	if _, err := t.git(ctx, "", "read-tree", "--reset", "-u", commit); err != nil {
+		return err
+	}
+	return nil
+}
+
+// clear removes everything from the tree, with modes that let nobody, and its index.
+func (t *Tree) clear() error {
+	if err := os.Remove(t.index()); err != nil && !gone(err) {
+		return err
+	}
+	entries, err := os.ReadDir(t.Dir())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if err := removeAll(filepath.Join(t.Dir(), e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeAll removes a file, or a directory with everything below it, also where modes
+// forbid that. It follows no link.
+func removeAll(path string) error {
+	if err := os.RemoveAll(path); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(path, func(p string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() { // before it is read
+			_ = os.Chmod(p, 0o700)
+		}
+		return nil
+	})
+	return os.RemoveAll(path)
+}
+
+var branchForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_+=%-]*([./][\p{L}\p{N}_][\p{L}\p{N}_+=%-]*)*$`)
+})
+
+// plainBranch says whether a name can be a branch and a path: a file below refs/heads.
+func plainBranch(name string) bool {
+	return len(name) <= 200 && branchForm().MatchString(name) && !strings.HasSuffix(name, ".lock") && !strings.Contains(name, ".lock/")
+}
+
+// lendRepository makes the tool's repository: with one branch, a copy of the index, and the store's objects.
+func (t *Tree) lendRepository(ctx context.Context, p Plan) error {
+	format, err := t.store.Format(ctx)
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(t.Dir(), ".git")
+	for _, d := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "hooks"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			return err
+		}
+	}
+	version, extension := 0, ""
+	if format == "sha256" {
+		version, extension = 1, "[extensions]\n\tobjectFormat = sha256\n"
+	}
+	files := map[string]string{
+		"config": fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tfileMode = true\n\tbare = false\n\tlogAllRefUpdates = true\n%s[gc]\n\tauto = 0\n",
+			version, extension),
+		"objects/info/alternates": t.seen + "\n",
+		"HEAD":                    p.Commit + "\n",
+	}
+	if branch := p.Branch; plainBranch(branch) || p.Commit == "" {
+		if !plainBranch(branch) {
+			branch = "main"
+		}
+		files["HEAD"] = "ref: refs/heads/" + branch + "\n"
+		if p.Commit != "" {
+			files["refs/heads/"+branch] = p.Commit + "\n"
+		}
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return copyFile(t.index(), filepath.Join(dir, "index"))
+}
+
+// copyFile copies a trusted file; one that is not there is no error.
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if gone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	return errors.Join(err, target.Close())
+}
