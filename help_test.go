@@ -18,6 +18,7 @@ import (
 	"sett/roles/cub"
 	"sett/roles/keeper"
 	"sett/roles/notifier"
+	"sett/roles/repository"
 	"sett/roles/orchestrator"
 	"sett/roles/pause"
 	"sett/roles/role"
@@ -79,7 +80,7 @@ func helpPages(t *testing.T) map[string]string {
 	pages := map[string]string{}
 	roles := map[string]runRole{
 		"blackboard": blackboard.Run, "cub": cub.Run, "keeper": keeper.Run,
-		"notifier": notifier.Run, "orchestrator": orchestrator.Run, "pause": pause.Run,
+		"notifier": notifier.Run, "repository": repository.Run, "orchestrator": orchestrator.Run, "pause": pause.Run,
 	}
 	show := func(run runRole, name string, args ...string) string {
 		var out bytes.Buffer

@@ -17,6 +17,7 @@ import (
 	"sett/roles/notifier"
 	"sett/roles/orchestrator"
 	"sett/roles/pause"
+	"sett/roles/repository"
 	"sett/roles/role"
 	"sett/runtime/logfile"
 )
@@ -35,6 +36,7 @@ var roles = map[string]func(context.Context, role.Env) error{
 	"blackboard":        role.Secluded(blackboard.Run),
 	"keeper":            role.Secluded(keeper.Run),
 	"notifier":          notifier.Run,
+	"repository":        role.Secluded(repository.Run),
 	"pause":             pause.Run,
 }
 

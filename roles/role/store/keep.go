@@ -43,6 +43,13 @@ func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, 
 	if c.Start != "" {
 		parents = append(parents, c.Start)
 	}
+	before, err := t.store.Commit(ctx, ref) // of an earlier call, after which the tool's repository is gone
+	if err != nil {
+		return "", err
+	}
+	if before != "" {
+		parents = append(parents, before)
+	}
 	if tip := t.tip(); tip != "" && tip != c.Start {
 		offer := t.Offer(tip, parents)
 		offer.Any, offer.Size = true, c.size()
@@ -58,13 +65,16 @@ func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, 
 	if err != nil {
 		return "", fmt.Errorf("keep the tree's changes: %w", err)
 	}
-	if len(parents) == 1 && c.Start != "" {
-		same, err := t.store.git(ctx, "rev-parse", "--verify", "-q", c.Start+"^{tree}")
-		if err != nil {
+	if len(parents) > 0 {
+		last := parents[len(parents)-1]
+		known, err := t.store.git(ctx, "rev-parse", "--verify", "-q", last+"^{tree}")
+		switch {
+		case err != nil:
 			return "", err
-		}
-		if line(same) == tree {
+		case line(known) == tree && last == c.Start:
 			return "", nil
+		case line(known) == tree && last == before:
+			return before, nil
 		}
 	}
 	if commit, err = t.store.commit(ctx, tree, c, parents); err == nil {

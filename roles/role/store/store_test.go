@@ -328,6 +328,9 @@ func TestLeftovers(t *testing.T) {
 	if got := at("-c", "core.quotePath=false", "ls-tree", "-r", "--name-only", kept); got != ".gitignore\nan ümlaut\ncommitted\nd/shut\nfile\nsub/z" {
 		t.Errorf("files:\n%s", got)
 	}
+	if again, err := tree.Keep(t.Context(), Changes{Start: base, Message: "left"}, ref); err != nil || again != kept {
+		t.Errorf("kept again: %s %v", again, err)
+	}
 	prepare(t, tree, Plan{Commit: kept, Branch: "main"}) // as after a question
 	if got := run(t, tree.Dir(), "cat", "file"); got != "changed" {
 		t.Errorf("the resumed tool finds %q", got)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -135,6 +136,8 @@ func (s *Store) receive(ctx context.Context, commit string, known, env []string,
 	switch {
 	case received != nil && strings.Contains(receiver.stderr.String(), "maximum allowed size"):
 		return "", fmt.Errorf("%w: more than %d MiB", ErrTooLarge, size>>20)
+	case received != nil && !strings.Contains(receiver.stderr.String(), "early EOF"): // else the sender's end is the reason
+		return "", refusal(receiver.failure(ctx, received))
 	case received != nil && sent == nil:
 		return "", refusal(receiver.failure(ctx, received))
 	case sent != nil:
@@ -146,9 +149,15 @@ func (s *Store) receive(ctx context.Context, commit string, known, env []string,
 	return "", nil // the pack was there before
 }
 
+// disk matches git's complaints about the store's own files.
+var disk = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)unable to (rename|create|write|open|fsync|stat|deflate)|cannot (store|close|open|mkstemp)|out of memory|no space left|quota`)
+})
+
 // refusal tells git's answer about a commit from a failure of git itself.
 func refusal(err error) error {
-	if exitCode(err) > 0 && !errors.Is(err, unix.ENOSPC) {
+	var failed *gitError
+	if exitCode(err) > 0 && errors.As(err, &failed) && !disk().MatchString(failed.said) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err

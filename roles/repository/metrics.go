@@ -1,0 +1,40 @@
+package repository
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"sett/roles/role"
+)
+
+// metrics are the metrics of the repository.
+type metrics struct {
+	registry *prometheus.Registry
+	seconds  *prometheus.HistogramVec // by request
+	refused  *prometheus.CounterVec   // by request
+}
+
+func newMetrics() *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "sett_repository_seconds", Help: "From a request to its answer, in seconds.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}, []string{"request"}),
+		refused: role.Counters("sett_repository_refused_total", "Requests that were not met.", "request"),
+	}
+	m.registry.MustRegister(m.seconds, m.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// time begins to measure a request.
+func (m *metrics) time(request string) (done func(error)) {
+	began := time.Now()
+	return func(err error) {
+		m.seconds.WithLabelValues(request).Observe(time.Since(began).Seconds())
+		if err != nil {
+			m.refused.WithLabelValues(request).Inc()
+		}
+	}
+}

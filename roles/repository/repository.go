@@ -1,0 +1,176 @@
+// Package repository is the one role that touches git for an instance. It prepares a
+// clean private tree for each grant, takes the commits that tools make out of their
+// trees into the store, and keeps the changes of tools that fail.
+//
+// It runs as the owner of the repository, without a tool, without credentials of
+// the blackboard and without the engine's socket. Its requests come from cubs, each with
+// the token of its agent, and reach that agent's trees alone. It decides nothing about
+// claims, and everything that it remembers is in files: after a crash it goes on.
+package repository
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"sett/contract/env"
+	"sett/roles/role"
+	"sett/roles/role/store"
+)
+
+const help = `Prepare agents' trees and hold their commits, for one instance.
+
+Usage: sett repository
+
+It serves cubs over HTTP. Each agent may ask about its own trees alone, with the
+token that its name and the instance's secret give. It needs git.
+
+Environment:
+  SETT_INSTANCE_NAME    the instance's name
+  SETT_REPOSITORY_ADDR  where to listen, such as 127.0.0.1:7070
+  SETT_REPOSITORY_KEY   the secret of which agents' tokens are made
+  SETT_STORE            directory of the store, a bare git repository
+  SETT_TREES            directory of the agents' trees
+  SETT_OBJECTS          the store's objects, as agents see them;
+                        default: the store's directory objects
+  SETT_HEALTH_ADDR      of /healthz and /metrics; default :8080; off: none
+  SETT_LOG_FORMAT       json or text; default: text on a terminal
+  SETT_LOG_LEVEL        debug, info (default), warn or error
+
+Exit codes: sett --help
+`
+
+// Run serves until the context ends.
+func Run(ctx context.Context, e role.Env) error {
+	if done, err := e.Arguments("repository", help); done {
+		return err
+	}
+	settings, err := env.ParseRepository(e.Lookup)
+	if err != nil {
+		return role.Fail(role.Usage, err, "sett repository --help")
+	}
+	s, err := newServer(settings, e.Logger("repository").With("instance", settings.Instance))
+	if err != nil {
+		return err
+	}
+	if err := role.ScrubEnv(env.RepositoryKey); err != nil {
+		s.log.Warn("the secret is less protected than possible", "error", err)
+	}
+	l, err := net.Listen("tcp", settings.Addr)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return role.Fail(role.Environment, fmt.Errorf("listen on %s: the port is in use by another program", settings.Addr), "sett down && sett up takes a free one")
+	}
+	if err != nil {
+		return role.Fail(role.Environment, fmt.Errorf("listen on %s: %w", settings.Addr, err), "")
+	}
+	actors := []func(context.Context) error{func(ctx context.Context) error { return s.serve(ctx, l) }}
+	if settings.HealthAddr != "off" {
+		h, err := role.ListenHealth(settings.HealthAddr, role.HealthOptions{
+			Check: s.check, Metrics: s.metrics.registry, Instance: settings.Instance,
+		})
+		if err != nil {
+			return errors.Join(err, l.Close())
+		}
+		actors = append(actors, h.Serve)
+	}
+	s.log.Info("repository serves", "addr", l.Addr().String(), "store", settings.Store, "pid", os.Getpid(), "version", e.Build.Version)
+	if err := role.Together(ctx, actors...); err != nil && ctx.Err() == nil {
+		return role.Fail(role.Environment, fmt.Errorf("serve the repository: %w", err), "")
+	}
+	s.log.Info("repository stopped")
+	return nil
+}
+
+// server is the role's state while the process lives.
+type server struct {
+	key     string
+	store   *store.Store
+	trees   string
+	objects string
+	log     *slog.Logger
+	metrics *metrics
+	busy    busy
+}
+
+func newServer(c env.Repository, log *slog.Logger) (*server, error) {
+	s := &server{key: c.Key, store: store.Open(c.Store), trees: c.Trees, objects: c.Objects, log: log, metrics: newMetrics()}
+	if s.objects == "" {
+		s.objects = s.store.Objects()
+	}
+	if !s.store.Exists() {
+		return nil, role.Fail(role.Environment, fmt.Errorf("there is no store in %s", c.Store), "sett up makes it")
+	}
+	if err := s.sweep(); err != nil {
+		return nil, role.Fail(role.Environment, err, "")
+	}
+	return s, nil
+}
+
+// sweep removes what a killed predecessor was about to take.
+func (s *server) sweep() error {
+	left, err := filepath.Glob(filepath.Join(s.store.Dir, "taking-*"))
+	if err != nil {
+		return err
+	}
+	for _, dir := range left {
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("clean the store: %w", err)
+		}
+	}
+	return nil
+}
+
+// check says whether the store can be read.
+func (s *server) check(ctx context.Context) error {
+	_, err := s.store.Format(ctx)
+	return err
+}
+
+// Bounds of a request. A large tree takes its time, so there is none for the answer.
+const (
+	headerTime = 5 * time.Second
+	mostBody   = 1 << 20
+	mostAtOnce = 256
+)
+
+// serve answers cubs until the context ends; requests under way end with it.
+func (s *server) serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: role.Bounded(mostAtOnce, s.routes()), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
+	defer stop()
+	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return ctx.Err()
+}
+
+// ownSlot says whether a tree's place is the agent's: its name, or that of one of its workers.
+func ownSlot(agent, slot string) bool {
+	rest, ok := strings.CutPrefix(slot, agent)
+	return ok && agent != "" && plainName(slot) && (rest == "" || rest[0] == '.' && len(rest) > 1)
+}
+
+// plainName says whether a name is one element of a path and of a ref.
+func plainName(name string) bool {
+	if name == "" || len(name) > 200 || name[0] == '.' || name[0] == '-' || strings.Contains(name, "..") ||
+		strings.HasSuffix(name, ".lock") || name[len(name)-1] == '.' {
+		return false
+	}
+	for _, r := range name {
+		if r != '.' && r != '-' && r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') {
+			return false
+		}
+	}
+	return true
+}

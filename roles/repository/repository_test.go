@@ -1,0 +1,298 @@
+package repository
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/contract/env"
+	line "sett/roles/role/repository"
+	"sett/roles/role/store"
+)
+
+// place is an instance's store and trees, with the role as a process.
+type place struct {
+	t      *testing.T
+	dir    string
+	base   string // the commit that the goal begins with
+	store  *store.Store
+	path   string // of programs; empty: as here
+	out    *os.File
+	cmd    *exec.Cmd
+	client *line.Client
+}
+
+const key = "the instance's secret"
+
+func newPlace(t *testing.T) *place {
+	t.Helper()
+	p := &place{t: t, dir: t.TempDir()}
+	person := filepath.Join(p.dir, "person")
+	sh(t, p.dir, `git init -q -b main person && cd person && mkdir d && echo one > d/file && git add -A && git commit -qm first`)
+	p.base = sh(t, person, `git rev-parse HEAD`)
+	s, err := store.Create(t.Context(), p.storeDir(), "sha1", []string{filepath.Join(person, ".git", "objects")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.store = s
+	if err := s.Hold(t.Context(), store.Goal("goal"), p.base); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *place) storeDir() string { return filepath.Join(p.dir, "store") }
+func (p *place) treesDir() string { return filepath.Join(p.dir, "trees") }
+
+// start starts the role and returns when it listens.
+func (p *place) start() {
+	p.t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=yes", env.Instance+"=test", env.RepositoryAddr+"=127.0.0.1:0", env.RepositoryKey+"="+key,
+		env.Store+"="+p.storeDir(), env.Trees+"="+p.treesDir(), env.HealthAddr+"=off", env.LogFormat+"=json")
+	if p.path != "" {
+		cmd.Env = append(cmd.Env, "PATH="+p.path+":"+os.Getenv("PATH"))
+	}
+	said, err := cmd.StderrPipe()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.cmd = cmd
+	r := bufio.NewScanner(said)
+	for r.Scan() {
+		var l struct{ Msg, Addr string }
+		if json.Unmarshal(r.Bytes(), &l) == nil && l.Addr != "" {
+			p.client = p.clientOf("writer", "writer", "http://"+l.Addr)
+			go func() {
+				for r.Scan() { //nolint:revive // the pipe must not fill
+				}
+			}()
+			return
+		}
+	}
+	p.t.Fatalf("the role did not start: %v", cmd.Wait())
+}
+
+func (p *place) clientOf(agent, slot, url string) *line.Client {
+	return &line.Client{URL: url, Agent: agent, Slot: slot, Token: line.Token(key, agent), HTTP: &http.Client{Timeout: time.Minute}}
+}
+
+func (p *place) kill() {
+	if p.cmd != nil {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+		p.cmd = nil
+	}
+}
+
+func (p *place) tree(slot string) string { return filepath.Join(p.treesDir(), slot, "tree") }
+
+func sh(t *testing.T, dir, script string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-ec", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=tool", "GIT_AUTHOR_EMAIL=tool@localhost", "GIT_COMMITTER_NAME=tool", "GIT_COMMITTER_EMAIL=tool@localhost")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func first(claim string) line.Grant { return line.Grant{Claim: claim, Attempt: 1} }
+
+func TestGrantFromStartToResult(t *testing.T) {
+	p := newPlace(t)
+	p.start()
+	ctx := t.Context()
+	w, err := p.client.Prepare(ctx, line.Prepare{Grant: first("c1"), Goal: "goal", Branch: "main"})
+	if err != nil || w.Commit != p.base || w.Base != p.base || w.Branch != "main" {
+		t.Fatalf("%+v %v", w, err)
+	}
+	made := sh(t, p.tree("writer"), `echo two > d/file; git commit -qam two; git rev-parse HEAD`)
+	h, err := p.client.Take(ctx, line.Take{Grant: first("c1"), Hash: made[:8], Artefact: "a1"})
+	if err != nil || h.Commit != made {
+		t.Fatalf("%+v %v", h, err)
+	}
+
+	// The next agent starts from it, and hands over its changes instead of a commit.
+	next := p.clientOf("second", "second.worker-1", p.client.URL)
+	if w, err = next.Prepare(ctx, line.Prepare{Grant: first("c2"), Goal: "goal", Branch: "main", Artefacts: []string{"a1"}}); err != nil || w.Commit != made {
+		t.Fatalf("%+v %v", w, err)
+	}
+	sh(t, p.tree("second.worker-1"), `echo three > d/new`)
+	if h, err = next.Commit(ctx, line.Commit{Grant: first("c2"), Artefact: "a2", Message: "three"}); err != nil || h.Ref != store.Artefact("a2") {
+		t.Fatalf("%+v %v", h, err)
+	}
+	if got := sh(t, p.storeDir(), `git log -1 --format='%P %an %s' `+h.Commit); got != made+" second three" {
+		t.Errorf("the commit: %s", got)
+	}
+
+	// A third one fails; its attempt is kept, and a resumed grant goes on from there.
+	third := p.clientOf("third", "third", p.client.URL)
+	if w, err = third.Prepare(ctx, line.Prepare{Grant: first("c3"), Goal: "goal", Artefacts: []string{"a1", "a2"}}); err != nil || w.Commit != h.Commit {
+		t.Fatalf("%+v %v", w, err)
+	}
+	sh(t, p.tree("third"), `echo half > half`)
+	kept, err := third.Keep(ctx, line.Keep{Grant: first("c3"), Message: "left"})
+	if err != nil || kept.Ref != store.Leftover("c3", "third", 1) {
+		t.Fatalf("%+v %v", kept, err)
+	}
+	if w, err = third.Prepare(ctx, line.Prepare{Grant: line.Grant{Claim: "c3", Attempt: 2}, Goal: "goal", Resumes: 1}); err != nil || w.Commit != kept.Commit {
+		t.Fatalf("%+v %v", w, err)
+	}
+	if got := sh(t, p.tree("third"), `cat half; git status --porcelain`); got != "half" {
+		t.Errorf("the resumed tree: %q", got)
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	p := newPlace(t)
+	p.start()
+	ctx := t.Context()
+	if _, err := p.client.Take(ctx, line.Take{Grant: first("c1"), Hash: p.base, Artefact: "a"}); !errors.Is(err, line.ErrStale) {
+		t.Errorf("before a tree was prepared: %v", err)
+	}
+	if _, err := p.client.Prepare(ctx, line.Prepare{Grant: first("c1"), Goal: "goal", Artefacts: []string{"nowhere"}}); !errors.Is(err, line.ErrMissing) {
+		t.Errorf("from an artefact without a commit: %v", err)
+	}
+	if _, err := p.client.Prepare(ctx, line.Prepare{Grant: first("c1"), Goal: "goal"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.client.Take(ctx, line.Take{Grant: first("c2"), Hash: p.base, Artefact: "a"}); !errors.Is(err, line.ErrStale) {
+		t.Errorf("for another grant: %v", err)
+	}
+	other := sh(t, p.tree("writer"), `git checkout -q --orphan o; git commit -qm other; git rev-parse HEAD`)
+	if _, err := p.client.Take(ctx, line.Take{Grant: first("c1"), Hash: other, Artefact: "a"}); !errors.Is(err, line.ErrTool) {
+		t.Errorf("a commit that builds on nothing: %v", err)
+	}
+	if h, err := p.client.Take(ctx, line.Take{Grant: first("c1"), Hash: other, Artefact: "a", Rebased: true}); err != nil || h.Commit != other {
+		t.Errorf("the same, rebased: %v", err)
+	}
+	for name, c := range map[string]*line.Client{
+		"another's tree":    p.clientOf("reader", "writer", p.client.URL),
+		"a prefix":          p.clientOf("write", "writer", p.client.URL),
+		"out of the folder": p.clientOf("writer", "writer.../../x", p.client.URL),
+		"no token":          {URL: p.client.URL, Agent: "writer", Slot: "writer", HTTP: p.client.HTTP},
+		"another's token":   {URL: p.client.URL, Agent: "writer", Slot: "writer", Token: line.Token(key, "reader"), HTTP: p.client.HTTP},
+	} {
+		if _, err := c.Prepare(ctx, line.Prepare{Grant: first("c1"), Goal: "goal"}); err == nil || !strings.Contains(err.Error(), "403") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestKilledAtEveryMove kills the role before and after each run of git, between the
+// beginning of a grant and its acknowledged result, and prunes the store at each of them.
+// The same request to the next role brings the same result, and no acknowledged
+// commit is ever lost.
+func TestKilledAtEveryMove(t *testing.T) {
+	if testing.Short() {
+		t.Skip("kills a process at each of its moves")
+	}
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, strike := range []string{"before", "after", "gc"} {
+		t.Run(strike, func(t *testing.T) {
+			t.Parallel()
+			p := newPlace(t)
+			bin := filepath.Join(p.dir, "bin")
+			count, at := filepath.Join(p.dir, "count"), filepath.Join(p.dir, "at")
+			wrapper := fmt.Sprintf(`#!/bin/sh
+until mkdir %[2]s.lock 2>/dev/null; do sleep 0.01; done
+n=$(cat %[2]s); n=$((n + 1)); echo $n > %[2]s; rmdir %[2]s.lock
+strike() { [ $n = "$(cat %[3]s)" ]; }
+case %[5]s in
+before) if strike; then kill -9 $PPID; exit 1; fi; exec %[1]s "$@";;
+after) %[1]s "$@"; rc=$?; if strike; then kill -9 $PPID; fi; exit $rc;;
+gc) if strike; then %[1]s --git-dir=%[4]s gc -q --prune=now; fi; exec %[1]s "$@";;
+esac
+`, real, count, at, p.storeDir(), strike)
+			if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "git"), []byte(wrapper), 0o755)); err != nil {
+				t.Fatal(err)
+			}
+			p.path = bin
+			moves := 0
+			for n := 1; ; n++ {
+				if err := errors.Join(os.WriteFile(at, []byte(fmt.Sprint(n)), 0o600), os.WriteFile(count, []byte("0"), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				p.struck(n)
+				text, err := os.ReadFile(count)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var ran int
+				if _, err := fmt.Sscan(string(text), &ran); err != nil {
+					t.Fatal(err)
+				}
+				if ran < n {
+					break // there is no such move any more
+				}
+				moves = n
+			}
+			if moves < 8 {
+				t.Errorf("struck at %d moves only", moves)
+			}
+			t.Logf("struck at %d moves", moves)
+			sh(t, p.storeDir(), `git gc -q --prune=now; git fsck --strict --full`)
+			for n := 1; n <= moves; n++ {
+				if got := sh(t, p.storeDir(), fmt.Sprintf(`git show refs/sett/artefacts/a%d:made`, n)); got != fmt.Sprint(n) {
+					t.Errorf("result %d: %q", n, got)
+				}
+			}
+		})
+	}
+}
+
+// struck goes through one grant while the role is struck at one of its moves.
+func (p *place) struck(n int) {
+	t := p.t
+	t.Helper()
+	claim, artefact := fmt.Sprintf("c%d", n), fmt.Sprintf("a%d", n)
+	p.start()
+	again := func(call func(ctx context.Context) error) {
+		t.Helper()
+		for range 2 {
+			err := call(t.Context())
+			if err == nil {
+				return
+			}
+			if errors.Is(err, line.ErrTool) || errors.Is(err, line.ErrStale) || errors.Is(err, line.ErrMissing) {
+				t.Fatalf("move %d: %v", n, err)
+			}
+			p.kill()
+			p.start()
+		}
+		t.Fatalf("move %d: failed twice", n)
+	}
+	again(func(ctx context.Context) error {
+		_, err := p.client.Prepare(ctx, line.Prepare{Grant: first(claim), Goal: "goal", Branch: "main"})
+		return err
+	})
+	made := sh(t, p.tree("writer"), fmt.Sprintf(`echo %d > made; git add made; git commit -qm made; git rev-parse HEAD`, n))
+	again(func(ctx context.Context) error {
+		h, err := p.client.Take(ctx, line.Take{Grant: first(claim), Hash: made, Artefact: artefact})
+		if err == nil && h.Commit != made {
+			t.Fatalf("move %d: took %s", n, h.Commit)
+		}
+		return err
+	})
+	p.kill()
+}

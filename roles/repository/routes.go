@@ -1,0 +1,184 @@
+package repository
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+
+	"sett/roles/role"
+	line "sett/roles/role/repository"
+	"sett/roles/role/store"
+)
+
+// desk is one agent's tree while a request about it is answered.
+type desk struct {
+	*server
+	agent, slot string
+	tree        *store.Tree
+}
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	route(s, mux, "prepare", desk.prepare)
+	route(s, mux, "take", desk.take)
+	route(s, mux, "commit", desk.commit)
+	route(s, mux, "keep", desk.keep)
+	return mux
+}
+
+// route answers one kind of request.
+func route[Q, A any](s *server, mux *http.ServeMux, what string, answer func(desk, context.Context, Q) (A, error)) {
+	mux.HandleFunc("POST /agents/{agent}/trees/{slot}/"+what, func(w http.ResponseWriter, r *http.Request) {
+		agent, slot := r.PathValue("agent"), r.PathValue("slot")
+		if !line.Admits(s.key, agent, r) || !ownSlot(agent, slot) {
+			http.Error(w, "not this agent's tree", http.StatusForbidden)
+			return
+		}
+		var q Q
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostBody)).Decode(&q); err != nil {
+			http.Error(w, "not a request", http.StatusBadRequest)
+			return
+		}
+		leave, ok := s.busy.enter(r.Context().Done(), slot)
+		if !ok {
+			return
+		}
+		defer leave()
+		done := s.metrics.time(what)
+		a, err := answer(desk{s, agent, slot, s.store.Tree(s.trees, slot, s.objects)}, r.Context(), q)
+		done(err)
+		if err != nil {
+			s.log.Warn("request refused", "request", what, "agent", agent, "tree", slot, "error", err)
+			line.Refuse(w, err)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(a) // else the agent has gone, and asks again
+	})
+}
+
+// prepare decides where the tree starts, and makes it so.
+func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Workspace, error) {
+	var w line.Workspace
+	if !plainName(q.Claim) || !plainName(q.Goal) || q.Attempt < 1 {
+		return w, errors.New("a grant without a claim, a goal or an attempt")
+	}
+	var err error
+	if w.Base, err = d.store.Commit(ctx, store.Goal(q.Goal)); err != nil {
+		return w, err
+	}
+	starts, err := d.starts(ctx, q, w.Base)
+	if err != nil {
+		return w, err
+	}
+	merged, err := d.store.Merge(ctx, starts.commits)
+	if err != nil {
+		return w, err
+	}
+	w.Commit, w.Branch = merged.Commit, q.Branch
+	for i, c := range starts.commits {
+		if slices.Contains(merged.Unmerged, c) {
+			w.Unmerged = append(w.Unmerged, line.Unmerged{ArtefactID: starts.artefacts[i], Commit: c})
+		}
+	}
+	if err := d.tree.Prepare(ctx, store.Plan{Commit: w.Commit, Branch: w.Branch}); err != nil {
+		return w, err
+	}
+	known := slices.DeleteFunc(append([]string{w.Commit, w.Base}, starts.commits...), func(c string) bool { return c == "" })
+	slices.Sort(known)
+	return w, d.lend(d.slot, lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known)})
+}
+
+// starts are the commits that a tree starts from, each with its artefact if it has one.
+type starts struct{ commits, artefacts []string }
+
+func (s *starts) add(commit, artefact string) {
+	if !slices.Contains(s.commits, commit) {
+		s.commits, s.artefacts = append(s.commits, commit), append(s.artefacts, artefact)
+	}
+}
+
+func (d desk) starts(ctx context.Context, q line.Prepare, base string) (s starts, err error) {
+	if q.Resumes > 0 {
+		commit, err := d.store.Commit(ctx, store.Leftover(q.Claim, d.agent, q.Resumes))
+		if err != nil {
+			return s, err
+		}
+		if commit != "" {
+			s.add(commit, "")
+			return s, nil
+		}
+	}
+	for _, id := range q.Artefacts {
+		if !plainName(id) {
+			return s, fmt.Errorf("%w: %q is no artefact", line.ErrMissing, role.Clean(id))
+		}
+		commit, err := d.store.Commit(ctx, store.Artefact(id))
+		if err != nil {
+			return s, err
+		}
+		if commit == "" {
+			return s, fmt.Errorf("%w: the store has none of artefact %s", line.ErrMissing, id)
+		}
+		s.add(commit, id)
+	}
+	if len(s.commits) == 0 && base != "" {
+		s.add(base, "")
+	}
+	return s, nil
+}
+
+func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
+	l, err := d.lentTo(d.slot, q.Grant)
+	if err != nil {
+		return line.Held{}, err
+	}
+	if !plainName(q.Artefact) {
+		return line.Held{}, fmt.Errorf("%q is no artefact", role.Clean(q.Artefact))
+	}
+	offer := d.tree.Offer(q.Hash, l.Known)
+	offer.Any = q.Rebased || len(l.Known) == 0
+	ref := store.Artefact(q.Artefact)
+	commit, err := d.store.Take(ctx, offer, ref)
+	for _, fault := range []error{store.ErrNoCommit, store.ErrElsewhere, store.ErrTooLarge, store.ErrRefused} {
+		if errors.Is(err, fault) {
+			return line.Held{}, fmt.Errorf("%w: %w", line.ErrTool, err)
+		}
+	}
+	return line.Held{Commit: commit, Ref: ref}, err
+}
+
+// commit commits the tool's changes as the agent's own.
+func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
+	if !plainName(q.Artefact) {
+		return line.Held{}, fmt.Errorf("%q is no artefact", role.Clean(q.Artefact))
+	}
+	return d.keepAs(ctx, q.Grant, q.Message, store.Artefact(q.Artefact))
+}
+
+func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
+	if !plainName(q.Claim) {
+		return line.Held{}, fmt.Errorf("%q is no claim", role.Clean(q.Claim))
+	}
+	return d.keepAs(ctx, q.Grant, q.Message, store.Leftover(q.Claim, d.agent, q.Attempt))
+}
+
+func (d desk) keepAs(ctx context.Context, g line.Grant, message, ref string) (line.Held, error) {
+	l, err := d.lentTo(d.slot, g)
+	if err != nil {
+		return line.Held{}, err
+	}
+	commit, err := d.tree.Keep(ctx, store.Changes{
+		Start: l.Start, Message: message, Author: store.Author{Name: d.agent, Email: d.agent + "@sett.invalid"},
+	}, ref)
+	if errors.Is(err, store.ErrTooLarge) {
+		return line.Held{}, fmt.Errorf("%w: %w", line.ErrTool, err)
+	}
+	if commit == "" {
+		ref = ""
+	}
+	return line.Held{Commit: commit, Ref: ref}, err
+}

@@ -1,0 +1,199 @@
+// Package repository has the words that cubs and `sett repository` exchange, and the
+// cub's end of the line. Requests are JSON over HTTP, each with the agent's own token,
+// and harmless to repeat.
+package repository
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"sett/roles/role"
+)
+
+// Grant is the run of a tool that a tree is for.
+type Grant struct {
+	Claim   string `json:"claim"`
+	Attempt int    `json:"attempt"`
+}
+
+// Prepare asks for a clean tree. It starts at the merge of the commits of these
+// artefacts, else at the goal's base. A resumed grant starts from what its tree held.
+type Prepare struct {
+	Grant
+	Goal      string   `json:"goal"`
+	Branch    string   `json:"branch,omitempty"` // that the goal began on; empty: none
+	Artefacts []string `json:"artefacts,omitempty"`
+	Resumes   int      `json:"resumes,omitempty"` // the attempt that was suspended by a question
+}
+
+// Workspace is a prepared tree, as the tool is told of it on its stdin.
+type Workspace struct {
+	Commit   string     `json:"commit"`             // checked out; empty: there is no commit yet
+	Base     string     `json:"base"`               // the commit that the goal began with
+	Branch   string     `json:"branch,omitempty"`   // checked out; empty: HEAD is detached
+	Unmerged []Unmerged `json:"unmerged,omitempty"` // commits that would not merge
+}
+
+// Unmerged is a commit that the tree does not have, because it conflicts with one before.
+type Unmerged struct {
+	ArtefactID string `json:"artefact_id"`
+	Commit     string `json:"commit"`
+}
+
+// Take asks to hold a commit that the tool made in its tree.
+type Take struct {
+	Grant
+	Hash     string `json:"hash"` // or its beginning, 7 digits at least
+	Artefact string `json:"artefact"`
+	Rebased  bool   `json:"rebased,omitempty"` // it need not build on the tree's start
+}
+
+// Commit asks to commit all that the tool changed, and to hold it.
+type Commit struct {
+	Grant
+	Artefact string `json:"artefact"`
+	Message  string `json:"message"`
+}
+
+// Keep asks to keep whatever the tool left in its tree.
+type Keep struct {
+	Grant
+	Message string `json:"message"`
+}
+
+// Held is a commit that a ref holds; empty: nothing was there to hold.
+type Held struct {
+	Commit string `json:"commit"`
+	Ref    string `json:"ref,omitempty"`
+}
+
+// refusal is the answer to a request that cannot be met.
+type refusal struct {
+	Reason string `json:"reason"`
+	Kind   string `json:"kind"` // one of the kinds
+}
+
+// ErrTool says that a tool's commit is at fault, not the repository.
+// ErrMissing says that a commit to start from is nowhere.
+// ErrStale says that the tree is another grant's by now.
+var (
+	ErrTool    = errors.New("the tool's commit")
+	ErrMissing = errors.New("missing commit")
+	ErrStale   = errors.New("the tree serves another grant")
+)
+
+// kinds are the errors that the line carries.
+var kinds = map[string]error{"tool": ErrTool, "missing": ErrMissing, "stale": ErrStale}
+
+// statuses are the HTTP statuses of the kinds.
+var statuses = map[string]int{"tool": http.StatusUnprocessableEntity, "missing": http.StatusNotFound, "stale": http.StatusConflict}
+
+// Refuse answers a request with an error, whose kind the other end finds again.
+func Refuse(w http.ResponseWriter, err error) {
+	status, kind := http.StatusServiceUnavailable, ""
+	for k, e := range kinds {
+		if errors.Is(err, e) {
+			status, kind = statuses[k], k
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(refusal{role.CleanText(err.Error()), kind})
+}
+
+// Token is the token of an agent; the key is the instance's secret.
+func Token(key, agent string) string {
+	m := hmac.New(sha256.New, []byte(key))
+	_, _ = io.WriteString(m, "sett repository "+agent) // cannot fail
+	return hex.EncodeToString(m.Sum(nil))
+}
+
+// Admits says whether a request carries the agent's token.
+func Admits(key, agent string, r *http.Request) bool {
+	got, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return ok && hmac.Equal([]byte(got), []byte(Token(key, agent)))
+}
+
+// Client asks the repository for one agent.
+type Client struct {
+	URL   string // http://host:port
+	Agent string
+	Slot  string // the agent's, or one of its workers': AGENT or AGENT.NAME
+	Token string
+	HTTP  *http.Client
+}
+
+// Prepare returns when the tree is ready.
+func (c *Client) Prepare(ctx context.Context, q Prepare) (w Workspace, err error) {
+	return w, c.ask(ctx, "prepare", q, &w)
+}
+
+// Take returns when the commit is held, on disk.
+func (c *Client) Take(ctx context.Context, q Take) (h Held, err error) { return h, c.ask(ctx, "take", q, &h) }
+
+// Commit returns when the commit is made and held, on disk.
+func (c *Client) Commit(ctx context.Context, q Commit) (h Held, err error) {
+	return h, c.ask(ctx, "commit", q, &h)
+}
+
+// Keep returns when the leftovers are held, on disk.
+func (c *Client) Keep(ctx context.Context, q Keep) (h Held, err error) { return h, c.ask(ctx, "keep", q, &h) }
+
+// mostAnswer bounds an answer: it names a few commits.
+const mostAnswer = 1 << 20
+
+// ask sends a request. An error that wraps none of the errors above is worth another try.
+func (c *Client) ask(ctx context.Context, what string, q, answer any) error {
+	body, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	path := c.URL + "/agents/" + url.PathEscape(c.Agent) + "/trees/" + url.PathEscape(c.Slot) + "/" + what
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+c.Token)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := c.HTTP.Do(r)
+	if err != nil {
+		return fmt.Errorf("ask the repository: %w", role.Cause(err))
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
+	if err != nil {
+		return fmt.Errorf("ask the repository: %w", err)
+	}
+	if res.StatusCode == http.StatusOK {
+		return json.Unmarshal(text, answer)
+	}
+	var no refusal
+	if json.Unmarshal(text, &no) != nil || no.Reason == "" {
+		return fmt.Errorf("ask the repository: it answers %s", res.Status)
+	}
+	if kind := kinds[no.Kind]; kind != nil {
+		return &answered{no.Reason, kind}
+	}
+	return fmt.Errorf("ask the repository: %s", no.Reason)
+}
+
+// answered is an error that came over the line.
+type answered struct {
+	reason string
+	kind   error
+}
+
+func (a *answered) Error() string { return a.reason }
+
+// Unwrap returns the kind.
+func (a *answered) Unwrap() error { return a.kind }
