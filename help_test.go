@@ -18,9 +18,9 @@ import (
 	"sett/roles/cub"
 	"sett/roles/keeper"
 	"sett/roles/notifier"
-	"sett/roles/repository"
 	"sett/roles/orchestrator"
 	"sett/roles/pause"
+	"sett/roles/repository"
 	"sett/roles/role"
 )
 

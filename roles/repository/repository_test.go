@@ -26,7 +26,6 @@ type place struct {
 	base   string // the commit that the goal begins with
 	store  *store.Store
 	path   string // of programs; empty: as here
-	out    *os.File
 	cmd    *exec.Cmd
 	client *line.Client
 }
@@ -77,7 +76,7 @@ func (p *place) start() {
 		if json.Unmarshal(r.Bytes(), &l) == nil && l.Addr != "" {
 			p.client = p.clientOf("writer", "writer", "http://"+l.Addr)
 			go func() {
-				for r.Scan() { //nolint:revive // the pipe must not fill
+				for r.Scan() {
 				}
 			}()
 			return
@@ -204,7 +203,7 @@ func TestKilledAtEveryMove(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a process at each of its moves")
 	}
-	real, err := exec.LookPath("git")
+	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +222,7 @@ before) if strike; then kill -9 $PPID; exit 1; fi; exec %[1]s "$@";;
 after) %[1]s "$@"; rc=$?; if strike; then kill -9 $PPID; fi; exit $rc;;
 gc) if strike; then %[1]s --git-dir=%[4]s gc -q --prune=now; fi; exec %[1]s "$@";;
 esac
-`, real, count, at, p.storeDir(), strike)
+`, git, count, at, p.storeDir(), strike)
 			if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "git"), []byte(wrapper), 0o755)); err != nil {
 				t.Fatal(err)
 			}

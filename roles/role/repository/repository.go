@@ -134,57 +134,58 @@ type Client struct {
 }
 
 // Prepare returns when the tree is ready.
-func (c *Client) Prepare(ctx context.Context, q Prepare) (w Workspace, err error) {
-	return w, c.ask(ctx, "prepare", q, &w)
+func (c *Client) Prepare(ctx context.Context, q Prepare) (Workspace, error) {
+	return ask[Workspace](ctx, c, "prepare", q)
 }
 
 // Take returns when the commit is held, on disk.
-func (c *Client) Take(ctx context.Context, q Take) (h Held, err error) { return h, c.ask(ctx, "take", q, &h) }
+func (c *Client) Take(ctx context.Context, q Take) (Held, error) { return ask[Held](ctx, c, "take", q) }
 
 // Commit returns when the commit is made and held, on disk.
-func (c *Client) Commit(ctx context.Context, q Commit) (h Held, err error) {
-	return h, c.ask(ctx, "commit", q, &h)
+func (c *Client) Commit(ctx context.Context, q Commit) (Held, error) {
+	return ask[Held](ctx, c, "commit", q)
 }
 
 // Keep returns when the leftovers are held, on disk.
-func (c *Client) Keep(ctx context.Context, q Keep) (h Held, err error) { return h, c.ask(ctx, "keep", q, &h) }
+func (c *Client) Keep(ctx context.Context, q Keep) (Held, error) { return ask[Held](ctx, c, "keep", q) }
 
 // mostAnswer bounds an answer: it names a few commits.
 const mostAnswer = 1 << 20
 
 // ask sends a request. An error that wraps none of the errors above is worth another try.
-func (c *Client) ask(ctx context.Context, what string, q, answer any) error {
+func ask[A any](ctx context.Context, c *Client, what string, q any) (answer A, err error) {
 	body, err := json.Marshal(q)
 	if err != nil {
-		return err
+		return answer, err
 	}
 	path := c.URL + "/agents/" + url.PathEscape(c.Agent) + "/trees/" + url.PathEscape(c.Slot) + "/" + what
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(body))
 	if err != nil {
-		return err
+		return answer, err
 	}
 	r.Header.Set("Authorization", "Bearer "+c.Token)
 	r.Header.Set("Content-Type", "application/json")
 	res, err := c.HTTP.Do(r)
 	if err != nil {
-		return fmt.Errorf("ask the repository: %w", role.Cause(err))
+		return answer, fmt.Errorf("ask the repository: %w", err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
 	if err != nil {
-		return fmt.Errorf("ask the repository: %w", err)
+		return answer, fmt.Errorf("ask the repository: %w", err)
 	}
 	if res.StatusCode == http.StatusOK {
-		return json.Unmarshal(text, answer)
+		err = json.Unmarshal(text, &answer)
+		return answer, err
 	}
 	var no refusal
 	if json.Unmarshal(text, &no) != nil || no.Reason == "" {
-		return fmt.Errorf("ask the repository: it answers %s", res.Status)
+		return answer, fmt.Errorf("ask the repository: it answers %s", res.Status)
 	}
 	if kind := kinds[no.Kind]; kind != nil {
-		return &answered{no.Reason, kind}
+		return answer, &answered{no.Reason, kind}
 	}
-	return fmt.Errorf("ask the repository: %s", no.Reason)
+	return answer, fmt.Errorf("ask the repository: %s", no.Reason)
 }
 
 // answered is an error that came over the line.

@@ -114,7 +114,7 @@ func writeWhole(path, text string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name())
+	defer func() { _ = os.Remove(f.Name()) }() // no longer there after the rename
 	_, err = f.WriteString(text)
 	if err == nil {
 		err = f.Chmod(0o600)
@@ -232,7 +232,7 @@ func linkOrCopy(ctx context.Context, from, to string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(target.Name())
+	defer func() { _ = os.Remove(target.Name()) }()
 	_, err = io.Copy(target, source)
 	if err == nil {
 		err = target.Chmod(0o444)
