@@ -43,7 +43,8 @@ type Config struct {
 	Runtime      string       `json:"runtime"` // RuntimeDocker or RuntimeProcess
 	Agents       []Agent      `json:"agents"`  // in file order, at least one
 	Services     Services     `json:"services"`
-	Approve      []string     `json:"approve"` // patterns of artefact types that a person lets through, in file order; never nil
+	Approve      []string     `json:"approve"`       // patterns of artefact types that a person lets through, in file order; never nil
+	Pin          []string     `json:"pin,omitempty"` // further files and folders of the repository that agents' programs use, in file order
 	Notify       *Notify      `json:"notify,omitempty"`
 	Orchestrator Orchestrator `json:"orchestrator"`
 	Redis        Redis        `json:"redis"`
@@ -93,6 +94,11 @@ type Resolved struct {
 	Image   string   `json:"image,omitempty"`   // id: a tag may move, an id does not
 	Binary  string   `json:"binary,omitempty"`  // volume with the sett binary, mounted; empty: Program
 	Program []string `json:"program,omitempty"` // the sett binary as the image has it, and its arguments
+
+	// Pin is the digest of the clan's pinned files; empty: it uses none. Programs leads
+	// from words of its commands, as they are written, to pinned files.
+	Pin      string            `json:"pin,omitempty"`
+	Programs map[string]string `json:"programs,omitempty"`
 }
 
 // Build has the settings of an image's build.

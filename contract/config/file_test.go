@@ -85,7 +85,7 @@ var (
 		"health_check: {}", "health_check: {interval: 1s, retries: 2}", "network: none\n    retries: 2147483647", "workspace: {}", "read_only: false",
 	}
 	validFiles = []string{
-		"version: 1\n", "version: 1.0\n", "version: '1'\n", "approve: []\n", "approve:\n", "approve: ['*', Code*, 5, yes]\n", "notify:\n",
+		"version: 1\n", "pin:\n", "pin: []\n", "pin: [agents, 5, a/b]\n", "version: 1.0\n", "version: '1'\n", "approve: []\n", "approve:\n", "approve: ['*', Code*, 5, yes]\n", "notify:\n",
 		"notify: {command: [x]}\n", "notify: {command: [x, 1], environment: {A: 1}, timeout: 90s, image: a/b:c}\n",
 		"orchestrator: {question_timeout: 0, on_review_limit: ask}\n", "orchestrator: {run: host, bid_timeout: 1h}\n",
 		"runtime: process\n", "runtime: process\norchestrator: {run: host}\n", "redis: {url: 'redis://[::1]:6379/3'}\n",

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"path"
 	"strings"
 )
 
@@ -50,9 +51,13 @@ func (r *reader) readWords(n *node, path string, into *[]string) {
 func (r *reader) types(into *[]string) part {
 	return part{
 		read: func(n *node, path string) {
-			if n.kind != nothing {
-				r.readTypes(n, path, into)
-			}
+			r.readOnce(n, path, into, func(item *node, s string) (string, bool) {
+				if strings.TrimSpace(s) == "" {
+					r.add(item.at, "'*' stands for all types", "%s: an empty artefact type", path)
+					return "", false
+				}
+				return s, true
+			})
 		},
 		shape: func() *schema {
 			return orNothing(&schema{Type: kinds{"array"}, Unique: true, Default: []string{},
@@ -62,8 +67,53 @@ func (r *reader) types(into *[]string) part {
 	}
 }
 
-func (r *reader) readTypes(n *node, path string, into *[]string) {
-	if n.kind != list {
+// paths is a list of files and folders of the repository, each once. An empty value is
+// none.
+func (r *reader) paths(into *[]string) part {
+	return part{
+		read: func(n *node, path string) {
+			r.readOnce(n, path, into, func(item *node, s string) (string, bool) { return r.inRepository(item, path, s) })
+		},
+		shape: func() *schema {
+			return orNothing(&schema{Type: kinds{"array"}, Unique: true,
+				Items: &schema{Type: scalars(), Pattern: `^[^/]`}})
+		},
+		write: func() any {
+			if len(*into) == 0 {
+				return nil
+			}
+			return *into
+		},
+	}
+}
+
+// inRepository cleans a path from the root of the repository, and refuses all others.
+func (r *reader) inRepository(item *node, key, s string) (string, bool) {
+	const hint = "a path from the repository's root, such as agents/lib"
+	file := path.Clean(s)
+	switch {
+	case strings.TrimSpace(s) == "":
+		r.add(item.at, hint, "%s: an empty path", key)
+	case path.IsAbs(s):
+		r.add(item.at, hint, "%s: %s is no path in the repository", key, quote(s))
+	case outside(file):
+		r.add(item.at, "copy the file into the repository", "%s: %s leads out of the repository", key, quote(s))
+	case file == ".":
+		r.add(item.at, "name the files and folders that programs use", "%s: %s is the whole repository", key, quote(s))
+	default:
+		return file, true
+	}
+	return "", false
+}
+
+// readOnce reads a list of scalars in which each may be once, in the form that check
+// returns. It leaves out those that check has refused.
+func (r *reader) readOnce(n *node, path string, into *[]string, check func(item *node, s string) (string, bool)) {
+	switch n.kind {
+	case nothing:
+		return
+	case list:
+	default:
 		hint := ""
 		if n.kind == text {
 			hint = "write a list: [" + n.text + "]"
@@ -74,17 +124,18 @@ func (r *reader) readTypes(n *node, path string, into *[]string) {
 	first := map[string]*node{}
 	for i, item := range n.items {
 		s, ok := r.written(item, fmt.Sprintf("%s[%d]", path, i))
-		before := first[s]
-		switch {
+		if !ok {
+			continue
+		}
+		value, ok := check(item, s)
+		switch before := first[value]; {
 		case !ok:
-		case strings.TrimSpace(s) == "":
-			r.add(item.at, "'*' stands for all types", "%s: an empty artefact type", path)
 		case before != nil:
 			r.add(item.at, fmt.Sprintf("it is first in line %d; keep one of them", before.at.line),
 				"%s names %s twice", path, quote(s))
 		default:
-			first[s] = item
-			*into = append(*into, s)
+			first[value] = item
+			*into = append(*into, value)
 		}
 	}
 }
