@@ -103,7 +103,7 @@ var errIrregular = errors.New("not a regular file")
 // have the name by now.
 func regular(info fs.FileInfo, err error, open func() (*os.File, error)) (*os.File, error) {
 	if err == nil {
-		err = refuse(info.Mode())
+		err = CheckRegular(info.Mode())
 	}
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func regular(info fs.FileInfo, err error, open func() (*os.File, error)) (*os.Fi
 	}
 	info, err = f.Stat()
 	if err == nil {
-		err = refuse(info.Mode())
+		err = CheckRegular(info.Mode())
 	}
 	if err != nil {
 		_ = f.Close()
@@ -123,8 +123,8 @@ func regular(info fs.FileInfo, err error, open func() (*os.File, error)) (*os.Fi
 	return f, nil
 }
 
-// refuse names everything that is no regular file.
-func refuse(m fs.FileMode) error {
+// CheckRegular refuses everything that is no regular file, by its kind.
+func CheckRegular(m fs.FileMode) error {
 	kind := "something else"
 	switch {
 	case m.IsRegular():

@@ -1,0 +1,100 @@
+package pin
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// Store keeps sets in a directory, each in one that has its digest as name. Their files
+// are read-only.
+type Store struct{ Dir string }
+
+// Path is the directory of a set.
+func (s Store) Path(digest string) string { return filepath.Join(s.Dir, digest) }
+
+// Put takes a set into the store, as a whole or not at all. A set that is there already
+// is compared, and replaced if it is not as it was.
+func (s Store) Put(from Source, wants []Want) (Taken, error) {
+	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
+		return Taken{}, fmt.Errorf("pin programs: %w", err)
+	}
+	temp, err := os.MkdirTemp(s.Dir, ".new-")
+	if err != nil {
+		return Taken{}, fmt.Errorf("pin programs: %w", err)
+	}
+	t, err := from.Take(wants, temp)
+	if err != nil || len(t.Set) == 0 {
+		return t, errors.Join(err, Remove(temp))
+	}
+	to := s.Path(t.Set.Digest())
+	if s.intact(to, t.Set) {
+		return t, Remove(temp)
+	}
+	if err := Remove(to); err != nil {
+		return t, fmt.Errorf("pin programs: %w", err)
+	}
+	if err := os.Rename(temp, to); err != nil {
+		return t, errors.Join(fmt.Errorf("pin programs: %w", err), Remove(temp))
+	}
+	return t, nil
+}
+
+// intact says whether a directory has exactly the files of a set.
+func (s Store) intact(dir string, set Set) bool {
+	if _, err := os.Lstat(dir); err != nil {
+		return false
+	}
+	var top []Want
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		top = append(top, Want{Path: e.Name()})
+	}
+	if err != nil || len(top) == 0 {
+		return false
+	}
+	has, err := Source{Root: dir, all: true}.Take(top, "")
+	return err == nil && slices.Equal(has.Set, set)
+}
+
+// Keep removes all sets but those with these digests.
+func (s Store) Keep(digests ...string) error {
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove old pinned programs: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if !slices.Contains(digests, e.Name()) {
+			errs = append(errs, Remove(filepath.Join(s.Dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// seal makes all directories of a set read-only. Its files are.
+func seal(dir string) error { return eachDir(dir, 0o555) }
+
+// Remove removes a set with its read-only directories.
+func Remove(dir string) error {
+	if err := eachDir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.RemoveAll(dir)
+}
+
+// eachDir sets the mode of a directory and of those below it. It follows no link.
+func eachDir(top string, mode fs.FileMode) error {
+	return filepath.WalkDir(top, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return os.Chmod(name, mode)
+		}
+		return nil
+	})
+}
