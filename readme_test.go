@@ -287,7 +287,7 @@ func keysOf(of reflect.Type, keys map[string]bool) map[string]bool {
 func (p *book) checkEnvironment(t *testing.T) {
 	cub := env.Cub{
 		Instance: "i", Agent: "a", Role: "r", PromptClaim: "c", PromptExecution: "e", Workspace: "/w", Mode: blackboard.ReadOnly,
-		Redis: env.Redis{URL: "redis://secret"}, Network: config.NetworkNone,
+		Redis: env.Redis{URL: "redis://secret"}, Network: config.NetworkNone, Pin: "/p",
 	}
 	got := map[string]bool{toolrun.MarkVariable: true}
 	for _, v := range env.ToolEnviron(append(cub.Environ(), env.Token+"=secret"), env.ToolVars{}) {

@@ -77,7 +77,8 @@ const (
 // Ran returns what a grant was run with, of the entry of its start. An entry of an older
 // Sett does not tell.
 func (e Event) Ran() Ran {
-	return Ran{Image: e.Attributes["image"], Program: e.Attributes["program"], Config: e.Attributes["config"], Sett: e.Attributes["sett"]}
+	return Ran{Image: e.Attributes["image"], Program: e.Attributes["program"], Config: e.Attributes["config"], Sett: e.Attributes["sett"],
+		Pin: e.Attributes["pin"]}
 }
 
 // Asked returns the Question that waits for an answer from this entry on; empty: none.

@@ -65,6 +65,7 @@ type Ran struct {
 	Program string `json:"program,omitempty"` // digest of the file that the agent's command names, as sha256:HEX
 	Config  string `json:"config,omitempty"`  // digest of the agent's part of the effective sett.yml, in hex
 	Sett    string `json:"sett,omitempty"`    // the cub's version
+	Pin     string `json:"pin,omitempty"`     // digest of the clan's pinned files, in hex; absent: the agent uses none
 }
 
 // Started is the answer to a StartRequest: the work, or the grants ahead of it.

@@ -27,6 +27,7 @@ const (
 	LabelClaim       = "sett.claim"       // of a worker
 	LabelAttempt     = "sett.attempt"     // of a worker's grant
 	LabelConfig      = "sett.config"      // digest of the unit's configuration
+	LabelPin         = "sett.pin"         // digest of the pinned files that the unit uses
 	LabelWorkspace   = "sett.workspace"   // the instance's repository on the host
 	LabelStarted     = "sett.started"     // the start of the instance's `sett up`, RFC 3339
 )

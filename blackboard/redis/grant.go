@@ -18,7 +18,7 @@ type Cub struct{ c *store.Conn }
 
 func startMove(q blackboard.StartRequest) store.Move {
 	return store.Move{Script: "start", Args: []string{q.Claim, q.Agent, q.Holder, string(q.Mode),
-		q.Ran.Image, q.Ran.Program, q.Ran.Config, q.Ran.Sett}}
+		q.Ran.Image, q.Ran.Program, q.Ran.Config, q.Ran.Sett, q.Ran.Pin}}
 }
 
 func finishMove(q blackboard.Result) store.Move {

@@ -39,6 +39,8 @@ const (
 	Incarnation   = "SETT_INCARNATION"         // the holder of the grants; default: a new id
 	Run           = "SETT_RUN"                 // the `sett up` it belongs to
 	ConfigDigest  = "SETT_CONFIG_DIGEST"       // of the agent's part of sett.yml
+	Pin           = "SETT_PIN"                 // directory with the clan's pinned files, as in the repository; unset: the agent uses none
+	PinDigest     = "SETT_PIN_DIGEST"          // of those files, for the ledger
 	Image         = "SETT_AGENT_IMAGE"         // id of the container's image, for the ledger
 	HealthAddr    = "SETT_HEALTH_ADDR"         // of /healthz and /metrics; default :8080, "off" for none
 	RedisTimeout  = "SETT_REDIS_TIMEOUT"       // of one call; default 2s
@@ -49,6 +51,7 @@ const (
 	LogFormat     = "SETT_LOG_FORMAT"          // json or text; default: text on a terminal
 	LogLevel      = "SETT_LOG_LEVEL"           // debug, info (default), warn, error
 	StateDir      = "SETT_STATE_DIR"           // of the instance, for local mode
+	Pins          = "SETT_PINS"                // directory on the agents' machine with a directory for each set of pinned files, for the orchestrator
 	Config        = "SETT_CONFIG"              // file with the resolved configuration, for the orchestrator
 	ToolNetwork   = "SETT_TOOL_NETWORK"        // the hosts that the tool may reach: none, internal or full (default)
 	Lease         = "SETT_LEADER_LEASE"        // the orchestrator leads for so long without renewal; default 10s
@@ -102,6 +105,7 @@ type Cub struct {
 	Incarnation           string // empty: the cub makes one
 	Run, ConfigDigest     string
 	Image                 string // id; empty: no container
+	Pin, PinDigest        string
 	HealthAddr            string
 	Network               string // config.NetworkNone, NetworkInternal or NetworkFull
 }
@@ -133,7 +137,7 @@ func (c Cub) Environ() []string {
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
 		{Bids, list(c.Bids)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
-		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {HealthAddr, c.HealthAddr},
+		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {HealthAddr, c.HealthAddr},
 		{ToolNetwork, c.Network},
 	} {
 		if v.value != "" {
@@ -300,6 +304,7 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		Workspace:   r.Or(Workspace, "/workspace"),
 		Mode:        blackboard.WorkspaceMode(r.OneOf(WorkspaceMode, string(blackboard.ReadOnly), string(blackboard.ReadWrite))),
 		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""), Image: r.Or(Image, ""),
+		Pin: r.Or(Pin, ""), PinDigest: r.Or(PinDigest, ""),
 		HealthAddr:   r.Or(HealthAddr, ":8080"),
 		Network:      r.OneOf(ToolNetwork, config.NetworkFull, config.NetworkInternal, config.NetworkNone),
 		BidsRequired: r.OneOf(BidsRequired, "false", "true") == "true",

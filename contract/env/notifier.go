@@ -19,6 +19,7 @@ type Notifier struct {
 	Workspace   string // the command's directory
 	PeoplesPath string // of the workspace
 	Run         string
+	Pin         string // directory with the clan's pinned files; empty: the command uses none
 	Incarnation string
 }
 
@@ -27,7 +28,7 @@ func (n Notifier) Environ() []string {
 	var out []string
 	for _, v := range []struct{ name, value string }{
 		{Instance, n.Instance}, {NotifyCommand, list(n.Command)}, {NotifyTimeout, span(n.Timeout)},
-		{Workspace, n.Workspace}, {NotifyWorkspace, n.PeoplesPath}, {Run, n.Run}, {Incarnation, n.Incarnation},
+		{Workspace, n.Workspace}, {NotifyWorkspace, n.PeoplesPath}, {Run, n.Run}, {Pin, n.Pin}, {Incarnation, n.Incarnation},
 	} {
 		if v.value != "" {
 			out = append(out, v.name+"="+v.value)
@@ -46,6 +47,7 @@ func ParseNotifier(lookup func(string) (string, bool)) (Notifier, error) {
 		Timeout:     r.Span(NotifyTimeout, 30*time.Second),
 		Workspace:   r.Or(Workspace, "/workspace"),
 		Run:         r.Or(Run, ""),
+		Pin:         r.Or(Pin, ""),
 		Incarnation: r.Or(Incarnation, ""),
 	}
 	n.PeoplesPath = r.Or(NotifyWorkspace, n.Workspace)

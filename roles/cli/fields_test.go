@@ -22,6 +22,7 @@ import (
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/landing"
 	"sett/roles/cli/lineage"
+	"sett/roles/cli/pin"
 	"sett/roles/cli/status"
 	"sett/roles/cli/trial"
 	"sett/roles/role"
@@ -121,7 +122,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[view.Wait](): "wait", reflect.TypeFor[view.Gate](): "gate", reflect.TypeFor[view.Matter](): "question or gate", reflect.TypeFor[view.MatterSubject](): "subject",
 	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",
 	reflect.TypeFor[landing.Step](): "step", reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
-	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
+	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[pin.Change](): "file", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
 	reflect.TypeFor[deploy.PlannedPart](): "part", reflect.TypeFor[deploy.PlannedImage](): "image", reflect.TypeFor[deploy.PlannedThing](): "thing",
 }
 
@@ -130,7 +131,7 @@ const fieldsFile = "manual/fields.txt"
 // TestFields: every command with -o has its fields described in fields.txt, which is
 // written from the types (-update) and says what the commands print.
 func TestFields(t *testing.T) {
-	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "lineage", "status", "trial", "../../blackboard", "../view")
+	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "lineage", "pin", "status", "trial", "../../blackboard", "../view")
 	var text strings.Builder
 	text.WriteString("Written by go test ./roles/cli -run TestFields -update.\n")
 	for _, p := range allPrinted {

@@ -72,6 +72,7 @@ func (c *forageCmd) Run(a *app) error {
 		return err
 	}
 	warnOfAbsent(a, b, in)
+	noteUnapplied(a, in)
 	a.Printf("%s\n", id)
 	if !c.Wait.given {
 		a.Sayf("sett: goal %s is posted; %s follows it\n", words.Short(id), a.at.CommandLine(in, "watch --workflow "+words.Short(id)))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
 	"sett/roles/role"
@@ -131,5 +132,13 @@ func warnOfAbsent(a *app, b *instance.Board, in *instance.Instance) {
 	if len(absent) > 0 {
 		a.Sayf("sett: warning: not at work: %s; the goal waits for them (%s, %s)\n", strings.Join(absent, ", "),
 			a.at.CommandLine(in, "list"), a.at.CommandLine(in, "logs "+names[0]))
+	}
+}
+
+// noteUnapplied says that agents run other programs than the working tree has.
+func noteUnapplied(a *app, in *instance.Instance) {
+	if changes := deploy.Unapplied(in); len(changes) > 0 {
+		a.Sayf("sett: note: agents run their programs as they were at the last sett up (since then: %s); %s applies the changes\n",
+			deploy.ChangedFiles(changes), a.at.UpLine(in))
 	}
 }

@@ -78,6 +78,7 @@ func (c *retryCmd) Run(a *app) error {
 	}
 	a.Printf("%s\n", id)
 	a.Sayf("sett: claim %s is tried again as claim %s%s\n", words.Short(claim), words.Short(id), whoIsUp(a, b, id))
+	noteUnapplied(a, in)
 	if !c.Wait.given {
 		return nil
 	}

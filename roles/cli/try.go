@@ -34,8 +34,10 @@ hands the tool its input, runs it, and checks its output against the contract. I
 how agents are written.
 
 The tool runs as a process of this machine, in the workspace; one that may write (mode
-rw) runs in a throw-away clone of HEAD instead. What the agent ignores is not run,
-unless --as says so. The exit code is 1 when the tool failed or broke the contract.
+rw) runs in a throw-away clone of HEAD instead. The agent's program, and the files that
+are pinned with it, are those of the working tree as it is now, committed or not. What
+the agent ignores is not run, unless --as says so. The exit code is 1 when the tool
+failed or broke the contract.
 
 Examples:
   sett try writer --goal "Say hello"
@@ -58,7 +60,7 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 		return nil, nil, role.Fail(role.Usage, errors.New("try an agent on a goal or on an artefact"),
 			`sett try %s --goal "…" or sett try %s --artefact ID`, role.Clean(c.Agent), role.Clean(c.Agent))
 	}
-	cfg, _, err := a.at.Config()
+	cfg, file, err := a.at.Config()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -74,7 +76,7 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 		return nil, nil, err
 	}
 	t := &trial.Trial{
-		Terminal: &a.Terminal, Agent: agent, Root: root, Instance: config.MakeInstanceName(filepath.Base(root)), Containers: cfg.Runtime == config.RuntimeDocker,
+		Terminal: &a.Terminal, Agent: agent, Root: root, Instance: config.MakeInstanceName(filepath.Base(root)), Containers: cfg.Runtime == config.RuntimeDocker, Own: deploy.NewPinning(cfg, root, file),
 		As: c.As, Keep: c.Keep, Verbose: c.Verbose, Form: c.Form,
 	}
 	done := func() {}

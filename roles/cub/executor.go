@@ -131,6 +131,7 @@ func (x *executor) request(claim string) blackboard.StartRequest {
 		Claim: claim, Agent: x.settings.Agent, Holder: x.settings.Incarnation, Mode: x.settings.Mode,
 		Ran: blackboard.Ran{
 			Image: x.settings.Image, Program: x.program.Digest(), Config: x.settings.ConfigDigest, Sett: x.env.Build.Version,
+			Pin: x.settings.PinDigest,
 		},
 	}
 }

@@ -26,6 +26,11 @@ func (u specs) Notifier(wanted config.Notify) (runtime.Spec, error) {
 			return s, err
 		}
 	}
+	var err error
+	if n.Pin, _, err = u.pinned(&s, wanted.Resolved); err != nil {
+		return s, fmt.Errorf("describe notifier: %w", err)
+	}
+	n.Command = wanted.Resolved.Pinned(n.Command, n.Pin)
 	s.Env = append(u.environ(wanted.Environment), n.Environ()...)
 	return s, nil
 }

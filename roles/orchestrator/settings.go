@@ -25,6 +25,7 @@ type settings struct {
 	ConfigFile string
 	StateDir   string
 	Workspace  string
+	Pins       string // directory of the sets of pinned files
 	HealthAddr string
 	Run        string
 	Lease      time.Duration
@@ -48,7 +49,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		Instance:   r.Required(env.Instance, "the instance's name, such as my-sett"),
 		Redis:      r.Redis(),
 		ConfigFile: r.Required(env.Config, "the file with the resolved configuration"),
-		StateDir:   r.Or(env.StateDir, ""), Workspace: r.Or(env.Workspace, ""),
+		StateDir:   r.Or(env.StateDir, ""), Workspace: r.Or(env.Workspace, ""), Pins: r.Or(env.Pins, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
 		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),
 		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
+	"path/filepath"
 
 	"sett/blackboard"
 	"sett/contract/config"
@@ -24,6 +25,7 @@ const (
 // Places in an agent's container.
 const (
 	workspaceDir = "/workspace"
+	pinDir       = "/.sett-pin"
 	healthAddr   = ":8080"
 	homeDir      = "/tmp" // the one place that can always be written
 )
@@ -50,14 +52,19 @@ func (u specs) Agent(agent config.Agent, component string) (runtime.Spec, error)
 			runtime.LabelIncarnation: c.Incarnation, runtime.LabelConfig: agent.Digest(),
 		},
 	}
+	var err error
 	if u.settings.containers() {
-		if err := u.enclose(&s, &c, agent); err != nil {
+		if err = u.enclose(&s, &c, agent); err != nil {
 			return s, err
 		}
 	}
 	if component == runtime.ComponentWorker {
 		c.HealthAddr = "off"
 	}
+	if c.Pin, c.PinDigest, err = u.pinned(&s, agent.Resolved); err != nil {
+		return s, fmt.Errorf("describe agent %s: %w", agent.Name, err)
+	}
+	c.Command, c.BidScript = agent.Resolved.Pinned(c.Command, c.Pin), agent.Resolved.Pinned(c.BidScript, c.Pin)
 	s.Env = append(u.environ(agent.Environment), c.Environ()...)
 	return s, nil
 }
@@ -78,6 +85,24 @@ func (u specs) environ(given []config.EnvVar) []string {
 		vars = append(vars, v.Name+"="+v.Value)
 	}
 	return vars
+}
+
+// pinned gives a unit the pinned files of its configuration, and returns their directory
+// as the unit sees it, and their digest; empty: it uses none.
+func (u specs) pinned(s *runtime.Spec, r *config.Resolved) (dir, digest string, err error) {
+	if r == nil || r.Pin == "" {
+		return "", "", nil
+	}
+	if u.settings.Pins == "" {
+		return "", "", fmt.Errorf("%s is not set, and programs are pinned", env.Pins)
+	}
+	s.Labels[runtime.LabelPin] = r.Pin
+	dir = filepath.Join(u.settings.Pins, r.Pin)
+	if u.settings.containers() {
+		s.Container.Mounts = append(s.Container.Mounts, runtime.Mount{Source: dir, Target: pinDir, ReadOnly: true})
+		dir = pinDir
+	}
+	return dir, r.Pin, nil
 }
 
 // enclose makes a container of an agent's unit.

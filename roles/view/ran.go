@@ -9,12 +9,12 @@ import (
 
 // Program names the image and the program of a start; empty: neither is known.
 func Program(r blackboard.Ran) string {
-	return listed("image", shortDigest(r.Image), "program", shortDigest(r.Program))
+	return listed("image", shortDigest(r.Image), "program", shortDigest(r.Program), "pin", shortDigest(r.Pin))
 }
 
 // Ran names what a grant was run with; empty: nothing of it is known.
 func Ran(r blackboard.Ran) string {
-	return listed("image", shortDigest(r.Image), "program", shortDigest(r.Program), "sett.yml", shortDigest(r.Config), "sett", r.Sett)
+	return listed("image", shortDigest(r.Image), "program", shortDigest(r.Program), "pin", shortDigest(r.Pin), "sett.yml", shortDigest(r.Config), "sett", r.Sett)
 }
 
 // listed joins pairs of a name and a value, without the empty values.

@@ -1,7 +1,7 @@
 -- An agent begins to work on a grant: queued to running, with the workspace.
 -- The workspace has many readers or one writer; the longest wait goes first.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder, 4 mode (ro, rw), 5 to 8 what it runs: the image's
--- id, the digests of the program and of the settings, sett's version (empty: not known).
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder, 4 mode (ro, rw), 5 to 9 what it runs: the image's
+-- id, the digests of the program and of the settings, sett's version, the digest of the pinned files (empty: not known).
 -- Replies ok, grant, claim (flat), artefact (flat) | refused why | stopping |
 -- wait, grants in the way…
 local claim, agent, holder, mode = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
@@ -60,7 +60,7 @@ local saved = cjson.encode(g)
 call('HSET', grants_key(claim), agent, saved)
 call('HINCRBY', key, 'revision', 1)
 local ran = {}
-for i, name in ipairs({ 'image', 'program', 'config', 'sett' }) do
+for i, name in ipairs({ 'image', 'program', 'config', 'sett', 'pin' }) do
   if (ARGV[4 + i] or '') ~= '' then
     ran[#ran + 1] = name
     ran[#ran + 1] = ARGV[4 + i]

@@ -45,6 +45,10 @@ func (u *upRun) supply(ctx context.Context) (release func(), err error) {
 	if release, err = u.launch.materials(ctx, u.facts, true); err != nil {
 		return nil, err
 	}
+	if err = u.pinPrograms(); err != nil {
+		release()
+		return nil, err
+	}
 	u.plan = newPlan(u.facts)
 	if u.place, err = u.at.Place(ctx, in); err != nil {
 		release()

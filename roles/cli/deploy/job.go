@@ -11,6 +11,7 @@ import (
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/pin"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -28,6 +29,7 @@ type job struct {
 	place   instance.Place
 	board   *instance.Board // nil until it answers
 	known   bool            // the board was seen before
+	pinned  pin.Set         // the clan's own files, as they are in the working tree
 	certain bool            // the board has that mark, or gets it, if it is used at all
 	mark    blackboard.Mark // of the board: as it was seen before, or a new one; settle makes it the board's
 }
@@ -35,6 +37,9 @@ type job struct {
 // save writes the state and the configuration.
 func (j *job) save() error {
 	if err := j.in.Save(); err != nil {
+		return err
+	}
+	if err := instance.WriteFile(j.in.PinnedPath(), j.pinned); err != nil {
 		return err
 	}
 	return instance.WriteFile(j.in.ConfigPath(), j.c)
@@ -59,7 +64,7 @@ func (j *job) boardEnviron(at string) []string {
 func (j *job) hostEnviron() []string {
 	vars := env.Inherited(j.at.Environ())
 	for _, v := range []struct{ name, value string }{
-		{env.StateDir, j.in.Dir}, {env.Instance, j.in.Name}, {env.Config, j.in.ConfigPath()},
+		{env.StateDir, j.in.Dir}, {env.Instance, j.in.Name}, {env.Config, j.in.ConfigPath()}, {env.Pins, j.in.Pins().Dir},
 		{env.Workspace, j.in.Workspace}, {env.Run, j.in.Run}, {env.HealthAddr, j.in.HealthAddr()},
 		{env.Lease, j.at.Getenv(env.Lease)},
 	} {

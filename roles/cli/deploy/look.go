@@ -35,6 +35,7 @@ type facts struct {
 	address    string         // where sett's own blackboard was and can stay; empty: nowhere
 	notices    []string       // about programs that cannot be run
 	engine     *engineFacts   // nil: with processes
+	pins       pinFacts
 }
 
 // engineFacts are the facts about a container engine.
@@ -102,6 +103,9 @@ func (u *upRun) look(ctx, images context.Context) error {
 	}
 	u.in.Workspace, u.in.ConfigFile = f.root, f.file
 	if _, err := u.launch.materials(images, f, false); err != nil {
+		return err
+	}
+	if err := u.lookAtPrograms(); err != nil {
 		return err
 	}
 	u.plan = newPlan(f)

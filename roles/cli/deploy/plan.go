@@ -7,6 +7,7 @@ import (
 
 	"sett/contract/config"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/pin"
 	"sett/roles/role"
 	"sett/runtime"
 )
@@ -33,7 +34,8 @@ type Plan struct {
 	other    string         // the running instance was started by this other sett; empty: by this one
 	reloads  []string       // the changed settings of the orchestrator
 	onlySett []string       // changed agents that differ in the version of sett alone
-	tells    bool           // atEnd has the notices about the runtime
+	onlyPin  []string       // changed agents that differ in the pinned files alone
+	tells    bool           // there are notices that are said once
 	atOnce   []string       // notices before anything is done
 	atEnd    []string       // notices when the instance is ready
 }
@@ -47,11 +49,12 @@ const (
 
 // PlannedChanges are the changes of sett.yml since the last sett up of a running instance.
 type PlannedChanges struct {
-	Added   []string `json:"added"`
-	Removed []string `json:"removed"`
-	Changed []string `json:"changed"`
-	Policy  bool     `json:"policy"` // settings of the orchestrator
-	Notify  bool     `json:"notify"` // the notifier's settings
+	Added   []string     `json:"added"`
+	Removed []string     `json:"removed"`
+	Changed []string     `json:"changed"`
+	Pinned  []pin.Change `json:"pinned"` // changes of pinned files, also while the instance does not run
+	Policy  bool         `json:"policy"` // settings of the orchestrator
+	Notify  bool         `json:"notify"` // the notifier's settings
 }
 
 // PlannedBoard is the blackboard.
@@ -106,7 +109,7 @@ const (
 func newPlan(f *facts) *Plan {
 	p := &Plan{
 		Instance: f.state.Name, Workspace: f.root, ConfigFile: f.file, Runtime: f.desired.Runtime, Action: ActionCreate,
-		Changes: PlannedChanges{Added: []string{}, Removed: []string{}, Changed: []string{}},
+		Changes: PlannedChanges{Added: []string{}, Removed: []string{}, Changed: []string{}, Pinned: []pin.Change{}},
 		Parts:   []PlannedPart{}, Images: []PlannedImage{}, Networks: []PlannedThing{}, Volumes: []PlannedThing{}, Notices: []string{},
 	}
 	switch {
@@ -118,6 +121,7 @@ func newPlan(f *facts) *Plan {
 	p.clears = !f.runs() && f.unseen == nil && (f.stopping || f.moved() || !f.known)
 	p.planState(f)
 	p.planChanges(f)
+	p.planPinned(f)
 	p.Blackboard = p.board(f)
 	p.noteFirst(f)
 	p.planParts(f)
@@ -166,6 +170,8 @@ func (p *Plan) planChanges(f *facts) {
 		was, _ := f.before.Agent(name)
 		if is, _ := f.desired.Agent(name); p.other != "" && onlySett(was, is) {
 			p.onlySett = append(p.onlySett, name)
+		} else if onlyPin(was, is) {
+			p.onlyPin = append(p.onlyPin, name)
 		}
 	}
 }
@@ -285,6 +291,7 @@ func (p *Plan) noteFirst(f *facts) {
 	for _, text := range f.notices {
 		p.note(&p.atOnce, "%s", text)
 	}
+	p.notePinned(f)
 	if p.other != "" {
 		p.note(nil, "it was started by %s; its parts are restarted with this one, sett %s", p.other, f.sett)
 	}
@@ -300,7 +307,7 @@ func (p *Plan) noteLast(f *facts) {
 		case f.desired.Services.Redis.Embedded:
 			p.note(&p.atEnd, "the embedded blackboard knows one password: agents' cubs have the administrator's, which their tools do not see")
 		}
-		p.tells = len(p.atEnd) > before
+		p.tells = p.tells || len(p.atEnd) > before
 	}
 	if !f.repository {
 		p.note(&p.atEnd, "%s is no git repository; sett forage wants one: git init", f.shown)

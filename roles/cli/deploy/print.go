@@ -65,6 +65,9 @@ func (p *Plan) tell(at *instance.Locator) {
 		at.Printf("  runs already, nothing changed in %s\n", role.Clean(at.Relative(p.ConfigFile)))
 		return
 	}
+	if len(p.Changes.Pinned) > 0 {
+		line("~", term.Warn, "pinned files: %s", ChangedFiles(p.Changes.Pinned))
+	}
 	for _, name := range p.Changes.Added {
 		line("+", term.Good, "%s: new", name)
 	}
@@ -75,6 +78,8 @@ func (p *Plan) tell(at *instance.Locator) {
 		why := "changed, is restarted"
 		if slices.Contains(p.onlySett, name) {
 			why = "as before, is restarted with this sett"
+		} else if slices.Contains(p.onlyPin, name) {
+			why = "is restarted with the pinned files"
 		}
 		line("~", term.Warn, "%s: %s", name, why)
 	}

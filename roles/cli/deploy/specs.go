@@ -129,6 +129,7 @@ func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 	own, _ := l.inside()
 	vars := append([]string{
 		env.Instance + "=" + l.j.in.Name, env.Run + "=" + l.j.in.Run, env.Config + "=" + instance.ControlDir + "/config.json",
+		env.Pins + "=" + l.j.in.Pins().Dir,
 		env.LogDir + "=" + instance.ControlLogs, env.HealthAddr + "=:" + strconv.Itoa(instance.HealthInside), env.LogFormat + "=json",
 	}, l.agentsEnviron()...)
 	for _, name := range []string{env.Lease, env.LogLevel} {

@@ -43,7 +43,7 @@ func (s *stopper) stop(ctx context.Context) error {
 		return fmt.Errorf("list what runs: %w", err)
 	}
 	if len(units) == 0 {
-		return nil
+		return s.in.Pins().Keep()
 	}
 	if s.tell {
 		s.at.Printf("%s  %s\n", s.at.Paint(s.in.Name, term.Bold), role.Clean(s.at.Tilde(s.in.Workspace)))
@@ -61,7 +61,10 @@ func (s *stopper) stop(ctx context.Context) error {
 			return err
 		}
 	}
-	return s.sweep(ctx)
+	if err := s.sweep(ctx); err != nil {
+		return err
+	}
+	return s.in.Pins().Keep()
 }
 
 // stopOrder is the order in which components are stopped. Agents come before the

@@ -167,6 +167,9 @@ func (u *upRun) carryOut(ctx context.Context) error {
 	if u.board != nil {
 		u.board.Close()
 	}
+	if err == nil {
+		u.dropPins(limited)
+	}
 	return u.inTime(limited, err)
 }
 
@@ -198,7 +201,7 @@ func (u *upRun) conclude() error {
 		sayNotices(u.at.Sayf, notices)
 	}
 	if u.plan.tells {
-		u.in.Told = true
+		u.in.Told, u.in.Unpinned = true, u.facts.pins.unpinned
 		if err := u.in.Save(); err != nil {
 			return err
 		}

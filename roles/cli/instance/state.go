@@ -13,6 +13,7 @@ import (
 
 	"sett/blackboard/redis"
 	"sett/contract/config"
+	"sett/roles/cli/pin"
 	"sett/roles/role"
 )
 
@@ -26,10 +27,11 @@ type State struct {
 	URL        string    `json:"url"`         // of the blackboard, with its password
 	External   bool      `json:"external"`    // the blackboard is the user's own
 	CreatedAt  time.Time `json:"created_at"`
-	Run        string    `json:"run"`              // id of the last `sett up` that started it
-	Sett       string    `json:"sett,omitempty"`   // the version of sett that started it; empty: older than this field
-	Told       bool      `json:"told"`             // sett up has printed the notices about its runtime
-	Health     string    `json:"health,omitempty"` // 127.0.0.1:PORT, of the orchestrator's /healthz and /metrics
+	Run        string    `json:"run"`                // id of the last `sett up` that started it
+	Sett       string    `json:"sett,omitempty"`     // the version of sett that started it; empty: older than this field
+	Told       bool      `json:"told"`               // sett up has printed the notices about its runtime
+	Unpinned   []string  `json:"unpinned,omitempty"` // commands of which sett up has said that they run files that are not pinned
+	Health     string    `json:"health,omitempty"`   // 127.0.0.1:PORT, of the orchestrator's /healthz and /metrics
 
 	// With runtime docker:
 	Embedded  bool      `json:"embedded,omitempty"`  // the blackboard is sett's own, in a container
@@ -54,6 +56,12 @@ func (in *Instance) StatePath() string { return filepath.Join(in.Dir, "instance.
 
 // ConfigPath is the path of the configuration that the instance was last started with.
 func (in *Instance) ConfigPath() string { return filepath.Join(in.Dir, "config.json") }
+
+// Pins are the sets of pinned files that the instance's units run.
+func (in *Instance) Pins() pin.Store { return pin.Store{Dir: filepath.Join(in.Dir, "pins")} }
+
+// PinnedPath is the path of the list of the files that the last sett up pinned.
+func (in *Instance) PinnedPath() string { return filepath.Join(in.Dir, "pinned.json") }
 
 // LogsDir is the directory of the logs.
 func (in *Instance) LogsDir() string { return filepath.Join(in.Dir, "logs") }

@@ -87,7 +87,7 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 		return err
 	}
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
-		Args: t.Agent.BidScript, Dir: t.Root, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10,
+		Args: t.own(t.Agent.BidScript), Dir: t.Root, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10,
 		Env: t.environ(t.Root, "", 0), Stderr: &prefixed{t.Stderr, "bid script"},
 	})
 	if res.Cancelled {
@@ -116,6 +116,10 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 func (t *Trial) environ(dir string, bid blackboard.BidType, attempt int) []string {
 	c := env.Of(t.Agent)
 	c.Instance, c.Workspace, c.Incarnation = t.Instance, dir, t.NewID()
+	if c.PinDigest = t.Agent.Resolved.Pin; c.PinDigest != "" {
+		c.Pin = t.pin
+	}
+	c.Command, c.BidScript = t.own(c.Command), t.own(c.BidScript)
 	vars := env.Inherited(t.Environ())
 	for _, v := range t.Agent.Environment {
 		vars = append(vars, v.Name+"="+v.Value)
@@ -144,7 +148,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	}
 	defer remove()
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
-		Args: t.Agent.Command, Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(r.Directory, phase.Bid(), 1),
+		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(r.Directory, phase.Bid(), 1),
 		Stderr: &prefixed{t.Stderr, t.Agent.Name},
 	})
 	if res.Cancelled {

@@ -5,9 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/pin"
 	"sett/roles/cli/term"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
@@ -22,6 +26,7 @@ type Trial struct {
 	Root       string // of the workspace
 	Instance   string // its name, for the tool's environment
 	Containers bool   // sett.yml wants them
+	Own        deploy.Pinning
 
 	Target blackboard.Artefact
 	Claim  string   // the id that its claim would have, or has
@@ -33,6 +38,7 @@ type Trial struct {
 	Form          term.Form
 
 	report Report
+	pin    string // directory of the clan's own files
 }
 
 // Report is the output of `try -o json`.
@@ -63,6 +69,11 @@ func (t *Trial) Run(ctx context.Context) error {
 			return err
 		}
 	}
+	drop, err := t.takeOwn()
+	if err != nil {
+		return err
+	}
+	defer drop()
 	if err := t.bid(ctx); err != nil {
 		return err
 	}
@@ -80,6 +91,25 @@ func (t *Trial) Run(ctx context.Context) error {
 	}
 	return t.conclude()
 }
+
+// takeOwn takes the clan's own files as sett up does, so that a program finds the same
+// things beside itself.
+func (t *Trial) takeOwn() (drop func(), err error) {
+	top, err := os.MkdirTemp("", "sett-try-pin-")
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("pin programs: %w", err), "")
+	}
+	drop = func() { _ = pin.Remove(top) }
+	t.pin = filepath.Join(top, "pin")
+	if t.Agent.Resolved, err = t.Own.For(t.Agent, t.pin); err != nil {
+		drop()
+		return nil, err
+	}
+	return drop, nil
+}
+
+// own returns a command with the clan's own files in place of those of the tree.
+func (t *Trial) own(command []string) []string { return t.Agent.Resolved.Pinned(command, t.pin) }
 
 // phaseOf returns the phase that a bid leads to, or the one that was asked for.
 func phaseOf(bid blackboard.BidType, as string) (blackboard.Phase, bool) {

@@ -98,7 +98,7 @@ func (s *Store) runBuild(ctx context.Context, src sources, d dockerfile, labels 
 // `sett up`, since the builder's cache compares them.
 func lasting(l runtime.Labels) map[string]string {
 	labels := maps.Clone(map[string]string(l))
-	for _, passing := range []string{runtime.LabelRun, runtime.LabelStarted, runtime.LabelConfig, runtime.LabelIncarnation} {
+	for _, passing := range []string{runtime.LabelRun, runtime.LabelStarted, runtime.LabelConfig, runtime.LabelPin, runtime.LabelIncarnation} {
 		delete(labels, passing)
 	}
 	return labels
