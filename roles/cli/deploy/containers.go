@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"sync"
 
 	"sett/contract/config"
@@ -78,7 +79,7 @@ func Reachable(at endpoint, c *config.Config, caFile string) error {
 	if c.Redis.URL == "" {
 		return nil
 	}
-	if u, err := url.Parse(c.Redis.URL); err == nil && loopback(u.Hostname()) {
+	if u, err := url.Parse(c.Redis.URL); err == nil && slices.ContainsFunc(hosts(u), loopback) {
 		return role.Fail(role.Usage, fmt.Errorf("redis.url is %s, which in a container is the container itself", role.Clean(instance.Redact(c.Redis.URL))),
 			"name an address of this machine that its containers reach, or leave redis.url out and Sett starts one")
 	}

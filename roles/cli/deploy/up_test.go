@@ -3,9 +3,11 @@ package deploy
 import (
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 
+	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
@@ -17,6 +19,21 @@ func TestNoRoom(t *testing.T) {
 		err := u.explain(t.Context(), fmt.Errorf("start keeper: %w", &os.PathError{Op: "write", Path: "/x", Err: cause}))
 		if role.CodeOf(err) != role.Environment {
 			t.Errorf("%v: exit code %d", err, role.CodeOf(err))
+		}
+	}
+}
+
+// No address of a Redis URL may be a container itself.
+func TestRedisOnLoopback(t *testing.T) {
+	for url, fine := range map[string]bool{
+		"redis://db": true, "redis://db?addr=db2:6379&addr=db3": true, "redis://localhost:6379": false,
+		"redis://db?addr=127.0.0.1:6379": false, "redis://db?addr=db2&addr=localhost&master_set=m": false,
+	} {
+		c := new(config.Config)
+		c.Redis.URL = url
+		err := Reachable(endpoint{Socket: "/run/engine.sock"}, c, "")
+		if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "the container itself") {
+			t.Errorf("%s: %v", url, err)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -132,6 +133,19 @@ func introduce(ctx context.Context, env role.Env, c *config.Config, in *instance
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// hosts are the hosts that a Redis URL names.
+func hosts(u *url.URL) []string {
+	all := []string{u.Hostname()}
+	for _, addr := range u.Query()["addr"] {
+		host, _, err := net.SplitHostPort(addr)
+		if err != nil {
+			host = addr // without a port
+		}
+		all = append(all, host)
+	}
+	return all
 }
 
 // errNoPort is the error when other programs took every port.
