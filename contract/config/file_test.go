@@ -152,16 +152,16 @@ agents:
       BYPASS: ok
       MONKEYS: many
 notify: {command: [/n, "https://:hunter2@h"], environment: [WEBHOOK_SECRET=hunter2]}
-redis: {url: "redis://me:hunter2@host:6379/0"}
+redis: {url: "redis://me:hunter2@host:6379/0?master_set=m&sentinel_password=hunter2&addr=b:1"}
 `
 	c := mustParse(t, source)
 	before := asFile(t, c)
 	shown, some := c.WithoutSecrets()
 	text := asFile(t, shown)
-	if !some || strings.Contains(text, "hunter2") || strings.Count(before, "hunter2") != 14 {
+	if !some || strings.Contains(text, "hunter2") || strings.Count(before, "hunter2") != 15 {
 		t.Errorf("%v, %d secrets before\n%s", some, strings.Count(before, "hunter2"), text)
 	}
-	for _, kept := range []string{"INHERITED_TOKEN: null", `EMPTY_TOKEN: ""`, "GIT_AUTHOR_NAME: Ann", "PWD: /work", "BYPASS: ok", "MONKEYS: many", "BASE: debian"} {
+	for _, kept := range []string{"INHERITED_TOKEN: null", `EMPTY_TOKEN: ""`, "GIT_AUTHOR_NAME: Ann", "PWD: /work", "BYPASS: ok", "MONKEYS: many", "BASE: debian", "&addr=b:1"} {
 		if !strings.Contains(text, kept) {
 			t.Errorf("%q is gone from\n%s", kept, text)
 		}

@@ -69,7 +69,13 @@ func maskValue(name, value string) string {
 	return maskURLs(value)
 }
 
-func maskURLs(s string) string { return urlPassword().ReplaceAllString(s, "${1}"+Masked+"@") }
+func maskURLs(s string) string {
+	s = sentinelPassword().ReplaceAllString(s, "${1}"+Masked)
+	return urlPassword().ReplaceAllString(s, "${1}"+Masked+"@")
+}
+
+// sentinelPassword finds the password for Sentinels in a Redis URL.
+var sentinelPassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`([?&]sentinel_password=)[^&#\s]+`) })
 
 // secretWord finds the words of secrets in a variable's name; some only as whole
 // words, because of GIT_AUTHOR_NAME and MONKEYS.

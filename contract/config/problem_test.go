@@ -242,6 +242,7 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 		"x: {environment: [API_KEY=hunter2, B]}", "x: {environment: {DB_PASSWORD: hunter2, LEVEL: x}}", "x: {'API_KEY': 'my hunter2'}",
 		`x: {"API_KEY": "my \" hunter2"}`, "x: ['TOKEN=my hunter2']", "x: # MY_TOKEN=my hunter2", `x: {API_KEY: "hunter2`, "x: {API_KEY: hunter2: x}",
 		"redis: {url: 'redis://me:7/hunter2@host'}", "redis: {url: 'redis://me:x@hunter2@host', x: 1}",
+		"redis: {url: 'redis://host?sentinel_password=hunter2&addr=b', x: 1}", "redis: {url: redis://host?sentinel_password=hunter2, x: 1}",
 	} {
 		_, err := Parse("f", []byte(minimal+line))
 		if err == nil || strings.Contains(err.Error(), "hunter2") {

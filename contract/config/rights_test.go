@@ -66,16 +66,17 @@ func TestRights(t *testing.T) {
 		folder, src string
 		want        []string
 	}{
-		"ordinary":            {".", clan + "image: w\n    environment: [A=b, 'B=${HOME}']\napprove: [Release]\n", nil},
-		"build inside":        {"clan", clan + "build: {context: ../images, dockerfile: ../Dockerfile}\n", nil},
-		"process":             {".", "runtime: process\n" + clan, []string{"runtime: runs programs on this machine, without containers"}},
-		"variables":           {".", clan + "image: w\n    environment: [TOKEN, A=b]\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
-		"context outside":     {".", clan + "build: ../hostsecret\n", []string{"agents.writer.build.context: builds with files outside the repository: ../hostsecret", "agents.writer.build.dockerfile: reads a file outside the repository: Dockerfile"}},
-		"out by a detour":     {"clan", clan + "build: a/../../../x/..\n", []string{"agents.writer.build.context: builds with files outside the repository: ../..", "agents.writer.build.dockerfile: reads a file outside the repository: Dockerfile"}},
-		"Dockerfile outside":  {".", clan + "build: {dockerfile: /srv/D}\n", []string{"agents.writer.build.dockerfile: reads a file outside the repository: an absolute path (" + short("/srv/D") + ")"}},
-		"images":              {".", clan + "image: w\nservices: {redis: {image: r}, orchestrator: {image: o}}\n", []string{"services.orchestrator.image: runs sett's orchestrator in image o", "services.redis.image: keeps the blackboard in image r"}},
-		"address":             {".", clan + "image: w\nredis: {url: 'rediss://me:hush@db:6379/2?addr=b:1&addr=a:1&password=hush'}\n", []string{"redis.url: keeps the blackboard on rediss://db:6379/2?addr=a%3A1&addr=b%3A1"}},
-		"address by services": {".", clan + "image: w\nservices: {redis: {url: 'redis://:hush@db'}}\n", []string{"redis.url: keeps the blackboard on redis://db"}},
+		"ordinary":             {".", clan + "image: w\n    environment: [A=b, 'B=${HOME}']\napprove: [Release]\n", nil},
+		"build inside":         {"clan", clan + "build: {context: ../images, dockerfile: ../Dockerfile}\n", nil},
+		"process":              {".", "runtime: process\n" + clan, []string{"runtime: runs programs on this machine, without containers"}},
+		"variables":            {".", clan + "image: w\n    environment: [TOKEN, A=b]\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
+		"context outside":      {".", clan + "build: ../hostsecret\n", []string{"agents.writer.build.context: builds with files outside the repository: ../hostsecret", "agents.writer.build.dockerfile: reads a file outside the repository: Dockerfile"}},
+		"out by a detour":      {"clan", clan + "build: a/../../../x/..\n", []string{"agents.writer.build.context: builds with files outside the repository: ../..", "agents.writer.build.dockerfile: reads a file outside the repository: Dockerfile"}},
+		"Dockerfile outside":   {".", clan + "build: {dockerfile: /srv/D}\n", []string{"agents.writer.build.dockerfile: reads a file outside the repository: an absolute path (" + short("/srv/D") + ")"}},
+		"images":               {".", clan + "image: w\nservices: {redis: {image: r}, orchestrator: {image: o}}\n", []string{"services.orchestrator.image: runs sett's orchestrator in image o", "services.redis.image: keeps the blackboard in image r"}},
+		"address":              {".", clan + "image: w\nredis: {url: 'rediss://me:hush@db:6379/2?addr=b:1&addr=a:1&password=hush'}\n", []string{"redis.url: keeps the blackboard on rediss://db:6379/2?addr=a%3A1&addr=b%3A1"}},
+		"address of Sentinels": {".", clan + "image: w\nredis: {url: 'redis://s:1?master_set=m&sentinel_username=hush&sentinel_password=hush'}\n", []string{"redis.url: keeps the blackboard on redis://s:1?master_set=m"}},
+		"address by services":  {".", clan + "image: w\nservices: {redis: {url: 'redis://:hush@db'}}\n", []string{"redis.url: keeps the blackboard on redis://db"}},
 		"notify": {".", clan + "image: w\nnotify: {command: [bin/tell, hush], environment: [CHAT]}\n", []string{
 			"notify: hands each question, gate and end of a goal to a program (" + short(`[["bin/tell","hush"],""]`) + ")",
 			"notify.environment: gets this machine's variable CHAT"}},

@@ -205,7 +205,10 @@ func (r *reader) readBids(n *node, path string, into *[]BidRule) {
 
 var redisURL = check{checkRedisURL, func(s *schema) {
 	s.Pattern = `^rediss?://([^/?#]*@)?(\[[^\]/?#]+\]|[^\[\]/?#:@]+)(:[0-9]*)?/*([0-9]{1,10}/*)?([?#].*)?$`
-	s.Examples = []any{"rediss://user:password@host:6379/0"}
+	s.Examples = []any{
+		"rediss://user:password@host:6379/0", "redis://:password@node1:6379?addr=node2:6379",
+		"redis://:password@sentinel1:26379?master_set=mymaster&addr=sentinel2:26379&sentinel_password=other",
+	}
 }}
 
 // checkRedisURL checks without repeating the URL, which may hold a password.
