@@ -78,6 +78,7 @@ func TestOpenWrongURL(t *testing.T) {
 	for _, o := range []store.Options{
 		{URL: ""}, {URL: "localhost:6379"}, {URL: "http://localhost"}, {URL: "redis://:secret@host:port"},
 		{URL: "redis://:secret@host/zero"}, {URL: "redis://:secret@host\x00"}, {URL: "redis:// :secret@host"},
+		{URL: "redis://host?sentinel_password=secret"}, {URL: "redis://host?master_name=m&sentinel_password=secret"},
 		{URL: "rediss://:secret@localhost", CAFile: "/nowhere/ca.pem"}, {URL: "rediss://:secret@localhost", CAFile: empty},
 	} {
 		_, err := Open(testContext(t), o)

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"testing"
@@ -23,10 +24,11 @@ type Server struct {
 	port int
 	tb   testing.TB
 
-	args []string
-	conf string    // the file of a Sentinel; empty: it is none
-	bus  string    // port on which the nodes of a cluster talk
-	cmd  *exec.Cmd // the redis-server; nil: killed or embedded
+	args     []string
+	password string    // of the default user; empty: none
+	conf     string    // the file of a Sentinel; empty: it is none
+	bus      string    // port on which the nodes of a cluster talk
+	cmd      *exec.Cmd // the redis-server; nil: killed or embedded
 
 	embedded    bool
 	inContainer bool
@@ -49,6 +51,9 @@ func Start(tb testing.TB, args ...string) *Server {
 		tb.Skip(Later)
 	}
 	s := &Server{Dir: tb.TempDir(), port: freePort(tb), args: args, tb: tb}
+	if i := slices.Index(args, "--requirepass"); i >= 0 {
+		s.password = args[i+1]
+	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if why := NoEngine(); why != "" {
 			tb.Skip("no redis-server on the PATH, and " + why + ": apt-get install redis-server")

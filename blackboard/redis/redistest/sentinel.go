@@ -2,6 +2,7 @@ package redistest
 
 import (
 	"fmt"
+	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -19,8 +20,8 @@ type Watched struct {
 	Sentinels []*Server
 }
 
-// Sentinel starts a master, two replicas and three Sentinels. A password makes the
-// Sentinels ask for it; their arguments are lines of their file.
+// Sentinel starts a master, two replicas and three Sentinels. A password is that of the
+// Sentinels; the arguments are the servers'.
 func Sentinel(tb testing.TB, password string, args ...string) *Watched {
 	tb.Helper()
 	w := new(Watched)
@@ -31,40 +32,48 @@ func Sentinel(tb testing.TB, password string, args ...string) *Watched {
 		}
 		w.Servers = append(w.Servers, startMany(tb, append([]string{"--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"}, more...)...))
 	}
-	awaitReplicas(tb, w.Servers[0], 2)
+	AwaitReplicas(tb, w.Servers[0], 2)
 	for range 3 {
-		w.Sentinels = append(w.Sentinels, w.sentinel(tb, password))
+		conf := watches(w.Servers[0].Addr(), 2)
+		if password != "" {
+			conf += "requirepass " + password + "\nsentinel sentinel-pass " + password + "\n"
+		}
+		if secret := w.Servers[0].password; secret != "" {
+			conf += "sentinel auth-pass " + MasterSet + " " + secret + "\n"
+		}
+		s := startSentinel(tb, conf)
+		s.password = password
+		w.Sentinels = append(w.Sentinels, s)
 	}
 	for _, s := range w.Sentinels {
 		await(tb, "a Sentinel that knows all others", func() bool {
-			text := s.Send(strings.Fields(auth(password) + "SENTINEL CKQUORUM " + MasterSet)...)
-			known := s.Send(strings.Fields(auth(password) + "SENTINEL REPLICAS " + MasterSet)...)
-			return strings.Contains(text, "OK 3 usable") && strings.Count(known, "runid") == 2
+			return strings.Contains(s.Send("SENTINEL", "CKQUORUM", MasterSet), "OK 3 usable") &&
+				strings.Count(s.Send("SENTINEL", "REPLICAS", MasterSet), "runid") == 2
 		})
 	}
 	return w
 }
 
-// auth is the command before another one.
-func auth(password string) string {
-	if password == "" {
-		return ""
-	}
-	return "AUTH " + password + "\r\n"
+// LoneSentinel starts a Sentinel that watches a master alone, with more lines in its file.
+func LoneSentinel(tb testing.TB, master, more string) *Server {
+	tb.Helper()
+	return startSentinel(tb, watches(master, 1)+more)
 }
 
-func (w *Watched) sentinel(tb testing.TB, password string) *Server {
+// watches are the lines of a Sentinel's file about its master.
+func watches(master string, quorum int) string {
+	host, port, _ := net.SplitHostPort(master)
+	return fmt.Sprintf("sentinel monitor %[1]s %[2]s %[3]s %[4]d\nsentinel down-after-milliseconds %[1]s %[5]s\nsentinel failover-timeout %[1]s 5000\n",
+		MasterSet, host, port, quorum, nodeTimeout)
+}
+
+func startSentinel(tb testing.TB, conf string) *Server {
+	tb.Helper()
 	s := &Server{Dir: tb.TempDir(), port: freePort(tb), tb: tb}
-	file := filepath.Join(s.Dir, "sentinel.conf")
-	text := fmt.Sprintf("sentinel monitor %[1]s 127.0.0.1 %[2]d 2\nsentinel down-after-milliseconds %[1]s %[3]s\nsentinel failover-timeout %[1]s 5000\n",
-		MasterSet, w.Servers[0].port, nodeTimeout)
-	if password != "" {
-		text += "requirepass " + password + "\nsentinel sentinel-pass " + password + "\n"
-	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+	s.conf = filepath.Join(s.Dir, "sentinel.conf")
+	if err := os.WriteFile(s.conf, []byte(conf), 0o600); err != nil {
 		tb.Fatal(err)
 	}
-	s.conf = file
 	tb.Cleanup(s.Kill)
 	s.Restart()
 	return s

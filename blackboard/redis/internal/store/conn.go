@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"sync"
 	"time"
 
@@ -106,9 +107,19 @@ func ClientOption(o Options) (rueidis.ClientOption, error) {
 	if err != nil || (u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix") {
 		return rueidis.ClientOption{}, fmt.Errorf("parse blackboard URL %q: want redis://[user:password@]host[:port][/database] or rediss://…", Redact(o.URL))
 	}
+	query := u.Query()
+	switch {
+	case query.Has("master_name"):
+		return rueidis.ClientOption{}, fmt.Errorf("parse blackboard URL %q: the name of the Sentinels' master is called master_set, not master_name", Redact(o.URL))
+	case !query.Has("master_set") && (query.Has("sentinel_username") || query.Has("sentinel_password")):
+		return rueidis.ClientOption{}, fmt.Errorf("parse blackboard URL %q: sentinel_username and sentinel_password go with master_set", Redact(o.URL))
+	}
 	opt, err := rueidis.ParseURL(o.URL)
 	if err != nil {
 		return opt, fmt.Errorf("parse blackboard URL %q: %w", Redact(o.URL), err)
+	}
+	if opt.TLSConfig != nil {
+		opt.TLSConfig.ServerName = "" // of the server that is dialled, which need not be the URL's
 	}
 	if o.CAFile != "" && opt.TLSConfig != nil {
 		pem, err := os.ReadFile(o.CAFile)
@@ -134,15 +145,25 @@ func ClientOption(o Options) (rueidis.ClientOption, error) {
 	opt.ReadBufferEachConn, opt.WriteBufferEachConn = 16<<10, 16<<10
 	opt.Dialer = net.Dialer{Timeout: o.Timeout, KeepAlive: 15 * time.Second}
 	opt.ConnWriteTimeout = max(10*time.Second, o.Timeout)
+	opt.Sentinel = rueidis.SentinelOption{
+		MasterSet: opt.Sentinel.MasterSet, Username: query.Get("sentinel_username"), Password: query.Get("sentinel_password"),
+		ClientName: o.Name, TLSConfig: opt.TLSConfig, Dialer: opt.Dialer, TopologyRefreshInterval: refreshed,
+	}
 	return opt, nil
 }
 
-// Redact returns the URL without its password.
+// sentinelPassword finds the password for Sentinels in the query of a URL.
+var sentinelPassword = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`((?:^|&)sentinel_password=)[^&]*`)
+})
+
+// Redact returns the URL without its passwords.
 func Redact(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
 		return "(unreadable URL)"
 	}
+	u.RawQuery = sentinelPassword().ReplaceAllString(u.RawQuery, "${1}xxxxx")
 	return u.Redacted()
 }
 
