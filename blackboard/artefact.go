@@ -79,11 +79,21 @@ type Artefact struct {
 	Summary         string          `json:"summary"`
 	Metadata        json.RawMessage `json:"metadata"` // a JSON object, {} when there is none
 	CreatedAt       time.Time       `json:"created_at"`
+	Commit          string          `json:"commit,omitempty"` // the whole hash of the git commit that it is, or is about; see CommitHash
 }
 
-// NamesCommit says whether the artefact is work that names a commit.
+// NamesCommit says whether the artefact names a commit.
 func (a Artefact) NamesCommit() bool {
-	return (a.StructuralType == Standard || a.StructuralType == Terminal) && a.Type == TypeCodeCommit
+	return a.Commit != "" || (a.StructuralType == Standard || a.StructuralType == Terminal) && a.Type == TypeCodeCommit
+}
+
+// CommitHash returns the hash of the commit that the artefact names; empty: none. An
+// older Sett stored that of a CodeCommit in its payload alone.
+func (a Artefact) CommitHash() string {
+	if a.Commit == "" && a.NamesCommit() {
+		return string(bytes.TrimSpace([]byte(a.Payload)))
+	}
+	return a.Commit
 }
 
 // MarshalJSON writes the specification's form: no nulls, the time in UTC.

@@ -56,6 +56,7 @@ func (w *world) endedGoal() string {
 	must(w, w.b.Leader.TerminateClaim(w.ctx, w.guard(review), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "a", Context: []string{said.ID}}))
 	c, ref = w.run(rework, "a")
 	second := result(c, "a", blackboard.Standard, "Code", strings.Repeat("v2 ", 5000))
+	second.Commit = strings.Repeat("5e", 32)
 	second.LogicalID, second.SourceArtefacts = draft.ID, []string{draft.ID, said.ID}
 	must(w, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: second}))
 	must(w, w.b.Leader.CompleteClaim(w.ctx, w.guard(rework), ""))

@@ -12,7 +12,7 @@ import (
 // outlined are the fields of an artefact that are always short enough to read.
 var outlined = []string{
 	"id", "logical_id", "version", "structural_type", "type", "source_artefacts", "produced_by_role",
-	"produced_by_agent", "claim_id", "workflow_id", "summary", "metadata", "created_at",
+	"produced_by_agent", "claim_id", "workflow_id", "summary", "metadata", "created_at", "commit",
 }
 
 // Outlines reads artefacts without their payloads, some hundreds in a round trip,

@@ -47,6 +47,7 @@ func TestArtefactFields(t *testing.T) {
 		c, ref := w.run(claim, "a")
 		a := result(c, "a", blackboard.Standard, "Type <&> \u2028 é \"'", "x")
 		a.Summary, a.Metadata = "multi\nline \x7f \U0001F9A1", json.RawMessage(`{"deep":[{"n":12345678901234567890,"s":"\u0000"}],"e":{}}`)
+		a.Commit = strings.Repeat("ab", 20)
 		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: a}))
 		got, err := w.b.Records.Artefact(w.ctx, a.ID)
 		must(t, err)

@@ -43,8 +43,9 @@ type Config struct {
 	Runtime      string       `json:"runtime"` // RuntimeDocker or RuntimeProcess
 	Agents       []Agent      `json:"agents"`  // in file order, at least one
 	Services     Services     `json:"services"`
-	Approve      []string     `json:"approve"`       // patterns of artefact types that a person lets through, in file order; never nil
-	Pin          []string     `json:"pin,omitempty"` // further files and folders of the repository that agents' programs use, in file order
+	Approve      []string     `json:"approve"`           // patterns of artefact types that a person lets through, in file order; never nil
+	Pin          []string     `json:"pin,omitempty"`     // further files and folders of the repository that agents' programs use, in file order
+	Commits      []string     `json:"commits,omitempty"` // artefact types, besides CodeCommit, whose payload is a commit, in file order
 	Notify       *Notify      `json:"notify,omitempty"`
 	Orchestrator Orchestrator `json:"orchestrator"`
 	Redis        Redis        `json:"redis"`
@@ -82,6 +83,8 @@ type Agent struct {
 	IsolatedPorts bool `json:"isolated_ports"`
 	// Under docker: nothing but the workspace and /tmp can be written. Default true.
 	ReadOnly bool `json:"read_only"`
+	// The Commits of its file.
+	Commits []string `json:"commits,omitempty"`
 	// The parts of its container on this engine, or the sett of its process. Never in
 	// sett.yml: `sett up` finds them.
 	Resolved *Resolved `json:"resolved,omitempty"`

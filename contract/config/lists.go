@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"path"
 	"strings"
+
+	"sett/blackboard"
 )
 
 // words is a list of scalars: a program, which is not empty, and its arguments.
@@ -65,6 +67,31 @@ func (r *reader) types(into *[]string) part {
 		},
 		write: func() any { return append([]string{}, *into...) },
 	}
+}
+
+// names is a list of artefact types, each once, without patterns. An empty value is none.
+func (r *reader) names(into *[]string) part {
+	p := r.types(into)
+	p.read = func(n *node, path string) {
+		r.readOnce(n, path, into, func(item *node, s string) (string, bool) {
+			switch {
+			case strings.TrimSpace(s) == "":
+				r.add(item.at, "name a type, such as TerraformCode", "%s: an empty artefact type", path)
+			case strings.Contains(s, "*"):
+				r.add(item.at, "write each type out", "%s: %s is a pattern, and only names of types are read", path, quote(s))
+			case s == blackboard.TypeGoalDefined:
+				r.add(item.at, "take it out", "%s: a goal is a text, never a commit", path)
+			default:
+				return s, true
+			}
+			return "", false
+		})
+	}
+	p.shape = func() *schema {
+		return orNothing(&schema{Type: kinds{"array"}, Unique: true, Default: []string{},
+			Items: &schema{Type: scalars(), Pattern: `^[^*]*[^\s*][^*]*$`}})
+	}
+	return p
 }
 
 // paths is a list of files and folders of the repository, each once. An empty value is

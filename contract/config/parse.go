@@ -82,6 +82,9 @@ func (d *decoder) top(root *node) *Config {
 		return c
 	}
 	d.agents(c, f.agents, keys["agents"])
+	for i := range c.Agents {
+		c.Agents[i].Commits = c.Commits
+	}
 	return c
 }
 

@@ -8,7 +8,7 @@ import (
 
 // harmless are the keys of sett.yml that reach nothing beyond the clan's own containers
 // and the repository.
-const harmless = `version agents approve pin orchestrator orchestrator.run orchestrator.max_review_iterations
+const harmless = `version agents approve pin commits orchestrator orchestrator.run orchestrator.max_review_iterations
 	orchestrator.on_review_limit orchestrator.bid_timeout orchestrator.question_timeout orchestrator.max_artefacts
 	redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator
 	agents.NAME.role agents.NAME.image agents.NAME.build.args agents.NAME.command agents.NAME.replicas agents.NAME.strategy

@@ -29,6 +29,7 @@ const (
 const (
 	Role          = "SETT_AGENT_ROLE"          // default: the agent's name
 	Strategy      = "SETT_AGENT_STRATEGY"      // reuse (default) or fresh_per_call
+	Commits       = "SETT_AGENT_COMMITS"       // JSON array of artefact types whose payload is a commit, besides CodeCommit
 	Bids          = "SETT_AGENT_BIDS"          // JSON array of {"type","bid"}
 	BidScript     = "SETT_AGENT_BID_SCRIPT"    // JSON array
 	BidsRequired  = "SETT_AGENT_BIDS_REQUIRED" // true: without a bid of the script, the claim waits; default: false
@@ -96,6 +97,7 @@ type Cub struct {
 	BidScript             []string
 	BidsRequired          bool
 	Bids                  []config.BidRule
+	Commits               []string
 	PromptClaim           string
 	PromptExecution       string
 	Fresh                 bool // strategy fresh_per_call
@@ -113,7 +115,7 @@ type Cub struct {
 // Of returns a cub's variables for an agent of sett.yml.
 func Of(a config.Agent) Cub {
 	return Cub{
-		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids,
+		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids, Commits: a.Commits,
 		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
 		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, ConfigDigest: a.Digest(),
 		Network: a.Network,
@@ -135,7 +137,7 @@ func (c Cub) Environ() []string {
 	var out []string
 	for _, v := range []struct{ name, value string }{
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
-		{Bids, list(c.Bids)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
+		{Bids, list(c.Bids)}, {Commits, list(c.Commits)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {HealthAddr, c.HealthAddr},
 		{ToolNetwork, c.Network},
@@ -332,6 +334,7 @@ func (c *Cub) readCommand(r *Reader) {
 		r.wrong(Command, v, want)
 	}
 	r.array(BidScript, &c.BidScript, want)
+	r.array(Commits, &c.Commits, `a JSON array such as ["TerraformCode"]`)
 	r.array(Bids, &c.Bids, `a JSON array such as [{"type":"Code*","bid":"review"}]`)
 }
 

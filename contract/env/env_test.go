@@ -34,7 +34,7 @@ func TestCubRoundTrip(t *testing.T) {
 		Bids:    []config.BidRule{{Type: "Code*", Bid: blackboard.BidReview}, {Type: "*", Bid: blackboard.BidIgnore}},
 		Prompts: config.Prompts{Claim: "shall\nI?", Execution: "do = it"}, Strategy: config.StrategyFreshPerCall,
 		Timeout: 90 * time.Second, Grace: 1500 * time.Millisecond, Workspace: config.Workspace{Mode: blackboard.ReadWrite},
-		Network: config.NetworkNone,
+		Network: config.NetworkNone, Commits: []string{"TerraformCode"},
 	}
 	c := env.Of(agent)
 	if !c.Fresh || c.ConfigDigest != agent.Digest() {

@@ -3,6 +3,7 @@ package tool
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -34,6 +35,31 @@ func Interpret(phase blackboard.Phase, out Output) (Output, error) {
 	}
 	return Output{}, &ViolationError{Reason: fmt.Sprintf("structural_type %s is not allowed under a grant of phase %s, %s",
 		excerpt(string(out.StructuralType)), phase, oneOf("", allowed))}
+}
+
+// Commits settles the commit that an output names: in its payload, where it is a
+// CodeCommit or of a type that sett.yml declares, or in its field commit, or in both, and
+// then it is the same. Find returns the whole hash of a commit that exists, for the part of
+// the output that names it; the payload and the field have that then.
+func Commits(out Output, declared []string, find func(part, hash string) (string, error)) (Output, error) {
+	work := out.StructuralType == blackboard.Standard || out.StructuralType == blackboard.Terminal
+	beside, payload := out.Commit, work && (out.Type == blackboard.TypeCodeCommit || slices.Contains(declared, out.Type))
+	if payload {
+		commit, err := find(out.Type, strings.TrimSpace(out.Payload))
+		if err != nil {
+			return out, err
+		}
+		out.Payload, out.Commit = commit, commit
+	}
+	if beside == "" {
+		return out, nil
+	}
+	commit, err := find(fieldCommit, beside)
+	if err == nil && payload && commit != out.Payload {
+		err = &ViolationError{Reason: fmt.Sprintf("commit: %s is another one than that of the payload, %s", commit, out.Payload)}
+	}
+	out.Commit = commit
+	return out, err
 }
 
 // ParseBid reads a bid script's whole stdout: one of the four bids as a single,

@@ -43,6 +43,42 @@ func TestInterpret(t *testing.T) {
 	}
 }
 
+// An output names its commit in the payload, by its type, or beside it.
+func TestCommits(t *testing.T) {
+	whole := map[string]string{"aaaaaaa": "aaaaaaaa1", "bbbbbbb": "bbbbbbbb2"}
+	find := func(part, hash string) (string, error) {
+		if whole[hash] == "" {
+			return "", &ViolationError{Reason: part + ": no " + hash}
+		}
+		return whole[hash], nil
+	}
+	for _, c := range []struct {
+		st                     blackboard.StructuralType
+		of, payload, commit    string
+		wantPayload, want, err string
+	}{
+		{"Standard", "CodeCommit", " aaaaaaa\n", "", "aaaaaaaa1", "aaaaaaaa1", ""},
+		{"Terminal", "Terraform", "aaaaaaa", "", "aaaaaaaa1", "aaaaaaaa1", ""},
+		{"Standard", "Terraform2", "aaaaaaa", "", "aaaaaaa", "", ""},
+		{"Review", "Terraform", "aaaaaaa", "", "aaaaaaa", "", ""},
+		{"Standard", "Plan", "text", "bbbbbbb", "text", "bbbbbbbb2", ""},
+		{"Review", "Review", "{}", "bbbbbbb", "{}", "bbbbbbbb2", ""},
+		{"Standard", "CodeCommit", "aaaaaaa", "aaaaaaa", "aaaaaaaa1", "aaaaaaaa1", ""},
+		{"Standard", "CodeCommit", "aaaaaaa", "bbbbbbb", "", "", "commit: bbbbbbbb2 is another one than that of the payload, aaaaaaaa1"},
+		{"Standard", "Terraform", "text", "", "", "", "Terraform: no text"},
+		{"Standard", "Plan", "text", "main", "", "", "commit: no main"},
+	} {
+		out, err := Commits(Output{StructuralType: c.st, Type: c.of, Payload: c.payload, Commit: c.commit}, []string{"Terraform"}, find)
+		if c.err != "" {
+			if FailureType(err) != blackboard.TypeContractViolation || err.Error() != "check tool output: "+c.err {
+				t.Errorf("%+v: %v", c, err)
+			}
+		} else if err != nil || out.Payload != c.wantPayload || out.Commit != c.want {
+			t.Errorf("%+v: %+v, %v", c, out, err)
+		}
+	}
+}
+
 func TestNobodyMakesGoals(t *testing.T) {
 	for _, phase := range blackboard.Phases {
 		for _, st := range blackboard.StructuralTypes {

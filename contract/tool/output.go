@@ -22,6 +22,7 @@ type Output struct {
 	Payload        string                    // may be empty
 	Summary        string                    // may be empty
 	Metadata       json.RawMessage           // a compact JSON object, or nil
+	Commit         string                    // the hash of the commit that the result is, or is about; may be empty
 }
 
 // The known fields. All other fields of the object are ignored.
@@ -32,13 +33,14 @@ const (
 	fieldShortPayload   = "payload" // of the Question form
 	fieldSummary        = "summary"
 	fieldMetadata       = "metadata"
+	fieldCommit         = "commit"
 )
 
 // ParseOutput reads a tool's whole stdout: exactly one JSON object, with any white
 // space around it, in one of the two forms of agent-pup.md section 7:
 //
-//	{"artefact_type", "artefact_payload", "summary", "structural_type"?, "metadata"?}
-//	{"structural_type", "payload", "artefact_type"?, "summary"?, "metadata"?}
+//	{"artefact_type", "artefact_payload", "summary", "structural_type"?, "metadata"?, "commit"?}
+//	{"structural_type", "payload", "artefact_type"?, "summary"?, "metadata"?, "commit"?}
 //
 // A payload that is not a string is kept as compact JSON. Field names are case
 // sensitive. null counts as absent, because jq prints null for a missing path.
@@ -71,7 +73,20 @@ func ParseOutput(stdout []byte) (Output, error) {
 	if out.Metadata, err = metadata(fields); err != nil {
 		return Output{}, err
 	}
+	if out.Commit, err = commit(fields); err != nil {
+		return Output{}, err
+	}
 	return out, nil
+}
+
+// commit returns the hash beside the payload. An empty one, as of a shell's variable that
+// was never set, is an error: the tool believes that there is a commit.
+func commit(fields map[string]json.RawMessage) (string, error) {
+	hash, ok, err := stringField(fields, fieldCommit)
+	if hash = strings.TrimSpace(hash); err == nil && ok && hash == "" {
+		err = fieldError("field %q is empty (leave it out, or null, without a commit)", fieldCommit)
+	}
+	return hash, err
 }
 
 // soleObject checks that stdout is one JSON object, and returns the object's text.
@@ -111,8 +126,8 @@ func readFields(object []byte) (map[string]json.RawMessage, error) {
 	if _, err := dec.Token(); err != nil { // the opening brace
 		return nil, &ParseError{Reason: err.Error(), Offset: -1}
 	}
-	fields := make(map[string]json.RawMessage, 6)
-	seen := make(map[string]bool, 6)
+	fields := make(map[string]json.RawMessage, 7)
+	seen := make(map[string]bool, 7)
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
@@ -124,7 +139,7 @@ func readFields(object []byte) (map[string]json.RawMessage, error) {
 		}
 		name, _ := key.(string)
 		switch name {
-		case fieldStructuralType, fieldType, fieldPayload, fieldShortPayload, fieldSummary, fieldMetadata:
+		case fieldStructuralType, fieldType, fieldPayload, fieldShortPayload, fieldSummary, fieldMetadata, fieldCommit:
 		default:
 			continue
 		}

@@ -32,7 +32,7 @@ func printArtefact(t *term.Terminal, v view.ArtefactDetail) error {
 		{"type", m.Type}, {"structural type", string(m.StructuralType)}, {"version", version},
 		{"by", by + " at " + t.Clock(m.CreatedAt)}, {"approval", v.Gate.Text(t.Clock)}, {"goal", words.Short(m.WorkflowID)}, {"made under", withPrefix("claim ", words.Short(m.ClaimID))},
 		{"sources", briefs(v.Sources)}, {"children", briefs(v.Children)}, {"summary", m.Summary}, {"metadata", metadataText(m.Metadata)},
-		{"payload", fmt.Sprintf("%d bytes, sha256 %s…", m.PayloadSize, m.PayloadSHA256[:12])},
+		{"commit", m.Commit}, {"payload", fmt.Sprintf("%d bytes, sha256 %s…", m.PayloadSize, m.PayloadSHA256[:12])},
 	} {
 		if f[1] != "" {
 			rows.Row(term.Cell{Text: "  " + f[0], As: term.Dim}, f[1])

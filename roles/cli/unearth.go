@@ -23,9 +23,9 @@ import (
 type unearthCmd struct {
 	ID       string `arg:"" help:"The artefact: any part of its id's beginning or end that is unique, or @last, the newest goal."`
 	Meta     bool   `xor:"part" help:"Show everything but the payload."`
-	Raw      bool   `xor:"part" help:"Write the payload also of a CodeCommit: the hash."`
-	Diff     bool   `xor:"part" help:"Of a CodeCommit: its patch, against the commit's first parent."`
-	Previous bool   `xor:"part" help:"Of a CodeCommit that is a rework: the patch since its previous version."`
+	Raw      bool   `xor:"part" help:"Write the payload also where it is the hash of a commit."`
+	Diff     bool   `xor:"part" help:"Of an artefact with a commit: its patch, against the commit's first parent."`
+	Previous bool   `xor:"part" help:"Of one that is a rework: the patch since its previous version."`
 	// Not term.Form: without -o the payload is written.
 	Output string `short:"o" enum:",table,json,jsonl,yaml" default:"" placeholder:"FORMAT" help:"Show the artefact with its fields instead: table, json, jsonl (one line) or yaml."`
 }
@@ -34,10 +34,11 @@ type unearthCmd struct {
 func (unearthCmd) Help() string {
 	return `Writes an artefact's payload to stdout, byte for byte. Only on a terminal it ends with a
 newline in any case, and shows control characters instead of obeying them.
-Of a CodeCommit, whose payload is a hash, it shows the commit, on a terminal and in a pipe
-alike, as git show --stat does; --diff writes the patch, for git apply when it is not a
-terminal that reads it, and --raw the hash. With -o json or yaml there is a "commit" beside
-the artefact's fields (null when the repository has it no more), with --diff its "patch".
+Where the payload is the hash of a commit, as that of a CodeCommit is, it shows the commit, on
+a terminal and in a pipe alike, as git show --stat does, and with --raw the hash. Of any
+artefact with a commit, --diff writes the patch, for git apply when it is not a terminal that
+reads it. With -o json or yaml there is a "commit" beside the artefact's fields (null when
+the repository has it no more), with --diff its "patch".
 With -o it shows the artefact instead: its fields as a table, or, for programs, the fields
 and the payload; --meta leaves the payload out. For @last that is the goal's own text; a note on stderr names its result.
 
@@ -66,7 +67,7 @@ func (c *unearthCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.patches() || artefact.Type == blackboard.TypeCodeCommit && !c.Meta && !c.Raw {
+	if c.patches() || artefact.NamesCommit() && !c.Meta && !c.Raw && (c.Output != "" || isHash(artefact)) {
 		return c.showCommit(a, on.b, on.in, artefact)
 	}
 	if c.Output != "" || c.Meta {
@@ -84,6 +85,9 @@ func (c *unearthCmd) Run(a *app) error {
 	}
 	return nil
 }
+
+// isHash says whether an artefact's payload is the hash of its commit, and nothing else.
+func isHash(a blackboard.Artefact) bool { return strings.TrimSpace(a.Payload) == a.CommitHash() }
 
 // describe shows the artefact's fields; programs get the payload with them, unless
 // --meta says otherwise.
@@ -125,9 +129,12 @@ func metaTable(a *app, artefact blackboard.Artefact) error {
 		{"payload", fmt.Sprintf("%d bytes, sha256 %s", m.PayloadSize, m.PayloadSHA256)},
 		{"source_artefacts", strings.Join(m.SourceArtefacts, " ")}, {"produced_by_role", m.ProducedByRole},
 		{"produced_by_agent", m.ProducedByAgent}, {"claim_id", m.ClaimID}, {"workflow_id", m.WorkflowID}, {"summary", m.Summary},
-		{"metadata", string(m.Metadata)}, {"created_at", m.CreatedAt.Format(time.RFC3339Nano)},
+		{"metadata", string(m.Metadata)}, {"created_at", m.CreatedAt.Format(time.RFC3339Nano)}, {"commit", m.Commit},
 	} {
 		value := fmt.Sprint(f.value)
+		if value == "" && f.name == "commit" {
+			continue
+		}
 		if value == "" {
 			value = "-"
 		}
@@ -146,6 +153,7 @@ type commitArtefact struct {
 // MarshalJSON writes the artefact's fields, then "commit": null with the reason in
 // "commit_error" where it cannot be read.
 func (c commitArtefact) MarshalJSON() ([]byte, error) {
+	c.artefact.Commit = "" // the hash is in the commit
 	out, err := json.Marshal(c.artefact)
 	if err != nil {
 		return nil, err
@@ -164,7 +172,7 @@ func (c commitArtefact) MarshalJSON() ([]byte, error) {
 	return append(append(out[:len(out)-1], ','), rest[1:]...), nil
 }
 
-// showCommit shows a CodeCommit, or its patch. Programs that read the artefact are
+// showCommit shows the commit that an artefact names, or its patch. Programs that read the artefact are
 // not kept from it by a commit that cannot be read, unless they want its patch.
 func (c *unearthCmd) showCommit(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) error {
 	v, err := c.readCommit(a, b, in, artefact)
@@ -189,8 +197,8 @@ func (c *unearthCmd) showCommit(a *app, b *instance.Board, in *instance.Instance
 
 // readCommit reads the commit that an artefact names, with its patch if wanted.
 func (c *unearthCmd) readCommit(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) (*commit.Commit, error) {
-	if artefact.Type != blackboard.TypeCodeCommit {
-		return nil, role.Fail(role.Usage, fmt.Errorf("%s %s is no %s: it has no patch", role.Clean(words.Shorten(artefact.Type, 40)), words.Short(artefact.ID), blackboard.TypeCodeCommit),
+	if !artefact.NamesCommit() {
+		return nil, role.Fail(role.Usage, fmt.Errorf("%s %s names no commit: it has no patch", role.Clean(words.Shorten(artefact.Type, 40)), words.Short(artefact.ID)),
 			"%s", a.at.CommandLine(in, "unearth "+words.Short(artefact.ID)))
 	}
 	g := commit.In(a.at, in)

@@ -227,7 +227,7 @@ func TestUnearthRunsNothing(t *testing.T) {
 
 // Without git, or outside a repository, that is what is missing.
 func TestUnearthWithoutGit(t *testing.T) {
-	artefact := blackboard.Artefact{ID: newID(), Type: blackboard.TypeCodeCommit, Payload: strings.Repeat("a", 40)}
+	artefact := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: strings.Repeat("a", 40)}
 	g := commit.Repository{Repository: git.Repository{Dir: t.TempDir(), Environ: os.Environ()}, Hint: func(args string) string { return args }}
 	_, err := g.HashOf(t.Context(), artefact)
 	if role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "not a git repository") {
@@ -237,5 +237,54 @@ func TestUnearthWithoutGit(t *testing.T) {
 	_, err = g.HashOf(t.Context(), artefact)
 	if role.CodeOf(err) != role.Environment || hint(err) != "install git" {
 		t.Errorf("without git: code %d, %v", role.CodeOf(err), err)
+	}
+}
+
+// An artefact of any type may name a commit, beside its payload or as its payload; every
+// command that shows artefacts shows it.
+func TestCommitOfAnyType(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	commit := s.aside("a", "1\n")
+	goal := s.Goal("plan it")
+	claim, plan := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "the plan\n", Summary: "planned", Commit: commit})
+	s.Complete(claim)
+	claim = s.open(plan, s.all("writer", blackboard.BidExclusive)...)
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
+	s.begin(claim, "writer", blackboard.ReadOnly)
+	code := s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "TerraformCode", Payload: commit, Commit: commit})
+	s.Complete(claim)
+	short := blackboard.ShortID(plan)
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"unearth " + plan, []string{"the plan\n"}},
+		{"unearth " + plan + " --diff", []string{"diff --git a/a b/a\n", "+1\n"}},
+		{"unearth " + plan + " -o json", []string{`"payload": "the plan\n"`, `"hash": "` + commit + `"`, `"subject": "write a"`}},
+		{"unearth " + plan + " --meta", []string{"commit             " + commit + "\n"}},
+		{"unearth " + code, []string{"commit " + commit + "\n", " a | 1 +\n"}},
+		{"unearth " + code + " --raw", []string{commit}},
+		{"show " + plan, []string{"  commit ", commit}},
+		{"show " + plan + " -o json", []string{`"commit": "` + commit + `"`}},
+		{"hoard", []string{short, "commit " + commit[:10] + ": planned"}},
+		{"hoard -o json", []string{`"commit": "` + commit + `"`}},
+		{"why " + code, []string{"commit " + commit[:10] + ": planned"}},
+		{"why " + code + " -o json", []string{`"commit": "` + commit + `"`}},
+		{"graph " + goal, []string{"commit " + commit[:10] + ": planned"}},
+		{"graph " + goal + " -o json", []string{`"commit": "` + commit + `"`}},
+		{"watch --since all --exit-when-done -o json", []string{`"commit": "` + commit + `"`}},
+		{"ledger export", []string{`"commit":"` + commit + `"`}},
+		{"land " + plan, []string{"main: " + base[:10] + ".." + commit[:10]}},
+		{"land " + goal, []string{"is already there"}},
+	} {
+		stdout, stderr, err := s.run(strings.Fields(c.args)...)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", c.args, err, stderr)
+		}
+		has(t, stdout, c.want...)
+		if strings.Count(stdout, `"commit":`) > 1 && strings.HasPrefix(c.args, "unearth") {
+			t.Errorf("%s: two commits\n%s", c.args, stdout)
+		}
 	}
 }

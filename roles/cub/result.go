@@ -40,13 +40,14 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 		return x.failed(w, res, err)
 	}
 	a := x.artefact(w, out)
-	work := a.StructuralType == blackboard.Standard || a.StructuralType == blackboard.Terminal
-	if work && a.Type == blackboard.TypeCodeCommit {
-		// Not interrupted: the tool has done its work, even if the cub is stopping.
-		if a.Payload, err = x.hold(context.WithoutCancel(ctx), strings.TrimSpace(a.Payload), a.ID); err != nil {
-			return x.failed(w, res, err)
-		}
+	// Not interrupted: the tool has done its work, even if the cub is stopping.
+	held, err := tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
+		return x.hold(context.WithoutCancel(ctx), part, hash, a.ID)
+	})
+	if err != nil {
+		return x.failed(w, res, err)
 	}
+	a.Payload, a.Commit = held.Payload, held.Commit
 	o := outcome{artefact: a, toolTime: res.Reaped.Sub(res.Started)}
 	if a.StructuralType == blackboard.Review {
 		o.verdict = blackboard.VerdictOf(a.Payload)
@@ -56,19 +57,20 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 
 // hold checks that a hash is a commit of the workspace, and has a ref hold it before the
 // artefact is known to anybody: git never prunes a result. It returns the whole hash. A
-// failure of git is no breach of contract by the tool; an image without git is one.
-func (x *executor) hold(ctx context.Context, hash, artefact string) (commit string, err error) {
+// failure of git is no breach of contract by the tool; an image without git is one. Part
+// is that of the output which names the commit.
+func (x *executor) hold(ctx context.Context, part, hash, artefact string) (commit string, err error) {
 	err = insist(ctx, func() (err error) {
 		commit, err = x.tree.Hold(ctx, hash, x.settings.Instance, artefact)
 		return err
 	})
 	switch {
 	case errors.Is(err, worktree.ErrNoCommit), errors.Is(err, worktree.ErrNoRepository):
-		return "", &tool.ViolationError{Reason: "CodeCommit: " + err.Error()}
+		return "", &tool.ViolationError{Reason: part + ": " + err.Error()}
 	case noGit(err):
-		return "", &tool.ViolationError{Reason: "CodeCommit: cannot be checked, because the agent's image has no git"}
+		return "", &tool.ViolationError{Reason: part + ": cannot be checked, because the agent's image has no git"}
 	case err != nil:
-		return "", fmt.Errorf("hold the commit of the CodeCommit: %w", err)
+		return "", fmt.Errorf("hold the commit of the result: %w", err)
 	}
 	return commit, nil
 }

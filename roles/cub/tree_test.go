@@ -41,7 +41,7 @@ func TestGitThatFails(t *testing.T) {
 				return
 			}
 			a, r := c.failure(claim, "worker")
-			if a.Type != blackboard.TypeToolExecutionFailure || !strings.Contains(r.Reason, "hold the commit of the CodeCommit") {
+			if a.Type != blackboard.TypeToolExecutionFailure || !strings.Contains(r.Reason, "hold the commit of the result") {
 				t.Errorf("got %s because %q", a.Type, r.Reason)
 			}
 		})

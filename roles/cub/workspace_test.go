@@ -78,6 +78,52 @@ func TestCodeCommit(t *testing.T) {
 	}
 }
 
+// A result of any type may have a commit: its type is declared, or the hash is beside the payload.
+// Each is held, also when nothing else is named so.
+func TestCommitOfAnyType(t *testing.T) {
+	c := newClan(t)
+	dir, commit := repository(t)
+	git(t, dir, "commit", "-q", "--allow-empty", "-m", "second")
+	other := git(t, dir, "rev-parse", "HEAD")
+	for name, tc := range map[string]struct {
+		output  string
+		payload string
+		commit  string
+		reason  string // empty: it is good
+	}{
+		"declared":          {`{"artefact_type":"TerraformCode","artefact_payload":"` + commit[:9] + `"}`, commit, commit, ""},
+		"declared terminal": {`{"structural_type":"Terminal","artefact_type":"TerraformCode","payload":"` + commit + `"}`, commit, commit, ""},
+		"declared and bad":  {`{"artefact_type":"TerraformCode","artefact_payload":"main"}`, "", "", "TerraformCode: "},
+		"beside":            {`{"artefact_type":"Plan","artefact_payload":{"a":1},"commit":"` + commit[:9] + `"}`, `{"a":1}`, commit, ""},
+		"beside a question": {`{"structural_type":"Question","payload":"so?","commit":"` + commit + `"}`, "so?", commit, ""},
+		"beside and bad":    {`{"artefact_type":"Plan","artefact_payload":"p","commit":"0123456789"}`, "", "", "commit: no such commit: the repository has no object"},
+		"another":           {`{"artefact_type":"CodeCommit","artefact_payload":"` + commit + `","commit":"` + other + `"}`, "", "", "is another one than that of the payload"},
+		"none":              {`{"artefact_type":"Plan","artefact_payload":"` + commit + `"}`, commit, "", ""},
+		"code":              {`{"artefact_type":"CodeCommit","artefact_payload":"` + commit + `"}`, commit, commit, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := c.in(t)
+			agent := strings.ReplaceAll(name, " ", "-")
+			c.start(agent, vars{env.Command: says(tc.output), env.Workspace: dir, env.Commits: `["TerraformCode"]`})
+			claim := c.work(agent, blackboard.PhaseExclusive, "goal")
+			if tc.reason != "" {
+				if a, r := c.failure(claim, agent); a.Type != blackboard.TypeContractViolation || !strings.Contains(r.Reason, tc.reason) {
+					t.Errorf("got %s because %q, want a reason like %q", a.Type, r.Reason, tc.reason)
+				}
+				return
+			}
+			state := blackboard.GrantDone
+			if strings.Contains(name, "question") {
+				state = blackboard.GrantAwaitingAnswer
+			}
+			a := c.artefact(c.await(claim, agent, state).ResultID)
+			if a.Payload != tc.payload || a.Commit != tc.commit || held(t, dir, a.ID) != tc.commit {
+				t.Errorf("payload %q, commit %q, held %q", a.Payload, a.Commit, held(t, dir, a.ID))
+			}
+		})
+	}
+}
+
 // held is the commit that a ref holds for an artefact, empty without one.
 func held(t testing.TB, dir, artefact string) string {
 	t.Helper()

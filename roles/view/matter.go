@@ -124,7 +124,7 @@ func (r MatterReader) fill(m *Matter, o *blackboard.Outline, claim blackboard.Cl
 		m.About = MatterSubject{o.ID, o.Type, o.Version}
 		m.Text = GistOf(o)
 		look := "unearth "
-		if o.Type == blackboard.TypeCodeCommit {
+		if o.NamesCommit() {
 			look += "--diff "
 		}
 		m.Look = r.Command(look + r.id(o))

@@ -26,6 +26,7 @@ type Meta struct {
 	Summary         string                    `json:"summary"`
 	Metadata        json.RawMessage           `json:"metadata"`
 	CreatedAt       time.Time                 `json:"created_at"`
+	Commit          string                    `json:"commit,omitempty"` // that it names
 }
 
 // MetaOf describes an artefact that was read whole.
@@ -35,7 +36,7 @@ func MetaOf(a blackboard.Artefact) Meta {
 		ID: a.ID, LogicalID: a.LogicalID, Version: a.Version, StructuralType: a.StructuralType, Type: a.Type,
 		PayloadSize: len(a.Payload), PayloadSHA256: hex.EncodeToString(sum[:]), SourceArtefacts: a.SourceArtefacts,
 		ProducedByRole: a.ProducedByRole, ProducedByAgent: a.ProducedByAgent, ClaimID: a.ClaimID, WorkflowID: a.WorkflowID,
-		Summary: a.Summary, Metadata: a.Metadata, CreatedAt: a.CreatedAt.UTC(),
+		Summary: a.Summary, Metadata: a.Metadata, CreatedAt: a.CreatedAt.UTC(), Commit: a.CommitHash(),
 	}
 	if m.SourceArtefacts == nil {
 		m.SourceArtefacts = []string{}

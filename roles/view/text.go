@@ -81,14 +81,17 @@ func Beginnings(o *blackboard.Outline) blackboard.Artefact {
 }
 
 // GistOf is Gist for an outline; if its payload was too long to be read, the payload's
-// size.
+// size. A commit that the type does not tell of is in front.
 func GistOf(o *blackboard.Outline) string {
 	a := Beginnings(o)
 	said := Gist(&a)
 	if said == "" && o.PayloadSize > len(o.Payload) {
 		said = words.Size(o.PayloadSize)
 	}
-	return strings.TrimSpace(said)
+	if said = strings.TrimSpace(said); o.Commit != "" && o.Type != blackboard.TypeCodeCommit && said != o.Commit {
+		said = "commit " + role.Clean(words.Commit(o.Commit)) + words.Because(said)
+	}
+	return said
 }
 
 // Maker is the producer of an artefact: the agent or person, else the role.

@@ -224,12 +224,16 @@ func (e *Exact) UnmarshalJSON(b []byte) error {
 // artefactFields is the stored form of an artefact.
 func artefactFields(a blackboard.Artefact) map[string]string {
 	p := store.PutOf(a)
-	return map[string]string{
+	fields := map[string]string{
 		"id": a.ID, "logical_id": a.LogicalID, "version": strconv.Itoa(a.Version), "structural_type": string(a.StructuralType),
 		"type": a.Type, "payload": a.Payload, "source_artefacts": p.SourcesJSON, "produced_by_role": a.ProducedByRole,
 		"produced_by_agent": a.ProducedByAgent, "claim_id": a.ClaimID, "workflow_id": a.WorkflowID, "summary": a.Summary,
 		"metadata": p.Metadata, "created_at": strconv.FormatInt(a.CreatedAt.UnixMicro(), 10),
 	}
+	if a.Commit != "" {
+		fields["commit"] = a.Commit
+	}
+	return fields
 }
 
 // lineOfArtefact makes the line from which the stored fields can be made again.
@@ -241,7 +245,7 @@ func lineOfArtefact(id string, stored map[string]string) (ArtefactLine, error) {
 	if err != nil {
 		return ArtefactLine{}, err
 	}
-	for _, text := range []*string{&a.Payload, &a.Summary, &a.Type, &a.ProducedByRole, &a.ProducedByAgent} {
+	for _, text := range []*string{&a.Payload, &a.Summary, &a.Type, &a.ProducedByRole, &a.ProducedByAgent, &a.Commit} {
 		if !utf8.ValidString(*text) {
 			*text = ""
 		}

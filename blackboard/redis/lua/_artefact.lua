@@ -57,7 +57,7 @@ end
 
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
--- metadata. An id of another thread as logical_id takes the next version there.
+-- metadata, and commit where there is one. An id of another thread as logical_id takes the next version there.
 -- Returns the version, and 'held' when it waits for approval, else ''.
 local function put_artefact(a, payload, at)
   local version = 1
@@ -70,6 +70,9 @@ local function put_artefact(a, payload, at)
     'source_artefacts', a.sources_json, 'produced_by_role', a.role, 'produced_by_agent', a.agent,
     'claim_id', a.claim, 'workflow_id', a.workflow, 'summary', a.summary, 'metadata', a.metadata,
     'created_at', at)
+  if a.commit then
+    call('HSET', artifact_key(a.id), 'commit', a.commit)
+  end
   call('ZADD', thread_key(a.logical_id), version, a.id)
   for _, source in ipairs(a.sources) do
     call('ZADD', children_key(source), at, a.id)

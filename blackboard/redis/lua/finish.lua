@@ -42,6 +42,6 @@ release_workspace(claim, agent)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
   'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
-  'verdict', ARGV[9], 'gate', gate, 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8], 'waits_for', waits_for(a.workflow))
+  'verdict', ARGV[9], 'gate', gate, 'commit', a.commit or '', 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8], 'waits_for', waits_for(a.workflow))
 call('PUBLISH', orchestrator_events, claim)
 return { 'ok', tostring(version) }

@@ -36,9 +36,9 @@ var commitForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // HashOf returns the whole hash of the commit that an artefact names, which is in
 // the repository. Names of branches and tags are never looked at.
 func (g Repository) HashOf(ctx context.Context, artefact blackboard.Artefact) (string, error) {
-	hash, raw := strings.TrimSpace(artefact.Payload), g.Hint("unearth "+words.Short(artefact.ID)+" --raw")
+	hash, raw := artefact.CommitHash(), g.Hint("unearth "+words.Short(artefact.ID)+" --raw")
 	if !commitForm().MatchString(hash) {
-		return "", role.Fail(role.Failed, fmt.Errorf("artefact %s names no commit: its payload is no hash", words.Short(artefact.ID)), "%s", raw)
+		return "", role.Fail(role.Failed, fmt.Errorf("artefact %s names no commit: %q is no hash", words.Short(artefact.ID), words.Shorten(role.Clean(hash), 40)), "%s", raw)
 	}
 	out, err := g.Run(ctx, "rev-parse", "--disambiguate="+strings.ToLower(hash))
 	if err != nil {

@@ -31,13 +31,13 @@ func (x *exam) results(ctx context.Context) []Finding {
 }
 
 func (x *exam) resultsOf(ctx context.Context, b *instance.Board, in *instance.Instance) []Finding {
-	all, err := b.Records.ListArtefacts(ctx, blackboard.Filter{Type: blackboard.TypeCodeCommit, Limit: mostResults, Broken: func(error) {}})
+	all, err := committed(ctx, b)
 	if err != nil || len(all) == 0 {
 		return nil // which the instance's health says
 	}
 	hashes := make([]string, len(all))
 	for i, a := range all {
-		hashes[i] = strings.TrimSpace(a.Payload)
+		hashes[i] = a.CommitHash()
 	}
 	missing, err := instance.Store(x.at, in).Missing(ctx, hashes)
 	switch {
@@ -50,10 +50,28 @@ func (x *exam) resultsOf(ctx context.Context, b *instance.Board, in *instance.In
 	}
 	lost := make([]string, 0, len(missing))
 	for _, a := range all {
-		if strings.TrimSpace(a.Payload) == missing[0] {
+		if a.CommitHash() == missing[0] {
 			lost = append(lost, words.Short(a.ID))
 		}
 	}
 	return []Finding{problem(in.Name, "fetch it from where it may still be, another clone or a remote", "the repository %s lacks %s of %d that artefacts name: %s of artefact %s",
 		in.Workspace, words.Count(len(missing), "commit"), len(all), words.Shorten(missing[0], 12), strings.Join(lost, ", "))}
+}
+
+// committed returns the newest artefacts that name commits: CodeCommits, which have an
+// index, and others as far as they are among the newest of all.
+func committed(ctx context.Context, b *instance.Board) ([]blackboard.Artefact, error) {
+	filter := blackboard.Filter{Limit: mostResults, Broken: func(error) {}}
+	newest, err := b.Records.ListOutlines(ctx, filter)
+	if err != nil {
+		return nil, err
+	}
+	filter.Type = blackboard.TypeCodeCommit
+	all, err := b.Records.ListArtefacts(ctx, filter)
+	for i := range newest {
+		if newest[i].Commit != "" && newest[i].Type != blackboard.TypeCodeCommit {
+			all = append(all, newest[i].Artefact)
+		}
+	}
+	return all, err
 }

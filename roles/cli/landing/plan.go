@@ -13,7 +13,6 @@ import (
 	"sett/roles/role"
 	"sett/roles/role/git"
 	"sett/roles/role/words"
-	"sett/roles/view"
 )
 
 // The ways of a commit to a branch.
@@ -219,8 +218,8 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 
 // message is that of a new commit: its subject is the result's summary, or the goal.
 func (l *looker) message(verb, body string) string {
-	subject := view.Gist(&l.result.Artefact)
-	if subject == "" || subject == l.Commit {
+	subject := words.Quote(l.result.Artefact.Summary)
+	if subject == "" {
 		subject = "the result of " + l.result.Artefact.ProducedByAgent
 	}
 	subject = role.Clean(words.Shorten(strings.TrimSpace(verb+" "+subject), 72))

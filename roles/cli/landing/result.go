@@ -123,7 +123,8 @@ func (f Finder) committed(ctx context.Context, goal string) ([]blackboard.Artefa
 	}
 	var found []string
 	for i := range all {
-		if each[i] == nil && all[i].NamesCommit() {
+		work := all[i].StructuralType == blackboard.Standard || all[i].StructuralType == blackboard.Terminal
+		if each[i] == nil && work && all[i].NamesCommit() {
 			found = append(found, all[i].ID)
 		}
 	}

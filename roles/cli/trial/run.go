@@ -48,6 +48,7 @@ type Artefact struct {
 	Metadata        json.RawMessage           `json:"metadata,omitempty"`
 	SourceArtefacts []string                  `json:"source_artefacts"`
 	Verdict         blackboard.Verdict        `json:"verdict,omitempty"` // of a Review
+	Commit          string                    `json:"commit,omitempty"`  // that it names, whole
 }
 
 // Problem is why a run would have ended as a Failure.
@@ -195,17 +196,21 @@ func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolr
 	if err == nil {
 		out, err = tool.Interpret(phase, out)
 	}
-	if err == nil && out.Type == blackboard.TypeCodeCommit && out.StructuralType == blackboard.Standard {
-		if e := worktree.New(t.report.Run.Directory).HasCommit(ctx, strings.TrimSpace(out.Payload)); e != nil {
-			err = &tool.ViolationError{Reason: "CodeCommit: " + e.Error()}
-		}
+	if err == nil {
+		out, err = tool.Commits(out, t.Agent.Commits, func(part, hash string) (string, error) {
+			commit, err := worktree.New(t.report.Run.Directory).Resolve(ctx, hash)
+			if err != nil {
+				err = &tool.ViolationError{Reason: part + ": " + err.Error()}
+			}
+			return commit, err
+		})
 	}
 	return out, err
 }
 
 func (t *Trial) artefact(out tool.Output) *Artefact {
 	a := &Artefact{
-		StructuralType: out.StructuralType, Type: out.Type, Payload: out.Payload, Summary: out.Summary, Metadata: out.Metadata,
+		StructuralType: out.StructuralType, Type: out.Type, Payload: out.Payload, Summary: out.Summary, Metadata: out.Metadata, Commit: out.Commit,
 		SourceArtefacts: append([]string{t.Target.ID}, t.Extra...),
 	}
 	if a.StructuralType == blackboard.Terminal && !slices.Contains(a.SourceArtefacts, t.Target.WorkflowID) {

@@ -46,7 +46,7 @@ func TestRepositoryElsewhere(t *testing.T) {
 			!strings.Contains(err.Error(), target) || !strings.Contains(err.Error(), "container") {
 			t.Errorf("%s: %v", dir, err)
 		}
-		if err := New(dir).HasCommit(t.Context(), strings.Repeat("a", 40)); !errors.Is(err, ErrNoRepository) {
+		if _, err := New(dir).Resolve(t.Context(), strings.Repeat("a", 40)); !errors.Is(err, ErrNoRepository) {
 			t.Errorf("%s: %v", dir, err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestFactsWriteNothing(t *testing.T) {
 		t.Errorf("dirty %q, %v", dirty, err)
 	}
 	for _, hash := range []string{head, head[:9]} {
-		if err := tree.HasCommit(t.Context(), hash); err != nil {
+		if _, err := tree.Resolve(t.Context(), hash); err != nil {
 			t.Error(err)
 		}
 	}

@@ -60,17 +60,11 @@ func (t *Tree) Dirty(ctx context.Context) ([]string, error) {
 
 var hashForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
 
-// HasCommit returns nil if hash (7 to 64 hexadecimal digits, nothing else)
+// Resolve returns the whole hash if hash (7 to 64 hexadecimal digits, nothing else)
 // is the hash of exactly one commit of the repository, or the beginning of one.
 // Otherwise the error is ErrNoCommit with the reason. Names of branches and tags
 // never count, even if they look like a hash.
-func (t *Tree) HasCommit(ctx context.Context, hash string) error {
-	_, err := t.resolve(ctx, hash)
-	return err
-}
-
-// resolve is HasCommit, and returns the whole hash.
-func (t *Tree) resolve(ctx context.Context, hash string) (string, error) {
+func (t *Tree) Resolve(ctx context.Context, hash string) (string, error) {
 	if !hashForm().MatchString(hash) {
 		return "", fmt.Errorf("%w: %q is not a commit hash (7 to 64 hexadecimal digits)", ErrNoCommit, abridge(hash))
 	}

@@ -108,7 +108,7 @@ func TestHasCommit(t *testing.T) {
 	r.git("branch", "deadbeef")
 	r.git("branch", strings.Repeat("ab", 20))
 	for _, good := range []string{head, head[:7], head[:12], strings.ToUpper(head), strings.ToUpper(head[:9])} {
-		if err := r.tree().HasCommit(t.Context(), good); err != nil {
+		if _, err := r.tree().Resolve(t.Context(), good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}
 	}
@@ -120,7 +120,7 @@ func TestHasCommit(t *testing.T) {
 		{strings.Repeat("a", 64), "no object"}, {head + "a", "no object"}, {"deadbeef", "no object"}, {strings.Repeat("ab", 20), "no object"},
 	}
 	for _, b := range bad {
-		err := r.tree().HasCommit(t.Context(), b.hash)
+		_, err := r.tree().Resolve(t.Context(), b.hash)
 		if !errors.Is(err, ErrNoCommit) || !strings.Contains(err.Error(), b.why) {
 			t.Errorf("%q: got %v, want %q", b.hash, err, b.why)
 		}
@@ -165,7 +165,7 @@ func TestNoGit(t *testing.T) {
 	if _, err := r.tree().Root(t.Context()); !errors.Is(err, ErrNoGit) {
 		t.Errorf("a repository without git: %v", err)
 	}
-	if err := r.tree().HasCommit(t.Context(), strings.Repeat("a", 40)); !errors.Is(err, ErrNoGit) || errors.Is(err, ErrNoCommit) {
+	if _, err := r.tree().Resolve(t.Context(), strings.Repeat("a", 40)); !errors.Is(err, ErrNoGit) || errors.Is(err, ErrNoCommit) {
 		t.Errorf("a commit without git: %v", err)
 	}
 }

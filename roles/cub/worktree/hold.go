@@ -9,10 +9,10 @@ import (
 )
 
 // Hold has a ref name the commit of an instance's artefact, so that git never prunes it,
-// and returns its whole hash. Hash is as HasCommit takes it; of its errors ErrNoCommit stands. In a repository
+// and returns its whole hash. Hash is as Resolve takes it; of its errors ErrNoCommit stands. In a repository
 // that cannot be written to, nothing is: no tool has made the commit there.
 func (t *Tree) Hold(ctx context.Context, hash, instance, artefact string) (commit string, err error) {
-	commit, err = t.resolve(ctx, hash)
+	commit, err = t.Resolve(ctx, hash)
 	if err != nil {
 		return "", err
 	}

@@ -110,7 +110,7 @@ func (r *restoration) lostTips(ctx context.Context, s *state) ([]string, error) 
 		if c == "" {
 			continue
 		}
-		full, err := r.resolve(ctx, c)
+		full, err := r.Resolve(ctx, c)
 		if errors.Is(err, ErrNoCommit) {
 			continue // a file with something else in it
 		}

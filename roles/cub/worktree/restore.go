@@ -89,7 +89,7 @@ func (t *Tree) newRestoration(ctx context.Context, commit, branch, ref, message 
 	}
 	switch {
 	case commit != "":
-		if r.commit, err = t.resolve(ctx, commit); err == nil {
+		if r.commit, err = t.Resolve(ctx, commit); err == nil {
 			r.tree, err = t.treeOf(ctx, r.commit)
 		}
 	case branch != "":

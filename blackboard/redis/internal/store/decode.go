@@ -94,6 +94,7 @@ func DecodeArtefact(id string, fields map[string]string) (blackboard.Artefact, e
 		ProducedByRole: r.text("produced_by_role"), ProducedByAgent: r.text("produced_by_agent"),
 		ClaimID: r.text("claim_id"), WorkflowID: r.text("workflow_id"), Summary: r.text("summary"),
 		Metadata: json.RawMessage(r.text("metadata")), CreatedAt: r.time("created_at"),
+		Commit: fields["commit"],
 	}
 	if !a.StructuralType.Valid() {
 		r.fail("structural_type", "unknown")

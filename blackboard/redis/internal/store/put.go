@@ -24,6 +24,7 @@ type put struct {
 	Workflow       string                    `json:"workflow"`
 	Summary        string                    `json:"summary"`
 	Metadata       string                    `json:"metadata"`
+	Commit         string                    `json:"commit,omitempty"`
 }
 
 // PutOf describes an artefact.
@@ -31,7 +32,7 @@ func PutOf(a blackboard.Artefact) put { //nolint:revive // it is handed to scrip
 	p := put{
 		ID: a.ID, LogicalID: a.LogicalID, StructuralType: a.StructuralType, Type: a.Type,
 		Sources: a.SourceArtefacts, Role: a.ProducedByRole, Agent: a.ProducedByAgent, Claim: a.ClaimID,
-		Workflow: a.WorkflowID, Summary: a.Summary, Metadata: string(a.Metadata),
+		Workflow: a.WorkflowID, Summary: a.Summary, Metadata: string(a.Metadata), Commit: a.Commit,
 	}
 	if p.LogicalID == "" {
 		p.LogicalID = p.ID
