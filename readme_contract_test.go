@@ -15,7 +15,7 @@ import (
 
 // checkContract reads the examples as a cub does.
 func (p *book) checkContract(t *testing.T) {
-	whole, err := tool.Input{ClaimType: blackboard.BidReview}.Encode()
+	whole, err := tool.Input{ClaimType: blackboard.BidReview, Target: blackboard.Artefact{Commit: "5175d51"}}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
