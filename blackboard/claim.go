@@ -147,6 +147,8 @@ type Grant struct {
 	Verdict   Verdict       `json:"verdict,omitempty"` // of the Review it produced
 	Crashes   int           `json:"crashes,omitempty"` // how often its holder died; bounded by the agent's retries
 	Asked     []string      `json:"asked,omitempty"`   // its Questions and their Answers, in order
+	Failure   string        `json:"failure,omitempty"` // the Failure that a person's retry is for
+	Why       string        `json:"why,omitempty"`     // the person's words about that retry
 	Base      string        `json:"base,omitempty"`    // the commit that its tool found, where the tool may write and the result is there
 	Reason    string        `json:"reason,omitempty"`
 	QueuedAt  time.Time     `json:"queued_at"`

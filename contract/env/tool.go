@@ -14,9 +14,11 @@ const (
 	TargetType    = "SETT_TARGET_TYPE"    // its type, such as GoalDefined
 	TargetVersion = "SETT_TARGET_VERSION" // its version in its thread; 1 for the first
 	TargetPayload = "SETT_TARGET_PAYLOAD" // its payload; unset when it is long or binary
+	GoalID        = "SETT_GOAL_ID"        // the goal that the work is for
+	GoalText      = "SETT_GOAL"           // its text; unset when it is long or binary
 )
 
-// MaxPayload is the longest payload, in bytes, that TargetPayload holds: systems
+// MaxPayload is the longest payload or goal, in bytes, that a variable holds: systems
 // limit the size of an environment.
 const MaxPayload = 4 << 10
 
@@ -25,14 +27,15 @@ type ToolVars struct {
 	ClaimID, ClaimType                  string
 	TargetID, TargetType, TargetPayload string
 	TargetVersion, Attempt              int
+	GoalID, Goal                        string // the goal's id and its text
 }
 
 // toolNames lists the variables that ToolEnviron sets, in its order.
-var toolNames = []string{ClaimID, Attempt, ClaimType, TargetID, TargetType, TargetVersion, TargetPayload}
+var toolNames = []string{ClaimID, Attempt, ClaimType, TargetID, TargetType, TargetVersion, TargetPayload, GoalID, GoalText}
 
 // ToolEnviron returns the environment of a tool: the cub's environment without
 // Secret, and with the variables of this run in place of the cub's own. It leaves
-// out a payload longer than MaxPayload, and any value with a NUL byte, because no
+// out a payload or a goal longer than MaxPayload, and any value with a NUL byte, because no
 // environment can hold one. It does not change the given slice.
 func ToolEnviron(environ []string, in ToolVars) []string {
 	out := make([]string, 0, len(environ)+len(toolNames))
@@ -44,11 +47,12 @@ func ToolEnviron(environ []string, in ToolVars) []string {
 	}
 	values := []string{
 		in.ClaimID, strconv.Itoa(in.Attempt), in.ClaimType, in.TargetID, in.TargetType, strconv.Itoa(in.TargetVersion),
-		in.TargetPayload,
+		in.TargetPayload, in.GoalID, in.Goal,
 	}
 	for i, name := range toolNames {
-		tooLong := name == TargetPayload && len(values[i]) > MaxPayload
-		if !tooLong && !strings.ContainsRune(values[i], 0) {
+		tooLong := (name == TargetPayload || name == GoalText) && len(values[i]) > MaxPayload
+		unknown := in.GoalID == "" && (name == GoalID || name == GoalText)
+		if !tooLong && !unknown && !strings.ContainsRune(values[i], 0) {
 			out = append(out, name+"="+values[i])
 		}
 	}

@@ -13,6 +13,13 @@ type Input struct {
 	ClaimType    blackboard.BidType    `json:"claim_type"`      // review, claim or exclusive
 	Target       blackboard.Artefact   `json:"target_artefact"` // the artefact of the claim
 	ContextChain []blackboard.Artefact `json:"context_chain"`   // oldest first; never null in JSON
+	Retry        Retry                 `json:"retry,omitzero"`  // of a grant that a person has tried again
+}
+
+// Retry says why a person has a failed grant tried again.
+type Retry struct {
+	FailureID string `json:"failure_id,omitempty"` // of the Failure before, which is in the context chain; empty: another grant failed
+	Why       string `json:"why,omitempty"`        // the person's words
 }
 
 // artefact has the fields of a blackboard.Artefact without its MarshalJSON: that
@@ -27,7 +34,8 @@ func (in Input) Encode() ([]byte, error) {
 		ClaimType    blackboard.BidType `json:"claim_type"`
 		Target       artefact           `json:"target_artefact"`
 		ContextChain []artefact         `json:"context_chain"`
-	}{in.ClaimType, plain(in.Target), plainAll(in.ContextChain)})
+		Retry        Retry              `json:"retry,omitzero"`
+	}{in.ClaimType, plain(in.Target), plainAll(in.ContextChain), in.Retry})
 	if err != nil {
 		return nil, fmt.Errorf("encode tool input: %w", err)
 	}

@@ -35,7 +35,10 @@ func TestEncode(t *testing.T) {
 	input := func(in Input) ([]byte, error) { return in.Encode() }
 	for name, encoded := range map[string]func() ([]byte, error){
 		"input.json": func() ([]byte, error) {
-			return input(Input{blackboard.BidExclusive, sample(), []blackboard.Artefact{goal()}})
+			return input(Input{ClaimType: blackboard.BidExclusive, Target: sample(), ContextChain: []blackboard.Artefact{goal()}})
+		},
+		"input-retry.json": func() ([]byte, error) {
+			return input(Input{ClaimType: blackboard.BidExclusive, Target: goal(), Retry: Retry{"01JZ00000000000000000000FF", "the <disk> is empty"}})
 		},
 		"input-root.json": func() ([]byte, error) { return input(Input{ClaimType: blackboard.BidReview, Target: goal()}) },
 		"bid.json": func() ([]byte, error) {

@@ -85,6 +85,7 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	} else {
 		done, err = onArtefact(a, t, c.Artefact)
 	}
+	t.Goal = assemble.Goal(t.Target, t.Chain)
 	return t, done, err
 }
 

@@ -224,7 +224,7 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 	}
 	res, err := c.runner.Run(ctx, toolrun.Command{
 		Args: c.settings.BidScript, Dir: c.settings.Workspace, Stdin: stdin, Timeout: bidScriptTimeout, Limit: 64 << 10,
-		Env:    env.ToolEnviron(c.env.Environ(), toolVars(claim.ID, "", 0, target)),
+		Env:    env.ToolEnviron(c.env.Environ(), toolVars(claim.ID, "", 0, target, chain)),
 		Stderr: lineLogger{c.log.With("claim", claim.ID), "bid script"}, NoNetwork: c.noNetwork(),
 	})
 	switch {
@@ -242,8 +242,10 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 	return tool.ParseBid(res.Stdout)
 }
 
-func toolVars(claim string, bid blackboard.BidType, attempt int, t blackboard.Artefact) env.ToolVars {
+func toolVars(claim string, bid blackboard.BidType, attempt int, t blackboard.Artefact, chain []blackboard.Artefact) env.ToolVars {
+	goal := assemble.Goal(t, chain)
 	return env.ToolVars{
+		GoalID: goal.ID, Goal: goal.Payload,
 		ClaimID: claim, ClaimType: string(bid), TargetID: t.ID, TargetType: t.Type, TargetPayload: t.Payload,
 		TargetVersion: t.Version, Attempt: attempt,
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"sett/blackboard"
@@ -21,8 +22,18 @@ type work struct {
 	broken         error // its records are not readable: the tool does not run
 	ref            blackboard.GrantRef
 	log            *slog.Logger
-	commit, branch string // the tree at a writer's start; empty: nothing to restore
-	kept           string // the ref with the changes that the tool left in the tree
+	commit, branch string   // the tree at a writer's start; empty: nothing to restore
+	kept           string   // the ref with the changes that the tool left in the tree
+	joined         []string // the results of the claim's parallel phase, for the exclusive grant
+}
+
+// added lists the artefacts that the claim adds to the tool's context, in their order.
+func (w *work) added() []string {
+	all := slices.Concat(w.Claim.AdditionalContextIDs, w.joined)
+	if w.Grant.Failure != "" {
+		all = append(all, w.Grant.Failure)
+	}
+	return append(all, w.Grant.Asked...)
 }
 
 // outcome is the end of a run: a result to record, or the reason for none.
@@ -119,11 +130,13 @@ func (x *executor) patiently(ctx context.Context, call func() error) error {
 
 func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	none := toolrun.Result{ExitCode: -1}
-	extra := append(append([]string{}, w.Claim.AdditionalContextIDs...), w.Grant.Asked...)
 	var chain []blackboard.Artefact
 	var missing []string
 	err := x.patiently(ctx, func() (err error) {
-		chain, missing, err = assemble.Chain(ctx, x.board.records, w.Artefact, extra)
+		if w.joined, err = x.parallelResults(ctx, w); err != nil {
+			return err
+		}
+		chain, missing, err = assemble.Chain(ctx, x.board.records, w.Artefact, w.added())
 		return err
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
@@ -137,7 +150,10 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	if len(missing) > 0 {
 		w.log.Warn("sources are missing", "artefacts", missing)
 	}
-	stdin, err := tool.Input{ClaimType: w.Grant.Phase.Bid(), Target: w.Artefact, ContextChain: chain}.Encode()
+	stdin, err := tool.Input{
+		ClaimType: w.Grant.Phase.Bid(), Target: w.Artefact, ContextChain: chain,
+		Retry: tool.Retry{FailureID: w.Grant.Failure, Why: w.Grant.Why},
+	}.Encode()
 	if err != nil {
 		return x.failed(w, none, err)
 	}
@@ -146,7 +162,7 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	x.metrics.executions.Inc()
 	res, err := x.runner.Run(ctx, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
-		Env:    env.ToolEnviron(x.env.Environ(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact)),
+		Env:    env.ToolEnviron(x.env.Environ(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)),
 		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.noNetwork(),
 	})
 	if err != nil {
@@ -166,6 +182,25 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 		return outcome{ended: x.harm(res.Harm), run: res}
 	}
 	return x.interpret(ctx, w, res)
+}
+
+// parallelResults returns the results of the claim's parallel phase for its exclusive
+// grant, in the order of the agents.
+func (x *executor) parallelResults(ctx context.Context, w *work) ([]string, error) {
+	if w.Grant.Phase != blackboard.PhaseExclusive {
+		return nil, nil
+	}
+	var all []string
+	for _, agent := range w.Claim.GrantedParallelAgents {
+		g, err := x.board.records.Grant(ctx, w.Claim.ID, agent)
+		if err != nil {
+			return nil, err
+		}
+		if g.Phase == blackboard.PhaseParallel && g.State == blackboard.GrantDone && g.ResultID != "" {
+			all = append(all, g.ResultID)
+		}
+	}
+	return all, nil
 }
 
 // excerpt shortens a tool's input or output for a log line.

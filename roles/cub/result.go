@@ -91,6 +91,7 @@ func (x *executor) artefact(w *work, out tool.Output) blackboard.Artefact {
 		}
 	}
 	source(w.Claim.AdditionalContextIDs...)
+	source(w.joined...)
 	for i := 1; i < len(w.Grant.Asked); i += 2 {
 		source(w.Grant.Asked[i]) // questions and answers alternate
 	}

@@ -127,7 +127,7 @@ func (t *Trial) environ(dir string, bid blackboard.BidType, attempt int) []strin
 	}
 	return env.ToolEnviron(append(vars, c.Environ()...), env.ToolVars{
 		ClaimID: t.Claim, ClaimType: string(bid), TargetID: t.Target.ID, TargetType: t.Target.Type, TargetPayload: t.Target.Payload,
-		TargetVersion: t.Target.Version, Attempt: attempt,
+		TargetVersion: t.Target.Version, Attempt: attempt, GoalID: t.Goal.ID, Goal: t.Goal.Payload,
 	})
 }
 

@@ -32,6 +32,7 @@ type Trial struct {
 	Claim  string   // the id that its claim would have, or has
 	Extra  []string // ids that the claim adds to the context: the Reviews of a rework
 	Chain  []blackboard.Artefact
+	Goal   blackboard.Artefact
 
 	As            string // the bid to run the tool for; empty: the agent's own
 	Keep, Verbose bool   // the clone; and show what the tool reads

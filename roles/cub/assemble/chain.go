@@ -17,7 +17,8 @@
 //     listed. Versions newer than the target are not looked up: the task is about
 //     the target as it is.
 //   - Diamonds and cycles end where an id was met before; the target counts as
-//     met. A goal is a source like any other, without sources of its own.
+//     met. A goal is a source like any other, without sources of its own. The goal
+//     of the target's workflow is listed in any case, however deep it lies.
 //   - A missing or corrupt artefact is left out and named, and so is everything
 //     that only it leads to. The target's history cannot be mended by waiting.
 package assemble
@@ -69,6 +70,9 @@ func Chain(ctx context.Context, r Reader, target blackboard.Artefact, extra []st
 	for {
 		reached, unknown := h.walk()
 		want = h.unread(want, unknown)
+		if len(want) == 0 { // the goal comes last: most often it was reached
+			want = h.unread(h.goal())
+		}
 		if len(want) == 0 {
 			return h.list(reached, extra), h.missing, nil
 		}
@@ -79,12 +83,34 @@ func Chain(ctx context.Context, r Reader, target blackboard.Artefact, extra []st
 	}
 }
 
+// Goal returns the goal that a target belongs to, from its chain; the zero artefact where
+// it could not be read.
+func Goal(target blackboard.Artefact, chain []blackboard.Artefact) blackboard.Artefact {
+	if target.ID == target.WorkflowID {
+		return target
+	}
+	for _, a := range chain {
+		if a.ID == target.WorkflowID {
+			return a
+		}
+	}
+	return blackboard.Artefact{}
+}
+
 // history has the artefacts read so far.
 type history struct {
 	target  blackboard.Artefact
 	known   map[string]*blackboard.Artefact // by id; nil when it is not readable
 	latest  map[string]string               // id by logical id; empty when unknown
 	missing []string
+}
+
+// goal is the id of the goal, unless the target is the goal itself.
+func (h *history) goal() []string {
+	if id := h.target.WorkflowID; id != "" && id != h.target.ID {
+		return []string{id}
+	}
+	return nil
 }
 
 // walk goes through the known artefacts, level by level, and returns the artefacts
@@ -207,6 +233,11 @@ func (h *history) list(reached []*blackboard.Artefact, extra []string) []blackbo
 		added[id] = true
 	}
 	threads := map[string]*blackboard.Artefact{}
+	for _, id := range h.goal() {
+		if goal := h.known[id]; goal != nil {
+			reached = append(reached, goal)
+		}
+	}
 	for _, a := range reached {
 		if best := threads[a.LogicalID]; a.LogicalID != h.target.LogicalID && (best == nil || a.Version > best.Version) {
 			threads[a.LogicalID] = a

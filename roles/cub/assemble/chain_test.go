@@ -321,3 +321,29 @@ func (r laterFails) Artefacts(ctx context.Context, ids []string) ([]blackboard.A
 	}
 	return r.board.Artefacts(ctx, ids)
 }
+
+// TestGoalIsAlwaysThere: the goal is listed where it lies too deep, once where it is
+// reached as well, and not as the context of itself.
+func TestGoalIsAlwaysThere(t *testing.T) {
+	text := "goal Standard\nn1 Standard goal\n"
+	for i := 2; i <= 20; i++ {
+		text += fmt.Sprintf("n%d Standard n%d\n", i, i-1)
+	}
+	b := newBoard(t, text)
+	for id, a := range b.all {
+		a.WorkflowID = "goal"
+		b.all[id] = a
+	}
+	for target, want := range map[string]string{
+		"n20": "goal n10 n11 n12 n13 n14 n15 n16 n17 n18 n19", "n3": "goal n1 n2", "n1": "goal", "goal": "",
+	} {
+		chain, missing, err := Chain(t.Context(), b, b.all[target], nil)
+		if err != nil || len(missing) > 0 || ids(chain) != want {
+			t.Errorf("%s: %q, missing %v, %v; want %q", target, ids(chain), missing, err, want)
+		}
+	}
+	delete(b.all, "goal")
+	if chain, missing, err := Chain(t.Context(), b, b.all["n12"], nil); err != nil || fmt.Sprint(missing) != "[goal]" || len(chain) != 10 {
+		t.Errorf("without the goal: %q, missing %v, %v", ids(chain), missing, err)
+	}
+}

@@ -144,6 +144,8 @@ type StoredGrant struct {
 	Verdict   blackboard.Verdict    `json:"verdict"`
 	Crashes   int                   `json:"crashes"`
 	Asked     []string              `json:"asked"`
+	Failure   string                `json:"failure"`
+	Why       string                `json:"why"`
 	Reason    string                `json:"reason"`
 	QueuedAt  string                `json:"queued_at"`
 	StartedAt string                `json:"started_at"`
@@ -160,7 +162,7 @@ func DecodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	}
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
-		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, Base: g.Base, Reason: g.Reason,
+		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, Failure: g.Failure, Why: g.Why, Base: g.Base, Reason: g.Reason,
 	}
 	if !slices.Contains(blackboard.Phases, g.Phase) || g.State == "" || g.Attempt < 1 {
 		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: phase, state or attempt: %w", claim, agent, blackboard.ErrCorrupt)
