@@ -49,7 +49,12 @@ func TestRetry(t *testing.T) {
 		for agent, want := range map[string]blackboard.GrantState{
 			"r": blackboard.GrantDone, "c": blackboard.GrantDone, "a": blackboard.GrantQueued, "b": blackboard.GrantQueued,
 		} {
-			if g := w.grantOf(again, agent); g.State != want || g.Attempt != 1 || (agent == "c") != (g.ResultID == kept.ID) {
+			attempt, failed := 1, false
+			if want == blackboard.GrantQueued { // it goes on counting, and knows the Failure before
+				attempt, failed = 2, true
+			}
+			g := w.grantOf(again, agent)
+			if g.State != want || g.Attempt != attempt || (agent == "c") != (g.ResultID == kept.ID) || failed != (g.Failure != "") || failed != (g.Why != "") {
 				t.Errorf("%s: %+v", agent, g)
 			}
 		}

@@ -155,7 +155,7 @@ func TestRetryByWorker(t *testing.T) {
 			if !led {
 				s.lead(o)
 			}
-			holder := s.incarnation(p, workerName("w", again, 1))
+			holder := s.incarnation(p, workerName("w", again, 2))
 			s.finishes(s.starts(again, "w", holder), "w", blackboard.Terminal, "Done", "x")
 			s.ended(g, blackboard.WorkflowAchieved)
 		})
