@@ -153,7 +153,7 @@ func (s *session) binary() string { return filepath.Join(s.top, "home", "sett", 
 
 // end ends all instances as the README says, and whatever should be left then.
 func (s *session) end(t *testing.T) {
-	kept, _ := filepath.Glob(filepath.Join(s.state(), "*"))
+	kept, _ := filepath.Glob(filepath.Join(s.state(), "[^.]*")) // an instance each
 	for _, dir := range kept {
 		if out, err := s.run("sett down --purge --yes --name " + filepath.Base(dir)); err != nil {
 			t.Errorf("sett down: %v\n%s", err, out)

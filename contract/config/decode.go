@@ -13,9 +13,9 @@ import (
 type decoder struct {
 	*reporter
 	read        *reader
-	runtime     string // overrides the file's; empty: it does not
-	otherwise   string // the runtime where neither says one; empty: docker
-	saysRuntime *bool  // set to whether the file has one; nil: nobody asks
+	runtime     string  // overrides the file's; empty: it does not
+	otherwise   string  // the runtime where neither says one; empty: docker
+	saysRuntime *string // set to the file's own; nil: nobody asks
 }
 
 // newDecoder returns a decoder that reports problems of the file.

@@ -16,8 +16,8 @@ func WithRuntime(name string) Option { return func(d *decoder) { d.runtime = nam
 // the default.
 func DefaultRuntime(name string) Option { return func(d *decoder) { d.otherwise = name } }
 
-// NoteRuntime sets said to whether the file itself has a runtime.
-func NoteRuntime(said *bool) Option { return func(d *decoder) { d.saysRuntime = said } }
+// NoteRuntime sets said to the runtime that the file itself names; empty: it names none.
+func NoteRuntime(said *string) Option { return func(d *decoder) { d.saysRuntime = said } }
 
 // Parse reads a sett.yml. The file's name is for messages only. The error is an
 // *Errors with all problems; the Config is then nil.
@@ -66,8 +66,8 @@ func (d *decoder) top(root *node) *Config {
 	c := f.config
 	keys := d.read.object(root, "", d.fields(f)...)
 	says := keys["runtime"] != nil
-	if d.saysRuntime != nil {
-		*d.saysRuntime = says
+	if d.saysRuntime != nil && says {
+		*d.saysRuntime = c.Runtime
 	}
 	if !says && d.runtime == "" {
 		d.runtime = d.otherwise

@@ -310,14 +310,16 @@ func TestDefaultRuntime(t *testing.T) {
 	}
 }
 
-// TestNoteRuntime: whether the file says where agents run, in whatever form.
+// TestNoteRuntime: where the file says that agents run, in whatever form, and not a flag.
 func TestNoteRuntime(t *testing.T) {
-	for source, want := range map[string]bool{
-		minimal: false, minimal + "\nruntime: docker": true, minimal + "\n\"runtime\": process": true, minimal + "\n# runtime: process": false,
+	for source, want := range map[string]string{
+		minimal: "", minimal + "\nruntime: docker": RuntimeDocker, minimal + "\n\"runtime\": process": RuntimeProcess, minimal + "\n# runtime: process": "",
 	} {
-		var said bool
-		if _, err := Parse("f", []byte(source), NoteRuntime(&said)); err != nil || said != want {
-			t.Errorf("%v: %v\n%s", said, err, source)
+		for _, flag := range []string{"", RuntimeDocker, RuntimeProcess} {
+			var said string
+			if _, err := Parse("f", []byte(source), NoteRuntime(&said), WithRuntime(flag), DefaultRuntime(RuntimeProcess)); err != nil || said != want {
+				t.Errorf("%q: %q: %v\n%s", flag, said, err, source)
+			}
 		}
 	}
 }

@@ -48,8 +48,13 @@ func (c *Config) Rights(folder string) []Right {
 	for _, r := range reaches() {
 		all = append(all, r.find(c, folder)...)
 	}
-	slices.SortFunc(all, func(a, b Right) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Text, b.Text)) })
+	slices.SortFunc(all, CompareRights)
 	return slices.Compact(all)
+}
+
+// CompareRights orders rights by key, then by text.
+func CompareRights(a, b Right) int {
+	return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Text, b.Text))
 }
 
 // RightsDigest returns the SHA-256 of sorted rights, in hexadecimal digits.
@@ -91,12 +96,12 @@ func fileRights(c *Config, folder string) (all []Right) {
 		if a.Build == nil {
 			continue
 		}
-		key := "agents." + a.Name + ".build."
-		if context := below(folder, a.Build.Context); outside(context) {
-			all = append(all, Right{key + "context", "builds with files outside the repository: " + shownPath(a.Build.Context)})
+		key, context := "agents."+a.Name+".build.", below(folder, a.Build.Context)
+		if outside(context) {
+			all = append(all, Right{key + "context", "builds with files outside the repository: " + shownPath(context)})
 		}
-		if outside(below(below(folder, a.Build.Context), a.Build.Dockerfile)) {
-			all = append(all, Right{key + "dockerfile", "reads a file outside the repository: " + shownPath(a.Build.Dockerfile)})
+		if file := below(context, a.Build.Dockerfile); outside(file) {
+			all = append(all, Right{key + "dockerfile", "reads a file outside the repository: " + shownPath(file)})
 		}
 	}
 	return all
@@ -113,12 +118,13 @@ func outside(file string) bool {
 	return path.IsAbs(file) || file == ".." || strings.HasPrefix(file, "../")
 }
 
-// shownPath is a path without the names of this machine's folders.
+// shownPath is a path without the names of this machine's folders. A relative one begins
+// at the repository's root: the same text is the same place, whatever file names it.
 func shownPath(file string) string {
 	if path.IsAbs(file) {
-		return "an absolute path (" + short(path.Clean(file)) + ")"
+		return "an absolute path (" + short(file) + ")"
 	}
-	return path.Clean(file)
+	return file
 }
 
 func imageRights(c *Config, _ string) (all []Right) {

@@ -34,6 +34,7 @@ Values that variables take from this machine are never printed: no file has them
 
 With --digest it prints one line, the SHA-256 of the rights that the file takes beyond
 the clan's own containers and the repository, and the rights themselves as notes.
+sett up --trust DIGEST agrees to exactly these.
 
 Examples: sett config
           sett config -q && sett up
@@ -42,7 +43,8 @@ Examples: sett config
 
 // Run prints the configuration.
 func (c *configCmd) Run(a *app) error {
-	conf, file, err := a.at.Config(config.WithRuntime(c.Runtime))
+	said := ""
+	conf, file, err := a.at.Config(config.WithRuntime(c.Runtime), config.NoteRuntime(&said))
 	if err != nil || a.flags.Quiet {
 		return err
 	}
@@ -50,7 +52,7 @@ func (c *configCmd) Run(a *app) error {
 		a.Sayf("sett: warning: %s\n", warning)
 	}
 	if c.Digest {
-		return digest(a, conf, file)
+		return digest(a, conf, said, file)
 	}
 	masked := false
 	if !c.Secrets {
@@ -70,8 +72,8 @@ func (c *configCmd) Run(a *app) error {
 }
 
 // digest prints the digest of the rights, and the rights as notes.
-func digest(a *app, c *config.Config, file string) error {
-	rights, err := instance.Rights(a.at, c, file)
+func digest(a *app, c *config.Config, runtime, file string) error {
+	rights, err := instance.Rights(a.at, c, runtime, file)
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,9 @@ func (s *show) play(ctx context.Context) error {
 		return err
 	}
 	s.title("Start the clan")
+	if err := instance.AgreeToOwn(s.at.With(&s.Terminal, instance.Flags{Directory: s.repo})); err != nil {
+		return err
+	}
 	s.up = true
 	if err := s.sett(ctx, "up", "--runtime", "process"); err != nil {
 		return err

@@ -134,6 +134,9 @@ func TestDoctorSilentEngine(t *testing.T) {
 func TestDoctorState(t *testing.T) {
 	e, dir := workspace(t)
 	root := filepath.Dir(dir)
+	if err := os.RemoveAll(root); err != nil {
+		t.Fatal(err)
+	}
 	fs := doctored(t, e)
 	fs.expect(t, "state", "", doctor.OK, root+", which sett up makes", "")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

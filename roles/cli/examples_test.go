@@ -40,9 +40,9 @@ var stagings = map[string]staged{
 	"sett down":                              {where: running},
 	"sett down --name my-sett --purge --yes": {where: running},
 	"sett down --all":                        {where: running, types: new("y\n")},
-	"sett up":                                {where: notStarted},
+	"sett up":                                {where: notStarted, replace: map[string]string{"sett up": "sett up --yes"}},
 	"sett up --dry-run -o json":              {where: notStarted},
-	"sett up --timeout 10s -f other.yml --name other": {where: notStarted, replace: map[string]string{"10s": "60s"}}, // the machine may be busy
+	"sett up --timeout 10s -f other.yml --name other": {where: notStarted, replace: map[string]string{"10s": "60s --yes"}}, // the machine may be busy
 	"sett logs -f": {endless: true},
 	"sett logs orchestrator --since 10m --claim 7Q2M": {prepare: (*world).claimEnding, replace: map[string]string{"7Q2M": exampleID}},
 	"sett watch":                                                 {endless: true, prepare: (*world).asking, meet: (*world).answerAll},

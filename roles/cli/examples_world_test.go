@@ -102,7 +102,7 @@ func newWorld(t *testing.T, kind string) *world {
 	}
 	w.run(w.root, "git init -q -b main && git config user.name t && git config user.email t@example.org && git add -A && git commit -q -m first")
 	if kind == running {
-		w.run(w.root, "sett up")
+		w.run(w.root, "sett up --yes")
 	}
 	return w
 }

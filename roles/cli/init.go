@@ -74,6 +74,10 @@ func (c *initCmd) Run(a *app) error {
 		}
 		a.Printf("wrote %s\n", a.at.Relative(filepath.Join(root, filepath.FromSlash(f.path))))
 	}
+	own := a.at.With(&a.Terminal, instance.Flags{Directory: root, Config: instance.ConfigName})
+	if err := instance.AgreeToOwn(own); err != nil {
+		a.Sayf("sett: warning: %v; sett try will ask\n", err)
+	}
 	return c.commit(a, root, inGit)
 }
 

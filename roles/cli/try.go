@@ -24,6 +24,7 @@ type tryCmd struct {
 	As       string `enum:",review,claim,exclusive" default:"" placeholder:"BID" help:"Run the tool as if the agent had bid so: review, claim or exclusive."`
 	Keep     bool   `help:"Keep the throw-away clone for a look."`
 	Verbose  bool   `short:"v" help:"Print what the tool reads on stdin."`
+	instance.Consent
 	term.Form
 }
 
@@ -36,8 +37,9 @@ how agents are written.
 The tool runs as a process of this machine, in the workspace; one that may write (mode
 rw) runs in a throw-away clone of HEAD instead. The agent's program, and the files that
 are pinned with it, are those of the working tree as it is now, committed or not. What
-the agent ignores is not run, unless --as says so. The exit code is 1 when the tool
-failed or broke the contract.
+the agent ignores is not run, unless --as says so. Programs of a repository, and
+variables of this machine that go to them, are asked for once, as sett up does; --yes
+or --trust agrees. The exit code is 1 when the tool failed or broke the contract.
 
 Examples:
   sett try writer --goal "Say hello"
@@ -60,12 +62,20 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 		return nil, nil, role.Fail(role.Usage, errors.New("try an agent on a goal or on an artefact"),
 			`sett try %s --goal "…" or sett try %s --artefact ID`, role.Clean(c.Agent), role.Clean(c.Agent))
 	}
-	cfg, file, err := a.at.Config()
+	said := ""
+	cfg, file, err := a.at.Config(config.NoteRuntime(&said))
 	if err != nil {
 		return nil, nil, err
 	}
 	if _, ok := cfg.Agent(c.Agent); !ok {
 		return nil, nil, role.Fail(role.NotFound, fmt.Errorf("no agent %s in %s", role.Clean(c.Agent), instance.ConfigName), "%s", words.DidYouMean(c.Agent, cfg.Names(), ""))
+	}
+	request, err := instance.TryRequest(a.at, cfg, said, file, c.Agent)
+	if err == nil {
+		err = c.Settle(a.at, request)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	for _, missing := range deploy.InheritVariables(cfg, a.Lookup) {
 		a.Sayf("sett: warning: %s is not set here\n", missing)

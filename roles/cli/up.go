@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 )
@@ -17,6 +18,7 @@ type upCmd struct {
 	Adopt    bool          `name:"adopt-empty" help:"Go on with the blackboard as it is, though the ledger that it had is gone, another one or an older copy."`
 	DryRun   bool          `help:"Only say what would be done."`
 	Host     string        `name:"orchestrator" enum:",container,host" default:"" placeholder:"container|host" help:"Where the orchestrator runs when agents are containers; on the host, no container gets the engine's socket."`
+	instance.Consent
 	term.Form
 }
 
@@ -33,6 +35,13 @@ Linux, what SETT_LINUX_BINARY names goes into the containers, or sett-linux-ARCH
 beside this program. With --runtime process agents are programs of this machine,
 which needs no engine and isolates nothing. An instance stays where it was started, if
 neither --runtime nor sett.yml says where agents run.
+
+Rights that the file takes beyond its own containers and the repository are asked for
+once, and again where they grow: runtime: process, variables of this machine, files
+outside the repository, images of Sett's own parts, notify, redis.url. Without a
+terminal they need --yes, or --trust with the digest of sett config --digest. An
+ordinary clan of containers, and your own flags, need neither. They are remembered
+for the repository until sett down --purge.
 
 A blackboard that is not the one of before, because it was emptied, replaced or set back,
 is not used: nothing is granted until its data is back, or a backup is imported, or
@@ -51,7 +60,7 @@ Examples: sett up
 
 // Run starts the instance, or applies the changes to a running one.
 func (c *upCmd) Run(a *app) error {
-	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: c.RedisURL, Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt}
+	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: c.RedisURL, Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt, Consent: c.Consent}
 	if c.DryRun {
 		p, err := deploy.DryRun(a.ctx, a.at, o)
 		if err != nil {

@@ -21,8 +21,8 @@ import (
 	"sett/runtime/process"
 )
 
-// workspace makes a repository with a clan of one, and the world of commands that
-// work in it. What they start is ended with the test.
+// workspace makes a repository with a clan of one, whose rights are agreed to, and the
+// world of commands that work in it. What they start is ended with the test.
 func workspace(t *testing.T) (e role.Env, dir string) {
 	t.Helper()
 	binary, err := buildSett()
@@ -49,6 +49,7 @@ func workspace(t *testing.T) (e role.Env, dir string) {
 	e.Lookup = func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
 	e.Environ = func() []string { return []string{"HOME=" + home, "PATH=" + vars["PATH"]} }
 	e.Args = []string{"-C", repo}
+	agree(t, e)
 	return e, filepath.Join(state, "clan")
 }
 

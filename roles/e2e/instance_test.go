@@ -120,8 +120,12 @@ func (in *instance) environ() []string {
 	return all
 }
 
-// command is a sett command in the workspace, not yet started.
+// command is a sett command in the workspace, not yet started. A sett up agrees to the
+// rights that the test's sett.yml takes.
 func (in *instance) command(args ...string) *exec.Cmd {
+	if args[0] == "up" {
+		args = append([]string{"up", "--yes"}, args[1:]...)
+	}
 	bin := binary
 	if in.o.docker {
 		bin = static.path

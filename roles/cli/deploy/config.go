@@ -18,7 +18,7 @@ import (
 func (u *upRun) readConfig() (f *facts, err error) {
 	at, o := u.at, u.options
 	f = &facts{sett: at.Build.String()}
-	before, said := "", false
+	before, said := "", ""
 	if in, err := at.Find(); err == nil {
 		before = in.Runtime
 	}
@@ -26,7 +26,10 @@ func (u *upRun) readConfig() (f *facts, err error) {
 		return nil, err
 	}
 	c := f.desired
-	f.asBefore = o.Runtime == "" && !said && before == config.RuntimeProcess
+	f.asBefore = o.Runtime == "" && said == "" && before == config.RuntimeProcess
+	if f.rights, err = instance.Rights(at, c, said, f.file); err != nil {
+		return nil, err
+	}
 	if o.RedisURL != "" {
 		c.Redis.URL, c.Services.Redis.URL = o.RedisURL, o.RedisURL
 	}

@@ -226,6 +226,9 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 	if err := removeTree(ctx, in.Dir); err != nil {
 		return role.Fail(role.Failed, fmt.Errorf("remove instance %s: %w", in.Name, err), "")
 	}
+	if err := instance.ForgetAgreed(d.at, in); err != nil {
+		d.at.Sayf("sett: warning: %v\n", err)
+	}
 	d.at.Printf("removed what was kept of %s\n", in.Name)
 	d.letGo(ctx, in)
 	if kept != nil {

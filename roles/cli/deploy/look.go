@@ -22,6 +22,7 @@ type facts struct {
 	shown    string         // the workspace as people read it
 	sett     string         // the version of this program
 	asBefore bool           // neither sett.yml nor a flag names the runtime
+	rights   []config.Right // of sett.yml, whatever the flags say
 	unset    []string       // inherited variables that have no value here
 
 	state      instance.State // of the instance, as its directory has it

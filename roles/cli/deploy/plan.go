@@ -26,6 +26,7 @@ type Plan struct {
 	Images     []PlannedImage `json:"images"`
 	Networks   []PlannedThing `json:"networks"`
 	Volumes    []PlannedThing `json:"volumes"`
+	Rights     []config.Right `json:"rights"`  // of sett.yml that nobody agreed to yet
 	Notices    []string       `json:"notices"` // other notices of sett up
 
 	state    instance.State // of the instance, for its directory
@@ -110,7 +111,7 @@ func newPlan(f *facts) *Plan {
 	p := &Plan{
 		Instance: f.state.Name, Workspace: f.root, ConfigFile: f.file, Runtime: f.desired.Runtime, Action: ActionCreate,
 		Changes: PlannedChanges{Added: []string{}, Removed: []string{}, Changed: []string{}, Pinned: []pin.Change{}},
-		Parts:   []PlannedPart{}, Images: []PlannedImage{}, Networks: []PlannedThing{}, Volumes: []PlannedThing{}, Notices: []string{},
+		Parts:   []PlannedPart{}, Images: []PlannedImage{}, Networks: []PlannedThing{}, Volumes: []PlannedThing{}, Rights: []config.Right{}, Notices: []string{},
 	}
 	switch {
 	case f.runs():

@@ -33,12 +33,24 @@ func (p *Plan) Write(at *instance.Locator) error {
 	if err := p.writeThings(at); err != nil {
 		return err
 	}
+	p.writeRights(at)
 	if len(p.Notices) > 0 {
 		at.Printf("\n")
 	}
 	sayNotices(at.Printf, p.Notices)
 	at.Printf("\nNothing was done: this was a dry run.\n")
 	return nil
+}
+
+// writeRights shows the rights that an up would ask for.
+func (p *Plan) writeRights(at *instance.Locator) {
+	if len(p.Rights) == 0 {
+		return
+	}
+	at.Printf("\nRights that sett up would ask for; --yes or --trust DIGEST agrees:\n")
+	for _, r := range p.Rights {
+		at.Printf("  %s %s\n", at.Paint("!", term.Warn), role.Clean(r.Key+": "+r.Text))
+	}
 }
 
 // sayNotices prints notices, one a line.

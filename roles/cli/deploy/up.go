@@ -24,6 +24,7 @@ type Options struct {
 	Orchestrator string
 	Timeout      time.Duration
 	AdoptEmpty   bool // a blackboard that is not the one of before is taken as it is
+	Consent      instance.Consent
 }
 
 // upRun is one sett up: it looks, plans, and carries the plan out.
@@ -61,13 +62,19 @@ func newUp(at *instance.Locator, o Options) *upRun {
 
 // dry looks and plans.
 func (u *upRun) dry(ctx context.Context) (*Plan, error) {
+	if err := u.read(); err != nil {
+		return nil, err
+	}
+	grown, err := u.options.Consent.Growth(u.at, requestOf(u.facts, u.options))
+	if err != nil {
+		return nil, err
+	}
 	if _, err := u.open(ctx, instance.NoLock); err != nil {
 		return nil, err
 	}
 	limited, cancel := role.WithLimit(ctx, u.options.Timeout, errTooLong)
 	defer cancel()
-	err := u.look(limited, limited)
-	if err == nil {
+	if err = u.look(limited, limited); err == nil {
 		err = u.facts.unobtainable()
 	}
 	switch {
@@ -76,14 +83,23 @@ func (u *upRun) dry(ctx context.Context) (*Plan, error) {
 	case err != nil:
 		return nil, u.inTime(limited, err)
 	}
+	u.plan.Rights = grown
 	return u.plan, nil
 }
 
-// run locks the instance, carries the plan out and says how it went.
+// run agrees on the rights of sett.yml, locks the instance, carries the plan out and says
+// how it went.
 func (u *upRun) run(ctx context.Context) error {
 	if err := keepDescriptors(); err != nil {
 		return err
 	}
+	if err := u.read(); err != nil {
+		return err
+	}
+	if err := u.options.Consent.Settle(u.at, requestOf(u.facts, u.options)); err != nil {
+		return err
+	}
+	u.began = u.at.Now() // without the time of a question
 	release, err := u.open(ctx, instance.LockDir)
 	if err != nil {
 		return err
@@ -96,16 +112,24 @@ func (u *upRun) run(ctx context.Context) error {
 	return u.conclude()
 }
 
-// open reads the configuration, opens the runtime and claims the instance.
-func (u *upRun) open(ctx context.Context, lock instance.LockFunc) (release func(), err error) {
+// read reads the configuration, once: the one that is agreed to is the one that is used.
+func (u *upRun) read() (err error) {
+	if _, err := u.at.Named(); err != nil {
+		return err
+	}
 	if u.facts, err = u.readConfig(); err != nil {
-		return nil, err
+		return err
 	}
 	u.c = u.facts.desired
 	if u.facts.root, err = u.at.Workspace(); err != nil {
-		return nil, err
+		return err
 	}
 	u.facts.shown = u.at.Tilde(u.facts.root)
+	return nil
+}
+
+// open opens the runtime and claims the instance.
+func (u *upRun) open(ctx context.Context, lock instance.LockFunc) (release func(), err error) {
 	var elsewhere map[string]string
 	if u.launch, elsewhere, err = newLauncher(ctx, &u.job, u.facts.root); err != nil {
 		return nil, err

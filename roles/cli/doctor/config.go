@@ -15,10 +15,10 @@ import (
 
 // sheet is sett.yml as it is.
 type sheet struct {
-	path     string
-	config   *config.Config // nil: there is none that is valid
-	explicit bool           // it says itself where agents run
-	err      error
+	path    string
+	config  *config.Config // nil: there is none that is valid
+	runtime string         // the one that it names itself; empty: none
+	err     error
 }
 
 func readSheet(_ context.Context, at *instance.Locator, runtime string) sheet {
@@ -30,7 +30,7 @@ func readSheet(_ context.Context, at *instance.Locator, runtime string) sheet {
 	if src, s.err = instance.Source(at, s.path); s.err != nil {
 		return s
 	}
-	s.config, s.err = config.Parse(at.Relative(s.path), src, config.DefaultRuntime(runtime), config.NoteRuntime(&s.explicit))
+	s.config, s.err = config.Parse(at.Relative(s.path), src, config.DefaultRuntime(runtime), config.NoteRuntime(&s.runtime))
 	if s.err != nil {
 		s.config = nil
 		return s

@@ -189,7 +189,7 @@ func (x *exam) engineAnswer(ctx context.Context) (*containerEngine, error) {
 // else as the instance was started; sure is whether anybody said so.
 func (x *exam) inContainers() (containers, sure bool) {
 	switch {
-	case x.sheet.config != nil && x.sheet.explicit:
+	case x.sheet.config != nil && x.sheet.runtime != "":
 		return x.sheet.config.Runtime == config.RuntimeDocker, true
 	case x.meant != nil:
 		return x.meant.Runtime == config.RuntimeDocker, true

@@ -85,7 +85,7 @@ var sources = map[string]valueSource{
 	"man DIR":              directories,
 
 	"answer TEXT": free, "reject WHY": free, "review --feedback": free, "cancel WHY": free, "retry WHY": free,
-	"forage --goal": free, "forage TEXT": free, "try --goal": free,
+	"forage --goal": free, "forage TEXT": free, "try --goal": free, "try --trust": free, "up --trust": free,
 	"up --timeout": free, "up --redis-url": free, "restart --timeout": free, "down --timeout": free, "questions --timeout": free, "wait --timeout": free,
 	"forage --timeout": free, "retry --timeout": free, "watch --timeout": free,
 	"logs --lines": free, "logs --since": free, "goals --limit": free, "hoard --limit": free, "hoard --since": free, "hoard --until": free, "watch --until": free, "graph --depth": free,

@@ -1,0 +1,103 @@
+package instance
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sett/contract/config"
+)
+
+// agreedFolder is the folder with the records of agreed rights, beside the instances. No
+// instance can have its name.
+const agreedFolder = ".agreed"
+
+// Agreed is the record of the rights that a person agreed to for one repository. It is
+// not in the repository, which could change it, and no container has it. Rights stay in
+// it when sett.yml drops them: taken up again they are not asked for again.
+type Agreed struct {
+	Repository string         `json:"repository"` // its root
+	Rights     []config.Right `json:"rights"`     // sorted, each once
+
+	path string
+}
+
+// AgreedFor reads the record of the repository of a configuration. Without one, or with
+// one that cannot be read, nothing was agreed to.
+func AgreedFor(l *Locator, file string) (*Agreed, error) {
+	workspace, err := l.Workspace()
+	if err != nil {
+		return nil, err
+	}
+	return agreedIn(l, repositoryOf(workspace, file))
+}
+
+func agreedIn(l *Locator, repository string) (*Agreed, error) {
+	root, err := l.Root()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(repository))
+	path := filepath.Join(root, agreedFolder, hex.EncodeToString(sum[:])+".json")
+	a := &Agreed{path: path}
+	if err := ReadFile(path, a); err != nil || a.Repository != repository {
+		a.Rights = nil
+	}
+	a.Repository = repository
+	return a, nil
+}
+
+// Growth returns those of the rights that nobody agreed to yet.
+func (a *Agreed) Growth(rights []config.Right) []config.Right {
+	grown := []config.Right{}
+	for _, r := range rights {
+		if !slices.Contains(a.Rights, r) {
+			grown = append(grown, r)
+		}
+	}
+	return grown
+}
+
+// Add adds rights to the record and writes it, as a whole or not at all.
+func (a *Agreed) Add(rights []config.Right) error {
+	all := slices.Concat(a.Rights, rights)
+	slices.SortFunc(all, config.CompareRights)
+	a.Rights = slices.Compact(all)
+	err := os.MkdirAll(filepath.Dir(a.path), 0o700)
+	if err == nil {
+		err = WriteFile(a.path, a)
+	}
+	if err != nil {
+		return fmt.Errorf("remember the agreed rights: %w", err)
+	}
+	return nil
+}
+
+// ForgetAgreed removes the record of an instance's repository, unless another instance
+// of it is left.
+func ForgetAgreed(l *Locator, in *Instance) error {
+	repository := repositoryOf(in.Workspace, in.ConfigFile)
+	all, err := l.All()
+	if err != nil {
+		return err
+	}
+	for _, other := range all {
+		if other.Name != in.Name && repositoryOf(other.Workspace, other.ConfigFile) == repository {
+			return nil
+		}
+	}
+	a, err := agreedIn(l, repository)
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(a.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("forget the agreed rights: %w", err)
+	}
+	_ = os.Remove(filepath.Dir(a.path)) // fails while there are others
+	return nil
+}

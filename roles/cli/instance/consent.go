@@ -1,0 +1,175 @@
+package instance
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sett/contract/config"
+	"sett/roles/role"
+)
+
+// Consent are the flags that agree to rights of sett.yml in place of an answer.
+type Consent struct {
+	Yes   bool   `short:"y" help:"Agree to the rights that sett.yml takes, without a question."`
+	Trust string `placeholder:"DIGEST" help:"Agree to them if they are those of DIGEST, of sett config --digest; its first 12 digits will do."`
+}
+
+// Request is the rights that a command needs before it does anything.
+type Request struct {
+	Rights []config.Right // of sett.yml: the digest covers them
+	Needs  []config.Right // of the command, but for those that flags gave
+	File   string         // the path of sett.yml
+}
+
+// leastDigest is how many digits of a digest are enough to tell it.
+const leastDigest = 12
+
+// errRefused says that nobody agreed.
+var errRefused = errors.New("its rights were not agreed to; nothing was done")
+
+// Growth returns the needed rights that nobody agreed to yet. A digest that is not that
+// of the rights is an error.
+func (c Consent) Growth(l *Locator, r Request) ([]config.Right, error) {
+	if err := c.check(l, r); err != nil {
+		return nil, err
+	}
+	agreed, err := AgreedFor(l, r.File)
+	if err != nil {
+		return nil, err
+	}
+	return agreed.Growth(r.Needs), nil
+}
+
+// Settle returns when the needed rights are agreed to and remembered. It asks for those
+// that grew, if no flag agrees. A tool cannot agree by a flag: that is a person's word.
+func (c Consent) Settle(l *Locator, r Request) error {
+	grown, err := c.Growth(l, r)
+	if err != nil || len(grown) == 0 {
+		return err
+	}
+	above, inTool := role.InTool(l.Env)
+	if inTool || !c.Yes && c.Trust == "" {
+		err = c.ask(l, r, grown, above)
+	} else {
+		for _, right := range grown {
+			l.Sayf("sett: note: agreed: %s\n", shown(right))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	agreed, err := AgreedFor(l, r.File)
+	if err != nil {
+		return err
+	}
+	if err := agreed.Add(grown); err != nil {
+		return role.Fail(role.Environment, err, "instances are kept below XDG_STATE_HOME, which has to be writable")
+	}
+	return nil
+}
+
+// check compares --trust with the digest.
+func (c Consent) check(l *Locator, r Request) error {
+	if c.Trust == "" {
+		return nil
+	}
+	is, given := config.RightsDigest(r.Rights), strings.ToLower(c.Trust)
+	if _, err := hex.DecodeString(given + strings.Repeat("0", len(given)%2)); err != nil || len(given) < leastDigest {
+		return role.Fail(role.Usage, fmt.Errorf("--trust: %q is no digest, nor its first %d digits", role.Clean(c.Trust), leastDigest), "sett config --digest")
+	}
+	if !strings.HasPrefix(is, given) {
+		return role.Fail(role.Usage, fmt.Errorf("--trust: the digest of %s is now %s", role.Clean(l.Relative(r.File)), is), "sett config --digest shows its rights")
+	}
+	return nil
+}
+
+// ask lists the rights that grew, and asks for them on the terminal.
+func (c Consent) ask(l *Locator, r Request, grown []config.Right, tool string) error {
+	file := role.Clean(l.Relative(r.File))
+	if !role.IsTerminal(l.Stdin) {
+		lines := []string{file + " takes rights that were not agreed to:"}
+		for _, right := range grown {
+			lines = append(lines, shown(right))
+		}
+		hint := "--yes agrees, or --trust " + config.RightsDigest(r.Rights)
+		if tool != "" {
+			hint = "this runs inside an agent's tool (" + role.Clean(tool) + "): type the command in a terminal of your own"
+		}
+		return role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")), "%s", hint)
+	}
+	_, _ = fmt.Fprintf(l.Prompt, "%s takes rights beyond its containers and the repository:\n", file)
+	for _, right := range grown {
+		_, _ = fmt.Fprintf(l.Prompt, "  %s\n", shown(right))
+	}
+	ok, err := l.Confirm("Agree, for this repository?", "--yes, or --trust "+config.RightsDigest(r.Rights))
+	if err == nil && !ok {
+		err = role.Fail(role.Failed, fmt.Errorf("%s: %w", file, errRefused), "")
+	}
+	return err
+}
+
+// shown is a right on a line for people.
+func shown(r config.Right) string { return role.Clean(r.Key + ": " + r.Text) }
+
+// tryRight is the right of sett try where sett.yml has its agents in containers.
+var tryRight = config.Right{Key: "try", Text: "runs programs of sett.yml on this machine, without containers"}
+
+// TryRequest is the rights that a sett try of an agent needs: the agent's program is one
+// of this machine, and gets the agent's variables. The runtime is that of sett.yml, else
+// empty.
+func TryRequest(l *Locator, c *config.Config, runtime, file, agent string) (Request, error) {
+	rights, err := Rights(l, c, runtime, file)
+	if err != nil {
+		return Request{}, err
+	}
+	r := Request{Rights: rights, File: file}
+	programs := tryRight
+	for _, right := range rights {
+		switch right.Key {
+		case "runtime":
+			programs = right
+		case "agents." + agent + ".environment":
+			r.Needs = append(r.Needs, right)
+		}
+	}
+	runs, err := runsPrograms(l, file)
+	if !runs {
+		r.Needs = append(r.Needs, programs)
+	}
+	return r, err
+}
+
+// runsPrograms says whether a person had programs of the configuration's repository run
+// on this machine already: an instance of it is made of processes.
+func runsPrograms(l *Locator, file string) (bool, error) {
+	workspace, err := l.Workspace()
+	if err != nil {
+		return false, err
+	}
+	repository := repositoryOf(workspace, file)
+	all, err := l.All()
+	return slices.ContainsFunc(all, func(in *Instance) bool {
+		return in.Runtime == config.RuntimeProcess && repositoryOf(in.Workspace, in.ConfigFile) == repository
+	}), err
+}
+
+// AgreeToOwn remembers that all rights of a sett.yml are agreed to that sett itself wrote.
+func AgreeToOwn(l *Locator) error {
+	said := ""
+	c, file, err := l.Config(config.NoteRuntime(&said))
+	if err != nil {
+		return err
+	}
+	rights, err := Rights(l, c, said, file)
+	if err != nil {
+		return err
+	}
+	agreed, err := AgreedFor(l, file)
+	if err != nil {
+		return err
+	}
+	return agreed.Add(append(rights, tryRight))
+}
