@@ -6,6 +6,7 @@ package redistest
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -145,12 +146,19 @@ func (s *Server) Kill() {
 	}
 }
 
+// freePort returns a port that is free now. It is none of those that systems give to
+// connections: one of these could take it before the server does, and while it is killed.
 func freePort(tb testing.TB) int {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	for range 100 {
+		port := 10240 + rand.IntN(32000-10240)
+		l, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+		if err != nil {
+			continue
+		}
+		_ = l.Close()
+		return port
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port
+	tb.Fatal("find a free port below 32000: there is none")
+	return 0
 }
