@@ -50,7 +50,7 @@ func TestClusterFromAnyNode(t *testing.T) {
 			t.Errorf("from node %d: %d entries", i, n)
 		}
 		d, err := b.Durability(w.ctx)
-		if err != nil || d.AppendOnly != "yes" || d.Fsync != "always" {
+		if err != nil || d.AppendOnly != "yes" || d.Fsync != "always" || !d.Spread || d.Demanding {
 			t.Errorf("from node %d: durability %+v %v, and the instance's node has yes, always", i, d, err)
 		}
 		goals, err := b.Index.Goals(w.ctx, 0)
@@ -159,9 +159,12 @@ func TestClusterMovesSlot(t *testing.T) {
 	brief := openOptions(t, store.Options{URL: all[1].URL, Instance: "test", Retries: 2, Backoff: time.Millisecond})
 	half := func(when string) {
 		t.Helper()
-		err := brief.People.PostGoal(w.ctx, goal("half"))
+		if err := brief.People.PostGoal(w.ctx, goal("half")); !errors.Is(err, blackboard.ErrUnavailable) {
+			t.Errorf("%s: a goal: %v", when, err)
+		}
+		err := brief.SetInstance(w.ctx, blackboard.InstanceRunning, "test")
 		if !errors.Is(err, blackboard.ErrUnavailable) || !strings.Contains(err.Error(), "TRYAGAIN") {
-			t.Errorf("%s: %v", when, err)
+			t.Errorf("%s: a move: %v", when, err)
 		}
 	}
 	half("before the first key")

@@ -14,6 +14,8 @@ type Durability struct {
 	Fsync      string // always, everysec or no; counts with AppendOnly
 	Eviction   string // the policy when memory runs out; noeviction: nothing is dropped
 	Limited    bool   // it has a limit of memory at which it would
+	Spread     bool   // another server takes its place when it is lost: Sentinel or a cluster
+	Demanding  bool   // it takes writes only while replicas follow, so that the other one has them
 }
 
 // Durability asks the server. A setting that it refuses to tell, as hosted ones do, stays
@@ -30,6 +32,8 @@ func (b *Board) Durability(ctx context.Context) (Durability, error) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		facts[name] = value
 	}
+	_, d.Demanding = facts[store.Demanding]
+	d.Spread = b.c.Spread()
 	d.Version, d.Eviction = facts["redis_version"], facts["maxmemory_policy"]
 	d.AppendOnly = map[string]string{"1": "yes", "0": "no"}[facts["aof_enabled"]]
 	d.Limited = facts["maxmemory"] != "0" && facts["maxmemory"] != ""

@@ -191,6 +191,16 @@ func TestDoctorDurability(t *testing.T) {
 	}
 }
 
+// TestDoctorFailover: where another server takes over, replicas have to be demanded.
+func TestDoctorFailover(t *testing.T) {
+	all := redistest.Cluster(t, 1, 1, redistest.Durable...)
+	e, _ := workspace(t)
+	rewrite(t, e, "runtime: process\nredis: {url: \""+all[0].URL+"\"}\nagents:\n  one: {command: [/bin/cat]}\n")
+	doctored(t, e).expect(t, "blackboard", "redis.url", doctor.Warning, "what no replica has", "on every server of "+all[0].URL+": CONFIG SET min-replicas-to-write 1")
+	all[0].Send("CONFIG", "SET", "min-replicas-to-write", "1")
+	doctored(t, e).expect(t, "blackboard", "redis.url", doctor.OK, "it fsyncs what it acknowledges", "")
+}
+
 // TestDoctorSheet: a Redis that sett.yml names and that is not there is a problem.
 func TestDoctorSheet(t *testing.T) {
 	e, _ := workspace(t)

@@ -23,6 +23,7 @@ local claim_events = P .. 'claim_events'
 local claim_targets = P .. 'claim_targets'
 local claims_key = P .. 'claims'
 local function claims_by_workflow_key(id) return P .. 'claims:workflow:' .. id end
+local confirmed_key = P .. 'confirmed'
 local epoch_key = P .. 'epoch'
 local events_key = P .. 'events'
 local gates_key = P .. 'gates:open'

@@ -143,6 +143,9 @@ func durable(ctx context.Context, b *instance.Board, subject, url string) []Find
 	}
 	var out []Finding
 	set := func(what string) string {
+		if d.Spread {
+			return fmt.Sprintf("on every server of %s: CONFIG SET %s, and in redis.conf", role.Clean(instance.Redact(url)), what)
+		}
 		return fmt.Sprintf("redis-cli -u %s CONFIG SET %s, and in redis.conf", role.ShellWord(instance.Redact(url)), what)
 	}
 	switch {
@@ -159,6 +162,9 @@ func durable(ctx context.Context, b *instance.Board, subject, url string) []Find
 			when = "will, when its memory is full,"
 		}
 		out = append(out, warning(subject, set("maxmemory-policy noeviction"), "Redis %s %s forget artefacts (%s)", d.Version, when, d.Eviction))
+	}
+	if d.Spread && !d.Demanding {
+		out = append(out, warning(subject, set("min-replicas-to-write 1"), "Redis %s acknowledges what no replica has: a failover may lose it", d.Version))
 	}
 	if len(out) == 0 {
 		out = append(out, fine(subject, "Redis %s: it fsyncs what it acknowledges, and forgets nothing", d.Version))

@@ -83,24 +83,31 @@ func onTheWay(moves []Move) time.Duration {
 // call sends the moves once. A script that the server has forgotten, as after a restart,
 // is sent whole.
 func (c *Conn) call(ctx context.Context, moves []Move) ([]Reply, error) {
+	switch name := moves[0].Script; {
+	case relied[name] && c.Spread():
+		return c.confirmed(ctx, moves)
+	case name == "finish" || name == "start":
+		return c.send(ctx, c.Client, moves) // an agent does one thing at a time: behind its bids it would wait twice
+	}
+	return c.send(ctx, inLine{c}, moves)
+}
+
+// send is call by a sender.
+func (c *Conn) send(ctx context.Context, to sender, moves []Move) ([]Reply, error) {
 	cmds, keys := make(rueidis.Commands, len(moves)), c.scriptKeys()
 	for i, m := range moves {
 		s := c.scripts[m.Script]
 		cmds[i] = c.Client.B().Evalsha().Sha1(s.SHA).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build()
 	}
 	out := make([]Reply, len(moves))
-	send := c.Share.Do
-	if name := moves[0].Script; name == "finish" || name == "start" {
-		send = c.Client.DoMulti // an agent does one thing at a time: behind its bids it would wait twice
-	}
-	for i, res := range send(ctx, cmds...) {
+	for i, res := range to.DoMulti(ctx, cmds...) {
 		m := moves[i]
 		if re, ok := rueidis.IsRedisErr(res.Error()); ok && re.IsNoScript() {
 			if err := c.mended(ctx); err != nil {
 				return nil, err
 			}
 			s := c.scripts[m.Script]
-			res = c.Client.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build())
+			res = to.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build())
 		}
 		r, err := readReply(res)
 		if _, is := rueidis.IsRedisErr(err); err != nil && is && !Transient(err) && len(moves) > 1 {

@@ -109,6 +109,9 @@ func (k Keys) Staging(name string) string { return k.Prefix + "import:" + name }
 // Absent is the key absent, which never exists.
 func (k Keys) Absent() string { return k.Prefix + "absent" }
 
+// Confirmed is the key confirmed, which is written to see replicas follow.
+func (k Keys) Confirmed() string { return k.Prefix + "confirmed" }
+
 // Notified is the key notified.
 func (k Keys) Notified() string { return k.Prefix + "notified" }
 

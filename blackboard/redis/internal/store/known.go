@@ -53,6 +53,9 @@ func (c *Conn) doMarked(ctx context.Context, before blackboard.Mark, name string
 	case r.Status == "lost":
 		return r, &blackboard.LostError{Addr: c.Addr, Instance: c.Options.Instance, Loss: blackboard.Loss(r.Text(0)), Known: before, Met: met}
 	}
+	if !relied[name] && c.Spread() {
+		met.Entries = before.Entries // a failover may lose what no replica has, and that is no loss yet
+	}
 	c.known.mu.Lock()
 	defer c.known.mu.Unlock()
 	c.known.mark = c.known.mark.After(met)

@@ -80,7 +80,7 @@ func faultOf(opt rueidis.ClientOption, addr string) error {
 	}
 	if re, refused := rueidis.IsRedisErr(err); refused {
 		if code(re.Error()) == "NOAUTH" {
-			return wrongServerError(fmt.Sprintf("the Sentinel at %s wants a password: sentinel_password in the URL", addr))
+			return wrongServerError(fmt.Sprintf("the Sentinel at %s wants sentinel_password, and maybe sentinel_username, in the URL", addr))
 		}
 		return wrongServerError(fmt.Sprintf("the Sentinel at %s refuses sentinel_username and sentinel_password of the URL: %v", addr, err))
 	}

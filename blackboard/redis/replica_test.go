@@ -1,0 +1,73 @@
+package redis
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
+	"sett/blackboard/redis/redistest"
+)
+
+// twoServers are a master and its replica, and a board that gives up early.
+func twoServers(t *testing.T, args ...string) (master, replica *redistest.Server, b *Board) {
+	t.Helper()
+	all := redistest.Cluster(t, 1, 1, args...)
+	return all[0], all[1], openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 400 * time.Millisecond})
+}
+
+// Where the server demands replicas, a goal is acknowledged, and a leader's sight of the
+// ledger counts, when one has it: the server may be lost then.
+func TestAcknowledgedIsReplicated(t *testing.T) {
+	t.Parallel()
+	master, replica, b := twoServers(t, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "60")
+	ctx := testContext(t)
+	lead, _, err := b.Leader.TakeLead(ctx, "o", "o", time.Hour)
+	must(t, err)
+	_, err = b.Settle(ctx, "mark", false, "test")
+	must(t, err)
+	one, two := goal("one"), goal("two")
+	must(t, b.People.PostGoal(ctx, one))
+	goOn := replica.Stall()
+	defer func() { goOn() }()
+	unconfirmed := func(what string, err error) {
+		t.Helper()
+		if !errors.Is(err, blackboard.ErrUnavailable) || !strings.Contains(err.Error(), "no replica has confirmed") {
+			t.Errorf("%s without a replica: %v", what, err)
+		}
+	}
+	unconfirmed("a goal", b.People.PostGoal(ctx, two))
+	unconfirmed("a renewal", b.Leader.RenewLead(ctx, lead, time.Hour))
+	seen, err := b.Look(ctx) // what only reads goes on
+	must(t, err)
+	goOn()
+	must(t, b.People.PostGoal(ctx, two)) // which is there already
+	must(t, b.Leader.RenewLead(ctx, lead, time.Hour))
+	if now := b.Known(); now.Entries <= seen.Entries {
+		t.Errorf("%d entries are known before a replica has them, and %d after", seen.Entries, now.Entries)
+	}
+
+	goOn = replica.Stall()
+	unconfirmed("a goal", b.People.PostGoal(ctx, goal("three")))
+	master.Kill()
+	goOn()
+	until(t, "the replica's takeover", func() bool { return replica.Send("CLUSTER", "FAILOVER", "TAKEOVER") == "OK" && replica.Has(events) })
+	replica.Send("CONFIG", "SET", "min-replicas-to-write", "0")
+	again := openOptions(t, patiently(replica.URL))
+	for _, g := range []blackboard.Artefact{one, two} {
+		if a, err := again.Records.Artefact(ctx, g.ID); err != nil || a.Payload != g.Payload {
+			t.Errorf("goal %s was acknowledged: %v", g.Payload, err)
+		}
+	}
+	must(t, again.People.PostGoal(ctx, goal("four")))
+}
+
+// A server that demands no replica acknowledges alone.
+func TestAcknowledgedAlone(t *testing.T) {
+	t.Parallel()
+	_, replica, b := twoServers(t)
+	defer replica.Stall()()
+	must(t, b.People.PostGoal(testContext(t), goal("one")))
+}
