@@ -160,6 +160,7 @@ func TestPresence(t *testing.T) {
 			t.Errorf("after the heartbeat: alive until %s", all["a"].Alive)
 		}
 		must(t, b.Cub.Hello(ctx, "a", blackboard.Presence{Incarnation: "i2"}, time.Minute))
+		wantError(t, "a heartbeat of another incarnation", b.Cub.Beat(ctx, "a", "i1", time.Hour), blackboard.ErrRefused)
 		must(t, b.Cub.Goodbye(ctx, "a", "i1", "late"))
 		all, err = b.Roster.Agents(ctx)
 		must(t, err)

@@ -58,7 +58,7 @@ func (b Cub) Goodbye(ctx context.Context, agent, incarnation, reason string) err
 	return store.Done(r, err, "sign off agent %s", agent)
 }
 
-// Beat extends the time an incarnation counts as alive. ErrRefused: the agent is not
+// Beat extends the time an incarnation counts as alive. ErrRefused: it is not
 // registered.
 func (b Cub) Beat(ctx context.Context, agent, incarnation string, ttl time.Duration) error {
 	r, err := b.c.DoAsAgent(ctx, "beat", agent, incarnation, store.Micros(ttl))
