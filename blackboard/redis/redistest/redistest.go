@@ -30,6 +30,8 @@ type Server struct {
 	conf     string    // the file of a Sentinel; empty: it is none
 	bus      string    // port on which the nodes of a cluster talk
 	cmd      *exec.Cmd // the redis-server; nil: killed or embedded
+	env      []string  // of the redis-server, further variables
+	clock    string    // the file that shifts its clock; empty: it cannot be shifted
 
 	embedded    bool
 	inContainer bool
@@ -61,10 +63,16 @@ func Start(tb testing.TB, args ...string) *Server {
 		}
 		s.inContainer = true
 	}
-	s.URL = fmt.Sprintf("redis://127.0.0.1:%d", s.port)
-	tb.Cleanup(s.Kill)
-	s.Restart()
+	s.begin()
 	return s
+}
+
+// begin starts the server for the first time.
+func (s *Server) begin() {
+	s.tb.Helper()
+	s.URL = fmt.Sprintf("redis://127.0.0.1:%d", s.port)
+	s.tb.Cleanup(s.Kill)
+	s.Restart()
 }
 
 // Restart starts the server again after Kill, on the same port and data.
@@ -88,6 +96,7 @@ func (s *Server) Restart() {
 		args = []string{s.conf, "--sentinel", "--port", strconv.Itoa(s.port), "--bind", bind, "--dir", s.Dir, "--protected-mode", "no"}
 	}
 	s.cmd = exec.Command("redis-server", args...)
+	s.cmd.Env = append(os.Environ(), s.env...)
 	log, err := os.OpenFile(filepath.Join(s.Dir, "redis.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		s.tb.Fatal(err)
