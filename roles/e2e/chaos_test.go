@@ -11,15 +11,19 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sett/blackboard/redis/redistest"
 )
 
 // TestChaos strikes whatever runs, in an order that a seed decides, while goals come
-// in: parts are killed and frozen, the blackboard is killed, cut off, out of disk, and
-// refuses writes. In the end every goal has ended as it does undisturbed, the ledger has
-// everything once, and nothing is left open.
+// in: parts are killed and frozen, the blackboard is killed, cut off, out of disk,
+// refuses writes, and its clock jumps. In half of the runs it also loses what it
+// acknowledged, and a person goes on; these are without commits, since a repository
+// keeps what a lost ledger knew about it. In the end every goal that was not lost has
+// ended as it does undisturbed, the ledger has everything once, and nothing is left open.
 //
-// SETT_CHAOS is how long faults strike each kind of blackboard (10s), SETT_CHAOS_SEED
-// the seed to replay; `make chaos` does it for ten minutes with a new seed.
+// SETT_CHAOS is how long faults strike in each run (5s), SETT_CHAOS_SEED the seed to
+// replay; `make chaos` does it for ten minutes with a new seed.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	seed, err := strconv.ParseUint(os.Getenv("SETT_CHAOS_SEED"), 10, 64)
@@ -28,16 +32,19 @@ func TestChaos(t *testing.T) {
 	}
 	long, err := time.ParseDuration(os.Getenv("SETT_CHAOS"))
 	if err != nil {
-		long = 10 * time.Second
+		long = 5 * time.Second
 	}
 	for name, begin := range map[string]func(testing.TB, clan) *chaos{"embedded": embeddedChaos, "redis": redisChaos} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			c := begin(t, reviewed(committer, "retries: 1000\n"))
-			c.random = rand.New(rand.NewPCG(seed, 0))
-			t.Logf("SETT_CHAOS=%s SETT_CHAOS_SEED=%d", long, seed)
-			c.run(long)
-		})
+		for more, writer := range map[string]agent{"": committer, " losing": drafter} {
+			t.Run(name+more, func(t *testing.T) {
+				t.Parallel()
+				c := begin(t, reviewed(writer, "retries: 1000\n"))
+				c.random = rand.New(rand.NewPCG(seed, 0))
+				c.loses = more != ""
+				t.Logf("SETT_CHAOS=%s SETT_CHAOS_SEED=%d", long, seed)
+				c.run(long)
+			})
+		}
 	}
 }
 
@@ -50,6 +57,11 @@ type chaos struct {
 	want   string   // a goal's outcome when nothing happens
 	open   []string // goals that have not been waited for
 	done   int
+	loses  bool
+	lost   int
+	copied string // the blackboard's data at an earlier time
+	data   data
+	losses []loss
 }
 
 // fault breaks something, and returns how it is mended. Two faults with the same thing
@@ -63,6 +75,8 @@ type fault struct {
 func embeddedChaos(t testing.TB, cl clan) *chaos {
 	c := &chaos{instance: start(t, options{clan: cl})}
 	c.faults = append(c.unitFaults(), killOf("blackboard"), freezeOf("blackboard"), fault{"full disk", "blackboard", (*chaos).fillDisk})
+	c.data = localData(c)
+	c.losses = []loss{withoutData, olderCopy}
 	return c
 }
 
@@ -82,7 +96,9 @@ func (c *chaos) fillDisk() func() {
 }
 
 func redisChaos(t testing.TB, cl clan) *chaos {
-	f := newFaulty(t, cl)
+	server := redistest.StartWithClock(t, redistest.Durable...)
+	shared(t, server)
+	f := newFaultyOn(t, cl, server)
 	set := func(name, value, usual string) func(*chaos) func() {
 		return func(*chaos) func() {
 			f.raw("CONFIG", "SET", name, value)
@@ -96,8 +112,25 @@ func redisChaos(t testing.TB, cl clan) *chaos {
 		fault{"cut redis off", "links", func(*chaos) func() { f.proxy.isolate(true); return func() { f.proxy.isolate(false) } }},
 		fault{"too few replicas", "server", set("min-replicas-to-write", "1", "0")},
 		fault{"no memory for writes", "server", set("maxmemory", "1", "0")},
+		fault{"shift the clock", "clock", func(c *chaos) func() { return c.shiftClock(server) }},
 	)
+	c.data = redisData(t, server)
+	c.losses = []loss{withoutData, olderCopy, {"flushed", ledgerGone, func(c *chaos) string {
+		kept := c.copyData()
+		f.raw("FLUSHALL")
+		keysOfOthers(t, server)
+		return kept
+	}}}
 	return c
+}
+
+// shiftClock has the blackboard's clock jump twice.
+func (c *chaos) shiftClock(s *redistest.Server) func() {
+	by := []time.Duration{-time.Hour, -90 * time.Second, -5 * time.Second, 0, 5 * time.Second, 90 * time.Second, time.Hour}
+	first, then := by[c.random.IntN(len(by))], by[c.random.IntN(len(by))]
+	c.t.Logf("the clock is off by %s, then by %s", first, then)
+	s.Shift(first)
+	return func() { s.Shift(then) }
 }
 
 // unitFaults are the faults of the parts that are there with any blackboard.
@@ -143,12 +176,17 @@ func (c *chaos) run(long time.Duration) {
 	first := c.post("x")
 	c.await(first, enough)
 	c.want = c.outcome(first)
-	for until := time.Now().Add(long); time.Now().Before(until); {
+	untilLoss := c.random.IntN(2)
+	for until := time.Now().Add(long); time.Now().Before(until); untilLoss-- {
 		c.open = append(c.open, c.post("x"))
 		c.afterEntries(c.open[len(c.open)-1], 1+c.random.IntN(12))
 		c.strike()
 		for len(c.open) > 6 {
 			c.judge()
+		}
+		if c.loses && untilLoss <= 0 {
+			c.lose()
+			untilLoss = 2 + c.random.IntN(5)
 		}
 	}
 	for len(c.open) > 0 {
@@ -156,7 +194,7 @@ func (c *chaos) run(long time.Duration) {
 	}
 	c.settled()
 	c.atRest()
-	c.t.Logf("%d goals", c.done)
+	c.t.Logf("%d goals, %d lost", c.done, c.lost)
 }
 
 // strike lets one to three faults in, for up to a second and a half, at the same time.

@@ -24,7 +24,11 @@ type faulty struct {
 
 func newFaulty(t testing.TB, c clan) *faulty {
 	t.Helper()
-	server := startRedis(t)
+	return newFaultyOn(t, c, startRedis(t))
+}
+
+func newFaultyOn(t testing.TB, c clan, server *redistest.Server) *faulty {
+	t.Helper()
 	p := newProxy(t, server.Addr())
 	g := &ground{proxy: p, instance: start(t, options{clan: c, url: p.url(), boardURL: server.URL})}
 	return &faulty{g, server}
@@ -64,10 +68,14 @@ func call(t testing.TB, s *redistest.Server, args ...string) []string {
 func startRedis(t testing.TB) *redistest.Server {
 	t.Helper()
 	s := redistest.Start(t, redistest.Durable...)
-	others := map[string]string{"other": "1", "sett:{other}:claims": "2", "events": "3"}
-	for key, value := range others {
-		call(t, s, "SET", key, value)
-	}
+	shared(t, s)
+	return s
+}
+
+// shared puts others' keys on a server.
+func shared(t testing.TB, s *redistest.Server) {
+	t.Helper()
+	others := keysOfOthers(t, s)
 	t.Cleanup(func() {
 		for _, key := range call(t, s, "KEYS", "*") {
 			if value, ok := others[key]; ok {
@@ -83,7 +91,16 @@ func startRedis(t testing.TB) *redistest.Server {
 			t.Errorf("keys removed: %v", others)
 		}
 	})
-	return s
+}
+
+// keysOfOthers puts keys that no instance may touch on a server.
+func keysOfOthers(t testing.TB, s *redistest.Server) map[string]string {
+	t.Helper()
+	others := map[string]string{"other": "1", "sett:{other}:claims": "2", "events": "3"}
+	for key, value := range others {
+		call(t, s, "SET", key, value)
+	}
+	return others
 }
 
 // same runs a goal that has to end as the first one did.
