@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -23,9 +24,13 @@ type board struct {
 	quiet   *server.Peer // takes the answers nobody waits for
 	lua     *interpreter
 	scripts map[string]*luaScript
+	own     func(sha string) bool
 	waiting map[string]map[*waiter]struct{} // by stream
 
-	run execution // the command that is running
+	run     execution // the command that is running
+	caller  *client   // its client
+	unset   int       // see foreign
+	foreign atomic.Pointer[foreign]
 }
 
 // execution has the facts of a command for the hook, and its findings.
@@ -36,7 +41,7 @@ type execution struct {
 	grown   []string // streams that were added to
 }
 
-func newBoard() (*board, error) {
+func newBoard(own func(sha string) bool) (*board, error) {
 	mini := miniredis.NewMiniRedis()
 	first, err := mini.Dial() // starts it without a listener
 	if err != nil {
@@ -46,7 +51,7 @@ func newBoard() (*board, error) {
 	b := &board{
 		mini: mini, db: mini.DB(0), srv: mini.Server(),
 		quiet:   server.NewPeer(bufio.NewWriter(io.Discard)),
-		scripts: map[string]*luaScript{},
+		scripts: map[string]*luaScript{}, own: own,
 		waiting: map[string]map[*waiter]struct{}{},
 	}
 	if b.tables, err = graft(b.db); err != nil {
@@ -119,6 +124,10 @@ func (b *board) hook(p *server.Peer, name string, args ...string) bool {
 		p.WriteError(msg)
 		return true
 	}
+	if f := b.foreign.Load(); f != nil && !f.write() {
+		p.WriteError(msgKilled)
+		return true
+	}
 	b.note(name, args)
 	if b.run.mode == logged {
 		b.run.effects = append(b.run.effects, whole)
@@ -155,6 +164,7 @@ func (b *board) learn(body string) (s *luaScript, objection string) {
 	if msg := s.compile(); msg != "" {
 		return nil, msg
 	}
+	s.own = b.own(s.sha)
 	b.scripts[s.sha] = s
 	return s, ""
 }

@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
@@ -24,6 +25,8 @@ type client struct {
 	in   chan incoming
 	gone chan struct{} // closed when nobody is left to answer
 	once sync.Once
+
+	name atomic.Pointer[string] // as the client calls itself
 
 	out  *outbox
 	w    *bufio.Writer // between peer and out
@@ -46,12 +49,14 @@ type incoming struct {
 func newClient(s *Server, conn net.Conn) *client {
 	out := newOutbox(conn)
 	w := bufio.NewWriterSize(out, 16<<10)
-	return &client{
+	c := &client{
 		s: s, conn: conn, out: out, w: w, peer: server.NewPeer(w),
 		gate: gate{password: s.o.Password, open: s.o.Password == ""},
 		in:   make(chan incoming, readAhead), gone: make(chan struct{}),
 		channels: map[string]struct{}{}, patterns: map[string]struct{}{},
 	}
+	c.name.Store(new(string))
+	return c
 }
 
 // serve runs the connection to its end.
@@ -164,6 +169,9 @@ func (c *client) flush() bool {
 func (c *client) handle(next incoming) bool {
 	kind := classes()[next.name]
 	listening := len(c.channels)+len(c.patterns) > 0
+	if next.answer == "" && !servedBusy(next) && c.s.busy() != nil {
+		next.answer = "-" + msgBusy
+	}
 	switch {
 	case next.answer != "" || kind == unknown:
 	case listening && kind != subscribe && next.name != "PING" && next.name != "QUIT":
@@ -216,6 +224,11 @@ func (c *client) fail(message string) {
 func (c *client) direct(m mode, args []string) {
 	c.s.board.mu.Lock()
 	defer c.s.board.mu.Unlock()
+	if c.s.left.Load() {
+		c.out.abort() // half of a script's writes are to be seen by nobody
+		return
+	}
+	c.s.board.unset = notCommitter
 	c.dispatch(c.s.clock.now(), m, args)
 }
 
@@ -223,6 +236,7 @@ func (c *client) direct(m mode, args []string) {
 // holds the board.
 func (c *client) dispatch(at time.Time, m mode, args []string) (effects [][]string) {
 	before := c.out.written()
+	c.s.board.caller = c
 	effects, err := c.s.board.dispatch(c.peer, at, m, args)
 	if err == nil {
 		return effects
@@ -240,9 +254,18 @@ func (c *client) dispatch(at time.Time, m mode, args []string) (effects [][]stri
 // connection answers the commands that are about the connection.
 func (c *client) connection(next incoming) {
 	args := next.args
+	c.named(next)
 	switch {
 	case next.name == "QUIT":
 		c.answer("+OK")
+	case next.name == "SHUTDOWN":
+		c.answer(c.s.leave())
+	case next.name == "SLOWLOG" && len(args) > 1 && strings.EqualFold(args[1], "GET"):
+		_, _ = c.out.Write(c.s.slowlog())
+	case next.name == "SLOWLOG":
+		c.fail("ERR unknown subcommand: the embedded blackboard serves SLOWLOG GET")
+	case next.name == "HELLO" && c.s.busy() != nil:
+		_, _ = c.out.Write(hello())
 	case next.name == "HELLO":
 		c.direct(readonly, []string{"HELLO", "2"})
 	case next.name == "SELECT" && len(args) == 2 && args[1] != "0":
@@ -290,6 +313,10 @@ func (c *client) stream(next incoming) {
 	b := c.s.board
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if c.s.left.Load() {
+		c.out.abort()
+		return
+	}
 	if next.name != "XREAD" {
 		_, _ = c.out.Write(b.xrange(nil, next.args))
 		return

@@ -24,6 +24,11 @@ type request struct {
 // logged tells whether the request has to be on disk before it is executed.
 func (r *request) logged() bool { return r.script == nil || r.script.mode == logged }
 
+// leavesEffects tells whether the log waits for the effects of the request.
+func (r *request) leavesEffects() bool {
+	return r.script != nil && r.script.mode == logged && r.refuse == ""
+}
+
 // batch has the commands that one connection hands in at once; done is closed when
 // all are answered.
 type batch struct {
@@ -59,12 +64,16 @@ func (s *Server) commitLoop() {
 	for {
 		select {
 		case b := <-s.queue:
-			s.commit(s.gather(b))
+			if s.commit(s.gather(b)); s.left.Load() {
+				return
+			}
 		case <-s.closing:
 			for {
 				select {
 				case b := <-s.queue:
-					s.commit(s.gather(b))
+					if s.commit(s.gather(b)); s.left.Load() {
+						return
+					}
 				default:
 					return
 				}
@@ -102,13 +111,17 @@ func (s *Server) commit(group []*batch) {
 				n += len(a) + 8
 			}
 			if size+n > groupBytes && len(part) > 0 {
-				s.commitPart(part)
+				if s.commitPart(part); s.left.Load() {
+					return
+				}
 				part, size = part[:0], 0
 			}
 			part, size = append(part, r), size+n
 		}
 	}
-	s.commitPart(part)
+	if s.commitPart(part); s.left.Load() {
+		return
+	}
 	for _, b := range group {
 		close(b.done)
 	}
@@ -124,8 +137,16 @@ func (s *Server) commitPart(part []*request) {
 			}
 		}
 	}
+	s.unset = 0
 	for _, r := range part {
-		s.execute(r)
+		if r.leavesEffects() {
+			s.unset++
+		}
+	}
+	for _, r := range part {
+		if s.execute(r); s.left.Load() {
+			return
+		}
 	}
 }
 
@@ -185,8 +206,10 @@ func (s *Server) execute(r *request) {
 	}
 	s.board.mu.Lock()
 	defer s.board.mu.Unlock()
+	s.board.unset = s.unset
 	effects := r.c.dispatch(r.at, m, r.args)
-	if r.script != nil && m == logged {
+	if r.leavesEffects() && !s.left.Load() {
 		s.effects = append(s.effects, effects)
+		s.unset--
 	}
 }

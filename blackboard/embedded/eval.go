@@ -65,15 +65,19 @@ func (c *client) findScript(next incoming) (*luaScript, string) {
 	return b.learn(args[1])
 }
 
-// scriptCommand answers SCRIPT LOAD and SCRIPT EXISTS.
+// scriptCommand answers SCRIPT LOAD, SCRIPT EXISTS and SCRIPT KILL.
 func (c *client) scriptCommand(args []string) {
-	b := c.s.board
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	var sub string
 	if len(args) > 1 {
 		sub = strings.ToUpper(args[1])
 	}
+	if sub == "KILL" && len(args) == 2 {
+		c.answer(c.s.killScript())
+		return
+	}
+	b := c.s.board
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	switch {
 	case sub == "LOAD" && len(args) == 3:
 		s, message := b.learn(args[2])
@@ -93,6 +97,6 @@ func (c *client) scriptCommand(args []string) {
 		}
 		_, _ = c.out.Write(reply)
 	default:
-		c.fail("ERR unknown subcommand or wrong number of arguments: the embedded blackboard serves SCRIPT LOAD and SCRIPT EXISTS")
+		c.fail("ERR unknown subcommand or wrong number of arguments: the embedded blackboard serves SCRIPT LOAD, SCRIPT EXISTS and SCRIPT KILL")
 	}
 }

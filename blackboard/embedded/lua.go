@@ -97,13 +97,19 @@ func (i *interpreter) run(p *server.Peer, s *luaScript, args []string) {
 	l.G.Global.RawSetString("KEYS", words(l, args[3:3+keys]))
 	l.G.Global.RawSetString("ARGV", words(l, args[3+keys:]))
 	l.Push(l.NewFunctionFromProto(s.proto))
-	if err := l.PCall(0, 1, nil); err != nil {
+	if err := i.watched(l, s); err != nil {
 		i.state = i.newState() // whatever the failure left in the old one
 		p.WriteError(failure(err) + " script: " + s.sha)
 		return
 	}
 	defer l.SetTop(0)
 	writeValue(p, l.Get(-1))
+}
+
+// watched runs the function on the stack.
+func (i *interpreter) watched(l *lua.LState, s *luaScript) error {
+	defer i.board.watch(l, s)()
+	return l.PCall(0, 1, nil)
 }
 
 // failure is the text of what a script raised: of an error reply, or of Lua's own.

@@ -27,6 +27,12 @@ type Options struct {
 	// SnapshotRecords is how many logged commands make a snapshot due.
 	// Zero or less: DefaultSnapshotRecords.
 	SnapshotRecords int
+	// Own says by the digest that a script is the owner's and surely has an end: it runs
+	// faster, unwatched. Nil: none is.
+	Own func(sha string) bool
+	// BusyAfter is the time of another script, after which others are told that it keeps
+	// the server busy, and may end it. Zero: 5 s.
+	BusyAfter time.Duration
 	// Sync makes a file's content durable. Nil: (*os.File).Sync.
 	Sync func(*os.File) error
 }
@@ -44,6 +50,12 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.SnapshotRecords <= 0 {
 		o.SnapshotRecords = DefaultSnapshotRecords
+	}
+	if o.Own == nil {
+		o.Own = func(string) bool { return false }
+	}
+	if o.BusyAfter <= 0 {
+		o.BusyAfter = defaultBusyAfter
 	}
 	if o.Sync == nil {
 		o.Sync = (*os.File).Sync

@@ -85,8 +85,39 @@ func removeBefore(dir string, generation uint64) error {
 	return errors.Join(errs...)
 }
 
-// recoverState brings back the state. It reads everything before it changes anything.
+// recoverState brings back the state, without the scripts at the end of a log that have
+// no end.
 func (s *Server) recoverState() (rep Report, err error) {
+	dropped := map[int]bool{}
+	for {
+		if s.board, err = newBoard(s.o.Own); err != nil {
+			return rep, err
+		}
+		rep, err = s.recoverWithout(dropped)
+		var endless *endlessError
+		if !errors.As(err, &endless) {
+			break
+		}
+		s.o.Logger.Error("script left out: it has no end; those behind it were not acknowledged, and are left out, too", "calls", endless.calls)
+		for n := range endless.calls {
+			dropped[endless.from+n] = true
+		}
+	}
+	if err != nil {
+		s.board.mini.Close()
+		return rep, err
+	}
+	if len(dropped) > 0 {
+		if err := s.flushEffects(); err != nil {
+			s.o.Logger.Warn("effects not written", "error", err)
+		}
+	}
+	return rep, nil
+}
+
+// recoverWithout brings back the state, without some calls at the ends of logs. It reads
+// everything before it changes anything.
+func (s *Server) recoverWithout(dropped map[int]bool) (rep Report, err error) {
 	dir := s.o.Dir
 	fs, err := listFiles(dir)
 	if err != nil {
@@ -104,7 +135,7 @@ func (s *Server) recoverState() (rep Report, err error) {
 		rep.Snapshot = keys
 		s.clock.atLeast(at)
 	}
-	rp := &replay{s: s}
+	rp := &replay{s: s, dropped: dropped}
 	good := int64(0)
 	for i, g := range logs {
 		good, rep.Repaired, err = rp.log(logPath(dir, g), g, i == len(logs)-1)
@@ -147,6 +178,8 @@ type replay struct {
 	waiting []item       // commands that are not executed yet, oldest first
 	effects [][][]string // of the scripts at the end of the last log, which were run again
 	records int
+	calls   int          // that were run again, in all logs
+	dropped map[int]bool // those of them that are left out
 }
 
 // log replays one file. good is where its whole frames end; cut is the rest,
@@ -183,7 +216,12 @@ func (rp *replay) log(path string, generation uint64, last bool) (good, cut int6
 			return 0, 0, err
 		}
 	}
-	if err := rp.finish(); err != nil {
+	err = rp.finish()
+	var endless *endlessError
+	if errors.As(err, &endless) {
+		return 0, 0, err
+	}
+	if err != nil {
 		return 0, 0, fr.damaged(err.Error())
 	}
 	return fr.off, fr.size - fr.off, nil
@@ -247,16 +285,35 @@ func (rp *replay) run(it item) (effects [][]string) {
 // written any more. Their effects go into the next frame.
 func (rp *replay) finish() error {
 	rp.effects = nil
-	for _, it := range rp.waiting {
+	for i, it := range rp.waiting {
 		call := isScriptCall(it.list)
 		if call && rp.s.board.scripts[it.list[1]] == nil {
 			return errors.New("a call of a script that is not in the log")
 		}
-		effects := rp.run(it)
-		if call {
-			rp.effects = append(rp.effects, effects)
+		if !call {
+			rp.run(it)
+			continue
 		}
+		var effects [][]string
+		if !rp.dropped[rp.calls] {
+			var ended bool
+			if effects, ended = rp.again(it); !ended {
+				return &endlessError{rp.calls, rp.callsFrom(i)}
+			}
+		}
+		rp.calls++
+		rp.effects = append(rp.effects, effects)
 	}
 	rp.waiting = nil
 	return nil
+}
+
+// callsFrom counts the calls among those that wait, from one on.
+func (rp *replay) callsFrom(first int) (n int) {
+	for _, it := range rp.waiting[first:] {
+		if isScriptCall(it.list) {
+			n++
+		}
+	}
+	return n
 }

@@ -23,6 +23,7 @@ type luaScript struct {
 	sha   string // hex, lower case
 	body  string
 	mode  mode
+	own   bool               // it surely has an end
 	proto *lua.FunctionProto // the body, compiled
 	// inLog: the body is on disk, so records may name it. Owned by the committer.
 	inLog bool

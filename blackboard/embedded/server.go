@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,6 +21,7 @@ type Server struct {
 	// Owned by the committer, and by Close after it has ended.
 	log     *logFile
 	records int          // logged since the last snapshot
+	unset   int          // calls in the log whose effects are not known, from the present one on
 	effects [][][]string // of the script calls that are in the log, oldest first, for its next frame
 
 	queue     chan *batch
@@ -32,6 +34,9 @@ type Server struct {
 	background   sync.WaitGroup // its writing
 	stopAfter    int            // the step of a snapshot after which a test has it stop
 
+	slow    atomic.Pointer[[]byte] // the last script that was ended
+	left    atomic.Bool            // a script that cannot be ended keeps the board, which counts for nothing
+	leaving chan struct{}          // closed then
 }
 
 // queueLength is how many pipelines may wait for the group before theirs.
@@ -57,15 +62,10 @@ func Open(o Options) (*Server, Report, error) {
 	s := &Server{
 		o: o, lock: lock, clock: &clock{read: o.Now},
 		queue:   make(chan *batch, queueLength),
-		closing: make(chan struct{}), committed: make(chan struct{}),
-	}
-	if s.board, err = newBoard(); err != nil {
-		_ = lock.Close()
-		return nil, Report{}, err
+		closing: make(chan struct{}), committed: make(chan struct{}), leaving: make(chan struct{}),
 	}
 	rep, err := s.recoverState()
 	if err != nil {
-		s.board.mini.Close()
 		_ = lock.Close()
 		return nil, Report{}, fmt.Errorf("open blackboard: %w", err)
 	}
@@ -78,16 +78,23 @@ func Open(o Options) (*Server, Report, error) {
 const acceptRetry = 50 * time.Millisecond
 
 // Serve answers clients of l until ctx ends, then closes l and its connections
-// and returns nil once they are over. It may be called for several listeners.
+// and returns nil once they are over. It may be called for several listeners. After
+// ErrOverrun the server is to be closed, and the process to end.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var wg sync.WaitGroup
-	defer wg.Wait()
+	defer func() {
+		if !s.left.Load() { // then some wait for the board, perhaps for good
+			wg.Wait()
+		}
+	}()
 	wg.Go(func() {
 		select {
 		case <-ctx.Done():
 		case <-s.closing:
+			cancel()
+		case <-s.leaving:
 			cancel()
 		}
 		_ = l.Close()
@@ -98,6 +105,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 		switch {
 		case err == nil:
 			wg.Go(func() { s.serveConn(ctx, conn) })
+		case s.left.Load():
+			return ErrOverrun
 		case ctx.Err() != nil:
 			return nil
 		case errors.Is(err, net.ErrClosed):
@@ -125,6 +134,11 @@ func (s *Server) serveConn(ctx context.Context, conn net.Conn) {
 func (s *Server) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.closing)
+		if s.left.Load() {
+			s.background.Wait()
+			s.closeErr = s.lock.Close() // the log ends with the process: the committer may have it
+			return
+		}
 		<-s.committed
 		s.background.Wait()
 		s.closeErr = errors.Join(s.flushEffects(), s.log.f.Close(), s.lock.Close())

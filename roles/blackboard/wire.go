@@ -9,13 +9,14 @@ import (
 	"syscall"
 
 	"sett/blackboard/embedded"
+	"sett/blackboard/redis/lua"
 	"sett/roles/role"
 )
 
 // serve serves the data of a directory at an address until the context ends.
 func serve(ctx context.Context, e role.Env, dir, addr, password string) (err error) {
 	log := e.Logger("blackboard")
-	server, report, err := embedded.Open(embedded.Options{Dir: dir, Password: password, Logger: log, Now: e.Now})
+	server, report, err := embedded.Open(embedded.Options{Dir: dir, Password: password, Logger: log, Now: e.Now, Own: lua.Own})
 	if err != nil {
 		return explain(err)
 	}

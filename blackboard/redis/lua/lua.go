@@ -8,6 +8,7 @@ import (
 	"embed"
 	"encoding/hex"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -37,6 +38,18 @@ func Scripts() map[string]Script {
 	}
 	return all
 }
+
+// own are the digests of the moves.
+var own = sync.OnceValue(func() map[string]bool {
+	all := map[string]bool{}
+	for _, s := range Scripts() {
+		all[s.SHA] = true
+	}
+	return all
+})
+
+// Own says by its digest that a script is a move. Every move has an end.
+func Own(sha string) bool { return own()[sha] }
 
 // shared are the files of shared definitions, in an order in which each uses only
 // earlier ones.

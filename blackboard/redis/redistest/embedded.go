@@ -2,20 +2,26 @@ package redistest
 
 import (
 	"context"
+	"errors"
 	"net"
 	"os"
 	"strconv"
 	"syscall"
 	"testing"
+	"time"
 
 	"sett/blackboard/embedded"
+	"sett/blackboard/redis/lua"
 )
 
 // Embedded starts the blackboard of local mode inside the test binary. Its data
 // survives Kill and Restart; no fsync is made, which embedded's own tests hold.
-func Embedded(tb testing.TB) *Server {
+func Embedded(tb testing.TB) *Server { return EmbeddedBusy(tb, 0) }
+
+// EmbeddedBusy is Embedded where scripts may run for so long; 0: as always.
+func EmbeddedBusy(tb testing.TB, after time.Duration) *Server {
 	tb.Helper()
-	s := &Server{Dir: tb.TempDir(), tb: tb, embedded: true}
+	s := &Server{Dir: tb.TempDir(), tb: tb, embedded: true, busyAfter: after}
 	tb.Cleanup(s.Kill)
 	s.serve()
 	s.URL = "redis://" + s.Addr()
@@ -29,7 +35,7 @@ func (s *Server) FillDisk(full bool) { s.full.Store(full) }
 // chooses.
 func (s *Server) serve() {
 	s.tb.Helper()
-	e, _, err := embedded.Open(embedded.Options{Dir: s.Dir, Sync: func(*os.File) error {
+	e, _, err := embedded.Open(embedded.Options{Dir: s.Dir, Own: lua.Own, BusyAfter: s.busyAfter, Sync: func(*os.File) error {
 		if s.full.Load() {
 			return syscall.ENOSPC
 		}
@@ -49,7 +55,7 @@ func (s *Server) serve() {
 	go func() { served <- e.Serve(ctx, s.conns) }()
 	s.stop = func() {
 		cancel()
-		if err := <-served; err != nil {
+		if err := <-served; err != nil && !errors.Is(err, embedded.ErrOverrun) {
 			s.tb.Errorf("serve the embedded blackboard: %v", err)
 		}
 		if err := e.Close(); err != nil {

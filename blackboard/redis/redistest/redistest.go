@@ -34,6 +34,7 @@ type Server struct {
 	clock    string    // the file that shifts its clock; empty: it cannot be shifted
 
 	embedded    bool
+	busyAfter   time.Duration // of the embedded server; 0: as always
 	inContainer bool
 	stop        func() // ends the embedded server or the container; nil: killed
 	conns       *conns // of the embedded server
