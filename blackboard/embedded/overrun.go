@@ -103,7 +103,7 @@ func (s *Server) busy() *foreign {
 // servedBusy says whether a command is served while a script keeps the board.
 func servedBusy(next incoming) bool {
 	switch next.name {
-	case "HELLO", "QUIT", "SHUTDOWN":
+	case "HELLO", "QUIT", "SHUTDOWN", "SLOWLOG":
 		return true
 	case "SCRIPT":
 		return len(next.args) > 1 && strings.EqualFold(next.args[1], "KILL")
@@ -113,8 +113,8 @@ func servedBusy(next incoming) bool {
 	return false
 }
 
-// killScript ends a script that has written nothing, and keeps who ran it for the log of
-// slow commands.
+// killScript ends a script that has written nothing, and keeps its client for the log of
+// slow commands, also that of a script that has written.
 func (s *Server) killScript() (answer string) {
 	f := s.busy()
 	if f == nil {
@@ -125,12 +125,12 @@ func (s *Server) killScript() (answer string) {
 	switch {
 	case f.over:
 		return "-" + msgNotBusy
-	case f.wrote, f.stuck(s.o.BusyAfter):
-		return "-" + msgUnkillable
-	}
-	if f.asked.IsZero() {
+	case f.asked.IsZero():
 		f.asked = time.Now()
 		s.slow.Store(f.slow())
+	}
+	if f.wrote || f.stuck(s.o.BusyAfter) {
+		return "-" + msgUnkillable
 	}
 	f.cut.Store(true)
 	return "+OK"
@@ -155,7 +155,8 @@ func (f *foreign) slow() *[]byte {
 	return &b
 }
 
-// slowlog answers SLOWLOG GET with the last script that was ended.
+// slowlog answers SLOWLOG GET with the last script that was ended or is to be ended with
+// the server. Redis answers that one only when it has ended.
 func (s *Server) slowlog() []byte {
 	entry := s.slow.Load()
 	if entry == nil {

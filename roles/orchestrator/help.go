@@ -16,6 +16,9 @@ sett up starts it. Environment:
   SETT_CONFIG         file with the resolved configuration (JSON)
   SETT_STATE_DIR      the instance's state directory; unset: somebody else
                       starts the agents
+  SETT_BLACKBOARD_ADDR
+                      where the keeper serves the blackboard, which may then
+                      be ended with a script that has no end
   SETT_WORKSPACE      the repository of the agents
   SETT_RUNTIME        docker or process, for the agents; with SETT_STATE_DIR the
                       default is process

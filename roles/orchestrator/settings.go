@@ -24,6 +24,7 @@ type settings struct {
 	Redis      env.Redis
 	ConfigFile string
 	StateDir   string
+	BoardAddr  string // of a blackboard that the keeper starts again; empty: somebody else does, or nobody
 	Workspace  string
 	Pins       string // directory of the sets of pinned files
 	HealthAddr string
@@ -49,7 +50,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		Instance:   r.Required(env.Instance, "the instance's name, such as my-sett"),
 		Redis:      r.Redis(),
 		ConfigFile: r.Required(env.Config, "the file with the resolved configuration"),
-		StateDir:   r.Or(env.StateDir, ""), Workspace: r.Or(env.Workspace, ""), Pins: r.Or(env.Pins, ""),
+		StateDir:   r.Or(env.StateDir, ""), BoardAddr: r.Or(env.ListenAddr, ""), Workspace: r.Or(env.Workspace, ""), Pins: r.Or(env.Pins, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
 		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),
 		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),

@@ -101,7 +101,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	b, err := redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
 		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Mark: s.Redis.Mark, Observe: o.metrics.Registry.Called,
-		Overruns: redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.containers() && s.ownBlackboard()},
+		Overruns: redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.BoardAddr != "" || s.containers() && s.ownBlackboard()},
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")

@@ -87,6 +87,10 @@ func (c *Conn) endOverrun(ctx context.Context) (o blackboard.Overrun, ended bool
 		return o, false, errors.New("it has written, so it cannot be ended alone, and the server is not Sett's own: " +
 			"on that server, type SHUTDOWN NOSAVE, and start it again")
 	}
+	// Sett's own server names the client while the script runs, Redis does not.
+	entries, _ := client.Do(ctx, client.B().SlowlogGet().Count(16).Build()).ToArray()
+	o = slowestOf(entries)
+	o.Agent = agentOf(o)
 	_ = client.Do(ctx, client.B().Arbitrary("SHUTDOWN", "NOSAVE").Build()).Error() // it answers by hanging up
 	o.Restarted = true
 	return o, true, nil
@@ -115,6 +119,14 @@ func (c *Conn) culprit(ctx context.Context, client rueidis.Client) (o blackboard
 		case <-time.After(time.Millisecond):
 		}
 	}
+	o = slowestOf(entries)
+	o.User = userAt(ctx, client, o.Addr)
+	o.Agent = agentOf(o)
+	return o, allowed(err)
+}
+
+// slowestOf is the slowest of the last calls of a script.
+func slowestOf(entries []rueidis.RedisMessage) (o blackboard.Overrun) {
 	var last int64
 	for _, e := range entries { // newest first
 		call := readSlow(e)
@@ -123,15 +135,19 @@ func (c *Conn) culprit(ctx context.Context, client rueidis.Client) (o blackboard
 			o.Ran, o.Addr, o.Name = call.ran, call.addr, call.name
 		}
 	}
-	o.User = userAt(ctx, client, o.Addr)
-	agent, is := strings.CutPrefix(o.User, AgentUser)
-	if !is { // all clients have one user, or this one has hung up
-		agent, is = strings.CutPrefix(o.Name, CubName)
+	return o
+}
+
+// agentOf is the agent of a client, by its user, else by its name; empty: it is no cub.
+func agentOf(o blackboard.Overrun) string {
+	if agent, is := strings.CutPrefix(o.User, AgentUser); is {
+		return agent
 	}
-	if is {
-		o.Agent = agent
+	// All clients have one user, or this one has hung up.
+	if agent, is := strings.CutPrefix(o.Name, CubName); is {
+		return agent
 	}
-	return o, allowed(err)
+	return ""
 }
 
 // readSlow reads an entry: number, time, microseconds, the command's words, address and
