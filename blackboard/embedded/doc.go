@@ -37,6 +37,15 @@
 // 500,000; SCAN and KEYS sort all keys, 75 ms for 200,000. Small sorted sets
 // are fine.
 //
+// # Scripts without an end
+//
+// Scripts that Options.Own does not know are watched, at a cost of their own. When one has
+// run for Options.BusyAfter, others are told BUSY, and may end it with SCRIPT KILL, in the
+// words of Redis; SLOWLOG GET names its client. One that has written, or is stuck in one call
+// of a library, cannot be ended alone: SHUTDOWN NOSAVE notes in the log that it did
+// nothing, and ends the server with ErrOverrun. A start that finds such a script at the end
+// of the log leaves it out, with the calls behind it, none of which was acknowledged.
+//
 // # Limits
 //
 // It is no general Redis. Keys do not expire; there are no transactions, no
