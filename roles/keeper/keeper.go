@@ -38,8 +38,10 @@ func specs(e role.Env, instance string) []runtime.Spec {
 	var out []runtime.Spec
 	for _, c := range components {
 		labels := runtime.Labels{runtime.LabelInstance: instance, runtime.LabelComponent: c}
-		if run := e.Getenv(env.Run); run != "" {
-			labels[runtime.LabelRun] = run
+		for label, name := range map[string]string{runtime.LabelRun: env.Run, runtime.LabelWorkspace: env.Workspace} {
+			if v := e.Getenv(name); v != "" {
+				labels[label] = v
+			}
 		}
 		out = append(out, runtime.Spec{Name: c, Args: []string{c}, Env: env.WithoutUnit(e.Environ()), Labels: labels})
 	}

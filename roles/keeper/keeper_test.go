@@ -21,13 +21,13 @@ func world(vars map[string]string) role.Env {
 }
 
 func TestSpecs(t *testing.T) {
-	own := specs(world(map[string]string{"SETT_BLACKBOARD_ADDR": "127.0.0.1:1", "SETT_RUN": "run"}), "clan")
+	own := specs(world(map[string]string{"SETT_BLACKBOARD_ADDR": "127.0.0.1:1", "SETT_RUN": "run", "SETT_WORKSPACE": "/repo"}), "clan")
 	if len(own) != 2 || own[0].Name != "blackboard" || own[1].Name != "orchestrator" {
 		t.Fatalf("an instance with a blackboard of its own: %+v", own)
 	}
 	for _, s := range own {
 		if !slices.Equal(s.Args, []string{s.Name}) || s.Labels["sett.instance"] != "clan" ||
-			s.Labels["sett.component"] != s.Name || s.Labels["sett.run"] != "run" || !slices.Equal(s.Env, []string{"PATH=/bin"}) {
+			s.Labels["sett.component"] != s.Name || s.Labels["sett.run"] != "run" || s.Labels["sett.workspace"] != "/repo" || !slices.Equal(s.Env, []string{"PATH=/bin"}) {
 			t.Errorf("%+v", s)
 		}
 	}

@@ -17,13 +17,13 @@ import (
 // in the ledger; other agents are left alone. One that has written ends with the server.
 func TestScriptWithoutEnd(t *testing.T) {
 	const endless, wrote = "while true do end", "redis.call('SET','half','1') while true do end"
-	real := func(t testing.TB) *redistest.Server { return redistest.Start(t, "--busy-reply-threshold", "50") }
+	server := func(t testing.TB) *redistest.Server { return redistest.Start(t, "--busy-reply-threshold", "50") }
 	embedded := func(t testing.TB) *redistest.Server { return redistest.EmbeddedBusy(t, 50*time.Millisecond) }
 	for name, c := range map[string]struct {
 		server       func(testing.TB) *redistest.Server
 		script, says string
 	}{
-		"redis":          {real, endless, "it ran for"},
+		"redis":          {server, endless, "it ran for"},
 		"embedded":       {embedded, endless, "it ran for"},
 		"embedded wrote": {embedded, wrote, "it kept the blackboard from everybody else, and had written"},
 	} {
