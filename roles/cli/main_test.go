@@ -20,6 +20,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"sett/blackboard/redis/redistest"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/runtime/process"
 )
@@ -161,6 +162,7 @@ func endAll(root string) {
 				_ = rt.Stop(ctx, u.Name, 0)
 			}
 		}
+		_ = (&instance.Instance{Dir: dir}).Pins().Keep() // the user of these tests may not remove read-only directories
 	}
 }
 

@@ -19,6 +19,10 @@ func (s Store) Path(digest string) string { return filepath.Join(s.Dir, digest) 
 // Put takes a set into the store, as a whole or not at all. A set that is there already
 // is compared, and replaced if it is not as it was.
 func (s Store) Put(from Source, wants []Want) (Taken, error) {
+	t, err := from.Take(wants, "")
+	if err != nil || len(t.Set) == 0 || s.intact(s.Path(t.Set.Digest()), t.Set) {
+		return t, err
+	}
 	if err := os.MkdirAll(s.Dir, 0o700); err != nil {
 		return Taken{}, fmt.Errorf("pin programs: %w", err)
 	}
@@ -26,14 +30,10 @@ func (s Store) Put(from Source, wants []Want) (Taken, error) {
 	if err != nil {
 		return Taken{}, fmt.Errorf("pin programs: %w", err)
 	}
-	t, err := from.Take(wants, temp)
-	if err != nil || len(t.Set) == 0 {
+	if t, err = from.Take(wants, temp); err != nil {
 		return t, errors.Join(err, Remove(temp))
 	}
 	to := s.Path(t.Set.Digest())
-	if s.intact(to, t.Set) {
-		return t, Remove(temp)
-	}
 	if err := Remove(to); err != nil {
 		return t, fmt.Errorf("pin programs: %w", err)
 	}
