@@ -47,6 +47,11 @@ A blackboard that is not the one of before, because it was emptied, replaced or 
 is not used: nothing is granted until its data is back, or a backup is imported, or
 --adopt-empty says to go on with it as it is.
 
+The clan's own programs are taken from the working tree into the instance: those that
+commands and bid scripts name, the other files of their folders, and the files of pin in
+sett.yml. Agents run them as they are now, whatever becomes of the tree, until the next
+sett up, which names the changed ones and restarts the agents that use them.
+
 For an instance that runs already, sett up shows what changed in sett.yml and
 applies just that. With --dry-run it does neither: it says what would be started,
 stopped, pulled and built, in the form that -o names, and ends as sett up would where

@@ -54,6 +54,8 @@ it and configures it by environment variables:
   SETT_WORKSPACE_MODE     ro (default) or rw
   SETT_TOOL_NETWORK       none, internal or full (default); the cub enforces
                           none, the networks of the container the others
+  SETT_PIN                directory of the clan's pinned files; tools get it
+  SETT_PIN_DIGEST         of those files, for the ledger
   SETT_INCARNATION        the holder of its grants; default: a new id
   SETT_CONFIG_DIGEST      of the agent's part of sett.yml, for the ledger
   SETT_AGENT_IMAGE        id of the container's image, for the ledger

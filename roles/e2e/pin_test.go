@@ -93,6 +93,10 @@ func (in *instance) replaceReviewer(first string) {
 		return summary, ran
 	}
 	said, before := review("in which the writer replaces the reviewer")
+	for _, unit := range []string{"agent-r1", "orchestrator"} { // neither is a restart by Sett an up
+		in.kill(unit)
+	}
+	in.settled()
 	again, also := review("with the writer's program in the tree")
 	if said != first || again != first {
 		in.t.Errorf("reviews of %q and %q, want %q", said, again, first)

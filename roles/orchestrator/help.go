@@ -20,6 +20,8 @@ sett up starts it. Environment:
                       where the keeper serves the blackboard, which may then
                       be ended with a script that has no end
   SETT_WORKSPACE      the repository of the agents
+  SETT_PINS           directory on the agents' machine with the sets of pinned
+                      files; needed where the configuration pins programs
   SETT_RUNTIME        docker or process, for the agents; with SETT_STATE_DIR the
                       default is process
   SETT_HEALTH_ADDR    of /healthz and /metrics; default :8080, "off" for none

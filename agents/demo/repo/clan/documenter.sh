@@ -1,7 +1,7 @@
 #!/bin/sh
 # The documenter writes and commits a page about each program of an approved commit:
 # the program's own description, and its output for the input of a test.
-. clan/lib.sh
+. "${0%/*}/lib.sh"
 
 done=
 for program in $(programs "$SETT_TARGET_PAYLOAD"); do

@@ -1,5 +1,6 @@
-# The functions of all scripts of the clan. The scripts run in the repository, and
-# need only sh and git.
+# The functions of all scripts of the clan. The scripts work in the repository, but run
+# from a copy of clan/ that sett up takes: so a commit of an agent changes no script
+# before a person types sett up again. They need only sh and git.
 set -eu
 LC_ALL=C
 export LC_ALL

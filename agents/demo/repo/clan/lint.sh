@@ -1,7 +1,7 @@
 #!/bin/sh
 # The linter reviews a commit: every program must be valid sh and executable, and
 # must explain its use.
-. clan/lib.sh
+. "${0%/*}/lib.sh"
 commit=$SETT_TARGET_PAYLOAD
 unpack "$commit"
 cd "$tree"

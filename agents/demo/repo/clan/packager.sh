@@ -1,6 +1,6 @@
 #!/bin/sh
 # The packager packs the last commit, documentation included, and reaches the goal.
-. clan/lib.sh
+. "${0%/*}/lib.sh"
 
 commit=$(git rev-parse HEAD)
 short=$(git rev-parse --short HEAD)

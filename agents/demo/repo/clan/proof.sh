@@ -1,7 +1,7 @@
 #!/bin/sh
 # Proof reviews a commit: it runs the tests on it, away from the working tree, and
 # rejects it with the failed tests.
-. clan/lib.sh
+. "${0%/*}/lib.sh"
 unpack "$SETT_TARGET_PAYLOAD"
 cd "$tree"
 

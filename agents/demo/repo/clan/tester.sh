@@ -1,7 +1,7 @@
 #!/bin/sh
 # The tester runs the tests of an approved commit with every shell it finds, and
 # reports.
-. clan/lib.sh
+. "${0%/*}/lib.sh"
 unpack "$SETT_TARGET_PAYLOAD"
 cd "$tree"
 

@@ -3,7 +3,8 @@
 # rejects it. It is a script, so it knows a few programs by heart (clan/drafts); in a
 # clan of yours a language model stands here. The Reviews on its stdin name the
 # faults to mend.
-. clan/lib.sh
+. "${0%/*}/lib.sh"
+drafts=${0%/*}/drafts
 input=$(cat)
 
 # draft PROGRAM commits its first version.
@@ -12,7 +13,7 @@ draft() {
         publish Failure ToolExecutionFailure "There is nothing to do: bin/$1 is there." "bin/$1 is there already"
         return
     fi
-    cp "clan/drafts/$1" "bin/$1"
+    cat "$drafts/$1" >"bin/$1"
     chmod +x "bin/$1"
     git add "bin/$1"
     git commit --quiet -m "Add $1"
@@ -29,7 +30,7 @@ mend() {
     mended=
     for complaint in $(complaints); do
         program=${complaint%/*}
-        change=clan/drafts/$program.${complaint#*/}.sed
+        change=$drafts/$program.${complaint#*/}.sed
         if [ -e "$change" ]; then
             say "mending $complaint"
             sed -f "$change" "bin/$program" >"bin/.$program"
@@ -51,7 +52,7 @@ if [ "$SETT_TARGET_TYPE" = CodeCommit ]; then
     exit
 fi
 known=
-for file in clan/drafts/*; do
+for file in "$drafts"/*; do
     program=${file##*/}
     case $program in *.sed) continue ;; esac
     case ${SETT_TARGET_PAYLOAD-} in *"$program"*) draft "$program"; exit ;; esac
