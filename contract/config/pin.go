@@ -181,3 +181,7 @@ func (r *Resolved) Pinned(command []string, dir string) []string {
 	}
 	return command
 }
+
+// PinFolder is the name of the folder of a set of pinned files: the beginning of its
+// digest, since messages have the paths of programs.
+func PinFolder(digest string) string { return digest[:min(len(digest), 20)] }

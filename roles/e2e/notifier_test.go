@@ -40,11 +40,13 @@ esac`, "")
 // writes is a command that keeps the event in a file beside the tree.
 const writes = `cat >>.git/told`
 
-// notifyBy makes the command, beside the tree.
+// notifyBy makes the command, beside the tree. It is pinned; the script that it runs is
+// not.
 func (in *instance) notifyBy(script string) {
 	in.t.Helper()
-	path := filepath.Join(in.repo, ".git", "notify")
-	file(in.t, path+".new", "#!/bin/sh\nset -eu\n"+script+"\n", 0o755)
+	file(in.t, filepath.Join(in.repo, ".git", "notify"), "#!/bin/sh\nexec sh -eu ./.git/tell\n", 0o755)
+	path := filepath.Join(in.repo, ".git", "tell")
+	file(in.t, path+".new", script+"\n", 0o644)
 	if err := os.Rename(path+".new", path); err != nil { // it may be running
 		in.t.Fatal(err)
 	}

@@ -97,7 +97,7 @@ func (u specs) pinned(s *runtime.Spec, r *config.Resolved) (dir, digest string, 
 		return "", "", fmt.Errorf("%s is not set, and programs are pinned", env.Pins)
 	}
 	s.Labels[runtime.LabelPin] = r.Pin
-	dir = filepath.Join(u.settings.Pins, r.Pin)
+	dir = filepath.Join(u.settings.Pins, config.PinFolder(r.Pin))
 	if u.settings.containers() {
 		s.Container.Mounts = append(s.Container.Mounts, runtime.Mount{Source: dir, Target: pinDir, ReadOnly: true})
 		dir = pinDir

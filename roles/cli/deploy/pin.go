@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,9 +91,12 @@ func NewPinning(c *config.Config, root, file string) Pinning {
 }
 
 // wants lists the files of the set.
-func (p Pinning) wants() []pin.Want {
+func (p Pinning) wants() []pin.Want { return p.wantsOf(ownCommands(p.config)) }
+
+// wantsOf lists the files of these commands, and those of the key pin.
+func (p Pinning) wantsOf(commands []ownCommand) []pin.Want {
 	var all []pin.Want
-	for _, o := range ownCommands(p.config) {
+	for _, o := range commands {
 		for _, file := range o.programs(p.seenRoot) {
 			all = append(all, pin.Want{Path: file, Program: true, By: o.key})
 		}
@@ -104,15 +108,65 @@ func (p Pinning) wants() []pin.Want {
 	return all
 }
 
-// resolve notes in each agent and in the notifier the set that it uses.
-func (p Pinning) resolve(t pin.Taken) {
+// resolve notes in each agent and in the notifier the set that it uses. One that runs with
+// an older set goes on with that if its files are the same there.
+func (p Pinning) resolve(t pin.Taken, before *config.Config, old pin.Store) {
 	c := p.config
+	if before == nil {
+		before = &config.Config{}
+	}
 	for i := range c.Agents {
-		p.use(c.Agents[i].Resolved, t, agentCommands(c.Agents[i]))
+		a := &c.Agents[i]
+		p.use(a.Resolved, t, agentCommands(*a))
+		if was, had := before.Agent(a.Name); had {
+			p.stay(a.Resolved, was.Resolved, t.Set, agentCommands(*a), old)
+		}
 	}
-	if c.Notify != nil {
-		p.use(c.Notify.Resolved, t, notifyCommands(c.Notify))
+	if c.Notify == nil {
+		return
 	}
+	p.use(c.Notify.Resolved, t, notifyCommands(c.Notify))
+	if before.Notify != nil {
+		p.stay(c.Notify.Resolved, before.Notify.Resolved, t.Set, notifyCommands(c.Notify), old)
+	}
+}
+
+// stay leaves a unit with its older set if nothing that both sets have differs, and the
+// files of its own folders and of the key pin are the same.
+func (p Pinning) stay(r, was *config.Resolved, now pin.Set, commands []ownCommand, old pin.Store) {
+	if r == nil || was == nil || r.Pin == "" || was.Pin == "" || r.Pin == was.Pin {
+		return
+	}
+	before := old.Set(was.Pin)
+	if before == nil {
+		return
+	}
+	own := p.source.Has(p.wantsOf(commands))
+	all := speaksOfPins(commands)
+	for _, c := range pin.Changes(before, now) {
+		if all || c.Change == pin.Changed || own(c.Path) || c.Change == pin.Removed && beside(c.Path, p.wantsOf(commands)) {
+			return
+		}
+	}
+	r.Pin = was.Pin
+}
+
+// beside says whether a path is, or was, in a folder of these.
+func beside(file string, wants []pin.Want) bool {
+	return slices.ContainsFunc(wants, func(w pin.Want) bool {
+		folder := w.Path
+		if w.Program {
+			folder = path.Dir(w.Path)
+		}
+		return file == w.Path || folder != "." && strings.HasPrefix(file, folder+"/")
+	})
+}
+
+// speaksOfPins says whether a command itself names files by SETT_PIN.
+func speaksOfPins(commands []ownCommand) bool {
+	return slices.ContainsFunc(commands, func(o ownCommand) bool {
+		return slices.ContainsFunc(o.words, func(w string) bool { return strings.Contains(w, env.Pin) })
+	})
 }
 
 // use notes a set in the parts of an agent, if it uses the set: if a command of its own is
@@ -122,9 +176,8 @@ func (p Pinning) use(r *config.Resolved, t pin.Taken, commands []ownCommand) {
 		return // its image is missing
 	}
 	r.Pin, r.Programs = "", nil
-	uses := len(p.config.Pin) > 0
+	uses := len(p.config.Pin) > 0 || speaksOfPins(commands)
 	for _, o := range commands {
-		uses = uses || slices.ContainsFunc(o.words, func(w string) bool { return strings.Contains(w, env.Pin) })
 		for word, file := range o.programs(p.seenRoot) {
 			if slices.ContainsFunc(t.Missing, func(w pin.Want) bool { return w.Path == file }) {
 				continue
@@ -210,7 +263,7 @@ func (u *upRun) pinPrograms() error {
 }
 
 func (u *upRun) havePinned(p Pinning, t pin.Taken) {
-	p.resolve(t)
+	p.resolve(t, u.facts.before, u.in.Pins())
 	u.facts.pins.taken, u.pinned = t, t.Set
 }
 
@@ -222,6 +275,12 @@ func (u *upRun) dropPins(ctx context.Context) {
 		return // the next sett up removes them
 	}
 	keep := []string{u.pinned.Digest(), u.facts.pins.before.Digest()}
+	for _, a := range u.c.Agents {
+		keep = append(keep, a.Resolved.Pin)
+	}
+	if n := u.c.Notify; n != nil {
+		keep = append(keep, n.Resolved.Pin)
+	}
 	for _, unit := range units {
 		keep = append(keep, unit.Labels[runtime.LabelPin])
 	}

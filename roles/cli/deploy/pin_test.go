@@ -41,7 +41,7 @@ func pinnedIn(t *testing.T, yml string, files ...string) (*config.Config, pin.Ta
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.resolve(taken)
+	p.resolve(taken, nil, pin.Store{})
 	return c, taken, p
 }
 
@@ -150,5 +150,65 @@ func TestPlanPinned(t *testing.T) {
 	many := make([]pin.Change, 7)
 	if got := ChangedFiles(many); !strings.HasSuffix(got, ", and 2 more") {
 		t.Errorf("says %q", got)
+	}
+}
+
+// TestPinningStays: a unit goes on with its set where nothing that it may use differs.
+func TestPinningStays(t *testing.T) {
+	const yml = "pin: [data]\nagents: {a: {image: i, command: [a/run]}, b: {image: i, command: [b/run]}, sh: {image: i, command: [sh, -c, '. $SETT_PIN/x']}}\n" +
+		"notify: {command: [tell]}\n"
+	files := []string{"a/run", "a/lib", "b/run", "data/x", "tell"}
+	for _, c := range []struct {
+		name    string
+		change  func(root string) error
+		changed string // the units that get the new set
+	}{
+		{"nothing", func(string) error { return nil }, ""},
+		{"a file beside b", func(root string) error { return os.WriteFile(filepath.Join(root, "b/new"), nil, 0o600) }, "b sh"},
+		{"a file beside b less", func(root string) error { return os.Remove(filepath.Join(root, "b/run")) }, "b sh"},
+		{"another content", func(root string) error { return os.WriteFile(filepath.Join(root, "b/run"), []byte("2"), 0o600) }, "a b sh notify"},
+		{"another file of pin", func(root string) error { return os.WriteFile(filepath.Join(root, "data/y"), nil, 0o600) }, "a b sh notify"},
+		{"the only file of pin less", func(root string) error { return os.Remove(filepath.Join(root, "data/x")) }, "a b sh notify"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before, _, p := pinnedIn(t, yml, files...)
+			store := pin.Store{Dir: filepath.Join(t.TempDir(), "pins")}
+			t.Cleanup(func() { _ = store.Keep() })
+			old, err := store.Put(p.source, p.wants())
+			if err == nil {
+				err = c.change(p.source.Root)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			after, _, _ := pinnedIn(t, yml, files...)
+			p.config = after
+			now, err := p.source.Take(p.wants(), "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.resolve(now, before, store)
+			var changed []string
+			for _, a := range after.Agents {
+				was, _ := before.Agent(a.Name)
+				if a.Resolved.Pin != was.Resolved.Pin {
+					changed = append(changed, a.Name)
+				}
+				if a.Resolved.Pin != old.Set.Digest() && a.Resolved.Pin != now.Set.Digest() {
+					t.Errorf("%s uses %q", a.Name, a.Resolved.Pin)
+				}
+			}
+			if after.Notify.Resolved.Pin != before.Notify.Resolved.Pin {
+				changed = append(changed, "notify")
+			}
+			if got := strings.Join(changed, " "); got != c.changed {
+				t.Errorf("changed %q, want %q", got, c.changed)
+			}
+			// Without the old set nobody stays.
+			_ = store.Keep()
+			if p.resolve(now, before, store); after.Agents[0].Resolved.Pin != now.Set.Digest() {
+				t.Error("a uses a set that is gone")
+			}
+		})
 	}
 }

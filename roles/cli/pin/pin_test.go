@@ -91,6 +91,8 @@ func TestTake(t *testing.T) {
 		{"an entry of pin", "lib/a=1 lib/b/c=1 Makefile=1 x=1", "lib Makefile", "Makefile lib/a lib/b/c", "", ""},
 		{"a file of pin without its folder", "lib/a=1 lib/b=1", "lib/a", "lib/a", "", ""},
 		{"neither git nor compiled Python", "a/run a/.git/config=x a/__pycache__/x.pyc=x a/b/.git=x", "+a/run", "a/run*", "", ""},
+		{"a program in git's folder", ".git/tool .git/config=x a->.git .git/b/c a2/run a2/l->../.git", "+.git/tool +a/b/c +a2/run",
+			".git/b/c* .git/tool* a->.git a2/run*", "", "a2/l: a link to git's own files"},
 		{"a program that is not there", "a/other", "+a/run +b/run +a/other/x", "", "a/run b/run a/other/x", ""},
 		{"a program by a link", "bin/x->../clan/x.sh bin/lib=1 clan/x.sh clan/lib=1", "+bin/x",
 			"bin/lib bin/x->../clan/x.sh clan/lib clan/x.sh*", "", ""},
@@ -139,8 +141,8 @@ func TestTakeRefuses(t *testing.T) {
 		{"a/x|", "+a/x", "not a regular file but a named pipe"},
 		{"a/x->/dev/zero", "+a/x", "a link leads out of its repository"},
 		{"a/x->x", "+a/x", "too many levels of symbolic links"},
-		{".git/hooks/x", "+.git/hooks/x", "git's own files cannot be pinned"},
-		{"a/x->../.git/x .git/x", "+a/x", "git's own files cannot be pinned"},
+		{".git/hooks/x", ".git/hooks", "a folder of git's own cannot be pinned"},
+		{"a->.git/hooks .git/hooks/x", "a", "a folder of git's own cannot be pinned"},
 		{"a->.", "a", "it leads to the whole repository"},
 		{"a/b", "c", "no such file or directory"},
 	} {
@@ -217,6 +219,10 @@ func TestStore(t *testing.T) {
 		t.Errorf("the store has %v", entries)
 	}
 
+	if got := store.Set(first.Set.Digest()); !slices.Equal(got, first.Set) || store.Set("5a") != nil {
+		t.Errorf("the store reads %v", got)
+	}
+
 	// A set that somebody has changed is replaced; one that is whole stays.
 	now := store.Path(second.Set.Digest())
 	before, err := os.Stat(now)
@@ -251,7 +257,7 @@ func TestStore(t *testing.T) {
 	if err := store.Keep(second.Set.Digest()); err != nil {
 		t.Fatal(err)
 	}
-	if entries, _ := os.ReadDir(store.Dir); len(entries) != 1 || entries[0].Name() != second.Set.Digest() {
+	if entries, _ := os.ReadDir(store.Dir); len(entries) != 1 || entries[0].Name() != second.Set.Digest()[:20] {
 		t.Errorf("the store has %v", entries)
 	}
 }

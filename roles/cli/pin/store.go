@@ -7,14 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"sett/contract/config"
 )
 
-// Store keeps sets in a directory, each in one that has its digest as name. Their files
-// are read-only.
+// Store keeps sets in a directory, each in one that its digest names. Their files are
+// read-only.
 type Store struct{ Dir string }
 
 // Path is the directory of a set.
-func (s Store) Path(digest string) string { return filepath.Join(s.Dir, digest) }
+func (s Store) Path(digest string) string { return filepath.Join(s.Dir, config.PinFolder(digest)) }
 
 // Put takes a set into the store, as a whole or not at all. A set that is there already
 // is compared, and replaced if it is not as it was.
@@ -45,30 +47,47 @@ func (s Store) Put(from Source, wants []Want) (Taken, error) {
 
 // intact says whether a directory has exactly the files of a set.
 func (s Store) intact(dir string, set Set) bool {
-	if _, err := os.Lstat(dir); err != nil {
-		return false
+	return slices.Equal(read(dir), set)
+}
+
+// Set reads a set; nil: it is not there, or not as it was.
+func (s Store) Set(digest string) Set {
+	if set := read(s.Path(digest)); set.Digest() == digest {
+		return set
 	}
+	return nil
+}
+
+// read lists the files in a directory; nil: it cannot be read.
+func read(dir string) Set {
 	var top []Want
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
 		top = append(top, Want{Path: e.Name()})
 	}
 	if err != nil || len(top) == 0 {
-		return false
+		return nil
 	}
 	has, err := Source{Root: dir, all: true}.Take(top, "")
-	return err == nil && slices.Equal(has.Set, set)
+	if err != nil {
+		return nil
+	}
+	return has.Set
 }
 
 // Keep removes all sets but those with these digests.
 func (s Store) Keep(digests ...string) error {
+	keep := map[string]bool{}
+	for _, digest := range digests {
+		keep[config.PinFolder(digest)] = true
+	}
 	entries, err := os.ReadDir(s.Dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove old pinned programs: %w", err)
 	}
 	var errs []error
 	for _, e := range entries {
-		if !slices.Contains(digests, e.Name()) {
+		if !keep[e.Name()] {
 			errs = append(errs, Remove(filepath.Join(s.Dir, e.Name())))
 		}
 	}

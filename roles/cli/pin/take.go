@@ -73,21 +73,7 @@ func (s Source) Take(wants []Want, into string) (Taken, error) {
 	defer dir.Close()
 	var t Taken
 	w := newWalker(dir, s)
-	for _, want := range wants {
-		add := w.named
-		if want.Program {
-			add = w.program
-		}
-		err := add(want.Path)
-		if want.Program && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
-			t.Missing = append(t.Missing, want)
-			continue
-		}
-		if err != nil {
-			return t, fmt.Errorf("%s: pin %s: %w", want.By, want.Path, err)
-		}
-	}
-	if err := w.bounded(); err != nil {
+	if t.Missing, err = w.list(wants); err != nil {
 		return t, err
 	}
 	slices.Sort(w.skipped)
@@ -100,6 +86,37 @@ func (s Source) Take(wants []Want, into string) (Taken, error) {
 		err = errors.Join(err, Remove(into))
 	}
 	return t, err
+}
+
+// Has returns a function that says whether a path is among the files of a set.
+func (s Source) Has(wants []Want) func(name string) bool {
+	dir, err := os.OpenRoot(s.Root)
+	if err != nil {
+		return func(string) bool { return false }
+	}
+	defer dir.Close()
+	w := newWalker(dir, s)
+	_, _ = w.list(wants) // Take has said it
+	return func(name string) bool { _, has := w.files[name]; return has }
+}
+
+// list lists the files of a set, and the programs that do not exist.
+func (w *walker) list(wants []Want) (missing []Want, err error) {
+	for _, want := range wants {
+		add := w.named
+		if want.Program {
+			add = w.program
+		}
+		err := add(want.Path)
+		if want.Program && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)) {
+			missing = append(missing, want)
+			continue
+		}
+		if err != nil {
+			return missing, fmt.Errorf("%s: pin %s: %w", want.By, want.Path, err)
+		}
+	}
+	return missing, w.bounded()
 }
 
 // bounded refuses a set that is too large, and names its largest files.

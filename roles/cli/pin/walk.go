@@ -64,8 +64,6 @@ func (w *walker) reach(name string) (reached, error) {
 			}
 			r.path = path.Dir(r.path)
 			continue
-		case ".git":
-			return r, errors.New("git's own files cannot be pinned")
 		}
 		at := path.Join(r.path, next)
 		info, err := w.dir.Lstat(filepath.FromSlash(at))
@@ -143,6 +141,9 @@ func (w *walker) program(name string) error {
 		return err
 	}
 	w.keep(r)
+	if inGit(r.path) {
+		return nil // of git's own folder only the file itself
+	}
 	dirs := []string{path.Dir(name), path.Dir(r.path)}
 	if r.info.IsDir() {
 		dirs = append(dirs, r.path)
@@ -175,11 +176,17 @@ func (w *walker) named(name string) error {
 	if !r.info.IsDir() {
 		return nil
 	}
-	if r.path == "." {
+	switch {
+	case r.path == ".":
 		return errors.New("it leads to the whole repository")
+	case inGit(r.path):
+		return errors.New("a folder of git's own cannot be pinned")
 	}
 	return w.walk(r.path)
 }
+
+// inGit says whether a path lies in a folder of git's own.
+func inGit(name string) bool { return slices.Contains(strings.Split(name, "/"), ".git") }
 
 // known refuses everything that is neither a regular file nor a directory.
 func (w *walker) known(r reached) error {
@@ -225,6 +232,8 @@ func (w *walker) entry(name, dir string) error {
 	r, err := w.reach(name)
 	switch {
 	case err != nil:
+	case inGit(r.path):
+		err = errors.New("a link to git's own files")
 	case r.info.IsDir() && within(dir, r.path):
 		err = errors.New("a link to a folder that it lies in")
 	case r.info.IsDir():
