@@ -24,17 +24,33 @@ type Agreed struct {
 	Repository string         `json:"repository"` // its root
 	Rights     []config.Right `json:"rights"`     // sorted, each once
 
-	path string
+	path string // empty: there is none that counts
 }
 
 // AgreedFor reads the record of the repository of a configuration. Without one, or with
-// one that cannot be read, nothing was agreed to.
+// one that cannot be read, nothing was agreed to. A record in the workspace, where tools
+// may write, does not count.
 func AgreedFor(l *Locator, file string) (*Agreed, error) {
 	workspace, err := l.Workspace()
 	if err != nil {
 		return nil, err
 	}
-	return agreedIn(l, repositoryOf(workspace, file))
+	a, err := agreedIn(l, repositoryOf(workspace, file))
+	if err == nil && leadsInto(a.path, workspace) {
+		a.Rights, a.path = nil, ""
+	}
+	return a, err
+}
+
+// leadsInto says whether a path that need not exist is in a folder or below, once its
+// links are followed.
+func leadsInto(path, folder string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	for err != nil && path != filepath.Dir(path) {
+		path = filepath.Dir(path)
+		real, err = filepath.EvalSymlinks(path)
+	}
+	return err == nil && Within(real, folder)
 }
 
 func agreedIn(l *Locator, repository string) (*Agreed, error) {
@@ -65,6 +81,9 @@ func (a *Agreed) Growth(rights []config.Right) []config.Right {
 
 // Add adds rights to the record and writes it, as a whole or not at all.
 func (a *Agreed) Add(rights []config.Right) error {
+	if a.path == "" {
+		return nil // the next command asks again
+	}
 	all := slices.Concat(a.Rights, rights)
 	slices.SortFunc(all, config.CompareRights)
 	a.Rights = slices.Compact(all)

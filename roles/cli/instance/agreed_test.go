@@ -107,6 +107,38 @@ func TestAgreedRecordIsPrivateAndWhole(t *testing.T) {
 	}
 }
 
+// A record that tools of the repository may write agrees to nothing, whatever link leads
+// to it.
+func TestAgreedRecordInTheRepositoryDoesNotCount(t *testing.T) {
+	for _, name := range []string{"state", "link"} {
+		state := t.TempDir()
+		l, file := located(t, state)
+		repository := filepath.Dir(file)
+		if err := os.Symlink(repository, filepath.Join(state, "link")); err != nil {
+			t.Fatal(err)
+		}
+		inside := filepath.Join(map[bool]string{true: state, false: repository}[name == "link"], name)
+		on := &term.Terminal{Env: role.Env{Lookup: func(name string) (string, bool) { return inside, name == "XDG_STATE_HOME" }}}
+		l = New(on, l.Flags)
+		if err := agreedFor(t, l, file).Add(rightsNamed("a")); err != nil {
+			t.Fatal(err)
+		}
+		written, err := agreedIn(l, repository)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if Exists(written.path) {
+			t.Errorf("%s: %s was written", name, written.path)
+		}
+		if err := written.Add(rightsNamed("a")); err != nil { // as a tool would
+			t.Fatal(err)
+		}
+		if grown := agreedFor(t, l, file).Growth(rightsNamed("a")); len(grown) != 1 {
+			t.Errorf("%s: the repository's own record counts", name)
+		}
+	}
+}
+
 // A purge forgets the rights with the repository's last instance.
 func TestForgetAgreed(t *testing.T) {
 	state := t.TempDir()
