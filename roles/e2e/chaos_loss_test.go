@@ -17,6 +17,16 @@ import (
 	"sett/blackboard/redis/redistest"
 )
 
+// losing has an instance lose its ledger as well. Its clan makes no commits: nobody would
+// put a tree back whose writer only the lost ledger knew.
+func losing(begin func(testing.TB, clan) *chaos) func(testing.TB, clan) *chaos {
+	return func(t testing.TB, _ clan) *chaos {
+		c := begin(t, reviewed(drafter, "retries: 1000\n"))
+		c.loses = true
+		return c
+	}
+}
+
 // data is the directory of a blackboard, and how the blackboard is stopped and started.
 type data struct {
 	dir  func() string
@@ -49,8 +59,20 @@ func localData(c *chaos) data {
 			c.shootIfRunning("blackboard")
 			eventually(c.t, enough, "end of the blackboard", func() bool { _, runs := c.running("blackboard"); return !runs })
 		},
-		up: func() { c.signal("keeper", syscall.SIGCONT) },
+		up: func() {
+			c.signal("keeper", syscall.SIGCONT)
+			c.answered()
+		},
 	}
+}
+
+// answered waits until the blackboard answers: its keeper takes its time after many ends.
+func (c *chaos) answered() {
+	c.t.Helper()
+	eventually(c.t, enough, "an answer of the blackboard", func() bool {
+		_, err := c.board.ServerTime(context.Background())
+		return err == nil
+	})
 }
 
 // loss is a way in which a blackboard loses what it acknowledged.
@@ -116,6 +138,7 @@ func (c *chaos) lose() {
 		on = waysOn[c.random.IntN(len(waysOn))]
 	}
 	c.t.Logf("%s; way on: %s", l.name, on.name)
+	c.answered()
 	c.pid("agent-writer")
 	if c.copied == "" || c.random.IntN(2) == 0 {
 		c.copied = c.copyData()

@@ -28,7 +28,10 @@ func NoClock() string {
 // where none can.
 func StartWithClock(tb testing.TB, args ...string) *Server {
 	tb.Helper()
-	if why := NoClock(); why != "" && !testing.Short() {
+	if testing.Short() {
+		tb.Skip(Later)
+	}
+	if why := NoClock(); why != "" {
 		tb.Skip(why)
 	}
 	dir := tb.TempDir()
