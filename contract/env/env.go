@@ -62,6 +62,7 @@ const (
 	Token         = "SETT_BLACKBOARD_PASSWORD" // of the embedded blackboard
 	ListenAddr    = "SETT_BLACKBOARD_ADDR"     // of the embedded blackboard
 	DefaultName   = "SETT_INSTANCE"            // for people: the instance of CLI commands
+	OwnRedis      = "SETT_REDIS_URL"           // for people: the URL of sett up --redis-url, which may hold passwords
 	Credentials   = "SETT_CREDENTIALS_FD"      // number of a descriptor with the variables of Secret, each ended by a NUL byte
 )
 
@@ -77,7 +78,7 @@ const (
 )
 
 // Secret lists the variables no tool may see.
-var Secret = []string{RedisURL, Token, AgentsRedisURL}
+var Secret = []string{RedisURL, Token, AgentsRedisURL, OwnRedis}
 
 // Redis has the address of the blackboard and the limits of calls to it.
 type Redis struct {

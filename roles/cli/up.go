@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
+	"sett/contract/env"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
@@ -13,7 +15,7 @@ import (
 type upCmd struct {
 	Runtime  string        `enum:",docker,process" default:"" placeholder:"docker|process" help:"Where agents run, instead of what sett.yml says."`
 	Timeout  time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images; 0 for as long as it takes (default 60s)."`
-	RedisURL string        `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says."`
+	RedisURL string        `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says (default: $$SETT_REDIS_URL)."`
 	Embedded bool          `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
 	Adopt    bool          `name:"adopt-empty" help:"Go on with the blackboard as it is, though the ledger that it had is gone, another one or an older copy."`
 	DryRun   bool          `help:"Only say what would be done."`
@@ -65,7 +67,7 @@ Examples: sett up
 
 // Run starts the instance, or applies the changes to a running one.
 func (c *upCmd) Run(a *app) error {
-	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: c.RedisURL, Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt, Consent: c.Consent}
+	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: cmp.Or(c.RedisURL, a.at.Getenv(env.OwnRedis)), Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt, Consent: c.Consent}
 	if c.DryRun {
 		p, err := deploy.DryRun(a.ctx, a.at, o)
 		if err != nil {
