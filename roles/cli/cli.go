@@ -17,6 +17,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -66,7 +67,7 @@ func Run(ctx context.Context, e role.Env) error {
 		pipes := make(chan os.Signal, 1)
 		signal.Notify(pipes, syscall.SIGPIPE) // or it would end this process
 		defer signal.Stop(pipes)
-		a.Stdout, a.Stderr = unheard(a.Stdout), unheard(a.Stderr)
+		a.Stdout, a.Stderr = term.Unheard(a.Stdout), term.Unheard(a.Stderr)
 	}
 	if _, err := a.at.Directory(); err != nil && a.at.Flags.Directory != "" {
 		return err // also for commands that do not need it: -C was wrong
@@ -96,6 +97,10 @@ func Run(ctx context.Context, e role.Env) error {
 	}
 	return err
 }
+
+// changing are the commands that finish their work when the reader of their output
+// goes away, as in `sett up | head -1`.
+var changing = regexp.MustCompile(`^(up|down|restart|forage|land|checkout|leftovers (restore|drop)|answer|approve|reject|review|cancel|retry|init|ledger import)\b`)
 
 // obey applies the global flags.
 func (a *app) obey(g globals) {

@@ -85,6 +85,15 @@ var stagings = map[string]staged{
 	"sett diff 7XK2ABCD --stat":           {prepare: (*world).landable},
 	"sett diff @last | git apply --check": {prepare: (*world).landable},
 
+	"sett checkout 7XK2ABCD":                           {prepare: (*world).landable},
+	"sett checkout @last ../look":                      {prepare: (*world).landable},
+	"sett checkout 7XK2ABCD --branch review/sing":      {prepare: (*world).landable},
+	"sett leftovers show 7XK2ABCD":                     {prepare: (*world).leftover},
+	"sett leftovers show 7XK2ABCD/writer-1 --stat":     {prepare: (*world).leftover},
+	"sett leftovers restore 7XK2ABCD":                  {prepare: (*world).leftover},
+	"sett leftovers restore 7XK2ABCD/writer-1 ../kept": {prepare: (*world).leftover},
+	"sett leftovers drop 7XK2ABCD":                     {prepare: (*world).leftover, types: new("y\n")},
+
 	"sett ledger import ledger.jsonl":                 {where: running},
 	"gunzip < ledger.jsonl.gz | sett ledger import -": {where: running},
 	"sett ledger import --abort":                      {where: running, code: 3}, // none was left unfinished

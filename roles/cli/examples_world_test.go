@@ -44,6 +44,7 @@ case $input in
 	date +%s.%N >made-$$.txt
 	{ git add -A && git commit -q -m "a file" || exit 1; } >&2
 	echo "{\"artefact_type\":\"CodeCommit\",\"artefact_payload\":\"$(git rev-parse HEAD)\"}" ;;
+*'"payload":"spoil'*) echo half >half-done.txt; exit 3 ;;
 *'"payload":"land'*)
 	git checkout -q --detach
 	date +%s.%N >made-$$.txt
@@ -215,6 +216,16 @@ func (w *world) commit() string { return words.Short(w.made("commit", isCommit).
 func (w *world) landable() string {
 	w.run(w.root, "git branch -f release HEAD")
 	return words.Short(w.made("land", isCommit).ID)
+}
+
+// leftover is the claim whose failed tool left a file.
+func (w *world) leftover() string {
+	w.run(w.root, "sett wait "+w.post("spoil")+" --for idle --timeout 60s")
+	all := read[struct{ Leftovers []leftover }](w, "sett leftovers -o json").Leftovers
+	if len(all) == 0 {
+		w.Fatal("the tool left nothing")
+	}
+	return words.Short(all[len(all)-1].ClaimID)
 }
 
 // commitUndone is a commit that the working tree has not.

@@ -53,6 +53,9 @@ type (
 		Artefacts []blackboard.Artefact `json:"artefacts"` // newest last
 		More      bool                  `json:"more"`      // there are older ones, which --limit left out
 	}
+	leftoversPrinted struct {
+		Leftovers []leftover `json:"leftovers"` // oldest first
+	}
 	listPrinted struct {
 		Instances []status.Row `json:"instances"`
 	}
@@ -91,6 +94,7 @@ var allPrinted = []printed{
 	{command: "graph", objects: objects("", lineage.Graph{}, "Each line of jsonl is a node.", nil)},
 	{command: "hoard", objects: objects("", hoardPrinted{}, "Each line of jsonl is an artefact.", nil)},
 	{command: "land", objects: objects("", landing.Plan{})},
+	{command: "leftovers list", objects: objects("", leftoversPrinted{}, "Each line of jsonl is a leftover.", nil)},
 	{command: "list", objects: objects("", listPrinted{}, "Each line of jsonl is an instance.", nil)},
 	{command: "logs", objects: objects("", logsPrinted{}, "Each line of jsonl, and with --follow each object of json, is a line.", nil)},
 	{command: "questions", objects: objects("", questionsPrinted{}, "Each line of jsonl is a question or gate.", nil)},
@@ -122,7 +126,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
 	reflect.TypeFor[view.Wait](): "wait", reflect.TypeFor[view.Gate](): "gate", reflect.TypeFor[view.Matter](): "question or gate", reflect.TypeFor[view.MatterSubject](): "subject",
 	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",
-	reflect.TypeFor[landing.Step](): "step", reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
+	reflect.TypeFor[landing.Step](): "step", reflect.TypeFor[leftover](): "leftover", reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
 	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[pin.Change](): "file", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
 	reflect.TypeFor[deploy.PlannedPart](): "part", reflect.TypeFor[deploy.PlannedImage](): "image", reflect.TypeFor[deploy.PlannedThing](): "thing", reflect.TypeFor[config.Right](): "right",
 }
@@ -197,7 +201,7 @@ func TestHelpFields(t *testing.T) {
 // command that prints them.
 var goldenFiles = map[string]string{
 	"doctor": "doctor", "list-verbose": "list", "unearth-commit": "unearth", "unearth-diff": "unearth", "unearth-no-commit": "unearth",
-	"land": "land", "diff": "diff", "up-dry-run": "up", "watch-waits": "watch",
+	"land": "land", "diff": "diff", "leftovers": "leftovers list", "up-dry-run": "up", "watch-waits": "watch",
 }
 
 // TestFieldsArePrinted: what the golden files hold has the fields that are described,

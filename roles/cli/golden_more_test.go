@@ -46,6 +46,23 @@ func TestGoldenLand(t *testing.T) {
 	}
 }
 
+// TestGoldenLeftovers: what leftovers prints.
+func TestGoldenLeftovers(t *testing.T) {
+	s, _, _ := withLeftovers(t)
+	mask := s.masking()
+	hashes := regexp.MustCompile(`"?\b[0-9a-f]{40}\b"?`) // YAML quotes some
+	ages, gaps := regexp.MustCompile(`(?m)("?age_seconds"?: ?)[0-9]+|^(\S+ +)[0-9]+[a-z]\b`), regexp.MustCompile(` {2,}`)
+	for _, form := range forms {
+		stdout, _, err := s.run("leftovers", "-o", form)
+		s.Must(err)
+		text := ages.ReplaceAllString(mask(hashes.ReplaceAllString(stdout, `"<commit>"`)), "${1}${2}1")
+		if form == "table" {
+			text = gaps.ReplaceAllString(text, "  ") // columns are as wide as ages
+		}
+		golden(t, "golden/leftovers."+extension(form), text)
+	}
+}
+
 // extension is what the golden file of a form is called.
 func extension(form string) string { return strings.Replace(form, "table", "txt", 1) }
 

@@ -3,6 +3,7 @@ package shell
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/cli/logline"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // completionTime is how long a blackboard has to answer, as the user waits at the keyboard.
@@ -58,6 +60,11 @@ var sources = map[string]valueSource{
 
 	"land ID": fromBoard((*boardReader).results),
 	"diff ID": fromBoard((*boardReader).results),
+
+	"checkout ID": fromBoard((*boardReader).results), "checkout DIR": directories, "checkout --branch": free,
+
+	"leftovers show ID": {read: (*completer).leftovers}, "leftovers restore ID": {read: (*completer).leftovers}, "leftovers restore DIR": directories,
+	"leftovers drop ID": {read: (*completer).leftovers}, "leftovers drop --older": free, "leftovers list --older": free,
 
 	"land --onto": {read: (*completer).branches},
 
@@ -142,6 +149,20 @@ func (c *completer) branches() []candidate {
 	var out []candidate
 	for _, name := range instance.Repository(c.at, in).Branches(c.ctx) {
 		out = append(out, candidate{value: name})
+	}
+	return out
+}
+
+// leftovers are those of the instance's repository, newest first.
+func (c *completer) leftovers() []candidate {
+	in, err := c.at.Find()
+	if err != nil {
+		return nil
+	}
+	all, _ := instance.Store(c.at, in).Leftovers(c.ctx)
+	var out []candidate
+	for _, l := range slices.Backward(all) {
+		out = append(out, candidate{value: fmt.Sprintf("%s/%s-%d", words.Short(l.Claim), role.Clean(l.Agent), l.Attempt), about: words.Age(c.at.Now().Sub(l.At)) + " ago"})
 	}
 	return out
 }

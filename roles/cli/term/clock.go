@@ -2,6 +2,8 @@ package term
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"sett/roles/role"
@@ -16,7 +18,7 @@ func (t *Terminal) Clock(at time.Time) string {
 	return at.Format("2006-01-02 15:04:05.000")
 }
 
-// Since reads the value of --since: a duration before now (10m, 2h), a time
+// Since reads the value of --since: a duration before now (10m, 2h, 30d), a time
 // (RFC 3339), a date, a date and time, or a time of today. Empty is the zero time.
 func (t *Terminal) Since(s string) (time.Time, error) { return t.When("--since", s) }
 
@@ -27,6 +29,9 @@ func (t *Terminal) When(flag, s string) (time.Time, error) {
 	}
 	if d, err := time.ParseDuration(s); err == nil {
 		return t.Now().Add(-d), nil
+	}
+	if days, err := strconv.ParseUint(strings.TrimSuffix(s, "d"), 10, 16); err == nil && strings.HasSuffix(s, "d") {
+		return t.Now().AddDate(0, 0, -int(days)), nil //nolint:gosec // it has 16 bits
 	}
 	if t, err := time.Parse(time.RFC3339, s); err == nil {
 		return t, nil
@@ -43,5 +48,5 @@ func (t *Terminal) When(flag, s string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, role.Fail(role.Usage, fmt.Errorf("%s: cannot read %q", flag, role.Clean(s)),
-		"a duration such as 10m or 2h, or a time such as 15:04 or 2006-01-02T15:04:05Z")
+		"a duration such as 10m, 2h or 30d, or a time such as 15:04 or 2006-01-02T15:04:05Z")
 }

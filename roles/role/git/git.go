@@ -95,7 +95,7 @@ func (g Repository) exec(ctx context.Context, stdin string, args []string) (stdo
 		// An interrupt on the terminal is for sett, which knows at which points it may stop.
 		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	}
-	if args[0] != "commit" && args[0] != "clone" {
+	if args[0] != "commit" && args[0] != "clone" && args[0] != "fetch" {
 		cmd.Env = append(slices.Clip(cmd.Env), local...)
 	}
 	if stdin != "" {

@@ -1,21 +1,16 @@
-package cli
+package term
 
 import (
 	"errors"
 	"io"
-	"regexp"
 	"syscall"
 
 	"sett/roles/role"
 )
 
-// changing are the commands that finish their work when the reader of their output
-// goes away, as in `sett up | head -1`.
-var changing = regexp.MustCompile(`^(up|down|restart|forage|land|answer|approve|reject|review|cancel|retry|init|ledger import)\b`)
-
-// unheard returns a writer that drops the output for a reader that went away. A
+// Unheard returns a writer that drops the output for a reader that went away. A
 // terminal stays as it is.
-func unheard(w io.Writer) io.Writer {
+func Unheard(w io.Writer) io.Writer {
 	if role.IsTerminal(w) {
 		return w
 	}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"errors"
+	"path/filepath"
+
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/words"
+)
+
+type checkoutCmd struct {
+	ID     string `arg:"" name:"id" help:"A goal, an artefact or a claim with a commit: any part of its id's beginning or end that is unique, or @last."`
+	Dir    string `arg:"" optional:"" help:"The directory to make (default: beside the repository, named after it and the id)."`
+	Branch string `placeholder:"NAME" help:"Make a branch at the commit instead of a directory."`
+}
+
+// Help is shown by `sett checkout --help`.
+func (checkoutCmd) Help() string {
+	return `Makes a directory with the files of a result's commit, to look at and to try: a clone with
+its own objects, whose remote origin is your repository. It locks no branch, and sett down
+--purge leaves it alone. Its path goes to stdout, and the command that removes it to stderr.
+With --branch it makes nothing but a branch in your repository, to push or to merge.
+
+Examples:
+  sett checkout 7XK2ABCD
+  sett checkout @last ../look
+  sett checkout 7XK2ABCD --branch review/sing`
+}
+
+// Run makes the directory or the branch.
+func (c *checkoutCmd) Run(a *app) error {
+	if c.Branch != "" && c.Dir != "" {
+		return role.Fail(role.Usage, errors.New("either a directory or --branch"), "sett checkout --help")
+	}
+	b, in, done, err := a.at.Board(a.ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	r, _, err := resultOf(a, b, in, c.ID)
+	if err != nil {
+		return err
+	}
+	if c.Branch != "" {
+		return c.branch(a, in, r.Commit)
+	}
+	return checkOut(a, in, c.Dir, words.Short(r.Artefact.ID), r.Commit)
+}
+
+// branch makes a branch at a commit.
+func (c *checkoutCmd) branch(a *app, in *instance.Instance, commit string) error {
+	if err := instance.Repository(a.at, in).NewBranch(a.ctx, c.Branch, commit); err != nil {
+		return err
+	}
+	a.Printf("%s\n", role.Clean(c.Branch))
+	a.Sayf("sett: branch %s is at %s; to remove it: git branch -D %s\n", role.Clean(c.Branch), words.Commit(commit), role.ShellWord(role.Clean(c.Branch)))
+	return nil
+}
+
+// checkOut makes a directory with a commit's files; by default beside the repository and
+// named after it. In the repository it would be an untracked file, for which sett forage refuses.
+func checkOut(a *app, in *instance.Instance, dir, short, commit string) (err error) {
+	if dir == "" {
+		dir = filepath.Join(filepath.Dir(in.Workspace), filepath.Base(in.Workspace)+"-"+short)
+	} else if dir, err = a.at.Path(dir); err != nil {
+		return err
+	}
+	store := git.At(a.Environ(), instance.Store(a.at, in).Dir)
+	if err := store.Clone(a.ctx, dir, commit); err != nil {
+		return err
+	}
+	a.Printf("%s\n", role.Clean(dir))
+	a.Sayf("sett: it has %s; to remove it: rm -rf %s\n", words.Commit(commit), role.ShellWord(role.Clean(dir)))
+	return nil
+}
