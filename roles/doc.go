@@ -21,7 +21,7 @@
 //   - One folder owns each technology: blackboard/redis, blackboard/embedded, runtime/docker, runtime/process.
 //     Only main.go, files called wire.go and roles/cli/instance import them.
 //   - A role imports roles/role, and no other role. roles/view is lent to all; leaves of roles/cub are lent to `sett try`.
-//   - roles/cli → doctor, shell, trial → commit, deploy, ledger, lineage, manual, status → instance, logline →
+//   - roles/cli → doctor, landing, shell, trial → commit, deploy, ledger, lineage, manual, status → instance, logline →
 //     term, grammar, pin → roles/role. All draw from roles/view, which knows no terminal. Only roles/cli imports kong;
 //     the others read the command line as a plain value (roles/cli/grammar).
 //

@@ -24,7 +24,7 @@ func (forageCmd) Help() string {
 	return `Gives the clan a goal. Agents work on what is committed, so everything has to be; while
 an agent is changing the working tree, forage waits for it. The goal's id goes to stdout.
 
-With --wait, what happens goes to stderr, and the exit code says how it ended: 0 achieved,
+With --wait, what happens goes to stderr, at last the commit that came of it; the exit code says how it ended: 0 achieved,
 1 failed, 4 the time was not enough, 5 it waits for a person, 6 it ended without a
 Terminal. The goal goes on, whoever stops waiting. --wait=10m and --wait --timeout 10m are
 the same; the time is for all, and when it is over before a writer lets go of the working

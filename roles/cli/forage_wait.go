@@ -10,7 +10,9 @@ import (
 	"github.com/alecthomas/kong"
 
 	"sett/blackboard"
+	"sett/roles/cli/commit"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/landing"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role"
@@ -96,6 +98,7 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 		t, err := b.Records.Artefact(ctx, w.TerminalID)
 		if err == nil {
 			a.Sayf("sett: goal achieved in %s: %s%s\n", took, view.Named(t), words.Because(view.Gist(&t)))
+			a.sayOutcome(in, a.outcome(ctx, b, in, w))
 		}
 		return nil, err
 	case blackboard.WorkflowFailed:
@@ -107,6 +110,27 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 			"%s", a.at.CommandLine(in, "show "+words.Short(id))), nil
 	}
 	return a.waitsForPeople(ctx, b, in, id)
+}
+
+// outcome is the change that came of a goal, as far as git can tell; nil: none.
+func (a *app) outcome(ctx context.Context, b *instance.Board, in *instance.Instance, goal blackboard.Workflow) *landing.Outcome {
+	o, err := landing.Finder{Board: b, Repo: commit.In(a.at, in)}.Outcome(ctx, goal)
+	if err != nil {
+		return nil // sett diff says why
+	}
+	return o
+}
+
+// sayOutcome names the commit that came of a goal, and the command that lands it.
+func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome) {
+	if o == nil {
+		return
+	}
+	next := a.at.CommandLine(in, "land") + " brings it to your branch"
+	if o.Landed {
+		next = "your branch has it; " + a.at.CommandLine(in, "diff") + " shows it"
+	}
+	a.Sayf("sett: commit %s: %s, +%d -%d; %s\n", words.Commit(o.Commit), words.Count(o.Files, "file"), o.Added, o.Deleted, next)
 }
 
 // waitsForPeople lists the open questions and gates of a goal, or (empty) of all, each

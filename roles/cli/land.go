@@ -172,13 +172,7 @@ func (c *diffCmd) Run(a *app) error {
 		return err
 	}
 	d := diffed{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Base: base}
-	from := base
-	if from == "" {
-		if from, err = f.Repo.EmptyTree(a.ctx); err != nil {
-			return err
-		}
-	}
-	if d.Files, err = f.Repo.Files(a.ctx, from, r.Commit); err != nil {
+	if d.Files, err = f.Change(a.ctx, base, r.Commit); err != nil {
 		return err
 	}
 	return a.Emit(c.Form, term.Shown{Whole: d, Lines: d.Files, Table: func() error {
@@ -190,6 +184,10 @@ func (c *diffCmd) Run(a *app) error {
 			return nil
 		case c.Stat:
 			return commit.WriteStat(&a.Terminal, d.Files)
+		}
+		from, err := f.From(a.ctx, base)
+		if err != nil {
+			return err
 		}
 		patch, err := f.Repo.Patch(a.ctx, from, r.Commit)
 		if err != nil {

@@ -625,3 +625,32 @@ func TestCompleteLand(t *testing.T) {
 	s.Must(err)
 	has(t, stdout, "@last\t", blackboard.ShortID(terminal))
 }
+
+// forage --wait and wait end with the commit that came of the goal.
+func TestOutcome(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	result := s.aside("a", "1\n2\n", "sett.yml", strings.Replace(clan, "lint", "lints", 1))
+	goal, terminal := s.achieved(base, result)
+	_, stderr, err := s.run("wait", goal)
+	s.Must(err)
+	has(t, stderr, "sett: goal achieved in ", "sett: commit "+result[:10]+": 2 files, +3 -1; sett --name stage land brings it to your branch\n")
+	stdout, _, err := s.run("wait", goal, "-o", "json")
+	s.Must(err)
+	var v struct{ Outcome landing.Outcome }
+	s.Must(json.Unmarshal([]byte(stdout), &v))
+	if v.Outcome != (landing.Outcome{Artefact: terminal, Commit: result, Base: base, Files: 2, Added: 3, Deleted: 1}) {
+		t.Errorf("got %+v", v)
+	}
+	s.land()
+	_, stderr, err = s.run("wait", goal)
+	s.Must(err)
+	has(t, stderr, "+3 -1; your branch has it; sett --name stage diff shows it\n")
+	goal = s.Goal("no commit")
+	s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "x"})
+	s.Complete(blackboard.BiddingClaimID(goal))
+	stdout, stderr, err = s.run("wait", goal, "-o", "json")
+	if s.Must(err); strings.Contains(stdout, "outcome") || strings.Contains(stderr, "commit") {
+		t.Errorf("without a commit: %s%s", stdout, stderr)
+	}
+}

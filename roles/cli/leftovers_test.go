@@ -209,3 +209,13 @@ func TestCheckoutFromElsewhere(t *testing.T) {
 		})
 	}
 }
+
+func TestDoctorNamesLeftovers(t *testing.T) {
+	s, _, _ := withLeftovers(t)
+	stdout, _, _ := s.run("doctor")
+	has(t, stdout, "2 leftovers of tools that failed or were stopped, the oldest ", "leftovers drop --older 30d forgets old ones")
+	_, _, err := s.run("leftovers", "drop", "--older", "30d", "--yes")
+	s.Must(err)
+	stdout, _, _ = s.run("doctor")
+	has(t, stdout, "1 leftover of tools that failed or were stopped, the oldest ")
+}

@@ -11,6 +11,7 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/landing"
 	"sett/roles/cli/ledger"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
@@ -51,6 +52,7 @@ For programs the goal has the fields of sett goals -o json, open_questions (see 
 and waits: what it still waits for, each with what (claim, bid, decision, start, slot,
 workspace, result, answer or approval), agent, since, age_seconds, until,
 subject_id, workflow_id and text; waits_more counts the open work that was not looked at.
+An achieved goal with a commit has an outcome: the commit, and how much it changes.
 
 Examples:
   sett wait --timeout 10m
@@ -86,6 +88,9 @@ func (c *waitCmd) Run(a *app) error {
 	default:
 		return err
 	}
+	if !c.ForPeople() && w.is.Status == blackboard.WorkflowAchieved {
+		w.is.Outcome = a.outcome(a.ctx, b, in, w.is.Workflow)
+	}
 	if err := a.Emit(c.Form, term.Shown{Whole: w.is, Table: func() error { return w.is.text(a) }}); err != nil {
 		return err
 	}
@@ -98,6 +103,8 @@ type waitView struct {
 	Matters []view.Matter `json:"open_questions"` // and gates, as sett questions lists them
 	Waits   []view.Wait   `json:"waits"`
 	More    int           `json:"waits_more,omitempty"` // open work that was not looked at
+
+	Outcome *landing.Outcome `json:"outcome,omitempty"` // the change that came of an achieved goal; absent: no commit
 }
 
 func (v waitView) text(a *app) error {

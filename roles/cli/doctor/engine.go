@@ -217,6 +217,7 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 			out = append(out, warning(in.Name, "sett down --purge --name "+in.Name, "its workspace %s is gone", in.Workspace))
 		}
 	}
+	out = append(out, x.keptOfTools(ctx)...)
 	lost, err := instance.Lost(x.at, x.instances)
 	if err != nil {
 		out = append(out, wrong("", err))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
@@ -74,4 +75,32 @@ func committed(ctx context.Context, b *instance.Board) ([]blackboard.Artefact, e
 		}
 	}
 	return all, err
+}
+
+// longKept is the age at which leftovers of tools are probably forgotten.
+const longKept = 30 * 24 * time.Hour
+
+// keptOfTools names the leftovers of failed and stopped tools, once for each repository.
+func (x *exam) keptOfTools(ctx context.Context) []Finding {
+	var out []Finding
+	seen := map[string]bool{}
+	for _, in := range x.instances {
+		if seen[in.Workspace] || !instance.Exists(in.Workspace) {
+			continue
+		}
+		seen[in.Workspace] = true
+		all, err := instance.Store(x.at, in).Leftovers(ctx)
+		if err != nil || len(all) == 0 {
+			continue // the checks of git and of the repository say why not
+		}
+		age := x.at.Now().Sub(all[0].At)
+		text := words.Count(len(all), "leftover") + " of tools that failed or were stopped, the oldest " + words.Age(age) + " old"
+		command := x.at.CommandLine(in, "leftovers")
+		if age > longKept {
+			out = append(out, warning(in.Name, command+" lists them, "+command+" drop --older 30d forgets old ones", "%s", text))
+			continue
+		}
+		out = append(out, fine(in.Name, "%s: %s", text, command))
+	}
+	return out
 }

@@ -208,3 +208,55 @@ func (f Finder) guess(ctx context.Context, r Result) (string, error) {
 func (r Result) Name() string {
 	return fmt.Sprintf("%s of %s", view.Named(r.Artefact), view.Maker(r.Artefact))
 }
+
+// Outcome is the change that came of a goal.
+type Outcome struct {
+	Artefact string `json:"artefact_id"`
+	Commit   string `json:"commit"`
+	Base     string `json:"base"`  // that the goal began from; empty: from nothing
+	Files    int    `json:"files"` // that are changed
+	Added    int    `json:"added"` // lines
+	Deleted  int    `json:"deleted"`
+	Landed   bool   `json:"landed"` // HEAD has the commit
+}
+
+// Outcome returns the change that came of a goal; nil: it has no commit.
+func (f Finder) Outcome(ctx context.Context, goal blackboard.Workflow) (*Outcome, error) {
+	r, err := f.ofGoal(ctx, goal)
+	if err != nil || r.Commit == "" {
+		return nil, err
+	}
+	o := &Outcome{Artefact: r.Artefact.ID, Commit: r.Commit}
+	if o.Base, err = f.Base(ctx, r); err != nil {
+		return nil, err
+	}
+	files, err := f.Change(ctx, o.Base, o.Commit)
+	if err != nil {
+		return nil, err
+	}
+	o.Files = len(files)
+	for _, file := range files {
+		o.Added, o.Deleted = o.Added+file.Added, o.Deleted+file.Deleted
+	}
+	if head := f.Repo.Head(ctx); head != "" {
+		o.Landed, err = f.Repo.IsAncestor(ctx, o.Commit, head)
+	}
+	return o, err
+}
+
+// Change returns the files in which a commit differs from its base (empty: nothing).
+func (f Finder) Change(ctx context.Context, base, to string) ([]commit.File, error) {
+	from, err := f.From(ctx, base)
+	if err != nil {
+		return nil, err
+	}
+	return f.Repo.Files(ctx, from, to)
+}
+
+// From returns a base for git: the empty tree, if it is nothing.
+func (f Finder) From(ctx context.Context, base string) (string, error) {
+	if base != "" {
+		return base, nil
+	}
+	return f.Repo.EmptyTree(ctx)
+}

@@ -19,7 +19,9 @@ type Leftover struct {
 const leftoverRefs = "refs/sett/leftovers/"
 
 // Ref is the ref that holds the leftover.
-func (l Leftover) Ref() string { return fmt.Sprintf("%s%s/%s-%d", leftoverRefs, l.Claim, l.Agent, l.Attempt) }
+func (l Leftover) Ref() string {
+	return fmt.Sprintf("%s%s/%s-%d", leftoverRefs, l.Claim, l.Agent, l.Attempt)
+}
 
 // Leftovers returns the repository's leftovers, oldest first. Refs of another form are
 // left out.
