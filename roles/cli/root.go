@@ -51,10 +51,9 @@ type root struct {
 	Retry     retryCmd     `cmd:"" group:"part" help:"Try a failed claim again."`
 
 	Diff      diffCmd      `cmd:"" group:"take" help:"Show all that a goal changed."`
+	Land      landCmd      `cmd:"" group:"take" help:"Bring the commit of a result to your branch."`
 	Checkout  checkoutCmd  `cmd:"" group:"take" help:"Make a directory, or a branch, with the commit of a result."`
 	Leftovers leftoversCmd `cmd:"" group:"take" help:"See and settle what failed and stopped tools left."`
-
-	Land landCmd `cmd:"" group:"take" help:"Bring the commit of a result to your branch."`
 
 	Logs    logsCmd    `cmd:"" group:"look" help:"Show what agents and Sett's own parts logged."`
 	Goals   goalsCmd   `cmd:"" group:"look" help:"List goals."`
