@@ -52,6 +52,11 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"image", "Any image for Linux; Sett adds its own binary. Under docker this or build is required.", d.read.text(&a.Image, imageName)},
 		{"build", "The build of the image: the folder of a Dockerfile, or a mapping as in compose.", d.build(&a.Build)},
 		{"command", "The program that works, and its arguments; never a shell. It starts in the workspace's root, reads one JSON object on stdin and prints one on stdout.", d.read.words(&a.Command)},
+		{"adapter", "json: the program reads and prints the contract's JSON. check: its exit code decides: 0 approves, or is a result of the type makes. text: its stdout is the payload. Default: json.", oneOf(d.read, &a.Adapter.Kind, AdapterJSON, AdapterCheck, AdapterText)},
+		{"stdin", "Of the program: json (the contract's), payload (the artefact's payload alone) or none. Default: json.", oneOf(d.read, &a.Adapter.Stdin, StdinJSON, StdinPayload, StdinNone)},
+		{"makes", "The type of its results, or a list of types. A result of another type is a Failure. Default: any; check and text need one where they work.", d.read.nameOrNames(&a.Adapter.Makes)},
+		{"fail_on", "Of a check: exit (its exit code), or output: any text on stdout is feedback, too. Default: exit.", oneOf(d.read, &a.Adapter.FailOn, FailOnExit, FailOnOutput)},
+		{"terminal", "Its results under an exclusive grant are final.", d.read.flag(&a.Adapter.Terminal)},
 		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", d.read.count(&a.Replicas, 1)},
 		{"strategy", "reuse: one container (process) for all grants. fresh_per_call: a new one for every grant. Default: reuse, with replicas above 1 fresh_per_call.", oneOf(d.read, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
 		{"workspace", "The agent's access to the repository.", d.read.section(
@@ -120,6 +125,39 @@ func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, runtime s
 			"%s has neither image nor build", path)
 	}
 	d.resolveStrategy(a, keys, path)
+	d.resolveAdapter(a, name, keys, path)
+}
+
+// resolveAdapter checks the keys of an adapter against one another.
+func (d *decoder) resolveAdapter(a *Agent, name *node, keys map[string]*node, path string) {
+	at := func(key string) position {
+		if n := keys[key]; n != nil {
+			return n.at
+		}
+		return name.at
+	}
+	switch kind := a.Adapter.Kind; kind {
+	case AdapterCheck, AdapterText:
+		if len(a.Adapter.Makes) > 1 {
+			d.add(at("makes"), "name one, or let the program choose with adapter: json", "%s: adapter: %s makes one type", path, kind)
+		}
+		if len(a.Adapter.Makes) == 0 && a.works() {
+			d.add(at("adapter"), "add makes: TYPE, or bid review on all that it looks at", "%s: the results of adapter: %s have no type", path, kind)
+		}
+	}
+	if a.Adapter.FailOn != "" && a.Adapter.Kind != AdapterCheck {
+		d.add(at("fail_on"), "add adapter: check", "%s: fail_on is for adapter: check", path)
+	}
+}
+
+// works says whether an agent may bid anything but review.
+func (a Agent) works() bool {
+	for _, b := range a.Bids {
+		if b.Bid == blackboard.BidClaim || b.Bid == blackboard.BidExclusive {
+			return true
+		}
+	}
+	return len(a.Bids) == 0
 }
 
 func (d *decoder) resolveStrategy(a *Agent, keys map[string]*node, path string) {

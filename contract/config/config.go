@@ -25,6 +25,31 @@ const (
 	NetworkFull     = "full"
 )
 
+// The adapters: how a program speaks the contract.
+const (
+	AdapterJSON  = "json"  // it reads and prints the contract's JSON; also the empty string
+	AdapterCheck = "check" // its exit code decides
+	AdapterText  = "text"  // its stdout is the payload
+)
+
+// The forms of an adapter's stdin, and the signs of a check's failure.
+const (
+	StdinJSON    = "json"    // the contract's JSON; also the empty string
+	StdinPayload = "payload" // the target's payload
+	StdinNone    = "none"    // nothing
+	FailOnExit   = "exit"    // the exit code alone; also the empty string
+	FailOnOutput = "output"  // any text on stdout as well
+)
+
+// Adapter says how a program that was not written for Sett speaks the contract.
+type Adapter struct {
+	Kind     string   `json:"adapter,omitempty"`
+	Stdin    string   `json:"stdin,omitempty"`
+	FailOn   string   `json:"fail_on,omitempty"`  // of a check
+	Makes    []string `json:"makes,omitempty"`    // the artefact types that it may produce, in file order; empty: any
+	Terminal bool     `json:"terminal,omitempty"` // its exclusive results are final
+}
+
 // The places of the orchestrator.
 const (
 	RunContainer = "container"
@@ -83,6 +108,7 @@ type Agent struct {
 	IsolatedPorts bool `json:"isolated_ports"`
 	// Under docker: nothing but the workspace and /tmp can be written. Default true.
 	ReadOnly bool `json:"read_only"`
+	Adapter Adapter `json:"adapter,omitzero"`
 	// The Commits of its file.
 	Commits []string `json:"commits,omitempty"`
 	// The parts of its container on this engine, or the sett of its process. Never in

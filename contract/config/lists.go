@@ -80,7 +80,7 @@ func (r *reader) names(into *[]string) part {
 			case strings.Contains(s, "*"):
 				r.add(item.at, "write each type out", "%s: %s is a pattern, and only names of types are read", path, quote(s))
 			case s == blackboard.TypeGoalDefined:
-				r.add(item.at, "take it out", "%s: a goal is a text, never a commit", path)
+				r.add(item.at, "take it out", "%s: only a goal is a GoalDefined", path)
 			default:
 				return s, true
 			}
@@ -92,6 +92,31 @@ func (r *reader) names(into *[]string) part {
 			Items: &schema{Type: scalars(), Pattern: `^[^*]*[^\s*][^*]*$`}})
 	}
 	return p
+}
+
+// nameOrNames is one artefact type, or a list of them.
+func (r *reader) nameOrNames(into *[]string) part {
+	p := r.names(into)
+	return part{
+		read: func(n *node, path string) {
+			if n.kind == text {
+				n = &node{kind: list, at: n.at, items: []*node{n}}
+			}
+			p.read(n, path)
+		},
+		shape: func() *schema {
+			return &schema{AnyOf: []*schema{{Type: scalars(), Pattern: `^[^*]*[^\s*][^*]*$`}, p.shape()}}
+		},
+		write: func() any {
+			switch len(*into) {
+			case 0:
+				return nil
+			case 1:
+				return (*into)[0]
+			}
+			return *into
+		},
+	}
 }
 
 // paths is a list of files and folders of the repository, each once. An empty value is

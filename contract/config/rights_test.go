@@ -17,7 +17,7 @@ const harmless = `version agents approve pin commits orchestrator orchestrator.r
 	agents.NAME.resources.reservations agents.NAME.resources.reservations.cpus agents.NAME.resources.reservations.memory
 	agents.NAME.prompts agents.NAME.prompts.claim agents.NAME.prompts.execution agents.NAME.health_check
 	agents.NAME.health_check.interval agents.NAME.health_check.timeout agents.NAME.health_check.retries
-	agents.NAME.health_check.start_period agents.NAME.bids agents.NAME.bid_script agents.NAME.bids_required
+	agents.NAME.health_check.start_period agents.NAME.adapter agents.NAME.stdin agents.NAME.makes agents.NAME.fail_on agents.NAME.terminal agents.NAME.bids agents.NAME.bid_script agents.NAME.bids_required
 	agents.NAME.timeout agents.NAME.stop_grace_period agents.NAME.retries agents.NAME.network agents.NAME.warm
 	agents.NAME.isolated_ports agents.NAME.read_only notify.timeout`
 

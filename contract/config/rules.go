@@ -1,5 +1,7 @@
 package config
 
+import "sett/blackboard"
+
 // The rules of resolve, resolveStrategy, resolveRun and oneServer about keys that
 // depend on each other, as far as a schema can say them.
 
@@ -37,7 +39,18 @@ func agentRules() []*schema {
 	warm.Required = []string{"warm"}
 	ports := within(&schema{Const: true}, "isolated_ports")
 	ports.Required = []string{"isolated_ports"}
+	foreign := within(&schema{Enum: []any{AdapterCheck, AdapterText}}, "adapter")
+	foreign.Required = []string{"adapter"}
+	check := within(&schema{Const: AdapterCheck}, "adapter")
+	check.Required = []string{"adapter"}
+	onlyReviews := within(&schema{Additional: &schema{Not: &schema{Enum: []any{blackboard.BidClaim, blackboard.BidExclusive}}}}, "bids")
+	onlyReviews.Required = []string{"bids"}
 	return []*schema{
+		{If: &schema{Required: []string{"fail_on"}}, Then: check},
+		{If: foreign, Then: &schema{AllOf: []*schema{
+			{AnyOf: []*schema{{Required: []string{"makes"}}, onlyReviews}},
+			within(&schema{MaxItems: &one}, "makes"),
+		}}},
 		{Not: &schema{Required: []string{"image", "build"}}},
 		{If: many, Then: within(&schema{Not: &schema{Const: StrategyReuse}}, "strategy")},
 		{If: &schema{AnyOf: []*schema{warm, ports}}, Then: &schema{AnyOf: []*schema{fresh, many}}},

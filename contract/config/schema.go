@@ -26,6 +26,7 @@ type schema struct {
 	PrefixItems   []*schema `json:"prefixItems,omitempty"`
 	Items         *schema   `json:"items,omitempty"`
 	MinItems      int       `json:"minItems,omitempty"`
+	MaxItems      *int      `json:"maxItems,omitempty"`
 	Unique        bool      `json:"uniqueItems,omitempty"`
 	Properties    pairs     `json:"properties,omitempty"` // to *schema
 	PropertyNames *schema   `json:"propertyNames,omitempty"`

@@ -6,6 +6,7 @@ package env
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,6 +30,7 @@ const (
 const (
 	Role          = "SETT_AGENT_ROLE"          // default: the agent's name
 	Strategy      = "SETT_AGENT_STRATEGY"      // reuse (default) or fresh_per_call
+	Adapter       = "SETT_AGENT_ADAPTER"       // JSON object of config.Adapter; default: {}
 	Commits       = "SETT_AGENT_COMMITS"       // JSON array of artefact types whose payload is a commit, besides CodeCommit
 	Bids          = "SETT_AGENT_BIDS"          // JSON array of {"type","bid"}
 	BidScript     = "SETT_AGENT_BID_SCRIPT"    // JSON array
@@ -99,6 +101,7 @@ type Cub struct {
 	BidsRequired          bool
 	Bids                  []config.BidRule
 	Commits               []string
+	Adapter               config.Adapter
 	PromptClaim           string
 	PromptExecution       string
 	Fresh                 bool // strategy fresh_per_call
@@ -116,7 +119,7 @@ type Cub struct {
 // Of returns a cub's variables for an agent of sett.yml.
 func Of(a config.Agent) Cub {
 	return Cub{
-		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids, Commits: a.Commits,
+		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids, Commits: a.Commits, Adapter: a.Adapter,
 		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
 		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, ConfigDigest: a.Digest(),
 		Network: a.Network,
@@ -135,10 +138,14 @@ func (c Cub) Environ() []string {
 	if c.BidsRequired {
 		required = "true"
 	}
+	adapter := ""
+	if !reflect.ValueOf(c.Adapter).IsZero() {
+		adapter = encoded(c.Adapter)
+	}
 	var out []string
 	for _, v := range []struct{ name, value string }{
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
-		{Bids, list(c.Bids)}, {Commits, list(c.Commits)}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
+		{Bids, list(c.Bids)}, {Commits, list(c.Commits)}, {Adapter, adapter}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {HealthAddr, c.HealthAddr},
 		{ToolNetwork, c.Network},
@@ -180,6 +187,10 @@ func list[T any](v []T) string {
 	if len(v) == 0 {
 		return ""
 	}
+	return encoded(v)
+}
+
+func encoded(v any) string {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return ""
@@ -335,6 +346,7 @@ func (c *Cub) readCommand(r *Reader) {
 		r.wrong(Command, v, want)
 	}
 	r.array(BidScript, &c.BidScript, want)
+	r.array(Adapter, &c.Adapter, `a JSON object such as {"adapter":"check"}`)
 	r.array(Commits, &c.Commits, `a JSON array such as ["TerraformCode"]`)
 	r.array(Bids, &c.Bids, `a JSON array such as [{"type":"Code*","bid":"review"}]`)
 }

@@ -35,6 +35,7 @@ func TestCubRoundTrip(t *testing.T) {
 		Prompts: config.Prompts{Claim: "shall\nI?", Execution: "do = it"}, Strategy: config.StrategyFreshPerCall,
 		Timeout: 90 * time.Second, Grace: 1500 * time.Millisecond, Workspace: config.Workspace{Mode: blackboard.ReadWrite},
 		Network: config.NetworkNone, Commits: []string{"TerraformCode"},
+		Adapter: config.Adapter{Kind: config.AdapterCheck, Makes: []string{"Checked"}, Terminal: true},
 	}
 	c := env.Of(agent)
 	if !c.Fresh || c.ConfigDigest != agent.Digest() {

@@ -157,6 +157,7 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 	if err != nil {
 		return x.failed(w, none, err)
 	}
+	stdin = tool.Stdin(x.settings.Adapter, stdin, w.Artefact)
 	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
 		"stdin", excerpt(stdin))
 	x.metrics.executions.Inc()

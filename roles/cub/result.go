@@ -14,28 +14,15 @@ import (
 	"sett/roles/cub/worktree"
 )
 
-// errOutOfMemory reports that the kernel killed a tool for its memory.
-var errOutOfMemory = errors.New("tool was killed: out of memory")
-
 // interpret turns a finished run into an artefact: the tool's result, or a Failure.
 func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) outcome {
-	switch {
-	case res.TimedOut:
+	if res.TimedOut {
 		x.metrics.timeouts.Inc()
-		return x.failed(w, res, fmt.Errorf("tool took longer than %s", x.settings.Timeout))
-	case res.OutOfMemory:
-		return x.failed(w, res, errOutOfMemory)
-	case res.Signal != "":
-		return x.failed(w, res, fmt.Errorf("tool was ended by %s", res.Signal))
-	case res.ExitCode != 0:
-		return x.failed(w, res, fmt.Errorf("tool ended with exit code %d", res.ExitCode))
-	case res.StdoutTruncated:
-		return x.failed(w, res, fmt.Errorf("tool wrote %d bytes to stdout; at most %d are read", res.StdoutSize, blackboard.MaxCapture))
 	}
-	out, err := tool.ParseOutput(res.Stdout)
-	if err == nil {
-		out, err = tool.Interpret(w.Grant.Phase, out)
-	}
+	out, err := tool.Read(x.settings.Adapter, w.Grant.Phase, tool.End{
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: x.settings.Timeout,
+		Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
+	})
 	if err != nil {
 		return x.failed(w, res, err)
 	}

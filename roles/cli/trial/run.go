@@ -1,6 +1,7 @@
 package trial
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -138,6 +139,12 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 		return err
 	}
 	r := &Execution{Phase: phase, Stdin: json.RawMessage(stdin), ExitCode: -1}
+	if given := tool.Stdin(t.Agent.Adapter, stdin, t.Target); !bytes.Equal(given, stdin) {
+		stdin = given
+		if r.Stdin, err = json.Marshal(string(given)); err != nil {
+			return err
+		}
+	}
 	t.report.Run = r
 	t.say("stdin", fmt.Sprintf("%d bytes, %s of context%s", len(stdin), words.Count(len(t.Chain), "artefact"), map[bool]string{false: "; -v shows it"}[t.Verbose]))
 	if t.Verbose && t.Form.ForPeople() {
@@ -180,22 +187,13 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 // interpret returns the tool's output, or the reason of a Failure. It checks in the
 // cub's order.
 func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolrun.Result, err error) (tool.Output, error) {
-	switch {
-	case err != nil:
+	if err != nil {
 		return tool.Output{}, err
-	case res.TimedOut:
-		return tool.Output{}, fmt.Errorf("tool took longer than %s", t.Agent.Timeout)
-	case res.Signal != "":
-		return tool.Output{}, fmt.Errorf("tool was ended by %s", res.Signal)
-	case res.ExitCode != 0:
-		return tool.Output{}, fmt.Errorf("tool ended with exit code %d", res.ExitCode)
-	case res.StdoutTruncated:
-		return tool.Output{}, fmt.Errorf("tool wrote %d bytes to stdout; at most %d are read", res.StdoutSize, blackboard.MaxCapture)
 	}
-	out, err := tool.ParseOutput(res.Stdout)
-	if err == nil {
-		out, err = tool.Interpret(phase, out)
-	}
+	out, err := tool.Read(t.Agent.Adapter, phase, tool.End{
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: t.Agent.Timeout,
+		Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
+	})
 	if err == nil {
 		out, err = tool.Commits(out, t.Agent.Commits, func(part, hash string) (string, error) {
 			commit, err := worktree.New(t.report.Run.Directory).Resolve(ctx, hash)

@@ -1,0 +1,203 @@
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"sett/blackboard"
+	"sett/contract/config"
+)
+
+// End is the end of a tool's run.
+type End struct {
+	ExitCode        int
+	Signal          string // that ended it; empty: none
+	TimedOut        bool
+	OutOfMemory     bool
+	Timeout         time.Duration
+	Stdout, Stderr  []byte
+	StdoutSize      int64 // may be more than what was kept
+	StdoutTruncated bool
+}
+
+// The exit codes by which a shell or env says that there was no program to run.
+const (
+	cannotRun = 126
+	notFound  = 127
+)
+
+// mostOutput is the end of a check's output that its result keeps, in bytes.
+const mostOutput = 4 << 10
+
+// Read reads a tool's result from the end of its run, as its adapter does, and checks it
+// against the phase of its grant. An error is the reason of a Failure.
+func Read(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
+	if err := end.broken(); err != nil {
+		return Output{}, err
+	}
+	var out Output
+	var err error
+	switch a.Kind {
+	case config.AdapterCheck:
+		return check(a, phase, end)
+	case config.AdapterText:
+		out, err = text(a, phase, end)
+	default:
+		out, err = contract(end)
+	}
+	if err == nil {
+		out, err = Interpret(phase, out)
+	}
+	if err != nil {
+		return Output{}, err
+	}
+	return typed(a, phase, out)
+}
+
+// Stdin returns what a tool reads on its stdin, from the contract's JSON.
+func Stdin(a config.Adapter, contract []byte, target blackboard.Artefact) []byte {
+	switch a.Stdin {
+	case config.StdinPayload:
+		return []byte(target.Payload)
+	case config.StdinNone:
+		return nil
+	}
+	return contract
+}
+
+// broken is the error of a run that did not come to its own end.
+func (e End) broken() error {
+	switch {
+	case e.TimedOut:
+		return fmt.Errorf("tool took longer than %s", e.Timeout)
+	case e.OutOfMemory:
+		return errors.New("tool was killed: out of memory")
+	case e.Signal != "":
+		return fmt.Errorf("tool was ended by %s", e.Signal)
+	}
+	return nil
+}
+
+// failed is the error of an exit code, and of more output than is read.
+func (e End) failed() error {
+	switch {
+	case e.ExitCode != 0:
+		return fmt.Errorf("tool ended with exit code %d", e.ExitCode)
+	case e.StdoutTruncated:
+		return fmt.Errorf("tool wrote %d bytes to stdout; at most %d are read", e.StdoutSize, blackboard.MaxCapture)
+	}
+	return nil
+}
+
+func contract(end End) (Output, error) {
+	if err := end.failed(); err != nil {
+		return Output{}, err
+	}
+	return ParseOutput(end.Stdout)
+}
+
+// text takes stdout, without its last line feed, as the payload. In a review, no text at
+// all approves.
+func text(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
+	if err := end.failed(); err != nil {
+		return Output{}, err
+	}
+	if !utf8.Valid(end.Stdout) {
+		return Output{}, &ParseError{Reason: "stdout is not UTF-8", Offset: -1}
+	}
+	payload := strings.TrimSuffix(string(end.Stdout), "\n")
+	if phase == blackboard.PhaseReview {
+		if strings.TrimSpace(payload) == "" {
+			payload = approval
+		}
+		return Output{StructuralType: blackboard.Review, Type: string(blackboard.Review), Payload: payload}, nil
+	}
+	return Output{StructuralType: blackboard.Standard, Type: made(a), Payload: payload}, nil
+}
+
+// approval is the payload of a Review that approves.
+const approval = "{}"
+
+// made is the type that an adapter gives its results. Sett.yml without one is an error, so
+// that an empty type is left to the checks of types.
+func made(a config.Adapter) string {
+	if len(a.Makes) == 0 {
+		return ""
+	}
+	return a.Makes[0]
+}
+
+// check makes a result of an exit code.
+func check(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
+	if end.ExitCode == cannotRun || end.ExitCode == notFound {
+		return Output{}, fmt.Errorf("tool ended with exit code %d: there was no program to run", end.ExitCode)
+	}
+	said := a.FailOn == config.FailOnOutput && strings.TrimSpace(string(end.Stdout)) != ""
+	bad := end.ExitCode != 0 || said
+	if !bad && phase == blackboard.PhaseReview {
+		return Output{StructuralType: blackboard.Review, Type: string(blackboard.Review), Payload: approval}, nil
+	}
+	payload, err := json.Marshal(struct {
+		Exit   int    `json:"exit"`
+		Output string `json:"output"`
+	}{end.ExitCode, tail(end)})
+	switch {
+	case err != nil:
+		return Output{}, err
+	case phase == blackboard.PhaseReview:
+		return Output{StructuralType: blackboard.Review, Type: string(blackboard.Review), Payload: string(payload), Summary: lastLine(end)}, nil
+	case end.ExitCode != 0:
+		return Output{}, fmt.Errorf("tool ended with exit code %d", end.ExitCode)
+	case said:
+		return Output{}, fmt.Errorf("tool printed on stdout, and fail_on is output: %s", excerpt(lastLine(end)))
+	}
+	return typed(a, phase, Output{StructuralType: blackboard.Standard, Type: made(a), Payload: string(payload)})
+}
+
+// tail is the last part of a run's stdout and stderr, beginning with a whole line where
+// that is possible.
+func tail(end End) string {
+	all := strings.ToValidUTF8(string(end.Stdout), "\ufffd")
+	if len(end.Stderr) > 0 {
+		if all != "" && !strings.HasSuffix(all, "\n") {
+			all += "\n"
+		}
+		all += strings.ToValidUTF8(string(end.Stderr), "\ufffd")
+	}
+	if len(all) <= mostOutput {
+		return all
+	}
+	all = all[len(all)-mostOutput:]
+	if i := strings.IndexByte(all, '\n'); i >= 0 && i+1 < len(all) {
+		all = all[i+1:]
+	}
+	return strings.ToValidUTF8(all, "")
+}
+
+// lastLine is the last line of a run's output that is not blank.
+func lastLine(end End) string {
+	lines := strings.Split(strings.TrimSpace(tail(end)), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}
+
+// typed checks the type of a result, and makes it final where sett.yml says so.
+func typed(a config.Adapter, phase blackboard.Phase, out Output) (Output, error) {
+	if out.StructuralType != blackboard.Standard && out.StructuralType != blackboard.Terminal {
+		return out, nil
+	}
+	if len(a.Makes) > 0 && !slices.Contains(a.Makes, out.Type) {
+		return Output{}, &ViolationError{Reason: fmt.Sprintf("artefact_type %s is not among those that the agent makes, %s", excerpt(out.Type), oneOf(out.Type, a.Makes))}
+	}
+	if out.Type == "" {
+		return Output{}, &ViolationError{Reason: "the result has no type: add makes to the agent"}
+	}
+	if a.Terminal && phase == blackboard.PhaseExclusive {
+		out.StructuralType = blackboard.Terminal
+	}
+	return out, nil
+}

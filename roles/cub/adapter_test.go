@@ -1,0 +1,38 @@
+package cub
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sett/blackboard"
+	"sett/contract/env"
+)
+
+// TestProgramsWithoutTheContract: a check reviews by its exit code, and a filter makes its
+// stdout a final result from the payload on its stdin.
+func TestProgramsWithoutTheContract(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	checker := c.start("checker", vars{env.Command: shell(`cat >stdin; echo "line 3 is wrong" >&2; [ "$SETT_TARGET_PAYLOAD" != bad ]`),
+		env.Adapter: `{"adapter":"check","stdin":"none"}`})
+	for payload, want := range map[string]blackboard.Verdict{"good": blackboard.Approve, "bad": blackboard.Feedback} {
+		claim := c.work("checker", blackboard.PhaseReview, payload)
+		g := c.await(claim, "checker", blackboard.GrantDone, blackboard.GrantFailed)
+		a := c.artefact(g.ResultID)
+		if g.Verdict != want || a.StructuralType != blackboard.Review {
+			c.t.Errorf("%s: verdict %q, %+v", payload, g.Verdict, a)
+		}
+		if want == blackboard.Feedback && a.Payload != `{"exit":1,"output":"line 3 is wrong\n"}` {
+			c.t.Errorf("feedback %s", a.Payload)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(checker.dir, "stdin")); err != nil || len(b) > 0 {
+		t.Errorf("its stdin: %q %v", b, err)
+	}
+	c.start("upper", vars{env.Command: shell("tr a-z A-Z"), env.Adapter: `{"adapter":"text","stdin":"payload","makes":["Loud"],"terminal":true}`})
+	a := c.result(c.work("upper", blackboard.PhaseExclusive, "hello there"), "upper")
+	if a.StructuralType != blackboard.Terminal || a.Type != "Loud" || a.Payload != "HELLO THERE" {
+		t.Errorf("%+v", a)
+	}
+}
