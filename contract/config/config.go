@@ -107,8 +107,8 @@ type Agent struct {
 	// with StrategyFreshPerCall.
 	IsolatedPorts bool `json:"isolated_ports"`
 	// Under docker: nothing but the workspace and /tmp can be written. Default true.
-	ReadOnly bool `json:"read_only"`
-	Adapter Adapter `json:"adapter,omitzero"`
+	ReadOnly bool    `json:"read_only"`
+	Adapter  Adapter `json:"adapter,omitzero"`
 	// The Commits of its file.
 	Commits []string `json:"commits,omitempty"`
 	// The parts of its container on this engine, or the sett of its process. Never in
