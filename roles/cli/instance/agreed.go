@@ -45,12 +45,12 @@ func AgreedFor(l *Locator, file string) (*Agreed, error) {
 // leadsInto says whether a path that need not exist is in a folder or below, once its
 // links are followed.
 func leadsInto(path, folder string) bool {
-	real, err := filepath.EvalSymlinks(path)
+	at, err := filepath.EvalSymlinks(path)
 	for err != nil && path != filepath.Dir(path) {
 		path = filepath.Dir(path)
-		real, err = filepath.EvalSymlinks(path)
+		at, err = filepath.EvalSymlinks(path)
 	}
-	return err == nil && Within(real, folder)
+	return err == nil && Within(at, folder)
 }
 
 func agreedIn(l *Locator, repository string) (*Agreed, error) {
