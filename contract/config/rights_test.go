@@ -109,3 +109,10 @@ func TestRightsDigestIgnoresOrderAndSecrets(t *testing.T) {
 		t.Errorf("no rights: %v", none)
 	}
 }
+
+// A right that names a text by its digest has so much of it that no other text passes.
+func TestRightsNameTextsSafely(t *testing.T) {
+	if digits := strings.TrimPrefix(short("x"), "sha256 "); len(digits) < 32 {
+		t.Errorf("%d digits", len(digits))
+	}
+}
