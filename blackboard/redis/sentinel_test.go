@@ -117,3 +117,20 @@ func TestRedactSentinelPassword(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// A script without an end is ended on the master, which says nothing else meanwhile.
+func TestSentinelOverrun(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, "--busy-reply-threshold", "20")
+	patient := "sentinel down-after-milliseconds " + redistest.MasterSet + " 60000\n" // or it ends the script itself
+	sentinel := redistest.LoneSentinel(t, s.Addr(), patient)
+	ended := make(chan blackboard.Overrun, 1)
+	o := patiently("redis://" + sentinel.Addr() + "?master_set=" + redistest.MasterSet)
+	o.Overruns = Overruns{Ended: func(o blackboard.Overrun) { ended <- o }, Failed: func(err error) { t.Log(err) }}
+	b := openOptions(t, o)
+	endless(t, s)
+	must(t, b.People.PostGoal(testContext(t), goal("after")))
+	if o := <-ended; o.Ran < 20*time.Millisecond || o.Addr == "" {
+		t.Errorf("ended %+v", o)
+	}
+}
