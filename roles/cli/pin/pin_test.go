@@ -115,6 +115,11 @@ func TestTake(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			store := Store{filepath.Join(t.TempDir(), "pins")}
+			t.Cleanup(func() { _ = store.Keep() })
+			if put, err := store.Put(s, wants(strings.Fields(c.wants)...)); err != nil || !slices.Equal(store.Set(put.Set.Digest()), got.Set) {
+				t.Errorf("%v; the store has %s", err, shown(store.Set(put.Set.Digest())))
+			}
 			var missing []string
 			for _, w := range got.Missing {
 				missing = append(missing, w.Path)

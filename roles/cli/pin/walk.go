@@ -141,7 +141,7 @@ func (w *walker) program(name string) error {
 		return err
 	}
 	w.keep(r)
-	if inGit(r.path) {
+	if w.inGit(r.path) {
 		return nil // of git's own folder only the file itself
 	}
 	dirs := []string{path.Dir(name), path.Dir(r.path)}
@@ -179,14 +179,17 @@ func (w *walker) named(name string) error {
 	switch {
 	case r.path == ".":
 		return errors.New("it leads to the whole repository")
-	case inGit(r.path):
+	case w.inGit(r.path):
 		return errors.New("a folder of git's own cannot be pinned")
 	}
 	return w.walk(r.path)
 }
 
-// inGit says whether a path lies in a folder of git's own.
-func inGit(name string) bool { return slices.Contains(strings.Split(name, "/"), ".git") }
+// inGit says whether a path lies in a folder of git's own. In a set that was taken nothing
+// is git's.
+func (w *walker) inGit(name string) bool {
+	return !w.source.all && slices.Contains(strings.Split(name, "/"), ".git")
+}
 
 // known refuses everything that is neither a regular file nor a directory.
 func (w *walker) known(r reached) error {
@@ -232,7 +235,7 @@ func (w *walker) entry(name, dir string) error {
 	r, err := w.reach(name)
 	switch {
 	case err != nil:
-	case inGit(r.path):
+	case w.inGit(r.path):
 		err = errors.New("a link to git's own files")
 	case r.info.IsDir() && within(dir, r.path):
 		err = errors.New("a link to a folder that it lies in")
