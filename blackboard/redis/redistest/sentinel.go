@@ -79,7 +79,7 @@ func startSentinel(tb testing.TB, conf string) *Server {
 	return s
 }
 
-// URL returns the URL that names all Sentinels, with what is put into its query.
+// URL returns the URL that names all Sentinels, with an addition to its query.
 func (w *Watched) URL(query url.Values) string {
 	all := url.Values{"master_set": {MasterSet}}
 	for _, s := range w.Sentinels[1:] {

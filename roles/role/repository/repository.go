@@ -27,7 +27,7 @@ type Grant struct {
 }
 
 // Prepare asks for a clean tree. It starts at the merge of the commits of these
-// artefacts, else at the goal's base. A resumed grant starts from what its tree held.
+// artefacts, else at the goal's base. A resumed grant starts from the files that its tree held.
 type Prepare struct {
 	Grant
 	Goal      string   `json:"goal"`
@@ -65,7 +65,7 @@ type Commit struct {
 	Message  string `json:"message"`
 }
 
-// Keep asks to keep whatever the tool left in its tree.
+// Keep asks to keep the changes that the tool left in its tree.
 type Keep struct {
 	Grant
 	Message string `json:"message"`
@@ -98,7 +98,7 @@ var kinds = map[string]error{"tool": ErrTool, "missing": ErrMissing, "stale": Er
 // statuses are the HTTP statuses of the kinds.
 var statuses = map[string]int{"tool": http.StatusUnprocessableEntity, "missing": http.StatusNotFound, "stale": http.StatusConflict}
 
-// Refuse answers a request with an error, whose kind the other end finds again.
+// Refuse answers a request with an error; the other end finds its kind again.
 func Refuse(w http.ResponseWriter, err error) {
 	status, kind := http.StatusServiceUnavailable, ""
 	for k, e := range kinds {

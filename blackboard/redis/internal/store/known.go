@@ -33,8 +33,8 @@ func (c *Conn) DoMarked(ctx context.Context, name string, args ...string) (Reply
 	return c.doMarked(ctx, c.Known(), name, args)
 }
 
-// DoAsAgent is DoMarked for the moves of agents, whose users may not ask for the length
-// of the ledger: it is not compared.
+// DoAsAgent is DoMarked for the moves of agents. Their users may not ask for the length
+// of the ledger, so that it is not compared.
 func (c *Conn) DoAsAgent(ctx context.Context, name string, args ...string) (Reply, error) {
 	before := c.Known()
 	before.Entries = 0

@@ -12,7 +12,7 @@ import (
 	"sett/blackboard"
 )
 
-// Overruns say what to do about a script without an end. While one runs, the server
+// Overruns tell the cure of a script without an end. While one runs, the server
 // answers everybody else with BUSY, for good.
 type Overruns struct {
 	// Ended is told of each script that was ended; nil: no script is ended.

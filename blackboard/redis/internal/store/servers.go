@@ -16,7 +16,7 @@ import (
 // else would tell of the one in its place.
 const refreshed = 2 * time.Second
 
-// wrongServerError is about a server that is not what the URL says. That does not pass.
+// wrongServerError is about a server of another kind than the URL says. That does not pass.
 type wrongServerError string
 
 func (e wrongServerError) Error() string { return string(e) }
