@@ -420,7 +420,8 @@ func TestLandRunsNothing(t *testing.T) {
 	base := s.commitFile("merged", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")
 	result := s.aside("filtered.x", "text\n", "merged", "1\nagent\n3\n4\n5\n6\n7\n8\n9\n")
 	s.commitFile("merged", "1\n2\n3\n4\n5\n6\n7\nme\n9\n")
-	s.achieved(base, result)
+	goal, _ := s.achieved(base, result)
+	s.git("update-ref", "refs/sett/leftovers/01ARZ3NDEKTSV4RRFFQ69G5FAV/evil-1", result)
 	ran := filepath.Join(s.home, "ran")
 	script := filepath.Join(s.home, "script")
 	s.Must(os.WriteFile(script, []byte("#!/bin/sh\necho \"$0 $*\" >>"+ran+"\nexit 0\n"), 0o755)) //nolint:gosec // it has to be a program
@@ -447,8 +448,15 @@ func TestLandRunsNothing(t *testing.T) {
 		t.Fatal("nothing is planted")
 	}
 	_ = os.Remove(ran)
-	for _, args := range [][]string{{"land", "--rebase", "--dry-run"}, {"land", "--merge"}, {"diff"}, {"land"}} {
+	clone := filepath.Join(s.home, "clone")
+	for _, args := range [][]string{
+		{"land", "--rebase", "--dry-run"}, {"land", "--merge"}, {"diff"}, {"land"}, {"checkout", goal, clone}, {"checkout", goal, "--branch", "look"},
+		{"leftovers"}, {"leftovers", "show", "01ARZ3"}, {"leftovers", "restore", "01ARZ3"}, {"wait", goal}, {"doctor"}, {"leftovers", "drop", "01ARZ3", "--yes"},
+	} {
 		stdout, stderr, err := s.run(args...)
+		if args[0] != "land" && args[0] != "doctor" && err != nil {
+			t.Errorf("%v: %v\n%s", args, err, stderr)
+		}
 		if args[1%len(args)] == "--merge" {
 			// A merge driver that cannot be run is a conflict.
 			if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "merge conflict; nothing was changed\nmerged") {
@@ -459,6 +467,9 @@ func TestLandRunsNothing(t *testing.T) {
 			t.Errorf("%v ran\n%s", args, text)
 			_ = os.Remove(ran)
 		}
+	}
+	if text, err := os.ReadFile(filepath.Join(clone, "filtered.x")); err != nil || string(text) != "text\n" {
+		t.Errorf("checked out %q, %v", text, err)
 	}
 	// Without the driver it merges, and the filter is named.
 	gitIn(t, s.home, "", "config", "--file", filepath.Join(s.root, ".git", "config"), "--unset", "merge.evil.driver")
