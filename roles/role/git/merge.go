@@ -44,9 +44,9 @@ func (g Repository) MergeBase(ctx context.Context, a, b string) (string, error) 
 
 // Commits returns the commits that lead from one (empty: from the beginning) to another,
 // oldest first.
-func (g Repository) Commits(ctx context.Context, from, to string, more ...string) ([]string, error) {
-	args := append([]string{"rev-list", "--reverse", "--topo-order"}, more...)
-	if args = append(args, to); from != "" {
+func (g Repository) Commits(ctx context.Context, from, to string) ([]string, error) {
+	args := []string{"rev-list", "--reverse", "--topo-order", to}
+	if from != "" {
 		args = append(args, "^"+from)
 	}
 	out, err := g.Run(ctx, append(args, "--")...)
@@ -111,20 +111,31 @@ func (g Repository) Merge(ctx context.Context, ours, theirs, message string) (st
 	return g.commitTree(ctx, tree, message, nil, ours, theirs)
 }
 
-// Squash returns a new commit on ours with all that theirs has since their merge base.
+// Squash returns a new commit on ours with all that theirs has since their merge base;
+// ours itself if it has all of it already.
 func (g Repository) Squash(ctx context.Context, ours, theirs, message string) (string, error) {
 	tree, err := g.mergeTree(ctx, ours, theirs)
 	if err != nil {
 		return "", err
 	}
-	return g.commitTree(ctx, tree, message, nil, ours)
+	return g.onTop(ctx, ours, tree, message, nil)
+}
+
+// onTop commits a tree on ours, unless ours has that tree.
+func (g Repository) onTop(ctx context.Context, ours, tree, message string, author []string) (string, error) {
+	before, err := g.Run(ctx, "rev-parse", "--verify", ours+"^{tree}")
+	if err != nil || strings.TrimSpace(before) == tree {
+		return ours, err
+	}
+	return g.commitTree(ctx, tree, message, author, ours)
 }
 
 // Rebase applies commits one after another to ours, each by its author, and returns the
-// last. Merges are left out, as are commits that change nothing any more.
+// last. Merges are left out, as are commits that ours has in another form, and those that
+// change nothing any more.
 func (g Repository) Rebase(ctx context.Context, ours, theirs string) (string, error) {
-	all, err := g.Commits(ctx, ours, theirs, "--no-merges")
-	for _, commit := range all {
+	out, err := g.Run(ctx, "rev-list", "--reverse", "--topo-order", "--no-merges", "--right-only", "--cherry-pick", ours+"..."+theirs, "--")
+	for commit := range strings.FieldsSeq(out) {
 		if ours, err = g.pick(ctx, ours, commit); err != nil {
 			return "", err
 		}
@@ -166,11 +177,7 @@ func (g Repository) pick(ctx context.Context, ours, commit string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	before, err := g.Run(ctx, "rev-parse", "--verify", ours+"^{tree}")
-	if err != nil || strings.TrimSpace(before) == tree {
-		return ours, err
-	}
-	return g.commitTree(ctx, tree, c.message, c.author, ours)
+	return g.onTop(ctx, ours, tree, c.message, c.author)
 }
 
 // readCommit is what a rebase keeps of a commit.
