@@ -86,7 +86,7 @@ const ledgerGone = "the ledger is gone"
 
 var (
 	withoutData = loss{"back without its data", ledgerGone, func(c *chaos) string { return c.swapData("") }}
-	olderCopy   = loss{"an older copy", "it is an older copy, with ", func(c *chaos) string { return c.swapData(c.copied) }}
+	olderCopy   = loss{"an older copy", "it is an older copy", func(c *chaos) string { return c.swapData(c.copied) }}
 )
 
 // waysOn are what a person does about a loss. Each says whether all is there again.
@@ -140,11 +140,11 @@ func (c *chaos) lose() {
 	c.t.Logf("%s; way on: %s", l.name, on.name)
 	c.answered()
 	c.pid("agent-writer")
-	if c.copied == "" || c.random.IntN(2) == 0 {
+	if again := c.random.IntN(2) == 0; c.copied == "" || again {
 		c.copied = c.copyData()
-		if len(c.open) > 0 {
-			c.judge()
-		}
+	}
+	if l.name == olderCopy.name {
+		c.fallBehind()
 	}
 	thaw := freezeOf("agent-writer").begin(c)
 	goal, waited := c.forage()
@@ -165,6 +165,16 @@ func (c *chaos) lose() {
 		c.t.Errorf("%s, and after %q: sett goals ended with %d: %s", l.name, on.name, code, out)
 	}
 	c.recount(append(c.open, goal), on.name == "adopt")
+}
+
+// fallBehind puts a goal's entries between the copy and the present, with a leader that
+// saw them. A copy that lacks less may have as many entries again before anybody looks.
+func (c *chaos) fallBehind() {
+	c.t.Helper()
+	c.settled()
+	goal := c.post("x")
+	c.await(goal, enough)
+	c.open = append(c.open, goal)
 }
 
 // recount drops the goals that were lost, and has those awaited that are active, though

@@ -192,6 +192,7 @@ func (c *chaos) run(long time.Duration) {
 			untilLoss = 2 + c.random.IntN(5)
 		}
 	}
+	c.open = append(c.open, c.post("x"))
 	for len(c.open) > 0 {
 		c.judge()
 	}
