@@ -136,6 +136,11 @@ func (d *decoder) resolveAdapter(a *Agent, name *node, keys map[string]*node, pa
 		}
 		return name.at
 	}
+	for value, usual := range map[*string]string{&a.Adapter.Kind: AdapterJSON, &a.Adapter.Stdin: StdinJSON, &a.Adapter.FailOn: FailOnExit} {
+		if *value == usual {
+			*value = "" // said or not, it is the same
+		}
+	}
 	switch kind := a.Adapter.Kind; kind {
 	case AdapterCheck, AdapterText:
 		if len(a.Adapter.Makes) > 1 {
@@ -145,7 +150,7 @@ func (d *decoder) resolveAdapter(a *Agent, name *node, keys map[string]*node, pa
 			d.add(at("adapter"), "add makes: TYPE, or bid review on all that it looks at", "%s: the results of adapter: %s have no type", path, kind)
 		}
 	}
-	if a.Adapter.FailOn != "" && a.Adapter.Kind != AdapterCheck {
+	if keys["fail_on"] != nil && a.Adapter.Kind != AdapterCheck {
 		d.add(at("fail_on"), "add adapter: check", "%s: fail_on is for adapter: check", path)
 	}
 }
