@@ -18,7 +18,7 @@ func TestWrongSentinelPassword(t *testing.T) {
 	rewrite(t, e, "runtime: process\nredis: {url: \"redis://"+sentinel.Addr()+"?master_set=mymaster&sentinel_password=wrong-one\"}\nagents:\n  one: {command: [/bin/cat]}\n")
 	fs := doctored(t, e)
 	fs.expect(t, "blackboard", "redis.url", doctor.Problem, "the Sentinel at "+sentinel.Addr()+" refuses", "redis.url in sett.yml right?")
-	out, err := invoke(context.Background(), e, "up")
+	out, err := invoke(context.Background(), e, "up", "--yes")
 	if err == nil || !strings.Contains(err.Error(), "the Sentinel at "+sentinel.Addr()+" refuses") {
 		t.Errorf("up: %v", err)
 	}
