@@ -36,6 +36,9 @@ type reader struct {
 func (r *reader) object(n *node, path string, fields ...field) map[string]*node {
 	keys := map[string]*node{}
 	for _, e := range r.mapping(n, path) {
+		if strings.HasPrefix(e.key.text, extension) {
+			continue
+		}
 		i := slices.IndexFunc(fields, func(f field) bool { return f.key == e.key.text })
 		if i < 0 {
 			known := make([]string, len(fields))

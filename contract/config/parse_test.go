@@ -94,6 +94,18 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestExtensions: keys with x- may stand in every section, and anchors in them are used.
+func TestExtensions(t *testing.T) {
+	c, err := Parse("sett.yml", []byte("x-base: &base {network: none, x-note: {a: [1]}}\nagents:\n  a:\n    <<: *base\n    image: i\n    command: [x]\n"+
+		"    workspace: {mode: rw, x-why: it writes}\nredis: {x-anything: ~}\n"))
+	if err != nil || c.Agents[0].Network != NetworkNone || c.Agents[0].Workspace.Mode != blackboard.ReadWrite {
+		t.Fatalf("%+v %v", c, err)
+	}
+	if _, err := Parse("sett.yml", []byte(minimal+"xbase: {}\n")); err == nil {
+		t.Error("any key is taken")
+	}
+}
+
 func TestStrategyFollowsReplicas(t *testing.T) {
 	for extra, fresh := range map[string]bool{
 		"":                                       false,

@@ -16,6 +16,10 @@ type field struct {
 	part
 }
 
+// extension begins keys that Sett ignores, as compose does: places for anchors, and for
+// other programs.
+const extension = "x-"
+
 // need is a required key, with the hint for its absence.
 type need struct{ key, hint string }
 

@@ -28,7 +28,8 @@ type schema struct {
 	MinItems      int       `json:"minItems,omitempty"`
 	MaxItems      *int      `json:"maxItems,omitempty"`
 	Unique        bool      `json:"uniqueItems,omitempty"`
-	Properties    pairs     `json:"properties,omitempty"` // to *schema
+	Properties    pairs     `json:"properties,omitempty"`        // to *schema
+	Patterns      pairs     `json:"patternProperties,omitempty"` // to *schema
 	PropertyNames *schema   `json:"propertyNames,omitempty"`
 	Additional    any       `json:"additionalProperties,omitempty"` // false or a *schema
 	MinProperties int       `json:"minProperties,omitempty"`
@@ -78,7 +79,7 @@ func Schema() []byte {
 
 // objectShape is the schema of a mapping that object reads.
 func objectShape(fields []field) *schema {
-	s := &schema{Type: kinds{"object"}, Additional: false}
+	s := &schema{Type: kinds{"object"}, Patterns: pairs{{"^" + extension, &schema{}}}, Additional: false}
 	for _, f := range fields {
 		p := f.shape()
 		p.Description = f.doc

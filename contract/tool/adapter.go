@@ -74,11 +74,11 @@ func Stdin(a config.Adapter, contract []byte, target blackboard.Artefact) []byte
 func (e End) broken() error {
 	switch {
 	case e.TimedOut:
-		return fmt.Errorf("tool took longer than %s", e.Timeout)
+		return fmt.Errorf("tool took longer than %s%s", e.Timeout, e.complaint())
 	case e.OutOfMemory:
-		return errors.New("tool was killed: out of memory")
+		return errors.New("tool was killed: out of memory" + e.complaint())
 	case e.Signal != "":
-		return fmt.Errorf("tool was ended by %s", e.Signal)
+		return fmt.Errorf("tool was ended by %s%s", e.Signal, e.complaint())
 	}
 	return nil
 }
@@ -87,11 +87,26 @@ func (e End) broken() error {
 func (e End) failed() error {
 	switch {
 	case e.ExitCode != 0:
-		return fmt.Errorf("tool ended with exit code %d", e.ExitCode)
+		return fmt.Errorf("tool ended with exit code %d%s", e.ExitCode, e.complaint())
 	case e.StdoutTruncated:
 		return fmt.Errorf("tool wrote %d bytes to stdout; at most %d are read", e.StdoutSize, blackboard.MaxCapture)
 	}
 	return nil
+}
+
+// mostComplaint is the longest line of stderr in a reason, in bytes.
+const mostComplaint = 160
+
+// complaint is the last line of stderr that is not blank, for the reason of a Failure.
+func (e End) complaint() string {
+	line := lastLine(End{Stderr: e.Stderr})
+	if line == "" {
+		return ""
+	}
+	if len(line) > mostComplaint {
+		line = strings.ToValidUTF8(line[:mostComplaint], "") + "…"
+	}
+	return ": " + line
 }
 
 func contract(end End) (Output, error) {
@@ -135,7 +150,7 @@ func made(a config.Adapter) string {
 // check makes a result of an exit code.
 func check(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
 	if end.ExitCode == cannotRun || end.ExitCode == notFound {
-		return Output{}, fmt.Errorf("tool ended with exit code %d: there was no program to run", end.ExitCode)
+		return Output{}, fmt.Errorf("tool ended with exit code %d, there was no program to run%s", end.ExitCode, end.complaint())
 	}
 	said := a.FailOn == config.FailOnOutput && strings.TrimSpace(string(end.Stdout)) != ""
 	bad := end.ExitCode != 0 || said
@@ -152,7 +167,7 @@ func check(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
 	case phase == blackboard.PhaseReview:
 		return Output{StructuralType: blackboard.Review, Type: string(blackboard.Review), Payload: string(payload), Summary: lastLine(end)}, nil
 	case end.ExitCode != 0:
-		return Output{}, fmt.Errorf("tool ended with exit code %d", end.ExitCode)
+		return Output{}, fmt.Errorf("tool ended with exit code %d%s", end.ExitCode, end.complaint())
 	case said:
 		return Output{}, fmt.Errorf("tool printed on stdout, and fail_on is output: %s", excerpt(lastLine(end)))
 	}

@@ -25,8 +25,8 @@ func TestAdapters(t *testing.T) {
 	}{
 		"check approves":               {check, review, says("all fine\n"), "Review Review {}"},
 		"check objects":                {check, review, End{ExitCode: 2, Stdout: []byte("a\n"), Stderr: []byte("b")}, `Review Review {"exit":2,"output":"a\nb"}`},
-		"check without a program":      {check, review, End{ExitCode: 127}, "tool ended with exit code 127: there was no program to run"},
-		"check that cannot run":        {check, review, End{ExitCode: 126}, "tool ended with exit code 126: there was no program to run"},
+		"check without a program":      {check, review, End{ExitCode: 127}, "tool ended with exit code 127, there was no program to run"},
+		"check that cannot run":        {check, review, End{ExitCode: 126}, "tool ended with exit code 126, there was no program to run"},
 		"check killed":                 {check, review, End{ExitCode: -1, Signal: "SIGKILL"}, "tool was ended by SIGKILL"},
 		"check too slow":               {check, review, End{ExitCode: -1, TimedOut: true, Timeout: time.Second}, "tool took longer than 1s"},
 		"check out of memory":          {check, review, End{ExitCode: -1, OutOfMemory: true}, "tool was killed: out of memory"},
@@ -52,6 +52,9 @@ func TestAdapters(t *testing.T) {
 		"a question is of no type":     {json, exclusive, says(`{"structural_type":"Question","payload":"?"}`), "Question Question ?"},
 		"a review of another type":     {json, review, says(`{"artefact_type":"Opinion","artefact_payload":"{}","summary":""}`), "Review Opinion {}"},
 		"the contract's exit code":     {config.Adapter{}, exclusive, End{ExitCode: 9}, "tool ended with exit code 9"},
+		"with a complaint":             {config.Adapter{}, exclusive, End{ExitCode: 9, Stdout: []byte("x\n"), Stderr: []byte("first\n  no such file \n\n")}, "tool ended with exit code 9: no such file"},
+		"with a long complaint":        {text, exclusive, End{ExitCode: 9, Stderr: []byte(strings.Repeat("ä", 100))}, "tool ended with exit code 9: " + strings.Repeat("ä", 80) + "…"},
+		"a complaint before the end":   {check, review, End{ExitCode: -1, Signal: "SIGSEGV", Stderr: []byte("bad pointer")}, "tool was ended by SIGSEGV: bad pointer"},
 		"no type at all in the config": {config.Adapter{Kind: config.AdapterText}, exclusive, says("x"), "check tool output: the result has no type: add makes to the agent"},
 	} {
 		t.Run(name, func(t *testing.T) {
