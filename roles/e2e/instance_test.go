@@ -241,7 +241,8 @@ func (in *instance) await(goal string, limit time.Duration) {
 		}
 		if time.Now().After(deadline) {
 			_, shown := in.sett("show", goal)
-			in.t.Fatalf("goal %s did not end within %s: %+v %v\n%s", goal, limit, w, err, shown)
+			open, unread := in.board.Index.OpenWork(context.Background())
+			in.t.Fatalf("goal %s did not end within %s: %+v %v\n%s\nopen work: %+v %v", goal, limit, w, err, shown, open, unread)
 		}
 		<-every.C
 	}
