@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"sett/blackboard/boardtest"
 	"sett/roles/role/repository"
 	"sett/roles/role/store"
 )
@@ -58,12 +59,10 @@ func TestRepositoryInAContainer(t *testing.T) {
 	t.Cleanup(func() { _, _ = dockerSays("kill", name) })
 	grant := repository.Grant{Claim: "claim", Attempt: 1}
 	var w repository.Workspace
-	for range 100 { // until it listens
-		if w, err = client.Prepare(t.Context(), repository.Prepare{Grant: grant, Goal: "goal", Branch: "main"}); err == nil {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	boardtest.Until(t, "the role's answer", func() bool {
+		w, err = client.Prepare(t.Context(), repository.Prepare{Grant: grant, Goal: "goal", Branch: "main"})
+		return err == nil
+	})
 	if err != nil || w.Commit != base {
 		t.Fatalf("%+v %v", w, err)
 	}
@@ -78,20 +77,16 @@ func TestRepositoryInAContainer(t *testing.T) {
 	if _, err := dockerSays("kill", name); err != nil {
 		t.Fatal(err)
 	}
-	for range 100 { // until its name is free
-		if _, err := dockerSays("inspect", name); err != nil {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	boardtest.Until(t, "the name to be free", func() bool {
+		_, err := dockerSays("inspect", name)
+		return err != nil
+	})
 	client = start()
 	var held repository.Held
-	for range 100 {
-		if held, err = client.Take(t.Context(), repository.Take{Grant: grant, Hash: made, Artefact: "result"}); err == nil || errors.Is(err, repository.ErrTool) {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	boardtest.Until(t, "the next role's answer", func() bool {
+		held, err = client.Take(t.Context(), repository.Take{Grant: grant, Hash: made, Artefact: "result"})
+		return err == nil || errors.Is(err, repository.ErrTool)
+	})
 	if err != nil || held.Commit != made {
 		t.Fatalf("%+v %v", held, err)
 	}

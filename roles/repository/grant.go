@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	line "sett/roles/role/repository"
+	"sett/roles/role/store"
 )
 
 // lent is a tree that was prepared for a grant. It is a file, so that a killed role
@@ -28,17 +29,7 @@ func (s *server) lend(slot string, l lent) error {
 	if err != nil {
 		return err
 	}
-	path := s.lentFile(slot)
-	f, err := os.CreateTemp(filepath.Dir(path), ".grant-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(f.Name()) }() // no longer there after the rename
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return store.WriteWhole(s.lentFile(slot), string(text))
 }
 
 // lentTo returns where the tree of this grant started.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
-	"sync"
+
+	"sett/roles/role/git"
 )
 
 // ErrNoCommit says that a hash does not name one commit of the repository.
-var ErrNoCommit = errors.New("no such commit")
+var ErrNoCommit = git.ErrNoCommit
 
 const branches = "refs/heads/"
 
@@ -58,55 +58,12 @@ func (t *Tree) Dirty(ctx context.Context) ([]string, error) {
 	return fields0(out), nil
 }
 
-var hashForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
-
 // Resolve returns the whole hash if hash (7 to 64 hexadecimal digits, nothing else)
 // is the hash of exactly one commit of the repository, or the beginning of one.
 // Otherwise the error is ErrNoCommit with the reason. Names of branches and tags
 // never count, even if they look like a hash.
 func (t *Tree) Resolve(ctx context.Context, hash string) (string, error) {
-	if !hashForm().MatchString(hash) {
-		return "", fmt.Errorf("%w: %q is not a commit hash (7 to 64 hexadecimal digits)", ErrNoCommit, abridge(hash))
-	}
-	hash = strings.ToLower(hash)
-	objects := hash
-	if len(hash) != 40 && len(hash) != 64 {
-		var err error
-		if objects, err = t.git(ctx, "rev-parse", "--disambiguate="+hash); err != nil {
-			return "", fmt.Errorf("look up commit %s: %w", hash, err)
-		}
-	}
-	out, err := t.run(ctx, command{args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"}, stdin: line(objects) + "\n"})
-	if err != nil {
-		return "", fmt.Errorf("look up commit %s: %w", hash, err)
-	}
-	var found []string
-	other := ""
-	for row := range strings.Lines(out) {
-		object, kind, _ := strings.Cut(line(row), " ")
-		switch {
-		case !strings.HasPrefix(object, hash) || kind == "missing":
-		case kind == "commit":
-			found = append(found, object)
-		default:
-			other = kind
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return "", fmt.Errorf("%w: %s is the beginning of %d commits", ErrNoCommit, hash, len(found))
-	case other != "":
-		return "", fmt.Errorf("%w: %s is a %s", ErrNoCommit, hash, other)
-	}
-	return "", fmt.Errorf("%w: the repository has no object %s", ErrNoCommit, hash)
-}
-
-// abridge shortens text of a tool for a message.
-func abridge(s string) string {
-	if len(s) > 80 {
-		return s[:77] + "..."
-	}
-	return s
+	return git.Lookup(hash, func(stdin string, args ...string) (string, error) {
+		return t.run(ctx, command{args: args, stdin: stdin})
+	})
 }

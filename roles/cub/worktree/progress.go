@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sett/roles/role/git"
 	"sett/runtime/repofile"
 )
 
@@ -51,7 +52,7 @@ func operationTips(gitDir string) []string {
 			continue // most do not exist
 		}
 		for _, word := range strings.Fields(string(text)) {
-			if hashForm().MatchString(word) {
+			if git.IsHash(word) {
 				out = append(out, word)
 			}
 		}

@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -201,8 +203,10 @@ func (t *Tree) tip() string {
 	return ""
 }
 
+var wholeHash = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64})$`) })
+
 func asHash(text string) string {
-	if (len(text) == 40 || len(text) == 64) && hashForm().MatchString(text) {
+	if wholeHash().MatchString(text) {
 		return text
 	}
 	return ""

@@ -25,6 +25,8 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+
+	"sett/roles/role/git"
 )
 
 // The refs of a store.
@@ -50,7 +52,7 @@ func Leftover(claim, agent string, attempt int) string {
 func Start(slot string) string { return startRefs + slot }
 
 // ErrNoCommit says that a hash does not name one commit that is at hand.
-var ErrNoCommit = errors.New("no such commit")
+var ErrNoCommit = git.ErrNoCommit
 
 // Store is the bare repository of an instance.
 type Store struct {
@@ -99,17 +101,17 @@ func Create(ctx context.Context, dir, format string, from []string) (*Store, err
 		version, extension = 1, "[extensions]\n\tobjectFormat = sha256\n"
 	}
 	config := fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tbare = true\n\tfileMode = true\n%s", version, extension)
-	if err := writeWhole(filepath.Join(dir, "config"), config); err != nil {
+	if err := WriteWhole(filepath.Join(dir, "config"), config); err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
-	if err := writeWhole(filepath.Join(dir, "HEAD"), "ref: refs/heads/none\n"); err != nil {
+	if err := WriteWhole(filepath.Join(dir, "HEAD"), "ref: refs/heads/none\n"); err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
 	return s, nil
 }
 
-// writeWhole writes a file so that it is either there with this content, or not at all.
-func writeWhole(path, text string) error {
+// WriteWhole writes a file, on disk when it returns, so that it is either there with this content, or not at all.
+func WriteWhole(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
@@ -274,8 +276,6 @@ func (s *Store) LetGo(ctx context.Context, refs ...string) error {
 	return err
 }
 
-var hashForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9a-fA-F]{7,64}$`) })
-
 // Resolve returns the whole hash of a commit of the store from its beginning, 7 to 64
 // hexadecimal digits. Otherwise the error is ErrNoCommit with the reason. A ref's name
 // never counts, even if it looks like a hash.
@@ -285,55 +285,7 @@ func (s *Store) Resolve(ctx context.Context, hash string) (string, error) {
 
 // resolve is Resolve with git's further variables.
 func (s *Store) resolve(ctx context.Context, hash string, env []string) (string, error) {
-	if !hashForm().MatchString(hash) {
-		return "", fmt.Errorf("%w: %q is not a commit hash (7 to 64 hexadecimal digits)", ErrNoCommit, abridge(hash))
-	}
-	hash = strings.ToLower(hash)
-	objects := hash
-	if len(hash) != 40 && len(hash) != 64 {
-		var err error
-		if objects, err = s.run(ctx, command{args: []string{"rev-parse", "--disambiguate=" + hash}, env: env}); err != nil {
-			return "", fmt.Errorf("look up commit %s: %w", hash, err)
-		}
-	}
-	out, err := s.run(ctx, command{
-		args: []string{"cat-file", "--batch-check=%(objectname) %(objecttype)"}, env: env, stdin: line(objects) + "\n",
+	return git.Lookup(hash, func(stdin string, args ...string) (string, error) {
+		return s.run(ctx, command{args: args, env: env, stdin: stdin})
 	})
-	if err != nil {
-		return "", fmt.Errorf("look up commit %s: %w", hash, err)
-	}
-	return oneCommit(hash, out)
-}
-
-// oneCommit returns the one commit among the lines of cat-file.
-func oneCommit(hash, out string) (string, error) {
-	var found []string
-	other := ""
-	for row := range strings.Lines(out) {
-		object, kind, _ := strings.Cut(line(row), " ")
-		switch {
-		case !strings.HasPrefix(object, hash) || kind == "missing":
-		case kind == "commit":
-			found = append(found, object)
-		default:
-			other = kind
-		}
-	}
-	switch {
-	case len(found) == 1:
-		return found[0], nil
-	case len(found) > 1:
-		return "", fmt.Errorf("%w: %s is the beginning of %d commits", ErrNoCommit, hash, len(found))
-	case other != "":
-		return "", fmt.Errorf("%w: %s is a %s", ErrNoCommit, hash, other)
-	}
-	return "", fmt.Errorf("%w: no object begins with %s", ErrNoCommit, hash)
-}
-
-// abridge shortens text of a tool for a message.
-func abridge(s string) string {
-	if len(s) > 80 {
-		return s[:77] + "..."
-	}
-	return s
 }
