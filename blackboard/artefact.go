@@ -142,6 +142,7 @@ type FailureReport struct {
 	StderrSize int64  `json:"stderr_size"`
 	Agent      string `json:"agent,omitempty"`
 	Attempt    int    `json:"attempt,omitempty"`
+	Leftovers  string `json:"leftovers,omitempty"` // the commit of the changes that the tool left in its tree
 }
 
 // MaxCapture is the part of a tool's stdout and of its stderr that is stored, in bytes

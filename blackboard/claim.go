@@ -164,8 +164,9 @@ func (g Grant) OfAgent() bool { return !IsHuman(g.Agent) }
 // WorkspaceMode is the access of a grant's tool to the repository's working tree.
 type WorkspaceMode string
 
-// The two modes.
+// The modes.
 const (
-	ReadOnly  WorkspaceMode = "ro"
-	ReadWrite WorkspaceMode = "rw"
+	ReadOnly    WorkspaceMode = "ro"
+	ReadWrite   WorkspaceMode = "rw"
+	NoWorkspace WorkspaceMode = "none" // there is no tree
 )

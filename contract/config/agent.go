@@ -60,7 +60,8 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", d.read.count(&a.Replicas, 1)},
 		{"strategy", "reuse: one container (process) for all grants. fresh_per_call: a new one for every grant. Default: reuse, with replicas above 1 fresh_per_call.", oneOf(d.read, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
 		{"workspace", "The agent's access to the repository.", d.read.section(
-			field{"mode", "ro: reads it, beside other agents. rw: changes it and commits, with the working tree for itself.", oneOf(d.read, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite)})},
+			field{"mode", "Of its private tree. ro: reads it. rw: changes it and commits. none: it has none.",
+				oneOf(d.read, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite, blackboard.NoWorkspace)})},
 		{"environment", "The program's variables. NAME, or a name without a value, takes the host's value; a given value is literal.", d.read.environment(&a.Environment)},
 		{"resources", "Bounds of the container, under docker, as in compose.", d.resources(&a.Resources)},
 		{"prompts", "Texts for agents that ask a language model, passed to the program as SETT_PROMPT_CLAIM and SETT_PROMPT_EXECUTION.", d.read.section(

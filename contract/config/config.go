@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"time"
 
 	"sett/blackboard"
@@ -135,6 +136,22 @@ type Build struct {
 	Context    string            `json:"context"`        // directory, relative to sett.yml; default "."
 	Dockerfile string            `json:"dockerfile"`     // relative to Context; default "Dockerfile"
 	Args       map[string]string `json:"args,omitempty"` // build arguments
+}
+
+// Trees are the names of the private trees of an agent's tools: one, or one for each worker
+// that runs or waits at the same time. None: it has no workspace.
+func (a Agent) Trees() []string {
+	if a.Workspace.Mode == blackboard.NoWorkspace {
+		return nil
+	}
+	if !a.Fresh() {
+		return []string{a.Name}
+	}
+	all := make([]string, a.Replicas+a.Warm)
+	for i := range all {
+		all[i] = fmt.Sprintf("%s.%d", a.Name, i+1)
+	}
+	return all
 }
 
 // Workspace is an agent's access to the repository.

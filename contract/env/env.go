@@ -37,8 +37,11 @@ const (
 	BidsRequired  = "SETT_AGENT_BIDS_REQUIRED" // true: without a bid of the script, the claim waits; default: false
 	Timeout       = "SETT_AGENT_TIMEOUT"       // of one run of the tool; default 5m
 	Grace         = "SETT_STOP_GRACE_PERIOD"   // for a running tool when the cub is stopped; default 10s
-	Workspace     = "SETT_WORKSPACE"           // directory; default /workspace
-	WorkspaceMode = "SETT_WORKSPACE_MODE"      // ro (default) or rw
+	Workspace     = "SETT_WORKSPACE"           // the tool's directory; default /workspace
+	WorkspaceMode = "SETT_WORKSPACE_MODE"      // of its tree: ro, rw or none (default)
+	RepositoryURL = "SETT_REPOSITORY_URL"      // of the repository role, which prepares the tree; required with a mode of ro or rw
+	TreeToken     = "SETT_REPOSITORY_TOKEN"    // the agent's token there
+	Tree          = "SETT_TREE"                // the name of the tree; default: the agent's name
 	Incarnation   = "SETT_INCARNATION"         // the holder of the grants; default: a new id
 	Run           = "SETT_RUN"                 // the `sett up` it belongs to
 	ConfigDigest  = "SETT_CONFIG_DIGEST"       // of the agent's part of sett.yml
@@ -80,7 +83,7 @@ const (
 )
 
 // Secret lists the variables no tool may see.
-var Secret = []string{RedisURL, Token, AgentsRedisURL, OwnRedis}
+var Secret = []string{RedisURL, Token, AgentsRedisURL, OwnRedis, RepositoryKey, TreeToken}
 
 // Redis has the address of the blackboard and the limits of calls to it.
 type Redis struct {
@@ -108,6 +111,9 @@ type Cub struct {
 	Timeout, Grace        time.Duration
 	Workspace             string
 	Mode                  blackboard.WorkspaceMode
+	RepositoryURL         string // empty: the tool has no tree
+	TreeToken             string
+	Tree                  string // default: Agent
 	Incarnation           string // empty: the cub makes one
 	Run, ConfigDigest     string
 	Image                 string // id; empty: no container
@@ -147,6 +153,7 @@ func (c Cub) Environ() []string {
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
 		{Bids, list(c.Bids)}, {Commits, list(c.Commits)}, {Adapter, adapter}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
+		{RepositoryURL, c.RepositoryURL}, {TreeToken, c.TreeToken}, {Tree, c.Tree},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {HealthAddr, c.HealthAddr},
 		{ToolNetwork, c.Network},
 	} {
@@ -316,7 +323,8 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		PromptClaim: r.Or(PromptClaim, ""), PromptExecution: r.Or(PromptExecution, ""),
 		Timeout: r.Span(Timeout, 5*time.Minute), Grace: r.Span(Grace, 10*time.Second),
 		Workspace:   r.Or(Workspace, "/workspace"),
-		Mode:        blackboard.WorkspaceMode(r.OneOf(WorkspaceMode, string(blackboard.ReadOnly), string(blackboard.ReadWrite))),
+		Mode:        blackboard.WorkspaceMode(r.OneOf(WorkspaceMode, string(blackboard.NoWorkspace), string(blackboard.ReadOnly), string(blackboard.ReadWrite))),
+		TreeToken:   r.Or(TreeToken, ""),
 		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""), Image: r.Or(Image, ""),
 		Pin: r.Or(Pin, ""), PinDigest: r.Or(PinDigest, ""),
 		HealthAddr:   r.Or(HealthAddr, ":8080"),
@@ -324,7 +332,11 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		BidsRequired: r.OneOf(BidsRequired, "false", "true") == "true",
 		Fresh:        r.OneOf(Strategy, config.StrategyReuse, config.StrategyFreshPerCall) == config.StrategyFreshPerCall,
 	}
-	c.Role = r.Or(Role, c.Agent)
+	c.Role, c.Tree = r.Or(Role, c.Agent), r.Or(Tree, c.Agent)
+	c.RepositoryURL = r.Or(RepositoryURL, "")
+	if c.Mode != blackboard.NoWorkspace {
+		c.RepositoryURL = r.Required(RepositoryURL, "the repository role, such as http://127.0.0.1:7070")
+	}
 	c.readCommand(r)
 	if c.Instance != "" {
 		if err := config.ValidInstanceName(c.Instance); err != nil {

@@ -7,6 +7,7 @@ const (
 	Store          = "SETT_STORE"           // directory of the store
 	Trees          = "SETT_TREES"           // directory of the trees
 	Objects        = "SETT_OBJECTS"         // the store's objects, as tools see them; default: the store's directory objects
+	TreeGit        = "SETT_TREE_GIT"        // the git directory of a read-only tree, as its tool sees it; default: the tree's own
 )
 
 // Repository has the settings of the repository role.
@@ -16,7 +17,22 @@ type Repository struct {
 	Store      string
 	Trees      string
 	Objects    string // empty: the store's own
+	TreeGit    string // empty: each tree's own
 	HealthAddr string
+}
+
+// Environ writes the variables, without the empty ones.
+func (s Repository) Environ() []string {
+	var out []string
+	for _, v := range []struct{ name, value string }{
+		{Instance, s.Instance}, {RepositoryAddr, s.Addr}, {RepositoryKey, s.Key}, {Store, s.Store}, {Trees, s.Trees},
+		{Objects, s.Objects}, {TreeGit, s.TreeGit}, {HealthAddr, s.HealthAddr},
+	} {
+		if v.value != "" {
+			out = append(out, v.name+"="+v.value)
+		}
+	}
+	return out
 }
 
 // ParseRepository reads the settings of the repository role. The error lists every wrong
@@ -30,6 +46,7 @@ func ParseRepository(lookup func(string) (string, bool)) (Repository, error) {
 		Store:      r.Required(Store, "the store's directory"),
 		Trees:      r.Required(Trees, "the trees' directory"),
 		Objects:    r.Or(Objects, ""),
+		TreeGit:    r.Or(TreeGit, ""),
 		HealthAddr: r.Or(HealthAddr, ":8080"),
 	}
 	return s, r.Err()

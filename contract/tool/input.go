@@ -10,10 +10,25 @@ import (
 
 // Input is the JSON object that a tool reads on stdin.
 type Input struct {
-	ClaimType    blackboard.BidType    `json:"claim_type"`      // review, claim or exclusive
-	Target       blackboard.Artefact   `json:"target_artefact"` // the artefact of the claim
-	ContextChain []blackboard.Artefact `json:"context_chain"`   // oldest first; never null in JSON
-	Retry        Retry                 `json:"retry,omitzero"`  // of a grant that a person has tried again
+	ClaimType    blackboard.BidType    `json:"claim_type"`          // review, claim or exclusive
+	Target       blackboard.Artefact   `json:"target_artefact"`     // the artefact of the claim
+	ContextChain []blackboard.Artefact `json:"context_chain"`       // oldest first; never null in JSON
+	Retry        Retry                 `json:"retry,omitzero"`      // of a grant that a person has tried again
+	Workspace    *Workspace            `json:"workspace,omitempty"` // the tool's tree; nil: it has none
+}
+
+// Workspace is the private tree in which a tool starts.
+type Workspace struct {
+	Commit   string     `json:"commit"`             // checked out; empty: there is no commit yet
+	Base     string     `json:"base"`               // the commit that the goal began with
+	Branch   string     `json:"branch,omitempty"`   // checked out; empty: HEAD is detached
+	Unmerged []Unmerged `json:"unmerged,omitempty"` // commits that would not merge
+}
+
+// Unmerged is a commit that the tree does not have, because it conflicts with one before.
+type Unmerged struct {
+	ArtefactID string `json:"artefact_id"`
+	Commit     string `json:"commit"`
 }
 
 // Retry says why a person has a failed grant tried again.
@@ -35,7 +50,8 @@ func (in Input) Encode() ([]byte, error) {
 		Target       artefact           `json:"target_artefact"`
 		ContextChain []artefact         `json:"context_chain"`
 		Retry        Retry              `json:"retry,omitzero"`
-	}{in.ClaimType, plain(in.Target), plainAll(in.ContextChain), in.Retry})
+		Workspace    *Workspace         `json:"workspace,omitempty"`
+	}{in.ClaimType, plain(in.Target), plainAll(in.ContextChain), in.Retry, in.Workspace})
 	if err != nil {
 		return nil, fmt.Errorf("encode tool input: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sett/blackboard/boardtest"
+	"sett/contract/tool"
 	"sett/roles/role/repository"
 	"sett/roles/role/store"
 )
@@ -28,7 +29,7 @@ func TestRepositoryInAContainer(t *testing.T) {
 	if err == nil {
 		err = s.Hold(t.Context(), store.Goal("goal"), base)
 	}
-	tree := s.Tree(trees, "writer", "/objects")
+	tree := s.Tree(trees, "writer", store.Seen{Objects: "/objects"})
 	if err = errors.Join(err, tree.Make()); err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestRepositoryInAContainer(t *testing.T) {
 	client := start()
 	t.Cleanup(func() { _, _ = dockerSays("kill", name) })
 	grant := repository.Grant{Claim: "claim", Attempt: 1}
-	var w repository.Workspace
+	var w tool.Workspace
 	boardtest.Until(t, "the role's answer", func() bool {
 		w, err = client.Prepare(t.Context(), repository.Prepare{Grant: grant, Goal: "goal", Branch: "main"})
 		return err == nil

@@ -17,8 +17,10 @@ import (
 // knows after its restart where each tree started.
 type lent struct {
 	line.Grant
-	Start string   `json:"start"` // the commit that the tree started from
-	Known []string `json:"known"` // the commits that a tool may build on
+	Start    string   `json:"start"`               // the commit that the tree started from
+	Known    []string `json:"known"`               // the commits that a tool may build on
+	ReadOnly bool     `json:"read_only,omitempty"` // nothing is kept of it
+	Settled  bool     `json:"settled,omitempty"`   // nothing more is to be kept of it
 }
 
 func (s *server) lentFile(slot string) string { return filepath.Join(s.trees, slot, "grant.json") }
@@ -34,21 +36,40 @@ func (s *server) lend(slot string, l lent) error {
 
 // lentTo returns where the tree of this grant started.
 func (s *server) lentTo(slot string, g line.Grant) (lent, error) {
+	l, err := s.lent(slot)
+	switch {
+	case err != nil:
+		return lent{}, err
+	case l.Attempt == 0:
+		return lent{}, fmt.Errorf("%w: it serves none yet", line.ErrStale)
+	case l.Grant != g:
+		return lent{}, fmt.Errorf("%w: attempt %d of claim %s", line.ErrStale, l.Attempt, l.Claim)
+	}
+	return l, nil
+}
+
+// lent returns what is remembered of a tree; nothing where it served no grant yet.
+func (s *server) lent(slot string) (l lent, err error) {
 	text, err := os.ReadFile(s.lentFile(slot))
 	if errors.Is(err, fs.ErrNotExist) {
-		return lent{}, fmt.Errorf("%w: it serves none yet", line.ErrStale)
+		return lent{}, nil
 	}
 	if err != nil {
 		return lent{}, err
 	}
-	var l lent
 	if err := json.Unmarshal(text, &l); err != nil {
-		return lent{}, fmt.Errorf("%w: %w", line.ErrStale, err)
-	}
-	if l.Grant != g {
-		return lent{}, fmt.Errorf("%w: attempt %d of claim %s", line.ErrStale, l.Attempt, l.Claim)
+		return lent{}, fmt.Errorf("read %s: %w", s.lentFile(slot), err)
 	}
 	return l, nil
+}
+
+// settle remembers that nothing more is to be kept of a tree.
+func (s *server) settle(slot string, l lent) error {
+	if l.Settled {
+		return nil
+	}
+	l.Settled = true
+	return s.lend(slot, l)
 }
 
 // busy lets one request at a time use a tree. A cub that lost its answer asks again

@@ -39,8 +39,10 @@ Environment:
   SETT_REPOSITORY_KEY   the secret of which agents' tokens are made
   SETT_STORE            directory of the store, a bare git repository
   SETT_TREES            directory of the agents' trees
-  SETT_OBJECTS          the store's objects, as agents see them;
+  SETT_OBJECTS          the store's objects, as tools see them;
                         default: the store's directory objects
+  SETT_TREE_GIT         the git directory of a read-only tree, as its tool
+                        sees it; default: the tree's own
   SETT_HEALTH_ADDR      of /healthz and /metrics; default :8080; off: none
   SETT_LOG_FORMAT       json or text; default: text on a terminal
   SETT_LOG_LEVEL        debug, info (default), warn or error
@@ -94,16 +96,15 @@ type server struct {
 	key     string
 	store   *store.Store
 	trees   string
-	objects string
+	seen    store.Seen // as tools see it
 	log     *slog.Logger
 	metrics *metrics
 	busy    busy
 }
 
 func newServer(c env.Repository, log *slog.Logger) (*server, error) {
-	s := &server{key: c.Key, store: store.Open(c.Store), trees: c.Trees, objects: c.Objects, log: log, metrics: newMetrics()}
-	if s.objects == "" {
-		s.objects = s.store.Objects()
+	s := &server{
+		key: c.Key, store: store.Open(c.Store), trees: c.Trees, seen: store.Seen{Objects: c.Objects, Git: c.TreeGit}, log: log, metrics: newMetrics(),
 	}
 	if !s.store.Exists() {
 		return nil, role.Fail(role.Environment, fmt.Errorf("there is no store in %s", c.Store), "sett up makes it")

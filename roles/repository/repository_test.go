@@ -295,3 +295,74 @@ func (p *place) struck(n int) {
 	})
 	p.kill()
 }
+
+// What a tool left whose cub died is kept before its tree serves the next grant; what one
+// left that ended well is not.
+func TestOrphanedChangesAreKept(t *testing.T) {
+	p := newPlace(t)
+	p.start()
+	ctx := t.Context()
+	for _, c := range []struct {
+		name    string
+		ends    func(g line.Grant) error
+		keeps   bool
+		prepare line.Prepare
+	}{
+		{"cub died", func(line.Grant) error { return nil }, true, line.Prepare{}},
+		{"tool ended well", func(g line.Grant) error { return p.client.Settle(ctx, line.Settle{Grant: g}) }, false, line.Prepare{}},
+		{"changes were kept", func(g line.Grant) error { _, err := p.client.Keep(ctx, line.Keep{Grant: g}); return err }, true, line.Prepare{}},
+		{"read-only", func(line.Grant) error { return nil }, false, line.Prepare{ReadOnly: true}},
+	} {
+		claim := strings.ReplaceAll(c.name, " ", "-")
+		q := c.prepare
+		q.Grant, q.Goal = first(claim), "goal"
+		if _, err := p.client.Prepare(ctx, q); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		sh(t, p.tree("writer"), "echo "+claim+" > left")
+		if err := c.ends(q.Grant); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		p.kill() // the role remembers
+		p.start()
+		if _, err := p.client.Prepare(ctx, line.Prepare{Grant: first("next"), Goal: "goal"}); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		kept, err := p.store.Commit(ctx, store.Leftover(claim, "writer", 1))
+		if err != nil || (kept != "") != c.keeps {
+			t.Errorf("%s: kept %q %v", c.name, kept, err)
+		}
+		if kept != "" {
+			if got := sh(t, p.storeDir(), "git --git-dir=. show "+kept+":left"); got != claim {
+				t.Errorf("%s: kept %q", c.name, got)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(p.tree("writer"), "left")); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s: the next tool finds the file: %v", c.name, err)
+		}
+		if err := p.client.Settle(ctx, line.Settle{Grant: first("next")}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// In a tree whose files cannot be written, git works as far as no file has to change, and
+// its commits have the agent's name.
+func TestReadOnlyTree(t *testing.T) {
+	p := newPlace(t)
+	p.start()
+	if _, err := p.client.Prepare(t.Context(), line.Prepare{Grant: first("claim"), Goal: "goal", Branch: "main", ReadOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	got := sh(t, p.tree("writer"), `unset GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
+		[ -f .git ]; git status --short; git log --format=%s; git branch other; git commit -q --allow-empty -m second; git log -1 --format='%an %ae'; git branch --format='%(refname:short)'`)
+	if got != "first\nwriter writer@sett.invalid\nmain\nother" {
+		t.Error(got)
+	}
+	if _, err := p.client.Prepare(t.Context(), line.Prepare{Grant: first("next"), Goal: "goal", ReadOnly: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := sh(t, p.tree("writer"), `git log --format=%s; git branch --format='%(refname:short)' | grep -v HEAD || true`); got != "first" {
+		t.Error(got)
+	}
+}

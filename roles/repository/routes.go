@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 
+	"sett/contract/tool"
 	"sett/roles/role"
 	line "sett/roles/role/repository"
 	"sett/roles/role/store"
@@ -26,6 +27,7 @@ func (s *server) routes() http.Handler {
 	route(s, mux, "take", desk.take)
 	route(s, mux, "commit", desk.commit)
 	route(s, mux, "keep", desk.keep)
+	route(s, mux, "settle", desk.settle)
 	return mux
 }
 
@@ -48,7 +50,7 @@ func route[Q, A any](s *server, mux *http.ServeMux, what string, answer func(des
 		}
 		defer leave()
 		done := s.metrics.time(what)
-		a, err := answer(desk{s, agent, slot, s.store.Tree(s.trees, slot, s.objects)}, r.Context(), q)
+		a, err := answer(desk{s, agent, slot, s.store.Tree(s.trees, slot, s.seen)}, r.Context(), q)
 		done(err)
 		if err != nil {
 			s.log.Warn("request refused", "request", what, "agent", agent, "tree", slot, "error", err)
@@ -61,10 +63,13 @@ func route[Q, A any](s *server, mux *http.ServeMux, what string, answer func(des
 }
 
 // prepare decides where the tree starts, and makes it so.
-func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Workspace, error) {
-	var w line.Workspace
+func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, error) {
+	var w tool.Workspace
 	if !plainName(q.Claim) || !plainName(q.Goal) || q.Attempt < 1 {
 		return w, errors.New("a grant without a claim, a goal or an attempt")
+	}
+	if err := d.keepOrphan(ctx); err != nil {
+		return w, err
 	}
 	var err error
 	if w.Base, err = d.store.Commit(ctx, store.Goal(q.Goal)); err != nil {
@@ -81,15 +86,39 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Workspace, erro
 	w.Commit, w.Branch = merged.Commit, q.Branch
 	for i, c := range starts.commits {
 		if slices.Contains(merged.Unmerged, c) {
-			w.Unmerged = append(w.Unmerged, line.Unmerged{ArtefactID: starts.artefacts[i], Commit: c})
+			w.Unmerged = append(w.Unmerged, tool.Unmerged{ArtefactID: starts.artefacts[i], Commit: c})
 		}
 	}
-	if err := d.tree.Prepare(ctx, store.Plan{Commit: w.Commit, Branch: w.Branch}); err != nil {
+	if err := d.tree.Prepare(ctx, store.Plan{Commit: w.Commit, Branch: w.Branch, User: d.author(), ReadOnly: q.ReadOnly}); err != nil {
 		return w, err
 	}
 	known := slices.DeleteFunc(append([]string{w.Commit, w.Base}, starts.commits...), func(c string) bool { return c == "" })
 	slices.Sort(known)
-	return w, d.lend(d.slot, lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known)})
+	return w, d.lend(d.slot, lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), ReadOnly: q.ReadOnly})
+}
+
+// keepOrphan keeps the changes of a grant before, whose cub died before it could say how
+// the tool ended. Changes that are too large to keep are dropped.
+func (d desk) keepOrphan(ctx context.Context) error {
+	l, err := d.lent(d.slot)
+	if err != nil || l.Attempt == 0 || l.Settled || l.ReadOnly {
+		return err
+	}
+	held, err := d.keepAs(ctx, l, "left by a tool whose cub died", store.Leftover(l.Claim, d.agent, l.Attempt))
+	switch {
+	case errors.Is(err, line.ErrTool):
+		d.log.Warn("changes dropped", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "error", err)
+		return d.server.settle(d.slot, l)
+	case err != nil:
+		return err
+	case held.Commit != "":
+		d.log.Warn("changes kept of a tool whose cub died", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "leftovers", held.Ref)
+	}
+	return nil
+}
+
+func (d desk) author() store.Author {
+	return store.Author{Name: d.agent, Email: d.agent + "@sett.invalid"}
 }
 
 // starts are the commits that a tree starts from, each with its artefact if it has one.
@@ -148,7 +177,20 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 			return line.Held{}, fmt.Errorf("%w: %w", line.ErrTool, err)
 		}
 	}
-	return line.Held{Commit: commit, Ref: ref}, err
+	if err != nil {
+		return line.Held{}, err
+	}
+	return line.Held{Commit: commit, Ref: ref}, d.server.settle(d.slot, l)
+}
+
+// settle says that the tool has ended well. A tree that serves another grant by now is
+// settled already.
+func (d desk) settle(_ context.Context, q line.Settle) (struct{}, error) {
+	l, err := d.lentTo(d.slot, q.Grant)
+	if err != nil {
+		return struct{}{}, err
+	}
+	return struct{}{}, d.server.settle(d.slot, l)
 }
 
 // commit commits the tool's changes as the agent's own.
@@ -156,29 +198,34 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 	if !plainName(q.Artefact) {
 		return line.Held{}, fmt.Errorf("%q is no artefact", role.Clean(q.Artefact))
 	}
-	return d.keepAs(ctx, q.Grant, q.Message, store.Artefact(q.Artefact))
+	l, err := d.lentTo(d.slot, q.Grant)
+	if err != nil {
+		return line.Held{}, err
+	}
+	return d.keepAs(ctx, l, q.Message, store.Artefact(q.Artefact))
 }
 
 func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 	if !plainName(q.Claim) {
 		return line.Held{}, fmt.Errorf("%q is no claim", role.Clean(q.Claim))
 	}
-	return d.keepAs(ctx, q.Grant, q.Message, store.Leftover(q.Claim, d.agent, q.Attempt))
-}
-
-func (d desk) keepAs(ctx context.Context, g line.Grant, message, ref string) (line.Held, error) {
-	l, err := d.lentTo(d.slot, g)
+	l, err := d.lentTo(d.slot, q.Grant)
 	if err != nil {
 		return line.Held{}, err
 	}
-	commit, err := d.tree.Keep(ctx, store.Changes{
-		Start: l.Start, Message: message, Author: store.Author{Name: d.agent, Email: d.agent + "@sett.invalid"},
-	}, ref)
-	if errors.Is(err, store.ErrTooLarge) {
+	return d.keepAs(ctx, l, q.Message, store.Leftover(q.Claim, d.agent, q.Attempt))
+}
+
+// keepAs has a ref hold what the tool changed, and settles its tree.
+func (d desk) keepAs(ctx context.Context, l lent, message, ref string) (line.Held, error) {
+	commit, err := d.tree.Keep(ctx, store.Changes{Start: l.Start, Message: message, Author: d.author()}, ref)
+	switch {
+	case errors.Is(err, store.ErrTooLarge):
 		return line.Held{}, fmt.Errorf("%w: %w", line.ErrTool, err)
-	}
-	if commit == "" {
+	case err != nil:
+		return line.Held{}, err
+	case commit == "":
 		ref = ""
 	}
-	return line.Held{Commit: commit, Ref: ref}, err
+	return line.Held{Commit: commit, Ref: ref}, d.server.settle(d.slot, l)
 }

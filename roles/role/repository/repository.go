@@ -17,6 +17,7 @@ import (
 	"net/url"
 	"strings"
 
+	"sett/contract/tool"
 	"sett/roles/role"
 )
 
@@ -27,27 +28,15 @@ type Grant struct {
 }
 
 // Prepare asks for a clean tree. It starts at the merge of the commits of these
-// artefacts, else at the goal's base. A resumed grant starts from the files that its tree held.
+// artefacts, else at the goal's base. A resumed grant starts from the files that its tree
+// held. Changes that the tree still has of a grant before, which nobody settled, are kept first.
 type Prepare struct {
 	Grant
 	Goal      string   `json:"goal"`
 	Branch    string   `json:"branch,omitempty"` // that the goal began on; empty: none
 	Artefacts []string `json:"artefacts,omitempty"`
-	Resumes   int      `json:"resumes,omitempty"` // the attempt that was suspended by a question
-}
-
-// Workspace is a prepared tree, as the tool is told of it on its stdin.
-type Workspace struct {
-	Commit   string     `json:"commit"`             // checked out; empty: there is no commit yet
-	Base     string     `json:"base"`               // the commit that the goal began with
-	Branch   string     `json:"branch,omitempty"`   // checked out; empty: HEAD is detached
-	Unmerged []Unmerged `json:"unmerged,omitempty"` // commits that would not merge
-}
-
-// Unmerged is a commit that the tree does not have, because it conflicts with one before.
-type Unmerged struct {
-	ArtefactID string `json:"artefact_id"`
-	Commit     string `json:"commit"`
+	Resumes   int      `json:"resumes,omitempty"`   // the attempt that was suspended by a question
+	ReadOnly  bool     `json:"read_only,omitempty"` // the tool changes no file: nothing is ever kept of the tree
 }
 
 // Take asks to hold a commit that the tool made in its tree.
@@ -70,6 +59,10 @@ type Keep struct {
 	Grant
 	Message string `json:"message"`
 }
+
+// Settle says that the tool has ended well: the changes that it left in its tree count
+// for nothing. Take and Commit say so, too.
+type Settle struct{ Grant }
 
 // Held is a commit that a ref holds; empty: nothing was there to hold.
 type Held struct {
@@ -134,8 +127,8 @@ type Client struct {
 }
 
 // Prepare returns when the tree is ready.
-func (c *Client) Prepare(ctx context.Context, q Prepare) (Workspace, error) {
-	return ask[Workspace](ctx, c, "prepare", q)
+func (c *Client) Prepare(ctx context.Context, q Prepare) (tool.Workspace, error) {
+	return ask[tool.Workspace](ctx, c, "prepare", q)
 }
 
 // Take returns when the commit is held, on disk.
@@ -148,6 +141,12 @@ func (c *Client) Commit(ctx context.Context, q Commit) (Held, error) {
 
 // Keep returns when the leftovers are held, on disk.
 func (c *Client) Keep(ctx context.Context, q Keep) (Held, error) { return ask[Held](ctx, c, "keep", q) }
+
+// Settle returns when the tree's changes count for nothing.
+func (c *Client) Settle(ctx context.Context, q Settle) error {
+	_, err := ask[struct{}](ctx, c, "settle", q)
+	return err
+}
 
 // mostAnswer bounds an answer: it names a few commits.
 const mostAnswer = 1 << 20

@@ -13,7 +13,7 @@ func BenchmarkGrant(b *testing.B) {
 	for _, files := range []int{100, 10_000} {
 		b.Run(fmt.Sprint(files), func(b *testing.B) {
 			s, base := crowded(b, files)
-			tree := s.Tree(filepath.Join(b.TempDir(), "trees"), "writer", s.Objects())
+			tree := s.Tree(filepath.Join(b.TempDir(), "trees"), "writer", Seen{})
 			if err := tree.Prepare(b.Context(), Plan{Commit: base, Branch: "main"}); err != nil {
 				b.Fatal(err)
 			}

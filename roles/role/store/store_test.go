@@ -83,7 +83,7 @@ func try(dir, name string, args ...string) (string, error) {
 // prepared returns a tree that starts at a commit.
 func prepared(t *testing.T, s *Store, commit string) *Tree {
 	t.Helper()
-	tree := s.Tree(filepath.Join(t.TempDir(), "trees"), "writer", s.Objects())
+	tree := s.Tree(filepath.Join(t.TempDir(), "trees"), "writer", Seen{})
 	prepare(t, tree, Plan{Commit: commit, Branch: "main"})
 	return tree
 }

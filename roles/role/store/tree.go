@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,14 +20,22 @@ import (
 type Tree struct {
 	store *Store
 	dir   string // trusted
-	seen  string // the store's objects, as the tool sees them
+	seen  Seen
 	slot  string
 }
 
-// Tree returns the place of that name in a directory, without a look at it. A tool in the tree finds
-// the store's objects at seen.
-func (s *Store) Tree(dir, slot, seen string) *Tree {
-	return &Tree{store: s, dir: filepath.Join(dir, slot), seen: seen, slot: slot}
+// Seen are directories as the tool sees them, which may be in a container. An empty one
+// is where it is for everybody.
+type Seen struct {
+	Objects string // the store's
+	Git     string // the repository of a read-only tree
+}
+
+// Tree returns the place of that name in a directory, without a look at it.
+func (s *Store) Tree(dir, slot string, seen Seen) *Tree {
+	t := &Tree{store: s, dir: filepath.Join(dir, slot), seen: seen, slot: slot}
+	t.seen.Objects, t.seen.Git = cmp.Or(seen.Objects, s.Objects()), cmp.Or(seen.Git, t.GitDir())
+	return t
 }
 
 // Dir is the tool's working directory.
@@ -42,13 +51,21 @@ func (t *Tree) Offer(hash string, known []string) Offer {
 	return Offer{Hash: hash, Root: t.dir, Objects: toolGit + "/objects", Known: known}
 }
 
+// GitDir is the directory of the tool's repository where its tree is read-only: it lies
+// outside, and can be written.
+func (t *Tree) GitDir() string { return filepath.Join(t.dir, "git") }
+
 // Make makes the directories of the place.
-func (t *Tree) Make() error { return os.MkdirAll(t.Dir(), 0o700) }
+func (t *Tree) Make() error {
+	return errors.Join(os.MkdirAll(t.Dir(), 0o700), os.MkdirAll(t.GitDir(), 0o700))
+}
 
 // Plan is the state in which a tool finds its tree.
 type Plan struct {
-	Commit string // of the store; empty: a repository without a commit
-	Branch string // checked out; empty or no name of a branch: HEAD is detached
+	Commit   string // of the store; empty: a repository without a commit
+	Branch   string // checked out; empty or no name of a branch: HEAD is detached
+	User     Author // of the commits that the tool makes; empty: git finds one
+	ReadOnly bool   // the tool cannot write its files
 }
 
 // Prepare empties the tree, whatever a tool left there, and checks out a commit with a
@@ -113,12 +130,17 @@ func (t *Tree) clear() error {
 	if err := os.Remove(t.index()); err != nil && !gone(err) {
 		return err
 	}
-	entries, err := os.ReadDir(t.Dir())
+	return empty(t.Dir())
+}
+
+// empty removes everything from a directory.
+func empty(dir string) error {
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		if err := removeAll(filepath.Join(t.Dir(), e.Name())); err != nil {
+		if err := removeAll(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -155,7 +177,16 @@ func (t *Tree) lendRepository(ctx context.Context, p Plan) error {
 	if err != nil {
 		return err
 	}
+	if err := empty(t.GitDir()); err != nil {
+		return err
+	}
 	dir := filepath.Join(t.Dir(), ".git")
+	if p.ReadOnly {
+		if err := os.WriteFile(dir, []byte("gitdir: "+t.seen.Git+"\n"), 0o600); err != nil {
+			return err
+		}
+		dir = t.GitDir()
+	}
 	for _, d := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "hooks"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
 			return err
@@ -165,10 +196,14 @@ func (t *Tree) lendRepository(ctx context.Context, p Plan) error {
 	if format == "sha256" {
 		version, extension = 1, "[extensions]\n\tobjectFormat = sha256\n"
 	}
+	user := ""
+	if p.User.Name != "" {
+		user = fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n", p.User.Name, p.User.Email)
+	}
 	files := map[string]string{
-		"config": fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tfileMode = true\n\tbare = false\n\tlogAllRefUpdates = true\n%s[gc]\n\tauto = 0\n",
-			version, extension),
-		"objects/info/alternates": t.seen + "\n",
+		"config": fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tfileMode = true\n\tbare = false\n\tlogAllRefUpdates = true\n%s%s[gc]\n\tauto = 0\n",
+			version, extension, user),
+		"objects/info/alternates": t.seen.Objects + "\n",
 		"HEAD":                    p.Commit + "\n",
 	}
 	if branch := p.Branch; plainBranch(branch) || p.Commit == "" {
