@@ -87,7 +87,7 @@ func (s *Store) run(ctx context.Context, c command) (string, error) {
 	defer cancel()
 	p := s.process(ctx, c)
 	var stdout bytes.Buffer
-	p.cmd.Stdin, p.cmd.Stdout = strings.NewReader(c.stdin), &stdout
+	p.cmd.Stdout = &stdout
 	if err := p.cmd.Start(); err != nil {
 		return "", p.failure(ctx, err)
 	}
@@ -118,6 +118,7 @@ func (s *Store) process(ctx context.Context, c command) *process {
 		p.cmd.Dir = c.dir
 	}
 	p.cmd.Env = append(environ(), c.env...)
+	p.cmd.Stdin = strings.NewReader(c.stdin)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }

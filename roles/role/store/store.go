@@ -96,18 +96,22 @@ func Create(ctx context.Context, dir, format string, from []string) (*Store, err
 			return nil, fmt.Errorf("bring objects into the store: %w", err)
 		}
 	}
-	version, extension := 0, ""
-	if format == "sha256" {
-		version, extension = 1, "[extensions]\n\tobjectFormat = sha256\n"
-	}
-	config := fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tbare = true\n\tfileMode = true\n%s", version, extension)
-	if err := WriteWhole(filepath.Join(dir, "config"), config); err != nil {
+	if err := WriteWhole(filepath.Join(dir, "config"), configOf(format)); err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
 	if err := WriteWhole(filepath.Join(dir, "HEAD"), "ref: refs/heads/none\n"); err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
 	return s, nil
+}
+
+// configOf is the configuration of a store.
+func configOf(format string) string {
+	version, extension := 0, ""
+	if format == "sha256" {
+		version, extension = 1, "[extensions]\n\tobjectFormat = sha256\n"
+	}
+	return fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tbare = true\n\tfileMode = true\n%s", version, extension)
 }
 
 // WriteWhole writes a file, on disk when it returns, so that it is either there with this content, or not at all.

@@ -70,10 +70,15 @@ func (s *Store) Take(ctx context.Context, o Offer, ref string) (commit string, e
 	if err := s.Hold(ctx, ref, commit); err != nil {
 		return "", err
 	}
-	if kept != "" {
-		_ = os.Remove(filepath.Join(s.Objects(), "pack", "pack-"+kept+".keep")) // the ref keeps the pack's objects now
-	}
+	s.release(kept)
 	return commit, nil
+}
+
+// release lets git prune a pack that it received, as far as no ref holds its objects.
+func (s *Store) release(pack string) {
+	if pack != "" {
+		_ = os.Remove(filepath.Join(s.Objects(), "pack", "pack-"+pack+".keep"))
+	}
 }
 
 // quoted is a path as git reads it in a list of paths.
@@ -105,27 +110,46 @@ func (s *Store) descends(ctx context.Context, commit string, o Offer, env []stri
 	return fmt.Errorf("%w: %s", ErrElsewhere, commit)
 }
 
-// receive brings the objects that a commit reaches and the known ones do not. It
+// receive brings the objects that a tool's commit reaches and the known ones do not. It
 // returns the name of the new pack, which has a file that keeps it from being pruned.
 func (s *Store) receive(ctx context.Context, commit string, known, env []string, size int64) (pack string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
+	sender := s.process(ctx, command{args: []string{"pack-objects", "--revs", "--thin", "--delta-base-offset", "--stdout", "-q"}, env: env, stdin: reach(commit, known)})
+	receiver := s.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--fix-thin", "--keep=sett",
+		fmt.Sprintf("--max-input-size=%d", size)}})
+	pack, sent, received := pass(ctx, sender, receiver)
+	switch {
+	case received != nil && strings.Contains(receiver.stderr.String(), "maximum allowed size"):
+		return "", fmt.Errorf("%w: more than %d MiB", ErrTooLarge, size>>20)
+	case received != nil:
+		return "", refusal(received)
+	}
+	return pack, refusal(sent)
+}
+
+// reach is what git reads for all objects that a commit reaches and the known ones do not.
+func reach(commit string, known []string) string {
 	var want strings.Builder
 	fmt.Fprintln(&want, commit)
 	for _, k := range known {
 		fmt.Fprintf(&want, "^%s\n", k)
 	}
-	sender := s.process(ctx, command{args: []string{"pack-objects", "--revs", "--thin", "--delta-base-offset", "--stdout", "-q"}, env: env})
-	receiver := s.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--fix-thin", "--keep=sett",
-		fmt.Sprintf("--max-input-size=%d", size)}})
+	return want.String()
+}
+
+// pass has one run of git read a pack that another one writes. It returns the name of
+// the pack; empty: it was there before. Where the writer is the reason that the reader
+// fails, only its error is set.
+func pass(ctx context.Context, sender, receiver *process) (pack string, sent, received error) {
 	from, to, err := os.Pipe()
 	if err != nil {
-		return "", err
+		return "", err, nil
 	}
 	var said strings.Builder
-	sender.cmd.Stdin, sender.cmd.Stdout = strings.NewReader(want.String()), to
+	sender.cmd.Stdout = to
 	receiver.cmd.Stdin, receiver.cmd.Stdout = from, &said
-	sent, received := sender.cmd.Start(), receiver.cmd.Start()
+	sent, received = sender.cmd.Start(), receiver.cmd.Start()
 	_, _ = from.Close(), to.Close()
 	if sent == nil {
 		sent = sender.cmd.Wait()
@@ -133,20 +157,19 @@ func (s *Store) receive(ctx context.Context, commit string, known, env []string,
 	if received == nil {
 		received = receiver.cmd.Wait()
 	}
-	switch {
-	case received != nil && strings.Contains(receiver.stderr.String(), "maximum allowed size"):
-		return "", fmt.Errorf("%w: more than %d MiB", ErrTooLarge, size>>20)
-	case received != nil && !strings.Contains(receiver.stderr.String(), "early EOF"): // else the sender's end is the reason
-		return "", refusal(receiver.failure(ctx, received))
-	case received != nil && sent == nil:
-		return "", refusal(receiver.failure(ctx, received))
-	case sent != nil:
-		return "", refusal(sender.failure(ctx, sent))
+	if sent != nil && strings.Contains(receiver.stderr.String(), "early EOF") {
+		received = nil
+	}
+	if sent != nil {
+		sent = sender.failure(ctx, sent)
+	}
+	if received != nil {
+		received = receiver.failure(ctx, received)
 	}
 	if name, ok := strings.CutPrefix(line(said.String()), "keep\t"); ok {
-		return name, nil
+		pack = name
 	}
-	return "", nil // the pack was there before
+	return pack, sent, received
 }
 
 // disk matches git's complaints about the store's own files.

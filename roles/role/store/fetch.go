@@ -1,0 +1,189 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+var (
+	// ErrIncomplete says that a repository lacks objects that a commit reaches.
+	ErrIncomplete = errors.New("objects are missing")
+	// ErrFormat says that a store with commits has another hash algorithm than a repository.
+	ErrFormat = errors.New("the hash algorithm is another")
+)
+
+// fetchedRef is the commit that Fetch brought last. Most of the next one's history is
+// its history, too.
+const fetchedRef = "refs/sett/fetched"
+
+// fetchTries is how often Fetch reads a repository that changes meanwhile: git may pack
+// it anew and remove the files that it just read.
+const fetchTries = 3
+
+// Fetch brings a commit with everything that it reaches into the store and has a ref hold
+// it. All is on disk when it returns. The commit is of a trusted repository with this
+// directory of objects, which may borrow others'. Nothing is written there, and
+// nothing of its configuration is read. Its history was never checked for form: git has
+// become stricter than it was when old commits were made.
+func (s *Store) Fetch(ctx context.Context, objects, commit, ref string) error {
+	known, err := s.Commit(ctx, fetchedRef)
+	if err != nil {
+		return err
+	}
+	if len(known) != len(commit) {
+		if err := s.fit(ctx, commit); err != nil {
+			return err
+		}
+	}
+	whole := known == commit
+	if !whole {
+		if whole, err = s.whole(ctx, commit, known); err != nil {
+			return err
+		}
+	}
+	pack := ""
+	for try := 1; !whole; try++ {
+		if pack, err = s.fetch(ctx, objects, commit, known); err == nil {
+			break
+		}
+		if try == fetchTries || !errors.Is(err, ErrIncomplete) {
+			return err
+		}
+	}
+	updates := fmt.Sprintf("update %s %s\nupdate %s %s\n", ref, commit, fetchedRef, commit)
+	if _, err := s.run(ctx, command{args: []string{"update-ref", "--stdin"}, stdin: updates}); err != nil {
+		return err
+	}
+	s.release(pack)
+	return nil
+}
+
+// whole says whether the store has everything that a commit reaches. Of a known commit it
+// has, and so nothing that it reaches is looked at.
+func (s *Store) whole(ctx context.Context, commit, known string) (bool, error) {
+	args := []string{"rev-list", "--objects", "--quiet", commit}
+	if known != "" {
+		args = append(args, "^"+known)
+	}
+	_, err := s.git(ctx, args...)
+	if exitCode(err) > 0 {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// fetch brings the objects that a commit reaches and the known one does not.
+func (s *Store) fetch(ctx context.Context, objects, commit, known string) (pack string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	var exclude []string
+	if known != "" {
+		exclude = []string{known}
+	}
+	sender := s.process(ctx, command{
+		args: []string{"pack-objects", "--revs", "--thin", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, exclude),
+		env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(objects)},
+	})
+	pack, sent, received := pass(ctx, sender, s.process(ctx, command{args: []string{"index-pack", "--stdin", "--fix-thin", "--keep=sett"}}))
+	if received == nil && exitCode(sent) > 0 {
+		sent = fmt.Errorf("%w: %w", ErrIncomplete, sent)
+	}
+	return pack, errors.Join(sent, received)
+}
+
+// fit gives a store without a commit the format of a commit's hash.
+func (s *Store) fit(ctx context.Context, commit string) error {
+	lock, err := os.Open(s.Dir)
+	if err != nil {
+		return err
+	}
+	defer lock.Close() // and the lock ends
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("lock the store: %w", err)
+	}
+	want := "sha1"
+	if len(commit) == 64 {
+		want = "sha256"
+	}
+	has, err := s.Format(ctx)
+	if err != nil || has == want {
+		return err
+	}
+	held, err := s.git(ctx, "for-each-ref", "--count=1", "--format=x")
+	if err != nil {
+		return err
+	}
+	if held != "" {
+		return fmt.Errorf("%w: the store has commits of %s, the repository of %s", ErrFormat, has, want)
+	}
+	if err := s.emptyObjects(); err != nil {
+		return err
+	}
+	return WriteWhole(filepath.Join(s.Dir, "config"), configOf(want))
+}
+
+// emptyObjects removes all objects. The directories stay: they may be mounted.
+func (s *Store) emptyObjects() error {
+	entries, err := os.ReadDir(s.Objects())
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if err := empty(filepath.Join(s.Objects(), e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Send brings a commit with everything that it reaches from the store into a trusted
+// repository with this git directory, which need not have a ref for it. Git keeps the
+// objects there until release is called. Where the repository has them all, nothing
+// is written; nothing but objects ever is.
+func (s *Store) Send(ctx context.Context, commit, gitDir string) (release func(), err error) {
+	release = func() {}
+	to := Open(gitDir)
+	_, err = to.git(ctx, "rev-list", "--objects", "--quiet", commit, "--not", "--all")
+	if exitCode(err) == 0 {
+		return release, err
+	}
+	known, err := s.shared(ctx, to)
+	if err != nil {
+		return release, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	// Not thin: a partial clone may lack the objects that deltas would build on.
+	sender := s.process(ctx, command{args: []string{"pack-objects", "--revs", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, known)})
+	receiver := to.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--keep=sett"}})
+	pack, sent, received := pass(ctx, sender, receiver)
+	return func() { to.release(pack) }, errors.Join(sent, received)
+}
+
+// shared returns the commits of the store that refs of another repository name.
+func (s *Store) shared(ctx context.Context, other *Store) ([]string, error) {
+	named, err := other.git(ctx, "for-each-ref", "--format=%(objectname)")
+	if err != nil || named == "" {
+		return nil, err
+	}
+	out, err := s.run(ctx, command{args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}, stdin: named})
+	if err != nil {
+		return nil, err
+	}
+	var both []string
+	for row := range strings.Lines(out) {
+		if commit, ok := strings.CutPrefix(line(row), "commit "); ok {
+			both = append(both, commit)
+		}
+	}
+	return both, nil
+}
