@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"sett/blackboard"
@@ -154,6 +155,11 @@ func (a Agent) Trees() []string {
 	return all
 }
 
+// HasTrees says whether an agent has a private tree.
+func (c *Config) HasTrees() bool {
+	return slices.ContainsFunc(c.Agents, func(a Agent) bool { return len(a.Trees()) > 0 })
+}
+
 // Workspace is an agent's access to the repository.
 type Workspace struct {
 	Mode blackboard.WorkspaceMode `json:"mode"` // default blackboard.ReadOnly
@@ -197,6 +203,7 @@ type HealthCheck struct {
 type Services struct {
 	Redis        RedisService        `json:"redis"`
 	Orchestrator OrchestratorService `json:"orchestrator"`
+	Repository   RepositoryService   `json:"repository"`
 }
 
 // RedisService is the blackboard's server.
@@ -209,6 +216,16 @@ type RedisService struct {
 // OrchestratorService is the control container.
 type OrchestratorService struct {
 	Image string `json:"image,omitempty"` // empty: the one that sett builds from itself
+}
+
+// RepositoryService is the unit of the repository role, which prepares agents' private
+// trees. It runs while an agent has one.
+type RepositoryService struct {
+	Image string `json:"image"` // with git; default DefaultRepositoryImage
+	// The parts of its container on this engine, or the sett of its process, and the
+	// reach of its network. Never in sett.yml: `sett up` finds them.
+	Resolved *Resolved `json:"resolved,omitempty"`
+	Network  string    `json:"network,omitempty"`
 }
 
 // Notify is a program that runs with an event on its stdin for each question, each

@@ -10,6 +10,7 @@ import (
 const (
 	DefaultVersion             = "1.0"
 	DefaultRedisImage          = "redis:7-alpine"
+	DefaultRepositoryImage     = "alpine/git:v2.49.1"
 	DefaultTimeout             = 5 * time.Minute
 	DefaultGrace               = 10 * time.Second
 	DefaultMaxReviewIterations = 3
@@ -25,7 +26,7 @@ func defaultConfig() *Config {
 		Version:  DefaultVersion,
 		Runtime:  RuntimeDocker,
 		Approve:  []string{},
-		Services: Services{Redis: RedisService{Image: DefaultRedisImage}},
+		Services: Services{Redis: RedisService{Image: DefaultRedisImage}, Repository: RepositoryService{Image: DefaultRepositoryImage}},
 		Orchestrator: Orchestrator{
 			MaxReviewIterations: DefaultMaxReviewIterations,
 			MaxArtefacts:        DefaultMaxArtefacts,

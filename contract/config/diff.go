@@ -15,12 +15,14 @@ type Changes struct {
 	Changed  []string `json:"changed"`  // agents to restart, sorted
 	Policy   bool     `json:"policy"`   // the orchestrator has a new policy
 	Notify   bool     `json:"notify"`   // the notifier must start, restart or stop
-	Instance bool     `json:"instance"` // runtime, services, redis or the place of the orchestrator: all parts must restart
+	Instance bool     `json:"instance"` // runtime, redis, their services or the place of the orchestrator: all parts must restart
+	// The repository must start, restart or stop.
+	Repository bool `json:"repository"`
 }
 
 // Empty says that nothing changed.
 func (c Changes) Empty() bool {
-	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Instance
+	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Repository && !c.Instance
 }
 
 // Diff compares two configurations. It cannot see a new value of an inherited
@@ -29,9 +31,9 @@ func (c Changes) Empty() bool {
 func Diff(before, after *Config) Changes {
 	changes := Changes{
 		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve),
-		Notify: before.Notify.Digest() != after.Notify.Digest(),
-		Instance: before.Version != after.Version || before.Runtime != after.Runtime || before.Services != after.Services ||
-			before.Redis != after.Redis || before.Orchestrator.Run != after.Orchestrator.Run,
+		Notify: before.Notify.Digest() != after.Notify.Digest(), Repository: before.RepositoryDigest() != after.RepositoryDigest(),
+		Instance: before.Version != after.Version || before.Runtime != after.Runtime || before.Services.Redis != after.Services.Redis ||
+			before.Services.Orchestrator != after.Services.Orchestrator || before.Redis != after.Redis || before.Orchestrator.Run != after.Orchestrator.Run,
 	}
 	for _, was := range before.Agents {
 		is, found := after.Agent(was.Name)
@@ -79,6 +81,15 @@ func (n *Notify) Digest() string {
 		return ""
 	}
 	return digest(n)
+}
+
+// RepositoryDigest returns a hash, in hex, of all settings of the repository's unit, since
+// each needs a restart to change; "": no agent has a tree, and it does not run.
+func (c *Config) RepositoryDigest() string {
+	if !c.HasTrees() {
+		return ""
+	}
+	return digest(c.Services.Repository)
 }
 
 func digest(part any) string {

@@ -44,7 +44,9 @@ func (d *decoder) fields(f *file) []field {
 				field{"embedded", "Sett's own server in place of Redis; local mode always uses it.", d.embedded(f)},
 				field{"url", "The same setting as redis.url.", d.url(&f.service, nil)})},
 			field{"orchestrator", "The control container.", d.read.section(
-				field{"image", "Default: made from the running sett.", d.read.text(&c.Services.Orchestrator.Image, imageName)})})},
+				field{"image", "Default: made from the running sett.", d.read.text(&c.Services.Orchestrator.Image, imageName)})},
+			field{"repository", "The part that prepares agents' trees and keeps their commits.", d.read.section(
+				field{"image", "Under docker, with git.", d.read.text(&c.Services.Repository.Image, imageName)})})},
 	}
 }
 

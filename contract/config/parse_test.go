@@ -75,7 +75,7 @@ func TestDefaults(t *testing.T) {
 			Workspace: Workspace{Mode: blackboard.ReadOnly},
 			Timeout:   5 * time.Minute, Grace: 10 * time.Second, Network: "full", ReadOnly: true,
 		}},
-		Services:     Services{Redis: RedisService{Image: "redis:7-alpine"}},
+		Services:     Services{Redis: RedisService{Image: "redis:7-alpine"}, Repository: RepositoryService{Image: "alpine/git:v2.49.1"}},
 		Orchestrator: Orchestrator{Run: "container", MaxReviewIterations: 3, MaxArtefacts: 100, OnReviewLimit: "fail"},
 		Redis:        Redis{GiveUp: 5 * time.Minute, Timeout: 2 * time.Second, Retries: 5},
 	}

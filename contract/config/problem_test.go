@@ -309,7 +309,7 @@ func TestMisplacedKeys(t *testing.T) {
 		minimal + "bids: {X: claim}\n":                             "it belongs under agents.NAME:",
 		minimal + "give_up: 1m\n":                                  "it belongs under redis:",
 		minimal + "dockerfile: x\n":                                "it belongs under agents.NAME.build:",
-		minimal + "orchestrator: {image: x}\n":                     "it belongs under agents.NAME:, under notify:, under services.redis: or under services.orchestrator:",
+		minimal + "orchestrator: {image: x}\n":                     "it belongs under agents.NAME:, under notify:, under services.redis:, under services.orchestrator: or under services.repository:",
 		minimal + "notify: {command: [x], question_timeout: 1h}\n": "it belongs under orchestrator:",
 		agentLines("workspace: {mode: rw, network: full}"):         "it belongs under agents.NAME:",
 		minimal + "orchestrator: {qestion_timeout: 1h}\n":          `did you mean "question_timeout"?`,

@@ -33,7 +33,7 @@ func reaches() []reach {
 		{[]string{"runtime"}, processRight},
 		{[]string{"agents.NAME.environment", "notify.environment"}, variableRights},
 		{[]string{"agents.NAME.build", "agents.NAME.build.context", "agents.NAME.build.dockerfile"}, fileRights},
-		{[]string{"services.redis.image", "services.orchestrator.image"}, imageRights},
+		{[]string{"services.redis.image", "services.orchestrator.image", "services.repository.image"}, imageRights},
 		{[]string{"notify", "notify.command", "notify.image"}, notifyRight},
 		{[]string{"redis.url", "services.redis.url"}, addressRight},
 	}
@@ -133,6 +133,9 @@ func imageRights(c *Config, _ string) (all []Right) {
 	}
 	if image := c.Services.Orchestrator.Image; image != "" {
 		all = append(all, Right{"services.orchestrator.image", "runs sett's orchestrator in image " + image})
+	}
+	if image := c.Services.Repository.Image; image != DefaultRepositoryImage {
+		all = append(all, Right{"services.repository.image", "keeps agents' commits with the git of image " + image})
 	}
 	return all
 }

@@ -10,7 +10,7 @@ import (
 // and the repository.
 const harmless = `version agents approve pin commits orchestrator orchestrator.run orchestrator.max_review_iterations
 	orchestrator.on_review_limit orchestrator.bid_timeout orchestrator.question_timeout orchestrator.max_artefacts
-	redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator
+	redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator services.repository
 	agents.NAME.role agents.NAME.image agents.NAME.build.args agents.NAME.command agents.NAME.replicas agents.NAME.strategy
 	agents.NAME.workspace agents.NAME.workspace.mode agents.NAME.resources agents.NAME.resources.limits
 	agents.NAME.resources.limits.cpus agents.NAME.resources.limits.memory agents.NAME.resources.limits.pids
@@ -73,7 +73,7 @@ func TestRights(t *testing.T) {
 		"context outside":      {".", clan + "build: ../hostsecret\n", []string{"agents.writer.build.context: builds with files outside the repository: ../hostsecret", "agents.writer.build.dockerfile: reads a file outside the repository: ../hostsecret/Dockerfile"}},
 		"out by a detour":      {"clan", clan + "build: a/../../../x/..\n", []string{"agents.writer.build.context: builds with files outside the repository: ..", "agents.writer.build.dockerfile: reads a file outside the repository: ../Dockerfile"}},
 		"Dockerfile outside":   {".", clan + "build: {dockerfile: /srv/D}\n", []string{"agents.writer.build.dockerfile: reads a file outside the repository: an absolute path (" + short("/srv/D") + ")"}},
-		"images":               {".", clan + "image: w\nservices: {redis: {image: r}, orchestrator: {image: o}}\n", []string{"services.orchestrator.image: runs sett's orchestrator in image o", "services.redis.image: keeps the blackboard in image r"}},
+		"images":               {".", clan + "image: w\nservices: {redis: {image: r}, orchestrator: {image: o}, repository: {image: g}}\n", []string{"services.orchestrator.image: runs sett's orchestrator in image o", "services.redis.image: keeps the blackboard in image r", "services.repository.image: keeps agents' commits with the git of image g"}},
 		"address":              {".", clan + "image: w\nredis: {url: 'rediss://me:hush@db:6379/2?addr=b:1&addr=a:1&password=hush'}\n", []string{"redis.url: keeps the blackboard on rediss://db:6379/2?addr=a%3A1&addr=b%3A1"}},
 		"address of Sentinels": {".", clan + "image: w\nredis: {url: 'redis://s:1?master_set=m&sentinel_username=hush&sentinel_password=hush'}\n", []string{"redis.url: keeps the blackboard on redis://s:1?master_set=m"}},
 		"address by services":  {".", clan + "image: w\nservices: {redis: {url: 'redis://:hush@db'}}\n", []string{"redis.url: keeps the blackboard on redis://db"}},
@@ -105,7 +105,7 @@ func TestRightsDigestIgnoresOrderAndSecrets(t *testing.T) {
 	if other := digest("agents:\n" + a + b + "redis: {url: 'redis://:one@other'}\n"); other == one {
 		t.Error("another address kept the digest")
 	}
-	if none := (&Config{Services: Services{Redis: RedisService{Image: DefaultRedisImage}}}).Rights("."); len(none) != 0 || RightsDigest(nil) != RightsDigest(none) {
+	if none := defaultConfig().Rights("."); len(none) != 0 || RightsDigest(nil) != RightsDigest(none) {
 		t.Errorf("no rights: %v", none)
 	}
 }

@@ -163,6 +163,7 @@ func TestSchemaComplete(t *testing.T) {
 		{"agents.*.workspace.mode", `"ro"`}, {"agents.*.health_check.interval", `"30s"`}, {"orchestrator.question_timeout", `"0s"`},
 		{"orchestrator.on_review_limit", `"fail"`}, {"redis.retries", "5"}, {"approve", "[]"}, {"notify.timeout", `"30s"`},
 		{"services.redis.image", `"redis:7-alpine"`}, {"agents.*.role", "null"}, {"orchestrator.run", "null"},
+		{"services.repository.image", `"alpine/git:v2.49.1"`},
 	} {
 		var at any
 		if err := json.Unmarshal(Schema(), &at); err != nil {
