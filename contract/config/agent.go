@@ -61,7 +61,10 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"strategy", "reuse: one container (process) for all grants. fresh_per_call: a new one for every grant. Default: reuse, with replicas above 1 fresh_per_call.", oneOf(d.read, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
 		{"workspace", "The agent's access to the repository.", d.read.section(
 			field{"mode", "Of its private tree. ro: reads it. rw: changes it and commits. none: it has none.",
-				oneOf(d.read, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite, blackboard.NoWorkspace)})},
+				oneOf(d.read, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite, blackboard.NoWorkspace)},
+			field{"max_size", "The most that a commit of its program may bring, as 512m. A larger one breaks the contract.", d.read.memory(&a.Workspace.MaxSize)},
+			field{"max_tree", "Its program is stopped when the files of the tree take more.", d.read.memory(&a.Workspace.MaxTree)},
+			field{"min_free", "Its program is stopped when the disk has less space left.", d.read.memory(&a.Workspace.MinFree)})},
 		{"environment", "The program's variables. NAME, or a name without a value, takes the host's value; a given value is literal.", d.read.environment(&a.Environment)},
 		{"resources", "Bounds of the container, under docker, as in compose.", d.resources(&a.Resources)},
 		{"prompts", "Texts for agents that ask a language model, passed to the program as SETT_PROMPT_CLAIM and SETT_PROMPT_EXECUTION.", d.read.section(

@@ -163,6 +163,10 @@ func (c *Config) HasTrees() bool {
 // Workspace is an agent's access to the repository.
 type Workspace struct {
 	Mode blackboard.WorkspaceMode `json:"mode"` // default blackboard.ReadOnly
+	// In bytes, above 0.
+	MaxSize int64 `json:"max_size"` // that one commit, or what a tool leaves, may bring; default DefaultMaxSize
+	MaxTree int64 `json:"max_tree"` // of the tree's files; default DefaultMaxTree
+	MinFree int64 `json:"min_free"` // of the tree's file system; default DefaultMinFree
 }
 
 // EnvVar is one variable of a tool's environment.

@@ -12,6 +12,9 @@ const (
 	DefaultRedisImage          = "redis:7-alpine"
 	DefaultRepositoryImage     = "alpine/git:v2.49.1"
 	DefaultTimeout             = 5 * time.Minute
+	DefaultMaxSize             = 1 << 30 // bytes
+	DefaultMaxTree             = 10 << 30
+	DefaultMinFree             = 1 << 30
 	DefaultGrace               = 10 * time.Second
 	DefaultMaxReviewIterations = 3
 	DefaultMaxArtefacts        = 100
@@ -45,7 +48,7 @@ func defaultAgent(name string) Agent {
 	return Agent{
 		Name:      name,
 		Replicas:  1,
-		Workspace: Workspace{Mode: blackboard.ReadOnly},
+		Workspace: Workspace{Mode: blackboard.ReadOnly, MaxSize: DefaultMaxSize, MaxTree: DefaultMaxTree, MinFree: DefaultMinFree},
 		Timeout:   DefaultTimeout,
 		Grace:     DefaultGrace,
 		Network:   NetworkFull,

@@ -72,7 +72,7 @@ func TestDefaults(t *testing.T) {
 		Version: "1.0", Runtime: "docker", Approve: []string{},
 		Agents: []Agent{{
 			Name: "a", Role: "a", Image: "i", Command: []string{"/run"}, Replicas: 1, Strategy: "reuse",
-			Workspace: Workspace{Mode: blackboard.ReadOnly},
+			Workspace: Workspace{Mode: blackboard.ReadOnly, MaxSize: 1 << 30, MaxTree: 10 << 30, MinFree: 1 << 30},
 			Timeout:   5 * time.Minute, Grace: 10 * time.Second, Network: "full", ReadOnly: true,
 		}},
 		Services:     Services{Redis: RedisService{Image: "redis:7-alpine"}, Repository: RepositoryService{Image: "alpine/git:v2.49.1"}},

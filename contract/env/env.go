@@ -42,6 +42,9 @@ const (
 	RepositoryURL = "SETT_REPOSITORY_URL"      // of the repository role, which prepares the tree; required with a mode of ro or rw
 	TreeToken     = "SETT_REPOSITORY_TOKEN"    // the agent's token there
 	Tree          = "SETT_TREE"                // the name of the tree; default: the agent's name
+	MaxSize       = "SETT_MAX_SIZE"            // the most bytes that a commit may bring; default 1 GiB
+	MaxTree       = "SETT_MAX_TREE"            // the tool is stopped when its tree takes more bytes; default 10 GiB
+	MinFree       = "SETT_MIN_FREE"            // the tool is stopped when its disk has fewer bytes left; default 1 GiB
 	Incarnation   = "SETT_INCARNATION"         // the holder of the grants; default: a new id
 	Run           = "SETT_RUN"                 // the `sett up` it belongs to
 	ConfigDigest  = "SETT_CONFIG_DIGEST"       // of the agent's part of sett.yml
@@ -113,8 +116,9 @@ type Cub struct {
 	Mode                  blackboard.WorkspaceMode
 	RepositoryURL         string // empty: the tool has no tree
 	TreeToken             string
-	Tree                  string // default: Agent
-	Incarnation           string // empty: the cub makes one
+	Tree                  string           // default: Agent
+	Limits                config.Workspace // its sizes
+	Incarnation           string           // empty: the cub makes one
 	Run, ConfigDigest     string
 	Image                 string // id; empty: no container
 	Pin, PinDigest        string
@@ -127,7 +131,7 @@ func Of(a config.Agent) Cub {
 	return Cub{
 		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids, Commits: a.Commits, Adapter: a.Adapter,
 		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
-		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, ConfigDigest: a.Digest(),
+		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, Limits: a.Workspace, ConfigDigest: a.Digest(),
 		Network: a.Network,
 	}
 }
@@ -154,6 +158,7 @@ func (c Cub) Environ() []string {
 		{Bids, list(c.Bids)}, {Commits, list(c.Commits)}, {Adapter, adapter}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
 		{RepositoryURL, c.RepositoryURL}, {TreeToken, c.TreeToken}, {Tree, c.Tree},
+		{MaxSize, size(c.Limits.MaxSize)}, {MaxTree, size(c.Limits.MaxTree)}, {MinFree, size(c.Limits.MinFree)},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {HealthAddr, c.HealthAddr},
 		{ToolNetwork, c.Network},
 	} {
@@ -210,6 +215,27 @@ func span(d time.Duration) string {
 		return ""
 	}
 	return d.String()
+}
+
+func size(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// size reads a number of bytes above 0.
+func (r *Reader) size(name string, byDefault int64) int64 {
+	text := r.Or(name, "")
+	if text == "" {
+		return byDefault
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		r.wrong(name, text, "a number of bytes above 0")
+		return byDefault
+	}
+	return n
 }
 
 // Errors lists every missing or broken variable, each with the expected form.
@@ -333,6 +359,9 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		Fresh:        r.OneOf(Strategy, config.StrategyReuse, config.StrategyFreshPerCall) == config.StrategyFreshPerCall,
 	}
 	c.Role, c.Tree = r.Or(Role, c.Agent), r.Or(Tree, c.Agent)
+	c.Limits = config.Workspace{
+		Mode: c.Mode, MaxSize: r.size(MaxSize, config.DefaultMaxSize), MaxTree: r.size(MaxTree, config.DefaultMaxTree), MinFree: r.size(MinFree, config.DefaultMinFree),
+	}
 	c.RepositoryURL = r.Or(RepositoryURL, "")
 	if c.Mode != blackboard.NoWorkspace {
 		c.RepositoryURL = r.Required(RepositoryURL, "the repository role, such as http://127.0.0.1:7070")

@@ -366,3 +366,39 @@ func TestReadOnlyTree(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Changes that are too large to keep go at once, and so do all files of a tree that takes
+// too much: others need the disk. The role and the next grant go on.
+func TestTreeIsEmptied(t *testing.T) {
+	p := newPlace(t)
+	p.start()
+	ctx := t.Context()
+	for name, c := range map[string]struct {
+		keep  line.Keep
+		fault error
+		keeps bool
+	}{
+		"too large to keep": {line.Keep{MaxSize: 1 << 10}, line.ErrTool, false},
+		"too large a tree":  {line.Keep{Empty: true}, nil, true},
+	} {
+		claim := strings.ReplaceAll(name, " ", "-")
+		c.keep.Grant = first(claim)
+		if _, err := p.client.Prepare(ctx, line.Prepare{Grant: first(claim), Goal: "goal"}); err != nil {
+			t.Fatal(err)
+		}
+		sh(t, p.tree("writer"), "head -c 10000 /dev/urandom > large; echo large > .gitignore; head -c 5000 /dev/urandom > seen")
+		held, err := p.client.Keep(ctx, c.keep)
+		if !errors.Is(err, c.fault) || (held.Commit != "") != c.keeps {
+			t.Errorf("%s: %+v %v", name, held, err)
+		}
+		if left, err := os.ReadDir(p.tree("writer")); err != nil || len(left) > 0 {
+			t.Errorf("%s: the tree has %v %v", name, left, err)
+		}
+		if _, err := p.client.Prepare(ctx, line.Prepare{Grant: first("next"), Goal: "goal"}); err != nil {
+			t.Errorf("%s: the next grant: %v", name, err)
+		}
+		if got := sh(t, p.tree("writer"), "git status --porcelain; cat d/file"); got != "one" {
+			t.Errorf("%s: the next tree: %q", name, got)
+		}
+	}
+}

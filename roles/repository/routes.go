@@ -68,7 +68,7 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 	if !plainName(q.Claim) || !plainName(q.Goal) || q.Attempt < 1 {
 		return w, errors.New("a grant without a claim, a goal or an attempt")
 	}
-	if err := d.keepOrphan(ctx); err != nil {
+	if err := d.keepOrphan(ctx, q.MaxSize); err != nil {
 		return w, err
 	}
 	var err error
@@ -99,16 +99,15 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 
 // keepOrphan keeps the changes of a grant before, whose cub died before it could say how
 // the tool ended. Changes that are too large to keep are dropped.
-func (d desk) keepOrphan(ctx context.Context) error {
+func (d desk) keepOrphan(ctx context.Context, size int64) error {
 	l, err := d.lent(d.slot)
 	if err != nil || l.Attempt == 0 || l.Settled || l.ReadOnly {
 		return err
 	}
-	held, err := d.keepAs(ctx, l, "left by a tool whose cub died", store.Leftover(l.Claim, d.agent, l.Attempt))
+	held, err := d.keepAs(ctx, l, store.Changes{Message: "left by a tool whose cub died", Size: size}, store.Leftover(l.Claim, d.agent, l.Attempt))
 	switch {
 	case errors.Is(err, line.ErrTool):
 		d.log.Warn("changes dropped", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "error", err)
-		return d.server.settle(d.slot, l)
 	case err != nil:
 		return err
 	case held.Commit != "":
@@ -169,7 +168,7 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 		return line.Held{}, fmt.Errorf("%q is no artefact", role.Clean(q.Artefact))
 	}
 	offer := d.tree.Offer(q.Hash, l.Known)
-	offer.Any = q.Rebased || len(l.Known) == 0
+	offer.Any, offer.Size = q.Rebased || len(l.Known) == 0, q.MaxSize
 	ref := store.Artefact(q.Artefact)
 	commit, err := d.store.Take(ctx, offer, ref)
 	for _, fault := range []error{store.ErrNoCommit, store.ErrElsewhere, store.ErrTooLarge, store.ErrRefused} {
@@ -202,7 +201,7 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 	if err != nil {
 		return line.Held{}, err
 	}
-	return d.keepAs(ctx, l, q.Message, store.Artefact(q.Artefact))
+	return d.keepAs(ctx, l, store.Changes{Message: q.Message, Size: q.MaxSize}, store.Artefact(q.Artefact))
 }
 
 func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
@@ -213,15 +212,21 @@ func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 	if err != nil {
 		return line.Held{}, err
 	}
-	return d.keepAs(ctx, l, q.Message, store.Leftover(q.Claim, d.agent, q.Attempt))
+	h, err := d.keepAs(ctx, l, store.Changes{Message: q.Message, Size: q.MaxSize}, store.Leftover(q.Claim, d.agent, q.Attempt))
+	if err == nil && q.Empty {
+		err = d.tree.Empty()
+	}
+	return h, err
 }
 
-// keepAs has a ref hold what the tool changed, and settles its tree.
-func (d desk) keepAs(ctx context.Context, l lent, message, ref string) (line.Held, error) {
-	commit, err := d.tree.Keep(ctx, store.Changes{Start: l.Start, Message: message, Author: d.author()}, ref)
+// keepAs has a ref hold what the tool changed, and settles its tree. Changes that are too
+// large to keep are dropped at once: others need the disk.
+func (d desk) keepAs(ctx context.Context, l lent, c store.Changes, ref string) (line.Held, error) {
+	c.Start, c.Author = l.Start, d.author()
+	commit, err := d.tree.Keep(ctx, c, ref)
 	switch {
 	case errors.Is(err, store.ErrTooLarge):
-		return line.Held{}, fmt.Errorf("%w: %w", line.ErrTool, err)
+		return line.Held{}, errors.Join(fmt.Errorf("%w: %w", line.ErrTool, err), d.tree.Empty(), d.server.settle(d.slot, l))
 	case err != nil:
 		return line.Held{}, err
 	case commit == "":

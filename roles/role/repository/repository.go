@@ -37,6 +37,7 @@ type Prepare struct {
 	Artefacts []string `json:"artefacts,omitempty"`
 	Resumes   int      `json:"resumes,omitempty"`   // the attempt that was suspended by a question
 	ReadOnly  bool     `json:"read_only,omitempty"` // the tool changes no file: nothing is ever kept of the tree
+	MaxSize   int64    `json:"max_size"`            // of what is kept of a grant before, in bytes; 0: store.MaxSize
 }
 
 // Take asks to hold a commit that the tool made in its tree.
@@ -45,6 +46,7 @@ type Take struct {
 	Hash     string `json:"hash"` // or its beginning, 7 digits at least
 	Artefact string `json:"artefact"`
 	Rebased  bool   `json:"rebased,omitempty"` // it need not build on the tree's start
+	MaxSize  int64  `json:"max_size"`          // bytes; 0: store.MaxSize
 }
 
 // Commit asks to commit all that the tool changed, and to hold it.
@@ -52,12 +54,15 @@ type Commit struct {
 	Grant
 	Artefact string `json:"artefact"`
 	Message  string `json:"message"`
+	MaxSize  int64  `json:"max_size"` // bytes; 0: store.MaxSize
 }
 
 // Keep asks to keep the changes that the tool left in its tree.
 type Keep struct {
 	Grant
 	Message string `json:"message"`
+	MaxSize int64  `json:"max_size"`        // bytes; 0: store.MaxSize
+	Empty   bool   `json:"empty,omitempty"` // the tree takes too much: its files go at once
 }
 
 // Settle says that the tool has ended well: the changes that it left in its tree count

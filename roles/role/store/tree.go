@@ -125,6 +125,9 @@ func (t *Tree) checkOut(ctx context.Context, commit string) error {
 	return nil
 }
 
+// Empty removes all files of the tree. The next grant's are made anew.
+func (t *Tree) Empty() error { return t.clear() }
+
 // clear removes everything from the tree, with modes that let nobody, and its index.
 func (t *Tree) clear() error {
 	if err := os.Remove(t.index()); err != nil && !gone(err) {
