@@ -73,7 +73,7 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("listen on %s: %w", settings.Addr, err), "")
 	}
-	actors := []func(context.Context) error{func(ctx context.Context) error { return s.serve(ctx, l) }}
+	actors := []func(context.Context) error{func(ctx context.Context) error { return s.serve(ctx, l) }, s.maintain}
 	if settings.HealthAddr != "off" {
 		h, err := role.ListenHealth(settings.HealthAddr, role.HealthOptions{
 			Check: s.check, Metrics: s.metrics.registry, Instance: settings.Instance,
@@ -100,11 +100,13 @@ type server struct {
 	log     *slog.Logger
 	metrics *metrics
 	busy    busy
+	grown   chan struct{} // the store holds more than before; has room for one
 }
 
 func newServer(c env.Repository, log *slog.Logger) (*server, error) {
 	s := &server{
 		key: c.Key, store: store.Open(c.Store), trees: c.Trees, seen: store.Seen{Objects: c.Objects, Git: c.TreeGit}, log: log, metrics: newMetrics(),
+		grown: make(chan struct{}, 1),
 	}
 	if !s.store.Exists() {
 		return nil, role.Fail(role.Environment, fmt.Errorf("there is no store in %s", c.Store), "sett up makes it")
@@ -127,6 +129,20 @@ func (s *server) sweep() error {
 		}
 	}
 	return nil
+}
+
+// maintain keeps the store fast, beside the requests.
+func (s *server) maintain(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-s.grown:
+			if err := s.store.Maintain(ctx); err != nil && ctx.Err() == nil {
+				s.log.Warn("store not maintained, trying again with the next commit", "error", err)
+			}
+		}
+	}
 }
 
 // check says whether the store can be read.

@@ -57,6 +57,10 @@ func route[Q, A any](s *server, mux *http.ServeMux, what string, answer func(des
 			line.Refuse(w, err)
 			return
 		}
+		select {
+		case s.grown <- struct{}{}:
+		default:
+		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(a) // else the agent has gone, and asks again
 	})
