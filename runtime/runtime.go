@@ -26,6 +26,7 @@ const (
 	LabelIncarnation = "sett.incarnation" // the holder of the unit's grants
 	LabelClaim       = "sett.claim"       // of a worker
 	LabelAttempt     = "sett.attempt"     // of a worker's grant
+	LabelTree        = "sett.tree"        // the private tree of the unit's tool
 	LabelConfig      = "sett.config"      // digest of the unit's configuration
 	LabelPin         = "sett.pin"         // digest of the pinned files that the unit uses
 	LabelWorkspace   = "sett.workspace"   // the instance's repository on the host
@@ -40,7 +41,8 @@ const (
 	ComponentAgent        = "agent"
 	ComponentWorker       = "worker"
 	ComponentNotifier     = "notifier"
-	ComponentAnchor       = "anchor" // owns the network namespace of an agent's workers
+	ComponentRepository   = "repository" // prepares the agents' trees
+	ComponentAnchor       = "anchor"     // owns the network namespace of an agent's workers
 )
 
 // Match says whether every label of the selector has the same value in l.

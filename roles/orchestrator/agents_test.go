@@ -33,11 +33,11 @@ func TestOneUnitPerAgent(t *testing.T) {
 	a := s.agent("a")
 	want := runtime.Labels{runtime.LabelInstance: "test", runtime.LabelComponent: runtime.ComponentAgent, runtime.LabelAgent: "a",
 		runtime.LabelRole: "a-role", runtime.LabelRun: "run1", runtime.LabelConfig: a.Digest(),
-		runtime.LabelIncarnation: spec.Labels[runtime.LabelIncarnation]}
+		runtime.LabelIncarnation: spec.Labels[runtime.LabelIncarnation], runtime.LabelTree: "a"}
 	if !want.Match(spec.Labels) || !spec.Labels.Match(want) {
 		t.Errorf("labels %v, want %v", spec.Labels, want)
 	}
-	if spec.Dir != "/repo" || !slices.Equal(spec.Args, []string{"cub"}) {
+	if spec.Dir != "/nowhere/trees/a/tree" || !slices.Equal(spec.Args, []string{"cub"}) {
 		t.Errorf("spec %+v", spec)
 	}
 	vars := map[string]string{}
@@ -47,7 +47,7 @@ func TestOneUnitPerAgent(t *testing.T) {
 	}
 	for name, value := range map[string]string{"PATH": "/bin", "HOME": "/home/me", "KEY": "v", "SECRET": "", "AWS_SECRET_ACCESS_KEY": "",
 		env.RedisURL: s.url, env.Agent: "a", env.Instance: "test", env.Run: "run1", env.LogLevel: "debug",
-		env.Incarnation: spec.Labels[runtime.LabelIncarnation], env.Workspace: "/repo", env.StateDir: "", env.Config: ""} {
+		env.Incarnation: spec.Labels[runtime.LabelIncarnation], env.Workspace: "/nowhere/trees/a/tree", env.StateDir: "", env.Config: ""} {
 		if vars[name] != value {
 			t.Errorf("%s is %q, want %q", name, vars[name], value)
 		}

@@ -19,6 +19,7 @@ import (
 func inContainers(p *place, url string) options {
 	o := inPlace(p)
 	o.vars = map[string]string{env.Runtime: config.RuntimeDocker, env.Workspace: "/home/me/repo", env.Run: "run1",
+		env.Store: "/home/me/store", env.Trees: "/home/me/trees", env.RepositoryURL: "http://sett-test-repository:7070", env.RepositoryKey: "key",
 		env.AgentsRedisURL: url, env.AgentsUser: "1000:1001", env.ControlImage: "sha256:control",
 		env.WorkspaceExtra: "/home/me/main/.git", env.LogLevel: "debug"}
 	return o

@@ -20,6 +20,11 @@ sett up starts it. Environment:
                       where the keeper serves the blackboard, which may then
                       be ended with a script that has no end
   SETT_WORKSPACE      the repository of the agents
+  SETT_STORE          the instance's store, a bare git repository
+  SETT_TREES          directory of the agents' private trees
+  SETT_REPOSITORY_URL, SETT_REPOSITORY_KEY
+                      where cubs reach the role that prepares the trees, and
+                      the secret of which their tokens are made
   SETT_PINS           directory on the agents' machine with the sets of pinned
                       files; needed where the configuration pins programs
   SETT_RUNTIME        docker or process, for the agents; with SETT_STATE_DIR the

@@ -194,6 +194,13 @@ func (s *sett) lead(o options) *leader {
 		l.done <- err
 	}()
 	s.Cleanup(func() {
+		if p, ok := o.place.(*place); ok {
+			p.set(func() {
+				if len(p.shared) > 0 {
+					s.Errorf("two units had one tree: %q", p.shared)
+				}
+			})
+		}
 		if err := l.stop(); err != nil && !s.Failed() {
 			s.Errorf("orchestrator: %v", err)
 		}

@@ -27,7 +27,8 @@ type place struct {
 	dies       map[string]int // so many units of a name end before their start is over
 	most       map[string]int
 	revived    []string
-	failRevive error // of the first Revive
+	failRevive error    // of the first Revive
+	shared     []string // units that were started while another one had their tree
 }
 
 type stopCall struct {
@@ -49,6 +50,11 @@ func (p *place) Start(ctx context.Context, s runtime.Spec) (runtime.Unit, error)
 		return u, nil
 	}
 	p.started = append(p.started, s)
+	for _, other := range p.units {
+		if tree := s.Labels[runtime.LabelTree]; other.Running && tree != "" && tree == other.Labels[runtime.LabelTree] {
+			p.shared = append(p.shared, s.Name+" with "+other.Name)
+		}
+	}
 	u := runtime.Unit{Name: s.Name, ID: s.Labels[runtime.LabelIncarnation], Labels: s.Labels, StartedAt: time.Now(), Running: true}
 	p.units[s.Name] = u
 	workers := 0
@@ -251,7 +257,8 @@ func (s *sett) incarnation(p *place, unit string, not ...string) (incarnation st
 // inPlace are the options of an orchestrator that runs the agents itself, with a
 // patience that suits tests.
 func inPlace(p *place) options {
-	return options{place: p, vars: map[string]string{env.StateDir: "/nowhere", env.Workspace: "/repo", env.Run: "run1"},
+	return options{place: p, vars: map[string]string{env.StateDir: "/nowhere", env.Workspace: "/repo", env.Run: "run1",
+		env.Store: "/nowhere/store", env.Trees: "/nowhere/trees", env.RepositoryURL: "http://127.0.0.1:7071", env.RepositoryKey: "key"},
 		host: []string{"PATH=/bin", "HOME=/home/me", "SECRET=1", "AWS_SECRET_ACCESS_KEY=2", "SETT_LOG_LEVEL=debug"},
 		pace: func(p *pace) {
 			p.backoff.Shortest, p.tick, p.units.LookAround = 10*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond

@@ -27,11 +27,15 @@ type settings struct {
 	BoardAddr  string // of a blackboard that the keeper starts again; empty: somebody else does, or nobody
 	Workspace  string
 	Pins       string // directory of the sets of pinned files
+	Store      string // on the agents' host
+	Trees      string // directory of the agents' trees, on their host
 	HealthAddr string
 	Run        string
 	Lease      time.Duration
 	Executable string
 
+	RepositoryURL  string   // of the role that prepares the trees, as agents see it
+	RepositoryKey  string   // of which agents' tokens there are made
 	Runtime        string   // of the agents: config.RuntimeDocker or RuntimeProcess; empty: somebody else runs them
 	AgentsRedis    string   // the blackboard as agents' containers see it
 	AgentsUser     string   // uid:gid of agents' containers
@@ -51,6 +55,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		Redis:      r.Redis(),
 		ConfigFile: r.Required(env.Config, "the file with the resolved configuration"),
 		StateDir:   r.Or(env.StateDir, ""), BoardAddr: r.Or(env.ListenAddr, ""), Workspace: r.Or(env.Workspace, ""), Pins: r.Or(env.Pins, ""),
+		Store: r.Or(env.Store, ""), Trees: r.Or(env.Trees, ""), RepositoryURL: r.Or(env.RepositoryURL, ""), RepositoryKey: r.Or(env.RepositoryKey, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
 		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),
 		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),
@@ -58,6 +63,12 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 	s.WorkspaceExtra = filepath.SplitList(r.Or(env.WorkspaceExtra, ""))
 	if s.Runtime = r.Or(env.Runtime, ""); s.Runtime == "" && s.StateDir != "" {
 		s.Runtime = config.RuntimeProcess
+	}
+	if s.Runtime != "" {
+		r.Required(env.Store, "the directory of the instance's store")
+		r.Required(env.Trees, "the directory of the agents' trees")
+		r.Required(env.RepositoryURL, "the repository role as agents see it, such as http://127.0.0.1:7070")
+		r.Required(env.RepositoryKey, "the secret of which agents' tokens are made")
 	}
 	if s.containers() {
 		r.Required(env.AgentsRedisURL, "the blackboard as agents' containers see it, such as redis://sett-my-sett-redis:6379/0")

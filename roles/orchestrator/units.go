@@ -10,6 +10,8 @@ import (
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/role"
+	"sett/roles/role/repository"
+	"sett/roles/role/store"
 	"sett/runtime"
 )
 
@@ -30,27 +32,45 @@ const (
 	homeDir      = "/tmp" // the one place that can always be written
 )
 
-// specs describes units: a cub, an anchor, the notifier.
+// specs describes units: a cub, an anchor, the notifier, the repository.
 type specs struct {
 	env      role.Env
 	settings settings
 	known    func() blackboard.Mark // the blackboard, as it was seen last
 }
 
-// Agent describes an agent's unit: its cub with its whole configuration. For a worker
-// the caller sets the name and adds arguments and labels.
-func (u specs) Agent(agent config.Agent, component string) (runtime.Spec, error) {
+// Agent describes an agent's own unit. Where workers run the tool it has no tree.
+func (u specs) Agent(agent config.Agent) (runtime.Spec, error) {
+	tree := ""
+	if all := agent.Trees(); len(all) > 0 && !agent.Fresh() {
+		tree = all[0]
+	}
+	return u.cub(agent, runtime.ComponentAgent, tree)
+}
+
+// Worker describes a worker in that tree; empty: its tool has none. The caller sets the
+// name and adds arguments and labels.
+func (u specs) Worker(agent config.Agent, tree string) (runtime.Spec, error) {
+	return u.cub(agent, runtime.ComponentWorker, tree)
+}
+
+// cub describes a cub with its agent's whole configuration.
+func (u specs) cub(agent config.Agent, component, tree string) (runtime.Spec, error) {
 	c := env.Of(agent)
 	c.Instance, c.Redis, c.Run = u.settings.Instance, u.settings.Redis, u.settings.Run
 	c.Redis.Mark = u.known()
-	c.Workspace, c.Incarnation, c.HealthAddr = u.settings.Workspace, u.env.NewID(), "127.0.0.1:0"
+	c.Workspace, c.Incarnation, c.HealthAddr = u.tree(cmp.Or(tree, agent.Name)).Dir(), u.env.NewID(), "127.0.0.1:0"
 	s := runtime.Spec{
-		Name: runtime.AgentUnit(agent.Name), Args: []string{"cub"}, Dir: u.settings.Workspace,
+		Name: runtime.AgentUnit(agent.Name), Args: []string{"cub"}, Dir: c.Workspace,
 		Labels: runtime.Labels{
 			runtime.LabelInstance: u.settings.Instance, runtime.LabelComponent: component,
 			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: u.settings.Run,
 			runtime.LabelIncarnation: c.Incarnation, runtime.LabelConfig: agent.Digest(),
 		},
+	}
+	if c.Mode = blackboard.NoWorkspace; tree != "" {
+		c.Mode, c.Tree, s.Labels[runtime.LabelTree] = agent.Workspace.Mode, tree, tree
+		c.RepositoryURL, c.TreeToken = u.settings.RepositoryURL, repository.Token(u.settings.RepositoryKey, agent.Name)
 	}
 	var err error
 	if u.settings.containers() {
@@ -67,6 +87,11 @@ func (u specs) Agent(agent config.Agent, component string) (runtime.Spec, error)
 	c.Command, c.BidScript = agent.Resolved.Pinned(c.Command, c.Pin), agent.Resolved.Pinned(c.BidScript, c.Pin)
 	s.Env = append(u.environ(agent.Environment), c.Environ()...)
 	return s, nil
+}
+
+// tree is the place of a private tree.
+func (u specs) tree(name string) *store.Tree {
+	return store.Open(u.settings.Store).Tree(u.settings.Trees, name, store.Seen{})
 }
 
 // environ returns the variables that a unit inherits, next to nothing in a container,

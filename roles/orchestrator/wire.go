@@ -26,7 +26,6 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
-	"sett/contract/config"
 	"sett/roles/orchestrator/pool"
 	"sett/roles/orchestrator/report"
 	"sett/roles/orchestrator/supervisor"
@@ -158,7 +157,7 @@ func (o *orchestrator) staffOf(t *term, b *redis.Board, cubs *report.Cubs) *staf
 		Crashed: o.metrics.Crashed, Incarnations: incarnations}
 	workers := pool.New(pool.Options{
 		Log: o.log, Now: o.env.Now, Config: o.clan.get, Stopping: o.stopping, Backoff: o.pace.backoff, Epoch: t.lead.Epoch,
-		Spec:   func(a config.Agent) (runtime.Spec, error) { return units.Agent(a, runtime.ComponentWorker) },
+		Spec:   units.Worker,
 		Decide: t.Decide, Snapshot: b.Records.Snapshot, Registered: b.Roster.Workers, Board: b.Leader,
 		Launcher: launcher, Orphans: orphans, Loop: loop,
 	})

@@ -93,19 +93,20 @@ func Run(ctx context.Context, e role.Env) error {
 
 // server is the role's state while the process lives.
 type server struct {
-	key     string
-	store   *store.Store
-	trees   string
-	seen    store.Seen // as tools see it
-	log     *slog.Logger
-	metrics *metrics
-	busy    busy
-	grown   chan struct{} // the store holds more than before; has room for one
+	instance string
+	key      string
+	store    *store.Store
+	trees    string
+	seen     store.Seen // as tools see it
+	log      *slog.Logger
+	metrics  *metrics
+	busy     busy
+	grown    chan struct{} // the store holds more than before; has room for one
 }
 
 func newServer(c env.Repository, log *slog.Logger) (*server, error) {
 	s := &server{
-		key: c.Key, store: store.Open(c.Store), trees: c.Trees, seen: store.Seen{Objects: c.Objects, Git: c.TreeGit}, log: log, metrics: newMetrics(),
+		instance: c.Instance, key: c.Key, store: store.Open(c.Store), trees: c.Trees, seen: store.Seen{Objects: c.Objects, Git: c.TreeGit}, log: log, metrics: newMetrics(),
 		grown: make(chan struct{}, 1),
 	}
 	if !s.store.Exists() {

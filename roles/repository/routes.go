@@ -23,12 +23,23 @@ type desk struct {
 
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", s.answer)
 	route(s, mux, "prepare", desk.prepare)
 	route(s, mux, "take", desk.take)
 	route(s, mux, "commit", desk.commit)
 	route(s, mux, "keep", desk.keep)
 	route(s, mux, "settle", desk.settle)
 	return mux
+}
+
+// answer says to sett up whose repository this is, when it can be read.
+func (s *server) answer(w http.ResponseWriter, r *http.Request) {
+	if err := s.check(r.Context()); err != nil {
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(map[string]string{"instance": s.instance})
 }
 
 // route answers one kind of request.

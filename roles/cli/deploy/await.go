@@ -24,14 +24,14 @@ type waiting struct {
 	leader   bool
 	position string // in the ledger, from where the leader's entry is looked for
 	agents   map[string]bool
-	notifier bool
+	extras   map[string]bool               // the notifier and the repository, when they are ready
 	starts   map[string]map[time.Time]bool // by unit
 }
 
 // await waits for the orchestrator to lead and for every agent to be ready, and
 // prints a line for each. An empty position: it leads already.
 func (u *upRun) await(ctx context.Context) error {
-	w := &waiting{j: &u.job, position: u.position, agents: map[string]bool{}, starts: map[string]map[time.Time]bool{}}
+	w := &waiting{j: &u.job, position: u.position, agents: map[string]bool{}, extras: map[string]bool{}, starts: map[string]map[time.Time]bool{}}
 	for {
 		done, err := w.look(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -83,7 +83,9 @@ func (w *waiting) look(ctx context.Context) (done bool, err error) {
 		}
 		done = done && ok
 	}
-	done = w.lookForNotifier(running) && done
+	for _, part := range w.j.extras() {
+		done = w.lookForExtra(ctx, part, running) && done
+	}
 	for _, unit := range running { // of an agent that sett.yml has no more
 		if unit.Labels[runtime.LabelComponent] == runtime.ComponentAgent {
 			_, wanted := w.j.c.Agent(unit.Labels[runtime.LabelAgent])
@@ -164,23 +166,40 @@ func (w *waiting) missing() string {
 			return agent.Name
 		}
 	}
-	if w.j.c.Notify != nil && !w.notifier {
-		return runtime.ComponentNotifier
+	for _, part := range w.j.extras() {
+		if part.digest != "" && !w.extras[part.name] {
+			return part.name
+		}
 	}
 	return runtime.ComponentOrchestrator
 }
 
-// lookForNotifier says whether the notifier is as sett.yml wants it: running, in
-// its present form, or not at all.
-func (w *waiting) lookForNotifier(running map[string]runtime.Unit) bool {
-	unit, runs := running[runtime.ComponentNotifier]
-	if w.j.c.Notify == nil {
+// extra is a part that the orchestrator keeps running besides the agents.
+type extra struct {
+	name    string
+	digest  string // of its configuration; empty: it is not wanted
+	answers func(ctx context.Context) bool
+}
+
+// extras are the notifier and the repository.
+func (j *job) extras() []extra {
+	return []extra{
+		{runtime.ComponentNotifier, j.c.Notify.Digest(), func(context.Context) bool { return true }},
+		{runtime.ComponentRepository, j.c.RepositoryDigest(), j.in.RepositoryAnswers},
+	}
+}
+
+// lookForExtra says whether the part is as sett.yml wants it: ready, in its present form,
+// or not at all.
+func (w *waiting) lookForExtra(ctx context.Context, part extra, running map[string]runtime.Unit) bool {
+	unit, runs := running[part.name]
+	if part.digest == "" {
 		return !runs
 	}
-	ok := runs && unit.Labels[runtime.LabelConfig] == w.j.c.Notify.Digest()
-	if ok && !w.notifier {
-		w.notifier = true
-		w.j.ready(runtime.ComponentNotifier, "")
+	ok := runs && unit.Labels[runtime.LabelConfig] == part.digest && (w.extras[part.name] || part.answers(ctx))
+	if ok && !w.extras[part.name] {
+		w.extras[part.name] = true
+		w.j.ready(part.name, "")
 	}
 	return ok
 }

@@ -81,10 +81,18 @@ func (u *upRun) do(ctx context.Context) error {
 
 // apply hands the changes to a running instance, and starts its parts that do not run.
 func (u *upRun) apply(ctx context.Context) error {
+	if err := u.makeTrees(ctx); err != nil {
+		return err
+	}
 	u.announce()
 	u.plan.tell(u.at)
 	if err := u.changeOver(ctx); err != nil {
 		return err
+	}
+	if u.in.Repository == "" { // an older sett started it
+		if err := u.chooseRepository(); err != nil {
+			return err
+		}
 	}
 	if err := u.save(); err != nil {
 		return err
@@ -152,6 +160,12 @@ func (u *upRun) prepare(ctx context.Context) error {
 		}
 	}
 	if err := u.chooseHealth(); err != nil {
+		return err
+	}
+	if err := u.chooseRepository(); err != nil {
+		return err
+	}
+	if err := u.makeTrees(ctx); err != nil {
 		return err
 	}
 	if err := u.in.SetStopping(false); err != nil {

@@ -2,6 +2,8 @@ package deploy
 
 import (
 	"context"
+
+	"sett/contract/config"
 )
 
 // chooseHealth settles where the orchestrator of an instance that is to be started
@@ -12,6 +14,20 @@ func (j *job) chooseHealth() error {
 		return err
 	}
 	j.in.Health = at
+	return nil
+}
+
+// chooseRepository settles where processes reach the role that prepares the trees: where
+// they did, if it can be. Containers reach it on their network.
+func (j *job) chooseRepository() error {
+	if j.c.Runtime == config.RuntimeDocker {
+		return nil
+	}
+	at, err := j.in.FreeRepository()
+	if err != nil {
+		return err
+	}
+	j.in.Repository = at
 	return nil
 }
 

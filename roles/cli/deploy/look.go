@@ -37,6 +37,7 @@ type facts struct {
 	notices    []string       // about programs that cannot be run
 	engine     *engineFacts   // nil: with processes
 	pins       pinFacts
+	source     source // of a store that is still to be made
 }
 
 // engineFacts are the facts about a container engine.
@@ -97,6 +98,9 @@ func (u *upRun) look(ctx, images context.Context) error {
 		return err
 	}
 	if err := f.refusal(); err != nil {
+		return err
+	}
+	if err := u.lookAtRepository(ctx); err != nil {
 		return err
 	}
 	if !f.moved() && !f.state.External {

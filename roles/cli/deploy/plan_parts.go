@@ -53,6 +53,13 @@ func (p *Plan) planParts(f *facts) {
 			part.Action = PartStop
 		}
 	}
+	wanted := f.desired.RepositoryDigest()
+	if _, runs := running[runtime.ComponentRepository]; runs || wanted != "" {
+		part := add(runtime.ComponentRepository, "", func(unit runtime.Unit) bool { return unit.Labels[runtime.LabelConfig] == wanted })
+		if wanted == "" {
+			part.Action = PartStop
+		}
+	}
 	for _, agent := range f.desired.Agents {
 		if agent.Warm > 0 {
 			p.note(nil, "agent %s: %s kept started besides", agent.Name, words.Count(agent.Warm, "worker"))

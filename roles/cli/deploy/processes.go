@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sett/contract/config"
@@ -28,6 +29,7 @@ func (p *processLauncher) materials(_ context.Context, f *facts, _ bool) (releas
 	if f.desired.Notify != nil {
 		f.desired.Notify.Resolved = &config.Resolved{Sett: f.sett}
 	}
+	f.desired.Services.Repository.Resolved = &config.Resolved{Sett: f.sett}
 	f.notices = nil
 	for _, missing := range MissingTools(f.desired, f.root) {
 		f.notices = append(f.notices, "warning: "+missing)
@@ -59,7 +61,7 @@ func (p *processLauncher) launch(ctx context.Context, serve func(context.Context
 // its variables from it and passes all of them on.
 func (p *processLauncher) spec(component string) runtime.Spec {
 	j := p.j
-	vars := append(j.hostEnviron(), j.boardEnviron(j.in.URL)...)
+	vars := slices.Concat(j.hostEnviron(), j.boardEnviron(j.in.URL), repositoryEnviron(j.in, "http://"+j.in.Repository))
 	if at, err := url.Parse(j.in.URL); err == nil && !j.in.External {
 		password, _ := at.User.Password()
 		vars = append(vars, env.ListenAddr+"="+at.Host, env.Token+"="+password)

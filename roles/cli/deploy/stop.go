@@ -69,11 +69,12 @@ func (s *stopper) stop(ctx context.Context) error {
 
 // stopOrder is the order in which components are stopped. Agents come before the
 // orchestrator, which puts their claims back; the blackboard comes last. An orchestrator
-// that was not told of the stop would take it for crashes, and comes first.
+// that was not told of the stop would take it for crashes, and comes first. Agents have
+// the repository keep what their tools leave, which needs nobody else.
 func stopOrder(told bool) [][]string {
 	workers := []string{runtime.ComponentAgent, runtime.ComponentWorker, runtime.ComponentNotifier}
 	orchestrator := []string{runtime.ComponentOrchestrator}
-	order := [][]string{{runtime.ComponentKeeper}, workers, {runtime.ComponentAnchor}, orchestrator, {runtime.ComponentBlackboard}}
+	order := [][]string{{runtime.ComponentKeeper}, workers, {runtime.ComponentAnchor}, orchestrator, {runtime.ComponentRepository, runtime.ComponentBlackboard}}
 	if !told {
 		order[1], order[3] = orchestrator, workers
 	}

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -29,25 +30,41 @@ const (
 	mostHealthSay = 1 << 20
 )
 
-// FreeHealth returns a free address: the present one, else one computed from the path of
-// the instance's directory, else any. It never returns the address but, which another
-// program has although it seems free.
+// FreeHealth returns a free address for health and metrics. It never returns the address
+// but, which another program has although it seems free.
 func (in *Instance) FreeHealth(but string) (string, error) {
-	wanted := []string{in.Health}
+	return freeAddress(in.Health, in.Dir, in.Repository, but, boardHost(in))
+}
+
+// FreeRepository returns a free address for the role that prepares the trees, in local
+// mode.
+func (in *Instance) FreeRepository() (string, error) {
+	return freeAddress(in.Repository, in.StoreDir(), in.Health, boardHost(in))
+}
+
+// boardHost is the address of the instance's blackboard: chosen, and perhaps not taken yet.
+func boardHost(in *Instance) string {
+	at, err := url.Parse(in.URL)
+	if err != nil {
+		return ""
+	}
+	return at.Host
+}
+
+// freeAddress returns a free address: the present one, else one computed from a path, else
+// any, and none of but.
+func freeAddress(present, path string, but ...string) (string, error) {
+	wanted := []string{present}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(in.Dir))
+	_, _ = h.Write([]byte(path))
 	for i := range uint32(healthTries) {
 		port := healthPorts + int((h.Sum32()+i)%healthRange)
 		wanted = append(wanted, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	}
 	wanted = append(wanted, "127.0.0.1:0")
-	board := ""
-	if at, err := url.Parse(in.URL); err == nil {
-		board = at.Host // chosen, and perhaps not taken yet
-	}
 	var err error
 	for _, addr := range wanted {
-		if addr == "" || addr == but || addr == board {
+		if addr == "" || slices.Contains(but, addr) {
 			continue
 		}
 		var l net.Listener
@@ -56,7 +73,7 @@ func (in *Instance) FreeHealth(but string) (string, error) {
 			return addr, l.Close()
 		}
 	}
-	return "", role.Fail(role.Environment, fmt.Errorf("find a free port for health checks: %w", err), "")
+	return "", role.Fail(role.Environment, fmt.Errorf("find a free port: %w", err), "")
 }
 
 // HealthAddr is the address at which a process serves the health of an instance. An
@@ -92,27 +109,47 @@ func (in *Instance) PublishHealth() runtime.Publish {
 
 // AskHealth checks that the instance's own orchestrator answers at its health address.
 func (in *Instance) AskHealth(ctx context.Context) error {
+	said, err := ask(ctx, "http://"+in.Health+"/agents")
+	if err == nil && (said.Instance != in.Name || said.Run != in.Run) {
+		err = errors.New("another program has the port; sett logs orchestrator says when it is served")
+	}
+	return err
+}
+
+// identity is what a part of an instance says about itself.
+type identity struct {
+	Instance string `json:"instance"`
+	Run      string `json:"run"`
+}
+
+// ask asks a part of this machine who it is; nobody, where another program answers.
+func ask(ctx context.Context, url string) (said identity, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTime)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+in.Health+"/agents", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return err
+		return said, err
 	}
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // and no proxy
 	res, err := client.Do(req)
 	if err != nil {
-		return fmt.Errorf("nobody answers there: %w", err)
+		return said, fmt.Errorf("nobody answers there: %w", err)
 	}
 	defer res.Body.Close()
-	var said struct {
-		Instance string `json:"instance"`
-		Run      string `json:"run"`
+	if json.NewDecoder(io.LimitReader(res.Body, mostHealthSay)).Decode(&said) != nil {
+		said = identity{}
 	}
-	err = json.NewDecoder(io.LimitReader(res.Body, mostHealthSay)).Decode(&said)
-	if err != nil || said.Instance != in.Name || said.Run != in.Run {
-		return errors.New("another program has the port; sett logs orchestrator says when it is served")
+	return said, nil
+}
+
+// RepositoryAnswers says whether the role that prepares the trees serves. Nobody but the
+// agents' network reaches one in a container, of which it is enough that it runs.
+func (in *Instance) RepositoryAnswers(ctx context.Context) bool {
+	if in.Repository == "" {
+		return true
 	}
-	return nil
+	said, err := ask(ctx, "http://"+in.Repository+"/healthz")
+	return err == nil && said.Instance == in.Name
 }
 
 // MoveHealth chooses another port in place of one that is taken. The state has it only

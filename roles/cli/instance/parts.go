@@ -9,8 +9,7 @@ import (
 	"sett/runtime"
 )
 
-// Parts returns the units that an instance must have, without its agents and its
-// notifier.
+// Parts returns the units that an instance must have, whatever its sett.yml says.
 func (in *Instance) Parts() []string {
 	parts := []string{runtime.ComponentOrchestrator}
 	if !in.External {
@@ -50,6 +49,9 @@ func (in *Instance) Logging(others []string) []string {
 	}
 	if cfg.Notify != nil {
 		known = append(known, runtime.ComponentNotifier)
+	}
+	if cfg.HasTrees() {
+		known = append(known, runtime.ComponentRepository)
 	}
 	known = append(cfg.Names(), known...)
 	for _, name := range others {

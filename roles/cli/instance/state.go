@@ -33,6 +33,10 @@ type State struct {
 	Unpinned   []string  `json:"unpinned,omitempty"` // commands of which sett up has said that they run files that are not pinned
 	Health     string    `json:"health,omitempty"`   // 127.0.0.1:PORT, of the orchestrator's /healthz and /metrics
 
+	// Of the role that prepares the agents' trees:
+	Repository    string `json:"repository,omitempty"`     // HOST:PORT, where agents reach it
+	RepositoryKey string `json:"repository_key,omitempty"` // the secret of which their tokens are made
+
 	// With runtime docker:
 	Embedded  bool      `json:"embedded,omitempty"`  // the blackboard is sett's own, in a container
 	Host      bool      `json:"host,omitempty"`      // the orchestrator is a process of this machine
@@ -62,6 +66,12 @@ func (in *Instance) Pins() pin.Store { return pin.Store{Dir: filepath.Join(in.Di
 
 // PinnedPath is the path of the list of the files that the last sett up pinned.
 func (in *Instance) PinnedPath() string { return filepath.Join(in.Dir, "pinned.json") }
+
+// StoreDir is the directory of the instance's store, a bare git repository.
+func (in *Instance) StoreDir() string { return filepath.Join(in.Dir, "store") }
+
+// TreesDir is the directory of the agents' private trees.
+func (in *Instance) TreesDir() string { return filepath.Join(in.Dir, "trees") }
 
 // LogsDir is the directory of the logs.
 func (in *Instance) LogsDir() string { return filepath.Join(in.Dir, "logs") }

@@ -94,9 +94,14 @@ func (r *Row) look(in *instance.Instance, c *config.Config, units []runtime.Unit
 		r.State = Degraded
 	}
 	parts := in.Parts()
+	kept := []string{} // by the orchestrator
 	if c.Notify != nil {
-		parts = append(parts, runtime.ComponentNotifier)
+		kept = append(kept, runtime.ComponentNotifier)
 	}
+	if c.HasTrees() {
+		kept = append(kept, runtime.ComponentRepository)
+	}
+	parts = append(parts, kept...)
 	for _, part := range parts {
 		if _, ok := running[part]; ok || slices.Contains(r.Restarting, part) {
 			continue
@@ -104,7 +109,7 @@ func (r *Row) look(in *instance.Instance, c *config.Config, units []runtime.Unit
 		r.Down, r.State = append(r.Down, part), Degraded
 		// A unit that ended is started again; a removed container is not.
 		made := slices.ContainsFunc(units, func(u runtime.Unit) bool { return u.Name == part })
-		r.lost = r.lost || !made && in.Runtime == config.RuntimeDocker && part != runtime.ComponentNotifier &&
+		r.lost = r.lost || !made && in.Runtime == config.RuntimeDocker && !slices.Contains(kept, part) &&
 			(!in.Host || part == runtime.ComponentBlackboard)
 	}
 	return running

@@ -61,8 +61,8 @@ type Options struct {
 	Backoff  runtime.Backoff                // between standbys that end without a claim
 	Epoch    string                         // of the leader's term
 
-	Spec       func(agent config.Agent) (runtime.Spec, error) // of a worker, still without a name
-	Decide     func(claim string)                             // has a claim decided about again
+	Spec       func(agent config.Agent, tree string) (runtime.Spec, error) // of a worker in that tree, still without a name
+	Decide     func(claim string)                                          // has a claim decided about again
 	Snapshot   func(ctx context.Context, claim string) (blackboard.Snapshot, error)
 	Registered func(ctx context.Context, agent string) (map[string]blackboard.Worker, error) // workers by incarnation
 	Board      Board
@@ -94,6 +94,7 @@ type worker struct {
 	unit, agent, incarnation string    // incarnation empty: not known yet
 	started                  time.Time // zero: it is being started
 	stopAgain                time.Time // the unit is not told to stop again before then
+	tree                     string    // that nobody else gets; empty: none yet, or its tool has none
 }
 
 // listed describes the worker. One that is being started is not Running.
@@ -146,7 +147,10 @@ func (p *Pool) Converge(ctx context.Context) time.Time {
 	}
 	for _, j := range p.startable() {
 		p.Loop.Aside(ctx, func() func() {
-			if !p.hand(ctx, j) && !p.start(ctx, j) {
+			if p.hand(ctx, j) || !p.lodge(j) {
+				return nil
+			}
+			if !p.start(ctx, j) {
 				p.drop(j) // offered again with the next look at its claim
 				p.Loop.Wake()
 			}
@@ -213,11 +217,11 @@ func (p *Pool) drop(j *job) {
 	}
 }
 
-// started notes the unit that works on a job.
-func (p *Pool) started(j *job, unit, incarnation string, at time.Time) {
+// started notes the worker of a job.
+func (p *Pool) started(j *job, w worker) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	j.unit, j.incarnation, j.started = unit, incarnation, at
+	j.unit, j.incarnation, j.started, j.tree = w.unit, w.incarnation, w.started, w.tree
 }
 
 // start starts a job's unit, unless its grant was cancelled or is under way.
@@ -233,7 +237,7 @@ func (p *Pool) start(ctx context.Context, j *job) bool {
 	if g, _ := s.Grant(j.agent); g.State != blackboard.GrantQueued || g.Attempt != j.attempt {
 		return false
 	}
-	spec, err := p.Spec(agent)
+	spec, err := p.Spec(agent, j.tree)
 	if err != nil {
 		p.Log.Error("worker not started", "agent", j.agent, "claim", j.claim, "error", err)
 		return false
@@ -245,8 +249,9 @@ func (p *Pool) start(ctx context.Context, j *job) bool {
 		p.Log.Error("worker not started", "agent", j.agent, "claim", j.claim, "error", err)
 		return false
 	}
-	p.started(j, u.Name, u.Labels[runtime.LabelIncarnation], p.Now())
-	p.Log.Info("worker started", "agent", j.agent, "claim", j.claim, "attempt", j.attempt, "unit", u.Name, "id", u.ID)
+	p.started(j, worker{unit: u.Name, incarnation: u.Labels[runtime.LabelIncarnation], started: p.Now(), tree: u.Labels[runtime.LabelTree]})
+	p.Log.Info("worker started", "agent", j.agent, "claim", j.claim, "attempt", j.attempt, "unit", u.Name, "id", u.ID, "tree", j.tree)
+	p.evict(ctx, j)
 	return true
 }
 

@@ -41,13 +41,13 @@ func (p *Pool) hand(ctx context.Context, j *job) bool {
 	if s == nil {
 		return false
 	}
-	p.started(j, s.unit, s.incarnation, p.Now()) // before its exit, which must find the job
+	p.started(j, worker{unit: s.unit, incarnation: s.incarnation, started: p.Now(), tree: s.tree}) // before its exit, which must find the job
 	err := p.Board.Assign(ctx, p.Epoch, j.agent, s.incarnation, j.claim, j.attempt)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err != nil { // the worker was not ready or the grant is gone: a fresh start finds out
 		s.taken = false
-		j.unit, j.incarnation, j.started = j.name, "", time.Time{}
+		j.unit, j.incarnation, j.started, j.tree = j.name, "", time.Time{}, ""
 		p.Log.Debug("worker not assigned", "agent", j.agent, "claim", j.claim, "unit", s.unit, "error", err)
 		return false
 	}
@@ -120,20 +120,24 @@ func (p *Pool) fill(ctx context.Context) (next time.Time) {
 			}
 		}
 		for ; have < agent.Warm; have++ {
-			p.startStandby(ctx, agent, digest)
+			tree, free := p.freeTree(agent)
+			if !free {
+				break // a worker of before ends
+			}
+			p.startStandby(ctx, agent, digest, tree)
 		}
 	}
 	return next
 }
 
-// startStandby begins to start one standby. The caller holds the lock.
-func (p *Pool) startStandby(ctx context.Context, agent config.Agent, digest string) {
-	spec, err := p.Spec(agent)
+// startStandby begins to start one standby in that tree. The caller holds the lock.
+func (p *Pool) startStandby(ctx context.Context, agent config.Agent, digest, tree string) {
+	spec, err := p.Spec(agent, tree)
 	if err != nil {
 		p.Log.Error("standby not started", "agent", agent.Name, "error", err)
 		return
 	}
-	s := &standby{worker: worker{agent: agent.Name, incarnation: spec.Labels[runtime.LabelIncarnation]}, digest: digest}
+	s := &standby{worker: worker{agent: agent.Name, incarnation: spec.Labels[runtime.LabelIncarnation], tree: tree}, digest: digest}
 	s.unit = standbyName(agent.Name, s.incarnation)
 	spec.Name, spec.Args = s.unit, append(spec.Args, "--standby")
 	p.warm[s.unit] = s

@@ -29,7 +29,7 @@ func (p *Pool) Adopt(ctx context.Context, units []runtime.Unit) error {
 		if l[runtime.LabelComponent] != runtime.ComponentWorker {
 			continue
 		}
-		w := worker{unit: u.Name, agent: l[runtime.LabelAgent], incarnation: l[runtime.LabelIncarnation], started: u.StartedAt}
+		w := worker{unit: u.Name, agent: l[runtime.LabelAgent], incarnation: l[runtime.LabelIncarnation], started: u.StartedAt, tree: l[runtime.LabelTree]}
 		t := taskOf(u)
 		if t.claim == "" {
 			t = tasks[w.incarnation]

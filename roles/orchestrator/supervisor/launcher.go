@@ -14,11 +14,12 @@ import (
 
 // Specs describes the units of a clan.
 type Specs interface {
-	// Agent describes an agent's unit as this component: its own or a worker.
-	Agent(agent config.Agent, component string) (runtime.Spec, error)
+	// Agent describes an agent's own unit.
+	Agent(agent config.Agent) (runtime.Spec, error)
 	// Anchor describes the anchor that the agent's units join; false: they join none.
 	Anchor(agent config.Agent) (runtime.Spec, bool)
 	Notifier(wanted config.Notify) (runtime.Spec, error)
+	Repository(c *config.Config) (runtime.Spec, error)
 }
 
 // Launcher starts and stops units. It starts an agent's units after the anchor that

@@ -1,5 +1,5 @@
-// Package supervisor keeps one unit per agent of the clan running, and the notifier
-// if the clan wants one. It restarts units that end, ends units that are silent or
+// Package supervisor keeps one unit per agent of the clan running, the repository, and
+// the notifier if the clan wants one. It restarts units that end, ends units that are silent or
 // unhealthy, and settles the grants of holders that died. It decides nothing about
 // claims; workers of fresh_per_call agents belong to a pool that it drives.
 package supervisor
@@ -173,7 +173,7 @@ func (s *Supervisor) adopt(ctx context.Context) error {
 				s.Launcher.add(u.Name, l[runtime.LabelAgent])
 			}
 			continue
-		case runtime.ComponentAgent, runtime.ComponentNotifier:
+		case runtime.ComponentAgent, runtime.ComponentNotifier, runtime.ComponentRepository:
 			s.adoptUnit(u)
 		case runtime.ComponentWorker:
 		default:
@@ -193,7 +193,7 @@ func (s *Supervisor) adopt(ctx context.Context) error {
 	return nil
 }
 
-// adoptUnit takes over an agent's unit, or the notifier.
+// adoptUnit takes over a unit of desired.
 func (s *Supervisor) adoptUnit(u runtime.Unit) {
 	l := u.Labels
 	m := s.newManaged(u.Name, l[runtime.LabelAgent])
@@ -210,17 +210,24 @@ func (s *Supervisor) desired() map[string]desired {
 	cfg, all := s.Config(), map[string]desired{}
 	for _, agent := range cfg.Agents {
 		all[runtime.AgentUnit(agent.Name)] = desired{agent: agent, digest: agent.Digest(), grace: agent.Grace + time.Second,
-			spec: func() (runtime.Spec, error) { return s.Specs.Agent(agent, runtime.ComponentAgent) }}
+			spec: func() (runtime.Spec, error) { return s.Specs.Agent(agent) }}
 	}
 	if n := cfg.Notify; n != nil {
 		all[runtime.ComponentNotifier] = desired{digest: n.Digest(), grace: notifierGrace,
 			spec: func() (runtime.Spec, error) { return s.Specs.Notifier(*n) }}
 	}
+	if cfg.HasTrees() {
+		all[runtime.ComponentRepository] = desired{digest: cfg.RepositoryDigest(), grace: repositoryGrace,
+			spec: func() (runtime.Spec, error) { return s.Specs.Repository(cfg) }}
+	}
 	return all
 }
 
-// notifierGrace is more than the notifier gives its command.
-const notifierGrace = 10 * time.Second
+// notifierGrace is more than the notifier gives its command. The repository ends at once.
+const (
+	notifierGrace   = 10 * time.Second
+	repositoryGrace = 10 * time.Second
+)
 
 // converge begins to start the units that should run and to stop those that should
 // not. It returns a channel that fires when something more is due.
@@ -273,7 +280,7 @@ func (s *Supervisor) ended(ctx context.Context, e runtime.Exit) {
 	switch l[runtime.LabelComponent] {
 	case runtime.ComponentWorker:
 		s.Pool.Ended(ctx, e)
-	case runtime.ComponentAgent, runtime.ComponentNotifier:
+	case runtime.ComponentAgent, runtime.ComponentNotifier, runtime.ComponentRepository:
 		s.unitEnded(ctx, e)
 	}
 }

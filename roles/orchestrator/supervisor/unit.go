@@ -11,10 +11,10 @@ import (
 )
 
 // managed is a unit that runs for as long as the clan wants it: an agent's own unit,
-// or the notifier.
+// the notifier, or the repository.
 type managed struct {
 	unit  string // its name
-	agent string // empty: it is the notifier
+	agent string // empty: it is the notifier or the repository
 	noun  string // for the log
 	log   *slog.Logger
 
@@ -33,7 +33,7 @@ type managed struct {
 
 // desired is the configuration that a unit is to run with.
 type desired struct {
-	agent  config.Agent // nameless: it is the notifier
+	agent  config.Agent // nameless: it is no agent's
 	digest string
 	grace  time.Duration
 	spec   func() (runtime.Spec, error)
@@ -41,7 +41,7 @@ type desired struct {
 
 // newManaged returns the state of a unit that was not started yet.
 func (s *Supervisor) newManaged(unit, agent string) *managed {
-	m := &managed{unit: unit, noun: "notifier", log: s.Log, backoff: s.Backoff}
+	m := &managed{unit: unit, noun: unit, log: s.Log, backoff: s.Backoff}
 	if agent != "" {
 		m.agent, m.noun, m.log = agent, "agent", s.Log.With("agent", agent)
 	}
@@ -165,7 +165,7 @@ func (s *Supervisor) remove(ctx context.Context, m *managed) {
 	s.Loop.Aside(ctx, func() func() {
 		err := s.Launcher.Stop(ctx, m.unit, m.grace)
 		stopped := err == nil
-		if stopped && m.agent == "" {
+		if stopped && m.unit == runtime.ComponentNotifier {
 			err = s.ForgetNotified(ctx)
 		}
 		return func() {

@@ -1,0 +1,144 @@
+package deploy
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/store"
+)
+
+// source is the repository that an instance's store is made of. Outside of a repository
+// the store is made empty.
+type source struct {
+	objects []string // directories, its own one first
+	format  string   // of their hashes
+}
+
+// lookAtRepository finds the source of a store that is still to be made. It refuses a
+// repository that lacks commits, and a machine where trees cannot be made.
+func (u *upRun) lookAtRepository(ctx context.Context) error {
+	f := u.facts
+	f.source.format = "sha1"
+	if !f.desired.HasTrees() {
+		return nil
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return role.Fail(role.Environment, fmt.Errorf("prepare the agents' trees: %w", git.ErrMissing),
+			"install git, or give no agent a tree: workspace: {mode: none}")
+	}
+	if !f.repository || store.Open(u.in.StoreDir()).Exists() {
+		return nil
+	}
+	var err error
+	f.source, err = sourceOf(ctx, git.At(u.at.Environ(), f.root))
+	return err
+}
+
+// sourceOf reads where a repository has its objects.
+func sourceOf(ctx context.Context, g git.Repository) (source, error) {
+	out, err := g.Run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-object-format", "--is-shallow-repository")
+	if err != nil {
+		return source{}, err
+	}
+	said := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	if len(said) != 3 {
+		return source{}, role.Fail(role.Environment, fmt.Errorf("git rev-parse says %q", role.Clean(out)), "")
+	}
+	if said[2] == "true" {
+		return source{}, role.Fail(role.Usage, errors.New("the repository is a shallow clone: agents' trees need the commits that it left out"), "git fetch --unshallow")
+	}
+	if promisor, err := g.Run(ctx, "config", "--get", "extensions.partialClone"); err == nil && g.Head(ctx) != "" {
+		if _, err := g.Run(ctx, "rev-list", "--objects", "--quiet", "HEAD"); err != nil {
+			return source{}, role.Fail(role.Usage, errors.New("the repository is a partial clone: agents' trees need the files that it left out"),
+				"git fetch --refetch --no-filter %s", strings.TrimSpace(promisor))
+		}
+	}
+	objects, err := withAlternates(filepath.Join(said[0], "objects"))
+	return source{objects, said[1]}, err
+}
+
+// mostBorrowed bounds how many repositories one borrows objects from.
+const mostBorrowed = 100
+
+// withAlternates returns a directory of objects and those that it borrows from, which may
+// borrow in turn. Like git it leaves out directories that are gone.
+func withAlternates(dir string) ([]string, error) {
+	all := []string{dir}
+	for i := 0; i < len(all) && i < mostBorrowed; i++ {
+		text, err := os.ReadFile(filepath.Join(all[i], "info", "alternates"))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, role.Fail(role.Environment, fmt.Errorf("find the repository's objects: %w", err), "")
+		}
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSuffix(line, "\n")
+			if strings.HasPrefix(line, `"`) {
+				if plain, err := strconv.Unquote(line); err == nil {
+					line = plain
+				}
+			}
+			if line == "" || line[0] == '#' {
+				continue
+			}
+			if !filepath.IsAbs(line) {
+				line = filepath.Join(all[i], line)
+			}
+			if info, err := os.Stat(line); err == nil && info.IsDir() && !slices.Contains(all, line) {
+				all = append(all, line)
+			}
+		}
+	}
+	return all, nil
+}
+
+// makeTrees makes what the role that prepares the trees works with: its secret, the store,
+// and a directory for each tree. What is there stays.
+func (u *upRun) makeTrees(ctx context.Context) error {
+	in := u.in
+	if in.RepositoryKey == "" {
+		in.RepositoryKey = rand.Text()
+	}
+	s, err := store.Create(ctx, in.StoreDir(), u.facts.source.format, u.facts.source.objects)
+	if err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
+	for _, name := range treeNames(u.c) {
+		if err := s.Tree(in.TreesDir(), name, store.Seen{}).Make(); err != nil {
+			return role.Fail(role.Environment, fmt.Errorf("make the tree %s: %w", name, err), "")
+		}
+	}
+	return nil
+}
+
+// treeNames are the names of all trees. A process needs a working directory also where
+// its tool has no tree: that of its agent's name, which stays empty.
+func treeNames(c *config.Config) (all []string) {
+	for _, a := range c.Agents {
+		trees := a.Trees()
+		if c.Runtime != config.RuntimeDocker && !slices.Contains(trees, a.Name) {
+			trees = append(trees, a.Name)
+		}
+		all = append(all, trees...)
+	}
+	return all
+}
+
+// repositoryEnviron has the orchestrator's variables about the agents' trees.
+func repositoryEnviron(in *instance.Instance, url string) []string {
+	return []string{
+		env.Store + "=" + in.StoreDir(), env.Trees + "=" + in.TreesDir(), env.RepositoryURL + "=" + url, env.RepositoryKey + "=" + in.RepositoryKey,
+	}
+}
