@@ -99,7 +99,7 @@ func TestDryRunProcesses(t *testing.T) {
 	if p.Action != deploy.ActionCreate || p.Runtime != "process" || p.Instance != "clan" || p.Blackboard != (deploy.PlannedBoard{Kind: "embedded"}) {
 		t.Errorf("%+v", p)
 	}
-	equal(t, "parts", becomes(p), []string{"agent-one start", "blackboard start", "keeper start", "orchestrator start"})
+	equal(t, "parts", becomes(p), []string{"agent-one start", "blackboard start", "keeper start", "orchestrator start", "repository start"})
 	up := func() {
 		t.Helper()
 		if _, err := invoke(context.Background(), e, "up"); err != nil {
@@ -111,14 +111,14 @@ func TestDryRunProcesses(t *testing.T) {
 
 	// Of a running instance nothing changes, and then what sett.yml says.
 	p = planOf(t, e)
-	equal(t, "parts", becomes(p), []string{"agent-one keep", "blackboard keep", "keeper keep", "orchestrator keep"})
+	equal(t, "parts", becomes(p), []string{"agent-one keep", "blackboard keep", "keeper keep", "orchestrator keep", "repository keep"})
 	if !p.Idle() || !strings.HasPrefix(p.Blackboard.Address, "127.0.0.1:") {
 		t.Errorf("%+v", p)
 	}
 	rewrite(t, e, "runtime: process\nagents:\n  one:\n    command: [/bin/cat]\n    timeout: 3m\n  two:\n    command: [/bin/cat]\n  three:\n    command: [no/such]\n")
 	ids := unitIDs(t, dir)
 	p = planOf(t, e)
-	equal(t, "parts", becomes(p), []string{"agent-one restart", "agent-three start", "agent-two start", "blackboard keep", "keeper keep", "orchestrator keep"})
+	equal(t, "parts", becomes(p), []string{"agent-one restart", "agent-three start", "agent-two start", "blackboard keep", "keeper keep", "orchestrator keep", "repository keep"})
 	equal(t, "added", p.Changes.Added, []string{"three", "two"})
 	equal(t, "changed", p.Changes.Changed, []string{"one"})
 	if len(p.Notices) != 1 || !strings.HasPrefix(p.Notices[0], "warning: agent three: no/such cannot be run") {
@@ -137,7 +137,7 @@ func TestDryRunProcesses(t *testing.T) {
 
 	rewrite(t, e, "runtime: process\nagents:\n  two:\n    command: [/bin/cat]\n")
 	p = planOf(t, e)
-	equal(t, "parts", becomes(p), []string{"agent-one stop", "agent-three stop", "agent-two keep", "blackboard keep", "keeper keep", "orchestrator keep"})
+	equal(t, "parts", becomes(p), []string{"agent-one stop", "agent-three stop", "agent-two keep", "blackboard keep", "keeper keep", "orchestrator keep", "repository keep"})
 	up()
 	equal(t, "units", runningUnits(t, dir), remaining(p))
 	if _, err := invoke(context.Background(), e, "down"); err != nil {

@@ -103,7 +103,7 @@ func TestRemovedAgentsGrants(t *testing.T) {
 		}
 	}
 	s.until("the unit to be removed", func() bool {
-		units, err := p.List(t.Context(), nil)
+		units, err := p.List(t.Context(), runtime.Labels{runtime.LabelComponent: runtime.ComponentAgent})
 		s.must(err)
 		return len(units) == 1 && units[0].Name == "agent-a"
 	})

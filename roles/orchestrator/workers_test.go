@@ -77,9 +77,9 @@ func TestWorkersInOrder(t *testing.T) {
 		t.Errorf("%d at once", p.most["w"])
 	}
 	s.until("the workers to be removed", func() bool {
-		units, err := p.List(t.Context(), nil)
+		units, err := p.List(t.Context(), runtime.Labels{runtime.LabelComponent: runtime.ComponentWorker})
 		s.must(err)
-		return len(units) == 1
+		return len(units) == 0
 	})
 }
 

@@ -61,6 +61,7 @@ func (f *facts) running(t *testing.T, yml string) *facts {
 	for _, agent := range f.before.Agents {
 		unit(runtime.AgentUnit(agent.Name), runtime.ComponentAgent, agent.Name, agent.Digest())
 	}
+	unit(runtime.ComponentRepository, runtime.ComponentRepository, "", f.before.RepositoryDigest())
 	if f.engine != nil {
 		f.engine.present = map[string]bool{"n-full": true, "n-internal": true, "v-ledger": true, "v-control": true}
 	}
@@ -95,20 +96,20 @@ func TestPlan(t *testing.T) {
 		notices string
 		flags   string
 	}{
-		{name: "new", facts: planned(t, planOne), action: ActionCreate, parts: "blackboard start, orchestrator start, keeper start, agent-one start", notices: "local mode isolates nothing", flags: "clears tells"},
-		{name: "stopped", facts: planned(t, planOne).stopped(), action: ActionStart, parts: "blackboard start, orchestrator start, keeper start, agent-one start", address: "127.0.0.1:7000"},
-		{name: "the same", facts: planned(t, planOne).running(t, planOne), action: actionApply, parts: "blackboard keep, orchestrator keep, keeper keep, agent-one keep", address: "127.0.0.1:7000", flags: "idle"},
-		{name: "changed", facts: planned(t, planTwo).running(t, planOne), action: actionApply, parts: "blackboard keep, orchestrator keep, keeper keep, agent-one restart, agent-two start", address: "127.0.0.1:7000"},
-		{name: "gone", facts: planned(t, planOne).running(t, planTwo), action: actionApply, parts: "blackboard keep, orchestrator keep, keeper keep, agent-one restart, agent-two stop", address: "127.0.0.1:7000"},
-		{name: "interrupted down", facts: interrupted, action: ActionStart, parts: "blackboard restart, orchestrator restart, keeper restart, agent-one restart", address: "127.0.0.1:7000", notices: "is finished first", flags: "clears"},
-		{name: "other sett", facts: other, action: actionApply, parts: "blackboard restart, orchestrator restart, keeper restart, agent-one keep", address: "127.0.0.1:7000", notices: "it was started by sett 1 (commit a)", flags: "replaces"},
-		{name: "moved", facts: moved, action: ActionStart, parts: "blackboard start, orchestrator start, keeper start, agent-one restart", address: "127.0.0.1:7000", notices: "what runs with runtime docker is stopped first", flags: "clears tells"},
-		{name: "notices", facts: unset, action: ActionCreate, parts: "blackboard start, orchestrator start, keeper start, agent-one start", notices: "warning: agent one: variable X is not set here", flags: "clears tells"},
-		{name: "containers", facts: planned(t, planDocker), action: ActionCreate, parts: "blackboard start, orchestrator start, agent-one start",
+		{name: "new", facts: planned(t, planOne), action: ActionCreate, parts: "blackboard start, orchestrator start, keeper start, agent-one start, repository start", notices: "local mode isolates nothing", flags: "clears tells"},
+		{name: "stopped", facts: planned(t, planOne).stopped(), action: ActionStart, parts: "blackboard start, orchestrator start, keeper start, agent-one start, repository start", address: "127.0.0.1:7000"},
+		{name: "the same", facts: planned(t, planOne).running(t, planOne), action: actionApply, parts: "blackboard keep, orchestrator keep, keeper keep, agent-one keep, repository keep", address: "127.0.0.1:7000", flags: "idle"},
+		{name: "changed", facts: planned(t, planTwo).running(t, planOne), action: actionApply, parts: "blackboard keep, orchestrator keep, keeper keep, agent-one restart, agent-two start, repository keep", address: "127.0.0.1:7000"},
+		{name: "gone", facts: planned(t, planOne).running(t, planTwo), action: actionApply, parts: "blackboard keep, orchestrator keep, keeper keep, agent-one restart, agent-two stop, repository keep", address: "127.0.0.1:7000"},
+		{name: "interrupted down", facts: interrupted, action: ActionStart, parts: "blackboard restart, orchestrator restart, keeper restart, agent-one restart, repository restart", address: "127.0.0.1:7000", notices: "is finished first", flags: "clears"},
+		{name: "other sett", facts: other, action: actionApply, parts: "blackboard restart, orchestrator restart, keeper restart, agent-one keep, repository keep", address: "127.0.0.1:7000", notices: "it was started by sett 1 (commit a)", flags: "replaces"},
+		{name: "moved", facts: moved, action: ActionStart, parts: "blackboard start, orchestrator start, keeper start, agent-one restart, repository restart", address: "127.0.0.1:7000", notices: "what runs with runtime docker is stopped first", flags: "clears tells"},
+		{name: "notices", facts: unset, action: ActionCreate, parts: "blackboard start, orchestrator start, keeper start, agent-one start, repository start", notices: "warning: agent one: variable X is not set here", flags: "clears tells"},
+		{name: "containers", facts: planned(t, planDocker), action: ActionCreate, parts: "blackboard start, orchestrator start, agent-one start, repository start",
 			things: "sett:2 present, redis:7 pull, tools:1 present, n-full make, n-internal make, v-ledger make, v-control make", flags: "clears newData"},
-		{name: "the same containers", facts: planned(t, planDocker).running(t, planDocker), action: actionApply, parts: "blackboard keep, orchestrator keep, agent-one keep",
+		{name: "the same containers", facts: planned(t, planDocker).running(t, planDocker), action: actionApply, parts: "blackboard keep, orchestrator keep, agent-one keep, repository keep",
 			things: "sett:2 present, redis:7 pull, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present", address: "127.0.0.1:7000", flags: "idle"},
-		{name: "another control image", facts: brain, action: actionApply, parts: "blackboard keep, orchestrator restart, agent-one keep",
+		{name: "another control image", facts: brain, action: actionApply, parts: "blackboard keep, orchestrator restart, agent-one keep, repository keep",
 			things: "sett:2 present, redis:7 pull, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present", address: "127.0.0.1:7000", flags: "replaces"},
 	} {
 		p := newPlan(c.facts)
