@@ -83,7 +83,7 @@ func (w *waiting) look(ctx context.Context) (done bool, err error) {
 		}
 		done = done && ok
 	}
-	for _, part := range w.j.extras() {
+	for _, part := range extrasOf(w.j) {
 		done = w.lookForExtra(ctx, part, running) && done
 	}
 	for _, unit := range running { // of an agent that sett.yml has no more
@@ -166,7 +166,7 @@ func (w *waiting) missing() string {
 			return agent.Name
 		}
 	}
-	for _, part := range w.j.extras() {
+	for _, part := range extrasOf(w.j) {
 		if part.digest != "" && !w.extras[part.name] {
 			return part.name
 		}
@@ -181,8 +181,8 @@ type extra struct {
 	answers func(ctx context.Context) bool
 }
 
-// extras are the notifier and the repository.
-func (j *job) extras() []extra {
+// extrasOf returns the notifier and the repository.
+func extrasOf(j *job) []extra {
 	return []extra{
 		{runtime.ComponentNotifier, j.c.Notify.Digest(), func(context.Context) bool { return true }},
 		{runtime.ComponentRepository, j.c.RepositoryDigest(), j.in.RepositoryAnswers},

@@ -81,7 +81,7 @@ func (u *upRun) do(ctx context.Context) error {
 
 // apply hands the changes to a running instance, and starts its parts that do not run.
 func (u *upRun) apply(ctx context.Context) error {
-	if err := u.makeTrees(ctx); err != nil {
+	if err := makeTrees(ctx, u); err != nil {
 		return err
 	}
 	u.announce()
@@ -90,7 +90,7 @@ func (u *upRun) apply(ctx context.Context) error {
 		return err
 	}
 	if u.in.Repository == "" { // an older sett started it
-		if err := u.chooseRepository(); err != nil {
+		if err := chooseRepository(&u.job); err != nil {
 			return err
 		}
 	}
@@ -162,10 +162,10 @@ func (u *upRun) prepare(ctx context.Context) error {
 	if err := u.chooseHealth(); err != nil {
 		return err
 	}
-	if err := u.chooseRepository(); err != nil {
+	if err := chooseRepository(&u.job); err != nil {
 		return err
 	}
-	if err := u.makeTrees(ctx); err != nil {
+	if err := makeTrees(ctx, u); err != nil {
 		return err
 	}
 	if err := u.in.SetStopping(false); err != nil {

@@ -19,7 +19,7 @@ func (j *job) chooseHealth() error {
 
 // chooseRepository settles where processes reach the role that prepares the trees: where
 // they did, if it can be. Containers reach it on their network.
-func (j *job) chooseRepository() error {
+func chooseRepository(j *job) error {
 	if j.c.Runtime == config.RuntimeDocker {
 		return nil
 	}

@@ -100,7 +100,7 @@ func (u *upRun) look(ctx, images context.Context) error {
 	if err := f.refusal(); err != nil {
 		return err
 	}
-	if err := u.lookAtRepository(ctx); err != nil {
+	if err := lookAtRepository(ctx, u); err != nil {
 		return err
 	}
 	if !f.moved() && !f.state.External {

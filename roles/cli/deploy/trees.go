@@ -30,7 +30,7 @@ type source struct {
 
 // lookAtRepository finds the source of a store that is still to be made. It refuses a
 // repository that lacks commits, and a machine where trees cannot be made.
-func (u *upRun) lookAtRepository(ctx context.Context) error {
+func lookAtRepository(ctx context.Context, u *upRun) error {
 	f := u.facts
 	f.source.format = "sha1"
 	if !f.desired.HasTrees() {
@@ -106,7 +106,7 @@ func withAlternates(dir string) ([]string, error) {
 
 // makeTrees makes what the role that prepares the trees works with: its secret, the store,
 // and a directory for each tree. What is there stays.
-func (u *upRun) makeTrees(ctx context.Context) error {
+func makeTrees(ctx context.Context, u *upRun) error {
 	in := u.in
 	if in.RepositoryKey == "" {
 		in.RepositoryKey = rand.Text()
