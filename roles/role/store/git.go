@@ -72,7 +72,7 @@ type command struct {
 	args  []string
 	env   []string // in addition to environ
 	stdin string
-	dir   string // working directory; empty: the store
+	dir   string // working directory; empty: the store, for which git runs as its owner
 }
 
 // git runs git in the store and returns its output.
@@ -105,7 +105,12 @@ type process struct {
 }
 
 func (s *Store) process(ctx context.Context, c command) *process {
-	args := []string{"--git-dir=" + s.Dir}
+	// Git enters the directory by itself: the right that become gives counts only from git's
+	// start on. It opens the store as the directory where it is, since access(2) disregards that right.
+	args := []string{"-C", s.Dir, "--git-dir=."}
+	if c.dir != "" {
+		args = []string{"-C", c.dir, "--git-dir=" + s.Dir}
+	}
 	for _, v := range settings {
 		args = append(args, "-c", v)
 	}
@@ -113,14 +118,13 @@ func (s *Store) process(ctx context.Context, c command) *process {
 	if strings.HasPrefix(p.name, "--") && len(c.args) > 1 {
 		p.name = c.args[1]
 	}
-	p.cmd.Dir = s.Dir
-	if c.dir != "" {
-		p.cmd.Dir = c.dir
-	}
 	p.cmd.Env = append(environ(), c.env...)
 	p.cmd.Stdin = strings.NewReader(c.stdin)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if owner := ownerOf(s.Dir); owner != nil && c.dir == "" { // the role, which is the owner, must be able to change what git writes
+		become(p.cmd.SysProcAttr, owner)
+	}
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 	p.cmd.WaitDelay = time.Second
 	return p

@@ -126,6 +126,9 @@ func WriteWhole(path, text string) error {
 		err = f.Chmod(0o600)
 	}
 	if err == nil {
+		err = inherit(filepath.Dir(path), f.Name())
+	}
+	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {

@@ -55,9 +55,14 @@ func (t *Tree) Offer(hash string, known []string) Offer {
 // outside, and can be written.
 func (t *Tree) GitDir() string { return filepath.Join(t.dir, "git") }
 
-// Make makes the directories of the place.
+// Make makes the directories of the place. They belong to the owner of the store.
 func (t *Tree) Make() error {
-	return errors.Join(os.MkdirAll(t.Dir(), 0o700), os.MkdirAll(t.GitDir(), 0o700))
+	for _, dir := range []string{t.dir, t.Dir(), t.GitDir()} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return inherit(t.store.Dir, t.dir, t.Dir(), t.GitDir())
 }
 
 // Plan is the state in which a tool finds its tree.
