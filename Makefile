@@ -106,7 +106,7 @@ vuln: ## look for known vulnerabilities in what we call (asks vuln.go.dev)
 	$(TOOL) govulncheck ./...
 
 .PHONY: images
-images: ## make the images that tests use, also without a registry: redis and a base
+images: ## make the images that tests use, also without a registry: redis, git and a base
 	@testdata/images/images.sh
 
 .PHONY: docker-build-all

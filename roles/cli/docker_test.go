@@ -21,6 +21,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
+	"sett/contract/config"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -30,7 +31,7 @@ import (
 )
 
 // The images that these tests run, which testdata/images makes where they lack.
-var dockerImages = []string{"redis:7-alpine", "sett-base:local"}
+var dockerImages = []string{config.DefaultRedisImage, config.DefaultRepositoryImage, "sett-base:local"}
 
 // openTestEngine opens the engine and sees to the images, once.
 var openTestEngine = sync.OnceValues(func() (*engine.Engine, error) {

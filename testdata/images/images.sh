@@ -5,6 +5,7 @@
 #   redis:7-alpine    a stand-in, from the redis-server of Debian
 #   sett-base:local   a POSIX shell, git, jq, certificates: on alpine where a
 #                     registry answers, else from Debian packages
+#   alpine/git:…      a stand-in for the image of the repository, from sett-base:local
 #
 # What is made from Debian packages needs no registry and carries the label
 # sett.offline=1. Without an engine nothing is made, and that is no error: the
@@ -18,7 +19,7 @@ set -euo pipefail
 cd "$(dirname "$0")"
 
 docker=${DOCKER:-docker}
-redis=redis:7-alpine base=sett-base:local alpine=alpine:3.20
+redis=redis:7-alpine base=sett-base:local alpine=alpine:3.20 git=alpine/git:v2.49.1
 registry=unknown # yes or no, once it was tried
 
 # bounded runs a command for so many seconds at most, where that can be done.
@@ -71,6 +72,20 @@ make_base() {
 	made "$base" 'from Debian packages'
 }
 
+# make_git takes the base, whose git is enough, with the entrypoint of the real image.
+make_git() {
+	if have "$git"; then return; fi
+	if pull "$git"; then
+		made "$git" 'pulled'
+		return
+	fi
+	make_base
+	container=$("$docker" create "$base" true)
+	"$docker" commit --change 'ENTRYPOINT ["git"]' --change 'LABEL sett.offline=1' "$container" "$git" >/dev/null
+	"$docker" rm "$container" >/dev/null
+	made "$git" "a stand-in on $base; to have the real one: $docker image rm $git"
+}
+
 if ! command -v "$docker" >/dev/null; then
 	echo "images: none made: no $docker command" >&2
 	exit 0
@@ -90,6 +105,7 @@ case ${1:-all} in
 all)
 	make_redis
 	make_base
+	make_git
 	;;
 base)
 	if have "$alpine" || pull "$alpine"; then
