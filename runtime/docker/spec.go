@@ -235,7 +235,7 @@ func (b *shaper) mounts(ctx context.Context, s runtime.Spec) ([]mount.Mount, err
 // may have set it.
 var known = []string{
 	runtime.LabelInstance, runtime.LabelComponent, runtime.LabelAgent, runtime.LabelRole, runtime.LabelRun,
-	runtime.LabelIncarnation, runtime.LabelClaim, runtime.LabelAttempt, runtime.LabelConfig,
+	runtime.LabelIncarnation, runtime.LabelClaim, runtime.LabelAttempt, runtime.LabelTree, runtime.LabelConfig,
 	runtime.LabelPin, runtime.LabelWorkspace, runtime.LabelStarted,
 }
 

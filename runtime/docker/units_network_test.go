@@ -120,6 +120,7 @@ func TestInternalNetwork(t *testing.T) {
 	if _, err := other.Start(t.Context(), late); err != nil {
 		t.Fatal(err)
 	}
+	p.startUp(p.with(p.component(runtime.ComponentRepository, "repository", "listen", ":7777"), onNetwork(runtime.NetworkFull, "store")))
 	outside := p.startUp(p.with(p.spec("outside", "listen", ":7777"), onNetwork(runtime.NetworkFull, "outside")))
 	p.until("orchestrator up", func() bool { return strings.Contains(p.logText("orchestrator", -1), "up") })
 
@@ -131,17 +132,17 @@ func TestInternalNetwork(t *testing.T) {
 		return fmt.Sprint(n.IPAM.Config[0].Gateway, ":", port)
 	}
 	host := hostAddress(t, port)
-	out := p.ran(p.with(p.spec("probe", "dial", "board:7777", "sett-x-redis:7777", "boss:7777", inside.Address+":7777",
+	out := p.ran(p.with(p.spec("probe", "dial", "board:7777", "sett-x-redis:7777", "boss:7777", "store:7777", inside.Address+":7777",
 		outside.Address+":7777", board.Address+":7777", gateway(p.names.network(runtime.NetworkInternal)), gateway(p.names.network(runtime.NetworkFull)), host), onNetwork(runtime.NetworkInternal)))
-	for _, want := range []string{"dial board:7777 ok", "dial sett-x-redis:7777 ok", "dial boss:7777 ok", "dial " + inside.Address + ":7777 ok",
+	for _, want := range []string{"dial board:7777 ok", "dial sett-x-redis:7777 ok", "dial boss:7777 ok", "dial store:7777 ok", "dial " + inside.Address + ":7777 ok",
 		"dial " + outside.Address + ":7777 error", "dial " + board.Address + ":7777 error",
 		"dial " + gateway(p.names.network(runtime.NetworkInternal)) + " error", "dial " + gateway(p.names.network(runtime.NetworkFull)) + " error"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
-	out = p.ran(p.with(p.spec("free", "dial", "board:7777", "boss:7777", host, gateway(p.names.network(runtime.NetworkFull)), inside.Address+":7777"), onNetwork(runtime.NetworkFull)))
-	for _, want := range []string{"dial board:7777 ok", "dial boss:7777 ok", "dial " + host + " ok", "dial " + gateway(p.names.network(runtime.NetworkFull)) + " ok", "dial " + inside.Address + ":7777 error"} {
+	out = p.ran(p.with(p.spec("free", "dial", "board:7777", "boss:7777", "store:7777", host, gateway(p.names.network(runtime.NetworkFull)), inside.Address+":7777"), onNetwork(runtime.NetworkFull)))
+	for _, want := range []string{"dial board:7777 ok", "dial boss:7777 ok", "dial store:7777 ok", "dial " + host + " ok", "dial " + gateway(p.names.network(runtime.NetworkFull)) + " ok", "dial " + inside.Address + ":7777 error"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("outside, no %q in\n%s", want, out)
 		}
