@@ -33,6 +33,8 @@ func (s *sett) resolve() {
 		a.Image, a.Network, a.ReadOnly = "tool:1", config.NetworkFull, true
 		a.Resolved = &config.Resolved{Image: "sha256:" + a.Name, Binary: "sett-bin-1"}
 	}
+	s.cfg.Services.Repository.Resolved = &config.Resolved{Image: "sha256:git", Binary: "sett-bin-1"}
+	s.cfg.Services.Repository.Network = runtime.NetworkInternal
 	s.write()
 }
 
@@ -46,7 +48,7 @@ func environ(s runtime.Spec) map[string]string {
 }
 
 // An agent's container has what sett.yml gives it, defaults for the rest, and
-// nothing of the host but the workspace.
+// nothing of the host but its tree and the store's objects.
 func TestContainerOfAnAgent(t *testing.T) {
 	t.Parallel()
 	s, p := newSett(t, "a"), newPlace()
@@ -64,7 +66,7 @@ func TestContainerOfAnAgent(t *testing.T) {
 		Image: "sha256:a", Binary: "sett-bin-1", User: "1000:1001", Network: runtime.NetworkInternal, Writable: true, Tmp: tmpSize,
 		CPUs: 0.5, Memory: 3 << 30, MemoryKept: 3 << 30, Pids: defaultPids,
 	}
-	mounts := []runtime.Mount{{Source: "/home/me/repo", Target: "/workspace"}, {Source: "/home/me/main/.git", Target: "/home/me/main/.git"}}
+	mounts := []runtime.Mount{{Source: "/home/me/trees/a/tree", Target: "/workspace"}, {Source: "/home/me/store/objects", Target: "/.sett-objects", ReadOnly: true}}
 	if !slices.Equal(c.Mounts, mounts) {
 		t.Errorf("mounts %+v", c.Mounts)
 	}
@@ -101,6 +103,62 @@ func TestTmpOfASmallContainer(t *testing.T) {
 	s.incarnation(p, "agent-a")
 	if c := p.spec("agent-a").Container; c.Memory != 96<<20 || c.Tmp != 48<<20 {
 		t.Errorf("memory %d, /tmp %d", c.Memory, c.Tmp)
+	}
+}
+
+// A tree that cannot be written has a repository beside it that can. A tool without a tree
+// sees nothing of the host.
+func TestTreesInContainers(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "reader", "none", "w"), newPlace()
+	s.agent("none").Workspace.Mode = blackboard.NoWorkspace
+	s.agent("w").Strategy, s.agent("w").Warm, s.agent("w").Workspace.Mode = config.StrategyFreshPerCall, 1, blackboard.ReadWrite
+	s.resolve()
+	s.lead(inContainers(p, containerRedis))
+	objects := runtime.Mount{Source: "/home/me/store/objects", Target: "/.sett-objects", ReadOnly: true}
+	for _, c := range []struct {
+		unit, dir string
+		mounts    []runtime.Mount
+	}{
+		{"agent-reader", "/workspace", []runtime.Mount{{Source: "/home/me/trees/reader/tree", Target: "/workspace", ReadOnly: true}, objects,
+			{Source: "/home/me/trees/reader/git", Target: "/.sett-git"}}},
+		{"agent-none", "/tmp", nil},
+		{"agent-w", "/tmp", nil},
+		{"standby-w-", "/workspace", []runtime.Mount{{Source: "/home/me/trees/w.1/tree", Target: "/workspace"}, objects}},
+	} {
+		s.incarnation(p, c.unit)
+		unit, _ := p.unit(c.unit)
+		spec := p.spec(unit.Name)
+		if got := cub(t, spec); !slices.Equal(spec.Container.Mounts, c.mounts) || spec.Dir != c.dir || got.Workspace != c.dir {
+			t.Errorf("%s: workspace %s, spec %+v", c.unit, got.Workspace, spec)
+		}
+	}
+}
+
+// The repository has the store, the trees, and nothing else: no socket, no credentials of
+// the blackboard, no network but that of agents with trees.
+func TestContainerOfTheRepository(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.resolve()
+	s.lead(inContainers(p, containerRedis))
+	s.incarnation(p, "repository")
+	spec := p.spec("repository")
+	c := spec.Container
+	mounts := []runtime.Mount{{Source: "/home/me/store", Target: "/store"}, {Source: "/home/me/trees", Target: "/trees"}}
+	want := runtime.Container{Image: "sha256:git", Binary: "sett-bin-1", User: "1000:1001", Network: runtime.NetworkInternal,
+		Memory: 1 << 30, Pids: defaultPids, Tmp: 64 << 20}
+	if !slices.Equal(c.Mounts, mounts) || !slices.Equal(c.Aliases, []string{"sett-test-repository"}) || !equalContainers(c, want) {
+		t.Errorf("container %+v, want %+v with %+v", c, want, mounts)
+	}
+	vars := environ(spec)
+	r, err := env.ParseRepository(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
+	if wanted := (env.Repository{Instance: "test", Addr: ":7070", Key: "key", Store: "/store", Trees: "/trees", Objects: "/.sett-objects",
+		TreeGit: "/.sett-git", HealthAddr: ":8080"}); err != nil || r != wanted {
+		t.Errorf("settings %+v, %v, want %+v", r, err, wanted)
+	}
+	if vars[env.RedisURL] != "" || !slices.Equal(spec.Args, []string{"repository"}) || spec.Labels[runtime.LabelConfig] != s.cfg.RepositoryDigest() {
+		t.Errorf("spec %+v", spec)
 	}
 }
 

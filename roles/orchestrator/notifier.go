@@ -35,8 +35,8 @@ func (u specs) Notifier(wanted config.Notify) (runtime.Spec, error) {
 	return s, nil
 }
 
-// encloseNotifier makes a container of it, like that of an agent with a read-only
-// workspace and full network.
+// encloseNotifier makes a container of it, like that of an agent with full network. It
+// reads the person's working tree.
 func (u specs) encloseNotifier(s *runtime.Spec, n *env.Notifier, wanted config.Notify) error {
 	r := wanted.Resolved
 	if r == nil {
@@ -48,7 +48,7 @@ func (u specs) encloseNotifier(s *runtime.Spec, n *env.Notifier, wanted config.N
 	}
 	n.Redis.URL, n.Workspace, s.Dir = at, workspaceDir, workspaceDir
 	s.Container = runtime.Container{
-		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: u.settings.AgentsUser, Mounts: u.settings.workspaceMounts(true),
+		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: u.settings.AgentsUser, Mounts: u.settings.workspaceMounts(),
 		Network: runtime.NetworkFull, CPUs: defaultCPUs, Memory: defaultMemory, Pids: defaultPids, Tmp: tmpSize,
 	}
 	return nil

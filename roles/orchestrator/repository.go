@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"errors"
 	"fmt"
 	"net/url"
 
@@ -19,12 +20,45 @@ func (u specs) Repository(c *config.Config) (runtime.Spec, error) {
 		Instance: u.settings.Instance, Addr: at.Host, Key: u.settings.RepositoryKey, Store: u.settings.Store, Trees: u.settings.Trees,
 		HealthAddr: "127.0.0.1:0",
 	}
-	return runtime.Spec{
+	s := runtime.Spec{
 		Name: runtime.ComponentRepository, Args: []string{"repository"}, Dir: u.settings.Trees,
 		Labels: runtime.Labels{
 			runtime.LabelInstance: u.settings.Instance, runtime.LabelComponent: runtime.ComponentRepository,
 			runtime.LabelRun: u.settings.Run, runtime.LabelIncarnation: u.env.NewID(), runtime.LabelConfig: c.RepositoryDigest(),
 		},
-		Env: append(u.environ(nil), r.Environ()...),
-	}, nil
+	}
+	if u.settings.containers() {
+		if err := u.encloseRepository(&s, &r, c.Services.Repository, at); err != nil {
+			return s, err
+		}
+	}
+	s.Env = append(u.environ(nil), r.Environ()...)
+	return s, nil
+}
+
+// Places in the repository's container.
+const (
+	storeDir = "/store"
+	treesDir = "/trees"
+)
+
+// repositoryMemory is for git, which keeps much of a large repository in memory.
+const repositoryMemory = 1 << 30
+
+// encloseRepository makes a container of it. It writes the store and all trees, and has
+// nothing else of this machine.
+func (u specs) encloseRepository(s *runtime.Spec, r *env.Repository, wanted config.RepositoryService, at *url.URL) error {
+	p := wanted.Resolved
+	if p == nil {
+		return errors.New("describe repository: no image was found for it")
+	}
+	r.Addr, r.HealthAddr, s.Dir = ":"+at.Port(), healthAddr, treesDir
+	r.Store, r.Trees, r.Objects, r.TreeGit = storeDir, treesDir, objectsDir, treeGitDir
+	s.Container = runtime.Container{
+		Image: p.Image, Binary: p.Binary, User: u.settings.AgentsUser,
+		Mounts:  []runtime.Mount{{Source: u.settings.Store, Target: storeDir}, {Source: u.settings.Trees, Target: treesDir}},
+		Network: wanted.Network, Aliases: []string{at.Hostname()},
+		Memory: repositoryMemory, Pids: defaultPids, Tmp: repositoryMemory / 16,
+	}
+	return nil
 }

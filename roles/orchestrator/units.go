@@ -27,6 +27,8 @@ const (
 // Places in an agent's container.
 const (
 	workspaceDir = "/workspace"
+	objectsDir   = "/.sett-objects" // the store's, read-only
+	treeGitDir   = "/.sett-git"     // the repository of a read-only tree
 	pinDir       = "/.sett-pin"
 	healthAddr   = ":8080"
 	homeDir      = "/tmp" // the one place that can always be written
@@ -140,9 +142,12 @@ func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
 	if err != nil {
 		return fmt.Errorf("describe agent %s: %w", agent.Name, err)
 	}
-	c.Redis.URL, c.Workspace, c.HealthAddr, c.Image = url, workspaceDir, healthAddr, r.Image
-	s.Dir = workspaceDir
-	mounts := u.settings.workspaceMounts(agent.Workspace.Mode != blackboard.ReadWrite)
+	c.Redis.URL, c.HealthAddr, c.Image = url, healthAddr, r.Image
+	mounts := u.treeMounts(c.Tree, c.Mode)
+	if c.Workspace = workspaceDir; len(mounts) == 0 {
+		c.Workspace = homeDir
+	}
+	s.Dir = c.Workspace
 	limits := agent.Resources.Limits
 	s.Container = runtime.Container{
 		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: u.settings.AgentsUser, Mounts: mounts,
@@ -188,12 +193,29 @@ func (s settings) anchorName(agent config.Agent) string {
 	return "net-" + s.network(agent) + "-" + agent.Name
 }
 
-// workspaceMounts returns the mounts of the workspace and of the directories that it
-// needs.
-func (s settings) workspaceMounts(readOnly bool) []runtime.Mount {
-	mounts := []runtime.Mount{{Source: s.Workspace, Target: workspaceDir, ReadOnly: readOnly}}
+// treeMounts returns the mounts of an agent's private tree, if it has one. Where the tool
+// cannot write the tree, the tree's repository lies beside it.
+func (u specs) treeMounts(name string, mode blackboard.WorkspaceMode) []runtime.Mount {
+	if name == "" {
+		return nil
+	}
+	tree, readOnly := u.tree(name), mode != blackboard.ReadWrite
+	mounts := []runtime.Mount{
+		{Source: tree.Dir(), Target: workspaceDir, ReadOnly: readOnly},
+		{Source: store.Open(u.settings.Store).Objects(), Target: objectsDir, ReadOnly: true},
+	}
+	if readOnly {
+		mounts = append(mounts, runtime.Mount{Source: tree.GitDir(), Target: treeGitDir})
+	}
+	return mounts
+}
+
+// workspaceMounts returns the mounts of the person's working tree and of the directories
+// that git needs there.
+func (s settings) workspaceMounts() []runtime.Mount {
+	mounts := []runtime.Mount{{Source: s.Workspace, Target: workspaceDir, ReadOnly: true}}
 	for _, dir := range s.WorkspaceExtra {
-		mounts = append(mounts, runtime.Mount{Source: dir, Target: dir, ReadOnly: readOnly})
+		mounts = append(mounts, runtime.Mount{Source: dir, Target: dir, ReadOnly: true})
 	}
 	return mounts
 }

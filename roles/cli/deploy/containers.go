@@ -52,7 +52,7 @@ func newLauncher(ctx context.Context, j *job, root string) (launcher, map[string
 	if err := Reachable(l.engine.Endpoint(), j.c, j.at.Getenv(env.RedisCAFile)); err != nil {
 		return nil, nil, err
 	}
-	if l.workspace, err = Survey(ctx, j.at.Env, l.engine, root); err != nil {
+	if l.workspace, err = Survey(ctx, j.at.Env, l.engine, root, j.c.Notify != nil); err != nil {
 		return nil, nil, err
 	}
 	all, err := engineInstances(ctx, l.engine)
@@ -96,6 +96,8 @@ func Reachable(at endpoint, c *config.Config, caFile string) error {
 	return nil
 }
 
+func (l *containerLauncher) owner() (uid, gid int) { return l.workspace.uid, l.workspace.gid }
+
 func (l *containerLauncher) embedded() bool { return l.j.c.Services.Redis.Embedded }
 
 func (l *containerLauncher) containers() *instance.Containers {
@@ -116,7 +118,6 @@ func (l *containerLauncher) materials(ctx context.Context, f *facts, create bool
 		return nil, err
 	}
 	f.engine.control, f.engine.brain = l.control.Ref, l.brain.id()
-	introduce(ctx, l.j.at.Env, l.j.c, l.j.in)
 	return m.release, nil
 }
 

@@ -21,6 +21,7 @@ func (j *job) chooseHealth() error {
 // they did, if it can be. Containers reach it on their network.
 func chooseRepository(j *job) error {
 	if j.c.Runtime == config.RuntimeDocker {
+		j.in.Repository = ""
 		return nil
 	}
 	at, err := j.in.FreeRepository()

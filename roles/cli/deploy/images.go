@@ -21,6 +21,9 @@ const (
 	orchestratorImage = "orchestrator"
 )
 
+// repositoryKey is the key of sett.yml that names the repository's image.
+const repositoryKey = "services.repository.image"
+
 func agentImage(agent string) string { return "agent " + agent }
 
 // supply is the source of images and of the binary's volumes: the engine, or a preview of
@@ -82,7 +85,10 @@ func (m *materials) get(ctx context.Context) (err error) {
 		}
 		agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary, Program: p.entrypoint}
 	}
-	return m.notifier(ctx, got)
+	if err := m.notifier(ctx, got); err != nil {
+		return err
+	}
+	return m.repository(ctx, got)
 }
 
 // orchestrator settles the orchestrator's image. It always runs sett's own binary, which
@@ -123,6 +129,30 @@ func (m *materials) notifier(ctx context.Context, got map[string]containerImage)
 	return nil
 }
 
+// repository settles the image of the repository, and its network: it is reached from
+// every network that has an agent with a tree, and from no other. It always runs sett's
+// own binary, which writes the store.
+func (m *materials) repository(ctx context.Context, got map[string]containerImage) error {
+	own, wanted := got[runtime.ComponentRepository]
+	if !wanted {
+		return nil
+	}
+	own.Entrypoint = nil
+	p, err := m.program(ctx, own)
+	if err != nil {
+		return fmt.Errorf("%s: %w", repositoryKey, err)
+	}
+	c := m.l.j.c
+	c.Services.Repository.Resolved = &config.Resolved{Image: p.image, Binary: p.binary}
+	c.Services.Repository.Network = runtime.NetworkInternal
+	for _, agent := range c.Agents {
+		if len(agent.Trees()) > 0 && runtime.AgentNetwork(agent.Network, c.Redis.URL == "") == runtime.NetworkFull {
+			c.Services.Repository.Network = runtime.NetworkFull
+		}
+	}
+	return nil
+}
+
 // Foresee says how sett up would get the images of an instance, besides sett's own;
 // missing are those that it would not get.
 func Foresee(ctx context.Context, e *containerEngine, c *config.Config, in *instance.Instance) (images []PlannedImage, missing []missingImage, err error) { //nolint:revive // doctor reads its fields only
@@ -148,6 +178,9 @@ func wantedImages(c *config.Config, in *instance.Instance) []imageWant {
 	}
 	if n := c.Notify; n != nil && n.Image != "" {
 		all = append(all, imageWant{Name: runtime.ComponentNotifier, Ref: n.Image})
+	}
+	if c.HasTrees() {
+		all = append(all, imageWant{Name: runtime.ComponentRepository, Ref: c.Services.Repository.Image})
 	}
 	for _, agent := range c.Agents {
 		want := imageWant{Name: agentImage(agent.Name), Ref: agent.Image}
@@ -175,8 +208,18 @@ func noImages(ctx context.Context, err error) error {
 		return err
 	}
 	hint := "docker pull and docker build show more of what is wrong"
-	if slices.ContainsFunc(missing.Images, func(m missingImage) bool { return m.Name == redisImage }) {
-		hint = "sett up --embedded uses sett's own blackboard, which needs no Redis image"
+	lacks := func(name string) bool {
+		return slices.ContainsFunc(missing.Images, func(m missingImage) bool { return m.Name == name })
+	}
+	var ways []string
+	if lacks(redisImage) {
+		ways = append(ways, "sett up --embedded uses sett's own blackboard, which needs no Redis image")
+	}
+	if lacks(runtime.ComponentRepository) {
+		ways = append(ways, repositoryKey+" in "+instance.ConfigName+" names another image with git, such as an agent's")
+	}
+	if len(ways) > 0 {
+		hint = strings.Join(ways, "; ")
 	}
 	return role.Fail(role.Environment, errors.New(role.CleanText(err.Error())), "%s", hint)
 }

@@ -131,6 +131,9 @@ func (p *Plan) planContainer(f *facts, part *PlannedPart, refs map[string]string
 			part.Image = refs[agentImage(f.desired.Agents[0].Name)]
 		}
 		return runtime.NetworkFull
+	case runtime.ComponentRepository:
+		part.Image = refs[runtime.ComponentRepository]
+		return f.desired.Services.Repository.Network
 	}
 	part.Image = refs[agentImage(part.Agent)]
 	agent, _ := f.desired.Agent(part.Agent)

@@ -24,8 +24,10 @@ func planned(t *testing.T, yml string) *facts {
 	f := &facts{desired: c, file: "/clan/sett.yml", root: "/clan", shown: "~/clan", sett: thisSett, repository: true, state: instance.State{Name: "clan"}}
 	if c.Runtime == config.RuntimeDocker {
 		f.engine = &engineFacts{names: plannedNames{}, control: "sett:2", brain: "control-2", present: map[string]bool{}, images: []PlannedImage{
-			{For: "sett", Image: "sett:2", Action: thingPresent}, {For: "redis", Image: "redis:7", Action: "pull"}, {For: "agent one", Image: "tools:1", Action: thingPresent},
+			{For: "sett", Image: "sett:2", Action: thingPresent}, {For: "redis", Image: "redis:7", Action: "pull"}, {For: "repository", Image: "git:1", Action: thingPresent},
+			{For: "agent one", Image: "tools:1", Action: thingPresent},
 		}}
+		c.Services.Repository.Network = runtime.NetworkInternal
 	}
 	return f
 }
@@ -106,11 +108,11 @@ func TestPlan(t *testing.T) {
 		{name: "moved", facts: moved, action: ActionStart, parts: "blackboard start, orchestrator start, keeper start, agent-one restart, repository restart", address: "127.0.0.1:7000", notices: "what runs with runtime docker is stopped first", flags: "clears tells"},
 		{name: "notices", facts: unset, action: ActionCreate, parts: "blackboard start, orchestrator start, keeper start, agent-one start, repository start", notices: "warning: agent one: variable X is not set here", flags: "clears tells"},
 		{name: "containers", facts: planned(t, planDocker), action: ActionCreate, parts: "blackboard start, orchestrator start, agent-one start, repository start",
-			things: "sett:2 present, redis:7 pull, tools:1 present, n-full make, n-internal make, v-ledger make, v-control make", flags: "clears newData"},
+			things: "sett:2 present, redis:7 pull, git:1 present, tools:1 present, n-full make, n-internal make, v-ledger make, v-control make", flags: "clears newData"},
 		{name: "the same containers", facts: planned(t, planDocker).running(t, planDocker), action: actionApply, parts: "blackboard keep, orchestrator keep, agent-one keep, repository keep",
-			things: "sett:2 present, redis:7 pull, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present", address: "127.0.0.1:7000", flags: "idle"},
+			things: "sett:2 present, redis:7 pull, git:1 present, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present", address: "127.0.0.1:7000", flags: "idle"},
 		{name: "another control image", facts: brain, action: actionApply, parts: "blackboard keep, orchestrator restart, agent-one keep, repository keep",
-			things: "sett:2 present, redis:7 pull, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present", address: "127.0.0.1:7000", flags: "replaces"},
+			things: "sett:2 present, redis:7 pull, git:1 present, tools:1 present, n-full present, n-internal present, v-ledger present, v-control present", address: "127.0.0.1:7000", flags: "replaces"},
 	} {
 		p := newPlan(c.facts)
 		var parts, things []string
@@ -131,6 +133,9 @@ func TestPlan(t *testing.T) {
 		}
 		if p.Blackboard.Address != c.address || !strings.Contains(strings.Join(p.Notices, "\n"), c.notices) || c.notices == "" && len(p.Notices) > 0 {
 			t.Errorf("%s: %s %q", c.name, p.Blackboard.Address, p.Notices)
+		}
+		if r := p.part(runtime.ComponentRepository); r.Kind == "container" && (r.Image != "git:1" || r.Network != "n-internal" || r.Container != "c-repository") {
+			t.Errorf("%s: repository %+v", c.name, r)
 		}
 		if got := p.marks(); got != c.flags {
 			t.Errorf("%s: %q, want %q", c.name, got, c.flags)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,8 @@ func (p *processLauncher) materials(_ context.Context, f *facts, _ bool) (releas
 	}
 	return func() {}, nil
 }
+
+func (p *processLauncher) owner() (uid, gid int) { return os.Geteuid(), os.Getegid() }
 
 // launch starts the embedded blackboard before the keeper adopts it, so that no part sees
 // the state of the last run there. The keeper starts the orchestrator.

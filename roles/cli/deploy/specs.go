@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"fmt"
 	"net/url"
 	"os"
 	"strconv"
@@ -10,6 +11,7 @@ import (
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/cli/instance"
+	"sett/roles/role/repository"
 	"sett/runtime"
 )
 
@@ -113,9 +115,10 @@ func (l *containerLauncher) configFile() runtime.File {
 func (l *containerLauncher) agentsEnviron() []string {
 	_, agents := l.inside()
 	vars := []string{
-		env.Runtime + "=" + config.RuntimeDocker, env.AgentsRedisURL + "=" + agents, env.AgentsUser + "=" + l.workspace.user,
+		env.Runtime + "=" + config.RuntimeDocker, env.AgentsRedisURL + "=" + agents, env.AgentsUser + "=" + l.workspace.user(),
 		env.ControlImage + "=" + l.control.ID, env.Workspace + "=" + l.j.in.Workspace,
 	}
+	vars = append(vars, repositoryEnviron(l.j.in, fmt.Sprintf("http://%s:%d", repository.Host(l.j.in.Name), repository.Port))...)
 	if len(l.workspace.extra) > 0 {
 		vars = append(vars, env.WorkspaceExtra+"="+strings.Join(l.workspace.extra, ":"))
 	}

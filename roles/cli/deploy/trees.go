@@ -115,6 +115,15 @@ func makeTrees(ctx context.Context, u *upRun) error {
 	if err != nil {
 		return role.Fail(role.Environment, err, "")
 	}
+	if err := os.MkdirAll(in.TreesDir(), 0o700); err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
+	if os.Geteuid() == 0 { // the workspace, and so the containers, may be another user's
+		uid, gid := u.launch.owner()
+		if err := store.Give(uid, gid, in.StoreDir(), in.TreesDir()); err != nil {
+			return role.Fail(role.Environment, err, "")
+		}
+	}
 	for _, name := range treeNames(u.c) {
 		if err := s.Tree(in.TreesDir(), name, store.Seen{}).Make(); err != nil {
 			return role.Fail(role.Environment, fmt.Errorf("make the tree %s: %w", name, err), "")

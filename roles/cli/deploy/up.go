@@ -44,6 +44,8 @@ type launcher interface {
 	// launch starts the blackboard, if it is sett's own, and the orchestrator, and hands
 	// changes to those that run. In between it calls serve with the blackboard's unit.
 	launch(ctx context.Context, serve func(context.Context, *runtime.Unit) error) error
+	// owner is the user that agents, and the role that prepares their trees, run as.
+	owner() (uid, gid int)
 }
 
 // Up starts the instance, or applies the changes to a running one.

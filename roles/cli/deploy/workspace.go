@@ -12,7 +12,6 @@ import (
 	"strings"
 	"syscall"
 
-	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/git"
@@ -21,21 +20,25 @@ import (
 
 // workspaceFacts are the facts about a workspace that its containers need.
 type workspaceFacts struct {
-	user  string   // uid:gid that agents run as
-	extra []string // directories outside the workspace that git needs there
-	Notes []string // for the user
+	uid, gid int      // in containers; of agents, the repository and the notifier
+	extra    []string // directories outside the workspace that git needs in the notifier's container
+	Notes    []string // for the user
 }
 
-// Survey finds these facts, and refuses a workspace that would give the engine away.
-func Survey(ctx context.Context, env role.Env, e *containerEngine, root string) (workspaceFacts, error) { //nolint:revive // doctor reads its fields only
+// user is how the engine names the user of containers.
+func (g workspaceFacts) user() string { return fmt.Sprintf("%d:%d", g.uid, g.gid) }
+
+// Survey finds these facts. The notifier, where there is one, sees the workspace; Survey
+// refuses a workspace that would give it the engine.
+func Survey(ctx context.Context, env role.Env, e *containerEngine, root string, notifier bool) (workspaceFacts, error) { //nolint:revive // doctor reads its fields only
 	var g workspaceFacts
-	if socket := e.Endpoint().Socket; socket != "" {
+	if socket := e.Endpoint().Socket; socket != "" && notifier {
 		resolved, err := filepath.EvalSymlinks(socket)
 		if err != nil {
 			resolved = socket
 		}
 		if instance.Within(socket, root) || instance.Within(resolved, root) {
-			return g, role.Fail(role.Usage, fmt.Errorf("the engine's socket %s is in the workspace %s: agents would have the engine, and with it the machine", socket, root),
+			return g, role.Fail(role.Usage, fmt.Errorf("the engine's socket %s is in the workspace %s: the notifier would have the engine, and with it the machine", socket, root),
 				"work in a directory of its own")
 		}
 	}
@@ -47,13 +50,19 @@ func Survey(ctx context.Context, env role.Env, e *containerEngine, root string) 
 	if !ok {
 		return g, role.Fail(role.Environment, fmt.Errorf("find the owner of workspace %s", root), "")
 	}
-	g.user = fmt.Sprintf("%d:%d", owner.Uid, owner.Gid)
 	switch {
 	case e.Facts().Rootless:
-		g.user = "0:0" // outside, the user of the engine
+		g.uid, g.gid = 0, 0 // outside, the user of the engine
+	case os.Geteuid() != 0:
+		g.uid, g.gid = os.Geteuid(), os.Getegid() // the owner of the trees
 	case owner.Uid == 0:
-		g.Notes = append(g.Notes, "the workspace belongs to root, and so agents are root in their containers, without any capability; "+
-			"the files they write belong to root. Give the workspace to a user (chown) to change that.")
+		g.Notes = append(g.Notes, "the workspace belongs to root, and so agents are root in their containers, without any capability. "+
+			"Give the workspace to a user (chown) to change that.")
+	default:
+		g.uid, g.gid = int(owner.Uid), int(owner.Gid)
+	}
+	if !notifier {
+		return g, nil
 	}
 	return g, surveyGit(ctx, env, root, &g)
 }
@@ -74,14 +83,14 @@ func surveyGit(ctx context.Context, env role.Env, root string, g *workspaceFacts
 	}
 	dir, found := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
 	if !found || !filepath.IsAbs(dir) {
-		g.Notes = append(g.Notes, fmt.Sprintf("git will not work in agents' containers: %s leads to %q, relative to a place that they do not have", dotGit, dir))
+		g.Notes = append(g.Notes, fmt.Sprintf("git will not work in the notifier's container: %s leads to %q, relative to a place that it does not have", dotGit, dir))
 		return nil
 	}
-	// An agent that may write the workspace may write this, too: the repository has
-	// to know of the working tree as well before it is handed out.
+	// Another program may have written this: the repository has to know of the working
+	// tree as well before it is handed out.
 	back, err := repofile.Read("", filepath.Join(dir, "gitdir"), mostPointer)
 	if err != nil || strings.TrimSpace(string(back)) != dotGit {
-		g.Notes = append(g.Notes, fmt.Sprintf("git will not work in agents' containers: %s leads to %s, which does not know of this working tree (git worktree repair)", dotGit, dir))
+		g.Notes = append(g.Notes, fmt.Sprintf("git will not work in the notifier's container: %s leads to %s, which does not know of this working tree (git worktree repair)", dotGit, dir))
 		return nil
 	}
 	common, err := git.At(env.Environ(), root).Run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
@@ -96,37 +105,6 @@ func surveyGit(ctx context.Context, env role.Env, root string, g *workspaceFacts
 		return role.Fail(role.Usage, fmt.Errorf("the repository's directory %s has a colon in its name", g.extra[0]), "")
 	}
 	return nil
-}
-
-// introduce gives agents the user's name for their commits, since in a container they
-// find no configuration of git. Variables of sett.yml stay.
-func introduce(ctx context.Context, env role.Env, c *config.Config, in *instance.Instance) {
-	ask := func(key string) string {
-		out, err := git.At(env.Environ(), in.Workspace).Run(ctx, "config", "--get", key)
-		if err != nil {
-			return "" // not set, or there is no git here
-		}
-		return strings.TrimSpace(out)
-	}
-	name, mail := ask("user.name"), ask("user.email")
-	for i := range c.Agents {
-		agent := &c.Agents[i]
-		own, address := name, mail
-		if own == "" {
-			own = agent.Name
-		}
-		if address == "" {
-			address = agent.Name + "@" + in.Name + ".invalid"
-		}
-		for _, v := range []config.EnvVar{
-			{Name: "GIT_AUTHOR_NAME", Value: own}, {Name: "GIT_AUTHOR_EMAIL", Value: address},
-			{Name: "GIT_COMMITTER_NAME", Value: own}, {Name: "GIT_COMMITTER_EMAIL", Value: address},
-		} {
-			if !slices.ContainsFunc(agent.Environment, func(had config.EnvVar) bool { return had.Name == v.Name }) {
-				agent.Environment = append(agent.Environment, v)
-			}
-		}
-	}
 }
 
 // loopback says whether a host's name leads to the machine itself.

@@ -93,7 +93,7 @@ func (x *exam) workspaceThere(ctx context.Context, e *containerEngine) []Finding
 			out = append(out, wrong("reach", err))
 		}
 	}
-	facts, err := deploy.Survey(ctx, x.at.Env, e, x.root)
+	facts, err := deploy.Survey(ctx, x.at.Env, e, x.root, x.sheet.config != nil && x.sheet.config.Notify != nil)
 	if err != nil {
 		return append(out, wrong("workspace", err))
 	}

@@ -109,6 +109,12 @@ func Refuse(w http.ResponseWriter, err error) {
 	_ = json.NewEncoder(w).Encode(refusal{role.CleanText(err.Error()), kind})
 }
 
+// Port is where the role listens in its container.
+const Port = 7070
+
+// Host is the role's name on an instance's networks.
+func Host(instance string) string { return "sett-" + instance + "-repository" }
+
 // Token is the token of an agent; the key is the instance's secret.
 func Token(key, agent string) string {
 	m := hmac.New(sha256.New, []byte(key))
