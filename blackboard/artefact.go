@@ -48,6 +48,7 @@ const (
 	TypeAgentRemoved         = "AgentRemoved"
 	TypeCancelled            = "Cancelled"       // by a person
 	TypeQuestionTimeout      = "QuestionTimeout" // no answer came in time
+	TypeMissingCommit        = "MissingCommit"   // the commit that a tree starts from is not in the store
 )
 
 // Roles that agents may not take.

@@ -138,23 +138,25 @@ func (s GrantState) Ended() bool {
 // Grant is the permission for one agent to work on one claim in one phase, and the
 // record of the result. An agent has at most one per claim.
 type Grant struct {
-	Agent     string        `json:"agent"`
-	Phase     Phase         `json:"phase"`
-	Attempt   int           `json:"attempt"`          // 1, then one up whenever the grant is queued again
-	Holder    string        `json:"holder,omitempty"` // the incarnation that runs it
-	State     GrantState    `json:"state"`
-	ResultID  string        `json:"result_id,omitempty"`
-	Verdict   Verdict       `json:"verdict,omitempty"` // of the Review it produced
-	Crashes   int           `json:"crashes,omitempty"` // how often its holder died; bounded by the agent's retries
-	Asked     []string      `json:"asked,omitempty"`   // its Questions and their Answers, in order
-	Failure   string        `json:"failure,omitempty"` // the Failure that a person's retry is for
-	Why       string        `json:"why,omitempty"`     // the person's words about that retry
-	Base      string        `json:"base,omitempty"`    // the commit that its tool found, where the tool may write and the result is there
-	Reason    string        `json:"reason,omitempty"`
-	QueuedAt  time.Time     `json:"queued_at"`
-	StartedAt time.Time     `json:"started_at,omitzero"`
-	EndedAt   time.Time     `json:"ended_at,omitzero"`
-	ToolTime  time.Duration `json:"tool_time,omitempty"` // from the tool's start to its being reaped
+	Agent      string        `json:"agent"`
+	Phase      Phase         `json:"phase"`
+	Attempt    int           `json:"attempt"`          // 1, then one up whenever the grant is queued again
+	Holder     string        `json:"holder,omitempty"` // the incarnation that runs it
+	State      GrantState    `json:"state"`
+	ResultID   string        `json:"result_id,omitempty"`
+	Verdict    Verdict       `json:"verdict,omitempty"`  // of the Review it produced
+	Crashes    int           `json:"crashes,omitempty"`  // how often its holder died; bounded by the agent's retries
+	Asked      []string      `json:"asked,omitempty"`    // its Questions and their Answers, in order
+	AskedIn    int           `json:"asked_in,omitempty"` // the attempt that asked the newest Question
+	Failure    string        `json:"failure,omitempty"`  // the Failure that a person's retry is for
+	Why        string        `json:"why,omitempty"`      // the person's words about that retry
+	Base       string        `json:"base,omitempty"`     // the commit that its tool found, where the tool may write and the result is there
+	Reason     string        `json:"reason,omitempty"`
+	QueuedAt   time.Time     `json:"queued_at"`
+	StartedAt  time.Time     `json:"started_at,omitzero"`
+	EndedAt    time.Time     `json:"ended_at,omitzero"`
+	WaitsSince time.Time     `json:"waits_since,omitzero"` // running, and its cub waits for the repository; zero: it does not
+	ToolTime   time.Duration `json:"tool_time,omitempty"`  // from the tool's start to its being reaped
 }
 
 // OfAgent says whether a grant is an agent's. A person's review is a grant too; no

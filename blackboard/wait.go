@@ -10,15 +10,16 @@ type WaitKind string
 
 // The kinds of waits, each named for the event that ends it.
 const (
-	WaitClaim     WaitKind = "claim"     // the orchestrator opens a claim on an artefact
-	WaitBid       WaitKind = "bid"       // an agent bids
-	WaitDecision  WaitKind = "decision"  // the orchestrator grants, completes or terminates
-	WaitStart     WaitKind = "start"     // an agent takes up its grant
-	WaitSlot      WaitKind = "slot"      // one of an agent's workers is free
-	WaitWorkspace WaitKind = "workspace" // the working tree is free
-	WaitResult    WaitKind = "result"    // an agent's tool ends
-	WaitAnswer    WaitKind = "answer"    // a person answers a question
-	WaitApproval  WaitKind = "approval"  // a person approves or rejects an artefact
+	WaitClaim      WaitKind = "claim"      // the orchestrator opens a claim on an artefact
+	WaitBid        WaitKind = "bid"        // an agent bids
+	WaitDecision   WaitKind = "decision"   // the orchestrator grants, completes or terminates
+	WaitStart      WaitKind = "start"      // an agent takes up its grant
+	WaitSlot       WaitKind = "slot"       // one of an agent's workers is free
+	WaitWorkspace  WaitKind = "workspace"  // the working tree is free
+	WaitRepository WaitKind = "repository" // the role repository answers an agent's cub
+	WaitResult     WaitKind = "result"     // an agent's tool ends
+	WaitAnswer     WaitKind = "answer"     // a person answers a question
+	WaitApproval   WaitKind = "approval"   // a person approves or rejects an artefact
 )
 
 // ByPerson says whether only a person ends such a wait.
@@ -34,10 +35,10 @@ type Wait struct {
 	SubjectID  string    // the claim or artefact that waits; answer: the Question
 	WorkflowID string
 
-	Attempt  int            // start, result: of the grant
-	Holder   string         // result: the incarnation that runs the grant
+	Attempt  int            // start, repository, result: of the grant
+	Holder   string         // repository, result: the incarnation that runs the grant
 	Limit    time.Duration  // result: the agent's timeout; 0: unknown or none
-	Workers  int            // start, slot, result: as in AgentPolicy
+	Workers  int            // start, slot, repository, result: as in AgentPolicy
 	Busy     []string       // start, slot: the claims that the agent works on
 	Blockers []WorkspaceUse // workspace: the uses that come first
 }
@@ -122,6 +123,9 @@ func grantWaits(s Snapshot, p Policy, at Scene) []Wait {
 		case GrantRunning:
 			w.Kind, w.Attempt, w.Workers, w.Limit, w.Holder = WaitResult, g.Attempt, agent.Workers, agent.Timeout, g.Holder
 			w.Since = firstKnown(g.StartedAt, g.QueuedAt)
+			if !g.WaitsSince.IsZero() {
+				w.Kind, w.Since, w.Limit = WaitRepository, g.WaitsSince, 0
+			}
 		case GrantAwaitingAnswer:
 			w.Kind, w.SubjectID, w.Since = WaitAnswer, g.ResultID, firstKnown(g.EndedAt, g.QueuedAt)
 			if w.Until = after(w.Since, p.QuestionTimeout); at.over(w.Until) {

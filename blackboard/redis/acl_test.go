@@ -127,7 +127,7 @@ func TestAgentCommandsAreExact(t *testing.T) {
 	}
 	scripts := lua.Scripts()
 	calls := regexp.MustCompile(`call\(\s*'([A-Z]+)'`)
-	for _, name := range strings.Fields("adopt base beat bid finish hello release requeue start worker") {
+	for _, name := range strings.Fields("adopt await base beat bid finish hello release requeue start worker") {
 		if scripts[name].Source == "" {
 			t.Errorf("no script %s", name)
 		}

@@ -118,6 +118,7 @@ func life(w *world, before func(move string)) {
 	}
 	start("a")
 	start("b")
+	do("await", func() error { return w.b.Cub.Await(w.ctx, ref("a", 1), true) })
 	do("base", func() error { return w.b.Cub.NoteBase(w.ctx, ref("a", 1), "c0ffee", "main") })
 	do("requeue", func() error { return w.b.Cub.Requeue(w.ctx, ref("a", 1), 10, "stopped") })
 	c := w.snapshot(claim).Claim

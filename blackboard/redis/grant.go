@@ -101,6 +101,17 @@ func (b Cub) NoteBase(ctx context.Context, q blackboard.GrantRef, commit, branch
 	return store.Done(r, err, "note base of claim %s", q.Claim)
 }
 
+// Await records that a running grant waits for the repository, or waits no longer.
+// ErrRefused: the grant is no longer this holder's.
+func (b Cub) Await(ctx context.Context, q blackboard.GrantRef, waits bool) error {
+	what := ""
+	if waits {
+		what = "repository"
+	}
+	r, err := b.c.Do(ctx, "await", q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, what)
+	return store.Done(r, err, "record a wait of claim %s", q.Claim)
+}
+
 // Requeue hands a running grant back to its queue, unfinished. It is no error
 // when the grant is no longer this holder's. ErrRefused: it has been handed back
 // that often, not counting when the instance was stopping, and still is running.

@@ -40,7 +40,7 @@ const (
 	Workspace     = "SETT_WORKSPACE"           // the tool's directory; default /workspace
 	WorkspaceMode = "SETT_WORKSPACE_MODE"      // of its tree: ro, rw or none (default)
 	RepositoryURL = "SETT_REPOSITORY_URL"      // of the repository role, which prepares the tree; required with a mode of ro or rw
-	TreeToken     = "SETT_REPOSITORY_TOKEN"    // the agent's token there
+	TreeToken     = "SETT_REPOSITORY_TOKEN"    // the agent's token there; required with it
 	Tree          = "SETT_TREE"                // the name of the tree; default: the agent's name
 	MaxSize       = "SETT_MAX_SIZE"            // the most bytes that a commit may bring; default 1 GiB
 	MaxTree       = "SETT_MAX_TREE"            // the tool is stopped when its tree takes more bytes; default 10 GiB
@@ -350,7 +350,6 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		Timeout: r.Span(Timeout, 5*time.Minute), Grace: r.Span(Grace, 10*time.Second),
 		Workspace:   r.Or(Workspace, "/workspace"),
 		Mode:        blackboard.WorkspaceMode(r.OneOf(WorkspaceMode, string(blackboard.NoWorkspace), string(blackboard.ReadOnly), string(blackboard.ReadWrite))),
-		TreeToken:   r.Or(TreeToken, ""),
 		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""), Image: r.Or(Image, ""),
 		Pin: r.Or(Pin, ""), PinDigest: r.Or(PinDigest, ""),
 		HealthAddr:   r.Or(HealthAddr, ":8080"),
@@ -362,9 +361,9 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 	c.Limits = config.Workspace{
 		Mode: c.Mode, MaxSize: r.size(MaxSize, config.DefaultMaxSize), MaxTree: r.size(MaxTree, config.DefaultMaxTree), MinFree: r.size(MinFree, config.DefaultMinFree),
 	}
-	c.RepositoryURL = r.Or(RepositoryURL, "")
-	if c.Mode != blackboard.NoWorkspace {
+	if c.Mode == blackboard.ReadOnly || c.Mode == blackboard.ReadWrite {
 		c.RepositoryURL = r.Required(RepositoryURL, "the repository role, such as http://127.0.0.1:7070")
+		c.TreeToken = r.Required(TreeToken, "the agent's token of the repository role")
 	}
 	c.readCommand(r)
 	if c.Instance != "" {

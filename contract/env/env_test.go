@@ -33,7 +33,7 @@ func TestCubRoundTrip(t *testing.T) {
 		Name: "writer", Role: "author", Command: []string{"/run.sh", "two words", `"é"=`}, BidScript: []string{"/bid.sh"},
 		Bids:    []config.BidRule{{Type: "Code*", Bid: blackboard.BidReview}, {Type: "*", Bid: blackboard.BidIgnore}},
 		Prompts: config.Prompts{Claim: "shall\nI?", Execution: "do = it"}, Strategy: config.StrategyFreshPerCall,
-		Timeout: 90 * time.Second, Grace: 1500 * time.Millisecond, Workspace: config.Workspace{Mode: blackboard.ReadWrite},
+		Timeout: 90 * time.Second, Grace: 1500 * time.Millisecond, Workspace: config.Workspace{Mode: blackboard.ReadWrite, MaxSize: 1 << 20, MaxTree: 2 << 20, MinFree: 3 << 20},
 		Network: config.NetworkNone, Commits: []string{"TerraformCode"},
 		Adapter: config.Adapter{Kind: config.AdapterCheck, Makes: []string{"Checked"}, Terminal: true},
 	}
@@ -42,6 +42,7 @@ func TestCubRoundTrip(t *testing.T) {
 		t.Errorf("of the agent: %+v", c)
 	}
 	c.Instance, c.Workspace, c.Incarnation, c.Run, c.HealthAddr, c.Image = "demo", "/src", "i1", "r1", "off", "sha256:1f"
+	c.RepositoryURL, c.TreeToken, c.Tree = "http://127.0.0.1:7070", "secret", "writer.2"
 	c.Redis = env.Redis{URL: "redis://:secret@host:1/0", Timeout: time.Second, Retries: 7, GiveUp: time.Minute, CAFile: "/ca.pem"}
 	environ := c.Environ()
 	got, err := env.ParseCub(lookup(environ))
@@ -61,7 +62,9 @@ func TestCubDefaults(t *testing.T) {
 	got, err := env.ParseCub(lookup(least))
 	want := env.Cub{
 		Instance: "demo", Agent: "writer", Role: "writer", Command: []string{"/run.sh"}, Timeout: 5 * time.Minute, Grace: 10 * time.Second,
-		Workspace: "/workspace", Mode: blackboard.ReadOnly, HealthAddr: ":8080", Network: config.NetworkFull,
+		Workspace: "/workspace", Mode: blackboard.NoWorkspace, Tree: "writer",
+		Limits:     config.Workspace{Mode: blackboard.NoWorkspace, MaxSize: config.DefaultMaxSize, MaxTree: config.DefaultMaxTree, MinFree: config.DefaultMinFree},
+		HealthAddr: ":8080", Network: config.NetworkFull,
 		Redis: env.Redis{URL: "redis://:secret@host:1/0", Timeout: 2 * time.Second, Retries: 5, GiveUp: 5 * time.Minute},
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -87,6 +90,28 @@ func TestCubMissing(t *testing.T) {
 	}
 }
 
+// A cub whose tool has a tree has to know the repository and its token there, which no
+// tool gets.
+func TestCubWithTree(t *testing.T) {
+	for _, mode := range []string{"ro", "rw"} {
+		_, err := env.ParseCub(lookup(append([]string{"SETT_WORKSPACE_MODE=" + mode}, least...)))
+		want := env.Errors{
+			"SETT_REPOSITORY_URL is not set; want the repository role, such as http://127.0.0.1:7070",
+			"SETT_REPOSITORY_TOKEN is not set; want the agent's token of the repository role",
+		}
+		if got := (env.Errors)(nil); !errors.As(err, &got) || !slices.Equal(got, want) {
+			t.Errorf("%s: got %v", mode, err)
+		}
+	}
+	c, err := env.ParseCub(lookup(append([]string{"SETT_WORKSPACE_MODE=none", "SETT_REPOSITORY_URL=http://x", "SETT_REPOSITORY_TOKEN=secret"}, least...)))
+	if err != nil || c.RepositoryURL != "" || c.TreeToken != "" {
+		t.Errorf("without a tree: %+v %v", c, err)
+	}
+	if tool := env.ToolEnviron([]string{"SETT_REPOSITORY_TOKEN=secret", "A=1"}, env.ToolVars{}); !slices.Contains(tool, "A=1") || strings.Contains(strings.Join(tool, " "), "secret") {
+		t.Errorf("a tool gets %q", tool)
+	}
+}
+
 // Each variable that is broken is named with its value and what it should be.
 func TestCubBroken(t *testing.T) {
 	for variable, want := range map[string]string{
@@ -102,7 +127,7 @@ func TestCubBroken(t *testing.T) {
 		"SETT_AGENT_TIMEOUT=5":                           "a positive duration",
 		"SETT_AGENT_TIMEOUT=-1s":                         "a positive duration",
 		"SETT_STOP_GRACE_PERIOD=soon":                    "a positive duration",
-		"SETT_WORKSPACE_MODE=w":                          "ro or rw",
+		"SETT_WORKSPACE_MODE=w":                          "none, ro or rw",
 		"SETT_TOOL_NETWORK=host":                         "full, internal or none",
 		"SETT_REDIS_TIMEOUT=x":                           "a positive duration",
 		"SETT_REDIS_RETRIES=many":                        "a number of retries",

@@ -10,22 +10,22 @@ import (
 	"sett/contract/env"
 )
 
-// BenchmarkStandby is the time from the assignment of a claim, on a real Redis, to
-// the first line of the tool, in a worker that waited for it; for a tool that
-// reads the workspace and for one that writes it, whose commit is noted first.
+// BenchmarkStandby is the time from the assignment of a claim to the first line of the
+// tool, in a worker that waited for it; for a tool without a tree, and for tools with one
+// to read and to write.
 // What it takes to start the worker is not in it.
 func BenchmarkStandby(b *testing.B) {
-	for _, mode := range []string{"ro", "rw"} {
+	for _, mode := range []string{"none", "ro", "rw"} {
 		b.Run(mode, func(b *testing.B) {
 			c := newClan(b)
-			dir, _ := repository(b)
+			f := newForge(b)
 			pipe := filepath.Join(b.TempDir(), "pipe")
 			must(b, syscall.Mkfifo(pipe, 0o600))
 			for b.Loop() {
 				b.StopTimer()
 				incarnation, claim := newID(), c.work("worker", blackboard.PhaseExclusive, "goal")
-				r := c.start("worker", vars{env.Incarnation: incarnation, env.Workspace: dir, env.WorkspaceMode: mode,
-					env.Command: shell("echo >" + pipe + "; echo '" + good + "'")}, "--standby")
+				r := c.start("worker", f.writer("worker", vars{env.Incarnation: incarnation, env.WorkspaceMode: mode,
+					env.Command: shell("echo >" + pipe + "; echo '" + good + "'")}), "--standby")
 				r.log.await(b, "waiting for a claim")
 				b.StartTimer()
 				must(b, c.board.Leader.Assign(c.ctx, c.lead.Epoch, "worker", incarnation, claim, 1))

@@ -1,6 +1,7 @@
 package cub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -223,7 +224,7 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 		return "", err
 	}
 	res, err := c.runner.Run(ctx, toolrun.Command{
-		Args: c.settings.BidScript, Dir: c.settings.Workspace, Stdin: stdin, Timeout: bidScriptTimeout, Limit: 64 << 10,
+		Args: c.settings.BidScript, Dir: cmp.Or(c.settings.Pin, c.settings.Workspace), Stdin: stdin, Timeout: bidScriptTimeout, Limit: 64 << 10,
 		Env:    env.ToolEnviron(c.env.Environ(), toolVars(claim.ID, "", 0, target, chain)),
 		Stderr: lineLogger{c.log.With("claim", claim.ID), "bid script"}, NoNetwork: c.noNetwork(),
 	})

@@ -10,15 +10,13 @@ import (
 
 // board is an agent's part of the blackboard: all that a cub reads and writes.
 type board struct {
-	presence     presence
-	work         workMoves
-	records      records
-	submitBids   func(ctx context.Context, bids []blackboard.BidRequest) (each []error, err error)
-	adoptRestore func(ctx context.Context, u blackboard.WorkspaceUse, agent, incarnation string) error
-	openWork     func(ctx context.Context, agent string) (blackboard.AgentWork, error)
-	assignment   func(ctx context.Context, agent, incarnation string) (claim string, err error)
-	workspace    func(ctx context.Context) ([]blackboard.WorkspaceUse, error)
-	ping         func(ctx context.Context) error
+	presence   presence
+	work       workMoves
+	records    records
+	submitBids func(ctx context.Context, bids []blackboard.BidRequest) (each []error, err error)
+	openWork   func(ctx context.Context, agent string) (blackboard.AgentWork, error)
+	assignment func(ctx context.Context, agent, incarnation string) (claim string, err error)
+	ping       func(ctx context.Context) error
 
 	// listen calls ready at each (re)connection, notice for each message and lost at
 	// each loss of the blackboard, until the context ends.
@@ -36,11 +34,10 @@ type presence interface {
 // workMoves are the moves of a grant, from its start to its result.
 type workMoves interface {
 	Start(ctx context.Context, q blackboard.StartRequest) (blackboard.Started, error)
-	NoteBase(ctx context.Context, q blackboard.GrantRef, commit, branch string) error
+	Await(ctx context.Context, q blackboard.GrantRef, waits bool) error
 	Finish(ctx context.Context, q blackboard.Result) error
 	FinishAndStart(ctx context.Context, done blackboard.Result, next blackboard.StartRequest) (blackboard.Started, error, error)
 	Requeue(ctx context.Context, q blackboard.GrantRef, most int, reason string) error
-	Release(ctx context.Context, claim, agent, holder, leftovers string) error
 }
 
 // records reads artefacts, claims and grants.

@@ -156,12 +156,17 @@ func (c *clan) failure(claim, agent string) (blackboard.Artefact, blackboard.Fai
 	if a.StructuralType != blackboard.Failure {
 		c.t.Fatalf("got %s %s %.200q, want a Failure", a.StructuralType, a.Type, a.Payload)
 	}
-	var r blackboard.FailureReport
-	must(c.t, json.Unmarshal([]byte(a.Payload), &r))
+	r := reportOf(a)
 	if r.Agent != agent {
 		c.t.Errorf("the Failure is of %q, want %q", r.Agent, agent)
 	}
 	return a, r
+}
+
+// reportOf reads the report of a Failure; empty where it has none.
+func reportOf(a blackboard.Artefact) (r blackboard.FailureReport) {
+	_ = json.Unmarshal([]byte(a.Payload), &r)
+	return r
 }
 
 // awaitBid waits for an agent's bid on a claim, and returns it with the reason in

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +18,6 @@ import (
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
-	"sett/roles/cub/worktree"
 	"sett/roles/role"
 )
 
@@ -49,9 +47,12 @@ it and configures it by environment variables:
   SETT_AGENT_BIDS_REQUIRED  true: the claim waits when the script fails
   SETT_AGENT_TIMEOUT      of one run of the tool; default 5m
   SETT_STOP_GRACE_PERIOD  for a running tool when the cub stops; default 10s
-  SETT_WORKSPACE          the repository, the tool's directory;
-                          default /workspace
-  SETT_WORKSPACE_MODE     ro (default) or rw
+  SETT_WORKSPACE          the tool's directory; default /workspace
+  SETT_WORKSPACE_MODE     of the tool's private tree: ro, rw or none (default)
+  SETT_REPOSITORY_URL     of the role repository, which prepares the tree;
+                          required unless the mode is none
+  SETT_REPOSITORY_TOKEN   the agent's token there; required with it
+  SETT_TREE               the tree's name; default: the agent's name
   SETT_TOOL_NETWORK       none, internal or full (default); the cub enforces
                           none, the networks of the container the others
   SETT_PIN                directory of the clan's pinned files; tools get it
@@ -102,12 +103,10 @@ type state struct {
 	log        *slog.Logger
 	board      board
 	runner     toolrun.Runner
-	tree       *worktree.Tree
+	trees      trees // nil: the tool has no tree
 	metrics    *metrics
 	reachable  *role.Reachable
 	grants     *inbox                 // claims granted to this agent
-	orphans    chan struct{}          // asks for a check of dead writers' trees; has room for one
-	gitless    sync.Once              // the log says that git is missing
 	program    toolrun.Program        // the agent's command, by digest
 	harmed     chan error             // ends the cub; has room for one
 	trouble    atomic.Pointer[string] // the reason that the newest bid could not be evaluated; nil: it could
@@ -129,7 +128,7 @@ type cub struct {
 
 // newCub returns a cub with its inboxes and its executor.
 func newCub(s *state) *cub {
-	s.grants, s.orphans, s.harmed = newInbox(), make(chan struct{}, 1), make(chan error, 1)
+	s.grants, s.harmed = newInbox(), make(chan error, 1)
 	return &cub{state: s, due: newInbox(), scripts: newScripts(), look: make(chan struct{}, 1), connected: make(chan struct{}, 1),
 		executor: &executor{state: s}}
 }

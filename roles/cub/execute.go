@@ -19,12 +19,11 @@ import (
 // work is one running grant.
 type work struct {
 	blackboard.Started
-	broken         error // its records are not readable: the tool does not run
-	ref            blackboard.GrantRef
-	log            *slog.Logger
-	commit, branch string   // the tree at a writer's start; empty: nothing to restore
-	kept           string   // the ref with the changes that the tool left in the tree
-	joined         []string // the results of the claim's parallel phase, for the exclusive grant
+	broken error // its records are not readable: the tool does not run
+	ref    blackboard.GrantRef
+	log    *slog.Logger
+	tree   *tree    // nil: the tool has none, or none yet
+	joined []string // the results of the claim's parallel phase, for the exclusive grant
 }
 
 // added lists the artefacts that the claim adds to the tool's context, in their order.
@@ -72,7 +71,11 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 	defer x.begin("", 0, nil)
 	defer x.stopAfterGrace(ctx, stop)()
 
-	out := x.attemptWork(toolCtx, w)
+	out := x.attemptWork(ctx, toolCtx, w)
+	if out.ended != nil {
+		stop(out.ended)
+		x.keep(toolCtx, w, "left by a tool that was stopped")
+	}
 	if errors.Is(out.ended, errStopping) {
 		return nil, x.handBack(ctx, w, out.run, errStopping)
 	}
@@ -83,8 +86,8 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 		return nil, out.ended
 	}
 	if errors.Is(out.ended, errCancelled) {
-		w.log.Info("tool stopped: grant cancelled", "leftovers", w.kept)
-		return nil, x.release(base, w)
+		w.log.Info("tool stopped: grant cancelled", "leftovers", w.leftovers())
+		return nil, nil
 	}
 	return x.handIn(ctx, w, out)
 }
@@ -100,26 +103,52 @@ func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseF
 	}
 }
 
-// attemptWork prepares the tree, runs the tool and reads its output. It restores the
-// tree unless the run succeeded.
-func (x *executor) attemptWork(ctx context.Context, w *work) outcome {
+// attemptWork assembles the tool's input, has its tree prepared, runs the tool and reads its
+// output. Life is the cub's, ctx the grant's.
+func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
+	none := toolrun.Result{ExitCode: -1}
 	if w.broken != nil {
-		return x.failed(w, toolrun.Result{ExitCode: -1}, w.broken)
+		return x.failed(ctx, w, none, w.broken)
 	}
-	if err := x.noteBase(ctx, w); err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			return outcome{ended: cause}
+	task, err := x.assemble(ctx, w)
+	if err == nil {
+		err = x.prepare(life, ctx, w, task)
+	}
+	if ended := endOf(ctx, err); ended != nil {
+		return outcome{ended: ended, run: none}
+	}
+	if err != nil {
+		return x.failed(ctx, w, none, err)
+	}
+	return x.runTool(ctx, w, task.Chain)
+}
+
+// endOf returns the reason to end a grant early, where an error came of one; nil: it did not.
+func endOf(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, errStopping) {
+		return err
+	}
+	return context.Cause(ctx)
+}
+
+// assemble collects the context of the tool's task.
+func (x *executor) assemble(ctx context.Context, w *work) (task assemble.Task, err error) {
+	err = x.patiently(ctx, func() (err error) {
+		if w.joined, err = x.parallelResults(ctx, w); err != nil {
+			return err
 		}
-		return x.failed(w, toolrun.Result{ExitCode: -1}, err)
+		task, err = assemble.ForTask(ctx, x.board.records, w.Artefact, w.added(), w.joined)
+		return err
+	})
+	if err != nil {
+		return task, fmt.Errorf("assemble context: %w", err)
 	}
-	out := x.runTool(ctx, w)
-	if out.ended == nil && out.artefact.StructuralType != blackboard.Failure {
-		return out
+	w.log.Info("target fetched", "artefact", w.Artefact.ID, "type", w.Artefact.Type, "version", w.Artefact.Version,
+		"context", len(task.Chain))
+	if len(task.Missing) > 0 {
+		w.log.Warn("sources are missing", "artefacts", task.Missing)
 	}
-	if w.commit != "" {
-		x.putBack(context.WithoutCancel(ctx), w)
-	}
-	return out
+	return task, nil
 }
 
 // patiently repeats a call while the blackboard is away: granted work does not fail
@@ -128,34 +157,17 @@ func (x *executor) patiently(ctx context.Context, call func() error) error {
 	return x.reachable.Patiently(ctx, x.log, x.env.Hurry, call)
 }
 
-func (x *executor) runTool(ctx context.Context, w *work) outcome {
-	none := toolrun.Result{ExitCode: -1}
-	var chain []blackboard.Artefact
-	var missing []string
-	err := x.patiently(ctx, func() (err error) {
-		if w.joined, err = x.parallelResults(ctx, w); err != nil {
-			return err
-		}
-		chain, missing, err = assemble.Chain(ctx, x.board.records, w.Artefact, w.added())
-		return err
-	})
-	if cause := context.Cause(ctx); err != nil && cause != nil {
-		return outcome{ended: cause}
-	}
-	if err != nil {
-		return x.failed(w, none, fmt.Errorf("assemble context: %w", err))
-	}
-	w.log.Info("target fetched", "artefact", w.Artefact.ID, "type", w.Artefact.Type, "version", w.Artefact.Version,
-		"context", len(chain))
-	if len(missing) > 0 {
-		w.log.Warn("sources are missing", "artefacts", missing)
-	}
-	stdin, err := tool.Input{
+func (x *executor) runTool(ctx context.Context, w *work, chain []blackboard.Artefact) outcome {
+	in := tool.Input{
 		ClaimType: w.Grant.Phase.Bid(), Target: w.Artefact, ContextChain: chain,
 		Retry: tool.Retry{FailureID: w.Grant.Failure, Why: w.Grant.Why},
-	}.Encode()
+	}
+	if w.tree != nil {
+		in.Workspace = &w.tree.start
+	}
+	stdin, err := in.Encode()
 	if err != nil {
-		return x.failed(w, none, err)
+		return x.failed(ctx, w, toolrun.Result{ExitCode: -1}, err)
 	}
 	stdin = tool.Stdin(x.settings.Adapter, stdin, w.Artefact)
 	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
@@ -167,7 +179,7 @@ func (x *executor) runTool(ctx context.Context, w *work) outcome {
 		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.noNetwork(),
 	})
 	if err != nil {
-		return x.failed(w, none, err)
+		return x.failed(ctx, w, toolrun.Result{ExitCode: -1}, err)
 	}
 	took := res.Reaped.Sub(res.Started)
 	x.metrics.toolSeconds.Observe(took.Seconds())
@@ -237,9 +249,6 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):
 		w.log.Warn("result refused: the grant belongs to another holder", "error", err)
-		if err := x.release(context.WithoutCancel(ctx), w); err != nil {
-			return nil, err
-		}
 	case err != nil:
 		w.log.Error("result not written", "artefact", out.artefact.ID, "error", err)
 		return nil, err
@@ -292,7 +301,7 @@ func (x *executor) handBack(ctx context.Context, w *work, run toolrun.Result, wh
 	err := x.board.work.Requeue(short, w.ref, mostHandedBack, why.Error())
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):
-		out := x.failed(w, run, fmt.Errorf("%w for the %dth time while its tool ran: does the tool stop its cub?", why, mostHandedBack+1))
+		out := x.failed(ctx, w, run, fmt.Errorf("%w for the %dth time while its tool ran: does the tool stop its cub?", why, mostHandedBack+1))
 		out.artefact.Type = blackboard.TypeAgentCrashed
 		if _, err := x.handIn(ctx, w, out); err != nil {
 			return err
@@ -300,14 +309,7 @@ func (x *executor) handBack(ctx context.Context, w *work, run toolrun.Result, wh
 	case err != nil:
 		return err
 	default:
-		w.log.Info("work handed back", "reason", why, "leftovers", w.kept)
+		w.log.Info("work handed back", "reason", why, "leftovers", w.leftovers())
 	}
 	return context.Canceled
-}
-
-// release releases the workspace of a grant that others ended.
-func (x *executor) release(ctx context.Context, w *work) error {
-	return x.patiently(ctx, func() error {
-		return x.board.work.Release(ctx, w.Claim.ID, x.settings.Agent, x.settings.Incarnation, w.kept)
-	})
 }

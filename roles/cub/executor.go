@@ -128,7 +128,7 @@ func (x *executor) take(ctx context.Context) (*work, error) {
 
 func (x *executor) request(claim string) blackboard.StartRequest {
 	return blackboard.StartRequest{
-		Claim: claim, Agent: x.settings.Agent, Holder: x.settings.Incarnation, Mode: x.settings.Mode,
+		Claim: claim, Agent: x.settings.Agent, Holder: x.settings.Incarnation, Mode: blackboard.NoWorkspace,
 		Ran: blackboard.Ran{
 			Image: x.settings.Image, Program: x.program.Digest(), Config: x.settings.ConfigDigest, Sett: x.env.Build.Version,
 			Pin: x.settings.PinDigest,
@@ -145,14 +145,8 @@ func (x *executor) started(ctx context.Context, claim string, s blackboard.Start
 		return nil, ctx.Err()
 	case s.Grant.State == blackboard.GrantRunning:
 		return x.newWork(claim, s, err), nil
-	case len(s.Blocked) > 0:
-		log.Info("waiting for the workspace", "held_by", s.Blocked)
-		return nil, nil
 	case errors.Is(err, blackboard.ErrRefused):
 		log.Debug("nothing to start", "error", err)
-		if x.settings.Mode == blackboard.ReadWrite {
-			poke(x.orphans) // a predecessor may have died
-		}
 		if x.mode.works() {
 			log.Warn("nothing to execute", "error", err)
 			return nil, errOneClaimDone

@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"sett/blackboard"
@@ -40,28 +38,6 @@ func TestNoNetworkForTools(t *testing.T) {
 			}
 			if bid, why := c.awaitBid(c.open(c.goal("bid").ID, "worker"), "worker"); bid != want.bid || why != "bid script" {
 				t.Errorf("the bid script: %s because %s", bid, why)
-			}
-		})
-	}
-}
-
-// What a tool has git do for it after its end has no network either.
-func TestNoNetworkForGit(t *testing.T) {
-	t.Parallel()
-	for network, want := range map[string]string{config.NetworkFull: "reached\n", config.NetworkNone: "refused\n"} {
-		t.Run(network, func(t *testing.T) {
-			t.Parallel()
-			c := newClan(t)
-			dir, _ := repository(t)
-			self, err := os.Executable()
-			must(t, err)
-			said := filepath.Join(t.TempDir(), "said")
-			filter := strings.Join([]string{"env", roleVariable + "=dialler", self, c.server.Addr(), "reached", "refused", ">" + said}, " ")
-			c.start("worker", vars{env.ToolNetwork: network, env.Workspace: dir, env.WorkspaceMode: "rw",
-				env.Command: shell("echo '* filter=f' >.gitattributes; git config filter.f.clean '" + filter + "'; echo half >file; exit 1")})
-			c.failure(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
-			if b, err := os.ReadFile(said); err != nil || string(b) != want {
-				t.Errorf("git's filter: %q, error %v", b, err)
 			}
 		})
 	}

@@ -28,6 +28,8 @@ func TestMain(m *testing.M) {
 			os.Exit(1)
 		}
 		os.Exit(playCub())
+	case "repository":
+		os.Exit(playRepository())
 	case "dialler":
 		playDialler()
 	}

@@ -60,23 +60,6 @@ func TestBidderAndWorkers(t *testing.T) {
 	})
 }
 
-// A worker whose claim has to wait for the workspace waits, and then works.
-func TestWorkerWaitsForTheWorkspace(t *testing.T) {
-	t.Parallel()
-	c := newClan(t)
-	other := c.work(somebody, blackboard.PhaseExclusive, "goal")
-	s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: other, Agent: somebody, Holder: "test", Mode: blackboard.ReadWrite})
-	must(t, err)
-	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
-	r := c.start("worker", vars{env.Strategy: "fresh_per_call"}, "--execute-claim", claim)
-	r.log.await(t, "waiting for the workspace", "claim", claim)
-	must(t, c.board.Cub.Requeue(c.ctx, blackboard.GrantRef{Claim: other, Agent: somebody, Attempt: s.Grant.Attempt, Holder: "test"}, 10, "test"))
-	must(t, r.end())
-	if a := c.result(claim, "worker"); a.Payload != "done" {
-		t.Errorf("got %+v", a)
-	}
-}
-
 // What a cub is started with and cannot be right ends the start with exit code 2,
 // and names the variable and what it should look like.
 func TestBrokenStarts(t *testing.T) {
@@ -100,7 +83,8 @@ func TestBrokenStarts(t *testing.T) {
 		"timeout":         {change: vars{env.Timeout: "5"}, says: []string{"SETT_AGENT_TIMEOUT", "a positive duration such as 5m"}},
 		"grace":           {change: vars{env.Grace: "-1s"}, says: []string{"SETT_STOP_GRACE_PERIOD", "a positive duration"}},
 		"strategy":        {change: vars{env.Strategy: "new"}, says: []string{"SETT_AGENT_STRATEGY", "reuse or fresh_per_call"}},
-		"workspace mode":  {change: vars{env.WorkspaceMode: "x"}, says: []string{"SETT_WORKSPACE_MODE", "ro or rw"}},
+		"workspace mode":  {change: vars{env.WorkspaceMode: "x"}, says: []string{"SETT_WORKSPACE_MODE", "none, ro or rw"}},
+		"no repository":   {change: vars{env.WorkspaceMode: "rw"}, says: []string{"SETT_REPOSITORY_URL is not set", "http://127.0.0.1:7070", "SETT_REPOSITORY_TOKEN is not set"}},
 		"role":            {change: vars{env.Role: "user"}, says: []string{"SETT_AGENT_ROLE", "a role other than"}},
 		"retries":         {change: vars{env.RedisRetries: "many"}, says: []string{"SETT_REDIS_RETRIES", "such as 5"}},
 		"two at once":     {change: vars{env.Agent: "", env.Timeout: "x"}, says: []string{"SETT_AGENT_NAME", "SETT_AGENT_TIMEOUT"}},

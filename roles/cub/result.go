@@ -3,7 +3,6 @@ package cub
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"sett/blackboard"
 	"sett/contract/tool"
 	"sett/roles/cub/toolrun"
-	"sett/roles/cub/worktree"
 )
 
 // interpret turns a finished run into an artefact: the tool's result, or a Failure.
@@ -24,42 +22,33 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 		Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
 	if err != nil {
-		return x.failed(w, res, err)
+		return x.failed(ctx, w, res, err)
 	}
 	a := x.artefact(w, out)
-	// Not interrupted: the tool has done its work, even if the cub is stopping.
 	held, err := tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
-		return x.hold(context.WithoutCancel(ctx), part, hash, a.ID)
+		return x.hold(ctx, w, part, hash, a.ID)
 	})
+	if errors.Is(err, errCancelled) || errors.Is(err, errStopping) {
+		return outcome{ended: err, run: res}
+	}
 	if err != nil {
-		return x.failed(w, res, err)
+		return x.failed(ctx, w, res, err)
 	}
 	a.Payload, a.Commit = held.Payload, held.Commit
+	switch a.StructuralType {
+	case blackboard.Failure:
+		x.keep(ctx, w, leftByFailed)
+		a.Summary = w.withLeftovers(a.Summary)
+	case blackboard.Question:
+		x.keep(ctx, w, "left by a tool that asked")
+	default:
+		x.settle(ctx, w)
+	}
 	o := outcome{artefact: a, toolTime: res.Reaped.Sub(res.Started)}
 	if a.StructuralType == blackboard.Review {
 		o.verdict = blackboard.VerdictOf(a.Payload)
 	}
 	return o
-}
-
-// hold checks that a hash is a commit of the workspace, and has a ref hold it before the
-// artefact is known to anybody: git never prunes a result. It returns the whole hash. A
-// failure of git is no breach of contract by the tool; an image without git is one. Part
-// is that of the output which names the commit.
-func (x *executor) hold(ctx context.Context, part, hash, artefact string) (commit string, err error) {
-	err = insist(ctx, func() (err error) {
-		commit, err = x.tree.Hold(ctx, hash, x.settings.Instance, artefact)
-		return err
-	})
-	switch {
-	case errors.Is(err, worktree.ErrNoCommit), errors.Is(err, worktree.ErrNoRepository):
-		return "", &tool.ViolationError{Reason: part + ": " + err.Error()}
-	case noGit(err):
-		return "", &tool.ViolationError{Reason: part + ": cannot be checked, because the agent's image has no git"}
-	case err != nil:
-		return "", fmt.Errorf("hold the commit of the result: %w", err)
-	}
-	return commit, nil
 }
 
 // artefact gives a tool's output its place in the graph. A rework is the next
@@ -92,12 +81,15 @@ func (x *executor) artefact(w *work, out tool.Output) blackboard.Artefact {
 	return a
 }
 
-// failed makes the Failure of a failed run.
-func (x *executor) failed(w *work, res toolrun.Result, cause error) outcome {
+const leftByFailed = "left by a tool that failed"
+
+// failed makes the Failure of a failed run, after the tool's changes were kept.
+func (x *executor) failed(ctx context.Context, w *work, res toolrun.Result, cause error) outcome {
+	x.keep(ctx, w, leftByFailed)
 	w.log.Error("tool failed", "error", cause, "exit_code", res.ExitCode, "stdout", excerpt(res.Stdout), "stderr", excerpt(res.Stderr))
 	report := blackboard.FailureReport{
 		Reason: cause.Error(), ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut,
-		StdoutSize: res.StdoutSize, StderrSize: res.StderrSize, Agent: x.settings.Agent, Attempt: w.Grant.Attempt,
+		StdoutSize: res.StdoutSize, StderrSize: res.StderrSize, Agent: x.settings.Agent, Attempt: w.Grant.Attempt, Leftovers: w.leftovers(),
 	}
 	payload, err := encodeReport(report, res.Stdout, res.Stderr)
 	if err != nil {
@@ -106,7 +98,7 @@ func (x *executor) failed(w *work, res toolrun.Result, cause error) outcome {
 	return outcome{toolTime: res.Reaped.Sub(res.Started), artefact: blackboard.Artefact{
 		ID: x.env.NewID(), StructuralType: blackboard.Failure, Type: tool.FailureType(cause), Payload: payload,
 		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
-		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: cause.Error(),
+		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: w.withLeftovers(cause.Error()),
 	}}
 }
 

@@ -2,128 +2,231 @@ package cub
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os/exec"
+	"sync/atomic"
 	"time"
 
 	"sett/blackboard"
-	"sett/roles/cub/worktree"
+	"sett/contract/tool"
+	"sett/roles/cub/assemble"
+	line "sett/roles/role/repository"
 )
 
-// leftoverRef is the ref under refs/sett/ for the changes that a tool left behind.
-func leftoverRef(claim, agent string, attempt int) string {
-	return fmt.Sprintf("leftovers/%s/%s-%d", claim, agent, attempt)
+// trees is what a cub asks of the role repository, about the one tree of its tool. Each
+// request may be repeated.
+type trees interface {
+	Prepare(ctx context.Context, q line.Prepare) (tool.Workspace, error)
+	Take(ctx context.Context, q line.Take) (line.Held, error)
+	Keep(ctx context.Context, q line.Keep) (line.Held, error)
+	Settle(ctx context.Context, q line.Settle) error
 }
 
-// gitTries is the number of runs of git before its failure counts.
-const gitTries = 3
+// Times of the requests to the repository.
+const (
+	shortestPause = 50 * time.Millisecond // between two tries
+	longestPause  = 2 * time.Second
+	quickAnswer   = time.Second     // a request that takes longer is a wait with a name
+	afterTheEnd   = 3 * time.Second // for the requests of a grant that was cancelled or stopped
+)
 
-// insist runs git again after a failure of git itself, as for lack of memory or
-// processes; an answer of git stands. An unrestored tree would go to the next tool.
-func insist(ctx context.Context, call func() error) error {
-	for try := 1; ; try++ {
-		err := call()
-		if err == nil || try == gitTries || final(err) {
-			return err
-		}
-		select {
-		case <-ctx.Done():
-			return err
-		case <-time.After(time.Duration(try) * 50 * time.Millisecond):
-		}
-	}
+// tree is the private tree of one grant.
+type tree struct {
+	start tool.Workspace
+	open  bool   // nothing was kept or settled yet
+	kept  string // the commit of the changes that the tool left; empty: none
 }
 
-// final says whether an error about the tree is an answer of git.
-func final(err error) bool {
-	return errors.Is(err, worktree.ErrNoCommit) || errors.Is(err, worktree.ErrNoRepository) || noGit(err)
-}
+func (w *work) grant() line.Grant { return line.Grant{Claim: w.Claim.ID, Attempt: w.Grant.Attempt} }
 
-// noGit says whether git is missing: an agent's image need not have one.
-func noGit(err error) bool { return errors.Is(err, worktree.ErrNoGit) }
-
-// regretGit logs once that git is missing.
-func (c *state) regretGit() {
-	c.gitless.Do(func() { c.log.Warn("no git: a half-changed working tree cannot be restored") })
-}
-
-// noteBase records the commit at a writer's start, here and on the blackboard.
-// Without a repository, a commit or git there is nothing to go back to.
-func (x *executor) noteBase(ctx context.Context, w *work) error {
-	if x.settings.Mode != blackboard.ReadWrite {
+// prepare has the grant's tree made. A stop of the cub ends the wait: the next holder of
+// the grant asks again.
+func (x *executor) prepare(life, ctx context.Context, w *work, task assemble.Task) error {
+	if x.trees == nil {
 		return nil
 	}
-	var commit, branch string
-	err := insist(ctx, func() (err error) {
-		if commit, branch, err = x.tree.Head(ctx); err != nil { // the tool waits for this: a second look only after an error
-			if _, none := x.tree.Root(ctx); none != nil {
-				err = none
-			}
-		}
-		return err
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(life, func() { cancel(errStopping) })()
+	q := line.Prepare{
+		Grant: w.grant(), Goal: w.Claim.WorkflowID, Branch: branchOf(assemble.Goal(w.Artefact, task.Chain)),
+		Resumes: w.Grant.AskedIn, ReadOnly: x.settings.Mode == blackboard.ReadOnly,
+		MaxSize: x.settings.Limits.MaxSize,
+	}
+	for _, a := range task.Starts {
+		q.Artefacts = append(q.Artefacts, a.ID)
+	}
+	start, err := insist(ctx, x, w, func() (tool.Workspace, error) { return x.trees.Prepare(ctx, q) })
+	switch {
+	case errors.Is(err, line.ErrMissing):
+		return &missingError{err}
+	case err != nil:
+		return fmt.Errorf("prepare the tree: %w", err)
+	}
+	w.tree = &tree{start: start, open: x.settings.Mode == blackboard.ReadWrite}
+	w.log.Info("tree prepared", "commit", start.Commit, "from", q.Artefacts, "unmerged", len(start.Unmerged))
+	return nil
+}
+
+// branchOf returns the branch that a goal began on; empty: none is known.
+func branchOf(goal blackboard.Artefact) string {
+	var on struct {
+		Branch string `json:"branch"`
+	}
+	_ = json.Unmarshal(goal.Metadata, &on) // a goal of another make has no branch
+	return on.Branch
+}
+
+// missingError says that the commit to start from is nowhere.
+type missingError struct{ cause error }
+
+func (e *missingError) Error() string {
+	return "prepare the tree: " + e.cause.Error() + "; an older Sett left its commits in the repository alone: sett forage --base COMMIT starts a goal from one"
+}
+
+func (e *missingError) Unwrap() error { return e.cause }
+
+// FailureType returns the artefact type of its Failure.
+func (e *missingError) FailureType() string { return blackboard.TypeMissingCommit }
+
+// hold has the repository check a commit of the tool, and hold it before the artefact is
+// known to anybody: git never prunes a result. It returns the whole hash. Part is that of
+// the output which names the commit.
+func (x *executor) hold(ctx context.Context, w *work, part, hash, artefact string) (string, error) {
+	if w.tree == nil {
+		return "", &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
+	}
+	ctx, cancel := outlasting(ctx)
+	defer cancel()
+	held, err := insist(ctx, x, w, func() (line.Held, error) {
+		return x.trees.Take(ctx, line.Take{Grant: w.grant(), Hash: hash, Artefact: artefact, MaxSize: x.settings.Limits.MaxSize})
 	})
-	if err != nil && !final(err) {
-		return fmt.Errorf("read working tree: %w", err)
+	switch {
+	case errors.Is(err, line.ErrTool):
+		return "", &tool.ViolationError{Reason: part + ": " + err.Error()}
+	case err != nil:
+		return "", fmt.Errorf("hold the commit of the result: %w", err)
 	}
-	if noGit(err) {
-		x.regretGit()
-	}
-	if commit == "" {
-		return nil
-	}
-	w.commit, w.branch = commit, branch
-	return x.patiently(ctx, func() error { return x.board.work.NoteBase(ctx, w.ref, commit, branch) })
+	w.tree.open = false
+	return held.Commit, nil
 }
 
-// putBack restores the tree to the commit of the work's start.
-func (x *executor) putBack(ctx context.Context, w *work) {
-	kept, err := x.restore(ctx, w.commit, w.branch, leftoverRef(w.Claim.ID, x.settings.Agent, w.Grant.Attempt),
-		"left by a tool that failed or was stopped")
-	if err != nil {
-		w.log.Error("working tree not restored", "error", err)
-	}
-	if w.kept = kept; kept != "" {
-		w.log.Warn("working tree restored", "leftovers", kept)
-	}
-}
-
-func (c *state) restore(ctx context.Context, commit, branch, ref, message string) (kept string, err error) {
-	err = insist(ctx, func() (err error) {
-		kept, err = c.tree.Restore(ctx, commit, branch, ref, message)
-		return err
-	})
-	return kept, err
-}
-
-// restoreOrphans restores the working tree after the death of an incarnation or a
-// worker of this agent, and for an agent that nobody starts any more.
-func (c *cub) restoreOrphans(ctx context.Context) {
-	uses, err := c.board.workspace(ctx)
-	if err != nil {
+// keep has the repository keep the changes that the tool left in its tree.
+func (x *executor) keep(ctx context.Context, w *work, message string) {
+	if w.tree == nil || x.settings.Mode != blackboard.ReadWrite || w.tree.kept != "" {
 		return
 	}
-	for _, u := range uses {
-		if !u.Restore {
-			continue
+	ctx, cancel := outlasting(ctx)
+	defer cancel()
+	held, err := insist(ctx, x, w, func() (line.Held, error) {
+		return x.trees.Keep(ctx, line.Keep{Grant: w.grant(), Message: message, MaxSize: x.settings.Limits.MaxSize})
+	})
+	if err != nil { // if it can still be done, the repository does it before the tree's next grant
+		w.log.Warn("the tool's changes not kept", "error", err)
+		return
+	}
+	w.tree.open, w.tree.kept = false, held.Commit
+	if held.Commit != "" {
+		w.log.Info("the tool's changes kept", "commit", held.Commit, "leftovers", held.Ref)
+	}
+}
+
+// settle says that the changes in the tree count for nothing: the tool has ended well.
+func (x *executor) settle(ctx context.Context, w *work) {
+	if w.tree == nil || !w.tree.open {
+		return
+	}
+	ctx, cancel := outlasting(ctx)
+	defer cancel()
+	_, err := insist(ctx, x, w, func() (struct{}, error) {
+		return struct{}{}, x.trees.Settle(ctx, line.Settle{Grant: w.grant()})
+	})
+	if err != nil { // then they are kept
+		w.log.Warn("tree not settled", "error", err)
+	}
+	w.tree.open = false
+}
+
+// leftovers is the commit of the changes that the tool left; empty: none.
+func (w *work) leftovers() string {
+	if w.tree == nil {
+		return ""
+	}
+	return w.tree.kept
+}
+
+// withLeftovers adds to the summary of a Failure that changes were kept.
+func (w *work) withLeftovers(summary string) string {
+	if kept := w.leftovers(); kept != "" {
+		return fmt.Sprintf("%s (its changes are kept: %.12s)", summary, kept)
+	}
+	return summary
+}
+
+// outlasting returns a context that ends a moment after the given one, since what a tool
+// did must not be lost because the grant ends now.
+func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	longer, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	disarm := context.AfterFunc(ctx, func() {
+		time.AfterFunc(afterTheEnd, func() { cancel(context.Cause(ctx)) })
+	})
+	return longer, func() {
+		disarm()
+		cancel(nil)
+	}
+}
+
+// insist asks the repository until it answers, or the context ends: its error is then the
+// context's cause. Granted work does not fail because the repository is away.
+func insist[A any](ctx context.Context, x *executor, w *work, ask func() (A, error)) (A, error) {
+	var last atomic.Pointer[error]
+	defer x.nameWait(w, &last)()
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		answer, err := ask()
+		if err == nil || errors.Is(err, line.ErrTool) || errors.Is(err, line.ErrMissing) || errors.Is(err, line.ErrStale) {
+			return answer, err
 		}
-		if _, err := exec.LookPath("git"); err != nil {
-			c.regretGit()
-			return // an agent with git does it
+		last.Store(&err)
+		select {
+		case <-ctx.Done():
+			return answer, context.Cause(ctx)
+		case <-time.After(pause):
 		}
-		if c.board.adoptRestore(ctx, u, c.settings.Agent, c.settings.Incarnation) != nil {
-			continue
+	}
+}
+
+// nameWait has a wait for the repository named, in the log and on the blackboard, unless
+// over is called soon. Last is the newest failure of the request.
+func (x *executor) nameWait(w *work, last *atomic.Pointer[error]) (over func()) {
+	ended, done := make(chan struct{}), make(chan struct{})
+	began := time.Now()
+	go func() {
+		defer close(done)
+		select {
+		case <-ended:
+			return
+		case <-time.After(quickAnswer):
 		}
-		log := c.log.With("claim", u.Claim, "attempt", u.Attempt)
-		kept, err := c.restore(ctx, u.Base, u.Branch, leftoverRef(u.Claim, u.Agent, u.Attempt), "left by a tool whose cub died")
-		if err != nil {
-			log.Error("working tree not restored, trying again", "error", err)
-			continue
+		why := "it works on the request"
+		if err := last.Load(); err != nil {
+			why = (*err).Error()
 		}
-		if err := c.board.work.Release(ctx, u.Claim, u.Agent, u.Holder, kept); err != nil {
-			log.Warn("workspace not released", "error", err)
-			continue
-		}
-		log.Info("working tree restored", "commit", u.Base, "branch", u.Branch, "leftovers", kept)
+		w.log.Warn("waiting for the repository", "reason", why)
+		x.tellWait(w, true)
+		<-ended
+		w.log.Info("waiting for the repository no longer", "waited", time.Since(began).Round(time.Millisecond))
+		x.tellWait(w, false)
+	}()
+	return func() {
+		close(ended)
+		<-done
+	}
+}
+
+// tellWait records on the blackboard whether the grant waits. Nothing depends on it.
+func (x *executor) tellWait(w *work, waits bool) {
+	if err := x.board.work.Await(context.Background(), w.ref, waits); err != nil {
+		w.log.Debug("wait not recorded", "error", err)
 	}
 }

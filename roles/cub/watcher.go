@@ -61,9 +61,6 @@ func (c *cub) notice(t topic, id string) {
 func (c *cub) granted(claim string) {
 	switch {
 	case c.mode == bidderOnly:
-		if c.settings.Mode == blackboard.ReadWrite {
-			poke(c.orphans) // a worker may have died
-		}
 	case c.mode.works() && claim != c.assignment.get(), c.executor.noticed(claim):
 	default:
 		c.grants.add(claim)
@@ -87,9 +84,6 @@ func (c *cub) reconcile(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-c.look:
-		case <-c.orphans:
-			c.restoreOrphans(ctx)
-			continue
 		case <-every.C:
 		}
 		if c.mode.works() {
@@ -110,9 +104,6 @@ func (c *cub) reconcile(ctx context.Context) {
 				c.granted(id)
 			}
 			c.executor.recheck()
-		}
-		if c.settings.Mode == blackboard.ReadWrite {
-			c.restoreOrphans(ctx)
 		}
 	}
 }

@@ -1,16 +1,17 @@
 package cub
 
-// This file chooses the store of the blackboard.
+// This file chooses the store of the blackboard, and the way to the repository.
 
 import (
 	"context"
 	"fmt"
 
+	"sett/blackboard"
 	"sett/blackboard/redis"
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
-	"sett/roles/cub/worktree"
 	"sett/roles/role"
+	line "sett/roles/role/repository"
 )
 
 // Run is the role's whole life.
@@ -35,6 +36,9 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	}
 	s.log = e.Logger("cub").With("instance", settings.Instance, "agent", settings.Agent)
 	s.program.Command = toolrun.Command{Args: settings.Command, Dir: settings.Workspace, Env: e.Environ()}
+	if settings.Mode != blackboard.NoWorkspace {
+		s.program.Changing = settings.Workspace
+	}
 	go s.program.Digest() // while the blackboard is being connected
 	s.protect()
 	b, err := redis.Open(ctx, redis.Options{
@@ -50,8 +54,8 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	s.board = boardOn(b, settings.Agent)
 	s.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
 	s.metrics.watch(s)
-	if s.tree = worktree.New(settings.Workspace); s.noNetwork() {
-		s.tree = s.tree.WithoutNetwork()
+	if settings.Mode != blackboard.NoWorkspace {
+		s.trees = line.NewClient(settings.RepositoryURL, settings.Agent, settings.Tree, settings.TreeToken)
 	}
 	return newCub(s).serve(ctx)
 }
@@ -60,8 +64,8 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 func boardOn(b *redis.Board, agent string) board {
 	return board{
 		presence: b.Cub, work: b.Cub, records: b.Records,
-		submitBids: b.Cub.SubmitBids, adoptRestore: b.Cub.AdoptRestore,
-		openWork: b.Index.OpenAgentWork, assignment: b.Roster.Assignment, workspace: b.Roster.Workspace,
+		submitBids: b.Cub.SubmitBids,
+		openWork:   b.Index.OpenAgentWork, assignment: b.Roster.Assignment,
 		ping: b.Ping,
 		listen: func(ctx context.Context, topics []topic, ready func(), notice func(topic, string), lost func(error)) error {
 			channels := make([]redis.Channel, len(topics))

@@ -35,8 +35,7 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 			l.What += ", " + program
 		}
 	case blackboard.EventWait:
-		l.What = fmt.Sprintf("claim %s waits for the workspace, held by %s", words.Short(e.Claim), holders(e.Attributes["held_by"]))
-		l.As = Quiet
+		l.What, l.As = waitText(e), Quiet
 	case blackboard.EventResult:
 		l.describeResult(e, a)
 	case blackboard.EventRequeue:
@@ -68,6 +67,18 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 	l.describeEnd(e)
 	l.Agent, l.What = role.Clean(l.Agent), role.Clean(l.What)
 	return l
+}
+
+// waitText says what a grant waits for.
+func waitText(e blackboard.Event) string {
+	claim := words.Short(e.Claim)
+	switch {
+	case e.Reason != string(blackboard.WaitRepository):
+		return fmt.Sprintf("claim %s waits for the workspace, held by %s", claim, holders(e.Attributes["held_by"]))
+	case e.To != "":
+		return fmt.Sprintf("claim %s waits no longer for the repository", claim)
+	}
+	return fmt.Sprintf("claim %s waits for the repository", claim)
 }
 
 // describeDecision is for entries of the orchestrator.

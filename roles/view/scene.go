@@ -170,9 +170,9 @@ func (s Scene) troubleOf(w blackboard.Wait) trouble {
 	case w.Agent == "":
 	case w.Kind == blackboard.WaitClaim, w.Kind == blackboard.WaitDecision, w.Kind == blackboard.WaitStart && w.Workers > 0:
 		return s.orchestratorTrouble()
-	case w.Kind == blackboard.WaitBid, w.Kind == blackboard.WaitStart, w.Kind == blackboard.WaitResult && w.Workers == 0:
+	case w.Kind == blackboard.WaitBid, w.Kind == blackboard.WaitStart, (w.Kind == blackboard.WaitResult || w.Kind == blackboard.WaitRepository) && w.Workers == 0:
 		return s.agentTrouble(w.Agent)
-	case w.Kind == blackboard.WaitResult:
+	case w.Kind == blackboard.WaitResult, w.Kind == blackboard.WaitRepository:
 		if worker, known := s.workers[w.Holder]; known && worker.Alive.Before(s.Now) {
 			return trouble{"its worker is silent", worker.Alive}
 		}

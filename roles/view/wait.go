@@ -130,6 +130,8 @@ func (s Scene) text(w blackboard.Wait) string {
 		return fmt.Sprintf("%s has to bid on %s%s", w.Agent, claim, s.until(w.Until, "bid_timeout"))
 	case blackboard.WaitResult:
 		return fmt.Sprintf("%s%s, %s%s", w.Agent, running, claim, again)
+	case blackboard.WaitRepository:
+		return fmt.Sprintf("%s waits for the repository, %s%s", w.Agent, claim, again)
 	case blackboard.WaitAnswer:
 		return fmt.Sprintf("%s needs an answer to Question %s%s%s", w.Agent, words.Short(w.SubjectID), s.until(w.Until, "question_timeout"),
 			words.Because(s.questions[w.SubjectID]))

@@ -56,9 +56,20 @@ local function leave_line(claim, agent)
   end
 end
 
+-- Ends the hold of a cancelled grant that has no part in the workspace: nothing waits for
+-- its tool.
+local function leave_nothing(claim, agent)
+  local field = 'hold:' .. claim .. ':' .. agent
+  local w = decoded(call('HGET', workspace_key, field) or '')
+  if w and w.mode == 'none' then
+    call('HDEL', workspace_key, field)
+  end
+end
+
 -- Ends a grant in the given state. The caller accounts for the claim.
 local function end_grant(claim, agent, g, state, at)
   g.state = state
+  g.waits_since = nil
   g.ended_at = at
   save_grant(claim, agent, g)
   call('ZREM', agent_grants_key(agent), claim)
@@ -67,6 +78,7 @@ end
 -- Puts a grant in its agent's queue: a new one, or one that is to be run again.
 local function queue_grant(claim, agent, g, at)
   g.state = 'queued'
+  g.waits_since = nil
   g.queued_at = at
   g.holder = nil
   save_grant(claim, agent, g)
@@ -97,6 +109,7 @@ end
 local function ask(claim, agent, g, question, workflow, at)
   g.asked = g.asked or {}
   g.asked[#g.asked + 1] = question
+  g.asked_in = g.attempt
   g.result_id = question
   call('ZADD', questions_key, at, question)
   call('HINCRBY', workflow_key(workflow), 'questions', 1)
@@ -150,6 +163,8 @@ local function cancel_grants(claim, at)
         close_question(claim, g.result_id)
       elseif g.state == 'queued' then
         leave_line(claim, agent)
+      else
+        leave_nothing(claim, agent)
       end
       end_grant(claim, agent, g, 'cancelled', at)
       call('PUBLISH', agent_events(agent), claim)

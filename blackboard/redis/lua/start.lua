@@ -1,6 +1,6 @@
 -- An agent begins to work on a grant: queued to running, with the workspace.
 -- The workspace has many readers or one writer; the longest wait goes first.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder, 4 mode (ro, rw), 5 to 9 what it runs: the image's
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder, 4 mode (ro, rw, none), 5 to 9 what it runs: the image's
 -- id, the digests of the program and of the settings, sett's version, the digest of the pinned files (empty: not known).
 -- Replies ok, grant, claim (flat), artefact (flat) | refused why | stopping |
 -- wait, grants in the way…
@@ -36,7 +36,7 @@ for i = 1, #taken, 2 do
   local w = cjson.decode(taken[i + 1])
   local holds = string.sub(taken[i], 1, 5) == 'hold:'
   local mine = string.sub(taken[i], 6) == who
-  if (mode == 'rw' or w.mode == 'rw') and (holds or (not mine and w.since < since)) then
+  if mode ~= 'none' and (mode == 'rw' or w.mode == 'rw') and (holds or (not mine and w.since < since)) then
     way[#way + 1] = w.claim .. ':' .. w.agent
   end
 end

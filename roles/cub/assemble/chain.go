@@ -61,26 +61,12 @@ type Reader interface {
 // next level, which can add calls at the end. Only where an artefact is missing
 // are those of its level read one by one.
 func Chain(ctx context.Context, r Reader, target blackboard.Artefact, extra []string) (chain []blackboard.Artefact, missing []string, err error) {
-	h := history{
-		target: target,
-		known:  map[string]*blackboard.Artefact{target.ID: &target},
-		latest: map[string]string{target.LogicalID: ""},
+	h := newHistory(target)
+	reached, err := h.complete(ctx, r, extra)
+	if err != nil {
+		return nil, nil, err
 	}
-	want := extra
-	for {
-		reached, unknown := h.walk()
-		want = h.unread(want, unknown)
-		if len(want) == 0 { // the goal comes last: most often it was reached
-			want = h.unread(h.goal())
-		}
-		if len(want) == 0 {
-			return h.list(reached, extra), h.missing, nil
-		}
-		if err := h.read(ctx, r, want); err != nil {
-			return nil, nil, fmt.Errorf("assemble context of %s: %w", target.ID, err)
-		}
-		want = nil
-	}
+	return h.list(reached, extra), h.missing, nil
 }
 
 // Goal returns the goal that a target belongs to, from its chain; the zero artefact where
@@ -105,12 +91,39 @@ type history struct {
 	missing []string
 }
 
+func newHistory(target blackboard.Artefact) *history {
+	return &history{
+		target: target,
+		known:  map[string]*blackboard.Artefact{target.ID: &target},
+		latest: map[string]string{target.LogicalID: ""},
+	}
+}
+
 // goal is the id of the goal, unless the target is the goal itself.
 func (h *history) goal() []string {
 	if id := h.target.WorkflowID; id != "" && id != h.target.ID {
 		return []string{id}
 	}
 	return nil
+}
+
+// complete reads what is wanted and all that the chain needs, and returns the artefacts
+// that the target's sources lead to.
+func (h *history) complete(ctx context.Context, r Reader, want []string) (reached []*blackboard.Artefact, err error) {
+	for {
+		reached, unknown := h.walk()
+		want = h.unread(want, unknown)
+		if len(want) == 0 { // the goal comes last: most often it was reached
+			want = h.unread(h.goal())
+		}
+		if len(want) == 0 {
+			return reached, nil
+		}
+		if err := h.read(ctx, r, want); err != nil {
+			return nil, fmt.Errorf("assemble context of %s: %w", h.target.ID, err)
+		}
+		want = nil
+	}
 }
 
 // walk goes through the known artefacts, level by level, and returns the artefacts

@@ -61,7 +61,8 @@ func (b *board) LatestVersions(_ context.Context, logicalIDs []string) (map[stri
 }
 
 // newBoard makes artefacts of lines "THREAD.VERSION TYPE source source …", each
-// one second younger than the one before. The id of version 1 is its thread's.
+// one second younger than the one before. The id of version 1 is its thread's. TYPE@COMMIT
+// has a commit, CodeCommit one in its payload alone.
 func newBoard(t *testing.T, text string) *board {
 	t.Helper()
 	b := &board{all: map[string]blackboard.Artefact{}, corrupt: map[string]bool{}, read: map[string]int{}}
@@ -72,10 +73,15 @@ func newBoard(t *testing.T, text string) *board {
 			version = int(thread[at+1] - '0')
 			thread = thread[:at]
 		}
-		b.all[words[0]] = blackboard.Artefact{
-			ID: words[0], LogicalID: thread, Version: version, StructuralType: blackboard.StructuralType(words[1]),
-			SourceArtefacts: words[2:], CreatedAt: time.Unix(int64(i), 0),
+		structural, commit, _ := strings.Cut(words[1], "@")
+		a := blackboard.Artefact{
+			ID: words[0], LogicalID: thread, Version: version, StructuralType: blackboard.StructuralType(structural),
+			SourceArtefacts: words[2:], CreatedAt: time.Unix(int64(i), 0), Commit: commit,
 		}
+		if structural == blackboard.TypeCodeCommit { // of an older Sett
+			a.StructuralType, a.Type, a.Payload = blackboard.Standard, structural, "c0ffee\n"
+		}
+		b.all[words[0]] = a
 		if version == 1 && strings.Contains(words[0], ".") {
 			t.Fatalf("write %s without its version", words[0])
 		}

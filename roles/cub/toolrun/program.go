@@ -20,6 +20,8 @@ const mostProgram = 512 << 20
 // path, size and times stay the same.
 type Program struct {
 	Command Command // Args, Dir and Env as for Run
+	// Changing is a directory whose files are other ones for each run; empty: there is none.
+	Changing string
 
 	mu     sync.Mutex
 	path   string
@@ -28,7 +30,7 @@ type Program struct {
 }
 
 // Digest returns the file's digest as sha256:HEX; empty if there is no such file, or if
-// it cannot be read, is no regular file or is larger than 512 MiB.
+// it cannot be read, is no regular file, is larger than 512 MiB or lies in Changing.
 func (p *Program) Digest() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -42,6 +44,9 @@ func (p *Program) Digest() string {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(p.Command.Dir, path)
 	}
+	if p.Changing != "" && inside(p.Changing, path) {
+		return ""
+	}
 	var stat unix.Stat_t
 	if unix.Stat(path, &stat) != nil {
 		return ""
@@ -54,6 +59,27 @@ func (p *Program) Digest() string {
 		p.stat = nil // its next change may have the same time
 	}
 	return p.digest
+}
+
+// inside says whether a file lies in a directory, in which a path may lead by a link.
+func inside(dir, path string) bool {
+	for _, p := range []string{path, resolved(path)} {
+		if rel, err := filepath.Rel(resolved(dir), p); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+		if rel, err := filepath.Rel(dir, p); err == nil && filepath.IsLocal(rel) {
+			return true
+		}
+	}
+	return false
+}
+
+// resolved is a path without links, or as it is where it leads nowhere.
+func resolved(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // unchanged compares what the kernel says of a file. Nobody can set the time of the last

@@ -13,9 +13,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"sett/contract/tool"
 	"sett/roles/role"
@@ -136,6 +138,18 @@ type Client struct {
 	Token string
 	HTTP  *http.Client
 }
+
+// NewClient returns an agent's client. It gives up a connection that cannot be made or
+// has died, and waits for an answer as long as its context: a large tree takes its time.
+func NewClient(url, agent, slot, token string) *Client {
+	dialer := &net.Dialer{Timeout: dialTime, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: dialTime, Interval: dialTime, Count: 3}}
+	return &Client{URL: url, Agent: agent, Slot: slot, Token: token, HTTP: &http.Client{
+		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConns: 1, IdleConnTimeout: time.Minute}, // and no proxy
+	}}
+}
+
+// dialTime bounds the making of a connection.
+const dialTime = 5 * time.Second
 
 // Prepare returns when the tree is ready.
 func (c *Client) Prepare(ctx context.Context, q Prepare) (tool.Workspace, error) {

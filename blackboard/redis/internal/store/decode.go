@@ -152,6 +152,8 @@ type StoredGrant struct {
 	EndedAt   string                `json:"ended_at"`
 	ToolUS    string                `json:"tool_us"`
 	Base      string                `json:"base"`
+	AskedIn   int                   `json:"asked_in"`
+	Waits     string                `json:"waits_since"`
 }
 
 // DecodeGrant reads a stored grant.
@@ -162,7 +164,7 @@ func DecodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	}
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
-		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, Failure: g.Failure, Why: g.Why, Base: g.Base, Reason: g.Reason,
+		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, AskedIn: g.AskedIn, Failure: g.Failure, Why: g.Why, Base: g.Base, Reason: g.Reason,
 	}
 	if !slices.Contains(blackboard.Phases, g.Phase) || g.State == "" || g.Attempt < 1 {
 		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: phase, state or attempt: %w", claim, agent, blackboard.ErrCorrupt)
@@ -172,7 +174,7 @@ func DecodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	for _, t := range []struct {
 		from string
 		to   *time.Time
-	}{{g.QueuedAt, &out.QueuedAt}, {g.StartedAt, &out.StartedAt}, {g.EndedAt, &out.EndedAt}} {
+	}{{g.QueuedAt, &out.QueuedAt}, {g.StartedAt, &out.StartedAt}, {g.EndedAt, &out.EndedAt}, {g.Waits, &out.WaitsSince}} {
 		at, err := ParseMicros(t.from)
 		if err != nil {
 			return out, fmt.Errorf("read grant of claim %s to %s: %w: %w", claim, agent, err, blackboard.ErrCorrupt)

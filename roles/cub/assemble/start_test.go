@@ -1,0 +1,83 @@
+package assemble
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+)
+
+// TestStarts is the rule where a tree starts.
+func TestStarts(t *testing.T) {
+	for _, tc := range []struct {
+		name, board, target string
+		joined              []string
+		want                string // empty: the goal's base
+	}{
+		{name: "goal", board: "goal Standard", target: "goal"},
+		{name: "no commit anywhere", board: "goal Standard\nplan Standard goal", target: "plan"},
+		{name: "its own", board: "goal Standard\na Standard@1 goal\nb Standard@2 a", target: "b", want: "b"},
+		{name: "of a result of any kind", board: "goal Standard\na Terminal@1 goal", target: "a", want: "a"},
+		{name: "of an older Sett", board: "goal Standard\na CodeCommit goal\nreport Standard a", target: "report", want: "a"},
+		{name: "rework: the rejected version's", board: "goal Standard\na Standard@1 goal\nreview Review a\na.2 Standard@2 a review", target: "a.2", want: "a.2"},
+		{name: "not a newer version of the target", board: "goal Standard\na Standard@1 goal\na.2 Standard@2 a", target: "a", want: "a"},
+		{name: "a target without, in a thread with", board: "goal Standard\na Standard@1 goal\na.2 Standard a\na.3 Standard@3 a.2", target: "a.2", want: "a"},
+		{name: "the nearest", board: "goal Standard\na Standard@1 goal\nb Standard@2 a\nreport Standard b", target: "report", want: "b"},
+		{name: "through artefacts that the chain does not list", board: "goal Standard\na Standard@1 goal\nreview Review a\nb Standard review", target: "b", want: "a"},
+		{name: "its latest version", board: "goal Standard\na Standard@1 goal\nreport Standard a\nreview Review a\na.2 Standard@2 a review", target: "report", want: "a.2"},
+		{name: "a latest version without", board: "goal Standard\na Standard@1 goal\nreport Standard a\nreview Review a\na.2 Standard a review", target: "report", want: "a"},
+		{name: "several sources, in their order", board: "goal Standard\na Standard@1 goal\nb Standard@2 goal\nc Standard b goal a", target: "c", want: "b a"},
+		{name: "each source stands for its own", board: "goal Standard\na Standard@1 goal\ntest Standard a\nb Standard@2 goal\nbatch Standard test b", target: "batch", want: "a b"},
+		{name: "a diamond counts once", board: "goal Standard\na Standard@1 goal\nb Standard a\nc Standard a\nd Standard b c", target: "d", want: "a"},
+		{name: "a cycle ends", board: "goal Standard\na Standard b\nb Standard a", target: "a"},
+		{name: "parallel results after the target", board: "goal Standard\na Standard@1 goal\nx Standard@2 a\ny Standard a\nz Standard@3 a", target: "a", joined: []string{"z", "y", "x"}, want: "a z x"},
+		{name: "parallel results on the base", board: "goal Standard\nx Standard@2 goal\ny Standard@3 goal", target: "goal", joined: []string{"x", "y"}, want: "x y"},
+		{name: "a lost source", board: "goal Standard\na Standard@1 goal\nb Standard lost a", target: "b", want: "a"},
+		{name: "deeper than the context", board: deep(3 * MaxDepth), target: fmt.Sprintf("n%d", 3*MaxDepth), want: "n0"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBoard(t, tc.board)
+			extra := []string{"goal"}
+			task, err := ForTask(t.Context(), b, b.all[tc.target], extra, tc.joined)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := ids(task.Starts); got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+			chain, _, err := Chain(t.Context(), b, b.all[tc.target], extra)
+			if err != nil || ids(task.Chain) != ids(chain) {
+				t.Errorf("the chain is %q, alone %q, error %v", ids(task.Chain), ids(chain), err)
+			}
+		})
+	}
+}
+
+// deep is a line of artefacts of which the first has the only commit.
+func deep(n int) string {
+	lines := []string{"goal Standard", "n0 Standard@1 goal"}
+	for i := range n {
+		lines = append(lines, fmt.Sprintf("n%d Standard n%d", i+1, i))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// A target with a commit costs no read beyond those of its context.
+func TestStartsCostNoReads(t *testing.T) {
+	b := newBoard(t, deep(2*MaxDepth))
+	target := b.all[fmt.Sprintf("n%d", 2*MaxDepth)]
+	target.Commit = "2"
+	if _, _, err := Chain(t.Context(), b, target, nil); err != nil {
+		t.Fatal(err)
+	}
+	alone := len(b.reads)
+	task, err := ForTask(t.Context(), b, target, nil, nil)
+	if err != nil || len(task.Starts) != 1 || len(b.reads) != 2*alone {
+		t.Errorf("%d reads more than %d, starts %v, error %v", len(b.reads)-2*alone, alone, task.Starts, err)
+	}
+	b.err = blackboard.ErrUnavailable
+	if _, err := ForTask(t.Context(), b, target, nil, nil); err == nil {
+		t.Error("a blackboard that is away is no error")
+	}
+}
