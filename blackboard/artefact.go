@@ -97,6 +97,20 @@ func (a Artefact) CommitHash() string {
 	return a.Commit
 }
 
+// Base is the commit that a goal starts from, in the goal's metadata.
+type Base struct {
+	Commit string `json:"base"`             // whole; empty: the goal is of an older Sett
+	Branch string `json:"branch,omitempty"` // that it was on; empty: none
+}
+
+// Base returns the commit that a goal starts from.
+func (a Artefact) Base() (b Base) {
+	if a.Type == TypeGoalDefined {
+		_ = json.Unmarshal(a.Metadata, &b) // a goal of another make has none
+	}
+	return b
+}
+
 // MarshalJSON writes the specification's form: no nulls, the time in UTC.
 func (a Artefact) MarshalJSON() ([]byte, error) {
 	type plain Artefact

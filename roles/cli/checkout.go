@@ -7,6 +7,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 )
 
@@ -51,7 +52,17 @@ func (c *checkoutCmd) Run(a *app) error {
 
 // branch makes a branch at a commit.
 func (c *checkoutCmd) branch(a *app, in *instance.Instance, commit string) error {
-	if err := instance.Repository(a.at, in).NewBranch(a.ctx, c.Branch, commit); err != nil {
+	g := instance.Repository(a.at, in)
+	own, _, err := g.Own(a.ctx)
+	if err != nil {
+		return err
+	}
+	release, err := instance.Deliver(a.ctx, in, commit, own)
+	defer release()
+	if err != nil {
+		return err
+	}
+	if err := g.NewBranch(a.ctx, c.Branch, commit); err != nil {
 		return err
 	}
 	a.Printf("%s\n", role.Clean(c.Branch))
@@ -67,8 +78,15 @@ func checkOut(a *app, in *instance.Instance, dir, short, commit string) (err err
 	} else if dir, err = a.at.Path(dir); err != nil {
 		return err
 	}
-	store := git.At(a.Environ(), instance.Store(a.at, in).Dir)
-	if err := store.Clone(a.ctx, dir, commit); err != nil {
+	err = git.At(a.Environ(), in.Workspace).Clone(a.ctx, dir, commit, func(gitDir string) error {
+		if _, err := store.Open(in.StoreDir()).Resolve(a.ctx, commit); errors.Is(err, store.ErrNoCommit) {
+			return nil // an older Sett left it in the repository
+		}
+		release, err := instance.Deliver(a.ctx, in, commit, gitDir)
+		release() // nobody else works there
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	a.Printf("%s\n", role.Clean(dir))

@@ -16,23 +16,25 @@ type forageCmd struct {
 	Goal string   `placeholder:"TEXT" help:"The goal."`
 	File string   `placeholder:"FILE" help:"Read the goal from FILE; - is standard input."`
 	Text []string `arg:"" optional:"" help:"The goal, as plain words; - reads it from standard input."`
+	beginning
 	following
 }
 
 // Help is shown by `sett forage --help`.
 func (forageCmd) Help() string {
-	return `Gives the clan a goal. Agents work on what is committed, so everything has to be; while
-an agent is changing the working tree, forage waits for it. The goal's id goes to stdout.
+	return `Gives the clan a goal. Agents start from HEAD, in private trees of their own, so everything
+has to be committed; --allow-dirty leaves out what is not, and --base starts from another
+commit. Your own working tree stays as it is. The goal's id goes to stdout.
 
 With --wait, what happens goes to stderr, at last the commit that came of it; the exit code says how it ended: 0 achieved,
 1 failed, 4 the time was not enough, 5 it waits for a person, 6 it ended without a
 Terminal. The goal goes on, whoever stops waiting. --wait=10m and --wait --timeout 10m are
-the same; the time is for all, and when it is over before a writer lets go of the working
-tree, nothing is posted.
+the same.
 
 Examples:
   sett forage --goal "Add a --json flag to the report command" --wait
   sett forage --wait=10m Fix the flaky test in parser_test.go
+  sett forage --base release-2 "Backport the fix"
   sett forage - < goal.md`
 }
 
@@ -53,7 +55,8 @@ func (c *forageCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	if err := readyForWork(ctx, a, b, in, limit); err != nil {
+	base, err := c.find(a, in)
+	if err != nil {
 		return err
 	}
 	from, err := b.Ledger.Last(a.ctx)
@@ -61,10 +64,10 @@ func (c *forageCmd) Run(a *app) error {
 		return err
 	}
 	id := a.NewID()
-	err = b.People.PostGoal(a.ctx, blackboard.Artefact{
+	err = post(a, b, in, blackboard.Artefact{
 		ID: id, LogicalID: id, Version: 1, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
 		Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id,
-	})
+	}, base)
 	if errors.Is(err, blackboard.ErrStopping) {
 		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new goals", in.Name), "%s", a.at.UpLine(in))
 	}

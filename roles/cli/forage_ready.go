@@ -1,11 +1,11 @@
 package cli
 
 import (
-	"context"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/deploy"
@@ -13,88 +13,77 @@ import (
 	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 	"sett/roles/view"
 )
 
-// readyForWork makes sure that the workspace is a git repository with everything
-// committed. While an agent is changing the working tree it waits, as long as the
-// context allows. The limit is the context's, for the message.
-func readyForWork(ctx context.Context, a *app, b *instance.Board, in *instance.Instance, limit time.Duration) error {
-	g := git.At(a.Environ(), in.Workspace)
+// beginning says where a goal starts from.
+type beginning struct {
+	Base       string `placeholder:"COMMIT" help:"Start from COMMIT of your repository, or from a branch or tag there (default: HEAD)."`
+	AllowDirty bool   `help:"Start from HEAD though files are not committed: agents do not see them."`
+}
+
+// find returns the commit that the goal starts from, and its branch. Without --base
+// everything has to be committed, or the user says that it need not.
+func (c beginning) find(a *app, in *instance.Instance) (base blackboard.Base, err error) {
+	g := instance.Repository(a.at, in)
 	inside, err := g.Inside(a.ctx)
 	if err != nil {
-		return err
+		return base, err
 	}
 	if !inside {
-		return role.Fail(role.Usage, fmt.Errorf("workspace %s is no git repository", in.Workspace), "git init && git add -A && git commit")
+		return base, role.Fail(role.Usage, fmt.Errorf("workspace %s is no git repository", in.Workspace), "git init && git add -A && git commit")
 	}
-	if g.Head(a.ctx) == "" {
-		return role.Fail(role.Usage, fmt.Errorf("workspace %s has no commit yet", in.Workspace), `git add -A && git commit -m "first commit"`)
+	base.Commit, base.Branch = g.Named(a.ctx, cmp.Or(c.Base, "HEAD"))
+	switch {
+	case base.Commit == "" && c.Base != "":
+		return base, role.Fail(role.NotFound, fmt.Errorf("%s names no commit of %s", role.Clean(c.Base), in.Workspace), "--base takes a hash, a branch or a tag")
+	case base.Commit == "":
+		return base, role.Fail(role.Usage, fmt.Errorf("workspace %s has no commit yet", in.Workspace), `git add -A && git commit -m "first commit"`)
+	case c.Base != "":
+		return base, nil
 	}
-	writer := ""
-	err = awaitCommitted(ctx, a, b, g, func(now string) {
-		if now != writer {
-			a.Sayf("sett: waiting for %s, which is changing the working tree\n", now)
-			writer = now
-		}
-	})
-	if err == nil || !errors.Is(err, context.DeadlineExceeded) || a.ctx.Err() != nil {
+	files, err := g.Dirt(a.ctx)
+	if err != nil || len(files) == 0 {
+		return base, err
+	}
+	if !c.AllowDirty {
+		return base, notCommitted(files)
+	}
+	a.Sayf("sett: note: agents start from %s without %s: %s\n", words.Commit(base.Commit),
+		words.Count(len(files), "file that is not committed", "files that are not committed"), few(files, 5))
+	return base, nil
+}
+
+// post brings the commit that a goal starts from into the store, and posts the goal. A
+// goal that is refused leaves no ref there; one of which nothing is known may be posted,
+// and keeps it.
+func post(a *app, b *instance.Board, in *instance.Instance, goal blackboard.Artefact, base blackboard.Base) error {
+	var err error
+	if goal.Metadata, err = json.Marshal(base); err != nil {
 		return err
 	}
-	return role.Fail(role.TimedOut, fmt.Errorf("%s was not enough for %s, which is changing the working tree; nothing was posted", limit, writer),
-		"%s", a.at.CommandLine(in, "list -v"))
+	if err := instance.Bring(a.ctx, a.at, in, base.Commit, store.Goal(goal.ID)); err != nil {
+		return err
+	}
+	err = b.People.PostGoal(a.ctx, goal)
+	if errors.Is(err, blackboard.ErrStopping) || errors.Is(err, blackboard.ErrRefused) {
+		err = errors.Join(err, store.Open(in.StoreDir()).LetGo(a.ctx, store.Goal(goal.ID)))
+	}
+	return err
 }
 
-// awaitCommitted waits while an agent is changing the working tree, until everything
-// is committed, and names that agent. The context bounds the wait. Uncommitted files
-// that no agent is changing are an error.
-func awaitCommitted(ctx context.Context, a *app, b *instance.Board, g git.Repository, waits func(writer string)) error {
-	every := time.NewTicker(100 * time.Millisecond)
-	defer every.Stop()
-	for {
-		files, err := g.Dirt(a.ctx)
-		if err != nil || len(files) == 0 {
-			return err
-		}
-		// Read after the status: a writer that has ended by now may have left a
-		// clean tree behind in between, so the tree is looked at once more.
-		writer, err := workspaceWriter(a.ctx, b)
-		if err != nil {
-			return err
-		}
-		if writer == "" {
-			if files, err = g.Dirt(a.ctx); err != nil || len(files) == 0 {
-				return err
-			}
-			if writer, err = workspaceWriter(ctx, b); err != nil {
-				return err
-			}
-		}
-		if writer == "" {
-			return notCommitted(files)
-		}
-		waits(writer)
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-every.C:
-		}
+// few names files in a line.
+func few(files []git.Dirt, most int) string {
+	var names []string
+	for _, f := range files[:min(len(files), most)] {
+		names = append(names, role.Clean(f.Path))
 	}
-}
-
-// workspaceWriter names the grant that may change the working tree now, if any.
-func workspaceWriter(ctx context.Context, b *instance.Board) (string, error) {
-	uses, err := b.Roster.Workspace(ctx)
-	if err != nil {
-		return "", err
+	if more := len(files) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
 	}
-	for _, u := range uses {
-		if u.Mode == blackboard.ReadWrite && !u.Waiting {
-			return fmt.Sprintf("%s (claim %s)", role.Clean(u.Agent), words.Short(u.Claim)), nil
-		}
-	}
-	return "", nil
+	return strings.Join(names, ", ")
 }
 
 // notCommitted is an error with the uncommitted files, ten at most.
@@ -109,7 +98,7 @@ func notCommitted(files []git.Dirt) error {
 		lines = append(lines, fmt.Sprintf("%-11s  %s", f.Kind(), role.Clean(f.Path)))
 	}
 	return role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")),
-		`git add -A && git commit -m "…", or put them aside with git stash -u`)
+		`git add -A && git commit -m "…", or --allow-dirty leaves them out`)
 }
 
 // warnOfAbsent warns when agents do not run. That is no error: the goal waits for

@@ -10,6 +10,7 @@ import (
 	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
 	"sett/roles/role"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 )
 
@@ -167,40 +168,110 @@ func TestForageOutsideGit(t *testing.T) {
 	}
 }
 
-// What an agent has not committed yet is no dirt: forage waits for it.
-func TestForageWaitsForWriter(t *testing.T) {
-	s := newStage(t)
-	goal := s.Goal("first")
-	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
-	s.Grant(claim, blackboard.PhaseExclusive, "writer")
-	s.begin(claim, "writer", blackboard.ReadWrite)
-	s.write("half", "done")
-	c := s.start("forage", "second")
-	s.Until("a word about the writer", func() bool { return strings.Contains(c.err.String(), "waiting for writer") })
-	s.git("add", "-A")
-	s.git("commit", "-q", "-m", "whole")
-	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note"})
-	if err := c.wait(); err != nil {
-		t.Error(err)
+// baseOf returns the commit and the branch of a goal, and checks that the store holds it with all its history.
+func (s *stage) baseOf(goal string) blackboard.Base {
+	s.t.Helper()
+	a, err := s.board.Records.Artefact(s.t.Context(), strings.TrimSpace(goal))
+	s.Must(err)
+	base := a.Base()
+	if got := gitIn(s.t, s.store().Dir, "", "rev-parse", store.Goal(a.ID)); got != base.Commit {
+		s.t.Errorf("the store holds %s, the goal says %s", got, base.Commit)
 	}
-	c.goalOf()
+	gitIn(s.t, s.store().Dir, "", "rev-list", "--objects", "--quiet", base.Commit)
+	return base
 }
 
-// As long as the limit of --wait allows: it is for all that forage does.
-func TestForageLimitCoversWriter(t *testing.T) {
+// A goal starts from the commit that the person means, which the store has from then on.
+func TestForageBase(t *testing.T) {
 	s := newStage(t)
-	goal := s.Goal("first")
-	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
-	s.Grant(claim, blackboard.PhaseExclusive, "writer")
-	s.begin(claim, "writer", blackboard.ReadWrite)
-	s.write("half", "done")
-	for _, args := range [][]string{{"--wait=300ms", "x"}, {"--wait", "--timeout", "300ms", "x"}} {
-		stdout, _, err := s.run(append([]string{"forage", "--quiet"}, args...)...)
-		if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "writer (claim "+words.Short(claim)+")") || stdout != "" {
-			t.Errorf("%v: %v, %q", args, err, stdout)
+	first := gitIn(t, s.root, "", "rev-parse", "HEAD")
+	branch := gitIn(t, s.root, "", "symbolic-ref", "--short", "HEAD")
+	s.git("branch", "release/1")
+	s.git("tag", "-m", "tagged", "v1")
+	s.write("more", "x")
+	s.git("add", "-A")
+	s.git("commit", "-q", "-m", "second")
+	second := gitIn(t, s.root, "", "rev-parse", "HEAD")
+	for name, tc := range map[string]struct {
+		args []string
+		want blackboard.Base
+	}{
+		"HEAD":    {nil, blackboard.Base{Commit: second, Branch: branch}},
+		"branch":  {[]string{"--base", "release/1"}, blackboard.Base{Commit: first, Branch: "release/1"}},
+		"tag":     {[]string{"--base", "v1"}, blackboard.Base{Commit: first}},
+		"hash":    {[]string{"--base", first[:9]}, blackboard.Base{Commit: first}},
+		"formula": {[]string{"--base", "HEAD~1"}, blackboard.Base{Commit: first}},
+		"by name": {[]string{"--base", "HEAD"}, blackboard.Base{Commit: second, Branch: branch}},
+	} {
+		stdout, _, err := s.run(append([]string{"forage", "--goal", "do it"}, tc.args...)...)
+		s.Must(err)
+		if got := s.baseOf(stdout); got != tc.want {
+			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
-	if ids, err := s.board.Index.Goals(t.Context(), 0); err != nil || len(ids) != 1 {
+	for _, none := range []string{"nowhere", "--all", "HEAD:sett.yml"} {
+		if _, _, err := s.run("forage", "--base="+none, "--goal", "x"); role.CodeOf(err) != role.NotFound || !strings.Contains(err.Error(), "names no commit") {
+			t.Errorf("%s: %v", none, err)
+		}
+	}
+	s.git("checkout", "-q", "--detach")
+	stdout, _, err := s.run("forage", "x")
+	s.Must(err)
+	if got := s.baseOf(stdout); got.Branch != "" || got.Commit != second {
+		t.Errorf("on no branch: %v", got)
+	}
+	s.write("dirty", "x")
+	s.write("more", "y")
+	_, stderr, err := s.run("forage", "--allow-dirty", "x")
+	s.Must(err)
+	has(t, stderr, "note: agents start from "+second[:10]+" without 2 files that are not committed: more, dirty")
+	if _, _, err := s.run("forage", "--base", first, "x"); err != nil {
+		t.Errorf("with a base the working tree does not count: %v", err)
+	}
+	out, _, err := s.run("show", "-o", "json", words.Short(strings.TrimSpace(stdout)))
+	s.Must(err)
+	has(t, out, second)
+}
+
+// A goal that is refused leaves nothing in the store.
+func TestForageRefusedLeavesNoRef(t *testing.T) {
+	s := newStage(t)
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
+	if _, _, err := s.run("forage", "x"); role.CodeOf(err) != role.NotFound {
+		t.Errorf("posted: %v", err)
+	}
+	if refs := gitIn(t, s.store().Dir, "", "for-each-ref", store.Goal("")); refs != "" {
+		t.Errorf("the store holds %s", refs)
+	}
+}
+
+// What the store cannot have whole is refused with the reason and a remedy.
+func TestForageCannotBring(t *testing.T) {
+	s := newStage(t)
+	for _, text := range []string{"x", "y"} {
+		s.write("more", text)
+		s.git("add", "-A")
+		s.git("commit", "-q", "-m", text)
+	}
+	refused := func(says ...string) {
+		t.Helper()
+		_, _, err := s.run("forage", "x")
+		if role.CodeOf(err) != role.Environment {
+			t.Fatalf("posted: %v", err)
+		}
+		has(t, err.Error()+"\n"+hint(err), says...)
+	}
+	whole := filepath.Join(s.home, "whole")
+	s.Must(os.Rename(s.root, whole))
+	gitIn(t, s.home, "", "clone", "-q", "--depth=1", "file://"+whole, s.root)
+	refused("it is a shallow clone", "git fetch --unshallow")
+	s.Must(os.RemoveAll(s.root))
+	gitIn(t, whole, "", "config", "uploadpack.allowFilter", "true")
+	gitIn(t, s.home, "", "clone", "-q", "--filter=blob:none", "file://"+whole, s.root)
+	refused("it is a partial clone", "without --filter")
+	s.Must(os.RemoveAll(s.store().Dir))
+	refused("instance stage has no store for commits: an older sett started it", "sett -C ", " up")
+	if ids, err := s.board.Index.Goals(t.Context(), 0); err != nil || len(ids) > 0 {
 		t.Errorf("goals %v, %v", ids, err)
 	}
 }

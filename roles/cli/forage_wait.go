@@ -114,7 +114,7 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 
 // outcome is the change that came of a goal, as far as git can tell; nil: none.
 func (a *app) outcome(ctx context.Context, b *instance.Board, in *instance.Instance, goal blackboard.Workflow) *landing.Outcome {
-	o, err := landing.Finder{Board: b, Repo: commit.In(a.at, in)}.Outcome(ctx, goal)
+	o, err := landing.Finder{Board: b, Repo: commit.In(ctx, a.at, in)}.Outcome(ctx, goal)
 	if err != nil {
 		return nil // sett diff says why
 	}

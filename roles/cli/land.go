@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 
 	"sett/blackboard"
 	"sett/roles/cli/commit"
@@ -68,7 +67,7 @@ func (c *landCmd) Run(a *app) error {
 		}
 	}
 	if !c.DryRun {
-		if err := c.land(a, b, in, p); err != nil {
+		if err := p.Do(a.ctx); err != nil {
 			return err
 		}
 	}
@@ -89,26 +88,10 @@ func (c *landCmd) way() string {
 	return ""
 }
 
-// land does as planned, unless an agent is at work in that working tree: it may put back
-// what it found.
-func (c *landCmd) land(a *app, b *instance.Board, in *instance.Instance, p *landing.Plan) error {
-	if p.Directory == in.Workspace && p.How != landing.Already {
-		writer, err := workspaceWriter(a.ctx, b)
-		if err != nil {
-			return err
-		}
-		if writer != "" {
-			return role.Fail(role.Failed, fmt.Errorf("land on %s: %s is changing the working tree", role.Clean(p.Branch), writer),
-				"%s, then again", a.at.CommandLine(in, "wait"))
-		}
-	}
-	return p.Do(a.ctx)
-}
-
 // resultOf returns the result that a typed id means, or without one that of the newest
 // achieved goal that has a commit.
 func resultOf(a *app, b *instance.Board, in *instance.Instance, part string) (landing.Result, landing.Finder, error) {
-	f := landing.Finder{Board: b, Repo: commit.In(a.at, in)}
+	f := landing.Finder{Board: b, Repo: commit.In(a.ctx, a.at, in)}
 	if part == "" {
 		r, err := f.Newest(a.ctx)
 		return r, f, err
@@ -130,10 +113,10 @@ type diffCmd struct {
 
 // Help is shown by `sett diff --help`.
 func (diffCmd) Help() string {
-	return `Prints all that a goal changed up to a result, as a patch: from the commit that the goal's
-first writer found to the result's commit. For results of an older Sett, the ledger does
-not tell the first one: then it is the last commit that the result and your branch have in
-common, or, when the branch has the result, the parent of the goal's first commit.
+	return `Prints all that a goal changed up to a result, as a patch: from the commit that the goal
+started from to the result's commit. Where the ledger of an older Sett does not tell the
+first one, it is the last commit that the result and your branch have in common, or, when
+the branch has the result, the parent of the goal's first commit.
 (sett unearth ID --diff is the change of the one commit.)
 
 With -o the commit, the base and the files are printed; with jsonl each file is a line.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,22 +13,47 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/landing"
 	"sett/roles/role"
+	"sett/roles/role/store"
 )
 
 // achieved plays a goal whose writer found one commit and made another, its Terminal.
 func (s *stage) achieved(base, commit string) (goal, terminal string) {
 	s.t.Helper()
-	goal = s.Goal("change it")
+	s.Must(s.store().Fetch(s.t.Context(), s.objects(), commit, store.Artefact(commit)))
+	s.forget()
+	return s.achievedEarlier(base, commit)
+}
+
+// achievedEarlier is a goal of which an older Sett left the commit in the user's repository.
+func (s *stage) achievedEarlier(base, commit string) (goal, terminal string) {
+	s.t.Helper()
+	goal = s.NewID()
+	a := blackboard.Artefact{ID: goal, LogicalID: goal, Version: 1, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined, Payload: "change it",
+		ProducedByRole: blackboard.RoleUser, WorkflowID: goal}
+	if base != "" {
+		a.Metadata = fmt.Appendf(nil, `{"base": %q, "branch": "main"}`, base)
+	}
+	s.Must(s.board.People.PostGoal(s.t.Context(), a))
 	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
 	s.Grant(claim, blackboard.PhaseExclusive, "writer")
-	started := s.begin(claim, "writer", blackboard.ReadWrite)
-	if base != "" {
-		ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: started.Grant.Attempt, Holder: "i-writer"}
-		s.Must(s.board.Cub.NoteBase(s.t.Context(), ref, base, "main"))
-	}
+	s.begin(claim, "writer", blackboard.ReadWrite)
 	terminal = s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: blackboard.TypeCodeCommit, Payload: commit, Summary: "teach it to sing"})
 	s.Complete(claim)
 	return goal, terminal
+}
+
+// objects are those of the user's repository.
+func (s *stage) objects() string {
+	s.t.Helper()
+	return gitIn(s.t, s.root, "", "rev-parse", "--path-format=absolute", "--git-path", "objects")
+}
+
+// forget removes from the user's repository what no ref there names: agents' commits are
+// in the store alone.
+func (s *stage) forget() {
+	s.t.Helper()
+	gitIn(s.t, s.root, "", "reflog", "expire", "--expire=now", "--all")
+	gitIn(s.t, s.root, "", "prune", "--expire=now")
 }
 
 // landStage is a stage with a branch main, and the identity of its user.
@@ -421,7 +447,7 @@ func TestLandRunsNothing(t *testing.T) {
 	result := s.aside("filtered.x", "text\n", "merged", "1\nagent\n3\n4\n5\n6\n7\n8\n9\n")
 	s.commitFile("merged", "1\n2\n3\n4\n5\n6\n7\nme\n9\n")
 	goal, _ := s.achieved(base, result)
-	s.git("update-ref", "refs/sett/leftovers/01ARZ3NDEKTSV4RRFFQ69G5FAV/evil-1", result)
+	s.Must(s.store().Hold(t.Context(), store.Leftover("01ARZ3NDEKTSV4RRFFQ69G5FAV", "evil", 1), result))
 	ran := filepath.Join(s.home, "ran")
 	script := filepath.Join(s.home, "script")
 	s.Must(os.WriteFile(script, []byte("#!/bin/sh\necho \"$0 $*\" >>"+ran+"\nexit 0\n"), 0o755)) //nolint:gosec // it has to be a program
@@ -506,20 +532,60 @@ func TestLandRunsTheUsersFilters(t *testing.T) {
 	}
 }
 
-// An agent at work in the working tree may put back what it found: nothing is landed there.
-func TestLandWhileAnAgentWrites(t *testing.T) {
+// However a result is landed, everything is in the user's repository then, and
+// nothing of it before: a dry run and a refusal leave no object of the result there.
+func TestLandBringsEverything(t *testing.T) {
+	for _, way := range []string{"--ff", "--rebase", "--merge", "--squash"} {
+		t.Run(way, func(t *testing.T) {
+			s := landStage(t)
+			base := s.rev("main")
+			result := s.aside("deep/a", "1\n", "deep/a", "2\n")
+			// The merge's own tree may be in the store by chance, and is not the result's.
+			s.git("checkout", "-q", "--detach", result)
+			chance := s.commitFile("mine", "m\n")
+			s.Must(s.store().Fetch(t.Context(), s.objects(), chance, store.Artefact("chance")))
+			s.git("checkout", "-q", "main")
+			if way != "--ff" {
+				s.commitFile("mine", "m\n")
+			}
+			s.achieved(base, result)
+			blob := gitIn(t, s.store().Dir, "", "rev-parse", result+":deep/a")
+			has := func() bool {
+				_, err := os.Stat(filepath.Join(s.objects(), blob[:2], blob[2:]))
+				packs, _ := filepath.Glob(filepath.Join(s.objects(), "pack", "*"))
+				return err == nil || len(packs) > 0
+			}
+			s.land("--dry-run", way)
+			if has() {
+				t.Error("a dry run brought the result's objects")
+			}
+			s.land(way)
+			s.Must(os.Rename(s.store().Dir, s.store().Dir+" away"))
+			gitIn(t, s.root, "", "fsck", "--full", "--strict")
+			s.clean()
+			if s.text("deep/a") != "2\n" {
+				t.Error("it is not landed")
+			}
+			if left, _ := filepath.Glob(filepath.Join(s.objects(), "pack", "*.keep")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+// A result whose commit an older Sett left in the user's repository is found there.
+func TestLandOfOlderSett(t *testing.T) {
 	s := landStage(t)
 	base := s.rev("main")
-	s.achieved(base, s.aside("a", "1\n"))
-	claim := s.open(s.Goal("g"), s.all("writer", blackboard.BidExclusive)...)
-	s.Grant(claim, blackboard.PhaseExclusive, "writer")
-	s.begin(claim, "writer", blackboard.ReadWrite)
-	_, _, err := s.run("land")
-	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "land on main: writer (claim ") || s.rev("main") != base {
-		t.Errorf("%v", err)
+	result := s.aside("a", "1\n")
+	s.achievedEarlier(base, result)
+	stdout, _, err := s.run("diff", "--name-only")
+	if s.Must(err); stdout != "a\n" {
+		t.Errorf("diff: %q", stdout)
 	}
-	s.git("branch", "free", base)
-	s.land("--onto", "free")
+	if p := s.land(); p.To != result || s.text("a") != "1\n" {
+		t.Errorf("plan %+v", p)
+	}
 }
 
 func TestLandWhich(t *testing.T) {
@@ -567,7 +633,7 @@ func TestDiff(t *testing.T) {
 	clone := filepath.Join(t.TempDir(), "clone")
 	gitIn(t, s.root, "", "clone", "-q", s.root, clone)
 	gitIn(t, clone, stdout, "apply", "--index")
-	if gitIn(t, clone, "", "write-tree") != s.rev(result+"^{tree}") {
+	if gitIn(t, clone, "", "write-tree") != gitIn(t, s.store().Dir, "", "rev-parse", result+"^{tree}") {
 		t.Error("applied, the patch makes another tree")
 	}
 	stdout, _, err = s.run("diff", "--stat")

@@ -12,7 +12,6 @@ import (
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role"
-	"sett/roles/role/git"
 	"sett/roles/role/words"
 	"sett/roles/view"
 )
@@ -26,8 +25,8 @@ type leftoversCmd struct {
 
 // Help is shown by `sett leftovers --help`.
 func (leftoversCmd) Help() string {
-	return `When a tool that may write fails or is stopped, Sett puts the working tree back, and keeps
-all that the tool left, committed or not, as a commit of its own: a leftover.
+	return `When a tool that may write fails or is stopped, Sett keeps all that it left in its private
+tree, committed or not, as a commit of its own: a leftover.
 
 Examples:
   sett leftovers
@@ -63,7 +62,7 @@ type leftover struct {
 	Base       string        `json:"base"` // the last commit that it has in common with HEAD; empty: none
 	Files      []commit.File `json:"files"`
 
-	kept git.Leftover
+	kept instance.Leftover
 }
 
 // short is the id as people type it.
@@ -89,8 +88,8 @@ func shelfOf(a *app, older string) (*shelf, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &shelf{app: a, in: in, repo: commit.In(a.at, in), all: []leftover{}}
-	kept, err := s.repo.Leftovers(a.ctx)
+	s := &shelf{app: a, in: in, repo: commit.In(a.ctx, a.at, in), all: []leftover{}}
+	kept, err := instance.Leftovers(a.ctx, a.at, in)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +131,7 @@ func (s *shelf) find(typed string) (leftover, error) {
 // change reads the files that a leftover changes. It is compared with the last commit that it
 // has in common with HEAD: so the commits that the tool made are in it, too.
 func (s *shelf) change(l *leftover) (from string, err error) {
-	if head := s.repo.Head(s.ctx); head != "" {
+	if head := s.repo.User.Head(s.ctx); head != "" {
 		if l.Base, err = s.repo.MergeBase(s.ctx, head, l.Commit); err != nil {
 			return "", err
 		}
@@ -298,9 +297,8 @@ type leftoversDropCmd struct {
 
 // Help is shown by `sett leftovers drop --help`.
 func (leftoversDropCmd) Help() string {
-	return `Forgets leftovers, after asking: git removes their files some weeks later. Leftovers are the
-repository's: with --older, those of another instance in it go, too. Each one's commit goes
-to stdout; git branch NAME COMMIT brings it back until then.
+	return `Forgets leftovers, after asking. Those that an older Sett kept are your repository's: with
+--older, those of another instance in it go, too. Each one's commit goes to stdout.
 
 Examples:
   sett leftovers drop 7XK2ABCD
@@ -355,11 +353,11 @@ func (s *shelf) drop(all []leftover, sure bool) error {
 			return err
 		}
 	}
-	kept := make([]git.Leftover, len(all))
+	kept := make([]instance.Leftover, len(all))
 	for i, l := range all {
 		kept[i] = l.kept
 	}
-	if err := s.repo.DropLeftovers(s.ctx, kept); err != nil {
+	if err := instance.DropLeftovers(s.ctx, s.at, s.in, kept); err != nil {
 		return err
 	}
 	for _, l := range all {

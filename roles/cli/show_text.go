@@ -21,6 +21,9 @@ func printGoal(t *term.Terminal, v view.GoalDetail) error {
 		times += fmt.Sprintf(", ended %s, took %s", t.Clock(w.EndedAt), words.Span(w.EndedAt.Sub(w.CreatedAt)))
 	}
 	t.Printf("  %s\n", times)
+	if v.Base != "" {
+		t.Printf("  starts from commit %s%s\n", words.Commit(role.Clean(v.Base)), withPrefix(" of branch ", role.Clean(v.Branch)))
+	}
 	t.Printf("  %s, %s, %d outstanding\n", words.Count(w.Artefacts, "artefact"), words.Count(w.Claims, "claim"), w.Outstanding)
 	if v.Outcome != "" {
 		t.Printf("  %s\n", t.Paint(v.Outcome, term.Of(view.WorkflowTone(w.Status))))

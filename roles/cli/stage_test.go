@@ -23,6 +23,7 @@ import (
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/store"
 )
 
 // stage is an instance with a blackboard of its own. The test plays its
@@ -83,11 +84,18 @@ func setStage(t *testing.T, args ...string) *stage {
 	s.Must(os.MkdirAll(dir, 0o700))
 	in := &instance.Instance{Dir: dir, State: instance.State{Name: "stage", Workspace: s.root, Runtime: config.RuntimeProcess, URL: s.Server.URL, External: true}}
 	s.Must(in.Save())
+	_, err = store.Create(t.Context(), in.StoreDir(), "sha1", nil)
+	s.Must(err)
 	s.Must(instance.WriteFile(in.ConfigPath(), c))
 	for _, name := range c.Names() {
 		s.Must(s.board.Cub.Hello(t.Context(), name, blackboard.Presence{Incarnation: "i-" + name}, time.Hour))
 	}
 	return s
+}
+
+// store is the store of the instance.
+func (s *stage) store() *store.Store {
+	return store.Open(filepath.Join(s.home, "sett", "stage", "store"))
 }
 
 func realPath(t *testing.T, dir string) string {

@@ -201,7 +201,7 @@ func (c *unearthCmd) readCommit(a *app, b *instance.Board, in *instance.Instance
 		return nil, role.Fail(role.Usage, fmt.Errorf("%s %s names no commit: it has no patch", role.Clean(words.Shorten(artefact.Type, 40)), words.Short(artefact.ID)),
 			"%s", a.at.CommandLine(in, "unearth "+words.Short(artefact.ID)))
 	}
-	g := commit.In(a.at, in)
+	g := commit.In(a.ctx, a.at, in)
 	hash, err := g.HashOf(a.ctx, artefact)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 // GoalDetail reads a goal with its claims; a is the goal itself.
 func (r Reader) GoalDetail(ctx context.Context, a blackboard.Artefact) (GoalDetail, error) {
-	v := GoalDetail{Kind: "goal", Text: a.Payload, Claims: []ClaimDetail{}}
+	v := GoalDetail{Kind: "goal", Text: a.Payload, Base: a.Base().Commit, Branch: a.Base().Branch, Claims: []ClaimDetail{}}
 	w, err := readAccount(ctx, r.Board, a.ID)
 	if err != nil {
 		return v, err

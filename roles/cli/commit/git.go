@@ -17,16 +17,17 @@ import (
 	"sett/roles/role/words"
 )
 
-// Repository reads the commits of a repository that agents may write. Its settings make git
+// Repository reads the commits of an instance. Its settings make git
 // read objects only: no program is run and nothing is fetched.
 type Repository struct {
 	git.Repository
+	User git.Repository           // the user's own
 	Hint func(args string) string // a command on the instance of this repository
 }
 
 // In returns the commits of an instance.
-func In(at *instance.Locator, in *instance.Instance) Repository {
-	return Repository{instance.Store(at, in), func(args string) string { return at.CommandLine(in, args) }}
+func In(ctx context.Context, at *instance.Locator, in *instance.Instance) Repository {
+	return Repository{instance.Store(ctx, at, in), instance.Repository(at, in), func(args string) string { return at.CommandLine(in, args) }}
 }
 
 // commitForm is how a payload names a commit. An agent's cub has checked it, but
@@ -59,7 +60,7 @@ func (g Repository) HashOf(ctx context.Context, artefact blackboard.Artefact) (s
 	case 1:
 		return found[0], nil
 	case 0:
-		return "", role.Fail(role.NotFound, fmt.Errorf("commit %s is not in %s", strings.ToLower(hash), role.Clean(g.Dir)),
+		return "", role.Fail(role.NotFound, fmt.Errorf("commit %s is neither in the instance's store nor in %s", strings.ToLower(hash), role.Clean(g.User.Dir)),
 			"was it made in another clone, or removed since? %s prints the hash", raw)
 	}
 	return "", role.Fail(role.Failed, fmt.Errorf("%s is the beginning of %d Repository", strings.ToLower(hash), len(found)), "%s", raw)

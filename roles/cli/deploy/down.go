@@ -244,7 +244,7 @@ func (d *downRun) letGo(ctx context.Context, in *instance.Instance) {
 	if in.Workspace == "" {
 		return
 	}
-	left, err := instance.Store(d.at, in).LetGo(ctx, in.Name)
+	left, err := instance.Repository(d.at, in).LetGo(ctx, in.Name)
 	if err == nil && left > 0 {
 		d.at.Sayf("sett: note: commits of %s that are on no branch stay in the repository: git for-each-ref %s\n",
 			words.Count(left, "artefact"), git.HeldRef(in.Name, ""))

@@ -40,7 +40,7 @@ func (x *exam) resultsOf(ctx context.Context, b *instance.Board, in *instance.In
 	for i, a := range all {
 		hashes[i] = a.CommitHash()
 	}
-	missing, err := instance.Store(x.at, in).Missing(ctx, hashes)
+	missing, err := instance.Store(ctx, x.at, in).Missing(ctx, hashes)
 	switch {
 	case errors.Is(err, git.ErrMissing):
 		return nil // which has its own line
@@ -89,7 +89,7 @@ func (x *exam) keptOfTools(ctx context.Context) []Finding {
 			continue
 		}
 		seen[in.Workspace] = true
-		all, err := instance.Store(x.at, in).Leftovers(ctx)
+		all, err := instance.Leftovers(ctx, x.at, in)
 		if err != nil || len(all) == 0 {
 			continue // the checks of git and of the repository say why not
 		}

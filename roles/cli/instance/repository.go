@@ -1,6 +1,14 @@
 package instance
 
-import "sett/roles/role/git"
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/store"
+)
 
 // Repository returns the user's git repository, for a working tree of an instance. Git
 // reads there what is written, not what a ref has in its place.
@@ -10,6 +18,62 @@ func Repository(l *Locator, in *Instance) git.Repository {
 	return g
 }
 
-// Store returns the repository that holds the commits of an instance's artefacts, and the
-// leftovers of its tools. It is the user's own.
-func Store(l *Locator, in *Instance) git.Repository { return Repository(l, in) }
+// Store returns the repository that holds the commits of an instance, to read them. It
+// finds in the user's own repository the commits that an older Sett left there.
+func Store(ctx context.Context, l *Locator, in *Instance) git.Repository {
+	own := store.Open(in.StoreDir())
+	if !own.Exists() {
+		return Repository(l, in)
+	}
+	g := Repository(l, in)
+	_, objects, err := g.Own(ctx)
+	g.Dir = own.Dir
+	g.Environ = append(g.Environ, "GIT_DIR="+own.Dir)
+	if err == nil { // else the user's repository is gone
+		g.Environ = append(g.Environ, store.Borrowed(objects))
+	}
+	return g
+}
+
+// Deliver brings a commit of the instance's store, or one that was made of its objects,
+// into a repository of the user's with this git directory. Git keeps the objects there
+// until release is called, when a ref names the commit.
+func Deliver(ctx context.Context, in *Instance, commit, gitDir string) (release func(), err error) {
+	s := store.Open(in.StoreDir())
+	if !s.Exists() {
+		return func() {}, nil
+	}
+	if release, err = s.Send(ctx, commit, gitDir); err != nil {
+		err = role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into %s: %w", commit, role.Clean(gitDir), err), "")
+	}
+	return release, err
+}
+
+// Bring brings a commit of the user's repository, with all that it reaches, into the
+// instance's store and has a ref hold it.
+func Bring(ctx context.Context, l *Locator, in *Instance, commit, ref string) error {
+	s, g := store.Open(in.StoreDir()), Repository(l, in)
+	if !s.Exists() {
+		return role.Fail(role.Environment, fmt.Errorf("instance %s has no store for commits: an older sett started it", in.Name), "%s makes it", l.UpLine(in))
+	}
+	_, objects, err := g.Own(ctx)
+	if err != nil {
+		return err
+	}
+	err = s.Fetch(ctx, objects, commit, ref)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, store.ErrIncomplete):
+		why, mend := git.Lacks(ctx, g)
+		if why != "" {
+			err = fmt.Errorf("the repository %s lacks objects that commit %.10s needs: %s", role.Clean(in.Workspace), commit, why)
+		}
+		return role.Fail(role.Environment, err, "%s", mend)
+	case errors.Is(err, store.ErrFormat):
+		return role.Fail(role.Environment, err, "a clan of its own for the new repository: sett up --name NAME")
+	}
+	return role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into the store: %w", commit, err), "")
+}

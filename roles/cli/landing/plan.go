@@ -12,6 +12,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 )
 
@@ -41,7 +42,8 @@ type Plan struct {
 
 	as    string // the user, for new commits
 	unrun []string
-	repo  git.Repository
+	repo  git.Repository // the user's
+	in    *instance.Instance
 }
 
 // Step is a commit that a branch gets.
@@ -57,12 +59,13 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Commits: []Step{}, Files: []commit.File{}, repo: repo}
-	l := looker{Plan: p, at: at, in: in, result: r}
+	p := &Plan{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Commits: []Step{}, Files: []commit.File{}, repo: repo, in: in}
+	repo.Environ = append(slices.Clip(repo.Environ), store.Borrowed(store.Open(in.StoreDir()).Objects()))
+	l := looker{Plan: p, at: at, result: r, both: repo}
 	if err := l.target(ctx, onto); err != nil {
 		return nil, err
 	}
-	p.From = repo.Tip(ctx, p.Branch)
+	p.From = p.repo.Tip(ctx, p.Branch)
 	if err := l.choose(ctx, way); err != nil || p.How == Already {
 		return p, err
 	}
@@ -72,7 +75,7 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 	if err := l.free(ctx); err != nil {
 		return nil, err
 	}
-	p.unrun, err = repo.Filtered(ctx, p.Directory, filters, paths(p.Files))
+	p.unrun, err = p.repo.Filtered(ctx, p.Directory, filters, paths(p.Files))
 	return p, err
 }
 
@@ -80,8 +83,8 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 type looker struct {
 	*Plan
 	at     *instance.Locator
-	in     *instance.Instance
 	result Result
+	both   git.Repository // the user's, with the objects of the store
 }
 
 // target finds the branch and its working tree.
@@ -152,7 +155,7 @@ func (l *looker) choose(ctx context.Context, way string) error {
 		l.How = FastForward
 		return nil
 	}
-	there, err := l.repo.IsAncestor(ctx, l.Commit, l.From)
+	there, err := l.both.IsAncestor(ctx, l.Commit, l.From)
 	if err != nil {
 		return err
 	}
@@ -160,11 +163,11 @@ func (l *looker) choose(ctx context.Context, way string) error {
 		l.How, l.To = Already, l.From
 		return nil
 	}
-	ahead, err := l.repo.IsAncestor(ctx, l.From, l.Commit)
+	ahead, err := l.both.IsAncestor(ctx, l.From, l.Commit)
 	if err != nil {
 		return err
 	}
-	commits, err := l.repo.Commits(ctx, l.From, l.Commit)
+	commits, err := l.both.Commits(ctx, l.From, l.Commit)
 	if err != nil {
 		return err
 	}
@@ -173,13 +176,13 @@ func (l *looker) choose(ctx context.Context, way string) error {
 		return nil
 	}
 	id := words.Short(l.Artefact)
-	if base, err := l.repo.MergeBase(ctx, l.From, l.Commit); err != nil {
+	if base, err := l.both.MergeBase(ctx, l.From, l.Commit); err != nil {
 		return err
 	} else if base == "" {
 		return role.Fail(role.Failed, fmt.Errorf("%s and the commit of %s have no history in common", l.Branch, id), "%s", l.at.CommandLine(l.in, "checkout "+id))
 	}
 	if way == "" || way == FastForward {
-		back, err := l.repo.Commits(ctx, l.Commit, l.From)
+		back, err := l.both.Commits(ctx, l.Commit, l.From)
 		if err != nil {
 			return err
 		}
@@ -196,13 +199,13 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 	}
 	switch l.How {
 	case Merge:
-		l.To, err = l.repo.Merge(ctx, l.From, l.Commit, l.message("Merge", ""))
+		l.To, err = l.both.Merge(ctx, l.From, l.Commit, l.message("Merge", ""))
 	case Rebase:
-		l.To, err = l.repo.Rebase(ctx, l.From, l.Commit)
+		l.To, err = l.both.Rebase(ctx, l.From, l.Commit)
 	case Squash:
 		var message string
 		if message, err = l.squashed(ctx, commits); err == nil {
-			l.To, err = l.repo.Squash(ctx, l.From, l.Commit, message)
+			l.To, err = l.both.Squash(ctx, l.From, l.Commit, message)
 		}
 	}
 	var conflict *git.Conflict
@@ -243,11 +246,11 @@ func (l *looker) squashed(ctx context.Context, commits []string) (string, error)
 }
 
 // commits reads the repository's commits.
-func (l *looker) commits() commit.Repository { return commit.Repository{Repository: l.repo} }
+func (l *looker) commits() commit.Repository { return commit.Repository{Repository: l.both} }
 
 // content reads the commits and the files that the branch gets.
 func (l *looker) content(ctx context.Context) error {
-	commits, err := l.repo.Subjects(ctx, l.From, l.To)
+	commits, err := l.both.Subjects(ctx, l.From, l.To)
 	if err != nil {
 		return err
 	}
@@ -256,7 +259,7 @@ func (l *looker) content(ctx context.Context) error {
 	}
 	from := l.From
 	if from == "" {
-		if from, err = l.repo.EmptyTree(ctx); err != nil {
+		if from, err = l.both.EmptyTree(ctx); err != nil {
 			return err
 		}
 	}
@@ -289,7 +292,7 @@ func (l *looker) undo() string {
 
 // free refuses to overwrite files that are not committed.
 func (l *looker) free(ctx context.Context) error {
-	files, err := l.repo.InTheWay(ctx, l.Directory, l.From, l.To)
+	files, err := l.both.InTheWay(ctx, l.Directory, l.From, l.To)
 	if err != nil || len(files) == 0 {
 		return err
 	}
@@ -320,13 +323,23 @@ func paths(files []commit.File) []string {
 	return slices.Compact(out)
 }
 
-// Do lands as planned. A branch that has moved since, or a file that came into the way,
+// Do lands as planned: the branch gets its commit once all objects of it are in the
+// user's repository. A branch that has moved since, or a file that came into the way,
 // is an error, and all is as before.
 func (p *Plan) Do(ctx context.Context) error {
 	if p.How == Already {
 		return nil
 	}
-	err := p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, "sett land: "+p.How)
+	own, _, err := p.repo.Own(ctx)
+	if err != nil {
+		return err
+	}
+	release, err := instance.Deliver(ctx, p.in, p.To, own)
+	defer release()
+	if err != nil {
+		return err
+	}
+	err = p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, "sett land: "+p.How)
 	p.Landed = err == nil
 	return err
 }

@@ -10,6 +10,7 @@ import (
 	"sett/roles/cli/commit"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/git"
 	"sett/roles/role/words"
 	"sett/roles/view"
 )
@@ -145,11 +146,16 @@ func (f Finder) result(ctx context.Context, a blackboard.Artefact) (Result, erro
 }
 
 // Base returns the commit that a result's goal began from; empty: the result's history
-// begins with it. It is the one that the goal's first writer found, as far as it is an
-// ancestor of the result. The ledger of an older Sett does not tell; then it is the last
+// begins with it. It is the goal's own, as far as it is an ancestor of the result. In the
+// ledger of an older Sett it is the one that the goal's first writer found; else the last
 // commit that the result has in common with HEAD, and when HEAD has the result, the
 // parent of the goal's first commit.
 func (f Finder) Base(ctx context.Context, r Result) (string, error) {
+	if goal, err := f.Board.Records.Artefact(ctx, r.Goal.ID); err == nil && git.IsHash(goal.Base().Commit) {
+		if ok, err := f.Repo.IsAncestor(ctx, goal.Base().Commit, r.Commit); err == nil && ok {
+			return goal.Base().Commit, nil
+		}
+	}
 	claims, err := f.Board.Index.WorkflowClaims(ctx, r.Goal.ID)
 	if err != nil {
 		return "", err
@@ -178,7 +184,7 @@ func (f Finder) Base(ctx context.Context, r Result) (string, error) {
 
 // guess is Base without a word of it in the ledger.
 func (f Finder) guess(ctx context.Context, r Result) (string, error) {
-	if head := f.Repo.Head(ctx); head != "" {
+	if head := f.Repo.User.Head(ctx); head != "" {
 		base, err := f.Repo.MergeBase(ctx, head, r.Commit)
 		if err != nil || base != "" && base != r.Commit {
 			return base, err
@@ -238,7 +244,7 @@ func (f Finder) Outcome(ctx context.Context, goal blackboard.Workflow) (*Outcome
 	for _, file := range files {
 		o.Added, o.Deleted = o.Added+file.Added, o.Deleted+file.Deleted
 	}
-	if head := f.Repo.Head(ctx); head != "" {
+	if head := f.Repo.User.Head(ctx); head != "" {
 		o.Landed, err = f.Repo.IsAncestor(ctx, o.Commit, head)
 	}
 	return o, err

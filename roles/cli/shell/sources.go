@@ -66,7 +66,7 @@ var sources = map[string]valueSource{
 	"leftovers show ID": {read: (*completer).leftovers}, "leftovers restore ID": {read: (*completer).leftovers}, "leftovers restore DIR": directories,
 	"leftovers drop ID": {read: (*completer).leftovers}, "leftovers drop --older": free, "leftovers list --older": free,
 
-	"land --onto": {read: (*completer).branches},
+	"land --onto": {read: (*completer).branches}, "forage --base": {read: (*completer).branches},
 
 	"show ID":              fromBoard((*boardReader).everything),
 	"why ID":               fromBoard((*boardReader).everything),
@@ -159,7 +159,7 @@ func (c *completer) leftovers() []candidate {
 	if err != nil {
 		return nil
 	}
-	all, _ := instance.Store(c.at, in).Leftovers(c.ctx)
+	all, _ := instance.Leftovers(c.ctx, c.at, in)
 	var out []candidate
 	for _, l := range slices.Backward(all) {
 		out = append(out, candidate{value: fmt.Sprintf("%s/%s-%d", words.Short(l.Claim), role.Clean(l.Agent), l.Attempt), about: words.Age(c.at.Now().Sub(l.At)) + " ago"})

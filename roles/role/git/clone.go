@@ -13,8 +13,8 @@ import (
 
 // Clone makes a clone of the repository in a new directory, with a commit checked out and
 // HEAD on no branch. The clone has its own objects and none of the repository's hooks and
-// settings. A clone that fails leaves nothing.
-func (g Repository) Clone(ctx context.Context, dir, commit string) (err error) {
+// settings. Bring brings the commit into a git directory, if it has it. A clone that fails leaves nothing.
+func (g Repository) Clone(ctx context.Context, dir, commit string, bring func(gitDir string) error) (err error) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		if errors.Is(err, fs.ErrExist) {
 			return role.Fail(role.Usage, fmt.Errorf("there is something at %s already", role.Clean(dir)), "name another directory")
@@ -27,6 +27,9 @@ func (g Repository) Clone(ctx context.Context, dir, commit string) (err error) {
 		}
 	}()
 	if _, err := g.Run(ctx, "clone", "--quiet", "--no-checkout", "--", g.Dir, dir); err != nil {
+		return err
+	}
+	if err := bring(filepath.Join(dir, ".git")); err != nil {
 		return err
 	}
 	clone := Repository{dir, g.Environ}

@@ -124,6 +124,24 @@ func (g Repository) Inside(ctx context.Context) (bool, error) {
 // Head returns the checked-out commit, or the empty string when there is none yet.
 func (g Repository) Head(ctx context.Context) string { return g.commit(ctx, "HEAD") }
 
+// Named returns the commit that any of git's names for one means, and the branch if the
+// name is that of a branch, or HEAD on one; empty: there is none.
+func (g Repository) Named(ctx context.Context, name string) (commit, branch string) {
+	if strings.HasPrefix(name, "-") {
+		return "", ""
+	}
+	if commit = g.commit(ctx, name); commit == "" {
+		return "", ""
+	}
+	if out, err := g.Run(ctx, "rev-parse", "--symbolic-full-name", name); err == nil {
+		branch, _ = strings.CutPrefix(strings.TrimSpace(out), BranchRef(""))
+		if BranchRef(branch) != strings.TrimSpace(out) {
+			branch = ""
+		}
+	}
+	return commit, branch
+}
+
 // commit returns the full hash of a commit, or the empty string when there is no
 // such commit.
 func (g Repository) commit(ctx context.Context, name string) string {

@@ -88,7 +88,7 @@ func (s *Store) fetch(ctx context.Context, objects, commit, known string) (pack 
 	}
 	sender := s.process(ctx, command{
 		args: []string{"pack-objects", "--revs", "--thin", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, exclude),
-		env: []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(objects)},
+		env: []string{Borrowed(objects)},
 	})
 	pack, sent, received := pass(ctx, sender, s.process(ctx, command{args: []string{"index-pack", "--stdin", "--fix-thin", "--keep=sett"}}))
 	if received == nil && exitCode(sent) > 0 {
@@ -145,10 +145,10 @@ func (s *Store) emptyObjects() error {
 	return nil
 }
 
-// Send brings a commit with everything that it reaches from the store into a trusted
-// repository with this git directory, which need not have a ref for it. Git keeps the
-// objects there until release is called. Where the repository has them all, nothing
-// is written; nothing but objects ever is.
+// Send brings a commit with everything that it reaches into the repository with this git
+// directory, which need not have a ref for it. The commit is of the store, or made in that repository of
+// objects of both. Git keeps the objects there until release is called. Where the
+// repository has them all, nothing is written; nothing but objects ever is.
 func (s *Store) Send(ctx context.Context, commit, gitDir string) (release func(), err error) {
 	release = func() {}
 	to := Open(gitDir)
@@ -156,34 +156,18 @@ func (s *Store) Send(ctx context.Context, commit, gitDir string) (release func()
 	if exitCode(err) == 0 {
 		return release, err
 	}
-	known, err := s.shared(ctx, to)
+	named, err := to.git(ctx, "for-each-ref", "--format=%(objectname)")
 	if err != nil {
 		return release, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	// Not thin: a partial clone may lack the objects that deltas would build on.
-	sender := s.process(ctx, command{args: []string{"pack-objects", "--revs", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, known)})
+	sender := s.process(ctx, command{
+		args: []string{"pack-objects", "--revs", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, strings.Fields(named)),
+		env: []string{Borrowed(to.Objects())},
+	})
 	receiver := to.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--keep=sett"}})
 	pack, sent, received := pass(ctx, sender, receiver)
 	return func() { to.release(pack) }, errors.Join(sent, received)
-}
-
-// shared returns the commits of the store that refs of another repository name.
-func (s *Store) shared(ctx context.Context, other *Store) ([]string, error) {
-	named, err := other.git(ctx, "for-each-ref", "--format=%(objectname)")
-	if err != nil || named == "" {
-		return nil, err
-	}
-	out, err := s.run(ctx, command{args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}, stdin: named})
-	if err != nil {
-		return nil, err
-	}
-	var both []string
-	for row := range strings.Lines(out) {
-		if commit, ok := strings.CutPrefix(line(row), "commit "); ok {
-			both = append(both, commit)
-		}
-	}
-	return both, nil
 }

@@ -264,6 +264,24 @@ func (s *Store) Commit(ctx context.Context, ref string) (string, error) {
 	return line(out), err
 }
 
+// Commits returns the commits of refs, each empty when there is none.
+func (s *Store) Commits(ctx context.Context, refs []string) ([]string, error) {
+	all := make([]string, len(refs))
+	if len(refs) == 0 {
+		return all, nil
+	}
+	out, err := s.run(ctx, command{args: []string{"cat-file", "--batch-check=%(objecttype) %(objectname)"}, stdin: strings.Join(refs, "\n") + "\n"})
+	if err != nil {
+		return nil, err
+	}
+	for i, row := range strings.Split(line(out), "\n") {
+		if commit, ok := strings.CutPrefix(row, "commit "); ok && i < len(all) {
+			all[i] = commit
+		}
+	}
+	return all, nil
+}
+
 // Hold has a ref name a commit of the store, on disk when it returns.
 func (s *Store) Hold(ctx context.Context, ref, commit string) error {
 	_, err := s.git(ctx, "update-ref", ref, commit)

@@ -56,7 +56,7 @@ func (s *Store) Take(ctx context.Context, o Offer, ref string) (commit string, e
 	if err := copyObjects(ctx, o, shelf, size); err != nil {
 		return "", err
 	}
-	env := []string{"GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(shelf)}
+	env := []string{Borrowed(shelf)}
 	if commit, err = s.resolve(ctx, o.Hash, env); err != nil {
 		return "", err
 	}
@@ -81,9 +81,9 @@ func (s *Store) release(pack string) {
 	}
 }
 
-// quoted is a path as git reads it in a list of paths.
-func quoted(path string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
+// Borrowed is the variable with which git finds the objects of another directory, too.
+func Borrowed(objects string) string {
+	return `GIT_ALTERNATE_OBJECT_DIRECTORIES="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(objects) + `"`
 }
 
 // descends checks the ancestors of a commit.

@@ -1,0 +1,28 @@
+package git
+
+import (
+	"context"
+	"strings"
+)
+
+// Own returns the directory that all working trees of the repository share, and that of
+// its objects.
+func (g Repository) Own(ctx context.Context) (dir, objects string, err error) {
+	// Two runs: a path may have any character but the last newline.
+	if dir, err = g.Run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir"); err != nil {
+		return "", "", err
+	}
+	objects, err = g.Run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
+	return strings.TrimSuffix(dir, "\n"), strings.TrimSuffix(objects, "\n"), err
+}
+
+// Lacks says why a repository may lack objects of its own history; empty: it has all.
+func Lacks(ctx context.Context, g Repository) (why, mend string) {
+	if out, err := g.Run(ctx, "rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(out) == "true" {
+		return "it is a shallow clone, without its older history", "git fetch --unshallow"
+	}
+	if out, err := g.Run(ctx, "config", "--get-regexp", `^(extensions\.partialclone|remote\..*\.promisor)$`); err == nil && out != "" {
+		return "it is a partial clone, which leaves objects on its remote", "git clone without --filter"
+	}
+	return "", "git fsck"
+}
