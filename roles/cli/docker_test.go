@@ -353,7 +353,7 @@ func TestContainersOneAtATime(t *testing.T) {
 	}
 }
 
-// TestSocketInWorkspace: agents would get the engine with a workspace that has its
+// TestSocketInWorkspace: the notifier would get the engine with a workspace that has its
 // socket in it.
 func TestSocketInWorkspace(t *testing.T) {
 	e, engine, _, _ := containerWorkspace(t)
@@ -383,7 +383,8 @@ func TestSocketInWorkspace(t *testing.T) {
 		}
 		return lookup(v)
 	}
-	_, err = invoke(context.Background(), e, "up")
+	rewrite(t, e, "notify: {command: [/bin/cat]}\nagents:\n  one: {image: \"sett-base:local\", command: [/bin/cat]}\n")
+	_, err = invoke(context.Background(), e, "up", "--yes")
 	if role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), "is in the workspace") {
 		t.Errorf("up: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"sett/contract/config"
 	"sett/roles/cli/doctor"
 )
 
@@ -23,6 +24,7 @@ func TestDoctorEngine(t *testing.T) {
 	fs := doctored(t, e)
 	fs.expect(t, "engine", "", doctor.OK, engine.Facts().Version, "")
 	fs.expect(t, "images", "redis", doctor.OK, "redis:7-alpine is here", "")
+	fs.expect(t, "images", "repository", doctor.OK, config.DefaultRepositoryImage+" is here", "")
 	fs.expect(t, "images", "agent one", doctor.OK, "sett-base:local is here", "")
 	fs.expect(t, "images", "agent two", doctor.Warning, "no-such-image:8 is not here; sett up would pull it", "docker pull no-such-image:8")
 	fs.expect(t, "images", "agent three", doctor.Warning, "the base of its build, no-such-image:9, is not here", "docker pull no-such-image:9")
@@ -47,7 +49,7 @@ func TestDoctorEngine(t *testing.T) {
 
 	// Another state directory knows nothing of it.
 	other := with(with(e, "XDG_STATE_HOME", t.TempDir()), "SETT_INSTANCE", "")
-	doctored(t, other).expect(t, "leftovers", name, doctor.Warning, "3 containers of an instance that this state directory does not know", "look first whose it is: sett list --all")
+	doctored(t, other).expect(t, "leftovers", name, doctor.Warning, "4 containers of an instance that this state directory does not know", "look first whose it is: sett list --all")
 	if _, err := invoke(context.Background(), e, "down", "--purge", "--yes"); err != nil {
 		t.Error(err)
 	}

@@ -29,14 +29,16 @@ func TestNobodyAsksForTheSocket(t *testing.T) {
 	}
 }
 
-// TestSocketInTheWorkspace has the engine's socket in the workspace: as it is, by
-// a symbolic link to it, and in a workspace that is one.
+// TestSocketInTheWorkspace has the engine's socket in the workspace, which the notifier
+// sees: as it is, by a symbolic link to it, and in a workspace that is one.
 func TestSocketInTheWorkspace(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
 	if static.at.Socket == "" {
 		t.Skip("no container engine at a socket: " + static.at.Host)
 	}
+	told := solo(finished, "")
+	told.extra = "notify: {command: [./tools/solo]}\n"
 	for name, place := range map[string]func(*instance) string{
 		"in it": func(in *instance) string { return serve(t, filepath.Join(in.repo, ".git", "engine.sock")) },
 		"under another name of it": func(in *instance) string {
@@ -48,8 +50,7 @@ func TestSocketInTheWorkspace(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := inContainers(solo(finished, ""))
-			in := prepare(t, o)
+			in := prepare(t, inContainers(told))
 			in.o.host = "unix://" + place(in)
 			code, out := in.sett("up")
 			if code != 2 || !strings.Contains(out, "socket") || !strings.Contains(out, "is in the workspace") {
@@ -60,7 +61,7 @@ func TestSocketInTheWorkspace(t *testing.T) {
 		})
 	}
 	t.Run("by a link that leads out", func(t *testing.T) {
-		in := prepare(t, inContainers(solo(finished, "")))
+		in := prepare(t, inContainers(told))
 		in.o.host = "unix://" + linkTo(t, static.at.Socket, filepath.Join(in.repo, ".git", "engine.sock"))
 		if code, out := in.sett("up", "--timeout", "5s"); code == 0 {
 			t.Errorf("it is not refused:\n%s", out)

@@ -56,6 +56,8 @@ type PlannedChanges struct {
 	Pinned  []pin.Change `json:"pinned"` // changes of pinned files, also while the instance does not run
 	Policy  bool         `json:"policy"` // settings of the orchestrator
 	Notify  bool         `json:"notify"` // the notifier's settings
+
+	Repository bool `json:"repository"` // the settings of the role that prepares trees, or whether there are any
 }
 
 // PlannedBoard is the blackboard.
@@ -165,7 +167,7 @@ func (p *Plan) planChanges(f *facts) {
 	}
 	c, to := config.Diff(f.before, f.desired), &p.Changes
 	to.Added, to.Removed, to.Changed = append(to.Added, c.Added...), append(to.Removed, c.Removed...), append(to.Changed, c.Changed...)
-	to.Policy, to.Notify = c.Policy, c.Notify
+	to.Policy, to.Notify, to.Repository = c.Policy, c.Notify, c.Repository
 	p.reloads = reloads(f.before, f.desired)
 	for _, name := range c.Changed {
 		was, _ := f.before.Agent(name)
@@ -257,7 +259,7 @@ func (p *Plan) Idle() bool {
 // unchanged says whether sett.yml is as before.
 func (p *Plan) unchanged() bool {
 	c := p.Changes
-	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify
+	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Repository
 }
 
 // noteFirst makes the notices of a beginning.

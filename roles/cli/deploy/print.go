@@ -95,10 +95,15 @@ func (p *Plan) tell(at *instance.Locator) {
 		}
 		line("~", term.Warn, "%s: %s", name, why)
 	}
-	if n := p.part(runtime.ComponentNotifier); p.Changes.Notify && n != nil && n.Action == PartStop {
-		line("-", term.Bad, "notifier: gone, is stopped")
-	} else if p.Changes.Notify {
-		line("~", term.Warn, "notifier: changed, is started anew")
+	for _, own := range []struct {
+		name    string
+		changed bool
+	}{{runtime.ComponentNotifier, p.Changes.Notify}, {runtime.ComponentRepository, p.Changes.Repository}} {
+		if part := p.part(own.name); own.changed && part != nil && part.Action == PartStop {
+			line("-", term.Bad, "%s: gone, is stopped", own.name)
+		} else if own.changed {
+			line("~", term.Warn, "%s: changed, is started anew", own.name)
+		}
 	}
 	if o := p.part(runtime.ComponentOrchestrator); p.replaces() && o.Kind == "container" {
 		line("~", term.Warn, "orchestrator: of another version, is replaced")
