@@ -88,6 +88,21 @@ var waitCases = map[string]struct {
 		}
 		return claim
 	}},
+	"repository": {blackboard.WaitRepository, "writer", "writer waits for the repository, claim ", func(s *stage) string {
+		goal, claim := granted(s)
+		st := s.begin(claim, "writer", blackboard.NoWorkspace)
+		ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
+		s.Must(s.board.Cub.Await(s.t.Context(), ref, true))
+		return goal
+	}},
+	"result after the repository": {blackboard.WaitResult, "writer", "writer is running", func(s *stage) string {
+		goal, claim := granted(s)
+		st := s.begin(claim, "writer", blackboard.NoWorkspace)
+		ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
+		s.Must(s.board.Cub.Await(s.t.Context(), ref, true))
+		s.Must(s.board.Cub.Await(s.t.Context(), ref, false))
+		return goal
+	}},
 	"result": {blackboard.WaitResult, "writer", "writer is running", func(s *stage) string {
 		goal, claim := granted(s)
 		s.begin(claim, "writer", blackboard.ReadWrite)

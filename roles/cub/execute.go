@@ -72,10 +72,6 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 	defer x.stopAfterGrace(ctx, stop)()
 
 	out := x.attemptWork(ctx, toolCtx, w)
-	if out.ended != nil {
-		stop(out.ended)
-		x.keep(toolCtx, w, "left by a tool that was stopped")
-	}
 	if errors.Is(out.ended, errStopping) {
 		return nil, x.handBack(ctx, w, out.run, errStopping)
 	}
@@ -103,12 +99,14 @@ func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseF
 	}
 }
 
-// attemptWork assembles the tool's input, has its tree prepared, runs the tool and reads its
-// output. Life is the cub's, ctx the grant's.
+// attemptWork assembles the tool's input, has its tree prepared, runs the tool, reads its
+// output and settles its tree. Life is the cub's, ctx the grant's.
 func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 	none := toolrun.Result{ExitCode: -1}
+	late, cancel := outlasting(ctx)
+	defer cancel()
 	if w.broken != nil {
-		return x.failed(ctx, w, none, w.broken)
+		return x.failed(late, w, none, w.broken)
 	}
 	task, err := x.assemble(ctx, w)
 	if err == nil {
@@ -118,9 +116,15 @@ func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 		return outcome{ended: ended, run: none}
 	}
 	if err != nil {
-		return x.failed(ctx, w, none, err)
+		return x.failed(late, w, none, err)
 	}
-	return x.runTool(ctx, w, task.Chain)
+	out := x.runTool(ctx, late, w, task.Chain)
+	if out.ended != nil {
+		soon, cancel := context.WithTimeoutCause(late, afterTheEnd, out.ended)
+		defer cancel()
+		x.keep(soon, w, "left by a tool that was stopped")
+	}
+	return out
 }
 
 // endOf returns the reason to end a grant early, where an error came of one; nil: it did not.
@@ -157,7 +161,8 @@ func (x *executor) patiently(ctx context.Context, call func() error) error {
 	return x.reachable.Patiently(ctx, x.log, x.env.Hurry, call)
 }
 
-func (x *executor) runTool(ctx context.Context, w *work, chain []blackboard.Artefact) outcome {
+// runTool runs the tool for ctx at most. Late is for the requests after its end.
+func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboard.Artefact) outcome {
 	in := tool.Input{
 		ClaimType: w.Grant.Phase.Bid(), Target: w.Artefact, ContextChain: chain,
 		Retry: tool.Retry{FailureID: w.Grant.Failure, Why: w.Grant.Why},
@@ -167,7 +172,7 @@ func (x *executor) runTool(ctx context.Context, w *work, chain []blackboard.Arte
 	}
 	stdin, err := in.Encode()
 	if err != nil {
-		return x.failed(ctx, w, toolrun.Result{ExitCode: -1}, err)
+		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
 	stdin = tool.Stdin(x.settings.Adapter, stdin, w.Artefact)
 	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
@@ -179,7 +184,7 @@ func (x *executor) runTool(ctx context.Context, w *work, chain []blackboard.Arte
 		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.noNetwork(),
 	})
 	if err != nil {
-		return x.failed(ctx, w, toolrun.Result{ExitCode: -1}, err)
+		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
 	took := res.Reaped.Sub(res.Started)
 	x.metrics.toolSeconds.Observe(took.Seconds())
@@ -194,7 +199,7 @@ func (x *executor) runTool(ctx context.Context, w *work, chain []blackboard.Arte
 	if res.Harm != "" {
 		return outcome{ended: x.harm(res.Harm), run: res}
 	}
-	return x.interpret(ctx, w, res)
+	return x.interpret(late, w, res)
 }
 
 // parallelResults returns the results of the claim's parallel phase for its exclusive

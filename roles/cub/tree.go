@@ -28,13 +28,14 @@ const (
 	shortestPause = 50 * time.Millisecond // between two tries
 	longestPause  = 2 * time.Second
 	quickAnswer   = time.Second     // a request that takes longer is a wait with a name
-	afterTheEnd   = 3 * time.Second // for the requests of a grant that was cancelled or stopped
+	afterTheEnd   = 2 * time.Second // for the requests of a grant that was cancelled or stopped
 )
 
 // tree is the private tree of one grant.
 type tree struct {
 	start tool.Workspace
-	open  bool   // nothing was kept or settled yet
+	open  bool   // the repository may still keep something of it
+	asked bool   // to keep what the tool left
 	kept  string // the commit of the changes that the tool left; empty: none
 }
 
@@ -97,8 +98,6 @@ func (x *executor) hold(ctx context.Context, w *work, part, hash, artefact strin
 	if w.tree == nil {
 		return "", &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
 	}
-	ctx, cancel := outlasting(ctx)
-	defer cancel()
 	held, err := insist(ctx, x, w, func() (line.Held, error) {
 		return x.trees.Take(ctx, line.Take{Grant: w.grant(), Hash: hash, Artefact: artefact, MaxSize: x.settings.Limits.MaxSize})
 	})
@@ -114,11 +113,10 @@ func (x *executor) hold(ctx context.Context, w *work, part, hash, artefact strin
 
 // keep has the repository keep the changes that the tool left in its tree.
 func (x *executor) keep(ctx context.Context, w *work, message string) {
-	if w.tree == nil || x.settings.Mode != blackboard.ReadWrite || w.tree.kept != "" {
+	if w.tree == nil || x.settings.Mode != blackboard.ReadWrite || w.tree.asked {
 		return
 	}
-	ctx, cancel := outlasting(ctx)
-	defer cancel()
+	w.tree.asked = true
 	held, err := insist(ctx, x, w, func() (line.Held, error) {
 		return x.trees.Keep(ctx, line.Keep{Grant: w.grant(), Message: message, MaxSize: x.settings.Limits.MaxSize})
 	})
@@ -137,8 +135,6 @@ func (x *executor) settle(ctx context.Context, w *work) {
 	if w.tree == nil || !w.tree.open {
 		return
 	}
-	ctx, cancel := outlasting(ctx)
-	defer cancel()
 	_, err := insist(ctx, x, w, func() (struct{}, error) {
 		return struct{}{}, x.trees.Settle(ctx, line.Settle{Grant: w.grant()})
 	})

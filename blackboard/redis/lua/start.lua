@@ -36,7 +36,7 @@ for i = 1, #taken, 2 do
   local w = cjson.decode(taken[i + 1])
   local holds = string.sub(taken[i], 1, 5) == 'hold:'
   local mine = string.sub(taken[i], 6) == who
-  if mode ~= 'none' and (mode == 'rw' or w.mode == 'rw') and (holds or (not mine and w.since < since)) then
+  if mode ~= 'none' and w.mode ~= 'none' and (mode == 'rw' or w.mode == 'rw') and (holds or (not mine and w.since < since)) then
     way[#way + 1] = w.claim .. ':' .. w.agent
   end
 end

@@ -45,6 +45,37 @@ func TestProgramDigest(t *testing.T) {
 	}
 }
 
+// A program of a directory that is another one for each run has no digest, by whatever
+// path and link it is found there.
+func TestProgramOfAChangingDirectory(t *testing.T) {
+	dir := t.TempDir()
+	tree, outside, link := filepath.Join(dir, "tree"), filepath.Join(dir, "outside"), filepath.Join(dir, "link")
+	if err := os.MkdirAll(filepath.Join(tree, "bin"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{filepath.Join(tree, "bin", "tool"), outside} {
+		if err := os.WriteFile(file, []byte("x"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, to := range map[string]string{link: tree, filepath.Join(dir, "tool"): filepath.Join(tree, "bin", "tool"), filepath.Join(tree, "out"): outside} {
+		if err := os.Symlink(to, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, known := range map[string]bool{
+		"bin/tool": false, filepath.Join(tree, "bin/tool"): false, filepath.Join(link, "bin/tool"): false, filepath.Join(dir, "tool"): false,
+		filepath.Join(tree, "out"): false, outside: true, filepath.Join(tree, "../outside"): true,
+	} {
+		for _, changing := range []string{tree, link, ""} {
+			p := Program{Command: Command{Args: []string{path}, Dir: tree}, Changing: changing}
+			if got := p.Digest() != ""; got != (known || changing == "") {
+				t.Errorf("%s with %q changing: known %t", path, changing, got)
+			}
+		}
+	}
+}
+
 // A program that stays the same is read once.
 func TestProgramIsReadOnce(t *testing.T) {
 	if testing.Short() {

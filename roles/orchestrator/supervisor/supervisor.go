@@ -209,7 +209,7 @@ func (s *Supervisor) adoptUnit(u runtime.Unit) {
 func (s *Supervisor) desired() map[string]desired {
 	cfg, all := s.Config(), map[string]desired{}
 	for _, agent := range cfg.Agents {
-		all[runtime.AgentUnit(agent.Name)] = desired{agent: agent, digest: agent.Digest(), grace: agent.Grace + time.Second,
+		all[runtime.AgentUnit(agent.Name)] = desired{agent: agent, digest: agent.Digest(), grace: agent.Grace + cubGrace,
 			spec: func() (runtime.Spec, error) { return s.Specs.Agent(agent) }}
 	}
 	if n := cfg.Notify; n != nil {
@@ -223,8 +223,11 @@ func (s *Supervisor) desired() map[string]desired {
 	return all
 }
 
-// notifierGrace is more than the notifier gives its command. The repository ends at once.
+// cubGrace is for a cub to keep its tool's changes and to hand in the outcome, beyond the
+// tool's grace. notifierGrace is more than the notifier gives its command. The repository
+// ends at once.
 const (
+	cubGrace        = 3 * time.Second
 	notifierGrace   = 10 * time.Second
 	repositoryGrace = 10 * time.Second
 )
