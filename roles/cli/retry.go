@@ -64,6 +64,9 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if err := instance.EnsureBase(a.ctx, a.at, b, in, old.Claim.WorkflowID); err != nil {
+		return err
+	}
 	from, err := b.Ledger.Last(a.ctx)
 	if err != nil {
 		return err

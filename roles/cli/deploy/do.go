@@ -141,6 +141,9 @@ func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 	if err := u.settle(ctx); err != nil {
 		return err
 	}
+	if err := instance.EnsureBases(ctx, u.at, u.board, u.in); err != nil {
+		return err
+	}
 	u.ready("blackboard", u.blackboardDetail())
 	if err := u.board.Control.SetInstance(ctx, blackboard.InstanceRunning, "sett up"); err != nil {
 		return err

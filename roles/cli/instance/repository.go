@@ -49,13 +49,23 @@ func Deliver(ctx context.Context, in *Instance, commit, gitDir string) (release 
 	return release, err
 }
 
+// made is the store of an instance, which sett up makes.
+func made(l *Locator, in *Instance) (*store.Store, error) {
+	s := store.Open(in.StoreDir())
+	if !s.Exists() {
+		return nil, role.Fail(role.Environment, fmt.Errorf("instance %s has no store for commits: an older sett started it", in.Name), "%s makes it", l.UpLine(in))
+	}
+	return s, nil
+}
+
 // Bring brings a commit of the user's repository, with all that it reaches, into the
 // instance's store and has a ref hold it.
 func Bring(ctx context.Context, l *Locator, in *Instance, commit, ref string) error {
-	s, g := store.Open(in.StoreDir()), Repository(l, in)
-	if !s.Exists() {
-		return role.Fail(role.Environment, fmt.Errorf("instance %s has no store for commits: an older sett started it", in.Name), "%s makes it", l.UpLine(in))
+	s, err := made(l, in)
+	if err != nil {
+		return err
 	}
+	g := Repository(l, in)
 	_, objects, err := g.Own(ctx)
 	if err != nil {
 		return err
