@@ -21,7 +21,7 @@ import (
 )
 
 type logsCmd struct {
-	Agents   []string `arg:"" optional:"" name:"agent" help:"An agent, or orchestrator, blackboard, keeper or notifier; none: all."`
+	Agents   []string `arg:"" optional:"" name:"agent" help:"An agent, or orchestrator, blackboard, repository, keeper or notifier; none: all."`
 	Follow   bool     `help:"Go on with what is logged from now on; Ctrl-C ends it."`
 	Lines    int      `short:"n" default:"-1" placeholder:"N" help:"Only the last N lines (default: all; with --follow 20)."`
 	Since    string   `placeholder:"WHEN" help:"Only what was logged since then: a duration (10m) or a time (15:04)."`

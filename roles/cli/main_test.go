@@ -92,7 +92,7 @@ func sett() {
 }
 
 func isRole(s string) bool {
-	return slices.Contains([]string{"orchestrator", "cub", "blackboard", "keeper", "notifier", "pause"}, s)
+	return slices.Contains([]string{"orchestrator", "cub", "blackboard", "keeper", "notifier", "repository", "pause"}, s)
 }
 
 // buildSett builds the real binary, once.

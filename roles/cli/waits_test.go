@@ -41,7 +41,7 @@ func (s *stage) staff() *process.Runtime {
 	dir := filepath.Join(s.home, "sett", "stage")
 	units := process.New(process.Options{Dir: dir, Logger: slog.New(slog.DiscardHandler)})
 	s.t.Cleanup(func() {
-		for _, name := range append([]string{runtime.ComponentKeeper, runtime.ComponentOrchestrator}, agentUnits(s.config.Names())...) {
+		for _, name := range append([]string{runtime.ComponentKeeper, runtime.ComponentOrchestrator, runtime.ComponentRepository}, agentUnits(s.config.Names())...) {
 			if err := units.Stop(context.Background(), name, 0); err != nil {
 				s.t.Error(err)
 			}
@@ -74,7 +74,7 @@ func staff() {
 			os.Exit(1)
 		}
 	}
-	for _, part := range []string{runtime.ComponentKeeper, runtime.ComponentOrchestrator} {
+	for _, part := range []string{runtime.ComponentKeeper, runtime.ComponentOrchestrator, runtime.ComponentRepository} {
 		start(part, runtime.Labels{runtime.LabelComponent: part})
 	}
 	for _, name := range os.Args[3:] {

@@ -2,10 +2,7 @@ package repository
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"sync"
 
@@ -13,58 +10,34 @@ import (
 	"sett/roles/role/store"
 )
 
-// lent is a tree that was prepared for a grant. It is a file, so that a killed role
-// knows after its restart where each tree started.
-type lent struct {
-	line.Grant
-	Start    string   `json:"start"`               // the commit that the tree started from
-	Known    []string `json:"known"`               // the commits that a tool may build on
-	ReadOnly bool     `json:"read_only,omitempty"` // nothing is kept of it
-	Settled  bool     `json:"settled,omitempty"`   // nothing more is to be kept of it
-}
-
-func (s *server) lentFile(slot string) string { return filepath.Join(s.trees, slot, "grant.json") }
+// place is the directory of a tree.
+func (s *server) place(slot string) string { return filepath.Join(s.trees, slot) }
 
 // lend remembers the grant that a tree is for, on disk.
-func (s *server) lend(slot string, l lent) error {
+func (s *server) lend(slot string, l line.Lent) error {
 	text, err := json.Marshal(l)
 	if err != nil {
 		return err
 	}
-	return store.WriteWhole(s.lentFile(slot), string(text))
+	return store.WriteWhole(line.LentFile(s.place(slot)), string(text))
 }
 
 // lentTo returns where the tree of this grant started.
-func (s *server) lentTo(slot string, g line.Grant) (lent, error) {
-	l, err := s.lent(slot)
+func (s *server) lentTo(slot string, g line.Grant) (line.Lent, error) {
+	l, err := line.ReadLent(s.place(slot))
 	switch {
 	case err != nil:
-		return lent{}, err
+		return line.Lent{}, err
 	case l.Attempt == 0:
-		return lent{}, fmt.Errorf("%w: it serves none yet", line.ErrStale)
+		return line.Lent{}, fmt.Errorf("%w: it serves none yet", line.ErrStale)
 	case l.Grant != g:
-		return lent{}, fmt.Errorf("%w: attempt %d of claim %s", line.ErrStale, l.Attempt, l.Claim)
-	}
-	return l, nil
-}
-
-// lent returns what is remembered of a tree; nothing where it served no grant yet.
-func (s *server) lent(slot string) (l lent, err error) {
-	text, err := os.ReadFile(s.lentFile(slot))
-	if errors.Is(err, fs.ErrNotExist) {
-		return lent{}, nil
-	}
-	if err != nil {
-		return lent{}, err
-	}
-	if err := json.Unmarshal(text, &l); err != nil {
-		return lent{}, fmt.Errorf("read %s: %w", s.lentFile(slot), err)
+		return line.Lent{}, fmt.Errorf("%w: attempt %d of claim %s", line.ErrStale, l.Attempt, l.Claim)
 	}
 	return l, nil
 }
 
 // settle remembers that nothing more is to be kept of a tree.
-func (s *server) settle(slot string, l lent) error {
+func (s *server) settle(slot string, l line.Lent) error {
 	if l.Settled {
 		return nil
 	}

@@ -63,6 +63,9 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return err
 	}
+	if err := s.check(ctx); err != nil {
+		return role.Fail(role.Environment, fmt.Errorf("read the store %s: %w", settings.Store, err), "")
+	}
 	if err := role.ScrubEnv(env.RepositoryKey); err != nil {
 		s.log.Warn("the secret is less protected than possible", "error", err)
 	}

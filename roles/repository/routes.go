@@ -109,14 +109,14 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 	}
 	known := slices.DeleteFunc(append([]string{w.Commit, w.Base}, starts.commits...), func(c string) bool { return c == "" })
 	slices.Sort(known)
-	return w, d.lend(d.slot, lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), ReadOnly: q.ReadOnly})
+	return w, d.lend(d.slot, line.Lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), ReadOnly: q.ReadOnly})
 }
 
 // keepOrphan keeps the changes of a grant before, whose cub died before it could say how
 // the tool ended. Changes that are too large to keep are dropped.
 func (d desk) keepOrphan(ctx context.Context, size int64) error {
-	l, err := d.lent(d.slot)
-	if err != nil || l.Attempt == 0 || l.Settled || l.ReadOnly {
+	l, err := line.ReadLent(d.place(d.slot))
+	if err != nil || !l.Unsettled() {
 		return err
 	}
 	held, err := d.keepAs(ctx, l, store.Changes{Message: "left by a tool whose cub died", Size: size}, store.Leftover(l.Claim, d.agent, l.Attempt))
@@ -236,7 +236,7 @@ func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 
 // keepAs has a ref hold what the tool changed, and settles its tree. Changes that are too
 // large to keep are dropped at once: others need the disk.
-func (d desk) keepAs(ctx context.Context, l lent, c store.Changes, ref string) (line.Held, error) {
+func (d desk) keepAs(ctx context.Context, l line.Lent, c store.Changes, ref string) (line.Held, error) {
 	c.Start, c.Author = l.Start, d.author()
 	commit, err := d.tree.Keep(ctx, c, ref)
 	switch {

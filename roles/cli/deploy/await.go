@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sett/blackboard"
@@ -216,21 +217,22 @@ func (j *job) late(ctx context.Context, part string) error {
 // lastLines is how much of a log an error shows.
 const lastLines = 8
 
-// failed is the error about a part, with the last lines of its log. For an agent without
+// failed is the error about a part, with the last lines of its log. For a part without
 // a log these are the orchestrator's about it.
 func (j *job) failed(ctx context.Context, part, what string) error {
 	text := part + ": " + what
-	var lines []logline.Line
+	unit, about := part, func(l logline.Line) bool { return strings.HasPrefix(l.Msg, part+" ") }
 	if _, ok := j.c.Agent(part); ok {
-		lines = j.lastLogged(ctx, runtime.AgentUnit(part), func(logline.Line) bool { return true })
-		if len(lines) == 0 {
-			lines = j.lastLogged(ctx, runtime.ComponentOrchestrator, func(l logline.Line) bool {
-				return (l.Level == "ERROR" || l.Level == "WARN") && slices.Contains(l.Attrs, logline.Attribute{Key: "agent", Value: part, Quoted: true})
-			})
-			lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
+		unit, about = runtime.AgentUnit(part), func(l logline.Line) bool {
+			return slices.Contains(l.Attrs, logline.Attribute{Key: "agent", Value: part, Quoted: true})
 		}
-	} else {
-		lines = j.lastLogged(ctx, part, func(logline.Line) bool { return true })
+	}
+	lines := j.lastLogged(ctx, unit, func(logline.Line) bool { return true })
+	if len(lines) == 0 {
+		lines = j.lastLogged(ctx, runtime.ComponentOrchestrator, func(l logline.Line) bool {
+			return (l.Level == "ERROR" || l.Level == "WARN") && about(l)
+		})
+		lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
 	}
 	if len(lines) == 0 {
 		return fmt.Errorf("%s (it logged nothing)", text)

@@ -14,6 +14,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 )
 
@@ -274,12 +275,12 @@ func (d *downRun) erase(ctx context.Context, in *instance.Instance) error {
 }
 
 // removeTree removes a directory also while another command, or a process that is just
-// ending, writes a last file there.
+// ending, writes a last file there. A tool may have left modes that forbid it.
 func removeTree(ctx context.Context, dir string) error {
 	for range rounds {
-		if err := os.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) || !instance.Tick(ctx) {
+		if err := store.RemoveAll(dir); !errors.Is(err, syscall.ENOTEMPTY) || !instance.Tick(ctx) {
 			return err
 		}
 	}
-	return os.RemoveAll(dir)
+	return store.RemoveAll(dir)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sett/contract/config"
@@ -13,8 +14,8 @@ import (
 	"sett/runtime"
 )
 
-// Restart stops an agent's cub, which the orchestrator then starts again, and waits until
-// it is ready.
+// Restart stops an agent's cub, or the repository, which the orchestrator then starts
+// again, and waits until it is ready.
 func Restart(ctx context.Context, at *instance.Locator, name string, timeout time.Duration) error {
 	b, in, done, err := at.Board(ctx)
 	if err != nil {
@@ -25,10 +26,14 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	if err != nil {
 		return err
 	}
+	known := cfg.Names()
+	if cfg.HasTrees() {
+		known = append(known, runtime.ComponentRepository)
+	}
 	agent, ok := cfg.Agent(name)
-	if !ok {
+	if !slices.Contains(known, name) {
 		return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", role.Clean(name), in.Name), "%s",
-			words.DidYouMean(name, cfg.Names(), ""))
+			words.DidYouMean(name, known, ""))
 	}
 	place, err := at.Place(ctx, in)
 	if err != nil {
@@ -37,13 +42,18 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	began := at.Now()
 	ctx, cancel := role.WithLimit(ctx, timeout, errTooLong)
 	defer cancel()
-	if err := renew(ctx, b, place, agent); err != nil {
-		if errors.Is(context.Cause(ctx), errTooLong) {
-			return role.Fail(role.TimedOut, fmt.Errorf("agent %s is not ready after %s", agent.Name, timeout), "sett logs %s", agent.Name)
-		}
+	if ok {
+		err = renew(ctx, b, place, agent)
+	} else {
+		err = renewRepository(ctx, b, place, in)
+	}
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+		return role.Fail(role.TimedOut, fmt.Errorf("%s is not ready after %s", name, timeout), "sett logs %s", name)
+	}
+	if err != nil {
 		return err
 	}
-	at.Printf("%s restarted  %s\n", agent.Name, words.Span(at.Now().Sub(began)))
+	at.Printf("%s restarted  %s\n", name, words.Span(at.Now().Sub(began)))
 	return nil
 }
 
@@ -74,6 +84,31 @@ func renew(ctx context.Context, b *instance.Board, place instance.Place, agent c
 		}
 		p := now[agent.Name]
 		if p.Incarnation != before[agent.Name].Incarnation && len(units) == 1 && units[0].Running && instance.IsPresent(p, units[0], at) {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// renewRepository stops the repository and returns when a new one is ready.
+func renewRepository(ctx context.Context, b *instance.Board, place instance.Place, in *instance.Instance) error {
+	repository := runtime.Labels{runtime.LabelComponent: runtime.ComponentRepository}
+	before, err := place.List(ctx, repository)
+	if err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	if err := place.Stop(ctx, runtime.ComponentRepository, orchestratorGrace); err != nil {
+		return err
+	}
+	if err := b.Control.Nudge(ctx); err != nil {
+		return err
+	}
+	for instance.Tick(ctx) {
+		now, err := place.List(ctx, repository)
+		if err != nil {
+			return fmt.Errorf("list what runs: %w", err)
+		}
+		if len(now) == 1 && now[0].Running && (len(before) == 0 || now[0].ID != before[0].ID) && in.RepositoryAnswers(ctx) {
 			return nil
 		}
 	}

@@ -18,7 +18,9 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/repository"
 	"sett/roles/role/store"
+	"sett/runtime"
 )
 
 // source is the repository that an instance's store is made of. Outside of a repository
@@ -149,5 +151,41 @@ func treeNames(c *config.Config) (all []string) {
 func repositoryEnviron(in *instance.Instance, url string) []string {
 	return []string{
 		env.Store + "=" + in.StoreDir(), env.Trees + "=" + in.TreesDir(), env.RepositoryURL + "=" + url, env.RepositoryKey + "=" + in.RepositoryKey,
+	}
+}
+
+// dropTrees removes the trees of agents that sett.yml has no more. One that a unit still
+// uses stays, and so does one with changes that nobody kept.
+func dropTrees(ctx context.Context, u *upRun) {
+	units, err := u.place.List(ctx, nil)
+	if err != nil {
+		u.at.Sayf("sett: warning: trees of agents that left are not removed: %v\n", err)
+		return
+	}
+	used := map[string]bool{}
+	for _, unit := range units {
+		used[unit.Labels[runtime.LabelTree]] = true
+	}
+	places, _ := filepath.Glob(filepath.Join(u.in.TreesDir(), "*")) // its one error is about the pattern
+	for _, place := range places {
+		name := filepath.Base(place)
+		ours := slices.ContainsFunc(u.c.Names(), func(agent string) bool { return name == agent || strings.HasPrefix(name, agent+".") })
+		if ours || used[name] {
+			continue
+		}
+		last, err := repository.ReadLent(place)
+		if err == nil && last.Unsettled() {
+			u.plan.note(&u.plan.atEnd, "the tree of %s has changes that nobody kept, and stays: %s", name, store.Open(u.in.StoreDir()).Tree(u.in.TreesDir(), name, store.Seen{}).Dir())
+			continue
+		}
+		if err == nil {
+			err = store.RemoveAll(place)
+		}
+		if err == nil {
+			err = store.Open(u.in.StoreDir()).LetGo(ctx, store.Start(name))
+		}
+		if err != nil {
+			u.at.Sayf("sett: warning: the tree of %s is not removed: %v\n", name, err)
+		}
 	}
 }

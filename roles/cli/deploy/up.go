@@ -186,6 +186,7 @@ func (u *upRun) carryOut(ctx context.Context) error {
 	defer cancel()
 	err = u.do(limited)
 	if err == nil {
+		dropTrees(limited, u)
 		for _, warning := range StrayGates(ctx, u.board, u.c) {
 			u.plan.note(&u.plan.atEnd, "warning: %s", warning)
 		}

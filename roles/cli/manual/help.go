@@ -34,6 +34,7 @@ Roles that sett itself starts (sett ROLE --help):
   cub           beside each agent: bids, runs the agent's tool, posts results
   blackboard    the store where there is no Redis
   keeper        keeps an instance's processes running in local mode
+  repository    prepares agents' private trees and holds their commits
   notifier      tells people of questions and ends, where sett.yml has notify
   pause         holds a network namespace for containers
 `

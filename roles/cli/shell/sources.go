@@ -16,6 +16,7 @@ import (
 	"sett/roles/cli/logline"
 	"sett/roles/role"
 	"sett/roles/role/words"
+	"sett/runtime"
 )
 
 // completionTime is how long a blackboard has to answer, as the user waits at the keyboard.
@@ -46,7 +47,7 @@ var sources = map[string]valueSource{
 	"--config":    files,
 	"--name":      {read: (*completer).instanceNames},
 
-	"restart AGENT": {read: (*completer).running},
+	"restart AGENT": {read: (*completer).restartable},
 	"logs AGENT":    {read: (*completer).logging},
 	"try AGENT":     {read: (*completer).configured},
 	"hoard --agent": {read: (*completer).running}, "watch --agent": {read: (*completer).running},
@@ -177,6 +178,20 @@ func (c *completer) running() []candidate {
 	return c.configured()
 }
 
+// restartable are the agents, and the repository where they have trees.
+func (c *completer) restartable() []candidate {
+	out := c.running()
+	if in, err := c.at.Find(); err == nil {
+		if cfg, err := in.Config(); err == nil && cfg.HasTrees() {
+			out = append(out, candidate{value: runtime.ComponentRepository, about: aboutPart})
+		}
+	}
+	return out
+}
+
+// aboutPart describes a part that is no agent.
+const aboutPart = "a part of Sett"
+
 // configured are the agents of sett.yml.
 func (c *completer) configured() []candidate {
 	cfg, _, err := c.at.Config()
@@ -208,7 +223,7 @@ func (c *completer) logging() []candidate {
 	out := c.running()
 	for _, name := range in.Logging(kept) {
 		if !slices.ContainsFunc(out, func(c candidate) bool { return c.value == name }) {
-			out = append(out, candidate{value: name, about: "a part of Sett"})
+			out = append(out, candidate{value: name, about: aboutPart})
 		}
 	}
 	return out

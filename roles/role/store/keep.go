@@ -143,7 +143,7 @@ func (t *Tree) disarm(readable bool) error {
 		case err != nil:
 			return err
 		case strings.EqualFold(d.Name(), ".git"):
-			if err := removeAll(path); err != nil {
+			if err := RemoveAll(path); err != nil {
 				return err
 			}
 			if d.IsDir() {

@@ -148,16 +148,16 @@ func empty(dir string) error {
 		return err
 	}
 	for _, e := range entries {
-		if err := removeAll(filepath.Join(dir, e.Name())); err != nil {
+		if err := RemoveAll(filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// removeAll removes a file, or a directory with everything below it, also where modes
+// RemoveAll removes a file, or a directory with everything below it, also where modes
 // forbid that. It follows no link.
-func removeAll(path string) error {
+func RemoveAll(path string) error {
 	if err := os.RemoveAll(path); err == nil {
 		return nil
 	}

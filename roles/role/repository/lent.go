@@ -1,0 +1,41 @@
+package repository
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Lent is a tree that was prepared for a grant. It is a file, so that a killed role
+// knows after its restart where each tree started.
+type Lent struct {
+	Grant
+	Start    string   `json:"start"`               // the commit that the tree started from
+	Known    []string `json:"known"`               // the commits that a tool may build on
+	ReadOnly bool     `json:"read_only,omitempty"` // nothing is kept of it
+	Settled  bool     `json:"settled,omitempty"`   // nothing more is to be kept of it
+}
+
+// LentFile is the file about the tree of that place.
+func LentFile(place string) string { return filepath.Join(place, "grant.json") }
+
+// ReadLent returns what is remembered of a tree; nothing where it served no grant yet.
+func ReadLent(place string) (l Lent, err error) {
+	text, err := os.ReadFile(LentFile(place))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Lent{}, nil
+	}
+	if err != nil {
+		return Lent{}, err
+	}
+	if err := json.Unmarshal(text, &l); err != nil {
+		return Lent{}, fmt.Errorf("read %s: %w", LentFile(place), err)
+	}
+	return l, nil
+}
+
+// Unsettled says whether the tree may have changes that are still to be kept.
+func (l Lent) Unsettled() bool { return l.Attempt > 0 && !l.Settled && !l.ReadOnly }
