@@ -15,7 +15,7 @@ import (
 
 // checkContract reads the examples as a cub does.
 func (p *book) checkContract(t *testing.T) {
-	whole, err := tool.Input{ClaimType: blackboard.BidReview, Target: blackboard.Artefact{Commit: "5175d51"}}.Encode()
+	whole, err := tool.Input{ClaimType: blackboard.BidReview, Target: blackboard.Artefact{Commit: "5175d51"}, Workspace: &tool.Workspace{Branch: "main"}}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,12 +135,15 @@ func (p *book) checkWaits(t *testing.T) {
 func fieldsOf(t *testing.T, input []byte) []string {
 	t.Helper()
 	var in map[string]json.RawMessage
-	var target map[string]json.RawMessage
+	var target, tree map[string]json.RawMessage
 	if err := json.Unmarshal(input, &in); err != nil {
 		t.Fatalf("%v: %s", err, input)
 	}
 	if err := json.Unmarshal(in["target_artefact"], &target); err != nil {
 		t.Fatalf("%v: %s", err, input)
 	}
-	return append(slices.Sorted(maps.Keys(in)), slices.Sorted(maps.Keys(target))...)
+	if err := json.Unmarshal(in["workspace"], &tree); err != nil {
+		t.Fatalf("%v: %s", err, input)
+	}
+	return slices.Concat(slices.Sorted(maps.Keys(in)), slices.Sorted(maps.Keys(target)), slices.Sorted(maps.Keys(tree)))
 }
