@@ -137,6 +137,10 @@ func (s *show) play(ctx context.Context) error {
 	if err := s.sett(ctx, "forage", "--wait=60s", "--goal", demo.Goal); err != nil {
 		return err
 	}
+	s.title("Bring the result to your branch: until now, nothing here has changed")
+	if err := s.sett(ctx, "land"); err != nil {
+		return err
+	}
 	s.title("The commits that came of it")
 	if err := s.git(ctx, "log", "--graph", "--format=%h  %<(10)%an  %s"); err != nil {
 		return err

@@ -1,16 +1,10 @@
-# The functions of all scripts of the clan. The scripts work in the repository, but run
-# from a copy of clan/ that sett up takes: so a commit of an agent changes no script
-# before a person types sett up again. They need only sh and git.
+# The functions of all scripts of the clan. Each script starts in a clean tree at the
+# commit that it works on, where its commits carry the agent's name. The scripts run from
+# a copy of clan/ that sett up takes: so a commit of an agent changes no script before a
+# person types sett up again. They need only sh and git.
 set -eu
 LC_ALL=C
 export LC_ALL
-
-# The agent is the author of its commits.
-GIT_AUTHOR_NAME=${SETT_AGENT_NAME:-somebody}
-GIT_AUTHOR_EMAIL=$GIT_AUTHOR_NAME@wordkit.invalid
-GIT_COMMITTER_NAME=$GIT_AUTHOR_NAME
-GIT_COMMITTER_EMAIL=$GIT_AUTHOR_EMAIL
-export GIT_AUTHOR_NAME GIT_AUTHOR_EMAIL GIT_COMMITTER_NAME GIT_COMMITTER_EMAIL
 
 # say TEXT: talk goes to stderr, which Sett logs; stdout is for the result alone.
 say() { printf '%s\n' "$*" >&2; }
@@ -22,27 +16,16 @@ quote() {
         awk 'BEGIN { printf "\"" } NR > 1 { printf "\\n" } { printf "%s", $0 } END { printf "\"" }'
 }
 
-# publish STRUCTURAL_TYPE TYPE PAYLOAD SUMMARY prints the result.
+# publish STRUCTURAL_TYPE TYPE PAYLOAD SUMMARY [COMMIT] prints the result.
 publish() {
-    printf '{"structural_type": "%s", "artefact_type": "%s", "artefact_payload": %s, "summary": %s}\n' \
-        "$1" "$2" "$(quote "$3")" "$(quote "$4")"
+    printf '{"structural_type": "%s", "artefact_type": "%s", "artefact_payload": %s, "summary": %s%s}\n' \
+        "$1" "$2" "$(quote "$3")" "$(quote "$4")" "${5:+, \"commit\": \"$5\"}"
 }
 
 # approve SUMMARY and reject FEEDBACK SUMMARY are the two verdicts of a reviewer: an
 # empty object approves, anything else is feedback for the writer.
 approve() { publish Review Review '{}' "$1"; }
 reject() { publish Review Review "$1" "$2"; }
-
-# unpack COMMIT puts the files of a commit into $tree, away from the working tree.
-unpack() {
-    scratch=$(mktemp -d)
-    trap 'rm -rf "$scratch"' EXIT
-    trap 'exit 1' HUP INT TERM
-    tree=$scratch/tree
-    mkdir "$tree"
-    GIT_INDEX_FILE=$scratch/index git read-tree "$1"
-    GIT_INDEX_FILE=$scratch/index git checkout-index --all --prefix="$tree/"
-}
 
 # programs COMMIT lists the programs that a commit touches.
 programs() { git diff-tree --no-commit-id --name-only -r --root "$1" -- bin | sed 's,^bin/,,'; }

@@ -1,14 +1,13 @@
 #!/bin/sh
-# Proof reviews a commit: it runs the tests on it, away from the working tree, and
-# rejects it with the failed tests.
+# Proof reviews a commit: it runs the tests in its tree, and rejects the commit with the
+# failed ones.
 . "${0%/*}/lib.sh"
-unpack "$SETT_TARGET_PAYLOAD"
-cd "$tree"
 
-if test/run >"$scratch/report" 2>&1; then
-    approve "tests: $(tail -n 1 "$scratch/report")"
+if report=$(test/run 2>&1); then
+    approve "tests: $(printf '%s\n' "$report" | tail -n 1)"
 else
-    cat "$scratch/report" >&2
-    failing=$(sed -n 's/^FAIL //p' "$scratch/report")
-    reject "$(sed '/^ok /d; /^none /d' "$scratch/report")" "tests: $(tail -n 1 "$scratch/report"): $(echo $failing)"
+    say "$report"
+    failing=$(printf '%s\n' "$report" | sed -n 's/^FAIL //p')
+    reject "$(printf '%s\n' "$report" | sed '/^ok /d; /^none /d')" \
+        "tests: $(printf '%s\n' "$report" | tail -n 1): $(echo $failing)"
 fi

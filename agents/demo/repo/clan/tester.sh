@@ -2,8 +2,6 @@
 # The tester runs the tests of an approved commit with every shell it finds, and
 # reports.
 . "${0%/*}/lib.sh"
-unpack "$SETT_TARGET_PAYLOAD"
-cd "$tree"
 
 report=
 good=
