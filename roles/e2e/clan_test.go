@@ -26,15 +26,17 @@ type agent struct {
 	more   string // further YAML, one "key: value" per line
 }
 
-// prelude begins every tool: it reads its input and has functions to answer.
+// prelude begins every tool: it reads its input and has functions to answer. Files in
+// $gates are seen by all tools of the instance.
 const prelude = `#!/bin/sh
 set -eu
-in=$(cat) me=${0##*/}
+in=$(cat) me=${0##*/} gates=GATES
 say() { printf '{"structural_type":"%s","artefact_type":"%s","artefact_payload":"%s","summary":"by %s"}' "$1" "$2" "$3" "$me"; }
 `
 
 // write puts sett.yml and the tools into the workspace.
-func (c clan) write(t testing.TB, dir string, o options) {
+func (c clan) write(in *instance) {
+	t, dir, o := in.t, in.repo, in.o
 	t.Helper()
 	var y strings.Builder
 	fmt.Fprintf(&y, "version: \"1.0\"\nruntime: %s\n", o.runtime())
@@ -52,7 +54,7 @@ func (c clan) write(t testing.TB, dir string, o options) {
 		}
 		if a.script != "" {
 			fmt.Fprintf(&y, "    bid_script: [./tools/%s-bids]\n", a.name)
-			file(t, filepath.Join(dir, "tools", a.name+"-bids"), prelude+a.script+"\n", 0o755)
+			file(t, filepath.Join(dir, "tools", a.name+"-bids"), in.prelude()+a.script+"\n", 0o755)
 		} else {
 			y.WriteString("    bids:\n")
 		}
@@ -62,7 +64,7 @@ func (c clan) write(t testing.TB, dir string, o options) {
 		for line := range strings.Lines(a.more) {
 			fmt.Fprintf(&y, "    %s\n", strings.TrimRight(line, "\n"))
 		}
-		file(t, filepath.Join(dir, "tools", a.name), prelude+a.tool+"\n", 0o755)
+		file(t, filepath.Join(dir, "tools", a.name), in.prelude()+a.tool+"\n", 0o755)
 	}
 	file(t, filepath.Join(dir, "sett.yml"), y.String(), 0o644)
 }

@@ -14,11 +14,11 @@ func versatile() clan {
 		{name: "solo", bids: "GoalDefined: exclusive", tool: `
 case $SETT_TARGET_PAYLOAD in
 ask) case $in in *'"structural_type":"Answer"'*) say Terminal Done "as you say" ;; *) say Question Ask "which one?" ;; esac ;;
-wait) until [ -e .git/leave-wait ]; do sleep 0.02; done; say Terminal Done waited ;;
-fail) if [ -e .git/leave-fail ]; then say Terminal Done done; else say Failure Failure "not yet"; fi ;;
+wait) until [ -e "$gates/leave-wait" ]; do sleep 0.02; done; say Terminal Done waited ;;
+fail) if [ -e "$gates/leave-fail" ]; then say Terminal Done done; else say Failure Failure "not yet"; fi ;;
 *) say Standard Draft "a draft" ;;
 esac`},
-		{name: "r", bids: "Draft: review", tool: `until [ -e .git/leave-r ]; do sleep 0.02; done; say Review Review "{}"`},
+		{name: "r", bids: "Draft: review", tool: `until [ -e "$gates/leave-r" ]; do sleep 0.02; done; say Review Review "{}"`},
 		{name: "pack", bids: "Draft: exclusive", tool: `say Terminal Package packed`},
 	}}
 }

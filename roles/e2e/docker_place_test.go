@@ -101,24 +101,45 @@ func (in *instance) logged(unit, text string) {
 	})
 }
 
-// leave is where tools look for leave to go on: seen from the workspace, and no part
-// of its tree.
-const leave = ".git/leave"
-
-// waits is a tool's wait for leave, by the goal's payload.
+// waits is a tool's wait for leave to go on, by the goal's payload.
 const waits = `
-echo "last words of $SETT_TARGET_PAYLOAD" >&2
-until [ -e .git/leave ] || [ -e ".git/leave-$SETT_TARGET_PAYLOAD" ]; do sleep 0.05; done
+until [ -e "$gates/leave" ] || [ -e "$gates/leave-$SETT_TARGET_PAYLOAD" ]; do sleep 0.05; done
 `
 
 // allow lets the tools of a goal go on; all of them for "".
 func (in *instance) allow(payload string) {
 	in.t.Helper()
-	path := filepath.Join(in.repo, leave)
 	if payload != "" {
-		path += "-" + payload
+		payload = "-" + payload
 	}
-	file(in.t, path, "\n", 0o644)
+	in.gate("leave" + payload)
+}
+
+// gate makes a file that all tools see.
+func (in *instance) gate(name string) {
+	in.t.Helper()
+	file(in.t, filepath.Join(in.storeDir(), "objects", name), "\n", 0o644)
+}
+
+// stored runs git in the instance's store.
+func (in *instance) stored(args ...string) string {
+	in.t.Helper()
+	return in.git(append([]string{"--git-dir=" + in.storeDir()}, args...)...)
+}
+
+func (in *instance) storeDir() string { return filepath.Join(in.stateDir(), "store") }
+
+// objectsInside is where containers have the objects of the store.
+const objectsInside = "/.sett-objects"
+
+// prelude is the beginning of a tool. The objects of the store are the one directory that
+// every tool with a tree sees.
+func (in *instance) prelude() string {
+	gates := filepath.Join(in.storeDir(), "objects")
+	if in.o.docker {
+		gates = objectsInside
+	}
+	return strings.Replace(prelude, "GATES", "'"+gates+"'", 1)
 }
 
 // starts returns how often grants of a goal's claims began to be worked on, by

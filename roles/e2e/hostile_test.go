@@ -15,6 +15,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/roles/role/repository"
 )
 
 // TestHostile has agents whose tool tries to get at what it must not have. Each
@@ -236,9 +237,15 @@ func (h *hostile) keptQuiet() {
 	for _, name := range strings.Fields(h.docker("ps", "--all", "--format", "{{.Names}}", "--filter", "label=sett.instance="+h.name)) {
 		said[name] = h.docker("logs", name)
 	}
-	secrets := []string{h.admin()}
+	var state struct {
+		Key string `json:"repository_key"`
+	}
+	if text, err := os.ReadFile(filepath.Join(h.stateDir(), "instance.json")); err != nil || json.Unmarshal(text, &state) != nil || state.Key == "" {
+		h.t.Fatalf("no key of the repository: %v\n%s", err, text)
+	}
+	secrets := []string{h.admin(), state.Key}
 	for _, a := range h.clan.agents {
-		secrets = append(secrets, redis.AgentPassword(h.admin(), a.name))
+		secrets = append(secrets, redis.AgentPassword(h.admin(), a.name), repository.Token(state.Key, a.name))
 	}
 	for where, text := range said {
 		for _, secret := range secrets {

@@ -13,6 +13,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/roles/role/repository"
 )
 
 // hostileTools has a hostile agent, one of workers, one that may write, and a
@@ -23,9 +24,9 @@ func hostileTools(t *testing.T, image string, owner int) {
 		hostileAgent(image, "worker", "strategy: fresh_per_call\nwarm: 1\n"),
 		hostileAgent(image, "writer", "workspace: {mode: rw}\nread_only: false\n"),
 		hostileAgent(image, "neighbour", "environment: [NEIGHBOURS_OWN=a-secret-of-its-environment]\n"))
-	home := h.goal("neighbour", "live", leave)
+	home := h.goal("neighbour", "live", objectsInside+"/leave")
 	h.logged("agent-neighbour", "the neighbour is at home")
-	pillars := []string{"blackboard", "orchestrator", "agent-neighbour"}
+	pillars := []string{"blackboard", "orchestrator", "repository", "agent-neighbour"}
 	before := h.lives(pillars...)
 
 	hashes := []string{hashOf(h.admin()), ""}
@@ -40,6 +41,9 @@ func hostileTools(t *testing.T, image string, owner int) {
 	}
 	refused(t, 45, h.ask("hostile", "redis", "sett-"+h.name+"-redis:6379", hashes[0], hashes[1], h.name))
 	h.neighbourhood()
+	for _, who := range []string{"hostile", "worker", "writer"} {
+		h.elsewhere(who)
+	}
 	h.allow("")
 	h.await(home, enough)
 	allowed(t, 0, h.reported(home))
@@ -94,7 +98,7 @@ func (h *hostile) privileges(owner int, who string) {
 func (h *hostile) neighbourhood() {
 	t := h.t.(*testing.T)
 	t.Helper()
-	hosts := map[string]string{h.container("agent-neighbour"): "[8080]", h.container("orchestrator"): "[8080]", "sett-" + h.name + "-redis": "[6379]"}
+	hosts := map[string]string{h.container("agent-neighbour"): "[8080]", h.container("orchestrator"): "[8080]", h.container("repository"): "[7070 8080]", "sett-" + h.name + "-redis": "[6379]"}
 	words := []string{"hostile", "neighbour"}
 	for host := range hosts {
 		words = append(words, host)
@@ -105,7 +109,7 @@ func (h *hostile) neighbourhood() {
 		if ports := fact(t, got, "ports of "+host); ports != open {
 			t.Errorf("open at %s: %s, want %s", host, ports, open)
 		}
-		if open != "[8080]" {
+		if !strings.Contains(open, "8080") {
 			continue
 		}
 		for path, want := range map[string]string{"/healthz": "200 OK\nok", "/metrics": "200 OK\n", "/debug/pprof/": "404 ", "/": "404 "} {
@@ -122,13 +126,47 @@ func (h *hostile) neighbourhood() {
 	}
 }
 
-// workspaces shows that one who may only read cannot write, and one who may can.
+// elsewhere shows that a tool has its own tree and the store's objects, which it cannot
+// change, and nothing else of the person's, the instance's or its neighbours'.
+func (h *hostile) elsewhere(who string) {
+	t := h.t.(*testing.T)
+	t.Helper()
+	trees := filepath.Join(h.stateDir(), "trees")
+	got := h.ask(who, "elsewhere", repository.Host(h.name)+":"+fmt.Sprint(repository.Port),
+		h.repo, h.stateDir(), h.storeDir(), trees, "/store", "/trees", filepath.Join(objectsInside, "..", "refs"), "/workspace/../index",
+		"/proc/1/root/store", "/proc/1/root"+h.repo)
+	refused(t, 28, got)
+	if refs := fact(t, got, "refs"); refs != "[refs/heads/main]" {
+		t.Errorf("%s sees the refs %s", who, refs)
+	}
+	if vars := fact(t, got, "environment"); strings.Contains(vars, "TOKEN") || strings.Contains(vars, "SETT_REPOSITORY") {
+		t.Errorf("%s has the variables %s", who, vars)
+	}
+	places := map[string]string{"/workspace": "/trees/" + who, "/.sett-git": "/trees/" + who, objectsInside: "/store/objects", "/.sett-pin": "/pins/"}
+	seen := 0
+	for mount := range strings.Lines(fact(t, got, "mounts")) {
+		from, at, _ := strings.Cut(strings.TrimSpace(mount), " ")
+		own, known := places[at]
+		if known {
+			seen++
+		}
+		if host := filepath.Base(filepath.Dir(h.root)); strings.Contains(from, host) && !(known && strings.Contains(from, "/sett/"+h.name+own)) {
+			t.Errorf("%s sees %s at %s", who, from, at)
+		}
+	}
+	if seen < 3 {
+		t.Errorf("%s has %d of the mounts %v", who, seen, places)
+	}
+}
+
+// workspaces shows that one who may only read cannot write, and one who may can. Both
+// have a repository of their own; nothing of it reaches the person's.
 func (h *hostile) workspaces(owner int) {
 	t := h.t.(*testing.T)
 	t.Helper()
 	head := h.git("rev-parse", "HEAD")
 	got := h.ask("hostile", "workspace")
-	refused(t, 24, got)
+	refused(t, 24, got, "git commit", "git tag", "git config", "git update-ref")
 	if readOnly := fact(t, got, "read-only"); readOnly != "true" {
 		t.Errorf("read-only: %s", readOnly)
 	}
@@ -138,18 +176,20 @@ func (h *hostile) workspaces(owner int) {
 	}
 	allowed(t, 24, h.ask("writer", "workspace"))
 	allowed(t, 2, h.ask("writer", "root"), "a device in /tmp")
-	if after := h.git("rev-parse", "HEAD~1"); after != head {
-		t.Errorf("the writer's commit is on %s, not on %s", after, head)
+	if after := h.git("rev-parse", "HEAD"); after != head {
+		t.Errorf("the writer moved the person's HEAD from %s to %s", head, after)
 	}
-	_ = filepath.WalkDir(h.repo, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || strings.HasSuffix(path, leave) {
-			return err
-		}
-		if info, err := d.Info(); err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(owner) { //nolint:forcetypeassert // on Linux it is
-			t.Errorf("not the owner's any more: %s %v", path, err)
-		}
-		return nil
-	})
+	for _, dir := range []string{h.repo, h.storeDir(), filepath.Join(h.stateDir(), "trees")} {
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.Name() == "leave" {
+				return err
+			}
+			if info, err := d.Info(); err != nil || info.Sys().(*syscall.Stat_t).Uid != uint32(owner) { //nolint:forcetypeassert // on Linux it is
+				t.Errorf("not the owner's any more: %s %v", path, err)
+			}
+			return nil
+		})
+	}
 }
 
 // onProcessOne shows that a tool can end its cub at most, and with it its grant.

@@ -71,7 +71,7 @@ func prepare(t testing.TB, o options) *instance {
 	if o.docker {
 		in.at = newContainers(t, in)
 	}
-	o.clan.write(t, in.repo, o)
+	o.clan.write(in)
 	in.git("init", "-q", "-b", "main")
 	in.git("add", ".")
 	in.git("commit", "-q", "-m", "begin")

@@ -162,7 +162,7 @@ func TestLocalToolIsNoPerson(t *testing.T) {
 		{name: "impostor", script: `case "$(printf %s "$in" | jq -r .payload)" in attack*) echo exclusive ;; *) echo ignore ;; esac`,
 			tool: fmt.Sprintf(speaker, binary, "XDG_STATE_HOME="+filepath.Join(in.root, "state")+" SETT_INSTANCE="+in.name, in.name, report)},
 	}}
-	in.clan.write(t, in.repo, in.o)
+	in.clan.write(in)
 	in.git("add", ".")
 	in.git("commit", "-q", "-m", "the clan")
 	in.up()

@@ -13,10 +13,10 @@ import (
 	"sett/blackboard/redis/redistest"
 )
 
-// dawdling has an agent whose tool waits for a file in the workspace.
+// dawdling has an agent whose tool waits for a file.
 func dawdling() clan {
 	return clan{agents: []agent{{name: "doer", bids: "GoalDefined: exclusive", tool: `
-case $in in *slow*) until [ -e .git/go ]; do sleep 0.05; done;; esac
+case $in in *slow*) until [ -e "$gates/go" ]; do sleep 0.05; done;; esac
 say Terminal Done done`}}}
 }
 
@@ -93,9 +93,7 @@ func TestLostLedger(t *testing.T) {
 				in.says("doer", "this is not the blackboard that the cub worked on: it ends")
 			}
 			goal := in.post("not yet")
-			if err := os.WriteFile(filepath.Join(in.repo, ".git", "go"), nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			in.gate("go")
 			if claims := in.claims(goal); len(claims) != 0 {
 				t.Errorf("a claim was opened: %v", claims)
 			}

@@ -80,7 +80,7 @@ func (in *instance) told(n int) (all []notice) {
 func (in *instance) reconfigure(c clan) (out string) {
 	in.t.Helper()
 	in.clan = c
-	c.write(in.t, in.repo, in.o)
+	c.write(in)
 	in.git("commit", "-q", "--allow-empty", "-a", "-m", "reconfigure")
 	return in.must("up", "--runtime", in.o.runtime())
 }
@@ -106,7 +106,7 @@ func TestNotifier(t *testing.T) {
 	in.await(goal, enough)
 	eventually(t, enough, "the command's start", func() bool { _, err := os.Stat(filepath.Join(in.repo, ".git/began")); return err == nil })
 	in.bounce("notifier")
-	in.allow("")
+	file(t, filepath.Join(in.repo, ".git", "leave"), "\n", 0o644)
 	if end := in.told(2)[1]; end.Event != "workflow" || end.Workflow.ID != goal || end.Workflow.Status != "achieved" {
 		t.Errorf("told %+v", end)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -33,10 +32,10 @@ case $in in *'"payload":"is it good?"'*) say Review Review "{}" ;; *) say Questi
 		{name: "p1", bids: "Draft: claim", tool: `
 case $in in *'"payload":"how many?"'*) say Standard Tests tested ;; *) say Question Ask "how many?" ;; esac`},
 		{name: "p2", bids: "Draft: claim", tool: goalOf + `
-until [ -e ".git/p1-$goal" ]; do sleep 0.02; done
-if [ -e ".git/retried-$goal" ]; then say Standard Docs documented; else say Failure Failure "not yet"; fi`},
+until [ -e "$gates/p1-$goal" ]; do sleep 0.02; done
+if [ -e "$gates/retried-$goal" ]; then say Standard Docs documented; else say Failure Failure "not yet"; fi`},
 		{name: "slow", bids: "Docs: exclusive", tool: goalOf + `
-until [ -e ".git/go-$goal" ]; do sleep 0.02; done
+until [ -e "$gates/go-$goal" ]; do sleep 0.02; done
 say Standard Manual printed`},
 		{name: "pack", bids: "Draft: exclusive", tool: `say Terminal Package "packaged v$SETT_TARGET_VERSION"`},
 	}
@@ -171,7 +170,7 @@ func (p person) attend(ctx context.Context, s blackboard.Snapshot) error {
 
 // mark lets the tools of the goal know.
 func (p person) mark(what string) {
-	file(p.t, filepath.Join(p.repo, ".git", what+"-"+p.goal), "\n", 0o644)
+	p.gate(what + "-" + p.goal)
 }
 
 // says makes what a person writes about an artefact.

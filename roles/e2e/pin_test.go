@@ -63,7 +63,7 @@ func (in *instance) replaceReviewer(first string) {
 	in.t.Helper()
 	file(in.t, filepath.Join(in.repo, "tools/lib.sh"), "LIB=old\n", 0o644)
 	file(in.t, filepath.Join(in.repo, "tools/helpers/h.sh"), "HELPER=old\n", 0o644)
-	file(in.t, filepath.Join(in.repo, "new-review"), prelude+reviewing("new")+"\n", 0o644)
+	file(in.t, filepath.Join(in.repo, "new-review"), in.prelude()+reviewing("new")+"\n", 0o644)
 	in.git("add", ".")
 	in.git("commit", "-qm", "more files")
 	in.up()

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -20,7 +19,7 @@ func patient() clan {
 	bid := func(goals, bid string) string {
 		return `case $SETT_TARGET_PAYLOAD in ` + goals + `) echo ` + bid + ` ;; *) echo ignore ;; esac`
 	}
-	const hold = `until [ -e ".git/go-$SETT_TARGET_PAYLOAD" ]; do sleep 0.02; done
+	const hold = `until [ -e "$gates/go-$SETT_TARGET_PAYLOAD" ]; do sleep 0.02; done
 say Terminal Done done`
 	return clan{extra: "approve: [Release]\n", agents: []agent{
 		{name: "solo", script: bid("result|start|decision|claim|silent|answer|approval", "exclusive"), tool: `
@@ -33,7 +32,7 @@ esac`},
 		{name: "pool", script: bid("slot", "exclusive"), tool: hold, more: fresh},
 		{name: "one", script: bid("workspace", "exclusive"), tool: hold, more: "workspace: {mode: rw}\n"},
 		{name: "two", script: bid("workspace2", "exclusive"), tool: hold, more: "workspace: {mode: rw}\n"},
-		{name: "slow", script: `case $SETT_TARGET_PAYLOAD in bid|decision) until [ -e ".git/go-$SETT_TARGET_PAYLOAD" ]; do sleep 0.02; done ;; esac; echo ignore`, tool: finished},
+		{name: "slow", script: `case $SETT_TARGET_PAYLOAD in bid|decision) until [ -e "$gates/go-$SETT_TARGET_PAYLOAD" ]; do sleep 0.02; done ;; esac; echo ignore`, tool: finished},
 		{name: "quiet", bids: "Nothing: exclusive", tool: finished},
 	}}
 }
@@ -120,7 +119,7 @@ type waiting struct{ *instance }
 
 // release lets go what holds up the goals that say so.
 func (w waiting) release(what string) {
-	file(w.t, filepath.Join(w.repo, ".git", "go-"+what), "\n", 0o644)
+	w.gate("go-" + what)
 }
 
 // ends releases them, and waits for goals to end.

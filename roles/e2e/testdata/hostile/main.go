@@ -43,7 +43,7 @@ var groups = map[string]func(args []string){
 	"signals": func([]string) { trySignals() }, "fault": func([]string) { fault() }, "end": end,
 	"redis": tryRedis, "neighbour": tryNeighbour, "live": live, "network": tryNetwork,
 	"privileges": func([]string) { tryPrivileges() }, "gain": func([]string) { tryGain() },
-	"workspace": func([]string) { tryWorkspace() }, "root": func([]string) { tryRoot() },
+	"workspace": func([]string) { tryWorkspace() }, "root": func([]string) { tryRoot() }, "elsewhere": tryElsewhere,
 	"crowd": func([]string) { crowd() }, "bomb": func([]string) { bomb() }, "memory": func([]string) { eat() },
 	"tmp": func([]string) { fill() }, "stdout": func([]string) { flood(os.Stdout) }, "stderr": func([]string) { flood(os.Stderr) },
 	"zeroes": func([]string) { zeroes() }, "well": func([]string) { need() },
