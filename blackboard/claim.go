@@ -150,7 +150,7 @@ type Grant struct {
 	AskedIn    int           `json:"asked_in,omitempty"` // the attempt that asked the newest Question
 	Failure    string        `json:"failure,omitempty"`  // the Failure that a person's retry is for
 	Why        string        `json:"why,omitempty"`      // the person's words about that retry
-	Base       string        `json:"base,omitempty"`     // the commit that its tool found, where the tool may write and the result is there
+	Base       string        `json:"base,omitempty"`     // the commit that its tool's tree started from, when the result is there
 	Reason     string        `json:"reason,omitempty"`
 	QueuedAt   time.Time     `json:"queued_at"`
 	StartedAt  time.Time     `json:"started_at,omitzero"`

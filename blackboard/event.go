@@ -17,14 +17,14 @@ const (
 	EventBid       EventKind = "bid"       // an agent bid, or silence became a bid
 	EventGrant     EventKind = "grant"     // a phase was granted
 	EventAssign    EventKind = "assign"    // a waiting worker was told its one claim
-	EventWait      EventKind = "wait"      // a grant waits for the workspace or the repository, or waits no longer
+	EventWait      EventKind = "wait"      // a grant waits for the repository, or waits no longer; of a Sett of before: for the workspace
 	EventStart     EventKind = "start"     // an agent began to work
 	EventResult    EventKind = "result"    // a grant ended with an artefact
 	EventRequeue   EventKind = "requeue"   // a grant went back to its queue
 	EventAnswer    EventKind = "answer"    // a person answered
 	EventComplete  EventKind = "complete"  // a claim is complete
 	EventTerminate EventKind = "terminate" // a claim was terminated
-	EventRestore   EventKind = "restore"   // the working tree was put back
+	EventRestore   EventKind = "restore"   // the working tree was put back, by a Sett of before
 	EventAgent     EventKind = "agent"     // an agent came or went
 	EventLeader    EventKind = "leader"    // an orchestrator took the lead
 	EventInstance  EventKind = "instance"  // the instance starts or stops

@@ -50,11 +50,9 @@ type GrantRef struct {
 	Holder       string
 }
 
-// StartRequest asks for a queued grant to be run by this holder, with the
-// workspace in this mode.
+// StartRequest asks for a queued grant to be run by this holder.
 type StartRequest struct {
 	Claim, Agent, Holder string
-	Mode                 WorkspaceMode
 	Ran                  Ran // for the ledger
 }
 
@@ -68,15 +66,19 @@ type Ran struct {
 	Pin     string `json:"pin,omitempty"`     // digest of the clan's pinned files, in hex; absent: the agent uses none
 }
 
-// Started is the answer to a StartRequest: the work, or the grants ahead of it.
+// Started is the work that a StartRequest brings.
 type Started struct {
 	Grant    Grant
 	Claim    Claim
 	Artefact Artefact
-	// Blocked lists the grants, as claim:agent, that have the workspace or were
-	// there before. When it is not empty the grant has not been started; a notice
-	// to the agent follows when it may be tried again.
-	Blocked []string
+}
+
+// HandBack returns a running grant to its queue, unfinished.
+type HandBack struct {
+	GrantRef
+	Most   int // how often it may be, not counting when the instance was stopping
+	Reason string
+	Base   string // the commit that the tool's tree started from; empty: it had none
 }
 
 // Result is the artefact that a holder hands in for its grant.
@@ -85,4 +87,5 @@ type Result struct {
 	Artefact Artefact
 	Verdict  Verdict // for a Review; see VerdictOf
 	ToolTime time.Duration
+	Base     string // the commit that the tool's tree started from; empty: it had none
 }

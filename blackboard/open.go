@@ -26,7 +26,7 @@ type Figures struct {
 	Gates     Backlog   // artefacts that wait for approval
 	Goals     Backlog   // with work outstanding
 	Agents    map[string]AgentFigures
-	Workspace []WorkspaceUse
+	Running   []Running
 }
 
 // Backlog is a number of open items and the age of the oldest.

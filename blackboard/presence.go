@@ -1,7 +1,6 @@
 package blackboard
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -58,19 +57,11 @@ const (
 	InstanceStopping InstanceState = "stopping"
 )
 
-// WorkspaceUse is one grant's use of the working tree, or its wait for it.
-type WorkspaceUse struct {
+// Running is a grant that a holder runs.
+type Running struct {
 	Claim, Agent string
-	Mode         WorkspaceMode
 	Holder       string
 	Attempt      int
 	Since        time.Time
-	Base, Branch string // where a writer found the tree
-	Waiting      bool   // not yet held
-	Restore      bool   // its holder died; the tree is to be put back
-}
-
-// String names the grant for people: its agent, the mode and the claim.
-func (w WorkspaceUse) String() string {
-	return fmt.Sprintf("%s (%s, claim %s)", w.Agent, w.Mode, ShortID(w.Claim))
+	WaitsSince   time.Time // for the repository; zero: it does not wait
 }

@@ -15,8 +15,7 @@ const (
 	WaitDecision   WaitKind = "decision"   // the orchestrator grants, completes or terminates
 	WaitStart      WaitKind = "start"      // an agent takes up its grant
 	WaitSlot       WaitKind = "slot"       // one of an agent's workers is free
-	WaitWorkspace  WaitKind = "workspace"  // the working tree is free
-	WaitRepository WaitKind = "repository" // the role repository answers an agent's cub
+	WaitRepository WaitKind = "repository" // the repository prepares a tree, or takes a commit
 	WaitResult     WaitKind = "result"     // an agent's tool ends
 	WaitAnswer     WaitKind = "answer"     // a person answers a question
 	WaitApproval   WaitKind = "approval"   // a person approves or rejects an artefact
@@ -35,12 +34,11 @@ type Wait struct {
 	SubjectID  string    // the claim or artefact that waits; answer: the Question
 	WorkflowID string
 
-	Attempt  int            // start, repository, result: of the grant
-	Holder   string         // repository, result: the incarnation that runs the grant
-	Limit    time.Duration  // result: the agent's timeout; 0: unknown or none
-	Workers  int            // start, slot, repository, result: as in AgentPolicy
-	Busy     []string       // start, slot: the claims that the agent works on
-	Blockers []WorkspaceUse // workspace: the uses that come first
+	Attempt int           // start, repository, result: of the grant
+	Holder  string        // repository, result: the incarnation that runs the grant
+	Limit   time.Duration // result: the agent's timeout; 0: unknown or none
+	Workers int           // start, slot, repository, result: as in AgentPolicy
+	Busy    []string      // start, slot: the claims that the agent works on
 }
 
 // Policy is the part of sett.yml that waits depend on.
@@ -60,8 +58,8 @@ type AgentPolicy struct {
 
 // Scene is one moment of the instance.
 type Scene struct {
-	Now       time.Time      // by the blackboard's clock
-	Workspace []WorkspaceUse // every running grant is in it
+	Now     time.Time // by the blackboard's clock
+	Running []Running // all running grants
 }
 
 // Waits returns the events that a claim waits for, by its grants' order; none when
@@ -139,36 +137,18 @@ func grantWaits(s Snapshot, p Policy, at Scene) []Wait {
 	return waits
 }
 
-// queued finds the cause that keeps a queued grant from being started: the working
-// tree, the agent's workers, or nothing but the start itself.
+// queued finds the cause that keeps a queued grant from being started: the agent's
+// workers, or nothing but the start itself.
 func (w *Wait) queued(at Scene) {
-	for i, u := range at.Workspace {
-		switch {
-		case u.Agent != w.Agent:
-		case !u.Waiting:
-			w.Busy = append(w.Busy, u.Claim)
-		case u.Claim == w.SubjectID:
-			w.Kind, w.Since, w.Busy, w.Blockers = WaitWorkspace, u.Since, nil, blockers(at.Workspace, i)
-			return
+	for _, r := range at.Running {
+		if r.Agent == w.Agent {
+			w.Busy = append(w.Busy, r.Claim)
 		}
 	}
 	w.Kind = WaitStart
 	if w.Workers > 0 && len(w.Busy) >= w.Workers {
 		w.Kind = WaitSlot
 	}
-}
-
-// blockers returns the uses of the working tree that keep the one at index i
-// waiting: its holders, and the waits that are older.
-func blockers(all []WorkspaceUse, i int) []WorkspaceUse {
-	var first []WorkspaceUse
-	for j, u := range all {
-		exclusive := u.Mode == ReadWrite || all[i].Mode == ReadWrite
-		if j != i && exclusive && (!u.Waiting || u.Since.Before(all[i].Since)) {
-			first = append(first, u)
-		}
-	}
-	return first
 }
 
 // over says whether a bound on a wait is reached: from then on the orchestrator

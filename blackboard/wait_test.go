@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A queued grant waits for the workspace, a worker or its start: what the instance
-// does at the moment tells which.
+// A queued grant waits for a worker or its start: what the instance does at the moment
+// tells which.
 func TestWaitsOfAQueuedGrant(t *testing.T) {
 	now := time.UnixMilli(1_000_000)
 	ago := func(n int) time.Time { return now.Add(-time.Duration(n) * time.Second) }
@@ -15,11 +15,8 @@ func TestWaitsOfAQueuedGrant(t *testing.T) {
 		Claim:  Claim{ID: "C", WorkflowID: "G", Status: PendingExclusive, OpenedAt: ago(9)},
 		Grants: []Grant{{Agent: "a", Phase: PhaseExclusive, State: GrantQueued, Attempt: 2, QueuedAt: ago(5)}},
 	}
-	held := WorkspaceUse{Claim: "D", Agent: "b", Mode: ReadOnly, Since: ago(4)}
-	busy := WorkspaceUse{Claim: "E", Agent: "a", Mode: ReadOnly, Since: ago(4)}
-	line := WorkspaceUse{Claim: "F", Agent: "c", Mode: ReadWrite, Since: ago(3), Waiting: true}
-	mine := WorkspaceUse{Claim: "C", Agent: "a", Mode: ReadOnly, Since: ago(2), Waiting: true}
-	late := WorkspaceUse{Claim: "H", Agent: "d", Mode: ReadWrite, Since: ago(1), Waiting: true}
+	other := Running{Claim: "D", Agent: "b", Since: ago(4)}
+	busy := Running{Claim: "E", Agent: "a", Since: ago(4)}
 	want := func(change func(*Wait)) []Wait {
 		w := Wait{Kind: WaitStart, Agent: "a", Since: ago(5), SubjectID: "C", WorkflowID: "G", Attempt: 2}
 		change(&w)
@@ -27,18 +24,16 @@ func TestWaitsOfAQueuedGrant(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		workers int
-		uses    []WorkspaceUse
+		running []Running
 		want    []Wait
 	}{
-		"nothing runs":          {0, nil, want(func(*Wait) {})},
-		"the agent works":       {0, []WorkspaceUse{held, busy}, want(func(w *Wait) { w.Busy = []string{"E"} })},
-		"a worker is free":      {2, []WorkspaceUse{held, busy}, want(func(w *Wait) { w.Workers, w.Busy = 2, []string{"E"} })},
-		"no worker is free":     {1, []WorkspaceUse{held, busy}, want(func(w *Wait) { w.Kind, w.Workers, w.Busy = WaitSlot, 1, []string{"E"} })},
-		"a writer is first":     {0, []WorkspaceUse{held, line, mine, late}, want(func(w *Wait) { w.Kind, w.Since, w.Blockers = WaitWorkspace, ago(2), []WorkspaceUse{line} })},
-		"nothing is in the way": {0, []WorkspaceUse{held, mine, late}, want(func(w *Wait) { w.Kind, w.Since = WaitWorkspace, ago(2) })},
+		"nothing runs":      {0, nil, want(func(*Wait) {})},
+		"the agent works":   {0, []Running{other, busy}, want(func(w *Wait) { w.Busy = []string{"E"} })},
+		"a worker is free":  {2, []Running{other, busy}, want(func(w *Wait) { w.Workers, w.Busy = 2, []string{"E"} })},
+		"no worker is free": {1, []Running{other, busy}, want(func(w *Wait) { w.Kind, w.Workers, w.Busy = WaitSlot, 1, []string{"E"} })},
 	} {
 		p := Policy{Agents: map[string]AgentPolicy{"a": {Workers: tc.workers}}}
-		if got := Waits(claim, p, Scene{Now: now, Workspace: tc.uses}); !reflect.DeepEqual(got, tc.want) {
+		if got := Waits(claim, p, Scene{Now: now, Running: tc.running}); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", name, got, tc.want)
 		}
 	}

@@ -92,9 +92,9 @@ func (b *Board) Granted(text, agent string) (claim string) {
 }
 
 // Begin starts an agent's grant under the name of a holder.
-func (b *Board) Begin(claim, agent, holder string, mode blackboard.WorkspaceMode) blackboard.Started {
+func (b *Board) Begin(claim, agent, holder string) blackboard.Started {
 	b.Helper()
-	st, err := b.Moves.Cub.Start(b.Ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: holder, Mode: mode})
+	st, err := b.Moves.Cub.Start(b.Ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: holder})
 	b.Must(err)
 	return st
 }

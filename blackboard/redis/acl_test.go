@@ -76,12 +76,9 @@ func TestAgentUserCanWork(t *testing.T) {
 	must(t, cub.bid(claim, "a", blackboard.BidExclusive))
 	g.grant(claim, blackboard.PhaseExclusive, "a")
 	wantList(t, "notice", []string{cub.next(notices)}, "a "+claim)
-	st, ref := cub.start(claim, "a", "h-a", blackboard.ReadWrite)
-	must(t, cub.b.Cub.NoteBase(g.ctx, ref, "c0ffee", "main"))
-	uses, err := cub.b.Roster.Workspace(g.ctx)
-	must(t, err)
-	wantError(t, "put back a living writer's tree", cub.b.Cub.AdoptRestore(g.ctx, uses[0], "a", "h-a"), blackboard.ErrRefused)
-	must(t, cub.b.Cub.Requeue(g.ctx, ref, 10, "stopped"))
+	st, ref := cub.start(claim, "a", "h-a")
+	must(t, cub.b.Cub.Await(g.ctx, ref, true))
+	must(t, cub.b.Cub.Requeue(g.ctx, blackboard.HandBack{GrantRef: ref, Most: 10, Reason: "stopped"}))
 	q := cub.finish(claim, "a", blackboard.Question, "Question", "?")
 	_, err = g.b.People.PostAnswer(g.ctx, q.ID, answerTo(q), "ann")
 	must(t, err)
@@ -91,12 +88,11 @@ func TestAgentUserCanWork(t *testing.T) {
 	must(t, err)
 	_, err = cub.b.Records.Artefacts(g.ctx, []string{q.ID})
 	must(t, err)
-	_, ref = cub.start(claim, "a", "h-a", blackboard.ReadWrite)
+	_, ref = cub.start(claim, "a", "h-a")
 	done := blackboard.Result{GrantRef: ref, Artefact: result(st.Claim, "a", blackboard.Standard, "Code", "")}
-	_, finished, started := cub.b.Cub.FinishAndStart(g.ctx, done, blackboard.StartRequest{Claim: next, Agent: "a", Holder: "h-a", Mode: blackboard.ReadOnly})
+	_, finished, started := cub.b.Cub.FinishAndStart(g.ctx, done, blackboard.StartRequest{Claim: next, Agent: "a", Holder: "h-a"})
 	must(t, finished)
 	must(t, started)
-	must(t, cub.b.Cub.Release(g.ctx, claim, "a", "", ""))
 	must(t, cub.b.Cub.Goodbye(g.ctx, "a", "h-a", "stopped"))
 }
 
@@ -112,7 +108,7 @@ func TestAgentUserCanStandBy(t *testing.T) {
 	if assigned != claim {
 		t.Errorf("assigned %q, not %s", assigned, claim)
 	}
-	_, ref := cub.start(claim, "a", "w1", blackboard.ReadOnly)
+	_, ref := cub.start(claim, "a", "w1")
 	c := g.snapshot(claim).Claim
 	must(t, cub.b.Cub.Finish(g.ctx, blackboard.Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "")}))
 }
@@ -122,12 +118,12 @@ func TestAgentUserCanStandBy(t *testing.T) {
 func TestAgentCommandsAreExact(t *testing.T) {
 	want := map[string]bool{}
 	for _, sent := range strings.Fields("ping client|setname evalsha eval subscribe unsubscribe punsubscribe discard " +
-		"zrange zrevrange hget hgetall") {
+		"zrange zrevrange hget hgetall exists") {
 		want[sent] = true
 	}
 	scripts := lua.Scripts()
 	calls := regexp.MustCompile(`call\(\s*'([A-Z]+)'`)
-	for _, name := range strings.Fields("adopt await base beat bid finish hello release requeue start worker") {
+	for _, name := range strings.Fields("await beat bid finish hello requeue start worker") {
 		if scripts[name].Source == "" {
 			t.Errorf("no script %s", name)
 		}

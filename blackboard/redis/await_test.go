@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"slices"
 	"testing"
 
 	"sett/blackboard"
@@ -18,12 +19,12 @@ func TestAwait(t *testing.T) {
 			return !g.WaitsSince.IsZero()
 		}
 		begin := func(agent string) blackboard.GrantRef {
-			_, ref := w.start(claim, agent, "h-"+agent, blackboard.NoWorkspace)
+			_, ref := w.run(claim, agent)
 			w.twice("wait of "+agent, func() error { return w.b.Cub.Await(w.ctx, ref, true) })
 			if e := w.lastEvent(); e.Kind != blackboard.EventWait || e.Reason != "repository" || e.To != "" || e.Agent != agent || e.Claim != claim || e.Workflow == "" {
 				t.Errorf("ledger: %+v", e)
 			}
-			if !waits(agent) {
+			if !waits(agent) || !slices.Contains(w.running(), agent+" h-"+agent+" 1 waits") {
 				t.Errorf("%s does not wait", agent)
 			}
 			return ref
@@ -35,10 +36,10 @@ func TestAwait(t *testing.T) {
 		}
 
 		b := begin("b")
-		must(t, w.b.Cub.Requeue(w.ctx, b, 10, "stopped"))
+		must(t, w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: b, Most: 10, Reason: "stopped"}))
 		w.refuses("an old attempt's wait", blackboard.ErrRefused, func() error { return w.b.Cub.Await(w.ctx, b, true) })
-		begin("c")
-		w.done(claim, "c")
+		done := begin("c")
+		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: done, Artefact: result(w.snapshot(claim).Claim, "c", blackboard.Standard, "X", "")}))
 		begin("d")
 		other := blackboard.GrantRef{Claim: claim, Agent: "d", Attempt: 1, Holder: "other"}
 		w.refuses("another holder's wait", blackboard.ErrRefused, func() error { return w.b.Cub.Await(w.ctx, other, false) })
@@ -48,19 +49,6 @@ func TestAwait(t *testing.T) {
 				t.Errorf("%s waits on", agent)
 			}
 		}
-		wantList(t, "who works", w.uses())
-	})
-}
-
-// A grant without a part in the workspace begins whatever the others do.
-func TestWithoutWorkspace(t *testing.T) {
-	onBoth(t, func(t *testing.T, s *server) {
-		w := newWorld(t, s)
-		claim := w.granted(blackboard.PhaseParallel, "writer", "waits", "none")
-		wantList(t, "writer", w.try(claim, "writer", blackboard.ReadWrite))
-		wantList(t, "waits", w.try(claim, "waits", blackboard.ReadWrite), "writer")
-		wantList(t, "none", w.try(claim, "none", blackboard.NoWorkspace))
-		w.done(claim, "writer")
-		wantList(t, "waits at last", w.try(claim, "waits", blackboard.ReadWrite))
+		wantList(t, "who works", w.running())
 	})
 }

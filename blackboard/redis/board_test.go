@@ -131,17 +131,13 @@ func TestLifeOfAClaim(t *testing.T) {
 		if wf.Outstanding != 1 || wf.Status != blackboard.WorkflowActive || wf.Artefacts != 2 || wf.Claims != 1 {
 			t.Errorf("workflow %+v", wf)
 		}
-		use, err := w.b.Roster.Workspace(w.ctx)
-		must(t, err)
-		if len(use) != 0 {
-			t.Errorf("workspace still used: %v", use)
-		}
+		wantList(t, "running", w.running())
 		closed, err := w.b.Index.ClosedCount(w.ctx)
 		must(t, err)
 		if closed != 1 {
 			t.Errorf("%d closed claims", closed)
 		}
-		wantList(t, "ledger", kinds(w.events()), "leader", "goal", "open", "bid", "bid", "grant", "start", "result", "complete")
+		wantList(t, "ledger", kinds(w.events()), "leader", "goal", "open", "bid", "bid", "grant", "start", "wait", "result", "complete")
 		children, err := w.b.Index.Children(w.ctx, g.ID)
 		must(t, err)
 		wantList(t, "children", children, a.ID)
@@ -153,7 +149,7 @@ func workOn(t *testing.T, w *world, claim string) blackboard.Artefact {
 	t.Helper()
 	var st blackboard.Started
 	w.twice("start", func() (err error) {
-		st, err = w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h1", Mode: blackboard.ReadWrite})
+		st, err = w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h1"})
 		return err
 	})
 	if st.Artefact.Payload != "do it" || st.Grant.State != blackboard.GrantRunning || st.Claim.Status != blackboard.PendingExclusive {
@@ -161,7 +157,7 @@ func workOn(t *testing.T, w *world, claim string) blackboard.Artefact {
 	}
 	a := result(st.Claim, "a", blackboard.Standard, "Code", "x")
 	ref := blackboard.GrantRef{Claim: claim, Agent: "a", Attempt: st.Grant.Attempt, Holder: "h1"}
-	w.twice("note base", func() error { return w.b.Cub.NoteBase(w.ctx, ref, "c0ffee", "main") })
+	w.twice("await", func() error { return w.b.Cub.Await(w.ctx, ref, true) })
 	w.twice("finish", func() error {
 		return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: a, ToolTime: 1500 * time.Microsecond})
 	})
@@ -183,7 +179,7 @@ func TestFinishAndStart(t *testing.T) {
 		first, second := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
 		c, ref := w.run(first, "a")
 		done := blackboard.Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "x")}
-		next := blackboard.StartRequest{Claim: second, Agent: "a", Holder: "h-a", Mode: blackboard.ReadOnly}
+		next := blackboard.StartRequest{Claim: second, Agent: "a", Holder: "h-a"}
 		w.twice("finish and start", func() error {
 			st, finished, started := w.b.Cub.FinishAndStart(w.ctx, done, next)
 			if st.Claim.ID != second {

@@ -113,7 +113,7 @@ func TestTryClaims(t *testing.T) {
 	})
 }
 
-// Bids whose order was lost are still bids; the workspace survives nonsense.
+// Bids whose order was lost are still bids; the index of running grants survives nonsense.
 func TestOddRecords(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
@@ -128,8 +128,9 @@ func TestOddRecords(t *testing.T) {
 			order = append(order, b.Agent)
 		}
 		wantList(t, "bids", order, "c", "a", "b")
+		w.raw("HSET", w.b.c.Keys.Running(), "x", "nonsense")
 		w.raw("HSET", w.b.c.Keys.Workspace(), "hold:x", "nonsense")
-		wantList(t, "workspace", w.uses())
+		wantList(t, "running", w.running())
 	})
 }
 

@@ -112,15 +112,16 @@ func life(w *world, before func(move string)) {
 	}
 	start := func(agent string) {
 		do("start", func() error {
-			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "h-" + agent, Mode: blackboard.ReadWrite})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "h-" + agent})
 			return err
 		})
 	}
 	start("a")
 	start("b")
 	do("await", func() error { return w.b.Cub.Await(w.ctx, ref("a", 1), true) })
-	do("base", func() error { return w.b.Cub.NoteBase(w.ctx, ref("a", 1), "c0ffee", "main") })
-	do("requeue", func() error { return w.b.Cub.Requeue(w.ctx, ref("a", 1), 10, "stopped") })
+	do("requeue", func() error {
+		return w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref("a", 1), Most: 10, Reason: "stopped"})
+	})
 	c := w.snapshot(claim).Claim
 	start("b")
 	q := result(c, "b", blackboard.Question, "Question", "?")

@@ -168,7 +168,7 @@ func otherKind(t *testing.T) *server {
 // dump tells the length.
 func own(key string) bool {
 	name := strings.TrimPrefix(key, "sett:{test}:")
-	return slices.Contains([]string{"leader", "epoch", "instance", "agents", "workspace", "notified", "events"}, name) ||
+	return slices.Contains([]string{"leader", "epoch", "instance", "agents", "running", "notified", "events"}, name) ||
 		strings.HasSuffix(name, ":alive") || strings.HasSuffix(name, ":workers")
 }
 

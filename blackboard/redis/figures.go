@@ -17,7 +17,7 @@ func (b *Board) Figures(ctx context.Context, agents []string) (blackboard.Figure
 		f = blackboard.Figures{Agents: make(map[string]blackboard.AgentFigures, len(agents))}
 		c, k := b.c.Client.B(), b.c.Keys
 		cmds := rueidis.Commands{c.Time().Build(), c.Xlen().Key(k.Events()).Build(), c.Llen().Key(k.Artefacts()).Build(),
-			c.Llen().Key(k.Claims()).Build(), c.Hgetall().Key(k.Workspace()).Build()}
+			c.Llen().Key(k.Claims()).Build(), c.Hgetall().Key(k.Running()).Build(), c.Hgetall().Key(k.Workspace()).Build()}
 		backlogs := []string{k.Unclaimed(), k.OpenClaims(), k.Questions(), k.Gates(), k.ActiveWorkflows()}
 		for _, agent := range agents {
 			backlogs = append(backlogs, k.AgentDue(agent), k.AgentGrants(agent))
@@ -30,7 +30,7 @@ func (b *Board) Figures(ctx context.Context, agents []string) (blackboard.Figure
 		for _, n := range []*int64{&f.Events, &f.Artefacts, &f.Claims} {
 			*n = r.count()
 		}
-		f.Workspace = decodeWorkspace(r.hash())
+		f.Running = decodeRunning(r.hash(), r.hash())
 		for _, into := range []*blackboard.Backlog{&f.Unclaimed, &f.Open, &f.Questions, &f.Gates, &f.Goals} {
 			*into = r.backlog()
 		}

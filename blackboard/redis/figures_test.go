@@ -22,10 +22,7 @@ func TestFigures(t *testing.T) {
 		claim := w.granted(blackboard.PhaseParallel, "a", "b")
 		other := w.open(w.goal().ID, "a", "b")
 		_ = w.goal()
-		wantList(t, "a", w.try(claim, "a", blackboard.ReadWrite))
-		if blocked := w.try(claim, "b", blackboard.ReadWrite); len(blocked) == 0 {
-			t.Fatal("two writers")
-		}
+		w.run(claim, "a")
 		f, err := w.b.Figures(ctx, []string{"a", "b"})
 		must(t, err)
 		for what, got := range map[string][2]int64{
@@ -44,10 +41,10 @@ func TestFigures(t *testing.T) {
 		if opened := w.snapshot(other).Claim.OpenedAt; !f.Agents["a"].Due.Oldest.Equal(opened) {
 			t.Errorf("a's bid is due since %s, want %s", f.Agents["a"].Due.Oldest, opened)
 		}
-		if len(f.Workspace) != 2 || f.Workspace[0].Waiting || !f.Workspace[1].Waiting || f.Workspace[1].Agent != "b" {
-			t.Errorf("the workspace: %+v", f.Workspace)
+		if len(f.Running) != 1 || f.Running[0].Agent != "a" {
+			t.Errorf("running: %+v", f.Running)
 		}
-		w.finish(claim, "a", blackboard.Question, "", "?")
+		w.finish(claim, "b", blackboard.Question, "", "?")
 		f, err = w.b.Figures(ctx, nil)
 		must(t, err)
 		if age := f.At.Sub(f.Questions.Oldest); f.Questions.Count != 1 || age < 0 || age > time.Minute {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/redis/rueidis"
 
@@ -17,13 +16,13 @@ import (
 type Cub struct{ c *store.Conn }
 
 func startMove(q blackboard.StartRequest) store.Move {
-	return store.Move{Script: "start", Args: []string{q.Claim, q.Agent, q.Holder, string(q.Mode),
+	return store.Move{Script: "start", Args: []string{q.Claim, q.Agent, q.Holder,
 		q.Ran.Image, q.Ran.Program, q.Ran.Config, q.Ran.Sett, q.Ran.Pin}}
 }
 
 func finishMove(q blackboard.Result) store.Move {
 	args := append([]string{q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder}, store.Arguments(q.Artefact)...)
-	return store.Move{Script: "finish", Args: append(args, string(q.Verdict), strconv.FormatInt(q.ToolTime.Microseconds(), 10))}
+	return store.Move{Script: "finish", Args: append(args, string(q.Verdict), strconv.FormatInt(q.ToolTime.Microseconds(), 10), q.Base)}
 }
 
 // Start begins to work on a grant. ErrRefused: it is not queued (any more);
@@ -59,12 +58,6 @@ func (b Cub) FinishAndStart(ctx context.Context, done blackboard.Result, next bl
 
 func decodeStarted(q blackboard.StartRequest, r store.Reply) (blackboard.Started, error) {
 	var s blackboard.Started
-	if r.Status == "wait" {
-		for i := range r.Rest {
-			s.Blocked = append(s.Blocked, r.Text(i))
-		}
-		return s, nil
-	}
 	err := store.Refused(r)
 	if err == nil && len(r.Rest) < 3 {
 		err = blackboard.ErrCorrupt
@@ -94,13 +87,6 @@ func flat(m rueidis.RedisMessage) map[string]string {
 	return fields
 }
 
-// NoteBase records the commit and branch at which a writer found the working
-// tree, so that it can be put back there after a crash.
-func (b Cub) NoteBase(ctx context.Context, q blackboard.GrantRef, commit, branch string) error {
-	r, err := b.c.Do(ctx, "base", q.Claim, q.Agent, q.Holder, commit, branch)
-	return store.Done(r, err, "note base of claim %s", q.Claim)
-}
-
 // Await records that a running grant waits for the repository, or waits no longer.
 // ErrRefused: the grant is no longer this holder's.
 func (b Cub) Await(ctx context.Context, q blackboard.GrantRef, waits bool) error {
@@ -112,32 +98,11 @@ func (b Cub) Await(ctx context.Context, q blackboard.GrantRef, waits bool) error
 	return store.Done(r, err, "record a wait of claim %s", q.Claim)
 }
 
-// Requeue hands a running grant back to its queue, unfinished. It is no error
-// when the grant is no longer this holder's. ErrRefused: it has been handed back
-// that often, not counting when the instance was stopping, and still is running.
-func (b Cub) Requeue(ctx context.Context, q blackboard.GrantRef, most int, reason string) error {
-	r, err := b.c.Do(ctx, "requeue", q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, reason, strconv.Itoa(most))
+// Requeue hands a running grant back to its queue. It is no error when the grant is no
+// longer this holder's. ErrRefused: it has been handed back so often, and still is running.
+func (b Cub) Requeue(ctx context.Context, q blackboard.HandBack) error {
+	r, err := b.c.Do(ctx, "requeue", q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, q.Reason, strconv.Itoa(q.Most), q.Base)
 	return store.Done(r, err, "hand back claim %s", q.Claim)
-}
-
-// Release lets go of the workspace for a grant that has ended: after its
-// cancelled tool was stopped (holder given), or after the tree that a dead writer
-// left was put back (holder empty). leftovers names the ref that keeps the
-// changes found in the tree, if any.
-func (b Cub) Release(ctx context.Context, claim, agent, holder, leftovers string) error {
-	r, err := b.c.Do(ctx, "release", claim, agent, holder, leftovers)
-	return store.Done(r, err, "release workspace of claim %s", claim)
-}
-
-// restorePatience is how long a dead writer's own agent is waited for before
-// another one puts its tree back, and how long doing so may take.
-const restorePatience = 30 * time.Second
-
-// AdoptRestore says that an agent's incarnation sets out to put back the tree that
-// the dead writer of a hold left. ErrRefused: somebody else does, or may still.
-func (b Cub) AdoptRestore(ctx context.Context, u blackboard.WorkspaceUse, agent, incarnation string) error {
-	r, err := b.c.Do(ctx, "adopt", u.Claim, u.Agent, agent, incarnation, store.Micros(restorePatience))
-	return store.Done(r, err, "put back the tree of claim %s", u.Claim)
 }
 
 // FailGrant ends the grant of a holder that died, with a Failure.

@@ -32,7 +32,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 		must(t, err)
 		wantList(t, "queue", work.Grants)
 		w.refuses("a start while it asks", blackboard.ErrRefused, func() error {
-			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h", Mode: blackboard.ReadOnly})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h"})
 			return err
 		})
 		for name, id := range map[string]string{"the goal": goalID, "nothing": newID()} {
@@ -59,7 +59,7 @@ func TestQuestionAndAnswer(t *testing.T) {
 		w.refuses("a result of the first attempt", blackboard.ErrRefused, func() error {
 			return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: late})
 		})
-		st, again := w.start(claim, "a", "h2", blackboard.ReadOnly)
+		st, again := w.start(claim, "a", "h2")
 		if st.Grant.Attempt != 2 || st.Grant.ResultID != "" {
 			t.Errorf("started again: %+v", st.Grant)
 		}
@@ -92,17 +92,14 @@ func TestOnlyTheHolder(t *testing.T) {
 				return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: wrong, Artefact: a})
 			})
 			before := w.dump()
-			_ = w.b.Cub.Requeue(w.ctx, wrong, 10, "stopped")
+			_ = w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: wrong, Most: 10, Reason: "stopped"})
 			w.unchanged("handing back as "+name, before)
-			if wrong.Agent != ref.Agent || wrong.Claim != ref.Claim || wrong.Holder != ref.Holder {
-				w.refuses("a base of "+name, blackboard.ErrRefused, func() error { return w.b.Cub.NoteBase(w.ctx, wrong, "c", "main") })
-			}
 		}
 		w.refuses("a start by another holder", blackboard.ErrRefused, func() error {
-			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h2", Mode: blackboard.ReadOnly})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "a", Holder: "h2"})
 			return err
 		})
-		wantError(t, "handing back a grant nobody has", w.b.Cub.Requeue(w.ctx, blackboard.GrantRef{Claim: newID(), Agent: "a", Attempt: 1, Holder: "h"}, 10, ""), blackboard.ErrRefused)
+		wantError(t, "handing back a grant nobody has", w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: blackboard.GrantRef{Claim: newID(), Agent: "a", Attempt: 1, Holder: "h"}, Most: 10}), blackboard.ErrRefused)
 		_, err := w.b.Records.Grant(w.ctx, claim, "b")
 		wantError(t, "no such grant", err, blackboard.ErrNotFound)
 	})
@@ -113,15 +110,17 @@ func TestRequeue(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
-		_, ref := w.start(claim, "a", "h1", blackboard.ReadWrite)
-		w.twice("hand back", func() error { return w.b.Cub.Requeue(w.ctx, ref, 10, "stopped") })
+		_, ref := w.start(claim, "a", "h1")
+		w.twice("hand back", func() error {
+			return w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref, Most: 10, Reason: "stopped"})
+		})
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantQueued || g.Attempt != 2 || g.Holder != "" || g.Crashes != 0 {
 			t.Errorf("grant %+v", g)
 		}
 		if e := w.lastEvent(); e.Kind != blackboard.EventRequeue || e.Reason != "stopped" || e.Attributes["attempt"] != "2" {
 			t.Errorf("ledger %+v", e)
 		}
-		if st, _ := w.start(claim, "a", "h2", blackboard.ReadWrite); len(st.Blocked) > 0 || st.Grant.Attempt != 2 {
+		if st, _ := w.start(claim, "a", "h2"); st.Grant.Attempt != 2 {
 			t.Errorf("started %+v", st)
 		}
 	})
@@ -134,17 +133,21 @@ func TestRequeueIsBounded(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		for n := range 4 {
-			_, ref := w.start(claim, "a", "h", blackboard.ReadOnly)
+			_, ref := w.start(claim, "a", "h")
 			if n == 1 {
 				must(t, w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "test"))
 			}
-			w.twice("hand back", func() error { return w.b.Cub.Requeue(w.ctx, ref, 3, "stopped") })
+			w.twice("hand back", func() error {
+				return w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref, Most: 3, Reason: "stopped"})
+			})
 			if n == 1 {
 				must(t, w.b.SetInstance(w.ctx, blackboard.InstanceRunning, "test"))
 			}
 		}
-		_, ref := w.start(claim, "a", "h", blackboard.ReadOnly)
-		w.refuses("once more", blackboard.ErrRefused, func() error { return w.b.Cub.Requeue(w.ctx, ref, 3, "stopped") })
+		_, ref := w.start(claim, "a", "h")
+		w.refuses("once more", blackboard.ErrRefused, func() error {
+			return w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref, Most: 3, Reason: "stopped"})
+		})
 		if g := w.grantOf(claim, "a"); g.State != blackboard.GrantRunning || g.Attempt != 5 || g.Crashes != 0 {
 			t.Errorf("grant %+v", g)
 		}
@@ -202,11 +205,7 @@ func TestCrash(t *testing.T) {
 				if wf := w.workflow(goalID); wf.Failures != 1 || wf.FailureID != f.ID {
 					t.Errorf("workflow %+v", wf)
 				}
-				use, err := w.b.Roster.Workspace(w.ctx)
-				must(t, err)
-				if len(use) > 0 {
-					t.Errorf("workspace %v", use)
-				}
+				wantList(t, "running", w.running())
 				late := failure(goalID, "Late")
 				w.refuses("a result after the end", blackboard.ErrRefused, func() error {
 					return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: second, Artefact: late})

@@ -402,15 +402,15 @@ func TestImportGoesOn(t *testing.T) {
 		must(t, err)
 		w.finish(work.Grants[0], "e", blackboard.Terminal, "Done", "x")
 		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(work.Grants[0]), ""))
-		uses, err := w.b.Roster.Workspace(w.ctx)
+		uses, err := w.b.Roster.Running(w.ctx)
 		must(t, err)
-		if agent != "a" || len(uses) != 1 || uses[0].Agent != "d" || uses[0].Mode != blackboard.ReadOnly || uses[0].Holder != "h-d" {
+		if agent != "a" || len(uses) != 1 || uses[0].Agent != "d" || uses[0].Holder != "h-d" {
 			t.Fatalf("agent %s goes on; who ran is %+v", agent, uses)
 		}
 		u := uses[0]
 		must(t, w.b.Leader.FailGrant(w.ctx, w.epoch, blackboard.GrantRef{Claim: u.Claim, Agent: u.Agent, Attempt: u.Attempt, Holder: u.Holder}, "died", failure(going, blackboard.TypeAgentCrashed)))
-		if uses, err = w.b.Roster.Workspace(w.ctx); err != nil || len(uses) != 0 {
-			t.Errorf("the workspace is held by %v: %v", uses, err)
+		if uses, err = w.b.Roster.Running(w.ctx); err != nil || len(uses) != 0 {
+			t.Errorf("%v run: %v", uses, err)
 		}
 		if _, _, err := w.b.Index.Resolve(w.ctx, going[len(going)-6:], blackboard.KindArtefact); err != nil {
 			t.Errorf("resolve: %v", err)

@@ -163,7 +163,7 @@ func TestSiblingsAreCancelled(t *testing.T) {
 			return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: running, Artefact: late})
 		})
 		w.refuses("a start after the end", blackboard.ErrRefused, func() error {
-			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "queued", Holder: "h", Mode: blackboard.ReadOnly})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "queued", Holder: "h"})
 			return err
 		})
 		questions, err := w.b.Index.OpenQuestions(w.ctx)
@@ -228,7 +228,7 @@ func TestStopping(t *testing.T) {
 		}
 		w.refuses("a goal", blackboard.ErrStopping, func() error { return w.b.People.PostGoal(w.ctx, goal("x")) })
 		w.refuses("a start", blackboard.ErrStopping, func() error {
-			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "b", Holder: "h", Mode: blackboard.ReadOnly})
+			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "b", Holder: "h"})
 			return err
 		})
 		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: result(c, "a", blackboard.Standard, "Code", "")}))

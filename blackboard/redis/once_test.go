@@ -83,7 +83,7 @@ func TestClosedClaimsStayClosed(t *testing.T) {
 	})
 }
 
-// BUG 6: a crash of another attempt by the same holder lets go of its workspace.
+// BUG 6: a crash of another attempt by the same holder ends its run.
 func TestCrashOfAnotherAttempt(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)

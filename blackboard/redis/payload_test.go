@@ -27,7 +27,7 @@ func TestPayloads(t *testing.T) {
 			must(t, w.b.People.PostGoal(w.ctx, g))
 			claim := w.open(g.ID, "a")
 			w.grant(claim, blackboard.PhaseExclusive, "a")
-			st, ref := w.start(claim, "a", "h", blackboard.ReadOnly)
+			st, ref := w.start(claim, "a", "h")
 			a := result(st.Claim, "a", blackboard.Standard, "Copy", st.Artefact.Payload)
 			must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: a}))
 			got, err := w.b.Records.Artefact(w.ctx, a.ID)

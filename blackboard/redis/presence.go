@@ -110,12 +110,15 @@ func (b *Board) State(ctx context.Context) (blackboard.InstanceState, error) {
 	return blackboard.InstanceState(s), err
 }
 
-// Workspace returns the uses of the working tree and the waits for it, sorted by
-// time.
-func (b Roster) Workspace(ctx context.Context) ([]blackboard.WorkspaceUse, error) {
-	all, err := b.c.Hash(ctx, "read workspace", b.c.Keys.Workspace())
+// Running returns the grants that holders run, sorted by their start.
+func (b Roster) Running(ctx context.Context) ([]blackboard.Running, error) {
+	all, err := b.c.Hash(ctx, "read running grants", b.c.Keys.Running())
 	if err != nil {
 		return nil, err
 	}
-	return decodeWorkspace(all), nil
+	before, err := b.c.Hash(ctx, "read running grants", b.c.Keys.Workspace())
+	if err != nil {
+		return nil, err
+	}
+	return decodeRunning(all, before), nil
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,34 +149,37 @@ func (b Index) Children(ctx context.Context, id string) ([]string, error) {
 	return b.c.Sorted(ctx, b.c.Keys.Children(id))
 }
 
-func decodeWorkspace(all map[string]string) []blackboard.WorkspaceUse {
-	out := make([]blackboard.WorkspaceUse, 0, len(all))
-	for field, s := range all {
-		var w struct {
-			Claim   string                   `json:"claim"`
-			Agent   string                   `json:"agent"`
-			Mode    blackboard.WorkspaceMode `json:"mode"`
-			Holder  string                   `json:"holder"`
-			Attempt int                      `json:"attempt"`
-			Since   string                   `json:"since"`
-			Base    string                   `json:"base"`
-			Branch  string                   `json:"branch"`
-			State   string                   `json:"state"`
+// decodeRunning reads the index of running grants, and that of a Sett of before.
+func decodeRunning(all, before map[string]string) []blackboard.Running {
+	out := make([]blackboard.Running, 0, len(all))
+	read := func(s string) {
+		var r struct {
+			Claim      string `json:"claim"`
+			Agent      string `json:"agent"`
+			Holder     string `json:"holder"`
+			Attempt    int    `json:"attempt"`
+			Since      string `json:"since"`
+			WaitsSince string `json:"waits_since"`
 		}
-		if json.Unmarshal([]byte(s), &w) != nil {
-			continue // shown by nobody, waited for by nobody
+		if json.Unmarshal([]byte(s), &r) != nil {
+			return // shown by nobody, waited for by nobody
 		}
-		since, _ := store.ParseMicros(w.Since)
-		out = append(out, blackboard.WorkspaceUse{
-			Claim: w.Claim, Agent: w.Agent, Mode: w.Mode, Holder: w.Holder, Attempt: w.Attempt, Since: since,
-			Base: w.Base, Branch: w.Branch, Waiting: strings.HasPrefix(field, "wait:"), Restore: w.State == "restore",
+		since, _ := store.ParseMicros(r.Since)
+		waits, _ := store.ParseMicros(r.WaitsSince)
+		out = append(out, blackboard.Running{
+			Claim: r.Claim, Agent: r.Agent, Holder: r.Holder, Attempt: r.Attempt, Since: since, WaitsSince: waits,
 		})
 	}
-	slices.SortFunc(out, func(a, b blackboard.WorkspaceUse) int {
-		if c := a.Since.Compare(b.Since); c != 0 {
-			return c
+	for _, s := range all {
+		read(s)
+	}
+	for field, s := range before {
+		if name, holds := strings.CutPrefix(field, "hold:"); holds && all[name] == "" {
+			read(s)
 		}
-		return strings.Compare(a.Claim+a.Agent, b.Claim+b.Agent)
+	}
+	slices.SortFunc(out, func(a, b blackboard.Running) int {
+		return cmp.Or(a.Since.Compare(b.Since), strings.Compare(a.Claim+a.Agent, b.Claim+b.Agent))
 	})
 	return out
 }

@@ -158,20 +158,17 @@ func (w *world) granted(phase blackboard.Phase, agents ...string) string {
 	return claim
 }
 
-func (w *world) start(claim, agent, holder string, mode blackboard.WorkspaceMode) (blackboard.Started, blackboard.GrantRef) {
+func (w *world) start(claim, agent, holder string) (blackboard.Started, blackboard.GrantRef) {
 	w.Helper()
-	st, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: holder, Mode: mode})
+	st, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: holder})
 	must(w, err)
 	return st, blackboard.GrantRef{Claim: claim, Agent: agent, Attempt: st.Grant.Attempt, Holder: holder}
 }
 
-// run starts a grant without a change to the workspace.
+// run starts a grant.
 func (w *world) run(claim, agent string) (blackboard.Claim, blackboard.GrantRef) {
 	w.Helper()
-	st, ref := w.start(claim, agent, "h-"+agent, blackboard.ReadOnly)
-	if len(st.Blocked) > 0 {
-		w.Fatalf("start %s: blocked by %v", agent, st.Blocked)
-	}
+	st, ref := w.start(claim, agent, "h-"+agent)
 	return st.Claim, ref
 }
 

@@ -65,7 +65,7 @@ func TestStandby(t *testing.T) {
 		w.refuses("another claim", blackboard.ErrRefused, func() error { return w.b.Leader.Assign(w.ctx, w.epoch, "a", "w1", next, 1) })
 		w.hello("a", blackboard.Worker{Incarnation: "w1", Claim: next})
 		wantList(t, "a worker that names another claim", w.workers("a"), "w1 "+claim+" 1")
-		w.start(claim, "a", "w1", blackboard.ReadOnly)
+		w.start(claim, "a", "w1")
 		w.twice("assign, its reply lost", func() error { return w.b.Leader.Assign(w.ctx, w.epoch, "a", "w1", claim, 1) })
 		w.twice("forget", func() error { return w.b.Leader.ForgetWorker(w.ctx, "a", "w1") })
 		wantList(t, "workers", w.workers("a"))
@@ -125,7 +125,7 @@ func TestAssignedWorkerDies(t *testing.T) {
 		must(t, w.b.Leader.ForgetWorker(w.ctx, "a", "w1"))
 		must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", "w2", claim, 1))
 		// The next dies while it works, and is not forgotten yet.
-		_, ref := w.start(claim, "a", "w2", blackboard.ReadOnly)
+		_, ref := w.start(claim, "a", "w2")
 		must(t, w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died"))
 		w.hello("a", blackboard.Worker{Incarnation: "w3"})
 		must(t, w.b.Leader.Assign(w.ctx, w.epoch, "a", "w3", claim, 2))

@@ -57,7 +57,7 @@ func fillOne(tb testing.TB, b *redis.Board, epoch string) {
 	_, err = b.Cub.SubmitBids(ctx, []blackboard.BidRequest{{Claim: claim, Agent: "old", Bid: blackboard.BidExclusive}})
 	check(err)
 	check(b.Leader.GrantPhase(ctx, blackboard.Guard{Epoch: epoch, Claim: claim, Revision: 2}, blackboard.PhaseExclusive, []string{"old"}))
-	_, err = b.Cub.Start(ctx, blackboard.StartRequest{Claim: claim, Agent: "old", Holder: "h", Mode: blackboard.ReadOnly})
+	_, err = b.Cub.Start(ctx, blackboard.StartRequest{Claim: claim, Agent: "old", Holder: "h"})
 	check(err)
 	check(b.Cub.Finish(ctx, blackboard.Result{GrantRef: blackboard.GrantRef{Claim: claim, Agent: "old", Attempt: 1, Holder: "h"},
 		Artefact: blackboard.Artefact{ID: blackboard.NewID(time.Now(), rand.Reader), StructuralType: blackboard.Terminal, Type: "Old",
@@ -187,7 +187,7 @@ func clanWorkflow(tb testing.TB, b *redis.Board, epoch string) []string {
 	result := func(source, logical string, st blackboard.StructuralType, more ...string) string {
 		claim := blackboard.BiddingClaimID(source)
 		agent := fmt.Sprintf("old%d", len(ids))
-		_, err := b.Cub.Start(ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "h", Mode: blackboard.ReadOnly})
+		_, err := b.Cub.Start(ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "h"})
 		must(err)
 		id := blackboard.NewID(time.Now(), rand.Reader)
 		must(b.Cub.Finish(ctx, blackboard.Result{GrantRef: blackboard.GrantRef{Claim: claim, Agent: agent, Attempt: 1, Holder: "h"},

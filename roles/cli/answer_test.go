@@ -77,7 +77,7 @@ func TestAnswer(t *testing.T) {
 	s.refuses(role.Failed, "anna answered it 0s ago, with "+words.Short(a.ID), "answer", question, "no, blue")
 
 	// An agent may ask again; the answer comes from standard input, whole.
-	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.begin(claim, "writer")
 	question = s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "which red?"})
 	s.stdin = strings.NewReader("  crimson\n\nor so\n")
 	stdout, stderr, err = s.run("answer", question, "-", "--quiet")
@@ -171,7 +171,7 @@ func TestAnswerOfTheDead(t *testing.T) {
 	if fmt.Sprint(work.Grants) != fmt.Sprint([]string{claim}) {
 		t.Errorf("its queue: %+v", work)
 	}
-	st, err := s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: claim, Agent: "writer", Holder: "i-again", Mode: blackboard.ReadOnly})
+	st, err := s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: claim, Agent: "writer", Holder: "i-again"})
 	s.Must(err)
 	if want := []string{question, strings.TrimSpace(stdout)}; fmt.Sprint(st.Grant.Asked) != fmt.Sprint(want) {
 		t.Errorf("it starts with %+v, want %v", st, want)

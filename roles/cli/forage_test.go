@@ -40,14 +40,14 @@ func TestForageWait(t *testing.T) {
 			claim := s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, blackboard.BidRequest{Agent: "lint", Bid: blackboard.BidClaim},
 				blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 			s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
-			s.begin(claim, "writer", blackboard.ReadOnly)
-			s.begin(claim, "lint", blackboard.ReadOnly)
+			s.begin(claim, "writer")
+			s.begin(claim, "lint")
 			q := s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "?"})
 			a := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!", ClaimID: claim, WorkflowID: goal, SourceArtefacts: []string{q}}
 			if _, err := s.board.People.PostAnswer(s.t.Context(), q, a, "anna"); err != nil {
 				s.t.Fatal(err)
 			}
-			s.begin(claim, "writer", blackboard.ReadOnly)
+			s.begin(claim, "writer")
 			for _, agent := range []string{"writer", "lint"} {
 				id := s.Finish(claim, agent, standard)
 				s.Complete(s.open(id, s.all("", "")...))

@@ -121,7 +121,7 @@ func TestReject(t *testing.T) {
 	}
 	rework := blackboard.ReworkClaimID(claim)
 	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "feedback by human:anna", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{review.ID}}))
-	s.begin(rework, "writer", blackboard.ReadOnly)
+	s.begin(rework, "writer")
 	second := s.Finish(rework, "writer", blackboard.Artefact{LogicalID: held, StructuralType: blackboard.Terminal, Type: "Release", Payload: "v1.1"})
 	s.Complete(rework)
 	stdout, _, err = s.run("show", held)

@@ -40,7 +40,7 @@ func TestGoldenPeople(t *testing.T) {
 	goal, claim, failure := s.fails()
 	ids["retried"], ids["failedClaim"], ids["failure"] = goal, claim, failure
 	ids["again"] = does("retry", failure, "the disk is new")
-	s.begin(ids["again"], "writer", blackboard.ReadOnly)
+	s.begin(ids["again"], "writer")
 	ids["passed"] = s.Finish(ids["again"], "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Release", Payload: "v1.1"})
 	s.Complete(ids["again"])
 	does("approve", ids["passed"])

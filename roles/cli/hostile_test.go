@@ -77,11 +77,11 @@ func (s *stage) hostile() map[string]string {
 	s.Must(s.board.Leader.CompleteClaim(ctx, s.Guard(ids["claim"]), nasty))
 	claim := s.open(ids["result"], s.all("lint", blackboard.BidReview)...)
 	s.Grant(claim, blackboard.PhaseReview, "lint")
-	s.begin(claim, "lint", blackboard.ReadOnly)
+	s.begin(claim, "lint")
 	ids["review"] = s.Finish(claim, "lint", of(blackboard.Review, large))
 	ids["rework"] = blackboard.ReworkClaimID(claim)
 	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(claim), nasty, nil, &blackboard.Rework{ClaimID: ids["rework"], Agent: "writer", Context: []string{ids["review"]}}))
-	s.begin(ids["rework"], "writer", blackboard.ReadOnly)
+	s.begin(ids["rework"], "writer")
 	done := of(blackboard.Terminal, large)
 	done.LogicalID = ids["result"]
 	s.Finish(ids["rework"], "writer", done)

@@ -36,7 +36,7 @@ func (s *stage) achievedEarlier(base, commit string) (goal, terminal string) {
 	s.Must(s.board.People.PostGoal(s.t.Context(), a))
 	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
 	s.Grant(claim, blackboard.PhaseExclusive, "writer")
-	s.begin(claim, "writer", blackboard.ReadWrite)
+	s.begin(claim, "writer")
 	terminal = s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: blackboard.TypeCodeCommit, Payload: commit, Summary: "teach it to sing"})
 	s.Complete(claim)
 	return goal, terminal
@@ -669,7 +669,7 @@ func TestDiffBaseUnknown(t *testing.T) {
 	s.Complete(blackboard.BiddingClaimID(goal))
 	claim := s.open(id, s.all("writer", blackboard.BidExclusive)...)
 	s.Grant(claim, blackboard.PhaseExclusive, "writer")
-	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.begin(claim, "writer")
 	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: blackboard.TypeCodeCommit, Payload: result})
 	s.Complete(claim)
 	s.commitFile("mine", "x\n")

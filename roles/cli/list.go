@@ -26,15 +26,15 @@ answer), lost (its state directory was removed, and processes of it run) and sto
 With -v each instance that runs is followed by its agents (idle, working, starting, silent,
 paused, stopped), with what they work on, have queued and owe a bid for; and by what its
 open work waits for, with the goal and for how long:
-  claim      the orchestrator to open a claim on an artefact
-  bid        an agent to bid
-  decision   the orchestrator to decide about a claim
-  start      an agent, or a worker of its, to begin
-  slot       one of an agent's workers to be free
-  workspace  others to let go of the working tree
-  result     an agent's tool
-  answer     a person to answer a question
-  approval   a person to approve or reject an artefact
+  claim       the orchestrator to open a claim on an artefact
+  bid         an agent to bid
+  decision    the orchestrator to decide about a claim
+  start       an agent, or a worker of its, to begin
+  slot        one of an agent's workers to be free
+  repository  the repository to prepare a tree, or to take a commit
+  result      an agent's tool
+  answer      a person to answer a question
+  approval    a person to approve or reject an artefact
 Of each kind of open work the oldest 200 are looked at.
 
 For programs -v adds parts (name, state, since, unit_id, and restarts: how often it ended

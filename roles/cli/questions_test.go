@@ -173,7 +173,7 @@ func (s *stage) asksAtTheLimit() (draft, rework, question string) {
 	s.Complete(claim)
 	claim = s.open(draft, s.all("lint", blackboard.BidReview)...)
 	s.Grant(claim, blackboard.PhaseReview, "lint")
-	s.begin(claim, "lint", blackboard.ReadOnly)
+	s.begin(claim, "lint")
 	review := s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "no"})
 	rework = blackboard.ReworkClaimID(claim)
 	w, err := s.board.Records.Snapshot(s.t.Context(), claim)

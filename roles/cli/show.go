@@ -17,7 +17,7 @@ type showCmd struct {
 // Help is shown by `sett show --help`.
 func (showCmd) Help() string {
 	return `Says what something is and, while it is open, what it waits for: whose bid, whose result,
-which question, who has the workspace, whose free worker.
+which question, whose free worker.
 
 A goal is shown with its claims, and each claim with its bids, grants and results.
 

@@ -63,7 +63,7 @@ var waitCases = map[string]struct {
 	}},
 	"start of the busy": {blackboard.WaitStart, "writer", "writer works on claim ", func(s *stage) string {
 		_, first := granted(s)
-		s.begin(first, "writer", blackboard.ReadOnly)
+		s.begin(first, "writer")
 		_, claim := granted(s)
 		return claim
 	}},
@@ -73,31 +73,21 @@ var waitCases = map[string]struct {
 			claim = s.open(s.Goal("the goal"), s.all("many", blackboard.BidExclusive)...)
 			s.Grant(claim, blackboard.PhaseExclusive, "many")
 			if i < 2 {
-				s.begin(claim, "many", blackboard.ReadOnly)
+				s.begin(claim, "many")
 			}
-		}
-		return claim
-	}},
-	"workspace": {blackboard.WaitWorkspace, "writer", ", held by lint (ro, claim ", func(s *stage) string {
-		claim := s.open(s.Goal("the goal"), s.all("lint", blackboard.BidExclusive)...)
-		s.Grant(claim, blackboard.PhaseExclusive, "lint")
-		s.begin(claim, "lint", blackboard.ReadOnly)
-		_, claim = granted(s)
-		if st := s.begin(claim, "writer", blackboard.ReadWrite); len(st.Blocked) == 0 {
-			s.t.Error("the writer was not blocked")
 		}
 		return claim
 	}},
 	"repository": {blackboard.WaitRepository, "writer", "writer waits for the repository, claim ", func(s *stage) string {
 		goal, claim := granted(s)
-		st := s.begin(claim, "writer", blackboard.NoWorkspace)
+		st := s.begin(claim, "writer")
 		ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
 		s.Must(s.board.Cub.Await(s.t.Context(), ref, true))
 		return goal
 	}},
 	"result after the repository": {blackboard.WaitResult, "writer", "writer is running", func(s *stage) string {
 		goal, claim := granted(s)
-		st := s.begin(claim, "writer", blackboard.NoWorkspace)
+		st := s.begin(claim, "writer")
 		ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
 		s.Must(s.board.Cub.Await(s.t.Context(), ref, true))
 		s.Must(s.board.Cub.Await(s.t.Context(), ref, false))
@@ -105,7 +95,7 @@ var waitCases = map[string]struct {
 	}},
 	"result": {blackboard.WaitResult, "writer", "writer is running", func(s *stage) string {
 		goal, claim := granted(s)
-		s.begin(claim, "writer", blackboard.ReadWrite)
+		s.begin(claim, "writer")
 		return goal
 	}},
 	"bid in time": {blackboard.WaitBid, "lint", " (bid_timeout)", func(s *stage) string {
@@ -122,7 +112,7 @@ var waitCases = map[string]struct {
 		bids := s.allBut("writer", blackboard.BidClaim, "lint", blackboard.BidClaim)
 		claim := s.open(s.Goal("the goal"), bids...)
 		s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
-		s.begin(claim, "lint", blackboard.ReadOnly)
+		s.begin(claim, "lint")
 		s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Failure, Type: "Failure", Payload: "no"})
 		return claim
 	}},
@@ -215,7 +205,7 @@ func TestShowManyWaits(t *testing.T) {
 	}
 	s.Grant(claim, blackboard.PhaseParallel, agents...)
 	for _, name := range agents {
-		s.begin(claim, name, blackboard.ReadOnly)
+		s.begin(claim, name)
 		s.Finish(claim, name, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Part", Payload: name})
 	}
 	stdout, _, err := s.run("show", goal, "-o", "json")
@@ -238,16 +228,16 @@ func (s *stage) reworked() (goal, first, second string) {
 	s.Complete(claim)
 	claim = s.open(first, s.all("lint", blackboard.BidReview)...)
 	s.Grant(claim, blackboard.PhaseReview, "lint")
-	s.begin(claim, "lint", blackboard.ReadOnly)
+	s.begin(claim, "lint")
 	review := s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
 	rework := blackboard.ReworkClaimID(claim)
 	s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "feedback by lint", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}}))
-	s.begin(rework, "writer", blackboard.ReadOnly)
+	s.begin(rework, "writer")
 	second = s.Finish(rework, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "v2\x00\xff", SourceArtefacts: []string{review}})
 	s.Complete(rework)
 	claim = s.open(second, s.all("lint", blackboard.BidReview)...)
 	s.Grant(claim, blackboard.PhaseReview, "lint")
-	s.begin(claim, "lint", blackboard.ReadOnly)
+	s.begin(claim, "lint")
 	s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "{}"})
 	s.Complete(claim)
 	return goal, first, second

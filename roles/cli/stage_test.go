@@ -248,9 +248,9 @@ func (s *stage) all(agent string, bid blackboard.BidType) []blackboard.BidReques
 	return bids
 }
 
-func (s *stage) begin(claim, agent string, mode blackboard.WorkspaceMode) blackboard.Started {
+func (s *stage) begin(claim, agent string) blackboard.Started {
 	s.t.Helper()
-	return s.Begin(claim, agent, "i-"+agent, mode)
+	return s.Begin(claim, agent, "i-"+agent)
 }
 
 // work opens a goal's claim, grants it to the writer, and ends it with a result.
@@ -258,7 +258,7 @@ func (s *stage) work(goal string, a blackboard.Artefact) (claim, result string) 
 	s.t.Helper()
 	claim = s.open(goal, s.all("writer", blackboard.BidExclusive)...)
 	s.Grant(claim, blackboard.PhaseExclusive, "writer")
-	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.begin(claim, "writer")
 	return claim, s.Finish(claim, "writer", a)
 }
 

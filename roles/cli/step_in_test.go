@@ -19,7 +19,7 @@ func TestCancelClaim(t *testing.T) {
 	claim := s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidClaim}, blackboard.BidRequest{Agent: "lint", Bid: blackboard.BidClaim},
 		blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 	s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
-	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.begin(claim, "writer")
 	s.refuses(role.Usage, "missing argument WHY", "cancel", claim)
 	s.refuses(role.Usage, "say why", "cancel", claim, " ")
 	s.refuses(role.Usage, "longer than 1000", "cancel", claim, strings.Repeat("x", 1001))
@@ -107,7 +107,7 @@ func TestRetry(t *testing.T) {
 	if e := history[len(history)-1]; e.Kind != blackboard.EventRetry || e.Reason != "the disk is new" || e.Attributes["by"] != "anna" {
 		t.Errorf("ledger %+v", e)
 	}
-	s.begin(again, "writer", blackboard.ReadOnly)
+	s.begin(again, "writer")
 	draft := s.Finish(again, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
 	s.Complete(again)
 	stdout, _, err = s.run("show", claim)
@@ -149,7 +149,7 @@ func TestRetryWait(t *testing.T) {
 	goal, _, failure := s.fails()
 	c := s.start("retry", failure, "--wait")
 	again := c.goalOf()
-	s.begin(again, "writer", blackboard.ReadOnly)
+	s.begin(again, "writer")
 	s.Finish(again, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Summary: "all well"})
 	s.Complete(again)
 	if err := c.wait(); err != nil {
@@ -179,7 +179,7 @@ func TestShowChainThroughRetries(t *testing.T) {
 	s.Complete(claim)
 	claim = s.open(first, s.all("lint", blackboard.BidReview)...)
 	s.Grant(claim, blackboard.PhaseReview, "lint")
-	s.begin(claim, "lint", blackboard.ReadOnly)
+	s.begin(claim, "lint")
 	s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no"}`})
 	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(claim), "lint failed", nil, nil))
 	retry := func(claim string) string {
@@ -188,16 +188,16 @@ func TestShowChainThroughRetries(t *testing.T) {
 		return strings.TrimSpace(stdout)
 	}
 	review := retry(claim)
-	s.begin(review, "lint", blackboard.ReadOnly)
+	s.begin(review, "lint")
 	feedback := s.Finish(review, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this"})
 	rework := blackboard.ReworkClaimID(review)
 	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(review), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{feedback}}))
 	s.refuses(role.Failed, "it ended with feedback", "retry", review)
-	s.begin(rework, "writer", blackboard.ReadOnly)
+	s.begin(rework, "writer")
 	s.Finish(rework, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no"}`})
 	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(rework), "writer failed", nil, nil))
 	again := retry(rework)
-	s.begin(again, "writer", blackboard.ReadOnly)
+	s.begin(again, "writer")
 	second := s.Finish(again, "writer", blackboard.Artefact{LogicalID: first, StructuralType: blackboard.Standard, Type: "Draft", Payload: "y"})
 	s.Complete(again)
 	last := s.open(second)

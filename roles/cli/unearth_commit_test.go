@@ -251,7 +251,7 @@ func TestCommitOfAnyType(t *testing.T) {
 	s.Complete(claim)
 	claim = s.open(plan, s.all("writer", blackboard.BidExclusive)...)
 	s.Grant(claim, blackboard.PhaseExclusive, "writer")
-	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.begin(claim, "writer")
 	code := s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "TerraformCode", Payload: commit, Commit: commit})
 	s.Complete(claim)
 	short := blackboard.ShortID(plan)

@@ -38,7 +38,7 @@ var waitOutcomes = map[string]struct {
 		goal := s.Goal("the goal")
 		claim := s.open(goal, bids...)
 		s.Grant(claim, blackboard.PhaseParallel, "writer", "lint")
-		s.begin(claim, "lint", blackboard.ReadOnly)
+		s.begin(claim, "lint")
 		s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: "Which one?"})
 		return goal
 	}, role.TimedOut, role.TimedOut, role.OK, role.TimedOut, "Which one?"},
@@ -155,7 +155,7 @@ func TestWaitThroughAnswer(t *testing.T) {
 	s.Until("it follows the ledger", func() bool { return s.Server.Followers() == 1 })
 	_, _, err := s.run("answer", question, "That one.")
 	s.Must(err)
-	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.begin(claim, "writer")
 	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
 	s.Complete(claim)
 	if err := c.wait(); err != nil || !strings.Contains(c.out.String(), "achieved") {

@@ -183,7 +183,7 @@ func TestListDetails(t *testing.T) {
 	s := newStage(t)
 	s.staff()
 	_, claim := granted(s)
-	s.begin(claim, "writer", blackboard.ReadWrite)
+	s.begin(claim, "writer")
 	_, _ = granted(s)
 	got := s.detailed()
 	d := got.Details[0]
@@ -227,7 +227,7 @@ func TestGoldenListDetails(t *testing.T) {
 	s.holds(blackboard.Standard)
 	s.reviewable()
 	_, claim := granted(s)
-	s.begin(claim, "writer", blackboard.ReadWrite)
+	s.begin(claim, "writer")
 	granted(s)
 	mask := s.masking()
 	for _, form := range forms {

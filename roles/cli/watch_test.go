@@ -106,7 +106,7 @@ func TestWatchToTheEnd(t *testing.T) {
 	_, err := s.board.People.PostAnswer(t.Context(), question, blackboard.Artefact{ID: newID(), StructuralType: blackboard.Answer, Type: "Answer", Payload: "!", ClaimID: claim,
 		WorkflowID: other, SourceArtefacts: []string{question}}, "anna")
 	s.Must(err)
-	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.begin(claim, "writer")
 	all = s.start("watch", "--exit-when-done", "--since", "all")
 	s.Until("the start", func() bool { return strings.Count(all.out.String(), "  start ") == 2 })
 	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no way"}`})

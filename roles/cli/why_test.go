@@ -111,7 +111,7 @@ func TestWhyPeople(t *testing.T) {
 	answer := s.byPerson("anna", blackboard.Answer, "Answer", "That one.", claim, goal, question)
 	_, err := s.board.People.PostAnswer(ctx, question, answer, "anna")
 	s.Must(err)
-	s.begin(claim, "writer", blackboard.ReadOnly)
+	s.begin(claim, "writer")
 	plan := s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan", SourceArtefacts: []string{question, answer.ID}})
 	s.Complete(claim)
 	if g := s.why(plan).Steps[1].Gate; g == nil || !g.IsHeld() {
@@ -130,7 +130,7 @@ func TestWhyPeople(t *testing.T) {
 	human.Summary = "fine with me"
 	s.Must(s.board.People.Review(ctx, second, human, "carla"))
 	s.Grant(second, blackboard.PhaseExclusive, "writer")
-	s.begin(second, "writer", blackboard.ReadOnly)
+	s.begin(second, "writer")
 	s.Finish(second, "writer", blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no network"}`})
 	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(second), "writer failed", nil, nil))
 	retry := newID()

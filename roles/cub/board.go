@@ -37,7 +37,7 @@ type workMoves interface {
 	Await(ctx context.Context, q blackboard.GrantRef, waits bool) error
 	Finish(ctx context.Context, q blackboard.Result) error
 	FinishAndStart(ctx context.Context, done blackboard.Result, next blackboard.StartRequest) (blackboard.Started, error, error)
-	Requeue(ctx context.Context, q blackboard.GrantRef, most int, reason string) error
+	Requeue(ctx context.Context, q blackboard.HandBack) error
 }
 
 // records reads artefacts, claims and grants.

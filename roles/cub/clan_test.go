@@ -203,7 +203,7 @@ func (c *clan) events(kind blackboard.EventKind) []blackboard.Event {
 func (c *clan) artefactBy(agent, typ, payload string) blackboard.Artefact {
 	c.t.Helper()
 	claim := c.work(agent, blackboard.PhaseExclusive, "goal of "+agent)
-	s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "test", Mode: blackboard.ReadOnly})
+	s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: claim, Agent: agent, Holder: "test"})
 	must(c.t, err)
 	a := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Standard, Type: typ, Payload: payload,
 		SourceArtefacts: []string{s.Claim.ArtefactID}, ProducedByRole: agent, ProducedByAgent: agent, ClaimID: claim,

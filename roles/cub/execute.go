@@ -178,7 +178,12 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
 		"stdin", excerpt(stdin))
 	x.metrics.executions.Inc()
-	res, err := x.runner.Run(ctx, toolrun.Command{
+	running, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if w.tree != nil {
+		go quota{x.settings.Workspace, x.settings.Limits.MaxTree, x.settings.Limits.MinFree}.watch(running, stop)
+	}
+	res, err := x.runner.Run(running, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
 		Env:    env.ToolEnviron(x.env.Environ(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)),
 		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.noNetwork(),
@@ -193,7 +198,11 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if res.EmptiedTmp != "" {
 		w.log.Info("emptied /tmp: " + res.EmptiedTmp)
 	}
-	if cause := context.Cause(ctx); res.Cancelled && cause != nil {
+	switch cause := context.Cause(running); {
+	case res.Cancelled && errors.Is(cause, errQuota):
+		w.tree.full = true
+		return x.failed(ctx, w, res, cause)
+	case res.Cancelled && cause != nil:
 		return outcome{ended: cause, run: res}
 	}
 	if res.Harm != "" {
@@ -233,7 +242,7 @@ func excerpt(b []byte) string {
 // handIn records the result, patiently while the blackboard is away, and starts the
 // next grant in the same call if there is one.
 func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, error) {
-	result := blackboard.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime}
+	result := blackboard.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime, Base: w.base()}
 	next := ""
 	if ids := x.grants.take(1); len(ids) == 1 {
 		next = ids[0]
@@ -303,7 +312,7 @@ const mostHandedBack = 10
 func (x *executor) handBack(ctx context.Context, w *work, run toolrun.Result, why error) error {
 	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err := x.board.work.Requeue(short, w.ref, mostHandedBack, why.Error())
+	err := x.board.work.Requeue(short, blackboard.HandBack{GrantRef: w.ref, Most: mostHandedBack, Reason: why.Error(), Base: w.base()})
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):
 		out := x.failed(ctx, w, run, fmt.Errorf("%w for the %dth time while its tool ran: does the tool stop its cub?", why, mostHandedBack+1))

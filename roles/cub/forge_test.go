@@ -140,7 +140,7 @@ func (f *forge) pass(w http.ResponseWriter, r *http.Request, on http.Handler) {
 // begin has the store hold the base of a goal, as forage does.
 func (f *forge) begin(goal string) {
 	ref := filepath.Join(f.store.Dir, store.Goal(goal))
-	if err := errors.Join(os.MkdirAll(filepath.Dir(ref), 0o700), os.WriteFile(ref, []byte(f.base+"\n"), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(ref), 0o700), store.WriteWhole(ref, f.base+"\n")); err != nil {
 		f.t.Error(err)
 	}
 }

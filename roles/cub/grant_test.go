@@ -198,7 +198,7 @@ func TestRework(t *testing.T) {
 		r := c.start("worker", vars{env.Command: shell(`cat >stdin; echo '` + good + `'`)})
 		bidding := c.open(v1.ID, somebody)
 		c.grant(bidding, blackboard.PhaseReview, "critic")
-		s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: bidding, Agent: "critic", Holder: "test", Mode: blackboard.ReadOnly})
+		s, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: bidding, Agent: "critic", Holder: "test"})
 		must(c.t, err)
 		review := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Review, Type: "Review", Payload: "no",
 			SourceArtefacts: []string{v1.ID}, ProducedByRole: "critic", ProducedByAgent: "critic", ClaimID: bidding, WorkflowID: v1.WorkflowID}

@@ -67,8 +67,8 @@ func TestSecondSignalAndGrace(t *testing.T) {
 			if all := c.events(blackboard.EventRequeue); len(all) != 1 || all[0].Reason != "cub is stopping" {
 				t.Errorf("ledger %+v", all)
 			}
-			if uses, err := c.board.Roster.Workspace(c.ctx); err != nil || len(uses) > 0 {
-				t.Errorf("workspace %v, error %v", uses, err)
+			if all, err := c.board.Roster.Running(c.ctx); err != nil || len(all) > 0 {
+				t.Errorf("running %v, error %v", all, err)
 			}
 			r.letToolEnd()
 			c.start("worker", vars{env.Command: shell(waiting), env.Workspace: r.dir})
@@ -108,11 +108,6 @@ func TestCancelledGrant(t *testing.T) {
 	pid := r.awaitTool()
 	c.terminate(claim, "test", nil)
 	until(t, "the tool is gone", func() bool { return dead(pid) })
-	until(t, "the workspace is free", func() bool {
-		uses, err := c.board.Roster.Workspace(c.ctx)
-		must(t, err)
-		return len(uses) == 0
-	})
 	if g := c.await(claim, "worker", blackboard.GrantCancelled); g.ResultID != "" {
 		t.Errorf("grant %+v", g)
 	}

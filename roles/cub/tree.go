@@ -37,6 +37,7 @@ type tree struct {
 	open  bool   // the repository may still keep something of it
 	asked bool   // to keep what the tool left
 	kept  string // the commit of the changes that the tool left; empty: none
+	full  bool   // the tool was stopped because of the disk
 }
 
 func (w *work) grant() line.Grant { return line.Grant{Claim: w.Claim.ID, Attempt: w.Grant.Attempt} }
@@ -52,8 +53,7 @@ func (x *executor) prepare(life, ctx context.Context, w *work, task assemble.Tas
 	defer context.AfterFunc(life, func() { cancel(errStopping) })()
 	q := line.Prepare{
 		Grant: w.grant(), Goal: w.Claim.WorkflowID, Branch: branchOf(assemble.Goal(w.Artefact, task.Chain)),
-		Resumes: w.Grant.AskedIn, ReadOnly: x.settings.Mode == blackboard.ReadOnly,
-		MaxSize: x.settings.Limits.MaxSize,
+		Resumes: w.Grant.AskedIn, ReadOnly: x.settings.Mode == blackboard.ReadOnly, MaxSize: x.settings.Limits.MaxSize,
 	}
 	for _, a := range task.Starts {
 		q.Artefacts = append(q.Artefacts, a.ID)
@@ -118,7 +118,7 @@ func (x *executor) keep(ctx context.Context, w *work, message string) {
 	}
 	w.tree.asked = true
 	held, err := insist(ctx, x, w, func() (line.Held, error) {
-		return x.trees.Keep(ctx, line.Keep{Grant: w.grant(), Message: message, MaxSize: x.settings.Limits.MaxSize})
+		return x.trees.Keep(ctx, line.Keep{Grant: w.grant(), Message: message, MaxSize: x.settings.Limits.MaxSize, Empty: w.tree.full})
 	})
 	if err != nil { // if it can still be done, the repository does it before the tree's next grant
 		w.log.Warn("the tool's changes not kept", "error", err)
@@ -142,6 +142,14 @@ func (x *executor) settle(ctx context.Context, w *work) {
 		w.log.Warn("tree not settled", "error", err)
 	}
 	w.tree.open = false
+}
+
+// base is the commit that the tool's tree started from; empty: it had none.
+func (w *work) base() string {
+	if w.tree == nil {
+		return ""
+	}
+	return w.tree.start.Commit
 }
 
 // leftovers is the commit of the changes that the tool left; empty: none.

@@ -134,7 +134,7 @@ func TestAssignedTooLate(t *testing.T) {
 	for name, before := range map[string]func(c *clan, claim string){
 		"cancelled": func(c *clan, claim string) { c.terminate(claim, "test", nil) },
 		"taken": func(c *clan, claim string) {
-			_, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: claim, Agent: "worker", Holder: "other", Mode: blackboard.ReadOnly})
+			_, err := c.board.Cub.Start(c.ctx, blackboard.StartRequest{Claim: claim, Agent: "worker", Holder: "other"})
 			must(c.t, err)
 		},
 	} {

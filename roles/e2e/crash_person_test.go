@@ -138,9 +138,9 @@ func TestCancelledGoal(t *testing.T) {
 					t.Errorf("%s: a cancelled goal was retried:\n%s", payload, out)
 				}
 			}
-			eventually(t, enough, "the workspace to be free", func() bool {
-				uses, err := in.board.Roster.Workspace(context.Background())
-				return err == nil && len(uses) == 0
+			eventually(t, enough, "nothing to run", func() bool {
+				all, err := in.board.Roster.Running(context.Background())
+				return err == nil && len(all) == 0
 			})
 			in.allow("wait")
 			in.await(in.post("wait"), enough)

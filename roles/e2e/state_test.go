@@ -127,9 +127,9 @@ func (in *instance) quietly(complain func(string, ...any)) {
 	if err != nil || len(active) > 0 {
 		complain("active workflows left: %v %v", active, err)
 	}
-	uses, err := in.board.Roster.Workspace(ctx)
-	if err != nil || len(uses) > 0 {
-		complain("workspace in use: %v %v", uses, err)
+	running, err := in.board.Roster.Running(ctx)
+	if err != nil || len(running) > 0 {
+		complain("grants run: %v %v", running, err)
 	}
 	present, err := in.board.Roster.Agents(ctx)
 	if err != nil {

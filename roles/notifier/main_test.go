@@ -93,7 +93,7 @@ func (w *world) guard(claim string) blackboard.Guard {
 // finish has writer hand in a result, and returns its id.
 func (w *world) finish(claim string, st blackboard.StructuralType, typ, payload string) string {
 	w.Helper()
-	s, err := w.board.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "writer", Holder: "test", Mode: blackboard.ReadOnly})
+	s, err := w.board.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "writer", Holder: "test"})
 	w.must(err)
 	a := blackboard.Artefact{ID: newID(), StructuralType: st, Type: typ, Payload: payload, Summary: "by writer",
 		SourceArtefacts: []string{s.Claim.ArtefactID}, ProducedByRole: "author", ProducedByAgent: "writer", ClaimID: claim,

@@ -150,8 +150,8 @@ func TestCrashFailsTheGrant(t *testing.T) {
 		t.Errorf("reason %q", r.Reason)
 	}
 	s.ended(g, blackboard.WorkflowFailed)
-	if uses, err := s.board.Roster.Workspace(t.Context()); err != nil || len(uses) != 0 {
-		t.Errorf("workspace %v, %v", uses, err)
+	if all, err := s.board.Roster.Running(t.Context()); err != nil || len(all) != 0 {
+		t.Errorf("running: %v, %v", all, err)
 	}
 }
 
@@ -174,37 +174,6 @@ func TestRetries(t *testing.T) {
 	p.exit("agent-a", runtime.Exit{Code: 1, Text: "exit status 1"})
 	s.status(c, blackboard.Terminated)
 	s.failures(g, 1)
-}
-
-// A holder that died after its grant had ended, but before it let go of the
-// workspace, holds nobody up. A writer's tree is to be put back first.
-func TestOrphanedHold(t *testing.T) {
-	t.Parallel()
-	s, p := newSett(t, "a", "b"), newPlace()
-	s.agent("a").Workspace.Mode = blackboard.ReadWrite
-	s.write()
-	s.lead(inPlace(p))
-	for _, base := range []string{"", "commit"} {
-		c := s.claimOf(s.goal("g"))
-		s.bids(c, "a claim", "b claim")
-		holder := s.incarnation(p, "agent-a")
-		// b's result must not need the workspace that a has: it fails before.
-		st := s.starts(c, "a", holder)
-		if base != "" {
-			s.must(s.board.Cub.NoteBase(t.Context(), blackboard.GrantRef{Claim: c, Agent: "a", Attempt: 1, Holder: holder}, base, "main"))
-		}
-		bg := s.grant(c, "b", blackboard.GrantQueued)
-		s.must(s.board.Leader.FailGrant(t.Context(), s.epoch(), blackboard.GrantRef{Claim: c, Agent: "b", Attempt: bg.Attempt}, "test",
-			s.failureOf(st, "b")))
-		s.status(c, blackboard.Terminated)
-		p.exit("agent-a", runtime.Exit{Code: 1, Text: "exit status 1"})
-		s.incarnation(p, "agent-a", holder)
-		s.until("the workspace to be let go", func() bool {
-			uses, err := s.board.Roster.Workspace(t.Context())
-			s.must(err)
-			return base == "" && len(uses) == 0 || base != "" && len(uses) == 1 && uses[0].Restore
-		})
-	}
 }
 
 func (s *sett) epoch() string {

@@ -67,15 +67,10 @@ func (s *sett) isTold(told <-chan string, want string) {
 	}
 }
 
-// Who runs what is cancelled is told, keeps the workspace until its tool was
-// stopped, and can hand nothing in.
+// Who runs what is cancelled is told, holds nobody up, and can hand nothing in.
 func TestCancelStopsWhatRuns(t *testing.T) {
 	t.Parallel()
 	s := newSett(t, "a", "b")
-	for i := range s.cfg.Agents {
-		s.cfg.Agents[i].Workspace.Mode = blackboard.ReadWrite
-	}
-	s.write()
 	l := s.lead(options{})
 	told := s.toldOf("a")
 	goals := []string{s.goal("cancelled"), s.goal("next")}
@@ -84,10 +79,6 @@ func TestCancelStopsWhatRuns(t *testing.T) {
 	s.bids(next, "a ignore", "b exclusive")
 	st := s.starts(c, "a", "h")
 	s.grant(next, "b", blackboard.GrantQueued)
-	start := blackboard.StartRequest{Claim: next, Agent: "b", Holder: "hb", Mode: blackboard.ReadWrite}
-	if got, err := s.board.Cub.Start(t.Context(), start); err != nil || len(got.Blocked) != 1 {
-		t.Fatalf("two writers at once: %+v, %v", got, err)
-	}
 	f := s.cancels(c, "wrong way")
 	s.isTold(told, c) // when it was granted
 	s.isTold(told, c)
@@ -103,14 +94,10 @@ func TestCancelStopsWhatRuns(t *testing.T) {
 	if w := s.ended(goals[0], blackboard.WorkflowFailed); w.FailureID != f || w.Failures != 1 {
 		t.Errorf("workflow %+v", w)
 	}
-	if got, err := s.board.Cub.Start(t.Context(), start); err != nil || len(got.Blocked) != 1 {
-		t.Fatalf("the workspace is free before the tool has stopped: %+v, %v", got, err)
-	}
 	late := blackboard.Artefact{ID: newID(), StructuralType: std, Type: "Draft", ProducedByAgent: "a", ClaimID: c, WorkflowID: goals[0]}
 	if err := s.board.Cub.Finish(t.Context(), blackboard.Result{GrantRef: ref(st), Artefact: late}); !errors.Is(err, blackboard.ErrRefused) {
 		t.Errorf("a late result: %v", err)
 	}
-	s.must(s.board.Cub.Release(t.Context(), c, "a", "h", ""))
 	s.does(next, "b", blackboard.Terminal, "Done", "x")
 	s.ended(goals[1], blackboard.WorkflowAchieved)
 	s.quiet(l)
@@ -140,7 +127,7 @@ func TestCancelGoal(t *testing.T) {
 	told := s.toldOf("runs")
 	s.does(c, "maker", std, "Held", "x")
 	s.does(c, "asks", blackboard.Question, "Question", "?")
-	st := s.starts(c, "runs", "h")
+	s.starts(c, "runs", "h")
 	bidding := s.claimOf(s.does(c, "notes", std, "Note", "x"))
 	s.bids(bidding, "maker ignore")
 	s.cancelsGoal(g)
@@ -155,7 +142,6 @@ func TestCancelGoal(t *testing.T) {
 			t.Errorf("claim %+v", got)
 		}
 	}
-	s.must(s.board.Cub.Release(t.Context(), c, "runs", st.Grant.Holder, ""))
 	s.bids(other, "maker exclusive", "asks ignore", "runs ignore", "notes ignore")
 	s.does(other, "maker", blackboard.Terminal, "Done", "x")
 	s.status(other, blackboard.Complete)
@@ -183,9 +169,7 @@ func TestCancelAtAnyTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%2 == 0 {
-			if st, err := s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: c, Agent: "a", Holder: "h", Mode: blackboard.ReadOnly}); err == nil {
-				_ = s.board.Cub.Release(t.Context(), c, "a", st.Grant.Holder, "")
-			}
+			_, _ = s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: c, Agent: "a", Holder: "h"}) // refused if it is cancelled already
 		}
 		<-cancelled
 		s.status(c, blackboard.Terminated)
@@ -218,10 +202,10 @@ func TestCancelledWorkers(t *testing.T) {
 	if got := p.workers(); !slices.Equal(got, []string{running, last}) {
 		t.Errorf("started for %v", got)
 	}
-	s.until("the workspace", func() bool {
-		uses, err := s.board.Roster.Workspace(t.Context())
+	s.until("nothing to run", func() bool {
+		all, err := s.board.Roster.Running(t.Context())
 		s.must(err)
-		return len(uses) == 0
+		return len(all) == 0
 	})
 	s.failures(g, 1)
 	s.quiet(l)

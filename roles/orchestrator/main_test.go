@@ -309,21 +309,9 @@ func (s *sett) grant(claim, agent string, want blackboard.GrantState) blackboard
 func (s *sett) starts(claim, agent, holder string) blackboard.Started {
 	s.Helper()
 	s.grant(claim, agent, blackboard.GrantQueued)
-	st, err := s.board.Cub.Start(s.Context(), blackboard.StartRequest{Claim: claim, Agent: agent, Holder: holder, Mode: s.mode(agent)})
+	st, err := s.board.Cub.Start(s.Context(), blackboard.StartRequest{Claim: claim, Agent: agent, Holder: holder})
 	s.must(err)
-	if len(st.Blocked) > 0 {
-		s.Fatalf("%s waits for the workspace: %v", agent, st.Blocked)
-	}
 	return st
-}
-
-func (s *sett) mode(agent string) blackboard.WorkspaceMode {
-	for _, a := range s.cfg.Agents {
-		if a.Name == agent {
-			return a.Workspace.Mode
-		}
-	}
-	return blackboard.ReadOnly
 }
 
 // finishes hands in a result and returns its id.

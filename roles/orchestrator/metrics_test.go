@@ -55,11 +55,9 @@ func (s *sett) ages(base string, names ...string) {
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	s := newSett(t, "a", "b")
-	s.agent("a").Workspace.Mode, s.agent("b").Workspace.Mode = blackboard.ReadWrite, blackboard.ReadWrite
-	s.write()
 	base := s.watchedBy(options{})
 	s.says(base, map[string]float64{"sett_blackboard_up": 1, "sett_claims_open": 0, "sett_goals_active": 0, "sett_questions_open": 0,
-		"sett_gates_open": 0, "sett_workspace_waiting": 0, "sett_artefacts_unclaimed": 0, `sett_agent_up{agent="a"}`: 0,
+		"sett_gates_open": 0, "sett_grants_delayed": 0, "sett_artefacts_unclaimed": 0, `sett_agent_up{agent="a"}`: 0,
 		"sett_claim_oldest_age_seconds": 0, `sett_agent_bids_due{agent="a"}`: 0, "sett_leader": 1})
 	c := s.claimOf(s.goal("g"))
 	s.must(s.board.Cub.Hello(t.Context(), "a", blackboard.Presence{Incarnation: "i"}, patience))
@@ -71,12 +69,9 @@ func TestFigures(t *testing.T) {
 	s.says(base, map[string]float64{`sett_agent_bids_due{agent="a"}`: 0, `sett_agent_grants_open{agent="a"}`: 1, `sett_agent_grants_open{agent="b"}`: 1})
 	s.ages(base, `sett_agent_grant_oldest_age_seconds{agent="a"}`)
 	st := s.starts(c, "a", "holder")
-	waits, err := s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: c, Agent: "b", Holder: "other", Mode: blackboard.ReadWrite})
-	if s.must(err); len(waits.Blocked) == 0 {
-		t.Fatal("two writers at once")
-	}
-	s.says(base, map[string]float64{"sett_workspace_waiting": 1})
-	s.ages(base, "sett_workspace_wait_oldest_age_seconds")
+	s.must(s.board.Cub.Await(t.Context(), ref(st), true))
+	s.says(base, map[string]float64{"sett_grants_delayed": 1})
+	s.ages(base, "sett_grant_delay_oldest_age_seconds")
 	s.finishes(st, "a", blackboard.Question, "", "?")
 	s.says(base, map[string]float64{"sett_questions_open": 1, `sett_agent_grants_open{agent="a"}`: 0})
 	s.ages(base, "sett_question_oldest_age_seconds")
@@ -134,7 +129,7 @@ func TestTally(t *testing.T) {
 		SourceArtefacts: []string{q}, ProducedByRole: blackboard.RoleHuman, ClaimID: c, WorkflowID: st.Claim.WorkflowID}, "ann")
 	s.must(err)
 	st = s.starts(c, "a", "holder")
-	s.must(s.board.Cub.Requeue(t.Context(), ref(st), 10, "stopping"))
+	s.must(s.board.Cub.Requeue(t.Context(), blackboard.HandBack{GrantRef: ref(st), Most: 10, Reason: "stopping"}))
 	st = s.starts(c, "a", "holder")
 	s.must(s.board.Cub.Finish(t.Context(), blackboard.Result{GrantRef: ref(st), ToolTime: 3 * time.Second, Artefact: blackboard.Artefact{ID: newID(),
 		StructuralType: blackboard.Terminal, Type: "Done", Payload: "x", SourceArtefacts: []string{st.Artefact.ID}, ProducedByRole: "a-role",

@@ -197,7 +197,7 @@ func (w *walker) begin() error {
 	if !ok {
 		return errNothing
 	}
-	_, err := w.board.Cub.Start(w.Context(), blackboard.StartRequest{Claim: s.Claim.ID, Agent: g.Agent, Holder: "h", Mode: blackboard.ReadOnly})
+	_, err := w.board.Cub.Start(w.Context(), blackboard.StartRequest{Claim: s.Claim.ID, Agent: g.Agent, Holder: "h"})
 	return err
 }
 
@@ -236,7 +236,9 @@ func (w *walker) handBack() error {
 	if !ok {
 		return errNothing
 	}
-	return w.board.Cub.Requeue(w.Context(), blackboard.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}, 100, "test")
+	return w.board.Cub.Requeue(w.Context(), blackboard.HandBack{
+		GrantRef: blackboard.GrantRef{Claim: s.Claim.ID, Agent: g.Agent, Attempt: g.Attempt, Holder: g.Holder}, Most: 100, Reason: "test",
+	})
 }
 
 // crash has a grant fail, or be tried again, that runs, is in line or asks.

@@ -153,7 +153,7 @@ func (o *orchestrator) staffOf(t *term, b *redis.Board, cubs *report.Cubs) *staf
 	units := specs{env: o.env, settings: o.settings, known: b.Known}
 	loop, incarnations := supervisor.NewLoop(), supervisor.NewIncarnations()
 	launcher := supervisor.NewLauncher(o.log, o.places.agents, units, incarnations)
-	orphans := &supervisor.Orphans{Log: o.log, Config: o.clan.get, Workspace: b.Roster.Workspace, Snapshot: b.Records.Snapshot, Grants: t,
+	orphans := &supervisor.Orphans{Log: o.log, Config: o.clan.get, Running: b.Roster.Running, Snapshot: b.Records.Snapshot, Grants: t,
 		Crashed: o.metrics.Crashed, Incarnations: incarnations}
 	workers := pool.New(pool.Options{
 		Log: o.log, Now: o.env.Now, Config: o.clan.get, Stopping: o.stopping, Backoff: o.pace.backoff, Epoch: t.lead.Epoch,

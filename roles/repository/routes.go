@@ -90,6 +90,9 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 	if w.Base, err = d.store.Commit(ctx, store.Goal(q.Goal)); err != nil {
 		return w, err
 	}
+	if w.Base == "" {
+		return w, fmt.Errorf("%w: the store has none that goal %s begins with", line.ErrMissing, q.Goal)
+	}
 	starts, err := d.starts(ctx, q, w.Base)
 	if err != nil {
 		return w, err
@@ -168,7 +171,7 @@ func (d desk) starts(ctx context.Context, q line.Prepare, base string) (s starts
 		}
 		s.add(commit, id)
 	}
-	if len(s.commits) == 0 && base != "" {
+	if len(s.commits) == 0 {
 		s.add(base, "")
 	}
 	return s, nil

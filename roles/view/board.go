@@ -53,12 +53,12 @@ type Index interface {
 	Children(ctx context.Context, id string) ([]string, error)
 }
 
-// Roster tells of the orchestrator, the agents and the working tree.
+// Roster tells of the orchestrator, the agents and what runs.
 type Roster interface {
 	Leader(ctx context.Context) (blackboard.Leader, error)
 	Agents(ctx context.Context) (map[string]blackboard.Presence, error)
 	Workers(ctx context.Context, agent string) (map[string]blackboard.Worker, error)
-	Workspace(ctx context.Context) ([]blackboard.WorkspaceUse, error)
+	Running(ctx context.Context) ([]blackboard.Running, error)
 }
 
 // Reader makes views of a blackboard.

@@ -21,7 +21,7 @@ type Scene struct {
 	clock     func(time.Time) string
 	leader    blackboard.Leader
 	workers   map[string]blackboard.Worker // by incarnation, of agents that start a fresh one for each grant
-	workspace []blackboard.WorkspaceUse
+	running   []blackboard.Running
 	policy    blackboard.Policy
 	questions map[string]string // how the open Questions begin, by id
 	units     UnitTrouble
@@ -65,7 +65,7 @@ func (r Reader) read(ctx context.Context, o Open, units UnitTrouble) (s Scene, e
 	if s.Agents, err = r.Agents(ctx); err != nil {
 		return s, err
 	}
-	if s.workspace, err = r.Workspace(ctx); err != nil {
+	if s.running, err = r.Running(ctx); err != nil {
 		return s, err
 	}
 	if err = r.readWorkers(ctx, &s, o); err != nil {

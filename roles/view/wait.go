@@ -75,7 +75,7 @@ func AgeOf(seconds int64) string { return words.Age(time.Duration(seconds) * tim
 func (s Scene) Waits(o Open) []Wait {
 	out := []Wait{}
 	for _, c := range o.Claims {
-		for _, w := range blackboard.Waits(c, s.policy, blackboard.Scene{Now: s.Now, Workspace: s.workspace}) {
+		for _, w := range blackboard.Waits(c, s.policy, blackboard.Scene{Now: s.Now, Running: s.running}) {
 			out = append(out, s.wait(w, s.text(w)))
 		}
 	}
@@ -135,8 +135,6 @@ func (s Scene) text(w blackboard.Wait) string {
 	case blackboard.WaitAnswer:
 		return fmt.Sprintf("%s needs an answer to Question %s%s%s", w.Agent, words.Short(w.SubjectID), s.until(w.Until, "question_timeout"),
 			words.Because(s.questions[w.SubjectID]))
-	case blackboard.WaitWorkspace:
-		return fmt.Sprintf("%s needs the workspace for %s, held by %s", w.Agent, claim, inTheWay(w.Blockers))
 	case blackboard.WaitSlot:
 		return fmt.Sprintf("%s has no free worker for %s: %s at most, on %s", w.Agent, claim, words.Count(w.Workers, "worker"), busy)
 	case blackboard.WaitStart:
@@ -157,25 +155,6 @@ func Nth(attempt int) string {
 		return ""
 	}
 	return fmt.Sprintf(", attempt %d", attempt)
-}
-
-// inTheWay names the uses of the workspace that come first.
-func inTheWay(uses []blackboard.WorkspaceUse) string {
-	var way []string
-	for _, u := range uses {
-		switch {
-		case u.Waiting:
-			way = append(way, u.String()+", first in line")
-		case u.Restore:
-			way = append(way, u.String()+", whose tree is being put back")
-		default:
-			way = append(way, u.String())
-		}
-	}
-	if len(way) == 0 {
-		return "nobody any more"
-	}
-	return strings.Join(way, " and ")
 }
 
 // until says how long a wait can last; nothing when that is for ever.

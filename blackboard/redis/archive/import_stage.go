@@ -157,17 +157,15 @@ func (s *stage) claim(l ClaimLine) error {
 	return nil
 }
 
-// running makes a grant that was running hold the workspace, as every one does:
-// the orchestrator finds by its hold that its holder does not live. There is no
-// tree to put back, so it holds it as a reader.
+// running brings a grant that was running into the index of them: the orchestrator finds
+// there that its holder does not live.
 func (s *stage) running(claim, agent, grant string) {
 	var g store.StoredGrant
 	if json.Unmarshal([]byte(grant), &g) != nil || g.State != blackboard.GrantRunning {
 		return
 	}
-	s.grow("HSET", s.staged(s.c.Keys.Workspace()), "hold:"+claim+":"+agent, store.Encode(map[string]any{
-		"claim": claim, "agent": agent, "mode": blackboard.ReadOnly, "since": g.StartedAt, "holder": g.Holder,
-		"attempt": g.Attempt, "base": "", "branch": "", "state": "held",
+	s.grow("HSET", s.staged(s.c.Keys.Running()), claim+":"+agent, store.Encode(map[string]any{
+		"claim": claim, "agent": agent, "since": g.StartedAt, "holder": g.Holder, "attempt": g.Attempt,
 	}))
 }
 

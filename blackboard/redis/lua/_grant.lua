@@ -1,4 +1,4 @@
--- Grants: their workspace, their questions, their end. See _lib.lua.
+-- Grants: their holders, their questions, their end. See _lib.lua.
 
 -- Reads a grant; nil when there is none.
 local function grant_of(claim, agent)
@@ -19,50 +19,18 @@ local function worker_of(s)
   return alive and { alive = tonumber(alive), claim = claim, attempt = attempt }
 end
 
--- Tells all grants that wait for the workspace that it changed, longest wait first.
-local function wake_workspace()
-  local all, waiting = call('HGETALL', workspace_key), {}
-  for i = 1, #all, 2 do
-    if string.sub(all[i], 1, 5) == 'wait:' then
-      waiting[#waiting + 1] = cjson.decode(all[i + 1])
-    end
-  end
-  table.sort(waiting, function(a, b) return a.since < b.since end)
-  for _, w in ipairs(waiting) do
-    call('PUBLISH', agent_events(w.agent), w.claim)
-  end
-end
+-- The field of a grant in the index `running`.
+local function run_field(claim, agent) return claim .. ':' .. agent end
 
--- The commit that a grant's tool found in the working tree, as base.lua noted it; nil:
--- none is known.
-local function base_of(claim, agent)
-  local s = call('HGET', workspace_key, 'hold:' .. claim .. ':' .. agent)
-  local w = s and decoded(s)
-  return w and w.base ~= '' and w.base or nil
-end
+-- Takes a grant out of the index `running`.
+local function stop_running(claim, agent) call('HDEL', running_key, run_field(claim, agent)) end
 
--- Releases the workspace for a running grant that holds it.
-local function release_workspace(claim, agent)
-  if call('HDEL', workspace_key, 'hold:' .. claim .. ':' .. agent) > 0 and call('EXISTS', workspace_key) == 1 then
-    wake_workspace()
-  end
-end
-
--- Takes a queued grant out of the line for the workspace. Its hold stays: an earlier
--- attempt may have left changes that are still to be put back.
-local function leave_line(claim, agent)
-  if call('HDEL', workspace_key, 'wait:' .. claim .. ':' .. agent) > 0 then
-    wake_workspace()
-  end
-end
-
--- Ends the hold of a cancelled grant that has no part in the workspace: nothing waits for
--- its tool.
-local function leave_nothing(claim, agent)
-  local field = 'hold:' .. claim .. ':' .. agent
-  local w = decoded(call('HGET', workspace_key, field) or '')
-  if w and w.mode == 'none' then
-    call('HDEL', workspace_key, field)
+-- Notes in the index `running` since when a grant waits for the repository; nil: it does not.
+local function mark_waiting(claim, agent, since)
+  local r = decoded(call('HGET', running_key, run_field(claim, agent)) or '')
+  if r then
+    r.waits_since = since
+    call('HSET', running_key, run_field(claim, agent), cjson.encode(r))
   end
 end
 
@@ -73,6 +41,7 @@ local function end_grant(claim, agent, g, state, at)
   g.ended_at = at
   save_grant(claim, agent, g)
   call('ZREM', agent_grants_key(agent), claim)
+  stop_running(claim, agent)
 end
 
 -- Puts a grant in its agent's queue: a new one, or one that is to be run again.
@@ -82,6 +51,7 @@ local function queue_grant(claim, agent, g, at)
   g.queued_at = at
   g.holder = nil
   save_grant(claim, agent, g)
+  stop_running(claim, agent)
   call('ZADD', agent_grants_key(agent), at, claim)
   call('PUBLISH', agent_events(agent), claim)
 end
@@ -144,8 +114,8 @@ local function asker_of(question)
   return claim, call('HGET', claim_key(claim), 'granted_exclusive_agent')
 end
 
--- Cancels the grants of a claim that have not ended and closes their questions.
--- A running tool keeps the workspace until its cub has stopped it and let go.
+-- Cancels the grants of a claim that have not ended and closes their questions. A cub
+-- whose tool runs stops it when it hears of that.
 local function cancel_grants(claim, at)
   local all, cancelled = call('HGETALL', grants_key(claim)), {}
   for i = 1, #all, 2 do
@@ -161,10 +131,6 @@ local function cancel_grants(claim, at)
     elseif g.state == 'queued' or g.state == 'running' or g.state == 'awaiting_answer' then
       if g.state == 'awaiting_answer' then
         close_question(claim, g.result_id)
-      elseif g.state == 'queued' then
-        leave_line(claim, agent)
-      else
-        leave_nothing(claim, agent)
       end
       end_grant(claim, agent, g, 'cancelled', at)
       call('PUBLISH', agent_events(agent), claim)

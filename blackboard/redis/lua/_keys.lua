@@ -35,6 +35,7 @@ local notified_key = P .. 'notified'
 local open_claims_key = P .. 'claims:open'
 local orchestrator_events = P .. 'orchestrator_events'
 local questions_key = P .. 'questions:open'
+local running_key = P .. 'running'
 local function staging_key(id) return P .. 'import:' .. id end
 local function standby_events(id) return P .. 'agent:' .. id .. ':standby' end
 local suspended_claims_key = P .. 'claims:suspended'

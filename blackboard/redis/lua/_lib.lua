@@ -22,7 +22,7 @@
 --     agent's index `due`; each queued or running grant is in its agent's `grants`.
 --   - A grant has one holder at most. A result counts only with the grant's present
 --     attempt and holder.
---   - A writer has the workspace alone.
+--   - Each running grant is in the index `running`, with its holder.
 --
 -- Replies are arrays. Their first element is the status:
 --   ok        done now
@@ -31,7 +31,6 @@
 --   stale     the caller's epoch or revision is old
 --   stopping  the instance takes no new work
 --   miscounted  a count would fall below zero; nothing was written (second element: the workflow)
---   wait      the workspace is taken (further elements: the grants that have it)
 --   lost      the board is not the one that the caller knows (further elements: in which way, its mark)
 local call = redis.call
 

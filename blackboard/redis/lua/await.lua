@@ -13,6 +13,7 @@ if over == not g.waits_since then
 end
 g.waits_since = not over and clock() or nil
 save_grant(claim, agent, g)
+mark_waiting(claim, agent, g.waits_since)
 emit('wait', 'workflow', call('HGET', claim_key(claim), 'workflow_id'), 'claim', claim, 'agent', agent, 'attempt', g.attempt,
   'reason', 'repository', 'to', over and 'over' or '')
 return { 'ok' }

@@ -1,6 +1,5 @@
 -- The holder of a grant is dead, or no agent is left to run it. The grant fails with a
--- Failure, or is queued for a new attempt. The tree of a dead writer stays taken until
--- it has been restored.
+-- Failure, or is queued for a new attempt.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: it is not running),
 -- 6 fail or retry, 7 reason, 8 Failure (JSON), 9 payload, 10 size, 11 hash.
 -- Replies ok | already | stale.
@@ -8,31 +7,19 @@ if not leads(ARGV[1]) then
   return { 'stale' }
 end
 local claim, agent, at = ARGV[2], ARGV[3], clock()
-local field = 'hold:' .. claim .. ':' .. agent
-local held = call('HGET', workspace_key, field)
-if held then
-  local w = cjson.decode(held)
-  if w.holder == ARGV[5] and tostring(w.attempt) == ARGV[4] and w.state == 'held' then
-    if w.mode == 'rw' and w.base ~= '' then
-      w.state, w.died_at = 'restore', at
-      call('HSET', workspace_key, field, cjson.encode(w))
-      call('PUBLISH', agent_events(agent), claim)
-    else
-      release_workspace(claim, agent)
-    end
-  end
-end
 local g = grant_of(claim, agent)
+call('HDEL', workspace_key, 'hold:' .. claim .. ':' .. agent) -- of a Sett that had no index `running`
 if not g or tostring(g.attempt) ~= ARGV[4] or not (g.state == 'running' and g.holder == ARGV[5]
     or (g.state == 'queued' or g.state == 'awaiting_answer') and ARGV[5] == '') then
+  if not g or g.state ~= 'running' then -- an entry that outlived its run
+    stop_running(claim, agent)
+  end
   return { 'already' }
 end
 local workflow = call('HGET', claim_key(claim), 'workflow_id')
 local asked = g.state == 'awaiting_answer'
 if asked then
   close_question(claim, g.result_id)
-elseif g.state == 'queued' then
-  leave_line(claim, agent)
 end
 call('HINCRBY', claim_key(claim), 'revision', 1)
 g.crashes = (g.crashes or 0) + 1

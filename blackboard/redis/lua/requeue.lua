@@ -1,6 +1,7 @@
 -- A holder hands its running grant back, unfinished: it is being stopped. How often
 -- counts, unless it is the whole instance that stops.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 reason, 6 how often it may.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 reason, 6 how often it may,
+-- 7 commit that the tool's tree started from.
 -- Replies ok | already | refused why.
 local claim, agent = ARGV[1], ARGV[2]
 local g = grant_of(claim, agent)
@@ -18,10 +19,9 @@ if call('HGET', instance_key, 'state') ~= 'stopping' then
 end
 local at = clock()
 g.attempt = g.attempt + 1
-release_workspace(claim, agent)
 queue_grant(claim, agent, g, at)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('requeue', 'workflow', call('HGET', claim_key(claim), 'workflow_id'), 'claim', claim, 'agent', agent,
-  'phase', g.phase, 'attempt', g.attempt, 'reason', ARGV[5])
+  'phase', g.phase, 'attempt', g.attempt, 'reason', ARGV[5], 'base', ARGV[7])
 call('PUBLISH', orchestrator_events, claim)
 return { 'ok' }

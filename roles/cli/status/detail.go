@@ -120,9 +120,9 @@ func detailOf(s view.Scene, agent config.Agent, f blackboard.Figures, units []ru
 			workers[u.Labels[runtime.LabelIncarnation]] = u.ID
 		}
 	}
-	for _, w := range f.Workspace {
-		if w.Agent == agent.Name && !w.Waiting && !w.Restore {
-			d.Works = append(d.Works, Work{w.Claim, w.Attempt, w.Mode, w.Since, view.AgeSeconds(s.Now, w.Since), workers[w.Holder]})
+	for _, w := range f.Running {
+		if w.Agent == agent.Name {
+			d.Works = append(d.Works, Work{w.Claim, w.Attempt, agent.Workspace.Mode, w.Since, view.AgeSeconds(s.Now, w.Since), workers[w.Holder]})
 		}
 	}
 	d.Queued = max(int(f.Agents[agent.Name].Grants.Count)-len(d.Works), 0)

@@ -64,7 +64,7 @@ func newFigures(o Options) *figures {
 		func(r reading) blackboard.Backlog { return r.Questions })
 	backlog("sett_gates_open", "Artefacts that wait for a person's approval.", "sett_gate_oldest_age_seconds",
 		func(r reading) blackboard.Backlog { return r.Gates })
-	backlog("sett_workspace_waiting", "Grants that wait for the working tree.", "sett_workspace_wait_oldest_age_seconds", reading.waiting)
+	backlog("sett_grants_delayed", "Grants whose tools wait for the repository.", "sett_grant_delay_oldest_age_seconds", reading.delayed)
 	f.ofAgents()
 	return f
 }
@@ -100,14 +100,14 @@ func (r reading) age(b blackboard.Backlog) float64 {
 	return max(r.At.Sub(b.Oldest).Seconds(), 0)
 }
 
-// waiting returns the grants that wait for the working tree.
-func (r reading) waiting() (b blackboard.Backlog) {
-	for _, use := range r.Workspace { // oldest first
-		if !use.Waiting {
+// delayed returns the grants whose tools wait for something.
+func (r reading) delayed() (b blackboard.Backlog) {
+	for _, run := range r.Running {
+		if run.WaitsSince.IsZero() {
 			continue
 		}
-		if b.Count++; b.Oldest.IsZero() {
-			b.Oldest = use.Since
+		if b.Count++; b.Oldest.IsZero() || run.WaitsSince.Before(b.Oldest) {
+			b.Oldest = run.WaitsSince
 		}
 	}
 	return b

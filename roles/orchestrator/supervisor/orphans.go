@@ -29,11 +29,10 @@ type Grants interface {
 	Decide(claim string)
 }
 
-// Orphans deals with the grants and the holds of the workspace of holders that died:
-// each grant fails or is tried again.
+// Orphans deals with the grants of holders that died: each fails or is tried again.
 type Orphans struct {
 	Log          *slog.Logger
-	Workspace    func(ctx context.Context) ([]blackboard.WorkspaceUse, error)
+	Running      func(ctx context.Context) ([]blackboard.Running, error)
 	Snapshot     func(ctx context.Context, claim string) (blackboard.Snapshot, error)
 	Grants       Grants
 	Config       func() *config.Config
@@ -67,32 +66,31 @@ func (o *Orphans) look(ctx context.Context, before time.Time) {
 	}
 }
 
-// settleAll deals with dead holders. A running grant always holds the workspace, so its
-// users are all holders, at a cost that does not grow with the queue.
+// settleAll deals with dead holders, at a cost that does not grow with the queue.
 func (o *Orphans) settleAll(ctx context.Context, e runtime.Exit, dead func(holder string) bool) error {
-	uses, err := o.Workspace(ctx)
+	all, err := o.Running(ctx)
 	if err != nil {
 		return err
 	}
 	var failed error
-	for _, u := range uses {
-		if !u.Waiting && !u.Restore && dead(u.Holder) {
-			failed = errors.Join(failed, o.settle(ctx, u, e))
+	for _, r := range all {
+		if dead(r.Holder) {
+			failed = errors.Join(failed, o.settle(ctx, r, e))
 		}
 	}
 	return failed
 }
 
-func (o *Orphans) settle(ctx context.Context, u blackboard.WorkspaceUse, e runtime.Exit) error {
-	s, err := o.Snapshot(ctx, u.Claim)
+func (o *Orphans) settle(ctx context.Context, r blackboard.Running, e runtime.Exit) error {
+	s, err := o.Snapshot(ctx, r.Claim)
 	if err != nil && !errors.Is(err, blackboard.ErrCorrupt) && !errors.Is(err, blackboard.ErrNotFound) {
 		return err
 	}
-	if g, ok := s.Grant(u.Agent); err == nil && ok && g.State == blackboard.GrantRunning && g.Holder == u.Holder {
+	if g, ok := s.Grant(r.Agent); err == nil && ok && g.State == blackboard.GrantRunning && g.Holder == r.Holder {
 		return o.crashed(ctx, s.Claim, g, e)
 	}
-	// Its grant has ended, or cannot be read, but the holder died before it let go.
-	ref := blackboard.GrantRef{Claim: u.Claim, Agent: u.Agent, Attempt: u.Attempt, Holder: u.Holder}
+	// Its grant has ended, or cannot be read: its entry goes.
+	ref := blackboard.GrantRef{Claim: r.Claim, Agent: r.Agent, Attempt: r.Attempt, Holder: r.Holder}
 	return o.Grants.Retry(ctx, ref, "holder died")
 }
 

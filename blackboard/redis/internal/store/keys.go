@@ -76,7 +76,10 @@ func (k Keys) Workflow(id string) string { return k.Prefix + "workflow:" + id }
 // ActiveWorkflows is the key workflows:active.
 func (k Keys) ActiveWorkflows() string { return k.Prefix + "workflows:active" }
 
-// Workspace is the key workspace.
+// Running is the key running.
+func (k Keys) Running() string { return k.Prefix + "running" }
+
+// Workspace is the key workspace, in which a Sett of before had the running grants.
 func (k Keys) Workspace() string { return k.Prefix + "workspace" }
 
 // Agents is the key agents.

@@ -1,0 +1,43 @@
+package cub
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestQuota(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "d", "f"), make([]byte, 3<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		q    quota
+		want string // of the reason; empty: there is none
+	}{
+		"enough":      {quota{dir, 4 << 20, 1}, ""},
+		"a full disk": {quota{dir, 4 << 20, math.MaxInt64}, "workspace.min_free"},
+		"large":       {quota{dir, 2 << 20, 1}, "workspace.max_tree is 2 MiB"},
+	} {
+		err := errors.Join(c.q.checkDisk(), c.q.checkTree(t.Context()))
+		if (err != nil) != (c.want != "") || err != nil && (!errors.Is(err, errQuota) || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A watch ends what it watches when the disk gets full.
+func TestQuotaStops(t *testing.T) {
+	ctx, stop := context.WithCancelCause(t.Context())
+	quota{t.TempDir(), math.MaxInt64, math.MaxInt64}.watch(ctx, stop)
+	if err := context.Cause(ctx); !errors.Is(err, errQuota) {
+		t.Error(err)
+	}
+}
