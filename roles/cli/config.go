@@ -9,6 +9,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/store"
 )
 
 type configCmd struct {
@@ -30,7 +31,8 @@ With -q it only checks, and prints nothing where all is well.
 
 Passwords in URLs, and values of variables and build arguments with names such as
 API_KEY or DB_PASSWORD, are printed as ` + config.Masked + `, unless --show-secrets says otherwise.
-Values that variables take from this machine are never printed: no file has them.
+Values that variables take from this machine are never printed: no file has them. A note
+says where this repository's instance keeps its commits, a bare git repository.
 
 With --digest it prints one line, the SHA-256 of the rights that the file takes beyond
 the clan's own containers and the repository, and the rights themselves as notes.
@@ -65,8 +67,14 @@ func (c *configCmd) Run(a *app) error {
 	if err := a.Emit(o, term.Shown{Whole: conf.Sett()}); err != nil {
 		return err
 	}
-	if masked && o.Output == "yaml" {
+	if o.Output != "yaml" {
+		return nil
+	}
+	if masked {
 		a.Sayf("sett: note: secrets are masked; --show-secrets prints them\n")
+	}
+	if in, err := a.at.Find(); err == nil && store.Open(in.StoreDir()).Exists() {
+		a.Sayf("sett: note: instance %s keeps the commits of goals and results in %s\n", in.Name, a.at.Tilde(in.StoreDir()))
 	}
 	return nil
 }

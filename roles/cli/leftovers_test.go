@@ -226,3 +226,26 @@ func TestDoctorNamesLeftovers(t *testing.T) {
 	stdout, _, _ = s.run("doctor")
 	has(t, stdout, "1 leftover of tools that failed or were stopped, the oldest ")
 }
+
+func TestDoctorNamesTrees(t *testing.T) {
+	s := newStage(t)
+	for _, tree := range []string{"writer", "many.2", "gone agent"} {
+		s.Must(os.MkdirAll(filepath.Join(s.home, "sett", "stage", "trees", tree), 0o700))
+	}
+	stdout, _, _ := s.run("doctor")
+	has(t, stdout, "1 private tree of agents that sett.yml has no more", "rm -rf '"+filepath.Join(s.home, "sett", "stage", "trees", "gone agent")+"'")
+}
+
+func TestDoctorNamesMissingHistory(t *testing.T) {
+	s := newStage(t)
+	s.git("commit", "-q", "--allow-empty", "-m", "second")
+	stdout, _, _ := s.run("doctor")
+	if strings.Contains(stdout, "history") {
+		t.Errorf("of a whole repository:\n%s", stdout)
+	}
+	whole := filepath.Join(s.home, "whole")
+	s.Must(os.Rename(s.root, whole))
+	gitIn(t, s.home, "", "clone", "-q", "--depth=1", "file://"+whole, s.root)
+	stdout, _, _ = s.run("doctor")
+	has(t, stdout, "it is a shallow clone", "git fetch --unshallow")
+}

@@ -218,6 +218,9 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 		}
 	}
 	out = append(out, x.keptOfTools(ctx)...)
+	for _, in := range x.instances {
+		out = append(out, orphans(in)...)
+	}
 	lost, err := instance.Lost(x.at, x.instances)
 	if err != nil {
 		out = append(out, wrong("", err))

@@ -64,7 +64,11 @@ func (x *exam) repository(ctx context.Context) []Finding {
 	case !inside:
 		return []Finding{warning("", "git init", "%s is no git repository, which sett forage wants", x.root)}
 	}
-	return append(x.commits(ctx, g), identity(ctx, g)...)
+	out := append(x.commits(ctx, g), identity(ctx, g)...)
+	if why, mend := git.Lacks(ctx, g); why != "" {
+		out = append(out, warning("history", mend, "%s: sett forage refuses a commit of which objects are missing", why))
+	}
+	return out
 }
 
 // commits checks for a first commit and for uncommitted files.

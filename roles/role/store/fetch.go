@@ -43,7 +43,9 @@ func (s *Store) Fetch(ctx context.Context, objects, commit, ref string) error {
 	}
 	whole := known == commit
 	if !whole {
-		if whole, err = s.whole(ctx, commit, known); err != nil {
+		if err := s.Whole(ctx, []string{commit}, known); err == nil {
+			whole = true
+		} else if exitCode(err) == 0 {
 			return err
 		}
 	}
@@ -64,18 +66,17 @@ func (s *Store) Fetch(ctx context.Context, objects, commit, ref string) error {
 	return nil
 }
 
-// whole says whether the store has everything that a commit reaches. Of a known commit it
-// has, and so nothing that it reaches is looked at.
-func (s *Store) whole(ctx context.Context, commit, known string) (bool, error) {
-	args := []string{"rev-list", "--objects", "--quiet", commit}
-	if known != "" {
-		args = append(args, "^"+known)
+// Whole is an error unless the store has everything that commits reach. Of the known ones
+// it has, and so nothing that they reach is looked at; an empty one counts for nothing.
+func (s *Store) Whole(ctx context.Context, commits []string, known ...string) error {
+	want := strings.Join(commits, "\n") + "\n"
+	for _, k := range known {
+		if k != "" {
+			want += "^" + k + "\n"
+		}
 	}
-	_, err := s.git(ctx, args...)
-	if exitCode(err) > 0 {
-		return false, nil
-	}
-	return err == nil, err
+	_, err := s.run(ctx, command{args: []string{"rev-list", "--objects", "--quiet", "--stdin"}, stdin: want})
+	return err
 }
 
 // fetch brings the objects that a commit reaches and the known one does not.
