@@ -10,8 +10,8 @@
 //  5. The orchestrator opens a claim on each new artefact (roles/orchestrator).
 //  6. The cub beside each agent reads the claim and bids (roles/cub).
 //  7. The arbiter decides from the bids: grant a phase, complete or terminate (roles/orchestrator/arbiter, pure).
-//  8. A granted cub assembles the input (roles/cub/assemble), runs the tool (roles/cub/toolrun) in the working tree
-//     (roles/cub/worktree), checks the output (contract/tool) and records the result.
+//  8. A granted cub assembles the input (roles/cub/assemble), has the role repository prepare a tree
+//     (roles/repository), runs the tool there (roles/cub/toolrun), checks the output (contract/tool) and records the result.
 //  9. The result is an artefact, so step 5 begins again. A Terminal, Review or Failure gets no claim.
 //  10. Every move adds an entry to the ledger; `sett watch` and the notifier (roles/notifier) follow it.
 //

@@ -23,6 +23,7 @@ type Output struct {
 	Summary        string                    // may be empty
 	Metadata       json.RawMessage           // a compact JSON object, or nil
 	Commit         string                    // the hash of the commit that the result is, or is about; may be empty
+	Rebased        bool                      // the commit need not build on the tree's start
 }
 
 // The known fields. All other fields of the object are ignored.
@@ -34,13 +35,14 @@ const (
 	fieldSummary        = "summary"
 	fieldMetadata       = "metadata"
 	fieldCommit         = "commit"
+	fieldRebased        = "rebased"
 )
 
 // ParseOutput reads a tool's whole stdout: exactly one JSON object, with any white
 // space around it, in one of the two forms of agent-pup.md section 7:
 //
-//	{"artefact_type", "artefact_payload", "summary", "structural_type"?, "metadata"?, "commit"?}
-//	{"structural_type", "payload", "artefact_type"?, "summary"?, "metadata"?, "commit"?}
+//	{"artefact_type", "artefact_payload", "summary", "structural_type"?, "metadata"?, "commit"?, "rebased"?}
+//	{"structural_type", "payload", "artefact_type"?, "summary"?, "metadata"?, "commit"?, "rebased"?}
 //
 // A payload that is not a string is kept as compact JSON. Field names are case
 // sensitive. null counts as absent, because jq prints null for a missing path.
@@ -74,6 +76,9 @@ func ParseOutput(stdout []byte) (Output, error) {
 		return Output{}, err
 	}
 	if out.Commit, err = commit(fields); err != nil {
+		return Output{}, err
+	}
+	if out.Rebased, err = boolean(fields, fieldRebased); err != nil {
 		return Output{}, err
 	}
 	return out, nil
@@ -126,8 +131,8 @@ func readFields(object []byte) (map[string]json.RawMessage, error) {
 	if _, err := dec.Token(); err != nil { // the opening brace
 		return nil, &ParseError{Reason: err.Error(), Offset: -1}
 	}
-	fields := make(map[string]json.RawMessage, 7)
-	seen := make(map[string]bool, 7)
+	fields := make(map[string]json.RawMessage, 8)
+	seen := make(map[string]bool, 8)
 	for dec.More() {
 		key, err := dec.Token()
 		if err != nil {
@@ -139,7 +144,7 @@ func readFields(object []byte) (map[string]json.RawMessage, error) {
 		}
 		name, _ := key.(string)
 		switch name {
-		case fieldStructuralType, fieldType, fieldPayload, fieldShortPayload, fieldSummary, fieldMetadata, fieldCommit:
+		case fieldStructuralType, fieldType, fieldPayload, fieldShortPayload, fieldSummary, fieldMetadata, fieldCommit, fieldRebased:
 		default:
 			continue
 		}
@@ -237,6 +242,18 @@ func stringField(fields map[string]json.RawMessage, name string) (string, bool, 
 	}
 	s, err := decodeString(value)
 	return s, true, err
+}
+
+// boolean returns a field that is true or false; without one it is false.
+func boolean(fields map[string]json.RawMessage, name string) (bool, error) {
+	switch value := fields[name]; string(value) {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	default:
+		return false, fieldError("%s is %s, expected true or false", name, kind(value[0]))
+	}
 }
 
 func decodeString(value json.RawMessage) (string, error) {

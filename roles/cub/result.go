@@ -10,6 +10,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/tool"
 	"sett/roles/cub/toolrun"
+	line "sett/roles/role/repository"
 )
 
 // interpret turns a finished run into an artefact: the tool's result, or a Failure.
@@ -26,7 +27,7 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	}
 	a := x.artefact(w, out)
 	held, err := tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
-		return x.hold(ctx, w, part, hash, a.ID)
+		return x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: a.ID, Rebased: out.Rebased})
 	})
 	if errors.Is(err, errCancelled) || errors.Is(err, errStopping) {
 		return outcome{ended: err, run: res}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -94,16 +95,15 @@ func (e *missingError) FailureType() string { return blackboard.TypeMissingCommi
 // hold has the repository check a commit of the tool, and hold it before the artefact is
 // known to anybody: git never prunes a result. It returns the whole hash. Part is that of
 // the output which names the commit.
-func (x *executor) hold(ctx context.Context, w *work, part, hash, artefact string) (string, error) {
+func (x *executor) hold(ctx context.Context, w *work, part string, q line.Take) (string, error) {
 	if w.tree == nil {
 		return "", &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
 	}
-	held, err := insist(ctx, x, w, func() (line.Held, error) {
-		return x.trees.Take(ctx, line.Take{Grant: w.grant(), Hash: hash, Artefact: artefact, MaxSize: x.settings.Limits.MaxSize})
-	})
+	q.Grant, q.MaxSize = w.grant(), x.settings.Limits.MaxSize
+	held, err := insist(ctx, x, w, func() (line.Held, error) { return x.trees.Take(ctx, q) })
 	switch {
 	case errors.Is(err, line.ErrTool):
-		return "", &tool.ViolationError{Reason: part + ": " + err.Error()}
+		return "", &tool.ViolationError{Reason: part + ": " + strings.TrimPrefix(err.Error(), line.ErrTool.Error()+": ")}
 	case err != nil:
 		return "", fmt.Errorf("hold the commit of the result: %w", err)
 	}

@@ -125,26 +125,28 @@ func TestCodeCommit(t *testing.T) {
 	for name, tc := range map[string]struct {
 		payload, structural string
 		reason              string // empty: it is good
+		more                string // fields of the output
 	}{
-		"whole hash":       {"$HEAD", "Standard", ""},
-		"short hash":       {"$(echo $HEAD | cut -c-7)", "Standard", ""},
-		"with a line end":  {`$HEAD\n`, "Standard", ""},
-		"too short a hash": {"$(echo $HEAD | cut -c-6)", "Standard", "is not a commit hash"},
-		"branch":           {"main", "Standard", "is not a commit hash"},
-		"option":           {"--version", "Standard", "is not a commit hash"},
-		"missing commit":   {strings.Repeat("0123456789", 4), "Standard", "no object"},
-		"tree":             {"$(git rev-parse HEAD^{tree})", "Standard", "no such commit"},
-		"unrelated":        {"$(git commit-tree -m x HEAD^{tree})", "Standard", "does not build on"},
-		"empty":            {"", "Standard", "is not a commit hash"},
-		"terminal":         {"nothing", "Terminal", "is not a commit hash"},
-		"failure":          {"no hash to check", "Failure", ""},
+		"whole hash":       {"$HEAD", "Standard", "", ""},
+		"short hash":       {"$(echo $HEAD | cut -c-7)", "Standard", "", ""},
+		"with a line end":  {`$HEAD\n`, "Standard", "", ""},
+		"too short a hash": {"$(echo $HEAD | cut -c-6)", "Standard", "is not a commit hash", ""},
+		"branch":           {"main", "Standard", "is not a commit hash", ""},
+		"option":           {"--version", "Standard", "is not a commit hash", ""},
+		"missing commit":   {strings.Repeat("0123456789", 4), "Standard", "no object", ""},
+		"tree":             {"$(git rev-parse HEAD^{tree})", "Standard", "no such commit", ""},
+		"unrelated":        {"$(git commit-tree -m x HEAD^{tree})", "Standard", "does not build on", ""},
+		"rebased":          {"$(git commit-tree -m x HEAD^{tree})", "Standard", "", `,"rebased":true`},
+		"empty":            {"", "Standard", "is not a commit hash", ""},
+		"terminal":         {"nothing", "Terminal", "is not a commit hash", ""},
+		"failure":          {"no hash to check", "Failure", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := c.in(t)
 			agent := strings.ReplaceAll(name, " ", "-")
 			c.start(agent, f.writer(agent, vars{env.Command: shell(`cat >/dev/null; echo ` + agent + ` >new; git add new; git commit -qm new; HEAD=$(git rev-parse HEAD)
-printf '%s' '{"structural_type":"` + tc.structural + `","artefact_type":"CodeCommit","payload":"'"` + tc.payload + `"'"}'`)}))
+printf '%s' '{"structural_type":"` + tc.structural + `","artefact_type":"CodeCommit","payload":"'"` + tc.payload + `"'"` + tc.more + `}'`)}))
 			claim := c.work(agent, blackboard.PhaseExclusive, "goal")
 			if tc.reason != "" {
 				if a, r := c.failure(claim, agent); a.Type != blackboard.TypeContractViolation || !strings.Contains(r.Reason, tc.reason) ||

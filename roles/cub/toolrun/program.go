@@ -76,8 +76,8 @@ func inside(dir, path string) bool {
 
 // resolved is a path without links, or as it is where it leads nowhere.
 func resolved(path string) string {
-	if real, err := filepath.EvalSymlinks(path); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		return target
 	}
 	return path
 }
