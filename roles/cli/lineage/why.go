@@ -81,8 +81,9 @@ type WhyGrant struct {
 	Title     string                `json:"result_title,omitempty"` // its type and version
 	Says      string                `json:"says,omitempty"`         // the gist of the result
 	Reason    string                `json:"reason,omitempty"`
-	Ran       blackboard.Ran        `json:"ran,omitzero"` // what the last attempt was run with
-	Kept      bool                  `json:"kept"`         // from the claim that this one retries
+	Ran       blackboard.Ran        `json:"ran,omitzero"`   // what the last attempt was run with
+	Base      string                `json:"base,omitempty"` // the commit that its tool's tree started from
+	Kept      bool                  `json:"kept"`           // from the claim that this one retries
 	Questions []WhyQuestion         `json:"questions"`
 	QueuedAt  time.Time             `json:"queued_at"`
 	StartedAt time.Time             `json:"started_at,omitzero"`

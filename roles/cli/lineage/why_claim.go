@@ -68,7 +68,7 @@ func bidsTook(s blackboard.Snapshot) *float64 {
 
 func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) WhyGrant {
 	out := WhyGrant{
-		Phase: g.Phase, Agent: g.Agent, Attempt: g.Attempt, Crashes: g.Crashes, State: g.State, Verdict: g.Verdict,
+		Phase: g.Phase, Agent: g.Agent, Attempt: g.Attempt, Crashes: g.Crashes, Base: g.Base, State: g.State, Verdict: g.Verdict,
 		ResultID: g.ResultID, Reason: g.Reason, Questions: []WhyQuestion{}, QueuedAt: g.QueuedAt, StartedAt: g.StartedAt,
 		EndedAt: g.EndedAt, Kept: c.RetryOf != "" && g.State.Ended() && g.EndedAt.Before(c.OpenedAt), Took: view.Seconds(g.StartedAt, g.EndedAt),
 	}

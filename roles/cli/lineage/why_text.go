@@ -102,6 +102,9 @@ func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
 		if ran := view.Ran(g.Ran); ran != "" {
 			t.add("ran", ran, term.Dim)
 		}
+		if g.Base != "" {
+			t.add("tree", "from "+words.Commit(g.Base), term.Dim)
+		}
 		for _, q := range g.Questions {
 			t.add("asked", fmt.Sprintf("%s: %s", words.Short(q.ID), q.Says), term.Warn)
 			t.add("answered", q.answer(), term.Plain)
