@@ -76,12 +76,14 @@ func (d *decoder) top(root *node) *Config {
 	d.oneServer(f)
 	d.resolveRun(c, keys, root)
 	if f.agents == nil {
+		d.readDefaults(&f.defaults)
 		if root.kind == mapping && keys["agents"] == nil {
 			d.add(root.at, "add one: "+exampleAgent, "no agents")
 		}
 		return c
 	}
-	d.agents(c, f.agents, keys["agents"])
+	d.readDefaults(&f.defaults)
+	d.agents(f, keys["agents"])
 	for i := range c.Agents {
 		c.Agents[i].Commits = c.Commits
 	}

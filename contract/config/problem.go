@@ -113,7 +113,8 @@ func mask(s string) string {
 	var b strings.Builder
 	done := 0
 	for _, m := range settingName().FindAllStringSubmatchIndex(s, -1) {
-		if m[1] < done || !secretName(s[m[2]:m[3]]) {
+		name := max(m[2], m[4]) // the group that is not there has -1
+		if m[1] < done || !secretName(s[name:max(m[3], m[5])]) {
 			continue
 		}
 		value := settingValue().FindString(s[m[1]:])
@@ -127,9 +128,9 @@ var (
 	// urlPassword finds the password of a URL, which may hold an @ itself.
 	urlPassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^:@/\s]*:)(\S+)@`) })
 	// settingName finds a name with a value, and settingValue the value, in any form of
-	// YAML.
+	// YAML, and the name and default of a reference.
 	settingName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)["']?(?:=|:\s)\s*`)
+		return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):?[-+]|([A-Za-z_][A-Za-z0-9_]*)["']?(?:=|:\s)\s*`)
 	})
 	settingValue = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,\]}"'\s][^,\]}"']*)`)

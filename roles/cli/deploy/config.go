@@ -42,37 +42,7 @@ func (u *upRun) readConfig() (f *facts, err error) {
 		}
 		c.Services.Redis.Embedded = true
 	}
-	f.unset = InheritVariables(c, at.Lookup)
 	return f, nil
-}
-
-// InheritVariables gives the inherited variables of agents and of the notifier the values
-// of this environment. It returns the variables that have no value; these are left out.
-func InheritVariables(c *config.Config, lookup func(string) (string, bool)) []string {
-	var missing []string
-	inherit := func(who string, vars []config.EnvVar) []config.EnvVar {
-		kept := vars[:0:0]
-		for _, v := range vars {
-			if v.Inherit {
-				value, ok := lookup(v.Name)
-				if !ok {
-					missing = append(missing, fmt.Sprintf("%s: variable %s", who, v.Name))
-					continue
-				}
-				v.Value, v.Inherit = value, false
-			}
-			kept = append(kept, v)
-		}
-		return kept
-	}
-	for i := range c.Agents {
-		agent := &c.Agents[i]
-		agent.Environment = inherit("agent "+agent.Name, agent.Environment)
-	}
-	if c.Notify != nil {
-		c.Notify.Environment = inherit("notify", c.Notify.Environment)
-	}
-	return missing
 }
 
 // gateTime is the time in which the blackboard may tell that it has a type.

@@ -23,7 +23,7 @@ type facts struct {
 	sett     string         // the version of this program
 	asBefore bool           // neither sett.yml nor a flag names the runtime
 	rights   []config.Right // of sett.yml, whatever the flags say
-	unset    []string       // inherited variables that have no value here
+	unset    []string       // sentences about variables of the host that are wanted and not set
 
 	state      instance.State // of the instance, as its directory has it
 	known      bool           // the instance's directory has a state
@@ -106,6 +106,7 @@ func (u *upRun) look(ctx, images context.Context) error {
 	if _, err := u.launch.materials(images, f, false); err != nil {
 		return err
 	}
+	noteValues(f, u.values)
 	if err := u.lookAtPrograms(); err != nil {
 		return err
 	}

@@ -121,6 +121,9 @@ func (u *upRun) read() (err error) {
 		return err
 	}
 	u.c = u.facts.desired
+	if u.values, err = hostValues(u.facts, u.at.Lookup); err != nil {
+		return err
+	}
 	if u.facts.root, err = u.at.Workspace(); err != nil {
 		return err
 	}
@@ -225,7 +228,7 @@ func (u *upRun) conclude() error {
 		sayNotices(u.at.Sayf, notices)
 	}
 	if u.plan.tells {
-		u.in.Told, u.in.Unpinned = true, u.facts.pins.unpinned
+		u.in.Told, u.in.Unpinned, u.in.ToldValues = true, u.facts.pins.unpinned, u.in.ToldValues || u.c.Interpolates()
 		if err := u.in.Save(); err != nil {
 			return err
 		}

@@ -111,7 +111,7 @@ func introduce(ctx context.Context, env role.Env, c *config.Config, in *instance
 	name, mail := ask("user.name"), ask("user.email")
 	for i := range c.Agents {
 		agent := &c.Agents[i]
-		own, address := name, mail
+		own, address := config.Literal(name), config.Literal(mail)
 		if own == "" {
 			own = agent.Name
 		}
