@@ -73,15 +73,18 @@ func newReporter(file, source string) *reporter {
 
 // add records a problem at a place. A place outside the file is moved into it.
 func (r *reporter) add(at position, hint, format string, args ...any) {
+	r.problems = append(r.problems, r.problem(at, hint, fmt.Sprintf(format, args...)))
+}
+
+func (r *reporter) problem(at position, hint, message string) Problem {
 	at.line = min(max(at.line, 1), len(r.lines))
 	at.column = max(at.column, 1)
-	p := Problem{
+	return Problem{
 		File: r.file, Line: at.line, Column: at.column,
-		Message: printable(fmt.Sprintf(format, args...)),
+		Message: printable(message),
 		Excerpt: excerpt(at, r.shown(at.line)),
 		Hint:    printable(hint),
 	}
-	r.problems = append(r.problems, p)
 }
 
 // err returns the problems in file order, or nil. A problem that an alias brings to

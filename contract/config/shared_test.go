@@ -23,7 +23,7 @@ func TestSharedSettings(t *testing.T) {
 			"agents: {a: {image: i, command: [x], environment: [A=1, B, C=3]}, b: {image: i, command: [x], environment: [A=1, B=2]}}"},
 		"rivals":          {"defaults: {image: i, bids: {X: claim}}\nagents: {a: {build: ., command: [x], bid_script: [y]}}", "agents: {a: {build: ., command: [x], bid_script: [y]}}"},
 		"rivals turned":   {"defaults: {build: ., bid_script: [y]}\nagents: {a: {image: i, command: [x], bids: {X: claim}}}", "agents: {a: {image: i, command: [x], bids: {X: claim}}}"},
-		"rules over both": {"defaults: {image: i, adapter: check, makes: Y}\nagents: {a: {command: [x], bids: {X: claim}}}", "agents: {a: {image: i, command: [x], adapter: check, makes: Y, bids: {X: claim}}}"},
+		"rules over both": {"defaults: {image: i, adapter: check, makes: Y}\nagents: {a: {command: [x], bids: {GoalDefined: claim}}}", "agents: {a: {image: i, command: [x], adapter: check, makes: Y, bids: {GoalDefined: claim}}}"},
 		"extensions":      {"defaults: {image: i, x-note: 1}\nagents: {a: {command: [x]}}", "agents: {a: {image: i, command: [x]}}"},
 		"processes":       {"runtime: process\ndefaults: {command: [x]}\nagents: {a: {}}", "runtime: process\nagents: {a: {command: [x]}}"},
 	} {

@@ -84,6 +84,11 @@ func (u *upRun) dry(ctx context.Context) (*Plan, error) {
 		return nil, u.inTime(limited, err)
 	}
 	u.plan.Rights = grown
+	for _, doubt := range u.facts.doubts {
+		if doubt.Gate == "" { // the blackboard may know those better
+			u.plan.note(nil, "%s", doubtLine(doubt))
+		}
+	}
 	return u.plan, nil
 }
 
@@ -187,8 +192,8 @@ func (u *upRun) carryOut(ctx context.Context) error {
 	defer cancel()
 	err = u.do(limited)
 	if err == nil {
-		for _, warning := range StrayGates(ctx, u.board, u.c) {
-			u.plan.note(&u.plan.atEnd, "warning: %s", warning)
+		for _, doubt := range Doubts(ctx, u.board, u.facts.doubts) {
+			u.plan.note(&u.plan.atEnd, "%s", doubtLine(doubt))
 		}
 	}
 	if u.board != nil {
