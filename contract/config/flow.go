@@ -48,7 +48,7 @@ func (c *Config) Flow() *Flow {
 		if a.works() && len(a.Adapter.Makes) == 0 {
 			f.Undeclared = append(f.Undeclared, a.Name)
 		}
-		for _, name := range a.makes() {
+		for _, name := range a.Makes() {
 			t := f.named(name)
 			t.Makers = append(t.Makers, a.Name)
 			if a.final() {
@@ -83,8 +83,11 @@ func (f *Flow) named(name string) *FlowType {
 }
 
 // bids notes the agents' bids on a type. The bid on work of one's own counts only where
-// nobody else makes the type.
+// nobody else makes the type, and a type of final results gets none.
 func (f *Flow) bids(t *FlowType) {
+	if !t.Claimed() && len(t.Makers) > 0 && len(f.Undeclared) == 0 {
+		return
+	}
 	for _, a := range f.config.Agents {
 		if a.scripted() {
 			t.Scripts = append(t.Scripts, a.Name)
@@ -116,12 +119,9 @@ func (f *Flow) reach() {
 		}
 	}
 	for i := 0; i < len(reached); i++ {
-		if !reached[i].Claimed() && len(f.Undeclared) == 0 {
-			continue
-		}
 		for _, name := range reached[i].Workers() {
 			a, _ := f.config.Agent(name)
-			for _, made := range a.makes() {
+			for _, made := range a.Makes() {
 				add(f.index[made])
 			}
 			if slices.Contains(f.Undeclared, name) {
@@ -149,8 +149,8 @@ func (f *Flow) declares() bool {
 	return slices.ContainsFunc(f.Types, func(t *FlowType) bool { return len(t.Makers) > 0 })
 }
 
-// makes are the types that the agent says it makes; an agent that only reviews makes none.
-func (a Agent) makes() []string {
+// Makes are the types that the agent says it makes; an agent that only reviews makes none.
+func (a Agent) Makes() []string {
 	if !a.works() {
 		return nil
 	}
@@ -162,14 +162,14 @@ func (a Agent) final() bool {
 	return a.Adapter.Terminal && !a.scripted() && !a.bidsOn(blackboard.BidClaim)
 }
 
-// mayEnd says whether a result of the agent may be final: by terminal, or since its
+// MayEnd says whether a result of the agent may be final: by terminal, or since its
 // program chooses.
-func (a Agent) mayEnd() bool {
+func (a Agent) MayEnd() bool {
 	return a.Adapter.Terminal && (a.bidsOn(blackboard.BidExclusive) || len(a.Bids) == 0) || a.Adapter.Kind == "" && a.works()
 }
 
 // settled says whether each success of the agent is a result that is not final.
-func (a Agent) settled() bool { return a.Adapter.Kind != "" && !a.mayEnd() }
+func (a Agent) settled() bool { return a.Adapter.Kind != "" && !a.MayEnd() }
 
 // scripted says whether a program decides the agent's bids.
 func (a Agent) scripted() bool { return len(a.Bids) == 0 && len(a.BidScript) > 0 }

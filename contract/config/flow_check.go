@@ -25,8 +25,8 @@ const (
 
 // flowCheck compares makes, bids, approve and commits with each other.
 type flowCheck struct {
-	*decoder
 	*Flow
+	d      *decoder
 	known  []string // types that get a claim
 	faults int
 }
@@ -35,7 +35,7 @@ type flowCheck struct {
 // their end. An agent that says no makes may make anything, so that a missing type is
 // only a doubt then.
 func (d *decoder) checkFlow(c *Config, agents *node) {
-	f := &flowCheck{decoder: d, Flow: c.Flow()}
+	f := &flowCheck{Flow: c.Flow(), d: d}
 	for _, t := range f.Types {
 		if t.Claimed() {
 			f.known = append(f.known, t.Name)
@@ -54,20 +54,20 @@ func (d *decoder) checkFlow(c *Config, agents *node) {
 }
 
 // at is the place of a type's name in a list.
-func (f *flowCheck) at(path, name string) position { return f.read.named[path+"\x00"+name] }
+func (f *flowCheck) at(path, name string) position { return f.d.read.named[path+"\x00"+name] }
 
 // fault adds an error where the clan is closed, else a warning.
 func (f *flowCheck) fault(at position, hint, format string, args ...any) {
 	if !f.Closed() {
 		f.doubt(at, hint, format, args...)
 	} else if f.faults++; f.faults <= mostFaults {
-		f.add(at, hint, format, args...)
+		f.d.add(at, hint, format, args...)
 	}
 }
 
 func (f *flowCheck) doubt(at position, hint, format string, args ...any) {
 	if f.faults++; f.faults <= mostFaults {
-		f.doubts = append(f.doubts, Warning{Problem: f.problem(at, hint, fmt.Sprintf(format, args...))})
+		f.d.doubts = append(f.d.doubts, Warning{Problem: f.d.problem(at, hint, fmt.Sprintf(format, args...))})
 	}
 }
 
@@ -153,14 +153,14 @@ func (f *flowCheck) checkGates() {
 			continue
 		}
 		f.doubt(at, hint, "approve: %s fits no type in the agents' bids, and no artefact has such a type", quote(pattern))
-		f.doubts[len(f.doubts)-1].Gate = pattern
+		f.d.doubts[len(f.d.doubts)-1].Gate = pattern
 	}
 }
 
 // checkWants looks for results that nobody takes up, and for work that no goal leads to.
 func (f *flowCheck) checkWants() {
 	for _, a := range f.config.Agents {
-		for _, name := range a.makes() {
+		for _, name := range a.Makes() {
 			t := f.index[name]
 			if a.settled() && len(t.Review)+len(t.Workers()) == 0 && !f.joined(a) {
 				f.doubt(f.at(join("agents", a.Name)+".makes", name), "terminal: true makes it the result of the goal; or let an agent bid on it",
@@ -202,7 +202,7 @@ func (f *flowCheck) checkEnd(agents *node) {
 	for _, t := range f.Types {
 		for _, name := range t.Workers() {
 			a, _ := f.config.Agent(name)
-			if works = true; a.mayEnd() && (t.Reached || !f.Closed()) {
+			if works = true; a.MayEnd() && (t.Reached || !f.Closed()) {
 				return
 			}
 		}
@@ -240,7 +240,7 @@ func (f *flowCheck) checkCircles() {
 // surely is the type that each success of an agent makes.
 func (f *flowCheck) surely(name string) []string {
 	if a, _ := f.config.Agent(name); a.settled() {
-		return a.makes()
+		return a.Makes()
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func TestFlow(t *testing.T) {
 	want := `GoalDefined [] [] false [] [note] [writer] [] true
 Note [note] [] false [] [] [] [] true
 Draft [writer] [] true [vet] [note] [packer] [] true
-Release [packer] [packer] false [] [note] [] [] true
+Release [packer] [packer] false [] [] [] [] true
 `
 	if got.String() != want {
 		t.Errorf("got\n%swant\n%s", got.String(), want)
