@@ -11,13 +11,14 @@ import (
 var ErrLost = errors.New("ledger lost")
 
 // Mark is a sight of a blackboard: which one it is, and how far its ledger was. The
-// ledger only grows, so that a blackboard with less is an older copy. The zero Mark
-// knows nothing.
+// ledger only grows, so that a blackboard with less is an older copy, and so is one with
+// as much that has other entries. The zero Mark knows nothing.
 type Mark struct {
-	ID      string `json:"id"`      // random; made at the instance's first start
-	Adopted int64  `json:"adopted"` // how often a person adopted the blackboard as it was
-	Entries int64  `json:"entries"` // of the ledger
-	Epoch   int64  `json:"epoch"`   // number of the newest lead
+	ID      string `json:"id"`             // random; made at the instance's first start
+	Adopted int64  `json:"adopted"`        // how often a person adopted the blackboard as it was
+	Entries int64  `json:"entries"`        // of the ledger
+	Epoch   int64  `json:"epoch"`          // number of the newest lead
+	Last    string `json:"last,omitempty"` // position of the ledger's last entry; empty: it was not looked at
 }
 
 // String is the form in which marks travel; empty: nothing is known.
@@ -25,17 +26,24 @@ func (m Mark) String() string {
 	if m.ID == "" {
 		return ""
 	}
-	return fmt.Sprintf("%s:%d:%d:%d", m.ID, m.Adopted, m.Entries, m.Epoch)
+	return fmt.Sprintf("%s:%d:%d:%d:%s", m.ID, m.Adopted, m.Entries, m.Epoch, m.Last)
 }
 
-// ParseMark reads the form of String.
+// ParseMark reads the form of String, and that of an older sett, without the last entry.
 func ParseMark(s string) (m Mark, err error) {
 	parts := strings.Split(s, ":")
-	if s == "" || len(parts) == 4 && parts[0] == "" {
+	known := len(parts) == 4 || len(parts) == 5
+	if s == "" || known && parts[0] == "" {
 		return m, nil
 	}
-	if len(parts) != 4 {
-		return m, fmt.Errorf("parse mark %q: want ID:ADOPTED:ENTRIES:EPOCH", s)
+	if !known {
+		return m, fmt.Errorf("parse mark %q: want ID:ADOPTED:ENTRIES:EPOCH:LAST", s)
+	}
+	if len(parts) == 5 && parts[4] != "" {
+		if _, _, ok := position(parts[4]); !ok {
+			return m, fmt.Errorf("parse mark %q: %q is no position", s, parts[4])
+		}
+		m.Last = parts[4]
 	}
 	for i, n := range []*int64{&m.Adopted, &m.Entries, &m.Epoch} {
 		if *n, err = strconv.ParseInt(parts[i+1], 10, 64); err != nil || *n < 0 {
@@ -46,6 +54,23 @@ func ParseMark(s string) (m Mark, err error) {
 	return m, nil
 }
 
+// position takes apart a position in the ledger.
+func position(s string) (ms, n uint64, ok bool) {
+	first, second, _ := strings.Cut(s, "-")
+	ms, err1 := strconv.ParseUint(first, 10, 64)
+	n, err2 := strconv.ParseUint(second, 10, 64)
+	return ms, n, err1 == nil && err2 == nil
+}
+
+// laterPosition returns the later one. What is no position is before all.
+func laterPosition(a, b string) string {
+	ms, n, _ := position(a)
+	if ms2, n2, _ := position(b); ms2 > ms || ms2 == ms && n2 > n {
+		return b
+	}
+	return a
+}
+
 // After returns the mark with what a later sight adds. A sight of another blackboard
 // adds nothing.
 func (m Mark) After(later Mark) Mark {
@@ -53,7 +78,7 @@ func (m Mark) After(later Mark) Mark {
 	case m.ID == "" || m.ID == later.ID && later.Adopted > m.Adopted:
 		return later
 	case m.ID == later.ID && later.Adopted == m.Adopted:
-		m.Entries, m.Epoch = max(m.Entries, later.Entries), max(m.Epoch, later.Epoch)
+		m.Entries, m.Epoch, m.Last = max(m.Entries, later.Entries), max(m.Epoch, later.Epoch), laterPosition(m.Last, later.Last)
 	}
 	return m
 }
@@ -65,7 +90,7 @@ type Loss string
 const (
 	LossEmpty   Loss = "unmarked" // it has no mark: it was emptied, or is another server
 	LossForeign Loss = "foreign"  // it has the mark of another blackboard
-	LossOlder   Loss = "older"    // its ledger has less than was seen
+	LossOlder   Loss = "older"    // its ledger lacks what was seen
 )
 
 // LostError is an ErrLost with the blackboard that was met.
@@ -82,8 +107,10 @@ func (e *LostError) Error() string {
 		return at + "it has another ledger"
 	case e.Loss == LossOlder && e.Met.Entries < e.Known.Entries:
 		return at + fmt.Sprintf("it is an older copy, with %d entries in its ledger of %d that were seen", e.Met.Entries, e.Known.Entries)
-	case e.Loss == LossOlder:
+	case e.Loss == LossOlder && e.Met.Epoch < e.Known.Epoch:
 		return at + "it is an older copy, which knows nothing of the last leader"
+	case e.Loss == LossOlder:
+		return at + "it is an older copy that has gone on by itself: its ledger lacks an entry that was seen"
 	}
 	return at + "the ledger is gone"
 }

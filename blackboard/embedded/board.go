@@ -116,10 +116,15 @@ func (b *board) hook(p *server.Peer, name string, args ...string) bool {
 	case (c == write || c == publish) && b.run.mode == readonly:
 		p.WriteError("ERR Write commands are not allowed in read-only scripts")
 		return true
+	}
+	whole := append([]string{name}, args...)
+	switch {
+	case name == "XRANGE" || name == "XREVRANGE":
+		p.WriteRaw(string(b.xrange(nil, whole)))
+		return true
 	case c != write:
 		return false
 	}
-	whole := append([]string{name}, args...)
 	if msg := checkWrite(name, whole); msg != "" {
 		p.WriteError(msg)
 		return true

@@ -417,3 +417,25 @@ func TestImportGoesOn(t *testing.T) {
 		}
 	})
 }
+
+// An import gives the entries that were there new ids. Who saw one of them goes on.
+func TestSightBeforeAnImport(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		from := newWorld(t, startEmbedded(t))
+		history(from)
+		w := newWorld(t, s)
+		_, err := w.b.Settle(w.ctx, "mine", false, "test")
+		must(t, err)
+		lead, _, err := w.b.Leader.TakeLead(w.ctx, "o", "orchestrator", time.Hour)
+		must(t, err)
+		seen, err := w.b.Look(w.ctx)
+		must(t, err)
+		_, err = w.imports(from.export(""))
+		must(t, err)
+		if entries := w.raw("XRANGE", w.b.c.Keys.Events(), seen.Last, seen.Last); len(entries) > 0 {
+			t.Error("the entry that was seen kept its id: the test shows nothing")
+		}
+		must(t, w.b.Leader.RenewLead(w.ctx, lead, time.Hour))
+		must(t, w.b.Cub.Hello(w.ctx, "writer", blackboard.Presence{Incarnation: "i1"}, time.Hour))
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
 )
 
 // One leads; who comes second is told how long to wait; every change of hands
@@ -107,6 +108,42 @@ func TestLeadExpires(t *testing.T) {
 			return second.Epoch != ""
 		})
 		wantError(t, "renewing late", b.Leader.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
+	})
+}
+
+// A lease by a clock that was set back since lasts no longer than one from now. Who holds
+// it and lives keeps it.
+func TestLeadOfASetBackClock(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		now, err := w.b.ServerTime(w.ctx)
+		must(t, err)
+		ahead := func() {
+			w.raw("SET", w.b.c.Keys.Leader(), "orchestrator "+store.Micros(time.Duration(now.Add(time.Hour).UnixNano())))
+		}
+		waits := func(lease time.Duration) time.Duration {
+			none, wait, err := w.b.Leader.TakeLead(w.ctx, "o2", "", lease)
+			must(t, err)
+			if none.Epoch != "" {
+				t.Fatalf("it leads at once: %+v", none)
+			}
+			return wait
+		}
+		ahead()
+		if wait := waits(time.Minute); wait > time.Minute {
+			t.Errorf("it waits %s for a lease of a minute", wait)
+		}
+		must(t, w.b.Leader.RenewLead(w.ctx, blackboard.Lead{Holder: "orchestrator", Epoch: w.epoch}, 10*time.Second))
+		if wait := waits(time.Minute); wait > 10*time.Second {
+			t.Errorf("after a renewal it waits %s", wait)
+		}
+		ahead()
+		waits(40 * time.Millisecond)
+		until(t, "the lease runs out", func() bool {
+			second, _, err := w.b.Leader.TakeLead(w.ctx, "o2", "", 40*time.Millisecond)
+			must(t, err)
+			return second.Epoch != ""
+		})
 	})
 }
 

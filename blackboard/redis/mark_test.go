@@ -3,11 +3,14 @@ package redis
 import (
 	"errors"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/redistest"
 )
 
 // losses are the ways in which a board can become another one than it was. Each gets a
@@ -16,8 +19,13 @@ var losses = map[blackboard.Loss]func(w *world){
 	blackboard.LossEmpty:   func(w *world) { w.raw("FLUSHALL") },
 	blackboard.LossForeign: func(w *world) { w.raw("HSET", w.b.c.Keys.Instance(), "mark", "another") },
 	blackboard.LossOlder:   func(w *world) { w.raw("DEL", w.b.c.Keys.Events()) },
-	"older epoch":          func(w *world) { w.raw("SET", w.b.c.Keys.Epoch(), "1 x") },
-	"older adoption":       func(w *world) { w.raw("HDEL", w.b.c.Keys.Instance(), "adopted") },
+	// An older copy that went on by itself, until it had as many entries again.
+	"other entries": func(w *world) {
+		w.raw("XDEL", w.b.c.Keys.Events(), w.b.Known().Last)
+		w.raw("XADD", w.b.c.Keys.Events(), "*", "kind", "goal")
+	},
+	"older epoch":    func(w *world) { w.raw("SET", w.b.c.Keys.Epoch(), "1 x") },
+	"older adoption": func(w *world) { w.raw("HDEL", w.b.c.Keys.Instance(), "adopted") },
 }
 
 // On a board that is lost nobody leads, no agent reports, and the look says how it is
@@ -47,8 +55,8 @@ func TestLostBoard(t *testing.T) {
 					"renew": w.b.Leader.RenewLead(w.ctx, lead, time.Hour),
 					"hello": w.b.Cub.Hello(w.ctx, "writer", p, time.Hour), "beat": w.b.Cub.Beat(w.ctx, "writer", "i1", time.Hour),
 				} {
-					if (what == "hello" || what == "beat") && how == blackboard.LossOlder {
-						must(t, err) // agents may not ask for the length of the ledger
+					if (what == "hello" || what == "beat") && (how == blackboard.LossOlder || how == "other entries") {
+						must(t, err) // agents may not read the ledger
 						continue
 					}
 					var lost *blackboard.LostError
@@ -88,6 +96,50 @@ func TestLostBoard(t *testing.T) {
 				must(t, w.b.Cub.Hello(w.ctx, "writer", p, time.Hour))
 				must(t, w.b.Cub.Beat(w.ctx, "writer", "i1", time.Hour))
 			})
+		})
+	}
+}
+
+// An older copy of the data that has as many entries again is found, by who saw one that
+// it lacks.
+func TestOlderCopyGoneOn(t *testing.T) {
+	for name, start := range map[string]func(testing.TB) *redistest.Server{
+		"redis":    func(tb testing.TB) *redistest.Server { return redistest.Start(tb, redistest.Durable...) },
+		"embedded": redistest.Embedded,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := start(t)
+			copied := filepath.Join(t.TempDir(), "copy")
+			data := filepath.Join(s.Dir, "appendonlydir")
+			if name == "embedded" {
+				data = s.Dir
+			}
+			w := newWorld(t, &server{s.URL, s.Kill, s.Restart})
+			_, err := w.b.Settle(w.ctx, "mine", false, "test")
+			must(t, err)
+			s.Kill()
+			must(t, os.CopyFS(copied, os.DirFS(data)))
+			s.Restart()
+			w.goal()
+			seen, err := w.b.Look(w.ctx)
+			must(t, err)
+
+			s.Kill()
+			must(t, os.RemoveAll(data))
+			must(t, os.CopyFS(data, os.DirFS(copied)))
+			s.Restart()
+			later := openOptions(t, Options{URL: s.URL, Instance: "test"})
+			must(t, later.People.PostGoal(w.ctx, goal("another")))
+			met, err := later.Look(w.ctx)
+			must(t, err)
+			if met.Entries != seen.Entries || met.Epoch != seen.Epoch {
+				t.Fatalf("%+v after %+v: the lengths tell them apart", met, seen)
+			}
+			var lost *blackboard.LostError
+			if _, err := w.b.Look(w.ctx); !errors.As(err, &lost) || lost.Loss != blackboard.LossOlder {
+				t.Errorf("the look says %v", err)
+			}
+			wantError(t, "renewing the lead", w.b.Leader.RenewLead(w.ctx, blackboard.Lead{Holder: "orchestrator", Epoch: w.epoch}, time.Hour), blackboard.ErrLost)
 		})
 	}
 }

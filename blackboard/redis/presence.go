@@ -12,10 +12,10 @@ import (
 	"sett/blackboard/redis/internal/store"
 )
 
-// TakeLead takes the lead if it is free. Otherwise it returns how long the
-// present holder still has, and no lead. ErrLost: it is another board than before. A seat, when not empty, is a prefix of
-// the holder's name that only one running process can have: a holder with the same
-// seat takes over at once from the one before.
+// TakeLead takes the lead if it is free. Otherwise it returns the present holder, without
+// an epoch, and how long it still has. ErrLost: it is another board than before. A seat,
+// when not empty, is a prefix of the holder's name that only one running process can have:
+// a holder with the same seat takes over at once from the one before.
 func (b Leader) TakeLead(ctx context.Context, holder, seat string, lease time.Duration) (lead blackboard.Lead, wait time.Duration, err error) {
 	r, err := b.c.DoMarked(ctx, "lead", holder, store.Micros(lease), seat)
 	if err != nil {
@@ -23,7 +23,7 @@ func (b Leader) TakeLead(ctx context.Context, holder, seat string, lease time.Du
 	}
 	if r.Status == "wait" {
 		us, _ := strconv.ParseInt(r.Text(0), 10, 64)
-		return blackboard.Lead{}, max(time.Duration(us)*time.Microsecond, time.Millisecond), nil
+		return blackboard.Lead{Holder: r.Text(1)}, max(time.Duration(us)*time.Microsecond, time.Millisecond), nil
 	}
 	return blackboard.Lead{Holder: holder, Epoch: r.Text(0)}, 0, store.Refused(r)
 }

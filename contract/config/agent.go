@@ -7,14 +7,15 @@ import (
 )
 
 // agents reads the clan. Messages use the place of key.
-func (d *decoder) agents(c *Config, n, key *node) {
+func (d *decoder) agents(f *file, key *node) {
+	c, n := f.config, f.agents
 	entries := d.read.mapping(n, "agents")
 	if len(entries) == 0 && (n.kind == nothing || n.kind == mapping) {
 		d.add(key.at, "add one: "+exampleAgent, "no agents")
 		return
 	}
 	for _, e := range entries {
-		c.Agents = append(c.Agents, d.agent(c, e))
+		c.Agents = append(c.Agents, d.agent(f, e))
 	}
 }
 
@@ -25,9 +26,8 @@ func (d *decoder) agentsPart(f *file) part {
 		read: func(n *node, _ string) { f.agents = n },
 		shape: func() *schema {
 			a := defaultAgent("")
-			one := objectShape(d.agentFields(&a))
-			one.Required = []string{"command"}
-			one.AllOf = agentRules()
+			one := orNothing(objectShape(d.agentFields(&a)))
+			one.Not = &schema{Type: kinds{"object"}, Required: []string{"image", "build"}}
 			own := make([]any, len(reservedNames))
 			for i, name := range reservedNames {
 				own[i] = name
@@ -65,7 +65,7 @@ func (d *decoder) agentFields(a *Agent) []field {
 			field{"max_size", "The most that a commit of its program may bring, as 512m. A larger one breaks the contract.", d.read.memory(&a.Workspace.MaxSize)},
 			field{"max_tree", "Its program is stopped when the files of the tree take more.", d.read.memory(&a.Workspace.MaxTree)},
 			field{"min_free", "Its program is stopped when the disk has less space left.", d.read.memory(&a.Workspace.MinFree)})},
-		{"environment", "The program's variables. NAME, or a name without a value, takes the host's value; a given value is literal.", d.read.environment(&a.Environment)},
+		{"environment", "The program's variables. NAME, or a name without a value, takes the host's value. In a given value ${NAME}, ${NAME:-default} and ${NAME:?message} stand for the host's, and $$ for a dollar.", d.read.environment(&a.Environment)},
 		{"resources", "Bounds of the container, under docker, as in compose.", d.resources(&a.Resources)},
 		{"prompts", "Texts for agents that ask a language model, passed to the program as SETT_PROMPT_CLAIM and SETT_PROMPT_EXECUTION.", d.read.section(
 			field{"claim", "How to bid.", d.read.prose(&a.Prompts.Claim)},
@@ -85,12 +85,13 @@ func (d *decoder) agentFields(a *Agent) []field {
 	}
 }
 
-func (d *decoder) agent(c *Config, e entry) Agent {
+func (d *decoder) agent(f *file, e entry) Agent {
 	a := defaultAgent(e.key.text)
 	d.agentName(e.key)
-	keys := d.read.object(e.value, join("agents", a.Name), d.agentFields(&a)...)
+	keys := d.read.object(f.defaults.into(e.value), join("agents", a.Name), d.agentFields(&a)...)
+	a.Environment = f.defaults.environment(a.Environment)
 	if e.value.kind == mapping || e.value.kind == nothing {
-		d.resolve(&a, e.key, keys, c.Runtime)
+		d.resolve(&a, e.key, keys, f.config.Runtime)
 	}
 	return a
 }

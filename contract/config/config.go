@@ -126,6 +126,10 @@ type Resolved struct {
 	Binary  string   `json:"binary,omitempty"`  // volume with the sett binary, mounted; empty: Program
 	Program []string `json:"program,omitempty"` // the sett binary as the image has it, and its arguments
 
+	// Values is a keyed digest of the host's variables that it was started with, so that a
+	// new value restarts it; empty: it uses none. The key stays in the instance's state.
+	Values string `json:"values,omitempty"`
+
 	// Pin is the digest of the clan's pinned files; empty: it uses none. Programs leads
 	// from words of its commands, as they are written, to pinned files.
 	Pin      string            `json:"pin,omitempty"`
@@ -172,7 +176,7 @@ type Workspace struct {
 // EnvVar is one variable of a tool's environment.
 type EnvVar struct {
 	Name    string `json:"name"`
-	Value   string `json:"value,omitempty"`   // literal; empty when inherited
+	Value   string `json:"value,omitempty"`   // as written, with references to the host's variables; empty when inherited
 	Inherit bool   `json:"inherit,omitempty"` // the value is the host's
 }
 

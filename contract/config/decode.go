@@ -13,9 +13,11 @@ import (
 type decoder struct {
 	*reporter
 	read        *reader
-	runtime     string  // overrides the file's; empty: it does not
-	otherwise   string  // the runtime where neither says one; empty: docker
-	saysRuntime *string // set to the file's own; nil: nobody asks
+	runtime     string     // overrides the file's; empty: it does not
+	otherwise   string     // the runtime where neither says one; empty: docker
+	saysRuntime *string    // set to the file's own; nil: nobody asks
+	warnings    *[]Warning // is set to the doubts; nil: nobody asks
+	doubts      []Warning
 }
 
 // newDecoder returns a decoder that reports problems of the file.
@@ -28,6 +30,15 @@ func newDecoder(file, source string) *decoder {
 type reader struct {
 	*reporter
 	places map[string][]string // the sections that know a key; made for the first unknown key
+	named  map[string]position // of names of types, by the path of their list and the name
+}
+
+// typeAt notes the place of a type's name.
+func (r *reader) typeAt(path, name string, at position) {
+	if r.named == nil {
+		r.named = map[string]position{}
+	}
+	r.named[path+"\x00"+name] = at
 }
 
 // object reads a mapping with a fixed set of keys, and returns its keys. A misspelt

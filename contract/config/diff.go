@@ -25,9 +25,8 @@ func (c Changes) Empty() bool {
 	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Repository && !c.Instance
 }
 
-// Diff compares two configurations. It cannot see a new value of an inherited
-// variable on the host. The parts of containers count: both configurations have their
-// agents' Resolved, or neither.
+// Diff compares two configurations. The parts of containers and the host's values count:
+// both configurations have their agents' Resolved, or neither.
 func Diff(before, after *Config) Changes {
 	changes := Changes{
 		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve),
@@ -72,6 +71,15 @@ func samePolicy(a, b Agent) bool {
 func (a Agent) Digest() string {
 	a.Replicas, a.Warm, a.Retries = 0, 0, 0
 	return digest(a)
+}
+
+// PublicDigest is the Digest without the host's values, for the ledger.
+func (a Agent) PublicDigest() string {
+	if a.Resolved != nil && a.Resolved.Values != "" {
+		r := *a.Resolved
+		r.Values, a.Resolved = "", &r
+	}
+	return a.Digest()
 }
 
 // Digest returns a hash, in hex, of all its settings, since each needs a restart to

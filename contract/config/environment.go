@@ -45,14 +45,14 @@ func environmentShape() *schema {
 
 func (r *reader) readEnvironment(n *node, path string, into *[]EnvVar) {
 	first := map[string]*node{}
-	add := func(at *node, v EnvVar) {
+	add := func(at, value *node, v EnvVar) {
 		if before := first[v.Name]; before != nil {
 			r.add(at.at, fmt.Sprintf("it is first in line %d; keep one of them", before.at.line),
 				"%s sets %s twice", path, quote(v.Name))
 			return
 		}
 		first[v.Name] = at
-		if r.variableName(at, path, v.Name) {
+		if r.variableName(at, path, v.Name) && r.references(value, join(path, v.Name), v.Value) {
 			*into = append(*into, v)
 		}
 	}
@@ -64,7 +64,7 @@ func (r *reader) readEnvironment(n *node, path string, into *[]EnvVar) {
 				v.Value, ok = r.written(e.value, join(path, e.key.text))
 			}
 			if ok {
-				add(e.key, v)
+				add(e.key, e.value, v)
 			}
 		}
 		return
@@ -75,7 +75,7 @@ func (r *reader) readEnvironment(n *node, path string, into *[]EnvVar) {
 			continue
 		}
 		name, value, literal := strings.Cut(s, "=")
-		add(item, EnvVar{Name: name, Value: value, Inherit: !literal})
+		add(item, item, EnvVar{Name: name, Value: value, Inherit: !literal})
 	}
 }
 
@@ -98,6 +98,15 @@ func (r *reader) variableName(n *node, path, name string) bool {
 		return true
 	}
 	return false
+}
+
+// references checks the references of a value to variables of the host.
+func (r *reader) references(n *node, path, value string) bool {
+	if _, err := parseTemplate(value); err != nil {
+		r.add(n.at, "as in ${NAME}, ${NAME:-default} or ${NAME:?message}; $$ is a dollar", "%s: %v", path, err)
+		return false
+	}
+	return true
 }
 
 // buildArgs has compose's two forms: a mapping, or a list of NAME=value.

@@ -4,6 +4,7 @@ package config
 type file struct {
 	config   *Config
 	agents   *node      // read last
+	defaults defaults   // read before them
 	redis    urlSetting // redis.url
 	service  urlSetting // services.redis.url
 	embedded position   // of services.redis.embedded
@@ -26,6 +27,7 @@ func (d *decoder) fields(f *file) []field {
 		{"version", "Of the file's format.", d.version(&c.Version)},
 		{"runtime", "Agents run in containers, or as processes of this machine without isolation.", oneOf(d.read, &c.Runtime, RuntimeDocker, RuntimeProcess)},
 		{"agents", "The clan: a name for each agent, in lower-case letters, digits and hyphens, and its settings.", d.agentsPart(f)},
+		{"defaults", "Settings of all agents. An agent's own key takes its place; workspace, resources, prompts, health_check and environment are merged.", d.defaultsPart(f)},
 		{"approve", "Types of artefacts that wait for sett approve; * stands for any characters.", d.read.types(&c.Approve)},
 		{"pin", "Files and folders of the repository, from its root, that agents' programs use and that no agent's change reaches before the next sett up. The programs that commands name are among them, with the other files of their folders.", d.read.paths(&c.Pin)},
 		{"commits", "Types of artefacts whose payload is the hash of a commit, as that of a CodeCommit is.", d.read.names(&c.Commits)},

@@ -187,6 +187,7 @@ func (r *reader) readOnce(n *node, path string, into *[]string, check func(item 
 				"%s names %s twice", path, quote(s))
 		default:
 			first[value] = item
+			r.typeAt(path, value, item.at)
 			*into = append(*into, value)
 		}
 	}

@@ -3,6 +3,7 @@ package config
 import (
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -48,10 +49,29 @@ func (a Agent) withoutSecrets() Agent {
 func maskVariables(all []EnvVar) []EnvVar {
 	var masked []EnvVar
 	for _, v := range all {
-		v.Value = maskValue(v.Name, v.Value)
+		v.Value = v.maskValue()
 		masked = append(masked, v)
 	}
 	return masked
+}
+
+// maskValue masks a literal part of a secret; a reference alone gives nothing away.
+func (v EnvVar) maskValue() string {
+	t := v.template()
+	if t.bare() {
+		return v.Value
+	}
+	if t.hasSecret() {
+		return Masked
+	}
+	return maskValue(v.Name, v.Value)
+}
+
+// hasSecret says whether a variable with the name of a secret has a default here.
+func (t template) hasSecret() bool {
+	return slices.ContainsFunc(t, func(p piece) bool {
+		return len(p.word) > 0 && (secretName(p.name) || p.word.hasSecret())
+	})
 }
 
 func maskAll(words []string) []string {

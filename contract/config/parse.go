@@ -1,6 +1,8 @@
 package config
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -19,6 +21,9 @@ func DefaultRuntime(name string) Option { return func(d *decoder) { d.otherwise 
 // NoteRuntime sets said to the runtime that the file itself names; empty: it names none.
 func NoteRuntime(said *string) Option { return func(d *decoder) { d.saysRuntime = said } }
 
+// NoteWarnings sets warnings to the doubts about a valid file, in file order.
+func NoteWarnings(warnings *[]Warning) Option { return func(d *decoder) { d.warnings = warnings } }
+
 // Parse reads a sett.yml. The file's name is for messages only. The error is an
 // *Errors with all problems; the Config is then nil.
 func Parse(filename string, src []byte, options ...Option) (*Config, error) {
@@ -30,6 +35,10 @@ func Parse(filename string, src []byte, options ...Option) (*Config, error) {
 	c := d.file(source)
 	if err := d.err(); err != nil {
 		return nil, err
+	}
+	if d.warnings != nil {
+		slices.SortStableFunc(d.doubts, func(a, b Warning) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+		*d.warnings = d.doubts
 	}
 	return c, nil
 }
@@ -76,14 +85,19 @@ func (d *decoder) top(root *node) *Config {
 	d.oneServer(f)
 	d.resolveRun(c, keys, root)
 	if f.agents == nil {
+		d.readDefaults(&f.defaults)
 		if root.kind == mapping && keys["agents"] == nil {
 			d.add(root.at, "add one: "+exampleAgent, "no agents")
 		}
 		return c
 	}
-	d.agents(c, f.agents, keys["agents"])
+	d.readDefaults(&f.defaults)
+	d.agents(f, keys["agents"])
 	for i := range c.Agents {
 		c.Agents[i].Commits = c.Commits
+	}
+	if len(d.problems) == 0 {
+		d.checkFlow(c, keys["agents"])
 	}
 	return c
 }

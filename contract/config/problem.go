@@ -73,15 +73,18 @@ func newReporter(file, source string) *reporter {
 
 // add records a problem at a place. A place outside the file is moved into it.
 func (r *reporter) add(at position, hint, format string, args ...any) {
+	r.problems = append(r.problems, r.problem(at, hint, fmt.Sprintf(format, args...)))
+}
+
+func (r *reporter) problem(at position, hint, message string) Problem {
 	at.line = min(max(at.line, 1), len(r.lines))
 	at.column = max(at.column, 1)
-	p := Problem{
+	return Problem{
 		File: r.file, Line: at.line, Column: at.column,
-		Message: printable(fmt.Sprintf(format, args...)),
+		Message: printable(message),
 		Excerpt: excerpt(at, r.shown(at.line)),
 		Hint:    printable(hint),
 	}
-	r.problems = append(r.problems, p)
 }
 
 // err returns the problems in file order, or nil. A problem that an alias brings to
@@ -113,7 +116,8 @@ func mask(s string) string {
 	var b strings.Builder
 	done := 0
 	for _, m := range settingName().FindAllStringSubmatchIndex(s, -1) {
-		if m[1] < done || !secretName(s[m[2]:m[3]]) {
+		name := max(m[2], m[4]) // the group that is not there has -1
+		if m[1] < done || !secretName(s[name:max(m[3], m[5])]) {
 			continue
 		}
 		value := settingValue().FindString(s[m[1]:])
@@ -127,9 +131,9 @@ var (
 	// urlPassword finds the password of a URL, which may hold an @ itself.
 	urlPassword = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(://[^:@/\s]*:)(\S+)@`) })
 	// settingName finds a name with a value, and settingValue the value, in any form of
-	// YAML.
+	// YAML, and the name and default of a reference.
 	settingName = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`([A-Za-z_][A-Za-z0-9_]*)["']?(?:=|:\s)\s*`)
+		return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):?[-+]|([A-Za-z_][A-Za-z0-9_]*)["']?(?:=|:\s)\s*`)
 	})
 	settingValue = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^("(?:[^"\\]|\\.)*"?|'[^']*'?|[^,\]}"'\s][^,\]}"']*)`)

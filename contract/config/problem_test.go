@@ -55,6 +55,20 @@ var problemCases = []struct {
 	{"unknown tag", agentLines("role: !x y"), []string{`5:11: unknown tag "!x" | leave the tag out`}},
 	{"merge of text", agentLines("<<: x"), []string{"5:5: << wants a mapping, not text"}},
 
+	{"open reference", agentLines("environment: {A: 'x ${B'}"), []string{"5:22: agents.a.environment.A: ${ without } | as in ${NAME}"}},
+	{"open default", agentLines("environment: ['A=${B:-${C}']"), []string{"5:19: agents.a.environment.A: ${ without }"}},
+	{"reference to nothing", agentLines("environment: ['A=${}']"), []string{"5:19: agents.a.environment.A: ${ without the name"}},
+	{"reference by position", agentLines("environment: ['A=${1}']"), []string{"5:19: agents.a.environment.A: ${ without the name"}},
+	{"reference with an unknown operator", agentLines("environment: ['A=${B%x}']"), []string{`5:19: agents.a.environment.A: ${B is followed by "%"`}},
+
+	{"defaults as list", "defaults: [a]\n" + minimal, []string{"1:11: defaults must be a mapping, not a list"}},
+	{"fault in defaults", "defaults: {imgae: i, comand: [x], timeout: 5}\nagents: {a: {}, b: {}}\n", []string{
+		`1:12: unknown key "imgae" in defaults | did you mean "image"?`, `1:22: unknown key "comand" in defaults`, "1:44: defaults.timeout is not a duration"}},
+	{"defaults without command", "defaults: {image: i}\nagents: {a: {}}\n", []string{"2:10: agents.a has no command"}},
+	{"defaults without image", "defaults: {command: [x]}\nagents: {a: {}}\n", []string{"2:10: agents.a has neither image nor build"}},
+	{"image and build in defaults", "defaults: {image: i, build: .}\nagents: {a: {command: [x]}}\n", []string{"1:22: agents.a has both image and build"}},
+	{"agents misspelt beside defaults", "defaults: {timeot: 5s}\n", []string{"1:1: no agents", `1:12: unknown key "timeot" in defaults | did you mean "timeout"?`}},
+
 	{"no agents key", "version: 1\n", []string{"1:1: no agents | add one: agents:"}},
 	{"no agents", "version: 1\nagents:\n", []string{"2:1: no agents"}},
 	{"empty agents", "agents: {}\n", []string{"1:1: no agents"}},

@@ -41,8 +41,7 @@ func reaches() []reach {
 
 // Rights returns every right of the configuration, sorted, each once. An ordinary clan of
 // containers has none. The folder is that of sett.yml in the repository, with slashes;
-// "." is the repository's root. Rights of inherited variables need a configuration that
-// has not got their values yet.
+// "." is the repository's root.
 func (c *Config) Rights(folder string) []Right {
 	all := []Right{}
 	for _, r := range reaches() {
@@ -75,8 +74,8 @@ func processRight(c *Config, _ string) []Right {
 func variableRights(c *Config, _ string) (all []Right) {
 	add := func(key string, variables []EnvVar) {
 		for _, v := range variables {
-			if v.Inherit {
-				all = append(all, Right{key, "gets this machine's variable " + v.Name})
+			for _, name := range v.Uses() {
+				all = append(all, Right{key, "gets this machine's variable " + name})
 			}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // harmless are the keys of sett.yml that reach nothing beyond the clan's own containers
 // and the repository.
-const harmless = `version agents approve pin commits orchestrator orchestrator.run orchestrator.max_review_iterations
+const harmless = `version agents agents.NAME approve pin commits orchestrator orchestrator.run orchestrator.max_review_iterations
 	orchestrator.on_review_limit orchestrator.bid_timeout orchestrator.question_timeout orchestrator.max_artefacts
 	redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator services.repository
 	agents.NAME.role agents.NAME.image agents.NAME.build.args agents.NAME.command agents.NAME.replicas agents.NAME.strategy
@@ -35,6 +35,9 @@ func TestEveryKeyIsARightOrHarmless(t *testing.T) {
 	walk(objectShape(newDecoder("", "").fields(newFile())), "", func(path string, s *schema) {
 		for _, p := range s.Properties {
 			key := join(path, p.key)
+			if shared, ok := strings.CutPrefix(key, "defaults"); ok {
+				key = "agents.NAME" + shared // each agent has it
+			}
 			if seen[key] = true; known[key] != 1 {
 				t.Errorf("%s is classified %d times: put it into reaches() or among the harmless keys", key, known[key])
 			}
@@ -66,10 +69,13 @@ func TestRights(t *testing.T) {
 		folder, src string
 		want        []string
 	}{
-		"ordinary":             {".", clan + "image: w\n    environment: [A=b, 'B=${HOME}']\napprove: [Release]\n", nil},
-		"build inside":         {"clan", clan + "build: {context: ../images, dockerfile: ../Dockerfile}\n", nil},
-		"process":              {".", "runtime: process\n" + clan, []string{"runtime: runs programs on this machine, without containers"}},
-		"variables":            {".", clan + "image: w\n    environment: [TOKEN, A=b]\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
+		"ordinary":     {".", clan + "image: w\n    environment: [A=b, B=$$HOME, 'C=5$']\napprove: [Release]\n", nil},
+		"build inside": {"clan", clan + "build: {context: ../images, dockerfile: ../Dockerfile}\n", nil},
+		"process":      {".", "runtime: process\n" + clan, []string{"runtime: runs programs on this machine, without containers"}},
+		"variables":    {".", clan + "image: w\n    environment: [TOKEN, A=b]\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
+		"references": {".", clan + "image: w\n    environment: {A: 'x ${B:-$C}', B: '${B:?no}'}\n", []string{
+			"agents.writer.environment: gets this machine's variable B", "agents.writer.environment: gets this machine's variable C"}},
+		"shared":               {".", "defaults: {image: w, environment: [TOKEN]}\n" + clan + "role: x\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
 		"context outside":      {".", clan + "build: ../hostsecret\n", []string{"agents.writer.build.context: builds with files outside the repository: ../hostsecret", "agents.writer.build.dockerfile: reads a file outside the repository: ../hostsecret/Dockerfile"}},
 		"out by a detour":      {"clan", clan + "build: a/../../../x/..\n", []string{"agents.writer.build.context: builds with files outside the repository: ..", "agents.writer.build.dockerfile: reads a file outside the repository: ../Dockerfile"}},
 		"Dockerfile outside":   {".", clan + "build: {dockerfile: /srv/D}\n", []string{"agents.writer.build.dockerfile: reads a file outside the repository: an absolute path (" + short("/srv/D") + ")"}},

@@ -15,9 +15,12 @@ func fileRules() []*schema {
 		{
 			If:   process,
 			Then: within(&schema{Not: &schema{Const: RunContainer}}, "orchestrator", "run"),
-			Else: within(&schema{Additional: &schema{AnyOf: []*schema{
-				{Required: []string{"image"}}, {Required: []string{"build"}}}}}, "agents"),
+			Else: &schema{AnyOf: []*schema{shares("image"), shares("build"), eachAgent(&schema{AnyOf: []*schema{
+				{Required: []string{"image"}}, {Required: []string{"build"}}}})}},
 		},
+		{AnyOf: []*schema{shares("command"), eachAgent(&schema{Type: kinds{"object"}, Required: []string{"command"}})}},
+		// With defaults the rules hold for the merged settings, which a schema cannot see.
+		{AnyOf: []*schema{{Required: []string{"defaults"}}, eachAgent(&schema{AllOf: agentRules()})}},
 		{
 			If: embedded,
 			Then: &schema{AllOf: []*schema{
@@ -28,7 +31,16 @@ func fileRules() []*schema {
 	}
 }
 
-// agentRules are the rules of one agent.
+// shares says that all agents have a key by defaults.
+func shares(key string) *schema {
+	return &schema{Required: []string{"defaults"},
+		Properties: pairs{{"defaults", &schema{Type: kinds{"object"}, Required: []string{key}}}}}
+}
+
+// eachAgent applies a schema to all agents.
+func eachAgent(s *schema) *schema { return within(&schema{Additional: s}, "agents") }
+
+// agentRules are the rules of one agent's keys.
 func agentRules() []*schema {
 	one, two := 1, 2
 	many := within(&schema{Minimum: &two}, "replicas")
@@ -51,7 +63,6 @@ func agentRules() []*schema {
 			{AnyOf: []*schema{{Required: []string{"makes"}}, onlyReviews}},
 			within(&schema{MaxItems: &one}, "makes"),
 		}}},
-		{Not: &schema{Required: []string{"image", "build"}}},
 		{If: many, Then: within(&schema{Not: &schema{Const: StrategyReuse}}, "strategy")},
 		{If: &schema{AnyOf: []*schema{warm, ports}}, Then: &schema{AnyOf: []*schema{fresh, many}}},
 	}

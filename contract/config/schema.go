@@ -95,11 +95,14 @@ func orNothing(s *schema) *schema {
 }
 
 // places returns the sections of sett.yml that know a key, agents' as "agents.NAME",
-// in the order of the schema; "" is the top level.
+// in the order of the schema; "" is the top level. Those of defaults are agents'.
 func places() map[string][]string {
 	d := newDecoder("", "")
 	found := map[string][]string{}
 	walk(objectShape(d.fields(newFile())), "", func(path string, s *schema) {
+		if path == "defaults" || strings.HasPrefix(path, "defaults.") {
+			return
+		}
 		for _, p := range s.Properties {
 			found[p.key] = append(found[p.key], path)
 		}

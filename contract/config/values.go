@@ -198,6 +198,7 @@ func (r *reader) readBids(n *node, path string, into *[]BidRule) {
 		rule := BidRule{Type: e.key.text}
 		oneOf(r, &rule.Bid, blackboard.BidTypes...).read(e.value, join(path, e.key.text))
 		if rule.Bid != "" {
+			r.typeAt(path, rule.Type, e.key.at)
 			*into = append(*into, rule)
 		}
 	}

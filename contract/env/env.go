@@ -71,6 +71,7 @@ const (
 	ListenAddr    = "SETT_BLACKBOARD_ADDR"     // of the embedded blackboard
 	DefaultName   = "SETT_INSTANCE"            // for people: the instance of CLI commands
 	OwnRedis      = "SETT_REDIS_URL"           // for people: the URL of sett up --redis-url, which may hold passwords
+	HostValues    = "SETT_HOST_VALUES"         // JSON object of the host's variables that sett.yml gives programs, for the orchestrator
 	Credentials   = "SETT_CREDENTIALS_FD"      // number of a descriptor with the variables of Secret, each ended by a NUL byte
 )
 
@@ -86,7 +87,14 @@ const (
 )
 
 // Secret lists the variables no tool may see.
-var Secret = []string{RedisURL, Token, AgentsRedisURL, OwnRedis, RepositoryKey, TreeToken}
+var Secret = []string{RedisURL, Token, AgentsRedisURL, OwnRedis, HostValues, RepositoryKey, TreeToken}
+
+// Values reads the variable HostValues.
+func (r *Reader) Values() map[string]string {
+	values := map[string]string{}
+	r.array(HostValues, &values, "the JSON object that sett up gives")
+	return values
+}
 
 // Redis has the address of the blackboard and the limits of calls to it.
 type Redis struct {
@@ -131,7 +139,7 @@ func Of(a config.Agent) Cub {
 	return Cub{
 		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids, Commits: a.Commits, Adapter: a.Adapter,
 		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
-		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, Limits: a.Workspace, ConfigDigest: a.Digest(),
+		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, Limits: a.Workspace, ConfigDigest: a.PublicDigest(),
 		Network: a.Network,
 	}
 }

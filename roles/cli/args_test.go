@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"sett/contract/config"
-	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
@@ -85,20 +83,6 @@ func TestHelpOfEveryCommand(t *testing.T) {
 		if n.Help == "" || n.Group == nil {
 			t.Errorf("%s has no place on the first page", n.Name)
 		}
-	}
-}
-
-func TestInheritVariables(t *testing.T) {
-	c := &config.Config{Agents: []config.Agent{{Name: "one", Environment: []config.EnvVar{
-		{Name: "HERE", Inherit: true}, {Name: "GONE", Inherit: true}, {Name: "SET", Value: "$HERE"},
-	}}}}
-	missing := deploy.InheritVariables(c, func(name string) (string, bool) { return "value of " + name, name == "HERE" })
-	want := []config.EnvVar{{Name: "HERE", Value: "value of HERE"}, {Name: "SET", Value: "$HERE"}}
-	if !slices.Equal(c.Agents[0].Environment, want) {
-		t.Errorf("environment: %v", c.Agents[0].Environment)
-	}
-	if len(missing) != 1 || missing[0] != "agent one: variable GONE" {
-		t.Errorf("missing: %q", missing)
 	}
 }
 

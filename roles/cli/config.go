@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sett/contract/config"
@@ -46,12 +47,13 @@ Examples: sett config
 // Run prints the configuration.
 func (c *configCmd) Run(a *app) error {
 	said := ""
-	conf, file, err := a.at.Config(config.WithRuntime(c.Runtime), config.NoteRuntime(&said))
+	var doubts []config.Warning
+	conf, file, err := a.at.Config(config.WithRuntime(c.Runtime), config.NoteRuntime(&said), config.NoteWarnings(&doubts))
 	if err != nil || a.flags.Quiet {
 		return err
 	}
-	for _, warning := range strayGates(a, conf) {
-		a.Sayf("sett: warning: %s\n", warning)
+	for _, doubt := range standing(a, doubts) {
+		a.Sayf("sett: warning: %s\n", role.CleanText(doubt.String()))
 	}
 	if c.Digest {
 		return digest(a, conf, said, file)
@@ -92,19 +94,19 @@ func digest(a *app, c *config.Config, runtime, file string) error {
 	return nil
 }
 
-// strayGates warns of patterns of approve that may be misspelt.
-func strayGates(a *app, c *config.Config) []string {
-	if len(c.StrayGates()) == 0 {
-		return nil
+// standing leaves out the doubts that the running instance removes.
+func standing(a *app, doubts []config.Warning) []config.Warning {
+	if !slices.ContainsFunc(doubts, func(w config.Warning) bool { return w.Gate != "" }) {
+		return doubts
 	}
 	ctx, cancel := context.WithTimeout(a.ctx, boardTime)
 	defer cancel()
 	b, _, done, err := a.at.Board(ctx)
 	if err != nil {
-		return deploy.StrayGates(ctx, nil, c) // nothing runs, or does not answer
+		return doubts // nothing runs, or does not answer
 	}
 	defer done()
-	return deploy.StrayGates(ctx, b, c)
+	return deploy.Doubts(ctx, b, doubts)
 }
 
 // boardTime is the time that an instance gets to answer a command that can do without.

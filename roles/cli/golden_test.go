@@ -20,6 +20,7 @@ import (
 // `go test ./roles/cli -run TestGolden -update` writes them.
 var goldenCommands = []goldenCommand{
 	{name: "config", args: "config"},
+	{name: "plan", args: "plan"},
 	{name: "goals", args: "goals"},
 	{name: "hoard", args: "hoard"},
 	{name: "list", args: "list"},

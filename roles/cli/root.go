@@ -33,6 +33,8 @@ type root struct {
 	Init initCmd   `cmd:"" group:"start" help:"Write sett.yml and an example agent to begin with."`
 	Conf configCmd `cmd:"" name:"config" group:"start" help:"Check sett.yml and print what applies."`
 
+	Plan planCmd `cmd:"" group:"start" help:"Draw the clan: types, agents, gates, ends."`
+
 	Up      upCmd      `cmd:"" group:"life" help:"Start the clan, or apply what changed in sett.yml."`
 	Down    downCmd    `cmd:"" group:"life" help:"Stop the clan; what happened is kept."`
 	List    listCmd    `cmd:"" group:"life" help:"List instances and how they are."`

@@ -77,16 +77,20 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, missing := range deploy.InheritVariables(cfg, a.Lookup) {
-		a.Sayf("sett: warning: %s is not set here\n", missing)
+	agent, _ := cfg.Agent(c.Agent)
+	variables, unset, err := config.Environ(agent.Environment, a.Lookup)
+	if err != nil {
+		return nil, nil, role.Fail(role.Usage, fmt.Errorf("agent %s: %w", agent.Name, err), "export it, or give it a default in %s", instance.ConfigName)
 	}
-	agent, _ := cfg.Agent(c.Agent) // with the values
+	for _, sentence := range unset {
+		a.Sayf("sett: warning: %s\n", role.Clean(sentence))
+	}
 	root, err := a.at.Workspace()
 	if err != nil {
 		return nil, nil, err
 	}
 	t := &trial.Trial{
-		Terminal: &a.Terminal, Agent: agent, Root: root, Instance: config.MakeInstanceName(filepath.Base(root)), Containers: cfg.Runtime == config.RuntimeDocker, Own: deploy.NewPinning(cfg, root, file),
+		Terminal: &a.Terminal, Agent: agent, Root: root, Variables: variables, Instance: config.MakeInstanceName(filepath.Base(root)), Containers: cfg.Runtime == config.RuntimeDocker, Own: deploy.NewPinning(cfg, root, file),
 		As: c.As, Keep: c.Keep, Verbose: c.Verbose, Form: c.Form,
 	}
 	done := func() {}

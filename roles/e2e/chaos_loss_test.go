@@ -168,7 +168,8 @@ func (c *chaos) lose() {
 }
 
 // fallBehind puts a goal's entries between the copy and the present, with a leader that
-// saw them. A copy that lacks less may have as many entries again before anybody looks.
+// saw them. One that saw none would go on with the copy, and then take the newer data for
+// an older copy.
 func (c *chaos) fallBehind() {
 	c.t.Helper()
 	c.settled()

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -149,6 +150,52 @@ func (in *instance) says(part, line string) {
 		_, out := in.sett("logs", part)
 		return strings.Contains(out, line)
 	})
+}
+
+// An orchestrator that saw nothing of what a copy lacks works on it, and takes the newer
+// data for the wrong ones when they come back, also after a restart. Commands do not, so a
+// person says which ones are right.
+func TestOrchestratorWorkedOnACopy(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	in := start(t, options{clan: dawdling(), url: s.URL})
+	in.must("forage", "--wait", "one")
+	aof := filepath.Join(s.Dir, "appendonlydir")
+	put := func(from, to string) {
+		t.Helper()
+		if err := os.RemoveAll(to); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	copied, newer := filepath.Join(t.TempDir(), "copy"), filepath.Join(t.TempDir(), "newer")
+	in.signal("orchestrator", syscall.SIGSTOP)
+	put(aof, copied)
+	goal := in.post("of the newer data")
+	s.Kill()
+	put(aof, newer)
+	put(copied, aof)
+	s.Restart()
+	in.signal("orchestrator", syscall.SIGCONT)
+	in.await(in.post("of the copy"), enough)
+	eventually(t, enough, "a sight of the copy", func() bool {
+		seen, err := os.ReadFile(filepath.Join(in.stateDir(), "sight"))
+		now, unread := in.board.Look(t.Context())
+		return err == nil && unread == nil && string(seen) == now.String()
+	})
+	s.Kill()
+	put(newer, aof)
+	s.Restart()
+	in.says("orchestrator", "nothing is granted")
+	in.kill("orchestrator")
+	eventually(t, enough, "the new orchestrator says so, too", func() bool {
+		_, out := in.sett("logs", "orchestrator")
+		return strings.Count(out, "nothing is granted") > 1
+	})
+	in.must("up", "--adopt-empty")
+	in.await(goal, enough)
 }
 
 // Local mode's own blackboard, put back or gone while the instance was down, is met

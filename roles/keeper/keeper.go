@@ -3,6 +3,8 @@ package keeper
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"sett/contract/env"
 	"sett/roles/role"
@@ -43,7 +45,11 @@ func specs(e role.Env, instance string) []runtime.Spec {
 				labels[label] = v
 			}
 		}
-		out = append(out, runtime.Spec{Name: c, Args: []string{c}, Env: env.WithoutUnit(e.Environ()), Labels: labels})
+		vars := env.WithoutUnit(e.Environ())
+		if c == runtime.ComponentBlackboard { // it starts no program of the clan's
+			vars = slices.DeleteFunc(vars, func(v string) bool { return strings.HasPrefix(v, env.HostValues+"=") })
+		}
+		out = append(out, runtime.Spec{Name: c, Args: []string{c}, Env: vars, Labels: labels})
 	}
 	return out
 }

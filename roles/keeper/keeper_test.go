@@ -16,7 +16,7 @@ func world(vars map[string]string) role.Env {
 	e := role.OS(nil, role.Build{})
 	e.Stdout, e.Stderr = io.Discard, io.Discard
 	e.Lookup = func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
-	e.Environ = func() []string { return []string{"PATH=/bin", "SETT_UNIT=mine"} }
+	e.Environ = func() []string { return []string{"PATH=/bin", "SETT_UNIT=mine", "SETT_HOST_VALUES={}"} }
 	return e
 }
 
@@ -26,8 +26,12 @@ func TestSpecs(t *testing.T) {
 		t.Fatalf("an instance with a blackboard of its own: %+v", own)
 	}
 	for _, s := range own {
+		vars := []string{"PATH=/bin"}
+		if s.Name == "orchestrator" {
+			vars = append(vars, "SETT_HOST_VALUES={}") // which gives programs their variables
+		}
 		if !slices.Equal(s.Args, []string{s.Name}) || s.Labels["sett.instance"] != "clan" ||
-			s.Labels["sett.component"] != s.Name || s.Labels["sett.run"] != "run" || s.Labels["sett.workspace"] != "/repo" || !slices.Equal(s.Env, []string{"PATH=/bin"}) {
+			s.Labels["sett.component"] != s.Name || s.Labels["sett.run"] != "run" || s.Labels["sett.workspace"] != "/repo" || !slices.Equal(s.Env, vars) {
 			t.Errorf("%+v", s)
 		}
 	}

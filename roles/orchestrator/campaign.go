@@ -27,6 +27,7 @@ type orchestrator struct {
 	reachable *role.Reachable
 	board     board
 	overruns  chan blackboard.Overrun // scripts that were ended on the blackboard, to be told of
+	saw       func()                  // the blackboard was compared with what we know of it, and fits
 
 	listen   func(ctx context.Context, ready func(), notice func(string), lost func(error)) error
 	stopping func(ctx context.Context) bool // the instance is being taken down: an end is no crash
@@ -53,7 +54,7 @@ func (o *orchestrator) serve(ctx context.Context) error {
 // again. On a blackboard that is not the one of before it waits.
 func (o *orchestrator) campaign(ctx context.Context) error {
 	seat := o.seat() // for the first attempt only: later this process may have lost the seat
-	said := ""       // about a blackboard that is lost
+	said := ""       // about a blackboard that is lost, or who leads it
 	for ctx.Err() == nil {
 		lead, wait, err := o.board.TakeLead(ctx, o.holder, seat, o.settings.Lease)
 		if err == nil { // an answer to a waiting orchestrator counts, too
@@ -77,6 +78,7 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 			wait = time.Second
 		case lead.Epoch != "":
 			seat, said = "", ""
+			o.saw()
 			o.log.Info("leading", "epoch", lead.Number(), "version", o.env.Build.Version)
 			o.metrics.Leader.Set(1)
 			err := newTerm(o, lead).run(ctx)
@@ -86,6 +88,9 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 			}
 			o.log.Info("no longer leading", "epoch", lead.Number())
 			continue
+		case lead.Holder != said:
+			said = lead.Holder
+			o.log.Info("another orchestrator leads", "holder", lead.Holder, "for", wait)
 		}
 		role.Pause(ctx, min(wait, o.pace.standby))
 	}

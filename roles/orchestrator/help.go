@@ -31,7 +31,8 @@ sett up starts it. Environment:
                       default is process
   SETT_HEALTH_ADDR    of /healthz and /metrics; default :8080, "off" for none
   SETT_LEADER_LEASE   time to lead without renewing; default 10s
-  SETT_BOARD_MARK     the blackboard that it knows; on another it leads nothing
+  SETT_BOARD_MARK     the blackboard that it knows; on another it leads nothing.
+                      What it saw since is in the file sight beside SETT_CONFIG
   SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE
   SETT_LOG_FORMAT     json or text
   SETT_LOG_LEVEL      debug, info, warn or error

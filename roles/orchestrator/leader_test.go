@@ -88,6 +88,9 @@ func TestTakeover(t *testing.T) {
 	}
 	p.set(true)
 	second.leads()
+	if !strings.Contains(second.log.String(), "another orchestrator leads") {
+		t.Error("the second does not say what it waits for")
+	}
 	s.bids(c, "a exclusive")
 	s.grant(c, "a", blackboard.GrantQueued)
 	p.set(false)
@@ -109,7 +112,7 @@ func TestStandbyForgivesOutages(t *testing.T) {
 	var ahead atomic.Int64
 	now := func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }
 	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
-	o.holder, o.reachable, o.pace.standby = "standby", role.NewReachable(now, time.Minute), 10*time.Millisecond
+	o.holder, o.reachable, o.pace.standby, o.settings.Lease = "standby", role.NewReachable(now, time.Minute), 10*time.Millisecond, time.Hour
 	b, err := redis.Open(t.Context(), redis.Options{URL: "redis://" + p.addr, Instance: "test", Name: "standby"})
 	s.must(err)
 	t.Cleanup(b.Close)

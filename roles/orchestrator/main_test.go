@@ -153,7 +153,7 @@ func (s *sett) env(o options, log *output) role.Env {
 // unled returns an orchestrator that does not campaign: the test calls it.
 func (s *sett) unled(e role.Env, log slog.Handler) *orchestrator {
 	s.Helper()
-	o := &orchestrator{env: e, log: slog.New(log), metrics: report.NewMetrics(), pace: usualPace()}
+	o := &orchestrator{env: e, log: slog.New(log), metrics: report.NewMetrics(), pace: usualPace(), saw: func() {}}
 	var err error
 	o.clan, err = loadClan(s.file)
 	s.must(err)

@@ -31,8 +31,9 @@ func (u specs) Notifier(wanted config.Notify) (runtime.Spec, error) {
 		return s, fmt.Errorf("describe notifier: %w", err)
 	}
 	n.Command = wanted.Resolved.Pinned(n.Command, n.Pin)
-	s.Env = append(u.environ(wanted.Environment), n.Environ()...)
-	return s, nil
+	s.Env, err = u.environ(wanted.Environment)
+	s.Env = append(s.Env, n.Environ()...)
+	return s, err
 }
 
 // encloseNotifier makes a container of it, like that of an agent with full network. It

@@ -32,8 +32,9 @@ func (u specs) Repository(c *config.Config) (runtime.Spec, error) {
 			return s, err
 		}
 	}
-	s.Env = append(u.environ(nil), r.Environ()...)
-	return s, nil
+	vars, err := u.environ(nil)
+	s.Env = append(vars, r.Environ()...)
+	return s, err
 }
 
 // Places in the repository's container.

@@ -26,9 +26,10 @@ type settings struct {
 	StateDir   string
 	BoardAddr  string // of a blackboard that the keeper starts again; empty: somebody else does, or nobody
 	Workspace  string
-	Pins       string // directory of the sets of pinned files
-	Store      string // on the agents' host
-	Trees      string // directory of the agents' trees, on their host
+	Pins       string            // directory of the sets of pinned files
+	Store      string            // on the agents' host
+	Trees      string            // directory of the agents' trees, on their host
+	Values     map[string]string // of the host's variables that programs get
 	HealthAddr string
 	Run        string
 	Lease      time.Duration
@@ -60,6 +61,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),
 		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),
 	}
+	s.Values = r.Values()
 	s.WorkspaceExtra = filepath.SplitList(r.Or(env.WorkspaceExtra, ""))
 	if s.Runtime = r.Or(env.Runtime, ""); s.Runtime == "" && s.StateDir != "" {
 		s.Runtime = config.RuntimeProcess

@@ -76,6 +76,7 @@ func (t *term) renew(ctx context.Context) error {
 			return t.reachable.Lost(err)
 		}
 		t.reachable.Back()
+		t.saw()
 		return nil
 	})
 }

@@ -87,8 +87,9 @@ func (u specs) cub(agent config.Agent, component, tree string) (runtime.Spec, er
 		return s, fmt.Errorf("describe agent %s: %w", agent.Name, err)
 	}
 	c.Command, c.BidScript = agent.Resolved.Pinned(c.Command, c.Pin), agent.Resolved.Pinned(c.BidScript, c.Pin)
-	s.Env = append(u.environ(agent.Environment), c.Environ()...)
-	return s, nil
+	s.Env, err = u.environ(agent.Environment)
+	s.Env = append(s.Env, c.Environ()...)
+	return s, err
 }
 
 // tree is the place of a private tree.
@@ -98,7 +99,7 @@ func (u specs) tree(name string) *store.Tree {
 
 // environ returns the variables that a unit inherits, next to nothing in a container,
 // and those of sett.yml. The role's own variables follow them.
-func (u specs) environ(given []config.EnvVar) []string {
+func (u specs) environ(given []config.EnvVar) ([]string, error) {
 	vars := env.Inherited(u.env.Environ())
 	if u.settings.containers() {
 		vars = []string{"HOME=" + homeDir}
@@ -108,10 +109,11 @@ func (u specs) environ(given []config.EnvVar) []string {
 			}
 		}
 	}
-	for _, v := range given {
-		vars = append(vars, v.Name+"="+v.Value)
-	}
-	return vars
+	values, _, err := config.Environ(given, func(name string) (string, bool) { // sett up said which are unset
+		v, set := u.settings.Values[name]
+		return v, set
+	})
+	return append(vars, values...), err
 }
 
 // pinned gives a unit the pinned files of its configuration, and returns their directory

@@ -97,9 +97,10 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	if s.containers() && s.ownBlackboard() {
 		awaitPort(ctx, s.Redis.URL)
 	}
+	seen := sightBeside(s.ConfigFile)
 	b, err := redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
-		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Mark: s.Redis.Mark, Observe: o.metrics.Registry.Called,
+		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Mark: seen.after(s.Redis.Mark), Observe: o.metrics.Registry.Called,
 		Overruns: redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.BoardAddr != "" || s.containers() && s.ownBlackboard()},
 	})
 	if err != nil {
@@ -107,6 +108,11 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	}
 	defer b.Close()
 	o.use(b)
+	o.saw = func() {
+		if err := seen.keep(b.Known()); err != nil {
+			o.log.Debug("sight of the blackboard not kept", "error", err)
+		}
+	}
 	o.reachable = role.NewReachable(e.Now, s.Redis.GiveUp)
 	return o.serve(ctx)
 }

@@ -11,8 +11,8 @@ import (
 	"sett/contract/env"
 )
 
-// maxCredentials is the most bytes that a pipe surely takes before anybody reads it.
-const maxCredentials = 4096
+// atOnce is the most bytes that a pipe surely takes before anybody reads it.
+const atOnce = 4096
 
 // inheritedFD is the number of a command's first extra file in the new process.
 const inheritedFD = 3
@@ -28,15 +28,17 @@ func passCredentials(cmd *exec.Cmd, environ []string) (closePipe func(), err err
 		return func() {}, nil
 	}
 	text := strings.Join(secret, "\x00") + "\x00"
-	if len(text) > maxCredentials {
-		return nil, fmt.Errorf("pass credentials: they have %d bytes, at most %d", len(text), maxCredentials)
-	}
 	read, write, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("pass credentials: %w", err)
 	}
-	_, err = write.WriteString(text)
-	if err = errors.Join(err, write.Close()); err != nil {
+	fill := func() error {
+		_, err := write.WriteString(text)
+		return errors.Join(err, write.Close())
+	}
+	if len(text) > atOnce {
+		go func() { _ = fill() }() // the process reads them first of all, or has ended
+	} else if err := fill(); err != nil {
 		return nil, errors.Join(fmt.Errorf("pass credentials: %w", err), read.Close())
 	}
 	cmd.ExtraFiles = []*os.File{read}

@@ -46,23 +46,30 @@ local function leads(epoch)
   return call('GET', epoch_key) == epoch
 end
 
--- The mark of the board, how often it was adopted, the length of its ledger and the
--- number of the newest epoch, joined by colons. Without a mark the first is empty. The
--- scripts of agents, whose users may not ask for the length, give 0.
-local function sight(entries)
+-- The mark of the board, how often it was adopted, the length of its ledger, the number
+-- of the newest epoch and the id of the ledger's last entry, joined by colons. Without a
+-- mark the first is empty. The scripts of agents, whose users may not read the ledger,
+-- give no length and no entry.
+local function sight(entries, last)
   local m = call('HMGET', instance_key, 'mark', 'adopted')
   local number = string.match(call('GET', epoch_key) or '', '^%d+') or '0'
-  return (m[1] or '') .. ':' .. (m[2] or '0') .. ':' .. entries .. ':' .. number
+  return (m[1] or '') .. ':' .. (m[2] or '0') .. ':' .. (entries or '0') .. ':' .. number .. ':' .. (last or '')
+end
+
+-- The sight with the ledger.
+local function whole_sight()
+  local newest = call('XREVRANGE', events_key, '+', '-', 'COUNT', '1')[1]
+  return sight(call('XLEN', events_key), newest and newest[1])
 end
 
 -- In which way the board is not the one of an earlier sight (empty: there was none): it
 -- is unmarked, foreign or older. Nil: it is.
 local function loss_since(known, now)
-  local id, adopted, entries, number = string.match(known or '', '^([^:]+):(%d+):(%d+):(%d+)$')
+  local id, adopted, entries, number = string.match(known or '', '^([^:]+):(%d+):(%d+):(%d+)')
   if not id then
     return nil
   end
-  local has, has_adopted, has_entries, has_number = string.match(now, '^([^:]*):(%d+):(%d+):(%d+)$')
+  local has, has_adopted, has_entries, has_number = string.match(now, '^([^:]*):(%d+):(%d+):(%d+):')
   if has == '' then
     return 'unmarked'
   elseif has ~= id then
@@ -74,6 +81,16 @@ local function loss_since(known, now)
     return 'older'
   end
   return nil
+end
+
+-- The same, also for an older copy that has as many entries again, but others.
+local function whole_loss_since(known, now)
+  local how = loss_since(known, now)
+  local adopted, last = string.match(known or '', '^[^:]+:(%d+):%d+:%d+:([%d-]+)$')
+  if not how and last and string.match(now, '^[^:]*:(%d+)') == adopted and #call('XRANGE', events_key, last, last) == 0 then
+    how = 'older'
+  end
+  return how
 end
 
 -- Appends an entry to the ledger.

@@ -4,7 +4,7 @@
 -- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 time to live in microseconds,
 -- 4 the mark that the caller knows (empty: none).
 -- Replies ok, mark | refused, why | lost, how, mark.
-local now = sight('0')
+local now = sight()
 local how = loss_since(ARGV[4], now)
 if how then
   return { 'lost', how, now }

@@ -2,7 +2,7 @@
 -- KEYS[1] the ledger. ARGV: 1 agent, 2 incarnation, 3 description (JSON), 4 ready, unhealthy or gone, 5 time to live in microseconds,
 -- 6 reason, 7 the mark that the caller knows (empty: none).
 -- Replies ok, mark | already, mark | lost, how, mark.
-local now = sight('0')
+local now = sight()
 local how = loss_since(ARGV[7], now)
 if how then
   return { 'lost', how, now }
@@ -23,4 +23,4 @@ else
 end
 emit('agent', 'agent', ARGV[1], 'to', ARGV[4], 'holder', ARGV[2], 'reason', ARGV[6])
 call('PUBLISH', orchestrator_events, '')
-return { 'ok', sight('0') }
+return { 'ok', sight() }

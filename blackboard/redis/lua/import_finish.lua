@@ -1,5 +1,6 @@
 -- An import is complete: all its indexes get their names at once. The ledger's own
--- first entries follow the imported ones, with new ids.
+-- first entries follow the imported ones, with new ids. So all that know them have to
+-- adopt the board anew.
 -- KEYS[1] the ledger. ARGV: 1 token of the import, 2 the person, 3 the file, 4 the workflow that alone is in it (empty: an
 -- instance), 5 number of artefacts, 6 of claims, 7 of workflows, 8 of entries, 9 SHA-256 of the file.
 -- Replies ok | already | stale.
@@ -23,6 +24,9 @@ for _, entry in ipairs(own) do
 end
 pcall(count_suspended)
 call('HSET', instance_key, 'imported', ARGV[1])
+if call('HGET', instance_key, 'mark') then -- else the caller adopts it
+  call('HINCRBY', instance_key, 'adopted', 1)
+end
 emit('import', 'by', ARGV[2], 'source', ARGV[3], 'source_workflow', ARGV[4], 'artefact_count', ARGV[5],
   'claim_count', ARGV[6], 'workflow_count', ARGV[7], 'event_count', ARGV[8], 'sha256', ARGV[9])
 call('PUBLISH', orchestrator_events, '')

@@ -3,8 +3,8 @@
 -- KEYS[1] the ledger. ARGV: 1 holder, 2 epoch, 3 lease in microseconds (0: give it up),
 -- 4 the mark that the caller knows (empty: none).
 -- Replies ok, mark | stale | lost, how, mark.
-local now = sight(call('XLEN', events_key))
-local how = loss_since(ARGV[4], now)
+local now = whole_sight()
+local how = whole_loss_since(ARGV[4], now)
 if how then
   return { 'lost', how, now }
 end

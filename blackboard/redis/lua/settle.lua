@@ -3,8 +3,8 @@
 -- KEYS[1] the ledger. ARGV: 1 a mark for a board without one, 2 adopted or empty, 3 the person or command, 4 the mark that the
 -- caller knows (empty: none).
 -- Replies ok, mark | lost, how, mark.
-local now = sight(call('XLEN', events_key))
-local how = loss_since(ARGV[4], now)
+local now = whole_sight()
+local how = whole_loss_since(ARGV[4], now)
 if how and ARGV[2] == '' then
   return { 'lost', how, now }
 end
@@ -17,4 +17,4 @@ end
 if marked or ARGV[2] ~= '' then
   emit('settled', 'by', ARGV[3], 'reason', ARGV[2], 'mark', call('HGET', instance_key, 'mark'))
 end
-return { 'ok', sight(call('XLEN', events_key)) }
+return { 'ok', whole_sight() }

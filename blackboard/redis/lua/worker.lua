@@ -5,7 +5,7 @@
 -- 4 attempt of it (0: the grant's), 5 time to live in microseconds,
 -- 6 the mark that the caller knows (empty: none).
 -- Replies ok, mark | lost, how, mark.
-local now = sight('0')
+local now = sight()
 local how = loss_since(ARGV[6], now)
 if how then
   return { 'lost', how, now }

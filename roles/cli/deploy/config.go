@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sett/blackboard"
@@ -22,7 +23,7 @@ func (u *upRun) readConfig() (f *facts, err error) {
 	if in, err := at.Find(); err == nil {
 		before = in.Runtime
 	}
-	if f.desired, f.file, err = at.Config(config.WithRuntime(o.Runtime), config.DefaultRuntime(before), config.NoteRuntime(&said)); err != nil {
+	if f.desired, f.file, err = at.Config(config.WithRuntime(o.Runtime), config.DefaultRuntime(before), config.NoteRuntime(&said), config.NoteWarnings(&f.doubts)); err != nil {
 		return nil, err
 	}
 	c := f.desired
@@ -42,61 +43,32 @@ func (u *upRun) readConfig() (f *facts, err error) {
 		}
 		c.Services.Redis.Embedded = true
 	}
-	f.unset = InheritVariables(c, at.Lookup)
 	return f, nil
-}
-
-// InheritVariables gives the inherited variables of agents and of the notifier the values
-// of this environment. It returns the variables that have no value; these are left out.
-func InheritVariables(c *config.Config, lookup func(string) (string, bool)) []string {
-	var missing []string
-	inherit := func(who string, vars []config.EnvVar) []config.EnvVar {
-		kept := vars[:0:0]
-		for _, v := range vars {
-			if v.Inherit {
-				value, ok := lookup(v.Name)
-				if !ok {
-					missing = append(missing, fmt.Sprintf("%s: variable %s", who, v.Name))
-					continue
-				}
-				v.Value, v.Inherit = value, false
-			}
-			kept = append(kept, v)
-		}
-		return kept
-	}
-	for i := range c.Agents {
-		agent := &c.Agents[i]
-		agent.Environment = inherit("agent "+agent.Name, agent.Environment)
-	}
-	if c.Notify != nil {
-		c.Notify.Environment = inherit("notify", c.Notify.Environment)
-	}
-	return missing
 }
 
 // gateTime is the time in which the blackboard may tell that it has a type.
 const gateTime = 2 * time.Second
 
-// StrayGates warns of patterns of approve that fit no type in any agent's bids and no
-// artefact of the blackboard. A blackboard that does not tell in time counts as one
-// without such an artefact; nil: there is none.
-func StrayGates(ctx context.Context, b *instance.Board, c *config.Config) []string {
-	var warnings []string
+// Doubts leaves out the doubts about gates that an artefact of the blackboard removes. A
+// blackboard that does not tell in time counts as one without such an artefact; nil: there
+// is none.
+func Doubts(ctx context.Context, b *instance.Board, all []config.Warning) []config.Warning {
 	ctx, cancel := context.WithTimeout(ctx, gateTime)
 	defer cancel()
-	for _, gate := range c.StrayGates() {
-		if b != nil {
-			made, err := b.Records.ListOutlines(ctx, blackboard.Filter{Type: gate.Pattern, Limit: 1, Broken: func(error) {}})
-			if err == nil && len(made) > 0 {
-				continue
-			}
+	return slices.DeleteFunc(slices.Clone(all), func(w config.Warning) bool {
+		if b == nil || w.Gate == "" {
+			return false
 		}
-		hint := ""
-		if gate.Nearest != "" {
-			hint = fmt.Sprintf("; did you mean %q?", gate.Nearest)
-		}
-		warnings = append(warnings, role.Clean(fmt.Sprintf("approve: %q fits no type in the agents' bids, and no artefact has such a type%s", gate.Pattern, hint)))
+		made, err := b.Records.ListOutlines(ctx, blackboard.Filter{Type: w.Gate, Limit: 1, Broken: func(error) {}})
+		return err == nil && len(made) > 0
+	})
+}
+
+// doubtLine is a doubt on one line.
+func doubtLine(w config.Warning) string {
+	hint := ""
+	if w.Hint != "" {
+		hint = "; " + w.Hint
 	}
-	return warnings
+	return fmt.Sprintf("warning: %s:%d:%d: %s%s", w.File, w.Line, w.Column, w.Message, hint)
 }

@@ -45,6 +45,7 @@ func (u *upRun) supply(ctx context.Context) (release func(), err error) {
 	if release, err = u.launch.materials(ctx, u.facts, true); err != nil {
 		return nil, err
 	}
+	noteValues(u.facts, u.values)
 	if err = u.pinPrograms(); err != nil {
 		release()
 		return nil, err
@@ -112,12 +113,13 @@ func (u *upRun) apply(ctx context.Context) error {
 }
 
 // changeOver stops the processes that another sett started, so that this one's take
-// their place: an orchestrator of then may not know a gate that sett.yml has now. Work
+// their place: an orchestrator of then may not know a gate that sett.yml has now, nor a
+// variable's new value. Work
 // goes on, since everything these parts know is on the blackboard. Containers are
 // replaced where they are updated, and agents because their digest changes.
 func (u *upRun) changeOver(ctx context.Context) error {
-	parts := u.in.OwnProcesses()
-	if u.plan.other == "" || len(parts) == 0 {
+	parts := u.plan.replaced(u.in.OwnProcesses())
+	if len(parts) == 0 {
 		return nil
 	}
 	// Keeper and orchestrator would start each other again. If this up is killed here, the

@@ -27,11 +27,12 @@ type job struct {
 	c       *config.Config     // the desired one
 	plan    *Plan
 	place   instance.Place
-	board   *instance.Board // nil until it answers
-	known   bool            // the board was seen before
-	pinned  pin.Set         // the clan's own files, as they are in the working tree
-	certain bool            // the board has that mark, or gets it, if it is used at all
-	mark    blackboard.Mark // of the board: as it was seen before, or a new one; settle makes it the board's
+	board   *instance.Board   // nil until it answers
+	known   bool              // the board was seen before
+	pinned  pin.Set           // the clan's own files, as they are in the working tree
+	values  map[string]string // of the host's variables that programs get, by name
+	certain bool              // the board has that mark, or gets it, if it is used at all
+	mark    blackboard.Mark   // of the board: as it was seen before, or a new one; settle makes it the board's
 }
 
 // save writes the state and the configuration.

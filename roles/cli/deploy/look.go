@@ -16,14 +16,15 @@ import (
 
 // facts are everything that a plan follows from. Looking makes nothing.
 type facts struct {
-	desired  *config.Config // sett.yml, the flags and the environment
-	file     string         // sett.yml's path
-	root     string         // the workspace
-	shown    string         // the workspace as people read it
-	sett     string         // the version of this program
-	asBefore bool           // neither sett.yml nor a flag names the runtime
-	rights   []config.Right // of sett.yml, whatever the flags say
-	unset    []string       // inherited variables that have no value here
+	desired  *config.Config   // sett.yml, the flags and the environment
+	file     string           // sett.yml's path
+	root     string           // the workspace
+	shown    string           // the workspace as people read it
+	sett     string           // the version of this program
+	asBefore bool             // neither sett.yml nor a flag names the runtime
+	rights   []config.Right   // of sett.yml, whatever the flags say
+	doubts   []config.Warning // about sett.yml
+	unset    []string         // sentences about variables of the host that are wanted and not set
 
 	state      instance.State // of the instance, as its directory has it
 	known      bool           // the instance's directory has a state
@@ -110,6 +111,7 @@ func (u *upRun) look(ctx, images context.Context) error {
 	if _, err := u.launch.materials(images, f, false); err != nil {
 		return err
 	}
+	noteValues(f, u.values)
 	if err := u.lookAtPrograms(); err != nil {
 		return err
 	}

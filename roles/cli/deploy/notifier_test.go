@@ -10,20 +10,7 @@ import (
 )
 
 func notifying(command string) *config.Config {
-	return &config.Config{Runtime: config.RuntimeProcess, Notify: &config.Notify{Command: []string{command},
-		Environment: []config.EnvVar{{Name: "HERE", Inherit: true}, {Name: "GONE", Inherit: true}, {Name: "SET", Value: "x"}}}}
-}
-
-// The notifier's inherited variables get their values as agents' do.
-func TestNotifierInherits(t *testing.T) {
-	c := notifying("n")
-	missing := InheritVariables(c, func(name string) (string, bool) { return "value of " + name, name == "HERE" })
-	if want := []config.EnvVar{{Name: "HERE", Value: "value of HERE"}, {Name: "SET", Value: "x"}}; !slices.Equal(c.Notify.Environment, want) {
-		t.Errorf("environment %+v", c.Notify.Environment)
-	}
-	if !slices.Equal(missing, []string{"notify: variable GONE"}) {
-		t.Errorf("missing %q", missing)
-	}
+	return &config.Config{Runtime: config.RuntimeProcess, Notify: &config.Notify{Command: []string{command}}}
 }
 
 // A command that cannot be run is warned of at the start.

@@ -32,6 +32,7 @@ type Plan struct {
 	state    instance.State // of the instance, for its directory
 	clears   bool           // units that run are stopped before anything starts
 	newData  bool           // the blackboard has no volume yet
+	values   bool           // the host has other values for variables of the running instance
 	other    string         // the running instance was started by this other sett; empty: by this one
 	reloads  []string       // the changed settings of the orchestrator
 	onlySett []string       // changed agents that differ in the version of sett alone
@@ -165,6 +166,7 @@ func (p *Plan) planChanges(f *facts) {
 	if p.other = OtherSett(f.state.Sett, f.sett); p.other != "" {
 		p.state.Sett = f.sett
 	}
+	p.values = newValues(f.before, f.desired)
 	c, to := config.Diff(f.before, f.desired), &p.Changes
 	to.Added, to.Removed, to.Changed = append(to.Added, c.Added...), append(to.Removed, c.Removed...), append(to.Changed, c.Changed...)
 	to.Policy, to.Notify, to.Repository = c.Policy, c.Notify, c.Repository
@@ -245,7 +247,7 @@ func (p *Plan) part(name string) *PlannedPart {
 
 // replaces says whether the running orchestrator gives way to one of another version.
 func (p *Plan) replaces() bool {
-	return p.Action == actionApply && (p.other != "" || p.part(runtime.ComponentOrchestrator).Action == partRestart)
+	return p.Action == actionApply && (p.other != "" || p.values || p.part(runtime.ComponentOrchestrator).Action == partRestart)
 }
 
 // Idle says whether the instance is as it should be: nothing is to be done.
@@ -267,8 +269,8 @@ func (p *Plan) noteFirst(f *facts) {
 	if f.asBefore && !f.moved() {
 		p.note(&p.atOnce, "instance %s runs as processes, as before; --runtime docker for containers", p.Instance)
 	}
-	for _, missing := range f.unset {
-		p.note(&p.atOnce, "warning: %s is not set here, so it will not be there either", missing)
+	for _, sentence := range f.unset {
+		p.note(&p.atOnce, "warning: %s", sentence)
 	}
 	if f.unseen != nil {
 		p.note(&p.atOnce, "warning: what was left of runtime %s cannot be looked at: %v", f.state.Runtime, f.unseen)
@@ -311,6 +313,10 @@ func (p *Plan) noteLast(f *facts) {
 			p.note(&p.atEnd, "the embedded blackboard knows one password: agents' cubs have the administrator's, which their tools do not see")
 		}
 		p.tells = p.tells || len(p.atEnd) > before
+	}
+	if !p.state.ToldValues && f.desired.Interpolates() {
+		p.note(&p.atEnd, "environment: $NAME and ${NAME} in a value stand for this machine's variable, and $$ for a dollar; until now such values were literal")
+		p.tells = true
 	}
 	if !f.repository {
 		p.note(&p.atEnd, "%s is no git repository; sett forage wants one: git init", f.shown)

@@ -34,7 +34,7 @@ func (p *Plan) planParts(f *facts) {
 	}
 	will := &instance.Instance{State: p.state}
 	for _, part := range will.Parts() {
-		add(part, "", func(runtime.Unit) bool { return p.other == "" || !slices.Contains(will.OwnProcesses(), part) })
+		add(part, "", func(runtime.Unit) bool { return !slices.Contains(p.replaced(will.OwnProcesses()), part) })
 	}
 	for _, agent := range f.desired.Agents {
 		add(runtime.AgentUnit(agent.Name), agent.Name, func(unit runtime.Unit) bool { return unit.Labels[runtime.LabelConfig] == agent.Digest() })
@@ -122,8 +122,8 @@ func (p *Plan) planContainer(f *facts, part *PlannedPart, refs map[string]string
 		if part.Image = refs[orchestratorImage]; part.Image == "" {
 			part.Image = own
 		}
-		if part.Action == PartKeep && (p.state.Control != f.engine.brain || p.other != "") {
-			part.Action = partRestart // it is of another version
+		if part.Action == PartKeep && (p.state.Control != f.engine.brain || p.other != "" || p.values) {
+			part.Action = partRestart // it is of another version, or lacks a value
 		}
 		return runtime.NetworkFull
 	case runtime.ComponentNotifier:

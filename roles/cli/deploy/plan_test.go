@@ -87,7 +87,7 @@ func TestPlan(t *testing.T) {
 	brain := planned(t, planDocker).running(t, planDocker)
 	brain.engine.brain = "control-3"
 	unset := planned(t, planOne)
-	unset.unset, unset.repository = []string{"agent one: variable X"}, false
+	unset.unset, unset.repository = []string{"agent one: variable X is not set here"}, false
 	for _, c := range []struct {
 		name    string
 		facts   *facts

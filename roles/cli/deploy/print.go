@@ -105,7 +105,10 @@ func (p *Plan) tell(at *instance.Locator) {
 			line("~", term.Warn, "%s: changed, is started anew", own.name)
 		}
 	}
-	if o := p.part(runtime.ComponentOrchestrator); p.replaces() && o.Kind == "container" {
+	switch o := p.part(runtime.ComponentOrchestrator); {
+	case p.values && p.other == "":
+		line("~", term.Warn, "orchestrator: gets the new values of this machine's variables, is restarted")
+	case p.replaces() && o.Kind == "container":
 		line("~", term.Warn, "orchestrator: of another version, is replaced")
 	}
 	if p.Changes.Policy {

@@ -69,6 +69,9 @@ func (p *processLauncher) spec(component string) runtime.Spec {
 		password, _ := at.User.Password()
 		vars = append(vars, env.ListenAddr+"="+at.Host, env.Token+"="+password)
 	}
+	if component == runtime.ComponentKeeper {
+		vars = append(vars, valuesEnviron(j.values)...)
+	}
 	return runtime.Spec{Name: component, Args: []string{component}, Env: vars, Labels: j.labels(component)}
 }
 

@@ -27,18 +27,20 @@ func (u *upRun) settle(ctx context.Context) error {
 	known := u.in.Mark()
 	mark, err := u.board.Control.Settle(ctx, u.mark.ID, false, "sett up")
 	var lost *blackboard.LostError
+	isLost := errors.As(err, &lost)
 	switch {
-	case err == nil:
+	case err == nil && !(u.options.AdoptEmpty && u.known):
 		u.mark = mark
 		return u.in.SetMark(known.After(mark))
-	case !errors.As(err, &lost):
+	case err == nil: // adopted all the same: a part may know an older copy that was in its place for a while
+	case !isLost:
 		return err
 	case !u.options.AdoptEmpty && !u.in.Purged(u.at.Getenv):
 		return instance.LostLedger(u.at, u.in, err)
 	case u.plan.Action == actionApply && lost.Loss == blackboard.LossForeign:
 		return role.Fail(role.Environment, lost, "its parts know the ledger of before: sett down, then %s", u.at.CommandLine(u.in, "up --adopt-empty"))
 	}
-	if u.options.AdoptEmpty {
+	if isLost && u.options.AdoptEmpty {
 		u.at.Sayf("sett: warning: %v; adopted as it is\n", lost)
 	}
 	if err := instance.AdoptBoard(ctx, u.at, u.in, u.board); err != nil {

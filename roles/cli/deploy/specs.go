@@ -140,6 +140,7 @@ func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 			vars = append(vars, name+"="+v)
 		}
 	}
+	vars = append(vars, valuesEnviron(l.j.values)...)
 	return runtime.Spec{
 		Name: runtime.ComponentOrchestrator, Args: []string{"orchestrator"}, Env: append(vars, l.j.boardEnviron(own)...),
 		Labels: l.j.labels(runtime.ComponentOrchestrator),
@@ -162,6 +163,7 @@ func (l *containerLauncher) keeperSpec() runtime.Spec {
 			vars = append(vars, name+"="+v)
 		}
 	}
+	vars = append(vars, valuesEnviron(l.j.values)...)
 	return runtime.Spec{
 		Name: runtime.ComponentKeeper, Args: []string{"keeper"}, Env: append(vars, l.j.boardEnviron(l.j.in.URL)...),
 		Labels: l.j.labels(runtime.ComponentKeeper),

@@ -86,6 +86,11 @@ func (u *upRun) dry(ctx context.Context) (*Plan, error) {
 		return nil, u.inTime(limited, err)
 	}
 	u.plan.Rights = grown
+	for _, doubt := range u.facts.doubts {
+		if doubt.Gate == "" { // the blackboard may know those better
+			u.plan.note(nil, "%s", doubtLine(doubt))
+		}
+	}
 	return u.plan, nil
 }
 
@@ -123,6 +128,9 @@ func (u *upRun) read() (err error) {
 		return err
 	}
 	u.c = u.facts.desired
+	if u.values, err = hostValues(u.facts, u.at.Lookup); err != nil {
+		return err
+	}
 	if u.facts.root, err = u.at.Workspace(); err != nil {
 		return err
 	}
@@ -187,8 +195,8 @@ func (u *upRun) carryOut(ctx context.Context) error {
 	err = u.do(limited)
 	if err == nil {
 		dropTrees(limited, u)
-		for _, warning := range StrayGates(ctx, u.board, u.c) {
-			u.plan.note(&u.plan.atEnd, "warning: %s", warning)
+		for _, doubt := range Doubts(ctx, u.board, u.facts.doubts) {
+			u.plan.note(&u.plan.atEnd, "%s", doubtLine(doubt))
 		}
 	}
 	if u.board != nil {
@@ -228,7 +236,7 @@ func (u *upRun) conclude() error {
 		sayNotices(u.at.Sayf, notices)
 	}
 	if u.plan.tells {
-		u.in.Told, u.in.Unpinned = true, u.facts.pins.unpinned
+		u.in.Told, u.in.Unpinned, u.in.ToldValues = true, u.facts.pins.unpinned, u.in.ToldValues || u.c.Interpolates()
 		if err := u.in.Save(); err != nil {
 			return err
 		}

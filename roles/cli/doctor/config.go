@@ -67,10 +67,12 @@ func (x *exam) commands(context.Context) []Finding {
 		return []Finding{skipped("no valid %s", instance.ConfigName)}
 	}
 	var out []Finding
-	own := *c
-	own.Agents = append(own.Agents[:0:0], c.Agents...)
-	for _, missing := range deploy.InheritVariables(&own, x.at.Lookup) {
-		out = append(out, warning("", "export it", "%s is not set here, so it will not be there either", missing))
+	_, unset, err := c.HostValues(x.at.Lookup)
+	for _, sentence := range unset {
+		out = append(out, warning("", "export it", "%s", sentence))
+	}
+	if err != nil {
+		out = append(out, problem("", "export it; sett up needs it", "%v", err))
 	}
 	if containers, _ := x.inContainers(); !containers {
 		for _, missing := range deploy.MissingTools(c, x.root) {

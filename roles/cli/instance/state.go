@@ -27,11 +27,13 @@ type State struct {
 	URL        string    `json:"url"`         // of the blackboard, with its password
 	External   bool      `json:"external"`    // the blackboard is the user's own
 	CreatedAt  time.Time `json:"created_at"`
-	Run        string    `json:"run"`                // id of the last `sett up` that started it
-	Sett       string    `json:"sett,omitempty"`     // the version of sett that started it; empty: older than this field
-	Told       bool      `json:"told"`               // sett up has printed the notices about its runtime
-	Unpinned   []string  `json:"unpinned,omitempty"` // commands of which sett up has said that they run files that are not pinned
-	Health     string    `json:"health,omitempty"`   // 127.0.0.1:PORT, of the orchestrator's /healthz and /metrics
+	Run        string    `json:"run"`                   // id of the last `sett up` that started it
+	Sett       string    `json:"sett,omitempty"`        // the version of sett that started it; empty: older than this field
+	Told       bool      `json:"told"`                  // sett up has printed the notices about its runtime
+	Unpinned   []string  `json:"unpinned,omitempty"`    // commands of which sett up has said that they run files that are not pinned
+	ToldValues bool      `json:"told_values,omitempty"` // sett up has said that values of variables may have references
+	ValuesKey  string    `json:"values_key,omitempty"`  // of the digests by which sett up notices new values of the host's variables
+	Health     string    `json:"health,omitempty"`      // 127.0.0.1:PORT, of the orchestrator's /healthz and /metrics
 
 	// Of the role that prepares the agents' trees:
 	Repository    string `json:"repository,omitempty"`     // HOST:PORT, where agents reach it

@@ -13,11 +13,11 @@ import (
 )
 
 // glyphs are the characters that draw a tree.
-type glyphs struct{ rail, gap, branch, end, reference, more string }
+type glyphs struct{ rail, gap, branch, end, reference, more, arrow string }
 
 var (
-	lineGlyphs = glyphs{"│  ", "   ", "├─ ", "└─ ", "↑ ", "…"}
-	asciiOnes  = glyphs{"|  ", "   ", "|- ", "`- ", "^ ", "..."}
+	lineGlyphs = glyphs{"│  ", "   ", "├─ ", "└─ ", "↑ ", "…", "→ "}
+	asciiOnes  = glyphs{"|  ", "   ", "|- ", "`- ", "^ ", "...", "-> "}
 )
 
 // glyphsOf returns the glyphs for this terminal: lines if the locale is UTF-8, else ASCII.

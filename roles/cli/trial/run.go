@@ -123,10 +123,7 @@ func (t *Trial) environ(dir string, bid blackboard.BidType, attempt int) []strin
 	}
 	c.Command, c.BidScript = t.own(c.Command), t.own(c.BidScript)
 	vars := env.Inherited(t.Environ())
-	for _, v := range t.Agent.Environment {
-		vars = append(vars, v.Name+"="+v.Value)
-	}
-	return env.ToolEnviron(append(vars, c.Environ()...), env.ToolVars{
+	return env.ToolEnviron(slices.Concat(vars, t.Variables, c.Environ()), env.ToolVars{
 		ClaimID: t.Claim, ClaimType: string(bid), TargetID: t.Target.ID, TargetType: t.Target.Type, TargetPayload: t.Target.Payload,
 		TargetVersion: t.Target.Version, Attempt: attempt, GoalID: t.Goal.ID, Goal: t.Goal.Payload,
 	})

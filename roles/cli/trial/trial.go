@@ -27,6 +27,7 @@ type Trial struct {
 	Instance   string // its name, for the tool's environment
 	Containers bool   // sett.yml wants them
 	Own        deploy.Pinning
+	Variables  []string // of the agent's environment, as NAME=value
 
 	Target blackboard.Artefact
 	Claim  string   // the id that its claim would have, or has

@@ -79,7 +79,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		return nil, err
 	}
 	c := &Conn{Addr: opt.InitAddress[0], Options: o, Keys: KeysOf(o.Instance), scripts: lua.Scripts()}
-	c.known.mark = o.Mark
+	c.known.mark, c.mend.due = o.Mark, o.Mend
 	err = c.Retry(ctx, "connect", func(ctx context.Context) error {
 		client, err := dial(ctx, opt)
 		if client == nil || (err != nil && c.NoWrites(err) == nil) { // a server without room on its disk refuses PING, too

@@ -33,11 +33,11 @@ func (c *Conn) DoMarked(ctx context.Context, name string, args ...string) (Reply
 	return c.doMarked(ctx, c.Known(), name, args)
 }
 
-// DoAsAgent is DoMarked for the moves of agents. Their users may not ask for the length
-// of the ledger, so that it is not compared.
+// DoAsAgent is DoMarked for the moves of agents. Their users may not read the ledger, so
+// that it is not compared.
 func (c *Conn) DoAsAgent(ctx context.Context, name string, args ...string) (Reply, error) {
 	before := c.Known()
-	before.Entries = 0
+	before.Entries, before.Last = 0, ""
 	return c.doMarked(ctx, before, name, args)
 }
 
@@ -54,7 +54,7 @@ func (c *Conn) doMarked(ctx context.Context, before blackboard.Mark, name string
 		return r, &blackboard.LostError{Addr: c.Addr, Instance: c.Options.Instance, Loss: blackboard.Loss(r.Text(0)), Known: before, Met: met}
 	}
 	if !relied[name] && c.Spread() {
-		met.Entries = before.Entries // a failover may lose what no replica has, and that is no loss yet
+		met.Entries, met.Last = before.Entries, before.Last // a failover may lose what no replica has, and that is no loss yet
 	}
 	c.known.mu.Lock()
 	defer c.known.mu.Unlock()

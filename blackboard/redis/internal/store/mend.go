@@ -21,7 +21,7 @@ import (
 // one is where this begins, before anything is granted.
 type mend struct {
 	mu  sync.Mutex
-	due bool // the file was rewritten for us: the counts are to be checked
+	due bool // the counts are to be checked: the file was rewritten for us, or for a process that may have died before it did
 }
 
 // mended returns when the server's append-only file holds no half of a transaction. A

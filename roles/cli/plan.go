@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"sett/contract/config"
+	"sett/roles/cli/lineage"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+)
+
+type planCmd struct {
+	Output string `short:"o" enum:"text,table,mermaid,dot,json,jsonl,yaml" default:"text" placeholder:"FORMAT" help:"How to print: text (table is the same), mermaid, dot, json, jsonl (one type per line) or yaml."`
+}
+
+// Help is shown by `sett plan --help`.
+func (planCmd) Help() string {
+	return `Draws the clan of sett.yml before anything runs: for each type of artefact the agents that
+review it and work on it, by phase, and what these make of it; the gates; where a goal
+can end, and where it may stall. It looks at nothing but the file.
+
+What an agent makes is known from makes: in sett.yml. Without it an agent may make any
+type, and the drawing has a gap there.
+
+Examples:
+  sett plan
+  sett plan -o mermaid
+  sett plan -o dot | dot -Tsvg > clan.svg`
+}
+
+// Run draws the clan.
+func (c *planCmd) Run(a *app) error {
+	var doubts []config.Warning
+	conf, _, err := a.at.Config(config.NoteWarnings(&doubts))
+	if err != nil {
+		return err
+	}
+	p := lineage.PlanOf(conf)
+	switch c.Output {
+	case "text", "table":
+		err = p.Write(&a.Terminal)
+	case "mermaid":
+		err = p.Mermaid(a.Stdout)
+	case "dot":
+		err = p.Dot(a.Stdout)
+	default:
+		err = a.Emit(term.Form{Output: c.Output}, term.Shown{Whole: p, Lines: p.Types})
+	}
+	for _, doubt := range doubts {
+		if doubt.Gate == "" {
+			a.Sayf("sett: warning: %s\n", role.CleanText(doubt.String()))
+		}
+	}
+	return err
+}
