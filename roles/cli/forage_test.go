@@ -268,7 +268,7 @@ func TestForageCannotBring(t *testing.T) {
 	s.Must(os.RemoveAll(s.root))
 	gitIn(t, whole, "", "config", "uploadpack.allowFilter", "true")
 	gitIn(t, s.home, "", "clone", "-q", "--filter=blob:none", "file://"+whole, s.root)
-	refused("it is a partial clone", "without --filter")
+	refused("it is a partial clone", "git fetch --refetch --no-filter")
 	s.Must(os.RemoveAll(s.store().Dir))
 	refused("instance stage has no store for commits: an older sett started it", "sett -C ", " up")
 	if ids, err := s.board.Index.Goals(t.Context(), 0); err != nil || len(ids) > 0 {

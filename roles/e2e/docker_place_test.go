@@ -103,6 +103,7 @@ func (in *instance) logged(unit, text string) {
 
 // waits is a tool's wait for leave to go on, by the goal's payload.
 const waits = `
+echo "last words of $SETT_TARGET_PAYLOAD" >&2
 until [ -e "$gates/leave" ] || [ -e "$gates/leave-$SETT_TARGET_PAYLOAD" ]; do sleep 0.05; done
 `
 

@@ -108,10 +108,11 @@ func hostileInstance(t *testing.T, owner int, agents ...agent) *hostile {
 	return &hostile{instance: in}
 }
 
-// goal posts a goal for an agent, which it is alone in wanting.
+// goal posts a goal for an agent, which it is alone in wanting, as a person does whose
+// store may belong to another user.
 func (h *hostile) goal(words ...string) string {
 	h.t.Helper()
-	return h.post(strings.Join(words, " "))
+	return h.forage(strings.Join(words, " "))
 }
 
 // ask has an agent's tool try a group of things, and returns what came of them.

@@ -17,6 +17,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/roles/role/store"
 	"sett/runtime"
 	"sett/runtime/process"
 )
@@ -212,13 +213,19 @@ func (in *instance) git(args ...string) string {
 	return string(out)
 }
 
-// post posts a goal and returns its id.
+// post posts a goal that begins with HEAD, as sett forage does, and returns its id.
 func (in *instance) post(text string) string {
 	in.t.Helper()
 	id := blackboard.NewID(time.Now(), rand.Reader)
-	err := in.board.People.PostGoal(context.Background(), blackboard.Artefact{
+	in.git("push", "-q", in.storeDir(), "HEAD:"+store.Goal(id))
+	base := strings.TrimSpace(in.git("rev-parse", "HEAD"))
+	metadata, err := json.Marshal(map[string]string{"base": base, "branch": "main"})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	err = in.board.People.PostGoal(context.Background(), blackboard.Artefact{
 		ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined, Payload: text,
-		ProducedByRole: blackboard.RoleUser, WorkflowID: id,
+		ProducedByRole: blackboard.RoleUser, WorkflowID: id, Metadata: metadata,
 	})
 	if err != nil {
 		in.t.Fatal(err)

@@ -101,13 +101,13 @@ func (u *upRun) look(ctx, images context.Context) error {
 	if err := f.refusal(); err != nil {
 		return err
 	}
-	if err := lookAtRepository(ctx, u); err != nil {
-		return err
-	}
 	if !f.moved() && !f.state.External {
 		f.address = boardAddress(f.state.URL, f.units)
 	}
 	u.in.Workspace, u.in.ConfigFile = f.root, f.file
+	if err := lookAtRepository(ctx, u); err != nil {
+		return err
+	}
 	if _, err := u.launch.materials(images, f, false); err != nil {
 		return err
 	}

@@ -46,31 +46,36 @@ func lookAtRepository(ctx context.Context, u *upRun) error {
 		return nil
 	}
 	var err error
-	f.source, err = sourceOf(ctx, git.At(u.at.Environ(), f.root))
+	f.source, err = sourceOf(ctx, instance.Repository(u.at, u.in))
 	return err
 }
 
 // sourceOf reads where a repository has its objects.
 func sourceOf(ctx context.Context, g git.Repository) (source, error) {
-	out, err := g.Run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-object-format", "--is-shallow-repository")
+	_, objects, err := g.Own(ctx)
 	if err != nil {
 		return source{}, err
 	}
-	said := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if len(said) != 3 {
+	out, err := g.Run(ctx, "rev-parse", "--show-object-format", "--is-shallow-repository")
+	if err != nil {
+		return source{}, err
+	}
+	said := strings.Fields(out)
+	if len(said) != 2 {
 		return source{}, role.Fail(role.Environment, fmt.Errorf("git rev-parse says %q", role.Clean(out)), "")
 	}
-	if said[2] == "true" {
-		return source{}, role.Fail(role.Usage, errors.New("the repository is a shallow clone: agents' trees need the commits that it left out"), "git fetch --unshallow")
-	}
-	if promisor, err := g.Run(ctx, "config", "--get", "extensions.partialClone"); err == nil && g.Head(ctx) != "" {
-		if _, err := g.Run(ctx, "rev-list", "--objects", "--quiet", "HEAD"); err != nil {
-			return source{}, role.Fail(role.Usage, errors.New("the repository is a partial clone: agents' trees need the files that it left out"),
-				"git fetch --refetch --no-filter %s", strings.TrimSpace(promisor))
+	if why, mend := git.Lacks(ctx, g); why != "" {
+		lacks := said[1] == "true"
+		if !lacks && g.Head(ctx) != "" { // a partial clone may have fetched everything by now
+			_, err := g.Run(ctx, "rev-list", "--objects", "--quiet", "HEAD")
+			lacks = err != nil
+		}
+		if lacks {
+			return source{}, role.Fail(role.Usage, fmt.Errorf("agents' trees need what the repository lacks: %s", why), "%s", mend)
 		}
 	}
-	objects, err := withAlternates(filepath.Join(said[0], "objects"))
-	return source{objects, said[1]}, err
+	all, err := withAlternates(objects)
+	return source{all, said[0]}, err
 }
 
 // mostBorrowed bounds how many repositories one borrows objects from.

@@ -22,7 +22,7 @@ func Lacks(ctx context.Context, g Repository) (why, mend string) {
 		return "it is a shallow clone, without its older history", "git fetch --unshallow"
 	}
 	if out, err := g.Run(ctx, "config", "--get-regexp", `^(extensions\.partialclone|remote\..*\.promisor)$`); err == nil && out != "" {
-		return "it is a partial clone, which leaves objects on its remote", "git clone without --filter"
+		return "it is a partial clone, which leaves objects on its remote", "git fetch --refetch --no-filter"
 	}
 	return "", "git fsck"
 }

@@ -1,0 +1,210 @@
+package e2e
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+)
+
+// TestDockerToolWithoutGit: an agent whose image has its tool and nothing else works in a
+// tree, and what it changed before it failed is kept.
+func TestDockerToolWithoutGit(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	in := prepare(t, inContainers(clan{agents: []agent{{name: "bare", bids: "GoalDefined: exclusive", image: bareImage(t), more: "workspace: {mode: rw}\n"}}}))
+	file(t, filepath.Join(in.repo, "sett.yml"), strings.Replace(string(readFile(t, filepath.Join(in.repo, "sett.yml"))), "./tools/bare", "/bare", 1), 0o644)
+	in.git("commit", "-qam", "a tool of the image")
+	in.up()
+	failed := in.forage("fail")
+	in.await(failed, enough)
+	if status := in.status(failed); status != blackboard.WorkflowFailed {
+		t.Errorf("the goal is %s", status)
+	}
+	refs := strings.Fields(in.stored("for-each-ref", "--format=%(refname)", "refs/sett/leftovers/"))
+	if len(refs) != 1 {
+		t.Fatalf("leftovers: %v", refs)
+	}
+	if kept := in.stored("show", refs[0]+":made"); kept != "fail\n" {
+		t.Errorf("kept %q", kept)
+	}
+	goal := in.forage("look")
+	in.await(goal, enough)
+	w, err := in.board.Records.Workflow(context.Background(), goal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := in.board.Records.Artefact(context.Background(), w.TerminalID)
+	if err != nil || a.Payload != `[".git","sett.yml","tools"]` {
+		t.Errorf("the tool found %s, %v", a.Payload, err)
+	}
+	in.settled()
+}
+
+// bareImage makes an image of the tool testdata/bare alone.
+func bareImage(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, "bare"), "./testdata/bare")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("build the tool: %v\n%s", err, out)
+	}
+	file(t, filepath.Join(dir, "Dockerfile"), "FROM scratch\nCOPY bare /bare\n", 0o644)
+	image := "sett-e2e-bare:" + strings.ToLower(rand.Text()[:8])
+	if out, err := dockerSays("build", "--quiet", "--force-rm", "--tag", image, dir); err != nil {
+		t.Fatal(out, err)
+	}
+	t.Cleanup(func() {
+		if _, err := dockerSays("image", "rm", image); err != nil {
+			t.Error(err)
+		}
+	})
+	return image
+}
+
+// meddler does in its tree all that would hurt a person whose tree it was.
+var meddler = agent{name: "meddler", bids: "GoalDefined: exclusive", more: "workspace: {mode: rw}\n", tool: `
+echo changed >>sett.yml; echo more >more.txt
+git add more.txt; git stash -q; git stash apply -q
+printf '#!/bin/sh\ntouch ran\n' >.git/hooks/post-checkout; chmod 755 .git/hooks/post-checkout
+git config core.hooksPath .git/hooks; git config user.name Meddler; git config filter.x.clean 'touch ran'
+git checkout -q -B main; git commit -qam "meddle"; git branch other; git tag meddled; git update-ref -d refs/heads/other
+echo '*' >.gitignore
+case $SETT_TARGET_PAYLOAD in
+fail) exit 3 ;;
+hang) echo began >&2; until [ -e "$gates/leave" ]; do sleep 0.05; done ;;
+esac
+say Standard CodeCommit "$(git rev-parse HEAD)"`}
+
+// closer ends a goal on the commit of another agent.
+var closer = agent{name: "closer", bids: "CodeCommit: exclusive", tool: `git checkout -q HEAD 2>/dev/null || :; say Terminal Done "$(git log --format=%s -1)"`}
+
+// TestPersonIsLeftAlone: whatever becomes of a tool, the person's repository is byte for
+// byte what the person made it, also while the person works in it.
+func TestPersonIsLeftAlone(t *testing.T) {
+	t.Parallel()
+	for name, docker := range map[string]bool{"processes": false, "containers": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := options{clan: clan{agents: []agent{meddler, closer}}}
+			if docker {
+				needEngine(t)
+				o = inContainers(o.clan)
+			}
+			leavesAlone(t, o)
+		})
+	}
+}
+
+func leavesAlone(t *testing.T, o options) {
+	in := prepare(t, o)
+	in.git("config", "user.email", "person@example.org")
+	in.git("branch", "topic")
+	file(t, filepath.Join(in.repo, "sett.yml"), string(readFile(t, filepath.Join(in.repo, "sett.yml")))+"# stashed\n", 0o644)
+	in.git("stash")
+	was := contentsOf(t, in.repo)
+	same := func(what string) {
+		t.Helper()
+		is := contentsOf(t, in.repo)
+		for _, path := range slices.Sorted(maps.Keys(is)) {
+			if was[path] != is[path] {
+				t.Errorf("%s: %s is %q, was %q", what, path, is[path], was[path])
+			}
+			delete(was, path)
+		}
+		for path := range was {
+			t.Errorf("%s: %s is gone", what, path)
+		}
+		was = is
+	}
+	in.up()
+	same("sett up")
+	for goal, want := range map[string]blackboard.WorkflowStatus{"work": blackboard.WorkflowAchieved, "fail": blackboard.WorkflowFailed} {
+		id := in.forage(goal)
+		in.await(id, enough)
+		if status := in.status(id); status != want {
+			t.Errorf("goal %s is %s", goal, status)
+		}
+		same("a goal that says " + goal)
+	}
+	hang := in.forage("hang")
+	in.began(hang, "meddler")
+	in.git("switch", "-q", "topic")
+	file(t, filepath.Join(in.repo, "mine.txt"), "mine\n", 0o644)
+	in.git("add", "mine.txt")
+	in.git("commit", "-q", "-m", "the person's own")
+	in.git("gc", "-q", "--prune=now")
+	was = contentsOf(t, in.repo)
+	in.must("cancel", hang, "not any more")
+	in.await(hang, enough)
+	same("a cancelled goal")
+	hang = in.forage("hang")
+	in.began(hang, "meddler")
+	in.must("down")
+	same("sett down at work")
+	in.up()
+	in.allow("")
+	in.await(hang, enough)
+	same("an interrupted goal that went on")
+	if left := in.git("log", "--format=%s"); left != "the person's own\nbegin\n" {
+		t.Errorf("the person's history: %s", left)
+	}
+}
+
+// forage posts a goal as a person does, and returns its id.
+func (in *instance) forage(goal string) string {
+	in.t.Helper()
+	return strings.TrimSpace(in.must("--quiet", "forage", "--goal", goal))
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// contentsOf describes every file of a directory: its mode, and what is in it.
+func contentsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		what := info.Mode().String()
+		switch {
+		case info.Mode().IsRegular():
+			what += fmt.Sprintf(" %x", sha256.Sum256(readFile(t, path)))
+		case d.Type() == fs.ModeSymlink:
+			to, err := os.Readlink(path)
+			if err != nil {
+				return err
+			}
+			what += " " + to
+		}
+		all[path] = what
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
