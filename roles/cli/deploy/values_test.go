@@ -60,7 +60,7 @@ func TestNewValue(t *testing.T) {
 		for _, part := range p.Parts {
 			parts = append(parts, part.Part+" "+part.Action)
 		}
-		if got := strings.Join(parts, ", "); got != "blackboard keep, orchestrator restart, keeper restart, agent-one restart, agent-two keep, agent-three keep" {
+		if got := strings.Join(parts, ", "); got != "blackboard keep, orchestrator restart, keeper restart, agent-one restart, agent-two keep, agent-three keep, repository keep" {
 			t.Errorf("%s: %s", name, got)
 		}
 	}
