@@ -88,7 +88,7 @@ func (s *stage) hostile() map[string]string {
 	s.Complete(ids["rework"])
 
 	ids["failed"] = s.Goal(nasty)
-	report, err := json.Marshal(blackboard.FailureReport{Reason: nasty, ExitCode: -1, Signal: nasty, Stdout: large, Stderr: nasty, StdoutSize: 10 << 20, StderrSize: 9})
+	report, err := json.Marshal(blackboard.FailureReport{Reason: nasty, ExitCode: -1, Signal: nasty, Stdout: large, Stderr: nasty, Leftovers: nasty, StdoutSize: 10 << 20, StderrSize: 9})
 	s.Must(err)
 	claim, ids["failure"] = s.work(ids["failed"], of(blackboard.Failure, string(report)))
 	s.Must(s.board.Leader.TerminateClaim(ctx, s.Guard(claim), nasty, nil, nil))

@@ -282,12 +282,12 @@ func TestShow(t *testing.T) {
 
 func TestShowFailure(t *testing.T) {
 	s := newStage(t)
-	report, err := json.Marshal(blackboard.FailureReport{Reason: "tool ended with exit code 3", ExitCode: 3, Stderr: strings.Repeat("x\n", 30) + "the last word\x1b[2J\n", StderrSize: 99})
+	report, err := json.Marshal(blackboard.FailureReport{Reason: "tool ended with exit code 3", ExitCode: 3, Stderr: strings.Repeat("x\n", 30) + "the last word\x1b[2J\n", StderrSize: 99, Leftovers: "1bb97dfd4c0b361e8ebac66422876e07ce578985"})
 	s.Must(err)
 	_, id := s.work(s.Goal("goal"), blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: string(report)})
 	stdout, _, err := s.run("show", id)
 	s.Must(err)
-	has(t, stdout, "tool ended with exit code 3\n", "exit code 3", "stderr, 99 bytes:", "the last word\\x1b[2J")
+	has(t, stdout, "tool ended with exit code 3\n", "exit code 3, its changes are kept: 1bb97dfd4c\n", "stderr, 99 bytes:", "the last word\\x1b[2J")
 	if n := strings.Count(stdout, "  x\n"); n > 14 {
 		t.Errorf("%d lines of stderr", n)
 	}

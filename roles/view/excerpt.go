@@ -35,8 +35,8 @@ func Excerpt(a blackboard.Artefact) string {
 	return s
 }
 
-// failureText is a Failure's report for people: the reason, the tool's exit, and the
-// last lines of its output. Empty when the payload is no report.
+// failureText is a Failure's report for people: the reason, the tool's exit, the commit
+// of its changes, and the last lines of its output. Empty when the payload is no report.
 func failureText(payload string) string {
 	var r blackboard.FailureReport
 	if json.Unmarshal([]byte(payload), &r) != nil || r.Reason == "" {
@@ -54,6 +54,9 @@ func failureText(payload string) string {
 	}
 	if r.Attempt > 1 {
 		how = append(how, fmt.Sprintf("attempt %d", r.Attempt))
+	}
+	if r.Leftovers != "" {
+		how = append(how, "its changes are kept: "+words.Commit(role.Clean(r.Leftovers)))
 	}
 	if len(how) > 0 {
 		lines = append(lines, strings.Join(how, ", "))
