@@ -49,7 +49,6 @@ var packages = []string{
 	"roles/cub",
 	"roles/cub/assemble",
 	"roles/cub/toolrun",
-	"roles/cub/worktree",
 	"roles/e2e",
 	"roles/keeper",
 	"roles/notifier",
