@@ -49,7 +49,6 @@ var packages = []string{
 	"roles/cub",
 	"roles/cub/assemble",
 	"roles/cub/toolrun",
-	"roles/cub/worktree",
 	"roles/e2e",
 	"roles/keeper",
 	"roles/notifier",
@@ -244,7 +243,7 @@ func checkOwner(s source, imp string, say func(where, format string, args ...any
 // neither the cub nor the blackboard.
 var lent = map[string][]string{
 	"roles/cli":       {"roles/cub/assemble"},
-	"roles/cli/trial": {"roles/cub/toolrun", "roles/cub/worktree"},
+	"roles/cli/trial": {"roles/cub/toolrun"},
 	"roles/notifier":  {"roles/cub/toolrun"},
 }
 

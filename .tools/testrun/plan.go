@@ -33,7 +33,7 @@ var first = []string{"sett/roles/e2e", "sett/roles/cli", "sett", "sett/roles/orc
 // plain are the packages that have the race detector with -race only: their work is
 // done by other processes, or by one goroutine.
 var plain = []string{"sett", "sett/agents", "sett/contract", "sett/roles/e2e", "sett/roles/bench", "sett/roles/cli",
-	"sett/roles/cub/worktree", "sett/roles/cub/assemble", "sett/roles/orchestrator/arbiter"}
+	"sett/roles/cub/assemble", "sett/roles/orchestrator/arbiter"}
 
 // within says whether a package is one of the folders or below one; the module
 // itself is no folder here.

@@ -473,3 +473,31 @@ agents:
 		t.Errorf("%d artefacts: something was recorded", len(all))
 	}
 }
+
+// An agent that is tried on an artefact starts from the commits that its cub would start
+// from: the artefact's own in the store, else the goal's base.
+func TestTryStartsAsItsCub(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	made := s.aside("a", "1\n")
+	later := s.commitFile("later", "1\n")
+	goal, _ := s.achieved(base, made)
+	_, code := s.work(s.Goal("another"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: blackboard.TypeCodeCommit, Payload: made, Commit: made})
+	s.write("sett.yml", `
+runtime: process
+agents:
+  lint: {command: [sh, -c, 'echo "{\"artefact_type\":\"At\",\"artefact_payload\":\"$(git rev-parse HEAD) on $(git branch --show-current)\"}"']}
+`)
+	for _, tc := range []struct {
+		on   []string
+		want string
+	}{
+		{[]string{"--artefact", code}, made + " on main"},
+		{[]string{"--artefact", goal}, base + " on main"},
+		{[]string{"--goal", "x"}, later + " on main"},
+	} {
+		stdout, _, err := s.run(append([]string{"try", "lint", "--as", "claim", "-o", "json"}, tc.on...)...)
+		s.Must(err)
+		has(t, stdout, `"payload": "`+tc.want+`"`)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"sett/roles/cli/trial"
 	"sett/roles/cub/assemble"
 	"sett/roles/role"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 	"sett/roles/view"
 )
@@ -22,7 +23,7 @@ type tryCmd struct {
 	Goal     string `placeholder:"TEXT" help:"Try it on this goal; - reads it from standard input. Needs no running instance."`
 	Artefact string `placeholder:"ID" help:"Try it on this artefact of the instance."`
 	As       string `enum:",review,claim,exclusive" default:"" placeholder:"BID" help:"Run the tool as if the agent had bid so: review, claim or exclusive."`
-	Keep     bool   `help:"Keep the throw-away clone for a look."`
+	Keep     bool   `help:"Keep the private tree for a look."`
 	Verbose  bool   `short:"v" help:"Print what the tool reads on stdin."`
 	instance.Consent
 	term.Form
@@ -34,10 +35,10 @@ func (tryCmd) Help() string {
 hands the tool its input, runs it, and checks its output against the contract. It is
 how agents are written.
 
-The tool runs as a process of this machine, in the workspace; one that may write (mode
-rw) runs in a throw-away clone of HEAD instead. The agent's program, and the files that
-are pinned with it, are those of the working tree as it is now, committed or not. What
-the agent ignores is not run, unless --as says so. Programs of a repository, and
+The tool runs as a process of this machine, in a private tree as in a running instance:
+at the commit that it would start from there, with --goal at HEAD. The agent's program,
+and the files that are pinned with it, are those of your working tree as it is now,
+committed or not. What the agent ignores is not run, unless --as says so. Programs of a repository, and
 variables of this machine that go to them, are asked for once, as sett up does; --yes
 or --trust agrees. The exit code is 1 when the tool failed or broke the contract.
 
@@ -148,10 +149,13 @@ func onArtefact(a *app, t *trial.Trial, part string) (func(), error) {
 	case err != nil && !errors.Is(err, blackboard.ErrNotFound):
 		return done, err
 	}
-	chain, missing, err := assemble.Chain(a.ctx, b.Records, t.Target, t.Extra)
-	for _, id := range missing {
+	task, err := assemble.ForTask(a.ctx, b.Records, t.Target, t.Extra, nil)
+	for _, id := range task.Missing {
 		t.Sayf("sett: warning: source %s cannot be read and is left out of the context\n", role.Clean(id))
 	}
-	t.Chain = chain
+	t.Chain, t.Starts = task.Chain, task.Starts
+	if s := store.Open(in.StoreDir()); s.Exists() {
+		t.Lender = s.Objects()
+	}
 	return done, err
 }

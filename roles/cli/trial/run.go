@@ -6,8 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -19,7 +17,6 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/cub/toolrun"
-	"sett/roles/cub/worktree"
 	"sett/roles/role"
 	"sett/roles/role/git"
 	"sett/roles/role/words"
@@ -30,7 +27,7 @@ import (
 type Execution struct {
 	Phase     blackboard.Phase `json:"phase"`
 	Directory string           `json:"directory"`
-	CloneOf   string           `json:"clone_of,omitempty"` // the commit, when it ran in a clone
+	Start     string           `json:"start,omitempty"` // the commit that its private tree started from; absent: it has none
 	Stdin     json.RawMessage  `json:"stdin"`
 	ExitCode  int              `json:"exit_code"` // -1 when there was none
 	Signal    string           `json:"signal,omitempty"`
@@ -88,9 +85,13 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	dir := t.place.dir
+	if t.Agent.Resolved.Pin != "" {
+		dir = t.pin
+	}
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
-		Args: t.own(t.Agent.BidScript), Dir: t.Root, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10,
-		Env: t.environ(t.Root, "", 0), Stderr: &prefixed{t.Stderr, "bid script"},
+		Args: t.own(t.Agent.BidScript), Dir: dir, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10,
+		Env: t.environ("", 0), Stderr: &prefixed{t.Stderr, "bid script"},
 	})
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
@@ -115,9 +116,9 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 
 // environ is the environment that the orchestrator and the cub would give the
 // tool in local mode.
-func (t *Trial) environ(dir string, bid blackboard.BidType, attempt int) []string {
+func (t *Trial) environ(bid blackboard.BidType, attempt int) []string {
 	c := env.Of(t.Agent)
-	c.Instance, c.Workspace, c.Incarnation = t.Instance, dir, t.NewID()
+	c.Instance, c.Workspace, c.Incarnation = t.Instance, t.place.dir, t.NewID()
 	if c.PinDigest = t.Agent.Resolved.Pin; c.PinDigest != "" {
 		c.Pin = t.pin
 	}
@@ -131,11 +132,17 @@ func (t *Trial) environ(dir string, bid blackboard.BidType, attempt int) []strin
 
 // run runs the tool and reads its output.
 func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
-	stdin, err := tool.Input{ClaimType: phase.Bid(), Target: t.Target, ContextChain: t.Chain}.Encode()
+	stdin, err := tool.Input{ClaimType: phase.Bid(), Target: t.Target, ContextChain: t.Chain, Workspace: t.place.start}.Encode()
 	if err != nil {
 		return err
 	}
-	r := &Execution{Phase: phase, Stdin: json.RawMessage(stdin), ExitCode: -1}
+	r := &Execution{Phase: phase, Directory: t.place.dir, Stdin: json.RawMessage(stdin), ExitCode: -1}
+	where := r.Directory + ", an empty directory"
+	if t.place.start != nil {
+		r.Start = t.place.start.Commit
+		where = fmt.Sprintf("%s, a private tree at %s", r.Directory, words.Commit(r.Start))
+	}
+	t.say("runs in", where)
 	if given := tool.Stdin(t.Agent.Adapter, stdin, t.Target); !bytes.Equal(given, stdin) {
 		stdin = given
 		if r.Stdin, err = json.Marshal(string(given)); err != nil {
@@ -147,13 +154,8 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	if t.Verbose && t.Form.ForPeople() {
 		t.Printf("%s\n", words.Indent(role.CleanText(string(stdin)), "    "))
 	}
-	remove, err := t.directory(ctx, r)
-	if err != nil {
-		return err
-	}
-	defer remove()
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
-		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(r.Directory, phase.Bid(), 1),
+		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(phase.Bid(), 1),
 		Stderr: &prefixed{t.Stderr, t.Agent.Name},
 	})
 	if res.Cancelled {
@@ -192,13 +194,7 @@ func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolr
 		Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
 	if err == nil {
-		out, err = tool.Commits(out, t.Agent.Commits, func(part, hash string) (string, error) {
-			commit, err := worktree.New(t.report.Run.Directory).Resolve(ctx, hash)
-			if err != nil {
-				err = &tool.ViolationError{Reason: part + ": " + err.Error()}
-			}
-			return commit, err
-		})
+		out, err = tool.Commits(out, t.Agent.Commits, func(part, hash string) (string, error) { return t.take(ctx, part, hash, out.Rebased) })
 	}
 	return out, err
 }
@@ -217,67 +213,13 @@ func (t *Trial) artefact(out tool.Output) *Artefact {
 	return a
 }
 
-// directory settles where the tool runs: in the workspace, or in a clone of it
-// that is removed afterwards.
-func (t *Trial) directory(ctx context.Context, r *Execution) (remove func(), err error) {
-	r.Directory = t.Root
-	if t.Agent.Workspace.Mode != blackboard.ReadWrite {
-		t.say("runs in", t.Root)
-		return func() {}, nil
-	}
-	g := git.At(t.Environ(), t.Root)
-	head := g.Head(ctx)
-	if head == "" {
-		return nil, role.Fail(role.Usage, fmt.Errorf("agent %s may write, so it is tried in a clone of HEAD, and %s has no commit", t.Agent.Name, t.Root),
-			`git init && git add -A && git commit -m "first commit"`)
-	}
-	top, err := os.MkdirTemp("", "sett-try-")
-	if err != nil {
-		return nil, role.Fail(role.Environment, fmt.Errorf("make a clone: %w", err), "")
-	}
-	remove = func() { _ = os.RemoveAll(top) }
-	r.Directory, r.CloneOf = filepath.Join(top, filepath.Base(t.Root)), head
-	if err := t.clone(ctx, g, r.Directory); err != nil {
-		remove()
-		return nil, err
-	}
-	t.say("runs in", fmt.Sprintf("%s, a throw-away clone of HEAD %s", r.Directory, words.Commit(head)))
-	if files, err := g.Dirt(ctx); err == nil && len(files) > 0 {
-		t.say("note", fmt.Sprintf("%s not committed and so not in the clone: %s", words.Count(len(files), "file"), paths(files, 5)))
-	}
-	if t.Keep {
-		return func() { t.Sayf("sett: the clone is kept in %s\n", r.Directory) }, nil
-	}
-	return remove, nil
-}
-
-// clone makes a clone that shares the repository's objects and cannot reach back
-// to it.
-func (t *Trial) clone(ctx context.Context, g git.Repository, dir string) error {
-	if _, err := g.Run(ctx, "clone", "--quiet", "--shared", "--", t.Root, dir); err != nil {
-		return err
-	}
-	clone := git.At(t.Environ(), dir)
-	if _, err := clone.Run(ctx, "remote", "remove", "origin"); err != nil {
-		return err
-	}
-	for _, key := range []string{"user.name", "user.email"} { // the repository's own are not cloned
-		if value, err := g.Run(ctx, "config", key); err == nil {
-			if _, err := clone.Run(ctx, "config", key, strings.TrimSuffix(value, "\n")); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// changes reports the tool's commits and uncommitted files in its clone.
+// changes reports the tool's commits and uncommitted files in its tree.
 func (t *Trial) changes(ctx context.Context, r *Execution) {
-	if r.CloneOf == "" {
+	if t.Agent.Workspace.Mode != blackboard.ReadWrite {
 		return
 	}
 	g := git.At(t.Environ(), r.Directory)
-	if out, err := g.Run(ctx, "log", "--reverse", "--format=%h %s", r.CloneOf+"..HEAD"); err == nil && out != "" {
+	if out, err := g.Run(ctx, "log", "--reverse", "--format=%h %s", r.Start+"..HEAD"); err == nil && out != "" {
 		t.report.Commits = strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	}
 	if files, err := g.Dirt(ctx); err == nil {

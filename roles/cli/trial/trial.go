@@ -34,13 +34,16 @@ type Trial struct {
 	Extra  []string // ids that the claim adds to the context: the Reviews of a rework
 	Chain  []blackboard.Artefact
 	Goal   blackboard.Artefact
+	Starts []blackboard.Artefact // from whose commits its tree starts; none: from the goal's base, else HEAD
+	Lender string                // the objects of the instance's store; empty: there is none
 
 	As            string // the bid to run the tool for; empty: the agent's own
-	Keep, Verbose bool   // the clone; and show what the tool reads
+	Keep, Verbose bool   // the tree; and show what the tool reads
 	Form          term.Form
 
 	report Report
 	pin    string // directory of the clan's own files
+	place  place
 }
 
 // Report is the output of `try -o json`.
@@ -52,8 +55,8 @@ type Report struct {
 	Run       *Execution         `json:"run"`                  // null when the agent ignores the target
 	Artefact  *Artefact          `json:"artefact"`             // the artefact that would have been written; null when that is a Failure
 	Problem   *Problem           `json:"problem,omitempty"`    // why it would have been a Failure
-	Commits   []string           `json:"commits,omitempty"`    // made in the clone, oldest first: hash and subject
-	LeftDirty []string           `json:"left_dirty,omitempty"` // files of the clone that were not committed
+	Commits   []string           `json:"commits,omitempty"`    // made in the tree, oldest first: hash and subject
+	LeftDirty []string           `json:"left_dirty,omitempty"` // files of the tree that were not committed
 }
 
 // Run tries the agent and prints the report.
@@ -76,6 +79,10 @@ func (t *Trial) Run(ctx context.Context) error {
 		return err
 	}
 	defer drop()
+	defer t.leave()
+	if err := t.settle(ctx); err != nil {
+		return err
+	}
 	if err := t.bid(ctx); err != nil {
 		return err
 	}

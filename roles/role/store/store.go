@@ -105,6 +105,16 @@ func Create(ctx context.Context, dir, format string, from []string) (*Store, err
 	return s, nil
 }
 
+// Borrow has git find the objects of other directories in the store, which must stay there
+// as long as the store.
+func (s *Store) Borrow(objects ...string) error {
+	var b strings.Builder
+	for _, dir := range objects {
+		b.WriteString(quoted(dir) + "\n")
+	}
+	return WriteWhole(filepath.Join(s.Objects(), "info", "alternates"), b.String())
+}
+
 // configOf is the configuration of a store.
 func configOf(format string) string {
 	version, extension := 0, ""

@@ -83,7 +83,12 @@ func (s *Store) release(pack string) {
 
 // Borrowed is the variable with which git finds the objects of another directory, too.
 func Borrowed(objects string) string {
-	return `GIT_ALTERNATE_OBJECT_DIRECTORIES="` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(objects) + `"`
+	return "GIT_ALTERNATE_OBJECT_DIRECTORIES=" + quoted(objects)
+}
+
+// quoted is a path as git reads it in a list of paths.
+func quoted(path string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(path) + `"`
 }
 
 // descends checks the ancestors of a commit.

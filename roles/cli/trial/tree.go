@@ -1,0 +1,158 @@
+package trial
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sett/blackboard"
+	"sett/contract/tool"
+	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/store"
+	"sett/roles/role/words"
+)
+
+// place is where the tool runs: a private tree as in a running instance, in a store of
+// its own that borrows the objects of others.
+type place struct {
+	top   string // with all that was made for the trial
+	dir   string // the tool's working directory
+	store *store.Store
+	tree  *store.Tree     // nil: the agent has none
+	start *tool.Workspace // as its tool reads it
+	known []string        // commits that the tool may build on
+}
+
+// settle makes the place.
+func (t *Trial) settle(ctx context.Context) (err error) {
+	t.place.top, err = os.MkdirTemp("", "sett-try-")
+	if err == nil && t.Agent.Workspace.Mode == blackboard.NoWorkspace {
+		t.place.dir = filepath.Join(t.place.top, "tree")
+		err = os.Mkdir(t.place.dir, 0o700)
+	}
+	if err != nil {
+		return role.Fail(role.Environment, fmt.Errorf("make a place for the tool: %w", err), "")
+	}
+	if t.place.dir != "" {
+		return nil
+	}
+	return t.grow(ctx)
+}
+
+// leave removes the place, or says where it is kept.
+func (t *Trial) leave() {
+	switch {
+	case t.place.top == "":
+	case t.Keep:
+		t.Sayf("sett: the tree is kept in %s\n", role.Clean(t.place.dir))
+	default:
+		_ = store.RemoveAll(t.place.top)
+	}
+}
+
+// grow makes the agent's tree, from the commits that the repository's role would take.
+func (t *Trial) grow(ctx context.Context) error {
+	g := git.At(t.Environ(), t.Root)
+	head, branch := g.Named(ctx, "HEAD")
+	if head == "" {
+		return role.Fail(role.Usage, fmt.Errorf("agent %s works in a private tree, which starts from a commit, and %s has no commit", t.Agent.Name, t.Root),
+			`git init && git add -A && git commit -m "first commit", or workspace: {mode: none}`)
+	}
+	_, objects, err := g.Own(ctx)
+	if err != nil {
+		return err
+	}
+	format := "sha1"
+	if len(head) == 64 {
+		format = "sha256"
+	}
+	s, err := store.Create(ctx, filepath.Join(t.place.top, "store"), format, nil)
+	if err == nil {
+		err = s.Borrow(slices.DeleteFunc([]string{t.Lender, objects}, func(dir string) bool { return dir == "" })...)
+	}
+	if err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
+	t.place.store = s
+	base := t.Goal.Base()
+	if base.Commit == "" {
+		base = blackboard.Base{Commit: head, Branch: branch}
+	}
+	if err := t.from(ctx, base); err != nil {
+		return err
+	}
+	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, store.Seen{})
+	plan := store.Plan{Commit: t.place.start.Commit, Branch: base.Branch, ReadOnly: t.Agent.Workspace.Mode == blackboard.ReadOnly,
+		User: store.Author{Name: t.Agent.Name, Email: t.Agent.Name + "@sett.invalid"}}
+	if err := tree.Prepare(ctx, plan); err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
+	t.place.tree, t.place.dir = tree, tree.Dir()
+	if t.Goal.Base().Commit == "" {
+		t.noteDirt(ctx, g)
+	}
+	return nil
+}
+
+// from decides where the tree starts: at the merge of the commits of the artefacts that
+// count, else at the goal's base.
+func (t *Trial) from(ctx context.Context, base blackboard.Base) error {
+	var commits, ids []string
+	add := func(hash, id string) error {
+		commit, err := t.place.store.Resolve(ctx, hash)
+		if err != nil {
+			return role.Fail(role.Failed, fmt.Errorf("%s: %w", blackboard.TypeMissingCommit, err), "in a running instance this would be a Failure")
+		}
+		commits, ids = append(commits, commit), append(ids, id)
+		return nil
+	}
+	for _, a := range t.Starts {
+		if err := add(a.CommitHash(), a.ID); err != nil {
+			return err
+		}
+	}
+	if len(commits) == 0 {
+		if err := add(base.Commit, ""); err != nil {
+			return err
+		}
+	}
+	merged, err := t.place.store.Merge(ctx, commits)
+	if err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
+	t.place.start = &tool.Workspace{Commit: merged.Commit, Base: base.Commit, Branch: base.Branch}
+	for i, c := range commits {
+		if slices.Contains(merged.Unmerged, c) {
+			t.place.start.Unmerged = append(t.place.start.Unmerged, tool.Unmerged{ArtefactID: ids[i], Commit: c})
+		}
+	}
+	t.place.known = append([]string{merged.Commit}, commits...)
+	return nil
+}
+
+// noteDirt names the files that the tree does not have, since they are not committed.
+func (t *Trial) noteDirt(ctx context.Context, g git.Repository) {
+	if files, err := g.Dirt(ctx); err == nil && len(files) > 0 {
+		t.say("note", fmt.Sprintf("%s not committed and so not in the tree: %s", words.Count(len(files), "file"), paths(files, 5)))
+	}
+}
+
+// take checks a commit of the tool as the repository's role does, and returns its whole
+// hash.
+func (t *Trial) take(ctx context.Context, part, hash string, rebased bool) (string, error) {
+	if t.place.tree == nil {
+		return "", &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
+	}
+	offer := t.place.tree.Offer(hash, t.place.known)
+	offer.Any = rebased
+	offer.Size = cmp.Or(t.Agent.Workspace.MaxSize, store.MaxSize)
+	commit, err := t.place.store.Take(ctx, offer, store.Artefact("try"))
+	if err != nil {
+		return "", &tool.ViolationError{Reason: part + ": " + err.Error()}
+	}
+	return commit, nil
+}
