@@ -22,7 +22,7 @@ type Lent struct {
 // LentFile is the file about the tree of that place.
 func LentFile(place string) string { return filepath.Join(place, "grant.json") }
 
-// ReadLent returns what is remembered of a tree; nothing where it served no grant yet.
+// ReadLent returns the last grant of a tree; the zero value where it served none yet.
 func ReadLent(place string) (l Lent, err error) {
 	text, err := os.ReadFile(LentFile(place))
 	if errors.Is(err, fs.ErrNotExist) {

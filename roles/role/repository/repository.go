@@ -39,7 +39,7 @@ type Prepare struct {
 	Artefacts []string `json:"artefacts,omitempty"`
 	Resumes   int      `json:"resumes,omitempty"`   // the attempt that was suspended by a question
 	ReadOnly  bool     `json:"read_only,omitempty"` // the tool changes no file: nothing is ever kept of the tree
-	MaxSize   int64    `json:"max_size"`            // of what is kept of a grant before, in bytes; 0: store.MaxSize
+	MaxSize   int64    `json:"max_size"`            // of the changes of a grant before, in bytes; 0: store.MaxSize
 }
 
 // Take asks to hold a commit that the tool made in its tree.
