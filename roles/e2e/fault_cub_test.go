@@ -269,7 +269,7 @@ func TestTwoUps(t *testing.T) {
 	in.open()
 	in.settled()
 	units, err := in.at.List(context.Background(), nil)
-	if err != nil || len(units) != 4 {
+	if err != nil || len(units) != 5 { // with the repository
 		t.Errorf("units: %+v %v", units, err)
 	}
 	in.await(in.post("x"), enough)

@@ -37,9 +37,9 @@ echo "LIB=new" >tools/lib.sh
 echo "HELPER=new" >tools/helpers/h.sh
 git add -A
 git -c user.name=W -c user.email=w@example.org commit -q --allow-empty -m "replace the reviewer"
-say Standard Draft draft`},
-		{name: "r1", bids: "Draft: review", more: reviewer, tool: reviewing("old")},
-		{name: "pack", bids: "Draft: exclusive", more: reviewer, tool: finished},
+say Standard CodeCommit "$(git rev-parse HEAD)"`},
+		{name: "r1", bids: "CodeCommit: review", more: reviewer, tool: reviewing("old")},
+		{name: "pack", bids: "CodeCommit: exclusive", more: reviewer, tool: finished},
 	}}
 }
 
@@ -104,6 +104,7 @@ func (in *instance) replaceReviewer(first string) {
 	if len(before.Pin) != 64 || before != also {
 		in.t.Errorf("ran with %+v, then %+v", before, also)
 	}
+	in.must("land")
 	if out := in.must("forage", "--goal", "and once more", "--wait"); !strings.Contains(out, "as they were at the last sett up (since then: tools/helpers/h.sh changed, tools/lib.sh changed, tools/r1 changed); sett up") {
 		in.t.Errorf("forage says\n%s", out)
 	}

@@ -30,8 +30,7 @@ decision|claim|silent) say Terminal Done done ;;
 *) ` + hold + ` ;;
 esac`},
 		{name: "pool", script: bid("slot", "exclusive"), tool: hold, more: fresh},
-		{name: "one", script: bid("workspace", "exclusive"), tool: hold, more: "workspace: {mode: rw}\n"},
-		{name: "two", script: bid("workspace2", "exclusive"), tool: hold, more: "workspace: {mode: rw}\n"},
+		{name: "one", script: bid("repository", "exclusive"), tool: hold, more: "workspace: {mode: rw}\n"},
 		{name: "slow", script: `case $SETT_TARGET_PAYLOAD in bid|decision) until [ -e "$gates/go-$SETT_TARGET_PAYLOAD" ]; do sleep 0.02; done ;; esac; echo ignore`, tool: finished},
 		{name: "quiet", bids: "Nothing: exclusive", tool: finished},
 	}}
@@ -71,13 +70,12 @@ func TestWaitsHaveNames(t *testing.T) {
 		w.named(second, "slot", "pool", "pool has no free worker for claim ")
 		w.ends("slot", first, second)
 	})
-	t.Run("workspace", func(*testing.T) {
-		first := in.post("workspace")
-		w.listed(first, "result", "one", "")
-		second := in.post("workspace2")
-		w.named(second, "workspace", "two", ", held by one (rw, claim ")
-		w.release("workspace2")
-		w.ends("workspace", first, second)
+	t.Run("repository", func(*testing.T) {
+		in.signal("repository", syscall.SIGSTOP)
+		goal := in.post("repository")
+		w.named(goal, "repository", "one", "the repository")
+		in.signal("repository", syscall.SIGCONT)
+		w.ends("repository", goal)
 	})
 	t.Run("answer", func(*testing.T) {
 		goal := in.post("answer")

@@ -91,7 +91,7 @@ func (u *upRun) apply(ctx context.Context) error {
 		return err
 	}
 	if u.in.Repository == "" { // an older sett started it
-		if err := chooseRepository(&u.job); err != nil {
+		if err := chooseRepository(ctx, &u.job); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (u *upRun) prepare(ctx context.Context) error {
 	if err := u.chooseHealth(); err != nil {
 		return err
 	}
-	if err := chooseRepository(&u.job); err != nil {
+	if err := chooseRepository(ctx, &u.job); err != nil {
 		return err
 	}
 	if err := makeTrees(ctx, u); err != nil {

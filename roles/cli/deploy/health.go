@@ -2,8 +2,10 @@ package deploy
 
 import (
 	"context"
+	"fmt"
 
 	"sett/contract/config"
+	"sett/runtime"
 )
 
 // chooseHealth settles where the orchestrator of an instance that is to be started
@@ -18,10 +20,18 @@ func (j *job) chooseHealth() error {
 }
 
 // chooseRepository settles where processes reach the role that prepares the trees: where
-// they did, if it can be. Containers reach it on their network.
-func chooseRepository(j *job) error {
+// they did, if it can be: one that still runs serves no other address. Containers reach it
+// on their network.
+func chooseRepository(ctx context.Context, j *job) error {
 	if j.c.Runtime == config.RuntimeDocker {
 		j.in.Repository = ""
+		return nil
+	}
+	units, err := j.place.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentRepository})
+	if err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	if j.in.Repository != "" && len(units) > 0 && units[0].Running {
 		return nil
 	}
 	at, err := j.in.FreeRepository()
