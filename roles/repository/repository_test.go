@@ -53,8 +53,20 @@ func newPlace(t *testing.T) *place {
 func (p *place) storeDir() string { return filepath.Join(p.dir, "store") }
 func (p *place) treesDir() string { return filepath.Join(p.dir, "trees") }
 
-// start starts the role and returns when it listens.
+// start starts the role and returns when it listens. A role that is killed before is
+// started again.
 func (p *place) start() {
+	p.t.Helper()
+	err := p.tryStart()
+	if err != nil {
+		err = p.tryStart()
+	}
+	if err != nil {
+		p.t.Fatalf("the role did not start: %v", err)
+	}
+}
+
+func (p *place) tryStart() error {
 	p.t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"=yes", env.Instance+"=test", env.RepositoryAddr+"=127.0.0.1:0", env.RepositoryKey+"="+key,
@@ -79,10 +91,11 @@ func (p *place) start() {
 				for r.Scan() {
 				}
 			}()
-			return
+			return nil
 		}
 	}
-	p.t.Fatalf("the role did not start: %v", cmd.Wait())
+	p.cmd = nil
+	return cmd.Wait()
 }
 
 func (p *place) clientOf(agent, slot, url string) *line.Client {
