@@ -40,7 +40,7 @@
 //   - A reason to end or restart a unit: roles/orchestrator/supervisor; a rule for workers: roles/orchestrator/pool; a
 //     metric: roles/orchestrator/report. Only wire.go there connects them.
 //   - Git for an instance's own store and its agents' private trees: roles/role/store; the role that serves them to
-//     cubs: roles/repository, with its words in roles/role/repository. `sett up` does not start it yet.
+//     cubs: roles/repository, with its words in roles/role/repository. Where a tree starts: roles/cub/assemble.
 //   - Programs that do not know the contract: an adapter in contract/tool.
 //   - A place where agents run: a folder in runtime that implements runtime.Runtime, a line in main.go, and its choice
 //     in roles/cli/instance.
