@@ -10,8 +10,8 @@ import (
 )
 
 // TestPinned has a writer replace the reviewer's program, and the files that it reads, and
-// commit that: the reviewer goes on with its own until sett up takes the new ones, and
-// says so.
+// commit that, and a person land it: the reviewer goes on with its own until sett up takes
+// the new ones, and says so.
 func TestPinned(t *testing.T) {
 	t.Parallel()
 	in := prepare(t, options{clan: replacing("")})
@@ -98,6 +98,7 @@ func (in *instance) replaceReviewer(first string) {
 	}
 	in.settled()
 	again, also := review("with the writer's program in the tree")
+	in.must("land", "@last")
 	if said != first || again != first {
 		in.t.Errorf("reviews of %q and %q, want %q", said, again, first)
 	}

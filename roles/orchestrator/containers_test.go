@@ -154,7 +154,7 @@ func TestContainerOfTheRepository(t *testing.T) {
 	vars := environ(spec)
 	r, err := env.ParseRepository(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
 	if wanted := (env.Repository{Instance: "test", Addr: ":7070", Key: "key", Store: "/store", Trees: "/trees", Objects: "/.sett-objects",
-		TreeGit: "/.sett-git", HealthAddr: ":8080"}); err != nil || r != wanted {
+		TreeGit: "/.sett-git", HealthAddr: "off"}); err != nil || r != wanted {
 		t.Errorf("settings %+v, %v, want %+v", r, err, wanted)
 	}
 	if vars[env.RedisURL] != "" || !slices.Equal(spec.Args, []string{"repository"}) || spec.Labels[runtime.LabelConfig] != s.cfg.RepositoryDigest() {

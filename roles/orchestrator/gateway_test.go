@@ -53,8 +53,11 @@ func TestGateway(t *testing.T) {
 			http.Error(w, "no blackboard", http.StatusServiceUnavailable)
 		}
 	})
-	base := s.watchedBy(options{})
+	repository := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, "the repository's %s", r.URL) }))
+	defer repository.Close()
+	base := s.watchedBy(options{vars: map[string]string{env.RepositoryURL: repository.URL}})
 	for path, want := range map[string]string{
+		"/repository/healthz": "200 the repository's /healthz", "/repository/metrics": "200 the repository's /metrics", "/repository/agents": "404 404 page not found\n",
 		"/agents/a/healthz": "503 no blackboard\n", "/agents/a/metrics": "200 # of /metrics, asked by \"\"\nsett_x 1\n",
 		"/agents/b/healthz": "503 agent b: its address is not known\n", "/agents/b/metrics": "503 agent b: its address is not known\n",
 		"/agents/c/healthz": "404 no such agent\n", "/agents/a/other": "404 404 page not found\n", "/agents/a/": "404 404 page not found\n",
@@ -69,7 +72,7 @@ func TestGateway(t *testing.T) {
 	if code, body := s.get(base + "/agents/a/healthz"); code != http.StatusOK {
 		t.Errorf("a well agent: %d %s", code, body)
 	}
-	for _, path := range []string{"/agents", "/targets", "/agents/a/metrics", "/agents/a/healthz"} {
+	for _, path := range []string{"/agents", "/targets", "/agents/a/metrics", "/agents/a/healthz", "/repository/metrics"} {
 		res, err := http.Post(base+path, "text/plain", strings.NewReader("x"))
 		s.must(err)
 		s.must(res.Body.Close())
@@ -108,7 +111,7 @@ func TestTargets(t *testing.T) {
 		for _, g := range got {
 			seen = append(seen, fmt.Sprintf("%s %s %s %s %s", g.Targets, g.Labels["instance"], g.Labels["agent"], g.Labels["role"], g.Labels["__metrics_path__"]))
 		}
-		want := fmt.Sprintf("[%[1]s] test  orchestrator /metrics|[%[1]s] test a a-role /agents/a/metrics|[%[1]s] test b b-role /agents/b/metrics", host+port)
+		want := fmt.Sprintf("[%[1]s] test  orchestrator /metrics|[%[1]s] test a a-role /agents/a/metrics|[%[1]s] test b b-role /agents/b/metrics|[%[1]s] test  repository /repository/metrics", host+port)
 		if strings.Join(seen, "|") != want {
 			t.Errorf("got  %s\nwant %s", strings.Join(seen, "|"), want)
 		}

@@ -18,7 +18,7 @@ func (u specs) Repository(c *config.Config) (runtime.Spec, error) {
 	}
 	r := env.Repository{
 		Instance: u.settings.Instance, Addr: at.Host, Key: u.settings.RepositoryKey, Store: u.settings.Store, Trees: u.settings.Trees,
-		HealthAddr: "127.0.0.1:0",
+		HealthAddr: "off", // the address for cubs serves it, too
 	}
 	s := runtime.Spec{
 		Name: runtime.ComponentRepository, Args: []string{"repository"}, Dir: u.settings.Trees,
@@ -53,7 +53,7 @@ func (u specs) encloseRepository(s *runtime.Spec, r *env.Repository, wanted conf
 	if p == nil {
 		return errors.New("describe repository: no image was found for it")
 	}
-	r.Addr, r.HealthAddr, s.Dir = ":"+at.Port(), healthAddr, treesDir
+	r.Addr, s.Dir = ":"+at.Port(), treesDir
 	r.Store, r.Trees, r.Objects, r.TreeGit = storeDir, treesDir, objectsDir, treeGitDir
 	s.Container = runtime.Container{
 		Image: p.Image, Binary: p.Binary, User: u.settings.AgentsUser,

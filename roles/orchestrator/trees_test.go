@@ -156,7 +156,7 @@ func TestRepository(t *testing.T) {
 	vars := environ(spec)
 	r, err := env.ParseRepository(func(name string) (string, bool) { v, ok := vars[name]; return v, ok })
 	if err != nil || r != (env.Repository{Instance: "test", Addr: "127.0.0.1:7071", Key: "key", Store: "/nowhere/store", Trees: "/nowhere/trees",
-		HealthAddr: "127.0.0.1:0"}) || !slices.Equal(spec.Args, []string{"repository"}) || vars[env.RedisURL] != "" {
+		HealthAddr: "off"}) || !slices.Equal(spec.Args, []string{"repository"}) || vars[env.RedisURL] != "" {
 		t.Errorf("spec %+v, read as %+v, %v", spec, r, err)
 	}
 	s.must(s.board.Ledger.SetNotified(t.Context(), "1-1"))

@@ -23,7 +23,8 @@ type desk struct {
 
 func (s *server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /healthz", s.answer)
+	mux.Handle("GET /healthz", role.Guard(s.instance, http.HandlerFunc(s.answer)))
+	mux.Handle("GET /metrics", role.Guard(s.instance, role.MetricsHandler(s.metrics.registry)))
 	route(s, mux, "prepare", desk.prepare)
 	route(s, mux, "take", desk.take)
 	route(s, mux, "commit", desk.commit)

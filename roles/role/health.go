@@ -57,14 +57,19 @@ func ListenHealth(addr string, o HealthOptions) (*Health, error) {
 		}
 		_, _ = fmt.Fprintln(w, "ok")
 	})
-	mux.Handle("GET /metrics", promhttp.HandlerFor(o.Metrics, promhttp.HandlerOpts{MaxRequestsInFlight: metricsAtOnce}))
+	mux.Handle("GET /metrics", MetricsHandler(o.Metrics))
 	for pattern, handler := range o.Routes {
 		mux.Handle(pattern, handler)
 	}
 	return &Health{l, &http.Server{
-		Handler: guard(o.Instance, Bounded(mostAtOnce, mux)), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime,
+		Handler: Guard(o.Instance, Bounded(mostAtOnce, mux)), ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, WriteTimeout: answerTime,
 		IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
 	}}, nil
+}
+
+// MetricsHandler serves metrics in Prometheus' text form.
+func MetricsHandler(g prometheus.Gatherer) http.Handler {
+	return promhttp.HandlerFor(g, promhttp.HandlerOpts{MaxRequestsInFlight: metricsAtOnce})
 }
 
 // Addr returns the server's address, host:port.

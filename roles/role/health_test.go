@@ -18,7 +18,7 @@ import (
 func TestHosts(t *testing.T) {
 	for host, want := range map[string]bool{
 		"127.0.0.1:8080": true, "127.0.0.1": true, "[::1]:8080": true, "[::1]": true, "10.0.0.7:1": true, "localhost": true, "LocalHost:8080": true,
-		"sett-demo.orchestrator:8080": true, "sett-demo.agent-coder:8080": true,
+		"sett-demo.orchestrator:8080": true, "sett-demo.agent-coder:8080": true, "sett-demo.repository:8080": true,
 		"": false, "evil.example:8080": false, "127.0.0.1.evil.example": false, "localhost.evil.example": false, "evil": false,
 		"sett-demo.evil.example": false, "sett-demo.agent-x.evil.example": false, "sett-demo.com": false, "sett-other.orchestrator": false,
 		"127.0.0.1:8080@evil.example": false, "evil.example:127.0.0.1": false, "0177.0.0.1": false, "127.1": false,

@@ -10,11 +10,11 @@ import (
 	"sett/runtime"
 )
 
-// guard refuses requests for other hosts. There is no password, only the loopback
+// Guard refuses requests for other hosts. There is no password, only the loopback
 // address, and a web page can have its own name resolve to that address: then the
 // browser of this machine sends its requests here. Such a request carries the page's
 // name; ours carry an address, localhost, or the name of a container.
-func guard(instance string, next http.Handler) http.Handler {
+func Guard(instance string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		if !ours(r.Host, instance) {
@@ -42,5 +42,5 @@ func ours(hostport, instance string) bool {
 	}
 	unit, ok := strings.CutPrefix(host, "sett-"+instance+".")
 	_, agent := runtime.AgentOf(unit)
-	return ok && instance != "" && (agent || unit == runtime.ComponentOrchestrator) && !strings.Contains(unit, ".")
+	return ok && instance != "" && (agent || unit == runtime.ComponentOrchestrator || unit == runtime.ComponentRepository) && !strings.Contains(unit, ".")
 }

@@ -142,13 +142,18 @@ func ask(ctx context.Context, url string) (said identity, err error) {
 	return said, nil
 }
 
-// RepositoryAnswers says whether the role that prepares the trees serves. Nobody but the
-// agents' network reaches one in a container, of which it is enough that it runs.
+// RepositoryAnswers says whether the role that prepares the trees serves. One in a container
+// is reached from the agents' network alone: the orchestrator asks it. Where nobody reaches
+// the orchestrator either, it is enough that the container runs.
 func (in *Instance) RepositoryAnswers(ctx context.Context) bool {
-	if in.Repository == "" {
-		return true
+	at := in.Repository
+	if at == "" {
+		if in.AskHealth(ctx) != nil {
+			return true
+		}
+		at = in.Health + "/repository"
 	}
-	said, err := ask(ctx, "http://"+in.Repository+"/healthz")
+	said, err := ask(ctx, "http://"+at+"/healthz")
 	return err == nil && said.Instance == in.Name
 }
 

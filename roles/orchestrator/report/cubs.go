@@ -172,6 +172,23 @@ func (c *Cubs) set(agent string, s spot) {
 	c.known[agent] = s
 }
 
+// repository gets a page of the role that prepares the trees, which serves at this
+// address, or at its port of a container.
+func (c *Cubs) repository(ctx context.Context, address, path string, most int) (status int, body []byte, err error) {
+	if c.units != nil {
+		_, port, _ := net.SplitHostPort(address)
+		units, err := c.units.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentRepository})
+		if err != nil {
+			return 0, nil, fmt.Errorf("find its container: %w", err)
+		}
+		if len(units) == 0 || !units[0].Running || units[0].Address == "" {
+			return 0, nil, fmt.Errorf("%w: its container does not run", errNoAddress)
+		}
+		address = net.JoinHostPort(units[0].Address, port)
+	}
+	return c.fetch(ctx, address, path, most)
+}
+
 // fetch gets a page of a cub. A page longer than the bound is an error.
 func (c *Cubs) fetch(ctx context.Context, address, path string, most int) (status int, body []byte, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+path, nil)

@@ -10,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/role"
+	"sett/runtime"
 )
 
 // Bounds of an answer that is passed on.
@@ -40,6 +41,8 @@ func (g gateway) routes() map[string]http.Handler {
 		"GET /agents":                       http.HandlerFunc(g.agents),
 		"GET /agents/{agent}" + healthPath:  g.pass(healthPath, mostHealth, "text/plain; charset=utf-8"),
 		"GET /agents/{agent}" + metricsPath: g.pass(metricsPath, mostMetrics, metricsType),
+		"GET /repository" + healthPath:      g.passRepository(healthPath, mostHealth, "text/plain; charset=utf-8"),
+		"GET /repository" + metricsPath:     g.passRepository(metricsPath, mostMetrics, metricsType),
 		"GET /targets":                      http.HandlerFunc(g.targets),
 	}
 }
@@ -105,6 +108,11 @@ func (g gateway) targets(w http.ResponseWriter, r *http.Request) {
 			"instance": g.Instance, "agent": a.Name, "role": a.Role, "__metrics_path__": agentPath(a.Name, metricsPath),
 		}})
 	}
+	if g.Config().HasTrees() {
+		all = append(all, target{here, map[string]string{
+			"instance": g.Instance, "role": runtime.ComponentRepository, "__metrics_path__": "/repository" + metricsPath,
+		}})
+	}
 	writeJSON(w, all)
 }
 
@@ -124,17 +132,43 @@ func (g gateway) pass(path string, most int, contentType string) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), passTime)
 		defer cancel()
 		status, body, err := g.Cubs.get(ctx, agent, path, most)
-		switch {
-		case errors.Is(err, errNoAddress):
-			http.Error(w, fmt.Sprintf("agent %s: %v", agent.Name, err), http.StatusServiceUnavailable)
-		case err != nil:
-			http.Error(w, fmt.Sprintf("agent %s: %v", agent.Name, err), http.StatusBadGateway)
-		case status != http.StatusOK && status != http.StatusServiceUnavailable:
-			http.Error(w, fmt.Sprintf("agent %s: it answers %d", agent.Name, status), http.StatusBadGateway)
-		default:
-			w.Header().Set("Content-Type", contentType)
-			w.WriteHeader(status)
-			_, _ = w.Write(body)
-		}
+		answer{status, body, contentType}.write(w, "agent "+agent.Name, err)
 	}))
+}
+
+// passRepository passes on the answer of the role that prepares the trees.
+func (g gateway) passRepository(path string, most int, contentType string) http.Handler {
+	return role.Bounded(passAtOnce, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !g.Config().HasTrees() {
+			http.Error(w, "no agent has a tree", http.StatusNotFound)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), passTime)
+		defer cancel()
+		status, body, err := g.Cubs.repository(ctx, g.Repository, path, most)
+		answer{status, body, contentType}.write(w, "repository", err)
+	}))
+}
+
+// answer is what a part said.
+type answer struct {
+	status      int
+	body        []byte
+	contentType string
+}
+
+// write passes the answer of a part on, or says why there is none.
+func (a answer) write(w http.ResponseWriter, part string, err error) {
+	switch {
+	case errors.Is(err, errNoAddress):
+		http.Error(w, fmt.Sprintf("%s: %v", part, err), http.StatusServiceUnavailable)
+	case err != nil:
+		http.Error(w, fmt.Sprintf("%s: %v", part, err), http.StatusBadGateway)
+	case a.status != http.StatusOK && a.status != http.StatusServiceUnavailable:
+		http.Error(w, fmt.Sprintf("%s: it answers %d", part, a.status), http.StatusBadGateway)
+	default:
+		w.Header().Set("Content-Type", a.contentType)
+		w.WriteHeader(a.status)
+		_, _ = w.Write(a.body)
+	}
 }
