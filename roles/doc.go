@@ -6,7 +6,8 @@
 //  1. main.go starts a role by its first argument or the binary's name; the CLI is the default (roles/cli).
 //  2. `sett up` reads sett.yml (contract/config), looks at the machine, plans and starts the parts (roles/cli/deploy).
 //  3. A runtime starts them: containers (runtime/docker) or processes (runtime/process).
-//  4. `sett forage` posts the goal as an artefact: one move of the board (blackboard/redis), atomic in a Lua script.
+//  4. `sett forage` brings HEAD into the instance's store (roles/role/store) and posts the goal as an artefact: one move
+//     of the board (blackboard/redis), atomic in a Lua script.
 //  5. The orchestrator opens a claim on each new artefact (roles/orchestrator).
 //  6. The cub beside each agent reads the claim and bids (roles/cub).
 //  7. The arbiter decides from the bids: grant a phase, complete or terminate (roles/orchestrator/arbiter, pure).

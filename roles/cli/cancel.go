@@ -23,8 +23,8 @@ func (cancelCmd) Help() string {
 closed, and a Failure of type Cancelled says who did it and why. Its id goes to stdout.
 
 A claim that was cancelled can be tried again with sett retry, a goal cannot. What has been
-done stays on the blackboard and in the working tree; a claim whose last result is in is not
-cancelled any more.
+done stays on the blackboard, and what a stopped tool changed is kept (sett leftovers); a
+claim whose last result is in is not cancelled any more.
 
 ` + whoHelp + `
 
