@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -59,11 +60,14 @@ func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
 		}
 	}
 	if d.Purge {
-		question := fmt.Sprintf("Remove everything that is kept of instance %s?", in.Name)
-		if in.External {
-			question = fmt.Sprintf("Remove everything that is kept of instance %s, and its keys on %s?", in.Name, role.Clean(instance.Redact(in.URL)))
+		what := "everything that is kept of instance " + in.Name
+		if n := onlyStored(ctx, d.at, in); n > 0 {
+			what += ", with " + words.Count(n, "commit") + " of results that the repository lacks"
 		}
-		if err := d.sure(question); err != nil {
+		if in.External {
+			what += ", and its keys on " + role.Clean(instance.Redact(in.URL))
+		}
+		if err := d.sure("Remove " + what + "?"); err != nil {
 			return err
 		}
 	}
@@ -214,6 +218,7 @@ func (d *downRun) lock(ctx context.Context, in *instance.Instance) (release func
 
 // remove removes everything that is kept of a stopped instance.
 func (d *downRun) remove(ctx context.Context, in *instance.Instance, place instance.Place) error {
+	lost := onlyStored(ctx, d.at, in)
 	kept := d.erase(ctx, in) // while its address is known
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -231,6 +236,9 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 		d.at.Sayf("sett: warning: %v\n", err)
 	}
 	d.at.Printf("removed what was kept of %s\n", in.Name)
+	if lost > 0 {
+		d.at.Sayf("sett: note: %s of results went with it, which nobody had landed\n", words.Count(lost, "commit"))
+	}
 	d.letGo(ctx, in)
 	if kept != nil {
 		d.at.Sayf("sett: note: its records stay on %s, under keys that begin with sett:{%s}: %s\n",
@@ -239,8 +247,29 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 	return nil
 }
 
-// letGo removes the refs that held the commits of results in the repository. Commits that
-// nothing else holds stay, and that is said: they may be somebody's work.
+// onlyStored counts the commits of results that the instance's store has, and the user's
+// repository has not.
+func onlyStored(ctx context.Context, at *instance.Locator, in *instance.Instance) int {
+	if in.Workspace == "" || !store.Open(in.StoreDir()).Exists() {
+		return 0
+	}
+	// What cannot be read cannot be counted, and keeps nobody from a purge.
+	out, err := instance.Store(ctx, at, in).Run(ctx, "for-each-ref", "--format=%(objectname)", store.Artefact(""))
+	hashes := strings.Fields(out)
+	slices.Sort(hashes)
+	if hashes = slices.Compact(hashes); err != nil || len(hashes) == 0 {
+		return 0
+	}
+	missing, err := instance.Repository(at, in).Missing(ctx, hashes)
+	if err != nil {
+		return 0
+	}
+	return len(missing)
+}
+
+// letGo removes the refs by which an older sett held the commits of results in the
+// repository. Commits that nothing else holds stay, and that is said: they may be
+// somebody's work.
 func (d *downRun) letGo(ctx context.Context, in *instance.Instance) {
 	if in.Workspace == "" {
 		return
