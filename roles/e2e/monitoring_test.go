@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
+
+	"sett/runtime"
 )
 
 // seen is a clan of which every kind of agent can be watched.
@@ -81,7 +83,11 @@ func (in *instance) watch(base string) map[string]string {
 		if status != http.StatusOK || g.Labels["instance"] != in.name {
 			in.t.Errorf("%v: %d %s", g, status, text)
 		}
-		served[g.Labels["agent"]] = text
+		part := g.Labels["agent"]
+		if g.Labels["role"] == runtime.ComponentRepository {
+			part = runtime.ComponentRepository
+		}
+		served[part] = text
 	}
 	return served
 }
@@ -109,7 +115,7 @@ func seeHealth(t *testing.T, o options) map[string]string {
 	} {
 		eventually(t, enough, line, func() bool { served = in.watch(base); return strings.Contains(served[""], "\n"+line+"\n") })
 	}
-	if len(served) != 3 || !strings.Contains(served["plain"], "\nsett_executions_total 1\n") || !strings.Contains(served["fresh"], "\nsett_bids_total{") {
+	if len(served) != 4 || !strings.Contains(served["repository"], "\nsett_repository_seconds_count{") || !strings.Contains(served["plain"], "\nsett_executions_total 1\n") || !strings.Contains(served["fresh"], "\nsett_bids_total{") {
 		t.Errorf("%d parts are served; plain says %.300s", len(served), served["plain"])
 	}
 	stays := func(after string) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 
 	"sett/contract/config"
 	"sett/contract/env"
@@ -33,7 +34,7 @@ func (u specs) Repository(c *config.Config) (runtime.Spec, error) {
 		}
 	}
 	vars, err := u.environ(nil)
-	s.Env = append(vars, r.Environ()...)
+	s.Env = slices.Concat(vars, r.Environ())
 	return s, err
 }
 
