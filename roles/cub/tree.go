@@ -21,7 +21,7 @@ type trees interface {
 	Prepare(ctx context.Context, q line.Prepare) (tool.Workspace, error)
 	Take(ctx context.Context, q line.Take) (line.Held, error)
 	Keep(ctx context.Context, q line.Keep) (line.Held, error)
-	Settle(ctx context.Context, q line.Settle) error
+	Settle(ctx context.Context, q line.Settle) (line.Held, error)
 }
 
 // Times of the requests to the repository.
@@ -135,11 +135,15 @@ func (x *executor) settle(ctx context.Context, w *work) {
 	if w.tree == nil || !w.tree.open {
 		return
 	}
-	_, err := insist(ctx, x, w, func() (struct{}, error) {
-		return struct{}{}, x.trees.Settle(ctx, line.Settle{Grant: w.grant()})
+	held, err := insist(ctx, x, w, func() (line.Held, error) {
+		return x.trees.Settle(ctx, line.Settle{Grant: w.grant(), MaxSize: x.settings.Limits.MaxSize})
 	})
-	if err != nil { // then they are kept
+	switch {
+	case err != nil: // then they are kept
 		w.log.Warn("tree not settled", "error", err)
+	case held.Commit != "":
+		w.log.Warn("the tool has committed, and its result names no commit: does sett.yml name the result's type in commits?",
+			"commit", held.Commit, "leftovers", held.Ref)
 	}
 	w.tree.open = false
 }

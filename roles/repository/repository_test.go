@@ -322,7 +322,7 @@ func TestOrphanedChangesAreKept(t *testing.T) {
 		prepare line.Prepare
 	}{
 		{"cub died", func(line.Grant) error { return nil }, true, line.Prepare{}},
-		{"tool ended well", func(g line.Grant) error { return p.client.Settle(ctx, line.Settle{Grant: g}) }, false, line.Prepare{}},
+		{"tool ended well", func(g line.Grant) error { _, err := p.client.Settle(ctx, line.Settle{Grant: g}); return err }, false, line.Prepare{}},
 		{"changes were kept", func(g line.Grant) error { _, err := p.client.Keep(ctx, line.Keep{Grant: g}); return err }, true, line.Prepare{}},
 		{"read-only", func(line.Grant) error { return nil }, false, line.Prepare{ReadOnly: true}},
 	} {
@@ -353,7 +353,7 @@ func TestOrphanedChangesAreKept(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(p.tree("writer"), "left")); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s: the next tool finds the file: %v", c.name, err)
 		}
-		if err := p.client.Settle(ctx, line.Settle{Grant: first("next")}); err != nil {
+		if _, err := p.client.Settle(ctx, line.Settle{Grant: first("next")}); err != nil {
 			t.Error(err)
 		}
 	}
@@ -412,6 +412,33 @@ func TestTreeIsEmptied(t *testing.T) {
 		}
 		if got := sh(t, p.tree("writer"), "git status --porcelain; cat d/file"); got != "one" {
 			t.Errorf("%s: the next tree: %q", name, got)
+		}
+	}
+}
+
+// A commit that a tool made is not lost when its result does not name it. A tool that only
+// looks at another commit of the store leaves nothing.
+func TestUnnamedCommit(t *testing.T) {
+	p := newPlace(t)
+	p.start()
+	ctx := t.Context()
+	for claim, c := range map[string]struct {
+		does  string
+		keeps bool
+	}{
+		"commits": {"echo two > d/file; git commit -qam two; echo more > rest", true},
+		"looks":   {"git checkout -q --detach HEAD; echo more > rest", false},
+	} {
+		if _, err := p.client.Prepare(ctx, line.Prepare{Grant: first(claim), Goal: "goal"}); err != nil {
+			t.Fatal(err)
+		}
+		sh(t, p.tree("writer"), c.does)
+		held, err := p.client.Settle(ctx, line.Settle{Grant: first(claim)})
+		if err != nil || (held.Commit != "") != c.keeps {
+			t.Fatalf("%s: %+v %v", claim, held, err)
+		}
+		if kept, err := p.store.Commit(ctx, store.Leftover(claim, "writer", 1)); err != nil || kept != held.Commit {
+			t.Errorf("%s: the store holds %q %v", claim, kept, err)
 		}
 	}
 }

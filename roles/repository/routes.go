@@ -201,14 +201,22 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 	return line.Held{Commit: commit, Ref: ref}, d.server.settle(d.slot, l)
 }
 
-// settle says that the tool has ended well. A tree that serves another grant by now is
-// settled already.
-func (d desk) settle(_ context.Context, q line.Settle) (struct{}, error) {
+// settle says that the tool has ended well, with a result that names no commit. One that the
+// tool made all the same is kept. A tree that serves another grant by now is settled already.
+func (d desk) settle(ctx context.Context, q line.Settle) (line.Held, error) {
 	l, err := d.lentTo(d.slot, q.Grant)
-	if err != nil {
-		return struct{}{}, err
+	if err != nil || l.Settled {
+		return line.Held{}, err
 	}
-	return struct{}{}, d.server.settle(d.slot, l)
+	committed, err := d.tree.Committed(ctx)
+	switch {
+	case err != nil:
+		return line.Held{}, err
+	case committed && !l.ReadOnly:
+		c := store.Changes{Message: "left by a tool whose result names no commit", Size: q.MaxSize}
+		return d.keepAs(ctx, l, c, store.Leftover(q.Claim, d.agent, q.Attempt))
+	}
+	return line.Held{}, d.server.settle(d.slot, l)
 }
 
 // commit commits the tool's changes as the agent's own.

@@ -68,8 +68,11 @@ type Keep struct {
 }
 
 // Settle says that the tool has ended well: the changes that it left in its tree count
-// for nothing. Take and Commit say so, too.
-type Settle struct{ Grant }
+// for nothing, unless it has committed them. Take and Commit say so, too.
+type Settle struct {
+	Grant
+	MaxSize int64 `json:"max_size"` // bytes; 0: store.MaxSize
+}
 
 // Held is a commit that a ref holds; empty: nothing was there to hold.
 type Held struct {
@@ -167,10 +170,10 @@ func (c *Client) Commit(ctx context.Context, q Commit) (Held, error) {
 // Keep returns when the leftovers are held, on disk.
 func (c *Client) Keep(ctx context.Context, q Keep) (Held, error) { return ask[Held](ctx, c, "keep", q) }
 
-// Settle returns when the tree's changes count for nothing.
-func (c *Client) Settle(ctx context.Context, q Settle) error {
-	_, err := ask[struct{}](ctx, c, "settle", q)
-	return err
+// Settle returns the commit that the tool made without a word of it in its result, held on
+// disk; empty: it made none.
+func (c *Client) Settle(ctx context.Context, q Settle) (Held, error) {
+	return ask[Held](ctx, c, "settle", q)
 }
 
 // mostAnswer bounds an answer: it names a few commits.

@@ -170,6 +170,20 @@ func unlock(path string, d fs.DirEntry, want fs.FileMode) error {
 	return os.Chmod(path, info.Mode().Perm()|want)
 }
 
+// Committed says whether HEAD of the tool's repository is at a commit that the store does
+// not have: one that the tool made, and that nobody took.
+func (t *Tree) Committed(ctx context.Context) (bool, error) {
+	tip := t.tip()
+	if tip == "" {
+		return false, nil
+	}
+	_, err := t.store.git(ctx, "cat-file", "-e", tip+"^{commit}")
+	if exitCode(err) > 0 {
+		return true, nil
+	}
+	return false, err
+}
+
 // Bounds of the files of a tool's repository that Sett reads.
 const (
 	mostHead   = 4 << 10
