@@ -23,7 +23,7 @@ func (t *term) look(ctx context.Context, k key) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return nil
-	case errors.Is(err, blackboard.ErrStale):
+	case over(err):
 		return err
 	case errors.Is(err, errHolderLives):
 		t.log.Debug("not decided yet", "claim", k.id, "error", err)

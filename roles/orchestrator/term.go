@@ -63,13 +63,19 @@ func (t *term) run(ctx context.Context) error {
 	return err
 }
 
+// over says whether an error ends the term: somebody else leads, or the blackboard is not
+// the one of before.
+func over(err error) bool {
+	return errors.Is(err, blackboard.ErrStale) || errors.Is(err, blackboard.ErrLost)
+}
+
 // renew keeps the lead. While the blackboard is away there is nothing to lead and
 // nobody can take over; a successor's epoch fences us off.
 func (t *term) renew(ctx context.Context) error {
 	return role.Every(ctx, t.settings.Lease*3/10, func(ctx context.Context) error {
 		err := t.board.RenewLead(ctx, t.lead, t.settings.Lease)
 		switch {
-		case errors.Is(err, blackboard.ErrStale) || errors.Is(err, blackboard.ErrLost) || ctx.Err() != nil:
+		case over(err) || ctx.Err() != nil:
 			return err
 		case err != nil: // gone, or there and refusing to write, such as on a full disk
 			t.log.Warn("lead not renewed", "error", err)
@@ -143,7 +149,7 @@ func (t *term) begin(ctx context.Context) error {
 		if err == nil {
 			err = t.readClock(ctx)
 		}
-		if err == nil || ctx.Err() != nil || errors.Is(err, blackboard.ErrStale) {
+		if err == nil || ctx.Err() != nil || over(err) {
 			return err
 		}
 		t.log.Warn("term not begun", "error", err)
@@ -172,7 +178,7 @@ func (t *term) reload() {
 func (t *term) reconcile(ctx context.Context) error {
 	t.reload()
 	switch err := t.enact(ctx); {
-	case errors.Is(err, blackboard.ErrStale):
+	case over(err):
 		return err
 	case err != nil:
 		t.log.Warn("policy not set", "error", err)
