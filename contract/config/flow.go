@@ -136,6 +136,12 @@ func (f *Flow) reach() {
 	f.Types = reached
 }
 
+// Joined says whether an exclusive grant on the same artefact gets the agent's results as
+// context.
+func (f *Flow) Joined(agent string) bool {
+	return slices.ContainsFunc(f.Types, func(t *FlowType) bool { return slices.Contains(t.Parallel, agent) && len(t.Exclusive) > 0 })
+}
+
 // Closed says whether every agent that makes something says what.
 func (f *Flow) Closed() bool {
 	return len(f.Undeclared) == 0 && slices.ContainsFunc(f.config.Agents, Agent.works)

@@ -129,7 +129,8 @@ func (p *Plan) stalls(c *config.Config, t *config.FlowType) {
 	if len(t.Review) > 0 && c.Orchestrator.MaxReviewIterations > 0 && c.Orchestrator.OnReviewLimit == config.ReviewLimitAsk {
 		add("after %d reworks it waits for a person", c.Orchestrator.MaxReviewIterations)
 	}
-	if (t.Claimed() || len(t.Makers) == 0) && len(t.Workers()) == 0 {
+	alone := func(maker string) bool { return !p.Joined(maker) }
+	if (len(t.Makers) == 0 || t.Claimed() && slices.ContainsFunc(t.Makers, alone)) && len(t.Workers()) == 0 {
 		add("nobody works on it")
 	}
 	for _, name := range t.Scripts {
