@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/orchestrator/arbiter"
@@ -16,6 +17,7 @@ import (
 func (t *term) look(ctx context.Context, k key) error {
 	var err error
 	if k.kind == artefactKey {
+		t.later(k, time.Time{})
 		err = t.open(ctx, k.id)
 	} else {
 		err = t.settle(ctx, k)
@@ -98,7 +100,7 @@ func (t *term) settle(ctx context.Context, k key) error {
 				return err
 			}
 		}
-		d := arbiter.Decide(s, t.clan.policy(), t.now())
+		d := arbiter.Decide(s, t.clan.policy(), t.timeFor(k))
 		if hinted && d.Kind != arbiter.GrantPhase && d.Kind != arbiter.Complete {
 			continue // out of the ordinary: read it
 		}
