@@ -45,7 +45,7 @@ var packages = []string{
 	"roles/blackboard",
 	"roles/cli",
 	"roles/cli/commit", "roles/cli/deploy", "roles/cli/doctor", "roles/cli/grammar", "roles/cli/instance", "roles/cli/landing", "roles/cli/ledger", "roles/cli/lineage",
-	"roles/cli/logline", "roles/cli/manual", "roles/cli/pin", "roles/cli/shell", "roles/cli/status", "roles/cli/term", "roles/cli/trial",
+	"roles/cli/logline", "roles/cli/manual", "roles/cli/pin", "roles/cli/shell", "roles/cli/starter", "roles/cli/status", "roles/cli/term", "roles/cli/trial",
 	"roles/cub",
 	"roles/cub/assemble",
 	"roles/cub/toolrun",
@@ -255,7 +255,7 @@ var levels = map[string]int{
 	"roles/cli/grammar": 1, "roles/cli/pin": 1, "roles/cli/term": 1,
 	"roles/cli/instance": 2, "roles/cli/logline": 2,
 	"roles/cli/commit": 3, "roles/cli/deploy": 3, "roles/cli/ledger": 3, "roles/cli/lineage": 3, "roles/cli/manual": 3, "roles/cli/status": 3,
-	"roles/cli/doctor": 4, "roles/cli/landing": 4, "roles/cli/shell": 4, "roles/cli/trial": 4,
+	"roles/cli/doctor": 4, "roles/cli/landing": 4, "roles/cli/shell": 4, "roles/cli/starter": 4, "roles/cli/trial": 4,
 }
 
 // level returns the level of a room below roles/cli.

@@ -1,4 +1,4 @@
-// Package agents holds the example agent as files, which sett init copies into a
+// Package agents holds the agents that sett init writes, as files, which it copies into a
 // workspace. None of it runs inside sett.
 package agents
 
@@ -9,3 +9,9 @@ import "embed"
 //
 //go:embed sett.yml example-agent
 var Init embed.FS
+
+// Examples has the files of sett init --example: for each kind KIND.yml, with agents as
+// they stand under agents: in sett.yml, and the programs that they run.
+//
+//go:embed examples
+var Examples embed.FS

@@ -22,7 +22,7 @@
 //   - One folder owns each technology: blackboard/redis, blackboard/embedded, runtime/docker, runtime/process.
 //     Only main.go, files called wire.go and roles/cli/instance import them.
 //   - A role imports roles/role, and no other role. roles/view is lent to all; leaves of roles/cub are lent to `sett try`.
-//   - roles/cli → doctor, landing, shell, trial → commit, deploy, ledger, lineage, manual, status → instance, logline →
+//   - roles/cli → doctor, landing, shell, starter, trial → commit, deploy, ledger, lineage, manual, status → instance, logline →
 //     term, grammar, pin → roles/role. All draw from roles/view, which knows no terminal. Only roles/cli imports kong;
 //     the others read the command line as a plain value (roles/cli/grammar).
 //
@@ -43,6 +43,7 @@
 //   - Git for an instance's own store and its agents' private trees: roles/role/store; the role that serves them to
 //     cubs: roles/repository, with its words in roles/role/repository. Where a tree starts: roles/cub/assemble.
 //   - Programs that do not know the contract: an adapter in contract/tool.
+//   - An example of sett init --example: agents/examples, a YAML file and its programs; its kind in roles/cli/starter.
 //   - A place where agents run: a folder in runtime that implements runtime.Runtime, a line in main.go, and its choice
 //     in roles/cli/instance.
 //   - A key of sett.yml: contract/config; contract/README.md must show it.

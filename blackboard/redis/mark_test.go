@@ -100,48 +100,103 @@ func TestLostBoard(t *testing.T) {
 	}
 }
 
-// An older copy of the data that has as many entries again is found, by who saw one that
-// it lacks.
-func TestOlderCopyGoneOn(t *testing.T) {
+// disk is a server's data, and copies of it.
+type disk struct {
+	testing.TB
+	s    *redistest.Server
+	data string
+}
+
+// onDisks runs a test on servers whose data can be replaced.
+func onDisks(t *testing.T, test func(d *disk, w *world)) {
+	t.Helper()
 	for name, start := range map[string]func(testing.TB) *redistest.Server{
 		"redis":    func(tb testing.TB) *redistest.Server { return redistest.Start(tb, redistest.Durable...) },
 		"embedded": redistest.Embedded,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := start(t)
-			copied := filepath.Join(t.TempDir(), "copy")
-			data := filepath.Join(s.Dir, "appendonlydir")
-			if name == "embedded" {
-				data = s.Dir
+			d := &disk{t, start(t), ""}
+			if d.data = d.s.Dir; name == "redis" {
+				d.data = filepath.Join(d.s.Dir, "appendonlydir")
 			}
-			w := newWorld(t, &server{s.URL, s.Kill, s.Restart})
+			w := newWorld(t, &server{d.s.URL, d.s.Kill, d.s.Restart})
 			_, err := w.b.Settle(w.ctx, "mine", false, "test")
 			must(t, err)
-			s.Kill()
-			must(t, os.CopyFS(copied, os.DirFS(data)))
-			s.Restart()
-			w.goal()
-			seen, err := w.b.Look(w.ctx)
-			must(t, err)
-
-			s.Kill()
-			must(t, os.RemoveAll(data))
-			must(t, os.CopyFS(data, os.DirFS(copied)))
-			s.Restart()
-			later := openOptions(t, Options{URL: s.URL, Instance: "test"})
-			must(t, later.People.PostGoal(w.ctx, goal("another")))
-			met, err := later.Look(w.ctx)
-			must(t, err)
-			if met.Entries != seen.Entries || met.Epoch != seen.Epoch {
-				t.Fatalf("%+v after %+v: the lengths tell them apart", met, seen)
-			}
-			var lost *blackboard.LostError
-			if _, err := w.b.Look(w.ctx); !errors.As(err, &lost) || lost.Loss != blackboard.LossOlder {
-				t.Errorf("the look says %v", err)
-			}
-			wantError(t, "renewing the lead", w.b.Leader.RenewLead(w.ctx, blackboard.Lead{Holder: "orchestrator", Epoch: w.epoch}, time.Hour), blackboard.ErrLost)
+			test(d, w)
 		})
 	}
+}
+
+// swap puts a copy in the place of the data (empty: leaves them), and returns a copy of
+// these.
+func (d *disk) swap(by string) (kept string) {
+	d.Helper()
+	kept = filepath.Join(d.TempDir(), "copy")
+	d.s.Kill()
+	must(d, os.CopyFS(kept, os.DirFS(d.data)))
+	if by != "" {
+		must(d, os.RemoveAll(d.data))
+		must(d, os.CopyFS(d.data, os.DirFS(by)))
+	}
+	d.s.Restart()
+	return kept
+}
+
+// An older copy of the data that has as many entries again is found, by who saw one that
+// it lacks.
+func TestOlderCopyGoneOn(t *testing.T) {
+	onDisks(t, func(d *disk, w *world) {
+		copied := d.swap("")
+		w.goal()
+		seen, err := w.b.Look(w.ctx)
+		must(d, err)
+		d.swap(copied)
+		later, err := Open(w.ctx, Options{URL: d.s.URL, Instance: "test"})
+		must(d, err)
+		defer later.Close()
+		must(d, later.People.PostGoal(w.ctx, goal("another")))
+		met, err := later.Look(w.ctx)
+		must(d, err)
+		if met.Entries != seen.Entries || met.Epoch != seen.Epoch {
+			d.Fatalf("%+v after %+v: the lengths tell them apart", met, seen)
+		}
+		var lost *blackboard.LostError
+		if _, err := w.b.Look(w.ctx); !errors.As(err, &lost) || lost.Loss != blackboard.LossOlder {
+			d.Errorf("the look says %v", err)
+		}
+	})
+}
+
+// A leader that has seen nothing of the ledger but what it wrote itself decides nothing on
+// an older copy, and goes on when the newer data are back.
+func TestLeaderOnAnOlderCopy(t *testing.T) {
+	onDisks(t, func(d *disk, w *world) {
+		lead := blackboard.Lead{Holder: "orchestrator", Epoch: w.epoch}
+		first, second := goal("first"), goal("second")
+		must(d, w.b.People.PostGoal(w.ctx, first))
+		must(d, w.b.People.PostGoal(w.ctx, second))
+		must(d, w.b.Leader.RenewLead(w.ctx, lead, time.Hour))
+		copied := d.swap("")
+		_, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, first.ID, nil, 0) // on a new connection, so that the next one counts
+		must(d, err)
+		_, _, err = w.b.Leader.OpenClaim(w.ctx, w.epoch, second.ID, nil, 0)
+		must(d, err)
+		known := w.b.Known()
+		newer := d.swap(copied)
+		for range 2 {
+			_, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, second.ID, nil, 0)
+			wantError(d, "a decision on the copy", err, blackboard.ErrLost)
+		}
+		d.swap(newer)
+		for _, g := range []blackboard.Artefact{first, second} {
+			_, _, err = w.b.Leader.OpenClaim(w.ctx, w.epoch, g.ID, nil, 0)
+			must(d, err)
+		}
+		must(d, w.b.Leader.RenewLead(w.ctx, lead, time.Hour))
+		if now := w.b.Known(); now.After(known) != now {
+			d.Errorf("it knows %+v after %+v", now, known)
+		}
+	})
 }
 
 // A board gets one mark, with one entry in its ledger, and keeps it.

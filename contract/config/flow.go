@@ -9,11 +9,8 @@ import (
 
 // Flow is the way of work through a clan, as far as sett.yml says it.
 type Flow struct {
-	// Types are GoalDefined and every type that sett.yml names: first those that work
-	// reaches from a goal, in that order, then the others.
-	Types []*FlowType `json:"types"`
-	// Undeclared are the agents that may make any type, since they say no makes.
-	Undeclared []string `json:"undeclared"`
+	Types      []*FlowType `json:"types"`      // that sett.yml names: in the order in which a goal leads to them, then the others
+	Undeclared []string    `json:"undeclared"` // agents that say no makes, and so may make any type
 
 	config *Config
 	index  map[string]*FlowType
@@ -25,9 +22,9 @@ type FlowType struct {
 	Makers    []string `json:"made_by"`   // agents that say so; none: a goal, or nobody, or the undeclared
 	Final     []string `json:"final_by"`  // the makers whose every result is final
 	Gate      bool     `json:"gate"`      // it waits for a person first
-	Review    []string `json:"review"`    // agents that bid so, here and below
-	Parallel  []string `json:"parallel"`  //
-	Exclusive []string `json:"exclusive"` //
+	Review    []string `json:"review"`    // agents that review it
+	Parallel  []string `json:"parallel"`  // agents that work on it beside each other
+	Exclusive []string `json:"exclusive"` // agents of which one works on it alone
 	Scripts   []string `json:"scripts"`   // agents whose bid_script decides
 	Reached   bool     `json:"reached"`   // a goal leads to it
 }
@@ -137,6 +134,12 @@ func (f *Flow) reach() {
 		}
 	}
 	f.Types = reached
+}
+
+// Joined says whether an exclusive grant on the same artefact gets the agent's results as
+// context.
+func (f *Flow) Joined(agent string) bool {
+	return slices.ContainsFunc(f.Types, func(t *FlowType) bool { return slices.Contains(t.Parallel, agent) && len(t.Exclusive) > 0 })
 }
 
 // Closed says whether every agent that makes something says what.

@@ -162,7 +162,7 @@ func (f *flowCheck) checkWants() {
 	for _, a := range f.config.Agents {
 		for _, name := range a.Makes() {
 			t := f.index[name]
-			if a.settled() && len(t.Review)+len(t.Workers()) == 0 && !f.joined(a) {
+			if a.settled() && len(t.Review)+len(t.Workers()) == 0 && !f.Joined(a.Name) {
 				f.doubt(f.at(join("agents", a.Name)+".makes", name), "terminal: true makes it the result of the goal; or let an agent bid on it",
 					"agents.%s: nobody bids on %s", a.Name, quote(name))
 			}
@@ -175,11 +175,6 @@ func (f *flowCheck) checkWants() {
 				"agents.%s: no goal leads to %s", a.Name, quote(t.Name))
 		}
 	}
-}
-
-// joined says whether an exclusive grant beside the agent's has its results as context.
-func (f *flowCheck) joined(a Agent) bool {
-	return slices.ContainsFunc(f.Types, func(t *FlowType) bool { return slices.Contains(t.Parallel, a.Name) && len(t.Exclusive) > 0 })
 }
 
 // checkBeginning looks whether anybody works on a goal.

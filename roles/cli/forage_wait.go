@@ -98,7 +98,10 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 		t, err := b.Records.Artefact(ctx, w.TerminalID)
 		if err == nil {
 			a.Sayf("sett: goal achieved in %s: %s%s\n", took, view.Named(t), words.Because(view.Gist(&t)))
-			a.sayOutcome(in, a.outcome(ctx, b, in, w))
+			a.sayResult(t)
+			o := a.outcome(ctx, b, in, w)
+			a.sayOutcome(in, o)
+			a.sayNext(in, w, o)
 		}
 		return nil, err
 	case blackboard.WorkflowFailed:
@@ -110,6 +113,25 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 			"%s", a.at.CommandLine(in, "show "+words.Short(id))), nil
 	}
 	return a.waitsForPeople(ctx, b, in, id)
+}
+
+// sayResult shows the beginning of a final result, where the line above has not all of it.
+func (a *app) sayResult(t blackboard.Artefact) {
+	if isHash(t) {
+		return
+	}
+	if text := view.Excerpt(t); strings.TrimSpace(text) != "" && text != view.Gist(&t) {
+		a.Sayf("\n%s\n", words.Indent(text, "  "))
+	}
+}
+
+// sayNext names the command that a person may want next.
+func (a *app) sayNext(in *instance.Instance, goal blackboard.Workflow, o *landing.Outcome) {
+	next := "result " + words.Short(goal.ID)
+	if o != nil && !o.Landed {
+		next = "land " + words.Short(goal.ID)
+	}
+	a.Sayf("\nNext:\n  %s\n", a.at.CommandLine(in, next))
 }
 
 // outcome is the change that came of a goal, as far as git can tell; nil: none.

@@ -32,6 +32,7 @@ var goldenCommands = []goldenCommand{
 	{name: "questions", args: "questions"},
 	{name: "graph", args: "graph {goal}"},
 	{name: "graph-artefact", args: "graph {terminal}"},
+	{name: "result", args: "result {goal}"},
 	{name: "unearth", args: "unearth {second}"},
 	{name: "unearth-meta", args: "unearth {second} --meta"},
 	{name: "version", args: "version"},

@@ -1,23 +1,25 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
-	"sett/agents"
-	"sett/contract/config"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/starter"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/runtime/repofile"
 )
 
 type initCmd struct {
-	Force  bool `help:"Overwrite files that exist."`
-	Commit bool `help:"Commit what was written."`
+	Example string `enum:",check,review,test,question,commit" default:"" placeholder:"KIND" help:"Add a working agent instead, also to a sett.yml that is there: check, review, test, question or commit."`
+	Force   bool   `help:"Overwrite files that exist."`
+	Commit  bool   `help:"Commit what was written."`
 }
 
 // Help is shown by `sett init --help`.
@@ -26,27 +28,40 @@ func (initCmd) Help() string {
 into the root of the git repository (without one, into the current directory).
 Overwrites nothing unless told to.
 
-Beside them it writes ` + schemaName + `, which the first line of sett.yml names: editors
-with a YAML language server complete and check sett.yml by it. Commit it, so that it
-does so for everybody; nothing of sett reads it. After an upgrade of sett, sett schema
+--example adds agents to the sett.yml that is there, or to a new one, and their programs
+to agents/examples/:
+  commit    writes each goal into a file and commits it; reports
+  check     looks at each commit with an ordinary program, whose exit code decides
+  review    reviews each commit with a script
+  test      tests each commit beside other work
+  question  asks a person about each goal
+Where no agent works on goals, commit comes along.
+
+Beside sett.yml it writes ` + starter.SchemaName + `, which the first line of sett.yml names:
+editors with a YAML language server complete and check sett.yml by it. Commit it, so that
+it does so for everybody; nothing of sett reads it. After an upgrade of sett, sett schema
 prints it anew.
 
-Example: sett init --commit && sett up`
+Examples:
+  sett init --commit && sett up
+  sett init --example check --commit`
 }
 
-// Where editors find the schema of sett.yml: beside it, by a path that is right in
-// every clone and without a network. A published address would need a host, and one
-// of this machine would be committed with the file.
-const (
-	schemaName = "sett.schema.json"
-	schemaLine = "# yaml-language-server: $schema=" + schemaName
-)
+// initPlan is what an init writes.
+type initPlan struct {
+	files []starter.File
+	added []string // agents that sett.yml gets beside those that it has
+	own   bool     // all of sett.yml is Sett's own words
+	next  string   // the goal to type, where an example has one
+}
 
-// starter is a file to write.
-type starter struct {
-	path string // relative to the workspace, with slashes
-	text []byte
-	mode fs.FileMode
+// exampleGoals show the examples at work.
+var exampleGoals = map[string]string{
+	"commit":   `sett forage --goal "Buy milk" --wait`,
+	"check":    `sett forage --goal "TODO: buy milk" --wait    # the check rejects it; watch the rework`,
+	"review":   `sett forage --goal "Buy milk, bread, butter, cheese, and whatever else is missing" --wait`,
+	"test":     `sett forage --goal "Buy milk" --wait`,
+	"question": `sett forage --goal "Buy milk" --wait    # ends with the command that answers`,
 }
 
 // Run writes the first files of a workspace.
@@ -59,57 +74,73 @@ func (c *initCmd) Run(a *app) error {
 	if !inGit {
 		root = dir
 	}
-	files, err := starters()
+	p, err := c.plan(root)
 	if err != nil {
 		return err
 	}
-	if !c.Force {
-		if err := refuseExisting(root, files); err != nil {
-			return err
-		}
-	}
-	for _, f := range files {
-		if err := f.write(root); err != nil {
+	for _, f := range p.files {
+		if err := f.Write(root); err != nil {
 			return role.Fail(role.Failed, err, "")
 		}
-		a.Printf("wrote %s\n", a.at.Relative(filepath.Join(root, filepath.FromSlash(f.path))))
+		verb := "wrote"
+		if len(p.added) > 0 && f.Path == instance.ConfigName {
+			verb = "added " + strings.Join(p.added, ", ") + " to"
+		}
+		a.Printf("%s %s\n", verb, a.at.Relative(filepath.Join(root, filepath.FromSlash(f.Path))))
 	}
-	own := a.at.With(&a.Terminal, instance.Flags{Directory: root, Config: instance.ConfigName})
-	if err := instance.AgreeToOwn(own); err != nil {
-		a.Sayf("sett: warning: %v; sett try will ask\n", err)
+	if own := a.at.With(&a.Terminal, instance.Flags{Directory: root, Config: instance.ConfigName}); p.own {
+		if err := instance.AgreeToOwn(own); err != nil {
+			a.Sayf("sett: warning: %v; sett try will ask\n", err)
+		}
 	}
-	return c.commit(a, root, inGit)
+	return c.commit(a, root, inGit, p)
 }
 
-// starters returns the files, sett.yml last: an interrupted init leaves no sett.yml
-// without the files that belong to it.
-func starters() ([]starter, error) {
-	var files []starter
-	err := fs.WalkDir(agents.Init, "example-agent", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
+// plan finds the files to write, and refuses to overwrite others.
+func (c *initCmd) plan(root string) (p initPlan, err error) {
+	if c.Example == "" {
+		if p.files, err = starter.Base(); err == nil && !c.Force {
+			err = refuseExisting(root, p.files)
 		}
-		text, err := agents.Init.ReadFile(name)
-		mode := fs.FileMode(0o644)
-		if path.Ext(name) == ".sh" {
-			mode = 0o755 // embedding forgets modes
-		}
-		files = append(files, starter{"agents/" + name, text, mode})
-		return err
-	})
+		p.own = true
+		return p, err
+	}
+	before, err := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return p, role.Fail(role.Failed, fmt.Errorf("read %s: %w", instance.ConfigName, role.Cause(err)), "")
+	}
+	e, err := starter.Add(c.Example, string(before))
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	text, err := agents.Init.ReadFile(instance.ConfigName)
-	return append(files, starter{schemaName, config.Schema(), 0o644},
-		starter{instance.ConfigName, append([]byte(schemaLine+"\n"), text...), 0o644}), err
+	p.next, p.own = exampleGoals[c.Example], e.Fresh
+	if !e.Fresh {
+		p.added = e.Agents
+	}
+	// Programs that other examples brought are the same, unless somebody changed them.
+	p.files = slices.DeleteFunc(e.Files, func(f starter.File) bool { return same(root, f) })
+	if c.Force {
+		return p, nil
+	}
+	return p, refuseExisting(root, slices.DeleteFunc(slices.Clone(p.files), func(f starter.File) bool {
+		return f.Path == instance.ConfigName || f.Path == starter.SchemaName
+	}))
 }
 
-func refuseExisting(root string, files []starter) error {
+// maxInit bounds the sett.yml that an example is added to, in bytes.
+const maxInit = 1 << 20
+
+// same says whether a file is there as it would be written.
+func same(root string, f starter.File) bool {
+	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(f.Path)))
+	return err == nil && string(text) == string(f.Text)
+}
+
+func refuseExisting(root string, files []starter.File) error {
 	var exist []string
 	for _, f := range files {
-		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.path))); err == nil {
-			exist = append(exist, f.path)
+		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path))); err == nil {
+			exist = append(exist, f.Path)
 		}
 	}
 	if len(exist) == 0 {
@@ -123,23 +154,16 @@ func refuseExisting(root string, files []starter) error {
 		"sett init --force overwrites them")
 }
 
-func (f starter) write(root string) error {
-	name := filepath.Join(root, filepath.FromSlash(f.path))
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("make directory: %w", err)
-	}
-	if err := os.WriteFile(name, f.text, f.mode); err != nil {
-		return fmt.Errorf("write %s: %w", f.path, role.Cause(err))
-	}
-	if err := os.Chmod(name, f.mode); err != nil { // a file that existed keeps its own otherwise
-		return fmt.Errorf("write %s: %w", f.path, role.Cause(err))
-	}
-	return nil
-}
-
 // commit commits the written files, or prints the command for that.
-func (c *initCmd) commit(a *app, root string, inGit bool) error {
-	line := `git add sett.yml ` + schemaName + ` agents/example-agent && git commit -m "Add a sett clan"`
+func (c *initCmd) commit(a *app, root string, inGit bool, p initPlan) error {
+	ours := []string{instance.ConfigName, starter.SchemaName, "agents/example-agent"}
+	message, next := "Add a sett clan", "sett up    # --runtime process: without containers"
+	if c.Example != "" {
+		ours[2] = "agents/examples"
+		message = "Add a sett example: " + c.Example
+		next += "\n  " + p.next
+	}
+	line := fmt.Sprintf("git add %s && git commit -m %q", strings.Join(ours, " "), message)
 	if dir := a.at.Relative(root); dir != "." {
 		line = "cd " + dir + " && " + line
 	}
@@ -147,21 +171,21 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 	case !inGit && c.Commit:
 		return role.Fail(role.Environment, fmt.Errorf("commit: %s is in no git repository", root), "git init && %s", line)
 	case !inGit:
-		a.Sayf("\nNext:\n  git init\n  %s\n  sett up    # --runtime process: without containers\n", line)
+		a.Sayf("\nNext:\n  git init\n  %s\n  %s\n", line, next)
 		return nil
 	case !c.Commit:
-		a.Sayf("\nNext:\n  %s\n  sett up    # --runtime process: without containers\n", line)
+		a.Sayf("\nNext:\n  %s\n  %s\n", line, next)
 		return nil
 	}
-	g, ours := git.At(a.Environ(), root), []string{"--", instance.ConfigName, schemaName, "agents/example-agent"}
-	if _, err := g.Run(a.ctx, append([]string{"add"}, ours...)...); err != nil {
+	g, paths := git.At(a.Environ(), root), append([]string{"--"}, ours...)
+	if _, err := g.Run(a.ctx, append([]string{"add"}, paths...)...); err != nil {
 		return err
 	}
-	if _, err := g.Run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, ours...)...); err == nil {
-		a.Sayf("sett: all of it is committed already\n\nNext:\n  sett up    # --runtime process: without containers\n")
+	if _, err := g.Run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, paths...)...); err == nil {
+		a.Sayf("sett: all of it is committed already\n\nNext:\n  %s\n", next)
 		return nil
 	}
-	if _, err := g.Run(a.ctx, append([]string{"commit", "--quiet", "-m", "Add a sett clan"}, ours...)...); err != nil {
+	if _, err := g.Run(a.ctx, append([]string{"commit", "--quiet", "-m", message}, paths...)...); err != nil {
 		return err
 	}
 	head, err := g.Run(a.ctx, "log", "-1", "--format=%h %s")
@@ -169,6 +193,6 @@ func (c *initCmd) commit(a *app, root string, inGit bool) error {
 		return err
 	}
 	a.Printf("committed %s\n", role.Clean(strings.TrimSpace(head)))
-	a.Sayf("\nNext:\n  sett up    # --runtime process: without containers\n")
+	a.Sayf("\nNext:\n  %s\n", next)
 	return nil
 }

@@ -17,15 +17,12 @@ import (
 // resolve returns the full id for a typed part of one, and its kind. When several ids
 // fit, the error lists them with type and age.
 func (a *app) resolve(ctx context.Context, b *instance.Board, part string, want ...blackboard.Kind) (string, blackboard.Kind, error) {
-	if part == grammar.LastGoal {
-		ids, err := b.Index.Goals(ctx, 1)
-		if err != nil {
-			return "", "", err
+	if part == grammar.LastGoal || part == grammar.LastResult {
+		id, err := lastGoal(ctx, b)
+		if err == nil && part == grammar.LastResult {
+			id, err = terminalOf(ctx, b, id)
 		}
-		if len(ids) == 0 {
-			return "", "", role.Fail(role.NotFound, errors.New("no goal has been posted yet"), `sett forage --goal "…"`)
-		}
-		return ids[0], blackboard.KindArtefact, nil
+		return id, blackboard.KindArtefact, err
 	}
 	id, kind, err := b.Index.Resolve(ctx, part, want...)
 	var several *blackboard.AmbiguousError
@@ -41,6 +38,35 @@ func (a *app) resolve(ctx context.Context, b *instance.Board, part string, want 
 			"sett goals and sett hoard list ids; %s is the newest goal", grammar.LastGoal)
 	}
 	return id, kind, err
+}
+
+// lastGoal returns the newest goal.
+func lastGoal(ctx context.Context, b *instance.Board) (string, error) {
+	ids, err := b.Index.Goals(ctx, 1)
+	switch {
+	case err != nil:
+		return "", err
+	case len(ids) == 0:
+		return "", role.Fail(role.NotFound, errors.New("no goal has been posted yet"), `sett forage --goal "…"`)
+	}
+	return ids[0], nil
+}
+
+// terminalOf returns the final result of a goal. A goal without one is an error that says
+// why.
+func terminalOf(ctx context.Context, b *instance.Board, goal string) (string, error) {
+	w, err := b.Records.Workflow(ctx, goal)
+	if err != nil || w.TerminalID != "" {
+		return w.TerminalID, err
+	}
+	why, hint := "it goes on", "sett wait %s follows it"
+	switch w.Status {
+	case blackboard.WorkflowFailed:
+		why, hint = "it failed", "sett why %s says how"
+	case blackboard.WorkflowStalled:
+		why, hint = "it stalled: no agent made a Terminal", "sett hoard --workflow %s lists what came of it"
+	}
+	return "", role.Fail(role.NotFound, fmt.Errorf("goal %s has no final result: %s", words.Short(goal), why), hint, words.Short(goal))
 }
 
 // subject is the artefact or claim of the typed id, and the board that has it. The

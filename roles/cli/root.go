@@ -62,6 +62,7 @@ type root struct {
 	Show    showCmd    `cmd:"" group:"look" help:"Say what a goal, claim or artefact is, and what it waits for."`
 	Watch   watchCmd   `cmd:"" group:"look" help:"Show what happened and what happens."`
 	Hoard   hoardCmd   `cmd:"" group:"look" help:"List artefacts."`
+	Result  resultCmd  `cmd:"" group:"look" help:"Print the final result of a goal."`
 	Unearth unearthCmd `cmd:"" group:"look" help:"Print an artefact's payload."`
 	Why     whyCmd     `cmd:"" group:"look" help:"Say how an artefact or claim came to be."`
 	Graph   graphCmd   `cmd:"" group:"look" help:"Show what was made from what, as a tree or for other tools."`

@@ -1,6 +1,9 @@
 package cli
 
-import "sett/contract/config"
+import (
+	"sett/contract/config"
+	"sett/roles/cli/starter"
+)
 
 type schemaCmd struct {
 	Output string `short:"o" enum:"json" default:"json" placeholder:"FORMAT" help:"How to print: json, the one form it has."`
@@ -14,11 +17,11 @@ the schema lets through what takes comparing one value with another.
 
 Editors with a YAML language server find the schema by the first line of the file,
 which sett init has written:
-  ` + schemaLine + `
+  ` + starter.SchemaLine + `
 The schema lies beside sett.yml, so that it is there for everybody who clones the
 repository, and offline. After an upgrade of sett, print it anew.
 
-Example: sett schema > ` + schemaName
+Example: sett schema > ` + starter.SchemaName
 }
 
 // Run prints the schema.

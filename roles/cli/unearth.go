@@ -21,11 +21,16 @@ import (
 )
 
 type unearthCmd struct {
-	ID       string `arg:"" help:"The artefact: any part of its id's beginning or end that is unique, or @last, the newest goal."`
-	Meta     bool   `xor:"part" help:"Show everything but the payload."`
-	Raw      bool   `xor:"part" help:"Write the payload also where it is the hash of a commit."`
-	Diff     bool   `xor:"part" help:"Of an artefact with a commit: its patch, against the commit's first parent."`
-	Previous bool   `xor:"part" help:"Of one that is a rework: the patch since its previous version."`
+	ID string `arg:"" help:"The artefact: any part of its id's beginning or end that is unique; @result, the newest goal's result; or @last, that goal itself."`
+	payloadForm
+}
+
+// payloadForm is how a command prints an artefact.
+type payloadForm struct {
+	Meta     bool `xor:"part" help:"Show everything but the payload."`
+	Raw      bool `xor:"part" help:"Write the payload also where it is the hash of a commit."`
+	Diff     bool `xor:"part" help:"Of an artefact with a commit: its patch, against the commit's first parent."`
+	Previous bool `xor:"part" help:"Of one that is a rework: the patch since its previous version."`
 	// Not term.Form: without -o the payload is written.
 	Output string `short:"o" enum:",table,json,jsonl,yaml" default:"" placeholder:"FORMAT" help:"Show the artefact with its fields instead: table, json, jsonl (one line) or yaml."`
 }
@@ -40,10 +45,10 @@ artefact with a commit, --diff writes the patch, for git apply when it is not a 
 reads it. With -o json or yaml there is a "commit" beside the artefact's fields (null when
 the repository has it no more), with --diff its "patch".
 With -o it shows the artefact instead: its fields as a table, or, for programs, the fields
-and the payload; --meta leaves the payload out. For @last that is the goal's own text; a note on stderr names its result.
+and the payload; --meta leaves the payload out. For @last that is the goal's own text; sett result prints its result.
 
 Examples:
-  sett unearth 7XK2ABCD > result.txt
+  sett unearth 7XK2ABCD > draft.txt
   sett unearth 7XK2ABCD --meta
   sett unearth 7XK2ABCD --diff | git apply
   git checkout "$(sett unearth 7XK2ABCD --raw)"`
@@ -51,8 +56,8 @@ Examples:
 
 // Run writes the payload.
 func (c *unearthCmd) Run(a *app) error {
-	if c.Raw && c.Output != "" {
-		return role.Fail(role.Usage, errors.New("--raw and -o can't be used together"), "sett unearth --help")
+	if err := c.check("unearth"); err != nil {
+		return err
 	}
 	on, err := a.about(c.ID)
 	if err != nil {
@@ -63,6 +68,25 @@ func (c *unearthCmd) Run(a *app) error {
 		return role.Fail(role.NotFound, fmt.Errorf("%s is a claim; only artefacts have a payload", words.Short(on.id)),
 			"%s", a.at.CommandLine(on.in, "show "+words.Short(on.id)))
 	}
+	if c.ID == grammar.LastGoal && c.plain() {
+		a.Sayf("sett: note: this is the goal itself, %s; %s\n", words.Short(on.id), outcomeOf(a, on))
+	}
+	return c.print(a, on)
+}
+
+// check refuses flags that exclude each other.
+func (c payloadForm) check(command string) error {
+	if c.Raw && c.Output != "" {
+		return role.Fail(role.Usage, errors.New("--raw and -o can't be used together"), "sett %s --help", command)
+	}
+	return nil
+}
+
+// plain says whether the payload alone is wanted.
+func (c payloadForm) plain() bool { return !c.Meta && !c.patches() && c.Output == "" }
+
+// print writes the payload of an artefact, or the other parts of it that are wanted.
+func (c payloadForm) print(a *app, on subject) error {
 	artefact, err := on.b.Records.Artefact(a.ctx, on.id)
 	if err != nil {
 		return err
@@ -72,9 +96,6 @@ func (c *unearthCmd) Run(a *app) error {
 	}
 	if c.Output != "" || c.Meta {
 		return c.describe(a, artefact)
-	}
-	if c.ID == grammar.LastGoal {
-		a.Sayf("sett: note: this is the goal itself, %s; %s\n", words.Short(artefact.ID), outcomeOf(a, on.b, on.in, artefact))
 	}
 	payload := artefact.Payload
 	if role.IsTerminal(a.Stdout) {
@@ -91,7 +112,7 @@ func isHash(a blackboard.Artefact) bool { return strings.TrimSpace(a.Payload) ==
 
 // describe shows the artefact's fields; programs get the payload with them, unless
 // --meta says otherwise.
-func (c *unearthCmd) describe(a *app, artefact blackboard.Artefact) error {
+func (c payloadForm) describe(a *app, artefact blackboard.Artefact) error {
 	o := term.Form{Output: cmp.Or(c.Output, "table")}
 	s := term.Shown{Whole: artefact, Table: func() error { return metaTable(a, artefact) }}
 	if c.Meta {
@@ -101,11 +122,11 @@ func (c *unearthCmd) describe(a *app, artefact blackboard.Artefact) error {
 }
 
 // outcomeOf returns the command that prints the goal's result, or lists its artefacts.
-func outcomeOf(a *app, b *instance.Board, in *instance.Instance, goal blackboard.Artefact) string {
-	if w, err := b.Records.Workflow(a.ctx, goal.WorkflowID); err == nil && w.TerminalID != "" {
-		return a.at.CommandLine(in, "unearth "+words.Short(w.TerminalID)) + " prints its result"
+func outcomeOf(a *app, goal subject) string {
+	if _, err := terminalOf(a.ctx, goal.b, goal.id); err == nil {
+		return a.at.CommandLine(goal.in, "result") + " prints its result"
 	}
-	return a.at.CommandLine(in, "hoard --workflow "+grammar.LastGoal) + " lists what came of it"
+	return a.at.CommandLine(goal.in, "hoard --workflow "+grammar.LastGoal) + " lists what came of it"
 }
 
 // onTerminal is a payload as a terminal may show it.
@@ -174,7 +195,7 @@ func (c commitArtefact) MarshalJSON() ([]byte, error) {
 
 // showCommit shows the commit that an artefact names, or its patch. Programs that read the artefact are
 // not kept from it by a commit that cannot be read, unless they want its patch.
-func (c *unearthCmd) showCommit(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) error {
+func (c payloadForm) showCommit(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) error {
 	v, err := c.readCommit(a, b, in, artefact)
 	if err != nil && (c.patches() || c.Output == "" || a.ctx.Err() != nil) {
 		return err
@@ -196,7 +217,7 @@ func (c *unearthCmd) showCommit(a *app, b *instance.Board, in *instance.Instance
 }
 
 // readCommit reads the commit that an artefact names, with its patch if wanted.
-func (c *unearthCmd) readCommit(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) (*commit.Commit, error) {
+func (c payloadForm) readCommit(a *app, b *instance.Board, in *instance.Instance, artefact blackboard.Artefact) (*commit.Commit, error) {
 	if !artefact.NamesCommit() {
 		return nil, role.Fail(role.Usage, fmt.Errorf("%s %s names no commit: it has no patch", role.Clean(words.Shorten(artefact.Type, 40)), words.Short(artefact.ID)),
 			"%s", a.at.CommandLine(in, "unearth "+words.Short(artefact.ID)))
@@ -241,4 +262,4 @@ func previousCommit(ctx context.Context, b *instance.Board, g commit.Repository,
 }
 
 // patches says whether a patch is wanted.
-func (c *unearthCmd) patches() bool { return c.Diff || c.Previous }
+func (c payloadForm) patches() bool { return c.Diff || c.Previous }

@@ -152,6 +152,34 @@ func (in *instance) says(part, line string) {
 	})
 }
 
+// An adopted copy names a leader that is gone, whose lease ends far ahead: the clock was
+// set back since. Nobody waits for that.
+func TestAdoptedCopyOfAnotherTime(t *testing.T) {
+	t.Parallel()
+	s := redistest.StartWithClock(t, redistest.Durable...)
+	in := start(t, options{clan: dawdling(), url: s.URL})
+	s.Shift(time.Hour)
+	in.must("forage", "--wait", "one")
+	eventually(t, enough, "a lease by the new clock", func() bool {
+		l, err := in.board.Roster.Leader(t.Context())
+		return err == nil && l.Until.After(time.Now().Add(50*time.Minute))
+	})
+	s.Kill()
+	aof := filepath.Join(s.Dir, "appendonlydir")
+	copied := filepath.Join(t.TempDir(), "copy")
+	if err := os.CopyFS(copied, os.DirFS(aof)); err != nil {
+		t.Fatal(err)
+	}
+	s.Restart()
+	in.kill("orchestrator")
+	in.must("forage", "--wait", "two")
+
+	s.Shift(0)
+	ledgerLosses["an older copy"].lose(t, s, in.name, copied)
+	in.must("up", "--adopt-empty")
+	in.await(in.post("three"), enough)
+}
+
 // An orchestrator that saw nothing of what a copy lacks works on it, and takes the newer
 // data for the wrong ones when they come back, also after a restart. Commands do not, so a
 // person says which ones are right.

@@ -83,7 +83,7 @@ func (o *orchestrator) campaign(ctx context.Context) error {
 			o.metrics.Leader.Set(1)
 			err := newTerm(o, lead).run(ctx)
 			o.metrics.Leader.Set(0)
-			if err != nil && ctx.Err() == nil && !errors.Is(err, blackboard.ErrStale) && !errors.Is(err, blackboard.ErrLost) {
+			if err != nil && ctx.Err() == nil && !over(err) {
 				return err
 			}
 			o.log.Info("no longer leading", "epoch", lead.Number())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/redistest"
 )
 
 // How long agents and people may take is measured by the blackboard's clock, whatever
@@ -33,6 +34,20 @@ func TestWrongClock(t *testing.T) {
 			in("the question", s.unanswered(g, c, "a"))
 		})
 	}
+}
+
+// When the blackboard's clock is set back, nobody waits for that much longer.
+func TestClockSetBack(t *testing.T) {
+	t.Parallel()
+	r := redistest.StartWithClock(t)
+	s := newSettAt(t, r.URL, "a", "mute")
+	s.cfg.Orchestrator.BidTimeout = time.Second
+	s.write()
+	s.lead(options{pace: func(p *pace) { p.tick = 50 * time.Millisecond }})
+	c := s.claimOf(s.goal("g"))
+	r.Shift(-time.Hour)
+	s.bids(c, "a exclusive")
+	s.grant(c, "a", blackboard.GrantQueued)
 }
 
 // The clock follows the blackboard's, also when either is put right.

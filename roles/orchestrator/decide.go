@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/orchestrator/arbiter"
@@ -16,6 +17,7 @@ import (
 func (t *term) look(ctx context.Context, k key) error {
 	var err error
 	if k.kind == artefactKey {
+		t.later(k, time.Time{})
 		err = t.open(ctx, k.id)
 	} else {
 		err = t.settle(ctx, k)
@@ -23,7 +25,7 @@ func (t *term) look(ctx context.Context, k key) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 		return nil
-	case errors.Is(err, blackboard.ErrStale):
+	case over(err):
 		return err
 	case errors.Is(err, errHolderLives):
 		t.log.Debug("not decided yet", "claim", k.id, "error", err)
@@ -98,7 +100,7 @@ func (t *term) settle(ctx context.Context, k key) error {
 				return err
 			}
 		}
-		d := arbiter.Decide(s, t.clan.policy(), t.now())
+		d := arbiter.Decide(s, t.clan.policy(), t.timeFor(k))
 		if hinted && d.Kind != arbiter.GrantPhase && d.Kind != arbiter.Complete {
 			continue // out of the ordinary: read it
 		}

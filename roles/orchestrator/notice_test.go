@@ -100,8 +100,8 @@ func TestRevisionThatNeverFits(t *testing.T) {
 	s.ended(g, blackboard.WorkflowStalled)
 }
 
-// Timers do not outlive what they are for.
-func TestTimersGo(t *testing.T) {
+// Alarms do not outlive what they are for.
+func TestAlarmsGo(t *testing.T) {
 	t.Parallel()
 	s := newSett(t, "a", "b")
 	s.cfg.Orchestrator.BidTimeout = time.Hour
@@ -110,19 +110,19 @@ func TestTimersGo(t *testing.T) {
 	lead, _, err := s.board.Leader.TakeLead(t.Context(), "me", "", time.Hour)
 	s.must(err)
 	l := newTerm(o, lead)
-	defer l.stopTimers()
+	defer l.stopAlarms()
 	g := s.goal("g")
 	k := key{claimKey, blackboard.BiddingClaimID(g)}
 	s.must(l.look(t.Context(), key{artefactKey, g}))
 	s.must(l.look(t.Context(), k))
-	if len(l.timers) != 1 {
-		t.Fatalf("%d timers while a bid is missing", len(l.timers))
+	if len(l.alarms) != 1 {
+		t.Fatalf("%d alarms while a bid is missing", len(l.alarms))
 	}
 	s.bids(k.id, "a ignore", "b ignore")
 	s.must(l.look(t.Context(), k))
 	s.status(k.id, blackboard.Complete)
-	if len(l.timers) != 0 {
-		t.Fatalf("%d timers for a claim that is complete", len(l.timers))
+	if len(l.alarms) != 0 {
+		t.Fatalf("%d alarms for a claim that is complete", len(l.alarms))
 	}
 }
 

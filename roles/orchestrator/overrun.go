@@ -2,7 +2,6 @@ package orchestrator
 
 import (
 	"context"
-	"errors"
 
 	"sett/blackboard"
 	"sett/roles/role"
@@ -35,7 +34,7 @@ func (t *term) tellOverruns(ctx context.Context) error {
 			}
 			for id := t.env.NewID(); ; role.Pause(ctx, t.pace.retry) {
 				err := t.board.NoteOverrun(ctx, t.lead.Epoch, id, script)
-				if ctx.Err() != nil || errors.Is(err, blackboard.ErrStale) {
+				if ctx.Err() != nil || over(err) {
 					return err
 				}
 				if err == nil {

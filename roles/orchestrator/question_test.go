@@ -161,7 +161,7 @@ func TestAnswerAtTheLastMoment(t *testing.T) {
 	e := s.env(options{}, log)
 	o := s.unled(e, e.Logger("orchestrator").Handler())
 	l := newTerm(o, lead)
-	defer l.stopTimers()
+	defer l.stopAlarms()
 	asks := func() (claim, question string, late arbiter.Decision) {
 		g := s.goal("g")
 		k := key{claimKey, blackboard.BiddingClaimID(g)}

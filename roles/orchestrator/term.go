@@ -26,7 +26,16 @@ type term struct {
 	clock    clock
 
 	mu     sync.Mutex
-	timers map[key]*time.Timer
+	alarms map[key]*alarm
+}
+
+// alarm has a key looked at again at a time by the blackboard's clock. Our own measures
+// how long that is, from the first look on: the blackboard's may be set back.
+type alarm struct {
+	at    time.Time // by the blackboard's clock
+	rings time.Time // by our own
+	timer *time.Timer
+	rang  bool
 }
 
 // staff is a term's use of its supervisor and its pool.
@@ -39,7 +48,7 @@ type staff struct {
 }
 
 func newTerm(o *orchestrator, lead blackboard.Lead) *term {
-	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), clock: clock{own: o.env.Now}, timers: map[key]*time.Timer{}}
+	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), clock: clock{own: o.env.Now}, alarms: map[key]*alarm{}}
 	if o.newStaff != nil {
 		t.staff = o.newStaff(t)
 	}
@@ -48,7 +57,7 @@ func newTerm(o *orchestrator, lead blackboard.Lead) *term {
 
 // run leads until the lead is lost or the context ends.
 func (t *term) run(ctx context.Context) error {
-	defer t.stopTimers()
+	defer t.stopAlarms()
 	if err := t.begin(ctx); err != nil {
 		return err
 	}
@@ -63,13 +72,19 @@ func (t *term) run(ctx context.Context) error {
 	return err
 }
 
+// over says whether an error ends the term: somebody else leads, or the blackboard is not
+// the one of before.
+func over(err error) bool {
+	return errors.Is(err, blackboard.ErrStale) || errors.Is(err, blackboard.ErrLost)
+}
+
 // renew keeps the lead. While the blackboard is away there is nothing to lead and
 // nobody can take over; a successor's epoch fences us off.
 func (t *term) renew(ctx context.Context) error {
 	return role.Every(ctx, t.settings.Lease*3/10, func(ctx context.Context) error {
 		err := t.board.RenewLead(ctx, t.lead, t.settings.Lease)
 		switch {
-		case errors.Is(err, blackboard.ErrStale) || errors.Is(err, blackboard.ErrLost) || ctx.Err() != nil:
+		case over(err) || ctx.Err() != nil:
 			return err
 		case err != nil: // gone, or there and refusing to write, such as on a full disk
 			t.log.Warn("lead not renewed", "error", err)
@@ -143,7 +158,7 @@ func (t *term) begin(ctx context.Context) error {
 		if err == nil {
 			err = t.readClock(ctx)
 		}
-		if err == nil || ctx.Err() != nil || errors.Is(err, blackboard.ErrStale) {
+		if err == nil || ctx.Err() != nil || over(err) {
 			return err
 		}
 		t.log.Warn("term not begun", "error", err)
@@ -172,7 +187,7 @@ func (t *term) reload() {
 func (t *term) reconcile(ctx context.Context) error {
 	t.reload()
 	switch err := t.enact(ctx); {
-	case errors.Is(err, blackboard.ErrStale):
+	case over(err):
 		return err
 	case err != nil:
 		t.log.Warn("policy not set", "error", err)
@@ -227,34 +242,56 @@ func (t *term) decideAll(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-// later has a key looked at again at a time, by the blackboard's clock; the zero
-// time: only when something changes.
+// later has a key looked at again at a time, by the blackboard's clock, or earlier; the
+// zero time: only when something changes.
 func (t *term) later(k key, at time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if timer, ok := t.timers[k]; ok {
-		timer.Stop()
-		delete(t.timers, k)
+	before := t.alarms[k]
+	if before != nil && !before.rang && !at.IsZero() && !at.Before(before.at) {
+		return
+	}
+	wait := at.Sub(t.nowFor(k))
+	if before != nil {
+		if !before.rang { // by what was measured so far
+			wait = min(wait, before.rings.Sub(t.clock.own())-before.at.Sub(at))
+		}
+		before.timer.Stop()
+		delete(t.alarms, k)
 	}
 	if at.IsZero() {
 		return
 	}
-	var timer *time.Timer
-	timer = time.AfterFunc(max(at.Sub(t.now()), 0)+time.Millisecond, func() {
+	a := &alarm{at: at, rings: t.clock.own().Add(wait)}
+	t.alarms[k] = a
+	a.timer = time.AfterFunc(max(wait, 0)+time.Millisecond, func() {
 		t.mu.Lock()
-		if t.timers[k] == timer {
-			delete(t.timers, k)
-		}
+		a.rang = true
 		t.mu.Unlock()
 		t.queue.add(k)
 	})
-	t.timers[k] = timer
 }
 
-func (t *term) stopTimers() {
+// timeFor is the time by which to decide about a key: that of its alarm at least, if it
+// rang.
+func (t *term) timeFor(k key) time.Time {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, timer := range t.timers {
-		timer.Stop()
+	return t.nowFor(k)
+}
+
+func (t *term) nowFor(k key) time.Time {
+	now := t.now()
+	if a := t.alarms[k]; a != nil && a.rang && a.at.After(now) {
+		return a.at
+	}
+	return now
+}
+
+func (t *term) stopAlarms() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, a := range t.alarms {
+		a.timer.Stop()
 	}
 }

@@ -46,7 +46,7 @@ func newWalker(t *testing.T, seed uint64) *walker {
 	e := w.env(options{}, w.log)
 	e.Now = func() time.Time { return time.Now().Add(w.ahead) }
 	w.l = newTerm(w.unled(e, slog.NewTextHandler(w.log, nil)), lead)
-	t.Cleanup(w.l.stopTimers)
+	t.Cleanup(w.l.stopAlarms)
 	return w
 }
 

@@ -7,7 +7,8 @@
 // stamps of the same one only:
 //
 //	lease of the lead, deadline of a heartbeat   the blackboard's, in its scripts
-//	bid_timeout, ages in list and watch          the blackboard's (see clock)
+//	bid_timeout, question_timeout                the blackboard's (see clock), and ours from the first look on: what ends first
+//	ages in list and watch                       the blackboard's
 //	silence of an agent or worker                ours, from the first look at a new stamp
 //	blackboard away, redis.give_up               ours
 //	time to start, health checks, back-off       ours; for units of a former term, with their start as the

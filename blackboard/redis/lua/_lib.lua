@@ -93,9 +93,10 @@ local function whole_loss_since(known, now)
   return how
 end
 
--- Appends an entry to the ledger.
+-- Appends an entry to the ledger. Returns its id, which the moves of a leader end their
+-- reply with: it knows the board by it.
 local function emit(kind, ...)
-  call('XADD', events_key, '*', 'kind', kind, ...)
+  return call('XADD', events_key, '*', 'kind', kind, ...)
 end
 
 -- A part of a record; nil when it is broken. A move that ends a claim must not fail

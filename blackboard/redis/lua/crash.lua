@@ -2,7 +2,7 @@
 -- Failure, or is queued for a new attempt.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: it is not running),
 -- 6 fail or retry, 7 reason, 8 Failure (JSON), 9 payload, 10 size, 11 hash.
--- Replies ok | already | stale.
+-- Replies ok, entry | already | stale.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -24,17 +24,18 @@ end
 call('HINCRBY', claim_key(claim), 'revision', 1)
 g.crashes = (g.crashes or 0) + 1
 g.reason = ARGV[7]
+local entry
 if ARGV[6] == 'retry' then
   g.attempt = g.attempt + 1
   queue_grant(claim, agent, g, at)
-  emit('requeue', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
+  entry = emit('requeue', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
     'reason', ARGV[7])
 else
   local failure = cjson.decode(ARGV[8])
   put_artefact(failure, ARGV[9], at)
   g.result_id = failure.id
   end_grant(claim, agent, g, 'failed', at)
-  emit('result', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
+  entry = emit('result', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
     'to', 'failed', 'artefact', failure.id, 'type', failure.type, 'structural_type', 'Failure', 'reason', ARGV[7],
     'size', ARGV[10], 'sha256', ARGV[11])
 end
@@ -42,4 +43,4 @@ if asked then
   weigh(claim, workflow)
 end
 call('PUBLISH', orchestrator_events, claim)
-return { 'ok' }
+return { 'ok', entry }

@@ -1,7 +1,7 @@
 -- Turns the silence of agents into ignore bids. Details: {agents, reason}.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 the revision it was decided on, 4 details (JSON), 5 the bids it relies on (may be
 -- empty).
--- Replies ok | stale leader | stale revision.
+-- Replies ok, entry | stale leader | stale revision.
 local claim, d = ARGV[2], cjson.decode(ARGV[4])
 local c, stale = decidable(ARGV[1], claim, ARGV[3], ARGV[5])
 if not c then
@@ -14,7 +14,7 @@ for _, agent in ipairs(d.agents) do
   call('ZREM', agent_due_key(agent), claim)
 end
 call('HINCRBY', claim_key(claim), 'revision', 1)
-emit('bid', 'workflow', c[3], 'claim', claim, 'agent', table.concat(d.agents, ','), 'to', 'ignore',
+local entry = emit('bid', 'workflow', c[3], 'claim', claim, 'agent', table.concat(d.agents, ','), 'to', 'ignore',
   'reason', d.reason)
 call('PUBLISH', orchestrator_events, claim)
-return { 'ok' }
+return { 'ok', entry }

@@ -1,7 +1,7 @@
 -- Opens the one bidding claim of an artefact.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 artefact id, 3 claim id, 4 expected bidders (JSON array),
 -- 5 the most artefacts a workflow may have (0: any number).
--- Replies ok, logical id, version, type, producer and role of the target, workflow | already | stale |
+-- Replies ok, logical id, version, type, producer and role of the target, workflow, entry | already | stale |
 -- refused not_claimable | refused limit.
 if not leads(ARGV[1]) then
   return { 'stale' }
@@ -29,10 +29,11 @@ put_claim({ id = claim, artefact = artefact, status = 'pending_review', origin =
 for _, agent in ipairs(cjson.decode(ARGV[4])) do
   call('ZADD', agent_due_key(agent), at, claim)
 end
-emit('open', 'workflow', workflow, 'claim', claim, 'artefact', artefact, 'type', target[3],
+local entry = emit('open', 'workflow', workflow, 'claim', claim, 'artefact', artefact, 'type', target[3],
   'to', 'pending_review', 'bidders', ARGV[4])
 -- With the facts for a bid by rule, so that the agents need not read them. A bid that
 -- relies on them says so, and is checked.
 call('PUBLISH', claim_targets, claim .. ' ' .. target[4] .. ' ' .. target[3])
 call('PUBLISH', claim_events, claim)
+target[#target + 1] = entry
 return { 'ok', unpack(target) }

@@ -4,7 +4,7 @@
 -- first. Details: {reason, failure?, rework? {id, agent, context, question?}}.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 the revision it was decided on, 4 details (JSON), 5 the bids it relies on (may be
 -- empty), 6 payload of the Failure or question, 7 its size, 8 its hash.
--- Replies ok | stale leader | stale revision | miscounted workflow.
+-- Replies ok, entry | stale leader | stale revision | miscounted workflow.
 local claim, d = ARGV[2], cjson.decode(ARGV[4])
 local c, stale = decidable(ARGV[1], claim, ARGV[3], ARGV[5])
 local off = c and miscounted(c[3], 'outstanding')
@@ -36,10 +36,10 @@ if d.rework then
   end
 end
 local ended = close_claim(claim, c, 'terminated', d.reason, at)
-emit('terminate', 'workflow', workflow, 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', d.reason,
+local entry = emit('terminate', 'workflow', workflow, 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', d.reason,
   'result', result, 'result_type', result_type, 'size', ARGV[7], 'sha256', ARGV[8], 'rework', rework, 'agent', reworker,
   'cancelled', table.concat(cancelled, ','), 'workflow_status', ended, 'waits_for', waits_for(workflow))
 if rework ~= '' then
   call('PUBLISH', orchestrator_events, rework)
 end
-return { 'ok' }
+return { 'ok', entry }

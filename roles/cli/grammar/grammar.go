@@ -7,6 +7,9 @@ import "strings"
 // LastGoal stands for the newest goal wherever an id is expected.
 const LastGoal = "@last"
 
+// LastResult stands for the final result of the newest goal.
+const LastResult = "@result"
+
 // Command is a command with its texts. The command without a parent is sett itself: its
 // flags are those of every command.
 type Command struct {

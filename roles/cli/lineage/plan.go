@@ -15,9 +15,9 @@ import (
 // Plan is the clan before anything runs: types of artefacts, and the agents that make
 // something of them. The names of its fields are part of the interface.
 type Plan struct {
-	*config.Flow
+	config.Flow
 	Agents []PlanAgent `json:"agents"`
-	Ends   []PlanEnd   `json:"ends"`   // final results; none for certain: a program chooses
+	Ends   []PlanEnd   `json:"ends"`   // final results that a goal may lead to
 	Stalls []PlanStall `json:"stalls"` // places where work may stop before a final result
 
 	steps []planStep
@@ -55,7 +55,7 @@ type planStep struct {
 
 // PlanOf draws a configuration's flow.
 func PlanOf(c *config.Config) *Plan {
-	p := &Plan{Flow: c.Flow(), Agents: []PlanAgent{}, Ends: []PlanEnd{}, Stalls: []PlanStall{}}
+	p := &Plan{Flow: *c.Flow(), Agents: []PlanAgent{}, Ends: []PlanEnd{}, Stalls: []PlanStall{}}
 	agents := map[string]PlanAgent{}
 	for _, a := range c.Agents {
 		kind := a.Adapter.Kind
@@ -129,7 +129,8 @@ func (p *Plan) stalls(c *config.Config, t *config.FlowType) {
 	if len(t.Review) > 0 && c.Orchestrator.MaxReviewIterations > 0 && c.Orchestrator.OnReviewLimit == config.ReviewLimitAsk {
 		add("after %d reworks it waits for a person", c.Orchestrator.MaxReviewIterations)
 	}
-	if (t.Claimed() || len(t.Makers) == 0) && len(t.Workers()) == 0 {
+	alone := func(maker string) bool { return !p.Joined(maker) }
+	if (len(t.Makers) == 0 || t.Claimed() && slices.ContainsFunc(t.Makers, alone)) && len(t.Workers()) == 0 {
 		add("nobody works on it")
 	}
 	for _, name := range t.Scripts {

@@ -95,7 +95,21 @@ func (r *boardReader) goals() []candidate {
 	return append([]candidate{{value: grammar.LastGoal, about: "the newest goal"}}, r.outlined(r.outlines(ids))...)
 }
 
-func (r *boardReader) artefacts() []candidate { return r.outlined(r.newest()) }
+func (r *boardReader) artefacts() []candidate {
+	return slices.Concat(r.lastResult(), r.outlined(r.newest()))
+}
+
+// lastResult is the word for the newest goal's result, where there is one.
+func (r *boardReader) lastResult() []candidate {
+	ids, err := r.b.Index.Goals(r.ctx, 1)
+	if err != nil || len(ids) == 0 {
+		return nil
+	}
+	if w, err := r.b.Records.Workflow(r.ctx, ids[0]); err != nil || w.TerminalID == "" {
+		return nil
+	}
+	return []candidate{{value: grammar.LastResult, about: "the newest goal's result"}}
+}
 
 // claims are those that are open, and those of the newest goals.
 func (r *boardReader) claims() []candidate {

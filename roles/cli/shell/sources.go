@@ -73,6 +73,7 @@ var sources = map[string]valueSource{
 	"why ID":               fromBoard((*boardReader).everything),
 	"graph ID":             fromBoard((*boardReader).everything),
 	"unearth ID":           fromBoard((*boardReader).artefacts),
+	"result GOAL":          fromBoard((*boardReader).goals),
 	"try --artefact":       fromBoard((*boardReader).claimable),
 	"logs --claim":         fromBoard((*boardReader).claims),
 	"hoard --type":         fromBoard((*boardReader).types),

@@ -56,10 +56,19 @@ func (c *Conn) Do(ctx context.Context, name string, args ...string) (Reply, erro
 // in between, all are repeated: those already made answer that they were.
 func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
 	var out []Reply
-	err := c.retry(ctx, moves[0].Script, c.Options.Timeout+onTheWay(moves), func(ctx context.Context) (err error) {
+	name := moves[0].Script
+	err := c.retry(ctx, name, c.Options.Timeout+onTheWay(moves), func(ctx context.Context) (err error) {
+		if led[name] {
+			if err := c.sure(ctx); err != nil {
+				return err
+			}
+		}
 		out, err = c.call(ctx, moves)
 		return err
 	})
+	if err == nil && led[name] {
+		went(c, out[0])
+	}
 	return out, err
 }
 
@@ -155,6 +164,7 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 		if !lost {
 			return err
 		}
+		c.dialled.Add(1) // the next attempt may need a new connection
 		if busy(err) {
 			c.endScript(ctx)
 		}

@@ -14,6 +14,8 @@ import (
 	"os"
 	"regexp"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -66,6 +68,8 @@ type Conn struct {
 	mend    mend
 	ending  sync.Mutex // held while a script without an end is being ended
 	known   known
+
+	dialled, compared atomic.Int64 // connections there were, and when the board was compared last
 }
 
 // Open connects. When Redis does not answer within the bounds of the options, the
@@ -80,6 +84,10 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 	}
 	c := &Conn{Addr: opt.InitAddress[0], Options: o, Keys: KeysOf(o.Instance), scripts: lua.Scripts()}
 	c.known.mark, c.mend.due = o.Mark, o.Mend
+	opt.Dialer.Control = func(string, string, syscall.RawConn) error {
+		c.dialled.Add(1)
+		return nil
+	}
 	err = c.Retry(ctx, "connect", func(ctx context.Context) error {
 		client, err := dial(ctx, opt)
 		if client == nil || (err != nil && c.NoWrites(err) == nil) { // a server without room on its disk refuses PING, too

@@ -42,9 +42,19 @@ func (c *Conn) DoAsAgent(ctx context.Context, name string, args ...string) (Repl
 }
 
 func (c *Conn) doMarked(ctx context.Context, before blackboard.Mark, name string, args []string) (Reply, error) {
+	dialled := c.dialled.Load()
 	r, err := c.Do(ctx, name, append(args, before.String())...)
-	if err != nil || len(r.Rest) == 0 || r.Status == "wait" || r.Status == "refused" {
+	if err != nil {
 		return r, err
+	}
+	return c.compare(before, name, r, dialled)
+}
+
+// compare reads the reply to a move that compared the board with an earlier sight, when
+// there had been so many connections.
+func (c *Conn) compare(before blackboard.Mark, name string, r Reply, dialled int64) (Reply, error) {
+	if len(r.Rest) == 0 || r.Status == "wait" || r.Status == "refused" {
+		return r, nil
 	}
 	met, err := blackboard.ParseMark(r.Text(len(r.Rest) - 1))
 	switch {
@@ -59,5 +69,6 @@ func (c *Conn) doMarked(ctx context.Context, before blackboard.Mark, name string
 	c.known.mu.Lock()
 	defer c.known.mu.Unlock()
 	c.known.mark = c.known.mark.After(met)
+	c.compared.Store(dialled)
 	return r, nil
 }

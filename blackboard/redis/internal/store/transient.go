@@ -31,7 +31,7 @@ var transient = map[string]string{
 // server in the table above. Another error of a script or the server stays.
 func Transient(err error) bool {
 	if rueidis.IsRedisNil(err) || errors.Is(err, context.Canceled) || errors.Is(err, blackboard.ErrNotFound) ||
-		errors.Is(err, blackboard.ErrCorrupt) {
+		errors.Is(err, blackboard.ErrCorrupt) || errors.Is(err, blackboard.ErrLost) {
 		return false
 	}
 	var re *rueidis.RedisError

@@ -1,0 +1,194 @@
+// Package starter has the files that sett init writes into a workspace, and adds agents to
+// a sett.yml that is there.
+package starter
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"sett/agents"
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+)
+
+// Where editors find the schema of sett.yml: beside it, by a path that is right in
+// every clone and without a network. A published address would need a host, and one
+// of this machine would be committed with the file.
+const (
+	SchemaName = "sett.schema.json"
+	SchemaLine = "# yaml-language-server: $schema=" + SchemaName
+)
+
+// File is a file to write.
+type File struct {
+	Path string // relative to the workspace, with slashes
+	Text []byte
+	Mode fs.FileMode
+}
+
+// Base returns the files of the example agent, sett.yml last: an interrupted init leaves
+// no sett.yml without the files that belong to it.
+func Base() ([]File, error) {
+	var files []File
+	err := fs.WalkDir(agents.Init, "example-agent", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := agents.Init.ReadFile(name)
+		files = append(files, File{"agents/" + name, text, modeOf(name)})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	text, err := agents.Init.ReadFile(instance.ConfigName)
+	return append(files, schema(), File{instance.ConfigName, append([]byte(SchemaLine+"\n"), text...), 0o644}), err
+}
+
+func schema() File { return File{SchemaName, config.Schema(), 0o644} }
+
+// modeOf is the mode of an embedded file: embedding forgets modes.
+func modeOf(name string) fs.FileMode {
+	if path.Ext(name) == ".sh" {
+		return 0o755
+	}
+	return 0o644
+}
+
+// Write writes the file below a folder.
+func (f File) Write(root string) error {
+	name := filepath.Join(root, filepath.FromSlash(f.Path))
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	if err := os.WriteFile(name, f.Text, f.Mode); err != nil {
+		return fmt.Errorf("write %s: %w", f.Path, role.Cause(err))
+	}
+	if err := os.Chmod(name, f.Mode); err != nil { // a file that existed keeps its own otherwise
+		return fmt.Errorf("write %s: %w", f.Path, role.Cause(err))
+	}
+	return nil
+}
+
+// Kinds are the examples.
+var Kinds = []string{"check", "review", "test", "question", "commit"}
+
+// Example is what an example adds to a workspace.
+type Example struct {
+	Files  []File   // sett.yml last
+	Agents []string // their names in sett.yml
+	Fresh  bool     // there was no sett.yml
+}
+
+// maker is the example that begins the work on a goal, which the other ones look at.
+const maker = "commit"
+
+// head begins a sett.yml of examples.
+const head = SchemaLine + "\n" + `# The clan of this workspace. sett up starts it, sett forage gives it a goal, sett plan
+# draws it.
+version: "1.0"
+
+agents:
+`
+
+// Add returns what an example adds to the sett.yml that is there; empty: there is none.
+// Where no agent works alone on goals, the one that does comes along.
+func Add(kind, before string) (*Example, error) {
+	e := &Example{Fresh: before == ""}
+	source, kinds := before, []string{kind}
+	if e.Fresh {
+		source = head
+	}
+	begins, err := beginner(before)
+	switch {
+	case err != nil:
+		return nil, err
+	case kind == maker && begins != "":
+		return nil, role.Fail(role.Usage, fmt.Errorf("agent %s works alone on goals already, and so would the example", begins),
+			"take GoalDefined out of its bids, or try the example in a scratch repository")
+	case kind != maker && begins == "":
+		kinds = []string{maker, kind}
+	}
+	written := map[string]bool{}
+	add := func(name string) error {
+		text, err := agents.Examples.ReadFile(name)
+		if err == nil && !written[name] {
+			written[name] = true
+			e.Files = append(e.Files, File{"agents/" + name, text, modeOf(name)})
+		}
+		return err
+	}
+	for _, kind := range kinds {
+		block, err := agents.Examples.ReadFile("examples/" + kind + ".yml")
+		if err != nil {
+			return nil, err
+		}
+		if source, err = Extend(source, string(block)); err != nil {
+			return nil, err
+		}
+		e.Agents = append(e.Agents, namesIn(string(block))...)
+		for _, file := range append(programs.FindAllString(string(block), -1), "agents/examples/Dockerfile", "agents/examples/Dockerfile.dockerignore") {
+			if err := add(strings.TrimPrefix(file, "agents/")); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := fits(before, source); err != nil {
+		return nil, role.Fail(role.Usage, fmt.Errorf("the example does not fit into %s: %w", instance.ConfigName, err), "sett init --example %s in a scratch repository shows it", kind)
+	}
+	e.Files = append(e.Files, schema(), File{instance.ConfigName, []byte(source), 0o644})
+	return e, nil
+}
+
+// programs finds the scripts that an example's agents run.
+var programs = regexp.MustCompile(`agents/examples/[a-z]+\.sh`)
+
+// namesIn are the agents of a block.
+func namesIn(block string) (names []string) {
+	for line := range strings.Lines(block) {
+		if name, _, found := strings.Cut(line, ":"); found && line[0] != ' ' && line[0] != '#' {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// beginner is the agent of a sett.yml that may work alone on goals; empty: none does.
+func beginner(source string) (string, error) {
+	if source == "" {
+		return "", nil
+	}
+	c, err := config.Parse(instance.ConfigName, []byte(source))
+	if err != nil {
+		return "", role.Fail(role.Usage, errors.New(role.CleanText(err.Error())), "mend it first")
+	}
+	goal := c.Flow().Types[0]
+	for _, name := range slices.Concat(goal.Exclusive, goal.Scripts) {
+		return name, nil
+	}
+	return "", nil
+}
+
+// fits makes sure that an extended sett.yml has the agents of before, and is valid.
+func fits(before, after string) error {
+	c, err := config.Parse(instance.ConfigName, []byte(after))
+	if err != nil || before == "" {
+		return err
+	}
+	old, err := config.Parse(instance.ConfigName, []byte(before))
+	if err != nil {
+		return err
+	}
+	if changes := config.Diff(old, c); len(changes.Changed)+len(changes.Removed) > 0 || changes.Instance || changes.Notify {
+		return errors.New("it would change other settings")
+	}
+	return nil
+}

@@ -1,0 +1,90 @@
+package starter
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+
+	"sett/agents"
+	"sett/contract/config"
+	"sett/roles/role"
+)
+
+func TestExtend(t *testing.T) {
+	const block = "new: # fresh\n  command: [x]\n\nother: {command: [y]}\n"
+	for name, c := range map[string]struct{ source, want string }{
+		"at the end":         {"a: 1\nagents:\n  old: {command: [z]}\n", "a: 1\nagents:\n  old: {command: [z]}\n\n  new: # fresh\n    command: [x]\n\n  other: {command: [y]}\n"},
+		"no line feed":       {"agents:\n  old: {}", "agents:\n  old: {}\n\n  new: # fresh\n    command: [x]\n\n  other: {command: [y]}\n"},
+		"in between":         {"agents: # the clan\n    # of old\n    old: {}\n      # its comment\n\n# redis\nredis: {}\n", "agents: # the clan\n    # of old\n    old: {}\n      # its comment\n\n    new: # fresh\n      command: [x]\n\n    other: {command: [y]}\n\n# redis\nredis: {}\n"},
+		"right before a key": {"agents:\n  old: {}\nredis: {}\n", "agents:\n  old: {}\n\n  new: # fresh\n    command: [x]\n\n  other: {command: [y]}\n\nredis: {}\n"},
+		"none yet":           {"agents:\n", "agents:\n  new: # fresh\n    command: [x]\n\n  other: {command: [y]}\n"},
+	} {
+		if got, err := Extend(c.source, block); err != nil || got != c.want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, got, c.want)
+		}
+	}
+	for _, source := range []string{"agents: {a: {}}\n", "", "redis: {}\n", "{agents: {a: {command: [x]}}}\n"} {
+		_, err := Extend(source, block)
+		var e *role.Error
+		if !errors.As(err, &e) || e.Code != role.Usage || !strings.Contains(e.Hint, "  new: # fresh\n    command: [x]\n") {
+			t.Errorf("%q: %v", source, err)
+		}
+	}
+}
+
+// Each example is a whole clan by itself, and fits beside the others.
+func TestExamplesFit(t *testing.T) {
+	all := ""
+	for _, kind := range Kinds {
+		e, err := Add(kind, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		last := e.Files[len(e.Files)-1]
+		var warnings []config.Warning
+		c, err := config.Parse(last.Path, last.Text, config.NoteWarnings(&warnings))
+		if err != nil || len(warnings) > 0 || !e.Fresh || !slices.Equal(c.Names(), e.Agents) || !c.Flow().Closed() {
+			t.Errorf("%s: %v %v %v", kind, err, warnings, e.Agents)
+		}
+		if rights := c.Rights("."); len(rights) > 0 {
+			t.Errorf("%s takes rights: %v", kind, rights)
+		}
+		for _, a := range c.Agents {
+			file := a.Command[0]
+			if i := slices.IndexFunc(e.Files, func(f File) bool { return f.Path == file && f.Mode == 0o755 }); strings.Contains(file, "/") && i < 0 {
+				t.Errorf("%s: %s is not written", kind, file)
+			}
+		}
+		if kind == maker {
+			continue
+		}
+		if e, err = Add(kind, all); err != nil {
+			t.Fatal(err)
+		}
+		all = string(e.Files[len(e.Files)-1].Text)
+	}
+	if c, err := config.Parse("sett.yml", []byte(all)); err != nil || len(c.Agents) != 6 {
+		t.Errorf("all of them: %v\n%s", err, all)
+	}
+	names, err := fs.Glob(agents.Examples, "examples/*.yml")
+	if err != nil || len(names) != len(Kinds) {
+		t.Errorf("%v, and kinds %v", names, Kinds)
+	}
+}
+
+// What an example would spoil is refused.
+func TestExampleRefused(t *testing.T) {
+	for name, c := range map[string]struct{ kind, source, want string }{
+		"two that begin": {"commit", "runtime: process\nagents:\n  a: {command: [x]}\n", "agent a works alone on goals already"},
+		"broken":         {"check", "agents:\n  a: {comand: [x]}\n", "unknown key \"comand\""},
+		"there already":  {"check", "runtime: process\nagents:\n  check: {command: [x]}\n", "duplicate key \"check\""},
+		"no commits":     {"check", "runtime: process\nagents:\n  a: {command: [x], adapter: text, makes: X, bids: {GoalDefined: exclusive}}\n", "no agent makes \"CodeCommit\""},
+		"one line":       {"check", "runtime: process\nagents: {a: {command: [x]}}\n", "no list of agents with a line of its own"},
+	} {
+		if _, err := Add(c.kind, c.source); role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
