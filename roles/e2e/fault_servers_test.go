@@ -41,7 +41,7 @@ func TestFaultsOfServers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			servers := begin(t)
-			in := start(t, options{clan: solo(finished, ""), url: servers.url})
+			in := start(t, options{clan: solo(finished, "workspace: {mode: none}\n"), url: servers.url})
 			first := in.post("x")
 			in.await(first, enough)
 			want := in.outcome(first)

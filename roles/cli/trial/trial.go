@@ -34,7 +34,7 @@ type Trial struct {
 	Extra  []string // ids that the claim adds to the context: the Reviews of a rework
 	Chain  []blackboard.Artefact
 	Goal   blackboard.Artefact
-	Starts []blackboard.Artefact // from whose commits its tree starts; none: from the goal's base, else HEAD
+	Starts []blackboard.Artefact // its tree starts from their commits; none: from the goal's base, else HEAD
 	Lender string                // the objects of the instance's store; empty: there is none
 
 	As            string // the bid to run the tool for; empty: the agent's own

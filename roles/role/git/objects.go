@@ -2,18 +2,16 @@ package git
 
 import (
 	"context"
+	"path/filepath"
 	"strings"
 )
 
 // Own returns the directory that all working trees of the repository share, and that of
 // its objects.
 func (g Repository) Own(ctx context.Context) (dir, objects string, err error) {
-	// Two runs: a path may have any character but the last newline.
-	if dir, err = g.Run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir"); err != nil {
-		return "", "", err
-	}
-	objects, err = g.Run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "objects")
-	return strings.TrimSuffix(dir, "\n"), strings.TrimSuffix(objects, "\n"), err
+	out, err := g.Run(ctx, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	dir = strings.TrimSuffix(out, "\n")
+	return dir, filepath.Join(dir, "objects"), err // no variable names another place: see At
 }
 
 // Lacks says why a repository may lack objects of its own history; empty: it has all.
