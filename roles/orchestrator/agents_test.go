@@ -176,25 +176,6 @@ func TestRetries(t *testing.T) {
 	s.failures(g, 1)
 }
 
-func (s *sett) epoch() string {
-	s.Helper()
-	es, err := s.board.Ledger.History(s.Context(), blackboard.Beginning, 1000)
-	s.must(err)
-	epoch := ""
-	for _, e := range es {
-		if e.Kind == blackboard.EventLeader {
-			epoch = e.Attributes["epoch"] + " " + e.To
-		}
-	}
-	return epoch
-}
-
-func (s *sett) failureOf(st blackboard.Started, agent string) blackboard.Artefact {
-	return blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeAgentCrashed, Payload: "{}",
-		SourceArtefacts: []string{st.Artefact.ID}, ProducedByRole: "test", ProducedByAgent: agent, ClaimID: st.Claim.ID,
-		WorkflowID: st.Claim.WorkflowID}
-}
-
 // Who leads next takes over what runs, starts nothing twice, and fails what died
 // while nobody watched, with its last words where the place has them.
 func TestAdoption(t *testing.T) {

@@ -121,7 +121,7 @@ func newServer(c env.Repository, log *slog.Logger) (*server, error) {
 	return s, nil
 }
 
-// sweep removes what a killed predecessor was about to take.
+// sweep removes the objects that a killed predecessor was about to take.
 func (s *server) sweep() error {
 	left, err := filepath.Glob(filepath.Join(s.store.Dir, "taking-*"))
 	if err != nil {

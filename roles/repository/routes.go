@@ -33,7 +33,7 @@ func (s *server) routes() http.Handler {
 	return mux
 }
 
-// answer says to sett up whose repository this is, when it can be read.
+// answer tells sett up which instance has this repository, when the store can be read.
 func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 	if err := s.check(r.Context()); err != nil {
 		http.Error(w, err.Error(), http.StatusServiceUnavailable)
@@ -116,7 +116,7 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 	return w, d.lend(d.slot, line.Lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), ReadOnly: q.ReadOnly})
 }
 
-// keepOrphan keeps the changes of a grant before, whose cub died before it could say how
+// keepOrphan keeps the changes of a grant before: its cub died before it could say how
 // the tool ended. Changes that are too large to keep are dropped.
 func (d desk) keepOrphan(ctx context.Context, size int64) error {
 	l, err := line.ReadLent(d.place(d.slot))
@@ -246,7 +246,7 @@ func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 	return h, err
 }
 
-// keepAs has a ref hold what the tool changed, and settles its tree. Changes that are too
+// keepAs has a ref hold the tool's changes, and settles its tree. Changes that are too
 // large to keep are dropped at once: others need the disk.
 func (d desk) keepAs(ctx context.Context, l line.Lent, c store.Changes, ref string) (line.Held, error) {
 	c.Start, c.Author = l.Start, d.author()
