@@ -163,3 +163,24 @@ func TestRecountOfRight(t *testing.T) {
 		}
 	})
 }
+
+// A leader that died after it had the file rewritten, and before it counted, leaves that
+// to the next one.
+func TestRecountAfterADeadLeader(t *testing.T) {
+	s := redistest.Start(t, redistest.Durable...)
+	w := leadOf(t, s, true)
+	claim := w.granted(blackboard.PhaseParallel, "a")
+	goal := w.snapshot(claim).Claim.WorkflowID
+	w.raw("HSET", w.b.c.Keys.Workflow(goal), "outstanding", "7")
+	w.b.Close()
+	s.Kill()
+	s.Restart()
+	w = &world{TB: t, ctx: testContext(t), b: open(t, s.URL)}
+	w.raw("BGREWRITEAOF")
+	until(t, "the rewrite", func() bool { return strings.Contains(w.raw("INFO", "persistence")[0], "aof_rewrites:1\r") })
+	until(t, "its end", func() bool { return strings.Contains(w.raw("INFO", "persistence")[0], "aof_rewrite_in_progress:0") })
+	leadOf(t, s, true)
+	if n := w.raw("HGET", w.b.c.Keys.Workflow(goal), "outstanding")[0]; n != "1" {
+		t.Errorf("%s outstanding", n)
+	}
+}

@@ -124,12 +124,16 @@ func (f *flowCheck) checkCommits() {
 	}
 }
 
-// checkGates looks for patterns of approve that hold nothing. Where agents may make any
-// type, those that their bids name count as made.
+// checkGates looks for patterns of approve that hold nothing. A final result is held, too.
+// Where agents may make any type, those that their bids name count as made.
 func (f *flowCheck) checkGates() {
-	types := f.known
+	types := slices.Clone(f.known)
+	for _, t := range f.Types {
+		if len(t.Makers) > 0 && !t.Claimed() {
+			types = append(types, t.Name)
+		}
+	}
 	if !f.Closed() {
-		types = slices.Clone(types)
 		for _, a := range f.config.Agents {
 			for _, rule := range a.Bids {
 				if strings.Trim(rule.Type, "*") != "" { // a bid on every type names none

@@ -31,6 +31,7 @@ type job struct {
 	known   bool              // the board was seen before
 	pinned  pin.Set           // the clan's own files, as they are in the working tree
 	values  map[string]string // of the host's variables that programs get, by name
+	unfit   map[string]bool   // agents with a program that cannot be run; nil: not known
 	certain bool              // the board has that mark, or gets it, if it is used at all
 	mark    blackboard.Mark   // of the board: as it was seen before, or a new one; settle makes it the board's
 }
@@ -116,9 +117,14 @@ func (j *job) announce() {
 	j.at.Printf("%s  %s\n", j.at.Paint(j.in.Name, term.Bold), role.Clean(j.at.Tilde(j.in.Workspace)))
 }
 
-// ready prints the line of a part.
+// ready prints the line of a part. An agent whose program cannot be run is up, and not
+// ready.
 func (j *job) ready(part, detail string) {
-	line := fmt.Sprintf("  %-*s  %s  %6s  %s", partWidth(j.c), part, j.at.Paint("ready", term.Good), words.Span(j.at.Now().Sub(j.began)), detail)
+	state := j.at.Paint("ready", term.Good)
+	if j.unfit[part] {
+		state, detail = j.at.Paint("unfit", term.Bad), "its program cannot be run, see above"
+	}
+	line := fmt.Sprintf("  %-*s  %s  %6s  %s", partWidth(j.c), part, state, words.Span(j.at.Now().Sub(j.began)), detail)
 	j.at.Printf("%s\n", strings.TrimRight(line, " "))
 }
 

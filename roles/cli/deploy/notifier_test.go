@@ -16,7 +16,7 @@ func notifying(command string) *config.Config {
 // A command that cannot be run is warned of at the start.
 func TestNotifierThatCannotRun(t *testing.T) {
 	missing := MissingTools(notifying("./nowhere"), t.TempDir())
-	if len(missing) != 1 || !strings.Contains(missing[0], "notify: ./nowhere cannot be run: ") || !strings.Contains(missing[0], "no such file") {
+	if len(missing) != 1 || !strings.Contains(missing[0].Text, "notify: ./nowhere cannot be run: ") || !strings.Contains(missing[0].Text, "no such file") {
 		t.Errorf("missing %q", missing)
 	}
 	if missing := MissingTools(notifying("sh"), t.TempDir()); len(missing) != 0 {

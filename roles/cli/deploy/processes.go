@@ -2,18 +2,13 @@ package deploy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"sett/contract/config"
 	"sett/contract/env"
-	"sett/roles/role"
 	"sett/runtime"
 )
 
@@ -31,9 +26,10 @@ func (p *processLauncher) materials(_ context.Context, f *facts, _ bool) (releas
 		f.desired.Notify.Resolved = &config.Resolved{Sett: f.sett}
 	}
 	f.desired.Services.Repository.Resolved = &config.Resolved{Sett: f.sett}
-	f.notices = nil
+	f.notices, p.j.unfit = nil, map[string]bool{}
 	for _, missing := range MissingTools(f.desired, f.root) {
-		f.notices = append(f.notices, "warning: "+missing)
+		f.notices = append(f.notices, "warning: "+missing.Text)
+		p.j.unfit[missing.Agent] = true
 	}
 	return func() {}, nil
 }
@@ -73,36 +69,4 @@ func (p *processLauncher) spec(component string) runtime.Spec {
 		vars = append(vars, valuesEnviron(j.values)...)
 	}
 	return runtime.Spec{Name: component, Args: []string{component}, Env: vars, Labels: j.labels(component)}
-}
-
-// MissingTools describes the programs of agents and of the notifier that cannot be run
-// now. That is no error: another agent may make them later.
-func MissingTools(c *config.Config, root string) []string {
-	var missing []string
-	for _, agent := range c.Agents {
-		for _, command := range [][]string{agent.Command, agent.BidScript} {
-			if len(command) == 0 {
-				continue
-			}
-			if err := runnable(command[0], root); err != nil {
-				missing = append(missing, fmt.Sprintf("agent %s: %s cannot be run: %v; every goal that reaches it will fail",
-					agent.Name, role.Clean(command[0]), err))
-			}
-		}
-	}
-	if c.Notify != nil {
-		if err := runnable(c.Notify.Command[0], root); err != nil {
-			missing = append(missing, fmt.Sprintf("notify: %s cannot be run: %v; nobody will be notified", role.Clean(c.Notify.Command[0]), err))
-		}
-	}
-	return missing
-}
-
-// runnable returns the reason why a program cannot be run from the workspace, if any.
-func runnable(program, root string) error {
-	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
-		program = filepath.Join(root, program)
-	}
-	_, err := exec.LookPath(program)
-	return errors.Unwrap(err)
 }

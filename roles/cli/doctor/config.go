@@ -76,7 +76,7 @@ func (x *exam) commands(context.Context) []Finding {
 	}
 	if containers, _ := x.inContainers(); !containers {
 		for _, missing := range deploy.MissingTools(c, x.root) {
-			out = append(out, warning("", fmt.Sprintf("install it, or change command in %s", instance.ConfigName), "%s", missing))
+			out = append(out, warning("", fmt.Sprintf("install it, or change command in %s", instance.ConfigName), "%s", missing.Text))
 		}
 	}
 	if len(out) == 0 {

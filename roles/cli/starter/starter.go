@@ -81,7 +81,7 @@ func (f File) Write(root string) error {
 // Kinds are the examples.
 var Kinds = []string{"check", "review", "test", "question", "commit"}
 
-// Example has the parts that an example adds to a workspace.
+// Example has the files and agents that an example adds to a workspace.
 type Example struct {
 	Files  []File   // sett.yml last
 	Agents []string // their names in sett.yml
@@ -99,7 +99,7 @@ version: "1.0"
 agents:
 `
 
-// Add returns the text that an example adds to the sett.yml that is there; empty: there is none.
+// Add returns the example as it joins the sett.yml that is there; empty: there is none.
 // Where no agent works alone on goals, the one that does comes along.
 func Add(kind, before string) (*Example, error) {
 	e := &Example{Fresh: before == ""}
