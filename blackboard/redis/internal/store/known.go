@@ -63,8 +63,11 @@ func (c *Conn) compare(before blackboard.Mark, name string, r Reply, dialled int
 	case r.Status == "lost":
 		return r, &blackboard.LostError{Addr: c.Addr, Instance: c.Options.Instance, Loss: blackboard.Loss(r.Text(0)), Known: before, Met: met}
 	}
-	if !relied[name] && c.Spread() {
-		met.Entries, met.Last = before.Entries, before.Last // a failover may lose what no replica has, and that is no loss yet
+	if c.Spread() {
+		met.Last = "" // a failover to one replica may lose what another has confirmed, and that is no loss yet
+		if !relied[name] {
+			met.Entries = before.Entries // nor is what no replica has
+		}
 	}
 	c.known.mu.Lock()
 	defer c.known.mu.Unlock()

@@ -31,8 +31,8 @@ func (c *Conn) sure(ctx context.Context) error {
 }
 
 // went adds the entry that a leader's move wrote, the last word of its reply, to the sight
-// of the board: the move was made on the board of before. Where a failover may still lose
-// it, it is no sight yet.
+// of the board: the move was made on the board of before. Where a failover may lose
+// it, it is no sight.
 func went(c *Conn, r Reply) {
 	if r.Status != "ok" || len(r.Rest) == 0 || c.dialled.Load() != c.compared.Load() || c.Spread() {
 		return
