@@ -52,7 +52,7 @@ case $input in
 	echo "{\"structural_type\":\"Terminal\",\"artefact_type\":\"CodeCommit\",\"artefact_payload\":\"$(git rev-parse HEAD)\"}"
 	git checkout -q main ;;
 *'"payload":"fail'*)
-	mark=out/failed-$SETT_TARGET_ID
+	mark=$HOME/failed-$SETT_TARGET_ID
 	mkdir "$mark" 2>/dev/null && { echo 'no space left on device' >&2; exit 3; }
 	echo '{"structural_type":"Terminal","artefact_type":"Done","artefact_payload":"at last"}' ;;
 *) echo '{"structural_type":"Terminal","artefact_type":"Done","artefact_payload":"done"}' ;;

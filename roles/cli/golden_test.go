@@ -220,6 +220,7 @@ var masks = []struct {
 	{regexp.MustCompile(`(\b\d{4}-\d\d-\d\d )?\b\d\d:\d\d:\d\d\.\d{3}\b`), "hh:mm:ss.sss"},
 	{regexp.MustCompile(`\b01[0-9A-HJKMNP-TV-Z]{24}\b`), "<new id>"}, // made by the command itself
 	{regexp.MustCompile(`GoalDefined [0-9A-HJKMNP-TV-Z]{8}\b`), "GoalDefined <new id>"},
+	{regexp.MustCompile(`[^\s"]*/sett-try-\d+/`), "<scratch>/"},
 	{regexp.MustCompile(`stdin    \d+ bytes`), "stdin    <n> bytes"},
 	{regexp.MustCompile(`\b\d{13}-\d+\b`), "<position>"},
 	{regexp.MustCompile(`("?\b(?:\w+_)?seconds"?: ?)[0-9.e-]+`), "${1}0"},

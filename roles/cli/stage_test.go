@@ -76,7 +76,7 @@ func setStage(t *testing.T, args ...string) *stage {
 	s.Must(err)
 	s.config = c
 	s.Must(os.MkdirAll(s.root, 0o755))
-	s.git("init", "-q")
+	s.git("init", "-q", "-b", "main")
 	s.write("sett.yml", clan)
 	s.git("add", "-A")
 	s.git("commit", "-q", "-m", "first")

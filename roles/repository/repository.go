@@ -162,15 +162,31 @@ const (
 	mostAtOnce = 256
 )
 
-// serve answers cubs until the context ends; requests under way end with it.
+// lastRequests bounds the time in which requests under way may end when the role stops.
+const lastRequests = 5 * time.Second
+
+// serve answers cubs until the context ends; requests under way may end then.
 func (s *server) serve(ctx context.Context, l net.Listener) error {
+	life, end := context.WithCancel(context.WithoutCancel(ctx))
+	defer end()
 	server := &http.Server{
-		Handler: role.Bounded(mostAtOnce, s.routes()), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		Handler: role.Bounded(mostAtOnce, s.routes(life)), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+		BaseContext: func(net.Listener) context.Context { return life },
 	}
-	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
-	defer stop()
-	if err := server.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		last, cancel := context.WithTimeout(life, lastRequests)
+		defer cancel()
+		_ = server.Shutdown(last)
+		end()
+		_ = server.Close()
+	})
+	err := server.Serve(l)
+	if !stop() {
+		<-ended
+	}
+	if !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return ctx.Err()

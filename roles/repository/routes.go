@@ -21,15 +21,17 @@ type desk struct {
 	tree        *store.Tree
 }
 
-func (s *server) routes() http.Handler {
+// routes answers requests. Life ends those that are under way: a request goes on when the
+// cub has gone, so that no run of git is killed in the middle.
+func (s *server) routes(life context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", role.Guard(s.instance, http.HandlerFunc(s.answer)))
 	mux.Handle("GET /metrics", role.Guard(s.instance, role.MetricsHandler(s.metrics.registry)))
-	route(s, mux, "prepare", desk.prepare)
-	route(s, mux, "take", desk.take)
-	route(s, mux, "commit", desk.commit)
-	route(s, mux, "keep", desk.keep)
-	route(s, mux, "settle", desk.settle)
+	route(s, life, mux, "prepare", desk.prepare)
+	route(s, life, mux, "take", desk.take)
+	route(s, life, mux, "commit", desk.commit)
+	route(s, life, mux, "keep", desk.keep)
+	route(s, life, mux, "settle", desk.settle)
 	return mux
 }
 
@@ -44,7 +46,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // route answers one kind of request.
-func route[Q, A any](s *server, mux *http.ServeMux, what string, answer func(desk, context.Context, Q) (A, error)) {
+func route[Q, A any](s *server, life context.Context, mux *http.ServeMux, what string, answer func(desk, context.Context, Q) (A, error)) {
 	mux.HandleFunc("POST /agents/{agent}/trees/{slot}/"+what, func(w http.ResponseWriter, r *http.Request) {
 		agent, slot := r.PathValue("agent"), r.PathValue("slot")
 		if !line.Admits(s.key, agent, r) || !ownSlot(agent, slot) {
@@ -62,7 +64,7 @@ func route[Q, A any](s *server, mux *http.ServeMux, what string, answer func(des
 		}
 		defer leave()
 		done := s.metrics.time(what)
-		a, err := answer(desk{s, agent, slot, s.store.Tree(s.trees, slot, s.seen)}, r.Context(), q)
+		a, err := answer(desk{s, agent, slot, s.store.Tree(s.trees, slot, s.seen)}, life, q)
 		done(err)
 		if err != nil {
 			s.log.Warn("request refused", "request", what, "agent", agent, "tree", slot, "error", err)

@@ -8,7 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -81,10 +84,59 @@ func (s *Store) git(ctx context.Context, args ...string) (string, error) {
 }
 
 // run runs git in the store and returns its output, also after a failure. The error has
-// git's message.
+// git's message. It waits for the locks of others, and removes those of the dead.
 func (s *Store) run(ctx context.Context, c command) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
+	for {
+		out, err := s.runOnce(ctx, c)
+		if err == nil || !s.unlocked(ctx, err) {
+			return out, err
+		}
+	}
+}
+
+var lockFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`Unable to create '([^']+\.lock)': File exists`)
+})
+
+const (
+	lockPause = 50 * time.Millisecond
+	lockLife  = 30 * time.Second // git holds a lock for a moment; one that is older was left by a killed git
+)
+
+// unlocked says whether a run that found a file of the store locked is worth another try.
+func (s *Store) unlocked(ctx context.Context, err error) bool {
+	var failed *gitError
+	if !errors.As(err, &failed) {
+		return false
+	}
+	found := lockFile().FindStringSubmatch(failed.said)
+	if found == nil {
+		return false
+	}
+	lock := filepath.Clean(found[1])
+	if rel, err := filepath.Rel(s.Dir, lock); err != nil || !filepath.IsLocal(rel) {
+		return false
+	}
+	info, err := os.Lstat(lock)
+	switch {
+	case gone(err):
+		return true
+	case err != nil:
+		return false
+	case time.Since(info.ModTime()) > lockLife:
+		return os.Remove(lock) == nil
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(lockPause):
+		return true
+	}
+}
+
+func (s *Store) runOnce(ctx context.Context, c command) (string, error) {
 	p := s.process(ctx, c)
 	var stdout bytes.Buffer
 	p.cmd.Stdout = &stdout
@@ -125,7 +177,7 @@ func (s *Store) process(ctx context.Context, c command) *process {
 	if owner := ownerOf(s.Dir); owner != nil && c.dir == "" { // the role, which is the owner, must be able to change what git writes
 		become(p.cmd.SysProcAttr, owner)
 	}
-	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) } // so that git removes its locks
 	p.cmd.WaitDelay = time.Second
 	return p
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -370,5 +371,39 @@ func TestMerge(t *testing.T) {
 	tree := prepared(t, s, m.Commit)
 	if got := run(t, tree.Dir(), "cat", "a", "c"); got != "one\n2\n3\nc" {
 		t.Errorf("the merge's tree: %q", got)
+	}
+}
+
+// A lock that a killed git left is removed after a while; until then, and for a living
+// one, a run waits.
+func TestLeftLock(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit("file", "one\n")
+	s := p.store()
+	lock := filepath.Join(s.Dir, filepath.FromSlash(Goal("g"))+".lock")
+	if err := os.MkdirAll(filepath.Dir(lock), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(t, lock, "")
+	old := time.Now().Add(-2 * lockLife)
+	if err := os.Chtimes(lock, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Hold(t.Context(), Goal("g"), base); err != nil {
+		t.Errorf("with the lock of a dead git: %v", err)
+	}
+	write(t, lock, "")
+	go func() {
+		time.Sleep(3 * lockPause)
+		_ = os.Remove(lock)
+	}()
+	if err := s.Hold(t.Context(), Goal("g"), base); err != nil {
+		t.Errorf("with another's lock: %v", err)
+	}
+	write(t, lock, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 3*lockPause)
+	defer cancel()
+	if err := s.Hold(ctx, Goal("g"), base); err == nil {
+		t.Error("a lock of now was broken")
 	}
 }
