@@ -140,6 +140,9 @@ func (p *book) checkHealth(t *testing.T, s *session) {
 			body, err := io.ReadAll(resp.Body)
 			resp.Body.Close()
 			want := map[string]string{"healthz": "ok\n", "metrics": "\nsett_"}[path[strings.LastIndexByte(path, '/')+1:]]
+			if path == "/repository/healthz" {
+				want = `"instance"`
+			}
 			if err != nil || resp.StatusCode != http.StatusOK || len(body) == 0 || !strings.Contains(string(body), want) {
 				t.Errorf("%s of %s: %s, %v", path, address, resp.Status, err)
 			}

@@ -76,7 +76,7 @@ func (c *configCmd) Run(a *app) error {
 		a.Sayf("sett: note: secrets are masked; --show-secrets prints them\n")
 	}
 	if in, err := a.at.Find(); err == nil && store.Open(in.StoreDir()).Exists() {
-		a.Sayf("sett: note: instance %s keeps the commits of goals and results in %s\n", in.Name, a.at.Tilde(in.StoreDir()))
+		a.Printf("\n# Instance %s keeps the commits of goals and results in %s\n", in.Name, role.Clean(a.at.Tilde(in.StoreDir())))
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ the same.
 Examples:
   sett forage --goal "Add a --json flag to the report command" --wait
   sett forage --wait=10m Fix the flaky test in parser_test.go
-  sett forage --base release-2 "Backport the fix"
+  sett forage --base main "Fix the flaky test"
   sett forage - < goal.md`
 }
 

@@ -50,8 +50,7 @@ and the payload; --meta leaves the payload out. For @last that is the goal's own
 Examples:
   sett unearth 7XK2ABCD > draft.txt
   sett unearth 7XK2ABCD --meta
-  sett unearth 7XK2ABCD --diff | git apply
-  git checkout "$(sett unearth 7XK2ABCD --raw)"`
+  sett unearth 7XK2ABCD --diff | git apply`
 }
 
 // Run writes the payload.

@@ -204,7 +204,7 @@ func TestDryRunContainers(t *testing.T) {
 		t.Errorf("after the dry run: on the engine %v, %s %v", has, dir, instance.Exists(dir))
 	}
 	equal(t, "images", engineImages(t), images)
-	equal(t, "parts", becomes(p), []string{"agent-one start", "agent-two start", "blackboard start", "orchestrator start"})
+	equal(t, "parts", becomes(p), []string{"agent-one start", "agent-two start", "blackboard start", "orchestrator start", "repository start"})
 	if i := slices.IndexFunc(p.Images, func(i deploy.PlannedImage) bool { return i.For == "agent two" }); i < 0 || p.Images[i].Action != image.ActionBuild || !slices.Equal(p.Images[i].Bases, []string{"sett-base:local"}) {
 		t.Errorf("images %+v", p.Images)
 	}
@@ -214,13 +214,13 @@ func TestDryRunContainers(t *testing.T) {
 	onEngine(t, engine, name, p)
 
 	again := planOf(t, e)
-	equal(t, "parts", becomes(again), []string{"agent-one keep", "agent-two keep", "blackboard keep", "orchestrator keep"})
+	equal(t, "parts", becomes(again), []string{"agent-one keep", "agent-two keep", "blackboard keep", "orchestrator keep", "repository keep"})
 	if !again.Idle() {
 		t.Errorf("after the up: %+v", again)
 	}
 	rewrite(t, e, strings.Replace(yml, "  two:", "  three:", 1)+"    environment: {A: b}\n")
 	p = planOf(t, e)
-	equal(t, "parts", becomes(p), []string{"agent-one keep", "agent-three start", "agent-two stop", "blackboard keep", "orchestrator keep"})
+	equal(t, "parts", becomes(p), []string{"agent-one keep", "agent-three start", "agent-two stop", "blackboard keep", "orchestrator keep", "repository keep"})
 	if _, err := invoke(context.Background(), e, "up"); err != nil {
 		t.Fatal(err)
 	}

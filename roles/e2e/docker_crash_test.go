@@ -21,7 +21,7 @@ type point struct {
 // start and the end of a goal of brigade.
 var placesToDie = map[string][]string{
 	"orchestrator": {"lead", "open", "grant", "assign", "forget", "terminate", "complete"},
-	"cub-writer":   {"hello", "bid", "start", "base", "finish"},
+	"cub-writer":   {"hello", "bid", "start", "finish"},
 	"cub-r1":       {"hello", "bid", "worker", "start", "finish"},
 	"cub-pack":     {"hello", "bid", "worker", "start", "finish"},
 }
@@ -66,7 +66,7 @@ var peopledPlaces = map[string][]string{
 	"orchestrator": {"open", "grant", "terminate", "complete"},
 	"cub-writer":   {"start", "finish"},
 	"cub-r1":       {"start", "finish"},
-	"cub-slow":     {"start", "release"},
+	"cub-slow":     {"start"},
 }
 
 // TestDockerCrashAmongPeople does so where people answer, reject, approve, cancel

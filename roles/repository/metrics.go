@@ -28,6 +28,12 @@ func newMetrics() *metrics {
 	return m
 }
 
+// begin shows a kind of request before there is any.
+func (m *metrics) begin(request string) {
+	m.seconds.WithLabelValues(request)
+	m.refused.WithLabelValues(request)
+}
+
 // time begins to measure a request.
 func (m *metrics) time(request string) (done func(error)) {
 	began := time.Now()

@@ -47,6 +47,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 
 // route answers one kind of request.
 func route[Q, A any](s *server, life context.Context, mux *http.ServeMux, what string, answer func(desk, context.Context, Q) (A, error)) {
+	s.metrics.begin(what)
 	mux.HandleFunc("POST /agents/{agent}/trees/{slot}/"+what, func(w http.ResponseWriter, r *http.Request) {
 		agent, slot := r.PathValue("agent"), r.PathValue("slot")
 		if !line.Admits(s.key, agent, r) || !ownSlot(agent, slot) {
