@@ -69,7 +69,6 @@ var stagings = map[string]staged{
 	"sett wait 7XK2ABCD --for question -o json":                  {prepare: (*world).asking},
 	"sett wait @last --for idle && sett questions":               {prepare: (*world).asking},
 	"sett unearth 7XK2ABCD --diff | git apply":                   {prepare: (*world).commitUndone},
-	"git checkout \"$(sett unearth 7XK2ABCD --raw)\"":            {prepare: (*world).commit},
 	"sett try linter --artefact 7XK2ABCD --as review -v":         {prepare: (*world).commit},
 	"sett show 7XK2ABCD -o json":                                 {prepare: (*world).commit},
 	"sett unearth 7XK2ABCD > draft.txt":                          {prepare: (*world).commit},
