@@ -27,11 +27,11 @@ func (s *server) routes(life context.Context) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /healthz", role.Guard(s.instance, http.HandlerFunc(s.answer)))
 	mux.Handle("GET /metrics", role.Guard(s.instance, role.MetricsHandler(s.metrics.registry)))
-	route(s, life, mux, "prepare", desk.prepare)
-	route(s, life, mux, "take", desk.take)
-	route(s, life, mux, "commit", desk.commit)
-	route(s, life, mux, "keep", desk.keep)
-	route(s, life, mux, "settle", desk.settle)
+	route(life, s, mux, "prepare", desk.prepare)
+	route(life, s, mux, "take", desk.take)
+	route(life, s, mux, "commit", desk.commit)
+	route(life, s, mux, "keep", desk.keep)
+	route(life, s, mux, "settle", desk.settle)
 	return mux
 }
 
@@ -46,7 +46,7 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request) {
 }
 
 // route answers one kind of request.
-func route[Q, A any](s *server, life context.Context, mux *http.ServeMux, what string, answer func(desk, context.Context, Q) (A, error)) {
+func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what string, answer func(desk, context.Context, Q) (A, error)) {
 	s.metrics.begin(what)
 	mux.HandleFunc("POST /agents/{agent}/trees/{slot}/"+what, func(w http.ResponseWriter, r *http.Request) {
 		agent, slot := r.PathValue("agent"), r.PathValue("slot")
