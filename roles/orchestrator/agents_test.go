@@ -304,7 +304,7 @@ func TestSlowStopDelaysNobody(t *testing.T) {
 	s.until("the stop", func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		return slices.Contains(p.stopped, stopCall{"agent-slow", 2 * time.Second})
+		return slices.Contains(p.stopped, stopCall{"agent-slow", 4 * time.Second})
 	})
 	p.exit("agent-other", runtime.Exit{Code: 1, Text: "exit status 1"})
 	s.incarnation(p, "agent-other", was)
