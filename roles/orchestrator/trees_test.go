@@ -178,7 +178,5 @@ func TestRepository(t *testing.T) {
 	if at, err := s.board.Ledger.Notified(t.Context()); err != nil || at != "1-1" {
 		t.Errorf("the notifier's position is %q, %v", at, err)
 	}
-	if p.running("agent-a") != 1 {
-		t.Error("the agent does not run")
-	}
+	s.until("the agent to run again, without a tree", func() bool { return p.running("agent-a") == 1 })
 }
