@@ -37,9 +37,9 @@ func (in *Instance) FreeHealth(but string) (string, error) {
 }
 
 // FreeRepository returns a free address for the role that prepares the trees, in local
-// mode.
+// mode. The kernel chooses a new one: it gives no port twice to those who ask at the same time.
 func (in *Instance) FreeRepository() (string, error) {
-	return freeAddress(in.Repository, in.StoreDir(), in.Health, boardHost(in))
+	return freeAddress(in.Repository, "", in.Health, boardHost(in))
 }
 
 // boardHost is the address of the instance's blackboard: chosen, and perhaps not taken yet.
@@ -51,13 +51,16 @@ func boardHost(in *Instance) string {
 	return at.Host
 }
 
-// freeAddress returns a free address: the present one, else one computed from a path, else
-// any, and none of but.
+// freeAddress returns a free address: the present one, else one computed from a path if
+// there is one, else any, and none of but.
 func freeAddress(present, path string, but ...string) (string, error) {
 	wanted := []string{present}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(path))
 	for i := range uint32(healthTries) {
+		if path == "" {
+			break
+		}
 		port := healthPorts + int((h.Sum32()+i)%healthRange)
 		wanted = append(wanted, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	}
