@@ -88,7 +88,7 @@ func (in *instance) ended(goal string, attempts map[string]int) {
 		in.t.Errorf("goal %s: %s", goal, in.status(goal))
 	}
 	for agent, n := range attempts {
-		if g := in.grant(goal, agent); g.Attempt != n || g.Crashes != n-1 {
+		if g := in.grant(goal, agent); g.Attempt != n || g.Crashes > n-1 { // a cub that wakes up in time hands its grant back
 			in.t.Errorf("%s: %+v", agent, g)
 		}
 	}
