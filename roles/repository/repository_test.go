@@ -384,22 +384,34 @@ func TestReadOnlyTree(t *testing.T) {
 // too much: others need the disk. The role and the next grant go on.
 func TestTreeIsEmptied(t *testing.T) {
 	p := newPlace(t)
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.path = t.TempDir() // with a git that has no room for the files of some trees
+	wrapper := fmt.Sprintf("#!/bin/sh\ncase \" $* \" in *' add '*) [ ! -e \"$GIT_WORK_TREE/no-room\" ] || { echo 'fatal: unable to write loose object file: No space left on device' >&2; exit 128; };; esac\nexec %s \"$@\"\n", git)
+	if err := os.WriteFile(filepath.Join(p.path, "git"), []byte(wrapper), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	p.start()
 	ctx := t.Context()
 	for name, c := range map[string]struct {
 		keep  line.Keep
+		does  string
 		fault error
 		keeps bool
 	}{
-		"too large to keep": {line.Keep{MaxSize: 1 << 10}, line.ErrTool, false},
-		"too large a tree":  {line.Keep{Empty: true}, nil, true},
+		"too large to keep": {line.Keep{MaxSize: 1 << 10}, "", line.ErrTool, false},
+		"too large a tree":  {line.Keep{Empty: true}, "", nil, true},
+		"a full disk":       {line.Keep{Empty: true}, "truncate -s 20M more", line.ErrTool, false}, // else the store would fill it
+		"no room at all":    {line.Keep{Empty: true}, "echo x > no-room", line.ErrTool, false},
 	} {
 		claim := strings.ReplaceAll(name, " ", "-")
 		c.keep.Grant = first(claim)
 		if _, err := p.client.Prepare(ctx, line.Prepare{Grant: first(claim), Goal: "goal"}); err != nil {
 			t.Fatal(err)
 		}
-		sh(t, p.tree("writer"), "head -c 10000 /dev/urandom > large; echo large > .gitignore; head -c 5000 /dev/urandom > seen")
+		sh(t, p.tree("writer"), "head -c 10000 /dev/urandom > large; echo large > .gitignore; head -c 5000 /dev/urandom > seen; "+c.does)
 		held, err := p.client.Keep(ctx, c.keep)
 		if !errors.Is(err, c.fault) || (held.Commit != "") != c.keeps {
 			t.Errorf("%s: %+v %v", name, held, err)

@@ -1,12 +1,14 @@
 package repository
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
+	"syscall"
 
 	"sett/contract/tool"
 	"sett/roles/role"
@@ -242,11 +244,28 @@ func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 	if err != nil {
 		return line.Held{}, err
 	}
-	h, err := d.keepAs(ctx, l, store.Changes{Message: q.Message, Size: q.MaxSize}, store.Leftover(q.Claim, d.agent, q.Attempt))
-	if err == nil && q.Empty {
+	c := store.Changes{Message: q.Message, Size: q.MaxSize}
+	if !q.Empty {
+		return d.keepAs(ctx, l, c, store.Leftover(q.Claim, d.agent, q.Attempt))
+	}
+	c.Size = min(cmp.Or(q.MaxSize, mostOfFull), mostOfFull)
+	h, err := d.keepAs(ctx, l, c, store.Leftover(q.Claim, d.agent, q.Attempt))
+	switch {
+	case err == nil:
 		err = d.tree.Empty()
+	case errors.Is(err, syscall.ENOSPC):
+		err = d.drop(l, err)
 	}
 	return h, err
+}
+
+// mostOfFull is the most bytes that are kept of a tree that takes too much: the disk must
+// not get fuller by that.
+const mostOfFull = 16 << 20
+
+// drop removes changes that cannot be kept, at once: others need the disk.
+func (d desk) drop(l line.Lent, why error) error {
+	return errors.Join(fmt.Errorf("%w: %w", line.ErrTool, why), d.tree.Empty(), d.server.settle(d.slot, l))
 }
 
 // keepAs has a ref hold the tool's changes, and settles its tree. Changes that are too
@@ -256,7 +275,7 @@ func (d desk) keepAs(ctx context.Context, l line.Lent, c store.Changes, ref stri
 	commit, err := d.tree.Keep(ctx, c, ref)
 	switch {
 	case errors.Is(err, store.ErrTooLarge):
-		return line.Held{}, errors.Join(fmt.Errorf("%w: %w", line.ErrTool, err), d.tree.Empty(), d.server.settle(d.slot, l))
+		return line.Held{}, d.drop(l, err)
 	case err != nil:
 		return line.Held{}, err
 	case commit == "":
