@@ -2,7 +2,6 @@ package cub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -53,7 +52,7 @@ func (x *executor) prepare(life, ctx context.Context, w *work, task assemble.Tas
 	defer cancel(nil)
 	defer context.AfterFunc(life, func() { cancel(errStopping) })()
 	q := line.Prepare{
-		Grant: w.grant(), Goal: w.Claim.WorkflowID, Branch: branchOf(assemble.Goal(w.Artefact, task.Chain)),
+		Grant: w.grant(), Goal: w.Claim.WorkflowID, Branch: assemble.Goal(w.Artefact, task.Chain).Base().Branch,
 		Resumes: w.Grant.AskedIn, ReadOnly: x.settings.Mode == blackboard.ReadOnly, MaxSize: x.settings.Limits.MaxSize,
 	}
 	for _, a := range task.Starts {
@@ -69,15 +68,6 @@ func (x *executor) prepare(life, ctx context.Context, w *work, task assemble.Tas
 	w.tree = &tree{start: start, open: x.settings.Mode == blackboard.ReadWrite}
 	w.log.Info("tree prepared", "commit", start.Commit, "from", q.Artefacts, "unmerged", len(start.Unmerged))
 	return nil
-}
-
-// branchOf returns the branch that a goal began on; empty: none is known.
-func branchOf(goal blackboard.Artefact) string {
-	var on struct {
-		Branch string `json:"branch"`
-	}
-	_ = json.Unmarshal(goal.Metadata, &on) // a goal of another make has no branch
-	return on.Branch
 }
 
 // missingError says that the commit to start from is nowhere.
