@@ -126,7 +126,7 @@ func (s *Store) fit(ctx context.Context, commit string) error {
 	if err := s.emptyObjects(); err != nil {
 		return err
 	}
-	return WriteWhole(filepath.Join(s.Dir, "config"), configOf(want))
+	return WriteWhole(filepath.Join(s.Dir, "config"), configOf(want, true))
 }
 
 // emptyObjects removes all objects. The directories stay: they may be mounted.

@@ -96,7 +96,7 @@ func Create(ctx context.Context, dir, format string, from []string) (*Store, err
 			return nil, fmt.Errorf("bring objects into the store: %w", err)
 		}
 	}
-	if err := WriteWhole(filepath.Join(dir, "config"), configOf(format)); err != nil {
+	if err := WriteWhole(filepath.Join(dir, "config"), configOf(format, true)); err != nil {
 		return nil, fmt.Errorf("make store: %w", err)
 	}
 	if err := WriteWhole(filepath.Join(dir, "HEAD"), "ref: refs/heads/none\n"); err != nil {
@@ -115,13 +115,25 @@ func (s *Store) Borrow(objects ...string) error {
 	return WriteWhole(filepath.Join(s.Objects(), "info", "alternates"), b.String())
 }
 
-// configOf is the configuration of a store.
-func configOf(format string) string {
+// sha256 is the part of a configuration that says that hashes are of this format.
+const sha256 = "[extensions]\n\tobjectFormat = sha256\n"
+
+// configOf is the beginning of a repository's configuration.
+func configOf(format string, bare bool) string {
 	version, extension := 0, ""
 	if format == "sha256" {
-		version, extension = 1, "[extensions]\n\tobjectFormat = sha256\n"
+		version, extension = 1, sha256
 	}
-	return fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tbare = true\n\tfileMode = true\n%s", version, extension)
+	return fmt.Sprintf("%s[core]\n\trepositoryFormatVersion = %d\n\tbare = %t\n\tfileMode = true\n", extension, version, bare)
+}
+
+// written is Format as the store's configuration has it, without a run of git.
+func (s *Store) written() (format string, err error) {
+	text, err := os.ReadFile(filepath.Join(s.Dir, "config"))
+	if strings.Contains(string(text), sha256) {
+		return "sha256", err
+	}
+	return "sha1", err
 }
 
 // WriteWhole writes a file, on disk when it returns, so that it is either there with this content, or not at all.

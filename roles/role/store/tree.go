@@ -92,7 +92,7 @@ func (t *Tree) Prepare(ctx context.Context, p Plan) error {
 		}
 	}
 	if err == nil {
-		err = t.lendRepository(ctx, p)
+		err = t.lendRepository(p)
 	}
 	if err != nil {
 		return fmt.Errorf("prepare tree: %w", err)
@@ -180,8 +180,8 @@ func plainBranch(name string) bool {
 }
 
 // lendRepository makes the tool's repository: with one branch, a copy of the index, and the store's objects.
-func (t *Tree) lendRepository(ctx context.Context, p Plan) error {
-	format, err := t.store.Format(ctx)
+func (t *Tree) lendRepository(p Plan) error {
+	format, err := t.store.written()
 	if err != nil {
 		return err
 	}
@@ -200,17 +200,12 @@ func (t *Tree) lendRepository(ctx context.Context, p Plan) error {
 			return err
 		}
 	}
-	version, extension := 0, ""
-	if format == "sha256" {
-		version, extension = 1, "[extensions]\n\tobjectFormat = sha256\n"
-	}
 	user := ""
 	if p.User.Name != "" {
 		user = fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n", p.User.Name, p.User.Email)
 	}
 	files := map[string]string{
-		"config": fmt.Sprintf("[core]\n\trepositoryFormatVersion = %d\n\tfileMode = true\n\tbare = false\n\tlogAllRefUpdates = true\n%s%s[gc]\n\tauto = 0\n",
-			version, extension, user),
+		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + user + "[gc]\n\tauto = 0\n",
 		"objects/info/alternates": t.seen.Objects + "\n",
 		"HEAD":                    p.Commit + "\n",
 	}
