@@ -1,0 +1,100 @@
+package blackboard
+
+import (
+	"fmt"
+	"time"
+
+	"sett/contract/model"
+)
+
+// Call names one call of a model. A request that is repeated has the same ID.
+type Call struct {
+	ID      string // a ULID
+	Claim   string
+	Agent   string
+	Attempt int    // of the agent's running grant; 0: of a bid
+	Holder  string // of the grant
+	Model   string // its name in sett.yml
+	Request string // SHA-256 of the request, in hex
+}
+
+// Bid says whether the call is for the agent's bid, which is due, on the claim. Otherwise
+// it is for the agent's running grant.
+func (c Call) Bid() bool { return c.Attempt == 0 }
+
+// Reservation is what a call may use at most: the budgets have that much less for others
+// until the call is settled.
+type Reservation struct {
+	Tokens int64
+	Cost   model.Money
+}
+
+// Budgets bound a call: that of its goal and that of its grant. A person may have raised
+// the goal's; that is on the blackboard.
+type Budgets struct {
+	Goal  model.Budget
+	Grant model.Budget
+}
+
+// Room is the answer to a request for a reservation.
+type Room struct {
+	State RoomState
+	// Of a call that does not fit: the tokens and the cost that the narrowest budget has
+	// left. Negative: no bound.
+	Tokens int64
+	Cost   model.Money
+	// Of a call that does not fit and of one that is refused.
+	Budget Exceeded
+	Reason string // of NotRunning
+}
+
+// RoomState says whether a call may be made.
+type RoomState string
+
+// The states of a Room.
+const (
+	RoomReserved   RoomState = "reserved"    // make the call; also where the same call was reserved before
+	RoomWait       RoomState = "wait"        // it does not fit, but calls under way may leave room
+	RoomLess       RoomState = "less"        // it does not fit, but a smaller one may
+	RoomNone       RoomState = "none"        // the budget is used up
+	RoomPaused     RoomState = "paused"      // a person stopped all spending of the instance
+	RoomNotRunning RoomState = "not_running" // the grant is not running or not the caller's, or the bid is not due
+	RoomSettled    RoomState = "settled"     // the same call ended before
+)
+
+// Exceeded names a budget and its use.
+type Exceeded struct {
+	Of    string `json:"of"`    // "goal" or "grant"
+	Unit  string `json:"unit"`  // "cost", "tokens", "calls" or "time"
+	Limit string `json:"limit"` // as a person writes it
+	Used  string `json:"used"`  // with what calls under way have reserved
+}
+
+// String is the sentence about it: "the goal's budget of 10.00 cost is used up (10.02)".
+func (e Exceeded) String() string {
+	return fmt.Sprintf("the %s's budget of %s %s is used up (%s)", e.Of, e.Limit, e.Unit, e.Used)
+}
+
+// Settlement is the end of a call.
+type Settlement struct {
+	Usage     model.Usage
+	Cost      model.Money
+	Priced    bool          // the model has a price; otherwise Cost says nothing
+	Estimated bool          // the provider did not say how many tokens it took
+	Took      time.Duration //
+	Status    int           // of the provider's last answer; 0: none
+	Answer    string        // SHA-256 of the answer, in hex; empty: none
+	Reason    string        // of a call that failed
+}
+
+// Spent sums up the settled calls of one model by one agent.
+type Spent struct {
+	Agent string `json:"agent"`
+	Model string `json:"model"`
+	model.Usage
+	Calls     int64         `json:"calls"`
+	Cost      model.Money   `json:"cost"`
+	Priced    bool          `json:"priced"`
+	Estimated int64         `json:"estimated"` // of Calls
+	Took      time.Duration `json:"took"`
+}
