@@ -87,5 +87,6 @@ type Result struct {
 	Artefact Artefact
 	Verdict  Verdict // for a Review; see VerdictOf
 	ToolTime time.Duration
-	Base     string // the commit that the tool's tree started from; empty: it had none
+	Base     string   // the commit that the tool's tree started from; empty: it had none
+	Unmerged []string // the artefacts whose commits that tree lacked, because of conflicts
 }

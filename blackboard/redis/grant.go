@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/redis/rueidis"
 
@@ -22,7 +23,7 @@ func startMove(q blackboard.StartRequest) store.Move {
 
 func finishMove(q blackboard.Result) store.Move {
 	args := append([]string{q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder}, store.Arguments(q.Artefact)...)
-	return store.Move{Script: "finish", Args: append(args, string(q.Verdict), strconv.FormatInt(q.ToolTime.Microseconds(), 10), q.Base)}
+	return store.Move{Script: "finish", Args: append(args, string(q.Verdict), strconv.FormatInt(q.ToolTime.Microseconds(), 10), q.Base, strings.Join(q.Unmerged, " "))}
 }
 
 // Start begins to work on a grant. ErrRefused: it is not queued (any more);

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -152,11 +153,11 @@ func TestGrantKeepsBase(t *testing.T) {
 		if e := w.lastEvent(); e.Attributes["base"] != commit {
 			t.Errorf("handed back: %+v", e)
 		}
-		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: a, Artefact: result(c, "a", blackboard.Standard, "X", ""), Base: commit}))
-		if e := w.lastEvent(); e.Kind != blackboard.EventResult || e.Attributes["base"] != commit {
+		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: a, Artefact: result(c, "a", blackboard.Standard, "X", ""), Base: commit, Unmerged: []string{"P1", "P2"}}))
+		if e := w.lastEvent(); e.Kind != blackboard.EventResult || e.Attributes["base"] != commit || e.Attributes["unmerged"] != "P1 P2" {
 			t.Errorf("result: %+v", e)
 		}
-		if g, _ := w.snapshot(claim).Grant("a"); g.Base != commit || g.State != blackboard.GrantDone {
+		if g, _ := w.snapshot(claim).Grant("a"); g.Base != commit || !slices.Equal(g.Unmerged, []string{"P1", "P2"}) || g.State != blackboard.GrantDone {
 			t.Errorf("the grant: %+v", g)
 		}
 	})

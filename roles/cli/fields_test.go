@@ -125,7 +125,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[blackboard.Workflow](): "workflow", reflect.TypeFor[view.Goal](): "goal", reflect.TypeFor[blackboard.Claim](): "claim",
 	reflect.TypeFor[view.ClaimDetail](): "shown claim", reflect.TypeFor[view.ClaimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",
 	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[view.GrantDetail](): "grant", reflect.TypeFor[lineage.WhyGrant](): "grant", reflect.TypeFor[lineage.WhyClaim](): "claim",
-	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
+	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyUnmerged](): "unmerged", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
 	reflect.TypeFor[view.Wait](): "wait", reflect.TypeFor[view.Gate](): "gate", reflect.TypeFor[view.Matter](): "question or gate", reflect.TypeFor[view.MatterSubject](): "subject",
 	reflect.TypeFor[config.FlowType](): "type", reflect.TypeFor[lineage.PlanAgent](): "agent", reflect.TypeFor[lineage.PlanEnd](): "end", reflect.TypeFor[lineage.PlanStall](): "stall",
 	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",

@@ -85,6 +85,9 @@ func printClaimLines(t *term.Terminal, v view.ClaimDetail) error {
 		for _, g := range v.Grants {
 			if g.Phase == phase {
 				rows.Row("  "+string(phase), cmp.Or(g.By, g.Agent), term.Cell{Text: view.GrantState(g.Grant), As: term.Of(view.GrantTone(g.Grant))}, view.GrantTime(g.Grant), view.ResultText(g))
+				for _, id := range g.Unmerged {
+					rows.Row("", "", term.Cell{Text: "tree without " + words.Short(id), As: term.Warn}, "", "its commit conflicts")
+				}
 			}
 		}
 	}

@@ -242,7 +242,7 @@ func excerpt(b []byte) string {
 // handIn records the result, patiently while the blackboard is away, and starts the
 // next grant in the same call if there is one.
 func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, error) {
-	result := blackboard.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime, Base: w.base()}
+	result := blackboard.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime, Base: w.base(), Unmerged: w.unmerged()}
 	next := ""
 	if ids := x.grants.take(1); len(ids) == 1 {
 		next = ids[0]

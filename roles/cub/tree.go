@@ -146,6 +146,17 @@ func (w *work) base() string {
 	return w.tree.start.Commit
 }
 
+// unmerged are the artefacts whose commits the tool's tree lacked, because of conflicts.
+func (w *work) unmerged() (artefacts []string) {
+	if w.tree == nil {
+		return nil
+	}
+	for _, u := range w.tree.start.Unmerged {
+		artefacts = append(artefacts, u.ArtefactID)
+	}
+	return artefacts
+}
+
 // leftovers is the commit of the changes that the tool left; empty: none.
 func (w *work) leftovers() string {
 	if w.tree == nil {

@@ -1,7 +1,8 @@
 -- Ends a running grant with the artefact it produced. A Question suspends the
 -- grant instead. Only the attempt and holder that have the grant may do it.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 artefact (JSON), 6 payload, 7 size, 8 hash,
--- 9 verdict of a Review, 10 tool time in microseconds, 11 commit that the tool's tree started from.
+-- 9 verdict of a Review, 10 tool time in microseconds, 11 commit that the tool's tree started from,
+-- 12 the artefacts whose commits that tree lacked because of conflicts, with spaces between.
 -- Replies ok version | already | refused why.
 local claim, agent = ARGV[1], ARGV[2]
 local a = cjson.decode(ARGV[5])
@@ -22,6 +23,7 @@ local version, gate = put_artefact(a, ARGV[6], at)
 g.result_id, g.tool_us = a.id, ARGV[10]
 g.reason = nil -- of an attempt before
 g.base = ARGV[11] ~= '' and ARGV[11] or nil
+g.unmerged = ARGV[12] ~= '' and ARGV[12] or nil -- conflicts
 if ARGV[9] ~= '' then
   g.verdict = ARGV[9]
 end
@@ -41,6 +43,6 @@ end
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
   'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
-  'verdict', ARGV[9], 'gate', gate, 'commit', a.commit or '', 'base', ARGV[11], 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8], 'waits_for', waits_for(a.workflow))
+  'verdict', ARGV[9], 'gate', gate, 'commit', a.commit or '', 'base', ARGV[11], 'unmerged', ARGV[12], 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8], 'waits_for', waits_for(a.workflow))
 call('PUBLISH', orchestrator_events, claim)
 return { 'ok', tostring(version) }

@@ -81,9 +81,10 @@ type WhyGrant struct {
 	Title     string                `json:"result_title,omitempty"` // its type and version
 	Says      string                `json:"says,omitempty"`         // the gist of the result
 	Reason    string                `json:"reason,omitempty"`
-	Ran       blackboard.Ran        `json:"ran,omitzero"`   // what the last attempt was run with
-	Base      string                `json:"base,omitempty"` // the commit that its tool's tree started from
-	Kept      bool                  `json:"kept"`           // from the claim that this one retries
+	Ran       blackboard.Ran        `json:"ran,omitzero"`       // what the last attempt was run with
+	Base      string                `json:"base,omitempty"`     // the commit that its tool's tree started from
+	Kept      bool                  `json:"kept"`               // from the claim that this one retries
+	Unmerged  []WhyUnmerged         `json:"unmerged,omitempty"` // what that tree lacked, because of conflicts
 	Questions []WhyQuestion         `json:"questions"`
 	QueuedAt  time.Time             `json:"queued_at"`
 	StartedAt time.Time             `json:"started_at,omitzero"`
@@ -91,6 +92,13 @@ type WhyGrant struct {
 	Queued    *float64              `json:"queued_seconds,omitempty"` // of the last attempt
 	Tool      *float64              `json:"tool_seconds,omitempty"`
 	Took      *float64              `json:"took_seconds,omitempty"` // from start to end
+}
+
+// WhyUnmerged is an artefact whose commit conflicted with those of others.
+type WhyUnmerged struct {
+	ID    string `json:"id"`
+	Title string `json:"title,omitempty"` // its type and version
+	By    string `json:"by,omitempty"`
 }
 
 // WhyQuestion is a Question that a grant asked, and its Answer.

@@ -83,6 +83,13 @@ func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) WhyGrant {
 		out.Title, out.Says = view.Title(view.Beginnings(a)), view.GistOf(a)
 		out.By = blackboard.PersonOf(a.Artefact)
 	}
+	for _, id := range g.Unmerged {
+		u := WhyUnmerged{ID: id}
+		if a := r.artefacts[id]; a != nil {
+			u.Title, u.By = view.Title(view.Beginnings(a)), view.Maker(a.Artefact)
+		}
+		out.Unmerged = append(out.Unmerged, u)
+	}
 	for i := 0; i < len(g.Asked); i += 2 { // questions and answers alternate
 		q := WhyQuestion{ID: g.Asked[i]}
 		asked := r.artefacts[q.ID]

@@ -105,6 +105,9 @@ func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
 		if g.Base != "" {
 			t.add("tree", "from "+words.Commit(g.Base), term.Dim)
 		}
+		for _, u := range g.Unmerged {
+			t.add("tree", "without "+u.says(), term.Warn)
+		}
 		for _, q := range g.Questions {
 			t.add("asked", fmt.Sprintf("%s: %s", words.Short(q.ID), q.Says), term.Warn)
 			t.add("answered", q.answer(), term.Plain)
@@ -121,6 +124,15 @@ func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
 	if c.RetriedAs != "" {
 		t.add("retried", "as claim "+words.Short(c.RetriedAs), term.Plain)
 	}
+}
+
+// says names the artefact.
+func (u WhyUnmerged) says() string {
+	said := view.WithID(cmp.Or(u.Title, "artefact"), u.ID)
+	if u.By != "" {
+		said += " by " + u.By
+	}
+	return said + ": its commit conflicts"
 }
 
 // bidRows shows the bids, and the entries of sett.yml that decided them.
