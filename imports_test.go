@@ -61,7 +61,7 @@ var packages = []string{
 	"roles/pause",
 	"roles/repository",
 	"roles/role",
-	"roles/role/git", "roles/role/repository", "roles/role/store", "roles/role/words",
+	"roles/role/git", "roles/role/modeltest", "roles/role/repository", "roles/role/store", "roles/role/words",
 	"roles/view",
 	"runtime",
 	"runtime/docker",
@@ -74,7 +74,7 @@ var packages = []string{
 
 // forTests are the packages that only test files import. Their own files count as
 // test files.
-var forTests = []string{"blackboard/boardtest", "blackboard/redis/redistest"}
+var forTests = []string{"blackboard/boardtest", "blackboard/redis/redistest", "roles/role/modeltest"}
 
 // owners are the folders that may import a third-party module. Folders include
 // what is below them; those in tests may do so in test files only.
