@@ -14,14 +14,18 @@ import (
 )
 
 type answerCmd struct {
-	ID   string   `arg:"" name:"question" help:"The question: any part of its id's beginning or end that is unique."`
+	ID   string   `arg:"" optional:"" name:"question" help:"The question: any part of its id's beginning or end that is unique, of four characters or more. It may be left out while one question waits."`
 	Text []string `arg:"" optional:"" help:"The answer, as plain words; - reads it from standard input. Without it an editor is opened, on a terminal."`
 }
 
 // Help is shown by `sett answer --help`.
 func (answerCmd) Help() string {
 	return `Answers a question, so that the agent that asked it goes on. The answer is kept where that
-agent does not run just now. The Answer's id goes to stdout.
+agent does not run just now. The Answer's id goes to stdout, unless that is a terminal.
+
+While one question waits, its id may be left out. When several do, they are listed with the
+command for each, and the exit code is 2. A first word that is an id here, or looks like one,
+is never part of the answer.
 
 Without a text it opens $VISUAL, else $EDITOR, else vi with the question in it as lines that
 begin with #, which are left out. An empty text answers nothing: exit code 2, and 1 where
@@ -30,6 +34,7 @@ that is what the editor left.
 ` + whoHelp + `
 
 Examples:
+  sett answer "The red one."
   sett answer 7XK2ABCD "The red one."
   sett answer 7XK2ABCD - < answer.md
   sett answer 7XK2ABCD`
@@ -42,14 +47,23 @@ func (c *answerCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	q, err := askedQuestion(a, b, in, c.ID)
+	q, typed, err := c.question(a, b, in)
 	if err != nil {
 		return err
 	}
-	text, d, err := c.text(a, in, q)
+	text, d, err := answerText(a, in, q, typed)
 	if err != nil {
 		return err
 	}
+	if err := postAnswer(a, b, in, q, text); err != nil {
+		return d.keep(err)
+	}
+	d.discard()
+	return nil
+}
+
+// postAnswer records an answer, and says which agent goes on.
+func postAnswer(a *app, b *instance.Board, in *instance.Instance, q blackboard.Artefact, text string) error {
 	answer := humanArtefact(a, blackboard.Answer, q, text)
 	answer.ClaimID = q.ClaimID
 	agent, err := b.People.PostAnswer(a.ctx, q.ID, answer, a.Who())
@@ -60,25 +74,43 @@ func (c *answerCmd) Run(a *app) error {
 		err = refusal("answer question "+words.Short(q.ID), err, a.at.CommandLine(in, "questions"))
 	}
 	if err != nil {
-		return d.keep(err)
+		return err
 	}
-	d.discard()
-	a.Printf("%s\n", answer.ID)
-	a.Sayf("sett: question %s is answered; %s\n", words.Short(q.ID), goesOn(a, b, in, agent))
+	a.printID(answer.ID)
+	done := "question " + words.Short(q.ID) + " is answered"
+	if role.IsTerminal(a.Stderr) {
+		done = "answered"
+	}
+	a.Sayf("sett: %s; %s\n", done, goesOn(a, b, in, agent))
 	return nil
 }
 
-// text returns the answer from the command line. Without one it opens an editor, and
-// the draft is the editor's file.
-func (c *answerCmd) text(a *app, in *instance.Instance, q blackboard.Artefact) (string, *draft, error) {
-	if len(c.Text) == 0 {
+// question returns the question that is meant, and the words of its answer: the first word
+// names it, or the only one that waits is meant.
+func (c *answerCmd) question(a *app, b *instance.Board, in *instance.Instance) (q blackboard.Artefact, typed []string, err error) {
+	id, typed, err := idAndText(a, b, c.ID, c.Text)
+	if err != nil {
+		return q, nil, err
+	}
+	if id == "" {
+		q, err = onlyMatter(a, b, in, view.MatterQuestion)
+		return q, typed, err
+	}
+	q, err = askedQuestion(a, b, in, id)
+	return q, typed, err
+}
+
+// answerText returns the answer that was typed. Without one it opens an editor, and the
+// draft is the editor's file.
+func answerText(a *app, in *instance.Instance, q blackboard.Artefact, typed []string) (string, *draft, error) {
+	if len(typed) == 0 {
 		d, err := typeAnswer(a, in, q)
 		if err != nil {
 			return "", nil, err
 		}
 		return d.text, d, nil
 	}
-	text, err := typedWords(a, "answer", c.Text)
+	text, err := typedWords(a, "answer", typed)
 	if err == nil {
 		err = checkText(a, "answer", text, a.at.CommandLine(in, "answer "+words.Short(q.ID)+` "…"`))
 	}

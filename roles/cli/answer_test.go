@@ -104,7 +104,7 @@ func TestAnswerRefused(t *testing.T) {
 		says string
 		args []string
 	}{
-		{role.NotFound, "no artefact or claim has an id", []string{"zzzzzz", "x"}},
+		{role.NotFound, "no artefact or claim has an id", []string{"zzzzz9", "x"}},
 		{role.NotFound, "is no question, it is GoalDefined", []string{goal, "x"}},
 		{role.NotFound, "is a claim", []string{claim, "x"}},
 		{role.NotFound, "approve " + words.Short(held), []string{held, "x"}},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -13,36 +14,43 @@ import (
 )
 
 type approveCmd struct {
-	IDs []string `arg:"" name:"id" help:"What waits for approval: any part of its id's beginning or end that is unique. Several are approved one after another."`
+	IDs []string `arg:"" optional:"" name:"id" help:"What waits for approval: any part of its id's beginning or end that is unique. Several are approved one after another. It may be left out while one artefact waits."`
+	All bool     `help:"Everything that waits for approval."`
 }
 
 // Help is shown by `sett approve --help`.
 func (approveCmd) Help() string {
 	return `Lets artefacts pass that wait for approval, because sett.yml says so of their type
 (approve). Agents bid on what was approved; a Terminal that was approved counts. The id of
-each Review that says so goes to stdout. sett questions lists what waits.
+each Review that says so goes to stdout, unless that is a terminal. sett questions lists what
+waits.
+
+While one artefact waits, its id may be left out. When several do, they are listed with the
+commands for each, and the exit code is 2.
 
 When one of several does not wait for approval, none is approved.
 
 ` + whoHelp + `
 
-Example: sett approve 7XK2ABCD`
+Examples:
+  sett approve
+  sett approve 7XK2ABCD
+  sett approve --all`
 }
 
 // Run approves the artefacts.
 func (c *approveCmd) Run(a *app) error {
+	if c.All && len(c.IDs) > 0 {
+		return role.Fail(role.Usage, errors.New("--all approves everything that waits, and needs no id"), "sett approve --all")
+	}
 	b, in, done, err := a.at.Board(a.ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	var all []blackboard.Artefact
-	for _, part := range c.IDs {
-		held, err := atGate(a, b, in, part)
-		if err != nil {
-			return err
-		}
-		all = append(all, held)
+	all, err := c.meant(a, b, in)
+	if err != nil {
+		return err
 	}
 	var failed []error
 	for _, held := range all {
@@ -51,30 +59,72 @@ func (c *approveCmd) Run(a *app) error {
 	return joined(failed)
 }
 
+// meant returns the artefacts to approve.
+func (c *approveCmd) meant(a *app, b *instance.Board, in *instance.Instance) ([]blackboard.Artefact, error) {
+	if c.All {
+		waiting, err := openMatters(a, b, in, view.MatterGate)
+		if err == nil && len(waiting) == 0 {
+			err = noneWaits(a, in, view.MatterGate)
+		}
+		var all []blackboard.Artefact
+		for _, m := range waiting {
+			held, failed := b.Records.Artefact(a.ctx, m.ID)
+			err = cmp.Or(err, failed)
+			all = append(all, held)
+		}
+		return all, err
+	}
+	if len(c.IDs) == 0 {
+		held, err := onlyMatter(a, b, in, view.MatterGate)
+		return []blackboard.Artefact{held}, err
+	}
+	var all []blackboard.Artefact
+	for _, part := range c.IDs {
+		held, err := atGate(a, b, in, part)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, held)
+	}
+	return all, nil
+}
+
 func approveGate(a *app, b *instance.Board, in *instance.Instance, held blackboard.Artefact) error {
 	err := b.People.Approve(a.ctx, held.ID, humanArtefact(a, blackboard.Review, held, "{}"), a.Who())
 	if err != nil {
 		return refusal(fmt.Sprintf("approve %s", words.Short(held.ID)), err, a.at.CommandLine(in, "show "+words.Short(held.ID)))
 	}
-	a.Printf("%s\n", blackboard.GateReviewID(held.ID))
+	a.printID(blackboard.GateReviewID(held.ID))
 	next := "its claim opens"
 	if held.StructuralType == blackboard.Terminal {
 		next = goalNow(a, b, held.WorkflowID)
 	}
-	a.Sayf("sett: %s is approved; %s\n", view.Named(held), next)
+	a.Sayf("sett: %s is approved; %s\n", nameOfHeld(a, held), next)
 	return nil
 }
 
 // goalNow returns the goal's status after a person's decision.
 func goalNow(a *app, b *instance.Board, id string) string {
+	goal := "goal " + words.Short(id)
+	if role.IsTerminal(a.Stderr) {
+		goal = "the goal"
+	}
 	w, err := b.Records.Workflow(a.ctx, id)
 	switch {
 	case err != nil:
-		return fmt.Sprintf("goal %s goes on", words.Short(id))
+		return goal + " goes on"
 	case w.Status.Ended():
-		return fmt.Sprintf("goal %s is %s", words.Short(id), w.Status)
+		return fmt.Sprintf("%s is %s", goal, w.Status)
 	}
-	return fmt.Sprintf("goal %s goes on, %d outstanding", words.Short(id), w.Outstanding)
+	return fmt.Sprintf("%s goes on, %d outstanding", goal, w.Outstanding)
+}
+
+// nameOfHeld names an artefact that waits for approval; to a person without its id.
+func nameOfHeld(a *app, held blackboard.Artefact) string {
+	if role.IsTerminal(a.Stderr) {
+		return view.Title(held) + " of " + view.Maker(held)
+	}
+	return view.Named(held)
 }
 
 // atGate returns the artefact that an id names, as long as it waits for approval.

@@ -69,7 +69,7 @@ func (c *cancelCmd) Run(a *app) error {
 	if err != nil {
 		return refusal("cancel "+what, err, a.at.CommandLine(on.in, "show "+words.Short(on.id)))
 	}
-	a.Printf("%s\n", failure.ID)
+	a.printID(failure.ID)
 	a.Sayf("sett: %s is cancelled%s; %s\n", what, stoppedBy(a, on.b, from, failure.ID), goalNow(a, on.b, about.WorkflowID))
 	if claim != "" {
 		a.Sayf("sett: %s tries it again\n", a.at.CommandLine(on.in, "retry "+words.Short(failure.ID)))

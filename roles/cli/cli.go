@@ -110,6 +110,14 @@ func (a *app) obey(g globals) {
 	}
 }
 
+// printID prints an id for programs, which go on with it. On a terminal it prints nothing:
+// messages say in words what was done.
+func (a *app) printID(id string) {
+	if !role.IsTerminal(a.Stdout) {
+		a.Printf("%s\n", id)
+	}
+}
+
 // wantsHelp reports whether the arguments ask for help, and returns them without the
 // words that ask for it. No arguments at all ask for help.
 func wantsHelp(args []string) ([]string, bool) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sett/blackboard"
+	"sett/roles/cli/grammar"
 	"sett/roles/role"
 	"sett/roles/role/words"
 )
@@ -24,7 +25,7 @@ type forageCmd struct {
 func (forageCmd) Help() string {
 	return `Gives the clan a goal. Agents start from HEAD, in private trees of their own, so everything
 has to be committed; --allow-dirty leaves out what is not, and --base starts from another
-commit. Your own working tree stays as it is. The goal's id goes to stdout.
+commit. Your own working tree stays as it is. The goal's id goes to stdout, unless that is a terminal.
 
 With --wait, what happens goes to stderr, at last the commit that came of it; the exit code says how it ended: 0 achieved,
 1 failed, 4 the time was not enough, 5 it waits for a person, 6 it ended without a
@@ -76,9 +77,13 @@ func (c *forageCmd) Run(a *app) error {
 	}
 	warnOfAbsent(a, b, in)
 	noteUnapplied(a, in)
-	a.Printf("%s\n", id)
+	a.printID(id)
 	if !c.Wait.given {
-		a.Sayf("sett: goal %s is posted; %s follows it\n", words.Short(id), a.at.CommandLine(in, "watch --workflow "+words.Short(id)))
+		goal, follow := "goal "+words.Short(id), words.Short(id)
+		if role.IsTerminal(a.Stderr) {
+			goal, follow = "the goal", grammar.LastGoal
+		}
+		a.Sayf("sett: %s is posted; %s follows it\n", goal, a.at.CommandLine(in, "watch --workflow "+follow))
 		return nil
 	}
 	return a.await(ctx, b, in, id, from, limit)

@@ -47,7 +47,7 @@ func TestApprove(t *testing.T) {
 	s.open(free)
 	s.refuses(role.NotFound, "review "+words.Short(free)+" --approve", "approve", free)
 	s.refuses(role.NotFound, "has an id", "approve", "zzzzzz")
-	s.refuses(role.Usage, "missing argument ID", "approve")
+	s.refuses(role.Usage, "--all approves everything", "approve", "--all", other)
 	_, third := s.holds(blackboard.Standard)
 	stdout, _, err = s.run("approve", other, third)
 	if err != nil || stdout != blackboard.GateReviewID(other)+"\n"+blackboard.GateReviewID(third)+"\n" {

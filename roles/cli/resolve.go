@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sett/blackboard"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/words"
 	"sett/roles/view"
@@ -38,6 +40,81 @@ func (a *app) resolve(ctx context.Context, b *instance.Board, part string, want 
 			"sett goals and sett hoard list ids; %s is the newest goal", grammar.LastGoal)
 	}
 	return id, kind, err
+}
+
+// leastIDPart is the shortest part of an id, in characters, where a text may stand in its
+// place: an answer may be one letter.
+const leastIDPart = 4
+
+// idAndText tells a record's id from the text behind it, where the id may be left out: id
+// is empty if the first word begins the text. A word that looks like an id and names no
+// record stays an id, so that a mistyped one never becomes a text.
+func idAndText(a *app, b *instance.Board, first string, rest []string) (id string, text []string, err error) {
+	if first == grammar.LastGoal || first == grammar.LastResult {
+		return first, rest, nil
+	}
+	text = append([]string{first}, rest...)
+	if first == "" {
+		if len(rest) == 0 {
+			text = nil
+		}
+		return "", text, nil
+	}
+	if _, ok := blackboard.NormalizeIDPart(first); !ok || len(first) < leastIDPart {
+		return "", text, nil
+	}
+	_, _, err = b.Index.Resolve(a.ctx, first, blackboard.KindArtefact, blackboard.KindClaim)
+	switch several := (*blackboard.AmbiguousError)(nil); {
+	case err == nil || errors.As(err, &several) || errors.Is(err, blackboard.ErrNotFound) && looksLikeID(first):
+		return first, rest, nil
+	case errors.Is(err, blackboard.ErrNotFound):
+		return "", text, nil
+	}
+	return "", nil, err
+}
+
+// looksLikeID says whether a word that an id may contain has digits and letters, as most
+// parts of ids have and words have not.
+func looksLikeID(s string) bool {
+	return strings.ContainsAny(s, "0123456789") && strings.Trim(s, "0123456789") != ""
+}
+
+// openMatters returns the matters of a kind that wait for a person.
+func openMatters(a *app, b *instance.Board, in *instance.Instance, kind string) ([]view.Matter, error) {
+	all, err := view.MatterReader{Reader: status.Reader(a.at, b, in)}.Open(a.ctx)
+	return slices.DeleteFunc(all, func(m view.Matter) bool { return m.Kind != kind || m.WorkflowID == "" }), err
+}
+
+// onlyMatter returns the artefact of the only matter of a kind that waits for a person.
+func onlyMatter(a *app, b *instance.Board, in *instance.Instance, kind string) (blackboard.Artefact, error) {
+	all, err := openMatters(a, b, in, kind)
+	switch {
+	case err != nil:
+		return blackboard.Artefact{}, err
+	case len(all) == 0:
+		return blackboard.Artefact{}, noneWaits(a, in, kind)
+	case len(all) == 1:
+		return b.Records.Artefact(a.ctx, all[0].ID)
+	}
+	lines := []string{view.Count(all) + " wait; say which one is meant"}
+	for _, m := range all {
+		lines = append(lines, m.Brief())
+	}
+	hint := ""
+	if kind == view.MatterGate {
+		lines[0] = words.Count(len(all), "artefact") + " wait for approval; say which one is meant"
+		hint = a.at.CommandLine(in, "approve --all") + " approves them all"
+	}
+	return blackboard.Artefact{}, role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")), "%s", hint)
+}
+
+// noneWaits is the error of a command for which nothing waits.
+func noneWaits(a *app, in *instance.Instance, kind string) error {
+	what := "no question waits for an answer"
+	if kind == view.MatterGate {
+		what = "nothing waits for approval"
+	}
+	return role.Fail(role.NotFound, errors.New(what), "%s lists what waits for a person", a.at.CommandLine(in, "questions"))
 }
 
 // lastGoal returns the newest goal.

@@ -79,7 +79,7 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return refusal("retry claim "+words.Short(claim), err, afterNoRetry(a, b, in, claim))
 	}
-	a.Printf("%s\n", id)
+	a.printID(id)
 	a.Sayf("sett: claim %s is tried again as claim %s%s\n", words.Short(claim), words.Short(id), whoIsUp(a, b, id))
 	noteUnapplied(a, in)
 	if !c.Wait.given {

@@ -24,7 +24,7 @@ func (reviewCmd) Help() string {
 	return `Reviews an artefact while its claim is in review, beside the agents that do so: once for
 each person. The claim is decided about when all agents have bid, and have reviewed; any
 feedback has the artefact reworked by the agent that made it. The Review's id goes to
-stdout.
+stdout, unless that is a terminal.
 
 ` + whoHelp + `
 
@@ -63,7 +63,7 @@ func (c *reviewCmd) Run(a *app) error {
 	if err := b.People.Review(a.ctx, claim.Claim.ID, review, a.Who()); err != nil {
 		return refusal("review "+words.Short(artefact.ID), err, a.at.CommandLine(in, "show "+words.Short(artefact.ID)))
 	}
-	a.Printf("%s\n", review.ID)
+	a.printID(review.ID)
 	next := "the claim is decided about"
 	if c.Feedback != nil {
 		next = afterFeedback(in, artefact)

@@ -41,6 +41,8 @@ type stage struct {
 
 	stderr io.Writer // theirs; nil: the call's
 
+	terminal *os.File // all of their streams; nil: none of them
+
 	elsewhere bool // commands are typed outside the workspace
 }
 
@@ -163,8 +165,12 @@ func (s *stage) start(args ...string) *call {
 	if s.stderr != nil {
 		stderr = s.stderr
 	}
+	var stdout io.Writer = &c.out
+	if s.terminal != nil {
+		stdin, stdout, stderr = s.terminal, s.terminal, s.terminal
+	}
 	e := role.Env{
-		Args: args, Stdin: stdin, Stdout: &c.out, Stderr: stderr,
+		Args: args, Stdin: stdin, Stdout: stdout, Stderr: stderr,
 		Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok },
 		Environ: func() []string {
 			var all []string

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// tty is a pseudo-terminal with a person at it.
+type tty struct {
+	t      *testing.T
+	master *os.File
+	end    *os.File // of the command
+	mu     sync.Mutex
+	seen   strings.Builder
+	read   chan struct{} // closed when nothing more is shown
+}
+
+func newTTY(t *testing.T, columns uint16) *tty {
+	t.Helper()
+	master, end, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &tty{t: t, master: master, end: end, read: make(chan struct{})}
+	p.resize(columns)
+	go func() {
+		defer close(p.read)
+		for buf := make([]byte, 4096); ; {
+			n, err := master.Read(buf)
+			p.mu.Lock()
+			p.seen.Write(buf[:n])
+			p.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() { _, _ = end.Close(), master.Close() })
+	return p
+}
+
+func (p *tty) resize(columns uint16) {
+	p.t.Helper()
+	if err := pty.Setsize(p.master, &pty.Winsize{Rows: 24, Cols: columns}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// shown is everything that the terminal has got so far.
+func (p *tty) shown() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.seen.String()
+}
+
+// types types a text when the terminal shows another.
+func (p *tty) types(text, when string) {
+	p.t.Helper()
+	p.await(when)
+	if _, err := io.WriteString(p.master, text); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// await waits until the terminal has shown a text.
+func (p *tty) await(text string) {
+	p.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(p.shown(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			p.t.Fatalf("%q is not shown:\n%s", text, p.shown())
+		}
+	}
+}
+
+// closed is everything that the terminal got, after the command's end.
+func (p *tty) closed() string {
+	_ = p.end.Close()
+	<-p.read
+	return p.shown()
+}
+
+// startAt starts a command at a terminal.
+func (s *stage) startAt(p *tty, args ...string) *call {
+	s.terminal = p.end
+	defer func() { s.terminal = nil }()
+	return s.start(args...)
+}
+
+// onTerminal runs a command at a terminal, and returns what it shows.
+func (s *stage) onTerminal(columns uint16, args ...string) string {
+	s.t.Helper()
+	p := newTTY(s.t, columns)
+	s.Must(s.startAt(p, args...).wait())
+	return p.closed()
+}
