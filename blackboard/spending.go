@@ -2,6 +2,7 @@ package blackboard
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"sett/contract/model"
@@ -25,8 +26,8 @@ func (c Call) Bid() bool { return c.Attempt == 0 }
 // Reservation is what a call may use at most: the budgets have that much less for others
 // until the call is settled.
 type Reservation struct {
-	Tokens int64
-	Cost   model.Money
+	Tokens int64       `json:"tokens"`
+	Cost   model.Money `json:"cost"`
 }
 
 // Budgets bound a call: that of its goal and that of its grant. A person may have raised
@@ -34,6 +35,31 @@ type Reservation struct {
 type Budgets struct {
 	Goal  model.Budget
 	Grant model.Budget
+}
+
+// Spending is the account of a goal.
+type Spending struct {
+	Cost   model.Money   `json:"cost"` // of calls that have a price
+	Tokens int64         `json:"tokens"`
+	Calls  int64         `json:"calls"`
+	Time   time.Duration `json:"time"` // of grants that called a model, up to the last call or the end
+	Held   Reservation   `json:"held"` // by calls under way
+	More   model.Budget  `json:"more"` // by which people raised the budget
+	Runs   []Run         `json:"runs"` // by claim, agent and model
+}
+
+// Run has the settled calls of one agent on one claim, by one model.
+type Run struct {
+	Claim string `json:"claim_id"`
+	Spent
+}
+
+// PendingCall is a call under way.
+type PendingCall struct {
+	Call
+	Workflow string
+	Reservation
+	Since time.Time
 }
 
 // Room is the answer to a request for a reservation.
@@ -53,13 +79,13 @@ type RoomState string
 
 // The states of a Room.
 const (
-	RoomReserved   RoomState = "reserved"    // make the call; also where the same call was reserved before
-	RoomWait       RoomState = "wait"        // it does not fit, but calls under way may leave room
-	RoomLess       RoomState = "less"        // it does not fit, but a smaller one may
-	RoomNone       RoomState = "none"        // the budget is used up
-	RoomPaused     RoomState = "paused"      // a person stopped all spending of the instance
-	RoomNotRunning RoomState = "not_running" // the grant is not running or not the caller's, or the bid is not due
-	RoomSettled    RoomState = "settled"     // the same call ended before
+	RoomReserved   RoomState = "reserved" // make the call; also where the same call was reserved before
+	RoomWait       RoomState = "wait"     // it does not fit, but calls under way may leave room
+	RoomLess       RoomState = "less"     // it does not fit, but a smaller one may
+	RoomNone       RoomState = "none"     // the budget is used up
+	RoomPaused     RoomState = "paused"   // a person stopped all spending of the instance
+	RoomNotRunning RoomState = "refused"  // the grant is not running or not the caller's, or the bid is not due
+	RoomSettled    RoomState = "settled"  // the same call ended before
 )
 
 // Exceeded names a budget and its use.
@@ -97,4 +123,39 @@ type Spent struct {
 	Priced    bool          `json:"priced"`
 	Estimated int64         `json:"estimated"` // of Calls
 	Took      time.Duration `json:"took"`
+}
+
+// Total sums up the runs, by agent and model, in their order.
+func (s Spending) Total() []Spent {
+	var all []Spent
+	for _, r := range s.Runs {
+		i := slices.IndexFunc(all, func(x Spent) bool { return x.Agent == r.Agent && x.Model == r.Model })
+		if i < 0 {
+			all = append(all, r.Spent)
+			continue
+		}
+		all[i] = all[i].add(r.Spent)
+	}
+	return all
+}
+
+// Of sums up the runs of one claim by one agent.
+func (s Spending) Of(claim, agent string) []Spent {
+	var all []Spent
+	for _, r := range s.Runs {
+		if r.Claim == claim && r.Agent == agent {
+			all = append(all, r.Spent)
+		}
+	}
+	return all
+}
+
+func (s Spent) add(t Spent) Spent {
+	s.Usage = s.Usage.Add(t.Usage)
+	s.Calls += t.Calls
+	s.Cost += t.Cost
+	s.Priced = s.Priced && t.Priced
+	s.Estimated += t.Estimated
+	s.Took += t.Took
+	return s
 }

@@ -33,6 +33,7 @@ type Board struct {
 	Cub     Cub     // the moves of an agent
 	Leader  Leader  // the decisions of the orchestrator that leads
 	People  People  // the moves of people
+	Calls   Calls   // the calls of models
 
 	c *store.Conn
 }
@@ -48,7 +49,7 @@ func Open(ctx context.Context, o store.Options) (*Board, error) {
 }
 
 func boardOn(c *store.Conn) *Board {
-	return &Board{Records{c}, Index{c}, Ledger{c}, Roster{c}, Cub{c}, Leader{c}, People{c}, c}
+	return &Board{Records{c}, Index{c}, Ledger{c}, Roster{c}, Cub{c}, Leader{c}, People{c}, Calls{c}, c}
 }
 
 // Conn returns the connection, for the packages below this one.

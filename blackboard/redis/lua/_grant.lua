@@ -39,6 +39,7 @@ local function end_grant(claim, agent, g, state, at)
   g.state = state
   g.waits_since = nil
   g.ended_at = at
+  stop_spending(claim, agent, g, at)
   save_grant(claim, agent, g)
   call('ZREM', agent_grants_key(agent), claim)
   stop_running(claim, agent)
@@ -48,6 +49,7 @@ end
 local function queue_grant(claim, agent, g, at)
   g.state = 'queued'
   g.waits_since = nil
+  stop_spending(claim, agent, g, at)
   g.queued_at = at
   g.holder = nil
   save_grant(claim, agent, g)

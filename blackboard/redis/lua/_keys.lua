@@ -34,8 +34,11 @@ local leader_key = P .. 'leader'
 local notified_key = P .. 'notified'
 local open_claims_key = P .. 'claims:open'
 local orchestrator_events = P .. 'orchestrator_events'
+local pending_calls_key = P .. 'spending'
 local questions_key = P .. 'questions:open'
 local running_key = P .. 'running'
+local function settled_calls_key(id) return P .. 'spending:' .. id .. ':settled' end
+local function spending_key(id) return P .. 'spending:' .. id end
 local function staging_key(id) return P .. 'import:' .. id end
 local function standby_events(id) return P .. 'agent:' .. id .. ':standby' end
 local suspended_claims_key = P .. 'claims:suspended'

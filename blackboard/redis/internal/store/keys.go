@@ -82,6 +82,15 @@ func (k Keys) Running() string { return k.Prefix + "running" }
 // Workspace is the key workspace, in which a Sett of before had the running grants.
 func (k Keys) Workspace() string { return k.Prefix + "workspace" }
 
+// Spending is the key spending:WORKFLOW.
+func (k Keys) Spending(w string) string { return k.Prefix + "spending:" + w }
+
+// SettledCalls is the key spending:WORKFLOW:settled.
+func (k Keys) SettledCalls(w string) string { return k.Prefix + "spending:" + w + ":settled" }
+
+// PendingCalls is the key spending, which has the calls of models under way.
+func (k Keys) PendingCalls() string { return k.Prefix + "spending" }
+
 // Agents is the key agents.
 func (k Keys) Agents() string { return k.Prefix + "agents" }
 

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/model"
+)
+
+// DecodeSpending reads the stored account of a goal, whose form _spending.lua has.
+func DecodeSpending(fields map[string]string) blackboard.Spending {
+	goal, more := numbers(fields["goal"], 5), numbers(fields["more"], 4)
+	s := blackboard.Spending{
+		Cost: model.Money(goal[0]), Tokens: goal[1], Calls: goal[2],
+		Held: blackboard.Reservation{Cost: model.Money(goal[3]), Tokens: goal[4]},
+		Time: micros(numbers(fields["time"], 1)[0]),
+		More: model.Budget{Cost: model.Money(more[0]), Tokens: more[1], Calls: more[2], Time: micros(more[3])},
+	}
+	for field, text := range fields {
+		names, ok := strings.CutPrefix(field, "run:")
+		parts := strings.SplitN(names, ":", 3)
+		if !ok || len(parts) != 3 {
+			continue
+		}
+		n := numbers(text, 10)
+		s.Runs = append(s.Runs, blackboard.Run{Claim: parts[0], Spent: blackboard.Spent{
+			Agent: parts[1], Model: parts[2], Calls: n[0],
+			Usage: model.Usage{Input: n[1], Cached: n[2], CacheWrite: n[3], Output: n[4], Reasoning: n[5]},
+			Cost:  model.Money(n[6]), Priced: n[7] == n[0], Estimated: n[8], Took: micros(n[9]),
+		}})
+	}
+	slices.SortFunc(s.Runs, func(a, b blackboard.Run) int {
+		return strings.Compare(a.Claim+"\x00"+a.Agent+"\x00"+a.Model, b.Claim+"\x00"+b.Agent+"\x00"+b.Model)
+	})
+	return s
+}
+
+// numbers reads n numbers; zeros where there are none.
+func numbers(text string, n int) []int64 {
+	all := make([]int64, n)
+	for i, word := range strings.Fields(text) {
+		if i < n {
+			all[i], _ = strconv.ParseInt(word, 10, 64)
+		}
+	}
+	return all
+}
+
+func micros(n int64) time.Duration { return time.Duration(n) * time.Microsecond }

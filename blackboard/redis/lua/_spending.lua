@@ -1,0 +1,55 @@
+-- The accounts of models' calls: one hash for each goal. Its fields are numbers, those
+-- of the first four joined by spaces:
+--   goal               cost tokens calls held_cost held_tokens
+--   grant:CLAIM:AGENT  the same, of one grant
+--   more               cost tokens calls time_us, by which people raised the goal's budget
+--   run:CLAIM:AGENT:MODEL  calls input cached cache_write output reasoning cost priced estimated took_us
+--   time, time:CLAIM:AGENT  microseconds that agents with a model ran, the last call included
+--   said:ID            a person's word that raised the budget, so that it counts once
+-- Costs are billionths of the currency. `held` is reserved by calls under way, which the
+-- index `spending` has. All numbers are below 2^53, up to which Lua counts exactly.
+
+-- Adds the time since a running grant was counted last, or since its start. A later
+-- call, or its end, counts on from there.
+local function count_time(claim, agent, g, workflow, at)
+  local took = string.format('%.0f', math.max(0, at - (g.spends or g.started_at)))
+  call('HINCRBY', spending_key(workflow), 'time', took)
+  call('HINCRBY', spending_key(workflow), 'time:' .. claim .. ':' .. agent, took)
+end
+
+-- Ends the running time of a grant that called a model.
+local function stop_spending(claim, agent, g, at)
+  if g.spends then
+    count_time(claim, agent, g, call('HGET', claim_key(claim), 'workflow_id') or '', at)
+    g.spends = nil
+  end
+end
+
+-- Reads the numbers of a field; zeros where there are none.
+local function numbers_of(key, field, n)
+  local all = {}
+  for v in string.gmatch(call('HGET', key, field) or '', '%S+') do
+    all[#all + 1] = tonumber(v)
+  end
+  for i = #all + 1, n do
+    all[i] = 0
+  end
+  return all
+end
+
+-- Adds to the numbers of a field.
+local function add_numbers(key, field, more)
+  local all, text = numbers_of(key, field, #more), {}
+  for i, v in ipairs(more) do
+    text[i] = string.format('%.0f', math.max(0, all[i] + v))
+  end
+  call('HSET', key, field, table.concat(text, ' '))
+end
+
+-- Adds to the accounts of a goal and, but for a bid's call, of a grant.
+local function spend(workflow, claim, agent, bid, more)
+  add_numbers(spending_key(workflow), 'goal', more)
+  if not bid then
+    add_numbers(spending_key(workflow), 'grant:' .. claim .. ':' .. agent, more)
+  end
+end

@@ -1,0 +1,29 @@
+-- Ends a call of a model: it took that much, and its reservation goes.
+-- KEYS[1] the ledger. ARGV: 1 call, 2 claim, 3 to 7 tokens: input, cached, cache write, output, reasoning,
+-- 8 cost, 9 has a price (1 or 0), 10 is an estimate (1 or 0), 11 microseconds, 12 status of the answer,
+-- 13 SHA-256 of the answer, 14 reason of a failure.
+-- Replies ok | already | refused why.
+local id = ARGV[1]
+local text = call('HGET', pending_calls_key, id)
+if not text then
+  local workflow = call('HGET', claim_key(ARGV[2]), 'workflow_id') or ''
+  if call('SISMEMBER', settled_calls_key(workflow), id) == 1 then
+    return { 'already' }
+  end
+  return { 'refused', 'no such call is under way' }
+end
+local p, n = cjson.decode(text), {}
+for i = 3, 11 do
+  n[i] = tonumber(ARGV[i])
+end
+local bid, tokens = p.attempt == '0', n[3] + n[4] + n[5] + n[6]
+spend(p.workflow, p.claim, p.agent, bid, { n[8], tokens, 1, -tonumber(p.cost), -tonumber(p.tokens) })
+add_numbers(spending_key(p.workflow), 'run:' .. p.claim .. ':' .. p.agent .. ':' .. p.model,
+  { 1, n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11] })
+call('HDEL', pending_calls_key, id)
+call('SADD', settled_calls_key(p.workflow), id)
+emit('call', 'workflow', p.workflow, 'claim', p.claim, 'agent', p.agent, 'attempt', p.attempt, 'call', id, 'model', p.model,
+  'input', ARGV[3], 'cached', ARGV[4], 'cache_write', ARGV[5], 'output', ARGV[6], 'reasoning', ARGV[7],
+  'cost', ARGV[9] == '1' and ARGV[8] or '', 'estimated', ARGV[10] == '1' and 'yes' or '', 'took_us', ARGV[11], 'status', ARGV[12],
+  'request', p.request, 'answer', ARGV[13], 'reason', ARGV[14])
+return { 'ok' }

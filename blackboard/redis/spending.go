@@ -1,0 +1,156 @@
+package redis
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
+	"sett/contract/model"
+)
+
+// Calls has the accounts of models' calls.
+type Calls struct{ c *store.Conn }
+
+// Reserve takes the most that a call may use out of the budgets of its goal and of its
+// grant. It may be repeated with the same call.
+func (b Calls) Reserve(ctx context.Context, q blackboard.Call, want blackboard.Reservation, budgets blackboard.Budgets) (blackboard.Room, error) {
+	args := []string{q.ID, q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, q.Model, q.Request, digits(want.Tokens), digits(int64(want.Cost))}
+	args = append(append(args, bounds(budgets.Goal)...), bounds(budgets.Grant)...)
+	r, err := b.c.Do(ctx, "reserve_call", args...)
+	if err != nil {
+		return blackboard.Room{}, fmt.Errorf("reserve call %s: %w", q.ID, err)
+	}
+	room := blackboard.Room{State: blackboard.RoomState(r.Status), Tokens: -1, Cost: -1}
+	switch room.State {
+	case "ok":
+		room.State = blackboard.RoomReserved
+	case blackboard.RoomNotRunning:
+		room.Reason = r.Text(0)
+	case blackboard.RoomWait, blackboard.RoomLess, blackboard.RoomNone:
+		room.Tokens = number(r.Text(0))
+		room.Cost = model.Money(number(r.Text(1)))
+		unit := r.Text(3)
+		room.Budget = blackboard.Exceeded{Of: r.Text(2), Unit: unit, Limit: amount(unit, r.Text(4)), Used: amount(unit, r.Text(5))}
+	}
+	return room, nil
+}
+
+// Settle ends a call: it used that much. It may be repeated. ErrRefused: no such call
+// was reserved.
+func (b Calls) Settle(ctx context.Context, q blackboard.Call, s blackboard.Settlement) error {
+	r, err := b.c.Do(ctx, "settle_call", q.ID, q.Claim, digits(s.Usage.Input), digits(s.Usage.Cached), digits(s.Usage.CacheWrite),
+		digits(s.Usage.Output), digits(s.Usage.Reasoning), digits(int64(s.Cost)), oneOrZero(s.Priced), oneOrZero(s.Estimated),
+		store.Micros(s.Took), strconv.Itoa(s.Status), s.Answer, s.Reason)
+	return store.Done(r, err, "settle call %s", q.ID)
+}
+
+// Pending returns the calls under way, the oldest first. A gateway that begins settles
+// those that its predecessor left.
+func (b Calls) Pending(ctx context.Context) ([]blackboard.PendingCall, error) {
+	all, err := b.c.Hash(ctx, "read calls under way", b.c.Keys.PendingCalls())
+	if err != nil {
+		return nil, err
+	}
+	calls := make([]blackboard.PendingCall, 0, len(all))
+	for id, text := range all {
+		var p struct {
+			Workflow, Claim, Agent, Attempt, Holder, Model, Request, Tokens, Cost, Since string
+		}
+		if err := json.Unmarshal([]byte(text), &p); err != nil {
+			return nil, fmt.Errorf("read call %s: %w: %w", id, err, blackboard.ErrCorrupt)
+		}
+		since, err := store.ParseMicros(p.Since)
+		if err != nil {
+			return nil, fmt.Errorf("read call %s: %w: %w", id, err, blackboard.ErrCorrupt)
+		}
+		calls = append(calls, blackboard.PendingCall{
+			Call: blackboard.Call{ID: id, Claim: p.Claim, Agent: p.Agent, Attempt: int(number(p.Attempt)), Holder: p.Holder, Model: p.Model, Request: p.Request},
+
+			Workflow: p.Workflow, Reservation: blackboard.Reservation{Tokens: number(p.Tokens), Cost: model.Money(number(p.Cost))}, Since: since,
+		})
+	}
+	slices.SortFunc(calls, func(a, b blackboard.PendingCall) int {
+		if c := a.Since.Compare(b.Since); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return calls, nil
+}
+
+// Spending returns the account of a goal; the zero value where it called no model.
+func (b Calls) Spending(ctx context.Context, workflow string) (blackboard.Spending, error) {
+	fields, err := b.c.Hash(ctx, "read spending", b.c.Keys.Spending(workflow))
+	if err != nil {
+		return blackboard.Spending{}, err
+	}
+	return store.DecodeSpending(fields), nil
+}
+
+// Paused says whether a person stopped all calls of the instance.
+func (b Calls) Paused(ctx context.Context) (bool, error) {
+	state, err := b.c.Text(ctx, "read instance", "HGET", b.c.Keys.Instance(), "models")
+	return state == modelsPaused, err
+}
+
+// The states of all calls of an instance.
+const (
+	modelsPaused  = "paused"
+	modelsRunning = "running"
+)
+
+// PauseModels stops all calls of models, those of running tools too; or lets them go on.
+func (b People) PauseModels(ctx context.Context, paused bool, by, why string) error {
+	to := modelsRunning
+	if paused {
+		to = modelsPaused
+	}
+	return b.person(ctx, to+" models", "pause_models", to, by, why)
+}
+
+// RaiseBudget adds to the budget of a goal. Word names the person's move: it counts once.
+func (b People) RaiseBudget(ctx context.Context, word, workflowID string, more model.Budget, by string) error {
+	return b.person(ctx, "raise the budget of goal "+workflowID, "raise_budget", append(append([]string{word, workflowID}, bounds(more)...), by)...)
+}
+
+// RaiseBudget adds to the budget of a goal, as a person's Answer says, which counts once.
+func (b Cub) RaiseBudget(ctx context.Context, answerID, workflowID string, more model.Budget) error {
+	r, err := b.c.Do(ctx, "raise_budget", append(append([]string{answerID, workflowID}, bounds(more)...), "")...)
+	return store.Done(r, err, "raise the budget of goal %s", workflowID)
+}
+
+// bounds writes a budget as the scripts take it.
+func bounds(b model.Budget) []string {
+	return []string{digits(int64(b.Cost)), digits(b.Tokens), digits(b.Calls), store.Micros(b.Time)}
+}
+
+func digits(n int64) string { return strconv.FormatInt(n, 10) }
+
+func number(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+func oneOrZero(b bool) string {
+	if b {
+		return "1"
+	}
+	return "0"
+}
+
+// amount writes a number of a unit for people.
+func amount(unit, n string) string {
+	switch unit {
+	case "cost":
+		return model.Money(number(n)).String()
+	case "time":
+		return (time.Duration(number(n)) * time.Microsecond).Round(time.Second).String()
+	}
+	return n
+}

@@ -1,0 +1,206 @@
+package redis
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/model"
+)
+
+// called is a claim whose agent runs, and a call of it.
+func (w *world) called(agent string) (blackboard.GrantRef, func(id string) blackboard.Call) {
+	claim := w.granted(blackboard.PhaseExclusive, agent)
+	_, ref := w.run(claim, agent)
+	return ref, func(id string) blackboard.Call {
+		return blackboard.Call{ID: id, Claim: claim, Agent: agent, Attempt: ref.Attempt, Holder: ref.Holder, Model: "smart", Request: "r" + id}
+	}
+}
+
+func (w *world) reserve(q blackboard.Call, tokens int64, cost model.Money, budgets blackboard.Budgets) blackboard.Room {
+	w.Helper()
+	room, err := w.b.Calls.Reserve(w.ctx, q, blackboard.Reservation{Tokens: tokens, Cost: cost}, budgets)
+	must(w, err)
+	return room
+}
+
+func (w *world) spending(workflow string) blackboard.Spending {
+	w.Helper()
+	s, err := w.b.Calls.Spending(w.ctx, workflow)
+	must(w, err)
+	return s
+}
+
+// A call takes from both budgets until it is settled, and then as much as it used. Each
+// move may be repeated.
+func TestCallIsAccounted(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ref, call := w.called("a")
+		goal := w.goalOf(ref.Claim)
+		budgets := blackboard.Budgets{Goal: model.Budget{Cost: 10 * model.Unit, Tokens: 1000}, Grant: model.Budget{Cost: 2 * model.Unit}}
+		one := call("1")
+		w.twice("reserve", func() error {
+			if room := w.reserve(one, 100, model.Unit, budgets); room.State != blackboard.RoomReserved {
+				t.Errorf("reserve: %+v", room)
+			}
+			return nil
+		})
+		if got := w.spending(goal); got.Held != (blackboard.Reservation{Tokens: 100, Cost: model.Unit}) || got.Calls != 0 {
+			t.Errorf("held: %+v", got)
+		}
+		pending, err := w.b.Calls.Pending(w.ctx)
+		must(t, err)
+		if len(pending) != 1 || pending[0].Call != one || pending[0].Workflow != goal || pending[0].Tokens != 100 || pending[0].Since.IsZero() {
+			t.Errorf("under way: %+v", pending)
+		}
+		used := blackboard.Settlement{
+			Usage: model.Usage{Input: 10, Cached: 20, CacheWrite: 5, Output: 7, Reasoning: 3}, Cost: model.Unit / 3, Priced: true, Took: 2 * time.Second, Status: 200, Answer: "hash",
+		}
+		w.twice("settle", func() error { return w.b.Calls.Settle(w.ctx, one, used) })
+		e := w.lastEvent()
+		if e.Kind != blackboard.EventCall || e.Claim != ref.Claim || e.Workflow != goal || e.Agent != "a" || e.Attributes["request"] != "r1" ||
+			e.Attributes["answer"] != "hash" || e.Attributes["cost"] != "333333333" || e.Attributes["cached"] != "20" || e.Attributes["status"] != "200" {
+			t.Errorf("ledger: %+v", e)
+		}
+		if room := w.reserve(one, 100, model.Unit, budgets); room.State != blackboard.RoomSettled {
+			t.Errorf("reserve a settled call: %+v", room)
+		}
+		got := w.spending(goal)
+		if got.Held != (blackboard.Reservation{}) || got.Cost != model.Unit/3 || got.Tokens != 42 || got.Calls != 1 || len(got.Runs) != 1 {
+			t.Fatalf("account: %+v", got)
+		}
+		want := blackboard.Spent{Agent: "a", Model: "smart", Usage: used.Usage, Calls: 1, Cost: used.Cost, Priced: true, Took: used.Took}
+		if got.Runs[0].Spent != want || got.Runs[0].Claim != ref.Claim {
+			t.Errorf("run: %+v", got.Runs[0])
+		}
+		w.refuses("settle a call that was never reserved", blackboard.ErrRefused, func() error { return w.b.Calls.Settle(w.ctx, call("2"), used) })
+	})
+}
+
+// A call that does not fit waits for those under way, then it may be smaller, then the
+// budget is used up. Each budget and each unit counts.
+func TestBudgets(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ref, call := w.called("a")
+		goal := w.goalOf(ref.Claim)
+		of := func(b model.Budget) blackboard.Budgets { return blackboard.Budgets{Goal: b} }
+		tokens := of(model.Budget{Tokens: 100})
+		if room := w.reserve(call("1"), 90, 0, tokens); room.State != blackboard.RoomReserved {
+			t.Fatalf("first: %+v", room)
+		}
+		if room := w.reserve(call("2"), 20, 0, tokens); room.State != blackboard.RoomWait || room.Tokens != 10 || room.Cost != -1 {
+			t.Errorf("beside one under way: %+v", room)
+		}
+		must(t, w.b.Calls.Settle(w.ctx, call("1"), blackboard.Settlement{Usage: model.Usage{Output: 90}}))
+		room := w.reserve(call("2"), 20, 0, tokens)
+		if want := (blackboard.Exceeded{Of: "goal", Unit: "tokens", Limit: "100", Used: "90"}); room.State != blackboard.RoomLess || room.Tokens != 10 || room.Budget != want {
+			t.Errorf("a large one: %+v", room)
+		}
+		if room := w.reserve(call("2"), 10, 0, tokens); room.State != blackboard.RoomReserved {
+			t.Errorf("a small one: %+v", room)
+		}
+		must(t, w.b.Calls.Settle(w.ctx, call("2"), blackboard.Settlement{Usage: model.Usage{Output: 15}, Cost: 3 * model.Unit / 2, Priced: true}))
+		for what, b := range map[string]blackboard.Budgets{
+			"tokens":  tokens,
+			"calls":   of(model.Budget{Calls: 2}),
+			"cost":    of(model.Budget{Cost: model.Unit}),
+			"time":    of(model.Budget{Time: time.Microsecond}),
+			"a grant": {Grant: model.Budget{Calls: 2}},
+		} {
+			if room := w.reserve(call("3"), 1, 1, b); room.State != blackboard.RoomNone {
+				t.Errorf("%s: %+v", what, room)
+			}
+		}
+		if room := w.reserve(call("3"), 1, 1, of(model.Budget{Cost: model.Unit})); room.Budget.Limit != "1.00" || room.Budget.Used != "1.50" {
+			t.Errorf("cost in words: %+v", room.Budget)
+		}
+
+		w.twice("raise", func() error {
+			return w.b.People.RaiseBudget(w.ctx, "word", goal, model.Budget{Tokens: 50, Calls: 3}, "ann")
+		})
+		if e := w.lastEvent(); e.Kind != blackboard.EventBudget || e.Attributes["by"] != "ann" || e.Attributes["tokens"] != "50" {
+			t.Errorf("ledger: %+v", e)
+		}
+		if room := w.reserve(call("3"), 40, 0, tokens); room.State != blackboard.RoomReserved {
+			t.Errorf("after more: %+v", room)
+		}
+		w.refuses("raise by an answer that is none", blackboard.ErrRefused, func() error {
+			return w.b.Cub.RaiseBudget(w.ctx, goal, goal, model.Budget{Tokens: 50})
+		})
+	})
+}
+
+// A call needs a running grant of its caller, or a bid that is due, and calls that are
+// not paused.
+func TestWhoMayCall(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ref, call := w.called("a")
+		other := call("1")
+		other.Holder = "other"
+		old := call("1")
+		old.Attempt = 7
+		foreign := call("1")
+		foreign.Agent = "b"
+		for what, q := range map[string]blackboard.Call{"another holder": other, "another attempt": old, "another agent": foreign} {
+			before := w.dump()
+			if room := w.reserve(q, 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomNotRunning || room.Reason == "" {
+				t.Errorf("%s: %+v", what, room)
+			}
+			w.unchanged(what, before)
+		}
+		w.twice("pause", func() error { return w.b.People.PauseModels(w.ctx, true, "ann", "too dear") })
+		if room := w.reserve(call("1"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomPaused {
+			t.Errorf("paused: %+v", room)
+		}
+		must(t, w.b.People.PauseModels(w.ctx, false, "ann", ""))
+		if room := w.reserve(call("1"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomReserved {
+			t.Errorf("resumed: %+v", room)
+		}
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(ref.Claim), "cancelled", nil, nil))
+		if room := w.reserve(call("2"), 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomNotRunning {
+			t.Errorf("after the end: %+v", room)
+		}
+		must(t, w.b.Calls.Settle(w.ctx, call("1"), blackboard.Settlement{Usage: model.Usage{Input: 1}})) // it counts all the same
+		if got := w.spending(w.goalOf(ref.Claim)); got.Tokens != 1 || got.Held.Tokens != 0 || got.Time <= 0 {
+			t.Errorf("account: %+v", got)
+		}
+
+		claim := w.open(w.goal().ID, "a")
+		bid := blackboard.Call{ID: "bid", Claim: claim, Agent: "a", Model: "smart"}
+		if room := w.reserve(bid, 1, 0, blackboard.Budgets{Grant: model.Budget{Calls: 0}}); room.State != blackboard.RoomReserved {
+			t.Errorf("a bid's call: %+v", room)
+		}
+		must(t, w.b.Calls.Settle(w.ctx, bid, blackboard.Settlement{Usage: model.Usage{Input: 3}}))
+		must(t, w.bid(claim, "a", blackboard.BidExclusive))
+		bid.ID = "late"
+		if room := w.reserve(bid, 1, 0, blackboard.Budgets{}); room.State != blackboard.RoomNotRunning {
+			t.Errorf("a bid's call after the bid: %+v", room)
+		}
+	})
+}
+
+// Of many calls at once, no more are reserved than the budget has room for.
+func TestManyCallsAtOnce(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ref, call := w.called("a")
+		var all sync.WaitGroup
+		for i := range 64 {
+			all.Go(func() {
+				room, err := w.b.Calls.Reserve(w.ctx, call(strconv.Itoa(i)), blackboard.Reservation{Tokens: 7}, blackboard.Budgets{Goal: model.Budget{Tokens: 100}})
+				if err != nil || room.State != blackboard.RoomReserved && room.State != blackboard.RoomWait {
+					t.Errorf("call %d: %+v, %v", i, room, err)
+				}
+			})
+		}
+		all.Wait()
+		if got := w.spending(w.goalOf(ref.Claim)); got.Held.Tokens != 98 {
+			t.Errorf("%d tokens are reserved of 100, 7 each", got.Held.Tokens)
+		}
+	})
+}
