@@ -13,8 +13,8 @@ import (
 
 // The users of a Redis that Sett starts. Each agent has one of its own, which
 // reaches its instance's keys and channels with the commands a cub needs; the
-// notifier reads them; the administrator is the orchestrator and the command line;
-// nobody else gets in.
+// notifier reads them; the gateway of models reads them, too, and writes accounts; the
+// administrator is the orchestrator and the command line; nobody else gets in.
 //
 // That keeps instances apart from each other, and agents from the settings of the
 // server. It does not keep one cub apart from another: a script runs with the rights
@@ -34,6 +34,10 @@ const agentCommands = "-@all +ping +client|setname +eval +evalsha +subscribe +un
 const notifierCommands = "-@all +ping +client|setname +unsubscribe +punsubscribe +discard" +
 	" +time +get +set +hgetall +llen +zscore +xread"
 
+// gatewayCommands are those that the gateway of models needs.
+const gatewayCommands = "-@all +ping +client|setname +eval +evalsha +unsubscribe +punsubscribe +discard" +
+	" +time +get +hget +hset +hdel +hexists +hgetall +hincrby +sismember +sadd +zscore +xadd"
+
 // Host is the name by which the containers of an instance find the blackboard that
 // is one of them.
 func Host(instance string) string { return "sett-" + instance + "-redis" }
@@ -46,6 +50,9 @@ func CubName(agent string) string { return store.CubName + agent }
 
 // NotifierUser is the notifier's. It is no agent's: theirs have a prefix.
 const NotifierUser = "notifier"
+
+// GatewayUser is that of the gateway of models. It is no agent's either.
+const GatewayUser = "gateway"
 
 // AgentPassword derives an agent's password from the administrator's, which alone has
 // to be stored. The agent's password tells nothing about it.
@@ -68,6 +75,9 @@ func AgentURL(base, admin, agent string) (string, error) {
 // NotifierURL is AgentURL for the notifier.
 func NotifierURL(base, admin string) (string, error) { return userURL(base, admin, NotifierUser) }
 
+// GatewayURL is AgentURL for the gateway of models.
+func GatewayURL(base, admin string) (string, error) { return userURL(base, admin, GatewayUser) }
+
 func userURL(base, admin, user string) (string, error) {
 	u, err := url.Parse(base)
 	if err != nil || u.Host == "" {
@@ -80,25 +90,36 @@ func userURL(base, admin, user string) (string, error) {
 	return u.String(), nil
 }
 
+// Users are those of an instance, besides the administrator.
+type Users struct {
+	Agents   []string
+	Notifier bool // there is one
+	Gateway  bool // of models
+}
+
 // ACLFile returns the file of users (aclfile) of a Redis that holds the instance
 // alone. Passwords are in it as hashes only. The names are those of a valid
 // configuration, which have none of the characters that would end a rule or stand
-// for others in a pattern. With notifies there is a user of the notifier, which reads
-// the instance's keys and writes one; a server before Redis 7 has no such rules.
-func ACLFile(instance, adminPassword string, agents []string, notifies bool) []byte {
+// for others in a pattern. The notifier reads the instance's keys and writes one, the
+// gateway writes those of models' accounts; a server before Redis 7 has no such rules.
+func ACLFile(instance, adminPassword string, users Users) []byte {
 	var b strings.Builder
 	// No client can be the default user, which is off. But the server itself is when it
 	// reads its log after a start: commands forbidden to that user would be left out.
 	b.WriteString("user default off resetpass ~* &* +@all\n")
 	fmt.Fprintf(&b, "user %s on %s ~* &* +@all\n", AdminUser, hashed(adminPassword))
-	prefix := store.KeysOf(instance).Prefix
-	for _, agent := range agents {
+	keys := store.KeysOf(instance)
+	for _, agent := range users.Agents {
 		fmt.Fprintf(&b, "user %s on %s resetkeys ~%s* resetchannels &%s* %s\n",
-			AgentUser(agent), hashed(AgentPassword(adminPassword, agent)), prefix, prefix, agentCommands)
+			AgentUser(agent), hashed(AgentPassword(adminPassword, agent)), keys.Prefix, keys.Prefix, agentCommands)
 	}
-	if notifies {
+	if users.Notifier {
 		fmt.Fprintf(&b, "user %s on %s resetkeys %%R~%s* ~%s resetchannels %s\n",
-			NotifierUser, hashed(passwordOf(adminPassword, NotifierUser)), prefix, store.KeysOf(instance).Notified(), notifierCommands)
+			NotifierUser, hashed(passwordOf(adminPassword, NotifierUser)), keys.Prefix, keys.Notified(), notifierCommands)
+	}
+	if users.Gateway {
+		fmt.Fprintf(&b, "user %s on %s resetkeys %%R~%s* ~%s ~%s ~%s ~%s resetchannels %s\n",
+			GatewayUser, hashed(passwordOf(adminPassword, GatewayUser)), keys.Prefix, keys.Events(), keys.PendingCalls(), keys.Spending("*"), keys.Grants("*"), gatewayCommands)
 	}
 	return []byte(b.String())
 }

@@ -45,7 +45,7 @@ func startGuarded(t *testing.T, agents ...string) *guarded {
 // allow writes the file of users for these agents.
 func (g *guarded) allow(t *testing.T, agents ...string) {
 	t.Helper()
-	must(t, os.WriteFile(g.file, ACLFile("test", adminPassword, agents, true), 0o600))
+	must(t, os.WriteFile(g.file, ACLFile("test", adminPassword, Users{Agents: agents, Notifier: true, Gateway: true}), 0o600))
 }
 
 // cub returns the same world as the agent's cub has it.
@@ -123,7 +123,7 @@ func TestAgentCommandsAreExact(t *testing.T) {
 	}
 	scripts := lua.Scripts()
 	calls := regexp.MustCompile(`call\(\s*'([A-Z]+)'`)
-	for _, name := range strings.Fields("await beat bid finish hello requeue start worker") {
+	for _, name := range strings.Fields("await beat bid finish hello raise_budget requeue start worker") {
 		if scripts[name].Source == "" {
 			t.Errorf("no script %s", name)
 		}

@@ -29,7 +29,7 @@ type overran struct {
 func overrun(t *testing.T, name, script string) *overran {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "users.acl")
-	must(t, os.WriteFile(file, ACLFile("test", adminPassword, []string{"a", "b"}, false), 0o600))
+	must(t, os.WriteFile(file, ACLFile("test", adminPassword, Users{Agents: []string{"a", "b"}}), 0o600))
 	s := &overran{redistest.Start(t, "--aclfile", file, "--busy-reply-threshold", "20", "--appendonly", "yes"), "",
 		make(chan blackboard.Overrun, 16), make(chan error, 64)}
 	s.admin = (&url.URL{Scheme: "redis", User: url.UserPassword(AdminUser, adminPassword), Host: s.Addr()}).String()

@@ -204,3 +204,60 @@ func TestManyCallsAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// The gateway's user can do all that the gateway does.
+func TestGatewayUserCanWork(t *testing.T) {
+	g := startGuarded(t, "a")
+	at, err := GatewayURL(g.server.URL, adminPassword)
+	must(t, err)
+	b := open(t, at)
+	must(t, b.Ping(g.ctx))
+	ref, call := g.called("a")
+	room, err := b.Calls.Reserve(g.ctx, call("1"), blackboard.Reservation{Tokens: 1}, blackboard.Budgets{Goal: model.Budget{Tokens: 1}})
+	must(t, err)
+	if room.State != blackboard.RoomReserved {
+		t.Errorf("reserve: %+v", room)
+	}
+	if pending, err := b.Calls.Pending(g.ctx); err != nil || len(pending) != 1 {
+		t.Errorf("under way: %+v, %v", pending, err)
+	}
+	must(t, b.Calls.Settle(g.ctx, call("1"), blackboard.Settlement{Usage: model.Usage{Input: 1}}))
+	must(t, b.Calls.Settle(g.ctx, call("1"), blackboard.Settlement{Usage: model.Usage{Input: 1}}))
+	room, err = b.Calls.Reserve(g.ctx, call("2"), blackboard.Reservation{Tokens: 1}, blackboard.Budgets{Goal: model.Budget{Tokens: 1}})
+	if err != nil || room.State != blackboard.RoomNone {
+		t.Errorf("beyond the budget: %+v, %v", room, err)
+	}
+	if _, err := b.Calls.Spending(g.ctx, g.goalOf(ref.Claim)); err != nil {
+		t.Error(err)
+	}
+	if paused, err := b.Calls.Paused(g.ctx); err != nil || paused {
+		t.Errorf("paused: %v, %v", paused, err)
+	}
+	claim := g.open(g.goal().ID, "a")
+	bid := blackboard.Call{ID: "bid", Claim: claim, Agent: "a", Model: "smart"}
+	if room, err := b.Calls.Reserve(g.ctx, bid, blackboard.Reservation{Tokens: 1}, blackboard.Budgets{}); err != nil || room.State != blackboard.RoomReserved {
+		t.Errorf("a bid's call: %+v, %v", room, err)
+	}
+}
+
+// The gateway's credentials in the wrong hands decide nothing.
+func TestGatewayUserIsRefused(t *testing.T) {
+	g := startGuarded(t, "a")
+	g.goal()
+	before := g.dump()
+	thief := dial(t, g.server.Addr())
+	if got := thief.say("AUTH", GatewayUser, passwordOf(adminPassword, GatewayUser)); got != "+OK" {
+		t.Fatalf("AUTH: %s", got)
+	}
+	own := [][]string{
+		{"SET", "sett:{test}:epoch", "9"}, {"SET", "sett:{test}:leader", "me"}, {"HSET", "sett:{test}:agents", "a", "x"},
+		{"HSET", "sett:{test}:artifact:x", "payload", "forged"}, {"HSET", "sett:{test}:instance", "approve", "[]"},
+		{"PUBLISH", "sett:{test}:claim_events", "x"}, {"SUBSCRIBE", "sett:{test}:claim_events"}, {"DEL", "sett:{test}:events"},
+	}
+	for _, command := range append(own, refusedToAgents...) {
+		if got := thief.say(command...); !refusal.MatchString(got) {
+			t.Errorf("%q: %s", command, got)
+		}
+	}
+	g.unchanged("the thief", before)
+}

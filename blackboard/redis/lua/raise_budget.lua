@@ -14,9 +14,10 @@ if by == '' then
   by = a[3] or ''
 end
 local key = spending_key(workflow)
-if call('HSETNX', key, 'said:' .. id, '1') == 0 then
+if call('HGET', key, 'said:' .. id) then
   return { 'already' }
 end
+call('HSET', key, 'said:' .. id, '1')
 add_numbers(key, 'more', { tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]) })
 emit('budget', 'workflow', workflow, 'by', by, 'cost', ARGV[3], 'tokens', ARGV[4], 'calls', ARGV[5], 'time_us', ARGV[6])
 return { 'ok' }

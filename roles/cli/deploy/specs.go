@@ -48,7 +48,7 @@ hash-max-listpack-value 4096
 func (l *containerLauncher) ownUsers() bool { return !l.j.in.External && !l.embedded() }
 
 func (l *containerLauncher) usersFile() runtime.File {
-	return runtime.File{Path: dataDir + "/redis/users.acl", Mode: 0o600, Data: aclFile(l.j.in.Name, l.j.in.Admin(), l.j.c.Names(), l.j.c.Notify != nil)}
+	return runtime.File{Path: dataDir + "/redis/users.acl", Mode: 0o600, Data: aclFile(l.j.in.Name, l.j.in.Admin(), aclUsers{Agents: l.j.c.Names(), Notifier: l.j.c.Notify != nil})}
 }
 
 func (l *containerLauncher) blackboardSpec() runtime.Spec {

@@ -15,6 +15,9 @@ var (
 	aclFile = redis.ACLFile
 )
 
+// aclUsers are the users of that Redis.
+type aclUsers = redis.Users
+
 // Deploy uses a container engine and its images.
 type (
 	containerEngine = engine.Engine
