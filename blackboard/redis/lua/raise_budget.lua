@@ -1,6 +1,6 @@
 -- A person raises the budget of a goal, once for each of their words.
--- KEYS[1] the ledger. ARGV: 1 id of the word, 2 workflow, 3 to 6 cost, tokens, calls, microseconds, 7 the
--- person (empty: the word is their Answer, an artefact of the goal).
+-- KEYS[1] the ledger. ARGV: 1 id of the word, 2 workflow, 3 cost, 4 tokens, 5 calls, 6 microseconds,
+-- 7 the person (empty: the word is their Answer, an artefact of the goal).
 -- Replies ok | already | refused why.
 local id, workflow, by = ARGV[1], ARGV[2], ARGV[7]
 if call('EXISTS', workflow_key(workflow)) == 0 then

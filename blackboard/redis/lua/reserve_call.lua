@@ -33,7 +33,7 @@ end
 
 local key = spending_key(workflow)
 local want = { cost = tonumber(ARGV[9]), tokens = tonumber(ARGV[8]), calls = 1, time = 0 }
-local left, state, short = { cost = -1, tokens = -1 }, 'ok', nil
+local left, answer, short = { cost = -1, tokens = -1 }, nil, nil
 local function weigh_budget(of, account, field, first, more)
   local running = g and math.max(0, at - (g.spends or g.started_at)) or 0
   local n, time = numbers_of(key, account, 5), tonumber(call('HGET', key, field) or '0') + running
@@ -53,8 +53,8 @@ local function weigh_budget(of, account, field, first, more)
       end
       if not fits then
         local how = held > 0 and 'wait' or (left[unit] and free > 0) and 'less' or 'none'
-        if state == 'ok' or how == 'none' or (how == 'wait' and state == 'less') then
-          state, short = how, { of, unit, string.format('%.0f', limit), string.format('%.0f', used + held) }
+        if not answer or how == 'none' or (how == 'wait' and answer == 'less') then
+          answer, short = how, { of, unit, string.format('%.0f', limit), string.format('%.0f', used + held) }
         end
       end
     end
@@ -64,8 +64,8 @@ weigh_budget('goal', 'goal', 'time', 10, numbers_of(key, 'more', 4))
 if g then
   weigh_budget('grant', 'grant:' .. claim .. ':' .. agent, 'time:' .. claim .. ':' .. agent, 14, {})
 end
-if state ~= 'ok' then
-  return { state, string.format('%.0f', left.tokens), string.format('%.0f', left.cost), unpack(short) }
+if answer then
+  return { answer, string.format('%.0f', left.tokens), string.format('%.0f', left.cost), unpack(short) }
 end
 
 spend(workflow, claim, agent, bid, { 0, 0, 0, want.cost, want.tokens })

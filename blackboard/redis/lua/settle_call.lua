@@ -1,6 +1,6 @@
 -- Ends a call of a model: it took that much, and its reservation goes.
--- KEYS[1] the ledger. ARGV: 1 call, 2 claim, 3 to 7 tokens: input, cached, cache write, output, reasoning,
--- 8 cost, 9 has a price (1 or 0), 10 is an estimate (1 or 0), 11 microseconds, 12 status of the answer,
+-- KEYS[1] the ledger. ARGV: 1 call, 2 claim, tokens: 3 input, 4 cached, 5 cache write, 6 output,
+-- 7 reasoning, 8 cost, 9 has a price (1 or 0), 10 is an estimate (1 or 0), 11 microseconds, 12 status of the answer,
 -- 13 SHA-256 of the answer, 14 reason of a failure.
 -- Replies ok | already | refused why.
 local id = ARGV[1]
