@@ -263,9 +263,6 @@ func TestForageCannotBring(t *testing.T) {
 	}
 	whole := filepath.Join(s.home, "whole")
 	s.Must(os.Rename(s.root, whole))
-	gitIn(t, s.home, "", "clone", "-q", "--depth=1", "file://"+whole, s.root)
-	refused("it is a shallow clone", "git fetch --unshallow")
-	s.Must(os.RemoveAll(s.root))
 	gitIn(t, whole, "", "config", "uploadpack.allowFilter", "true")
 	gitIn(t, s.home, "", "clone", "-q", "--filter=blob:none", "file://"+whole, s.root)
 	refused("it is a partial clone", "git fetch --refetch --no-filter")

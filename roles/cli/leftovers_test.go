@@ -203,11 +203,7 @@ func TestCheckoutFromElsewhere(t *testing.T) {
 			}
 			commit := s.aside("a", "1\n")
 			s.git("update-ref", "refs/sett/artefacts/stage/x", commit)
-			posted := s.achieved
-			if kind == "shallow" { // which the store refuses, so that only an older Sett worked there
-				posted = s.achievedEarlier
-			}
-			goal, _ := posted(base, commit)
+			goal, _ := s.achieved(base, commit)
 			stdout, _, err := s.run("checkout", goal)
 			s.Must(err)
 			if got := gitIn(t, strings.TrimSpace(stdout), "", "rev-parse", "HEAD"); got != commit {
@@ -247,5 +243,10 @@ func TestDoctorNamesMissingHistory(t *testing.T) {
 	s.Must(os.Rename(s.root, whole))
 	gitIn(t, s.home, "", "clone", "-q", "--depth=1", "file://"+whole, s.root)
 	stdout, _, _ = s.run("doctor")
-	has(t, stdout, "it is a shallow clone", "git fetch --unshallow")
+	has(t, stdout, "repository history             it is a shallow clone")
+	s.Must(os.RemoveAll(s.root))
+	gitIn(t, whole, "", "config", "uploadpack.allowFilter", "true")
+	gitIn(t, s.home, "", "clone", "-q", "--no-checkout", "--filter=tree:0", "file://"+whole, s.root)
+	stdout, _, _ = s.run("doctor")
+	has(t, stdout, "problem  repository history             it is a partial clone", "git fetch --refetch --no-filter")
 }

@@ -31,7 +31,7 @@ type source struct {
 }
 
 // lookAtRepository finds the source of a store that is still to be made. It refuses a
-// repository that lacks commits, and a machine where trees cannot be made.
+// repository that lacks objects of its HEAD, and a machine where trees cannot be made.
 func lookAtRepository(ctx context.Context, u *upRun) error {
 	f := u.facts
 	f.source.format = "sha1"
@@ -56,26 +56,15 @@ func sourceOf(ctx context.Context, g git.Repository) (source, error) {
 	if err != nil {
 		return source{}, err
 	}
-	out, err := g.Run(ctx, "rev-parse", "--show-object-format", "--is-shallow-repository")
+	format, err := g.Run(ctx, "rev-parse", "--show-object-format")
 	if err != nil {
 		return source{}, err
 	}
-	said := strings.Fields(out)
-	if len(said) != 2 {
-		return source{}, role.Fail(role.Environment, fmt.Errorf("git rev-parse says %q", role.Clean(out)), "")
-	}
-	if why, mend := git.Lacks(ctx, g); why != "" {
-		lacks := said[1] == "true"
-		if !lacks && g.Head(ctx) != "" { // a partial clone may have fetched everything by now
-			_, err := g.Run(ctx, "rev-list", "--objects", "--quiet", "HEAD")
-			lacks = err != nil
-		}
-		if lacks {
-			return source{}, role.Fail(role.Usage, fmt.Errorf("agents' trees need what the repository lacks: %s", why), "%s", mend)
-		}
+	if err := git.Complete(ctx, g, "HEAD"); err != nil {
+		return source{}, err
 	}
 	all, err := withAlternates(objects)
-	return source{all, said[0]}, err
+	return source{all, strings.TrimSpace(format)}, err
 }
 
 // mostBorrowed bounds how many repositories one borrows objects from.

@@ -65,10 +65,23 @@ func (x *exam) repository(ctx context.Context) []Finding {
 		return []Finding{warning("", "git init", "%s is no git repository, which sett forage wants", x.root)}
 	}
 	out := append(x.commits(ctx, g), identity(ctx, g)...)
-	if why, mend := git.Lacks(ctx, g); why != "" {
-		out = append(out, warning("history", mend, "%s: sett forage refuses a commit of which objects are missing", why))
+	return append(out, history(ctx, g)...)
+}
+
+// history looks at a clone that may lack a part of its history.
+func history(ctx context.Context, g git.Repository) []Finding {
+	why, mend := git.Lacks(ctx, g)
+	if why == "" || g.Head(ctx) == "" {
+		return nil
 	}
-	return out
+	err := git.Complete(ctx, g, "HEAD")
+	switch {
+	case ctx.Err() != nil:
+		return nil // it is a large one
+	case err != nil:
+		return []Finding{problem("history", mend, "%s: sett forage refuses a commit of which objects are missing", why)}
+	}
+	return []Finding{fine("history", "%s: agents see as much of it as you, and HEAD has all that it needs", why)}
 }
 
 // commits checks for a first commit and for uncommitted files.

@@ -29,8 +29,12 @@ func Store(ctx context.Context, l *Locator, in *Instance) git.Repository {
 	_, objects, err := g.Own(ctx)
 	g.Dir = own.Dir
 	g.Environ = append(g.Environ, "GIT_DIR="+own.Dir)
-	if err == nil { // else the user's repository is gone
-		g.Environ = append(g.Environ, store.Borrowed(objects))
+	if err != nil { // the user's repository is gone
+		return g
+	}
+	g.Environ = append(g.Environ, store.Borrowed(objects))
+	if ends, err := own.Ends(objects); err == nil { // else history is read as far as it goes
+		g.Environ = append(g.Environ, ends...)
 	}
 	return g
 }

@@ -60,7 +60,11 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 		return nil, err
 	}
 	p := &Plan{Artefact: r.Artefact.ID, Goal: r.Goal.ID, Commit: r.Commit, Commits: []Step{}, Files: []commit.File{}, repo: repo, in: in}
-	repo.Environ = append(slices.Clip(repo.Environ), store.Borrowed(store.Open(in.StoreDir()).Objects()))
+	both, err := withStore(ctx, repo, in)
+	if err != nil {
+		return nil, err
+	}
+	repo.Environ = append(slices.Clip(repo.Environ), both...)
 	l := looker{Plan: p, at: at, result: r, both: repo}
 	if err := l.target(ctx, onto); err != nil {
 		return nil, err
@@ -77,6 +81,17 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 	}
 	p.unrun, err = p.repo.Filtered(ctx, p.Directory, filters, paths(p.Files))
 	return p, err
+}
+
+// withStore returns git's variables to find the objects of the instance's store in the repository.
+func withStore(ctx context.Context, repo git.Repository, in *instance.Instance) ([]string, error) {
+	_, objects, err := repo.Own(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s := store.Open(in.StoreDir())
+	ends, err := s.Ends(objects)
+	return append(ends, store.Borrowed(s.Objects())), err
 }
 
 // looker makes a plan.

@@ -2,8 +2,11 @@ package git
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
+
+	"sett/roles/role"
 )
 
 // Own returns the directory that all working trees of the repository share, and that of
@@ -14,13 +17,34 @@ func (g Repository) Own(ctx context.Context) (dir, objects string, err error) {
 	return dir, filepath.Join(dir, "objects"), err // no variable names another place: see At
 }
 
-// Lacks says why a repository may lack objects of its own history; empty: it has all.
+// Lacks says why a repository may lack objects of its own history; empty: it has all. A
+// shallow clone has all down to the commits at which its history ends, unless it is damaged.
 func Lacks(ctx context.Context, g Repository) (why, mend string) {
-	if out, err := g.Run(ctx, "rev-parse", "--is-shallow-repository"); err == nil && strings.TrimSpace(out) == "true" {
-		return "it is a shallow clone, without its older history", "git fetch --unshallow"
+	shallow := false
+	if out, err := g.Run(ctx, "rev-parse", "--is-shallow-repository"); err == nil {
+		shallow = strings.TrimSpace(out) == "true"
 	}
 	if out, err := g.Run(ctx, "config", "--get-regexp", `^(extensions\.partialclone|remote\..*\.promisor)$`); err == nil && out != "" {
 		return "it is a partial clone, which leaves objects on its remote", "git fetch --refetch --no-filter"
 	}
+	if shallow {
+		return "it is a shallow clone, without its older history", "git fetch --unshallow"
+	}
 	return "", "git fsck"
+}
+
+// Complete refuses a clone that lacks objects which a commit needs, as a partial one may. Of a
+// repository that is no such clone all is believed to be there, without a look.
+func Complete(ctx context.Context, g Repository, commit string) error {
+	why, mend := Lacks(ctx, g)
+	if why == "" || g.commit(ctx, commit) == "" {
+		return nil
+	}
+	if _, err := g.Run(ctx, "rev-list", "--objects", "--quiet", "--end-of-options", commit); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return role.Fail(role.Usage, fmt.Errorf("agents' trees need objects that the repository lacks: %s", why), "%s", mend)
+	}
+	return nil
 }

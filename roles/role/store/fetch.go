@@ -6,9 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 )
 
 var (
@@ -41,17 +40,9 @@ func (s *Store) Fetch(ctx context.Context, objects, commit, ref string) error {
 			return err
 		}
 	}
-	whole := known == commit
-	if !whole {
-		if err := s.Whole(ctx, []string{commit}, known); err == nil {
-			whole = true
-		} else if exitCode(err) == 0 {
-			return err
-		}
-	}
-	pack := ""
-	for try := 1; !whole; try++ {
-		if pack, err = s.fetch(ctx, objects, commit, known); err == nil {
+	var packs []string
+	for try := 1; ; try++ {
+		if packs, err = s.fetchOnce(ctx, objects, commit, known); err == nil {
 			break
 		}
 		if try == fetchTries || !errors.Is(err, ErrIncomplete) {
@@ -62,8 +53,36 @@ func (s *Store) Fetch(ctx context.Context, objects, commit, ref string) error {
 	if _, err := s.run(ctx, command{args: []string{"update-ref", "--stdin"}, stdin: updates}); err != nil {
 		return err
 	}
-	s.release(pack)
+	for _, pack := range packs {
+		s.release(pack)
+	}
 	return nil
+}
+
+// fetchOnce brings the objects that the store lacks. Packs that it brings are kept from
+// being pruned until they are released.
+func (s *Store) fetchOnce(ctx context.Context, objects, commit, known string) (packs []string, err error) {
+	theirs, err := boundaryOf(objects)
+	if err != nil {
+		return nil, err
+	}
+	own, err := Boundary(s.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(minus(own, theirs)) == 0 { // else there may be more history by now
+		if known == commit {
+			return nil, nil
+		}
+		if err := s.Whole(ctx, []string{commit}, known); err == nil || exitCode(err) == 0 {
+			return nil, err
+		}
+	}
+	if len(own)+len(theirs) > 0 {
+		return s.fetchShallow(ctx, objects, commit, known, theirs)
+	}
+	pack, err := s.fetch(ctx, objects, "", []string{commit}, known)
+	return []string{pack}, err
 }
 
 // Whole is an error unless the store has everything that commits reach. Of the known ones
@@ -79,17 +98,14 @@ func (s *Store) Whole(ctx context.Context, commits []string, known ...string) er
 	return err
 }
 
-// fetch brings the objects that a commit reaches and the known one does not.
-func (s *Store) fetch(ctx context.Context, objects, commit, known string) (pack string, err error) {
+// fetch brings the objects that commits reach and the known one does not. Ends says
+// where their history ends; empty: nowhere.
+func (s *Store) fetch(ctx context.Context, objects, ends string, commits []string, known string) (pack string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	var exclude []string
-	if known != "" {
-		exclude = []string{known}
-	}
 	sender := s.process(ctx, command{
-		args: []string{"pack-objects", "--revs", "--thin", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, exclude),
-		env: []string{Borrowed(objects)},
+		args: []string{"pack-objects", "--revs", "--thin", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(strings.Join(commits, "\n"), some(known)),
+		env: append(some(ends), Borrowed(objects)),
 	})
 	pack, sent, received := pass(ctx, sender, s.process(ctx, command{args: []string{"index-pack", "--stdin", "--fix-thin", "--keep=sett"}}))
 	if received == nil && exitCode(sent) > 0 {
@@ -100,14 +116,11 @@ func (s *Store) fetch(ctx context.Context, objects, commit, known string) (pack 
 
 // fit gives a store without a commit the format of a commit's hash.
 func (s *Store) fit(ctx context.Context, commit string) error {
-	lock, err := os.Open(s.Dir)
+	unlock, err := s.lock()
 	if err != nil {
 		return err
 	}
-	defer lock.Close() // and the lock ends
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("lock the store: %w", err)
-	}
+	defer unlock()
 	want := "sha1"
 	if len(commit) == 64 {
 		want = "sha256"
@@ -149,7 +162,8 @@ func (s *Store) emptyObjects() error {
 // Send brings a commit with everything that it reaches into the repository with this git
 // directory, which need not have a ref for it. The commit is of the store, or made in that repository of
 // objects of both. Git keeps the objects there until release is called. Where the
-// repository has them all, nothing is written; nothing but objects ever is.
+// repository has them all, nothing is written; nothing but objects ever is, and the end of a
+// shallow history that the repository lacks the rest of.
 func (s *Store) Send(ctx context.Context, commit, gitDir string) (release func(), err error) {
 	release = func() {}
 	to := Open(gitDir)
@@ -161,14 +175,22 @@ func (s *Store) Send(ctx context.Context, commit, gitDir string) (release func()
 	if err != nil {
 		return release, err
 	}
+	environ, err := s.Ends(to.Objects())
+	if err != nil {
+		return release, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	// Not thin: a partial clone may lack the objects that deltas would build on.
 	sender := s.process(ctx, command{
 		args: []string{"pack-objects", "--revs", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, strings.Fields(named)),
-		env: []string{Borrowed(to.Objects())},
+		env: append(slices.Clone(environ), Borrowed(to.Objects())),
 	})
-	receiver := to.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--keep=sett"}})
+	receiver := to.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--keep=sett"}, env: environ})
 	pack, sent, received := pass(ctx, sender, receiver)
-	return func() { to.release(pack) }, errors.Join(sent, received)
+	release = func() { to.release(pack) }
+	if sent != nil || received != nil {
+		return release, errors.Join(sent, received)
+	}
+	return release, s.sendEnds(ctx, to, commit, strings.Fields(named), append(environ, Borrowed(to.Objects())))
 }

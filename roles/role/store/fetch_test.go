@@ -37,7 +37,8 @@ func fetch(t *testing.T, s *Store, p *person, commit string) {
 func holds(t *testing.T, s *Store, commits ...string) {
 	t.Helper()
 	at := func(args ...string) string {
-		return run(t, "", "git", append([]string{"--git-dir=" + s.Dir}, args...)...)
+		t.Helper()
+		return run(t, "", "git", append([]string{"-c", "repack.writeBitmaps=false", "--git-dir=" + s.Dir}, args...)...)
 	}
 	at("gc", "-q", "--prune=now")
 	at("fsck", "--strict", "--full")
@@ -95,7 +96,7 @@ func TestFetch(t *testing.T) {
 			two.commit("two", "2\n")
 			return two
 		}, nil},
-		"shallow clone": {"sha1", clone("--depth=1"), ErrIncomplete},
+		"shallow clone": {"sha1", clone("--depth=1"), nil},
 		"partial clone": {"sha1", clone("--filter=blob:none", "--no-checkout"), ErrIncomplete},
 		"lost blob": {"sha1", func(t *testing.T, p *person) *person {
 			blob := p.git("rev-parse", "HEAD:a")

@@ -48,6 +48,7 @@ var settings = []string{
 	"commit.gpgSign=false",
 	"i18n.commitEncoding=UTF-8",
 	"pack.writeReverseIndex=false",
+	"repack.writeBitmaps=false", // git believes one also after the history became deeper
 }
 
 // environ is git's whole environment, but for a command's own variables. It reads no

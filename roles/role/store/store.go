@@ -106,11 +106,20 @@ func Create(ctx context.Context, dir, format string, from []string) (*Store, err
 }
 
 // Borrow has git find the objects of other directories in the store, which must stay there
-// as long as the store.
+// as long as the store. The history of each ends there where its own repository's does.
 func (s *Store) Borrow(objects ...string) error {
 	var b strings.Builder
+	var ends []string
 	for _, dir := range objects {
 		b.WriteString(quoted(dir) + "\n")
+		more, err := boundaryOf(dir)
+		if err != nil {
+			return err
+		}
+		ends = union(ends, more)
+	}
+	if err := s.bound(ends); err != nil {
+		return err
 	}
 	return WriteWhole(filepath.Join(s.Objects(), "info", "alternates"), b.String())
 }

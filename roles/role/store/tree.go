@@ -218,6 +218,11 @@ func (t *Tree) lendRepository(p Plan) error {
 			files["refs/heads/"+branch] = p.Commit + "\n"
 		}
 	}
+	if ends, err := Boundary(t.store.Dir); err != nil {
+		return err
+	} else if len(ends) > 0 {
+		files[shallowFile] = textOf(ends)
+	}
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
