@@ -17,6 +17,7 @@ require (
 	github.com/ory/dockertest/v3 v3.12.0 // tests only: Redis in a container
 	github.com/prometheus/client_golang v1.25.0 // metrics of the roles
 	github.com/redis/rueidis v1.0.79 // the Redis client: pipelines what goroutines ask at the same time, and subscribes
+	github.com/rivo/uniseg v0.4.7 // how many columns a text takes on a terminal
 	github.com/rogpeppe/go-internal v1.16.0 // tests only: the command line as scripts
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests only: whether the schema of sett.yml says what its decoder does
 	github.com/yuin/gopher-lua v1.1.1 // the Lua of local mode's scripts, in one state for all of them

@@ -95,6 +95,7 @@ var owners = []struct {
 	{"github.com/ory/dockertest/v3", []string{"blackboard/redis/redistest"}, []string{".", "blackboard", "runtime", "roles"}},
 	{"github.com/santhosh-tekuri/jsonschema/v6", nil, []string{"contract/config"}},
 	{"github.com/creack/pty", nil, []string{"roles/cli"}},
+	{"github.com/rivo/uniseg", []string{"roles/cli/term"}, nil},
 	{"github.com/rogpeppe/go-internal", nil, []string{".", "agents", "blackboard", "contract", "runtime", "roles"}},
 }
 

@@ -72,13 +72,14 @@ func (p *waitFlag) Decode(ctx *kong.DecodeContext) error {
 func (a *app) await(ctx context.Context, b *instance.Board, in *instance.Instance, id, from string, limit time.Duration) error {
 	v := a.ledgerView(b, in, a.Stderr)
 	v.workflow, v.brief, v.waits = id, true, true
+	v.asks = askerFor(a, b, in, id)
 	end, err := v.toEnd(ctx, from)
 	switch {
 	case err == nil:
 		return end
 	case a.ctx.Err() != nil:
-		return term.Interrupted(fmt.Sprintf("interrupted; goal %s goes on; %s follows it, %s says what it waits for",
-			words.Short(id), a.at.CommandLine(in, "watch --workflow "+words.Short(id)), a.at.CommandLine(in, "show "+words.Short(id))))
+		return term.Interrupted(fmt.Sprintf("interrupted; goal %s goes on; %s follows it, %s says what it waits for%s",
+			words.Short(id), a.at.CommandLine(in, "watch --workflow "+words.Short(id)), a.at.CommandLine(in, "show "+words.Short(id)), v.asks.later()))
 	case ctx.Err() != nil:
 		return a.notEnough(b, in, id, limit)
 	}

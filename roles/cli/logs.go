@@ -90,8 +90,9 @@ func (c *logsCmd) Run(a *app) error {
 	if !c.Follow {
 		return c.past(a.ctx, in, place, p, o, keep)
 	}
-	f := &follower{c: c, p: p, in: in, place: place, lines: make(chan logline.Line, 256), lost: make(chan string), open: map[string]bool{}, keep: keep, past: keep >= 0}
-	return f.run(a.ctx, o)
+	f := &logline.Follower{Place: place, Wants: p.wants, Show: p.print, Keep: keep, Picks: c.narrowed(),
+		Sources: func(ctx context.Context) ([]logline.Source, error) { return c.sources(ctx, in, place) }}
+	return f.Run(a.ctx, o)
 }
 
 // narrow reads the claim or goal that lines have to be about. It opens the blackboard

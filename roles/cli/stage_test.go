@@ -41,7 +41,7 @@ type stage struct {
 
 	stderr io.Writer // theirs; nil: the call's
 
-	terminal *os.File // all of their streams; nil: none of them
+	terminal *os.File // their streams that are not set otherwise; nil: none is one
 
 	elsewhere bool // commands are typed outside the workspace
 }
@@ -167,7 +167,13 @@ func (s *stage) start(args ...string) *call {
 	}
 	var stdout io.Writer = &c.out
 	if s.terminal != nil {
-		stdin, stdout, stderr = s.terminal, s.terminal, s.terminal
+		stdout = s.terminal
+		if s.stdin == nil {
+			stdin = s.terminal
+		}
+		if s.stderr == nil {
+			stderr = s.terminal
+		}
 	}
 	e := role.Env{
 		Args: args, Stdin: stdin, Stdout: stdout, Stderr: stderr,

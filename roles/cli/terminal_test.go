@@ -18,7 +18,7 @@ type tty struct {
 	end    *os.File // of the command
 	mu     sync.Mutex
 	seen   strings.Builder
-	read   chan struct{} // closed when nothing more is shown
+	at     int // behind the text that was awaited last
 }
 
 func newTTY(t *testing.T, columns uint16) *tty {
@@ -27,10 +27,9 @@ func newTTY(t *testing.T, columns uint16) *tty {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &tty{t: t, master: master, end: end, read: make(chan struct{})}
+	p := &tty{t: t, master: master, end: end}
 	p.resize(columns)
 	go func() {
-		defer close(p.read)
 		for buf := make([]byte, 4096); ; {
 			n, err := master.Read(buf)
 			p.mu.Lock()
@@ -68,10 +67,14 @@ func (p *tty) types(text, when string) {
 	}
 }
 
-// await waits until the terminal has shown a text.
+// await waits until the terminal has shown a text behind the one awaited before.
 func (p *tty) await(text string) {
 	p.t.Helper()
-	for end := time.Now().Add(20 * time.Second); !strings.Contains(p.shown(), text); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if at := strings.Index(p.shown()[p.at:], text); at >= 0 {
+			p.at += at + len(text)
+			return
+		}
 		if time.Now().After(end) {
 			p.t.Fatalf("%q is not shown:\n%s", text, p.shown())
 		}
@@ -80,9 +83,13 @@ func (p *tty) await(text string) {
 
 // closed is everything that the terminal got, after the command's end.
 func (p *tty) closed() string {
-	_ = p.end.Close()
-	<-p.read
-	return p.shown()
+	p.t.Helper()
+	const end = "<end>"
+	if _, err := p.end.WriteString(end); err != nil {
+		p.t.Fatal(err)
+	}
+	p.await(end)
+	return strings.TrimSuffix(p.shown(), end)
 }
 
 // startAt starts a command at a terminal.

@@ -45,6 +45,8 @@ Terminal, 5 it waits for a person; the message says the commands.
 --for question ends with 0 when something of the goal waits for an answer or an approval,
 and prints that; with 1 when the goal ends before, or 6 when that was without a Terminal.
 --for idle ends with 0 when the goal has ended, however, or waits for nothing but people.
+On a terminal, --for terminal and --for end ask questions and gates of the goal right there,
+and go on waiting; an empty line leaves one open.
 After --timeout the exit code is 4, and what is waited for is named; on a terminal also
 before, on stderr.
 
@@ -78,11 +80,14 @@ func (c *waitCmd) Run(a *app) error {
 		return err
 	}
 	w := &goalWaiter{app: a, b: b, in: in, goal: id, what: c.For, form: c.Form}
+	if c.ForPeople() && (c.For == forTerminal || c.For == forEnd) {
+		w.asks = askerFor(a, b, in, id)
+	}
 	err = w.follow(ctx)
 	switch {
 	case errors.Is(err, errOver):
 	case a.ctx.Err() != nil:
-		return term.Interrupted(fmt.Sprintf("interrupted; goal %s goes on", words.Short(id)))
+		return term.Interrupted(fmt.Sprintf("interrupted; goal %s goes on%s", words.Short(id), w.asks.later()))
 	case ctx.Err() != nil:
 		return a.notEnough(b, in, id, c.Timeout)
 	default:
@@ -127,6 +132,7 @@ type goalWaiter struct {
 	goal string
 	what string
 	form term.Form
+	asks *asker // nil: nobody is asked
 
 	is  waitView // the goal, once the condition is met
 	end error    // the command's end then
@@ -136,16 +142,19 @@ type goalWaiter struct {
 // condition holds. On a terminal it names the waits meanwhile.
 func (w *goalWaiter) follow(ctx context.Context) error {
 	var from string
+	v := w.ledgerView(w.b, w.in, w.Stderr)
+	v.workflow, v.waits, v.onlyWaits, v.asks = w.goal, role.IsTerminal(w.Stderr), true, w.asks
 	if err := ledger.Patiently(ctx, func() (err error) {
-		if from, err = w.b.Ledger.Last(ctx); err == nil {
+		if from, err = w.b.Ledger.Last(ctx); err != nil {
+			return err
+		}
+		if err = v.ask(ctx); err == nil {
 			err = w.look(ctx)
 		}
 		return err
 	}); err != nil {
 		return err
 	}
-	v := w.ledgerView(w.b, w.in, w.Stderr)
-	v.workflow, v.waits, v.onlyWaits = w.goal, role.IsTerminal(w.Stderr), true
 	return v.follow(ctx, from, func(e blackboard.Event) error {
 		if e.Workflow != w.goal {
 			return nil

@@ -58,6 +58,9 @@ Programs get them with --waits only: as objects with time, kind (waits), workflo
 It has no end of its own, so json prints one object after another and yaml one document
 after another; jsonl is one object per line.
 
+On a terminal, questions and gates of the goal of --workflow are asked right there, and
+following goes on. An empty line leaves one open.
+
 With --exit-when-done it ends once there is nothing left to do, or at once when nothing
 is, after what --since asks for. For a goal the exit code says how that ended, as with
 forage --wait: 0 achieved, 1 failed, 5 it waits for a person, 6 it ended without a
@@ -102,6 +105,9 @@ func (c *watchCmd) Run(a *app) error {
 		}
 	}
 	v.artefactType = c.Type
+	if c.ForPeople() && c.Until == "" && role.IsTerminal(a.Stdout) {
+		v.asks = askerFor(a, b, in, v.workflow)
+	}
 	from, err := c.position(a, b)
 	if err != nil {
 		return err
@@ -110,7 +116,9 @@ func (c *watchCmd) Run(a *app) error {
 		return c.toTime(ctx, a, v, from)
 	}
 	if !c.Exit {
-		err = v.follow(ctx, from, nil)
+		if err = v.ask(ctx); err == nil {
+			err = v.follow(ctx, from, nil)
+		}
 		if a.ctx.Err() != nil {
 			return nil // it has no end of its own
 		}
@@ -185,8 +193,9 @@ type ledgerView struct {
 	workflow string // only this one; empty: all
 	agent    string // only this agent's entries; empty: all
 	form     term.Form
-	brief    bool // leave out bids that follow the rules
-	waits    bool // name the waits while nothing happens
+	brief    bool   // leave out bids that follow the rules
+	waits    bool   // name the waits while nothing happens
+	asks     *asker // asks the person at the terminal; nil: nobody
 
 	onlyWaits    bool   // and show no entry
 	artefactType string // a pattern: only entries that name an artefact of such a type; empty: all
@@ -230,6 +239,11 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 				return err
 			}
 		}
+		if v.asks != nil && e.CallsPerson() && e.Workflow == v.workflow {
+			if err := v.ask(ctx); err != nil {
+				return err
+			}
+		}
 		if each == nil {
 			return nil
 		}
@@ -239,6 +253,14 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 		return cause
 	}
 	return err
+}
+
+// ask asks the person at the terminal what the goal waits for, and shows nothing else
+// meanwhile.
+func (v *ledgerView) ask(ctx context.Context) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return ledger.Patiently(ctx, func() error { return v.asks.ask(ctx) })
 }
 
 // wants reports whether the view shows an entry.

@@ -24,6 +24,9 @@ var (
 // view's goal or of all, and returns the command's end; err is set when that cannot be
 // read.
 func (v *ledgerView) toEnd(ctx context.Context, from string) (end, err error) {
+	if err := v.ask(ctx); err != nil {
+		return nil, err
+	}
 	l := &ledgerEnd{board: v.board, workflow: v.workflow}
 	over, err := l.at(ctx, from)
 	for {

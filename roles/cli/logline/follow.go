@@ -1,12 +1,10 @@
-package cli
+package logline
 
 import (
 	"context"
 	"slices"
 	"time"
 
-	"sett/roles/cli/instance"
-	"sett/roles/cli/logline"
 	"sett/runtime"
 )
 
@@ -18,26 +16,37 @@ const settle = 100 * time.Millisecond
 // them running.
 const gatherEvery = 2 * time.Second
 
-// follower shows the last lines of logs, then the new ones as they come.
-type follower struct {
-	c     *logsCmd
-	p     *logPrinter
-	in    *instance.Instance
-	place instance.Place
-	lines chan logline.Line
-	open  map[string]bool // logs that are being read, by unit
-	lost  chan string     // units with a log that was gone before it could be read
-	held  []logline.Line  // not yet shown
-	idle  int             // flushes since the last line came
-	past  bool            // held has old lines, and only the last of them are shown
-	keep  int             // so many of them
+// Place has the units' logs.
+type Place interface {
+	runtime.Logs
+	// Gather copies logs from other places to the instance's directory.
+	Gather(ctx context.Context) error
 }
 
-// run follows, also units that start later, until the context ends.
-func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
+// Follower shows the last lines of logs, then the new ones as they come.
+type Follower struct {
+	Place   Place
+	Sources func(ctx context.Context) ([]Source, error) // the logs to read now
+	Wants   func(Line) bool
+	Show    func(Line) error
+	Keep    int  // so many old lines are shown; negative: all
+	Picks   bool // Wants does not want every line, so the last ones have to be looked for
+
+	lines chan Line
+	open  map[string]bool // logs that are being read, by unit
+	lost  chan string     // units with a log that was gone before it could be read
+	held  []Line          // not yet shown
+	idle  int             // flushes since the last line came
+	past  bool            // held has old lines, and only the last of them are shown
+}
+
+// Run follows, also units that start later, until the context ends.
+func (f *Follower) Run(ctx context.Context, o runtime.LogOptions) error {
+	f.lines, f.lost, f.open, f.past = make(chan Line, 256), make(chan string), map[string]bool{}, f.Keep >= 0
+	o.Follow = true
 	first := o
-	if f.keep > 0 && !f.c.narrowed() && o.Since.IsZero() {
-		first.Lines = f.keep // later units are new: all of their lines count
+	if f.Keep > 0 && !f.Picks && o.Since.IsZero() {
+		first.Lines = f.Keep // later units are new: all of their lines count
 	}
 	if err := f.begin(ctx, first); err != nil {
 		return err
@@ -52,7 +61,7 @@ func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 			return nil
 		case l := <-f.lines:
 			f.idle = 0
-			if f.p.wants(l) {
+			if f.Wants(l) {
 				f.held = append(f.held, l)
 			}
 		case unit := <-f.lost:
@@ -63,7 +72,7 @@ func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 			}
 		case <-gather.C:
 			// A log that cannot be fetched now comes the next time.
-			_ = f.place.Gather(ctx)
+			_ = f.Place.Gather(ctx)
 		case <-flush.C:
 			if err := f.flush(); err != nil {
 				return err
@@ -73,8 +82,8 @@ func (f *follower) run(ctx context.Context, o runtime.LogOptions) error {
 }
 
 // begin reads the logs that are not being read yet.
-func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
-	sources, err := f.c.sources(ctx, f.in, f.place)
+func (f *Follower) begin(ctx context.Context, o runtime.LogOptions) error {
+	sources, err := f.Sources(ctx)
 	if err != nil {
 		return err
 	}
@@ -89,7 +98,7 @@ func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
 			seen := false
 			// It ends with the context; a log that was removed meanwhile has no more to say,
 			// unless it was gone before it could say anything: then it comes home later.
-			err := logline.Read(ctx, f.place, s, o, func(l logline.Line) {
+			err := Read(ctx, f.Place, s, o, func(l Line) {
 				seen = true
 				select {
 				case f.lines <- l:
@@ -111,17 +120,17 @@ func (f *follower) begin(ctx context.Context, o runtime.LogOptions) error {
 const manyHeld = 1000
 
 // flush shows the held lines when no new one came for a moment, or they are many.
-func (f *follower) flush() error {
+func (f *Follower) flush() error {
 	if f.idle++; f.idle < 2 && (f.past || len(f.held) < manyHeld) {
 		return nil
 	}
-	slices.SortStableFunc(f.held, func(x, y logline.Line) int { return x.Time.Compare(y.Time) })
-	if f.past && len(f.held) > f.keep {
-		f.held = f.held[len(f.held)-f.keep:]
+	slices.SortStableFunc(f.held, func(x, y Line) int { return x.Time.Compare(y.Time) })
+	if f.past && len(f.held) > f.Keep {
+		f.held = f.held[len(f.held)-f.Keep:]
 	}
 	f.past = false
 	for _, l := range f.held {
-		if err := f.p.print(l); err != nil {
+		if err := f.Show(l); err != nil {
 			return err
 		}
 	}

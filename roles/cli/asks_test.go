@@ -1,0 +1,175 @@
+package cli
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+// followed is a goal that is followed at a terminal, and asks.
+type followed struct {
+	*call
+	*tty
+	goal, claim, question string
+}
+
+// onQuestion follows a goal until its question is on the terminal.
+func (s *stage) onQuestion(text string) followed {
+	s.t.Helper()
+	s.by("anna")
+	p := newTTY(s.t, 80)
+	f := followed{tty: p, call: s.startAt(p, "forage", "--wait", "--goal", "paint it")}
+	s.Until("a goal", func() bool {
+		ids, err := s.board.Index.Goals(s.t.Context(), 1)
+		s.Must(err)
+		if len(ids) == 1 {
+			f.goal = ids[0]
+		}
+		return f.goal != ""
+	})
+	f.claim, f.question = s.work(f.goal, blackboard.Artefact{StructuralType: blackboard.Question, Type: "Question", Payload: text})
+	p.await("writer asks:")
+	return f
+}
+
+func (s *stage) finishes(f followed) {
+	s.t.Helper()
+	s.begin(f.claim, "writer")
+	s.Finish(f.claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "red"})
+	s.Complete(f.claim)
+}
+
+// A question is asked where the goal is followed, cleaned, and following goes on.
+func TestAskedInPlace(t *testing.T) {
+	s := newStage(t)
+	f := s.onQuestion("which?\n\x1b[2Jred or blue")
+	f.types("  red \n", "later): ")
+	f.await("answered; writer goes on")
+	s.Until("the answer", func() bool { return s.grantOf(f.claim, "writer").State == blackboard.GrantQueued })
+	asked := s.grantOf(f.claim, "writer").Asked
+	a, err := s.board.Records.Artefact(t.Context(), asked[1])
+	s.Must(err)
+	if a.Payload != "red" || blackboard.PersonOf(a) != "anna" {
+		t.Errorf("answered %q by %s", a.Payload, blackboard.PersonOf(a))
+	}
+	s.finishes(f)
+	s.Must(f.wait())
+	has(t, f.closed(), "writer asks:\r\n    which?\r\n    \\x1b[2Jred or blue\r\n", "goal achieved")
+}
+
+// An empty line, or the end of the input, leaves a question open.
+func TestLeftOpenInPlace(t *testing.T) {
+	s := newStage(t)
+	f := s.onQuestion("which?")
+	f.types("\n", "later): ")
+	if err := f.wait(); role.CodeOf(err) != role.Waiting {
+		t.Errorf("left open: %v", err)
+	}
+	has(t, f.closed(), "sett: left open; later: sett --name stage answer "+words.Short(f.question)+` "…"`)
+	for _, typed := range []string{"\n", "\x04"} {
+		p := newTTY(t, 80)
+		c := s.startAt(p, "wait", f.goal)
+		p.types(typed, "later): ")
+		if err := c.wait(); role.CodeOf(err) != role.Waiting {
+			t.Errorf("%q leaves it open: %v", typed, err)
+		}
+		has(t, p.closed(), "left open; later: ")
+	}
+	if g := s.grantOf(f.claim, "writer"); g.State != blackboard.GrantAwaitingAnswer {
+		t.Errorf("grant %+v", g)
+	}
+}
+
+func TestInterruptedInPlace(t *testing.T) {
+	s := newStage(t)
+	f := s.onQuestion("which?")
+	f.stop()
+	err := f.wait()
+	if role.CodeOf(err) != role.Interrupted || !strings.Contains(err.Error(), "; later: sett --name stage answer "+words.Short(f.question)+` "…"`) {
+		t.Errorf("interrupted: %v", err)
+	}
+}
+
+// Somebody else may be faster.
+func TestSettledElsewhere(t *testing.T) {
+	s := newStage(t)
+	f := s.onQuestion("which?")
+	_, _, err := s.run("answer", f.question, "blue")
+	s.Must(err)
+	f.await("it was settled elsewhere")
+	s.finishes(f)
+	s.Must(f.wait())
+}
+
+func TestGateInPlace(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	for _, tc := range []struct {
+		typed, last string
+		state       string
+	}{
+		{"maybe\ny\n", "", "approved"}, {"n\nno changelog\n", "What is wrong with it (empty: later): ", "rejected"}, {"n\n\n", "What is wrong with it (empty: later): ", ""}, {"\n", "", ""},
+	} {
+		goal, held := s.holds(blackboard.Standard)
+		p := newTTY(t, 80)
+		c := s.startAt(p, "wait", goal)
+		p.await("Release of writer waits for approval:\r\n    packed\r\n  sett --name stage unearth " + words.Short(held) + " shows it\r\n")
+		for i, line := range strings.SplitAfter(strings.TrimSuffix(tc.typed, "\n"), "\n") {
+			when := "Approve it? y, n, or empty: later: "
+			if i > 0 && tc.last != "" {
+				when = tc.last
+			}
+			p.types(strings.TrimSuffix(line, "\n")+"\n", when)
+		}
+		p.await(map[string]string{"approved": "is approved; its claim opens", "rejected": "is rejected; writer reworks it", "": "left open; later: "}[tc.state])
+		c.stop()
+		_ = c.wait()
+		review, err := s.board.Records.Artefact(t.Context(), blackboard.GateReviewID(held))
+		if tc.state == "" {
+			if err == nil {
+				t.Errorf("%q decides: %+v", tc.typed, review)
+			}
+			continue
+		}
+		s.Must(err)
+		if tc.state == "rejected" && review.Payload != "no changelog" || blackboard.PersonOf(review) != "anna" {
+			t.Errorf("%q: %+v", tc.typed, review)
+		}
+	}
+}
+
+// Nobody is asked who cannot answer, and no program.
+func TestNobodyIsAsked(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	goal, _, _ := s.asks("paint it", "which?")
+	p := newTTY(t, 80)
+	null, err := os.Open(os.DevNull)
+	s.Must(err)
+	defer null.Close()
+	for name, prepare := range map[string]func(){
+		"no input":  func() { s.terminal, s.stdin = p.end, null },
+		"no stderr": func() { s.terminal, s.stderr = p.end, &output{} },
+		"a tool": func() {
+			s.terminal, s.vars = p.end, map[string]string{"SETT_CLAIM_ID": "x"}
+		},
+	} {
+		s.terminal, s.stdin, s.stderr, s.vars = nil, nil, nil, nil
+		prepare()
+		c := s.start("wait", goal)
+		if err := c.wait(); role.CodeOf(err) != role.Waiting {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	s.terminal, s.stdin, s.stderr, s.vars = p.end, nil, nil, nil
+	for _, args := range [][]string{{"wait", goal, "-o", "json"}, {"wait", goal, "--quiet"}, {"wait", goal, "--for", "idle"}, {"watch", "--exit-when-done"}} {
+		_ = s.start(args...).wait()
+	}
+	if shown := p.closed(); strings.Contains(shown, "Your answer") {
+		t.Errorf("asked: %s", shown)
+	}
+}
