@@ -39,6 +39,7 @@ var packages = []string{
 	"contract/config",
 	"contract/env",
 	"contract/model",
+	"contract/prompt",
 	"contract/spelling",
 	"contract/tool",
 	"roles",
@@ -102,7 +103,7 @@ var owners = []struct {
 // pure packages do no I/O and read no clock; time, ids and randomness are passed
 // to them.
 var pure = []string{
-	"blackboard", "contract/config", "contract/env", "contract/model", "contract/spelling", "contract/tool", "runtime", "roles/orchestrator/arbiter",
+	"blackboard", "contract/config", "contract/env", "contract/model", "contract/prompt", "contract/spelling", "contract/tool", "runtime", "roles/orchestrator/arbiter",
 }
 
 // impure are the imports that would let a pure package reach the world, with
