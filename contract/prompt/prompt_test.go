@@ -25,8 +25,10 @@ type ids struct {
 	time time.Time
 }
 
-func (r ids) id(n int) string     { return fmt.Sprintf("01M7YNZ60%dAQB01KF177CYX%03d", r.seed, n) }
-func (r ids) commit(n int) string { return fmt.Sprintf("%d%03x75d51a9f00c1b7e1a32d1a3f1f0a0c35d9e", r.seed, n) }
+func (r ids) id(n int) string { return fmt.Sprintf("01M7YNZ60%dAQB01KF177CYX%03d", r.seed, n) }
+func (r ids) commit(n int) string {
+	return fmt.Sprintf("%d%03x75d51a9f00c1b7e1a32d1a3f1f0a0c35d9e", r.seed, n)
+}
 
 func (r ids) artefact(n int, st blackboard.StructuralType, kind, role, payload string, sources ...int) blackboard.Artefact {
 	a := blackboard.Artefact{
