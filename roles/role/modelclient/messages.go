@@ -1,0 +1,258 @@
+package modelclient
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"sett/contract/model"
+)
+
+// messages is Anthropic's API.
+type messages struct{}
+
+func (messages) path() string { return "/v1/messages" }
+
+func (messages) answer() reading { return &messagesAnswer{} }
+
+func (messages) encode(name string, q Request) ([]byte, error) {
+	var all []object
+	for _, m := range q.Messages {
+		role := "user"
+		if m.Assistant {
+			role = "assistant"
+		}
+		all = append(all, object{"role": role, "content": blocks(m)})
+	}
+	if last := len(all) - 1; last >= 0 { // everything up to here may come from the provider's cache next time
+		content := all[last]["content"].([]any)
+		if block, ok := content[len(content)-1].(object); ok {
+			block["cache_control"] = object{"type": "ephemeral"}
+		}
+	}
+	body := object{"model": name, "messages": all, "stream": true, "max_tokens": q.MaxOutput}
+	if q.System != "" {
+		body["system"] = q.System
+	}
+	if q.Temperature != nil {
+		body["temperature"] = *q.Temperature
+	}
+	if len(q.Tools) > 0 {
+		var tools []object
+		for _, t := range q.Tools {
+			tools = append(tools, object{"name": t.Name, "description": t.Description, "input_schema": t.Schema})
+		}
+		body["tools"] = tools
+	}
+	if q.Force != "" {
+		body["tool_choice"] = object{"type": "tool", "name": q.Force}
+	}
+	if q.Schema != nil {
+		body["output_config"] = object{"format": object{"type": "json_schema", "schema": q.Schema.JSON}}
+	}
+	return marshal(body)
+}
+
+// blocks are the content of a message. Empty texts are refused by the API.
+func blocks(m Message) []any {
+	var all []any
+	for _, o := range m.Opaque {
+		all = append(all, o)
+	}
+	for _, r := range m.Results {
+		b := object{"type": "tool_result", "tool_use_id": r.Call, "content": r.Text}
+		if r.Failed {
+			b["is_error"] = true
+		}
+		all = append(all, b)
+	}
+	if strings.TrimSpace(m.Text) != "" {
+		all = append(all, object{"type": "text", "text": m.Text})
+	}
+	for _, c := range m.Calls {
+		all = append(all, object{"type": "tool_use", "id": c.ID, "name": c.Name, "input": asObject(c.Arguments)})
+	}
+	if len(all) == 0 {
+		all = append(all, object{"type": "text", "text": "(no text)"})
+	}
+	return all
+}
+
+// asObject is the arguments of a call as the API wants them back. The API has no place
+// for those that are no object.
+func asObject(arguments string) json.RawMessage {
+	text := bytes.TrimSpace([]byte(arguments))
+	if len(text) > 0 && text[0] == '{' && json.Valid(text) {
+		return text
+	}
+	b, _ := json.Marshal(object{"not_json": arguments}) // a string always can
+	return b
+}
+
+// messagesAnswer is an answer in blocks.
+type messagesAnswer struct {
+	blocks []*messagesBlock
+	stop   string
+	usage  *messagesUsage
+}
+
+type messagesBlock struct {
+	kind, id, name string
+	text           strings.Builder
+	input          strings.Builder
+	thinking       strings.Builder
+	signature      string
+	start          json.RawMessage
+}
+
+type messagesUsage struct {
+	Input      int64  `json:"input_tokens"`
+	Cached     int64  `json:"cache_read_input_tokens"`
+	CacheWrite int64  `json:"cache_creation_input_tokens"`
+	Output     int64  `json:"output_tokens"`
+	Details    detail `json:"output_tokens_details"`
+}
+
+type detail struct {
+	Thinking int64 `json:"thinking_tokens"`
+}
+
+// messagesEvent has the fields of all events.
+type messagesEvent struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage *messagesUsage `json:"usage"`
+	} `json:"message"`
+	Block json.RawMessage `json:"content_block"`
+	Delta struct {
+		Type       string `json:"type"`
+		Text       string `json:"text"`
+		JSON       string `json:"partial_json"`
+		Thinking   string `json:"thinking"`
+		Signature  string `json:"signature"`
+		StopReason string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage *messagesUsage `json:"usage"`
+}
+
+func (a *messagesAnswer) event(data []byte) (last bool, err error) {
+	var e messagesEvent
+	if err := decode(data, &e); err != nil {
+		return true, err
+	}
+	switch e.Type {
+	case "error":
+		return true, streamError(data)
+	case "message_start":
+		a.usage = e.Message.Usage
+	case "content_block_start":
+		return false, a.begin(e)
+	case "content_block_delta":
+		a.extend(e)
+	case "message_delta":
+		if e.Delta.StopReason != "" {
+			a.stop = e.Delta.StopReason
+		}
+		a.count(e.Usage)
+	case "message_stop":
+		return true, nil
+	}
+	return false, nil
+}
+
+// count takes the counts of the end, which are sums; a server may repeat only some.
+func (a *messagesAnswer) count(u *messagesUsage) {
+	if u == nil {
+		return
+	}
+	if a.usage == nil {
+		a.usage = &messagesUsage{}
+	}
+	for _, c := range []struct {
+		to   *int64
+		from int64
+	}{
+		{&a.usage.Input, u.Input}, {&a.usage.Cached, u.Cached}, {&a.usage.CacheWrite, u.CacheWrite}, {&a.usage.Output, u.Output},
+		{&a.usage.Details.Thinking, u.Details.Thinking},
+	} {
+		if c.from > 0 {
+			*c.to = c.from
+		}
+	}
+}
+
+func (a *messagesAnswer) begin(e messagesEvent) error {
+	var b struct {
+		Type  string          `json:"type"`
+		ID    string          `json:"id"`
+		Name  string          `json:"name"`
+		Text  string          `json:"text"`
+		Input json.RawMessage `json:"input"`
+	}
+	if err := decode(e.Block, &b); err != nil {
+		return err
+	}
+	block := &messagesBlock{kind: b.Type, id: b.ID, name: b.Name, start: slices.Clone(e.Block)}
+	block.text.WriteString(b.Text)
+	if in := string(b.Input); in != "" && in != "{}" && in != "null" { // some servers send it whole
+		block.input.WriteString(in)
+	}
+	a.blocks = append(a.blocks, block)
+	return nil
+}
+
+func (a *messagesAnswer) extend(e messagesEvent) {
+	if len(a.blocks) == 0 {
+		return
+	}
+	b := a.blocks[len(a.blocks)-1] // blocks come one after another
+	b.text.WriteString(e.Delta.Text)
+	b.input.WriteString(e.Delta.JSON)
+	b.thinking.WriteString(e.Delta.Thinking)
+	b.signature += e.Delta.Signature
+}
+
+// stops by the API's words.
+var messagesStops = map[string]Stop{
+	"end_turn": StopEnd, "stop_sequence": StopEnd, "tool_use": StopCalls, "max_tokens": StopLength, "refusal": StopRefusal,
+	"pause_turn": StopPause, "model_context_window_exceeded": StopContext,
+}
+
+func (a *messagesAnswer) done() (Answer, error) {
+	out := Answer{Message: Message{Assistant: true}, Stop: messagesStops[a.stop]}
+	for _, b := range a.blocks {
+		switch b.kind {
+		case "text":
+			out.Text += b.text.String()
+		case "tool_use":
+			arguments := b.input.String()
+			if arguments == "" {
+				arguments = "{}"
+			}
+			out.Calls = append(out.Calls, Call{b.id, b.name, arguments})
+		case "thinking":
+			raw, err := marshal(object{"type": "thinking", "thinking": b.thinking.String(), "signature": b.signature})
+			if err != nil {
+				return out, err
+			}
+			out.Opaque = append(out.Opaque, raw)
+		case "redacted_thinking":
+			out.Opaque = append(out.Opaque, b.start)
+		}
+	}
+	if a.stop == "" {
+		return out, ErrCut
+	}
+	if out.Stop == "" {
+		out.Stop = StopEnd
+	}
+	if out.Stop == StopEnd && len(out.Calls) > 0 {
+		out.Stop = StopCalls
+	}
+	if u := a.usage; u != nil {
+		out.Usage = &model.Usage{Input: u.Input, Cached: u.Cached, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Details.Thinking}
+	}
+	return out, nil
+}
