@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"sett/roles/role/gateway"
 )
 
 // The kinds of errors that a caller can act upon.
@@ -23,18 +25,9 @@ type StatusError struct {
 	Type    string // of the provider, such as rate_limit_error; may be empty
 	Message string
 	// Refused is the gateway's own refusal; nil: the provider's.
-	Refused *Refused
+	Refused *gateway.Refusal
 	After   time.Duration // the provider's Retry-After; 0: none
 }
-
-// Refused is the gateway's reason: budget, paused, not_running, provider or replay.
-type Refused struct {
-	Why     string `json:"why"`
-	Message string `json:"message"`
-}
-
-// RefusedHeader has the gateway's own refusals, as JSON.
-const RefusedHeader = "Sett-Refused"
 
 func (e *StatusError) Error() string {
 	text := e.Message
@@ -81,8 +74,7 @@ const mostMessage = 1000
 // refusal reads an error answer. Body is its beginning.
 func refusal(status int, header http.Header, body []byte) *StatusError {
 	e := &StatusError{Status: status}
-	var r Refused
-	if text := header.Get(RefusedHeader); text != "" && json.Unmarshal([]byte(text), &r) == nil {
+	if r, ok := gateway.ReadRefusal(header); ok {
 		e.Refused = &r
 	}
 	e.Type, e.Message = errorText(body)
