@@ -49,6 +49,7 @@ const (
 	TypeCancelled            = "Cancelled"       // by a person
 	TypeQuestionTimeout      = "QuestionTimeout" // no answer came in time
 	TypeMissingCommit        = "MissingCommit"   // the commit that a tree starts from is not in the store
+	TypeNothingChanged       = "NothingChanged"  // a tool whose changes are its result made none
 )
 
 // Roles that agents may not take.

@@ -52,9 +52,9 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"image", "Any image for Linux; Sett adds its own binary. Under docker this or build is required.", d.read.text(&a.Image, imageName)},
 		{"build", "The build of the image: the folder of a Dockerfile, or a mapping as in compose.", d.build(&a.Build)},
 		{"command", "The program that works, and its arguments; never a shell. It starts in the workspace's root, reads one JSON object on stdin and prints one on stdout.", d.read.words(&a.Command)},
-		{"adapter", "json: the program reads and prints the contract's JSON. check: its exit code decides: 0 approves, or is a result of the type makes. text: its stdout is the payload. Default: json.", oneOf(d.read, &a.Adapter.Kind, AdapterJSON, AdapterCheck, AdapterText)},
+		{"adapter", "json: the program reads and prints the contract's JSON. check: its exit code decides: 0 approves, or is a result of the type makes. text: its stdout is the payload. commit: its changes to the tree are committed, and the commit is the payload. Default: json.", oneOf(d.read, &a.Adapter.Kind, AdapterJSON, AdapterCheck, AdapterText, AdapterCommit)},
 		{"stdin", "Of the program: json (the contract's), payload (the artefact's payload alone) or none. Default: json.", oneOf(d.read, &a.Adapter.Stdin, StdinJSON, StdinPayload, StdinNone)},
-		{"makes", "The type of its results, or a list of types. A result of another type is a Failure. Default: any; check and text need one where they work.", d.read.nameOrNames(&a.Adapter.Makes)},
+		{"makes", "The type of its results, or a list of types. A result of another type is a Failure. Default: any; check and text need one where they work; of commit CodeCommit.", d.read.nameOrNames(&a.Adapter.Makes)},
 		{"fail_on", "Of a check: exit (its exit code), or output: any text on stdout is feedback, too. Default: exit.", oneOf(d.read, &a.Adapter.FailOn, FailOnExit, FailOnOutput)},
 		{"terminal", "Its results under an exclusive grant are final.", d.read.flag(&a.Adapter.Terminal)},
 		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", d.read.count(&a.Replicas, 1)},
@@ -146,17 +146,35 @@ func (d *decoder) resolveAdapter(a *Agent, name *node, keys map[string]*node, pa
 			*value = "" // said or not, it is the same
 		}
 	}
-	switch kind := a.Adapter.Kind; kind {
-	case AdapterCheck, AdapterText:
-		if len(a.Adapter.Makes) > 1 {
-			d.add(at("makes"), "name one, or let the program choose with adapter: json", "%s: adapter: %s makes one type", path, kind)
-		}
-		if len(a.Adapter.Makes) == 0 && a.works() {
-			d.add(at("adapter"), "add makes: TYPE, or bid review on all that it looks at", "%s: the results of adapter: %s have no type", path, kind)
-		}
+	kind := a.Adapter.Kind
+	if kind != "" && len(a.Adapter.Makes) > 1 {
+		d.add(at("makes"), "name one, or let the program choose with adapter: json", "%s: adapter: %s makes one type", path, kind)
+	}
+	switch {
+	case kind == AdapterCommit:
+		d.resolveCommit(a, at, path)
+	case kind != "" && len(a.Adapter.Makes) == 0 && a.works():
+		d.add(at("adapter"), "add makes: TYPE, or bid review on all that it looks at", "%s: the results of adapter: %s have no type", path, kind)
 	}
 	if keys["fail_on"] != nil && a.Adapter.Kind != AdapterCheck {
 		d.add(at("fail_on"), "add adapter: check", "%s: fail_on is for adapter: check", path)
+	}
+}
+
+// resolveCommit checks an agent whose changes are its results.
+func (d *decoder) resolveCommit(a *Agent, at func(key string) position, path string) {
+	if mode := a.Workspace.Mode; mode != blackboard.ReadWrite {
+		place := at("workspace")
+		if place == at("") {
+			place = at("adapter")
+		}
+		d.add(place, "add workspace: {mode: rw}", "%s: adapter: commit needs a tree that it may change, and workspace.mode is %s", path, mode)
+	}
+	if a.bidsOn(blackboard.BidReview) {
+		d.add(at("bids"), "bid exclusive or claim; a program that reviews has adapter: check", "%s: adapter: commit makes commits, and cannot review", path)
+	}
+	if len(a.Adapter.Makes) == 0 {
+		a.Adapter.Makes = []string{blackboard.TypeCodeCommit}
 	}
 }
 

@@ -32,6 +32,8 @@ const (
 	AdapterJSON  = "json"  // it reads and prints the contract's JSON; also the empty string
 	AdapterCheck = "check" // its exit code decides
 	AdapterText  = "text"  // its stdout is the payload
+
+	AdapterCommit = "commit" // its changes to the tree are committed, and the commit is the payload
 )
 
 // The forms of an adapter's stdin, and the signs of a check's failure.

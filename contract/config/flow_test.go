@@ -59,6 +59,9 @@ const (
 
 func TestFlowChecks(t *testing.T) {
 	for name, c := range map[string]struct{ clan, faults, doubts string }{
+		"commit makes CodeCommit": {clan: clan("fix: {adapter: commit, workspace: {mode: rw}, bids: {GoalDefined: exclusive}}",
+			"pack: {adapter: text, makes: Release, terminal: true, bids: {CodeCommit: exclusive}}", "vet: {adapter: check, bids: {CodeComit: review}}"),
+			faults: `agents.vet.bids: no agent makes "CodeComit" | did you mean "CodeCommit"?` + "\n"},
 		"sound":          {clan: clan(writer, packer, "vet: {adapter: check, bids: {Draft: review}}", "approve: [Draft]")},
 		"nobody says":    {clan: clan("a: {bids: {GoalDefined: exclusive}}", "b: {bids: {CodeComit: review}}")},
 		"only reviewers": {clan: clan("a: {bids: {CodeCommit: review}}"), doubts: "no agent works on GoalDefined, so that each goal ends at once | bids: {GoalDefined: exclusive} belongs to the agent that begins\n"},

@@ -51,8 +51,13 @@ func agentRules() []*schema {
 	warm.Required = []string{"warm"}
 	ports := within(&schema{Const: true}, "isolated_ports")
 	ports.Required = []string{"isolated_ports"}
-	foreign := within(&schema{Enum: []any{AdapterCheck, AdapterText}}, "adapter")
+	foreign := within(&schema{Enum: []any{AdapterCheck, AdapterText, AdapterCommit}}, "adapter")
 	foreign.Required = []string{"adapter"}
+	commit := within(&schema{Const: AdapterCommit}, "adapter")
+	commit.Required = []string{"adapter"}
+	writes := within(&schema{Const: blackboard.ReadWrite}, "workspace", "mode")
+	require(writes, "workspace", "mode")
+	noReview := within(&schema{Additional: &schema{Not: &schema{Const: blackboard.BidReview}}}, "bids")
 	check := within(&schema{Const: AdapterCheck}, "adapter")
 	check.Required = []string{"adapter"}
 	onlyReviews := within(&schema{Additional: &schema{Not: &schema{Enum: []any{blackboard.BidClaim, blackboard.BidExclusive}}}}, "bids")
@@ -60,9 +65,10 @@ func agentRules() []*schema {
 	return []*schema{
 		{If: &schema{Required: []string{"fail_on"}}, Then: check},
 		{If: foreign, Then: &schema{AllOf: []*schema{
-			{AnyOf: []*schema{{Required: []string{"makes"}}, onlyReviews}},
+			{AnyOf: []*schema{{Required: []string{"makes"}}, onlyReviews, commit}},
 			within(&schema{MaxItems: &one}, "makes"),
 		}}},
+		{If: commit, Then: &schema{AllOf: []*schema{writes, noReview}}},
 		{If: many, Then: within(&schema{Not: &schema{Const: StrategyReuse}}, "strategy")},
 		{If: &schema{AnyOf: []*schema{warm, ports}}, Then: &schema{AnyOf: []*schema{fresh, many}}},
 	}

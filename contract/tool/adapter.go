@@ -20,6 +20,7 @@ type End struct {
 	TimedOut        bool
 	OutOfMemory     bool
 	Timeout         time.Duration
+	Command         []string // and its arguments
 	Stdout, Stderr  []byte
 	StdoutSize      int64 // may be more than what was kept
 	StdoutTruncated bool
@@ -47,6 +48,8 @@ func Read(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
 		return check(a, phase, end)
 	case config.AdapterText:
 		out, err = text(a, phase, end)
+	case config.AdapterCommit:
+		out, err = changes(a, phase, end)
 	default:
 		out, err = contract(end)
 	}

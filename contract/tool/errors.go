@@ -45,6 +45,17 @@ func (e *ViolationError) Error() string { return "check tool output: " + e.Reaso
 // FailureType returns the artefact type of its Failure, ContractViolation.
 func (e *ViolationError) FailureType() string { return blackboard.TypeContractViolation }
 
+// UnchangedError says that a tool with adapter: commit changed nothing.
+type UnchangedError struct{}
+
+// Error returns one line.
+func (UnchangedError) Error() string {
+	return "the tool changed nothing in its tree: no file that git does not ignore, and no commit at HEAD"
+}
+
+// FailureType returns the artefact type of its Failure, NothingChanged.
+func (UnchangedError) FailureType() string { return blackboard.TypeNothingChanged }
+
 // FailureType returns the artefact type of the Failure for err:
 // ContractViolation for a *ViolationError anywhere in its chain, else
 // ToolExecutionFailure.

@@ -49,8 +49,8 @@ type forge struct {
 	fault func(what string, r *http.Request) error
 }
 
-// errGone has the door break the connection.
-var errGone = errors.New("gone")
+// errGone has the door break the connection, errUnheard when the role has answered.
+var errGone, errUnheard = errors.New("gone"), errors.New("unheard")
 
 func newForge(t testing.TB) *forge {
 	t.Helper()
@@ -128,6 +128,9 @@ func (f *forge) pass(w http.ResponseWriter, r *http.Request, on http.Handler) {
 		err = fault(what, r)
 	}
 	switch {
+	case errors.Is(err, errUnheard):
+		on.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
 	case errors.Is(err, errGone):
 		panic(http.ErrAbortHandler)
 	case err != nil:

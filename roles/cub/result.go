@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/contract/tool"
 	"sett/roles/cub/toolrun"
 	line "sett/roles/role/repository"
@@ -20,22 +21,20 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	}
 	out, err := tool.Read(x.settings.Adapter, w.Grant.Phase, tool.End{
 		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: x.settings.Timeout,
-		Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
+		Command: x.settings.Command, Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
 	if err != nil {
 		return x.failed(ctx, w, res, err)
 	}
 	a := x.artefact(w, out)
-	held, err := tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
-		return x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: a.ID, Rebased: out.Rebased})
-	})
+	held, err := x.commits(ctx, w, a.ID, out)
 	if errors.Is(err, errCancelled) || errors.Is(err, errStopping) {
 		return outcome{ended: err, run: res}
 	}
 	if err != nil {
 		return x.failed(ctx, w, res, err)
 	}
-	a.Payload, a.Commit = held.Payload, held.Commit
+	a.Payload, a.Commit, a.Metadata = held.Payload, held.Commit, held.Metadata
 	switch a.StructuralType {
 	case blackboard.Failure:
 		x.keep(ctx, w, leftByFailed)
@@ -50,6 +49,17 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 		o.verdict = blackboard.VerdictOf(a.Payload)
 	}
 	return o
+}
+
+// commits settles the commit of an output: the tool's own, or one that the repository
+// makes of its changes.
+func (x *executor) commits(ctx context.Context, w *work, artefact string, out tool.Output) (tool.Output, error) {
+	if x.settings.Adapter.Kind == config.AdapterCommit {
+		return x.commit(ctx, w, artefact, out)
+	}
+	return tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
+		return x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: artefact, Rebased: out.Rebased})
+	})
 }
 
 // artefact gives a tool's output its place in the graph. A rework is the next

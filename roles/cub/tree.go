@@ -19,6 +19,7 @@ import (
 type trees interface {
 	Prepare(ctx context.Context, q line.Prepare) (tool.Workspace, error)
 	Take(ctx context.Context, q line.Take) (line.Held, error)
+	Commit(ctx context.Context, q line.Commit) (line.Held, error)
 	Keep(ctx context.Context, q line.Keep) (line.Held, error)
 	Settle(ctx context.Context, q line.Settle) (line.Held, error)
 }
@@ -91,14 +92,43 @@ func (x *executor) hold(ctx context.Context, w *work, part string, q line.Take) 
 	}
 	q.Grant, q.MaxSize = w.grant(), x.settings.Limits.MaxSize
 	held, err := insist(ctx, x, w, func() (line.Held, error) { return x.trees.Take(ctx, q) })
-	switch {
-	case errors.Is(err, line.ErrTool):
-		return "", &tool.ViolationError{Reason: part + ": " + strings.TrimPrefix(err.Error(), line.ErrTool.Error()+": ")}
-	case err != nil:
-		return "", fmt.Errorf("hold the commit of the result: %w", err)
+	if err != nil {
+		return "", refused(part, err)
 	}
 	w.tree.open = false
 	return held.Commit, nil
+}
+
+// refused is the error of a commit that the repository does not hold.
+func refused(part string, err error) error {
+	if errors.Is(err, line.ErrTool) {
+		return &tool.ViolationError{Reason: part + ": " + strings.TrimPrefix(err.Error(), line.ErrTool.Error()+": ")}
+	}
+	return fmt.Errorf("hold the commit of the result: %w", err)
+}
+
+// commit has the repository commit the changes that the tool left in its tree, on top of
+// the tool's own commits, and hold them before the artefact is known to anybody.
+func (x *executor) commit(ctx context.Context, w *work, artefact string, out tool.Output) (tool.Output, error) {
+	const part = "adapter: commit"
+	if w.tree == nil {
+		return out, &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
+	}
+	q := line.Commit{
+		Grant: w.grant(), Artefact: artefact, Message: tool.CommitMessage(x.settings.Role, out.Summary, w.Claim.ID), MaxSize: x.settings.Limits.MaxSize,
+	}
+	held, err := insist(ctx, x, w, func() (line.Held, error) { return x.trees.Commit(ctx, q) })
+	switch {
+	case err != nil:
+		return out, refused(part, err)
+	case held.Commit == "":
+		return out, tool.UnchangedError{}
+	case len(held.Embedded) > 0:
+		w.log.Warn("the tool has made repositories within its tree: their files are committed, their history is not", "folders", held.Embedded)
+	}
+	w.tree.open = false
+	w.log.Info("changes committed", "commit", held.Commit, "embedded", len(held.Embedded))
+	return out.Committed(held.Commit, held.Embedded)
 }
 
 // keep has the repository keep the changes that the tool left in its tree.

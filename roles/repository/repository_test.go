@@ -154,6 +154,10 @@ func TestGrantFromStartToResult(t *testing.T) {
 		t.Errorf("the commit: %s", got)
 	}
 
+	if _, err := p.clientOf("second", "second.worker-1", p.client.URL).Commit(ctx, line.Commit{Grant: first("c1"), Artefact: "a3"}); !errors.Is(err, line.ErrStale) {
+		t.Errorf("for another grant: %v", err)
+	}
+
 	// A third one fails; its attempt is kept, and a resumed grant goes on from there.
 	third := p.clientOf("third", "third", p.client.URL)
 	if w, err = third.Prepare(ctx, line.Prepare{Grant: first("c3"), Goal: "goal", Artefacts: []string{"a1", "a2"}}); err != nil || w.Commit != h.Commit {
@@ -220,9 +224,10 @@ func TestKilledAtEveryMove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, strike := range []string{"before", "after", "gc"} {
-		t.Run(strike, func(t *testing.T) {
+	for _, kind := range []string{"before take", "after take", "gc take", "before commit", "after commit", "gc commit"} {
+		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
+			strike, what, _ := strings.Cut(kind, " ")
 			p := newPlace(t)
 			bin := filepath.Join(p.dir, "bin")
 			count, at := filepath.Join(p.dir, "count"), filepath.Join(p.dir, "at")
@@ -233,7 +238,7 @@ strike() { [ $n = "$(cat %[3]s)" ]; }
 case %[5]s in
 before) if strike; then kill -9 $PPID; exit 1; fi; exec %[1]s "$@";;
 after) %[1]s "$@"; rc=$?; if strike; then kill -9 $PPID; fi; exit $rc;;
-gc) if strike; then %[1]s --git-dir=%[4]s gc -q --prune=now; fi; exec %[1]s "$@";;
+gc) if strike; then env -u GIT_OBJECT_DIRECTORY -u GIT_ALTERNATE_OBJECT_DIRECTORIES -u GIT_INDEX_FILE -u GIT_WORK_TREE %[1]s --git-dir=%[4]s gc -q --prune=now; fi; exec %[1]s "$@";;
 esac
 `, git, count, at, p.storeDir(), strike)
 			if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "git"), []byte(wrapper), 0o755)); err != nil {
@@ -245,7 +250,7 @@ esac
 				if err := errors.Join(os.WriteFile(at, []byte(fmt.Sprint(n)), 0o600), os.WriteFile(count, []byte("0"), 0o600)); err != nil {
 					t.Fatal(err)
 				}
-				p.struck(n)
+				p.struck(n, what)
 				text, err := os.ReadFile(count)
 				if err != nil {
 					t.Fatal(err)
@@ -265,16 +270,26 @@ esac
 			t.Logf("struck at %d moves", moves)
 			sh(t, p.storeDir(), `git gc -q --prune=now; git fsck --strict --full`)
 			for n := 1; n <= moves; n++ {
-				if got := sh(t, p.storeDir(), fmt.Sprintf(`git show refs/sett/artefacts/a%d:made`, n)); got != fmt.Sprint(n) {
+				ref := fmt.Sprintf(`refs/sett/artefacts/a%d`, n)
+				if got := sh(t, p.storeDir(), `git show `+ref+`:made`); got != fmt.Sprint(n) {
 					t.Errorf("result %d: %q", n, got)
 				}
+				if what != "commit" {
+					continue
+				}
+				if got := sh(t, p.storeDir(), `git show `+ref+`:more; git log --format='%an %s' `+p.base+`..`+ref); got != fmt.Sprintf("%d\nwriter more\ntool made", n) {
+					t.Errorf("result %d: %q", n, got)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(p.storeDir(), "taking-*")); len(left) > 1 { // the last role's, which was killed
+				t.Errorf("left behind: %v", left)
 			}
 		})
 	}
 }
 
 // struck goes through one grant while the role is struck at one of its moves.
-func (p *place) struck(n int) {
+func (p *place) struck(n int, what string) {
 	t := p.t
 	t.Helper()
 	claim, artefact := fmt.Sprintf("c%d", n), fmt.Sprintf("a%d", n)
@@ -299,6 +314,15 @@ func (p *place) struck(n int) {
 		return err
 	})
 	made := sh(t, p.tree("writer"), fmt.Sprintf(`echo %d > made; git add made; git commit -qm made; git rev-parse HEAD`, n))
+	if what == "commit" {
+		sh(t, p.tree("writer"), fmt.Sprintf(`echo %d > more`, n))
+		again(func(ctx context.Context) error {
+			_, err := p.client.Commit(ctx, line.Commit{Grant: first(claim), Artefact: artefact, Message: "more"})
+			return err
+		})
+		p.kill()
+		return
+	}
 	again(func(ctx context.Context) error {
 		h, err := p.client.Take(ctx, line.Take{Grant: first(claim), Hash: made, Artefact: artefact})
 		if err == nil && h.Commit != made {

@@ -195,15 +195,18 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 	offer.Any, offer.Size = q.Rebased || len(l.Known) == 0, q.MaxSize
 	ref := store.Artefact(q.Artefact)
 	commit, err := d.store.Take(ctx, offer, ref)
-	for _, fault := range []error{store.ErrNoCommit, store.ErrElsewhere, store.ErrTooLarge, store.ErrRefused} {
-		if errors.Is(err, fault) {
-			return line.Held{}, fmt.Errorf("%w: %w", line.ErrTool, err)
-		}
-	}
 	if err != nil {
-		return line.Held{}, err
+		return line.Held{}, toolsFault(err)
 	}
 	return line.Held{Commit: commit, Ref: ref}, d.server.settle(d.slot, l)
+}
+
+// toolsFault tells the cub whether an error is about the things that its tool made.
+func toolsFault(err error) error {
+	if store.ToolsFault(err) {
+		return fmt.Errorf("%w: %w", line.ErrTool, err)
+	}
+	return err
 }
 
 // settle says that the tool has ended well, with a result that names no commit. One that the
@@ -230,10 +233,18 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 		return line.Held{}, fmt.Errorf("%q is no artefact", role.Clean(q.Artefact))
 	}
 	l, err := d.lentTo(d.slot, q.Grant)
-	if err != nil {
+	switch {
+	case err != nil:
 		return line.Held{}, err
+	case l.ReadOnly:
+		return line.Held{}, fmt.Errorf("%w: its tree is read-only", line.ErrTool)
 	}
-	return d.keepAs(ctx, l, store.Changes{Message: q.Message, Size: q.MaxSize}, store.Artefact(q.Artefact))
+	ref := store.Artefact(q.Artefact)
+	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Message: q.Message, Author: d.author(), Size: q.MaxSize}, l.Known, ref)
+	if err != nil || made.Commit == "" {
+		return line.Held{}, toolsFault(err)
+	}
+	return line.Held{Commit: made.Commit, Ref: ref, Embedded: made.Embedded}, d.server.settle(d.slot, l)
 }
 
 func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {

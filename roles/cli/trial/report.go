@@ -22,6 +22,13 @@ func (t *Trial) conclude() error {
 	for _, line := range r.Commits {
 		t.say("commit", role.Clean(line))
 	}
+	for i, line := range r.Changed {
+		if i == mostChanged {
+			t.say("", fmt.Sprintf("… and %d more", len(r.Changed)-i))
+			break
+		}
+		t.say("changed", strings.Replace(line, "\t", " ", 1))
+	}
 	if len(r.LeftDirty) > 0 {
 		t.say("note", fmt.Sprintf("%s left uncommitted: %s", words.Count(len(r.LeftDirty), "file"), role.Clean(strings.Join(r.LeftDirty[:min(5, len(r.LeftDirty))], ", "))))
 	}
@@ -47,6 +54,9 @@ func (t *Trial) conclude() error {
 	}
 	return nil
 }
+
+// mostChanged is the most changed files that are shown to people.
+const mostChanged = 20
 
 // say prints a line of the report, unless it is for programs.
 func (t *Trial) say(label, text string) {

@@ -191,9 +191,13 @@ func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolr
 	}
 	out, err := tool.Read(t.Agent.Adapter, phase, tool.End{
 		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: t.Agent.Timeout,
-		Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
+		Command: t.Agent.Command, Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
-	if err == nil {
+	switch {
+	case err != nil:
+	case t.Agent.Adapter.Kind == config.AdapterCommit:
+		out, err = t.commit(ctx, out)
+	default:
 		out, err = tool.Commits(out, t.Agent.Commits, func(part, hash string) (string, error) { return t.take(ctx, part, hash, out.Rebased) })
 	}
 	return out, err
@@ -213,14 +217,26 @@ func (t *Trial) artefact(out tool.Output) *Artefact {
 	return a
 }
 
-// changes reports the tool's commits and uncommitted files in its tree.
+// changes reports the tool's commits, and the files that changed or were left uncommitted.
 func (t *Trial) changes(ctx context.Context, r *Execution) {
 	if t.Agent.Workspace.Mode != blackboard.ReadWrite {
 		return
 	}
-	g := git.At(t.Environ(), r.Directory)
-	if out, err := g.Run(ctx, "log", "--reverse", "--format=%h %s", r.Start+"..HEAD"); err == nil && out != "" {
-		t.report.Commits = strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	g, tip := git.At(t.Environ(), r.Directory), "HEAD"
+	if t.place.made != "" {
+		g, tip = git.At(t.Environ(), t.place.store.Dir), t.place.made
+	}
+	lines := func(args ...string) []string {
+		out, err := g.Run(ctx, args...)
+		if err != nil || out == "" {
+			return nil
+		}
+		return strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+	}
+	t.report.Commits = lines("log", "--reverse", "--format=%h %s", r.Start+".."+tip)
+	if t.place.made != "" {
+		t.report.Changed = lines("-c", "core.quotePath=false", "diff", "--name-status", "--no-renames", r.Start, tip)
+		return // all of it is committed
 	}
 	if files, err := g.Dirt(ctx); err == nil {
 		for _, f := range files {

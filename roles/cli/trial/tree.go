@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sett/blackboard"
 	"sett/contract/tool"
@@ -25,6 +26,7 @@ type place struct {
 	tree  *store.Tree     // nil: the agent has none
 	start *tool.Workspace // as its tool reads it
 	known []string        // commits that the tool may build on
+	made  string          // the commit of its changes; empty: none
 }
 
 // settle makes the place.
@@ -87,7 +89,7 @@ func (t *Trial) grow(ctx context.Context) error {
 	}
 	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, store.Seen{})
 	plan := store.Plan{Commit: t.place.start.Commit, Branch: base.Branch, ReadOnly: t.Agent.Workspace.Mode == blackboard.ReadOnly,
-		User: store.Author{Name: t.Agent.Name, Email: t.Agent.Name + "@sett.invalid"}}
+		User: t.author()}
 	if err := tree.Prepare(ctx, plan); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}
@@ -155,4 +157,31 @@ func (t *Trial) take(ctx context.Context, part, hash string, rebased bool) (stri
 		return "", &tool.ViolationError{Reason: part + ": " + err.Error()}
 	}
 	return commit, nil
+}
+
+// commit commits the changes that the tool left in its tree, as the repository's role does.
+func (t *Trial) commit(ctx context.Context, out tool.Output) (tool.Output, error) {
+	c := store.Changes{
+		Start: t.place.start.Commit, Message: tool.CommitMessage(t.Agent.Role, out.Summary, t.Claim),
+		Author: t.author(), Size: cmp.Or(t.Agent.Workspace.MaxSize, store.MaxSize),
+	}
+	made, err := t.place.tree.Commit(ctx, c, t.place.known, store.Artefact("try"))
+	switch {
+	case store.ToolsFault(err):
+		return out, &tool.ViolationError{Reason: "adapter: commit: " + err.Error()}
+	case err != nil:
+		return out, err
+	case made.Commit == "":
+		return out, tool.UnchangedError{}
+	}
+	if len(made.Embedded) > 0 {
+		t.say("note", fmt.Sprintf("the tool has made repositories within its tree; their files are committed, their history is not: %s", strings.Join(made.Embedded, ", ")))
+	}
+	t.place.made = made.Commit
+	return out.Committed(made.Commit, made.Embedded)
+}
+
+// author is the name that commits of the agent carry.
+func (t *Trial) author() store.Author {
+	return store.Author{Name: t.Agent.Name, Email: t.Agent.Name + "@sett.invalid"}
 }

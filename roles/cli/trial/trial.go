@@ -56,6 +56,7 @@ type Report struct {
 	Artefact  *Artefact          `json:"artefact"`             // the artefact that would have been written; null when that is a Failure
 	Problem   *Problem           `json:"problem,omitempty"`    // why it would have been a Failure
 	Commits   []string           `json:"commits,omitempty"`    // made in the tree, oldest first: hash and subject
+	Changed   []string           `json:"changed,omitempty"`    // with adapter: commit, the files of the commit: A, M or D, a tab and the name
 	LeftDirty []string           `json:"left_dirty,omitempty"` // files of the tree that were not committed
 }
 

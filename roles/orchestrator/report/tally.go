@@ -40,7 +40,7 @@ const other = "other"
 // failureTypes are the types of Failures that Sett itself writes.
 var failureTypes = []string{
 	blackboard.TypeToolExecutionFailure, blackboard.TypeAgentCrashed, blackboard.TypeContractViolation, blackboard.TypeReviewLimit,
-	blackboard.TypeWorkflowLimit, blackboard.TypeAgentRemoved, blackboard.TypeCancelled, blackboard.TypeQuestionTimeout, blackboard.TypeMissingCommit,
+	blackboard.TypeWorkflowLimit, blackboard.TypeAgentRemoved, blackboard.TypeCancelled, blackboard.TypeQuestionTimeout, blackboard.TypeMissingCommit, blackboard.TypeNothingChanged,
 	arbiter.FailureGoalRejected, arbiter.FailureCorruptClaim,
 }
 

@@ -51,7 +51,8 @@ type Take struct {
 	MaxSize  int64  `json:"max_size"`          // bytes; 0: store.MaxSize
 }
 
-// Commit asks to commit all that the tool changed, and to hold it.
+// Commit asks to commit all that the tool changed, on top of its own commits, and to hold
+// it. The answer is empty where it changed nothing; the tree is not settled then.
 type Commit struct {
 	Grant
 	Artefact string `json:"artefact"`
@@ -76,8 +77,9 @@ type Settle struct {
 
 // Held is a commit that a ref holds; empty: nothing was there to hold.
 type Held struct {
-	Commit string `json:"commit"`
-	Ref    string `json:"ref,omitempty"`
+	Commit   string   `json:"commit"`
+	Ref      string   `json:"ref,omitempty"`
+	Embedded []string `json:"embedded,omitempty"` // folders that were repositories of their own: their history is not held
 }
 
 // refusal is the answer to a request that cannot be met.

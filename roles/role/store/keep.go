@@ -87,7 +87,7 @@ func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, 
 
 // snapshot stores the tree's files and returns git's tree of them.
 func (t *Tree) snapshot(ctx context.Context, c Changes) (string, error) {
-	if err := t.disarm(true); err != nil {
+	if _, err := t.disarm(disarming{readable: true}); err != nil {
 		return "", err
 	}
 	if err := t.bounded(ctx, c.size()); err != nil {
@@ -100,18 +100,17 @@ func (t *Tree) snapshot(ctx context.Context, c Changes) (string, error) {
 	return line(out), err
 }
 
-// commit makes a commit of a tree.
-func (s *Store) commit(ctx context.Context, tree string, c Changes, parents []string) (string, error) {
+// commit makes a commit of a tree, with further variables for git.
+func (s *Store) commit(ctx context.Context, tree string, c Changes, parents []string, env ...string) (string, error) {
 	args := []string{"commit-tree", "--no-gpg-sign", "-F", "-"}
 	for i, p := range parents {
 		if !slices.Contains(parents[:i], p) {
 			args = append(args, "-p", p)
 		}
 	}
-	var env []string
 	if c.Author.Name != "" {
-		env = []string{"GIT_AUTHOR_NAME=" + c.Author.Name, "GIT_AUTHOR_EMAIL=" + c.Author.Email,
-			"GIT_COMMITTER_NAME=" + c.Author.Name, "GIT_COMMITTER_EMAIL=" + c.Author.Email}
+		env = append(env, "GIT_AUTHOR_NAME="+c.Author.Name, "GIT_AUTHOR_EMAIL="+c.Author.Email,
+			"GIT_COMMITTER_NAME="+c.Author.Name, "GIT_COMMITTER_EMAIL="+c.Author.Email)
 	}
 	out, err := s.run(ctx, command{args: append(args, tree), env: env, stdin: strings.ReplaceAll(c.Message, "\x00", " ") + "\n"})
 	return line(out), err
@@ -134,17 +133,30 @@ func (t *Tree) bounded(ctx context.Context, most int64) error {
 	return nil
 }
 
+// disarming is a way to disarm a tree.
+type disarming struct {
+	readable bool   // let the owner read files
+	spare    string // the path of a repository that stays; empty: none
+}
+
 // disarm removes from the tree everything that git would wait for or enter: pipes,
-// sockets, devices, and repositories. It lets the owner change directories, and read
-// files where asked.
-func (t *Tree) disarm(readable bool) error {
-	return filepath.WalkDir(t.Dir(), func(path string, d fs.DirEntry, err error) error {
+// sockets, devices, and repositories. It lets the owner change directories. It returns the
+// first folders within the tree that were repositories.
+func (t *Tree) disarm(how disarming) (embedded []string, err error) {
+	err = filepath.WalkDir(t.Dir(), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
+		case path == how.spare:
+			if d.IsDir() {
+				return fs.SkipDir
+			}
 		case strings.EqualFold(d.Name(), ".git"):
 			if err := RemoveAll(path); err != nil {
 				return err
+			}
+			if within, err := filepath.Rel(t.Dir(), filepath.Dir(path)); err == nil && within != "." && len(embedded) < mostEmbedded {
+				embedded = append(embedded, within)
 			}
 			if d.IsDir() {
 				return fs.SkipDir
@@ -152,7 +164,7 @@ func (t *Tree) disarm(readable bool) error {
 		case d.IsDir():
 			return unlock(path, d, 0o700) // before it is read
 		case d.Type().IsRegular():
-			if readable {
+			if how.readable {
 				return unlock(path, d, 0o400)
 			}
 		case d.Type()&fs.ModeSymlink == 0:
@@ -160,7 +172,11 @@ func (t *Tree) disarm(readable bool) error {
 		}
 		return nil
 	})
+	return embedded, err
 }
+
+// mostEmbedded is the most embedded repositories that are named.
+const mostEmbedded = 20
 
 func unlock(path string, d fs.DirEntry, want fs.FileMode) error {
 	info, err := d.Info()

@@ -179,7 +179,7 @@ func pass(ctx context.Context, sender, receiver *process) (pack string, sent, re
 
 // disk matches git's complaints about the store's own files.
 var disk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)unable to (rename|create|write|open|fsync|stat|deflate)|cannot (store|close|open|mkstemp)|out of memory|no space left|quota`)
+	return regexp.MustCompile(`(?i)unable to (rename|create|write|open|fsync|stat|deflate)|could not open|cannot (store|close|open|mkstemp)|out of memory|no space left|quota`)
 })
 
 // refusal tells git's answer about a commit from a failure of git itself.

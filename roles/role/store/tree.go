@@ -110,7 +110,7 @@ func (t *Tree) git(ctx context.Context, stdin string, args ...string) (string, e
 
 // checkOut makes the tree that of a commit.
 func (t *Tree) checkOut(ctx context.Context, commit string) error {
-	if err := t.disarm(false); err != nil {
+	if _, err := t.disarm(disarming{}); err != nil {
 		return err
 	}
 	_ = os.Remove(t.index() + ".lock") // of a run that was killed; this place has one user at a time
@@ -235,7 +235,8 @@ func (t *Tree) lendRepository(p Plan) error {
 	return copyFile(t.index(), filepath.Join(dir, "index"))
 }
 
-// copyFile copies a trusted file; one that is not there is no error.
+// copyFile copies a trusted file; one that is not there is no error. The copy has the same
+// time: git takes files that are not older than its index for changed, until it has looked.
 func copyFile(from, to string) error {
 	source, err := os.Open(from)
 	if gone(err) {
@@ -250,5 +251,12 @@ func copyFile(from, to string) error {
 		return err
 	}
 	_, err = io.Copy(target, source)
-	return errors.Join(err, target.Close())
+	if err = errors.Join(err, target.Close()); err != nil {
+		return err
+	}
+	info, err := source.Stat()
+	if err == nil {
+		err = os.Chtimes(to, info.ModTime(), info.ModTime())
+	}
+	return err
 }

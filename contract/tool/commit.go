@@ -1,0 +1,71 @@
+package tool
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"sett/blackboard"
+	"sett/contract/config"
+)
+
+// changes is the result of a tool whose changes to its tree are to be committed. Its
+// payload is set when the commit is known.
+func changes(a config.Adapter, phase blackboard.Phase, end End) (Output, error) {
+	if end.ExitCode != 0 {
+		return Output{}, end.failed()
+	}
+	if phase == blackboard.PhaseReview {
+		return Output{}, &ViolationError{Reason: "an agent with adapter: commit cannot review"}
+	}
+	kind := made(a)
+	if kind == "" {
+		kind = blackboard.TypeCodeCommit
+	}
+	return Output{StructuralType: blackboard.Standard, Type: kind, Summary: subject(end)}, nil
+}
+
+// subject sums up a tool's changes: the first line that it printed, else its command.
+func subject(end End) string {
+	const most = 4 << 10 // of stdout, that is read
+	said := strings.ToValidUTF8(string(end.Stdout[:min(len(end.Stdout), most)]), "\ufffd")
+	for line := range strings.Lines(said) {
+		if line = oneLine(line); line != "" {
+			return line
+		}
+	}
+	return oneLine("ran " + strings.Join(end.Command, " "))
+}
+
+// oneLine makes a short line of a text, without control characters.
+func oneLine(text string) string {
+	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)), " ")
+	if len(text) > mostComplaint {
+		text = strings.ToValidUTF8(text[:mostComplaint], "") + "…"
+	}
+	return text
+}
+
+// CommitMessage is the message of a commit that Sett makes of a tool's changes, in the
+// form of example-agent.md.
+func CommitMessage(role, summary, claim string) string {
+	return fmt.Sprintf("[sett-agent: %s] %s\n\nClaim-ID: %s", role, summary, claim)
+}
+
+// Committed is the output with the commit of the tool's changes. Embedded are folders of
+// the tree that were repositories of their own; the metadata names them.
+func (o Output) Committed(hash string, embedded []string) (Output, error) {
+	o.Payload, o.Commit = hash, hash
+	if len(embedded) == 0 {
+		return o, nil
+	}
+	var err error
+	o.Metadata, err = json.Marshal(map[string][]string{"embedded_repositories": embedded})
+	return o, err
+}

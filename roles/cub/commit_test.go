@@ -1,0 +1,132 @@
+package cub
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/contract/env"
+	"sett/roles/role/store"
+)
+
+// changing are the variables of an agent whose changes are committed.
+func changing(f *forge, agent, script string, more string) vars {
+	return f.writer(agent, vars{env.Role: "Scribe", env.Command: shell(script), env.Adapter: `{"adapter":"commit","stdin":"none"` + more + `}`})
+}
+
+// TestChangesAreCommitted: the changes of a tool that knows neither the contract nor git
+// are its result; without any, the grant fails.
+func TestChangesAreCommitted(t *testing.T) {
+	t.Parallel()
+	c, f := newClan(t), newForge(t)
+	for name, tc := range map[string]struct {
+		script, more string
+		phase        blackboard.Phase
+		failure      string // the type; empty: it is good
+		reason       string
+		kind         string
+		summary      string
+	}{
+		"changes":       {"echo; echo 'two files'; echo rest; echo x >'new ü'; echo y >>file", "", blackboard.PhaseExclusive, "", "", "CodeCommit", "two files"},
+		"silent":        {"echo x >new", "", blackboard.PhaseParallel, "", "", "CodeCommit", "ran sh -c echo x >new"},
+		"own commit":    {"echo x >new; git add new; git commit -qm own", `,"makes":["Code"]`, blackboard.PhaseExclusive, "", "", "Code", "ran sh -c"},
+		"nothing":       {"echo done", "", blackboard.PhaseExclusive, "NothingChanged", "changed nothing in its tree", "", ""},
+		"fails":         {"echo x >new; echo no luck >&2; exit 3", "", blackboard.PhaseExclusive, "ToolExecutionFailure", "exit code 3: no luck", "", ""},
+		"no program":    {"exit 127", "", blackboard.PhaseExclusive, "ToolExecutionFailure", "exit code 127", "", ""},
+		"killed":        {"echo x >new; kill -9 $$", "", blackboard.PhaseExclusive, "ToolExecutionFailure", "ended by", "", ""},
+		"review":        {"echo x >new", "", blackboard.PhaseReview, "ContractViolation", "cannot review", "", ""},
+		"git refuses":   {`printf '[submodule "x"]\n\tpath = x\n\turl = -u./evil\n' >.gitmodules`, "", blackboard.PhaseExclusive, "ContractViolation", "adapter: commit: ", "", ""},
+		"more than 10M": {"echo x >new; head -c 11000000 /dev/zero", "", blackboard.PhaseExclusive, "", "", "CodeCommit", "ran sh -c"},
+		"embedded":      {"git init -q sub; echo x >sub/x; echo y >new", "", blackboard.PhaseExclusive, "", "", "CodeCommit", "ran sh -c"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := c.in(t)
+			agent := strings.ReplaceAll(name, " ", "-")
+			c.start(agent, changing(f, agent, tc.script, tc.more))
+			claim := c.work(agent, tc.phase, "goal")
+			if tc.failure != "" {
+				a, r := c.failure(claim, agent)
+				if a.Type != tc.failure || !strings.Contains(r.Reason, tc.reason) {
+					t.Errorf("got %s because %q", a.Type, r.Reason)
+				}
+				if kept := r.Leftovers != ""; kept != strings.Contains(tc.script, ">new") && name != "git refuses" {
+					t.Errorf("leftovers %q", r.Leftovers)
+				}
+				return
+			}
+			a := c.result(claim, agent)
+			if a.StructuralType != blackboard.Standard || a.Type != tc.kind || a.Payload != a.Commit || f.held(a.ID) != a.Commit || a.Commit == "" {
+				t.Errorf("got %+v, held %q", a, f.held(a.ID))
+			}
+			if !strings.HasPrefix(a.Summary, tc.summary) {
+				t.Errorf("the summary is %q", a.Summary)
+			}
+			message := "own"
+			if name != "own commit" {
+				message = "[sett-agent: Scribe] " + a.Summary + "\n\nClaim-ID: " + claim
+			}
+			if got := f.git("log", "-1", "--format=%an %P %B", a.Commit); got != agent+" "+f.base+" "+message && name != "own commit" {
+				t.Errorf("the commit: %s", got)
+			}
+			if got := f.git("diff-tree", "-r", "-z", "--name-only", f.base, a.Commit); !strings.Contains(got, "new") {
+				t.Errorf("it has %q", got)
+			}
+			if name == "embedded" && string(a.Metadata) != `{"embedded_repositories":["sub"]}` {
+				t.Errorf("the metadata is %s", a.Metadata)
+			}
+		})
+	}
+}
+
+// TestReworkOfChanges: a rework starts at the rejected version, and its changes are the next.
+func TestReworkOfChanges(t *testing.T) {
+	t.Parallel()
+	c, f := newClan(t), newForge(t)
+	c.start("worker", changing(f, "worker", "echo line >>file", ""))
+	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
+	first := c.result(claim, "worker")
+	bidding := c.open(first.ID, "reviewer")
+	rework := blackboard.ReworkClaimID(bidding)
+	c.terminate(bidding, "feedback", &blackboard.Rework{ClaimID: rework, Agent: "worker"})
+	second := c.result(rework, "worker")
+	if second.LogicalID != first.LogicalID || f.git("rev-parse", second.Commit+"^") != first.Commit {
+		t.Errorf("first %+v, second %+v", first, second)
+	}
+	if got := f.git("show", second.Commit+":file"); got != "original\nline\nline" {
+		t.Errorf("it has %q", got)
+	}
+}
+
+// TestLostCommit: a cub that loses the repository's answer, before or after the commit was
+// made, records exactly one.
+func TestLostCommit(t *testing.T) {
+	t.Parallel()
+	for _, when := range []string{"before", "after"} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			c, f := newClan(t), newForge(t)
+			lost := false
+			f.fail(func(what string, _ *http.Request) error {
+				if what != "commit" || lost {
+					return nil
+				}
+				lost = true
+				if when == "after" {
+					return errUnheard
+				}
+				return errGone
+			})
+			c.start("worker", changing(f, "worker", "echo x >new", ""))
+			a := c.result(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
+			if refs := f.git("for-each-ref", "--format=%(objectname) %(refname)", store.Artefact("")); refs != a.Commit+" "+store.Artefact(a.ID) {
+				t.Errorf("held:\n%s\nfor %+v", refs, a)
+			}
+			if got := f.requests(); !slices.Equal(got, []string{"prepare", "commit", "commit"}) {
+				t.Errorf("asked for %v", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,177 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Made is a commit of a tool's changes.
+type Made struct {
+	Commit   string   // empty: the tool changed nothing
+	Embedded []string // folders that were repositories of their own: their files are in the commit, their history is not
+}
+
+// Commit has a ref hold a commit of everything that a tool changed in its tree, without
+// ignored files. The tool's own commits are kept beneath; where they have all changes,
+// the last of them is the commit. It always builds on the tree's start: a tool that
+// rewrote its history, or was on another branch, gets a merge. Known are commits that the
+// store has.
+//
+// The ref is the last thing to be written. A call that was cut off is repeated, and finds the
+// tool's repository as it was; one after the end returns the same commit. Nothing more works in the tree:
+// Commit removes from it the things that git cannot store or must not read.
+func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string) (made Made, err error) {
+	if made.Commit, err = t.store.Commit(ctx, ref); err != nil || made.Commit != "" {
+		return made, err
+	}
+	shelf, err := os.MkdirTemp(t.store.Dir, "taking-")
+	if err != nil {
+		return made, fmt.Errorf("commit the tree's changes: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
+	m := making{Tree: t, changes: c, shelf: shelf}
+	if made.Commit, err = m.make(ctx); err == nil && made.Commit != "" {
+		made.Embedded = m.embedded
+		err = m.receive(ctx, made.Commit, known, ref)
+	}
+	if err != nil {
+		return Made{}, fmt.Errorf("commit the tree's changes: %w", err)
+	}
+	return made, nil
+}
+
+// making is the work of one commit. Its objects are made on a shelf outside the store,
+// beside copies of the tool's own, and are all checked before the store has them.
+type making struct {
+	*Tree
+	changes  Changes
+	shelf    string
+	tip      string // the tool's last commit, where that is not the start
+	embedded []string
+}
+
+// make returns the commit on the shelf; empty: there is none to make.
+func (m *making) make(ctx context.Context) (string, error) {
+	parents, err := m.parents(ctx)
+	if err != nil {
+		return "", err
+	}
+	tree, err := m.snapshot(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(parents) == 1 {
+		same, err := m.git(ctx, "rev-parse", "--verify", "-q", parents[0]+"^{tree}")
+		switch {
+		case err != nil:
+			return "", refusal(err)
+		case line(same) == tree && parents[0] == m.changes.Start:
+			return "", nil
+		case line(same) == tree:
+			return parents[0], nil
+		}
+	}
+	return m.store.commit(ctx, tree, m.changes, parents, m.environ()...)
+}
+
+// parents are the start of the tree and the tool's last commit, without one that the
+// other builds on.
+func (m *making) parents(ctx context.Context) ([]string, error) {
+	start, tip := m.changes.Start, m.Tree.tip()
+	if tip == "" || tip == start {
+		return named(start), nil
+	}
+	if err := copyObjects(ctx, m.Offer(tip, nil), m.shelf, m.changes.size()); err != nil {
+		return nil, err
+	}
+	if _, err := m.store.resolve(ctx, tip, m.environ()); err != nil {
+		return nil, err
+	}
+	if m.tip = tip; start == "" {
+		return named(tip), nil
+	}
+	base, err := m.git(ctx, "merge-base", start, tip)
+	switch {
+	case err != nil && exitCode(err) != 1: // 1: they have nothing in common
+		return nil, refusal(err)
+	case line(base) == start:
+		return []string{tip}, nil
+	case line(base) == tip:
+		return []string{start}, nil
+	}
+	return []string{start, tip}, nil
+}
+
+// named is a list of one commit, or of none.
+func named(commit string) []string {
+	if commit == "" {
+		return nil
+	}
+	return []string{commit}
+}
+
+// snapshot stores the tree's files on the shelf and returns git's tree of them. A file that
+// the tool has committed counts also if it is ignored. The index is a copy, so that no next
+// call trusts one with objects that never reached the store.
+func (m *making) snapshot(ctx context.Context) (string, error) {
+	var err error
+	if m.embedded, err = m.disarm(disarming{readable: true, spare: filepath.Join(m.Dir(), ".git")}); err != nil {
+		return "", err
+	}
+	if err := m.bounded(ctx, m.changes.size()); err != nil {
+		return "", err
+	}
+	if err := copyFile(m.index(), m.copied()); err != nil {
+		return "", err
+	}
+	if m.tip != "" {
+		if _, err := m.git(ctx, "read-tree", "--reset", m.tip); err != nil {
+			return "", refusal(err)
+		}
+	}
+	if _, err := m.git(ctx, "add", "-A", "."); err != nil {
+		return "", refusal(err)
+	}
+	out, err := m.git(ctx, "write-tree")
+	return line(out), refusal(err)
+}
+
+// receive brings the commit from the shelf into the store, checked, and has the ref hold it.
+func (m *making) receive(ctx context.Context, commit string, known []string, ref string) error {
+	pack, err := m.store.receive(ctx, commit, known, []string{Borrowed(m.shelf)}, m.changes.size())
+	if err == nil {
+		err = m.store.Hold(ctx, ref, commit)
+	}
+	if err == nil {
+		m.store.release(pack)
+	}
+	return err
+}
+
+func (m *making) copied() string { return filepath.Join(m.shelf, "index") }
+
+// environ has git write objects to the shelf, and read those of the store, too.
+func (m *making) environ() []string {
+	return []string{"GIT_OBJECT_DIRECTORY=" + m.shelf, Borrowed(m.store.Objects())}
+}
+
+// git runs git on the tree, the shelf and the copied index.
+func (m *making) git(ctx context.Context, args ...string) (string, error) {
+	return m.store.run(ctx, command{
+		args: args, dir: m.Dir(),
+		env: append(m.environ(), "GIT_WORK_TREE="+m.Dir(), "GIT_INDEX_FILE="+m.copied()),
+	})
+}
+
+// ToolsFault says whether an error is about the things that a tool made, not about the store.
+func ToolsFault(err error) bool {
+	for _, fault := range []error{ErrNoCommit, ErrElsewhere, ErrTooLarge, ErrRefused} {
+		if errors.Is(err, fault) {
+			return true
+		}
+	}
+	return false
+}
