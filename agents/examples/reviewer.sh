@@ -1,10 +1,10 @@
 #!/bin/sh
-# Reviews a commit: the first line of its message has at most 50 characters.
+# Reviews a commit: each line that it adds has at most 50 characters.
 set -eu
-subject=$(git log -1 --format=%s "$SETT_TARGET_PAYLOAD")
+longest=$(git show --format= "$SETT_TARGET_PAYLOAD" | sed -n 's/^+\([^+]\)/\1/p' | awk 'length > n { n = length } END { print n + 0 }')
 
-if [ ${#subject} -le 50 ]; then
+if [ "$longest" -le 50 ]; then
     printf '{"structural_type": "Review", "payload": {}}\n' # approves
 else
-    printf '{"structural_type": "Review", "payload": {"subject": "%d characters, at most 50"}, "summary": "the subject is too long"}\n' ${#subject}
+    printf '{"structural_type": "Review", "payload": {"line": "%d characters, at most 50"}, "summary": "a line is too long"}\n' "$longest"
 fi

@@ -30,7 +30,7 @@ Overwrites nothing unless told to.
 
 --example adds agents to the sett.yml that is there, or to a new one, and their programs
 to agents/examples/:
-  commit    writes each goal into a file and commits it; reports
+  commit    writes each goal into a file, which Sett commits; reports
   check     looks at each commit with an ordinary program, whose exit code decides
   review    reviews each commit with a script
   test      tests each commit beside other work

@@ -110,6 +110,16 @@ git add draft.txt
 git -c user.name=W -c user.email=w@example.org commit -q -m "draft $n"
 say Standard Draft "draft $n"`}
 
+// changer writes drafts as changes of its tree, beside a commit of its own, that Sett commits.
+var changer = agent{name: "writer", bids: "GoalDefined: exclusive", more: "workspace: {mode: rw}\nadapter: commit\nmakes: Draft\n", tool: `
+if [ "$SETT_TARGET_TYPE" = GoalDefined ]; then n=1; else n=2; fi
+echo "draft $n" >>draft.txt
+git add draft.txt
+git -c user.name=W -c user.email=w@example.org commit -q -m "own $n"
+echo "notes $n" >>"nötes $n.txt"
+rm -f gone; echo x >"new $n"; chmod +x "new $n"
+echo "draft $n"`}
+
 // solo is one agent that ends a goal at once.
 func solo(tool, more string) clan {
 	return clan{agents: []agent{{name: "solo", bids: "GoalDefined: exclusive", tool: tool, more: more}}}

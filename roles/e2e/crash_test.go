@@ -77,7 +77,8 @@ func moments(n, of int) []moment {
 func TestCrashAtEveryWrite(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]clan{
-		"text": reviewed(drafter, "retries: 1\n"), "commits": reviewed(committer, "retries: 1\n"), "people": peopled("retries: 1\n"),
+		"text": reviewed(drafter, "retries: 1\n"), "commits": reviewed(committer, "retries: 1\n"),
+		"changes": reviewed(changer, "retries: 1\n"), "people": peopled("retries: 1\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

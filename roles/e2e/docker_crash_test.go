@@ -29,7 +29,7 @@ var placesToDie = map[string][]string{
 // brigade is the reviewed clan with an agent of each kind: writer stays, r1 has a
 // worker per claim, and pack one that was started before.
 func brigade() clan {
-	c := reviewed(committer, "retries: 1\n")
+	c := reviewed(changer, "retries: 1\n")
 	for i, a := range c.agents {
 		switch a.name {
 		case "r1":

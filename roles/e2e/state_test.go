@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sett/blackboard"
+	"sett/roles/role/store"
 )
 
 // outcome is how a goal ended, with every id replaced by what it stands for, as
@@ -49,6 +50,9 @@ func (in *instance) readOutcome(goal string) (string, error) {
 	lines := []string{fmt.Sprintf("workflow %s outstanding=%d artefacts=%d claims=%d failures=%d terminals=%d questions=%d terminal=%s failure=%s",
 		w.Status, w.Outstanding, w.Artefacts, w.Claims, w.Failures, w.Terminals, w.Questions, name(w.TerminalID), name(w.FailureID))}
 	for _, a := range artefacts {
+		if a.Commit != "" && a.Payload == a.Commit {
+			a.Payload = in.history(a)
+		}
 		lines = append(lines, fmt.Sprintf("artefact %s structural=%s payload=%q summary=%q role=%s thread=%s sources=%s", name(a.ID),
 			a.StructuralType, a.Payload, a.Summary, a.ProducedByRole, name(a.LogicalID), all(a.SourceArtefacts)))
 	}
@@ -65,6 +69,16 @@ func (in *instance) readOutcome(goal string) (string, error) {
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "\n"), nil
+}
+
+// history is what the commit of an artefact and those below it hold, without their times
+// and ids. The store holds it for the artefact.
+func (in *instance) history(a blackboard.Artefact) string {
+	in.t.Helper()
+	if held := in.stored("rev-parse", store.Artefact(a.ID)); strings.TrimSpace(held) != a.Commit {
+		in.t.Errorf("the store holds %s for artefact %s, want %s", held, a.ID, a.Commit)
+	}
+	return in.stored("log", "--format=%T %an %s", a.Commit)
 }
 
 func claimLines(s blackboard.Snapshot, name func(string) string, all func([]string) string) []string {
