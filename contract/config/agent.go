@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sett/blackboard"
+	"sett/contract/model"
 )
 
 // agents reads the clan. Messages use the place of key.
@@ -49,11 +50,11 @@ func (d *decoder) agentsPart(f *file) part {
 func (d *decoder) agentFields(a *Agent) []field {
 	return []field{
 		{"role", "Others see it as produced_by_role. Default: the agent's name.", d.read.text(&a.Role, roleName)},
-		{"image", "Any image for Linux; Sett adds its own binary. Under docker this or build is required.", d.read.text(&a.Image, imageName)},
+		{"image", "Any image for Linux; Sett adds its own binary. Under docker this or build is required, but for sett llm without the tool run.", d.read.text(&a.Image, imageName)},
 		{"build", "The build of the image: the folder of a Dockerfile, or a mapping as in compose.", d.build(&a.Build)},
 		{"command", "The program that works, and its arguments; never a shell. It starts in the workspace's root, reads one JSON object on stdin and prints one on stdout.", d.read.words(&a.Command)},
 		{"adapter", "json: the program reads and prints the contract's JSON. check: its exit code decides: 0 approves, or is a result of the type makes. text: its stdout is the payload. commit: its changes to the tree are committed, and the commit is the payload. Default: json.", oneOf(d.read, &a.Adapter.Kind, AdapterJSON, AdapterCheck, AdapterText, AdapterCommit)},
-		{"stdin", "Of the program: json (the contract's), payload (the artefact's payload alone) or none. Default: json.", oneOf(d.read, &a.Adapter.Stdin, StdinJSON, StdinPayload, StdinNone)},
+		{"stdin", "Of the program: json (the contract's), payload (the artefact's payload alone), prompt (as plain text all that sett llm would tell a model) or none. Default: json.", oneOf(d.read, &a.Adapter.Stdin, StdinJSON, StdinPayload, StdinPrompt, StdinNone)},
 		{"makes", "The type of its results, or a list of types. A result of another type is a Failure. Default: any; check and text need one where they work; of commit CodeCommit.", d.read.nameOrNames(&a.Adapter.Makes)},
 		{"fail_on", "Of a check: exit (its exit code), or output: any text on stdout is feedback, too. Default: exit.", oneOf(d.read, &a.Adapter.FailOn, FailOnExit, FailOnOutput)},
 		{"terminal", "Its results under an exclusive grant are final.", d.read.flag(&a.Adapter.Terminal)},
@@ -68,8 +69,11 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"environment", "The program's variables. NAME, or a name without a value, takes the host's value. In a given value ${NAME}, ${NAME:-default} and ${NAME:?message} stand for the host's, and $$ for a dollar.", d.read.environment(&a.Environment)},
 		{"resources", "Bounds of the container, under docker, as in compose.", d.resources(&a.Resources)},
 		{"prompts", "Texts for agents that ask a language model, passed to the program as SETT_PROMPT_CLAIM and SETT_PROMPT_EXECUTION.", d.read.section(
-			field{"claim", "How to bid.", d.read.prose(&a.Prompts.Claim)},
+			field{"claim", "How to bid. With llm, and without bids and bid_script, the model bids by it.", d.read.prose(&a.Prompts.Claim)},
 			field{"execution", "How to work.", d.read.prose(&a.Prompts.Execution)})},
+		{"llm", "The model that the program may ask, by name. An agent with llm and no command is sett llm: the model itself does the work.",
+			optional(d.read, &a.LLM, defaultLLM, d.llmFields, need{"model", "add model: the name of one of models"})},
+		{"budget", "Bounds of the calls of each of its grants.", optional(d.read, &a.Budget, func() model.Budget { return model.Budget{} }, d.budgetFields)},
 		{"health_check", "The orchestrator asks for the agent's health; after so many failures in a row the agent restarts. Without it, no check.",
 			optional(d.read, &a.HealthCheck, defaultHealthCheck, d.healthCheckFields)},
 		{"bids", "Artefact type to bid; * stands for any characters. Rules are tried in order; an exact name beats a pattern. No match means ignore. An agent never gets its own results unless an exact name says so.", d.read.bids(&a.Bids)},
@@ -91,7 +95,7 @@ func (d *decoder) agent(f *file, e entry) Agent {
 	keys := d.read.object(f.defaults.into(e.value), join("agents", a.Name), d.agentFields(&a)...)
 	a.Environment = f.defaults.environment(a.Environment)
 	if e.value.kind == mapping || e.value.kind == nothing {
-		d.resolve(&a, e.key, keys, f.config.Runtime)
+		d.resolve(&a, e.key, keys, f.config)
 	}
 	return a
 }
@@ -111,7 +115,7 @@ func (d *decoder) agentName(key *node) {
 
 // resolve sets the values that depend on several keys, and reports keys that exclude
 // each other.
-func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, runtime string) {
+func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, c *Config) {
 	path := join("agents", a.Name)
 	if a.Role == "" {
 		a.Role = a.Name
@@ -119,13 +123,14 @@ func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, runtime s
 			d.add(name.at, hint+"; add role:", "%s: %s", path, fault)
 		}
 	}
-	if keys["command"] == nil {
+	d.resolveLLM(a, c, name, keys, path)
+	if keys["command"] == nil && a.LLM == nil {
 		d.add(name.at, "add the program to run: command: [\"/app/run.sh\"]", "%s has no command", path)
 	}
 	switch {
 	case keys["image"] != nil && keys["build"] != nil:
 		d.add(later(keys["image"], keys["build"]), "keep one of them", "%s has both image and build", path)
-	case keys["image"] == nil && keys["build"] == nil && runtime == RuntimeDocker:
+	case keys["image"] == nil && keys["build"] == nil && c.Runtime == RuntimeDocker && a.NeedsImage():
 		d.add(name.at, "add image: or build:, or run without containers: runtime: process",
 			"%s has neither image nor build", path)
 	}
@@ -145,6 +150,9 @@ func (d *decoder) resolveAdapter(a *Agent, name *node, keys map[string]*node, pa
 		if *value == usual {
 			*value = "" // said or not, it is the same
 		}
+	}
+	if a.Adapter.Kind == AdapterCheck && a.Adapter.Stdin == StdinPrompt {
+		d.add(at("stdin"), "a check decides by its exit code; use adapter: text, commit or json", "%s: stdin: prompt is not for adapter: check", path)
 	}
 	kind := a.Adapter.Kind
 	if kind != "" && len(a.Adapter.Makes) > 1 {
@@ -181,7 +189,7 @@ func (d *decoder) resolveCommit(a *Agent, at func(key string) position, path str
 // works says whether an agent may bid anything but review.
 func (a Agent) works() bool {
 	for _, b := range a.Bids {
-		if b.Bid == blackboard.BidClaim || b.Bid == blackboard.BidExclusive {
+		if b.Bid == blackboard.BidClaim || b.Bid == blackboard.BidExclusive || b.Bid == BidModel {
 			return true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/model"
 )
 
 // The runtimes.
@@ -40,6 +41,7 @@ const (
 const (
 	StdinJSON    = "json"    // the contract's JSON; also the empty string
 	StdinPayload = "payload" // the target's payload
+	StdinPrompt  = "prompt"  // the prompt that `sett llm` would give a model
 	StdinNone    = "none"    // nothing
 	FailOnExit   = "exit"    // the exit code alone; also the empty string
 	FailOnOutput = "output"  // any text on stdout as well
@@ -76,6 +78,8 @@ type Config struct {
 	Pin          []string     `json:"pin,omitempty"`     // further files and folders of the repository that agents' programs use, in file order
 	Commits      []string     `json:"commits,omitempty"` // artefact types, besides CodeCommit, whose payload is a commit, in file order
 	Notify       *Notify      `json:"notify,omitempty"`
+	Models       []Model      `json:"models,omitempty"` // in file order
+	Budget       *Budget      `json:"budget,omitempty"` // of each goal; nil: none
 	Orchestrator Orchestrator `json:"orchestrator"`
 	Redis        Redis        `json:"redis"`
 }
@@ -113,6 +117,9 @@ type Agent struct {
 	// Under docker: nothing but the workspace and /tmp can be written. Default true.
 	ReadOnly bool    `json:"read_only"`
 	Adapter  Adapter `json:"adapter,omitzero"`
+	// The model that its program may ask; nil: none. And the bounds of each grant's calls.
+	LLM    *LLM          `json:"llm,omitempty"`
+	Budget *model.Budget `json:"budget,omitempty"`
 	// The Commits of its file.
 	Commits []string `json:"commits,omitempty"`
 	// The parts of its container on this engine, or the sett of its process. Never in
@@ -214,6 +221,7 @@ type Services struct {
 	Redis        RedisService        `json:"redis"`
 	Orchestrator OrchestratorService `json:"orchestrator"`
 	Repository   RepositoryService   `json:"repository"`
+	ModelGateway ModelGatewayService `json:"model_gateway,omitzero"`
 }
 
 // RedisService is the blackboard's server.
@@ -236,6 +244,13 @@ type RepositoryService struct {
 	// reach of its network. Never in sett.yml: `sett up` finds them.
 	Resolved *Resolved `json:"resolved,omitempty"`
 	Network  string    `json:"network,omitempty"`
+}
+
+// ModelGatewayService is the unit of the model gateway. It runs while there are models.
+type ModelGatewayService struct {
+	// The image of its container and a keyed digest of its keys, or the sett of its
+	// process. Never in sett.yml: `sett up` finds them.
+	Resolved *Resolved `json:"resolved,omitempty"`
 }
 
 // Notify is a program that runs with an event on its stdin for each question, each

@@ -22,6 +22,10 @@ const (
 	DefaultRedisTimeout        = 2 * time.Second
 	DefaultRedisRetries        = 5
 	DefaultNotifyTimeout       = 30 * time.Second
+	DefaultModelHeaders        = 10 * time.Minute
+	DefaultModelIdle           = 5 * time.Minute
+	DefaultModelRetries        = 3
+	DefaultSteps               = 80
 )
 
 func defaultConfig() *Config {

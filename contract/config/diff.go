@@ -18,11 +18,12 @@ type Changes struct {
 	Instance bool     `json:"instance"` // runtime, redis, their services or the place of the orchestrator: all parts must restart
 	// The repository must start, restart or stop.
 	Repository bool `json:"repository"`
+	Models     bool `json:"models"` // the model gateway must start, restart or stop
 }
 
 // Empty says that nothing changed.
 func (c Changes) Empty() bool {
-	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Repository && !c.Instance
+	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Repository && !c.Models && !c.Instance
 }
 
 // Diff compares two configurations. The parts of containers and the host's values count:
@@ -31,6 +32,7 @@ func Diff(before, after *Config) Changes {
 	changes := Changes{
 		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve),
 		Notify: before.Notify.Digest() != after.Notify.Digest(), Repository: before.RepositoryDigest() != after.RepositoryDigest(),
+		Models: before.ModelsDigest() != after.ModelsDigest(),
 		Instance: before.Version != after.Version || before.Runtime != after.Runtime || before.Services.Redis != after.Services.Redis ||
 			before.Services.Orchestrator != after.Services.Orchestrator || before.Redis != after.Redis || before.Orchestrator.Run != after.Orchestrator.Run,
 	}
@@ -62,14 +64,14 @@ func Diff(before, after *Config) Changes {
 // claims and workers.
 func samePolicy(a, b Agent) bool {
 	return a.Replicas == b.Replicas && a.Warm == b.Warm && a.Retries == b.Retries &&
-		reflect.DeepEqual(a.Bids, b.Bids) && slices.Equal(a.BidScript, b.BidScript) && a.BidsRequired == b.BidsRequired
+		reflect.DeepEqual(a.Bids, b.Bids) && a.BidsByModel("") == b.BidsByModel("") && slices.Equal(a.BidScript, b.BidScript) && a.BidsRequired == b.BidsRequired
 }
 
 // Digest returns a hash, in hex, of all settings of the agent that need a restart to
 // change. The numbers of workers and of retries are not part of it: only the
-// orchestrator uses them.
+// orchestrator uses them. Its budget is the model gateway's.
 func (a Agent) Digest() string {
-	a.Replicas, a.Warm, a.Retries = 0, 0, 0
+	a.Replicas, a.Warm, a.Retries, a.Budget = 0, 0, 0, nil
 	return digest(a)
 }
 

@@ -25,7 +25,7 @@ type FlowType struct {
 	Review    []string `json:"review"`    // agents that review it
 	Parallel  []string `json:"parallel"`  // agents that work on it beside each other
 	Exclusive []string `json:"exclusive"` // agents of which one works on it alone
-	Scripts   []string `json:"scripts"`   // agents whose bid_script decides
+	Scripts   []string `json:"scripts"`   // agents whose bid_script or model decides
 	Reached   bool     `json:"reached"`   // a goal leads to it
 }
 
@@ -95,6 +95,8 @@ func (f *Flow) bids(t *FlowType) {
 			target.Agent = makers[0]
 		}
 		switch ChooseBid(a, target).Bid {
+		case BidModel:
+			t.Scripts = append(t.Scripts, a.Name)
 		case blackboard.BidReview:
 			t.Review = append(t.Review, a.Name)
 		case blackboard.BidClaim:
@@ -162,13 +164,13 @@ func (a Agent) Makes() []string {
 
 // final says whether every result of the agent is final.
 func (a Agent) final() bool {
-	return a.Adapter.Terminal && !a.scripted() && !a.bidsOn(blackboard.BidClaim)
+	return a.Adapter.Terminal && !a.decided() && !a.bidsOn(blackboard.BidClaim)
 }
 
 // MayEnd says whether a result of the agent may be final: by terminal, or since its
 // program chooses.
 func (a Agent) MayEnd() bool {
-	return a.Adapter.Terminal && (a.bidsOn(blackboard.BidExclusive) || len(a.Bids) == 0) || a.Adapter.Kind == "" && a.works()
+	return a.Adapter.Terminal && (a.bidsOn(blackboard.BidExclusive) || a.asksModel() || len(a.Bids) == 0) || a.Adapter.Kind == "" && a.works()
 }
 
 // settled says whether each success of the agent is a result that is not final.
@@ -176,6 +178,11 @@ func (a Agent) settled() bool { return a.Adapter.Kind != "" && !a.MayEnd() }
 
 // scripted says whether a program decides the agent's bids.
 func (a Agent) scripted() bool { return len(a.Bids) == 0 && len(a.BidScript) > 0 }
+
+// decided says whether a program or a model decides some of the agent's bids.
+func (a Agent) decided() bool {
+	return a.scripted() || a.asksModel() || len(a.Bids) == 0 && a.BidsByModel("")
+}
 
 func (a Agent) bidsOn(bid blackboard.BidType) bool {
 	return slices.ContainsFunc(a.Bids, func(r BidRule) bool { return r.Bid == bid })

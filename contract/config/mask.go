@@ -26,6 +26,11 @@ func (c *Config) WithoutSecrets() (shown *Config, some bool) {
 		n.Command, n.Environment = maskAll(n.Command), maskVariables(n.Environment)
 		shown.Notify = &n
 	}
+	shown.Models = nil
+	for _, m := range c.Models {
+		m.Headers = maskVariables(m.Headers)
+		shown.Models = append(shown.Models, m)
+	}
 	shown.Redis.URL = maskURLs(c.Redis.URL)
 	shown.Services.Redis.URL = maskURLs(c.Services.Redis.URL)
 	return shown, !reflect.DeepEqual(shown, c)
@@ -103,4 +108,6 @@ var secretWord = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`TOKEN|SECRET|PASSW|PASSPHRASE|CREDENTIAL|APIKEY|(^|_)([A-Z]*KEY|KEYS|PASS|SSHPASS|O?AUTH|AUTHORIZATION|PRIVATE|COOKIE)(_|$)|_PWD(_|$)`)
 })
 
-func secretName(name string) bool { return secretWord().MatchString(strings.ToUpper(name)) }
+func secretName(name string) bool {
+	return secretWord().MatchString(strings.ToUpper(strings.ReplaceAll(name, "-", "_")))
+}

@@ -96,7 +96,9 @@ func (d *decoder) top(root *node) *Config {
 	for i := range c.Agents {
 		c.Agents[i].Commits = c.Commits
 	}
+	d.checkBudgets(c, keys)
 	if len(d.problems) == 0 {
+		d.doubtCosts(c, keys)
 		d.checkFlow(c, keys["agents"])
 	}
 	return c

@@ -35,6 +35,7 @@ func reaches() []reach {
 		{[]string{"agents.NAME.build", "agents.NAME.build.context", "agents.NAME.build.dockerfile"}, fileRights},
 		{[]string{"services.redis.image", "services.orchestrator.image", "services.repository.image"}, imageRights},
 		{[]string{"notify", "notify.command", "notify.image"}, notifyRight},
+		{[]string{"models.NAME.api_key_env", "models.NAME.api_key_file", "models.NAME.base_url", "models.NAME.headers", "models.NAME.record", "models.NAME.replay"}, modelRights},
 		{[]string{"redis.url", "services.redis.url"}, addressRight},
 	}
 }
@@ -149,6 +150,32 @@ func notifyRight(c *Config, _ string) []Right {
 		panic("config: encode notify: " + err.Error()) // texts cannot fail
 	}
 	return []Right{{"notify", "hands each question, gate and end of a goal to a program (" + short(string(settings)) + ")"}}
+}
+
+// modelRights are the secrets that leave this machine, each with the address that gets it,
+// and the folders that records are in.
+func modelRights(c *Config, folder string) (all []Right) {
+	for _, m := range c.Models {
+		key := "models." + m.Name + "."
+		if m.KeyEnv != "" {
+			all = append(all, Right{key + "api_key_env", "sends this machine's variable " + m.KeyEnv + " to " + m.BaseURL})
+		}
+		if m.KeyFile != "" {
+			all = append(all, Right{key + "api_key_file", "sends the key in " + modelPath(folder, m.KeyFile) + " to " + m.BaseURL})
+		}
+		for _, h := range m.Headers {
+			for _, name := range h.Uses() {
+				all = append(all, Right{key + "headers", "sends this machine's variable " + name + " to " + m.BaseURL})
+			}
+		}
+		if m.Record != "" {
+			all = append(all, Right{key + "record", "writes all requests and answers of the model into " + modelPath(folder, m.Record)})
+		}
+		if file := below(folder, m.Replay); m.Replay != "" && (outside(file) || strings.HasPrefix(m.Replay, "~/")) {
+			all = append(all, Right{key + "replay", "reads a folder outside the repository: " + modelPath(folder, m.Replay)})
+		}
+	}
+	return all
 }
 
 // addressRight names the servers of the blackboard, without a password.

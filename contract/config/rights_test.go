@@ -19,7 +19,13 @@ const harmless = `version agents agents.NAME approve pin commits orchestrator or
 	agents.NAME.health_check.interval agents.NAME.health_check.timeout agents.NAME.health_check.retries
 	agents.NAME.health_check.start_period agents.NAME.adapter agents.NAME.stdin agents.NAME.makes agents.NAME.fail_on agents.NAME.terminal agents.NAME.bids agents.NAME.bid_script agents.NAME.bids_required
 	agents.NAME.timeout agents.NAME.stop_grace_period agents.NAME.retries agents.NAME.network agents.NAME.warm
-	agents.NAME.isolated_ports agents.NAME.read_only notify.timeout`
+	agents.NAME.isolated_ports agents.NAME.read_only notify.timeout
+	models models.NAME models.NAME.api models.NAME.model models.NAME.context models.NAME.max_output models.NAME.price models.NAME.price.input
+	models.NAME.price.cached models.NAME.price.cache_write models.NAME.price.output models.NAME.timeout models.NAME.timeout.headers models.NAME.timeout.idle
+	models.NAME.retries models.NAME.concurrency models.NAME.temperature models.NAME.ignore
+	budget budget.cost budget.tokens budget.calls budget.time budget.on_budget
+	agents.NAME.llm agents.NAME.llm.model agents.NAME.llm.tools agents.NAME.llm.run agents.NAME.llm.steps agents.NAME.llm.door
+	agents.NAME.budget agents.NAME.budget.cost agents.NAME.budget.tokens agents.NAME.budget.calls agents.NAME.budget.time`
 
 func TestEveryKeyIsARightOrHarmless(t *testing.T) {
 	known := map[string]int{}
@@ -83,6 +89,15 @@ func TestRights(t *testing.T) {
 		"address":              {".", clan + "image: w\nredis: {url: 'rediss://me:hush@db:6379/2?addr=b:1&addr=a:1&password=hush'}\n", []string{"redis.url: keeps the blackboard on rediss://db:6379/2?addr=a%3A1&addr=b%3A1"}},
 		"address of Sentinels": {".", clan + "image: w\nredis: {url: 'redis://s:1?master_set=m&sentinel_username=hush&sentinel_password=hush'}\n", []string{"redis.url: keeps the blackboard on redis://s:1?master_set=m"}},
 		"address by services":  {".", clan + "image: w\nservices: {redis: {url: 'redis://:hush@db'}}\n", []string{"redis.url: keeps the blackboard on redis://db"}},
+		"models": {"clan", clan + "image: w\nmodels:\n  a: {api: chat, model: m, api_key_env: KEY, record: ../rec, headers: {X-Org: '${ORG}', X: y}}\n" +
+			"  b: {api: messages, model: m, api_key_file: ~/.key, base_url: 'http://host:1'}\n  c: {api: chat, model: m, replay: r}\n  d: {api: chat, model: m, replay: ../../r}\n" +
+			"  e: {api: chat, model: m, api_key_file: /etc/key}\n", []string{
+			"models.a.api_key_env: sends this machine's variable KEY to https://api.openai.com/v1",
+			"models.a.headers: sends this machine's variable ORG to https://api.openai.com/v1",
+			"models.a.record: writes all requests and answers of the model into rec",
+			"models.b.api_key_file: sends the key in ~/.key to http://host:1/v1",
+			"models.d.replay: reads a folder outside the repository: ../r",
+			"models.e.api_key_file: sends the key in an absolute path (" + short("/etc/key") + ") to https://api.openai.com/v1"}},
 		"notify": {".", clan + "image: w\nnotify: {command: [bin/tell, hush], environment: [CHAT]}\n", []string{
 			"notify: hands each question, gate and end of a goal to a program (" + short(`[["bin/tell","hush"],""]`) + ")",
 			"notify.environment: gets this machine's variable CHAT"}},

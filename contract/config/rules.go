@@ -15,10 +15,11 @@ func fileRules() []*schema {
 		{
 			If:   process,
 			Then: within(&schema{Not: &schema{Const: RunContainer}}, "orchestrator", "run"),
-			Else: &schema{AnyOf: []*schema{shares("image"), shares("build"), eachAgent(&schema{AnyOf: []*schema{
-				{Required: []string{"image"}}, {Required: []string{"build"}}}})}},
+			Else: &schema{AnyOf: []*schema{shares("image"), shares("build"), shares("llm"), eachAgent(&schema{AnyOf: []*schema{
+				{Required: []string{"image"}}, {Required: []string{"build"}}, ownLLM()}})}},
 		},
-		{AnyOf: []*schema{shares("command"), eachAgent(&schema{Type: kinds{"object"}, Required: []string{"command"}})}},
+		{AnyOf: []*schema{shares("command"), shares("llm"), eachAgent(&schema{Type: kinds{"object"}, AnyOf: []*schema{{Required: []string{"command"}}, {Required: []string{"llm"}}}})}},
+		{If: &schema{Required: []string{"budget"}}, Then: &schema{Required: []string{"models"}}},
 		// With defaults the rules hold for the merged settings, which a schema cannot see.
 		{AnyOf: []*schema{{Required: []string{"defaults"}}, eachAgent(&schema{AllOf: agentRules()})}},
 		{
@@ -40,6 +41,19 @@ func shares(key string) *schema {
 // eachAgent applies a schema to all agents.
 func eachAgent(s *schema) *schema { return within(&schema{Additional: s}, "agents") }
 
+// ownLLM fits an agent that is sett llm and starts no programs.
+func ownLLM() *schema {
+	others := []*schema{{Required: []string{"command"}}, {Required: []string{"bid_script"}}, inner("llm", "tools", &schema{Contains: &schema{Const: ToolRun}})}
+	return &schema{Required: []string{"llm"}, Not: &schema{AnyOf: others}}
+}
+
+// inner wants a key within a key, with that value.
+func inner(outer, inner string, value *schema) *schema {
+	s := within(&schema{Type: kinds{"object"}, Required: []string{inner}, Properties: pairs{{inner, value}}}, outer)
+	s.Required = []string{outer}
+	return s
+}
+
 // agentRules are the rules of one agent's keys.
 func agentRules() []*schema {
 	one, two := 1, 2
@@ -60,9 +74,13 @@ func agentRules() []*schema {
 	noReview := within(&schema{Additional: &schema{Not: &schema{Const: blackboard.BidReview}}}, "bids")
 	check := within(&schema{Const: AdapterCheck}, "adapter")
 	check.Required = []string{"adapter"}
-	onlyReviews := within(&schema{Additional: &schema{Not: &schema{Enum: []any{blackboard.BidClaim, blackboard.BidExclusive}}}}, "bids")
+	onlyReviews := within(&schema{Additional: &schema{Not: &schema{Enum: []any{blackboard.BidClaim, blackboard.BidExclusive, BidModel}}}}, "bids")
 	onlyReviews.Required = []string{"bids"}
+	asks := within(&schema{Not: &schema{Additional: &schema{Not: &schema{Const: BidModel}}}}, "bids")
+	asks.Required = []string{"bids"}
 	return []*schema{
+		{If: &schema{AnyOf: []*schema{{Required: []string{"budget"}}, asks}}, Then: &schema{Required: []string{"llm"}}},
+		{If: check, Then: within(&schema{Not: &schema{Const: StdinPrompt}}, "stdin")},
 		{If: &schema{Required: []string{"fail_on"}}, Then: check},
 		{If: foreign, Then: &schema{AllOf: []*schema{
 			{AnyOf: []*schema{{Required: []string{"makes"}}, onlyReviews, commit}},

@@ -27,6 +27,7 @@ type schema struct {
 	Items         *schema   `json:"items,omitempty"`
 	MinItems      int       `json:"minItems,omitempty"`
 	MaxItems      *int      `json:"maxItems,omitempty"`
+	Contains      *schema   `json:"contains,omitempty"`
 	Unique        bool      `json:"uniqueItems,omitempty"`
 	Properties    pairs     `json:"properties,omitempty"`        // to *schema
 	Patterns      pairs     `json:"patternProperties,omitempty"` // to *schema

@@ -10,7 +10,7 @@ type defaults struct {
 }
 
 // sharedSections are the agent's keys whose values are merged.
-var sharedSections = []string{"workspace", "resources", "limits", "reservations", "prompts", "health_check"}
+var sharedSections = []string{"workspace", "resources", "limits", "reservations", "prompts", "health_check", "llm", "budget"}
 
 // rivals are keys of which an agent's own takes the place of the other one, too.
 var rivals = map[string]string{"image": "build", "build": "image", "bids": "bid_script", "bid_script": "bids"}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -168,7 +169,7 @@ func (r *reader) bids(into *[]BidRule) part {
 		shape: func() *schema {
 			bid := new(BidRule).Bid
 			return orNothing(&schema{Type: kinds{"object"}, MinProperties: 1, PropertyNames: &schema{Pattern: visible},
-				Additional: oneOf(r, &bid, blackboard.BidTypes...).shape()})
+				Additional: oneOf(r, &bid, bidWords()...).shape()})
 		},
 		write: func() any {
 			var m pairs
@@ -183,6 +184,9 @@ func (r *reader) bids(into *[]BidRule) part {
 	}
 }
 
+// bidWords are the bids that sett.yml may name.
+func bidWords() []blackboard.BidType { return append(slices.Clone(blackboard.BidTypes), BidModel) }
+
 func (r *reader) readBids(n *node, path string, into *[]BidRule) {
 	if n.kind == mapping && len(n.entries) == 0 {
 		r.add(n.at, "name artefact types, '*' for all, or leave it out", "%s is empty", path)
@@ -196,7 +200,7 @@ func (r *reader) readBids(n *node, path string, into *[]BidRule) {
 			continue
 		}
 		rule := BidRule{Type: e.key.text}
-		oneOf(r, &rule.Bid, blackboard.BidTypes...).read(e.value, join(path, e.key.text))
+		oneOf(r, &rule.Bid, bidWords()...).read(e.value, join(path, e.key.text))
 		if rule.Bid != "" {
 			r.typeAt(path, rule.Type, e.key.at)
 			*into = append(*into, rule)
