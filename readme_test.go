@@ -271,8 +271,12 @@ func keysOf(of reflect.Type, keys map[string]bool) map[string]bool {
 	}
 	for i := range of.NumField() {
 		field := of.Field(i)
-		if field.Type == reflect.TypeFor[*config.Resolved]() {
+		if field.Type == reflect.TypeFor[*config.Resolved]() || field.Type == reflect.TypeFor[config.ModelGatewayService]() {
 			continue // `sett up` finds it out
+		}
+		if of == reflect.TypeFor[config.LLM]() && field.Name == "Shell" || field.Anonymous {
+			keysOf(field.Type, keys) // run: shell; a struct's own keys
+			continue
 		}
 		key, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if of != reflect.TypeFor[config.Agent]() || field.Name != "Name" {
@@ -312,6 +316,9 @@ func (p *book) checkEnvironment(t *testing.T) {
 		if !shown[name] {
 			t.Errorf("no page names %s, which tools get", name)
 		}
+	}
+	for _, name := range env.DoorVariables { // of agents with a model
+		shown[name] = true
 	}
 	readers := sources(t, append(productFiles(t, "roles/cli"), ".tools/testrun/main.go")...)
 	for _, name := range regexp.MustCompile(`\bSETT_\w+`).FindAllString(p.text, -1) {

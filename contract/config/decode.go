@@ -18,6 +18,7 @@ type decoder struct {
 	saysRuntime *string    // set to the file's own; nil: nobody asks
 	warnings    *[]Warning // is set to the doubts; nil: nobody asks
 	doubts      []Warning
+	faulty      []string // paths of lists that had a fault, and so may lack an item
 }
 
 // newDecoder returns a decoder that reports problems of the file.

@@ -25,7 +25,8 @@ const (
 	DefaultModelHeaders        = 10 * time.Minute
 	DefaultModelIdle           = 5 * time.Minute
 	DefaultModelRetries        = 3
-	DefaultSteps               = 80
+	DefaultConcurrency         = 64
+	DefaultSteps               = 100
 )
 
 func defaultConfig() *Config {

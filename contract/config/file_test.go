@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,7 +60,7 @@ func corpus(t testing.TB) map[string]string {
 			all[file] = string(source)
 		}
 	}
-	for _, c := range problemCases {
+	for _, c := range slices.Concat(problemCases, modelCases) {
 		all[c.name] = c.source
 	}
 	for _, extra := range validAgents {
@@ -89,6 +90,8 @@ var (
 		"notify: {command: [x]}\n", "notify: {command: [x, 1], environment: {A: 1}, timeout: 90s, image: a/b:c}\n",
 		"orchestrator: {question_timeout: 0, on_review_limit: ask}\n", "orchestrator: {run: host, bid_timeout: 1h}\n",
 		"runtime: process\n", "runtime: process\norchestrator: {run: host}\n", "redis: {url: 'redis://[::1]:6379/3'}\n",
+		"models:\n", "models: {m: {api: chat, model: x, base_url: 'http://h'}}\nbudget: {cost: 0.25, tokens: 1.5M}\n", "models: {m: {api: responses, model: x, api_key_env: K, price: {input: 0, output: 0}}}\nbudget:\n",
+		"models: {m: {api: messages, model: x, headers: {X-A: '${B}'}, retries: 0, temperature: 0}}\n",
 		"redis: {url: 'rediss://u:p%40@h.example.com/0?x=y#z'}\n", "redis: {url: 'redis://:p@h:1//5/'}\n", "services: {redis: {url: 'redis://h'}}\n",
 		"services: {redis: {embedded: true, image: x}}\n", "services: {redis: {embedded: false, url: 'redis://h'}}\n",
 	}

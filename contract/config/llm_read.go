@@ -57,12 +57,14 @@ func (d *decoder) programs(l *LLM) part {
 		read: func(n *node, path string) {
 			if n.kind == text {
 				if l.Shell = n.text == shellWord; !l.Shell {
+					d.faulty = append(d.faulty, path)
 					d.add(n.at, "write a list: ["+n.text+"]; the word shell allows all programs", "%s must be a list, not text", path)
 				}
 				return
 			}
 			d.read.readOnce(n, path, &l.Run, func(item *node, s string) (string, bool) {
 				if strings.TrimSpace(s) == "" || printable(s) != s || strings.ContainsAny(s, " \t") {
+					d.faulty = append(d.faulty, path)
 					d.add(item.at, "the name of a program, without arguments: go", "%s: %s cannot name a program", path, quote(s))
 					return "", false
 				}
@@ -118,6 +120,7 @@ func (d *decoder) resolveLLM(a *Agent, c *Config, name *node, keys map[string]*n
 	}
 	runs := slices.Contains(a.LLM.Tools, ToolRun)
 	switch l := a.LLM; {
+	case slices.Contains(d.faulty, path+".llm.run"):
 	case runs && !l.Shell && len(l.Run) == 0:
 		d.add(at("llm"), "add run: [NAME] beside tools, or take run out of tools", "%s.llm: the tool run has no programs", path)
 	case !runs && (l.Shell || len(l.Run) > 0):

@@ -33,7 +33,7 @@ type Model struct {
 	Price       *model.Price `json:"price,omitempty"`      // nil: not known
 	Timeout     ModelTimeout `json:"timeout"`
 	Retries     int          `json:"retries"`               // of a call, beyond the first try
-	Concurrency int          `json:"concurrency,omitempty"` // calls at once; 0: any number
+	Concurrency int          `json:"concurrency"`           // calls at once, at least 1
 	Temperature *float64     `json:"temperature,omitempty"` // nil: the provider's own
 	Record      string       `json:"record,omitempty"`      // directory for requests and answers
 	Replay      string       `json:"replay,omitempty"`      // directory in place of the provider
@@ -42,8 +42,8 @@ type Model struct {
 
 // ModelTimeout bounds one try of a call.
 type ModelTimeout struct {
-	Headers time.Duration // until the answer begins
-	Idle    time.Duration // between two parts of the answer
+	Headers time.Duration `json:"headers"` // until the answer begins
+	Idle    time.Duration `json:"idle"`    // between two parts of the answer
 }
 
 type modelTimeoutJSON struct {

@@ -24,7 +24,7 @@ func officialURL(api model.API) string {
 }
 
 func defaultModel(name string) Model {
-	return Model{Name: name, Timeout: ModelTimeout{DefaultModelHeaders, DefaultModelIdle}, Retries: DefaultModelRetries}
+	return Model{Name: name, Timeout: ModelTimeout{DefaultModelHeaders, DefaultModelIdle}, Retries: DefaultModelRetries, Concurrency: DefaultConcurrency}
 }
 
 func defaultLLM() LLM { return LLM{Steps: DefaultSteps, Door: true} }
@@ -77,7 +77,7 @@ func (d *decoder) modelFields(m *Model) []field {
 			field{"headers", "Until the answer begins.", d.read.duration(&m.Timeout.Headers, false)},
 			field{"idle", "Between two parts of the answer.", d.read.duration(&m.Timeout.Idle, false)})},
 		{"retries", "Of a call whose answer has not begun, when the provider is away or busy.", d.read.count(&m.Retries, 0)},
-		{"concurrency", "Calls at once. Default: any number.", d.read.count(&m.Concurrency, 1)},
+		{"concurrency", "Calls at once.", d.read.count(&m.Concurrency, 1)},
 		{"temperature", "From 0 to 2, for sett llm. Default: the provider's own.", d.read.temperature(&m.Temperature)},
 		{"record", "A folder, relative to sett.yml, that gets all requests and answers, without keys.", d.read.text(&m.Record, oneLine)},
 		{"replay", "A folder of such a record, which answers in place of the provider.", d.read.text(&m.Replay, oneLine)},

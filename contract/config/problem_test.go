@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -27,11 +28,13 @@ func mergeBomb(n int) string {
 
 // problemCases has every kind of error with its exact place. Where several are
 // expected they are in file order.
-var problemCases = []struct {
+type problemCase struct {
 	name   string
 	source string
 	want   []string // line:column: message | hint
-}{
+}
+
+var problemCases = []problemCase{
 	{"empty", "", []string{"1:1: the file is empty | sett init"}},
 	{"no document", "# a\n---\n", []string{"1:1: the file is empty"}},
 	{"only null", "~", []string{"1:1: the file is empty"}},
@@ -231,7 +234,7 @@ var problemCases = []struct {
 }
 
 func TestProblems(t *testing.T) {
-	for _, c := range problemCases {
+	for _, c := range slices.Concat(problemCases, modelCases) {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse("sett.yml", []byte(c.source))
 			var found *Errors

@@ -20,7 +20,7 @@ const harmless = `version agents agents.NAME approve pin commits orchestrator or
 	agents.NAME.health_check.start_period agents.NAME.adapter agents.NAME.stdin agents.NAME.makes agents.NAME.fail_on agents.NAME.terminal agents.NAME.bids agents.NAME.bid_script agents.NAME.bids_required
 	agents.NAME.timeout agents.NAME.stop_grace_period agents.NAME.retries agents.NAME.network agents.NAME.warm
 	agents.NAME.isolated_ports agents.NAME.read_only notify.timeout
-	models models.NAME models.NAME.api models.NAME.model models.NAME.context models.NAME.max_output models.NAME.price models.NAME.price.input
+	models models.NAME.api models.NAME.model models.NAME.context models.NAME.max_output models.NAME.price models.NAME.price.input
 	models.NAME.price.cached models.NAME.price.cache_write models.NAME.price.output models.NAME.timeout models.NAME.timeout.headers models.NAME.timeout.idle
 	models.NAME.retries models.NAME.concurrency models.NAME.temperature models.NAME.ignore
 	budget budget.cost budget.tokens budget.calls budget.time budget.on_budget

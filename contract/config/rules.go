@@ -13,13 +13,16 @@ func fileRules() []*schema {
 	require(embedded, "services", "redis", "embedded")
 	return []*schema{
 		{
-			If:   process,
-			Then: within(&schema{Not: &schema{Const: RunContainer}}, "orchestrator", "run"),
+			If: process,
+			Then: &schema{AllOf: []*schema{
+				within(&schema{Not: &schema{Const: RunContainer}}, "orchestrator", "run"),
+				eachAgent(within(&schema{Not: &schema{Const: shellWord}}, "llm", "run"))}},
 			Else: &schema{AnyOf: []*schema{shares("image"), shares("build"), shares("llm"), eachAgent(&schema{AnyOf: []*schema{
 				{Required: []string{"image"}}, {Required: []string{"build"}}, ownLLM()}})}},
 		},
 		{AnyOf: []*schema{shares("command"), shares("llm"), eachAgent(&schema{Type: kinds{"object"}, AnyOf: []*schema{{Required: []string{"command"}}, {Required: []string{"llm"}}}})}},
 		{If: &schema{Required: []string{"budget"}}, Then: &schema{Required: []string{"models"}}},
+		{AnyOf: []*schema{{Required: []string{"models"}}, eachAgent(&schema{Not: &schema{Type: kinds{"object"}, Required: []string{"llm"}, Properties: pairs{{"llm", &schema{Type: kinds{"object"}}}}}})}},
 		// With defaults the rules hold for the merged settings, which a schema cannot see.
 		{AnyOf: []*schema{{Required: []string{"defaults"}}, eachAgent(&schema{AllOf: agentRules()})}},
 		{
@@ -43,7 +46,7 @@ func eachAgent(s *schema) *schema { return within(&schema{Additional: s}, "agent
 
 // ownLLM fits an agent that is sett llm and starts no programs.
 func ownLLM() *schema {
-	others := []*schema{{Required: []string{"command"}}, {Required: []string{"bid_script"}}, inner("llm", "tools", &schema{Contains: &schema{Const: ToolRun}})}
+	others := []*schema{{Required: []string{"command"}}, {Required: []string{"bid_script"}}, inner("llm", "tools", &schema{Type: kinds{"array"}, Contains: &schema{Const: ToolRun}})}
 	return &schema{Required: []string{"llm"}, Not: &schema{AnyOf: others}}
 }
 
@@ -78,8 +81,11 @@ func agentRules() []*schema {
 	onlyReviews.Required = []string{"bids"}
 	asks := within(&schema{Not: &schema{Additional: &schema{Not: &schema{Const: BidModel}}}}, "bids")
 	asks.Required = []string{"bids"}
+	runs := inner("llm", "tools", &schema{Type: kinds{"array"}, Contains: &schema{Const: ToolRun}})
 	return []*schema{
 		{If: &schema{AnyOf: []*schema{{Required: []string{"budget"}}, asks}}, Then: &schema{Required: []string{"llm"}}},
+		{If: asks, Then: inner("prompts", "claim", &schema{})},
+		{If: runs, Then: inner("llm", "run", &schema{}), Else: within(&schema{Not: &schema{Type: kinds{"object"}, Required: []string{"run"}}}, "llm")},
 		{If: check, Then: within(&schema{Not: &schema{Const: StdinPrompt}}, "stdin")},
 		{If: &schema{Required: []string{"fail_on"}}, Then: check},
 		{If: foreign, Then: &schema{AllOf: []*schema{

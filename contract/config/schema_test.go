@@ -106,6 +106,8 @@ var beyondSchema = []string{
 	"two redis servers",               // one text compared with another
 	"command with NUL", "memory huge", // of a text's inside
 	"open reference", "open default", "reference to nothing", "reference by position", "reference with an unknown operator", // a language within
+	"header with a line's end", "header of Sett", "header twice", "base_url of one call", "ignore that is no pattern", // of a text's inside, too
+	"llm misspelt", "llm with tools and no tree", // one text compared with another
 	"image and build in defaults", // the agent may have one of its own
 }
 
@@ -201,7 +203,9 @@ func keysOf(of reflect.Type, keys map[string]bool) {
 	for i := range of.NumField() {
 		f := of.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if (of != reflect.TypeFor[Agent]() || f.Name != "Name") && key != "resolved" {
+		named := f.Name == "Name" && (of == reflect.TypeFor[Agent]() || of == reflect.TypeFor[Model]())
+		ours := key == "resolved" || f.Type == reflect.TypeFor[ModelGatewayService]() || of == reflect.TypeFor[LLM]() && f.Name == "Shell" // run: shell
+		if !named && !ours && !f.Anonymous {
 			keys[key] = true
 		}
 		keysOf(f.Type, keys)
