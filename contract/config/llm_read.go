@@ -13,15 +13,15 @@ import (
 func (d *decoder) llmFields(l *LLM) []field {
 	return []field{
 		{"model", "The name of one of models.", d.read.text(&l.Model)},
-		{"tools", "Of sett llm, besides ask and finish. edit: views and changes files. run: starts programs. search: finds text in files.", d.read.wordsOf(&l.Tools, ToolEdit, ToolRun, ToolSearch)},
+		{"tools", "Of sett llm, besides ask and finish. edit: views and changes files. run: starts programs. search: finds text in files.", wordsOfPart(d.read, &l.Tools, ToolEdit, ToolRun, ToolSearch)},
 		{"run", "The programs that the tool run starts: a list of names, or shell for any line of a shell, in containers.", d.programs(l)},
 		{"steps", "Answers of the model in one run.", d.read.count(&l.Steps, 1)},
 		{"door", "The program's variables lead it to the model: OPENAI_BASE_URL, ANTHROPIC_BASE_URL and the like.", d.read.flag(&l.Door)},
 	}
 }
 
-// wordsOf is a list of known words, each once. An empty value is none.
-func (r *reader) wordsOf(into *[]string, known ...string) part {
+// wordsOfPart is a list of known words, each once. An empty value is none.
+func wordsOfPart(r *reader, into *[]string, known ...string) part {
 	return part{
 		read: func(n *node, path string) {
 			r.readOnce(n, path, into, func(item *node, s string) (string, bool) {

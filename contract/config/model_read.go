@@ -69,8 +69,8 @@ func (d *decoder) modelFields(m *Model) []field {
 		{"api_key_env", "Your machine's variable with the key. Only the model gateway gets its value.", d.read.text(&m.KeyEnv, variable)},
 		{"api_key_file", "A file with the key alone, relative to sett.yml; ~/ is your home directory.", d.read.text(&m.KeyFile, oneLine)},
 		{"headers", "Of each request. In a value ${NAME} stands for your machine's variable, and $$ for a dollar.", d.read.headers(&m.Headers)},
-		{"context", "Tokens that the model can read and write in one call: a number, or one with k or M.", d.read.tokens(&m.Context)},
-		{"max_output", "Tokens that it can write in one call.", d.read.tokens(&m.MaxOutput)},
+		{"context", "Tokens that the model can read and write in one call: a number, or one with k or M.", tokensPart(d.read, &m.Context)},
+		{"max_output", "Tokens that it can write in one call.", tokensPart(d.read, &m.MaxOutput)},
 		{"price", "Of a million tokens, in any one currency. Without it costs are not known.", optional(d.read, &m.Price, func() model.Price { return model.Price{} }, d.priceFields,
 			need{"input", "add input: and output:, as input: 3, output: 15"}, need{"output", "add output:, as output: 15"})},
 		{"timeout", "Of one try of a call.", d.read.section(
@@ -78,19 +78,19 @@ func (d *decoder) modelFields(m *Model) []field {
 			field{"idle", "Between two parts of the answer.", d.read.duration(&m.Timeout.Idle, false)})},
 		{"retries", "Of a call whose answer has not begun, when the provider is away or busy.", d.read.count(&m.Retries, 0)},
 		{"concurrency", "Calls at once.", d.read.count(&m.Concurrency, 1)},
-		{"temperature", "From 0 to 2, for sett llm. Default: the provider's own.", d.read.temperature(&m.Temperature)},
+		{"temperature", "From 0 to 2, for sett llm. Default: the provider's own.", temperaturePart(d.read, &m.Temperature)},
 		{"record", "A folder, relative to sett.yml, that gets all requests and answers, without keys.", d.read.text(&m.Record, oneLine)},
 		{"replay", "A folder of such a record, which answers in place of the provider.", d.read.text(&m.Replay, oneLine)},
-		{"ignore", "Patterns of texts in requests, as of times and ids, in which equal requests may differ: regular expressions.", d.read.expressions(&m.Ignore)},
+		{"ignore", "Patterns of texts in requests, as of times and ids, in which equal requests may differ: regular expressions.", expressionsPart(d.read, &m.Ignore)},
 	}
 }
 
 func (d *decoder) priceFields(p *model.Price) []field {
 	return []field{
-		{"input", "That are neither read from a cache nor written to one.", d.read.money(&p.Input, true)},
-		{"cached", "Read from a cache. Default: as input.", d.read.money(&p.Cached, true)},
-		{"cache_write", "Written to a cache. Default: as input.", d.read.money(&p.CacheWrite, true)},
-		{"output", "Of the model's answer.", d.read.money(&p.Output, true)},
+		{"input", "That are neither read from a cache nor written to one.", moneyPart(d.read, &p.Input, true)},
+		{"cached", "Read from a cache. Default: as input.", moneyPart(d.read, &p.Cached, true)},
+		{"cache_write", "Written to a cache. Default: as input.", moneyPart(d.read, &p.CacheWrite, true)},
+		{"output", "Of the model's answer.", moneyPart(d.read, &p.Output, true)},
 	}
 }
 
@@ -258,8 +258,8 @@ func (r *reader) headerAllowed(n *node, path string) bool {
 	return false
 }
 
-// expressions is a list of regular expressions, each once.
-func (r *reader) expressions(into *[]string) part {
+// expressionsPart is a list of regular expressions, each once.
+func expressionsPart(r *reader, into *[]string) part {
 	return part{
 		read: func(n *node, path string) {
 			r.readOnce(n, path, into, func(item *node, s string) (string, bool) {

@@ -16,8 +16,8 @@ var tokenAmount = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([0-9]{1,12})(?:\.([0-9]{1,9}))?([kKM])?$`)
 })
 
-// tokens is a number of tokens; units are powers of 1000. Zero stands for no value.
-func (r *reader) tokens(into *int64) part {
+// tokensPart is a number of tokens; units are powers of 1000. Zero stands for no value.
+func tokensPart(r *reader, into *int64) part {
 	return part{
 		read: func(n *node, path string) {
 			s, ok := r.written(n, path)
@@ -46,8 +46,8 @@ func (r *reader) tokens(into *int64) part {
 	}
 }
 
-// money is an amount of the currency of sett.yml's prices.
-func (r *reader) money(into *model.Money, zero bool) part {
+// moneyPart is an amount of the currency of sett.yml's prices.
+func moneyPart(r *reader, into *model.Money, zero bool) part {
 	return part{
 		read: func(n *node, path string) {
 			s, ok := r.written(n, path)
@@ -88,8 +88,8 @@ func plainMoney(m model.Money) string {
 	return strings.TrimSuffix(strings.TrimRight(m.String(), "0"), ".")
 }
 
-// temperature is a number from 0 to 2.
-func (r *reader) temperature(into **float64) part {
+// temperaturePart is a number from 0 to 2.
+func temperaturePart(r *reader, into **float64) part {
 	most := 2
 	return part{
 		read: func(n *node, path string) {
@@ -114,8 +114,8 @@ func (r *reader) temperature(into **float64) part {
 	}
 }
 
-// span is a duration of a budget; zero stands for no value.
-func (r *reader) span(into *time.Duration) part {
+// spanPart is a duration of a budget; zero stands for no value.
+func spanPart(r *reader, into *time.Duration) part {
 	p := r.duration(into, false)
 	shape := p.shape
 	p.shape = func() *schema { s := shape(); s.Default = nil; return s }
@@ -139,9 +139,9 @@ func (d *decoder) budgetFields(b *model.Budget) []field {
 		calls.write = func() any { n = int(b.Calls); return write() }
 	}
 	return []field{
-		{"cost", "By the models' prices, in their currency.", d.read.money(&b.Cost, false)},
-		{"tokens", "Of input and output, those of caches among them: a number, or one with k or M.", d.read.tokens(&b.Tokens)},
+		{"cost", "By the models' prices, in their currency.", moneyPart(d.read, &b.Cost, false)},
+		{"tokens", "Of input and output, those of caches among them: a number, or one with k or M.", tokensPart(d.read, &b.Tokens)},
 		{"calls", "Of models.", calls},
-		{"time", "The running time of agents with a model.", d.read.span(&b.Time)},
+		{"time", "The running time of agents with a model.", spanPart(d.read, &b.Time)},
 	}
 }
