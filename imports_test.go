@@ -52,6 +52,7 @@ var packages = []string{
 	"roles/cub/assemble",
 	"roles/cub/toolrun",
 	"roles/e2e",
+	"roles/gateway",
 	"roles/keeper",
 	"roles/notifier",
 	"roles/orchestrator",

@@ -13,6 +13,7 @@ import (
 	"sett/roles/blackboard"
 	"sett/roles/cli"
 	"sett/roles/cub"
+	"sett/roles/gateway"
 	"sett/roles/keeper"
 	"sett/roles/notifier"
 	"sett/roles/orchestrator"
@@ -35,6 +36,7 @@ var roles = map[string]func(context.Context, role.Env) error{
 	"cub":               cub.Run,
 	"blackboard":        role.Secluded(blackboard.Run),
 	"keeper":            role.Secluded(keeper.Run),
+	"model-gateway":     role.Secluded(gateway.Run),
 	"notifier":          notifier.Run,
 	"repository":        role.Secluded(repository.Run),
 	"pause":             pause.Run,

@@ -1,0 +1,214 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"net/http"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/model"
+	line "sett/roles/role/gateway"
+)
+
+// call is one request of a client on its way.
+type call struct {
+	s       *server
+	w       http.ResponseWriter
+	r       *http.Request
+	q       *request
+	up      *upstream
+	id      blackboard.Call
+	budgets blackboard.Budgets
+	began   time.Time
+
+	canonical []byte // the request without what may differ; nil: nobody asks
+	key       string // of the request, on tapes
+	input     int64  // reserved, in tokens
+	output    int64  // reserved, in tokens
+	lower     int64  // the limit of the output that the budget allows; 0: the client's
+	reserved  bool
+	settled   bool
+	kept      bool // the answer comes from an earlier attempt, which paid for it
+
+	used     counted
+	lost     model.Usage // of attempts that ended without an answer
+	answered bool        // the model said something
+	unknown  bool        // the model may have said all that it was allowed to
+	text     int64       // bytes of its text
+	size     int64       // bytes of the answer
+	whole    bool        // the answer came to its end
+	status   int
+	reason   string
+	hash     hash.Hash
+	tape     *taped // what becomes of the answer; nil: it is too large, or nobody asks
+}
+
+// Causes of a call's end.
+var (
+	errIdle    = errors.New("the provider was silent for too long")
+	errBidTime = errors.New("a call for a bid may not take longer")
+	errTooMuch = errors.New("the answer is larger than 64 MiB")
+)
+
+// answer answers the request.
+func (c *call) answer() {
+	ctx := c.r.Context()
+	if c.id.Bid() {
+		limited, end := context.WithTimeoutCause(ctx, c.s.pace.bid, errBidTime)
+		defer end()
+		ctx = limited
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c.s.metrics.running.Inc()
+	defer c.s.metrics.running.Dec()
+	c.hash = sha256.New()
+	c.identify()
+	if kept := c.s.answers.take(c.id, c.key); kept != nil {
+		c.kept = true
+		c.pass(ctx, cancel, kept.got())
+		return
+	}
+	leave, err := c.up.enter(ctx)
+	if err != nil {
+		c.giveUp(ctx, err)
+		return
+	}
+	defer leave()
+	if !c.q.free && !c.reserve(ctx) {
+		return
+	}
+	defer c.settle() // also when a connection is cut on purpose
+	g, status, why := c.obtain(ctx, cancel)
+	if why != nil {
+		c.reason = why.Message
+		c.settle()
+		c.s.refuse(c.w, c.q.api, status, *why)
+		return
+	}
+	c.pass(ctx, cancel, g)
+}
+
+// identify finds the names of the request on tapes.
+func (c *call) identify() {
+	c.key = c.q.hash
+	if len(c.up.ignore) > 0 || c.up.record != nil || c.up.replay != nil {
+		c.canonical = canonical(c.q, c.up.ignore)
+		c.key = keyOf(c.q, c.canonical)
+	}
+	if c.up.record != nil || c.s.answers.on() && !c.q.free {
+		c.tape = &taped{API: c.q.api, Path: c.q.path, Stream: c.q.stream, Attempt: c.id.Attempt, Call: c.id.ID, began: c.began}
+	}
+}
+
+// giveUp ends a call that the provider did not see.
+func (c *call) giveUp(ctx context.Context, err error) {
+	if c.r.Context().Err() != nil {
+		return // nobody listens
+	}
+	c.s.refuse(c.w, c.q.api, http.StatusGatewayTimeout, refusal(line.Provider, "wait for other calls: %v", errors.Join(context.Cause(ctx), err)))
+}
+
+// leastOutput is the lowest limit that a budget makes of a request's own.
+const leastOutput = 1024
+
+// reserve takes the most that the call may use out of the budgets. It answers a call for
+// which there is no room.
+func (c *call) reserve(ctx context.Context) bool {
+	late := c.s.now().Add(c.s.pace.budget)
+	c.input = c.s.ratios.estimate(c.id, int64(len(c.q.body)), c.up.Context)
+	c.output = c.q.output(c.up.Model) * c.q.copies
+	for {
+		settled := c.s.room.wait()
+		room, err := c.s.board.Reserve(context.WithoutCancel(ctx), c.id, c.reservation(), c.budgets)
+		if err != nil {
+			c.s.log.Warn("call not reserved", "error", err, "claim", c.id.Claim, "agent", c.id.Agent)
+			c.s.refuse(c.w, c.q.api, http.StatusServiceUnavailable, refusal(line.Board, "reserve the call: %v", err))
+			return false
+		}
+		switch {
+		case room.State == blackboard.RoomReserved:
+			c.reserved = true
+			return true
+		case room.State == blackboard.RoomWait && c.s.now().Before(late):
+			if !c.await(ctx, settled) {
+				c.giveUp(ctx, errBidTime)
+				return false
+			}
+			continue
+		case room.State == blackboard.RoomLess && c.lowerTo(room):
+			continue
+		}
+		status, why := refusedRoom(room)
+		c.s.log.Info("call refused", "reason", why.Message, "claim", c.id.Claim, "agent", c.id.Agent, "model", c.id.Model)
+		c.s.refuse(c.w, c.q.api, status, why)
+		return false
+	}
+}
+
+// await waits until a call is settled here, or for a moment.
+func (c *call) await(ctx context.Context, settled <-chan struct{}) bool {
+	select {
+	case <-settled:
+	case <-time.After(c.s.pace.poll):
+	case <-ctx.Done():
+	}
+	return ctx.Err() == nil
+}
+
+// reservation is the most that the call may use.
+func (c *call) reservation() blackboard.Reservation {
+	most := blackboard.Reservation{Tokens: c.input + c.output}
+	if c.up.Price != nil {
+		most.Cost = c.dearest(c.input, c.output)
+	}
+	return most
+}
+
+// dearest is the cost of that many tokens when the input is of the dearest kind.
+func (c *call) dearest(input, output int64) model.Money {
+	p := *c.up.Price
+	p.Input = max(p.Input, p.CacheWrite, p.Cached)
+	return p.Cost(model.Usage{Input: input, Output: output})
+}
+
+// lowerTo lowers the limit of the output to what a budget has left. It returns false when
+// that is too little.
+func (c *call) lowerTo(room blackboard.Room) bool {
+	output := c.output
+	if room.Tokens >= 0 {
+		output = min(output, room.Tokens-c.input)
+	}
+	if room.Cost >= 0 && c.up.Price != nil && c.up.Price.Output > 0 {
+		left := room.Cost - c.dearest(c.input, 0)
+		if perToken := int64(c.up.Price.Output); left > 0 {
+			output = min(output, int64(float64(left)*1e6/float64(perToken)*(1-1e-9)))
+		} else {
+			return false
+		}
+	}
+	each := output / c.q.copies
+	if each < leastOutput || output >= c.output {
+		return false
+	}
+	c.output, c.lower = each*c.q.copies, each
+	return true
+}
+
+// refusedRoom is the answer to a call without room.
+func refusedRoom(room blackboard.Room) (int, line.Refusal) {
+	switch room.State {
+	case blackboard.RoomPaused:
+		return http.StatusTooManyRequests, refusal(line.Paused, "all calls of models are paused: sett models resume")
+	case blackboard.RoomNotRunning:
+		return http.StatusForbidden, refusal(line.NotRunning, "the grant cannot call a model: %s", room.Reason)
+	case blackboard.RoomSettled:
+		return http.StatusConflict, refusal(line.Request, "this call has ended, and no answer to it is kept")
+	}
+	why := refusal(line.Budget, "%s", room.Budget)
+	why.Budget = &room.Budget
+	return http.StatusTooManyRequests, why
+}

@@ -1,0 +1,185 @@
+package gateway
+
+import (
+	"bytes"
+	"strings"
+)
+
+// leastKey is the length of the shortest key that is kept out of answers. Placeholders
+// for servers without keys, such as "ollama", are shorter, and are words of texts.
+const leastKey = 12
+
+// mask keeps the providers' keys out of all that leaves the gateway. A star stands for
+// each of their bytes, so that no length changes.
+type mask struct {
+	keys [][]byte
+	most int // the length of the longest
+}
+
+func newMask(keys map[string]string) *mask {
+	m := &mask{}
+	for _, key := range keys {
+		if len(key) < leastKey {
+			continue
+		}
+		forms := []string{key}
+		if quoted := strings.Trim(string(encodeJSON(key)), `"`); quoted != key {
+			forms = append(forms, quoted)
+		}
+		for _, f := range forms {
+			m.keys, m.most = append(m.keys, []byte(f)), max(m.most, len(f))
+		}
+	}
+	return m
+}
+
+// bytes masks a text where it stands.
+func (m *mask) bytes(text []byte) {
+	for _, key := range m.keys {
+		for at := 0; ; {
+			n := bytes.Index(text[at:], key)
+			if n < 0 {
+				break
+			}
+			at += n
+			stars(text[at : at+len(key)])
+		}
+	}
+}
+
+func stars(text []byte) {
+	for i := range text {
+		text[i] = '*'
+	}
+}
+
+// text returns a text without keys.
+func (m *mask) text(text string) string {
+	for _, key := range m.keys {
+		if strings.Contains(text, string(key)) {
+			text = strings.ReplaceAll(text, string(key), strings.Repeat("*", len(key)))
+		}
+	}
+	return text
+}
+
+// error returns the text of an error without keys; empty for nil.
+func (m *mask) error(err error) string {
+	if err == nil {
+		return ""
+	}
+	return m.text(err.Error())
+}
+
+// leastPart is the length of the shortest beginning of a key that holds up a stream. What
+// is shorter is the part that all keys of a provider share.
+const leastPart = 8
+
+// seam masks keys that are spread over several events of a stream. An event that ends in
+// the beginning of a key waits for the next one.
+type seam struct {
+	mask *mask
+	held [][]byte
+	tail []position // the beginning of a key, at the end of the text so far
+}
+
+// position is a byte of an event.
+type position struct {
+	event int // in held
+	at    *byte
+}
+
+// add takes the next event with the parts of the model's text in it, and returns those
+// that may go.
+func (s *seam) add(event []byte, texts []span) (free [][]byte) {
+	s.mask.bytes(event)
+	s.held = append(s.held, event)
+	if s.mask.most == 0 {
+		return s.release(len(s.held))
+	}
+	run := s.tail
+	for _, t := range texts {
+		text := t.in(event)
+		if len(text) > 2*s.mask.most { // keys inside are masked already
+			s.hide(s.extend(run, text[:s.mask.most]))
+			run, text = nil, text[len(text)-s.mask.most:]
+		}
+		run = s.extend(run, text)
+	}
+	if len(texts) == 0 && len(run) > 0 {
+		return nil // an event without text, such as a ping
+	}
+	s.hide(run)
+	s.tail = s.beginning(run)
+	if len(s.tail) == 0 {
+		return s.release(len(s.held))
+	}
+	return s.release(s.tail[0].event)
+}
+
+func (s *seam) extend(run []position, text []byte) []position {
+	for i := range text {
+		run = append(run, position{len(s.held) - 1, &text[i]})
+	}
+	return run
+}
+
+// hide masks the keys in the run.
+func (s *seam) hide(run []position) {
+	text := chars(run)
+	for _, key := range s.mask.keys {
+		for at := 0; ; at += len(key) {
+			n := bytes.Index(text[at:], key)
+			if n < 0 {
+				break
+			}
+			at += n
+			for _, p := range run[at : at+len(key)] {
+				*p.at = '*'
+			}
+		}
+	}
+}
+
+func chars(run []position) []byte {
+	text := make([]byte, len(run))
+	for i, p := range run {
+		text[i] = *p.at
+	}
+	return text
+}
+
+// beginning returns the end of the run that may become a key.
+func (s *seam) beginning(run []position) []position {
+	text := chars(run)
+	for n := min(len(text), s.mask.most-1); n >= leastPart; n-- {
+		for _, key := range s.mask.keys {
+			if n < len(key) && bytes.HasSuffix(text, key[:n]) {
+				return run[len(run)-n:]
+			}
+		}
+	}
+	return nil
+}
+
+// release returns the first n events.
+func (s *seam) release(n int) [][]byte {
+	free := s.held[:n:n]
+	s.held = s.held[n:]
+	for i := range s.tail {
+		s.tail[i].event -= n
+	}
+	if len(s.held) == 0 {
+		s.held = nil
+	}
+	return free
+}
+
+// end returns the rest, with the beginning of a key masked.
+func (s *seam) end() [][]byte {
+	for _, p := range s.tail {
+		*p.at = '*'
+	}
+	s.tail = nil
+	return s.release(len(s.held))
+}

@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"time"
+
+	"sett/contract/env"
+	"sett/roles/role"
+)
+
+// upstream is a model with its provider's key.
+type upstream struct {
+	env.Model
+	key     string
+	client  *http.Client
+	slots   chan struct{}
+	retries int
+	idle    time.Duration
+	ignore  []*regexp.Regexp
+	record  *tape // nil: nothing is recorded
+	replay  *tape // nil: the provider is asked
+}
+
+const (
+	usualRetries     = 3
+	usualConcurrency = 64
+	dialTime         = 10 * time.Second
+	mostAnswerHeader = 256 << 10
+)
+
+func newUpstream(m env.Model, key string, p pace) (*upstream, error) {
+	u := &upstream{Model: m, key: key, retries: usualRetries, idle: cmp.Or(m.Idle, p.idle), slots: make(chan struct{}, cmp.Or(m.Concurrency, usualConcurrency))}
+	if m.Retries != nil {
+		u.retries = *m.Retries
+	}
+	for _, pattern := range m.Ignore {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			return nil, role.Fail(role.Usage, fmt.Errorf("model %s: ignore %q: %w", m.Name, pattern, err), "")
+		}
+		u.ignore = append(u.ignore, re)
+	}
+	var err error
+	if m.Record != "" {
+		if u.record, err = openTape(m.Record, true); err != nil {
+			return nil, role.Fail(role.Environment, fmt.Errorf("model %s: record: %w", m.Name, err), "")
+		}
+	}
+	if m.Replay != "" {
+		if u.replay, err = openTape(m.Replay, false); err != nil {
+			return nil, role.Fail(role.Environment, fmt.Errorf("model %s: replay: %w", m.Name, err), "record: DIR makes a recording")
+		}
+	}
+	dialer := &net.Dialer{Timeout: dialTime, KeepAlive: dialTime}
+	u.client = &http.Client{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTime, DisableCompression: true,
+			ResponseHeaderTimeout: cmp.Or(m.Timeout, p.header), MaxResponseHeaderBytes: mostAnswerHeader, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 64,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return u, nil
+}
+
+// enter waits for one of the calls under way to end, where there are as many as may be.
+func (u *upstream) enter(ctx context.Context) (leave func(), err error) {
+	select {
+	case u.slots <- struct{}{}:
+		return func() { <-u.slots }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// isTimeout says whether no answer began in time.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// isRefused says whether the provider never got the request.
+func isRefused(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "dial"
+}

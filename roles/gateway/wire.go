@@ -1,0 +1,30 @@
+package gateway
+
+import (
+	"context"
+
+	"sett/blackboard/redis"
+	"sett/contract/env"
+	"sett/roles/role"
+)
+
+// Run serves until the context ends.
+func Run(ctx context.Context, e role.Env) error {
+	if done, err := e.Arguments("model-gateway", help); done {
+		return err
+	}
+	settings, err := env.ParseGateway(e.Lookup)
+	if err != nil {
+		return role.Fail(role.Usage, err, "sett model-gateway --help")
+	}
+	m := newMetrics()
+	b, err := redis.Open(ctx, redis.Options{
+		URL: settings.Redis.URL, Instance: settings.Instance, Name: "model-gateway",
+		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile, Observe: m.Called,
+	})
+	if err != nil {
+		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")
+	}
+	defer b.Close()
+	return run(ctx, e, settings, board{Account: b.Calls, Pending: b.Calls.Pending, Ping: b.Ping, Reachable: role.NewReachable(e.Now, settings.Redis.GiveUp)}, m)
+}
