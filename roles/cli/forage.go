@@ -9,6 +9,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/words"
 )
@@ -78,6 +79,7 @@ func (c *forageCmd) Run(a *app) error {
 	}
 	warnOfAbsent(a, b, in)
 	noteUnapplied(a, in)
+	instance.TellPointers(a.ctx, a.at, in, base.Commit)
 	a.printID(id)
 	if !c.Wait.given {
 		goal, follow := "goal "+words.Short(id), words.Short(id)

@@ -39,6 +39,7 @@ type facts struct {
 	engine     *engineFacts   // nil: with processes
 	pins       pinFacts
 	source     source // of a store that is still to be made
+	pointers   pointers
 }
 
 // engineFacts are the facts about a container engine.

@@ -318,6 +318,9 @@ func (p *Plan) noteLast(f *facts) {
 		p.note(&p.atEnd, "environment: $NAME and ${NAME} in a value stand for this machine's variable, and $$ for a dollar; until now such values were literal")
 		p.tells = true
 	}
+	for _, line := range f.pointers.lines {
+		p.note(&p.atEnd, "%s", line)
+	}
 	if !f.repository {
 		p.note(&p.atEnd, "%s is no git repository; sett forage wants one: git init", f.shown)
 	}

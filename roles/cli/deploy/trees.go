@@ -42,12 +42,28 @@ func lookAtRepository(ctx context.Context, u *upRun) error {
 		return role.Fail(role.Environment, fmt.Errorf("prepare the agents' trees: %w", git.ErrMissing),
 			"install git, or give no agent a tree: workspace: {mode: none}")
 	}
-	if !f.repository || store.Open(u.in.StoreDir()).Exists() {
+	if !f.repository {
 		return nil
 	}
-	var err error
-	f.source, err = sourceOf(ctx, instance.Repository(u.at, u.in))
-	return err
+	g := instance.Repository(u.at, u.in)
+	if !store.Open(u.in.StoreDir()).Exists() {
+		var err error
+		if f.source, err = sourceOf(ctx, g); err != nil {
+			return err
+		}
+	}
+	if head := g.Head(ctx); head != "" {
+		var err error
+		f.pointers.lines, f.pointers.remember, err = instance.UntoldPointers(ctx, g, u.in, head)
+		return err
+	}
+	return nil
+}
+
+// pointers are paths that agents see without their content.
+type pointers struct {
+	lines    []string     // that the user was not told yet
+	remember func() error // that they were; nil: there is no commit
 }
 
 // sourceOf reads where a repository has its objects.
@@ -110,6 +126,11 @@ func makeTrees(ctx context.Context, u *upRun) error {
 	s, err := store.Create(ctx, in.StoreDir(), u.facts.source.format, u.facts.source.objects)
 	if err != nil {
 		return role.Fail(role.Environment, err, "")
+	}
+	if remember := u.facts.pointers.remember; remember != nil {
+		if err := remember(); err != nil {
+			return role.Fail(role.Environment, err, "")
+		}
 	}
 	if err := os.MkdirAll(in.TreesDir(), 0o700); err != nil {
 		return role.Fail(role.Environment, err, "")

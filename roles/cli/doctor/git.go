@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"sett/roles/cli/instance"
 	"sett/roles/role/git"
 	"sett/roles/role/words"
 )
@@ -65,7 +66,24 @@ func (x *exam) repository(ctx context.Context) []Finding {
 		return []Finding{warning("", "git init", "%s is no git repository, which sett forage wants", x.root)}
 	}
 	out := append(x.commits(ctx, g), identity(ctx, g)...)
-	return append(out, history(ctx, g)...)
+	return append(append(out, history(ctx, g)...), pointers(ctx, g)...)
+}
+
+// pointers names paths of HEAD that agents see without their content.
+func pointers(ctx context.Context, g git.Repository) []Finding {
+	head := g.Head(ctx)
+	if head == "" {
+		return nil
+	}
+	p, err := g.Pointers(ctx, head)
+	if err != nil {
+		return nil // which history says
+	}
+	var out []Finding
+	for _, line := range instance.PointerLines(p) {
+		out = append(out, warning("pointers", "a tool that needs the content brings it from elsewhere; commits leave the pointer as it is", "%s", line))
+	}
+	return out
 }
 
 // history looks at a clone that may lack a part of its history.

@@ -1,0 +1,74 @@
+package instance
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sett/roles/role"
+	"sett/roles/role/git"
+	"sett/roles/role/store"
+	"sett/roles/role/words"
+)
+
+// PointerLines says which paths of a commit agents see without their content, a line for each kind.
+func PointerLines(p git.Pointers) (lines []string) {
+	if n := len(p.Submodules); n > 0 {
+		lines = append(lines, "agents see "+words.Count(n, "submodule as an empty directory", "submodules as empty directories")+": "+someOf(p.Submodules))
+	}
+	if n := len(p.LFS); n > 0 {
+		lines = append(lines, "agents see "+words.Count(n, "file of git LFS as its pointer", "files of git LFS as their pointers")+", without the content: "+someOf(p.LFS))
+	}
+	return lines
+}
+
+// mostPaths is how many paths a line names.
+const mostPaths = 5
+
+func someOf(paths []string) string {
+	var names []string
+	for _, p := range paths[:min(len(paths), mostPaths)] {
+		names = append(names, role.Clean(p))
+	}
+	if more := len(paths) - mostPaths; more > 0 {
+		names = append(names, words.Count(more, "more", "more"))
+	}
+	return strings.Join(names, ", ")
+}
+
+// toldFile holds the last lines about pointers that the user was told, after the commit that was looked at.
+func toldFile(in *Instance) string { return filepath.Join(in.StoreDir(), "info", "sett-pointers") }
+
+// UntoldPointers returns lines about paths of a commit that agents see without their content, where
+// the user was told others or none. Remember is called once they are told.
+func UntoldPointers(ctx context.Context, g git.Repository, in *Instance, commit string) (lines []string, remember func() error, err error) {
+	remember = func() error { return nil }
+	told, _ := os.ReadFile(toldFile(in))
+	before, said, _ := strings.Cut(string(told), "\n")
+	if before == commit {
+		return nil, remember, nil
+	}
+	p, err := g.Pointers(ctx, commit)
+	if err != nil {
+		return nil, remember, err
+	}
+	lines = PointerLines(p)
+	now := strings.Join(lines, "\n")
+	remember = func() error { return store.WriteWhole(toldFile(in), commit+"\n"+now) }
+	if now == said {
+		lines = nil
+	}
+	return lines, remember, nil
+}
+
+// TellPointers warns of paths of a commit that agents see without their content, once.
+func TellPointers(ctx context.Context, l *Locator, in *Instance, commit string) {
+	lines, remember, err := UntoldPointers(ctx, Repository(l, in), in, commit)
+	for _, line := range lines {
+		l.Sayf("sett: warning: %s\n", line)
+	}
+	if err == nil {
+		_ = remember() // else they are told again
+	}
+}

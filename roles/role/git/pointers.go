@@ -1,0 +1,124 @@
+package git
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Pointers are the paths of a commit that only point at their content, which is not in the
+// repository: a tree of the commit alone has none of it.
+type Pointers struct {
+	Submodules []string // empty directories in a tree
+	LFS        []string // files of git LFS: small texts that name their content
+}
+
+// Bounds of the search for files of git LFS.
+const (
+	mostLFS       = 1024   // bytes, by LFS' own rule
+	mostLFSBlobs  = 50_000 // that are looked at
+	mostAttribute = 100    // files of attributes that are looked at
+)
+
+// lfsBegins is the beginning of each file of git LFS.
+const lfsBegins = "version https://git-lfs.github.com/spec/"
+
+// Pointers finds the paths of a commit that only point at their content. It runs no filter.
+func (g Repository) Pointers(ctx context.Context, commit string) (Pointers, error) {
+	var p Pointers
+	out, err := g.Run(ctx, "ls-tree", "-r", "-z", "--full-tree", commit, "--")
+	if err != nil {
+		return p, err
+	}
+	var files, attributes [][2]string // hash and path
+	for _, entry := range fields0(out) {
+		head, name, _ := strings.Cut(entry, "\t")
+		fields := strings.Fields(head)
+		switch {
+		case len(fields) != 3:
+		case fields[1] == "commit":
+			p.Submodules = append(p.Submodules, name)
+		case path.Base(name) == ".gitattributes":
+			attributes = append(attributes, [2]string{fields[2], name})
+		case fields[0] != "120000":
+			files = append(files, [2]string{fields[2], name})
+		}
+	}
+	filtered := false
+	err = g.texts(ctx, attributes[:min(len(attributes), mostAttribute)], func(_, text string) {
+		filtered = filtered || strings.Contains(text, "filter=lfs")
+	})
+	if err != nil || !filtered {
+		return p, err
+	}
+	small, err := g.small(ctx, files)
+	if err != nil {
+		return p, err
+	}
+	err = g.texts(ctx, small[:min(len(small), mostLFSBlobs)], func(name, text string) {
+		if strings.HasPrefix(text, lfsBegins) {
+			p.LFS = append(p.LFS, name)
+		}
+	})
+	return p, err
+}
+
+// small returns those of the files that may be of git LFS by their size.
+func (g Repository) small(ctx context.Context, files [][2]string) ([][2]string, error) {
+	out, err := g.Feed(ctx, hashes(files), "cat-file", "--batch-check=%(objectsize)")
+	if err != nil || len(files) == 0 {
+		return nil, err
+	}
+	var found [][2]string
+	for i, row := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
+		if size, err := strconv.Atoi(row); err == nil && size > len(lfsBegins) && size <= mostLFS && i < len(files) {
+			found = append(found, files[i])
+		}
+	}
+	return found, nil
+}
+
+// texts reads files; one that is missing is left out.
+func (g Repository) texts(ctx context.Context, files [][2]string, each func(name, text string)) error {
+	if len(files) == 0 {
+		return nil
+	}
+	out, err := g.Feed(ctx, hashes(files), "cat-file", "--batch")
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReader(strings.NewReader(out))
+	for _, f := range files {
+		head, err := r.ReadString('\n')
+		if err != nil {
+			return fmt.Errorf("git cat-file: %w", err)
+		}
+		fields := strings.Fields(head)
+		if len(fields) != 3 {
+			continue // missing
+		}
+		size, err := strconv.Atoi(fields[2])
+		if err != nil {
+			return fmt.Errorf("git cat-file says %q", strings.TrimSpace(head))
+		}
+		text := make([]byte, size+1)
+		if _, err := io.ReadFull(r, text); err != nil {
+			return fmt.Errorf("git cat-file: %w", err)
+		}
+		each(f[1], string(text[:size]))
+	}
+	return nil
+}
+
+// hashes is git's input about files.
+func hashes(files [][2]string) string {
+	var b strings.Builder
+	for _, f := range files {
+		b.WriteString(f[0] + "\n")
+	}
+	return b.String()
+}
