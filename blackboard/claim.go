@@ -148,6 +148,7 @@ type Grant struct {
 	Crashes    int           `json:"crashes,omitempty"`  // how often its holder died; bounded by the agent's retries
 	Asked      []string      `json:"asked,omitempty"`    // its Questions and their Answers, in order
 	AskedIn    int           `json:"asked_in,omitempty"` // the attempt that asked the newest Question
+	AskedOf    string        `json:"asked_of,omitempty"` // the claim in which it did, where that failed and is tried again; empty: this one
 	Failure    string        `json:"failure,omitempty"`  // the Failure that a person's retry is for
 	Why        string        `json:"why,omitempty"`      // the person's words about that retry
 	Base       string        `json:"base,omitempty"`     // the commit that its tool's tree started from, when the result is there

@@ -134,11 +134,22 @@ func TestRetryOfRework(t *testing.T) {
 		}
 		wantList(t, "context", c.AdditionalContextIDs, review.ID)
 		wantList(t, "asked", w.grantOf(again, "a").Asked, q.ID, answer.ID)
+		left := func(claim string) { // its tree starts from what was kept at the last question
+			if g := w.grantOf(claim, "a"); g.AskedIn != 2 || g.AskedOf != rework {
+				t.Errorf("grant %+v", g)
+			}
+		}
+		left(again)
 		w.refuses("while the thread has an open claim", blackboard.ErrRefused, func() error { return w.b.People.Retry(w.ctx, again, newID(), "ann", "") })
 		w.fail(again, "a")
 		must(t, w.b.People.Retry(w.ctx, again, third, "ann", ""))
 		if c := w.snapshot(third).Claim; !c.Rework {
 			t.Errorf("a retry of a retry: %+v", c)
+		}
+		left(third)
+		w.finish(third, "a", blackboard.Question, "Question", "once more?")
+		if g := w.grantOf(third, "a"); g.AskedIn != g.Attempt || g.AskedOf != "" {
+			t.Errorf("a question of its own: %+v", g)
 		}
 	})
 }

@@ -96,6 +96,7 @@ var problemCases = []problemCase{
 	{"duplicate top key", minimal + minimal, []string{`2:1: duplicate key "agents" | line 1`}},
 
 	{"agent name", "agents:\n  Go_Coder: {image: i, command: [x]}\n", []string{`2:3: "Go_Coder" cannot name an agent | did you mean "go-coder"?`}},
+	{"agent name that is a worker's of another", "agents:\n  a.1: {image: i, command: [x]}\n", []string{`2:3: "a.1" cannot name an agent | did you mean "a-1"?`}}, // its tree would be named like one of a's
 	{"agent name with nothing left", "agents:\n  '-': {image: i, command: [x]}\n", []string{`2:3: "-" cannot name an agent | a name has`}},
 	{"long agent name", "agents:\n  " + strings.Repeat("a", 64) + ": {image: i, command: [x]}\n", []string{`2:3: "aaa`}},
 	{"reserved agent name", "agents:\n  keeper: {image: i, command: [x]}\n", []string{`2:3: agent name "keeper" is Sett's own`}},

@@ -54,7 +54,7 @@ func (x *executor) prepare(life, ctx context.Context, w *work, task assemble.Tas
 	defer context.AfterFunc(life, func() { cancel(errStopping) })()
 	q := line.Prepare{
 		Grant: w.grant(), Goal: w.Claim.WorkflowID, Branch: assemble.Goal(w.Artefact, task.Chain).Base().Branch,
-		Resumes: w.Grant.AskedIn, ReadOnly: x.settings.Mode == blackboard.ReadOnly, MaxSize: x.settings.Limits.MaxSize,
+		Resumes: w.Grant.AskedIn, ResumesOf: w.Grant.AskedOf, ReadOnly: x.settings.Mode == blackboard.ReadOnly, MaxSize: x.settings.Limits.MaxSize,
 	}
 	for _, a := range task.Starts {
 		q.Artefacts = append(q.Artefacts, a.ID)

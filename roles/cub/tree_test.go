@@ -509,3 +509,27 @@ func TestTreeOfAWorker(t *testing.T) {
 
 // The interface is met by the client of the role.
 var _ trees = (*line.Client)(nil)
+
+// A grant that asked, got its Answer and failed is tried again from what its tree held at the Question.
+func TestTreeOfARetryAfterAQuestion(t *testing.T) {
+	t.Parallel()
+	c, f := newClan(t), newForge(t)
+	c.start("worker", f.writer("worker", vars{env.Command: shell(`cat >/dev/null
+case $SETT_ATTEMPT in
+1) echo half >half; echo '{"structural_type":"Question","payload":"so?"}' ;;
+2) echo other >half; exit 1 ;;
+*) cat half file >both; git add -A; git commit -qm both; echo '{"artefact_type":"CodeCommit","artefact_payload":"'$(git rev-parse HEAD)'"}' ;;
+esac`)}))
+	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
+	c.answer(c.artefact(c.await(claim, "worker", blackboard.GrantAwaitingAnswer).ResultID), "yes")
+	c.failure(claim, "worker")
+	c.terminate(claim, "failed", nil)
+	again := newID()
+	must(t, c.board.People.Retry(c.ctx, claim, again, "ann", ""))
+	if a := c.result(again, "worker"); a.Commit == "" || f.git("show", a.Commit+":both") != "half\noriginal" {
+		t.Errorf("it made %+v", a)
+	}
+	if got := f.prepared(); got.Claim != again || got.Resumes != 1 || got.ResumesOf != claim {
+		t.Errorf("asked for %+v", got)
+	}
+}

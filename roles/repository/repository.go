@@ -193,9 +193,10 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 }
 
 // ownSlot says whether a tree's place is the agent's: its name, or that of one of its workers.
+// No agent's name has a dot, so that no other agent's tree is named like a worker's.
 func ownSlot(agent, slot string) bool {
 	rest, ok := strings.CutPrefix(slot, agent)
-	return ok && agent != "" && plainName(slot) && (rest == "" || rest[0] == '.' && len(rest) > 1)
+	return ok && agent != "" && !strings.Contains(agent, ".") && plainName(slot) && (rest == "" || rest[0] == '.' && len(rest) > 1)
 }
 
 // plainName says whether a name is one element of a path and of a ref.

@@ -200,11 +200,12 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("the same, rebased: %v", err)
 	}
 	for name, c := range map[string]*line.Client{
-		"another's tree":    p.clientOf("reader", "writer", p.client.URL),
-		"a prefix":          p.clientOf("write", "writer", p.client.URL),
-		"out of the folder": p.clientOf("writer", "writer.../../x", p.client.URL),
-		"no token":          {URL: p.client.URL, Agent: "writer", Slot: "writer", HTTP: p.client.HTTP},
-		"another's token":   {URL: p.client.URL, Agent: "writer", Slot: "writer", Token: line.Token(key, "reader"), HTTP: p.client.HTTP},
+		"another's tree":        p.clientOf("reader", "writer", p.client.URL),
+		"an agent's with a dot": p.clientOf("writer.1", "writer.1", p.client.URL),
+		"a prefix":              p.clientOf("write", "writer", p.client.URL),
+		"out of the folder":     p.clientOf("writer", "writer.../../x", p.client.URL),
+		"no token":              {URL: p.client.URL, Agent: "writer", Slot: "writer", HTTP: p.client.HTTP},
+		"another's token":       {URL: p.client.URL, Agent: "writer", Slot: "writer", Token: line.Token(key, "reader"), HTTP: p.client.HTTP},
 	} {
 		if _, err := c.Prepare(ctx, line.Prepare{Grant: first("c1"), Goal: "goal"}); err == nil || !strings.Contains(err.Error(), "403") {
 			t.Errorf("%s: %v", name, err)

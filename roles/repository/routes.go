@@ -86,7 +86,7 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 // prepare decides where the tree starts, and makes it so.
 func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, error) {
 	var w tool.Workspace
-	if !plainName(q.Claim) || !plainName(q.Goal) || q.Attempt < 1 {
+	if !plainName(q.Claim) || !plainName(q.Goal) || !plainName(cmp.Or(q.ResumesOf, q.Claim)) || q.Attempt < 1 {
 		return w, errors.New("a grant without a claim, a goal or an attempt")
 	}
 	if err := d.keepOrphan(ctx, q.MaxSize); err != nil {
@@ -155,7 +155,7 @@ func (s *starts) add(commit, artefact string) {
 
 func (d desk) starts(ctx context.Context, q line.Prepare, base string) (s starts, err error) {
 	if q.Resumes > 0 {
-		commit, err := d.store.Commit(ctx, store.Leftover(q.Claim, d.agent, q.Resumes))
+		commit, err := d.store.Commit(ctx, store.Leftover(cmp.Or(q.ResumesOf, q.Claim), d.agent, q.Resumes))
 		if err != nil {
 			return s, err
 		}

@@ -81,7 +81,7 @@ end
 local function ask(claim, agent, g, question, workflow, at)
   g.asked = g.asked or {}
   g.asked[#g.asked + 1] = question
-  g.asked_in = g.attempt
+  g.asked_in, g.asked_of = g.attempt, nil
   g.result_id = question
   call('ZADD', questions_key, at, question)
   call('HINCRBY', workflow_key(workflow), 'questions', 1)

@@ -37,9 +37,10 @@ type Prepare struct {
 	Goal      string   `json:"goal"`
 	Branch    string   `json:"branch,omitempty"` // that the goal began on; empty: none
 	Artefacts []string `json:"artefacts,omitempty"`
-	Resumes   int      `json:"resumes,omitempty"`   // the attempt that was suspended by a question
-	ReadOnly  bool     `json:"read_only,omitempty"` // the tool changes no file: nothing is ever kept of the tree
-	MaxSize   int64    `json:"max_size"`            // of the changes of a grant before, in bytes; 0: store.MaxSize
+	Resumes   int      `json:"resumes,omitempty"`    // the attempt that was suspended by a question
+	ResumesOf string   `json:"resumes_of,omitempty"` // the claim of that attempt; empty: this grant's
+	ReadOnly  bool     `json:"read_only,omitempty"`  // the tool changes no file: nothing is ever kept of the tree
+	MaxSize   int64    `json:"max_size"`             // of the changes of a grant before, in bytes; 0: store.MaxSize
 }
 
 // Take asks to hold a commit that the tool made in its tree.

@@ -154,6 +154,7 @@ type StoredGrant struct {
 	Base      string                `json:"base"`
 	Unmerged  string                `json:"unmerged"`
 	AskedIn   int                   `json:"asked_in"`
+	AskedOf   string                `json:"asked_of"`
 	Waits     string                `json:"waits_since"`
 }
 
@@ -165,7 +166,7 @@ func DecodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	}
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
-		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, AskedIn: g.AskedIn, Failure: g.Failure, Why: g.Why, Base: g.Base, Unmerged: strings.Fields(g.Unmerged), Reason: g.Reason,
+		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, AskedIn: g.AskedIn, AskedOf: g.AskedOf, Failure: g.Failure, Why: g.Why, Base: g.Base, Unmerged: strings.Fields(g.Unmerged), Reason: g.Reason,
 	}
 	if !slices.Contains(blackboard.Phases, g.Phase) || g.State == "" || g.Attempt < 1 {
 		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: phase, state or attempt: %w", claim, agent, blackboard.ErrCorrupt)
