@@ -75,7 +75,7 @@ func pointers(ctx context.Context, g git.Repository) []Finding {
 	if head == "" {
 		return nil
 	}
-	p, err := g.Pointers(ctx, head)
+	p, err := git.FindPointers(ctx, g, head)
 	if err != nil {
 		return nil // which history says
 	}

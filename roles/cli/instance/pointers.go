@@ -49,7 +49,7 @@ func UntoldPointers(ctx context.Context, g git.Repository, in *Instance, commit 
 	if before == commit {
 		return nil, remember, nil
 	}
-	p, err := g.Pointers(ctx, commit)
+	p, err := git.FindPointers(ctx, g, commit)
 	if err != nil {
 		return nil, remember, err
 	}

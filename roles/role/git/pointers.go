@@ -27,8 +27,8 @@ const (
 // lfsBegins is the beginning of each file of git LFS.
 const lfsBegins = "version https://git-lfs.github.com/spec/"
 
-// Pointers finds the paths of a commit that only point at their content. It runs no filter.
-func (g Repository) Pointers(ctx context.Context, commit string) (Pointers, error) {
+// FindPointers finds the paths of a commit that only point at their content. It runs no filter.
+func FindPointers(ctx context.Context, g Repository, commit string) (Pointers, error) {
 	var p Pointers
 	out, err := g.Run(ctx, "ls-tree", "-r", "-z", "--full-tree", commit, "--")
 	if err != nil {
@@ -49,17 +49,17 @@ func (g Repository) Pointers(ctx context.Context, commit string) (Pointers, erro
 		}
 	}
 	filtered := false
-	err = g.texts(ctx, attributes[:min(len(attributes), mostAttribute)], func(_, text string) {
+	err = texts(ctx, g, attributes[:min(len(attributes), mostAttribute)], func(_, text string) {
 		filtered = filtered || strings.Contains(text, "filter=lfs")
 	})
 	if err != nil || !filtered {
 		return p, err
 	}
-	small, err := g.small(ctx, files)
+	candidates, err := small(ctx, g, files)
 	if err != nil {
 		return p, err
 	}
-	err = g.texts(ctx, small[:min(len(small), mostLFSBlobs)], func(name, text string) {
+	err = texts(ctx, g, candidates[:min(len(candidates), mostLFSBlobs)], func(name, text string) {
 		if strings.HasPrefix(text, lfsBegins) {
 			p.LFS = append(p.LFS, name)
 		}
@@ -68,7 +68,7 @@ func (g Repository) Pointers(ctx context.Context, commit string) (Pointers, erro
 }
 
 // small returns those of the files that may be of git LFS by their size.
-func (g Repository) small(ctx context.Context, files [][2]string) ([][2]string, error) {
+func small(ctx context.Context, g Repository, files [][2]string) ([][2]string, error) {
 	out, err := g.Feed(ctx, hashes(files), "cat-file", "--batch-check=%(objectsize)")
 	if err != nil || len(files) == 0 {
 		return nil, err
@@ -83,7 +83,7 @@ func (g Repository) small(ctx context.Context, files [][2]string) ([][2]string, 
 }
 
 // texts reads files; one that is missing is left out.
-func (g Repository) texts(ctx context.Context, files [][2]string, each func(name, text string)) error {
+func texts(ctx context.Context, g Repository, files [][2]string, each func(name, text string)) error {
 	if len(files) == 0 {
 		return nil
 	}

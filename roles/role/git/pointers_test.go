@@ -38,7 +38,7 @@ func TestPointers(t *testing.T) {
 	g := At(os.Environ(), dir)
 	check := func(submodules, lfs []string) {
 		t.Helper()
-		p, err := g.Pointers(t.Context(), "HEAD")
+		p, err := FindPointers(t.Context(), g, "HEAD")
 		if err != nil || !slices.Equal(p.Submodules, submodules) || !slices.Equal(p.LFS, lfs) {
 			t.Errorf("found %q and %q, want %q and %q: %v", p.Submodules, p.LFS, submodules, lfs, err)
 		}
