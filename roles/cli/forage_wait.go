@@ -73,6 +73,7 @@ func (a *app) await(ctx context.Context, b *instance.Board, in *instance.Instanc
 	v := a.ledgerView(b, in, a.Stderr)
 	v.workflow, v.brief, v.waits = id, true, true
 	v.asks = askerFor(a, b, in, id)
+	v.atTerminal()
 	end, err := v.toEnd(ctx, from)
 	switch {
 	case err == nil:

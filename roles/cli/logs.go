@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"sett/blackboard"
 	"sett/roles/cli/grammar"
@@ -127,36 +124,9 @@ func (c *logsCmd) narrow(a *app) error {
 // narrowed says whether only some of the lines are wanted.
 func (c *logsCmd) narrowed() bool { return c.Claim != "" || c.Workflow != "" }
 
-// sources returns the logs of the parts that were asked for: the files in the
-// instance's directory, and the units of its place.
+// sources returns the logs of the parts that were asked for.
 func (c *logsCmd) sources(ctx context.Context, in *instance.Instance, p instance.Place) ([]logline.Source, error) {
-	files, err := filepath.Glob(filepath.Join(in.LogsDir(), "*.log"))
-	if err != nil {
-		return nil, fmt.Errorf("list logs: %w", err)
-	}
-	units, err := p.List(ctx, nil)
-	if err != nil {
-		return nil, fmt.Errorf("list what runs: %w", err)
-	}
-	names := map[string]bool{}
-	for _, f := range files {
-		names[strings.TrimSuffix(filepath.Base(f), ".log")] = true
-	}
-	running := map[string]bool{}
-	for _, u := range units {
-		if u.Labels[runtime.LabelComponent] != runtime.ComponentAnchor { // it has nothing to say
-			names[u.Name], running[u.Name] = true, u.Running
-		}
-	}
-	var out []logline.Source
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		s := logline.SourceOf(name)
-		s.Over = logline.IsWorker(name) && !running[name]
-		if len(c.Agents) == 0 || slices.Contains(c.Agents, s.Part) {
-			out = append(out, s)
-		}
-	}
-	return out, nil
+	return logline.Sources(ctx, p, in.LogsDir(), c.Agents)
 }
 
 // known refuses names of parts that do not exist.

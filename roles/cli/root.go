@@ -9,7 +9,7 @@ import (
 // globals are the flags that every command knows.
 type globals struct {
 	instance.Flags
-	Color string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour the output: auto (a terminal, unless NO_COLOR is set), always or never."`
+	Color string `enum:"auto,always,never" default:"auto" placeholder:"WHEN" help:"Colour the output: auto (a terminal, unless NO_COLOR is set; FORCE_COLOR: always), always or never."`
 	Quiet bool   `short:"q" help:"Nothing on standard error but errors, and what has to be asked."`
 }
 

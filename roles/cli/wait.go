@@ -144,6 +144,7 @@ func (w *goalWaiter) follow(ctx context.Context) error {
 	var from string
 	v := w.ledgerView(w.b, w.in, w.Stderr)
 	v.workflow, v.waits, v.onlyWaits, v.asks = w.goal, role.IsTerminal(w.Stderr), true, w.asks
+	v.atTerminal()
 	if err := ledger.Patiently(ctx, func() (err error) {
 		if from, err = w.b.Ledger.Last(ctx); err != nil {
 			return err

@@ -1,17 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/ledger"
+	"sett/roles/cli/live"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -94,6 +97,7 @@ func (c *watchCmd) Run(a *app) error {
 	defer done()
 	v := a.ledgerView(b, in, a.Stdout)
 	v.form, v.waits = c.Form, c.Waits || c.ForPeople()
+	v.atTerminal()
 	if c.Workflow != "" {
 		if v.workflow, err = a.resolveWorkflow(a.ctx, b, c.Workflow); err != nil {
 			return err
@@ -200,6 +204,9 @@ type ledgerView struct {
 	onlyWaits    bool   // and show no entry
 	artefactType string // a pattern: only entries that name an artefact of such a type; empty: all
 
+	screen *live.Screen // out, where it is a terminal and people read it; nil: it is not
+	fold   live.Folder
+
 	mu      sync.Mutex    // of out
 	stirred chan struct{} // something has happened
 }
@@ -216,23 +223,43 @@ func (a *app) ledgerView(b *instance.Board, in *instance.Instance, out io.Writer
 	return v
 }
 
+// atTerminal has the view drawn on a screen, where its output is a terminal and people
+// read it. Messages go above the screen's bottom, too.
+func (v *ledgerView) atTerminal() {
+	if !v.form.ForPeople() || !role.IsTerminal(v.out) {
+		return
+	}
+	v.screen = live.NewScreen(v.out, v.a.Getenv("TERM") == "dumb")
+	if role.IsTerminal(v.a.Stderr) {
+		v.a.Stderr = v.screen
+	}
+}
+
 // follow shows the entries after a position, until the context ends or each returns
 // an error. each gets every entry, also those that are not shown; it may be nil.
-func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboard.Event) error) error {
+func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboard.Event) error) (err error) {
 	ctx, cancel := context.WithCancel(ctx)
+	v.screen.Release()
 	defer func() {
 		cancel()
 		v.mu.Lock() // a line that is being written is finished
 		defer v.mu.Unlock()
+		v.screen.Hold()
+		if err == nil || errors.Is(err, errOver) {
+			err = cmp.Or(v.due(0), err)
+		}
 	}()
-	if v.waits {
+	if v.screen != nil {
+		go v.draw(ctx)
+	}
+	if v.waits && (v.screen == nil || v.screen.Still()) {
 		go v.tellWaits(ctx)
 	}
 	ctx, lost := context.WithCancelCause(ctx)
 	defer lost(nil)
 	go v.guard(ctx, lost)
 	f := ledger.NewFollower(&v.a.Terminal, v.board)
-	err := f.Follow(ctx, from, func(e blackboard.Event) error {
+	err = f.Follow(ctx, from, func(e blackboard.Event) error {
 		if v.wants(e) {
 			v.stir()
 			if err := v.show(ctx, e); err != nil {
@@ -260,6 +287,14 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 func (v *ledgerView) ask(ctx context.Context) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	if v.asks == nil {
+		return nil
+	}
+	if err := v.due(0); err != nil {
+		return err
+	}
+	v.screen.Hold()
+	defer v.screen.Release()
 	return ledger.Patiently(ctx, func() error { return v.asks.ask(ctx) })
 }
 
@@ -283,7 +318,32 @@ func (v *ledgerView) show(ctx context.Context, e blackboard.Event) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.form.Entry(v.out, e, func() error { return v.line(ctx, e) })
+	if v.screen == nil {
+		return v.form.Entry(v.out, e, func() error { return v.line(ctx, e) })
+	}
+	return v.lines(ctx, v.fold.Add(e, v.a.Now()))
+}
+
+// due shows the opened claims that were kept back for so long.
+func (v *ledgerView) due(span time.Duration) error {
+	return v.lines(context.Background(), v.fold.Due(v.a.Now(), span))
+}
+
+// lines shows entries on a terminal, an opened claim with its bids.
+func (v *ledgerView) lines(ctx context.Context, all []live.Opened) error {
+	for _, o := range all {
+		if len(o.Bids) == 0 {
+			if err := v.line(ctx, o.Event); err != nil {
+				return err
+			}
+			continue
+		}
+		l := view.DescribeOpened(o.Event, o.Bids)
+		if err := v.row(o.Time, o.Workflow, string(l.Kind), kindStyle(l), l.Agent, l.What, term.Of(l.As)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // line shows an entry to people.
@@ -292,13 +352,21 @@ func (v *ledgerView) line(ctx context.Context, e blackboard.Event) error {
 		return nil
 	}
 	l := view.Describe(e, v.artefact(ctx, e))
-	return v.row(e.Time, e.Workflow, string(l.Kind), kindStyle(l), l.Agent, v.a.Paint(l.What, term.Of(l.As)))
+	return v.row(e.Time, e.Workflow, string(l.Kind), kindStyle(l), l.Agent, l.What, term.Of(l.As))
 }
 
 // row prints a line: time, goal, kind, agent or person, text.
-func (v *ledgerView) row(at time.Time, workflow, kind string, as term.Style, who, what string) error {
+func (v *ledgerView) row(at time.Time, workflow, kind string, as term.Style, who, what string, whatAs term.Style) error {
+	if v.screen != nil {
+		r := live.Row{Clock: term.Seconds(v.a.Clock(at)), Kind: kind, Who: orDash(role.Clean(who)), What: what, KindAs: as, WhatAs: whatAs}
+		if v.workflow == "" {
+			r.Goal = orDash(words.Short(workflow))
+		}
+		lines := r.Lines(v.screen.Columns(), v.width, v.a.Paint)
+		return term.WriteAll(v.screen, strings.Join(lines, "\n")+"\n")
+	}
 	_, err := fmt.Fprintf(v.out, "%s  %-*s  %s  %-*s  %s\n", v.a.Paint(v.a.Clock(at), term.Dim), blackboard.ShortIDLength,
-		orDash(words.Short(workflow)), v.a.Paint(fmt.Sprintf("%-9s", kind), as), v.width, words.Shorten(orDash(role.Clean(who)), v.width), what)
+		orDash(words.Short(workflow)), v.a.Paint(fmt.Sprintf("%-9s", kind), as), v.width, words.Shorten(orDash(role.Clean(who)), v.width), v.a.Paint(what, whatAs))
 	if err != nil {
 		return fmt.Errorf("print: %w", err)
 	}
@@ -308,8 +376,7 @@ func (v *ledgerView) row(at time.Time, workflow, kind string, as term.Style, who
 // minor reports whether a brief view leaves an entry out: an agent ignores a claim by
 // its rules, not because of a fault.
 func minor(e blackboard.Event) bool {
-	byRule := e.Reason == "" || e.Reason == "its own work"
-	return e.Kind == blackboard.EventBid && e.To == string(blackboard.BidIgnore) && byRule
+	return e.Kind == blackboard.EventBid && view.ByRule(e)
 }
 
 // kindStyle lets the kinds stand out from the texts.

@@ -4,12 +4,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
+	"sett/blackboard"
+	"sett/roles/cli/live"
+	"sett/roles/cli/logline"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/view"
+	"sett/runtime"
 )
 
 // While nothing happens, a follower of the ledger names the waits of open work: after
@@ -56,6 +62,124 @@ func (v *ledgerView) tellWaits(ctx context.Context) {
 	}
 }
 
+// The bottom of a screen is looked at so often, and its waits are read so often: while
+// something happens, and while nothing does.
+const (
+	drawEvery  = 250 * time.Millisecond
+	readBusy   = 500 * time.Millisecond
+	readIdle   = 2 * time.Second
+	foldedMost = 2 * time.Second // an opened claim is kept back for so long until all have bid
+)
+
+// draw redraws the bottom of the screen until the context ends.
+func (v *ledgerView) draw(ctx context.Context) {
+	var work live.Work
+	stirred := true
+	heard := &toolLines{}
+	if !v.screen.Still() {
+		work.Said = heard.last
+		go v.hear(ctx, heard)
+	}
+	_ = role.Every(ctx, drawEvery, func(ctx context.Context) error {
+		v.mu.Lock()
+		err := v.due(foldedMost)
+		v.mu.Unlock()
+		if err != nil || v.screen.Still() {
+			return err
+		}
+		select {
+		case <-v.stirred:
+			stirred = true
+		default:
+		}
+		now := v.a.Now()
+		if since := now.Sub(work.Read); since >= readIdle || stirred && since >= readBusy {
+			stirred = false
+			if fresh, err := v.work(ctx); err == nil { // that the blackboard is away is said already
+				work.Waits, work.More, work.Matters = fresh.Waits, fresh.More, fresh.Matters
+				heard.running(work.Waits)
+			}
+			work.Read = v.a.Now()
+		}
+		return v.screen.Bottom(work.Bottom(now), v.a.Paint)
+	})
+}
+
+// work reads the open work.
+func (v *ledgerView) work(ctx context.Context) (w live.Work, err error) {
+	if !v.waits {
+		return w, nil
+	}
+	r := status.Reader(v.a.at, v.board, v.in)
+	if w.Waits, w.More, err = r.Waits(ctx, v.workflow); err != nil {
+		return w, err
+	}
+	if slices.ContainsFunc(w.Waits, view.Wait.ByPerson) {
+		w.Matters, err = view.MatterReader{Reader: r, Workflow: v.workflow}.Open(ctx)
+	}
+	return w, err
+}
+
+// hear follows the output of the tools that run.
+func (v *ledgerView) hear(ctx context.Context, heard *toolLines) {
+	place, err := v.a.at.Place(ctx, v.in)
+	if err != nil {
+		return // there is a bottom without it
+	}
+	f := &logline.Follower{Place: place, Keep: 20, Wants: func(l logline.Line) bool { return l.Tool() != "" }, Picks: true,
+		Show: func(l logline.Line) error { heard.hear(l); return nil },
+		Sources: func(ctx context.Context) ([]logline.Source, error) {
+			agents := heard.agents()
+			if len(agents) == 0 {
+				return nil, nil
+			}
+			return logline.Sources(ctx, place, v.in.LogsDir(), agents)
+		}}
+	_ = f.Run(ctx, runtime.LogOptions{Lines: 20})
+}
+
+// toolLines are the last lines of output of the tools that run.
+type toolLines struct {
+	mu    sync.Mutex
+	names []string          // agents with a running tool
+	lines map[string]string // by agent and claim
+}
+
+// running tells which tools run now. The lines of others are forgotten.
+func (t *toolLines) running(waits []view.Wait) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	old := t.lines
+	t.names, t.lines = nil, map[string]string{}
+	for _, w := range waits {
+		if w.What == blackboard.WaitResult {
+			t.names = append(t.names, w.Agent)
+			t.lines[w.Agent+" "+w.SubjectID] = old[w.Agent+" "+w.SubjectID]
+		}
+	}
+}
+
+func (t *toolLines) agents() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.names)
+}
+
+func (t *toolLines) hear(l logline.Line) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := l.Source.Part + " " + l.Attr(logline.Claim)
+	if _, runs := t.lines[key]; runs && strings.TrimSpace(l.Tool()) != "" {
+		t.lines[key] = l.Tool()
+	}
+}
+
+func (t *toolLines) last(agent, claim string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.lines[agent+" "+claim]
+}
+
 // tell shows the waits if they changed: to people the new ones.
 func (v *ledgerView) tell(ctx context.Context, told, waits []view.Wait, more int) error {
 	fresh := otherThan(waits, told)
@@ -71,12 +195,12 @@ func (v *ledgerView) tell(ctx context.Context, told, waits []view.Wait, more int
 	return v.form.Entry(v.out, waitsEntry{now.UTC(), kindWaits, v.workflow, waits, more}, func() error {
 		for _, w := range fresh[:min(len(fresh), mostWaits)] {
 			text := role.Clean(w.Line())
-			if err := v.row(now, w.WorkflowID, kindWaits, status.ToneOf(w), w.Agent, text); err != nil {
+			if err := v.row(now, w.WorkflowID, kindWaits, status.ToneOf(w), w.Agent, text, term.Plain); err != nil {
 				return err
 			}
 		}
 		if more += max(len(fresh)-mostWaits, 0); more > 0 && len(fresh) > 0 {
-			return v.row(now, v.workflow, kindWaits, term.Dim, "", fmt.Sprintf("and %d more", more))
+			return v.row(now, v.workflow, kindWaits, term.Dim, "", fmt.Sprintf("and %d more", more), term.Plain)
 		}
 		return nil
 	})

@@ -39,6 +39,27 @@ func (w Wait) Line() string {
 	return w.Text + ", " + w.Lasted()
 }
 
+// Brief is Line for a place where there is little room: a running tool without its claim.
+func (w Wait) Brief() string {
+	if w.What != blackboard.WaitResult {
+		return w.Line()
+	}
+	head, tail, ok := strings.Cut(w.Text, running)
+	if !ok {
+		return w.Line()
+	}
+	if _, after, cut := strings.Cut(tail, words.Short(w.SubjectID)); cut {
+		tail = after
+	}
+	return fmt.Sprintf("%s%s (%s)%s", head, running, strings.TrimPrefix(w.Lasted(), "for "), tail)
+}
+
+// Later is the wait after more time, if nothing else has changed.
+func (w Wait) Later(passed time.Duration) Wait {
+	w.AgeSeconds += int64(passed / time.Second)
+	return w
+}
+
 const running = " is running"
 
 // Lasted says how long the wait has lasted, and how long it may.

@@ -19,6 +19,7 @@ const gatherEvery = 2 * time.Second
 // Place has the units' logs.
 type Place interface {
 	runtime.Logs
+	List(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error)
 	// Gather copies logs from other places to the instance's directory.
 	Gather(ctx context.Context) error
 }

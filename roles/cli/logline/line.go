@@ -128,6 +128,28 @@ func (l Line) About(key, part string) bool {
 	return false
 }
 
+// Attr returns the value of an attribute; for a worker's line about no claim, of the one
+// that the worker is for.
+func (l Line) Attr(key string) string {
+	for _, a := range l.Attrs {
+		if a.Key == key {
+			return a.Value
+		}
+	}
+	if key == Claim {
+		return l.Source.Claim
+	}
+	return ""
+}
+
+// Tool returns the line that a tool wrote; empty: it is one of Sett's own.
+func (l Line) Tool() string {
+	if (l.Msg == "stderr" || l.Msg == "stdout") && l.Attr("source") == "tool" {
+		return l.Attr("line")
+	}
+	return ""
+}
+
 // Read calls f with each line of a log, until the end of the log, or of the context if the
 // log is followed. A line without a time gets the time of the line before.
 func Read(ctx context.Context, logs runtime.Logs, s Source, o runtime.LogOptions, f func(Line)) error {

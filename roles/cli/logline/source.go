@@ -1,7 +1,13 @@
 package logline
 
 import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"sync"
 
 	"sett/runtime"
@@ -28,6 +34,38 @@ func SourceOf(unit string) Source {
 		return Source{Unit: unit, Part: agent}
 	}
 	return Source{Unit: unit, Part: unit}
+}
+
+// Sources returns the logs of parts (none: of all): the files in a directory, and the units
+// of a place.
+func Sources(ctx context.Context, p Place, dir string, parts []string) ([]Source, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.log"))
+	if err != nil {
+		return nil, fmt.Errorf("list logs: %w", err)
+	}
+	units, err := p.List(ctx, nil)
+	if err != nil {
+		return nil, fmt.Errorf("list what runs: %w", err)
+	}
+	names := map[string]bool{}
+	for _, f := range files {
+		names[strings.TrimSuffix(filepath.Base(f), ".log")] = true
+	}
+	running := map[string]bool{}
+	for _, u := range units {
+		if u.Labels[runtime.LabelComponent] != runtime.ComponentAnchor { // it has nothing to say
+			names[u.Name], running[u.Name] = true, u.Running
+		}
+	}
+	var out []Source
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		s := SourceOf(name)
+		s.Over = IsWorker(name) && !running[name]
+		if len(parts) == 0 || slices.Contains(parts, s.Part) {
+			out = append(out, s)
+		}
+	}
+	return out, nil
 }
 
 // IsWorker says whether a unit runs once and never again.

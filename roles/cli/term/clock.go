@@ -18,6 +18,12 @@ func (t *Terminal) Clock(at time.Time) string {
 	return at.Format("2006-01-02 15:04:05.000")
 }
 
+// Seconds is a time of day as Clock shows it, to the second.
+func Seconds(clock string) string {
+	text, _, _ := strings.Cut(clock, ".")
+	return text
+}
+
 // Since reads the value of --since: a duration before now (10m, 2h, 30d), a time
 // (RFC 3339), a date, a date and time, or a time of today. Empty is the zero time.
 func (t *Terminal) Since(s string) (time.Time, error) { return t.When("--since", s) }

@@ -35,8 +35,8 @@ const (
 	colourNever  = "never"
 )
 
-// Coloured says whether output to w is coloured: as --color says, else if w is a
-// terminal that is not dumb and NO_COLOR is not set.
+// Coloured says whether output to w is coloured: as --color says, else never with NO_COLOR,
+// else with FORCE_COLOR (but for 0 and false), else if w is a terminal that is not dumb.
 func Coloured(e role.Env, choice string, w io.Writer) bool {
 	switch choice {
 	case colourAlways:
@@ -44,7 +44,14 @@ func Coloured(e role.Env, choice string, w io.Writer) bool {
 	case colourNever:
 		return false
 	}
-	return e.Getenv("NO_COLOR") == "" && e.Getenv("TERM") != "dumb" && role.IsTerminal(w)
+	if e.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	switch e.Getenv("FORCE_COLOR") {
+	case "", "0", "false":
+		return e.Getenv("TERM") != "dumb" && role.IsTerminal(w)
+	}
+	return true
 }
 
 // Of returns the style of a tone.
