@@ -50,6 +50,7 @@ const (
 	TypeQuestionTimeout      = "QuestionTimeout" // no answer came in time
 	TypeMissingCommit        = "MissingCommit"   // the commit that a tree starts from is not in the store
 	TypeNothingChanged       = "NothingChanged"  // a tool whose changes are its result made none
+	TypeBudgetExceeded       = "BudgetExceeded"  // no budget for a model's call; also of the Question for more
 )
 
 // Roles that agents may not take.

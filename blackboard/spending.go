@@ -26,8 +26,8 @@ func (c Call) Bid() bool { return c.Attempt == 0 }
 // Reservation is what a call may use at most: the budgets have that much less for others
 // until the call is settled.
 type Reservation struct {
-	Tokens int64       `json:"tokens"`
-	Cost   model.Money `json:"cost"`
+	Tokens int64
+	Cost   model.Money
 }
 
 // Budgets bound a call: that of its goal and that of its grant. A person may have raised
@@ -39,18 +39,18 @@ type Budgets struct {
 
 // Spending is the account of a goal.
 type Spending struct {
-	Cost   model.Money   `json:"cost"` // of calls that have a price
-	Tokens int64         `json:"tokens"`
-	Calls  int64         `json:"calls"`
-	Time   time.Duration `json:"time"` // of grants that called a model, up to the last call or the end
-	Held   Reservation   `json:"held"` // by calls under way
-	More   model.Budget  `json:"more"` // by which people raised the budget
-	Runs   []Run         `json:"runs"` // by claim, agent and model
+	Cost   model.Money // of calls that have a price
+	Tokens int64
+	Calls  int64
+	Time   time.Duration // of grants that called a model, up to the last call or the end
+	Held   Reservation   // by calls under way
+	More   model.Budget  // by which people raised the budget
+	Runs   []Run         // by claim, agent and model
 }
 
 // Run has the settled calls of one agent on one claim, by one model.
 type Run struct {
-	Claim string `json:"claim_id"`
+	Claim string
 	Spent
 }
 
@@ -120,10 +120,16 @@ type Spent struct {
 	model.Usage
 	Calls     int64         `json:"calls"`
 	Cost      model.Money   `json:"cost"`
-	Priced    bool          `json:"priced"`
-	Estimated int64         `json:"estimated"` // of Calls
-	Took      time.Duration `json:"took"`
+	Priced    bool          `json:"priced"`    // each call has a price
+	Estimated int64         `json:"estimated"` // of the calls, those that the provider did not count
+	Took      time.Duration `json:"-"`
 }
+
+// The states of all calls of models of an instance.
+const (
+	ModelsPaused  = "paused"
+	ModelsRunning = "running"
+)
 
 // Total sums up the runs, by agent and model, in their order.
 func (s Spending) Total() []Spent {
@@ -134,7 +140,7 @@ func (s Spending) Total() []Spent {
 			all = append(all, r.Spent)
 			continue
 		}
-		all[i] = all[i].add(r.Spent)
+		all[i] = all[i].Add(r.Spent)
 	}
 	return all
 }
@@ -150,7 +156,8 @@ func (s Spending) Of(claim, agent string) []Spent {
 	return all
 }
 
-func (s Spent) add(t Spent) Spent {
+// Add returns the sum of two; it has the names of the first.
+func (s Spent) Add(t Spent) Spent {
 	s.Usage = s.Usage.Add(t.Usage)
 	s.Calls += t.Calls
 	s.Cost += t.Cost

@@ -96,20 +96,14 @@ func (b Calls) Spending(ctx context.Context, workflow string) (blackboard.Spendi
 // Paused says whether a person stopped all calls of the instance.
 func (b Calls) Paused(ctx context.Context) (bool, error) {
 	state, err := b.c.Text(ctx, "read instance", "HGET", b.c.Keys.Instance(), "models")
-	return state == modelsPaused, err
+	return state == blackboard.ModelsPaused, err
 }
-
-// The states of all calls of an instance.
-const (
-	modelsPaused  = "paused"
-	modelsRunning = "running"
-)
 
 // PauseModels stops all calls of models, those of running tools too; or lets them go on.
 func (b People) PauseModels(ctx context.Context, paused bool, by, why string) error {
-	to := modelsRunning
+	to := blackboard.ModelsRunning
 	if paused {
-		to = modelsPaused
+		to = blackboard.ModelsPaused
 	}
 	return b.person(ctx, to+" models", "pause_models", to, by, why)
 }

@@ -4,6 +4,7 @@
 package model
 
 import (
+	"fmt"
 	"math/big"
 	"strconv"
 	"strings"
@@ -60,6 +61,25 @@ func (m Money) String() string {
 		digits += "0"
 	}
 	return sign + strconv.FormatUint(n/uint64(Unit), 10) + "." + digits
+}
+
+// MarshalJSON writes units of the currency, as a number: 0.3.
+func (m Money) MarshalJSON() ([]byte, error) {
+	return []byte(strings.TrimSuffix(strings.TrimRight(m.String(), "0"), ".")), nil
+}
+
+// UnmarshalJSON reads the output of MarshalJSON. Parts of a billionth are an error.
+func (m *Money) UnmarshalJSON(text []byte) error {
+	units, ok := new(big.Rat).SetString(string(text))
+	if !ok {
+		return fmt.Errorf("%.40q is no amount of money", text)
+	}
+	billionths := units.Mul(units, big.NewRat(int64(Unit), 1))
+	if !billionths.IsInt() || !billionths.Num().IsInt64() {
+		return fmt.Errorf("%.40s is no whole number of billionths, or too large", text)
+	}
+	*m = Money(billionths.Num().Int64())
+	return nil
 }
 
 // Price is the price of a million tokens of each kind.

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 
@@ -33,5 +34,27 @@ func TestMoneyString(t *testing.T) {
 		if got := m.String(); got != want {
 			t.Errorf("%d: %s, want %s", int64(m), got, want)
 		}
+	}
+}
+
+func TestMoneyJSON(t *testing.T) {
+	for m, want := range map[model.Money]string{0: "0", 1: "0.000000001", 3 * model.Unit: "3", model.Unit * 3 / 10: "0.3", 100 * model.Unit: "100", -model.Unit / 2: "-0.5"} {
+		text, err := json.Marshal(m)
+		if err != nil || string(text) != want {
+			t.Errorf("%d is written as %s, want %s (%v)", int64(m), text, want, err)
+		}
+		var back model.Money
+		if err := json.Unmarshal(text, &back); err != nil || back != m {
+			t.Errorf("%s is read as %d (%v)", text, int64(back), err)
+		}
+	}
+	var m model.Money
+	for _, bad := range []string{`"3"`, `0.0000000001`, `1e30`, `true`} {
+		if json.Unmarshal([]byte(bad), &m) == nil {
+			t.Errorf("%s is read as %s", bad, m)
+		}
+	}
+	if json.Unmarshal([]byte("1e1"), &m) != nil || m != 10*model.Unit {
+		t.Errorf("1e1 is read as %s", m)
 	}
 }

@@ -97,6 +97,7 @@ var allPrinted = []printed{
 	{command: "leftovers list", objects: objects("", leftoversPrinted{}, "Each line of jsonl is a leftover.", nil)},
 	{command: "list", objects: objects("", listPrinted{}, "Each line of jsonl is an instance.", nil)},
 	{command: "logs", objects: objects("", logsPrinted{}, "Each line of jsonl, and with --follow each object of json, is a line.", nil)},
+	{command: "models show", objects: objects("", view.Models{}, "Each line of jsonl is a goal.", nil)},
 	{command: "plan", objects: objects("", lineage.Plan{}, "Each line of jsonl is a type.", nil)},
 	{command: "questions", objects: objects("", questionsPrinted{}, "Each line of jsonl is a question or gate.", nil)},
 	{command: "result", notes: "The fields are those of sett unearth."},
@@ -123,6 +124,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[blackboard.Artefact](): "artefact", reflect.TypeFor[view.Meta](): "artefact", reflect.TypeFor[view.Brief](): "artefact",
 	reflect.TypeFor[trial.Artefact](): "result", reflect.TypeFor[trial.Problem](): "problem", reflect.TypeFor[trial.Execution](): "run",
 	reflect.TypeFor[blackboard.Workflow](): "workflow", reflect.TypeFor[view.Goal](): "goal", reflect.TypeFor[blackboard.Claim](): "claim",
+	reflect.TypeFor[view.GoalSpending](): "goal", reflect.TypeFor[view.Spent](): "sum", reflect.TypeFor[view.Amount](): "amount",
 	reflect.TypeFor[view.ClaimDetail](): "shown claim", reflect.TypeFor[view.ClaimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",
 	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[view.GrantDetail](): "grant", reflect.TypeFor[lineage.WhyGrant](): "grant", reflect.TypeFor[lineage.WhyClaim](): "claim",
 	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyUnmerged](): "unmerged", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
@@ -139,7 +141,7 @@ const fieldsFile = "manual/fields.txt"
 // TestFields: every command with -o has its fields described in fields.txt, which is
 // written from the types (-update) and says what the commands print.
 func TestFields(t *testing.T) {
-	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "lineage", "pin", "status", "trial", "../../blackboard", "../../contract/config", "../view")
+	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "lineage", "pin", "status", "trial", "../../blackboard", "../../contract/config", "../../contract/model", "../view")
 	var text strings.Builder
 	text.WriteString("Written by go test ./roles/cli -run TestFields -update.\n")
 	for _, p := range allPrinted {
@@ -204,7 +206,7 @@ func TestHelpFields(t *testing.T) {
 // command that prints them.
 var goldenFiles = map[string]string{
 	"doctor": "doctor", "list-verbose": "list", "unearth-commit": "unearth", "unearth-diff": "unearth", "unearth-no-commit": "unearth",
-	"land": "land", "diff": "diff", "leftovers": "leftovers list", "up-dry-run": "up", "watch-waits": "watch",
+	"land": "land", "diff": "diff", "leftovers": "leftovers list", "up-dry-run": "up", "watch-waits": "watch", "models": "models show", "models-goal": "models show",
 }
 
 // TestFieldsArePrinted: what the golden files hold has the fields that are described,

@@ -108,8 +108,12 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 		return nil, err
 	case blackboard.WorkflowFailed:
 		f, err := b.Records.Artefact(ctx, w.FailureID)
-		return role.Fail(role.Failed, fmt.Errorf("goal failed after %s: %s of %s%s", took, view.Title(f), view.Maker(f), words.Because(view.Gist(&f))),
-			"%s", a.at.CommandLine(in, "show "+words.Short(f.ID))), err
+		code, next := role.Failed, "show "+words.Short(f.ID)
+		if f.Type == blackboard.TypeBudgetExceeded {
+			code, next = role.OverBudget, "retry "+words.Short(f.ID)+" --budget cost=…"
+		}
+		return role.Fail(code, fmt.Errorf("goal failed after %s: %s of %s%s", took, view.Title(f), view.Maker(f), words.Because(view.Gist(&f))),
+			"%s", a.at.CommandLine(in, next)), err
 	case blackboard.WorkflowStalled:
 		return role.Fail(role.NoTerminal, fmt.Errorf("goal ended after %s without a Terminal: no agent bid on the last artefact", took),
 			"%s", a.at.CommandLine(in, "show "+words.Short(id))), nil

@@ -64,6 +64,7 @@ type root struct {
 	Hoard   hoardCmd   `cmd:"" group:"look" help:"List artefacts."`
 	Result  resultCmd  `cmd:"" group:"look" help:"Print the final result of a goal."`
 	Unearth unearthCmd `cmd:"" group:"look" help:"Print an artefact's payload."`
+	Models  modelsCmd  `cmd:"" group:"look" help:"Show what calls of models took; stop them all."`
 	Why     whyCmd     `cmd:"" group:"look" help:"Say how an artefact or claim came to be."`
 	Graph   graphCmd   `cmd:"" group:"look" help:"Show what was made from what, as a tree or for other tools."`
 

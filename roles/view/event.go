@@ -60,6 +60,8 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 		if e.Reason != "" {
 			l.What, l.As = "adopted the blackboard as it was", Warn
 		}
+	case blackboard.EventCall, blackboard.EventBudget, blackboard.EventModels:
+		l.describeSpending(e)
 	default:
 		l.Agent = blackboard.RoleOrchestrator
 		l.describeDecision(e, a)

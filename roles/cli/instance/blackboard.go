@@ -8,6 +8,7 @@ import (
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/archive"
 	"sett/contract/env"
+	"sett/contract/model"
 	"sett/roles/cli/term"
 	"sett/roles/view"
 )
@@ -22,6 +23,7 @@ type Board struct {
 	Ledger  ledger
 	Roster  view.Roster
 	People  People
+	Calls   calls
 	Control control
 	Archive archive.Board // for a wiring file: the source or target of an archive
 
@@ -90,6 +92,19 @@ type ledger interface {
 type People struct {
 	statements
 	decisions
+	spenders
+}
+
+// spenders bound what calls of models may take.
+type spenders interface {
+	PauseModels(ctx context.Context, paused bool, by, why string) error
+	RaiseBudget(ctx context.Context, word, workflowID string, more model.Budget, by string) error
+}
+
+// calls reads the accounts of models' calls.
+type calls interface {
+	Spending(ctx context.Context, workflow string) (blackboard.Spending, error)
+	Paused(ctx context.Context) (bool, error)
 }
 
 type statements interface {
@@ -154,7 +169,7 @@ func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*
 func BoardOf(b *redis.Board) *Board {
 	return &Board{
 		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index}, Ledger: b.Ledger,
-		Roster: b.Roster, People: People{b.People, b.People}, Control: b, Archive: b,
+		Roster: b.Roster, People: People{b.People, b.People, b.People}, Calls: b.Calls, Control: b, Archive: b,
 		Watch: func(ctx context.Context, back func(), lost func(error)) {
 			_ = b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, back, func(redis.Channel, string) {}, lost)
 		},

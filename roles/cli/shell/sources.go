@@ -69,7 +69,8 @@ var sources = map[string]valueSource{
 
 	"land --onto": {read: (*completer).branches}, "forage --base": {read: (*completer).branches},
 
-	"show ID":              fromBoard((*boardReader).everything),
+	"show ID":          fromBoard((*boardReader).everything),
+	"models show GOAL": fromBoard((*boardReader).everything), "models show --limit": free, "models pause WHY": free, "models resume WHY": free,
 	"why ID":               fromBoard((*boardReader).everything),
 	"graph ID":             fromBoard((*boardReader).everything),
 	"unearth ID":           fromBoard((*boardReader).artefacts),

@@ -40,7 +40,8 @@ const other = "other"
 // failureTypes are the types of Failures that Sett itself writes.
 var failureTypes = []string{
 	blackboard.TypeToolExecutionFailure, blackboard.TypeAgentCrashed, blackboard.TypeContractViolation, blackboard.TypeReviewLimit,
-	blackboard.TypeWorkflowLimit, blackboard.TypeAgentRemoved, blackboard.TypeCancelled, blackboard.TypeQuestionTimeout, blackboard.TypeMissingCommit, blackboard.TypeNothingChanged,
+	blackboard.TypeWorkflowLimit, blackboard.TypeAgentRemoved, blackboard.TypeCancelled, blackboard.TypeQuestionTimeout, blackboard.TypeMissingCommit,
+	blackboard.TypeNothingChanged, blackboard.TypeBudgetExceeded,
 	arbiter.FailureGoalRejected, arbiter.FailureCorruptClaim,
 }
 

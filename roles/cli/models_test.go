@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/model"
+	"sett/roles/role"
+)
+
+// called plays a goal whose writer calls a model twice, and is about to call it again.
+func (s *stage) called() (goal, claim string) {
+	s.t.Helper()
+	goal = s.Goal("ask a model")
+	claim = s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+	s.Grant(claim, blackboard.PhaseExclusive, "writer")
+	st := s.begin(claim, "writer")
+	for i, end := range []blackboard.Settlement{
+		{Usage: model.Usage{Input: 1000, Cached: 500, Output: 250}, Cost: 12_300_000, Priced: true, Took: 2 * time.Second, Status: 200},
+		{Usage: model.Usage{Input: 100}, Cost: 1_000_000, Priced: true, Estimated: true, Took: time.Second, Status: 503, Reason: "the provider answered 503"},
+		{},
+	} {
+		call := blackboard.Call{ID: s.NewID(), Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder, Model: "smart", Request: "hash"}
+		room, err := s.board.Calls.Reserve(s.t.Context(), call, blackboard.Reservation{Tokens: 4000, Cost: model.Unit / 10}, blackboard.Budgets{})
+		s.Must(err)
+		if room.State != blackboard.RoomReserved {
+			s.t.Fatalf("call %d: %+v", i, room)
+		}
+		if end.Status != 0 {
+			s.Must(s.board.Calls.Settle(s.t.Context(), call, end))
+		}
+	}
+	return goal, claim
+}
+
+// What sett models prints is held by files.
+func TestGoldenModels(t *testing.T) {
+	s := newStage(t)
+	quiet := s.Goal("ask nobody")
+	goal, _ := s.called()
+	s.golden(map[string]string{"goal": goal, "quiet": quiet}, []goldenCommand{
+		{name: "models", args: "models"},
+		{name: "models-goal", args: "models {goal}"},
+	})
+	if stdout, _, err := s.run("models", quiet, "-o", "json"); err != nil {
+		t.Error(err)
+	} else {
+		has(t, stdout, `"by": []`, `"calls": 0`)
+	}
+	if _, _, err := s.run("models", "XXXXXXXX"); role.CodeOf(err) != role.NotFound {
+		t.Errorf("an unknown goal: %v", err)
+	}
+}
+
+// A person stops all calls, and lets them go on.
+func TestModelsPause(t *testing.T) {
+	s := newStage(t)
+	_, claim := s.called()
+	call := blackboard.Call{ID: s.NewID(), Claim: claim, Agent: "writer", Attempt: 1, Holder: "i-writer", Model: "smart"}
+	reserve := func() blackboard.RoomState {
+		room, err := s.board.Calls.Reserve(t.Context(), call, blackboard.Reservation{}, blackboard.Budgets{})
+		s.Must(err)
+		return room.State
+	}
+	for range 2 {
+		_, stderr, err := s.run("models", "pause", "too", "dear")
+		s.Must(err)
+		has(t, stderr, "stopped", "models resume lets them go on")
+		if got := reserve(); got != blackboard.RoomPaused {
+			t.Errorf("after pause: %s", got)
+		}
+	}
+	_, stderr, err := s.run("models")
+	s.Must(err)
+	has(t, stderr, "all calls of models are stopped")
+	_, stderr, err = s.run("models", "resume")
+	s.Must(err)
+	has(t, stderr, "go on")
+	if got := reserve(); got != blackboard.RoomReserved {
+		t.Errorf("after resume: %s", got)
+	}
+}
+
+// A goal that a budget ended has an exit code of its own, and the hint names the cure.
+func TestWaitOverBudget(t *testing.T) {
+	s := newStage(t)
+	goal := s.Goal("spend much")
+	report, err := json.Marshal(blackboard.FailureReport{Reason: "the goal's budget of 10.00 cost is used up (10.02)", ExitCode: -1})
+	s.Must(err)
+	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeBudgetExceeded, Payload: string(report)})
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "writer failed", nil, nil))
+	_, _, err = s.run("wait", goal)
+	if role.CodeOf(err) != role.OverBudget {
+		t.Errorf("ends with %d: %v", role.CodeOf(err), err)
+	}
+}

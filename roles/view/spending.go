@@ -1,0 +1,150 @@
+package view
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/model"
+	"sett/roles/role/words"
+)
+
+// describeSpending is for entries about models.
+func (l *EventLine) describeSpending(e blackboard.Event) {
+	by := e.Attributes[blackboard.AttributeBy]
+	switch e.Kind {
+	case blackboard.EventBudget:
+		l.Agent, l.What = by, "raises the goal's budget by "+more(e.Attributes)
+	case blackboard.EventModels:
+		l.Agent, l.What, l.As = by, "lets calls of models go on"+words.Because(e.Reason), Good
+		if e.To == blackboard.ModelsPaused {
+			l.What, l.As = "stops all calls of models"+words.Because(e.Reason), Warn
+		}
+	default:
+		l.What, l.As = callText(e), Quiet
+	}
+}
+
+// callText says which model was asked, and how much that took.
+func callText(e blackboard.Event) string {
+	at := e.Attributes
+	what := "claim " + words.Short(e.Claim) + ": " + at["model"]
+	if at["attempt"] == "0" {
+		what += ", for its bid"
+	}
+	spent := blackboard.Spent{Usage: model.Usage{
+		Input: count(at["input"]), Cached: count(at["cached"]), CacheWrite: count(at["cache_write"]), Output: count(at["output"]),
+	}}
+	if at["estimated"] != "" {
+		spent.Estimated = 1
+	}
+	what += ", " + Tokens(spent)
+	if cost := at["cost"]; cost != "" {
+		what += ", cost " + model.Money(count(cost)).String()
+	}
+	return what + words.Because(e.Reason) + words.Took(at["took_us"])
+}
+
+// Tokens counts the tokens of calls for people.
+func Tokens(s blackboard.Spent) string {
+	about := ""
+	if s.Estimated > 0 {
+		about = "about "
+	}
+	text := fmt.Sprintf("%s%d tokens in, %d out", about, s.Input+s.Cached+s.CacheWrite, s.Output)
+	if s.Cached > 0 {
+		text += fmt.Sprintf(" (%d cached)", s.Cached)
+	}
+	return text
+}
+
+// CostText is a cost for people; "-": calls without a price are part of it.
+func CostText(s blackboard.Spent) string {
+	if !s.Priced {
+		return "-"
+	}
+	return s.Cost.String()
+}
+
+// more names the additions to a budget.
+func more(at map[string]string) string {
+	var all []string
+	if n := count(at["cost"]); n > 0 {
+		all = append(all, "cost "+model.Money(n).String())
+	}
+	for _, unit := range []string{"tokens", "calls"} {
+		if n := count(at[unit]); n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", n, unit))
+		}
+	}
+	if n := count(at["time_us"]); n > 0 {
+		all = append(all, words.Span(time.Duration(n)*time.Microsecond))
+	}
+	return strings.Join(all, ", ")
+}
+
+func count(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}
+
+// Models is what `sett models -o json` prints.
+type Models struct {
+	Paused bool           `json:"paused"` // a person stopped all calls
+	Goals  []GoalSpending `json:"goals"`  // newest last
+}
+
+// GoalSpending is the account of a goal.
+type GoalSpending struct {
+	ID       string      `json:"workflow_id"`
+	Calls    int64       `json:"calls"`
+	Tokens   int64       `json:"tokens"`
+	Cost     model.Money `json:"cost"`                // of calls that have a price
+	Seconds  float64     `json:"seconds"`             // of running grants that called a model
+	Held     Amount      `json:"held"`                // reserved by calls under way
+	More     Amount      `json:"more"`                // by which people raised the budget
+	MoreTime float64     `json:"more_time,omitempty"` // in seconds, likewise
+	MoreCall int64       `json:"more_calls,omitempty"`
+	By       []Spent     `json:"by"` // by agent and model
+}
+
+// Amount is a number of tokens and their cost.
+type Amount struct {
+	Tokens int64       `json:"tokens"`
+	Cost   model.Money `json:"cost"`
+}
+
+// Spent are the calls of one model by one agent.
+type Spent struct {
+	blackboard.Spent
+	Seconds float64 `json:"seconds"` // of the calls, in sum
+}
+
+// SpendingOf describes the account of a goal.
+func SpendingOf(id string, s blackboard.Spending) GoalSpending {
+	g := GoalSpending{
+		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount(s.Held),
+		More: Amount{s.More.Tokens, s.More.Cost}, MoreCall: s.More.Calls, MoreTime: s.More.Time.Seconds(), By: SpentOf(s.Total()),
+	}
+	return g
+}
+
+// SpentOf describes calls; never nil.
+func SpentOf(all []blackboard.Spent) []Spent {
+	out := make([]Spent, len(all))
+	for i, s := range all {
+		out[i] = Spent{s, s.Took.Seconds()}
+	}
+	return out
+}
+
+// Sum adds up the calls of all agents and models.
+func (g GoalSpending) Sum() blackboard.Spent {
+	sum := blackboard.Spent{Priced: true}
+	for _, s := range g.By {
+		sum = sum.Add(s.Spent)
+	}
+	return sum
+}
