@@ -29,8 +29,8 @@ const (
 // CodesHelp documents the exit codes, for help pages.
 const CodesHelp = `Exit codes: 0 done; 1 it ran and failed; 2 usage or configuration; 3 not found
 or not running; 4 timed out; 5 waiting for a human; 6 ended without a Terminal;
-7 environment (git, Redis, Docker); 8 stopped by a budget; 130 interrupted before
-the end.`
+7 environment (git, Redis, Docker); 8 stopped by a budget; 130 interrupted
+before the end.`
 
 // Error is an error with its exit code and a hint for the user.
 type Error struct {
