@@ -23,7 +23,7 @@ import (
 // reader types them: into one terminal, from the clone to the backup.
 var pages = []string{
 	"README.md",
-	"agents/guides/first-agent.md", "agents/guides/audit.md", "agents/guides/review-clan.md",
+	"agents/guides/first-agent.md", "agents/guides/audit.md", "agents/guides/review-clan.md", "agents/guides/tools.md",
 	"agents/guides/people.md", "agents/guides/when-a-goal-does-not-end.md",
 	"contract/README.md", "blackboard/README.md", "runtime/README.md",
 	"CONTRIBUTING.md",

@@ -14,7 +14,7 @@ import (
 // interpreter is the command line of an interpreter, as far as it says which word is the
 // script.
 type interpreter struct {
-	code      string   // letters of options with code, or a module, in place of a script
+	code      string   // letters of options with code, or a module, in place of a script; or that only check the file
 	value     string   // letters of options with a value: the rest of the word, else the next word
 	longCode  []string // the same, as whole words
 	longValue []string
@@ -23,14 +23,14 @@ type interpreter struct {
 
 // interpreters by the name of the program, without its version.
 var interpreters = sync.OnceValue(func() map[string]interpreter {
-	shell := interpreter{code: "cs", value: "oO", longValue: []string{"--rcfile", "--init-file"}}
-	node := interpreter{code: "ep", value: "rC", longCode: []string{"--eval", "--print"},
+	shell := interpreter{code: "csn", value: "oO", longValue: []string{"--rcfile", "--init-file"}}
+	node := interpreter{code: "epc", value: "rC", longCode: []string{"--eval", "--print", "--check"},
 		longValue: []string{"--require", "--import", "--loader", "--experimental-loader", "--conditions", "--env-file"}}
 	all := map[string]interpreter{
 		"python":  {code: "cm", value: "WX", longValue: []string{"--check-hash-based-pycs"}},
-		"ruby":    {code: "e", value: "CEIKr"},
-		"perl":    {code: "eE", value: "IMm"},
-		"php":     {code: "rRBE", value: "cdz"},
+		"ruby":    {code: "ec", value: "CEIKr"},
+		"perl":    {code: "eEc", value: "IMm"},
+		"php":     {code: "rRBEl", value: "cdz"},
 		"lua":     {value: "el"},
 		"deno":    {longCode: []string{"eval"}, longValue: []string{"--config", "--import-map", "--lock"}, value: "cL", sub: "run"},
 		"bun":     {code: "ep", value: "r", longValue: []string{"--preload", "--cwd"}, sub: "run"},
