@@ -63,7 +63,7 @@ var packages = []string{
 	"roles/pause",
 	"roles/repository",
 	"roles/role",
-	"roles/role/gateway", "roles/role/git", "roles/role/modelclient", "roles/role/modeltest", "roles/role/repository", "roles/role/store", "roles/role/words",
+	"roles/role/confine", "roles/role/gateway", "roles/role/git", "roles/role/modelclient", "roles/role/modeltest", "roles/role/repository", "roles/role/store", "roles/role/words",
 	"roles/view",
 	"runtime",
 	"runtime/docker",

@@ -4,6 +4,8 @@ import (
 	"context"
 	"io"
 	"time"
+
+	"sett/roles/role/confine"
 )
 
 // DefaultGrace is the time between TERM and KILL.
@@ -49,6 +51,10 @@ type Command struct {
 	// privileges by a set-user-ID bit, and programs of another architecture end with
 	// SIGSYS.
 	NoNetwork bool
+	// Confine keeps the tool and its processes from files of their user. Nil does not; for
+	// local mode, since process 1 of a container does not guard itself from such a tool.
+	// Where it cannot be enforced the tool does not start.
+	Confine *confine.Rules
 }
 
 // Result is the end of a run.

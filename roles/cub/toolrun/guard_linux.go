@@ -37,8 +37,8 @@ func ownGuards() (with, without *guard) {
 	with = &guard{on: on, prepare: guardThread, off: func(f func()) error { f(); return nil }}
 	without = &guard{on: on, off: withoutNetwork, prepare: func() error {
 		guarded := guardThread()
-		if err := cutNetwork(); err != nil {
-			return fmt.Errorf("keep it off the network: %w", err)
+		if err := offNetwork(); err != nil {
+			return err
 		}
 		return guarded
 	}}

@@ -11,22 +11,33 @@ import (
 
 // withoutNetwork calls f on a thread without network; programs that f starts have
 // none either. Where that cannot be enforced it fails, and does not call f.
+func withoutNetwork(f func()) error { return onLostThread(offNetwork, f) }
+
+func offNetwork() error {
+	if err := cutNetwork(); err != nil {
+		return fmt.Errorf("keep it off the network: %w", err)
+	}
+	return nil
+}
+
+// onLostThread calls f on a thread that has given up rights: prepare does that. On an
+// error of prepare it does not call f.
 //
-// The filter is the thread's own and cannot be removed, so the thread ends with f. Go
-// makes no thread from a locked one, so no other thread inherits the filter.
-func withoutNetwork(f func()) error {
+// A thread never gets its rights back, so it ends with f. Go makes no thread from a
+// locked one, so no other thread inherits the loss.
+func onLostThread(prepare func() error, f func()) error {
 	reserved.fill() // for the one that is lost
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // for good: the thread ends with the goroutine
 		if unix.Gettid() == unix.Getpid() {
 			// Go never ends the main thread. It is held while another one does it.
-			done <- withoutNetwork(f)
+			done <- onLostThread(prepare, f)
 			runtime.UnlockOSThread()
 			return
 		}
-		if err := cutNetwork(); err != nil {
-			done <- fmt.Errorf("keep it off the network: %w", err)
+		if err := prepare(); err != nil {
+			done <- err
 			return
 		}
 		f()

@@ -109,6 +109,7 @@ type run struct {
 	exit     exitWatch
 	wake     int // read end of the pipe that tells of the context's end
 	stopWake func()
+	release  func() // the thread that the tool was started from
 
 	started, reaped     time.Time
 	status              syscall.WaitStatus
@@ -211,7 +212,7 @@ func (r *run) fork(path string, theirs []int) error {
 	for pause := time.Millisecond; ; pause *= 2 {
 		children.gate.RLock()
 		r.started = time.Now()
-		r.pid, err = syscall.ForkExec(path, r.Args, attr)
+		r.pid, r.release, err = startConfined(r.Command, path, attr)
 		if err == nil {
 			children.runs.Store(r.pid, r.mark)
 		}
@@ -222,6 +223,10 @@ func (r *run) fork(path string, theirs []int) error {
 			break
 		}
 		time.Sleep(pause)
+	}
+	var refused *confineError
+	if errors.As(err, &refused) {
+		return err
 	}
 	if err != nil {
 		return explain(err, path, r.Dir)
@@ -234,6 +239,7 @@ func (r *run) fork(path string, theirs []int) error {
 func (r *run) abandon() {
 	_ = unix.Kill(-r.pid, unix.SIGKILL)
 	_, _ = wait(r.pid, 0)
+	r.release()
 	children.runs.Delete(r.pid)
 	children.sweep(r.pid, r.mark)
 }
@@ -246,6 +252,7 @@ func (r *run) end() {
 	_ = unix.Kill(-r.pid, unix.SIGKILL)
 	r.status = r.exit.reap()
 	r.reaped = time.Now()
+	r.release()
 	children.runs.Delete(r.pid)
 	r.closeAll()
 	children.sweep(r.pid, r.mark)
