@@ -80,6 +80,7 @@ type Config struct {
 	Notify       *Notify      `json:"notify,omitempty"`
 	Models       []Model      `json:"models,omitempty"` // in file order
 	Budget       *Budget      `json:"budget,omitempty"` // of each goal; nil: none
+	Local        *Local       `json:"local,omitempty"` // nil: nothing keeps tools of local mode from anything
 	Orchestrator Orchestrator `json:"orchestrator"`
 	Redis        Redis        `json:"redis"`
 }
@@ -122,6 +123,8 @@ type Agent struct {
 	Budget *model.Budget `json:"budget,omitempty"`
 	// The Commits of its file.
 	Commits []string `json:"commits,omitempty"`
+	// The Local of its file in local mode; else nil.
+	Local *Local `json:"local,omitempty"`
 	// The parts of its container on this engine, or the sett of its process. Never in
 	// sett.yml: `sett up` finds them.
 	Resolved *Resolved `json:"resolved,omitempty"`

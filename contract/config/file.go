@@ -36,6 +36,10 @@ func (d *decoder) fields(f *file) []field {
 				need{"command", "add the program to run: command: [\"bin/notify\"]"})},
 		{"models", "Language models that agents may ask: a name for each, and its settings.", d.models(&c.Models)},
 		{"budget", "Bounds of each goal's calls of models.", optional(d.read, &c.Budget, defaultBudget, d.topBudgetFields)},
+		{"local", "Walls of local mode, on Linux: agents' programs write nothing but their own trees, temporary files, and the places named here.",
+			optional(d.read, &c.Local, defaultLocal, func(l *Local) []field {
+				return []field{{"write", "Files and directories: from the repository's root, below ~, or absolute.", d.read.machinePaths(&l.Write)}}
+			}, need{"write", "name the places: write: [~/.cache], or none: write: []"})},
 		{"orchestrator", "The policy by which claims are granted.", d.read.section(d.orchestratorFields(&c.Orchestrator)...)},
 		{"redis", "The connection to the blackboard.", d.read.section(
 			field{"url", "A Redis of your own; without, Sett starts one.", d.url(&f.redis, &c.Redis.URL)},

@@ -95,6 +95,9 @@ func (d *decoder) top(root *node) *Config {
 	d.agents(f, keys["agents"])
 	for i := range c.Agents {
 		c.Agents[i].Commits = c.Commits
+		if c.Runtime == RuntimeProcess {
+			c.Agents[i].Local = c.Local
+		}
 	}
 	d.checkBudgets(c, keys)
 	if len(d.problems) == 0 {

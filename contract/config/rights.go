@@ -31,6 +31,7 @@ type reach struct {
 func reaches() []reach {
 	return []reach{
 		{[]string{"runtime"}, processRight},
+		{[]string{"local.write"}, placeRights},
 		{[]string{"agents.NAME.environment", "notify.environment"}, variableRights},
 		{[]string{"agents.NAME.build", "agents.NAME.build.context", "agents.NAME.build.dockerfile"}, fileRights},
 		{[]string{"services.redis.image", "services.orchestrator.image", "services.repository.image"}, imageRights},
@@ -69,7 +70,10 @@ func processRight(c *Config, _ string) []Right {
 	if c.Runtime != RuntimeProcess {
 		return nil
 	}
-	return []Right{{"runtime", "runs programs on this machine, without containers"}}
+	if c.Local != nil {
+		return []Right{ownPlaces}
+	}
+	return []Right{anyPlace}
 }
 
 func variableRights(c *Config, _ string) (all []Right) {

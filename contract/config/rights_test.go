@@ -8,7 +8,7 @@ import (
 
 // harmless are the keys of sett.yml that reach nothing beyond the clan's own containers
 // and the repository.
-const harmless = `version agents agents.NAME approve pin commits orchestrator orchestrator.run orchestrator.max_review_iterations
+const harmless = `version agents agents.NAME approve pin commits local orchestrator orchestrator.run orchestrator.max_review_iterations
 	orchestrator.on_review_limit orchestrator.bid_timeout orchestrator.question_timeout orchestrator.max_artefacts
 	redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator services.repository
 	agents.NAME.role agents.NAME.image agents.NAME.build.args agents.NAME.command agents.NAME.replicas agents.NAME.strategy
@@ -78,7 +78,11 @@ func TestRights(t *testing.T) {
 		"ordinary":     {".", clan + "image: w\n    environment: [A=b, B=$$HOME, 'C=5$']\napprove: [Release]\n", nil},
 		"build inside": {"clan", clan + "build: {context: ../images, dockerfile: ../Dockerfile}\n", nil},
 		"process":      {".", "runtime: process\n" + clan, []string{"runtime: runs programs on this machine, without containers"}},
-		"variables":    {".", clan + "image: w\n    environment: [TOKEN, A=b]\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
+		"walls": {".", "runtime: process\nlocal: {write: [~/.cache, out/, /srv/x]}\n" + clan, []string{
+			"local.write: lets its programs write an absolute path (" + short("/srv/x") + ")", "local.write: lets its programs write out", "local.write: lets its programs write ~/.cache",
+			"runtime: runs programs on this machine, without containers, that write in their own directories"}},
+		"walls of containers": {".", "local: {write: [/]}\n" + clan + "image: w\n", nil},
+		"variables":           {".", clan + "image: w\n    environment: [TOKEN, A=b]\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},
 		"references": {".", clan + "image: w\n    environment: {A: 'x ${B:-$C}', B: '${B:?no}'}\n", []string{
 			"agents.writer.environment: gets this machine's variable B", "agents.writer.environment: gets this machine's variable C"}},
 		"shared":               {".", "defaults: {image: w, environment: [TOKEN]}\n" + clan + "role: x\n", []string{"agents.writer.environment: gets this machine's variable TOKEN"}},

@@ -20,7 +20,7 @@ func requestOf(f *facts, o Options) instance.Request {
 // word.
 func (o Options) overrules(key string) bool {
 	switch key {
-	case "runtime":
+	case "runtime", "local.write":
 		return o.Runtime != ""
 	case "redis.url":
 		return o.RedisURL != ""

@@ -72,7 +72,7 @@ func agreedIn(l *Locator, repository string) (*Agreed, error) {
 func (a *Agreed) Growth(rights []config.Right) []config.Right {
 	grown := []config.Right{}
 	for _, r := range rights {
-		if !slices.Contains(a.Rights, r) {
+		if !config.Covers(a.Rights, r) {
 			grown = append(grown, r)
 		}
 	}
