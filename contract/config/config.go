@@ -142,6 +142,9 @@ type Resolved struct {
 	// new value restarts it; empty: it uses none. The key stays in the instance's state.
 	Values string `json:"values,omitempty"`
 
+	// Write are the places of Local as they are on this machine, absolute and without links.
+	Write []string `json:"write,omitempty"`
+
 	// Pin is the digest of the clan's pinned files; empty: it uses none. Programs leads
 	// from words of its commands, as they are written, to pinned files.
 	Pin      string            `json:"pin,omitempty"`

@@ -34,6 +34,7 @@ type Cub struct {
 	Pin, PinDigest        string
 	HealthAddr            string
 	Network               string // config.NetworkNone, NetworkInternal or NetworkFull
+	Walls                 *Walls // nil: the tool reaches all files of its user
 }
 
 // Of returns a cub's variables for an agent of sett.yml.
@@ -62,6 +63,10 @@ func (c Cub) Environ() []string {
 	if !reflect.ValueOf(c.Adapter).IsZero() {
 		adapter = encoded(c.Adapter)
 	}
+	walls := ""
+	if c.Walls != nil {
+		walls = encoded(c.Walls)
+	}
 	var out []string
 	for _, v := range []struct{ name, value string }{
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
@@ -70,7 +75,7 @@ func (c Cub) Environ() []string {
 		{RepositoryURL, c.RepositoryURL}, {TreeToken, c.TreeToken}, {Tree, c.Tree},
 		{MaxSize, size(c.Limits.MaxSize)}, {MaxTree, size(c.Limits.MaxTree)}, {MinFree, size(c.Limits.MinFree)},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {HealthAddr, c.HealthAddr},
-		{ToolNetwork, c.Network},
+		{ToolNetwork, c.Network}, {ToolWalls, walls},
 	} {
 		if v.value != "" {
 			out = append(out, v.name+"="+v.value)
@@ -128,5 +133,6 @@ func (c *Cub) readCommand(r *Reader) {
 	r.array(BidScript, &c.BidScript, want)
 	r.array(Adapter, &c.Adapter, `a JSON object such as {"adapter":"check"}`)
 	r.array(Commits, &c.Commits, `a JSON array such as ["TerraformCode"]`)
+	r.array(ToolWalls, &c.Walls, `a JSON object such as {"write":["/srv/tree"],"tmp":"/srv/tmp"}`)
 	r.array(Bids, &c.Bids, `a JSON array such as [{"type":"Code*","bid":"review"}]`)
 }

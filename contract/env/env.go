@@ -59,6 +59,7 @@ const (
 	Pins          = "SETT_PINS"                // directory on the agents' machine with a directory for each set of pinned files, for the orchestrator
 	Config        = "SETT_CONFIG"              // file with the resolved configuration, for the orchestrator
 	ToolNetwork   = "SETT_TOOL_NETWORK"        // the hosts that the tool may reach: none, internal or full (default)
+	ToolWalls     = "SETT_TOOL_WALLS"          // JSON object of Walls; default: none
 	Lease         = "SETT_LEADER_LEASE"        // the orchestrator leads for so long without renewal; default 10s
 	ClaimID       = "SETT_CLAIM_ID"            // set for tools: the claim they work on
 	Attempt       = "SETT_ATTEMPT"             // set for tools: 1 for the first

@@ -7,6 +7,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/contract/env"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
@@ -94,6 +95,9 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 		Terminal: &a.Terminal, Agent: agent, Root: root, Variables: variables, Instance: config.MakeInstanceName(filepath.Base(root)), Containers: cfg.Runtime == config.RuntimeDocker, Own: deploy.NewPinning(cfg, root, file),
 		As: c.As, Keep: c.Keep, Verbose: c.Verbose, Form: c.Form,
 	}
+	if t.Walls, err = c.walls(a, cfg, root); err != nil {
+		return nil, nil, err
+	}
 	done := func() {}
 	if c.Goal != "" {
 		err = onGoal(a, t, c.Goal)
@@ -102,6 +106,20 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	}
 	t.Goal = assemble.Goal(t.Target, t.Chain)
 	return t, done, err
+}
+
+// walls are those of a tool in local mode, but for its own directories; nil: sett.yml
+// wants none.
+func (tryCmd) walls(a *app, cfg *config.Config, root string) (*env.Walls, error) {
+	if cfg.Local == nil {
+		return nil, nil
+	}
+	places, err := deploy.WritablePlaces(a.at, cfg.Local, root)
+	if err != nil {
+		return nil, err
+	}
+	hide, err := a.at.Root()
+	return &env.Walls{Write: places, Hide: hide}, err
 }
 
 // onGoal makes the goal that forage would post.

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -55,6 +56,8 @@ it and configures it by environment variables:
   SETT_TREE               the tree's name; default: the agent's name
   SETT_TOOL_NETWORK       none, internal or full (default); the cub enforces
                           none, the networks of the container the others
+  SETT_TOOL_WALLS         the places that a tool of local mode reaches, a JSON
+                          object: {"write":[…],"hide":…,"read":[…],"tmp":…}
   SETT_PIN                directory of the clan's pinned files; tools get it
   SETT_PIN_DIGEST         of those files, for the ledger
   SETT_INCARNATION        the holder of its grants; default: a new id
@@ -108,6 +111,7 @@ type state struct {
 	reachable  *role.Reachable
 	grants     *inbox                 // claims granted to this agent
 	program    toolrun.Program        // the agent's command, by digest
+	scripting  sync.RWMutex           // held for reading while a bid script runs
 	harmed     chan error             // ends the cub; has room for one
 	trouble    atomic.Pointer[string] // the reason that the newest bid could not be evaluated; nil: it could
 }

@@ -178,6 +178,9 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
 		"stdin", excerpt(stdin))
 	x.metrics.executions.Inc()
+	if err := x.freshTmp(); err != nil {
+		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
+	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if w.tree != nil {
@@ -185,8 +188,8 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	}
 	res, err := x.runner.Run(running, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
-		Env:    env.ToolEnviron(x.env.Environ(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)),
-		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.noNetwork(),
+		Env:    env.ToolEnviron(x.toolEnviron(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)),
+		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.noNetwork(), Confine: x.confined(),
 	})
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)

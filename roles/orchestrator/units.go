@@ -86,10 +86,44 @@ func (u specs) cub(agent config.Agent, component, tree string) (runtime.Spec, er
 	if c.Pin, c.PinDigest, err = u.pinned(&s, agent.Resolved); err != nil {
 		return s, fmt.Errorf("describe agent %s: %w", agent.Name, err)
 	}
+	if !u.settings.containers() {
+		c.Walls = u.walls(agent, cmp.Or(tree, agent.Name), c.Mode)
+	}
 	c.Command, c.BidScript = agent.Resolved.Pinned(c.Command, c.Pin), agent.Resolved.Pinned(c.BidScript, c.Pin)
 	s.Env, err = u.environ(agent.Environment)
 	s.Env = append(s.Env, c.Environ()...)
 	return s, err
+}
+
+// walls are the places that a process's tool reaches; nil: all files of its user. Its
+// temporary files lie beside its tree, where no other tool may write.
+func (u specs) walls(agent config.Agent, tree string, mode blackboard.WorkspaceMode) *env.Walls {
+	if agent.Local == nil {
+		return nil
+	}
+	own := store.Open(u.settings.Store).Tree(real(u.settings.Trees), tree, store.Seen{})
+	w := &env.Walls{Write: []string{own.Dir()}, Tmp: own.TmpDir(), Read: []string{own.Place(), store.Open(real(u.settings.Store)).Objects()}}
+	if mode == blackboard.ReadOnly {
+		w.Write[0] = own.GitDir()
+	}
+	if agent.Resolved != nil {
+		w.Write = append(w.Write, agent.Resolved.Write...)
+	}
+	if u.settings.Pins != "" {
+		w.Read = append(w.Read, real(u.settings.Pins))
+	}
+	if u.settings.StateDir != "" {
+		w.Hide = filepath.Dir(u.settings.StateDir) // with all instances, and the record of agreed rights
+	}
+	return w
+}
+
+// real is a path without links: walls do not follow them.
+func real(path string) string {
+	if found, err := filepath.EvalSymlinks(path); err == nil {
+		return found
+	}
+	return path
 }
 
 // tree is the place of a private tree.

@@ -21,6 +21,7 @@ type facts struct {
 	root     string           // the workspace
 	shown    string           // the workspace as people read it
 	sett     string           // the version of this program
+	landlock int              // the kernel's version of Landlock, where tools have walls; 0: none
 	asBefore bool             // neither sett.yml nor a flag names the runtime
 	rights   []config.Right   // of sett.yml, whatever the flags say
 	doubts   []config.Warning // about sett.yml
@@ -113,6 +114,9 @@ func (u *upRun) look(ctx, images context.Context) error {
 		return err
 	}
 	noteValues(f, u.values)
+	if err := noteWalls(u); err != nil {
+		return err
+	}
 	if err := u.lookAtPrograms(); err != nil {
 		return err
 	}

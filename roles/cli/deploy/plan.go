@@ -304,12 +304,10 @@ func (p *Plan) noteFirst(f *facts) {
 
 // noteLast makes the notices that are read best at the end.
 func (p *Plan) noteLast(f *facts) {
+	before := len(p.atEnd)
+	p.noteLocal(f)
 	if !p.state.Told {
-		before := len(p.atEnd)
-		switch {
-		case f.desired.Runtime != config.RuntimeDocker:
-			p.note(&p.atEnd, "local mode isolates nothing: agents run as you, with your files and your network, and a private tree keeps no tool out of your repository")
-		case f.desired.Services.Redis.Embedded:
+		if f.desired.Runtime == config.RuntimeDocker && f.desired.Services.Redis.Embedded {
 			p.note(&p.atEnd, "the embedded blackboard knows one password: agents' cubs have the administrator's, which their tools do not see")
 		}
 		p.tells = p.tells || len(p.atEnd) > before

@@ -126,18 +126,20 @@ func TryRequest(l *Locator, c *config.Config, runtime, file, agent string) (Requ
 		return Request{}, err
 	}
 	r := Request{Rights: rights, File: file}
-	programs := tryRight
+	programs := []config.Right{tryRight}
 	for _, right := range rights {
 		switch right.Key {
 		case "runtime":
-			programs = right
+			programs[0] = right
+		case "local.write":
+			programs = append(programs, right)
 		case "agents." + agent + ".environment":
 			r.Needs = append(r.Needs, right)
 		}
 	}
 	runs, err := runsPrograms(l, file)
 	if !runs {
-		r.Needs = append(r.Needs, programs)
+		r.Needs = append(r.Needs, programs...)
 	}
 	return r, err
 }

@@ -91,7 +91,7 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 	}
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
 		Args: t.own(t.Agent.BidScript), Dir: dir, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10,
-		Env: t.environ("", 0), Stderr: &prefixed{t.Stderr, "bid script"},
+		Env: t.environ("", 0), Stderr: &prefixed{t.Stderr, "bid script"}, Confine: t.confined(),
 	})
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
@@ -123,8 +123,7 @@ func (t *Trial) environ(bid blackboard.BidType, attempt int) []string {
 		c.Pin = t.pin
 	}
 	c.Command, c.BidScript = t.own(c.Command), t.own(c.BidScript)
-	vars := env.Inherited(t.Environ())
-	return env.ToolEnviron(slices.Concat(vars, t.Variables, c.Environ()), env.ToolVars{
+	return env.ToolEnviron(slices.Concat(t.inherited(), t.Variables, c.Environ()), env.ToolVars{
 		ClaimID: t.Claim, ClaimType: string(bid), TargetID: t.Target.ID, TargetType: t.Target.Type, TargetPayload: t.Target.Payload,
 		TargetVersion: t.Target.Version, Attempt: attempt, GoalID: t.Goal.ID, Goal: t.Goal.Payload,
 	})
@@ -156,7 +155,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	}
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
 		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(phase.Bid(), 1),
-		Stderr: &prefixed{t.Stderr, t.Agent.Name},
+		Stderr: &prefixed{t.Stderr, t.Agent.Name}, Confine: t.confined(),
 	})
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")

@@ -10,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/contract/env"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/pin"
 	"sett/roles/cli/term"
@@ -35,6 +36,7 @@ type Trial struct {
 	Chain  []blackboard.Artefact
 	Goal   blackboard.Artefact
 	Starts []blackboard.Artefact // its tree starts from their commits; none: from the goal's base, else HEAD
+	Walls  *env.Walls            // of its tool, with the places of local.write and the state to hide; nil: none
 	Lender string                // the objects of the instance's store; empty: there is none
 
 	As            string // the bid to run the tool for; empty: the agent's own
@@ -82,6 +84,9 @@ func (t *Trial) Run(ctx context.Context) error {
 	defer drop()
 	defer t.leave()
 	if err := t.settle(ctx); err != nil {
+		return err
+	}
+	if err := t.wall(); err != nil {
 		return err
 	}
 	if err := t.bid(ctx); err != nil {

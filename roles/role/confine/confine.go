@@ -20,19 +20,31 @@ package confine
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+
+	"sett/contract/env"
 )
 
 // Rules are the places that a confined program reaches.
 type Rules struct {
 	// Write lists files and directories that it may read and write, with everything
-	// below them. A missing one is left out.
+	// below them, as absolute paths. A missing one is left out, and so is one behind a
+	// link: a program that can write the link must not choose the place.
 	Write []string
 	// Hide is a directory whose files it cannot read; empty: it reads all files of its user.
 	Hide string
 	// Read lists the files and directories below Hide that it may read all the same. A
 	// missing one is left out.
 	Read []string
+}
+
+// devices are the files of devices that every program may write.
+var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"}
+
+// Of returns the rules of a tool's walls.
+func Of(w env.Walls) *Rules {
+	return &Rules{Write: slices.Concat(w.Write, []string{w.Tmp}, devices), Hide: w.Hide, Read: w.Read}
 }
 
 // ErrUnsupported means that this system cannot confine a program.

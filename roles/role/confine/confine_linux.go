@@ -140,15 +140,15 @@ func (r Rules) set(level int) (set ruleset, err error) {
 	return set, set.allBut(r.Hide)
 }
 
-// allow adds a rule for a file, or a directory and everything below it. A missing one is
-// left out.
+// allow adds a rule for a file, or a directory and everything below it. A missing one, and
+// one behind a link, is left out.
 func (s ruleset) allow(path string, access uint64) error {
 	if access == 0 {
 		return nil
 	}
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
 	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES):
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENOTDIR), errors.Is(err, unix.EACCES):
 		return nil
 	case err != nil:
 		return fmt.Errorf("open %s: %w", path, err)

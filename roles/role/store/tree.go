@@ -55,6 +55,12 @@ func (t *Tree) Offer(hash string, known []string) Offer {
 // outside, and can be written.
 func (t *Tree) GitDir() string { return filepath.Join(t.dir, "git") }
 
+// TmpDir is a directory for temporary files of a tool that can write nothing else.
+func (t *Tree) TmpDir() string { return filepath.Join(t.dir, "tmp") }
+
+// Place is the directory that holds all of the tree's.
+func (t *Tree) Place() string { return t.dir }
+
 // Make makes the directories of the place. They belong to the owner of the store.
 func (t *Tree) Make() error {
 	for _, dir := range []string{t.dir, t.Dir(), t.GitDir()} {
