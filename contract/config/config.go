@@ -80,7 +80,7 @@ type Config struct {
 	Notify       *Notify      `json:"notify,omitempty"`
 	Models       []Model      `json:"models,omitempty"` // in file order
 	Budget       *Budget      `json:"budget,omitempty"` // of each goal; nil: none
-	Local        *Local       `json:"local,omitempty"` // nil: nothing keeps tools of local mode from anything
+	Local        *Local       `json:"local,omitempty"`  // nil: nothing keeps tools of local mode from anything
 	Orchestrator Orchestrator `json:"orchestrator"`
 	Redis        Redis        `json:"redis"`
 }

@@ -22,6 +22,7 @@ import (
 	"sett/blackboard/redis/redistest"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/confine"
 	"sett/runtime/process"
 )
 
@@ -120,6 +121,12 @@ func TestScripts(t *testing.T) {
 		Dir:   "testdata/script",
 		Setup: func(e *testscript.Env) error { return setup(e, binary) },
 		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Condition: func(name string) (bool, error) {
+			if name == "landlock" {
+				return confine.Level() > 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %s", name)
+		},
 	})
 }
 

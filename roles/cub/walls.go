@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sett/blackboard"
+	"sett/contract/env"
 	"sett/roles/role/confine"
 	"sett/roles/role/store"
 )
@@ -65,6 +66,8 @@ func (c *state) toolEnviron() []string {
 	if c.settings.Walls == nil {
 		return all
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool { return strings.HasPrefix(v, "TMPDIR=") })
+	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool {
+		return strings.HasPrefix(v, "TMPDIR=") || strings.HasPrefix(v, env.ToolWalls+"=")
+	})
 	return append(all, "TMPDIR="+c.settings.Walls.Tmp)
 }

@@ -46,7 +46,10 @@ func (u *upRun) supply(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	noteValues(u.facts, u.values)
-	if err = u.pinPrograms(); err != nil {
+	if err = noteWalls(u); err == nil {
+		err = u.pinPrograms()
+	}
+	if err != nil {
 		release()
 		return nil, err
 	}

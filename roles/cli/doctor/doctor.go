@@ -98,6 +98,7 @@ var checks = []struct {
 	{"commands", (*exam).commands},
 	{"engine", (*exam).engine},
 	{"hardening", (*exam).hardening},
+	{"walls", (*exam).walls},
 	{"images", (*exam).images},
 	{"git", (*exam).git},
 	{"repository", (*exam).repository},
