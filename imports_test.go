@@ -54,6 +54,7 @@ var packages = []string{
 	"roles/e2e",
 	"roles/gateway",
 	"roles/keeper",
+	"roles/llm",
 	"roles/notifier",
 	"roles/orchestrator",
 	"roles/orchestrator/arbiter",
@@ -248,6 +249,7 @@ func checkOwner(s source, imp string, say func(where, format string, args ...any
 var lent = map[string][]string{
 	"roles/cli":       {"roles/cub/assemble"},
 	"roles/cli/trial": {"roles/cub/toolrun"},
+	"roles/llm":       {"roles/cub/toolrun"},
 	"roles/notifier":  {"roles/cub/toolrun"},
 }
 

@@ -15,6 +15,7 @@ import (
 	"sett/roles/cub"
 	"sett/roles/gateway"
 	"sett/roles/keeper"
+	"sett/roles/llm"
 	"sett/roles/notifier"
 	"sett/roles/orchestrator"
 	"sett/roles/pause"
@@ -37,6 +38,7 @@ var roles = map[string]func(context.Context, role.Env) error{
 	"blackboard":        role.Secluded(blackboard.Run),
 	"keeper":            role.Secluded(keeper.Run),
 	"model-gateway":     role.Secluded(gateway.Run),
+	"llm":               llm.Run,
 	"notifier":          notifier.Run,
 	"repository":        role.Secluded(repository.Run),
 	"pause":             pause.Run,

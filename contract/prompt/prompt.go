@@ -36,6 +36,7 @@ type Task struct {
 	Files        []string // of the tree, with / between names; any order
 	Form         Form
 	Makes        []string // the types of its results; none: any
+	Final        bool     // its result ends the goal
 	Room         int      // tokens of both texts together; 0: no bound
 }
 

@@ -102,6 +102,9 @@ func (t Task) task(n *names) string {
 	default:
 		fmt.Fprintf(&b, "Your result is an artefact of one of these types: %s.\n", line(strings.Join(t.Makes, ", ")))
 	}
+	if t.Final {
+		b.WriteString("It is the final result of the goal.\n")
+	}
 	return b.String()
 }
 

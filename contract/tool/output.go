@@ -26,6 +26,10 @@ type Output struct {
 	Rebased        bool                      // the commit need not build on the tree's start
 }
 
+// Changes in place of a commit's hash stands for a commit of everything that the tool
+// changed in its tree, which the repository makes. Without changes there is none.
+const Changes = "changes"
+
 // The known fields. All other fields of the object are ignored.
 const (
 	fieldStructuralType = "structural_type"
