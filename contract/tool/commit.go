@@ -2,7 +2,9 @@ package tool
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -59,13 +61,40 @@ func CommitMessage(role, summary, claim string) string {
 }
 
 // Committed is the output with the commit of the tool's changes. Embedded are folders of
-// the tree that were repositories of their own; the metadata names them.
+// the tree that were repositories of their own; the metadata names them, too.
 func (o Output) Committed(hash string, embedded []string) (Output, error) {
 	o.Payload, o.Commit = hash, hash
 	if len(embedded) == 0 {
 		return o, nil
 	}
+	all := map[string]any{}
+	if len(o.Metadata) > 0 {
+		if err := json.Unmarshal(o.Metadata, &all); err != nil {
+			return o, err
+		}
+	}
+	all["embedded_repositories"] = embedded
 	var err error
-	o.Metadata, err = json.Marshal(map[string][]string{"embedded_repositories": embedded})
+	o.Metadata, err = json.Marshal(all)
 	return o, err
+}
+
+// Changed settles an output whose commit is Changes: commit makes a commit of the tool's
+// changes. A result that is no commit itself, as a CodeCommit or a declared type is, may be
+// without any.
+func (o Output) Changed(declared []string, commit func(Output) (Output, error)) (Output, error) {
+	if o.StructuralType != blackboard.Standard && o.StructuralType != blackboard.Terminal {
+		return o, &ViolationError{Reason: fmt.Sprintf("commit: a %s has no changes to commit", o.StructuralType)}
+	}
+	isCommit := o.Type == blackboard.TypeCodeCommit || slices.Contains(declared, o.Type)
+	done, err := commit(o)
+	var unchanged UnchangedError
+	switch {
+	case errors.As(err, &unchanged) && !isCommit:
+		o.Commit = ""
+		return o, nil
+	case err == nil && !isCommit:
+		done.Payload = o.Payload
+	}
+	return done, err
 }

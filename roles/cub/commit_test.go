@@ -130,3 +130,43 @@ func TestLostCommit(t *testing.T) {
 		})
 	}
 }
+
+// TestChangesBesideAResult: a tool of the contract has its changes committed by a word.
+func TestChangesBesideAResult(t *testing.T) {
+	t.Parallel()
+	c, f := newClan(t), newForge(t)
+	for name, tc := range map[string]struct {
+		script, output string
+		phase          blackboard.Phase
+		failure        string // the type; empty: it is good
+		payload        string // "": the commit
+		changed        bool
+	}{
+		"a commit":        {"echo x >new", `{"artefact_type":"CodeCommit","artefact_payload":"","summary":"s","commit":"changes","metadata":{"steps":3}}`, blackboard.PhaseExclusive, "", "", true},
+		"beside a plan":   {"echo x >new", `{"artefact_type":"Plan","artefact_payload":"go","summary":"s","commit":"changes"}`, blackboard.PhaseParallel, "", "go", true},
+		"nothing":         {"true", `{"artefact_type":"CodeCommit","artefact_payload":"","summary":"s","commit":"changes"}`, blackboard.PhaseExclusive, "NothingChanged", "", false},
+		"nothing, a plan": {"true", `{"artefact_type":"Plan","artefact_payload":"go","summary":"s","commit":"changes"}`, blackboard.PhaseExclusive, "", "go", false},
+		"a question":      {"echo x >new", `{"structural_type":"Question","payload":"?","commit":"changes"}`, blackboard.PhaseExclusive, "ContractViolation", "", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := c.in(t)
+			agent := strings.NewReplacer(" ", "-", ",", "").Replace(name)
+			c.start(agent, f.writer(agent, vars{env.Role: "Coder", env.Command: shell("cat >/dev/null; " + tc.script + "; echo '" + tc.output + "'")}))
+			claim := c.work(agent, tc.phase, "goal")
+			if tc.failure != "" {
+				if a, r := c.failure(claim, agent); a.Type != tc.failure {
+					t.Errorf("got %s because %q", a.Type, r.Reason)
+				}
+				return
+			}
+			a := c.result(claim, agent)
+			if (a.Commit != "") != tc.changed || tc.payload == "" && a.Payload != a.Commit || tc.payload != "" && a.Payload != tc.payload || a.Commit != f.held(a.ID) {
+				t.Errorf("got %+v", a)
+			}
+			if name == "a commit" && string(a.Metadata) != `{"steps":3}` {
+				t.Errorf("its metadata is %s", a.Metadata)
+			}
+		})
+	}
+}

@@ -57,6 +57,9 @@ func (x *executor) commits(ctx context.Context, w *work, artefact string, out to
 	if x.settings.Adapter.Kind == config.AdapterCommit {
 		return x.commit(ctx, w, artefact, out)
 	}
+	if out.Commit == tool.Changes {
+		return out.Changed(x.settings.Commits, func(out tool.Output) (tool.Output, error) { return x.commit(ctx, w, artefact, out) })
+	}
 	return tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
 		return x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: artefact, Rebased: out.Rebased})
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
 	line "sett/roles/role/repository"
@@ -110,7 +111,10 @@ func refused(part string, err error) error {
 // commit has the repository commit the changes that the tool left in its tree, on top of
 // the tool's own commits, and hold them before the artefact is known to anybody.
 func (x *executor) commit(ctx context.Context, w *work, artefact string, out tool.Output) (tool.Output, error) {
-	const part = "adapter: commit"
+	part := "adapter: commit"
+	if x.settings.Adapter.Kind != config.AdapterCommit {
+		part = "commit"
+	}
 	if w.tree == nil {
 		return out, &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
 	}

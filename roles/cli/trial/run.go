@@ -196,6 +196,8 @@ func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolr
 	case err != nil:
 	case t.Agent.Adapter.Kind == config.AdapterCommit:
 		out, err = t.commit(ctx, out)
+	case out.Commit == tool.Changes:
+		out, err = out.Changed(t.Agent.Commits, func(out tool.Output) (tool.Output, error) { return t.commit(ctx, out) })
 	default:
 		out, err = tool.Commits(out, t.Agent.Commits, func(part, hash string) (string, error) { return t.take(ctx, part, hash, out.Rebased) })
 	}
