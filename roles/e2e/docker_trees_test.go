@@ -168,7 +168,7 @@ func (in *instance) forage(goal string) string {
 	return strings.TrimSpace(in.must("--quiet", "forage", "--goal", goal))
 }
 
-func readFile(t *testing.T, path string) []byte {
+func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -178,7 +178,7 @@ func readFile(t *testing.T, path string) []byte {
 }
 
 // contentsOf describes every file of a directory: its mode, and what is in it.
-func contentsOf(t *testing.T, dir string) map[string]string {
+func contentsOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -19,6 +19,7 @@ import (
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 	"sett/roles/view"
 )
@@ -223,10 +224,15 @@ func (t *Trial) changes(ctx context.Context, r *Execution) {
 	if t.Agent.Workspace.Mode != blackboard.ReadWrite {
 		return
 	}
-	g, tip := git.At(t.Environ(), r.Directory), "HEAD"
-	if t.place.made != "" {
-		g, tip = git.At(t.Environ(), t.place.store.Dir), t.place.made
+	if t.place.made == "" {
+		left, err := t.place.tree.Look(ctx, r.Start, store.Artefact("left"))
+		if err != nil {
+			t.say("note", role.Clean(err.Error()))
+		}
+		t.report.Commits, t.report.LeftDirty = left.Commits, left.Files
+		return
 	}
+	g := git.At(t.Environ(), t.place.store.Dir) // all of it is committed
 	lines := func(args ...string) []string {
 		out, err := g.Run(ctx, args...)
 		if err != nil || out == "" {
@@ -234,14 +240,6 @@ func (t *Trial) changes(ctx context.Context, r *Execution) {
 		}
 		return strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	}
-	t.report.Commits = lines("log", "--reverse", "--format=%h %s", r.Start+".."+tip)
-	if t.place.made != "" {
-		t.report.Changed = lines("-c", "core.quotePath=false", "diff", "--name-status", "--no-renames", r.Start, tip)
-		return // all of it is committed
-	}
-	if files, err := g.Dirt(ctx); err == nil {
-		for _, f := range files {
-			t.report.LeftDirty = append(t.report.LeftDirty, f.Path)
-		}
-	}
+	t.report.Commits = lines("log", "--reverse", "--format=%h %s", r.Start+".."+t.place.made)
+	t.report.Changed = lines("-c", "core.quotePath=false", "diff", "--name-status", "--no-renames", r.Start, t.place.made)
 }

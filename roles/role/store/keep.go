@@ -137,12 +137,18 @@ func (t *Tree) bounded(ctx context.Context, most int64) error {
 type disarming struct {
 	readable bool   // let the owner read files
 	spare    string // the path of a repository that stays; empty: none
+
+	remove func(path string) error // nil: RemoveAll
 }
 
 // disarm removes from the tree everything that git would wait for or enter: pipes,
 // sockets, devices, and repositories. It lets the owner change directories. It returns the
 // first folders within the tree that were repositories.
 func (t *Tree) disarm(how disarming) (embedded []string, err error) {
+	remove := how.remove
+	if remove == nil {
+		remove = RemoveAll
+	}
 	err = filepath.WalkDir(t.Dir(), func(path string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
@@ -152,7 +158,10 @@ func (t *Tree) disarm(how disarming) (embedded []string, err error) {
 				return fs.SkipDir
 			}
 		case strings.EqualFold(d.Name(), ".git"):
-			if err := RemoveAll(path); err != nil {
+			if d.IsDir() {
+				_ = unlock(path, d, 0o700) // else it cannot be moved
+			}
+			if err := remove(path); err != nil {
 				return err
 			}
 			if within, err := filepath.Rel(t.Dir(), filepath.Dir(path)); err == nil && within != "." && len(embedded) < mostEmbedded {
@@ -168,7 +177,7 @@ func (t *Tree) disarm(how disarming) (embedded []string, err error) {
 				return unlock(path, d, 0o400)
 			}
 		case d.Type()&fs.ModeSymlink == 0:
-			return os.Remove(path)
+			return remove(path)
 		}
 		return nil
 	})
