@@ -89,7 +89,7 @@ func (c *forageCmd) Run(a *app) error {
 		a.Sayf("sett: %s is posted; %s follows it\n", goal, a.at.CommandLine(in, "watch --workflow "+follow))
 		return nil
 	}
-	return a.await(ctx, b, in, id, from, limit)
+	return a.await(ctx, b, in, id, from, limit, c.Logs)
 }
 
 // goal returns the goal's text. It may be given in one way only.

@@ -25,6 +25,7 @@ import (
 type following struct {
 	Wait    waitFlag      `placeholder:"[=DURATION]" help:"Follow the goal to its end, or for so long."`
 	Timeout time.Duration `placeholder:"DURATION" help:"With --wait: no longer than this (default: for ever)."`
+	Logs    bool          `help:"With --wait: also what the goal's tools say."`
 }
 
 // limit is how long the command may take in all; 0: for ever.
@@ -35,6 +36,8 @@ func (f following) limit(command string) (time.Duration, error) {
 		return 0, role.Fail(role.Usage, fmt.Errorf("%s after --wait would be a word of the text, not how long to wait", f.Wait.next), "--wait=%s", f.Wait.next)
 	case f.Timeout > 0 && !f.Wait.given:
 		return 0, role.Fail(role.Usage, errors.New("--timeout is how long --wait may take"), "sett %s --wait --timeout 10m", command)
+	case f.Logs && !f.Wait.given:
+		return 0, role.Fail(role.Usage, errors.New("--logs belongs to --wait"), "sett %s --wait --logs", command)
 	case f.Timeout > 0 && f.Wait.limit > 0:
 		return 0, role.Fail(role.Usage, errors.New("how long to wait is given twice"), "either --wait=%s or --timeout %s", f.Wait.limit, f.Timeout)
 	}
@@ -69,10 +72,10 @@ func (p *waitFlag) Decode(ctx *kong.DecodeContext) error {
 
 // await follows a goal to its end, as long as the context allows, and returns how
 // that went. The limit is the context's, for the message.
-func (a *app) await(ctx context.Context, b *instance.Board, in *instance.Instance, id, from string, limit time.Duration) error {
+func (a *app) await(ctx context.Context, b *instance.Board, in *instance.Instance, id, from string, limit time.Duration, logs bool) error {
 	v := a.ledgerView(b, in, a.Stderr)
 	v.workflow, v.brief, v.waits = id, true, true
-	v.asks = askerFor(a, b, in, id)
+	v.asks, v.logs = askerFor(a, b, in, id), logs
 	v.atTerminal()
 	end, err := v.toEnd(ctx, from)
 	switch {

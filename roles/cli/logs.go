@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"sett/blackboard"
 	"sett/roles/cli/grammar"
@@ -18,7 +20,8 @@ import (
 )
 
 type logsCmd struct {
-	Agents   []string `arg:"" optional:"" name:"agent" help:"An agent, or orchestrator, blackboard, repository, keeper or notifier; none: all."`
+	Agents   []string `arg:"" optional:"" name:"agent" help:"An agent, a claim's id, or orchestrator, blackboard, repository, keeper or notifier; none: all of all."`
+	All      bool     `help:"With an agent or a claim: also what Sett's own parts logged about it."`
 	Follow   bool     `help:"Go on with what is logged from now on; Ctrl-C ends it."`
 	Lines    int      `short:"n" default:"-1" placeholder:"N" help:"Only the last N lines (default: all; with --follow 20)."`
 	Since    string   `placeholder:"WHEN" help:"Only what was logged since then: a duration (10m) or a time (15:04)."`
@@ -26,12 +29,19 @@ type logsCmd struct {
 	Workflow string   `placeholder:"GOAL" help:"Only what is about this goal; @last is the newest."`
 	Raw      bool     `help:"Show lines as they were written."`
 	term.Form
+
+	about string // the part of a claim's id in a name's place
 }
 
 // Help is shown by `sett logs --help`.
 func (logsCmd) Help() string {
-	return `Shows what the instance's parts logged, in the order of time, also of parts that run no
-more. What an agent's workers logged counts as the agent's; a tool's stderr is in it.
+	return `Of an agent, or of a claim's id, it shows what tools said, with the agent's name and the
+time before each line, and Sett's warnings and errors about them. --all adds what else Sett's
+own parts logged about it.
+
+Without a name it shows what all of the instance's parts logged, in the order of time, also
+of parts that run no more. --claim, --workflow, --raw and the formats for programs have every
+line, too. What an agent's workers logged counts as the agent's.
 
 For programs, -o jsonl has one object per line, json and yaml all of them at once; with
 --follow these print one object, or document, after another. --raw shows a line to the
@@ -39,6 +49,7 @@ byte, whatever is in it; only a terminal is spared what it would obey.
 
 Examples: sett logs -f
           sett logs example-agent -n 50
+          sett logs 7XK2ABCD
           sett logs orchestrator --since 10m --claim 7Q2M`
 }
 
@@ -75,10 +86,11 @@ func (c *logsCmd) Run(a *app) error {
 		logging = append(logging, s.Part)
 	}
 	parts := in.Logging(logging)
+	c.claimed(parts)
 	if err := c.known(in, parts); err != nil {
 		return err
 	}
-	p := &logPrinter{a: a, c: c, width: c.width(parts)}
+	p := &logPrinter{a: a, c: c, width: c.width(parts), parts: parts, said: c.said(all)}
 	o := runtime.LogOptions{Lines: -1, Since: since, Follow: c.Follow}
 	keep := c.Lines
 	if c.Follow && keep < 0 && since.IsZero() {
@@ -87,7 +99,7 @@ func (c *logsCmd) Run(a *app) error {
 	if !c.Follow {
 		return c.past(a.ctx, in, place, p, o, keep)
 	}
-	f := &logline.Follower{Place: place, Wants: p.wants, Show: p.print, Keep: keep, Picks: c.narrowed(),
+	f := &logline.Follower{Place: place, Wants: p.wants, Show: p.print, Keep: keep, Picks: c.narrowed() || p.said,
 		Sources: func(ctx context.Context) ([]logline.Source, error) { return c.sources(ctx, in, place) }}
 	return f.Run(a.ctx, o)
 }
@@ -121,8 +133,27 @@ func (c *logsCmd) narrow(a *app) error {
 	return nil
 }
 
+// claimed takes a name that is none, and looks like a claim's id, for that.
+func (c *logsCmd) claimed(parts []string) {
+	if len(c.Agents) == 0 {
+		return
+	}
+	last := c.Agents[len(c.Agents)-1]
+	if id, ok := blackboard.NormalizeIDPart(last); ok && len(last) >= leastIDPart && looksLikeID(last) && !slices.Contains(parts, last) && c.Claim == "" {
+		c.Agents, c.about = c.Agents[:len(c.Agents)-1], id
+	}
+}
+
+// said says whether people want to read what tools said, rather than whole logs.
+func (c *logsCmd) said(all []logline.Source) bool {
+	if c.Raw || !c.ForPeople() || c.Claim != "" || c.Workflow != "" {
+		return false
+	}
+	return c.about != "" || slices.ContainsFunc(all, func(s logline.Source) bool { return s.IsAgent() && slices.Contains(c.Agents, s.Part) })
+}
+
 // narrowed says whether only some of the lines are wanted.
-func (c *logsCmd) narrowed() bool { return c.Claim != "" || c.Workflow != "" }
+func (c *logsCmd) narrowed() bool { return c.Claim != "" || c.Workflow != "" || c.about != "" }
 
 // sources returns the logs of the parts that were asked for.
 func (c *logsCmd) sources(ctx context.Context, in *instance.Instance, p instance.Place) ([]logline.Source, error) {
@@ -158,7 +189,7 @@ func (c *logsCmd) past(ctx context.Context, in *instance.Instance, place instanc
 	if err != nil {
 		return err
 	}
-	if keep >= 0 && !c.narrowed() {
+	if keep >= 0 && !c.narrowed() && !p.said {
 		o.Lines = keep // no source can have more of the last than that
 	}
 	var lines []logline.Line
@@ -177,11 +208,15 @@ func (c *logsCmd) past(ctx context.Context, in *instance.Instance, place instanc
 		lines = lines[len(lines)-keep:]
 	}
 	if len(lines) == 0 && c.narrowed() {
-		about := "a claim " + c.Claim
-		if c.Claim == "" {
+		about := "a claim " + cmp.Or(c.Claim, c.about)
+		if c.Claim == "" && c.about == "" {
 			about = "a goal " + c.Workflow
 		}
 		return role.Fail(role.NotFound, fmt.Errorf("nothing was logged about %s", about), "sett watch and sett goals show ids")
+	}
+	if len(lines) == 0 && p.said && !c.All {
+		a := p.a
+		a.Sayf("sett: no tool has said anything; %s shows what Sett's own parts logged\n", a.at.CommandLine(in, "logs --all "+role.Clean(strings.Join(c.Agents, " "))))
 	}
 	records := make([]logRecord, len(lines))
 	for i, l := range lines {

@@ -3,6 +3,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"sett/roles/cli/logline"
@@ -15,9 +16,14 @@ type logPrinter struct {
 	a     *app
 	c     *logsCmd
 	width int
+	parts []string // all that there are, for their colours
+	said  bool     // only what tools said, in the form for that
 }
 
 func (p *logPrinter) wants(l logline.Line) bool {
+	if p.said && !p.c.All && l.Source.IsAgent() && !l.ByTool() || p.c.about != "" && !l.About(logline.Claim, p.c.about) {
+		return false
+	}
 	return (p.c.Claim == "" || l.About(logline.Claim, p.c.Claim)) && (p.c.Workflow == "" || l.About(logline.Workflow, p.c.Workflow))
 }
 
@@ -53,7 +59,11 @@ func (p *logPrinter) record(l logline.Line) logRecord {
 
 // line shows a line to people.
 func (p *logPrinter) line(l logline.Line) error {
-	prefix := p.a.Paint(fmt.Sprintf("%-*s", p.width, role.Clean(l.Source.Part)), term.Accent)
+	hue := term.Hue(slices.Index(p.parts, l.Source.Part))
+	if p.said {
+		return term.WriteAll(p.a.Stdout, l.Said(&p.a.Terminal, p.width, hue)+"\n")
+	}
+	prefix := p.a.Paint(fmt.Sprintf("%-*s", p.width, role.Clean(l.Source.Part)), hue)
 	text := l.Text
 	if !p.c.Raw {
 		text = l.Show(&p.a.Terminal, true)

@@ -109,7 +109,8 @@ func TestLogsInterleave(t *testing.T) {
 	}{
 		{"--raw", []string{"first", "no time of its own", "second", "third", "fourth", "fifth"}},
 		{"-n 2", []string{"fourth", "fifth"}},
-		{"one -n 2", []string{"third", "fourth"}},
+		{"one --all -n 2", []string{":03 │ INFO  third", ":04 │ INFO  fourth"}},
+		{"one", []string{":01 │ no time of its own"}},
 		{"--claim WTH8EWZ1", []string{"third"}},
 		{"--since 2026-01-02T03:04:04Z", []string{"fourth", "fifth"}},
 		{"two", nil},

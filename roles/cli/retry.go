@@ -85,7 +85,7 @@ func (c *retryCmd) Run(a *app) error {
 	if !c.Wait.given {
 		return nil
 	}
-	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit)
+	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit, c.Logs)
 }
 
 // retriable returns the claim that an id means: its own, or that of a Failure.

@@ -193,12 +193,14 @@ type ledgerView struct {
 	board    *instance.Board
 	in       *instance.Instance
 	out      io.Writer
-	width    int    // of the column with names
-	workflow string // only this one; empty: all
-	agent    string // only this agent's entries; empty: all
+	width    int      // of the column with names
+	agents   []string // all that the instance has
+	workflow string   // only this one; empty: all
+	agent    string   // only this agent's entries; empty: all
 	form     term.Form
 	brief    bool   // leave out bids that follow the rules
 	waits    bool   // name the waits while nothing happens
+	logs     bool   // show what the goal's tools say
 	asks     *asker // asks the person at the terminal; nil: nobody
 
 	onlyWaits    bool   // and show no entry
@@ -219,6 +221,7 @@ func (a *app) ledgerView(b *instance.Board, in *instance.Instance, out io.Writer
 		for _, name := range c.Names() {
 			v.width = min(max(v.width, len(name)), 24)
 		}
+		v.agents = c.Names()
 	}
 	return v
 }
@@ -238,9 +241,11 @@ func (v *ledgerView) atTerminal() {
 // follow shows the entries after a position, until the context ends or each returns
 // an error. each gets every entry, also those that are not shown; it may be nil.
 func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboard.Event) error) (err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	v.screen.Release()
+	around, cancel := context.WithCancel(ctx)
 	defer func() {
+		if v.logs && errors.Is(err, errOver) {
+			v.lastWords(around)
+		}
 		cancel()
 		v.mu.Lock() // a line that is being written is finished
 		defer v.mu.Unlock()
@@ -249,13 +254,8 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 			err = cmp.Or(v.due(0), err)
 		}
 	}()
-	if v.screen != nil {
-		go v.draw(ctx)
-	}
-	if v.waits && (v.screen == nil || v.screen.Still()) {
-		go v.tellWaits(ctx)
-	}
-	ctx, lost := context.WithCancelCause(ctx)
+	v.beside(around)
+	ctx, lost := context.WithCancelCause(around)
 	defer lost(nil)
 	go v.guard(ctx, lost)
 	f := ledger.NewFollower(&v.a.Terminal, v.board)
@@ -280,6 +280,22 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 		return cause
 	}
 	return err
+}
+
+// beside starts all that is shown beside the ledger, until the context ends.
+func (v *ledgerView) beside(ctx context.Context) {
+	v.screen.Release()
+	redrawn := v.screen != nil && !v.screen.Still()
+	heard := &toolLines{}
+	if redrawn || v.logs {
+		go v.hear(ctx, heard)
+	}
+	if v.screen != nil {
+		go v.draw(ctx, heard)
+	}
+	if v.waits && !redrawn {
+		go v.tellWaits(ctx)
+	}
 }
 
 // ask asks the person at the terminal what the goal waits for, and shows nothing else

@@ -77,9 +77,19 @@ func (s *stage) said(agent, claim, line string) {
 	s.Must(os.MkdirAll(dir, 0o700))
 	f, err := os.OpenFile(filepath.Join(dir, "agent-"+agent+".log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	s.Must(err)
-	s.Must(json.NewEncoder(f).Encode(map[string]any{"time": time.Now(), "level": "INFO", "msg": "stderr", "component": "cub", "agent": agent, "claim": claim, "source": "tool", "line": line}))
+	s.Must(json.NewEncoder(f).Encode(map[string]any{"time": time.Now(), "level": "INFO", "msg": "stderr", "component": "cub", "agent": agent, "claim": claim, "workflow": s.workflowOf(claim), "source": "tool", "line": line}))
 	s.Must(err)
 	s.Must(f.Close())
+}
+
+// workflowOf is the goal of a claim; of none another.
+func (s *stage) workflowOf(claim string) string {
+	if claim == "" {
+		return newID()
+	}
+	c, err := s.board.Records.Snapshot(s.t.Context(), claim)
+	s.Must(err)
+	return c.Claim.WorkflowID
 }
 
 // TestRedrawn: a running tool and its last line stand at the bottom, whatever the
@@ -138,4 +148,43 @@ func TestNotRedrawn(t *testing.T) {
 	if shown := p.closed(); strings.Contains(shown, "\x1b") || !strings.Contains(strings.Join(strings.Fields(shown), " "), "3 bids: writer exclusive") || wider(shown, 81) != "" {
 		t.Errorf("shown\n%s", shown)
 	}
+}
+
+// With --logs, what the goal's tools say stands among the ledger's entries; also the last line.
+func TestForageLogs(t *testing.T) {
+	s := newStage(t)
+	for _, term := range []string{"", "dumb", "xterm"} {
+		s.vars = map[string]string{"TERM": term, "NO_COLOR": "1"}
+		var c *call
+		shown := func() string { return c.err.String() }
+		if term == "" {
+			c = s.start("forage", "--wait", "--logs", "--goal", "paint it on x"+term)
+		} else {
+			p := newTTY(t, 80)
+			c, shown = s.startAt(p, "forage", "--wait", "--logs", "--goal", "paint it on x"+term), p.shown
+		}
+		goal := ""
+		s.Until("the goal", func() bool {
+			all, err := s.board.Records.ListArtefacts(t.Context(), blackboard.Filter{Type: blackboard.TypeGoalDefined})
+			s.Must(err)
+			for _, a := range all {
+				if a.Payload == strings.TrimSpace("paint it on x"+term) {
+					goal = a.ID
+				}
+			}
+			return goal != ""
+		})
+		claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
+		s.Grant(claim, blackboard.PhaseExclusive, "writer")
+		s.begin(claim, "writer")
+		s.said("writer", claim, "compiling "+goal)
+		s.said("lint", "", "of another goal")
+		s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "red"})
+		s.Complete(claim)
+		s.Must(c.wait())
+		if text := shown(); strings.Count(text, " │ compiling "+goal) != 1 || strings.Contains(text, "another goal") {
+			t.Errorf("TERM=%q: shown\n%s", term, text)
+		}
+	}
+	s.refuses(role.Usage, "--logs belongs to --wait", "forage", "--logs", "--goal", "x")
 }

@@ -72,14 +72,9 @@ const (
 )
 
 // draw redraws the bottom of the screen until the context ends.
-func (v *ledgerView) draw(ctx context.Context) {
-	var work live.Work
+func (v *ledgerView) draw(ctx context.Context, heard *toolLines) {
+	work := live.Work{Said: heard.last}
 	stirred := true
-	heard := &toolLines{}
-	if !v.screen.Still() {
-		work.Said = heard.last
-		go v.hear(ctx, heard)
-	}
 	_ = role.Every(ctx, drawEvery, func(ctx context.Context) error {
 		v.mu.Lock()
 		err := v.due(foldedMost)
@@ -126,17 +121,58 @@ func (v *ledgerView) hear(ctx context.Context, heard *toolLines) {
 	if err != nil {
 		return // there is a bottom without it
 	}
-	f := &logline.Follower{Place: place, Keep: 20, Wants: func(l logline.Line) bool { return l.Tool() != "" }, Picks: true,
-		Show: func(l logline.Line) error { heard.hear(l); return nil },
+	f := &logline.Follower{Place: place, Keep: -1, Picks: true,
+		Wants: func(l logline.Line) bool {
+			return l.Tool() != "" && (v.workflow == "" || l.Attr(logline.Workflow) == v.workflow)
+		},
+		Show: func(l logline.Line) error {
+			heard.hear(l)
+			if v.logs {
+				return v.said(l)
+			}
+			return nil
+		},
 		Sources: func(ctx context.Context) ([]logline.Source, error) {
 			agents := heard.agents()
+			if v.logs {
+				agents = v.agents
+			}
 			if len(agents) == 0 {
 				return nil, nil
 			}
 			return logline.Sources(ctx, place, v.in.LogsDir(), agents)
 		}}
-	_ = f.Run(ctx, runtime.LogOptions{Lines: 20})
+	o := runtime.LogOptions{Lines: lastLines}
+	if v.logs {
+		o = runtime.LogOptions{Lines: -1, Since: v.a.Now().Add(-time.Second)} // the goal is as young
+	}
+	_ = f.Run(ctx, o)
 }
+
+// lastLines are read of a log, to find the last one of a tool among Sett's own.
+const lastLines = 20
+
+// said shows a line of a tool.
+func (v *ledgerView) said(l logline.Line) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	text := l.Said(&v.a.Terminal, v.width, term.Hue(slices.Index(v.agents, l.Source.Part)))
+	if v.screen != nil {
+		return term.WriteAll(v.screen, text+"\n")
+	}
+	return term.WriteAll(v.out, text+"\n")
+}
+
+// lastWords waits until the tools' last lines are shown: they come by another way than the
+// ledger's entries. Workers may have ended before anybody saw them run.
+func (v *ledgerView) lastWords(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(lastWordsTime):
+	}
+}
+
+const lastWordsTime = 700 * time.Millisecond
 
 // toolLines are the last lines of output of the tools that run.
 type toolLines struct {

@@ -26,7 +26,7 @@ func DescribeOpened(open blackboard.Event, bids []blackboard.Event) EventLine {
 				kind = "parallel"
 			}
 			wants = append(wants, words.Listed(b.Agent)+" "+kind)
-		case !ByRule(b):
+		case !ByRule(b) && b.Reason != "no entry of bids fits" && b.Reason != "bid script":
 			wants = append(wants, words.Listed(b.Agent)+" ignores it"+words.Because(b.Reason))
 		}
 	}

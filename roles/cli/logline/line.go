@@ -142,12 +142,40 @@ func (l Line) Attr(key string) string {
 	return ""
 }
 
-// Tool returns the line that a tool wrote; empty: it is one of Sett's own.
+// Tool returns the line that a tool or a bid script wrote; empty: it is one of Sett's own.
 func (l Line) Tool() string {
-	if (l.Msg == "stderr" || l.Msg == "stdout") && l.Attr("source") == "tool" {
+	if l.Level != "" && (l.Msg == "stderr" || l.Msg == "stdout") {
 		return l.Attr("line")
 	}
 	return ""
+}
+
+// ByTool says whether a line of an agent is not Sett's own: a tool wrote it, or nobody knows.
+// Sett's warnings and errors count, too: they are about the tool.
+func (l Line) ByTool() bool {
+	return l.Level == "" || l.Level == "WARN" || l.Level == "ERROR" || l.Tool() != "" || l.Msg == "stderr"
+}
+
+// IsAgent says whether a unit is an agent's.
+func (s Source) IsAgent() bool { return s.Unit != s.Part }
+
+// Said shows a line behind the agent's name and the time, as "vet 08:50:41 │ line". The
+// name has so many columns.
+func (l Line) Said(t *term.Terminal, width int, hue term.Style) string {
+	clock := "--:--:--"
+	if !l.Time.IsZero() {
+		clock = term.Seconds(t.Clock(l.Time))
+	}
+	head := t.Paint(term.Pad(role.Clean(l.Source.Part), width)+" "+clock+" │", hue)
+	text := l.Tool()
+	switch {
+	case text != "" || l.Msg == "stderr":
+	case l.Level == "":
+		text = l.Text
+	default:
+		return head + " " + l.own(t.Paint)
+	}
+	return strings.TrimRight(head+" "+role.Clean(text), " ")
 }
 
 // Read calls f with each line of a log, until the end of the log, or of the context if the
@@ -203,8 +231,13 @@ func (l Line) Show(t *term.Terminal, colour bool) string {
 		}
 		return t.Paint(s, as)
 	}
+	return paint(t.Clock(l.Time), term.Dim) + " " + l.own(paint)
+}
+
+// own shows a line of Sett's own without its time.
+func (l Line) own(paint func(string, term.Style) string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s", paint(t.Clock(l.Time), term.Dim), paint(fmt.Sprintf("%-5s", role.Clean(l.Level)), levelStyle(l.Level)), role.Clean(l.Msg))
+	fmt.Fprintf(&b, "%s %s", paint(fmt.Sprintf("%-5s", role.Clean(l.Level)), levelStyle(l.Level)), role.Clean(l.Msg))
 	for _, at := range l.Attrs {
 		if at.Value == "" || at.Value == "null" && !at.Quoted || at.Key == "agent" && at.Value == l.Source.Part {
 			continue

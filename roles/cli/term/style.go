@@ -21,6 +21,12 @@ const (
 	Accent Style = "36"
 )
 
+// hues tell agents apart. None of them means that something is wrong.
+var hues = []Style{"36", "32", "35", "34", "33", "96", "92", "95", "94", "93"}
+
+// Hue is the colour of the n-th of several.
+func Hue(n int) Style { return hues[max(n, 0)%len(hues)] }
+
 // Paint returns s in a style for stdout, or unchanged without colour. s must be clean.
 func (t *Terminal) Paint(s string, as Style) string {
 	if !t.Colour || as == Plain || s == "" {
