@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"sett/contract/model"
 	line "sett/roles/role/gateway"
 )
 
@@ -51,6 +52,10 @@ func (c *call) obtain(ctx context.Context, cancel context.CancelCauseFunc) (*got
 		wait, again := c.again(g, err)
 		if pause := c.s.backOff(attempt); again && attempt < c.up.retries && wait <= c.s.pace.patience && !late(ctx, max(pause, wait)) {
 			g.close()
+			if c.text > 0 { // the model said something, which is lost
+				c.lost = c.lost.Add(model.Usage{Input: c.input, Output: min((c.text+2)/3, c.output)})
+				c.text = 0
+			}
 			c.s.metrics.retries.WithLabelValues(c.up.Name).Inc()
 			c.s.log.Info("request repeated", "model", c.up.Name, "claim", c.id.Claim, "agent", c.id.Agent, "status", g.statusOrZero(), "error", c.s.mask.error(err), "wait", max(pause, wait))
 			if !sleep(ctx, max(pause, wait)) {
@@ -147,11 +152,6 @@ func (g *got) statusOrZero() int {
 // again says whether the request may be repeated, and after which time at least.
 func (c *call) again(g *got, err error) (wait time.Duration, again bool) {
 	if err != nil {
-		if c.text > 0 { // the model said something, which is lost
-			c.lost.Input += c.input
-			c.lost.Output += min(c.text/3+1, max(c.output, 1))
-			c.text = 0
-		}
 		return 0, !isTimeout(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, errIdle)
 	}
 	switch {
