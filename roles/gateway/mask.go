@@ -85,7 +85,7 @@ type seam struct {
 
 // position is a byte of an event.
 type position struct {
-	event int // in held
+	event int // in held; negative: it has gone
 	at    *byte
 }
 
@@ -106,15 +106,17 @@ func (s *seam) add(event []byte, texts []span) (free [][]byte) {
 		}
 		run = s.extend(run, text)
 	}
-	if len(texts) == 0 && len(run) > 0 {
-		return nil // an event without text, such as a ping
-	}
 	s.hide(run)
 	s.tail = s.beginning(run)
-	if len(s.tail) == 0 {
+	if len(s.tail) < leastPart {
 		return s.release(len(s.held))
 	}
-	return s.release(s.tail[0].event)
+	for _, p := range s.tail {
+		if p.event >= 0 {
+			return s.release(p.event)
+		}
+	}
+	return s.release(len(s.held)) // not reached: the last one is held
 }
 
 func (s *seam) extend(run []position, text []byte) []position {
@@ -152,7 +154,7 @@ func chars(run []position) []byte {
 // beginning returns the end of the run that may become a key.
 func (s *seam) beginning(run []position) []position {
 	text := chars(run)
-	for n := min(len(text), s.mask.most-1); n >= leastPart; n-- {
+	for n := min(len(text), s.mask.most-1); n > 0; n-- {
 		for _, key := range s.mask.keys {
 			if n < len(key) && bytes.HasSuffix(text, key[:n]) {
 				return run[len(run)-n:]
@@ -177,8 +179,10 @@ func (s *seam) release(n int) [][]byte {
 
 // end returns the rest, with the beginning of a key masked.
 func (s *seam) end() [][]byte {
-	for _, p := range s.tail {
-		*p.at = '*'
+	if len(s.tail) >= leastPart {
+		for _, p := range s.tail {
+			*p.at = '*'
+		}
 	}
 	s.tail = nil
 	return s.release(len(s.held))
