@@ -49,6 +49,15 @@ func (a *answers) of(q blackboard.Call) *tape {
 	return t
 }
 
+// keptName is the name of equal requests whose answers are told apart by their number.
+// Each call for a bid stands for itself.
+func keptName(q blackboard.Call, key string) string {
+	if q.Bid() {
+		return numberName(q, key) + " " + q.ID
+	}
+	return numberName(q, key)
+}
+
 // take returns the answer that an attempt before, or this very call, got to the same
 // request; nil: the provider is to be asked.
 func (a *answers) take(q blackboard.Call, key string) *taped {
@@ -58,8 +67,12 @@ func (a *answers) take(q blackboard.Call, key string) *taped {
 	t := a.of(q)
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	name := numberName(q, key)
-	for n := t.number[name]; ; n++ {
+	name := keptName(q, key)
+	n := t.number[name]
+	if q.Bid() {
+		n = 0 // the same call again
+	}
+	for ; ; n++ {
 		answer, err := readTaped(t.file(key, n))
 		switch {
 		case err != nil || answer == nil:
@@ -83,7 +96,7 @@ func (a *answers) put(q blackboard.Call, key string, answer taped) error {
 	if err := os.MkdirAll(t.dir, 0o700); err != nil {
 		return err
 	}
-	name := numberName(q, key)
+	name := keptName(q, key)
 	n := t.number[name]
 	t.number[name]++
 	return writeTaped(t.file(key, n), answer)

@@ -43,8 +43,8 @@ func (c *call) unknownRequest(number int) string {
 		if before == len(lines) && before == len(asked) {
 			return fmt.Sprintf("the recording has %d answers to this request of a grant, and this is number %d", number, number+1)
 		}
-		if before+after > score {
-			best, score = lines, before+after
+		if n := (before+after)<<10 + min(alike(lines, asked, before), 1<<10-1); n > score {
+			best, score = lines, n
 		}
 	}
 	return "the recording does not have this request; the nearest one differs (- recorded, + asked):\n" + difference(best, asked)
@@ -71,6 +71,17 @@ func common(a, b []string) (before, after int) {
 	return before, after
 }
 
+// alike counts the equal bytes at the beginning of the first lines that differ.
+func alike(a, b []string, line int) int {
+	n := 0
+	if line < len(a) && line < len(b) {
+		for n < len(a[line]) && n < len(b[line]) && a[line][n] == b[line][n] {
+			n++
+		}
+	}
+	return n
+}
+
 // mostShown bounds the lines of each side of a difference.
 const mostShown = 4
 
@@ -79,12 +90,7 @@ const mostShown = 4
 func difference(recorded, asked []string) string {
 	before, after := common(recorded, asked)
 	a, b := recorded[before:len(recorded)-after], asked[before:len(asked)-after]
-	at := 0
-	if len(a) > 0 && len(b) > 0 {
-		for at < len(a[0]) && at < len(b[0]) && a[0][at] == b[0][at] {
-			at++
-		}
-	}
+	at := alike(a, b, 0)
 	var text strings.Builder
 	side := func(mark string, lines []string) {
 		for i, l := range lines {
