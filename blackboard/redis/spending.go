@@ -93,6 +93,12 @@ func (b Calls) Spending(ctx context.Context, workflow string) (blackboard.Spendi
 	return store.DecodeSpending(fields), nil
 }
 
+// Sums adds up all goals by model; Agent is empty.
+func (b Calls) Sums(ctx context.Context) ([]blackboard.Spent, error) {
+	fields, err := b.c.Hash(ctx, "read spending", b.c.Keys.ModelSums())
+	return store.DecodeSums(fields), err
+}
+
 // Paused says whether a person stopped all calls of the instance.
 func (b Calls) Paused(ctx context.Context) (bool, error) {
 	state, err := b.c.Text(ctx, "read instance", "HGET", b.c.Keys.Instance(), "models")

@@ -76,6 +76,10 @@ func TestCallIsAccounted(t *testing.T) {
 		if got.Runs[0].Spent != want || got.Runs[0].Claim != ref.Claim {
 			t.Errorf("run: %+v", got.Runs[0])
 		}
+		want.Agent = ""
+		if sums, err := w.b.Calls.Sums(w.ctx); err != nil || len(sums) != 1 || sums[0] != want {
+			t.Errorf("sums: %+v, %v", sums, err)
+		}
 		w.refuses("settle a call that was never reserved", blackboard.ErrRefused, func() error { return w.b.Calls.Settle(w.ctx, call("2"), used) })
 	})
 }

@@ -68,6 +68,7 @@ var stagings = map[string]staged{
 	"sett cancel 7XK2ABCD \"It works on the wrong branch.\"":     {prepare: (*world).openClaim},
 	"sett cancel @last \"No longer needed.\"":                    {prepare: (*world).question},
 	"sett retry 7XK2ABCD \"The disk was full.\"":                 {prepare: (*world).failure},
+	"sett retry 7XK2ABCD --budget cost=5":                        {prepare: (*world).failure},
 	"sett retry 7XK2ABCD --wait":                                 {prepare: (*world).failure},
 	"sett wait --timeout 10m":                                    {prepare: (*world).goal},
 	"sett wait 7XK2ABCD --for question -o json":                  {prepare: (*world).asking},

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"strings"
 
 	"sett/blackboard"
+	"sett/contract/model"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/role"
@@ -60,6 +62,10 @@ func (c *modelsShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	var budget model.Budget
+	if clan, err := in.Config(); err == nil && clan.Budget != nil {
+		budget = clan.Budget.Budget
+	}
 	all := view.Models{Paused: paused, Goals: []view.GoalSpending{}}
 	for _, id := range ids {
 		s, err := b.Calls.Spending(a.ctx, id)
@@ -67,7 +73,7 @@ func (c *modelsShowCmd) Run(a *app) error {
 			return err
 		}
 		if s.Calls > 0 || s.Held.Tokens > 0 || c.Goal != "" {
-			all.Goals = append(all.Goals, view.SpendingOf(id, s))
+			all.Goals = append(all.Goals, view.SpendingOf(id, s, budget))
 		}
 	}
 	return a.Emit(c.Form, term.Shown{Whole: all, Lines: all.Goals, Table: func() error { return c.print(a, in, all) }})
@@ -104,9 +110,9 @@ func (c *modelsShowCmd) print(a *app, in *instance.Instance, all view.Models) er
 		}
 		return table.Write(a.Stdout)
 	}
-	table := a.Table("GOAL", "CALLS", "TOKENS", "HELD", "COST")
+	table := a.Table("GOAL", "CALLS", "TOKENS", "HELD", "COST", "BUDGET")
 	for _, g := range all.Goals {
-		table.Row(words.Short(g.ID), g.Calls, g.Tokens, g.Held.Tokens, view.CostText(g.Sum()))
+		table.Row(words.Short(g.ID), g.Calls, g.Tokens, g.Held.Tokens, view.CostText(g.Sum()), cmp.Or(view.BudgetText(g.Budget), "-"))
 	}
 	return table.Write(a.Stdout)
 }

@@ -96,3 +96,21 @@ func TestWaitOverBudget(t *testing.T) {
 		t.Errorf("ends with %d: %v", role.CodeOf(err), err)
 	}
 }
+
+// A retry with more budget raises the goal's, once, and a typing error changes nothing.
+func TestRetryWithBudget(t *testing.T) {
+	s := newStage(t)
+	goal := s.Goal("spend much")
+	claim, failure := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeBudgetExceeded, Payload: `{"reason":"no more"}`})
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "writer failed", nil, nil))
+	if _, _, err := s.run("retry", failure, "--budget", "cost=much"); role.CodeOf(err) != role.Usage {
+		t.Errorf("cost=much: %v", err)
+	}
+	_, _, err := s.run("retry", failure, "--budget", "cost=5,calls=10")
+	s.Must(err)
+	spending, err := s.board.Calls.Spending(t.Context(), goal)
+	s.Must(err)
+	if want := (model.Budget{Cost: 5 * model.Unit, Calls: 10}); spending.More != want {
+		t.Errorf("raised by %+v, want %+v", spending.More, want)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sett/blackboard"
+	"sett/contract/model"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -15,6 +16,8 @@ import (
 type retryCmd struct {
 	ID  string   `arg:"" name:"id" help:"A Failure, or the claim that failed: any part of its id's beginning or end that is unique."`
 	Why []string `arg:"" optional:"" help:"Why it will go better this time, as plain words; - reads it from standard input."`
+
+	Budget string `placeholder:"MORE" help:"First add to the goal's budget for models: cost=5,tokens=1M,calls=10,time=1h."`
 	following
 }
 
@@ -36,12 +39,17 @@ sett forage --wait.
 
 Examples:
   sett retry 7XK2ABCD "The disk was full."
+  sett retry 7XK2ABCD --budget cost=5
   sett retry 7XK2ABCD --wait`
 }
 
 // Run retries the claim.
 func (c *retryCmd) Run(a *app) error {
 	limit, err := c.limit("retry " + role.Clean(c.ID))
+	if err != nil {
+		return err
+	}
+	more, err := c.more()
 	if err != nil {
 		return err
 	}
@@ -72,6 +80,11 @@ func (c *retryCmd) Run(a *app) error {
 		return err
 	}
 	id := a.NewID()
+	if !more.IsZero() {
+		if err := b.People.RaiseBudget(a.ctx, id, old.Claim.WorkflowID, more, a.Who()); err != nil {
+			return err
+		}
+	}
 	err = b.People.Retry(a.ctx, claim, id, a.Who(), why)
 	if errors.Is(err, blackboard.ErrStopping) {
 		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new work", in.Name), "%s", a.at.UpLine(in))
@@ -86,6 +99,15 @@ func (c *retryCmd) Run(a *app) error {
 		return nil
 	}
 	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit, c.Logs)
+}
+
+// more reads the addition to the budget.
+func (c *retryCmd) more() (model.Budget, error) {
+	if c.Budget == "" {
+		return model.Budget{}, nil
+	}
+	more, _, err := model.ParseMore("more: " + c.Budget)
+	return more, role.Fail(role.Usage, err, "--budget cost=5,tokens=1M,calls=10,time=1h adds to the goal's budget")
 }
 
 // retriable returns the claim that an id means: its own, or that of a Failure.

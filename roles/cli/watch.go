@@ -390,9 +390,9 @@ func (v *ledgerView) row(at time.Time, workflow, kind string, as term.Style, who
 }
 
 // minor reports whether a brief view leaves an entry out: an agent ignores a claim by
-// its rules, not because of a fault.
+// its rules, not because of a fault; or a call of a model ended, of which there are many.
 func minor(e blackboard.Event) bool {
-	return e.Kind == blackboard.EventBid && view.ByRule(e)
+	return e.Kind == blackboard.EventBid && view.ByRule(e) || e.Kind == blackboard.EventCall
 }
 
 // kindStyle lets the kinds stand out from the texts.

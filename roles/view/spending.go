@@ -98,16 +98,30 @@ type Models struct {
 
 // GoalSpending is the account of a goal.
 type GoalSpending struct {
-	ID       string      `json:"workflow_id"`
-	Calls    int64       `json:"calls"`
-	Tokens   int64       `json:"tokens"`
-	Cost     model.Money `json:"cost"`                // of calls that have a price
-	Seconds  float64     `json:"seconds"`             // of running grants that called a model
-	Held     Amount      `json:"held"`                // reserved by calls under way
-	More     Amount      `json:"more"`                // by which people raised the budget
-	MoreTime float64     `json:"more_time,omitempty"` // in seconds, likewise
-	MoreCall int64       `json:"more_calls,omitempty"`
-	By       []Spent     `json:"by"` // by agent and model
+	ID      string      `json:"workflow_id"`
+	Calls   int64       `json:"calls"`
+	Tokens  int64       `json:"tokens"`
+	Cost    model.Money `json:"cost"`    // of calls that have a price
+	Seconds float64     `json:"seconds"` // of running grants that called a model
+	Held    Amount      `json:"held"`    // reserved by calls under way
+	Budget  Budget      `json:"budget"`  // that applies now, with what people added
+	By      []Spent     `json:"by"`      // by agent and model
+}
+
+// Budget bounds the calls of a goal. Absent: no bound.
+type Budget struct {
+	Cost    model.Money `json:"cost,omitempty"`
+	Tokens  int64       `json:"tokens,omitempty"`
+	Calls   int64       `json:"calls,omitempty"`
+	Seconds float64     `json:"seconds,omitempty"` // of running grants that called a model
+}
+
+// BudgetText names the bounds of a budget; empty: there are none.
+func BudgetText(b Budget) string {
+	return more(map[string]string{
+		"cost": strconv.FormatInt(int64(b.Cost), 10), "tokens": strconv.FormatInt(b.Tokens, 10), "calls": strconv.FormatInt(b.Calls, 10),
+		"time_us": strconv.FormatInt(int64(b.Seconds*1e6), 10),
+	})
 }
 
 // Amount is a number of tokens and their cost.
@@ -122,13 +136,13 @@ type Spent struct {
 	Seconds float64 `json:"seconds"` // of the calls, in sum
 }
 
-// SpendingOf describes the account of a goal.
-func SpendingOf(id string, s blackboard.Spending) GoalSpending {
-	g := GoalSpending{
+// SpendingOf describes the account of a goal, whose budget in sett.yml is given.
+func SpendingOf(id string, s blackboard.Spending, budget model.Budget) GoalSpending {
+	b := budget.Plus(s.More)
+	return GoalSpending{
 		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount(s.Held),
-		More: Amount{s.More.Tokens, s.More.Cost}, MoreCall: s.More.Calls, MoreTime: s.More.Time.Seconds(), By: SpentOf(s.Total()),
+		Budget: Budget{b.Cost, b.Tokens, b.Calls, b.Time.Seconds()}, By: SpentOf(s.Total()),
 	}
-	return g
 }
 
 // SpentOf describes calls; never nil.

@@ -6,6 +6,7 @@
 --   run:CLAIM:AGENT:MODEL  calls input cached cache_write output reasoning cost priced estimated took_us
 --   time, time:CLAIM:AGENT  microseconds that agents with a model ran, the last call included
 --   said:ID            a person's word that raised the budget, so that it counts once
+-- The hash spending:models has the sums of all goals by model, in the form of a run.
 -- Costs are billionths of the currency. `held` is reserved by calls under way, which the
 -- index `spending` has. All numbers are below 2^53, up to which Lua counts exactly.
 

@@ -104,6 +104,7 @@ type spenders interface {
 // calls reads the accounts of models' calls.
 type calls interface {
 	Spending(ctx context.Context, workflow string) (blackboard.Spending, error)
+	Sums(ctx context.Context) ([]blackboard.Spent, error)
 	Paused(ctx context.Context) (bool, error)
 }
 

@@ -94,7 +94,7 @@ var sources = map[string]valueSource{
 	"ledger import FILE":   files,
 	"man DIR":              directories,
 
-	"answer TEXT": free, "reject WHY": free, "review --feedback": free, "cancel WHY": free, "retry WHY": free,
+	"answer TEXT": free, "reject WHY": free, "review --feedback": free, "cancel WHY": free, "retry WHY": free, "retry --budget": free,
 	"forage --goal": free, "forage TEXT": free, "try --goal": free, "try --trust": free, "up --trust": free,
 	"up --timeout": free, "up --redis-url": free, "restart --timeout": free, "down --timeout": free, "questions --timeout": free, "wait --timeout": free,
 	"forage --timeout": free, "retry --timeout": free, "watch --timeout": free,

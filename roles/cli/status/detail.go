@@ -104,11 +104,27 @@ func (r *Row) detail(ctx context.Context, at *instance.Locator, b *instance.Boar
 	}
 	r.Waits, r.WaitsMore, r.Stopping = s.Waits(o), o.More, s.Stopping
 	r.partDetails(byUnit)
+	if err := r.spending(ctx, b, c); err != nil {
+		return err
+	}
 	r.Details = []Agent{}
 	for _, agent := range c.Agents {
 		r.Details = append(r.Details, detailOf(s, agent, f, units, byUnit))
 	}
 	return nil
+}
+
+// spending reads what calls of models took, where the clan has models.
+func (r *Row) spending(ctx context.Context, b *instance.Board, c *config.Config) (err error) {
+	if len(c.Models) == 0 {
+		return nil
+	}
+	if r.ModelsPaused, err = b.Calls.Paused(ctx); err != nil {
+		return err
+	}
+	sums, err := b.Calls.Sums(ctx)
+	r.Models = view.SpentOf(sums)
+	return err
 }
 
 func detailOf(s view.Scene, agent config.Agent, f blackboard.Figures, units []runtime.Unit, byUnit map[string]runtime.Unit) Agent {
@@ -167,6 +183,12 @@ func (r Row) detailText(at *instance.Locator) error {
 	}
 	for _, d := range r.Details {
 		agents.Row("  "+d.Name, term.Cell{Text: d.State, As: agentStyle(d.State)}, d.does(), term.Cell{Text: d.where(r.Runtime, at.Now()), As: term.Dim})
+	}
+	for _, m := range r.Models {
+		agents.Row("  "+role.Clean(m.Model), words.Count(int(m.Calls), "call"), view.Tokens(m.Spent)+", cost "+view.CostText(m.Spent))
+	}
+	if r.ModelsPaused {
+		agents.Row("  models", term.Cell{Text: "stopped", As: term.Warn}, at.CommandLine(r.in, "models resume")+" lets calls go on")
 	}
 	for _, w := range r.Waits {
 		waits.Row("    "+words.Short(w.WorkflowID), term.Cell{Text: string(w.What), As: ToneOf(w)}, w.Text, term.Cell{Text: w.Lasted(), As: term.Dim})

@@ -47,6 +47,9 @@ type Row struct {
 	WaitsMore int         `json:"waits_more,omitempty"` // open work that was not looked at
 	Stopping  bool        `json:"stopping,omitempty"`
 
+	Models       []view.Spent `json:"models,omitempty"`        // the calls of all goals by model; absent: there are none
+	ModelsPaused bool         `json:"models_paused,omitempty"` // a person stopped all calls
+
 	in     *instance.Instance
 	why    error // it is unreachable, or its blackboard refuses writes or has another ledger
 	gone   error // its blackboard has not the ledger of before; with the ways on

@@ -88,6 +88,9 @@ func (k Keys) Spending(w string) string { return k.Prefix + "spending:" + w }
 // SettledCalls is the key spending:WORKFLOW:settled.
 func (k Keys) SettledCalls(w string) string { return k.Prefix + "spending:" + w + ":settled" }
 
+// ModelSums is the key spending:models.
+func (k Keys) ModelSums() string { return k.Prefix + "spending:models" }
+
 // PendingCalls is the key spending, which has the calls of models under way.
 func (k Keys) PendingCalls() string { return k.Prefix + "spending" }
 

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,17 +26,30 @@ func DecodeSpending(fields map[string]string) blackboard.Spending {
 		if !ok || len(parts) != 3 {
 			continue
 		}
-		n := numbers(text, 10)
-		s.Runs = append(s.Runs, blackboard.Run{Claim: parts[0], Spent: blackboard.Spent{
-			Agent: parts[1], Model: parts[2], Calls: n[0],
-			Usage: model.Usage{Input: n[1], Cached: n[2], CacheWrite: n[3], Output: n[4], Reasoning: n[5]},
-			Cost:  model.Money(n[6]), Priced: n[7] == n[0], Estimated: n[8], Took: micros(n[9]),
-		}})
+		s.Runs = append(s.Runs, blackboard.Run{Claim: parts[0], Spent: spent(parts[1], parts[2], text)})
 	}
 	slices.SortFunc(s.Runs, func(a, b blackboard.Run) int {
 		return strings.Compare(a.Claim+"\x00"+a.Agent+"\x00"+a.Model, b.Claim+"\x00"+b.Agent+"\x00"+b.Model)
 	})
 	return s
+}
+
+// DecodeSums reads the stored sums by model, in the order of their names.
+func DecodeSums(fields map[string]string) []blackboard.Spent {
+	all := make([]blackboard.Spent, 0, len(fields))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		all = append(all, spent("", name, fields[name]))
+	}
+	return all
+}
+
+func spent(agent, name, text string) blackboard.Spent {
+	n := numbers(text, 10)
+	return blackboard.Spent{
+		Agent: agent, Model: name, Calls: n[0],
+		Usage: model.Usage{Input: n[1], Cached: n[2], CacheWrite: n[3], Output: n[4], Reasoning: n[5]},
+		Cost:  model.Money(n[6]), Priced: n[7] == n[0], Estimated: n[8], Took: micros(n[9]),
+	}
 }
 
 // numbers reads n numbers; zeros where there are none.
