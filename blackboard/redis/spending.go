@@ -95,7 +95,7 @@ func (b Calls) Spending(ctx context.Context, workflow string) (blackboard.Spendi
 
 // Sums adds up all goals by model; Agent is empty.
 func (b Calls) Sums(ctx context.Context) ([]blackboard.Spent, error) {
-	fields, err := b.c.Hash(ctx, "read spending", b.c.Keys.ModelSums())
+	fields, err := b.c.Hash(ctx, "read spending", b.c.Keys.Spending("models"))
 	return store.DecodeSums(fields), err
 }
 

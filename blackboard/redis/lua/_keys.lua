@@ -31,7 +31,6 @@ local function grants_key(id) return P .. 'claim:' .. id .. ':grants' end
 local function ids_key(id) return P .. 'ids:' .. id end
 local instance_key = P .. 'instance'
 local leader_key = P .. 'leader'
-local model_sums_key = P .. 'spending:models'
 local notified_key = P .. 'notified'
 local open_claims_key = P .. 'claims:open'
 local orchestrator_events = P .. 'orchestrator_events'

@@ -20,7 +20,7 @@ local bid, tokens = p.attempt == '0', n[3] + n[4] + n[5] + n[6]
 spend(p.workflow, p.claim, p.agent, bid, { n[8], tokens, 1, -tonumber(p.cost), -tonumber(p.tokens) })
 local run = { 1, n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11] }
 add_numbers(spending_key(p.workflow), 'run:' .. p.claim .. ':' .. p.agent .. ':' .. p.model, run)
-add_numbers(model_sums_key, p.model, run)
+add_numbers(spending_key('models'), p.model, run)
 call('HDEL', pending_calls_key, id)
 call('SADD', settled_calls_key(p.workflow), id)
 emit('call', 'workflow', p.workflow, 'claim', p.claim, 'agent', p.agent, 'attempt', p.attempt, 'call', id, 'model', p.model,

@@ -82,14 +82,11 @@ func (k Keys) Running() string { return k.Prefix + "running" }
 // Workspace is the key workspace, in which a Sett of before had the running grants.
 func (k Keys) Workspace() string { return k.Prefix + "workspace" }
 
-// Spending is the key spending:WORKFLOW.
+// Spending is the key spending:WORKFLOW, and spending:models for the sums by model.
 func (k Keys) Spending(w string) string { return k.Prefix + "spending:" + w }
 
 // SettledCalls is the key spending:WORKFLOW:settled.
 func (k Keys) SettledCalls(w string) string { return k.Prefix + "spending:" + w + ":settled" }
-
-// ModelSums is the key spending:models.
-func (k Keys) ModelSums() string { return k.Prefix + "spending:models" }
 
 // PendingCalls is the key spending, which has the calls of models under way.
 func (k Keys) PendingCalls() string { return k.Prefix + "spending" }
