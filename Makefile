@@ -90,6 +90,11 @@ cover: cover.out ## measure coverage; fails below the minimum
 		-min sett/contract/...=85 -min sett/blackboard/...=85 -min sett/roles/orchestrator/arbiter=85 \
 		-min sett/roles/cub/toolrun=85 -min sett/roles/cub/assemble=85 $(CURDIR)/cover.out
 
+.PHONY: judge
+judge: ## hold the tests' models and the gateway against the official SDKs; compiles for minutes the first time
+	go -C .judge vet ./...
+	go -C .judge test -count=1 ./...
+
 .PHONY: lint
 lint: ## gofmt, golangci-lint with go vet and staticcheck in it, tidy modules, plain English, shellcheck where it is installed
 	@echo gofmt; files=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \

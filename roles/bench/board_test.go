@@ -288,12 +288,7 @@ func cpuTicks(tb testing.TB, pid int) int {
 func TestBenchResident(t *testing.T) {
 	c := startClan(t, redistest.Start(t).URL, "cub-noop", oneAgent(t))
 	c.flood(t, 5000, 64, "x")
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", c.orchestrator.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
-	}
-	pages, _ := strconv.Atoi(strings.Fields(string(b))[1])
-	verdict(t, "orchestrator resident after 10,000 claims", float64(pages*os.Getpagesize())/(1<<20), 40, "MiB")
+	verdict(t, "orchestrator resident after 10,000 claims", resident(t, c.orchestrator), 40, "MiB")
 }
 
 // TestBenchBinary builds the binary as users get it.

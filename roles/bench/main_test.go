@@ -20,6 +20,7 @@ import (
 	"sett/contract/env"
 	"sett/roles/cub"
 	"sett/roles/cub/toolrun"
+	"sett/roles/gateway"
 	"sett/roles/orchestrator"
 	"sett/roles/role"
 )
@@ -45,6 +46,8 @@ func run(m *testing.M) int {
 		err = cub.Run(ctx, e)
 	case "cub-noop":
 		err = cub.RunWith(ctx, e, noop{})
+	case "model-gateway":
+		err = gateway.Run(ctx, e)
 	case "floor":
 		err = floorPartner(ctx, os.Getenv(env.RedisURL))
 	}
