@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sett/blackboard"
@@ -181,8 +182,10 @@ func printMatter(t *term.Terminal, m view.Matter) {
 		t.Printf("%s %s  cannot be read: %s\n", m.Kind, t.Paint(words.Short(m.ID), term.Accent), role.Clean(m.Text))
 		return
 	}
-	t.Printf("%s %s  %s  %s\n", m.Kind, t.Paint(words.Short(m.ID), term.Accent), t.Paint(view.AgeOf(m.AgeSeconds), term.Dim), m.Heading())
-	t.Printf("%s\n", words.Indent(view.Excerpt(blackboard.Artefact{Payload: m.Text}), "    "))
+	head := fmt.Sprintf("%s %s  %s  ", m.Kind, words.Short(m.ID), view.AgeOf(m.AgeSeconds))
+	rest := strings.TrimPrefix(term.Fold(t.Stdout, head+m.Heading(), "  "), head)
+	t.Printf("%s %s  %s  %s\n", m.Kind, t.Paint(words.Short(m.ID), term.Accent), t.Paint(view.AgeOf(m.AgeSeconds), term.Dim), rest)
+	t.Printf("%s\n", term.Fold(t.Stdout, words.Indent(view.Excerpt(blackboard.Artefact{Payload: m.Text}), "    "), ""))
 	for _, c := range m.Next() {
 		t.Printf("  %s\n", t.Paint(role.Clean(c), term.Bold))
 	}

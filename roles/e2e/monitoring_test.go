@@ -26,7 +26,7 @@ var seen = clan{agents: []agent{
 	{name: "fresh", bids: "Draft: exclusive", tool: `say Terminal Done "x"`, more: "strategy: fresh_per_call\n"},
 }}
 
-// healthURL is what sett list says of where health is.
+// healthURL is where health is, by the base address that sett list says; empty: nowhere.
 func (in *instance) healthURL() string {
 	in.t.Helper()
 	var said struct {
@@ -40,7 +40,10 @@ func (in *instance) healthURL() string {
 	}
 	for _, i := range said.Instances {
 		if i.Name == in.name {
-			return i.HealthURL
+			if i.HealthURL == "" {
+				return ""
+			}
+			return i.HealthURL + "/healthz"
 		}
 	}
 	in.t.Fatalf("sett list has no %s", in.name)

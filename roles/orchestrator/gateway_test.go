@@ -39,6 +39,42 @@ func (s *sett) watchedBy(o options) (url string) {
 	return s.lead(o).address()
 }
 
+// What the port serves is listed at its root, and everything that is listed answers.
+func TestGatewayContents(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "a", "b")
+	s.serves("a", newID(), "127.0.0.1", func(http.ResponseWriter, *http.Request) {})
+	s.serves("b", newID(), "127.0.0.1", func(http.ResponseWriter, *http.Request) {})
+	repository := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	defer repository.Close()
+	base := s.watchedBy(options{vars: map[string]string{env.RepositoryURL: repository.URL}})
+	var said struct {
+		Instance string
+		Serves   []struct{ Path, What string }
+	}
+	get := func(path string) (int, []byte) {
+		res, err := http.Get(base + path)
+		s.must(err)
+		defer res.Body.Close()
+		body, err := io.ReadAll(res.Body)
+		s.must(err)
+		return res.StatusCode, body
+	}
+	_, body := get("/")
+	s.must(json.Unmarshal(body, &said))
+	if said.Instance == "" || len(said.Serves) < 8 {
+		t.Errorf("listed: %s", body)
+	}
+	for _, e := range said.Serves {
+		if status, body := get(e.Path); status != http.StatusOK || e.What == "" {
+			t.Errorf("%s, %q: %d %s", e.Path, e.What, status, body)
+		}
+	}
+	if status, _ := get("/nothing"); status != http.StatusNotFound {
+		t.Errorf("/nothing: %d", status)
+	}
+}
+
 // The orchestrator's port answers for the cubs, as they answer.
 func TestGateway(t *testing.T) {
 	t.Parallel()

@@ -88,12 +88,13 @@ func (in *Instance) HealthAddr() string {
 	return in.Health
 }
 
-// HealthURL is the URL of the health check; empty: unknown.
+// HealthURL is the base address of health and metrics; GET / lists what is there. Empty:
+// unknown.
 func (in *Instance) HealthURL() string {
 	if in.Health == "" {
 		return ""
 	}
-	return "http://" + in.Health + "/healthz"
+	return "http://" + in.Health
 }
 
 // PublishHealth is the port that the orchestrator's container publishes for health

@@ -36,7 +36,7 @@ type Row struct {
 	Paused     []string  `json:"parts_paused"`             // by the container engine
 	Restarting []string  `json:"parts_restarting"`         // they have ended, and are being started again
 	Known      bool      `json:"known"`                    // to this user's state directory; otherwise only the engine or its processes have it
-	HealthURL  string    `json:"health_url"`               // of the orchestrator; empty: it does not run, or serves none
+	HealthURL  string    `json:"health_url"`               // base address of health and metrics; empty: the orchestrator does not run, or serves none
 	NoWrites   string    `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
 	NoLedger   string    `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
 
@@ -72,7 +72,7 @@ func Table(at *instance.Locator, rows []Row) error {
 	t := at.Table("NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "GATES", "RUNTIME", "AGE", "WORKSPACE")
 	for _, r := range rows {
 		t.Row(r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions), r.count(r.Gates),
-			r.Runtime, r.age(at.Now()), at.Tilde(r.Workspace)+r.remark())
+			r.Runtime, r.age(at.Now()), term.Cell{Text: at.Tilde(r.Workspace) + r.remark(), Path: true})
 	}
 	if err := t.Write(at.Stdout); err != nil {
 		return err

@@ -65,6 +65,30 @@ func Wrap(s string, columns int) []string {
 	return append(lines, s)
 }
 
+// Fold breaks each line of a clean text that is wider than the terminal; what goes on is
+// indented as far as the line, and by more. Without a terminal it changes nothing.
+func Fold(w any, text, more string) string {
+	columns, _ := Size(w)
+	if columns <= 0 {
+		return text
+	}
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		body := strings.TrimLeft(line, " ")
+		head := line[:len(line)-len(body)]
+		if columns-len(head)-len(more) < leastColumn || Width(line) <= columns {
+			out = append(out, line)
+			continue
+		}
+		first := Wrap(body, columns-len(head))[0]
+		out = append(out, head+first)
+		for _, rest := range Wrap(strings.TrimLeft(body[len(first):], " "), columns-len(head)-len(more)) {
+			out = append(out, head+more+rest)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
 // split cuts a text behind as many columns, between characters as people see them.
 func split(s string, columns int) (head, tail string) {
 	at, state := 0, -1

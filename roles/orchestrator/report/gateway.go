@@ -38,6 +38,7 @@ type gateway struct{ Options }
 // routes are served beside the orchestrator's own health.
 func (g gateway) routes() map[string]http.Handler {
 	return map[string]http.Handler{
+		"GET /{$}":                          http.HandlerFunc(g.contents),
 		"GET /agents":                       http.HandlerFunc(g.agents),
 		"GET /agents/{agent}" + healthPath:  g.pass(healthPath, mostHealth, "text/plain; charset=utf-8"),
 		"GET /agents/{agent}" + metricsPath: g.pass(metricsPath, mostMetrics, metricsType),
@@ -45,6 +46,30 @@ func (g gateway) routes() map[string]http.Handler {
 		"GET /repository" + metricsPath:     g.passRepository(metricsPath, mostMetrics, metricsType),
 		"GET /targets":                      http.HandlerFunc(g.targets),
 	}
+}
+
+// contents lists what the port serves.
+func (g gateway) contents(w http.ResponseWriter, _ *http.Request) {
+	type entry struct {
+		Path string `json:"path"`
+		What string `json:"what"`
+	}
+	all := []entry{
+		{healthPath, "200 while the orchestrator's blackboard answers, else 503 with the reason"},
+		{metricsPath, "the orchestrator's metrics, for Prometheus"},
+		{"/agents", "the agents, and whether they are ready"},
+		{"/targets", "all metrics of the instance, for Prometheus' service discovery"},
+	}
+	for _, a := range g.Config().Agents {
+		all = append(all, entry{agentPath(a.Name, healthPath), "health of agent " + a.Name}, entry{agentPath(a.Name, metricsPath), "metrics of agent " + a.Name})
+	}
+	if g.Config().HasTrees() {
+		all = append(all, entry{"/repository" + healthPath, "health of the repository"}, entry{"/repository" + metricsPath, "metrics of the repository"})
+	}
+	writeJSON(w, struct {
+		Instance string  `json:"instance"`
+		Serves   []entry `json:"serves"`
+	}{g.Instance, all})
 }
 
 // agentRow is one agent as /agents shows it.
