@@ -271,7 +271,7 @@ func keysOf(of reflect.Type, keys map[string]bool) map[string]bool {
 	}
 	for i := range of.NumField() {
 		field := of.Field(i)
-		if field.Type == reflect.TypeFor[*config.Resolved]() || field.Type == reflect.TypeFor[config.ModelGatewayService]() {
+		if field.Type == reflect.TypeFor[*config.Resolved]() || field.Type == reflect.TypeFor[config.ModelGatewayService]() || field.Type == reflect.TypeFor[config.ModelFacts]() {
 			continue // `sett up` finds it out
 		}
 		if of == reflect.TypeFor[config.LLM]() && field.Name == "Shell" || field.Anonymous {

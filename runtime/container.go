@@ -28,8 +28,12 @@ type Container struct {
 	Writable   bool    // its root file system is; otherwise only volumes and /tmp are
 	Tmp        int64   // size of /tmp in bytes, which count as memory; 0: no /tmp
 	Restart    bool    // the engine restarts it when it ends by itself, and with the machine
+	ToHost     bool    // HostName is its name for the engine's host
 	Socket     bool    // it gets the engine's socket, which controls the engine: the orchestrator alone
 }
+
+// HostName is the name of the engine's host in a container with ToHost.
+const HostName = "host.docker.internal"
 
 // Mount puts a directory of the host, or a volume, into a container.
 type Mount struct {

@@ -41,8 +41,9 @@ const (
 	ComponentAgent        = "agent"
 	ComponentWorker       = "worker"
 	ComponentNotifier     = "notifier"
-	ComponentRepository   = "repository" // prepares the agents' trees
-	ComponentAnchor       = "anchor"     // owns the network namespace of an agent's workers
+	ComponentRepository   = "repository"    // prepares the agents' trees
+	ComponentModelGateway = "model-gateway" // has the keys of models, and passes agents' calls on
+	ComponentAnchor       = "anchor"        // owns the network namespace of an agent's workers
 )
 
 // Match says whether every label of the selector has the same value in l.

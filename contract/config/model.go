@@ -2,7 +2,9 @@ package config
 
 import (
 	"encoding/json"
+	"net/netip"
 	"slices"
+	"strings"
 	"time"
 
 	"sett/blackboard"
@@ -81,6 +83,38 @@ type LLM struct {
 	Shell bool     `json:"shell,omitempty"` // ToolRun takes a line for a shell
 	Steps int      `json:"steps"`           // answers of the model in one run, at least 1
 	Door  bool     `json:"door"`            // its tool gets the variables of the door
+	// Of its file, for the agent's cub.
+	Asks ModelFacts `json:"asks"`
+}
+
+// ModelFacts is what an agent's cub and tool know about the agent's model.
+type ModelFacts struct {
+	Model       string    `json:"model"`
+	API         model.API `json:"api"`
+	Context     int64     `json:"context,omitempty"`
+	MaxOutput   int64     `json:"max_output,omitempty"`
+	Temperature *float64  `json:"temperature,omitempty"`
+	OnBudget    string    `json:"on_budget,omitempty"`
+}
+
+// noteFacts gives each agent the facts about its model.
+func (c *Config) noteFacts() {
+	for i, a := range c.Agents {
+		m, ok := c.ModelOf(a)
+		if !ok {
+			continue
+		}
+		c.Agents[i].LLM.Asks = ModelFacts{Model: m.Model, API: m.API, Context: m.Context, MaxOutput: m.MaxOutput, Temperature: m.Temperature}
+		if c.Budget != nil {
+			c.Agents[i].LLM.Asks.OnBudget = c.Budget.OnBudget
+		}
+	}
+}
+
+// Loopback says whether a host's name leads to the machine itself.
+func Loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
 // LLMCommand is the command of an agent with a model and no program of its own. Its first

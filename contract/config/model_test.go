@@ -101,10 +101,11 @@ func TestDiffModels(t *testing.T) {
 		source string
 		want   Changes
 	}{
-		"a model's name":  {strings.Replace(base, "model: x", "model: z", 1), Changes{Models: true}},
+		"a model's name":  {strings.Replace(base, "model: x", "model: z", 1), Changes{Changed: []string{"a"}, Models: true}},
 		"another model":   {strings.Replace(base, "{model: m}", "{model: n}", 1), Changes{Changed: []string{"a"}, Models: true}},
 		"a goal's budget": {base + "budget: {calls: 1}\n", Changes{Models: true}},
 		"its own budget":  {strings.Replace(base, "{model: m}", "{model: m}, budget: {calls: 1}", 1), Changes{Models: true}},
+		"retries":         {strings.Replace(base, "model: x", "model: x, retries: 9", 1), Changes{Models: true}},
 		"steps":           {strings.Replace(base, "{model: m}", "{model: m, steps: 3}", 1), Changes{Changed: []string{"a"}}},
 		"none":            {"agents: {a: {image: i, command: [x]}, b: {image: i, command: [x]}}\n", Changes{Changed: []string{"a"}, Models: true}},
 	} {

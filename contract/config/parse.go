@@ -99,6 +99,7 @@ func (d *decoder) top(root *node) *Config {
 			c.Agents[i].Local = c.Local
 		}
 	}
+	c.noteFacts()
 	d.checkBudgets(c, keys)
 	if len(d.problems) == 0 {
 		d.doubtCosts(c, keys)

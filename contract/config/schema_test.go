@@ -204,9 +204,12 @@ func keysOf(of reflect.Type, keys map[string]bool) {
 		f := of.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		named := f.Name == "Name" && (of == reflect.TypeFor[Agent]() || of == reflect.TypeFor[Model]())
-		ours := key == "resolved" || f.Type == reflect.TypeFor[ModelGatewayService]() || of == reflect.TypeFor[LLM]() && f.Name == "Shell" // run: shell
+		ours := key == "resolved" || f.Type == reflect.TypeFor[ModelGatewayService]() || f.Type == reflect.TypeFor[ModelFacts]() || of == reflect.TypeFor[LLM]() && f.Name == "Shell" // run: shell
 		if !named && !ours && !f.Anonymous {
 			keys[key] = true
+		}
+		if f.Type == reflect.TypeFor[ModelFacts]() {
+			continue
 		}
 		keysOf(f.Type, keys)
 	}

@@ -33,6 +33,7 @@ type Cub struct {
 	Image                 string // id; empty: no container
 	Pin, PinDigest        string
 	HealthAddr            string
+	Asks                  Asks   // its model
 	Network               string // config.NetworkNone, NetworkInternal or NetworkFull
 	Walls                 *Walls // nil: the tool reaches all files of its user
 }
@@ -81,6 +82,11 @@ func (c Cub) Environ() []string {
 			out = append(out, v.name+"="+v.value)
 		}
 	}
+	for _, v := range c.Asks.variables() {
+		if v[1] != "" {
+			out = append(out, v[0]+"="+v[1])
+		}
+	}
 	return append(out, c.Redis.Environ()...)
 }
 
@@ -110,6 +116,7 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		c.RepositoryURL = r.Required(RepositoryURL, "the repository role, such as http://127.0.0.1:7070")
 		c.TreeToken = r.Required(TreeToken, "the agent's token of the repository role")
 	}
+	c.Asks = r.asks()
 	c.readCommand(r)
 	if c.Instance != "" {
 		if err := config.ValidInstanceName(c.Instance); err != nil {

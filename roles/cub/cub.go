@@ -65,6 +65,13 @@ it and configures it by environment variables:
   SETT_AGENT_IMAGE        id of the container's image, for the ledger
   SETT_PROMPT_CLAIM       the tool gets it
   SETT_PROMPT_EXECUTION   the tool gets it
+  SETT_MODEL_GATEWAY      URL of the model gateway; empty: the agent has no model
+  SETT_MODEL_TOKEN        the agent's token there; required with it
+  SETT_MODEL              the model's name at its provider; required with it
+  SETT_MODEL_API          chat (default), messages or responses
+  SETT_MODEL_DOOR         off: the tool gets no variables of the door
+  SETT_ON_BUDGET          fail (default), or ask a person
+  SETT_LLM                settings of sett llm, a JSON object
   SETT_HEALTH_ADDR        of /healthz and /metrics; default :8080; off: none
   SETT_REDIS_TIMEOUT      of one call; default 2s
   SETT_REDIS_RETRIES      of one call; default 5

@@ -37,6 +37,10 @@ type settings struct {
 
 	RepositoryURL  string   // of the role that prepares the trees, as agents see it
 	RepositoryKey  string   // of which agents' tokens there are made
+	GatewayURL     string   // of the model gateway, as agents see it; empty: there is none
+	GatewayKey     string   // of which agents' tokens there are made
+	ModelKeys      string   // file on the agents' host with the providers' keys; empty: none is wanted
+	ModelAnswers   string   // directory on that host for the answers of running grants
 	Runtime        string   // of the agents: config.RuntimeDocker or RuntimeProcess; empty: somebody else runs them
 	AgentsRedis    string   // the blackboard as agents' containers see it
 	AgentsUser     string   // uid:gid of agents' containers
@@ -57,6 +61,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		ConfigFile: r.Required(env.Config, "the file with the resolved configuration"),
 		StateDir:   r.Or(env.StateDir, ""), BoardAddr: r.Or(env.ListenAddr, ""), Workspace: r.Or(env.Workspace, ""), Pins: r.Or(env.Pins, ""),
 		Store: r.Or(env.Store, ""), Trees: r.Or(env.Trees, ""), RepositoryURL: r.Or(env.RepositoryURL, ""), RepositoryKey: r.Or(env.RepositoryKey, ""),
+		GatewayURL: r.Or(env.ModelGateway, ""), GatewayKey: r.Or(env.GatewayKey, ""), ModelKeys: r.Or(env.ModelKeys, ""), ModelAnswers: r.Or(env.ModelAnswers, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
 		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),
 		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),

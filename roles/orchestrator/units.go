@@ -74,6 +74,7 @@ func (u specs) cub(agent config.Agent, component, tree string) (runtime.Spec, er
 		c.Mode, c.Tree, s.Labels[runtime.LabelTree] = agent.Workspace.Mode, tree, tree
 		c.RepositoryURL, c.TreeToken = u.settings.RepositoryURL, repository.Token(u.settings.RepositoryKey, agent.Name)
 	}
+	u.ask(&c, agent)
 	var err error
 	if u.settings.containers() {
 		if err = u.enclose(&s, &c, agent); err != nil {

@@ -136,7 +136,7 @@ func (o *orchestrator) use(b *redis.Board) {
 	o.report = report.Options{
 		Instance: o.settings.Instance, Run: o.settings.Run, Addr: o.settings.HealthAddr, Patient: o.settings.StateDir != "",
 		Tick: o.pace.tick, Retry: o.pace.standby, Log: o.log, Now: o.env.Now, Config: o.clan.get,
-		Board: marked{b}, Presences: b.Roster, Ledger: b.Ledger, Cubs: cubs, Repository: o.settings.repositoryAddress(), Metrics: o.metrics, Build: o.env.Build.Info(),
+		Board: marked{b}, Presences: b.Roster, Ledger: b.Ledger, Cubs: cubs, Repository: hostOf(o.settings.RepositoryURL), ModelGateway: hostOf(o.settings.GatewayURL), Metrics: o.metrics, Build: o.env.Build.Info(),
 	}
 	if o.places.agents != nil {
 		o.newStaff = func(t *term) *staff { return o.staffOf(t, b, cubs) }
@@ -191,9 +191,12 @@ func (s settings) agentURL(agent string) (string, error) {
 // notifierURL is the blackboard's address for the notifier.
 func (s settings) notifierURL() (string, error) { return s.unitURL(redis.NotifierURL) }
 
-// repositoryAddress is where agents reach the role that prepares the trees; empty: nowhere.
-func (s settings) repositoryAddress() string {
-	at, err := url.Parse(s.RepositoryURL)
+// gatewayURL is the blackboard's address for the model gateway.
+func (s settings) gatewayURL() (string, error) { return s.unitURL(redis.GatewayURL) }
+
+// hostOf is the host and the port of a role's URL; empty: it has none.
+func hostOf(base string) string {
+	at, err := url.Parse(base)
 	if err != nil {
 		return ""
 	}

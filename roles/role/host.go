@@ -42,5 +42,5 @@ func ours(hostport, instance string) bool {
 	}
 	unit, ok := strings.CutPrefix(host, "sett-"+instance+".")
 	_, agent := runtime.AgentOf(unit)
-	return ok && instance != "" && (agent || unit == runtime.ComponentOrchestrator || unit == runtime.ComponentRepository) && !strings.Contains(unit, ".")
+	return ok && instance != "" && (agent || unit == runtime.ComponentOrchestrator || unit == runtime.ComponentRepository || unit == runtime.ComponentModelGateway) && !strings.Contains(unit, ".")
 }

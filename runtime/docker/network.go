@@ -129,7 +129,7 @@ func (n *networks) there(ctx context.Context, name string) (bool, error) {
 // hubs are the components that every unit speaks to. They are on both networks as
 // soon as there are two. A repository that only units of the internal network speak to is
 // on that one alone.
-var hubs = []string{runtime.ComponentBlackboard, runtime.ComponentOrchestrator, runtime.ComponentRepository}
+var hubs = []string{runtime.ComponentBlackboard, runtime.ComponentOrchestrator, runtime.ComponentRepository, runtime.ComponentModelGateway}
 
 func isHub(l runtime.Labels) bool { return slices.Contains(hubs, l[runtime.LabelComponent]) }
 

@@ -164,6 +164,9 @@ func (b *shaper) hostConfig(s runtime.Spec, mounts []mount.Mount) *container.Hos
 		// /dev/shm counts as memory, too, and keeps its content after a tool has ended.
 		h.ShmSize = min(shmSize, c.Memory/8)
 	}
+	if c.ToHost {
+		h.ExtraHosts = []string{runtime.HostName + ":host-gateway"}
+	}
 	if c.Tmp > 0 {
 		h.Tmpfs = map[string]string{"/tmp": fmt.Sprintf("rw,exec,nosuid,nodev,mode=1777,size=%d", c.Tmp)}
 	}

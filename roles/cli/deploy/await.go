@@ -25,7 +25,7 @@ type waiting struct {
 	leader   bool
 	position string // in the ledger, from where the leader's entry is looked for
 	agents   map[string]bool
-	extras   map[string]bool               // the notifier and the repository, when they are ready
+	extras   map[string]bool               // the notifier, the repository and the model gateway, when they are ready
 	starts   map[string]map[time.Time]bool // by unit
 }
 
@@ -182,11 +182,12 @@ type extra struct {
 	answers func(ctx context.Context) bool
 }
 
-// extrasOf returns the notifier and the repository.
+// extrasOf returns the notifier, the repository and the model gateway.
 func extrasOf(j *job) []extra {
 	return []extra{
 		{runtime.ComponentNotifier, j.c.Notify.Digest(), func(context.Context) bool { return true }},
 		{runtime.ComponentRepository, j.c.RepositoryDigest(), j.in.RepositoryAnswers},
+		{runtime.ComponentModelGateway, j.c.ModelsDigest(), j.in.GatewayAnswers},
 	}
 }
 

@@ -72,14 +72,14 @@ func Reachable(at endpoint, c *config.Config, caFile string) error {
 		return role.Fail(role.Usage, fmt.Errorf("the engine is reached at %s, and the orchestrator's container needs a unix socket", role.Clean(at.Host)),
 			"orchestrator: {run: host} in %s, or --orchestrator host, runs it on this machine", instance.ConfigName)
 	}
-	if u, err := url.Parse(at.Host); at.Socket == "" && (err != nil || !loopback(u.Hostname())) {
+	if u, err := url.Parse(at.Host); at.Socket == "" && (err != nil || !config.Loopback(u.Hostname())) {
 		return role.Fail(role.Environment, fmt.Errorf("the engine at %s is another machine's: it can see neither this workspace nor the other way round", role.Clean(at.Host)),
 			"use an engine of this machine, or "+noDocker)
 	}
 	if c.Redis.URL == "" {
 		return nil
 	}
-	if u, err := url.Parse(c.Redis.URL); err == nil && slices.ContainsFunc(hosts(u), loopback) {
+	if u, err := url.Parse(c.Redis.URL); err == nil && slices.ContainsFunc(hosts(u), config.Loopback) {
 		return role.Fail(role.Usage, fmt.Errorf("redis.url is %s, which in a container is the container itself", role.Clean(instance.Redact(c.Redis.URL))),
 			"name an address of this machine that its containers reach, or leave redis.url out and Sett starts one")
 	}

@@ -46,7 +46,7 @@ func (u *upRun) supply(ctx context.Context) (release func(), err error) {
 		return nil, err
 	}
 	noteValues(u.facts, u.values)
-	if err = noteWalls(u); err == nil {
+	if err = errors.Join(noteWalls(u), noteModels(u)); err == nil {
 		err = u.pinPrograms()
 	}
 	if err != nil {
@@ -97,6 +97,12 @@ func (u *upRun) apply(ctx context.Context) error {
 		if err := chooseRepository(ctx, &u.job); err != nil {
 			return err
 		}
+	}
+	if err := chooseGateway(ctx, &u.job); err != nil {
+		return err
+	}
+	if err := makeModels(u); err != nil {
+		return err
 	}
 	if err := u.save(); err != nil {
 		return err
@@ -173,7 +179,13 @@ func (u *upRun) prepare(ctx context.Context) error {
 	if err := chooseRepository(ctx, &u.job); err != nil {
 		return err
 	}
+	if err := chooseGateway(ctx, &u.job); err != nil {
+		return err
+	}
 	if err := makeTrees(ctx, u); err != nil {
+		return err
+	}
+	if err := makeModels(u); err != nil {
 		return err
 	}
 	if err := u.in.SetStopping(false); err != nil {

@@ -79,11 +79,18 @@ func (m *materials) get(ctx context.Context) (err error) {
 	}
 	for i := range c.Agents {
 		agent := &c.Agents[i]
+		if agent.Image == "" && agent.Build == nil { // sett llm needs nothing else
+			agent.Resolved = &config.Resolved{Image: l.control.ID}
+			continue
+		}
 		p, err := m.program(ctx, got[agentImage(agent.Name)])
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", agent.Name, err)
 		}
 		agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary, Program: p.entrypoint}
+	}
+	if len(c.Models) > 0 {
+		c.Services.ModelGateway.Resolved = &config.Resolved{Image: l.control.ID}
 	}
 	if err := m.notifier(ctx, got); err != nil {
 		return err
@@ -118,7 +125,9 @@ func (m *materials) notifier(ctx context.Context, got map[string]containerImage)
 	}
 	own, named := got[runtime.ComponentNotifier]
 	if !named {
-		own = got[agentImage(c.Agents[0].Name)]
+		if own = got[agentImage(c.Agents[0].Name)]; own.ID == "" { // it is sett llm, in sett's own image
+			own = m.l.control
+		}
 	}
 	own.Entrypoint = nil
 	p, err := m.program(ctx, own)
@@ -183,6 +192,9 @@ func wantedImages(c *config.Config, in *instance.Instance) []imageWant {
 		all = append(all, imageWant{Name: runtime.ComponentRepository, Ref: c.Services.Repository.Image})
 	}
 	for _, agent := range c.Agents {
+		if agent.Image == "" && agent.Build == nil {
+			continue
+		}
 		want := imageWant{Name: agentImage(agent.Name), Ref: agent.Image}
 		if b := agent.Build; b != nil {
 			dir := b.Context

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -114,7 +115,7 @@ func (u *upRun) look(ctx, images context.Context) error {
 		return err
 	}
 	noteValues(f, u.values)
-	if err := noteWalls(u); err != nil {
+	if err := errors.Join(noteWalls(u), noteModels(u)); err != nil {
 		return err
 	}
 	if err := u.lookAtPrograms(); err != nil {

@@ -58,6 +58,7 @@ type PlannedChanges struct {
 	Policy  bool         `json:"policy"` // settings of the orchestrator
 	Notify  bool         `json:"notify"` // the notifier's settings
 
+	Models     bool `json:"models"`     // the settings of the model gateway or its keys, or whether there are any models
 	Repository bool `json:"repository"` // the settings of the role that prepares trees, or whether there are any
 }
 
@@ -166,10 +167,10 @@ func (p *Plan) planChanges(f *facts) {
 	if p.other = OtherSett(f.state.Sett, f.sett); p.other != "" {
 		p.state.Sett = f.sett
 	}
-	p.values = newValues(f.before, f.desired)
+	p.values = newValues(f.before, f.desired) || len(f.before.Models) == 0 && len(f.desired.Models) > 0 // or it does not know the gateway
 	c, to := config.Diff(f.before, f.desired), &p.Changes
 	to.Added, to.Removed, to.Changed = append(to.Added, c.Added...), append(to.Removed, c.Removed...), append(to.Changed, c.Changed...)
-	to.Policy, to.Notify, to.Repository = c.Policy, c.Notify, c.Repository
+	to.Policy, to.Notify, to.Repository, to.Models = c.Policy, c.Notify, c.Repository, c.Models
 	p.reloads = reloads(f.before, f.desired)
 	for _, name := range c.Changed {
 		was, _ := f.before.Agent(name)
@@ -261,7 +262,7 @@ func (p *Plan) Idle() bool {
 // unchanged says whether sett.yml is as before.
 func (p *Plan) unchanged() bool {
 	c := p.Changes
-	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Repository
+	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Repository && !c.Models
 }
 
 // noteFirst makes the notices of a beginning.

@@ -53,11 +53,14 @@ func (p *Plan) planParts(f *facts) {
 			part.Action = PartStop
 		}
 	}
-	wanted := f.desired.RepositoryDigest()
-	if _, runs := running[runtime.ComponentRepository]; runs || wanted != "" {
-		part := add(runtime.ComponentRepository, "", func(unit runtime.Unit) bool { return unit.Labels[runtime.LabelConfig] == wanted })
-		if wanted == "" {
-			part.Action = PartStop
+	for _, kept := range []struct{ name, wanted string }{
+		{runtime.ComponentRepository, f.desired.RepositoryDigest()}, {runtime.ComponentModelGateway, f.desired.ModelsDigest()},
+	} {
+		if _, runs := running[kept.name]; runs || kept.wanted != "" {
+			part := add(kept.name, "", func(unit runtime.Unit) bool { return unit.Labels[runtime.LabelConfig] == kept.wanted })
+			if kept.wanted == "" {
+				part.Action = PartStop
+			}
 		}
 	}
 	for _, agent := range f.desired.Agents {
@@ -134,8 +137,13 @@ func (p *Plan) planContainer(f *facts, part *PlannedPart, refs map[string]string
 	case runtime.ComponentRepository:
 		part.Image = refs[runtime.ComponentRepository]
 		return f.desired.Services.Repository.Network
+	case runtime.ComponentModelGateway:
+		part.Image = own
+		return runtime.NetworkFull
 	}
-	part.Image = refs[agentImage(part.Agent)]
+	if part.Image = refs[agentImage(part.Agent)]; part.Image == "" {
+		part.Image = own
+	}
 	agent, _ := f.desired.Agent(part.Agent)
 	return runtime.AgentNetwork(agent.Network, !p.state.External)
 }

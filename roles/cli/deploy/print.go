@@ -98,7 +98,7 @@ func (p *Plan) tell(at *instance.Locator) {
 	for _, own := range []struct {
 		name    string
 		changed bool
-	}{{runtime.ComponentNotifier, p.Changes.Notify}, {runtime.ComponentRepository, p.Changes.Repository}} {
+	}{{runtime.ComponentNotifier, p.Changes.Notify}, {runtime.ComponentRepository, p.Changes.Repository}, {runtime.ComponentModelGateway, p.Changes.Models}} {
 		if part := p.part(own.name); own.changed && part != nil && part.Action == PartStop {
 			line("-", term.Bad, "%s: gone, is stopped", own.name)
 		} else if own.changed {

@@ -25,6 +25,9 @@ func (p *processLauncher) materials(_ context.Context, f *facts, _ bool) (releas
 	if f.desired.Notify != nil {
 		f.desired.Notify.Resolved = &config.Resolved{Sett: f.sett}
 	}
+	if len(f.desired.Models) > 0 {
+		f.desired.Services.ModelGateway.Resolved = &config.Resolved{Sett: f.sett}
+	}
 	f.desired.Services.Repository.Resolved = &config.Resolved{Sett: f.sett}
 	f.notices, p.j.unfit = nil, map[string]bool{}
 	for _, missing := range MissingTools(f.desired, f.root) {
@@ -60,7 +63,7 @@ func (p *processLauncher) launch(ctx context.Context, serve func(context.Context
 // its variables from it and passes all of them on.
 func (p *processLauncher) spec(component string) runtime.Spec {
 	j := p.j
-	vars := slices.Concat(j.hostEnviron(), j.boardEnviron(j.in.URL), repositoryEnviron(j.in, "http://"+j.in.Repository))
+	vars := slices.Concat(j.hostEnviron(), j.boardEnviron(j.in.URL), repositoryEnviron(j.in, "http://"+j.in.Repository), modelEnviron(j, "http://"+j.in.ModelGateway))
 	if at, err := url.Parse(j.in.URL); err == nil && !j.in.External {
 		password, _ := at.User.Password()
 		vars = append(vars, env.ListenAddr+"="+at.Host, env.Token+"="+password)

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sett/contract/config"
@@ -27,7 +28,7 @@ func MissingTools(c *config.Config, root string) []MissingTool {
 	var missing []MissingTool
 	for _, agent := range c.Agents {
 		for _, command := range [][]string{agent.Command, agent.BidScript} {
-			if len(command) == 0 {
+			if len(command) == 0 || agent.OwnLLM() && slices.Equal(command, agent.Command) {
 				continue
 			}
 			if err := runnable(command[0], root); err != nil {

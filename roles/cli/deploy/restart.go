@@ -14,7 +14,7 @@ import (
 	"sett/runtime"
 )
 
-// Restart stops an agent's cub, or the repository, which the orchestrator then starts
+// Restart stops an agent's cub, the repository or the model gateway, which the orchestrator then starts
 // again, and waits until it is ready.
 func Restart(ctx context.Context, at *instance.Locator, name string, timeout time.Duration) error {
 	b, in, done, err := at.Board(ctx)
@@ -29,6 +29,9 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	known := cfg.Names()
 	if cfg.HasTrees() {
 		known = append(known, runtime.ComponentRepository)
+	}
+	if len(cfg.Models) > 0 {
+		known = append(known, runtime.ComponentModelGateway)
 	}
 	agent, ok := cfg.Agent(name)
 	if !slices.Contains(known, name) {
@@ -45,7 +48,11 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	if ok {
 		err = renew(ctx, b, place, agent)
 	} else {
-		err = renewRepository(ctx, b, place, in)
+		answers := in.RepositoryAnswers
+		if name == runtime.ComponentModelGateway {
+			answers = in.GatewayAnswers
+		}
+		err = renewPart(ctx, b, place, name, answers)
 	}
 	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
 		return role.Fail(role.TimedOut, fmt.Errorf("%s is not ready after %s", name, timeout), "sett logs %s", name)
@@ -90,25 +97,25 @@ func renew(ctx context.Context, b *instance.Board, place instance.Place, agent c
 	return ctx.Err()
 }
 
-// renewRepository stops the repository and returns when a new one is ready.
-func renewRepository(ctx context.Context, b *instance.Board, place instance.Place, in *instance.Instance) error {
-	repository := runtime.Labels{runtime.LabelComponent: runtime.ComponentRepository}
-	before, err := place.List(ctx, repository)
+// renewPart stops a part that the orchestrator keeps, and returns when a new one answers.
+func renewPart(ctx context.Context, b *instance.Board, place instance.Place, name string, answers func(context.Context) bool) error {
+	its := runtime.Labels{runtime.LabelComponent: name}
+	before, err := place.List(ctx, its)
 	if err != nil {
 		return fmt.Errorf("list what runs: %w", err)
 	}
-	if err := place.Stop(ctx, runtime.ComponentRepository, orchestratorGrace); err != nil {
+	if err := place.Stop(ctx, name, orchestratorGrace); err != nil {
 		return err
 	}
 	if err := b.Control.Nudge(ctx); err != nil {
 		return err
 	}
 	for instance.Tick(ctx) {
-		now, err := place.List(ctx, repository)
+		now, err := place.List(ctx, its)
 		if err != nil {
 			return fmt.Errorf("list what runs: %w", err)
 		}
-		if len(now) == 1 && now[0].Running && (len(before) == 0 || now[0].ID != before[0].ID) && in.RepositoryAnswers(ctx) {
+		if len(now) == 1 && now[0].Running && (len(before) == 0 || now[0].ID != before[0].ID) && answers(ctx) {
 			return nil
 		}
 	}

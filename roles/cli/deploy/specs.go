@@ -11,6 +11,7 @@ import (
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/cli/instance"
+	"sett/roles/role/gateway"
 	"sett/roles/role/repository"
 	"sett/runtime"
 )
@@ -48,7 +49,7 @@ hash-max-listpack-value 4096
 func (l *containerLauncher) ownUsers() bool { return !l.j.in.External && !l.embedded() }
 
 func (l *containerLauncher) usersFile() runtime.File {
-	return runtime.File{Path: dataDir + "/redis/users.acl", Mode: 0o600, Data: aclFile(l.j.in.Name, l.j.in.Admin(), aclUsers{Agents: l.j.c.Names(), Notifier: l.j.c.Notify != nil})}
+	return runtime.File{Path: dataDir + "/redis/users.acl", Mode: 0o600, Data: aclFile(l.j.in.Name, l.j.in.Admin(), aclUsers{Agents: l.j.c.Names(), Notifier: l.j.c.Notify != nil, Gateway: len(l.j.c.Models) > 0})}
 }
 
 func (l *containerLauncher) blackboardSpec() runtime.Spec {
@@ -119,6 +120,7 @@ func (l *containerLauncher) agentsEnviron() []string {
 		env.ControlImage + "=" + l.control.ID, env.Workspace + "=" + l.j.in.Workspace,
 	}
 	vars = append(vars, repositoryEnviron(l.j.in, fmt.Sprintf("http://%s:%d", repository.Host(l.j.in.Name), repository.Port))...)
+	vars = append(vars, modelEnviron(l.j, fmt.Sprintf("http://%s:%d", gateway.Host(l.j.in.Name), gateway.Port))...)
 	if len(l.workspace.extra) > 0 {
 		vars = append(vars, env.WorkspaceExtra+"="+strings.Join(l.workspace.extra, ":"))
 	}

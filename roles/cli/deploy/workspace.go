@@ -107,12 +107,6 @@ func surveyGit(ctx context.Context, env role.Env, root string, g *workspaceFacts
 	return nil
 }
 
-// loopback says whether a host's name leads to the machine itself.
-func loopback(host string) bool {
-	ip := net.ParseIP(host)
-	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
-}
-
 // hosts are the hosts that a Redis URL names.
 func hosts(u *url.URL) []string {
 	all := []string{u.Hostname()}

@@ -33,13 +33,18 @@ const (
 // FreeHealth returns a free address for health and metrics. It never returns the address
 // but, which another program has although it seems free.
 func (in *Instance) FreeHealth(but string) (string, error) {
-	return freeAddress(in.Health, in.Dir, in.Repository, but, boardHost(in))
+	return freeAddress(in.Health, in.Dir, in.Repository, in.ModelGateway, but, boardHost(in))
 }
 
 // FreeRepository returns a free address for the role that prepares the trees, in local
 // mode. The kernel chooses a new one: it gives no port twice to those who ask at the same time.
 func (in *Instance) FreeRepository() (string, error) {
-	return freeAddress(in.Repository, "", in.Health, boardHost(in))
+	return freeAddress(in.Repository, "", in.Health, in.ModelGateway, boardHost(in))
+}
+
+// FreeGateway returns a free address for the model gateway, in local mode.
+func (in *Instance) FreeGateway() (string, error) {
+	return freeAddress(in.ModelGateway, "", in.Health, in.Repository, boardHost(in))
 }
 
 // boardHost is the address of the instance's blackboard: chosen, and perhaps not taken yet.
@@ -150,12 +155,20 @@ func ask(ctx context.Context, url string) (said identity, err error) {
 // is reached from the agents' network alone: the orchestrator asks it. Where nobody reaches
 // the orchestrator either, it is enough that the container runs.
 func (in *Instance) RepositoryAnswers(ctx context.Context) bool {
-	at := in.Repository
+	return in.partAnswers(ctx, in.Repository, "/repository")
+}
+
+// GatewayAnswers is RepositoryAnswers for the model gateway.
+func (in *Instance) GatewayAnswers(ctx context.Context) bool {
+	return in.partAnswers(ctx, in.ModelGateway, "/model-gateway")
+}
+
+func (in *Instance) partAnswers(ctx context.Context, at, below string) bool {
 	if at == "" {
 		if in.AskHealth(ctx) != nil {
 			return true
 		}
-		at = in.Health + "/repository"
+		at = in.Health + below
 	}
 	said, err := ask(ctx, "http://"+at+"/healthz")
 	return err == nil && said.Instance == in.Name

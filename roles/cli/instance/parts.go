@@ -53,6 +53,9 @@ func (in *Instance) Logging(others []string) []string {
 	if cfg.HasTrees() {
 		known = append(known, runtime.ComponentRepository)
 	}
+	if len(cfg.Models) > 0 {
+		known = append(known, runtime.ComponentModelGateway)
+	}
 	known = append(cfg.Names(), known...)
 	for _, name := range others {
 		if !slices.Contains(known, name) {

@@ -39,6 +39,10 @@ type State struct {
 	Repository    string `json:"repository,omitempty"`     // HOST:PORT, where agents reach it
 	RepositoryKey string `json:"repository_key,omitempty"` // the secret of which their tokens are made
 
+	// Of the model gateway:
+	ModelGateway string `json:"model_gateway,omitempty"`     // HOST:PORT, where processes reach it
+	GatewayKey   string `json:"model_gateway_key,omitempty"` // the secret of which agents' tokens are made
+
 	// With runtime docker:
 	Embedded  bool      `json:"embedded,omitempty"`  // the blackboard is sett's own, in a container
 	Host      bool      `json:"host,omitempty"`      // the orchestrator is a process of this machine
@@ -74,6 +78,22 @@ func (in *Instance) StoreDir() string { return filepath.Join(in.Dir, "store") }
 
 // TreesDir is the directory of the agents' private trees.
 func (in *Instance) TreesDir() string { return filepath.Join(in.Dir, "trees") }
+
+// ModelKeysPath is the path of the file with the keys of models. It is there while the
+// instance runs.
+func (in *Instance) ModelKeysPath() string { return filepath.Join(in.Dir, "model-keys.json") }
+
+// ModelAnswersDir is the directory of the models' answers to running grants.
+func (in *Instance) ModelAnswersDir() string { return filepath.Join(in.Dir, "model-answers") }
+
+// DropModelKeys removes the file with the keys of models.
+func (in *Instance) DropModelKeys() error {
+	err := os.Remove(in.ModelKeysPath())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove the keys of models: %w", err)
+	}
+	return nil
+}
 
 // LogsDir is the directory of the logs.
 func (in *Instance) LogsDir() string { return filepath.Join(in.Dir, "logs") }

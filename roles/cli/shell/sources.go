@@ -180,12 +180,20 @@ func (c *completer) running() []candidate {
 	return c.configured()
 }
 
-// restartable are the agents, and the repository where they have trees.
+// restartable are the agents, the repository where they have trees, and the model
+// gateway where there are models.
 func (c *completer) restartable() []candidate {
 	out := c.running()
 	if in, err := c.at.Find(); err == nil {
-		if cfg, err := in.Config(); err == nil && cfg.HasTrees() {
+		cfg, err := in.Config()
+		if err != nil {
+			return out
+		}
+		if cfg.HasTrees() {
 			out = append(out, candidate{value: runtime.ComponentRepository, about: aboutPart})
+		}
+		if len(cfg.Models) > 0 {
+			out = append(out, candidate{value: runtime.ComponentModelGateway, about: aboutPart})
 		}
 	}
 	return out

@@ -101,6 +101,9 @@ func (r *Row) look(in *instance.Instance, c *config.Config, units []runtime.Unit
 	if c.HasTrees() {
 		kept = append(kept, runtime.ComponentRepository)
 	}
+	if len(c.Models) > 0 {
+		kept = append(kept, runtime.ComponentModelGateway)
+	}
 	parts = append(parts, kept...)
 	for _, part := range parts {
 		if _, ok := running[part]; ok || slices.Contains(r.Restarting, part) {

@@ -172,12 +172,12 @@ func (c *Cubs) set(agent string, s spot) {
 	c.known[agent] = s
 }
 
-// repository gets a page of the role that prepares the trees, which serves at this
-// address, or at its port of a container.
-func (c *Cubs) repository(ctx context.Context, address, path string, most int) (status int, body []byte, err error) {
+// part gets a page of a part that serves at its address, or at that port of its container.
+func (c *Cubs) part(ctx context.Context, p servedPart, path string, most int) (status int, body []byte, err error) {
+	address := p.address
 	if c.units != nil {
 		_, port, _ := net.SplitHostPort(address)
-		units, err := c.units.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentRepository})
+		units, err := c.units.List(ctx, runtime.Labels{runtime.LabelComponent: p.component})
 		if err != nil {
 			return 0, nil, fmt.Errorf("find its container: %w", err)
 		}

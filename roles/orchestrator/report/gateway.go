@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/roles/role"
 	"sett/runtime"
 )
@@ -42,8 +43,10 @@ func (g gateway) routes() map[string]http.Handler {
 		"GET /agents":                       http.HandlerFunc(g.agents),
 		"GET /agents/{agent}" + healthPath:  g.pass(healthPath, mostHealth, "text/plain; charset=utf-8"),
 		"GET /agents/{agent}" + metricsPath: g.pass(metricsPath, mostMetrics, metricsType),
-		"GET /repository" + healthPath:      g.passRepository(healthPath, mostHealth, "text/plain; charset=utf-8"),
-		"GET /repository" + metricsPath:     g.passRepository(metricsPath, mostMetrics, metricsType),
+		"GET /repository" + healthPath:      g.passPart(g.repository(), healthPath, mostHealth, "text/plain; charset=utf-8"),
+		"GET /repository" + metricsPath:     g.passPart(g.repository(), metricsPath, mostMetrics, metricsType),
+		"GET /model-gateway" + healthPath:   g.passPart(g.models(), healthPath, mostHealth, "text/plain; charset=utf-8"),
+		"GET /model-gateway" + metricsPath:  g.passPart(g.models(), metricsPath, mostMetrics, metricsType),
 		"GET /targets":                      http.HandlerFunc(g.targets),
 	}
 }
@@ -133,10 +136,10 @@ func (g gateway) targets(w http.ResponseWriter, r *http.Request) {
 			"instance": g.Instance, "agent": a.Name, "role": a.Role, "__metrics_path__": agentPath(a.Name, metricsPath),
 		}})
 	}
-	if g.Config().HasTrees() {
-		all = append(all, target{here, map[string]string{
-			"instance": g.Instance, "role": runtime.ComponentRepository, "__metrics_path__": "/repository" + metricsPath,
-		}})
+	for _, p := range []servedPart{g.repository(), g.models()} {
+		if p.wanted(g.Config()) {
+			all = append(all, target{here, map[string]string{"instance": g.Instance, "role": p.component, "__metrics_path__": "/" + p.component + metricsPath}})
+		}
 	}
 	writeJSON(w, all)
 }
@@ -161,17 +164,34 @@ func (g gateway) pass(path string, most int, contentType string) http.Handler {
 	}))
 }
 
-// passRepository passes on the answer of the role that prepares the trees.
-func (g gateway) passRepository(path string, most int, contentType string) http.Handler {
+// servedPart is a part of Sett that serves health and metrics at an address of its own.
+type servedPart struct {
+	component, address string
+	wanted             func(*config.Config) bool
+	unwanted           string // the reason that there is none
+}
+
+// repository is the role that prepares the trees.
+func (g gateway) repository() servedPart {
+	return servedPart{runtime.ComponentRepository, g.Repository, (*config.Config).HasTrees, "no agent has a tree"}
+}
+
+// models is the gateway of models.
+func (g gateway) models() servedPart {
+	return servedPart{runtime.ComponentModelGateway, g.ModelGateway, func(c *config.Config) bool { return len(c.Models) > 0 }, "there are no models"}
+}
+
+// passPart passes on the answer of such a part.
+func (g gateway) passPart(p servedPart, path string, most int, contentType string) http.Handler {
 	return role.Bounded(passAtOnce, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !g.Config().HasTrees() {
-			http.Error(w, "no agent has a tree", http.StatusNotFound)
+		if !p.wanted(g.Config()) {
+			http.Error(w, p.unwanted, http.StatusNotFound)
 			return
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), passTime)
 		defer cancel()
-		status, body, err := g.Cubs.repository(ctx, g.Repository, path, most)
-		answer{status, body, contentType}.write(w, "repository", err)
+		status, body, err := g.Cubs.part(ctx, p, path, most)
+		answer{status, body, contentType}.write(w, p.component, err)
 	}))
 }
 

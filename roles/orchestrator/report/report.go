@@ -28,7 +28,8 @@ type Ledger interface {
 	History(ctx context.Context, after string, limit int64) ([]blackboard.Event, error)
 }
 
-// Options of a Report. All of them are required, but Repository where no agent has a tree.
+// Options of a Report. All of them are required, but Repository where no agent has a
+// tree, and ModelGateway where there are no models.
 type Options struct {
 	Instance, Run string
 	Addr          string // host:port; "off": nothing is served or counted
@@ -44,9 +45,10 @@ type Options struct {
 	Ledger    Ledger
 	Cubs      *Cubs
 
-	Repository string // host:port of the role that prepares the trees, as agents reach it
-	Metrics    *Metrics
-	Build      prometheus.Collector
+	Repository   string // host:port of the role that prepares the trees, as agents reach it
+	ModelGateway string // host:port of the model gateway, as agents reach it
+	Metrics      *Metrics
+	Build        prometheus.Collector
 }
 
 // Serve opens the port and begins to count. It returns the actors to run.

@@ -20,6 +20,7 @@ type Specs interface {
 	Anchor(agent config.Agent) (runtime.Spec, bool)
 	Notifier(wanted config.Notify) (runtime.Spec, error)
 	Repository(c *config.Config) (runtime.Spec, error)
+	ModelGateway(c *config.Config) (runtime.Spec, error)
 }
 
 // Launcher starts and stops units. It starts an agent's units after the anchor that

@@ -173,7 +173,7 @@ func (s *Supervisor) adopt(ctx context.Context) error {
 				s.Launcher.add(u.Name, l[runtime.LabelAgent])
 			}
 			continue
-		case runtime.ComponentAgent, runtime.ComponentNotifier, runtime.ComponentRepository:
+		case runtime.ComponentAgent, runtime.ComponentNotifier, runtime.ComponentRepository, runtime.ComponentModelGateway:
 			s.adoptUnit(u)
 		case runtime.ComponentWorker:
 		default:
@@ -220,16 +220,21 @@ func (s *Supervisor) desired() map[string]desired {
 		all[runtime.ComponentRepository] = desired{digest: cfg.RepositoryDigest(), grace: repositoryGrace,
 			spec: func() (runtime.Spec, error) { return s.Specs.Repository(cfg) }}
 	}
+	if len(cfg.Models) > 0 {
+		all[runtime.ComponentModelGateway] = desired{digest: cfg.ModelsDigest(), grace: gatewayGrace,
+			spec: func() (runtime.Spec, error) { return s.Specs.ModelGateway(cfg) }}
+	}
 	return all
 }
 
 // cubGrace is for a cub to keep its tool's changes and to hand in the outcome, beyond the
 // tool's grace. notifierGrace is more than the notifier gives its command. The repository
-// ends at once.
+// and the model gateway end at once.
 const (
 	cubGrace        = 3 * time.Second
 	notifierGrace   = 10 * time.Second
 	repositoryGrace = 10 * time.Second
+	gatewayGrace    = 10 * time.Second
 )
 
 // converge begins to start the units that should run and to stop those that should
@@ -283,7 +288,7 @@ func (s *Supervisor) ended(ctx context.Context, e runtime.Exit) {
 	switch l[runtime.LabelComponent] {
 	case runtime.ComponentWorker:
 		s.Pool.Ended(ctx, e)
-	case runtime.ComponentAgent, runtime.ComponentNotifier, runtime.ComponentRepository:
+	case runtime.ComponentAgent, runtime.ComponentNotifier, runtime.ComponentRepository, runtime.ComponentModelGateway:
 		s.unitEnded(ctx, e)
 	}
 }

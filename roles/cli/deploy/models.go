@@ -1,0 +1,240 @@
+package deploy
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/runtime"
+)
+
+// The keys of models go from this machine's variables and files into one file of the
+// instance's directory, which the model gateway alone reads, and which goes with sett
+// down. No other file, label or variable has them: a keyed digest tells the next up that
+// they changed.
+
+// mostKey is the longest key in bytes.
+const mostKey = 64 << 10
+
+// readKeys reads the keys of the models, and the headers that have values of this machine.
+// A model that only replays needs no key.
+func readKeys(at *instance.Locator, c *config.Config, configFile string) (map[string]string, error) {
+	keys := map[string]string{}
+	for _, m := range c.Models {
+		if m.Replay != "" {
+			continue
+		}
+		key, err := ModelKey(at, m, configFile)
+		if err != nil {
+			return nil, err
+		}
+		if key != "" {
+			keys[m.Name] = key
+		}
+		headers, err := modelHeaders(at, m)
+		if err != nil {
+			return nil, err
+		}
+		for name, value := range headers {
+			keys[m.Name+"/"+name] = value
+		}
+	}
+	return keys, nil
+}
+
+// ModelKey reads the key of a model; empty: it has none.
+func ModelKey(at *instance.Locator, m config.Model, configFile string) (string, error) {
+	key, from := "", ""
+	switch {
+	case m.KeyEnv != "":
+		value, set := at.Lookup(m.KeyEnv)
+		if key, from = strings.TrimSpace(value), "the variable "+m.KeyEnv; !set || key == "" {
+			return "", role.Fail(role.Usage, fmt.Errorf("models.%s has no key: %s is not set", m.Name, m.KeyEnv), "export %s=… before sett up", m.KeyEnv)
+		}
+	case m.KeyFile != "":
+		text, err := readKeyFile(HostPath(at, configFile, m.KeyFile))
+		if err != nil {
+			return "", role.Fail(role.Usage, fmt.Errorf("models.%s: read its key: %w", m.Name, err), "api_key_file in %s names a file with the key alone", instance.ConfigName)
+		}
+		if key, from = strings.TrimSpace(text), "the file "+m.KeyFile; key == "" {
+			return "", role.Fail(role.Usage, fmt.Errorf("models.%s has no key: %s is empty", m.Name, from), "write the key into it, and nothing else")
+		}
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return "", role.Fail(role.Usage, fmt.Errorf("models.%s: the key in %s has a space or a line's end within it", m.Name, role.Clean(from)), "it holds the key alone, and nothing else")
+	}
+	return key, nil
+}
+
+func readKeyFile(name string) (string, error) {
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is no file", name)
+	case info.Size() > mostKey:
+		return "", fmt.Errorf("%s is longer than %d KiB", name, mostKey>>10)
+	}
+	text, err := os.ReadFile(name)
+	return string(text), err
+}
+
+// modelHeaders are the headers of a model that have values of this machine.
+func modelHeaders(at *instance.Locator, m config.Model) (map[string]string, error) {
+	out := map[string]string{}
+	for _, h := range m.Headers {
+		if len(h.Uses()) == 0 {
+			continue
+		}
+		values, unset, err := config.Environ([]config.EnvVar{h}, at.Lookup)
+		if err != nil {
+			return nil, role.Fail(role.Usage, fmt.Errorf("models.%s.headers: %w", m.Name, err), "export it, or give it a default in %s", instance.ConfigName)
+		}
+		if len(unset) > 0 {
+			return nil, role.Fail(role.Usage, fmt.Errorf("models.%s.headers.%s: a variable of this machine is not set", m.Name, h.Name), "export it, or give it a default in %s", instance.ConfigName)
+		}
+		_, out[h.Name], _ = strings.Cut(values[0], "=")
+	}
+	return out, nil
+}
+
+// HostPath is the place of a file that sett.yml names: relative to sett.yml, or to the
+// home directory after ~/.
+func HostPath(at *instance.Locator, configFile, name string) string {
+	if rest, ok := strings.CutPrefix(name, "~/"); ok {
+		return filepath.Join(at.Getenv("HOME"), rest)
+	}
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Join(filepath.Dir(configFile), name)
+}
+
+// noteModels reads the keys, and notes in the settings of the model gateway what it is
+// started with: its sett or image is there already. Folders of records get their whole
+// paths.
+func noteModels(u *upRun) error {
+	f := u.facts
+	if len(f.desired.Models) == 0 {
+		return nil
+	}
+	keys, err := readKeys(u.at, f.desired, f.file)
+	if err != nil {
+		return err
+	}
+	u.keys = keys
+	if f.state.ValuesKey == "" {
+		f.state.ValuesKey = rand.Text()
+	}
+	text, err := json.Marshal(keys) // sorted by name
+	if err != nil {
+		return fmt.Errorf("encode keys: %w", err)
+	}
+	h := hmac.New(sha256.New, []byte(f.state.ValuesKey))
+	_, _ = h.Write(text) // cannot fail
+	if r := f.desired.Services.ModelGateway.Resolved; r != nil {
+		r.Values = hex.EncodeToString(h.Sum(nil))
+	}
+	for i := range f.desired.Models {
+		m := &f.desired.Models[i]
+		for _, dir := range []*string{&m.Record, &m.Replay} {
+			if *dir != "" {
+				*dir = HostPath(u.at, f.file, *dir)
+			}
+		}
+	}
+	return nil
+}
+
+// makeModels makes what the model gateway works with: the secret of its tokens, the file
+// with the keys, and its folders. Without models nothing of it is there.
+func makeModels(u *upRun) error {
+	in := u.in
+	if len(u.c.Models) == 0 {
+		in.ModelGateway, in.GatewayKey = "", ""
+		return in.DropModelKeys()
+	}
+	if in.GatewayKey == "" {
+		in.GatewayKey = rand.Text()
+	}
+	if err := instance.WriteFile(in.ModelKeysPath(), u.keys); err != nil {
+		return err
+	}
+	own := []string{in.ModelAnswersDir()}
+	for _, m := range u.c.Models {
+		if m.Record != "" {
+			own = append(own, m.Record)
+		}
+		if info, err := os.Stat(m.Replay); m.Replay != "" && (err != nil || !info.IsDir()) {
+			if err == nil {
+				err = errors.New("it is no folder")
+			}
+			return role.Fail(role.Usage, fmt.Errorf("models.%s.replay: %w", m.Name, err), "record: in its place makes such a folder")
+		}
+	}
+	given := []string{in.ModelKeysPath()}
+	for _, dir := range own {
+		_, err := os.Stat(dir)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return role.Fail(role.Environment, err, "")
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			given = append(given, dir)
+		}
+	}
+	if os.Geteuid() == 0 { // the workspace, and so the containers, may be another user's
+		uid, gid := u.launch.owner()
+		for _, name := range given {
+			if err := os.Lchown(name, uid, gid); err != nil {
+				return role.Fail(role.Environment, fmt.Errorf("give the model gateway its files: %w", err), "")
+			}
+		}
+	}
+	return nil
+}
+
+// modelEnviron has the orchestrator's variables about models.
+func modelEnviron(j *job, url string) []string {
+	if len(j.c.Models) == 0 {
+		return nil
+	}
+	return []string{
+		env.ModelGateway + "=" + url, env.GatewayKey + "=" + j.in.GatewayKey, env.ModelKeys + "=" + j.in.ModelKeysPath(),
+		env.ModelAnswers + "=" + j.in.ModelAnswersDir(),
+	}
+}
+
+// chooseGateway settles where processes reach the model gateway, as chooseRepository does.
+func chooseGateway(ctx context.Context, j *job) error {
+	if j.c.Runtime == config.RuntimeDocker || len(j.c.Models) == 0 {
+		j.in.ModelGateway = ""
+		return nil
+	}
+	units, err := j.place.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentModelGateway})
+	if err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	if j.in.ModelGateway != "" && len(units) > 0 && units[0].Running {
+		return nil
+	}
+	at, err := j.in.FreeGateway()
+	if err != nil {
+		return err
+	}
+	j.in.ModelGateway = at
+	return nil
+}

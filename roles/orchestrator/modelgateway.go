@@ -1,0 +1,167 @@
+package orchestrator
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/contract/model"
+	"sett/roles/role/gateway"
+	"sett/runtime"
+)
+
+// ModelGateway describes the unit that passes agents' calls of models on.
+func (u specs) ModelGateway(c *config.Config) (runtime.Spec, error) {
+	at, err := url.Parse(u.settings.GatewayURL)
+	if err != nil || at.Host == "" {
+		return runtime.Spec{}, errors.New("describe model-gateway: it has no address; sett up gives it one")
+	}
+	g := env.Gateway{
+		Instance: u.settings.Instance, Addr: at.Host, Key: u.settings.GatewayKey, Keys: u.settings.ModelKeys, Answers: u.settings.ModelAnswers,
+		HealthAddr: "off", // the address for cubs serves it, too
+		Redis:      u.settings.Redis, Agents: map[string]env.GatewayAgent{},
+	}
+	g.Redis.Mark = u.known()
+	for _, m := range c.Models {
+		g.Models = append(g.Models, modelOf(m))
+	}
+	for _, a := range c.Agents {
+		if a.LLM != nil {
+			g.Agents[a.Name] = env.GatewayAgent{Model: a.LLM.Model, Budget: budgetOf(a.Budget)}
+		}
+	}
+	if b := c.Budget; b != nil {
+		g.Budget, g.OnBudget = b.Budget, b.OnBudget
+	}
+	s := runtime.Spec{
+		Name: runtime.ComponentModelGateway, Args: []string{"model-gateway"}, Dir: cmp.Or(u.settings.StateDir, "/"),
+		Labels: runtime.Labels{
+			runtime.LabelInstance: u.settings.Instance, runtime.LabelComponent: runtime.ComponentModelGateway,
+			runtime.LabelRun: u.settings.Run, runtime.LabelIncarnation: u.env.NewID(), runtime.LabelConfig: c.ModelsDigest(),
+		},
+	}
+	if u.settings.containers() {
+		if err := u.encloseGateway(&s, &g, c.Services.ModelGateway, at); err != nil {
+			return s, err
+		}
+	}
+	vars, err := u.environ(nil)
+	s.Env = slices.Concat(vars, g.Environ())
+	return s, err
+}
+
+func budgetOf(b *model.Budget) model.Budget {
+	if b == nil {
+		return model.Budget{}
+	}
+	return *b
+}
+
+// modelOf leaves out headers with values of this machine: those are in the file of keys.
+func modelOf(m config.Model) env.Model {
+	retries := m.Retries
+	out := env.Model{
+		Name: m.Name, API: m.API, BaseURL: m.BaseURL, Model: m.Model, Context: m.Context, MaxOutput: m.MaxOutput, Price: m.Price,
+		Timeout: m.Timeout.Headers, Idle: m.Timeout.Idle, Retries: &retries, Concurrency: m.Concurrency,
+		Record: m.Record, Replay: m.Replay, Ignore: m.Ignore,
+	}
+	for _, h := range m.Headers {
+		if len(h.Uses()) > 0 {
+			continue
+		}
+		if out.Headers == nil {
+			out.Headers = map[string]string{}
+		}
+		out.Headers[h.Name] = strings.ReplaceAll(h.Value, "$$", "$")
+	}
+	return out
+}
+
+// Places in the model gateway's container.
+const (
+	modelKeysFile = "/.sett-models/keys.json"
+	answersDir    = "/.sett-answers"
+	recordsDir    = "/.sett-records"
+)
+
+// The limits of the model gateway's container. Bodies of requests and answers wait in its memory.
+const (
+	gatewayMemory = 1 << 30
+	gatewayPids   = 256
+)
+
+// encloseGateway makes a container of it: sett's own image, the keys and the records, and
+// nothing else of this machine. It reaches everything, as providers may be anywhere.
+func (u specs) encloseGateway(s *runtime.Spec, g *env.Gateway, wanted config.ModelGatewayService, at *url.URL) error {
+	if wanted.Resolved == nil {
+		return errors.New("describe model-gateway: no image was found for it")
+	}
+	board, err := u.settings.gatewayURL()
+	if err != nil {
+		return fmt.Errorf("describe model-gateway: %w", err)
+	}
+	g.Redis.URL, g.Addr, s.Dir = board, ":"+at.Port(), "/"
+	var mounts []runtime.Mount
+	if g.Keys != "" {
+		mounts = append(mounts, runtime.Mount{Source: g.Keys, Target: modelKeysFile, ReadOnly: true})
+		g.Keys = modelKeysFile
+	}
+	if g.Answers != "" {
+		mounts = append(mounts, runtime.Mount{Source: g.Answers, Target: answersDir})
+		g.Answers = answersDir
+	}
+	for i := range g.Models {
+		m := &g.Models[i]
+		for _, dir := range []*string{&m.Record, &m.Replay} {
+			if *dir != "" {
+				inside := recordsDir + "/" + m.Name
+				mounts = append(mounts, runtime.Mount{Source: *dir, Target: inside, ReadOnly: dir == &m.Replay})
+				*dir = inside
+			}
+		}
+		m.BaseURL = throughHost(m.BaseURL)
+	}
+	s.Container = runtime.Container{
+		Image: u.settings.ControlImage, User: u.settings.AgentsUser, Mounts: mounts,
+		Network: runtime.NetworkFull, Aliases: []string{at.Hostname()}, ToHost: true,
+		CPUs: defaultCPUs, Memory: gatewayMemory, Pids: gatewayPids, Tmp: 16 << 20,
+	}
+	return nil
+}
+
+// throughHost replaces a loopback address, which in a container is the container itself,
+// by the engine's host.
+func throughHost(base string) string {
+	at, err := url.Parse(base)
+	if err != nil || !config.Loopback(at.Hostname()) {
+		return base
+	}
+	host := runtime.HostName
+	if at.Port() != "" {
+		host = net.JoinHostPort(host, at.Port())
+	}
+	at.Host = host
+	return at.String()
+}
+
+// ask gives a cub the way to its agent's model, and `sett llm` its settings.
+func (u specs) ask(c *env.Cub, a config.Agent) {
+	l := a.LLM
+	if l == nil {
+		return
+	}
+	c.Asks = env.Asks{
+		Gateway: u.settings.GatewayURL, Token: gateway.Token(u.settings.GatewayKey, a.Name), Model: l.Asks.Model, API: l.Asks.API,
+		NoDoor: !l.Door, OnBudget: l.Asks.OnBudget,
+	}
+	c.Asks.LLM = &env.LLM{
+		Context: int(l.Asks.Context), MaxOutput: int(l.Asks.MaxOutput), Temperature: l.Asks.Temperature, Tools: l.Tools, Run: l.Run, Shell: l.Shell,
+		Steps: l.Steps, Makes: a.Adapter.Makes, Terminal: a.Adapter.Terminal,
+	}
+}
