@@ -50,6 +50,7 @@ var packages = []string{
 	"roles/cli/logline", "roles/cli/manual", "roles/cli/pin", "roles/cli/shell", "roles/cli/starter", "roles/cli/status", "roles/cli/term", "roles/cli/term/ttytest", "roles/cli/trial",
 	"roles/cub",
 	"roles/cub/assemble",
+	"roles/cub/door",
 	"roles/cub/toolrun",
 	"roles/e2e",
 	"roles/gateway",

@@ -118,6 +118,9 @@ func (d *decoder) resolveLLM(a *Agent, c *Config, name *node, keys map[string]*n
 		}
 		d.add(at("llm"), hint, "%s.llm: no model has the name %s", path, quote(l.Model))
 	}
+	if !a.LLM.Door && a.OwnLLM() {
+		d.add(at("llm"), "leave door out, or give the agent a command", "%s.llm: sett llm reaches its model by the door", path)
+	}
 	runs := slices.Contains(a.LLM.Tools, ToolRun)
 	switch l := a.LLM; {
 	case slices.Contains(d.faulty, path+".llm.run"):

@@ -107,7 +107,7 @@ var beyondSchema = []string{
 	"command with NUL", "memory huge", // of a text's inside
 	"open reference", "open default", "reference to nothing", "reference by position", "reference with an unknown operator", // a language within
 	"header with a line's end", "header of Sett", "header twice", "base_url of one call", "ignore that is no pattern", // of a text's inside, too
-	"llm misspelt", "llm with tools and no tree", // one text compared with another
+	"llm misspelt", "llm with tools and no tree", "llm without a door", // one text compared with another
 	"image and build in defaults", // the agent may have one of its own
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/model"
 	"sett/roles/cub/assemble"
 )
 
@@ -17,6 +18,9 @@ type board struct {
 	openWork   func(ctx context.Context, agent string) (blackboard.AgentWork, error)
 	assignment func(ctx context.Context, agent, incarnation string) (claim string, err error)
 	ping       func(ctx context.Context) error
+
+	// raiseBudget adds to the budget of a goal, as a person's Answer says, which counts once.
+	raiseBudget func(ctx context.Context, answer, workflow string, more model.Budget) error
 
 	// listen calls ready at each (re)connection, notice for each message and lost at
 	// each loss of the blackboard, until the context ends.

@@ -23,6 +23,8 @@ type work struct {
 	ref    blackboard.GrantRef
 	log    *slog.Logger
 	tree   *tree    // nil: the tool has none, or none yet
+	unseen []string // of its Questions and Answers, those about budgets, which no tool sees
+	denied bool     // a person was asked for more of a budget, and gave none
 	joined []string // the results of the claim's parallel phase, for the exclusive grant
 }
 
@@ -32,7 +34,12 @@ func (w *work) added() []string {
 	if w.Grant.Failure != "" {
 		all = append(all, w.Grant.Failure)
 	}
-	return append(all, w.Grant.Asked...)
+	for _, id := range w.Grant.Asked {
+		if !slices.Contains(w.unseen, id) {
+			all = append(all, id)
+		}
+	}
+	return all
 }
 
 // outcome is the end of a run: a result to record, or the reason for none.
@@ -108,7 +115,15 @@ func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 	if w.broken != nil {
 		return x.failed(late, w, none, w.broken)
 	}
-	task, err := x.assemble(ctx, w)
+	var again error
+	err := x.patiently(ctx, func() (err error) { again, err = x.heedMore(ctx, w); return err })
+	if err == nil && again != nil {
+		return x.askForMore(w, none, "The answer cannot be read: "+again.Error())
+	}
+	var task assemble.Task
+	if err == nil {
+		task, err = x.assemble(ctx, w)
+	}
 	if err == nil {
 		err = x.prepare(life, ctx, w, task)
 	}
@@ -186,9 +201,14 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if w.tree != nil {
 		go quota{x.settings.Workspace, x.settings.Limits.MaxTree, x.settings.Limits.MinFree}.watch(running, stop)
 	}
+	environ, shut, err := x.openDoor(w, env.ToolEnviron(x.toolEnviron(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)), stop)
+	if err != nil {
+		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
+	}
+	defer shut()
 	res, err := x.runner.Run(running, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
-		Env:    env.ToolEnviron(x.toolEnviron(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)),
+		Env:    environ,
 		Stderr: lineLogger{w.log, "tool"}, NoNetwork: x.noNetwork(), Confine: x.confined(),
 	})
 	if err != nil {
@@ -201,7 +221,11 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if res.EmptiedTmp != "" {
 		w.log.Info("emptied /tmp: " + res.EmptiedTmp)
 	}
-	switch cause := context.Cause(running); {
+	cause := context.Cause(running)
+	if over := asBudget(cause); over != nil {
+		return x.overBudget(late, w, res, over)
+	}
+	switch {
 	case res.Cancelled && errors.Is(cause, errQuota):
 		w.tree.full = true
 		return x.failed(ctx, w, res, cause)

@@ -27,6 +27,9 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	if err != nil {
 		return role.Fail(role.Usage, err, "see sett cub --help for the settings of a cub")
 	}
+	if settings.Command, err = ownProgram(settings.Command); err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
 	s := &state{env: e, settings: settings, mode: standard, runner: runner, metrics: newMetrics()}
 	if err := s.chooseMode(); err != nil {
 		return err
@@ -66,7 +69,7 @@ func boardOn(b *redis.Board, agent string) board {
 		presence: b.Cub, work: b.Cub, records: b.Records,
 		submitBids: b.Cub.SubmitBids,
 		openWork:   b.Index.OpenAgentWork, assignment: b.Roster.Assignment,
-		ping: b.Ping,
+		ping: b.Ping, raiseBudget: b.Cub.RaiseBudget,
 		listen: func(ctx context.Context, topics []topic, ready func(), notice func(topic, string), lost func(error)) error {
 			channels := make([]redis.Channel, len(topics))
 			for i, t := range topics {

@@ -1,0 +1,259 @@
+package door_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/cub/door"
+	"sett/roles/role/gateway"
+)
+
+const (
+	claim  = "01ARZ3NDEKTSV4RRFFQ69G5FAW"
+	callID = "01ARZ3NDEKTSV4RRFFQ69G5FAV"
+	hush   = "the agent's own token"
+)
+
+// opened is a door before a server that stands for the gateway.
+type opened struct {
+	*testing.T
+	*door.Door
+	vars    map[string]string
+	mu      sync.Mutex
+	refused []gateway.Refusal
+}
+
+func open(t *testing.T, loopback bool, answer http.HandlerFunc) *opened {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	return openTo(t, server.URL, loopback)
+}
+
+func openTo(t *testing.T, url string, loopback bool) *opened {
+	t.Helper()
+	o := &opened{T: t, vars: map[string]string{}}
+	var err error
+	o.Door, err = door.Open(door.Options{
+		Gateway: url, Token: hush, Call: blackboard.Call{Claim: claim, Agent: "coder", Attempt: 2, Holder: "h"}, NewID: func() string { return callID },
+		Loopback: loopback, Log: slog.New(slog.DiscardHandler),
+		Refused: func(r gateway.Refusal) { o.mu.Lock(); defer o.mu.Unlock(); o.refused = append(o.refused, r) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.Close)
+	for _, v := range o.Environ(nil) {
+		name, value, _ := strings.Cut(v, "=")
+		o.vars[name] = value
+	}
+	return o
+}
+
+// bySocket is a client through the Unix socket.
+func (o *opened) bySocket() *http.Client {
+	return &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", o.vars["SETT_MODEL_SOCKET"])
+	}}}
+}
+
+func (o *opened) post(client *http.Client, url string, header ...string) *http.Response {
+	o.Helper()
+	req, err := http.NewRequestWithContext(o.Context(), http.MethodPost, url, strings.NewReader(`{"model":"x"}`))
+	if err != nil {
+		o.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		o.Fatal(err)
+	}
+	o.Cleanup(func() { _ = res.Body.Close() })
+	return res
+}
+
+func body(t *testing.T, res *http.Response) string {
+	t.Helper()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A request arrives with the grant's name and the agent's token, and without what the
+// client says about itself.
+func TestPassesOn(t *testing.T) {
+	t.Parallel()
+	o := open(t, true, func(w http.ResponseWriter, r *http.Request) {
+		q, ok := gateway.ReadCall(r.Header)
+		text, _ := io.ReadAll(r.Body)
+		_, _ = fmt.Fprintf(w, "%s %s %v %+v auth=%q key=%q cookie=%q beta=%q forged=%q %s", r.Method, r.URL.RequestURI(), ok, q, r.Header["Authorization"], r.Header["X-Api-Key"],
+			r.Header["Cookie"], r.Header["Anthropic-Beta"], r.Header["Sett-Other"], text)
+	})
+	want := func(path string) string {
+		return `POST ` + path + ` true {ID:` + callID + ` Claim:` + claim + ` Agent:coder Attempt:2 Holder:h Model: Request:} auth=["Bearer ` + hush + `"] key=[] cookie=[] beta=["b"] forged=[] {"model":"x"}`
+	}
+	more := []string{"Cookie", "c=1", "Anthropic-Beta", "b", "Sett-Agent", "other", "Sett-Other", "x"}
+	for name, c := range map[string]struct {
+		client *http.Client
+		url    string
+		auth   []string
+		path   string
+	}{
+		"openai":    {http.DefaultClient, o.vars["OPENAI_BASE_URL"] + "/chat/completions", []string{"Authorization", "Bearer " + o.vars["OPENAI_API_KEY"]}, "/v1/chat/completions"},
+		"old":       {http.DefaultClient, o.vars["OPENAI_API_BASE"] + "/responses?x=1", []string{"Authorization", "Bearer " + o.vars["OPENAI_API_KEY"]}, "/v1/responses?x=1"},
+		"anthropic": {http.DefaultClient, o.vars["ANTHROPIC_BASE_URL"] + "/v1/messages", []string{"X-Api-Key", o.vars["ANTHROPIC_API_KEY"]}, "/v1/messages"},
+		"socket":    {o.bySocket(), "http://model/v1/messages", []string{"Authorization", "Bearer " + o.vars["ANTHROPIC_API_KEY"]}, "/v1/messages"},
+	} {
+		if got := body(t, o.post(c.client, c.url, append(c.auth, more...)...)); got != want(c.path) {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want(c.path))
+		}
+	}
+}
+
+func TestWantsTheToken(t *testing.T) {
+	t.Parallel()
+	o := open(t, true, func(http.ResponseWriter, *http.Request) { t.Error("a request without the token came through") })
+	for _, auth := range [][]string{nil, {"Authorization", "Bearer " + hush}, {"X-Api-Key", "x"}, {"Authorization", "Bearer " + o.vars["OPENAI_API_KEY"] + "x"}} {
+		for _, way := range []struct {
+			client *http.Client
+			base   string
+		}{{http.DefaultClient, o.vars["ANTHROPIC_BASE_URL"]}, {o.bySocket(), "http://model"}} {
+			res := o.post(way.client, way.base+"/v1/messages", auth...)
+			if got := body(t, res); res.StatusCode != http.StatusUnauthorized || !strings.HasPrefix(got, `{"error":{"message":"this door wants`) || !strings.Contains(got, `"type":"error"`) {
+				t.Errorf("%v: %d %s", auth, res.StatusCode, got)
+			}
+		}
+	}
+}
+
+// A stream comes through chunk by chunk, and a client that goes ends the request.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	next, gone := make(chan struct{}), make(chan struct{})
+	o := open(t, true, func(w http.ResponseWriter, r *http.Request) {
+		for i := range 3 {
+			_, _ = fmt.Fprintf(w, "data: %d\n", i)
+			_ = http.NewResponseController(w).Flush()
+			<-next
+		}
+		<-r.Context().Done()
+		close(gone)
+	})
+	res := o.post(http.DefaultClient, o.vars["OPENAI_BASE_URL"]+"/chat/completions", "Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+	lines := bufio.NewReader(res.Body)
+	for i := range 3 {
+		if got, err := lines.ReadString('\n'); got != fmt.Sprintf("data: %d\n", i) || err != nil {
+			t.Fatalf("chunk %d is %q, %v", i, got, err)
+		}
+		next <- struct{}{}
+	}
+	_ = res.Body.Close()
+	select {
+	case <-gone:
+	case <-time.After(20 * time.Second):
+		t.Error("the gateway's request outlives the client")
+	}
+}
+
+func TestGatewayAway(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	o := openTo(t, "http://"+l.Addr().String(), true)
+	for path, want := range map[string]string{
+		"/v1/messages":         `{"error":{"message":"the model gateway of this instance is out of reach; sett logs model-gateway says why","type":"api_error"},"type":"error"}`,
+		"/v1/chat/completions": `{"error":{"message":"the model gateway of this instance is out of reach; sett logs model-gateway says why","type":"api_error","param":null,"code":null}}`,
+	} {
+		res := o.post(http.DefaultClient, o.vars["ANTHROPIC_BASE_URL"]+path, "X-Api-Key", o.vars["ANTHROPIC_API_KEY"])
+		if got := strings.TrimSpace(body(t, res)); res.StatusCode != http.StatusServiceUnavailable || got != want {
+			t.Errorf("%s: %d %s", path, res.StatusCode, got)
+		}
+	}
+}
+
+func TestTellsRefusals(t *testing.T) {
+	t.Parallel()
+	o := open(t, true, func(w http.ResponseWriter, _ *http.Request) {
+		gateway.Refusal{Why: gateway.Budget, Message: "no more"}.Write(w.Header())
+		w.WriteHeader(http.StatusTooManyRequests)
+		_, _ = io.WriteString(w, "body")
+	})
+	res := o.post(http.DefaultClient, o.vars["OPENAI_BASE_URL"]+"/responses", "Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+	if got := body(t, res); got != "body" || res.StatusCode != http.StatusTooManyRequests || res.Header.Get("x-should-retry") != "false" {
+		t.Errorf("%d %s %v", res.StatusCode, got, res.Header)
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if len(o.refused) != 1 || o.refused[0].Why != gateway.Budget || o.refused[0].Message != "no more" {
+		t.Errorf("told of %+v", o.refused)
+	}
+}
+
+// After its end a door is nowhere: no socket, no address, no request under way.
+func TestClose(t *testing.T) {
+	t.Parallel()
+	started, ended := make(chan struct{}), make(chan struct{})
+	o := open(t, true, func(_ http.ResponseWriter, r *http.Request) {
+		close(started)
+		<-r.Context().Done()
+		close(ended)
+	})
+	go func() {
+		req, _ := http.NewRequest(http.MethodGet, o.vars["OPENAI_BASE_URL"]+"/models", nil)
+		req.Header.Set("Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+		}
+	}()
+	<-started
+	info, err := os.Stat(o.vars["SETT_MODEL_SOCKET"])
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("socket: %v %v", info, err)
+	}
+	o.Close()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Error("a request outlives the door")
+	}
+	if _, err := os.Stat(o.vars["SETT_MODEL_SOCKET"]); !os.IsNotExist(err) {
+		t.Errorf("the socket stays: %v", err)
+	}
+	if c, err := net.Dial("tcp", strings.TrimPrefix(o.vars["ANTHROPIC_BASE_URL"], "http://")); err == nil {
+		_ = c.Close()
+		t.Error("the address still answers")
+	}
+}
+
+// Without a network there is the socket alone, and sett.yml's own values win.
+func TestEnviron(t *testing.T) {
+	t.Parallel()
+	o := open(t, false, nil)
+	if len(o.vars) != 3 || o.vars["OPENAI_API_KEY"] == "" || o.vars["OPENAI_API_KEY"] != o.vars["ANTHROPIC_API_KEY"] || o.vars["SETT_MODEL_SOCKET"] == "" {
+		t.Errorf("variables %v", o.vars)
+	}
+	given := []string{"OPENAI_API_KEY=mine", "OPENAI_BASE_URL=", "X=1"}
+	got := open(t, true, nil).Environ(given)
+	if len(got) != len(given)+4 || strings.Join(got[:3], " ") != "OPENAI_API_KEY=mine OPENAI_BASE_URL= X=1" || strings.Contains(strings.Join(got[3:], " "), "OPENAI_API_KEY") {
+		t.Errorf("environment %q", got)
+	}
+}

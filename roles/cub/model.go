@@ -1,0 +1,142 @@
+package cub
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/contract/model"
+	"sett/roles/cub/door"
+	"sett/roles/cub/toolrun"
+	"sett/roles/role/gateway"
+)
+
+// ownProgram puts the running sett in the place of the word sett, where the agent's
+// program is `sett llm`.
+func ownProgram(command []string) ([]string, error) {
+	if !slices.Equal(command, config.LLMCommand()) {
+		return command, nil
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the sett binary: %w", err)
+	}
+	return append([]string{own}, command[1:]...), nil
+}
+
+// budgetError ends a tool whose call of the model no budget has room for.
+type budgetError struct{ refusal gateway.Refusal }
+
+func (e *budgetError) Error() string {
+	if e.refusal.Budget != nil {
+		return e.refusal.Budget.String()
+	}
+	return e.refusal.Message
+}
+
+// FailureType is the type of the Failure.
+func (e *budgetError) FailureType() string { return blackboard.TypeBudgetExceeded }
+
+// openDoor opens the way to the agent's model for a run of its tool, and returns the
+// tool's environment. A refusal for want of a budget ends the run. Without a model
+// nothing is opened.
+func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseFunc) (vars []string, shut func(), err error) {
+	asks := x.settings.Asks
+	if asks.Gateway == "" || asks.NoDoor {
+		return environ, func() {}, nil
+	}
+	d, err := door.Open(door.Options{
+		Gateway: asks.Gateway, Token: asks.Token, NewID: x.env.NewID, Loopback: !x.noNetwork(), Log: w.log,
+		Call: blackboard.Call{Claim: w.ref.Claim, Agent: w.ref.Agent, Attempt: w.ref.Attempt, Holder: w.ref.Holder},
+		Refused: func(r gateway.Refusal) {
+			if r.Why == gateway.Budget {
+				stop(&budgetError{r})
+			}
+		},
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return d.Environ(environ), d.Close, nil
+}
+
+// overBudget ends a grant that has used up a budget: with a Failure, or with a Question
+// for more of the goal's. A person who was asked and gave none is not asked again.
+func (x *executor) overBudget(ctx context.Context, w *work, res toolrun.Result, cause *budgetError) outcome {
+	b := cause.refusal.Budget
+	if x.settings.Asks.OnBudget != model.OnBudgetAsk || b == nil || b.Of != "goal" || w.denied {
+		return x.failed(ctx, w, res, cause)
+	}
+	x.keep(ctx, w, "left by a tool that ran out of its budget")
+	return x.askForMore(w, res, fmt.Sprintf("%s. Answer %q to go on with so much more, or in other words to end it here.",
+		upperFirst(cause.Error()), "more: "+b.Unit+"="+exampleOf(b.Unit)))
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// exampleOf is an amount of a unit of budgets, as a person writes it.
+func exampleOf(unit string) string {
+	return map[string]string{"cost": "5", "tokens": "1M", "calls": "100", "time": "1h"}[unit]
+}
+
+func (x *executor) askForMore(w *work, res toolrun.Result, text string) outcome {
+	return outcome{toolTime: res.Reaped.Sub(res.Started), artefact: blackboard.Artefact{
+		ID: x.env.NewID(), StructuralType: blackboard.Question, Type: blackboard.TypeBudgetExceeded, Payload: text,
+		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
+		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: text,
+	}}
+}
+
+// heedMore reads a person's answers to Questions for more of a budget. The newest raises
+// the goal's budget, once, however often it is read. None of these is in the tool's
+// context: they are no part of its work. again is the reason to ask once more.
+func (x *executor) heedMore(ctx context.Context, w *work) (again error, err error) {
+	if x.settings.Asks.Gateway == "" {
+		return nil, nil
+	}
+	asked := w.Grant.Asked
+	for i := 0; i+1 < len(asked); i += 2 { // questions and answers alternate
+		question, err := x.board.records.Artefact(ctx, asked[i])
+		if err != nil {
+			return nil, err
+		}
+		if question.Type != blackboard.TypeBudgetExceeded {
+			continue
+		}
+		w.unseen = append(w.unseen, asked[i], asked[i+1])
+		if i+2 < len(asked) {
+			continue
+		}
+		answer, err := x.board.records.Artefact(ctx, asked[i+1])
+		if err != nil {
+			return nil, err
+		}
+		more, wanted, why := model.ParseMore(answer.Payload)
+		switch {
+		case !wanted:
+			w.denied = true
+		case why != nil:
+			return why, nil
+		default:
+			if err := x.board.raiseBudget(ctx, answer.ID, w.Claim.WorkflowID, more); err != nil {
+				return nil, err
+			}
+			w.log.Info("the goal's budget raised", "answer", answer.ID)
+		}
+	}
+	return nil, nil
+}
+
+// asBudget returns the refusal that ended a run; nil: another reason did.
+func asBudget(cause error) *budgetError {
+	var e *budgetError
+	if errors.As(cause, &e) {
+		return e
+	}
+	return nil
+}
