@@ -105,7 +105,7 @@ func (c *Config) noteFacts() {
 			continue
 		}
 		c.Agents[i].LLM.Asks = ModelFacts{Model: m.Model, API: m.API, Context: m.Context, MaxOutput: m.MaxOutput, Temperature: m.Temperature}
-		if c.Budget != nil {
+		if c.Budget != nil && c.Budget.OnBudget != model.OnBudgetFail { // the usual one is not said
 			c.Agents[i].LLM.Asks.OnBudget = c.Budget.OnBudget
 		}
 	}

@@ -53,7 +53,7 @@ var modelCases = []problemCase{
 	{"llm with tools and no tree", agentLines("llm: {model: m, tools: [search]}", "workspace: {mode: none}") + oneModel, []string{"5:5: agents.a.llm: tools work in a tree, and the agent has none"}},
 	{"llm that runs without an image", "agents: {a: {llm: {model: m, tools: [run], run: [go]}}}\n" + oneModel, []string{"1:10: agents.a has neither image nor build"}},
 	{"llm with a program without an image", "agents: {a: {command: [x], llm: {model: m}}}\n" + oneModel, []string{"1:10: agents.a has neither image nor build"}},
-	{"llm without a door", agentsOf("a: {llm: {model: m, door: false}}") + oneModel, []string{"1:10: agents.a.llm: sett llm reaches its model by the door"}},
+	{"llm without a door", agentsOf("a: {llm: {model: m, door: false}}") + oneModel, []string{"1:14: agents.a.llm: sett llm reaches its model by the door"}},
 	{"bid of no model", agentLines("bids: {X: model}"), []string{"5:5: agents.a.bids: model asks the agent's model, and it has none | add llm"}},
 	{"bid of a model without a prompt", agentLines("bids: {X: model}", "llm: {model: m}") + oneModel, []string{"5:5: agents.a.bids: model decides by prompts.claim, which is empty"}},
 	{"check with a prompt", agentLines("adapter: check", "stdin: prompt", "bids: {X: review}"), []string{"6:5: agents.a: stdin: prompt is not for adapter: check | use adapter: text"}},

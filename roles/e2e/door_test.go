@@ -1,0 +1,227 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/roles/role/modeltest"
+)
+
+// modelKey is the provider's key in these tests: nobody but the provider sees it.
+const modelKey = "sk-e2e-3f9a1c77d0"
+
+// asksModel is the part of a tool that asks its model by curl, and has the answer in $said.
+const asksModel = `
+env >"$gates/environ.$me"
+said=$(curl -sS --max-time 30 "$OPENAI_BASE_URL/chat/completions" -H "Authorization: Bearer $OPENAI_API_KEY" -H "Content-Type: application/json" \
+  -d "{\"model\":\"$SETT_MODEL\",\"messages\":[{\"role\":\"user\",\"content\":\"a word\"}]}" | sed 's/.*"content":"\([^"]*\)".*/\1/')
+`
+
+// bySocket is the same without a network.
+var bySocket = strings.NewReplacer(`"$OPENAI_BASE_URL/chat/completions"`, `--unix-socket "$SETT_MODEL_SOCKET" http://model/v1/chat/completions`).Replace(asksModel)
+
+// thinker is a clan of one agent with a model at that address.
+func thinker(t *testing.T, url, tool, llm, more string) clan {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("no curl here")
+	}
+	key := filepath.Join(t.TempDir(), "key")
+	file(t, key, modelKey+"\n", 0o600)
+	c := solo(tool, "llm: {model: m"+llm+"}")
+	c.extra = fmt.Sprintf("models: {m: {api: chat, model: real-name, base_url: %q, api_key_file: %q, price: {input: 1, output: 2}}}\n%s", url, key, more)
+	return c
+}
+
+// A script asks its model through the door. The provider gets the key, and nothing else
+// of the instance ever has it.
+func TestDoor(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ tool, network string }{"address": {asksModel, "full"}, "socket": {bySocket, "none"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			provider := modeltest.Start(t)
+			provider.Key, provider.Play = modelKey, func(modeltest.Request) modeltest.Step { return modeltest.Text("a word of the model") }
+			clan := thinker(t, provider.URL, c.tool+`say Terminal Done "$said"`, "", "")
+			clan.agents[0].more += "\nnetwork: " + c.network
+			in := start(t, options{clan: clan})
+			goal := in.post("x")
+			in.await(goal, enough)
+			in.settled()
+			if got := in.payloadOf(goal, "Done"); got != "a word of the model" {
+				t.Errorf("the result is %q", got)
+			}
+			if last := provider.Last(); last.Header.Get("Authorization") != "Bearer "+modelKey || last.Model != "real-name" {
+				t.Errorf("the provider got %v for %s", last.Header, last.Model)
+			}
+			in.holdsNoKey()
+			in.must("restart", "model-gateway")
+			in.await(in.post("again"), enough)
+			in.must("down")
+			if _, err := os.Stat(filepath.Join(in.stateDir(), "model-keys.json")); !os.IsNotExist(err) {
+				t.Errorf("the keys stay after down: %v", err)
+			}
+		})
+	}
+}
+
+func (in *instance) artefactsOf(goal string) (all []blackboard.Artefact) {
+	in.t.Helper()
+	ids, err := in.board.Index.WorkflowArtefacts(in.t.Context(), goal)
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	for _, id := range ids {
+		a, err := in.board.Records.Artefact(in.t.Context(), id)
+		if err != nil {
+			in.t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	return all
+}
+
+// payloadOf is the payload of the goal's artefact of that type.
+func (in *instance) payloadOf(goal, kind string) string {
+	in.t.Helper()
+	for _, a := range in.artefactsOf(goal) {
+		if a.Type == kind {
+			return a.Payload
+		}
+	}
+	in.t.Fatalf("goal %s has no %s", goal, kind)
+	return ""
+}
+
+// holdsNoKey looks for the key in everything that the instance keeps, says and hands to
+// its processes.
+func (in *instance) holdsNoKey() {
+	in.t.Helper()
+	err := filepath.WalkDir(in.root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() || filepath.Base(path) == "model-keys.json" {
+			return nil // it may be gone by now
+		}
+		if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(modelKey)) {
+			in.t.Errorf("the key is in %s", path)
+		}
+		return nil
+	})
+	if err != nil {
+		in.t.Fatal(err)
+	}
+	for _, command := range [][]string{{"list", "-o", "json"}, {"ledger"}, {"logs"}, {"config"}} {
+		if _, out := in.sett(command...); strings.Contains(out, modelKey) {
+			in.t.Errorf("the key is in what sett %v prints", command)
+		}
+	}
+	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range environs {
+		if text, err := os.ReadFile(path); err == nil && bytes.Contains(text, []byte(modelKey)) {
+			in.t.Errorf("the key is in %s", path)
+		}
+	}
+	if info, err := os.Stat(filepath.Join(in.stateDir(), "model-keys.json")); err != nil || info.Mode().Perm() != 0o600 {
+		in.t.Errorf("the file of keys: %v %v", info, err)
+	}
+}
+
+// A goal that has used up its budget fails, or a person gives it more.
+func TestBudgetOfDoor(t *testing.T) {
+	t.Parallel()
+	provider := modeltest.Start(t)
+	provider.Play = func(modeltest.Request) modeltest.Step { return modeltest.Text("word") }
+	twice := asksModel + asksModel + `say Terminal Done "$said"`
+	t.Run("fail", func(t *testing.T) {
+		t.Parallel()
+		in := start(t, options{clan: thinker(t, provider.URL, twice, "", "budget: {calls: 1}\n")})
+		goal := in.post("x")
+		in.await(goal, enough)
+		if got := in.payloadOf(goal, blackboard.TypeBudgetExceeded); !strings.Contains(got, "the goal's budget of 1 calls is used up") {
+			t.Errorf("the Failure is %s", got)
+		}
+	})
+	t.Run("ask", func(t *testing.T) {
+		t.Parallel()
+		in := start(t, options{clan: thinker(t, provider.URL, twice, "", "budget: {calls: 1, on_budget: ask}\n")})
+		goal := in.post("x")
+		question := in.asked(goal)
+		if !strings.Contains(question.Payload, "The goal's budget of 1 calls is used up") || !strings.Contains(question.Payload, `"more: calls=100"`) {
+			t.Errorf("the Question is %q", question.Payload)
+		}
+		in.must("answer", question.ID, "more: calls=many")
+		again := in.asked(goal)
+		if again.ID == question.ID || !strings.Contains(again.Payload, "The answer cannot be read") {
+			t.Errorf("the second Question is %q", again.Payload)
+		}
+		in.must("answer", again.ID, "more: calls=3")
+		in.await(goal, enough)
+		if got := in.payloadOf(goal, "Done"); got != "word" {
+			t.Errorf("the result is %q", got)
+		}
+	})
+}
+
+// asked waits for the goal's open Question.
+func (in *instance) asked(goal string) (question blackboard.Artefact) {
+	in.t.Helper()
+	eventually(in.t, enough, "a question", func() bool {
+		all := in.artefactsOf(goal)
+		answered := map[string]bool{}
+		for _, a := range all {
+			if a.StructuralType == blackboard.Answer {
+				for _, id := range a.SourceArtefacts {
+					answered[id] = true
+				}
+			}
+		}
+		for _, a := range all {
+			if a.StructuralType == blackboard.Question && !answered[a.ID] {
+				question = a
+				return true
+			}
+		}
+		return false
+	})
+	return question
+}
+
+// everywhere makes a server of the loopback interface reachable from containers, and
+// returns its address there, as sett.yml has it.
+func everywhere(t *testing.T, url string) string {
+	t.Helper()
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	to := strings.TrimPrefix(url, "http://")
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer in.Close()
+				out, err := net.Dial("tcp", to)
+				if err != nil {
+					return
+				}
+				defer out.Close()
+				go func() { _, _ = io.Copy(out, in); _ = out.(*net.TCPConn).CloseWrite() }()
+				_, _ = io.Copy(in, out)
+			}()
+		}
+	}()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return "http://localhost:" + port
+}
