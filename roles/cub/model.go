@@ -50,7 +50,12 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 	if asks.Gateway == "" || asks.NoDoor {
 		return environ, func() {}, nil
 	}
+	dir := ""
+	if x.settings.Walls != nil {
+		dir = x.settings.Walls.Tmp // the tool may go there
+	}
 	d, err := door.Open(door.Options{
+		Dir:     dir,
 		Gateway: asks.Gateway, Token: asks.Token, NewID: x.env.NewID, Loopback: !x.noNetwork(), Log: w.log,
 		Call: blackboard.Call{Claim: w.ref.Claim, Agent: w.ref.Agent, Attempt: w.ref.Attempt, Holder: w.ref.Holder},
 		Refused: func(r gateway.Refusal) {

@@ -149,7 +149,7 @@ func newServer(e role.Env, settings env.Gateway, b board, m *metrics, p pace) (*
 		upstreams: map[string]*upstream{}, answers: newAnswers(settings.Answers),
 	}
 	for _, model := range settings.Models {
-		u, err := newUpstream(model, keys[model.Name], p)
+		u, err := newUpstream(withHeaders(model, keys), keys[model.Name], p)
 		if err != nil {
 			return nil, err
 		}
@@ -191,7 +191,7 @@ func (s *server) serve(ctx context.Context, l net.Listener) error {
 	life, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()
 	server := &http.Server{
-		Handler: role.Bounded(mostAtOnce, s), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: mostHeader,
+		Handler: role.Bounded(mostAtOnce, s.handler()), ReadHeaderTimeout: headerTime, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: mostHeader,
 		BaseContext: func(net.Listener) context.Context { return life }, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	ended := make(chan struct{})

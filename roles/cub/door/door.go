@@ -35,7 +35,8 @@ type Options struct {
 	Token    string          // the agent's token there
 	Call     blackboard.Call // the grant; each request gets an ID of its own
 	NewID    func() string
-	Loopback bool // an address beside the socket; a tool without a network can use none
+	Dir      string // for the socket; empty, or too long for one: the system's own for temporary files
+	Loopback bool   // an address beside the socket; a tool without a network can use none
 	Log      *slog.Logger
 	Refused  func(gateway.Refusal) // is told of each refusal of the gateway
 }
@@ -88,7 +89,7 @@ const longestSocket = 100
 // listen makes the socket, in a folder of its own, and the address.
 func (d *Door) listen() ([]net.Listener, error) {
 	var err error
-	if d.dir, err = os.MkdirTemp("", "sett-door-"); err != nil { // made with mode 0700
+	if d.dir, err = os.MkdirTemp(d.o.Dir, "sett-door-"); err != nil { // made with mode 0700
 		return nil, err
 	}
 	if len(d.socket()) > longestSocket {
