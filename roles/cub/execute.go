@@ -116,9 +116,9 @@ func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 		return x.failed(late, w, none, w.broken)
 	}
 	var again error
-	err := x.patiently(ctx, func() (err error) { again, err = x.heedMore(ctx, w); return err })
+	err := x.patiently(ctx, func() (err error) { again, err = heedMore(ctx, x, w); return err })
 	if err == nil && again != nil {
-		return x.askForMore(w, none, "The answer cannot be read: "+again.Error())
+		return askForMore(x, w, none, "The answer cannot be read: "+again.Error())
 	}
 	var task assemble.Task
 	if err == nil {

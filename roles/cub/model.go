@@ -78,7 +78,7 @@ func (x *executor) overBudget(ctx context.Context, w *work, res toolrun.Result, 
 		return x.failed(ctx, w, res, cause)
 	}
 	x.keep(ctx, w, "left by a tool that ran out of its budget")
-	return x.askForMore(w, res, fmt.Sprintf("%s. Answer %q to go on with so much more, or in other words to end it here.",
+	return askForMore(x, w, res, fmt.Sprintf("%s. Answer %q to go on with so much more, or in other words to end it here.",
 		upperFirst(cause.Error()), "more: "+b.Unit+"="+exampleOf(b.Unit)))
 }
 
@@ -89,7 +89,7 @@ func exampleOf(unit string) string {
 	return map[string]string{"cost": "5", "tokens": "1M", "calls": "100", "time": "1h"}[unit]
 }
 
-func (x *executor) askForMore(w *work, res toolrun.Result, text string) outcome {
+func askForMore(x *executor, w *work, res toolrun.Result, text string) outcome {
 	return outcome{toolTime: res.Reaped.Sub(res.Started), artefact: blackboard.Artefact{
 		ID: x.env.NewID(), StructuralType: blackboard.Question, Type: blackboard.TypeBudgetExceeded, Payload: text,
 		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
@@ -100,7 +100,7 @@ func (x *executor) askForMore(w *work, res toolrun.Result, text string) outcome 
 // heedMore reads a person's answers to Questions for more of a budget. The newest raises
 // the goal's budget, once, however often it is read. None of these is in the tool's
 // context: they are no part of its work. again is the reason to ask once more.
-func (x *executor) heedMore(ctx context.Context, w *work) (again error, err error) {
+func heedMore(ctx context.Context, x *executor, w *work) (again error, err error) {
 	if x.settings.Asks.Gateway == "" {
 		return nil, nil
 	}

@@ -187,7 +187,7 @@ func extrasOf(j *job) []extra {
 	return []extra{
 		{runtime.ComponentNotifier, j.c.Notify.Digest(), func(context.Context) bool { return true }},
 		{runtime.ComponentRepository, j.c.RepositoryDigest(), j.in.RepositoryAnswers},
-		{runtime.ComponentModelGateway, j.c.ModelsDigest(), j.in.GatewayAnswers},
+		{runtime.ComponentModelGateway, j.c.ModelsDigest(), func(ctx context.Context) bool { return instance.GatewayAnswers(ctx, j.in) }},
 	}
 }
 

@@ -166,15 +166,15 @@ func makeModels(u *upRun) error {
 	in := u.in
 	if len(u.c.Models) == 0 {
 		in.ModelGateway, in.GatewayKey = "", ""
-		return in.DropModelKeys()
+		return instance.DropModelKeys(in)
 	}
 	if in.GatewayKey == "" {
 		in.GatewayKey = rand.Text()
 	}
-	if err := instance.WriteFile(in.ModelKeysPath(), u.keys); err != nil {
+	if err := instance.WriteFile(instance.ModelKeysPath(in), u.keys); err != nil {
 		return err
 	}
-	own := []string{in.ModelAnswersDir()}
+	own := []string{instance.ModelAnswersDir(in)}
 	for _, m := range u.c.Models {
 		if m.Record != "" {
 			own = append(own, m.Record)
@@ -186,7 +186,7 @@ func makeModels(u *upRun) error {
 			return role.Fail(role.Usage, fmt.Errorf("models.%s.replay: %w", m.Name, err), "record: in its place makes such a folder")
 		}
 	}
-	given := []string{in.ModelKeysPath()}
+	given := []string{instance.ModelKeysPath(in)}
 	for _, dir := range own {
 		_, err := os.Stat(dir)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -213,8 +213,8 @@ func modelEnviron(j *job, url string) []string {
 		return nil
 	}
 	return []string{
-		env.ModelGateway + "=" + url, env.GatewayKey + "=" + j.in.GatewayKey, env.ModelKeys + "=" + j.in.ModelKeysPath(),
-		env.ModelAnswers + "=" + j.in.ModelAnswersDir(),
+		env.ModelGateway + "=" + url, env.GatewayKey + "=" + j.in.GatewayKey, env.ModelKeys + "=" + instance.ModelKeysPath(j.in),
+		env.ModelAnswers + "=" + instance.ModelAnswersDir(j.in),
 	}
 }
 
@@ -231,7 +231,7 @@ func chooseGateway(ctx context.Context, j *job) error {
 	if j.in.ModelGateway != "" && len(units) > 0 && units[0].Running {
 		return nil
 	}
-	at, err := j.in.FreeGateway()
+	at, err := instance.FreeGateway(j.in)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	} else {
 		answers := in.RepositoryAnswers
 		if name == runtime.ComponentModelGateway {
-			answers = in.GatewayAnswers
+			answers = func(ctx context.Context) bool { return instance.GatewayAnswers(ctx, in) }
 		}
 		err = renewPart(ctx, b, place, name, answers)
 	}

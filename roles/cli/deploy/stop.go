@@ -43,7 +43,7 @@ func (s *stopper) stop(ctx context.Context) error {
 		return fmt.Errorf("list what runs: %w", err)
 	}
 	if len(units) == 0 {
-		return errors.Join(s.in.DropModelKeys(), s.in.Pins().Keep())
+		return errors.Join(instance.DropModelKeys(s.in), s.in.Pins().Keep())
 	}
 	if s.tell {
 		s.at.Printf("%s  %s\n", s.at.Paint(s.in.Name, term.Bold), role.Clean(s.at.Tilde(s.in.Workspace)))
@@ -64,7 +64,7 @@ func (s *stopper) stop(ctx context.Context) error {
 	if err := s.sweep(ctx); err != nil {
 		return err
 	}
-	return errors.Join(s.in.DropModelKeys(), s.in.Pins().Keep())
+	return errors.Join(instance.DropModelKeys(s.in), s.in.Pins().Keep())
 }
 
 // stopOrder is the order in which components are stopped. Agents come before the

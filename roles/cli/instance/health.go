@@ -43,7 +43,7 @@ func (in *Instance) FreeRepository() (string, error) {
 }
 
 // FreeGateway returns a free address for the model gateway, in local mode.
-func (in *Instance) FreeGateway() (string, error) {
+func FreeGateway(in *Instance) (string, error) {
 	return freeAddress(in.ModelGateway, "", in.Health, in.Repository, boardHost(in))
 }
 
@@ -155,15 +155,15 @@ func ask(ctx context.Context, url string) (said identity, err error) {
 // is reached from the agents' network alone: the orchestrator asks it. Where nobody reaches
 // the orchestrator either, it is enough that the container runs.
 func (in *Instance) RepositoryAnswers(ctx context.Context) bool {
-	return in.partAnswers(ctx, in.Repository, "/repository")
+	return partAnswers(ctx, in, in.Repository, "/repository")
 }
 
 // GatewayAnswers is RepositoryAnswers for the model gateway.
-func (in *Instance) GatewayAnswers(ctx context.Context) bool {
-	return in.partAnswers(ctx, in.ModelGateway, "/model-gateway")
+func GatewayAnswers(ctx context.Context, in *Instance) bool {
+	return partAnswers(ctx, in, in.ModelGateway, "/model-gateway")
 }
 
-func (in *Instance) partAnswers(ctx context.Context, at, below string) bool {
+func partAnswers(ctx context.Context, in *Instance, at, below string) bool {
 	if at == "" {
 		if in.AskHealth(ctx) != nil {
 			return true

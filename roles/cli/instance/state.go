@@ -81,14 +81,14 @@ func (in *Instance) TreesDir() string { return filepath.Join(in.Dir, "trees") }
 
 // ModelKeysPath is the path of the file with the keys of models. It is there while the
 // instance runs.
-func (in *Instance) ModelKeysPath() string { return filepath.Join(in.Dir, "model-keys.json") }
+func ModelKeysPath(in *Instance) string { return filepath.Join(in.Dir, "model-keys.json") }
 
 // ModelAnswersDir is the directory of the models' answers to running grants.
-func (in *Instance) ModelAnswersDir() string { return filepath.Join(in.Dir, "model-answers") }
+func ModelAnswersDir(in *Instance) string { return filepath.Join(in.Dir, "model-answers") }
 
 // DropModelKeys removes the file with the keys of models.
-func (in *Instance) DropModelKeys() error {
-	err := os.Remove(in.ModelKeysPath())
+func DropModelKeys(in *Instance) error {
+	err := os.Remove(ModelKeysPath(in))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("remove the keys of models: %w", err)
 	}
