@@ -65,7 +65,7 @@ it and configures it by environment variables:
   SETT_AGENT_IMAGE        id of the container's image, for the ledger
   SETT_PROMPT_CLAIM       the tool gets it
   SETT_PROMPT_EXECUTION   the tool gets it
-  SETT_MODEL_GATEWAY      URL of the model gateway; empty: the agent has no model
+  SETT_MODEL_GATEWAY      URL of the model gateway; empty: there is no model
   SETT_MODEL_TOKEN        the agent's token there; required with it
   SETT_MODEL              the model's name at its provider; required with it
   SETT_MODEL_API          chat (default), messages or responses
