@@ -39,6 +39,14 @@ type Presence struct {
 	Alive time.Time `json:"-"` // until when; zero: it left
 }
 
+// MostPromised is more than any heartbeat promises ahead. A later stamp is by a clock that
+// was set back since, and tells nothing: the next heartbeat, seconds later, tells again.
+const MostPromised = time.Minute
+
+// Lives says whether a heartbeat that was to hold until alive holds at a moment of the
+// same clock, the blackboard's.
+func Lives(alive, now time.Time) bool { return alive.After(now) && alive.Sub(now) <= MostPromised }
+
 // Worker is a process that works on one claim of its agent and then ends. It was
 // started for that claim, or started warm and waits for its assignment.
 type Worker struct {

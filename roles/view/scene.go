@@ -133,7 +133,7 @@ func (s Scene) suspicious() bool {
 		return true
 	}
 	for _, p := range s.Agents {
-		if p.Alive.Before(s.Now) {
+		if !blackboard.Lives(p.Alive, s.Now) {
 			return true
 		}
 	}
@@ -173,8 +173,8 @@ func (s Scene) troubleOf(w blackboard.Wait) trouble {
 	case w.Kind == blackboard.WaitBid, w.Kind == blackboard.WaitStart, (w.Kind == blackboard.WaitResult || w.Kind == blackboard.WaitRepository) && w.Workers == 0:
 		return s.agentTrouble(w.Agent)
 	case w.Kind == blackboard.WaitResult, w.Kind == blackboard.WaitRepository:
-		if worker, known := s.workers[w.Holder]; known && worker.Alive.Before(s.Now) {
-			return trouble{"its worker is silent", worker.Alive}
+		if worker, known := s.workers[w.Holder]; known && !blackboard.Lives(worker.Alive, s.Now) {
+			return silence("its worker is silent", worker.Alive, s.Now)
 		}
 	}
 	return trouble{}
@@ -193,7 +193,7 @@ func (s Scene) AgentTrouble(name string) string { return s.agentTrouble(name).te
 
 func (s Scene) agentTrouble(name string) trouble {
 	p, known := s.Agents[name]
-	if known && p.Alive.After(s.Now) {
+	if known && blackboard.Lives(p.Alive, s.Now) {
 		if p.Trouble != "" {
 			return trouble{what: "unhealthy: " + role.Clean(p.Trouble)}
 		}
@@ -208,7 +208,16 @@ func (s Scene) agentTrouble(name string) trouble {
 	case p.Alive.IsZero():
 		return trouble{what: "is not running"}
 	}
-	return trouble{"silent", p.Alive}
+	return silence("silent", p.Alive, s.Now)
+}
+
+// silence is the trouble of a part whose last heartbeat was to hold until a moment. Where
+// that is still to come, the blackboard's clock was set back, and nobody knows since when.
+func silence(what string, until, now time.Time) trouble {
+	if until.After(now) {
+		return trouble{what: what}
+	}
+	return trouble{what, until}
 }
 
 func (s Scene) orchestratorTrouble() trouble {

@@ -36,7 +36,7 @@ func (in *Instance) OwnProcesses() []string {
 // IsPresent says whether the entry of the roster belongs to this unit and has not
 // expired.
 func IsPresent(p blackboard.Presence, unit runtime.Unit, now time.Time) bool {
-	return p.Incarnation != "" && p.Incarnation == unit.Labels[runtime.LabelIncarnation] && p.Alive.After(now)
+	return p.Incarnation != "" && p.Incarnation == unit.Labels[runtime.LabelIncarnation] && blackboard.Lives(p.Alive, now)
 }
 
 // Logging returns the parts that write logs: those of sett.yml, Sett's own, and all

@@ -155,7 +155,7 @@ func agentState(s view.Scene, name string, u runtime.Unit, works bool) string {
 		return AgentPaused
 	case p.Incarnation == "" || p.Incarnation != u.Labels[runtime.LabelIncarnation]:
 		return AgentStarting
-	case !p.Alive.After(s.Now):
+	case !blackboard.Lives(p.Alive, s.Now):
 		return AgentSilent
 	case p.Trouble != "":
 		return AgentUnwell

@@ -75,7 +75,7 @@ func (f *figures) ofAgents() {
 		f.agents = append(f.agents, agentFigure{prometheus.NewDesc(name, help, []string{"agent"}, nil), of})
 	}
 	add("sett_agent_up", "Whether the agent has been heard of lately.", func(r reading, agent string) float64 {
-		if r.present[agent].Alive.After(r.At) {
+		if blackboard.Lives(r.present[agent].Alive, r.At) {
 			return 1
 		}
 		return 0

@@ -104,7 +104,7 @@ func (g gateway) agents(w http.ResponseWriter, r *http.Request) {
 	for _, a := range g.Config().Agents {
 		p := present[a.Name]
 		rows = append(rows, agentRow{
-			Agent: a.Name, Role: a.Role, Ready: p.Alive.After(now), Mode: p.Mode, Version: p.Version, Since: p.Since,
+			Agent: a.Name, Role: a.Role, Ready: blackboard.Lives(p.Alive, now), Mode: p.Mode, Version: p.Version, Since: p.Since,
 			HealthPath: agentPath(a.Name, healthPath), MetricsPath: agentPath(a.Name, metricsPath),
 		})
 	}
