@@ -41,7 +41,7 @@ type Presence struct {
 
 // MostPromised is more than any heartbeat promises ahead. A later stamp is by a clock that
 // was set back since, and tells nothing: the next heartbeat, seconds later, tells again.
-const MostPromised = time.Minute
+const MostPromised = 5 * time.Minute
 
 // Lives says whether a heartbeat that was to hold until alive holds at a moment of the
 // same clock, the blackboard's.

@@ -165,7 +165,7 @@ func TestAnswerOfTheDead(t *testing.T) {
 	stdout, stderr, err := s.run("answer", question, "red")
 	s.Must(err)
 	has(t, stderr, "writer goes on when it is back (is not running)")
-	s.Must(s.board.Cub.Hello(t.Context(), "writer", blackboard.Presence{Incarnation: "i-again"}, 1<<40))
+	s.Must(s.board.Cub.Hello(t.Context(), "writer", blackboard.Presence{Incarnation: "i-again"}, blackboard.MostPromised))
 	work, err := s.board.Index.OpenAgentWork(t.Context(), "writer")
 	s.Must(err)
 	if fmt.Sprint(work.Grants) != fmt.Sprint([]string{claim}) {

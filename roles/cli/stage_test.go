@@ -90,7 +90,7 @@ func setStage(t *testing.T, args ...string) *stage {
 	s.Must(err)
 	s.Must(instance.WriteFile(in.ConfigPath(), c))
 	for _, name := range c.Names() {
-		s.Must(s.board.Cub.Hello(t.Context(), name, blackboard.Presence{Incarnation: "i-" + name}, time.Hour))
+		s.Must(s.board.Cub.Hello(t.Context(), name, blackboard.Presence{Incarnation: "i-" + name}, blackboard.MostPromised))
 	}
 	return s
 }
