@@ -77,6 +77,7 @@ func file(t testing.TB, path, text string, mode os.FileMode) {
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
+	wrote.Store(path, text)
 }
 
 // reviewed is the clan of the crash suite: a draft is written, reviewed by two,

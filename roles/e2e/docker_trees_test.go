@@ -4,13 +4,12 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -111,55 +110,82 @@ func leavesAlone(t *testing.T, o options) {
 	in := prepare(t, o)
 	in.git("config", "user.email", "person@example.org")
 	in.git("branch", "topic")
-	file(t, filepath.Join(in.repo, "sett.yml"), string(readFile(t, filepath.Join(in.repo, "sett.yml")))+"# stashed\n", 0o644)
+	in.edit("sett.yml", "# stashed\n")
 	in.git("stash")
-	was := contentsOf(t, in.repo)
-	same := func(what string) {
-		t.Helper()
-		is := contentsOf(t, in.repo)
-		for _, path := range slices.Sorted(maps.Keys(is)) {
-			if was[path] != is[path] {
-				t.Errorf("%s: %s is %q, was %q", what, path, is[path], was[path])
-			}
-			delete(was, path)
-		}
-		for path := range was {
-			t.Errorf("%s: %s is gone", what, path)
-		}
-		was = is
-	}
 	in.up()
-	same("sett up")
+	in.leftAlone("sett up")
 	for goal, want := range map[string]blackboard.WorkflowStatus{"work": blackboard.WorkflowAchieved, "fail": blackboard.WorkflowFailed} {
 		id := in.forage(goal)
 		in.await(id, enough)
 		if status := in.status(id); status != want {
 			t.Errorf("goal %s is %s", goal, status)
 		}
-		same("a goal that says " + goal)
+		in.leftAlone("a goal that says " + goal)
 	}
 	hang := in.forage("hang")
 	in.began(hang, "meddler")
-	in.git("switch", "-q", "topic")
-	file(t, filepath.Join(in.repo, "mine.txt"), "mine\n", 0o644)
-	in.git("add", "mine.txt")
-	in.git("commit", "-q", "-m", "the person's own")
-	in.git("gc", "-q", "--prune=now")
-	was = contentsOf(t, in.repo)
+	in.rewrite()
 	in.must("cancel", hang, "not any more")
 	in.await(hang, enough)
-	same("a cancelled goal")
+	in.leftAlone("a cancelled goal")
 	hang = in.forage("hang")
+	base := strings.TrimSpace(in.git("rev-parse", "HEAD"))
 	in.began(hang, "meddler")
 	in.must("down")
-	same("sett down at work")
+	in.leftAlone("sett down at work")
+	in.rewrite()
+	if out, err := in.asUser(exec.Command("git", "cat-file", "-e", base)).CombinedOutput(); err == nil {
+		t.Errorf("the goal's base is still in the person's repository: %s", out)
+	}
 	in.up()
 	in.allow("")
 	in.await(hang, enough)
-	same("an interrupted goal that went on")
-	if left := in.git("log", "--format=%s"); left != "the person's own\nbegin\n" {
+	if status := in.status(hang); status != blackboard.WorkflowAchieved {
+		t.Errorf("a goal whose base the person has pruned is %s", status)
+	}
+	in.leftAlone("an interrupted goal that went on")
+	if left := in.git("log", "--format=%s"); left != "the person's own, again\nmore\n" {
 		t.Errorf("the person's history: %s", left)
 	}
+}
+
+// edit adds to a file of the person's.
+func (in *instance) edit(name, more string) {
+	in.t.Helper()
+	defer in.act("an edit of " + name)()
+	path := filepath.Join(in.repo, name)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		in.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, append(text, more...), 0o644); err != nil {
+		in.t.Fatal(err)
+	}
+}
+
+// rewrite is a busy day of the person: edits, a stash, commits, an amended one, a rebase,
+// branches that come and go, and git removes all that is not reached any more. No commit of
+// before is left.
+func (in *instance) rewrite() {
+	in.t.Helper()
+	in.git("stash", "drop", "-q")
+	in.git("switch", "-q", "main")
+	in.edit("more.md", "more\n")
+	in.git("add", "more.md")
+	in.git("commit", "-q", "--amend", "-m", "more")
+	in.git("switch", "-q", "-C", "topic", "main")
+	in.edit("mine.txt", "mine\n")
+	in.git("add", "mine.txt")
+	in.git("commit", "-q", "-m", "the person's own")
+	in.git("commit", "-q", "--amend", "-m", "the person's own, again")
+	in.git("switch", "-q", "main")
+	in.edit("more.md", "and more\n")
+	in.git("commit", "-q", "-a", "--amend", "-m", "more")
+	in.git("rebase", "-q", "--onto", "main", "topic~1", "topic")
+	in.git("reflog", "expire", "--expire=now", "--all")
+	in.git("gc", "-q", "--prune=now")
+	in.edit("sett.yml", "# a stash\n")
+	in.git("stash", "-q")
 }
 
 // forage posts a goal as a person does, and returns its id.

@@ -35,7 +35,7 @@ var onHost = []struct {
 	{"wait {fine}", []int{0}}, {"wait {failed}", []int{1}}, {"answer {question} go", []int{0}}, {"approve {result}", nil}, {"reject {result} no", nil}, {"review {result} --approve", nil},
 	{"cancel {asking} no", nil}, {"retry {failed}", nil}, {"ledger export", []int{0}}, {"ledger import missing.jsonl", nil},
 	{"init {dir}", nil}, {"demo --help", []int{0}}, {"restart repository", []int{0}}, {"forage --goal again --allow-dirty --wait=60s", []int{0}},
-	{"up --yes --dry-run", []int{0}}, {"up --yes", []int{0}}, {"down", []int{0}},
+	{"models show", []int{0}}, {"models pause no", nil}, {"models resume", nil}, {"up --yes --dry-run", []int{0}}, {"up --yes", []int{0}}, {"down", []int{0}},
 }
 
 // escape matches bytes that a terminal would obey.

@@ -36,6 +36,7 @@ type instance struct {
 	// Called before and after each word of the person who sees a goal through, with
 	// the agent that the word is about.
 	onWord func(said bool, agent string)
+	mine   mine
 }
 
 // options say how an instance differs from the usual.
@@ -146,6 +147,9 @@ func (in *instance) asUser(cmd *exec.Cmd) *exec.Cmd {
 // sett runs a command and returns its exit code and what it said.
 func (in *instance) sett(args ...string) (code int, out string) {
 	in.t.Helper()
+	if writesForPerson(args) {
+		defer in.act("sett " + args[0])()
+	}
 	var buf bytes.Buffer
 	cmd := in.command(args...)
 	cmd.Stdout, cmd.Stderr = &buf, &buf
@@ -206,6 +210,9 @@ func (in *instance) boardURL() string {
 
 func (in *instance) git(args ...string) string {
 	in.t.Helper()
+	if in.persons(args) {
+		defer in.act("git " + args[0])()
+	}
 	out, err := in.asUser(exec.Command("git", args...)).CombinedOutput()
 	if err != nil {
 		in.t.Fatalf("git %v: %v\n%s", args, err, out)

@@ -17,6 +17,7 @@ func (in *instance) finish() {
 		in.fetchLogs()
 	}
 	in.races()
+	in.leftAlone("at the end")
 	if in.t.Failed() || os.Getenv("SETT_E2E_LOGS") != "" {
 		in.tellLogs()
 	}
