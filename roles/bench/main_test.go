@@ -22,6 +22,7 @@ import (
 	"sett/roles/cub/toolrun"
 	"sett/roles/gateway"
 	"sett/roles/orchestrator"
+	"sett/roles/repository"
 	"sett/roles/role"
 )
 
@@ -48,6 +49,8 @@ func run(m *testing.M) int {
 		err = cub.RunWith(ctx, e, noop{})
 	case "model-gateway":
 		err = gateway.Run(ctx, e)
+	case "repository":
+		err = repository.Run(ctx, e)
 	case "floor":
 		err = floorPartner(ctx, os.Getenv(env.RedisURL))
 	}

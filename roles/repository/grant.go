@@ -19,6 +19,9 @@ func (s *server) lend(slot string, l line.Lent) error {
 	if err != nil {
 		return err
 	}
+	if l.ReadOnly { // nothing is ever kept of it
+		return store.WriteSoon(line.LentFile(s.place(slot)), string(text))
+	}
 	return store.WriteWhole(line.LentFile(s.place(slot)), string(text))
 }
 

@@ -25,7 +25,7 @@ func LentFile(place string) string { return filepath.Join(place, "grant.json") }
 // ReadLent returns the last grant of a tree; the zero value where it served none yet.
 func ReadLent(place string) (l Lent, err error) {
 	text, err := os.ReadFile(LentFile(place))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // empty: a read-only grant's, when the machine crashed
 		return Lent{}, nil
 	}
 	if err != nil {

@@ -146,7 +146,13 @@ func (s *Store) written() (format string, err error) {
 }
 
 // WriteWhole writes a file, on disk when it returns, so that it is either there with this content, or not at all.
-func WriteWhole(path, text string) error {
+func WriteWhole(path, text string) error { return writeFile(path, text, true) }
+
+// WriteSoon is WriteWhole for a file that need not be on disk when it returns: after a crash
+// of the machine it may be empty.
+func WriteSoon(path, text string) error { return writeFile(path, text, false) }
+
+func writeFile(path, text string, sync bool) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
@@ -159,7 +165,7 @@ func WriteWhole(path, text string) error {
 	if err == nil {
 		err = inherit(filepath.Dir(path), f.Name())
 	}
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
@@ -286,8 +292,24 @@ func linkOrCopy(ctx context.Context, from, to string) error {
 	return err
 }
 
+// loose is the commit of a ref that has a file of its own; empty: git has to be asked. All
+// refs of a store name commits.
+func (s *Store) loose(ref string) string {
+	if !strings.HasPrefix(ref, "refs/sett/") || !filepath.IsLocal(ref) {
+		return ""
+	}
+	text, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(ref)))
+	if err != nil {
+		return ""
+	}
+	return asHash(line(string(text)))
+}
+
 // Commit returns the commit of a ref, empty when there is none.
 func (s *Store) Commit(ctx context.Context, ref string) (string, error) {
+	if commit := s.loose(ref); commit != "" {
+		return commit, nil
+	}
 	out, err := s.git(ctx, "rev-parse", "-q", "--verify", "--end-of-options", ref+"^{commit}")
 	if exitCode(err) == 1 {
 		return "", nil

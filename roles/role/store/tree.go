@@ -86,25 +86,75 @@ func (t *Tree) Prepare(ctx context.Context, p Plan) error {
 	if err := t.Make(); err != nil {
 		return fmt.Errorf("prepare tree: %w", err)
 	}
-	if p.Commit != "" {
+	if p.Commit != "" && t.store.loose(Start(t.slot)) != p.Commit {
 		if err := t.store.Hold(ctx, Start(t.slot), p.Commit); err != nil {
 			return fmt.Errorf("prepare tree: %w", err)
 		}
 	}
-	err := t.checkOut(ctx, p.Commit)
-	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoGit) {
-		if err = t.clear(); err == nil {
-			err = t.checkOut(ctx, p.Commit)
-		}
+	var err error
+	if !t.untouched(p) {
+		err = t.renew(ctx, p.Commit)
 	}
 	if err == nil {
 		err = t.lendRepository(p)
+	}
+	if err == nil {
+		err = t.mark(p)
 	}
 	if err != nil {
 		return fmt.Errorf("prepare tree: %w", err)
 	}
 	return nil
 }
+
+// renew empties the tree and checks a commit out; where what is left cannot be mended, all
+// of it is made anew.
+func (t *Tree) renew(ctx context.Context, commit string) error {
+	if err := os.Remove(t.markFile()); err != nil && !gone(err) {
+		return err
+	}
+	err := t.checkOut(ctx, commit)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoGit) {
+		if err = t.clear(); err == nil {
+			err = t.checkOut(ctx, commit)
+		}
+	}
+	return err
+}
+
+// markFile tells the commit of a tree that nobody could write since it was prepared.
+func (t *Tree) markFile() string { return filepath.Join(t.dir, "untouched") }
+
+// walled says whether the tool cannot write its tree: in a container the tree of a
+// read-only agent is mounted so, and its repository lies elsewhere.
+func (t *Tree) walled(p Plan) bool { return p.ReadOnly && p.Commit != "" && t.seen.Git != t.GitDir() }
+
+// untouched says whether the tree is still as it was prepared for this commit.
+func (t *Tree) untouched(p Plan) bool {
+	if !t.walled(p) {
+		return false
+	}
+	text, err := os.ReadFile(t.markFile())
+	return err == nil && string(text) == p.Commit+" "+boot()
+}
+
+// mark remembers that nobody can write the tree, until the machine starts again: by
+// then files may be lost that were not yet on disk.
+func (t *Tree) mark(p Plan) error {
+	if !t.walled(p) || boot() == "" || t.untouched(p) {
+		return nil
+	}
+	return os.WriteFile(t.markFile(), []byte(p.Commit+" "+boot()), 0o600)
+}
+
+// boot is the name of the machine's run since it was started; empty: unknown.
+var boot = sync.OnceValue(func() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+})
 
 // git runs git on the tree with the trusted index.
 func (t *Tree) git(ctx context.Context, stdin string, args ...string) (string, error) {
@@ -141,6 +191,9 @@ func (t *Tree) Empty() error { return t.clear() }
 
 // clear removes everything from the tree, with modes that let nobody, and its index.
 func (t *Tree) clear() error {
+	if err := os.Remove(t.markFile()); err != nil && !gone(err) {
+		return err
+	}
 	if err := os.Remove(t.index()); err != nil && !gone(err) {
 		return err
 	}
