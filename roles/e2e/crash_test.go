@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os/exec"
 	"sync"
 	"testing"
 	"time"
@@ -12,6 +13,17 @@ type ground struct {
 	*instance
 	proxy *proxy
 	want  string
+
+	prunes bool // at each death the person amends HEAD, and git removes the commit of before
+}
+
+// amend has the person's repository forget the commit with which all goals so far began.
+func (g *ground) amend() {
+	defer g.act("an amended commit")()
+	const script = `git commit -q --amend --allow-empty --reset-author -m "begin at $(date +%s%N)" && git reflog expire --expire=now --all && git gc -q --prune=now`
+	if out, err := g.asUser(exec.Command("sh", "-c", script)).CombinedOutput(); err != nil {
+		g.t.Errorf("amend: %v\n%s", err, out)
+	}
 }
 
 const enough = 2 * time.Minute
@@ -53,7 +65,12 @@ func victims(c clan) []victim {
 func (g *ground) crash(v victim, n int, when moment) bool {
 	g.t.Helper()
 	g.settled()
-	g.proxy.arm(&trap{client: v.client, n: n, when: when, kill: func() { g.shoot(v.unit) }})
+	g.proxy.arm(&trap{client: v.client, n: n, when: when, kill: func() {
+		g.shoot(v.unit)
+		if g.prunes {
+			g.amend()
+		}
+	}})
 	got := g.run()
 	if !g.proxy.disarm() {
 		return false
@@ -85,7 +102,12 @@ func TestCrashAtEveryWrite(t *testing.T) {
 			s := &sweep{all: victims(c), done: map[string]bool{}}
 			t.Run("", func(t *testing.T) {
 				for range 2 {
-					t.Run("", func(t *testing.T) { t.Parallel(); s.work(newGround(t, c)) })
+					t.Run("", func(t *testing.T) {
+						t.Parallel()
+						g := newGround(t, c)
+						g.prunes = name == "commits"
+						s.work(g)
+					})
 				}
 			})
 			t.Logf("%d crash points", s.points)

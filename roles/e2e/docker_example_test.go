@@ -36,10 +36,11 @@ agents:
     workspace:
       mode: ro
 `
-	file := filepath.Join(in.repo, "sett.yml")
+	file, done := filepath.Join(in.repo, "sett.yml"), in.act("an edit of sett.yml")
 	if err := os.WriteFile(file, []byte(strings.Replace(theirs, "example-agent:latest", tag, 1)), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	done()
 	in.git("commit", "-qam", "their sett.yml")
 	in.must("up")
 	in.open()

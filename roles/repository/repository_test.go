@@ -216,7 +216,8 @@ func TestRefusals(t *testing.T) {
 // TestKilledAtEveryMove kills the role before and after each run of git, between the
 // beginning of a grant and its acknowledged result, and prunes the store at each of them.
 // The same request to the next role brings the same result, and no acknowledged
-// commit is ever lost.
+// commit is ever lost. In other rounds the person amends the commit that all began with,
+// and has git prune their own repository, at each move: nothing is borrowed from there.
 func TestKilledAtEveryMove(t *testing.T) {
 	if testing.Short() {
 		t.Skip("kills a process at each of its moves")
@@ -225,7 +226,7 @@ func TestKilledAtEveryMove(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"before take", "after take", "gc take", "before commit", "after commit", "gc commit"} {
+	for _, kind := range []string{"before take", "after take", "gc take", "before commit", "after commit", "gc commit", "person take", "person commit"} {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			strike, what, _ := strings.Cut(kind, " ")
@@ -240,8 +241,10 @@ case %[5]s in
 before) if strike; then kill -9 $PPID; exit 1; fi; exec %[1]s "$@";;
 after) %[1]s "$@"; rc=$?; if strike; then kill -9 $PPID; fi; exit $rc;;
 gc) if strike; then env -u GIT_OBJECT_DIRECTORY -u GIT_ALTERNATE_OBJECT_DIRECTORIES -u GIT_INDEX_FILE -u GIT_WORK_TREE %[1]s --git-dir=%[4]s gc -q --prune=now; fi; exec %[1]s "$@";;
+person) if strike; then (cd %[6]s; for v in $(env | sed -n 's/^\(GIT_[A-Z_]*\)=.*/\1/p'); do unset $v; done
+	echo $n >d/file; %[1]s -c user.name=p -c user.email=p@x commit -qam "amended $n" --amend; %[1]s reflog expire --expire=now --all; %[1]s gc -q --prune=now) >&2; fi; exec %[1]s "$@";;
 esac
-`, git, count, at, p.storeDir(), strike)
+`, git, count, at, p.storeDir(), strike, filepath.Join(p.dir, "person"))
 			if err := errors.Join(os.Mkdir(bin, 0o755), os.WriteFile(filepath.Join(bin, "git"), []byte(wrapper), 0o755)); err != nil {
 				t.Fatal(err)
 			}
@@ -269,6 +272,9 @@ esac
 				t.Errorf("struck at %d moves only", moves)
 			}
 			t.Logf("struck at %d moves", moves)
+			if strike == "person" {
+				sh(t, filepath.Join(p.dir, "person"), `! git cat-file -e `+p.base+` 2>/dev/null`)
+			}
 			sh(t, p.storeDir(), `git gc -q --prune=now; git fsck --strict --full`)
 			for n := 1; n <= moves; n++ {
 				ref := fmt.Sprintf(`refs/sett/artefacts/a%d`, n)
