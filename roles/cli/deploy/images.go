@@ -68,7 +68,9 @@ func (m *materials) get(ctx context.Context) (err error) {
 	if l.control, err = m.controlFor(ctx, l.engine.Facts().Arch); err != nil {
 		return err
 	}
-	got, err := m.supply.Images(ctx, wantedImages(c, l.j.in), func(name, line string) { l.j.at.Sayf("  %s: %s\n", role.Clean(name), role.Clean(line)) })
+	shown := showImages(ctx, l.j.at.Terminal)
+	got, err := m.supply.Images(ctx, wantedImages(c, l.j.in), shown.step)
+	shown.end()
 	if err != nil {
 		m.unobtainable = err
 		return noImages(ctx, err)
