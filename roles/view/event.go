@@ -71,7 +71,7 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 	return l
 }
 
-// waitText says what a grant waits for.
+// waitText names the wait of a grant.
 func waitText(e blackboard.Event) string {
 	claim := words.Short(e.Claim)
 	switch {

@@ -139,7 +139,7 @@ func (r MatterReader) fill(m *Matter, o *blackboard.Outline, claim blackboard.Cl
 	m.Commands = []string{r.Command("answer " + r.id(o) + ` "…"`)}
 }
 
-// id is an artefact's id in a command line: short for people, who may have to type it.
+// id is an artefact's id in a command line: short for people, since they may have to type it.
 func (r MatterReader) id(o *blackboard.Outline) string {
 	if r.Whole {
 		return o.ID

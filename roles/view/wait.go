@@ -131,7 +131,7 @@ func (s Scene) never(kind blackboard.WaitKind, id, workflow, trouble, text strin
 func (s Scene) wait(w blackboard.Wait, text string) Wait {
 	v := Wait{What: w.Kind, Agent: w.Agent, Since: w.Since, AgeSeconds: AgeSeconds(s.Now, w.Since), Until: w.Until,
 		SubjectID: w.SubjectID, WorkflowID: w.WorkflowID, Text: text, limit: w.Limit}
-	if s.Refusal != nil { // whoever has the move cannot make it
+	if s.Refusal != nil { // the move cannot be made
 		v.trouble, v.Text = "no writes", "the blackboard refuses writes ("+text+")"
 		return v
 	}

@@ -15,7 +15,7 @@ import (
 type Work struct {
 	Waits   []view.Wait
 	More    int           // open work that was not looked at
-	Matters []view.Matter // what waits for a person
+	Matters []view.Matter // questions and gates that wait for a person
 	Read    time.Time
 	Said    func(agent, claim string) string // a tool's last line of output; empty: none yet
 }
@@ -25,8 +25,8 @@ const (
 	soon       = 2 * time.Second // a wait that ends within it is not shown
 )
 
-// Bottom returns the lines at the bottom: first what waits for a person, then the tools
-// that run and what else is waited for.
+// Bottom returns the lines at the bottom: first the matters of people, then the tools that
+// run and all other waits.
 func (w Work) Bottom(now time.Time) []Styled {
 	var out []Styled
 	for i, m := range w.Matters {

@@ -1,4 +1,4 @@
-// Package ttytest has a terminal for tests: it shows what a person would see.
+// Package ttytest has a terminal for tests: it shows the text that a person would see.
 package ttytest
 
 import (
