@@ -14,7 +14,7 @@ import (
 )
 
 // answers keeps the answers of grants, so that a new attempt of one, after a crash, gets
-// at no cost what the attempts before it paid for. A grant that has ended asks for
+// at no cost the answers that the attempts before it paid for. A grant that has ended asks for
 // nothing more: its answers go when room is needed, or with time.
 type answers struct {
 	dir    string // empty: none are kept
@@ -49,7 +49,7 @@ func (a *answers) of(q blackboard.Call) *tape {
 	return t
 }
 
-// keptName is the name of equal requests whose answers are told apart by their number.
+// keptName is the name of equal requests; a number tells their answers apart.
 // Each call for a bid stands for itself.
 func keptName(q blackboard.Call, key string) string {
 	if q.Bid() {

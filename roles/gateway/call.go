@@ -24,7 +24,7 @@ type call struct {
 	budgets blackboard.Budgets
 	began   time.Time
 
-	canonical []byte // the request without what may differ; nil: nobody asks
+	canonical []byte // the request without its volatile parts; nil: nobody asks
 	key       string // of the request, on tapes
 	input     int64  // reserved, in tokens
 	output    int64  // reserved, in tokens
@@ -43,7 +43,7 @@ type call struct {
 	status   int
 	reason   string
 	hash     hash.Hash
-	tape     *taped // what becomes of the answer; nil: it is too large, or nobody asks
+	tape     *taped // the answer so far; nil: it is too large, or nobody asks
 }
 
 // Causes of a call's end.
@@ -175,7 +175,7 @@ func (c *call) dearest(input, output int64) model.Money {
 	return p.Cost(model.Usage{Input: input, Output: output})
 }
 
-// lowerTo lowers the limit of the output to what a budget has left. It returns false when
+// lowerTo lowers the limit of the output to the rest of a budget. It returns false when
 // that is too little.
 func (c *call) lowerTo(room blackboard.Room) bool {
 	output := c.output

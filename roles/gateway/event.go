@@ -37,7 +37,7 @@ func (e *events) next() ([]byte, error) {
 		if len(e.buf) > mostEvent {
 			return nil, errLargeEvent
 		}
-		if cap(e.buf)-len(e.buf) < 4<<10 { // what was returned keeps its memory
+		if cap(e.buf)-len(e.buf) < 4<<10 { // events that were returned keep their memory
 			e.buf = append(make([]byte, 0, max(16<<10, 2*len(e.buf))), e.buf...)
 		}
 		var n int

@@ -1,7 +1,7 @@
 // Package gateway is the role that stands between agents and models. It alone has the
 // providers' keys and the way out. It passes the requests of three APIs to the model that
-// the calling agent is configured for, as they are, reserves what a call may use before
-// and settles what it used after it.
+// the calling agent is configured for, as they are, reserves the
+// most that a call may use before it, and settles the use after it.
 //
 // It translates nothing and decides nothing about claims. An agent's cub calls it with the
 // agent's own token, and names the grant that each call is for: the account on the

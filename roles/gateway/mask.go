@@ -71,8 +71,8 @@ func (m *mask) error(err error) string {
 	return m.text(err.Error())
 }
 
-// leastPart is the length of the shortest beginning of a key that holds up a stream. What
-// is shorter is the part that all keys of a provider share.
+// leastPart is the length of the shortest beginning of a key that holds up a stream. The
+// keys of a provider share a shorter beginning.
 const leastPart = 8
 
 // seam masks keys that are spread over several events of a stream. An event that ends in

@@ -217,8 +217,6 @@ func (p *place) only() blackboard.Spent {
 	return all[0]
 }
 
-func retriesOf(n int) *int { return &n }
-
 func readAll(t *testing.T, r io.ReadCloser) string {
 	t.Helper()
 	defer r.Close()

@@ -23,8 +23,8 @@ var (
 const mostNested = 10_000
 
 // fields finds the values of an object's own fields with one of these names, without
-// reading the others. It refuses what two readers could understand in two ways: a field
-// that stands twice, or whose name differs in its capitals only.
+// reading the others. It refuses a text that two readers could understand in two ways:
+// a field stands twice, or a name differs in its capitals only.
 func fields(text []byte, names ...string) (map[string]span, error) {
 	found := map[string]span{}
 	at := space(text, 0)

@@ -47,7 +47,7 @@ func (c *call) settle() {
 	c.s.settle(c.id, end)
 }
 
-// usage is what the call used; estimated where the provider did not say.
+// usage is the use of the call; estimated where the provider did not say.
 func (c *call) usage() (u model.Usage, estimated bool) {
 	switch {
 	case c.kept, c.q.free, !c.answered:

@@ -26,7 +26,7 @@ import (
 type taped struct {
 	API     model.API         `json:"api"`
 	Path    string            `json:"path"`
-	Request json.RawMessage   `json:"request,omitempty"` // without what may differ; empty: of kept answers
+	Request json.RawMessage   `json:"request,omitempty"` // without its volatile parts; empty: of kept answers
 	Attempt int               `json:"attempt"`           // of the grant that asked
 	Call    string            `json:"call,omitempty"`    // of kept answers
 	Stream  bool              `json:"stream"`
@@ -42,7 +42,7 @@ type taped struct {
 type tapedPart struct {
 	After int64  `json:"after_ms"` // since the request came
 	Text  string `json:"text,omitempty"`
-	Bytes []byte `json:"bytes,omitempty"` // of what is no text
+	Bytes []byte `json:"bytes,omitempty"` // of parts that are no text
 
 	raw []byte
 }
@@ -120,7 +120,7 @@ func (c *call) keep() {
 // volatile are the fields of a request that do not tell it from another.
 var volatile = []string{"model", "stream_options", "metadata", "user", "safety_identifier", "prompt_cache_key", "service_tier", "store"}
 
-// canonical is a request without what may differ, in a fixed order.
+// canonical is a request without its volatile parts, in a fixed order.
 func canonical(q *request, ignore []*regexp.Regexp) []byte {
 	d := json.NewDecoder(bytes.NewReader(q.body))
 	d.UseNumber()
@@ -137,7 +137,7 @@ func canonical(q *request, ignore []*regexp.Regexp) []byte {
 	return encodeJSON(without(v, ignore))
 }
 
-// without removes what the patterns match from all strings of a value.
+// without removes all matches of the patterns from the strings of a value.
 func without(v any, ignore []*regexp.Regexp) any {
 	switch v := v.(type) {
 	case string:
@@ -183,7 +183,7 @@ func openTape(dir string, write bool) (*tape, error) {
 	return t, err
 }
 
-// mostNumbered bounds the requests whose number is remembered.
+// mostNumbered bounds the requests that are counted.
 const mostNumbered = 100_000
 
 func numberName(q blackboard.Call, key string) string {

@@ -57,7 +57,7 @@ func (a *answer) play() {
 	}
 }
 
-// resolve fills in what the step leaves open.
+// resolve fills in the open parts of the step.
 func (a *answer) resolve() {
 	s := &a.step
 	if s.Structured != nil {

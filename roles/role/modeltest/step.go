@@ -35,7 +35,7 @@ type Step struct {
 const KeyMark = "{{key}}"
 
 // Call is a call of a tool. Arguments are sent as they are, JSON or not; the API of
-// messages cannot say what is no JSON outside a stream, and has it as a string.
+// messages cannot say broken JSON outside a stream, and has it as a string.
 type Call struct {
 	ID        string // empty: a running number
 	Name      string
