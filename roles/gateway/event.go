@@ -37,8 +37,8 @@ func (e *events) next() ([]byte, error) {
 		if len(e.buf) > mostEvent {
 			return nil, errLargeEvent
 		}
-		if cap(e.buf)-len(e.buf) < 4<<10 { // events that were returned keep their memory
-			e.buf = append(make([]byte, 0, max(16<<10, 2*len(e.buf))), e.buf...)
+		if cap(e.buf)-len(e.buf) < 1<<10 { // events that were returned keep their memory
+			e.buf = append(make([]byte, 0, max(4<<10, 2*len(e.buf))), e.buf...)
 		}
 		var n int
 		n, e.err = e.r.Read(e.buf[len(e.buf):cap(e.buf)])

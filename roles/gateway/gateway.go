@@ -16,6 +16,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"runtime/debug"
 	"sync"
 	"syscall"
 	"time"
@@ -104,12 +105,17 @@ type server struct {
 	settling  sync.WaitGroup // settlements that outlive their request
 }
 
+// collectEarly has garbage collected when the heap has grown by half: most of it are bodies
+// that are used once.
+const collectEarly = 50
+
 // run is the role's life with a blackboard.
 func run(ctx context.Context, e role.Env, settings env.Gateway, b board, m *metrics) error {
 	s, err := newServer(e, settings, b, m, usualPace())
 	if err != nil {
 		return err
 	}
+	debug.SetGCPercent(collectEarly)
 	if err := role.ScrubEnv(env.Secret...); err != nil {
 		s.log.Warn("the secrets are less protected than possible", "error", err)
 	}

@@ -72,7 +72,7 @@ const (
 	mostRecorded = mostAnswer
 )
 
-// take puts a part of the answer on the call's tape.
+// take puts a part of the answer on the call's tape, which keeps its memory.
 func (c *call) take(text []byte) {
 	if c.tape == nil || len(text) == 0 {
 		return
@@ -85,7 +85,7 @@ func (c *call) take(text []byte) {
 		c.tape = nil
 		return
 	}
-	c.tape.Parts = append(c.tape.Parts, tapedPart{After: c.s.now().Sub(c.tape.began).Milliseconds(), raw: bytes.Clone(text)})
+	c.tape.Parts = append(c.tape.Parts, tapedPart{After: c.s.now().Sub(c.tape.began).Milliseconds(), raw: text})
 }
 
 // keep stores the answer, where somebody may ask for it again.

@@ -33,7 +33,6 @@ type Server struct {
 	mu       sync.Mutex
 	changed  *sync.Cond
 	steps    []Step
-	played   int
 	requests []*Request
 }
 
@@ -195,7 +194,6 @@ func (s *Server) step(q Request) Step {
 	for i, step := range s.steps {
 		if step.For == nil || step.For(q) {
 			s.steps = slices.Delete(slices.Clone(s.steps), i, i+1)
-			s.played++
 			return step
 		}
 	}
