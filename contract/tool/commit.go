@@ -67,13 +67,18 @@ func (o Output) Committed(hash string, embedded []string) (Output, error) {
 	if len(embedded) == 0 {
 		return o, nil
 	}
+	return o.With("embedded_repositories", embedded)
+}
+
+// With is the output with a further entry in its metadata.
+func (o Output) With(name string, value any) (Output, error) {
 	all := map[string]any{}
 	if len(o.Metadata) > 0 {
 		if err := json.Unmarshal(o.Metadata, &all); err != nil {
 			return o, err
 		}
 	}
-	all["embedded_repositories"] = embedded
+	all[name] = value
 	var err error
 	o.Metadata, err = json.Marshal(all)
 	return o, err

@@ -46,6 +46,10 @@ func (c *cub) bidByHints(ctx context.Context, ids []string) (unread []string, er
 			continue
 		}
 		q := c.byRules(id, *t)
+		if q.Bid == config.BidModel {
+			unread = append(unread, id)
+			continue
+		}
 		q.Relies = t
 		now = append(now, q)
 	}
@@ -69,7 +73,11 @@ func (c *cub) bidByReading(ctx context.Context, ids []string) error {
 		case len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0 && claim.Target.Agent != c.settings.Agent:
 			c.askScript(ctx, claim)
 		default:
-			now = append(now, c.byRules(claim.ID, claim.Target))
+			if q := c.byRules(claim.ID, claim.Target); q.Bid != config.BidModel {
+				now = append(now, q)
+			} else {
+				c.askModel(ctx, claim)
+			}
 		}
 	}
 	_, err = c.submit(ctx, now)
@@ -103,15 +111,15 @@ func (c *cub) submit(ctx context.Context, bids []blackboard.BidRequest) (wrong [
 	return wrong, nil
 }
 
-// byRules returns the bid of `bids:` in sett.yml; without them, exclusive. An agent
-// ignores its own results unless a rule has their exact type.
+// byRules returns the bid of `bids:` in sett.yml; without them, exclusive; BidModel where
+// the model decides. An agent ignores its own results unless a rule has their exact type.
 func (c *cub) byRules(claim string, t blackboard.Target) blackboard.BidRequest {
-	choice := config.ChooseBid(config.Agent{Name: c.settings.Agent, Bids: c.settings.Bids}, t)
+	choice := config.ChooseBid(c.bidder(), t)
 	return blackboard.BidRequest{Claim: claim, Agent: c.settings.Agent, Bid: choice.Bid, Reason: choice.Reason, Rule: choice.Rule}
 }
 
-// scripts are the running and waiting bid scripts. A few run at the same time, and
-// never two for one claim.
+// scripts are the running and waiting bid scripts, or questions to the model. A few run at
+// the same time, and never two for one claim.
 type scripts struct {
 	running sync.WaitGroup
 	slots   chan struct{}
@@ -140,19 +148,26 @@ func (s *scripts) leave(claim string) {
 	delete(s.asked, claim)
 }
 
-// askScript runs the bid script for a claim, and submits its bid.
-func (c *cub) askScript(ctx context.Context, claim blackboard.Claim) {
-	if !c.scripts.enter(claim.ID) {
+// start does the work for a claim, once there is room for it and unless it is done already.
+func (s *scripts) start(ctx context.Context, claim string, work func()) {
+	if !s.enter(claim) {
 		return
 	}
-	c.scripts.running.Go(func() {
-		defer c.scripts.leave(claim.ID)
+	s.running.Go(func() {
+		defer s.leave(claim)
 		select {
-		case c.scripts.slots <- struct{}{}:
-			defer func() { <-c.scripts.slots }()
+		case s.slots <- struct{}{}:
+			defer func() { <-s.slots }()
 		case <-ctx.Done():
 			return // the next incarnation bids
 		}
+		work()
+	})
+}
+
+// askScript runs the bid script for a claim, and submits its bid.
+func (c *cub) askScript(ctx context.Context, claim blackboard.Claim) {
+	c.scripts.start(ctx, claim.ID, func() {
 		if err := c.bidByScript(ctx, claim); err != nil && ctx.Err() == nil {
 			c.log.Warn("bid not submitted, trying again", "claim", claim.ID, "error", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -20,6 +21,7 @@ import (
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
+	"sett/roles/role/modelclient"
 )
 
 // Help is the role's help page.
@@ -132,15 +134,17 @@ type cub struct {
 	connected chan struct{} // says that notices arrive, for the first time or again; has room for one
 	hears     atomic.Bool   // notices have arrived
 	scripts   *scripts
-	hints     hints  // from notices about due claims
-	made      recent // claims with a bid
+	models    *scripts     // questions to the model
+	modelHTTP *http.Client // to the model gateway
+	hints     hints        // from notices about due claims
+	made      recent       // claims with a bid
 	executor  *executor
 }
 
 // newCub returns a cub with its inboxes and its executor.
 func newCub(s *state) *cub {
 	s.grants, s.harmed = newInbox(), make(chan error, 1)
-	return &cub{state: s, due: newInbox(), scripts: newScripts(), look: make(chan struct{}, 1), connected: make(chan struct{}, 1),
+	return &cub{state: s, due: newInbox(), scripts: newScripts(), models: newScripts(), modelHTTP: modelclient.NewHTTP(""), look: make(chan struct{}, 1), connected: make(chan struct{}, 1),
 		executor: &executor{state: s}}
 }
 

@@ -1,6 +1,7 @@
 package cub
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,7 +10,9 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/contract/env"
+	"sett/contract/prompt"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
 	"sett/roles/cub/toolrun"
@@ -26,6 +29,7 @@ type work struct {
 	unseen []string // of its Questions and Answers, those about budgets, which no tool sees
 	denied bool     // a person was asked for more of a budget, and gave none
 	joined []string // the results of the claim's parallel phase, for the exclusive grant
+	left   []string // parts of the task that the tool's prompt had no room for
 }
 
 // added lists the artefacts that the claim adds to the tool's context, in their order.
@@ -170,6 +174,28 @@ func (x *executor) assemble(ctx context.Context, w *work) (task assemble.Task, e
 	return task, nil
 }
 
+// stdin is the text that the tool reads, from the contract's JSON.
+func (x *executor) stdin(w *work, in tool.Input, contract []byte) []byte {
+	if x.settings.Adapter.Stdin != config.StdinPrompt {
+		return tool.Stdin(x.settings.Adapter, contract, w.Artefact)
+	}
+	t := prompt.Task{
+		Role: x.settings.Role, Instructions: x.settings.PromptExecution, Input: in, Form: prompt.FormOf(x.settings.Adapter), Makes: x.settings.Adapter.Makes,
+		Final: x.settings.Adapter.Terminal && w.Grant.Phase == blackboard.PhaseExclusive,
+	}
+	if w.tree != nil {
+		t.Files = role.TreeFiles(x.settings.Workspace)
+	}
+	if l := x.settings.Asks.LLM; l != nil {
+		t.Room = prompt.RoomFor(l.Context, cmp.Or(l.MaxOutput, env.DefaultMaxOutput))
+	}
+	p := prompt.New(t)
+	if w.left = p.Left; len(p.Left) > 0 {
+		w.log.Warn("left out of the prompt, which is longer than the model's context", "parts", p.Left)
+	}
+	return []byte(p.Text())
+}
+
 // patiently repeats a call while the blackboard is away: granted work does not fail
 // for that.
 func (x *executor) patiently(ctx context.Context, call func() error) error {
@@ -189,7 +215,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
-	stdin = tool.Stdin(x.settings.Adapter, stdin, w.Artefact)
+	stdin = x.stdin(w, in, stdin)
 	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
 		"stdin", excerpt(stdin))
 	x.metrics.executions.Inc()

@@ -26,6 +26,11 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	if err != nil {
 		return x.failed(ctx, w, res, err)
 	}
+	if len(w.left) > 0 {
+		if out, err = out.With("left_out", w.left); err != nil {
+			return x.failed(ctx, w, res, err)
+		}
+	}
 	a := x.artefact(w, out)
 	held, err := x.commits(ctx, w, a.ID, out)
 	if errors.Is(err, errCancelled) || errors.Is(err, errStopping) {

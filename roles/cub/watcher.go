@@ -114,6 +114,7 @@ const mostBids = 64
 // bidAll bids on every claim that waits for this agent's bid, also while a tool runs.
 func (c *cub) bidAll(ctx context.Context) error {
 	defer c.scripts.running.Wait()
+	defer c.models.running.Wait()
 	for {
 		select {
 		case <-ctx.Done():

@@ -174,8 +174,7 @@ func (s *session) work(ctx context.Context) (*result, error) {
 	return out, nil
 }
 
-// promptReserve is the room that the descriptions of the tools take, in tokens.
-const promptReserve = 2000
+
 
 // loop prepares the conversation.
 func (s *session) loop(tree *tree) (*loop, error) {
@@ -186,11 +185,9 @@ func (s *session) loop(tree *tree) (*loop, error) {
 		Final: s.Terminal && s.input.ClaimType == blackboard.BidExclusive,
 	}
 	if tree != nil && (s.Has(env.ToolEdit) || s.Has(env.ToolRun) || s.Has(env.ToolSearch)) {
-		t.Files = tree.files()
+		t.Files = role.TreeFiles(tree.dir)
 	}
-	if s.Context > 0 {
-		t.Room = max(1000, s.Context-s.MaxOutput-promptReserve)
-	}
+	t.Room = prompt.RoomFor(s.Context, s.MaxOutput)
 	p := prompt.New(t)
 	l.left = p.Left
 	if len(p.Left) > 0 {

@@ -69,7 +69,7 @@ func count(n int, what string) string {
 
 // run asks the model until it finishes.
 func (l *loop) run(ctx context.Context) (*result, error) {
-	l.size = prompt.Tokens(len(l.request.System)+len(l.request.Messages[0].Text)) + promptReserve
+	l.size = prompt.Tokens(len(l.request.System)+len(l.request.Messages[0].Text)) + prompt.Reserve
 	for l.step < l.Steps {
 		a, err := l.ask(ctx)
 		if err != nil {

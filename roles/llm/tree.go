@@ -213,14 +213,3 @@ func (t *tree) walk(at string, visit func(name string, d fs.DirEntry) error) (al
 	})
 	return seen <= mostList, err
 }
-
-// files lists all files for the prompt.
-func (t *tree) files() (names []string) {
-	_, _ = t.walk(".", func(name string, d fs.DirEntry) error { // what cannot be read is not listed
-		if !d.IsDir() {
-			names = append(names, strings.ToValidUTF8(name, "\ufffd"))
-		}
-		return nil
-	})
-	return names
-}

@@ -29,6 +29,8 @@ type Client struct {
 	Base   string      // such as http://127.0.0.1:4711; the API's path is added
 	Header http.Header // of each request, with its authorization
 	HTTP   *http.Client
+	// Sign changes the headers of each request, repeats included; nil: nothing does.
+	Sign func(http.Header)
 	// Repeats are further tries of a request whose answer broke off.
 	Repeats int
 }
@@ -125,6 +127,9 @@ func (c *Client) once(ctx context.Context, f format, body []byte) (Answer, error
 	r.Header.Set("Accept", "text/event-stream")
 	if c.API == model.Messages {
 		r.Header.Set("Anthropic-Version", "2023-06-01")
+	}
+	if c.Sign != nil {
+		c.Sign(r.Header)
 	}
 	w, err := c.HTTP.Do(r)
 	if err != nil {

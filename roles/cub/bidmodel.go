@@ -1,0 +1,159 @@
+package cub
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/contract/prompt"
+	"sett/contract/tool"
+	"sett/roles/cub/assemble"
+	"sett/roles/role"
+	"sett/roles/role/gateway"
+	"sett/roles/role/modelclient"
+)
+
+const (
+	modelBidTimeout = 60 * time.Second // of all calls for one bid; then it is ignore
+	modelBidOutput  = 4000             // tokens of an answer, its reasoning included
+	mostReason      = 500              // bytes of the reason in the ledger
+	mostModelCalls  = 40               // for one bid, those that ended before a crash included
+)
+
+// bidder is the agent as the rules of its bids see it.
+func (c *cub) bidder() config.Agent {
+	a := config.Agent{Name: c.settings.Agent, Bids: c.settings.Bids, BidScript: c.settings.BidScript, Prompts: config.Prompts{Claim: c.settings.PromptClaim}}
+	if c.settings.Asks.Gateway != "" {
+		a.LLM = &config.LLM{}
+	}
+	return a
+}
+
+// askModel has the model decide about a claim, and submits its bid.
+func (c *cub) askModel(ctx context.Context, claim blackboard.Claim) {
+	c.models.start(ctx, claim.ID, func() {
+		if err := c.bidByModel(ctx, claim); err != nil && ctx.Err() == nil {
+			c.log.Warn("bid not submitted, trying again", "claim", claim.ID, "error", err)
+		}
+	})
+}
+
+// bidByModel submits the model's bid. When the model gives none, the bid is ignore, with
+// the reason in the ledger, unless sett.yml requires a bid: then the claim waits.
+func (c *cub) bidByModel(ctx context.Context, claim blackboard.Claim) error {
+	bid, why, err := c.modelBid(ctx, claim)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, blackboard.ErrUnavailable): // the next look at the open work asks again
+		return err
+	case err != nil:
+		c.log.Error("bid not evaluated", "claim", claim.ID, "error", err, "required", c.settings.BidsRequired)
+		if c.settings.BidsRequired {
+			c.evaluated(err)
+			return nil
+		}
+		bid, why = blackboard.BidIgnore, oneReason("the model gave no bid: "+err.Error())
+	default:
+		c.evaluated(nil)
+	}
+	_, err = c.submit(ctx, []blackboard.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
+	return err
+}
+
+// modelBid asks the model.
+func (c *cub) modelBid(ctx context.Context, claim blackboard.Claim) (blackboard.BidType, string, error) {
+	target, err := c.board.records.Artefact(ctx, claim.ArtefactID)
+	if err != nil {
+		return "", "", err
+	}
+	chain, _, err := assemble.Chain(ctx, c.board.records, target, claim.AdditionalContextIDs)
+	if err != nil {
+		return "", "", err
+	}
+	limits := env.LLM{}
+	if l := c.settings.Asks.LLM; l != nil {
+		limits = *l
+	}
+	p := prompt.New(prompt.Task{
+		Role: c.settings.Role, Instructions: c.settings.PromptClaim, Form: prompt.FormBid, Input: tool.Input{Target: target, ContextChain: chain},
+		Room: prompt.RoomFor(limits.Context, modelBidOutput),
+	})
+	if len(p.Left) > 0 {
+		c.log.Warn("left out of the prompt for a bid", "claim", claim.ID, "parts", p.Left)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, modelBidTimeout, fmt.Errorf("it took longer than %s", modelBidTimeout))
+	defer cancel()
+	return c.answeredBid(ctx, claim.ID, modelclient.Request{
+		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, Schema: bidSchema, MaxOutput: modelBidOutput, Temperature: limits.Temperature,
+	})
+}
+
+var bidSchema = &modelclient.Schema{Name: "bid", JSON: json.RawMessage(
+	`{"type":"object","properties":{"bid":{"type":"string","enum":["review","claim","exclusive","ignore"]},"reason":{"type":"string"}},"required":["bid","reason"],"additionalProperties":false}`)}
+
+// answeredBid asks until there is an answer in the right form. The n-th call for a bid has the same
+// id after a crash, so that none is paid for twice; one that ended then, and whose answer is
+// gone, is made under the next id.
+func (c *cub) answeredBid(ctx context.Context, claim string, q modelclient.Request) (blackboard.BidType, string, error) {
+	calls := 0
+	client := &modelclient.Client{
+		API: c.settings.Asks.API, Model: c.settings.Asks.Model, Base: strings.TrimRight(c.settings.Asks.Gateway, "/"), HTTP: c.modelHTTP, Repeats: 2,
+		Sign: func(h http.Header) {
+			calls++
+			gateway.SetCall(h, c.settings.Asks.Token, blackboard.Call{
+				ID: bidCallID(claim, c.settings.Agent, calls), Claim: claim, Agent: c.settings.Agent, Holder: c.settings.Incarnation,
+			})
+		},
+	}
+	var answer struct {
+		Bid    blackboard.BidType `json:"bid"`
+		Reason string             `json:"reason"`
+	}
+	check := func(v json.RawMessage) error {
+		if err := json.Unmarshal(v, &answer); err != nil {
+			return err
+		}
+		if !answer.Bid.Valid() {
+			return fmt.Errorf("bid is %q, want review, claim, exclusive or ignore", oneReason(string(answer.Bid)))
+		}
+		return nil
+	}
+	for {
+		_, err := client.Structured(ctx, q, check)
+		if err == nil {
+			return answer.Bid, oneReason("model: " + answer.Reason), nil
+		}
+		if !ended(err) || calls > mostModelCalls {
+			return "", "", err
+		}
+	}
+}
+
+// ended says whether a call was refused because it had ended before.
+func ended(err error) bool {
+	var status *modelclient.StatusError
+	return errors.As(err, &status) && status.Status == http.StatusConflict && status.Refused != nil && status.Refused.Why == gateway.Request
+}
+
+// bidCallID is the id of the n-th call for an agent's bid on a claim.
+func bidCallID(claim, agent string, n int) string {
+	return blackboard.DerivedArtefactID("bid call "+strconv.Itoa(n)+" "+agent, claim)
+}
+
+// oneReason makes a short line of a model's words.
+func oneReason(s string) string {
+	s = role.Clean(strings.Join(strings.Fields(s), " "))
+	if len(s) > mostReason {
+		s = strings.ToValidUTF8(s[:mostReason], "") + "…"
+	}
+	return s
+}
