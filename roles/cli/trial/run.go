@@ -13,6 +13,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/contract/prompt"
 	"sett/contract/tool"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
@@ -130,9 +131,25 @@ func (t *Trial) environ(bid blackboard.BidType, attempt int) []string {
 	})
 }
 
+// stdin is the text that the tool reads, from the contract's JSON.
+func (t *Trial) stdin(in tool.Input, contract []byte) []byte {
+	if t.Agent.Adapter.Stdin != config.StdinPrompt {
+		return tool.Stdin(t.Agent.Adapter, contract, t.Target)
+	}
+	task := prompt.Task{
+		Role: t.Agent.Role, Instructions: t.Agent.Prompts.Execution, Input: in, Form: prompt.FormOf(t.Agent.Adapter), Makes: t.Agent.Adapter.Makes,
+		Final: t.Agent.Adapter.Terminal && in.ClaimType == blackboard.BidExclusive,
+	}
+	if in.Workspace != nil {
+		task.Files = role.TreeFiles(t.place.dir)
+	}
+	return []byte(prompt.New(task).Text())
+}
+
 // run runs the tool and reads its output.
 func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
-	stdin, err := tool.Input{ClaimType: phase.Bid(), Target: t.Target, ContextChain: t.Chain, Workspace: t.place.start}.Encode()
+	in := tool.Input{ClaimType: phase.Bid(), Target: t.Target, ContextChain: t.Chain, Workspace: t.place.start}
+	stdin, err := in.Encode()
 	if err != nil {
 		return err
 	}
@@ -143,7 +160,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 		where = fmt.Sprintf("%s, a private tree at %s", r.Directory, words.Commit(r.Start))
 	}
 	t.say("runs in", where)
-	if given := tool.Stdin(t.Agent.Adapter, stdin, t.Target); !bytes.Equal(given, stdin) {
+	if given := t.stdin(in, stdin); !bytes.Equal(given, stdin) {
 		stdin = given
 		if r.Stdin, err = json.Marshal(string(given)); err != nil {
 			return err

@@ -1,0 +1,203 @@
+package cub
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"sett/blackboard"
+	"sett/contract/env"
+	"sett/roles/role/gateway"
+	"sett/roles/role/modeltest"
+)
+
+// withModel are the variables of an agent whose model is at that address.
+func withModel(at string, more vars) vars {
+	v := vars{env.ModelGateway: at, env.ModelToken: "token", env.ModelName: "m", env.PromptClaim: "Only code."}
+	for name, value := range more {
+		v[name] = value
+	}
+	return v
+}
+
+func modelBid(bid, reason string) modeltest.Step {
+	return modeltest.Structured(map[string]string{"bid": bid, "reason": reason})
+}
+
+// about plays a step for the requests whose prompt has the text.
+func about(text string, s modeltest.Step) modeltest.Step {
+	s.For = func(q modeltest.Request) bool { return strings.Contains(string(q.Body), text) }
+	return s
+}
+
+func TestBidsByModel(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	s := modeltest.Start(t,
+		about("goal-claim", modelBid("claim", "it is\n\x1b[31mcode")), about("goal-ignore", modelBid("ignore", "no code")),
+		about("goal-mended", modeltest.Text("I would review")), about("goal-mended", modelBid("review", "code")),
+		about("goal-prose", modeltest.Text("review")), about("goal-prose", modeltest.Text("review!")),
+		about("goal-odd", modelBid("approve", "x")), about("goal-odd", modelBid("approve", "x")),
+		about("goal-refused", modeltest.Step{Refusal: "I do not bid"}), about("goal-money", modeltest.Broken(modeltest.OutOfMoney)),
+		about("goal-cut", modeltest.Broken(modeltest.CutStream)), about("goal-cut", modelBid("exclusive", "again")),
+	)
+	c.start("worker", withModel(s.URL, nil))
+	for goal, want := range map[string]struct {
+		bid    blackboard.BidType
+		reason string
+	}{
+		"goal-claim":   {blackboard.BidClaim, `model: it is \x1b[31mcode`},
+		"goal-ignore":  {blackboard.BidIgnore, "model: no code"},
+		"goal-mended":  {blackboard.BidReview, "model: code"},
+		"goal-prose":   {blackboard.BidIgnore, "the model gave no bid: the answer is no JSON"},
+		"goal-odd":     {blackboard.BidIgnore, `the model gave no bid: bid is "approve", want`},
+		"goal-refused": {blackboard.BidIgnore, "the model gave no bid: the model refuses: I do not bid"},
+		"goal-money":   {blackboard.BidIgnore, "your credit balance is too low"},
+		"goal-cut":     {blackboard.BidExclusive, "model: again"},
+	} {
+		t.Run(goal, func(t *testing.T) {
+			t.Parallel()
+			c := c.in(t)
+			bid, reason := c.awaitBid(c.open(c.goal(goal).ID, "worker"), "worker")
+			if bid != want.bid || !strings.HasPrefix(reason, want.reason) && !strings.Contains(reason, want.reason) {
+				t.Errorf("%s because %q, want %s because %q", bid, reason, want.bid, want.reason)
+			}
+		})
+	}
+}
+
+// TestBidCalls: each call names the claim, and has an id that a new cub gives it again.
+func TestBidCalls(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	s := modeltest.Start(t, modeltest.Text("no JSON"), modelBid("claim", "x"))
+	c.start("worker", withModel(s.URL, nil))
+	claim := c.open(c.goal("goal").ID, "worker")
+	c.awaitBid(claim, "worker")
+	for i, q := range s.Requests() {
+		call, ok := gateway.ReadCall(q.Header)
+		if !ok || call.Claim != claim || call.Agent != "worker" || !call.Bid() || call.ID != bidCallID(claim, "worker", i+1) || q.Header.Get("Authorization") != "Bearer token" {
+			t.Errorf("call %d: %+v %v %v", i, call, ok, q.Header)
+		}
+	}
+	if own := c.finished("worker", "Poem", "worker"); len(s.Requests()) != 2 {
+		t.Errorf("the model was asked about its own work, %s", own)
+	}
+}
+
+// TestBidsBeforeTheModel: a table decides first, and its bids never wait behind the model.
+func TestBidsBeforeTheModel(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	begin := make(chan struct{})
+	s := modeltest.Start(t)
+	s.Play = func(modeltest.Request) modeltest.Step {
+		step := modelBid("claim", "slow")
+		step.Begin = begin
+		return step
+	}
+	c.start("worker", withModel(s.URL, vars{env.Bids: `[{"type":"GoalDefined","bid":"model"},{"type":"Code*","bid":"review"}]`}))
+	var slow []string
+	for range 6 {
+		slow = append(slow, c.open(c.goal("slow").ID, "worker"))
+	}
+	s.Await("four calls", func(all []modeltest.Request) bool { return len(all) == 4 })
+	for range 3 {
+		if bid, reason := c.awaitBid(c.finished("other", "CodeDraft", "worker"), "worker"); bid != blackboard.BidReview || reason != "" {
+			t.Errorf("%s because %q", bid, reason)
+		}
+	}
+	if bid, _ := c.awaitBid(c.finished("other", "Poem", "worker"), "worker"); bid != blackboard.BidIgnore {
+		t.Errorf("bid %s", bid)
+	}
+	if n := len(s.Requests()); n != 4 {
+		t.Errorf("%d calls at once", n)
+	}
+	close(begin)
+	for _, claim := range slow {
+		if bid, _ := c.awaitBid(claim, "worker"); bid != blackboard.BidClaim {
+			t.Errorf("bid %s", bid)
+		}
+	}
+}
+
+// TestBidsRequiredOfTheModel: then a failure makes the claim wait, named, and the next look asks again.
+func TestBidsRequiredOfTheModel(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	s := modeltest.Start(t, modeltest.Broken(modeltest.Unauthorized), modelBid("claim", "x"))
+	r := c.start("worker", withModel(s.URL, vars{env.BidsRequired: "true"}))
+	claim := c.open(c.goal("goal").ID, "worker")
+	r.log.await(t, "bid not evaluated", "claim", claim)
+	c.do("PUBLISH", key("claim_events"), claim)
+	if bid, _ := c.awaitBid(claim, "worker"); bid != blackboard.BidClaim {
+		t.Errorf("bid %s", bid)
+	}
+}
+
+// TestBidCallThatHasEnded: after a crash, a call that had ended is made under the next id.
+func TestBidCallThatHasEnded(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	s := modeltest.Start(t, modelBid("claim", "x"))
+	at, err := url.Parse(s.URL)
+	must(t, err)
+	var mu sync.Mutex
+	var ids []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		if ids = append(ids, r.Header.Get(gateway.Call)); len(ids) < 3 {
+			gateway.Refusal{Why: gateway.Request, Message: "this call has ended"}.Write(w.Header())
+			w.WriteHeader(http.StatusConflict)
+			return
+		}
+		httputil.NewSingleHostReverseProxy(at).ServeHTTP(w, r)
+	}))
+	defer proxy.Close()
+	c.start("worker", withModel(proxy.URL, nil))
+	claim := c.open(c.goal("goal").ID, "worker")
+	if bid, reason := c.awaitBid(claim, "worker"); bid != blackboard.BidClaim {
+		t.Errorf("%s because %q", bid, reason)
+	}
+	if len(ids) != 3 || ids[0] == ids[1] || ids[2] != bidCallID(claim, "worker", 3) {
+		t.Errorf("the calls were %v", ids)
+	}
+}
+
+// TestPromptOnStdin: any program gets the prompt that sett llm builds.
+func TestPromptOnStdin(t *testing.T) {
+	t.Parallel()
+	c, f := newClan(t), newForge(t)
+	c.start("worker", f.writer("worker", vars{
+		env.Role: "Coder", env.PromptExecution: "Write Go.", env.Command: shell("cat >prompt.txt; echo done"), env.Adapter: `{"adapter":"commit","stdin":"prompt"}`,
+	}))
+	a := c.result(c.work("worker", blackboard.PhaseExclusive, "say hello"), "worker")
+	got := f.git("show", a.Commit+":prompt.txt")
+	for _, part := range []string{"You are the Coder", "Write Go.", "Change the files in the working directory.", "~~~\nsay hello\n~~~", "Files:\n\n~~~\nfile\n~~~", "Do the work on artefact 1 (GoalDefined)."} {
+		if !strings.Contains(got, part) {
+			t.Errorf("%q is not in:\n%s", part, got)
+		}
+	}
+	if string(a.Metadata) != "{}" && len(a.Metadata) > 0 {
+		t.Errorf("metadata %s", a.Metadata)
+	}
+}
+
+// TestPromptLeftOut: a small context leaves a part out, and the result says so.
+func TestPromptLeftOut(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	c.start("worker", withModel("http://127.0.0.1:1", vars{
+		env.ModelDoor: "off", env.Bids: `[{"type":"*","bid":"exclusive"}]`, env.LLMSettings: `{"context":2000,"max_output":500}`, env.Command: shell("cat >/dev/null; echo done"),
+		env.Adapter: `{"adapter":"text","stdin":"prompt","makes":["Notes"]}`,
+	}))
+	a := c.result(c.work("worker", blackboard.PhaseExclusive, strings.Repeat("a long goal\n", 1000)), "worker")
+	if string(a.Metadata) != `{"left_out":["the middle of artefact 1 (GoalDefined)"]}` {
+		t.Errorf("metadata %s", a.Metadata)
+	}
+}
