@@ -17,7 +17,8 @@ import (
 )
 
 type initCmd struct {
-	Example string `enum:",check,review,test,question,commit" default:"" placeholder:"KIND" help:"Add a working agent instead, also to a sett.yml that is there: check, review, test, question or commit."`
+	Example string `enum:",check,review,test,question,commit,llm-coder,llm-reviewer" default:"" placeholder:"KIND" help:"Add a working agent instead, also to a sett.yml that is there: check, review, test, question, commit, llm-coder or llm-reviewer."`
+	Model   string `placeholder:"NAME" help:"Of llm-coder and llm-reviewer: the model, by its name at the provider."`
 	Force   bool   `help:"Overwrite files that exist."`
 	Commit  bool   `help:"Commit what was written."`
 }
@@ -35,7 +36,9 @@ to agents/examples/:
   review    reviews each commit with a script
   test      tests each commit beside other work
   question  asks a person about each goal
-Where no agent works on goals, commit comes along.
+  llm-coder, llm-reviewer: a language model works on each goal, or reviews each commit
+Where no agent works on goals, commit or llm-coder comes along. For llm-coder and
+llm-reviewer, --model names the model, unless sett.yml has one.
 
 Beside sett.yml it writes ` + starter.SchemaName + `, which the first line of sett.yml names:
 editors with a YAML language server complete and check sett.yml by it. Commit it, so that
@@ -44,7 +47,8 @@ prints it anew.
 
 Examples:
   sett init --commit && sett up
-  sett init --example check --commit`
+  sett init --example check --commit
+  sett init --example llm-coder --model NAME`
 }
 
 // initPlan is what an init writes.
@@ -57,11 +61,13 @@ type initPlan struct {
 
 // exampleGoals show the examples at work.
 var exampleGoals = map[string]string{
-	"commit":   `sett forage --goal "Buy milk" --wait`,
-	"check":    `sett forage --goal "TODO: buy milk" --wait    # the check rejects it; watch the rework`,
-	"review":   `sett forage --goal "Buy milk, bread, butter, cheese, and whatever else is missing" --wait`,
-	"test":     `sett forage --goal "Buy milk" --wait`,
-	"question": `sett forage --goal "Buy milk" --wait    # ends with the command that answers`,
+	"commit":       `sett forage --goal "Buy milk" --wait`,
+	"check":        `sett forage --goal "TODO: buy milk" --wait    # the check rejects it; watch the rework`,
+	"review":       `sett forage --goal "Buy milk, bread, butter, cheese, and whatever else is missing" --wait`,
+	"test":         `sett forage --goal "Buy milk" --wait`,
+	"llm-coder":    `sett forage --goal "Say hello in a new file" --wait`,
+	"llm-reviewer": `sett forage --goal "Say hello in a new file" --wait`,
+	"question":     `sett forage --goal "Buy milk" --wait    # ends with the command that answers`,
 }
 
 // Run writes the first files of a workspace.
@@ -99,6 +105,9 @@ func (c *initCmd) Run(a *app) error {
 // plan finds the files to write, and refuses to overwrite others.
 func (c *initCmd) plan(root string) (p initPlan, err error) {
 	if c.Example == "" {
+		if c.Model != "" {
+			return p, role.Fail(role.Usage, errors.New("--model is for an example that asks a model"), "sett init --example llm-coder --model %s", c.Model)
+		}
 		if p.files, err = starter.Base(); err == nil && !c.Force {
 			err = refuseExisting(root, p.files)
 		}
@@ -109,7 +118,7 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, role.Fail(role.Failed, fmt.Errorf("read %s: %w", instance.ConfigName, role.Cause(err)), "")
 	}
-	e, err := starter.Add(c.Example, string(before))
+	e, err := starter.Add(c.Example, string(before), c.Model)
 	if err != nil {
 		return p, err
 	}

@@ -3,6 +3,7 @@
 package starter
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -79,7 +80,7 @@ func (f File) Write(root string) error {
 }
 
 // Kinds are the examples.
-var Kinds = []string{"check", "review", "test", "question", "commit"}
+var Kinds = []string{"check", "review", "test", "question", "commit", "llm-coder", "llm-reviewer"}
 
 // Example has the files and agents that an example adds to a workspace.
 type Example struct {
@@ -100,12 +101,20 @@ agents:
 `
 
 // Add returns the example as it joins the sett.yml that is there; empty: there is none.
-// Where no agent works alone on goals, the one that does comes along.
-func Add(kind, before string) (*Example, error) {
+// Where no agent works alone on goals, the one that does comes along. Model is the name of
+// a model at its provider, for examples that ask one and a sett.yml without models.
+func Add(kind, before, model string) (*Example, error) {
 	e := &Example{Fresh: before == ""}
-	source, kinds := before, []string{kind}
+	source, kinds, maker := before, []string{kind}, maker
 	if e.Fresh {
 		source = head
+	}
+	if AsksModel(kind) {
+		maker = modelMaker
+	}
+	name, source, err := withModel(kind, source, model)
+	if err != nil {
+		return nil, err
 	}
 	begins, err := beginner(before)
 	switch {
@@ -131,11 +140,16 @@ func Add(kind, before string) (*Example, error) {
 		if err != nil {
 			return nil, err
 		}
+		block = bytes.ReplaceAll(block, []byte("model: MODEL"), []byte("model: "+name))
 		if source, err = Extend(source, string(block)); err != nil {
 			return nil, err
 		}
 		e.Agents = append(e.Agents, namesIn(string(block))...)
-		for _, file := range append(programs.FindAllString(string(block), -1), "agents/examples/Dockerfile", "agents/examples/Dockerfile.dockerignore") {
+		files := programs.FindAllString(string(block), -1)
+		if bytes.Contains(block, []byte("agents/examples/Dockerfile")) {
+			files = append(files, "agents/examples/Dockerfile", "agents/examples/Dockerfile.dockerignore")
+		}
+		for _, file := range files {
 			if err := add(strings.TrimPrefix(file, "agents/")); err != nil {
 				return nil, err
 			}

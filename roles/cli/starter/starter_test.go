@@ -38,7 +38,11 @@ func TestExtend(t *testing.T) {
 func TestExamplesFit(t *testing.T) {
 	all := ""
 	for _, kind := range Kinds {
-		e, err := Add(kind, "")
+		model := ""
+		if AsksModel(kind) {
+			model = "name-of-a-model"
+		}
+		e, err := Add(kind, "", model)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +52,7 @@ func TestExamplesFit(t *testing.T) {
 		if err != nil || len(warnings) > 0 || !e.Fresh || !slices.Equal(c.Names(), e.Agents) || !c.Flow().Closed() {
 			t.Errorf("%s: %v %v %v", kind, err, warnings, e.Agents)
 		}
-		if rights := c.Rights("."); len(rights) > 0 {
+		if rights := c.Rights("."); len(rights) > 0 && (!AsksModel(kind) || len(rights) > 1 || rights[0].Key != "models.main.api_key_env") {
 			t.Errorf("%s takes rights: %v", kind, rights)
 		}
 		for _, a := range c.Agents {
@@ -57,10 +61,10 @@ func TestExamplesFit(t *testing.T) {
 				t.Errorf("%s: %s is not written", kind, file)
 			}
 		}
-		if kind == maker {
+		if kind == maker || AsksModel(kind) {
 			continue
 		}
-		if e, err = Add(kind, all); err != nil {
+		if e, err = Add(kind, all, ""); err != nil {
 			t.Fatal(err)
 		}
 		all = string(e.Files[len(e.Files)-1].Text)
@@ -76,15 +80,55 @@ func TestExamplesFit(t *testing.T) {
 
 // What an example would spoil is refused.
 func TestExampleRefused(t *testing.T) {
-	for name, c := range map[string]struct{ kind, source, want string }{
-		"two that begin": {"commit", "runtime: process\nagents:\n  a: {command: [x]}\n", "agent a works alone on goals already"},
-		"broken":         {"check", "agents:\n  a: {comand: [x]}\n", "unknown key \"comand\""},
-		"there already":  {"check", "runtime: process\nagents:\n  check: {command: [x]}\n", "duplicate key \"check\""},
-		"no commits":     {"check", "runtime: process\nagents:\n  a: {command: [x], adapter: text, makes: X, bids: {GoalDefined: exclusive}}\n", "no agent makes \"CodeCommit\""},
-		"one line":       {"check", "runtime: process\nagents: {a: {command: [x]}}\n", "no list of agents with a line of its own"},
+	for name, c := range map[string]struct{ kind, source, want, model string }{
+		"two that begin": {"commit", "runtime: process\nagents:\n  a: {command: [x]}\n", "agent a works alone on goals already", ""},
+		"broken":         {"check", "agents:\n  a: {comand: [x]}\n", "unknown key \"comand\"", ""},
+		"there already":  {"check", "runtime: process\nagents:\n  check: {command: [x]}\n", "duplicate key \"check\"", ""},
+		"no commits":     {"check", "runtime: process\nagents:\n  a: {command: [x], adapter: text, makes: X, bids: {GoalDefined: exclusive}}\n", "no agent makes \"CodeCommit\"", ""},
+		"one line":       {"check", "runtime: process\nagents: {a: {command: [x]}}\n", "no list of agents with a line of its own", ""},
+		"no model":       {"llm-coder", "", "the example asks a model, and none is named", ""},
+		"two models":     {"llm-coder", "runtime: process\nmodels: {m: {api: chat, model: x, base_url: \"http://h/v1\"}}\nagents:\n  a: {command: [x], bids: {X: review}}\n", "sett.yml has models: m", "y"},
+		"a model for it": {"check", "", "the example check asks no model", "y"},
 	} {
-		if _, err := Add(c.kind, c.source); role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), c.want) {
+		if _, err := Add(c.kind, c.source, c.model); role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestModelThatIsThere: an example takes the first model of the sett.yml that is there, and
+// changes nothing else.
+func TestModelThatIsThere(t *testing.T) {
+	before := "runtime: process\nmodels: {smart: {api: chat, model: x, base_url: \"http://h/v1\"}}\nagents:\n  a: {command: [x], bids: {Note: claim}}\n"
+	e, err := Add("llm-reviewer", before, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := config.Parse("sett.yml", e.Files[len(e.Files)-1].Text)
+	if err != nil || len(c.Models) != 1 || !slices.Equal(e.Agents, []string{"llm-coder", "llm-report", "llm-reviewer"}) {
+		t.Fatalf("%v, agents %v", err, e.Agents)
+	}
+	for _, name := range e.Agents {
+		if a, _ := c.Agent(name); a.LLM == nil || a.LLM.Model != "smart" {
+			t.Errorf("%s has the model %+v", name, a.LLM)
+		}
+	}
+	if len(e.Files) != 2 {
+		t.Errorf("it writes %d files", len(e.Files))
+	}
+}
+
+// TestNewModel: a sett.yml that has agents and no models gets one.
+func TestNewModel(t *testing.T) {
+	before := "runtime: process\nagents:\n  a: {command: [x], bids: {Note: claim}}\n"
+	for name, api := range map[string]string{"claude-x": "messages", "x": "chat"} {
+		e, err := Add("llm-coder", before, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.Parse("sett.yml", e.Files[len(e.Files)-1].Text)
+		if err != nil || len(c.Models) != 1 || c.Models[0].Model != name || string(c.Models[0].API) != api {
+			t.Errorf("%v: %+v", err, c.Models)
 		}
 	}
 }
