@@ -31,7 +31,12 @@ func Write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return fs.WalkDir(repo, ".", func(name string, d fs.DirEntry, err error) error {
+	return write(repo, dir)
+}
+
+// write copies files.
+func write(from fs.FS, dir string) error {
+	return fs.WalkDir(from, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -42,7 +47,7 @@ func Write(dir string) error {
 			}
 			return os.Mkdir(to, 0o755)
 		}
-		text, err := fs.ReadFile(repo, name)
+		text, err := fs.ReadFile(from, name)
 		if err != nil {
 			return err
 		}

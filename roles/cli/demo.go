@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,8 @@ import (
 )
 
 type demoCmd struct {
-	Down bool `help:"End the demo's instance afterwards and forget what happened in it."`
+	Models bool `help:"Play a clan of language models from a recording."`
+	Down   bool `help:"End the demo's instance afterwards and forget what happened in it."`
 }
 
 // Help is shown by `sett demo --help`.
@@ -33,21 +35,67 @@ fault, two reviews, a rework, tests and documentation at the same time, a releas
 It needs git and a shell, no network and no keys, and takes a few seconds. The
 instance stays up for a look around, until sett down.
 
-Example: sett demo --down`
+With --models the clan are five language models with tools, whose answers come from a
+recording: a specification, a program with a fault, a review, a rework, tests, a report.
+
+Examples:
+  sett demo --down
+  sett demo --models --down`
 }
 
 // show is one run of the demo: a session of commands as a user would type them.
 type show struct {
 	*app
-	repo string
-	up   bool // something may be running
+	story story
+	repo  string
+	up    bool // something may be running
+}
+
+// story is a demo: its repository, its goal, and the program that comes of it.
+type story struct {
+	name, goal, title, watch string
+	write                    func(dir string) error
+	program                  []string // and its arguments
+	stdin                    string   // a file; empty: none
+	next                     [][2]string
+}
+
+// scripts is the demo of a clan of scripts.
+func scripts() story {
+	return story{
+		name: demo.Name, goal: demo.Goal, title: "A repository of small programs, and a clan of six shell scripts",
+		watch: "Give it a goal, and watch: the first draft has a fault", write: demo.Write,
+		program: []string{"sh", "bin/topwords", "3"}, stdin: "README.md",
+		next: [][2]string{
+			{"sett logs writer", "what one of the agents logged"},
+			{fmt.Sprintf("sett try writer --goal %q", demo.Another), "one agent alone, with nothing recorded"},
+			{fmt.Sprintf("sett forage --wait --goal %q", demo.Another), "another goal"},
+			{"cat sett.yml clan/writer.sh", "how a clan and an agent are written"},
+		},
+	}
+}
+
+// thinkers is the demo of a clan of models.
+func thinkers() story {
+	return story{
+		name: demo.ModelsName, goal: demo.ModelsGoal, title: "A repository of small programs, and a clan of five language models, replayed",
+		watch: "Give it a goal, and watch: the first draft has a fault", write: demo.WriteModels,
+		program: []string{"sh", "bin/greet", "Ada"},
+		next: [][2]string{
+			{"sett logs coder", "the steps of one of the models"},
+			{"cat sett.yml", "how a clan of models is written"},
+		},
+	}
 }
 
 // Run plays the demo.
 func (c *demoCmd) Run(a *app) error {
 	began := a.Now()
 	a.Hold.On()
-	s := &show{app: unnamed(a)}
+	s := &show{app: unnamed(a), story: scripts()}
+	if c.Models {
+		s.story = thinkers()
+	}
 	if err := s.makeRepository(a.ctx); err != nil {
 		return err
 	}
@@ -90,11 +138,11 @@ func (s *show) makeRepository(ctx context.Context) error {
 		top, err = filepath.EvalSymlinks(top)
 	}
 	if err == nil {
-		s.repo = filepath.Join(top, demo.Name)
+		s.repo = filepath.Join(top, s.story.name)
 		err = os.Mkdir(s.repo, 0o755)
 	}
 	if err == nil {
-		err = demo.Write(s.repo)
+		err = s.story.write(s.repo)
 	}
 	if err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("make the demo's repository: %w", err), "TMPDIR names the directory for temporary files")
@@ -108,7 +156,7 @@ func (s *show) makeRepository(ctx context.Context) error {
 		{"config", "user.name", who}, {"config", "user.email", mail}, {"config", "commit.gpgSign", "false"},
 		{"config", "core.hooksPath", ".git/hooks"}, {"config", "core.autocrlf", "false"}, {"config", "core.fileMode", "true"},
 		{"add", "--all"},
-		{"commit", "--quiet", "-m", "Start wordkit"},
+		{"commit", "--quiet", "-m", "Start " + s.story.name},
 	} {
 		if _, err := g.Run(ctx, args...); err != nil {
 			_ = os.RemoveAll(top)
@@ -120,7 +168,7 @@ func (s *show) makeRepository(ctx context.Context) error {
 
 // play is the session.
 func (s *show) play(ctx context.Context) error {
-	s.title("A repository of small programs, and a clan of six shell scripts")
+	s.title(s.story.title)
 	s.Printf("%s\n", s.Paint("$ cd "+s.repo, term.Bold))
 	if err := s.git(ctx, "log", "--oneline"); err != nil {
 		return err
@@ -133,8 +181,8 @@ func (s *show) play(ctx context.Context) error {
 	if err := s.sett(ctx, "up", "--runtime", "process"); err != nil {
 		return err
 	}
-	s.title("Give it a goal, and watch: the first draft has a fault")
-	if err := s.sett(ctx, "forage", "--wait=60s", "--goal", demo.Goal); err != nil {
+	s.title(s.story.watch)
+	if err := s.sett(ctx, "forage", "--wait=60s", "--goal", s.story.goal); err != nil {
 		return err
 	}
 	s.title("Bring the result to your branch: until now, nothing here has changed")
@@ -180,14 +228,19 @@ func (s *show) terminal(ctx context.Context) (string, error) {
 
 // program runs the clan's finished program.
 func (s *show) program(ctx context.Context) error {
-	s.Printf("%s\n", s.Paint("$ bin/topwords 3 <README.md", term.Bold))
-	text, err := os.Open(filepath.Join(s.repo, "README.md"))
-	if err != nil {
-		return err
+	typed := "$ " + strings.Join(s.story.program[1:], " ")
+	cmd := exec.CommandContext(ctx, s.story.program[0], s.story.program[1:]...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = s.repo, s.Stdout, s.Stderr
+	if s.story.stdin != "" {
+		typed += " <" + s.story.stdin
+		text, err := os.Open(filepath.Join(s.repo, s.story.stdin))
+		if err != nil {
+			return err
+		}
+		defer func() { _ = text.Close() }()
+		cmd.Stdin = text
 	}
-	defer func() { _ = text.Close() }()
-	cmd := exec.CommandContext(ctx, "sh", "bin/topwords", "3")
-	cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = s.repo, text, s.Stdout, s.Stderr
+	s.Printf("%s\n", s.Paint(typed, term.Bold))
 	return cmd.Run()
 }
 
@@ -239,15 +292,10 @@ func (s *show) next(began time.Time) {
 	s.title("That took " + words.Span(s.Now().Sub(began)) + ". The clan stays up in its repository: look around")
 	s.Printf("  cd %s\n", s.repo)
 	t := s.Table()
-	for _, c := range [][2]string{
+	for _, c := range slices.Concat([][2]string{
 		{"sett show @last", "the goal, its claims, who bid, who worked, for how long"},
 		{"sett watch --since all", "the ledger: every step, and what comes (Ctrl-C ends it)"},
-		{"sett logs writer", "what one of the agents logged"},
-		{fmt.Sprintf("sett try writer --goal %q", demo.Another), "one agent alone, with nothing recorded"},
-		{fmt.Sprintf("sett forage --wait --goal %q", demo.Another), "another goal"},
-		{"cat sett.yml clan/writer.sh", "how a clan and an agent are written"},
-		{"sett down", "when you have seen enough (--purge forgets it)"},
-	} {
+	}, s.story.next, [][2]string{{"sett down", "when you have seen enough (--purge forgets it)"}}) {
 		t.Row("  "+c[0], term.Cell{Text: c[1], As: term.Dim})
 	}
 	_ = t.Write(s.Stdout)
