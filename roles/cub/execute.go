@@ -1,7 +1,6 @@
 package cub
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +9,7 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/contract/config"
 	"sett/contract/env"
-	"sett/contract/prompt"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
 	"sett/roles/cub/toolrun"
@@ -174,28 +171,6 @@ func (x *executor) assemble(ctx context.Context, w *work) (task assemble.Task, e
 	return task, nil
 }
 
-// stdin is the text that the tool reads, from the contract's JSON.
-func (x *executor) stdin(w *work, in tool.Input, contract []byte) []byte {
-	if x.settings.Adapter.Stdin != config.StdinPrompt {
-		return tool.Stdin(x.settings.Adapter, contract, w.Artefact)
-	}
-	t := prompt.Task{
-		Role: x.settings.Role, Instructions: x.settings.PromptExecution, Input: in, Form: prompt.FormOf(x.settings.Adapter), Makes: x.settings.Adapter.Makes,
-		Final: x.settings.Adapter.Terminal && w.Grant.Phase == blackboard.PhaseExclusive,
-	}
-	if w.tree != nil {
-		t.Files = role.TreeFiles(x.settings.Workspace)
-	}
-	if l := x.settings.Asks.LLM; l != nil {
-		t.Room = prompt.RoomFor(l.Context, cmp.Or(l.MaxOutput, env.DefaultMaxOutput))
-	}
-	p := prompt.New(t)
-	if w.left = p.Left; len(p.Left) > 0 {
-		w.log.Warn("left out of the prompt, which is longer than the model's context", "parts", p.Left)
-	}
-	return []byte(p.Text())
-}
-
 // patiently repeats a call while the blackboard is away: granted work does not fail
 // for that.
 func (x *executor) patiently(ctx context.Context, call func() error) error {
@@ -215,7 +190,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
-	stdin = x.stdin(w, in, stdin)
+	stdin = toolStdin(x.settings, w, in, stdin)
 	w.log.Info("tool starting", "command", x.settings.Command, "stdin_size", len(stdin),
 		"stdin", excerpt(stdin))
 	x.metrics.executions.Inc()
