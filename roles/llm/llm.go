@@ -174,8 +174,6 @@ func (s *session) work(ctx context.Context) (*result, error) {
 	return out, nil
 }
 
-
-
 // loop prepares the conversation.
 func (s *session) loop(tree *tree) (*loop, error) {
 	l := &loop{session: s, tree: tree}
