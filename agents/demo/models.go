@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// ModelsName is the name of the repository of `sett demo --models`, whose clan are models.
+// ModelsName is the name of the repository of `sett demo --models`, with a clan of models.
 // ModelsGoal is the goal that its recording has the answers for.
 const (
 	ModelsName = "greetings"

@@ -119,7 +119,7 @@ func (n *names) artefact(a blackboard.Artefact) *part {
 	return p
 }
 
-// about says in one line of what kind an artefact is, and who made it.
+// about names the kind and the maker of an artefact in one line.
 func (n *names) about(a blackboard.Artefact) string {
 	by := ", by " + a.ProducedByRole
 	version := ""

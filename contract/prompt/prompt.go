@@ -49,8 +49,8 @@ type Prompt struct {
 // Text is the prompt for a program that reads one text.
 func (p Prompt) Text() string { return p.System + "\n" + p.User }
 
-// perToken is the number of bytes that a token has at least, as an estimate: no model is
-// known whose tokens are shorter on average.
+// perToken is the number of bytes that a token has at least, as an estimate: no model with
+// shorter tokens on average is known.
 const perToken = 3
 
 // Tokens estimates the tokens of a text of that many bytes, as an upper bound.

@@ -101,8 +101,8 @@ var bidSchema = &modelclient.Schema{Name: "bid", JSON: json.RawMessage(
 	`{"type":"object","properties":{"bid":{"type":"string","enum":["review","claim","exclusive","ignore"]},"reason":{"type":"string"}},"required":["bid","reason"],"additionalProperties":false}`)}
 
 // answeredBid asks until there is an answer in the right form. The n-th call for a bid has the same
-// id after a crash, so that none is paid for twice; one that ended then, and whose answer is
-// gone, is made under the next id.
+// id after a crash, so that none is paid for twice; one that ended then, without an answer
+// that is kept, is made under the next id.
 func (c *cub) answeredBid(ctx context.Context, claim string, q modelclient.Request) (blackboard.BidType, string, error) {
 	calls := 0
 	client := &modelclient.Client{

@@ -2,7 +2,7 @@
 // task to a language model, lets the model work with a few tools, and prints the result.
 //
 // It is an ordinary tool: the contract comes on stdin, the result goes to stdout, and all that it
-// may do is what sett.yml gives it. The model's words are never an argument of a shell,
+// may do stands in sett.yml. The model's words are never an argument of a shell,
 // unless sett.yml says `run: shell`; a Review approves by a field that the model sets on
 // purpose, never by its prose. The conversation only grows, and holds no time, id or hash,
 // so that a recording can be replayed.

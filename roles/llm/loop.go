@@ -125,7 +125,7 @@ func (l *loop) count(a modelclient.Answer) {
 	l.size = int(a.Usage.Tokens())
 }
 
-// answer does what the model wants, and adds both to the conversation.
+// answer makes the calls of an answer, and adds both to the conversation.
 func (l *loop) answer(ctx context.Context, a modelclient.Answer) (*result, error) {
 	unique(l.step, a.Calls)
 	turn := modelclient.Message{}

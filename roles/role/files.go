@@ -10,7 +10,7 @@ import (
 const mostFiles = 20_000
 
 // TreeFiles lists the files of a private tree for a model's prompt, with / between names
-// and without .git. It follows no link. What cannot be read is not listed.
+// and without .git. It follows no link. It skips all that cannot be read.
 func TreeFiles(dir string) (names []string) {
 	seen := 0
 	_ = fs.WalkDir(os.DirFS(dir), ".", func(name string, d fs.DirEntry, err error) error {

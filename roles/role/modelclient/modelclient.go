@@ -1,6 +1,6 @@
 // Package modelclient asks language models in the three wire formats that Sett's door and
 // gateway pass on: chat completions, responses and messages. It streams every answer and
-// bounds it. It repeats only a request whose answer broke off: other repeats are the
+// bounds it. It repeats a request only after its answer broke off: other repeats are the
 // gateway's, which knows budgets and limits.
 //
 // It knows neither prompts nor tools; see contract/prompt and roles/llm.
@@ -31,7 +31,7 @@ type Client struct {
 	HTTP   *http.Client
 	// Sign changes the headers of each request, repeats included; nil: nothing does.
 	Sign func(http.Header)
-	// Repeats are further tries of a request whose answer broke off.
+	// Repeats are further tries of a request after its answer broke off.
 	Repeats int
 }
 

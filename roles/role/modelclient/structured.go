@@ -12,7 +12,7 @@ import (
 
 // Structured returns the model's answer in the form of the request's schema, as JSON that
 // check accepts: by the API's own means, else by a forced tool, else from the text. A
-// model whose answer is not right is told so, and asked once again.
+// model that answers wrongly is told so, and asked once again.
 func (c *Client) Structured(ctx context.Context, q Request, check func(json.RawMessage) error) (json.RawMessage, error) {
 	schema := q.Schema
 	forced, plain := q, q
