@@ -211,7 +211,7 @@ func (s Scene) agentTrouble(name string) trouble {
 	return silence("silent", p.Alive, s.Now)
 }
 
-// silence is the trouble of a part whose last heartbeat was to hold until a moment. Where
+// silence is the trouble of a part with a last heartbeat that held until a moment. Where
 // that is still to come, the blackboard's clock was set back, and nobody knows since when.
 func silence(what string, until, now time.Time) trouble {
 	if until.After(now) {
