@@ -32,7 +32,7 @@ type Rules struct {
 	// below them, as absolute paths. A missing one is left out, and so is one behind a
 	// link: a program that can write the link must not choose the place.
 	Write []string
-	// Hide is a directory whose files it cannot read; empty: it reads all files of its user.
+	// Hide is a directory with files that it cannot read; empty: it reads all files of its user.
 	Hide string
 	// Read lists the files and directories below Hide that it may read all the same. A
 	// missing one is left out.

@@ -86,7 +86,7 @@ var around = []uintptr{
 }
 
 // dropCapabilities keeps the capabilities around the rules from programs that this thread
-// starts. A user who is not root has none.
+// starts. Only root has them.
 func dropCapabilities() error {
 	for _, c := range around {
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
