@@ -152,7 +152,7 @@ type Grant struct {
 	Failure    string        `json:"failure,omitempty"`  // the Failure that a person's retry is for
 	Why        string        `json:"why,omitempty"`      // the person's words about that retry
 	Base       string        `json:"base,omitempty"`     // the commit that its tool's tree started from, when the result is there
-	Unmerged   []string      `json:"unmerged,omitempty"` // the artefacts whose commits that tree lacked: they conflict with those before them
+	Unmerged   []string      `json:"unmerged,omitempty"` // artefacts with a commit that this tree lacked: it conflicts with those before it
 	Reason     string        `json:"reason,omitempty"`
 	QueuedAt   time.Time     `json:"queued_at"`
 	StartedAt  time.Time     `json:"started_at,omitzero"`

@@ -88,5 +88,5 @@ type Result struct {
 	Verdict  Verdict // for a Review; see VerdictOf
 	ToolTime time.Duration
 	Base     string   // the commit that the tool's tree started from; empty: it had none
-	Unmerged []string // the artefacts whose commits that tree lacked, because of conflicts
+	Unmerged []string // artefacts with a commit that this tree lacked, because of conflicts
 }

@@ -180,7 +180,7 @@ func (w *work) base() string {
 	return w.tree.start.Commit
 }
 
-// unmerged are the artefacts whose commits the tool's tree lacked, because of conflicts.
+// unmerged are the artefacts with a commit that the tool's tree lacked, because of a conflict.
 func (w *work) unmerged() (artefacts []string) {
 	if w.tree == nil {
 		return nil

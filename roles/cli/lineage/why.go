@@ -84,7 +84,7 @@ type WhyGrant struct {
 	Ran       blackboard.Ran        `json:"ran,omitzero"`       // what the last attempt was run with
 	Base      string                `json:"base,omitempty"`     // the commit that its tool's tree started from
 	Kept      bool                  `json:"kept"`               // from the claim that this one retries
-	Unmerged  []WhyUnmerged         `json:"unmerged,omitempty"` // what that tree lacked, because of conflicts
+	Unmerged  []WhyUnmerged         `json:"unmerged,omitempty"` // artefacts that this tree lacked, because of conflicts
 	Questions []WhyQuestion         `json:"questions"`
 	QueuedAt  time.Time             `json:"queued_at"`
 	StartedAt time.Time             `json:"started_at,omitzero"`

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Left is what a tool left in its tree.
+// Left are the traces of a tool in its tree.
 type Left struct {
 	Commits []string // that HEAD has and the start has not, oldest first: hash and subject
 	Files   []string // that are not as HEAD has them, without ignored ones
 }
 
-// Look says what a tool left in its tree. As everywhere, nothing of the tool's configuration
+// Look finds the traces of a tool in its tree. As everywhere, nothing of the tool's configuration
 // is read, and nothing is waited for; unlike after Keep, all of it is there again
 // afterwards. Nothing works in the tree meanwhile. The ref then holds the tool's commits.
 func (t *Tree) Look(ctx context.Context, start, ref string) (left Left, err error) {
