@@ -132,7 +132,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[config.FlowType](): "type", reflect.TypeFor[lineage.PlanAgent](): "agent", reflect.TypeFor[lineage.PlanEnd](): "end", reflect.TypeFor[lineage.PlanStall](): "stall",
 	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",
 	reflect.TypeFor[landing.Step](): "step", reflect.TypeFor[landing.Outcome](): "outcome", reflect.TypeFor[leftover](): "leftover", reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
-	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[pin.Change](): "file", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
+	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[status.Disk](): "disk", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[pin.Change](): "file", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
 	reflect.TypeFor[deploy.PlannedPart](): "part", reflect.TypeFor[deploy.PlannedImage](): "image", reflect.TypeFor[deploy.PlannedThing](): "thing", reflect.TypeFor[config.Right](): "right",
 }
 

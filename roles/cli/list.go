@@ -35,12 +35,13 @@ open work waits for, with the goal and for how long:
   result      an agent's tool
   answer      a person to answer a question
   approval    a person to approve or reject an artefact
-Of each kind of open work the oldest 200 are looked at.
+Of each kind of open work the oldest 200 are looked at. A line says what disk the instance's
+store and its agents' trees take, as the repository measured it while they were at rest.
 
 For programs -v adds parts (name, state, since, unit_id, and restarts: how often it ended
 and was started again), agents_detail (name, role, state, since, strategy, replicas,
 unit_id, bids_due, queued, works), waits (what, agent, since, age_seconds, until,
-subject_id, workflow_id, text), waits_more (open work that was not looked at) and stopping.
+subject_id, workflow_id, text), waits_more (open work that was not looked at), stopping and disk.
 
 Examples:
   sett list -v

@@ -17,6 +17,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
 	"sett/roles/role"
+	"sett/roles/role/repository"
 	"sett/roles/role/words"
 	"sett/roles/view"
 	"sett/runtime"
@@ -232,6 +233,10 @@ func TestGoldenListDetails(t *testing.T) {
 	_, claim := granted(s)
 	s.begin(claim, "writer")
 	granted(s)
+	s.write("sizes", fmt.Sprintf(`{"measured_at": %q, "store_bytes": 40960, "store_shared_bytes": 1500000000, "tree_bytes": {"writer": 8192, "lint": 4096}}`,
+		time.Now().UTC().Format(time.RFC3339Nano)))
+	s.Must(os.MkdirAll(filepath.Join(s.store().Dir, "info"), 0o700))
+	s.Must(os.Rename(filepath.Join(s.root, "sizes"), repository.SizesFile(s.store().Dir)))
 	mask := s.masking()
 	for _, form := range forms {
 		stdout, stderr, err := s.run("list", "-v", "-o", form)

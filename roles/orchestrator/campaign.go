@@ -29,7 +29,9 @@ type orchestrator struct {
 	overruns  chan blackboard.Overrun // scripts that were ended on the blackboard, to be told of
 	saw       func()                  // the blackboard was compared with what we know of it, and fits
 
-	listen   func(ctx context.Context, ready func(), notice func(string), lost func(error)) error
+	listen     func(ctx context.Context, ready func(), notice func(string), lost func(error)) error
+	repository sweeper // nil: there is none
+
 	stopping func(ctx context.Context) bool // the instance is being taken down: an end is no crash
 	newStaff func(*term) *staff             // nil: somebody else runs the agents
 }

@@ -65,6 +65,9 @@ func (t *term) run(ctx context.Context) error {
 	if t.staff != nil {
 		actors = append(actors, t.staff.supervise)
 	}
+	if t.repository != nil {
+		actors = append(actors, t.sweepRefs)
+	}
 	err := role.Together(ctx, actors...)
 	give, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer done()

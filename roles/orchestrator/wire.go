@@ -31,6 +31,7 @@ import (
 	"sett/roles/orchestrator/report"
 	"sett/roles/orchestrator/supervisor"
 	"sett/roles/role"
+	"sett/roles/role/repository"
 	"sett/runtime"
 	"sett/runtime/docker"
 	"sett/runtime/docker/engine"
@@ -109,6 +110,9 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	}
 	defer b.Close()
 	o.use(b)
+	if s.RepositoryURL != "" {
+		o.repository = repository.NewSweeper(s.RepositoryURL, s.RepositoryKey)
+	}
 	o.saw = func() {
 		if err := seen.keep(b.Known()); err != nil {
 			o.log.Debug("sight of the blackboard not kept", "error", err)

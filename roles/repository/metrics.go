@@ -14,6 +14,8 @@ type metrics struct {
 	registry *prometheus.Registry
 	seconds  *prometheus.HistogramVec // by request
 	refused  *prometheus.CounterVec   // by request
+	bytes    *prometheus.GaugeVec     // by tree
+	store    *prometheus.GaugeVec     // by kind
 }
 
 func newMetrics() *metrics {
@@ -23,8 +25,12 @@ func newMetrics() *metrics {
 			Name: "sett_repository_seconds", Help: "From a request to its answer, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}, []string{"request"}),
 		refused: role.Counters("sett_repository_refused_total", "Requests that were not met.", "request"),
+		bytes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sett_repository_tree_bytes", Help: "Disk that a tree takes, measured while it is at rest."}, []string{"tree"}),
+		store: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "sett_repository_store_bytes", Help: "Disk that the store takes, of its own or shared with the repository by hard links."}, []string{"kind"}),
 	}
-	m.registry.MustRegister(m.seconds, m.refused, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(m.seconds, m.refused, m.bytes, m.store, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 

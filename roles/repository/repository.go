@@ -76,7 +76,7 @@ func Run(ctx context.Context, e role.Env) error {
 	if err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("listen on %s: %w", settings.Addr, err), "")
 	}
-	actors := []func(context.Context) error{func(ctx context.Context) error { return s.serve(ctx, l) }, s.maintain}
+	actors := []func(context.Context) error{func(ctx context.Context) error { return s.serve(ctx, l) }, s.maintain, s.atRest}
 	if settings.HealthAddr != "off" {
 		h, err := role.ListenHealth(settings.HealthAddr, role.HealthOptions{
 			Check: s.check, Metrics: s.metrics.registry, Instance: settings.Instance,
@@ -104,6 +104,7 @@ type server struct {
 	log      *slog.Logger
 	metrics  *metrics
 	busy     busy
+	rest     rest
 	grown    chan struct{} // the store holds more than before; has room for one
 }
 
@@ -115,14 +116,14 @@ func newServer(c env.Repository, log *slog.Logger) (*server, error) {
 	if !s.store.Exists() {
 		return nil, role.Fail(role.Environment, fmt.Errorf("there is no store in %s", c.Store), "sett up makes it")
 	}
-	if err := s.sweep(); err != nil {
+	if err := s.clean(); err != nil {
 		return nil, role.Fail(role.Environment, err, "")
 	}
 	return s, nil
 }
 
-// sweep removes the objects that a killed predecessor was about to take.
-func (s *server) sweep() error {
+// clean removes the objects that a killed predecessor was about to take.
+func (s *server) clean() error {
 	left, err := filepath.Glob(filepath.Join(s.store.Dir, "taking-*"))
 	if err != nil {
 		return err

@@ -34,6 +34,8 @@ func (s *server) routes(life context.Context) http.Handler {
 	route(life, s, mux, "commit", desk.commit)
 	route(life, s, mux, "keep", desk.keep)
 	route(life, s, mux, "settle", desk.settle)
+	orchestrators(life, s, mux, "taken", s.list)
+	orchestrators(life, s, mux, "swept", s.sweep)
 	return mux
 }
 
@@ -66,6 +68,8 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 			return
 		}
 		defer leave()
+		s.rest.touch(slot)
+		defer s.rest.touch(slot)
 		done := s.metrics.time(what)
 		a, err := answer(desk{s, agent, slot, s.store.Tree(s.trees, slot, s.seen)}, life, q)
 		done(err)
@@ -194,6 +198,9 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 	offer := d.tree.Offer(q.Hash, l.Known)
 	offer.Any, offer.Size = q.Rebased || len(l.Known) == 0, q.MaxSize
 	ref := store.Artefact(q.Artefact)
+	if err := d.remember(line.Taken{Artefact: q.Artefact, Agent: d.agent, Grant: q.Grant}); err != nil {
+		return line.Held{}, err
+	}
 	commit, err := d.store.Take(ctx, offer, ref)
 	if err != nil {
 		return line.Held{}, toolsFault(err)
@@ -240,6 +247,12 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 		return line.Held{}, fmt.Errorf("%w: its tree is read-only", line.ErrTool)
 	}
 	ref := store.Artefact(q.Artefact)
+	if l.Tidied { // an earlier request's answer was lost
+		return d.held(ctx, ref)
+	}
+	if err := d.remember(line.Taken{Artefact: q.Artefact, Agent: d.agent, Grant: q.Grant}); err != nil {
+		return line.Held{}, err
+	}
 	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Message: q.Message, Author: d.author(), Size: q.MaxSize}, l.Known, ref)
 	if err != nil || made.Commit == "" {
 		return line.Held{}, toolsFault(err)
@@ -256,6 +269,9 @@ func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 		return line.Held{}, err
 	}
 	c := store.Changes{Message: q.Message, Size: q.MaxSize}
+	if l.Tidied { // an earlier request's answer was lost
+		return d.held(ctx, store.Leftover(q.Claim, d.agent, q.Attempt))
+	}
 	if !q.Empty {
 		return d.keepAs(ctx, l, c, store.Leftover(q.Claim, d.agent, q.Attempt))
 	}
@@ -263,11 +279,23 @@ func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 	h, err := d.keepAs(ctx, l, c, store.Leftover(q.Claim, d.agent, q.Attempt))
 	switch {
 	case err == nil:
-		err = d.tree.Empty()
+		if err = d.tree.Empty(); err == nil {
+			l.Settled, l.Tidied = true, true
+			err = d.lend(d.slot, l)
+		}
 	case errors.Is(err, syscall.ENOSPC):
 		err = d.drop(l, err)
 	}
 	return h, err
+}
+
+// held is the commit that a ref holds already.
+func (d desk) held(ctx context.Context, ref string) (line.Held, error) {
+	commit, err := d.store.Commit(ctx, ref)
+	if commit == "" {
+		ref = ""
+	}
+	return line.Held{Commit: commit, Ref: ref}, err
 }
 
 // mostOfFull is the most bytes that are kept of a tree that takes too much: the disk must

@@ -107,6 +107,7 @@ func (r *Row) detail(ctx context.Context, at *instance.Locator, b *instance.Boar
 	if err := r.spending(ctx, b, c); err != nil {
 		return err
 	}
+	r.Disk = diskOf(r.in)
 	r.Details = []Agent{}
 	for _, agent := range c.Agents {
 		r.Details = append(r.Details, detailOf(s, agent, f, units, byUnit))
@@ -193,8 +194,14 @@ func (r Row) detailText(at *instance.Locator) error {
 	for _, w := range r.Waits {
 		waits.Row("    "+words.Short(w.WorkflowID), term.Cell{Text: string(w.What), As: ToneOf(w)}, w.Text, term.Cell{Text: w.Lasted(), As: term.Dim})
 	}
-	if err := agents.Write(at.Stdout); err != nil || len(r.Waits) == 0 {
+	if err := agents.Write(at.Stdout); err != nil {
 		return err
+	}
+	if !r.Disk.At.IsZero() {
+		at.Printf("  %s %s\n", r.Disk.text(), at.Paint("(measured "+words.Age(at.Now().Sub(r.Disk.At))+" ago)", term.Dim))
+	}
+	if len(r.Waits) == 0 {
+		return nil
 	}
 	at.Printf("  waits for:\n")
 	if err := waits.Write(at.Stdout); err != nil {

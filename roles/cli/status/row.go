@@ -46,6 +46,7 @@ type Row struct {
 	Waits     []view.Wait `json:"waits,omitzero"`
 	WaitsMore int         `json:"waits_more,omitempty"` // open work that was not looked at
 	Stopping  bool        `json:"stopping,omitempty"`
+	Disk      Disk        `json:"disk,omitzero"` // absent: not measured yet
 
 	Models       []view.Spent `json:"models,omitempty"`        // the calls of all goals by model; absent: there are none
 	ModelsPaused bool         `json:"models_paused,omitempty"` // a person stopped all calls

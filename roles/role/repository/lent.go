@@ -17,6 +17,7 @@ type Lent struct {
 	Known    []string `json:"known"`               // the commits that a tool may build on
 	ReadOnly bool     `json:"read_only,omitempty"` // nothing is kept of it
 	Settled  bool     `json:"settled,omitempty"`   // nothing more is to be kept of it
+	Tidied   bool     `json:"tidied,omitempty"`    // and its files are gone, but for those of the start
 }
 
 // LentFile is the file about the tree of that place.

@@ -15,7 +15,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -184,12 +183,15 @@ const mostAnswer = 1 << 20
 
 // ask sends a request. An error that wraps none of the errors above is worth another try.
 func ask[A any](ctx context.Context, c *Client, what string, q any) (answer A, err error) {
+	return send[A](ctx, c, treePath(c.Agent, c.Slot, what), q)
+}
+
+func send[A any](ctx context.Context, c *Client, path string, q any) (answer A, err error) {
 	body, err := json.Marshal(q)
 	if err != nil {
 		return answer, err
 	}
-	path := c.URL + "/agents/" + url.PathEscape(c.Agent) + "/trees/" + url.PathEscape(c.Slot) + "/" + what
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, path, bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.URL+path, bytes.NewReader(body))
 	if err != nil {
 		return answer, err
 	}

@@ -305,6 +305,25 @@ func (s *Store) loose(ref string) string {
 	return asHash(line(string(text)))
 }
 
+// Adopt has a leftover's ref hold the commit of an artefact that is on no blackboard, unless that ref
+// holds one already, and removes the artefact's. One of both names the commit at every moment.
+func (s *Store) Adopt(ctx context.Context, artefact, leftover string) error {
+	commit, err := s.Commit(ctx, artefact)
+	if err != nil || commit == "" {
+		return err
+	}
+	held, err := s.Commit(ctx, leftover)
+	if err != nil {
+		return err
+	}
+	if held == "" {
+		if err := s.Hold(ctx, leftover, commit); err != nil {
+			return err
+		}
+	}
+	return s.LetGo(ctx, artefact)
+}
+
 // Commit returns the commit of a ref, empty when there is none.
 func (s *Store) Commit(ctx context.Context, ref string) (string, error) {
 	if commit := s.loose(ref); commit != "" {

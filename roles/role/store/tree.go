@@ -186,6 +186,21 @@ func (t *Tree) checkOut(ctx context.Context, commit string) error {
 	return nil
 }
 
+// Tidy removes the files that a grant left, and its repository: the tree has those of a commit
+// again, from which the next one is prepared soon. Where that is not possible it becomes empty.
+func (t *Tree) Tidy(ctx context.Context, commit string) error {
+	if err := t.checkOut(ctx, commit); err == nil || ctx.Err() != nil {
+		return err
+	}
+	return t.clear()
+}
+
+// Size is the disk that the place takes, in bytes.
+func (t *Tree) Size(ctx context.Context) (int64, error) {
+	own, shared, err := Usage(ctx, t.dir)
+	return own + shared, err
+}
+
 // Empty removes all files of the tree. The next grant's are made anew.
 func (t *Tree) Empty() error { return t.clear() }
 

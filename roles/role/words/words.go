@@ -82,13 +82,15 @@ func Indent(s, by string) string {
 	return by + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+by)
 }
 
-// Size says roughly how many bytes there are: 12 B, 3.4 kB, 10.5 MB.
+// Size says roughly how many bytes there are: 12 B, 3.4 kB, 10.5 MB, 2.0 GB.
 func Size(n int) string {
 	switch {
 	case n < 1000:
 		return fmt.Sprintf("%d B", n)
 	case n < 1000*1000:
 		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
+	case n < 1000*1000*1000:
+		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
 	}
-	return fmt.Sprintf("%.1f MB", float64(n)/1e6)
+	return fmt.Sprintf("%.1f GB", float64(n)/1e9)
 }

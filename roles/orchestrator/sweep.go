@@ -1,0 +1,81 @@
+package orchestrator
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/role/repository"
+)
+
+// sweeper is what a term asks of the role repository about commits that it took.
+type sweeper interface {
+	Taken(ctx context.Context) ([]repository.Taken, error)
+	Swept(ctx context.Context, q repository.Swept) error
+}
+
+// sweepRefs tells the repository which of the commits that it took became an artefact's. A cub may die
+// between the two: then a ref holds a commit for an artefact that never will be.
+func (t *term) sweepRefs(ctx context.Context) error {
+	every := time.NewTicker(t.pace.sweep)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+		if err := t.sweep(ctx); err != nil && ctx.Err() == nil {
+			t.log.Debug("commits of the repository not swept", "error", err)
+		}
+	}
+}
+
+// sweep does so once.
+func (t *term) sweep(ctx context.Context) error {
+	all, err := t.repository.Taken(ctx)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	var q repository.Swept
+	for _, taken := range all {
+		switch recorded, never, err := t.ended(ctx, taken); {
+		case err != nil:
+			return err
+		case recorded:
+			q.Recorded = append(q.Recorded, taken.Artefact)
+		case never:
+			q.Never = append(q.Never, taken.Artefact)
+		}
+	}
+	if len(q.Recorded)+len(q.Never) == 0 {
+		return nil
+	}
+	return t.repository.Swept(ctx, q)
+}
+
+// ended says whether a commit's artefact is on the blackboard, or never will be: its grant has ended, or
+// is in a later attempt. The grant is read first, since it may end meanwhile with that artefact. A claim
+// that the blackboard does not know may come back with its data, and settles nothing.
+func (t *term) ended(ctx context.Context, taken repository.Taken) (recorded, never bool, err error) {
+	g, err := t.board.Grant(ctx, taken.Claim, taken.Agent)
+	switch {
+	case errors.Is(err, blackboard.ErrNotFound):
+		return false, false, nil
+	case err != nil:
+		return false, false, err
+	}
+	over := g.Attempt > taken.Attempt || g.Attempt == taken.Attempt && (g.State.Ended() || g.State == blackboard.GrantAwaitingAnswer)
+	if g.ResultID == taken.Artefact {
+		return true, false, nil
+	}
+	_, err = t.board.Artefact(ctx, taken.Artefact)
+	switch {
+	case err == nil:
+		return true, false, nil
+	case errors.Is(err, blackboard.ErrNotFound):
+		return false, over, nil
+	}
+	return false, false, err
+}

@@ -1,0 +1,81 @@
+package orchestrator
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+
+	"sett/blackboard"
+	"sett/roles/role/repository"
+)
+
+// taker is a repository that took commits.
+type taker struct {
+	taken []repository.Taken
+	swept repository.Swept
+	read  func() // when the list has been handed out
+}
+
+func (k *taker) Taken(context.Context) ([]repository.Taken, error) {
+	if k.read != nil {
+		defer k.read()
+	}
+	return slices.Clone(k.taken), nil
+}
+
+func (k *taker) Swept(_ context.Context, q repository.Swept) error {
+	k.swept.Recorded, k.swept.Never = append(k.swept.Recorded, q.Recorded...), append(k.swept.Never, q.Never...)
+	ends := func(t repository.Taken) bool { return slices.Contains(append(q.Recorded, q.Never...), t.Artefact) }
+	k.taken = slices.DeleteFunc(k.taken, ends)
+	return nil
+}
+
+// A commit is swept once its artefact is on the blackboard, or can never be: never while its grant
+// may still end with it.
+func TestSweepOfTakenCommits(t *testing.T) {
+	t.Parallel()
+	s := newSett(t, "a", "b")
+	s.lead(options{})
+	goal := s.goal("g")
+	claim := s.claimOf(goal)
+	s.bids(claim, "a claim", "b claim")
+	s.grant(claim, "a", blackboard.GrantQueued)
+	st := s.starts(claim, "a", "h1")
+	k := &taker{}
+	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
+	o.repository = k
+	sweeps := newTerm(o, blackboard.Lead{})
+	take := func(artefact, claim, agent string, attempt int) {
+		k.taken = append(k.taken, repository.Taken{Artefact: artefact, Agent: agent, Grant: repository.Grant{Claim: claim, Attempt: attempt}})
+	}
+	check := func(when string, recorded, never []string) {
+		t.Helper()
+		k.swept = repository.Swept{}
+		s.must(sweeps.sweep(t.Context()))
+		if !slices.Equal(k.swept.Recorded, recorded) || !slices.Equal(k.swept.Never, never) {
+			t.Errorf("%s: swept %+v, want %v and %v", when, k.swept, recorded, never)
+		}
+	}
+	unknown, dead := newID(), newID()
+	take(unknown, newID(), "a", 1)
+	take(dead, claim, "a", st.Grant.Attempt)
+	check("while the grant runs", nil, nil)
+
+	// The holder hands it back, and a later attempt makes the result.
+	s.must(s.board.Cub.Requeue(t.Context(), blackboard.HandBack{
+		GrantRef: blackboard.GrantRef{Claim: claim, Agent: "a", Attempt: st.Grant.Attempt, Holder: "h1"}, Most: 9, Reason: "stopped"}))
+	check("of an attempt before", nil, []string{dead})
+	st = s.starts(claim, "a", "h2")
+	late := newID()
+	take(late, claim, "a", st.Grant.Attempt)
+	var made string
+	k.read = func() { made = s.finishes(st, "a", std, "Draft", "x") } // while the sweep is at work
+	check("that ends meanwhile", nil, []string{late})
+	k.read = nil
+	take(made, claim, "a", st.Grant.Attempt)
+	check("of a result", []string{made}, nil)
+	if len(k.taken) != 1 || k.taken[0].Artefact != unknown {
+		t.Errorf("left: %+v", k.taken)
+	}
+}
