@@ -35,19 +35,15 @@ func (c *checkoutCmd) Run(a *app) error {
 	if c.Branch != "" && c.Dir != "" {
 		return role.Fail(role.Usage, errors.New("either a directory or --branch"), "sett checkout --help")
 	}
-	b, in, done, err := a.at.Board(a.ctx)
+	r, _, in, done, err := resultOf(a, c.ID)
 	if err != nil {
 		return err
 	}
 	defer done()
-	r, _, err := resultOf(a, b, in, c.ID)
-	if err != nil {
-		return err
-	}
 	if c.Branch != "" {
 		return c.branch(a, in, r.Commit)
 	}
-	return checkOut(a, in, c.Dir, words.Short(r.Artefact.ID), r.Commit)
+	return checkOut(a, in, c.Dir, r.Short(), r.Commit)
 }
 
 // branch makes a branch at a commit.

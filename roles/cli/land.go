@@ -45,16 +45,12 @@ Examples:
 
 // Run lands the result.
 func (c *landCmd) Run(a *app) error {
-	b, in, done, err := a.at.Board(a.ctx)
+	r, _, in, done, err := resultOf(a, c.ID)
 	if err != nil {
 		return err
 	}
 	defer done()
-	r, _, err := resultOf(a, b, in, c.ID)
-	if err != nil {
-		return err
-	}
-	if r.Goal.Status != blackboard.WorkflowAchieved {
+	if r.Goal.ID != "" && r.Goal.Status != blackboard.WorkflowAchieved {
 		a.Sayf("sett: note: goal %s is %s; this is its %s\n", words.Short(r.Goal.ID), r.Goal.Status, r.Name())
 	}
 	p, err := landing.Look(a.ctx, a.at, in, r, c.Onto, c.way())
@@ -89,19 +85,33 @@ func (c *landCmd) way() string {
 }
 
 // resultOf returns the result that a typed id means, or without one that of the newest
-// achieved goal that has a commit.
-func resultOf(a *app, b *instance.Board, in *instance.Instance, part string) (landing.Result, landing.Finder, error) {
-	f := landing.Finder{Board: b, Repo: commit.In(a.ctx, a.at, in)}
-	if part == "" {
-		r, err := f.Newest(a.ctx)
-		return r, f, err
+// achieved goal that has a commit. Of an instance that does not run it reads the blackboard's files,
+// else its store alone: then the Finder has no board.
+func resultOf(a *app, part string) (r landing.Result, f landing.Finder, in *instance.Instance, done func(), err error) {
+	b, in, done, err := a.at.StoredBoard(a.ctx)
+	if in != nil {
+		f = landing.Finder{Board: b, Repo: commit.In(a.ctx, a.at, in)}
 	}
-	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
+	if errors.Is(err, instance.ErrNotRunning) && in != nil {
+		r, err = landing.Stored(a.ctx, a.at, in, f.Repo, part)
+		return r, f, in, func() {}, err
+	}
 	if err != nil {
-		return landing.Result{}, f, err
+		return r, f, in, nil, err
 	}
-	r, err := f.Of(a.ctx, id, kind)
-	return r, f, err
+	if part == "" {
+		r, err = f.Newest(a.ctx)
+	} else {
+		var id string
+		var kind blackboard.Kind
+		if id, kind, err = a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim); err == nil {
+			r, err = f.Of(a.ctx, id, kind)
+		}
+	}
+	if err != nil {
+		done()
+	}
+	return r, f, in, done, err
 }
 
 type diffCmd struct {
@@ -141,15 +151,11 @@ func (c *diffCmd) Run(a *app) error {
 	if !c.ForPeople() && (c.Stat || c.NameOnly) {
 		return role.Fail(role.Usage, errors.New("-o has the files and their lines"), "without --stat and --name-only")
 	}
-	b, in, done, err := a.at.Board(a.ctx)
+	r, f, _, done, err := resultOf(a, c.ID)
 	if err != nil {
 		return err
 	}
 	defer done()
-	r, f, err := resultOf(a, b, in, c.ID)
-	if err != nil {
-		return err
-	}
 	base, err := f.Base(a.ctx, r)
 	if err != nil {
 		return err

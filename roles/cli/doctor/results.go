@@ -25,10 +25,15 @@ const mostResults = 1000
 func (x *exam) results(ctx context.Context) []Finding {
 	out := x.each(func(in *instance.Instance) []Finding {
 		b := x.askBoard(ctx, in)
-		if b == nil {
+		if b != nil {
+			defer b.Close()
+			return x.resultsOf(ctx, b, in)
+		}
+		b, done, err := x.at.OpenStopped(ctx, in)
+		if err != nil {
 			return nil // which the instance's health says
 		}
-		defer b.Close()
+		defer done()
 		return x.resultsOf(ctx, b, in)
 	})
 	if len(out) == 0 {

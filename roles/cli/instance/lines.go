@@ -50,7 +50,7 @@ func (l *Locator) upFinds(root string) string {
 }
 
 func (l *Locator) notRunning(in *Instance) error {
-	return role.Fail(role.NotFound, fmt.Errorf("instance %s is not running", in.Name), "%s", l.UpLine(in))
+	return role.Fail(role.NotFound, &notRunning{in.Name}, "%s", l.UpLine(in))
 }
 
 // Stopping says whether the instance is being stopped, or a stop of it broke off.

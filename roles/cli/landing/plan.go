@@ -123,7 +123,7 @@ func (l *looker) target(ctx context.Context, onto string) error {
 		}
 		if l.Directory == "" && l.repo.Tip(ctx, onto) == "" {
 			return role.Fail(role.NotFound, fmt.Errorf("there is no branch %s", role.Clean(onto)),
-				"%s makes it", l.at.CommandLine(l.in, "checkout "+words.Short(l.Artefact)+" --branch "+role.ShellWord(onto)))
+				"%s makes it", l.at.CommandLine(l.in, "checkout "+l.result.Short()+" --branch "+role.ShellWord(onto)))
 		}
 	}
 	return l.idle(ctx, trees)
@@ -190,7 +190,7 @@ func (l *looker) choose(ctx context.Context, way string) error {
 		l.How = FastForward
 		return nil
 	}
-	id := words.Short(l.Artefact)
+	id := l.result.Short()
 	if base, err := l.both.MergeBase(ctx, l.From, l.Commit); err != nil {
 		return err
 	} else if base == "" {
@@ -237,11 +237,22 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 // message is that of a new commit: its subject is the result's summary, or the goal.
 func (l *looker) message(verb, body string) string {
 	subject := words.Quote(l.result.Artefact.Summary)
-	if subject == "" {
+	switch {
+	case subject != "":
+	case l.result.Artefact.ProducedByAgent != "":
 		subject = "the result of " + l.result.Artefact.ProducedByAgent
+	default:
+		subject = "the result " + l.result.Short()
 	}
 	subject = role.Clean(words.Shorten(strings.TrimSpace(verb+" "+subject), 72))
-	return fmt.Sprintf("%s\n\n%sGoal: %s\nArtefact: %s\n", subject, body, l.Goal, l.Artefact)
+	text := subject + "\n\n" + body
+	if l.Goal != "" {
+		text += "Goal: " + l.Goal + "\n"
+	}
+	if l.Artefact != "" {
+		text += "Artefact: " + l.Artefact + "\n"
+	}
+	return text
 }
 
 // squashed is the message of a squash: that of the one commit, else with all subjects.

@@ -151,6 +151,9 @@ func (f Finder) result(ctx context.Context, a blackboard.Artefact) (Result, erro
 // commit that the result has in common with HEAD, and when HEAD has the result, the
 // parent of the goal's first commit.
 func (f Finder) Base(ctx context.Context, r Result) (string, error) {
+	if f.Board == nil {
+		return f.guess(ctx, r)
+	}
 	if goal, err := f.Board.Records.Artefact(ctx, r.Goal.ID); err == nil && git.IsHash(goal.Base().Commit) {
 		if ok, err := f.Repo.IsAncestor(ctx, goal.Base().Commit, r.Commit); err == nil && ok {
 			return goal.Base().Commit, nil
@@ -191,9 +194,12 @@ func (f Finder) guess(ctx context.Context, r Result) (string, error) {
 		}
 	}
 	first := r.Commit
-	all, err := f.committed(ctx, r.Goal.ID)
-	if err != nil {
-		return "", err
+	var all []blackboard.Artefact
+	if f.Board != nil {
+		var err error
+		if all, err = f.committed(ctx, r.Goal.ID); err != nil {
+			return "", err
+		}
 	}
 	for _, a := range all {
 		if hash, err := f.Repo.HashOf(ctx, a); err == nil {

@@ -305,6 +305,20 @@ func (s *Store) loose(ref string) string {
 	return asHash(line(string(text)))
 }
 
+// Refs returns the commits of all refs with a prefix that ends with a slash, by the rest of their names.
+func (s *Store) Refs(ctx context.Context, prefix string) (map[string]string, error) {
+	out, err := s.git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", prefix)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for row := range strings.Lines(out) {
+		hash, ref, _ := strings.Cut(line(row), " ")
+		all[strings.TrimPrefix(ref, prefix)] = hash
+	}
+	return all, nil
+}
+
 // Adopt has a leftover's ref hold the commit of an artefact that is on no blackboard, unless that ref
 // holds one already, and removes the artefact's. One of both names the commit at every moment.
 func (s *Store) Adopt(ctx context.Context, artefact, leftover string) error {
