@@ -88,7 +88,7 @@ func (c *landCmd) way() string {
 // achieved goal that has a commit. Of an instance that does not run it reads the blackboard's files,
 // else its store alone: then the Finder has no board.
 func resultOf(a *app, part string) (r landing.Result, f landing.Finder, in *instance.Instance, done func(), err error) {
-	b, in, done, err := a.at.StoredBoard(a.ctx)
+	b, in, done, err := instance.StoredBoard(a.ctx, a.at)
 	if in != nil {
 		f = landing.Finder{Board: b, Repo: commit.In(a.ctx, a.at, in)}
 	}

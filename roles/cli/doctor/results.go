@@ -29,7 +29,7 @@ func (x *exam) results(ctx context.Context) []Finding {
 			defer b.Close()
 			return x.resultsOf(ctx, b, in)
 		}
-		b, done, err := x.at.OpenStopped(ctx, in)
+		b, done, err := instance.OpenStopped(ctx, x.at, in)
 		if err != nil {
 			return nil // which the instance's health says
 		}

@@ -32,29 +32,29 @@ func (e *notRunning) Is(err error) bool { return err == ErrNotRunning } //nolint
 // StoredBoard is Board, for commands that only read: of a stopped instance whose blackboard is Sett's own, in
 // files of this machine, it reads a copy of those in this process. The instance stays stopped. Where the
 // blackboard is elsewhere the error wraps ErrNotRunning, and the instance is returned with it.
-func (l *Locator) StoredBoard(ctx context.Context) (b *Board, in *Instance, done func(), err error) {
+func StoredBoard(ctx context.Context, l *Locator) (b *Board, in *Instance, done func(), err error) {
 	b, in, done, err = l.Board(ctx)
-	if errors.Is(err, ErrNotRunning) && in.hasBoardFiles() {
-		b, done, err = l.OpenStopped(ctx, in)
+	if errors.Is(err, ErrNotRunning) && hasBoardFiles(in) {
+		b, done, err = OpenStopped(ctx, l, in)
 	}
 	return b, in, done, err
 }
 
 // boardFolder is the folder of an instance with the files of Sett's own blackboard.
-func (in *Instance) boardFolder() string { return filepath.Join(in.Dir, "blackboard") }
+func boardFolder(in *Instance) string { return filepath.Join(in.Dir, "blackboard") }
 
 // hasBoardFiles says whether the blackboard is Sett's own, in files of this machine.
-func (in *Instance) hasBoardFiles() bool {
-	return !in.External && in.Runtime != config.RuntimeDocker && Exists(in.boardFolder())
+func hasBoardFiles(in *Instance) bool {
+	return !in.External && in.Runtime != config.RuntimeDocker && Exists(boardFolder(in))
 }
 
 // OpenStopped opens a copy of the blackboard of an instance that does not run; the error wraps ErrNotRunning where
 // that is not in files of this machine.
-func (l *Locator) OpenStopped(ctx context.Context, in *Instance) (b *Board, done func(), err error) {
-	if !in.hasBoardFiles() {
+func OpenStopped(ctx context.Context, l *Locator, in *Instance) (b *Board, done func(), err error) {
+	if !hasBoardFiles(in) {
 		return nil, nil, l.notRunning(in)
 	}
-	b, done, err = l.openCopy(ctx, in, in.boardFolder())
+	b, done, err = openCopy(ctx, l, in)
 	if err != nil && ctx.Err() == nil {
 		err = role.Fail(role.Environment, fmt.Errorf("read the stopped blackboard of %s: %w", in.Name, err), "%s", l.UpLine(in))
 	}
@@ -62,7 +62,7 @@ func (l *Locator) OpenStopped(ctx context.Context, in *Instance) (b *Board, done
 }
 
 // openCopy serves a copy of a blackboard's files to this process, until done.
-func (l *Locator) openCopy(ctx context.Context, in *Instance, from string) (b *Board, done func(), err error) {
+func openCopy(ctx context.Context, l *Locator, in *Instance) (b *Board, done func(), err error) {
 	var undo []func()
 	done = func() {
 		for i := len(undo) - 1; i >= 0; i-- {
@@ -79,7 +79,7 @@ func (l *Locator) openCopy(ctx context.Context, in *Instance, from string) (b *B
 		return nil, nil, err
 	}
 	undo = append(undo, func() { _ = os.RemoveAll(dir) })
-	if err := copyFiles(from, dir); err != nil {
+	if err := copyFiles(boardFolder(in), dir); err != nil {
 		return nil, nil, err
 	}
 	password := rand.Text()
