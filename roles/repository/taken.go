@@ -80,7 +80,7 @@ func (s *server) sweep(ctx context.Context, q line.Swept) (struct{}, error) {
 			return struct{}{}, err
 		}
 		ref := store.Leftover(t.Claim, t.Agent, t.Attempt)
-		if err := s.store.Adopt(ctx, store.Artefact(id), ref); err != nil {
+		if err := store.Adopt(ctx, s.store, store.Artefact(id), ref); err != nil {
 			return struct{}{}, err
 		}
 		s.log.Info("a commit whose result was never recorded is a leftover", "claim", t.Claim, "attempt", t.Attempt, "leftovers", ref)

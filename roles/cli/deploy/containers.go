@@ -109,6 +109,7 @@ func (l *containerLauncher) containers() *instance.Containers {
 func (l *containerLauncher) materials(ctx context.Context, f *facts, create bool) (release func(), err error) {
 	m := &materials{l: l, supply: newStore(l.engine), volumes: map[string]string{}}
 	if create {
+		m.probe, m.rights = newStore(l.engine).HasProgram, f.rights
 		err = m.get(ctx)
 	} else {
 		err = l.look(ctx, f, m)

@@ -42,6 +42,11 @@ type materials struct {
 	volumes      map[string]string // by architecture
 	pins         []func()          // of volumes that must not go before they are used
 	unobtainable error
+
+	// Of materials that are made, not previewed:
+	probe    func(ctx context.Context, image, program string, labels runtime.Labels) (bool, error) // whether an image has a program; nil: a preview
+	rights   []config.Right                                                                        // of sett.yml
+	replaced bool                                                                                  // an agent's image is in the place of the repository's default one
 }
 
 // program is the way in which an image runs the sett binary.
@@ -68,9 +73,13 @@ func (m *materials) get(ctx context.Context) (err error) {
 	if l.control, err = m.controlFor(ctx, l.engine.Facts().Arch); err != nil {
 		return err
 	}
+	wants := wantedImages(c, l.j.in)
 	shown := showImages(ctx, l.j.at.Terminal)
-	got, err := m.supply.Images(ctx, wantedImages(c, l.j.in), shown.step)
+	got, err := m.supply.Images(ctx, wants, shown.step)
 	shown.end()
+	if err != nil {
+		got, err = m.instead(ctx, wants, err)
+	}
 	if err != nil {
 		m.unobtainable = err
 		return noImages(ctx, err)
@@ -147,6 +156,9 @@ func (m *materials) repository(ctx context.Context, got map[string]containerImag
 	own, wanted := got[runtime.ComponentRepository]
 	if !wanted {
 		return nil
+	}
+	if err := m.noteDefault(own); err != nil {
+		return err
 	}
 	own.Entrypoint = nil
 	p, err := m.program(ctx, own)

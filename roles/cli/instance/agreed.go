@@ -24,6 +24,9 @@ type Agreed struct {
 	Repository string         `json:"repository"` // its root
 	Rights     []config.Right `json:"rights"`     // sorted, each once
 
+	// Images are the ids that names of images stood for at their first use, where Sett chose the name.
+	Images map[string]string `json:"images,omitempty"`
+
 	path string // empty: there is none that counts
 }
 
@@ -37,7 +40,7 @@ func AgreedFor(l *Locator, file string) (*Agreed, error) {
 	}
 	a, err := agreedIn(l, repositoryOf(workspace, file))
 	if err == nil && leadsInto(a.path, workspace) {
-		a.Rights, a.path = nil, ""
+		a.Rights, a.Images, a.path = nil, nil, ""
 	}
 	return a, err
 }
@@ -62,7 +65,7 @@ func agreedIn(l *Locator, repository string) (*Agreed, error) {
 	path := filepath.Join(root, agreedFolder, hex.EncodeToString(sum[:])+".json")
 	a := &Agreed{path: path}
 	if err := ReadFile(path, a); err != nil || a.Repository != repository {
-		a.Rights = nil
+		a.Rights, a.Images = nil, nil
 	}
 	a.Repository = repository
 	return a, nil
@@ -87,6 +90,26 @@ func (a *Agreed) Add(rights []config.Right) error {
 	all := slices.Concat(a.Rights, rights)
 	slices.SortFunc(all, config.CompareRights)
 	a.Rights = slices.Compact(all)
+	return a.write()
+}
+
+// AddImage remembers the id that the name of an image stands for.
+func (a *Agreed) AddImage(ref, id string) error {
+	if a.path == "" {
+		return nil
+	}
+	images := map[string]string{ref: id}
+	for name, other := range a.Images {
+		if name != ref {
+			images[name] = other
+		}
+	}
+	a.Images = images
+	return a.write()
+}
+
+// write writes the record, as a whole or not at all.
+func (a *Agreed) write() error {
 	err := os.MkdirAll(filepath.Dir(a.path), 0o700)
 	if err == nil {
 		err = WriteFile(a.path, a)

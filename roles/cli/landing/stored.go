@@ -27,7 +27,7 @@ func Stored(ctx context.Context, at *instance.Locator, in *instance.Instance, re
 		return Result{}, role.Fail(role.NotFound, fmt.Errorf("%w, and only its blackboard knows the newest result", down),
 			"%s, or name an artefact or a commit: git --git-dir=%s for-each-ref %s", at.UpLine(in), role.ShellWord(s.Dir), store.Artefact(""))
 	}
-	held, err := s.Refs(ctx, store.Artefact(""))
+	held, err := store.Refs(ctx, s, store.Artefact(""))
 	if err != nil {
 		return Result{}, role.Fail(role.Environment, err, "")
 	}

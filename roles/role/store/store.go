@@ -306,7 +306,7 @@ func (s *Store) loose(ref string) string {
 }
 
 // Refs returns the commits of all refs with a prefix that ends with a slash, by the rest of their names.
-func (s *Store) Refs(ctx context.Context, prefix string) (map[string]string, error) {
+func Refs(ctx context.Context, s *Store, prefix string) (map[string]string, error) {
 	out, err := s.git(ctx, "for-each-ref", "--format=%(objectname) %(refname)", prefix)
 	if err != nil {
 		return nil, err
@@ -321,7 +321,7 @@ func (s *Store) Refs(ctx context.Context, prefix string) (map[string]string, err
 
 // Adopt has a leftover's ref hold the commit of an artefact that is on no blackboard, unless that ref
 // holds one already, and removes the artefact's. One of both names the commit at every moment.
-func (s *Store) Adopt(ctx context.Context, artefact, leftover string) error {
+func Adopt(ctx context.Context, s *Store, artefact, leftover string) error {
 	commit, err := s.Commit(ctx, artefact)
 	if err != nil || commit == "" {
 		return err
