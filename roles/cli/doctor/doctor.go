@@ -100,6 +100,7 @@ var checks = []struct {
 	{"hardening", (*exam).hardening},
 	{"walls", (*exam).walls},
 	{"images", (*exam).images},
+	{"models", (*exam).models},
 	{"git", (*exam).git},
 	{"repository", (*exam).repository},
 	{"state", (*exam).state},

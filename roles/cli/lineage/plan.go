@@ -21,15 +21,17 @@ type Plan struct {
 	Stalls []PlanStall `json:"stalls"` // places where work may stop before a final result
 
 	steps []planStep
+	asks  []string // agents with their models
 }
 
 // PlanAgent is an agent and its results.
 type PlanAgent struct {
 	Agent   string   `json:"agent"`
 	Adapter string   `json:"adapter"`
-	Makes   []string `json:"makes"`    // none: it does not say, or only reviews
-	MayEnd  bool     `json:"may_end"`  // a result of it may be final
-	Unknown bool     `json:"any_type"` // it works, and does not say what it makes
+	Makes   []string `json:"makes"`           // none: it does not say, or only reviews
+	MayEnd  bool     `json:"may_end"`         // a result of it may be final
+	Unknown bool     `json:"any_type"`        // it works, and does not say what it makes
+	Model   string   `json:"model,omitempty"` // the model that its program may ask, as sett.yml names it
 }
 
 // PlanEnd is a way to a final result.
@@ -63,6 +65,12 @@ func PlanOf(c *config.Config) *Plan {
 			kind = config.AdapterJSON
 		}
 		agents[a.Name] = PlanAgent{Agent: a.Name, Adapter: kind, Makes: append([]string{}, a.Makes()...), MayEnd: a.MayEnd(), Unknown: slices.Contains(p.Undeclared, a.Name)}
+		if m, ok := c.ModelOf(a); ok {
+			with := agents[a.Name]
+			with.Model = m.Name
+			agents[a.Name] = with
+			p.asks = append(p.asks, fmt.Sprintf("%s: %s (%s, %s at %s)", a.Name, m.Name, m.API, m.Model, m.BaseURL))
+		}
 		p.Agents = append(p.Agents, agents[a.Name])
 	}
 	for _, t := range p.Types {
@@ -167,6 +175,9 @@ func (p *Plan) Write(t *term.Terminal) error {
 	p.writeEnds(t)
 	for _, s := range p.Stalls {
 		t.Printf("may stall   %s: %s\n", role.Clean(s.Type), role.Clean(s.Why))
+	}
+	for _, line := range p.asks {
+		t.Printf("asks        %s\n", role.Clean(line))
 	}
 	return nil
 }
