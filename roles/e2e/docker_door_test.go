@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sett/roles/role/modeltest"
+)
+
+// asksByWget is asksModel for an image without curl. The rest of the world is out of reach.
+const asksByWget = `
+env >&2
+if wget -q -T 3 -O /dev/null http://1.1.1.1/ 2>/dev/null; then say Failure Out "it reached the world"; exit; fi
+said=$(wget -q -T 30 -O - --header "Authorization: Bearer $OPENAI_API_KEY" --header "Content-Type: application/json" \
+  --post-data "{\"model\":\"$SETT_MODEL\",\"messages\":[{\"role\":\"user\",\"content\":\"a word\"}]}" "$OPENAI_BASE_URL/chat/completions" |
+  sed 's/.*"content":"\([^"]*\)".*/\1/')
+`
+
+// In containers a script of the internal network reaches its model through the door, and
+// nothing else outside; the key is in the gateway's container alone.
+func TestDockerDoor(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	provider := modeltest.Start(t)
+	provider.Key, provider.Play = modelKey, func(modeltest.Request) modeltest.Step { return modeltest.Text("a word of the model") }
+	clan := thinker(t, everywhere(t, provider.URL), asksByWget+`say Terminal Done "$said"`, "", "")
+	clan.agents[0].more += "\nnetwork: internal"
+	in := start(t, inContainers(clan))
+	goal := in.post("x")
+	in.await(goal, enough)
+	if got := in.payloadOf(goal, "Done"); got != "a word of the model" {
+		t.Errorf("the result is %q", got)
+	}
+	if last := provider.Last(); last.Header.Get("Authorization") != "Bearer "+modelKey || last.Model != "real-name" {
+		t.Errorf("the provider got %v for %s", last.Header, last.Model)
+	}
+	in.holdsNoKey()
+	all := strings.Fields(in.docker("ps", "-aq", "--filter", "label=sett.instance="+in.name))
+	if len(all) < 4 {
+		t.Errorf("containers %v", all)
+	}
+	if said := in.docker(append([]string{"inspect"}, all...)...); strings.Contains(said, modelKey) {
+		t.Error("the key is in what docker inspect says")
+	}
+}
+
+// An agent that is nothing but a model needs no image, and no network: it has the socket.
+func TestDockerPureModel(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	finish := modeltest.Calls(modeltest.Tool("finish", map[string]any{"summary": "done", "payload": "p", "artefact_type": "Word"}))
+	provider := modeltest.Start(t)
+	provider.Key, provider.Play = modelKey, func(modeltest.Request) modeltest.Step { return finish }
+	in := prepare(t, inContainers(thinker(t, everywhere(t, provider.URL), "", "", "")))
+	key := filepath.Join(t.TempDir(), "key")
+	file(t, key, modelKey, 0o600)
+	file(t, filepath.Join(in.repo, "sett.yml"), `
+agents: {pure: {llm: {model: m}, network: none, workspace: {mode: none}, makes: Word, terminal: true, bids: {GoalDefined: exclusive}, prompts: {execution: Say a word.}}}
+models: {m: {api: chat, model: real-name, base_url: "`+everywhere(t, provider.URL)+`", api_key_file: "`+key+`"}}
+`, 0o644)
+	in.git("commit", "-qam", "a model alone")
+	in.up()
+	goal := in.post("x")
+	in.await(goal, enough)
+	if got := in.payloadOf(goal, "Word"); got != "p" {
+		t.Errorf("the result is %q", got)
+	}
+}
