@@ -10,9 +10,8 @@ import (
 
 // asksByWget is asksModel for an image without curl. The rest of the world is out of reach.
 const asksByWget = `
-env >&2
-if wget -q -T 3 -O /dev/null http://1.1.1.1/ 2>/dev/null; then say Failure Out "it reached the world"; exit; fi
-said=$(wget -q -T 30 -O - --header "Authorization: Bearer $OPENAI_API_KEY" --header "Content-Type: application/json" \
+if timeout 3 wget -q -O /dev/null http://1.1.1.1/ 2>/dev/null; then say Failure Out "it reached the world"; exit; fi
+said=$(wget -q -O - --header "Authorization: Bearer $OPENAI_API_KEY" --header "Content-Type: application/json" \
   --post-data "{\"model\":\"$SETT_MODEL\",\"messages\":[{\"role\":\"user\",\"content\":\"a word\"}]}" "$OPENAI_BASE_URL/chat/completions" |
   sed 's/.*"content":"\([^"]*\)".*/\1/')
 `
