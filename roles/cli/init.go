@@ -48,7 +48,7 @@ prints it anew.
 Examples:
   sett init --commit && sett up
   sett init --example check --commit
-  sett init --example llm-coder --model NAME`
+  sett init --example llm-reviewer --model NAME`
 }
 
 // initPlan is what an init writes.
