@@ -125,6 +125,10 @@ type Spent struct {
 	Took      time.Duration `json:"-"`
 }
 
+// MetadataModels is the key of an artefact's metadata that lists the calls of models by
+// which it was made, by model.
+const MetadataModels = "models"
+
 // The states of all calls of models of an instance.
 const (
 	ModelsPaused  = "paused"

@@ -19,6 +19,10 @@ type board struct {
 	assignment func(ctx context.Context, agent, incarnation string) (claim string, err error)
 	ping       func(ctx context.Context) error
 
+	// spending reads the account of a goal, and calls those of models under way.
+	spending func(ctx context.Context, workflow string) (blackboard.Spending, error)
+	calls    func(ctx context.Context) ([]blackboard.PendingCall, error)
+
 	// raiseBudget adds to the budget of a goal, as a person's Answer says, which counts once.
 	raiseBudget func(ctx context.Context, answer, workflow string, more model.Budget) error
 

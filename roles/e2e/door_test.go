@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/role/modeltest"
+	"sett/roles/view"
 )
 
 // modelKey is the provider's key in these tests: nobody but the provider sees it.
@@ -63,6 +65,7 @@ func TestDoor(t *testing.T) {
 			if last := provider.Last(); last.Header.Get("Authorization") != "Bearer "+modelKey || last.Model != "real-name" {
 				t.Errorf("the provider got %v for %s", last.Header, last.Model)
 			}
+			in.counted(goal, "Done", 1)
 			in.holdsNoKey()
 			in.must("restart", "model-gateway")
 			in.await(in.post("again"), enough)
@@ -72,6 +75,25 @@ func TestDoor(t *testing.T) {
 			}
 		})
 	}
+}
+
+// counted checks the calls of the model in a result's metadata, and that why names them.
+func (in *instance) counted(goal, kind string, calls int) {
+	in.t.Helper()
+	for _, a := range in.artefactsOf(goal) {
+		if a.Type != kind {
+			continue
+		}
+		var m struct{ Models []view.Spent }
+		if err := json.Unmarshal(a.Metadata, &m); err != nil || len(m.Models) != 1 || int(m.Models[0].Calls) != calls || !m.Models[0].Priced || m.Models[0].Cost == 0 {
+			in.t.Errorf("calls in the metadata %s: %v", a.Metadata, err)
+		}
+		if why := in.must("why", a.ID); !strings.Contains(why, fmt.Sprintf("%d call of m", calls)) {
+			in.t.Errorf("why names no calls:\n%s", why)
+		}
+		return
+	}
+	in.t.Errorf("no %s", kind)
 }
 
 func (in *instance) artefactsOf(goal string) (all []blackboard.Artefact) {

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -58,6 +59,29 @@ func Tokens(s blackboard.Spent) string {
 		text += fmt.Sprintf(" (%d cached)", s.Cached)
 	}
 	return text
+}
+
+// Calls says how often a model was asked, and how much that took.
+func Calls(s blackboard.Spent) string {
+	text := words.Count(int(s.Calls), "call") + " of " + s.Model + ": " + Tokens(s)
+	if s.Priced {
+		text += ", cost " + s.Cost.String()
+	}
+	return text
+}
+
+// ModelsOf returns the calls of models by which an artefact was made, as its cub noted
+// them; nil: there were none.
+func ModelsOf(a blackboard.Artefact) []Spent {
+	var fields map[string]json.RawMessage
+	if len(a.Metadata) == 0 || json.Unmarshal(a.Metadata, &fields) != nil {
+		return nil
+	}
+	var all []Spent
+	if json.Unmarshal(fields[blackboard.MetadataModels], &all) != nil {
+		return nil // a tool's own, of another form
+	}
+	return all
 }
 
 // CostText is a cost for people; "-": calls without a price are part of it.

@@ -85,6 +85,7 @@ type WhyGrant struct {
 	Base      string                `json:"base,omitempty"`     // the commit that its tool's tree started from
 	Kept      bool                  `json:"kept"`               // from the claim that this one retries
 	Unmerged  []WhyUnmerged         `json:"unmerged,omitempty"` // artefacts that this tree lacked, because of conflicts
+	Models    []view.Spent          `json:"models,omitempty"`   // the calls of models that made the result
 	Questions []WhyQuestion         `json:"questions"`
 	QueuedAt  time.Time             `json:"queued_at"`
 	StartedAt time.Time             `json:"started_at,omitzero"`

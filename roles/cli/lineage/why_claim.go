@@ -81,7 +81,7 @@ func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) WhyGrant {
 	}
 	if a := r.artefacts[g.ResultID]; a != nil {
 		out.Title, out.Says = view.Title(view.Beginnings(a)), view.GistOf(a)
-		out.By = blackboard.PersonOf(a.Artefact)
+		out.By, out.Models = blackboard.PersonOf(a.Artefact), view.ModelsOf(a.Artefact)
 	}
 	for _, id := range g.Unmerged {
 		u := WhyUnmerged{ID: id}

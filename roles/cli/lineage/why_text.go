@@ -105,6 +105,9 @@ func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
 		if g.Base != "" {
 			t.add("tree", "from "+words.Commit(g.Base), term.Dim)
 		}
+		for _, m := range g.Models {
+			t.add("models", view.Calls(m.Spent), term.Dim)
+		}
 		for _, u := range g.Unmerged {
 			t.add("tree", "without "+u.says(), term.Warn)
 		}
