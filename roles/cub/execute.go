@@ -270,7 +270,7 @@ func excerpt(b []byte) string {
 // handIn records the result, patiently while the blackboard is away, and starts the
 // next grant in the same call if there is one.
 func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, error) {
-	out.artefact.Metadata = x.withUsage(context.WithoutCancel(ctx), w, out.artefact.Metadata)
+	out.artefact.Metadata = withUsage(context.WithoutCancel(ctx), x, w, out.artefact.Metadata)
 	result := blackboard.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime, Base: w.base(), Unmerged: w.unmerged()}
 	next := ""
 	if ids := x.grants.take(1); len(ids) == 1 {

@@ -19,13 +19,13 @@ const (
 // withUsage adds the calls of the model that the grant made, attempts before this one
 // included, to the metadata of its result. The account on the blackboard is right also
 // where it cannot be read here.
-func (x *executor) withUsage(ctx context.Context, w *work, metadata json.RawMessage) json.RawMessage {
+func withUsage(ctx context.Context, x *executor, w *work, metadata json.RawMessage) json.RawMessage {
 	if x.settings.Asks.Gateway == "" {
 		return metadata
 	}
 	ctx, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
-	x.awaitCounts(ctx, w)
+	awaitCounts(ctx, x, w)
 	s, err := x.board.spending(ctx, w.Claim.WorkflowID)
 	used := s.Of(w.Claim.ID, x.settings.Agent)
 	if err != nil {
@@ -50,7 +50,7 @@ func (x *executor) withUsage(ctx context.Context, w *work, metadata json.RawMess
 }
 
 // awaitCounts returns when no call of the grant is under way any more.
-func (x *executor) awaitCounts(ctx context.Context, w *work) {
+func awaitCounts(ctx context.Context, x *executor, w *work) {
 	every := time.NewTicker(countEvery)
 	defer every.Stop()
 	for {
