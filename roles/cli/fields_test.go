@@ -122,7 +122,7 @@ func objects(titlesAndValues ...any) []printedObject {
 // objectNames are what the types of nested objects are called.
 var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[blackboard.Artefact](): "artefact", reflect.TypeFor[view.Meta](): "artefact", reflect.TypeFor[view.Brief](): "artefact",
-	reflect.TypeFor[trial.Artefact](): "result", reflect.TypeFor[trial.Problem](): "problem", reflect.TypeFor[trial.Execution](): "run",
+	reflect.TypeFor[trial.Artefact](): "result", reflect.TypeFor[trial.Problem](): "problem", reflect.TypeFor[trial.Execution](): "run", reflect.TypeFor[trial.Asked](): "question",
 	reflect.TypeFor[blackboard.Workflow](): "workflow", reflect.TypeFor[view.Goal](): "goal", reflect.TypeFor[blackboard.Claim](): "claim",
 	reflect.TypeFor[view.GoalSpending](): "goal", reflect.TypeFor[view.Spent](): "sum", reflect.TypeFor[view.Amount](): "amount", reflect.TypeFor[view.Budget](): "budget",
 	reflect.TypeFor[view.ClaimDetail](): "shown claim", reflect.TypeFor[view.ClaimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",

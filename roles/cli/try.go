@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"sett/blackboard"
 	"sett/contract/config"
@@ -20,12 +21,16 @@ import (
 )
 
 type tryCmd struct {
-	Agent    string `arg:"" help:"The agent, as sett.yml names it."`
-	Goal     string `placeholder:"TEXT" help:"Try it on this goal; - reads it from standard input. Needs no running instance."`
-	Artefact string `placeholder:"ID" help:"Try it on this artefact of the instance."`
-	As       string `enum:",review,claim,exclusive" default:"" placeholder:"BID" help:"Run the tool as if the agent had bid so: review, claim or exclusive."`
-	Keep     bool   `help:"Keep the private tree for a look."`
-	Verbose  bool   `short:"v" help:"Print what the tool reads on stdin."`
+	Agent    string   `arg:"" help:"The agent, as sett.yml names it."`
+	Goal     string   `placeholder:"TEXT" help:"Try it on this goal; - reads it from standard input. Needs no running instance."`
+	Artefact string   `placeholder:"ID" help:"Try it on this artefact of the instance."`
+	Type     string   `placeholder:"TYPE" help:"Try it on an artefact of this type that nobody made; --goal is the goal that it is for. Needs no running instance."`
+	Payload  string   `placeholder:"TEXT" help:"Its payload: a text, @FILE, or for a commit HEAD (default), a branch or a hash."`
+	Context  string   `placeholder:"FILE" help:"JSON with what led to it: a list of artefacts, or the stdin of a tool. Reviews make it a rework. - reads standard input."`
+	Answer   []string `sep:"none" placeholder:"TEXT" help:"Answer the tool's question, and run it again; several times for several questions."`
+	As       string   `enum:",review,claim,exclusive" default:"" placeholder:"BID" help:"Run the tool as if the agent had bid so: review, claim or exclusive."`
+	Keep     bool     `help:"Keep the private tree for a look."`
+	Verbose  bool     `short:"v" help:"Print what the tool reads on stdin."`
 	instance.Consent
 	term.Form
 }
@@ -37,7 +42,9 @@ hands the tool its input, runs it, and checks its output against the contract. I
 how agents are written.
 
 The tool runs as a process of this machine, in a private tree as in a running instance:
-at the commit that it would start from there, with --goal at HEAD. The agent's program,
+at the commit that it would start from there; with --goal at HEAD, with --type at the
+commit that is the payload. An artefact that does not exist is of the agent that says it
+makes that type. The agent's program,
 and the files that are pinned with it, are those of your working tree as it is now,
 committed or not. What the agent ignores is not run, unless --as says so. Programs of a repository, and
 variables of this machine that go to them, are asked for once, as sett up does; --yes
@@ -45,7 +52,9 @@ or --trust agrees. The exit code is 1 when the tool failed or broke the contract
 
 Examples:
   sett try writer --goal "Say hello"
-  sett try linter --artefact 7XK2ABCD --as review -v`
+  sett try linter --artefact 7XK2ABCD --as review -v
+  sett try linter --type CodeCommit --payload HEAD
+  sett try writer --goal "Say hello" --answer "in French"`
 }
 
 // Run tries the agent.
@@ -60,9 +69,8 @@ func (c *tryCmd) Run(a *app) error {
 
 // prepare finds the agent and the goal or artefact to try it on.
 func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
-	if (c.Goal == "") == (c.Artefact == "") {
-		return nil, nil, role.Fail(role.Usage, errors.New("try an agent on a goal or on an artefact"),
-			`sett try %s --goal "…" or sett try %s --artefact ID`, role.Clean(c.Agent), role.Clean(c.Agent))
+	if err := c.check(); err != nil {
+		return nil, nil, err
 	}
 	said := ""
 	cfg, file, err := a.at.Config(config.NoteRuntime(&said))
@@ -93,16 +101,19 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	}
 	t := &trial.Trial{
 		Terminal: &a.Terminal, Agent: agent, Root: root, Variables: variables, Instance: config.MakeInstanceName(filepath.Base(root)), Containers: cfg.Runtime == config.RuntimeDocker, Own: deploy.NewPinning(cfg, root, file),
-		As: c.As, Keep: c.Keep, Verbose: c.Verbose, Form: c.Form,
+		Answers: c.Answer, As: c.As, Keep: c.Keep, Verbose: c.Verbose, Form: c.Form,
 	}
 	if t.Walls, err = c.walls(a, cfg, root); err != nil {
 		return nil, nil, err
 	}
 	done := func() {}
-	if c.Goal != "" {
-		err = onGoal(a, t, c.Goal)
-	} else {
+	switch {
+	case c.Artefact != "":
 		done, err = onArtefact(a, t, c.Artefact)
+	case c.Type != "" || c.Context != "":
+		err = c.invent(a, t, cfg)
+	default:
+		err = onGoal(a, t, c.Goal)
 	}
 	t.Goal = assemble.Goal(t.Target, t.Chain)
 	return t, done, err
@@ -120,6 +131,50 @@ func (tryCmd) walls(a *app, cfg *config.Config, root string) (*env.Walls, error)
 	}
 	hide, err := a.at.Root()
 	return &env.Walls{Write: places, Hide: hide}, err
+}
+
+// check refuses flags that say too little or too much.
+func (c *tryCmd) check() error {
+	agent := role.Clean(c.Agent)
+	wrong := ""
+	switch {
+	case c.Goal == "" && c.Artefact == "" && c.Type == "":
+		wrong = "try an agent on a goal or on an artefact"
+	case c.Artefact != "" && (c.Goal != "" || c.Type != "" || c.Context != ""):
+		wrong = "--artefact has its own goal, type and context"
+	case c.Payload != "" && c.Type == "":
+		wrong = "--payload is that of --type"
+	case c.Goal == "-" && c.Context == "-":
+		wrong = "standard input is either the goal or the context"
+	default:
+		return nil
+	}
+	return role.Fail(role.Usage, errors.New(wrong), `sett try %s --goal "…", sett try %s --type TYPE --payload "…" or sett try %s --artefact ID`, agent, agent, agent)
+}
+
+// invent makes an artefact that nobody made, and its context. A goal with a context is one, too.
+func (c *tryCmd) invent(a *app, t *trial.Trial, cfg *config.Config) (err error) {
+	in := trial.Invention{Type: c.Type, Payload: c.Payload, Goal: c.Goal}
+	if c.Goal == "-" {
+		if in.Goal, err = readText(a, "goal", "-"); err != nil {
+			return err
+		}
+	}
+	if c.Type == "" {
+		in.Type, in.Payload = blackboard.TypeGoalDefined, in.Goal
+	} else if file, isFile := strings.CutPrefix(c.Payload, "@"); isFile {
+		if in.Payload, err = readText(a, "payload", file); err != nil {
+			return err
+		}
+	}
+	if c.Context != "" {
+		text, err := readText(a, "context", c.Context)
+		if err != nil {
+			return err
+		}
+		in.Context = []byte(text)
+	}
+	return t.Invent(a.ctx, cfg, in)
 }
 
 // onGoal makes the goal that forage would post.

@@ -90,12 +90,13 @@ var sources = map[string]valueSource{
 	"schema --output": {read: func(*completer) []candidate { return []candidate{{value: "json"}} }},
 
 	"forage --file":        files,
+	"try --context":        files,
 	"ledger export --file": files,
 	"ledger import FILE":   files,
 	"man DIR":              directories,
 
 	"answer TEXT": free, "reject WHY": free, "review --feedback": free, "cancel WHY": free, "retry WHY": free, "retry --budget": free,
-	"forage --goal": free, "forage TEXT": free, "try --goal": free, "try --trust": free, "up --trust": free,
+	"forage --goal": free, "forage TEXT": free, "try --goal": free, "try --trust": free, "try --type": free, "try --payload": free, "try --answer": free, "up --trust": free,
 	"up --timeout": free, "up --redis-url": free, "restart --timeout": free, "down --timeout": free, "questions --timeout": free, "wait --timeout": free,
 	"forage --timeout": free, "retry --timeout": free, "watch --timeout": free,
 	"logs --lines": free, "logs --since": free, "goals --limit": free, "hoard --limit": free, "hoard --since": free, "hoard --until": free, "watch --until": free, "graph --depth": free,

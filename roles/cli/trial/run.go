@@ -172,7 +172,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 		t.Printf("%s\n", words.Indent(role.CleanText(string(stdin)), "    "))
 	}
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
-		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(phase.Bid(), 1),
+		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(phase.Bid(), t.attempt),
 		Stderr: &prefixed{t.Stderr, t.Agent.Name}, Confine: t.confined(),
 	})
 	if res.Cancelled {

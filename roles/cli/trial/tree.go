@@ -88,9 +88,7 @@ func (t *Trial) grow(ctx context.Context) error {
 		return err
 	}
 	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, store.Seen{})
-	plan := store.Plan{Commit: t.place.start.Commit, Branch: base.Branch, ReadOnly: t.Agent.Workspace.Mode == blackboard.ReadOnly,
-		User: t.author()}
-	if err := tree.Prepare(ctx, plan); err != nil {
+	if err := tree.Prepare(ctx, t.treePlan()); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}
 	t.place.tree, t.place.dir = tree, tree.Dir()

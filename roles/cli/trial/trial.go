@@ -39,13 +39,15 @@ type Trial struct {
 	Walls  *env.Walls            // of its tool, with the places of local.write and the state to hide; nil: none
 	Lender string                // the objects of the instance's store; empty: there is none
 
-	As            string // the bid to run the tool for; empty: the agent's own
-	Keep, Verbose bool   // the tree; and show what the tool reads
+	Answers       []string // of a person, to the questions that the tool asks
+	As            string   // the bid to run the tool for; empty: the agent's own
+	Keep, Verbose bool     // the tree; and show what the tool reads
 	Form          term.Form
 
-	report Report
-	pin    string // directory of the clan's own files
-	place  place
+	report  Report
+	attempt int
+	pin     string // directory of the clan's own files
+	place   place
 }
 
 // Report is the output of `try -o json`.
@@ -55,6 +57,7 @@ type Report struct {
 	Bid       blackboard.BidType `json:"bid"`
 	BidReason string             `json:"bid_reason,omitempty"`
 	Run       *Execution         `json:"run"`                  // null when the agent ignores the target
+	Asked     []Asked            `json:"asked,omitempty"`      // the questions of the runs before, with their answers
 	Artefact  *Artefact          `json:"artefact"`             // the artefact that would have been written; null when that is a Failure
 	Problem   *Problem           `json:"problem,omitempty"`    // why it would have been a Failure
 	Commits   []string           `json:"commits,omitempty"`    // made in the tree, oldest first: hash and subject
@@ -101,7 +104,7 @@ func (t *Trial) Run(ctx context.Context) error {
 	if t.As != "" && t.As != string(t.report.Bid) {
 		t.say("", "run as if it had bid "+t.As)
 	}
-	if err := t.run(ctx, phase); err != nil {
+	if err := t.runAll(ctx, phase); err != nil {
 		return err
 	}
 	return t.conclude()

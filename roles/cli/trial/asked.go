@@ -1,0 +1,84 @@
+package trial
+
+import (
+	"context"
+
+	"sett/blackboard"
+	"sett/contract/tool"
+	"sett/roles/role"
+	"sett/roles/role/store"
+	"sett/roles/role/words"
+)
+
+// Asked is a question of the tool, and the answer that it got.
+type Asked struct {
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+}
+
+// runAll runs the tool, and again with an answer for as long as it asks and there is one.
+func (t *Trial) runAll(ctx context.Context, phase blackboard.Phase) error {
+	answers := t.Answers
+	for t.attempt = 1; ; t.attempt++ {
+		if err := t.run(ctx, phase); err != nil {
+			return err
+		}
+		a := t.report.Artefact
+		if a == nil || a.StructuralType != blackboard.Question || len(answers) == 0 {
+			break
+		}
+		t.say("asks", words.FirstLine(stringError(a.Payload)))
+		t.say("answer", answers[0])
+		if err := t.answer(ctx, *a, answers[0]); err != nil {
+			return err
+		}
+		answers = answers[1:]
+	}
+	if len(answers) > 0 {
+		t.say("note", words.Count(len(answers), "answer")+" of --answer not used: the tool asked no further question")
+	}
+	return nil
+}
+
+// stringError is a text as an error, for a line of the report.
+type stringError string
+
+func (s stringError) Error() string { return string(s) }
+
+// answer adds a question and its answer to the context, and has the tree start from what
+// the tool left in it.
+func (t *Trial) answer(ctx context.Context, a Artefact, text string) error {
+	question := t.made(blackboard.Artefact{StructuralType: blackboard.Question, Type: a.Type, Payload: a.Payload, Summary: a.Summary, ClaimID: t.Claim,
+		WorkflowID: t.Target.WorkflowID, SourceArtefacts: []string{t.Target.ID}, ProducedByAgent: t.Agent.Name, ProducedByRole: t.Agent.Role})
+	answer := t.made(blackboard.Artefact{StructuralType: blackboard.Answer, Type: string(blackboard.Answer), Payload: text, ClaimID: t.Claim,
+		WorkflowID: t.Target.WorkflowID, SourceArtefacts: []string{question.ID}, ProducedByRole: blackboard.RoleHuman})
+	t.Chain = append(t.Chain, question, answer)
+	t.Extra = append(t.Extra, answer.ID)
+	t.report.Asked = append(t.report.Asked, Asked{a.Payload, text})
+	t.report.Artefact, t.report.Problem, t.report.Commits, t.report.LeftDirty = nil, nil, nil, nil
+	if t.place.tree == nil {
+		return nil
+	}
+	start := *t.place.start
+	if t.Agent.Workspace.Mode == blackboard.ReadWrite {
+		kept, err := t.place.tree.Keep(ctx, store.Changes{Start: start.Commit, Message: "left by a tool that asked", Author: t.author(), Size: t.Agent.Workspace.MaxSize},
+			store.Leftover("try", t.Agent.Name, t.attempt))
+		if err != nil {
+			return role.Fail(role.Environment, err, "")
+		}
+		if kept != "" {
+			t.place.known = append(t.place.known, kept)
+			start = tool.Workspace{Commit: kept, Base: start.Base, Branch: start.Branch}
+		}
+	}
+	t.place.start = &start
+	if err := t.place.tree.Prepare(ctx, t.treePlan()); err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
+	return nil
+}
+
+// treePlan is the state in which the tool finds its tree.
+func (t *Trial) treePlan() store.Plan {
+	return store.Plan{Commit: t.place.start.Commit, Branch: t.place.start.Branch, ReadOnly: t.Agent.Workspace.Mode == blackboard.ReadOnly, User: t.author()}
+}
