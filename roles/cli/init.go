@@ -1,24 +1,33 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/starter"
+	"sett/roles/cli/trial"
+	"sett/roles/cub/assemble"
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/roles/role/words"
 	"sett/runtime/repofile"
 )
 
 type initCmd struct {
 	Example string `enum:",check,review,test,question,commit,llm-coder,llm-reviewer" default:"" placeholder:"KIND" help:"Add a working agent instead, also to a sett.yml that is there: check, review, test, question, commit, llm-coder or llm-reviewer."`
 	Model   string `placeholder:"NAME" help:"Of llm-coder and llm-reviewer: the model, by its name at the provider."`
+	Yes     bool   `short:"y" help:"Add the checks that fit the repository, and run each once, without asking."`
 	Force   bool   `help:"Overwrite files that exist."`
 	Commit  bool   `help:"Commit what was written."`
 }
@@ -28,6 +37,11 @@ func (initCmd) Help() string {
 	return `Writes sett.yml, with comments, and agents/example-agent/, whose agent works as it is,
 into the root of the git repository (without one, into the current directory).
 Overwrites nothing unless told to.
+
+In a repository with Go, Node, Python, Rust or a Makefile it proposes checks of its commits:
+formatters, linters and tests, each one line of sett.yml. Agreed to, on the terminal or by
+--yes, they come in place of the example agent, with an agent that commits; each is run
+once on HEAD, on this machine. A check whose program is missing becomes a comment.
 
 --example adds agents to the sett.yml that is there, or to a new one, and their programs
 to agents/examples/:
@@ -56,6 +70,7 @@ type initPlan struct {
 	files []starter.File
 	added []string // agents that sett.yml gets beside those that it has
 	own   bool     // all of sett.yml is Sett's own words
+	kind  string   // of the example; empty: none
 	next  string   // the goal to type, where an example has one
 }
 
@@ -83,6 +98,11 @@ func (c *initCmd) Run(a *app) error {
 	p, err := c.plan(root)
 	if err != nil {
 		return err
+	}
+	if c.Example == "" {
+		if err := c.propose(a, root, &p); err != nil {
+			return err
+		}
 	}
 	for _, f := range p.files {
 		if err := f.Write(root); err != nil {
@@ -122,7 +142,7 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 	if err != nil {
 		return p, err
 	}
-	p.next, p.own = exampleGoals[c.Example], e.Fresh
+	p.next, p.own, p.kind = exampleGoals[c.Example], e.Fresh, c.Example
 	if !e.Fresh {
 		p.added = e.Agents
 	}
@@ -134,6 +154,90 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 	return p, refuseExisting(root, slices.DeleteFunc(slices.Clone(p.files), func(f starter.File) bool {
 		return f.Path == instance.ConfigName || f.Path == starter.SchemaName
 	}))
+}
+
+// propose offers checks that fit the repository, and plans them where they are wanted.
+func (c *initCmd) propose(a *app, root string, p *initPlan) error {
+	checks := starter.Propose(root, func(program string) bool { _, err := exec.LookPath(program); return err == nil })
+	if !slices.ContainsFunc(checks, func(c starter.Check) bool { return c.Reason == "" }) {
+		return nil
+	}
+	wanted := c.Yes
+	switch {
+	case c.Yes:
+	case !role.IsTerminal(a.Stdin):
+		var names []string
+		for _, c := range checks {
+			names = append(names, c.Name)
+		}
+		a.Sayf("sett: note: checks that fit this repository: %s; sett init --yes adds them\n", strings.Join(names, ", "))
+	default:
+		for _, c := range checks {
+			a.Sayf("  %-12s %s%s\n", c.Name, role.Clean(strings.Join(c.Command, " ")), words.Because(cmp.Or(c.Reason, c.Found)))
+		}
+		var err error
+		if wanted, err = a.Confirm("Add these checks of commits, with an agent that commits, and run each once on this machine?", "--yes"); err != nil {
+			return err
+		}
+	}
+	if !wanted {
+		return nil
+	}
+	if err := tryChecks(a, root, checks); err != nil {
+		return err
+	}
+	e, err := starter.Checked(checks)
+	if err != nil {
+		return err
+	}
+	p.files, p.next, p.kind = e.Files, exampleGoals["commit"], "commit"
+	if c.Force {
+		return nil
+	}
+	return refuseExisting(root, p.files)
+}
+
+// tryChecks runs each check once on HEAD. One that cannot be run gets the reason.
+func tryChecks(a *app, root string, checks []starter.Check) error {
+	e, err := starter.Checked(checks)
+	if err != nil {
+		return err
+	}
+	cfg, err := config.Parse(instance.ConfigName, e.Files[len(e.Files)-1].Text)
+	if err != nil {
+		return err
+	}
+	if commit, _ := git.At(a.Environ(), root).Named(a.ctx, "HEAD"); commit == "" {
+		a.Sayf("sett: note: the checks were not run: there is no commit yet; sett try NAME --type CodeCommit runs one\n")
+		return nil
+	}
+	for i, check := range checks {
+		agent, active := cfg.Agent(check.Name)
+		if !active {
+			a.Printf("%-12s not added: %s\n", check.Name, check.Reason)
+			continue
+		}
+		t := &trial.Trial{Terminal: &a.Terminal, Agent: agent, Root: root, Instance: config.MakeInstanceName(filepath.Base(root)),
+			Own: deploy.NewPinning(cfg, root, filepath.Join(root, instance.ConfigName)), As: "review", Quiet: true}
+		if err := t.Invent(a.ctx, cfg, trial.Invention{Type: blackboard.TypeCodeCommit, Payload: "HEAD", Goal: "Try the checks"}); err != nil {
+			return err
+		}
+		t.Goal = assemble.Goal(t.Target, t.Chain)
+		if err := t.Run(a.ctx); err != nil {
+			return err
+		}
+		r := t.Report()
+		switch {
+		case r.Problem != nil:
+			checks[i].Reason = words.FirstLine(errors.New(role.Clean(r.Problem.Reason)))
+			a.Printf("%-12s not added: %s\n", check.Name, checks[i].Reason)
+		case r.Artefact != nil && r.Artefact.Verdict == blackboard.Approve:
+			a.Printf("%-12s approves HEAD\n", check.Name)
+		case r.Artefact != nil:
+			a.Printf("%-12s rejects HEAD%s\n", check.Name, words.Because(role.Clean(r.Artefact.Summary)))
+		}
+	}
+	return nil
 }
 
 // maxInit bounds the sett.yml that an example is added to, in bytes.
@@ -167,10 +271,12 @@ func refuseExisting(root string, files []starter.File) error {
 func (c *initCmd) commit(a *app, root string, inGit bool, p initPlan) error {
 	ours := []string{instance.ConfigName, starter.SchemaName, "agents/example-agent"}
 	message, next := "Add a sett clan", "sett up    # --runtime process: without containers"
-	if c.Example != "" {
+	if p.kind != "" {
 		ours[2] = "agents/examples"
-		message = "Add a sett example: " + c.Example
 		next += "\n  " + p.next
+	}
+	if c.Example != "" {
+		message = "Add a sett example: " + c.Example
 	}
 	line := fmt.Sprintf("git add %s && git commit -m %q", strings.Join(ours, " "), message)
 	if dir := a.at.Relative(root); dir != "." {

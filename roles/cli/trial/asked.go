@@ -48,9 +48,9 @@ func (s stringError) Error() string { return string(s) }
 // answer adds a question and its answer to the context, and has the tree start from what
 // the tool left in it.
 func (t *Trial) answer(ctx context.Context, a Artefact, text string) error {
-	question := t.made(blackboard.Artefact{StructuralType: blackboard.Question, Type: a.Type, Payload: a.Payload, Summary: a.Summary, ClaimID: t.Claim,
+	question := made(t, blackboard.Artefact{StructuralType: blackboard.Question, Type: a.Type, Payload: a.Payload, Summary: a.Summary, ClaimID: t.Claim,
 		WorkflowID: t.Target.WorkflowID, SourceArtefacts: []string{t.Target.ID}, ProducedByAgent: t.Agent.Name, ProducedByRole: t.Agent.Role})
-	answer := t.made(blackboard.Artefact{StructuralType: blackboard.Answer, Type: string(blackboard.Answer), Payload: text, ClaimID: t.Claim,
+	answer := made(t, blackboard.Artefact{StructuralType: blackboard.Answer, Type: string(blackboard.Answer), Payload: text, ClaimID: t.Claim,
 		WorkflowID: t.Target.WorkflowID, SourceArtefacts: []string{question.ID}, ProducedByRole: blackboard.RoleHuman})
 	t.Chain = append(t.Chain, question, answer)
 	t.Extra = append(t.Extra, answer.ID)
@@ -72,13 +72,13 @@ func (t *Trial) answer(ctx context.Context, a Artefact, text string) error {
 		}
 	}
 	t.place.start = &start
-	if err := t.place.tree.Prepare(ctx, t.treePlan()); err != nil {
+	if err := t.place.tree.Prepare(ctx, treePlan(t)); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}
 	return nil
 }
 
 // treePlan is the state in which the tool finds its tree.
-func (t *Trial) treePlan() store.Plan {
+func treePlan(t *Trial) store.Plan {
 	return store.Plan{Commit: t.place.start.Commit, Branch: t.place.start.Branch, ReadOnly: t.Agent.Workspace.Mode == blackboard.ReadOnly, User: t.author()}
 }

@@ -27,22 +27,22 @@ type Invention struct {
 // the agent that makes it, and for a commit the tree starts there. Reviews in the context
 // make it a rework of this agent's own work.
 func (t *Trial) Invent(ctx context.Context, c *config.Config, in Invention) error {
-	goal := t.made(blackboard.Artefact{Type: blackboard.TypeGoalDefined, Payload: in.Goal, ProducedByRole: blackboard.RoleUser})
+	goal := made(t, blackboard.Artefact{Type: blackboard.TypeGoalDefined, Payload: in.Goal, ProducedByRole: blackboard.RoleUser})
 	goal.WorkflowID = goal.ID
 	t.Chain = []blackboard.Artefact{goal}
-	given, err := t.given(in.Context, goal)
+	given, err := given(t, in.Context, goal)
 	if err != nil {
 		return err
 	}
-	t.Target = t.made(blackboard.Artefact{Type: in.Type, Payload: in.Payload, WorkflowID: goal.ID, SourceArtefacts: []string{goal.ID}})
+	t.Target = made(t, blackboard.Artefact{Type: in.Type, Payload: in.Payload, WorkflowID: goal.ID, SourceArtefacts: []string{goal.ID}})
 	for _, a := range given {
 		if a.StructuralType == blackboard.Review {
 			t.Extra = append(t.Extra, a.ID)
 		}
 	}
-	t.credit(c, in.Type)
+	credit(t, c, in.Type)
 	if slices.Contains(commitTypes(c), in.Type) {
-		if err := t.pointAt(ctx, in.Payload); err != nil {
+		if err := pointAt(ctx, t, in.Payload); err != nil {
 			return err
 		}
 	}
@@ -55,7 +55,7 @@ func (t *Trial) Invent(ctx context.Context, c *config.Config, in Invention) erro
 }
 
 // made completes an artefact that nobody made.
-func (t *Trial) made(a blackboard.Artefact) blackboard.Artefact {
+func made(t *Trial, a blackboard.Artefact) blackboard.Artefact {
 	if a.ID == "" {
 		a.ID = t.NewID()
 	}
@@ -73,7 +73,7 @@ func (t *Trial) made(a blackboard.Artefact) blackboard.Artefact {
 }
 
 // credit names the agent that could have made the target.
-func (t *Trial) credit(c *config.Config, name string) {
+func credit(t *Trial, c *config.Config, name string) {
 	if name == blackboard.TypeGoalDefined {
 		t.Target.ProducedByRole = blackboard.RoleUser
 		return
@@ -103,7 +103,7 @@ func commitTypes(c *config.Config) []string {
 }
 
 // pointAt has the target be a commit of the person's repository.
-func (t *Trial) pointAt(ctx context.Context, name string) error {
+func pointAt(ctx context.Context, t *Trial, name string) error {
 	if name == "" {
 		name = "HEAD"
 	}
@@ -118,7 +118,7 @@ func (t *Trial) pointAt(ctx context.Context, name string) error {
 }
 
 // given reads the artefacts of the context.
-func (t *Trial) given(text []byte, goal blackboard.Artefact) ([]blackboard.Artefact, error) {
+func given(t *Trial, text []byte, goal blackboard.Artefact) ([]blackboard.Artefact, error) {
 	if len(text) == 0 {
 		return nil, nil
 	}
@@ -154,7 +154,7 @@ func (t *Trial) given(text []byte, goal blackboard.Artefact) ([]blackboard.Artef
 			}
 			return nil, bad(fmt.Errorf("artefact %d: no structural_type %q; %s", i+1, role.Clean(string(a.StructuralType)), words.DidYouMean(string(a.StructuralType), names, "")))
 		}
-		if all[i] = t.made(a); all[i].WorkflowID == "" {
+		if all[i] = made(t, a); all[i].WorkflowID == "" {
 			all[i].WorkflowID = goal.ID
 		}
 	}

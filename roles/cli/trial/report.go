@@ -16,6 +16,9 @@ import (
 // conclude prints the result of the trial.
 func (t *Trial) conclude() error {
 	r := t.report
+	if t.Quiet {
+		return nil
+	}
 	if err := t.Emit(t.Form, term.Shown{Whole: r, Table: func() error { return nil }}); err != nil { // people have had it line by line
 		return err
 	}
@@ -60,7 +63,7 @@ const mostChanged = 20
 
 // say prints a line of the report, unless it is for programs.
 func (t *Trial) say(label, text string) {
-	if t.Form.ForPeople() {
+	if t.Form.ForPeople() && !t.Quiet {
 		t.Printf("%s %s\n", t.Paint(fmt.Sprintf("%-8s", label), term.Dim), role.Clean(text))
 	}
 }
@@ -87,6 +90,14 @@ func paths(files []git.Dirt, most int) string {
 		out = append(out, f.Path)
 	}
 	return strings.Join(out, ", ")
+}
+
+// said takes a program's lines on stderr.
+func said(t *Trial, who string) io.Writer {
+	if t.Quiet {
+		return io.Discard
+	}
+	return &prefixed{t.Stderr, who}
 }
 
 // prefixed prints lines with the name of their writer.

@@ -93,7 +93,7 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 	}
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
 		Args: t.own(t.Agent.BidScript), Dir: dir, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10,
-		Env: t.environ("", 0), Stderr: &prefixed{t.Stderr, "bid script"}, Confine: t.confined(),
+		Env: t.environ("", 0), Stderr: said(t, "bid script"), Confine: t.confined(),
 	})
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
@@ -173,7 +173,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	}
 	res, err := toolrun.New().Run(ctx, toolrun.Command{
 		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(phase.Bid(), t.attempt),
-		Stderr: &prefixed{t.Stderr, t.Agent.Name}, Confine: t.confined(),
+		Stderr: said(t, t.Agent.Name), Confine: t.confined(),
 	})
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
@@ -187,7 +187,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	out, err := t.interpret(ctx, phase, res, err)
 	if err != nil {
 		t.report.Problem = &Problem{tool.FailureType(err), err.Error()}
-		if len(res.Stdout) > 0 {
+		if len(res.Stdout) > 0 && !t.Quiet {
 			t.say("stdout", fmt.Sprintf("%d bytes", res.StdoutSize))
 			if t.Form.ForPeople() {
 				t.Printf("%s\n", words.Indent(view.Tail(role.CleanText(string(res.Stdout)), 20), "    "))

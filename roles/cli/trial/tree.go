@@ -88,7 +88,7 @@ func (t *Trial) grow(ctx context.Context) error {
 		return err
 	}
 	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, store.Seen{})
-	if err := tree.Prepare(ctx, t.treePlan()); err != nil {
+	if err := tree.Prepare(ctx, treePlan(t)); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}
 	t.place.tree, t.place.dir = tree, tree.Dir()

@@ -41,6 +41,7 @@ type Trial struct {
 
 	Answers       []string // of a person, to the questions that the tool asks
 	As            string   // the bid to run the tool for; empty: the agent's own
+	Quiet         bool     // print nothing; see Report
 	Keep, Verbose bool     // the tree; and show what the tool reads
 	Form          term.Form
 
@@ -109,6 +110,9 @@ func (t *Trial) Run(ctx context.Context) error {
 	}
 	return t.conclude()
 }
+
+// Report is what came of Run.
+func (t *Trial) Report() Report { return t.report }
 
 // takeOwn takes the clan's own files as sett up does, so that a program finds the same
 // things beside itself.
