@@ -33,7 +33,8 @@ type Presence struct {
 	Run         string `json:"run"`               // the `sett up` it belongs to
 	Config      string `json:"config"`            // digest of the configuration it was started with
 	Since       string `json:"since"`             // RFC 3339
-	Trouble     string `json:"trouble,omitempty"` // the reason that its newest bid could not be evaluated
+	Trouble     string `json:"trouble,omitempty"` // the reason that its newest bid could not be evaluated, or that it is unfit
+	Unfit       bool   `json:"unfit,omitempty"`   // its program cannot be run where it is
 
 	Agent string    `json:"-"`
 	Alive time.Time `json:"-"` // until when; zero: it left

@@ -280,6 +280,11 @@ func (c *cub) beat(ctx context.Context) error {
 	registered := false
 	return c.everyBeat(ctx, func() error {
 		trouble := c.troubleText()
+		if why := unfit(c.settings); trouble == "" && why != "" {
+			trouble, p.Unfit = why, true
+		} else {
+			p.Unfit = false
+		}
 		if registered && trouble == p.Trouble {
 			err := c.board.presence.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)
 			if !errors.Is(err, blackboard.ErrRefused) { // else the registration is lost

@@ -118,6 +118,22 @@ func (j *job) announce() {
 	j.at.Printf("%s  %s\n", j.at.Paint(j.in.Name, term.Bold), role.Clean(j.at.Tilde(j.in.Workspace)))
 }
 
+// unfitAt warns of an agent that says that its program cannot be run where it is.
+func (j *job) unfitAt(agent string, p blackboard.Presence) {
+	if !p.Unfit || j.unfit[agent] {
+		return
+	}
+	if j.unfit == nil {
+		j.unfit = map[string]bool{}
+	}
+	j.unfit[agent] = true
+	where := ""
+	if a, ok := j.c.Agent(agent); ok && a.Image != "" && j.c.Runtime == config.RuntimeDocker {
+		where = " in " + a.Image
+	}
+	j.at.Sayf("sett: warning: agent %s: %s%s; every goal that reaches it will fail\n", agent, role.Clean(p.Trouble), role.Clean(where))
+}
+
 // ready prints the line of a part. An agent whose program cannot be run is up, and not
 // ready.
 func (j *job) ready(part, detail string) {

@@ -1,16 +1,8 @@
 package deploy
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"path"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"sett/contract/config"
 	"sett/roles/role"
@@ -31,79 +23,16 @@ func MissingTools(c *config.Config, root string) []MissingTool {
 			if len(command) == 0 || agent.OwnLLM() && slices.Equal(command, agent.Command) {
 				continue
 			}
-			if err := runnable(command[0], root); err != nil {
+			if err := role.Runnable(command[0], root); err != nil {
 				missing = append(missing, MissingTool{agent.Name, fmt.Sprintf("agent %s: %s cannot be run: %s; every goal that reaches it will fail",
 					agent.Name, role.Clean(command[0]), role.Clean(err.Error()))})
 			}
 		}
 	}
 	if c.Notify != nil {
-		if err := runnable(c.Notify.Command[0], root); err != nil {
+		if err := role.Runnable(c.Notify.Command[0], root); err != nil {
 			missing = append(missing, MissingTool{"", fmt.Sprintf("notify: %s cannot be run: %s; nobody will be notified", role.Clean(c.Notify.Command[0]), role.Clean(err.Error()))})
 		}
 	}
 	return missing
-}
-
-// runnable returns the reason why a program cannot be run from the workspace, if any.
-func runnable(program, root string) error {
-	if strings.Contains(program, "/") && !filepath.IsAbs(program) {
-		program = filepath.Join(root, program)
-	}
-	found, err := exec.LookPath(program)
-	if err != nil {
-		return errors.Unwrap(err)
-	}
-	return interpreted(found)
-}
-
-// mostShebang is as much of a script's first line as Linux reads, in bytes.
-const mostShebang = 256
-
-// interpreted returns the reason why the interpreter in the first line of a script cannot
-// be run, if any. The kernel says only that there is no such file.
-func interpreted(script string) error {
-	f, err := os.Open(script)
-	if err != nil {
-		return nil // a program may be run by those who cannot read it
-	}
-	defer f.Close()
-	head := make([]byte, mostShebang)
-	n, err := io.ReadFull(f, head)
-	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil
-	}
-	line, _, whole := bytes.Cut(head[:n], []byte("\n"))
-	text, marked := strings.CutPrefix(string(line), "#!")
-	if !marked {
-		return nil
-	}
-	if whole && strings.HasSuffix(text, "\r") {
-		return fmt.Errorf("its lines end as on Windows, and no program is called %q; sed -i 's/\\r$//' mends it", path.Base(strings.TrimSpace(text))+"\r")
-	}
-	words := strings.Fields(text)
-	switch {
-	case len(words) == 0:
-		return errors.New("its first line #! names no interpreter")
-	case !isProgram(words[0]):
-		return fmt.Errorf("its interpreter %s is not here", words[0])
-	case path.Base(words[0]) != "env":
-		return nil
-	}
-	for _, word := range words[1:] {
-		if strings.HasPrefix(word, "-") || strings.Contains(word, "=") {
-			continue
-		}
-		if _, err := exec.LookPath(word); err != nil {
-			return fmt.Errorf("its interpreter %s is not in the PATH", word)
-		}
-		return nil
-	}
-	return nil
-}
-
-// isProgram says whether a path leads to a file that may be run.
-func isProgram(name string) bool {
-	info, err := os.Stat(name)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }

@@ -25,6 +25,7 @@ const (
 	AgentStarting = "starting"  // it runs, and has not reported yet
 	AgentSilent   = "silent"    // it runs, and is not heard of any more
 	AgentUnwell   = "unhealthy" // its newest bid could not be evaluated
+	AgentUnfit    = "unfit"     // its program cannot be run where it is
 	AgentPaused   = "paused"    // by the container engine
 	AgentStopped  = "stopped"
 )
@@ -34,7 +35,7 @@ const (
 type Agent struct {
 	Name     string    `json:"name"`
 	Role     string    `json:"role"`
-	State    string    `json:"state"`          // idle, working, starting, silent, unhealthy, paused or stopped
+	State    string    `json:"state"`          // idle, working, starting, silent, unhealthy, unfit, paused or stopped
 	Since    time.Time `json:"since,omitzero"` // when its unit was started; absent: there is none
 	Strategy string    `json:"strategy"`
 	Replicas int       `json:"replicas"`
@@ -158,6 +159,8 @@ func agentState(s view.Scene, name string, u runtime.Unit, works bool) string {
 		return AgentStarting
 	case !blackboard.Lives(p.Alive, s.Now):
 		return AgentSilent
+	case p.Unfit:
+		return AgentUnfit
 	case p.Trouble != "":
 		return AgentUnwell
 	case works:

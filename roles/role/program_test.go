@@ -1,4 +1,4 @@
-package deploy
+package role
 
 import (
 	"os"
@@ -40,14 +40,14 @@ func TestRunnable(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := runnable("./program", root); err != nil {
+		if err := Runnable("./program", root); err != nil {
 			got = err.Error()
 		}
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
-	if err := runnable("no-such-program-9", root); err == nil {
+	if err := Runnable("no-such-program-9", root); err == nil {
 		t.Error("a program that is nowhere can be run")
 	}
 }

@@ -1,0 +1,28 @@
+package cub
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"sett/contract/env"
+	"sett/roles/role"
+)
+
+// unfit is the reason that a program of the agent cannot be run where the cub is; empty:
+// none is known. A program of the tree is another one for each grant.
+func unfit(settings env.Cub) string {
+	for _, command := range [][]string{settings.Command, settings.BidScript} {
+		if len(command) == 0 {
+			continue
+		}
+		program := command[0]
+		if ofTree := strings.Contains(program, "/") && !filepath.IsAbs(program); ofTree || strings.HasPrefix(program, settings.Workspace+"/") {
+			continue
+		}
+		if err := role.Runnable(program, ""); err != nil {
+			return fmt.Sprintf("%s cannot be run: %s", program, err)
+		}
+	}
+	return ""
+}
