@@ -24,7 +24,7 @@ blackboard refuses writes), unreachable (its blackboard or its container engine 
 answer), lost (its state directory was removed, and processes of it run) and stopped.
 
 With -v each instance that runs is followed by its agents (idle, working, starting, silent,
-paused, stopped), with what they work on, have queued and owe a bid for; and by what its
+unhealthy, unfit, paused, stopped), with what they work on, have queued and owe a bid for; and by what its
 open work waits for, with the goal and for how long:
   claim       the orchestrator to open a claim on an artefact
   bid         an agent to bid

@@ -21,6 +21,9 @@ func unfit(settings env.Cub) string {
 			continue
 		}
 		if err := role.Runnable(program, ""); err != nil {
+			if settings.Pin != "" {
+				program = strings.TrimPrefix(program, settings.Pin+"/")
+			}
 			return fmt.Sprintf("%s cannot be run: %s", program, err)
 		}
 	}

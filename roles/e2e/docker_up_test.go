@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -185,4 +186,30 @@ func brokenImage(t *testing.T) string {
 		}
 	})
 	return image
+}
+
+// TestDockerUnfit: sett up names an agent whose program cannot be run in its image, and
+// the others start.
+func TestDockerUnfit(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	c := solo(finished, "")
+	c.agents = append(c.agents, agent{name: "python", bids: "Nothing: review", tool: "never"}, agent{name: "windows", bids: "Nothing: review", tool: "never"})
+	in := prepare(t, inContainers(c))
+	file(t, filepath.Join(in.repo, "tools", "python"), "#!/usr/bin/env python9\n", 0o755)
+	file(t, filepath.Join(in.repo, "tools", "windows"), "#!/bin/sh\r\necho x\r\n", 0o755)
+	said := in.must("up")
+	for _, want := range []string{
+		"agent python in " + baseImage + ": tools/python cannot be run: its interpreter python9 is not in the PATH; every goal that reaches it will fail",
+		"agent windows in " + baseImage + ": tools/windows cannot be run: its lines end as on Windows",
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("sett up does not say %q:\n%s", want, said)
+		}
+	}
+	if !regexp.MustCompile(`(?m)^  python +unfit `).MatchString(said) || !regexp.MustCompile(`(?m)^  solo +ready `).MatchString(said) {
+		t.Errorf("the parts:\n%s", said)
+	}
+	in.open()
+	in.await(in.post("x"), enough)
 }

@@ -194,7 +194,10 @@ func (s Scene) AgentTrouble(name string) string { return s.agentTrouble(name).te
 func (s Scene) agentTrouble(name string) trouble {
 	p, known := s.Agents[name]
 	if known && blackboard.Lives(p.Alive, s.Now) {
-		if p.Trouble != "" {
+		switch {
+		case p.Unfit:
+			return trouble{what: "unfit: " + role.Clean(p.Trouble)}
+		case p.Trouble != "":
 			return trouble{what: "unhealthy: " + role.Clean(p.Trouble)}
 		}
 		return trouble{}

@@ -80,7 +80,7 @@ func (w *waiting) look(ctx context.Context) (done bool, err error) {
 		ok = ok && unit.Labels[runtime.LabelConfig] == agent.Digest() && instance.IsPresent(p, unit, now)
 		if ok && !w.agents[agent.Name] {
 			w.agents[agent.Name] = true
-			w.j.unfitAt(agent.Name, p)
+			noteUnfit(w.j, agent.Name, p)
 			w.j.ready(agent.Name, "")
 		}
 		done = done && ok

@@ -118,8 +118,8 @@ func (j *job) announce() {
 	j.at.Printf("%s  %s\n", j.at.Paint(j.in.Name, term.Bold), role.Clean(j.at.Tilde(j.in.Workspace)))
 }
 
-// unfitAt warns of an agent that says that its program cannot be run where it is.
-func (j *job) unfitAt(agent string, p blackboard.Presence) {
+// noteUnfit warns of an agent that says that its program cannot be run where it is.
+func noteUnfit(j *job, agent string, p blackboard.Presence) {
 	if !p.Unfit || j.unfit[agent] {
 		return
 	}
@@ -129,9 +129,9 @@ func (j *job) unfitAt(agent string, p blackboard.Presence) {
 	j.unfit[agent] = true
 	where := ""
 	if a, ok := j.c.Agent(agent); ok && a.Image != "" && j.c.Runtime == config.RuntimeDocker {
-		where = " in " + a.Image
+		where = " in " + role.Clean(a.Image)
 	}
-	j.at.Sayf("sett: warning: agent %s: %s%s; every goal that reaches it will fail\n", agent, role.Clean(p.Trouble), role.Clean(where))
+	j.at.Sayf("sett: warning: agent %s%s: %s; every goal that reaches it will fail\n", agent, where, role.Clean(p.Trouble))
 }
 
 // ready prints the line of a part. An agent whose program cannot be run is up, and not

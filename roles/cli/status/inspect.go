@@ -158,6 +158,9 @@ func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]ru
 		if unit, ok := running[runtime.AgentUnit(name)]; ok && instance.IsPresent(present[name], unit, now) {
 			r.Ready++
 			if why := present[name].Trouble; why != "" {
+				if why = "unhealthy: its newest bid could not be evaluated: " + why; present[name].Unfit {
+					why = "unfit: " + present[name].Trouble
+				}
 				r.Unhealthy, r.reasons, r.State = append(r.Unhealthy, name), append(r.reasons, why), Degraded
 			}
 			continue

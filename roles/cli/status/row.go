@@ -140,7 +140,7 @@ func (r Row) explain(at *instance.Locator) {
 		at.Sayf("sett: %s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
 	}
 	for i, agent := range r.Unhealthy {
-		at.Sayf("sett: %s: agent %s is unhealthy: its newest bid could not be evaluated: %s\n", r.Name, agent, role.Clean(r.reasons[i]))
+		at.Sayf("sett: %s: agent %s is %s\n", r.Name, agent, role.Clean(r.reasons[i]))
 	}
 	keeper := slices.Contains(r.Down, runtime.ComponentKeeper) || r.Runtime == config.RuntimeDocker && !r.host
 	if r.Known && (r.lost || keeper && slices.Contains(r.Down, runtime.ComponentOrchestrator)) {
