@@ -3,8 +3,10 @@ package cub
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/role"
 )
@@ -13,7 +15,7 @@ import (
 // none is known. A program of the tree is another one for each grant.
 func unfit(settings env.Cub) string {
 	for _, command := range [][]string{settings.Command, settings.BidScript} {
-		if len(command) == 0 {
+		if len(command) == 0 || slices.Equal(command, config.LLMCommand()) { // that is sett itself
 			continue
 		}
 		program := command[0]
