@@ -198,6 +198,7 @@ func TestDockerUnfit(t *testing.T) {
 	in := prepare(t, inContainers(c))
 	file(t, filepath.Join(in.repo, "tools", "python"), "#!/usr/bin/env python9\n", 0o755)
 	file(t, filepath.Join(in.repo, "tools", "windows"), "#!/bin/sh\r\necho x\r\n", 0o755)
+	in.git("commit", "-q", "-a", "-m", "programs")
 	said := in.must("up")
 	for _, want := range []string{
 		"agent python in " + baseImage + ": tools/python cannot be run: its interpreter python9 is not in the PATH; every goal that reaches it will fail",
