@@ -4,14 +4,14 @@ import (
 	"sett/contract/model"
 )
 
-// The variables of a cub whose agent has a model, besides ModelGateway, ModelToken,
+// The variables of a cub for an agent with a model, besides ModelGateway, ModelToken,
 // ModelName, ModelAPI and LLMSettings.
 const (
 	ModelDoor = "SETT_MODEL_DOOR" // off: the tool gets no variables of the door; default: on
 	OnBudget  = "SETT_ON_BUDGET"  // fail (default), or ask: a person is asked when a budget is used up
 )
 
-// Asks has the settings of a cub whose agent may ask a model.
+// Asks has the settings of a cub for an agent that may ask a model.
 type Asks struct {
 	Gateway  string // URL of the model gateway; empty: the agent has no model
 	Token    string // the agent's token there

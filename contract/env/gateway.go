@@ -21,7 +21,7 @@ const (
 	ModelAnswers = "SETT_MODEL_ANSWERS"      // directory where the answers of running grants are kept; unset: a new attempt pays again
 )
 
-// The variables of a cub whose agent has a model.
+// The variables of a cub for an agent with a model.
 const (
 	ModelGateway = "SETT_MODEL_GATEWAY" // the gateway's URL, http://host:port
 	ModelToken   = "SETT_MODEL_TOKEN"   // the agent's token there

@@ -6,7 +6,7 @@ import (
 )
 
 // WithLimit is a context that ends after so long; 0: not before its parent. The cause is
-// what tells its end from another's; nil where nobody asks.
+// the reason that tells its end from another's; nil where nobody asks.
 func WithLimit(ctx context.Context, most time.Duration, cause error) (context.Context, context.CancelFunc) {
 	if most == 0 {
 		return context.WithCancel(ctx)

@@ -116,7 +116,7 @@ func (r *Row) detail(ctx context.Context, at *instance.Locator, b *instance.Boar
 	return nil
 }
 
-// spending reads what calls of models took, where the clan has models.
+// spending reads the sums of models' calls, where the clan has models.
 func (r *Row) spending(ctx context.Context, b *instance.Board, c *config.Config) (err error) {
 	if len(c.Models) == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"sett/roles/role/words"
 )
 
-// Disk is what an instance's store and its agents' trees take, as the repository measured it
-// last. The names of its fields are part of the interface.
+// Disk is the room that an instance's store and its agents' trees take, as the repository
+// measured it last. The names of its fields are part of the interface.
 type Disk struct {
 	At     time.Time        `json:"measured_at"`
 	Store  int64            `json:"store_bytes"`

@@ -45,7 +45,7 @@ type stringError string
 
 func (s stringError) Error() string { return string(s) }
 
-// answer adds a question and its answer to the context, and has the tree start from what
+// answer adds a question and its answer to the context, and has the tree start from all that
 // the tool left in it.
 func (t *Trial) answer(ctx context.Context, a Artefact, text string) error {
 	question := made(t, blackboard.Artefact{StructuralType: blackboard.Question, Type: a.Type, Payload: a.Payload, Summary: a.Summary, ClaimID: t.Claim,

@@ -15,7 +15,7 @@ import (
 	"sett/roles/role/words"
 )
 
-// Invention is an artefact that does not exist, and what led to it.
+// Invention is an artefact that does not exist, with its context.
 type Invention struct {
 	Type    string
 	Payload string // empty for a commit: HEAD
@@ -23,8 +23,8 @@ type Invention struct {
 	Context []byte // JSON: a list of artefacts, or an object with context_chain; empty: none
 }
 
-// Invent has the trial be about an artefact that nobody made. Its type says who could have:
-// the agent that makes it, and for a commit the tree starts there. Reviews in the context
+// Invent has the trial be about an artefact that nobody made. The agent that makes its
+// type counts as its maker. Where it is a commit, the tree starts there. Reviews in the context
 // make it a rework of this agent's own work.
 func (t *Trial) Invent(ctx context.Context, c *config.Config, in Invention) error {
 	goal := made(t, blackboard.Artefact{Type: blackboard.TypeGoalDefined, Payload: in.Goal, ProducedByRole: blackboard.RoleUser})
@@ -91,7 +91,7 @@ func credit(t *Trial, c *config.Config, name string) {
 	t.Target.ProducedByAgent, t.Target.ProducedByRole = maker.Name, maker.Role
 }
 
-// commitTypes are the types whose payload is a commit.
+// commitTypes are the types with a commit as payload.
 func commitTypes(c *config.Config) []string {
 	all := append([]string{blackboard.TypeCodeCommit}, c.Commits...)
 	for _, a := range c.Agents {

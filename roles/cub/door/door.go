@@ -83,7 +83,7 @@ func Open(o Options) (*Door, error) {
 	return d, nil
 }
 
-// longestSocket is what every system takes as the path of a socket, in bytes.
+// longestSocket is the longest path of a socket, in bytes, that every system takes.
 const longestSocket = 100
 
 // listen makes the socket, in a folder of its own, and the address.
