@@ -96,6 +96,7 @@ var owners = []struct {
 	{"github.com/alecthomas/kong", []string{"roles/cli"}, nil},
 	{"github.com/alicebob/miniredis/v2", []string{"blackboard/embedded"}, nil},
 	{"github.com/yuin/gopher-lua", []string{"blackboard/embedded"}, nil},
+	{"golang.org/x/crypto/x509roots/fallback", []string{"roles/gateway"}, nil},
 	{"github.com/ory/dockertest/v3", []string{"blackboard/redis/redistest"}, []string{".", "blackboard", "runtime", "roles"}},
 	{"github.com/santhosh-tekuri/jsonschema/v6", nil, []string{"contract/config"}},
 	{"github.com/creack/pty", nil, []string{"roles/cli"}},

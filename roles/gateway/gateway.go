@@ -115,6 +115,7 @@ func run(ctx context.Context, e role.Env, settings env.Gateway, b board, m *metr
 	if err != nil {
 		return err
 	}
+	trustKnownRoots()
 	debug.SetGCPercent(collectEarly)
 	if err := role.ScrubEnv(env.Secret...); err != nil {
 		s.log.Warn("the secrets are less protected than possible", "error", err)
