@@ -33,7 +33,7 @@ func TestWhyOfAGoal(t *testing.T) {
 
 func TestMissingArguments(t *testing.T) {
 	s := newStage(t)
-	s.refuses(role.Usage, "missing argument QUESTION", "answer")
+	s.refuses(role.NotFound, "no question waits for an answer", "answer")
 	s.refuses(role.NotFound, "no goal", "why") // without an argument it is the newest
 	s.refuses(role.NotFound, "no goal", "show")
 	s.refuses(role.NotFound, "no goal", "wait")
