@@ -78,7 +78,7 @@ func (p *plan) all(out *lines) error {
 		if len(group) == 0 || p.onlyFuzz {
 			continue
 		}
-		args := []string{"test", "-json", "-timeout", "20m"}
+		args := []string{"test", "-json", "-timeout", "40m"}
 		if i == 1 {
 			args = append(args, "-race")
 		}

@@ -43,7 +43,9 @@ var stagings = map[string]staged{
 	"sett up":                                {where: notStarted, replace: map[string]string{"sett up": "sett up --yes"}},
 	"sett up --dry-run -o json":              {where: notStarted},
 	"sett up --timeout 10s -f other.yml --name other": {where: notStarted, replace: map[string]string{"10s": "60s --yes"}}, // the machine may be busy
-	"sett logs -f": {endless: true},
+	"sett init --example llm-reviewer --model NAME":   {where: newRepository},
+	"sett logs -f":       {endless: true},
+	"sett logs 7XK2ABCD": {prepare: (*world).claim},
 	"sett logs orchestrator --since 10m --claim 7Q2M": {prepare: (*world).claimEnding, replace: map[string]string{"7Q2M": exampleID}},
 	"sett watch":                                                 {endless: true, prepare: (*world).asking, meet: (*world).answerAll},
 	"sett watch --since 1h":                                      {endless: true},

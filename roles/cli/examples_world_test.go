@@ -180,6 +180,7 @@ func (w *world) question() string    { return words.Short(w.waiting("ask").ID) }
 func (w *world) gate() string        { return words.Short(w.waiting("release").ID) }
 func (w *world) inReview() string    { return words.Short(w.waiting("draft").About.ID) }
 func (w *world) openClaim() string   { return words.Short(w.waiting("ask").ClaimID) }
+func (w *world) claim() string       { return words.Short(w.waiting("ask").ClaimID) }
 func (w *world) claimEnding() string { return words.Short(w.waiting("ask").ClaimID)[4:] }
 func (w *world) asking() string      { return words.Short(w.waiting("ask again").WorkflowID) }
 

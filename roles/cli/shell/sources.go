@@ -65,7 +65,7 @@ var sources = map[string]valueSource{
 	"checkout ID": fromBoard((*boardReader).results), "checkout DIR": directories, "checkout --branch": free,
 
 	"leftovers show ID": {read: (*completer).leftovers}, "leftovers restore ID": {read: (*completer).leftovers}, "leftovers restore DIR": directories,
-	"init --model": free,
+	"init --model":      free,
 	"leftovers drop ID": {read: (*completer).leftovers}, "leftovers drop --older": free, "leftovers list --older": free,
 
 	"land --onto": {read: (*completer).branches}, "forage --base": {read: (*completer).branches},
