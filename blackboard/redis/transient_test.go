@@ -16,6 +16,17 @@ import (
 	"sett/blackboard/redis/redistest"
 )
 
+// unusedPort is a port at which nobody listens.
+func unusedPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer func() { must(t, l.Close()) }()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	must(t, err)
+	return port
+}
+
 // A move waits while a real server refuses it for a reason that passes, and is made when
 // the reason is gone.
 func TestServerRefusesForAWhile(t *testing.T) {
@@ -28,7 +39,7 @@ func TestServerRefusesForAWhile(t *testing.T) {
 		{"READONLY", nil, []string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
 		{"MASTERDOWN", []string{"--replica-serve-stale-data", "no"}, []string{"REPLICAOF", "127.0.0.1", "1"}, []string{"REPLICAOF", "NO", "ONE"}},
 		{"OOM", nil, []string{"CONFIG", "SET", "maxmemory", "1"}, []string{"CONFIG", "SET", "maxmemory", "0"}},
-		{"CLUSTERDOWN", []string{"--cluster-enabled", "yes"}, []string{"CLUSTER", "DELSLOTSRANGE", "0", "16383"}, []string{"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}},
+		{"CLUSTERDOWN", []string{"--cluster-enabled", "yes", "--cluster-port", unusedPort(t)}, []string{"CLUSTER", "DELSLOTSRANGE", "0", "16383"}, []string{"CLUSTER", "ADDSLOTSRANGE", "0", "16383"}},
 		{"BUSY", []string{"--busy-reply-threshold", "10"}, nil, []string{"SCRIPT", "KILL"}},
 	} {
 		t.Run(c.code, func(t *testing.T) {
