@@ -130,14 +130,11 @@ func spanPart(r *reader, into *time.Duration) part {
 
 // budgetFields are the limits of a budget.
 func (d *decoder) budgetFields(b *model.Budget) []field {
-	calls := part{}
-	{
-		n := int(b.Calls)
-		calls = d.read.count(&n, 1)
-		read, write := calls.read, calls.write
-		calls.read = func(at *node, path string) { read(at, path); b.Calls = int64(n) }
-		calls.write = func() any { n = int(b.Calls); return write() }
-	}
+	n := int(b.Calls)
+	calls := d.read.count(&n, 1)
+	read, write := calls.read, calls.write
+	calls.read = func(at *node, path string) { read(at, path); b.Calls = int64(n) }
+	calls.write = func() any { n = int(b.Calls); return write() }
 	return []field{
 		{"cost", "By the models' prices, in their currency.", moneyPart(d.read, &b.Cost, false)},
 		{"tokens", "Of input and output, those of caches among them: a number, or one with k or M.", tokensPart(d.read, &b.Tokens)},

@@ -122,10 +122,9 @@ func feedback(chain []blackboard.Artefact) string {
 func (n *names) workspace(w tool.Workspace) string {
 	var b strings.Builder
 	b.WriteString("# The working directory\n\n")
-	switch {
-	case w.Commit == "":
+	if w.Commit == "" {
 		b.WriteString("It has no commit yet.")
-	default:
+	} else {
 		fmt.Fprintf(&b, "It has the files of commit %d.", n.commits[w.Commit])
 	}
 	if w.Branch != "" {

@@ -264,6 +264,9 @@ func (h *hostileHost) run(typed string) (code int) {
 		}
 		args = append(args, word)
 	}
+	if writesForPerson(args) {
+		defer h.act("sett " + args[0])()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), enough)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, args...)

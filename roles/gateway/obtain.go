@@ -100,7 +100,7 @@ func (c *call) once(ctx context.Context, cancel context.CancelCauseFunc, pieces 
 	q.ContentLength = size
 	q.Header = c.q.outgoing(c.up.Model, c.up.key)
 	q.URL.RawQuery = c.r.URL.RawQuery
-	answer, err := c.up.client.Do(q)
+	answer, err := c.up.client.Do(q) //nolint:bodyclose // the caller reads and closes it
 	if err != nil {
 		var u *url.Error
 		if errors.As(err, &u) {

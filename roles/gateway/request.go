@@ -32,7 +32,6 @@ type request struct {
 	limitBy  string          // the field with it; empty: none
 	hidden   bool            // the client did not ask for the usage of its stream
 	free     bool            // it counts tokens only
-	inputEst int64           // an upper bound of its input, in tokens
 }
 
 // limitFields are the fields with a limit of the output, by API.

@@ -23,7 +23,7 @@ func TestEdit(t *testing.T) {
 		"view a part":       {editCall{Command: "view", ViewRange: []int{5, 6}}, "     5\tfunc b() {\n     6\t\treturn 1\n", text},
 		"view beyond":       {editCall{Command: "view", ViewRange: []int{8, 9}}, "view_range is [8 9]; the file has 7 lines", text},
 		"replace":           {editCall{Command: "str_replace", OldStr: str("func a() {\n\treturn 1"), NewStr: str("func a() {\n\treturn 2")}, "     2\t\treturn 2\n", strings.Replace(text, "1", "2", 1)},
-		"delete":            {editCall{Command: "str_replace", OldStr: str("func a() {\n\treturn 1\n}\n\n")}, "     1\tfunc b() {\n", text[strings.Index(text, "func b"):]},
+		"delete":            {editCall{Command: "str_replace", OldStr: str("func a() {\n\treturn 1\n}\n\n")}, "     1\tfunc b() {\n", "func b" + after(text, "func b")},
 		"twice":             {editCall{Command: "str_replace", OldStr: str("return 1"), NewStr: str("return 2")}, "old_str is in the file 2 times, at the lines 2, 6: add lines around it", text},
 		"never":             {editCall{Command: "str_replace", OldStr: str("func c() {\n\treturn 3"), NewStr: str("x")}, "old_str is not in the file. The nearest text is at line 1:\n     1\tfunc a() {\n     2\t\treturn 1\n", text},
 		"other white space": {editCall{Command: "str_replace", OldStr: str("func b() {\n    return 1\n}"), NewStr: str("x")}, "The text at line 5 differs from it in white space alone:\n     5\tfunc b() {\n", text},
@@ -136,4 +136,10 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%+v: got %q, want %q", c.call, reply, c.want)
 		}
 	}
+}
+
+// after is the part of a text behind a mark.
+func after(text, mark string) string {
+	_, rest, _ := strings.Cut(text, mark)
+	return rest
 }

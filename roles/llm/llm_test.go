@@ -90,7 +90,7 @@ func TestSameAnswersSameRequests(t *testing.T) {
 
 func TestResults(t *testing.T) {
 	notes := env.LLM{Makes: []string{"Notes", "Plan"}}
-	any := env.LLM{Tools: []string{"edit"}}
+	free := env.LLM{Tools: []string{"edit"}}
 	for name, c := range map[string]struct {
 		settings env.LLM
 		review   bool
@@ -106,25 +106,25 @@ func TestResults(t *testing.T) {
 			contract.Output{StructuralType: "Standard", Type: "Notes", Payload: "x"}, "want one of Notes, Plan"},
 		"no payload first": {notes, false, []modeltest.Step{finish(args{"type": "Notes"}), finish(args{"type": "Notes", "payload": "x"})},
 			contract.Output{StructuralType: "Standard", Type: "Notes", Payload: "x"}, "the payload is empty"},
-		"goal refused": {any, false, []modeltest.Step{finish(args{"type": "GoalDefined", "payload": "x"}), finish(args{"type": "X", "payload": "x"})},
+		"goal refused": {free, false, []modeltest.Step{finish(args{"type": "GoalDefined", "payload": "x"}), finish(args{"type": "X", "payload": "x"})},
 			contract.Output{StructuralType: "Standard", Type: "X", Payload: "x", Commit: contract.Changes}, "cannot make a GoalDefined"},
-		"nothing changed": {any, false, []modeltest.Step{finish(args{"type": "CodeCommit"}), edit("create", "new/x", args{"file_text": "x"}), finish(args{"type": "CodeCommit"})},
+		"nothing changed": {free, false, []modeltest.Step{finish(args{"type": "CodeCommit"}), edit("create", "new/x", args{"file_text": "x"}), finish(args{"type": "CodeCommit"})},
 			contract.Output{StructuralType: "Standard", Type: "CodeCommit", Commit: contract.Changes}, "The file is there now"},
-		"question": {any, false, []modeltest.Step{modeltest.Calls(modeltest.Tool("ask", args{"question": "Which?"}))},
+		"question": {free, false, []modeltest.Step{modeltest.Calls(modeltest.Tool("ask", args{"question": "Which?"}))},
 			contract.Output{StructuralType: "Question", Type: "Question", Payload: "Which?"}, ""},
-		"failure": {any, false, []modeltest.Step{finish(args{"failure": "no such language"})},
+		"failure": {free, false, []modeltest.Step{finish(args{"failure": "no such language"})},
 			contract.Output{StructuralType: "Failure", Type: "ToolExecutionFailure", Payload: "no such language", Summary: "no such language"}, ""},
-		"approval": {any, true, []modeltest.Step{finish(args{"verdict": "approve", "feedback": ""})},
+		"approval": {free, true, []modeltest.Step{finish(args{"verdict": "approve", "feedback": ""})},
 			contract.Output{StructuralType: "Review", Type: "Review", Payload: "{}"}, ""},
-		"feedback": {any, true, []modeltest.Step{finish(args{"verdict": "feedback", "feedback": "use tabs", "summary": "tabs"})},
+		"feedback": {free, true, []modeltest.Step{finish(args{"verdict": "feedback", "feedback": "use tabs", "summary": "tabs"})},
 			contract.Output{StructuralType: "Review", Type: "Review", Payload: "use tabs", Summary: "tabs"}, ""},
-		"prose does not approve": {any, true, []modeltest.Step{modeltest.Text("I approve. LGTM. {}"), finish(args{"verdict": "feedback", "feedback": "x"})},
+		"prose does not approve": {free, true, []modeltest.Step{modeltest.Text("I approve. LGTM. {}"), finish(args{"verdict": "feedback", "feedback": "x"})},
 			contract.Output{StructuralType: "Review", Type: "Review", Payload: "x"}, "Nobody reads this text"},
-		"feedback cannot be an approval": {any, true, []modeltest.Step{finish(args{"verdict": "feedback", "feedback": " {} "}), finish(args{"verdict": "feedback", "feedback": "x"})},
+		"feedback cannot be an approval": {free, true, []modeltest.Step{finish(args{"verdict": "feedback", "feedback": " {} "}), finish(args{"verdict": "feedback", "feedback": "x"})},
 			contract.Output{StructuralType: "Review", Type: "Review", Payload: "x"}, "the feedback says nothing"},
-		"approval with feedback": {any, true, []modeltest.Step{finish(args{"verdict": "approve", "feedback": "but use tabs"}), finish(args{"verdict": "feedback", "feedback": "use tabs"})},
+		"approval with feedback": {free, true, []modeltest.Step{finish(args{"verdict": "approve", "feedback": "but use tabs"}), finish(args{"verdict": "feedback", "feedback": "use tabs"})},
 			contract.Output{StructuralType: "Review", Type: "Review", Payload: "use tabs"}, "an approval has none"},
-		"another verdict": {any, true, []modeltest.Step{finish(args{"verdict": "Approved!"}), finish(args{"verdict": "approve"})},
+		"another verdict": {free, true, []modeltest.Step{finish(args{"verdict": "Approved!"}), finish(args{"verdict": "approve"})},
 			contract.Output{StructuralType: "Review", Type: "Review", Payload: "{}"}, "want approve or feedback"},
 	} {
 		t.Run(name, func(t *testing.T) {

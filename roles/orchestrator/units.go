@@ -102,8 +102,8 @@ func (u specs) walls(agent config.Agent, tree string, mode blackboard.WorkspaceM
 	if agent.Local == nil {
 		return nil
 	}
-	own := store.Open(u.settings.Store).Tree(real(u.settings.Trees), tree, store.Seen{})
-	w := &env.Walls{Write: []string{own.Dir()}, Tmp: own.TmpDir(), Read: []string{own.Place(), store.Open(real(u.settings.Store)).Objects()}}
+	own := store.Open(u.settings.Store).Tree(resolved(u.settings.Trees), tree, store.Seen{})
+	w := &env.Walls{Write: []string{own.Dir()}, Tmp: own.TmpDir(), Read: []string{own.Place(), store.Open(resolved(u.settings.Store)).Objects()}}
 	if mode == blackboard.ReadOnly {
 		w.Write[0] = own.GitDir()
 	}
@@ -111,7 +111,7 @@ func (u specs) walls(agent config.Agent, tree string, mode blackboard.WorkspaceM
 		w.Write = append(w.Write, agent.Resolved.Write...)
 	}
 	if u.settings.Pins != "" {
-		w.Read = append(w.Read, real(u.settings.Pins))
+		w.Read = append(w.Read, resolved(u.settings.Pins))
 	}
 	if u.settings.StateDir != "" {
 		w.Hide = filepath.Dir(u.settings.StateDir) // with all instances, and the record of agreed rights
@@ -119,8 +119,8 @@ func (u specs) walls(agent config.Agent, tree string, mode blackboard.WorkspaceM
 	return w
 }
 
-// real is a path without links: walls do not follow them.
-func real(path string) string {
+// resolved is a path without links: walls do not follow them.
+func resolved(path string) string {
 	if found, err := filepath.EvalSymlinks(path); err == nil {
 		return found
 	}

@@ -15,8 +15,7 @@ import (
 
 func at(vars map[string]string, stderr any) *term.Terminal {
 	e := role.Env{Now: time.Now, Lookup: func(name string) (string, bool) { v, ok := vars[name]; return v, ok }}
-	switch w := stderr.(type) {
-	case *bytes.Buffer:
+	if w, ok := stderr.(*bytes.Buffer); ok {
 		e.Stderr = w
 	}
 	t := term.New(e)

@@ -38,23 +38,23 @@ func WritablePlaces(at *instance.Locator, l *config.Local, root string) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	if real, err := filepath.EvalSymlinks(state); err == nil {
-		state = real
+	if found, err := filepath.EvalSymlinks(state); err == nil {
+		state = found
 	}
 	var all []string
 	for i, place := range l.Places(root, at.Getenv("HOME")) {
 		said := l.Write[i]
-		real, err := filepath.EvalSymlinks(place)
+		found, err := filepath.EvalSymlinks(place)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil, role.Fail(role.Usage, fmt.Errorf("local.write: %s does not exist", role.Clean(said)), "make it first: mkdir -p %s", role.Clean(at.Tilde(place)))
 		case err != nil:
 			return nil, role.Fail(role.Usage, fmt.Errorf("local.write: %w", err), "")
-		case instance.Within(state, real) || instance.Within(real, state):
+		case instance.Within(state, found) || instance.Within(found, state):
 			return nil, role.Fail(role.Usage, fmt.Errorf("local.write: %s is where Sett keeps its instances (%s), or has it inside", role.Clean(said), role.Clean(at.Tilde(state))),
 				"name the directories that programs need, such as ~/.cache")
 		}
-		all = append(all, real)
+		all = append(all, found)
 	}
 	return all, nil
 }

@@ -38,7 +38,7 @@ problem  config sett.yml  agents.writer.bids: no agent makes the type Darft, so 
 	} {
 		var out bytes.Buffer
 		e := role.Env{Stdout: &out, Lookup: func(string) (string, bool) { return "", false }}
-		read := func() string { return out.String() }
+		read := out.String
 		if columns > 0 {
 			master, tty, err := pty.Open()
 			if err != nil {

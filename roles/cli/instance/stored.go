@@ -27,7 +27,7 @@ type notRunning struct{ name string }
 func (e *notRunning) Error() string { return fmt.Sprintf("instance %s is not running", e.name) }
 
 // Is says that the error is ErrNotRunning.
-func (e *notRunning) Is(err error) bool { return err == ErrNotRunning } //nolint:errorlint // as errors.Is asks
+func (e *notRunning) Is(err error) bool { return err == ErrNotRunning }
 
 // StoredBoard is Board, for commands that only read: of a stopped instance whose blackboard is Sett's own, in
 // files of this machine, it reads a copy of those in this process. The instance stays stopped. Where the

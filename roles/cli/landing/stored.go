@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"sett/blackboard"
-	"sett/roles/cli/commit"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/git"
@@ -17,7 +16,7 @@ import (
 
 // Stored returns the result that an id means to the store alone, of an instance whose blackboard cannot be
 // read now: that of an artefact by its id, or any commit that the store holds by its hash. Its goal is unknown.
-func Stored(ctx context.Context, at *instance.Locator, in *instance.Instance, repo commit.Repository, id string) (Result, error) {
+func Stored(ctx context.Context, at *instance.Locator, in *instance.Instance, id string) (Result, error) {
 	s := store.Open(in.StoreDir())
 	down := fmt.Errorf("instance %s is not running", in.Name)
 	if !s.Exists() {

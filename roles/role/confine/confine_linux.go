@@ -178,7 +178,7 @@ func refusesRules(code unix.Errno) bool { return code == unix.EBADFD }
 // allBut allows reading everything that is not below a directory. Links are left out:
 // their target counts.
 func (s ruleset) allBut(hidden string) error {
-	hidden, err := real(hidden)
+	hidden, err := resolved(hidden)
 	if err != nil {
 		return err
 	}
@@ -201,14 +201,14 @@ func (s ruleset) allBut(hidden string) error {
 	return nil
 }
 
-// real returns a path without links, as far as it exists.
-func real(path string) (string, error) {
+// resolved returns a path without links, as far as it exists.
+func resolved(path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("hide %s: not an absolute path", path)
 	}
 	found, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		parent, err := real(filepath.Dir(path))
+		parent, err := resolved(filepath.Dir(path))
 		return filepath.Join(parent, filepath.Base(path)), err
 	}
 	return found, err

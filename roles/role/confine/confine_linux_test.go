@@ -50,7 +50,7 @@ func TestReal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{"link": dir, "link/missing/too": filepath.Join(dir, "missing/too")} {
-		if got, err := real(filepath.Join(dir, path)); got != want || err != nil {
+		if got, err := resolved(filepath.Join(dir, path)); got != want || err != nil {
 			t.Errorf("%s: %s %v, want %s", path, got, err, want)
 		}
 	}

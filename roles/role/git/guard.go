@@ -130,7 +130,7 @@ func (g Repository) Filtered(ctx context.Context, tree, commit string, filters, 
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("read the attributes of a commit: %w", err), "")
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	w := g.at(tree)
 	w.Environ = append(slices.Clip(w.Environ), "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
 	if _, err := w.Run(ctx, "read-tree", commit); err != nil {
