@@ -26,12 +26,12 @@ type request struct {
 	hash   string // SHA-256 of the body
 	stream bool
 
-	at       map[string]span // of the fields below
-	copies   int64           // answers to the same question; 1 in most cases
-	limit    int64           // of the output, in tokens; 0: none
-	limitBy  string          // the field with it; empty: none
-	hidden   bool            // the client did not ask for the usage of its stream
-	free     bool            // it counts tokens only
+	at      map[string]span // of the fields below
+	copies  int64           // answers to the same question; 1 in most cases
+	limit   int64           // of the output, in tokens; 0: none
+	limitBy string          // the field with it; empty: none
+	hidden  bool            // the client did not ask for the usage of its stream
+	free    bool            // it counts tokens only
 }
 
 // limitFields are the fields with a limit of the output, by API.
