@@ -34,7 +34,7 @@ func TestAcknowledgedIsReplicated(t *testing.T) {
 	defer func() { goOn() }()
 	unconfirmed := func(what string, err error) {
 		t.Helper()
-		if !errors.Is(err, blackboard.ErrUnavailable) || !strings.Contains(err.Error(), "no replica has confirmed") {
+		if !errors.Is(err, blackboard.ErrUnavailable) || !strings.Contains(err.Error(), "the replicas have not confirmed") {
 			t.Errorf("%s without a replica: %v", what, err)
 		}
 	}
@@ -70,4 +70,35 @@ func TestAcknowledgedAlone(t *testing.T) {
 	_, replica, b := twoServers(t)
 	defer replica.Stall()()
 	must(t, b.People.PostGoal(testContext(t), goal("one")))
+}
+
+// A failover may choose another replica than the one that has confirmed. So every replica
+// that is there confirms, and one that has just gone, which may come back as the master,
+// is waited for.
+func TestAcknowledgedIsOnEveryReplica(t *testing.T) {
+	t.Parallel()
+	all := redistest.Cluster(t, 1, 2, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "60")
+	redistest.AwaitReplicas(t, all[0], 2)
+	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 400 * time.Millisecond})
+	ctx := testContext(t)
+	must(t, b.People.PostGoal(ctx, goal("both")))
+	unconfirmed := func(what, why string, err error) {
+		t.Helper()
+		if !errors.Is(err, blackboard.ErrUnavailable) || !strings.Contains(err.Error(), why) {
+			t.Errorf("%s: %v, want %s", what, err, why)
+		}
+	}
+	one := goal("one")
+	goOn := all[1].Stall()
+	unconfirmed("one replica stands still", "1 of 2 have", b.People.PostGoal(ctx, one))
+	goOn()
+	must(t, b.People.PostGoal(ctx, one))
+
+	all[1].Kill()
+	two := goal("two")
+	until(t, "the master's loss of the replica", func() bool { return strings.Contains(all[0].Send("INFO", "replication"), "connected_slaves:1") })
+	unconfirmed("one replica has just gone", all[1].Addr()+" was there a moment ago", b.People.PostGoal(ctx, two))
+	const key = "sett:{test}:confirmed"
+	all[0].Send("SET", key, "unknown") // as if it had gone long ago
+	must(t, b.People.PostGoal(ctx, two))
 }

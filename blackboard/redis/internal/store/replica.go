@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/redis/rueidis"
@@ -11,7 +12,7 @@ import (
 // relied are the moves that somebody relies on when they are acknowledged: a person, an
 // agent that hands in a result, and the leader, whose sight of the ledger no later one
 // may fall behind. Where a server demands replicas (min-replicas-to-write), such a move is
-// acknowledged when one of them has it. The server alone only demands that they were
+// acknowledged when they have it. The server alone only demands that so many were
 // there a moment ago, so a failover could lose the move.
 //
 // All other moves are decided anew from the records that are there.
@@ -28,7 +29,7 @@ func (c *Conn) Spread() bool { return c.Client.Mode() != rueidis.ClientModeStand
 const Demanding = "min_slaves_good_slaves"
 
 // errUnconfirmed passes: the move is repeated, which is harmless, and confirmed then.
-var errUnconfirmed = errors.New("no replica has confirmed the write")
+var errUnconfirmed = errors.New("the replicas have not confirmed the write")
 
 // sender sends commands together: the client, the line of calls, or one connection.
 type sender interface {
@@ -62,21 +63,51 @@ func (c *Conn) confirmed(ctx context.Context, moves []Move) ([]Reply, error) {
 	return out, err
 }
 
-// awaitReplica returns when a replica has all that the server has, if the server demands
-// replicas. It writes before: a repeated move has written nothing itself.
+// awaitReplica returns when every replica that may take the server's place has all that
+// the server has, if the server demands replicas. It writes before: a repeated move has
+// written nothing itself.
+//
+// One replica's word would not do. Sentinels choose the replica with the longest copy, by
+// facts that they ask for every ten seconds, and the nodes of a cluster choose alike: another
+// one may look longer than the one with the move. So all replicas that are connected
+// confirm, and one that was heard of within that time, and is not connected now, has to be back.
 func (c *Conn) awaitReplica(ctx context.Context, conn rueidis.DedicatedClient) error {
-	b := c.Client.B()
-	said := conn.DoMulti(ctx, b.Set().Key(c.Keys.Confirmed()).Value("").Build(), b.Info().Section("replication").Build())
-	if err := said[0].Error(); err != nil {
+	b, key := c.Client.B(), c.Keys.Confirmed()
+	said := conn.DoMulti(ctx, b.Get().Key(key).Build(), b.Info().Section("replication").Build(), b.Time().Build())
+	known, err := said[0].ToString()
+	if err != nil && !rueidis.IsRedisNil(err) {
 		return err
 	}
 	facts, err := said[1].ToString()
-	if err != nil || !strings.Contains(facts, Demanding) {
+	if err != nil {
 		return allowed(err)
 	}
-	n, err := conn.Do(ctx, b.Wait().Numreplicas(1).Timeout(c.Options.Timeout.Milliseconds()/2).Build()).AsInt64()
-	if err == nil && n == 0 {
+	now, err := said[2].AsStrSlice()
+	if err != nil {
+		return err
+	}
+	heard := hearOf(known, facts, now)
+	need := 0
+	if strings.Contains(facts, Demanding) {
+		if missing := heard.missing(); missing != "" {
+			return fmt.Errorf("%w: replica %s was there a moment ago, and may become the master", errUnconfirmed, missing)
+		}
+		need = max(1, len(heard.fresh))
+	}
+	set := b.Set().Key(key).Value(heard.String()).Build()
+	if need == 0 {
+		return conn.Do(ctx, set).Error()
+	}
+	said = conn.DoMulti(ctx, set, b.Wait().Numreplicas(int64(need)).Timeout(c.Options.Timeout.Milliseconds()/2).Build())
+	if err := said[0].Error(); err != nil {
+		return err
+	}
+	n, err := said[1].AsInt64()
+	switch {
+	case err == nil && n == 0:
 		return errUnconfirmed
+	case err == nil && n < int64(need):
+		return fmt.Errorf("%w: %d of %d have", errUnconfirmed, n, need)
 	}
 	return allowed(err)
 }

@@ -1,0 +1,88 @@
+package store
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// mayTakeOver is the time, in seconds, in which a replica that is no longer heard of may
+// still take the master's place ahead of longer copies: Sentinels ask replicas for the
+// length of their copies every ten seconds.
+const mayTakeOver = 15
+
+// replicas are those of one master by their addresses, each with the second, by the
+// master's clock, in which the master heard of it last.
+type replicas struct {
+	master    string           // names its history; a failover begins another one
+	now       int64            // by its clock
+	fresh     map[string]int64 // heard of within mayTakeOver
+	connected map[string]bool
+}
+
+// hearOf adds the facts that a master tells of its replicas to those that were known, as
+// String wrote them. Replicas of another master count for nothing: its place was taken.
+func hearOf(known, facts string, now []string) replicas {
+	r := replicas{fresh: map[string]int64{}, connected: map[string]bool{}}
+	if len(now) > 0 {
+		r.now, _ = strconv.ParseInt(now[0], 10, 64)
+	}
+	var all []string
+	for line := range strings.Lines(facts) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		_, err := strconv.Atoi(strings.TrimPrefix(name, "slave"))
+		switch {
+		case name == "master_replid":
+			r.master = value
+		case strings.HasPrefix(name, "slave") && err == nil:
+			all = append(all, value)
+		}
+	}
+	if words := strings.Fields(known); len(words) > 0 && words[0] == r.master {
+		for _, w := range words[1:] {
+			at, address, _ := strings.Cut(w, "@")
+			// A stamp ahead is from before the clock was set back.
+			if heard, err := strconv.ParseInt(at, 10, 64); err == nil && heard <= r.now && r.now-heard <= mayTakeOver {
+				r.fresh[address] = heard
+			}
+		}
+	}
+	for _, value := range all {
+		r.add(value)
+	}
+	return r
+}
+
+// add notes a replica by the master's line about it. One that has not the data yet has
+// the shortest copy of all.
+func (r *replicas) add(line string) {
+	of := map[string]string{}
+	for _, pair := range strings.Split(line, ",") {
+		name, value, _ := strings.Cut(pair, "=")
+		of[name] = value
+	}
+	lag, err := strconv.ParseInt(of["lag"], 10, 64)
+	if address := of["ip"] + ":" + of["port"]; of["state"] == "online" && err == nil && lag <= mayTakeOver {
+		r.fresh[address], r.connected[address] = r.now-lag, true
+	}
+}
+
+// missing returns the first replica that may take over, and is not connected; empty: none.
+func (r replicas) missing() string {
+	for _, address := range slices.Sorted(maps.Keys(r.fresh)) {
+		if !r.connected[address] {
+			return address
+		}
+	}
+	return ""
+}
+
+// String writes the replicas for the next look.
+func (r replicas) String() string {
+	words := []string{r.master}
+	for _, address := range slices.Sorted(maps.Keys(r.fresh)) {
+		words = append(words, strconv.FormatInt(r.fresh[address], 10)+"@"+address)
+	}
+	return strings.Join(words, " ")
+}
