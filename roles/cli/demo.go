@@ -67,7 +67,7 @@ func scripts() story {
 		watch: "Give it a goal, and watch: the first draft has a fault", write: demo.Write,
 		program: []string{"sh", "bin/topwords", "3"}, stdin: "README.md",
 		next: [][2]string{
-			{"sett logs writer", "what one of the agents logged"},
+			{"sett logs writer", "what the tools of an agent said"},
 			{fmt.Sprintf("sett try writer --goal %q", demo.Another), "one agent alone, with nothing recorded"},
 			{fmt.Sprintf("sett forage --wait --goal %q", demo.Another), "another goal"},
 			{"cat sett.yml clan/writer.sh", "how a clan and an agent are written"},

@@ -7,6 +7,7 @@
 package door
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
@@ -39,6 +40,9 @@ type Options struct {
 	Loopback bool   // an address beside the socket; a tool without a network can use none
 	Log      *slog.Logger
 	Refused  func(gateway.Refusal) // is told of each refusal of the gateway
+
+	// A request waits so long for a gateway that is being started again; 0: 20 s.
+	Patience time.Duration
 }
 
 // Door is open until Close.
@@ -50,6 +54,29 @@ type Door struct {
 	server *http.Server
 	end    context.CancelFunc // of all requests
 	out    *http.Transport
+}
+
+// usualPatience outlasts the restart of a gateway that was killed.
+const usualPatience = 20 * time.Second
+
+// patient connects, and tries again while nobody listens. Nothing has been sent by then.
+func patient(most time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		again := time.NewTicker(100 * time.Millisecond)
+		defer again.Stop()
+		for end := time.Now().Add(most); ; {
+			conn, err := dialer.DialContext(ctx, network, addr)
+			if err == nil || time.Now().After(end) {
+				return conn, err
+			}
+			select {
+			case <-ctx.Done():
+				return nil, err
+			case <-again.C:
+			}
+		}
+	}
 }
 
 // Bounds of requests. Bodies and answers are the gateway's affair.
@@ -65,7 +92,7 @@ func Open(o Options) (*Door, error) {
 		return nil, errors.New("open the door to the model: the gateway has no address")
 	}
 	d := &Door{o: o, token: "sett-" + rand.Text(), out: &http.Transport{
-		DialContext: (&net.Dialer{Timeout: 5 * time.Second}).DialContext, MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
+		DialContext: patient(cmp.Or(o.Patience, usualPatience)), MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
 	listeners, err := d.listen()
 	if err != nil {

@@ -42,13 +42,16 @@ func open(t *testing.T, loopback bool, answer http.HandlerFunc) *opened {
 	return openTo(t, server.URL, loopback)
 }
 
+// patience is for a gateway that is away for good.
+const patience = time.Second
+
 func openTo(t *testing.T, url string, loopback bool) *opened {
 	t.Helper()
 	o := &opened{T: t, vars: map[string]string{}}
 	var err error
 	o.Door, err = door.Open(door.Options{
 		Gateway: url, Token: hush, Call: blackboard.Call{Claim: claim, Agent: "coder", Attempt: 2, Holder: "h"}, NewID: func() string { return callID },
-		Loopback: loopback, Log: slog.New(slog.DiscardHandler),
+		Loopback: loopback, Log: slog.New(slog.DiscardHandler), Patience: patience,
 		Refused: func(r gateway.Refusal) { o.mu.Lock(); defer o.mu.Unlock(); o.refused = append(o.refused, r) },
 	})
 	if err != nil {
@@ -187,6 +190,34 @@ func TestGatewayAway(t *testing.T) {
 		if got := strings.TrimSpace(body(t, res)); res.StatusCode != http.StatusServiceUnavailable || got != want {
 			t.Errorf("%s: %d %s", path, res.StatusCode, got)
 		}
+	}
+}
+
+// A request that comes while the gateway is being started again waits for it.
+func TestGatewayReturns(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close()
+	o := openTo(t, "http://"+l.Addr().String(), true)
+	started := make(chan error, 1)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "back") }), ReadHeaderTimeout: time.Minute}
+	t.Cleanup(func() { _ = server.Close() })
+	time.AfterFunc(patience/5, func() {
+		l, err := net.Listen("tcp", l.Addr().String())
+		started <- err
+		if err == nil {
+			_ = server.Serve(l)
+		}
+	})
+	res := o.post(http.DefaultClient, o.vars["OPENAI_BASE_URL"]+"/responses", "Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+	if err := <-started; err != nil {
+		t.Fatalf("start the gateway: %v", err) // another program has its port
+	}
+	if got := body(t, res); got != "back" || res.StatusCode != http.StatusOK {
+		t.Errorf("%d %s", res.StatusCode, got)
 	}
 }
 
