@@ -191,20 +191,29 @@ func TestWhoMayCall(t *testing.T) {
 // Of many calls at once, no more are reserved than the budget has room for.
 func TestManyCallsAtOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
-		w := newWorld(t, s)
-		ref, call := w.called("a")
-		var all sync.WaitGroup
-		for i := range 64 {
-			all.Go(func() {
-				room, err := w.b.Calls.Reserve(w.ctx, call(strconv.Itoa(i)), blackboard.Reservation{Tokens: 7}, blackboard.Budgets{Goal: model.Budget{Tokens: 100}})
-				if err != nil || room.State != blackboard.RoomReserved && room.State != blackboard.RoomWait {
-					t.Errorf("call %d: %+v, %v", i, room, err)
-				}
-			})
-		}
-		all.Wait()
-		if got := w.spending(w.goalOf(ref.Claim)); got.Held.Tokens != 98 {
-			t.Errorf("%d tokens are reserved of 100, 7 each", got.Held.Tokens)
+		for _, c := range []struct {
+			budget model.Budget
+			fit    int64
+			others blackboard.RoomState
+		}{
+			{model.Budget{Tokens: 100}, 14, blackboard.RoomWait},
+			{model.Budget{Calls: 10}, 10, blackboard.RoomNone},
+		} {
+			w := newWorld(t, s)
+			ref, call := w.called("a")
+			var all sync.WaitGroup
+			for i := range 64 {
+				all.Go(func() {
+					room, err := w.b.Calls.Reserve(w.ctx, call(ref.Claim+strconv.Itoa(i)), blackboard.Reservation{Tokens: 7}, blackboard.Budgets{Goal: c.budget})
+					if err != nil || room.State != blackboard.RoomReserved && room.State != c.others {
+						t.Errorf("call %d: %+v, %v", i, room, err)
+					}
+				})
+			}
+			all.Wait()
+			if got := w.spending(w.goalOf(ref.Claim)); got.Held.Tokens != 7*c.fit {
+				t.Errorf("%+v: %d tokens are reserved, 7 each", c.budget, got.Held.Tokens)
+			}
 		}
 	})
 }

@@ -1,6 +1,6 @@
 -- The accounts of models' calls: one hash for each goal. Its fields are numbers, those
 -- of the first four joined by spaces:
---   goal               cost tokens calls held_cost held_tokens
+--   goal               cost tokens calls held_cost held_tokens held_calls
 --   grant:CLAIM:AGENT  the same, of one grant
 --   more               cost tokens calls time_us, by which people raised the goal's budget
 --   run:CLAIM:AGENT:MODEL  calls input cached cache_write output reasoning cost priced estimated took_us

@@ -36,8 +36,8 @@ local want = { cost = tonumber(ARGV[9]), tokens = tonumber(ARGV[8]), calls = 1, 
 local left, answer, short = { cost = -1, tokens = -1 }, nil, nil
 local function weigh_budget(of, account, field, first, more)
   local running = g and math.max(0, at - (g.spends or g.started_at)) or 0
-  local n, time = numbers_of(key, account, 5), tonumber(call('HGET', key, field) or '0') + running
-  local units = { { 'cost', n[1], n[4] }, { 'tokens', n[2], n[5] }, { 'calls', n[3], 0 }, { 'time', time, 0 } }
+  local n, time = numbers_of(key, account, 6), tonumber(call('HGET', key, field) or '0') + running
+  local units = { { 'cost', n[1], n[4] }, { 'tokens', n[2], n[5] }, { 'calls', n[3], n[6] }, { 'time', time, 0 } }
   for i, u in ipairs(units) do
     local unit, used, held = u[1], u[2], u[3]
     local limit = tonumber(ARGV[first + i - 1])
@@ -52,7 +52,10 @@ local function weigh_budget(of, account, field, first, more)
         fits = used < limit
       end
       if not fits then
-        local how = held > 0 and 'wait' or (left[unit] and free > 0) and 'less' or 'none'
+        local how = 'none' -- calls and time do not come back
+        if left[unit] then
+          how = held > 0 and 'wait' or free > 0 and 'less' or 'none'
+        end
         if not answer or how == 'none' or (how == 'wait' and answer == 'less') then
           answer, short = how, { of, unit, string.format('%.0f', limit), string.format('%.0f', used + held) }
         end
@@ -68,7 +71,7 @@ if answer then
   return { answer, string.format('%.0f', left.tokens), string.format('%.0f', left.cost), unpack(short) }
 end
 
-spend(workflow, claim, agent, bid, { 0, 0, 0, want.cost, want.tokens })
+spend(workflow, claim, agent, bid, { 0, 0, 0, want.cost, want.tokens, 1 })
 if g then
   count_time(claim, agent, g, workflow, at)
   g.spends = at

@@ -17,7 +17,7 @@ for i = 3, 11 do
   n[i] = tonumber(ARGV[i])
 end
 local bid, tokens = p.attempt == '0', n[3] + n[4] + n[5] + n[6]
-spend(p.workflow, p.claim, p.agent, bid, { n[8], tokens, 1, -tonumber(p.cost), -tonumber(p.tokens) })
+spend(p.workflow, p.claim, p.agent, bid, { n[8], tokens, 1, -tonumber(p.cost), -tonumber(p.tokens), -1 })
 local run = { 1, n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11] }
 add_numbers(spending_key(p.workflow), 'run:' .. p.claim .. ':' .. p.agent .. ':' .. p.model, run)
 add_numbers(spending_key('models'), p.model, run)
