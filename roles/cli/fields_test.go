@@ -22,12 +22,13 @@ import (
 	"sett/roles/cli/doctor"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/landing"
-	"sett/roles/cli/lineage"
 	"sett/roles/cli/pin"
 	"sett/roles/cli/status"
 	"sett/roles/cli/trial"
 	"sett/roles/role"
 	"sett/roles/view"
+	"sett/roles/view/flow"
+	"sett/roles/view/lineage"
 )
 
 // printed are the objects that a command prints for programs.
@@ -98,7 +99,7 @@ var allPrinted = []printed{
 	{command: "list", objects: objects("", listPrinted{}, "Each line of jsonl is an instance.", nil)},
 	{command: "logs", objects: objects("", logsPrinted{}, "Each line of jsonl, and with --follow each object of json, is a line.", nil)},
 	{command: "models show", objects: objects("", view.Models{}, "Each line of jsonl is a goal.", nil)},
-	{command: "plan", objects: objects("", lineage.Plan{}, "Each line of jsonl is a type.", nil)},
+	{command: "plan", objects: objects("", flow.Plan{}, "Each line of jsonl is a type.", nil)},
 	{command: "questions", objects: objects("", questionsPrinted{}, "Each line of jsonl is a question or gate.", nil)},
 	{command: "result", notes: "The fields are those of sett unearth."},
 	{command: "show", objects: objects("Of a goal:", view.GoalDetail{}, "Of a claim:", view.ClaimAlone{}, "Of an artefact:", view.ArtefactDetail{})},
@@ -129,7 +130,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[view.GrantDetail](): "grant", reflect.TypeFor[lineage.WhyGrant](): "grant", reflect.TypeFor[lineage.WhyClaim](): "claim",
 	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyUnmerged](): "unmerged", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
 	reflect.TypeFor[view.Wait](): "wait", reflect.TypeFor[view.Gate](): "gate", reflect.TypeFor[view.Matter](): "question or gate", reflect.TypeFor[view.MatterSubject](): "subject",
-	reflect.TypeFor[config.FlowType](): "type", reflect.TypeFor[lineage.PlanAgent](): "agent", reflect.TypeFor[lineage.PlanEnd](): "end", reflect.TypeFor[lineage.PlanStall](): "stall",
+	reflect.TypeFor[config.FlowType](): "type", reflect.TypeFor[flow.Agent](): "agent", reflect.TypeFor[flow.End](): "end", reflect.TypeFor[flow.Stall](): "stall",
 	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",
 	reflect.TypeFor[landing.Step](): "step", reflect.TypeFor[landing.Outcome](): "outcome", reflect.TypeFor[leftover](): "leftover", reflect.TypeFor[doctor.Finding](): "check", reflect.TypeFor[status.Row](): "instance", reflect.TypeFor[status.Part](): "part", reflect.TypeFor[status.Agent](): "agent",
 	reflect.TypeFor[status.Work](): "work", reflect.TypeFor[status.Disk](): "disk", reflect.TypeFor[logRecord](): "line", reflect.TypeFor[deploy.PlannedChanges](): "changes", reflect.TypeFor[pin.Change](): "file", reflect.TypeFor[deploy.PlannedBoard](): "blackboard",
@@ -141,7 +142,7 @@ const fieldsFile = "manual/fields.txt"
 // TestFields: every command with -o has its fields described in fields.txt, which is
 // written from the types (-update) and says what the commands print.
 func TestFields(t *testing.T) {
-	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "lineage", "pin", "status", "trial", "../../blackboard", "../../contract/config", "../../contract/model", "../view")
+	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "pin", "status", "trial", "../../blackboard", "../../contract/config", "../../contract/model", "../view", "../view/flow", "../view/lineage")
 	var text strings.Builder
 	text.WriteString("Written by go test ./roles/cli -run TestFields -update.\n")
 	for _, p := range allPrinted {

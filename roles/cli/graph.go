@@ -6,10 +6,11 @@ import (
 	"sett/roles/cli/instance"
 
 	"sett/blackboard"
-	"sett/roles/cli/lineage"
+	"sett/roles/cli/chart"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role/words"
+	"sett/roles/view/lineage"
 )
 
 type graphCmd struct {
@@ -55,16 +56,16 @@ func (c *graphCmd) Run(a *app) error {
 		depth = treeDepth
 	}
 	if text {
-		return g.Tree(&a.Terminal, depth)
+		return chart.Tree(&a.Terminal, g, depth)
 	}
 	if left := g.Prune(depth); left > 0 {
 		a.Sayf("sett: %s left out (--depth 0 shows all)\n", words.Count(left, "artefact"))
 	}
 	switch c.Output {
 	case "mermaid":
-		return g.Mermaid(a.Stdout)
+		return term.WriteAll(a.Stdout, g.Mermaid())
 	case "dot":
-		return g.Dot(a.Stdout)
+		return term.WriteAll(a.Stdout, g.Dot())
 	}
 	return a.Emit(term.Form{Output: c.Output}, term.Shown{Whole: g, Lines: g.Nodes})
 }

@@ -5,9 +5,9 @@ import (
 	"strings"
 	"testing"
 
-	"sett/roles/cli/lineage"
 	"sett/roles/role"
 	"sett/roles/role/words"
+	"sett/roles/view/lineage"
 )
 
 // graph and its forms, of a history that happened.

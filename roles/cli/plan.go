@@ -2,9 +2,10 @@ package cli
 
 import (
 	"sett/contract/config"
-	"sett/roles/cli/lineage"
+	"sett/roles/cli/chart"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/view/flow"
 )
 
 type planCmd struct {
@@ -33,14 +34,14 @@ func (c *planCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	p := lineage.PlanOf(conf)
+	p := flow.Of(conf)
 	switch c.Output {
 	case "text", "table":
-		err = p.Write(&a.Terminal)
+		err = chart.Plan(&a.Terminal, p)
 	case "mermaid":
-		err = p.Mermaid(a.Stdout)
+		err = term.WriteAll(a.Stdout, p.Mermaid())
 	case "dot":
-		err = p.Dot(a.Stdout)
+		err = term.WriteAll(a.Stdout, p.Dot())
 	default:
 		err = a.Emit(term.Form{Output: c.Output}, term.Shown{Whole: p, Lines: p.Types})
 	}

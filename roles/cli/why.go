@@ -5,11 +5,12 @@ import (
 	"errors"
 
 	"sett/blackboard"
+	"sett/roles/cli/chart"
 	"sett/roles/cli/grammar"
-	"sett/roles/cli/lineage"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
 	"sett/roles/role/words"
+	"sett/roles/view/lineage"
 )
 
 type whyCmd struct {
@@ -47,8 +48,8 @@ func (c *whyCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	err = a.Emit(c.Form, term.Shown{Whole: v, Lines: v.Steps, Table: func() error { return v.Text(&a.Terminal) }})
-	return cmp.Or(err, v.Broken.Failure())
+	err = a.Emit(c.Form, term.Shown{Whole: v, Lines: v.Steps, Table: func() error { return chart.Why(&a.Terminal, v) }})
+	return cmp.Or(err, term.LeftOut(v.Broken).Failure())
 }
 
 // onlyOutcome returns the Terminal or Failure in place of a goal that has ended: the

@@ -9,10 +9,11 @@ import (
 	"unicode/utf8"
 
 	"sett/blackboard"
-	"sett/roles/cli/lineage"
+	"sett/roles/cli/chart"
 	"sett/roles/role"
 	"sett/roles/role/words"
 	"sett/roles/view"
+	"sett/roles/view/lineage"
 )
 
 // why reads what sett why says in JSON.
@@ -166,7 +167,7 @@ func TestWhyPeople(t *testing.T) {
 	has(t, stdout, "  asked      "+words.Short(question)+": Which one?\n", "  answered   "+words.Short(answer.ID)+" by anna after ", ": That one.\n", "  approval   approved by bert after ",
 		"carla approves: Review ", ": fine with me\n", "as a retry by dora of claim "+words.Short(second)+": the network is back\n", "  cancelled  ", " by emil: not needed\n")
 	for _, line := range strings.Split(stdout, "\n") {
-		if n := utf8.RuneCountInString(line); n > lineage.WhyWidth {
+		if n := utf8.RuneCountInString(line); n > chart.WhyWidth {
 			t.Errorf("a line of %d characters: %s", n, line)
 		}
 	}

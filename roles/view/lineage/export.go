@@ -2,14 +2,12 @@ package lineage
 
 import (
 	"fmt"
-	"io"
 	"strings"
-	"unicode"
 
 	"sett/blackboard"
-	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/words"
+	"sett/roles/view/diagram"
 )
 
 // mermaidShapes are the brackets around a node's text, by structural type.
@@ -22,9 +20,9 @@ var mermaidShapes = map[blackboard.StructuralType][2]string{
 	blackboard.Terminal: {"([", "])"},
 }
 
-// Mermaid writes the graph as a Mermaid flowchart. Nodes are named by their index,
+// Mermaid returns the graph as a Mermaid flowchart. Nodes are named by their index,
 // oldest first, because an id in corrupt data may be any text.
-func (g *Graph) Mermaid(w io.Writer) error {
+func (g *Graph) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
 	for i, n := range g.Nodes {
@@ -34,7 +32,7 @@ func (g *Graph) Mermaid(w io.Writer) error {
 		}
 		lines := n.label()
 		for j, line := range lines {
-			lines[j] = mermaidText(line)
+			lines[j] = diagram.MermaidText(line)
 		}
 		fmt.Fprintf(&b, "  n%d%s\"%s\"%s\n", i+1, shape[0], strings.Join(lines, "<br/>"), shape[1])
 	}
@@ -44,21 +42,6 @@ func (g *Graph) Mermaid(w io.Writer) error {
 			arrow = "==>"
 		}
 		fmt.Fprintf(&b, "  n%d %s n%d\n", g.at[e.From]+1, arrow, g.at[e.To]+1)
-	}
-	return term.WriteAll(w, b.String())
-}
-
-// mermaidText makes any text safe within a quoted label. It writes all characters but
-// letters, digits and a few harmless signs as #CODE;. Mermaid shows that as the
-// character, and never takes it for markup, an entity or a directive.
-func mermaidText(s string) string {
-	var b strings.Builder
-	for _, r := range role.Clean(s) {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" .,:_-+/()=!?'@", r) {
-			b.WriteRune(r)
-		} else {
-			fmt.Fprintf(&b, "#%d;", r)
-		}
 	}
 	return b.String()
 }
@@ -73,8 +56,8 @@ var dotShapes = map[blackboard.StructuralType]string{
 	blackboard.Terminal: "doubleoctagon",
 }
 
-// Dot writes the graph in Graphviz' language. Nodes are named by their ids.
-func (g *Graph) Dot(w io.Writer) error {
+// Dot returns the graph in Graphviz' language. Nodes are named by their ids.
+func (g *Graph) Dot() string {
 	var b strings.Builder
 	b.WriteString("digraph sett {\n  node [fontname=\"sans-serif\"];\n")
 	for _, n := range g.Nodes {
@@ -84,7 +67,7 @@ func (g *Graph) Dot(w io.Writer) error {
 		}
 		lines := n.label()
 		for j, line := range lines {
-			lines[j] = dotText(line)
+			lines[j] = diagram.DotText(line)
 		}
 		fmt.Fprintf(&b, "  %s [shape=%s, label=\"%s\"];\n", dotID(n.ID), shape, strings.Join(lines, `\n`))
 	}
@@ -96,13 +79,7 @@ func (g *Graph) Dot(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s -> %s%s;\n", dotID(e.From), dotID(e.To), kind)
 	}
 	b.WriteString("}\n")
-	return term.WriteAll(w, b.String())
-}
-
-// dotText makes any text safe within a quoted label. There a quote ends the label, a
-// backslash starts a command, and an ampersand starts an entity.
-func dotText(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;").Replace(role.Clean(s))
+	return b.String()
 }
 
 // dotID quotes an id. Within the quotes only a quote, and a backslash at the end, are
@@ -116,7 +93,7 @@ func (n *GraphNode) label() []string {
 	const width = 60
 	lines := []string{n.Name()}
 	who := n.Maker
-	if state := n.state(); state != "" {
+	if state := n.State(); state != "" {
 		who = strings.TrimPrefix(who+", "+state, ", ")
 	}
 	for _, line := range []string{who, words.Shorten(n.Says, width)} {
@@ -125,4 +102,17 @@ func (n *GraphNode) label() []string {
 		}
 	}
 	return lines
+}
+
+// State is the state of an artefact, in words for people.
+func (n *GraphNode) State() string {
+	switch {
+	case n.Verdict == blackboard.Approve:
+		return "approves"
+	case n.Verdict == blackboard.Feedback:
+		return "rejects"
+	case n.Status == StateHeld:
+		return "waits for approval"
+	}
+	return strings.ReplaceAll(n.Status, "_", " ")
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/roles/cli/term"
 	"sett/roles/view"
 )
 
@@ -16,7 +15,7 @@ type Why struct {
 	Took  float64         `json:"took_seconds"` // from the goal to the artefact, or to the opening of the claim
 	Steps []Step          `json:"steps"`        // oldest first; the goal's own is the first
 
-	Broken term.LeftOut `json:"-"` // claims of the chain that cannot be read
+	Broken []error `json:"-"` // claims of the chain that cannot be read
 }
 
 // Step is one claim of the chain, and the artefact that the next step came from.
@@ -27,7 +26,7 @@ type Step struct {
 	Sources    []view.Brief `json:"other_sources"`
 	Unreadable string       `json:"unreadable,omitempty"` // the reason that the claim cannot be read
 
-	unread string // the id of a claim that cannot be read
+	Unread string `json:"-"` // the id of a claim that cannot be read
 }
 
 // WhyClaim is a claim with its reason and its outcome.

@@ -1,4 +1,4 @@
-package lineage
+package chart
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"sett/roles/cli/term"
 	"sett/roles/role/words"
 	"sett/roles/view"
+	"sett/roles/view/lineage"
 )
 
 // glyphs are the characters that draw a tree.
@@ -38,20 +39,20 @@ const (
 	treeIndent = 24  // levels that are indented; deeper ones are drawn below the tree
 )
 
-// Tree draws the graph for people, with depth levels; 0: all.
-func (g *Graph) Tree(a *term.Terminal, depth int) error {
+// Tree draws a graph for people, with depth levels; 0: all.
+func Tree(a *term.Terminal, g *lineage.Graph, depth int) error {
 	t := &treeText{Terminal: a, Graph: g, glyphs: glyphsOf(a)}
 	left := 0
-	g.walk(func(s step) walkOn {
-		left += s.hidden
+	g.Walk(func(s lineage.Line) lineage.WalkOn {
+		left += s.Hidden
 		t.line(s)
 		switch {
-		case depth > 0 && s.depth >= depth:
-			return walkPast
-		case len(s.rails) >= treeIndent:
-			return walkLater
+		case depth > 0 && s.Depth >= depth:
+			return lineage.Past
+		case len(s.Rails) >= treeIndent:
+			return lineage.Later
 		}
-		return walkInto
+		return lineage.Into
 	})
 	if _, err := io.WriteString(a.Stdout, t.b.String()); err != nil {
 		return fmt.Errorf("print: %w", err)
@@ -64,15 +65,15 @@ func (g *Graph) Tree(a *term.Terminal, depth int) error {
 
 type treeText struct {
 	*term.Terminal
-	*Graph
+	*lineage.Graph
 	glyphs glyphs
 	b      strings.Builder
 }
 
 // line writes one line of the tree.
-func (t *treeText) line(s step) {
+func (t *treeText) line(s lineage.Line) {
 	var prefix strings.Builder
-	for _, r := range s.rails {
+	for _, r := range s.Rails {
 		if r == '|' {
 			prefix.WriteString(t.glyphs.rail)
 		} else {
@@ -80,20 +81,20 @@ func (t *treeText) line(s step) {
 		}
 	}
 	switch {
-	case s.root:
-	case s.last:
+	case s.Root:
+	case s.Last:
 		prefix.WriteString(t.glyphs.end)
 	default:
 		prefix.WriteString(t.glyphs.branch)
 	}
-	n := t.Nodes[s.node]
+	n := t.Nodes[s.Node]
 	name := n.Name()
 	switch {
-	case s.hidden > 0:
-		t.b.WriteString(t.Paint(prefix.String(), term.Dim) + t.Paint(fmt.Sprintf("%s %d more", t.glyphs.more, s.hidden), term.Dim) + "\n")
-	case s.continued:
+	case s.Hidden > 0:
+		t.b.WriteString(t.Paint(prefix.String(), term.Dim) + t.Paint(fmt.Sprintf("%s %d more", t.glyphs.more, s.Hidden), term.Dim) + "\n")
+	case s.Continued:
 		t.b.WriteString("\n" + t.Paint(name+", continued", term.Dim) + "\n")
-	case s.reference:
+	case s.Reference:
 		t.b.WriteString(t.Paint(prefix.String(), term.Dim) + t.Paint(t.glyphs.reference+name, term.Dim) + "\n")
 	default:
 		t.b.WriteString(t.Paint(prefix.String(), term.Dim))
@@ -102,7 +103,7 @@ func (t *treeText) line(s step) {
 }
 
 // node writes an artefact in one line of room columns. Its gist is cut to fit.
-func (t *treeText) node(n *GraphNode, room int) {
+func (t *treeText) node(n *lineage.GraphNode, room int) {
 	as := nodeStyle(n)
 	title, final := strings.CutSuffix(n.Title, view.FinalResult)
 	parts := []term.Cell{{Text: title, As: as}, {Text: words.Short(n.ID), As: term.Accent}}
@@ -112,7 +113,7 @@ func (t *treeText) node(n *GraphNode, room int) {
 	if n.Maker != "" {
 		parts = append(parts, term.Cell{Text: " " + n.Maker, As: term.Plain})
 	}
-	if state := n.state(); state != "" {
+	if state := n.State(); state != "" {
 		parts = append(parts, term.Cell{Text: " " + state, As: as})
 	}
 	for _, p := range parts {
@@ -130,26 +131,13 @@ func (t *treeText) node(n *GraphNode, room int) {
 	t.b.WriteString("\n")
 }
 
-// state is the state of an artefact, in words for people.
-func (n *GraphNode) state() string {
+func nodeStyle(n *lineage.GraphNode) term.Style {
 	switch {
-	case n.Verdict == blackboard.Approve:
-		return "approves"
-	case n.Verdict == blackboard.Feedback:
-		return "rejects"
-	case n.Status == stateHeld:
-		return "waits for approval"
-	}
-	return strings.ReplaceAll(n.Status, "_", " ")
-}
-
-func nodeStyle(n *GraphNode) term.Style {
-	switch {
-	case n.Unreadable != "", n.StructuralType == blackboard.Failure && n.Status != stateRetried:
+	case n.Unreadable != "", n.StructuralType == blackboard.Failure && n.Status != lineage.StateRetried:
 		return term.Bad
 	case n.StructuralType == blackboard.Terminal, n.Verdict == blackboard.Approve:
 		return term.Good
-	case n.Verdict == blackboard.Feedback, n.Status == stateHeld, n.StructuralType == blackboard.Question && n.Status == stateOpen:
+	case n.Verdict == blackboard.Feedback, n.Status == lineage.StateHeld, n.StructuralType == blackboard.Question && n.Status == lineage.StateOpen:
 		return term.Warn
 	}
 	return term.Plain

@@ -1,31 +1,28 @@
-package lineage
+package flow
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
-	"sett/blackboard"
 	"sett/contract/config"
-	"sett/roles/cli/term"
-	"sett/roles/role"
+	"sett/roles/view/diagram"
 )
 
 // Plan is the clan before anything runs: types of artefacts, and the agents that make
 // something of them. The names of its fields are part of the interface.
 type Plan struct {
 	config.Flow
-	Agents []PlanAgent `json:"agents"`
-	Ends   []PlanEnd   `json:"ends"`   // final results that a goal may lead to
-	Stalls []PlanStall `json:"stalls"` // places where work may stop before a final result
+	Agents []Agent `json:"agents"`
+	Ends   []End   `json:"ends"`   // final results that a goal may lead to
+	Stalls []Stall `json:"stalls"` // places where work may stop before a final result
 
-	steps []planStep
-	asks  []string // agents with their models
+	Steps []Step   `json:"-"` // of the types, in order
+	Asks  []string `json:"-"` // agents with their models
 }
 
-// PlanAgent is an agent and its results.
-type PlanAgent struct {
+// Agent is an agent and its results.
+type Agent struct {
 	Agent   string   `json:"agent"`
 	Adapter string   `json:"adapter"`
 	Makes   []string `json:"makes"`           // none: it does not say, or only reviews
@@ -34,42 +31,42 @@ type PlanAgent struct {
 	Model   string   `json:"model,omitempty"` // the model that its program may ask, as sett.yml names it
 }
 
-// PlanEnd is a way to a final result.
-type PlanEnd struct {
+// End is a way to a final result.
+type End struct {
 	Agent string `json:"agent"`
 	Type  string `json:"type"`    // of the result; empty: the agent does not say
 	Sure  bool   `json:"certain"` // each success is final; else its program chooses
 }
 
-// PlanStall is a place where work may stop.
-type PlanStall struct {
+// Stall is a place where work may stop.
+type Stall struct {
 	Type string `json:"type"`
 	Why  string `json:"why"`
 }
 
-// planStep is an agent's work on a type.
-type planStep struct {
-	from  string
-	bid   string // parallel, exclusive, or script
-	agent PlanAgent
-	final bool // each success is final
+// Step is an agent's work on a type.
+type Step struct {
+	From  string
+	Bid   string // parallel, exclusive, or script
+	Agent Agent
+	Final bool // each success is final
 }
 
-// PlanOf draws a configuration's flow.
-func PlanOf(c *config.Config) *Plan {
-	p := &Plan{Flow: *c.Flow(), Agents: []PlanAgent{}, Ends: []PlanEnd{}, Stalls: []PlanStall{}}
-	agents := map[string]PlanAgent{}
+// Of draws a configuration's flow.
+func Of(c *config.Config) *Plan {
+	p := &Plan{Flow: *c.Flow(), Agents: []Agent{}, Ends: []End{}, Stalls: []Stall{}}
+	agents := map[string]Agent{}
 	for _, a := range c.Agents {
 		kind := a.Adapter.Kind
 		if kind == "" {
 			kind = config.AdapterJSON
 		}
-		agents[a.Name] = PlanAgent{Agent: a.Name, Adapter: kind, Makes: append([]string{}, a.Makes()...), MayEnd: a.MayEnd(), Unknown: slices.Contains(p.Undeclared, a.Name)}
+		agents[a.Name] = Agent{Agent: a.Name, Adapter: kind, Makes: append([]string{}, a.Makes()...), MayEnd: a.MayEnd(), Unknown: slices.Contains(p.Undeclared, a.Name)}
 		if m, ok := c.ModelOf(a); ok {
 			with := agents[a.Name]
 			with.Model = m.Name
 			agents[a.Name] = with
-			p.asks = append(p.asks, fmt.Sprintf("%s: %s (%s, %s at %s)", a.Name, m.Name, m.API, m.Model, m.BaseURL))
+			p.Asks = append(p.Asks, fmt.Sprintf("%s: %s (%s, %s at %s)", a.Name, m.Name, m.API, m.Model, m.BaseURL))
 		}
 		p.Agents = append(p.Agents, agents[a.Name])
 	}
@@ -81,7 +78,7 @@ func PlanOf(c *config.Config) *Plan {
 			for _, name := range way.agents {
 				a, _ := c.Agent(name)
 				final := a.Adapter.Terminal && way.bid == "exclusive"
-				p.steps = append(p.steps, planStep{t.Name, way.bid, agents[name], final})
+				p.Steps = append(p.Steps, Step{t.Name, way.bid, agents[name], final})
 			}
 		}
 		p.stalls(c, t)
@@ -96,22 +93,22 @@ func (p *Plan) ends() {
 	for _, t := range p.Types {
 		reached[t.Name] = t.Reached
 	}
-	for _, s := range p.steps {
-		if !reached[s.from] || !s.agent.MayEnd || s.agent.Adapter != config.AdapterJSON && !s.final {
+	for _, s := range p.Steps {
+		if !reached[s.From] || !s.Agent.MayEnd || s.Agent.Adapter != config.AdapterJSON && !s.Final {
 			continue
 		}
-		sure := s.final
-		types := s.agent.Makes
+		sure := s.Final
+		types := s.Agent.Makes
 		if len(types) == 0 {
 			types = []string{""}
 		}
 		for _, made := range types {
-			if end := (PlanEnd{s.agent.Agent, made, sure}); !slices.Contains(p.Ends, end) {
+			if end := (End{s.Agent.Agent, made, sure}); !slices.Contains(p.Ends, end) {
 				p.Ends = append(p.Ends, end)
 			}
 		}
 	}
-	slices.SortStableFunc(p.Ends, func(a, b PlanEnd) int {
+	slices.SortStableFunc(p.Ends, func(a, b End) int {
 		switch {
 		case a.Sure == b.Sure:
 			return 0
@@ -125,7 +122,7 @@ func (p *Plan) ends() {
 // stalls finds the reasons for which work on a type may stop.
 func (p *Plan) stalls(c *config.Config, t *config.FlowType) {
 	add := func(format string, args ...any) {
-		p.Stalls = append(p.Stalls, PlanStall{t.Name, fmt.Sprintf(format, args...)})
+		p.Stalls = append(p.Stalls, Stall{t.Name, fmt.Sprintf(format, args...)})
 	}
 	if !t.Reached {
 		add("no goal leads to it")
@@ -148,95 +145,27 @@ func (p *Plan) stalls(c *config.Config, t *config.FlowType) {
 	}
 }
 
-// Write prints the plan for people.
-func (p *Plan) Write(t *term.Terminal) error {
-	table := t.Table()
-	for i, f := range p.Types {
-		if i > 0 && !f.Reached && p.Types[i-1].Reached {
-			table.Row("")
-		}
-		table.Row(term.Cell{Text: f.Name, As: term.Bold}, p.origin(f))
-		if f.Gate {
-			table.Row("  gate", "waits for sett approve")
-		}
-		if len(f.Review) > 0 {
-			table.Row("  review", strings.Join(f.Review, ", "))
-		}
-		for _, s := range p.steps {
-			if s.from == f.Name {
-				table.Row("  "+s.bid, s.agent.Agent+" "+glyphsOf(t).arrow+s.made())
-			}
-		}
-	}
-	if err := table.Write(t.Stdout); err != nil {
-		return err
-	}
-	t.Printf("\n")
-	p.writeEnds(t)
-	for _, s := range p.Stalls {
-		t.Printf("may stall   %s: %s\n", role.Clean(s.Type), role.Clean(s.Why))
-	}
-	for _, line := range p.asks {
-		t.Printf("asks        %s\n", role.Clean(line))
-	}
-	return nil
-}
-
-// writeEnds prints the final results. Programs that choose their type share a line.
-func (p *Plan) writeEnds(t *term.Terminal) {
-	var choose []string
-	for _, e := range p.Ends {
-		switch {
-		case e.Sure:
-			t.Printf("ends with   %s by %s\n", role.Clean(e.Type), e.Agent)
-		case e.Type != "":
-			t.Printf("may end     with %s by %s, where its program prints a Terminal\n", role.Clean(e.Type), e.Agent)
-		default:
-			choose = append(choose, e.Agent)
-		}
-	}
-	if len(choose) > 0 {
-		t.Printf("may end     where a program prints a Terminal: %s\n", strings.Join(choose, ", "))
-	}
-	if len(p.Ends) == 0 {
-		t.Printf("ends        never with a final result: each goal stalls\n")
-	}
-}
-
-// origin says where artefacts of a type come from.
-func (p *Plan) origin(f *config.FlowType) string {
+// Made names the results of a step.
+func (s Step) Made() string {
+	said := strings.Join(s.Agent.Makes, " or ")
 	switch {
-	case f.Name == blackboard.TypeGoalDefined:
-		return "by you"
-	case len(f.Makers) > 0:
-		return "by " + strings.Join(f.Makers, ", ")
-	case len(p.Undeclared) > 0:
-		return "by an agent that says no makes"
-	}
-	return "by nobody"
-}
-
-// made names the results of a step.
-func (s planStep) made() string {
-	said := strings.Join(s.agent.Makes, " or ")
-	switch {
-	case s.agent.Unknown:
+	case s.Agent.Unknown:
 		return "any type"
-	case s.final:
+	case s.Final:
 		return said + ", final"
-	case s.agent.MayEnd && s.agent.Adapter == config.AdapterJSON:
+	case s.Agent.MayEnd && s.Agent.Adapter == config.AdapterJSON:
 		return said + ", may be final"
 	}
 	return said
 }
 
-// Mermaid writes the plan as a Mermaid flowchart: types are boxes, agents are round.
-func (p *Plan) Mermaid(w io.Writer) error {
+// Mermaid returns the plan as a Mermaid flowchart: types are boxes, agents are round.
+func (p *Plan) Mermaid() string {
 	var b strings.Builder
 	b.WriteString("flowchart TD\n")
 	ids := p.draw(func(id, text, kind string) {
 		shape := map[string][2]string{"type": {"[", "]"}, "agent": {"(", ")"}, "end": {"([", "])"}}[kind]
-		fmt.Fprintf(&b, "  %s%s\"%s\"%s\n", id, shape[0], mermaidText(text), shape[1])
+		fmt.Fprintf(&b, "  %s%s\"%s\"%s\n", id, shape[0], diagram.MermaidText(text), shape[1])
 	})
 	p.edges(ids, func(from, to, label string, dotted bool) {
 		line := "-->"
@@ -244,25 +173,25 @@ func (p *Plan) Mermaid(w io.Writer) error {
 			line = "-.->"
 		}
 		if label != "" {
-			line += "|" + mermaidText(label) + "|"
+			line += "|" + diagram.MermaidText(label) + "|"
 		}
 		fmt.Fprintf(&b, "  %s %s %s\n", from, line, to)
 	})
-	return term.WriteAll(w, b.String())
+	return b.String()
 }
 
-// Dot writes the plan in Graphviz' language.
-func (p *Plan) Dot(w io.Writer) error {
+// Dot returns the plan in Graphviz' language.
+func (p *Plan) Dot() string {
 	var b strings.Builder
 	b.WriteString("digraph clan {\n  node [fontname=\"sans-serif\"];\n")
 	ids := p.draw(func(id, text, kind string) {
 		shape := map[string]string{"type": "box", "agent": "ellipse", "end": "doubleoctagon"}[kind]
-		fmt.Fprintf(&b, "  %s [shape=%s, label=\"%s\"];\n", id, shape, dotText(text))
+		fmt.Fprintf(&b, "  %s [shape=%s, label=\"%s\"];\n", id, shape, diagram.DotText(text))
 	})
 	p.edges(ids, func(from, to, label string, dotted bool) {
 		style := ""
 		if label != "" {
-			style = ` [label="` + dotText(label) + `"]`
+			style = ` [label="` + diagram.DotText(label) + `"]`
 		}
 		if dotted {
 			style += " [style=dashed]"
@@ -270,7 +199,7 @@ func (p *Plan) Dot(w io.Writer) error {
 		fmt.Fprintf(&b, "  %s -> %s%s;\n", from, to, style)
 	})
 	b.WriteString("}\n")
-	return term.WriteAll(w, b.String())
+	return b.String()
 }
 
 // draw calls node with each type and agent, and returns their names in the drawing.
@@ -301,9 +230,9 @@ func (p *Plan) edges(ids map[string]string, edge func(from, to, label string, do
 		for _, name := range t.Review {
 			edge(ids["type "+t.Name], ids["agent "+name], "review", true)
 		}
-		for _, s := range p.steps {
-			if s.from == t.Name {
-				edge(ids["type "+t.Name], ids["agent "+s.agent.Agent], s.bid, false)
+		for _, s := range p.Steps {
+			if s.From == t.Name {
+				edge(ids["type "+t.Name], ids["agent "+s.Agent.Agent], s.Bid, false)
 			}
 		}
 	}

@@ -57,7 +57,9 @@ func ReadWhy(ctx context.Context, b view.Board, entries ledger, id string, kind 
 			return v, err
 		}
 		v.Steps = append(v.Steps, step)
-		v.Broken.Add(r.unread[at.claim])
+		if err := r.unread[at.claim]; err != nil {
+			v.Broken = append(v.Broken, err)
+		}
 	}
 	v.Took = r.took(way)
 	return v, nil
@@ -120,7 +122,7 @@ func (r *whyReader) step(at link) (Step, error) {
 	s := Step{Sources: []view.Brief{}}
 	var target string
 	if err := r.unread[at.claim]; err != nil {
-		s.unread, s.Unreadable = at.claim, err.Error()
+		s.Unread, s.Unreadable = at.claim, err.Error()
 		target = r.claims[at.claim].ArtefactID // empty if the claim's own record is corrupt
 	}
 	if snapshot, ok := r.snapshots[at.claim]; ok {

@@ -156,12 +156,12 @@ func (l *lineage) target(a *blackboard.Outline) string { return l.claims[a.Claim
 
 // The states of an artefact, beside the status of its goal or claim.
 const (
-	stateHeld     = view.GateHeld // for a person's approval
-	stateReworked = "reworked"    // there is a next version
-	stateRetried  = "retried"     // the claim of a Failure
-	stateOpen     = "open"        // a Question without an Answer
-	stateAnswered = "answered"
-	stateClosed   = "closed" // a Question without an Answer in a closed claim
+	StateHeld     = view.GateHeld // for a person's approval
+	StateReworked = "reworked"    // there is a next version
+	StateRetried  = "retried"     // the claim of a Failure
+	StateOpen     = "open"        // a Question without an Answer
+	StateAnswered = "answered"
+	StateClosed   = "closed" // a Question without an Answer in a closed claim
 )
 
 // status returns the state of an artefact: of its goal, of its Question or Failure, or of
@@ -176,21 +176,21 @@ func (l *lineage) status(a *blackboard.Outline, answered map[string]bool) string
 	case a.ID == l.workflow.ID:
 		return string(l.workflow.Status)
 	case l.held[a.ID]:
-		return stateHeld
+		return StateHeld
 	case a.StructuralType == blackboard.Question && answered[a.ID]:
-		return stateAnswered
+		return StateAnswered
 	case a.StructuralType == blackboard.Question && made.Status.Closed():
-		return stateClosed
+		return StateClosed
 	case a.StructuralType == blackboard.Question:
-		return stateOpen
+		return StateOpen
 	case a.StructuralType == blackboard.Failure && made.RetriedAs != "":
-		return stateRetried
+		return StateRetried
 	}
 	status := ""
 	for _, id := range claims {
 		c := l.claims[id]
 		if c.Rework && c.Status == blackboard.Complete {
-			return stateReworked
+			return StateReworked
 		}
 		if !c.Rework || !c.Status.Closed() { // the next version shows the end of a rework
 			status = string(c.Status)

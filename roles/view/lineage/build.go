@@ -37,6 +37,17 @@ type GraphEdge struct {
 	Kind string `json:"kind"` // source; version: to the next version of the same thread
 }
 
+// New makes the graph of artefacts that were read, without their claims. The goal is
+// among them.
+func New(goal blackboard.Workflow, all []blackboard.Outline) *Graph {
+	l := &lineage{workflow: goal, artefacts: map[string]*blackboard.Outline{}}
+	for i := range all {
+		l.ids = append(l.ids, all[i].ID)
+		l.artefacts[all[i].ID] = &all[i]
+	}
+	return newGraph(l, nil)
+}
+
 func newGraph(l *lineage, verdicts map[string]blackboard.Verdict) *Graph {
 	g := &Graph{Goal: l.workflow.ID, About: l.workflow.ID, Nodes: []*GraphNode{}}
 	answered := map[string]bool{}
@@ -181,14 +192,14 @@ func (g *Graph) Prune(depth int) int {
 		return 0
 	}
 	keep, before := map[int]bool{}, len(g.Nodes)
-	g.walk(func(s step) walkOn {
-		if !s.reference && s.hidden == 0 {
-			keep[s.node] = true
+	g.Walk(func(s Line) WalkOn {
+		if !s.Reference && s.Hidden == 0 {
+			keep[s.Node] = true
 		}
-		if s.depth >= depth {
-			return walkPast
+		if s.Depth >= depth {
+			return Past
 		}
-		return walkInto
+		return Into
 	})
 	g.keep(keep)
 	return before - len(g.Nodes)

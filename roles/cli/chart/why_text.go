@@ -1,4 +1,4 @@
-package lineage
+package chart
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 	"sett/roles/role"
 	"sett/roles/role/words"
 	"sett/roles/view"
+	"sett/roles/view/lineage"
 )
 
 // WhyWidth is the number of columns that a line should fit in, and whyText the number of
@@ -20,8 +21,8 @@ const (
 	whyText  = WhyWidth - len("  exclusive  ")
 )
 
-// Text prints the steps for people.
-func (v Why) Text(a *term.Terminal) error {
+// Why prints the steps of a chain for people.
+func Why(a *term.Terminal, v lineage.Why) error {
 	if len(v.Steps) == 0 {
 		return nil
 	}
@@ -29,23 +30,23 @@ func (v Why) Text(a *term.Terminal) error {
 		if i > 0 {
 			a.Printf("\n")
 		}
-		if err := s.lines(a); err != nil {
+		if err := stepLines(a, s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// lines shows a step: the claim, then the artefact made under it.
-func (s Step) lines(a *term.Terminal) error {
+// stepLines shows a step: the claim, then the artefact made under it.
+func stepLines(a *term.Terminal, s lineage.Step) error {
 	t := &whyTable{Table: a.Table()}
 	if c := s.Claim; c != nil {
 		target := blackboard.Artefact{Type: words.Shorten(role.Clean(c.Target.Type), 40), Version: c.Target.Version}
 		a.Printf("%s %s on %s %s  %s\n", cmp.Or(originWord(c.Origin), "claim"), a.Paint(words.Short(c.ID), term.Accent), view.Title(target),
 			words.Short(c.ArtefactID), a.Paint(string(c.Status), term.Of(view.ClaimTone(c.Status))))
-		c.rows(a, t)
-	} else if s.unread != "" {
-		a.Printf("claim %s  %s\n", a.Paint(words.Short(s.unread), term.Accent), a.Paint("unreadable", term.Bad))
+		t.claim(a, c)
+	} else if s.Unread != "" {
+		a.Printf("claim %s  %s\n", a.Paint(words.Short(s.Unread), term.Accent), a.Paint("unreadable", term.Bad))
 		t.add("error", s.Unreadable, term.Bad)
 	} else if s.Artefact != nil {
 		word := "made without a claim"
@@ -91,14 +92,14 @@ func (t *whyTable) add(label, what string, as term.Style) {
 	t.Row(term.Cell{Text: "  " + fmt.Sprintf("%-9s", shown), As: term.Dim}, term.Cell{Text: words.Shorten(role.Clean(what), whyText), As: as})
 }
 
-func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
+func (t *whyTable) claim(a *term.Terminal, c *lineage.WhyClaim) {
 	t.add("opened", a.Clock(c.OpenedAt)+", "+c.Because, term.Plain)
 	for _, f := range c.Feedback {
 		t.add("context", f.Name()+" by "+f.Maker+words.Because(f.Says), term.Plain)
 	}
-	c.bidRows(t)
+	t.bids(c)
 	for _, g := range c.Grants {
-		t.add(string(g.Phase), g.says(), term.Of(view.GrantTone(blackboard.Grant{State: g.State, Verdict: g.Verdict})))
+		t.add(string(g.Phase), grantSays(g), term.Of(view.GrantTone(blackboard.Grant{State: g.State, Verdict: g.Verdict})))
 		if ran := view.Ran(g.Ran); ran != "" {
 			t.add("ran", ran, term.Dim)
 		}
@@ -109,11 +110,11 @@ func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
 			t.add("models", view.Calls(m.Spent), term.Dim)
 		}
 		for _, u := range g.Unmerged {
-			t.add("tree", "without "+u.says(), term.Warn)
+			t.add("tree", "without "+unmergedSays(u), term.Warn)
 		}
 		for _, q := range g.Questions {
 			t.add("asked", fmt.Sprintf("%s: %s", words.Short(q.ID), q.Says), term.Warn)
-			t.add("answered", q.answer(), term.Plain)
+			t.add("answered", answerOf(q), term.Plain)
 		}
 	}
 	if x := c.Cancelled; x != nil {
@@ -129,8 +130,8 @@ func (c *WhyClaim) rows(a *term.Terminal, t *whyTable) {
 	}
 }
 
-// says names the artefact.
-func (u WhyUnmerged) says() string {
+// unmergedSays names the artefact.
+func unmergedSays(u lineage.WhyUnmerged) string {
 	said := view.WithID(cmp.Or(u.Title, "artefact"), u.ID)
 	if u.By != "" {
 		said += " by " + u.By
@@ -138,8 +139,8 @@ func (u WhyUnmerged) says() string {
 	return said + ": its commit conflicts"
 }
 
-// bidRows shows the bids, and the entries of sett.yml that decided them.
-func (c *WhyClaim) bidRows(t *whyTable) {
+// bids shows the bids, and the entries of sett.yml that decided them.
+func (t *whyTable) bids(c *lineage.WhyClaim) {
 	var bids []blackboard.Bid
 	var rules []string
 	for _, b := range c.Bids {
@@ -156,7 +157,7 @@ func (c *WhyClaim) bidRows(t *whyTable) {
 	}
 }
 
-func (g WhyGrant) says() string {
+func grantSays(g lineage.WhyGrant) string {
 	who := g.Agent
 	if g.By != "" {
 		who = g.By
@@ -178,7 +179,7 @@ func (g WhyGrant) says() string {
 	return said + words.Because(strings.TrimSpace(view.WithID(cmp.Or(g.Title, "result"), g.ResultID)+words.Because(g.Says)))
 }
 
-func (q WhyQuestion) answer() string {
+func answerOf(q lineage.WhyQuestion) string {
 	if q.AnswerID == "" {
 		return "not yet"
 	}

@@ -1,4 +1,4 @@
-package lineage
+package chart
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 
 	"sett/contract/config"
 	"sett/roles/cli/term"
+	"sett/roles/view/flow"
 )
 
 const planned = `runtime: process
@@ -21,13 +22,13 @@ agents:
   picker: {command: [x], makes: [X, Y], bid_script: [x], bids_required: true}
 `
 
-func planOf(t *testing.T, source string) *Plan {
+func planOf(t *testing.T, source string) *flow.Plan {
 	t.Helper()
 	c, err := config.Parse("sett.yml", []byte(source))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return PlanOf(c)
+	return flow.Of(c)
 }
 
 func TestPlanText(t *testing.T) {
@@ -84,7 +85,7 @@ may stall   Note: no goal leads to it
 		on := &term.Terminal{}
 		on.Stdout = &out
 		on.Lookup = func(string) (string, bool) { return "", false }
-		if err := planOf(t, c.source).Write(on); err != nil || out.String() != c.want {
+		if err := Plan(on, planOf(t, c.source)); err != nil || out.String() != c.want {
 			t.Errorf("%s: %v\n%s\nwant\n%s", name, err, out.String(), c.want)
 		}
 	}
@@ -92,10 +93,7 @@ may stall   Note: no goal leads to it
 
 func TestPlanDrawings(t *testing.T) {
 	source := strings.Replace(planned, "  picker: {command: [x], makes: [X, Y], bid_script: [x], bids_required: true}\n", "", 1)
-	var mermaid, dot strings.Builder
-	if err := planOf(t, source).Mermaid(&mermaid); err != nil {
-		t.Fatal(err)
-	}
+	mermaid, dot := planOf(t, source).Mermaid(), planOf(t, source).Dot()
 	if want := `flowchart TD
   t1["GoalDefined"]
   t2["Draft (gate)"]
@@ -112,21 +110,18 @@ func TestPlanDrawings(t *testing.T) {
   a1 --> t2
   a3 --> t3
   a4 --> t4
-`; mermaid.String() != want {
-		t.Errorf("got\n%swant\n%s", mermaid.String(), want)
-	}
-	if err := planOf(t, source).Dot(&dot); err != nil {
-		t.Fatal(err)
+`; mermaid != want {
+		t.Errorf("got\n%swant\n%s", mermaid, want)
 	}
 	for _, want := range []string{"digraph clan {\n", `  t3 [shape=box, label="A\"&amp;<b>"];`, `  t4 [shape=doubleoctagon, label="Release"];`,
 		`  t2 -> a2 [label="review"] [style=dashed];`, "  a1 -> t2;\n"} {
-		if !strings.Contains(dot.String(), want) {
-			t.Errorf("no %s in\n%s", want, dot.String())
+		if !strings.Contains(dot, want) {
+			t.Errorf("no %s in\n%s", want, dot)
 		}
 	}
 	if program, err := exec.LookPath("dot"); err == nil {
 		cmd := exec.Command(program, "-Tsvg")
-		cmd.Stdin = strings.NewReader(dot.String())
+		cmd.Stdin = strings.NewReader(dot)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Errorf("%v: %s", err, out)
 		}
