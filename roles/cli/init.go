@@ -25,8 +25,8 @@ import (
 )
 
 type initCmd struct {
-	Example string `enum:",check,review,test,question,commit,llm-coder,llm-reviewer" default:"" placeholder:"KIND" help:"Add a working agent instead, also to a sett.yml that is there: check, review, test, question, commit, llm-coder or llm-reviewer."`
-	Model   string `placeholder:"NAME" help:"Of llm-coder and llm-reviewer: the model, by its name at the provider."`
+	Example string `enum:",check,review,test,question,commit,llm-coder,llm-reviewer,llm-clan,byo" default:"" placeholder:"KIND" help:"Add a working agent instead, also to a sett.yml that is there: check, review, test, question, commit, llm-coder, llm-reviewer, llm-clan or byo."`
+	Model   string `placeholder:"NAME" help:"Of llm-coder, llm-reviewer, llm-clan and byo: the model, by its name at the provider."`
 	Yes     bool   `short:"y" help:"Add the checks that fit the repository, and run each once, without asking."`
 	Force   bool   `help:"Overwrite files that exist."`
 	Commit  bool   `help:"Commit what was written."`
@@ -51,8 +51,10 @@ to agents/examples/:
   test      tests each commit beside other work
   question  asks a person about each goal
   llm-coder, llm-reviewer: a language model works on each goal, or reviews each commit
-Where no agent works on goals, commit or llm-coder comes along. For llm-coder and
-llm-reviewer, --model names the model, unless sett.yml has one.
+  llm-clan  five models: specification, program, review, tests, report
+  byo       a script of your own asks a model by curl about each goal
+Where no agent works on goals, commit or llm-coder comes along. For the last four,
+--model names the model, unless sett.yml has one.
 
 Beside sett.yml it writes ` + starter.SchemaName + `, which the first line of sett.yml names:
 editors with a YAML language server complete and check sett.yml by it. Commit it, so that
@@ -82,6 +84,8 @@ var exampleGoals = map[string]string{
 	"test":         `sett forage --goal "Buy milk" --wait`,
 	"llm-coder":    `sett forage --goal "Say hello in a new file" --wait`,
 	"llm-reviewer": `sett forage --goal "Say hello in a new file" --wait`,
+	"llm-clan":     `sett forage --goal "Add a program that greets the person it is given" --wait`,
+	"byo":          `sett forage --goal "Say hello in a new file" --wait`,
 	"question":     `sett forage --goal "Buy milk" --wait    # ends with the command that answers`,
 }
 

@@ -50,8 +50,11 @@ func (in *instance) readOutcome(goal string) (string, error) {
 	lines := []string{fmt.Sprintf("workflow %s outstanding=%d artefacts=%d claims=%d failures=%d terminals=%d questions=%d terminal=%s failure=%s",
 		w.Status, w.Outstanding, w.Artefacts, w.Claims, w.Failures, w.Terminals, w.Questions, name(w.TerminalID), name(w.FailureID))}
 	for _, a := range artefacts {
-		if a.Commit != "" && a.Payload == a.Commit {
+		switch {
+		case a.Commit != "" && a.Payload == a.Commit:
 			a.Payload = in.history(a)
+		case a.Commit != "":
+			a.Payload += "\n" + in.history(a)
 		}
 		lines = append(lines, fmt.Sprintf("artefact %s structural=%s payload=%q summary=%q role=%s thread=%s sources=%s", name(a.ID),
 			a.StructuralType, a.Payload, a.Summary, a.ProducedByRole, name(a.LogicalID), all(a.SourceArtefacts)))

@@ -148,6 +148,9 @@ func (j *job) ready(part, detail string) {
 // partWidth is that of the longest name of a part.
 func partWidth(c *config.Config) int {
 	width := len(runtime.ComponentOrchestrator)
+	if len(c.Models) > 0 {
+		width = max(width, len(runtime.ComponentModelGateway))
+	}
 	for _, name := range c.Names() {
 		width = max(width, len(name))
 	}

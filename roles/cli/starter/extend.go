@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sett/agents"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
@@ -15,7 +16,7 @@ func Extend(source, block string) (string, error) {
 	begin, end := agentsOf(lines)
 	if begin < 0 {
 		return "", role.Fail(role.Usage, fmt.Errorf("%s has no list of agents with a line of its own", instance.ConfigName),
-			"add this by hand:\n%s", indented(block, "  "))
+			"add this by hand:\n%s", agents.Indented(block, "  "))
 	}
 	indent := "  "
 	for _, line := range lines[begin:end] {
@@ -24,7 +25,7 @@ func Extend(source, block string) (string, error) {
 			break
 		}
 	}
-	added := indented(block, indent)
+	added := agents.Indented(block, indent)
 	if end > begin {
 		added = "\n" + added
 		if !strings.HasSuffix(lines[end-1], "\n") {
@@ -61,15 +62,4 @@ func agentsOf(lines []string) (begin, end int) {
 func blank(line string) bool {
 	text := strings.TrimSpace(line)
 	return text == "" || text[0] == '#'
-}
-
-func indented(block, indent string) string {
-	var b strings.Builder
-	for line := range strings.Lines(block) {
-		if line != "\n" {
-			b.WriteString(indent)
-		}
-		b.WriteString(line)
-	}
-	return b.String()
 }

@@ -12,11 +12,11 @@ import (
 	"sett/roles/role"
 )
 
-// modelMaker is the maker of examples that ask a model.
+// modelMaker begins the work on a goal for examples that ask a model.
 const modelMaker = "llm-coder"
 
-// AsksModel says whether the agents of an example are models.
-func AsksModel(kind string) bool { return strings.HasPrefix(kind, "llm-") }
+// AsksModel says whether the agents of an example ask a model.
+func AsksModel(kind string) bool { return strings.HasPrefix(kind, "llm-") || kind == "byo" }
 
 // modelName is the name that an example's model gets in sett.yml.
 const modelName = "main"

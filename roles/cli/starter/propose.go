@@ -196,7 +196,7 @@ var plainWord = regexp.MustCompile(`^-{0,2}[A-Za-z./][A-Za-z0-9./_-]*$`)
 // Checked is a new sett.yml with the agent that commits, and with these checks. One with a
 // reason is a comment.
 func Checked(checks []Check) (*Example, error) {
-	e, err := Add(maker, "", "")
+	e, err := Add(makers[0], "", "")
 	if err != nil {
 		return nil, err
 	}

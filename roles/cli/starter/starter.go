@@ -3,7 +3,6 @@
 package starter
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -80,7 +79,7 @@ func (f File) Write(root string) error {
 }
 
 // Kinds are the examples.
-var Kinds = []string{"check", "review", "test", "question", "commit", "llm-coder", "llm-reviewer"}
+var Kinds = []string{"check", "review", "test", "question", "commit", "llm-coder", "llm-reviewer", "llm-clan", "byo"}
 
 // Example has the files and agents that an example adds to a workspace.
 type Example struct {
@@ -89,8 +88,9 @@ type Example struct {
 	Fresh  bool     // there was no sett.yml
 }
 
-// maker is the example that begins the work on a goal, which the other ones look at.
-const maker = "commit"
+// makers are the examples that begin the work on a goal, which the other ones look at. The
+// first one comes along with those; with those that ask a model, modelMaker does.
+var makers = []string{"commit", modelMaker, "llm-clan"}
 
 // head begins a sett.yml of examples.
 const head = SchemaLine + "\n" + `# The clan of this workspace. sett up starts it, sett forage gives it a goal, sett plan
@@ -105,7 +105,7 @@ agents:
 // a model at its provider, for examples that ask one and a sett.yml without models.
 func Add(kind, before, model string) (*Example, error) {
 	e := &Example{Fresh: before == ""}
-	source, kinds, maker := before, []string{kind}, maker
+	source, kinds, maker := before, []string{kind}, makers[0]
 	if e.Fresh {
 		source = head
 	}
@@ -120,10 +120,10 @@ func Add(kind, before, model string) (*Example, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case kind == maker && begins != "":
+	case slices.Contains(makers, kind) && begins != "":
 		return nil, role.Fail(role.Usage, fmt.Errorf("agent %s works alone on goals already, and so would the example", begins),
 			"take GoalDefined out of its bids, or try the example in a scratch repository")
-	case kind != maker && begins == "":
+	case !slices.Contains(makers, kind) && begins == "":
 		kinds = []string{maker, kind}
 	}
 	written := map[string]bool{}
@@ -136,21 +136,16 @@ func Add(kind, before, model string) (*Example, error) {
 		return err
 	}
 	for _, kind := range kinds {
-		block, err := agents.Examples.ReadFile("examples/" + kind + ".yml")
+		block, err := agents.Example(kind, name)
 		if err != nil {
 			return nil, err
 		}
-		block = bytes.ReplaceAll(block, []byte("model: MODEL"), []byte("model: "+name))
-		if source, err = Extend(source, string(block)); err != nil {
+		if source, err = Extend(source, block); err != nil {
 			return nil, err
 		}
-		e.Agents = append(e.Agents, namesIn(string(block))...)
-		files := programs.FindAllString(string(block), -1)
-		if bytes.Contains(block, []byte("agents/examples/Dockerfile")) {
-			files = append(files, "agents/examples/Dockerfile", "agents/examples/Dockerfile.dockerignore")
-		}
-		for _, file := range files {
-			if err := add(strings.TrimPrefix(file, "agents/")); err != nil {
+		e.Agents = append(e.Agents, namesIn(block)...)
+		for _, file := range filesOf(kind, block) {
+			if err := add(file); err != nil {
 				return nil, err
 			}
 		}
@@ -162,8 +157,23 @@ func Add(kind, before, model string) (*Example, error) {
 	return e, nil
 }
 
-// programs finds the scripts that an example's agents run.
-var programs = regexp.MustCompile(`agents/examples/[a-z]+\.sh`)
+// named finds the files that an example's agents name.
+var named = regexp.MustCompile(`agents/(examples/[a-z]*\.?(?:sh|Dockerfile)\b)`)
+
+// filesOf are the files that come with an example: the programs and images that its agents
+// name, and its page, where there is one.
+func filesOf(kind, block string) (files []string) {
+	also := []string{"examples/" + kind + ".md"}
+	for _, m := range named.FindAllStringSubmatch(block, -1) {
+		files, also = append(files, m[1]), append(also, m[1]+".dockerignore")
+	}
+	for _, file := range also {
+		if _, err := fs.Stat(agents.Examples, file); err == nil {
+			files = append(files, file)
+		}
+	}
+	return files
+}
 
 // namesIn are the agents of a block.
 func namesIn(block string) (names []string) {
