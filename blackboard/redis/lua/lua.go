@@ -7,10 +7,10 @@ import (
 	"crypto/sha1" // #nosec G505 -- Redis names scripts by it
 	"embed"
 	"encoding/hex"
+	"iter"
 	"strings"
 	"sync"
 	"unicode"
-	"unicode/utf8"
 )
 
 //go:embed *.lua _*.lua
@@ -21,8 +21,8 @@ type Script struct {
 	Source, SHA string
 }
 
-// Scripts returns every move by its name.
-func Scripts() map[string]Script {
+// Scripts returns every move by its name. The map is everybody's: nobody changes it.
+var Scripts = sync.OnceValue(func() map[string]Script {
 	entries, err := files.ReadDir(".")
 	if err != nil {
 		panic(err) // the files are part of the binary
@@ -37,7 +37,7 @@ func Scripts() map[string]Script {
 		all[strings.TrimSuffix(e.Name(), ".lua")] = Script{source, hex.EncodeToString(sum[:])}
 	}
 	return all
-}
+})
 
 // own are the digests of the moves.
 var own = sync.OnceValue(func() map[string]bool {
@@ -60,62 +60,64 @@ var shared = []string{"_keys.lua", "_lib.lua", "_artefact.lua", "_spending.lua",
 // A definition is a top-level `local` with its lines up to the next one. A move
 // uses each definition that it names, and those that these name.
 func Link(move string) string {
-	var all strings.Builder
-	for _, name := range shared {
-		all.WriteString(read(name))
+	defs, used := definitions(), map[string]bool{}
+	for name := range names(move) {
+		used[name] = true
 	}
-	defs := definitions(all.String())
-	used := make([]bool, len(defs))
-	text := move
 	for i := len(defs) - 1; i >= 0; i-- { // a definition only uses earlier ones
-		if used[i] = mentions(text, defs[i].name); used[i] {
-			text += defs[i].text
+		if used[defs[i].name] {
+			for _, name := range defs[i].uses {
+				used[name] = true
+			}
 		}
 	}
 	var b strings.Builder
-	for i, d := range defs {
-		if used[i] {
+	for _, d := range defs {
+		if used[d.name] {
 			b.WriteString(d.text)
 		}
 	}
 	return b.String() + move
 }
 
-// definition is one shared definition.
-type definition struct{ name, text string }
-
-// definitions takes shared code apart.
-func definitions(shared string) []definition {
-	var defs []definition
-	for line := range strings.Lines(shared) {
-		if strings.HasPrefix(line, "--") || strings.TrimSpace(line) == "" {
-			continue
-		}
-		if rest, ok := strings.CutPrefix(line, "local "); ok {
-			rest = strings.TrimPrefix(rest, "function ")
-			end := strings.IndexFunc(rest, func(r rune) bool { return !partOfName(r) })
-			defs = append(defs, definition{rest[:end], line})
-			continue
-		}
-		defs[len(defs)-1].text += line
-	}
-	return defs
+// definition is one shared definition, with the names of those before it that it uses.
+type definition struct {
+	name, text string
+	uses       []string
 }
 
-// mentions says whether the word occurs in the text.
-func mentions(text, word string) bool {
-	for {
-		before, after, ok := strings.Cut(text, word)
-		if !ok {
-			return false
+// definitions takes the shared code apart, once in a process: it is read for every move.
+var definitions = sync.OnceValue(func() []definition {
+	var defs []definition
+	for _, file := range shared {
+		for line := range strings.Lines(read(file)) {
+			if strings.HasPrefix(line, "--") || strings.TrimSpace(line) == "" {
+				continue
+			}
+			if rest, ok := strings.CutPrefix(line, "local "); ok {
+				rest = strings.TrimPrefix(rest, "function ")
+				end := strings.IndexFunc(rest, func(r rune) bool { return !partOfName(r) })
+				defs = append(defs, definition{name: rest[:end], text: line})
+				continue
+			}
+			defs[len(defs)-1].text += line
 		}
-		last, _ := utf8.DecodeLastRuneInString(before)
-		first, _ := utf8.DecodeRuneInString(after)
-		if !partOfName(last) && !partOfName(first) {
-			return true
-		}
-		text = after
 	}
+	earlier := map[string]bool{}
+	for i, d := range defs {
+		for name := range names(d.text) {
+			if earlier[name] {
+				defs[i].uses = append(defs[i].uses, name)
+			}
+		}
+		earlier[d.name] = true
+	}
+	return defs
+})
+
+// names returns every word of a text that can be a name.
+func names(text string) iter.Seq[string] {
+	return strings.FieldsFuncSeq(text, func(r rune) bool { return !partOfName(r) })
 }
 
 func partOfName(r rune) bool { return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r) }
