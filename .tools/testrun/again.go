@@ -25,7 +25,7 @@ func (p *plan) again(r *report, w io.Writer) error {
 		fmt.Fprintf(w, "again, alone: %s %s\n", t.pkg, t.name)
 		args := []string{"test", "-json", "-count=1", "-timeout", "40m", "-run", only(t.name)}
 		if p.raced(t.pkg) {
-			args = append(args, "-race")
+			args = append(args, race...)
 		}
 		alone := newReport()
 		in, out := io.Pipe()
