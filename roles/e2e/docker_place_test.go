@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -48,12 +47,11 @@ func (c containers) pid(u runtime.Unit) int {
 	if u.ID == "" || c.isProcess(u) {
 		return c.host.pid(u)
 	}
-	out, err := dockerSays("inspect", "--format", "{{.State.Pid}}", u.ID)
-	pid, _ := strconv.Atoi(out)
-	if err != nil {
+	one, err := static.engine.API().ContainerInspect(context.Background(), u.ID)
+	if err != nil || one.State == nil {
 		return 0
 	}
-	return pid
+	return one.State.Pid
 }
 
 // kill kills the container's process, which the engine cannot tell from its own

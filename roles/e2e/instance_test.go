@@ -244,21 +244,17 @@ func (in *instance) post(text string) string {
 func (in *instance) await(goal string, limit time.Duration) {
 	in.t.Helper()
 	var w blackboard.Workflow
-	deadline := time.Now().Add(limit)
-	every := time.NewTicker(10 * time.Millisecond)
-	defer every.Stop()
-	for {
+	for began := time.Now(); ; <-again(began) {
 		var err error
 		w, err = in.board.Records.Workflow(context.Background(), goal)
 		if err == nil && w.Status.Ended() {
 			return
 		}
-		if time.Now().After(deadline) {
+		if time.Since(began) > limit {
 			_, shown := in.sett("show", goal)
 			open, unread := in.board.Index.OpenWork(context.Background())
 			in.t.Fatalf("goal %s did not end within %s: %+v %v\n%s\nopen work: %+v %v", goal, limit, w, err, shown, open, unread)
 		}
-		<-every.C
 	}
 }
 
@@ -301,8 +297,8 @@ func (in *instance) signal(name string, s syscall.Signal) {
 func (in *instance) shoot(name string) {
 	u, ok := in.running(name)
 	// What has just begun may be at work before the engine says that it runs.
-	for deadline := time.Now().Add(enough); !ok && time.Now().Before(deadline); u, ok = in.running(name) {
-		<-time.After(10 * time.Millisecond)
+	for began := time.Now(); !ok && time.Since(began) < enough; u, ok = in.running(name) {
+		<-again(began)
 	}
 	if !ok {
 		in.t.Errorf("kill %s: it does not run", name)
@@ -315,16 +311,23 @@ func (in *instance) shoot(name string) {
 
 // running returns a unit that runs.
 func (in *instance) running(name string) (runtime.Unit, bool) {
+	u, ok := in.allRunning()[name]
+	return u, ok
+}
+
+// allRunning returns all units that run, by name.
+func (in *instance) allRunning() map[string]runtime.Unit {
 	units, err := in.at.List(context.Background(), nil)
 	if err != nil {
 		in.t.Errorf("list units: %v", err)
 	}
+	all := map[string]runtime.Unit{}
 	for _, u := range units {
-		if u.Name == name && u.Running {
-			return u, true
+		if u.Running {
+			all[u.Name] = u
 		}
 	}
-	return runtime.Unit{}, false
+	return all
 }
 
 // settled waits until all parts run and the agents have reported.
@@ -338,8 +341,9 @@ func (in *instance) settled() {
 		if err != nil {
 			return false
 		}
+		running := in.allRunning()
 		for _, a := range in.clan.agents {
-			u, ok := in.running("agent-" + a.name)
+			u, ok := running["agent-"+a.name]
 			p := present[a.name]
 			if !ok || p.Incarnation != u.Labels[runtime.LabelIncarnation] || p.Alive.IsZero() {
 				return false

@@ -56,11 +56,16 @@ func run(m *testing.M) (code int, err error) {
 // in time.
 func eventually(t testing.TB, limit time.Duration, what string, done func() bool) {
 	t.Helper()
-	every := time.NewTicker(10 * time.Millisecond)
-	defer every.Stop()
-	for deadline := time.Now().Add(limit); !done(); <-every.C {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !done(); <-again(began) {
+		if time.Since(began) > limit {
 			t.Fatalf("%s: not within %s", what, limit)
 		}
 	}
+}
+
+// again says when to look again for what has been awaited since began: after a
+// twentieth of that time. Looking takes the processor from what is awaited, above all
+// where the engine has to answer.
+func again(began time.Time) <-chan time.Time {
+	return time.After(min(max(time.Since(began)/20, 10*time.Millisecond), 100*time.Millisecond))
 }

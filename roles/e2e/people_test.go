@@ -64,9 +64,7 @@ func (in *instance) seeUntil(goal, what string, done func(blackboard.Workflow) b
 	p := person{in, goal}
 	var last blackboard.Workflow
 	var deadline time.Time
-	every := time.NewTicker(10 * time.Millisecond)
-	defer every.Stop()
-	for {
+	for began := time.Now(); ; <-again(began) {
 		w, err := in.board.Records.Workflow(context.Background(), goal)
 		if err == nil && done(w) {
 			return
@@ -81,7 +79,6 @@ func (in *instance) seeUntil(goal, what string, done func(blackboard.Workflow) b
 		if err := p.look(); err != nil && !errors.Is(err, blackboard.ErrRefused) && !errors.Is(err, blackboard.ErrUnavailable) {
 			in.t.Fatal(err) // what was refused or not heard is looked at again
 		}
-		<-every.C
 	}
 }
 
