@@ -29,6 +29,7 @@ type Model struct {
 	BaseURL     string       `json:"base_url"`              // of the API, with its version: https://host/v1; without a slash at its end
 	KeyEnv      string       `json:"api_key_env,omitempty"` // the host's variable with the key
 	KeyFile     string       `json:"api_key_file,omitempty"`
+	CAFile      string       `json:"ca_file,omitempty"`    // certificates to trust for BaseURL besides the usual ones, PEM
 	Headers     []EnvVar     `json:"headers,omitempty"`    // of each request, in file order; values may have references
 	Context     int64        `json:"context,omitempty"`    // tokens; 0: not known
 	MaxOutput   int64        `json:"max_output,omitempty"` // tokens of one answer; 0: not known

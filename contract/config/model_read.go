@@ -68,6 +68,7 @@ func (d *decoder) modelFields(m *Model) []field {
 		{"base_url", "Of the API, with its version: https://host/v1. Default: that of the API's maker.", d.read.text(&m.BaseURL, modelURL)},
 		{"api_key_env", "Your machine's variable with the key. Only the model gateway gets its value.", d.read.text(&m.KeyEnv, variable)},
 		{"api_key_file", "A file with the key alone, relative to sett.yml; ~/ is your home directory.", d.read.text(&m.KeyFile, oneLine)},
+		{"ca_file", "A PEM file with certificates to trust for base_url besides the public ones, such as your company's, relative to sett.yml; ~/ is your home directory.", d.read.text(&m.CAFile, oneLine)},
 		{"headers", "Of each request. In a value ${NAME} stands for your machine's variable, and $$ for a dollar.", d.read.headers(&m.Headers)},
 		{"context", "Tokens that the model can read and write in one call: a number, or one with k or M.", tokensPart(d.read, &m.Context)},
 		{"max_output", "Tokens that it can write in one call.", tokensPart(d.read, &m.MaxOutput)},

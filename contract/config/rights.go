@@ -36,7 +36,7 @@ func reaches() []reach {
 		{[]string{"agents.NAME.build", "agents.NAME.build.context", "agents.NAME.build.dockerfile"}, fileRights},
 		{[]string{"services.redis.image", "services.orchestrator.image", "services.repository.image"}, imageRights},
 		{[]string{"notify", "notify.command", "notify.image"}, notifyRight},
-		{[]string{"models.NAME.api_key_env", "models.NAME.api_key_file", "models.NAME.base_url", "models.NAME.headers", "models.NAME.record", "models.NAME.replay"}, modelRights},
+		{[]string{"models.NAME.api_key_env", "models.NAME.api_key_file", "models.NAME.base_url", "models.NAME.ca_file", "models.NAME.headers", "models.NAME.record", "models.NAME.replay"}, modelRights},
 		{[]string{"redis.url", "services.redis.url"}, addressRight},
 	}
 }
@@ -166,6 +166,9 @@ func modelRights(c *Config, folder string) (all []Right) {
 		}
 		if m.KeyFile != "" {
 			all = append(all, Right{key + "api_key_file", "sends the key in " + modelPath(folder, m.KeyFile) + " to " + m.BaseURL})
+		}
+		if m.CAFile != "" {
+			all = append(all, Right{key + "ca_file", "trusts the certificates in " + modelPath(folder, m.CAFile) + " for " + m.BaseURL})
 		}
 		for _, h := range m.Headers {
 			for _, name := range h.Uses() {

@@ -63,6 +63,7 @@ type Model struct {
 	Idle        time.Duration     `json:"idle,omitempty"`        // between two parts of an answer; 0: 5m
 	Retries     *int              `json:"retries,omitempty"`     // nil: 3
 	Concurrency int               `json:"concurrency,omitempty"` // calls under way; 0: 64
+	CAFile      string            `json:"ca_file,omitempty"`     // certificates to trust besides the usual ones, PEM
 	Headers     map[string]string `json:"headers,omitempty"`
 	Record      string            `json:"record,omitempty"` // directory
 	Replay      string            `json:"replay,omitempty"` // directory

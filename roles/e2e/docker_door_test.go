@@ -1,11 +1,25 @@
 package e2e
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http/httptest"
+	"net/http/httputil"
+	neturl "net/url"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/roles/role/modeltest"
+	"sett/runtime"
 )
 
 // asksByWget is asksModel for an image without curl. The rest of the world is out of reach.
@@ -17,13 +31,16 @@ said=$(wget -q -O - --header "Authorization: Bearer $OPENAI_API_KEY" --header "C
 `
 
 // In containers a script of the internal network reaches its model through the door, and
-// nothing else outside; the key is in the gateway's container alone.
+// nothing else outside; the key is in the gateway's container alone. The provider has a
+// certificate of a company's own CA.
 func TestDockerDoor(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
 	provider := modeltest.Start(t)
 	provider.Key, provider.Play = modelKey, func(modeltest.Request) modeltest.Step { return modeltest.Text("a word of the model") }
-	clan := thinker(t, everywhere(t, provider.URL), asksByWget+`say Terminal Done "$said"`, "", "")
+	url, certificate := secured(t, provider.URL)
+	clan := thinker(t, url, asksByWget+`say Terminal Done "$said"`, "", "")
+	clan.extra = strings.Replace(clan.extra, "api: chat", fmt.Sprintf("api: chat, ca_file: %q", certificate), 1)
 	clan.agents[0].more += "\nnetwork: internal"
 	in := start(t, inContainers(clan))
 	goal := in.post("x")
@@ -42,6 +59,40 @@ func TestDockerDoor(t *testing.T) {
 	if said := in.docker(append([]string{"inspect"}, all...)...); strings.Contains(said, modelKey) {
 		t.Error("the key is in what docker inspect says")
 	}
+}
+
+// secured makes a server of the loopback interface reachable from containers by TLS, with a
+// certificate of its own, and returns its address, as sett.yml has it, and the file.
+func secured(t *testing.T, url string) (base, certificate string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, DNSNames: []string{"localhost", runtime.HostName},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, ca, ca, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := neturl.Parse(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(httputil.NewSingleHostReverseProxy(to))
+	_ = s.Listener.Close()
+	s.Listener, s.TLS = l, &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	certificate = filepath.Join(t.TempDir(), "company.pem")
+	file(t, certificate, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), 0o644)
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return "https://localhost:" + port, certificate
 }
 
 // An agent that is nothing but a model needs no image, and no network: it has the socket.

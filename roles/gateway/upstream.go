@@ -3,10 +3,13 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"regexp"
 	"time"
 
@@ -57,10 +60,20 @@ func newUpstream(m env.Model, key string, p pace) (*upstream, error) {
 			return nil, role.Fail(role.Environment, fmt.Errorf("model %s: replay: %w", m.Name, err), "record: DIR makes a recording")
 		}
 	}
+	var trusted *x509.CertPool // nil: the usual certificates
+	if m.CAFile != "" {
+		text, err := os.ReadFile(m.CAFile)
+		if err == nil {
+			trusted, err = role.Certificates(text)
+		}
+		if err != nil {
+			return nil, role.Fail(role.Environment, fmt.Errorf("model %s: ca_file: %w", m.Name, err), "")
+		}
+	}
 	dialer := &net.Dialer{Timeout: dialTime, KeepAlive: dialTime}
 	u.client = &http.Client{
 		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTime, DisableCompression: true,
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTime, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: trusted},
 			ResponseHeaderTimeout: cmp.Or(m.Timeout, p.header), MaxResponseHeaderBytes: mostAnswerHeader, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 64,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },

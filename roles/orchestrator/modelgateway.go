@@ -69,7 +69,7 @@ func modelOf(m config.Model) env.Model {
 	out := env.Model{
 		Name: m.Name, API: m.API, BaseURL: m.BaseURL, Model: m.Model, Context: m.Context, MaxOutput: m.MaxOutput, Price: m.Price,
 		Timeout: m.Timeout.Headers, Idle: m.Timeout.Idle, Retries: &retries, Concurrency: m.Concurrency,
-		Record: m.Record, Replay: m.Replay, Ignore: m.Ignore,
+		Record: m.Record, Replay: m.Replay, Ignore: m.Ignore, CAFile: m.CAFile,
 	}
 	for _, h := range m.Headers {
 		if len(h.Uses()) > 0 {
@@ -85,9 +85,10 @@ func modelOf(m config.Model) env.Model {
 
 // Places in the model gateway's container.
 const (
-	modelKeysFile = "/.sett-models/keys.json"
-	answersDir    = "/.sett-answers"
-	recordsDir    = "/.sett-records"
+	modelKeysFile   = "/.sett-models/keys.json"
+	answersDir      = "/.sett-answers"
+	recordsDir      = "/.sett-records"
+	certificatesDir = "/.sett-certificates"
 )
 
 // The limits of the model gateway's container. Bodies of requests and answers wait in its memory.
@@ -124,6 +125,11 @@ func (u specs) encloseGateway(s *runtime.Spec, g *env.Gateway, wanted config.Mod
 				mounts = append(mounts, runtime.Mount{Source: *dir, Target: inside, ReadOnly: dir == &m.Replay})
 				*dir = inside
 			}
+		}
+		if m.CAFile != "" {
+			inside := certificatesDir + "/" + m.Name + ".pem"
+			mounts = append(mounts, runtime.Mount{Source: m.CAFile, Target: inside, ReadOnly: true})
+			m.CAFile = inside
 		}
 		m.BaseURL = throughHost(m.BaseURL)
 	}

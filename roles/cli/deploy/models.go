@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -93,6 +94,32 @@ func readKeyFile(name string) (string, error) {
 	return string(text), err
 }
 
+// readCertificates reads the file of a model's certificates, as it is, where there are any
+// in it.
+func readCertificates(m config.Model) ([]byte, error) {
+	text, err := os.ReadFile(m.CAFile)
+	if err == nil {
+		_, err = role.Certificates(text)
+	}
+	if err != nil {
+		return nil, role.Fail(role.Usage, fmt.Errorf("models.%s.ca_file: %w", m.Name, err), "it names a PEM file with the certificate of a CA")
+	}
+	return text, nil
+}
+
+// Certificates are those that a model's server is checked with; nil: the usual ones alone.
+func Certificates(at *instance.Locator, m config.Model, configFile string) (*x509.CertPool, error) {
+	if m.CAFile == "" {
+		return nil, nil
+	}
+	m.CAFile = HostPath(at, configFile, m.CAFile)
+	text, err := readCertificates(m)
+	if err != nil {
+		return nil, err
+	}
+	return role.Certificates(text)
+}
+
 // modelHeaders are the headers of a model that have values of this machine.
 func modelHeaders(at *instance.Locator, m config.Model) (map[string]string, error) {
 	out := map[string]string{}
@@ -146,6 +173,19 @@ func noteModels(u *upRun) error {
 	}
 	h := hmac.New(sha256.New, []byte(f.state.ValuesKey))
 	_, _ = h.Write(text) // cannot fail
+	for i := range f.desired.Models {
+		m := &f.desired.Models[i]
+		if m.CAFile == "" || m.Replay != "" {
+			m.CAFile = ""
+			continue
+		}
+		m.CAFile = HostPath(u.at, f.file, m.CAFile)
+		certificates, err := readCertificates(*m)
+		if err != nil {
+			return err
+		}
+		_, _ = h.Write(certificates)
+	}
 	if r := f.desired.Services.ModelGateway.Resolved; r != nil {
 		r.Values = hex.EncodeToString(h.Sum(nil))
 	}

@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +60,11 @@ func (x *exam) model(ctx context.Context, m config.Model) []Finding {
 		f.Status = Warning
 		return append(all, f)
 	}
-	names, err := listModels(ctx, m, key)
+	trusted, err := deploy.Certificates(x.at, m, x.sheet.path)
+	if err != nil {
+		return append(all, wrong(m.Name, err))
+	}
+	names, err := listModels(ctx, m, key, trusted)
 	switch {
 	case err != nil:
 		return append(all, problem(m.Name, "check base_url and the key of models."+m.Name, "%v", err))
@@ -96,7 +102,7 @@ func someOf(names []string) string {
 }
 
 // listModels asks for GET /v1/models. A provider without that page has no names.
-func listModels(ctx context.Context, m config.Model, key string) ([]string, error) {
+func listModels(ctx context.Context, m config.Model, key string, trusted *x509.CertPool) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, modelsTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.BaseURL+"/models", nil)
@@ -114,7 +120,7 @@ func listModels(ctx context.Context, m config.Model, key string) ([]string, erro
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
 	client := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment},
+		Transport:     &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: trusted}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would get the key
 	}
 	res, err := client.Do(req)
