@@ -4,9 +4,11 @@ package bench
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -23,30 +25,37 @@ import (
 	"sett/blackboard/redis/redistest"
 	"sett/contract/env"
 	"sett/contract/model"
+	"sett/roles/cub/door"
 	line "sett/roles/role/gateway"
 	"sett/roles/role/modeltest"
 )
 
-// modelLine is a client, a gateway in a process of its own, and the model of tests.
+// modelLine is a client behind the door of a grant, a gateway in a process of its own, and
+// the model of tests.
 type modelLine struct {
 	testing.TB
+	board   *boardtest.Board
 	mock    *modeltest.Server
 	gateway *exec.Cmd
-	url     string
-	claim   string
+	url     string // of the gateway
+	door    string // its address
+	token   string // of the door
 	client  *http.Client
 }
 
 const gatewaySecret = "the secret"
 
 // startModel starts a gateway on a blackboard that writes everything to its disk at once.
-func startModel(tb testing.TB) *modelLine {
+func startModel(tb testing.TB) *modelLine { return startModelAt(tb, "") }
+
+// startModelAt starts it with another provider; empty: the model of tests.
+func startModelAt(tb testing.TB, provider string) *modelLine {
 	tb.Helper()
 	b := boardtest.Open(tb, redistest.Start(tb, redistest.Durable...), "bench").Lead()
-	m := &modelLine{TB: tb, mock: modeltest.Start(tb), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
+	m := &modelLine{TB: tb, board: b, mock: modeltest.Start(tb), client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}}
 	m.mock.Play = func(modeltest.Request) modeltest.Step { return modeltest.Text("fine") }
-	m.claim = b.Granted("goal", "coder")
-	b.Begin(m.claim, "coder", "h")
+	claim := b.Granted("goal", "coder")
+	b.Begin(claim, "coder", "h")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
@@ -59,8 +68,8 @@ func startModel(tb testing.TB) *modelLine {
 	}
 	settings := env.Gateway{
 		Instance: "bench", Addr: addr, Key: gatewaySecret, Keys: keys, Answers: tb.TempDir(), HealthAddr: "off", Redis: env.Redis{URL: b.Server.URL, Retries: 5},
-		Models: []env.Model{{Name: "smart", API: model.Chat, BaseURL: m.mock.URL + "/v1", Model: "m", Concurrency: 256, Price: &model.Price{Input: 1, Output: 1}}},
-		Agents: map[string]env.GatewayAgent{"coder": {Model: "smart", Budget: model.Budget{Cost: model.Unit}}}, Budget: model.Budget{Tokens: 1 << 50},
+		Models: []env.Model{{Name: "smart", API: model.Chat, BaseURL: cmp.Or(provider, m.mock.URL) + "/v1", Model: "m", Concurrency: 256, Price: &model.Price{Input: 1, Output: 1}}},
+		Agents: map[string]env.GatewayAgent{"coder": {Model: "smart", Budget: model.Budget{Cost: model.Unit}}, "bidder": {Model: "smart"}}, Budget: model.Budget{Tokens: 1 << 50},
 	}
 	m.gateway, m.url = spawn(tb, "model-gateway", settings.Environ()...), "http://"+addr
 	waitFor(tb, "the gateway", func() bool {
@@ -70,14 +79,31 @@ func startModel(tb testing.TB) *modelLine {
 		}
 		return err == nil
 	})
+	d, err := door.Open(door.Options{
+		Gateway: m.url, Token: line.Token(gatewaySecret, "coder"), Call: blackboard.Call{Claim: claim, Agent: "coder", Attempt: 1, Holder: "h"}, NewID: boardtest.NewID,
+		Loopback: true, Log: slog.New(slog.DiscardHandler), Refused: func(r line.Refusal) { tb.Errorf("refused: %s", r.Message) },
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(d.Close)
+	for _, v := range d.Environ(nil) {
+		name, value, _ := strings.Cut(v, "=")
+		switch name {
+		case env.AnthropicBase:
+			m.door = value
+		case env.OpenAIKey:
+			m.token = value
+		}
+	}
 	return m
 }
 
-// call asks for a stream or a whole answer, by the gateway or not. It returns the time to
+// call asks for a stream or a whole answer, by door and gateway or not. It returns the time to
 // the first byte and to the end, and the size of the answer.
 func (m *modelLine) call(bare, stream bool, size int) (first, whole time.Duration, length int64) {
 	body := fmt.Sprintf(`{"model":"m","stream":%v,"stream_options":{"include_usage":true},"messages":[{"role":"user","content":"%s"}]}`, stream, strings.Repeat("x", size))
-	url := m.url
+	url := m.door
 	if bare {
 		url = m.mock.URL
 	}
@@ -85,7 +111,7 @@ func (m *modelLine) call(bare, stream bool, size int) (first, whole time.Duratio
 	if err != nil {
 		m.Fatal(err)
 	}
-	line.SetCall(q.Header, line.Token(gatewaySecret, "coder"), blackboard.Call{ID: boardtest.NewID(), Claim: m.claim, Agent: "coder", Attempt: 1, Holder: "h"})
+	q.Header.Set("Authorization", "Bearer "+m.token)
 	began := time.Now()
 	answer, err := m.client.Do(q)
 	if err != nil {
@@ -120,7 +146,7 @@ func (m *modelLine) beside(stream bool, size, times int) (bareFirst, first, bare
 
 func ms(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// TestBenchModelCall compares calls by the gateway, accounts included, with bare ones.
+// TestBenchModelCall compares calls by door and gateway, accounts included, with bare ones.
 func TestBenchModelCall(t *testing.T) {
 	m := startModel(t)
 	m.beside(false, 1<<10, 50)
@@ -131,7 +157,7 @@ func TestBenchModelCall(t *testing.T) {
 	}{{1 << 10, 400, "1 KiB", 2}, {64 << 10, 200, "64 KiB", 4}, {1 << 20, 50, "1 MiB", 15}} {
 		_, _, bare, whole := m.beside(false, c.size, c.times)
 		t.Logf("%s: bare %v, by the gateway %v", c.name, bare, whole)
-		verdict(t, "gateway and account over the bare call, "+c.name, ms(whole-bare), c.limit, "ms")
+		verdict(t, "door, gateway and account over the bare call, "+c.name, ms(whole-bare), c.limit, "ms")
 	}
 	bareFirst, first, bare, whole := m.beside(true, 1<<10, 200)
 	t.Logf("stream: bare %v to %v, by the gateway %v to %v", bareFirst, bare, first, whole)
