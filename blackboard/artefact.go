@@ -160,6 +160,8 @@ type FailureReport struct {
 	Agent      string `json:"agent,omitempty"`
 	Attempt    int    `json:"attempt,omitempty"`
 	Leftovers  string `json:"leftovers,omitempty"` // the commit of the changes that the tool left in its tree
+
+	Budget *Exceeded `json:"budget,omitempty"` // that had no room for a call of a model
 }
 
 // MaxCapture is the part of a tool's stdout and of its stderr that is stored, in bytes

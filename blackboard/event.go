@@ -38,7 +38,7 @@ const (
 	EventRecount   EventKind = "recount"   // the counts of a goal were made anew from its claims
 	EventOverrun   EventKind = "overrun"   // a script without an end was ended on the blackboard
 	EventCall      EventKind = "call"      // a call of a model ended
-	EventBudget    EventKind = "budget"    // a person raised the budget of a goal
+	EventBudget    EventKind = "budget"    // a person raised the budget of a goal, or of a grant
 	EventModels    EventKind = "models"    // a person stopped all calls of models, or let them go on
 	EventSettled   EventKind = "settled"   // the blackboard got its mark, or a person adopted it as it was
 )

@@ -28,13 +28,24 @@ func (c Call) Bid() bool { return c.Attempt == 0 }
 type Reservation struct {
 	Tokens int64
 	Cost   model.Money
+	Try    string // of the call: a repeated move has the same one; the same call, made anew, has another
 }
 
 // Budgets bound a call: that of its goal and that of its grant. A person may have raised
-// the goal's; that is on the blackboard.
+// them; that is on the blackboard.
 type Budgets struct {
 	Goal  model.Budget
 	Grant model.Budget
+}
+
+// Raise is a person's addition to a budget.
+type Raise struct {
+	Word     string // that it counts once by: the id of their Answer, or one of its own
+	Workflow string
+	Claim    string // and Agent: of the grant whose budget it is; empty: the goal's
+	Agent    string
+	More     model.Budget
+	By       string // the person; an Answer says it
 }
 
 // Spending is the account of a goal.
@@ -72,6 +83,7 @@ type Room struct {
 	// Of a call that does not fit and of one that is refused.
 	Budget Exceeded
 	Reason string // of NotRunning
+	Again  bool   // of Reserved: an earlier try of the call reserved it
 }
 
 // RoomState says whether a call may be made.
@@ -95,6 +107,12 @@ type Exceeded struct {
 	Limit string `json:"limit"` // as a person writes it
 	Used  string `json:"used"`  // with what calls under way have reserved
 }
+
+// The values of Of.
+const (
+	BudgetOfGoal  = "goal"
+	BudgetOfGrant = "grant"
+)
 
 // String is the sentence about it: "the goal's budget of 10.00 cost is used up (10.02)".
 func (e Exceeded) String() string {

@@ -18,6 +18,7 @@ import (
 	"sett/blackboard"
 	"sett/blackboard/redis/archive"
 	"sett/blackboard/redis/redistest"
+	contract "sett/contract/model"
 )
 
 // history makes everything that can be on a blackboard. It returns a goal that has
@@ -29,6 +30,7 @@ func history(w *world) (ended, going string) {
 	ended = w.endedGoal()
 	w.gates("Plan")
 	going = w.openGoal()
+	w.modelsGoals()
 	w.peoplesGoals()
 	return ended, going
 }
@@ -112,6 +114,31 @@ func (w *world) peoplesGoals() {
 	must(w, w.b.Leader.RefuseClaim(w.ctx, w.epoch, large.ID, "too large", failure(large.ID, blackboard.TypeWorkflowLimit)))
 }
 
+// modelsGoals are goals whose agents call models: one has a raised budget, a call for a
+// bid, a grant that ended, and calls under way.
+func (w *world) modelsGoals() {
+	w.Helper()
+	for _, model := range []string{"smart", "local:one"} {
+		ref, call := w.called("a")
+		goal := w.goalOf(ref.Claim)
+		for i, priced := range []bool{true, false} {
+			q := call(newID())
+			q.Model = model
+			w.reserve(q, 500, 700, blackboard.Budgets{})
+			must(w, w.b.Calls.Settle(w.ctx, q, blackboard.Settlement{
+				Usage: contract.Usage{Input: 10, Cached: 20, CacheWrite: 5, Output: int64(7 + i), Reasoning: 3}, Cost: 99, Priced: priced, Estimated: !priced, Took: time.Second, Status: 200, Answer: "h",
+			}))
+		}
+		must(w, w.b.People.RaiseBudget(w.ctx, blackboard.Raise{Word: newID(), Workflow: goal, More: contract.Budget{Cost: 3, Tokens: 2, Calls: 1, Time: time.Hour}, By: "ann"}))
+		under := call(newID())
+		under.Model = model
+		w.reserve(under, 40, 50, blackboard.Budgets{})
+		draft := w.finish(ref.Claim, "a", blackboard.Standard, "Code", "by a model")
+		bidding := w.open(draft.ID, "b")
+		w.reserve(blackboard.Call{ID: newID(), Claim: bidding, Agent: "b", Holder: "h", Model: model, Request: "r"}, 4, 5, blackboard.Budgets{})
+	}
+}
+
 // export exports, and holds the text to what the export says of it.
 func (w *world) export(goal string) []string {
 	w.Helper()
@@ -120,7 +147,7 @@ func (w *world) export(goal string) []string {
 	must(w, err)
 	lines := strings.SplitAfter(out.String(), "\n")
 	lines = lines[:len(lines)-1]
-	n := done.Artefacts + done.Claims + done.Workflows + done.Open + done.Events + 2
+	n := done.Artefacts + done.Claims + done.Workflows + done.Open + done.Calls + done.Events + 2
 	if len(lines) != n || done.Artefacts == 0 || done.Events == 0 {
 		w.Fatalf("%d lines of %+v", len(lines), done)
 	}
@@ -164,11 +191,11 @@ func otherKind(t *testing.T) *server {
 	return startEmbedded(t)
 }
 
-// own are keys that are an instance's own and are not exported; of the ledger,
-// dump tells the length.
+// own are keys that are an instance's own and are not exported, or written in another form;
+// of the ledger, dump tells the length.
 func own(key string) bool {
 	name := strings.TrimPrefix(key, "sett:{test}:")
-	return slices.Contains([]string{"leader", "epoch", "instance", "agents", "running", "notified", "events"}, name) ||
+	return slices.Contains([]string{"leader", "epoch", "instance", "agents", "running", "notified", "events", "spending"}, name) ||
 		strings.HasSuffix(name, ":alive") || strings.HasSuffix(name, ":workers")
 }
 
@@ -305,7 +332,11 @@ func TestExportWhileOthersWork(t *testing.T) {
 			working.Go(func() {
 				agent := fmt.Sprint("a", n)
 				for {
-					claim := w.granted(blackboard.PhaseExclusive, agent)
+					ref, call := w.called(agent)
+					claim, q := ref.Claim, call(newID())
+					w.reserve(q, 9, 8, blackboard.Budgets{})
+					must(w, w.b.Calls.Settle(w.ctx, q, blackboard.Settlement{Usage: contract.Usage{Input: 7}, Cost: 6, Priced: true}))
+					w.reserve(call(newID()), 5, 4, blackboard.Budgets{})
 					w.finish(claim, agent, blackboard.Failure, "F", "x")
 					must(w, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil))
 					must(w, w.b.People.Retry(w.ctx, claim, newID(), "ann", ""))
@@ -333,6 +364,37 @@ func TestExportWhileOthersWork(t *testing.T) {
 			t.Errorf("nothing happened meanwhile: %v", at)
 		}
 	})
+}
+
+// accounted holds each goal's account to its calls under way and its runs, and those to the
+// sums by model.
+func accounted(t *testing.T, w *world, goals []string) {
+	t.Helper()
+	pending, err := w.b.Calls.Pending(w.ctx)
+	must(t, err)
+	held := map[string]int64{}
+	for _, p := range pending {
+		held[p.Workflow] += p.Tokens
+	}
+	sum, all := int64(0), int64(0)
+	for _, id := range goals {
+		account, tokens := w.spending(id), int64(0)
+		for _, s := range account.Total() {
+			tokens += s.Tokens()
+		}
+		if account.Held.Tokens != held[id] || account.Tokens != tokens {
+			t.Errorf("account %+v, its calls under way hold %d, its runs took %d", account, held[id], tokens)
+		}
+		sum += tokens
+	}
+	models, err := w.b.Calls.Sums(w.ctx)
+	must(t, err)
+	for _, m := range models {
+		all += m.Tokens()
+	}
+	if sum != all {
+		t.Errorf("the goals took %d tokens, the models gave %d", sum, all)
+	}
 }
 
 // consistent holds each workflow's counts of work to what is open of it.
@@ -363,6 +425,7 @@ func consistent(t *testing.T, w *world) {
 	}
 	goals, err := w.b.Index.Goals(w.ctx, 0)
 	must(t, err)
+	accounted(t, w, goals)
 	for _, id := range goals {
 		if wf := w.workflow(id); wf.Outstanding != outstanding[id] || wf.Suspended != suspended[id] {
 			t.Errorf("workflow %+v has %d open, %d suspended", wf, outstanding[id], suspended[id])

@@ -355,6 +355,9 @@ func TestImportDamaged(t *testing.T) {
 			"which is not in the file": func(l []string) []string {
 				return resealed(edit(archive.LineClaim, `"artefact_id":"0`, `"artefact_id":"1`)(l))
 			},
+			"goal \"1": func(l []string) []string {
+				return resealed(edit(archive.LineCall, `"workflow":"0`, `"workflow":"1`)(l))
+			},
 			"there is more than one value": func(l []string) []string { return resealed(edit(archive.LineClaim, "}\n", "} {}\n")(l)) },
 		} {
 			_, err := archive.Import(w.ctx, w.b, strings.NewReader(strings.Join(damage(append([]string(nil), lines...)), "")),

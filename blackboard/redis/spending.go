@@ -21,7 +21,7 @@ type Calls struct{ c *store.Conn }
 // grant. It may be repeated with the same call.
 func (b Calls) Reserve(ctx context.Context, q blackboard.Call, want blackboard.Reservation, budgets blackboard.Budgets) (blackboard.Room, error) {
 	args := []string{q.ID, q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, q.Model, q.Request, digits(want.Tokens), digits(int64(want.Cost))}
-	args = append(append(args, bounds(budgets.Goal)...), bounds(budgets.Grant)...)
+	args = append(append(append(args, bounds(budgets.Goal)...), bounds(budgets.Grant)...), want.Try)
 	r, err := b.c.Do(ctx, "reserve_call", args...)
 	if err != nil {
 		return blackboard.Room{}, fmt.Errorf("reserve call %s: %w", q.ID, err)
@@ -29,7 +29,7 @@ func (b Calls) Reserve(ctx context.Context, q blackboard.Call, want blackboard.R
 	room := blackboard.Room{State: blackboard.RoomState(r.Status), Tokens: -1, Cost: -1}
 	switch room.State {
 	case "ok":
-		room.State = blackboard.RoomReserved
+		room.State, room.Again = blackboard.RoomReserved, r.Text(0) != ""
 	case blackboard.RoomNotRunning:
 		room.Reason = r.Text(0)
 	case blackboard.RoomWait, blackboard.RoomLess, blackboard.RoomNone:
@@ -114,15 +114,19 @@ func (b People) PauseModels(ctx context.Context, paused bool, by, why string) er
 	return b.person(ctx, to+" models", "pause_models", to, by, why)
 }
 
-// RaiseBudget adds to the budget of a goal. Word names the person's move: it counts once.
-func (b People) RaiseBudget(ctx context.Context, word, workflowID string, more model.Budget, by string) error {
-	return b.person(ctx, "raise the budget of goal "+workflowID, "raise_budget", append(append([]string{word, workflowID}, bounds(more)...), by)...)
+// RaiseBudget adds to a budget, as a person says, once.
+func (b People) RaiseBudget(ctx context.Context, r blackboard.Raise) error {
+	return b.person(ctx, "raise a budget of goal "+r.Workflow, "raise_budget", raised(r, r.By)...)
 }
 
-// RaiseBudget adds to the budget of a goal, as a person's Answer says, which counts once.
-func (b Cub) RaiseBudget(ctx context.Context, answerID, workflowID string, more model.Budget) error {
-	r, err := b.c.Do(ctx, "raise_budget", append(append([]string{answerID, workflowID}, bounds(more)...), "")...)
-	return store.Done(r, err, "raise the budget of goal %s", workflowID)
+// RaiseBudget adds to a budget, as a person's Answer says, which counts once.
+func (b Cub) RaiseBudget(ctx context.Context, r blackboard.Raise) error {
+	reply, err := b.c.Do(ctx, "raise_budget", raised(r, "")...)
+	return store.Done(reply, err, "raise a budget of goal %s", r.Workflow)
+}
+
+func raised(r blackboard.Raise, by string) []string {
+	return append(append([]string{r.Word, r.Workflow}, bounds(r.More)...), by, r.Claim, r.Agent)
 }
 
 // bounds writes a budget as the scripts take it.

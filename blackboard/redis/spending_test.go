@@ -84,6 +84,59 @@ func TestCallIsAccounted(t *testing.T) {
 	})
 }
 
+// A person raises the budget of one grant, once for each word. A retry goes on with the
+// account of the grant that failed.
+func TestBudgetOfGrantIsRaised(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ref, call := w.called("a")
+		goal := w.goalOf(ref.Claim)
+		budgets := blackboard.Budgets{Grant: model.Budget{Tokens: 100}}
+		spend := func(q blackboard.Call) {
+			if room := w.reserve(q, 60, 0, budgets); room.State != blackboard.RoomReserved {
+				t.Fatalf("reserve: %+v", room)
+			}
+			must(t, w.b.Calls.Settle(w.ctx, q, blackboard.Settlement{Usage: model.Usage{Input: 60}}))
+		}
+		short := func(q blackboard.Call, limit, used string) {
+			t.Helper()
+			want := blackboard.Exceeded{Of: blackboard.BudgetOfGrant, Unit: "tokens", Limit: limit, Used: used}
+			if room := w.reserve(q, 60, 0, budgets); room.State != blackboard.RoomLess || room.Budget != want {
+				t.Errorf("reserve: %+v, want %+v", room, want)
+			}
+		}
+		spend(call("1"))
+		short(call("2"), "100", "60")
+		raise := blackboard.Raise{Word: "word", Workflow: goal, Claim: ref.Claim, Agent: "a", More: model.Budget{Tokens: 50}, By: "ann"}
+		w.twice("raise", func() error { return w.b.People.RaiseBudget(w.ctx, raise) })
+		if e := w.lastEvent(); e.Kind != blackboard.EventBudget || e.Claim != ref.Claim || e.Agent != "a" || e.Attributes["by"] != "ann" {
+			t.Errorf("ledger: %+v", e)
+		}
+		spend(call("3"))
+		short(call("4"), "150", "120")
+		if more := w.spending(goal).More; more != (model.Budget{}) {
+			t.Errorf("the goal's budget is raised by %+v", more)
+		}
+		other := raise
+		other.Word, other.Agent = "other", "b"
+		w.refuses("raise the budget of no grant", blackboard.ErrRefused, func() error { return w.b.People.RaiseBudget(w.ctx, other) })
+
+		w.finish(ref.Claim, "a", blackboard.Failure, blackboard.TypeBudgetExceeded, "{}")
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(ref.Claim), "failed", nil, nil))
+		again := newID()
+		must(t, w.b.People.Retry(w.ctx, ref.Claim, again, "ann", ""))
+		_, ref = w.run(again, "a")
+		retried := blackboard.Call{ID: newID(), Claim: again, Agent: "a", Attempt: ref.Attempt, Holder: ref.Holder, Model: "smart", Request: "r"}
+		short(retried, "150", "120")
+		if s := w.spending(goal); s.Tokens != 120 || s.Calls != 2 {
+			t.Errorf("account: %+v", s)
+		}
+		raise.Word, raise.Claim = "second", again
+		must(t, w.b.People.RaiseBudget(w.ctx, raise))
+		spend(retried)
+	})
+}
+
 // A call that does not fit waits for those under way, then it may be smaller, then the
 // budget is used up. Each budget and each unit counts.
 func TestBudgets(t *testing.T) {
@@ -124,7 +177,7 @@ func TestBudgets(t *testing.T) {
 		}
 
 		w.twice("raise", func() error {
-			return w.b.People.RaiseBudget(w.ctx, "word", goal, model.Budget{Tokens: 50, Calls: 3}, "ann")
+			return w.b.People.RaiseBudget(w.ctx, blackboard.Raise{Word: "word", Workflow: goal, More: model.Budget{Tokens: 50, Calls: 3}, By: "ann"})
 		})
 		if e := w.lastEvent(); e.Kind != blackboard.EventBudget || e.Attributes["by"] != "ann" || e.Attributes["tokens"] != "50" {
 			t.Errorf("ledger: %+v", e)
@@ -133,7 +186,7 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("after more: %+v", room)
 		}
 		w.refuses("raise by an answer that is none", blackboard.ErrRefused, func() error {
-			return w.b.Cub.RaiseBudget(w.ctx, goal, goal, model.Budget{Tokens: 50})
+			return w.b.Cub.RaiseBudget(w.ctx, blackboard.Raise{Word: goal, Workflow: goal, More: model.Budget{Tokens: 50}})
 		})
 	})
 }

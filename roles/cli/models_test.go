@@ -2,12 +2,14 @@ package cli
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
 	"sett/blackboard"
 	"sett/contract/model"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // called plays a goal whose writer calls a model twice, and is about to call it again.
@@ -94,6 +96,27 @@ func TestWaitOverBudget(t *testing.T) {
 	_, _, err = s.run("wait", goal)
 	if role.CodeOf(err) != role.OverBudget {
 		t.Errorf("ends with %d: %v", role.CodeOf(err), err)
+	}
+}
+
+// A retry with more budget raises that of the grant which failed for want of its own.
+func TestRetryWithBudgetOfGrant(t *testing.T) {
+	s := newStage(t)
+	goal := s.Goal("spend little")
+	claim, failure := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeBudgetExceeded, Payload: `{"reason":"no more","budget":{"of":"grant","unit":"calls","limit":"1","used":"1"}}`})
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "writer failed", nil, nil))
+	id, _, err := s.run("retry", failure, "--budget", "calls=10")
+	s.Must(err)
+	grants, err := s.board.Records.Snapshot(t.Context(), strings.TrimSpace(id))
+	s.Must(err)
+	lines, _, err := s.run("watch", "--workflow", goal, "--timeout", "1ms")
+	if role.CodeOf(err) != role.TimedOut {
+		t.Error(err)
+	}
+	spending, err := s.board.Calls.Spending(t.Context(), goal)
+	s.Must(err)
+	if len(grants.Grants) != 1 || spending.More != (model.Budget{}) || !strings.Contains(lines, "raises writer's budget on claim "+words.Short(claim)+" by 10 calls") {
+		t.Errorf("raised by %+v\n%s", spending.More, lines)
 	}
 }
 

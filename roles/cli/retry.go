@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -17,7 +18,7 @@ type retryCmd struct {
 	ID  string   `arg:"" name:"id" help:"A Failure, or the claim that failed: any part of its id's beginning or end that is unique."`
 	Why []string `arg:"" optional:"" help:"Why it will go better this time, as plain words; - reads it from standard input."`
 
-	Budget string `placeholder:"MORE" help:"First add to the goal's budget for models: cost=5,tokens=1M,calls=10,time=1h."`
+	Budget string `placeholder:"MORE" help:"First add to the budget for models that ended it: cost=5,tokens=1M,calls=10,time=1h."`
 	following
 }
 
@@ -80,10 +81,8 @@ func (c *retryCmd) Run(a *app) error {
 		return err
 	}
 	id := a.NewID()
-	if !more.IsZero() {
-		if err := b.People.RaiseBudget(a.ctx, id, old.Claim.WorkflowID, more, a.Who()); err != nil {
-			return err
-		}
+	if err := raiseBudgets(a, b, old, id, more); err != nil {
+		return err
 	}
 	err = b.People.Retry(a.ctx, claim, id, a.Who(), why)
 	if errors.Is(err, blackboard.ErrStopping) {
@@ -107,7 +106,46 @@ func (c *retryCmd) more() (model.Budget, error) {
 		return model.Budget{}, nil
 	}
 	more, _, err := model.ParseMore("more: " + c.Budget)
-	return more, role.Fail(role.Usage, err, "--budget cost=5,tokens=1M,calls=10,time=1h adds to the goal's budget")
+	return more, role.Fail(role.Usage, err, "--budget cost=5,tokens=1M,calls=10,time=1h adds to the budget that ended it")
+}
+
+// raiseBudgets adds to the budgets by which grants of the claim failed; where none of these
+// is a grant's own, to the goal's. Word names the move.
+func raiseBudgets(a *app, b *instance.Board, old blackboard.Snapshot, word string, more model.Budget) error {
+	if more.IsZero() {
+		return nil
+	}
+	var raises []blackboard.Raise
+	goal := blackboard.Raise{Word: word, Workflow: old.Claim.WorkflowID, More: more, By: a.Who()}
+	ofGoal := false
+	for _, g := range old.Grants {
+		if g.State != blackboard.GrantFailed || g.ResultID == "" {
+			continue
+		}
+		failure, err := b.Records.Artefact(a.ctx, g.ResultID)
+		if err != nil {
+			return err
+		}
+		var report blackboard.FailureReport
+		switch {
+		case json.Unmarshal([]byte(failure.Payload), &report) != nil || report.Budget == nil:
+		case report.Budget.Of == blackboard.BudgetOfGrant:
+			own := goal
+			own.Word, own.Claim, own.Agent = word+" "+g.Agent, old.Claim.ID, g.Agent
+			raises = append(raises, own)
+		default:
+			ofGoal = true
+		}
+	}
+	if ofGoal || len(raises) == 0 {
+		raises = append(raises, goal)
+	}
+	for _, r := range raises {
+		if err := b.People.RaiseBudget(a.ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // retriable returns the claim that an id means: its own, or that of a Failure.

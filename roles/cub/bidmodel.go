@@ -16,6 +16,7 @@ import (
 	"sett/contract/prompt"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
+	"sett/roles/cub/door"
 	"sett/roles/role"
 	"sett/roles/role/gateway"
 	"sett/roles/role/modelclient"
@@ -95,6 +96,11 @@ func (c *cub) modelBid(ctx context.Context, claim blackboard.Claim) (blackboard.
 	return c.answeredBid(ctx, claim.ID, modelclient.Request{
 		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, Schema: bidSchema, MaxOutput: modelBidOutput, Temperature: limits.Temperature,
 	})
+}
+
+// gatewayClient reaches the gateway, also one that is being started again.
+func gatewayClient() *http.Client {
+	return modelclient.NewHTTP(door.Patient(door.Patience))
 }
 
 var bidSchema = &modelclient.Schema{Name: "bid", JSON: json.RawMessage(

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/contract/model"
 	"sett/roles/cub/assemble"
 )
 
@@ -23,8 +22,8 @@ type board struct {
 	spending func(ctx context.Context, workflow string) (blackboard.Spending, error)
 	calls    func(ctx context.Context) ([]blackboard.PendingCall, error)
 
-	// raiseBudget adds to the budget of a goal, as a person's Answer says, which counts once.
-	raiseBudget func(ctx context.Context, answer, workflow string, more model.Budget) error
+	// raiseBudget adds to a budget, as a person's Answer says, which counts once.
+	raiseBudget func(ctx context.Context, r blackboard.Raise) error
 
 	// listen calls ready at each (re)connection, notice for each message and lost at
 	// each loss of the blackboard, until the context ends.

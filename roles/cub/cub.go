@@ -21,7 +21,6 @@ import (
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
-	"sett/roles/role/modelclient"
 )
 
 // Help is the role's help page.
@@ -144,7 +143,7 @@ type cub struct {
 // newCub returns a cub with its inboxes and its executor.
 func newCub(s *state) *cub {
 	s.grants, s.harmed = newInbox(), make(chan error, 1)
-	return &cub{state: s, due: newInbox(), scripts: newScripts(), models: newScripts(), modelHTTP: modelclient.NewHTTP(""), look: make(chan struct{}, 1), connected: make(chan struct{}, 1),
+	return &cub{state: s, due: newInbox(), scripts: newScripts(), models: newScripts(), modelHTTP: gatewayClient(), look: make(chan struct{}, 1), connected: make(chan struct{}, 1),
 		executor: &executor{state: s}}
 }
 

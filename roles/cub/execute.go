@@ -116,10 +116,10 @@ func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 	if w.broken != nil {
 		return x.failed(late, w, none, w.broken)
 	}
-	var again error
+	var again *unreadable
 	err := x.patiently(ctx, func() (err error) { again, err = heedMore(ctx, x, w); return err })
 	if err == nil && again != nil {
-		return askForMore(x, w, none, "The answer cannot be read: "+again.Error())
+		return askForMore(x, w, none, again.of, "The answer cannot be read: "+again.why.Error())
 	}
 	var task assemble.Task
 	if err == nil {

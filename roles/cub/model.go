@@ -2,10 +2,12 @@ package cub
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sett/blackboard"
@@ -71,14 +73,14 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 }
 
 // overBudget ends a grant that has used up a budget: with a Failure, or with a Question
-// for more of the goal's. A person who was asked and gave none is not asked again.
+// for more. A person who was asked and gave none is not asked again.
 func (x *executor) overBudget(ctx context.Context, w *work, res toolrun.Result, cause *budgetError) outcome {
 	b := cause.refusal.Budget
-	if x.settings.Asks.OnBudget != model.OnBudgetAsk || b == nil || b.Of != "goal" || w.denied {
+	if x.settings.Asks.OnBudget != model.OnBudgetAsk || b == nil || w.denied {
 		return x.failed(ctx, w, res, cause)
 	}
 	x.keep(ctx, w, "left by a tool that ran out of its budget")
-	return askForMore(x, w, res, fmt.Sprintf("%s. Answer %q to go on with so much more, or in other words to end it here.",
+	return askForMore(x, w, res, b.Of, fmt.Sprintf("%s. Answer %q to go on with so much more, or in other words to end it here.",
 		upperFirst(cause.Error()), "more: "+b.Unit+"="+exampleOf(b.Unit)))
 }
 
@@ -89,18 +91,37 @@ func exampleOf(unit string) string {
 	return map[string]string{"cost": "5", "tokens": "1M", "calls": "100", "time": "1h"}[unit]
 }
 
-func askForMore(x *executor, w *work, res toolrun.Result, text string) outcome {
+// askForMore ends a grant with a Question for more of a budget: the goal's or the grant's,
+// as its metadata says.
+func askForMore(x *executor, w *work, res toolrun.Result, of, text string) outcome {
 	return outcome{toolTime: res.Reaped.Sub(res.Started), artefact: blackboard.Artefact{
 		ID: x.env.NewID(), StructuralType: blackboard.Question, Type: blackboard.TypeBudgetExceeded, Payload: text,
 		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
-		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: text,
+		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: text, Metadata: json.RawMessage(`{"budget_of":` + strconv.Quote(of) + `}`),
 	}}
 }
 
+// budgetOf says which budget a Question is about.
+func budgetOf(question blackboard.Artefact) string {
+	var m struct {
+		Of string `json:"budget_of"`
+	}
+	if json.Unmarshal(question.Metadata, &m) == nil && m.Of == blackboard.BudgetOfGrant {
+		return m.Of
+	}
+	return blackboard.BudgetOfGoal
+}
+
+// unreadable is an answer to a Question for more of a budget that cannot be read.
+type unreadable struct {
+	of  string // the budget
+	why error
+}
+
 // heedMore reads a person's answers to Questions for more of a budget. The newest raises
-// the goal's budget, once, however often it is read. None of these is in the tool's
-// context: they are no part of its work. again is the reason to ask once more.
-func heedMore(ctx context.Context, x *executor, w *work) (again error, err error) {
+// it, once, however often it is read. None of these is in the tool's context: they are no
+// part of its work. again, if not nil, is the reason to ask once more.
+func heedMore(ctx context.Context, x *executor, w *work) (again *unreadable, err error) {
 	if x.settings.Asks.Gateway == "" {
 		return nil, nil
 	}
@@ -126,12 +147,17 @@ func heedMore(ctx context.Context, x *executor, w *work) (again error, err error
 		case !wanted:
 			w.denied = true
 		case why != nil:
-			return why, nil
+			return &unreadable{budgetOf(question), why}, nil
 		default:
-			if err := x.board.raiseBudget(ctx, answer.ID, w.Claim.WorkflowID, more); err != nil {
+			raise := blackboard.Raise{Word: answer.ID, Workflow: w.Claim.WorkflowID, More: more}
+			of := budgetOf(question)
+			if of == blackboard.BudgetOfGrant {
+				raise.Claim, raise.Agent = w.Claim.ID, w.ref.Agent
+			}
+			if err := x.board.raiseBudget(ctx, raise); err != nil {
 				return nil, err
 			}
-			w.log.Info("the goal's budget raised", "answer", answer.ID)
+			w.log.Info("budget raised", "of", of, "answer", answer.ID)
 		}
 	}
 	return nil, nil

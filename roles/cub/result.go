@@ -110,6 +110,9 @@ func (x *executor) failed(ctx context.Context, w *work, res toolrun.Result, caus
 		Reason: cause.Error(), ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut,
 		StdoutSize: res.StdoutSize, StderrSize: res.StderrSize, Agent: x.settings.Agent, Attempt: w.Grant.Attempt, Leftovers: w.leftovers(),
 	}
+	if over := asBudget(cause); over != nil {
+		report.Budget = over.refusal.Budget
+	}
 	payload, err := encodeReport(report, res.Stdout, res.Stderr)
 	if err != nil {
 		payload = `{"reason":"unknown"}`

@@ -192,6 +192,53 @@ func TestBudgetOfDoor(t *testing.T) {
 	})
 }
 
+// A grant that has used up its own budget asks, too, and a person gives that grant more,
+// by an answer or by a retry.
+func TestBudgetOfGrant(t *testing.T) {
+	t.Parallel()
+	provider := modeltest.Start(t)
+	provider.Play = func(modeltest.Request) modeltest.Step { return modeltest.Text("word") }
+	c := thinker(t, provider.URL, asksModel+asksModel+asksModel+`say Terminal Done "$said"`, "", "budget: {calls: 100, on_budget: ask}\n")
+	c.agents[0].more += "\nbudget: {calls: 1}"
+	in := start(t, options{clan: c})
+	goal := in.post("x")
+	question := in.asked(goal)
+	if !strings.HasPrefix(question.Payload, "The grant's budget of 1 calls is used up") {
+		t.Errorf("the Question is %q", question.Payload)
+	}
+	in.must("answer", question.ID, "more: calls=nothing")
+	again := in.asked(goal)
+	in.must("answer", again.ID, "more: calls=1")
+	third := in.asked(goal)
+	if !strings.HasPrefix(third.Payload, "The grant's budget of 2 calls is used up") {
+		t.Errorf("the third Question is %q", third.Payload)
+	}
+	in.must("answer", third.ID, "No, that is enough.")
+	in.await(goal, enough)
+	failure := in.only(goal, blackboard.TypeBudgetExceeded)
+	if code, out := in.sett("retry", failure.ID, "--wait", "--budget", "calls=3"); code != 0 {
+		t.Errorf("retry ends with %d:\n%s", code, out)
+	}
+	spent, err := in.board.Calls.Spending(t.Context(), goal)
+	if err != nil || spent.More.Calls != 0 || spent.Calls != 5 {
+		t.Errorf("account %+v: %v", spent, err)
+	}
+}
+
+// only is the goal's newest Failure of a type.
+func (in *instance) only(goal, kind string) (found blackboard.Artefact) {
+	in.t.Helper()
+	for _, a := range in.artefactsOf(goal) {
+		if a.StructuralType == blackboard.Failure && a.Type == kind {
+			found = a
+		}
+	}
+	if found.ID == "" {
+		in.t.Fatalf("goal %s has no Failure %s", goal, kind)
+	}
+	return found
+}
+
 // asked waits for the goal's open Question.
 func (in *instance) asked(goal string) (question blackboard.Artefact) {
 	in.t.Helper()

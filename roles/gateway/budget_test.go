@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -201,6 +202,84 @@ func TestInherit(t *testing.T) {
 	if s := p.only(); s.Tokens() != 700 || s.Cost != model.Unit || s.Estimated != 1 || p.spent().Held.Tokens != 0 {
 		t.Errorf("account %+v", p.spent())
 	}
+}
+
+// TestCallForABidEnds: a call for a bid ends in its time; a longer Retry-After ends it at
+// once. Other calls have no such bound.
+func TestCallForABidEnds(t *testing.T) {
+	quick := func(p *place) { p.server.pace.bid = 300 * time.Millisecond }
+	silent := newPlace(t, nil, broken(modeltest.SilentHeaders))
+	quick(silent)
+	if got := silent.ask(ask{bid: true}); got.status != http.StatusGatewayTimeout || !strings.Contains(got.body, "a call for a bid may not take longer") {
+		t.Errorf("silent: %v", got)
+	}
+	silent.checkAccount(fault{usage: estimated, reason: "may not take longer"})
+	for _, bid := range []bool{true, false} {
+		busy := newPlace(t, nil, after(modeltest.TooFast, "Retry-After", "1"), modeltest.Text("ok"))
+		quick(busy)
+		began := time.Now()
+		got, want := busy.ask(ask{bid: bid}), http.StatusOK
+		if bid {
+			want = http.StatusTooManyRequests
+		}
+		if got.status != want || bid && time.Since(began) > 900*time.Millisecond {
+			t.Errorf("busy, bid %v: %v after %s", bid, got, time.Since(began))
+		}
+	}
+}
+
+// TestSweep: a call that nobody makes any more, such as one for a bid that is not asked for
+// again, is counted at the second look; one under way is left alone.
+func TestSweep(t *testing.T) {
+	p := newPlace(t, nil)
+	var ids []string
+	for range 2 {
+		q := blackboard.Call{ID: boardtest.NewID(), Claim: p.claim, Agent: "coder", Attempt: 1, Holder: holder, Model: "smart", Request: "r"}
+		if _, err := p.board.Moves.Calls.Reserve(t.Context(), q, blackboard.Reservation{Tokens: 700}, blackboard.Budgets{}); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, q.ID)
+	}
+	done := p.server.under.add(ids[1])
+	idle := p.server.sweepOnce(t.Context(), nil)
+	if len(idle) != 1 || !idle[ids[0]] || p.spent().Calls != 0 {
+		t.Errorf("idle %v, account %+v", idle, p.spent())
+	}
+	idle = p.server.sweepOnce(t.Context(), idle)
+	if s := p.spent(); len(idle) != 0 || s.Calls != 1 || s.Tokens != 700 || s.Held.Tokens != 700 {
+		t.Errorf("idle %v, account %+v", idle, s)
+	}
+	done()
+	p.server.sweepOnce(t.Context(), p.server.sweepOnce(t.Context(), idle))
+	if s := p.spent(); s.Calls != 2 || s.Held.Tokens != 0 {
+		t.Errorf("account %+v", s)
+	}
+}
+
+// TestLostReplyOfReservation: what a reservation took whose reply was lost is given back.
+func TestLostReplyOfReservation(t *testing.T) {
+	p := newPlace(t, nil, modeltest.Text("ok"))
+	whole := p.server.board.Account
+	p.server.board.Account = losing{whole}
+	if got := p.ask(ask{}); got.status != http.StatusServiceUnavailable || got.refused() != line.Board {
+		t.Errorf("got %v", got)
+	}
+	p.server.settling.Wait()
+	if s := p.spent(); s.Held.Tokens != 0 || s.Tokens != 0 || len(p.mock.Requests()) != 0 {
+		t.Errorf("account %+v", s)
+	}
+	p.server.board.Account = whole
+	if got := p.ask(ask{}); got.status != http.StatusOK {
+		t.Errorf("got %v", got)
+	}
+}
+
+// losing is an account whose reservations lose their replies.
+type losing struct{ Account }
+
+func (l losing) Reserve(ctx context.Context, q blackboard.Call, most blackboard.Reservation, budgets blackboard.Budgets) (blackboard.Room, error) {
+	_, _ = l.Account.Reserve(ctx, q, most, budgets)
+	return blackboard.Room{}, blackboard.ErrUnavailable
 }
 
 // TestConcurrency: a model has no more calls under way than sett.yml allows.

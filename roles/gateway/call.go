@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"hash"
@@ -30,6 +31,7 @@ type call struct {
 	output    int64  // reserved, in tokens
 	lower     int64  // the limit of the output that the budget allows; 0: the client's
 	reserved  bool
+	try       string // names this try of the call on the blackboard
 	settled   bool
 	kept      bool // the answer comes from an earlier attempt, which paid for it
 
@@ -78,6 +80,7 @@ func (c *call) answer() {
 		return
 	}
 	defer leave()
+	defer c.s.under.add(c.id.ID)()
 	if !c.q.free && !c.reserve(ctx) {
 		return
 	}
@@ -121,17 +124,22 @@ func (c *call) reserve(ctx context.Context) bool {
 	late := c.s.now().Add(c.s.pace.budget)
 	c.input = c.s.ratios.estimate(c.id, int64(len(c.q.body)), c.up.Context)
 	c.output = c.q.output(c.up.Model) * c.q.copies
+	c.try = rand.Text()
 	for {
 		settled := c.s.room.wait()
 		room, err := c.s.board.Reserve(context.WithoutCancel(ctx), c.id, c.reservation(), c.budgets)
 		if err != nil {
 			c.s.log.Warn("call not reserved", "error", err, "claim", c.id.Claim, "agent", c.id.Agent)
+			c.s.release(c.id)
 			c.s.refuse(c.w, c.q.api, http.StatusServiceUnavailable, refusal(line.Board, "reserve the call: %v", err))
 			return false
 		}
 		switch {
 		case room.State == blackboard.RoomReserved:
 			c.reserved = true
+			if room.Again { // an earlier try ended with its gateway, and may have used all that it was allowed to
+				c.lost = model.Usage{Input: c.input, Output: c.output}
+			}
 			return true
 		case room.State == blackboard.RoomWait && c.s.now().Before(late):
 			if !c.await(ctx, settled) {
@@ -161,7 +169,7 @@ func (c *call) await(ctx context.Context, settled <-chan struct{}) bool {
 
 // reservation is the most that the call may use.
 func (c *call) reservation() blackboard.Reservation {
-	most := blackboard.Reservation{Tokens: c.input + c.output}
+	most := blackboard.Reservation{Tokens: c.input + c.output, Try: c.try}
 	if c.up.Price != nil {
 		most.Cost = c.dearest(c.input, c.output)
 	}

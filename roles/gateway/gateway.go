@@ -99,6 +99,7 @@ type server struct {
 	answers   *answers
 	ratios    ratios
 	room      signal // a call was settled
+	under     underWay
 	metrics   *metrics
 	log       *slog.Logger
 	now       func() time.Time
@@ -111,11 +112,11 @@ const collectEarly = 50
 
 // run is the role's life with a blackboard.
 func run(ctx context.Context, e role.Env, settings env.Gateway, b board, m *metrics) error {
+	trustKnownRoots()
 	s, err := newServer(e, settings, b, m, usualPace())
 	if err != nil {
 		return err
 	}
-	trustKnownRoots()
 	debug.SetGCPercent(collectEarly)
 	if err := role.ScrubEnv(env.Secret...); err != nil {
 		s.log.Warn("the secrets are less protected than possible", "error", err)
@@ -130,7 +131,7 @@ func run(ctx context.Context, e role.Env, settings env.Gateway, b board, m *metr
 	if err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("listen on %s: %w", settings.Addr, err), "")
 	}
-	actors := []func(context.Context) error{func(ctx context.Context) error { return s.serve(ctx, l) }, s.keepInTouch, s.tidy}
+	actors := []func(context.Context) error{func(ctx context.Context) error { return s.serve(ctx, l) }, s.keepInTouch, s.tidy, s.sweep}
 	if settings.HealthAddr != "off" {
 		h, err := role.ListenHealth(settings.HealthAddr, role.HealthOptions{Check: b.Ping, Metrics: m.Registry, Instance: settings.Instance})
 		if err != nil {

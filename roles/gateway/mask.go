@@ -2,6 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/base64"
+	"maps"
+	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -18,19 +22,56 @@ type mask struct {
 
 func newMask(keys map[string]string) *mask {
 	m := &mask{}
-	for _, key := range keys {
-		if len(key) < leastKey {
-			continue
+	forms := map[string]bool{}
+	for _, value := range keys {
+		for _, secret := range secretsIn(value) {
+			if len(secret) < leastKey {
+				continue
+			}
+			for _, f := range formsOf(secret) {
+				forms[f] = len(f) >= leastKey
+			}
 		}
-		forms := []string{key}
-		if quoted := strings.Trim(string(encodeJSON(key)), `"`); quoted != key {
-			forms = append(forms, quoted)
-		}
-		for _, f := range forms {
+	}
+	for _, f := range slices.Sorted(maps.Keys(forms)) {
+		if forms[f] {
 			m.keys, m.most = append(m.keys, []byte(f)), max(m.most, len(f))
 		}
 	}
 	return m
+}
+
+// secretsIn are the secrets in the value of a key or of a header: all of it, the part after
+// a scheme such as Bearer and, of Basic, the password in it.
+func secretsIn(value string) []string {
+	all := []string{value}
+	scheme, rest, ok := strings.Cut(value, " ")
+	if !ok {
+		return all
+	}
+	all = append(all, strings.TrimSpace(rest))
+	if strings.EqualFold(scheme, "Basic") {
+		if pair, err := base64.StdEncoding.DecodeString(strings.TrimSpace(rest)); err == nil {
+			_, password, _ := strings.Cut(string(pair), ":")
+			all = append(all, password)
+		}
+	}
+	return all
+}
+
+// formsOf are the spellings of a secret: as it is, escaped in JSON and in URLs, and in
+// Base64 at each of the three places where it may begin there.
+func formsOf(secret string) []string {
+	quoted := strings.Trim(string(encodeJSON(secret)), `"`)
+	all := []string{secret, quoted, strings.ReplaceAll(quoted, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret)}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			text := encoding.EncodeToString(append(make([]byte, before), secret...))
+			whole := (before + len(secret)) * 8 / 6 // the characters that none of the following bytes changes
+			all = append(all, text[(before*8+5)/6:whole])
+		}
+	}
+	return all
 }
 
 // bytes masks a text where it stands.

@@ -2,8 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -116,6 +118,16 @@ func TestSeam(t *testing.T) {
 	quoted := []byte(`{"x":"quoted\"key-0123456789"}`)
 	if m.bytes(quoted); bytes.Contains(quoted, []byte("key-01")) {
 		t.Errorf("%s", quoted)
+	}
+	const secret = "sk/0123456789+abc~def"
+	m = newMask(map[string]string{"a": secret, "a/Authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte("ada:pass-0123456789")), "a/X-Token": "Token tok-0123456789"})
+	for _, echo := range []string{
+		base64.StdEncoding.EncodeToString([]byte("ada:" + secret)), base64.URLEncoding.EncodeToString([]byte("x:" + secret + ":y")), base64.StdEncoding.EncodeToString([]byte(secret)),
+		url.QueryEscape(secret), strings.ReplaceAll(secret, "/", `\/`), "ada:pass-0123456789", base64.StdEncoding.EncodeToString([]byte("ada:pass-0123456789")), "tok-0123456789",
+	} {
+		if got := m.text("<" + echo + ">"); strings.Count(got, "*") < len(echo)-12 || len(got) != len(echo)+2 {
+			t.Errorf("%s is masked as %s", echo, got)
+		}
 	}
 	if newMask(map[string]string{"a": "ollama"}).text("an ollama") != "an ollama" {
 		t.Error("a placeholder is masked")

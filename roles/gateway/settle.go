@@ -10,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/model"
+	"sett/roles/role"
 )
 
 // settle ends the call's account, once. It returns when the blackboard has it, or after
@@ -70,14 +71,17 @@ func (c *call) usage() (u model.Usage, estimated bool) {
 // background after some time.
 func (s *server) settle(q blackboard.Call, end blackboard.Settlement) {
 	defer s.room.wake()
+	done := s.under.add(q.ID)
 	ctx := context.Background()
 	err := s.board.Settle(ctx, q, end)
 	if err == nil {
+		done()
 		return
 	}
-	done := make(chan struct{})
+	ended := make(chan struct{})
 	s.settling.Go(func() {
-		defer close(done)
+		defer close(ended)
+		defer done()
 		for pause := 50 * time.Millisecond; errors.Is(err, blackboard.ErrUnavailable) && s.board.Reachable.Lost(err) == nil; pause = min(2*pause, time.Second) {
 			time.Sleep(pause)
 			if err = s.board.Settle(ctx, q, end); err == nil {
@@ -89,14 +93,59 @@ func (s *server) settle(q blackboard.Call, end blackboard.Settlement) {
 		s.log.Error("call not settled", "error", err, "call", q.ID, "claim", q.Claim, "agent", q.Agent)
 	})
 	select {
-	case <-done:
+	case <-ended:
 	case <-time.After(s.pace.settle):
 	}
 }
 
+// release gives back what a call may have reserved whose reply was lost: it is not made.
+func (s *server) release(q blackboard.Call) {
+	done := s.under.add(q.ID)
+	s.settling.Go(func() {
+		defer done()
+		err := s.board.Reachable.Patiently(context.Background(), s.log, nil, func() error {
+			err := s.board.Settle(context.Background(), q, blackboard.Settlement{Reason: "the blackboard was out of reach"})
+			if errors.Is(err, blackboard.ErrRefused) {
+				return nil // nothing was reserved
+			}
+			return err
+		})
+		if err != nil {
+			s.log.Error("call not released", "error", err, "call", q.ID, "claim", q.Claim, "agent", q.Agent)
+		}
+	})
+}
+
+// underWay are the calls that this process settles sooner or later.
+type underWay struct {
+	mu    sync.Mutex
+	calls map[string]int
+}
+
+func (u *underWay) add(id string) (done func()) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.calls == nil {
+		u.calls = map[string]int{}
+	}
+	u.calls[id]++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.calls[id]--; u.calls[id] == 0 {
+			delete(u.calls, id)
+		}
+	}
+}
+
+func (u *underWay) has(id string) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.calls[id] > 0
+}
+
 // inherit settles the calls that a killed predecessor left under way, as if they had used
-// all that was reserved. A call for a bid is left alone as long as the same call may come
-// again.
+// all that was reserved. A call for a bid is left alone, as the same call may come again.
 func (s *server) inherit(ctx context.Context) error {
 	var left []blackboard.PendingCall
 	err := s.board.Reachable.Patiently(ctx, s.log, nil, func() (err error) {
@@ -109,15 +158,39 @@ func (s *server) inherit(ctx context.Context) error {
 	for _, p := range left {
 		if !p.Bid() {
 			s.settle(p.Call, s.inherited(p))
-			continue
 		}
-		s.settling.Go(func() {
-			if sleep(ctx, s.pace.bid) {
-				s.settle(p.Call, s.inherited(p))
-			}
-		})
 	}
 	return nil
+}
+
+// sweep settles, from time to time, calls that nobody makes any more: for bids that were
+// not asked for again, and those of an imported ledger.
+func (s *server) sweep(ctx context.Context) error {
+	before := map[string]bool{}
+	return role.Every(ctx, s.pace.bid, func(ctx context.Context) error {
+		before = s.sweepOnce(ctx, before)
+		return nil
+	})
+}
+
+// sweepOnce settles the calls that nobody made at the sweep before, either, and returns
+// the others that nobody makes.
+func (s *server) sweepOnce(ctx context.Context, before map[string]bool) map[string]bool {
+	all, err := s.board.Pending(ctx)
+	if err != nil {
+		return before // keepInTouch notices
+	}
+	idle := map[string]bool{}
+	for _, p := range all {
+		switch {
+		case s.under.has(p.ID):
+		case before[p.ID]:
+			s.settle(p.Call, s.inherited(p))
+		default:
+			idle[p.ID] = true
+		}
+	}
+	return idle
 }
 
 func (s *server) inherited(p blackboard.PendingCall) blackboard.Settlement {

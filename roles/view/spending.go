@@ -17,7 +17,11 @@ func (l *EventLine) describeSpending(e blackboard.Event) {
 	by := e.Attributes[blackboard.AttributeBy]
 	switch e.Kind {
 	case blackboard.EventBudget:
-		l.Agent, l.What = by, "raises the goal's budget by "+more(e.Attributes)
+		of := "the goal's budget"
+		if e.Claim != "" {
+			of = fmt.Sprintf("%s's budget on claim %s", e.Agent, words.Short(e.Claim))
+		}
+		l.Agent, l.What = by, "raises "+of+" by "+more(e.Attributes)
 	case blackboard.EventModels:
 		l.Agent, l.What, l.As = by, "lets calls of models go on"+words.Because(e.Reason), Good
 		if e.To == blackboard.ModelsPaused {
@@ -164,7 +168,7 @@ type Spent struct {
 func SpendingOf(id string, s blackboard.Spending, budget model.Budget) GoalSpending {
 	b := budget.Plus(s.More)
 	return GoalSpending{
-		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount(s.Held),
+		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount{s.Held.Tokens, s.Held.Cost},
 		Budget: Budget{b.Cost, b.Tokens, b.Calls, b.Time.Seconds()}, By: SpentOf(s.Total()),
 	}
 }

@@ -75,6 +75,7 @@ type moment struct {
 	changedClaims            map[string]ClaimLine
 	changedWorkflows         map[string]WorkflowLine
 	open                     []openLine
+	calls                    []callLine
 }
 
 func (e *export) run(ctx context.Context) error {
@@ -95,7 +96,7 @@ func (e *export) run(ctx context.Context) error {
 	if err := e.spool.rewind(); err != nil {
 		return err
 	}
-	steps := []func(context.Context) error{e.header, e.writeArtefacts, e.writeClaims, e.writeWorkflows, e.writeOpen, e.writeEvents}
+	steps := []func(context.Context) error{e.header, e.writeArtefacts, e.writeClaims, e.writeWorkflows, e.writeOpen, e.writeCalls, e.writeEvents}
 	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 )
 
 // An export is JSON lines: a header, then artefacts, claims, workflows, the work
-// that is open and the ledger's entries, each kind in the order in which the
+// that is open, models' calls under way and the ledger's entries, each kind in the order in which the
 // instance has it, then a footer. Every line names its kind.
 
 // Format is the version of that form. Import refuses another one.
@@ -29,12 +29,13 @@ const (
 	LineClaim    = "claim"
 	LineWorkflow = "workflow"
 	LineOpen     = "open"
+	LineCall     = "call" // of a model, under way
 	LineEvent    = "event"
 	lineFooter   = "footer"
 )
 
 // lineKinds lists them.
-var lineKinds = []string{LineHeader, LineArtefact, LineClaim, LineWorkflow, LineOpen, LineEvent, lineFooter}
+var lineKinds = []string{LineHeader, LineArtefact, LineClaim, LineWorkflow, LineOpen, LineCall, LineEvent, lineFooter}
 
 // placeOf says where a kind stands among them; -1: it is unknown.
 func placeOf(kind string) int {
@@ -94,17 +95,19 @@ func (l ClaimLine) fault() error {
 	return err
 }
 
-// WorkflowLine is a workflow with all its stored fields.
+// WorkflowLine is a workflow with all its stored fields, and with its account of models'
+// calls. The sums by model, and the ids of the calls that have ended, are made anew.
 type WorkflowLine struct {
-	Kind   string `json:"kind"`
-	ID     string `json:"id"`
-	Fields Fields `json:"workflow"`
+	Kind     string `json:"kind"`
+	ID       string `json:"id"`
+	Fields   Fields `json:"workflow"`
+	Spending Fields `json:"spending,omitempty"`
 }
 
 // newWorkflowLine leaves out the count that an import makes anew.
-func newWorkflowLine(id string, stored map[string]string) WorkflowLine {
+func newWorkflowLine(id string, stored, spending map[string]string) WorkflowLine {
 	delete(stored, "suspended")
-	return WorkflowLine{LineWorkflow, id, fieldsOf(stored)}
+	return WorkflowLine{LineWorkflow, id, fieldsOf(stored), fieldsOf(spending)}
 }
 
 // fault returns the fault of the record; nil: none.
@@ -121,6 +124,14 @@ type openLine struct {
 	Agent string `json:"agent,omitempty"`
 	ID    string `json:"id"`
 	Since string `json:"since"`
+}
+
+// callLine is a model's call under way. The gateway of the instance that imports it
+// settles it as an estimate.
+type callLine struct {
+	Kind   string `json:"kind"`
+	ID     string `json:"id"`
+	Fields Fields `json:"call"`
 }
 
 // EventLine is an entry of the ledger.
@@ -144,6 +155,7 @@ type Counts struct {
 	Claims    int `json:"claims"`
 	Workflows int `json:"workflows"`
 	Open      int `json:"open"`
+	Calls     int `json:"calls,omitempty"` // of models, under way
 	Events    int `json:"events"`
 }
 
@@ -160,6 +172,8 @@ func (c *Counts) Count(kind string) {
 		c.Workflows++
 	case LineOpen:
 		c.Open++
+	case LineCall:
+		c.Calls++
 	case LineEvent:
 		c.Events++
 	}

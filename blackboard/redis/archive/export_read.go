@@ -2,8 +2,10 @@ package archive
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -22,7 +24,7 @@ func (m *moment) read(r store.Reply) error {
 			return fmt.Errorf("read counts: %w", err)
 		}
 	}
-	if len(r.Rest) != 7 {
+	if len(r.Rest) != 8 {
 		return errors.New("read moment: the answer is not whole")
 	}
 	return errors.Join(
@@ -31,16 +33,15 @@ func (m *moment) read(r store.Reply) error {
 			m.changedClaims[l.ID] = l
 			return err
 		}),
-		eachOf(r.Rest[5], 2, func(parts []rueidis.RedisMessage) error {
-			id, err := parts[0].ToString()
-			if err != nil {
-				return err
-			}
-			stored, err := parts[1].AsStrMap()
-			m.changedWorkflows[id] = newWorkflowLine(id, stored)
-			return err
+		eachOf(r.Rest[5], 3, func(parts []rueidis.RedisMessage) error {
+			id, err1 := parts[0].ToString()
+			stored, err2 := parts[1].AsStrMap()
+			spending, err3 := parts[2].AsStrMap()
+			m.changedWorkflows[id] = newWorkflowLine(id, stored, spending)
+			return errors.Join(err1, err2, err3)
 		}),
-		eachOf(r.Rest[6], 3, m.readOpen))
+		eachOf(r.Rest[6], 3, m.readOpen),
+		m.readCalls(r.Rest[7]))
 }
 
 // eachOf calls f with the parts of each element of an answer.
@@ -101,6 +102,22 @@ func (m *moment) readOpen(parts []rueidis.RedisMessage) error {
 	return nil
 }
 
+// readCalls takes the calls of models that are under way.
+func (m *moment) readCalls(all rueidis.RedisMessage) error {
+	calls, err := all.AsStrMap()
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(calls)) {
+		var fields map[string]string
+		if err := json.Unmarshal([]byte(calls[id]), &fields); err != nil {
+			return fmt.Errorf("read call %s: %w: %w", id, err, blackboard.ErrCorrupt)
+		}
+		m.calls = append(m.calls, callLine{LineCall, id, fieldsOf(fields)})
+	}
+	return nil
+}
+
 // claimLines reads claims in one round trip, in the order of the ids. One that is
 // missing has no fields.
 func (e *export) claimLines(ctx context.Context, ids []string) ([]ClaimLine, error) {
@@ -112,12 +129,19 @@ func (e *export) claimLines(ctx context.Context, ids []string) ([]ClaimLine, err
 	return lines, err
 }
 
-// workflowLines reads workflows in one round trip, in the order of the ids. One that
-// is missing has no fields.
+// workflowLines reads workflows and their accounts, in the order of the ids. One that is
+// missing has no fields.
 func (e *export) workflowLines(ctx context.Context, ids []string) ([]WorkflowLine, error) {
 	lines := make([]WorkflowLine, len(ids))
-	err := e.c.Hashes(ctx, "read workflows", ids, e.c.Keys.Workflow, func(i int, stored map[string]string) error {
-		lines[i] = newWorkflowLine(ids[i], stored)
+	err := e.c.Hashes(ctx, "read spending", ids, e.c.Keys.Spending, func(i int, stored map[string]string) error {
+		lines[i].Spending = fieldsOf(stored)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = e.c.Hashes(ctx, "read workflows", ids, e.c.Keys.Workflow, func(i int, stored map[string]string) error {
+		lines[i] = newWorkflowLine(ids[i], stored, textOf(lines[i].Spending))
 		return nil
 	})
 	return lines, err

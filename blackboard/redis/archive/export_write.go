@@ -122,7 +122,7 @@ func (e *export) writeWorkflows(ctx context.Context) error {
 		for i, id := range ids {
 			changed, ok := e.now.changedWorkflows[id]
 			if !ok {
-				changed = WorkflowLine{LineWorkflow, id, Fields{}}
+				changed = WorkflowLine{Kind: LineWorkflow, ID: id, Fields: Fields{}}
 			}
 			if err := e.writeSpooled(LineWorkflow, workflowOf(id), from+i < e.workflows, changed, ok); err != nil {
 				return err
@@ -193,6 +193,19 @@ func (e *export) writeEvents(ctx context.Context) error {
 			return e.sums.rest()
 		}
 	}
+}
+
+// writeCalls writes the calls of models under way, of the goal when there is one.
+func (e *export) writeCalls(context.Context) error {
+	for _, l := range e.now.calls {
+		if e.o.Goal != "" && string(l.Fields["workflow"]) != e.o.Goal {
+			continue
+		}
+		if err := e.out.Write(LineCall, l); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // writeOpen writes the open work, of the goal when there is one.

@@ -203,6 +203,7 @@ func (i *imports) run(ctx context.Context) error {
 			i.o.Progress(i.counts)
 		}
 	}
+	i.stage.total()
 	if err := i.stage.flush(ctx, true); err != nil {
 		return err
 	}

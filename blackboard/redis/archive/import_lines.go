@@ -125,7 +125,7 @@ func (i *imports) next() (string, error) {
 		return kind, i.footer(line)
 	}
 	read := map[string]func([]byte) error{
-		LineArtefact: i.artefact, lineLost: i.lost, LineClaim: i.claim, LineWorkflow: i.workflow, LineOpen: i.open, LineEvent: i.event,
+		LineArtefact: i.artefact, lineLost: i.lost, LineClaim: i.claim, LineWorkflow: i.workflow, LineOpen: i.open, LineCall: i.call, LineEvent: i.event,
 	}
 	if err := read[kind](line); err != nil {
 		return "", err
@@ -229,6 +229,18 @@ func (i *imports) open(line []byte) error {
 	if err := i.stage.open(l); err != nil {
 		return i.wrong("%s", err)
 	}
+	return nil
+}
+
+func (i *imports) call(line []byte) error {
+	var l callLine
+	if err := i.decode(line, &l); err != nil {
+		return err
+	}
+	if !i.known[workflowOf(string(l.Fields["workflow"]))] {
+		return i.wrong("call %s is of goal %q, which is not in the file", l.ID, l.Fields["workflow"])
+	}
+	i.stage.call(l)
 	return nil
 }
 

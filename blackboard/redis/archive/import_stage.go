@@ -23,6 +23,7 @@ type stage struct {
 	most  int             // records in a part
 	part  int             // that was sent last, from 1
 	names map[string]bool // of staged keys that are written already
+	sums  store.Sums      // of the accounts
 
 	underWay chan error     // of the part that was sent last; nil: it has arrived
 	commands [][]string     // of one key each
@@ -37,7 +38,7 @@ const (
 )
 
 func newStage(c *store.Conn, token string, most int) *stage {
-	return &stage{c: c, token: token, most: most, names: map[string]bool{}, grown: map[string]int{}}
+	return &stage{c: c, token: token, most: most, names: map[string]bool{}, sums: store.Sums{}, grown: map[string]int{}}
 }
 
 // do adds a command.
@@ -172,7 +173,22 @@ func (s *stage) running(claim, agent, grant string) {
 func (s *stage) workflow(l WorkflowLine) error {
 	s.record("workflow", l.ID)
 	s.hash(s.c.Keys.Workflow(l.ID), textOf(l.Fields))
+	s.hash(s.c.Keys.Spending(l.ID), textOf(l.Spending))
+	s.sums.Add(textOf(l.Spending))
 	return nil
+}
+
+// call brings a call under way into the index of them.
+func (s *stage) call(l callLine) {
+	s.records++
+	s.grow("HSET", s.staged(s.c.Keys.PendingCalls()), l.ID, store.Encode(textOf(l.Fields)))
+}
+
+// total writes the sums of all accounts, by model.
+func (s *stage) total() {
+	if len(s.sums) > 0 {
+		s.hash(s.staged(s.c.Keys.Spending("models")), s.sums.Fields())
+	}
 }
 
 // openIndexes are those of open work that belong to no agent, by their names in
@@ -202,6 +218,9 @@ func (s *stage) open(l openLine) error {
 func (s *stage) event(id string, stored map[string]string) error {
 	s.records++
 	s.do("XADD", s.staged(s.c.Keys.Events()), pairs([]string{id}, stored)...)
+	if stored["kind"] == string(blackboard.EventCall) { // it ended: under this id there is no other
+		s.grow("SADD", s.c.Keys.SettledCalls(stored["workflow"]), stored["call"])
+	}
 	return nil
 }
 

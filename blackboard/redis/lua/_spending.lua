@@ -2,7 +2,7 @@
 -- of the first four joined by spaces:
 --   goal               cost tokens calls held_cost held_tokens held_calls
 --   grant:CLAIM:AGENT  the same, of one grant
---   more               cost tokens calls time_us, by which people raised the goal's budget
+--   more, more:CLAIM:AGENT  cost tokens calls time_us, by which people raised the budget of the goal, of a grant
 --   run:CLAIM:AGENT:MODEL  calls input cached cache_write output reasoning cost priced estimated took_us
 --   time, time:CLAIM:AGENT  microseconds that agents with a model ran, the last call included
 --   said:ID            a person's word that raised the budget, so that it counts once
@@ -45,6 +45,20 @@ local function add_numbers(key, field, more)
     text[i] = string.format('%.0f', math.max(0, all[i] + v))
   end
   call('HSET', key, field, table.concat(text, ' '))
+end
+
+-- Lets a grant that is tried again in another claim go on with the account of before.
+local function go_on_spending(workflow, old, new, agent)
+  local key, from, to = spending_key(workflow), old .. ':' .. agent, new .. ':' .. agent
+  for field, n in pairs({ grant = 3, time = 1, more = 4 }) do -- what calls under way hold stays where it is
+    local all = numbers_of(key, field .. ':' .. from, n)
+    if math.max(unpack(all)) > 0 then
+      for i = n + 1, #all do
+        all[i] = nil
+      end
+      add_numbers(key, field .. ':' .. to, all)
+    end
+  end
 end
 
 -- Adds to the accounts of a goal and, but for a bid's call, of a grant.

@@ -1,16 +1,22 @@
 --!readonly
 -- The changing records of an instance at one moment: the claims and workflows in the
--- entries after a position, and the open work. All others are written once, so that
--- their number is enough.
+-- entries after a position, the open work, and models' calls under way with the accounts
+-- of their goals. All others are written once, so that their number is enough.
 -- KEYS[1] the ledger. ARGV: 1 position, 2 most entries, 3 workflow (empty: all of them).
 -- Replies ok, position, number of artefacts, of claims, of goals, claims {id, fields, bids, order, grants},
--- workflows {id, fields}, open work {index, agent, ids with scores} | more.
+-- workflows {id, fields, account}, open work {index, agent, ids with scores}, calls by id | more.
 local most, workflow = tonumber(ARGV[2]), ARGV[3]
 local entries = call('XRANGE', events_key, '(' .. ARGV[1], '+', 'COUNT', most + 1)
 if #entries > most then
   return { 'more' }
 end
 local position, claims, workflows, seen = ARGV[1], {}, {}, {}
+local function add_workflow(id)
+  local fields = call('HGETALL', workflow_key(id))
+  if #fields > 0 then
+    workflows[#workflows + 1] = { id, fields, call('HGETALL', spending_key(id)) }
+  end
+end
 for _, entry in ipairs(entries) do
   position = entry[1]
   for i = 2, #entry[2], 2 do
@@ -22,12 +28,17 @@ for _, entry in ipairs(entries) do
           claims[#claims + 1] = { id, fields, call('HGETALL', bids_key(id)), call('LRANGE', bid_order_key(id), 0, -1),
             call('HGETALL', grants_key(id)) }
         end
-        fields = call('HGETALL', workflow_key(id))
-        if #fields > 0 then
-          workflows[#workflows + 1] = { id, fields }
-        end
+        add_workflow(id)
       end
     end
+  end
+end
+local calls = call('HGETALL', pending_calls_key) -- no entry tells of a reservation
+for i = 2, #calls, 2 do
+  local p = decoded(calls[i])
+  if p and p.workflow and not seen[p.workflow] then
+    seen[p.workflow] = true
+    add_workflow(p.workflow)
   end
 end
 local open, agents, names = {}, {}, {}
@@ -70,4 +81,4 @@ local counts = { call('LLEN', artefacts_key), call('LLEN', claims_key), call('LL
 if workflow ~= '' then
   counts = { call('LLEN', artefacts_by_workflow_key(workflow)), call('LLEN', claims_by_workflow_key(workflow)), 1 }
 end
-return { 'ok', position, tostring(counts[1]), tostring(counts[2]), tostring(counts[3]), claims, workflows, open }
+return { 'ok', position, tostring(counts[1]), tostring(counts[2]), tostring(counts[3]), claims, workflows, open, calls }

@@ -2,12 +2,13 @@
 -- its grant. Nothing is in the ledger until the call is settled.
 -- KEYS[1] the ledger. ARGV: 1 call, 2 claim, 3 agent, 4 attempt of the running grant (0: of a bid that is due),
 -- 5 holder, 6 model, 7 SHA-256 of the request, 8 tokens, 9 cost, 10 to 13 the goal's budget: cost, tokens,
--- calls, microseconds (0: no bound), 14 to 17 the grant's.
--- Replies ok | settled | paused | refused why | wait, less or none: tokens left, cost left (negative: no
+-- calls, microseconds (0: no bound), 14 to 17 the grant's, 18 the try of the call.
+-- Replies ok again (another try of the call reserved it; else empty) | settled | paused | refused why | wait, less or none: tokens left, cost left (negative: no
 -- bound), then of the narrowest budget: whose, unit, limit, used.
 local id, claim, agent, bid = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '0'
-if call('HEXISTS', pending_calls_key, id) == 1 then
-  return { 'ok' }
+local under = decoded(call('HGET', pending_calls_key, id))
+if under then
+  return { 'ok', under.try == ARGV[18] and '' or 'again' }
 end
 local workflow = call('HGET', claim_key(claim), 'workflow_id')
 if not workflow then
@@ -65,7 +66,8 @@ local function weigh_budget(of, account, field, first, more)
 end
 weigh_budget('goal', 'goal', 'time', 10, numbers_of(key, 'more', 4))
 if g then
-  weigh_budget('grant', 'grant:' .. claim .. ':' .. agent, 'time:' .. claim .. ':' .. agent, 14, {})
+  weigh_budget('grant', 'grant:' .. claim .. ':' .. agent, 'time:' .. claim .. ':' .. agent, 14,
+    numbers_of(key, 'more:' .. claim .. ':' .. agent, 4))
 end
 if answer then
   return { answer, string.format('%.0f', left.tokens), string.format('%.0f', left.cost), unpack(short) }
@@ -78,5 +80,5 @@ if g then
   save_grant(claim, agent, g)
 end
 call('HSET', pending_calls_key, id, cjson.encode({ workflow = workflow, claim = claim, agent = agent, attempt = ARGV[4], holder = ARGV[5],
-  model = ARGV[6], request = ARGV[7], tokens = ARGV[8], cost = ARGV[9], since = at }))
-return { 'ok' }
+  model = ARGV[6], request = ARGV[7], tokens = ARGV[8], cost = ARGV[9], since = at, try = ARGV[18] }))
+return { 'ok', '' }

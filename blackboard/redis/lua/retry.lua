@@ -124,6 +124,7 @@ for _, g in ipairs(grants) do
     else
       queue_grant(new, g.agent, anew, at)
     end
+    go_on_spending(workflow, old, new, g.agent)
   end
 end
 if last == 1 then

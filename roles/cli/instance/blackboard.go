@@ -8,7 +8,6 @@ import (
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/archive"
 	"sett/contract/env"
-	"sett/contract/model"
 	"sett/roles/cli/term"
 	"sett/roles/view"
 )
@@ -98,7 +97,7 @@ type People struct {
 // spenders bound what calls of models may take.
 type spenders interface {
 	PauseModels(ctx context.Context, paused bool, by, why string) error
-	RaiseBudget(ctx context.Context, word, workflowID string, more model.Budget, by string) error
+	RaiseBudget(ctx context.Context, r blackboard.Raise) error
 }
 
 // calls reads the accounts of models' calls.

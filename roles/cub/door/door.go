@@ -56,11 +56,11 @@ type Door struct {
 	out    *http.Transport
 }
 
-// usualPatience outlasts the restart of a gateway that was killed.
-const usualPatience = 20 * time.Second
+// Patience outlasts the restart of a gateway that was killed.
+const Patience = 20 * time.Second
 
-// patient connects, and tries again while nobody listens. Nothing has been sent by then.
-func patient(most time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// Patient connects, and tries again while nobody listens. Nothing has been sent by then.
+func Patient(most time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		again := time.NewTicker(100 * time.Millisecond)
@@ -92,7 +92,7 @@ func Open(o Options) (*Door, error) {
 		return nil, errors.New("open the door to the model: the gateway has no address")
 	}
 	d := &Door{o: o, token: "sett-" + rand.Text(), out: &http.Transport{
-		DialContext: patient(cmp.Or(o.Patience, usualPatience)), MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
+		DialContext: Patient(cmp.Or(o.Patience, Patience)), MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
 	listeners, err := d.listen()
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package modelclient asks language models in the three wire formats that Sett's door and
 // gateway pass on: chat completions, responses and messages. It streams every answer and
-// bounds it. It repeats a request only after its answer broke off: other repeats are the
-// gateway's, which knows budgets and limits.
+// bounds it. It repeats a request only after its answer broke off or the gateway ended: other
+// repeats are the gateway's, which knows budgets and limits.
 //
 // It knows neither prompts nor tools; see contract/prompt and roles/llm.
 package modelclient
@@ -20,6 +20,7 @@ import (
 
 	"sett/contract/env"
 	"sett/contract/model"
+	"sett/roles/role/gateway"
 )
 
 // Client asks one model.
@@ -55,14 +56,14 @@ var formats = map[model.API]format{model.Chat: chat{}, model.Messages: messages{
 func FromEnv(lookup func(string) (string, bool)) (*Client, error) {
 	r := env.Reader{Lookup: lookup}
 	api := model.API(r.OneOf(env.ModelAPI, string(model.Chat), string(model.Messages), string(model.Responses)))
-	c := &Client{API: api, Model: r.Or(env.ModelName, ""), Header: http.Header{}, HTTP: NewHTTP(""), Repeats: 2}
+	c := &Client{API: api, Model: r.Or(env.ModelName, ""), Header: http.Header{}, HTTP: NewHTTP(plain), Repeats: 2}
 	base, key := env.OpenAIBase, env.OpenAIKey
 	if api == model.Messages {
 		base, key = env.AnthropicBase, env.AnthropicKey
 	}
 	c.Base = strings.TrimSuffix(strings.TrimRight(r.Or(base, ""), "/"), "/v1")
-	if socket := r.Or(env.ModelSocket, ""); socket != "" {
-		c.Base, c.HTTP = "http://sett", NewHTTP(socket)
+	if path := r.Or(env.ModelSocket, ""); path != "" {
+		c.Base, c.HTTP = "http://sett", NewHTTP(socket(path))
 	}
 	if c.Base == "" {
 		r.Required(base, "the door to a model, which a running agent with llm in sett.yml has; or "+env.ModelSocket)
@@ -75,16 +76,22 @@ func FromEnv(lookup func(string) (string, bool)) (*Client, error) {
 	return c, r.Err()
 }
 
-// NewHTTP returns a client that obeys no proxy and follows no redirect, to a Unix socket
-// unless its path is empty.
-func NewHTTP(socket string) *http.Client {
-	dialer := &net.Dialer{Timeout: 10 * time.Second}
-	t := &http.Transport{DialContext: dialer.DialContext, MaxIdleConns: 8, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20}
-	if socket != "" {
-		t.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "unix", socket)
-		}
-	}
+// Dial connects, as net.Dialer's DialContext.
+type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+
+// socket connects to a Unix socket, whatever the address.
+func socket(path string) Dial {
+	return func(ctx context.Context, _, _ string) (net.Conn, error) { return plain(ctx, "unix", path) }
+}
+
+func plain(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: 10 * time.Second}
+	return d.DialContext(ctx, network, addr)
+}
+
+// NewHTTP returns a client that obeys no proxy and follows no redirect.
+func NewHTTP(dial Dial) *http.Client {
+	t := &http.Transport{DialContext: dial, MaxIdleConns: 8, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20}
 	return &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
@@ -132,13 +139,21 @@ func (c *Client) once(ctx context.Context, f format, body []byte) (Answer, error
 		c.Sign(r.Header)
 	}
 	w, err := c.HTTP.Do(r)
+	var op *net.OpError
+	if err != nil && !(errors.As(err, &op) && op.Op == "dial") {
+		err = fmt.Errorf("%w: %w", ErrCut, err) // the gateway ended, and is started again
+	}
 	if err != nil {
 		return Answer{}, err
 	}
 	defer w.Body.Close()
 	if w.StatusCode != http.StatusOK {
 		begin, _ := io.ReadAll(io.LimitReader(w.Body, mostRefusal)) // the part that came is all there is
-		return Answer{}, refusal(w.StatusCode, w.Header, begin)
+		refused := refusal(w.StatusCode, w.Header, begin)
+		if w.StatusCode == http.StatusServiceUnavailable && w.Header.Get(gateway.ShouldRetry) == "" {
+			return Answer{}, fmt.Errorf("%w: %w", ErrCut, refused) // the door's own: the gateway ended
+		}
+		return Answer{}, refused
 	}
 	if kind := w.Header.Get("Content-Type"); !strings.HasPrefix(kind, "text/event-stream") {
 		begin, _ := io.ReadAll(io.LimitReader(w.Body, mostMessage))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -21,12 +22,9 @@ func DecodeSpending(fields map[string]string) blackboard.Spending {
 		More: model.Budget{Cost: model.Money(more[0]), Tokens: more[1], Calls: more[2], Time: micros(more[3])},
 	}
 	for field, text := range fields {
-		names, ok := strings.CutPrefix(field, "run:")
-		parts := strings.SplitN(names, ":", 3)
-		if !ok || len(parts) != 3 {
-			continue
+		if claim, agent, name, ok := runOf(field); ok {
+			s.Runs = append(s.Runs, blackboard.Run{Claim: claim, Spent: spent(agent, name, text)})
 		}
-		s.Runs = append(s.Runs, blackboard.Run{Claim: parts[0], Spent: spent(parts[1], parts[2], text)})
 	}
 	slices.SortFunc(s.Runs, func(a, b blackboard.Run) int {
 		return strings.Compare(a.Claim+"\x00"+a.Agent+"\x00"+a.Model, b.Claim+"\x00"+b.Agent+"\x00"+b.Model)
@@ -43,8 +41,47 @@ func DecodeSums(fields map[string]string) []blackboard.Spent {
 	return all
 }
 
+// Sums are the numbers of all runs of accounts, by model.
+type Sums map[string][]int64
+
+// runNumbers is how many numbers a run has.
+const runNumbers = 10
+
+// Add takes in the runs of a stored account.
+func (s Sums) Add(account map[string]string) {
+	for field, text := range account {
+		if _, _, name, ok := runOf(field); ok {
+			if s[name] == nil {
+				s[name] = make([]int64, runNumbers)
+			}
+			for i, n := range numbers(text, runNumbers) {
+				s[name][i] += n
+			}
+		}
+	}
+}
+
+// Fields returns the sums as they are stored.
+func (s Sums) Fields() map[string]string {
+	all := make(map[string]string, len(s))
+	for name, sum := range s {
+		all[name] = strings.Trim(fmt.Sprint(sum), "[]")
+	}
+	return all
+}
+
+// runOf reads the name of a run's field.
+func runOf(field string) (claim, agent, name string, ok bool) {
+	names, ok := strings.CutPrefix(field, "run:")
+	parts := strings.SplitN(names, ":", 3)
+	if !ok || len(parts) != 3 {
+		return "", "", "", false
+	}
+	return parts[0], parts[1], parts[2], true
+}
+
 func spent(agent, name, text string) blackboard.Spent {
-	n := numbers(text, 10)
+	n := numbers(text, runNumbers)
 	return blackboard.Spent{
 		Agent: agent, Model: name, Calls: n[0],
 		Usage: model.Usage{Input: n[1], Cached: n[2], CacheWrite: n[3], Output: n[4], Reasoning: n[5]},
