@@ -100,6 +100,7 @@ lint: ## gofmt, golangci-lint with go vet and staticcheck in it, tidy modules, p
 	@echo gofmt; files=$$(find . -name '*.go' -not -path '*/testdata/*' -exec gofmt -l {} +); \
 		[ -z "$$files" ] || { echo "not gofmt'ed:" $$files; exit 1; }
 	go mod tidy -diff
+	go -C .judge list -deps -test ./... >/dev/null
 	go -C .tools vet ./...
 	go -C .tools run ./english -except english/exceptions.txt ..
 	$(TOOL) golangci-lint run

@@ -1,6 +1,7 @@
-// Package judge holds the models of tests, and the gateway, against the official Go
-// SDKs: these decode every answer, and see the usage that is in the account. It is a
-// module of its own, since the SDKs are larger than Sett.
+// Package judge holds the models of tests, the door and the gateway against the official Go
+// SDKs: these decode every answer, and see the usage that is in the account. Their types
+// of requests decode those of sett llm. It is a module of its own, since the SDKs are
+// larger than Sett.
 package judge
 
 import (
@@ -9,8 +10,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,15 +19,14 @@ import (
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
-	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
 	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
 	"sett/blackboard"
 	"sett/blackboard/boardtest"
 	"sett/contract/env"
 	"sett/contract/model"
+	"sett/roles/cub/door"
 	"sett/roles/gateway"
 	"sett/roles/role"
 	line "sett/roles/role/gateway"
@@ -39,12 +39,11 @@ const (
 	holder = "holder"
 )
 
-// court is a gateway in front of the models of tests.
+// court is a door in front of a gateway, in front of the models of tests.
 type court struct {
 	*testing.T
 	board *boardtest.Board
 	mock  *modeltest.Server
-	url   string
 	claim string
 	goal  string
 }
@@ -80,7 +79,6 @@ func open(t *testing.T, steps ...modeltest.Step) *court {
 			t.Error(err)
 		}
 	})
-	c.url = "http://" + addr
 	c.board.Until("the gateway", func() bool {
 		conn, err := net.Dial("tcp", addr)
 		if err == nil {
@@ -88,6 +86,16 @@ func open(t *testing.T, steps ...modeltest.Step) *court {
 		}
 		return err == nil
 	})
+	d, err := door.Open(door.Options{
+		Gateway: "http://" + addr, Token: line.Token(secret, "coder"), NewID: boardtest.NewID, Loopback: true, Log: slog.New(slog.DiscardHandler),
+		Call: blackboard.Call{Claim: c.claim, Agent: "coder", Attempt: 1, Holder: holder},
+	})
+	must(t, err)
+	t.Cleanup(d.Close)
+	for _, v := range d.Environ(nil) { // as a tool of the agent has it
+		name, value, _ := strings.Cut(v, "=")
+		t.Setenv(name, value)
+	}
 	return c
 }
 
@@ -100,20 +108,9 @@ func freePort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// asCub adds the headers that a cub adds.
-func (c *court) asCub(q *http.Request, next func(*http.Request) (*http.Response, error)) (*http.Response, error) {
-	q.Header.Del("X-Api-Key")
-	line.SetCall(q.Header, line.Token(secret, "coder"), blackboard.Call{ID: boardtest.NewID(), Claim: c.claim, Agent: "coder", Attempt: 1, Holder: holder})
-	return next(q)
-}
-
-func (c *court) openai() openai.Client {
-	return openai.NewClient(option.WithBaseURL(c.url+"/v1"), option.WithAPIKey("sett"), option.WithMiddleware(c.asCub))
-}
-
-func (c *court) anthropic() anthropic.Client {
-	return anthropic.NewClient(anthropicoption.WithBaseURL(c.url), anthropicoption.WithAPIKey("sett"), anthropicoption.WithMiddleware(c.asCub))
-}
+// The SDKs find the door by themselves.
+func (c *court) openai() openai.Client       { return openai.NewClient() }
+func (c *court) anthropic() anthropic.Client { return anthropic.NewClient() }
 
 var usage = model.Usage{Input: 100, Cached: 20, CacheWrite: 3, Output: 40, Reasoning: 5}
 

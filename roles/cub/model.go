@@ -12,6 +12,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/contract/env"
 	"sett/contract/model"
 	"sett/roles/cub/door"
 	"sett/roles/cub/toolrun"
@@ -49,8 +50,11 @@ func (e *budgetError) FailureType() string { return blackboard.TypeBudgetExceede
 // nothing is opened.
 func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseFunc) (vars []string, shut func(), err error) {
 	asks := x.settings.Asks
-	if asks.Gateway == "" || asks.NoDoor {
+	switch {
+	case asks.Gateway == "":
 		return environ, func() {}, nil
+	case asks.NoDoor:
+		return withoutModel(environ), func() {}, nil
 	}
 	dir := ""
 	if x.settings.Walls != nil {
@@ -70,6 +74,13 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 		return nil, nil, err
 	}
 	return d.Environ(environ), d.Close, nil
+}
+
+// withoutModel returns an environment that does not name the model. The cub's own has it.
+func withoutModel(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
+		return strings.HasPrefix(v, env.ModelName+"=") || strings.HasPrefix(v, env.ModelAPI+"=")
+	})
 }
 
 // overBudget ends a grant that has used up a budget: with a Failure, or with a Question
