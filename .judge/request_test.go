@@ -27,16 +27,61 @@ import (
 // know, or a value of another kind, is lost on the way.
 func understood(t *testing.T, api model.API, body []byte) (before, after map[string]any) {
 	t.Helper()
-	into := map[model.API]any{
-		model.Chat: &openai.ChatCompletionNewParams{}, model.Responses: &responses.ResponseNewParams{}, model.Messages: &anthropic.MessageNewParams{},
-	}[api]
 	must(t, json.Unmarshal(body, &before))
-	must(t, json.Unmarshal(body, into))
-	again, err := json.Marshal(into)
-	must(t, err)
-	must(t, json.Unmarshal(again, &after))
 	delete(before, "stream") // the SDKs say it by the method
+	choice, forced := before["tool_choice"]
+	into := map[model.API]any{model.Chat: &openai.ChatCompletionNamedToolChoiceParam{}, model.Responses: &responses.ToolChoiceFunctionParam{}}[api]
+	if forced = forced && into != nil; forced {
+		delete(before, "tool_choice") // these SDKs' union does not choose among its types when it decodes
+	}
+	if api == model.Messages {
+		asList(before)
+	}
+	after = again(t, before, map[model.API]any{
+		model.Chat: &openai.ChatCompletionNewParams{}, model.Responses: &responses.ResponseNewParams{}, model.Messages: &anthropic.MessageNewParams{},
+	}[api])
+	if forced {
+		before["tool_choice"], after["tool_choice"] = choice, again(t, choice, into)
+	}
 	return before, after
+}
+
+// asList makes a list of each text that may stand for one, as the SDK writes it.
+func asList(v any) {
+	list := func(v any) any {
+		if text, ok := v.(string); ok {
+			return []any{map[string]any{"type": "text", "text": text}}
+		}
+		return v
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			asList(e)
+		}
+	case map[string]any:
+		if _, ok := v["system"]; ok {
+			v["system"] = list(v["system"])
+		}
+		if v["type"] == "tool_result" {
+			v["content"] = list(v["content"])
+		}
+		for _, e := range v {
+			asList(e)
+		}
+	}
+}
+
+// again decodes a value into a type, and encodes it.
+func again(t *testing.T, v, into any) (after map[string]any) {
+	t.Helper()
+	text, err := json.Marshal(v)
+	must(t, err)
+	must(t, json.Unmarshal(text, into))
+	text, err = json.Marshal(into)
+	must(t, err)
+	must(t, json.Unmarshal(text, &after))
+	return after
 }
 
 func (c *court) judge(api model.API) {
@@ -47,8 +92,9 @@ func (c *court) judge(api model.API) {
 	}
 	for i, q := range all {
 		if before, after := understood(c.T, api, q.Body); q.API != api || !reflect.DeepEqual(before, after) {
-			again, _ := json.Marshal(after)
-			c.Errorf("request %d: the SDK understands\n%s\nof\n%s", i+1, again, q.Body)
+			was, _ := json.Marshal(before)
+			is, _ := json.Marshal(after)
+			c.Errorf("request %d: the SDK understands\n%s\nof\n%s", i+1, is, was)
 		}
 	}
 }

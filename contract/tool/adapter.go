@@ -100,9 +100,17 @@ func (e End) failed() error {
 // mostComplaint is the longest line of stderr in a reason, in bytes.
 const mostComplaint = 160
 
+// settError begins a line in which sett itself, as the tool, says why it fails. A hint or a
+// difference may follow it.
+const settError = "sett: error: "
+
 // complaint is the last line of stderr that is not blank, for the reason of a Failure.
 func (e End) complaint() string {
 	line := lastLine(End{Stderr: e.Stderr})
+	text := "\n" + tail(End{Stderr: e.Stderr})
+	if at := strings.LastIndex(text, "\n"+settError); at >= 0 {
+		line, _, _ = strings.Cut(text[at+1+len(settError):], "\n")
+	}
 	if line == "" {
 		return ""
 	}

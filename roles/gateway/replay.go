@@ -47,7 +47,7 @@ func (c *call) unknownRequest(number int) string {
 			best, score = lines, n
 		}
 	}
-	return "the recording does not have this request; the nearest one differs (- recorded, + asked):\n" + difference(best, asked)
+	return "the recording does not have this request; the nearest one differs (- recorded, + asked)\n" + strings.TrimSuffix(difference(best, asked), "\n")
 }
 
 // pretty are the lines of a JSON text.

@@ -169,9 +169,22 @@ func (s *session) work(ctx context.Context) (*result, error) {
 		return nil, fmt.Errorf("stopped after %s", l.done())
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%w (after %s)", err, l.done())
+		return nil, &endedError{err, l.done()}
 	}
 	return out, nil
+}
+
+// endedError is the reason for the end of the work, and says how far it got.
+type endedError struct {
+	error
+	done string
+}
+
+func (e *endedError) Unwrap() error { return e.error }
+
+func (e *endedError) Error() string {
+	first, rest, _ := strings.Cut(e.error.Error(), "\n")
+	return strings.TrimSuffix(fmt.Sprintf("%s (after %s)\n%s", first, e.done, rest), "\n")
 }
 
 // loop prepares the conversation.

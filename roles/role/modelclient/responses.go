@@ -57,7 +57,7 @@ func items(m Message) (all []any) {
 		role = "assistant"
 	}
 	if m.Text != "" || len(m.Results)+len(m.Calls)+len(m.Opaque) == 0 {
-		all = append(all, object{"role": role, "content": m.Text})
+		all = append(all, object{"type": "message", "role": role, "content": m.Text})
 	}
 	for _, c := range m.Calls {
 		all = append(all, object{"type": "function_call", "call_id": c.ID, "name": c.Name, "arguments": c.Arguments})
