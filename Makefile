@@ -47,7 +47,7 @@ demo: build ## build, then watch a clan of scripts do real work
 	./bin/sett demo
 
 .PHONY: test
-test: setup ## run every test and fuzz each target for seconds; set up what that needs
+test: setup ## run every test and fuzz each target for a second; set up what that needs
 	@$(TESTRUN) $(if $(COVER),-cover $(COVER))
 
 .PHONY: test-fast

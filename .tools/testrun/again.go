@@ -23,7 +23,7 @@ func (p *plan) again(r *report, w io.Writer) error {
 	}
 	for _, t := range failed {
 		fmt.Fprintf(w, "again, alone: %s %s\n", t.pkg, t.name)
-		args := []string{"test", "-json", "-count=1", "-timeout", "40m", "-run", only(t.name)}
+		args := append(slices.Clone(goTest), "-count=1", "-run", only(t.name))
 		if p.raced(t.pkg) {
 			args = append(args, race...)
 		}

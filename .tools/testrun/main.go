@@ -24,7 +24,7 @@ func main() {
 	flag.BoolVar(&p.race, "race", false, "have the race detector in every package, not only where goroutines share")
 	flag.StringVar(&p.cover, "cover", "", "write a coverage profile to this `file`")
 	flag.StringVar(&p.run, "run", "", "run the tests that match this `pattern`, and fuzz nothing")
-	flag.DurationVar(&p.fuzz, "fuzz", 2*time.Second, "fuzz each target for this `time`; 0: not at all")
+	flag.DurationVar(&p.fuzz, "fuzz", time.Second, "fuzz each target for this `time`; 0: not at all")
 	flag.BoolVar(&p.onlyFuzz, "only-fuzz", false, "fuzz, and run nothing else")
 	read := flag.Bool("read", false, "run nothing: read the output of go test -json from stdin")
 	flag.Parse()

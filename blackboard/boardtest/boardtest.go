@@ -79,10 +79,8 @@ func (b *Board) Must(err error) {
 // Until waits for a condition and ends the test when it does not come.
 func Until(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
-	every := time.NewTicker(2 * time.Millisecond)
-	defer every.Stop()
-	for deadline := time.Now().Add(Patience); !done(); <-every.C {
-		if time.Now().After(deadline) {
+	for began := time.Now(); !done(); <-time.After(min(max(2*time.Millisecond, time.Since(began)/20), 50*time.Millisecond)) {
+		if time.Since(began) > Patience { // looks take time from what is awaited, so they get rarer
 			tb.Fatalf("waited in vain for %s", what)
 		}
 	}

@@ -261,13 +261,8 @@ func (p *place) signal(name, signal string) {
 // until waits for a condition that no channel tells of.
 func (p *place) until(what string, cond func() bool) {
 	p.t.Helper()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(deadline)
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-late:
+	for began := time.Now(); !cond(); <-time.After(min(max(10*time.Millisecond, time.Since(began)/20), 100*time.Millisecond)) {
+		if time.Since(began) > deadline { // looks take time from the engine, so they get rarer
 			p.t.Fatalf("waited in vain: %s", what)
 		}
 	}

@@ -71,7 +71,7 @@ func until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(time.Minute)
 	for !condition() {
 		select {
 		case <-tick.C:
