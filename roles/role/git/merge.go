@@ -14,6 +14,8 @@ import (
 type Conflict struct {
 	Commit string // that could not be applied
 	Files  []string
+
+	tree string // that git wrote, with the conflicts marked in its files
 }
 
 func (c *Conflict) Error() string { return "merge conflict in " + strings.Join(c.Files, ", ") }
@@ -90,7 +92,7 @@ func (g Repository) mergeTree(ctx context.Context, ours, theirs string) (string,
 	case err == nil:
 		return names[0], nil
 	case exitCode(err) == 1 && len(names) > 1:
-		c := &Conflict{Commit: theirs}
+		c := &Conflict{Commit: theirs, tree: names[0]}
 		for _, name := range names[1:] {
 			c.Files = append(c.Files, role.Clean(name))
 		}

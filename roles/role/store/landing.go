@@ -1,0 +1,198 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sett/roles/role/git"
+)
+
+// The ways of a commit to a branch.
+const (
+	Already     = "already there"
+	FastForward = "fast-forward"
+	Rebase      = "rebase"
+	Merge       = "merge"
+	Squash      = "squash"
+)
+
+// Landing asks how a commit of the store gets to a branch of the user's repository.
+type Landing struct {
+	Name    string // of the refs that hold its commits; a later plan of that name takes their place
+	Commit  string
+	Branch  string
+	How     string // where the branch has moved on; FastForward: not at all
+	Subject string // of a merge or a squash
+	Trailer string // the last lines of its message
+}
+
+// LandingPlan is the answer. It changes nothing in the user's repository.
+type LandingPlan struct {
+	Tip  string // of the branch; empty: there is none
+	To   string // the commit that the branch shall have; held
+	How  string // that it is made in
+	Bars string // why the branch cannot be moved, until a person acts; empty: it can be
+
+	// The commit and the branch contradict each other.
+	Conflict *git.Conflict
+	Hunks    []git.Hunk
+}
+
+const landingRefs = "refs/sett/landings/"
+
+// landingRef is a ref that holds a commit for a landing: to or tip.
+func landingRef(name, part string) string { return landingRefs + name + "/" + part }
+
+// PlanLanding finds the commit that a branch shall have, without a working tree. A
+// landing that a branch does not allow is no error: see LandingPlan. Merges are made in the store: no
+// hook, driver or filter of the user's repository is run.
+func (s *Store) PlanLanding(ctx context.Context, user *User, l Landing) (p LandingPlan, err error) {
+	if p.Tip, err = user.tip(ctx, l.Branch); err != nil {
+		return p, err
+	}
+	if p.Tip == "" {
+		p.Bars = "there is no branch " + l.Branch
+		return p, nil
+	}
+	if p.Bars, err = user.inUse(ctx, l.Branch); err != nil || p.Bars != "" {
+		return p, err
+	}
+	if err := s.Fetch(ctx, user.store.Objects(), p.Tip, landingRef(l.Name, "tip")); err != nil {
+		return p, fmt.Errorf("bring branch %s into the store: %w", l.Branch, err)
+	}
+	return p, s.planOn(ctx, &p, l)
+}
+
+// planOn makes the plan on a tip that the store has.
+func (s *Store) planOn(ctx context.Context, p *LandingPlan, l Landing) error {
+	base, err := s.git(ctx, "merge-base", p.Tip, l.Commit)
+	switch {
+	case exitCode(err) == 1:
+		p.Bars = "the branch and the commit have no history in common"
+		return nil
+	case err != nil:
+		return err
+	case line(base) == l.Commit:
+		p.How, p.To = Already, p.Tip
+		return nil
+	case line(base) == p.Tip && (l.How != Squash || s.single(ctx, p.Tip, l.Commit)):
+		p.How, p.To = FastForward, l.Commit
+		return s.Hold(ctx, landingRef(l.Name, "to"), p.To)
+	case l.How == FastForward:
+		p.Bars = "it cannot be fast-forwarded: the branch has commits that the result lacks"
+		return nil
+	}
+	if p.How, err = s.way(ctx, p.Tip, l); err != nil {
+		return err
+	}
+	l.How = p.How
+	repo := s.own()
+	p.To, err = join(ctx, repo, p.Tip, l)
+	switch {
+	case errors.As(err, &p.Conflict):
+		p.To = ""
+		p.Hunks, err = repo.Hunks(ctx, p.Conflict)
+		return err
+	case err != nil:
+		return fmt.Errorf("%s onto %s: %w", l.How, l.Branch, err)
+	case p.To == p.Tip:
+		p.How = Already
+		return nil
+	}
+	return s.Hold(ctx, landingRef(l.Name, "to"), p.To)
+}
+
+// way is the way of a landing where the branch has moved on. A rebase would leave out the
+// merges of the result, and with them the conflicts that an agent settled there: such
+// a result is merged. A single commit keeps its message and author.
+func (s *Store) way(ctx context.Context, tip string, l Landing) (string, error) {
+	if l.How == Merge {
+		return Merge, nil
+	}
+	out, err := s.git(ctx, "rev-list", "--parents", l.Commit, "^"+tip)
+	if err != nil {
+		return "", err
+	}
+	commits := strings.Split(line(out), "\n")
+	merges := slices.ContainsFunc(commits, func(row string) bool { return strings.Count(row, " ") > 1 })
+	switch {
+	case l.How == Rebase && merges:
+		return Merge, nil
+	case l.How == Squash && !merges && len(commits) == 1:
+		return Rebase, nil
+	}
+	return l.How, nil
+}
+
+// join makes the commits of a landing.
+func join(ctx context.Context, repo git.Repository, tip string, l Landing) (string, error) {
+	message := l.Subject + "\n\n" + l.Trailer
+	switch l.How {
+	case Rebase:
+		return repo.Rebase(ctx, tip, l.Commit)
+	case Merge:
+		return repo.Merge(ctx, tip, l.Commit, "Merge "+message)
+	case Squash:
+		return repo.Squash(ctx, tip, l.Commit, message)
+	}
+	return "", fmt.Errorf("unknown way %q", l.How)
+}
+
+// single says whether a commit is the only one that its tip lacks.
+func (s *Store) single(ctx context.Context, tip, commit string) bool {
+	out, err := s.git(ctx, "rev-list", "--count", commit, "^"+tip)
+	return err == nil && line(out) == "1"
+}
+
+// own is the store for commands that merge.
+func (s *Store) own() git.Repository {
+	env := append(environ(), "GIT_DIR="+s.Dir, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
+	for i, setting := range settings {
+		key, value, _ := strings.Cut(setting, "=")
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", i, key), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", i, value))
+	}
+	return git.Repository{Dir: s.Dir, Environ: env}
+}
+
+// Moved is the outcome of an attempt to move a branch.
+type Moved struct {
+	Done bool
+	Tip  string // of the branch, where it is neither
+	Bars string // as in LandingPlan
+}
+
+// Land moves a branch from a commit to one that PlanLanding made, once all objects of it are in
+// the user's repository. It may be repeated: a branch that has the commit is left alone. A branch
+// that is at another commit is not moved.
+func (s *Store) Land(ctx context.Context, user *User, branch, from, to string) (m Moved, err error) {
+	if m.Tip, err = user.tip(ctx, branch); err != nil {
+		return m, err
+	}
+	if m.Tip != from {
+		m.Done, err = user.has(ctx, m.Tip, to)
+		return m, err
+	}
+	release, err := s.Send(ctx, to, user.store.Dir)
+	defer release()
+	if err != nil {
+		return m, fmt.Errorf("bring the commits into the repository: %w", err)
+	}
+	if m.Bars, err = user.inUse(ctx, branch); err != nil || m.Bars != "" {
+		return m, err
+	}
+	_, err = user.store.git(ctx, "update-ref", "--no-deref", git.BranchRef(branch), to, from)
+	if err == nil {
+		m.Done, m.Tip = true, to
+		return m, nil
+	}
+	tip, again := user.tip(ctx, branch)
+	if again != nil || tip == from {
+		return m, errors.Join(fmt.Errorf("move branch %s: %w", branch, err), again)
+	}
+	m.Tip = tip
+	m.Done, err = user.has(ctx, tip, to)
+	return m, err
+}

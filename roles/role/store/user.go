@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sett/roles/role/git"
+)
+
+// User is the repository of the user, by its git directory, the one that all its
+// working trees share. Nothing of its configuration is run here.
+type User struct{ store *Store }
+
+// OpenUser returns the repository with this git directory.
+func OpenUser(gitDir string) *User { return &User{Open(gitDir)} }
+
+// tip returns the commit of a branch; empty: there is no such branch.
+func (u *User) tip(ctx context.Context, branch string) (string, error) {
+	return u.store.Commit(ctx, git.BranchRef(branch))
+}
+
+// has says whether a commit is another's ancestor there, or that commit itself.
+func (u *User) has(ctx context.Context, commit, ancestor string) (bool, error) {
+	if commit == "" {
+		return false, nil
+	}
+	_, err := u.store.git(ctx, "merge-base", "--is-ancestor", ancestor, commit)
+	if code := exitCode(err); code == 1 || code == 128 { // 128: it has no such commit
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// inUse says why a branch must stay where it is: a working tree has it, or an operation of
+// git there will move it. Empty: it may be moved.
+func (u *User) inUse(ctx context.Context, branch string) (string, error) {
+	if _, err := os.Stat(filepath.Join(u.store.Dir, "reftable")); err == nil {
+		return "the repository keeps its branches in reftables: Sett cannot see which are checked out", nil
+	}
+	if text, err := os.ReadFile(filepath.Join(u.store.Dir, filepath.FromSlash(git.BranchRef(branch)))); err == nil && strings.HasPrefix(string(text), "ref:") {
+		return fmt.Sprintf("branch %s is another name of a branch", branch), nil
+	}
+	bare, err := u.bare(ctx)
+	if err != nil {
+		return "", err
+	}
+	all := []string{}
+	if !bare {
+		all = append(all, u.store.Dir)
+	}
+	linked, err := os.ReadDir(filepath.Join(u.store.Dir, "worktrees"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("look at the working trees: %w", err)
+	}
+	for _, w := range linked {
+		all = append(all, filepath.Join(u.store.Dir, "worktrees", w.Name()))
+	}
+	for _, dir := range all {
+		if what := busyWith(dir, branch); what != "" {
+			if dir == u.store.Dir {
+				return fmt.Sprintf("branch %s %s in your working tree", branch, what), nil
+			}
+			return fmt.Sprintf("branch %s %s in the working tree %s", branch, what, filepath.Base(dir)), nil
+		}
+	}
+	return "", nil
+}
+
+// bare says whether the repository has no main working tree.
+func (u *User) bare(ctx context.Context) (bool, error) {
+	out, err := u.store.git(ctx, "config", "--type=bool", "--default=false", "--get", "core.bare")
+	return line(out) == "true", err
+}
+
+// held are the files of a git directory that name a branch, and their meaning.
+var held = []struct{ file, prefix, meaning string }{
+	{"HEAD", "ref: ", "is checked out"},
+	{"rebase-merge/head-name", "", "is being rebased"},
+	{"rebase-apply/head-name", "", "is being rebased"},
+	{"BISECT_START", "", "is being bisected"},
+}
+
+// busyWith says what a working tree with this git directory does with a branch; empty: nothing.
+func busyWith(dir, branch string) string {
+	ref := git.BranchRef(branch)
+	for _, h := range held {
+		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(h.file)))
+		if err != nil {
+			continue
+		}
+		name, ok := strings.CutPrefix(strings.TrimSpace(string(text)), h.prefix)
+		if ok && (name == ref || h.file == "BISECT_START" && name == branch) {
+			return h.meaning
+		}
+	}
+	return ""
+}
