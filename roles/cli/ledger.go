@@ -35,6 +35,8 @@ type ledgerExportCmd struct {
 	Goal  string `arg:"" optional:"" help:"Only this goal: any part of the beginning or end of its id or of one of its artefacts' or claims', or @last."`
 	File  string `placeholder:"FILE" help:"Write to FILE, which is there when it is whole; else to stdout."`
 	Force bool   `help:"Overwrite FILE."`
+
+	Bundle bool `help:"Also write FILE.bundle, a git bundle with the commits and their history."`
 }
 
 // Help is shown by `sett ledger export --help`.
@@ -48,11 +50,13 @@ The first line is a header, the last a footer with a SHA-256 over all lines befo
 "kind" says what it is: header, artefact, lost (an artefact that is not there), claim, workflow,
 open (what there is to do), event, footer. Text that is no UTF-8 is written as {"base64": "…"}.
 Not in it: the instance's own state (who leads, which agents live, who holds the workspace) and
-the workspace itself.
+the workspace itself. With --bundle the commits of results, and those that goals start from,
+are in FILE.bundle, and every commit that the ledger names is compared with it.
 
 Examples:
   sett ledger export --file ledger.jsonl
-  sett ledger export @last > goal.jsonl`
+  sett ledger export @last > goal.jsonl
+  sett ledger export --file ledger.jsonl --bundle`
 }
 
 // Run exports.
@@ -92,6 +96,11 @@ func (c *ledgerExportCmd) Run(a *app) error {
 		return err
 	}
 	a.Sayf("sett: exported %s from instance %s to %s\n", amount, in.Name, to)
+	if c.Bundle {
+		if err := ledger.ExportBundle(a.ctx, a.at, b, in, goal, path+ledger.BundleSuffix, c.Force); err != nil {
+			return errors.Join(err, incomplete(a, broken))
+		}
+	}
 	return incomplete(a, broken)
 }
 
@@ -118,6 +127,9 @@ func incomplete(a *app, broken []error) error {
 // that the file can be written at the end.
 func (c *ledgerExportCmd) path(a *app) (string, error) {
 	if c.File == "" || c.File == "-" {
+		if c.Bundle {
+			return "", role.Fail(role.Usage, errors.New("--bundle needs a file to stand beside"), "--file FILE")
+		}
 		if role.IsTerminal(a.Stdout) {
 			return "", role.Fail(role.Usage, errors.New("an export is not written to a terminal"), "--file FILE, or a pipe")
 		}
@@ -144,6 +156,8 @@ func (c *ledgerExportCmd) path(a *app) (string, error) {
 type ledgerImportCmd struct {
 	File  string `arg:"" optional:"" help:"The export; - for stdin."`
 	Abort bool   `help:"Clear away what an import left that was killed, instead."`
+
+	Bundle string `placeholder:"FILE" help:"The git bundle with the commits (default: FILE.bundle beside the export, if it is there)."`
 }
 
 // Help is shown by `sett ledger import --help`.
@@ -160,6 +174,7 @@ An import that was killed is cleared away by the next one, or with --abort.
 
 Examples:
   sett ledger import ledger.jsonl
+  sett ledger import ledger.jsonl --bundle commits.bundle
   gunzip < ledger.jsonl.gz | sett ledger import -
   sett ledger import --abort`
 }
@@ -181,6 +196,10 @@ func (c *ledgerImportCmd) Run(a *app) error {
 	defer done()
 	if c.Abort {
 		return c.abort(a, b, at.Name)
+	}
+	bundled, err := ledger.ImportBundle(a.ctx, a.at, at, c.Bundle, c.File)
+	if err != nil {
+		return err
 	}
 	a.Hold.On() // it clears away its part of an import
 	amount, lost, err := ledger.Import(a.ctx, &a.Terminal, b, term.ReadUntil(a.ctx, in), from)
@@ -205,6 +224,9 @@ func (c *ledgerImportCmd) Run(a *app) error {
 	a.Sayf("sett: imported %s into instance %s\n", amount, at.Name)
 	if lost > 0 {
 		a.Sayf("sett: warning: %s lost before it was exported\n", words.Count(lost, "more artefact was", "more artefacts were"))
+	}
+	if bundled {
+		return ledger.CompareCommits(a.ctx, a.at, b, at, "")
 	}
 	return nil
 }

@@ -1,0 +1,187 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"sett/blackboard"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/roles/role/store"
+	"sett/roles/role/words"
+)
+
+// BundleSuffix ends the name of the bundle beside an export.
+const BundleSuffix = ".bundle"
+
+// commits are those that the ledger names: hashes, by the refs that have to hold them.
+type commits map[string]string
+
+// commitsOf reads the commits that the ledger of a goal, or (empty) of all, names.
+func commitsOf(ctx context.Context, b *instance.Board, goal string) (commits, error) {
+	goals := []string{goal}
+	if goal == "" {
+		var err error
+		if goals, err = b.Index.Goals(ctx, 0); err != nil {
+			return nil, err
+		}
+	}
+	all := commits{}
+	for _, id := range goals {
+		if err := all.add(ctx, b, id); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// add adds those of one goal. A lost or corrupt record is the export's to name.
+func (c commits) add(ctx context.Context, b *instance.Board, goal string) error {
+	ids, err := b.Index.WorkflowArtefacts(ctx, goal)
+	if err != nil {
+		return err
+	}
+	outlines, each, err := b.Records.Outlines(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, o := range outlines {
+		if each[i] != nil || o.Type != blackboard.TypeGoalDefined && !o.NamesCommit() {
+			continue
+		}
+		a, err := b.Records.Artefact(ctx, o.ID)
+		switch {
+		case errors.Is(err, blackboard.ErrCorrupt), errors.Is(err, blackboard.ErrNotFound):
+			continue
+		case err != nil:
+			return err
+		}
+		if base := a.Base().Commit; base != "" {
+			c[store.Goal(a.ID)] = base
+		} else if a.NamesCommit() {
+			c[store.Artefact(a.ID)] = a.CommitHash()
+		}
+	}
+	return nil
+}
+
+// compare tells the refs that hold their commit from those that do not.
+func (c commits) compare(ctx context.Context, s *store.Store) (held, missing []string, err error) {
+	refs := make([]string, 0, len(c))
+	for ref := range c {
+		refs = append(refs, ref)
+	}
+	slices.Sort(refs)
+	found, err := s.Commits(ctx, refs)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, ref := range refs {
+		if found[i] != "" && strings.HasPrefix(found[i], strings.ToLower(c[ref])) {
+			held = append(held, ref)
+		} else {
+			missing = append(missing, ref)
+		}
+	}
+	return held, missing, nil
+}
+
+// incomplete is the error about commits that the ledger names and the store lacks.
+func (c commits) incomplete(missing []string) error {
+	if len(missing) == 0 {
+		return nil
+	}
+	const most = 5
+	var named []string
+	for _, ref := range missing[:min(len(missing), most)] {
+		named = append(named, fmt.Sprintf("%.12s of %s", role.Clean(c[ref]), words.Short(ref[strings.LastIndexByte(ref, '/')+1:])))
+	}
+	return role.Fail(role.Failed, fmt.Errorf("%s not in the bundle: %s", words.Count(len(missing), "commit that the ledger names is", "commits that the ledger names are"), strings.Join(named, ", ")),
+		"sett doctor says which the store lacks")
+}
+
+// ExportBundle writes the commits that the ledger names into a bundle, and fails if the
+// store lacks one of them.
+func ExportBundle(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal, path string, force bool) error {
+	all, err := commitsOf(ctx, b, goal)
+	if err != nil {
+		return err
+	}
+	s := store.Open(in.StoreDir())
+	held, missing, err := all.compare(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(held) == 0 {
+		at.Sayf("sett: note: the ledger names no commit that the store has: there is no bundle\n")
+		return all.incomplete(missing)
+	}
+	err = WriteWhole(path, force, func(w io.Writer) error { return store.Bundle(ctx, s, w, held) })
+	switch {
+	case errors.Is(err, store.ErrIncomplete):
+		return role.Fail(role.Environment, err, "git fetch --unshallow in the repository; goals after that have their whole history")
+	case err != nil:
+		return err
+	}
+	at.Sayf("sett: bundled %s to %s\n", words.Count(len(held), "commit"), role.Clean(path))
+	return all.incomplete(missing)
+}
+
+// ImportBundle brings a bundle into the store of an instance: the one that is named, else that beside
+// the export, if there is one. It says whether there was a bundle.
+func ImportBundle(ctx context.Context, at *instance.Locator, in *instance.Instance, named, export string) (bool, error) {
+	path := named
+	if path == "" {
+		if export == "" || export == "-" {
+			return false, nil
+		}
+		path = export + BundleSuffix
+	}
+	path, err := at.Path(path)
+	if err != nil {
+		return false, err
+	}
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && named == "":
+		return false, nil
+	case err != nil:
+		return false, role.Fail(role.Usage, fmt.Errorf("read %s: %w", role.Clean(path), role.Cause(err)), "")
+	}
+	defer func() { _ = f.Close() }()
+	s := store.Open(in.StoreDir())
+	if !s.Exists() {
+		return false, role.Fail(role.Environment, errors.New("the instance has no store for commits"), "give an agent a workspace, and sett up makes it")
+	}
+	n, err := store.Unbundle(ctx, s, f)
+	switch {
+	case errors.Is(err, store.ErrBundle), errors.Is(err, store.ErrIncomplete), errors.Is(err, store.ErrFormat):
+		return false, role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(path), err), "nothing was imported; --bundle takes the file that sett ledger export --bundle wrote")
+	case err != nil:
+		return false, role.Fail(role.Environment, err, "")
+	}
+	at.Sayf("sett: brought %s from %s\n", words.Count(n, "commit"), role.Clean(path))
+	return true, nil
+}
+
+// CompareCommits fails if the store lacks a commit that the ledger names.
+func CompareCommits(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal string) error {
+	all, err := commitsOf(ctx, b, goal)
+	if err != nil {
+		return err
+	}
+	held, missing, err := all.compare(ctx, store.Open(in.StoreDir()))
+	if err != nil {
+		return err
+	}
+	if err := all.incomplete(missing); err != nil {
+		return err
+	}
+	at.Sayf("sett: the store holds all %s that the ledger names\n", words.Count(len(held), "commit"))
+	return nil
+}

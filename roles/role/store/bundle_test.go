@@ -1,0 +1,77 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+const (
+	oneGoal     = "01ARZ3NDEKTSV4RRFFQ69G5FAA"
+	oneArtefact = "01ARZ3NDEKTSV4RRFFQ69G5FBB"
+)
+
+// A bundle brings commits, with their refs and their history, into another store.
+func TestBundle(t *testing.T) {
+	t.Parallel()
+	for _, format := range []string{"sha1", "sha256"} {
+		p := newPerson(t, "--object-format="+format)
+		first := p.commit("a", "1")
+		second := p.commit("a", "2", "b", "b")
+		from, to := p.store(), emptyStore(t, "sha1")
+		for ref, commit := range map[string]string{Goal(oneGoal): first, Artefact(oneArtefact): second} {
+			if err := from.Hold(t.Context(), ref, commit); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var b bytes.Buffer
+		if err := Bundle(t.Context(), from, &b, []string{Goal(oneGoal), Artefact(oneArtefact)}); err != nil {
+			t.Fatal(err)
+		}
+		whole := b.Bytes()
+		for name, bad := range map[string][]byte{
+			"empty": {}, "other": []byte("hello\n"), "cut": whole[:len(whole)-30], "header": []byte("# v2 git bundle\n"),
+			"refs": bytes.Replace(whole, []byte("refs/sett/goals/"), []byte("refs/heads/goals"), 1), "none": []byte("# v2 git bundle\n\nPACK"),
+			"long": []byte("# v2 git bundle\n" + strings.Repeat("x", 1<<16)),
+		} {
+			if n, err := Unbundle(t.Context(), emptyStore(t, "sha1"), bytes.NewReader(bad)); err == nil || n != 0 {
+				t.Errorf("%s: %d refs, %v", name, n, err)
+			}
+		}
+		for range 2 { // the second time all is there
+			if n, err := Unbundle(t.Context(), to, bytes.NewReader(whole)); n != 2 || err != nil {
+				t.Fatalf("%d refs, %v", n, err)
+			}
+		}
+		got, err := to.Commits(t.Context(), []string{Goal(oneGoal), Artefact(oneArtefact)})
+		if err != nil || got[0] != first || got[1] != second {
+			t.Errorf("%s: %q %v", format, got, err)
+		}
+		run(t, "", "git", "--git-dir="+to.Dir, "gc", "-q", "--prune=now")
+		run(t, "", "git", "--git-dir="+to.Dir, "fsck", "--strict", "--full")
+		if err := to.Hold(t.Context(), Goal(oneGoal), second); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Unbundle(t.Context(), to, bytes.NewReader(whole)); !errors.Is(err, ErrBundle) {
+			t.Errorf("another commit of the same ref: %v", err)
+		}
+	}
+}
+
+// A bundle whose history is not in it is refused, and leaves no ref.
+func TestUnbundleOfAPart(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	p.commit("a", "1")
+	p.git("update-ref", Goal(oneGoal), p.commit("a", "2"))
+	p.git("bundle", "create", "-q", "../part", "^HEAD~1", Goal(oneGoal))
+	to := emptyStore(t, "sha1")
+	text := run(t, p.dir, "cat", "../part")
+	if _, err := Unbundle(t.Context(), to, strings.NewReader(text)); !errors.Is(err, ErrBundle) {
+		t.Errorf("with a prerequisite: %v", err)
+	}
+	if got, err := to.Commit(t.Context(), Goal(oneGoal)); got != "" || err != nil {
+		t.Errorf("its ref holds %q, %v", got, err)
+	}
+}
