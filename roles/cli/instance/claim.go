@@ -44,6 +44,8 @@ func (l *Locator) ClaimInstance(ctx context.Context, root string, taken map[stri
 		}
 		if own != nil {
 			name, named = own.Name, true
+		} else if err := recognise(ctx, l, root, all); err != nil {
+			return nil, nil, err
 		}
 	}
 	if named {

@@ -1,0 +1,63 @@
+package instance
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"sett/roles/role"
+	"sett/roles/role/git"
+)
+
+// NoteFirst notes the first commit of the instance's repository, by which it is recognised
+// after it was moved.
+func NoteFirst(ctx context.Context, l *Locator, in *Instance) {
+	if in.First != "" {
+		return
+	}
+	out, err := Repository(l, in).Run(ctx, "rev-list", "--max-parents=0", "--first-parent", "HEAD", "--")
+	if err == nil { // else there is no commit yet
+		in.First = strings.TrimSpace(out)
+	}
+}
+
+// recognise looks whether the repository of a workspace without an instance has had one at
+// another place. One whose workspace is gone was moved: the error says how to take it along. Of a
+// clone the user is told that its instance is a new one.
+func recognise(ctx context.Context, l *Locator, root string, all []*Instance) error {
+	if !Exists(filepath.Join(root, ".git")) {
+		return nil
+	}
+	g := git.At(l.Environ(), root)
+	var moved, others []*Instance
+	for _, in := range all {
+		if in.First == "" || in.Workspace == root || !hasLedger(in) {
+			continue
+		}
+		if commit, _ := g.Named(ctx, in.First+"^{commit}"); commit != in.First {
+			continue
+		}
+		if Exists(in.Workspace) {
+			others = append(others, in)
+		} else {
+			moved = append(moved, in)
+		}
+	}
+	if len(moved) > 0 {
+		lines := []string{"this repository was moved: it has an instance with a ledger"}
+		for _, in := range moved {
+			lines = append(lines, fmt.Sprintf("  %s, of %s, which is gone", in.Name, role.Clean(in.Workspace)))
+		}
+		return role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")),
+			"sett up --name %s takes it along; another name starts an empty one: sett up --name NEW", moved[0].Name)
+	}
+	if len(others) > 0 {
+		l.Sayf("sett: note: instance %s works on the same repository in %s; this one begins with an empty ledger\n", others[0].Name, role.Clean(others[0].Workspace))
+	}
+	return nil
+}
+
+// hasLedger says whether the instance has seen its blackboard's mark.
+func hasLedger(in *Instance) bool { return Exists(in.marksPath()) }
