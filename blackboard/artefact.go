@@ -58,6 +58,10 @@ const (
 	RoleUser         = "user"
 	RoleHuman        = "human"
 	RoleOrchestrator = "orchestrator"
+
+	// RoleRepository is that of artefacts that no agent made and that are about commits. An agent
+	// may call its role so, too: its artefacts name it besides.
+	RoleRepository = "repository"
 )
 
 // ReservedRole says whether role is one that no agent may have.

@@ -35,6 +35,7 @@ const (
 	EventCancel    EventKind = "cancel"    // a person ended a claim or a goal
 	EventRetry     EventKind = "retry"     // a person retried a failed claim
 	EventImport    EventKind = "import"    // an export was read in
+	EventLanding   EventKind = "landing"   // the landing of a goal's result went a step further
 	EventRecount   EventKind = "recount"   // the counts of a goal were made anew from its claims
 	EventOverrun   EventKind = "overrun"   // a script without an end was ended on the blackboard
 	EventCall      EventKind = "call"      // a call of a model ended

@@ -19,6 +19,7 @@ const (
 	WaitResult     WaitKind = "result"     // an agent's tool ends
 	WaitAnswer     WaitKind = "answer"     // a person answers a question
 	WaitApproval   WaitKind = "approval"   // a person approves or rejects an artefact
+	WaitLanding    WaitKind = "landing"    // a goal's result reaches its branch
 )
 
 // ByPerson says whether only a person ends such a wait.
@@ -39,6 +40,19 @@ type Wait struct {
 	Limit   time.Duration // result: the agent's timeout; 0: unknown or none
 	Workers int           // start, slot, repository, result: as in AgentPolicy
 	Busy    []string      // start, slot: the claims that the agent works on
+}
+
+// LandingWait is the wait of a goal whose result is about to land. Its subject is the
+// goal, or the artefact that agents verify first.
+func LandingWait(w Workflow) Wait {
+	wait := Wait{Kind: WaitLanding, Agent: RoleRepository, SubjectID: w.ID, WorkflowID: w.ID}
+	if l := w.Landing; l != nil {
+		wait.Since = l.Since
+		if l.State == LandingVerifying {
+			wait.SubjectID = l.Verification
+		}
+	}
+	return wait
 }
 
 // Policy is the part of sett.yml that waits depend on.

@@ -29,14 +29,15 @@ func (w Workflow) OnlyPeople() bool {
 type Workflow struct {
 	ID          string         `json:"id"`
 	Status      WorkflowStatus `json:"status"`
-	Outstanding int            `json:"outstanding"` // artefacts without their claim or approval, and open claims
+	Outstanding int            `json:"outstanding"` // artefacts without their claim or approval, open claims, and its landing while that is open
 	Artefacts   int            `json:"artefacts"`
 	Claims      int            `json:"claims"`
-	Failures    int            `json:"failures"`  // not retried
-	Terminals   int            `json:"terminals"` //
-	Questions   int            `json:"questions"` // open ones
-	Gates       int            `json:"gates"`     // artefacts that wait for a person's approval
-	Suspended   int            `json:"-"`         // of Outstanding: artefacts that wait for approval, and claims that only an Answer takes on
+	Failures    int            `json:"failures"`          // not retried
+	Terminals   int            `json:"terminals"`         //
+	Questions   int            `json:"questions"`         // open ones
+	Gates       int            `json:"gates"`             // artefacts that wait for a person's approval
+	Suspended   int            `json:"-"`                 // of Outstanding: artefacts that wait for approval, and claims that only an Answer takes on
+	Landing     *Landing       `json:"landing,omitempty"` // of its result; nil: it has none
 	TerminalID  string         `json:"terminal_id,omitempty"`
 	FailureID   string         `json:"failure_id,omitempty"`
 	CreatedAt   time.Time      `json:"created_at"`

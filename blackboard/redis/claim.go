@@ -126,12 +126,10 @@ func (b Leader) TerminateClaim(ctx context.Context, g blackboard.Guard, reason s
 		d["failure"] = store.PutOf(*failure)
 	}
 	if rework != nil {
-		r := map[string]any{"id": rework.ClaimID, "agent": rework.Agent, "context": store.Encode(append([]string{}, rework.Context...))} // [] for none, not null
 		if rework.Question != nil {
-			r["question"] = store.PutOf(*rework.Question)
 			written = rework.Question
 		}
-		d["rework"] = r
+		d["rework"] = reworkDetails(rework)
 	}
 	return b.decide(ctx, g, "terminate", d, written)
 }

@@ -73,10 +73,15 @@ func (b Leader) SetApproval(ctx context.Context, epoch string, types []string) e
 	return store.Done(r, err, "set what waits for approval")
 }
 
-// Approves says whether it is these types that wait for approval now.
-func (b *Board) Approves(ctx context.Context, types []string) (bool, error) {
+// Enacted says whether it is these types that wait for approval now, and this branch on
+// which achieved goals land (empty: none).
+func (b *Board) Enacted(ctx context.Context, types []string, branch string) (bool, error) {
 	now, err := b.c.Text(ctx, "read instance", "HGET", b.c.Keys.Instance(), "approve")
-	return orNone(now) == between(types), err
+	if err != nil {
+		return false, err
+	}
+	lands, err := b.c.Text(ctx, "read instance", "HGET", b.c.Keys.Instance(), "land")
+	return orNone(now) == between(types) && lands == branch, err
 }
 
 // orNone returns the form of no types for an instance where none were ever set.

@@ -167,7 +167,7 @@ func TestSetApproval(t *testing.T) {
 		}
 		approves := func(want bool, types ...string) {
 			t.Helper()
-			if is, err := w.b.Approves(w.ctx, types); is != want || err != nil {
+			if is, err := w.b.Enacted(w.ctx, types, ""); is != want || err != nil {
 				t.Errorf("approves %q: %v %v", types, is, err)
 			}
 		}

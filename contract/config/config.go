@@ -77,6 +77,7 @@ type Config struct {
 	Approve      []string     `json:"approve"`           // patterns of artefact types that a person lets through, in file order; never nil
 	Pin          []string     `json:"pin,omitempty"`     // further files and folders of the repository that agents' programs use, in file order
 	Commits      []string     `json:"commits,omitempty"` // artefact types, besides CodeCommit, whose payload is a commit, in file order
+	Land         *Land        `json:"land,omitempty"`    // nil: results wait for sett land
 	Notify       *Notify      `json:"notify,omitempty"`
 	Models       []Model      `json:"models,omitempty"` // in file order
 	Budget       *Budget      `json:"budget,omitempty"` // of each goal; nil: none

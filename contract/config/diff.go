@@ -30,7 +30,7 @@ func (c Changes) Empty() bool {
 // both configurations have their agents' Resolved, or neither.
 func Diff(before, after *Config) Changes {
 	changes := Changes{
-		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve),
+		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve) || !reflect.DeepEqual(before.Land, after.Land),
 		Notify: before.Notify.Digest() != after.Notify.Digest(), Repository: before.RepositoryDigest() != after.RepositoryDigest(),
 		Models: before.ModelsDigest() != after.ModelsDigest(),
 		Instance: before.Version != after.Version || before.Runtime != after.Runtime || before.Services.Redis != after.Services.Redis ||
@@ -98,6 +98,9 @@ func (n *Notify) Digest() string {
 func (c *Config) RepositoryDigest() string {
 	if !c.HasTrees() {
 		return ""
+	}
+	if c.Land != nil { // it has a way to the user's repository
+		return digest([]any{c.Services.Repository, "land"})
 	}
 	return digest(c.Services.Repository)
 }

@@ -31,6 +31,8 @@ func (d *decoder) fields(f *file) []field {
 		{"approve", "Types of artefacts that wait for sett approve; * stands for any characters.", d.read.types(&c.Approve)},
 		{"pin", "Files and folders of the repository, from its root, that agents' programs use and that no agent's change reaches before the next sett up. The programs that commands name are among them, with the other files of their folders.", d.read.paths(&c.Pin)},
 		{"commits", "Types of artefacts whose payload is the hash of a commit, as that of a CodeCommit is.", d.read.names(&c.Commits)},
+		{"land", "Results of achieved goals reach this branch by themselves.", optional(d.read, &c.Land, defaultLand, d.landFields,
+			need{"onto", "name the branch: onto: main"})},
 		{"notify", "A program that runs for each question, gate and end of a goal, with the event as JSON on stdin.",
 			optional(d.read, &c.Notify, defaultNotify, d.notifyFields,
 				need{"command", "add the program to run: command: [\"bin/notify\"]"})},

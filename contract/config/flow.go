@@ -19,19 +19,20 @@ type Flow struct {
 // FlowType is an artefact type on its way through the clan.
 type FlowType struct {
 	Name      string   `json:"type"`
-	Makers    []string `json:"made_by"`   // agents that say so; none: a goal, or nobody, or the undeclared
-	Final     []string `json:"final_by"`  // the makers whose every result is final
-	Gate      bool     `json:"gate"`      // it waits for a person first
-	Review    []string `json:"review"`    // agents that review it
-	Parallel  []string `json:"parallel"`  // agents that work on it beside each other
-	Exclusive []string `json:"exclusive"` // agents of which one works on it alone
-	Scripts   []string `json:"scripts"`   // agents whose bid_script or model decides
-	Reached   bool     `json:"reached"`   // a goal leads to it
+	Makers    []string `json:"made_by"`         // agents that say so; none: a goal, or nobody, or the undeclared
+	Final     []string `json:"final_by"`        // the makers whose every result is final
+	Gate      bool     `json:"gate"`            // it waits for a person first
+	Review    []string `json:"review"`          // agents that review it
+	Parallel  []string `json:"parallel"`        // agents that work on it beside each other
+	Exclusive []string `json:"exclusive"`       // agents of which one works on it alone
+	Scripts   []string `json:"scripts"`         // agents whose bid_script or model decides
+	Reached   bool     `json:"reached"`         // a goal leads to it
+	Lands     bool     `json:"lands,omitempty"` // the repository makes it of a result that is about to land
 }
 
 // Claimed says whether an artefact of the type may get a claim. Final results get none.
 func (t *FlowType) Claimed() bool {
-	return t.Name == blackboard.TypeGoalDefined || len(t.Makers) > len(t.Final)
+	return t.Name == blackboard.TypeGoalDefined || t.Lands || len(t.Makers) > len(t.Final)
 }
 
 // Workers are the agents that may make something of an artefact of the type.
@@ -52,6 +53,9 @@ func (c *Config) Flow() *Flow {
 				t.Final = append(t.Final, a.Name)
 			}
 		}
+	}
+	if c.Land != nil && c.Land.Verify {
+		f.named(blackboard.TypeLanding).Lands = true
 	}
 	for _, a := range c.Agents {
 		for _, rule := range a.Bids {
@@ -91,7 +95,7 @@ func (f *Flow) bids(t *FlowType) {
 			continue
 		}
 		target := blackboard.Target{Type: t.Name}
-		if makers := slices.Concat(t.Makers, f.Undeclared); len(makers) == 1 && t.Name != blackboard.TypeGoalDefined {
+		if makers := slices.Concat(t.Makers, f.Undeclared); len(makers) == 1 && !t.Lands && t.Name != blackboard.TypeGoalDefined {
 			target.Agent = makers[0]
 		}
 		switch ChooseBid(a, target).Bid {
@@ -122,6 +126,11 @@ func (f *Flow) reach() {
 			a, _ := f.config.Agent(name)
 			for _, made := range a.Makes() {
 				add(f.index[made])
+			}
+			if a.MayEnd() {
+				if landing := f.index[blackboard.TypeLanding]; landing != nil && landing.Lands {
+					add(landing)
+				}
 			}
 			if slices.Contains(f.Undeclared, name) {
 				for _, t := range f.Types {

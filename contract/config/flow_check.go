@@ -173,7 +173,7 @@ func (f *flowCheck) checkWants() {
 		}
 	}
 	for _, t := range f.Types {
-		if !t.Reached && f.Closed() && t.Claimed() && len(t.Workers()) > 0 {
+		if !t.Reached && f.Closed() && t.Claimed() && len(t.Workers()) > 0 && len(t.Makers) > 0 {
 			a, _ := f.config.Agent(t.Makers[0])
 			f.doubt(f.at(join("agents", a.Name)+".makes", t.Name), "let an agent make it of GoalDefined, or of what comes of that",
 				"agents.%s: no goal leads to %s", a.Name, quote(t.Name))
@@ -224,7 +224,7 @@ func (f *flowCheck) checkCircles() {
 		}
 	}
 	for _, t := range f.Types {
-		if !t.Reached || t.Name == blackboard.TypeGoalDefined {
+		if !t.Reached || t.Name == blackboard.TypeGoalDefined || len(t.Makers) == 0 {
 			continue
 		}
 		if way := circle(next, t.Name); len(way) > 0 {

@@ -101,6 +101,7 @@ func (d *decoder) top(root *node) *Config {
 	}
 	c.noteFacts()
 	d.checkBudgets(c, keys)
+	d.checkLand(c, keys)
 	if len(d.problems) == 0 {
 		d.doubtCosts(c, keys)
 		d.checkFlow(c, keys["agents"])

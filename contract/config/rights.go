@@ -37,6 +37,7 @@ func reaches() []reach {
 		{[]string{"services.redis.image", "services.orchestrator.image", "services.repository.image"}, imageRights},
 		{[]string{"notify", "notify.command", "notify.image"}, notifyRight},
 		{[]string{"models.NAME.api_key_env", "models.NAME.api_key_file", "models.NAME.base_url", "models.NAME.ca_file", "models.NAME.headers", "models.NAME.record", "models.NAME.replay"}, modelRights},
+		{[]string{"land", "land.onto"}, landRight},
 		{[]string{"redis.url", "services.redis.url"}, addressRight},
 	}
 }
@@ -200,6 +201,14 @@ func addressRight(c *Config, _ string) []Right {
 	}
 	shown.RawQuery = kept.Encode()
 	return []Right{{"redis.url", "keeps the blackboard on " + shown.String()}}
+}
+
+// landRight names the branch that is written to in the user's own repository.
+func landRight(c *Config, _ string) []Right {
+	if c.Land == nil {
+		return nil
+	}
+	return []Right{{"land.onto", "moves branch " + c.Land.Onto + " of the repository, by itself"}}
 }
 
 // short is the beginning of a text's digest: long enough that nobody finds another text

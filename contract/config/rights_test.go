@@ -10,7 +10,7 @@ import (
 // and the repository.
 const harmless = `version agents agents.NAME approve pin commits local orchestrator orchestrator.run orchestrator.max_review_iterations
 	orchestrator.on_review_limit orchestrator.bid_timeout orchestrator.question_timeout orchestrator.max_artefacts
-	redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator services.repository
+	land.how land.when land.verify redis redis.timeout redis.retries redis.give_up services services.redis services.redis.embedded services.orchestrator services.repository
 	agents.NAME.role agents.NAME.image agents.NAME.build.args agents.NAME.command agents.NAME.replicas agents.NAME.strategy
 	agents.NAME.workspace agents.NAME.workspace.mode agents.NAME.workspace.max_size agents.NAME.workspace.max_tree agents.NAME.workspace.min_free agents.NAME.resources agents.NAME.resources.limits
 	agents.NAME.resources.limits.cpus agents.NAME.resources.limits.memory agents.NAME.resources.limits.pids
@@ -103,6 +103,7 @@ func TestRights(t *testing.T) {
 			"models.d.replay: reads a folder outside the repository: ../r",
 			"models.e.api_key_file: sends the key in an absolute path (" + short("/etc/key") + ") to https://api.openai.com/v1",
 			"models.e.ca_file: trusts the certificates in clan/company.pem for https://api.openai.com/v1"}},
+		"land": {".", clan + "image: w\nland: {onto: release/1, how: merge, verify: true}\n", []string{"land.onto: moves branch release/1 of the repository, by itself"}},
 		"notify": {".", clan + "image: w\nnotify: {command: [bin/tell, hush], environment: [CHAT]}\n", []string{
 			"notify: hands each question, gate and end of a goal to a program (" + short(`[["bin/tell","hush"],""]`) + ")",
 			"notify.environment: gets this machine's variable CHAT"}},

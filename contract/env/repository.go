@@ -7,6 +7,7 @@ const (
 	Store          = "SETT_STORE"           // directory of the store
 	Trees          = "SETT_TREES"           // directory of the trees
 	Objects        = "SETT_OBJECTS"         // the store's objects, as tools see them; default: the store's directory objects
+	LandInto       = "SETT_LAND_INTO"       // git directory of the user's repository, to land there; default: nothing lands
 	TreeGit        = "SETT_TREE_GIT"        // the git directory of a read-only tree, as its tool sees it; default: the tree's own
 )
 
@@ -18,6 +19,7 @@ type Repository struct {
 	Trees      string
 	Objects    string // empty: the store's own
 	TreeGit    string // empty: each tree's own
+	User       string // git directory of the user's repository; empty: nothing lands
 	HealthAddr string
 }
 
@@ -26,7 +28,7 @@ func (s Repository) Environ() []string {
 	var out []string
 	for _, v := range []struct{ name, value string }{
 		{Instance, s.Instance}, {RepositoryAddr, s.Addr}, {RepositoryKey, s.Key}, {Store, s.Store}, {Trees, s.Trees},
-		{Objects, s.Objects}, {TreeGit, s.TreeGit}, {HealthAddr, s.HealthAddr},
+		{Objects, s.Objects}, {TreeGit, s.TreeGit}, {LandInto, s.User}, {HealthAddr, s.HealthAddr},
 	} {
 		if v.value != "" {
 			out = append(out, v.name+"="+v.value)
@@ -47,6 +49,7 @@ func ParseRepository(lookup func(string) (string, bool)) (Repository, error) {
 		Trees:      r.Required(Trees, "the trees' directory"),
 		Objects:    r.Or(Objects, ""),
 		TreeGit:    r.Or(TreeGit, ""),
+		User:       r.Or(LandInto, ""),
 		HealthAddr: r.Or(HealthAddr, ":8080"),
 	}
 	return s, r.Err()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,7 +138,7 @@ func (a *app) sayResult(t blackboard.Artefact) {
 // sayNext names the command that a person may want next.
 func (a *app) sayNext(in *instance.Instance, goal blackboard.Workflow, o *landing.Outcome) {
 	next := "result " + words.Short(goal.ID)
-	if o != nil && !o.Landed {
+	if o != nil && !o.Landed && o.Onto == "" {
 		next = "land " + words.Short(goal.ID)
 	}
 	a.Sayf("\nNext:\n  %s\n", a.at.CommandLine(in, next))
@@ -158,7 +159,10 @@ func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome) {
 		return
 	}
 	next := a.at.CommandLine(in, "land") + " brings it to your branch"
-	if o.Landed {
+	switch {
+	case o.Onto != "":
+		next = "branch " + role.Clean(o.Onto) + " has it; " + a.at.CommandLine(in, "diff") + " shows it"
+	case o.Landed:
 		next = "your branch has it; " + a.at.CommandLine(in, "diff") + " shows it"
 	}
 	a.Sayf("sett: commit %s: %s, +%d -%d; %s\n", words.Commit(o.Commit), words.Count(o.Files, "file"), o.Added, o.Deleted, next)
@@ -172,7 +176,7 @@ func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instanc
 		return nil, err
 	}
 	if len(all) == 0 {
-		return nil, errGoesOn
+		return a.barred(ctx, b, in, id)
 	}
 	lines := []string{"waiting for you: " + view.Count(all)}
 	hint := "" // the commands stand below each
@@ -183,6 +187,20 @@ func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instanc
 		}
 	}
 	return role.Fail(role.Waiting, errors.New(strings.Join(lines, "\n")), "%s", hint), nil
+}
+
+// barred is the end of a command whose goal cannot land until a person acts.
+// errGoesOn when there is none, or several goals are meant: a person has just acted.
+func (a *app) barred(ctx context.Context, b *instance.Board, in *instance.Instance, id string) (end, err error) {
+	if id == "" {
+		return nil, errGoesOn
+	}
+	w, err := b.Records.Workflow(ctx, id)
+	if err != nil || w.Status.Ended() || w.Landing == nil || !w.Landing.People {
+		return nil, cmp.Or(err, errGoesOn)
+	}
+	return role.Fail(role.Waiting, fmt.Errorf("waiting for you: goal %s cannot land: %s", words.Short(id), role.Clean(w.Landing.Reason)),
+		"%s, or free the branch: it lands by itself then", a.at.CommandLine(in, "land "+words.Short(id))), nil
 }
 
 // mostTimedOut is how many waits a command names when its time is over.

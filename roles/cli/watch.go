@@ -48,6 +48,7 @@ Kinds:
   start, wait, restore  work began; it waits for the tree; the tree was reset
   result, requeue       an agent's work ended, or goes back to its queue
   complete, terminate   a claim ended
+  landing               a goal's result came nearer to its branch
   answer, approve, reject, review, cancel, retry, import
                         a person did this
   agent, leader         an agent or a leader came or went

@@ -60,6 +60,11 @@ func (x *executor) prepare(life, ctx context.Context, w *work, task assemble.Tas
 	for _, a := range task.Starts {
 		q.Artefacts = append(q.Artefacts, a.ID)
 	}
+	for _, a := range task.Chain {
+		if a.StructuralType == blackboard.Review && a.ProducedByRole == blackboard.RoleRepository && a.ProducedByAgent == "" && a.Commit != "" {
+			q.Beside = append(q.Beside, a.ID) // the branch that it did not land on
+		}
+	}
 	start, err := insist(ctx, x, w, func() (tool.Workspace, error) { return x.trees.Prepare(ctx, q) })
 	switch {
 	case errors.Is(err, line.ErrMissing):

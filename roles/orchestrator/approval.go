@@ -6,11 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// approval is the list of sett.yml of types that wait for a person's approval. The
-// blackboard needs it, since agents write there without the orchestrator.
+// approval is the list of sett.yml of types that wait for a person's approval, and the branch
+// that goals land on. The blackboard needs both, since agents write there without the orchestrator.
 type approval struct {
-	known atomic.Bool // the blackboard has it
-	types []string
+	known  atomic.Bool // the blackboard has it
+	types  []string
+	branch string // on which achieved goals land
 }
 
 // doubt has the list written again: a blackboard that was away may come back without
@@ -19,14 +20,18 @@ func (a *approval) doubt() { a.known.Store(false) }
 
 // enact writes the list if it has changed.
 func (t *term) enact(ctx context.Context) error {
-	a, types := &t.approval, t.clan.get().Approve
-	if a.known.Swap(true) && slices.Equal(types, a.types) {
+	a, types, branch := &t.approval, t.clan.get().Approve, t.clan.get().Land.Branch()
+	if a.known.Swap(true) && slices.Equal(types, a.types) && branch == a.branch {
 		return nil
 	}
-	if err := t.board.SetApproval(ctx, t.lead.Epoch, types); err != nil {
+	err := t.board.SetApproval(ctx, t.lead.Epoch, types)
+	if err == nil {
+		err = t.board.SetLanding(ctx, t.lead.Epoch, branch)
+	}
+	if err != nil {
 		a.doubt()
 		return err
 	}
-	a.types = types
+	a.types, a.branch = types, branch
 	return nil
 }

@@ -12,6 +12,7 @@ type board struct {
 	lead
 	records
 	decisions
+	landings
 	openWork   func(ctx context.Context) (blackboard.Work, error)
 	serverTime func(ctx context.Context) (time.Time, error)
 }
@@ -24,6 +25,16 @@ type lead interface {
 	SetApproval(ctx context.Context, epoch string, types []string) error
 	FailGrant(ctx context.Context, epoch string, q blackboard.GrantRef, reason string, failure blackboard.Artefact) error
 	RetryGrant(ctx context.Context, epoch string, q blackboard.GrantRef, reason string) error
+}
+
+// landings are the moves and the reads about results that reach a branch by themselves.
+type landings interface {
+	SetLanding(ctx context.Context, epoch, branch string) error
+	Land(ctx context.Context, s blackboard.LandingStep) error
+	OpenLandings(ctx context.Context) ([]string, error)
+	Workflow(ctx context.Context, id string) (blackboard.Workflow, error)
+	WorkflowArtefacts(ctx context.Context, workflow string) ([]string, error)
+	Outlines(ctx context.Context, ids []string) ([]blackboard.Outline, []error, error)
 }
 
 // records are the facts for decisions.

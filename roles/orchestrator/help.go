@@ -20,6 +20,8 @@ sett up starts it. Environment:
                       where the keeper serves the blackboard, which may then
                       be ended with a script that has no end
   SETT_WORKSPACE      the repository of the agents
+  SETT_LAND_INTO      git directory of the user's repository; a repository that
+                      lands writes there
   SETT_STORE          the instance's store, a bare git repository
   SETT_TREES          directory of the agents' private trees
   SETT_REPOSITORY_URL, SETT_REPOSITORY_KEY

@@ -21,6 +21,9 @@ func (u specs) Repository(c *config.Config) (runtime.Spec, error) {
 		Instance: u.settings.Instance, Addr: at.Host, Key: u.settings.RepositoryKey, Store: u.settings.Store, Trees: u.settings.Trees,
 		HealthAddr: "off", // the address for cubs serves it, too
 	}
+	if c.Land != nil {
+		r.User = u.settings.LandInto
+	}
 	s := runtime.Spec{
 		Name: runtime.ComponentRepository, Args: []string{"repository"}, Dir: u.settings.Trees,
 		Labels: runtime.Labels{
@@ -42,13 +45,15 @@ func (u specs) Repository(c *config.Config) (runtime.Spec, error) {
 const (
 	storeDir = "/store"
 	treesDir = "/trees"
+	userDir  = "/repository.git" // of the user, only where results land by themselves
 )
 
 // repositoryMemory is for git, which keeps much of a large repository in memory.
 const repositoryMemory = 1 << 30
 
 // encloseRepository makes a container of it. It writes the store and all trees, and has
-// nothing else of this machine.
+// nothing else of this machine, unless results land by themselves: then the git directory of the user's
+// repository, whose branches and objects it writes.
 func (u specs) encloseRepository(s *runtime.Spec, r *env.Repository, wanted config.RepositoryService, at *url.URL) error {
 	p := wanted.Resolved
 	if p == nil {
@@ -61,6 +66,10 @@ func (u specs) encloseRepository(s *runtime.Spec, r *env.Repository, wanted conf
 		Mounts:  []runtime.Mount{{Source: u.settings.Store, Target: storeDir}, {Source: u.settings.Trees, Target: treesDir}},
 		Network: wanted.Network, Aliases: []string{at.Hostname()},
 		Memory: repositoryMemory, Pids: defaultPids, Tmp: repositoryMemory / 16,
+	}
+	if r.User != "" {
+		s.Container.Mounts = append(s.Container.Mounts, runtime.Mount{Source: r.User, Target: userDir})
+		r.User = userDir
 	}
 	return nil
 }

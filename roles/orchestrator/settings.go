@@ -35,6 +35,7 @@ type settings struct {
 	Lease      time.Duration
 	Executable string
 
+	LandInto       string   // git directory of the user's repository, on the agents' host
 	RepositoryURL  string   // of the role that prepares the trees, as agents see it
 	RepositoryKey  string   // of which agents' tokens there are made
 	GatewayURL     string   // of the model gateway, as agents see it; empty: there is none
@@ -60,7 +61,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		Redis:      r.Redis(),
 		ConfigFile: r.Required(env.Config, "the file with the resolved configuration"),
 		StateDir:   r.Or(env.StateDir, ""), BoardAddr: r.Or(env.ListenAddr, ""), Workspace: r.Or(env.Workspace, ""), Pins: r.Or(env.Pins, ""),
-		Store: r.Or(env.Store, ""), Trees: r.Or(env.Trees, ""), RepositoryURL: r.Or(env.RepositoryURL, ""), RepositoryKey: r.Or(env.RepositoryKey, ""),
+		Store: r.Or(env.Store, ""), Trees: r.Or(env.Trees, ""), LandInto: r.Or(env.LandInto, ""), RepositoryURL: r.Or(env.RepositoryURL, ""), RepositoryKey: r.Or(env.RepositoryKey, ""),
 		GatewayURL: r.Or(env.ModelGateway, ""), GatewayKey: r.Or(env.GatewayKey, ""), ModelKeys: r.Or(env.ModelKeys, ""), ModelAnswers: r.Or(env.ModelAnswers, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
 		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),

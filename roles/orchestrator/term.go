@@ -20,8 +20,10 @@ type term struct {
 	lead     blackboard.Lead
 	queue    *queue
 	hints    hints
-	staff    *staff        // nil: somebody else runs the agents
-	again    chan struct{} // read the open work
+	staff    *staff            // nil: somebody else runs the agents
+	again    chan struct{}     // read the open work
+	toLand   chan struct{}     // look at the open landings
+	barredOn map[string]string // by goal that cannot land: the branch's commit at the last look
 	approval approval
 	clock    clock
 
@@ -48,7 +50,7 @@ type staff struct {
 }
 
 func newTerm(o *orchestrator, lead blackboard.Lead) *term {
-	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), clock: clock{own: o.env.Now}, alarms: map[key]*alarm{}}
+	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), toLand: make(chan struct{}, 1), barredOn: map[string]string{}, clock: clock{own: o.env.Now}, alarms: map[key]*alarm{}}
 	if o.newStaff != nil {
 		t.staff = o.newStaff(t)
 	}
@@ -67,6 +69,9 @@ func (t *term) run(ctx context.Context) error {
 	}
 	if t.repository != nil {
 		actors = append(actors, t.sweepRefs)
+	}
+	if t.lander != nil {
+		actors = append(actors, t.landAll)
 	}
 	err := role.Together(ctx, actors...)
 	give, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -124,6 +129,7 @@ func (t *term) notice(notice string) {
 		t.hints.complete(m)
 		t.queue.add(key{claimKey, m.Claim})
 	default:
+		wake(t.toLand)
 		wake(t.again)
 	}
 }

@@ -112,6 +112,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	o.use(b)
 	if s.RepositoryURL != "" {
 		o.repository = repository.NewSweeper(s.RepositoryURL, s.RepositoryKey)
+		o.lander = repository.NewLander(s.RepositoryURL, s.RepositoryKey)
 	}
 	o.saw = func() {
 		if err := seen.keep(b.Known()); err != nil {
@@ -124,7 +125,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 
 // use wires the orchestrator to its blackboard.
 func (o *orchestrator) use(b *redis.Board) {
-	o.board = board{lead: b.Leader, records: b.Records, decisions: b.Leader, openWork: b.Index.OpenWork, serverTime: b.ServerTime}
+	o.board = board{lead: b.Leader, records: b.Records, decisions: b.Leader, landings: landingBoard{b.Leader, b.Index, b.Records}, openWork: b.Index.OpenWork, serverTime: b.ServerTime}
 	o.listen = func(ctx context.Context, ready func(), notice func(string), lost func(error)) error {
 		return b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, ready, func(_ redis.Channel, id string) { notice(id) }, lost)
 	}
@@ -145,6 +146,24 @@ func (o *orchestrator) use(b *redis.Board) {
 	if o.places.agents != nil {
 		o.newStaff = func(t *term) *staff { return o.staffOf(t, b, cubs) }
 	}
+}
+
+// landingBoard is the part of the blackboard that landings use.
+type landingBoard struct {
+	redis.Leader
+	index
+	workflows
+}
+
+// index and workflows are reads of it.
+type index interface {
+	OpenLandings(ctx context.Context) ([]string, error)
+	WorkflowArtefacts(ctx context.Context, workflow string) ([]string, error)
+}
+
+type workflows interface {
+	Workflow(ctx context.Context, id string) (blackboard.Workflow, error)
+	Outlines(ctx context.Context, ids []string) ([]blackboard.Outline, []error, error)
 }
 
 // marked is the board of health checks: one that is not the instance's is ill.

@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -43,6 +44,8 @@ Environment:
                         default: the store's directory objects
   SETT_TREE_GIT         the git directory of a read-only tree, as its tool
                         sees it; default: the tree's own
+  SETT_LAND_INTO        git directory of the user's repository, to land there;
+                        default: nothing lands
   SETT_HEALTH_ADDR      of /healthz and /metrics; default :8080; off: none
   SETT_LOG_FORMAT       json or text; default: text on a terminal
   SETT_LOG_LEVEL        debug, info (default), warn or error
@@ -105,6 +108,8 @@ type server struct {
 	metrics  *metrics
 	busy     busy
 	rest     rest
+	user     *store.User // the user's repository; nil: nothing lands
+	landing  sync.Mutex
 	grown    chan struct{} // the store holds more than before; has room for one
 }
 
@@ -115,6 +120,9 @@ func newServer(c env.Repository, log *slog.Logger) (*server, error) {
 	}
 	if !s.store.Exists() {
 		return nil, role.Fail(role.Environment, fmt.Errorf("there is no store in %s", c.Store), "sett up makes it")
+	}
+	if c.User != "" {
+		s.user = store.OpenUser(c.User)
 	}
 	if err := s.clean(); err != nil {
 		return nil, role.Fail(role.Environment, err, "")

@@ -26,6 +26,7 @@ type place struct {
 	base   string // the commit that the goal begins with
 	store  *store.Store
 	path   string // of programs; empty: as here
+	lands  bool   // results land in the person's repository
 	cmd    *exec.Cmd
 	client *line.Client
 }
@@ -71,6 +72,9 @@ func (p *place) tryStart() error {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVariable+"=yes", env.Instance+"=test", env.RepositoryAddr+"=127.0.0.1:0", env.RepositoryKey+"="+key,
 		env.Store+"="+p.storeDir(), env.Trees+"="+p.treesDir(), env.HealthAddr+"=off", env.LogFormat+"=json")
+	if p.lands {
+		cmd.Env = append(cmd.Env, env.LandInto+"="+filepath.Join(p.dir, "person", ".git"))
+	}
 	if p.path != "" {
 		cmd.Env = append(cmd.Env, "PATH="+p.path+":"+os.Getenv("PATH"))
 	}

@@ -36,6 +36,9 @@ func (s *server) routes(life context.Context) http.Handler {
 	route(life, s, mux, "settle", desk.settle)
 	orchestrators(life, s, mux, "taken", s.list)
 	orchestrators(life, s, mux, "swept", s.sweep)
+	orchestrators(life, s, mux, "landing", s.planLanding)
+	orchestrators(life, s, mux, "land", s.land)
+	orchestrators(life, s, mux, "hold", s.hold)
 	return mux
 }
 
@@ -117,6 +120,14 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 			w.Unmerged = append(w.Unmerged, tool.Unmerged{ArtefactID: starts.artefacts[i], Commit: c})
 		}
 	}
+	for _, id := range q.Beside {
+		commit, err := d.artefact(ctx, id)
+		if err != nil {
+			return w, err
+		}
+		starts.add(commit, id) // known, so that the tool may build on it
+		w.Unmerged = append(w.Unmerged, tool.Unmerged{ArtefactID: id, Commit: commit})
+	}
 	if err := d.tree.Prepare(ctx, store.Plan{Commit: w.Commit, Branch: w.Branch, User: d.author(), ReadOnly: q.ReadOnly}); err != nil {
 		return w, err
 	}
@@ -169,15 +180,9 @@ func (d desk) starts(ctx context.Context, q line.Prepare, base string) (s starts
 		}
 	}
 	for _, id := range q.Artefacts {
-		if !plainName(id) {
-			return s, fmt.Errorf("%w: %q is no artefact", line.ErrMissing, role.Clean(id))
-		}
-		commit, err := d.store.Commit(ctx, store.Artefact(id))
+		commit, err := d.artefact(ctx, id)
 		if err != nil {
 			return s, err
-		}
-		if commit == "" {
-			return s, fmt.Errorf("%w: the store has none of artefact %s", line.ErrMissing, id)
 		}
 		s.add(commit, id)
 	}
@@ -185,6 +190,18 @@ func (d desk) starts(ctx context.Context, q line.Prepare, base string) (s starts
 		s.add(base, "")
 	}
 	return s, nil
+}
+
+// artefact returns the commit of an artefact.
+func (s *server) artefact(ctx context.Context, id string) (string, error) {
+	if !plainName(id) {
+		return "", fmt.Errorf("%w: %q is no artefact", line.ErrMissing, role.Clean(id))
+	}
+	commit, err := s.store.Commit(ctx, store.Artefact(id))
+	if err == nil && commit == "" {
+		err = fmt.Errorf("%w: the store has none of artefact %s", line.ErrMissing, id)
+	}
+	return commit, err
 }
 
 func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {

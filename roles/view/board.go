@@ -15,6 +15,12 @@ type Board struct {
 	Claims
 	Index
 	Roster
+	Landing Landings
+}
+
+// Landings finds the goals whose results wait to land, in the order of their turns.
+type Landings interface {
+	OpenLandings(ctx context.Context) ([]string, error)
 }
 
 // Moment is the time and state of the instance. Refusal is the server's refusal to take

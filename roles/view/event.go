@@ -115,7 +115,13 @@ func (l *EventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact)
 		}
 	case blackboard.EventLeader:
 		l.What = "leads, epoch " + e.Attributes["epoch"]
+	case blackboard.EventLanding:
+		l.describeLanding(e)
 	case blackboard.EventPolicy:
+		if branch, lands := e.Attributes["land"]; lands {
+			l.What = "goals land from now on: " + cmp.Or(branch, "nowhere")
+			return
+		}
 		l.What = "wait for approval from now on: " + cmp.Or(strings.ReplaceAll(e.Attributes["approve"], " ", ", "), "no types")
 	case blackboard.EventRecount:
 		l.What = fmt.Sprintf("goal %s counted anew: %s, was %s%s", words.Short(e.Workflow), e.To, e.From, words.Because(e.Reason))

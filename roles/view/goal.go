@@ -48,5 +48,8 @@ func peoples(w blackboard.Workflow) (counts []string) {
 	if w.Gates > 0 {
 		counts = append(counts, words.Count(w.Gates, "approval"))
 	}
+	if w.Landing != nil && w.Landing.People && !w.Status.Ended() {
+		counts = append(counts, "cannot land")
+	}
 	return counts
 }

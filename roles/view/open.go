@@ -21,6 +21,7 @@ type Open struct {
 	corrupt   []corruptClaim
 	unclaimed []blackboard.Outline // artefacts without their claim
 	gates     []blackboard.Outline // artefacts that wait for approval
+	landings  []turn               // goals whose results are about to land
 	lost      []string             // artefacts that want a claim or approval and have no record any more
 }
 
@@ -56,8 +57,40 @@ func ReadOpen(ctx context.Context, b Board, workflow string) (Open, error) {
 	if o.unclaimed, err = o.readShown(ctx, b, work.Unclaimed); err != nil {
 		return o, err
 	}
-	o.gates, err = o.readShown(ctx, b, gates)
-	return o, err
+	if o.gates, err = o.readShown(ctx, b, gates); err != nil {
+		return o, err
+	}
+	return o, o.readLandings(ctx, b)
+}
+
+// turn is a goal's place among those whose results are about to land.
+type turn struct {
+	goal  blackboard.Workflow
+	after string // the goal before it; empty: none
+}
+
+// readLandings reads the goals whose results are about to land.
+func (o *Open) readLandings(ctx context.Context, b Board) error {
+	ids, err := b.Landing.OpenLandings(ctx)
+	if err != nil || len(ids) == 0 {
+		return err
+	}
+	o.More += max(len(ids)-MostOpen, 0)
+	ids = ids[:min(len(ids), MostOpen)]
+	all, each, err := b.TryWorkflows(ctx, ids)
+	before := ""
+	for i, w := range all {
+		if each[i] != nil || w.Landing == nil {
+			continue // a corrupt goal, which list names
+		}
+		if o.workflow == "" || o.workflow == w.ID {
+			o.landings = append(o.landings, turn{w, before})
+		}
+		if !w.Landing.People { // those that wait for people let others pass
+			before = w.ID
+		}
+	}
+	return err
 }
 
 // ofWorkflow keeps the items of one goal.

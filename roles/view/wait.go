@@ -24,6 +24,7 @@ type Wait struct {
 
 	trouble string        // of the agent or the orchestrator that has the next move; empty: none
 	limit   time.Duration // of a result: the agent's timeout; 0: unknown
+	people  bool          // only people end it, though not every wait of its kind
 }
 
 // Is says whether two waits are the same one, however long they have lasted.
@@ -72,7 +73,7 @@ func (w Wait) Lasted() string {
 }
 
 // ByPerson says whether only people can end the wait.
-func (w Wait) ByPerson() bool { return w.What.ByPerson() }
+func (w Wait) ByPerson() bool { return w.people || w.What.ByPerson() }
 
 // Tone lets stand out the waits that a person ends, and those that nothing ends.
 func (w Wait) Tone() Tone {
@@ -116,7 +117,34 @@ func (s Scene) Waits(o Open) []Wait {
 		w := blackboard.Wait{Kind: blackboard.WaitApproval, Agent: a.ProducedByAgent, Since: a.CreatedAt, SubjectID: a.ID, WorkflowID: a.WorkflowID}
 		out = append(out, s.wait(w, fmt.Sprintf("%s of %s needs approval%s", Named(a.Artefact), Maker(a.Artefact), words.Because(GistOf(&a)))))
 	}
+	for _, t := range o.landings {
+		out = append(out, s.landing(t))
+	}
 	return out
+}
+
+// landing is the wait of a goal whose result is about to land.
+func (s Scene) landing(t turn) Wait {
+	l := t.goal.Landing
+	branch, id := role.Clean(l.Branch), words.Short(t.goal.ID)
+	var text string
+	switch {
+	case l.State == blackboard.LandingBarred:
+		text = fmt.Sprintf("goal %s cannot land: %s; or sett land %s", id, role.Clean(l.Reason), id)
+	case l.State == blackboard.LandingVerifying:
+		text = fmt.Sprintf("goal %s lands on %s once Landing %s is verified", id, branch, words.Short(l.Verification))
+	case t.after != "":
+		text = fmt.Sprintf("goal %s waits for its turn to land, after goal %s", id, words.Short(t.after))
+	default:
+		text = fmt.Sprintf("the repository has to land goal %s", id)
+	}
+	w := blackboard.LandingWait(t.goal)
+	if l.People {
+		w.Agent = ""
+	}
+	v := s.wait(w, text)
+	v.people = l.People
+	return v
 }
 
 // never is the wait of a record that nothing takes on.

@@ -220,7 +220,7 @@ func (i *imports) open(line []byte) error {
 		return i.wrong("since %q is no time", l.Since)
 	}
 	known := i.known[l.ID] || i.artefacts[l.ID] != nil
-	if l.Index == "workflows" {
+	if l.Index == "workflows" || l.Index == "landings" {
 		known = i.known[workflowOf(l.ID)]
 	}
 	if !known {

@@ -195,7 +195,7 @@ func (s *stage) total() {
 // the export.
 func openIndexes(k store.Keys) map[string]string {
 	return map[string]string{
-		"unclaimed": k.Unclaimed(), "claims": k.OpenClaims(), "questions": k.Questions(), "gates": k.Gates(),
+		"unclaimed": k.Unclaimed(), "claims": k.OpenClaims(), "questions": k.Questions(), "gates": k.Gates(), "landings": k.Landings(),
 		"workflows": k.ActiveWorkflows(),
 	}
 }

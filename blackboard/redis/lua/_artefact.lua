@@ -121,8 +121,14 @@ local function miscounted(workflow, field)
   end
 end
 
--- Ends a workflow without work outstanding. Returns its status.
-local function end_workflow(workflow, at)
+-- Whether the landing of a goal is open, and waits for people alone.
+local function barred(workflow)
+  return call('ZSCORE', landings_key, workflow) and (decoded(call('HGET', workflow_key(workflow), 'landing')) or {}).people
+end
+
+-- Ends a workflow without work outstanding. Returns its status. Where sett.yml has `land`, an
+-- achieved one that has not landed goes on: '' then, and its landing is outstanding.
+local function end_workflow(workflow, at, landed)
   local key = workflow_key(workflow)
   local counts = call('HMGET', key, 'failures', 'terminals')
   local status = 'stalled'
@@ -130,6 +136,13 @@ local function end_workflow(workflow, at)
     status = 'failed'
   elseif tonumber(counts[2] or 0) > 0 then
     status = 'achieved'
+  end
+  if status == 'achieved' and not landed and (call('HGET', instance_key, 'land') or '') ~= '' then
+    call('ZADD', landings_key, at, workflow)
+    call('HSET', key, 'landing', '{"state":"queued"}', 'landing_since', at)
+    call('HINCRBY', key, 'outstanding', 1)
+    call('PUBLISH', orchestrator_events, '')
+    return ''
   end
   call('HSET', key, 'status', status, 'ended_at', at)
   call('ZREM', active_workflows_key, workflow)
@@ -139,7 +152,11 @@ end
 -- Counts one piece of work of a workflow as over. At zero the workflow ends; returns
 -- its status then, else ''.
 local function settle(workflow, at)
-  if call('HINCRBY', workflow_key(workflow), 'outstanding', -1) > 0 then
+  local left = call('HINCRBY', workflow_key(workflow), 'outstanding', -1)
+  if left == 1 and call('HGET', workflow_key(workflow), 'landing') then -- a verification may be over
+    call('PUBLISH', orchestrator_events, '')
+  end
+  if left > 0 then
     return ''
   end
   return end_workflow(workflow, at)

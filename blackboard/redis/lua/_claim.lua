@@ -77,12 +77,34 @@ local function put_claim(c, at)
   index_id(c.id)
 end
 
+-- Opens the rework of an artefact, granted without bidding: {id, agent, context, question?}. With a
+-- question to a person, which is returned, it waits for the answer first.
+local function open_rework(rework, artefact, workflow, payload, at)
+  put_claim({ id = rework.id, artefact = artefact, status = 'pending_exclusive', origin = 'rework', bidders = '[]',
+    context = rework.context, target = target_of(artefact) }, at)
+  call('HSET', claim_key(rework.id), 'granted_exclusive_agent', rework.agent)
+  call('HINCRBY', workflow_key(workflow), 'outstanding', 1)
+  local g = { phase = 'exclusive', attempt = 1 }
+  local q = rework.question
+  if q then
+    put_artefact(q, payload, at)
+    g.queued_at = at
+    ask(rework.id, rework.agent, g, q.id, workflow, at)
+  else
+    queue_grant(rework.id, rework.agent, g, at)
+  end
+  return q
+end
+
 -- Counts anew the suspended work of all active workflows: an older board or export has
 -- no such count.
 local function count_suspended()
   for _, workflow in ipairs(call('ZRANGE', active_workflows_key, 0, -1)) do
     local gates = tonumber(call('HGET', workflow_key(workflow), 'gates') or 0)
     call('HDEL', workflow_key(workflow), 'suspended')
+    if barred(workflow) then
+      suspend(workflow, 1)
+    end
     if gates and gates > 0 then
       suspend(workflow, gates)
     end

@@ -23,13 +23,13 @@ local claim_events = P .. 'claim_events'
 local claim_targets = P .. 'claim_targets'
 local claims_key = P .. 'claims'
 local function claims_by_workflow_key(id) return P .. 'claims:workflow:' .. id end
-local confirmed_key = P .. 'confirmed'
 local epoch_key = P .. 'epoch'
 local events_key = P .. 'events'
 local gates_key = P .. 'gates:open'
 local function grants_key(id) return P .. 'claim:' .. id .. ':grants' end
 local function ids_key(id) return P .. 'ids:' .. id end
 local instance_key = P .. 'instance'
+local landings_key = P .. 'landings:open'
 local leader_key = P .. 'leader'
 local notified_key = P .. 'notified'
 local open_claims_key = P .. 'claims:open'

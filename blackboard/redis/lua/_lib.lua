@@ -11,10 +11,10 @@
 -- A script is atomic. It checks its assumptions, writes, appends ONE entry to the
 -- ledger and publishes its notices. It may be repeated. It decides nothing: policy is
 -- Go. After each script these hold:
---   - `outstanding` of a workflow counts its artefacts without a claim, its open claims
---     and its gates. The workflow ends when it becomes 0.
+--   - `outstanding` of a workflow counts its artefacts without a claim, its open claims,
+--     its gates and its open landing. The workflow ends when it becomes 0.
 --   - `gates`, `questions`, `suspended`, `failures` and `terminals` of a workflow count
---     its open gates and questions, its claims and gates that only people can take on,
+--     its open gates and questions, its claims, gates and landing that only people can take on,
 --     and its Failures and Terminals.
 --   - Each artefact is in the lists of its type, agent and workflow, in its thread and
 --     among the children of its sources.

@@ -48,6 +48,7 @@ for _, claim in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) 
 end
 -- This is the last resort: it does not depend on the counts of outstanding work.
 call('HSET', workflow_key(workflow), 'outstanding', 0, 'status', 'failed', 'ended_at', at)
+call('ZREM', landings_key, workflow)
 call('HDEL', workflow_key(workflow), 'gates', 'questions', 'suspended')
 call('ZREM', active_workflows_key, workflow)
 emit('cancel', 'workflow', workflow, 'reason', ARGV[7], 'by', ARGV[6], 'claims', table.concat(claims, ','),

@@ -62,6 +62,7 @@ add('unclaimed', '', unclaimed_key)
 local ids = add('claims', '', open_claims_key)
 add('questions', '', questions_key)
 add('gates', '', gates_key)
+add('landings', '', landings_key)
 add('workflows', '', active_workflows_key)
 for i = 1, #ids, 2 do
   local readable, bidders = pcall(cjson.decode, call('HGET', claim_key(ids[i]), 'expected_bidders') or '')

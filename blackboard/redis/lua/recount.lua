@@ -48,6 +48,9 @@ for _, id in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
   end
 end
 
+add('outstanding', call('ZSCORE', landings_key, workflow))
+add('suspended', barred(workflow))
+
 local from, to = {}, {}
 for _, field in ipairs(fields) do
   local before = call('HGET', key, field)

@@ -20,19 +20,9 @@ if d.failure then
 end
 if d.rework then
   rework, reworker = d.rework.id, d.rework.agent
-  put_claim({ id = rework, artefact = c[4], status = 'pending_exclusive', origin = 'rework', bidders = '[]',
-    context = d.rework.context, target = target_of(c[4]) }, at)
-  call('HSET', claim_key(rework), 'granted_exclusive_agent', reworker)
-  call('HINCRBY', workflow_key(workflow), 'outstanding', 1)
-  local g = { phase = 'exclusive', attempt = 1 }
-  local q = d.rework.question
+  local q = open_rework(d.rework, c[4], workflow, ARGV[6], at)
   if q then
-    put_artefact(q, ARGV[6], at)
     result, result_type = q.id, q.type
-    g.queued_at = at
-    ask(rework, reworker, g, q.id, workflow, at)
-  else
-    queue_grant(rework, reworker, g, at)
   end
 end
 local ended = close_claim(claim, c, 'terminated', d.reason, at)

@@ -150,7 +150,7 @@ func (w *waiting) lookForLeader(ctx context.Context, running map[string]runtime.
 			}
 		}
 	}
-	if enacted, err := w.j.board.Control.Approves(ctx, w.j.c.Approve); err != nil || !enacted {
+	if enacted, err := w.j.board.Control.Enacted(ctx, w.j.c.Approve, w.j.c.Land.Branch()); err != nil || !enacted {
 		return err
 	}
 	w.leader = true

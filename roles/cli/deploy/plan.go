@@ -3,6 +3,7 @@ package deploy
 import (
 	"fmt"
 	"net/url"
+	"reflect"
 	"slices"
 
 	"sett/contract/config"
@@ -187,6 +188,9 @@ func reloads(before, after *config.Config) (all []string) {
 	if !slices.Equal(before.Approve, after.Approve) {
 		all = append(all, "approve")
 	}
+	if !reflect.DeepEqual(before.Land, after.Land) {
+		all = append(all, "land")
+	}
 	if before.Orchestrator != after.Orchestrator {
 		all = append(all, "orchestrator")
 	}
@@ -316,6 +320,9 @@ func (p *Plan) noteLast(f *facts) {
 	if !p.state.ToldValues && f.desired.Interpolates() {
 		p.note(&p.atEnd, "environment: $NAME and ${NAME} in a value stand for this machine's variable, and $$ for a dollar; until now such values were literal")
 		p.tells = true
+	}
+	if f.landing != "" {
+		p.note(&p.atEnd, "%s", f.landing)
 	}
 	for _, line := range f.pointers.lines {
 		p.note(&p.atEnd, "%s", line)

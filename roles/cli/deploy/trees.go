@@ -43,21 +43,46 @@ func lookAtRepository(ctx context.Context, u *upRun) error {
 			"install git, or give no agent a tree: workspace: {mode: none}")
 	}
 	if !f.repository {
+		if f.desired.Land != nil {
+			return role.Fail(role.Usage, errors.New("land: results can land in a git repository only, and this directory is none"), "git init, or take land out of sett.yml")
+		}
 		return nil
 	}
 	g := instance.Repository(u.at, u.in)
+	var err error
+	if f.landing, err = landingDoubt(ctx, g, f.desired.Land); err != nil {
+		return err
+	}
 	if !store.Open(u.in.StoreDir()).Exists() {
-		var err error
 		if f.source, err = sourceOf(ctx, g); err != nil {
 			return err
 		}
 	}
 	if head := g.Head(ctx); head != "" {
-		var err error
 		f.pointers.lines, f.pointers.remember, err = instance.UntoldPointers(ctx, g, u.in, head)
 		return err
 	}
 	return nil
+}
+
+// landingDoubt says why results cannot land on the branch of sett.yml for now; empty: they can.
+func landingDoubt(ctx context.Context, g git.Repository, l *config.Land) (string, error) {
+	if l == nil {
+		return "", nil
+	}
+	trees, err := g.Worktrees(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, t := range trees {
+		if t.Branch == l.Onto {
+			return fmt.Sprintf("land: branch %s is checked out in %s: goals wait until it is not, or until you land them (sett land)", l.Onto, t.Path), nil
+		}
+	}
+	if g.Tip(ctx, l.Onto) == "" {
+		return fmt.Sprintf("land: there is no branch %s: goals wait until there is (git branch %s)", l.Onto, role.ShellWord(l.Onto)), nil
+	}
+	return "", nil
 }
 
 // pointers are paths that agents see without their content.
@@ -123,6 +148,13 @@ func makeTrees(ctx context.Context, u *upRun) error {
 	if in.RepositoryKey == "" {
 		in.RepositoryKey = rand.Text()
 	}
+	if u.facts.repository {
+		var err error
+		if in.GitDir, _, err = instance.Repository(u.at, in).Own(ctx); err != nil {
+			return err
+		}
+		instance.NoteFirst(ctx, u.at, in)
+	}
 	s, err := store.Create(ctx, in.StoreDir(), u.facts.source.format, u.facts.source.objects)
 	if err != nil {
 		return role.Fail(role.Environment, err, "")
@@ -165,7 +197,7 @@ func treeNames(c *config.Config) (all []string) {
 // repositoryEnviron has the orchestrator's variables about the agents' trees.
 func repositoryEnviron(in *instance.Instance, url string) []string {
 	return []string{
-		env.Store + "=" + in.StoreDir(), env.Trees + "=" + in.TreesDir(), env.RepositoryURL + "=" + url, env.RepositoryKey + "=" + in.RepositoryKey,
+		env.LandInto + "=" + in.GitDir, env.Store + "=" + in.StoreDir(), env.Trees + "=" + in.TreesDir(), env.RepositoryURL + "=" + url, env.RepositoryKey + "=" + in.RepositoryKey,
 	}
 }
 

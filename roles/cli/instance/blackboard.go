@@ -68,6 +68,7 @@ type records interface {
 // Index finds the ids of records.
 type Index struct {
 	view.Index
+	view.Landings
 	index
 }
 
@@ -124,7 +125,7 @@ type decisions interface {
 // control tells the orchestrator and the server of a start or a stop.
 type control interface {
 	SetInstance(ctx context.Context, s blackboard.InstanceState, by string) error
-	Approves(ctx context.Context, types []string) (bool, error)
+	Enacted(ctx context.Context, types []string, branch string) (bool, error)
 	Nudge(ctx context.Context) error
 	ReloadACL(ctx context.Context) error
 	Erase(ctx context.Context) (int, error)
@@ -168,7 +169,7 @@ func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*
 // BoardOf returns the parts of an open blackboard.
 func BoardOf(b *redis.Board) *Board {
 	return &Board{
-		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index}, Ledger: b.Ledger,
+		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index, b.Index}, Ledger: b.Ledger,
 		Roster: b.Roster, People: People{b.People, b.People, b.People}, Calls: b.Calls, Control: b, Archive: b,
 		Watch: func(ctx context.Context, back func(), lost func(error)) {
 			_ = b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, back, func(redis.Channel, string) {}, lost)

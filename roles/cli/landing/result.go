@@ -45,7 +45,8 @@ func (f Finder) Newest(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		for i, w := range slices.Backward(all) {
-			if each[i] != nil || w.Status != blackboard.WorkflowAchieved {
+			lands := w.Status == blackboard.WorkflowActive && w.Landing != nil && w.Landing.People
+			if each[i] != nil || w.Status != blackboard.WorkflowAchieved && !lands {
 				continue
 			}
 			if r, err := f.ofGoal(ctx, w); err != nil || r.Commit != "" {
@@ -124,8 +125,7 @@ func (f Finder) committed(ctx context.Context, goal string) ([]blackboard.Artefa
 	}
 	var found []string
 	for i := range all {
-		work := all[i].StructuralType == blackboard.Standard || all[i].StructuralType == blackboard.Terminal
-		if each[i] == nil && work && all[i].NamesCommit() {
+		if each[i] == nil && all[i].HoldsResult() {
 			found = append(found, all[i].ID)
 		}
 	}
@@ -229,7 +229,8 @@ type Outcome struct {
 	Files    int    `json:"files"` // that are changed
 	Added    int    `json:"added"` // lines
 	Deleted  int    `json:"deleted"`
-	Landed   bool   `json:"landed"` // HEAD has the commit
+	Landed   bool   `json:"landed"`                // HEAD has the commit
+	Onto     string `json:"landed_onto,omitempty"` // the branch that it reached by itself
 }
 
 // Outcome returns the change that came of a goal; nil: it has no commit.
@@ -239,6 +240,9 @@ func (f Finder) Outcome(ctx context.Context, goal blackboard.Workflow) (*Outcome
 		return nil, err
 	}
 	o := &Outcome{Artefact: r.Artefact.ID, Commit: r.Commit}
+	if l := goal.Landing; l != nil && l.State == blackboard.LandingLanded {
+		o.Onto = l.Branch
+	}
 	if o.Base, err = f.Base(ctx, r); err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 // BoardOf is an instance's blackboard as views read it.
 func BoardOf(b *instance.Board) view.Board {
-	return view.Board{Moment: b, Artefacts: b.Records, Claims: b.Records, Index: b.Index, Roster: b.Roster}
+	return view.Board{Moment: b, Artefacts: b.Records, Claims: b.Records, Index: b.Index, Landing: b.Index, Roster: b.Roster}
 }
 
 // Reader makes views of an instance.

@@ -139,8 +139,16 @@ func decideRework(c blackboard.Claim, p Policy, against []blackboard.Grant) Deci
 			reviews = append(reviews, g.ResultID)
 		}
 	}
+	if t := c.Target; t.Agent == "" && t.Role == blackboard.RoleRepository { // the result is sent back, and the landing tried anew
+		return Decision{Kind: Terminate, Reason: "feedback by " + strings.Join(reviewers, ", ")}
+	}
+	return SendBack(c.ArtefactID, c.Target, p, reviewers, reviews)
+}
+
+// SendBack ends work on an artefact of which reviewers want another version: with a rework by
+// the agent that made it, or with a Failure that gives the reason against a rework.
+func SendBack(artefact string, t blackboard.Target, p Policy, reviewers, reviews []string) Decision {
 	d := Decision{Kind: Terminate, Reason: "feedback by " + strings.Join(reviewers, ", ")}
-	t := c.Target
 	limited := p.MaxReviewIterations > 0 && t.Version-1 >= p.MaxReviewIterations
 	limit := fmt.Sprintf("version %d has used up max_review_iterations: %d", t.Version, p.MaxReviewIterations)
 	switch {
@@ -157,7 +165,7 @@ func decideRework(c blackboard.Claim, p Policy, against []blackboard.Grant) Deci
 		d.Reason += "; " + limit
 		d.Rework = &Rework{Agent: t.Agent, Context: reviews, Ask: fmt.Sprintf(
 			"%s %s has feedback by %s, and %s. What is %s to do? It goes on with your answer and the feedback.",
-			t.Type, blackboard.ShortID(c.ArtefactID), strings.Join(reviewers, ", "), limit, t.Agent)}
+			t.Type, blackboard.ShortID(artefact), strings.Join(reviewers, ", "), limit, t.Agent)}
 	default:
 		d.Rework = &Rework{Agent: t.Agent, Context: reviews}
 	}

@@ -24,7 +24,7 @@ const (
 
 // Hunks returns the places of a conflict, twenty at most. Files without marked lines
 // have none: binary ones, or one that a side removed.
-func (g Repository) Hunks(ctx context.Context, c *Conflict) ([]Hunk, error) {
+func Hunks(ctx context.Context, g Repository, c *Conflict) ([]Hunk, error) {
 	hunks := []Hunk{}
 	for _, file := range c.Files {
 		if c.tree == "" || len(hunks) >= mostHunks {

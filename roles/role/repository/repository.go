@@ -36,6 +36,7 @@ type Prepare struct {
 	Goal      string   `json:"goal"`
 	Branch    string   `json:"branch,omitempty"` // that the goal began on; empty: none
 	Artefacts []string `json:"artefacts,omitempty"`
+	Beside    []string `json:"beside,omitempty"`     // artefacts whose commits the tool is told of as unmerged
 	Resumes   int      `json:"resumes,omitempty"`    // the attempt that was suspended by a question
 	ResumesOf string   `json:"resumes_of,omitempty"` // the claim of that attempt; empty: this grant's
 	ReadOnly  bool     `json:"read_only,omitempty"`  // the tool changes no file: nothing is ever kept of the tree

@@ -46,55 +46,66 @@ const landingRefs = "refs/sett/landings/"
 // landingRef is a ref that holds a commit for a landing: to or tip.
 func landingRef(name, part string) string { return landingRefs + name + "/" + part }
 
-// PlanLanding finds the commit that a branch shall have, without a working tree. A
+// Lander brings commits of a store to branches of the user's repository.
+type Lander struct {
+	Store *Store
+	User  *User
+}
+
+// Plan finds the commit that a branch shall have, without a working tree. A
 // landing that a branch does not allow is no error: see LandingPlan. Merges are made in the store: no
 // hook, driver or filter of the user's repository is run.
-func (s *Store) PlanLanding(ctx context.Context, user *User, l Landing) (p LandingPlan, err error) {
-	if p.Tip, err = user.tip(ctx, l.Branch); err != nil {
+func (x Lander) Plan(ctx context.Context, l Landing) (p LandingPlan, err error) {
+	if p.Tip, err = x.User.tip(ctx, l.Branch); err != nil {
 		return p, err
 	}
 	if p.Tip == "" {
 		p.Bars = "there is no branch " + l.Branch
 		return p, nil
 	}
-	if p.Bars, err = user.inUse(ctx, l.Branch); err != nil || p.Bars != "" {
-		return p, err
-	}
-	if err := s.Fetch(ctx, user.store.Objects(), p.Tip, landingRef(l.Name, "tip")); err != nil {
+	if err := x.Store.Fetch(ctx, x.User.store.Objects(), p.Tip, landingRef(l.Name, "tip")); err != nil {
 		return p, fmt.Errorf("bring branch %s into the store: %w", l.Branch, err)
 	}
-	return p, s.planOn(ctx, &p, l)
+	if err := x.planOn(ctx, &p, l); err != nil || p.How == Already {
+		return p, err
+	}
+	used, err := x.User.inUse(ctx, l.Branch)
+	if err != nil || used == "" {
+		return p, err
+	}
+	return LandingPlan{Tip: p.Tip, Bars: used}, nil
 }
 
 // planOn makes the plan on a tip that the store has.
-func (s *Store) planOn(ctx context.Context, p *LandingPlan, l Landing) error {
+func (x Lander) planOn(ctx context.Context, p *LandingPlan, l Landing) error {
+	s := x.Store
 	base, err := s.git(ctx, "merge-base", p.Tip, l.Commit)
 	switch {
 	case exitCode(err) == 1:
-		p.Bars = "the branch and the commit have no history in common"
+		p.Bars = fmt.Sprintf("the branch and commit %.10s have no history in common", l.Commit)
 		return nil
 	case err != nil:
 		return err
 	case line(base) == l.Commit:
 		p.How, p.To = Already, p.Tip
 		return nil
-	case line(base) == p.Tip && (l.How != Squash || s.single(ctx, p.Tip, l.Commit)):
+	case line(base) == p.Tip && (l.How != Squash || single(ctx, s, p.Tip, l.Commit)):
 		p.How, p.To = FastForward, l.Commit
 		return s.Hold(ctx, landingRef(l.Name, "to"), p.To)
 	case l.How == FastForward:
-		p.Bars = "it cannot be fast-forwarded: the branch has commits that the result lacks"
+		p.Bars = fmt.Sprintf("it cannot be fast-forwarded: the branch has commits that %.10s lacks", l.Commit)
 		return nil
 	}
-	if p.How, err = s.way(ctx, p.Tip, l); err != nil {
+	if p.How, err = way(ctx, s, p.Tip, l); err != nil {
 		return err
 	}
 	l.How = p.How
-	repo := s.own()
+	repo := own(s)
 	p.To, err = join(ctx, repo, p.Tip, l)
 	switch {
 	case errors.As(err, &p.Conflict):
 		p.To = ""
-		p.Hunks, err = repo.Hunks(ctx, p.Conflict)
+		p.Hunks, err = git.Hunks(ctx, repo, p.Conflict)
 		return err
 	case err != nil:
 		return fmt.Errorf("%s onto %s: %w", l.How, l.Branch, err)
@@ -108,7 +119,7 @@ func (s *Store) planOn(ctx context.Context, p *LandingPlan, l Landing) error {
 // way is the way of a landing where the branch has moved on. A rebase would leave out the
 // merges of the result, and with them the conflicts that an agent settled there: such
 // a result is merged. A single commit keeps its message and author.
-func (s *Store) way(ctx context.Context, tip string, l Landing) (string, error) {
+func way(ctx context.Context, s *Store, tip string, l Landing) (string, error) {
 	if l.How == Merge {
 		return Merge, nil
 	}
@@ -142,13 +153,13 @@ func join(ctx context.Context, repo git.Repository, tip string, l Landing) (stri
 }
 
 // single says whether a commit is the only one that its tip lacks.
-func (s *Store) single(ctx context.Context, tip, commit string) bool {
+func single(ctx context.Context, s *Store, tip, commit string) bool {
 	out, err := s.git(ctx, "rev-list", "--count", commit, "^"+tip)
 	return err == nil && line(out) == "1"
 }
 
 // own is the store for commands that merge.
-func (s *Store) own() git.Repository {
+func own(s *Store) git.Repository {
 	env := append(environ(), "GIT_DIR="+s.Dir, fmt.Sprintf("GIT_CONFIG_COUNT=%d", len(settings)))
 	for i, setting := range settings {
 		key, value, _ := strings.Cut(setting, "=")
@@ -164,35 +175,35 @@ type Moved struct {
 	Bars string // as in LandingPlan
 }
 
-// Land moves a branch from a commit to one that PlanLanding made, once all objects of it are in
+// Land moves a branch from a commit to one that Plan made, once all objects of it are in
 // the user's repository. It may be repeated: a branch that has the commit is left alone. A branch
 // that is at another commit is not moved.
-func (s *Store) Land(ctx context.Context, user *User, branch, from, to string) (m Moved, err error) {
-	if m.Tip, err = user.tip(ctx, branch); err != nil {
+func (x Lander) Land(ctx context.Context, branch, from, to string) (m Moved, err error) {
+	if m.Tip, err = x.User.tip(ctx, branch); err != nil {
 		return m, err
 	}
 	if m.Tip != from {
-		m.Done, err = user.has(ctx, m.Tip, to)
+		m.Done, err = x.User.has(ctx, m.Tip, to)
 		return m, err
 	}
-	release, err := s.Send(ctx, to, user.store.Dir)
+	release, err := x.Store.Send(ctx, to, x.User.store.Dir)
 	defer release()
 	if err != nil {
 		return m, fmt.Errorf("bring the commits into the repository: %w", err)
 	}
-	if m.Bars, err = user.inUse(ctx, branch); err != nil || m.Bars != "" {
+	if m.Bars, err = x.User.inUse(ctx, branch); err != nil || m.Bars != "" {
 		return m, err
 	}
-	_, err = user.store.git(ctx, "update-ref", "--no-deref", git.BranchRef(branch), to, from)
+	_, err = x.User.store.git(ctx, "update-ref", "--no-deref", git.BranchRef(branch), to, from)
 	if err == nil {
 		m.Done, m.Tip = true, to
 		return m, nil
 	}
-	tip, again := user.tip(ctx, branch)
+	tip, again := x.User.tip(ctx, branch)
 	if again != nil || tip == from {
 		return m, errors.Join(fmt.Errorf("move branch %s: %w", branch, err), again)
 	}
 	m.Tip = tip
-	m.Done, err = user.has(ctx, tip, to)
+	m.Done, err = x.User.has(ctx, tip, to)
 	return m, err
 }

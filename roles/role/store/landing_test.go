@@ -40,7 +40,7 @@ func (l *lander) result(files ...string) string {
 
 func (l *lander) plan(commit, how string) LandingPlan {
 	l.t.Helper()
-	p, err := l.store.PlanLanding(l.t.Context(), l.user, Landing{Name: "goal", Commit: commit, Branch: "released", How: how, Subject: "work", Trailer: "Goal: goal\n"})
+	p, err := Lander{l.store, l.user}.Plan(l.t.Context(), Landing{Name: "goal", Commit: commit, Branch: "released", How: how, Subject: "work", Trailer: "Goal: goal\n"})
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func (l *lander) plan(commit, how string) LandingPlan {
 
 func (l *lander) land(p LandingPlan) Moved {
 	l.t.Helper()
-	m, err := l.store.Land(l.t.Context(), l.user, "released", p.Tip, p.To)
+	m, err := Lander{l.store, l.user}.Land(l.t.Context(), "released", p.Tip, p.To)
 	if err != nil {
 		l.t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func TestLandingBars(t *testing.T) {
 		}, "cannot be fast-forwarded"},
 		"unrelated": {func(l *lander) {
 			l.git("update-ref", "refs/heads/released", l.git("commit-tree", "-m", "theirs", "HEAD^{tree}"))
-		}, "no history in common"},
+		}, "have no history in common"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -203,7 +203,10 @@ func TestLandingMeetsAPerson(t *testing.T) {
 		t.Fatalf("%+v", m)
 	}
 	l.git("switch", "-q", "released")
-	if q := l.plan(p.To, Rebase); !strings.Contains(q.Bars, "checked out") {
+	if q := l.plan(p.To, Rebase); !strings.Contains(q.Bars, "checked out") || q.To != "" {
+		t.Errorf("%+v", q)
+	}
+	if q := l.plan(l.base, Rebase); q.How != Already || q.Bars != "" { // there is nothing to move
 		t.Errorf("%+v", q)
 	}
 	l.git("switch", "-q", "main")

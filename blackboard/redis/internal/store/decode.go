@@ -197,6 +197,12 @@ func DecodeWorkflow(id string, fields map[string]string) (blackboard.Workflow, e
 		Terminals: r.count("terminals"), Questions: r.count("questions"), Gates: r.count("gates"), Suspended: r.count("suspended"),
 		TerminalID: fields["terminal_id"], FailureID: fields["failure_id"], CreatedAt: r.time("created_at"),
 	}
+	if text := fields["landing"]; text != "" {
+		w.Landing = &blackboard.Landing{Since: r.time("landing_since")}
+		if json.Unmarshal([]byte(text), w.Landing) != nil && r.err == nil {
+			r.err = fmt.Errorf("workflow %s: landing: %w", id, blackboard.ErrCorrupt)
+		}
+	}
 	if w.Status.Ended() {
 		w.EndedAt = r.time("ended_at")
 	}

@@ -67,6 +67,9 @@ func (k Keys) Questions() string { return k.Prefix + "questions:open" }
 // Gates is the key gates:open.
 func (k Keys) Gates() string { return k.Prefix + "gates:open" }
 
+// Landings is the key landings:open.
+func (k Keys) Landings() string { return k.Prefix + "landings:open" }
+
 // IDs is the key ids:BUCKET.
 func (k Keys) IDs(bucket string) string { return k.Prefix + "ids:" + bucket }
 
@@ -121,8 +124,8 @@ func (k Keys) Staging(name string) string { return k.Prefix + "import:" + name }
 // Absent is the key absent, which never exists.
 func (k Keys) Absent() string { return k.Prefix + "absent" }
 
-// Confirmed is the key confirmed, which is written to see replicas follow.
-func (k Keys) Confirmed() string { return k.Prefix + "confirmed" }
+// confirmedKey is the key confirmed, which is written to see replicas follow. No script uses it.
+func confirmedKey(k Keys) string { return k.Prefix + "confirmed" }
 
 // Notified is the key notified.
 func (k Keys) Notified() string { return k.Prefix + "notified" }

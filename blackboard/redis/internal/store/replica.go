@@ -72,7 +72,7 @@ func (c *Conn) confirmed(ctx context.Context, moves []Move) ([]Reply, error) {
 // one may look longer than the one with the move. So all replicas that are connected
 // confirm, and one that was heard of within that time, and is not connected now, has to be back.
 func (c *Conn) awaitReplica(ctx context.Context, conn rueidis.DedicatedClient) error {
-	b, key := c.Client.B(), c.Keys.Confirmed()
+	b, key := c.Client.B(), confirmedKey(c.Keys)
 	said := conn.DoMulti(ctx, b.Get().Key(key).Build(), b.Info().Section("replication").Build(), b.Time().Build())
 	known, err := said[0].ToString()
 	if err != nil && !rueidis.IsRedisNil(err) {

@@ -1,0 +1,93 @@
+package blackboard
+
+import "time"
+
+// TypeLanding is the type of artefacts with the commit that a branch is about to have, for
+// agents to verify. TypeLandingReview is that of the Reviews that send a result back.
+const (
+	TypeLanding       = "Landing"
+	TypeLandingReview = "LandingReview"
+)
+
+// LandingState is how far the landing of a goal's result is.
+type LandingState string
+
+// The states. The last three are ends of the goal's turn.
+const (
+	LandingQueued    LandingState = "queued"    // waits for its turn
+	LandingBarred    LandingState = "barred"    // the branch cannot be moved, until a person acts
+	LandingVerifying LandingState = "verifying" // agents look at the commit that the branch would have
+	LandingMoving    LandingState = "moving"    // the branch is being moved
+	LandingRefused   LandingState = "refused"   // a conflict, or feedback: the result will be reworked
+	LandingReworked  LandingState = "reworked"  // its maker reworks it
+	LandingLanded    LandingState = "landed"    // the branch has it
+	LandingNone      LandingState = "none"      // there was nothing to land, or it failed
+)
+
+// Landing is the landing of a goal's result on a branch, by itself. Fields that its
+// state does not mention may be of an earlier one.
+type Landing struct {
+	State        LandingState `json:"state"`
+	Artefact     string       `json:"artefact_id,omitempty"`     // the result
+	Branch       string       `json:"branch,omitempty"`          //
+	How          string       `json:"how,omitempty"`             // moving, landed: as in sett land
+	Tip          string       `json:"tip,omitempty"`             // the commit of the branch that the plan was made on
+	Commit       string       `json:"commit,omitempty"`          // that the branch gets
+	Verification string       `json:"verification_id,omitempty"` // the Landing that agents verify
+	Review       string       `json:"review_id,omitempty"`       // refused: the Review that says why
+	Reason       string       `json:"reason,omitempty"`          // barred, refused, none
+	People       bool         `json:"people,omitempty"`          // only a person ends the wait
+	Since        time.Time    `json:"-"`                         // when its goal was achieved
+}
+
+// LandingStep is a move of a landing that is open.
+type LandingStep struct {
+	Epoch    string
+	Workflow string
+	From     Landing   // that the step was decided on
+	To       Landing   //
+	Over     bool      // the goal ends with it
+	Artefact *Artefact // to write in the same move; nil: none
+	Rework   *LandingRework
+}
+
+// LandingRework is the rework of a result that did not land.
+type LandingRework struct {
+	Rework
+	Artefact string // the result
+}
+
+// LandingReviewID returns the id of the one Review by which the landing of a result is
+// refused.
+func LandingReviewID(result string) string { return derivedID("landing review", result) }
+
+// LandingReworkID returns the id of the one rework claim that this leads to.
+func LandingReworkID(result string) string { return derivedID("landing rework", result) }
+
+// LandingID returns the id of a later Landing of a goal, with another commit.
+func LandingID(goal, commit string) string { return derivedID("landing "+commit, goal) }
+
+// LandingThread returns the thread of all Landings of a goal: the id of the first.
+func LandingThread(goal string) string { return derivedID("landings", goal) }
+
+// HoldsResult says whether the artefact can be a goal's result on a branch: an agent's work
+// that names a commit.
+func (a Artefact) HoldsResult() bool {
+	return (a.StructuralType == Standard || a.StructuralType == Terminal) && a.NamesCommit() &&
+		(a.ProducedByAgent != "" || a.ProducedByRole != RoleRepository)
+}
+
+// ResultOf returns the id of the artefact with a goal's result, of the goal's artefacts, oldest first: its
+// Terminal if that names a commit, else the last one that does. Empty: none does. An
+// artefact with an error is lost.
+func ResultOf(all []Outline, each []error, terminal string) (id string) {
+	for i, a := range all {
+		if each[i] != nil || !a.HoldsResult() {
+			continue
+		}
+		if id = a.ID; id == terminal {
+			break // it counts, whatever came after
+		}
+	}
+	return id
+}

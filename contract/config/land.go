@@ -1,0 +1,71 @@
+package config
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// The ways of a result to the branch, where that has moved on.
+const (
+	LandFF     = "ff" // it does not land
+	LandRebase = "rebase"
+	LandMerge  = "merge"
+	LandSquash = "squash"
+)
+
+// LandAchieved lands a goal's result once the goal has its Terminal.
+const LandAchieved = "achieved"
+
+// Land says how results reach a branch by themselves.
+type Land struct {
+	Onto   string `json:"onto"`   // the branch, checked out nowhere
+	How    string `json:"how"`    // LandFF, LandRebase, LandMerge or LandSquash
+	When   string `json:"when"`   // LandAchieved
+	Verify bool   `json:"verify"` // agents see the commit that the branch would have first
+}
+
+func defaultLand() Land { return Land{How: LandRebase, When: LandAchieved} }
+
+// Branch is the branch that goals land on; empty: on none.
+func (l *Land) Branch() string {
+	if l == nil {
+		return ""
+	}
+	return l.Onto
+}
+
+func (d *decoder) landFields(l *Land) []field {
+	return []field{
+		{"onto", "The branch, which must be checked out nowhere.", d.read.text(&l.Onto, branchName)},
+		{"how", "Where the branch has moved on: ff does not land, rebase applies the commits anew, merge makes a merge commit, squash one commit of all.",
+			oneOf(d.read, &l.How, LandFF, LandRebase, LandMerge, LandSquash)},
+		{"when", "achieved: once the goal has its final result.", oneOf(d.read, &l.When, LandAchieved)},
+		{"verify", "The commit that the branch would have is first an artefact Landing, which agents review like any other.", d.read.flag(&l.Verify)},
+	}
+}
+
+// checkLand looks whether anything can land.
+func (d *decoder) checkLand(c *Config, keys map[string]*node) {
+	if c.Land != nil && keys["land"] != nil && !c.HasTrees() && len(d.problems) == 0 {
+		d.add(keys["land"].at, "give an agent that commits workspace: {mode: rw}, or leave land out", "land: no agent has a workspace, so nothing can land")
+	}
+}
+
+// branchForm is the form of a branch's name, as far as a pattern says it. Git says the rest.
+var branchForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[^-/.\s~^:?*\[\\][^\s~^:?*\[\\]*$`) })
+
+var branchName = check{
+	fault: func(s string) (string, string) {
+		bad := !branchForm().MatchString(s) || len(s) > 200 || strings.HasSuffix(s, "/") || strings.HasSuffix(s, ".") || strings.HasSuffix(s, ".lock") ||
+			strings.HasPrefix(s, "refs/heads/") || s == "HEAD"
+		for _, part := range []string{"..", "//", "@{", "/.", ".lock/"} {
+			bad = bad || strings.Contains(s, part)
+		}
+		if bad {
+			return "not the name of a branch: " + quote(s), "as git branch shows it, such as main"
+		}
+		return "", ""
+	},
+	shape: func(s *schema) { s.Pattern, s.MaxLength = branchForm().String(), 200 },
+}

@@ -1,0 +1,57 @@
+package arbiter
+
+import "sett/blackboard"
+
+// LandingKind is the kind of a decision about a landing.
+type LandingKind string
+
+// The kinds of decisions.
+const (
+	LandWait   LandingKind = "wait"   // agents are at work on it, and it keeps its turn
+	LandPlan   LandingKind = "plan"   // find the commit that the branch shall have
+	LandMove   LandingKind = "move"   // move the branch
+	LandRefuse LandingKind = "refuse" // the verification has feedback: write the Review
+	LandRework LandingKind = "rework" // the Review is written: send the result back
+	LandEnd    LandingKind = "end"    // there is nothing more to do
+)
+
+// LandingFacts is all that a decision about a goal's landing depends on.
+type LandingFacts struct {
+	Landing     blackboard.Landing
+	Outstanding int                    // of the goal; 1: its landing alone
+	Failures    int                    // of the goal
+	Branch      string                 // that sett.yml has results land on; empty: on none
+	Verdict     blackboard.ClaimStatus // verifying: of the claim on the Landing
+}
+
+// LandingDecision is the answer.
+type LandingDecision struct {
+	Kind   LandingKind
+	Reason string // LandEnd: for people
+}
+
+// DecideLanding returns the next decision about the landing of a goal whose turn it is.
+func DecideLanding(f LandingFacts) LandingDecision {
+	l := f.Landing
+	switch {
+	case f.Outstanding > 1:
+		return LandingDecision{Kind: LandWait}
+	case f.Failures > 0:
+		return LandingDecision{Kind: LandEnd, Reason: "the goal failed"}
+	case l.State == blackboard.LandingMoving: // it may have moved already
+		return LandingDecision{Kind: LandMove}
+	case l.State == blackboard.LandingRefused:
+		return LandingDecision{Kind: LandRework}
+	case f.Branch == "":
+		return LandingDecision{Kind: LandEnd, Reason: "sett.yml has no land any more"}
+	case l.State == blackboard.LandingVerifying && l.Branch == f.Branch:
+		switch f.Verdict {
+		case blackboard.Complete:
+			return LandingDecision{Kind: LandMove}
+		case blackboard.Terminated:
+			return LandingDecision{Kind: LandRefuse}
+		}
+		return LandingDecision{Kind: LandWait}
+	}
+	return LandingDecision{Kind: LandPlan}
+}

@@ -1,0 +1,146 @@
+package orchestrator
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sett/blackboard"
+	"sett/roles/orchestrator/arbiter"
+	"sett/roles/role/git"
+	"sett/roles/role/repository"
+)
+
+// verify shows agents the commit that the branch would have.
+func (s *landing) verify(ctx context.Context, result blackboard.Artefact) error {
+	thread := blackboard.LandingThread(s.w.ID)
+	s.l.State, s.l.Verification = blackboard.LandingVerifying, thread
+	switch _, err := s.t.board.Artefact(ctx, thread); {
+	case err == nil:
+		s.l.Verification = blackboard.LandingID(s.w.ID, s.l.Commit)
+	case !errors.Is(err, blackboard.ErrNotFound):
+		return err
+	}
+	if err := s.t.lander.Hold(ctx, repository.Hold{Artefact: s.l.Verification, Commit: s.l.Commit}); err != nil {
+		return err
+	}
+	payload := encoded(map[string]string{"branch": s.l.Branch, "tip": s.l.Tip, "commit": s.l.Commit, "how": s.l.How})
+	return s.record(ctx, blackboard.LandingStep{Artefact: &blackboard.Artefact{
+		ID: s.l.Verification, LogicalID: thread, StructuralType: blackboard.Standard, Type: blackboard.TypeLanding,
+		Payload: payload, Commit: s.l.Commit, SourceArtefacts: []string{result.ID}, ProducedByRole: blackboard.RoleRepository, WorkflowID: s.w.ID,
+		Summary: fmt.Sprintf("%s onto branch %s: %s", s.l.How, s.l.Branch, subjectOf(result)),
+	}})
+}
+
+// move moves the branch, which may be there already. One that somebody else moved has the
+// landing planned anew.
+func (s *landing) move(ctx context.Context) (turn, error) {
+	if s.was.State != blackboard.LandingMoving {
+		s.l.State = blackboard.LandingMoving
+		return goesOn, s.record(ctx, blackboard.LandingStep{})
+	}
+	done, err := s.t.lander.Land(ctx, repository.Land{Branch: s.l.Branch, From: s.l.Tip, To: s.l.Commit})
+	switch {
+	case err != nil:
+		return holds, err
+	case done.Done:
+		s.l.State = blackboard.LandingLanded
+		return passes, s.end(ctx)
+	case done.Bars != "":
+		s.l.State, s.l.Reason = blackboard.LandingBarred, done.Bars
+		return passes, s.record(ctx, blackboard.LandingStep{})
+	}
+	s.l = blackboard.Landing{State: blackboard.LandingQueued, Since: s.was.Since}
+	return goesOn, s.record(ctx, blackboard.LandingStep{})
+}
+
+// refusal is the payload of the Review that sends a result back.
+type refusal struct {
+	Reason  string     `json:"reason"`
+	Branch  string     `json:"branch"`
+	Tip     string     `json:"tip"`             // the branch's commit: the other side
+	Files   []string   `json:"files,omitempty"` // of a conflict
+	Hunks   []git.Hunk `json:"hunks,omitempty"`
+	Reviews []string   `json:"reviews,omitempty"` // the feedback on the Landing
+}
+
+// refuse writes the Review. Its commit is the other side, which the result's maker sees.
+func (s *landing) refuse(ctx context.Context, result blackboard.Artefact, r refusal, reason string) error {
+	s.l.State, s.l.Review, s.l.Reason = blackboard.LandingRefused, blackboard.LandingReviewID(result.ID), reason
+	if err := s.t.lander.Hold(ctx, repository.Hold{Artefact: s.l.Review, Commit: s.l.Tip}); err != nil {
+		return err
+	}
+	r.Reason, r.Branch, r.Tip = reason, s.l.Branch, s.l.Tip
+	return s.record(ctx, blackboard.LandingStep{Artefact: &blackboard.Artefact{
+		ID: s.l.Review, StructuralType: blackboard.Review, Type: blackboard.TypeLandingReview, Payload: encoded(r), Commit: s.l.Tip,
+		SourceArtefacts: append([]string{result.ID}, r.Reviews...), ProducedByRole: blackboard.RoleRepository, WorkflowID: s.w.ID, Summary: reason,
+	}})
+}
+
+// feedback refuses a landing that reviewers or checks do not want.
+func (s *landing) feedback(ctx context.Context) (turn, error) {
+	result, err := s.t.board.Artefact(ctx, s.l.Artefact)
+	if err != nil {
+		return holds, err
+	}
+	r := refusal{Reviews: feedbackOn(s.verification)}
+	return goesOn, s.refuse(ctx, result, r, "feedback on landing on branch "+s.l.Branch)
+}
+
+// feedbackOn returns the Reviews of a claim that did not approve.
+func feedbackOn(c blackboard.Snapshot) (reviews []string) {
+	for _, g := range c.Grants {
+		if g.Phase == blackboard.PhaseReview && g.Verdict != blackboard.Approve && g.ResultID != "" {
+			reviews = append(reviews, g.ResultID)
+		}
+	}
+	return reviews
+}
+
+// rework sends the result back to its maker, or ends the goal with the reason against that.
+func (s *landing) rework(ctx context.Context) (turn, error) {
+	result, err := s.t.board.Artefact(ctx, s.l.Artefact)
+	if err != nil {
+		return holds, err
+	}
+	review, err := s.t.board.Artefact(ctx, s.l.Review)
+	if err != nil {
+		return holds, err
+	}
+	target := blackboard.Target{LogicalID: result.LogicalID, Version: result.Version, Type: result.Type, Agent: result.ProducedByAgent, Role: result.ProducedByRole}
+	reviews := append([]string{review.ID}, review.SourceArtefacts[1:]...)
+	d := arbiter.SendBack(result.ID, target, s.t.clan.policy(), []string{blackboard.RoleRepository}, reviews)
+	about := blackboard.Claim{ID: blackboard.LandingReworkID(result.ID), ArtefactID: result.ID, WorkflowID: s.w.ID}
+	if d.Rework == nil {
+		s.l.State, s.l.Reason = blackboard.LandingNone, d.Reason
+		about.ID = "" // there is no such claim
+		f := failureOf(d.FailureType, result.ID, about, blackboard.FailureReport{Reason: review.Summary + "; " + d.Reason, ExitCode: -1})
+		return passes, s.record(ctx, blackboard.LandingStep{Over: true, Artefact: &f})
+	}
+	r := &blackboard.LandingRework{Artefact: result.ID, Rework: blackboard.Rework{ClaimID: about.ID, Agent: d.Rework.Agent, Context: d.Rework.Context}}
+	if d.Rework.Ask != "" {
+		r.Question = questionOf(about, about.ID, d.Rework)
+	}
+	s.l.State = blackboard.LandingReworked
+	return passes, s.record(ctx, blackboard.LandingStep{Rework: r})
+}
+
+// encoded writes values that always can be written as JSON.
+func encoded(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}
+
+// few names the first files of a conflict.
+func few(files []string) string {
+	const most = 3
+	if len(files) <= most {
+		return strings.Join(files, ", ")
+	}
+	return fmt.Sprintf("%s and %d more files", strings.Join(files[:most], ", "), len(files)-most)
+}

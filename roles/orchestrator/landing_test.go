@@ -1,0 +1,457 @@
+package orchestrator
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/blackboard/boardtest"
+	"sett/contract/config"
+	"sett/roles/role/repository"
+	"sett/roles/role/store"
+)
+
+// fields is a clan of one writer whose results land on branch `released` of a user's
+// repository, with the role's store, but without its process.
+type fields struct {
+	*boardtest.Board
+	dir    string // of the user's repository
+	store  *store.Store
+	user   *store.User
+	term   *term
+	base   string
+	cut    int               // calls until one is cut off, before or after it is done; 0: none is
+	moves  func()            // somebody's, just before the branch is moved
+	intent map[string]change // by goal
+}
+
+// change is the line of a file that a goal sets.
+type change struct {
+	file string
+	line int
+	text string
+}
+
+const fileLines = 12
+
+func newFields(t *testing.T, land config.Land) *fields {
+	t.Helper()
+	f := &fields{Board: boardtest.Start(t, "test").Lead(), dir: filepath.Join(t.TempDir(), "user"), intent: map[string]change{}}
+	f.git("", "init", "-q", "-b", "main", f.dir)
+	for _, name := range []string{"a", "b"} {
+		f.Must(os.WriteFile(filepath.Join(f.dir, name), []byte(strings.Repeat("-\n", fileLines)), 0o600))
+	}
+	f.git(f.dir, "add", "-A")
+	f.git(f.dir, "commit", "-qm", "first")
+	f.git(f.dir, "branch", "released")
+	f.base = f.git(f.dir, "rev-parse", "HEAD")
+	var err error
+	f.store, err = store.Create(t.Context(), filepath.Join(t.TempDir(), "store"), "sha1", []string{filepath.Join(f.dir, ".git", "objects")})
+	f.Must(err)
+	f.user = store.OpenUser(filepath.Join(f.dir, ".git"))
+	s := &sett{TB: t, url: f.Server.URL, file: filepath.Join(t.TempDir(), "config.json"), board: f.Moves}
+	s.cfg = config.Config{Version: "1.0", Runtime: config.RuntimeProcess, Orchestrator: config.Orchestrator{MaxReviewIterations: 3, MaxArtefacts: 100},
+		Agents: []config.Agent{member("writer"), member("judge")}, Land: &land}
+	s.write()
+	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
+	o.lander = f
+	o.board.landings = cutBoard{o.board.landings, f}
+	f.term = newTerm(o, blackboard.Lead{Holder: "test", Epoch: f.Epoch})
+	f.Must(f.Moves.Leader.SetLanding(t.Context(), f.Epoch, land.Onto))
+	return f
+}
+
+func (f *fields) git(dir string, args ...string) string {
+	f.Helper()
+	out, err := f.tryGit(dir, args...)
+	if err != nil {
+		f.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
+func (f *fields) tryGit(dir string, args ...string) (string, error) {
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=writer", "GIT_AUTHOR_EMAIL=w@localhost", "GIT_COMMITTER_NAME=writer", "GIT_COMMITTER_EMAIL=w@localhost")
+	out, err := cmd.CombinedOutput()
+	return strings.TrimSpace(string(out)), err
+}
+
+// errCut is the end of a process in the middle of a landing.
+var errCut = errors.New("cut off")
+
+// once counts a call, which is cut off before or after it is done.
+func (f *fields) once(do func() error) error {
+	if f.cut--; f.cut == 0 {
+		return errCut
+	}
+	err := do()
+	if f.cut--; f.cut == 0 {
+		return errCut
+	}
+	return err
+}
+
+// The role's answers, by the same package as the role's.
+
+func (f *fields) Plan(ctx context.Context, q repository.Landing) (p repository.LandingPlan, err error) {
+	return p, f.once(func() error {
+		commit, err := f.store.Commit(ctx, store.Artefact(q.Artefact))
+		if err != nil {
+			return err
+		}
+		made, err := store.Lander{Store: f.store, User: f.user}.Plan(ctx, store.Landing{Name: q.Goal, Commit: commit, Branch: q.Branch, How: q.How, Subject: q.Subject})
+		p = repository.LandingPlan{Tip: made.Tip, To: made.To, How: made.How, Bars: made.Bars, Hunks: made.Hunks}
+		if made.Conflict != nil {
+			p.Files = made.Conflict.Files
+		}
+		return err
+	})
+}
+
+func (f *fields) Land(ctx context.Context, q repository.Land) (l repository.Landed, err error) {
+	return l, f.once(func() error {
+		if f.moves != nil {
+			f.moves()
+		}
+		before, _ := f.tryGit(f.dir, "rev-parse", "-q", "--verify", "refs/heads/"+q.Branch)
+		m, err := store.Lander{Store: f.store, User: f.user}.Land(ctx, q.Branch, q.From, q.To)
+		if after, _ := f.tryGit(f.dir, "rev-parse", "-q", "--verify", "refs/heads/"+q.Branch); after != before {
+			f.git(f.dir, "merge-base", "--is-ancestor", before, after) // forward, and nothing of theirs is lost
+		}
+		l = repository.Landed{Done: m.Done, Bars: m.Bars}
+		return err
+	})
+}
+
+func (f *fields) Hold(ctx context.Context, q repository.Hold) error {
+	return f.once(func() error { return f.store.Hold(ctx, store.Artefact(q.Artefact), q.Commit) })
+}
+
+// cutBoard is a blackboard with moves that may be cut off.
+type cutBoard struct {
+	landings
+	f *fields
+}
+
+func (c cutBoard) Land(ctx context.Context, s blackboard.LandingStep) error {
+	return c.f.once(func() error { return c.landings.Land(ctx, s) })
+}
+
+// lands looks at the open landings until nothing is cut off any more.
+func (f *fields) lands() {
+	f.Helper()
+	for range 100 {
+		_, err := f.term.landOpen(f.Ctx)
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, errCut) {
+			f.Fatal(err)
+		}
+	}
+	f.Fatal("it never ends")
+}
+
+// commit makes the writer's commit of a goal on other commits, the first of which has its
+// files, and has the store hold it for an artefact.
+func (f *fields) commit(goal, artefact string, parents ...string) string {
+	f.Helper()
+	c, dir := f.intent[goal], f.TempDir()
+	f.git("", "clone", "-q", "--shared", "--no-checkout", f.store.Dir, dir)
+	f.git(dir, "checkout", "-q", "--detach", parents[0])
+	text, err := os.ReadFile(filepath.Join(dir, c.file))
+	f.Must(err)
+	lines := strings.Split(string(text), "\n")
+	lines[c.line] = c.text
+	f.Must(os.WriteFile(filepath.Join(dir, c.file), []byte(strings.Join(lines, "\n")), 0o600))
+	f.git(dir, "add", "-A")
+	args := []string{"commit-tree", "-m", "set " + c.text, f.git(dir, "write-tree")}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	commit := f.git(dir, args...)
+	f.Must(f.store.Fetch(f.Ctx, filepath.Join(dir, ".git", "objects"), commit, store.Artefact(artefact)))
+	return commit
+}
+
+// goal posts a goal that sets a line, and brings it to its Terminal.
+func (f *fields) goal(c change) string {
+	f.Helper()
+	claim := f.Granted("set "+c.text, "writer")
+	goal := f.Snapshot(claim).Claim.WorkflowID
+	f.intent[goal] = c
+	f.hands(claim, f.base)
+	return goal
+}
+
+// hands has the writer hand in its commit for a claim, on these parents.
+func (f *fields) hands(claim string, parents ...string) string {
+	f.Helper()
+	f.Begin(claim, "writer", "h")
+	s := f.Snapshot(claim)
+	a := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Terminal, Type: blackboard.TypeCodeCommit, Summary: "a change"}
+	if s.Claim.Rework {
+		a.LogicalID = s.Claim.Target.LogicalID
+	}
+	a.Commit = f.commit(s.Claim.WorkflowID, a.ID, parents...)
+	a.Payload = a.Commit
+	f.Finish(claim, "writer", a)
+	f.Complete(claim)
+	return a.ID
+}
+
+// reworks has the writer settle the conflict of a goal: its change on top of the branch's files.
+func (f *fields) reworks(goal string) {
+	f.Helper()
+	w, err := f.Moves.Records.Workflow(f.Ctx, goal)
+	f.Must(err)
+	claim := blackboard.LandingReworkID(w.Landing.Artefact)
+	c := f.Snapshot(claim).Claim
+	review := f.Artefact(c.AdditionalContextIDs[0])
+	own := f.Artefact(c.ArtefactID).Commit
+	if review.ProducedByRole != blackboard.RoleRepository || review.Commit == "" || !strings.Contains(review.Payload, f.intent[goal].file) {
+		f.Fatalf("the Review of a conflict: %+v", review)
+	}
+	f.hands(claim, review.Commit, own)
+}
+
+func (f *fields) status(goal string) blackboard.Workflow {
+	f.Helper()
+	w, err := f.Moves.Records.Workflow(f.Ctx, goal)
+	f.Must(err)
+	return w
+}
+
+// landed are the goals in the order in which they landed.
+func (f *fields) landed() (goals []string) {
+	for _, e := range f.Events(blackboard.EventLanding) {
+		if e.To == string(blackboard.LandingLanded) {
+			goals = append(goals, e.Workflow)
+		}
+	}
+	return goals
+}
+
+// serial checks that the branch is as if the goals had been worked on one after another.
+func (f *fields) serial(branch string) {
+	f.Helper()
+	want := map[string][]string{}
+	for _, name := range []string{"a", "b"} {
+		want[name] = slices.Repeat([]string{"-"}, fileLines)
+	}
+	for _, goal := range f.landed() {
+		c := f.intent[goal]
+		want[c.file][c.line] = c.text
+	}
+	for name, lines := range want {
+		if got := f.git(f.dir, "show", branch+":"+name); got != strings.Join(lines, "\n") {
+			f.Errorf("%s has\n%s\nwant\n%s", name, got, strings.Join(lines, "\n"))
+		}
+	}
+	f.git(f.dir, "fsck", "--full", "--strict")
+}
+
+// Random edits by two to eight writers, which end in any order, with a process that is cut off at any call: the branch is
+// as after some serial order of the goals, each of them is in it, and it only moves forward.
+func TestLandingIsSerial(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(6) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			r := rand.New(rand.NewPCG(seed, 14)) //nolint:gosec // a test's own chance
+			how := []string{config.LandRebase, config.LandMerge, config.LandSquash}[seed%3]
+			f := newFields(t, config.Land{Onto: "released", How: how, When: config.LandAchieved})
+			var open []string
+			for n := range 2 + r.IntN(7) {
+				open = append(open, f.goal(change{[]string{"a", "b"}[r.IntN(2)], r.IntN(fileLines), fmt.Sprintf("goal %d", n)}))
+				if r.IntN(3) == 0 {
+					f.cut = 1 + r.IntN(24)
+					f.lands()
+				}
+			}
+			for round := 0; len(open) > 0; round++ {
+				if round == 20 {
+					t.Fatal("goals never land")
+				}
+				f.cut = r.IntN(40)
+				f.lands()
+				r.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+				open = slices.DeleteFunc(open, func(goal string) bool {
+					w := f.status(goal)
+					if w.Status == blackboard.WorkflowActive && w.Landing.State == blackboard.LandingReworked {
+						f.reworks(goal)
+					}
+					if w.Status.Ended() && w.Status != blackboard.WorkflowAchieved && w.Failures == 0 {
+						t.Errorf("goal %s is %s", goal, w.Status)
+					}
+					return w.Status.Ended()
+				})
+			}
+			f.serial("released")
+			if n := len(f.landed()); n == 0 || n != len(slices.Compact(slices.Sorted(slices.Values(f.landed())))) {
+				t.Errorf("%d landings", n)
+			}
+		})
+	}
+}
+
+// A person commits on, rebases, moves, deletes or checks out the branch at any moment: nothing of
+// theirs is lost, and the landing goes on or says what it waits for.
+func TestLandingMeetsAPerson(t *testing.T) {
+	t.Parallel()
+	var f *fields
+	ref := "refs/heads/released"
+	theirs := func(parent string) string {
+		return f.git(f.dir, "commit-tree", "-p", parent, "-m", "theirs", parent+"^{tree}")
+	}
+	for name, c := range map[string]struct {
+		do   func()
+		bars string
+		mend func()
+	}{
+		"commits":    {do: func() { f.git(f.dir, "update-ref", ref, theirs(ref)) }},
+		"rebases":    {do: func() { f.git(f.dir, "update-ref", ref, theirs(theirs(f.base))) }},
+		"moves back": {do: func() { f.git(f.dir, "update-ref", ref, f.base) }},
+		"deletes":    {func() { f.git(f.dir, "branch", "-D", "released") }, "there is no branch", func() { f.git(f.dir, "branch", "released", f.base) }},
+		"checks out": {func() { f.git(f.dir, "switch", "-q", "released") }, "checked out", func() { f.git(f.dir, "switch", "-q", "main") }},
+		"lands by hand": {func() { f.git(f.dir, "switch", "-q", "released") }, "checked out", func() {
+			commit := f.git(f.store.Dir, "for-each-ref", "--format=%(objectname)", "--sort=-refname", "--count=1", "refs/sett/artefacts")
+			f.git(f.dir, "fetch", "-q", f.store.Dir, commit)
+			f.git(f.dir, "merge", "-q", "--no-edit", commit)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f = newFields(t, config.Land{Onto: "released", How: config.LandRebase, When: config.LandAchieved})
+			f.goal(change{"a", 0, "first"})
+			f.lands()
+			goal := f.goal(change{"a", 6, "second"})
+			at := ""
+			f.moves = func() {
+				f.moves = nil
+				c.do()
+				at, _ = f.tryGit(f.dir, "rev-parse", "-q", "--verify", ref)
+			}
+			f.lands()
+			w := f.status(goal)
+			if c.bars != "" {
+				if !w.OnlyPeople() || w.Landing.State != blackboard.LandingBarred || !strings.Contains(w.Landing.Reason, c.bars) {
+					t.Fatalf("it waits: %+v", w.Landing)
+				}
+				if now, _ := f.tryGit(f.dir, "rev-parse", "-q", "--verify", ref); now != at {
+					t.Fatalf("the branch moved from %s to %s", at, now)
+				}
+				c.mend()
+				at = f.git(f.dir, "rev-parse", ref)
+				f.lands()
+				w = f.status(goal)
+			}
+			if w.Status != blackboard.WorkflowAchieved || w.Landing.State != blackboard.LandingLanded {
+				t.Fatalf("%+v %+v", w, w.Landing)
+			}
+			f.git(f.dir, "merge-base", "--is-ancestor", cmp.Or(at, f.base), ref)
+			if got := f.git(f.dir, "show", ref+":a"); !strings.Contains(got, "second") {
+				t.Errorf("the branch has\n%s", got)
+			}
+		})
+	}
+}
+
+// With verify agents see the commit that the branch would have. Feedback sends the result back to
+// its maker; a branch that moved meanwhile is verified anew; the others wait.
+func TestLandingIsVerified(t *testing.T) {
+	t.Parallel()
+	f := newFields(t, config.Land{Onto: "released", How: config.LandRebase, When: config.LandAchieved, Verify: true})
+	goal, other := f.goal(change{"a", 0, "one"}), f.goal(change{"b", 0, "two"})
+	verification := func() blackboard.Artefact {
+		t.Helper()
+		w := f.status(goal)
+		if w.Landing.State != blackboard.LandingVerifying || w.Outstanding != 2 {
+			t.Fatalf("%+v %+v", w, w.Landing)
+		}
+		return f.Artefact(w.Landing.Verification)
+	}
+	judges := func(a blackboard.Artefact, verdict string) {
+		t.Helper()
+		claim := f.Open(a.ID, "judge")
+		f.Grant(claim, blackboard.PhaseReview, "judge")
+		f.Begin(claim, "judge", "h")
+		f.Finish(claim, "judge", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: verdict})
+		f.Must(f.term.settle(f.Ctx, key{claimKey, claim}))
+	}
+	f.lands()
+	first := verification()
+	if first.Type != blackboard.TypeLanding || first.Commit == "" || f.git(f.store.Dir, "rev-parse", store.Artefact(first.ID)) != first.Commit || first.Version != 1 {
+		t.Errorf("the Landing: %+v", first)
+	}
+	if w := f.status(other); w.Landing.State != blackboard.LandingQueued {
+		t.Errorf("the other goal: %+v", w.Landing)
+	}
+	judges(first, "no good")
+	f.lands()
+	if w := f.status(goal); w.Landing.State != blackboard.LandingReworked {
+		t.Fatalf("after feedback: %+v", w.Landing)
+	}
+	rework := f.Snapshot(blackboard.LandingReworkID(first.SourceArtefacts[0])).Claim
+	if len(rework.AdditionalContextIDs) != 2 || f.Artefact(rework.AdditionalContextIDs[1]).Payload != "no good" {
+		t.Errorf("the rework knows of %q", rework.AdditionalContextIDs)
+	}
+	if w := f.status(other); w.Landing.State != blackboard.LandingVerifying { // its turn
+		t.Fatalf("the other goal: %+v", w.Landing)
+	}
+	goal, other = other, goal
+	second := verification()
+	judges(second, "{}")
+	theirs := f.git(f.dir, "commit-tree", "-p", "released", "-m", "theirs", "released^{tree}")
+	f.git(f.dir, "update-ref", "refs/heads/released", theirs)
+	f.lands()
+	third := verification()
+	if third.Version != 2 || third.LogicalID != second.ID || third.Commit == second.Commit {
+		t.Errorf("verified anew: %+v", third)
+	}
+	if f.git(f.dir, "rev-parse", "released") != theirs {
+		t.Error("the branch moved without a verification")
+	}
+	judges(third, "{}")
+	f.lands()
+	if w := f.status(goal); w.Status != blackboard.WorkflowAchieved || f.git(f.dir, "rev-parse", "released") != third.Commit {
+		t.Errorf("landed: %+v", w.Landing)
+	}
+	if w := f.status(other); w.Landing.State != blackboard.LandingReworked {
+		t.Errorf("the other goal: %+v", w.Landing)
+	}
+}
+
+// A result that never lands without a conflict uses up max_review_iterations.
+func TestLandingHasALimit(t *testing.T) {
+	t.Parallel()
+	f := newFields(t, config.Land{Onto: "released", How: config.LandMerge, When: config.LandAchieved})
+	f.goal(change{"a", 0, "first"})
+	goal := f.goal(change{"a", 0, "second"})
+	for range 3 {
+		f.lands()
+		w := f.status(goal)
+		if w.Landing.State != blackboard.LandingReworked {
+			t.Fatalf("%+v", w.Landing)
+		}
+		claim := blackboard.LandingReworkID(w.Landing.Artefact)
+		f.hands(claim, f.base) // as if there were no other side
+	}
+	f.lands()
+	w := f.status(goal)
+	if w.Status != blackboard.WorkflowFailed || f.Artefact(w.FailureID).Type != blackboard.TypeReviewLimit {
+		t.Errorf("%+v %+v", w, w.Landing)
+	}
+}

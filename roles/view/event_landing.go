@@ -1,0 +1,35 @@
+package view
+
+import (
+	"fmt"
+
+	"sett/blackboard"
+	"sett/roles/role/words"
+)
+
+// describeLanding is for a step of a goal's landing.
+func (l *EventLine) describeLanding(e blackboard.Event) {
+	l.Agent = blackboard.RoleRepository
+	branch, commit := e.Attributes["branch"], words.Commit(e.Attributes["commit"])
+	switch blackboard.LandingState(e.To) {
+	case blackboard.LandingBarred:
+		l.What, l.As = fmt.Sprintf("cannot land%s; or sett land %s", words.Because(e.Reason), words.Short(e.Workflow)), Warn
+	case blackboard.LandingVerifying:
+		l.What = fmt.Sprintf("Landing %s to verify: commit %s for %s", words.Short(e.Attributes[blackboard.AttributeResult]), commit, branch)
+	case blackboard.LandingMoving:
+		l.What, l.As = fmt.Sprintf("lands commit %s on %s (%s)", commit, branch, e.Attributes["how"]), Quiet
+	case blackboard.LandingRefused:
+		l.What, l.As = fmt.Sprintf("Review %s of the result%s", words.Short(e.Attributes[blackboard.AttributeResult]), words.Because(e.Reason)), Warn
+	case blackboard.LandingReworked:
+		l.What = fmt.Sprintf("%s reworks the result as claim %s", e.Agent, words.Short(e.Claim))
+		if e.Asked() != "" {
+			l.What, l.As = fmt.Sprintf("Question %s, before %s", words.Short(e.Asked()), l.What), Warn
+		}
+	case blackboard.LandingLanded:
+		l.What, l.As = fmt.Sprintf("landed commit %s on %s (%s)", commit, branch, e.Attributes["how"]), Good
+	case blackboard.LandingNone:
+		l.What = "nothing lands" + words.Because(e.Reason)
+	default:
+		l.What, l.As = "branch "+branch+" has moved: once more", Quiet
+	}
+}
