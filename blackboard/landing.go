@@ -1,6 +1,9 @@
 package blackboard
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // TypeLanding is the type of artefacts with the commit that a branch is about to have, for
 // agents to verify. TypeLandingReview is that of the Reviews that send a result back.
@@ -58,14 +61,22 @@ type LandingRework struct {
 }
 
 // LandingReviewID returns the id of the one Review by which the landing of a result is
-// refused.
-func LandingReviewID(result string) string { return derivedID("landing review", result) }
+// refused, in the turn of its goal that began then.
+func LandingReviewID(result string, turn time.Time) string {
+	return derivedID("landing review "+turnText(turn), result)
+}
 
 // LandingReworkID returns the id of the one rework claim that this leads to.
-func LandingReworkID(result string) string { return derivedID("landing rework", result) }
+func LandingReworkID(result string, turn time.Time) string {
+	return derivedID("landing rework "+turnText(turn), result)
+}
 
-// LandingID returns the id of a later Landing of a goal, with another commit.
-func LandingID(goal, commit string) string { return derivedID("landing "+commit, goal) }
+// LandingID returns the id of a goal's Landing of a commit, but for its first one.
+func LandingID(goal, commit string, turn time.Time) string {
+	return derivedID("landing "+turnText(turn)+" "+commit, goal)
+}
+
+func turnText(turn time.Time) string { return strconv.FormatInt(turn.UnixMicro(), 10) }
 
 // LandingThread returns the thread of all Landings of a goal: the id of the first.
 func LandingThread(goal string) string { return derivedID("landings", goal) }

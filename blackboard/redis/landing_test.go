@@ -3,6 +3,7 @@ package redis
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 )
@@ -105,7 +106,7 @@ func TestLandingIsReworked(t *testing.T) {
 		w := newWorld(t, s)
 		must(t, w.b.Leader.SetLanding(w.ctx, w.epoch, "main"))
 		goal, result := w.achieved()
-		landing := blackboard.Artefact{ID: blackboard.LandingID(goal, "bb"), LogicalID: blackboard.LandingThread(goal), StructuralType: blackboard.Standard,
+		landing := blackboard.Artefact{ID: blackboard.LandingID(goal, "bb", time.Time{}), LogicalID: blackboard.LandingThread(goal), StructuralType: blackboard.Standard,
 			Type: blackboard.TypeLanding, Payload: "{}", Commit: "bb", SourceArtefacts: []string{result}, ProducedByRole: blackboard.RoleRepository, WorkflowID: goal}
 		w.lands(goal, blackboard.Landing{State: blackboard.LandingVerifying, Artefact: result, Verification: landing.ID}, func(s *blackboard.LandingStep) { s.Artefact = &landing })
 		claim := w.open(landing.ID, "a")
@@ -115,10 +116,10 @@ func TestLandingIsReworked(t *testing.T) {
 		must(t, w.bid(claim, "a", blackboard.BidIgnore))
 		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "feedback by a", nil, nil))
 		w.openLandings(goal)
-		review := blackboard.Artefact{ID: blackboard.LandingReviewID(result), StructuralType: blackboard.Review, Type: blackboard.TypeLandingReview,
+		review := blackboard.Artefact{ID: blackboard.LandingReviewID(result, time.Time{}), StructuralType: blackboard.Review, Type: blackboard.TypeLandingReview,
 			Payload: "no", SourceArtefacts: []string{result}, ProducedByRole: blackboard.RoleRepository, WorkflowID: goal}
 		w.lands(goal, blackboard.Landing{State: blackboard.LandingRefused, Artefact: result, Review: review.ID, Reason: "no"}, func(s *blackboard.LandingStep) { s.Artefact = &review })
-		rework := &blackboard.LandingRework{Artefact: result, Rework: blackboard.Rework{ClaimID: blackboard.LandingReworkID(result), Agent: "a", Context: []string{review.ID}}}
+		rework := &blackboard.LandingRework{Artefact: result, Rework: blackboard.Rework{ClaimID: blackboard.LandingReworkID(result, time.Time{}), Agent: "a", Context: []string{review.ID}}}
 		w.lands(goal, blackboard.Landing{State: blackboard.LandingReworked, Artefact: result}, func(s *blackboard.LandingStep) { s.Rework = rework })
 		w.openLandings()
 		if wf := w.workflow(goal); wf.Outstanding != 1 || wf.Status != blackboard.WorkflowActive {

@@ -56,6 +56,9 @@ func (t *term) landOpen(ctx context.Context) (some bool, err error) {
 	for _, id := range ids {
 		for {
 			next, err := t.landStep(ctx, id, barred)
+			if errors.Is(err, errChanged) {
+				break
+			}
 			if err != nil || next == holds {
 				return true, err
 			}
@@ -75,6 +78,9 @@ const (
 	holds              // agents are at work, and the others wait
 	passes             // the next goal's turn has come
 )
+
+// errChanged says that a landing is no longer as a step expected it: the next look reads it anew.
+var errChanged = errors.New("the landing has changed")
 
 // landStep takes the landing of a goal one step further.
 func (t *term) landStep(ctx context.Context, goal string, barred map[string]string) (turn, error) {
@@ -138,7 +144,7 @@ func (s *landing) record(ctx context.Context, step blackboard.LandingStep) error
 		return err
 	case errors.Is(err, blackboard.ErrStale), errors.Is(err, blackboard.ErrRefused):
 		s.t.log.Debug("landing has changed meanwhile", "workflow", s.w.ID, "error", err)
-		return nil // the next look reads it anew
+		return errChanged
 	case err == nil && s.l != s.was:
 		s.t.log.Info("landing", "workflow", s.w.ID, "from", s.was.State, "to", s.l.State, "branch", s.l.Branch, "commit", s.l.Commit, "reason", s.l.Reason)
 	}

@@ -19,7 +19,13 @@ func (s *landing) verify(ctx context.Context, result blackboard.Artefact) error 
 	s.l.State, s.l.Verification = blackboard.LandingVerifying, thread
 	switch _, err := s.t.board.Artefact(ctx, thread); {
 	case err == nil:
-		s.l.Verification = blackboard.LandingID(s.w.ID, s.l.Commit)
+		s.l.Verification = blackboard.LandingID(s.w.ID, s.l.Commit, s.l.Since)
+		switch _, err := s.t.board.Artefact(ctx, s.l.Verification); {
+		case err == nil: // the branch went away and came back: it was verified
+			return s.record(ctx, blackboard.LandingStep{})
+		case !errors.Is(err, blackboard.ErrNotFound):
+			return err
+		}
 	case !errors.Is(err, blackboard.ErrNotFound):
 		return err
 	}
@@ -68,7 +74,7 @@ type refusal struct {
 
 // refuse writes the Review. Its commit is the other side, which the result's maker sees.
 func (s *landing) refuse(ctx context.Context, result blackboard.Artefact, r refusal, reason string) error {
-	s.l.State, s.l.Review, s.l.Reason = blackboard.LandingRefused, blackboard.LandingReviewID(result.ID), reason
+	s.l.State, s.l.Review, s.l.Reason = blackboard.LandingRefused, blackboard.LandingReviewID(result.ID, s.l.Since), reason
 	if err := s.t.lander.Hold(ctx, repository.Hold{Artefact: s.l.Review, Commit: s.l.Tip}); err != nil {
 		return err
 	}
@@ -112,7 +118,7 @@ func (s *landing) rework(ctx context.Context) (turn, error) {
 	target := blackboard.Target{LogicalID: result.LogicalID, Version: result.Version, Type: result.Type, Agent: result.ProducedByAgent, Role: result.ProducedByRole}
 	reviews := append([]string{review.ID}, review.SourceArtefacts[1:]...)
 	d := arbiter.SendBack(result.ID, target, s.t.clan.policy(), []string{blackboard.RoleRepository}, reviews)
-	about := blackboard.Claim{ID: blackboard.LandingReworkID(result.ID), ArtefactID: result.ID, WorkflowID: s.w.ID}
+	about := blackboard.Claim{ID: blackboard.LandingReworkID(result.ID, s.l.Since), ArtefactID: result.ID, WorkflowID: s.w.ID}
 	if d.Rework == nil {
 		s.l.State, s.l.Reason = blackboard.LandingNone, d.Reason
 		about.ID = "" // there is no such claim

@@ -218,7 +218,7 @@ func (f *fields) reworks(goal string) {
 	f.Helper()
 	w, err := f.Moves.Records.Workflow(f.Ctx, goal)
 	f.Must(err)
-	claim := blackboard.LandingReworkID(w.Landing.Artefact)
+	claim := blackboard.LandingReworkID(w.Landing.Artefact, w.Landing.Since)
 	c := f.Snapshot(claim).Claim
 	review := f.Artefact(c.AdditionalContextIDs[0])
 	own := f.Artefact(c.ArtefactID).Commit
@@ -404,7 +404,7 @@ func TestLandingIsVerified(t *testing.T) {
 	if w := f.status(goal); w.Landing.State != blackboard.LandingReworked {
 		t.Fatalf("after feedback: %+v", w.Landing)
 	}
-	rework := f.Snapshot(blackboard.LandingReworkID(first.SourceArtefacts[0])).Claim
+	rework := f.Snapshot(blackboard.LandingReworkID(first.SourceArtefacts[0], f.status(goal).Landing.Since)).Claim
 	if len(rework.AdditionalContextIDs) != 2 || f.Artefact(rework.AdditionalContextIDs[1]).Payload != "no good" {
 		t.Errorf("the rework knows of %q", rework.AdditionalContextIDs)
 	}
@@ -446,7 +446,7 @@ func TestLandingHasALimit(t *testing.T) {
 		if w.Landing.State != blackboard.LandingReworked {
 			t.Fatalf("%+v", w.Landing)
 		}
-		claim := blackboard.LandingReworkID(w.Landing.Artefact)
+		claim := blackboard.LandingReworkID(w.Landing.Artefact, w.Landing.Since)
 		f.hands(claim, f.base) // as if there were no other side
 	}
 	f.lands()

@@ -20,6 +20,9 @@ end
 if now ~= ARGV[3] then
   return { 'stale', 'revision' }
 end
+if d.artefact and call('EXISTS', artifact_key(d.artefact.id)) == 1 or d.rework and call('EXISTS', claim_key(d.rework.id)) == 1 then
+  return { 'refused', 'it was made before' }
+end
 local off = miscounted(workflow, 'outstanding')
 if off then
   return off
