@@ -85,11 +85,15 @@ var errChanged = errors.New("the landing has changed")
 // landStep takes the landing of a goal one step further.
 func (t *term) landStep(ctx context.Context, goal string, barred map[string]string) (turn, error) {
 	w, err := t.board.Workflow(ctx, goal)
+	if errors.Is(err, blackboard.ErrCorrupt) || errors.Is(err, blackboard.ErrNotFound) {
+		t.log.Error("record is corrupt, left alone", "error", err)
+		return passes, nil // it keeps no other goal from its turn
+	}
 	if err != nil || w.Landing == nil {
 		return passes, err
 	}
-	s := landing{t: t, w: w, was: *w.Landing, l: *w.Landing}
-	f := arbiter.LandingFacts{Landing: s.was, Outstanding: w.Outstanding, Failures: w.Failures, Branch: t.clan.get().Land.Branch()}
+	s := landing{t: t, policy: t.clan.get().Land, w: w, was: *w.Landing, l: *w.Landing}
+	f := arbiter.LandingFacts{Landing: s.was, Outstanding: w.Outstanding, Failures: w.Failures, Branch: s.policy.Branch()}
 	if s.was.State == blackboard.LandingVerifying {
 		c, err := t.board.Snapshot(ctx, blackboard.BiddingClaimID(s.was.Verification))
 		if err != nil && !errors.Is(err, blackboard.ErrNotFound) { // it has none yet
@@ -126,6 +130,7 @@ func (t *term) landStep(ctx context.Context, goal string, barred map[string]stri
 // landing is a step of one goal's landing.
 type landing struct {
 	t            *term
+	policy       *config.Land // nil: sett.yml has no land any more
 	w            blackboard.Workflow
 	was, l       blackboard.Landing
 	verification blackboard.Snapshot // of the claim on the Landing
@@ -158,7 +163,7 @@ func (s *landing) end(ctx context.Context) error {
 
 // plan finds the commit that the branch shall have.
 func (s *landing) plan(ctx context.Context) (turn, error) {
-	policy := s.t.clan.get().Land
+	policy := s.policy
 	result, err := s.result(ctx)
 	if err != nil {
 		return holds, err
