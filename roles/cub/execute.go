@@ -135,6 +135,7 @@ func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 		return x.failed(late, w, none, err)
 	}
 	out := x.runTool(ctx, late, w, task.Chain)
+	x.release(w)
 	if out.ended != nil {
 		soon, cancel := context.WithTimeoutCause(late, afterTheEnd, out.ended)
 		defer cancel()

@@ -177,6 +177,20 @@ func (x *executor) settle(ctx context.Context, w *work) {
 	w.tree.open = false
 }
 
+// release says that the tool has left a read-only tree, of which nothing is kept. Nobody waits
+// for the answer: without it the tree has the tool's files until the next grant.
+func (x *executor) release(w *work) {
+	if w.tree == nil || x.settings.Mode != blackboard.ReadOnly {
+		return
+	}
+	q := line.Settle{Grant: w.grant()}
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), afterTheEnd)
+		defer cancel()
+		_, _ = x.trees.Settle(ctx, q)
+	}()
+}
+
 // base is the commit that the tool's tree started from; empty: it had none.
 func (w *work) base() string {
 	if w.tree == nil {

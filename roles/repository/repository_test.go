@@ -272,7 +272,7 @@ esac
 				}
 				moves = n
 			}
-			if moves < 8 {
+			if moves < 7 {
 				t.Errorf("struck at %d moves only", moves)
 			}
 			t.Logf("struck at %d moves", moves)

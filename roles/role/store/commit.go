@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 )
@@ -174,4 +175,30 @@ func ToolsFault(err error) bool {
 		}
 	}
 	return false
+}
+
+// copyFile copies a trusted file; one that is not there is no error. The copy has the same
+// time: git takes files that are not older than its index for changed, until it has looked.
+func copyFile(from, to string) error {
+	source, err := os.Open(from)
+	if gone(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(target, source)
+	if err = errors.Join(err, target.Close()); err != nil {
+		return err
+	}
+	info, err := source.Stat()
+	if err == nil {
+		err = os.Chtimes(to, info.ModTime(), info.ModTime())
+	}
+	return err
 }

@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 )
@@ -131,11 +129,13 @@ func (t *Tree) walled(p Plan) bool { return p.ReadOnly && p.Commit != "" && t.se
 
 // untouched says whether the tree is still as it was prepared for this commit.
 func (t *Tree) untouched(p Plan) bool {
-	if !t.walled(p) {
-		return false
-	}
+	return t.walled(p) && t.marked(p.Commit)
+}
+
+// marked says whether nobody could write the tree since this commit was checked out in it.
+func (t *Tree) marked(commit string) bool {
 	text, err := os.ReadFile(t.markFile())
-	return err == nil && string(text) == p.Commit+" "+boot()
+	return err == nil && string(text) == commit+" "+boot()
 }
 
 // mark remembers that nobody can write the tree, until the machine starts again: by
@@ -166,33 +166,46 @@ func (t *Tree) git(ctx context.Context, stdin string, args ...string) (string, e
 
 // checkOut makes the tree that of a commit.
 func (t *Tree) checkOut(ctx context.Context, commit string) error {
-	if _, err := t.disarm(disarming{}); err != nil {
-		return err
-	}
 	_ = os.Remove(t.index() + ".lock") // of a run that was killed; this place has one user at a time
-	if commit == "" {
-		return t.clear()
-	}
-	if _, err := os.Stat(t.index()); gone(err) {
-		if err := t.clear(); err != nil { // a checkout that was killed before it had an index
+	has, err := t.entries()
+	switch {
+	case commit == "", errors.Is(err, errIndex), gone(err): // gone: a checkout that was killed before it had an index
+		if err = t.clear(); commit == "" {
 			return err
 		}
-	} else if _, err := t.git(ctx, "", "clean", "-ffdxq"); err != nil {
+	case err == nil:
+		err = t.sweep(has)
+	}
+	if err != nil {
 		return err
 	}
-	if _, err := t.git(ctx, "", "read-tree", "--reset", "-u", commit); err != nil {
-		return err
+	_, err = t.git(ctx, "", "read-tree", "--reset", "-u", commit)
+	return err
+}
+
+// entries are those of the trusted index.
+func (t *Tree) entries() (*entries, error) {
+	format, err := t.store.written()
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	return readIndex(t.index(), map[string]int{"sha1": 20, "sha256": 32}[format])
 }
 
 // Tidy removes the files that a grant left, and its repository: the tree has those of a commit
 // again, from which the next one is prepared soon. Where that is not possible it becomes empty.
+// Of a tree that nobody could write only the repository goes.
 func (t *Tree) Tidy(ctx context.Context, commit string) error {
-	if err := t.checkOut(ctx, commit); err == nil || ctx.Err() != nil {
-		return err
+	if t.marked(commit) {
+		return empty(t.GitDir())
 	}
-	return t.clear()
+	if err := t.checkOut(ctx, commit); err != nil {
+		if ctx.Err() != nil {
+			return err
+		}
+		return t.clear()
+	}
+	return empty(t.GitDir())
 }
 
 // Size is the disk that the place takes, in bytes.
@@ -211,6 +224,11 @@ func (t *Tree) clear() error {
 	}
 	if err := os.Remove(t.index()); err != nil && !gone(err) {
 		return err
+	}
+	if info, err := os.Lstat(t.Dir()); err == nil {
+		if err := unlock(t.Dir(), fs.FileInfoToDirEntry(info), 0o700); err != nil {
+			return err
+		}
 	}
 	return empty(t.Dir())
 }
@@ -242,95 +260,4 @@ func RemoveAll(path string) error {
 		return nil
 	})
 	return os.RemoveAll(path)
-}
-
-var branchForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_+=%-]*([./][\p{L}\p{N}_][\p{L}\p{N}_+=%-]*)*$`)
-})
-
-// plainBranch says whether a name can be a branch and a path: a file below refs/heads.
-func plainBranch(name string) bool {
-	return len(name) <= 200 && branchForm().MatchString(name) && !strings.HasSuffix(name, ".lock") && !strings.Contains(name, ".lock/")
-}
-
-// lendRepository makes the tool's repository: with one branch, a copy of the index, and the store's objects.
-func (t *Tree) lendRepository(p Plan) error {
-	format, err := t.store.written()
-	if err != nil {
-		return err
-	}
-	if err := empty(t.GitDir()); err != nil {
-		return err
-	}
-	dir := filepath.Join(t.Dir(), ".git")
-	if p.ReadOnly {
-		if err := os.WriteFile(dir, []byte("gitdir: "+t.seen.Git+"\n"), 0o600); err != nil {
-			return err
-		}
-		dir = t.GitDir()
-	}
-	for _, d := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "hooks"} {
-		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
-			return err
-		}
-	}
-	user := ""
-	if p.User.Name != "" {
-		user = fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n", p.User.Name, p.User.Email)
-	}
-	files := map[string]string{
-		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + user + "[gc]\n\tauto = 0\n",
-		"objects/info/alternates": t.seen.Objects + "\n",
-		"HEAD":                    p.Commit + "\n",
-	}
-	if branch := p.Branch; plainBranch(branch) || p.Commit == "" {
-		if !plainBranch(branch) {
-			branch = "main"
-		}
-		files["HEAD"] = "ref: refs/heads/" + branch + "\n"
-		if p.Commit != "" {
-			files["refs/heads/"+branch] = p.Commit + "\n"
-		}
-	}
-	if ends, err := Boundary(t.store.Dir); err != nil {
-		return err
-	} else if len(ends) > 0 {
-		files[shallowFile] = textOf(ends)
-	}
-	for name, text := range files {
-		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			return err
-		}
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			return err
-		}
-	}
-	return copyFile(t.index(), filepath.Join(dir, "index"))
-}
-
-// copyFile copies a trusted file; one that is not there is no error. The copy has the same
-// time: git takes files that are not older than its index for changed, until it has looked.
-func copyFile(from, to string) error {
-	source, err := os.Open(from)
-	if gone(err) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer source.Close()
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(target, source)
-	if err = errors.Join(err, target.Close()); err != nil {
-		return err
-	}
-	info, err := source.Stat()
-	if err == nil {
-		err = os.Chtimes(to, info.ModTime(), info.ModTime())
-	}
-	return err
 }

@@ -71,3 +71,53 @@ func TestUntouchedTree(t *testing.T) {
 	must(lend(commits[0], true, true))
 	has("one")
 }
+
+// The repository of a read-only tree is exactly as before, whatever its tool did there; what nobody
+// touched is not written again.
+func TestRepositoryOfAReader(t *testing.T) {
+	p := newPerson(t)
+	s, elsewhere := p.store(), filepath.Join(t.TempDir(), "elsewhere")
+	base := p.commit("file", "one")
+	if err := s.Fetch(t.Context(), filepath.Join(p.dir, ".git", "objects"), base, Goal("g")); err != nil {
+		t.Fatal(err)
+	}
+	tree := s.Tree(filepath.Join(t.TempDir(), "trees"), "reader", Seen{Git: "/elsewhere"})
+	plan := Plan{Commit: base, Branch: "main", ReadOnly: true}
+	contents := func() string {
+		return run(t, tree.GitDir(), "sh", "-ec", `find . -printf '%P %y %m %n\n' | sort; sha256sum index HEAD config refs/heads/main objects/info/alternates`)
+	}
+	inodes := func() string { return run(t, tree.GitDir(), "sh", "-ec", `find . -printf '%P %i %T@\n' | sort`) }
+	prepare(t, tree, plan)
+	want, first := contents(), inodes()
+	prepare(t, tree, plan)
+	if again := inodes(); again != first {
+		t.Errorf("written again: %s, was %s", again, first)
+	}
+	for _, does := range []string{
+		"echo >>config", "printf x | dd of=HEAD conv=notrunc status=none", "rm index", "ln index hooks/post-checkout", "rm config; mkfifo config",
+		"ln config ../tool-has-it", "chmod 644 HEAD", "chmod 755 hooks", "rm -r info; ln -s /etc info", "rm HEAD; ln -s config HEAD", "mkdir -p worktrees/x; echo /tmp >commondir",
+		"rm index; mkdir index; chmod 0 index", "chmod 0 objects", "echo x >refs/heads/other; echo x >packed-refs", "rm -r refs",
+		"mv HEAD " + elsewhere + "; ln -s " + elsewhere + " HEAD", "echo one >objects/info/http-alternates", "chmod 4600 config", "touch index",
+	} {
+		run(t, tree.GitDir(), "sh", "-ec", does)
+		prepare(t, tree, plan)
+		if got := contents(); got != want {
+			t.Errorf("after %q:\n%s\nwant\n%s", does, got, want)
+		}
+		if index, err := os.Stat(tree.index()); err != nil {
+			t.Error(err)
+		} else if copied, err := os.Stat(filepath.Join(tree.GitDir(), "index")); err != nil || !copied.ModTime().Equal(index.ModTime()) {
+			t.Errorf("after %q: the index is of another time: %v", does, err)
+		}
+	}
+	if err := tree.Tidy(t.Context(), base); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(tree.GitDir()); err != nil || len(left) > 0 || !tree.marked(base) {
+		t.Errorf("at rest the repository has %v %v", left, err)
+	}
+	prepare(t, tree, plan)
+	if got := contents(); got != want {
+		t.Errorf("after a rest:\n%s", got)
+	}
+}

@@ -1,0 +1,200 @@
+package store
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+var branchForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[\p{L}\p{N}_][\p{L}\p{N}_+=%-]*([./][\p{L}\p{N}_][\p{L}\p{N}_+=%-]*)*$`)
+})
+
+// plainBranch says whether a name can be a branch and a path: a file below refs/heads.
+func plainBranch(name string) bool {
+	return len(name) <= 200 && branchForm().MatchString(name) && !strings.HasSuffix(name, ".lock") && !strings.Contains(name, ".lock/")
+}
+
+// lendRepository makes the tool's repository: with one branch, a copy of the index, and the store's objects.
+func (t *Tree) lendRepository(p Plan) error {
+	format, err := t.store.written()
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(t.Dir(), ".git")
+	if !p.ReadOnly {
+		if err := empty(t.GitDir()); err != nil {
+			return err
+		}
+	} else {
+		if err := t.pointTo(dir); err != nil {
+			return err
+		}
+		dir = t.GitDir()
+	}
+	user := ""
+	if p.User.Name != "" {
+		user = fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n", p.User.Name, p.User.Email)
+	}
+	files := map[string]string{
+		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + user + "[gc]\n\tauto = 0\n",
+		"objects/info/alternates": t.seen.Objects + "\n",
+		"HEAD":                    p.Commit + "\n",
+	}
+	if branch := p.Branch; plainBranch(branch) || p.Commit == "" {
+		if !plainBranch(branch) {
+			branch = "main"
+		}
+		files["HEAD"] = "ref: refs/heads/" + branch + "\n"
+		if p.Commit != "" {
+			files["refs/heads/"+branch] = p.Commit + "\n"
+		}
+	}
+	if ends, err := Boundary(t.store.Dir); err != nil {
+		return err
+	} else if len(ends) > 0 {
+		files[shallowFile] = textOf(ends)
+	}
+	return t.withIndex(dir, files)
+}
+
+// withIndex makes a git directory of these files and a copy of the trusted index. The copy has the
+// same time: git takes files that are not older than its index for changed, until it has looked.
+func (t *Tree) withIndex(dir string, files map[string]string) error {
+	text, err := os.ReadFile(t.index())
+	if err == nil {
+		files["index"] = string(text)
+	} else if !gone(err) {
+		return err
+	}
+	if err := (rooted{dir, files}).make(); err != nil || files["index"] == "" {
+		return err
+	}
+	info, err := os.Stat(t.index())
+	if err == nil {
+		err = os.Chtimes(filepath.Join(dir, "index"), info.ModTime(), info.ModTime())
+	}
+	return err
+}
+
+// pointTo has a read-only tree name its repository, which lies elsewhere.
+func (t *Tree) pointTo(file string) error {
+	text := "gitdir: " + t.seen.Git + "\n"
+	if same(file, text) {
+		return nil
+	}
+	if err := RemoveAll(file); err != nil {
+		return err
+	}
+	return os.WriteFile(file, []byte(text), 0o600)
+}
+
+// rooted is a git directory with these files, and nothing else.
+type rooted struct {
+	dir   string
+	files map[string]string
+}
+
+// folders that git expects.
+var gitFolders = []string{"objects/info", "objects/pack", "refs/heads", "refs/tags", "info", "hooks"}
+
+// make makes the directory so, whatever a tool left there. A file that is as it should be
+// stays: to compare it costs less than to write it.
+func (r rooted) make() error {
+	folders, stay := map[string]bool{".": true}, map[string]bool{}
+	for _, name := range append(slices.Collect(maps.Keys(r.files)), gitFolders...) {
+		if _, file := r.files[name]; !file {
+			folders[name] = true
+		}
+		for in := path.Dir(name); !folders[in]; in = path.Dir(in) {
+			folders[in] = true
+		}
+	}
+	if err := os.MkdirAll(r.dir, 0o700); err != nil {
+		return err
+	}
+	err := filepath.WalkDir(r.dir, func(at string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(r.dir, at)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		text, file := r.files[name]
+		switch {
+		case d.IsDir() && folders[name]:
+			stay[name] = true
+			return exact(at, d)
+		case file && same(at, text):
+			stay[name] = true
+			return nil
+		}
+		if err := RemoveAll(at); err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for name := range folders {
+		if !stay[name] {
+			if err := os.MkdirAll(filepath.Join(r.dir, filepath.FromSlash(name)), 0o700); err != nil {
+				return err
+			}
+		}
+	}
+	for name, text := range r.files {
+		if !stay[name] {
+			if err := os.WriteFile(filepath.Join(r.dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// exact lets the owner of a directory do all with it, and nobody else anything.
+func exact(path string, d fs.DirEntry) error {
+	info, err := d.Info()
+	if err != nil || info.Mode() == fs.ModeDir|0o700 {
+		return err
+	}
+	return os.Chmod(path, 0o700)
+}
+
+// same says whether a file that a tool may have made is as Sett would write it. It follows no
+// link and waits for no pipe.
+func same(path, text string) bool {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || info.Mode() != 0o600 || info.Size() != int64(len(text)) {
+		return false
+	}
+	if s, ok := info.Sys().(*syscall.Stat_t); !ok || s.Nlink != 1 { // the other name may be within a tool's reach
+		return false
+	}
+	has := make([]byte, len(text))
+	_, err = io.ReadFull(f, has)
+	return err == nil && string(has) == text
+}
