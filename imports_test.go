@@ -65,7 +65,7 @@ var packages = []string{
 	"roles/pause",
 	"roles/repository",
 	"roles/role",
-	"roles/role/confine", "roles/role/gateway", "roles/role/git", "roles/role/modelclient", "roles/role/modeltest", "roles/role/repository", "roles/role/store", "roles/role/words",
+	"roles/role/confine", "roles/role/gateway", "roles/role/git", "roles/role/modelclient", "roles/role/modeltest", "roles/role/persontest", "roles/role/repository", "roles/role/store", "roles/role/words",
 	"roles/view", "roles/view/flow", "roles/view/diagram", "roles/view/lineage",
 	"runtime",
 	"runtime/docker",
@@ -78,7 +78,7 @@ var packages = []string{
 
 // forTests are the packages that only test files import. Their own files count as
 // test files.
-var forTests = []string{"blackboard/boardtest", "blackboard/redis/redistest", "roles/role/modeltest"}
+var forTests = []string{"blackboard/boardtest", "blackboard/redis/redistest", "roles/role/modeltest", "roles/role/persontest"}
 
 // owners are the folders that may import a third-party module. Folders include
 // what is below them; those in tests may do so in test files only.

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sett/roles/role/persontest"
 )
 
 // session is a terminal of the reader's: what is exported in it, and where it is,
@@ -24,6 +26,7 @@ type session struct {
 	place    place
 	env      []string
 	ids      map[string]string // what is here what the README calls so
+	mine     persontest.Repository
 }
 
 // place is where the agents run.
@@ -196,8 +199,38 @@ func endless(command string) bool {
 	return endlessly.MatchString(command) && !strings.Contains(command, "--exit-when-done")
 }
 
-// run runs what is typed at a prompt and returns all it said.
+// run runs what is typed at a prompt and returns all it said. Nothing but the reader's own commands
+// changes the repository that the reader is in, whatever runs meanwhile.
 func (s *session) run(command string) (string, error) {
+	before := s.leftAlone("before " + command)
+	said, err := s.typed(command)
+	words := strings.Fields(command)
+	if setts := len(words) > 0 && words[0] == "sett" && !strings.Contains(command, "&&") && !strings.Contains(command, ";"); setts && !persontest.Writes(words[1:]) {
+		return said, errors.Join(err, before, s.leftAlone(command))
+	}
+	return said, errors.Join(err, before, s.look())
+}
+
+// look takes the reader's repository as it is for the reader's own. Their clone of Sett is none: it is built there.
+func (s *session) look() (err error) {
+	s.mine = persontest.Repository{}
+	if s.dir != filepath.Join(s.top, "home", "sett") {
+		s.mine, err = persontest.Around(s.dir)
+	}
+	return err
+}
+
+// leftAlone is an error if the repository is not as the reader left it.
+func (s *session) leftAlone(when string) error {
+	changes, err := s.mine.Changes(func(string) bool { return false })
+	if len(changes) > 0 {
+		err = errors.Join(err, fmt.Errorf("%s: %s", when, strings.Join(changes, "\n")))
+	}
+	return err
+}
+
+// typed is run, without a look at the repository.
+func (s *session) typed(command string) (string, error) {
 	out, err := os.CreateTemp(s.top, "out-*") // no pipe: what stays in the background could hold it open
 	if err != nil {
 		return "", err

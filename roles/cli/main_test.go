@@ -84,7 +84,9 @@ func sett() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	e := role.OS(os.Args[1:], role.Build{Version: testVersion, Commit: "0123456789ab"})
+	compare := lookAtMine(e.Args)
 	err := Run(ctx, e)
+	compare()
 	stop()
 	if err != nil {
 		role.Report(os.Stderr, err)
@@ -143,8 +145,14 @@ func setup(env *testscript.Env, binary string) error {
 		env.Setenv("GIT_"+who+"_NAME", "Test")
 		env.Setenv("GIT_"+who+"_EMAIL", "test@example.org")
 	}
-	env.Defer(func() { endAll(filepath.Join(state, "sett")) })
 	home := filepath.Join(env.WorkDir, ".home")
+	env.Defer(func() {
+		if text, err := os.ReadFile(filepath.Join(home, changedFile)); err == nil {
+			env.T().Log(string(text))
+			env.T().FailNow()
+		}
+	})
+	env.Defer(func() { endAll(filepath.Join(state, "sett")) })
 	if err := os.Mkdir(home, 0o755); err != nil {
 		return err
 	}

@@ -3,9 +3,7 @@ package e2e
 import (
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -14,6 +12,7 @@ import (
 	"testing"
 
 	"sett/blackboard"
+	"sett/roles/role/persontest"
 )
 
 // TestDockerToolWithoutGit: an agent whose image has its tool and nothing else works in a
@@ -203,32 +202,10 @@ func readFile(t testing.TB, path string) []byte {
 	return text
 }
 
-// contentsOf describes every file of a directory: its mode, and what is in it.
+// contentsOf describes every file of a directory.
 func contentsOf(t testing.TB, dir string) map[string]string {
 	t.Helper()
-	all := map[string]string{}
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil {
-			return err
-		}
-		what := info.Mode().String()
-		switch {
-		case info.Mode().IsRegular():
-			what += fmt.Sprintf(" %x", sha256.Sum256(readFile(t, path)))
-		case d.Type() == fs.ModeSymlink:
-			to, err := os.Readlink(path)
-			if err != nil {
-				return err
-			}
-			what += " " + to
-		}
-		all[path] = what
-		return nil
-	})
+	all, err := persontest.Contents(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/role/persontest"
 )
 
 // onHost are the commands as they are typed on a host where tools left hostile trees, each
@@ -264,7 +265,7 @@ func (h *hostileHost) run(typed string) (code int) {
 		}
 		args = append(args, word)
 	}
-	if writesForPerson(args) {
+	if persontest.Writes(args) {
 		defer h.act("sett " + args[0])()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), enough)

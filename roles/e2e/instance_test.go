@@ -17,6 +17,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/roles/role/persontest"
 	"sett/roles/role/store"
 	"sett/runtime"
 	"sett/runtime/process"
@@ -147,7 +148,7 @@ func (in *instance) asUser(cmd *exec.Cmd) *exec.Cmd {
 // sett runs a command and returns its exit code and what it said.
 func (in *instance) sett(args ...string) (code int, out string) {
 	in.t.Helper()
-	if writesForPerson(args) {
+	if persontest.Writes(args) {
 		defer in.act("sett " + args[0])()
 	}
 	var buf bytes.Buffer

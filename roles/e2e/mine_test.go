@@ -1,12 +1,12 @@
 package e2e
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+
+	"sett/roles/role/persontest"
 )
 
 // mine is the person's repository as the person last left it: each file below it, those of
@@ -19,11 +19,6 @@ type mine struct {
 
 // wrote has the text of each file that a test wrote by itself, in the person's place.
 var wrote sync.Map
-
-// writesForPerson says whether a command of sett changes the person's repository, as it says.
-func writesForPerson(args []string) bool {
-	return slices.Contains([]string{"land", "checkout", "init"}, args[0])
-}
 
 // persons says whether git works in the person's repository, and not on the instance's store.
 func (in *instance) persons(args []string) bool { return !strings.HasPrefix(args[0], "--git-dir") }
@@ -53,17 +48,8 @@ func (in *instance) compare(when string) {
 		return
 	}
 	is := contentsOf(in.t, in.repo)
-	for path, was := range in.mine.files {
-		if now, there := is[path]; !there && !testsOwn(path) {
-			in.t.Errorf("%s: the person's %s is gone", when, path)
-		} else if now != was && !in.byTest(path, now) {
-			in.t.Errorf("%s: the person's %s is %q, was %q", when, path, now, was)
-		}
-	}
-	for path, now := range is {
-		if _, there := in.mine.files[path]; !there && !in.byTest(path, now) {
-			in.t.Errorf("%s: %s is in the person's repository, %q", when, path, now)
-		}
+	for _, d := range persontest.Differences(in.mine.files, is, in.byTest) {
+		in.t.Errorf("%s: %s", when, d)
 	}
 	in.mine.files = is
 }
@@ -82,7 +68,7 @@ func (in *instance) byTest(path, now string) bool {
 	}
 	text, ok := wrote.Load(path)
 	if ok {
-		return strings.HasSuffix(now, fmt.Sprintf(" %x", sha256.Sum256([]byte(text.(string)))))
+		return strings.HasSuffix(now, " "+persontest.Digest([]byte(text.(string))))
 	}
 	if strings.HasPrefix(now, "d") {
 		inside := false
