@@ -72,39 +72,56 @@ func (s *server) kill() {
 }
 
 // TestCrashOfBlackboardAtEveryWrite kills the embedded blackboard at each write
-// that anybody makes during a goal.
+// that anybody makes during a goal with commits.
 func TestCrashOfBlackboardAtEveryWrite(t *testing.T) {
 	t.Parallel()
-	step := 4
+	atEveryWrite(t, 4, func(s *server, _ *ground) { s.kill() })
+}
+
+// TestCrashOfRepositoryAtEveryWrite kills the role that holds the commits at each write. Its own
+// moves are those of TestKilledAtEveryMove.
+func TestCrashOfRepositoryAtEveryWrite(t *testing.T) {
+	t.Parallel()
+	atEveryWrite(t, 8, func(_ *server, g *ground) { g.shootIfRunning("repository") })
+}
+
+// atEveryWrite has something die at each write during a goal, or at each of so many. The person amends
+// HEAD at the same moment, and git removes all that was before.
+func atEveryWrite(t *testing.T, step int, dies func(*server, *ground)) {
+	t.Helper()
 	if full() {
 		step = 1
 	}
 	s := startServer(t)
 	p := newProxy(t, s.addr)
-	g := &ground{proxy: p, instance: start(t, options{clan: reviewed(drafter, "retries: 1\n"), url: p.url(), boardURL: "redis://" + s.addr})}
+	g := &ground{proxy: p, instance: start(t, options{clan: reviewed(committer, "retries: 1\n"), url: p.url(), boardURL: "redis://" + s.addr})}
 	g.want = g.run()
 	points := 0
 	for n := 1; ; n += step {
 		fired := true
 		for _, when := range moments(n/step, 0) {
 			g.settled()
-			p.arm(&trap{n: n, when: when, kill: s.kill})
+			p.arm(&trap{n: n, when: when, kill: func() {
+				dies(s, g)
+				g.amend()
+			}})
 			got := g.run()
 			if fired = p.disarm(); !fired {
 				break
 			}
 			points++
 			if got != g.want {
-				t.Fatalf("the blackboard died %s write %d, and it ended otherwise:\n%s", when, n, diff(g.want, got))
+				t.Fatalf("it died %s write %d, and the goal ended otherwise:\n%s", when, n, diff(g.want, got))
 			}
 		}
 		if !fired {
 			break
 		}
 	}
+	g.settled()
 	g.atRest()
 	t.Logf("%d crash points", points)
-	if points < 15 {
+	if points < 60/step {
 		t.Errorf("only %d crash points were reached", points)
 	}
 }

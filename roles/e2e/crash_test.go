@@ -105,7 +105,7 @@ func TestCrashAtEveryWrite(t *testing.T) {
 					t.Run("", func(t *testing.T) {
 						t.Parallel()
 						g := newGround(t, c)
-						g.prunes = name == "commits"
+						g.prunes = name == "commits" || name == "changes"
 						s.work(g)
 					})
 				}
