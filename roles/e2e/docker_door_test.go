@@ -14,10 +14,12 @@ import (
 	"net/http/httputil"
 	neturl "net/url"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	line "sett/roles/role/gateway"
 	"sett/roles/role/modeltest"
 	"sett/runtime"
 )
@@ -42,7 +44,15 @@ func TestDockerDoor(t *testing.T) {
 	clan := thinker(t, url, asksByWget+`say Terminal Done "$said"`, "", "")
 	clan.extra = strings.Replace(clan.extra, "api: chat", fmt.Sprintf("api: chat, ca_file: %q", certificate), 1)
 	clan.agents[0].more += "\nnetwork: internal"
-	in := start(t, inContainers(clan))
+	o := inContainers(clan)
+	o.name = "e2e-" + strings.ToLower(rand.Text()[:8])
+	gateway := "http://" + line.Host(o.name) + ":" + strconv.Itoa(line.Port)
+	o.clan.agents[0].tool = `
+for header in "X: y" "Authorization: Bearer $OPENAI_API_KEY"; do
+  if wget -q -O /dev/null --header "$header" --header "Sett-Agent: solo" ` + gateway + `/v1/models; then say Failure In "the gateway let it in"; exit; fi
+done
+` + o.clan.agents[0].tool
+	in := start(t, o)
 	goal := in.post("x")
 	in.await(goal, enough)
 	if got := in.payloadOf(goal, "Done"); got != "a word of the model" {

@@ -8,8 +8,9 @@ import (
 	"io"
 )
 
-// MaxAnswer is the longest answer that is read, in bytes of the stream.
-const MaxAnswer = 64 << 20
+// MaxAnswer is the longest answer that is read, in bytes of the stream: less than the gateway
+// passes on, which can only cut a longer one, without a reason.
+const MaxAnswer = 32 << 20
 
 // bounded reads at most so many bytes; then it fails with ErrTooLarge.
 type bounded struct {
