@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,25 +61,55 @@ func (n *names) other(id, name string) {
 	}
 }
 
-// nameable are the words that may be an id or the hash of a commit, or its beginning.
-var nameable = regexp.MustCompile(`\b(?:[0-9A-HJKMNP-TV-Z]{26}|[0-9a-f]{7,64})\b`)
-
 // clean puts names in place of the ids and hashes that the input has, and makes the text
 // valid UTF-8 with plain line ends.
 func (n *names) clean(s string) string {
 	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\ufffd"), "\r\n", "\n")
-	return nameable.ReplaceAllStringFunc(s, func(word string) string {
-		if number := n.artefacts[word]; number > 0 {
-			return "artefact " + strconv.Itoa(number)
+	var b strings.Builder
+	written := 0
+	for at := 0; at < len(s); at++ {
+		from := at
+		for at < len(s) && inWord(s[at]) {
+			at++
 		}
-		if name := n.others[word]; name != "" {
-			return name
+		if at-from < leastHash {
+			continue
 		}
-		if number := n.ofCommit(word); number > 0 {
-			return "commit " + strconv.Itoa(number)
+		if name := n.nameOf(s[from:at]); name != "" {
+			b.WriteString(s[written:from])
+			b.WriteString(name)
+			written = at
 		}
-		return word
-	})
+	}
+	b.WriteString(s[written:])
+	return b.String()
+}
+
+// inWord says whether a byte is part of a word. A regular expression took ten times as long.
+func inWord(c byte) bool {
+	return 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || c == '_'
+}
+
+// The lengths of a commit's hash or its beginning.
+const leastHash, mostHash = 7, 64
+
+// nameOf is the name of a word that is an id, or the hash of a commit, or its beginning;
+// empty: it is another word.
+func (n *names) nameOf(word string) string {
+	isHash := len(word) <= mostHash && strings.Trim(word, "0123456789abcdef") == ""
+	if !isHash && len(word) != blackboard.IDLength {
+		return ""
+	}
+	if number := n.artefacts[word]; number > 0 {
+		return "artefact " + strconv.Itoa(number)
+	}
+	if name := n.others[word]; name != "" {
+		return name
+	}
+	if number := n.ofCommit(word); isHash && number > 0 {
+		return "commit " + strconv.Itoa(number)
+	}
+	return ""
 }
 
 // ofCommit returns the number of a commit by its hash or its beginning; 0: it is none, or
