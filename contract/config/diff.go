@@ -21,11 +21,6 @@ type Changes struct {
 	Models     bool `json:"models"` // the model gateway must start, restart or stop
 }
 
-// Empty says that nothing changed.
-func (c Changes) Empty() bool {
-	return len(c.Added)+len(c.Removed)+len(c.Changed) == 0 && !c.Policy && !c.Notify && !c.Repository && !c.Models && !c.Instance
-}
-
 // Diff compares two configurations. The parts of containers and the host's values count:
 // both configurations have their agents' Resolved, or neither.
 func Diff(before, after *Config) Changes {

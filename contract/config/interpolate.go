@@ -200,9 +200,6 @@ func (t template) bare() bool {
 	return !slices.ContainsFunc(t, func(p piece) bool { return p.name == "" || len(p.word) > 0 && p.op != "?" })
 }
 
-// Literal writes a text as a value of a variable that has no references.
-func Literal(s string) string { return strings.ReplaceAll(s, "$", "$$") }
-
 // template returns the value's parts; a value that Parse would refuse is literal.
 func (v EnvVar) template() template {
 	t, err := parseTemplate(v.Value)
