@@ -124,7 +124,8 @@ func TestLostCommit(t *testing.T) {
 			if refs := f.git("for-each-ref", "--format=%(objectname) %(refname)", store.Artefact("")); refs != a.Commit+" "+store.Artefact(a.ID) {
 				t.Errorf("held:\n%s\nfor %+v", refs, a)
 			}
-			if got := f.requests(); !slices.Equal(got, []string{"prepare", "commit", "commit"}) {
+			// A cub that sees the grant as it was before its result prepares a tree for it once more.
+			if got := f.requests(); !slices.Equal(got[:min(3, len(got))], []string{"prepare", "commit", "commit"}) || slices.Contains(got[3:], "commit") {
 				t.Errorf("asked for %v", got)
 			}
 		})
