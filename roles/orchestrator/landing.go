@@ -13,7 +13,7 @@ import (
 	"sett/roles/role/store"
 )
 
-// lander is what a term asks of the role repository to bring results to a branch.
+// lander is a term's use of the role repository, to bring results to a branch.
 type lander interface {
 	Plan(ctx context.Context, q repository.Landing) (repository.LandingPlan, error)
 	Land(ctx context.Context, q repository.Land) (repository.Landed, error)

@@ -9,7 +9,7 @@ import (
 	"sett/roles/role/repository"
 )
 
-// sweeper is what a term asks of the role repository about commits that it took.
+// sweeper is a term's use of the role repository, about commits that it took.
 type sweeper interface {
 	Taken(ctx context.Context) ([]repository.Taken, error)
 	Swept(ctx context.Context, q repository.Swept) error

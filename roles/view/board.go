@@ -18,7 +18,7 @@ type Board struct {
 	Landing Landings
 }
 
-// Landings finds the goals whose results wait to land, in the order of their turns.
+// Landings finds the goals that wait to land, in the order of their turns.
 type Landings interface {
 	OpenLandings(ctx context.Context) ([]string, error)
 }

@@ -21,7 +21,7 @@ type Open struct {
 	corrupt   []corruptClaim
 	unclaimed []blackboard.Outline // artefacts without their claim
 	gates     []blackboard.Outline // artefacts that wait for approval
-	landings  []turn               // goals whose results are about to land
+	landings  []turn               // goals that are about to land
 	lost      []string             // artefacts that want a claim or approval and have no record any more
 }
 
@@ -63,13 +63,13 @@ func ReadOpen(ctx context.Context, b Board, workflow string) (Open, error) {
 	return o, o.readLandings(ctx, b)
 }
 
-// turn is a goal's place among those whose results are about to land.
+// turn is a goal's place among those that are about to land.
 type turn struct {
 	goal  blackboard.Workflow
 	after string // the goal before it; empty: none
 }
 
-// readLandings reads the goals whose results are about to land.
+// readLandings reads the goals that are about to land.
 func (o *Open) readLandings(ctx context.Context, b Board) error {
 	ids, err := b.Landing.OpenLandings(ctx)
 	if err != nil || len(ids) == 0 {

@@ -123,7 +123,7 @@ func (s Scene) Waits(o Open) []Wait {
 	return out
 }
 
-// landing is the wait of a goal whose result is about to land.
+// landing is the wait of a goal that is about to land.
 func (s Scene) landing(t turn) Wait {
 	l := t.goal.Landing
 	branch, id := role.Clean(l.Branch), words.Short(t.goal.ID)
