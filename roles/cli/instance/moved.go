@@ -48,7 +48,7 @@ func recognise(ctx context.Context, l *Locator, root string, all []*Instance) er
 	if len(moved) > 0 {
 		lines := []string{"this repository was moved: it has an instance with a ledger"}
 		for _, in := range moved {
-			lines = append(lines, fmt.Sprintf("  %s, of %s, which is gone", in.Name, role.Clean(in.Workspace)))
+			lines = append(lines, fmt.Sprintf("%s, of %s, which is gone", in.Name, role.Clean(in.Workspace)))
 		}
 		return role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")),
 			"sett up --name %s takes it along; another name starts an empty one: sett up --name NEW", moved[0].Name)
