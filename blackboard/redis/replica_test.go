@@ -102,3 +102,32 @@ func TestAcknowledgedIsOnEveryReplica(t *testing.T) {
 	all[0].Send("SET", key, "unknown") // as if it had gone long ago
 	must(t, b.People.PostGoal(ctx, two))
 }
+
+// A master that is started again may have lost its place to a replica that does not
+// follow it any more, although another one still does: it acknowledges nothing until the
+// replicas that it had are back, or have been away for long.
+func TestMasterStartedAgain(t *testing.T) {
+	t.Parallel()
+	all := redistest.Cluster(t, 1, 2, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "60", "--cluster-replica-no-failover", "yes",
+		"--appendonly", "yes", "--appendfsync", "always")
+	redistest.AwaitReplicas(t, all[0], 2)
+	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 400 * time.Millisecond})
+	ctx := testContext(t)
+	must(t, b.People.PostGoal(ctx, goal("one")))
+	all[1].Kill()
+	all[0].Kill()
+	all[0].Restart()
+	redistest.AwaitReplicas(t, all[0], 1)
+	two := goal("two")
+	var err error
+	until(t, "a refusal that names the replica", func() bool {
+		err = b.People.PostGoal(ctx, two)
+		return err == nil || strings.Contains(err.Error(), all[1].Addr()+" was there a moment ago")
+	})
+	if err == nil {
+		t.Error("acknowledged, and the replica that may be the master now does not have it")
+	}
+	all[1].Restart()
+	redistest.AwaitReplicas(t, all[0], 2)
+	until(t, "the goal", func() bool { return b.People.PostGoal(ctx, two) == nil })
+}

@@ -134,3 +134,20 @@ func TestSentinelOverrun(t *testing.T) {
 		t.Errorf("ended %+v", o)
 	}
 }
+
+// A Sentinel that does not know of a failover names the old master, which runs again. The
+// board goes where most Sentinels say, or waits.
+func TestSentinelBehind(t *testing.T) {
+	t.Parallel()
+	old, master := redistest.Start(t), redistest.Start(t)
+	behind := redistest.LoneSentinel(t, old.Addr(), "")
+	url := "redis://" + behind.Addr() + "?master_set=" + redistest.MasterSet
+	for range 2 {
+		url += "&addr=" + redistest.LoneSentinel(t, master.Addr(), "sentinel config-epoch "+redistest.MasterSet+" 1\n").Addr()
+	}
+	b := openOptions(t, patiently(url))
+	must(t, b.People.PostGoal(testContext(t), goal("one")))
+	if old.Send("EXISTS", events) != "0" || master.Send("EXISTS", events) != "1" {
+		t.Error("the goal is on the old master")
+	}
+}

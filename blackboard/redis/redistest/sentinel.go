@@ -106,14 +106,3 @@ func (w *Watched) Master(tb testing.TB) *Server {
 	})
 	return master
 }
-
-// AwaitAgreed waits until every Sentinel names the server as the master. Before that, a
-// Sentinel may lead clients back to an old master that has been started again.
-func (w *Watched) AwaitAgreed(tb testing.TB, master *Server) {
-	tb.Helper()
-	for _, s := range w.Sentinels {
-		await(tb, "a Sentinel that knows the new master", func() bool {
-			return strings.Contains(s.Send("SENTINEL", "GET-MASTER-ADDR-BY-NAME", MasterSet), strconv.Itoa(master.port))
-		})
-	}
-}

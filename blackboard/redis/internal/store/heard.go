@@ -15,31 +15,37 @@ const mayTakeOver = 15
 // replicas are those of one master by their addresses, each with the second, by the
 // master's clock, in which the master heard of it last.
 type replicas struct {
-	master    string           // names its history; a failover begins another one
+	master    string           // names its history; a failover or a restart begins another one
 	now       int64            // by its clock
 	fresh     map[string]int64 // heard of within mayTakeOver
 	connected map[string]bool
+	promoted  bool // this master was one of those of the history that master names
 }
 
 // hearOf adds the facts that a master tells of its replicas to those that were known, as
-// String wrote them. Replicas of another master count for nothing: its place was taken.
+// String wrote them. Those of a history before count on: a master that was started again
+// has lost its place already if one of its replicas was promoted meanwhile.
 func hearOf(known, facts string, now []string) replicas {
 	r := replicas{fresh: map[string]int64{}, connected: map[string]bool{}}
 	if len(now) > 0 {
 		r.now, _ = strconv.ParseInt(now[0], 10, 64)
 	}
 	var all []string
+	var before string
 	for line := range strings.Lines(facts) {
 		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
 		_, err := strconv.Atoi(strings.TrimPrefix(name, "slave"))
 		switch {
 		case name == "master_replid":
 			r.master = value
+		case name == "master_replid2":
+			before = value
 		case strings.HasPrefix(name, "slave") && err == nil:
 			all = append(all, value)
 		}
 	}
-	if words := strings.Fields(known); len(words) > 0 && words[0] == r.master {
+	if words := strings.Fields(known); len(words) > 0 {
+		r.promoted = words[0] == before && before != r.master
 		for _, w := range words[1:] {
 			at, address, _ := strings.Cut(w, "@")
 			// A stamp ahead is from before the clock was set back.
@@ -50,6 +56,9 @@ func hearOf(known, facts string, now []string) replicas {
 	}
 	for _, value := range all {
 		r.add(value)
+	}
+	if r.promoted = r.promoted && len(r.fresh) > len(r.connected); r.promoted {
+		r.master = before // until its own address has been forgotten
 	}
 	return r
 }
@@ -68,14 +77,19 @@ func (r *replicas) add(line string) {
 	}
 }
 
-// missing returns the first replica that may take over, and is not connected; empty: none.
+// missing returns the replicas that may take over, and are not connected; empty: none. One
+// of those that a promoted replica knows is itself.
 func (r replicas) missing() string {
+	var all []string
 	for _, address := range slices.Sorted(maps.Keys(r.fresh)) {
 		if !r.connected[address] {
-			return address
+			all = append(all, address)
 		}
 	}
-	return ""
+	if r.promoted && len(all) == 1 {
+		return ""
+	}
+	return strings.Join(all, " or ")
 }
 
 // String writes the replicas for the next look.

@@ -21,7 +21,9 @@ func TestHearOf(t *testing.T) {
 		"one that left just now":      {"aaa 990@10.0.0.9:1 999@10.0.0.2:6379", []string{"10.0.0.2:6379", "10.0.0.3:6379", "10.0.0.9:1"}, "10.0.0.9:1"},
 		"one that left long ago":      {"aaa 980@10.0.0.9:1", []string{"10.0.0.2:6379", "10.0.0.3:6379"}, ""},
 		"one that stands still":       {"aaa 990@10.0.0.5:6379", []string{"10.0.0.2:6379", "10.0.0.3:6379", "10.0.0.5:6379"}, "10.0.0.5:6379"},
-		"those of the master before":  {"ccc 999@10.0.0.9:1", []string{"10.0.0.2:6379", "10.0.0.3:6379"}, ""},
+		"a master started again":      {"ccc 999@10.0.0.9:1", []string{"10.0.0.2:6379", "10.0.0.3:6379", "10.0.0.9:1"}, "10.0.0.9:1"},
+		"a promoted replica":          {"bbb 999@10.0.0.2:6379 999@10.0.0.9:1", []string{"10.0.0.2:6379", "10.0.0.3:6379", "10.0.0.9:1"}, ""},
+		"one more that is not back":   {"bbb 999@10.0.0.8:1 999@10.0.0.9:1", []string{"10.0.0.2:6379", "10.0.0.3:6379", "10.0.0.8:1", "10.0.0.9:1"}, "10.0.0.8:1 or 10.0.0.9:1"},
 		"a clock that was set back":   {"aaa 4600@10.0.0.9:1", []string{"10.0.0.2:6379", "10.0.0.3:6379"}, ""},
 		"the text of an older sett":   {"", []string{"10.0.0.2:6379", "10.0.0.3:6379"}, ""},
 		"a text that nobody can read": {"aaa x@ @ 5", []string{"10.0.0.2:6379", "10.0.0.3:6379"}, ""},
@@ -30,8 +32,8 @@ func TestHearOf(t *testing.T) {
 		if got := slices.Sorted(maps.Keys(r.fresh)); !slices.Equal(got, c.want) || r.missing() != c.missing {
 			t.Errorf("%s: %v, missing %q", name, got, r.missing())
 		}
-		if again := hearOf(r.String(), "master_replid:aaa\r\n", []string{"1000"}); !maps.Equal(again.fresh, r.fresh) {
-			t.Errorf("%s: %q reads as %v", name, r, again.fresh)
+		if again := hearOf(r.String(), facts, []string{"1000"}); !maps.Equal(again.fresh, r.fresh) || again.missing() != r.missing() {
+			t.Errorf("%s: %q reads as %v, missing %q", name, r, again.fresh, again.missing())
 		}
 	}
 	if alone := hearOf("", "role:master\r\nconnected_slaves:0\r\nmaster_replid:aaa\r\n", []string{"1000"}); alone.missing() != "" || alone.String() != "aaa" {

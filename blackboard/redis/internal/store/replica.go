@@ -92,7 +92,7 @@ func (c *Conn) awaitReplica(ctx context.Context, conn rueidis.DedicatedClient) e
 		if missing := heard.missing(); missing != "" {
 			return fmt.Errorf("%w: replica %s was there a moment ago, and may become the master", errUnconfirmed, missing)
 		}
-		need = max(1, len(heard.fresh))
+		need = max(1, len(heard.connected))
 	}
 	set := b.Set().Key(key).Value(heard.String()).Build()
 	if need == 0 {

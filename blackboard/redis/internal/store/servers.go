@@ -48,45 +48,6 @@ func dial(ctx context.Context, opt rueidis.ClientOption) (rueidis.Client, error)
 	return client, said[1].Error()
 }
 
-// dialMaster connects to the master that Sentinels name. An error says whether a Sentinel
-// or the master has it, which both may word alike.
-func dialMaster(opt rueidis.ClientOption) (rueidis.Client, error) {
-	client, err := rueidis.NewClient(opt)
-	if _, refused := rueidis.IsRedisErr(err); !refused {
-		return client, err
-	}
-	for _, addr := range opt.InitAddress {
-		if fault := faultOf(opt, addr); fault != nil {
-			return client, fault
-		}
-	}
-	return client, fmt.Errorf("the server that Sentinels name for master_set %s: %w", opt.Sentinel.MasterSet, err)
-}
-
-// faultOf asks one Sentinel for the master; nil: it answers, or it cannot be reached.
-func faultOf(opt rueidis.ClientOption, addr string) error {
-	set := opt.Sentinel
-	opt.Username, opt.Password, opt.TLSConfig, opt.SelectDB = set.Username, set.Password, set.TLSConfig, 0
-	opt.InitAddress, opt.Sentinel = []string{addr}, rueidis.SentinelOption{}
-	ctx, cancel := context.WithTimeout(context.Background(), opt.Dialer.Timeout)
-	defer cancel()
-	client, err := rueidis.NewClient(opt)
-	if err == nil {
-		defer client.Close()
-		err = client.Do(ctx, client.B().SentinelGetMasterAddrByName().Master(set.MasterSet).Build()).Error()
-	}
-	if rueidis.IsRedisNil(err) {
-		return wrongServerError(fmt.Sprintf("the Sentinel at %s watches no master %q, as master_set says", addr, set.MasterSet))
-	}
-	if re, refused := rueidis.IsRedisErr(err); refused {
-		if code(re.Error()) == "NOAUTH" {
-			return wrongServerError(fmt.Sprintf("the Sentinel at %s wants sentinel_password, and maybe sentinel_username, in the URL", addr))
-		}
-		return wrongServerError(fmt.Sprintf("the Sentinel at %s refuses sentinel_username and sentinel_password of the URL: %v", addr, err))
-	}
-	return nil
-}
-
 // dialCluster connects to a cluster by those of its nodes that answer.
 func dialCluster(opt rueidis.ClientOption) (rueidis.Client, error) {
 	opt.ForceSingleClient, opt.PipelineMultiplex = false, 0
