@@ -27,6 +27,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/env"
+	"sett/roles/role"
 	"sett/roles/role/gateway"
 )
 
@@ -61,7 +62,7 @@ const Patience = 20 * time.Second
 
 // Patient connects, and tries again while nobody listens. Nothing has been sent by then.
 func Patient(most time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	dialer := &net.Dialer{Timeout: 5 * time.Second}
+	dialer := role.Dialer(5*time.Second, role.Silence)
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		again := time.NewTicker(100 * time.Millisecond)
 		defer again.Stop()

@@ -20,6 +20,7 @@ import (
 
 	"sett/contract/env"
 	"sett/contract/model"
+	"sett/roles/role"
 	"sett/roles/role/gateway"
 )
 
@@ -85,8 +86,7 @@ func socket(path string) Dial {
 }
 
 func plain(ctx context.Context, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: 10 * time.Second}
-	return d.DialContext(ctx, network, addr)
+	return role.Dialer(10*time.Second, role.Silence).DialContext(ctx, network, addr)
 }
 
 // NewHTTP returns a client that obeys no proxy and follows no redirect.

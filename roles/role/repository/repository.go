@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"time"
@@ -148,9 +147,8 @@ type Client struct {
 // NewClient returns an agent's client. It gives up a connection that cannot be made or
 // has died, and waits for an answer as long as its context: a large tree takes its time.
 func NewClient(url, agent, slot, token string) *Client {
-	dialer := &net.Dialer{Timeout: dialTime, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: dialTime, Interval: dialTime, Count: 3}}
 	return &Client{URL: url, Agent: agent, Slot: slot, Token: token, HTTP: &http.Client{
-		Transport: &http.Transport{DialContext: dialer.DialContext, MaxIdleConns: 1, IdleConnTimeout: time.Minute}, // and no proxy
+		Transport: &http.Transport{DialContext: role.Dialer(dialTime, role.Silence).DialContext, MaxIdleConns: 1, IdleConnTimeout: time.Minute}, // and no proxy
 	}}
 }
 
