@@ -157,11 +157,12 @@ func notifyRight(c *Config, _ string) []Right {
 	return []Right{{"notify", "hands each question, gate and end of a goal to a program (" + short(string(settings)) + ")"}}
 }
 
-// modelRights are the secrets that leave this machine, each with the address that gets it,
-// and the folders that records are in.
+// modelRights are the addresses that Sett calls for agents, whatever network these have, the
+// secrets that such an address gets, and the folders that records are in.
 func modelRights(c *Config, folder string) (all []Right) {
 	for _, m := range c.Models {
 		key := "models." + m.Name + "."
+		named := len(all)
 		if m.KeyEnv != "" {
 			all = append(all, Right{key + "api_key_env", "sends this machine's variable " + m.KeyEnv + " to " + m.BaseURL})
 		}
@@ -175,6 +176,9 @@ func modelRights(c *Config, folder string) (all []Right) {
 			for _, name := range h.Uses() {
 				all = append(all, Right{key + "headers", "sends this machine's variable " + name + " to " + m.BaseURL})
 			}
+		}
+		if len(all) == named && m.Replay == "" {
+			all = append(all, Right{key + "base_url", "sends agents' requests to " + m.BaseURL})
 		}
 		if m.Record != "" {
 			all = append(all, Right{key + "record", "writes all requests and answers of the model into " + modelPath(folder, m.Record)})

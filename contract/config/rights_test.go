@@ -95,14 +95,15 @@ func TestRights(t *testing.T) {
 		"address by services":  {".", clan + "image: w\nservices: {redis: {url: 'redis://:hush@db'}}\n", []string{"redis.url: keeps the blackboard on redis://db"}},
 		"models": {"clan", clan + "image: w\nmodels:\n  a: {api: chat, model: m, api_key_env: KEY, record: ../rec, headers: {X-Org: '${ORG}', X: y}}\n" +
 			"  b: {api: messages, model: m, api_key_file: ~/.key, base_url: 'http://host:1'}\n  c: {api: chat, model: m, replay: r}\n  d: {api: chat, model: m, replay: ../../r}\n" +
-			"  e: {api: chat, model: m, api_key_file: /etc/key, ca_file: company.pem}\n", []string{
+			"  e: {api: chat, model: m, api_key_file: /etc/key, ca_file: company.pem}\n  f: {api: chat, model: m, base_url: 'http://host:2'}\n", []string{
 			"models.a.api_key_env: sends this machine's variable KEY to https://api.openai.com/v1",
 			"models.a.headers: sends this machine's variable ORG to https://api.openai.com/v1",
 			"models.a.record: writes all requests and answers of the model into rec",
 			"models.b.api_key_file: sends the key in ~/.key to http://host:1/v1",
 			"models.d.replay: reads a folder outside the repository: ../r",
 			"models.e.api_key_file: sends the key in an absolute path (" + short("/etc/key") + ") to https://api.openai.com/v1",
-			"models.e.ca_file: trusts the certificates in clan/company.pem for https://api.openai.com/v1"}},
+			"models.e.ca_file: trusts the certificates in clan/company.pem for https://api.openai.com/v1",
+			"models.f.base_url: sends agents' requests to http://host:2/v1"}},
 		"land": {".", clan + "image: w\nland: {onto: release/1, how: merge, verify: true}\n", []string{"land.onto: moves branch release/1 of the repository, by itself"}},
 		"notify": {".", clan + "image: w\nnotify: {command: [bin/tell, hush], environment: [CHAT]}\n", []string{
 			"notify: hands each question, gate and end of a goal to a program (" + short(`[["bin/tell","hush"],""]`) + ")",

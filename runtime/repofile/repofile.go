@@ -90,6 +90,36 @@ func resolve(root, path string) (to string, within bool) {
 	return to, err == nil && to != ".." && !strings.HasPrefix(to, ".."+string(filepath.Separator))
 }
 
+// Place returns the place of a file or directory below root, without links; it need not be
+// there yet. The error is ErrOutside if a link leads to another place.
+func Place(root, path string) (string, error) {
+	found, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, there := os.Lstat(path); there == nil {
+			return "", errNowhere
+		}
+		above, err := Place(root, filepath.Dir(path))
+		return filepath.Join(above, filepath.Base(path)), err
+	}
+	if err != nil {
+		if _, said := os.Stat(path); said != nil { // in the system's words
+			err = said
+		}
+		return "", cause(err)
+	}
+	top, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return "", cause(err)
+	}
+	if rel, err := filepath.Rel(top, found); err != nil || !filepath.IsLocal(rel) {
+		return "", ErrOutside
+	}
+	return found, nil
+}
+
+// errNowhere is the error of a link to nothing.
+var errNowhere = errors.New("a link leads nowhere")
+
 // Open opens a regular file below a directory. A link may lead to another file below it.
 func Open(dir *os.Root, name string) (*os.File, error) {
 	info, err := dir.Stat(name) // first: opening a device may already do something

@@ -108,3 +108,24 @@ func TestLinkedRoot(t *testing.T) {
 		}
 	}
 }
+
+// A place may be missing, but no link on the way to it leads out or nowhere.
+func TestPlace(t *testing.T) {
+	root := world(t)
+	for name, want := range map[string]string{
+		"sub": "sub", "sub/up": "file", "new/deep": "new/deep", "whole": "file", "inside": "file", "": "",
+		"out": "a link leads out of its repository", "out/new": "a link leads out of its repository", "absolute": "a link leads out of its repository",
+		"dangling": "a link leads nowhere", "dangling/new": "a link leads nowhere", "loop": "too many levels of symbolic links",
+	} {
+		got, err := Place(root, filepath.Join(root, name))
+		switch {
+		case err != nil:
+			got = err.Error()
+		default:
+			want = filepath.Join(root, want)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", name, got, want)
+		}
+	}
+}

@@ -20,6 +20,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/runtime"
+	"sett/runtime/repofile"
 )
 
 // The keys of models go from this machine's variables and files into one file of the
@@ -27,8 +28,11 @@ import (
 // down. No other file, label or variable has them: a keyed digest tells the next up that
 // they changed.
 
-// mostKey is the longest key in bytes.
-const mostKey = 64 << 10
+// The longest key, and file of certificates, in bytes.
+const (
+	mostKey          = 64 << 10
+	mostCertificates = 1 << 20
+)
 
 // readKeys reads the keys of the models, and the headers that have values of this machine.
 // A model that only replays needs no key.
@@ -66,11 +70,11 @@ func ModelKey(at *instance.Locator, m config.Model, configFile string) (string, 
 			return "", role.Fail(role.Usage, fmt.Errorf("models.%s has no key: %s is not set", m.Name, m.KeyEnv), "export %s=… before sett up", m.KeyEnv)
 		}
 	case m.KeyFile != "":
-		text, err := readKeyFile(HostPath(at, configFile, m.KeyFile))
+		text, err := readNamed(at, HostPath(at, configFile, m.KeyFile), mostKey)
 		if err != nil {
-			return "", role.Fail(role.Usage, fmt.Errorf("models.%s: read its key: %w", m.Name, err), "api_key_file in %s names a file with the key alone", instance.ConfigName)
+			return "", role.Fail(role.Usage, fmt.Errorf("models.%s: read its key in %s: %w", m.Name, role.Clean(m.KeyFile), err), "api_key_file in %s names a file with the key alone", instance.ConfigName)
 		}
-		if key, from = strings.TrimSpace(text), "the file "+m.KeyFile; key == "" {
+		if key, from = strings.TrimSpace(string(text)), "the file "+m.KeyFile; key == "" {
 			return "", role.Fail(role.Usage, fmt.Errorf("models.%s has no key: %s is empty", m.Name, from), "write the key into it, and nothing else")
 		}
 	}
@@ -80,24 +84,20 @@ func ModelKey(at *instance.Locator, m config.Model, configFile string) (string, 
 	return key, nil
 }
 
-func readKeyFile(name string) (string, error) {
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return "", err
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is no file", name)
-	case info.Size() > mostKey:
-		return "", fmt.Errorf("%s is longer than %d KiB", name, mostKey>>10)
+// readNamed reads a file that sett.yml names. In the workspace, no link leads out of it; a
+// file elsewhere is the one that the person agreed to.
+func readNamed(at *instance.Locator, name string, most int64) ([]byte, error) {
+	root, err := at.Workspace()
+	if err != nil || !instance.Within(name, root) {
+		root = ""
 	}
-	text, err := os.ReadFile(name)
-	return string(text), err
+	return repofile.Read(root, name, most)
 }
 
 // readCertificates reads the file of a model's certificates, as it is, where there are any
 // in it.
-func readCertificates(m config.Model) ([]byte, error) {
-	text, err := os.ReadFile(m.CAFile)
+func readCertificates(at *instance.Locator, m config.Model) ([]byte, error) {
+	text, err := readNamed(at, m.CAFile, mostCertificates)
 	if err == nil {
 		_, err = role.Certificates(text)
 	}
@@ -113,7 +113,7 @@ func Certificates(at *instance.Locator, m config.Model, configFile string) (*x50
 		return nil, nil
 	}
 	m.CAFile = HostPath(at, configFile, m.CAFile)
-	text, err := readCertificates(m)
+	text, err := readCertificates(at, m)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func noteModels(u *upRun) error {
 			continue
 		}
 		m.CAFile = HostPath(u.at, f.file, m.CAFile)
-		certificates, err := readCertificates(*m)
+		certificates, err := readCertificates(u.at, *m)
 		if err != nil {
 			return err
 		}
@@ -191,10 +191,17 @@ func noteModels(u *upRun) error {
 	}
 	for i := range f.desired.Models {
 		m := &f.desired.Models[i]
-		for _, dir := range []*string{&m.Record, &m.Replay} {
-			if *dir != "" {
-				*dir = HostPath(u.at, f.file, *dir)
+		for key, dir := range map[string]*string{"record": &m.Record, "replay": &m.Replay} {
+			if *dir == "" {
+				continue
 			}
+			place := HostPath(u.at, f.file, *dir)
+			if instance.Within(place, f.root) { // links elsewhere are the person's own
+				if place, err = repofile.Place(f.root, place); err != nil {
+					return role.Fail(role.Usage, fmt.Errorf("models.%s.%s: %s: %w", m.Name, key, role.Clean(*dir), err), "name the folder that is meant")
+				}
+			}
+			*dir = place
 		}
 	}
 	return nil

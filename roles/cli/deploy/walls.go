@@ -10,6 +10,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/confine"
+	"sett/runtime/repofile"
 )
 
 // noteWalls notes in the agents' parts the places that their programs may write.
@@ -41,6 +42,10 @@ func WritablePlaces(at *instance.Locator, l *config.Local, root string) ([]strin
 	if found, err := filepath.EvalSymlinks(state); err == nil {
 		state = found
 	}
+	top, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, role.Fail(role.Environment, err, "")
+	}
 	var all []string
 	for i, place := range l.Places(root, at.Getenv("HOME")) {
 		said := l.Write[i]
@@ -50,6 +55,8 @@ func WritablePlaces(at *instance.Locator, l *config.Local, root string) ([]strin
 			return nil, role.Fail(role.Usage, fmt.Errorf("local.write: %s does not exist", role.Clean(said)), "make it first: mkdir -p %s", role.Clean(at.Tilde(place)))
 		case err != nil:
 			return nil, role.Fail(role.Usage, fmt.Errorf("local.write: %w", err), "")
+		case instance.Within(place, root) && !instance.Within(found, top):
+			return nil, role.Fail(role.Usage, fmt.Errorf("local.write: %s: %w", role.Clean(said), repofile.ErrOutside), "name the directory that is meant")
 		case instance.Within(state, found) || instance.Within(found, state):
 			return nil, role.Fail(role.Usage, fmt.Errorf("local.write: %s is where Sett keeps its instances (%s), or has it inside", role.Clean(said), role.Clean(at.Tilde(state))),
 				"name the directories that programs need, such as ~/.cache")

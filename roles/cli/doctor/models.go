@@ -19,6 +19,7 @@ import (
 	"sett/contract/config"
 	"sett/contract/model"
 	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
 
@@ -29,7 +30,8 @@ const (
 	mostNamed  = 8 // models that a finding names
 )
 
-// models asks each provider for its models, where the key is at hand.
+// models asks each provider for its models, where the key is at hand and a person agreed
+// that the provider gets it.
 func (x *exam) models(ctx context.Context) []Finding {
 	c := x.sheet.config
 	if c == nil || len(c.Models) == 0 {
@@ -54,6 +56,9 @@ func (x *exam) model(ctx context.Context, m config.Model) []Finding {
 			all = append(all, fine(m.Name, "containers reach %s as this machine: its server must listen on %s, not on 127.0.0.1 alone", role.Clean(m.BaseURL), bridge(at.Port())))
 		}
 	}
+	if asks, err := x.unagreed(m); err != nil || len(asks) > 0 {
+		return append(all, Finding{Subject: m.Name, Status: Skipped, Finding: "not asked for its models: sett up asks you for its rights first"})
+	}
 	key, err := deploy.ModelKey(x.at, m, x.sheet.path)
 	if err != nil {
 		f := wrong(m.Name, err)
@@ -74,6 +79,20 @@ func (x *exam) model(ctx context.Context, m config.Model) []Finding {
 		return append(all, warning(m.Name, "model: in models."+m.Name+" is the name as the provider has it", "%s does not list %s; it has %s", role.Clean(m.BaseURL), role.Clean(m.Model), someOf(names)))
 	}
 	return append(all, fine(m.Name, "%s has %s", role.Clean(m.BaseURL), role.Clean(m.Model)))
+}
+
+// unagreed returns the rights of a model that nobody agreed to: anybody may have written
+// the file that says which secret goes to which address.
+func (x *exam) unagreed(m config.Model) ([]config.Right, error) {
+	rights, err := instance.Rights(x.at, x.sheet.config, x.sheet.runtime, x.sheet.path)
+	if err != nil {
+		return nil, err
+	}
+	agreed, err := instance.AgreedFor(x.at, x.sheet.path)
+	if err != nil {
+		return nil, err
+	}
+	return agreed.Growth(slices.DeleteFunc(rights, func(r config.Right) bool { return !strings.HasPrefix(r.Key, "models."+m.Name+".") })), nil
 }
 
 // bridge is the address of this machine that containers reach by the engine's gateway.
