@@ -36,3 +36,26 @@ func TestProgramsWithoutTheContract(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 }
+
+// TestToolsTalkOnStdout: stdout is logged while a check runs, and not where it is the result.
+func TestToolsTalkOnStdout(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	checker := c.start("checker", vars{env.Command: shell(`echo "ok pkg/one"; until [ -e go ]; do sleep 0.01; done; echo; echo "FAIL pkg/two"; exit 1`), env.Adapter: `{"adapter":"check","stdin":"none"}`})
+	claim := c.work("checker", blackboard.PhaseReview, "x")
+	checker.log.await(t, "stdout", "source", "tool", "line", "ok pkg/one") // it goes on only when that was seen
+	if err := os.WriteFile(filepath.Join(checker.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := c.artefact(c.await(claim, "checker", blackboard.GrantDone, blackboard.GrantFailed).ResultID)
+	if a.Payload != `{"exit":1,"output":"ok pkg/one\n\nFAIL pkg/two\n"}` {
+		t.Errorf("feedback %s", a.Payload)
+	}
+	checker.log.await(t, "stdout", "line", "FAIL pkg/two", "claim", claim)
+	filter := c.start("upper", vars{env.Command: shell("echo said >&2; tr a-z A-Z"), env.Adapter: `{"adapter":"text","stdin":"payload","makes":["Loud"]}`})
+	c.result(c.work("upper", blackboard.PhaseExclusive, "hello there"), "upper")
+	filter.log.await(t, "stderr", "line", "said")
+	if lines := filter.log.find(t, "stdout"); len(lines) > 0 {
+		t.Errorf("logged %v", lines)
+	}
+}

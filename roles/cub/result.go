@@ -3,6 +3,7 @@ package cub
 import (
 	"context"
 	"errors"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -124,13 +125,23 @@ func (x *executor) failed(ctx context.Context, w *work, res toolrun.Result, caus
 	}}
 }
 
-// lineLogger logs a tool's stderr line by line while the tool runs.
+// talk logs stdout of a tool that talks there; nil: it prints its result.
+func (x *executor) talk(w *work) io.Writer {
+	switch x.settings.Adapter.Kind {
+	case config.AdapterCheck, config.AdapterCommit:
+		return lineLogger{w.log, "stdout", "tool"}
+	}
+	return nil
+}
+
+// lineLogger logs an output of a tool line by line while the tool runs.
 type lineLogger struct {
 	log    *slog.Logger
+	stream string // stdout or stderr
 	source string
 }
 
 func (l lineLogger) Write(line []byte) (int, error) {
-	l.log.Info("stderr", "source", l.source, "line", strings.TrimRight(string(line), "\r\n"))
+	l.log.Info(l.stream, "source", l.source, "line", strings.TrimRight(string(line), "\r\n"))
 	return len(line), nil
 }

@@ -144,16 +144,19 @@ func (l Line) Attr(key string) string {
 
 // Tool returns the line that a tool or a bid script wrote; empty: it is one of Sett's own.
 func (l Line) Tool() string {
-	if l.Level != "" && (l.Msg == "stderr" || l.Msg == "stdout") {
+	if l.isOutput() {
 		return l.Attr("line")
 	}
 	return ""
 }
 
+// isOutput says whether the line is a tool's, which may be empty.
+func (l Line) isOutput() bool { return l.Level != "" && (l.Msg == "stderr" || l.Msg == "stdout") }
+
 // ByTool says whether a line of an agent is not Sett's own: a tool wrote it, or nobody knows.
 // Sett's warnings and errors count, too: they are about the tool.
 func (l Line) ByTool() bool {
-	return l.Level == "" || l.Level == "WARN" || l.Level == "ERROR" || l.Tool() != "" || l.Msg == "stderr"
+	return l.Level == "" || l.Level == "WARN" || l.Level == "ERROR" || l.isOutput()
 }
 
 // IsAgent says whether a unit is an agent's.
@@ -169,7 +172,7 @@ func (l Line) Said(t *term.Terminal, width int, hue term.Style) string {
 	head := t.Paint(term.Pad(role.Clean(l.Source.Part), width)+" "+clock+" │", hue)
 	text := l.Tool()
 	switch {
-	case text != "" || l.Msg == "stderr":
+	case l.isOutput():
 	case l.Level == "":
 		text = l.Text
 	default:

@@ -44,6 +44,8 @@ type Command struct {
 	// than the tool misses lines and is told how many bytes; the tool never waits
 	// for it. Run waits at most a second for a Write that is under way. May be nil.
 	Stderr io.Writer
+	// Stdout gets such a copy of stdout. May be nil.
+	Stdout io.Writer
 	// NoNetwork keeps the tool and its processes off the network, even if this
 	// process has one: they can open only sockets of this machine (AF_UNIX). Where
 	// that cannot be enforced (not Linux, or a kernel or container profile without

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Bounds of the live copy of stderr.
+// Bounds of the live copy of an output.
 const (
 	liveChunks   = 32          // reads of at most readSize bytes that may wait for the writer
 	liveLine     = 64 << 10    // longest line passed on in one piece, in bytes
 	livePatience = time.Second // for the writer, at the end of the run
 )
 
-// live copies stderr to a writer that may be slow. The queue in between is
+// live copies an output to a writer that may be slow. The queue in between is
 // bounded; when it is full, output is left out of the copy and counted, because a
 // tool must not stand still for a log and the run's clock must go on. A tool that
-// is silent on stderr costs no goroutine.
+// is silent costs no goroutine.
 type live struct {
 	chunks  chan []byte
 	free    chan []byte // chunks to be used again: a flood leaves no garbage
@@ -44,18 +44,29 @@ func (l *live) write(w io.Writer, b []byte) {
 	l.chunks <- append(chunk[:0], b...)
 }
 
-// close waits until the writer has everything, but not long: a writer that blocks
+// closeLive waits until the writers have everything, but not long: a writer that blocks
 // for ever keeps its goroutine and nothing else.
-func (l *live) close() {
-	if l.chunks == nil {
-		return
+func closeLive(all ...*live) {
+	var timer *time.Timer
+	for _, l := range all {
+		if l.chunks == nil {
+			continue
+		}
+		close(l.chunks)
+		if timer == nil {
+			timer = time.NewTimer(livePatience)
+			defer timer.Stop()
+		}
 	}
-	close(l.chunks)
-	timer := time.NewTimer(livePatience)
-	defer timer.Stop()
-	select {
-	case <-l.done:
-	case <-timer.C:
+	for _, l := range all {
+		if l.chunks == nil {
+			continue
+		}
+		select {
+		case <-l.done:
+		case <-timer.C:
+			return
+		}
 	}
 }
 
@@ -99,6 +110,6 @@ func (l *live) copy(w io.Writer) {
 func (l *live) tell(w io.Writer, flush func()) {
 	if n := l.dropped.Swap(0); n > 0 {
 		flush()
-		_, _ = fmt.Fprintf(w, "[%d bytes of stderr left out here: the log was slower than the tool]\n", n)
+		_, _ = fmt.Fprintf(w, "[%d bytes left out here: the log was slower than the tool]\n", n)
 	}
 }

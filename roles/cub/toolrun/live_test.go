@@ -25,6 +25,25 @@ func TestLiveStderrComesInLines(t *testing.T) {
 	}
 }
 
+// Stdout has a copy of its own, beside that of stderr.
+func TestLiveStdout(t *testing.T) {
+	out, errs := make(lines, 100), make(lines, 100)
+	cmd := sh(`printf 'one\ntw'; echo beside >&2; sleep 0.05; printf 'o\nend'`)
+	cmd.Stdout, cmd.Stderr = out, errs
+	res := runTool(t, cmd)
+	close(out)
+	var all []string
+	for l := range out {
+		all = append(all, l)
+	}
+	if want := []string{"one\n", "two\n", "end"}; !slices.Equal(all, want) || len(errs) != 1 {
+		t.Errorf("got %q, want %q; %d lines of stderr", all, want, len(errs))
+	}
+	if string(res.Stdout) != strings.Join(all, "") {
+		t.Errorf("kept %q", res.Stdout)
+	}
+}
+
 func TestLiveStderrIsLive(t *testing.T) {
 	got := make(lines)
 	cmd := sh(`echo "give me a word" >&2; while ! test -e "$WORD"; do sleep 0.01; done`)
@@ -85,7 +104,7 @@ func TestStuckWriterHoldsNobodyUp(t *testing.T) {
 	seen := 0
 	for l := range w.got {
 		seen++
-		if strings.Contains(l, "bytes of stderr left out here") {
+		if strings.Contains(l, "bytes left out here") {
 			break
 		}
 		if seen > size/16 {

@@ -39,11 +39,13 @@ func (r *run) loop() {
 			continue // EINTR; no other error is possible for these descriptors
 		}
 		if fds[pollOut].Revents != 0 {
-			r.out.read(r.buf)
+			if b := r.out.read(r.buf); len(b) > 0 && r.Stdout != nil {
+				r.outLive.write(r.Stdout, b)
+			}
 		}
 		if fds[pollErr].Revents != 0 {
 			if b := r.err.read(r.buf); len(b) > 0 && r.Stderr != nil {
-				r.live.write(r.Stderr, b)
+				r.errLive.write(r.Stderr, b)
 			}
 		}
 		if fds[pollIn].Revents != 0 {

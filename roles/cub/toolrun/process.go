@@ -105,7 +105,8 @@ type run struct {
 	stdin    int    // write end, -1 when closed
 	unsent   []byte // of Stdin
 	out, err stream
-	live     live
+	outLive  live
+	errLive  live
 	exit     exitWatch
 	wake     int // read end of the pipe that tells of the context's end
 	stopWake func()
@@ -256,7 +257,7 @@ func (r *run) end() {
 	children.runs.Delete(r.pid)
 	r.closeAll()
 	children.sweep(r.pid, r.mark)
-	r.live.close()
+	closeLive(&r.outLive, &r.errLive)
 }
 
 func (r *run) closeAll() {
