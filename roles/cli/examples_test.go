@@ -69,6 +69,7 @@ var stagings = map[string]staged{
 	"sett review 7XK2ABCD --feedback - < remarks.md":             {prepare: (*world).inReview},
 	"sett cancel 7XK2ABCD \"It works on the wrong branch.\"":     {prepare: (*world).openClaim},
 	"sett cancel @last \"No longer needed.\"":                    {prepare: (*world).question},
+	"sett retry @last":                                           {prepare: (*world).failure},
 	"sett retry 7XK2ABCD \"The disk was full.\"":                 {prepare: (*world).failure},
 	"sett retry 7XK2ABCD --budget cost=5":                        {prepare: (*world).failure},
 	"sett retry 7XK2ABCD --wait":                                 {prepare: (*world).failure},

@@ -9,13 +9,14 @@ import (
 	"sett/blackboard"
 	"sett/contract/model"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/words"
 	"sett/roles/view"
 )
 
 type retryCmd struct {
-	ID  string   `arg:"" name:"id" help:"A Failure, or the claim that failed: any part of its id's beginning or end that is unique."`
+	ID  string   `arg:"" name:"id" help:"A goal that failed, a Failure, or the claim that failed: any part of its id's beginning or end that is unique, or @last, the newest goal."`
 	Why []string `arg:"" optional:"" help:"Why it will go better this time, as plain words; - reads it from standard input."`
 
 	Budget string `placeholder:"MORE" help:"First add to the budget for models that ended it: cost=5,tokens=1M,calls=10,time=1h."`
@@ -24,10 +25,11 @@ type retryCmd struct {
 
 // Help is shown by `sett retry --help`.
 func (retryCmd) Help() string {
-	return `Tries a failed or cancelled claim again. Clears the failure and makes the goal active
-again. A new claim on the same artefact goes on where the old one ended: bids, finished
-phases and answers count; failed or stopped work is done anew, and a question from before
-a rework is asked again. The new claim's id goes to stdout.
+	return `Tries a failed or cancelled claim again, or of a goal all that failed. Clears the failure
+and makes the goal active again. A new claim on the same artefact goes on where the old one
+ended: bids, finished phases and answers count; failed or stopped work is done anew, and a
+question from before a rework is asked again. The new claim's id goes to stdout, a line for
+each.
 
 A claim whose feedback led to a rework is not retried: retry the rework's claim. Feedback
 that led to none, because its agent had left sett.yml or the limit was reached, is decided
@@ -39,6 +41,7 @@ sett forage --wait.
 ` + whoHelp + `
 
 Examples:
+  sett retry @last
   sett retry 7XK2ABCD "The disk was full."
   sett retry 7XK2ABCD --budget cost=5
   sett retry 7XK2ABCD --wait`
@@ -61,7 +64,7 @@ func (c *retryCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	claim, err := retriable(a, b, in, c.ID)
+	claims, err := retriable(a, b, in, c.ID)
 	if err != nil {
 		return err
 	}
@@ -69,7 +72,7 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	old, err := b.Records.Snapshot(a.ctx, claim)
+	old, err := b.Records.Snapshot(a.ctx, claims[0])
 	if err != nil {
 		return err
 	}
@@ -80,11 +83,28 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	id := a.NewID()
-	if err := raiseBudgets(a, b, old, id, more); err != nil {
+	if len(claims) > 1 && !more.IsZero() {
+		return role.Fail(role.Usage, fmt.Errorf("--budget is for one claim, and %d of the goal failed", len(claims)), "%s lists them; sett retry ID --budget tries one", a.at.CommandLine(in, "show "+words.Short(old.Claim.WorkflowID)))
+	}
+	if err := raiseBudgets(a, b, old, a.NewID(), more); err != nil {
 		return err
 	}
-	err = b.People.Retry(a.ctx, claim, id, a.Who(), why)
+	for _, claim := range claims {
+		if err := retryClaim(a, b, in, claim, why); err != nil {
+			return err
+		}
+	}
+	noteUnapplied(a, in)
+	if !c.Wait.given {
+		return nil
+	}
+	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit, c.Logs)
+}
+
+// retryClaim tries a claim again.
+func retryClaim(a *app, b *instance.Board, in *instance.Instance, claim, why string) error {
+	id := a.NewID()
+	err := b.People.Retry(a.ctx, claim, id, a.Who(), why)
 	if errors.Is(err, blackboard.ErrStopping) {
 		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new work", in.Name), "%s", a.at.UpLine(in))
 	}
@@ -93,11 +113,7 @@ func (c *retryCmd) Run(a *app) error {
 	}
 	a.printID(id)
 	a.Sayf("sett: claim %s is tried again as claim %s%s\n", words.Short(claim), words.Short(id), whoIsUp(a, b, id))
-	noteUnapplied(a, in)
-	if !c.Wait.given {
-		return nil
-	}
-	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit, c.Logs)
+	return nil
 }
 
 // more reads the addition to the budget.
@@ -148,18 +164,22 @@ func raiseBudgets(a *app, b *instance.Board, old blackboard.Snapshot, word strin
 	return nil
 }
 
-// retriable returns the claim that an id means: its own, or that of a Failure.
-func retriable(a *app, b *instance.Board, in *instance.Instance, part string) (string, error) {
+// retriable returns the claims that an id means: its own, that of a Failure, or those of a
+// goal that failed.
+func retriable(a *app, b *instance.Board, in *instance.Instance, part string) ([]string, error) {
 	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
 	if err != nil || kind == blackboard.KindClaim {
-		return id, err
+		return []string{id}, err
 	}
 	artefact, err := b.Records.Artefact(a.ctx, id)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	if artefact.StructuralType == blackboard.Failure && artefact.ClaimID != "" {
-		return artefact.ClaimID, nil
+	switch {
+	case artefact.StructuralType == blackboard.Failure && artefact.ClaimID != "":
+		return []string{artefact.ClaimID}, nil
+	case isGoal(artefact):
+		return failedOf(a, b, in, id)
 	}
 	what, hint := fmt.Sprintf("%s is no Failure and no claim, it is %s", words.Short(id), view.Title(artefact)), a.at.CommandLine(in, "show "+words.Short(id))
 	code := role.NotFound
@@ -170,18 +190,31 @@ func retriable(a *app, b *instance.Board, in *instance.Instance, part string) (s
 		if artefact.Type == blackboard.TypeWorkflowLimit {
 			hint = "raise orchestrator.max_artefacts in sett.yml, then sett up, then " + hint
 		}
-	case isGoal(artefact):
-		w, err := b.Records.Workflow(a.ctx, id)
-		if err != nil || w.FailureID == "" {
-			break
+	}
+	return nil, role.Fail(code, errors.New(what), "%s", hint)
+}
+
+// failedOf returns the claims of a goal that failed and were not tried again. Without one
+// the error says why.
+func failedOf(a *app, b *instance.Board, in *instance.Instance, goal string) ([]string, error) {
+	w, err := b.Records.Workflow(a.ctx, goal)
+	if err != nil {
+		return nil, err
+	}
+	if w.FailureID != "" {
+		f, err := b.Records.Artefact(a.ctx, w.FailureID)
+		if err != nil {
+			return nil, err
 		}
-		if f, err := b.Records.Artefact(a.ctx, w.FailureID); err == nil && f.ClaimID != "" {
-			hint = a.at.CommandLine(in, "retry "+words.Short(w.FailureID))
-		} else {
-			hint = a.at.CommandLine(in, `forage --goal "…"`) + " posts a goal anew"
+		if f.ClaimID == "" { // it ended the goal
+			return retriable(a, b, in, f.ID)
 		}
 	}
-	return "", role.Fail(code, errors.New(what), "%s", hint)
+	claims, err := view.FailedClaims(a.ctx, status.BoardOf(b), goal)
+	if err != nil || len(claims) > 0 {
+		return claims, err
+	}
+	return nil, role.Fail(role.NotFound, fmt.Errorf("nothing to retry: goal %s is %s, and nothing of it failed", words.Short(goal), w.Status), "%s", a.at.CommandLine(in, "show "+words.Short(goal)))
 }
 
 // afterNoRetry returns the command to type when a claim cannot be retried.

@@ -92,7 +92,6 @@ func TestRetry(t *testing.T) {
 	s := newStage(t)
 	s.by("anna")
 	goal, claim, failure := s.fails()
-	s.refuses(role.NotFound, "retry "+words.Short(failure), "retry", goal)
 	stdout, stderr, err := s.run("retry", words.Short(failure), "the disk", "is new")
 	s.Must(err)
 	again := strings.TrimSpace(stdout)
@@ -122,6 +121,7 @@ func TestRetry(t *testing.T) {
 		t.Errorf("a Failure that was retried is the outcome:\n%s", stdout)
 	}
 	s.refuses(role.NotFound, "it is Draft", "retry", draft)
+	s.refuses(role.NotFound, "goal "+words.Short(goal)+" is active, and nothing of it failed", "retry", goal)
 	s.refuses(role.NotFound, "has an id", "retry", "zzzzzz")
 	_, bidding, _ := s.asks("paint it", "which?")
 	s.refuses(role.Failed, "it has not failed", "retry", bidding)
@@ -129,6 +129,51 @@ func TestRetry(t *testing.T) {
 	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "test"))
 	_, claim, _ = s.failsLate(goal)
 	s.refuses(role.NotFound, "is being stopped", "retry", claim)
+}
+
+// TestRetryGoal: a goal's id, and @last, mean all claims of the goal that failed.
+func TestRetryGoal(t *testing.T) {
+	s := newStage(t)
+	goal := s.Goal("do it")
+	var bids []blackboard.BidRequest
+	for _, name := range s.config.Names() {
+		bids = append(bids, blackboard.BidRequest{Agent: name, Bid: blackboard.BidClaim})
+	}
+	claim := s.open(goal, bids...)
+	s.Grant(claim, blackboard.PhaseParallel, s.config.Names()...)
+	var drafts []string
+	for _, name := range s.config.Names() {
+		s.begin(claim, name)
+		drafts = append(drafts, s.Finish(claim, name, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: name}))
+	}
+	s.Complete(claim)
+	var failed []string
+	for i, draft := range drafts {
+		claim := s.open(draft, s.all("writer", blackboard.BidExclusive)...)
+		if i >= 2 {
+			s.Complete(claim)
+			continue
+		}
+		f := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeAgentRemoved, Payload: "{}", ProducedByRole: blackboard.RoleOrchestrator,
+			ClaimID: claim, WorkflowID: goal, SourceArtefacts: []string{draft}}
+		s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "removed", &f, nil))
+		failed = append(failed, claim)
+	}
+	stdout, stderr, err := s.run("retry", "@last", "it is back")
+	s.Must(err)
+	again := strings.Fields(stdout)
+	if len(again) != 2 {
+		t.Fatalf("stdout %q", stdout)
+	}
+	for i, claim := range failed {
+		has(t, stderr, "claim "+words.Short(claim)+" is tried again as claim "+words.Short(again[i]))
+	}
+	w, err := s.board.Records.Workflow(t.Context(), goal)
+	s.Must(err)
+	if w.Failures != 0 || w.Status != blackboard.WorkflowActive {
+		t.Errorf("%+v", w)
+	}
+	s.refuses(role.NotFound, "goal "+words.Short(goal)+" is active, and nothing of it failed", "retry", words.Short(goal))
 }
 
 // failsLate has the writer fail on what it made, while the instance is stopping.

@@ -57,7 +57,7 @@ func TestRetryOfCancelledGoal(t *testing.T) {
 	s.Must(err)
 	_, _, err = s.run("retry", goal)
 	var e *role.Error
-	if !errors.As(err, &e) || e.Code != role.NotFound || e.Hint != `sett --name stage forage --goal "…" posts a goal anew` {
+	if !errors.As(err, &e) || e.Code != role.Failed || e.Hint != `sett --name stage forage --goal "…" posts a goal anew` {
 		t.Errorf("%+v", err)
 	}
 	if w, err := s.board.Records.Workflow(t.Context(), goal); err != nil || w.Status != blackboard.WorkflowFailed {

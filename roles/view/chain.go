@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"sett/blackboard"
 )
@@ -28,6 +29,36 @@ func ReworkOf(ctx context.Context, b Claims, artefact string) (blackboard.Snapsh
 		return blackboard.Snapshot{}, err
 	}
 	return LastTry(ctx, b, blackboard.ReworkClaimID(c.Claim.ID))
+}
+
+// FailedClaims returns the claims of a goal that failed or were cancelled and were not tried
+// again, in the order of their Failures.
+func FailedClaims(ctx context.Context, b Board, goal string) ([]string, error) {
+	ids, err := b.Index.WorkflowArtefacts(ctx, goal)
+	if err != nil {
+		return nil, err
+	}
+	all, unread, err := b.Artefacts.Outlines(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	var claims []string
+	for i, o := range all {
+		if unread[i] == nil && o.StructuralType == blackboard.Failure && o.ClaimID != "" && !slices.Contains(claims, o.ClaimID) {
+			claims = append(claims, o.ClaimID)
+		}
+	}
+	read, lost, err := b.Claims.TryClaims(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	claims = nil
+	for i, c := range read {
+		if lost[i] == nil && c.Status == blackboard.Terminated && c.RetriedAs == "" {
+			claims = append(claims, c.ID)
+		}
+	}
+	return claims, nil
 }
 
 // chain returns the versions of an artefact's thread, from the first on, each

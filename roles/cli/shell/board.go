@@ -229,7 +229,11 @@ func (r *boardReader) retriable() []candidate {
 			left, ids = append(left, o), append(ids, c.ID)
 		}
 	}
-	return slices.Concat(r.outlined(left), r.described(ids, func(blackboard.Claim) bool { return true }))
+	var last []candidate
+	if goals, err := r.b.Index.Goals(r.ctx, 1); err == nil && slices.ContainsFunc(left, func(o blackboard.Outline) bool { return slices.Contains(goals, o.WorkflowID) }) {
+		last = []candidate{{value: grammar.LastGoal, about: "the newest goal"}}
+	}
+	return slices.Concat(last, r.outlined(left), r.described(ids, func(blackboard.Claim) bool { return true }))
 }
 
 // cancelled are the goals of artefacts that somebody cancelled as a whole.
