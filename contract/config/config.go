@@ -150,6 +150,10 @@ type Resolved struct {
 	// from words of its commands, as they are written, to pinned files.
 	Pin      string            `json:"pin,omitempty"`
 	Programs map[string]string `json:"programs,omitempty"`
+
+	// Lacks is the program of its commands that the repository has not, as a path there.
+	// Another agent may make it. Empty: there is none.
+	Lacks string `json:"lacks,omitempty"`
 }
 
 // Build has the settings of an image's build.

@@ -32,6 +32,7 @@ type Cub struct {
 	Run, ConfigDigest     string
 	Image                 string // id; empty: no container
 	Pin, PinDigest        string
+	Lacks                 string // the program that the repository has not
 	HealthAddr            string
 	Asks                  Asks   // its model
 	Network               string // config.NetworkNone, NetworkInternal or NetworkFull
@@ -40,7 +41,12 @@ type Cub struct {
 
 // Of returns a cub's variables for an agent of sett.yml.
 func Of(a config.Agent) Cub {
+	lacks := ""
+	if a.Resolved != nil {
+		lacks = a.Resolved.Lacks
+	}
 	return Cub{
+		Lacks: lacks,
 		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids, Commits: a.Commits, Adapter: a.Adapter,
 		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
 		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, Limits: a.Workspace, ConfigDigest: a.PublicDigest(),
@@ -75,7 +81,7 @@ func (c Cub) Environ() []string {
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
 		{RepositoryURL, c.RepositoryURL}, {TreeToken, c.TreeToken}, {Tree, c.Tree},
 		{MaxSize, size(c.Limits.MaxSize)}, {MaxTree, size(c.Limits.MaxTree)}, {MinFree, size(c.Limits.MinFree)},
-		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {HealthAddr, c.HealthAddr},
+		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {Lacks, c.Lacks}, {HealthAddr, c.HealthAddr},
 		{ToolNetwork, c.Network}, {ToolWalls, walls},
 	} {
 		if v.value != "" {
@@ -102,7 +108,7 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		Workspace:   r.Or(Workspace, "/workspace"),
 		Mode:        blackboard.WorkspaceMode(r.OneOf(WorkspaceMode, string(blackboard.NoWorkspace), string(blackboard.ReadOnly), string(blackboard.ReadWrite))),
 		Incarnation: r.Or(Incarnation, ""), Run: r.Or(Run, ""), ConfigDigest: r.Or(ConfigDigest, ""), Image: r.Or(Image, ""),
-		Pin: r.Or(Pin, ""), PinDigest: r.Or(PinDigest, ""),
+		Pin: r.Or(Pin, ""), PinDigest: r.Or(PinDigest, ""), Lacks: r.Or(Lacks, ""),
 		HealthAddr:   r.Or(HealthAddr, ":8080"),
 		Network:      r.OneOf(ToolNetwork, config.NetworkFull, config.NetworkInternal, config.NetworkNone),
 		BidsRequired: r.OneOf(BidsRequired, "false", "true") == "true",

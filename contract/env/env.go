@@ -46,6 +46,7 @@ const (
 	ConfigDigest  = "SETT_CONFIG_DIGEST"       // of the agent's part of sett.yml
 	Pin           = "SETT_PIN"                 // directory with the clan's pinned files, as in the repository; unset: the agent uses none
 	PinDigest     = "SETT_PIN_DIGEST"          // of those files, for the ledger
+	Lacks         = "SETT_AGENT_LACKS"         // the program of its commands that the repository has not; default: there is none
 	Image         = "SETT_AGENT_IMAGE"         // id of the container's image, for the ledger
 	HealthAddr    = "SETT_HEALTH_ADDR"         // of /healthz and /metrics; default :8080, "off" for none
 	RedisTimeout  = "SETT_REDIS_TIMEOUT"       // of one call; default 2s

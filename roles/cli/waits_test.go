@@ -161,13 +161,13 @@ func TestWaitsForWhatDoesNotRun(t *testing.T) {
 	s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 	_, _, err := s.run("wait", goal, "--timeout", "1ms")
 	has(t, young(err.Error()), "lint has to bid on claim ", " (silent for 0s)")
-	if got := s.detailed().Details; got[1].Name != "lint" || got[1].State != status.AgentSilent || got[0].State != status.AgentIdle || got[1].BidsDue != 1 {
+	if got := s.detailed().Details; got[1].Name != "lint" || got[1].State != instance.AgentSilent || got[0].State != instance.AgentIdle || got[1].BidsDue != 1 {
 		t.Errorf("%+v", got)
 	}
 	s.Must(units.Stop(t.Context(), runtime.AgentUnit("lint"), 0))
 	_, _, err = s.run("wait", goal, "--timeout", "1ms")
 	has(t, err.Error(), "lint has to bid on claim ", " (is not running)")
-	if got := s.detailed(); got.Details[1].State != status.AgentStopped || got.Details[1].Unit != "" || got.State != status.Degraded {
+	if got := s.detailed(); got.Details[1].State != instance.AgentStopped || got.Details[1].Unit != "" || got.State != status.Degraded {
 		t.Errorf("%+v", got)
 	}
 	s.Must(s.board.Leader.RenewLead(t.Context(), blackboard.Lead{Holder: "test", Epoch: s.Epoch}, 0))
@@ -191,7 +191,7 @@ func TestListDetails(t *testing.T) {
 	_, _ = granted(s)
 	got := s.detailed()
 	d := got.Details[0]
-	if d.Name != "writer" || d.State != status.AgentWorking || d.Queued != 1 || d.Unit == "" || d.Since.IsZero() || d.Strategy != "reuse" ||
+	if d.Name != "writer" || d.State != instance.AgentWorking || d.Queued != 1 || d.Unit == "" || d.Since.IsZero() || d.Strategy != "reuse" ||
 		len(d.Works) != 1 || d.Works[0].ClaimID != claim || d.Works[0].Attempt != 1 || d.Works[0].Workspace != blackboard.ReadWrite {
 		t.Errorf("%+v", d)
 	}

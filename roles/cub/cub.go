@@ -61,6 +61,7 @@ it and configures it by environment variables:
                           object: {"write":[…],"hide":…,"read":[…],"tmp":…}
   SETT_PIN                directory of the clan's pinned files; tools get it
   SETT_PIN_DIGEST         of those files, for the ledger
+  SETT_AGENT_LACKS        a program of its commands that the repository has not
   SETT_INCARNATION        the holder of its grants; default: a new id
   SETT_CONFIG_DIGEST      of the agent's part of sett.yml, for the ledger
   SETT_AGENT_IMAGE        id of the container's image, for the ledger
@@ -119,6 +120,7 @@ type state struct {
 	reachable  *role.Reachable
 	grants     *inbox                 // claims granted to this agent
 	program    toolrun.Program        // the agent's command, by digest
+	ran        atomic.Bool            // its tool could be started
 	scripting  sync.RWMutex           // held for reading while a bid script runs
 	harmed     chan error             // ends the cub; has room for one
 	trouble    atomic.Pointer[string] // the reason that the newest bid could not be evaluated; nil: it could
@@ -279,7 +281,7 @@ func (c *cub) beat(ctx context.Context) error {
 	registered := false
 	return c.everyBeat(ctx, func() error {
 		trouble := c.troubleText()
-		if why := unfit(c.settings); trouble == "" && why != "" {
+		if why := unfit(c.settings, c.ran.Load()); trouble == "" && why != "" {
 			trouble, p.Unfit = why, true
 		} else {
 			p.Unfit = false

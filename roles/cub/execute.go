@@ -216,6 +216,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
+	x.ran.Store(true)
 	took := res.Reaped.Sub(res.Started)
 	x.metrics.toolSeconds.Observe(took.Seconds())
 	w.log.Info("tool ended", "exit_code", res.ExitCode, "signal", res.Signal, "duration", took,

@@ -12,8 +12,12 @@ import (
 )
 
 // unfit is the reason that a program of the agent cannot be run where the cub is; empty:
-// none is known. A program of the tree is another one for each grant.
-func unfit(settings env.Cub) string {
+// none is known. A program of the tree is another one for each grant: it is missing if the
+// repository has none, until a grant has run it.
+func unfit(settings env.Cub, ran bool) string {
+	if settings.Lacks != "" && !ran {
+		return settings.Lacks + " cannot be run: the repository has no such file"
+	}
 	for _, command := range [][]string{settings.Command, settings.BidScript} {
 		if len(command) == 0 || slices.Equal(command, config.LLMCommand()) { // that is sett itself
 			continue

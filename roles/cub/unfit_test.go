@@ -31,6 +31,13 @@ func TestUnfit(t *testing.T) {
 			t.Errorf("%s: %+v", agent, p)
 		}
 	}
+	c.start("lacks", vars{env.Command: shell("exit 0"), env.Lacks: "tools/later.sh"})
+	until(t, "the one with a program that the repository has not is unfit", func() bool {
+		p := presence("lacks")
+		return p.Unfit && p.Trouble == "tools/later.sh cannot be run: the repository has no such file"
+	})
+	c.await(c.work("lacks", blackboard.PhaseExclusive, "x"), "lacks", blackboard.GrantFailed) // it says nothing, but it ran
+	until(t, "it is fit when its program was there after all", func() bool { p := presence("lacks"); return !p.Unfit && p.Trouble == "" })
 	must(t, os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755))
 	until(t, "the mended one is fit", func() bool { p := presence("script"); return !p.Unfit && p.Trouble == "" })
 }

@@ -75,13 +75,12 @@ func (w *waiting) look(ctx context.Context) (done bool, err error) {
 	}
 	done = true
 	for _, agent := range w.j.c.Agents {
-		unit, ok := running[runtime.AgentUnit(agent.Name)]
-		p := present[agent.Name]
-		ok = ok && unit.Labels[runtime.LabelConfig] == agent.Digest() && instance.IsPresent(p, unit, now)
+		unit, p := running[runtime.AgentUnit(agent.Name)], present[agent.Name]
+		state := instance.StateOf(unit, p, now, false)
+		ok := unit.Labels[runtime.LabelConfig] == agent.Digest() && state.Answers()
 		if ok && !w.agents[agent.Name] {
 			w.agents[agent.Name] = true
-			noteUnfit(w.j, agent.Name, p)
-			w.j.ready(agent.Name, "")
+			answers(w.j, agent, state, p)
 		}
 		done = done && ok
 	}

@@ -118,29 +118,31 @@ func (j *job) announce() {
 	j.at.Printf("%s  %s\n", j.at.Paint(j.in.Name, term.Bold), role.Clean(j.at.Tilde(j.in.Workspace)))
 }
 
-// noteUnfit warns of an agent that says that its program cannot be run where it is.
-func noteUnfit(j *job, agent string, p blackboard.Presence) {
-	if !p.Unfit || j.unfit[agent] {
-		return
+// answers says that an agent has started, and in which state. It warns of one with a program
+// that cannot be run where it is, unless it did before.
+func answers(j *job, agent config.Agent, state instance.AgentState, p blackboard.Presence) {
+	if state == instance.AgentUnfit && !j.unfit[agent.Name] {
+		where := ""
+		if agent.Image != "" && j.c.Runtime == config.RuntimeDocker {
+			where = " in " + role.Clean(agent.Image)
+		}
+		j.at.Sayf("sett: warning: agent %s%s: %s; every goal that reaches it will fail\n", agent.Name, where, role.Clean(p.Trouble))
 	}
-	if j.unfit == nil {
-		j.unfit = map[string]bool{}
+	switch state {
+	case instance.AgentUnfit:
+		j.line(agent.Name, j.at.Paint(string(state), term.Bad), "its program cannot be run, see above")
+	case instance.AgentUnwell:
+		j.line(agent.Name, j.at.Paint(string(state), term.Warn), role.Clean(p.Trouble))
+	default:
+		j.ready(agent.Name, "")
 	}
-	j.unfit[agent] = true
-	where := ""
-	if a, ok := j.c.Agent(agent); ok && a.Image != "" && j.c.Runtime == config.RuntimeDocker {
-		where = " in " + role.Clean(a.Image)
-	}
-	j.at.Sayf("sett: warning: agent %s%s: %s; every goal that reaches it will fail\n", agent, where, role.Clean(p.Trouble))
 }
 
-// ready prints the line of a part. An agent whose program cannot be run is up, and not
-// ready.
-func (j *job) ready(part, detail string) {
-	state := j.at.Paint("ready", term.Good)
-	if j.unfit[part] {
-		state, detail = j.at.Paint("unfit", term.Bad), "its program cannot be run, see above"
-	}
+// ready prints the line of a part that is ready.
+func (j *job) ready(part, detail string) { j.line(part, j.at.Paint("ready", term.Good), detail) }
+
+// line prints the line of a part.
+func (j *job) line(part, state, detail string) {
 	line := fmt.Sprintf("  %-*s  %s  %6s  %s", partWidth(j.c), part, state, words.Span(j.at.Now().Sub(j.began)), detail)
 	j.at.Printf("%s\n", strings.TrimRight(line, " "))
 }

@@ -175,11 +175,14 @@ func (p Pinning) use(r *config.Resolved, t pin.Taken, commands []ownCommand) {
 	if r == nil {
 		return // its image is missing
 	}
-	r.Pin, r.Programs = "", nil
+	r.Pin, r.Programs, r.Lacks = "", nil, ""
 	uses := len(p.config.Pin) > 0 || speaksOfPins(commands)
 	for _, o := range commands {
 		for word, file := range o.programs(p.seenRoot) {
 			if slices.ContainsFunc(t.Missing, func(w pin.Want) bool { return w.Path == file }) {
+				if word == o.words[0] {
+					r.Lacks = file
+				}
 				continue
 			}
 			if r.Programs == nil {

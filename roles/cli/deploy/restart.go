@@ -90,7 +90,7 @@ func renew(ctx context.Context, b *instance.Board, place instance.Place, agent c
 			return fmt.Errorf("list what runs: %w", err)
 		}
 		p := now[agent.Name]
-		if p.Incarnation != before[agent.Name].Incarnation && len(units) == 1 && units[0].Running && instance.IsPresent(p, units[0], at) {
+		if p.Incarnation != before[agent.Name].Incarnation && len(units) == 1 && instance.StateOf(units[0], p, at, false).Answers() {
 			return nil
 		}
 	}

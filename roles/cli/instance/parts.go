@@ -2,9 +2,7 @@ package instance
 
 import (
 	"slices"
-	"time"
 
-	"sett/blackboard"
 	"sett/contract/config"
 	"sett/runtime"
 )
@@ -31,12 +29,6 @@ func (in *Instance) OwnProcesses() []string {
 		return []string{runtime.ComponentOrchestrator, runtime.ComponentKeeper}
 	}
 	return []string{runtime.ComponentOrchestrator, runtime.ComponentKeeper, runtime.ComponentBlackboard}
-}
-
-// IsPresent says whether the entry of the roster belongs to this unit and has not
-// expired.
-func IsPresent(p blackboard.Presence, unit runtime.Unit, now time.Time) bool {
-	return p.Incarnation != "" && p.Incarnation == unit.Labels[runtime.LabelIncarnation] && blackboard.Lives(p.Alive, now)
 }
 
 // Logging returns the parts that write logs: those of sett.yml, Sett's own, and all

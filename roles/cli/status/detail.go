@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"sett/roles/cli/instance"
 	"slices"
 	"strings"
 	"time"
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -18,31 +18,19 @@ import (
 	"sett/runtime"
 )
 
-// The states of an agent as people see them.
-const (
-	AgentIdle     = "idle"
-	AgentWorking  = "working"
-	AgentStarting = "starting"  // it runs, and has not reported yet
-	AgentSilent   = "silent"    // it runs, and is not heard of any more
-	AgentUnwell   = "unhealthy" // its newest bid could not be evaluated
-	AgentUnfit    = "unfit"     // its program cannot be run where it is
-	AgentPaused   = "paused"    // by the container engine
-	AgentStopped  = "stopped"
-)
-
 // Agent is an agent as `list -v` shows it. The names of its fields are part of
 // the interface.
 type Agent struct {
-	Name     string    `json:"name"`
-	Role     string    `json:"role"`
-	State    string    `json:"state"`          // idle, working, starting, silent, unhealthy, unfit, paused or stopped
-	Since    time.Time `json:"since,omitzero"` // when its unit was started; absent: there is none
-	Strategy string    `json:"strategy"`
-	Replicas int       `json:"replicas"`
-	Unit     string    `json:"unit_id"`  // of its container, else of its process; empty: none runs
-	BidsDue  int       `json:"bids_due"` // claims that await its bid
-	Queued   int       `json:"queued"`   // its grants that have not begun
-	Works    []Work    `json:"works"`    // its running grants
+	Name     string              `json:"name"`
+	Role     string              `json:"role"`
+	State    instance.AgentState `json:"state"`          // idle, working, starting, silent, unhealthy, unfit, paused or stopped
+	Since    time.Time           `json:"since,omitzero"` // when its unit was started; absent: there is none
+	Strategy string              `json:"strategy"`
+	Replicas int                 `json:"replicas"`
+	Unit     string              `json:"unit_id"`  // of its container, else of its process; empty: none runs
+	BidsDue  int                 `json:"bids_due"` // claims that await its bid
+	Queued   int                 `json:"queued"`   // its grants that have not begun
+	Works    []Work              `json:"works"`    // its running grants
 }
 
 // Work is a grant that runs.
@@ -130,7 +118,7 @@ func (r *Row) spending(ctx context.Context, b *instance.Board, c *config.Config)
 }
 
 func detailOf(s view.Scene, agent config.Agent, f blackboard.Figures, units []runtime.Unit, byUnit map[string]runtime.Unit) Agent {
-	d := Agent{Name: agent.Name, Role: agent.Role, State: AgentStopped, Strategy: agent.Strategy, Replicas: agent.Replicas,
+	d := Agent{Name: agent.Name, Role: agent.Role, State: instance.AgentStopped, Strategy: agent.Strategy, Replicas: agent.Replicas,
 		BidsDue: int(f.Agents[agent.Name].Due.Count), Works: []Work{}}
 	workers := map[string]string{}
 	for _, u := range units {
@@ -145,28 +133,9 @@ func detailOf(s view.Scene, agent config.Agent, f blackboard.Figures, units []ru
 	}
 	d.Queued = max(int(f.Agents[agent.Name].Grants.Count)-len(d.Works), 0)
 	if u, ok := byUnit[runtime.AgentUnit(agent.Name)]; ok && u.Running {
-		d.State, d.Since, d.Unit = agentState(s, agent.Name, u, len(d.Works) > 0), u.StartedAt, u.ID
+		d.State, d.Since, d.Unit = instance.StateOf(u, s.Agents[agent.Name], s.Now, len(d.Works) > 0), u.StartedAt, u.ID
 	}
 	return d
-}
-
-func agentState(s view.Scene, name string, u runtime.Unit, works bool) string {
-	p := s.Agents[name]
-	switch {
-	case u.Paused:
-		return AgentPaused
-	case p.Incarnation == "" || p.Incarnation != u.Labels[runtime.LabelIncarnation]:
-		return AgentStarting
-	case !blackboard.Lives(p.Alive, s.Now):
-		return AgentSilent
-	case p.Unfit:
-		return AgentUnfit
-	case p.Trouble != "":
-		return AgentUnwell
-	case works:
-		return AgentWorking
-	}
-	return AgentIdle
 }
 
 // detailText shows an instance's agents and waits below its name.
@@ -186,7 +155,7 @@ func (r Row) detailText(at *instance.Locator) error {
 		}
 	}
 	for _, d := range r.Details {
-		agents.Row("  "+d.Name, term.Cell{Text: d.State, As: agentStyle(d.State)}, d.does(), term.Cell{Text: d.where(r.Runtime, at.Now()), As: term.Dim})
+		agents.Row("  "+d.Name, term.Cell{Text: string(d.State), As: agentStyle(d.State)}, d.does(), term.Cell{Text: d.where(r.Runtime, at.Now()), As: term.Dim})
 	}
 	for _, m := range r.Models {
 		agents.Row("  "+role.Clean(m.Model), words.Count(int(m.Calls), "call"), view.Tokens(m.Spent)+", cost "+view.CostText(m.Spent))
@@ -243,13 +212,13 @@ func (d Agent) where(kind string, now time.Time) string {
 	return fmt.Sprintf("%s%.12s, up %s", what, d.Unit, words.Age(now.Sub(d.Since)))
 }
 
-func agentStyle(state string) term.Style {
+func agentStyle(state instance.AgentState) term.Style {
 	switch state {
-	case AgentWorking:
+	case instance.AgentWorking:
 		return term.Good
-	case AgentIdle:
+	case instance.AgentIdle:
 		return term.Plain
-	case AgentStarting:
+	case instance.AgentStarting:
 		return term.Warn
 	}
 	return term.Bad

@@ -155,17 +155,15 @@ func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]ru
 		return err
 	}
 	for _, name := range c.Names() {
-		if unit, ok := running[runtime.AgentUnit(name)]; ok && instance.IsPresent(present[name], unit, now) {
+		state := instance.StateOf(running[runtime.AgentUnit(name)], present[name], now, false)
+		if state.Ready() {
 			r.Ready++
-			if why := present[name].Trouble; why != "" {
-				if why = "unhealthy: its newest bid could not be evaluated: " + why; present[name].Unfit {
-					why = "unfit: " + present[name].Trouble
-				}
-				r.Unhealthy, r.reasons, r.State = append(r.Unhealthy, name), append(r.reasons, why), Degraded
-			}
-			continue
+		} else {
+			r.NotReady, r.State = append(r.NotReady, name), Degraded
 		}
-		r.NotReady, r.State = append(r.NotReady, name), Degraded
+		if why := state.Trouble(present[name]); why != "" {
+			r.Unhealthy, r.reasons, r.State = append(r.Unhealthy, name), append(r.reasons, why), Degraded
+		}
 	}
 	claims, err := b.Index.OpenClaims(ctx)
 	if err != nil {

@@ -27,7 +27,7 @@ type Row struct {
 	Agents     int       `json:"agents"`
 	Ready      int       `json:"agents_ready"`
 	NotReady   []string  `json:"agents_not_ready"`
-	Unhealthy  []string  `json:"agents_unhealthy"` // whose newest bid could not be evaluated
+	Unhealthy  []string  `json:"agents_unhealthy"` // their newest bid could not be evaluated, or they are unfit
 	Claims     int       `json:"claims_open"`
 	Questions  int       `json:"questions_open"`
 	Gates      int       `json:"gates_open"`               // artefacts that wait for approval
@@ -136,7 +136,7 @@ func (r Row) explain(at *instance.Locator) {
 	if ways := r.WaysOn(); ways != "" {
 		at.Sayf("sett: hint: %s\n", ways)
 	}
-	for _, agent := range r.NotReady {
+	for _, agent := range r.unheard() {
 		at.Sayf("sett: %s: agent %s is not ready; sett logs --name %s %s\n", r.Name, agent, r.Name, agent)
 	}
 	for i, agent := range r.Unhealthy {
@@ -180,6 +180,11 @@ func stateCell(s string) term.Cell {
 	return term.Cell{Text: s, As: map[string]term.Style{Running: term.Good, Degraded: term.Warn, Unreachable: term.Bad, Lost: term.Bad}[s]}
 }
 
+// unheard are the agents that are not ready for a reason that they do not tell.
+func (r Row) unheard() []string {
+	return slices.DeleteFunc(slices.Clone(r.NotReady), func(name string) bool { return slices.Contains(r.Unhealthy, name) })
+}
+
 // Busy says whether the blackboard answers nobody, because a script on it has no end.
 func (r Row) Busy() bool { return errors.Is(r.why, blackboard.ErrBusy) }
 
@@ -198,7 +203,7 @@ func (r Row) Troubles() string {
 	for _, c := range []struct {
 		what  string
 		parts []string
-	}{{"does not run", r.Down}, {"being restarted by " + r.in.Restarter(), r.Restarting}, {"paused", r.Paused}, {"not ready", r.NotReady}, {"unhealthy", r.Unhealthy}} {
+	}{{"does not run", r.Down}, {"being restarted by " + r.in.Restarter(), r.Restarting}, {"paused", r.Paused}, {"not ready", r.unheard()}, {"unhealthy", r.Unhealthy}} {
 		if len(c.parts) > 0 {
 			all = append(all, strings.Join(c.parts, ", ")+" "+c.what)
 		}
