@@ -51,6 +51,7 @@ var packages = []string{
 	"roles/cub",
 	"roles/cub/assemble",
 	"roles/cub/door",
+	"roles/cub/once",
 	"roles/cub/toolrun",
 	"roles/e2e",
 	"roles/gateway",
@@ -65,7 +66,7 @@ var packages = []string{
 	"roles/pause",
 	"roles/repository",
 	"roles/role",
-	"roles/role/confine", "roles/role/gateway", "roles/role/git", "roles/role/modelclient", "roles/role/modeltest", "roles/role/persontest", "roles/role/repository", "roles/role/store", "roles/role/words",
+	"roles/role/confine", "roles/role/container", "roles/role/gateway", "roles/role/git", "roles/role/modelclient", "roles/role/modeltest", "roles/role/persontest", "roles/role/repository", "roles/role/store", "roles/role/words",
 	"roles/view", "roles/view/flow", "roles/view/diagram", "roles/view/lineage",
 	"runtime",
 	"runtime/docker",
@@ -250,7 +251,7 @@ func checkOwner(s source, imp string, say func(where, format string, args ...any
 // neither the cub nor the blackboard.
 var lent = map[string][]string{
 	"roles/cli":       {"roles/cub/assemble"},
-	"roles/cli/trial": {"roles/cub/toolrun"},
+	"roles/cli/trial": {"roles/cub/once", "roles/cub/toolrun"},
 	"roles/llm":       {"roles/cub/toolrun"},
 	"roles/notifier":  {"roles/cub/toolrun"},
 }

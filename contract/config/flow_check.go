@@ -28,6 +28,7 @@ type flowCheck struct {
 	*Flow
 	d      *decoder
 	known  []string // types that get a claim
+	final  []string // types that are only made as final results
 	faults int
 }
 
@@ -39,6 +40,8 @@ func (d *decoder) checkFlow(c *Config, agents *node) {
 	for _, t := range f.Types {
 		if t.Claimed() {
 			f.known = append(f.known, t.Name)
+		} else if len(t.Makers) > 0 {
+			f.final = append(f.final, t.Name)
 		}
 	}
 	f.checkBids()
@@ -119,6 +122,10 @@ func (f *flowCheck) checkMade(at position, path, name string) {
 func (f *flowCheck) checkCommits() {
 	for _, name := range f.config.Commits {
 		if t := f.index[name]; t == nil || len(t.Makers) == 0 {
+			if near := spelling.Nearest(name, f.final); near != "" && f.Closed() {
+				f.fault(f.at("commits", name), fmt.Sprintf("did you mean %q?", near), "commits: no agent makes %s", quote(name))
+				continue
+			}
 			f.checkMade(f.at("commits", name), "commits", name)
 		}
 	}

@@ -81,8 +81,10 @@ func TestFlowChecks(t *testing.T) {
 		"gate on a final result":    {clan: clan(writer, packer, "approve: [Release]")},
 		"misspelt gate on a final":  {clan: clan(writer, packer, "approve: [Relase]"), faults: `approve: "Relase" holds nothing: no agent makes such a type | did you mean "Release"?` + "\n"},
 		"misspelt commit":           {clan: clan(writer, packer, "commits: [Drft]"), faults: `commits: no agent makes "Drft" | did you mean "Draft"?` + "\n"},
-		"commit of a final result":  {clan: clan(writer, packer, "commits: [Release]")},
-		"shared":                    {clan: clan("defaults: {bids: {Darft: review}}", writer, packer, "vet: {adapter: check}"), faults: `agents.vet.bids: no agent makes "Darft" | did you mean "Draft"?` + "\n"},
+		"misspelt commit of a list": {clan: clan(writer, "packer: {makes: [Release, TerraformCode], terminal: true, bids: {Draft: exclusive}}", "commits: [TerrafromCode]"),
+			faults: `commits: no agent makes "TerrafromCode" | did you mean "TerraformCode"?` + "\n"},
+		"commit of a final result": {clan: clan(writer, packer, "commits: [Release]")},
+		"shared":                   {clan: clan("defaults: {bids: {Darft: review}}", writer, packer, "vet: {adapter: check}"), faults: `agents.vet.bids: no agent makes "Darft" | did you mean "Draft"?` + "\n"},
 
 		"open": {clan: clan(writer, "other: {bids: {Darft: exclusive, Zebra: claim}}"),
 			doubts: "agents.writer: nobody bids on \"Draft\" | terminal: true makes it the result of the goal; or let an agent bid on it\n" +

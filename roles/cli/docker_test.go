@@ -105,8 +105,12 @@ func TestDockerScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	scripts, err := filepath.Glob("testdata/docker/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
-		Dir: "testdata/docker",
+		Files: append(scripts, "testdata/script/documents.txtar"), // that one runs in both places
 		Setup: func(env *testscript.Env) error {
 			name := "cli-" + strings.ToLower(blackboard.NewID(time.Now(), role.OS(nil, role.Build{}).Entropy)[16:])
 			env.Setenv("NAME", name)

@@ -139,6 +139,8 @@ func setup(env *testscript.Env, binary string) error {
 	env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 	env.Setenv("XDG_STATE_HOME", state)
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	env.Setenv("NAME", "repo") // of a script that also runs with an engine
+	env.Setenv("UP", "--runtime process --yes")
 	// What these scripts do needs no engine, and so must not look for one.
 	env.Setenv("DOCKER_HOST", "unix://"+filepath.Join(env.WorkDir, "no-engine.sock"))
 	for _, who := range []string{"AUTHOR", "COMMITTER"} {

@@ -21,16 +21,17 @@ import (
 )
 
 type tryCmd struct {
-	Agent    string   `arg:"" help:"The agent, as sett.yml names it."`
-	Goal     string   `placeholder:"TEXT" help:"Try it on this goal; - reads it from standard input. Needs no running instance."`
-	Artefact string   `placeholder:"ID" help:"Try it on this artefact of the instance."`
-	Type     string   `placeholder:"TYPE" help:"Try it on an artefact of this type that nobody made; --goal is the goal that it is for. Needs no running instance."`
-	Payload  string   `placeholder:"TEXT" help:"Its payload: a text, @FILE, or for a commit HEAD (default), a branch or a hash."`
-	Context  string   `placeholder:"FILE" help:"JSON with what led to it: a list of artefacts, or the stdin of a tool. Reviews make it a rework. - reads standard input."`
-	Answer   []string `sep:"none" placeholder:"TEXT" help:"Answer the tool's question, and run it again; several times for several questions."`
-	As       string   `enum:",review,claim,exclusive" default:"" placeholder:"BID" help:"Run the tool as if the agent had bid so: review, claim or exclusive."`
-	Keep     bool     `help:"Keep the private tree for a look."`
-	Verbose  bool     `short:"v" help:"Print what the tool reads on stdin."`
+	Agent     string   `arg:"" help:"The agent, as sett.yml names it."`
+	Goal      string   `placeholder:"TEXT" help:"Try it on this goal; - reads it from standard input. Needs no running instance."`
+	Artefact  string   `placeholder:"ID" help:"Try it on this artefact of the instance."`
+	Type      string   `placeholder:"TYPE" help:"Try it on an artefact of this type that nobody made; --goal is the goal that it is for. Needs no running instance."`
+	Payload   string   `placeholder:"TEXT" help:"Its payload: a text, @FILE, or for a commit HEAD (default), a branch or a hash."`
+	Context   string   `placeholder:"FILE" help:"JSON with what led to it: a list of artefacts, or the stdin of a tool. Reviews make it a rework. - reads standard input."`
+	Answer    []string `sep:"none" placeholder:"TEXT" help:"Answer the tool's question, and run it again; several times for several questions."`
+	As        string   `enum:",review,claim,exclusive" default:"" placeholder:"BID" help:"Run the tool as if the agent had bid so: review, claim or exclusive."`
+	Container bool     `help:"Run it in the agent's image, as in a running instance."`
+	Keep      bool     `help:"Keep the private tree for a look."`
+	Verbose   bool     `short:"v" help:"Print what the tool reads on stdin."`
 	instance.Consent
 	term.Form
 }
@@ -41,29 +42,33 @@ func (tryCmd) Help() string {
 hands the tool its input, runs it, and checks its output against the contract. It is
 how agents are written.
 
-The tool runs as a process of this machine, in a private tree as in a running instance:
-at the commit that it would start from there; with --goal at HEAD, with --type at the
-commit that is the payload. An artefact that does not exist is of the agent that says it
-makes that type. The agent's program,
-and the files that are pinned with it, are those of your working tree as it is now,
-committed or not. What the agent ignores is not run, unless --as says so. Programs of a repository, and
-variables of this machine that go to them, are asked for once, as sett up does; --yes
-or --trust agrees. The exit code is 1 when the tool failed or broke the contract.
+The tool runs as a process of this machine, or with --container in the agent's image,
+which is pulled or built as sett up does, with the limits and the network that sett.yml
+gives it. It runs in a private tree as in a running instance: at the commit that it would
+start from there; with --goal at HEAD, with --type at the commit that is the payload. An
+artefact that does not exist is of the agent that says it makes that type. The agent's
+program, and the files that are pinned with it, are those of your working tree as it is
+now, committed or not. What the agent ignores is not run, unless --as says so. Programs
+of a repository, and variables of this machine that go to them, are asked for once, as
+sett up does; --yes or --trust agrees. The exit code is 1 when the tool failed or broke
+the contract.
 
 Examples:
   sett try writer --goal "Say hello"
   sett try linter --artefact 7XK2ABCD --as review -v
-  sett try linter --type CodeCommit --payload HEAD
+  sett try linter --type CodeCommit --payload HEAD --container
   sett try writer --goal "Say hello" --answer "in French"`
 }
 
 // Run tries the agent.
 func (c *tryCmd) Run(a *app) error {
 	t, done, err := c.prepare(a)
+	if done != nil {
+		defer done()
+	}
 	if err != nil {
 		return err
 	}
-	defer done()
 	return t.Run(a.ctx)
 }
 
@@ -80,7 +85,10 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	if _, ok := cfg.Agent(c.Agent); !ok {
 		return nil, nil, role.Fail(role.NotFound, fmt.Errorf("no agent %s in %s", role.Clean(c.Agent), instance.ConfigName), "%s", words.DidYouMean(c.Agent, cfg.Names(), ""))
 	}
-	request, err := instance.TryRequest(a.at, cfg, said, file, c.Agent)
+	if c.Container {
+		cfg.Runtime = config.RuntimeDocker
+	}
+	request, err := instance.TryRequest(a.at, cfg, said, file, c.Agent, c.Container)
 	if err == nil {
 		err = c.Settle(a.at, request)
 	}
@@ -106,7 +114,20 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	if t.Walls, err = c.walls(a, cfg, root); err != nil {
 		return nil, nil, err
 	}
-	done := func() {}
+	drop := func() {}
+	if c.Container {
+		if drop, err = trial.InImage(a.ctx, t, a.at, cfg, file); err != nil {
+			return nil, nil, err
+		}
+	}
+	done, err := c.subject(a, t, cfg)
+	t.Goal = assemble.Goal(t.Target, t.Chain)
+	return t, func() { done(); drop() }, err
+}
+
+// subject has the trial be about the artefact that the flags name.
+func (c *tryCmd) subject(a *app, t *trial.Trial, cfg *config.Config) (done func(), err error) {
+	done = func() {}
 	switch {
 	case c.Artefact != "":
 		done, err = onArtefact(a, t, c.Artefact)
@@ -115,8 +136,7 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	default:
 		err = onGoal(a, t, c.Goal)
 	}
-	t.Goal = assemble.Goal(t.Target, t.Chain)
-	return t, done, err
+	return done, err
 }
 
 // walls are those of a tool in local mode, but for its own directories; nil: sett.yml

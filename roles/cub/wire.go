@@ -9,6 +9,7 @@ import (
 	"sett/blackboard"
 	"sett/blackboard/redis"
 	"sett/contract/env"
+	"sett/roles/cub/once"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
 	line "sett/roles/role/repository"
@@ -22,6 +23,9 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	if role.WantsHelp(e.Args) {
 		_, err := fmt.Fprint(e.Stdout, Help)
 		return err
+	}
+	if len(e.Args) == 2 && e.Args[0] == once.Flag {
+		return runOnce(ctx, e, runner)
 	}
 	settings, err := env.ParseCub(e.Lookup)
 	if err != nil {
@@ -61,6 +65,16 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 		s.trees = line.NewClient(settings.RepositoryURL, settings.Agent, settings.Tree, settings.TreeToken)
 	}
 	return newCub(s).serve(ctx)
+}
+
+// runOnce runs one program in a container, for sett try. There is nothing to keep from it.
+func runOnce(ctx context.Context, e role.Env, runner toolrun.Runner) error {
+	toolrun.Fortify()
+	if err := toolrun.BecomeReaper(); err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
+	go toolrun.ReapOrphans(ctx)
+	return once.Run(ctx, e, runner, e.Args[1])
 }
 
 // boardOn returns an agent's part of the blackboard.

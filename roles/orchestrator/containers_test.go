@@ -12,6 +12,7 @@ import (
 	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/role/container"
 	"sett/runtime"
 )
 
@@ -63,8 +64,8 @@ func TestContainerOfAnAgent(t *testing.T) {
 	spec := p.spec("agent-a")
 	c := spec.Container
 	want := runtime.Container{
-		Image: "sha256:a", Binary: "sett-bin-1", User: "1000:1001", Network: runtime.NetworkInternal, Writable: true, Tmp: tmpSize,
-		CPUs: 0.5, Memory: 3 << 30, MemoryKept: 3 << 30, Pids: defaultPids,
+		Image: "sha256:a", Binary: "sett-bin-1", User: "1000:1001", Network: runtime.NetworkInternal, Writable: true, Tmp: container.Tmp,
+		CPUs: 0.5, Memory: 3 << 30, MemoryKept: 3 << 30, Pids: container.Pids,
 	}
 	mounts := []runtime.Mount{{Source: "/home/me/trees/a/tree", Target: "/workspace"}, {Source: "/home/me/store/objects", Target: "/.sett-objects", ReadOnly: true}}
 	if !slices.Equal(c.Mounts, mounts) {
@@ -147,7 +148,7 @@ func TestContainerOfTheRepository(t *testing.T) {
 	c := spec.Container
 	mounts := []runtime.Mount{{Source: "/home/me/store", Target: "/store"}, {Source: "/home/me/trees", Target: "/trees"}}
 	want := runtime.Container{Image: "sha256:git", Binary: "sett-bin-1", User: "1000:1001", Network: runtime.NetworkInternal,
-		Memory: 1 << 30, Pids: defaultPids, Tmp: 64 << 20}
+		Memory: 1 << 30, Pids: container.Pids, Tmp: 64 << 20}
 	if !slices.Equal(c.Mounts, mounts) || !slices.Equal(c.Aliases, []string{"sett-test-repository"}) || !equalContainers(c, want) {
 		t.Errorf("container %+v, want %+v with %+v", c, want, mounts)
 	}

@@ -12,6 +12,7 @@ import (
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/contract/model"
+	"sett/roles/role/container"
 	"sett/roles/role/gateway"
 	"sett/runtime"
 )
@@ -136,7 +137,7 @@ func (u specs) encloseGateway(s *runtime.Spec, g *env.Gateway, wanted config.Mod
 	s.Container = runtime.Container{
 		Image: u.settings.ControlImage, User: u.settings.AgentsUser, Mounts: mounts,
 		Network: runtime.NetworkFull, Aliases: []string{at.Hostname()}, ToHost: true,
-		CPUs: defaultCPUs, Memory: gatewayMemory, Pids: gatewayPids, Tmp: 16 << 20,
+		CPUs: container.CPUs, Memory: gatewayMemory, Pids: gatewayPids, Tmp: 16 << 20,
 	}
 	return nil
 }

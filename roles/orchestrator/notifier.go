@@ -5,6 +5,7 @@ import (
 
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/role/container"
 	"sett/runtime"
 )
 
@@ -47,10 +48,10 @@ func (u specs) encloseNotifier(s *runtime.Spec, n *env.Notifier, wanted config.N
 	if err != nil {
 		return fmt.Errorf("describe notifier: %w", err)
 	}
-	n.Redis.URL, n.Workspace, s.Dir = at, workspaceDir, workspaceDir
+	n.Redis.URL, n.Workspace, s.Dir = at, container.Workspace, container.Workspace
 	s.Container = runtime.Container{
 		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: u.settings.AgentsUser, Mounts: u.settings.workspaceMounts(),
-		Network: runtime.NetworkFull, CPUs: defaultCPUs, Memory: defaultMemory, Pids: defaultPids, Tmp: tmpSize,
+		Network: runtime.NetworkFull, CPUs: container.CPUs, Memory: container.Memory, Pids: container.Pids, Tmp: container.Tmp,
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"sett/blackboard/redis"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/role/container"
 	"sett/runtime"
 )
 
@@ -206,7 +207,7 @@ func TestContainerOfTheNotifier(t *testing.T) {
 	}
 	c.Mounts = nil
 	want := runtime.Container{Image: "sha256:mail", Binary: "sett-bin-1", User: "1000:1001", Network: runtime.NetworkFull,
-		CPUs: defaultCPUs, Memory: defaultMemory, Pids: defaultPids, Tmp: tmpSize}
+		CPUs: container.CPUs, Memory: container.Memory, Pids: container.Pids, Tmp: container.Tmp}
 	if !equalContainers(c, want) {
 		t.Errorf("container %+v, want %+v", c, want)
 	}

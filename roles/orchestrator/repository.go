@@ -8,6 +8,7 @@ import (
 
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/role/container"
 	"sett/runtime"
 )
 
@@ -60,12 +61,12 @@ func (u specs) encloseRepository(s *runtime.Spec, r *env.Repository, wanted conf
 		return errors.New("describe repository: no image was found for it")
 	}
 	r.Addr, s.Dir = ":"+at.Port(), treesDir
-	r.Store, r.Trees, r.Objects, r.TreeGit = storeDir, treesDir, objectsDir, treeGitDir
+	r.Store, r.Trees, r.Objects, r.TreeGit = storeDir, treesDir, container.Objects, container.TreeGit
 	s.Container = runtime.Container{
 		Image: p.Image, Binary: p.Binary, User: u.settings.AgentsUser,
 		Mounts:  []runtime.Mount{{Source: u.settings.Store, Target: storeDir}, {Source: u.settings.Trees, Target: treesDir}},
 		Network: wanted.Network, Aliases: []string{at.Hostname()},
-		Memory: repositoryMemory, Pids: defaultPids, Tmp: repositoryMemory / 16,
+		Memory: repositoryMemory, Pids: container.Pids, Tmp: repositoryMemory / 16,
 	}
 	if r.User != "" {
 		s.Container.Mounts = append(s.Container.Mounts, runtime.Mount{Source: r.User, Target: userDir})

@@ -10,29 +10,14 @@ import (
 	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/role"
+	"sett/roles/role/container"
 	"sett/roles/role/repository"
 	"sett/roles/role/store"
 	"sett/runtime"
 )
 
-// The limits of an agent's container without any in sett.yml. The engine's own size is
-// another limit.
-const (
-	defaultCPUs   = 2
-	defaultMemory = 2 << 30
-	defaultPids   = 512
-	tmpSize       = 1 << 30 // of /tmp, at most: it counts as memory, and the tool keeps half of the memory
-)
-
-// Places in an agent's container.
-const (
-	workspaceDir = "/workspace"
-	objectsDir   = "/.sett-objects" // the store's, read-only
-	treeGitDir   = "/.sett-git"     // the repository of a read-only tree
-	pinDir       = "/.sett-pin"
-	healthAddr   = ":8080"
-	homeDir      = "/tmp" // the one place that can always be written
-)
+// healthAddr is the address of a cub's health in its container.
+const healthAddr = ":8080"
 
 // specs describes units: a cub, an anchor, the notifier, the repository.
 type specs struct {
@@ -137,7 +122,7 @@ func (u specs) tree(name string) *store.Tree {
 func (u specs) environ(given []config.EnvVar) ([]string, error) {
 	vars := env.Inherited(u.env.Environ())
 	if u.settings.containers() {
-		vars = []string{"HOME=" + homeDir}
+		vars = []string{"HOME=" + container.Home}
 		for _, name := range []string{env.LogFormat, env.LogLevel} {
 			if v, ok := u.env.Lookup(name); ok {
 				vars = append(vars, name+"="+v)
@@ -163,8 +148,8 @@ func (u specs) pinned(s *runtime.Spec, r *config.Resolved) (dir, digest string, 
 	s.Labels[runtime.LabelPin] = r.Pin
 	dir = filepath.Join(u.settings.Pins, config.PinFolder(r.Pin))
 	if u.settings.containers() {
-		s.Container.Mounts = append(s.Container.Mounts, runtime.Mount{Source: dir, Target: pinDir, ReadOnly: true})
-		dir = pinDir
+		s.Container.Mounts = append(s.Container.Mounts, runtime.Mount{Source: dir, Target: container.Pin, ReadOnly: true})
+		dir = container.Pin
 	}
 	return dir, r.Pin, nil
 }
@@ -181,21 +166,12 @@ func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
 	}
 	c.Redis.URL, c.HealthAddr, c.Image = url, healthAddr, r.Image
 	mounts := u.treeMounts(c.Tree, c.Mode)
-	if c.Workspace = workspaceDir; len(mounts) == 0 {
-		c.Workspace = homeDir
+	if c.Workspace = container.Workspace; len(mounts) == 0 {
+		c.Workspace = container.Home
 	}
 	s.Dir = c.Workspace
-	limits := agent.Resources.Limits
-	s.Container = runtime.Container{
-		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: u.settings.AgentsUser, Mounts: mounts,
-		Network: u.settings.network(agent), Writable: !agent.ReadOnly,
-		CPUs: cmp.Or(limits.CPUs, defaultCPUs), Memory: cmp.Or(limits.Memory, defaultMemory),
-		Pids:       cmp.Or(int64(limits.Pids), defaultPids),
-		MemoryKept: agent.Resources.Reservations.Memory, CPUsKept: agent.Resources.Reservations.CPUs,
-	}
-	// A reservation above our own default raises the limit.
-	s.Container.Memory, s.Container.CPUs = max(s.Container.Memory, s.Container.MemoryKept), max(s.Container.CPUs, s.Container.CPUsKept)
-	s.Container.Tmp = min(tmpSize, s.Container.Memory/2)
+	s.Container = container.Of(agent, u.settings.AgentsUser)
+	s.Container.Mounts, s.Container.Network = mounts, u.settings.network(agent)
 	if len(r.Program) > 0 && path.Base(r.Program[0]) == "cub" {
 		s.Args = nil // its name says the role already
 	}
@@ -230,27 +206,18 @@ func (s settings) anchorName(agent config.Agent) string {
 	return "net-" + s.network(agent) + "-" + agent.Name
 }
 
-// treeMounts returns the mounts of an agent's private tree, if it has one. Where the tool
-// cannot write the tree, the tree's repository lies beside it.
+// treeMounts returns the mounts of an agent's private tree, if it has one.
 func (u specs) treeMounts(name string, mode blackboard.WorkspaceMode) []runtime.Mount {
 	if name == "" {
 		return nil
 	}
-	tree, readOnly := u.tree(name), mode != blackboard.ReadWrite
-	mounts := []runtime.Mount{
-		{Source: tree.Dir(), Target: workspaceDir, ReadOnly: readOnly},
-		{Source: store.Open(u.settings.Store).Objects(), Target: objectsDir, ReadOnly: true},
-	}
-	if readOnly {
-		mounts = append(mounts, runtime.Mount{Source: tree.GitDir(), Target: treeGitDir})
-	}
-	return mounts
+	return container.Mounts(u.tree(name), store.Open(u.settings.Store).Objects(), mode)
 }
 
 // workspaceMounts returns the mounts of the person's working tree and of the directories
 // that git needs there.
 func (s settings) workspaceMounts() []runtime.Mount {
-	mounts := []runtime.Mount{{Source: s.Workspace, Target: workspaceDir, ReadOnly: true}}
+	mounts := []runtime.Mount{{Source: s.Workspace, Target: container.Workspace, ReadOnly: true}}
 	for _, dir := range s.WorkspaceExtra {
 		mounts = append(mounts, runtime.Mount{Source: dir, Target: dir, ReadOnly: true})
 	}

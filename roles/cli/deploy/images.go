@@ -82,7 +82,7 @@ func (m *materials) get(ctx context.Context) (err error) {
 	}
 	if err != nil {
 		m.unobtainable = err
-		return noImages(ctx, err)
+		return noImages(ctx, err, noDocker)
 	}
 	l.redis = got[redisImage]
 	if err := m.orchestrator(ctx, got); err != nil {
@@ -224,8 +224,9 @@ func wantedImages(c *config.Config, in *instance.Instance) []imageWant {
 	return all
 }
 
-// noImages is the error about images that are missing.
-func noImages(ctx context.Context, err error) error {
+// noImages is the error about images that are missing. It names the ways on; otherWay is the
+// one without containers.
+func noImages(ctx context.Context, err error, otherWay string) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -243,6 +244,9 @@ func noImages(ctx context.Context, err error) error {
 	}
 	if lacks(runtime.ComponentRepository) {
 		ways = append(ways, repositoryKey+" in "+instance.ConfigName+" names another image with git, such as an agent's")
+	}
+	if slices.ContainsFunc(missing.Images, func(m missingImage) bool { return strings.HasPrefix(m.Name, agentImage("")) }) {
+		ways = append(ways, "another image in "+instance.ConfigName+", or another base image in the Dockerfile, such as one that docker images lists", otherWay)
 	}
 	if len(ways) > 0 {
 		hint = strings.Join(ways, "; ")

@@ -120,7 +120,9 @@ var tryRight = config.Right{Key: "try", Text: "runs programs of sett.yml on this
 // TryRequest is the rights that a sett try of an agent needs: the agent's program is one
 // of this machine, and gets the agent's variables. The runtime is that of sett.yml, else
 // empty.
-func TryRequest(l *Locator, c *config.Config, runtime, file, agent string) (Request, error) {
+//
+// In a container it needs the variables, and the files of the agent's build.
+func TryRequest(l *Locator, c *config.Config, runtime, file, agent string, inContainer bool) (Request, error) {
 	rights, err := Rights(l, c, runtime, file)
 	if err != nil {
 		return Request{}, err
@@ -133,9 +135,16 @@ func TryRequest(l *Locator, c *config.Config, runtime, file, agent string) (Requ
 			programs[0] = right
 		case "local.write":
 			programs = append(programs, right)
+		case "agents." + agent + ".build.context", "agents." + agent + ".build.dockerfile":
+			if inContainer {
+				r.Needs = append(r.Needs, right)
+			}
 		case "agents." + agent + ".environment":
 			r.Needs = append(r.Needs, right)
 		}
+	}
+	if inContainer {
+		return r, nil
 	}
 	runs, err := runsPrograms(l, file)
 	if !runs {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
-	"sett/contract/env"
 	"sett/contract/prompt"
 	"sett/contract/tool"
 	"sett/roles/cli/instance"
@@ -87,14 +87,13 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir := t.place.dir
+	dir := t.inside()
 	if t.Agent.Resolved.Pin != "" {
-		dir = t.pin
+		dir = t.pinned()
 	}
-	res, err := toolrun.New().Run(ctx, toolrun.Command{
-		Args: t.own(t.Agent.BidScript), Dir: dir, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10,
-		Env: t.environ("", 0), Stderr: said(t, "bid script"), Confine: t.confined(),
-	})
+	res, err := t.exec(ctx, toolrun.Command{
+		Args: t.own(t.Agent.BidScript), Dir: dir, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10, Stderr: said(t, "bid script"),
+	}, t.vars("", 0))
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
 	}
@@ -114,21 +113,6 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 		t.report.Problem = &Problem{"bid", err.Error()}
 	}
 	return nil
-}
-
-// environ is the environment that the orchestrator and the cub would give the
-// tool in local mode.
-func (t *Trial) environ(bid blackboard.BidType, attempt int) []string {
-	c := env.Of(t.Agent)
-	c.Instance, c.Workspace, c.Incarnation = t.Instance, t.place.dir, t.NewID()
-	if c.PinDigest = t.Agent.Resolved.Pin; c.PinDigest != "" {
-		c.Pin = t.pin
-	}
-	c.Command, c.BidScript = t.own(c.Command), t.own(c.BidScript)
-	return env.ToolEnviron(slices.Concat(t.inherited(), t.Variables, c.Environ()), env.ToolVars{
-		ClaimID: t.Claim, ClaimType: string(bid), TargetID: t.Target.ID, TargetType: t.Target.Type, TargetPayload: t.Target.Payload,
-		TargetVersion: t.Target.Version, Attempt: attempt, GoalID: t.Goal.ID, Goal: t.Goal.Payload,
-	})
 }
 
 // stdin is the text that the tool reads, from the contract's JSON.
@@ -153,7 +137,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	if err != nil {
 		return err
 	}
-	r := &Execution{Phase: phase, Directory: t.place.dir, Stdin: json.RawMessage(stdin), ExitCode: -1}
+	r := &Execution{Phase: phase, Directory: t.inside(), Stdin: json.RawMessage(stdin), ExitCode: -1}
 	where := r.Directory + ", an empty directory"
 	if t.place.start != nil {
 		r.Start = t.place.start.Commit
@@ -171,10 +155,12 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	if t.Verbose && t.Form.ForPeople() {
 		t.Printf("%s\n", words.Indent(role.CleanText(string(stdin)), "    "))
 	}
-	res, err := toolrun.New().Run(ctx, toolrun.Command{
-		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Env: t.environ(phase.Bid(), t.attempt),
-		Stderr: said(t, t.Agent.Name), Confine: t.confined(),
-	})
+	res, err := t.exec(ctx, toolrun.Command{
+		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Stderr: said(t, t.Agent.Name),
+	}, t.vars(phase.Bid(), t.attempt))
+	if place := (*role.Error)(nil); errors.As(err, &place) { // it is no fault of the tool
+		return err
+	}
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
 	}

@@ -20,18 +20,19 @@ import (
 // place is where the tool runs: a private tree as in a running instance, in a store of
 // its own that borrows the objects of others.
 type place struct {
-	top   string // with all that was made for the trial
-	dir   string // the tool's working directory
-	store *store.Store
-	tree  *store.Tree     // nil: the agent has none
-	start *tool.Workspace // as its tool reads it
-	known []string        // commits that the tool may build on
-	made  string          // the commit of its changes; empty: none
+	top      string // with all that was made for the trial
+	dir      string // the tool's working directory
+	store    *store.Store
+	tree     *store.Tree     // nil: the agent has none
+	start    *tool.Workspace // as its tool reads it
+	borrowed []string        // directories of objects that the store reads, too
+	known    []string        // commits that the tool may build on
+	made     string          // the commit of its changes; empty: none
 }
 
 // settle makes the place.
 func (t *Trial) settle(ctx context.Context) (err error) {
-	t.place.top, err = os.MkdirTemp("", "sett-try-")
+	t.place.top, err = os.MkdirTemp(t.Below, "sett-try-")
 	if err == nil && t.Agent.Workspace.Mode == blackboard.NoWorkspace {
 		t.place.dir = filepath.Join(t.place.top, "tree")
 		err = os.Mkdir(t.place.dir, 0o700)
@@ -74,7 +75,8 @@ func (t *Trial) grow(ctx context.Context) error {
 	}
 	s, err := store.Create(ctx, filepath.Join(t.place.top, "store"), format, nil)
 	if err == nil {
-		err = s.Borrow(slices.DeleteFunc([]string{t.Lender, objects}, func(dir string) bool { return dir == "" })...)
+		t.place.borrowed = slices.DeleteFunc([]string{t.Lender, objects}, func(dir string) bool { return dir == "" })
+		err = s.Borrow(t.place.borrowed...)
 	}
 	if err != nil {
 		return role.Fail(role.Environment, err, "")
@@ -87,7 +89,7 @@ func (t *Trial) grow(ctx context.Context) error {
 	if err := t.from(ctx, base); err != nil {
 		return err
 	}
-	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, store.Seen{})
+	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, t.seen())
 	if err := tree.Prepare(ctx, treePlan(t)); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}

@@ -37,11 +37,13 @@ type Trial struct {
 	Goal   blackboard.Artefact
 	Starts []blackboard.Artefact // its tree starts from their commits; none: from the goal's base, else HEAD
 	Walls  *env.Walls            // of its tool, with the places of local.write and the state to hide; nil: none
+	Image  Image                 // its tool runs there; nil: here
 	Lender string                // the objects of the instance's store; empty: there is none
 
 	Answers       []string // of a person, to the questions that the tool asks
 	As            string   // the bid to run the tool for; empty: the agent's own
 	Quiet         bool     // print nothing; see Report
+	Below         string   // directory for all that is made; empty: the usual one for temporary files
 	Keep, Verbose bool     // the tree; and show what the tool reads
 	Form          term.Form
 
@@ -71,8 +73,8 @@ func (t *Trial) Run(ctx context.Context) error {
 	t.report.Agent, t.report.Target = t.Agent.Name, view.MetaOf(t.Target)
 	t.say("agent", fmt.Sprintf("%s (workspace %s): %s", t.Agent.Name, t.Agent.Workspace.Mode, commandLine(t.Agent.Command)))
 	t.say("target", fmt.Sprintf("%s%s", view.Named(t.Target), words.Because(view.Gist(&t.Target))))
-	if t.Containers {
-		t.say("note", "sett.yml says runtime: docker; this runs on the machine itself, not in the agent's image")
+	if t.Containers && t.Image == nil {
+		t.say("note", "sett.yml says runtime: docker; this runs on the machine itself, not in the agent's image: --container does")
 	}
 	t.Hold.On() // a tool that runs gets its time to end
 	// As a cub's tool, this one leaves no orphan behind, nor speaks as a person.
@@ -117,7 +119,7 @@ func (t *Trial) Report() Report { return t.report }
 // takeOwn takes the clan's own files as sett up does, so that a program finds the same
 // things beside itself.
 func (t *Trial) takeOwn() (drop func(), err error) {
-	top, err := os.MkdirTemp("", "sett-try-pin-")
+	top, err := os.MkdirTemp(t.Below, "sett-try-pin-")
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("pin programs: %w", err), "")
 	}
@@ -131,7 +133,7 @@ func (t *Trial) takeOwn() (drop func(), err error) {
 }
 
 // own returns a command with the clan's own files in place of those of the tree.
-func (t *Trial) own(command []string) []string { return t.Agent.Resolved.Pinned(command, t.pin) }
+func (t *Trial) own(command []string) []string { return t.Agent.Resolved.Pinned(command, t.pinned()) }
 
 // phaseOf returns the phase that a bid leads to, or the one that was asked for.
 func phaseOf(bid blackboard.BidType, as string) (blackboard.Phase, bool) {

@@ -1,0 +1,189 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/logline"
+	"sett/roles/role"
+	"sett/roles/role/container"
+	"sett/runtime"
+)
+
+// Berth is an agent's image on the engine, and a place for containers from it that belong
+// to no instance.
+type Berth struct {
+	at       *instance.Locator
+	agent    config.Agent
+	uid, gid int
+	user     string
+	in       *instance.Instance
+	place    *instance.Containers
+	release  func()
+}
+
+// berthUnit is the one unit of a berth.
+const berthUnit = "tool"
+
+// NewBerth gets the image of an agent as sett up does. Below dir it keeps its files. The
+// caller closes it.
+func NewBerth(ctx context.Context, at *instance.Locator, c *config.Config, agent config.Agent, root, file, dir string) (*Berth, error) {
+	if agent.Image == "" && agent.Build == nil {
+		return nil, role.Fail(role.Usage, fmt.Errorf("agent %s has no image", agent.Name), "image or build in %s, or sett try without --container", instance.ConfigName)
+	}
+	alone := *c
+	alone.Runtime, alone.Agents, alone.Notify, alone.Models, alone.Redis.URL = config.RuntimeDocker, []config.Agent{agent}, nil, nil, ""
+	b := &Berth{at: at, agent: agent}
+	own := &job{at: at, c: &alone, in: &instance.Instance{State: instance.State{Name: config.MakeInstanceName(filepath.Base(root)), Workspace: root, ConfigFile: file}}}
+	if in, err := at.Find(); err == nil { // the image that is built for it is the same one
+		own.in.Name = in.Name
+	}
+	e, err := at.Engine(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l := &containerLauncher{j: own, engine: e}
+	if err := Reachable(e.Endpoint(), &alone, ""); err != nil {
+		return nil, err
+	}
+	if l.workspace, err = Survey(ctx, at.Env, e, root, false); err != nil {
+		return nil, err
+	}
+	b.uid, b.gid, b.user = l.workspace.uid, l.workspace.gid, l.workspace.user()
+	b.in = &instance.Instance{State: instance.State{Name: "try-" + strings.ToLower(at.NewID()[16:]), Workspace: root, Runtime: config.RuntimeDocker}, Dir: dir}
+	place, err := at.Place(ctx, b.in)
+	if err != nil {
+		return nil, err
+	}
+	b.place = place.(*instance.Containers) //nolint:forcetypeassert // its runtime is docker
+	m := &materials{l: l, supply: newStore(e), volumes: map[string]string{}}
+	b.release = m.release
+	if err := m.one(ctx, &b.agent); err != nil {
+		b.Close(ctx)
+		return nil, err
+	}
+	return b, nil
+}
+
+// one gets the image of one agent.
+func (m *materials) one(ctx context.Context, agent *config.Agent) (err error) {
+	l := m.l
+	if l.control, err = m.controlFor(ctx, l.engine.Facts().Arch); err != nil {
+		return err
+	}
+	var wants []imageWant
+	for _, w := range wantedImages(l.j.c, l.j.in) {
+		if w.Name == agentImage(agent.Name) {
+			wants = append(wants, w)
+		}
+	}
+	shown := showImages(ctx, l.j.at.Terminal)
+	got, err := m.supply.Images(ctx, wants, shown.step)
+	shown.end()
+	if err != nil {
+		return noImages(ctx, err, "sett try without --container runs it as a program of this machine")
+	}
+	p, err := m.program(ctx, got[agentImage(agent.Name)])
+	if err != nil {
+		return fmt.Errorf("agent %s: %w", agent.Name, err)
+	}
+	agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary, Program: p.entrypoint}
+	return nil
+}
+
+// Image is the agent's image, and the way in which it runs sett.
+func (b *Berth) Image() config.Resolved { return *b.agent.Resolved }
+
+// Owner is the user of the containers, and so of the files that they may write.
+func (b *Berth) Owner() (uid, gid int) { return b.uid, b.gid }
+
+// Run runs a program of the sett binary in a container with these mounts, in dir, and
+// returns when it has ended. said gets each line that it prints. When the context ends, the
+// program is told to end.
+func (b *Berth) Run(ctx context.Context, args, environ []string, dir string, mounts []runtime.Mount, said func(string)) error {
+	spec := runtime.Spec{Name: berthUnit, Args: args, Env: append([]string{"HOME=" + container.Home}, environ...), Dir: dir,
+		Labels: runtime.Labels{runtime.LabelComponent: runtime.ComponentWorker, runtime.LabelAgent: b.agent.Name}}
+	spec.Container = container.Of(b.agent, b.user)
+	spec.Container.Mounts = mounts
+	if b.agent.Network != config.NetworkNone {
+		spec.Container.Network = b.agent.Network
+	}
+	if p := b.agent.Resolved.Program; len(p) > 0 && path.Base(p[0]) == "cub" {
+		spec.Args = args[1:] // its name says the role already
+	}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	ends, err := b.place.Exits(life)
+	if err != nil {
+		return err
+	}
+	unit, err := b.place.Start(ctx, spec)
+	if err != nil {
+		return fmt.Errorf("start a container: %w", err)
+	}
+	quiet := b.hear(life, said)
+	exit, err := b.end(ctx, ends, unit)
+	if err == nil && exit.Code != 0 {
+		err = fmt.Errorf("its container ended: %s", exit.Text)
+	}
+	return errors.Join(err, quiet(), b.place.Stop(life, berthUnit, 0))
+}
+
+// hear hands on each line that the unit prints. quiet is called when the unit has ended, and
+// returns when all lines are handed on.
+func (b *Berth) hear(ctx context.Context, said func(string)) (quiet func() error) {
+	own := logline.Source{Unit: berthUnit}
+	following, stop := context.WithCancel(ctx)
+	heard, ended := 0, make(chan struct{})
+	go func() {
+		defer close(ended)
+		// What it misses is read at the end.
+		_ = logline.Read(following, b.place, own, runtime.LogOptions{Follow: true, Lines: -1}, func(l logline.Line) { heard++; said(l.Text) })
+	}()
+	return func() error {
+		stop()
+		<-ended
+		n := 0
+		return logline.Read(ctx, b.place, own, runtime.LogOptions{Lines: -1}, func(l logline.Line) {
+			if n++; n > heard {
+				said(l.Text)
+			}
+		})
+	}
+}
+
+// end waits for the end of the unit, which is told to end with the context.
+func (b *Berth) end(ctx context.Context, ends <-chan runtime.Exit, unit runtime.Unit) (runtime.Exit, error) {
+	done := ctx.Done()
+	for {
+		select {
+		case exit, more := <-ends:
+			if !more || exit.Unit.ID == unit.ID {
+				return exit, nil
+			}
+		case <-done:
+			if err := b.place.Stop(context.WithoutCancel(ctx), berthUnit, berthGrace); err != nil {
+				return runtime.Exit{}, err
+			}
+			return runtime.Exit{}, nil
+		}
+	}
+}
+
+// berthGrace is enough for a tool that gets its own time to end.
+const berthGrace = 10 * time.Second
+
+// Close removes the networks and all else that was made for the berth, but for images.
+func (b *Berth) Close(ctx context.Context) {
+	b.release()
+	if err := b.place.Clear(context.WithoutCancel(ctx), false); err != nil {
+		b.at.Sayf("sett: warning: %v\n", err)
+	}
+}

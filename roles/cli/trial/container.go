@@ -1,0 +1,171 @@
+package trial
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/roles/cli/deploy"
+	"sett/roles/cli/instance"
+	"sett/roles/cub/once"
+	"sett/roles/cub/toolrun"
+	"sett/roles/role"
+	"sett/roles/role/container"
+	"sett/roles/role/store"
+	"sett/runtime"
+)
+
+// Image is the agent's image, in which a program of sett can be run.
+type Image interface {
+	// Owner is the user of its containers.
+	Owner() (uid, gid int)
+	// Run runs the sett binary with these arguments, and calls said with each line that it prints.
+	Run(ctx context.Context, args, environ []string, dir string, mounts []runtime.Mount, said func(string)) error
+}
+
+// InImage has the trial run the agent's programs in its image, which is made here as sett
+// up does. The caller calls done at the end.
+func InImage(ctx context.Context, t *Trial, at *instance.Locator, c *config.Config, file string) (done func(), err error) {
+	root, err := at.Root()
+	if err == nil {
+		err = os.MkdirAll(root, 0o700)
+	}
+	if err == nil { // the engine sees this place: an instance has its trees beside it
+		t.Below, err = os.MkdirTemp(root, ".try-")
+	}
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("make a place for the tool: %w", err), "")
+	}
+	berth, err := deploy.NewBerth(ctx, at, c, t.Agent, t.Root, file, filepath.Join(t.Below, "berth"))
+	if err != nil {
+		_ = store.RemoveAll(t.Below)
+		return nil, err
+	}
+	t.Image = berth
+	return func() {
+		berth.Close(ctx)
+		if !t.Keep {
+			_ = store.RemoveAll(t.Below)
+		}
+	}, nil
+}
+
+// seen are the places of the tree as its tool sees them.
+func (t *Trial) seen() store.Seen {
+	if t.Image == nil {
+		return store.Seen{}
+	}
+	return store.Seen{Objects: container.Objects, Git: container.TreeGit}
+}
+
+// inside is the tool's directory as it sees it.
+func (t *Trial) inside() string {
+	switch {
+	case t.Image == nil:
+		return t.place.dir
+	case t.place.tree == nil:
+		return container.Home
+	}
+	return container.Workspace
+}
+
+// pinned is the directory of the pinned files as the tool sees it.
+func (t *Trial) pinned() string {
+	if t.Image == nil {
+		return t.pin
+	}
+	return container.Pin
+}
+
+// exec runs a program of the agent as its cub would: in its image where that is wanted,
+// else here.
+func (t *Trial) exec(ctx context.Context, c toolrun.Command, vars env.ToolVars) (toolrun.Result, error) {
+	if t.Image == nil {
+		c.Env = env.ToolEnviron(append(append(t.inherited(), t.Variables...), t.cub().Environ()...), vars)
+		c.Confine = t.confined()
+		return toolrun.New().Run(ctx, c)
+	}
+	dir := filepath.Join(t.place.top, "once")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return toolrun.Result{ExitCode: -1}, fmt.Errorf("hand over the program: %w", err)
+	}
+	request := once.Request{Args: c.Args, Dir: c.Dir, Stdin: c.Stdin, Timeout: c.Timeout, Limit: c.Limit, Tool: vars, NoNetwork: t.Agent.Network == "none"}
+	if err := once.Put(dir, request); err != nil {
+		return toolrun.Result{ExitCode: -1}, err
+	}
+	if err := t.give(); err != nil {
+		return toolrun.Result{ExitCode: -1}, err
+	}
+	mounts := append(t.mounts(), runtime.Mount{Source: dir, Target: once.Dir})
+	said := func(line string) { _, _ = c.Stderr.Write([]byte(line + "\n")) }
+	err := t.Image.Run(ctx, []string{"cub", once.Flag, once.Dir}, append(append([]string{}, t.Variables...), t.cub().Environ()...), c.Dir, mounts, said)
+	err = errors.Join(err, t.takeBack())
+	report, unread := once.Take(dir)
+	switch {
+	case ctx.Err() != nil:
+		report.Result.Cancelled = true
+		return report.Result, nil
+	case err != nil || unread != nil:
+		return toolrun.Result{ExitCode: -1}, role.Fail(role.Environment, errors.Join(err, unread), "")
+	case report.Error != "":
+		return report.Result, errors.New(report.Error)
+	}
+	return report.Result, nil
+}
+
+// give gives the files of the trial to the user of the container.
+func (t *Trial) give() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	uid, gid := t.Image.Owner()
+	return role.Fail(role.Environment, store.Give(uid, gid, filepath.Dir(t.pin), t.place.top), "")
+}
+
+// takeBack takes them back: git refuses another user's repository.
+func (t *Trial) takeBack() error {
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return role.Fail(role.Environment, store.Give(0, os.Getegid(), t.place.top), "")
+}
+
+// mounts are the directories that the tool sees. The store of a trial borrows objects,
+// which git looks for where they are here.
+func (t *Trial) mounts() []runtime.Mount {
+	var all []runtime.Mount
+	if t.place.tree != nil {
+		all = container.Mounts(t.place.tree, t.place.store.Objects(), t.Agent.Workspace.Mode)
+		for _, dir := range t.place.borrowed {
+			all = append(all, runtime.Mount{Source: dir, Target: dir, ReadOnly: true})
+		}
+	}
+	if t.Agent.Resolved.Pin != "" {
+		all = append(all, runtime.Mount{Source: t.pin, Target: container.Pin, ReadOnly: true})
+	}
+	return all
+}
+
+// cub is the configuration that the agent's cub would have.
+func (t *Trial) cub() env.Cub {
+	c := env.Of(t.Agent)
+	c.Instance, c.Workspace, c.Incarnation = t.Instance, t.inside(), t.NewID()
+	if c.PinDigest = t.Agent.Resolved.Pin; c.PinDigest != "" {
+		c.Pin = t.pinned()
+	}
+	c.Command, c.BidScript = t.own(c.Command), t.own(c.BidScript)
+	return c
+}
+
+// vars are the variables of one run.
+func (t *Trial) vars(bid blackboard.BidType, attempt int) env.ToolVars {
+	return env.ToolVars{
+		ClaimID: t.Claim, ClaimType: string(bid), TargetID: t.Target.ID, TargetType: t.Target.Type, TargetPayload: t.Target.Payload,
+		TargetVersion: t.Target.Version, Attempt: attempt, GoalID: t.Goal.ID, Goal: t.Goal.Payload,
+	}
+}

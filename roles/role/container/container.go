@@ -1,0 +1,59 @@
+// Package container describes the container of an agent's tool, as the orchestrator starts
+// it and as sett try does. It starts nothing.
+package container
+
+import (
+	"cmp"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/roles/role/store"
+	"sett/runtime"
+)
+
+// The limits of an agent's container without any in sett.yml. The engine's own size is
+// another limit.
+const (
+	CPUs   = 2
+	Memory = 2 << 30
+	Pids   = 512
+	Tmp    = 1 << 30 // of /tmp, at most: it counts as memory, and the tool keeps half of the memory
+)
+
+// Places in an agent's container.
+const (
+	Workspace = "/workspace"
+	Objects   = "/.sett-objects" // the store's, read-only
+	TreeGit   = "/.sett-git"     // the repository of a read-only tree
+	Pin       = "/.sett-pin"
+	Home      = "/tmp" // the one place that can always be written
+)
+
+// Of returns the container of an agent with an image, which runs as a user (uid:gid). It
+// has no network yet.
+func Of(agent config.Agent, user string) runtime.Container {
+	r, limits := agent.Resolved, agent.Resources.Limits
+	c := runtime.Container{
+		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: user, Writable: !agent.ReadOnly,
+		CPUs: cmp.Or(limits.CPUs, CPUs), Memory: cmp.Or(limits.Memory, Memory), Pids: cmp.Or(int64(limits.Pids), Pids),
+		MemoryKept: agent.Resources.Reservations.Memory, CPUsKept: agent.Resources.Reservations.CPUs,
+	}
+	// A reservation above our own default raises the limit.
+	c.Memory, c.CPUs = max(c.Memory, c.MemoryKept), max(c.CPUs, c.CPUsKept)
+	c.Tmp = min(Tmp, c.Memory/2)
+	return c
+}
+
+// Mounts returns the mounts of a private tree, with the objects of its store. Where the tool
+// cannot write the tree, the tree's repository lies beside it.
+func Mounts(tree *store.Tree, objects string, mode blackboard.WorkspaceMode) []runtime.Mount {
+	readOnly := mode != blackboard.ReadWrite
+	mounts := []runtime.Mount{
+		{Source: tree.Dir(), Target: Workspace, ReadOnly: readOnly},
+		{Source: objects, Target: Objects, ReadOnly: true},
+	}
+	if readOnly {
+		mounts = append(mounts, runtime.Mount{Source: tree.GitDir(), Target: TreeGit})
+	}
+	return mounts
+}
