@@ -2,9 +2,11 @@ package cub
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/contract/env"
@@ -57,4 +59,23 @@ func BenchmarkExecuteOnly(b *testing.B) {
 		must(b, r.end())
 		b.StartTimer()
 	}
+}
+
+// BenchmarkCheck is the time that a check agent takes beside its tool: from the grant to the
+// result, less the time that the tool alone takes.
+func BenchmarkCheck(b *testing.B) {
+	c := newClan(b)
+	c.start("checker", vars{env.Command: `["true"]`, env.Adapter: `{"adapter":"check","stdin":"none"}`})
+	var alone, granted time.Duration
+	for b.Loop() {
+		begun := time.Now()
+		must(b, exec.Command("true").Run())
+		alone += time.Since(begun)
+		claim := c.open(c.goal("x").ID, somebody)
+		begun = time.Now()
+		c.grant(claim, blackboard.PhaseReview, "checker")
+		c.await(claim, "checker", blackboard.GrantDone)
+		granted += time.Since(begun)
+	}
+	b.ReportMetric((granted-alone).Seconds()*1000/float64(b.N), "ms/check")
 }
