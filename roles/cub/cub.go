@@ -30,8 +30,8 @@ An agent's entrypoint: bids on claims, runs the agent's tool on its grants, and
 writes the tool's output to the blackboard. An agent with strategy
 fresh_per_call only bids; a worker runs each of its grants, and exits after that
 one claim. A worker starts as "cub --execute-claim ID", or warm as
-"cub --standby", and then waits for the assignment of its claim. "cub --once DIR"
-runs one program for sett try --container, and needs no blackboard.
+"cub --standby", and then waits for the assignment of its claim.
+"cub --once DIR" runs one program for sett try --container, and no more.
 
 In a container it is the entrypoint, process 1, and reaps the processes that
 tools leave behind; the name "cub" alone starts it, too. The orchestrator starts

@@ -130,19 +130,19 @@ func answers(j *job, agent config.Agent, state instance.AgentState, p blackboard
 	}
 	switch state {
 	case instance.AgentUnfit:
-		j.line(agent.Name, j.at.Paint(string(state), term.Bad), "its program cannot be run, see above")
+		partLine(j, agent.Name, j.at.Paint(string(state), term.Bad), "its program cannot be run, see above")
 	case instance.AgentUnwell:
-		j.line(agent.Name, j.at.Paint(string(state), term.Warn), role.Clean(p.Trouble))
+		partLine(j, agent.Name, j.at.Paint(string(state), term.Warn), role.Clean(p.Trouble))
 	default:
 		j.ready(agent.Name, "")
 	}
 }
 
 // ready prints the line of a part that is ready.
-func (j *job) ready(part, detail string) { j.line(part, j.at.Paint("ready", term.Good), detail) }
+func (j *job) ready(part, detail string) { partLine(j, part, j.at.Paint("ready", term.Good), detail) }
 
-// line prints the line of a part.
-func (j *job) line(part, state, detail string) {
+// partLine prints the line of a part.
+func partLine(j *job, part, state, detail string) {
 	line := fmt.Sprintf("  %-*s  %s  %6s  %s", partWidth(j.c), part, state, words.Span(j.at.Now().Sub(j.began)), detail)
 	j.at.Printf("%s\n", strings.TrimRight(line, " "))
 }

@@ -56,7 +56,7 @@ func InImage(ctx context.Context, t *Trial, at *instance.Locator, c *config.Conf
 }
 
 // seen are the places of the tree as its tool sees them.
-func (t *Trial) seen() store.Seen {
+func seen(t *Trial) store.Seen {
 	if t.Image == nil {
 		return store.Seen{}
 	}
@@ -64,7 +64,7 @@ func (t *Trial) seen() store.Seen {
 }
 
 // inside is the tool's directory as it sees it.
-func (t *Trial) inside() string {
+func inside(t *Trial) string {
 	switch {
 	case t.Image == nil:
 		return t.place.dir
@@ -74,8 +74,8 @@ func (t *Trial) inside() string {
 	return container.Workspace
 }
 
-// pinned is the directory of the pinned files as the tool sees it.
-func (t *Trial) pinned() string {
+// pinnedDir is the directory of the pinned files as the tool sees it.
+func pinnedDir(t *Trial) string {
 	if t.Image == nil {
 		return t.pin
 	}
@@ -84,9 +84,9 @@ func (t *Trial) pinned() string {
 
 // exec runs a program of the agent as its cub would: in its image where that is wanted,
 // else here.
-func (t *Trial) exec(ctx context.Context, c toolrun.Command, vars env.ToolVars) (toolrun.Result, error) {
+func exec(ctx context.Context, t *Trial, c toolrun.Command, vars env.ToolVars) (toolrun.Result, error) {
 	if t.Image == nil {
-		c.Env = env.ToolEnviron(append(append(t.inherited(), t.Variables...), t.cub().Environ()...), vars)
+		c.Env = env.ToolEnviron(append(append(t.inherited(), t.Variables...), cubOf(t).Environ()...), vars)
 		c.Confine = t.confined()
 		return toolrun.New().Run(ctx, c)
 	}
@@ -98,13 +98,13 @@ func (t *Trial) exec(ctx context.Context, c toolrun.Command, vars env.ToolVars) 
 	if err := once.Put(dir, request); err != nil {
 		return toolrun.Result{ExitCode: -1}, err
 	}
-	if err := t.give(); err != nil {
+	if err := give(t); err != nil {
 		return toolrun.Result{ExitCode: -1}, err
 	}
-	mounts := append(t.mounts(), runtime.Mount{Source: dir, Target: once.Dir})
+	mounts := append(mountsOf(t), runtime.Mount{Source: dir, Target: once.Dir})
 	said := func(line string) { _, _ = c.Stderr.Write([]byte(line + "\n")) }
-	err := t.Image.Run(ctx, []string{"cub", once.Flag, once.Dir}, append(append([]string{}, t.Variables...), t.cub().Environ()...), c.Dir, mounts, said)
-	err = errors.Join(err, t.takeBack())
+	err := t.Image.Run(ctx, []string{"cub", once.Flag, once.Dir}, append(append([]string{}, t.Variables...), cubOf(t).Environ()...), c.Dir, mounts, said)
+	err = errors.Join(err, takeBack(t))
 	report, unread := once.Take(dir)
 	switch {
 	case ctx.Err() != nil:
@@ -119,7 +119,7 @@ func (t *Trial) exec(ctx context.Context, c toolrun.Command, vars env.ToolVars) 
 }
 
 // give gives the files of the trial to the user of the container.
-func (t *Trial) give() error {
+func give(t *Trial) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
@@ -128,16 +128,16 @@ func (t *Trial) give() error {
 }
 
 // takeBack takes them back: git refuses another user's repository.
-func (t *Trial) takeBack() error {
+func takeBack(t *Trial) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}
 	return role.Fail(role.Environment, store.Give(0, os.Getegid(), t.place.top), "")
 }
 
-// mounts are the directories that the tool sees. The store of a trial borrows objects,
+// mountsOf are the directories that the tool sees. The store of a trial borrows objects,
 // which git looks for where they are here.
-func (t *Trial) mounts() []runtime.Mount {
+func mountsOf(t *Trial) []runtime.Mount {
 	var all []runtime.Mount
 	if t.place.tree != nil {
 		all = container.Mounts(t.place.tree, t.place.store.Objects(), t.Agent.Workspace.Mode)
@@ -151,19 +151,19 @@ func (t *Trial) mounts() []runtime.Mount {
 	return all
 }
 
-// cub is the configuration that the agent's cub would have.
-func (t *Trial) cub() env.Cub {
+// cubOf is the configuration that the agent's cub would have.
+func cubOf(t *Trial) env.Cub {
 	c := env.Of(t.Agent)
-	c.Instance, c.Workspace, c.Incarnation = t.Instance, t.inside(), t.NewID()
+	c.Instance, c.Workspace, c.Incarnation = t.Instance, inside(t), t.NewID()
 	if c.PinDigest = t.Agent.Resolved.Pin; c.PinDigest != "" {
-		c.Pin = t.pinned()
+		c.Pin = pinnedDir(t)
 	}
 	c.Command, c.BidScript = t.own(c.Command), t.own(c.BidScript)
 	return c
 }
 
-// vars are the variables of one run.
-func (t *Trial) vars(bid blackboard.BidType, attempt int) env.ToolVars {
+// varsOf are the variables of one run.
+func varsOf(t *Trial, bid blackboard.BidType, attempt int) env.ToolVars {
 	return env.ToolVars{
 		ClaimID: t.Claim, ClaimType: string(bid), TargetID: t.Target.ID, TargetType: t.Target.Type, TargetPayload: t.Target.Payload,
 		TargetVersion: t.Target.Version, Attempt: attempt, GoalID: t.Goal.ID, Goal: t.Goal.Payload,

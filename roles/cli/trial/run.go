@@ -87,13 +87,13 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir := t.inside()
+	dir := inside(t)
 	if t.Agent.Resolved.Pin != "" {
-		dir = t.pinned()
+		dir = pinnedDir(t)
 	}
-	res, err := t.exec(ctx, toolrun.Command{
+	res, err := exec(ctx, t, toolrun.Command{
 		Args: t.own(t.Agent.BidScript), Dir: dir, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10, Stderr: said(t, "bid script"),
-	}, t.vars("", 0))
+	}, varsOf(t, "", 0))
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
 	}
@@ -137,7 +137,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	if err != nil {
 		return err
 	}
-	r := &Execution{Phase: phase, Directory: t.inside(), Stdin: json.RawMessage(stdin), ExitCode: -1}
+	r := &Execution{Phase: phase, Directory: inside(t), Stdin: json.RawMessage(stdin), ExitCode: -1}
 	where := r.Directory + ", an empty directory"
 	if t.place.start != nil {
 		r.Start = t.place.start.Commit
@@ -155,9 +155,9 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	if t.Verbose && t.Form.ForPeople() {
 		t.Printf("%s\n", words.Indent(role.CleanText(string(stdin)), "    "))
 	}
-	res, err := t.exec(ctx, toolrun.Command{
+	res, err := exec(ctx, t, toolrun.Command{
 		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Stderr: said(t, t.Agent.Name),
-	}, t.vars(phase.Bid(), t.attempt))
+	}, varsOf(t, phase.Bid(), t.attempt))
 	if place := (*role.Error)(nil); errors.As(err, &place) { // it is no fault of the tool
 		return err
 	}

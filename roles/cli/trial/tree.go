@@ -89,7 +89,7 @@ func (t *Trial) grow(ctx context.Context) error {
 	if err := t.from(ctx, base); err != nil {
 		return err
 	}
-	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, t.seen())
+	tree := s.Tree(filepath.Join(t.place.top, "trees"), t.Agent.Name, seen(t))
 	if err := tree.Prepare(ctx, treePlan(t)); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}

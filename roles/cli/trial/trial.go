@@ -133,7 +133,7 @@ func (t *Trial) takeOwn() (drop func(), err error) {
 }
 
 // own returns a command with the clan's own files in place of those of the tree.
-func (t *Trial) own(command []string) []string { return t.Agent.Resolved.Pinned(command, t.pinned()) }
+func (t *Trial) own(command []string) []string { return t.Agent.Resolved.Pinned(command, pinnedDir(t)) }
 
 // phaseOf returns the phase that a bid leads to, or the one that was asked for.
 func phaseOf(bid blackboard.BidType, as string) (blackboard.Phase, bool) {
