@@ -56,7 +56,7 @@ the contract.
 Examples:
   sett try writer --goal "Say hello"
   sett try linter --artefact 7XK2ABCD --as review -v
-  sett try linter --type CodeCommit --payload HEAD --container
+  sett try linter --type CodeCommit --payload HEAD
   sett try writer --goal "Say hello" --answer "in French"`
 }
 
