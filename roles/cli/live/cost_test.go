@@ -18,7 +18,9 @@ func TestRedrawCost(t *testing.T) {
 	const span, every = 10 * time.Minute, 250 * time.Millisecond
 	s := NewScreen(io.Discard, false)
 	s.size = func() (int, int) { return 120, 50 }
-	w := Work{Said: func(agent, _ string) string { return agent + " says something at some length, as compilers do, again and again" }}
+	w := Work{Said: func(agent, _ string) string {
+		return agent + " says something at some length, as compilers do, again and again"
+	}}
 	for i := range 2 * mostBottom {
 		w.Waits = append(w.Waits, view.Wait{What: blackboard.WaitResult, Agent: fmt.Sprintf("agent-%d", i), SubjectID: "01M7YNZ5D8A0Q8ZK2JC3VFY545"})
 	}
