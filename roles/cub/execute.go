@@ -211,7 +211,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	res, err := x.runner.Run(running, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
 		Env:    environ,
-		Stdout: x.talk(w), Stderr: lineLogger{w.log, "stderr", "tool"}, NoNetwork: x.noNetwork(), Confine: x.confined(),
+		Stdout: talk(x, w), Stderr: lineLogger{w.log, "stderr", "tool"}, NoNetwork: x.noNetwork(), Confine: x.confined(),
 	})
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)

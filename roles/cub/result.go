@@ -126,7 +126,7 @@ func (x *executor) failed(ctx context.Context, w *work, res toolrun.Result, caus
 }
 
 // talk logs stdout of a tool that talks there; nil: it prints its result.
-func (x *executor) talk(w *work) io.Writer {
+func talk(x *executor, w *work) io.Writer {
 	switch x.settings.Adapter.Kind {
 	case config.AdapterCheck, config.AdapterCommit:
 		return lineLogger{w.log, "stdout", "tool"}
