@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +55,7 @@ func exampleModels(t *testing.T) func(modeltest.Request) modeltest.Step {
 // TestExamplesOfModels types the commands of each example's page, with a model of tests
 // behind the key of a person.
 func TestExamplesOfModels(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		kind string
 		api  model.API
@@ -72,7 +75,9 @@ func TestExamplesOfModels(t *testing.T) {
 			}
 			provider := modeltest.Start(t)
 			provider.Key, provider.Play = modelKey, exampleModels(t)
-			out := typeExample(t, c.kind, c.api, provider.URL)
+			p := newTypist(t)
+			p.example(c.kind, c.api, provider.URL)
+			out := p.out.String()
 			rest := out
 			for _, part := range c.want {
 				_, after, found := strings.Cut(rest, part)
@@ -88,47 +93,92 @@ func TestExamplesOfModels(t *testing.T) {
 	}
 }
 
-// typeExample types the commands of a page in a new repository, and returns all that they print.
-func typeExample(t *testing.T, kind string, api model.API, url string) string {
+// TestReplayOfCurl: a recording answers a script with curl, too, without provider and key. A request
+// that it does not know fails the goal, and the Failure shows the nearest one.
+func TestReplayOfCurl(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("curl"); err != nil {
+		t.Skip("no curl here")
+	}
+	provider := modeltest.Start(t)
+	provider.Key, provider.Play = modelKey, exampleModels(t)
+	p := newTypist(t)
+	p.more = "record: ../tape, "
+	p.example("byo", model.Responses, provider.URL)
+	provider.Away()
+	p.environ = slices.DeleteFunc(p.environ, func(v string) bool { return strings.HasPrefix(v, "OPENAI_API_KEY=") })
+	p.edit("record: ../tape", "replay: ../tape")
+	p.out.Reset()
+	p.run("sett up --runtime process --yes && sett forage --goal 'Say hello in a new file' --wait && sett hoard --type Risks")
+	if !strings.Contains(p.out.String(), "It may say hello to the wrong person.") {
+		t.Errorf("the replay said:\n%s", p.out.String())
+	}
+	p.out.Reset()
+	p.run("! sett forage --goal 'Say goodbye in a new file' --wait && sett show $(sett hoard --type ToolExecutionFailure -o json | jq -r '.. | .id? // empty')")
+	for _, part := range []string{"the recording does not have this request; the nearest one differs", "Say hello in", "Say goodbye in"} {
+		if !strings.Contains(p.out.String(), part) {
+			t.Errorf("%q is not in:\n%s", part, p.out.String())
+		}
+	}
+}
+
+// typist types commands in a new repository.
+type typist struct {
+	t       *testing.T
+	repo    string
+	environ []string
+	more    string // of the model in sett.yml
+	out     bytes.Buffer
+}
+
+func newTypist(t *testing.T) *typist {
 	t.Helper()
 	home, bin := t.TempDir(), t.TempDir()
-	repo := filepath.Join(home, "repo")
 	if err := os.Symlink(binary, filepath.Join(bin, "sett")); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	run := func(line string) {
-		t.Helper()
-		cmd := exec.Command("sh", "-c", line)
-		cmd.Dir, cmd.Stdout, cmd.Stderr = repo, &out, &out
-		cmd.Env = []string{
-			"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "OPENAI_API_KEY=" + modelKey, "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
-			"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org",
-		}
-		if err := cmd.Run(); err != nil {
-			t.Fatalf("%s: %v\n%s", line, err, out.String())
-		}
+	p := &typist{t: t, repo: filepath.Join(home, "repo"), environ: []string{
+		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "OPENAI_API_KEY=" + modelKey, "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
+		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org",
+	}}
+	file(t, filepath.Join(p.repo, "README"), "x\n", 0o644)
+	p.run("git init -q -b main && git add . && git commit -qm begin")
+	t.Cleanup(func() { p.run("sett down --purge --yes") })
+	return p
+}
+
+func (p *typist) run(line string) {
+	p.t.Helper()
+	cmd := exec.Command("sh", "-c", line)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = p.repo, p.environ, &p.out, &p.out
+	if err := cmd.Run(); err != nil {
+		p.t.Fatalf("%s: %v\n%s", line, err, p.out.String())
 	}
-	file(t, filepath.Join(repo, "README"), "x\n", 0o644)
-	run("git init -q -b main && git add . && git commit -qm begin")
-	defer func() { run("sett down --purge --yes") }()
-	for _, line := range typed(t, kind) {
+}
+
+// edit replaces a text of sett.yml.
+func (p *typist) edit(before, after string) {
+	p.t.Helper()
+	name := filepath.Join(p.repo, "sett.yml")
+	text, err := os.ReadFile(name)
+	if err != nil || !bytes.Contains(text, []byte(before)) {
+		p.t.Fatalf("%v: %q is not in\n%s", err, before, text)
+	}
+	file(p.t, name, strings.Replace(string(text), before, after, 1), 0o644)
+	p.run("git commit -qam 'a model of tests'")
+}
+
+// example types the commands of a page.
+func (p *typist) example(kind string, api model.API, url string) {
+	p.t.Helper()
+	for _, line := range typed(p.t, kind) {
 		line = strings.NewReplacer("--model NAME", "--model test-model", "sett up ", "sett up --runtime process --yes ").Replace(line + " ")
 		if strings.HasPrefix(line, "export ") {
 			continue
 		}
-		run(line)
-		if !strings.HasPrefix(line, "sett init") {
-			continue
+		p.run(line)
+		if strings.HasPrefix(line, "sett init") {
+			p.edit("{api: chat, ", fmt.Sprintf("{%sapi: %s, base_url: %q, ", p.more, api, url+"/v1"))
 		}
-		name := filepath.Join(repo, "sett.yml")
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text = bytes.Replace(text, []byte("{api: chat, "), []byte(`{api: `+string(api)+`, base_url: "`+url+`/v1", `), 1)
-		file(t, name, string(text), 0o644)
-		run("git commit -qam 'a model of tests'")
 	}
-	return out.String()
 }
