@@ -109,7 +109,7 @@ func TestRetryWithBudgetOfGrant(t *testing.T) {
 	s.Must(err)
 	grants, err := s.board.Records.Snapshot(t.Context(), strings.TrimSpace(id))
 	s.Must(err)
-	lines, _, err := s.run("watch", "--workflow", goal, "--timeout", "1ms")
+	lines, _, err := s.run("watch", "--workflow", goal, "--since", "all", "--exit-when-done", "--timeout", "1s")
 	if role.CodeOf(err) != role.TimedOut {
 		t.Error(err)
 	}
