@@ -62,10 +62,17 @@ func position(s string) (ms, n uint64, ok bool) {
 	return ms, n, err1 == nil && err2 == nil
 }
 
-// laterPosition returns the later one. What is no position is before all.
+// IsAfter says whether a position in the ledger is later than another one. What is no
+// position is before all.
+func IsAfter(a, b string) bool {
+	ms1, n1, _ := position(a)
+	ms2, n2, _ := position(b)
+	return ms1 > ms2 || ms1 == ms2 && n1 > n2
+}
+
+// laterPosition returns the later one.
 func laterPosition(a, b string) string {
-	ms, n, _ := position(a)
-	if ms2, n2, _ := position(b); ms2 > ms || ms2 == ms && n2 > n {
+	if IsAfter(b, a) {
 		return b
 	}
 	return a

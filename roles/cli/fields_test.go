@@ -29,6 +29,7 @@ import (
 	"sett/roles/view"
 	"sett/roles/view/flow"
 	"sett/roles/view/lineage"
+	"sett/roles/view/report"
 )
 
 // printed are the objects that a command prints for programs.
@@ -101,6 +102,7 @@ var allPrinted = []printed{
 	{command: "models show", objects: objects("", view.Models{}, "Each line of jsonl is a goal.", nil)},
 	{command: "plan", objects: objects("", flow.Plan{}, "Each line of jsonl is a type.", nil)},
 	{command: "questions", objects: objects("", questionsPrinted{}, "Each line of jsonl is a question or gate.", nil)},
+	{command: "report", objects: objects("", report.Report{})},
 	{command: "result", notes: "The fields are those of sett unearth."},
 	{command: "show", objects: objects("Of a goal:", view.GoalDetail{}, "Of a claim:", view.ClaimAlone{}, "Of an artefact:", view.ArtefactDetail{})},
 	{command: "try", objects: objects("", trial.Report{})},
@@ -129,6 +131,8 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[view.ClaimDetail](): "shown claim", reflect.TypeFor[view.ClaimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",
 	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[view.GrantDetail](): "grant", reflect.TypeFor[lineage.WhyGrant](): "grant", reflect.TypeFor[lineage.WhyClaim](): "claim",
 	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyUnmerged](): "unmerged", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
+	reflect.TypeFor[report.Artefact](): "told artefact", reflect.TypeFor[report.Goal](): "told goal", reflect.TypeFor[report.Stretch](): "stretch", reflect.TypeFor[report.Deed](): "deed",
+	reflect.TypeFor[report.Commit](): "patch", reflect.TypeFor[report.File](): "changed file", reflect.TypeFor[report.Ran](): "runs", reflect.TypeFor[report.Entry](): "entry", reflect.TypeFor[lineage.Graph](): "graph",
 	reflect.TypeFor[view.Wait](): "wait", reflect.TypeFor[view.Gate](): "gate", reflect.TypeFor[view.Matter](): "question or gate", reflect.TypeFor[view.MatterSubject](): "subject",
 	reflect.TypeFor[config.FlowType](): "type", reflect.TypeFor[flow.Agent](): "agent", reflect.TypeFor[flow.End](): "end", reflect.TypeFor[flow.Stall](): "stall",
 	reflect.TypeFor[lineage.GraphNode](): "node", reflect.TypeFor[lineage.GraphEdge](): "edge", reflect.TypeFor[commit.Commit](): "commit", reflect.TypeFor[commit.File](): "file",
@@ -142,7 +146,7 @@ const fieldsFile = "manual/fields.txt"
 // TestFields: every command with -o has its fields described in fields.txt, which is
 // written from the types (-update) and says what the commands print.
 func TestFields(t *testing.T) {
-	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "pin", "status", "trial", "../../blackboard", "../../contract/config", "../../contract/model", "../view", "../view/flow", "../view/lineage")
+	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "pin", "status", "trial", "../../blackboard", "../../contract/config", "../../contract/model", "../view", "../view/flow", "../view/lineage", "../view/report")
 	var text strings.Builder
 	text.WriteString("Written by go test ./roles/cli -run TestFields -update.\n")
 	for _, p := range allPrinted {
@@ -207,7 +211,7 @@ func TestHelpFields(t *testing.T) {
 // command that prints them.
 var goldenFiles = map[string]string{
 	"doctor": "doctor", "list-verbose": "list", "unearth-commit": "unearth", "unearth-diff": "unearth", "unearth-no-commit": "unearth",
-	"land": "land", "diff": "diff", "leftovers": "leftovers list", "up-dry-run": "up", "watch-waits": "watch", "models": "models show", "models-goal": "models show",
+	"land": "land", "diff": "diff", "leftovers": "leftovers list", "up-dry-run": "up", "watch-waits": "watch", "models": "models show", "models-goal": "models show", "report": "report",
 }
 
 // TestFieldsArePrinted: what the golden files hold has the fields that are described,

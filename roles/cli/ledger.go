@@ -61,7 +61,10 @@ Examples:
 
 // Run exports.
 func (c *ledgerExportCmd) Run(a *app) error {
-	path, err := c.path(a)
+	if c.Bundle && (c.File == "" || c.File == "-") {
+		return role.Fail(role.Usage, errors.New("--bundle needs a file to stand beside"), "--file FILE")
+	}
+	path, err := wholeFile(a, c.File, c.Force, "an export")
 	if err != nil {
 		return err
 	}
@@ -123,19 +126,16 @@ func incomplete(a *app, broken []error) error {
 		"the export is whole but for these, and can be imported; what they were is in an older one")
 }
 
-// path returns the file to write; empty is stdout. It checks before the work begins
+// wholeFile returns the path of a file to write as a whole; empty is stdout. It checks before the work begins
 // that the file can be written at the end.
-func (c *ledgerExportCmd) path(a *app) (string, error) {
-	if c.File == "" || c.File == "-" {
-		if c.Bundle {
-			return "", role.Fail(role.Usage, errors.New("--bundle needs a file to stand beside"), "--file FILE")
-		}
+func wholeFile(a *app, file string, force bool, what string) (string, error) {
+	if file == "" || file == "-" {
 		if role.IsTerminal(a.Stdout) {
-			return "", role.Fail(role.Usage, errors.New("an export is not written to a terminal"), "--file FILE, or a pipe")
+			return "", role.Fail(role.Usage, errors.New(what+" is not written to a terminal"), "--file FILE, or a pipe")
 		}
 		return "", nil
 	}
-	path, err := a.at.Path(c.File)
+	path, err := a.at.Path(file)
 	if err != nil {
 		return "", err
 	}
@@ -144,11 +144,11 @@ func (c *ledgerExportCmd) path(a *app) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return path, nil
 	case err != nil:
-		return "", fmt.Errorf("write %s: %w", role.Clean(c.File), role.Cause(err))
+		return "", fmt.Errorf("write %s: %w", role.Clean(file), role.Cause(err))
 	case !info.Mode().IsRegular():
-		return "", role.Fail(role.Usage, fmt.Errorf("write %s: it is no file", role.Clean(c.File)), "--file takes the name of a file")
-	case !c.Force:
-		return "", role.Fail(role.Usage, fmt.Errorf("write %s: it exists", role.Clean(c.File)), "--force overwrites it")
+		return "", role.Fail(role.Usage, fmt.Errorf("write %s: it is no file", role.Clean(file)), "--file takes the name of a file")
+	case !force:
+		return "", role.Fail(role.Usage, fmt.Errorf("write %s: it exists", role.Clean(file)), "--force overwrites it")
 	}
 	return filepath.EvalSymlinks(path)
 }

@@ -68,6 +68,8 @@ type root struct {
 	Why     whyCmd     `cmd:"" group:"look" help:"Say how an artefact or claim came to be."`
 	Graph   graphCmd   `cmd:"" group:"look" help:"Show what was made from what, as a tree or for other tools."`
 
+	Report reportCmd `cmd:"" group:"look" help:"Write the whole story of a goal as one page, to keep or hand on."`
+
 	Ledger  ledgerCmd  `cmd:"" group:"other" help:"Take everything out of an instance, or bring it into another."`
 	Schema  schemaCmd  `cmd:"" group:"other" help:"Print the JSON Schema of sett.yml."`
 	Doctor  doctorCmd  `cmd:"" group:"other" help:"Look for what is wrong here, and say what to do."`

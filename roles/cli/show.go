@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"sett/blackboard"
+	"sett/roles/cli/chart"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
@@ -36,7 +37,7 @@ func (c *showCmd) Run(a *app) error {
 	r := status.Reader(a.at, on.b, on.in)
 	if on.kind == blackboard.KindClaim {
 		v, err := r.ClaimDetail(a.ctx, on.id)
-		return c.print(a, v, err, func() error { return printClaim(&a.Terminal, v) })
+		return c.print(a, v, err, func() error { return chart.Claim(&a.Terminal, v) })
 	}
 	artefact, err := on.b.Records.Artefact(a.ctx, on.id)
 	if err != nil {
@@ -44,10 +45,10 @@ func (c *showCmd) Run(a *app) error {
 	}
 	if artefact.Type == blackboard.TypeGoalDefined && artefact.WorkflowID == on.id {
 		v, err := r.GoalDetail(a.ctx, artefact)
-		return c.print(a, v, err, func() error { return printGoal(&a.Terminal, v) })
+		return c.print(a, v, err, func() error { return chart.Goal(&a.Terminal, v) })
 	}
 	v, err := r.ArtefactDetail(a.ctx, artefact)
-	return c.print(a, v, err, func() error { return printArtefact(&a.Terminal, v) })
+	return c.print(a, v, err, func() error { return chart.Artefact(&a.Terminal, v) })
 }
 
 func (c *showCmd) print(a *app, v any, err error, text func() error) error {

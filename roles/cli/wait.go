@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/cli/chart"
 	"sett/roles/cli/grammar"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/landing"
@@ -121,7 +122,7 @@ func (v waitView) text(a *app) error {
 		printMatter(&a.Terminal, m)
 	}
 	others := slices.DeleteFunc(slices.Clone(v.Waits), view.Wait.ByPerson) // people's are told already
-	return printWaits(&a.Terminal, others, v.More)
+	return chart.Waits(&a.Terminal, others, v.More)
 }
 
 // goalWaiter waits until a goal meets the condition of --for.

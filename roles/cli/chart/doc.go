@@ -1,4 +1,4 @@
-// Package chart draws the lineage of a goal and the plan of a clan on a terminal and for
-// other tools: a tree of artefacts, the chain of claims that led to one, and the way of
-// work that sett.yml says, before anything runs. roles/view/lineage reads the values.
+// Package chart draws views on a terminal: goals, claims and artefacts, the tree of a
+// lineage, the chain of claims that led to an artefact, and the plan of a clan. It reads
+// no blackboard.
 package chart

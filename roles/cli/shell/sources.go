@@ -75,6 +75,7 @@ var sources = map[string]valueSource{
 	"why ID":               fromBoard((*boardReader).everything),
 	"graph ID":             fromBoard((*boardReader).everything),
 	"unearth ID":           fromBoard((*boardReader).artefacts),
+	"report GOAL":          fromBoard((*boardReader).goals),
 	"result GOAL":          fromBoard((*boardReader).goals),
 	"try --artefact":       fromBoard((*boardReader).claimable),
 	"logs --claim":         fromBoard((*boardReader).claims),
@@ -93,6 +94,8 @@ var sources = map[string]valueSource{
 	"forage --file":        files,
 	"try --context":        files,
 	"ledger export --file": files,
+	"report --file":        files,
+	"report --ledger":      files,
 	"ledger import FILE":   files,
 	"man DIR":              directories,
 

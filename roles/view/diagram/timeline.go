@@ -52,9 +52,12 @@ func (t Timeline) Draw() *Picture {
 		part := float64(at.Sub(t.From)) / float64(span)
 		return laneNames + room*min(max(part, 0), 1)
 	}
-	places := make([]Rect, len(t.Bars))
+	places := make([]Rect, len(t.Bars)) // without a width: not drawn
 	for i, b := range t.Bars {
 		left := min(x(b.From), timelineWidth-10-leastBar)
+		if b.Class == Wait && x(b.To)-left < leastBar {
+			continue // nobody waited long enough to be seen
+		}
 		places[i] = Rect{left, 0, max(x(b.To)-left, leastBar), barHeight}
 	}
 	y := axisHeight
@@ -67,6 +70,9 @@ func (t Timeline) Draw() *Picture {
 	p.Height = y
 	t.axis(p, x, span)
 	for i, b := range t.Bars {
+		if places[i].W == 0 {
+			continue
+		}
 		p.box(places[i], b.Class, b.Title)
 		if label := Fit(b.Label, places[i].W-6); label != "" && len([]rune(label)) > 2 {
 			p.text(places[i].X+3, places[i].Y+12, "", label)
@@ -85,7 +91,7 @@ func (t Timeline) Draw() *Picture {
 func pack(bars []Bar, places []Rect, lane int, top float64) int {
 	var mine []int
 	for i, b := range bars {
-		if b.Lane == lane {
+		if b.Lane == lane && places[i].W > 0 {
 			mine = append(mine, i)
 		}
 	}

@@ -1,4 +1,4 @@
-package cli
+package chart
 
 import (
 	"encoding/json"
@@ -11,7 +11,8 @@ import (
 	"sett/roles/view"
 )
 
-func printArtefact(t *term.Terminal, v view.ArtefactDetail) error {
+// Artefact prints an artefact, its payload's beginning and the claim on it.
+func Artefact(t *term.Terminal, v view.ArtefactDetail) error {
 	m := v.Artefact
 	t.Printf("%s %s\n", t.Paint("artefact", term.Bold), m.ID)
 	rows := t.Table()
@@ -48,13 +49,13 @@ func printArtefact(t *term.Terminal, v view.ArtefactDetail) error {
 		return nil
 	}
 	t.Printf("\n")
-	if err := printClaimLines(t, v.Claim.ClaimDetail); err != nil {
+	if err := claimLines(t, v.Claim.ClaimDetail); err != nil {
 		return err
 	}
-	if err := printChain(t, *v.Claim); err != nil {
+	if err := chainLines(t, *v.Claim); err != nil {
 		return err
 	}
-	return printWaits(t, v.Claim.Waits, 0)
+	return Waits(t, v.Claim.Waits, 0)
 }
 
 func briefs(all []view.Meta) string {

@@ -1,4 +1,4 @@
-package cli
+package chart
 
 import (
 	"cmp"
@@ -12,7 +12,8 @@ import (
 	"sett/roles/view"
 )
 
-func printGoal(t *term.Terminal, v view.GoalDetail) error {
+// Goal prints a goal with its claims and waits.
+func Goal(t *term.Terminal, v view.GoalDetail) error {
 	w := v.Workflow
 	t.Printf("%s %s  %s\n", t.Paint("goal", term.Bold), w.ID, t.Paint(view.GoalStatus(w), term.Of(view.WorkflowTone(w.Status))))
 	t.Printf("%s\n", words.Indent(view.Excerpt(blackboard.Artefact{Payload: v.Text}), "  "))
@@ -33,14 +34,15 @@ func printGoal(t *term.Terminal, v view.GoalDetail) error {
 	}
 	for _, c := range v.Claims {
 		t.Printf("\n")
-		if err := printClaimLines(t, c); err != nil {
+		if err := claimLines(t, c); err != nil {
 			return err
 		}
 	}
-	return printWaits(t, v.Waits, v.More)
+	return Waits(t, v.Waits, v.More)
 }
 
-func printClaim(t *term.Terminal, v view.ClaimAlone) error {
+// Claim prints a claim with its bids, grants and waits.
+func Claim(t *term.Terminal, v view.ClaimAlone) error {
 	c := v.Claim
 	t.Printf("%s %s\n", t.Paint("claim", term.Bold), c.ID)
 	t.Printf("  of goal %s, opened %s", words.Short(c.WorkflowID), t.Clock(c.OpenedAt))
@@ -55,18 +57,18 @@ func printClaim(t *term.Terminal, v view.ClaimAlone) error {
 		t.Printf("  tries claim %s again\n", words.Short(c.RetryOf))
 	}
 	t.Printf("\n")
-	if err := printClaimLines(t, v.ClaimDetail); err != nil {
+	if err := claimLines(t, v.ClaimDetail); err != nil {
 		return err
 	}
-	if err := printChain(t, v); err != nil {
+	if err := chainLines(t, v); err != nil {
 		return err
 	}
-	return printWaits(t, v.Waits, 0)
+	return Waits(t, v.Waits, 0)
 }
 
-// printClaimLines shows the claim as a part of its goal: its artefact, the bids, and
+// claimLines shows the claim as a part of its goal: its artefact, the bids, and
 // each grant with its result.
-func printClaimLines(t *term.Terminal, v view.ClaimDetail) error {
+func claimLines(t *term.Terminal, v view.ClaimDetail) error {
 	c := v.Claim
 	target := fmt.Sprintf("%s %s", role.Clean(c.Target.Type), words.Short(c.ArtefactID))
 	if c.Target.Version > 1 {
@@ -97,8 +99,8 @@ func printClaimLines(t *term.Terminal, v view.ClaimDetail) error {
 	return rows.Write(t.Stdout)
 }
 
-// printChain shows how an artefact came to its last version.
-func printChain(t *term.Terminal, v view.ClaimAlone) error {
+// chainLines shows how an artefact came to its last version.
+func chainLines(t *term.Terminal, v view.ClaimAlone) error {
 	if len(v.Chain) == 0 {
 		return nil
 	}
@@ -114,9 +116,8 @@ func printChain(t *term.Terminal, v view.ClaimAlone) error {
 	return rows.Write(t.Stdout)
 }
 
-// printWaits shows waits with their ages; more is the number of open items that were
-// not read.
-func printWaits(t *term.Terminal, waits []view.Wait, more int) error {
+// Waits prints the waits of open work, and how much more was not looked at.
+func Waits(t *term.Terminal, waits []view.Wait, more int) error {
 	if len(waits) == 0 {
 		return nil
 	}

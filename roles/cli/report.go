@@ -1,0 +1,154 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"sett/blackboard"
+	"sett/roles/cli/commit"
+	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/ledger"
+	"sett/roles/cli/status"
+	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/view/report"
+)
+
+type reportCmd struct {
+	Goal   string `arg:"" optional:"" help:"The goal: any part of its id's beginning or end that is unique (default: @last, the newest goal; of a ledger with one goal: that)."`
+	Output string `short:"o" enum:"html,md,json,yaml" default:"html" placeholder:"FORMAT" help:"How to write it: html (one page that needs no other file), md, json or yaml."`
+	File   string `placeholder:"FILE" help:"Write to FILE, which is there when it is whole; else to stdout."`
+	Force  bool   `help:"Overwrite FILE."`
+	Ledger string `placeholder:"EXPORT" help:"Read an export of sett ledger export instead of an instance."`
+}
+
+// Help is shown by `sett report --help`.
+func (reportCmd) Help() string {
+	return `Tells the whole story of a goal, to keep or to hand on: what came of it, its timeline and the
+graph of its artefacts as pictures, every decision with its reason, reviews and reworks, the words of
+people, commits with their patches, the images and programs that ran, models and their cost, failures, the
+ledger, and how to verify all of it. Times are in UTC. A goal that has ended gives the same bytes each
+time. The page needs no script, and prints.
+
+With --ledger it reads an export, without an instance, and names the patches that it lacks.
+
+Examples:
+  sett report --file goal.html
+  sett report 7XK2ABCD -o md
+  sett report @last -o json | jq .outcome
+  sett report --ledger ledger.jsonl --file goal.html`
+}
+
+// Run writes the report.
+func (c *reportCmd) Run(a *app) error {
+	path, err := wholeFile(a, c.File, c.Force, "a report")
+	if err != nil {
+		return err
+	}
+	r, err := c.read(a)
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error {
+		switch c.Output {
+		case "html":
+			return term.WriteAll(w, r.HTML())
+		case "md":
+			return term.WriteAll(w, r.Markdown())
+		}
+		on := a.Terminal
+		on.Stdout = w
+		return on.Emit(term.Form{Output: c.Output}, term.Shown{Whole: r})
+	}
+	if path == "" {
+		return write(a.Stdout)
+	}
+	if err := ledger.WriteWhole(path, c.Force, write); err != nil {
+		return err
+	}
+	a.Sayf("sett: wrote %s\n", role.Clean(c.File))
+	return nil
+}
+
+// read reads the report of the goal that is meant.
+func (c *reportCmd) read(a *app) (*report.Report, error) {
+	if c.Ledger != "" {
+		return c.fromExport(a)
+	}
+	on, err := a.about(cmp.Or(c.Goal, grammar.LastGoal))
+	if err != nil {
+		return nil, err
+	}
+	defer on.done()
+	goal, err := a.resolveWorkflow(a.ctx, on.b, cmp.Or(c.Goal, grammar.LastGoal))
+	if err != nil {
+		return nil, err
+	}
+	repo := commit.In(a.ctx, a.at, on.in)
+	from := sourcesOf(a, on.b, on.in.Name)
+	from.Commits = func(ctx context.Context, artefact blackboard.Artefact) (report.Commit, error) {
+		return patchOf(ctx, repo, artefact)
+	}
+	return report.Read(a.ctx, from, goal)
+}
+
+// sourcesOf is where a report is read from, but for commits.
+func sourcesOf(a *app, b *instance.Board, name string) report.Sources {
+	return report.Sources{Board: status.BoardOf(b), Ledger: b.Ledger, Sett: a.Build.Version, Instance: name, Spending: b.Calls.Spending}
+}
+
+// fromExport reads the report from an export, on a blackboard of this process.
+func (c *reportCmd) fromExport(a *app) (*report.Report, error) {
+	path, err := a.at.Path(c.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, role.Fail(role.Usage, fmt.Errorf("read %s: %w", role.Clean(c.Ledger), role.Cause(err)), "")
+	}
+	defer func() { _ = in.Close() }()
+	b, done, err := instance.Scratch(a.ctx, &a.Terminal)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	quiet := a.Terminal
+	quiet.Stderr = io.Discard
+	if _, _, err := ledger.Import(a.ctx, &quiet, b, term.ReadUntil(a.ctx, in), filepath.Base(path)); ledger.Malformed(err) {
+		return nil, role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(c.Ledger), cleaned(err)), "sett ledger export writes such a file")
+	} else if err != nil {
+		return nil, err
+	}
+	goal, err := a.resolveWorkflow(a.ctx, b, cmp.Or(c.Goal, grammar.LastGoal))
+	if err != nil {
+		return nil, err
+	}
+	return report.Read(a.ctx, sourcesOf(a, b, "of "+filepath.Base(path)), goal)
+}
+
+// patchOf reads the commit that an artefact names, with its patch.
+func patchOf(ctx context.Context, repo commit.Repository, artefact blackboard.Artefact) (report.Commit, error) {
+	hash, err := repo.HashOf(ctx, artefact)
+	if err != nil {
+		return report.Commit{}, err
+	}
+	read, err := repo.Commit(ctx, hash)
+	if err != nil {
+		return report.Commit{}, err
+	}
+	patch, err := repo.Patch(ctx, read.Base(), hash)
+	if err != nil {
+		return report.Commit{}, err
+	}
+	c := report.Commit{Hash: read.Hash, Author: role.Clean(read.Author), Date: read.Date.UTC(), Subject: role.Clean(read.Subject), Patch: patch, Files: []report.File{}}
+	for _, f := range read.Files {
+		c.Files = append(c.Files, report.File{Path: role.Clean(f.Path), Added: f.Added, Deleted: f.Deleted, Binary: f.Binary})
+	}
+	return c, nil
+}
