@@ -21,7 +21,8 @@ type explorer struct {
 
 	moves, retries int
 	ends           map[Kind]int
-	consensus      int // states in which all have bid and nothing was decided
+	scripted       map[Kind]int // steps that a script would take
+	consensus      int          // states in which all have bid and nothing was decided
 }
 
 // add returns the state's number and queues it when it is new.
@@ -98,7 +99,7 @@ func TestEveryStateWithPeople(t *testing.T) {
 const people3 = 1 + 2 + 4
 
 func newExplorer(t *testing.T, from model) *explorer {
-	x := &explorer{t: t, index: map[model]int32{}, policy: modelPolicy, ends: map[Kind]int{}}
+	x := &explorer{t: t, index: map[model]int32{}, policy: modelPolicy, ends: map[Kind]int{}, scripted: map[Kind]int{}}
 	x.add(from)
 	return x
 }
@@ -115,8 +116,13 @@ func (x *explorer) explore(from ...model) {
 		return
 	}
 	longest := x.checkEnds()
-	x.t.Logf("%d states, %d moves, %d of them retries; decisions %v; at most %d steps to the end", len(x.states), x.moves, x.retries, x.ends, longest)
-	fmt.Printf("arbiter: %d states seen, %d moves between them\n", len(x.states), x.moves)
+	acts := x.scripted[GrantPhase] + x.scripted[Complete]
+	if x.scripted[GrantPhase] == 0 || x.scripted[Complete] == 0 {
+		x.t.Errorf("scripts act in no state: %v", x.scripted)
+	}
+	x.t.Logf("%d states, %d moves, %d of them retries; decisions %v; steps of scripts %v; at most %d steps to the end",
+		len(x.states), x.moves, x.retries, x.ends, x.scripted, longest)
+	fmt.Printf("arbiter: %d states seen, %d moves between them; in %d of the states a script acts as the arbiter decides\n", len(x.states), x.moves, acts)
 }
 
 // visit checks one state, and adds those next to it.
@@ -124,6 +130,7 @@ func (x *explorer) visit(m model) {
 	d := x.decide(&m)
 	x.checkState(m)
 	x.checkDecision(m, d)
+	x.checkScript(m, d)
 	x.onward = append(x.onward, x.add(x.follow(m, d)))
 	m.moves(func(next model) {
 		x.moves++
