@@ -80,7 +80,7 @@ func (b *Board) Must(err error) {
 func Until(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
 	for began := time.Now(); !done(); <-time.After(min(max(2*time.Millisecond, time.Since(began)/20), 50*time.Millisecond)) {
-		if time.Since(began) > Patience { // looks take time from what is awaited, so they get rarer
+		if time.Since(began) > Patience { // looks take time from the awaited work, so they get rarer
 			tb.Fatalf("waited in vain for %s", what)
 		}
 	}

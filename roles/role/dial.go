@@ -11,8 +11,8 @@ import (
 const Silence = 20 * time.Second
 
 // Dialer returns a dialer of connections within an instance. They break when the other end
-// has been silent for so long, whether or not data is under way: a container whose network
-// was cut and joined again may have another address, and what it sends from the old one is
+// has been silent for so long, whether or not data is under way: after a cut and a return of
+// its network a container may have another address, and data from the old one is
 // lost. Without that the kernel repeats it for a quarter of an hour, and a request hangs.
 func Dialer(connect, silence time.Duration) *net.Dialer {
 	d := &net.Dialer{Timeout: connect, KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: silence / 4, Interval: silence / 4, Count: 3}}

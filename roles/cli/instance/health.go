@@ -37,7 +37,7 @@ func (in *Instance) FreeHealth(but string) (string, error) {
 }
 
 // FreeRepository returns a free address for the role that prepares the trees, in local
-// mode. The kernel chooses a new one: it gives no port twice to those who ask at the same time.
+// mode. The kernel chooses a new one: it gives no port twice to two that ask at the same time.
 func (in *Instance) FreeRepository() (string, error) {
 	return freeAddress(in.Repository, "", in.Health, in.ModelGateway, boardHost(in))
 }

@@ -10,7 +10,7 @@ import (
 	"sett/roles/cli/term"
 )
 
-// Scratch returns an empty blackboard in this process, for what is only looked at. The
+// Scratch returns an empty blackboard in this process, to look at an export. The
 // caller calls done, after which nothing of it is left.
 func Scratch(ctx context.Context, on *term.Terminal) (b *Board, done func(), err error) {
 	dir, err := os.MkdirTemp("", "sett-ledger-")

@@ -17,7 +17,7 @@ type Node struct {
 	Name   string
 	Text   string
 	Class  string // its tone
-	Title  string // shown to those who point at it
+	Title  string // the tooltip
 	Badges []Badge
 	Folds  int // how many nodes it stands for; 0: one
 }
@@ -136,7 +136,7 @@ func (g Graph) arrows(p *Picture, l *layout, tops, bottoms []float64) {
 
 // Fold returns the graph with at most so many nodes. Nodes in keep stay. First all nodes
 // of one name that nothing was made from, and that came from the same node, become one;
-// then the middle of what is left.
+// then the middle of the rest.
 func (g Graph) Fold(most int, keep map[int]bool) Graph {
 	if len(g.Nodes) <= most {
 		return g

@@ -124,7 +124,7 @@ func (l *layout) place() {
 }
 
 // settle moves the spots of a layer towards where they want to be, from left to right,
-// and then the whole layer by the mean of what is missing.
+// and then the whole layer by the mean of the distances that remain.
 func (l *layout) settle(row []int, ties func(spot) []int) {
 	want := make([]float64, len(row))
 	for i, s := range row {

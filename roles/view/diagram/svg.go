@@ -56,7 +56,7 @@ func (r Rect) within(o Rect) bool {
 	return r.X >= o.X-border && r.Y >= o.Y-border && r.X+r.W <= o.X+o.W+border && r.Y+r.H <= o.Y+o.H+border
 }
 
-// Picture is a drawn picture. Boxes and Labels are the places of what it shows, so that
+// Picture is a drawn picture. Boxes and Labels are the places of its parts, so that
 // a test can compare them.
 type Picture struct {
 	Width, Height float64
@@ -66,7 +66,7 @@ type Picture struct {
 }
 
 // SVG returns the picture as an element for an HTML document that has Style. about says
-// in words what it shows, for readers who do not see it.
+// in words the contents, for screen readers.
 func (p *Picture) SVG(about string) string {
 	return fmt.Sprintf(`<svg class="picture" xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" width="%s" height="%s" role="img"><title>%s</title>%s%s</svg>`,
 		num(p.Width), num(p.Height), num(p.Width), num(p.Height), safe(about), arrowHead, p.body.String())
@@ -83,7 +83,7 @@ func num(f float64) string {
 // safe makes any text harmless within an element or a quoted attribute.
 func safe(s string) string { return html.EscapeString(role.Clean(s)) }
 
-// box draws a box with a text for those who point at it.
+// box draws a box; its title is a tooltip.
 func (p *Picture) box(r Rect, class, title string) {
 	p.Boxes = append(p.Boxes, r)
 	fmt.Fprintf(&p.body, `<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="3">`, class, num(r.X), num(r.Y), num(r.W), num(r.H))
@@ -93,7 +93,7 @@ func (p *Picture) box(r Rect, class, title string) {
 	p.body.WriteString("</rect>")
 }
 
-// text draws a line of text whose baseline begins at x and y; size is that of the letters.
+// text draws a line of text; its baseline begins at x and y.
 func (p *Picture) text(x, y float64, class, s string) {
 	p.Labels = append(p.Labels, Rect{x, y - 10, Width(s), 13})
 	fmt.Fprintf(&p.body, `<text class="%s" x="%s" y="%s">%s</text>`, class, num(x), num(y), safe(s))

@@ -23,7 +23,7 @@ type Bar struct {
 	From, To time.Time
 	Class    string // its tone
 	Label    string // shown where it has room
-	Title    string // shown to those who point at it
+	Title    string // the tooltip
 }
 
 // Loop leads from a bar to another, by their indexes.

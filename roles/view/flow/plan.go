@@ -27,7 +27,7 @@ type Agent struct {
 	Adapter string   `json:"adapter"`
 	Makes   []string `json:"makes"`           // none: it does not say, or only reviews
 	MayEnd  bool     `json:"may_end"`         // a result of it may be final
-	Unknown bool     `json:"any_type"`        // it works, and does not say what it makes
+	Unknown bool     `json:"any_type"`        // it works, and names no type of its results
 	Model   string   `json:"model,omitempty"` // the model that its program may ask, as sett.yml names it
 }
 

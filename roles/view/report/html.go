@@ -127,7 +127,7 @@ func (r *Report) head(p *page) {
 	p.WriteString("</tbody></table>\n")
 }
 
-// outcomePart says what came of the goal.
+// outcomePart shows the goal's final result or Failure.
 func (r *Report) outcomePart(p *page) {
 	p.element("h2", "", "What came of it")
 	if r.Outcome == nil {
@@ -166,7 +166,7 @@ func (r *Report) stepsPart(p *page) {
 	}
 }
 
-// peoplePart tells what people did.
+// peoplePart lists the words of people.
 func (r *Report) peoplePart(p *page) {
 	p.element("h2", "", "People")
 	p.table([]string{"Time", "Person", "", ""}, len(r.People), func(i int) {
@@ -175,7 +175,7 @@ func (r *Report) peoplePart(p *page) {
 	})
 }
 
-// ranPart tells what tools were run with.
+// ranPart lists the images and programs that ran.
 func (r *Report) ranPart(p *page) {
 	if len(r.Ran) == 0 {
 		return

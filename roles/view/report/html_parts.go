@@ -85,7 +85,7 @@ func (r *Report) ledgerPart(p *page) {
 	})
 }
 
-// verifyPart says how to check the report, and what it lacks.
+// verifyPart says how to check the report, and lists the parts that it lacks.
 func (r *Report) verifyPart(p *page) {
 	p.element("h2", "", "How to verify")
 	p.element("p", "", "The same goal, version of sett, ledger and store give the same report, byte for byte. Each payload has the SHA-256 that the ledger recorded with it.")

@@ -108,7 +108,7 @@ func marked(s string) string {
 	return b.String()
 }
 
-// fenced writes a text as a block of code, whose fence is longer than any in the text.
+// fenced writes a text as a block of code. Its fence is longer than any in the text.
 func fenced(b *strings.Builder, s string) {
 	fence := "```"
 	for strings.Contains(s, fence) {

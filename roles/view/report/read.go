@@ -48,7 +48,7 @@ func Read(ctx context.Context, from Sources, goal string) (*Report, error) {
 	return r, nil
 }
 
-// artefacts takes the artefacts, and what the goal says of its beginning.
+// artefacts takes the artefacts, and the goal's text and base.
 func (r *Report) artefacts(h *lineage.History) {
 	sums := map[string]string{}
 	for _, e := range h.Events {
@@ -84,7 +84,7 @@ func (r *Report) outcome(w blackboard.Workflow) {
 	}
 }
 
-// entries takes the ledger, the words of people, and what was run.
+// entries takes the ledger, the words of people, and the images and programs that ran.
 func (r *Report) entries(h *lineage.History) {
 	texts := map[string]*blackboard.Artefact{}
 	for i := range h.Outlines {

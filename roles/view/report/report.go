@@ -22,10 +22,10 @@ type Report struct {
 	Timeline  []Stretch      `json:"timeline"` // oldest first
 	People    []Deed         `json:"people"`   // words of persons, oldest first
 	Commits   []Commit       `json:"commits"`  // that artefacts name, oldest first
-	Ran       []Ran          `json:"ran"`      // what agents' tools were run with
+	Ran       []Ran          `json:"ran"`      // the images and programs of agents' runs
 	Models    []view.Spent   `json:"models"`   // calls of models
 	Ledger    []Entry        `json:"ledger"`   // the entries about the goal
-	Lacks     []string       `json:"lacks"`    // what could not be read, and why
+	Lacks     []string       `json:"lacks"`    // parts that could not be read, with the reason
 }
 
 // Goal is the goal and its state.
@@ -64,11 +64,11 @@ type Stretch struct {
 	From    time.Time `json:"from"`
 	To      time.Time `json:"to"`
 	ClaimID string    `json:"claim_id,omitempty"`
-	ID      string    `json:"result_id,omitempty"` // what the work ended with
+	ID      string    `json:"result_id,omitempty"` // the result of the work
 	Says    string    `json:"says"`
-	Gist    string    `json:"gist,omitempty"` // of what the work ended with
+	Gist    string    `json:"gist,omitempty"` // of the result
 	Tone    view.Tone `json:"tone,omitempty"`
-	Answers int       `json:"answers,omitempty"` // for a rework: one more than the index of the stretch whose feedback it heeds
+	Answers int       `json:"answers,omitempty"` // for a rework: one more than the index of the stretch with the feedback that it heeds
 }
 
 // Deed is something that a person did.
@@ -100,7 +100,7 @@ type File struct {
 	Binary  bool   `json:"binary,omitempty"`
 }
 
-// Ran is what grants of an agent were run with.
+// Ran is a set of image, program and settings that runs of an agent had.
 type Ran struct {
 	Agent string `json:"agent"`
 	blackboard.Ran
