@@ -105,11 +105,13 @@ var stagings = map[string]staged{
 	"sett leftovers restore 7XK2ABCD/writer-1 ../kept": {prepare: (*world).leftover},
 	"sett leftovers drop 7XK2ABCD":                     {prepare: (*world).leftover, types: new("y\n")},
 
-	"sett ledger import ledger.jsonl":                 {where: running},
-	"gunzip < ledger.jsonl.gz | sett ledger import -": {where: running},
-	"sett ledger import --abort":                      {where: running, code: 3}, // none was left unfinished
-	"sett man | man -l -":                             {needs: "man"},
-	"sett man pages && man -l pages/sett-up.1":        {needs: "man"},
+	"sett report 7XK2ABCD -o md":                              {prepare: (*world).commit},
+	"sett ledger import ledger.jsonl --bundle commits.bundle": {where: running},
+	"sett ledger import ledger.jsonl":                         {where: running},
+	"gunzip < ledger.jsonl.gz | sett ledger import -":         {where: running},
+	"sett ledger import --abort":                              {where: running, code: 3}, // none was left unfinished
+	"sett man | man -l -":                                     {needs: "man"},
+	"sett man pages && man -l pages/sett-up.1":                {needs: "man"},
 }
 
 // examplesOf returns what the examples of a command type, without the words some have

@@ -242,7 +242,7 @@ func (w *world) history() {
 	w.commit()
 	w.waiting("ask")
 	w.files(w.out, exampleFiles)
-	w.run(w.root, "sett ledger export --file out/ledger.jsonl")
+	w.run(w.root, "sett ledger export --file out/ledger.jsonl --bundle")
 }
 
 // runExample types an example as its reader would, in a folder of its own with the
@@ -264,8 +264,9 @@ func (w *world) runExample(t *testing.T, line string, st staged) {
 		dir = w.root
 		defer w.run(w.root, "git checkout -q main && git clean -fdq")
 	}
-	if strings.Contains(line, "ledger import") {
-		w.run(dir, "cp "+filepath.Join(shared.out, "ledger.jsonl")+" . && gzip -k ledger.jsonl")
+	if strings.Contains(line, "ledger import") || strings.Contains(line, "--ledger ") {
+		export := filepath.Join(shared.out, "ledger.jsonl")
+		w.run(dir, "cp "+export+" . && gzip -k ledger.jsonl && cp "+export+".bundle commits.bundle")
 	}
 	typed := line
 	for from, to := range st.replace {

@@ -183,8 +183,7 @@ func retriable(a *app, b *instance.Board, in *instance.Instance, part string) ([
 	}
 	what, hint := fmt.Sprintf("%s is no Failure and no claim, it is %s", words.Short(id), view.Title(artefact)), a.at.CommandLine(in, "show "+words.Short(id))
 	code := role.NotFound
-	switch {
-	case artefact.StructuralType == blackboard.Failure:
+	if artefact.StructuralType == blackboard.Failure {
 		code, what = role.Failed, fmt.Sprintf("retry %s: it ended the goal, not a claim", view.Named(artefact))
 		hint = a.at.CommandLine(in, `forage --goal "…"`) + " posts a goal anew"
 		if artefact.Type == blackboard.TypeWorkflowLimit {

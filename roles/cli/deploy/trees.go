@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sett/contract/config"
 	"sett/contract/env"
@@ -150,7 +151,7 @@ func makeTrees(ctx context.Context, u *upRun) error {
 	}
 	if u.facts.repository {
 		var err error
-		if in.GitDir, _, err = instance.Repository(u.at, in).Own(ctx); err != nil {
+		if in.GitDir, _, err = instance.Repository(u.at, in).Own(ctx); err != nil && !errors.Is(err, git.ErrMissing) { // without git nothing lands
 			return err
 		}
 		instance.NoteFirst(ctx, u.at, in)
@@ -204,20 +205,18 @@ func repositoryEnviron(in *instance.Instance, url string) []string {
 // dropTrees removes the trees of agents that sett.yml has no more. One that a unit still
 // uses stays, and so does one with changes that nobody kept.
 func dropTrees(ctx context.Context, u *upRun) {
-	units, err := u.place.List(ctx, nil)
+	ours := func(name string) bool {
+		return slices.ContainsFunc(u.c.Names(), func(agent string) bool { return name == agent || strings.HasPrefix(name, agent+".") })
+	}
+	used, err := strangersTrees(ctx, u, ours)
 	if err != nil {
 		u.at.Sayf("sett: warning: trees of agents that left are not removed: %v\n", err)
 		return
 	}
-	used := map[string]bool{}
-	for _, unit := range units {
-		used[unit.Labels[runtime.LabelTree]] = true
-	}
 	places, _ := filepath.Glob(filepath.Join(u.in.TreesDir(), "*")) // its one error is about the pattern
 	for _, place := range places {
 		name := filepath.Base(place)
-		ours := slices.ContainsFunc(u.c.Names(), func(agent string) bool { return name == agent || strings.HasPrefix(name, agent+".") })
-		if ours || used[name] {
+		if ours(name) || used[name] {
 			continue
 		}
 		last, err := repository.ReadLent(place)
@@ -234,5 +233,27 @@ func dropTrees(ctx context.Context, u *upRun) {
 		if err != nil {
 			u.at.Sayf("sett: warning: the tree of %s is not removed: %v\n", name, err)
 		}
+	}
+}
+
+// strangersTrees returns the trees that units of agents which left still use. It gives those
+// units some seconds to end.
+func strangersTrees(ctx context.Context, u *upRun, ours func(tree string) bool) (map[string]bool, error) {
+	const patience, look = 5 * time.Second, 50 * time.Millisecond
+	for waited := time.Duration(0); ; waited += look {
+		units, err := u.place.List(ctx, nil)
+		if err != nil {
+			return nil, err
+		}
+		used := map[string]bool{}
+		for _, unit := range units {
+			if tree := unit.Labels[runtime.LabelTree]; tree != "" && !ours(tree) {
+				used[tree] = true
+			}
+		}
+		if len(used) == 0 || waited >= patience || ctx.Err() != nil {
+			return used, nil
+		}
+		role.Pause(ctx, look)
 	}
 }

@@ -15,6 +15,7 @@ type Line struct {
 // WalkOn says whether and where the walk visits the children of a node.
 type WalkOn int
 
+// The ways of a walk.
 const (
 	Into  WalkOn = iota // here
 	Past                // leave them out
