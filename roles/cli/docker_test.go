@@ -113,13 +113,14 @@ func TestDockerScripts(t *testing.T) {
 		Files: append(scripts, "testdata/script/documents.txtar"), // that one runs in both places
 		Setup: func(env *testscript.Env) error {
 			name := "cli-" + strings.ToLower(blackboard.NewID(time.Now(), role.OS(nil, role.Build{}).Entropy)[16:])
-			env.Setenv("NAME", name)
 			env.Setenv("SETT_LINUX_BINARY", binary)
 			env.Values["name"] = name
 			env.Defer(func() { endContainers(e, name) })
 			if err := setup(env, binary); err != nil {
 				return err
 			}
+			env.Setenv("NAME", name)
+			env.Setenv("UP", "")
 			for _, v := range []string{"DOCKER_HOST", "DOCKER_CONTEXT", "DOCKER_CONFIG", "XDG_RUNTIME_DIR"} {
 				env.Setenv(v, os.Getenv(v)) // empty is not set
 			}
