@@ -154,10 +154,10 @@ func (p *book) checkNames(t *testing.T, instance string) {
 func containerFacts(t *testing.T) []string {
 	t.Helper()
 	var facts []string
-	limits := sources(t, "roles/orchestrator/units.go", "runtime/docker/spec.go")
+	limits := sources(t, "roles/role/container/container.go", "runtime/docker/spec.go")
 	for _, f := range []struct{ code, says string }{
-		{`defaultCPUs += (\d+)\n`, "at most %s CPUs"}, {`defaultMemory += (\d+) << 30\n`, "%s GiB of memory"},
-		{`defaultPids += (\d+)\n`, "%s processes"}, {`tmpSize += (\d+) << 30`, "`/tmp` of %s GiB"},
+		{`CPUs += (\d+)\n`, "at most %s CPUs"}, {`Memory += (\d+) << 30\n`, "%s GiB of memory"},
+		{`Pids += (\d+)\n`, "%s processes"}, {`Tmp += (\d+) << 30`, "`/tmp` of %s GiB"},
 		{`logFiles += "(\d+)"`, "at most %s files"}, {`logSize += "(\d+)m"`, "files of %s MB"},
 	} {
 		m := regexp.MustCompile(f.code).FindStringSubmatch(limits)

@@ -20,7 +20,7 @@ type ground struct {
 // amend has the person's repository forget the commit with which all goals so far began.
 func (g *ground) amend() {
 	defer g.act("an amended commit")()
-	const script = `git commit -q --amend --allow-empty --reset-author -m "begin at $(date +%s%N)" && git reflog expire --expire=now --all && git gc -q --prune=now`
+	const script = `d="@$(($(date +%s%N) / 1000000 % 2000000000)) +0000" && GIT_COMMITTER_DATE="$d" git commit -q --amend --allow-empty --no-edit --date="$d" && git reflog expire --expire=now --all && git gc -q --prune=now`
 	if out, err := g.asUser(exec.Command("sh", "-c", script)).CombinedOutput(); err != nil {
 		g.t.Errorf("amend: %v\n%s", err, out)
 	}

@@ -26,7 +26,7 @@ var onHost = []struct {
 }{
 	{"doctor", []int{0, 1, 7}}, {"list", []int{0}}, {"list -v", []int{0}}, {"goals", []int{0}}, {"hoard", []int{0}}, {"questions", []int{0}},
 	{"config", []int{0}}, {"plan", nil}, {"schema", []int{0}}, {"version", []int{0}}, {"completion bash", []int{0}}, {"man", []int{0}},
-	{"show {fine}", []int{0}}, {"show {failed}", []int{0}}, {"show {result}", []int{0}}, {"why {result}", []int{0}}, {"graph {fine}", []int{0}},
+	{"show {fine}", []int{0}}, {"show {failed}", []int{0}}, {"show {result}", []int{0}}, {"why {result}", []int{0}}, {"graph {fine}", []int{0}}, {"report {fine}", []int{0}},
 	{"result {fine}", []int{0}}, {"unearth {result}", []int{0}}, {"unearth {result} --meta", []int{0}}, {"unearth {result} --diff", []int{0}},
 	{"diff {fine}", []int{0}}, {"diff {fine} --stat", []int{0}}, {"leftovers", []int{0}}, {"leftovers list -o json", []int{0}},
 	{"leftovers show {failed}/config-1", []int{0}}, {"leftovers show {failed}/names-1 --stat", []int{0}}, {"leftovers restore {failed}/pipes-1 {dir}", []int{0}},
@@ -34,7 +34,7 @@ var onHost = []struct {
 	{"land {fine} --dry-run", []int{0}}, {"land {fine}", []int{0}}, {"try config --goal try", []int{0, 1}}, {"try config --goal try --keep", []int{0, 1}},
 	{"try links --artefact {result}", []int{0, 1}}, {"watch --since all --exit-when-done --workflow {fine}", []int{0}}, {"logs -n 20", []int{0}}, {"logs repository", []int{0}},
 	{"wait {fine}", []int{0}}, {"wait {failed}", []int{1}}, {"answer {question} go", []int{0}}, {"approve {result}", nil}, {"reject {result} no", nil}, {"review {result} --approve", nil},
-	{"cancel {asking} no", nil}, {"retry {failed}", nil}, {"ledger export", []int{0}}, {"ledger import missing.jsonl", nil},
+	{"cancel {asking} no", nil}, {"retry {failed} --wait=60s", nil}, {"ledger export", []int{0}}, {"ledger import missing.jsonl", nil},
 	{"init {dir}", nil}, {"demo --help", []int{0}}, {"restart repository", []int{0}}, {"forage --goal again --allow-dirty --wait=60s", []int{0}},
 	{"models show", []int{0}}, {"models pause no", nil}, {"models resume", nil}, {"up --yes --dry-run", []int{0}}, {"up --yes", []int{0}}, {"down", []int{0}},
 }

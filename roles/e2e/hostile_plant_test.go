@@ -1,7 +1,9 @@
 package e2e
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -144,11 +146,18 @@ func (h *hostileHost) plantNames(dir string) {
 	h.replace(filepath.Join(dir, ".git", "HEAD"), "ref: refs/heads/../../../../../"+filepath.Join(h.repo, ".git", "HEAD")+"\n")
 }
 
-// replace writes a file, whatever was there.
+// replace writes a file, whatever was there. The role may empty the tree meanwhile: then it is
+// written once more.
 func (h *hostileHost) replace(path, text string) {
 	h.t.Helper()
-	h.clear(path)
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+	var err error
+	for range 50 {
+		h.clear(path)
+		if err = os.WriteFile(path, []byte(text), 0o644); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -172,9 +181,14 @@ func (h *hostileHost) pipe(path string) {
 // clear removes a file or a link, and sees to its directory.
 func (h *hostileHost) clear(path string) {
 	h.t.Helper()
-	err := os.RemoveAll(path)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	var err error
+	for range 50 {
+		if err = os.RemoveAll(path); err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o755)
+		}
+		if !errors.Is(err, fs.ErrNotExist) { // else the role empties the tree meanwhile
+			break
+		}
 	}
 	if err != nil {
 		h.t.Fatal(err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -78,14 +80,15 @@ func (t *Tree) withIndex(dir string, files map[string]string) error {
 	} else if !gone(err) {
 		return err
 	}
-	if err := (rooted{dir, files}).make(); err != nil || files["index"] == "" {
-		return err
-	}
-	info, err := os.Stat(t.index())
+	r := rooted{dir: dir, files: files}
 	if err == nil {
-		err = os.Chtimes(filepath.Join(dir, "index"), info.ModTime(), info.ModTime())
+		info, err := os.Stat(t.index())
+		if err != nil {
+			return err
+		}
+		r.indexed = info.ModTime()
 	}
-	return err
+	return r.make()
 }
 
 // pointTo has a read-only tree name its repository, which lies elsewhere.
@@ -97,13 +100,24 @@ func (t *Tree) pointTo(file string) error {
 	if err := RemoveAll(file); err != nil {
 		return err
 	}
-	return os.WriteFile(file, []byte(text), 0o600)
+	return writeNew(os.OpenFile, file, text)
+}
+
+// writeNew makes a file that is not there. It follows no link that took its place meanwhile.
+func writeNew(open func(string, int, fs.FileMode) (*os.File, error), name, text string) error {
+	f, err := open(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	return errors.Join(err, f.Close())
 }
 
 // rooted is a git directory with these files, and nothing else.
 type rooted struct {
-	dir   string
-	files map[string]string
+	dir     string
+	files   map[string]string
+	indexed time.Time // of the file index; zero: there is none
 }
 
 // folders that git expects.
@@ -153,21 +167,45 @@ func (r rooted) make() error {
 	if err != nil {
 		return err
 	}
+	root, err := r.open()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }()
 	for name := range folders {
-		if !stay[name] {
-			if err := os.MkdirAll(filepath.Join(r.dir, filepath.FromSlash(name)), 0o700); err != nil {
+		if !stay[name] && name != "." {
+			if err := root.MkdirAll(name, 0o700); err != nil {
 				return err
 			}
 		}
 	}
 	for name, text := range r.files {
 		if !stay[name] {
-			if err := os.WriteFile(filepath.Join(r.dir, filepath.FromSlash(name)), []byte(text), 0o600); err != nil {
+			if err := writeNew(root.OpenFile, name, text); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	if r.indexed.IsZero() {
+		return nil
+	}
+	return root.Chtimes("index", r.indexed, r.indexed)
+}
+
+// open opens the directory, which is made where it is not there. A link that leads out of
+// the directory above is an error: whoever put it there since the walk shall not have Sett
+// write elsewhere.
+func (r rooted) open() (*os.Root, error) {
+	above, err := os.OpenRoot(filepath.Dir(r.dir))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = above.Close() }()
+	name := filepath.Base(r.dir)
+	if err := above.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return above.OpenRoot(name)
 }
 
 // exact lets the owner of a directory do all with it, and nobody else anything.
