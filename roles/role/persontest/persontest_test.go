@@ -20,12 +20,13 @@ func TestChanges(t *testing.T) {
 			t.Fatalf("%s: %v\n%s", script, err, out)
 		}
 	}
-	run(top, "git init -q -b main here; cd here; mkdir sub; echo 1 >sub/file; ln -s sub link; git add -A; git commit -qm 1; git worktree add -q ../linked; mkdir ../linked/deep")
 	for _, dir := range []string{"here/sub", "linked/deep"} {
 		for _, does := range []string{
 			"git branch other", "git stash -q", "git config user.name x", "git tag t", "echo 2 >file", "chmod 700 file", "ln -sfn / ../link", "git commit -q --allow-empty -m 2",
 			"git update-index --assume-unchanged file", "git hash-object -w --stdin </dev/null", "touch new", "rm file", "git checkout -q --detach", "touch $(git rev-parse --git-common-dir)/hooks/x",
 		} {
+			top := t.TempDir()
+			run(top, "git init -q -b main here; cd here; mkdir sub; echo 1 >sub/file; ln -s sub link; git add -A; git commit -qm 1; git worktree add -q ../linked; mkdir ../linked/deep")
 			in := filepath.Join(top, filepath.FromSlash(dir))
 			if dir == "linked/deep" {
 				does = strings.ReplaceAll(does, "file", "../sub/file")
