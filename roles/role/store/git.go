@@ -175,7 +175,7 @@ func (s *Store) process(ctx context.Context, c command) *process {
 	p.cmd.Stdin = strings.NewReader(c.stdin)
 	p.cmd.Stderr = &p.stderr
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if owner := ownerOf(s.Dir); owner != nil && c.dir == "" { // the role, which is the owner, must be able to change what git writes
+	if owner := ownerOf(s.Dir); owner != nil && c.dir == "" { // the role, which is the owner, must be able to change the files that git writes
 		become(p.cmd.SysProcAttr, owner)
 	}
 	p.cmd.Cancel = func() error { return syscall.Kill(-p.cmd.Process.Pid, syscall.SIGTERM) } // so that git removes its locks

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// entries are the paths that an index has, and so what may stay in its tree.
+// entries are the paths that an index has, and so all that may stay in its tree.
 type entries struct {
 	files   map[string]bool // true: it is a submodule, and so an empty directory
 	folders map[string]bool // with such files

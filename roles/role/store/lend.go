@@ -193,8 +193,8 @@ func (r rooted) make() error {
 }
 
 // open opens the directory, which is made where it is not there. A link that leads out of
-// the directory above is an error: whoever put it there since the walk shall not have Sett
-// write elsewhere.
+// the directory above is an error: put there since the walk, it shall not have Sett write
+// elsewhere.
 func (r rooted) open() (*os.Root, error) {
 	above, err := os.OpenRoot(filepath.Dir(r.dir))
 	if err != nil {
