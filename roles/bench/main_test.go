@@ -117,7 +117,7 @@ func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
 	for _, m := range members {
 		cfg.Agents = append(cfg.Agents, config.Agent{Name: m.name, Role: m.name, Command: m.tool, Bids: m.bids, Replicas: 1,
 			Strategy: config.StrategyReuse, Timeout: time.Minute, Grace: time.Second,
-			Workspace: config.Workspace{Mode: blackboard.ReadOnly}})
+			Workspace: config.Workspace{Mode: blackboard.NoWorkspace}})
 	}
 	raw, err := json.Marshal(cfg)
 	if err != nil {

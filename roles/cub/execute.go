@@ -277,7 +277,7 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	next := ""
 	if ids := x.grants.take(1); len(ids) == 1 {
 		next = ids[0]
-		if ctx.Err() != nil || x.mode.works() {
+		if ctx.Err() != nil || x.mode.works() || next == w.Claim.ID { // of a late notice: its start may overtake its result
 			x.grants.add(next)
 			next = ""
 		}
