@@ -126,7 +126,7 @@ var gitFolders = []string{"objects/info", "objects/pack", "refs/heads", "refs/ta
 // make makes the directory so, whatever a tool left there. A file that is as it should be
 // stays: to compare it costs less than to write it.
 func (r rooted) make() error {
-	folders, stay := map[string]bool{".": true}, map[string]bool{}
+	folders := map[string]bool{".": true}
 	for _, name := range append(slices.Collect(maps.Keys(r.files)), gitFolders...) {
 		if _, file := r.files[name]; !file {
 			folders[name] = true
@@ -138,32 +138,7 @@ func (r rooted) make() error {
 	if err := os.MkdirAll(r.dir, 0o700); err != nil {
 		return err
 	}
-	err := filepath.WalkDir(r.dir, func(at string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(r.dir, at)
-		if err != nil {
-			return err
-		}
-		name = filepath.ToSlash(name)
-		text, file := r.files[name]
-		switch {
-		case d.IsDir() && folders[name]:
-			stay[name] = true
-			return exact(at, d)
-		case file && same(at, text):
-			stay[name] = true
-			return nil
-		}
-		if err := RemoveAll(at); err != nil {
-			return err
-		}
-		if d.IsDir() {
-			return fs.SkipDir
-		}
-		return nil
-	})
+	stay, err := r.keep(folders)
 	if err != nil {
 		return err
 	}
@@ -190,6 +165,39 @@ func (r rooted) make() error {
 		return nil
 	}
 	return root.Chtimes("index", r.indexed, r.indexed)
+}
+
+// keep removes everything but these folders, and the files that are as they should be. It
+// returns the names of all that stay.
+func (r rooted) keep(folders map[string]bool) (stay map[string]bool, err error) {
+	stay = map[string]bool{}
+	err = filepath.WalkDir(r.dir, func(at string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(r.dir, at)
+		if err != nil {
+			return err
+		}
+		name = filepath.ToSlash(name)
+		text, file := r.files[name]
+		switch {
+		case d.IsDir() && folders[name]:
+			stay[name] = true
+			return exact(at, d)
+		case file && same(at, text):
+			stay[name] = true
+			return nil
+		}
+		if err := RemoveAll(at); err != nil {
+			return err
+		}
+		if d.IsDir() {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	return stay, err
 }
 
 // open opens the directory, which is made where it is not there. A link that leads out of
