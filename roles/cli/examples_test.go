@@ -105,7 +105,11 @@ var stagings = map[string]staged{
 	"sett leftovers restore 7XK2ABCD/writer-1 ../kept": {prepare: (*world).leftover},
 	"sett leftovers drop 7XK2ABCD":                     {prepare: (*world).leftover, types: new("y\n")},
 
-	"sett report 7XK2ABCD -o md":                              {prepare: (*world).commit},
+	"sett watch --since 1764150000000-0 -o jsonl": {endless: true},
+	"sett ui":                       {endless: true},
+	"sett ui --goal @last":          {endless: true, prepare: (*world).goal},
+	"sett ui --no-open --port 8080": {endless: true, replace: map[string]string{"8080": "0"}},
+	"sett report 7XK2ABCD -o md":    {prepare: (*world).commit},
 	"sett ledger import ledger.jsonl --bundle commits.bundle": {where: running},
 	"sett ledger import ledger.jsonl":                         {where: running},
 	"gunzip < ledger.jsonl.gz | sett ledger import -":         {where: running},

@@ -1,18 +1,21 @@
 package cli
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
+	"sett/roles/role"
 	"sett/roles/role/words"
 )
 
 type listCmd struct {
-	All     bool `help:"Also what the container engine has of instances that this user's state directory does not know."`
-	Verbose bool `short:"v" help:"Also what each agent does, and what open work waits for."`
+	Names   []string `arg:"" optional:"" name:"instance" help:"Only these instances (default: all)."`
+	All     bool     `help:"Also what the container engine has of instances that this user's state directory does not know."`
+	Verbose bool     `short:"v" help:"Also what each agent does, and what open work waits for."`
 	term.Form
 }
 
@@ -46,7 +49,25 @@ subject_id, workflow_id, text), waits_more (open work that was not looked at), s
 
 Examples:
   sett list -v
+  sett list my-sett
   sett list -o json`
+}
+
+// only returns the instances that are meant.
+func (c *listCmd) only(all []*instance.Instance) ([]*instance.Instance, error) {
+	if len(c.Names) == 0 {
+		return all, nil
+	}
+	var known []string
+	for _, in := range all {
+		known = append(known, in.Name)
+	}
+	for _, name := range c.Names {
+		if !slices.Contains(known, name) {
+			return nil, role.Fail(role.NotFound, fmt.Errorf("no instance %s", role.Clean(name)), "%s", words.DidYouMean(name, known, "sett list"))
+		}
+	}
+	return slices.DeleteFunc(all, func(in *instance.Instance) bool { return !slices.Contains(c.Names, in.Name) }), nil
 }
 
 // Run shows the instances.
@@ -79,6 +100,9 @@ func (c *listCmd) Run(a *app) error {
 			}
 			return 0
 		})
+	}
+	if all, err = c.only(all); err != nil {
+		return err
 	}
 	rows := make([]status.Row, len(all))
 	var wg sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 )
 
 type planCmd struct {
-	Output string `short:"o" enum:"text,table,mermaid,dot,json,jsonl,yaml" default:"text" placeholder:"FORMAT" help:"How to print: text (table is the same), mermaid, dot, json, jsonl (one type per line) or yaml."`
+	Output string `short:"o" enum:"text,table,mermaid,dot,svg,json,jsonl,yaml" default:"text" placeholder:"FORMAT" help:"How to print: text (table is the same), mermaid, dot, svg, json, jsonl (one type per line) or yaml."`
 }
 
 // Help is shown by `sett plan --help`.
@@ -24,7 +24,7 @@ type, and the drawing has a gap there.
 Examples:
   sett plan
   sett plan -o mermaid
-  sett plan -o dot | dot -Tsvg > clan.svg`
+  sett plan -o svg > clan.svg`
 }
 
 // Run draws the clan.
@@ -42,6 +42,8 @@ func (c *planCmd) Run(a *app) error {
 		err = term.WriteAll(a.Stdout, p.Mermaid())
 	case "dot":
 		err = term.WriteAll(a.Stdout, p.Dot())
+	case "svg":
+		err = term.WriteAll(a.Stdout, p.Draw().File("The clan: types of artefacts, and the agents that work on them"))
 	default:
 		err = a.Emit(term.Form{Output: c.Output}, term.Shown{Whole: p, Lines: p.Types})
 	}

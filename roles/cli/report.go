@@ -21,7 +21,7 @@ import (
 
 type reportCmd struct {
 	Goal   string `arg:"" optional:"" help:"The goal: any part of its id's beginning or end that is unique (default: @last, the newest goal; of a ledger with one goal: that)."`
-	Output string `short:"o" enum:"html,md,json,yaml" default:"html" placeholder:"FORMAT" help:"How to write it: html (one page that needs no other file), md, json or yaml."`
+	Output string `short:"o" enum:"html,md,json,yaml,timeline,graph" default:"html" placeholder:"FORMAT" help:"How to write it: html (one page that needs no other file), md, json or yaml; timeline or graph: that picture alone, as SVG."`
 	File   string `placeholder:"FILE" help:"Write to FILE, which is there when it is whole; else to stdout."`
 	Force  bool   `help:"Overwrite FILE."`
 	Ledger string `placeholder:"EXPORT" help:"Read an export of sett ledger export instead of an instance."`
@@ -60,6 +60,10 @@ func (c *reportCmd) Run(a *app) error {
 			return term.WriteAll(w, r.HTML())
 		case "md":
 			return term.WriteAll(w, r.Markdown())
+		case "timeline":
+			return term.WriteAll(w, r.DrawTimeline().File("The goal's work over time"))
+		case "graph":
+			return term.WriteAll(w, r.DrawGraph().File("What was made from what"))
 		}
 		on := a.Terminal
 		on.Stdout = w

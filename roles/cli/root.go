@@ -70,6 +70,8 @@ type root struct {
 
 	Report reportCmd `cmd:"" group:"look" help:"Write the whole story of a goal as one page, to keep or hand on."`
 
+	UI uiCmd `cmd:"" name:"ui" group:"look" help:"Show the clan at work, in a browser."`
+
 	Ledger  ledgerCmd  `cmd:"" group:"other" help:"Take everything out of an instance, or bring it into another."`
 	Schema  schemaCmd  `cmd:"" group:"other" help:"Print the JSON Schema of sett.yml."`
 	Doctor  doctorCmd  `cmd:"" group:"other" help:"Look for what is wrong here, and say what to do."`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -25,7 +26,7 @@ import (
 const historyPage = 500
 
 type watchCmd struct {
-	Since    string        `placeholder:"WHEN" help:"Begin with what happened since then: a duration (10m), a time (15:04), or all. Default: from now on."`
+	Since    string        `placeholder:"WHEN" help:"Begin with what happened since then: a duration (10m), a time (15:04), the id of an entry (1764150000000-0), which is not repeated, or all. Default: from now on."`
 	Workflow string        `placeholder:"ID" help:"Only what belongs to this goal; @last is the newest."`
 	Type     string        `placeholder:"TYPE" help:"Only entries that name an artefact of this type, or of a type that fits a pattern, such as 'Code*'."`
 	Agent    string        `placeholder:"NAME" help:"Only entries of this agent."`
@@ -75,6 +76,7 @@ Examples:
   sett watch                          from now on
   sett watch --since 1h               the last hour, then live
   sett watch --since all -o jsonl     everything, for programs
+  sett watch --since 1764150000000-0 -o jsonl
   sett watch --workflow @last         the newest goal only
   sett watch --since 2h --until 1h    one hour of the past
   sett watch --type 'Code*' --agent writer
@@ -184,9 +186,15 @@ func (c *watchCmd) position(a *app, b *instance.Board) (string, error) {
 	case "all":
 		return blackboard.Beginning, nil
 	}
+	if entryID.MatchString(c.Since) {
+		return c.Since, nil
+	}
 	t, err := a.Since(c.Since)
 	return blackboard.PositionAt(t), err
 }
+
+// entryID is the form of the ids of the ledger's entries.
+var entryID = regexp.MustCompile(`^[0-9]{10,20}-[0-9]{1,20}$`)
 
 // ledgerView shows entries of the ledger as they are followed.
 type ledgerView struct {

@@ -95,7 +95,7 @@ func humanArtefact(a *app, st blackboard.StructuralType, about blackboard.Artefa
 }
 
 // peoples are the commands that speak as a person.
-var peoples = regexp.MustCompile(`^(answer|approve|reject|review|cancel|retry|land|leftovers drop)\b`)
+var peoples = regexp.MustCompile(`^(answer|approve|reject|review|cancel|retry|land|leftovers drop|ui)\b`)
 
 // aPerson refuses a tool that speaks as a person, unless somebody confirms it on a
 // terminal.

@@ -94,9 +94,9 @@ func at(seconds float64) time.Time {
 // A goal with a rework, as a report shows it.
 func example() (Timeline, Graph) {
 	t := Timeline{From: noon, To: at(8.2), Lanes: []string{"orchestrator", "writer", "lint", "Jörg"}, Bars: []Bar{
-		{0, at(0), at(0.1), Wait, "bids", "waits for bids"}, {1, at(0.1), at(3), Work, "writes bin/words", "CodeCommit"},
-		{2, at(3), at(3.5), Bad, "rejects", "Review: <b>no</b> tests"}, {1, at(3.5), at(5), Work, "mends bin/words", "CodeCommit v2"},
-		{2, at(5), at(5.5), Good, "approves", ""}, {2, at(5.2), at(5.4), Good, "approves", ""}, {3, at(5.5), at(8.2), Person, "waits for approval", ""},
+		{0, at(0), at(0.1), Wait, "bids", "waits for bids", ""}, {1, at(0.1), at(3), Work, "writes bin/words", "CodeCommit", ""},
+		{2, at(3), at(3.5), Bad, "rejects", "Review: <b>no</b> tests", ""}, {1, at(3.5), at(5), Work, "mends bin/words", "CodeCommit v2", ""},
+		{2, at(5), at(5.5), Good, "approves", "", ""}, {2, at(5.2), at(5.4), Good, "approves", "", ""}, {3, at(5.5), at(8.2), Person, "waits for approval", "", ""},
 	}, Loops: []Loop{{2, 3}}}
 	g := Graph{
 		Nodes: []Node{
@@ -156,7 +156,7 @@ func TestRandomTimelines(t *testing.T) {
 		}
 		for range r.IntN(120) {
 			from := noon.Add(time.Duration(r.Int64N(int64(tl.To.Sub(noon)) + 1)))
-			tl.Bars = append(tl.Bars, Bar{r.IntN(len(tl.Lanes)), from, from.Add(time.Duration(r.Int64N(int64(time.Hour)))), Work, "a label of its own", ""})
+			tl.Bars = append(tl.Bars, Bar{r.IntN(len(tl.Lanes)), from, from.Add(time.Duration(r.Int64N(int64(time.Hour)))), Work, "a label of its own", "", ""})
 		}
 		p := tl.Draw()
 		noOverlap(t, fmt.Sprint("seed ", seed), p)
@@ -190,8 +190,8 @@ func TestFold(t *testing.T) {
 // Whatever texts are, they stay texts.
 func TestHostileTexts(t *testing.T) {
 	for _, s := range []string{`<script>alert(1)</script>`, `"><g onload=alert(1)>`, `]]>`, "a\x1b[2J", "\u202eabc", `&lt;b&gt;`, "\xff\xfe", strings.Repeat("W", 5000)} {
-		g := Graph{Nodes: []Node{{Name: s, Text: s, Title: s, Badges: []Badge{{s, Good}}}}}
-		tl := Timeline{From: noon, To: at(1), Lanes: []string{s}, Bars: []Bar{{0, noon, at(1), Work, s, s}}}
+		g := Graph{Nodes: []Node{{Name: s, Text: s, Title: s, Ref: s, Badges: []Badge{{s, Good}}}}}
+		tl := Timeline{From: noon, To: at(1), Lanes: []string{s}, Bars: []Bar{{0, noon, at(1), Work, s, s, s}}}
 		for _, p := range []*Picture{g.Draw(), tl.Draw()} {
 			noOverlap(t, s[:1], p)
 			svg := p.SVG(s)

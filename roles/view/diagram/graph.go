@@ -18,6 +18,7 @@ type Node struct {
 	Text   string
 	Class  string // its tone
 	Title  string // the tooltip
+	Ref    string // the id of the record that it stands for; may be empty
 	Badges []Badge
 	Folds  int // how many nodes it stands for; 0: one
 }
@@ -90,7 +91,7 @@ func (g Graph) Draw() *Picture {
 
 // draw draws a node's box.
 func (n Node) draw(p *Picture, r Rect) {
-	p.box(r, cmp.Or(n.Class, Plain), n.Title)
+	p.box(r, cmp.Or(n.Class, Plain), n.Title, n.Ref)
 	room, y := r.W-2*nodeInset, r.Y+nodeInset+11
 	p.text(r.X+nodeInset, y, "", Fit(n.Name, room))
 	if n.Text != "" {
@@ -190,7 +191,7 @@ func (g Graph) merge(into []int) Graph {
 		}
 		at[i] = len(out.Nodes)
 		if c := count[i]; c > max(n.Folds, 1) {
-			n.Name, n.Text, n.Badges, n.Folds, n.Class, n.Title = fmt.Sprintf("%d artefacts", c), "folded", nil, c, Plain, ""
+			n.Name, n.Text, n.Badges, n.Folds, n.Class, n.Title, n.Ref = fmt.Sprintf("%d artefacts", c), "folded", nil, c, Plain, "", ""
 		}
 		out.Nodes = append(out.Nodes, n)
 	}

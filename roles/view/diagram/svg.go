@@ -72,6 +72,13 @@ func (p *Picture) SVG(about string) string {
 		num(p.Width), num(p.Height), num(p.Width), num(p.Height), safe(about), arrowHead, p.body.String())
 }
 
+// File returns the picture as a file of its own. about says in words the contents.
+func (p *Picture) File(about string) string {
+	svg := p.SVG(about)
+	at := strings.Index(svg, ">") + 1
+	return svg[:at] + "<style>" + Style + "</style>" + svg[at:] + "\n"
+}
+
 // arrowHead is the end of an arrow. Pictures of one document share its id: all are alike.
 const arrowHead = `<defs><marker id="arrow" markerUnits="userSpaceOnUse" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto-start-reverse"><path d="M0 0L8 4L0 8z" fill="currentColor" fill-opacity=".55"/></marker></defs>`
 
@@ -83,10 +90,13 @@ func num(f float64) string {
 // safe makes any text harmless within an element or a quoted attribute.
 func safe(s string) string { return html.EscapeString(role.Clean(s)) }
 
-// box draws a box; its title is a tooltip.
-func (p *Picture) box(r Rect, class, title string) {
+// box draws a box; its title is a tooltip, ref the id of the record that it stands for.
+func (p *Picture) box(r Rect, class, title, ref string) {
 	p.Boxes = append(p.Boxes, r)
-	fmt.Fprintf(&p.body, `<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="3">`, class, num(r.X), num(r.Y), num(r.W), num(r.H))
+	if ref != "" {
+		ref = ` data-ref="` + safe(ref) + `"`
+	}
+	fmt.Fprintf(&p.body, `<rect class="%s" x="%s" y="%s" width="%s" height="%s" rx="3"%s>`, class, num(r.X), num(r.Y), num(r.W), num(r.H), ref)
 	if title != "" {
 		fmt.Fprintf(&p.body, "<title>%s</title>", safe(title))
 	}

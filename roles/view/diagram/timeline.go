@@ -24,6 +24,7 @@ type Bar struct {
 	Class    string // its tone
 	Label    string // shown where it has room
 	Title    string // the tooltip
+	Ref      string // the id of the record that it stands for; may be empty
 }
 
 // Loop leads from a bar to another, by their indexes.
@@ -73,7 +74,7 @@ func (t Timeline) Draw() *Picture {
 		if places[i].W == 0 {
 			continue
 		}
-		p.box(places[i], b.Class, b.Title)
+		p.box(places[i], b.Class, b.Title, b.Ref)
 		if label := Fit(b.Label, places[i].W-6); label != "" && len([]rune(label)) > 2 {
 			p.text(places[i].X+3, places[i].Y+12, "", label)
 		}

@@ -25,7 +25,7 @@ func (r *Report) DrawTimeline() *diagram.Picture {
 		if s.To.After(t.To) {
 			t.To = s.To
 		}
-		t.Bars = append(t.Bars, diagram.Bar{Lane: lane, From: s.From, To: s.To, Class: s.class(), Label: cmp.Or(s.Gist, s.Says), Title: s.Says + " (" + words.Span(s.To.Sub(s.From)) + ")"})
+		t.Bars = append(t.Bars, diagram.Bar{Lane: lane, From: s.From, To: s.To, Class: s.class(), Label: cmp.Or(s.Gist, s.Says), Title: s.Says + " (" + words.Span(s.To.Sub(s.From)) + ")", Ref: cmp.Or(s.ID, s.ClaimID)})
 		if s.Answers > 0 {
 			t.Loops = append(t.Loops, diagram.Loop{From: s.Answers - 1, To: i})
 		}
@@ -87,7 +87,7 @@ func (r *Report) DrawGraph() *diagram.Picture {
 		at[n.ID] = len(g.Nodes)
 		keep[len(g.Nodes)] = i == 0 || r.Outcome != nil && r.Outcome.ID == n.ID
 		tone := view.StructuralTone(n.StructuralType)
-		node := diagram.Node{Name: n.Name(), Text: n.Says, Class: classOf(tone, diagram.Plain), Title: n.Name() + words.Because(n.Says)}
+		node := diagram.Node{Name: n.Name(), Text: n.Says, Class: classOf(tone, diagram.Plain), Title: n.Name() + words.Because(n.Says), Ref: n.ID}
 		if n.Maker != "" {
 			node.Text = "by " + n.Maker + words.Because(n.Says)
 		}

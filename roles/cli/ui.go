@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+
+	"sett/roles/cli/instance"
+	"sett/roles/cli/ui"
+	"sett/roles/role"
+)
+
+type uiCmd struct {
+	Goal   string `placeholder:"ID" help:"Open the page at this goal; @last is the newest."`
+	NoOpen bool   `name:"no-open" help:"Print the address, and open no browser."`
+	Port   int    `placeholder:"N" help:"The page's port on the loopback address (default, and 0: that of last time, else a free one)."`
+}
+
+// Help is shown by `sett ui --help`.
+func (uiCmd) Help() string {
+	return `Shows the clan at work in a browser of this machine: what needs you, with the answer right
+there; agents, goals, artefacts, the clan's plan and the ledger, live. It serves until Ctrl-C,
+and prints the page's address, which opens the page once and within 15 minutes.
+
+Nobody else can read the page: it is served on this machine's own address, to the browser that
+opened the printed one. What you do there is recorded with your name, as on the command line.
+
+Programs read the same from /api/v1: the path is a command, the query its flags, the answer
+that of -o json. The key is in the address to which the printed one leads.
+
+` + whoHelp + `
+
+Examples:
+  sett ui
+  sett ui --goal @last
+  sett ui --no-open --port 8080`
+}
+
+// Run serves the page until the user's interrupt.
+func (c *uiCmd) Run(a *app) error {
+	if c.Port > 65535 {
+		return role.Fail(role.Usage, fmt.Errorf("there is no port %d", c.Port), "")
+	}
+	in, goal, err := c.about(a)
+	if err != nil {
+		return err
+	}
+	server := &ui.Server{
+		Run: a.within(in), Instance: in.Name, Again: a.at.CommandLine(in, "ui"),
+		Keys: &ui.Keys{Who: a.Who(), Now: a.Now, Entropy: a.Entropy, File: pageFile{filepath.Join(in.Dir, "ui.json")}},
+	}
+	l, err := server.Listen(c.Port)
+	if err != nil {
+		return role.Fail(role.Environment, err, "choose another port with --port")
+	}
+	address, err := server.Address(goal)
+	if err != nil {
+		_ = l.Close()
+		return err
+	}
+	a.Printf("%s\n", address)
+	opened := ""
+	if !c.NoOpen && !openBrowser(a, address) {
+		opened = "; open this address in a browser"
+	}
+	a.Sayf("sett: the page of %s is served until Ctrl-C%s\n", in.Name, opened)
+	return server.Serve(a.ctx, l)
+}
+
+// about finds the instance, which has to run, and the goal.
+func (c *uiCmd) about(a *app) (in *instance.Instance, goal string, err error) {
+	b, in, done, err := a.at.Board(a.ctx)
+	if err != nil {
+		return nil, "", err
+	}
+	defer done()
+	if c.Goal != "" {
+		goal, err = a.resolveWorkflow(a.ctx, b, c.Goal)
+	}
+	return in, goal, err
+}
+
+// within returns the function that runs a command line on an instance.
+func (a *app) within(in *instance.Instance) ui.Command {
+	global := []string{"--color=never", "--name=" + in.Name}
+	if f := a.flags; f.Directory != "" {
+		global = append(global, "--directory="+f.Directory)
+	}
+	if f := a.flags; f.Config != "" {
+		global = append(global, "--config="+f.Config)
+	}
+	return func(ctx context.Context, args []string, stdin io.Reader, out, messages io.Writer) error {
+		e := a.Env
+		e.Args, e.Stdin, e.Stdout, e.Stderr = append(append([]string{}, global...), args...), stdin, out, messages
+		return Run(ctx, e)
+	}
+}
+
+// pageFile keeps what the page's server has to remember.
+type pageFile struct{ path string }
+
+// Read reads it.
+func (f pageFile) Read(v any) error { return instance.ReadFile(f.path, v) }
+
+// Write replaces it.
+func (f pageFile) Write(v any) error { return instance.WriteFile(f.path, v) }
+
+// openBrowser has the desktop open an address, where there is one and a person looks; it
+// says whether it was asked.
+func openBrowser(a *app, address string) bool {
+	program := "xdg-open"
+	if runtime.GOOS == "darwin" {
+		program = "open"
+	} else if a.Getenv("DISPLAY") == "" && a.Getenv("WAYLAND_DISPLAY") == "" {
+		return false
+	}
+	if !role.IsTerminal(a.Stdout) {
+		return false
+	}
+	browser := exec.Command(program, address)
+	if browser.Start() != nil {
+		return false
+	}
+	go func() { _ = browser.Wait() }()
+	return true
+}

@@ -1,0 +1,133 @@
+// The page's elements as values: h makes one, render brings a part of the document to
+// what they say and leaves everything else as it stands, with its focus. A text is only
+// ever a text: no function here reads markup.
+
+export const h = (tag, attrs, ...kids) => ({
+  tag, attrs: attrs || {}, kids: kids.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false && k !== ''),
+});
+
+// render makes the children of an element what is wanted.
+export function render(parent, wanted) {
+  const keyed = new Map();
+  for (const n of parent.childNodes) if (n.settKey !== undefined) keyed.set(n.settKey, n);
+  let at = parent.firstChild;
+  for (const want of wanted) {
+    let node;
+    if (typeof want !== 'object') {
+      node = at && at.nodeType === Node.TEXT_NODE ? at : document.createTextNode('');
+      if (node.data !== String(want)) node.data = String(want);
+    } else if (want instanceof Node) {
+      node = want;
+    } else {
+      node = element(want, at, keyed);
+    }
+    if (node !== at) parent.insertBefore(node, at);
+    if (typeof want === 'object' && !(want instanceof Node)) {
+      attributes(node, want.attrs);
+      render(node, want.kids);
+      if (node.localName === 'select' && want.attrs.value !== undefined) node.value = want.attrs.value;
+    }
+    at = node.nextSibling;
+  }
+  while (at) {
+    const next = at.nextSibling;
+    at.remove();
+    at = next;
+  }
+}
+
+// element finds the element that is wanted among those that are there, or makes it.
+function element(want, at, keyed) {
+  const key = want.attrs.key;
+  let node = key !== undefined ? keyed.get(key) : at;
+  if (!node || node.nodeType !== Node.ELEMENT_NODE || node.localName !== want.tag || node.settKey !== key) {
+    node = document.createElement(want.tag);
+    node.settKey = key;
+    node.settAttrs = {};
+  }
+  return node;
+}
+
+function attributes(node, attrs) {
+  const before = node.settAttrs || {};
+  for (const name in before) if (!(name in attrs)) set(node, name, null);
+  for (const name in attrs) if (before[name] !== attrs[name] || name === 'value') set(node, name, attrs[name]);
+  node.settAttrs = attrs;
+}
+
+function set(node, name, value) {
+  if (name === 'key') return;
+  if (name.startsWith('on')) node[name] = value;
+  else if (name === 'value' && 'value' in node) {
+    if (document.activeElement !== node && node.value !== String(value ?? '')) node.value = value ?? '';
+  } else if (value === null || value === undefined || value === false) node.removeAttribute(name);
+  else node.setAttribute(name, value === true ? '' : value);
+}
+
+// What a picture of sett's may be made of. All else is left out.
+const shapes = ['svg', 'title', 'defs', 'marker', 'path', 'rect', 'text', 'g'];
+const properties = ['class', 'x', 'y', 'width', 'height', 'rx', 'd', 'viewBox', 'fill', 'fill-opacity', 'role', 'data-ref', 'marker-end',
+  'id', 'orient', 'refX', 'refY', 'markerUnits', 'markerWidth', 'markerHeight'];
+
+// picture copies a drawing, shape by shape. Boxes that stand for a record lead to it.
+export function picture(from) {
+  const copy = (e) => {
+    const own = document.createElementNS('http://www.w3.org/2000/svg', e.localName);
+    for (const a of e.attributes) if (properties.includes(a.name)) own.setAttribute(a.name, a.value);
+    const ref = own.getAttribute('data-ref');
+    if (ref) {
+      own.setAttribute('tabindex', '0');
+      own.setAttribute('role', 'link');
+      own.setAttribute('data-row', '');
+    }
+    for (const k of e.childNodes) {
+      if (k.nodeType === Node.TEXT_NODE) own.appendChild(document.createTextNode(k.data));
+      else if (k.nodeType === Node.ELEMENT_NODE && shapes.includes(k.localName)) own.appendChild(copy(k));
+    }
+    return own;
+  };
+  return copy(from.documentElement);
+}
+
+// text is a text of somebody's, in its own direction.
+export const text = (s, cls) => h('bdi', { class: cls, dir: 'auto' }, s);
+
+export const short = (id) => (id || '').slice(-8);
+
+export const link = (to, label, attrs) => h('a', { href: '#/' + to, ...attrs }, label);
+
+// of is a link to a record, by its id.
+export const of = (id, label) => (id ? link('show/' + encodeURIComponent(id), label || short(id), { class: 'mono' }) : '-');
+
+// at is a time in the reader's zone, with UTC as its tooltip.
+export function at(iso, whole) {
+  const t = new Date(iso);
+  if (!iso || isNaN(t)) return '-';
+  const today = t.toDateString() === new Date().toDateString();
+  const s = whole || !today ? t.toLocaleString() : t.toLocaleTimeString();
+  return h('time', { datetime: t.toISOString(), title: t.toISOString().replace('T', ' ').replace('Z', ' UTC') }, s);
+}
+
+// span is a number of seconds for people.
+export function span(s) {
+  if (s === undefined || s === null) return '-';
+  if (s < 10 && s % 1) return s.toFixed(1) + 's';
+  s = Math.floor(s);
+  if (s < 60) return s + 's';
+  if (s < 3600) return Math.floor(s / 60) + 'm' + (s % 60 ? ' ' + (s % 60) + 's' : '');
+  if (s < 86400) return Math.floor(s / 3600) + 'h ' + Math.floor((s % 3600) / 60) + 'm';
+  return Math.floor(s / 86400) + 'd ' + Math.floor((s % 86400) / 3600) + 'h';
+}
+
+// list is a table; its head names the columns.
+export const list = (head, rows, empty) => (rows.length === 0 ? h('p', { class: 'quiet' }, empty || 'nothing')
+  : h('div', { class: 'scroll' }, h('table', null, h('thead', null, h('tr', null, head.map((t) => h('th', { scope: 'col' }, t)))), h('tbody', null, rows))));
+
+export const tone = (s) => ({ achieved: 'good', complete: 'good', running: 'good', working: 'good', done: 'good', approve: 'good', approved: 'good', landed: 'good',
+  failed: 'bad', terminated: 'bad', unreachable: 'bad', lost: 'bad', stopped: 'bad', Failure: 'bad',
+  stalled: 'warn', degraded: 'warn', silent: 'warn', unhealthy: 'warn', unfit: 'warn', paused: 'warn', rejected: 'warn', feedback: 'warn', held: 'warn', awaiting_answer: 'warn' }[s] || '');
+
+// patch is a diff, its lines in their colours.
+export const patch = (s) => h('pre', { class: 'diff', tabindex: '0' }, s.split('\n').map((l) => h('span', {
+  class: /^(\+\+\+|---|diff |index )/.test(l) ? 'at' : l[0] === '+' ? 'add' : l[0] === '-' ? 'del' : l.startsWith('@@') ? 'at' : null,
+}, l + '\n')));

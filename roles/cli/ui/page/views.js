@@ -1,0 +1,287 @@
+// The views: each reads its values and says what the page shows of them. What they show
+// is what the commands of sett print.
+
+import { h, text, link, of, at, span, list, tone, patch, picture, short } from './dom.js';
+import { get, draw } from './wire.js';
+
+const status = (s) => h('span', { class: tone(s) }, s.replaceAll('_', ' '));
+const first = (s) => (s || '').split('\n')[0];
+const line = (s, n = 160) => (first(s).length > n ? first(s).slice(0, n) + '…' : first(s));
+
+// since is how long something has lasted, as it was read so many seconds ago.
+const since = (page, age) => span(Math.max(0, age + Math.floor((Date.now() - page.read) / 1000)));
+
+// matter is a question or a gate, with what settles it.
+const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-row': '', tabindex: '0', 'aria-label': m.kind + ' of ' + (m.agent || m.role || 'sett') },
+  h('div', { class: 'row' }, h('strong', null, m.kind === 'question' ? text(m.agent || m.role) : text(m.about.type)), h('span', { class: 'quiet' },
+    m.kind === 'question' ? 'asks' : 'of ', m.kind === 'question' ? '' : text(m.agent || m.role || 'you'), m.kind === 'question' ? '' : ' waits for approval', ', ', since(page, m.age_seconds))),
+  m.goal ? h('div', { class: 'quiet' }, 'goal ', of(m.workflow_id), ' ', text(line(m.goal))) : null,
+  h('pre', { dir: 'auto' }, m.text),
+  m.kind === 'question'
+    ? page.form('answer', m.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] })
+    : [h('div', null, of(m.id, 'show it')), page.form('gate', m.id, { label: 'What is wrong with it', buttons: [
+      { label: 'Approve', act: 'approve', class: 'do', silent: true }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] })]);
+
+const waits = (page, all) => list(['for', 'who', 'what', 'goal'], (all || []).map((w) => h('tr', { key: w.what + w.subject_id + (w.agent || '') },
+  h('td', { class: 'tight' }, w.what), h('td', null, text(w.agent || '')), h('td', null, text(w.text)),
+  h('td', { class: 'tight' }, of(w.workflow_id), ' ', h('span', { class: 'quiet' }, since(page, w.age_seconds),
+    w.until ? ' of ' + span((new Date(w.until) - new Date(w.since)) / 1000) : '')))), 'nothing is waited for');
+
+export const now = {
+  title: 'Now',
+  async load() {
+    const [instances, questions, failed, models] = await Promise.all([get('list'), get('questions'), get('goals', { status: 'failed', limit: 5 }), get('models', { limit: 20 })]);
+    const instance = instances.instances[0] || {};
+    const busy = (instance.agents_detail || []).filter((a) => a.works.length).slice(0, 12);
+    const said = {};
+    await Promise.all(busy.map(async (a) => {
+      const l = await get('logs/' + a.name, { lines: 1 }).catch(() => ({ lines: [] }));
+      said[a.name] = l.lines.length ? l.lines[l.lines.length - 1].message : '';
+    }));
+    return { instance, questions: questions.questions, failed: failed.goals, models, said };
+  },
+  draw(page, { instance, questions, failed, models, said }) {
+    const agents = instance.agents_detail || [];
+    return [
+      h('h1', null, text(instance.name || ''), ' is ', status(instance.state || 'unknown'),
+        h('span', { class: 'quiet' }, instance.stopping ? ', it takes no new work' : '')),
+      instance.refuses_writes ? h('p', { class: 'bad' }, 'the blackboard refuses writes: ', text(instance.refuses_writes)) : null,
+      instance.ledger_lost ? h('p', { class: 'bad' }, 'it is not the blackboard of before: ', instance.ledger_lost) : null,
+      h('section', { 'aria-label': 'what needs you' }, h('h2', null, 'Needs you'),
+        questions.length ? h('div', { class: 'cards' }, questions.map((m) => matter(page, m))) : h('p', { class: 'quiet' }, 'nobody asks, and nothing waits for approval')),
+      h('section', { 'aria-label': 'agents' }, h('h2', null, 'Agents'), list(['agent', 'state', 'works on', 'queued', 'bids due'], agents.map((a) => h('tr', { key: a.name, 'data-row': '', tabindex: '0' },
+        h('td', null, text(a.name)), h('td', { class: a.works.length ? 'live' : null }, status(a.state)),
+        h('td', null, a.works.map((w) => h('div', null, of(w.claim_id), ' for ', since(page, w.age_seconds), w.attempt > 1 ? ', attempt ' + w.attempt : '')),
+          said[a.name] ? h('div', { class: 'mono quiet' }, text(line(said[a.name], 200))) : null),
+        h('td', null, a.queued), h('td', null, a.bids_due))), 'no agents')),
+      h('section', { 'aria-label': 'waits' }, h('h2', null, 'Waits'), waits(page, instance.waits), instance.waits_more ? h('p', { class: 'quiet' }, 'and ', instance.waits_more, ' more') : null),
+      models.goals.length || models.paused ? h('section', { 'aria-label': 'models' }, h('h2', null, 'Models', models.paused ? h('span', { class: 'warn' }, ' are stopped') : ''),
+        list(['goal', 'calls', 'tokens', 'cost', 'budget'], models.goals.slice(-8).reverse().map((g) => h('tr', { key: g.workflow_id }, h('td', null, of(g.workflow_id)), h('td', null, g.calls),
+          h('td', null, g.tokens), h('td', null, g.cost), h('td', null, Object.entries(g.budget || {}).map(([k, v]) => k + ' ' + v).join(', ') || '-'))))) : null,
+      failed.length ? h('section', { 'aria-label': 'failures' }, h('h2', null, 'Failed'), list(['goal', 'ended', ''], failed.slice().reverse().map((g) => h('tr', { key: g.id, 'data-row': '', tabindex: '0' },
+        h('td', null, of(g.id), ' ', text(line(g.text))), h('td', null, at(g.ended_at)), h('td', null, page.button('retry', g.id, 'Retry')))))) : null,
+    ];
+  },
+};
+
+export const goals = {
+  title: 'Goals',
+  load: (page) => get('goals', { status: page.params.get('status'), limit: page.params.get('limit') || 50 }),
+  draw(page, { goals: all, more }) {
+    const q = (page.params.get('q') || '').toLowerCase();
+    const shown = all.filter((g) => !q || g.text.toLowerCase().includes(q) || g.id.toLowerCase().includes(q)).reverse();
+    return [
+      h('h1', null, 'Goals'),
+      h('div', { class: 'row' },
+        page.filter('status', 'Status', ['', 'active', 'achieved', 'failed', 'stalled']),
+        page.filter('q', 'Search'), page.filter('limit', 'Newest', ['50', '200', '1000'])),
+      list(['id', 'status', 'age', 'outstanding', 'goal'], shown.map((g) => h('tr', { key: g.id, 'data-row': '', tabindex: '0' },
+        h('td', { class: 'tight' }, of(g.id)), h('td', { class: 'tight' }, status(g.status), g.questions ? h('span', { class: 'warn' }, ' ', g.questions, ' asked') : '', g.gates ? h('span', { class: 'warn' }, ' ', g.gates, ' held') : ''),
+        h('td', { class: 'tight' }, since(page, g.age_seconds)), h('td', null, g.outstanding), h('td', null, text(line(g.text, 300))))), 'no goals'),
+      more ? h('p', { class: 'quiet' }, 'there are older ones') : null,
+    ];
+  },
+};
+
+const tabs = (page, all) => {
+  const on = all.includes(page.params.get('tab')) ? page.params.get('tab') : all[0];
+  return [on, h('nav', { class: 'tabs', 'aria-label': 'parts' }, all.map((t, i) => link(page.here({ tab: i ? t : '' }), t, { 'aria-current': t === on ? 'page' : null, 'data-tab': i + 1 })))];
+};
+
+const brief = (a) => [of(a.id), ' ', text(a.type), a.version > 1 ? ' v' + a.version : '', ' ', h('span', { class: 'quiet' }, 'by ', text(a.by || a.produced_by_agent || a.produced_by_role))];
+
+const commits = (all) => all.map((c) => h('details', { key: c.hash + c.artefact_id }, h('summary', null, h('code', null, c.hash.slice(0, 12)), ' ', text(c.subject || ''), ' ', h('span', { class: 'quiet' }, text(c.author || ''), ' for '), of(c.artefact_id)),
+  list(['file', '+', '-'], (c.files || []).map((f) => h('tr', { key: f.path }, h('td', { class: 'mono' }, text(f.path)), h('td', { class: 'add' }, f.binary ? 'binary' : f.added), h('td', { class: 'del' }, f.deleted)))),
+  c.patch ? patch(c.patch) : null, c.patch_cut ? h('p', { class: 'quiet' }, 'the patch is longer: sett unearth ', short(c.artefact_id), ' --diff') : null));
+
+const grant = (g) => [g.phase, ' ', text(g.agent), ': ', status(g.state), g.verdict ? [', ', status(g.verdict)] : '', g.took_seconds !== undefined ? ', ' + span(g.took_seconds) : '',
+  g.result_id ? [' → ', of(g.result_id)] : '', g.says ? [' ', text(line(g.says))] : '', g.reason ? h('span', { class: 'warn' }, ' ', text(g.reason)) : '',
+  (g.questions || []).map((q) => h('div', null, 'asked ', of(q.id), ' ', text(line(q.says)), q.answer ? [' — ', text(q.by || ''), ': ', text(line(q.answer))] : ''))];
+
+// step is a claim of the story.
+const step = (s, i) => h('article', { class: 'card', key: (s.claim ? s.claim.id : 's') + i, 'data-row': '', tabindex: '0' },
+  s.claim ? [h('div', null, h('strong', null, text(s.claim.target.type)), ' ', of(s.claim.id), ' ', status(s.claim.status), ' ', h('span', { class: 'quiet' }, text(s.claim.because), s.claim.reason ? [', ', text(s.claim.reason)] : '')),
+    h('dl', null,
+      h('dt', null, 'bids'), h('dd', null, s.claim.bids.map((b) => h('div', null, text(b.agent), ' ', b.bid, b.rule ? h('span', { class: 'quiet' }, ' by the rule ', text(b.rule)) : '', b.reason ? h('span', { class: 'quiet' }, ' ', text(b.reason)) : ''))),
+      s.claim.grants.length ? [h('dt', null, 'grants'), h('dd', null, s.claim.grants.map((g) => h('div', null, grant(g))))] : null,
+      s.claim.feedback.length ? [h('dt', null, 'feedback'), h('dd', null, s.claim.feedback.map((r) => h('div', null, brief(r), ' ', text(line(r.says)))))] : null,
+      s.claim.cancelled ? [h('dt', null, 'cancelled'), h('dd', null, text(s.claim.cancelled.by), ': ', text(s.claim.cancelled.why))] : null,
+      s.claim.retry_of ? [h('dt', null, 'tries again'), h('dd', null, of(s.claim.retry_of), ' ', text(s.claim.retried_by || ''), ' ', text(s.claim.retry_why || ''))] : null)] : null,
+  s.unreadable ? h('p', { class: 'bad' }, text(s.unreadable)) : null,
+  s.artefact ? h('div', null, '→ ', brief(s.artefact), ' ', text(line(s.artefact.says)), s.gate ? h('span', { class: tone(s.gate.state) }, ' ', s.gate.state, s.gate.by ? [' by ', text(s.gate.by)] : '') : '') : null);
+
+// entries are lines of a goal's ledger, up to the one that the slider is at.
+const entries = (page, all) => {
+  const to = page.params.get('to') ? Math.min(Number(page.params.get('to')) || 0, all.length) : all.length;
+  return [
+    h('div', { class: 'row' }, h('label', { for: 'replay' }, 'Replay'), h('input', { id: 'replay', type: 'range', min: 0, max: all.length, value: to, 'aria-valuetext': to + ' of ' + all.length,
+      oninput: (e) => page.go(page.here({ to: Number(e.target.value) === all.length ? '' : e.target.value }), true) }), h('span', { class: 'quiet' }, to + ' of ' + all.length)),
+    list(['time', 'kind', 'who', 'what'], all.slice(Math.max(0, to - 1000), to).reverse().map((e) => h('tr', { key: e.id, 'data-row': '', tabindex: '0' },
+      h('td', null, at(e.time)), h('td', { class: e.tone || null }, e.kind), h('td', null, text(e.by)), h('td', null, text(e.says)))))];
+};
+
+const parts = ['timeline', 'graph', 'result', 'story', 'ledger'];
+
+const goal = {
+  async load(page, id, shown) {
+    const tab = parts.includes(page.params.get('tab')) ? page.params.get('tab') : parts[0];
+    const pic = tab === 'timeline' || tab === 'graph' ? draw('report/' + id, { output: tab }) : null;
+    const [report, svg] = await Promise.all([get('report/' + id), pic]);
+    return { shown, report, svg: svg && picture(svg), tab };
+  },
+  draw(page, { shown, report, svg, tab }) {
+    const [on, nav] = tabs(page, parts);
+    const w = shown.workflow;
+    const body = {
+      timeline: () => h('figure', { 'aria-label': 'the goal’s work over time' }, svg),
+      graph: () => h('figure', { 'aria-label': 'what was made from what' }, svg),
+      result: () => [
+        report.outcome ? [h('h2', null, brief(report.outcome)), h('pre', { dir: 'auto' }, report.outcome.excerpt)] : h('p', { class: 'quiet' }, 'no final result yet'),
+        report.outcome && report.outcome.commit && report.outcome.structural_type !== 'Failure' ? h('p', null, 'To bring its commit to your branch: ', h('code', null, 'sett land ' + short(w.id))) : null,
+        report.commits.length ? [h('h2', null, 'Commits'), commits(report.commits)] : null,
+        report.models.length ? [h('h2', null, 'Models'), list(['agent', 'model', 'calls', 'cost'], report.models.map((m) => h('tr', { key: m.agent + m.model }, h('td', null, text(m.agent)), h('td', null, text(m.model)), h('td', null, m.calls), h('td', null, m.cost))))] : null,
+        report.people.length ? [h('h2', null, 'People'), list(['time', 'person', '', ''], report.people.map((d, i) => h('tr', { key: 'p' + i }, h('td', null, at(d.time)), h('td', null, text(d.by)), h('td', null, d.kind), h('td', null, text(d.says)))))] : null],
+      story: () => h('div', { class: 'cards' }, report.steps.map(step)),
+      ledger: () => entries(page, report.ledger),
+    }[on];
+    return [
+      h('h1', null, text(line(shown.text, 300))),
+      first(shown.text) !== shown.text.trim() ? h('details', null, h('summary', null, 'whole text'), h('pre', { dir: 'auto' }, shown.text)) : null,
+      h('div', { class: 'row' }, status(w.status), h('span', { class: 'mono quiet' }, w.id), h('span', { class: 'quiet' }, 'since ', at(w.created_at), w.ended_at ? [', ended ', at(w.ended_at)] : [', ', w.outstanding, ' outstanding']),
+        w.status === 'active' ? page.button('cancel', w.id, 'Cancel the goal') : null, w.status === 'failed' ? page.button('retry', w.id, 'Retry') : null),
+      shown.outcome ? h('p', null, text(line(shown.outcome, 400))) : null,
+      shown.waits.length ? waits(page, shown.waits) : null,
+      report.lacks.length ? h('p', { class: 'warn' }, 'could not be read: ', text(report.lacks.join('; '))) : null,
+      nav, on === tab ? body() : h('p', { class: 'quiet' }, 'is read'),
+    ];
+  },
+};
+
+const biggest = 256 << 10; // bytes of a payload that the page shows
+
+const artefact = {
+  async load(page, id, shown) {
+    const a = shown.artefact;
+    const [whole, why, logs] = await Promise.all([
+      a.payload_size <= biggest ? get('unearth/' + id, a.commit ? { diff: 'true' } : {}).catch((e) => ({ payload: '', commit_error: e.message })) : null,
+      get('why/' + id).catch(() => ({ steps: [] })),
+      a.claim_id ? get('logs/' + a.claim_id, { lines: 50 }).catch(() => ({ lines: [] })) : { lines: [] },
+    ]);
+    return { shown, whole, why, logs };
+  },
+  draw(page, { shown, whole, why, logs }) {
+    const a = shown.artefact;
+    const claim = shown.claim && shown.claim.claim;
+    return [
+      h('h1', null, text(a.type), a.version > 1 ? ' v' + a.version : ''),
+      h('dl', null,
+        h('dt', null, 'id'), h('dd', { class: 'mono' }, a.id), h('dt', null, 'is a'), h('dd', null, status(a.structural_type)),
+        h('dt', null, 'made by'), h('dd', null, text(a.produced_by_agent || a.produced_by_role), ', ', at(a.created_at)),
+        a.summary ? [h('dt', null, 'summary'), h('dd', null, text(a.summary))] : null,
+        h('dt', null, 'goal'), h('dd', null, of(a.workflow_id)),
+        a.claim_id ? [h('dt', null, 'made under'), h('dd', null, of(a.claim_id))] : null,
+        h('dt', null, 'from'), h('dd', null, shown.sources.length ? shown.sources.map((s) => h('div', null, brief(s))) : 'nothing'),
+        shown.children.length ? [h('dt', null, 'made of it'), h('dd', null, shown.children.map((s) => h('div', null, brief(s))))] : null,
+        h('dt', null, 'payload'), h('dd', null, a.payload_size, ' bytes, SHA-256 ', h('span', { class: 'mono' }, a.payload_sha256))),
+      shown.gate ? h('p', { class: tone(shown.gate.state) }, shown.gate.state, shown.gate.by ? [' by ', text(shown.gate.by)] : '', shown.gate.says ? [': ', text(shown.gate.says)] : '') : null,
+      shown.gate && shown.gate.state === 'held' ? page.form('gate', a.id, { label: 'What is wrong with it', buttons: [
+        { label: 'Approve', act: 'approve', class: 'do', silent: true }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] }) : null,
+      a.structural_type === 'Question' && !shown.children.length ? page.form('answer', a.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] }) : null,
+      a.structural_type === 'Failure' ? h('p', null, page.button('retry', a.id, 'Retry')) : null,
+      claim && claim.status === 'pending_review' ? page.form('review', a.id, { label: 'Your review: what is wrong with it', buttons: [
+        { label: 'Approve', act: 'review', class: 'do', silent: true, body: { approve: true } }, { label: 'Give feedback', act: 'review', class: 'stop', needs: true }] }) : null,
+      h('h2', null, 'Payload'), payload(a, whole),
+      claim ? [h('h2', null, 'The claim on it'), claimPart(page, shown.claim)] : null,
+      why.steps.length ? [h('h2', null, 'How it came to be'), h('div', { class: 'cards' }, why.steps.map(step))] : null,
+      logs.lines.length ? [h('h2', null, 'Log of the claim that made it'), h('pre', { tabindex: '0' }, logs.lines.map((l) => l.part + '  ' + l.message + '\n'))] : null,
+    ];
+  },
+};
+
+// payload shows a payload as what it is.
+function payload(a, whole) {
+  if (!whole) return h('p', { class: 'quiet' }, 'it is large: ', h('code', null, 'sett unearth ' + short(a.id)));
+  let body = whole.payload;
+  try {
+    const v = JSON.parse(body);
+    if (a.structural_type === 'Failure' && v && typeof v === 'object') {
+      return [h('p', { class: 'bad' }, text(v.reason || '')), h('p', { class: 'quiet' }, 'exit code ', v.exit_code), v.stderr ? h('pre', { tabindex: '0' }, v.stderr) : null, v.stdout ? h('pre', { tabindex: '0' }, v.stdout) : null];
+    }
+    if (v && typeof v === 'object') body = JSON.stringify(v, null, 2);
+  } catch { /* it is a text */ }
+  return [
+    whole.commit ? commits([{ ...whole.commit, artefact_id: a.id }]) : null,
+    whole.commit_error ? h('p', { class: 'warn' }, text(whole.commit_error)) : null,
+    whole.commit && body.trim() === whole.commit.hash ? null : h('pre', { dir: 'auto', tabindex: '0' }, body),
+  ];
+}
+
+const claimPart = (page, c) => [
+  h('dl', null, h('dt', null, 'id'), h('dd', { class: 'mono' }, c.claim.id), h('dt', null, 'is'), h('dd', null, status(c.claim.status), c.claim.reason ? [', ', text(c.claim.reason)] : ''),
+    h('dt', null, 'on'), h('dd', null, of(c.claim.artefact_id), ' ', text(c.claim.target.type), c.claim.target.version > 1 ? ' v' + c.claim.target.version : ''),
+    h('dt', null, 'opened'), h('dd', null, at(c.claim.opened_at), c.claim.closed_at ? [', closed ', at(c.claim.closed_at)] : ''),
+    h('dt', null, 'bids'), h('dd', null, c.bids.length ? c.bids.map((b) => h('div', null, text(b.agent), ' ', b.bid)) : 'none'),
+    h('dt', null, 'grants'), h('dd', null, c.grants.length ? c.grants.map((g) => h('div', null, grant(g), ', attempt ', g.attempt)) : 'none')),
+  c.waits.length ? waits(page, c.waits) : null,
+  ['complete', 'terminated'].includes(c.claim.status) ? null : h('p', null, page.button('cancel', c.claim.id, 'Cancel the claim')),
+  (c.rework_chain || []).length ? h('p', { class: 'quiet' }, 'versions: ', c.rework_chain.map((v) => [' v' + v.version + ' ', of(v.artefact_id), v.status ? [' ', status(v.status)] : ''])) : null,
+];
+
+const claim = {
+  load: async (page, id, shown) => ({ shown, logs: await get('logs/' + shown.claim.id, { lines: 50 }).catch(() => ({ lines: [] })) }),
+  draw: (page, { shown, logs }) => [h('h1', null, 'Claim on ', text(shown.claim.target.type)), h('p', null, 'goal ', of(shown.claim.workflow_id)), claimPart(page, shown),
+    logs.lines.length ? [h('h2', null, 'Log'), h('pre', { tabindex: '0' }, logs.lines.map((l) => l.part + '  ' + l.message + '\n'))] : null],
+};
+
+// show is a goal, a claim or an artefact, by its id.
+export const show = {
+  title: 'Show',
+  async load(page) {
+    const shown = await get('show/' + page.id);
+    const as = { goal, claim }[shown.kind] || artefact;
+    return { as, data: await as.load(page, page.id, shown) };
+  },
+  draw: (page, { as, data }) => as.draw(page, data),
+};
+
+export const clan = {
+  title: 'Clan',
+  still: true, // it is sett.yml's, not the ledger's
+  async load() {
+    const [plan, svg] = await Promise.all([get('plan'), draw('plan', { output: 'svg' })]);
+    return { plan, svg: picture(svg) };
+  },
+  draw: (page, { plan, svg }) => [
+    h('h1', null, 'The clan'),
+    h('figure', { 'aria-label': 'the plan as a picture' }, svg),
+    h('h2', null, 'Agents'),
+    list(['agent', 'adapter', 'makes', 'model'], plan.agents.map((a) => h('tr', { key: a.agent, 'data-row': '', tabindex: '0' }, h('td', null, text(a.agent)), h('td', null, a.adapter),
+      h('td', null, a.any_type ? 'any type' : text(a.makes.join(', '))), h('td', null, text(a.model || ''))))),
+    plan.stalls.length ? [h('h2', null, 'May stall'), list(['type', 'why'], plan.stalls.map((s, i) => h('tr', { key: 's' + i }, h('td', null, text(s.type)), h('td', null, text(s.why)))))] : null,
+    h('h2', null, 'Ends'), list(['agent', 'result', ''], plan.ends.map((e, i) => h('tr', { key: 'e' + i }, h('td', null, text(e.agent)), h('td', null, text(e.type || 'any type')), h('td', null, e.certain ? 'always' : 'where its program says so'))), 'no goal ends with a result'),
+  ],
+};
+
+const mostRows = 1000;
+
+export const ledger = {
+  title: 'Ledger',
+  own: true, // it follows the ledger itself
+  query: (page) => ({ since: page.params.get('since') || '1h', type: page.params.get('type'), agent: page.params.get('agent'), workflow: page.params.get('workflow') }),
+  load: async () => ({}),
+  draw: (page) => {
+    const kind = page.params.get('kind') || '';
+    const shown = page.rows.filter((e) => !kind || e.kind === kind);
+    return [
+      h('h1', null, 'Ledger'),
+      h('div', { class: 'row' }, page.filter('since', 'Since', ['1h', '10m', '24h', '30d', 'all']), page.filter('kind', 'Kind'), page.filter('type', 'Type'), page.filter('agent', 'Agent'), page.filter('workflow', 'Goal')),
+      h('p', { class: 'quiet' }, shown.length, ' entries', page.dropped ? ', the newest ' + mostRows + ' of more' : '', page.rows.length ? [', at ', h('span', { class: 'mono' }, page.rows[page.rows.length - 1].id)] : ''),
+      list(['time', 'kind', 'goal', 'who', 'what'], shown.slice(-mostRows).reverse().map((e) => h('tr', { key: e.id, 'data-row': '', tabindex: '0' },
+        h('td', null, at(e.time)), h('td', null, e.kind), h('td', null, of(e.workflow_id)), h('td', null, text(e.agent || (e.attributes || {}).by || '')),
+        h('td', null, e.phase ? e.phase + ' ' : '', e.claim_id ? ['claim ', of(e.claim_id), ' '] : '', e.artefact_id ? ['artefact ', of(e.artefact_id), ' '] : '',
+          e.to ? [text((e.from || '') + ' → ' + e.to), ' '] : '', e.reason ? [text(line(e.reason)), ' '] : '',
+          h('span', { class: 'quiet' }, Object.entries(e.attributes || {}).filter(([k]) => k !== 'sha256').map(([k, v]) => [k, ' ', text(line(v, 80)), '  ']))))), 'no entries yet'),
+    ];
+  },
+  mostRows,
+};

@@ -1,0 +1,159 @@
+// The page's way to the server: the key, reads, acts, and the ledger as it grows.
+
+const api = '/api/v1/';
+
+// enter takes the key from the address, and hides it. It stays with this tab.
+export function enter() {
+  const given = new URLSearchParams(location.hash.replace(/^#/, ''));
+  const key = given.get('key');
+  if (!key) return;
+  sessionStorage.setItem('sett-key', key);
+  const goal = given.get('goal');
+  history.replaceState(null, '', '/ui/#/' + (goal ? 'show/' + encodeURIComponent(goal) : 'now'));
+}
+
+const headers = (more) => ({ Authorization: 'Bearer ' + (sessionStorage.getItem('sett-key') || ''), ...more });
+
+const address = (path, params) => {
+  const q = new URLSearchParams();
+  for (const [k, v] of Object.entries(params || {})) if (v !== '' && v !== undefined && v !== null) q.set(k, v);
+  return api + path.split('/').map(encodeURIComponent).join('/') + (q.size ? '?' + q : '');
+};
+
+// Problem is an answer that is none.
+export class Problem extends Error {
+  constructor(status, body) {
+    super(body.error || 'no answer');
+    this.status = status;
+    this.hint = body.hint;
+  }
+}
+
+async function ask(url, init) {
+  let r;
+  try {
+    r = await fetch(url, { credentials: 'omit', cache: 'no-store', redirect: 'error', ...init });
+  } catch (e) {
+    if (e.name === 'AbortError') throw e;
+    throw new Problem(0, { error: 'the page’s server does not answer' });
+  }
+  if (!r.ok) throw new Problem(r.status, await r.json().catch(() => ({})));
+  return r;
+}
+
+// get reads what a command prints.
+export const get = async (path, params) => (await ask(address(path, params), { headers: headers() })).json();
+
+// draw reads a picture.
+export function draw(path, params) {
+  return new Promise((done, failed) => {
+    const r = new XMLHttpRequest();
+    r.open('GET', address(path, params));
+    r.setRequestHeader('Authorization', headers().Authorization);
+    r.responseType = 'document';
+    r.onload = () => (r.status === 200 && r.responseXML ? done(r.responseXML) : failed(new Problem(r.status, { error: 'the picture could not be drawn' })));
+    r.onerror = () => failed(new Problem(0, { error: 'the page’s server does not answer' }));
+    r.send();
+  });
+}
+
+// act does what a command does. The same key never acts twice.
+export const act = async (name, id, body, key) => (await ask(address(name + '/' + id), {
+  method: 'POST', headers: headers({ 'Content-Type': 'application/json', 'Idempotency-Key': key }), body: JSON.stringify(body),
+})).json();
+
+const patience = 40000; // the server gives a sign of life every 15 s
+
+// Stream follows the ledger from an entry on. It comes back by itself after a cut, where
+// it was; while the page is hidden it rests.
+export class Stream {
+  constructor(params, on) {
+    this.params = params;
+    this.on = on; // open, entry, state, problem
+    this.last = '';
+    this.wait = 200;
+    this.seen = () => (document.hidden ? this.rest() : this.start());
+    document.addEventListener('visibilitychange', this.seen);
+    this.start();
+  }
+
+  start() {
+    if (this.over || this.now || document.hidden) return;
+    clearTimeout(this.later);
+    const control = this.now = new AbortController();
+    this.follow(control).catch((e) => {
+      if (this.over || this.now !== control) return;
+      this.on.state('old', e.message);
+      if (e.status === 401) this.on.problem(e);
+      else this.again();
+    });
+  }
+
+  again() {
+    this.now = null;
+    clearTimeout(this.later);
+    this.later = setTimeout(() => this.start(), this.wait);
+    this.wait = Math.min(this.wait * 2, 2000);
+  }
+
+  rest() {
+    if (this.now) this.now.abort();
+    this.now = null;
+  }
+
+  close() {
+    this.over = true;
+    document.removeEventListener('visibilitychange', this.seen);
+    clearTimeout(this.later);
+    this.rest();
+  }
+
+  async follow(control) {
+    let alive;
+    const sign = () => {
+      clearTimeout(alive);
+      alive = setTimeout(() => control.abort(), patience);
+    };
+    sign();
+    try {
+      const more = { Accept: 'text/event-stream' };
+      if (this.last) more['Last-Event-ID'] = this.last;
+      const r = await ask(address('watch', this.params), { headers: headers(more), signal: control.signal });
+      const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
+      this.on.open();
+      this.on.state('live');
+      let rest = '';
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) throw new Problem(0, { error: 'the stream was cut' });
+        sign();
+        rest += value;
+        const all = rest.split('\n\n');
+        rest = all.pop();
+        all.forEach((m) => this.message(m));
+      }
+    } finally {
+      clearTimeout(alive);
+    }
+  }
+
+  message(m) {
+    let id = '', kind = 'entry', data = '';
+    for (const line of m.split('\n')) {
+      if (line.startsWith('id: ')) id = line.slice(4);
+      else if (line.startsWith('event: ')) kind = line.slice(7);
+      else if (line.startsWith('data: ')) data += line.slice(6);
+    }
+    if (!data) return;
+    const v = JSON.parse(data);
+    if (kind === 'entry') {
+      this.last = id;
+      this.wait = 200;
+      this.on.entry(v);
+    } else if (kind === 'away') this.on.state('old', v.says);
+    else if (kind === 'back') {
+      this.on.state('live');
+      this.on.open();
+    } else if (kind === 'end') throw new Problem(0, v);
+  }
+}
