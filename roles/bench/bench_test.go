@@ -37,15 +37,15 @@ func rules(bid blackboard.BidType) []config.BidRule {
 }
 
 func oneAgent(tb testing.TB) []member {
-	return []member{{"solo", rules(blackboard.BidExclusive), script(tb, "Standard", "Done")}}
+	return []member{{name: "solo", bids: rules(blackboard.BidExclusive), tool: script(tb, "Standard", "Done")}}
 }
 
 func fiveAgents(tb testing.TB) []member {
 	review, work := script(tb, "Review", "Review"), script(tb, "Terminal", "Done")
 	return []member{
-		{"r1", rules(blackboard.BidReview), review}, {"r2", rules(blackboard.BidReview), review},
-		{"w1", rules(blackboard.BidClaim), work}, {"w2", rules(blackboard.BidClaim), work},
-		{"x", rules(blackboard.BidExclusive), work},
+		{name: "r1", bids: rules(blackboard.BidReview), tool: review}, {name: "r2", bids: rules(blackboard.BidReview), tool: review},
+		{name: "w1", bids: rules(blackboard.BidClaim), tool: work}, {name: "w2", bids: rules(blackboard.BidClaim), tool: work},
+		{name: "x", bids: rules(blackboard.BidExclusive), tool: work},
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
-	"sett/contract/config"
 )
 
 // TestBenchDockerGoal tells what containers cost a goal that a standing agent works
@@ -19,7 +18,7 @@ func TestBenchDockerGoal(t *testing.T) {
 	b := r.newBox(1, "")
 	b.up()
 	here := startClan(t, redistest.Start(t, redistest.Durable...).URL, "cub", []member{
-		{agentName(0), []config.BidRule{{Type: blackboard.TypeGoalDefined, Bid: blackboard.BidExclusive}}, []string{r.tool}}})
+		{name: agentName(0), bids: rules(blackboard.BidExclusive), tool: []string{r.tool}}})
 	there := b.clan()
 	var total, over [2]series
 	for round := range 20 * rounds {

@@ -105,9 +105,10 @@ type clan struct {
 }
 
 type member struct {
-	name string
-	bids []config.BidRule
-	tool []string
+	name    string
+	bids    []config.BidRule
+	tool    []string
+	adapter config.Adapter // zero: the contract's JSON
 }
 
 func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
@@ -115,7 +116,7 @@ func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
 	c := &clan{url: url}
 	cfg := config.Config{Version: "1.0", Runtime: "process", Orchestrator: config.Orchestrator{MaxReviewIterations: 3, MaxArtefacts: 100}}
 	for _, m := range members {
-		cfg.Agents = append(cfg.Agents, config.Agent{Name: m.name, Role: m.name, Command: m.tool, Bids: m.bids, Replicas: 1,
+		cfg.Agents = append(cfg.Agents, config.Agent{Name: m.name, Role: m.name, Command: m.tool, Bids: m.bids, Adapter: m.adapter, Replicas: 1,
 			Strategy: config.StrategyReuse, Timeout: time.Minute, Grace: time.Second,
 			Workspace: config.Workspace{Mode: blackboard.NoWorkspace}})
 	}

@@ -89,7 +89,7 @@ func TestInterruptedInPlace(t *testing.T) {
 	f := s.onQuestion("which?")
 	f.stop()
 	err := f.wait()
-	if role.CodeOf(err) != role.Interrupted || !strings.Contains(err.Error(), "; later: sett --name stage answer "+words.Short(f.question)+` "…"`) {
+	if role.CodeOf(err) != role.Interrupted || !strings.Contains(strings.Join(strings.Fields(err.Error()), " "), "; later: sett --name stage answer "+words.Short(f.question)+` "…"`) {
 		t.Errorf("interrupted: %v", err)
 	}
 }
@@ -125,7 +125,7 @@ func TestGateInPlace(t *testing.T) {
 			}
 			p.types(strings.TrimSuffix(line, "\n")+"\n", when)
 		}
-		p.await(map[string]string{"approved": "is approved; its claim opens", "rejected": "is rejected; writer reworks it", "": "left open; later: "}[tc.state])
+		p.await(map[string]string{"approved": "is approved; its claim opens", "rejected": "is rejected; writer reworks it", "": "left open; later:"}[tc.state])
 		c.stop()
 		_ = c.wait()
 		review, err := s.board.Records.Artefact(t.Context(), blackboard.GateReviewID(held))

@@ -47,10 +47,15 @@ func newApp(ctx context.Context, e role.Env) *app {
 	return a
 }
 
-// Run runs the command line. The error carries the exit code.
+// Run runs the command line. The error carries the exit code, and fits the terminal of stderr.
 func Run(ctx context.Context, e role.Env) error {
 	a := newApp(ctx, e)
 	defer a.at.Close()
+	return term.Fitted(e.Stderr, a.run(ctx, e))
+}
+
+// run runs the command line.
+func (a *app) run(ctx context.Context, e role.Env) error {
 	args := versionFlag(e.Args)
 	if _, ok := wantsHelp(args); ok {
 		return explain(a, args)

@@ -153,14 +153,21 @@ func endContainers(e *engine.Engine, name string) {
 }
 
 // engineCommand is the script command `engine kill|pause|unpause|remove|cut UNIT`, which does
-// that to a container of the instance, and `engine has` or `! engine has`.
+// that to a container of the instance, and `engine has` or `! engine has`; `engine has try`: of a
+// sett try in its workspace.
 func engineCommand(e *engine.Engine) func(*testscript.TestScript, bool, []string) {
 	return func(ts *testscript.TestScript, neg bool, args []string) {
 		name := ts.Getenv("NAME")
-		if len(args) == 1 && args[0] == "has" {
+		if args[0] == "has" {
+			of := func(in docker.Instance) bool { return in.Name == name }
+			if len(args) == 2 {
+				of = func(in docker.Instance) bool {
+					return strings.HasPrefix(in.Name, args[1]+"-") && filepath.Base(in.Workspace) == name
+				}
+			}
 			all, err := docker.Instances(context.Background(), e)
 			ts.Check(err)
-			if has := slices.ContainsFunc(all, func(in docker.Instance) bool { return in.Name == name }); has == neg {
+			if has := slices.ContainsFunc(all, of); has == neg {
 				ts.Fatalf("the engine has of %s: %v: %+v", name, has, all)
 			}
 			return

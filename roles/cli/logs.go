@@ -139,7 +139,8 @@ func (c *logsCmd) claimed(parts []string) {
 		return
 	}
 	last := c.Agents[len(c.Agents)-1]
-	if id, ok := blackboard.NormalizeIDPart(last); ok && len(last) >= leastIDPart && looksLikeID(last) && !slices.Contains(parts, last) && c.Claim == "" {
+	shown := len(last) >= blackboard.ShortIDLength && strings.ToUpper(last) == last // as Sett shows ids, of which some have letters alone
+	if id, ok := blackboard.NormalizeIDPart(last); ok && len(last) >= leastIDPart && (shown || looksLikeID(last)) && !slices.Contains(parts, last) && c.Claim == "" {
 		c.Agents, c.about = c.Agents[:len(c.Agents)-1], id
 	}
 }

@@ -61,7 +61,8 @@ func (p *logPrinter) record(l logline.Line) logRecord {
 func (p *logPrinter) line(l logline.Line) error {
 	hue := term.Hue(slices.Index(p.parts, l.Source.Part))
 	if p.said {
-		return term.WriteAll(p.a.Stdout, l.Said(&p.a.Terminal, p.width, hue)+"\n")
+		columns, _ := term.Size(p.a.Stdout)
+		return term.WriteAll(p.a.Stdout, l.Said(&p.a.Terminal, p.width, columns, hue)+"\n")
 	}
 	prefix := p.a.Paint(fmt.Sprintf("%-*s", p.width, role.Clean(l.Source.Part)), hue)
 	text := l.Text

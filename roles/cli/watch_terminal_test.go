@@ -66,7 +66,7 @@ func TestGoldenTerminal(t *testing.T) {
 			if wide := wider(rows, columns); wide != "" {
 				t.Errorf("%s: %q is wider than %d", c.name, wide, columns)
 			}
-			golden(t, fmt.Sprintf("golden/terminal/%s.%d", c.name, columns), maskTerminal(mask(shown)))
+			golden(t, fmt.Sprintf("golden/terminal/%s.%d", c.name, columns), maskTerminal(mask(unfolded(shown))))
 		}
 	}
 }

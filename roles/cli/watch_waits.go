@@ -156,11 +156,12 @@ const lastLines = 20
 func (v *ledgerView) said(l logline.Line) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	text := l.Said(&v.a.Terminal, v.width, term.Hue(slices.Index(v.agents, l.Source.Part)))
+	out := v.out
 	if v.screen != nil {
-		return term.WriteAll(v.screen, text+"\n")
+		out = v.screen
 	}
-	return term.WriteAll(v.out, text+"\n")
+	columns, _ := term.Size(out)
+	return term.WriteAll(out, l.Said(&v.a.Terminal, v.width, columns, term.Hue(slices.Index(v.agents, l.Source.Part)))+"\n")
 }
 
 // lastWords waits until the tools' last lines are shown: they come by another way than the

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"sett/contract/config"
@@ -27,49 +26,63 @@ type Berth struct {
 	in       *instance.Instance
 	place    *instance.Containers
 	release  func()
+	scratch  *scratch
 }
 
 // berthUnit is the one unit of a berth.
 const berthUnit = "tool"
 
-// NewBerth gets the image of an agent as sett up does. Below dir it keeps its files. The
-// caller closes it.
-func NewBerth(ctx context.Context, at *instance.Locator, c *config.Config, agent config.Agent, root, file, dir string) (*Berth, error) {
+// NewBerth gets the image of an agent as sett up does, after what berths of killed commands
+// left is removed. The caller closes it; keep: its directory stays then.
+func NewBerth(ctx context.Context, at *instance.Locator, c *config.Config, agent config.Agent, root, file string, keep bool) (b *Berth, err error) {
 	if agent.Image == "" && agent.Build == nil {
 		return nil, role.Fail(role.Usage, fmt.Errorf("agent %s has no image", agent.Name), "image or build in %s, or sett try without --container", instance.ConfigName)
 	}
+	sweepBerths(ctx, at)
+	place, err := newScratch(at, keep)
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("make a place for the tool: %w", err), "")
+	}
+	b = &Berth{at: at, agent: agent, scratch: place, release: func() {}}
+	defer func() {
+		if err != nil {
+			b.Close(ctx)
+			b = nil
+		}
+	}()
+	return b, b.open(ctx, c, root, file)
+}
+
+// open finds the engine and gets the image.
+func (b *Berth) open(ctx context.Context, c *config.Config, root, file string) error {
+	at, agent := b.at, b.agent
 	alone := *c
 	alone.Runtime, alone.Agents, alone.Notify, alone.Models, alone.Redis.URL = config.RuntimeDocker, []config.Agent{agent}, nil, nil, ""
-	b := &Berth{at: at, agent: agent}
 	own := &job{at: at, c: &alone, in: &instance.Instance{State: instance.State{Name: config.MakeInstanceName(filepath.Base(root)), Workspace: root, ConfigFile: file}}}
 	if in, err := at.Find(); err == nil { // the image that is built for it is the same one
 		own.in.Name = in.Name
 	}
 	e, err := at.Engine(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	l := &containerLauncher{j: own, engine: e}
 	if err := Reachable(e.Endpoint(), &alone, ""); err != nil {
-		return nil, err
+		return err
 	}
 	if l.workspace, err = Survey(ctx, at.Env, e, root, false); err != nil {
-		return nil, err
+		return err
 	}
 	b.uid, b.gid, b.user = l.workspace.uid, l.workspace.gid, l.workspace.user()
-	b.in = &instance.Instance{State: instance.State{Name: "try-" + strings.ToLower(at.NewID()[16:]), Workspace: root, Runtime: config.RuntimeDocker}, Dir: dir}
+	b.in = b.scratch.instance(root)
 	place, err := at.Place(ctx, b.in)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	b.place = place.(*instance.Containers) //nolint:forcetypeassert // its runtime is docker
-	m := &materials{l: l, supply: newStore(e), volumes: map[string]string{}}
+	m := &materials{l: l, supply: newStore(e), volumes: map[string]string{}, holder: b.in}
 	b.release = m.release
-	if err := m.one(ctx, &b.agent); err != nil {
-		b.Close(ctx)
-		return nil, err
-	}
-	return b, nil
+	return m.one(ctx, &b.agent)
 }
 
 // one gets the image of one agent.
@@ -180,10 +193,17 @@ func (b *Berth) end(ctx context.Context, ends <-chan runtime.Exit, unit runtime.
 // berthGrace is enough for a tool that gets its own time to end.
 const berthGrace = 10 * time.Second
 
+// Dir is the berth's directory, which the engine sees.
+func (b *Berth) Dir() string { return b.scratch.dir }
+
 // Close removes the networks and all else that was made for the berth, but for images.
 func (b *Berth) Close(ctx context.Context) {
 	b.release()
-	if err := b.place.Clear(context.WithoutCancel(ctx), false); err != nil {
+	var err error
+	if b.place != nil {
+		err = b.place.Clear(context.WithoutCancel(ctx), false)
+	}
+	if err = errors.Join(err, b.scratch.end()); err != nil {
 		b.at.Sayf("sett: warning: %v\n", err)
 	}
 }

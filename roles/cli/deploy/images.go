@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,8 +40,9 @@ type supply interface {
 type materials struct {
 	l            *containerLauncher
 	supply       supply
-	volumes      map[string]string // by architecture
-	pins         []func()          // of volumes that must not go before they are used
+	volumes      map[string]string  // by architecture
+	pins         []func()           // of volumes that must not go before they are used
+	holder       *instance.Instance // the containers that pin them are its; nil: the one of the images
 	unobtainable error
 
 	// Of materials that are made, not previewed:
@@ -296,7 +298,7 @@ func (m *materials) volume(ctx context.Context, arch string) (name string, err e
 		}
 	}
 	digest := control.Ref[strings.LastIndexByte(control.Ref, '-')+1:]
-	name, unpin, err := m.supply.BinaryVolume(ctx, control, digest, arch, m.l.j.in.Labels())
+	name, unpin, err := m.supply.BinaryVolume(ctx, control, digest, arch, cmp.Or(m.holder, m.l.j.in).Labels())
 	if err != nil {
 		return "", role.Fail(role.Environment, fmt.Errorf("bring the sett binary in: %w", err), "")
 	}

@@ -130,21 +130,23 @@ func answers(j *job, agent config.Agent, state instance.AgentState, p blackboard
 	}
 	switch state {
 	case instance.AgentUnfit:
-		partLine(j, agent.Name, j.at.Paint(string(state), term.Bad), "its program cannot be run, see above")
+		partLine(j, agent.Name, string(state), term.Bad, "its program cannot be run, see above")
 	case instance.AgentUnwell:
-		partLine(j, agent.Name, j.at.Paint(string(state), term.Warn), role.Clean(p.Trouble))
+		partLine(j, agent.Name, string(state), term.Warn, role.Clean(p.Trouble))
 	default:
 		j.ready(agent.Name, "")
 	}
 }
 
 // ready prints the line of a part that is ready.
-func (j *job) ready(part, detail string) { partLine(j, part, j.at.Paint("ready", term.Good), detail) }
+func (j *job) ready(part, detail string) { partLine(j, part, "ready", term.Good, detail) }
 
 // partLine prints the line of a part.
-func partLine(j *job, part, state, detail string) {
-	line := fmt.Sprintf("  %-*s  %s  %6s  %s", partWidth(j.c), part, state, words.Span(j.at.Now().Sub(j.began)), detail)
-	j.at.Printf("%s\n", strings.TrimRight(line, " "))
+func partLine(j *job, part, state string, as term.Style, detail string) {
+	name := fmt.Sprintf("  %-*s  ", partWidth(j.c), part)
+	label := fmt.Sprintf("%s%s  %6s  ", name, state, words.Span(j.at.Now().Sub(j.began)))
+	rest := strings.TrimPrefix(term.Hang(j.at.Stdout, label, detail), name+state)
+	j.at.Printf("%s%s%s\n", name, j.at.Paint(state, as), strings.TrimRight(rest, " "))
 }
 
 // partWidth is that of the longest name of a part.

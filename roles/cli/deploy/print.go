@@ -37,7 +37,9 @@ func (p *Plan) Write(at *instance.Locator) error {
 	if len(p.Notices) > 0 {
 		at.Printf("\n")
 	}
-	sayNotices(at.Printf, p.Notices)
+	sayNotices(func(format string, args ...any) {
+		at.Printf("%s", term.Fold(at.Stdout, fmt.Sprintf(format, args...), "  "))
+	}, p.Notices)
 	at.Printf("\nNothing was done: this was a dry run.\n")
 	return nil
 }
@@ -49,7 +51,7 @@ func (p *Plan) writeRights(at *instance.Locator) {
 	}
 	at.Printf("\nRights that sett up would ask for; --yes or --trust DIGEST agrees:\n")
 	for _, r := range p.Rights {
-		at.Printf("  %s %s\n", at.Paint("!", term.Warn), role.Clean(r.Key+": "+r.Text))
+		signLine(at, "!", term.Warn, role.Clean(r.Key+": "+r.Text))
 	}
 }
 
@@ -66,7 +68,7 @@ func sayNotices(printf func(format string, args ...any), notices []string) {
 // tell prints the changes to a running instance, one a line.
 func (p *Plan) tell(at *instance.Locator) {
 	line := func(sign string, as term.Style, format string, args ...any) {
-		at.Printf("  %s %s\n", at.Paint(sign, as), fmt.Sprintf(format, args...))
+		signLine(at, sign, as, fmt.Sprintf(format, args...))
 	}
 	switch {
 	case p.Action != actionApply:
@@ -114,6 +116,13 @@ func (p *Plan) tell(at *instance.Locator) {
 	if p.Changes.Policy {
 		line("~", term.Warn, "settings reloaded: %s", strings.Join(p.reloads, ", "))
 	}
+}
+
+// signLine prints a text behind a sign.
+func signLine(at *instance.Locator, sign string, as term.Style, text string) {
+	const indent = "  "
+	text = strings.TrimPrefix(term.Hang(at.Stdout, indent+sign+" ", text), indent+sign)
+	at.Printf("%s%s%s\n", indent, at.Paint(sign, as), text)
 }
 
 func actionCell(action string) term.Cell {

@@ -163,22 +163,35 @@ func (l Line) ByTool() bool {
 func (s Source) IsAgent() bool { return s.Unit != s.Part }
 
 // Said shows a line behind the agent's name and the time, as "vet 08:50:41 │ line". The
-// name has so many columns.
-func (l Line) Said(t *term.Terminal, width int, hue term.Style) string {
+// name has so many columns, and the terminal others: 0: there is none, else a line that is
+// wider is broken.
+func (l Line) Said(t *term.Terminal, width, columns int, hue term.Style) string {
 	clock := "--:--:--"
 	if !l.Time.IsZero() {
 		clock = term.Seconds(t.Clock(l.Time))
 	}
-	head := t.Paint(term.Pad(role.Clean(l.Source.Part), width)+" "+clock+" │", hue)
-	text := l.Tool()
+	head := term.Pad(role.Clean(l.Source.Part), width) + " " + clock + " │"
+	plain := func(s string, _ term.Style) string { return s }
+	text, painted := role.Clean(l.Tool()), ""
 	switch {
 	case l.isOutput():
 	case l.Level == "":
-		text = l.Text
+		text = role.Clean(l.Text)
 	default:
-		return head + " " + l.own(t.Paint)
+		text, painted = l.own(plain), l.own(t.Paint)
 	}
-	return strings.TrimRight(head+" "+role.Clean(text), " ")
+	lines := []string{text}
+	if room := columns - term.Width(head) - 1; columns > 0 && term.Width(text) > room {
+		lines, painted = term.Wrap(text, room), ""
+	}
+	if painted != "" {
+		lines[0] = painted
+	}
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(t.Paint(head, hue)+" "+line, " ")
+		head = strings.Repeat(" ", term.Width(head)-1) + "│"
+	}
+	return strings.Join(lines, "\n")
 }
 
 // Read calls f with each line of a log, until the end of the log, or of the context if the

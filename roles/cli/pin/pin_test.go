@@ -315,7 +315,7 @@ func TestReads(t *testing.T) {
 		{"python -m", []string{"python3", "-m", "pytest"}}, {"make", []string{"sh", "-c", "cd x && make test"}},
 		{"agents/review.sh", []string{"timeout", "60", "agents/review.sh"}}, {"agents/review.sh", []string{"sh", "-c", "exec './agents/review.sh' x"}},
 		{"agents/lib.sh", []string{"sh", "-c", ". agents/lib.sh"}}, {"agents/review.sh", []string{"sh", "-c", "exec /workspace/agents/review.sh"}},
-		{"", []string{"agents/review.sh", "make", "agents/review.sh"}}, {"", []string{"sh", "agents/review.sh", "make"}}, {"", []string{"cat", "agents/lib.sh"}},
+		{"", []string{"agents/review.sh", "make", "agents/review.sh"}}, {"", []string{"sh", "agents/review.sh", "make"}}, {"", []string{"cat", "agents/lib.sh"}}, {"", []string{"sh", "-n", "agents/review.sh"}},
 		{"", []string{"sh", "-c", `. "$SETT_PIN/agents/review.sh"`}}, {"", []string{"/app/run"}}, {"", []string{"git", "commit", "-m", "make"}}, {"", nil},
 	} {
 		if got := s.Reads(c.command, "/workspace"); got != c.want {

@@ -32,6 +32,9 @@ func (s Source) Reads(command []string, root string) string {
 			return path.Base(word)
 		}
 	}
+	if len(programs) > 0 && onlyChecks(command[programs[len(programs)-1].Index:]) {
+		return ""
+	}
 	for i, word := range command {
 		if named[i] {
 			continue
@@ -44,6 +47,22 @@ func (s Source) Reads(command []string, root string) string {
 		}
 	}
 	return ""
+}
+
+// onlyChecks says whether a command has an interpreter read a file without running it.
+func onlyChecks(command []string) bool {
+	if len(command) < 2 {
+		return false
+	}
+	switch path.Base(command[0]) {
+	case "sh", "bash", "dash", "ash", "zsh", "ksh", "mksh":
+		return command[1] == "-n"
+	case "node":
+		return command[1] == "--check"
+	case "php":
+		return command[1] == "-l"
+	}
+	return false
 }
 
 // inText looks for programs in an argument, which may be a line for a shell.

@@ -70,12 +70,7 @@ func Table(at *instance.Locator, rows []Row) error {
 		at.Sayf("sett: no instances; sett up starts one\n")
 		return nil
 	}
-	t := at.Table("NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "GATES", "RUNTIME", "AGE", "WORKSPACE")
-	for _, r := range rows {
-		t.Row(r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions), r.count(r.Gates),
-			r.Runtime, r.age(at.Now()), term.Cell{Text: at.Tilde(r.Workspace) + r.remark(), Path: true})
-	}
-	if err := t.Write(at.Stdout); err != nil {
+	if err := overview(at, rows).Write(at.Stdout); err != nil {
 		return err
 	}
 	for _, r := range rows {
@@ -87,6 +82,53 @@ func Table(at *instance.Locator, rows []Row) error {
 		r.explain(at)
 	}
 	return nil
+}
+
+// leastPath is the room that the workspace has in the list, if need be in place of columns
+// that say less.
+const leastPath = 20
+
+// overview is the table of instances. On a narrow terminal it lacks some columns.
+func overview(at *instance.Locator, rows []Row) *term.Table {
+	columns, _ := term.Size(at.Stdout)
+	dispensable := []string{"RUNTIME", "AGE", "CLAIMS"}
+	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Gates > 0 }) {
+		dispensable = append(dispensable, "GATES")
+	}
+	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Questions > 0 }) {
+		dispensable = append(dispensable, "QUESTIONS")
+	}
+	for lacks := 0; ; lacks++ {
+		t := tableWithout(at, rows, dispensable[:lacks])
+		wide := 0
+		widths := t.Widths()
+		for _, n := range widths {
+			wide += n + 2
+		}
+		path := widths[len(widths)-1]
+		if wide-2-path+min(path, leastPath) <= columns || columns <= 0 || lacks == len(dispensable) {
+			return t
+		}
+	}
+}
+
+// tableWithout is the table without some of its columns.
+func tableWithout(at *instance.Locator, rows []Row, lacks []string) *term.Table {
+	names := []string{"NAME", "STATE", "AGENTS", "CLAIMS", "QUESTIONS", "GATES", "RUNTIME", "AGE", "WORKSPACE"}
+	wanted := func(all []any) (some []any) {
+		for i, v := range all {
+			if !slices.Contains(lacks, names[i]) {
+				some = append(some, v)
+			}
+		}
+		return some
+	}
+	t := at.Table(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lacks, name) })...)
+	for _, r := range rows {
+		t.Row(wanted([]any{r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions), r.count(r.Gates),
+			r.Runtime, r.age(at.Now()), term.Cell{Text: at.Tilde(r.Workspace) + r.remark(), Path: true}})...)
+	}
+	return t
 }
 
 // WaysOn says how to go on without the ledger of before; empty: it is there.

@@ -42,7 +42,7 @@ func NewTypist(on *Terminal) *Typist { return &Typist{on: on} }
 // when there will be no more lines, or the context's error.
 func (p *Typist) Ask(ctx context.Context, prompt string) (string, error) {
 	p.forget()
-	if _, err := fmt.Fprint(p.on.Prompt, prompt); err != nil {
+	if _, err := io.WriteString(p.on.Prompt, Fold(p.on.Prompt, prompt, "  ")); err != nil {
 		return "", fmt.Errorf("print: %w", err)
 	}
 	if p.lines == nil {

@@ -87,9 +87,8 @@ func fit(widths []int, columns int) {
 	}
 }
 
-// Write prints the table.
-func (t *Table) Write(w io.Writer) error {
-	var widths []int
+// Widths are those of the columns, as wide as their widest cells.
+func (t *Table) Widths() (widths []int) {
 	for _, row := range t.Rows {
 		for i, c := range row {
 			if i == len(widths) {
@@ -98,6 +97,12 @@ func (t *Table) Write(w io.Writer) error {
 			widths[i] = max(widths[i], Width(c.Text))
 		}
 	}
+	return widths
+}
+
+// Write prints the table.
+func (t *Table) Write(w io.Writer) error {
+	widths := t.Widths()
 	if columns, _ := Size(w); columns > 0 {
 		fit(widths, columns)
 	}

@@ -41,8 +41,10 @@ func (t *Terminal) Unprinted() error {
 	return nil
 }
 
-// Sayf prints a message on stderr. --quiet silences it.
-func (t *Terminal) Sayf(format string, args ...any) { _, _ = fmt.Fprintf(t.Stderr, format, args...) }
+// Sayf prints a message on stderr, folded to the width of a terminal. --quiet silences it.
+func (t *Terminal) Sayf(format string, args ...any) {
+	_, _ = io.WriteString(t.Stderr, Fold(t.Stderr, fmt.Sprintf(format, args...), "  "))
+}
 
 // Tilde shortens a path below the home directory to ~/… for people.
 func (t *Terminal) Tilde(path string) string {

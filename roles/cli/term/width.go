@@ -1,6 +1,7 @@
 package term
 
 import (
+	"errors"
 	"os"
 	"strings"
 
@@ -13,9 +14,12 @@ import (
 // Width is the number of columns that a clean text takes on a terminal.
 func Width(s string) int { return uniseg.StringWidth(s) }
 
-// Size returns the columns and rows of the terminal that w is; zeroes: it is none, or
-// does not say.
+// Size returns the columns and rows of the terminal that w is, or writes to; zeroes: there is
+// none, or it does not say.
 func Size(w any) (columns, rows int) {
+	if s, ok := w.(interface{ Columns() int }); ok {
+		return s.Columns(), 0
+	}
 	f, ok := w.(*os.File)
 	if !ok || !role.IsTerminal(f) {
 		return 0, 0
@@ -66,7 +70,8 @@ func Wrap(s string, columns int) []string {
 }
 
 // Fold breaks each line of a clean text that is wider than the terminal; what goes on is
-// indented as far as the line, and by more. Without a terminal it changes nothing.
+// indented as far as the line, and by more. Lines that are commands stay whole, so that they
+// can be copied. Without a terminal it changes nothing.
 func Fold(w any, text, more string) string {
 	columns, _ := Size(w)
 	if columns <= 0 {
@@ -76,18 +81,88 @@ func Fold(w any, text, more string) string {
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, " ")
 		head := line[:len(line)-len(body)]
-		if columns-len(head)-len(more) < leastColumn || Width(line) <= columns {
+		if columns-len(head)-len(more) < leastColumn || Width(line) <= columns || isCommand(body) {
 			out = append(out, line)
 			continue
 		}
+		body, command := cutCommand(body)
 		first := Wrap(body, columns-len(head))[0]
 		out = append(out, head+first)
-		for _, rest := range Wrap(strings.TrimLeft(body[len(first):], " "), columns-len(head)-len(more)) {
-			out = append(out, head+more+rest)
+		if tail := strings.TrimLeft(body[len(first):], " "); tail != "" {
+			for _, rest := range Wrap(tail, columns-len(head)-len(more)) {
+				out = append(out, head+more+rest)
+			}
+		}
+		if command != "" {
+			out = append(out, strings.Split(Fold(w, head+more+command, ""), "\n")...)
 		}
 	}
 	return strings.Join(out, "\n")
 }
+
+// cutCommand cuts the command off that a line ends with, behind a semicolon or colon.
+func cutCommand(line string) (text, command string) {
+	for _, mark := range []string{"; sett ", ": sett "} {
+		if at := strings.LastIndex(line, mark); at > 0 {
+			return line[:at+1], line[at+2:]
+		}
+	}
+	return line, ""
+}
+
+// isCommand says whether a line is one to be typed, and no sentence that begins with one.
+func isCommand(line string) bool {
+	first, _, more := strings.Cut(line, " ")
+	return more && (first == "sett" || first == "git" || first == "cd" || first == "export") && !strings.ContainsAny(line, ";,")
+}
+
+// Hang lays a clean text out behind a label of so many columns: on the terminal w it is
+// broken, and what goes on is indented as far.
+func Hang(w any, label, text string) string {
+	columns, _ := Size(w)
+	room := columns - Width(label)
+	if columns <= 0 || room < leastColumn || Width(text) <= room {
+		return label + text
+	}
+	return label + strings.Join(Wrap(text, room), "\n"+strings.Repeat(" ", Width(label)))
+}
+
+// Fitted is an error with lines that have the width of the terminal w, once role.Report has
+// printed it there; without a terminal the error as it is.
+func Fitted(w any, err error) error {
+	columns, _ := Size(w)
+	if err == nil || columns <= 0 {
+		return err
+	}
+	const fault, hint = "sett: error: ", "sett: hint: " // as role.Report begins them
+	var lines []string
+	for i, line := range strings.Split(strings.TrimRight(role.CleanText(err.Error()), "\n"), "\n") {
+		if i == 0 {
+			line = strings.TrimPrefix(Fold(w, fault+line, "  "), fault)
+		} else {
+			line = Fold(w, "  "+line, "  ")
+			line = line[2:]
+		}
+		lines = append(lines, strings.ReplaceAll(line, "\n  ", "\n")) // it indents all but the first by two
+	}
+	var e *role.Error
+	next := ""
+	if errors.As(err, &e) && e.Hint != "" {
+		if next = role.CleanText(e.Hint); !isCommand(next) {
+			next = strings.TrimPrefix(Fold(w, hint+next, "  "), hint)
+		}
+	}
+	return role.Fail(role.CodeOf(err), fitted{err, strings.Join(lines, "\n")}, "%s", next)
+}
+
+// fitted is an error in other lines.
+type fitted struct {
+	error
+	text string
+}
+
+func (f fitted) Error() string { return f.text }
+func (f fitted) Unwrap() error { return f.error }
 
 // split cuts a text behind as many columns, between characters as people see them.
 func split(s string, columns int) (head, tail string) {

@@ -31,28 +31,12 @@ type Image interface {
 // InImage has the trial run the agent's programs in its image, which is made here as sett
 // up does. The caller calls done at the end.
 func InImage(ctx context.Context, t *Trial, at *instance.Locator, c *config.Config, file string) (done func(), err error) {
-	root, err := at.Root()
-	if err == nil {
-		err = os.MkdirAll(root, 0o700)
-	}
-	if err == nil { // the engine sees this place: an instance has its trees beside it
-		t.Below, err = os.MkdirTemp(root, ".try-")
-	}
+	berth, err := deploy.NewBerth(ctx, at, c, t.Agent, t.Root, file, t.Keep)
 	if err != nil {
-		return nil, role.Fail(role.Environment, fmt.Errorf("make a place for the tool: %w", err), "")
-	}
-	berth, err := deploy.NewBerth(ctx, at, c, t.Agent, t.Root, file, filepath.Join(t.Below, "berth"))
-	if err != nil {
-		_ = store.RemoveAll(t.Below)
 		return nil, err
 	}
-	t.Image = berth
-	return func() {
-		berth.Close(ctx)
-		if !t.Keep {
-			_ = store.RemoveAll(t.Below)
-		}
-	}, nil
+	t.Image, t.Below = berth, berth.Dir()
+	return func() { berth.Close(ctx) }, nil
 }
 
 // seen are the places of the tree as its tool sees them.

@@ -46,7 +46,7 @@ func (t *Trial) conclude() error {
 		}
 		t.say("result", fmt.Sprintf("%s, %d bytes", what, len(a.Payload)))
 		if t.Form.ForPeople() {
-			t.Printf("%s\n", words.Indent(view.Excerpt(head), "    "))
+			t.Printf("%s\n", term.Fold(t.Stdout, words.Indent(view.Excerpt(head), "    "), "  "))
 		}
 		if a.Summary != "" {
 			t.say("summary", role.Clean(a.Summary))
@@ -64,7 +64,9 @@ const mostChanged = 20
 // say prints a line of the report, unless it is for programs.
 func (t *Trial) say(label, text string) {
 	if t.Form.ForPeople() && !t.Quiet {
-		t.Printf("%s %s\n", t.Paint(fmt.Sprintf("%-8s", label), term.Dim), role.Clean(text))
+		label = fmt.Sprintf("%-8s", label)
+		text = term.Hang(t.Stdout, label+" ", role.Clean(text))
+		t.Printf("%s%s\n", t.Paint(label, term.Dim), strings.TrimPrefix(text, label))
 	}
 }
 
