@@ -5,6 +5,8 @@ go 1.26.0
 require (
 	github.com/alecthomas/kong v1.17.0 // the command line: a struct per command, its help from the same place
 	github.com/alicebob/miniredis/v2 v2.40.0 // local mode's blackboard: Redis' commands and Lua in Go, which embedded/ makes durable
+	github.com/chromedp/cdproto v0.159.0 // tests only: the words of a browser's debugging port
+	github.com/chromedp/chromedp v0.23.0 // tests only: the page in a real browser
 	github.com/containerd/errdefs v1.0.0 // which of the engine's errors it is, as its client says it
 	github.com/creack/pty v1.1.24 // tests only: a terminal, for shells that complete what is typed
 	github.com/distribution/reference v0.6.0 // names of images, as the engine reads them
@@ -39,6 +41,7 @@ require (
 	github.com/docker/cli v27.4.1+incompatible // indirect
 	github.com/docker/go-units v0.5.0 // indirect
 	github.com/felixge/httpsnoop v1.1.0 // indirect
+	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/go-viper/mapstructure/v2 v2.1.0 // indirect

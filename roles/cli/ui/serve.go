@@ -2,6 +2,8 @@ package ui
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +12,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+
+	"sett/roles/view/diagram"
 )
 
 // Command runs a command line of sett, and returns its error. Its data goes to out, its
@@ -91,15 +96,21 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// policy is the page's: nothing but its own parts, no text that becomes code, no frame.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+// policy is the page's: nothing but its own parts and the style of pictures, no text that
+// becomes code, no frame.
+var policy = sync.OnceValue(func() string {
+	style := sha256.Sum256([]byte(diagram.Style))
+	return fmt.Sprintf(rules, base64.StdEncoding.EncodeToString(style[:]))
+})
+
+const rules = "default-src 'none'; script-src 'self'; style-src 'self' 'sha256-%s'; img-src 'self' data:; connect-src 'self'; " +
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
 // ServeHTTP answers a request.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	for name, value := range map[string]string{
-		"Content-Security-Policy": policy, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+		"Content-Security-Policy": policy(), "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
 		"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Embedder-Policy": "require-corp",
 		"Cache-Control": "no-store", "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 	} {

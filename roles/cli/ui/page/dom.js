@@ -6,6 +6,9 @@ export const h = (tag, attrs, ...kids) => ({
   tag, attrs: attrs || {}, kids: kids.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false && k !== ''),
 });
 
+// seen is a text with the characters that would hide or turn others made visible.
+const seen = (s) => s.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
+
 // render makes the children of an element what is wanted.
 export function render(parent, wanted) {
   const keyed = new Map();
@@ -15,7 +18,8 @@ export function render(parent, wanted) {
     let node;
     if (typeof want !== 'object') {
       node = at && at.nodeType === Node.TEXT_NODE ? at : document.createTextNode('');
-      if (node.data !== String(want)) node.data = String(want);
+      const data = seen(String(want));
+      if (node.data !== data) node.data = data;
     } else if (want instanceof Node) {
       node = want;
     } else {
