@@ -60,18 +60,19 @@ func plant(tb testing.TB, files int, walled bool) *forest {
 	if walled {
 		seen = "/tree-git"
 	}
-	f.url = serve(tb, f.store, filepath.Join(f.dir, "trees"), seen)
+	f.url = serve(tb, f.store, filepath.Join(f.dir, "trees"), seen, filepath.Join(f.person(), ".git"))
 	return f
 }
 
-// serve starts the role for a store and returns where it answers. Seen is the repository of a read-only tree as its tool sees it.
-func serve(tb testing.TB, s *store.Store, trees, seen string) (url string) {
+// serve starts the role for a store and returns where it answers. Seen is the repository of a read-only tree as its tool sees it,
+// user the git directory that it lands in.
+func serve(tb testing.TB, s *store.Store, trees, seen, user string) (url string) {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
 	}
-	v := env.Repository{Instance: "bench", Addr: l.Addr().String(), Key: "key", Store: s.Dir, Trees: trees, TreeGit: seen, HealthAddr: "off"}
+	v := env.Repository{Instance: "bench", Addr: l.Addr().String(), Key: "key", Store: s.Dir, Trees: trees, TreeGit: seen, User: user, HealthAddr: "off"}
 	_ = l.Close()
 	spawn(tb, "repository", v.Environ()...)
 	waitFor(tb, "the repository", func() bool {
@@ -358,7 +359,7 @@ func TestBenchTreeUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		serve(t, s, filepath.Join(dir, "trees"), "")
+		serve(t, s, filepath.Join(dir, "trees"), "", "")
 		all = append(all, time.Since(began))
 	}
 	verdict(t, "sett up: a store, and the role repository until it answers", median(all).Seconds()*1000, 50, "ms")

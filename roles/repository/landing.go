@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sett/roles/role"
+	"sett/roles/role/git"
 	line "sett/roles/role/repository"
 	"sett/roles/role/store"
 )
@@ -51,15 +52,10 @@ func (s *server) land(ctx context.Context, q line.Land) (line.Landed, error) {
 	}
 	s.landing.Lock()
 	defer s.landing.Unlock()
-	from, err := s.store.Resolve(ctx, q.From)
-	if err != nil {
-		return line.Landed{}, err
+	if !git.IsHash(q.From) || !git.IsHash(q.To) || len(q.From) != len(q.To) || len(q.To) < 40 {
+		return line.Landed{}, errors.New("a landing without whole hashes")
 	}
-	to, err := s.store.Resolve(ctx, q.To)
-	if err != nil {
-		return line.Landed{}, err
-	}
-	m, err := store.Lander{Store: s.store, User: s.user}.Land(ctx, q.Branch, from, to)
+	m, err := store.Lander{Store: s.store, User: s.user}.Land(ctx, q.Branch, q.From, q.To)
 	return line.Landed{Done: m.Done, Bars: m.Bars}, err
 }
 

@@ -120,39 +120,60 @@ func (g Repository) Squash(ctx context.Context, ours, theirs, message string) (s
 	if err != nil {
 		return "", err
 	}
-	return g.onTop(ctx, ours, tree, message, nil)
-}
-
-// onTop commits a tree on ours, unless ours has that tree.
-func (g Repository) onTop(ctx context.Context, ours, tree, message string, author []string) (string, error) {
 	before, err := g.Run(ctx, "rev-parse", "--verify", ours+"^{tree}")
 	if err != nil || strings.TrimSpace(before) == tree {
 		return ours, err
 	}
-	return g.commitTree(ctx, tree, message, author, ours)
+	return g.commitTree(ctx, tree, message, nil, ours)
 }
 
 // Rebase applies commits one after another to ours, each by its author, and returns the
 // last. Merges are left out, as are commits that ours has in another form, and those that
 // change nothing any more.
 func (g Repository) Rebase(ctx context.Context, ours, theirs string) (string, error) {
-	out, err := g.Run(ctx, "rev-list", "--reverse", "--topo-order", "--no-merges", "--right-only", "--cherry-pick", ours+"..."+theirs, "--")
-	for commit := range strings.FieldsSeq(out) {
-		if ours, err = g.pick(ctx, ours, commit); err != nil {
-			return "", err
-		}
-	}
-	return ours, err
-}
-
-// pick applies one commit. The three-way merge needs the commit's parent as its base, so
-// it is made with a stand-in for ours: its tree on that parent. (Only git 2.40 and later
-// can be told the base.)
-func (g Repository) pick(ctx context.Context, ours, commit string) (string, error) {
-	c, err := g.read(ctx, commit)
+	s, err := Compare(ctx, g, ours, theirs, true)
 	if err != nil {
 		return "", err
 	}
+	return Pick(ctx, g, ours, s)
+}
+
+// Pick is Rebase of sides that were compared.
+func Pick(ctx context.Context, g Repository, ours string, s Sides) (string, error) {
+	if len(s.Picks) == 0 {
+		return ours, nil
+	}
+	all, err := readAll(ctx, g, append([]string{ours}, s.Picks...))
+	if err != nil {
+		return "", err
+	}
+	has := all[0].tree
+	for i, c := range all[1:] {
+		merge := g.pick
+		if i == 0 && s.base[c.parent] { // the commit's parent is their merge base
+			merge = func(ctx context.Context, ours, commit string, _ readCommit) (string, error) {
+				return g.mergeTree(ctx, ours, commit)
+			}
+		}
+		tree, err := merge(ctx, ours, s.Picks[i], c)
+		if err != nil {
+			return "", err
+		}
+		if tree == has {
+			continue
+		}
+		if ours, err = g.commitTree(ctx, tree, c.message, c.author, ours); err != nil {
+			return "", err
+		}
+		has = tree
+	}
+	return ours, nil
+}
+
+// pick applies one commit and returns the tree. The three-way merge needs the commit's parent as its
+// base, so it is made with a stand-in for ours: its tree on that parent. (Only git 2.40 and later
+// can be told the base.)
+func (g Repository) pick(ctx context.Context, ours, commit string, c readCommit) (string, error) {
 	parent := c.parent
 	if parent == "" { // the history begins here
 		nothing, err := g.EmptyTree(ctx)
@@ -163,7 +184,7 @@ func (g Repository) pick(ctx context.Context, ours, commit string) (string, erro
 			return "", err
 		}
 	}
-	theirs, err := g.commitTree(ctx, commit+"^{tree}", "stand-in", nil, parent)
+	theirs, err := g.commitTree(ctx, c.tree, "stand-in", nil, parent)
 	if err != nil {
 		return "", err
 	}
@@ -176,18 +197,10 @@ func (g Repository) pick(ctx context.Context, ours, commit string) (string, erro
 	if errors.As(err, &conflict) {
 		conflict.Commit = commit
 	}
-	if err != nil {
-		return "", err
-	}
-	return g.onTop(ctx, ours, tree, c.message, c.author)
+	return tree, err
 }
 
-// readCommit is what a rebase keeps of a commit.
-type readCommit struct {
-	parent, message string
-	author          []string // as environment variables
-}
-
+// read reads a commit in UTF-8, without its tree.
 func (g Repository) read(ctx context.Context, commit string) (readCommit, error) {
 	out, err := g.Run(ctx, "show", "-s", "--no-show-signature", "--no-notes", "--no-color", "--encoding=UTF-8", "--date=raw",
 		"--format=tformat:%P%x00%an%x00%ae%x00%ad%x00%B", commit, "--")

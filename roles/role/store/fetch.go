@@ -171,10 +171,16 @@ func (s *Store) Send(ctx context.Context, commit, gitDir string) (release func()
 	if exitCode(err) == 0 {
 		return release, err
 	}
-	named, err := to.git(ctx, "for-each-ref", "--format=%(objectname)")
+	named, err := OpenUser(gitDir).named(ctx)
 	if err != nil {
 		return release, err
 	}
+	return s.sendBeyond(ctx, commit, to, named)
+}
+
+// sendBeyond is Send to a repository that has everything that these commits reach.
+func (s *Store) sendBeyond(ctx context.Context, commit string, to *Store, named []string) (release func(), err error) {
+	release = func() {}
 	environ, err := s.Ends(to.Objects())
 	if err != nil {
 		return release, err
@@ -183,7 +189,7 @@ func (s *Store) Send(ctx context.Context, commit, gitDir string) (release func()
 	defer cancel()
 	// Not thin: a partial clone may lack the objects that deltas would build on.
 	sender := s.process(ctx, command{
-		args: []string{"pack-objects", "--revs", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, strings.Fields(named)),
+		args: []string{"pack-objects", "--revs", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, named),
 		env: append(slices.Clone(environ), Borrowed(to.Objects())),
 	})
 	receiver := to.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--keep=sett"}, env: environ})
@@ -192,5 +198,5 @@ func (s *Store) Send(ctx context.Context, commit, gitDir string) (release func()
 	if sent != nil || received != nil {
 		return release, errors.Join(sent, received)
 	}
-	return release, s.sendEnds(ctx, to, commit, strings.Fields(named), append(environ, Borrowed(to.Objects())))
+	return release, s.sendEnds(ctx, to, commit, named, append(environ, Borrowed(to.Objects())))
 }

@@ -43,6 +43,9 @@ type LandingPlan struct {
 
 const landingRefs = "refs/sett/landings/"
 
+// plannedRef is the last commit that was planned for a branch. Most often it is the tip of the next plan.
+const plannedRef = "refs/sett/planned"
+
 // landingRef is a ref that holds a commit for a landing: to or tip.
 func landingRef(name, part string) string { return landingRefs + name + "/" + part }
 
@@ -63,8 +66,10 @@ func (x Lander) Plan(ctx context.Context, l Landing) (p LandingPlan, err error) 
 		p.Bars = "there is no branch " + l.Branch
 		return p, nil
 	}
-	if err := x.Store.Fetch(ctx, x.User.store.Objects(), p.Tip, landingRef(l.Name, "tip")); err != nil {
-		return p, fmt.Errorf("bring branch %s into the store: %w", l.Branch, err)
+	if x.Store.loose(plannedRef) != p.Tip { // else it is there
+		if err := x.Store.Fetch(ctx, x.User.store.Objects(), p.Tip, landingRef(l.Name, "tip")); err != nil {
+			return p, fmt.Errorf("bring branch %s into the store: %w", l.Branch, err)
+		}
 	}
 	if err := x.planOn(ctx, &p, l); err != nil || p.How == Already {
 		return p, err
@@ -78,30 +83,27 @@ func (x Lander) Plan(ctx context.Context, l Landing) (p LandingPlan, err error) 
 
 // planOn makes the plan on a tip that the store has.
 func (x Lander) planOn(ctx context.Context, p *LandingPlan, l Landing) error {
-	s := x.Store
-	base, err := s.git(ctx, "merge-base", p.Tip, l.Commit)
+	repo := own(x.Store)
+	sides, err := git.Compare(ctx, repo, p.Tip, l.Commit, l.How == Rebase || l.How == Squash)
 	switch {
-	case exitCode(err) == 1:
-		p.Bars = fmt.Sprintf("the branch and commit %.10s have no history in common", l.Commit)
-		return nil
 	case err != nil:
 		return err
-	case line(base) == l.Commit:
+	case len(sides.Ahead) == 0:
 		p.How, p.To = Already, p.Tip
 		return nil
-	case line(base) == p.Tip && (l.How != Squash || single(ctx, s, p.Tip, l.Commit)):
+	case !sides.Joined:
+		p.Bars = fmt.Sprintf("the branch and commit %.10s have no history in common", l.Commit)
+		return nil
+	case sides.Behind == 0 && (l.How != Squash || len(sides.Ahead) == 1):
 		p.How, p.To = FastForward, l.Commit
-		return s.Hold(ctx, landingRef(l.Name, "to"), p.To)
+		return x.holds(ctx, p, l)
 	case l.How == FastForward:
 		p.Bars = fmt.Sprintf("it cannot be fast-forwarded: the branch has commits that %.10s lacks", l.Commit)
 		return nil
 	}
-	if p.How, err = way(ctx, s, p.Tip, l); err != nil {
-		return err
-	}
+	p.How = way(l.How, sides)
 	l.How = p.How
-	repo := own(s)
-	p.To, err = join(ctx, repo, p.Tip, l)
+	p.To, err = join(ctx, repo, p.Tip, l, sides)
 	switch {
 	case errors.As(err, &p.Conflict):
 		p.To = ""
@@ -113,49 +115,41 @@ func (x Lander) planOn(ctx context.Context, p *LandingPlan, l Landing) error {
 		p.How = Already
 		return nil
 	}
-	return s.Hold(ctx, landingRef(l.Name, "to"), p.To)
+	return x.holds(ctx, p, l)
+}
+
+// holds has refs hold the commits of a plan.
+func (x Lander) holds(ctx context.Context, p *LandingPlan, l Landing) error {
+	updates := fmt.Sprintf("update %s %s\nupdate %s %s\nupdate %s %s\n", landingRef(l.Name, "tip"), p.Tip, landingRef(l.Name, "to"), p.To, plannedRef, p.To)
+	_, err := x.Store.run(ctx, command{args: []string{"update-ref", "--stdin"}, stdin: updates})
+	return err
 }
 
 // way is the way of a landing where the branch has moved on. A rebase would leave out the
 // merges of the result, and with them the conflicts that an agent settled there: such
 // a result is merged. A single commit keeps its message and author.
-func way(ctx context.Context, s *Store, tip string, l Landing) (string, error) {
-	if l.How == Merge {
-		return Merge, nil
-	}
-	out, err := s.git(ctx, "rev-list", "--parents", l.Commit, "^"+tip)
-	if err != nil {
-		return "", err
-	}
-	commits := strings.Split(line(out), "\n")
-	merges := slices.ContainsFunc(commits, func(row string) bool { return strings.Count(row, " ") > 1 })
+func way(how string, s git.Sides) string {
 	switch {
-	case l.How == Rebase && merges:
-		return Merge, nil
-	case l.How == Squash && !merges && len(commits) == 1:
-		return Rebase, nil
+	case how == Rebase && s.Merges:
+		return Merge
+	case how == Squash && len(s.Ahead) == 1 && !s.Merges:
+		return Rebase
 	}
-	return l.How, nil
+	return how
 }
 
 // join makes the commits of a landing.
-func join(ctx context.Context, repo git.Repository, tip string, l Landing) (string, error) {
+func join(ctx context.Context, repo git.Repository, tip string, l Landing, s git.Sides) (string, error) {
 	message := l.Subject + "\n\n" + l.Trailer
 	switch l.How {
 	case Rebase:
-		return repo.Rebase(ctx, tip, l.Commit)
+		return git.Pick(ctx, repo, tip, s)
 	case Merge:
 		return repo.Merge(ctx, tip, l.Commit, "Merge "+message)
 	case Squash:
 		return repo.Squash(ctx, tip, l.Commit, message)
 	}
 	return "", fmt.Errorf("unknown way %q", l.How)
-}
-
-// single says whether a commit is the only one that its tip lacks.
-func single(ctx context.Context, s *Store, tip, commit string) bool {
-	out, err := s.git(ctx, "rev-list", "--count", commit, "^"+tip)
-	return err == nil && line(out) == "1"
 }
 
 // own is the store for commands that merge.
@@ -186,7 +180,14 @@ func (x Lander) Land(ctx context.Context, branch, from, to string) (m Moved, err
 		m.Done, err = x.User.has(ctx, m.Tip, to)
 		return m, err
 	}
-	release, err := x.Store.Send(ctx, to, x.User.store.Dir)
+	named, err := x.User.named(ctx)
+	if err != nil {
+		return m, err
+	}
+	release := func() {}
+	if !slices.Contains(named, to) {
+		release, err = x.Store.sendBeyond(ctx, to, x.User.store, named)
+	}
 	defer release()
 	if err != nil {
 		return m, fmt.Errorf("bring the commits into the repository: %w", err)

@@ -1,8 +1,13 @@
 package store
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -219,4 +224,157 @@ func TestLandingMeetsAPerson(t *testing.T) {
 	if m := l.land(q); !m.Done || l.git("rev-parse", "released^") != theirs {
 		t.Errorf("%+v", m)
 	}
+}
+
+// crashing has the runs of git in the store and in the user's repository cut off: from then on
+// each one fails, as if the role had been killed before it, or just after it.
+type crashing struct {
+	t    *testing.T
+	left string // file with the number of runs until then
+}
+
+func newCrashing(t *testing.T) *crashing {
+	t.Helper()
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	c := &crashing{t, filepath.Join(dir, "left")}
+	write(t, filepath.Join(dir, "bin", "git"), fmt.Sprintf(`#!/bin/sh
+case " $* " in *"-c core.hooksPath"*) ;; *) exec %[1]s "$@" ;; esac # a person's, or a tool's
+read -r n half <%[2]s
+case $n in never) exec %[1]s "$@" ;; esac
+echo $((n - 1)) $half >%[2]s
+[ "$n" -gt 1 ] && exec %[1]s "$@"
+[ "$n" -eq 1 ] && [ "$half" = after ] && %[1]s "$@" >/dev/null
+exit 137
+`, git, c.left))
+	if err := os.Chmod(filepath.Join(dir, "bin", "git"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c.never()
+	t.Setenv("PATH", filepath.Join(dir, "bin")+":"+os.Getenv("PATH"))
+	return c
+}
+
+func (c *crashing) after(runs int, half string) { write(c.t, c.left, fmt.Sprintln(runs, half)) }
+func (c *crashing) never()                      { write(c.t, c.left, "never\n") }
+
+// Random edits by two to five writers that end in any order, a person who commits on meanwhile, and a role that
+// is killed at any of its runs of git: the branch is as after some serial order of the goals, with every
+// edit in it, and it only moves forward.
+func TestLandingsAreSerial(t *testing.T) { // not parallel: it sets PATH
+	seeds := uint64(1)
+	if more, err := strconv.ParseUint(os.Getenv("SETT_LANDING_SEEDS"), 10, 16); err == nil {
+		seeds = more
+	}
+	for n := range seeds {
+		seed := n + 1
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			l, c, r := newLander(t), newCrashing(t), rand.New(rand.NewPCG(seed, 14)) //nolint:gosec // a test's own chance
+			w := &writers{lander: l, crashing: c, lines: slices.Repeat([]string{"-"}, 6), tip: l.base}
+			l.git("update-ref", "refs/heads/released", w.write(l.base, w.lines, l.base))
+			w.tip = l.git("rev-parse", "released")
+			start := w.tip
+			var open []edit
+			for n := range 2 + r.IntN(4) {
+				e := edit{line: r.IntN(len(w.lines)), text: fmt.Sprintf("goal %d", n)}
+				e.commit = w.make(e, start)
+				open = append(open, e)
+			}
+			r.Shuffle(len(open), func(i, j int) { open[i], open[j] = open[j], open[i] })
+			for how := []string{Rebase, Merge, Squash}[r.IntN(3)]; len(open) > 0; {
+				e := open[0]
+				c.after(1+r.IntN(24), []string{"before", "after"}[r.IntN(2)])
+				landed, err := w.land(&e, how)
+				c.never()
+				w.forward()
+				switch {
+				case landed:
+					w.lines[e.line], open = e.text, open[1:]
+				case err == nil: // reworked: it takes its turn anew
+					open = append(open[1:], e)
+				}
+				if r.IntN(3) == 0 {
+					l.git("update-ref", "refs/heads/released", l.git("commit-tree", "-p", "released", "-m", "theirs", "released^{tree}"))
+					w.forward()
+				}
+			}
+			if got := l.git("show", "released:lines"); got != strings.Join(w.lines, "\n") {
+				t.Errorf("the branch has\n%s\nwant\n%s", got, strings.Join(w.lines, "\n"))
+			}
+			l.git("fsck", "--strict", "--full")
+		})
+	}
+}
+
+// edit is a goal that sets a line of a file.
+type edit struct {
+	line   int
+	text   string
+	commit string
+}
+
+// writers make the commits of edits.
+type writers struct {
+	*lander
+	crashing *crashing
+	lines    []string // as the branch shall have them
+	tip      string   // of the branch, when it was seen last
+	n        int
+}
+
+// write makes a commit in the user's repository that has these lines.
+func (w *writers) write(tree string, lines []string, parents ...string) string {
+	w.t.Helper()
+	index := "GIT_INDEX_FILE=" + filepath.Join(w.t.TempDir(), "index")
+	w.n++
+	script := fmt.Sprintf(`git read-tree %s && b=$(printf '%%s\n' "$@" | git hash-object -w --stdin) && git update-index --add --cacheinfo 100644,$b,lines && git write-tree`, tree)
+	made := run(w.t, w.dir, "env", append([]string{index, "sh", "-ec", script, "sh"}, lines...)...)
+	args := []string{"commit-tree", "-m", fmt.Sprint("edit ", w.n), made}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	return w.git(args...)
+}
+
+// make makes the commit of an edit on others, the first of which has its lines; the store gets it.
+func (w *writers) make(e edit, parents ...string) string {
+	w.t.Helper()
+	lines := strings.Split(w.git("show", parents[0]+":lines"), "\n")
+	lines[e.line] = e.text
+	commit := w.write(parents[0], lines, parents...)
+	if err := w.store.Fetch(w.t.Context(), filepath.Join(w.dir, ".git", "objects"), commit, Artefact(commit)); err != nil {
+		w.t.Fatal(err)
+	}
+	return commit
+}
+
+// land tries to land an edit; after a conflict its maker settles it on top of the branch. An error: the role was killed.
+func (w *writers) land(e *edit, how string) (landed bool, err error) {
+	w.t.Helper()
+	p, err := Lander{w.store, w.user}.Plan(w.t.Context(), Landing{Name: e.text[5:], Commit: e.commit, Branch: "released", How: how, Subject: e.text})
+	switch {
+	case err != nil:
+		return false, err
+	case p.Bars != "":
+		w.t.Fatalf("%s is barred: %+v", e.text, p)
+	case p.Conflict != nil:
+		w.crashing.never()
+		e.commit = w.make(*e, p.Tip, e.commit)
+		return false, nil
+	case p.How == Already:
+		return true, nil
+	}
+	m, err := Lander{w.store, w.user}.Land(w.t.Context(), "released", p.Tip, p.To)
+	return m.Done, err
+}
+
+// forward checks that the branch moved forward since it was seen last.
+func (w *writers) forward() {
+	w.t.Helper()
+	now := w.git("rev-parse", "released")
+	w.git("merge-base", "--is-ancestor", w.tip, now)
+	w.tip = now
 }

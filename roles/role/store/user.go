@@ -21,7 +21,19 @@ func OpenUser(gitDir string) *User { return &User{Open(gitDir)} }
 
 // tip returns the commit of a branch; empty: there is no such branch.
 func (u *User) tip(ctx context.Context, branch string) (string, error) {
+	if ref := git.BranchRef(branch); filepath.IsLocal(ref) {
+		text, err := os.ReadFile(filepath.Join(u.store.Dir, filepath.FromSlash(ref)))
+		if commit := asHash(line(string(text))); err == nil && commit != "" {
+			return commit, nil // git need not be asked
+		}
+	}
 	return u.store.Commit(ctx, git.BranchRef(branch))
+}
+
+// named returns the objects that refs of the repository name.
+func (u *User) named(ctx context.Context) ([]string, error) {
+	out, err := u.store.git(ctx, "for-each-ref", "--format=%(objectname)")
+	return strings.Fields(out), err
 }
 
 // has says whether a commit is another's ancestor there, or that commit itself.
@@ -45,13 +57,15 @@ func (u *User) inUse(ctx context.Context, branch string) (string, error) {
 	if text, err := os.ReadFile(filepath.Join(u.store.Dir, filepath.FromSlash(git.BranchRef(branch)))); err == nil && strings.HasPrefix(string(text), "ref:") {
 		return fmt.Sprintf("branch %s is another name of a branch", branch), nil
 	}
-	bare, err := u.bare(ctx)
-	if err != nil {
-		return "", err
-	}
 	all := []string{}
-	if !bare {
-		all = append(all, u.store.Dir)
+	if busyWith(u.store.Dir, branch) != "" { // else it does not matter whether it has a working tree
+		bare, err := u.bare(ctx)
+		if err != nil {
+			return "", err
+		}
+		if !bare {
+			all = append(all, u.store.Dir)
+		}
 	}
 	linked, err := os.ReadDir(filepath.Join(u.store.Dir, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
