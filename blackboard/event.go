@@ -70,6 +70,7 @@ const (
 	AttributeWaitsFor       = "waits_for"       // waitsForPeople: from here on the workflow waits for people alone
 	AttributeRule           = "rule"            // of a bid: the entry of an agent's bids in sett.yml that decided
 	AttributeClient         = "client"          // name and address of a client of the blackboard
+	AttributeTrouble        = "trouble"         // of a landing: why a try failed
 	AttributeWorkflowStatus = "workflow_status" // with the goal's last work: the status of its end
 )
 
@@ -100,14 +101,22 @@ func (e Event) Asked() (question string) {
 
 // Held returns the artefact that waits for approval from this entry on; empty: none.
 func (e Event) Held() (artefact string) {
-	if e.Attributes[AttributeGate] != gateHeld {
+	switch {
+	case e.Attributes[AttributeGate] != gateHeld:
 		return ""
+	case e.Kind == EventLanding: // Artefact is the result
+		return e.Attributes[AttributeResult]
 	}
 	return e.Artefact
 }
 
+// Barred says whether from this entry on a goal cannot land until a person acts.
+func (e Event) Barred() bool {
+	return e.Kind == EventLanding && e.To == string(LandingBarred) && e.Attributes[AttributeTrouble] == ""
+}
+
 // CallsPerson says whether one more item waits for a person from this entry on.
-func (e Event) CallsPerson() bool { return e.Asked() != "" || e.Held() != "" }
+func (e Event) CallsPerson() bool { return e.Asked() != "" || e.Held() != "" || e.Barred() }
 
 // GoalEnded returns the status with which the goal ended, when this was its last work;
 // else empty.

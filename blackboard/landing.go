@@ -39,6 +39,7 @@ type Landing struct {
 	Verification string       `json:"verification_id,omitempty"` // the Landing that agents verify
 	Review       string       `json:"review_id,omitempty"`       // refused: the Review that says why
 	Reason       string       `json:"reason,omitempty"`          // barred, refused, none
+	Trouble      string       `json:"trouble,omitempty"`         // why the last try failed, in any state; it is tried again, and others land meanwhile
 	People       bool         `json:"people,omitempty"`          // only a person ends the wait
 	Since        time.Time    `json:"-"`                         // when its goal was achieved
 }

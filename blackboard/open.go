@@ -25,6 +25,7 @@ type Figures struct {
 	Questions Backlog   // without an answer
 	Gates     Backlog   // artefacts that wait for approval
 	Goals     Backlog   // with work outstanding
+	Landings  Backlog   // goals with a result that has not reached its branch
 	Agents    map[string]AgentFigures
 	Running   []Running
 }

@@ -18,10 +18,14 @@ const (
 func (s WorkflowStatus) Ended() bool { return s != WorkflowActive && s != "" }
 
 // OnlyPeople says whether the workflow waits for people alone: all its work
-// outstanding is held by gates or suspended by Questions. A leader or an import has
-// counted Suspended before.
+// outstanding is held by gates or suspended by Questions. A landing that is being verified
+// waits for the rest. A leader or an import has counted Suspended before.
 func (w Workflow) OnlyPeople() bool {
-	return !w.Status.Ended() && w.Outstanding > 0 && w.Suspended == w.Outstanding
+	outstanding := w.Outstanding
+	if w.Landing != nil && w.Landing.State == LandingVerifying {
+		outstanding--
+	}
+	return !w.Status.Ended() && outstanding > 0 && w.Suspended == outstanding
 }
 
 // Workflow is the account of everything that grows from one goal. Its ID is the

@@ -18,7 +18,7 @@ func (b *Board) Figures(ctx context.Context, agents []string) (blackboard.Figure
 		c, k := b.c.Client.B(), b.c.Keys
 		cmds := rueidis.Commands{c.Time().Build(), c.Xlen().Key(k.Events()).Build(), c.Llen().Key(k.Artefacts()).Build(),
 			c.Llen().Key(k.Claims()).Build(), c.Hgetall().Key(k.Running()).Build(), c.Hgetall().Key(k.Workspace()).Build()}
-		backlogs := []string{k.Unclaimed(), k.OpenClaims(), k.Questions(), k.Gates(), k.ActiveWorkflows()}
+		backlogs := []string{k.Unclaimed(), k.OpenClaims(), k.Questions(), k.Gates(), k.ActiveWorkflows(), k.Landings()}
 		for _, agent := range agents {
 			backlogs = append(backlogs, k.AgentDue(agent), k.AgentGrants(agent))
 		}
@@ -31,7 +31,7 @@ func (b *Board) Figures(ctx context.Context, agents []string) (blackboard.Figure
 			*n = r.count()
 		}
 		f.Running = decodeRunning(r.hash(), r.hash())
-		for _, into := range []*blackboard.Backlog{&f.Unclaimed, &f.Open, &f.Questions, &f.Gates, &f.Goals} {
+		for _, into := range []*blackboard.Backlog{&f.Unclaimed, &f.Open, &f.Questions, &f.Gates, &f.Goals, &f.Landings} {
 			*into = r.backlog()
 		}
 		for _, agent := range agents {

@@ -27,7 +27,7 @@ func (b Leader) SetLanding(ctx context.Context, epoch, branch string) error {
 func (b Leader) Land(ctx context.Context, s blackboard.LandingStep) error {
 	details := map[string]any{
 		"landing": landingText(s.To), "state": s.To.State, "over": s.Over, "people": s.To.People, "reason": s.To.Reason, "of": s.To.Artefact,
-		"branch": s.To.Branch, "tip": s.To.Tip, "commit": s.To.Commit, "how": s.To.How,
+		"branch": s.To.Branch, "tip": s.To.Tip, "commit": s.To.Commit, "how": s.To.How, "trouble": s.To.Trouble,
 	}
 	written := s.Artefact // the one artefact that the script takes
 	if s.Artefact != nil {

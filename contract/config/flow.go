@@ -54,7 +54,7 @@ func (c *Config) Flow() *Flow {
 			}
 		}
 	}
-	if c.Land != nil && c.Land.Verify {
+	if c.Verifies() {
 		f.named(blackboard.TypeLanding).Lands = true
 	}
 	for _, a := range c.Agents {
@@ -66,7 +66,7 @@ func (c *Config) Flow() *Flow {
 	}
 	for _, t := range f.Types {
 		f.bids(t)
-		t.Gate = slices.ContainsFunc(c.Approve, func(pattern string) bool { return blackboard.Match(pattern, t.Name) })
+		t.Gate = c.gates(t.Name)
 	}
 	f.reach()
 	return f

@@ -2,8 +2,11 @@ package config
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"sett/blackboard"
 )
 
 // The ways of a result to the branch, where that has moved on.
@@ -20,8 +23,8 @@ const LandAchieved = "achieved"
 // Land says how results reach a branch by themselves.
 type Land struct {
 	Onto   string `json:"onto"`   // the branch, checked out nowhere
-	How    string `json:"how"`    // LandFF, LandRebase, LandMerge or LandSquash
-	When   string `json:"when"`   // LandAchieved
+	How    string `json:"how"`    // ff, rebase, merge or squash
+	When   string `json:"when"`   // achieved
 	Verify bool   `json:"verify"` // agents see the commit that the branch would have first
 }
 
@@ -35,13 +38,24 @@ func (l *Land) Branch() string {
 	return l.Onto
 }
 
+// Verifies says whether the commit that a branch would have is an artefact Landing first:
+// agents look at it, or a person has the last word.
+func (c *Config) Verifies() bool {
+	return c.Land != nil && (c.Land.Verify || slices.Contains(c.Approve, blackboard.TypeLanding))
+}
+
+// gates says whether artefacts of a type wait for a person's approval.
+func (c *Config) gates(artefactType string) bool {
+	return slices.ContainsFunc(c.Approve, func(pattern string) bool { return blackboard.Match(pattern, artefactType) })
+}
+
 func (d *decoder) landFields(l *Land) []field {
 	return []field{
 		{"onto", "The branch, which must be checked out nowhere.", d.read.text(&l.Onto, branchName)},
 		{"how", "Where the branch has moved on: ff does not land, rebase applies the commits anew, merge makes a merge commit, squash one commit of all.",
 			oneOf(d.read, &l.How, LandFF, LandRebase, LandMerge, LandSquash)},
 		{"when", "achieved: once the goal has its final result.", oneOf(d.read, &l.When, LandAchieved)},
-		{"verify", "The commit that the branch would have is first an artefact Landing, which agents review like any other.", d.read.flag(&l.Verify)},
+		{"verify", "The commit that the branch would have is first an artefact Landing, which agents review like any other. So it is, too, where approve has Landing.", d.read.flag(&l.Verify)},
 	}
 }
 

@@ -47,7 +47,10 @@ func TestFlowOfLandings(t *testing.T) {
 	if err != nil {
 		t.Errorf("with verify: %v", err)
 	}
-	if _, err := Parse("sett.yml", []byte(clan+"land: {onto: main}\n")); err == nil || !strings.Contains(err.Error(), `no agent makes "Landing"`) {
+	if c, err := Parse("sett.yml", []byte(clan+"land: {onto: main}\n")); err != nil || !c.Verifies() {
+		t.Errorf("with a gate alone: %v", err)
+	}
+	if _, err := Parse("sett.yml", []byte(strings.TrimSuffix(clan, "approve: [Landing]\n")+"land: {onto: main}\n")); err == nil || !strings.Contains(err.Error(), `no agent makes "Landing"`) {
 		t.Errorf("without verify: %v", err)
 	}
 }

@@ -131,7 +131,7 @@ var objectNames = map[reflect.Type]string{
 	reflect.TypeFor[view.ClaimDetail](): "shown claim", reflect.TypeFor[view.ClaimAlone](): "claim alone", reflect.TypeFor[blackboard.Target](): "target",
 	reflect.TypeFor[blackboard.Bid](): "bid", reflect.TypeFor[view.GrantDetail](): "grant", reflect.TypeFor[lineage.WhyGrant](): "grant", reflect.TypeFor[lineage.WhyClaim](): "claim",
 	reflect.TypeFor[lineage.Step](): "step", reflect.TypeFor[lineage.WhyBid](): "bid", reflect.TypeFor[blackboard.Ran](): "ran", reflect.TypeFor[lineage.WhyQuestion](): "question", reflect.TypeFor[lineage.WhyUnmerged](): "unmerged", reflect.TypeFor[lineage.WhyCancel](): "cancel", reflect.TypeFor[view.Version](): "version",
-	reflect.TypeFor[blackboard.Landing](): "landing", reflect.TypeFor[report.Artefact](): "told artefact", reflect.TypeFor[report.Goal](): "told goal", reflect.TypeFor[report.Stretch](): "stretch", reflect.TypeFor[report.Deed](): "deed",
+	reflect.TypeFor[blackboard.Landing](): "landing", reflect.TypeFor[config.Land](): "land", reflect.TypeFor[report.Artefact](): "told artefact", reflect.TypeFor[report.Goal](): "told goal", reflect.TypeFor[report.Stretch](): "stretch", reflect.TypeFor[report.Deed](): "deed",
 	reflect.TypeFor[report.Commit](): "patch", reflect.TypeFor[report.File](): "changed file", reflect.TypeFor[report.Ran](): "runs", reflect.TypeFor[report.Entry](): "entry", reflect.TypeFor[lineage.Graph](): "graph",
 	reflect.TypeFor[view.Wait](): "wait", reflect.TypeFor[view.Gate](): "gate", reflect.TypeFor[view.Matter](): "question or gate", reflect.TypeFor[view.MatterSubject](): "subject",
 	reflect.TypeFor[config.FlowType](): "type", reflect.TypeFor[flow.Agent](): "agent", reflect.TypeFor[flow.End](): "end", reflect.TypeFor[flow.Stall](): "stall",

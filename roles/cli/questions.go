@@ -29,16 +29,16 @@ type questionsCmd struct {
 // Help is shown by `sett questions --help`.
 func (questionsCmd) Help() string {
 	return `Lists what waits for a person, the oldest first, with the command that settles it:
-questions that agents ask, and gates: artefacts that wait for approval (approve in
-sett.yml).
+questions that agents ask, gates: artefacts that wait for approval (approve in
+sett.yml), and landings: results that cannot reach their branch (land in sett.yml).
 
 With --wait it ends when something new waits, and prints that: exit code 0. After
 --timeout the exit code is 4. Something new is what was not there at the start. With
 --workflow it also ends when the goal does: 1, or 6 when it ended without a Terminal.
 
-For programs each has id, kind (question or gate), since, age_seconds, agent and role (who
-asks, who made it), claim_id, about (id, type and version of the artefact), workflow_id,
-goal, text, commands, and a gate look: the command that shows what is held.
+For programs each has id, kind (question, gate or landing), since, age_seconds, agent and
+role (who asks, who made it), claim_id, about (id, type and version of the artefact),
+workflow_id, goal, text, commands, and a gate look: the command that shows what is held.
 
 Examples:
   sett questions
@@ -73,7 +73,11 @@ func (c *questionsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.print(a, all)
+	barred, err := view.Barred(a.ctx, r)
+	if err != nil {
+		return err
+	}
+	return c.print(a, append(all, barred...))
 }
 
 func (c *questionsCmd) print(a *app, all []view.Matter) error {
@@ -129,7 +133,14 @@ type newcomers struct {
 // begin notes the open matters.
 func (n *newcomers) begin(ctx context.Context) error {
 	questions, gates, err := view.OpenMatters(ctx, n.b.Index)
+	if err != nil {
+		return err
+	}
+	barred, err := view.Barred(ctx, n.r)
 	n.known = slices.Concat(questions, gates)
+	for _, m := range barred {
+		n.known = append(n.known, m.ID)
+	}
 	return err
 }
 
@@ -161,7 +172,11 @@ func (n *newcomers) look(ctx context.Context) error {
 		return err
 	}
 	old := func(id string) bool { return slices.Contains(n.known, id) }
-	n.found, err = n.r.Read(ctx, slices.DeleteFunc(questions, old), slices.DeleteFunc(gates, old))
+	if n.found, err = n.r.Read(ctx, slices.DeleteFunc(questions, old), slices.DeleteFunc(gates, old)); err != nil {
+		return err
+	}
+	barred, err := view.Barred(ctx, n.r)
+	n.found = append(n.found, slices.DeleteFunc(barred, func(m view.Matter) bool { return old(m.ID) })...)
 	if err == nil && len(n.found) > 0 {
 		err = errOver
 	}

@@ -28,9 +28,16 @@ func (n *notifier) describe(ctx context.Context, e blackboard.Event, a alert) (e
 	if v.Workflow, err = n.workflow(ctx, e, a); err != nil {
 		return v, err
 	}
-	if a.kind == kindWorkflow {
+	switch a.kind {
+	case kindWorkflow:
 		v.Command = n.line("show", e.Workflow)
 		return v, nil
+	case kindLanding:
+		w, err := n.board.Workflow(ctx, e.Workflow)
+		v.Landing = &landing{ID: e.Artefact, Branch: brief(e.Attributes["branch"]), Reason: brief(e.Reason),
+			Open: !w.Status.Ended() && w.Landing != nil && w.Landing.People}
+		v.Command = n.line("land", e.Workflow)
+		return v, err
 	}
 	return v, n.ask(ctx, &v, a.artefact)
 }

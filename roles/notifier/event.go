@@ -10,6 +10,7 @@ import (
 const (
 	kindQuestion = "question" // an agent asks, or the orchestrator does
 	kindGate     = "gate"     // an artefact waits for approval
+	kindLanding  = "landing"  // a result cannot reach its branch until a person acts
 	kindWorkflow = "workflow" // a goal's last work is done
 )
 
@@ -24,7 +25,8 @@ type event struct {
 	Workflow      workflow  `json:"workflow"`
 	Question      *question `json:"question,omitempty"`
 	Gate          *gate     `json:"gate,omitempty"`
-	Command       string    `json:"command"`                  // for people to type: answer, approve, or show
+	Landing       *landing  `json:"landing,omitempty"`
+	Command       string    `json:"command"`                  // for people to type: answer, approve, land, or show
 	RejectCommand string    `json:"reject_command,omitempty"` // of a gate
 }
 
@@ -79,6 +81,14 @@ type gate struct {
 	Open      bool   `json:"open"` // neither approved nor rejected so far
 }
 
+// landing is a result that cannot reach its branch.
+type landing struct {
+	ID     string `json:"id"` // of the result
+	Branch string `json:"branch"`
+	Reason string `json:"reason"`
+	Open   bool   `json:"open"` // it has not landed, and still waits for a person
+}
+
 // alert is the part of a ledger entry that people are told of.
 type alert struct {
 	kind     string
@@ -95,6 +105,8 @@ func alertOf(e blackboard.Event) (alert, bool) {
 		return alert{kind: kindGate, artefact: held}, true
 	case question != "":
 		return alert{kind: kindQuestion, artefact: question}, true
+	case e.Barred():
+		return alert{kind: kindLanding, artefact: e.Artefact}, true
 	}
 	return alert{}, false
 }

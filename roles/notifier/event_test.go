@@ -56,6 +56,16 @@ func TestEvents(t *testing.T) {
 		ID: newID(), StructuralType: blackboard.Question, Type: "Question", Payload: "how is it to go on?", ProducedByRole: blackboard.RoleOrchestrator,
 		ClaimID: rework, WorkflowID: s.Claim.WorkflowID, SourceArtefacts: []string{s.Claim.ArtefactID}}}))
 	w.told(6)
+
+	w.must(w.board.Leader.SetLanding(w.ctx, w.lead.Epoch, "released"))
+	claim = w.goal("land it")
+	w.finish(claim, blackboard.Terminal, "CodeCommit", "a commit")
+	w.must(w.board.Leader.CompleteClaim(w.ctx, w.guard(claim), "done"))
+	s, err = w.board.Records.Snapshot(w.ctx, claim)
+	w.must(err)
+	w.must(w.board.Leader.Land(w.ctx, blackboard.LandingStep{Epoch: w.lead.Epoch, Workflow: s.Claim.WorkflowID, From: blackboard.Landing{State: blackboard.LandingQueued},
+		To: blackboard.Landing{State: blackboard.LandingBarred, Artefact: newID(), Branch: "released", Reason: "branch released is checked out", People: true}}))
+	w.told(7)
 	r.halt()
 
 	raw, err := os.ReadFile(filepath.Join(w.dir, "told"))

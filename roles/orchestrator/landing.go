@@ -46,18 +46,25 @@ func (t *term) landAll(ctx context.Context) error {
 }
 
 // landOpen looks at the open landings, and says whether there are any. A goal whose branch cannot be moved
-// until a person acts lets the others pass.
+// until a person acts lets the others pass, and so does one that the role has trouble with.
 func (t *term) landOpen(ctx context.Context) (some bool, err error) {
 	ids, err := t.board.OpenLandings(ctx)
 	if err != nil {
 		return true, err
 	}
+	t.ailing.keep(ids)
 	barred := map[string]string{} // reasons that were found anew, with the branch's commit then
 	for _, id := range ids {
+		if t.ailing.rests(id, t.clock.own()) {
+			continue
+		}
 		for {
 			next, err := t.landStep(ctx, id, barred)
 			if errors.Is(err, errChanged) {
 				break
+			}
+			if sick := (*trouble)(nil); errors.As(err, &sick) && ctx.Err() == nil {
+				next, err = troubled(ctx, t, id, sick)
 			}
 			if err != nil || next == holds {
 				return true, err
@@ -92,12 +99,12 @@ func (t *term) landStep(ctx context.Context, goal string, barred map[string]stri
 	if err != nil || w.Landing == nil {
 		return passes, err
 	}
-	s := landing{t: t, policy: t.clan.get().Land, w: w, was: *w.Landing, l: *w.Landing}
+	s := landing{t: t, role: soundLander{t.lander}, policy: t.clan.get().Land, w: w, was: *w.Landing, l: *w.Landing}
 	f := arbiter.LandingFacts{Landing: s.was, Outstanding: w.Outstanding, Failures: w.Failures, Branch: s.policy.Branch()}
 	if s.was.State == blackboard.LandingVerifying {
 		c, err := t.board.Snapshot(ctx, blackboard.BiddingClaimID(s.was.Verification))
 		if err != nil && !errors.Is(err, blackboard.ErrNotFound) { // it has none yet
-			return holds, err
+			return holds, ofRecord(err)
 		}
 		f.Verdict, s.verification = c.Claim.Status, c
 	}
@@ -130,6 +137,7 @@ func (t *term) landStep(ctx context.Context, goal string, barred map[string]stri
 // landing is a step of one goal's landing.
 type landing struct {
 	t            *term
+	role         lander
 	policy       *config.Land // nil: sett.yml has no land any more
 	w            blackboard.Workflow
 	was, l       blackboard.Landing
@@ -142,6 +150,9 @@ func (s *landing) record(ctx context.Context, step blackboard.LandingStep) error
 	if s.l.State != blackboard.LandingBarred && s.l.State != blackboard.LandingRefused && s.l.State != blackboard.LandingNone {
 		s.l.Reason = ""
 	}
+	if s.l.Trouble == s.was.Trouble { // the step was done
+		s.l.Trouble = ""
+	}
 	step.Epoch, step.Workflow, step.From, step.To = s.t.lead.Epoch, s.w.ID, s.was, s.l
 	err := s.t.board.Land(ctx, step)
 	switch {
@@ -151,6 +162,9 @@ func (s *landing) record(ctx context.Context, step blackboard.LandingStep) error
 		s.t.log.Debug("landing has changed meanwhile", "workflow", s.w.ID, "error", err)
 		return errChanged
 	case err == nil && s.l != s.was:
+		if s.l.Trouble == "" {
+			s.t.ailing.well(s.w.ID)
+		}
 		s.t.log.Info("landing", "workflow", s.w.ID, "from", s.was.State, "to", s.l.State, "branch", s.l.Branch, "commit", s.l.Commit, "reason", s.l.Reason)
 	}
 	return err
@@ -173,7 +187,7 @@ func (s *landing) plan(ctx context.Context) (turn, error) {
 		s.l.State, s.l.Reason = blackboard.LandingNone, "the goal has no commit"
 		return passes, s.end(ctx)
 	}
-	p, err := s.t.lander.Plan(ctx, repository.Landing{Goal: s.w.ID, Artefact: result.ID, Branch: policy.Onto, How: wayOf(policy), Subject: subjectOf(result)})
+	p, err := s.role.Plan(ctx, repository.Landing{Goal: s.w.ID, Artefact: result.ID, Branch: policy.Onto, How: wayOf(policy), Subject: subjectOf(result)})
 	switch {
 	case errors.Is(err, repository.ErrMissing): // of an import, without its bundle
 		p.Bars = err.Error()
@@ -182,7 +196,7 @@ func (s *landing) plan(ctx context.Context) (turn, error) {
 	}
 	s.l.Tip, s.l.Commit, s.l.How = p.Tip, p.To, p.How
 	switch {
-	case p.Bars != "" && s.was.State == blackboard.LandingBarred && s.was.Reason == p.Bars && s.was.Artefact == result.ID:
+	case p.Bars != "" && s.was.State == blackboard.LandingBarred && s.was.Reason == p.Bars && s.was.Artefact == result.ID && s.was.Trouble == "":
 		s.l.State, s.l.Reason = s.was.State, s.was.Reason
 		return passes, nil // as before
 	case p.Bars != "":
@@ -193,7 +207,7 @@ func (s *landing) plan(ctx context.Context) (turn, error) {
 	case p.How == store.Already:
 		s.l.State = blackboard.LandingLanded
 		return passes, s.end(ctx)
-	case policy.Verify:
+	case s.t.clan.get().Verifies():
 		return holds, s.verify(ctx, result)
 	}
 	s.l.State = blackboard.LandingMoving
@@ -231,5 +245,6 @@ func (s *landing) result(ctx context.Context) (blackboard.Artefact, error) {
 	if id == "" {
 		return blackboard.Artefact{}, nil
 	}
-	return s.t.board.Artefact(ctx, id)
+	a, err := s.t.board.Artefact(ctx, id)
+	return a, ofRecord(err)
 }

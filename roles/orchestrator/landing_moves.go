@@ -29,7 +29,7 @@ func (s *landing) verify(ctx context.Context, result blackboard.Artefact) error 
 	case !errors.Is(err, blackboard.ErrNotFound):
 		return err
 	}
-	if err := s.t.lander.Hold(ctx, repository.Hold{Artefact: s.l.Verification, Commit: s.l.Commit}); err != nil {
+	if err := s.role.Hold(ctx, repository.Hold{Artefact: s.l.Verification, Commit: s.l.Commit}); err != nil {
 		return err
 	}
 	payload := encoded(map[string]string{"branch": s.l.Branch, "tip": s.l.Tip, "commit": s.l.Commit, "how": s.l.How})
@@ -47,7 +47,7 @@ func (s *landing) move(ctx context.Context) (turn, error) {
 		s.l.State = blackboard.LandingMoving
 		return goesOn, s.record(ctx, blackboard.LandingStep{})
 	}
-	done, err := s.t.lander.Land(ctx, repository.Land{Branch: s.l.Branch, From: s.l.Tip, To: s.l.Commit})
+	done, err := s.role.Land(ctx, repository.Land{Branch: s.l.Branch, From: s.l.Tip, To: s.l.Commit})
 	switch {
 	case err != nil:
 		return holds, err
@@ -75,7 +75,7 @@ type refusal struct {
 // refuse writes the Review. Its commit is the other side, which the result's maker sees.
 func (s *landing) refuse(ctx context.Context, result blackboard.Artefact, r refusal, reason string) error {
 	s.l.State, s.l.Review, s.l.Reason = blackboard.LandingRefused, blackboard.LandingReviewID(result.ID, s.l.Since), reason
-	if err := s.t.lander.Hold(ctx, repository.Hold{Artefact: s.l.Review, Commit: s.l.Tip}); err != nil {
+	if err := s.role.Hold(ctx, repository.Hold{Artefact: s.l.Review, Commit: s.l.Tip}); err != nil {
 		return err
 	}
 	r.Reason, r.Branch, r.Tip = reason, s.l.Branch, s.l.Tip
@@ -89,7 +89,7 @@ func (s *landing) refuse(ctx context.Context, result blackboard.Artefact, r refu
 func (s *landing) feedback(ctx context.Context) (turn, error) {
 	result, err := s.t.board.Artefact(ctx, s.l.Artefact)
 	if err != nil {
-		return holds, err
+		return holds, ofRecord(err)
 	}
 	r := refusal{Reviews: feedbackOn(s.verification)}
 	return goesOn, s.refuse(ctx, result, r, "feedback on landing on branch "+s.l.Branch)
@@ -109,11 +109,11 @@ func feedbackOn(c blackboard.Snapshot) (reviews []string) {
 func (s *landing) rework(ctx context.Context) (turn, error) {
 	result, err := s.t.board.Artefact(ctx, s.l.Artefact)
 	if err != nil {
-		return holds, err
+		return holds, ofRecord(err)
 	}
 	review, err := s.t.board.Artefact(ctx, s.l.Review)
 	if err != nil {
-		return holds, err
+		return holds, ofRecord(err)
 	}
 	target := blackboard.Target{LogicalID: result.LogicalID, Version: result.Version, Type: result.Type, Agent: result.ProducedByAgent, Role: result.ProducedByRole}
 	reviews := append([]string{review.ID}, review.SourceArtefacts[1:]...)

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/boardtest"
@@ -31,7 +32,11 @@ type fields struct {
 	term   *term
 	base   string
 	cut    int               // calls until one is cut off, before or after it is done; 0: none is
+	stop   func()            // ends the process that is cut off
 	moves  func()            // somebody's, just before the branch is moved
+	fails  map[string]error  // the role's answer, by goal
+	asked  map[string]int    // plans that were asked for, by goal
+	later  time.Duration     // by which the orchestrator's clock is ahead
 	intent map[string]change // by goal
 }
 
@@ -44,9 +49,9 @@ type change struct {
 
 const fileLines = 12
 
-func newFields(t *testing.T, land config.Land) *fields {
+func newFields(t *testing.T, land config.Land, approve ...string) *fields {
 	t.Helper()
-	f := &fields{Board: boardtest.Start(t, "test").Lead(), dir: filepath.Join(t.TempDir(), "user"), intent: map[string]change{}}
+	f := &fields{Board: boardtest.Start(t, "test").Lead(), dir: filepath.Join(t.TempDir(), "user"), intent: map[string]change{}, fails: map[string]error{}, asked: map[string]int{}, stop: func() {}}
 	f.git("", "init", "-q", "-b", "main", f.dir)
 	for _, name := range []string{"a", "b"} {
 		f.Must(os.WriteFile(filepath.Join(f.dir, name), []byte(strings.Repeat("-\n", fileLines)), 0o600))
@@ -61,13 +66,15 @@ func newFields(t *testing.T, land config.Land) *fields {
 	f.user = store.OpenUser(filepath.Join(f.dir, ".git"))
 	s := &sett{TB: t, url: f.Server.URL, file: filepath.Join(t.TempDir(), "config.json"), board: f.Moves}
 	s.cfg = config.Config{Version: "1.0", Runtime: config.RuntimeProcess, Orchestrator: config.Orchestrator{MaxReviewIterations: 3, MaxArtefacts: 100},
-		Agents: []config.Agent{member("writer"), member("judge")}, Land: &land}
+		Agents: []config.Agent{member("writer"), member("judge")}, Land: &land, Approve: approve}
 	s.write()
 	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
 	o.lander = f
 	o.board.landings = cutBoard{o.board.landings, f}
 	f.term = newTerm(o, blackboard.Lead{Holder: "test", Epoch: f.Epoch})
+	f.term.clock.own = func() time.Time { return time.Now().Add(f.later) }
 	f.Must(f.Moves.Leader.SetLanding(t.Context(), f.Epoch, land.Onto))
+	f.Must(f.Moves.Leader.SetApproval(t.Context(), f.Epoch, approve))
 	return f
 }
 
@@ -95,10 +102,12 @@ var errCut = errors.New("cut off")
 // once counts a call, which is cut off before or after it is done.
 func (f *fields) once(do func() error) error {
 	if f.cut--; f.cut == 0 {
+		f.stop()
 		return errCut
 	}
 	err := do()
 	if f.cut--; f.cut == 0 {
+		f.stop()
 		return errCut
 	}
 	return err
@@ -108,6 +117,10 @@ func (f *fields) once(do func() error) error {
 
 func (f *fields) Plan(ctx context.Context, q repository.Landing) (p repository.LandingPlan, err error) {
 	return p, f.once(func() error {
+		f.asked[q.Goal]++
+		if err := f.fails[q.Goal]; err != nil {
+			return err
+		}
 		commit, err := f.store.Commit(ctx, store.Artefact(q.Artefact))
 		if err != nil {
 			return err
@@ -154,7 +167,10 @@ func (c cutBoard) Land(ctx context.Context, s blackboard.LandingStep) error {
 func (f *fields) lands() {
 	f.Helper()
 	for range 100 {
-		_, err := f.term.landOpen(f.Ctx)
+		ctx, stop := context.WithCancel(f.Ctx)
+		f.stop = stop
+		_, err := f.term.landOpen(ctx)
+		stop()
 		if err == nil {
 			return
 		}
@@ -431,6 +447,74 @@ func TestLandingIsVerified(t *testing.T) {
 	}
 	if w := f.status(other); w.Landing.State != blackboard.LandingReworked {
 		t.Errorf("the other goal: %+v", w.Landing)
+	}
+}
+
+// A goal that the role has trouble with waits by that name, alone: the others land. It is tried
+// again, ever later, until it lands. A role that is away keeps the order at first.
+func TestLandingHasTrouble(t *testing.T) {
+	t.Parallel()
+	f := newFields(t, config.Land{Onto: "released", How: config.LandRebase, When: config.LandAchieved})
+	sick, next := f.goal(change{"a", 0, "one"}), f.goal(change{"b", 0, "two"})
+	f.fails[sick] = fmt.Errorf("no dial: %w", repository.ErrAway)
+	f.lands()
+	if w := f.status(next); w.Landing.State != blackboard.LandingQueued || w.Landing.Trouble != "" || f.status(sick).Landing.Trouble == "" {
+		t.Fatalf("the role is away: %+v", w.Landing)
+	}
+	f.fails[sick] = errors.New("no space left on the device")
+	f.later += time.Minute
+	f.lands()
+	f.lands()
+	l := f.status(sick).Landing
+	if l.State != blackboard.LandingQueued || l.Trouble != "no space left on the device" || f.asked[sick] != 2 {
+		t.Errorf("%+v, asked %d times", l, f.asked[sick])
+	}
+	if e := f.Events(blackboard.EventLanding); len(e) < 2 || e[1].Attributes[blackboard.AttributeTrouble] != l.Trouble || e[1].Workflow != sick {
+		t.Errorf("the ledger: %+v", e)
+	}
+	if got := f.landed(); !slices.Equal(got, []string{next}) {
+		t.Fatalf("landed: %q", got)
+	}
+	for pause := range 8 {
+		f.later += time.Second << min(pause, 5)
+		f.lands()
+	}
+	if n := f.asked[sick]; n < 6 || n > 9 {
+		t.Errorf("asked %d times", n)
+	}
+	delete(f.fails, sick)
+	f.later += time.Minute
+	f.lands()
+	if w := f.status(sick); w.Status != blackboard.WorkflowAchieved || w.Landing.Trouble != "" {
+		t.Errorf("%+v %+v", w, w.Landing)
+	}
+	f.serial("released")
+}
+
+// A gate on Landing is a person's last word, also without verify: what is approved is what
+// the branch gets, and a rejection is feedback.
+func TestLandingIsApproved(t *testing.T) {
+	t.Parallel()
+	f := newFields(t, config.Land{Onto: "released", How: config.LandRebase, When: config.LandAchieved}, blackboard.TypeLanding)
+	goal := f.goal(change{"a", 0, "one"})
+	f.lands()
+	w := f.status(goal)
+	held := f.Artefact(w.Landing.Verification)
+	if !w.OnlyPeople() || w.Gates != 1 || held.Type != blackboard.TypeLanding {
+		t.Fatalf("it waits for a person: %+v %+v", w, w.Landing)
+	}
+	if e := f.Events(blackboard.EventLanding); !e[len(e)-1].OnlyPeople() || e[len(e)-1].Held() != held.ID {
+		t.Errorf("the entry: %+v", e[len(e)-1])
+	}
+	review := blackboard.Artefact{ID: blackboard.GateReviewID(held.ID), StructuralType: blackboard.Review, Type: "Review", Payload: "{}",
+		ProducedByRole: blackboard.RoleHuman, WorkflowID: goal, SourceArtefacts: []string{held.ID}}
+	f.Must(f.Moves.People.Approve(f.Ctx, held.ID, review, "ann"))
+	claim := f.Open(held.ID, "judge")
+	f.Bid(claim, blackboard.BidRequest{Agent: "judge", Bid: blackboard.BidIgnore})
+	f.Must(f.term.settle(f.Ctx, key{claimKey, claim}))
+	f.lands()
+	if w := f.status(goal); w.Status != blackboard.WorkflowAchieved || f.git(f.dir, "rev-parse", "released") != held.Commit {
+		t.Errorf("approved: %+v %+v", w, w.Landing)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestFigures(t *testing.T) {
 	s := newSett(t, "a", "b")
 	base := s.watchedBy(options{})
 	s.says(base, map[string]float64{"sett_blackboard_up": 1, "sett_claims_open": 0, "sett_goals_active": 0, "sett_questions_open": 0,
-		"sett_gates_open": 0, "sett_grants_delayed": 0, "sett_artefacts_unclaimed": 0, `sett_agent_up{agent="a"}`: 0,
+		"sett_gates_open": 0, "sett_landings_open": 0, "sett_grants_delayed": 0, "sett_artefacts_unclaimed": 0, `sett_agent_up{agent="a"}`: 0,
 		"sett_claim_oldest_age_seconds": 0, `sett_agent_bids_due{agent="a"}`: 0, "sett_leader": 1})
 	c := s.claimOf(s.goal("g"))
 	s.must(s.board.Cub.Hello(t.Context(), "a", blackboard.Presence{Incarnation: "i"}, patience))

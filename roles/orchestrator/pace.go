@@ -14,7 +14,9 @@ type pace struct {
 	standby time.Duration // at most so long between looks whether the lead is free
 	sweep   time.Duration // between looks for commits that no artefact names
 	units   supervisor.Pace
-	backoff runtime.Backoff // of units that end
+
+	landings runtime.Backoff // between tries to land a goal that the repository has trouble with
+	backoff  runtime.Backoff // of units that end
 }
 
 func usualPace() pace {
@@ -22,5 +24,7 @@ func usualPace() pace {
 		tick: 5 * time.Second, retry: time.Second, standby: 2 * time.Second, sweep: 15 * time.Second,
 		units:   supervisor.Pace{LookAround: 15 * time.Second, SilentAfter: 30 * time.Second, Promise: 15 * time.Second, AskHealth: time.Second},
 		backoff: runtime.Backoff{Shortest: 100 * time.Millisecond, Longest: 10 * time.Second, Healthy: 30 * time.Second},
+
+		landings: runtime.Backoff{Shortest: time.Second, Longest: time.Minute},
 	}
 }

@@ -24,6 +24,7 @@ type term struct {
 	again    chan struct{}     // read the open work
 	toLand   chan struct{}     // look at the open landings
 	barredOn map[string]string // by goal that cannot land: the branch's commit at the last look
+	ailing   ailments          // goals that the repository has trouble to land
 	approval approval
 	clock    clock
 
@@ -50,7 +51,7 @@ type staff struct {
 }
 
 func newTerm(o *orchestrator, lead blackboard.Lead) *term {
-	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), toLand: make(chan struct{}, 1), barredOn: map[string]string{}, clock: clock{own: o.env.Now}, alarms: map[key]*alarm{}}
+	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), toLand: make(chan struct{}, 1), barredOn: map[string]string{}, ailing: ailments{}, clock: clock{own: o.env.Now}, alarms: map[key]*alarm{}}
 	if o.newStaff != nil {
 		t.staff = o.newStaff(t)
 	}

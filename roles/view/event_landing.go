@@ -11,11 +11,16 @@ import (
 func (l *EventLine) describeLanding(e blackboard.Event) {
 	l.Agent = blackboard.RoleRepository
 	branch, commit := e.Attributes["branch"], words.Commit(e.Attributes["commit"])
+	if why := e.Attributes[blackboard.AttributeTrouble]; why != "" {
+		l.What, l.As = "does not land yet; trouble: "+why+"; it is tried again", Bad
+		return
+	}
 	switch blackboard.LandingState(e.To) {
 	case blackboard.LandingBarred:
 		l.What, l.As = fmt.Sprintf("cannot land%s; or sett land %s", words.Because(e.Reason), words.Short(e.Workflow)), Warn
 	case blackboard.LandingVerifying:
 		l.What = fmt.Sprintf("Landing %s to verify: commit %s for %s", words.Short(e.Attributes[blackboard.AttributeResult]), commit, branch)
+		l.describeGate(e)
 	case blackboard.LandingMoving:
 		l.What, l.As = fmt.Sprintf("lands commit %s on %s (%s)", commit, branch, e.Attributes["how"]), Quiet
 	case blackboard.LandingRefused:

@@ -18,13 +18,14 @@ import (
 const (
 	MatterQuestion = "question"
 	MatterGate     = "gate"
+	MatterLanding  = "landing" // see Barred
 )
 
-// Matter is a question without an answer, or an artefact that waits for approval.
-// The names of its fields are part of the interface.
+// Matter is a question without an answer, an artefact that waits for approval, or a goal that
+// cannot land until a person acts. The names of its fields are part of the interface.
 type Matter struct {
-	ID         string        `json:"id"`   // of the question, of the artefact that is held
-	Kind       string        `json:"kind"` // question or gate
+	ID         string        `json:"id"`   // of the question, of the artefact that is held, of the goal that cannot land
+	Kind       string        `json:"kind"` // question, gate or landing
 	Since      time.Time     `json:"since"`
 	AgeSeconds int64         `json:"age_seconds"`
 	Agent      string        `json:"agent"` // asked the question, or made the artefact; empty: the orchestrator or a person
@@ -33,7 +34,7 @@ type Matter struct {
 	About      MatterSubject `json:"about"`
 	WorkflowID string        `json:"workflow_id"`
 	Goal       string        `json:"goal"`           // the beginning of its text
-	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning
+	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning; of a landing the reason
 	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact
 	Commands   []string      `json:"commands"`       // that settle it; ids are whole for programs
 }
@@ -210,6 +211,48 @@ func (r MatterReader) payloads(ctx context.Context, all []blackboard.Outline, br
 	return nil
 }
 
+// Barred reads the goals that cannot land until a person acts, the oldest first. They are no
+// part of Open: sett questions shows them, and nobody is asked about them at a terminal.
+func Barred(ctx context.Context, r MatterReader) ([]Matter, error) {
+	ids, err := r.Board.Landing.OpenLandings(ctx)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	all, each, err := r.TryWorkflows(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
+	now, err := r.ServerTime(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []Matter
+	for i, w := range all {
+		if each[i] != nil || w.Landing == nil || !w.Landing.People || r.Workflow != "" && r.Workflow != w.ID {
+			continue
+		}
+		m := Matter{ID: w.ID, Kind: MatterLanding, WorkflowID: w.ID, Since: w.Landing.Since, AgeSeconds: AgeSeconds(now, w.Landing.Since),
+			Role: blackboard.RoleRepository, Text: w.Landing.Reason}
+		about, broken, err := r.OutlinesWithTexts(ctx, []string{w.Landing.Artefact, w.ID}, MaxShown)
+		if err != nil {
+			return nil, err
+		}
+		id := w.ID
+		if !r.Whole {
+			id = words.Short(id)
+		}
+		if broken[0] == nil {
+			m.About = MatterSubject{about[0].ID, about[0].Type, about[0].Version}
+		}
+		if broken[1] == nil {
+			m.Goal = GistOf(&about[1])
+		}
+		m.Commands = []string{r.Command("land " + id)}
+		out = append(out, m)
+	}
+	return out, nil
+}
+
 // Heading names the agent that waits, the artefact it is about, and the goal.
 func (m Matter) Heading() string {
 	who := role.Clean(cmp.Or(m.Agent, m.Role))
@@ -220,6 +263,9 @@ func (m Matter) Heading() string {
 	what := fmt.Sprintf("%s asks about %s", who, about)
 	if m.Kind == MatterGate {
 		what = fmt.Sprintf("%s of %s waits for approval", about, who)
+	}
+	if m.Kind == MatterLanding {
+		what = about + " cannot land"
 	}
 	return fmt.Sprintf("%s, for goal %s: %s", what, words.Short(m.WorkflowID), words.Shorten(role.Clean(m.Goal), 60))
 }

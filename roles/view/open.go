@@ -86,7 +86,7 @@ func (o *Open) readLandings(ctx context.Context, b Board) error {
 		if o.workflow == "" || o.workflow == w.ID {
 			o.landings = append(o.landings, turn{w, before})
 		}
-		if !w.Landing.People { // those that wait for people let others pass
+		if !w.Landing.People && w.Landing.Trouble == "" { // the others pass
 			before = w.ID
 		}
 	}

@@ -129,6 +129,8 @@ func (s Scene) landing(t turn) Wait {
 	branch, id := role.Clean(l.Branch), words.Short(t.goal.ID)
 	var text string
 	switch {
+	case l.Trouble != "":
+		text = fmt.Sprintf("goal %s does not land yet; trouble: %s; it is tried again", id, role.Clean(l.Trouble))
 	case l.State == blackboard.LandingBarred:
 		text = fmt.Sprintf("goal %s cannot land: %s; or sett land %s", id, role.Clean(l.Reason), id)
 	case l.State == blackboard.LandingVerifying:
@@ -143,7 +145,7 @@ func (s Scene) landing(t turn) Wait {
 		w.Agent = ""
 	}
 	v := s.wait(w, text)
-	v.people = l.People
+	v.people, v.trouble = l.People, v.trouble+l.Trouble
 	return v
 }
 

@@ -163,10 +163,15 @@ local function settle(workflow, at)
 end
 
 -- Says in the entry of a move whether from here only people can take its workflow
--- on: all work outstanding is suspended.
+-- on: all work outstanding is suspended. A landing that is being verified waits for the rest.
+-- blackboard.OnlyPeople says the same.
 local function waits_for(workflow)
-  local counts = call('HMGET', workflow_key(workflow), 'outstanding', 'suspended')
-  return counts[1] == counts[2] and (tonumber(counts[1] or 0) or 0) > 0 and 'people' or ''
+  local w = call('HMGET', workflow_key(workflow), 'outstanding', 'suspended', 'landing')
+  local outstanding, suspended = tonumber(w[1] or 0) or 0, tonumber(w[2] or 0) or 0
+  if w[3] and string.find(w[3], '"state":"verifying"', 1, true) then
+    outstanding = outstanding - 1
+  end
+  return outstanding > 0 and suspended == outstanding and 'people' or ''
 end
 
 -- Takes an artefact out of those that wait for approval, with the Review that

@@ -1,7 +1,7 @@
 -- Takes the landing of a goal one step further: the record of it, and in the same move an
 -- artefact about it, or a rework of the result, which ends the goal's turn. An end of the
 -- landing is the end of the goal. Details: {landing, state, over, people, reason, of, branch, tip,
--- commit, how, artefact?, rework? {id, artefact, agent, context, question?}}.
+-- commit, how, trouble, artefact?, rework? {id, artefact, agent, context, question?}}.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 workflow, 3 the record that it was decided on, 4 details (JSON), 5 payload of the
 -- artefact or question, 6 its size, 7 its hash.
 -- Replies ok, entry | already | stale leader | stale revision | refused why | miscounted workflow.
@@ -28,14 +28,15 @@ if off then
   return off
 end
 local at, before, ended = clock(), decoded(now) or {}, ''
-local result, result_type, rework, reworker = '', '', '', ''
+local result, result_type, rework, reworker, gate = '', '', '', '', ''
 call('HSET', key, 'landing', d.landing)
 if (before.people or false) ~= (d.people or false) then
   suspend(workflow, d.people and 1 or -1)
 end
 if d.artefact then
   result, result_type = d.artefact.id, d.artefact.type
-  put_artefact(d.artefact, ARGV[5], at)
+  local _, held = put_artefact(d.artefact, ARGV[5], at)
+  gate = held
 end
 if d.rework then
   rework, reworker = d.rework.id, d.rework.agent
@@ -53,7 +54,7 @@ if d.over or d.rework then
 end
 local entry = emit('landing', 'workflow', workflow, 'claim', rework, 'artefact', d.of or '', 'agent', reworker,
   'from', before.state or '', 'to', d.state, 'reason', d.reason or '', 'branch', d.branch or '', 'base', d.tip or '',
-  'commit', d.commit or '', 'how', d.how or '', 'result', result, 'result_type', result_type, 'size', ARGV[6], 'sha256', ARGV[7],
+  'commit', d.commit or '', 'how', d.how or '', 'trouble', d.trouble or '', 'gate', gate, 'result', result, 'result_type', result_type, 'size', ARGV[6], 'sha256', ARGV[7],
   'workflow_status', ended, 'waits_for', waits_for(workflow))
 if rework ~= '' then
   call('PUBLISH', orchestrator_events, rework)

@@ -29,8 +29,8 @@ func Goal(t *term.Terminal, v view.GoalDetail) error {
 	if v.Outcome != "" {
 		t.Printf("  %s\n", t.Paint(v.Outcome, term.Of(view.WorkflowTone(w.Status))))
 	}
-	if l := w.Landing; l != nil && l.State == blackboard.LandingLanded {
-		t.Printf("  landed as commit %s of branch %s\n", words.Commit(role.Clean(l.Commit)), role.Clean(l.Branch))
+	if l := w.Landing; l != nil && (l.State == blackboard.LandingLanded || l.Trouble != "") {
+		t.Printf("  %s\n", landingText(*l))
 	}
 	for _, c := range v.Claims {
 		t.Printf("\n")

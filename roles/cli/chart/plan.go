@@ -35,6 +35,9 @@ func Plan(t *term.Terminal, p *flow.Plan) error {
 	}
 	t.Printf("\n")
 	planEnds(t, p)
+	if p.Land != nil {
+		t.Printf("lands on    branch %s (%s), one goal after another%s\n", role.Clean(p.Land.Onto), p.Land.How, verified(p))
+	}
 	for _, s := range p.Stalls {
 		t.Printf("may stall   %s: %s\n", role.Clean(s.Type), role.Clean(s.Why))
 	}
@@ -42,6 +45,22 @@ func Plan(t *term.Terminal, p *flow.Plan) error {
 		t.Printf("asks        %s\n", role.Clean(line))
 	}
 	return nil
+}
+
+// verified says who sees the commit that the branch would have.
+func verified(p *flow.Plan) string {
+	for _, f := range p.Types {
+		switch {
+		case !f.Lands:
+		case f.Gate:
+			return "; the Landing waits for your word first"
+		case len(f.Review) > 0:
+			return "; once " + strings.Join(f.Review, ", ") + " let the Landing pass"
+		default:
+			return "; nobody reviews the Landing"
+		}
+	}
+	return ""
 }
 
 // planEnds prints the final results. Programs that choose their type share a line.
@@ -70,6 +89,8 @@ func origin(p *flow.Plan, f *config.FlowType) string {
 	switch {
 	case f.Name == blackboard.TypeGoalDefined:
 		return "by you"
+	case f.Lands:
+		return "by the repository: the commit that branch " + role.Clean(p.Land.Onto) + " would have"
 	case len(f.Makers) > 0:
 		return "by " + strings.Join(f.Makers, ", ")
 	case len(p.Undeclared) > 0:

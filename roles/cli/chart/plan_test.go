@@ -22,6 +22,14 @@ agents:
   picker: {command: [x], makes: [X, Y], bid_script: [x], bids_required: true}
 `
 
+const lands = `runtime: process
+approve: [Landing]
+land: {onto: released}
+agents:
+  a: {command: [x], workspace: {mode: rw}, makes: Code, bids: {GoalDefined: exclusive}}
+  b: {command: [x], adapter: check, bids: {Landing: review}}
+`
+
 func planOf(t *testing.T, source string) *flow.Plan {
 	t.Helper()
 	c, err := config.Parse("sett.yml", []byte(source))
@@ -80,6 +88,18 @@ ends        never with a final result: each goal stalls
 may stall   GoalDefined: nobody works on it
 may stall   Note: no goal leads to it
 `},
+		"lands": {lands, `GoalDefined  by you
+  exclusive  a -> Code, may be final
+Code         by a
+Landing      by the repository: the commit that branch released would have
+  gate       waits for sett approve
+  review     b
+
+may end     with Code by a, where its program prints a Terminal
+lands on    branch released (rebase), one goal after another; the Landing waits for your word first
+may stall   Code: nobody works on it
+may stall   Landing: it waits for sett approve
+`},
 	} {
 		var out bytes.Buffer
 		on := &term.Terminal{}
@@ -112,6 +132,11 @@ func TestPlanDrawings(t *testing.T) {
   a4 --> t4
 `; mermaid != want {
 		t.Errorf("got\n%swant\n%s", mermaid, want)
+	}
+	for _, want := range []string{"  t2 -->|lands| t3\n", "  t3 --> b1\n", "  b1([\"branch released\"])\n"} {
+		if drawn := planOf(t, lands).Mermaid(); !strings.Contains(drawn, want) {
+			t.Errorf("no %s in\n%s", want, drawn)
+		}
 	}
 	for _, want := range []string{"digraph clan {\n", `  t3 [shape=box, label="A\"&amp;<b>"];`, `  t4 [shape=doubleoctagon, label="Release"];`,
 		`  t2 -> a2 [label="review"] [style=dashed];`, "  a1 -> t2;\n"} {

@@ -32,7 +32,35 @@ func Why(a *term.Terminal, v lineage.Why) error {
 			return err
 		}
 	}
+	if v.Landing != nil {
+		a.Printf("\n%s\n", landingText(*v.Landing))
+	}
 	return nil
+}
+
+// landingText says how far the landing of a result is.
+func landingText(l blackboard.Landing) string {
+	branch, reason := role.Clean(l.Branch), role.Clean(l.Reason)
+	switch {
+	case l.Trouble != "":
+		return "landing: trouble: " + role.Clean(l.Trouble) + "; it is tried again"
+	case l.State == blackboard.LandingLanded:
+		text := fmt.Sprintf("landed as commit %s of branch %s, by %s", words.Commit(role.Clean(l.Commit)), branch, role.Clean(l.How))
+		if l.Tip != "" && l.Tip != l.Commit {
+			text += ", on top of " + words.Commit(role.Clean(l.Tip))
+		}
+		if l.Verification != "" {
+			text += "; verified as Landing " + words.Short(l.Verification)
+		}
+		return text
+	case l.State == blackboard.LandingBarred:
+		return "landing: waits for you: " + reason
+	case l.State == blackboard.LandingVerifying:
+		return fmt.Sprintf("landing: Landing %s is verified", words.Short(l.Verification))
+	case l.State == blackboard.LandingNone, l.State == blackboard.LandingRefused:
+		return "landing: " + string(l.State) + words.Because(reason)
+	}
+	return "landing: " + string(l.State)
 }
 
 // stepLines shows a step: the claim, then the artefact made under it.

@@ -64,6 +64,8 @@ func newFigures(o Options) *figures {
 		func(r reading) blackboard.Backlog { return r.Questions })
 	backlog("sett_gates_open", "Artefacts that wait for a person's approval.", "sett_gate_oldest_age_seconds",
 		func(r reading) blackboard.Backlog { return r.Gates })
+	backlog("sett_landings_open", "Goals with a result that has not reached its branch yet.", "sett_landing_oldest_age_seconds",
+		func(r reading) blackboard.Backlog { return r.Landings })
 	backlog("sett_grants_delayed", "Grants whose tools wait for the repository.", "sett_grant_delay_oldest_age_seconds", reading.delayed)
 	f.ofAgents()
 	return f

@@ -27,6 +27,7 @@ type tally struct {
 	failures  *prometheus.CounterVec // by type
 	requeues  *prometheus.CounterVec // by agent
 	decisions *prometheus.CounterVec // by kind
+	landings  *prometheus.CounterVec // by state
 	toolTime  *prometheus.HistogramVec
 }
 
@@ -70,6 +71,7 @@ func newTally(o Options, after string) *tally {
 		failures:  role.Counters("sett_failures_recorded_total", "Failures in the ledger, by type; those of tools' own naming are other.", "type"),
 		requeues:  role.Counters("sett_grant_requeues_total", "Grants that went back to their queue to be tried again.", "agent"),
 		decisions: role.Counters("sett_human_decisions_total", "Decisions of people: answers, approvals and the like.", "kind"),
+		landings:  role.Counters("sett_landings_total", "Results that reached their branch or did not, by how.", "state"),
 		toolTime: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "sett_agent_tool_seconds", Help: "From a tool's start to its end, of all runs that led to a result.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}, []string{"agent"}),
@@ -83,11 +85,14 @@ func newTally(o Options, after string) *tally {
 	for _, kind := range decisions {
 		t.decisions.WithLabelValues(string(kind))
 	}
+	for _, state := range append([]string{troubled}, landed...) {
+		t.landings.WithLabelValues(state)
+	}
 	for _, typ := range append([]string{other}, failureTypes...) {
 		t.failures.WithLabelValues(typ)
 	}
 	o.Metrics.ofAgent = append(o.Metrics.ofAgent, t.introduce)
-	o.Metrics.Registry.MustRegister(t.claims, t.posted, t.ended, t.results, t.failures, t.requeues, t.decisions, t.toolTime)
+	o.Metrics.Registry.MustRegister(t.claims, t.posted, t.ended, t.results, t.failures, t.requeues, t.decisions, t.landings, t.toolTime)
 	return t
 }
 
@@ -154,11 +159,33 @@ func (t *tally) count(e blackboard.Event) {
 	if slices.Contains(decisions, e.Kind) {
 		t.decisions.WithLabelValues(string(e.Kind)).Inc()
 	}
-	if typ := e.Attributes[blackboard.AttributeResultType]; typ != "" && e.Asked() == "" {
+	if e.Kind == blackboard.EventLanding {
+		t.landing(e)
+	}
+	if typ := e.Attributes[blackboard.AttributeResultType]; typ != "" && e.Asked() == "" && !slices.Contains(ofLandings, typ) {
 		t.failures.WithLabelValues(known(typ, failureTypes)).Inc()
 	}
 	if status := e.GoalEnded(); slices.Contains(endings, status) {
 		t.ended.WithLabelValues(string(status)).Inc()
+	}
+}
+
+// ofLandings are the types of artefacts that landings write.
+var ofLandings = []string{blackboard.TypeLanding, blackboard.TypeLandingReview}
+
+// landed are the states of landings that are counted.
+var landed = []string{string(blackboard.LandingLanded), string(blackboard.LandingNone), string(blackboard.LandingBarred), string(blackboard.LandingRefused)}
+
+// troubled is the label of tries to land that failed.
+const troubled = "troubled"
+
+// landing counts the steps of landings that matter.
+func (t *tally) landing(e blackboard.Event) {
+	switch {
+	case e.Attributes[blackboard.AttributeTrouble] != "":
+		t.landings.WithLabelValues(troubled).Inc()
+	case slices.Contains(landed, e.To):
+		t.landings.WithLabelValues(e.To).Inc()
 	}
 }
 
@@ -169,6 +196,10 @@ func (t *tally) claim(e blackboard.Event) {
 	switch e.Kind {
 	case blackboard.EventOpen, blackboard.EventReject, blackboard.EventRetry:
 		add(opened, 1)
+	case blackboard.EventLanding:
+		if e.Claim != "" { // a rework
+			add(opened, 1)
+		}
 	case blackboard.EventComplete:
 		add(complete, 1)
 	case blackboard.EventTerminate:

@@ -28,6 +28,32 @@ func TestTallyOfResultTypes(t *testing.T) {
 	}
 }
 
+// Landings count by their ends and troubles, and the artefacts that they write are no Failures.
+func TestTallyOfLandings(t *testing.T) {
+	t.Parallel()
+	l := tallied(nil)
+	for to, more := range map[string]map[string]string{
+		"landed": nil, "refused": {"result": "R", "result_type": blackboard.TypeLandingReview}, "verifying": {"result": "L", "result_type": blackboard.TypeLanding},
+		"queued": {"trouble": "no space"}, "barred": nil, "reworked": nil, "moving": nil,
+	} {
+		e := blackboard.Event{Kind: blackboard.EventLanding, To: to, Attributes: more}
+		if to == "reworked" {
+			e.Claim = "C"
+		}
+		l.count(e)
+	}
+	got := counted(t, l, "sett_landings_total")
+	if got["landed"] != 1 || got["refused"] != 1 || got["barred"] != 1 || got["troubled"] != 1 || got[""] != 4 {
+		t.Errorf("landings: %v", got)
+	}
+	if got := counted(t, l, "sett_failures_recorded_total"); got[""] != 0 {
+		t.Errorf("failures: %v", got)
+	}
+	if got := counted(t, l, "sett_claims_total"); got["opened"] != 1 {
+		t.Errorf("claims: %v", got)
+	}
+}
+
 // counted returns a counter's values by its one label, and their sum.
 func counted(t *testing.T, l *tally, name string) map[string]float64 {
 	t.Helper()

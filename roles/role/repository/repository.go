@@ -91,10 +91,12 @@ type refusal struct {
 // ErrTool says that a tool's commit is at fault, not the repository.
 // ErrMissing says that a commit to start from is nowhere.
 // ErrStale says that the tree is another grant's by now.
+// ErrAway says that the repository did not answer.
 var (
 	ErrTool    = errors.New("the tool's commit")
 	ErrMissing = errors.New("missing commit")
 	ErrStale   = errors.New("the tree serves another grant")
+	ErrAway    = errors.New("the repository does not answer")
 )
 
 // kinds are the errors that the line carries.
@@ -198,12 +200,12 @@ func send[A any](ctx context.Context, c *Client, path string, q any) (answer A, 
 	r.Header.Set("Content-Type", "application/json")
 	res, err := c.HTTP.Do(r)
 	if err != nil {
-		return answer, fmt.Errorf("ask the repository: %w", err)
+		return answer, fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	defer res.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(res.Body, mostAnswer))
 	if err != nil {
-		return answer, fmt.Errorf("ask the repository: %w", err)
+		return answer, fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	if res.StatusCode == http.StatusOK {
 		err = json.Unmarshal(text, &answer)

@@ -2,9 +2,11 @@ package flow
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/view/diagram"
 )
@@ -16,6 +18,8 @@ type Plan struct {
 	Agents []Agent `json:"agents"`
 	Ends   []End   `json:"ends"`   // final results that a goal may lead to
 	Stalls []Stall `json:"stalls"` // places where work may stop before a final result
+
+	Land *config.Land `json:"land,omitempty"` // final results reach a branch by themselves; absent: they do not
 
 	Steps []Step   `json:"-"` // of the types, in order
 	Asks  []string `json:"-"` // agents with their models
@@ -54,7 +58,7 @@ type Step struct {
 
 // Of draws a configuration's flow.
 func Of(c *config.Config) *Plan {
-	p := &Plan{Flow: *c.Flow(), Agents: []Agent{}, Ends: []End{}, Stalls: []Stall{}}
+	p := &Plan{Flow: *c.Flow(), Agents: []Agent{}, Ends: []End{}, Stalls: []Stall{}, Land: c.Land}
 	agents := map[string]Agent{}
 	for _, a := range c.Agents {
 		kind := a.Adapter.Kind
@@ -133,6 +137,9 @@ func (p *Plan) stalls(c *config.Config, t *config.FlowType) {
 	}
 	if len(t.Review) > 0 && c.Orchestrator.MaxReviewIterations > 0 && c.Orchestrator.OnReviewLimit == config.ReviewLimitAsk {
 		add("after %d reworks it waits for a person", c.Orchestrator.MaxReviewIterations)
+	}
+	if t.Lands {
+		return
 	}
 	alone := func(maker string) bool { return !p.Joined(maker) }
 	if (len(t.Makers) == 0 || t.Claimed() && slices.ContainsFunc(t.Makers, alone)) && len(t.Workers()) == 0 {
@@ -220,6 +227,10 @@ func (p *Plan) draw(node func(id, text, kind string)) map[string]string {
 		ids["agent "+a.Agent] = fmt.Sprintf("a%d", i+1)
 		node(ids["agent "+a.Agent], a.Agent, "agent")
 	}
+	if p.Land != nil {
+		ids[branchNode] = "b1"
+		node("b1", "branch "+p.Land.Onto, "end")
+	}
 	return ids
 }
 
@@ -241,4 +252,34 @@ func (p *Plan) edges(ids map[string]string, edge func(from, to, label string, do
 			edge(ids["agent "+a.Agent], ids["type "+made], "", false)
 		}
 	}
+	p.landing(ids, edge)
 }
+
+// landing draws the way of final results to the branch, by a Landing where sett.yml wants one.
+func (p *Plan) landing(ids map[string]string, edge func(from, to, label string, dotted bool)) {
+	if p.Land == nil {
+		return
+	}
+	from := map[string]bool{}
+	for _, e := range p.Ends {
+		if id := ids["type "+e.Type]; id != "" {
+			from[id] = true
+		} else {
+			from[ids["agent "+e.Agent]] = true
+		}
+	}
+	last := ids["type "+blackboard.TypeLanding]
+	for _, id := range slices.Sorted(maps.Keys(from)) {
+		if last != "" {
+			edge(id, last, "lands", false)
+		} else {
+			edge(id, ids[branchNode], "lands", false)
+		}
+	}
+	if last != "" {
+		edge(last, ids[branchNode], "", false)
+	}
+}
+
+// branchNode is the name of the branch among the nodes.
+const branchNode = "branch"

@@ -15,6 +15,8 @@ type Why struct {
 	Took  float64         `json:"took_seconds"` // from the goal to the artefact, or to the opening of the claim
 	Steps []Step          `json:"steps"`        // oldest first; the goal's own is the first
 
+	Landing *blackboard.Landing `json:"landing,omitempty"` // of the goal's result, if the id is the goal's or the result's
+
 	Broken []error `json:"-"` // claims of the chain that cannot be read
 }
 

@@ -62,6 +62,9 @@ func ReadWhy(ctx context.Context, b view.Board, entries ledger, id string, kind 
 		}
 	}
 	v.Took = r.took(way)
+	if l := r.workflow.Landing; l != nil && (id == v.Goal || id == r.workflow.TerminalID || id == l.Artefact) {
+		v.Landing = l
+	}
 	return v, nil
 }
 
