@@ -47,7 +47,7 @@ func Plan(t *term.Terminal, p *flow.Plan) error {
 	return nil
 }
 
-// verified says who sees the commit that the branch would have.
+// verified names the people and agents that see the commit which the branch would have.
 func verified(p *flow.Plan) string {
 	for _, f := range p.Types {
 		switch {
