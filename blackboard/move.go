@@ -18,6 +18,7 @@ type BidRequest struct {
 	Bid          BidType
 	Reason       string // for the ledger; empty: the bid simply follows the rule
 	Rule         string // for the ledger: the entry of `bids:` that decided; empty: none did
+	Line         int    // of Rule in sett.yml; 0: unknown
 	// Relies is the claim's target as a notice gave it; nil when the claim was
 	// read. A target that differs from it makes the bid ErrStale.
 	Relies *Target

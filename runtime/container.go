@@ -11,8 +11,8 @@ const (
 // privileges, logs.
 type Container struct {
 	Image      string   // reference or id; the engine must have it
-	Entrypoint []string // the program, before Args; empty: the sett binary
-	Binary     string   // volume with the sett binary, mounted read-only; empty: the program is Entrypoint, or the image's own
+	Entrypoint []string // the program, before Args, of a blackboard that is not Sett's; empty: the sett binary
+	Binary     string   // volume with the sett binary, mounted read-only; empty: the program is Entrypoint, or Image is the control image
 	User       string   // uid:gid; empty: the image's
 	Mounts     []Mount
 	Files      []File   // written before the start; below a writable volume of Mounts

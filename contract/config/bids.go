@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"sett/blackboard"
@@ -10,6 +11,16 @@ import (
 type BidRule struct {
 	Type string             `json:"type"` // '*' stands for any characters, also none
 	Bid  blackboard.BidType `json:"bid"`
+	Line int                `json:"line,omitempty"` // of its file; 0: unknown. It decides nothing, and is in no digest
+}
+
+// withoutLines are the entries as they decide.
+func withoutLines(rules []BidRule) []BidRule {
+	rules = slices.Clone(rules)
+	for i := range rules {
+		rules[i].Line = 0
+	}
+	return rules
 }
 
 // RuleFor returns the entry of the agent's bids that decides about an artefact type. An

@@ -7,6 +7,7 @@ type Choice struct {
 	Bid    blackboard.BidType
 	Reason string // empty: Rule decided
 	Rule   string // the entry of `bids:` that decided, as sett.yml has it: "Code*: review"
+	Line   int    // of Rule in sett.yml; 0: unknown
 }
 
 // ChooseBid returns an agent's bid by the rules of sett.yml: by its `bids:`, else
@@ -24,5 +25,5 @@ func ChooseBid(a Agent, t blackboard.Target) Choice {
 	case !found:
 		return Choice{Bid: blackboard.BidIgnore, Reason: "no entry of bids fits"}
 	}
-	return Choice{Bid: rule.Bid, Rule: rule.Type + ": " + string(rule.Bid)}
+	return Choice{Bid: rule.Bid, Rule: rule.Type + ": " + string(rule.Bid), Line: rule.Line}
 }

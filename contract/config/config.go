@@ -134,10 +134,9 @@ type Agent struct {
 // Resolved has the parts of an agent's container, once its image is on the engine and
 // inspected; or the sett of its process.
 type Resolved struct {
-	Sett    string   `json:"sett,omitempty"`    // of a process: the version of its cub
-	Image   string   `json:"image,omitempty"`   // id: a tag may move, an id does not
-	Binary  string   `json:"binary,omitempty"`  // volume with the sett binary, mounted; empty: Program
-	Program []string `json:"program,omitempty"` // the sett binary as the image has it, and its arguments
+	Sett   string `json:"sett,omitempty"`   // of a process: the version of its cub
+	Image  string `json:"image,omitempty"`  // id: a tag may move, an id does not
+	Binary string `json:"binary,omitempty"` // volume with the sett binary, mounted; empty: the image is sett's own
 
 	// Values is a keyed digest of the host's variables that it was started with, so that a
 	// new value restarts it; empty: it uses none. The key stays in the instance's state.

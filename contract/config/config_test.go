@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"reflect"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 )
 
 func TestRuleFor(t *testing.T) {
-	a := Agent{Bids: []BidRule{{"Code*", blackboard.BidReview}, {"*Commit", blackboard.BidClaim}, {"CodeCommit", blackboard.BidExclusive}}}
+	a := Agent{Bids: []BidRule{{Type: "Code*", Bid: blackboard.BidReview}, {Type: "*Commit", Bid: blackboard.BidClaim}, {Type: "CodeCommit", Bid: blackboard.BidExclusive}}}
 	for _, c := range []struct {
 		artefactType string
 		rule         BidRule
@@ -98,6 +99,45 @@ func TestDiff(t *testing.T) {
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
+	}
+}
+
+// Each entry of bids knows its line, wherever it stands; no digest and no comparison sees it.
+func TestLinesOfBids(t *testing.T) {
+	const source = `
+defaults: {image: i, command: [x]}
+x-shared: &shared
+  CodeCommit: review
+  "Code*": claim
+agents:
+  own:
+    bids:
+      GoalDefined: exclusive
+
+      "*": ignore
+  aliased: {bids: *shared}
+  merged:
+    bids: {<<: *shared, Plan: claim}
+`
+	c := mustParse(t, source)
+	for agent, want := range map[string]map[string]int{
+		"own": {"GoalDefined": 9, "*": 11}, "aliased": {"CodeCommit": 4, "Code*": 5}, "merged": {"CodeCommit": 4, "Code*": 5, "Plan": 14},
+	} {
+		a, _ := c.Agent(agent)
+		got := map[string]int{}
+		for _, r := range a.Bids {
+			got[r.Type] = r.Line
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", agent, got, want)
+		}
+	}
+	a, _ := c.Agent("own")
+	if choice := ChooseBid(a, blackboard.Target{Type: "Poem"}); choice.Line != 11 || choice.Rule != "*: ignore" {
+		t.Errorf("%+v", choice)
+	}
+	if moved := mustParse(t, "\n# moved\n"+source); !reflect.DeepEqual(Diff(c, moved), Diff(c, c)) || moved.Agents[0].Bids[0].Line != 11 {
+		t.Errorf("moved lines change %+v", Diff(c, moved))
 	}
 }
 

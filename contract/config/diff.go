@@ -59,14 +59,14 @@ func Diff(before, after *Config) Changes {
 // claims and workers.
 func samePolicy(a, b Agent) bool {
 	return a.Replicas == b.Replicas && a.Warm == b.Warm && a.Retries == b.Retries &&
-		reflect.DeepEqual(a.Bids, b.Bids) && a.BidsByModel("") == b.BidsByModel("") && slices.Equal(a.BidScript, b.BidScript) && a.BidsRequired == b.BidsRequired
+		slices.Equal(withoutLines(a.Bids), withoutLines(b.Bids)) && a.BidsByModel("") == b.BidsByModel("") && slices.Equal(a.BidScript, b.BidScript) && a.BidsRequired == b.BidsRequired
 }
 
 // Digest returns a hash, in hex, of all settings of the agent that need a restart to
 // change. The numbers of workers and of retries are not part of it: only the
 // orchestrator uses them. Its budget is the model gateway's.
 func (a Agent) Digest() string {
-	a.Replicas, a.Warm, a.Retries, a.Budget = 0, 0, 0, nil
+	a.Replicas, a.Warm, a.Retries, a.Budget, a.Bids = 0, 0, 0, nil, withoutLines(a.Bids)
 	return digest(a)
 }
 

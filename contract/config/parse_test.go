@@ -217,7 +217,7 @@ func TestRoundTrip(t *testing.T) {
 		c := mustParse(t, string(source))
 		roundTrip(t, c)
 		before := c.Agents[0].Digest()
-		c.Agents[0].Resolved = &Resolved{Image: "sha256:1", Binary: "volume", Program: []string{"/sett", "cub"}}
+		c.Agents[0].Resolved = &Resolved{Image: "sha256:1", Binary: "volume"}
 		roundTrip(t, c)
 		if c.Agents[0].Digest() == before {
 			t.Errorf("%s: the digest does not see what the container is made of", file)

@@ -27,7 +27,7 @@ func TestSharedSettings(t *testing.T) {
 		"extensions":      {"defaults: {image: i, x-note: 1}\nagents: {a: {command: [x]}}", "agents: {a: {image: i, command: [x]}}"},
 		"processes":       {"runtime: process\ndefaults: {command: [x]}\nagents: {a: {}}", "runtime: process\nagents: {a: {command: [x]}}"},
 	} {
-		if got, want := mustParse(t, c.shared), mustParse(t, c.same); !reflect.DeepEqual(got, want) {
+		if got, want := unlined(mustParse(t, c.shared)), unlined(mustParse(t, c.same)); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", name, got.Agents, want.Agents)
 		}
 		root, ok := treeOf(c.shared)

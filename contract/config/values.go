@@ -199,7 +199,7 @@ func (r *reader) readBids(n *node, path string, into *[]BidRule) {
 		if !r.clean(e.key, path) {
 			continue
 		}
-		rule := BidRule{Type: e.key.text}
+		rule := BidRule{Type: e.key.text, Line: e.key.at.line}
 		oneOf(r, &rule.Bid, bidWords()...).read(e.value, join(path, e.key.text))
 		if rule.Bid != "" {
 			r.typeAt(path, rule.Type, e.key.at)

@@ -19,6 +19,7 @@ import (
 	"sett/roles/cli/trial"
 	"sett/roles/cub/assemble"
 	"sett/roles/role"
+	"sett/roles/role/confine"
 	"sett/roles/role/git"
 	"sett/roles/role/words"
 	"sett/runtime/repofile"
@@ -132,7 +133,7 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 		if c.Model != "" {
 			return p, role.Fail(role.Usage, errors.New("--model is for an example that asks a model"), "sett init --example llm-coder --model %s", c.Model)
 		}
-		if p.files, err = starter.Base(); err == nil && !c.Force {
+		if p.files, err = starter.Base(confine.Level() > 0); err == nil && !c.Force {
 			err = refuseExisting(root, p.files)
 		}
 		p.own = true
@@ -142,7 +143,7 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, role.Fail(role.Failed, fmt.Errorf("read %s: %w", instance.ConfigName, role.Cause(err)), "")
 	}
-	e, err := starter.Add(c.Example, string(before), c.Model)
+	e, err := starter.Add(c.Example, string(before), c.Model, confine.Level() > 0)
 	if err != nil {
 		return p, err
 	}

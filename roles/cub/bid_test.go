@@ -19,7 +19,7 @@ import (
 func TestBidsByRules(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
-	rules := `[{"type":"Code*","bid":"claim"},{"type":"CodeCommit","bid":"review"},{"type":"*Spec","bid":"exclusive"},{"type":"Secret*","bid":"ignore"}]`
+	rules := `[{"type":"Code*","bid":"claim"},{"type":"CodeCommit","bid":"review"},{"type":"*Spec","bid":"exclusive","line":7},{"type":"Secret*","bid":"ignore"}]`
 	c.start("ruled", vars{env.Bids: rules})
 	c.start("plain", nil)
 	for name, tc := range map[string]struct {
@@ -43,6 +43,13 @@ func TestBidsByRules(t *testing.T) {
 			bid, reason := c.awaitBid(claim, tc.bidder)
 			if bid != tc.bid || reason != tc.reason {
 				t.Errorf("%s because %q, want %s because %q", bid, reason, tc.bid, tc.reason)
+			}
+			for _, e := range c.events(blackboard.EventBid) {
+				want := map[string]string{"ApiSpec": "*Spec: exclusive, line 7", "CodeDraft": "Code*: claim, line "}[tc.typ]
+				got := e.Attributes[blackboard.AttributeRule] + ", line " + e.Attributes[blackboard.AttributeLine]
+				if e.Claim == claim && tc.reason == "" && want != "" && got != want {
+					t.Errorf("the ledger has %q, want %q", got, want)
+				}
 			}
 		})
 	}

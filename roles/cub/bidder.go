@@ -106,7 +106,7 @@ func (c *cub) submit(ctx context.Context, bids []blackboard.BidRequest) (wrong [
 			continue // a repeated bid: the blackboard has it once
 		}
 		c.metrics.bids.WithLabelValues(string(b.Bid)).Inc()
-		c.log.Info("bid submitted", "claim", b.Claim, "bid", b.Bid, "reason", b.Reason, "rule", b.Rule)
+		c.log.Info("bid submitted", "claim", b.Claim, "bid", b.Bid, "reason", b.Reason, "rule", b.Rule, "line", b.Line)
 	}
 	return wrong, nil
 }
@@ -115,7 +115,7 @@ func (c *cub) submit(ctx context.Context, bids []blackboard.BidRequest) (wrong [
 // the model decides. An agent ignores its own results unless a rule has their exact type.
 func (c *cub) byRules(claim string, t blackboard.Target) blackboard.BidRequest {
 	choice := config.ChooseBid(c.bidder(), t)
-	return blackboard.BidRequest{Claim: claim, Agent: c.settings.Agent, Bid: choice.Bid, Reason: choice.Reason, Rule: choice.Rule}
+	return blackboard.BidRequest{Claim: claim, Agent: c.settings.Agent, Bid: choice.Bid, Reason: choice.Reason, Rule: choice.Rule, Line: choice.Line}
 }
 
 // scripts are the running and waiting bid scripts, or questions to the model. A few run at

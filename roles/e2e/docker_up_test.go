@@ -150,7 +150,7 @@ func TestDockerUpFailed(t *testing.T) {
 				{name: "good", bids: "GoalDefined: exclusive", tool: finished},
 				{name: "bad", image: broken, bids: "GoalDefined: exclusive", tool: finished},
 			},
-			args: []string{"--timeout", "2m"}, code: 1, says: []string{"bad"}, // it has to end thrice
+			args: []string{"--timeout", "15s"}, code: 4, says: []string{"bad", "/volume is a link to /.sett"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,12 +170,12 @@ func TestDockerUpFailed(t *testing.T) {
 	}
 }
 
-// brokenImage claims to have sett in it, which cannot be started.
+// brokenImage has a volume that would lie over Sett's binary, with another sett.
 func brokenImage(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	file(t, filepath.Join(dir, "sett"), "no program\n", 0o755)
-	file(t, filepath.Join(dir, "Dockerfile"), "FROM scratch\nCOPY sett /sett\nENTRYPOINT [\"/sett\", \"cub\"]\n", 0o644)
+	file(t, filepath.Join(dir, "sett"), "#!/bin/sh\nexec sleep 1000\n", 0o755)
+	file(t, filepath.Join(dir, "Dockerfile"), "FROM "+baseImage+"\nCOPY sett /.sett/sett\nRUN ln -s /.sett /volume\nVOLUME /volume\n", 0o644)
 	image := "sett-e2e-broken:" + static.version
 	if _, err := dockerSays("build", "--quiet", "--tag", image, dir); err != nil {
 		t.Fatal(err)

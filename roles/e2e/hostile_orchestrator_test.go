@@ -8,10 +8,11 @@ import (
 	"testing"
 )
 
-// TestForeignOrchestratorImage names an image in services.orchestrator whose own program
-// is called sett. It gets the engine's socket only with the permission of a file outside
-// the repository, and even then Sett's own binary runs in it.
-func TestForeignOrchestratorImage(t *testing.T) {
+// TestForeignImage names an image for the orchestrator and an agent whose own program is
+// called sett. It gets the engine's socket only with the permission of a file outside the
+// repository, and even then Sett's own binary runs in it, as it does in the agent, which has
+// the blackboard's credential.
+func TestForeignImage(t *testing.T) {
 	t.Parallel()
 	needEngine(t)
 	image := impostor(t)
@@ -20,6 +21,7 @@ func TestForeignOrchestratorImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := solo(finished, "")
+	c.agents[0].image = image
 	c.extra = "services: {orchestrator: {image: \"" + image + "\"}}\n"
 	in := prepare(t, inContainers(c))
 
@@ -39,9 +41,11 @@ func TestForeignOrchestratorImage(t *testing.T) {
 	in.allowImage("# my own\n" + id + " " + image + "\n")
 	in.must("up")
 	in.open()
-	out, err := dockerSays("inspect", "--format", "{{.Image}} {{.Path}} {{.State.Running}}", in.container("orchestrator"))
-	if want := id + " /.sett/sett true"; err != nil || out != want {
-		t.Errorf("the orchestrator runs as %q, want %q: %v", out, want, err)
+	for _, part := range []string{"orchestrator", "agent-solo"} {
+		out, err := dockerSays("inspect", "--format", "{{.Image}} {{.Path}} {{.State.Running}}", in.container(part))
+		if want := id + " /.sett/sett true"; err != nil || out != want {
+			t.Errorf("%s runs as %q, want %q: %v", part, out, want, err)
+		}
 	}
 	in.await(in.post("x"), enough)
 }

@@ -182,26 +182,6 @@ func TestSharedBlackboardUser(t *testing.T) {
 	}
 }
 
-// An image with the binary in it is started by its own entrypoint.
-func TestBinaryInTheImage(t *testing.T) {
-	t.Parallel()
-	s, p := newSett(t, "a", "b"), newPlace()
-	s.resolve()
-	s.agent("a").Resolved = &config.Resolved{Image: "sha256:a", Program: []string{"/usr/local/bin/sett"}}
-	s.agent("b").Resolved = &config.Resolved{Image: "sha256:b", Program: []string{"/bin/cub"}}
-	s.write()
-	s.lead(inContainers(p, "redis://sett-test-redis:6379/0"))
-	s.incarnation(p, "agent-a")
-	s.incarnation(p, "agent-b")
-	a, b := p.spec("agent-a"), p.spec("agent-b")
-	if a.Container.Binary != "" || !slices.Equal(a.Container.Entrypoint, []string{"/usr/local/bin/sett"}) || !slices.Equal(a.Args, []string{"cub"}) {
-		t.Errorf("spec %+v", a)
-	}
-	if len(b.Args) != 0 || !slices.Equal(b.Container.Entrypoint, []string{"/bin/cub"}) {
-		t.Errorf("spec %+v", b)
-	}
-}
-
 // newContainerPool is newPool in containers.
 func newContainerPool(t *testing.T, replicas, warm int) (*sett, *place) {
 	s, p := newPool(t, replicas)

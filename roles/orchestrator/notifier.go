@@ -50,7 +50,7 @@ func (u specs) encloseNotifier(s *runtime.Spec, n *env.Notifier, wanted config.N
 	}
 	n.Redis.URL, n.Workspace, s.Dir = at, container.Workspace, container.Workspace
 	s.Container = runtime.Container{
-		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: u.settings.AgentsUser, Mounts: u.settings.workspaceMounts(),
+		Image: r.Image, Binary: r.Binary, User: u.settings.AgentsUser, Mounts: u.settings.workspaceMounts(),
 		Network: runtime.NetworkFull, CPUs: container.CPUs, Memory: container.Memory, Pids: container.Pids, Tmp: container.Tmp,
 	}
 	return nil

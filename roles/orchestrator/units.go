@@ -3,7 +3,6 @@ package orchestrator
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"path/filepath"
 
 	"sett/blackboard"
@@ -172,9 +171,6 @@ func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
 	s.Dir = c.Workspace
 	s.Container = container.Of(agent, u.settings.AgentsUser)
 	s.Container.Mounts, s.Container.Network = mounts, u.settings.network(agent)
-	if len(r.Program) > 0 && path.Base(r.Program[0]) == "cub" {
-		s.Args = nil // its name says the role already
-	}
 	if anchor := u.settings.anchorName(agent); anchor != "" {
 		s.Container.Network, s.Container.Join = "", anchor
 	}

@@ -22,6 +22,7 @@ import (
 
 	"sett/runtime"
 	"sett/runtime/docker/engine"
+	"sett/runtime/docker/image"
 )
 
 // Options configure the place of one instance's units.
@@ -50,6 +51,13 @@ func (o Options) owned() map[string]string {
 	return all
 }
 
+// probes returns the labels of containers that never run. Clear finds what is left of them.
+func (o Options) probes() map[string]string {
+	all := o.owned()
+	all[runtime.LabelComponent] = image.ComponentBinary
+	return all
+}
+
 // Runtime is a place where units run as containers. It is safe for concurrent use,
 // and any number of values, in any number of processes, may work on one instance:
 // the engine holds all the state.
@@ -64,6 +72,7 @@ type Runtime struct {
 	ends   *watchers
 	logs   *logs
 	files  files
+	links  *links
 }
 
 // ErrForeign says that a name on the engine does not belong to this instance, but to
@@ -92,6 +101,7 @@ func New(e *engine.Engine, o Options) *Runtime {
 		ends:   &watchers{units: u, log: o.Logger, now: o.Now, subs: map[*subscription]struct{}{}},
 		logs:   &logs{units: u, dir: o.Logs},
 		files:  files{units: u, now: o.Now, rooted: e.Facts().Name == "Docker"},
+		links:  &links{units: u, labels: o.probes()},
 	}
 }
 

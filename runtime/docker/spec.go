@@ -90,7 +90,8 @@ func (b *shaper) of(ctx context.Context, s runtime.Spec) (shape, error) {
 	return sh, nil
 }
 
-// check refuses a contradictory spec, and the socket for all but the orchestrator.
+// check refuses a contradictory spec, the socket for all but the orchestrator, and another
+// program than the sett binary for all but the blackboard.
 func check(s runtime.Spec) error {
 	c := s.Container
 	component := s.Labels[runtime.LabelComponent]
@@ -99,8 +100,8 @@ func check(s runtime.Spec) error {
 		return fmt.Errorf("no image is named: %w", engine.ErrImage)
 	case c.Socket && component != runtime.ComponentOrchestrator:
 		return fmt.Errorf("the engine's socket is for the orchestrator alone, not for a unit of component %q", component)
-	case c.Socket && len(c.Entrypoint) > 0:
-		return fmt.Errorf("the engine's socket is for sett's own binary, not for the program %q", c.Entrypoint[0])
+	case len(c.Entrypoint) > 0 && component != runtime.ComponentBlackboard:
+		return fmt.Errorf("a unit of component %q runs sett's own binary, not the program %q", component, c.Entrypoint[0])
 	case c.Network != "" && c.Network != runtime.NetworkInternal && c.Network != runtime.NetworkFull:
 		return fmt.Errorf("unknown network %q", c.Network)
 	case c.Join != "" && c.Publish.Port != 0:

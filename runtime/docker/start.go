@@ -57,6 +57,9 @@ func (r *Runtime) Start(ctx context.Context, s runtime.Spec) (u runtime.Unit, er
 	if err != nil {
 		return u, err
 	}
+	if err := r.links.check(ctx, s.Container); err != nil {
+		return u, err
+	}
 	release, err := r.units.locks.take(ctx, s.Name)
 	if err != nil {
 		return u, err

@@ -62,7 +62,6 @@ func TestHardeningAsFelt(t *testing.T) {
 	p := newPlace(t)
 	s := p.with(p.spec("x", "look"), func(c *runtime.Container) {
 		c.User, c.Tmp = "4321:4322", 1<<20
-		c.Entrypoint = []string{"/unit"}
 	})
 	s.Dir = "/tmp"
 	out := p.ran(s)
@@ -216,6 +215,8 @@ func TestStartErrors(t *testing.T) {
 	s := p.spec("x", "wait")
 	brain := p.with(s, func(c *runtime.Container) { c.Socket, c.Entrypoint = true, []string{"/evil/sett"} })
 	brain.Labels[runtime.LabelComponent] = runtime.ComponentOrchestrator
+	board := p.with(s, func(c *runtime.Container) { c.Entrypoint = []string{"/none"} })
+	board.Labels[runtime.LabelComponent] = runtime.ComponentBlackboard
 	for name, c := range map[string]struct {
 		s    runtime.Spec
 		want string
@@ -223,13 +224,14 @@ func TestStartErrors(t *testing.T) {
 	}{
 		"no image":    {p.with(s, func(c *runtime.Container) { c.Image = "sett-test-none:x" }), "no such image on the engine: sett-test-none:x", engine.ErrImage},
 		"empty image": {p.with(s, func(c *runtime.Container) { c.Image = "" }), "no image is named", engine.ErrImage},
-		"no program":  {p.with(s, func(c *runtime.Container) { c.Entrypoint = []string{"/none"} }), `exec: "/none": stat /none: no such file or directory`, nil},
+		"no program":  {board, `exec: "/none": stat /none: no such file or directory`, nil},
 		"port": {p.with(s, func(c *runtime.Container) {
 			c.Network, c.Publish = runtime.NetworkFull, runtime.Publish{Port: 80, Host: port}
 		}), "the port is taken: " + strconv.Itoa(port), engine.ErrPort},
 		"no anchor":                  {p.with(s, func(c *runtime.Container) { c.Join = "none" }), "join the network of unit none: it does not run", nil},
 		"socket":                     {p.with(s, func(c *runtime.Container) { c.Socket = true }), "for the orchestrator alone", nil},
-		"socket for another program": {brain, "for sett's own binary", nil},
+		"socket for another program": {brain, "runs sett's own binary, not the program", nil},
+		"agent as another program":   {p.with(s, func(c *runtime.Container) { c.Entrypoint = []string{"/unit"} }), "runs sett's own binary, not the program", nil},
 		"file outside":               {p.with(s, func(c *runtime.Container) { c.Files = []runtime.File{{Path: "/etc/x"}} }), "not below a writable volume", nil},
 		"volume's name":              {p.with(s, func(c *runtime.Container) { c.Mounts = []runtime.Mount{{Source: "/run", Volume: true, Target: "/x"}} }), "not the name of a volume", nil},
 		"network":                    {p.with(s, func(c *runtime.Container) { c.Network = "host" }), "unknown network", nil},

@@ -1,6 +1,6 @@
 -- Records an agent's bid on a claim, once.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 bid, 4 reason (may be empty), 5 and 6 type and producer of the
--- target, where the bid relies on a notice for them (5 empty: it does not), 7 the entry of `bids:` that decided (empty: none).
+-- target, where the bid relies on a notice for them (5 empty: it does not), 7 the entry of `bids:` that decided (empty: none), 8 its line in sett.yml (empty: unknown).
 -- Replies ok | already | stale | refused why.
 local claim, agent, bid = ARGV[1], ARGV[2], ARGV[3]
 local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id', 'target_type', 'target_agent')
@@ -38,7 +38,9 @@ call('HSET', bids_key(claim), agent, bid)
 call('RPUSH', bid_order_key(claim), agent)
 call('ZREM', agent_due_key(agent), claim)
 local revision = call('HINCRBY', claim_key(claim), 'revision', 1)
-if (ARGV[7] or '') ~= '' then
+if (ARGV[8] or '') ~= '' then
+  emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7], 'line', ARGV[8])
+elseif (ARGV[7] or '') ~= '' then
   emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7])
 else
   emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4])

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
 	"time"
 
@@ -107,7 +106,7 @@ func (m *materials) one(ctx context.Context, agent *config.Agent) (err error) {
 	if err != nil {
 		return fmt.Errorf("agent %s: %w", agent.Name, err)
 	}
-	agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary, Program: p.entrypoint}
+	agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary}
 	return nil
 }
 
@@ -127,9 +126,6 @@ func (b *Berth) Run(ctx context.Context, args, environ []string, dir string, mou
 	spec.Container.Mounts = mounts
 	if b.agent.Network != config.NetworkNone {
 		spec.Container.Network = b.agent.Network
-	}
-	if p := b.agent.Resolved.Program; len(p) > 0 && path.Base(p[0]) == "cub" {
-		spec.Args = args[1:] // its name says the role already
 	}
 	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -51,11 +50,11 @@ type materials struct {
 	replaced bool                                                                                  // an agent's image is in the place of the repository's default one
 }
 
-// program is the way in which an image runs the sett binary.
+// program is the way in which an image runs the sett binary: always that of this sett. An
+// image's own might be called sett, and be that alone.
 type program struct {
-	image      string // id
-	entrypoint []string
-	binary     string // volume with the binary; empty: entrypoint
+	image  string // id
+	binary string // volume with the binary; empty: it is sett's own image
 }
 
 // id changes with the image and with the sett binary that is brought into it.
@@ -100,7 +99,7 @@ func (m *materials) get(ctx context.Context) (err error) {
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", agent.Name, err)
 		}
-		agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary, Program: p.entrypoint}
+		agent.Resolved = &config.Resolved{Image: p.image, Binary: p.binary}
 	}
 	if len(c.Models) > 0 {
 		c.Services.ModelGateway.Resolved = &config.Resolved{Image: l.control.ID}
@@ -111,8 +110,7 @@ func (m *materials) get(ctx context.Context) (err error) {
 	return m.repository(ctx, got)
 }
 
-// orchestrator settles the orchestrator's image. It always runs sett's own binary, which
-// gets the engine's socket: an image's might be called sett, and be that alone.
+// orchestrator settles the orchestrator's image, which gets the engine's socket.
 func (m *materials) orchestrator(ctx context.Context, got map[string]containerImage) error {
 	m.l.brain = program{image: m.l.control.ID}
 	foreign, named := got[orchestratorImage]
@@ -122,15 +120,13 @@ func (m *materials) orchestrator(ctx context.Context, got map[string]containerIm
 	if err := m.l.j.allowOrchestrator(foreign); err != nil {
 		return err
 	}
-	foreign.Entrypoint = nil
 	var err error
 	m.l.brain, err = m.program(ctx, foreign)
 	return err
 }
 
 // notifier settles the notifier's image: the one that sett.yml names, else the first
-// agent's, which has the programs that tools need. It always runs sett's own binary: an
-// image's might be called cub, and be that alone.
+// agent's, which has the programs that tools need.
 func (m *materials) notifier(ctx context.Context, got map[string]containerImage) error {
 	c := m.l.j.c
 	if c.Notify == nil {
@@ -142,7 +138,6 @@ func (m *materials) notifier(ctx context.Context, got map[string]containerImage)
 			own = m.l.control
 		}
 	}
-	own.Entrypoint = nil
 	p, err := m.program(ctx, own)
 	if err != nil {
 		return fmt.Errorf("notify: %w", err)
@@ -152,8 +147,7 @@ func (m *materials) notifier(ctx context.Context, got map[string]containerImage)
 }
 
 // repository settles the image of the repository, and its network: it is reached from
-// every network that has an agent with a tree, and from no other. It always runs sett's
-// own binary, which writes the store.
+// every network that has an agent with a tree, and from no other.
 func (m *materials) repository(ctx context.Context, got map[string]containerImage) error {
 	own, wanted := got[runtime.ComponentRepository]
 	if !wanted {
@@ -162,7 +156,6 @@ func (m *materials) repository(ctx context.Context, got map[string]containerImag
 	if err := m.noteDefault(own); err != nil {
 		return err
 	}
-	own.Entrypoint = nil
 	p, err := m.program(ctx, own)
 	if err != nil {
 		return fmt.Errorf("%s: %w", repositoryKey, err)
@@ -256,18 +249,10 @@ func noImages(ctx context.Context, err error, otherWay string) error {
 	return role.Fail(role.Environment, errors.New(role.CleanText(err.Error())), "%s", hint)
 }
 
-// isSett says whether an image's entrypoint is the sett binary already.
-func isSett(entrypoint []string) bool {
-	return len(entrypoint) > 0 && slices.Contains([]string{"sett", "cub", "sett-orchestrator"}, path.Base(entrypoint[0]))
-}
-
-// program settles how the image runs the sett binary.
+// program brings the sett binary into an image, whatever that has as its own.
 func (m *materials) program(ctx context.Context, i containerImage) (program, error) {
 	if i.OS != "" && i.OS != "linux" {
 		return program{}, role.Fail(role.Usage, fmt.Errorf("image %s is for %s; containers are Linux", role.Clean(i.Ref), role.Clean(i.OS)), "")
-	}
-	if isSett(i.Entrypoint) {
-		return program{image: i.ID, entrypoint: i.Entrypoint}, nil
 	}
 	volume, err := m.volume(ctx, i.Arch)
 	return program{image: i.ID, binary: volume}, err

@@ -4,15 +4,12 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
-	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
 	"sett/roles/role"
-	"sett/roles/role/words"
 	"sett/runtime"
 )
 
@@ -23,9 +20,6 @@ func (x *exam) health(ctx context.Context) []Finding {
 	}
 	out := x.each(func(in *instance.Instance) []Finding {
 		out := []Finding{x.healthOf(ctx, in)}
-		if out[0].Status != Skipped {
-			out = append(out, x.lead(ctx, in)...)
-		}
 		if other := deploy.OtherSett(in.Sett, x.at.Build.String()); other != "" && out[0].Status != Skipped {
 			out = append(out, warning(in.Name, x.at.UpLine(in)+" restarts its parts with this one", "it was started by %s, and this is sett %s", other, x.at.Build.String()))
 		}
@@ -53,6 +47,9 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		if ways := r.WaysOn(); ways != "" {
 			return problem(in.Name, ways, "%s", r.Troubles())
 		}
+		if r.Unled != "" {
+			return problem(in.Name, "sett logs --name "+in.Name+" orchestrator says why; sett down --name "+in.Name+" and sett up start it anew", "%s", r.Troubles())
+		}
 	case status.Unreachable:
 		if r.Busy() {
 			return problem(in.Name, r.BusyCure(), "its blackboard answers nobody: a script on it runs without an end")
@@ -60,39 +57,6 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		return problem(in.Name, "sett logs --name "+in.Name+" blackboard", "its blackboard does not answer: %s", r.Troubles())
 	}
 	return warning(in.Name, "sett list, and sett logs --name "+in.Name, "degraded: %s", r.Troubles())
-}
-
-// leaseOver is the time without a lead after which nobody is about to take it: a leader
-// renews, and another one takes over, well before.
-const leaseOver = 5 * time.Second
-
-// lead says when nobody leads an instance that runs: nothing is granted then.
-func (x *exam) lead(ctx context.Context, in *instance.Instance) []Finding {
-	b := x.askBoard(ctx, in)
-	if b == nil {
-		return nil
-	}
-	defer b.Close()
-	leader, err := b.Roster.Leader(ctx)
-	if err != nil {
-		return nil
-	}
-	now, err := b.ServerTime(ctx)
-	if err != nil {
-		return nil
-	}
-	return leadOf(in.Name, leader, now)
-}
-
-func leadOf(name string, leader blackboard.Leader, now time.Time) []Finding {
-	cure := "sett logs --name " + name + " orchestrator says why; sett down --name " + name + " and sett up start it anew"
-	switch since := now.Sub(leader.Until); {
-	case leader.Holder == "":
-		return []Finding{problem(name, cure, "nobody leads: no orchestrator has the lead, so nothing is granted")}
-	case since > leaseOver:
-		return []Finding{problem(name, cure, "nobody leads, for %s: the last orchestrator's lease is over, so nothing is granted", words.Span(since))}
-	}
-	return nil
 }
 
 // holder names the user of the blackboard's port, for the instance that is meant.

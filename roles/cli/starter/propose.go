@@ -194,9 +194,10 @@ func (c Check) line() string {
 var plainWord = regexp.MustCompile(`^-{0,2}[A-Za-z./][A-Za-z0-9./_-]*$`)
 
 // Checked is a new sett.yml with the agent that commits, and with these checks. One with a
-// reason is a comment.
+// reason is a comment. It has no walls of local mode: compilers and package managers write
+// to caches of their own.
 func Checked(checks []Check) (*Example, error) {
-	e, err := Add(makers[0], "", "")
+	e, err := Add(makers[0], "", "", false)
 	if err != nil {
 		return nil, err
 	}

@@ -35,8 +35,9 @@ type File struct {
 }
 
 // Base returns the files of the example agent, sett.yml last: an interrupted init leaves
-// no sett.yml without the files that belong to it.
-func Base() ([]File, error) {
+// no sett.yml without the files that belong to it. Walled says whether this system can keep
+// programs of local mode to their places; sett.yml then wants it.
+func Base(walled bool) ([]File, error) {
 	var files []File
 	err := fs.WalkDir(agents.Init, "example-agent", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -50,7 +51,18 @@ func Base() ([]File, error) {
 		return nil, err
 	}
 	text, err := agents.Init.ReadFile(instance.ConfigName)
-	return append(files, schema(), File{instance.ConfigName, append([]byte(SchemaLine+"\n"), text...), 0o644}), err
+	return append(files, schema(), File{instance.ConfigName, []byte(walledText(SchemaLine+"\n"+string(text), walled)), 0o644}), err
+}
+
+// walls is the line of a new sett.yml that keeps the programs of local mode to their places.
+const walls = "local: {write: []}\n"
+
+// walledText is the text of a new sett.yml, with that line or with it as a comment.
+func walledText(text string, walled bool) string {
+	if walled {
+		return strings.Replace(text, "\n# "+walls, "\n"+walls, 1)
+	}
+	return text
 }
 
 func schema() File { return File{SchemaName, config.Schema(), 0o644} }
@@ -97,17 +109,22 @@ const head = SchemaLine + "\n" + `# The clan of this workspace. sett up starts i
 # draws it.
 version: "1.0"
 
+# Walls of local mode, on Linux: programs write nothing but their own trees and temporary
+# files, and do not read Sett's own. write: [~/.cache] names more places.
+# local: {write: []}
+
 agents:
 `
 
 // Add returns the example as it joins the sett.yml that is there; empty: there is none.
 // Where no agent works alone on goals, the one that does comes along. Model is the name of
-// a model at its provider, for examples that ask one and a sett.yml without models.
-func Add(kind, before, model string) (*Example, error) {
+// a model at its provider, for examples that ask one and a sett.yml without models. Walled
+// is as for Base, for a new sett.yml.
+func Add(kind, before, model string, walled bool) (*Example, error) {
 	e := &Example{Fresh: before == ""}
 	source, kinds, maker := before, []string{kind}, makers[0]
 	if e.Fresh {
-		source = head
+		source = walledText(head, walled)
 	}
 	if AsksModel(kind) {
 		maker = modelMaker

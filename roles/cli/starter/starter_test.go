@@ -42,7 +42,7 @@ func TestExamplesFit(t *testing.T) {
 		if AsksModel(kind) {
 			model = "name-of-a-model"
 		}
-		e, err := Add(kind, "", model)
+		e, err := Add(kind, "", model, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestExamplesFit(t *testing.T) {
 		if kind == makers[0] || AsksModel(kind) {
 			continue
 		}
-		if e, err = Add(kind, all, ""); err != nil {
+		if e, err = Add(kind, all, "", true); err != nil {
 			t.Fatal(err)
 		}
 		all = string(e.Files[len(e.Files)-1].Text)
@@ -90,7 +90,7 @@ func TestExampleRefused(t *testing.T) {
 		"two models":     {"llm-coder", "runtime: process\nmodels: {m: {api: chat, model: x, base_url: \"http://h/v1\"}}\nagents:\n  a: {command: [x], bids: {X: review}}\n", "sett.yml has models: m", "y"},
 		"a model for it": {"check", "", "the example check asks no model", "y"},
 	} {
-		if _, err := Add(c.kind, c.source, c.model); role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), c.want) {
+		if _, err := Add(c.kind, c.source, c.model, true); role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -100,7 +100,7 @@ func TestExampleRefused(t *testing.T) {
 // changes nothing else.
 func TestModelThatIsThere(t *testing.T) {
 	before := "runtime: process\nmodels: {smart: {api: chat, model: x, base_url: \"http://h/v1\"}}\nagents:\n  a: {command: [x], bids: {Note: claim}}\n"
-	e, err := Add("llm-reviewer", before, "")
+	e, err := Add("llm-reviewer", before, "", true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestModelThatIsThere(t *testing.T) {
 func TestNewModel(t *testing.T) {
 	before := "runtime: process\nagents:\n  a: {command: [x], bids: {Note: claim}}\n"
 	for name, api := range map[string]string{"claude-x": "messages", "x": "chat"} {
-		e, err := Add("llm-coder", before, name)
+		e, err := Add("llm-coder", before, name, true)
 		if err != nil {
 			t.Fatal(err)
 		}

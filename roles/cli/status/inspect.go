@@ -10,6 +10,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
+	"sett/roles/role/words"
 	"sett/roles/view"
 	"sett/runtime"
 )
@@ -154,6 +155,15 @@ func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]ru
 	if err != nil {
 		return err
 	}
+	leader, err := b.Roster.Leader(ctx)
+	if err != nil {
+		return err
+	}
+	if orchestrator, runs := running[runtime.ComponentOrchestrator]; runs && r.refusal == nil {
+		if r.Unled = unled(leader, now, orchestrator.StartedAt); r.Unled != "" {
+			r.State = Degraded
+		}
+	}
 	for _, name := range c.Names() {
 		state := instance.StateOf(running[runtime.AgentUnit(name)], present[name], now, false)
 		if state.Ready() {
@@ -172,4 +182,21 @@ func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]ru
 	questions, gates, err := view.OpenMatters(ctx, b.Index)
 	r.Claims, r.Questions, r.Gates = len(claims), len(questions), len(gates)
 	return err
+}
+
+// leaseOver is the time without a lead after which nobody is about to take it: a leader
+// renews, and another one takes over, well before.
+const leaseOver = 5 * time.Second
+
+// unled says that nobody leads, though an orchestrator has run since a moment: nothing is
+// granted then. Empty: somebody leads, or is about to.
+func unled(leader blackboard.Leader, now, since time.Time) string {
+	if leader.Holder != "" && leader.Until.After(since) {
+		since = leader.Until
+	}
+	over := now.Sub(since)
+	if over <= leaseOver {
+		return ""
+	}
+	return "nobody leads, for " + words.Span(over) + ": the orchestrator runs and does not lead, so nothing is granted"
 }

@@ -38,6 +38,7 @@ type Row struct {
 	Known      bool      `json:"known"`                    // to this user's state directory; otherwise only the engine or its processes have it
 	HealthURL  string    `json:"health_url"`               // base address of health and metrics; empty: the orchestrator does not run, or serves none
 	NoWrites   string    `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
+	Unled      string    `json:"nobody_leads,omitempty"`   // for how long, in words; absent: an orchestrator leads
 	NoLedger   string    `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
 
 	// With -v, of an instance that answers:
@@ -166,6 +167,9 @@ func (r Row) explain(at *instance.Locator) {
 	for _, part := range r.Paused {
 		at.Sayf("sett: %s: %s is paused; docker unpause sett-%s.%s\n", r.Name, role.Clean(part), r.Name, role.Clean(part))
 	}
+	if r.Unled != "" {
+		at.Sayf("sett: %s: %s; sett logs --name %s orchestrator\n", r.Name, r.Unled, r.Name)
+	}
 	if r.why != nil {
 		at.Sayf("sett: %s: %s\n", r.Name, words.FirstLine(r.why))
 	}
@@ -249,6 +253,9 @@ func (r Row) Troubles() string {
 		if len(c.parts) > 0 {
 			all = append(all, strings.Join(c.parts, ", ")+" "+c.what)
 		}
+	}
+	if r.Unled != "" {
+		all = append(all, r.Unled)
 	}
 	if r.why != nil {
 		all = append(all, words.FirstLine(r.why))

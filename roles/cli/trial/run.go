@@ -74,7 +74,7 @@ func (t *Trial) bid(ctx context.Context) error {
 			LogicalID: t.Target.LogicalID, Version: t.Target.Version, Type: t.Target.Type, Agent: t.Target.ProducedByAgent, Role: t.Target.ProducedByRole})
 		r.Bid, r.BidReason = choice.Bid, choice.Reason
 		if choice.Rule != "" {
-			r.BidReason = fmt.Sprintf("%q in bids of %s", choice.Rule, instance.ConfigName)
+			r.BidReason = fmt.Sprintf("%q in line %d of %s", choice.Rule, choice.Line, instance.ConfigName)
 		}
 	}
 	return nil

@@ -34,7 +34,7 @@ const (
 func Of(agent config.Agent, user string) runtime.Container {
 	r, limits := agent.Resolved, agent.Resources.Limits
 	c := runtime.Container{
-		Image: r.Image, Binary: r.Binary, Entrypoint: r.Program, User: user, Writable: !agent.ReadOnly,
+		Image: r.Image, Binary: r.Binary, User: user, Writable: !agent.ReadOnly,
 		CPUs: cmp.Or(limits.CPUs, CPUs), Memory: cmp.Or(limits.Memory, Memory), Pids: cmp.Or(int64(limits.Pids), Pids),
 		MemoryKept: agent.Resources.Reservations.Memory, CPUsKept: agent.Resources.Reservations.CPUs,
 	}

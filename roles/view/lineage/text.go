@@ -110,7 +110,7 @@ func (r *rows) bids(c *WhyClaim) {
 	for _, b := range c.Bids {
 		bids = append(bids, b.Bid)
 		if b.Rule != "" {
-			rules = append(rules, fmt.Sprintf("%s %q", b.Agent, b.Rule))
+			rules = append(rules, fmt.Sprintf("%s %q%s", b.Agent, b.Rule, lineOf(b.Line)))
 		}
 	}
 	if said := view.Bids(bids); said != "" {
@@ -119,6 +119,14 @@ func (r *rows) bids(c *WhyClaim) {
 	if len(rules) > 0 {
 		r.add("by rule", strings.Join(rules, ", "), view.Quiet)
 	}
+}
+
+// lineOf names a line of sett.yml; "" where it is unknown.
+func lineOf(line int) string {
+	if line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d)", line)
 }
 
 // Text says how a grant went.

@@ -58,6 +58,7 @@ type WhyClaim struct {
 type WhyBid struct {
 	blackboard.Bid
 	Rule   string `json:"rule,omitempty"`
+	Line   int    `json:"line,omitempty"` // of Rule in sett.yml, as the agent was started with it; absent in old ledgers
 	Reason string `json:"reason,omitempty"`
 }
 

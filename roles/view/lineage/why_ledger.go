@@ -1,6 +1,7 @@
 package lineage
 
 import (
+	"strconv"
 	"time"
 
 	"sett/blackboard"
@@ -52,6 +53,7 @@ func (c *WhyClaim) noteBid(e blackboard.Event) (noted int) {
 	for i := range c.Bids {
 		if b := &c.Bids[i]; b.Agent == e.Agent {
 			b.Rule, b.Reason = e.Attributes[blackboard.AttributeRule], e.Reason
+			b.Line, _ = strconv.Atoi(e.Attributes[blackboard.AttributeLine])
 			noted++
 		}
 	}

@@ -36,10 +36,9 @@ func New(e *engine.Engine) *Store {
 
 // Image is an image on the engine.
 type Image struct {
-	ID         string // of its content
-	Ref        string // its name in the request, with its tag
-	OS, Arch   string // in Go's words
-	Entrypoint []string
+	ID       string // of its content
+	Ref      string // its name in the request, with its tag
+	OS, Arch string // in Go's words
 }
 
 // image inspects an image; errdefs.IsNotFound when the engine lacks it.
@@ -48,11 +47,7 @@ func (s *Store) image(ctx context.Context, ref string) (Image, image.InspectResp
 	if err != nil {
 		return Image{}, got, err
 	}
-	i := Image{ID: got.ID, Ref: ref, OS: got.Os, Arch: got.Architecture}
-	if got.Config != nil {
-		i.Entrypoint = got.Config.Entrypoint
-	}
-	return i, got, nil
+	return Image{ID: got.ID, Ref: ref, OS: got.Os, Arch: got.Architecture}, got, nil
 }
 
 // imageLabels are those of an inspected image.

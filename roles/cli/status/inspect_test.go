@@ -1,0 +1,31 @@
+package status
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+)
+
+func TestUnled(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	long, just := now.Add(-time.Hour), now.Add(-time.Second)
+	for name, c := range map[string]struct {
+		leader  blackboard.Leader
+		started time.Time
+		want    string
+	}{
+		"never":                          {blackboard.Leader{}, now.Add(-time.Minute), "nobody leads, for 1m"},
+		"it was started just now":        {blackboard.Leader{}, just, ""},
+		"so was one after another":       {blackboard.Leader{Holder: "o", Until: now.Add(-time.Minute)}, just, ""},
+		"it leads":                       {blackboard.Leader{Holder: "o", Until: now.Add(time.Second)}, long, ""},
+		"another one takes over":         {blackboard.Leader{Holder: "o", Until: now.Add(-leaseOver)}, long, ""},
+		"its lease is over":              {blackboard.Leader{Holder: "o", Until: now.Add(-90 * time.Second)}, long, "nobody leads, for 1m"},
+		"another machine's clock is off": {blackboard.Leader{Holder: "o", Until: now.Add(time.Second)}, now.Add(time.Hour), ""},
+	} {
+		if got := unled(c.leader, now, c.started); (got == "") != (c.want == "") || !strings.HasPrefix(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
