@@ -13,9 +13,11 @@ import (
 	line "sett/roles/role/gateway"
 )
 
-// pass passes an answer on, settles the call before its last byte, and cuts the client's
-// connection where the provider's was cut.
+// pass passes an answer on, and cuts the client's connection where the provider's was cut.
+// The client has the whole answer before the call is settled: nobody waits for the account.
+// Its room stays reserved until then.
 func (c *call) pass(ctx context.Context, cancel context.CancelCauseFunc, g *got) {
+	defer c.settle()
 	defer g.close()
 	c.status = g.status
 	c.header(g)
@@ -89,14 +91,13 @@ func (c *call) passWhole(g *got) {
 		c.whole = true
 		c.reason = "status " + strconv.Itoa(g.status)
 	}
-	c.settle()
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(g.head)))
 	c.w.WriteHeader(g.status)
 	_, _ = c.w.Write(g.head)
+	_ = http.NewResponseController(c.w).Flush()
 }
 
-// passLarge passes on an answer that is not kept, but for its last bytes, which wait for
-// the account.
+// passLarge passes on an answer that is not kept.
 func (c *call) passLarge(g *got) error {
 	if size, err := strconv.ParseInt(g.header.Get("Content-Length"), 10, 64); err == nil && size <= mostAnswer {
 		c.w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
@@ -130,9 +131,8 @@ func (c *call) passLarge(g *got) error {
 			c.s.mask.bytes(text)
 			c.take(text)
 			_, _ = c.hash.Write(text)
-			c.settle()
 			_, err := c.w.Write(text)
-			return err
+			return errors.Join(err, http.NewResponseController(c.w).Flush())
 		case err != nil:
 			return err
 		}
@@ -167,16 +167,8 @@ func (c *call) passStream(g *got) error {
 		if errors.Is(err, io.EOF) && !c.whole && c.reason == "" {
 			c.reason = "the stream ended without its last event"
 		}
-		if last || errors.Is(err, io.EOF) {
-			for _, e := range free {
-				_, _ = c.hash.Write(e)
-			}
-			c.settle()
-		}
 		for _, e := range free {
-			if !c.settled {
-				_, _ = c.hash.Write(e)
-			}
+			_, _ = c.hash.Write(e)
 			if _, err := c.w.Write(e); err != nil {
 				return err
 			}
@@ -185,6 +177,9 @@ func (c *call) passStream(g *got) error {
 			if err := control.Flush(); err != nil {
 				return err
 			}
+		}
+		if last {
+			c.settle()
 		}
 		switch {
 		case errors.Is(err, io.EOF):

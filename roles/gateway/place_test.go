@@ -10,7 +10,10 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,6 +43,20 @@ type place struct {
 	claim  string // with a running grant of the agent coder
 	goal   string
 	log    *lockedBuffer
+	asked  atomic.Int64
+	ended  sync.Map // chan struct{} by number of the request: closed when it is settled, too
+}
+
+// numbered is the header with the number of a request of the test.
+const numbered = "Test-Request"
+
+// ServeHTTP has the gateway answer.
+func (p *place) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if ended, ok := p.ended.LoadAndDelete(r.Header.Get(numbered)); ok {
+		defer close(ended.(chan struct{}))
+	}
+	r.Header.Del(numbered)
+	p.server.ServeHTTP(w, r)
 }
 
 func quickPace() pace {
@@ -81,7 +98,7 @@ func (p *place) start(change func(*env.Gateway)) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	web := httptest.NewServer(p.server)
+	web := httptest.NewServer(p)
 	p.url = web.URL
 	p.t.Cleanup(func() { web.CloseClientConnections(); web.Close(); p.server.settling.Wait() })
 }
@@ -176,14 +193,23 @@ func (p *place) request(ctx context.Context, a ask) *http.Request {
 
 func (p *place) ask(a ask) reply { return p.askIn(p.t.Context(), a) }
 
+// askIn returns the answer once its call is settled, which no client waits for.
+
 func (p *place) askIn(ctx context.Context, a ask) reply {
 	p.t.Helper()
-	answer, err := http.DefaultClient.Do(p.request(ctx, a))
+	q, ended := p.request(ctx, a), make(chan struct{})
+	q.Header.Set(numbered, strconv.FormatInt(p.asked.Add(1), 10))
+	p.ended.Store(q.Header.Get(numbered), ended)
+	answer, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return reply{err: err}
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+	}
 	return reply{answer.StatusCode, answer.Header, string(body), err}
 }
 
