@@ -19,8 +19,10 @@ func (p *Plan) Draw() *diagram.Picture {
 		switch {
 		case len(t.Makers) == 0 && len(types) == 0:
 			node.Text = "made by you"
+		case len(t.Makers) == 0 && len(p.Undeclared) > 0:
+			node.Text = "made by an agent that says no makes"
 		case len(t.Makers) == 0:
-			node.Text = ""
+			node.Text = "made by nobody"
 		case !t.Claimed():
 			node.Class = diagram.Good
 		}

@@ -5,7 +5,7 @@ import { enter, act, Stream } from './wire.js';
 import * as views from './views.js';
 
 const main = document.getElementById('main');
-const drawn = ['q', 'kind', 'to']; // parameters that nothing is read for
+const drawn = ['q', 'kind', 'to', 'zoom']; // parameters that nothing is read for
 const order = ['now', 'goals', 'clan', 'ledger'];
 
 enter();
@@ -32,9 +32,9 @@ const page = {
     const how = drawn.includes(name) ? 'oninput' : 'onchange';
     const change = (e) => page.go(page.here({ [name]: e.target.value === (choices || [''])[0] ? '' : e.target.value }), true);
     const attrs = { id: 'f-' + name, value: page.params.get(name) || (choices ? choices[0] : ''), 'data-filter': '' };
-    return [h('label', { for: attrs.id, key: 'l-' + name, class: 'quiet' }, label), choices
+    return h('span', { class: 'field', key: 'w-' + name }, h('label', { for: attrs.id, class: 'quiet' }, label), choices
       ? h('select', { ...attrs, key: name, onchange: change }, choices.map((c) => h('option', { value: c }, c || 'all')))
-      : h('input', { ...attrs, key: name, type: 'search', [how]: change })];
+      : h('input', { ...attrs, key: name, type: 'search', [how]: change }));
   },
 
   // draft keeps the text and the key of a form until it was sent.
@@ -249,7 +249,7 @@ function route(quietly) {
 
 // Keys.
 const keys = [['?', 'list the keys'], ['g n', 'Now'], ['g g', 'Goals'], ['g c', 'Clan'], ['g l', 'Ledger'], ['j k', 'next, previous'], ['Enter', 'open'], ['a', 'answer, or the next form'],
-  ['/', 'search and filters'], ['1 … 5', 'parts of a goal'], ['Ctrl+Enter', 'send the form'], ['r', 'read anew'], ['u', 'back'], ['Esc', 'leave a field or a dialog']];
+  ['/', 'search and filters'], ['1 … 5', 'parts of a goal'], ['+ -', 'zoom the timeline'], ['Ctrl+Enter', 'send the form'], ['r', 'read anew'], ['u', 'back'], ['Esc', 'leave a field or a dialog']];
 let before = '';
 
 function help() {
@@ -293,6 +293,7 @@ document.addEventListener('keydown', (e) => {
   else if (chord === 'a') main.querySelector('[data-answer]')?.focus();
   else if (chord === '/') main.querySelector('[data-filter]')?.focus();
   else if (/^[1-9]$/.test(chord)) main.querySelector('[data-tab="' + chord + '"]')?.click();
+  else if (chord === '+' || chord === '-') main.querySelector('[data-zoom="' + chord + '"]')?.click();
   else if (chord === 'Enter' && e.target.matches('[data-row]')) open(e.target);
   else return;
   e.preventDefault();

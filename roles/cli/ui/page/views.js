@@ -102,7 +102,7 @@ const grant = (g) => [g.phase, ' ', text(g.agent), ': ', status(g.state), g.verd
 const step = (s, i) => h('article', { class: 'card', key: (s.claim ? s.claim.id : 's') + i, 'data-row': '', tabindex: '0' },
   s.claim ? [h('div', null, h('strong', null, text(s.claim.target.type)), ' ', of(s.claim.id), ' ', status(s.claim.status), ' ', h('span', { class: 'quiet' }, text(s.claim.because), s.claim.reason ? [', ', text(s.claim.reason)] : '')),
     h('dl', null,
-      h('dt', null, 'bids'), h('dd', null, s.claim.bids.map((b) => h('div', null, text(b.agent), ' ', b.bid, b.rule ? h('span', { class: 'quiet' }, ' by the rule ', text(b.rule)) : '', b.reason ? h('span', { class: 'quiet' }, ' ', text(b.reason)) : ''))),
+      s.claim.bids.length ? [h('dt', null, 'bids'), h('dd', null, s.claim.bids.map((b) => h('div', null, text(b.agent), ' ', b.bid, b.rule ? h('span', { class: 'quiet' }, ' by the rule ', text(b.rule)) : '', b.reason ? h('span', { class: 'quiet' }, ' ', text(b.reason)) : '')))] : null,
       s.claim.grants.length ? [h('dt', null, 'grants'), h('dd', null, s.claim.grants.map((g) => h('div', null, grant(g))))] : null,
       s.claim.feedback.length ? [h('dt', null, 'feedback'), h('dd', null, s.claim.feedback.map((r) => h('div', null, brief(r), ' ', text(line(r.says)))))] : null,
       s.claim.cancelled ? [h('dt', null, 'cancelled'), h('dd', null, text(s.claim.cancelled.by), ': ', text(s.claim.cancelled.why))] : null,
@@ -122,6 +122,15 @@ const entries = (page, all) => {
 
 const parts = ['timeline', 'graph', 'result', 'story', 'ledger'];
 
+// timeline is the goal's work over time, as wide as its reader wants.
+function timeline(page, svg) {
+  const zoom = Math.min(Math.max(Number(page.params.get('zoom')) || 1, 1), 64);
+  svg.setAttribute('width', 960 * zoom);
+  const to = (by, label) => h('button', { type: 'button', 'data-zoom': label, 'aria-label': by > 1 ? 'closer' : 'farther', onclick: () => page.go(page.here({ zoom: zoom * by > 1 ? Math.min(zoom * by, 64) : '' }), true) }, label);
+  return [h('div', { class: 'row' }, to(0.5, '-'), to(2, '+'), h('span', { class: 'quiet' }, zoom > 1 ? zoom + ' times as wide' : '')),
+    h('figure', { class: 'time', 'aria-label': 'the goal’s work over time' }, svg)];
+}
+
 const goal = {
   async load(page, id, shown) {
     const tab = parts.includes(page.params.get('tab')) ? page.params.get('tab') : parts[0];
@@ -133,7 +142,7 @@ const goal = {
     const [on, nav] = tabs(page, parts);
     const w = shown.workflow;
     const body = {
-      timeline: () => h('figure', { 'aria-label': 'the goal’s work over time' }, svg),
+      timeline: () => timeline(page, svg),
       graph: () => h('figure', { 'aria-label': 'what was made from what' }, svg),
       result: () => [
         report.outcome ? [h('h2', null, brief(report.outcome)), h('pre', { dir: 'auto' }, report.outcome.excerpt)] : h('p', { class: 'quiet' }, 'no final result yet'),
