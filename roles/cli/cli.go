@@ -51,11 +51,11 @@ func newApp(ctx context.Context, e role.Env) *app {
 func Run(ctx context.Context, e role.Env) error {
 	a := newApp(ctx, e)
 	defer a.at.Close()
-	return term.Fitted(e.Stderr, a.run(ctx, e))
+	return term.Fitted(e.Stderr, run(ctx, a, e))
 }
 
 // run runs the command line.
-func (a *app) run(ctx context.Context, e role.Env) error {
+func run(ctx context.Context, a *app, e role.Env) error {
 	args := versionFlag(e.Args)
 	if _, ok := wantsHelp(args); ok {
 		return explain(a, args)

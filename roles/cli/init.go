@@ -75,6 +75,8 @@ type initPlan struct {
 	own   bool     // all of sett.yml is Sett's own words
 	kind  string   // of the example; empty: none
 	next  string   // the goal to type, where an example has one
+
+	replaced bool // the clan of an earlier sett init goes, which nobody has changed
 }
 
 // exampleGoals show the examples at work.
@@ -108,6 +110,9 @@ func (c *initCmd) Run(a *app) error {
 		if err := c.propose(a, root, &p); err != nil {
 			return err
 		}
+		if p.replaced && p.kind == "" && !c.Force { // nothing fits that could take its place
+			return c.refuse(root, p.files)
+		}
 	}
 	for _, f := range p.files {
 		if err := f.Write(root); err != nil {
@@ -118,6 +123,9 @@ func (c *initCmd) Run(a *app) error {
 			verb = "added " + strings.Join(p.added, ", ") + " to"
 		}
 		a.Printf("%s %s\n", verb, a.at.Relative(filepath.Join(root, filepath.FromSlash(f.Path))))
+	}
+	if p.replaced && p.kind != "" {
+		a.Sayf("sett: note: this replaces the clan of the sett init before, which nobody has changed; agents/example-agent is left\n")
 	}
 	if own := a.at.With(&a.Terminal, instance.Flags{Directory: root, Config: instance.ConfigName}); p.own {
 		if err := instance.AgreeToOwn(own); err != nil {
@@ -133,15 +141,22 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 		if c.Model != "" {
 			return p, role.Fail(role.Usage, errors.New("--model is for an example that asks a model"), "sett init --example llm-coder --model %s", c.Model)
 		}
-		if p.files, err = starter.Base(confine.Level() > 0); err == nil && !c.Force {
-			err = refuseExisting(root, p.files)
+		if p.files, err = starter.Base(confine.Level() > 0); err != nil {
+			return p, err
 		}
 		p.own = true
+		before, _ := os.ReadFile(filepath.Join(root, instance.ConfigName))
+		if p.replaced = c.Yes && untouched(root, before); !c.Force && !p.replaced {
+			err = c.refuse(root, p.files)
+		}
 		return p, err
 	}
 	before, err := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, role.Fail(role.Failed, fmt.Errorf("read %s: %w", instance.ConfigName, role.Cause(err)), "")
+	}
+	if p.replaced = untouched(root, before); p.replaced {
+		before = nil // its agent would take the goals that the example is about
 	}
 	e, err := starter.Add(c.Example, string(before), c.Model, confine.Level() > 0)
 	if err != nil {
@@ -156,9 +171,22 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 	if c.Force {
 		return p, nil
 	}
-	return p, refuseExisting(root, slices.DeleteFunc(slices.Clone(p.files), func(f starter.File) bool {
+	return p, c.refuse(root, programs(p.files))
+}
+
+// programs are the files beside sett.yml and its schema.
+func programs(files []starter.File) []starter.File {
+	return slices.DeleteFunc(slices.Clone(files), func(f starter.File) bool {
 		return f.Path == instance.ConfigName || f.Path == starter.SchemaName
-	}))
+	})
+}
+
+// untouched says whether sett.yml is as sett init alone writes it.
+func untouched(root string, text []byte) bool {
+	base, err := starter.Base(confine.Level() > 0)
+	return err == nil && slices.ContainsFunc(base, func(f starter.File) bool {
+		return f.Path == instance.ConfigName && string(f.Text) == string(text) && same(root, f)
+	})
 }
 
 // propose offers checks that fit the repository, and plans them where they are wanted.
@@ -196,10 +224,13 @@ func (c *initCmd) propose(a *app, root string, p *initPlan) error {
 		return err
 	}
 	p.files, p.next, p.kind = e.Files, exampleGoals["commit"], "commit"
-	if c.Force {
+	switch {
+	case c.Force:
 		return nil
+	case p.replaced:
+		return c.refuse(root, slices.DeleteFunc(programs(p.files), func(f starter.File) bool { return same(root, f) }))
 	}
-	return refuseExisting(root, p.files)
+	return c.refuse(root, p.files)
 }
 
 // tryChecks runs each check once on HEAD. One that cannot be run gets the reason.
@@ -254,7 +285,15 @@ func same(root string, f starter.File) bool {
 	return err == nil && string(text) == string(f.Text)
 }
 
-func refuseExisting(root string, files []starter.File) error {
+// refuse is an error where files exist.
+func (c *initCmd) refuse(root string, files []starter.File) error {
+	again := "sett init"
+	if c.Example != "" {
+		again += " --example " + c.Example
+	}
+	if c.Yes {
+		again += " --yes"
+	}
 	var exist []string
 	for _, f := range files {
 		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path))); err == nil {
@@ -269,7 +308,7 @@ func refuseExisting(root string, files []starter.File) error {
 		verb = "exist"
 	}
 	return role.Fail(role.Usage, fmt.Errorf("write %s: %s already %s", root, strings.Join(exist, ", "), verb),
-		"sett init --force overwrites them")
+		"%s --force overwrites them", again)
 }
 
 // commit commits the written files, or prints the command for that.
@@ -278,6 +317,9 @@ func (c *initCmd) commit(a *app, root string, inGit bool, p initPlan) error {
 	message, next := "Add a sett clan", "sett up    # --runtime process: without containers"
 	if p.kind != "" {
 		ours[2] = "agents/examples"
+		if p.replaced && instance.Exists(filepath.Join(root, "agents", "example-agent")) {
+			ours = append(ours, "agents/example-agent")
+		}
 		next += "\n  " + p.next
 	}
 	if c.Example != "" {

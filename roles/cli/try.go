@@ -108,7 +108,7 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 		return nil, nil, err
 	}
 	t := &trial.Trial{
-		Terminal: &a.Terminal, Agent: agent, Root: root, Variables: variables, Instance: config.MakeInstanceName(filepath.Base(root)), Containers: cfg.Runtime == config.RuntimeDocker, Own: deploy.NewPinning(cfg, root, file),
+		Terminal: &a.Terminal, Agent: agent, Root: root, Variables: variables, Instance: config.MakeInstanceName(filepath.Base(root)), Containers: inContainers(a, cfg), Own: deploy.NewPinning(cfg, root, file),
 		Answers: c.Answer, As: c.As, Keep: c.Keep, Verbose: c.Verbose, Form: c.Form,
 	}
 	if t.Walls, err = c.walls(a, cfg, root); err != nil {
@@ -123,6 +123,15 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	done, err := c.subject(a, t, cfg)
 	t.Goal = assemble.Goal(t.Target, t.Chain)
 	return t, func() { done(); drop() }, err
+}
+
+// inContainers says whether the clan's agents run in containers: as its instance was started,
+// else as sett.yml says.
+func inContainers(a *app, cfg *config.Config) bool {
+	if in, err := a.at.Find(); err == nil && in.Runtime != "" {
+		return in.Runtime == config.RuntimeDocker
+	}
+	return cfg.Runtime == config.RuntimeDocker
 }
 
 // subject has the trial be about the artefact that the flags name.

@@ -135,7 +135,7 @@ func noPrograms(t *testing.T, at *instance.Locator) {
 func imagesLack(t *testing.T, at *instance.Locator) {
 	err := noImages(t.Context(), &missingError{Images: []missingImage{
 		{Name: "redis", Ref: "redis:7-alpine", Reason: "pull access denied: the registry cannot be reached from here, and no mirror is named"},
-		{Name: "agent one", Ref: "tools:1", Reason: "no such image"},
+		{Name: "agent one", Ref: "tools:1", Reason: "no such image"}, {Name: "agent code-reviewer", Ref: "tools:1", Reason: "no such image"},
 	}}, noDocker)
 	role.Report(at.Stderr, term.Fitted(at.Stderr, err))
 }

@@ -51,7 +51,7 @@ func (w Work) Bottom(now time.Time) []Styled {
 		line := Styled{{role.Clean(wait.Brief()), term.Of(wait.Tone())}}
 		if wait.What == blackboard.WaitResult && w.Said != nil {
 			if said := w.Said(wait.Agent, wait.SubjectID); said != "" {
-				line = append(line, Piece{"  " + role.Clean(said), term.Dim})
+				line = append(line, Piece{"  " + role.Clean(term.Untab(said)), term.Dim})
 			}
 		}
 		out = append(out, line)

@@ -172,11 +172,11 @@ func (l Line) Said(t *term.Terminal, width, columns int, hue term.Style) string 
 	}
 	head := term.Pad(role.Clean(l.Source.Part), width) + " " + clock + " │"
 	plain := func(s string, _ term.Style) string { return s }
-	text, painted := role.Clean(l.Tool()), ""
+	text, painted := role.Clean(term.Untab(l.Tool())), ""
 	switch {
 	case l.isOutput():
 	case l.Level == "":
-		text = role.Clean(l.Text)
+		text = role.Clean(term.Untab(l.Text))
 	default:
 		text, painted = l.own(plain), l.own(t.Paint)
 	}

@@ -44,6 +44,20 @@ func Cut(s string, columns int) string {
 	return strings.TrimRight(head, " ") + "…"
 }
 
+// Untab puts blanks in the place of tabs, up to the next column that eight divides, as
+// terminals do.
+func Untab(s string) string {
+	before, after, found := strings.Cut(s, "\t")
+	for found {
+		before += strings.Repeat(" ", 8-Width(before)%8)
+		s = after
+		var next string
+		next, after, found = strings.Cut(s, "\t")
+		before += next
+	}
+	return before
+}
+
 // Pad fills a text up to a number of columns with blanks.
 func Pad(s string, columns int) string {
 	return s + strings.Repeat(" ", max(columns-Width(s), 0))
@@ -71,7 +85,7 @@ func Wrap(s string, columns int) []string {
 
 // Fold breaks each line of a clean text that is wider than the terminal; what goes on is
 // indented as far as the line, and by more. Lines that are commands stay whole, so that they
-// can be copied. Without a terminal it changes nothing.
+// can be copied, and lines of a file with their number. Without a terminal it changes nothing.
 func Fold(w any, text, more string) string {
 	columns, _ := Size(w)
 	if columns <= 0 {
@@ -81,7 +95,7 @@ func Fold(w any, text, more string) string {
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, " ")
 		head := line[:len(line)-len(body)]
-		if columns-len(head)-len(more) < leastColumn || Width(line) <= columns || isCommand(body) {
+		if columns-len(head)-len(more) < leastColumn || Width(line) <= columns || isCommand(body) || isExcerpt(body) {
 			out = append(out, line)
 			continue
 		}
@@ -110,10 +124,26 @@ func cutCommand(line string) (text, command string) {
 	return line, ""
 }
 
-// isCommand says whether a line is one to be typed, and no sentence that begins with one.
+// isCommand says whether a line is one to be typed, and no sentence that begins with one: a
+// sentence has a comma or semicolon outside of quotes.
 func isCommand(line string) bool {
-	first, _, more := strings.Cut(line, " ")
-	return more && (first == "sett" || first == "git" || first == "cd" || first == "export") && !strings.ContainsAny(line, ";,")
+	program, _, more := strings.Cut(line, " ")
+	quoted := false
+	for _, r := range line {
+		if r == '"' {
+			quoted = !quoted
+		}
+		if !quoted && (r == ',' || r == ';') {
+			return false
+		}
+	}
+	return more && (program == "sett" || program == "git" || program == "cd" || program == "export")
+}
+
+// isExcerpt says whether a line shows one of a file, as "12 | text", or marks a place in it.
+func isExcerpt(line string) bool {
+	number, _, found := strings.Cut(line, "| ")
+	return found && strings.Trim(number, "0123456789 ") == ""
 }
 
 // Hang lays a clean text out behind a label of so many columns: on the terminal w it is

@@ -1,9 +1,12 @@
 package term
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"sett/roles/role"
 )
 
 func TestWrap(t *testing.T) {
@@ -42,6 +45,42 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+func TestUntab(t *testing.T) {
+	for text, want := range map[string]string{"": "", "ok": "ok", "ok\tx\t\t1s": "ok      x               1s", "12345678\tx": "12345678        x", "日本\tx": "日本    x"} {
+		if got := Untab(text); got != want {
+			t.Errorf("%q becomes %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Lines are broken at the width, but for commands, which stand on lines of their own.
+func TestFold(t *testing.T) {
+	for text, want := range map[string]string{
+		"sett: note: all of it is here already; sett --name stage land brings it": "sett: note: all of it is here\n  already;\n  sett --name stage land brings it",
+		"  sett forage --goal \"Buy milk, bread\" --wait":                         "  sett forage --goal \"Buy milk, bread\" --wait",
+		" 12 | agents: {one: {command: [a], bids: x}}\n    |          ^":          " 12 | agents: {one: {command: [a], bids: x}}\n    |          ^",
+		"  sett up and down, and what more there is to say":                       "  sett up and down, and what\n    more there is to say",
+		"short\n\n  one two three four five six seven":                            "short\n\n  one two three four five six\n    seven",
+	} {
+		if got := Fold(&wide{30}, text, "  "); got != want {
+			t.Errorf("%q becomes\n%s\nwant\n%s", text, got, want)
+		}
+		if got := Fold(nil, text, "  "); got != text {
+			t.Errorf("without a terminal %q becomes %q", text, got)
+		}
+	}
+	err := Fitted(&wide{40}, role.Fail(role.Usage, errors.New("one two three four five six seven\nand more of that, on a line of its own"), "a hint of so many words, more than fit"))
+	var b strings.Builder
+	role.Report(&b, err)
+	if want := "sett: error: one two three four five six\n  seven\n  and more of that, on a line of its own\nsett: hint: a hint of so many words,\n  more than fit\n"; b.String() != want || role.CodeOf(err) != role.Usage {
+		t.Errorf("reported\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+type wide struct{ columns int }
+
+func (w *wide) Columns() int { return w.columns }
 
 // No text, however it is made, is wider than it may be, and nothing of it is lost.
 func FuzzWrap(f *testing.F) {

@@ -109,6 +109,6 @@ type prefixed struct {
 }
 
 func (p *prefixed) Write(line []byte) (int, error) {
-	_, err := fmt.Fprintf(p.out, "%s | %s\n", p.who, role.Clean(strings.TrimRight(string(line), "\r\n")))
+	_, err := fmt.Fprintf(p.out, "%s | %s\n", p.who, role.Clean(term.Untab(strings.TrimRight(string(line), "\r\n"))))
 	return len(line), err
 }

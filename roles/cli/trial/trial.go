@@ -74,7 +74,7 @@ func (t *Trial) Run(ctx context.Context) error {
 	t.say("agent", fmt.Sprintf("%s (workspace %s): %s", t.Agent.Name, t.Agent.Workspace.Mode, commandLine(t.Agent.Command)))
 	t.say("target", fmt.Sprintf("%s%s", view.Named(t.Target), words.Because(view.Gist(&t.Target))))
 	if t.Containers && t.Image == nil {
-		t.say("note", "sett.yml says runtime: docker; this runs on the machine itself, not in the agent's image: --container does")
+		t.say("note", "the clan runs in containers; this runs on the machine itself, not in the agent's image: --container does")
 	}
 	t.Hold.On() // a tool that runs gets its time to end
 	// As a cub's tool, this one leaves no orphan behind, nor speaks as a person.

@@ -40,11 +40,21 @@ type MissingError struct{ Images []Missing }
 
 func (e *MissingError) Error() string {
 	lines := []string{"get images: 1 image is missing and could not be pulled or built"}
-	if n := len(e.Images); n > 1 {
+	type fault struct{ ref, reason string }
+	users := map[fault][]string{}
+	var faults []fault // one line for all that share an image
+	for _, m := range e.Images {
+		f := fault{m.Ref, m.Reason}
+		if users[f] == nil {
+			faults = append(faults, f)
+		}
+		users[f] = append(users[f], m.Name)
+	}
+	if n := len(faults); n > 1 {
 		lines[0] = fmt.Sprintf("get images: %d images are missing and could not be pulled or built", n)
 	}
-	for _, m := range e.Images {
-		lines = append(lines, fmt.Sprintf("%s: %s: %s", m.Name, m.Ref, m.Reason))
+	for _, f := range faults {
+		lines = append(lines, fmt.Sprintf("%s: %s: %s", strings.Join(users[f], ", "), f.ref, f.reason))
 	}
 	return strings.Join(lines, "\n")
 }
