@@ -228,9 +228,13 @@ func (j *job) failed(ctx context.Context, part, what string) error {
 			return slices.Contains(l.Attrs, logline.Attribute{Key: "agent", Value: part, Quoted: true})
 		}
 	}
-	lines := j.lastLogged(ctx, unit, func(logline.Line) bool { return true })
+	every := func(logline.Line) bool { return true }
+	lines := j.lastLogged(ctx, unit, runtime.LogOptions{Lines: -1, Since: j.began}, every)
 	if len(lines) == 0 {
-		lines = j.lastLogged(ctx, runtime.ComponentOrchestrator, func(l logline.Line) bool {
+		lines = lastWords(j.lastLogged(ctx, unit, runtime.LogOptions{Lines: lastLines}, every))
+	}
+	if len(lines) == 0 {
+		lines = j.lastLogged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) bool {
 			return (l.Level == "ERROR" || l.Level == "WARN") && about(l)
 		})
 		lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
@@ -244,13 +248,24 @@ func (j *job) failed(ctx context.Context, part, what string) error {
 	return errors.New(text)
 }
 
-// lastLogged returns the last lines of a unit's log since this up began.
-func (j *job) lastLogged(ctx context.Context, unit string, wanted func(logline.Line) bool) []logline.Line {
+// lastWords are the error with which a part ended, at the end of its log, and its hint. They
+// have no time, and pass for as old as the line before them, of an earlier start perhaps.
+func lastWords(lines []logline.Line) []logline.Line {
+	for i := len(lines) - 1; i >= 0 && lines[i].Level == ""; i-- {
+		if strings.HasPrefix(lines[i].Text, "sett: error: ") {
+			return lines[i:]
+		}
+	}
+	return nil
+}
+
+// lastLogged returns the last lines of a unit's log among these.
+func (j *job) lastLogged(ctx context.Context, unit string, among runtime.LogOptions, wanted func(logline.Line) bool) []logline.Line {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // a busy engine is slow
 	defer cancel()
 	var lines []logline.Line
 	// A log that cannot be read counts as empty: the error that it would explain matters more.
-	_ = logline.Read(ctx, j.place, logline.Source{Unit: unit}, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) {
+	_ = logline.Read(ctx, j.place, logline.Source{Unit: unit}, among, func(l logline.Line) {
 		if wanted(l) {
 			lines = append(lines, l)
 		}
