@@ -7,7 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -22,15 +21,6 @@ import (
 type logs struct {
 	units *units
 	dir   string // empty: the logs of removed containers are not kept
-}
-
-// maxWorkers is how many logs of workers are kept, the newest. Each claim has a worker
-// of its own.
-const maxWorkers = 500
-
-// isWorker says whether a unit of that name serves a single claim.
-func isWorker(name string) bool {
-	return strings.HasPrefix(name, "worker-") || strings.HasPrefix(name, "standby-")
 }
 
 // keep adds the log of a container, which is about to be removed, to the unit's kept
@@ -50,10 +40,10 @@ func (l *logs) keep(ctx context.Context, name, id string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil // somebody else removed it
 	}
-	if err := errors.Join(err, w.Close()); err != nil || !isWorker(name) {
+	if err := errors.Join(err, w.Close()); err != nil || !logfile.IsWorker(name) {
 		return err
 	}
-	return logfile.Dir(l.dir).Prune(maxWorkers, isWorker)
+	return logfile.Dir(l.dir).PruneWorkers(func(string) bool { return false }) // kept logs are of containers that are gone
 }
 
 // open opens a unit's log; fs.ErrNotExist when there is none.

@@ -210,7 +210,7 @@ func TestKeptLogsAreBounded(t *testing.T) {
 func TestWorkersLogsAreFew(t *testing.T) {
 	p := newPlace(t)
 	old := time.Now().Add(-time.Hour)
-	for i := range maxWorkers + 20 {
+	for i := range logfile.MaxWorkers + 20 {
 		name := filepath.Join(p.o.Logs, fmt.Sprintf("worker-%04d.log", i))
 		at := old.Add(time.Duration(i) * time.Second)
 		if err := errors.Join(os.WriteFile(name, nil, 0o600), os.Chtimes(name, at, at)); err != nil {
@@ -225,8 +225,8 @@ func TestWorkersLogsAreFew(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(p.o.Logs)
-	if err != nil || len(entries) != maxWorkers+1 {
-		t.Errorf("%d logs are kept, %v; want %d", len(entries), err, maxWorkers+1)
+	if err != nil || len(entries) != logfile.MaxWorkers+1 {
+		t.Errorf("%d logs are kept, %v; want %d", len(entries), err, logfile.MaxWorkers+1)
 	}
 	for name, want := range map[string]bool{"agent": true, "standby-x": true, "worker-0020": false, "worker-0021": true} {
 		if _, err := os.Stat(logfile.Dir(p.o.Logs).Path(name)); (err == nil) != want {

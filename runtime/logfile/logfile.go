@@ -71,8 +71,20 @@ func (d Dir) Append(name string) (f *os.File, size int64, err error) {
 	return f, size, nil
 }
 
-// Prune removes the oldest logs of the units that match, all but the newest most.
-func (d Dir) Prune(most int, match func(name string) bool) error {
+// The logs of workers that are kept: the newest, at most so many, and no more than so many
+// bytes. Each claim may have a worker of its own, with a log.
+const (
+	MaxWorkers  = 500
+	workerBytes = 10 * (olds + 1) * Full
+)
+
+// IsWorker says whether a unit of that name serves a single claim.
+func IsWorker(name string) bool {
+	return strings.HasPrefix(name, "worker-") || strings.HasPrefix(name, "standby-")
+}
+
+// PruneWorkers removes the oldest logs of workers, but for those that run.
+func (d Dir) PruneWorkers(runs func(name string) bool) error {
 	entries, err := os.ReadDir(string(d))
 	if err != nil {
 		return err
@@ -80,21 +92,37 @@ func (d Dir) Prune(most int, match func(name string) bool) error {
 	type file struct {
 		name string
 		at   time.Time
+		size int64
 	}
 	var files []file
 	for _, e := range entries {
 		name, ok := strings.CutSuffix(e.Name(), ".log")
-		if !ok || !match(name) {
+		if !ok || !IsWorker(name) || runs(name) {
 			continue
 		}
-		if info, err := e.Info(); err == nil {
-			files = append(files, file{name, info.ModTime()})
+		info, err := e.Info()
+		if err != nil {
+			continue
 		}
+		f := file{name, info.ModTime(), info.Size()}
+		for n := 1; n <= olds && f.size > 0; n++ {
+			old, err := os.Stat(oldPath(d.Path(name), n))
+			if err != nil {
+				break
+			}
+			f.size += old.Size()
+		}
+		files = append(files, f)
 	}
 	slices.SortFunc(files, func(a, b file) int {
 		return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.name, b.name))
 	})
-	for _, f := range files[min(most, len(files)):] {
+	total, kept := int64(0), 0
+	for kept < min(MaxWorkers, len(files)) && total+files[kept].size <= workerBytes {
+		total += files[kept].size
+		kept++
+	}
+	for _, f := range files[kept:] {
 		for n := range olds + 1 {
 			if err := os.Remove(oldPath(d.Path(f.name), n)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err

@@ -65,6 +65,7 @@ type Runtime struct {
 	mu       sync.Mutex // taken after a unit's lock, never before waiting for one
 	children map[string]*child
 	subs     map[*subscription]struct{}
+	workers  int // that were started
 }
 
 var (

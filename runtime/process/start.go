@@ -147,7 +147,29 @@ func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 		return rec, errors.Join(err, r.removeRecord(s.Name))
 	}
 	r.mind(cmd, rec)
+	r.pruneLogs(s.Name)
 	return rec, nil
+}
+
+// pruneEvery is the number of workers that are started between two looks at all their logs.
+const pruneEvery = 16
+
+// pruneLogs removes the oldest logs of workers now and then, when one was started.
+func (r *Runtime) pruneLogs(name string) {
+	if !logfile.IsWorker(name) {
+		return
+	}
+	r.mu.Lock()
+	n := r.workers
+	r.workers++
+	r.mu.Unlock()
+	if n%pruneEvery != 0 {
+		return
+	}
+	known := func(name string) bool { _, err := os.Stat(r.recordPath(name)); return err == nil } // it may run
+	if err := r.logs().PruneWorkers(known); err != nil {
+		r.log.Warn("old logs of workers not removed", "error", err)
+	}
 }
 
 func (r *Runtime) command(s runtime.Spec, m mark) (*exec.Cmd, error) {
