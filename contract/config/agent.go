@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 
 	"sett/blackboard"
@@ -65,7 +66,10 @@ func (d *decoder) agentFields(a *Agent) []field {
 				oneOf(d.read, &a.Workspace.Mode, blackboard.ReadOnly, blackboard.ReadWrite, blackboard.NoWorkspace)},
 			field{"max_size", "The most that a commit of its program may bring, as 512m. A larger one breaks the contract.", d.read.memory(&a.Workspace.MaxSize)},
 			field{"max_tree", "Its program is stopped when the files of the tree take more.", d.read.memory(&a.Workspace.MaxTree)},
-			field{"min_free", "Its program is stopped when the disk has less space left.", d.read.memory(&a.Workspace.MinFree)})},
+			field{"min_free", "Its program is stopped when the disk has less space left.", d.read.memory(&a.Workspace.MinFree)},
+			field{"keep", "Paths that are not committed and stay in the agent's own tree from one grant to the next, as node_modules. They get into no commit and no other tree. Needs mode: rw.", d.read.treePaths(&a.Workspace.Keep)},
+			field{"copy", "Files of your working tree that are not committed, of which its trees get copies, as .env.test. sett up reads them. They get into no commit.", d.read.treePaths(&a.Workspace.Copy)},
+			field{"sparse", "The folders that its trees have, with all below them and the files beside the way to them. Default: all.", d.read.treePaths(&a.Workspace.Sparse)})},
 		{"environment", "The program's variables. NAME, or a name without a value, takes the host's value. In a given value ${NAME}, ${NAME:-default} and ${NAME:?message} stand for the host's, and $$ for a dollar.", d.read.environment(&a.Environment)},
 		{"resources", "Bounds of the container, under docker, as in compose.", d.resources(&a.Resources)},
 		{"prompts", "Texts for agents that ask a language model, passed to the program as SETT_PROMPT_CLAIM and SETT_PROMPT_EXECUTION.", d.read.section(
@@ -135,6 +139,7 @@ func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, c *Config
 			"%s has neither image nor build", path)
 	}
 	d.resolveStrategy(a, keys, path)
+	d.resolveWorkspace(a, cmp.Or(keys["workspace"], name).at, path)
 	d.resolveAdapter(a, name, keys, path)
 }
 

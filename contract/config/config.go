@@ -190,6 +190,11 @@ type Workspace struct {
 	MaxSize int64 `json:"max_size"` // that one commit, or what a tool leaves, may bring; default DefaultMaxSize
 	MaxTree int64 `json:"max_tree"` // of the tree's files; default DefaultMaxTree
 	MinFree int64 `json:"min_free"` // of the tree's file system; default DefaultMinFree
+
+	// Paths of the repository, clean and with slashes; nil: none.
+	Keep   []string `json:"keep,omitempty"`   // that are not committed, and survive in the agent's own tree
+	Copy   []string `json:"copy,omitempty"`   // files of the user's that are not committed, of which the tree gets copies
+	Sparse []string `json:"sparse,omitempty"` // folders that the tree has, beside the files above them; none: all
 }
 
 // EnvVar is one variable of a tool's environment.

@@ -38,6 +38,7 @@ func reaches() []reach {
 		{[]string{"notify", "notify.command", "notify.image"}, notifyRight},
 		{[]string{"models.NAME.api_key_env", "models.NAME.api_key_file", "models.NAME.base_url", "models.NAME.ca_file", "models.NAME.headers", "models.NAME.record", "models.NAME.replay"}, modelRights},
 		{[]string{"land", "land.onto"}, landRight},
+		{[]string{"agents.NAME.workspace.copy"}, copyRights},
 		{[]string{"redis.url", "services.redis.url"}, addressRight},
 	}
 }
@@ -213,6 +214,16 @@ func landRight(c *Config, _ string) []Right {
 		return nil
 	}
 	return []Right{{"land.onto", "moves branch " + c.Land.Onto + " of the repository, by itself"}}
+}
+
+// copyRights are the files that are not committed, and reach agents all the same.
+func copyRights(c *Config, _ string) (all []Right) {
+	for _, a := range c.Agents {
+		for _, file := range a.Workspace.Copy {
+			all = append(all, Right{"agents." + a.Name + ".workspace.copy", "gets a copy of your file " + file + ", which need not be committed"})
+		}
+	}
+	return all
 }
 
 // short is the beginning of a text's digest: long enough that nobody finds another text

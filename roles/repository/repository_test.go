@@ -489,3 +489,35 @@ func TestUnnamedCommit(t *testing.T) {
 		}
 	}
 }
+
+// An agent's trees are cared for as sett.yml says, also after a restart: kept paths and copies stay out of its commits,
+// and another agent's trees have neither.
+func TestCaredForTrees(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	care := map[string]store.Care{"writer": {Keep: []string{"cache"}, Copy: []string{"env"}}}
+	if err := store.SetCare(p.treesDir(), care, map[string]store.Copied{"env": {Text: []byte("A=1\n")}}); err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	work := func(c *line.Client, claim, script string) {
+		t.Helper()
+		if _, err := c.Prepare(t.Context(), line.Prepare{Grant: first(claim), Goal: "goal", Branch: "main"}); err != nil {
+			t.Fatal(err)
+		}
+		sh(t, p.tree(c.Slot), script)
+	}
+	work(p.client, "one", `grep -q A=1 env; mkdir cache; echo x >cache/x; echo two >d/file`)
+	p.kill()
+	p.start()
+	held, err := p.client.Commit(t.Context(), line.Commit{Grant: first("one"), Artefact: "one", Message: "m"})
+	if err != nil || sh(t, p.storeDir(), "git ls-tree -r --name-only "+held.Commit) != "d/file" {
+		t.Fatalf("%+v %v", held, err)
+	}
+	work(p.client, "two", `test -f cache/x; git add -f env; git commit -qm own`)
+	take := line.Take{Grant: first("two"), Hash: sh(t, p.tree("writer"), "git rev-parse HEAD"), Artefact: "two"}
+	if _, err := p.client.Take(t.Context(), take); !errors.Is(err, line.ErrTool) || !strings.Contains(err.Error(), "workspace.copy") {
+		t.Errorf("taken: %v", err)
+	}
+	work(p.clientOf("reader", "reader", p.client.URL), "three", `test ! -e cache; test ! -e env`)
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,7 +67,7 @@ func (r *rest) measured() {
 
 // atRest tidies trees and measures them and the store, beside the requests.
 func (s *server) atRest(ctx context.Context) error {
-	places, _ := filepath.Glob(filepath.Join(s.trees, "*")) // its one error is about the pattern
+	places, _ := filepath.Glob(filepath.Join(s.trees, "[^.]*")) // its one error is about the pattern
 	for _, place := range places {
 		s.rest.touch(filepath.Base(place)) // a predecessor may have died before it tidied
 	}
@@ -123,7 +124,12 @@ func (s *server) tidy(ctx context.Context, slot string) bool {
 			return false // its result is not recorded: its cub may ask to keep the rest
 		}
 	}
-	if err := s.store.Tree(s.trees, slot, s.seen).Tidy(ctx, l.Start); err != nil {
+	agent, _, _ := strings.Cut(slot, ".") // no agent's name has a dot
+	tree, err := s.tree(agent, slot)
+	if err == nil {
+		err = tree.Tidy(ctx, l.Start)
+	}
+	if err != nil {
 		s.log.Warn("tree not tidied", "tree", slot, "error", err)
 		return ctx.Err() == nil
 	}

@@ -74,7 +74,11 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 		s.rest.touch(slot)
 		defer s.rest.touch(slot)
 		done := s.metrics.time(what)
-		a, err := answer(desk{s, agent, slot, s.store.Tree(s.trees, slot, s.seen)}, life, q)
+		var a A
+		tree, err := s.tree(agent, slot)
+		if err == nil {
+			a, err = answer(desk{s, agent, slot, tree}, life, q)
+		}
 		done(err)
 		if err != nil {
 			s.log.Warn("request refused", "request", what, "agent", agent, "tree", slot, "error", err)
@@ -88,6 +92,12 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(a) // else the agent has gone, and asks again
 	})
+}
+
+// tree is a place with the care that sett.yml has for its agent.
+func (s *server) tree(agent, slot string) (*store.Tree, error) {
+	care, err := store.CareOf(s.trees, agent)
+	return s.store.Tree(s.trees, slot, s.seen).With(care), err
 }
 
 // prepare decides where the tree starts, and makes it so.
@@ -133,7 +143,7 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 	}
 	known := slices.DeleteFunc(append([]string{w.Commit, w.Base}, starts.commits...), func(c string) bool { return c == "" })
 	slices.Sort(known)
-	return w, d.lend(d.slot, line.Lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), ReadOnly: q.ReadOnly})
+	return w, d.lend(d.slot, line.Lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), Own: d.tree.Own(), ReadOnly: q.ReadOnly})
 }
 
 // keepOrphan keeps the changes of a grant before: its cub died before it could say how
@@ -213,7 +223,7 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 		return line.Held{}, fmt.Errorf("%q is no artefact", role.Clean(q.Artefact))
 	}
 	offer := d.tree.Offer(q.Hash, l.Known)
-	offer.Any, offer.Size = q.Rebased || len(l.Known) == 0, q.MaxSize
+	offer.Any, offer.Size, offer.Own = q.Rebased || len(l.Known) == 0, q.MaxSize, l.Own
 	ref := store.Artefact(q.Artefact)
 	if err := d.remember(line.Taken{Artefact: q.Artefact, Agent: d.agent, Grant: q.Grant}); err != nil {
 		return line.Held{}, err
@@ -270,7 +280,7 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 	if err := d.remember(line.Taken{Artefact: q.Artefact, Agent: d.agent, Grant: q.Grant}); err != nil {
 		return line.Held{}, err
 	}
-	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Message: q.Message, Author: d.author(), Size: q.MaxSize}, l.Known, ref)
+	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Message: q.Message, Author: d.author(), Size: q.MaxSize, Own: l.Own}, l.Known, ref)
 	if err != nil || made.Commit == "" {
 		return line.Held{}, toolsFault(err)
 	}
@@ -327,7 +337,7 @@ func (d desk) drop(l line.Lent, why error) error {
 // keepAs has a ref hold the tool's changes, and settles its tree. Changes that are too
 // large to keep are dropped at once: others need the disk.
 func (d desk) keepAs(ctx context.Context, l line.Lent, c store.Changes, ref string) (line.Held, error) {
-	c.Start, c.Author = l.Start, d.author()
+	c.Start, c.Author, c.Own = l.Start, d.author(), l.Own
 	commit, err := d.tree.Keep(ctx, c, ref)
 	switch {
 	case errors.Is(err, store.ErrTooLarge):

@@ -42,6 +42,7 @@ type facts struct {
 	pins       pinFacts
 	source     source // of a store that is still to be made
 	pointers   pointers
+	care       care
 	landing    string // why results cannot land for now; empty: they can, or sett.yml has no land
 }
 

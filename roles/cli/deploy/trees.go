@@ -36,6 +36,10 @@ type source struct {
 func lookAtRepository(ctx context.Context, u *upRun) error {
 	f := u.facts
 	f.source.format = "sha1"
+	var err error
+	if f.care, err = lookAtCare(f.desired, f.root); err != nil {
+		return err
+	}
 	if !f.desired.HasTrees() {
 		return nil
 	}
@@ -50,7 +54,6 @@ func lookAtRepository(ctx context.Context, u *upRun) error {
 		return nil
 	}
 	g := instance.Repository(u.at, u.in)
-	var err error
 	if f.landing, err = landingDoubt(ctx, g, f.desired.Land); err != nil {
 		return err
 	}
@@ -174,6 +177,9 @@ func makeTrees(ctx context.Context, u *upRun) error {
 			return role.Fail(role.Environment, err, "")
 		}
 	}
+	if err := store.SetCare(in.TreesDir(), u.facts.care.of, u.facts.care.files); err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
 	for _, name := range treeNames(u.c) {
 		if err := s.Tree(in.TreesDir(), name, store.Seen{}).Make(); err != nil {
 			return role.Fail(role.Environment, fmt.Errorf("make the tree %s: %w", name, err), "")
@@ -213,7 +219,7 @@ func dropTrees(ctx context.Context, u *upRun) {
 		u.at.Sayf("sett: warning: trees of agents that left are not removed: %v\n", err)
 		return
 	}
-	places, _ := filepath.Glob(filepath.Join(u.in.TreesDir(), "*")) // its one error is about the pattern
+	places, _ := filepath.Glob(filepath.Join(u.in.TreesDir(), "[^.]*")) // its one error is about the pattern
 	for _, place := range places {
 		name := filepath.Base(place)
 		if ours(name) || used[name] {

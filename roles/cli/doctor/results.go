@@ -180,7 +180,7 @@ func orphans(in *instance.Instance) []Finding {
 	var paths []string
 	for _, e := range entries {
 		ours := slices.ContainsFunc(c.Names(), func(agent string) bool { return e.Name() == agent || strings.HasPrefix(e.Name(), agent+".") })
-		if e.IsDir() && !ours {
+		if e.IsDir() && !ours && e.Name()[0] != '.' {
 			paths = append(paths, role.ShellWord(filepath.Join(in.TreesDir(), e.Name())))
 		}
 	}

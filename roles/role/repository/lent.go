@@ -15,6 +15,7 @@ type Lent struct {
 	Grant
 	Start    string   `json:"start"`               // the commit that the tree started from
 	Known    []string `json:"known"`               // the commits that a tool may build on
+	Own      []string `json:"own,omitempty"`       // paths of the tree that get into no commit
 	ReadOnly bool     `json:"read_only,omitempty"` // nothing is kept of it
 	Settled  bool     `json:"settled,omitempty"`   // nothing more is to be kept of it
 	Tidied   bool     `json:"tidied,omitempty"`    // and its files are gone, but for those of the start

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Made is a commit of a tool's changes.
@@ -34,7 +35,7 @@ func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string
 	}
 	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
 	m := making{Tree: t, changes: c, shelf: shelf}
-	if made.Commit, err = m.make(ctx); err == nil && made.Commit != "" {
+	if made.Commit, err = m.make(ctx, known); err == nil && made.Commit != "" {
 		made.Embedded = m.embedded
 		err = m.receive(ctx, made.Commit, known, ref)
 	}
@@ -55,8 +56,8 @@ type making struct {
 }
 
 // make returns the commit on the shelf; empty: there is none to make.
-func (m *making) make(ctx context.Context) (string, error) {
-	parents, err := m.parents(ctx)
+func (m *making) make(ctx context.Context, known []string) (string, error) {
+	parents, err := m.parents(ctx, known)
 	if err != nil {
 		return "", err
 	}
@@ -80,7 +81,7 @@ func (m *making) make(ctx context.Context) (string, error) {
 
 // parents are the start of the tree and the tool's last commit, without one that the
 // other builds on.
-func (m *making) parents(ctx context.Context) ([]string, error) {
+func (m *making) parents(ctx context.Context, known []string) ([]string, error) {
 	start, tip := m.changes.Start, m.Tree.tip()
 	if tip == "" || tip == start {
 		return named(start), nil
@@ -89,6 +90,9 @@ func (m *making) parents(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	if _, err := m.store.resolve(ctx, tip, m.environ()); err != nil {
+		return nil, err
+	}
+	if err := without(ctx, m.store, tip, append(named(start), known...), m.changes.Own, m.environ()); err != nil {
 		return nil, err
 	}
 	if m.tip = tip; start == "" {
@@ -119,10 +123,10 @@ func named(commit string) []string {
 // call trusts one with objects that never reached the store.
 func (m *making) snapshot(ctx context.Context) (string, error) {
 	var err error
-	if m.embedded, err = m.disarm(disarming{readable: true, spare: filepath.Join(m.Dir(), ".git")}); err != nil {
+	if m.embedded, err = m.disarm(disarming{readable: true, spare: filepath.Join(m.Dir(), ".git"), own: m.changes.Own}); err != nil {
 		return "", err
 	}
-	if err := m.bounded(ctx, m.changes.size()); err != nil {
+	if err := m.bounded(ctx, m.changes); err != nil {
 		return "", err
 	}
 	if err := copyFile(m.index(), m.copied()); err != nil {
@@ -133,7 +137,8 @@ func (m *making) snapshot(ctx context.Context) (string, error) {
 			return "", refusal(err)
 		}
 	}
-	if _, err := m.git(ctx, "add", "-A", "."); err != nil {
+	env, specs := m.changes.beside(m.Dir())
+	if _, err := m.gitWith(ctx, env, append([]string{"add", "-A"}, specs...)...); err != nil {
 		return "", refusal(err)
 	}
 	out, err := m.git(ctx, "write-tree")
@@ -161,15 +166,19 @@ func (m *making) environ() []string {
 
 // git runs git on the tree, the shelf and the copied index.
 func (m *making) git(ctx context.Context, args ...string) (string, error) {
+	return m.gitWith(ctx, nil, args...)
+}
+
+func (m *making) gitWith(ctx context.Context, env []string, args ...string) (string, error) {
 	return m.store.run(ctx, command{
 		args: args, dir: m.Dir(),
-		env: append(m.environ(), "GIT_WORK_TREE="+m.Dir(), "GIT_INDEX_FILE="+m.copied()),
+		env: slices.Concat(m.environ(), env, []string{"GIT_WORK_TREE=" + m.Dir(), "GIT_INDEX_FILE=" + m.copied()}),
 	})
 }
 
 // ToolsFault says whether an error is about the things that a tool made, not about the store.
 func ToolsFault(err error) bool {
-	for _, fault := range []error{ErrNoCommit, ErrElsewhere, ErrTooLarge, ErrRefused} {
+	for _, fault := range []error{ErrNoCommit, ErrElsewhere, ErrTooLarge, ErrRefused, ErrOwn} {
 		if errors.Is(err, fault) {
 			return true
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -77,6 +79,9 @@ type command struct {
 	env   []string // in addition to environ
 	stdin string
 	dir   string // working directory; empty: the store, for which git runs as its owner
+
+	gitDir string   // with dir; empty: the store
+	config []string // further settings
 }
 
 // git runs git in the store and returns its output.
@@ -162,9 +167,9 @@ func (s *Store) process(ctx context.Context, c command) *process {
 	// start on. It opens the store as the directory where it is, since access(2) disregards that right.
 	args := []string{"-C", s.Dir, "--git-dir=."}
 	if c.dir != "" {
-		args = []string{"-C", c.dir, "--git-dir=" + s.Dir}
+		args = []string{"-C", c.dir, "--git-dir=" + cmp.Or(c.gitDir, s.Dir)}
 	}
-	for _, v := range settings {
+	for _, v := range slices.Concat(settings, c.config) {
 		args = append(args, "-c", v)
 	}
 	p := &process{cmd: exec.CommandContext(ctx, "git", append(args, c.args...)...), name: c.args[0]}

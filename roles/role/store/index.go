@@ -15,6 +15,7 @@ import (
 type entries struct {
 	files   map[string]bool // true: it is a submodule, and so an empty directory
 	folders map[string]bool // with such files
+	hidden  map[string]bool // files and their folders that a sparse tree does not have
 }
 
 // errIndex says that an index is of a form that Sett does not read. Git makes a new one.
@@ -26,26 +27,34 @@ const (
 	indexStat  = 40 // of an entry, before its hash
 	indexFlags = 2
 	longName   = 0xfff
+
+	extended     = 0x4000 // a flag: there are two more bytes of flags, in version 3
+	skipWorktree = 0x4000 // a flag among those: the file is not in the tree
 )
 
-// readIndex reads a trusted index of version 2, which git writes. Hashes have that many bytes.
+// readIndex reads a trusted index of version 2, which git writes, or 3, as that of a sparse tree. Hashes have that many bytes.
 func readIndex(file string, hash int) (*entries, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	if len(text) < indexHead+hash || string(text[:4]) != "DIRC" || binary.BigEndian.Uint32(text[4:]) != 2 {
+	if len(text) < indexHead+hash || string(text[:4]) != "DIRC" || binary.BigEndian.Uint32(text[4:])&^1 != 2 {
 		return nil, errIndex
 	}
 	n := int(binary.BigEndian.Uint32(text[8:]))
-	rest, e := text[indexHead:len(text)-hash], &entries{files: make(map[string]bool, n), folders: map[string]bool{}}
+	rest, e := text[indexHead:len(text)-hash], &entries{files: make(map[string]bool, n), folders: map[string]bool{}, hidden: map[string]bool{}}
 	folder := ""
 	for range n {
 		fixed := indexStat + hash + indexFlags
 		if len(rest) < fixed {
 			return nil, errIndex
 		}
-		length := int(binary.BigEndian.Uint16(rest[fixed-indexFlags:])) & longName
+		flags := int(binary.BigEndian.Uint16(rest[fixed-indexFlags:]))
+		length, hides := flags&longName, false
+		if flags&extended != 0 && len(rest) >= fixed+indexFlags {
+			hides = binary.BigEndian.Uint16(rest[fixed:])&skipWorktree != 0
+			fixed += indexFlags
+		}
 		if length == longName {
 			length = bytes.IndexByte(rest[fixed:], 0)
 		}
@@ -55,13 +64,18 @@ func readIndex(file string, hash int) (*entries, error) {
 		}
 		name := string(rest[fixed : fixed+length])
 		mode := binary.BigEndian.Uint32(rest[24:])
+		if rest = rest[size:]; hides {
+			for in := name; in != "." && !e.hidden[in]; in = path.Dir(in) {
+				e.hidden[in] = true
+			}
+			continue
+		}
 		e.files[name] = mode>>12 == 0xe
 		if in := path.Dir(name); in != folder { // they are sorted
 			for folder = in; in != "." && !e.folders[in]; in = path.Dir(in) {
 				e.folders[in] = true
 			}
 		}
-		rest = rest[size:]
 	}
 	for len(rest) >= 8 { // extensions; git must not go on without one in small letters
 		size := uint64(binary.BigEndian.Uint32(rest[4:])) + 8

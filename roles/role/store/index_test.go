@@ -39,7 +39,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("%s: folders %q", format, slices.Sorted(maps.Keys(has.folders)))
 		}
 		for name, form := range map[string]func() error{
-			"version 4": func() error { _, err := tree.git(t.Context(), "", "update-index", "--index-version", "4"); return err },
+			"version 4": func() error { _, err := tree.git(t.Context(), nil, "update-index", "--index-version", "4"); return err },
 			"cut off":   func() error { return os.Truncate(tree.index(), 200) },
 			"empty":     func() error { return os.Truncate(tree.index(), 0) },
 			"none":      func() error { return os.Remove(tree.index()) },

@@ -26,7 +26,8 @@ type Changes struct {
 	Start   string // the commit that the tree started from; empty: none
 	Message string
 	Author  Author
-	Size    int64 // the most bytes of changed files, and of the tool's own commits; 0: MaxSize
+	Size    int64    // the most bytes of changed files, and of the tool's own commits; 0: MaxSize
+	Own     []string // paths of the tree that never get into a commit
 }
 
 func (c Changes) size() int64 {
@@ -54,7 +55,7 @@ func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, 
 	}
 	if tip := t.tip(); tip != "" && tip != c.Start {
 		offer := t.Offer(tip, parents)
-		offer.Any, offer.Size = true, c.size()
+		offer.Any, offer.Size, offer.Own = true, c.size(), c.Own
 		took, err := t.store.Take(ctx, offer, ref)
 		switch {
 		case err == nil:
@@ -87,16 +88,17 @@ func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, 
 
 // snapshot stores the tree's files and returns git's tree of them.
 func (t *Tree) snapshot(ctx context.Context, c Changes) (string, error) {
-	if _, err := t.disarm(disarming{readable: true}); err != nil {
+	if _, err := t.disarm(disarming{readable: true, own: c.Own}); err != nil {
 		return "", err
 	}
-	if err := t.bounded(ctx, c.size()); err != nil {
+	if err := t.bounded(ctx, c); err != nil {
 		return "", err
 	}
-	if _, err := t.git(ctx, "", "add", "-A", "--ignore-errors", "."); err != nil && exitCode(err) != 1 { // 1: a file that cannot be read
+	env, specs := c.beside(t.Dir())
+	if _, err := t.git(ctx, env, append([]string{"add", "-A", "--ignore-errors"}, specs...)...); err != nil && exitCode(err) != 1 { // 1: a file that cannot be read
 		return "", err
 	}
-	out, err := t.git(ctx, "", "write-tree")
+	out, err := t.git(ctx, nil, "write-tree")
 	return line(out), err
 }
 
@@ -117,8 +119,10 @@ func (s *Store) commit(ctx context.Context, tree string, c Changes, parents []st
 }
 
 // bounded refuses changes that are too large to keep.
-func (t *Tree) bounded(ctx context.Context, most int64) error {
-	out, err := t.git(ctx, "", "ls-files", "-z", "--others", "--modified", "--exclude-standard")
+func (t *Tree) bounded(ctx context.Context, c Changes) error {
+	most := c.size()
+	env, specs := c.beside(t.Dir())
+	out, err := t.git(ctx, env, append([]string{"ls-files", "-z", "--others", "--modified", "--exclude-standard"}, specs...)...)
 	if err != nil {
 		return err
 	}
@@ -135,8 +139,9 @@ func (t *Tree) bounded(ctx context.Context, most int64) error {
 
 // disarming is a way to disarm a tree.
 type disarming struct {
-	readable bool   // let the owner read files
-	spare    string // the path of a repository that stays; empty: none
+	readable bool     // let the owner read files
+	spare    string   // the path of a repository that stays; empty: none
+	own      []string // paths of the tree that stay as they are
 
 	remove func(path string) error // nil: RemoveAll
 }
@@ -153,7 +158,7 @@ func (t *Tree) disarm(how disarming) (embedded []string, err error) {
 		switch {
 		case err != nil:
 			return err
-		case path == how.spare:
+		case path == how.spare, how.isOwn(t.Dir(), path):
 			if d.IsDir() {
 				return fs.SkipDir
 			}
@@ -182,6 +187,11 @@ func (t *Tree) disarm(how disarming) (embedded []string, err error) {
 		return nil
 	})
 	return embedded, err
+}
+
+func (d disarming) isOwn(top, path string) bool {
+	within, err := filepath.Rel(top, path)
+	return len(d.own) > 0 && err == nil && slices.Contains(d.own, filepath.ToSlash(within))
 }
 
 // mostEmbedded is the most embedded repositories that are named.

@@ -49,10 +49,20 @@ func (t *Tree) lendRepository(p Plan) error {
 	if p.User.Name != "" {
 		user = fmt.Sprintf("[user]\n\tname = %q\n\temail = %q\n", p.User.Name, p.User.Email)
 	}
+	sparse := ""
+	if len(t.care.Sparse) > 0 {
+		sparse = "\tsparseCheckout = true\n\tsparseCheckoutCone = true\n"
+	}
 	files := map[string]string{
-		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + user + "[gc]\n\tauto = 0\n",
+		"config":                  configOf(format, false) + "\tlogAllRefUpdates = true\n" + sparse + user + "[gc]\n\tauto = 0\n",
 		"objects/info/alternates": t.seen.Objects + "\n",
 		"HEAD":                    p.Commit + "\n",
+	}
+	if sparse != "" {
+		files["info/sparse-checkout"] = cones(t.care.Sparse)
+	}
+	for _, own := range t.own {
+		files["info/exclude"] += "/" + own + "\n"
 	}
 	if branch := p.Branch; plainBranch(branch) || p.Commit == "" {
 		if !plainBranch(branch) {

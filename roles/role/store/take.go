@@ -35,6 +35,7 @@ type Offer struct {
 	Known   []string // commits of the store that it may build on; at least the tree's start
 	Any     bool     // it may build on anything, or nothing
 	Size    int64    // the most bytes that it may bring; 0: MaxSize
+	Own     []string // paths that no commit may have
 }
 
 // Take brings a tool's commit with everything that it reaches into the store, has a ref
@@ -61,6 +62,9 @@ func (s *Store) Take(ctx context.Context, o Offer, ref string) (commit string, e
 		return "", err
 	}
 	if err := s.descends(ctx, commit, o, env); err != nil {
+		return "", err
+	}
+	if err := without(ctx, s, commit, o.Known, o.Own, env); err != nil {
 		return "", err
 	}
 	kept, err := s.receive(ctx, commit, o.Known, env, size)

@@ -20,6 +20,8 @@ type Tree struct {
 	dir   string // trusted
 	seen  Seen
 	slot  string
+	care  Care
+	own   []string // the paths that are the agent's own, once it is prepared
 }
 
 // Seen are directories as the tool sees them, which may be in a container. An empty one
@@ -135,7 +137,7 @@ func (t *Tree) untouched(p Plan) bool {
 // marked says whether nobody could write the tree since this commit was checked out in it.
 func (t *Tree) marked(commit string) bool {
 	text, err := os.ReadFile(t.markFile())
-	return err == nil && string(text) == commit+" "+boot()
+	return err == nil && string(text) == commit+" "+boot()+t.care.mark()
 }
 
 // mark remembers that nobody can write the tree, until the machine starts again: by
@@ -144,7 +146,7 @@ func (t *Tree) mark(p Plan) error {
 	if !t.walled(p) || boot() == "" || t.untouched(p) {
 		return nil
 	}
-	return os.WriteFile(t.markFile(), []byte(p.Commit+" "+boot()), 0o600)
+	return os.WriteFile(t.markFile(), []byte(p.Commit+" "+boot()+t.care.mark()), 0o600)
 }
 
 // boot is the name of the machine's run since it was started; empty: unknown.
@@ -157,15 +159,34 @@ var boot = sync.OnceValue(func() string {
 })
 
 // git runs git on the tree with the trusted index.
-func (t *Tree) git(ctx context.Context, stdin string, args ...string) (string, error) {
-	return t.store.run(ctx, command{
-		args: args, dir: t.Dir(), stdin: stdin,
-		env: []string{"GIT_WORK_TREE=" + t.Dir(), "GIT_INDEX_FILE=" + t.index()},
-	})
+func (t *Tree) git(ctx context.Context, env []string, args ...string) (string, error) {
+	return t.store.run(ctx, t.command(env, args...))
 }
 
-// checkOut makes the tree that of a commit.
+func (t *Tree) command(env []string, args ...string) command {
+	return command{args: args, dir: t.Dir(), env: append([]string{"GIT_WORK_TREE=" + t.Dir(), "GIT_INDEX_FILE=" + t.index()}, env...)}
+}
+
+// checkOut makes the tree that of a commit, with the agent's own paths.
 func (t *Tree) checkOut(ctx context.Context, commit string) error {
+	if err := putAside(t); err != nil {
+		return err
+	}
+	if err := t.checkOutFiles(ctx, commit); err != nil {
+		return err // they stay aside until the next checkout
+	}
+	var err error
+	t.own, err = putBack(t)
+	return err
+}
+
+// Own returns the paths of the prepared tree that are the agent's own: no commit may have them.
+func (t *Tree) Own() []string { return t.own }
+
+func (t *Tree) checkOutFiles(ctx context.Context, commit string) error {
+	if err := resparse(t); err != nil {
+		return err
+	}
 	_ = os.Remove(t.index() + ".lock") // of a run that was killed; this place has one user at a time
 	has, err := t.entries()
 	switch {
@@ -179,7 +200,10 @@ func (t *Tree) checkOut(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.git(ctx, "", "read-tree", "--reset", "-u", commit)
+	c, err := sparsely(t, t.command(nil, "read-tree", "--reset", "-u", commit))
+	if err == nil {
+		_, err = t.store.run(ctx, c)
+	}
 	return err
 }
 
@@ -215,7 +239,9 @@ func (t *Tree) Size(ctx context.Context) (int64, error) {
 }
 
 // Empty removes all files of the tree. The next grant's are made anew.
-func (t *Tree) Empty() error { return t.clear() }
+func (t *Tree) Empty() error {
+	return errors.Join(t.clear(), RemoveAll(filepath.Join(t.dir, keptDir)))
+}
 
 // clear removes everything from the tree, with modes that let nobody, and its index.
 func (t *Tree) clear() error {
