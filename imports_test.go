@@ -46,7 +46,7 @@ var packages = []string{
 	"roles/bench",
 	"roles/blackboard",
 	"roles/cli",
-	"roles/cli/chart", "roles/cli/commit", "roles/cli/deploy", "roles/cli/doctor", "roles/cli/grammar", "roles/cli/instance", "roles/cli/landing", "roles/cli/ledger", "roles/cli/live",
+	"roles/cli/blame", "roles/cli/chart", "roles/cli/commit", "roles/cli/deploy", "roles/cli/doctor", "roles/cli/grammar", "roles/cli/instance", "roles/cli/landing", "roles/cli/ledger", "roles/cli/live",
 	"roles/cli/logline", "roles/cli/manual", "roles/cli/pin", "roles/cli/shell", "roles/cli/starter", "roles/cli/status", "roles/cli/term", "roles/cli/term/ttytest", "roles/cli/trial", "roles/cli/ui",
 	"roles/cub",
 	"roles/cub/assemble",

@@ -17,6 +17,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/cli/blame"
 	"sett/roles/cli/commit"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/doctor"
@@ -88,6 +89,7 @@ type (
 
 // allPrinted are all commands with -o.
 var allPrinted = []printed{
+	{command: "blame", objects: objects("", blame.Blame{}, "Each line of jsonl is a line of the file.", nil)},
 	{command: "config", notes: "The fields are those of sett.yml: sett schema describes them."},
 	{command: "schema", notes: "A JSON Schema (draft 2020-12)."},
 	{command: "diff", objects: objects("", diffed{}, "Each line of jsonl is a file.", nil)},
@@ -124,6 +126,7 @@ func objects(titlesAndValues ...any) []printedObject {
 
 // objectNames are what the types of nested objects are called.
 var objectNames = map[reflect.Type]string{
+	reflect.TypeFor[blame.Line](): "line", reflect.TypeFor[blame.Origin](): "origin", reflect.TypeFor[blame.Reviewer](): "reviewer",
 	reflect.TypeFor[blackboard.Artefact](): "artefact", reflect.TypeFor[view.Meta](): "artefact", reflect.TypeFor[view.Brief](): "artefact",
 	reflect.TypeFor[trial.Artefact](): "result", reflect.TypeFor[trial.Problem](): "problem", reflect.TypeFor[trial.Execution](): "run", reflect.TypeFor[trial.Asked](): "question",
 	reflect.TypeFor[blackboard.Workflow](): "workflow", reflect.TypeFor[view.Goal](): "goal", reflect.TypeFor[blackboard.Claim](): "claim",
@@ -146,7 +149,7 @@ const fieldsFile = "manual/fields.txt"
 // TestFields: every command with -o has its fields described in fields.txt, which is
 // written from the types (-update) and says what the commands print.
 func TestFields(t *testing.T) {
-	source := readComments(t, ".", "commit", "deploy", "doctor", "landing", "pin", "status", "trial", "../../blackboard", "../../contract/config", "../../contract/model", "../view", "../view/flow", "../view/lineage", "../view/report")
+	source := readComments(t, "blame", ".", "commit", "deploy", "doctor", "landing", "pin", "status", "trial", "../../blackboard", "../../contract/config", "../../contract/model", "../view", "../view/flow", "../view/lineage", "../view/report")
 	var text strings.Builder
 	text.WriteString("Written by go test ./roles/cli -run TestFields -update.\n")
 	for _, p := range allPrinted {
@@ -211,7 +214,7 @@ func TestHelpFields(t *testing.T) {
 // command that prints them.
 var goldenFiles = map[string]string{
 	"doctor": "doctor", "list-verbose": "list", "unearth-commit": "unearth", "unearth-diff": "unearth", "unearth-no-commit": "unearth",
-	"land": "land", "diff": "diff", "leftovers": "leftovers list", "up-dry-run": "up", "watch-waits": "watch", "models": "models show", "models-goal": "models show", "report": "report",
+	"land": "land", "diff": "diff", "leftovers": "leftovers list", "up-dry-run": "up", "watch-waits": "watch", "models": "models show", "models-goal": "models show", "report": "report", "blame": "blame",
 }
 
 // TestFieldsArePrinted: what the golden files hold has the fields that are described,

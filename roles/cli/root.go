@@ -66,6 +66,7 @@ type root struct {
 	Unearth unearthCmd `cmd:"" group:"look" help:"Print an artefact's payload."`
 	Models  modelsCmd  `cmd:"" group:"look" help:"Show what calls of models took; stop them all."`
 	Why     whyCmd     `cmd:"" group:"look" help:"Say how an artefact or claim came to be."`
+	Blame   blameCmd   `cmd:"" group:"look" help:"Say who wrote the lines of a file: agent, reviewers, goal, or a person."`
 	Graph   graphCmd   `cmd:"" group:"look" help:"Show what was made from what, as a tree or for other tools."`
 
 	Report reportCmd `cmd:"" group:"look" help:"Write the whole story of a goal as one page, to keep or hand on."`

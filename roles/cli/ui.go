@@ -49,7 +49,7 @@ func (c *uiCmd) Run(a *app) error {
 		return err
 	}
 	server := &ui.Server{
-		Run: a.within(in), Instance: in.Name, Again: a.at.CommandLine(in, "ui"),
+		Run: commandsOn(a, in), Instance: in.Name, Again: a.at.CommandLine(in, "ui"),
 		Keys: &ui.Keys{Who: a.Who(), Now: a.Now, Entropy: a.Entropy, File: pageFile{filepath.Join(in.Dir, "ui.json")}},
 	}
 	l, err := server.Listen(c.Port)
@@ -83,8 +83,8 @@ func (c *uiCmd) about(a *app) (in *instance.Instance, goal string, err error) {
 	return in, goal, err
 }
 
-// within returns the function that runs a command line on an instance.
-func (a *app) within(in *instance.Instance) ui.Command {
+// commandsOn returns the function that runs a command line on an instance.
+func commandsOn(a *app, in *instance.Instance) ui.Command {
 	global := []string{"--color=never", "--name=" + in.Name}
 	if f := a.flags; f.Directory != "" {
 		global = append(global, "--directory="+f.Directory)

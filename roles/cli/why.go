@@ -3,12 +3,20 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
 
 	"sett/blackboard"
+	"sett/roles/cli/blame"
 	"sett/roles/cli/chart"
+	"sett/roles/cli/commit"
 	"sett/roles/cli/grammar"
+	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
 	"sett/roles/cli/term"
+	"sett/roles/role"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 	"sett/roles/view/lineage"
 )
@@ -76,4 +84,64 @@ func onlyOutcome(a *app, on subject) (string, error) {
 	}
 	a.Sayf("sett: note: how goal %s was %s\n", words.Short(id), w.Status)
 	return last, nil
+}
+
+type blameCmd struct {
+	File string `arg:"" help:"The file, with the lines that are meant: FILE, FILE:LINE or FILE:LINE-LINE."`
+	term.Form
+}
+
+// Help is shown by `sett blame --help`.
+func (blameCmd) Help() string {
+	return `Says who wrote the lines of a file as it lies in your working tree: the commit of each line
+and, where an artefact brought that commit, the artefact with its agent, its reviewers, its
+goal and what its calls of models cost. Lines of people's commits say so, and those that are
+not committed yet.
+
+An artefact is known by its commit, by a later commit of it that builds on the line's, by the
+message of a merge or squash of sett land, or by the same change, where it was rebased.
+
+For programs: lines (line, text, commit) and origins, one for each commit. It needs no
+running instance where the ledger is in files of this machine.
+
+Examples:
+  sett blame sett.yml
+  sett blame sett.yml:2-3 -o json`
+}
+
+// lineRange is the end of an argument that names lines.
+var lineRange = regexp.MustCompile(`^(.+?):([0-9]{1,9})(?:-([0-9]{1,9}))?$`)
+
+// Run says who wrote the lines.
+func (c *blameCmd) Run(a *app) error {
+	name, first, last := c.File, 0, 0
+	if m := lineRange.FindStringSubmatch(name); m != nil {
+		name = m[1]
+		first, _ = strconv.Atoi(m[2]) // digits
+		last = first
+		if m[3] != "" {
+			last, _ = strconv.Atoi(m[3])
+		}
+		if first == 0 || last < first {
+			return role.Fail(role.Usage, fmt.Errorf("%s names no lines", role.Clean(c.File)), "FILE:LINE-LINE, from 1")
+		}
+	}
+	path, err := a.at.Path(name)
+	if err != nil {
+		return err
+	}
+	b, in, done, err := instance.StoredBoard(a.ctx, a.at)
+	if err != nil {
+		return err
+	}
+	defer done()
+	repo := commit.In(a.ctx, a.at, in)
+	v, err := blame.Read(a.ctx, blame.Sources{
+		Reader: status.Reader(a.at, b, in), Store: store.Open(in.StoreDir()), Commits: repo.Repository, User: repo.User,
+	}, path, first, last)
+	if err != nil {
+		return err
+	}
+	v.File = name
+	return a.Emit(c.Form, term.Shown{Whole: v, Lines: v.Lines, Table: func() error { return v.Write(&a.Terminal) }})
 }

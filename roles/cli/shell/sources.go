@@ -75,6 +75,7 @@ var sources = map[string]valueSource{
 	"why ID":               fromBoard((*boardReader).everything),
 	"graph ID":             fromBoard((*boardReader).everything),
 	"unearth ID":           fromBoard((*boardReader).artefacts),
+	"blame FILE":           files,
 	"ui --goal":            fromBoard((*boardReader).goals),
 	"ui --port":            free,
 	"list INSTANCE":        {read: (*completer).instanceNames},
