@@ -150,6 +150,7 @@ func endContainers(e *engine.Engine, name string) {
 		}
 		_ = rt.Purge(ctx)
 	}
+	_ = docker.New(e, docker.Options{Instance: name}).Purge(ctx) // of a sett try there are images alone
 }
 
 // engineCommand is the script command `engine kill|pause|unpause|remove|cut UNIT`, which does
