@@ -70,6 +70,7 @@ const (
 	AttributeWaitsFor       = "waits_for"       // waitsForPeople: from here on the workflow waits for people alone
 	AttributeRule           = "rule"            // of a bid: the entry of an agent's bids in sett.yml that decided
 	AttributeLine           = "line"            // of a bid: the line of that entry, as the agent was started with it
+	AttributeDecidedBy      = "decided_by"      // a decision that a script took: by which course
 	AttributeClient         = "client"          // name and address of a client of the blackboard
 	AttributeTrouble        = "trouble"         // of a landing: why a try failed
 	AttributeWorkflowStatus = "workflow_status" // with the goal's last work: the status of its end

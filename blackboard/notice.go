@@ -45,13 +45,22 @@ func ParseNotice(notice string) (n Notice, ok bool) {
 	return n, true
 }
 
-// ParseTarget reads a notice of a new claim: the claim and its target.
-func ParseTarget(notice string) (claim string, t Target, ok bool) {
+// TargetNotice says that a claim wants bids, with the facts for a bid by rule.
+type TargetNotice struct {
+	Claim  string
+	Target Target // its type and its agent
+	Script bool   // only agents without a table are due; the bids of the others are in
+}
+
+// ParseTarget reads a notice of a claim that wants bids.
+func ParseTarget(notice string) (n TargetNotice, ok bool) {
+	notice, n.Script = strings.CutPrefix(notice, "?")
 	parts := strings.SplitN(notice, " ", 3)
 	if len(parts) != 3 || !ValidID(parts[0]) || parts[2] == "" {
-		return "", t, false
+		return TargetNotice{}, false
 	}
-	return parts[0], Target{Agent: parts[1], Type: parts[2]}, true
+	n.Claim, n.Target = parts[0], Target{Agent: parts[1], Type: parts[2]}
+	return n, true
 }
 
 // ParseAssignment reads a notice to waiting workers: a worker's incarnation and the

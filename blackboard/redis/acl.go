@@ -28,7 +28,7 @@ const AdminUser = "sett"
 // agentCommands are the commands a cub needs: those it sends, then those of its
 // scripts (Redis asks for these too). Everything else is refused.
 const agentCommands = "-@all +ping +client|setname +eval +evalsha +subscribe +unsubscribe +punsubscribe +discard +hgetall +zrevrange" +
-	" +time +get +set +del +exists +hget +hset +hmget +hdel +hlen +hincrby +lrange +rpush +zadd +zrange +zrem +xadd +publish"
+	" +time +get +set +del +exists +hget +hset +hmget +hdel +hlen +hincrby +llen +lrange +rpush +zadd +zrange +zrem +xadd +publish"
 
 // notifierCommands is all that the notifier needs: it reads, and stores up to where.
 const notifierCommands = "-@all +ping +client|setname +unsubscribe +punsubscribe +discard" +

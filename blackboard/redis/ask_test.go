@@ -150,7 +150,7 @@ func (w *world) goalOf(claim string) string {
 func TestSuspendedOnAnOldBoard(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
-		must(t, w.b.Leader.SetApproval(w.ctx, w.epoch, []string{"Held"}))
+		must(t, w.b.Leader.Enact(w.ctx, w.epoch, []string{"Held"}, ""))
 		asked := w.askedBeforeRework("a").ClaimID
 		half := w.granted(blackboard.PhaseParallel, "a", "b")
 		w.finish(half, "a", blackboard.Question, "Question", "which?")

@@ -26,7 +26,7 @@ func TestCorruptRecords(t *testing.T) {
 			{w.b.c.Keys.Artifact(x.ID), "", func() error { _, err := w.b.Records.Artefact(w.ctx, x.ID); return err }, map[string]string{
 				"version": "one", "structural_type": "Nothing", "source_artefacts": "[1]", "metadata": "{", "created_at": "today",
 			}},
-			{w.b.c.Keys.Claim(claim), "", func() error { _, err := w.b.Records.Claims(w.ctx, []string{claim}); return err }, map[string]string{
+			{w.b.c.Keys.Claim(claim), "course", func() error { _, err := w.b.Records.Claims(w.ctx, []string{claim}); return err }, map[string]string{
 				"granted_review_agents": "{}", "granted_parallel_agents": "x", "expected_bidders": `"a"`, "additional_context_ids": "[{}]",
 				"revision": "", "opened_at": "1.5", "closed_at": "x", "target_version": "v1",
 			}},

@@ -65,23 +65,24 @@ func (b People) person(ctx context.Context, what, script string, args ...string)
 	return store.Done(r, err, "%s", what)
 }
 
-// SetApproval says which types of artefacts wait for approval from now on; '*' in
-// a type stands for any characters. ErrStale when the epoch is no longer the
+// Enact puts settings in force: the types of artefacts that wait for approval from now on,
+// with '*' for any characters, and the digest of all settings that decisions depend on.
+// Courses of other settings count no more. ErrStale when the epoch is no longer the
 // leader's.
-func (b Leader) SetApproval(ctx context.Context, epoch string, types []string) error {
-	r, err := b.c.Do(ctx, "policy", epoch, between(types), strings.Join(types, " "))
-	return store.Done(r, err, "set what waits for approval")
+func (b Leader) Enact(ctx context.Context, epoch string, approve []string, settings string) error {
+	r, err := b.c.Do(ctx, "policy", epoch, between(approve), strings.Join(approve, " "), settings)
+	return store.Done(r, err, "put settings in force")
 }
 
-// Enacted says whether it is these types that wait for approval now, and this branch on
-// which achieved goals land (empty: none).
-func (b *Board) Enacted(ctx context.Context, types []string, branch string) (bool, error) {
-	now, err := b.c.Text(ctx, "read instance", "HGET", b.c.Keys.Instance(), "approve")
-	if err != nil {
+// Enacted says whether these settings are in force, with the branch on which achieved
+// goals land (empty: none).
+func (b *Board) Enacted(ctx context.Context, approve []string, branch, settings string) (bool, error) {
+	now, err := b.c.Strings(ctx, "read instance", "HMGET", b.c.Keys.Instance(), "approve", "land")
+	if err != nil || orNone(now[0]) != between(approve) || now[1] != branch {
 		return false, err
 	}
-	lands, err := b.c.Text(ctx, "read instance", "HGET", b.c.Keys.Instance(), "land")
-	return orNone(now) == between(types) && lands == branch, err
+	of, err := b.c.Text(ctx, "read courses", "HGET", b.c.Keys.Courses(), "settings")
+	return of == settings, err
 }
 
 // orNone returns the form of no types for an instance where none were ever set.

@@ -17,7 +17,7 @@ func word(st blackboard.StructuralType, about, claim, workflow, payload, by stri
 // gates wants artefacts of these types to wait for approval.
 func (w *world) gates(types ...string) {
 	w.Helper()
-	w.twice("set approval", func() error { return w.b.Leader.SetApproval(w.ctx, w.epoch, types) })
+	w.twice("set approval", func() error { return w.b.Leader.Enact(w.ctx, w.epoch, types, "") })
 }
 
 func (w *world) openGates(want ...string) {
@@ -157,17 +157,17 @@ func TestApprovalPatterns(t *testing.T) {
 }
 
 // Only the leader sets the policy; it is in the ledger when it changes.
-func TestSetApproval(t *testing.T) {
+func TestEnact(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		n := len(w.events())
-		must(t, w.b.Leader.SetApproval(w.ctx, w.epoch, nil))
+		must(t, w.b.Leader.Enact(w.ctx, w.epoch, nil, ""))
 		if len(w.events()) != n {
 			t.Error("no approval at all is a change")
 		}
 		approves := func(want bool, types ...string) {
 			t.Helper()
-			if is, err := w.b.Enacted(w.ctx, types, ""); is != want || err != nil {
+			if is, err := w.b.Enacted(w.ctx, types, "", ""); is != want || err != nil {
 				t.Errorf("approves %q: %v %v", types, is, err)
 			}
 		}
@@ -180,7 +180,7 @@ func TestSetApproval(t *testing.T) {
 		if e := w.lastEvent(); e.Kind != blackboard.EventPolicy || e.Attributes["approve"] != "A B*" {
 			t.Errorf("ledger %+v", e)
 		}
-		w.refuses("a stale leader", blackboard.ErrStale, func() error { return w.b.Leader.SetApproval(w.ctx, "old", nil) })
+		w.refuses("a stale leader", blackboard.ErrStale, func() error { return w.b.Leader.Enact(w.ctx, "old", nil, "") })
 	})
 }
 

@@ -61,6 +61,7 @@ const (
 	Config        = "SETT_CONFIG"              // file with the resolved configuration, for the orchestrator
 	ToolNetwork   = "SETT_TOOL_NETWORK"        // the hosts that the tool may reach: none, internal or full (default)
 	ToolWalls     = "SETT_TOOL_WALLS"          // JSON object of Walls; default: none
+	Courses       = "SETT_COURSES"             // off: the orchestrator decides about every claim itself; default on
 	Lease         = "SETT_LEADER_LEASE"        // the orchestrator leads for so long without renewal; default 10s
 	ClaimID       = "SETT_CLAIM_ID"            // set for tools: the claim they work on
 	Attempt       = "SETT_ATTEMPT"             // set for tools: 1 for the first

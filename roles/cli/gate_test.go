@@ -59,7 +59,7 @@ func TestApprove(t *testing.T) {
 // then ends it.
 func TestApproveTerminal(t *testing.T) {
 	s := newStage(t)
-	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"Release"}))
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{"Release"}, ""))
 	c := s.start("forage", "--wait", "--goal", "release it")
 	goal := c.goalOf()
 	claim, held := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Release", Summary: "packed"})
@@ -90,7 +90,7 @@ func TestApproveTerminal(t *testing.T) {
 // A goal that is held is a person's turn from the start.
 func TestForageHeldGoal(t *testing.T) {
 	s := newStage(t)
-	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"GoalDefined"}))
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{"GoalDefined"}, ""))
 	c := s.start("forage", "--wait", "--goal", "may I?")
 	err := c.wait()
 	if role.CodeOf(err) != role.Waiting || !strings.Contains(err.Error(), "GoalDefined "+words.Short(c.goalOf())+" of user waits for approval: may I?") {

@@ -28,7 +28,7 @@ func (s *stage) asks(goalText, text string) (goal, claim, question string) {
 // holds has the writer make what waits for approval, of the type Release.
 func (s *stage) holds(st blackboard.StructuralType) (goal, artefact string) {
 	s.t.Helper()
-	s.Must(s.board.Leader.SetApproval(s.t.Context(), s.Epoch, []string{"Release"}))
+	s.Must(s.board.Leader.Enact(s.t.Context(), s.Epoch, []string{"Release"}, ""))
 	goal = s.Goal("release it")
 	claim, artefact := s.work(goal, blackboard.Artefact{StructuralType: st, Type: "Release", Payload: "v1.0", Summary: "packed"})
 	s.Complete(claim)
@@ -111,7 +111,7 @@ func TestQuestions(t *testing.T) {
 // broken hides no other.
 func TestQuestionsOfOthers(t *testing.T) {
 	s := newStage(t)
-	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"Goal*"}))
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{"Goal*"}, ""))
 	goal := s.Goal("may I?")
 	if all := s.listed(); len(all) != 1 || all[0].Role != "user" || all[0].Agent != "" || all[0].ClaimID != "" || all[0].Text != "may I?" {
 		t.Errorf("a goal: %+v", all)
@@ -168,7 +168,7 @@ func TestQuestionAskedAgain(t *testing.T) {
 // asksAtTheLimit plays a draft that was rejected once too often.
 func (s *stage) asksAtTheLimit() (draft, rework, question string) {
 	s.t.Helper()
-	s.Must(s.board.Leader.SetApproval(s.t.Context(), s.Epoch, nil))
+	s.Must(s.board.Leader.Enact(s.t.Context(), s.Epoch, nil, ""))
 	claim, draft := s.work(s.Goal("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
 	s.Complete(claim)
 	claim = s.open(draft, s.all("lint", blackboard.BidReview)...)
@@ -276,7 +276,7 @@ func TestQuestionsWaitEnds(t *testing.T) {
 // Whatever is asked and held, by whomever, the lists are tame.
 func TestQuestionsHostile(t *testing.T) {
 	s := newStage(t)
-	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"T*"}))
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{"T*"}, ""))
 	big := strings.Repeat(nasty+"\n", 10<<20/len(nasty))
 	of := func(st blackboard.StructuralType, payload, summary string) blackboard.Artefact {
 		return blackboard.Artefact{StructuralType: st, Type: "T" + nasty, Payload: payload, Summary: summary, ProducedByRole: "r" + nasty}

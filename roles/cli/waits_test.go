@@ -130,7 +130,7 @@ func TestWaitsEverywhere(t *testing.T) {
 func TestWaitsForWhatIsLost(t *testing.T) {
 	s := newStage(t)
 	s.staff()
-	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"Held"}))
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{"Held"}, ""))
 	goal := s.Goal("the goal")
 	claim, held := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Held", Payload: "x"})
 	s.Complete(claim)

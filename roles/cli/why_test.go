@@ -104,7 +104,7 @@ func (s *stage) byPerson(by string, st blackboard.StructuralType, typ, payload, 
 func TestWhyPeople(t *testing.T) {
 	s := newStage(t)
 	ctx := t.Context()
-	s.Must(s.board.Leader.SetApproval(ctx, s.Epoch, []string{"Plan"}))
+	s.Must(s.board.Leader.Enact(ctx, s.Epoch, []string{"Plan"}, ""))
 	goal := s.Goal("the goal")
 
 	// writer asks, anna answers; a Plan that bert approves comes of it.
@@ -181,7 +181,7 @@ func TestWhyPeople(t *testing.T) {
 func TestWhyRejectedAndCancelledGoal(t *testing.T) {
 	s := newStage(t)
 	ctx := t.Context()
-	s.Must(s.board.Leader.SetApproval(ctx, s.Epoch, []string{"Plan"}))
+	s.Must(s.board.Leader.Enact(ctx, s.Epoch, []string{"Plan"}, ""))
 	goal := s.Goal("the goal")
 	claim, plan := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Plan", Payload: "a plan"})
 	s.Complete(claim)

@@ -255,20 +255,21 @@ func (r *running) letToolEnd() {
 func TestOddClaims(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
+	corrupt := newID()
+	c.do("HSET", key("claim:"+corrupt), "id", corrupt, "status", "pending_review")
+	c.do("ZADD", key("agent:worker:due"), "1", corrupt)
 	r := c.start("worker", nil)
-	r.log.await(t, "cub started")
+	until(t, "the cub listens", func() bool {
+		c.do("PUBLISH", key("claim_targets"), "x")
+		return len(r.log.find(t, "notice ignored: it names no id", "notice", "x")) > 0
+	})
 	foreign := c.open(c.goal("for somebody else").ID, somebody)
 	made := newID()
 	for _, id := range []string{"", "x", "'; DROP", strings.Repeat("A", 26), strings.Repeat("0", 5<<20), made, foreign} {
-		c.do("PUBLISH", key("claim_events"), id)
 		c.do("PUBLISH", key("claim_targets"), id)
 		c.do("PUBLISH", key("claim_targets"), id+" worker Poem")
 		c.do("PUBLISH", key("agent:worker:events"), id)
 	}
-	corrupt := newID()
-	c.do("HSET", key("claim:"+corrupt), "id", corrupt, "status", "pending_review")
-	c.do("PUBLISH", key("claim_events"), corrupt)
-	r.log.await(t, "notice ignored: it names no id", "notice", "x")
 	until(t, "a claim that is made up was looked for", func() bool {
 		return len(r.log.find(t, "notice ignored", "claim", made))+len(r.log.find(t, "bid refused", "claim", made)) > 0
 	})

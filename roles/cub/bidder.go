@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/contract/config"
 	"sett/contract/env"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
@@ -35,9 +34,6 @@ func (c *cub) bid(ctx context.Context, ids []string) error {
 // bidByHints bids on the claims with a hint, and returns the others: claims without a
 // hint, and claims with a wrong one.
 func (c *cub) bidByHints(ctx context.Context, ids []string) (unread []string, err error) {
-	if len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0 {
-		return ids, nil
-	}
 	var now []blackboard.BidRequest
 	for _, id := range ids {
 		t := c.hints.use(id)
@@ -45,8 +41,8 @@ func (c *cub) bidByHints(ctx context.Context, ids []string) (unread []string, er
 			unread = append(unread, id)
 			continue
 		}
-		q := c.byRules(id, *t)
-		if q.Bid == config.BidModel {
+		q, known := c.byRules(id, *t)
+		if !known {
 			unread = append(unread, id)
 			continue
 		}
@@ -70,12 +66,13 @@ func (c *cub) bidByReading(ctx context.Context, ids []string) error {
 		case each[i] != nil:
 			c.log.Warn("notice ignored", "claim", ids[i], "error", each[i])
 		case claim.Status != blackboard.PendingReview || !slices.Contains(claim.ExpectedBidders, c.settings.Agent):
-		case len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0 && claim.Target.Agent != c.settings.Agent:
-			c.askScript(ctx, claim)
 		default:
-			if q := c.byRules(claim.ID, claim.Target); q.Bid != config.BidModel {
+			switch q, known := c.byRules(claim.ID, claim.Target); {
+			case known:
 				now = append(now, q)
-			} else {
+			case len(c.settings.Bids) == 0 && len(c.settings.BidScript) > 0:
+				c.askScript(ctx, claim)
+			default:
 				c.askModel(ctx, claim)
 			}
 		}
@@ -111,11 +108,11 @@ func (c *cub) submit(ctx context.Context, bids []blackboard.BidRequest) (wrong [
 	return wrong, nil
 }
 
-// byRules returns the bid of `bids:` in sett.yml; without them, exclusive; BidModel where
-// the model decides. An agent ignores its own results unless a rule has their exact type.
-func (c *cub) byRules(claim string, t blackboard.Target) blackboard.BidRequest {
-	choice := config.ChooseBid(c.bidder(), t)
-	return blackboard.BidRequest{Claim: claim, Agent: c.settings.Agent, Bid: choice.Bid, Reason: choice.Reason, Rule: choice.Rule, Line: choice.Line}
+// byRules returns the bid of `bids:` in sett.yml; without them, exclusive. It is not known
+// where the script or the model decides.
+func (c *cub) byRules(claim string, t blackboard.Target) (q blackboard.BidRequest, known bool) {
+	choice, known := c.bidder().TableBid(t)
+	return blackboard.BidRequest{Claim: claim, Agent: c.settings.Agent, Bid: choice.Bid, Reason: choice.Reason, Rule: choice.Rule, Line: choice.Line}, known
 }
 
 // scripts are the running and waiting bid scripts, or questions to the model. A few run at

@@ -62,6 +62,5 @@ type topic int
 const (
 	grantTopic      topic = iota // a grant of this agent was queued, or ended by others
 	assignmentTopic              // a worker of this agent was assigned its claim; see blackboard.ParseAssignment
-	claimTopic                   // a claim was opened
-	targetTopic                  // the same, with the facts for a bid by rule; see blackboard.ParseTarget
+	targetTopic                  // a claim wants bids; see blackboard.ParseTarget
 )

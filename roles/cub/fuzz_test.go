@@ -13,7 +13,7 @@ import (
 // get in, once each, where they belong, and a log line stays one line.
 func FuzzNotice(f *testing.F) {
 	id := "01JZ0000000000000000000001"
-	for _, s := range []string{"", id, strings.ToLower(id), id + "\n", "81JZ0000000000000000000001", "w1 " + id, "x\n{\"msg\":\"forged\"}", "\xff\x00", "../" + id, id + " worker Code", id + "  ", id + " a b c"} {
+	for _, s := range []string{"", id, strings.ToLower(id), id + "\n", "81JZ0000000000000000000001", "w1 " + id, "x\n{\"msg\":\"forged\"}", "\xff\x00", "../" + id, id + " worker Code", "?" + id + " worker Code", id + "  ", id + " a b c"} {
 		for which := range byte(16) {
 			f.Add(s, which)
 		}
@@ -24,16 +24,15 @@ func FuzzNotice(f *testing.F) {
 		m := []mode{standard, bidderOnly, executeOnly, standby}[which%4]
 		c := newCub(&state{env: e, mode: m, assignment: newAssignment(id), log: e.Logger("cub")})
 		c.settings.Agent, c.settings.Mode, c.settings.Incarnation = "worker", blackboard.ReadWrite, "w1"
-		ch, line, want := claimTopic, c.due, blackboard.ValidID(notice)
+		ch, line, want := grantTopic, c.grants, blackboard.ValidID(notice)
 		name := notice
 		switch which / 4 % 4 {
-		case 1:
-			ch, line = grantTopic, c.grants
+		case 0, 1:
 			want = want && (m == standard || m.works() && notice == id)
 		case 2:
-			ch = targetTopic
-			if claim, _, ok := blackboard.ParseTarget(notice); ok {
-				name, want = claim, blackboard.ValidID(claim)
+			ch, line = targetTopic, c.due
+			if n, ok := blackboard.ParseTarget(notice); ok {
+				name, want = n.Claim, !n.Script // it has no script
 			} else {
 				want = false
 			}

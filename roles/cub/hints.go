@@ -33,14 +33,6 @@ func (h *hints) add(claim string, t blackboard.Target) {
 	}
 }
 
-// has says whether there was a hint about the claim.
-func (h *hints) has(claim string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	_, ok := h.known[claim]
-	return ok
-}
-
 // use returns the hint about a claim, once.
 func (h *hints) use(claim string) *blackboard.Target {
 	h.mu.Lock()

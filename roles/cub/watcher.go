@@ -20,7 +20,7 @@ func (c *cub) listen(ctx context.Context) error {
 	case c.mode == standby:
 		topics = append(topics, assignmentTopic)
 	case !c.mode.works():
-		topics = append(topics, targetTopic, claimTopic)
+		topics = append(topics, targetTopic)
 	}
 	return c.board.listen(ctx, topics, func() {
 		c.reachable.Back()
@@ -41,16 +41,14 @@ func (c *cub) notice(t topic, id string) {
 		}
 		return
 	}
-	switch claim, target, ok := blackboard.ParseTarget(id); {
+	switch n, ok := blackboard.ParseTarget(id); {
 	case ok && t == targetTopic:
-		c.hints.add(claim, target)
-		c.due.add(claim)
+		if _, known := c.bidder().TableBid(n.Target); !n.Script || !known {
+			c.hints.add(n.Claim, n.Target)
+			c.due.add(n.Claim)
+		}
 	case t == targetTopic || !blackboard.ValidID(id):
 		c.log.Warn("notice ignored: it names no id", "notice", id)
-	case t == claimTopic:
-		if !c.hints.has(id) { // else it is due already
-			c.due.add(id)
-		}
 	default:
 		c.granted(id)
 	}

@@ -107,8 +107,6 @@ func channelOf(t topic, agent string) redis.Channel {
 		return redis.AgentEvents(agent)
 	case assignmentTopic:
 		return redis.StandbyEvents(agent)
-	case targetTopic:
-		return redis.ClaimTargets
 	}
-	return redis.ClaimEvents
+	return redis.ClaimTargets
 }

@@ -14,6 +14,14 @@ type clan struct {
 	agents  []agent
 	extra   string // further top-level YAML
 	peopled bool   // it takes a person to see a goal through
+
+	noCourses bool // the orchestrator decides about every claim
+}
+
+// without returns the clan where the orchestrator decides about every claim.
+func (c clan) without() clan {
+	c.noCourses = true
+	return c
 }
 
 // agent is one agent of sett.yml; its tool is a shell script.

@@ -75,26 +75,31 @@ func (s *server) kill() {
 // that anybody makes during a goal with commits.
 func TestCrashOfBlackboardAtEveryWrite(t *testing.T) {
 	t.Parallel()
-	atEveryWrite(t, 4, func(s *server, _ *ground) { s.kill() })
+	for name, courses := range map[string]func(clan) clan{"by courses": func(c clan) clan { return c }, "without courses": clan.without} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			atEveryWrite(t, courses(reviewed(committer, "retries: 1\n")), 4, func(s *server, _ *ground) { s.kill() })
+		})
+	}
 }
 
 // TestCrashOfRepositoryAtEveryWrite kills the role that holds the commits at each write. Its own
 // moves are those of TestKilledAtEveryMove.
 func TestCrashOfRepositoryAtEveryWrite(t *testing.T) {
 	t.Parallel()
-	atEveryWrite(t, 8, func(_ *server, g *ground) { g.shootIfRunning("repository") })
+	atEveryWrite(t, reviewed(committer, "retries: 1\n").without(), 8, func(_ *server, g *ground) { g.shootIfRunning("repository") })
 }
 
 // atEveryWrite has something die at each write during a goal, or at each of so many. The person amends
 // HEAD at the same moment, and git removes all that was before.
-func atEveryWrite(t *testing.T, step int, dies func(*server, *ground)) {
+func atEveryWrite(t *testing.T, c clan, step int, dies func(*server, *ground)) {
 	t.Helper()
-	if full() {
+	if full() || !c.noCourses { // with courses there are few writes
 		step = 1
 	}
 	s := startServer(t)
 	p := newProxy(t, s.addr)
-	g := &ground{proxy: p, instance: start(t, options{clan: reviewed(committer, "retries: 1\n"), url: p.url(), boardURL: "redis://" + s.addr})}
+	g := &ground{proxy: p, instance: start(t, options{clan: c, url: p.url(), boardURL: "redis://" + s.addr})}
 	g.want = g.run()
 	points := 0
 	for n := 1; ; n += step {

@@ -117,6 +117,9 @@ func (in *instance) environ() []string {
 		"SETT_INSTANCE=" + in.name, "SETT_LEADER_LEASE=" + leaseTime, "GORACE=atexit_sleep_ms=0", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org",
 	}
+	if in.clan.noCourses {
+		all = append(all, "SETT_COURSES=off")
+	}
 	if in.o.docker {
 		all = append(all, engineEnviron(in.o.host)...)
 	}

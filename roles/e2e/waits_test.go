@@ -48,7 +48,7 @@ type namedWait struct {
 // list -v, watch and wait.
 func TestWaitsHaveNames(t *testing.T) {
 	t.Parallel()
-	in := start(t, options{clan: patient()})
+	in := start(t, options{clan: patient().without()}) // of bids, claims and decisions there is no wait with courses
 	w := waiting{in}
 	t.Run("bid", func(*testing.T) {
 		goal := in.post("bid")

@@ -20,7 +20,7 @@ var update = flag.Bool("update", false, "rewrite the golden file")
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.must(w.board.Leader.SetApproval(w.ctx, w.lead.Epoch, []string{"Draft"}))
+	w.must(w.board.Leader.Enact(w.ctx, w.lead.Epoch, []string{"Draft"}, ""))
 
 	claim := w.goal("write <a> letter & more\n")
 	question := w.finish(claim, blackboard.Question, "Ask", "whom is it \"to\"?")
@@ -38,7 +38,7 @@ func TestEvents(t *testing.T) {
 	w.must(w.board.Leader.CompleteClaim(w.ctx, w.guard(next), "done"))
 	w.told(3)
 
-	w.must(w.board.Leader.SetApproval(w.ctx, w.lead.Epoch, nil))
+	w.must(w.board.Leader.Enact(w.ctx, w.lead.Epoch, nil, ""))
 	claim = w.goal("fail")
 	id := w.finish(claim, blackboard.Failure, blackboard.TypeToolExecutionFailure, `{"reason":"exit code 3","exit_code":3,"stdout":"","stderr":"oh"}`)
 	w.must(w.board.Leader.TerminateClaim(w.ctx, w.guard(claim), "tool failed: "+id, nil, nil))

@@ -246,13 +246,13 @@ func TestPositionOfNoNews(t *testing.T) {
 		return at
 	}
 	for range 4 {
-		w.must(w.board.Leader.SetApproval(w.ctx, w.lead.Epoch, []string{newID()}))
+		w.must(w.board.Leader.Enact(w.ctx, w.lead.Epoch, []string{newID()}, ""))
 	}
 	w.ask("sync")
 	w.remembered(w.told(1))
 	before := at()
 	for range 5 {
-		w.must(w.board.Leader.SetApproval(w.ctx, w.lead.Epoch, []string{newID()}))
+		w.must(w.board.Leader.Enact(w.ctx, w.lead.Epoch, []string{newID()}, ""))
 	}
 	w.until("the position of no news", func() bool { return at() != before })
 }

@@ -13,6 +13,7 @@ type board struct {
 	records
 	decisions
 	landings
+	coursesPut
 	openWork   func(ctx context.Context) (blackboard.Work, error)
 	serverTime func(ctx context.Context) (time.Time, error)
 }
@@ -22,7 +23,7 @@ type lead interface {
 	TakeLead(ctx context.Context, holder, seat string, lease time.Duration) (lead blackboard.Lead, wait time.Duration, err error)
 	RenewLead(ctx context.Context, l blackboard.Lead, lease time.Duration) error
 	NoteOverrun(ctx context.Context, epoch, id string, o blackboard.Overrun) error
-	SetApproval(ctx context.Context, epoch string, types []string) error
+	Enact(ctx context.Context, epoch string, approve []string, settings string) error
 	FailGrant(ctx context.Context, epoch string, q blackboard.GrantRef, reason string, failure blackboard.Artefact) error
 	RetryGrant(ctx context.Context, epoch string, q blackboard.GrantRef, reason string) error
 }
@@ -42,6 +43,12 @@ type records interface {
 	Snapshot(ctx context.Context, claim string) (blackboard.Snapshot, error)
 	Grant(ctx context.Context, claim, agent string) (blackboard.Grant, error)
 	Artefact(ctx context.Context, id string) (blackboard.Artefact, error)
+}
+
+// coursesPut are decisions that are known beforehand.
+type coursesPut interface {
+	PutOpeningCourse(ctx context.Context, epoch, settings string, c blackboard.OpeningCourse) (cleared bool, err error)
+	PutBidsCourse(ctx context.Context, epoch, settings string, c blackboard.BidsCourse) (cleared bool, err error)
 }
 
 // decisions are the moves that apply a decision about a claim.

@@ -64,6 +64,7 @@ func (t *term) open(ctx context.Context, artefactID string) error {
 			t.later(key{claimKey, claim.ID}, claim.OpenedAt.Add(timeout))
 		}
 		t.log.Debug("claim opened", "claim", claim.ID, "artefact", artefactID)
+		t.putOpening(ctx, cfg, claim.Target)
 	case blackboard.OverLimit:
 		return t.refuse(ctx, artefactID, cfg.Orchestrator.MaxArtefacts)
 	}
@@ -100,7 +101,8 @@ func (t *term) settle(ctx context.Context, k key) error {
 				return err
 			}
 		}
-		d := arbiter.Decide(s, t.clan.policy(), t.timeFor(k))
+		cfg := t.clan.get()
+		d := arbiter.Decide(s, policyOf(cfg), t.timeFor(k))
 		if hinted && d.Kind != arbiter.GrantPhase && d.Kind != arbiter.Complete {
 			continue // out of the ordinary: read it
 		}
@@ -117,6 +119,9 @@ func (t *term) settle(ctx context.Context, k key) error {
 			return err
 		}
 		t.record(s, d)
+		if len(s.Grants) == 0 {
+			t.putBids(ctx, cfg, s)
+		}
 		switch d.Kind {
 		case arbiter.Complete, arbiter.Terminate, arbiter.FailGrant:
 			return nil // a notice brings us back if there is more to do

@@ -32,6 +32,8 @@ sett up starts it. Environment:
   SETT_RUNTIME        docker or process, for the agents; with SETT_STATE_DIR the
                       default is process
   SETT_HEALTH_ADDR    of /healthz and /metrics; default :8080, "off" for none
+  SETT_COURSES        off: it decides about every claim itself; else the scripts
+                      on the blackboard follow what it has decided before
   SETT_LEADER_LEASE   time to lead without renewing; default 10s
   SETT_BOARD_MARK     the blackboard that it knows; on another it leads nothing.
                       What it saw since is in the file sight beside SETT_CONFIG

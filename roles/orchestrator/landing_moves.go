@@ -117,7 +117,7 @@ func (s *landing) rework(ctx context.Context) (turn, error) {
 	}
 	target := blackboard.Target{LogicalID: result.LogicalID, Version: result.Version, Type: result.Type, Agent: result.ProducedByAgent, Role: result.ProducedByRole}
 	reviews := append([]string{review.ID}, review.SourceArtefacts[1:]...)
-	d := arbiter.SendBack(result.ID, target, s.t.clan.policy(), []string{blackboard.RoleRepository}, reviews)
+	d := arbiter.SendBack(result.ID, target, policyOf(s.t.clan.get()), []string{blackboard.RoleRepository}, reviews)
 	about := blackboard.Claim{ID: blackboard.LandingReworkID(result.ID, s.l.Since), ArtefactID: result.ID, WorkflowID: s.w.ID}
 	if d.Rework == nil {
 		s.l.State, s.l.Reason = blackboard.LandingNone, d.Reason

@@ -59,8 +59,9 @@ func newSettAt(t testing.TB, url string, names ...string) *sett {
 	return s
 }
 
+// member is an agent whose bids are the test's, as a script's would be.
 func member(name string) config.Agent {
-	return config.Agent{Name: name, Role: name + "-role", Command: []string{"/bin/true"}, Replicas: 1, Strategy: config.StrategyReuse,
+	return config.Agent{Name: name, Role: name + "-role", Command: []string{"/bin/true"}, BidScript: []string{"/bin/true"}, Replicas: 1, Strategy: config.StrategyReuse,
 		Timeout: time.Minute, Grace: time.Second, Workspace: config.Workspace{Mode: blackboard.ReadOnly}}
 }
 
@@ -137,6 +138,9 @@ type options struct {
 func (s *sett) env(o options, log *output) role.Env {
 	vars := map[string]string{env.Instance: "test", env.RedisURL: s.url, env.Config: s.file, env.HealthAddr: "off",
 		env.Lease: "1s", env.RedisRetries: "1", env.LogLevel: "debug", env.LogFormat: "text"}
+	if off := os.Getenv(env.Courses); off != "" {
+		vars[env.Courses] = off
+	}
 	for k, v := range o.vars {
 		vars[k] = v
 	}

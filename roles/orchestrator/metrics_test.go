@@ -83,7 +83,7 @@ func TestFiguresOfWhatWaits(t *testing.T) {
 	s := newSett(t, "a")
 	lead, _, err := s.board.Leader.TakeLead(t.Context(), "somebody", "", time.Hour)
 	s.must(err)
-	s.must(s.board.Leader.SetApproval(t.Context(), lead.Epoch, []string{"Held"}))
+	s.must(s.board.Leader.Enact(t.Context(), lead.Epoch, []string{"Held"}, ""))
 	held := newID()
 	s.must(s.board.People.PostGoal(t.Context(), blackboard.Artefact{ID: held, StructuralType: blackboard.Standard, Type: "Held", Payload: "x",
 		ProducedByRole: blackboard.RoleUser, WorkflowID: held}))

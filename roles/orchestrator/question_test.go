@@ -169,7 +169,7 @@ func TestAnswerAtTheLastMoment(t *testing.T) {
 		s.bids(k.id, "a exclusive", "b ignore")
 		s.must(l.look(t.Context(), k))
 		question = s.does(k.id, "a", blackboard.Question, "Question", "which?")
-		d := arbiter.Decide(s.snapshot(k.id), o.clan.policy(), time.Now().Add(time.Minute))
+		d := arbiter.Decide(s.snapshot(k.id), policyOf(o.clan.get()), time.Now().Add(time.Minute))
 		if d.Kind != arbiter.FailGrant {
 			t.Fatalf("decision %+v", d)
 		}

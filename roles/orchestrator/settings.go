@@ -34,6 +34,7 @@ type settings struct {
 	Run        string
 	Lease      time.Duration
 	Executable string
+	NoCourses  bool // the orchestrator decides about all claims itself
 
 	LandInto       string   // git directory of the user's repository, on the agents' host
 	RepositoryURL  string   // of the role that prepares the trees, as agents see it
@@ -68,6 +69,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),
 	}
 	s.Values = r.Values()
+	s.NoCourses = r.OneOf(env.Courses, "on", "off") == "off"
 	s.WorkspaceExtra = filepath.SplitList(r.Or(env.WorkspaceExtra, ""))
 	if s.Runtime = r.Or(env.Runtime, ""); s.Runtime == "" && s.StateDir != "" {
 		s.Runtime = config.RuntimeProcess
@@ -186,8 +188,8 @@ func (c *clan) get() *config.Config {
 	return c.config
 }
 
-func (c *clan) policy() arbiter.Policy {
-	cfg := c.get()
+// policyOf returns the part of the configuration that decisions depend on.
+func policyOf(cfg *config.Config) arbiter.Policy {
 	o := cfg.Orchestrator
 	var required []string
 	for _, a := range cfg.Agents {

@@ -25,7 +25,8 @@ type term struct {
 	toLand   chan struct{}     // look at the open landings
 	barredOn map[string]string // by goal that cannot land: the branch's commit at the last look
 	ailing   ailments          // goals that the repository has trouble to land
-	approval approval
+	enacted  enacted
+	courses  courses
 	clock    clock
 
 	mu     sync.Mutex
@@ -51,7 +52,8 @@ type staff struct {
 }
 
 func newTerm(o *orchestrator, lead blackboard.Lead) *term {
-	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), toLand: make(chan struct{}, 1), barredOn: map[string]string{}, ailing: ailments{}, clock: clock{own: o.env.Now}, alarms: map[key]*alarm{}}
+	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), toLand: make(chan struct{}, 1), barredOn: map[string]string{}, ailing: ailments{}, clock: clock{own: o.env.Now}, alarms: map[key]*alarm{},
+		courses: courses{off: o.settings.NoCourses}}
 	if o.newStaff != nil {
 		t.staff = o.newStaff(t)
 	}
@@ -110,7 +112,7 @@ func (t *term) renew(ctx context.Context) error {
 func (t *term) follow(ctx context.Context) error {
 	return t.listen(ctx, func() {
 		t.reachable.Back()
-		t.approval.doubt()
+		t.enacted.doubt()
 		wake(t.again)
 	}, t.notice, func(err error) {
 		t.log.Warn("blackboard lost, reconnecting", "error", err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/config"
 )
 
 // walker makes moves at random, of agents, of people and of the orchestrator, in
@@ -39,13 +40,21 @@ func newWalker(t *testing.T, seed uint64) *walker {
 	if seed%2 == 0 {
 		w.cfg.Orchestrator.OnReviewLimit = "ask"
 	}
+	if seed%3 == 1 { // two bid by table, so that scripts open claims
+		w.agent("a").Bids = []config.BidRule{{Type: "Goal*", Bid: "review"}, {Type: "*", Bid: "claim"}}
+		w.agent("b").Bids = []config.BidRule{{Type: "Free", Bid: "review"}, {Type: "*", Bid: "exclusive"}}
+		if seed%2 == 0 {
+			w.agent("c").Bids = []config.BidRule{{Type: "Goal*", Bid: "claim"}}
+		}
+	}
 	w.write()
 	lead, _, err := w.board.Leader.TakeLead(t.Context(), "walker", "", time.Hour)
 	w.must(err)
-	w.must(w.board.Leader.SetApproval(t.Context(), lead.Epoch, []string{"Held*"}))
+	w.must(w.board.Leader.Enact(t.Context(), lead.Epoch, []string{"Held*"}, w.cfg.DecisionDigest()))
 	e := w.env(options{}, w.log)
 	e.Now = func() time.Time { return time.Now().Add(w.ahead) }
 	w.l = newTerm(w.unled(e, slog.NewTextHandler(w.log, nil)), lead)
+	w.l.courses.off = seed%3 == 2
 	t.Cleanup(w.l.stopAlarms)
 	return w
 }
@@ -55,7 +64,7 @@ func newWalker(t *testing.T, seed uint64) *walker {
 func TestRandomWalks(t *testing.T) {
 	t.Parallel()
 	const walks, steps = 20, 200 // every step looks at all that was done before it
-	did := map[string]int{}
+	did, followed := map[string]int{}, 0
 	for seed := range uint64(walks) {
 		w := newWalker(t, seed)
 		for range 2 {
@@ -72,6 +81,10 @@ func TestRandomWalks(t *testing.T) {
 			w.check(fmt.Sprintf("walk %d, step %d: %s (%v)", seed, step, what, err))
 		}
 		w.drain()
+		n := w.followed()
+		if followed += n; w.l.courses.off == (n > 0) {
+			t.Errorf("walk %d: scripts followed a course %d times", seed, n)
+		}
 		for what, n := range w.did {
 			did[what] += n
 		}
@@ -79,7 +92,7 @@ func TestRandomWalks(t *testing.T) {
 			t.Errorf("walk %d: the orchestrator complains:\n%s", seed, said)
 		}
 	}
-	t.Logf("moves taken: %v", did)
+	t.Logf("moves taken: %v; scripts followed courses %d times", did, followed)
 	for _, m := range moves {
 		if did[m.what] == 0 {
 			t.Errorf("nothing was ever done by %s", m.what)
@@ -97,6 +110,18 @@ var moves = []struct {
 	{"finish", 20, (*walker).finish}, {"hand back", 1, (*walker).handBack}, {"crash", 3, (*walker).crash}, {"answer", 3, (*walker).answer},
 	{"review", 2, (*walker).review}, {"approve", 4, (*walker).approve}, {"reject", 4, (*walker).reject}, {"cancel", 2, (*walker).cancel},
 	{"retry", 4, (*walker).retry}, {"repeat", 2, (*walker).repeat}, {"goal", 2, (*walker).more}, {"cancel goal", 1, (*walker).cancelGoal},
+}
+
+// followed counts the decisions that scripts took.
+func (w *walker) followed() (n int) {
+	all, err := w.board.Ledger.History(w.Context(), blackboard.Beginning, 100_000)
+	w.must(err)
+	for _, e := range all {
+		if e.Attributes[blackboard.AttributeDecidedBy] != "" {
+			n++
+		}
+	}
+	return n
 }
 
 var errNothing = fmt.Errorf("%w: there is nothing to do it to", blackboard.ErrRefused)

@@ -81,6 +81,7 @@ func newClaimLine(id string, stored, bids func() (map[string]string, error), ord
 	b, err2 := bids()
 	o, err3 := order()
 	g, err4 := grants()
+	delete(s, "course") // of this board
 	return ClaimLine{Kind: LineClaim, ID: id, Fields: fieldsOf(s), Bids: store.OrderBids(b, o), Grants: fieldsOf(g)}, errors.Join(err1, err2, err3, err4)
 }
 

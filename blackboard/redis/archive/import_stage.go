@@ -219,7 +219,7 @@ func (s *stage) event(id string, stored map[string]string) error {
 	s.records++
 	s.do("XADD", s.staged(s.c.Keys.Events()), pairs([]string{id}, stored)...)
 	if stored["kind"] == string(blackboard.EventCall) { // it ended: under this id there is no other
-		s.grow("SADD", s.c.Keys.SettledCalls(stored["workflow"]), stored["call"])
+		s.grow("SADD", s.c.Keys.Spending(stored["workflow"]+":settled"), stored["call"])
 	}
 	return nil
 }

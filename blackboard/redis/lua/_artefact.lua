@@ -58,8 +58,9 @@ end
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
 -- metadata, and commit where there is one. An id of another thread as logical_id takes the next version there.
+-- Its claim is opened by the orchestrator, or by the caller: `opens`, see _course.lua.
 -- Returns the version, and 'held' when it waits for approval, else ''.
-local function put_artefact(a, payload, at)
+local function put_artefact(a, payload, at, opens)
   local version = 1
   if a.logical_id ~= a.id then
     local last = call('ZREVRANGE', thread_key(a.logical_id), 0, 0, 'WITHSCORES')
@@ -94,9 +95,11 @@ local function put_artefact(a, payload, at)
     call('HINCRBY', workflow, 'gates', 1)
     suspend(a.workflow, 1)
   elseif a.structural_type == 'Standard' then
-    call('ZADD', unclaimed_key, at, a.id)
     call('HINCRBY', workflow, 'outstanding', 1)
-    call('PUBLISH', orchestrator_events, '+' .. a.id)
+    if not opens then
+      call('ZADD', unclaimed_key, at, a.id)
+      call('PUBLISH', orchestrator_events, '+' .. a.id)
+    end
   elseif a.structural_type == 'Terminal' then
     call('HINCRBY', workflow, 'terminals', 1)
     call('HSET', workflow, 'terminal_id', a.id)

@@ -61,14 +61,14 @@ local function target_of(artefact)
     'produced_by_role', 'workflow_id')
 end
 
--- Opens a claim on an artefact (c.target: see target_of). The caller accounts for its
--- workflow's outstanding work.
+-- Opens a claim on an artefact (c.target: see target_of; c.course: see _course.lua, nil:
+-- none; c.revision: nil: the first). The caller accounts for its workflow's outstanding work.
 local function put_claim(c, at)
   local t = c.target
   call('HSET', claim_key(c.id), 'id', c.id, 'artefact_id', c.artefact, 'status', c.status,
     'granted_review_agents', '[]', 'granted_parallel_agents', '[]', 'granted_exclusive_agent', '',
     'workflow_id', t[6], 'origin', c.origin, 'expected_bidders', c.bidders,
-    'additional_context_ids', c.context, 'revision', 1, 'reason', '', 'opened_at', at,
+    'additional_context_ids', c.context, 'revision', c.revision or 1, 'course', c.course or '', 'reason', '', 'opened_at', at,
     'target_logical_id', t[1], 'target_version', t[2], 'target_type', t[3],
     'target_agent', t[4], 'target_role', t[5])
   call('RPUSH', claims_key, c.id)

@@ -23,6 +23,7 @@ local claim_events = P .. 'claim_events'
 local claim_targets = P .. 'claim_targets'
 local claims_key = P .. 'claims'
 local function claims_by_workflow_key(id) return P .. 'claims:workflow:' .. id end
+local courses_key = P .. 'courses'
 local epoch_key = P .. 'epoch'
 local events_key = P .. 'events'
 local gates_key = P .. 'gates:open'
@@ -37,7 +38,6 @@ local orchestrator_events = P .. 'orchestrator_events'
 local pending_calls_key = P .. 'spending'
 local questions_key = P .. 'questions:open'
 local running_key = P .. 'running'
-local function settled_calls_key(id) return P .. 'spending:' .. id .. ':settled' end
 local function spending_key(id) return P .. 'spending:' .. id end
 local function staging_key(id) return P .. 'import:' .. id end
 local function standby_events(id) return P .. 'agent:' .. id .. ':standby' end

@@ -1,9 +1,9 @@
--- Records an agent's bid on a claim, once.
+-- Records an agent's bid on a claim, once. The last one follows the claim's course, if there is one.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 bid, 4 reason (may be empty), 5 and 6 type and producer of the
 -- target, where the bid relies on a notice for them (5 empty: it does not), 7 the entry of `bids:` that decided (empty: none), 8 its line in sett.yml (empty: unknown).
 -- Replies ok | already | stale | refused why.
 local claim, agent, bid = ARGV[1], ARGV[2], ARGV[3]
-local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id', 'target_type', 'target_agent')
+local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id', 'target_type', 'target_agent', 'course')
 if not c[1] or not c[2] or not c[3] then
   call('ZREM', agent_due_key(agent), claim)
   return { 'refused', 'no such claim' }
@@ -46,9 +46,16 @@ else
   emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4])
 end
 if call('HLEN', bids_key(claim)) >= #bidders then
+  local bids = bids_of(claim)
+  local known = call('HMGET', courses_key, 'revision', 'B ' .. bids)
+  if known[2] and known[1] == c[6] and call('EXISTS', grants_key(claim)) == 0 and not miscounted(c[3], 'outstanding') then
+    call('HSET', claim_key(claim), 'course', known[1] .. ' ' .. known[2])
+    take_step({ id = claim, workflow = c[3], status = c[1], revision = revision, course = known[1], steps = known[2] }, '', clock())
+    return { 'ok' }
+  end
   -- With the bids, so that the orchestrator need not read them. A decision that relies
   -- on them says so, and is checked.
-  local notice = claim .. ' ' .. revision .. ' ' .. bids_of(claim)
+  local notice = claim .. ' ' .. revision .. ' ' .. bids
   call('PUBLISH', orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
 end
 return { 'ok' }

@@ -1,5 +1,6 @@
 -- Ends a running grant with the artefact it produced. A Question suspends the
--- grant instead. Only the attempt and holder that have the grant may do it.
+-- grant instead. Only the attempt and holder that have the grant may do it. The claim, and
+-- that of the artefact, follow their courses, if they have some.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 artefact (JSON), 6 payload, 7 size, 8 hash,
 -- 9 verdict of a Review, 10 tool time in microseconds, 11 commit that the tool's tree started from,
 -- 12 the artefacts whose commits that tree lacked because of conflicts, with spaces between.
@@ -19,7 +20,13 @@ if g.state ~= 'running' or tostring(g.attempt) ~= ARGV[3] or g.holder ~= ARGV[4]
   return { 'refused', 'the grant is ' .. g.state .. ' (attempt ' .. g.attempt .. ') ' .. reason }
 end
 local at = clock()
-local version, gate = put_artefact(a, ARGV[6], at)
+local c = call('HMGET', claim_key(claim), 'status', 'course')
+local steps, of = steps_of(c[2])
+if steps and miscounted(a.workflow, 'outstanding') then
+  steps = nil -- the orchestrator has it counted anew
+end
+local course = course_of(a)
+local version, gate = put_artefact(a, ARGV[6], at, course)
 g.result_id, g.tool_us = a.id, ARGV[10]
 g.reason = nil -- of an attempt before
 g.base = ARGV[11] ~= '' and ARGV[11] or nil
@@ -40,9 +47,16 @@ else
     weigh(claim, a.workflow)
   end
 end
-call('HINCRBY', claim_key(claim), 'revision', 1)
+local changed = call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
   'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
   'verdict', ARGV[9], 'gate', gate, 'commit', a.commit or '', 'base', ARGV[11], 'unmerged', ARGV[12], 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8], 'waits_for', waits_for(a.workflow))
-call('PUBLISH', orchestrator_events, claim)
+if course and gate == '' then
+  open_by_course(a, version, course, at)
+end
+if steps and state == 'done' and all_well(claim) then
+  take_step({ id = claim, workflow = a.workflow, status = c[1], revision = changed, course = of, steps = steps }, c[1], at)
+else
+  call('PUBLISH', orchestrator_events, claim)
+end
 return { 'ok', tostring(version) }

@@ -15,7 +15,11 @@ end
 local at = clock()
 call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at)
 call('ZADD', active_workflows_key, at, a.id)
-local _, gate = put_artefact(a, ARGV[2], at)
+local course = course_of(a)
+local version, gate = put_artefact(a, ARGV[2], at, course)
 emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
   'waits_for', waits_for(a.id))
+if course and gate == '' then
+  open_by_course(a, version, course, at)
+end
 return { 'ok' }

@@ -26,7 +26,7 @@ for _, record in ipairs(some) do
     call('DEL', claim_key(id), bids_key(id), bid_order_key(id), grants_key(id), claims_by_workflow_key(workflow))
   else
     call('DEL', workflow_key(id), artefacts_by_workflow_key(id), claims_by_workflow_key(id), spending_key(id),
-      settled_calls_key(id))
+      spending_key(id .. ':settled'))
   end
 end
 if #some > 0 then

@@ -35,6 +35,7 @@ end
 call('SET', leader_key, ARGV[1] .. ' ' .. string.format('%.0f', at + lease))
 local epoch = string.format('%.0f', math.max(at, number + 1))
 call('SET', epoch_key, epoch .. ' ' .. ARGV[1])
+reset_courses('') -- the new leader may decide otherwise
 pcall(count_suspended) -- a record that it cannot read must keep nobody from leading
 emit('leader', 'to', ARGV[1], 'from', holder or '', 'epoch', epoch)
 return { 'ok', epoch .. ' ' .. ARGV[1], whole_sight() }

@@ -53,7 +53,7 @@ func Own(sha string) bool { return own()[sha] }
 
 // shared are the files of shared definitions, in an order in which each uses only
 // earlier ones.
-var shared = []string{"_keys.lua", "_lib.lua", "_artefact.lua", "_spending.lua", "_grant.lua", "_claim.lua"}
+var shared = []string{"_keys.lua", "_lib.lua", "_artefact.lua", "_spending.lua", "_grant.lua", "_claim.lua", "_course.lua"}
 
 // Link puts in front of a move the shared definitions that it uses, and no others:
 // Redis makes each of them anew at every call, which cost more than the move itself.

@@ -25,7 +25,7 @@ if limit > 0 and call('LLEN', artefacts_by_workflow_key(workflow)) > limit then
 end
 call('ZREM', unclaimed_key, artefact)
 put_claim({ id = claim, artefact = artefact, status = 'pending_review', origin = 'artefact', bidders = ARGV[4],
-  context = '[]', target = target }, at)
+  context = '[]', target = target, course = call('HGET', courses_key, 'revision') or '' }, at)
 for _, agent in ipairs(cjson.decode(ARGV[4])) do
   call('ZADD', agent_due_key(agent), at, claim)
 end

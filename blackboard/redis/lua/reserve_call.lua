@@ -14,7 +14,7 @@ local workflow = call('HGET', claim_key(claim), 'workflow_id')
 if not workflow then
   return { 'refused', 'no such claim' }
 end
-if call('SISMEMBER', settled_calls_key(workflow), id) == 1 then
+if call('SISMEMBER', spending_key(workflow .. ':settled'), id) == 1 then
   return { 'settled' }
 end
 if call('HGET', instance_key, 'models') == 'paused' then

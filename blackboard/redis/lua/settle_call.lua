@@ -7,7 +7,7 @@ local id = ARGV[1]
 local text = call('HGET', pending_calls_key, id)
 if not text then
   local workflow = call('HGET', claim_key(ARGV[2]), 'workflow_id') or ''
-  if call('SISMEMBER', settled_calls_key(workflow), id) == 1 then
+  if call('SISMEMBER', spending_key(workflow .. ':settled'), id) == 1 then
     return { 'already' }
   end
   return { 'refused', 'no such call is under way' }
@@ -22,7 +22,7 @@ local run = { 1, n[3], n[4], n[5], n[6], n[7], n[8], n[9], n[10], n[11] }
 add_numbers(spending_key(p.workflow), 'run:' .. p.claim .. ':' .. p.agent .. ':' .. p.model, run)
 add_numbers(spending_key('models'), p.model, run)
 call('HDEL', pending_calls_key, id)
-call('SADD', settled_calls_key(p.workflow), id)
+call('SADD', spending_key(p.workflow .. ':settled'), id)
 emit('call', 'workflow', p.workflow, 'claim', p.claim, 'agent', p.agent, 'attempt', p.attempt, 'call', id, 'model', p.model,
   'input', ARGV[3], 'cached', ARGV[4], 'cache_write', ARGV[5], 'output', ARGV[6], 'reasoning', ARGV[7],
   'cost', ARGV[9] == '1' and ARGV[8] or '', 'estimated', ARGV[10] == '1' and 'yes' or '', 'took_us', ARGV[11], 'status', ARGV[12],

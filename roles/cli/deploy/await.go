@@ -128,7 +128,7 @@ func partOf(unit runtime.Unit) string {
 }
 
 // lookForLeader looks for the ledger's entry that an orchestrator leads, and for the
-// setting approve on the blackboard: the next command may post a goal.
+// present settings in force on the blackboard: the next command may post a goal.
 func (w *waiting) lookForLeader(ctx context.Context, running map[string]runtime.Unit) error {
 	_, runs := running[runtime.ComponentOrchestrator]
 	if w.leader || !runs {
@@ -149,7 +149,7 @@ func (w *waiting) lookForLeader(ctx context.Context, running map[string]runtime.
 			}
 		}
 	}
-	if enacted, err := w.j.board.Control.Enacted(ctx, w.j.c.Approve, w.j.c.Land.Branch()); err != nil || !enacted {
+	if enacted, err := w.j.board.Control.Enacted(ctx, w.j.c.Approve, w.j.c.Land.Branch(), w.j.c.DecisionDigest()); err != nil || !enacted {
 		return err
 	}
 	w.leader = true

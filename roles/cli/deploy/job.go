@@ -69,7 +69,7 @@ func (j *job) hostEnviron() []string {
 	for _, v := range []struct{ name, value string }{
 		{env.StateDir, j.in.Dir}, {env.Instance, j.in.Name}, {env.Config, j.in.ConfigPath()}, {env.Pins, j.in.Pins().Dir},
 		{env.Workspace, j.in.Workspace}, {env.Run, j.in.Run}, {env.HealthAddr, j.in.HealthAddr()},
-		{env.Lease, j.at.Getenv(env.Lease)},
+		{env.Lease, j.at.Getenv(env.Lease)}, {env.Courses, j.at.Getenv(env.Courses)},
 	} {
 		if v.value != "" {
 			vars = append(vars, v.name+"="+v.value)

@@ -137,7 +137,7 @@ func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 		env.Pins + "=" + l.j.in.Pins().Dir,
 		env.LogDir + "=" + instance.ControlLogs, env.HealthAddr + "=:" + strconv.Itoa(instance.HealthInside), env.LogFormat + "=json",
 	}, l.agentsEnviron()...)
-	for _, name := range []string{env.Lease, env.LogLevel} {
+	for _, name := range []string{env.Lease, env.Courses, env.LogLevel} {
 		if v := l.j.at.Getenv(name); v != "" {
 			vars = append(vars, name+"="+v)
 		}

@@ -125,7 +125,7 @@ type decisions interface {
 // control tells the orchestrator and the server of a start or a stop.
 type control interface {
 	SetInstance(ctx context.Context, s blackboard.InstanceState, by string) error
-	Enacted(ctx context.Context, types []string, branch string) (bool, error)
+	Enacted(ctx context.Context, approve []string, branch, settings string) (bool, error)
 	Nudge(ctx context.Context) error
 	ReloadACL(ctx context.Context) error
 	Erase(ctx context.Context) (int, error)

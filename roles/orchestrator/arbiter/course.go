@@ -9,7 +9,7 @@ import (
 )
 
 // Course is the row of decisions about a claim while each of its grants ends well: its
-// phases, and then the claim is complete. Scripts on the blackboard may follow it without
+// phases, and then the claim is complete. The scripts on the blackboard follow it without
 // the orchestrator. An empty course completes the claim at once, since no agent wants it.
 type Course []Step
 

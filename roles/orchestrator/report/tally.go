@@ -18,6 +18,7 @@ import (
 // start of this orchestrator, leading or not.
 type tally struct {
 	Options
+	spans spans
 	after string // the position in the ledger up to which all is counted; empty: not read yet
 
 	claims    *prometheus.CounterVec // by status: opened, complete, terminated
@@ -156,6 +157,7 @@ func (t *tally) count(e blackboard.Event) {
 		t.requeues.WithLabelValues(t.agent(e)).Inc()
 	}
 	t.claim(e)
+	t.spans.follow(e, t.Metrics)
 	if slices.Contains(decisions, e.Kind) {
 		t.decisions.WithLabelValues(string(e.Kind)).Inc()
 	}

@@ -3,6 +3,7 @@ package report
 import (
 	"log/slog"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/boardtest"
@@ -74,6 +75,50 @@ func counted(t *testing.T, l *tally, name string) map[string]float64 {
 	return values
 }
 
+// Grants and waits count the same whether a script decided or the orchestrator, which
+// counts its own.
+func TestTallyOfScripts(t *testing.T) {
+	t.Parallel()
+	l := tallied(nil)
+	at := time.Unix(1_000, 0)
+	event := func(kind blackboard.EventKind, after time.Duration, phase, agents string, script bool) {
+		e := blackboard.Event{Kind: kind, Claim: "c", Time: at.Add(after), Phase: phase, Agent: agents}
+		if script {
+			e.Attributes = map[string]string{blackboard.AttributeDecidedBy: "course, revision 1"}
+		}
+		l.count(e)
+	}
+	for _, script := range []bool{true, false} {
+		event(blackboard.EventOpen, 0, "", "", script)
+		event(blackboard.EventGrant, time.Second, "review", "a,b", script)
+		event(blackboard.EventResult, 3*time.Second, "review", "a", false)
+		event(blackboard.EventResult, 5*time.Second, "review", "b", false)
+		event(blackboard.EventGrant, 6*time.Second, "exclusive", "c", script)
+		event(blackboard.EventResult, 7*time.Second, "exclusive", "c", false)
+		event(blackboard.EventComplete, 8*time.Second, "", "", script)
+	}
+	if got := counted(t, l, "sett_grants_total"); got["review"] != 2 || got["exclusive"] != 1 {
+		t.Errorf("grants %v", got)
+	}
+	all, err := l.Metrics.Registry.Gather()
+	boardtest.Must(t, err)
+	sums := map[string]float64{}
+	for _, m := range all {
+		for _, v := range m.Metric {
+			if h := v.GetHistogram(); h.GetSampleCount() == 1 {
+				name := m.GetName()
+				if len(v.Label) > 0 {
+					name += " " + v.Label[0].GetValue()
+				}
+				sums[name] = h.GetSampleSum()
+			}
+		}
+	}
+	if sums["sett_consensus_wait_seconds"] != 1 || sums["sett_phase_wait_seconds review"] != 4 || sums["sett_phase_wait_seconds exclusive"] != 1 {
+		t.Errorf("waits %v", sums)
+	}
+}
+
 // If the ledger's end cannot be read at the start it is read later, and counting
 // begins there: our clock is not the ledger's.
 func TestTallyBeginsAtTheEnd(t *testing.T) {
@@ -99,6 +144,10 @@ func TestTallyIsBounded(t *testing.T) {
 			"structural_type": newID(), "tool_us": "nonsense", "workflow_status": newID(), "result_type": newID(), "type": newID()}})
 		l.count(blackboard.Event{Kind: blackboard.EventRequeue, Agent: newID()})
 		l.count(blackboard.Event{Kind: blackboard.EventKind(newID())})
+		script := map[string]string{blackboard.AttributeDecidedBy: "x"}
+		l.count(blackboard.Event{Kind: blackboard.EventOpen, Claim: "c"})
+		l.count(blackboard.Event{Kind: blackboard.EventGrant, Claim: "c", Phase: newID(), Attributes: script})
+		l.count(blackboard.Event{Kind: blackboard.EventComplete, Claim: "c", Attributes: script})
 	}
 	all, err := l.Metrics.Registry.Gather()
 	boardtest.Must(t, err)

@@ -85,11 +85,9 @@ func (k Keys) Running() string { return k.Prefix + "running" }
 // Workspace is the key workspace, in which a Sett of before had the running grants.
 func (k Keys) Workspace() string { return k.Prefix + "workspace" }
 
-// Spending is the key spending:WORKFLOW, and spending:models for the sums by model.
+// Spending is the key spending:WORKFLOW; spending:WORKFLOW:settled has the calls that ended, and
+// spending:models the sums by model.
 func (k Keys) Spending(w string) string { return k.Prefix + "spending:" + w }
-
-// SettledCalls is the key spending:WORKFLOW:settled.
-func (k Keys) SettledCalls(w string) string { return k.Prefix + "spending:" + w + ":settled" }
 
 // PendingCalls is the key spending, which has the calls of models under way.
 func (k Keys) PendingCalls() string { return k.Prefix + "spending" }
@@ -117,6 +115,9 @@ func (k Keys) Epoch() string { return k.Prefix + "epoch" }
 
 // Instance is the key instance.
 func (k Keys) Instance() string { return k.Prefix + "instance" }
+
+// Courses is the key courses.
+func (k Keys) Courses() string { return k.Prefix + "courses" }
 
 // Staging is the key import:NAME.
 func (k Keys) Staging(name string) string { return k.Prefix + "import:" + name } // of an import under way

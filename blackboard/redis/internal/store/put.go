@@ -25,6 +25,7 @@ type put struct {
 	Summary        string                    `json:"summary"`
 	Metadata       string                    `json:"metadata"`
 	Commit         string                    `json:"commit,omitempty"`
+	Opens          string                    `json:"opens,omitempty"` // id of its claim; empty: it gets none
 }
 
 // PutOf describes an artefact.
@@ -33,6 +34,9 @@ func PutOf(a blackboard.Artefact) put { //nolint:revive // it is handed to scrip
 		ID: a.ID, LogicalID: a.LogicalID, StructuralType: a.StructuralType, Type: a.Type,
 		Sources: a.SourceArtefacts, Role: a.ProducedByRole, Agent: a.ProducedByAgent, Claim: a.ClaimID,
 		Workflow: a.WorkflowID, Summary: a.Summary, Metadata: string(a.Metadata), Commit: a.Commit,
+	}
+	if a.StructuralType == blackboard.Standard {
+		p.Opens = blackboard.BiddingClaimID(a.ID)
 	}
 	if p.LogicalID == "" {
 		p.LogicalID = p.ID

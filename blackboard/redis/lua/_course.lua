@@ -1,0 +1,149 @@
+-- Courses: the decisions about ordinary claims, which the leader has put on the board. A
+-- script that makes a move follows them in the orchestrator's place. See _lib.lua.
+--
+-- The hash `courses` has these fields:
+--   revision  a number, one up with each new leader and each change of the settings, at
+--             which everything else is dropped
+--   settings  the digest of the settings that all courses come from
+--   T#:TYPE AGENT  (# is the length of TYPE) how the claim on an artefact of this type by
+--             this agent is opened, as JSON: most (artefacts of a workflow), bidders (JSON),
+--             bids (agent, bid, reason, rule: of agents with a table), due (agents that bid
+--             themselves), steps (of a claim with no agents due), tell (the orchestrator sets
+--             an alarm)
+--   B BIDS    the steps of a claim with these bids (see bids_of)
+-- Steps are phases and their agents: `review:a,b;parallel:c;exclusive:+d`. The arbiter has
+-- unrolled them. A step with a plus is left to the orchestrator: it starts a worker.
+--
+-- The field `course` of a claim is the revision at which it was opened, and its steps once
+-- they are known, with a space between. At another revision it counts no more.
+
+-- Drops all courses, also those of claims.
+local function reset_courses(settings)
+  local revision = (tonumber(call('HGET', courses_key, 'revision') or 0) or 0) + 1
+  call('DEL', courses_key)
+  call('HSET', courses_key, 'revision', revision, 'settings', settings)
+end
+
+-- The name of the field for the artefacts of a type and an agent.
+local function course_field(kind, agent) return 'T' .. #kind .. ':' .. kind .. ' ' .. agent end
+
+-- How the claim on a new artefact is opened; nil: by the orchestrator.
+local function course_of(a)
+  if not a.opens then
+    return nil
+  end
+  local found = call('HMGET', courses_key, course_field(a.type, a.agent), 'revision')
+  if not found[1] then
+    return nil
+  end
+  local course = decoded(found[1])
+  if not course or type(course.bids) ~= 'table' or type(course.due) ~= 'table' then
+    return nil -- the orchestrator opens the claim
+  end
+  if course.most > 0 and call('LLEN', artefacts_by_workflow_key(a.workflow)) >= course.most then
+    return nil -- it is refused
+  end
+  course.revision = found[2]
+  return course
+end
+
+-- The steps and the revision of a claim's course; nil when it has none, or an old one.
+local function steps_of(course)
+  local revision, steps = string.match(course or '', '^(%d+) (.*)$')
+  if revision and revision == call('HGET', courses_key, 'revision') then
+    return steps, revision
+  end
+end
+
+-- The first step behind a status, where any grants of that status have ended: its phase
+-- and its agents; nil: the claim is complete. A claim that is being opened is behind no
+-- phase: ''.
+local function next_step(steps, status)
+  local places = { review = 1, parallel = 2, exclusive = 3 }
+  local done = places[string.match(status, '^pending_(%a+)$') or ''] or 0
+  for phase, agents in string.gmatch(steps, '(%a+):([^;]+)') do
+    if places[phase] > done then
+      return phase, agents
+    end
+  end
+end
+
+-- Takes the next step of a claim behind a status (see next_step): grants a phase, leaves it
+-- to the orchestrator, or completes the claim, with an entry in the ledger as the orchestrator's. The claim is
+-- given as id, workflow, status, revision, course (its revision) and steps.
+local function take_step(c, behind, at)
+  local by = 'course, revision ' .. c.course
+  local phase, names = next_step(c.steps, behind)
+  if not phase then
+    local reason = c.steps == '' and 'no agent bid on it' or ''
+    end_claim(c.id, c.revision, 'complete', reason, at)
+    local ended = settle(c.workflow, at)
+    emit('complete', 'workflow', c.workflow, 'claim', c.id, 'from', c.status, 'to', 'complete', 'reason', reason,
+      'workflow_status', ended, 'waits_for', waits_for(c.workflow), 'decided_by', by)
+    return
+  end
+  if string.find(names, '+', 1, true) then -- the order of its workers is that of its decisions
+    call('PUBLISH', orchestrator_events, c.id)
+    return
+  end
+  local agents = {}
+  for agent in string.gmatch(names, '[^,]+') do
+    agents[#agents + 1] = agent
+  end
+  local field, granted = 'granted_' .. phase .. '_agents', cjson.encode(agents)
+  if phase == 'exclusive' then
+    field, granted = 'granted_exclusive_agent', agents[1]
+  end
+  call('HSET', claim_key(c.id), 'status', 'pending_' .. phase, field, granted, 'revision', c.revision + 1)
+  for _, agent in ipairs(agents) do
+    queue_grant(c.id, agent, { phase = phase, attempt = 1 }, at)
+  end
+  emit('grant', 'workflow', c.workflow, 'claim', c.id, 'phase', phase, 'from', c.status, 'to', 'pending_' .. phase,
+    'agent', table.concat(agents, ','), 'decided_by', by)
+end
+
+-- Opens the claim on an artefact that put_artefact has stored with `opens`, by its course
+-- (see course_of), and takes the first step when all bids are in.
+local function open_by_course(a, version, course, at)
+  local claim, mark, revision = a.opens, course.revision, 1 + #course.bids
+  if #course.due == 0 then
+    mark = mark .. ' ' .. course.steps
+  end
+  put_claim({ id = claim, artefact = a.id, status = 'pending_review', origin = 'artefact', bidders = course.bidders,
+    context = '[]', target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision }, at)
+  emit('open', 'workflow', a.workflow, 'claim', claim, 'artefact', a.id, 'type', a.type, 'to', 'pending_review',
+    'bidders', course.bidders, 'decided_by', 'course, revision ' .. course.revision)
+  for _, b in ipairs(course.bids) do
+    call('HSET', bids_key(claim), b[1], b[2])
+    call('RPUSH', bid_order_key(claim), b[1])
+    if b[4] ~= '' then
+      emit('bid', 'workflow', a.workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4])
+    else
+      emit('bid', 'workflow', a.workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3])
+    end
+  end
+  for _, agent in ipairs(course.due) do
+    call('ZADD', agent_due_key(agent), at, claim)
+  end
+  call('PUBLISH', claim_events, claim)
+  if #course.due == 0 then
+    return take_step({ id = claim, workflow = a.workflow, status = 'pending_review', revision = revision, course = course.revision,
+      steps = course.steps }, '', at)
+  end
+  call('PUBLISH', claim_targets, '?' .. claim .. ' ' .. a.agent .. ' ' .. a.type)
+  if course.tell then
+    call('PUBLISH', orchestrator_events, claim)
+  end
+end
+
+-- Whether all grants of a claim have ended well: reviews approve, and no person has a grant.
+local function all_well(claim)
+  local all = call('HGETALL', grants_key(claim))
+  for i = 1, #all, 2 do
+    local g = decoded(all[i + 1])
+    if not g or g.state ~= 'done' or string.sub(all[i], 1, 6) == 'human:' or (g.phase == 'review' and g.verdict ~= 'approve') then
+      return false
+    end
+  end
+  return true
+end
