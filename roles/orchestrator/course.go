@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -16,7 +17,10 @@ import (
 // needed for the first time. From then on the scripts of agents and people follow it
 // without the orchestrator (see blackboard.OpeningCourse).
 type courses struct {
-	off bool
+	off   bool
+	board coursesPut
+	epoch string
+	log   *slog.Logger
 
 	mu   sync.Mutex
 	said map[string]bool // the courses on the blackboard, as far as we know; by their subject
@@ -43,13 +47,13 @@ func (c *courses) forget() {
 	c.said = nil
 }
 
-// putOpening has claims on artefacts like this one opened by scripts from now on.
-func (t *term) putOpening(ctx context.Context, cfg *config.Config, target blackboard.Target) {
-	if matchesAny(cfg.Approve, target.Type) || !t.courses.first("open "+target.Agent+" "+target.Type) {
+// opening has claims on artefacts like this one opened by scripts from now on.
+func (c *courses) opening(ctx context.Context, cfg *config.Config, target blackboard.Target) {
+	if matchesAny(cfg.Approve, target.Type) || !c.first("open "+target.Agent+" "+target.Type) {
 		return
 	}
-	t.put(func() (bool, error) {
-		return t.board.PutOpeningCourse(ctx, t.lead.Epoch, cfg.DecisionDigest(), openingOf(cfg, target))
+	c.put(func() (bool, error) {
+		return c.board.PutOpeningCourse(ctx, c.epoch, cfg.DecisionDigest(), openingOf(cfg, target))
 	})
 }
 
@@ -57,8 +61,8 @@ func matchesAny(patterns []string, artefactType string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return blackboard.Match(p, artefactType) })
 }
 
-// putBids has claims with the same bids as this one decided about by scripts from now on.
-func (t *term) putBids(ctx context.Context, cfg *config.Config, s blackboard.Snapshot) {
+// bids has claims with the same bids as this one decided about by scripts from now on.
+func (c *courses) bids(ctx context.Context, cfg *config.Config, s blackboard.Snapshot) {
 	var subject strings.Builder
 	for _, b := range s.Bids {
 		subject.WriteString(" " + b.Agent + "=" + string(b.Type))
@@ -67,28 +71,28 @@ func (t *term) putBids(ctx context.Context, cfg *config.Config, s blackboard.Sna
 		return
 	}
 	course, ok := arbiter.Unroll(s, policyOf(cfg))
-	if !ok || !t.courses.first("bids"+subject.String()) {
+	if !ok || !c.first("bids"+subject.String()) {
 		return
 	}
-	t.put(func() (bool, error) {
-		return t.board.PutBidsCourse(ctx, t.lead.Epoch, cfg.DecisionDigest(), blackboard.BidsCourse{Bids: s.Bids, Steps: course.Text(freshOf(cfg))})
+	c.put(func() (bool, error) {
+		return c.board.PutBidsCourse(ctx, c.epoch, cfg.DecisionDigest(), blackboard.BidsCourse{Bids: s.Bids, Steps: course.Text(freshOf(cfg))})
 	})
 }
 
 // put does it. A course that is not there costs time, and nothing else.
-func (t *term) put(course func() (cleared bool, err error)) {
+func (c *courses) put(course func() (cleared bool, err error)) {
 	cleared, err := course()
 	switch {
 	case cleared:
-		t.courses.forget()
-		t.log.Debug("courses cleared: there were too many")
+		c.forget()
+		c.log.Debug("courses cleared: there were too many")
 	case err != nil:
-		t.courses.forget()
+		c.forget()
 		if !errors.Is(err, blackboard.ErrRefused) { // settings that came meanwhile
-			t.log.Debug("course not put on the blackboard", "error", err)
+			c.log.Debug("course not put on the blackboard", "error", err)
 		}
 	default:
-		t.log.Debug("course put on the blackboard")
+		c.log.Debug("course put on the blackboard")
 	}
 }
 

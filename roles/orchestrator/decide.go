@@ -64,7 +64,7 @@ func (t *term) open(ctx context.Context, artefactID string) error {
 			t.later(key{claimKey, claim.ID}, claim.OpenedAt.Add(timeout))
 		}
 		t.log.Debug("claim opened", "claim", claim.ID, "artefact", artefactID)
-		t.putOpening(ctx, cfg, claim.Target)
+		t.courses.opening(ctx, cfg, claim.Target)
 	case blackboard.OverLimit:
 		return t.refuse(ctx, artefactID, cfg.Orchestrator.MaxArtefacts)
 	}
@@ -120,7 +120,7 @@ func (t *term) settle(ctx context.Context, k key) error {
 		}
 		t.record(s, d)
 		if len(s.Grants) == 0 {
-			t.putBids(ctx, cfg, s)
+			t.courses.bids(ctx, cfg, s)
 		}
 		switch d.Kind {
 		case arbiter.Complete, arbiter.Terminate, arbiter.FailGrant:

@@ -53,7 +53,7 @@ type staff struct {
 
 func newTerm(o *orchestrator, lead blackboard.Lead) *term {
 	t := &term{orchestrator: o, lead: lead, queue: newQueue(), again: make(chan struct{}, 1), toLand: make(chan struct{}, 1), barredOn: map[string]string{}, ailing: ailments{}, clock: clock{own: o.env.Now}, alarms: map[key]*alarm{},
-		courses: courses{off: o.settings.NoCourses}}
+		courses: courses{off: o.settings.NoCourses, board: o.board, epoch: lead.Epoch, log: o.log}}
 	if o.newStaff != nil {
 		t.staff = o.newStaff(t)
 	}
