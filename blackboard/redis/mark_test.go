@@ -199,6 +199,40 @@ func TestLeaderOnAnOlderCopy(t *testing.T) {
 	})
 }
 
+// An older copy keeps no courses once a leader or an agent has met it, so that scripts grant
+// nothing there.
+func TestOlderCopyLosesItsCourses(t *testing.T) {
+	for name, meets := range map[string]func(w *world) error{
+		"leader": func(w *world) error {
+			return w.b.Leader.RenewLead(w.ctx, blackboard.Lead{Holder: "test", Epoch: w.epoch}, time.Hour)
+		},
+		"candidate": func(w *world) error {
+			_, _, err := w.b.Leader.TakeLead(w.ctx, "other", "", time.Hour)
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			onDisks(t, func(d *disk, w *world) {
+				w.enact("s1")
+				w.opens("s1", blackboard.OpeningCourse{Bids: table("a=exclusive"), Steps: "exclusive:a"})
+				copied := d.swap("")
+				w.goal()
+				_, err := w.b.Look(w.ctx)
+				must(d, err)
+				newer := d.swap(copied)
+				wantError(d, "a move on the copy", meets(w), blackboard.ErrLost)
+				if fields := w.raw("HKEYS", w.b.c.Keys.Courses()); len(fields) != 2 {
+					d.Errorf("the copy has %q, want a revision and settings alone", fields)
+				}
+				d.swap(newer)
+				if fields := w.raw("HKEYS", w.b.c.Keys.Courses()); len(fields) != 3 {
+					d.Errorf("the newer data have %q", fields)
+				}
+			})
+		})
+	}
+}
+
 // A board gets one mark, with one entry in its ledger, and keeps it.
 func TestSettle(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {

@@ -146,7 +146,11 @@ func (f *faulty) wait(c <-chan struct{}, what string) {
 // issue, and posts goals while it is down.
 func TestFaultsOfOrchestrator(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]clan{"by courses": reviewed(drafter, ""), "without courses": reviewed(drafter, "").without()} {
+	clans := map[string]clan{"without courses": reviewed(drafter, "").without()}
+	if full() {
+		clans["by courses"] = reviewed(drafter, "") // the crash suite strikes the orchestrator there, too
+	}
+	for name, c := range clans {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			faultsOfOrchestrator(t, c)

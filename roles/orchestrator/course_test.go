@@ -161,7 +161,7 @@ func TestCoursesWhileSettingsChange(t *testing.T) {
 	}
 	bids("exclusive", "ignore")
 	s.lead(options{pace: quickTally})
-	const changes, goals = 8, 1000
+	const changes, goals = 4, 200
 	var posting sync.WaitGroup
 	claims := make(chan string, goals)
 	for range 4 {

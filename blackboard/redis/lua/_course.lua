@@ -24,6 +24,14 @@ local function reset_courses(settings)
   call('HSET', courses_key, 'revision', revision, 'settings', settings)
 end
 
+-- Drops the courses of an older copy of the board (see loss_since): nothing is granted there
+-- until a person has taken it as it is. Another instance's board keeps its own.
+local function drop_courses_of(how)
+  if how == 'older' then
+    reset_courses('')
+  end
+end
+
 -- The name of the field for the artefacts of a type and an agent.
 local function course_field(kind, agent) return 'T' .. #kind .. ':' .. kind .. ' ' .. agent end
 

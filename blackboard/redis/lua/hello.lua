@@ -5,6 +5,7 @@
 local now = sight()
 local how = loss_since(ARGV[7], now)
 if how then
+  drop_courses_of(how)
   return { 'lost', how, now }
 end
 if ARGV[4] ~= 'gone' then

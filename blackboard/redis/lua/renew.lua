@@ -6,6 +6,7 @@
 local now = whole_sight()
 local how = whole_loss_since(ARGV[4], now)
 if how then
+  drop_courses_of(how)
   return { 'lost', how, now }
 end
 if not leads(ARGV[2]) then
