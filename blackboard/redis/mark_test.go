@@ -225,6 +225,8 @@ func TestOlderCopyLosesItsCourses(t *testing.T) {
 					d.Errorf("the copy has %q, want a revision and settings alone", fields)
 				}
 				d.swap(newer)
+				_, err = w.b.Look(w.ctx) // on a new connection
+				must(d, err)
 				if fields := w.raw("HKEYS", w.b.c.Keys.Courses()); len(fields) != 3 {
 					d.Errorf("the newer data have %q", fields)
 				}
