@@ -46,7 +46,7 @@ var stagings = map[string]staged{
 	"sett init --example llm-reviewer --model NAME":   {where: newRepository},
 	"sett logs -f":       {endless: true},
 	"sett logs 7XK2ABCD": {prepare: (*world).claim},
-	"sett logs orchestrator --since 10m --claim 7Q2M": {prepare: (*world).claimEnding, replace: map[string]string{"7Q2M": exampleID}},
+	"sett logs writer --since 10m --claim 7Q2M": {prepare: (*world).claimEnding, replace: map[string]string{"7Q2M": exampleID}},
 	"sett watch":                                                 {endless: true, prepare: (*world).asking, meet: (*world).answerAll},
 	"sett watch --since 1h":                                      {endless: true},
 	"sett watch --since all -o jsonl":                            {endless: true},

@@ -50,7 +50,7 @@ byte, whatever is in it; only a terminal is spared what it would obey.
 Examples: sett logs -f
           sett logs example-agent -n 50
           sett logs 7XK2ABCD
-          sett logs orchestrator --since 10m --claim 7Q2M`
+          sett logs writer --since 10m --claim 7Q2M`
 }
 
 // followLines is how many old lines come before the new ones.
@@ -194,8 +194,10 @@ func (c *logsCmd) past(ctx context.Context, in *instance.Instance, place instanc
 		o.Lines = keep // no source can have more of the last than that
 	}
 	var lines []logline.Line
+	known := false // what is wanted is in a log
 	for _, s := range sources {
 		err := logline.Read(ctx, place, s, o, func(l logline.Line) {
+			known = known || p.about(l)
 			if p.wants(l) {
 				lines = append(lines, l)
 			}
@@ -208,7 +210,7 @@ func (c *logsCmd) past(ctx context.Context, in *instance.Instance, place instanc
 	if keep >= 0 && len(lines) > keep {
 		lines = lines[len(lines)-keep:]
 	}
-	if len(lines) == 0 && c.narrowed() {
+	if len(lines) == 0 && c.narrowed() && !known {
 		about := "a claim " + cmp.Or(c.Claim, c.about)
 		if c.Claim == "" && c.about == "" {
 			about = "a goal " + c.Workflow
@@ -217,7 +219,7 @@ func (c *logsCmd) past(ctx context.Context, in *instance.Instance, place instanc
 	}
 	if len(lines) == 0 && p.said && !c.All {
 		a := p.a
-		a.Sayf("sett: no tool has said anything; %s shows what Sett's own parts logged\n", a.at.CommandLine(in, "logs --all "+role.Clean(strings.Join(c.Agents, " "))))
+		a.Sayf("sett: no tool has said anything; %s shows what Sett's own parts logged\n", a.at.CommandLine(in, "logs --all "+role.Clean(cmp.Or(c.about, strings.Join(c.Agents, " ")))))
 	}
 	records := make([]logRecord, len(lines))
 	for i, l := range lines {

@@ -21,7 +21,12 @@ type logPrinter struct {
 }
 
 func (p *logPrinter) wants(l logline.Line) bool {
-	if p.said && !p.c.All && l.Source.IsAgent() && !l.ByTool() || p.c.about != "" && !l.About(logline.Claim, p.c.about) {
+	return p.about(l) && (!p.said || p.c.All || !l.Source.IsAgent() || l.ByTool())
+}
+
+// about says whether a line is about the claim or goal that lines have to be about.
+func (p *logPrinter) about(l logline.Line) bool {
+	if p.c.about != "" && !l.About(logline.Claim, p.c.about) {
 		return false
 	}
 	return (p.c.Claim == "" || l.About(logline.Claim, p.c.Claim)) && (p.c.Workflow == "" || l.About(logline.Workflow, p.c.Workflow))
