@@ -20,6 +20,7 @@ type TableBid struct {
 	Bid
 	Reason string
 	Rule   string
+	Line   int // of Rule in sett.yml; 0: unknown
 }
 
 // BidsCourse gives the steps of a claim with these bids, while each grant ends well:

@@ -52,10 +52,7 @@ func (b Leader) RefuseClaim(ctx context.Context, epoch, artefactID, reason strin
 func (b Cub) SubmitBids(ctx context.Context, bids []blackboard.BidRequest) (each []error, err error) {
 	moves := make([]store.Move, len(bids))
 	for i, q := range bids {
-		args := []string{q.Claim, q.Agent, string(q.Bid), q.Reason, "", "", q.Rule, ""}
-		if q.Line > 0 {
-			args[7] = strconv.Itoa(q.Line)
-		}
+		args := []string{q.Claim, q.Agent, string(q.Bid), q.Reason, "", "", q.Rule, lineText(q.Line)}
 		if q.Relies != nil {
 			args[4], args[5] = q.Relies.Type, q.Relies.Agent
 		}

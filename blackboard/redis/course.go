@@ -12,9 +12,9 @@ import (
 // are opened, by settings of this digest. Cleared says that all other courses were
 // dropped. ErrStale: another leads. ErrRefused: other settings are in force.
 func (b Leader) PutOpeningCourse(ctx context.Context, epoch, settings string, c blackboard.OpeningCourse) (cleared bool, err error) {
-	bids := make([][4]string, len(c.Bids))
+	bids := make([][5]string, len(c.Bids))
 	for i, bid := range c.Bids {
-		bids[i] = [4]string{bid.Agent, string(bid.Type), bid.Reason, bid.Rule}
+		bids[i] = [...]string{bid.Agent, string(bid.Type), bid.Reason, bid.Rule, lineText(bid.Line)}
 	}
 	// Lists are never null, which a script could not count.
 	course := store.Encode(map[string]any{"most": c.MaxArtefacts, "bidders": store.Encode(append([]string{}, c.Bidders...)), "bids": bids,
@@ -33,4 +33,12 @@ func (b Leader) putCourse(ctx context.Context, epoch, settings, kind, about, age
 		return true, nil
 	}
 	return false, store.Done(r, err, "put a course on the board")
+}
+
+// lineText is a line of sett.yml as scripts take it; empty: unknown.
+func lineText(line int) string {
+	if line <= 0 {
+		return ""
+	}
+	return strconv.Itoa(line)
 }

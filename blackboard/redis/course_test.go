@@ -30,7 +30,7 @@ func (w *world) opens(settings string, c blackboard.OpeningCourse) {
 func table(bids string) (all []blackboard.TableBid) {
 	for _, b := range strings.Fields(bids) {
 		agent, bid, _ := strings.Cut(b, "=")
-		all = append(all, blackboard.TableBid{Bid: blackboard.Bid{Agent: agent, Type: blackboard.BidType(bid)}, Rule: "*: " + bid})
+		all = append(all, blackboard.TableBid{Bid: blackboard.Bid{Agent: agent, Type: blackboard.BidType(bid)}, Rule: "*: " + bid, Line: 7})
 	}
 	return all
 }
@@ -40,6 +40,9 @@ func told(es []blackboard.Event, claim string) (lines []string) {
 	for _, e := range es {
 		if e.Claim == claim && (e.Kind == blackboard.EventGrant || e.Kind == blackboard.EventComplete || e.Kind == blackboard.EventOpen || e.Kind == blackboard.EventBid) {
 			line := fmt.Sprintf("%s %s %s", e.Kind, e.Agent, e.To)
+			if e.Kind == blackboard.EventBid {
+				line += " by " + e.Attributes[blackboard.AttributeRule] + " in " + e.Attributes[blackboard.AttributeLine]
+			}
 			if e.Attributes["decided_by"] != "" {
 				line += " by " + e.Attributes["decided_by"]
 			}
@@ -74,7 +77,8 @@ func TestCourseIsFollowed(t *testing.T) {
 			t.Errorf("at the end: %+v", c)
 		}
 		by := " by course, revision " + revision
-		wantList(t, "ledger", told(w.events(), claim), "open  pending_review"+by, "bid a review", "bid b claim", "bid c exclusive", "bid d ignore",
+		wantList(t, "ledger", told(w.events(), claim), "open  pending_review"+by, "bid a review by *: review in 7", "bid b claim by *: claim in 7",
+			"bid c exclusive by *: exclusive in 7", "bid d ignore by *: ignore in 7",
 			"grant a pending_review"+by, "grant b pending_parallel"+by, "grant c pending_exclusive"+by, "complete  complete"+by)
 		work, err := w.b.Index.OpenWork(w.ctx)
 		must(t, err)

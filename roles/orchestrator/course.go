@@ -109,7 +109,7 @@ func openingOf(cfg *config.Config, target blackboard.Target) blackboard.OpeningC
 		}
 		bid := blackboard.Bid{Agent: a.Name, Type: choice.Bid}
 		s.Bids = append(s.Bids, bid)
-		c.Bids = append(c.Bids, blackboard.TableBid{Bid: bid, Reason: choice.Reason, Rule: choice.Rule})
+		c.Bids = append(c.Bids, blackboard.TableBid{Bid: bid, Reason: choice.Reason, Rule: choice.Rule, Line: choice.Line})
 	}
 	if course, ok := arbiter.Unroll(s, policyOf(cfg)); ok {
 		c.Steps = course.Text(freshOf(cfg))

@@ -74,7 +74,7 @@ func newFields(t *testing.T, land config.Land, approve ...string) *fields {
 	f.term = newTerm(o, blackboard.Lead{Holder: "test", Epoch: f.Epoch})
 	f.term.clock.own = func() time.Time { return time.Now().Add(f.later) }
 	f.Must(f.Moves.Leader.SetLanding(t.Context(), f.Epoch, land.Onto))
-	f.Must(f.Moves.Leader.SetApproval(t.Context(), f.Epoch, approve))
+	f.Must(f.Moves.Leader.Enact(t.Context(), f.Epoch, approve, s.cfg.DecisionDigest()))
 	return f
 }
 

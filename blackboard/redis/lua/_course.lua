@@ -7,7 +7,7 @@
 --   settings  the digest of the settings that all courses come from
 --   T#:TYPE AGENT  (# is the length of TYPE) how the claim on an artefact of this type by
 --             this agent is opened, as JSON: most (artefacts of a workflow), bidders (JSON),
---             bids (agent, bid, reason, rule: of agents with a table), due (agents that bid
+--             bids (agent, bid, reason, rule, its line: of agents with a table), due (agents that bid
 --             themselves), steps (of a claim with no agents due), tell (the orchestrator sets
 --             an alarm)
 --   B BIDS    the steps of a claim with these bids (see bids_of)
@@ -124,7 +124,9 @@ local function open_by_course(a, version, course, at)
   for _, b in ipairs(course.bids) do
     call('HSET', bids_key(claim), b[1], b[2])
     call('RPUSH', bid_order_key(claim), b[1])
-    if b[4] ~= '' then
+    if (b[5] or '') ~= '' then
+      emit('bid', 'workflow', a.workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4], 'line', b[5])
+    elseif b[4] ~= '' then
       emit('bid', 'workflow', a.workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4])
     else
       emit('bid', 'workflow', a.workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3])
