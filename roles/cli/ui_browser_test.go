@@ -173,7 +173,7 @@ func TestPageInBrowser(t *testing.T) {
 	ids := s.tell()
 	s.logged()
 	s.write("sett.yml", "runtime: process\nagents:\n  writer: {command: [x], adapter: text, makes: [Draft], bids: {GoalDefined: exclusive}}\n  lint: {command: [x], adapter: check, bids: {Draft: review}}\n")
-	s.Must(s.board.Leader.SetApproval(t.Context(), s.Epoch, []string{"Release"}))
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{"Release"}, ""))
 	bad := s.Goal(hostile + "\nשלום עולם, Grüße")
 	claim, draft := s.work(bad, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Note", Payload: hostile + "\n\x1b[2J\u202Eevil", Summary: hostile, Metadata: []byte(`{"commit":"<img src=x onerror=alert(5)>"}`)})
 	s.Complete(claim)
