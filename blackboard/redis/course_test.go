@@ -252,9 +252,11 @@ func TestCourseBounds(t *testing.T) {
 		if n := w.raw("EXISTS", w.b.c.Keys.Claim(blackboard.BiddingClaimID(g.ID)))[0]; n != "0" {
 			t.Error("a held artefact has a claim")
 		}
-		for i := range 4095 {
-			w.raw("HSET", w.b.c.Keys.Courses(), fmt.Sprint("B x", i), "")
+		full := []string{w.b.c.Keys.Courses()}
+		for i := range blackboard.MaxCourses - 1 {
+			full = append(full, fmt.Sprint("B x", i), "")
 		}
+		w.raw("HSET", full...)
 		cleared, err := w.b.Leader.PutBidsCourse(w.ctx, w.epoch, "s1", blackboard.BidsCourse{Steps: "x"})
 		must(t, err)
 		if n := w.raw("HLEN", w.b.c.Keys.Courses())[0]; !cleared || n != "3" {
