@@ -11,7 +11,7 @@ import (
 
 // mostAgain is how many failed tests are repeated at most. More than these are no
 // matter of a busy machine.
-const mostAgain = 5
+const mostAgain = 10
 
 // again repeats the tests that failed, each by itself, when nothing else runs any
 // more. Who waits for containers among a hundred others can run out of time; a test

@@ -37,7 +37,7 @@ var plain = []string{"sett", "sett/agents", "sett/contract", "sett/roles/e2e", "
 
 // goTest runs tests. Their binaries have no symbols for a debugger: linking sixty of them
 // takes minutes, a fifth of it for these.
-var goTest = []string{"test", "-json", "-timeout", "40m", "-ldflags=-s -w"}
+var goTest = []string{"test", "-json", "-timeout", "60m", "-ldflags=-s -w"}
 
 // race has the race detector in everything but the interpreter of Lua: one goroutine
 // at a time runs a script, and looking at each step of it takes most of the time.
