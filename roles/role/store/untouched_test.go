@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A read-only tree behind a wall is lent again at the same commit without a run of git; at
@@ -119,5 +120,62 @@ func TestRepositoryOfAReader(t *testing.T) {
 	prepare(t, tree, plan)
 	if got := contents(); got != want {
 		t.Errorf("after a rest:\n%s", got)
+	}
+}
+
+// A tree that nobody changed is lent again without a run of git, also where a tool could have
+// written it; a change of any kind has git make it anew.
+func TestCurrentTree(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit("file", "one", "dir/other", "two", "dir/third", "three")
+	other := p.commit("file", "six")
+	tree := p.store().Tree(filepath.Join(t.TempDir(), "trees"), "local", Seen{})
+	path := os.Getenv("PATH")
+	lend := func(commit string, git bool) error {
+		t.Setenv("PATH", map[bool]string{true: path}[git])
+		defer t.Setenv("PATH", path)
+		return tree.Prepare(t.Context(), Plan{Commit: commit, Branch: "main", ReadOnly: true})
+	}
+	settled := func() { // files are older than the index that names them
+		t.Helper()
+		for range 10 {
+			if err := lend(base, true); err != nil {
+				t.Fatal(err)
+			}
+			if tree.unchanged(base) {
+				return
+			}
+			time.Sleep(10 * time.Millisecond) // a tick of the file system's clock
+		}
+		t.Fatal("git has always to look")
+	}
+	settled()
+	for range 2 {
+		if err := lend(base, false); err != nil {
+			t.Errorf("unchanged: %v", err)
+		}
+	}
+	for _, does := range []string{
+		"printf eno >file", "touch -r file ../was; printf eno >file; touch -r ../was file", "touch file", "chmod 600 file; chmod 755 file", "rm file", "rm file; ln -s dir/other file",
+		"rm -r dir", "cp file new; mv new file", "rm file; mkdir file", "mv dir/other dir/x; mv dir/third dir/other; mv dir/x dir/third", "cp ../index ../new; mv ../new ../index", "rm ../checked",
+	} {
+		run(t, tree.Dir(), "sh", "-ec", does)
+		if err := lend(base, false); !errors.Is(err, ErrNoGit) {
+			t.Errorf("after %q git is not asked: %v", does, err)
+		}
+		settled()
+		if got := run(t, tree.Dir(), "sh", "-ec", "cat file dir/other dir/third; find . -type f | sort"); got != "onetwothree./dir/other\n./dir/third\n./file" {
+			t.Errorf("after %q the tree has %q", does, got)
+		}
+	}
+	run(t, tree.Dir(), "sh", "-ec", "echo x >new; mkdir -p dir/deep; echo y >dir/deep/new") // other files are removed without git
+	if err := lend(base, false); err != nil {
+		t.Errorf("with other files: %v", err)
+	}
+	if got := run(t, tree.Dir(), "sh", "-ec", "find . -type f | sort"); got != "./.git\n./dir/other\n./dir/third\n./file" {
+		t.Errorf("other files are left: %q", got)
+	}
+	if err := lend(other, false); !errors.Is(err, ErrNoGit) {
+		t.Errorf("another commit without git: %v", err)
 	}
 }
