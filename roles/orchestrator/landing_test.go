@@ -461,12 +461,12 @@ func TestLandingHasTrouble(t *testing.T) {
 	if w := f.status(next); w.Landing.State != blackboard.LandingQueued || w.Landing.Trouble != "" || f.status(sick).Landing.Trouble == "" {
 		t.Fatalf("the role is away: %+v", w.Landing)
 	}
-	f.fails[sick] = errors.New("no space left on the device")
+	f.fails[sick] = errors.New("ask the repository: no space left\non the device")
 	f.later += time.Minute
 	f.lands()
 	f.lands()
 	l := f.status(sick).Landing
-	if l.State != blackboard.LandingQueued || l.Trouble != "no space left on the device" || f.asked[sick] != 2 {
+	if l.State != blackboard.LandingQueued || l.Trouble != "no space left; on the device" || f.asked[sick] != 2 {
 		t.Errorf("%+v, asked %d times", l, f.asked[sick])
 	}
 	if e := f.Events(blackboard.EventLanding); len(e) < 2 || e[1].Attributes[blackboard.AttributeTrouble] != l.Trouble || e[1].Workflow != sick {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"sett/blackboard"
@@ -70,7 +71,7 @@ func troubled(ctx context.Context, t *term, goal string, sick *trouble) (turn, e
 		return next, err
 	}
 	s := landing{t: t, w: w, was: *w.Landing, l: *w.Landing}
-	if s.l.Trouble = role.Clean(sick.Error()); len(s.l.Trouble) > mostTrouble {
+	if s.l.Trouble = role.Clean(strings.ReplaceAll(strings.TrimPrefix(sick.Error(), "ask the repository: "), "\n", "; ")); len(s.l.Trouble) > mostTrouble {
 		s.l.Trouble = s.l.Trouble[:mostTrouble]
 	}
 	if s.l.Trouble == s.was.Trouble {

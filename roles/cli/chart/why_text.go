@@ -7,6 +7,7 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/store"
 	"sett/roles/role/words"
 	"sett/roles/view"
 	"sett/roles/view/lineage"
@@ -46,7 +47,9 @@ func landingText(l blackboard.Landing) string {
 		return "landing: trouble: " + role.Clean(l.Trouble) + "; it is tried again"
 	case l.State == blackboard.LandingLanded:
 		text := fmt.Sprintf("landed as commit %s of branch %s, by %s", words.Commit(role.Clean(l.Commit)), branch, role.Clean(l.How))
-		if l.Tip != "" && l.Tip != l.Commit {
+		if l.How == store.Already {
+			text = fmt.Sprintf("branch %s had it already, at commit %s", branch, words.Commit(role.Clean(l.Commit)))
+		} else if l.Tip != "" && l.Tip != l.Commit {
 			text += ", on top of " + words.Commit(role.Clean(l.Tip))
 		}
 		if l.Verification != "" {

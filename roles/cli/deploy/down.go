@@ -261,11 +261,24 @@ func onlyStored(ctx context.Context, at *instance.Locator, in *instance.Instance
 	if hashes = slices.Compact(hashes); err != nil || len(hashes) == 0 {
 		return 0
 	}
-	missing, err := instance.Repository(at, in).Missing(ctx, hashes)
+	forms, err := store.Forms(ctx, store.Open(in.StoreDir())) // it may have landed in another form
 	if err != nil {
 		return 0
 	}
-	return len(missing)
+	asked := slices.Clone(hashes)
+	for _, hash := range hashes {
+		if landed := forms[hash]; landed != "" {
+			asked = append(asked, landed)
+		}
+	}
+	missing, err := instance.Repository(at, in).Missing(ctx, asked)
+	if err != nil {
+		return 0
+	}
+	lost := func(hash string) bool {
+		return slices.Contains(missing, hash) && (forms[hash] == "" || slices.Contains(missing, forms[hash]))
+	}
+	return len(slices.DeleteFunc(hashes, func(hash string) bool { return !lost(hash) }))
 }
 
 // letGo removes the refs by which an older sett held the commits of results in the

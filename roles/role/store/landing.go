@@ -46,7 +46,7 @@ const landingRefs = "refs/sett/landings/"
 // plannedRef is the last commit that was planned for a branch. Most often it is the tip of the next plan.
 const plannedRef = "refs/sett/planned"
 
-// landingRef is a ref that holds a commit for a landing: to or tip.
+// landingRef is a ref that holds a commit for a landing: of (the result), tip or to.
 func landingRef(name, part string) string { return landingRefs + name + "/" + part }
 
 // Lander brings commits of a store to branches of the user's repository.
@@ -120,9 +120,25 @@ func (x Lander) planOn(ctx context.Context, p *LandingPlan, l Landing) error {
 
 // holds has refs hold the commits of a plan.
 func (x Lander) holds(ctx context.Context, p *LandingPlan, l Landing) error {
-	updates := fmt.Sprintf("update %s %s\nupdate %s %s\nupdate %s %s\n", landingRef(l.Name, "tip"), p.Tip, landingRef(l.Name, "to"), p.To, plannedRef, p.To)
-	_, err := x.Store.run(ctx, command{args: []string{"update-ref", "--stdin"}, stdin: updates})
+	var updates strings.Builder
+	for ref, commit := range map[string]string{landingRef(l.Name, "of"): l.Commit, landingRef(l.Name, "tip"): p.Tip, landingRef(l.Name, "to"): p.To, plannedRef: p.To} {
+		fmt.Fprintf(&updates, "update %s %s\n", ref, commit)
+	}
+	_, err := x.Store.run(ctx, command{args: []string{"update-ref", "--stdin"}, stdin: updates.String()})
 	return err
+}
+
+// Forms returns the commits of results that were planned for a branch, each with the commit
+// that the branch should get for it.
+func Forms(ctx context.Context, s *Store) (map[string]string, error) {
+	all, err := Refs(ctx, s, landingRefs)
+	forms := map[string]string{}
+	for ref, commit := range all {
+		if name, ok := strings.CutSuffix(ref, "/of"); ok {
+			forms[commit] = all[name+"/to"]
+		}
+	}
+	return forms, err
 }
 
 // way is the way of a landing where the branch has moved on. A rebase would leave out the
