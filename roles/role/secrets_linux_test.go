@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -73,5 +74,21 @@ func TestScrubEnv(t *testing.T) {
 	}
 	if err := ScrubEnv("BAD=NAME"); err != nil {
 		t.Error(err)
+	}
+}
+
+// Where its file in /proc cannot be opened, a process's memory is read and written by calls.
+func TestCalledMemory(t *testing.T) {
+	there, m := []byte("the old text"), calledMemory(os.Getpid())
+	at := int64(uintptr(unsafe.Pointer(&there[0])))
+	got := make([]byte, 3)
+	if _, err := m.WriteAt([]byte("new"), at+4); err != nil || string(there) != "the new text" {
+		t.Errorf("%q, %v", there, err)
+	}
+	if _, err := m.ReadAt(got, at+4); err != nil || string(got) != "new" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := m.ReadAt(got, 1); err == nil {
+		t.Error("memory that is not there was read")
 	}
 }
