@@ -70,6 +70,13 @@ func TestBlame(t *testing.T) {
 	if o := one.Of(one.Lines[0]); len(one.Lines) != 1 || one.Lines[0].Number != 2 || one.Lines[0].Text != "TWO" || o.Artefact == nil || o.Artefact.ID != terminal || o.Artefact.WorkflowID != goal || o.Goal != "change it" {
 		t.Errorf("song:2: %+v, %+v", one, one.Origins[0])
 	}
+	for _, args := range [][]string{nil, {"--no-patches"}} { // a report names the commit in any case
+		out, _, err := s.run(append([]string{"report", goal, "-o", "json"}, args...)...)
+		s.Must(err)
+		if has(t, out, `"hash": "`+first+`"`); strings.Contains(out, `"patch": "diff --git`) != (args == nil) {
+			t.Errorf("report %q:\n%s", args, out)
+		}
+	}
 	out, _, err := s.run("blame", "song")
 	s.Must(err)
 	mask := s.masking()

@@ -24,6 +24,7 @@ type reportCmd struct {
 	Output string `short:"o" enum:"html,md,json,yaml,timeline,graph" default:"html" placeholder:"FORMAT" help:"How to write it: html (one page that needs no other file), md, json or yaml; timeline or graph: that picture alone, as SVG."`
 	File   string `placeholder:"FILE" help:"Write to FILE, which is there when it is whole; else to stdout."`
 	Force  bool   `help:"Overwrite FILE."`
+	Bare   bool   `name:"no-patches" help:"Name commits by their hashes alone, which is much faster where there are many."`
 	Ledger string `placeholder:"EXPORT" help:"Read an export of sett ledger export instead of an instance."`
 }
 
@@ -96,6 +97,9 @@ func (c *reportCmd) read(a *app) (*report.Report, error) {
 	repo := commit.In(a.ctx, a.at, on.in)
 	from := sourcesOf(a, on.b, on.in.Name)
 	from.Commits = func(ctx context.Context, artefact blackboard.Artefact) (report.Commit, error) {
+		if c.Bare || c.Output == "timeline" || c.Output == "graph" { // the pictures have no commits
+			return report.Commit{Hash: role.Clean(artefact.CommitHash()), Files: []report.File{}}, nil
+		}
 		return patchOf(ctx, repo, artefact)
 	}
 	return report.Read(a.ctx, from, goal)

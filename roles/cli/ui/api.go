@@ -37,7 +37,7 @@ var reads = map[string]read{
 	"graph":     {flags: []string{"depth"}, id: true},
 	"unearth":   {bare: []string{"meta", "diff", "previous"}, id: true},
 	"diff":      {id: true},
-	"report":    {forms: []string{"timeline", "graph"}, id: true},
+	"report":    {bare: []string{"no-patches"}, forms: []string{"timeline", "graph"}, id: true},
 	"logs":      {flags: []string{"lines", "since", "claim", "workflow"}, id: true},
 	"watch":     {flags: []string{"since", "until", "workflow", "type", "agent"}, bare: []string{"waits"}},
 }

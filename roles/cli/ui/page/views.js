@@ -134,9 +134,8 @@ function timeline(page, svg) {
 const goal = {
   async load(page, id, shown) {
     const tab = parts.includes(page.params.get('tab')) ? page.params.get('tab') : parts[0];
-    const pic = tab === 'timeline' || tab === 'graph' ? draw('report/' + id, { output: tab }) : null;
-    const [report, svg] = await Promise.all([get('report/' + id), pic]);
-    return { shown, report, svg: svg && picture(svg), tab };
+    if (tab === 'timeline' || tab === 'graph') return { shown, svg: picture(await draw('report/' + id, { output: tab })), tab };
+    return { shown, report: await get('report/' + id, tab === 'result' ? {} : { 'no-patches': 'true' }), tab };
   },
   draw(page, { shown, report, svg, tab }) {
     const [on, nav] = tabs(page, parts);
@@ -160,7 +159,7 @@ const goal = {
         w.status === 'active' ? page.button('cancel', w.id, 'Cancel the goal') : null, w.status === 'failed' ? page.button('retry', w.id, 'Retry') : null),
       shown.outcome ? h('p', null, text(line(shown.outcome, 400))) : null,
       shown.waits.length ? waits(page, shown.waits) : null,
-      report.lacks.length ? h('p', { class: 'warn' }, 'could not be read: ', text(report.lacks.join('; '))) : null,
+      report && report.lacks.length ? h('p', { class: 'warn' }, 'could not be read: ', text(report.lacks.join('; '))) : null,
       nav, on === tab ? body() : h('p', { class: 'quiet' }, 'is read'),
     ];
   },
