@@ -14,44 +14,44 @@ import (
 
 // checkedFile tells how the files of a read-only tree were when git had made it, where the
 // tool could write them all the same: in local mode.
-func (t *Tree) checkedFile() string { return filepath.Join(t.dir, "checked") }
+func checkedFile(t *Tree) string { return filepath.Join(t.dir, "checked") }
 
 // openly says whether a plan is for a tool that is not to write its tree, and could.
-func (t *Tree) openly(p Plan) bool {
+func openly(t *Tree, p Plan) bool {
 	return p.ReadOnly && p.Commit != "" && !t.walled(p) && t.care.mark() == "" && len(t.care.Keep) == 0
 }
 
 // check remembers the files of a tree that git has just made.
-func (t *Tree) check(commit string) error {
+func check(t *Tree, commit string) error {
 	has, err := t.entries()
 	if err != nil {
 		return err
 	}
-	state, _ := t.state(commit, has)
-	return os.WriteFile(t.checkedFile(), []byte(state), 0o600)
+	state, _ := stateOf(t, commit, has)
+	return os.WriteFile(checkedFile(t), []byte(state), 0o600)
 }
 
 // unchanged removes other files from the tree, and says whether its own are as they were when
 // git had made it, so that git need not look. A file that is as young as that note may have
 // changed unseen, and does not count.
-func (t *Tree) unchanged(commit string) bool {
+func unchanged(t *Tree, commit string) bool {
 	var note unix.Stat_t
-	known, err := os.ReadFile(t.checkedFile())
-	if err != nil || unix.Lstat(t.checkedFile(), &note) != nil {
+	known, err := os.ReadFile(checkedFile(t))
+	if err != nil || unix.Lstat(checkedFile(t), &note) != nil {
 		return false
 	}
 	has, err := t.entries()
 	if err != nil || t.sweep(has) != nil {
 		return false
 	}
-	state, newest := t.state(commit, has)
+	state, newest := stateOf(t, commit, has)
 	return state != "" && state == string(known) && newest.Before(time.Unix(note.Mtim.Unix()))
 }
 
-// state is a digest of all that changes with the files of a tree, or with the index of it: no
+// stateOf is a digest of all that changes with the files of a tree, or with the index of it: no
 // program can set a ctime. newest is the latest ctime of a file. Empty: a file is missing, or nobody
 // knows whether the machine was started since.
-func (t *Tree) state(commit string, e *entries) (digest string, newest time.Time) {
+func stateOf(t *Tree, commit string, e *entries) (digest string, newest time.Time) {
 	if boot() == "" {
 		return "", newest
 	}

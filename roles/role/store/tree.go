@@ -92,9 +92,9 @@ func (t *Tree) Prepare(ctx context.Context, p Plan) error {
 		}
 	}
 	var err error
-	if open := t.openly(p); open && !t.unchanged(p.Commit) {
+	if open := openly(t, p); open && !unchanged(t, p.Commit) {
 		if err = t.renew(ctx, p.Commit); err == nil {
-			err = t.check(p.Commit)
+			err = check(t, p.Commit)
 		}
 	} else if !open && !t.untouched(p) {
 		err = t.renew(ctx, p.Commit)
@@ -224,7 +224,7 @@ func (t *Tree) entries() (*entries, error) {
 // again, from which the next one is prepared soon. Where that is not possible it becomes empty.
 // Of a tree that nobody could write only the repository goes.
 func (t *Tree) Tidy(ctx context.Context, commit string) error {
-	if t.marked(commit) || t.unchanged(commit) {
+	if t.marked(commit) || unchanged(t, commit) {
 		return empty(t.GitDir())
 	}
 	if err := t.checkOut(ctx, commit); err != nil {

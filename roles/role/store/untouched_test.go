@@ -142,7 +142,7 @@ func TestCurrentTree(t *testing.T) {
 			if err := lend(base, true); err != nil {
 				t.Fatal(err)
 			}
-			if tree.unchanged(base) {
+			if unchanged(tree, base) {
 				return
 			}
 			time.Sleep(10 * time.Millisecond) // a tick of the file system's clock
