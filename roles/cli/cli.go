@@ -81,7 +81,7 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	if err != nil {
 		return err
 	}
-	if err = term.Interruptible(ctx, a.Hold, func() error {
+	if err = term.Interruptible(ctx, e.Hurry, a.Hold, func() error {
 		if peoples.MatchString(parsed.Command()) {
 			if err := aPerson(a); err != nil {
 				return err

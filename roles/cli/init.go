@@ -145,7 +145,7 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 			return p, err
 		}
 		p.own = true
-		before, _ := os.ReadFile(filepath.Join(root, instance.ConfigName))
+		before, _ := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
 		if p.replaced = c.Yes && untouched(root, before); !c.Force && !p.replaced {
 			err = c.refuse(root, p.files)
 		}
@@ -281,7 +281,7 @@ const maxInit = 1 << 20
 
 // same says whether a file is there as it would be written.
 func same(root string, f starter.File) bool {
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(f.Path)))
+	text, err := repofile.Read(root, filepath.Join(root, filepath.FromSlash(f.Path)), maxInit)
 	return err == nil && string(text) == string(f.Text)
 }
 

@@ -22,6 +22,9 @@ func Runnable(program, root string) error {
 	if err != nil {
 		return errors.Unwrap(err)
 	}
+	if info, err := os.Stat(found); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for its other end
+		return errors.New("not a regular file")
+	}
 	return interpreted(found)
 }
 

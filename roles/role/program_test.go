@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -46,6 +47,13 @@ func TestRunnable(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
+	}
+	pipe := filepath.Join(root, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := Runnable(pipe, root); err == nil || err.Error() != "not a regular file" { // opening it would never end
+		t.Errorf("a pipe: %v", err)
 	}
 	if err := Runnable("no-such-program-9", root); err == nil {
 		t.Error("a program that is nowhere can be run")

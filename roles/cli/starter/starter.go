@@ -17,6 +17,7 @@ import (
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/runtime/repofile"
 )
 
 // Where editors find the schema of sett.yml: beside it, by a path that is right in
@@ -75,19 +76,36 @@ func modeOf(name string) fs.FileMode {
 	return 0o644
 }
 
-// Write writes the file below a folder.
+// Write writes the file below a folder, through no link that leads out of it.
 func (f File) Write(root string) error {
-	name := filepath.Join(root, filepath.FromSlash(f.Path))
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("make directory: %w", err)
-	}
-	if err := os.WriteFile(name, f.Text, f.Mode); err != nil {
-		return fmt.Errorf("write %s: %w", f.Path, role.Cause(err))
-	}
-	if err := os.Chmod(name, f.Mode); err != nil { // a file that existed keeps its own otherwise
+	if err := f.write(root); err != nil {
 		return fmt.Errorf("write %s: %w", f.Path, role.Cause(err))
 	}
 	return nil
+}
+
+func (f File) write(root string) error {
+	name := filepath.FromSlash(f.Path)
+	if _, err := repofile.Place(root, filepath.Join(root, name)); err != nil {
+		return err
+	}
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	if info, err := dir.Stat(name); err == nil {
+		if err := repofile.CheckRegular(info.Mode()); err != nil {
+			return err
+		}
+	}
+	if err := dir.WriteFile(name, f.Text, f.Mode); err != nil {
+		return err
+	}
+	return dir.Chmod(name, f.Mode) // a file that existed keeps its own otherwise
 }
 
 // Kinds are the examples.

@@ -3,8 +3,10 @@ package starter
 import (
 	"errors"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"sett/agents"
@@ -129,6 +131,49 @@ func TestNewModel(t *testing.T) {
 		c, err := config.Parse("sett.yml", e.Files[len(e.Files)-1].Text)
 		if err != nil || len(c.Models) != 1 || c.Models[0].Model != name || string(c.Models[0].API) != api {
 			t.Errorf("%v: %+v", err, c.Models)
+		}
+	}
+}
+
+// A repository's links, pipes and devices lead no file of sett init to another place.
+func TestWriteStaysInside(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(root, out string) error
+		want    string
+	}{
+		"a new directory":     {func(string, string) error { return nil }, ""},
+		"a link of its own":   {func(root, _ string) error { return errors.Join(os.Mkdir(root+"/b", 0o755), os.Symlink("b", root+"/a")) }, ""},
+		"a directory outside": {func(root, out string) error { return os.Symlink(out, root+"/a") }, "leads out of its repository"},
+		"a file outside": {func(root, out string) error {
+			return errors.Join(os.WriteFile(out+"/f", []byte("mine"), 0o600), os.Mkdir(root+"/a", 0o755), os.Symlink(out+"/f", root+"/a/f"))
+		}, "leads out of its repository"},
+		"a link to nothing": {func(root, out string) error {
+			return errors.Join(os.Mkdir(root+"/a", 0o755), os.Symlink(out+"/none", root+"/a/f"))
+		}, "leads nowhere"},
+		"a pipe": {func(root, _ string) error {
+			return errors.Join(os.Mkdir(root+"/a", 0o755), syscall.Mkfifo(root+"/a/f", 0o600))
+		}, "a named pipe"},
+	} {
+		root, out := t.TempDir(), t.TempDir()
+		if err := c.prepare(root, out); err != nil {
+			t.Fatal(err)
+		}
+		err := File{Path: "a/f", Text: []byte("text"), Mode: 0o755}.Write(root)
+		switch {
+		case c.want == "":
+			text, read := os.ReadFile(root + "/a/f")
+			info, stat := os.Stat(root + "/a/f")
+			if err != nil || read != nil || stat != nil || string(text) != "text" || info.Mode().Perm() != 0o755 {
+				t.Errorf("%s: %v %v %q", name, err, read, text)
+			}
+		case err == nil || !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+		entries, _ := os.ReadDir(out)
+		for _, e := range entries {
+			if text, _ := os.ReadFile(out + "/" + e.Name()); string(text) != "mine" {
+				t.Errorf("%s: wrote %s outside", name, e.Name())
+			}
 		}
 	}
 }

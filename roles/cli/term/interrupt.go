@@ -23,11 +23,14 @@ func (h *Hold) isOn() bool { return h != nil && h.on.Load() }
 // lastMoment is the time that an interrupted command has to end by itself.
 const lastMoment = 800 * time.Millisecond
 
+// lastResort is the time that one has which holds on, from the second interrupt.
+var lastResort = 10 * time.Second // tests shorten it
+
 // Interruptible runs a command, and ends with the context's error a moment after the
 // user's interrupt: the command may be blocked by a pipe that nobody writes to, or by a
 // slow reader of its output. A command that holds on has to stop something first, and
-// gets the time for it.
-func Interruptible(ctx context.Context, h *Hold, run func() error) error {
+// gets the time for it, but for a user who interrupts again: hurry is closed then.
+func Interruptible(ctx context.Context, hurry <-chan struct{}, h *Hold, run func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- run() }()
 	select {
@@ -40,10 +43,20 @@ func Interruptible(ctx context.Context, h *Hold, run func() error) error {
 		return err
 	case <-time.After(lastMoment):
 	}
-	if h.isOn() {
-		return <-done
+	if !h.isOn() {
+		return ctx.Err()
 	}
-	return ctx.Err()
+	select {
+	case err := <-done:
+		return err
+	case <-hurry:
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(lastResort):
+		return ctx.Err()
+	}
 }
 
 // ReadUntil returns a reader that ends with the context's error when the context ends,

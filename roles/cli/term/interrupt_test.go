@@ -29,3 +29,18 @@ func TestReaderUntil(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(whole), err)
 	}
 }
+
+// A second interrupt ends a command that holds on and does not end.
+func TestInterruptedTwice(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	hurry, h := make(chan struct{}), &Hold{}
+	h.On()
+	cancel()
+	close(hurry)
+	last := lastResort
+	lastResort = time.Millisecond
+	defer func() { lastResort = last }()
+	if err := Interruptible(ctx, hurry, h, func() error { select {} }); !errors.Is(err, context.Canceled) {
+		t.Errorf("it ends with %v", err)
+	}
+}

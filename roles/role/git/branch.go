@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sett/roles/role"
+	"sett/runtime/repofile"
 )
 
 // BranchRef is the ref of a branch.
@@ -77,7 +78,7 @@ func (g Repository) Unfinished(ctx context.Context, tree string) (what, branch s
 		if _, err := os.Lstat(filepath.Join(dir, u.file)); err != nil {
 			continue
 		}
-		text, _ := os.ReadFile(filepath.Join(dir, u.file, "head-name"))
+		text, _ := repofile.Read("", filepath.Join(dir, u.file, "head-name"), 64<<10)
 		return u.what, strings.TrimPrefix(strings.TrimSpace(string(text)), BranchRef("")), nil
 	}
 	return "", "", nil

@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"sett/runtime/repofile"
 )
 
 // A shallow repository has no parents of some commits, its boundary, and names them in a
@@ -28,7 +30,7 @@ const mostShallow = 16 << 20
 // Boundary returns the commits at which the history of a git directory ends though they
 // have parents, sorted; nil: the history is whole.
 func Boundary(gitDir string) ([]string, error) {
-	f, err := os.Open(filepath.Join(gitDir, shallowFile))
+	f, err := repofile.OpenIn("", filepath.Join(gitDir, shallowFile))
 	if gone(err) {
 		return nil, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sett/roles/role/git"
+	"sett/runtime/repofile"
 )
 
 // User is the repository of the user, by its git directory, the one that all its
@@ -99,11 +100,14 @@ var held = []struct{ file, prefix, meaning string }{
 	{"BISECT_START", "", "is being bisected"},
 }
 
+// mostHeld bounds such a file, in bytes.
+const mostHeld = 64 << 10
+
 // busyWith says what a working tree with this git directory does with a branch; empty: nothing.
 func busyWith(dir, branch string) string {
 	ref := git.BranchRef(branch)
 	for _, h := range held {
-		text, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(h.file)))
+		text, err := repofile.Read("", filepath.Join(dir, filepath.FromSlash(h.file)), mostHeld)
 		if err != nil {
 			continue
 		}
