@@ -51,7 +51,7 @@ func TestDockerCrashAtEachMove(t *testing.T) {
 		for range 2 {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				g := containersBehindProxy(t, host, brigade())
+				g := containersBehindProxy(t, host, brigade().without()) // where each process writes at each move
 				g.dieAt(points)
 				g.crashTwice()
 				g.settled()
@@ -74,7 +74,7 @@ var peopledPlaces = map[string][]string{
 func TestDockerCrashAmongPeople(t *testing.T) {
 	t.Parallel()
 	host := engineHost(t)
-	c := peopled("retries: 1\n")
+	c := peopled("retries: 1\n").without()
 	for i, a := range c.agents {
 		switch a.name {
 		case "r1", "p1":
