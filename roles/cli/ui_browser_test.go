@@ -193,7 +193,7 @@ func TestPageInBrowser(t *testing.T) {
 		{"goals", "goals", "write a page"}, {"failed-goals", "goals?status=failed", "try the impossible"}, {"goal-timeline", "show/" + ids["goal"], "write a page"},
 		{"goal-graph", "show/" + ids["goal"] + "?tab=graph", "write a page"}, {"goal-result", "show/" + ids["goal"] + "?tab=result", "it is done"},
 		{"goal-story", "show/" + ids["goal"] + "?tab=story", "feedback"}, {"goal-ledger", "show/" + ids["goal"] + "?tab=ledger", "Replay"},
-		{"hostile-goal", "show/" + bad + "?tab=story", "alert(3)"}, {"hostile-artefact", "show/" + draft, "alert(4)"}, {"failure", "show/" + ids["failure"], "no way"},
+		{"hostile-goal", "show/" + bad + "?tab=story", "alert(3)"}, {"hostile-artefact", "show/" + draft, `\u202eevil`}, {"failure", "show/" + ids["failure"], "no way"},
 		{"claim", "show/" + ids["rework"], "Claim on Draft"}, {"clan", "clan", "The clan"}, {"ledger", "ledger?since=all", "entries"},
 	} {
 		b.goes(v.to)

@@ -5,7 +5,7 @@ import { enter, act, Stream } from './wire.js';
 import * as views from './views.js';
 
 const main = document.getElementById('main');
-const drawn = ['q', 'kind', 'to', 'zoom']; // parameters that nothing is read for
+const drawn = ['q', 'kind', 'to', 'zoom', 'all']; // parameters that nothing is read for
 const order = ['now', 'goals', 'clan', 'ledger'];
 
 enter();
@@ -180,8 +180,15 @@ function stir() {
   }, 25);
 }
 
-// paint brings the document to what the page says.
+// paint brings the document to what the page says. Its cost says how soon it may again.
+let cost = 0;
 function paint() {
+  const begun = performance.now();
+  bring();
+  cost = performance.now() - begun;
+}
+
+function bring() {
   render(document.getElementById('nav'), order.map((name) => link(name, views[name].title, { key: name, 'aria-current': page.view === views[name] ? 'page' : null })));
   if (page.problem) {
     const lost = page.problem.status === 401;
@@ -215,11 +222,11 @@ function followOwn() {
   let due = null;
   own = new Stream(page.view.query(page), { open() {}, state, problem(e) { page.problem = e; paint(); }, entry(e) {
     page.rows.push(e);
-    if (page.rows.length > 2 * views.ledger.mostRows) {
-      page.rows.splice(0, views.ledger.mostRows);
+    if (page.rows.length > 2 * views.ledger.kept) {
+      page.rows.splice(0, views.ledger.kept);
       page.dropped = true;
     }
-    due ||= setTimeout(() => { due = null; paint(); }, 25);
+    due ||= setTimeout(() => { due = null; paint(); }, Math.max(25, 3 * cost));
   } });
 }
 
@@ -312,7 +319,7 @@ addEventListener('hashchange', () => {
   route();
 });
 document.addEventListener('visibilitychange', () => { if (!document.hidden) stir(); });
-setInterval(() => { if (!document.hidden && page.data && !page.view.still) paint(); }, 1000); // times go on
+setInterval(() => { if (!document.hidden && page.data && page.view.ticks) paint(); }, 1000); // times go on
 setInterval(() => { if (!document.hidden && page.view === views.now) refresh(); }, 10000); // silence is no entry
 
 route();

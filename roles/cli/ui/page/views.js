@@ -5,6 +5,8 @@ import { h, text, link, of, at, span, list, tone, patch, picture, short } from '
 import { get, draw } from './wire.js';
 
 const status = (s) => h('span', { class: tone(s) }, s.replaceAll('_', ' '));
+const mostRows = 300; // of a ledger, at once
+
 const first = (s) => (s || '').split('\n')[0];
 const line = (s, n = 160) => (first(s).length > n ? first(s).slice(0, n) + '…' : first(s));
 
@@ -29,6 +31,7 @@ const waits = (page, all) => list(['for', 'who', 'what', 'goal'], (all || []).ma
 
 export const now = {
   title: 'Now',
+  ticks: true, // it has times that go on
   async load() {
     const [instances, questions, failed, models] = await Promise.all([get('list'), get('questions'), get('goals', { status: 'failed', limit: 5 }), get('models', { limit: 20 })]);
     const instance = instances.instances[0] || {};
@@ -66,6 +69,7 @@ export const now = {
 
 export const goals = {
   title: 'Goals',
+  ticks: true,
   load: (page) => get('goals', { status: page.params.get('status'), limit: page.params.get('limit') || 50 }),
   draw(page, { goals: all, more }) {
     const q = (page.params.get('q') || '').toLowerCase();
@@ -110,13 +114,21 @@ const step = (s, i) => h('article', { class: 'card', key: (s.claim ? s.claim.id 
   s.unreadable ? h('p', { class: 'bad' }, text(s.unreadable)) : null,
   s.artefact ? h('div', null, '→ ', brief(s.artefact), ' ', text(line(s.artefact.says)), s.gate ? h('span', { class: tone(s.gate.state) }, ' ', s.gate.state, s.gate.by ? [' by ', text(s.gate.by)] : '') : '') : null);
 
+// story is the steps of a goal, of many the last ones.
+function story(page, steps) {
+  const most = page.params.get('all') ? steps.length : 200;
+  const left = Math.max(0, steps.length - most);
+  return [left ? h('p', null, h('button', { type: 'button', onclick: () => page.go(page.here({ all: 'yes' }), true) }, 'Show ' + left + ' earlier steps')) : null,
+    h('div', { class: 'cards', key: 'cards' }, steps.slice(left).map((s, i) => step(s, left + i)))];
+}
+
 // entries are lines of a goal's ledger, up to the one that the slider is at.
 const entries = (page, all) => {
   const to = page.params.get('to') ? Math.min(Number(page.params.get('to')) || 0, all.length) : all.length;
   return [
     h('div', { class: 'row' }, h('label', { for: 'replay' }, 'Replay'), h('input', { id: 'replay', type: 'range', min: 0, max: all.length, value: to, 'aria-valuetext': to + ' of ' + all.length,
       oninput: (e) => page.go(page.here({ to: Number(e.target.value) === all.length ? '' : e.target.value }), true) }), h('span', { class: 'quiet' }, to + ' of ' + all.length)),
-    list(['time', 'kind', 'who', 'what'], all.slice(Math.max(0, to - 1000), to).reverse().map((e) => h('tr', { key: e.id, 'data-row': '', tabindex: '0' },
+    list(['time', 'kind', 'who', 'what'], all.slice(Math.max(0, to - mostRows), to).reverse().map((e) => h('tr', { key: e.id, 'data-row': '', tabindex: '0' },
       h('td', null, at(e.time)), h('td', { class: e.tone || null }, e.kind), h('td', null, text(e.by)), h('td', null, text(e.says)))))];
 };
 
@@ -149,7 +161,7 @@ const goal = {
         report.commits.length ? [h('h2', null, 'Commits'), commits(report.commits)] : null,
         report.models.length ? [h('h2', null, 'Models'), list(['agent', 'model', 'calls', 'cost'], report.models.map((m) => h('tr', { key: m.agent + m.model }, h('td', null, text(m.agent)), h('td', null, text(m.model)), h('td', null, m.calls), h('td', null, m.cost))))] : null,
         report.people.length ? [h('h2', null, 'People'), list(['time', 'person', '', ''], report.people.map((d, i) => h('tr', { key: 'p' + i }, h('td', null, at(d.time)), h('td', null, text(d.by)), h('td', null, d.kind), h('td', null, text(d.says)))))] : null],
-      story: () => h('div', { class: 'cards' }, report.steps.map(step)),
+      story: () => story(page, report.steps),
       ledger: () => entries(page, report.ledger),
     }[on];
     return [
@@ -270,8 +282,6 @@ export const clan = {
   ],
 };
 
-const mostRows = 1000;
-
 export const ledger = {
   title: 'Ledger',
   own: true, // it follows the ledger itself
@@ -283,7 +293,7 @@ export const ledger = {
     return [
       h('h1', null, 'Ledger'),
       h('div', { class: 'row' }, page.filter('since', 'Since', ['1h', '10m', '24h', '30d', 'all']), page.filter('kind', 'Kind'), page.filter('type', 'Type'), page.filter('agent', 'Agent'), page.filter('workflow', 'Goal')),
-      h('p', { class: 'quiet' }, shown.length, ' entries', page.dropped ? ', the newest ' + mostRows + ' of more' : '', page.rows.length ? [', at ', h('span', { class: 'mono' }, page.rows[page.rows.length - 1].id)] : ''),
+      h('p', { class: 'quiet' }, shown.length, page.dropped ? ' of more' : '', ' entries', shown.length > mostRows ? ', the newest ' + mostRows + ' are shown' : '', page.rows.length ? [', at ', h('span', { class: 'mono' }, page.rows[page.rows.length - 1].id)] : ''),
       list(['time', 'kind', 'goal', 'who', 'what'], shown.slice(-mostRows).reverse().map((e) => h('tr', { key: e.id, 'data-row': '', tabindex: '0' },
         h('td', null, at(e.time)), h('td', null, e.kind), h('td', null, of(e.workflow_id)), h('td', null, text(e.agent || (e.attributes || {}).by || '')),
         h('td', null, e.phase ? e.phase + ' ' : '', e.claim_id ? ['claim ', of(e.claim_id), ' '] : '', e.artefact_id ? ['artefact ', of(e.artefact_id), ' '] : '',
@@ -291,5 +301,5 @@ export const ledger = {
           h('span', { class: 'quiet' }, Object.entries(e.attributes || {}).filter(([k]) => k !== 'sha256').map(([k, v]) => [k, ' ', text(line(v, 80)), '  ']))))), 'no entries yet'),
     ];
   },
-  mostRows,
+  kept: 5000, // entries in the page
 };
