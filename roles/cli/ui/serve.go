@@ -198,6 +198,10 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, token string) {
 	if at := r.URL.Query().Get("at"); isWord(at) {
 		to += "&goal=" + at
 	}
+	if r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		w.Header().Set("Refresh", "0; url="+to) // after a redirect the browser would still hold the cookie back
+		return
+	}
 	w.Header().Set("Location", to)
 	w.WriteHeader(http.StatusSeeOther)
 }

@@ -199,6 +199,13 @@ func TestEnter(t *testing.T) {
 	if again := s.ask("GET", target, ""); again.Code != http.StatusUnauthorized {
 		t.Errorf("a second time: %d", again.Code)
 	}
+	if address, err = s.Address("--evil"); err != nil {
+		t.Fatal(err)
+	}
+	w = s.ask("GET", strings.TrimPrefix(address, "http://127.0.0.1:4321"), "", "Sec-Fetch-Site", "cross-site") // a link in another page, such as a terminal's
+	if to := w.Header().Get("Refresh"); w.Code != http.StatusOK || !strings.HasPrefix(to, "0; url=/ui/#key=") || strings.Contains(to, "evil") {
+		t.Errorf("from another site: %d, %s", w.Code, to)
+	}
 	kept, err := os.ReadFile(s.file)
 	if err != nil || strings.Contains(string(kept), key) || strings.Contains(string(kept), strings.TrimPrefix(strings.Split(cookie, ";")[0], "sett-badgers=")) {
 		t.Errorf("kept %s, %v", kept, err)
