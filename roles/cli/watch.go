@@ -377,6 +377,9 @@ func (v *ledgerView) line(ctx context.Context, e blackboard.Event) error {
 		return nil
 	}
 	l := view.Describe(e, v.artefact(ctx, e))
+	if v.brief && v.screen != nil { // digests are for watch and why
+		l.What = strings.TrimSuffix(l.What, ", "+view.Program(e.Ran()))
+	}
 	return v.row(e.Time, e.Workflow, string(l.Kind), kindStyle(l), l.Agent, l.What, term.Of(l.As))
 }
 

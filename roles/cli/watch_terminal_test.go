@@ -187,7 +187,8 @@ func TestForageLogs(t *testing.T) {
 		})
 		claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
 		s.Grant(claim, blackboard.PhaseExclusive, "writer")
-		s.begin(claim, "writer")
+		_, err := s.board.Cub.Start(t.Context(), blackboard.StartRequest{Claim: claim, Agent: "writer", Holder: "i-writer", Ran: blackboard.Ran{Program: "sha256:0123456789abcdef"}})
+		s.Must(err)
 		s.said("writer", claim, "compiling "+goal)
 		s.said("lint", "", "of another goal")
 		s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "red"})
@@ -195,6 +196,8 @@ func TestForageLogs(t *testing.T) {
 		s.Must(c.wait())
 		if text := shown(); strings.Count(text, " │ compiling "+goal) != 1 || strings.Contains(text, "another goal") {
 			t.Errorf("TERM=%q: shown\n%s", term, text)
+		} else if strings.Contains(text, "0123456789ab") != (term == "") {
+			t.Errorf("TERM=%q: people are not told digests, and programs are:\n%s", term, text)
 		}
 	}
 	s.refuses(role.Usage, "--logs belongs to --wait", "forage", "--logs", "--goal", "x")

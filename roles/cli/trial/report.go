@@ -51,6 +51,9 @@ func (t *Trial) conclude() error {
 		if a.Summary != "" {
 			t.say("summary", role.Clean(a.Summary))
 		}
+		if a.StructuralType == blackboard.Question {
+			t.say("", `--answer "…" answers it, and runs the tool again`)
+		}
 	}
 	if t.Form.ForPeople() {
 		t.Printf("%s, nothing was recorded\n", t.Paint("fine", term.Good))
