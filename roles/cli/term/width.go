@@ -83,8 +83,8 @@ func Wrap(s string, columns int) []string {
 	return append(lines, s)
 }
 
-// Fold breaks each line of a clean text that is wider than the terminal; what goes on is
-// indented as far as the line, and by more. Lines that are commands stay whole, so that they
+// Fold breaks each line of a clean text that is wider than the terminal; the rest is indented
+// as far as the line, and by more. Lines that are commands stay whole, so that they
 // can be copied, and lines of a file with their number. Without a terminal it changes nothing.
 func Fold(w any, text, more string) string {
 	columns, _ := Size(w)
@@ -146,8 +146,8 @@ func isExcerpt(line string) bool {
 	return found && strings.Trim(number, "0123456789 ") == ""
 }
 
-// Hang lays a clean text out behind a label of so many columns: on the terminal w it is
-// broken, and what goes on is indented as far.
+// Hang lays a clean text out behind a label: on the terminal w it is broken, and its further
+// lines are indented as far.
 func Hang(w any, label, text string) string {
 	columns, _ := Size(w)
 	room := columns - Width(label)
