@@ -131,7 +131,7 @@ func (g Graph) arrows(p *Picture, l *layout, tops, bottoms []float64) {
 		if way.strong {
 			class = "edge strong"
 		}
-		p.path(class, d, true)
+		p.tie(class, d, g.Nodes[from.node].Ref, g.Nodes[l.spots[way.spots[len(way.spots)-1]].node].Ref)
 	}
 }
 

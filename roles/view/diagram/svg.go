@@ -118,6 +118,15 @@ func (p *Picture) path(class, d string, arrow bool) {
 	fmt.Fprintf(&p.body, `<path class="%s" d="%s"%s/>`, class, d, end)
 }
 
+// tie draws an arrow between the boxes of two records, by their ids; empty: unknown.
+func (p *Picture) tie(class, d, from, to string) {
+	ends := ""
+	if from != "" && to != "" {
+		ends = ` data-from="` + safe(from) + `" data-to="` + safe(to) + `"`
+	}
+	fmt.Fprintf(&p.body, `<path class="%s" d="%s" marker-end="url(#arrow)"%s/>`, class, d, ends)
+}
+
 // Width estimates the width of a text of 12 units' height, rather too wide than too
 // narrow: fonts differ.
 func Width(s string) float64 {

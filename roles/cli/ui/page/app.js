@@ -1,6 +1,6 @@
 // The page: which view is shown, when it is read anew, acting, and the keyboard.
 
-import { h, render, text, link } from './dom.js';
+import { h, render, text, link, ties } from './dom.js';
 import { enter, act, Stream } from './wire.js';
 import * as views from './views.js';
 
@@ -8,7 +8,7 @@ const main = document.getElementById('main');
 const drawn = ['q', 'kind', 'to', 'zoom', 'all']; // parameters that nothing is read for
 const order = ['now', 'goals', 'clan', 'ledger'];
 
-enter();
+await enter();
 
 // page is the view that is shown, with its values and its drafts.
 const page = {
@@ -306,6 +306,13 @@ document.addEventListener('keydown', (e) => {
   e.preventDefault();
 });
 
+for (const [event, on] of [['mouseover', true], ['focusin', true], ['mouseout', false], ['focusout', false]]) {
+  main.addEventListener(event, (e) => {
+    const box = e.target.closest?.('rect[data-ref]');
+    if (box) ties(box.ownerSVGElement, on ? box.getAttribute('data-ref') : null);
+  });
+}
+
 main.addEventListener('click', (e) => {
   const box = e.target.closest?.('[data-ref]');
   if (box) open(box);
@@ -314,8 +321,8 @@ document.getElementById('skip').addEventListener('click', (e) => {
   e.preventDefault();
   main.focus();
 });
-addEventListener('hashchange', () => {
-  enter();
+addEventListener('hashchange', async () => {
+  await enter();
   route();
 });
 document.addEventListener('visibilitychange', () => { if (!document.hidden) stir(); });

@@ -70,7 +70,7 @@ function set(node, name, value) {
 
 // What a picture of sett's may be made of. All else is left out.
 const shapes = ['svg', 'title', 'defs', 'marker', 'path', 'rect', 'text', 'g'];
-const properties = ['class', 'x', 'y', 'width', 'height', 'rx', 'd', 'viewBox', 'fill', 'fill-opacity', 'role', 'data-ref', 'marker-end',
+const properties = ['class', 'x', 'y', 'width', 'height', 'rx', 'd', 'viewBox', 'fill', 'fill-opacity', 'role', 'data-ref', 'data-from', 'data-to', 'marker-end',
   'id', 'orient', 'refX', 'refY', 'markerUnits', 'markerWidth', 'markerHeight'];
 
 // picture copies a drawing, shape by shape. Boxes that stand for a record lead to it.
@@ -91,6 +91,18 @@ export function picture(from) {
     return own;
   };
   return copy(from.documentElement);
+}
+
+// ties shows the arrows of a box, and the boxes at their other ends; of none: no box.
+export function ties(svg, ref) {
+  const near = new Set();
+  for (const p of svg.querySelectorAll('[data-from]')) {
+    const [from, to] = [p.getAttribute('data-from'), p.getAttribute('data-to')];
+    const on = ref === from || ref === to;
+    p.classList.toggle('near', on);
+    if (on) near.add(from).add(to);
+  }
+  for (const r of svg.querySelectorAll('rect[data-ref]')) r.classList.toggle('near', near.has(r.getAttribute('data-ref')));
 }
 
 // text is a text of somebody's, in its own direction.

@@ -2,11 +2,30 @@
 
 const api = '/api/v1/';
 
-// enter takes the key from the address, and hides it. It stays with this tab.
-export function enter() {
+// The tabs of this page hand the key on to a new one. Other ports are other origins, and
+// hear nothing of it.
+const tabs = new BroadcastChannel('sett');
+let taken = () => {};
+tabs.onmessage = ({ data }) => {
+  const key = sessionStorage.getItem('sett-key');
+  if (data.key && !key) {
+    sessionStorage.setItem('sett-key', data.key);
+    taken();
+  } else if (data.wanted && key) tabs.postMessage({ key });
+};
+
+// enter takes the key from the address, and hides it. It stays with this tab. A tab
+// without one asks the others, for a moment.
+export async function enter() {
   const given = new URLSearchParams(location.hash.replace(/^#/, ''));
   const key = given.get('key');
-  if (!key) return;
+  if (!key) {
+    if (sessionStorage.getItem('sett-key')) return;
+    const answered = new Promise((done) => { taken = done; setTimeout(done, 400); });
+    tabs.postMessage({ wanted: true });
+    await answered;
+    return;
+  }
   sessionStorage.setItem('sett-key', key);
   const goal = given.get('goal');
   history.replaceState(null, '', '/ui/#/' + (goal ? 'show/' + encodeURIComponent(goal) : 'now'));
