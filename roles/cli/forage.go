@@ -66,6 +66,7 @@ func (c *forageCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	instance.TellPointers(a.ctx, a.at, in, base.Commit) // and brings submodules, before any agent works
 	id := a.NewID()
 	err = post(a, b, in, blackboard.Artefact{
 		ID: id, LogicalID: id, Version: 1, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
@@ -79,7 +80,6 @@ func (c *forageCmd) Run(a *app) error {
 	}
 	warnOfAbsent(a, b, in)
 	noteUnapplied(a, in)
-	instance.TellPointers(a.ctx, a.at, in, base.Commit)
 	a.printID(id)
 	if !c.Wait.given {
 		goal, follow := "goal "+words.Short(id), words.Short(id)

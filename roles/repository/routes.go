@@ -97,7 +97,7 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 // tree is a place with the care that sett.yml has for its agent.
 func (s *server) tree(agent, slot string) (*store.Tree, error) {
 	care, err := store.CareOf(s.trees, agent)
-	return s.store.Tree(s.trees, slot, s.seen).With(care), err
+	return store.CaredFor(s.store.Tree(s.trees, slot, s.seen), care), err
 }
 
 // prepare decides where the tree starts, and makes it so.

@@ -80,7 +80,7 @@ func pointers(ctx context.Context, g git.Repository) []Finding {
 		return nil // which history says
 	}
 	var out []Finding
-	for _, line := range instance.PointerLines(p) {
+	for _, line := range instance.PointerLines(p.Without(git.Modules(ctx, g, head, p))) {
 		out = append(out, warning("pointers", "a tool that needs the content brings it from elsewhere; commits leave the pointer as it is", "%s", line))
 	}
 	return out

@@ -41,7 +41,8 @@ func someOf(paths []string) string {
 func toldFile(in *Instance) string { return filepath.Join(in.StoreDir(), "info", "sett-pointers") }
 
 // UntoldPointers returns lines about paths of a commit that agents see without their content, where
-// the user was told others or none. Remember is called once they are told.
+// the user was told others or none. Remember is called once they are told; it brings the commits of submodules
+// that are at hand into the store, which is there by then.
 func UntoldPointers(ctx context.Context, g git.Repository, in *Instance, commit string) (lines []string, remember func() error, err error) {
 	remember = func() error { return nil }
 	told, _ := os.ReadFile(toldFile(in))
@@ -53,9 +54,17 @@ func UntoldPointers(ctx context.Context, g git.Repository, in *Instance, commit 
 	if err != nil {
 		return nil, remember, err
 	}
-	lines = PointerLines(p)
+	modules := git.Modules(ctx, g, commit, p)
+	lines = PointerLines(p.Without(modules))
 	now := strings.Join(lines, "\n")
-	remember = func() error { return store.WriteWhole(toldFile(in), commit+"\n"+now) }
+	remember = func() error {
+		for _, m := range modules {
+			if err := store.FetchModule(ctx, store.Open(in.StoreDir()), m.Objects, m.Commit); err != nil {
+				return err
+			}
+		}
+		return store.WriteWhole(toldFile(in), commit+"\n"+now)
+	}
 	if now == said {
 		lines = nil
 	}
@@ -68,7 +77,10 @@ func TellPointers(ctx context.Context, l *Locator, in *Instance, commit string) 
 	for _, line := range lines {
 		l.Sayf("sett: warning: %s\n", line)
 	}
-	if err == nil {
-		_ = remember() // else they are told again
+	if err != nil {
+		return
+	}
+	if err := remember(); err != nil && ctx.Err() == nil { // they are told again
+		l.Sayf("sett: warning: %s\n", words.FirstLine(err))
 	}
 }

@@ -195,7 +195,7 @@ func (g gateway) passPart(p servedPart, path string, most int, contentType strin
 	}))
 }
 
-// answer is what a part said.
+// answer is the page of a part.
 type answer struct {
 	status      int
 	body        []byte

@@ -15,6 +15,8 @@ import (
 type Pointers struct {
 	Submodules []string // empty directories in a tree
 	LFS        []string // files of git LFS: small texts that name their content
+
+	commits map[string]string // of submodules, by path
 }
 
 // Bounds of the search for files of git LFS.
@@ -42,6 +44,10 @@ func FindPointers(ctx context.Context, g Repository, commit string) (Pointers, e
 		case len(fields) != 3:
 		case fields[1] == "commit":
 			p.Submodules = append(p.Submodules, name)
+			if p.commits == nil {
+				p.commits = map[string]string{}
+			}
+			p.commits[name] = fields[2]
 		case path.Base(name) == ".gitattributes":
 			attributes = append(attributes, [2]string{fields[2], name})
 		case fields[0] != "120000":

@@ -28,8 +28,8 @@ type Care struct {
 // Own are the paths that never get into a commit.
 func (c Care) Own() []string { return slices.Concat(c.Keep, c.Copy) }
 
-// With has the tree cared for in this way.
-func (t *Tree) With(c Care) *Tree {
+// CaredFor has a tree cared for in this way.
+func CaredFor(t *Tree, c Care) *Tree {
 	t.care = c
 	return t
 }

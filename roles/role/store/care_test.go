@@ -27,7 +27,7 @@ func newCarer(t *testing.T) *carer {
 // grant prepares the agent's tree for a grant, and has its tool work there.
 func (c *carer) grant(care Care, commit, tool string) *Tree {
 	c.t.Helper()
-	tree := c.store.Tree(c.trees, "writer", Seen{}).With(care)
+	tree := CaredFor(c.store.Tree(c.trees, "writer", Seen{}), care)
 	prepare(c.t, tree, Plan{Commit: commit, Branch: "main", User: Author{"writer", "w@x"}})
 	run(c.t, tree.Dir(), "sh", "-ec", tool)
 	return tree
@@ -212,4 +212,39 @@ func TestSparseTrees(t *testing.T) {
 	if hash := run(t, tree.Dir(), "git", "rev-parse", "HEAD"); run(t, tree.Dir(), "git", "diff", "--name-only", made.Commit, hash) != "file" {
 		t.Errorf("the tool's own commit: %s", run(t, tree.Dir(), "git", "diff", "--name-only", made.Commit, hash))
 	}
+}
+
+// A submodule with a commit that the store has is checked out, anew for each grant, and is to git as it was; others are empty.
+func TestModules(t *testing.T) {
+	t.Parallel()
+	p, lib := newPerson(t), newPerson(t)
+	p.commit("file", "one\n")
+	one := lib.commit("a/b", "b\n", ".gitmodules", "x\n")
+	p.git("update-index", "--add", "--cacheinfo", "160000,"+one+",deep/module", "--cacheinfo", "160000,"+strings.Repeat("1", 40)+",away")
+	p.git("commit", "-qm", "modules")
+	c := &carer{person: p, store: p.store(), trees: filepath.Join(t.TempDir(), "trees"), base: p.git("rev-parse", "HEAD")}
+	const without = "./file"
+	if got := c.files(c.grant(Care{}, c.base, "")); got != without {
+		t.Errorf("before: %q", got)
+	}
+	for range 2 {
+		if err := FetchModule(t.Context(), c.store, lib.objects(), one); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const with = "./deep/module/.gitmodules ./deep/module/a/b ./file"
+	for range 2 {
+		tree := c.grant(Care{}, c.base, `test -z "$(git status --porcelain)"; test b = "$(cat deep/module/a/b)"; test -z "$(ls -A away)"`)
+		if got := c.files(tree); got != with {
+			t.Errorf("it has %q", got)
+		}
+		run(t, tree.Dir(), "sh", "-ec", `echo x >deep/module/a/b; rm -r deep/module/.gitmodules; ln -s /tmp deep/module/tmp; mkfifo deep/module/pipe; echo two >file`)
+		made, err := tree.Commit(t.Context(), Changes{Start: c.base, Message: "m", Author: Author{"writer", "w@x"}}, []string{c.base}, Artefact(c.base))
+		if err != nil || run(t, c.store.Dir, "git", "diff", "--name-only", c.base, made.Commit) != "file" {
+			t.Errorf("the commit: %v %+v", err, made)
+		}
+		run(t, tree.Dir(), "sh", "-ec", `rm -rf deep; ln -s /tmp deep`)
+	}
+	run(t, "", "git", "--git-dir="+c.store.Dir, "gc", "-q", "--prune=now")
+	run(t, "", "git", "--git-dir="+c.store.Dir, "rev-list", "--objects", "--quiet", one)
 }

@@ -138,7 +138,7 @@ func (m *making) snapshot(ctx context.Context) (string, error) {
 		}
 	}
 	env, specs := m.changes.beside(m.Dir())
-	if _, err := m.gitWith(ctx, env, append([]string{"add", "-A"}, specs...)...); err != nil {
+	if _, err := gitWith(ctx, m, env, append([]string{"add", "-A"}, specs...)...); err != nil {
 		return "", refusal(err)
 	}
 	out, err := m.git(ctx, "write-tree")
@@ -166,10 +166,10 @@ func (m *making) environ() []string {
 
 // git runs git on the tree, the shelf and the copied index.
 func (m *making) git(ctx context.Context, args ...string) (string, error) {
-	return m.gitWith(ctx, nil, args...)
+	return gitWith(ctx, m, nil, args...)
 }
 
-func (m *making) gitWith(ctx context.Context, env []string, args ...string) (string, error) {
+func gitWith(ctx context.Context, m *making, env []string, args ...string) (string, error) {
 	return m.store.run(ctx, command{
 		args: args, dir: m.Dir(),
 		env: slices.Concat(m.environ(), env, []string{"GIT_WORK_TREE=" + m.Dir(), "GIT_INDEX_FILE=" + m.copied()}),

@@ -40,14 +40,9 @@ func (s *Store) Fetch(ctx context.Context, objects, commit, ref string) error {
 			return err
 		}
 	}
-	var packs []string
-	for try := 1; ; try++ {
-		if packs, err = s.fetchOnce(ctx, objects, commit, known); err == nil {
-			break
-		}
-		if try == fetchTries || !errors.Is(err, ErrIncomplete) {
-			return err
-		}
+	packs, err := fetchAll(ctx, s, objects, commit, known)
+	if err != nil {
+		return err
 	}
 	updates := fmt.Sprintf("update %s %s\nupdate %s %s\n", ref, commit, fetchedRef, commit)
 	if _, err := s.run(ctx, command{args: []string{"update-ref", "--stdin"}, stdin: updates}); err != nil {
@@ -57,6 +52,16 @@ func (s *Store) Fetch(ctx context.Context, objects, commit, ref string) error {
 		s.release(pack)
 	}
 	return nil
+}
+
+// fetchAll brings the objects that the store lacks, as often as it takes.
+func fetchAll(ctx context.Context, s *Store, objects, commit, known string) (packs []string, err error) {
+	for try := 1; ; try++ {
+		packs, err = s.fetchOnce(ctx, objects, commit, known)
+		if err == nil || try == fetchTries || !errors.Is(err, ErrIncomplete) {
+			return packs, err
+		}
+	}
 }
 
 // fetchOnce brings the objects that the store lacks. Packs that it brings are kept from

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"io/fs"
 	"os"
@@ -13,9 +14,10 @@ import (
 
 // entries are the paths that an index has, and so all that may stay in its tree.
 type entries struct {
-	files   map[string]bool // true: it is a submodule, and so an empty directory
-	folders map[string]bool // with such files
-	hidden  map[string]bool // files and their folders that a sparse tree does not have
+	files   map[string]bool   // true: it is a submodule, and so an empty directory
+	folders map[string]bool   // with such files
+	modules map[string]string // commits of submodules
+	hidden  map[string]bool   // files and their folders that a sparse tree does not have
 }
 
 // errIndex says that an index is of a form that Sett does not read. Git makes a new one.
@@ -42,7 +44,7 @@ func readIndex(file string, hash int) (*entries, error) {
 		return nil, errIndex
 	}
 	n := int(binary.BigEndian.Uint32(text[8:]))
-	rest, e := text[indexHead:len(text)-hash], &entries{files: make(map[string]bool, n), folders: map[string]bool{}, hidden: map[string]bool{}}
+	rest, e := text[indexHead:len(text)-hash], &entries{files: make(map[string]bool, n), folders: map[string]bool{}, modules: map[string]string{}, hidden: map[string]bool{}}
 	folder := ""
 	for range n {
 		fixed := indexStat + hash + indexFlags
@@ -62,7 +64,7 @@ func readIndex(file string, hash int) (*entries, error) {
 		if length <= 0 || len(rest) < size {
 			return nil, errIndex
 		}
-		name := string(rest[fixed : fixed+length])
+		name, object := string(rest[fixed:fixed+length]), rest[indexStat:indexStat+hash]
 		mode := binary.BigEndian.Uint32(rest[24:])
 		if rest = rest[size:]; hides {
 			for in := name; in != "." && !e.hidden[in]; in = path.Dir(in) {
@@ -70,7 +72,9 @@ func readIndex(file string, hash int) (*entries, error) {
 			}
 			continue
 		}
-		e.files[name] = mode>>12 == 0xe
+		if e.files[name] = mode>>12 == 0xe; e.files[name] {
+			e.modules[name] = hex.EncodeToString(object)
+		}
 		if in := path.Dir(name); in != folder { // they are sorted
 			for folder = in; in != "." && !e.folders[in]; in = path.Dir(in) {
 				e.folders[in] = true

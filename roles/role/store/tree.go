@@ -164,10 +164,10 @@ var boot = sync.OnceValue(func() string {
 
 // git runs git on the tree with the trusted index.
 func (t *Tree) git(ctx context.Context, env []string, args ...string) (string, error) {
-	return t.store.run(ctx, t.command(env, args...))
+	return t.store.run(ctx, commandOn(t, env, args...))
 }
 
-func (t *Tree) command(env []string, args ...string) command {
+func commandOn(t *Tree, env []string, args ...string) command {
 	return command{args: args, dir: t.Dir(), env: append([]string{"GIT_WORK_TREE=" + t.Dir(), "GIT_INDEX_FILE=" + t.index()}, env...)}
 }
 
@@ -176,7 +176,7 @@ func (t *Tree) checkOut(ctx context.Context, commit string) error {
 	if err := putAside(t); err != nil {
 		return err
 	}
-	if err := t.checkOutFiles(ctx, commit); err != nil {
+	if err := checkOutFiles(ctx, t, commit); err != nil {
 		return err // they stay aside until the next checkout
 	}
 	var err error
@@ -187,7 +187,7 @@ func (t *Tree) checkOut(ctx context.Context, commit string) error {
 // Own returns the paths of the prepared tree that are the agent's own: no commit may have them.
 func (t *Tree) Own() []string { return t.own }
 
-func (t *Tree) checkOutFiles(ctx context.Context, commit string) error {
+func checkOutFiles(ctx context.Context, t *Tree, commit string) error {
 	if err := resparse(t); err != nil {
 		return err
 	}
@@ -204,9 +204,12 @@ func (t *Tree) checkOutFiles(ctx context.Context, commit string) error {
 	if err != nil {
 		return err
 	}
-	c, err := sparsely(t, t.command(nil, "read-tree", "--reset", "-u", commit))
+	c, err := sparsely(t, commandOn(t, nil, "read-tree", "--reset", "-u", commit))
 	if err == nil {
 		_, err = t.store.run(ctx, c)
+	}
+	if err == nil {
+		err = withModules(ctx, t)
 	}
 	return err
 }

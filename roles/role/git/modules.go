@@ -1,0 +1,65 @@
+package git
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Module is a submodule of a commit with its objects in the repository's own git directory.
+type Module struct {
+	Path    string
+	Commit  string
+	Objects string // the directory
+}
+
+// Modules returns the submodules of a commit that are at hand: git keeps them below its own directory, by
+// the names that .gitmodules has.
+func Modules(ctx context.Context, g Repository, commit string, p Pointers) []Module {
+	if len(p.Submodules) == 0 {
+		return nil
+	}
+	out, err := g.Run(ctx, "config", "--blob", commit+":.gitmodules", "--null", "--get-regexp", `^submodule\..*\.path$`)
+	if err != nil {
+		return nil // it has none, or it cannot be read: none is at hand
+	}
+	own, _, err := g.Own(ctx)
+	if err != nil {
+		return nil
+	}
+	var all []Module
+	for _, entry := range fields0(out) {
+		key, path, _ := strings.Cut(entry, "\n")
+		name := strings.TrimSuffix(strings.TrimPrefix(key, "submodule."), ".path")
+		hash := p.commits[path]
+		dir := filepath.Join(own, "modules", filepath.FromSlash(name))
+		if hash == "" || name == "" || !filepath.IsLocal(filepath.FromSlash(name)) || strings.Contains(name, "..") {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(dir, "objects")); err != nil || !info.IsDir() {
+			continue
+		}
+		module := Repository{dir, append([]string{"GIT_DIR=" + dir}, g.Environ...)}
+		if _, err := module.Run(ctx, "cat-file", "-e", hash+"^{commit}"); err == nil {
+			all = append(all, Module{path, hash, filepath.Join(dir, "objects")})
+		}
+	}
+	return all
+}
+
+// Without returns the pointers without submodules that are at hand.
+func (p Pointers) Without(all []Module) Pointers {
+	var left []string
+	for _, path := range p.Submodules {
+		found := false
+		for _, m := range all {
+			found = found || m.Path == path || m.Commit == p.commits[path] // the same, at two places
+		}
+		if !found {
+			left = append(left, path)
+		}
+	}
+	p.Submodules = left
+	return p
+}

@@ -1,0 +1,85 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// moduleRefs are the refs of commits of submodules, by the commit: a tree of any goal may have it.
+const moduleRefs = "refs/sett/modules/"
+
+// moduleMark is a file of a store that has such commits.
+const moduleMark = "sett-modules"
+
+// FetchModule brings a submodule's commit with everything that it reaches into the store. The
+// commit is of a trusted repository with this directory of objects. One of another hash algorithm is left out.
+func FetchModule(ctx context.Context, s *Store, objects, commit string) error {
+	ref := moduleRefs + commit
+	if held, err := s.Commit(ctx, ref); err != nil || held != "" {
+		return err
+	}
+	if format, err := s.written(); err != nil || (format == "sha256") != (len(commit) == 64) {
+		return err
+	}
+	packs, err := fetchAll(ctx, s, objects, commit, "")
+	if err != nil {
+		return fmt.Errorf("bring a submodule's commit %.10s: %w", commit, err)
+	}
+	if err := WriteWhole(filepath.Join(s.Dir, "info", moduleMark), ""); err != nil {
+		return err
+	}
+	if err := s.Hold(ctx, ref, commit); err != nil {
+		return err
+	}
+	for _, pack := range packs {
+		s.release(pack)
+	}
+	return nil
+}
+
+// modular says whether a store has commits of submodules.
+func modular(s *Store) bool {
+	_, err := os.Stat(filepath.Join(s.Dir, "info", moduleMark))
+	return err == nil
+}
+
+// withModules checks out the submodules of a tree that the store has the commits of. They have no repository
+// of their own in the tree: to git they are folders that it does not look into. Others stay empty.
+func withModules(ctx context.Context, t *Tree) error {
+	if !modular(t.store) {
+		return nil
+	}
+	has, err := t.entries()
+	if err != nil || len(has.modules) == 0 {
+		return err
+	}
+	paths := slices.Sorted(maps.Keys(has.modules))
+	refs := make([]string, len(paths))
+	for i, p := range paths {
+		refs[i] = moduleRefs + has.modules[p]
+	}
+	held, err := t.store.Commits(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for i, p := range paths {
+		dir := filepath.Join(t.Dir(), filepath.FromSlash(p))
+		if info, err := os.Lstat(dir); held[i] == "" || err != nil || !info.IsDir() {
+			continue
+		}
+		index := filepath.Join(t.dir, "module-index")
+		if err := RemoveAll(index); err != nil {
+			return err
+		}
+		_, err := t.store.run(ctx, command{args: []string{"read-tree", "--reset", "-u", held[i]}, dir: dir,
+			env: []string{"GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + index}})
+		if err != nil {
+			return fmt.Errorf("check out submodule %s: %w", p, err)
+		}
+	}
+	return nil
+}
