@@ -4,11 +4,15 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -210,6 +214,7 @@ func TestPageInBrowser(t *testing.T) {
 	p.stop()
 	s.Must(p.wait())
 	b.sees("it says that it is old", "document.getElementById('state').className === 'old'")
+	b.rogue(strings.TrimSuffix(strings.TrimPrefix(b.trusted, "http://"), "/"))
 	p = s.start("ui", "--no-open")
 	goal := s.Goal("posted meanwhile")
 	b.sees("it is live again", "document.getElementById('state').textContent === 'live'")
@@ -220,6 +225,28 @@ func TestPageInBrowser(t *testing.T) {
 	defer b.mu.Unlock()
 	for _, fault := range b.faults {
 		t.Error(fault)
+	}
+}
+
+// rogue takes the port of the server that has ended. The page sees that it is another, and
+// does not tell it the key.
+func (b *browser) rogue(address string) {
+	b.t.Helper()
+	l, err := net.Listen("tcp", address)
+	b.Must(err)
+	var asked, told atomic.Int32
+	server := &http.Server{ReadHeaderTimeout: browserTime, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		if r.Header.Get("Authorization") != "" {
+			told.Add(1)
+		}
+		_, _ = io.WriteString(w, "{}")
+	})}
+	go func() { _ = server.Serve(l) }()
+	b.sees("it knows that another is there", "document.getElementById('state').textContent.includes('another program')")
+	b.Must(server.Close())
+	if asked.Load() == 0 || told.Load() > 0 {
+		b.t.Errorf("another program was asked %d times, and got the key %d times", asked.Load(), told.Load())
 	}
 }
 

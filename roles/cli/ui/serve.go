@@ -123,6 +123,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch path := r.URL.EscapedPath(); {
 	case path == "/", path == "/ui":
 		http.Redirect(w, r, "/ui/", http.StatusSeeOther)
+	case path == "/ui/proof":
+		s.prove(w, r)
 	case strings.HasPrefix(path, "/ui/"):
 		s.page(w, r, strings.TrimPrefix(path, "/ui/"))
 	case strings.HasPrefix(path, "/api/v1/"):
@@ -175,6 +177,25 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, name string) {
 	}
 	w.Header().Set("Content-Type", part.mime)
 	_, _ = w.Write(part.body)
+}
+
+// prove shows an open page that this server knows its key's hash, before the page names the
+// key: any program of this machine can take the port of a server that has ended. The port is
+// in the proof, so that no other server can pass it on.
+func (s *Server) prove(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	key, nonce := q.Get("key"), q.Get("nonce")
+	if r.Method != http.MethodGet || len(key) != 16 || len(nonce) < 16 || len(nonce) > 100 {
+		s.refuse(w, http.StatusBadRequest, "a proof is for a key and a nonce", "")
+		return
+	}
+	proof := s.Keys.prove(key, nonce+":"+strconv.Itoa(s.port))
+	if proof == "" {
+		s.unknown(w)
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, proof)
 }
 
 // enter exchanges the token of the printed address.

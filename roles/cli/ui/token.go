@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -111,6 +113,29 @@ func (k *Keys) opens(of kind, secret string) bool {
 		return k.write() == nil
 	}
 	return true
+}
+
+// prove returns a proof that the hash of a key is known here, for a text; the key is named
+// by the beginning of its hash. Empty: it is not known.
+func (k *Keys) prove(beginning, text string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	known := func() int {
+		return slices.IndexFunc(k.known.Secrets, func(g granted) bool {
+			return g.Kind == api && g.Who == k.Who && k.Now().Before(g.Until) && strings.HasPrefix(g.Hash, beginning)
+		})
+	}
+	at := known()
+	if at < 0 {
+		k.read()
+		at = known()
+	}
+	if at < 0 {
+		return ""
+	}
+	mac := hmac.New(sha256.New, []byte(k.known.Secrets[at].Hash))
+	_, _ = io.WriteString(mac, text) // a hash takes all
+	return hex.EncodeToString(mac.Sum(nil))
 }
 
 func (k *Keys) find(of kind, secret string) int {

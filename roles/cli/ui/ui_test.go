@@ -3,6 +3,9 @@ package ui
 import (
 	"bufio"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"io"
@@ -230,6 +233,37 @@ func TestEnter(t *testing.T) {
 	var r record
 	if err := s.Keys.File.Read(&r); err != nil || len(r.Secrets) != 1 {
 		t.Errorf("kept %+v, %v", r, err)
+	}
+}
+
+// A server proves that it knows the hash of a page's key, for its own port alone.
+func TestProof(t *testing.T) {
+	s := newSite(t, says)
+	key := s.secret(api)
+	known := hash(key)
+	const nonce = "0123456789abcdef-1"
+	target := "/ui/proof?key=" + known[:16] + "&nonce=" + nonce
+	mac := hmac.New(sha256.New, []byte(known))
+	_, _ = io.WriteString(mac, nonce+":4321")
+	if w := s.ask("GET", target, ""); w.Code != http.StatusOK || w.Body.String() != hex.EncodeToString(mac.Sum(nil)) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+	first := s.ask("GET", target, "").Body.String()
+	s.port = 4322
+	if w := s.ask("GET", target, "", "Host", "127.0.0.1:4322"); w.Code != http.StatusOK || w.Body.String() == first {
+		t.Errorf("another port has the same proof: %d %s", w.Code, w.Body)
+	}
+	s.port = 4321
+	for name, other := range map[string]string{
+		"a cookie's hash": "/ui/proof?nonce=" + nonce + "&key=" + hash(s.secret(shell))[:16], "all keys": "/ui/proof?key=&nonce=" + nonce, "no nonce": "/ui/proof?key=" + known[:16],
+	} {
+		if w := s.ask("GET", other, ""); w.Code == http.StatusOK {
+			t.Errorf("%s: %s", name, w.Body)
+		}
+	}
+	s.now = s.now.Add(lives[api])
+	if w := s.ask("GET", target, ""); w.Code != http.StatusUnauthorized {
+		t.Errorf("after its time: %d", w.Code)
 	}
 }
 

@@ -48,13 +48,39 @@ export class Problem extends Error {
   }
 }
 
+const hex = (b) => [...new Uint8Array(b)].map((x) => x.toString(16).padStart(2, '0')).join('');
+const bytes = (s) => new TextEncoder().encode(s);
+const gone = () => {
+  proven = null;
+  return new Problem(0, { error: 'the page’s server does not answer' });
+};
+
+// prove has the server show that it knows the key's hash. When a server ends, any program
+// of this machine can take its port, and must not get the key.
+async function prove() {
+  const known = hex(await crypto.subtle.digest('SHA-256', bytes(sessionStorage.getItem('sett-key') || '')));
+  const nonce = crypto.randomUUID();
+  const r = await fetch('proof?' + new URLSearchParams({ key: known.slice(0, 16), nonce }), { credentials: 'omit', cache: 'no-store', redirect: 'error' }).catch(() => { throw gone(); });
+  if (!r.ok) throw new Problem(r.status, await r.json().catch(() => ({})));
+  const key = await crypto.subtle.importKey('raw', bytes(known), { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
+  const want = hex(await crypto.subtle.sign('HMAC', key, bytes(nonce + ':' + (location.port || '80'))));
+  if (await r.text() !== want) throw new Problem(0, { error: 'another program is at the page’s address' });
+}
+
+let proven = null; // since the last time that the server did not answer
+const trust = () => (proven ||= prove().catch((e) => {
+  proven = null;
+  throw e;
+}));
+
 async function ask(url, init) {
+  await trust();
   let r;
   try {
     r = await fetch(url, { credentials: 'omit', cache: 'no-store', redirect: 'error', ...init });
   } catch (e) {
     if (e.name === 'AbortError') throw e;
-    throw new Problem(0, { error: 'the page’s server does not answer' });
+    throw gone();
   }
   if (!r.ok) throw new Problem(r.status, await r.json().catch(() => ({})));
   return r;
@@ -64,14 +90,15 @@ async function ask(url, init) {
 export const get = async (path, params) => (await ask(address(path, params), { headers: headers() })).json();
 
 // draw reads a picture.
-export function draw(path, params) {
+export async function draw(path, params) {
+  await trust();
   return new Promise((done, failed) => {
     const r = new XMLHttpRequest();
     r.open('GET', address(path, params));
     r.setRequestHeader('Authorization', headers().Authorization);
     r.responseType = 'document';
     r.onload = () => (r.status === 200 && r.responseXML ? done(r.responseXML) : failed(new Problem(r.status, { error: 'the picture could not be drawn' })));
-    r.onerror = () => failed(new Problem(0, { error: 'the page’s server does not answer' }));
+    r.onerror = () => failed(gone());
     r.send();
   });
 }
@@ -101,6 +128,7 @@ export class Stream {
     clearTimeout(this.later);
     const control = this.now = new AbortController();
     this.follow(control).catch((e) => {
+      proven = null;
       if (this.over || this.now !== control) return;
       this.on.state('old', e.message);
       if (e.status === 401) this.on.problem(e);
@@ -118,6 +146,7 @@ export class Stream {
   rest() {
     if (this.now) this.now.abort();
     this.now = null;
+    proven = null; // nobody watches the server now
   }
 
   close() {
@@ -144,7 +173,7 @@ export class Stream {
       let rest = '';
       for (;;) {
         const { done, value } = await reader.read();
-        if (done) throw new Problem(0, { error: 'the stream was cut' });
+        if (done) throw gone();
         sign();
         rest += value;
         const all = rest.split('\n\n');
