@@ -99,7 +99,7 @@ func (p *book) checkEvent(t *testing.T) {
 			t.Errorf("no page names the event %s", kind)
 		}
 	}
-	if shown != 1 || len(known) != 3 {
+	if shown != 1 || len(known) != 4 {
 		t.Errorf("the pages show %d events, and there are %d kinds", shown, len(known))
 	}
 }

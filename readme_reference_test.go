@@ -86,7 +86,7 @@ func (p *book) checkSpans(t *testing.T, help map[string]string) {
 	}
 	for _, code := range codes(p.text) {
 		words := strings.Fields(code)
-		if words[0] == "curl" || strings.HasPrefix(code, "[") && !strings.HasPrefix(code, "[sett,") {
+		if words[0] == "curl" || words[0] == "git" || strings.HasPrefix(code, "[") && !strings.HasPrefix(code, "[sett,") {
 			continue // the flags of other programs
 		}
 		known := all

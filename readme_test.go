@@ -251,6 +251,13 @@ func (p *book) checkConfiguration(t *testing.T) {
 		}
 	}
 	defaults, err := config.Parse("without the defaults", []byte(bare.String()))
+	for _, c := range []*config.Config{full, defaults} {
+		for _, a := range c.Agents {
+			for i := range a.Bids {
+				a.Bids[i].Line = 0
+			}
+		}
+	}
 	if err != nil || bare.Len() > len(longest)*2/3 || !reflect.DeepEqual(full, defaults) {
 		t.Errorf("the defaults that are shown are not the defaults: %v\n%+v\n%+v", err, full, defaults)
 	}
