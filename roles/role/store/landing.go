@@ -84,7 +84,7 @@ func (x Lander) Plan(ctx context.Context, l Landing) (p LandingPlan, err error) 
 // planOn makes the plan on a tip that the store has.
 func (x Lander) planOn(ctx context.Context, p *LandingPlan, l Landing) error {
 	repo := own(x.Store)
-	sides, err := git.Compare(ctx, repo, p.Tip, l.Commit, l.How == Rebase || l.How == Squash)
+	sides, err := git.Compare(ctx, repo, p.Tip, l.Commit, false)
 	switch {
 	case err != nil:
 		return err
@@ -159,13 +159,26 @@ func join(ctx context.Context, repo git.Repository, tip string, l Landing, s git
 	message := l.Subject + "\n\n" + l.Trailer
 	switch l.How {
 	case Rebase:
-		return git.Pick(ctx, repo, tip, s)
+		return rebase(ctx, repo, tip, l.Commit, s)
 	case Merge:
 		return repo.Merge(ctx, tip, l.Commit, "Merge "+message)
 	case Squash:
 		return repo.Squash(ctx, tip, l.Commit, message)
 	}
 	return "", fmt.Errorf("unknown way %q", l.How)
+}
+
+// rebase is git.Repository.Rebase. To find the commits that the branch has in another form takes
+// longer, the further it has moved on: for one commit git looks only if it contradicts the branch.
+func rebase(ctx context.Context, repo git.Repository, tip, commit string, s git.Sides) (string, error) {
+	if len(s.Ahead) == 1 {
+		s.Picks = s.Ahead
+		made, err := git.Pick(ctx, repo, tip, s)
+		if conflict := (*git.Conflict)(nil); !errors.As(err, &conflict) {
+			return made, err
+		}
+	}
+	return repo.Rebase(ctx, tip, commit)
 }
 
 // own is the store for commands that merge.

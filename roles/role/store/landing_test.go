@@ -157,6 +157,24 @@ func TestLandingConflict(t *testing.T) {
 	}
 }
 
+// A commit that the branch has in another form, and whose lines have changed there since, is there already.
+func TestLandingInAnotherForm(t *testing.T) {
+	t.Parallel()
+	l := newLander(t)
+	first := l.result("a", "1\n2\nhere\n4\n5\n6\n7\n8\n9\n")
+	l.git("switch", "-q", "released")
+	l.commit("other", "o\n")
+	l.commit("a", "1\n2\nhere\n4\n5\n6\n7\n8\n9\n")
+	tip := l.commit("a", "1\n2\nchanged\n4\n5\n6\n7\n8\n9\n")
+	l.git("switch", "-q", "main")
+	if p := l.plan(first, Rebase); p.How != Already || p.Tip != tip || p.Conflict != nil {
+		t.Errorf("%+v", p)
+	}
+	if p := l.plan(first, Merge); p.Conflict == nil {
+		t.Errorf("merged: %+v", p)
+	}
+}
+
 // A branch that somebody uses, or that is not there, is named and stays.
 func TestLandingBars(t *testing.T) {
 	t.Parallel()
