@@ -27,6 +27,7 @@ and prints the page's address, which opens the page once and within 15 minutes.
 
 Nobody else can read the page: it is served on this machine's own address, to the browser that
 opened the printed one. What you do there is recorded with your name, as on the command line.
+From another machine: ssh -L PORT:127.0.0.1:PORT, with the same port on both sides.
 
 Programs read the same from /api/v1: the path is a command, the query its flags, the answer
 that of -o json. The key is in the address to which the printed one leads.

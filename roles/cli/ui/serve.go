@@ -1,11 +1,13 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"html"
 	"io"
 	"net"
 	"net/http"
@@ -176,8 +178,11 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request, name string) {
 		return
 	}
 	w.Header().Set("Content-Type", part.mime)
-	_, _ = w.Write(part.body)
+	_, _ = w.Write(bytes.ReplaceAll(part.body, []byte(instanceMark), []byte(html.EscapeString(s.Instance))))
 }
+
+// instanceMark stands for the instance's name in the page.
+const instanceMark = "{instance}"
 
 // prove shows an open page that this server knows its key's hash, before the page names the
 // key: any program of this machine can take the port of a server that has ended. The port is

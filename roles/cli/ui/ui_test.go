@@ -181,6 +181,14 @@ func TestGuards(t *testing.T) {
 	}
 }
 
+// The page names its instance.
+func TestPageNamesInstance(t *testing.T) {
+	s := newSite(t, says)
+	if w := s.ask("GET", "/ui/", "", "Cookie", "sett-badgers="+s.secret(shell)); !strings.Contains(w.Body.String(), "<strong>badgers</strong>") || strings.Contains(w.Body.String(), instanceMark) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
 // The printed address opens the page once; what it gives is remembered as hashes, for
 // one person and a time, and outlives the server.
 func TestEnter(t *testing.T) {

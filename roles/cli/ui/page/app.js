@@ -5,6 +5,7 @@ import { enter, act, Stream } from './wire.js';
 import * as views from './views.js';
 
 const main = document.getElementById('main');
+const instance = document.title;
 const drawn = ['q', 'kind', 'to', 'zoom', 'all']; // parameters that nothing is read for
 const order = ['now', 'goals', 'clan', 'ledger'];
 
@@ -243,7 +244,7 @@ function route(quietly) {
   page.params = new URLSearchParams(query || '');
   page.problem = null;
   if (moved && page.data && page.data.view === view && view === views.show) page.data = null;
-  document.title = view.title + (page.id ? ' ' + page.id.slice(-8) : '') + ' · Sett';
+  document.title = view.title + (page.id ? ' ' + page.id.slice(-8) : '') + ' · ' + instance;
   if (moved) {
     main.scrollTop = 0;
     scrollTo(0, 0);
