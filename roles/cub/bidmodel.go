@@ -107,14 +107,17 @@ var bidSchema = &modelclient.Schema{Name: "bid", JSON: json.RawMessage(
 	`{"type":"object","properties":{"bid":{"type":"string","enum":["review","claim","exclusive","ignore"]},"reason":{"type":"string"}},"required":["bid","reason"],"additionalProperties":false}`)}
 
 // answeredBid asks until there is an answer in the right form. The n-th call for a bid has the same
-// id after a crash, so that none is paid for twice; one that ended then, without an answer
-// that is kept, is made under the next id.
+// id after a crash, also after one of the gateway that answered nothing, so that none is paid for
+// twice; one that ended then, without an answer that is kept, is made under the next id.
 func (c *cub) answeredBid(ctx context.Context, claim string, q modelclient.Request) (blackboard.BidType, string, error) {
-	calls := 0
+	calls, line, through := 0, &answering{by: c.modelHTTP.Transport, answered: true}, *c.modelHTTP
+	through.Transport = line
 	client := &modelclient.Client{
-		API: c.settings.Asks.API, Model: c.settings.Asks.Model, Base: strings.TrimRight(c.settings.Asks.Gateway, "/"), HTTP: c.modelHTTP, Repeats: 2,
+		API: c.settings.Asks.API, Model: c.settings.Asks.Model, Base: strings.TrimRight(c.settings.Asks.Gateway, "/"), HTTP: &through, Repeats: 2,
 		Sign: func(h http.Header) {
-			calls++
+			if line.answered {
+				calls++
+			}
 			gateway.SetCall(h, c.settings.Asks.Token, blackboard.Call{
 				ID: bidCallID(claim, c.settings.Agent, calls), Claim: claim, Agent: c.settings.Agent, Holder: c.settings.Incarnation,
 			})
@@ -142,6 +145,20 @@ func (c *cub) answeredBid(ctx context.Context, claim string, q modelclient.Reque
 			return "", "", err
 		}
 	}
+}
+
+// answering makes calls one after the other, and knows whether the last one had an answer.
+type answering struct {
+	by       http.RoundTripper
+	answered bool
+}
+
+// RoundTrip makes a call.
+func (a *answering) RoundTrip(q *http.Request) (*http.Response, error) {
+	a.answered = false
+	r, err := a.by.RoundTrip(q)
+	a.answered = err == nil
+	return r, err
 }
 
 // ended says whether a call was refused because it had ended before.

@@ -15,7 +15,8 @@ import (
 
 // pass passes an answer on, and cuts the client's connection where the provider's was cut.
 // The client has the whole answer before the call is settled: nobody waits for the account.
-// Its room stays reserved until then.
+// Its room stays reserved until then. A call for a bid is settled before its last byte: where
+// the gateway died in between, nobody would ask for it again.
 func (c *call) pass(ctx context.Context, cancel context.CancelCauseFunc, g *got) {
 	defer c.settle()
 	defer g.close()
@@ -37,6 +38,13 @@ func (c *call) pass(ctx context.Context, cancel context.CancelCauseFunc, g *got)
 	cancel(err) // the provider's call
 	c.settle()
 	panic(http.ErrAbortHandler)
+}
+
+// settleBid settles a call for a bid whose answer is whole, before the client has it.
+func (c *call) settleBid() {
+	if c.id.Bid() {
+		c.settle()
+	}
 }
 
 // cause says why an answer that had begun came to no end.
@@ -91,6 +99,7 @@ func (c *call) passWhole(g *got) {
 		c.whole = true
 		c.reason = "status " + strconv.Itoa(g.status)
 	}
+	c.settleBid()
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(g.head)))
 	c.w.WriteHeader(g.status)
 	_, _ = c.w.Write(g.head)
@@ -131,6 +140,7 @@ func (c *call) passLarge(g *got) error {
 			c.s.mask.bytes(text)
 			c.take(text)
 			_, _ = c.hash.Write(text)
+			c.settleBid()
 			_, err := c.w.Write(text)
 			return errors.Join(err, http.NewResponseController(c.w).Flush())
 		case err != nil:
@@ -169,6 +179,11 @@ func (c *call) passStream(g *got) error {
 		}
 		for _, e := range free {
 			_, _ = c.hash.Write(e)
+		}
+		if last || errors.Is(err, io.EOF) {
+			c.settleBid()
+		}
+		for _, e := range free {
 			if _, err := c.w.Write(e); err != nil {
 				return err
 			}
