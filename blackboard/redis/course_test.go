@@ -178,9 +178,9 @@ func TestCourseIsLeft(t *testing.T) {
 				_, err = w.b.Leader.PutBidsCourse(w.ctx, lead.Epoch, "s1", blackboard.BidsCourse{})
 				wantError(t, "the new one before its settings are in force", err, blackboard.ErrRefused)
 			},
-			"worker": func(t *testing.T, w *world, claim string) {
+			"worker": func(t *testing.T, w *world, _ string) {
 				w.opens("s1", blackboard.OpeningCourse{Bids: table("a=review b=claim c=claim d=exclusive"), Steps: "review:a;parallel:b,+c;exclusive:d"})
-				claim = blackboard.BiddingClaimID(w.goal().ID)
+				claim := blackboard.BiddingClaimID(w.goal().ID)
 				w.finish(claim, "a", blackboard.Review, "Review", "{}")
 				stays(t, w, claim, blackboard.PendingReview)
 				w.grant(claim, blackboard.PhaseParallel, "b", "c")

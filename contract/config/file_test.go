@@ -45,12 +45,12 @@ func sameAsFile(t *testing.T, c *Config) {
 
 // unlined is the configuration without the lines that its bids stand in.
 func unlined(c *Config) *Config {
-	clear := *c
-	clear.Agents = slices.Clone(c.Agents)
-	for i := range clear.Agents {
-		clear.Agents[i].Bids = withoutLines(clear.Agents[i].Bids)
+	same := *c
+	same.Agents = slices.Clone(c.Agents)
+	for i := range same.Agents {
+		same.Agents[i].Bids = withoutLines(same.Agents[i].Bids)
 	}
-	return &clear
+	return &same
 }
 
 // corpus is every valid and invalid sett.yml that the tests know, by name.

@@ -12,7 +12,7 @@ import (
 func TestPruneWorkers(t *testing.T) {
 	t.Parallel()
 	d := Dir(t.TempDir())
-	make := func(path string, size int64, age time.Duration) {
+	made := func(path string, size int64, age time.Duration) {
 		t.Helper()
 		f, err := os.Create(path)
 		if err == nil {
@@ -31,13 +31,13 @@ func TestPruneWorkers(t *testing.T) {
 	for i := range big {
 		name := fmt.Sprintf("worker-%02d", i)
 		age := time.Duration(big-i) * time.Minute
-		make(d.Path(name), Full, age)
+		made(d.Path(name), Full, age)
 		for n := range olds {
-			make(oldPath(d.Path(name), n+1), Full, age)
+			made(oldPath(d.Path(name), n+1), Full, age)
 		}
 	}
-	make(d.Path("agent-a"), Full, time.Hour)
-	make(d.Path("standby-runs"), Full, time.Hour)
+	made(d.Path("agent-a"), Full, time.Hour)
+	made(d.Path("standby-runs"), Full, time.Hour)
 	if err := d.PruneWorkers(func(name string) bool { return name == "standby-runs" }); err != nil {
 		t.Fatal(err)
 	}
