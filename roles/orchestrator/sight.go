@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 
 	"sett/blackboard"
+	"sett/roles/role"
 )
 
 // sight keeps the blackboard as it was seen last in a file beside the configuration, for
@@ -16,7 +17,7 @@ type sight struct {
 }
 
 func sightBeside(config string) *sight {
-	return &sight{file: filepath.Join(filepath.Dir(config), "sight")}
+	return &sight{file: filepath.Join(filepath.Dir(config), role.SightFile)}
 }
 
 // after returns the mark with what an earlier process saw. A file that cannot be read

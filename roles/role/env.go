@@ -85,3 +85,7 @@ func (e Env) Arguments(name, help string) (done bool, err error) {
 	}
 	return false, nil
 }
+
+// SightFile is the file beside the orchestrator's configuration with its last sight of the
+// blackboard.
+const SightFile = "sight"

@@ -3,6 +3,7 @@ package instance
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 
 	"sett/blackboard"
@@ -31,9 +32,21 @@ func (in *Instance) boardKind() string {
 	return "redis"
 }
 
-// Mark returns the instance's blackboard as it was seen last; zero: it was never seen,
-// or an older sett saw it.
-func (in *Instance) Mark() blackboard.Mark { return in.marks()[in.boardKind()] }
+// Mark returns the instance's blackboard as it was seen last, by a command or by an
+// orchestrator that is a process of this machine; zero: it was never seen, or an older
+// sett saw it.
+func (in *Instance) Mark() blackboard.Mark {
+	m := in.marks()[in.boardKind()]
+	text, err := os.ReadFile(filepath.Join(in.Dir, role.SightFile))
+	if m.ID == "" || err != nil {
+		return m
+	}
+	seen, err := blackboard.ParseMark(string(text))
+	if err != nil {
+		return m
+	}
+	return m.After(seen)
+}
 
 func (in *Instance) marks() marks {
 	var all marks

@@ -2,11 +2,14 @@ package instance
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"sett/blackboard"
 	"sett/contract/config"
+	"sett/roles/role"
 )
 
 // A purge counts for the ledger that it removed, and until that is seen again.
@@ -71,8 +74,18 @@ func TestMarks(t *testing.T) {
 			t.Fatal(err)
 		}
 		in.saw(blackboard.Mark{ID: fmt.Sprint(i), Entries: 5, Epoch: 9})
+		// The orchestrator of another kind's time saw another blackboard.
+		if err := os.WriteFile(filepath.Join(in.Dir, role.SightFile), []byte(blackboard.Mark{ID: "other", Entries: 99}.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
 		if got, want := in.Mark(), (blackboard.Mark{ID: fmt.Sprint(i), Entries: 7, Epoch: 9}); got != want {
 			t.Errorf("%s: %+v", in.boardKind(), got)
+		}
+		if err := os.WriteFile(filepath.Join(in.Dir, role.SightFile), []byte(blackboard.Mark{ID: fmt.Sprint(i), Entries: 12, Last: "5-1"}.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := in.Mark(), (blackboard.Mark{ID: fmt.Sprint(i), Entries: 12, Epoch: 9, Last: "5-1"}); got != want {
+			t.Errorf("%s, with the orchestrator's sight: %+v", in.boardKind(), got)
 		}
 	}
 	if err := in.SetMark(blackboard.Mark{}); err != nil || in.Mark().ID != "" || len(in.marks()) != len(kinds)-1 {
