@@ -516,6 +516,21 @@ func TestLandingIsApproved(t *testing.T) {
 	if w := f.status(goal); w.Status != blackboard.WorkflowAchieved || f.git(f.dir, "rev-parse", "released") != held.Commit {
 		t.Errorf("approved: %+v %+v", w, w.Landing)
 	}
+
+	goal = f.goal(change{"b", 0, "two"})
+	f.lands()
+	held = f.Artefact(f.status(goal).Landing.Verification)
+	review = blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "not like this",
+		ProducedByRole: blackboard.RoleHuman, WorkflowID: goal, SourceArtefacts: []string{held.ID}}
+	rejected, err := f.Moves.People.Reject(f.Ctx, held.ID, review, "ann")
+	f.Must(err)
+	f.Must(f.term.settle(f.Ctx, key{claimKey, rejected}))
+	f.lands()
+	w = f.status(goal)
+	rework := f.Snapshot(blackboard.LandingReworkID(held.SourceArtefacts[0], w.Landing.Since)).Claim
+	if w.Landing.State != blackboard.LandingReworked || len(rework.AdditionalContextIDs) != 2 || f.Artefact(rework.AdditionalContextIDs[1]).Payload != "not like this" {
+		t.Errorf("rejected: %+v, the rework knows of %q", w.Landing, rework.AdditionalContextIDs)
+	}
 }
 
 // A result that never lands without a conflict uses up max_review_iterations.
