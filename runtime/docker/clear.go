@@ -31,7 +31,7 @@ func (r *Runtime) clearPins(ctx context.Context) error {
 	}
 	var errs []error
 	for _, c := range pins {
-		err := r.api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true})
+		err := r.api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
 		if err != nil && !errdefs.IsNotFound(err) && !errdefs.IsConflict(err) { // a conflict: it is being removed
 			errs = append(errs, fmt.Errorf("remove container %s: %w", c.ID[:12], engine.Plain(err)))
 		}
