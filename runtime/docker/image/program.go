@@ -37,7 +37,9 @@ func (s *Store) HasProgram(ctx context.Context, ref, name string, labels runtime
 	if err != nil {
 		return false, fmt.Errorf("look for %s in image %s: %w", name, ref, err)
 	}
-	defer func() { _ = s.api.ContainerRemove(work, made.ID, container.RemoveOptions{Force: true, RemoveVolumes: true}) }()
+	defer func() {
+		_ = s.api.ContainerRemove(work, made.ID, container.RemoveOptions{Force: true, RemoveVolumes: true})
+	}()
 	for _, dir := range strings.Split(places, ":") {
 		if !path.IsAbs(dir) {
 			continue
