@@ -29,3 +29,11 @@ func TestUnled(t *testing.T) {
 		}
 	}
 }
+
+// Nobody leading is among an instance's troubles, which list and doctor show.
+func TestUnledIsTrouble(t *testing.T) {
+	r := Row{State: Degraded, Unled: "nobody leads, for 1m"}
+	if got := r.Troubles(); !strings.Contains(got, r.Unled) {
+		t.Errorf("%q", got)
+	}
+}
