@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/roles/cli/instance"
 )
 
 func TestUnled(t *testing.T) {
@@ -32,7 +33,7 @@ func TestUnled(t *testing.T) {
 
 // Nobody leading is among an instance's troubles, which list and doctor show.
 func TestUnledIsTrouble(t *testing.T) {
-	r := Row{State: Degraded, Unled: "nobody leads, for 1m"}
+	r := Row{State: Degraded, Unled: "nobody leads, for 1m", in: &instance.Instance{}}
 	if got := r.Troubles(); !strings.Contains(got, r.Unled) {
 		t.Errorf("%q", got)
 	}
