@@ -11,9 +11,10 @@ import (
 // the ledger.
 const near = 50 * time.Millisecond
 
-// A page of entries, and the most pages that are read of the ledger for one claim: a
-// busy clan has many entries between a claim's opening and its last bid.
+// The first and the largest page of entries, and the most entries that are read of the ledger for one
+// claim: a busy clan has many entries between a claim's opening and its last bid, others have few.
 const (
+	firstPage   = 32
 	ledgerPage  = 500
 	mostEntries = 4 * ledgerPage
 )
@@ -76,8 +77,9 @@ func (r *whyReader) recordStart(claim string, w *WhyGrant, g blackboard.Grant) e
 // entries are too many.
 func (r *whyReader) entries(from time.Time, f func(blackboard.Event) (done bool)) error {
 	after := blackboard.PositionAt(from.Add(-near))
-	for read := 0; read < mostEntries; read += ledgerPage {
-		events, err := r.ledger.History(r.ctx, after, ledgerPage)
+	page := int64(firstPage)
+	for read := int64(0); read < mostEntries; read, page = read+page, min(4*page, ledgerPage) {
+		events, err := r.ledger.History(r.ctx, after, page)
 		if err != nil {
 			return err
 		}
@@ -87,7 +89,7 @@ func (r *whyReader) entries(from time.Time, f func(blackboard.Event) (done bool)
 			}
 			after = e.ID
 		}
-		if len(events) < ledgerPage {
+		if int64(len(events)) < page {
 			return nil
 		}
 	}
