@@ -2,12 +2,15 @@ package cli
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/contract/model"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/words"
 )
@@ -53,6 +56,20 @@ func TestGoldenModels(t *testing.T) {
 	}
 	if _, _, err := s.run("models", "XXXXXXXX"); role.CodeOf(err) != role.NotFound {
 		t.Errorf("an unknown goal: %v", err)
+	}
+}
+
+// What calls of models cost is in the list for programs, with and without its details.
+func TestListModels(t *testing.T) {
+	s := newStage(t)
+	s.staff()
+	s.called()
+	s.config.Models = []config.Model{{Name: "smart"}}
+	s.Must(instance.WriteFile(filepath.Join(s.home, "sett", "stage", "config.json"), s.config))
+	for _, args := range [][]string{{"list", "-o", "json"}, {"list", "-v", "-o", "json"}} {
+		stdout, _, err := s.run(args...)
+		s.Must(err)
+		has(t, stdout, `"models": [`, `"model": "smart"`, `"input": 1100`)
 	}
 }
 

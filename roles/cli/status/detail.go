@@ -93,9 +93,6 @@ func (r *Row) detail(ctx context.Context, at *instance.Locator, b *instance.Boar
 	}
 	r.Waits, r.WaitsMore, r.Stopping = s.Waits(o), o.More, s.Stopping
 	r.partDetails(byUnit)
-	if err := r.spending(ctx, b, c); err != nil {
-		return err
-	}
 	r.Disk = diskOf(r.in)
 	r.Details = []Agent{}
 	for _, agent := range c.Agents {

@@ -181,7 +181,10 @@ func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]ru
 	}
 	questions, gates, err := view.OpenMatters(ctx, b.Index)
 	r.Claims, r.Questions, r.Gates = len(claims), len(questions), len(gates)
-	return err
+	if err != nil {
+		return err
+	}
+	return r.spending(ctx, b, c)
 }
 
 // leaseOver is the time without a lead after which nobody is about to take it: a leader

@@ -20,26 +20,28 @@ import (
 
 // Row is an instance in the list. The fields' names are part of the interface.
 type Row struct {
-	Name       string    `json:"name"`
-	Workspace  string    `json:"workspace"`
-	Runtime    string    `json:"runtime"`
-	State      string    `json:"state"` // running, degraded, unreachable, lost or stopped
-	Agents     int       `json:"agents"`
-	Ready      int       `json:"agents_ready"`
-	NotReady   []string  `json:"agents_not_ready"`
-	Unhealthy  []string  `json:"agents_unhealthy"` // their newest bid could not be evaluated, or they are unfit
-	Claims     int       `json:"claims_open"`
-	Questions  int       `json:"questions_open"`
-	Gates      int       `json:"gates_open"`               // artefacts that wait for approval
-	CreatedAt  time.Time `json:"created_at,omitzero"`      // absent: nobody knows
-	Down       []string  `json:"parts_down"`               // of those that should run
-	Paused     []string  `json:"parts_paused"`             // by the container engine
-	Restarting []string  `json:"parts_restarting"`         // they have ended, and are being started again
-	Known      bool      `json:"known"`                    // to this user's state directory; otherwise only the engine or its processes have it
-	HealthURL  string    `json:"health_url"`               // base address of health and metrics; empty: the orchestrator does not run, or serves none
-	NoWrites   string    `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
-	Unled      string    `json:"nobody_leads,omitempty"`   // for how long, in words; absent: an orchestrator leads
-	NoLedger   string    `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
+	Name         string       `json:"name"`
+	Workspace    string       `json:"workspace"`
+	Runtime      string       `json:"runtime"`
+	State        string       `json:"state"` // running, degraded, unreachable, lost or stopped
+	Agents       int          `json:"agents"`
+	Ready        int          `json:"agents_ready"`
+	NotReady     []string     `json:"agents_not_ready"`
+	Unhealthy    []string     `json:"agents_unhealthy"` // their newest bid could not be evaluated, or they are unfit
+	Claims       int          `json:"claims_open"`
+	Questions    int          `json:"questions_open"`
+	Gates        int          `json:"gates_open"`               // artefacts that wait for approval
+	CreatedAt    time.Time    `json:"created_at,omitzero"`      // absent: nobody knows
+	Down         []string     `json:"parts_down"`               // of those that should run
+	Paused       []string     `json:"parts_paused"`             // by the container engine
+	Restarting   []string     `json:"parts_restarting"`         // they have ended, and are being started again
+	Known        bool         `json:"known"`                    // to this user's state directory; otherwise only the engine or its processes have it
+	HealthURL    string       `json:"health_url"`               // base address of health and metrics; empty: the orchestrator does not run, or serves none
+	NoWrites     string       `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
+	Unled        string       `json:"nobody_leads,omitempty"`   // for how long, in words; absent: an orchestrator leads
+	NoLedger     string       `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
+	Models       []view.Spent `json:"models,omitempty"`         // the calls of all goals by model; absent: there are none
+	ModelsPaused bool         `json:"models_paused,omitempty"`  // a person stopped all calls
 
 	// With -v, of an instance that answers:
 	Parts     []Part      `json:"parts,omitzero"`
@@ -48,9 +50,6 @@ type Row struct {
 	WaitsMore int         `json:"waits_more,omitempty"` // open work that was not looked at
 	Stopping  bool        `json:"stopping,omitempty"`
 	Disk      Disk        `json:"disk,omitzero"` // absent: not measured yet
-
-	Models       []view.Spent `json:"models,omitempty"`        // the calls of all goals by model; absent: there are none
-	ModelsPaused bool         `json:"models_paused,omitempty"` // a person stopped all calls
 
 	in     *instance.Instance
 	why    error // it is unreachable, or its blackboard refuses writes or has another ledger
