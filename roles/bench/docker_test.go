@@ -179,7 +179,7 @@ func (r *rig) newBox(agents int, more string) *box {
 		if i > 0 {
 			goal = "Nothing"
 		}
-		fmt.Fprintf(&y, "  %s:\n    image: %s\n    command: [./tool]\n    bids: {%s: exclusive}\n%s", agentName(i), baseImage, goal, more)
+		fmt.Fprintf(&y, "  %s:\n    image: %s\n    command: [./tool]\n    workspace: {mode: none}\n    bids: {%s: exclusive}\n%s", agentName(i), baseImage, goal, more)
 	}
 	tool, err := os.ReadFile(r.tool)
 	if err != nil {

@@ -3,6 +3,8 @@
 package bench
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"sett/runtime"
@@ -62,6 +64,15 @@ func (r *rig) clanTwins() []twin {
 	}
 	r.pin(twins[1].of.Config.Image, agent)
 	b.down()
+	for _, t := range twins { // the folders that the originals saw went with them
+		for _, m := range t.of.HostConfig.Mounts {
+			if m.Type == "bind" && strings.HasPrefix(m.Source, b.root) {
+				if err := os.MkdirAll(m.Source, 0o755); err != nil {
+					r.tb.Fatal(err)
+				}
+			}
+		}
+	}
 	return twins
 }
 

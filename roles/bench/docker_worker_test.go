@@ -138,7 +138,7 @@ func (b *box) workerTwin(c *clan) twin {
 		unit = strings.TrimPrefix(names, b.container(""))
 		return err == nil && unit != ""
 	})
-	t := b.twin(unit, "sett-"+b.name, "/workspace/tool")
+	t := b.twin(unit, "sett-"+b.name, "/.sett-pin/tool")
 	if err := os.Remove(hold); err != nil {
 		b.tb.Fatal(err)
 	}
