@@ -14,6 +14,8 @@
 //  8. A granted cub assembles the input (roles/cub/assemble), has the role repository prepare a tree
 //     (roles/repository), runs the tool there (roles/cub/toolrun), checks the output (contract/tool) and records the result.
 //  9. The result is an artefact, so step 5 begins again. A Terminal, Review or Failure gets no claim.
+//     Where steps 5 to 7 follow from sett.yml alone, the leader has put them on the board as a course
+//     (roles/orchestrator/course.go), and the script that stores the result takes them (blackboard/redis/lua/_course.lua).
 //  10. Every move adds an entry to the ledger; `sett watch` and the notifier (roles/notifier) follow it.
 //
 // # Imports
@@ -34,6 +36,8 @@
 //     roles/view. Its work goes to a room below roles/cli if it fills more than this file, or two commands need it.
 //   - A picture, for a report or a page: roles/view/diagram, pure. How artefacts depend on each other: roles/view/lineage;
 //     how a clan will work: roles/view/flow. A terminal draws both in roles/cli/chart.
+//   - A view of the page, or what its API reads and does: roles/cli/ui; each is a command line of sett. By whom lines
+//     of files were written: roles/cli/blame.
 //   - A check of sett doctor: roles/cli/doctor, a line in its list of checks. A state of instances: roles/cli/status.
 //   - Values that a shell completes: roles/cli/shell, a line in its list of sources.
 //   - A move on the board: a script in blackboard/redis/lua with a header, its Go function beside it, its rule in
