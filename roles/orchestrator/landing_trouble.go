@@ -11,6 +11,7 @@ import (
 	"sett/blackboard"
 	"sett/roles/role"
 	"sett/roles/role/repository"
+	"sett/roles/role/words"
 	"sett/runtime"
 )
 
@@ -53,7 +54,7 @@ func ofRecord(err error) error {
 	return err
 }
 
-// mostTrouble is the length of a reason on the blackboard, in bytes.
+// mostTrouble is the length of a reason on the blackboard, in characters.
 const mostTrouble = 2000
 
 // troubled names the trouble of a goal on the blackboard and has the landing tried again
@@ -71,9 +72,7 @@ func troubled(ctx context.Context, t *term, goal string, sick *trouble) (turn, e
 		return next, err
 	}
 	s := landing{t: t, w: w, was: *w.Landing, l: *w.Landing}
-	if s.l.Trouble = role.Clean(strings.ReplaceAll(strings.TrimPrefix(sick.Error(), "ask the repository: "), "\n", "; ")); len(s.l.Trouble) > mostTrouble {
-		s.l.Trouble = s.l.Trouble[:mostTrouble]
-	}
+	s.l.Trouble = words.Shorten(role.Clean(strings.ReplaceAll(strings.TrimPrefix(sick.Error(), "ask the repository: "), "\n", "; ")), mostTrouble)
 	if s.l.Trouble == s.was.Trouble {
 		return next, nil
 	}
