@@ -7,11 +7,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 )
 
-// mostAgain is how many failed tests are repeated at most. More than these are no
-// matter of a busy machine.
-const mostAgain = 10
+// mostAgain is how many failed tests are repeated at most, and longestAgain how long that
+// may go on: a test whose turn comes later stays failed. More is no matter of a busy
+// machine, and whoever waits for the verdict has waited long enough.
+const (
+	mostAgain    = 30
+	longestAgain = 15 * time.Minute
+)
 
 // again repeats the tests that failed, each by itself, when nothing else runs any
 // more. Who waits for containers among a hundred others can run out of time; a test
@@ -21,7 +26,11 @@ func (p *plan) again(r *report, w io.Writer) error {
 	if n := len(failed); n == 0 || n > mostAgain {
 		return nil
 	}
+	end := time.Now().Add(longestAgain)
 	for _, t := range failed {
+		if time.Now().After(end) {
+			return nil
+		}
 		fmt.Fprintf(w, "again, alone: %s %s\n", t.pkg, t.name)
 		args := append(slices.Clone(goTest), "-count=1", "-run", only(t.name))
 		if p.raced(t.pkg) {
