@@ -46,7 +46,7 @@ var packages = []string{
 	"roles/bench",
 	"roles/blackboard",
 	"roles/cli",
-	"roles/cli/blame", "roles/cli/chart", "roles/cli/commit", "roles/cli/deploy", "roles/cli/doctor", "roles/cli/grammar", "roles/cli/instance", "roles/cli/landing", "roles/cli/ledger", "roles/cli/live",
+	"roles/cli/act", "roles/cli/blame", "roles/cli/chart", "roles/cli/commit", "roles/cli/deploy", "roles/cli/doctor", "roles/cli/grammar", "roles/cli/instance", "roles/cli/landing", "roles/cli/ledger", "roles/cli/live",
 	"roles/cli/logline", "roles/cli/manual", "roles/cli/pin", "roles/cli/shell", "roles/cli/starter", "roles/cli/status", "roles/cli/term", "roles/cli/term/ttytest", "roles/cli/trial", "roles/cli/ui",
 	"roles/cub",
 	"roles/cub/assemble",
@@ -263,7 +263,7 @@ var lent = map[string][]string{
 // know each other. The doctor asks by the code of sett up and of sett list, so it
 // stands above them. All draw from roles/view, which knows no room: see checkRole.
 var levels = map[string]int{
-	"roles/cli/grammar": 1, "roles/cli/pin": 1, "roles/cli/term": 1,
+	"roles/cli/act": 1, "roles/cli/grammar": 1, "roles/cli/pin": 1, "roles/cli/term": 1,
 	"roles/cli/instance": 2, "roles/cli/term/ttytest": 1, "roles/cli/live": 2, "roles/cli/logline": 2,
 	"roles/cli/commit": 3, "roles/cli/deploy": 3, "roles/cli/ledger": 3, "roles/cli/chart": 3, "roles/cli/manual": 3, "roles/cli/status": 3,
 	"roles/cli/doctor": 4, "roles/cli/landing": 4, "roles/cli/shell": 4, "roles/cli/starter": 4, "roles/cli/trial": 4,

@@ -25,7 +25,7 @@
 //     Only main.go, files called wire.go and roles/cli/instance import them.
 //   - A role imports roles/role, and no other role. roles/view is lent to all; leaves of roles/cub are lent to `sett try`.
 //   - roles/cli → doctor, landing, shell, starter, trial → chart, commit, deploy, ledger, manual, status → instance, logline →
-//     term, grammar, pin → roles/role. All draw from roles/view, which knows no terminal. Only roles/cli imports kong;
+//     term, grammar, pin, act → roles/role. All draw from roles/view, which knows no terminal. Only roles/cli imports kong;
 //     the others read the command line as a plain value (roles/cli/grammar).
 //
 // The tests of the root package hold all of this (imports_test.go, house_test.go).
@@ -36,8 +36,8 @@
 //     roles/view. Its work goes to a room below roles/cli if it fills more than this file, or two commands need it.
 //   - A picture, for a report or a page: roles/view/diagram, pure. How artefacts depend on each other: roles/view/lineage;
 //     how a clan will work: roles/view/flow. A terminal draws both in roles/cli/chart.
-//   - A view of the page, or what its API reads and does: roles/cli/ui; each is a command line of sett. By whom lines
-//     of files were written: roles/cli/blame.
+//   - A view of the page, or what its API reads and does: roles/cli/ui; each is a command line of sett, which
+//     roles/cli/act runs in the same process. By whom lines of files were written: roles/cli/blame.
 //   - A check of sett doctor: roles/cli/doctor, a line in its list of checks. A state of instances: roles/cli/status.
 //   - Values that a shell completes: roles/cli/shell, a line in its list of sources.
 //   - A move on the board: a script in blackboard/redis/lua with a header, its Go function beside it, its rule in

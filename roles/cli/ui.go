@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 
+	"sett/roles/cli/act"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/ui"
 	"sett/roles/role"
@@ -85,7 +86,7 @@ func (c *uiCmd) about(a *app) (in *instance.Instance, goal string, err error) {
 }
 
 // commandsOn returns the function that runs a command line on an instance.
-func commandsOn(a *app, in *instance.Instance) ui.Command {
+func commandsOn(a *app, in *instance.Instance) act.Command {
 	global := []string{"--color=never", "--name=" + in.Name}
 	if f := a.flags; f.Directory != "" {
 		global = append(global, "--directory="+f.Directory)

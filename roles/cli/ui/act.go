@@ -7,43 +7,16 @@ import (
 	"io"
 	"mime"
 	"net/http"
-	"strings"
 	"sync"
-	"time"
+
+	"sett/roles/cli/act"
 )
-
-// wish is the body of a request to act.
-type wish struct {
-	Text    string `json:"text"`    // the answer, the reason, the feedback
-	Approve bool   `json:"approve"` // of a review without feedback
-}
-
-// acts are the moves of people, as command lines. A text is read from standard input.
-var acts = map[string]func(id string, do wish) []string{
-	"answer":  func(id string, _ wish) []string { return []string{"answer", "--", id, "-"} },
-	"approve": func(id string, _ wish) []string { return []string{"approve", "--", id} },
-	"reject":  func(id string, _ wish) []string { return []string{"reject", "--", id, "-"} },
-	"review": func(id string, do wish) []string {
-		if do.Approve && do.Text == "" {
-			return []string{"review", "--approve", "--", id}
-		}
-		return []string{"review", "--feedback=-", "--", id}
-	},
-	"cancel": func(id string, _ wish) []string { return []string{"cancel", "--", id, "-"} },
-	"retry": func(id string, do wish) []string {
-		if do.Text == "" {
-			return []string{"retry", "--", id}
-		}
-		return []string{"retry", "--", id, "-"}
-	},
-}
 
 // Bounds of acting.
 const (
 	mostText  = 12 << 20 // bytes of a request
-	actTime   = time.Minute
-	mostDeeds = 1000 // that are remembered
-	mostKey   = 200  // characters
+	mostDeeds = 1000     // that are remembered
+	mostKey   = 200      // characters
 )
 
 // deed is a request to act and, once done is closed, its answer.
@@ -94,7 +67,7 @@ func (d *deeds) forget(key string) {
 }
 
 // act answers a request to act.
-func (s *Server) act(w http.ResponseWriter, r *http.Request, name string, verb func(string, wish) []string, id string) {
+func (s *Server) act(w http.ResponseWriter, r *http.Request, name, id string) {
 	key := r.Header.Get("Idempotency-Key")
 	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	switch {
@@ -112,7 +85,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, name string, verb f
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostText))
-	var do wish
+	var do act.Wish
 	if err == nil {
 		strict := json.NewDecoder(bytes.NewReader(body))
 		strict.DisallowUnknownFields()
@@ -124,7 +97,7 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, name string, verb f
 	}
 	d, isNew := s.deeds.begin(key, name+" "+id+" "+string(body))
 	if isNew {
-		go s.do(context.WithoutCancel(r.Context()), key, d, verb(id, do), do.Text) // the act outlives a reader that goes away
+		go s.do(context.WithoutCancel(r.Context()), key, d, name, id, do) // the act outlives a reader that goes away
 	} else if d.request != name+" "+id+" "+string(body) {
 		s.refuse(w, http.StatusUnprocessableEntity, "the key was used for another act", "")
 		return
@@ -136,21 +109,12 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, name string, verb f
 	}
 }
 
-// done is the answer to an act.
-type done struct {
-	IDs  []string `json:"ids"`  // of the records that were made
-	Says string   `json:"says"` // the outcome, in words
-}
-
 // do acts.
-func (s *Server) do(ctx context.Context, key string, d *deed, args []string, text string) {
+func (s *Server) do(ctx context.Context, key string, d *deed, name, id string, wish act.Wish) {
 	defer close(d.done)
-	ctx, cancel := context.WithTimeout(ctx, actTime)
-	defer cancel()
-	var out, said bytes.Buffer
-	err := s.Run(ctx, args, strings.NewReader(text), &out, &said)
+	done, err := s.Run.Do(ctx, name, id, wish)
 	if err == nil {
-		d.status, d.body = http.StatusOK, done{append([]string{}, strings.Fields(out.String())...), strings.TrimSpace(strings.ReplaceAll("\n"+said.String(), "\nsett: ", "\n"))}
+		d.status, d.body = http.StatusOK, done
 		return
 	}
 	status, p := problemOf(err, http.StatusConflict)

@@ -3,7 +3,6 @@ package ui
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sett/roles/cli/act"
 	"sett/roles/role"
 )
 
@@ -57,8 +57,8 @@ func (s *Server) api(w http.ResponseWriter, r *http.Request, path string) {
 			return
 		}
 	}
-	if verb, ok := acts[name]; ok {
-		s.act(w, r, name, verb, id)
+	if _, ok := act.Moves[name]; ok {
+		s.act(w, r, name, id)
 		return
 	}
 	c, ok := reads[name]
@@ -152,16 +152,9 @@ func isName(s string) bool {
 	}) < 0
 }
 
-// problem is the answer to a request that failed.
-type problem struct {
-	Error string `json:"error"`
-	Hint  string `json:"hint,omitempty"`      // the command to type, or the change to make
-	Code  int    `json:"exit_code,omitempty"` // that the command line ends with
-}
-
 // refuse answers a request that no command was run for.
 func (s *Server) refuse(w http.ResponseWriter, status int, why, hint string) {
-	answer(w, status, problem{Error: why, Hint: hint})
+	answer(w, status, act.Problem{Error: why, Hint: hint})
 }
 
 // failed answers with a command's error. other is the status where the exit code says
@@ -171,7 +164,7 @@ func (s *Server) failed(w http.ResponseWriter, err error, other int) {
 	answer(w, status, p)
 }
 
-func problemOf(err error, other int) (int, problem) {
+func problemOf(err error, other int) (int, act.Problem) {
 	code := role.CodeOf(err)
 	status, ok := map[role.Code]int{
 		role.Usage: http.StatusBadRequest, role.NotFound: http.StatusNotFound, role.TimedOut: http.StatusGatewayTimeout, role.Environment: http.StatusServiceUnavailable,
@@ -180,11 +173,7 @@ func problemOf(err error, other int) (int, problem) {
 	if !ok {
 		status = other
 	}
-	p := problem{Error: role.CleanText(err.Error()), Code: int(code)}
-	if e := (*role.Error)(nil); errors.As(err, &e) {
-		p.Hint = role.CleanText(e.Hint)
-	}
-	return status, p
+	return status, act.ProblemOf(err)
 }
 
 // answer writes a value as JSON.

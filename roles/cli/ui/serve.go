@@ -17,16 +17,13 @@ import (
 	"sync"
 	"time"
 
+	"sett/roles/cli/act"
 	"sett/roles/view/diagram"
 )
 
-// Command runs a command line of sett, and returns its error. Its data goes to out, its
-// messages to messages.
-type Command func(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) error
-
 // Server serves the page and the API of an instance.
 type Server struct {
-	Run      Command
+	Run      act.Command
 	Instance string
 	Again    string // the command line that opens the page
 	Keys     *Keys

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sett/roles/cli/act"
 )
 
 // Times of a stream.
@@ -55,7 +56,11 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, args []string) {
 		return
 	}
 	stop := e.beats()
-	err := s.Run(r.Context(), append(args, "--output=jsonl"), strings.NewReader(""), e, said{e})
+	err := s.Run(r.Context(), append(args, "--output=jsonl"), strings.NewReader(""), &act.Lines{Each: e.entry}, act.Message(func(name, text string) error {
+		return e.event(name, struct {
+			Says string `json:"says"`
+		}{text})
+	}))
 	stop()
 	if err != nil {
 		_, p := problemOf(err, http.StatusInternalServerError)
@@ -69,35 +74,24 @@ type events struct {
 	mu      sync.Mutex
 	to      http.ResponseWriter
 	control *http.ResponseController
-	rest    []byte // an unfinished line
 	closed  bool
 }
 
 var errClosed = errors.New("the stream is closed")
 
-// Write takes lines, each a JSON object.
-func (e *events) Write(b []byte) (int, error) {
-	e.rest = append(e.rest, b...)
-	for {
-		line, rest, found := bytes.Cut(e.rest, []byte("\n"))
-		if !found {
-			return len(b), nil
-		}
-		var about struct{ ID, Kind string }
-		if err := json.Unmarshal(line, &about); err != nil {
-			return 0, fmt.Errorf("read an entry: %w", err)
-		}
-		head := ""
-		if about.ID != "" {
-			head = "id: " + about.ID + "\n"
-		} else if about.Kind == "waits" {
-			head = "event: waits\n"
-		}
-		if err := e.write(head + "data: " + string(line) + "\n\n"); err != nil {
-			return 0, err
-		}
-		e.rest = append([]byte(nil), rest...)
+// entry writes a line of the ledger.
+func (e *events) entry(line []byte) error {
+	var about struct{ ID, Kind string }
+	if err := json.Unmarshal(line, &about); err != nil {
+		return fmt.Errorf("read an entry: %w", err)
 	}
+	head := ""
+	if about.ID != "" {
+		head = "id: " + about.ID + "\n"
+	} else if about.Kind == "waits" {
+		head = "event: waits\n"
+	}
+	return e.write(head + "data: " + string(line) + "\n\n")
 }
 
 // event writes an event of the stream's own.
@@ -143,22 +137,4 @@ func (e *events) close() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true
-}
-
-// said turns the messages of the command into events.
-type said struct{ *events }
-
-// Write takes a message.
-func (s said) Write(b []byte) (int, error) {
-	text := strings.TrimPrefix(strings.TrimSpace(string(b)), "sett: ")
-	name := "note"
-	switch {
-	case strings.HasPrefix(text, "blackboard lost"):
-		name = "away"
-	case strings.HasPrefix(text, "blackboard is back"):
-		name = "back"
-	}
-	return len(b), s.event(name, struct {
-		Says string `json:"says"`
-	}{text})
 }

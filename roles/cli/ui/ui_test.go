@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"sett/roles/cli/act"
 	"sett/roles/role"
 )
 
@@ -63,7 +64,7 @@ type site struct {
 	file string
 }
 
-func newSite(t *testing.T, run Command) *site {
+func newSite(t *testing.T, run act.Command) *site {
 	t.Helper()
 	s := &site{t: t, now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), file: filepath.Join(t.TempDir(), "ui.json")}
 	s.Server = &Server{Run: run, Instance: "badgers", Again: "sett ui", port: 4321, streams: make(chan struct{}, 1)}
