@@ -85,6 +85,9 @@ func (h house) check(sources []source) []string {
 			continue
 		}
 		files[s.dir]++
+		for _, name := range early(s) {
+			broken = append(broken, fmt.Sprintf("%s: %s compiles a pattern when the program starts: make it at its first use", s.name, name))
+		}
 		if ours := h.implementation(s); ours != "" && !h.wires(s) {
 			wired[s.dir]++
 			if h.MayWire[s.dir] == 0 {
@@ -114,6 +117,34 @@ func (h house) check(sources []source) []string {
 	limit("embedded structs that hold the struct itself", embeds, 0, h.MayEmbed)
 	slices.Sort(broken)
 	return broken
+}
+
+// early returns the variables of a file for which a pattern is compiled at the start of
+// every command, needed or not.
+func early(s source) []string {
+	var names []string
+	for _, d := range s.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			v, ok := spec.(*ast.ValueSpec)
+			if !ok {
+				continue
+			}
+			for _, value := range v.Values {
+				ast.Inspect(value, func(n ast.Node) bool {
+					if f, ok := n.(*ast.SelectorExpr); ok && f.Sel.Name == "MustCompile" {
+						names = append(names, v.Names[0].Name)
+					}
+					_, inside := n.(*ast.FuncLit)
+					return !inside
+				})
+			}
+		}
+	}
+	return names
 }
 
 // implementation returns the first implementation that a file from outside imports.

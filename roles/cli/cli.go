@@ -17,7 +17,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -68,7 +67,7 @@ func run(ctx context.Context, a *app, e role.Env) error {
 		return err
 	}
 	a.obey(r.globals)
-	if changing.MatchString(parsed.Command()) {
+	if changing.has(parsed.Command()) {
 		pipes := make(chan os.Signal, 1)
 		signal.Notify(pipes, syscall.SIGPIPE) // or it would end this process
 		defer signal.Stop(pipes)
@@ -82,7 +81,7 @@ func run(ctx context.Context, a *app, e role.Env) error {
 		return err
 	}
 	if err = term.Interruptible(ctx, e.Hurry, a.Hold, func() error {
-		if peoples.MatchString(parsed.Command()) {
+		if peoples.has(parsed.Command()) {
 			if err := aPerson(a); err != nil {
 				return err
 			}
@@ -105,7 +104,16 @@ func run(ctx context.Context, a *app, e role.Env) error {
 
 // changing are the commands that finish their work when the reader of their output
 // goes away, as in `sett up | head -1`.
-var changing = regexp.MustCompile(`^(up|down|restart|forage|land|checkout|leftovers (restore|drop)|answer|approve|reject|review|cancel|retry|init|ledger import)\b`)
+var changing = commands{"up", "down", "restart", "forage", "land", "checkout", "leftovers restore", "leftovers drop",
+	"answer", "approve", "reject", "review", "cancel", "retry", "init", "ledger import"}
+
+// commands are names of commands, without their arguments.
+type commands []string
+
+// has says whether a parsed command, such as "land <goal>", is one of them.
+func (c commands) has(parsed string) bool {
+	return slices.ContainsFunc(c, func(name string) bool { return strings.HasPrefix(parsed+" ", name+" ") })
+}
 
 // obey applies the global flags.
 func (a *app) obey(g globals) {

@@ -186,7 +186,7 @@ func (c *watchCmd) position(a *app, b *instance.Board) (string, error) {
 	case "all":
 		return blackboard.Beginning, nil
 	}
-	if entryID.MatchString(c.Since) {
+	if entryID().MatchString(c.Since) {
 		return c.Since, nil
 	}
 	t, err := a.Since(c.Since)
@@ -194,7 +194,9 @@ func (c *watchCmd) position(a *app, b *instance.Board) (string, error) {
 }
 
 // entryID is the form of the ids of the ledger's entries.
-var entryID = regexp.MustCompile(`^[0-9]{10,20}-[0-9]{1,20}$`)
+var entryID = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9]{10,20}-[0-9]{1,20}$`)
+})
 
 // ledgerView shows entries of the ledger as they are followed.
 type ledgerView struct {

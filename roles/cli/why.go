@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"sett/blackboard"
 	"sett/roles/cli/blame"
@@ -110,12 +111,14 @@ Examples:
 }
 
 // lineRange is the end of an argument that names lines.
-var lineRange = regexp.MustCompile(`^(.+?):([0-9]{1,9})(?:-([0-9]{1,9}))?$`)
+var lineRange = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(.+?):([0-9]{1,9})(?:-([0-9]{1,9}))?$`)
+})
 
 // Run says who wrote the lines.
 func (c *blameCmd) Run(a *app) error {
 	name, first, last := c.File, 0, 0
-	if m := lineRange.FindStringSubmatch(name); m != nil {
+	if m := lineRange().FindStringSubmatch(name); m != nil {
 		name = m[1]
 		first, _ = strconv.Atoi(m[2]) // digits
 		last = first

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -95,7 +94,7 @@ func humanArtefact(a *app, st blackboard.StructuralType, about blackboard.Artefa
 }
 
 // peoples are the commands that speak as a person.
-var peoples = regexp.MustCompile(`^(answer|approve|reject|review|cancel|retry|land|leftovers drop|ui)\b`)
+var peoples = commands{"answer", "approve", "reject", "review", "cancel", "retry", "land", "leftovers drop", "ui"}
 
 // aPerson refuses a tool that speaks as a person, unless somebody confirms it on a
 // terminal.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"sett/runtime/repofile"
 )
@@ -75,14 +76,16 @@ func Propose(root string, has func(program string) bool) []Check {
 	return all
 }
 
-var goVersion = regexp.MustCompile(`(?m)^go (\d+\.\d+)`)
+var goVersion = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^go (\d+\.\d+)`)
+})
 
 func (p project) goChecks() []Check {
 	if p.first("go.mod") == "" {
 		return nil
 	}
 	image := "golang:latest"
-	if m := goVersion.FindStringSubmatch(p.text("go.mod")); m != nil {
+	if m := goVersion().FindStringSubmatch(p.text("go.mod")); m != nil {
 		image = "golang:" + m[1]
 	}
 	return []Check{
@@ -183,7 +186,7 @@ func (p project) makeTargets(image string) (all []Check) {
 func (c Check) line() string {
 	words := make([]string, len(c.Command))
 	for i, w := range c.Command {
-		if words[i] = w; !plainWord.MatchString(w) {
+		if words[i] = w; !plainWord().MatchString(w) {
 			words[i] = "'" + strings.ReplaceAll(w, "'", "''") + "'"
 		}
 	}
@@ -191,7 +194,9 @@ func (c Check) line() string {
 }
 
 // plainWord is a word that YAML reads as a text in a list, without quotes.
-var plainWord = regexp.MustCompile(`^-{0,2}[A-Za-z./][A-Za-z0-9./_-]*$`)
+var plainWord = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^-{0,2}[A-Za-z./][A-Za-z0-9./_-]*$`)
+})
 
 // Checked is a new sett.yml with the agent that commits, and with these checks. One with a
 // reason is a comment. It has no walls of local mode: compilers and package managers write

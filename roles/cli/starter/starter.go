@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"sett/agents"
 	"sett/contract/config"
@@ -193,13 +194,15 @@ func Add(kind, before, model string, walled bool) (*Example, error) {
 }
 
 // named finds the files that an example's agents name.
-var named = regexp.MustCompile(`agents/(examples/[a-z]*\.?(?:sh|Dockerfile)\b)`)
+var named = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`agents/(examples/[a-z]*\.?(?:sh|Dockerfile)\b)`)
+})
 
 // filesOf are the files that come with an example: the programs and images that its agents
 // name, and its page, where there is one.
 func filesOf(kind, block string) (files []string) {
 	also := []string{"examples/" + kind + ".md"}
-	for _, m := range named.FindAllStringSubmatch(block, -1) {
+	for _, m := range named().FindAllStringSubmatch(block, -1) {
 		files, also = append(files, m[1]), append(also, m[1]+".dockerignore")
 	}
 	for _, file := range also {

@@ -22,7 +22,9 @@ const (
 )
 
 // position is a place in the ledger: an entry's id.
-var position = regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`)
+var position = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[0-9]{1,20}-[0-9]{1,20}$`)
+})
 
 // stream answers with the ledger as it grows, as server-sent events: each entry with its
 // id, from the one after Last-Event-ID on. Events away and back say that the blackboard
@@ -37,7 +39,7 @@ func (s *Server) stream(w http.ResponseWriter, r *http.Request, args []string) {
 		return
 	}
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
-		if !position.MatchString(last) {
+		if !position().MatchString(last) {
 			s.refuse(w, http.StatusBadRequest, "Last-Event-ID is no entry of the ledger", "")
 			return
 		}
