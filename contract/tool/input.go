@@ -23,6 +23,7 @@ type Workspace struct {
 	Base     string     `json:"base"`               // the commit that the goal began with
 	Branch   string     `json:"branch,omitempty"`   // checked out; empty: HEAD is detached
 	Unmerged []Unmerged `json:"unmerged,omitempty"` // commits that would not merge
+	Pointers []string   `json:"pointers,omitempty"` // files of git LFS without their content, which was not at hand: the first hundred
 }
 
 // Unmerged is a commit that the tree does not have, because it conflicts with one before.

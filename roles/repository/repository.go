@@ -141,7 +141,7 @@ func (s *server) clean() error {
 			return fmt.Errorf("clean the store: %w", err)
 		}
 	}
-	return nil
+	return store.Content(s.store.Objects()).Clean()
 }
 
 // maintain keeps the store fast, beside the requests.

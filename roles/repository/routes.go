@@ -141,6 +141,9 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 	if err := d.tree.Prepare(ctx, store.Plan{Commit: w.Commit, Branch: w.Branch, User: d.author(), ReadOnly: q.ReadOnly}); err != nil {
 		return w, err
 	}
+	if w.Pointers = store.Lacking(d.tree); len(w.Pointers) > 0 {
+		d.log.Info("files of git LFS are pointers: their content is not in the store", "tree", d.slot, "claim", q.Claim, "files", len(w.Pointers), "first", w.Pointers[0])
+	}
 	known := slices.DeleteFunc(append([]string{w.Commit, w.Base}, starts.commits...), func(c string) bool { return c == "" })
 	slices.Sort(known)
 	return w, d.lend(d.slot, line.Lent{Grant: q.Grant, Start: w.Commit, Known: slices.Compact(known), Own: d.tree.Own(), ReadOnly: q.ReadOnly})

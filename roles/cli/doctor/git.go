@@ -80,8 +80,8 @@ func pointers(ctx context.Context, g git.Repository) []Finding {
 		return nil // which history says
 	}
 	var out []Finding
-	for _, line := range instance.PointerLines(p.Without(git.Modules(ctx, g, head, p))) {
-		out = append(out, warning("pointers", "a tool that needs the content brings it from elsewhere; commits leave the pointer as it is", "%s", line))
+	for _, line := range instance.PointerLines(instance.WithoutThose(ctx, g, head, p)) {
+		out = append(out, warning("pointers", "git lfs fetch, or git submodule update --init, and sett up: agents have the content that the repository has", "%s", line))
 	}
 	return out
 }

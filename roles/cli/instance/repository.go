@@ -40,14 +40,19 @@ func Store(ctx context.Context, l *Locator, in *Instance) git.Repository {
 }
 
 // Deliver brings a commit of the instance's store, or one that was made of its objects,
-// into a repository of the user's with this git directory. Git keeps the objects there
+// into a repository of the user's with this git directory, and its content of git LFS. Git keeps the objects there
 // until release is called, when a ref names the commit.
 func Deliver(ctx context.Context, in *Instance, commit, gitDir string) (release func(), err error) {
 	s := store.Open(in.StoreDir())
 	if !s.Exists() {
 		return func() {}, nil
 	}
-	if release, err = s.Send(ctx, commit, gitDir); err != nil {
+	_, err = store.SendContent(ctx, s, commit, gitDir) // first: once the commit is there, nobody asks for it
+	release = func() {}
+	if err == nil {
+		release, err = s.Send(ctx, commit, gitDir)
+	}
+	if err != nil {
 		err = role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into %s: %w", commit, role.Clean(gitDir), err), "")
 	}
 	return release, err

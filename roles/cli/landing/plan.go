@@ -79,7 +79,7 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 	if err := l.free(ctx); err != nil {
 		return nil, err
 	}
-	p.unrun, err = p.repo.Filtered(ctx, p.Directory, p.To, filters, paths(p.Files))
+	p.unrun, err = l.both.Filtered(ctx, p.Directory, p.To, filters, paths(p.Files))
 	return p, err
 }
 

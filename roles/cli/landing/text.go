@@ -52,6 +52,10 @@ func (p *Plan) Done(on *term.Terminal) {
 	}
 	on.Sayf("sett: landed on %s; to undo it: %s\n", role.Clean(p.Branch), role.Clean(p.Undo))
 	for _, name := range p.unrun {
+		if name == "lfs" {
+			on.Sayf("sett: note: the filter \"lfs\" was not run, which only the repository's own configuration names: git lfs checkout gives the files their content\n")
+			continue
+		}
 		on.Sayf("sett: note: the filter %s was not run, which only the repository's own configuration names: the files are as the commit has them\n", fmt.Sprintf("%q", role.Clean(name)))
 	}
 }

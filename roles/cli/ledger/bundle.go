@@ -12,6 +12,7 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/roles/role/lfs"
 	"sett/roles/role/store"
 	"sett/roles/role/words"
 )
@@ -129,6 +130,10 @@ func ExportBundle(ctx context.Context, at *instance.Locator, b *instance.Board, 
 		return err
 	}
 	at.Sayf("sett: bundled %s to %s\n", words.Count(len(held), "commit"), role.Clean(path))
+	if files, err := store.LFSFiles(ctx, s, held); err == nil && len(files) > 0 { // else nothing is wrong with the bundle
+		at.Sayf("sett: note: a bundle has no content of git LFS, of which its commits have %s: take %s along\n",
+			instance.SomeFiles(files), role.Clean(string(store.Content(s.Objects()))))
+	}
 	return all.incomplete(missing)
 }
 
@@ -169,13 +174,15 @@ func ImportBundle(ctx context.Context, at *instance.Locator, in *instance.Instan
 	return true, nil
 }
 
-// CompareCommits fails if the store lacks a commit that the ledger names.
+// CompareCommits fails if the store lacks a commit that the ledger names. It names the files of git LFS whose content
+// is not at hand.
 func CompareCommits(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal string) error {
 	all, err := commitsOf(ctx, b, goal)
 	if err != nil {
 		return err
 	}
-	held, missing, err := all.compare(ctx, store.Open(in.StoreDir()))
+	s := store.Open(in.StoreDir())
+	held, missing, err := all.compare(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -183,5 +190,15 @@ func CompareCommits(ctx context.Context, at *instance.Locator, b *instance.Board
 		return err
 	}
 	at.Sayf("sett: the store holds all %s that the ledger names\n", words.Count(len(held), "commit"))
+	var users lfs.Objects
+	if _, objects, err := instance.Repository(at, in).Own(ctx); err == nil {
+		users = store.Content(objects)
+	}
+	if files, err := store.FillContent(ctx, s, held, users); err != nil {
+		at.Sayf("sett: warning: content of git LFS: %s\n", words.FirstLine(err))
+	} else if len(files) > 0 {
+		at.Sayf("sett: warning: the store lacks the content of git LFS of %s, which agents see as pointers: bring it to %s\n",
+			instance.SomeFiles(files), role.Clean(string(store.Content(s.Objects()))))
+	}
 	return nil
 }

@@ -94,6 +94,7 @@ func (t *Trial) grow(ctx context.Context) error {
 		return role.Fail(role.Environment, err, "")
 	}
 	t.place.tree, t.place.dir = tree, tree.Dir()
+	t.place.start.Pointers = store.Lacking(tree)
 	if t.Goal.Base().Commit == "" {
 		t.noteDirt(ctx, g)
 	}

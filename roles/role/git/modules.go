@@ -4,7 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"sett/roles/role/lfs"
 )
 
 // Module is a submodule of a commit with its objects in the repository's own git directory.
@@ -48,8 +51,8 @@ func Modules(ctx context.Context, g Repository, commit string, p Pointers) []Mod
 	return all
 }
 
-// Without returns the pointers without submodules that are at hand.
-func (p Pointers) Without(all []Module) Pointers {
+// Without returns the pointers without submodules and content of git LFS that are at hand.
+func (p Pointers) Without(all []Module, content map[string]lfs.Pointer) Pointers {
 	var left []string
 	for _, path := range p.Submodules {
 		found := false
@@ -61,5 +64,9 @@ func (p Pointers) Without(all []Module) Pointers {
 		}
 	}
 	p.Submodules = left
+	p.LFS = slices.DeleteFunc(slices.Clone(p.LFS), func(path string) bool {
+		_, there := content[path]
+		return there
+	})
 	return p
 }

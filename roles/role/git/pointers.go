@@ -8,6 +8,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"sett/roles/role/lfs"
 )
 
 // Pointers are the paths of a commit that only point at their content, which is not in the
@@ -15,19 +17,17 @@ import (
 type Pointers struct {
 	Submodules []string // empty directories in a tree
 	LFS        []string // files of git LFS: small texts that name their content
+	HasLFS     bool     // attributes give files to git LFS
 
-	commits map[string]string // of submodules, by path
+	commits map[string]string      // of submodules, by path
+	content map[string]lfs.Pointer // of files of git LFS, by path
 }
 
 // Bounds of the search for files of git LFS.
 const (
-	mostLFS       = 1024   // bytes, by LFS' own rule
 	mostLFSBlobs  = 50_000 // that are looked at
 	mostAttribute = 100    // files of attributes that are looked at
 )
-
-// lfsBegins is the beginning of each file of git LFS.
-const lfsBegins = "version https://git-lfs.github.com/spec/"
 
 // FindPointers finds the paths of a commit that only point at their content. It runs no filter.
 func FindPointers(ctx context.Context, g Repository, commit string) (Pointers, error) {
@@ -54,11 +54,10 @@ func FindPointers(ctx context.Context, g Repository, commit string) (Pointers, e
 			files = append(files, [2]string{fields[2], name})
 		}
 	}
-	filtered := false
 	err = texts(ctx, g, attributes[:min(len(attributes), mostAttribute)], func(_, text string) {
-		filtered = filtered || strings.Contains(text, "filter=lfs")
+		p.HasLFS = p.HasLFS || strings.Contains(text, "filter=lfs")
 	})
-	if err != nil || !filtered {
+	if err != nil || !p.HasLFS {
 		return p, err
 	}
 	candidates, err := small(ctx, g, files)
@@ -66,11 +65,29 @@ func FindPointers(ctx context.Context, g Repository, commit string) (Pointers, e
 		return p, err
 	}
 	err = texts(ctx, g, candidates[:min(len(candidates), mostLFSBlobs)], func(name, text string) {
-		if strings.HasPrefix(text, lfsBegins) {
-			p.LFS = append(p.LFS, name)
+		if !strings.HasPrefix(text, lfs.Begins) {
+			return
+		}
+		p.LFS = append(p.LFS, name)
+		if of, ok := lfs.Parse(text); ok {
+			if p.content == nil {
+				p.content = map[string]lfs.Pointer{}
+			}
+			p.content[name] = of
 		}
 	})
 	return p, err
+}
+
+// Content returns the pointers of the files of git LFS whose content is in that directory.
+func (p Pointers) Content(at lfs.Objects) map[string]lfs.Pointer {
+	found := map[string]lfs.Pointer{}
+	for name, of := range p.content {
+		if at.Has(of) {
+			found[name] = of
+		}
+	}
+	return found
 }
 
 // small returns those of the files that may be of git LFS by their size.
@@ -81,7 +98,7 @@ func small(ctx context.Context, g Repository, files [][2]string) ([][2]string, e
 	}
 	var found [][2]string
 	for i, row := range strings.Split(strings.TrimSuffix(out, "\n"), "\n") {
-		if size, err := strconv.Atoi(row); err == nil && size > len(lfsBegins) && size <= mostLFS && i < len(files) {
+		if size, err := strconv.Atoi(row); err == nil && size > len(lfs.Begins) && size <= lfs.MostText && i < len(files) {
 			found = append(found, files[i])
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"sett/roles/role/lfs"
 )
 
 func TestPointers(t *testing.T) {
@@ -28,7 +30,7 @@ func TestPointers(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	const pointer = lfsBegins + "v1\noid sha256:00\nsize 1\n"
+	const pointer = lfs.Begins + "v1\noid sha256:00\nsize 1\n"
 	at("init", "-q")
 	put("a ü.bin", pointer)
 	put("text", "version https://example.org/\n")
@@ -36,11 +38,11 @@ func TestPointers(t *testing.T) {
 	at("update-index", "--add", "--cacheinfo", fmt.Sprintf("160000,%040d,deep/sub", 1))
 	at("commit", "-q", "-m", "one")
 	g := At(os.Environ(), dir)
-	check := func(submodules, lfs []string) {
+	check := func(submodules, large []string) {
 		t.Helper()
 		p, err := FindPointers(t.Context(), g, "HEAD")
-		if err != nil || !slices.Equal(p.Submodules, submodules) || !slices.Equal(p.LFS, lfs) {
-			t.Errorf("found %q and %q, want %q and %q: %v", p.Submodules, p.LFS, submodules, lfs, err)
+		if err != nil || !slices.Equal(p.Submodules, submodules) || !slices.Equal(p.LFS, large) {
+			t.Errorf("found %q and %q, want %q and %q: %v", p.Submodules, p.LFS, submodules, large, err)
 		}
 	}
 	check([]string{"deep/sub"}, nil) // no attribute says so: the text is just a text

@@ -95,6 +95,10 @@ func (m *making) parents(ctx context.Context, known []string) ([]string, error) 
 	if err := without(ctx, m.store, tip, append(named(start), known...), m.changes.Own, m.environ()); err != nil {
 		return nil, err
 	}
+	tip, err := inPointers(ctx, m.store, m.Offer(tip, append(named(start), known...)), m.shelf, tip, m.changes.size())
+	if err != nil {
+		return nil, err
+	}
 	if m.tip = tip; start == "" {
 		return named(tip), nil
 	}
@@ -137,6 +141,9 @@ func (m *making) snapshot(ctx context.Context) (string, error) {
 			return "", refusal(err)
 		}
 	}
+	if err := asPointers(ctx, m.Tree, commandWith(m, nil), m.changes); err != nil {
+		return "", err
+	}
 	env, specs := m.changes.beside(m.Dir())
 	if _, err := gitWith(ctx, m, env, append([]string{"add", "-A"}, specs...)...); err != nil {
 		return "", refusal(err)
@@ -170,10 +177,14 @@ func (m *making) git(ctx context.Context, args ...string) (string, error) {
 }
 
 func gitWith(ctx context.Context, m *making, env []string, args ...string) (string, error) {
-	return m.store.run(ctx, command{
+	return m.store.run(ctx, commandWith(m, env, args...))
+}
+
+func commandWith(m *making, env []string, args ...string) command {
+	return command{
 		args: args, dir: m.Dir(),
 		env: slices.Concat(m.environ(), env, []string{"GIT_WORK_TREE=" + m.Dir(), "GIT_INDEX_FILE=" + m.copied()}),
-	})
+	}
 }
 
 // ToolsFault says whether an error is about the things that a tool made, not about the store.

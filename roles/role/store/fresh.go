@@ -18,7 +18,7 @@ func checkedFile(t *Tree) string { return filepath.Join(t.dir, "checked") }
 
 // openly says whether a plan is for a tool that is not to write its tree, and could.
 func openly(t *Tree, p Plan) bool {
-	return p.ReadOnly && p.Commit != "" && !t.walled(p) && t.care.mark() == "" && len(t.care.Keep) == 0 && !modular(t.store)
+	return p.ReadOnly && p.Commit != "" && !t.walled(p) && t.care.mark() == "" && len(t.care.Keep) == 0 && !modular(t.store) && contentMark(t.store) == ""
 }
 
 // check remembers the files of a tree that git has just made.

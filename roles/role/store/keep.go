@@ -94,6 +94,9 @@ func (t *Tree) snapshot(ctx context.Context, c Changes) (string, error) {
 	if err := t.bounded(ctx, c); err != nil {
 		return "", err
 	}
+	if err := asPointers(ctx, t, commandOn(t, nil), c); err != nil {
+		return "", err
+	}
 	env, specs := c.beside(t.Dir())
 	if _, err := t.git(ctx, env, append([]string{"add", "-A", "--ignore-errors"}, specs...)...); err != nil && exitCode(err) != 1 { // 1: a file that cannot be read
 		return "", err

@@ -70,6 +70,9 @@ func (x Lander) Plan(ctx context.Context, l Landing) (p LandingPlan, err error) 
 		if err := x.Store.Fetch(ctx, x.User.store.Objects(), p.Tip, landingRef(l.Name, "tip")); err != nil {
 			return p, fmt.Errorf("bring branch %s into the store: %w", l.Branch, err)
 		}
+		if err := x.fetchContent(ctx, p.Tip, l.Commit); err != nil {
+			return p, err
+		}
 	}
 	if err := x.planOn(ctx, &p, l); err != nil || p.How == Already {
 		return p, err
@@ -207,6 +210,9 @@ func (x Lander) Land(ctx context.Context, branch, from, to string) (m Moved, err
 	}
 	if m.Tip != from {
 		m.Done, err = x.User.has(ctx, m.Tip, to)
+		return m, err
+	}
+	if _, err := SendContent(ctx, x.Store, to, x.User.store.Dir); err != nil {
 		return m, err
 	}
 	named, err := x.User.named(ctx)

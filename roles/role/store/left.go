@@ -63,7 +63,12 @@ func (t *Tree) Look(ctx context.Context, start, ref string) (left Left, err erro
 // changed names the files that are not as a commit has them, by an index of its own.
 func (t *Tree) changed(ctx context.Context, commit, index string) ([]string, error) {
 	env := []string{"GIT_WORK_TREE=" + t.Dir(), "GIT_INDEX_FILE=" + index}
-	if _, err := t.store.run(ctx, command{args: []string{"read-tree", commit}, dir: t.Dir(), env: env}); err != nil {
+	if contentMark(t.store) != "" { // the index knows which files have their content
+		if err := copyFile(t.index(), index); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := t.store.run(ctx, command{args: []string{"read-tree", "--reset", commit}, dir: t.Dir(), env: env}); err != nil {
 		return nil, err
 	}
 	out, err := t.store.run(ctx, command{dir: t.Dir(), env: env,
@@ -71,5 +76,6 @@ func (t *Tree) changed(ctx context.Context, commit, index string) ([]string, err
 	if out == "" || err != nil {
 		return nil, err
 	}
-	return slices.Compact(slices.Sorted(slices.Values(strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")))), nil
+	files := slices.Compact(slices.Sorted(slices.Values(strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"))))
+	return slices.DeleteFunc(files, func(name string) bool { return hasContent(ctx, t, commit, name) }), nil
 }

@@ -118,7 +118,7 @@ func (s *Store) Borrow(objects ...string) error {
 		}
 		ends = union(ends, more)
 	}
-	if err := s.bound(ends); err != nil {
+	if err := errors.Join(s.bound(ends), borrowContent(s, objects)); err != nil {
 		return err
 	}
 	return WriteWhole(filepath.Join(s.Objects(), "info", "alternates"), b.String())

@@ -67,6 +67,9 @@ func (s *Store) Take(ctx context.Context, o Offer, ref string) (commit string, e
 	if err := without(ctx, s, commit, o.Known, o.Own, env); err != nil {
 		return "", err
 	}
+	if commit, err = inPointers(ctx, s, o, shelf, commit, size); err != nil {
+		return "", err
+	}
 	kept, err := s.receive(ctx, commit, o.Known, env, size)
 	if err != nil {
 		return "", err

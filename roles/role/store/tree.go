@@ -141,7 +141,7 @@ func (t *Tree) untouched(p Plan) bool {
 // marked says whether nobody could write the tree since this commit was checked out in it.
 func (t *Tree) marked(commit string) bool {
 	text, err := os.ReadFile(t.markFile())
-	return err == nil && string(text) == commit+" "+boot()+t.care.mark()
+	return err == nil && string(text) == commit+" "+boot()+t.care.mark()+contentMark(t.store)
 }
 
 // mark remembers that nobody can write the tree, until the machine starts again: by
@@ -150,7 +150,7 @@ func (t *Tree) mark(p Plan) error {
 	if !t.walled(p) || boot() == "" || t.untouched(p) {
 		return nil
 	}
-	return os.WriteFile(t.markFile(), []byte(p.Commit+" "+boot()+t.care.mark()), 0o600)
+	return os.WriteFile(t.markFile(), []byte(p.Commit+" "+boot()+t.care.mark()+contentMark(t.store)), 0o600)
 }
 
 // boot is the name of the machine's run since it was started; empty: unknown.
@@ -211,6 +211,9 @@ func checkOutFiles(ctx context.Context, t *Tree, commit string) error {
 	if err == nil {
 		err = withModules(ctx, t)
 	}
+	if err == nil {
+		err = withContent(ctx, t)
+	}
 	return err
 }
 
@@ -220,8 +223,11 @@ func (t *Tree) entries() (*entries, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readIndex(t.index(), map[string]int{"sha1": 20, "sha256": 32}[format])
+	return readIndex(t.index(), hashSizes[format])
 }
+
+// hashSizes are the bytes of a hash.
+var hashSizes = map[string]int{"sha1": 20, "sha256": 32}
 
 // Tidy removes the files that a grant left, and its repository: the tree has those of a commit
 // again, from which the next one is prepared soon. Where that is not possible it becomes empty.
