@@ -13,12 +13,15 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	neturl "net/url"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"sett/contract/model"
 	line "sett/roles/role/gateway"
 	"sett/roles/role/modeltest"
 	"sett/runtime"
@@ -125,5 +128,68 @@ models: {m: {api: chat, model: real-name, base_url: "`+everywhere(t, provider.UR
 	in.await(goal, enough)
 	if got := in.payloadOf(goal, "Word"); got != "p" {
 		t.Errorf("the result is %q", got)
+	}
+}
+
+// withCurl makes an image with this machine's curl, and the libraries that it needs, on top of
+// the image of tests.
+func withCurl(t *testing.T) (image string) {
+	t.Helper()
+	program, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("no curl here")
+	}
+	needed, err := exec.Command("ldd", program).Output()
+	if err != nil {
+		t.Skip("no ldd here, or curl is static")
+	}
+	dir := t.TempDir()
+	loader := ""
+	for _, path := range append(regexp.MustCompile(`(?m)/\S+`).FindAllString(string(needed), -1), program) {
+		if strings.HasPrefix(filepath.Base(path), "ld-") {
+			loader = filepath.Base(path)
+		}
+		file(t, filepath.Join(dir, "curl", filepath.Base(path)), string(readFile(t, path)), 0o755)
+	}
+	file(t, filepath.Join(dir, "run"), "#!/bin/sh\nexec /opt/curl/"+loader+" --library-path /opt/curl /opt/curl/curl \"$@\"\n", 0o755)
+	file(t, filepath.Join(dir, "Dockerfile"), "FROM "+baseImage+"\nCOPY curl /opt/curl\nCOPY run /usr/local/bin/curl\n", 0o644)
+	image = "sett-e2e-curl:" + strings.ToLower(rand.Text()[:8])
+	if out, err := dockerSays("build", "--quiet", "--force-rm", "--tag", image, dir); err != nil {
+		t.Fatal(out, err)
+	}
+	t.Cleanup(func() {
+		if _, err := dockerSays("image", "rm", image); err != nil {
+			t.Error(err)
+		}
+	})
+	return image
+}
+
+// The example byo in containers, by the commands of its page: sett up builds its image by the
+// example's own Dockerfile, and its script asks by curl through the door.
+func TestDockerByo(t *testing.T) {
+	t.Parallel()
+	needEngine(t)
+	provider := modeltest.Start(t)
+	provider.Key, provider.Play = personsKey, exampleModels(t)
+	base := withCurl(t)
+	p := typistOf(t, static.path)
+	p.runtime, p.base = "docker", base
+	p.example("byo", model.Chat, everywhere(t, provider.URL))
+	rest := p.out.String()
+	for _, part := range []string{"goal achieved", "It may say hello to the wrong person.", "byo"} {
+		_, after, found := strings.Cut(rest, part)
+		if !found {
+			t.Errorf("%q is not in:\n%s", part, p.out.String())
+		}
+		rest = after
+	}
+	if last := provider.Last(); last.Header.Get("Authorization") != "Bearer "+personsKey || last.Model != "test-model" {
+		t.Errorf("the provider got %v for %s", last.Header, last.Model)
+	}
+	p.out.Reset()
+	p.run("docker inspect $(docker ps -aq --filter label=sett.workspace=$PWD) && sett logs && sett ledger export")
+	if said := p.out.String(); strings.Contains(said, personsKey) || !strings.Contains(said, `"sett.agent": "byo"`) {
+		t.Errorf("the key is in what the engine, the logs or the ledger say, or too little is there:\n%s", said)
 	}
 }

@@ -140,8 +140,8 @@ func (in *instance) holdsNoKey() {
 	if err != nil {
 		in.t.Fatal(err)
 	}
-	for _, command := range [][]string{{"list", "-o", "json"}, {"ledger"}, {"logs"}, {"config"}} {
-		if _, out := in.sett(command...); strings.Contains(out, modelKey) {
+	for _, command := range [][]string{{"list", "-o", "json"}, {"ledger", "export"}, {"logs"}, {"config"}} {
+		if out := in.must(command...); strings.Contains(out, modelKey) {
 			in.t.Errorf("the key is in what sett %v prints", command)
 		}
 	}

@@ -28,6 +28,7 @@ func TestHostile(t *testing.T) {
 		"as the workspace's owner, root":   func(t *testing.T, image string) { hostileTools(t, image, possible(0)) },
 		"as the workspace's owner, a user": func(t *testing.T, image string) { hostileTools(t, image, possible(1000)) },
 		"network":                          hostileNetwork,
+		"models":                           hostileModels,
 		"greed":                            func(t *testing.T, image string) { hostileGreed(t, image, "hostile", "") },
 		"greed of a worker":                func(t *testing.T, image string) { hostileGreed(t, image, "worker", "strategy: fresh_per_call\n") },
 		"without hardening":                withoutHardening,

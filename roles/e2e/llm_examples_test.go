@@ -74,7 +74,7 @@ func TestExamplesOfModels(t *testing.T) {
 				t.Skip("no curl here")
 			}
 			provider := modeltest.Start(t)
-			provider.Key, provider.Play = modelKey, exampleModels(t)
+			provider.Key, provider.Play = personsKey, exampleModels(t)
 			p := newTypist(t)
 			p.example(c.kind, c.api, provider.URL)
 			out := p.out.String()
@@ -86,7 +86,7 @@ func TestExamplesOfModels(t *testing.T) {
 				}
 				rest = after
 			}
-			if strings.Contains(out, modelKey) {
+			if strings.Contains(out, personsKey) {
 				t.Errorf("the key is in:\n%s", out)
 			}
 		})
@@ -101,7 +101,7 @@ func TestReplayOfCurl(t *testing.T) {
 		t.Skip("no curl here")
 	}
 	provider := modeltest.Start(t)
-	provider.Key, provider.Play = modelKey, exampleModels(t)
+	provider.Key, provider.Play = personsKey, exampleModels(t)
 	p := newTypist(t)
 	p.more = "record: ../tape, "
 	p.example("byo", model.Responses, provider.URL)
@@ -122,23 +122,34 @@ func TestReplayOfCurl(t *testing.T) {
 	}
 }
 
+// personsKey is the provider's key of a typist, who has it in the environment.
+const personsKey = "sk-e2e-of-a-person"
+
 // typist types commands in a new repository.
 type typist struct {
 	t       *testing.T
 	repo    string
 	environ []string
 	more    string // of the model in sett.yml
+	runtime string
+	base    string // image that the example's image is made from; empty: its own
 	out     bytes.Buffer
 }
 
 func newTypist(t *testing.T) *typist {
 	t.Helper()
+	return typistOf(t, binary)
+}
+
+// typistOf has that program as sett.
+func typistOf(t *testing.T, binary string) *typist {
+	t.Helper()
 	home, bin := t.TempDir(), t.TempDir()
 	if err := os.Symlink(binary, filepath.Join(bin, "sett")); err != nil {
 		t.Fatal(err)
 	}
-	p := &typist{t: t, repo: filepath.Join(home, "repo"), environ: []string{
-		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "OPENAI_API_KEY=" + modelKey, "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
+	p := &typist{t: t, runtime: "process", repo: filepath.Join(home, "repo"), environ: []string{
+		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "OPENAI_API_KEY=" + personsKey, "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org",
 	}}
 	file(t, filepath.Join(p.repo, "README"), "x\n", 0o644)
@@ -172,13 +183,16 @@ func (p *typist) edit(before, after string) {
 func (p *typist) example(kind string, api model.API, url string) {
 	p.t.Helper()
 	for _, line := range typed(p.t, kind) {
-		line = strings.NewReplacer("--model NAME", "--model test-model", "sett up ", "sett up --runtime process --yes ").Replace(line + " ")
+		line = strings.NewReplacer("--model NAME", "--model test-model", "sett up ", "sett up --runtime "+p.runtime+" --yes ").Replace(line + " ")
 		if strings.HasPrefix(line, "export ") {
 			continue
 		}
 		p.run(line)
 		if strings.HasPrefix(line, "sett init") {
 			p.edit("{api: chat, ", fmt.Sprintf("{%sapi: %s, base_url: %q, ", p.more, api, url+"/v1"))
+			if p.base != "" {
+				p.edit(".Dockerfile}", ".Dockerfile, args: {BASE: \""+p.base+"\"}}")
+			}
 		}
 	}
 }

@@ -41,7 +41,7 @@ func run(m *testing.M) (code int, err error) {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	if binary = os.Getenv("SETT_TEST_BINARY"); binary != "" {
-		return m.Run(), nil
+		return m.Run(), forgetEngine()
 	}
 	binary = filepath.Join(dir, "sett")
 	args := append(append([]string{"build"}, buildFlags...), "-o", binary, "sett")

@@ -179,7 +179,8 @@ func (d *Door) Environ(environ []string) []string {
 	return out
 }
 
-// guard admits requests with the token, compared in constant time.
+// guard admits requests with the token, compared in constant time. What the gateway serves
+// beside the APIs, its health and its metrics, is not for tools.
 func (d *Door) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -189,6 +190,10 @@ func (d *Door) guard(next http.Handler) http.Handler {
 		}
 		if admitted == 0 {
 			refuse(w, r, http.StatusUnauthorized, "authentication_error", "this door wants the token of OPENAI_API_KEY or ANTHROPIC_API_KEY, as the tool of the running grant has it")
+			return
+		}
+		if !strings.HasPrefix(r.URL.Path, "/v1/") {
+			refuse(w, r, http.StatusNotFound, "invalid_request_error", "this door has the paths of the models' APIs alone, below /v1/")
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -145,6 +145,27 @@ func TestWantsTheToken(t *testing.T) {
 	}
 }
 
+// Paths that no API has are the door's to refuse: the gateway serves its metrics and its health
+// to those that ask it.
+func TestOwnPathsOfTheGateway(t *testing.T) {
+	t.Parallel()
+	o := open(t, false, func(_ http.ResponseWriter, r *http.Request) { t.Errorf("%s came through", r.URL.Path) })
+	for _, path := range []string{"/metrics", "/healthz", "/", "//metrics", "/v1", "/v2/models"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://model"+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+		res, err := o.bySocket().Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := body(t, res); res.StatusCode != http.StatusNotFound || !strings.Contains(got, "below /v1/") {
+			t.Errorf("%s: %d %s", path, res.StatusCode, got)
+		}
+	}
+}
+
 // A stream comes through chunk by chunk, and a client that goes ends the request.
 func TestStreams(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -228,7 +229,8 @@ func TestPlain(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	for err, want := range map[error]error{context.Canceled: context.Canceled, fmt.Errorf("x: %w", io.EOF): ErrEngine, http.ErrServerClosed: nil} {
+	for err, want := range map[error]error{context.Canceled: context.Canceled, fmt.Errorf("x: %w", io.EOF): ErrEngine, http.ErrServerClosed: nil,
+		errors.New("Error response from daemon: can not get logs from container which is dead or marked for removal"): fs.ErrNotExist} {
 		if got := Plain(err); want != nil && !errors.Is(got, want) || want == nil && errors.Is(got, err) {
 			t.Errorf("%v became %v", err, got)
 		}

@@ -42,7 +42,7 @@ func Plain(err error) error {
 		return fmt.Errorf("%w: %s", ErrPort, text)
 	case errdefs.IsNotFound(err) && isImage(text):
 		return fmt.Errorf("%w: %s", ErrImage, text)
-	case errdefs.IsNotFound(err):
+	case errdefs.IsNotFound(err), isEnding(text):
 		return fmt.Errorf("%s: %w", text, fs.ErrNotExist)
 	}
 	return errors.New(text)
@@ -62,6 +62,11 @@ func isPortTaken(text string) bool {
 func isImage(text string) bool {
 	lower := strings.ToLower(text)
 	return strings.Contains(lower, "no such image") || strings.Contains(lower, "image not known")
+}
+
+// isEnding says whether the engine has no log any more of a container that it is removing.
+func isEnding(text string) bool {
+	return strings.Contains(text, "can not get logs from container which is dead or marked for removal")
 }
 
 // The layers of an engine add prefixes that tell people nothing.

@@ -46,7 +46,7 @@ var groups = map[string]func(args []string){
 	"workspace": func([]string) { tryWorkspace() }, "root": func([]string) { tryRoot() }, "elsewhere": tryElsewhere,
 	"crowd": func([]string) { crowd() }, "bomb": func([]string) { bomb() }, "memory": func([]string) { eat() },
 	"tmp": func([]string) { fill() }, "stdout": func([]string) { flood(os.Stdout) }, "stderr": func([]string) { flood(os.Stderr) },
-	"zeroes": func([]string) { zeroes() }, "well": func([]string) { need() },
+	"zeroes": func([]string) { zeroes() }, "way": ownWay, "models": tryModels, "well": func([]string) { need() },
 }
 
 func main() {

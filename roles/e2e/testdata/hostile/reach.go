@@ -153,7 +153,7 @@ func live(args []string) {
 	defer func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) }()
 	note(control, "shared memory in a file", os.WriteFile("/dev/shm/neighbour", nil, 0o666))
 	tryFind(control)
-	fmt.Fprintln(os.Stderr, "the neighbour is at home")
+	fmt.Fprintln(os.Stderr, "the neighbour is at home", os.Getenv("OPENAI_BASE_URL"))
 	for _, err := os.Stat(args[0]); err != nil; _, err = os.Stat(args[0]) {
 		time.Sleep(20 * time.Millisecond)
 	}
