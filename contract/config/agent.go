@@ -82,7 +82,7 @@ func (d *decoder) agentFields(a *Agent) []field {
 			optional(d.read, &a.HealthCheck, defaultHealthCheck, d.healthCheckFields)},
 		{"bids", "Artefact type to bid; * stands for any characters. Rules are tried in order; an exact name beats a pattern. No match means ignore. An agent never gets its own results unless an exact name says so.", d.read.bids(&a.Bids)},
 		{"bid_script", "In place of bids: a program that reads the artefact on stdin and prints one of the four bids.", d.read.words(&a.BidScript)},
-		{"bids_required", "When bid_script fails, the claim waits; otherwise that is an ignore. bid_timeout does not count for this agent.", d.read.flag(&a.BidsRequired)},
+		{"bids_required", "When bid_script fails or the model gives no bid, the claim waits, and each is asked again; otherwise that is an ignore. bid_timeout does not count for this agent.", d.read.flag(&a.BidsRequired)},
 		{"timeout", "Of one run of the program.", d.read.duration(&a.Timeout, false)},
 		{"stop_grace_period", "For a running program when its agent stops; 0 kills it at once.", d.read.duration(&a.Grace, true)},
 		{"retries", "New attempts when a worker dies; a failed program is not retried.", d.read.count(&a.Retries, 0)},

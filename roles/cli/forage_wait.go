@@ -114,7 +114,7 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 		f, err := b.Records.Artefact(ctx, w.FailureID)
 		code, next := role.Failed, "show "+words.Short(f.ID)
 		if f.Type == blackboard.TypeBudgetExceeded {
-			code, next = role.OverBudget, "retry "+words.Short(f.ID)+" --budget cost=…"
+			code, next = role.OverBudget, "retry "+words.Short(f.ID)+" --budget "+view.BudgetUnit(f)+"=…"
 		}
 		return role.Fail(code, fmt.Errorf("goal failed after %s: %s of %s%s", took, view.Title(f), view.Maker(f), words.Because(view.Gist(&f))),
 			"%s", a.at.CommandLine(in, next)), err

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -106,13 +107,18 @@ func TestModelsPause(t *testing.T) {
 func TestWaitOverBudget(t *testing.T) {
 	s := newStage(t)
 	goal := s.Goal("spend much")
-	report, err := json.Marshal(blackboard.FailureReport{Reason: "the goal's budget of 10.00 cost is used up (10.02)", ExitCode: -1})
+	over := blackboard.Exceeded{Of: blackboard.BudgetOfGoal, Unit: "calls", Limit: "10", Used: "10"}
+	report, err := json.Marshal(blackboard.FailureReport{Reason: over.String(), ExitCode: -1, Budget: &over})
 	s.Must(err)
 	claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeBudgetExceeded, Payload: string(report)})
 	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "writer failed", nil, nil))
 	_, _, err = s.run("wait", goal)
 	if role.CodeOf(err) != role.OverBudget {
 		t.Errorf("ends with %d: %v", role.CodeOf(err), err)
+	}
+	var told *role.Error
+	if !errors.As(err, &told) || !strings.HasSuffix(told.Hint, "--budget calls=…") {
+		t.Errorf("no hint that names the unit: %+v", told)
 	}
 }
 

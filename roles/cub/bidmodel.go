@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"sett/blackboard"
@@ -40,6 +41,9 @@ func (c *cub) bidder() config.Agent {
 
 // askModel has the model decide about a claim, and submits its bid.
 func (c *cub) askModel(ctx context.Context, claim blackboard.Claim) {
+	if !c.noBids.due(claim.ID, c.env.Now()) {
+		return // the next look at the open work comes here again
+	}
 	c.models.start(ctx, claim.ID, func() {
 		if err := c.bidByModel(ctx, claim); err != nil && ctx.Err() == nil {
 			c.log.Warn("bid not submitted, trying again", "claim", claim.ID, "error", err)
@@ -60,14 +64,59 @@ func (c *cub) bidByModel(ctx context.Context, claim blackboard.Claim) error {
 		c.log.Error("bid not evaluated", "claim", claim.ID, "error", err, "required", c.settings.BidsRequired)
 		if c.settings.BidsRequired {
 			c.evaluated(err)
+			if isUnusable(err) {
+				c.noBids.add(claim.ID, c.env.Now())
+			}
 			return nil
 		}
 		bid, why = blackboard.BidIgnore, oneReason("the model gave no bid: "+err.Error())
 	default:
 		c.evaluated(nil)
 	}
+	c.noBids.forget(claim.ID)
 	_, err = c.submit(ctx, []blackboard.BidRequest{{Claim: claim.ID, Agent: c.settings.Agent, Bid: bid, Reason: why}})
 	return err
+}
+
+// The pauses between questions about a claim on which a bid is required, after answers that were
+// none: each of them costs.
+const (
+	firstBidPause = 2 * time.Second
+	mostBidPause  = 5 * time.Minute
+)
+
+// noBids are the claims about which the model was asked, and gave no bid.
+type noBids struct {
+	mu  sync.Mutex
+	all map[string]noBid
+}
+
+type noBid struct {
+	pause time.Duration
+	next  time.Time
+}
+
+// due says whether the model may be asked about the claim.
+func (n *noBids) due(claim string, now time.Time) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !now.Before(n.all[claim].next)
+}
+
+func (n *noBids) add(claim string, now time.Time) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.all == nil {
+		n.all = map[string]noBid{}
+	}
+	pause := min(max(2*n.all[claim].pause, firstBidPause), mostBidPause)
+	n.all[claim] = noBid{pause, now.Add(pause)}
+}
+
+func (n *noBids) forget(claim string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	delete(n.all, claim)
 }
 
 // modelBid asks the model.
@@ -108,7 +157,8 @@ var bidSchema = &modelclient.Schema{Name: "bid", JSON: json.RawMessage(
 
 // answeredBid asks until there is an answer in the right form. The n-th call for a bid has the same
 // id after a crash, also after one of the gateway that answered nothing, so that none is paid for
-// twice; one that ended then, without an answer that is kept, is made under the next id.
+// twice; one that ended then, without an answer that is kept, is made under the next id. So is one
+// whose kept answer is no bid, where a bid is required.
 func (c *cub) answeredBid(ctx context.Context, claim string, q modelclient.Request) (blackboard.BidType, string, error) {
 	calls, line, through := 0, &answering{by: c.modelHTTP.Transport, answered: true}, *c.modelHTTP
 	through.Transport = line
@@ -141,16 +191,33 @@ func (c *cub) answeredBid(ctx context.Context, claim string, q modelclient.Reque
 		if err == nil {
 			return answer.Bid, oneReason("model: " + answer.Reason), nil
 		}
-		if !ended(err) || calls > mostModelCalls {
+		var status *modelclient.StatusError
+		if line.answered && !errors.As(err, &status) && !errors.Is(err, modelclient.ErrCut) {
+			err = unusable{err}
+		}
+		again := ended(err) || c.settings.BidsRequired && line.kept && isUnusable(err)
+		if !again || calls > mostModelCalls {
 			return "", "", err
 		}
 	}
 }
 
-// answering makes calls one after the other, and knows whether the last one had an answer.
+// unusable is an answer of the model that is no bid.
+type unusable struct{ error }
+
+func (e unusable) Unwrap() error { return e.error }
+
+// isUnusable says whether there was an answer at all.
+func isUnusable(err error) bool {
+	var u unusable
+	return errors.As(err, &u)
+}
+
+// answering makes calls one after the other, and knows whether the last one had an answer, and
+// whether that was one of before.
 type answering struct {
-	by       http.RoundTripper
-	answered bool
+	by             http.RoundTripper
+	answered, kept bool
 }
 
 // RoundTrip makes a call.
@@ -158,6 +225,7 @@ func (a *answering) RoundTrip(q *http.Request) (*http.Response, error) {
 	a.answered = false
 	r, err := a.by.RoundTrip(q)
 	a.answered = err == nil
+	a.kept = err == nil && r.Header.Get(gateway.Kept) != ""
 	return r, err
 }
 

@@ -139,6 +139,45 @@ func TestBidsRequiredOfTheModel(t *testing.T) {
 	}
 }
 
+// TestAnotherAnswerForARequiredBid: an answer that is no bid is asked for anew, after a pause and by a
+// call of its own, also where the gateway has kept it; a new cub goes past it at once.
+func TestAnotherAnswerForARequiredBid(t *testing.T) {
+	t.Parallel()
+	c := newClan(t)
+	s := modeltest.Start(t, modelBid("claim", "x"))
+	at, err := url.Parse(s.URL)
+	must(t, err)
+	var mu sync.Mutex
+	asked, claim := 0, c.open(c.goal("goal").ID, "worker")
+	refuses := modeltest.Start(t)
+	refuses.Play = func(modeltest.Request) modeltest.Step { return modeltest.Step{Refusal: "not today"} }
+	declines, err := url.Parse(refuses.URL)
+	must(t, err)
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
+		call, _ := gateway.ReadCall(r.Header)
+		to := at
+		if asked++; call.ID == bidCallID(claim, "worker", 1) { // as the gateway answers the same call
+			if to = declines; asked > 1 {
+				w.Header().Set(gateway.Kept, "true")
+			}
+		}
+		httputil.NewSingleHostReverseProxy(to).ServeHTTP(w, r)
+	}))
+	t.Cleanup(gate.Close)
+	r := c.start("worker", withModel(gate.URL, vars{env.BidsRequired: "true"}))
+	r.log.await(t, "bid not evaluated", "claim", claim)
+	if bid, _ := c.awaitBid(claim, "worker"); bid != blackboard.BidClaim {
+		t.Errorf("bid %s", bid)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if asked != 3 {
+		t.Errorf("%d requests, want the first one, the same again and another", asked)
+	}
+}
+
 // TestBidCallThatHasEnded: after a crash, a call that had ended is made under the next id.
 func TestBidCallThatHasEnded(t *testing.T) {
 	t.Parallel()

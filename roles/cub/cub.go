@@ -136,6 +136,7 @@ type cub struct {
 	connected chan struct{} // says that notices arrive, for the first time or again; has room for one
 	hears     atomic.Bool   // notices have arrived
 	scripts   *scripts
+	noBids    noBids       // answers to them that were no bids
 	models    *scripts     // questions to the model
 	modelHTTP *http.Client // to the model gateway
 	hints     hints        // from notices about due claims

@@ -71,6 +71,9 @@ func (c *call) answer() {
 	c.identify()
 	if kept := c.s.answers.take(c.id, c.key); kept != nil {
 		c.kept = true
+		if c.id.Bid() {
+			c.w.Header().Set(line.Kept, "true")
+		}
 		c.pass(ctx, cancel, kept.got())
 		return
 	}

@@ -35,6 +35,19 @@ func Excerpt(a blackboard.Artefact) string {
 	return s
 }
 
+// BudgetUnit is the unit of the budget that a Failure is about, in the words of
+// sett retry --budget.
+func BudgetUnit(failure blackboard.Artefact) string {
+	var r blackboard.FailureReport
+	if json.Unmarshal([]byte(failure.Payload), &r) == nil && r.Budget != nil {
+		switch unit := r.Budget.Unit; unit {
+		case "tokens", "calls", "time":
+			return unit
+		}
+	}
+	return "cost"
+}
+
 // failureText is a Failure's report for people: the reason, the tool's exit, the commit
 // of its changes, and the last lines of its output. Empty when the payload is no report.
 func failureText(payload string) string {

@@ -79,6 +79,14 @@ Page         by an agent that says no makes
 may end     where a program prints a Terminal: a
 may stall   Page: nobody works on it
 `},
+		"a model decides": {"runtime: process\nmodels: {m: {api: chat, model: x, base_url: \"http://localhost:1\"}}\nagents: {a: {llm: {model: m}, makes: Word, terminal: true, prompts: {claim: Bid., execution: Do.}}}\n", `GoalDefined  by you
+  model      a -> Word, may be final
+Word         by a
+
+may end     with Word by a, where its program prints a Terminal
+may stall   Word: nobody works on it
+asks        a: m (chat, x at http://localhost:1/v1)
+`},
 		"no way": {"runtime: process\nagents: {a: {command: [x], adapter: text, makes: Note, bids: {Note: claim}}}\n", `GoalDefined  by you
 
 Note         by a

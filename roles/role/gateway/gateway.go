@@ -26,6 +26,10 @@ const (
 	Call    = "Sett-Call"    // a ULID, new for each request; of a bid: the same after a crash
 )
 
+// Kept is the header of an answer to a call for a bid that the same call got before: it
+// cost nothing.
+const Kept = "Sett-Kept"
+
 // Refused is the header of an answer that the gateway gives itself: a Refusal in JSON.
 // ShouldRetry is the header that keeps SDKs from repeating such a request.
 const (

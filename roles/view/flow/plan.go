@@ -51,7 +51,7 @@ type Stall struct {
 // Step is an agent's work on a type.
 type Step struct {
 	From  string
-	Bid   string // parallel, exclusive, or script
+	Bid   string // parallel or exclusive, or script or model where that decides
 	Agent Agent
 	Final bool // each success is final
 }
@@ -81,8 +81,11 @@ func Of(c *config.Config) *Plan {
 		}{{"parallel", t.Parallel}, {"exclusive", t.Exclusive}, {"script", t.Scripts}} {
 			for _, name := range way.agents {
 				a, _ := c.Agent(name)
-				final := a.Adapter.Terminal && way.bid == "exclusive"
-				p.Steps = append(p.Steps, Step{t.Name, way.bid, agents[name], final})
+				final, bid := a.Adapter.Terminal && way.bid == "exclusive", way.bid
+				if bid == "script" && a.BidsByModel(t.Name) {
+					bid = "model"
+				}
+				p.Steps = append(p.Steps, Step{t.Name, bid, agents[name], final})
 			}
 		}
 		p.stalls(c, t)
