@@ -14,7 +14,7 @@ const (
 	WaitBid        WaitKind = "bid"        // an agent bids
 	WaitDecision   WaitKind = "decision"   // the orchestrator grants, completes or terminates
 	WaitStart      WaitKind = "start"      // an agent takes up its grant
-	WaitSlot       WaitKind = "slot"       // one of an agent's workers is free
+	WaitSlot       WaitKind = "slot"       // one of an agent's workers, or of its slots, is free
 	WaitRepository WaitKind = "repository" // the repository prepares a tree, or takes a commit
 	WaitResult     WaitKind = "result"     // an agent's tool ends
 	WaitAnswer     WaitKind = "answer"     // a person answers a question
@@ -39,6 +39,7 @@ type Wait struct {
 	Holder  string        // repository, result: the incarnation that runs the grant
 	Limit   time.Duration // result: the agent's timeout; 0: unknown or none
 	Workers int           // start, slot, repository, result: as in AgentPolicy
+	Slots   int           // slot: as in AgentPolicy; 0: it waits for a worker
 	Busy    []string      // start, slot: the claims that the agent works on
 }
 
@@ -65,6 +66,7 @@ type Policy struct {
 // AgentPolicy is the part of an agent's settings that waits depend on.
 type AgentPolicy struct {
 	Workers int           // at most so many, a fresh one for each grant; 0: one process takes all grants
+	Slots   int           // without Workers: the grants that the process runs at once; 0: one
 	Timeout time.Duration // of one run of its tool; 0: none
 
 	BidsRequired bool // its silence never becomes an ignore
@@ -131,7 +133,7 @@ func grantWaits(s Snapshot, p Policy, at Scene) []Wait {
 		switch g.State {
 		case GrantQueued:
 			w.Attempt, w.Workers = g.Attempt, agent.Workers
-			w.queued(at)
+			w.queued(at, agent.Slots)
 		case GrantRunning:
 			w.Kind, w.Attempt, w.Workers, w.Limit, w.Holder = WaitResult, g.Attempt, agent.Workers, agent.Timeout, g.Holder
 			w.Since = firstKnown(g.StartedAt, g.QueuedAt)
@@ -152,16 +154,21 @@ func grantWaits(s Snapshot, p Policy, at Scene) []Wait {
 }
 
 // queued finds the cause that keeps a queued grant from being started: the agent's
-// workers, or nothing but the start itself.
-func (w *Wait) queued(at Scene) {
+// workers, or the grants that fill its slots, or nothing but the start itself.
+func (w *Wait) queued(at Scene, slots int) {
 	for _, r := range at.Running {
 		if r.Agent == w.Agent {
 			w.Busy = append(w.Busy, r.Claim)
 		}
 	}
 	w.Kind = WaitStart
-	if w.Workers > 0 && len(w.Busy) >= w.Workers {
+	switch {
+	case w.Workers > 0 && len(w.Busy) >= w.Workers:
 		w.Kind = WaitSlot
+	case w.Workers == 0 && slots > 1 && len(w.Busy) >= slots:
+		w.Kind, w.Slots = WaitSlot, slots
+	case w.Workers == 0 && slots > 1: // it takes this one beside them
+		w.Busy = nil
 	}
 }
 

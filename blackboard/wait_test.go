@@ -24,15 +24,20 @@ func TestWaitsOfAQueuedGrant(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		workers int
+		slots   int
 		running []Running
 		want    []Wait
 	}{
-		"nothing runs":      {0, nil, want(func(*Wait) {})},
-		"the agent works":   {0, []Running{other, busy}, want(func(w *Wait) { w.Busy = []string{"E"} })},
-		"a worker is free":  {2, []Running{other, busy}, want(func(w *Wait) { w.Workers, w.Busy = 2, []string{"E"} })},
-		"no worker is free": {1, []Running{other, busy}, want(func(w *Wait) { w.Kind, w.Workers, w.Busy = WaitSlot, 1, []string{"E"} })},
+		"nothing runs":      {0, 1, nil, want(func(*Wait) {})},
+		"the agent works":   {0, 1, []Running{other, busy}, want(func(w *Wait) { w.Busy = []string{"E"} })},
+		"a worker is free":  {2, 1, []Running{other, busy}, want(func(w *Wait) { w.Workers, w.Busy = 2, []string{"E"} })},
+		"no worker is free": {1, 1, []Running{other, busy}, want(func(w *Wait) { w.Kind, w.Workers, w.Busy = WaitSlot, 1, []string{"E"} })},
+		"a slot is free":    {0, 2, []Running{other, busy}, want(func(*Wait) {})},
+		"no slot is free": {0, 2, []Running{busy, other, busy}, want(func(w *Wait) {
+			w.Kind, w.Slots, w.Busy = WaitSlot, 2, []string{"E", "E"}
+		})},
 	} {
-		p := Policy{Agents: map[string]AgentPolicy{"a": {Workers: tc.workers}}}
+		p := Policy{Agents: map[string]AgentPolicy{"a": {Workers: tc.workers, Slots: tc.slots}}}
 		if got := Waits(claim, p, Scene{Now: now, Running: tc.running}); !reflect.DeepEqual(got, tc.want) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", name, got, tc.want)
 		}

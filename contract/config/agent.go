@@ -60,6 +60,7 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"fail_on", "Of a check: exit (its exit code), or output: any text on stdout is feedback, too. Default: exit.", oneOf(d.read, &a.Adapter.FailOn, FailOnExit, FailOnOutput)},
 		{"terminal", "Its results under an exclusive grant are final.", d.read.flag(&a.Adapter.Terminal)},
 		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", d.read.count(&a.Replicas, 1)},
+		{"concurrency", "Grants at once in its one container or process, each with a tree and a run of the program of its own; needs strategy: reuse.", atMost(d.read, mostConcurrency, d.read.count(&a.Concurrency, 1), &a.Concurrency)},
 		{"strategy", "reuse: one container (process) for all grants. fresh_per_call: a new one for every grant. Default: reuse, with replicas above 1 fresh_per_call.", oneOf(d.read, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
 		{"workspace", "The agent's access to the repository.", d.read.section(
 			field{"mode", "Of its private tree. ro: reads it. rw: changes it and commits. none: it has none.",
@@ -139,6 +140,7 @@ func (d *decoder) resolve(a *Agent, name *node, keys map[string]*node, c *Config
 			"%s has neither image nor build", path)
 	}
 	d.resolveStrategy(a, keys, path)
+	resolveConcurrency(d, a, keys, path)
 	d.resolveWorkspace(a, cmp.Or(keys["workspace"], name).at, path)
 	d.resolveAdapter(a, name, keys, path)
 }
@@ -217,6 +219,23 @@ func (d *decoder) resolveStrategy(a *Agent, keys map[string]*node, path string) 
 	if a.IsolatedPorts && !a.Fresh() && !(a.Replicas > 1) {
 		d.add(keys["isolated_ports"].at, "add strategy: fresh_per_call, or leave it out: a reused agent has its ports to itself",
 			"%s: only workers of fresh_per_call share ports", path)
+	}
+}
+
+// mostConcurrency is the most grants that one cub runs at once: each may have a tree, and a
+// process with two pipes and more.
+const mostConcurrency = 256
+
+// resolveConcurrency checks the number of grants at once against the strategy, which is known.
+func resolveConcurrency(d *decoder, a *Agent, keys map[string]*node, path string) {
+	at := keys["concurrency"]
+	switch {
+	case a.Concurrency <= 1:
+		return
+	case a.Replicas > 1:
+		d.add(later(at, keys["replicas"]), "keep one: concurrency runs grants in one process, replicas a process for each", "%s has both concurrency and replicas above 1", path)
+	case a.Fresh():
+		d.add(later(at, keys["strategy"]), "use replicas for workers at once, or strategy: reuse", "%s: concurrency needs strategy: reuse", path)
 	}
 }
 

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"sett/blackboard"
@@ -94,6 +96,7 @@ type Agent struct {
 	Build       *Build       `json:"build,omitempty"` // nil when there is an image
 	Command     []string     `json:"command"`         // program and arguments, never a shell
 	Replicas    int          `json:"replicas"`        // workers at once, at least 1
+	Concurrency int          `json:"concurrency"`     // grants at once in one unit; at least 1, and above it only with StrategyReuse
 	Strategy    string       `json:"strategy"`        // StrategyReuse or StrategyFreshPerCall
 	Workspace   Workspace    `json:"workspace"`       //
 	Environment []EnvVar     `json:"environment"`     // in file order, each name once
@@ -162,20 +165,45 @@ type Build struct {
 	Args       map[string]string `json:"args,omitempty"` // build arguments
 }
 
-// Trees are the names of the private trees of an agent's tools: one, or one for each worker
-// that runs or waits at the same time. None: it has no workspace.
+// Slots is the number of grants that the agent's own unit runs at once.
+func (a Agent) Slots() int { return max(a.Concurrency, 1) }
+
+// Trees are the names of the private trees of an agent's tools: one, or one for each grant,
+// or worker that runs or waits, at the same time. None: it has no workspace.
 func (a Agent) Trees() []string {
 	if a.Workspace.Mode == blackboard.NoWorkspace {
 		return nil
 	}
-	if !a.Fresh() {
+	switch n := a.Slots(); {
+	case a.Fresh():
+	case n == 1:
 		return []string{a.Name}
+	default:
+		all := make([]string, n)
+		for i := range all {
+			all[i] = fmt.Sprintf("%s%s%d", a.Name, slotTree, i+1)
+		}
+		return all
 	}
 	all := make([]string, a.Replicas+a.Warm)
 	for i := range all {
 		all[i] = fmt.Sprintf("%s.%d", a.Name, i+1)
 	}
 	return all
+}
+
+// slotTree is between an agent's name and the number of a slot in the name of its tree.
+const slotTree = ".slot-"
+
+// SlotOf returns the number of the slot that a tree of this name belongs to, from 1; 0: it
+// is an agent's or a worker's only one.
+func SlotOf(tree string) int {
+	_, after, _ := strings.Cut(tree, slotTree) // no agent's name has a dot
+	n, err := strconv.Atoi(after)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // HasTrees says whether an agent has a private tree.

@@ -51,8 +51,7 @@ func defaultConfig() *Config {
 // defaultAgent leaves Role and Strategy open: they depend on other keys.
 func defaultAgent(name string) Agent {
 	return Agent{
-		Name:      name,
-		Replicas:  1,
+		Name: name, Replicas: 1, Concurrency: 1,
 		Workspace: Workspace{Mode: blackboard.ReadOnly, MaxSize: DefaultMaxSize, MaxTree: DefaultMaxTree, MinFree: DefaultMinFree},
 		Timeout:   DefaultTimeout,
 		Grace:     DefaultGrace,

@@ -67,6 +67,7 @@ func samePolicy(a, b Agent) bool {
 // orchestrator uses them. Its budget is the model gateway's.
 func (a Agent) Digest() string {
 	a.Replicas, a.Warm, a.Retries, a.Budget, a.Bids = 0, 0, 0, nil, withoutLines(a.Bids)
+	a.Concurrency = a.Slots() // a configuration of an older Sett has none
 	return digest(a)
 }
 

@@ -92,7 +92,7 @@ var (
 		"environment: [A, B=, C=d=e, true]", "environment: {A: , B: '', C: 007, D: yes, E: 1.10, F: \"a\\nb\\e\"}", "environment: {}", "environment: []",
 		"bids: {'a b': claim, '<<': review, \"x\\ny\": ignore, '~': exclusive, 5: claim}",
 		"bid_script: ['-', '', '~', 'null', '0x1', \"\\u0085\", ' x ', '#', ': ', \"a\\tb\", 1e3, .inf, true]",
-		"prompts: {claim: \"x\\n\\n  y\\n\", execution: 5}", "replicas: 2\n    warm: 3\n    isolated_ports: true", "strategy: fresh_per_call\n    isolated_ports: true",
+		"prompts: {claim: \"x\\n\\n  y\\n\", execution: 5}", "replicas: 2\n    warm: 3\n    isolated_ports: true", "concurrency: 256", "concurrency: 1\n    replicas: 2", "strategy: fresh_per_call\n    isolated_ports: true",
 		"health_check: {}", "health_check: {interval: 1s, retries: 2}", "network: none\n    retries: 2147483647", "workspace: {}", "read_only: false",
 	}
 	validFiles = []string{

@@ -71,7 +71,7 @@ func TestDefaults(t *testing.T) {
 	want := &Config{
 		Version: "1.0", Runtime: "docker", Approve: []string{},
 		Agents: []Agent{{
-			Name: "a", Role: "a", Image: "i", Command: []string{"/run"}, Replicas: 1, Strategy: "reuse",
+			Name: "a", Role: "a", Image: "i", Command: []string{"/run"}, Replicas: 1, Concurrency: 1, Strategy: "reuse",
 			Workspace: Workspace{Mode: blackboard.ReadOnly, MaxSize: 1 << 30, MaxTree: 10 << 30, MinFree: 1 << 30},
 			Timeout:   5 * time.Minute, Grace: 10 * time.Second, Network: "full", ReadOnly: true,
 		}},

@@ -2,7 +2,7 @@ package config
 
 import "sett/blackboard"
 
-// The rules of resolve, resolveStrategy, resolveRun and oneServer about keys that
+// The rules of resolve, resolveStrategy, resolveConcurrency, resolveRun and oneServer about keys that
 // depend on each other, as far as a schema can say them.
 
 // fileRules are the rules of the top level.
@@ -62,6 +62,8 @@ func agentRules() []*schema {
 	one, two := 1, 2
 	many := within(&schema{Minimum: &two}, "replicas")
 	many.Required = []string{"replicas"}
+	atOnce := within(&schema{Minimum: &two}, "concurrency")
+	atOnce.Required = []string{"concurrency"}
 	fresh := within(&schema{Const: StrategyFreshPerCall}, "strategy")
 	fresh.Required = []string{"strategy"}
 	warm := within(&schema{Minimum: &one}, "warm")
@@ -93,6 +95,7 @@ func agentRules() []*schema {
 			within(&schema{MaxItems: &one}, "makes"),
 		}}},
 		{If: commit, Then: &schema{AllOf: []*schema{writes, noReview}}},
+		{If: atOnce, Then: &schema{AllOf: []*schema{within(&schema{Maximum: one}, "replicas"), within(&schema{Not: &schema{Const: StrategyFreshPerCall}}, "strategy")}}},
 		{If: many, Then: within(&schema{Not: &schema{Const: StrategyReuse}}, "strategy")},
 		{If: &schema{AnyOf: []*schema{warm, ports}}, Then: &schema{AnyOf: []*schema{fresh, many}}},
 	}

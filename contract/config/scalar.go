@@ -164,6 +164,22 @@ func (r *reader) count(into *int, least int) part {
 	}
 }
 
+// atMost bounds a count.
+func atMost(r *reader, most int, p part, into *int) part {
+	read, shape := p.read, p.shape
+	p.read = func(n *node, path string) {
+		if read(n, path); *into > most {
+			r.add(n.at, "", "%s must be at most %d, not %d", path, most, *into)
+		}
+	}
+	p.shape = func() *schema {
+		s := shape()
+		s.Maximum = most
+		return s
+	}
+	return p
+}
+
 func (r *reader) readCount(n *node, path string, into *int, least int) {
 	if n.kind != integer || !wholeNumber().MatchString(n.text) {
 		hint := "write it in digits"

@@ -2,6 +2,7 @@ package env
 
 import (
 	"reflect"
+	"slices"
 	"time"
 
 	"sett/blackboard"
@@ -27,6 +28,7 @@ type Cub struct {
 	RepositoryURL         string // empty: the tool has no tree
 	TreeToken             string
 	Tree                  string           // default: Agent
+	Slots                 []Slot           // for several grants at once; nil: one
 	Limits                config.Workspace // its sizes
 	Incarnation           string           // empty: the cub makes one
 	Run, ConfigDigest     string
@@ -38,6 +40,26 @@ type Cub struct {
 	Network               string // config.NetworkNone, NetworkInternal or NetworkFull
 	Walls                 *Walls // nil: the tool reaches all files of its user
 }
+
+// Slot is the place of one of the grants that a cub runs at once.
+type Slot struct {
+	Workspace string `json:"workspace"`      // the tool's directory
+	Tree      string `json:"tree,omitempty"` // empty: there is none
+	Walls     *Walls `json:"walls,omitempty"`
+}
+
+// InSlot returns the settings for the tool in a slot, from 1 to SlotCount: its places are
+// those of the slot.
+func (c Cub) InSlot(number int) Cub {
+	if len(c.Slots) > 0 {
+		s := c.Slots[number-1]
+		c.Workspace, c.Tree, c.Walls = s.Workspace, s.Tree, s.Walls
+	}
+	return c
+}
+
+// SlotCount is the number of grants that the cub runs at once.
+func (c Cub) SlotCount() int { return max(len(c.Slots), 1) }
 
 // Of returns a cub's variables for an agent of sett.yml.
 func Of(a config.Agent) Cub {
@@ -79,7 +101,7 @@ func (c Cub) Environ() []string {
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
 		{Bids, list(c.Bids)}, {Commits, list(c.Commits)}, {Adapter, adapter}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
-		{RepositoryURL, c.RepositoryURL}, {TreeToken, c.TreeToken}, {Tree, c.Tree},
+		{RepositoryURL, c.RepositoryURL}, {TreeToken, c.TreeToken}, {Tree, c.Tree}, {Slots, list(c.Slots)},
 		{MaxSize, size(c.Limits.MaxSize)}, {MaxTree, size(c.Limits.MaxTree)}, {MinFree, size(c.Limits.MinFree)},
 		{Incarnation, c.Incarnation}, {Run, c.Run}, {ConfigDigest, c.ConfigDigest}, {Image, c.Image}, {Pin, c.Pin}, {PinDigest, c.PinDigest}, {Lacks, c.Lacks}, {HealthAddr, c.HealthAddr},
 		{ToolNetwork, c.Network}, {ToolWalls, walls},
@@ -124,6 +146,9 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 	}
 	c.Asks = r.asks()
 	c.readCommand(r)
+	if slices.ContainsFunc(c.Slots, func(s Slot) bool { return s.Workspace == "" }) {
+		r.wrong(Slots, r.Or(Slots, ""), "a workspace for each")
+	}
 	if c.Instance != "" {
 		if err := config.ValidInstanceName(c.Instance); err != nil {
 			r.wrong(Instance, c.Instance, "a valid instance name: "+err.Error())
@@ -147,5 +172,6 @@ func (c *Cub) readCommand(r *Reader) {
 	r.array(Adapter, &c.Adapter, `a JSON object such as {"adapter":"check"}`)
 	r.array(Commits, &c.Commits, `a JSON array such as ["TerraformCode"]`)
 	r.array(ToolWalls, &c.Walls, `a JSON object such as {"write":["/srv/tree"],"tmp":"/srv/tmp"}`)
+	r.array(Slots, &c.Slots, `a JSON array such as [{"workspace":"/workspace/1","tree":"writer.slot-1"}]`)
 	r.array(Bids, &c.Bids, `a JSON array such as [{"type":"Code*","bid":"review"}]`)
 }

@@ -38,6 +38,7 @@ const (
 	RepositoryURL = "SETT_REPOSITORY_URL"      // of the repository role, which prepares the tree; required with a mode of ro or rw
 	TreeToken     = "SETT_REPOSITORY_TOKEN"    // the agent's token there; required with it
 	Tree          = "SETT_TREE"                // the name of the tree; default: the agent's name
+	Slots         = "SETT_AGENT_SLOTS"         // JSON array of Slot: the cub runs a grant in each at the same time; default: one, as Workspace and Tree say
 	MaxSize       = "SETT_MAX_SIZE"            // the most bytes that a commit may bring; default 1 GiB
 	MaxTree       = "SETT_MAX_TREE"            // the tool is stopped when its tree takes more bytes; default 10 GiB
 	MinFree       = "SETT_MIN_FREE"            // the tool is stopped when its disk has fewer bytes left; default 1 GiB

@@ -43,6 +43,7 @@ func TestCubRoundTrip(t *testing.T) {
 	}
 	c.Instance, c.Workspace, c.Incarnation, c.Run, c.HealthAddr, c.Image = "demo", "/src", "i1", "r1", "off", "sha256:1f"
 	c.RepositoryURL, c.TreeToken, c.Tree = "http://127.0.0.1:7070", "secret", "writer.2"
+	c.Slots = []env.Slot{{Workspace: "/src/1", Tree: "writer.slot-1"}, {Workspace: "/src/2", Walls: &env.Walls{Write: []string{"/src/2"}, Tmp: "/src/tmp"}}}
 	c.Redis = env.Redis{URL: "redis://:secret@host:1/0", Timeout: time.Second, Retries: 7, GiveUp: time.Minute, CAFile: "/ca.pem"}
 	environ := c.Environ()
 	got, err := env.ParseCub(lookup(environ))

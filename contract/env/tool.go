@@ -16,6 +16,8 @@ const (
 	TargetPayload = "SETT_TARGET_PAYLOAD" // its payload; unset when it is long or binary
 	GoalID        = "SETT_GOAL_ID"        // the goal that the work is for
 	GoalText      = "SETT_GOAL"           // its text; unset when it is long or binary
+	SlotNumber    = "SETT_SLOT"           // from 1 to SETT_SLOTS: no other grant that the agent runs at the same time has it; unset for bid scripts
+	SlotCount     = "SETT_SLOTS"          // the most grants that the agent runs at once
 )
 
 // MaxPayload is the longest payload or goal, in bytes, that a variable holds: systems
@@ -28,10 +30,11 @@ type ToolVars struct {
 	TargetID, TargetType, TargetPayload string
 	TargetVersion, Attempt              int
 	GoalID, Goal                        string // the goal's id and its text
+	Slot, Slots                         int    // 0: none
 }
 
 // toolNames lists the variables that ToolEnviron sets, in its order.
-var toolNames = []string{ClaimID, Attempt, ClaimType, TargetID, TargetType, TargetVersion, TargetPayload, GoalID, GoalText}
+var toolNames = []string{ClaimID, Attempt, ClaimType, TargetID, TargetType, TargetVersion, TargetPayload, GoalID, GoalText, SlotNumber, SlotCount}
 
 // ToolEnviron returns the environment of a tool: the cub's environment without
 // Secret, and with the variables of this run in place of the cub's own. It leaves
@@ -47,11 +50,11 @@ func ToolEnviron(environ []string, in ToolVars) []string {
 	}
 	values := []string{
 		in.ClaimID, strconv.Itoa(in.Attempt), in.ClaimType, in.TargetID, in.TargetType, strconv.Itoa(in.TargetVersion),
-		in.TargetPayload, in.GoalID, in.Goal,
+		in.TargetPayload, in.GoalID, in.Goal, strconv.Itoa(in.Slot), strconv.Itoa(in.Slots),
 	}
 	for i, name := range toolNames {
 		tooLong := (name == TargetPayload || name == GoalText) && len(values[i]) > MaxPayload
-		unknown := in.GoalID == "" && (name == GoalID || name == GoalText)
+		unknown := in.GoalID == "" && (name == GoalID || name == GoalText) || in.Slot == 0 && (name == SlotNumber || name == SlotCount)
 		if !tooLong && !unknown && !strings.ContainsRune(values[i], 0) {
 			out = append(out, name+"="+values[i])
 		}

@@ -16,12 +16,12 @@ func TestToolEnviron(t *testing.T) {
 	before := slices.Clone(cub)
 	got := env.ToolEnviron(cub, env.ToolVars{
 		ClaimID: "C", ClaimType: "review", TargetID: "T", TargetType: "GoalDefined", TargetPayload: "say hello\n",
-		TargetVersion: 2, Attempt: 1, GoalID: "G", Goal: "greet",
+		TargetVersion: 2, Attempt: 1, GoalID: "G", Goal: "greet", Slot: 3, Slots: 8,
 	})
 	want := []string{
 		"PATH=/bin", "SETT_AGENT_NAME=writer", "EMPTY=", "ODD",
 		"SETT_CLAIM_ID=C", "SETT_ATTEMPT=1", "SETT_CLAIM_TYPE=review", "SETT_TARGET_ID=T", "SETT_TARGET_TYPE=GoalDefined",
-		"SETT_TARGET_VERSION=2", "SETT_TARGET_PAYLOAD=say hello\n", "SETT_GOAL_ID=G", "SETT_GOAL=greet",
+		"SETT_TARGET_VERSION=2", "SETT_TARGET_PAYLOAD=say hello\n", "SETT_GOAL_ID=G", "SETT_GOAL=greet", "SETT_SLOT=3", "SETT_SLOTS=8",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%q\nwant\n%q", got, want)

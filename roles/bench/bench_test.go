@@ -180,24 +180,42 @@ func TestBenchLatency(t *testing.T) {
 }
 
 func TestBenchThroughput(t *testing.T) {
-	const n, inFlight = 6000, 64
 	for _, d := range durability {
 		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
-			f := startFloor(t, redistest.Start(t, d.args...).URL)
-			f.rate(1000, inFlight)
-			floor := f.rate(n, inFlight)
-			c := startClan(t, redistest.Start(t, d.args...).URL, "cub-noop", oneAgent(t))
-			c.flood(t, 500, inFlight, "x")
-			before := c.claims(t)
-			began := time.Now()
-			c.flood(t, n, inFlight, "x")
-			took := time.Since(began).Seconds()
-			claims := float64(c.claims(t)-before) / took
-			floor = (floor + f.rate(n, inFlight)) / 2
-			t.Logf("floor %.0f chains/s, sett %.0f goals/s, %.0f claims/s", floor, n/took, claims)
-			verdict(t, "64 in flight, floor's chains / sett's claims, "+d.name, floor/claims, 3, "x")
+			throughput(t, d.args, "64 in flight, floor's chains / sett's claims, "+d.name, 1, 3)
 		})
 	}
+}
+
+// Several grants at once in one cub.
+func TestBenchConcurrency(t *testing.T) {
+	most := map[string]float64{"fsync always": 1 / 0.6, "without fsync": 1 / 0.4}
+	for _, d := range durability {
+		t.Run(strings.ReplaceAll(d.name, " ", "-"), func(t *testing.T) {
+			throughput(t, d.args, "64 in flight, concurrency: 16, floor's chains / sett's claims, "+d.name, 16, most[d.name])
+		})
+	}
+}
+
+// throughput compares the claims of one agent, with so many slots, with the floor.
+func throughput(t *testing.T, server []string, what string, slots int, most float64) {
+	t.Helper()
+	const n, inFlight = 6000, 64
+	f := startFloor(t, redistest.Start(t, server...).URL)
+	f.rate(1000, inFlight)
+	floor := f.rate(n, inFlight)
+	clan := oneAgent(t)
+	clan[0].slots = slots
+	c := startClan(t, redistest.Start(t, server...).URL, "cub-noop", clan)
+	c.flood(t, 500, inFlight, "x")
+	before := c.claims(t)
+	began := time.Now()
+	c.flood(t, n, inFlight, "x")
+	took := time.Since(began).Seconds()
+	claims := float64(c.claims(t)-before) / took
+	floor = (floor + f.rate(n, inFlight)) / 2
+	t.Logf("floor %.0f chains/s, sett %.0f goals/s, %.0f claims/s", floor, n/took, claims)
+	verdict(t, what, floor/claims, most, "x")
 }
 
 // flood keeps so many goals in flight until n have ended.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -109,6 +110,7 @@ type member struct {
 	bids    []config.BidRule
 	tool    []string
 	adapter config.Adapter // zero: the contract's JSON
+	slots   int            // grants at once; 0: one
 }
 
 func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
@@ -116,7 +118,7 @@ func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
 	c := &clan{url: url}
 	cfg := config.Config{Version: "1.0", Runtime: "process", Orchestrator: config.Orchestrator{MaxReviewIterations: 3, MaxArtefacts: 100}}
 	for _, m := range members {
-		cfg.Agents = append(cfg.Agents, config.Agent{Name: m.name, Role: m.name, Command: m.tool, Bids: m.bids, Adapter: m.adapter, Replicas: 1,
+		cfg.Agents = append(cfg.Agents, config.Agent{Name: m.name, Role: m.name, Command: m.tool, Bids: m.bids, Adapter: m.adapter, Replicas: 1, Concurrency: max(m.slots, 1),
 			Strategy: config.StrategyReuse, Timeout: time.Minute, Grace: time.Second,
 			Workspace: config.Workspace{Mode: blackboard.NoWorkspace}})
 	}
@@ -132,6 +134,9 @@ func startClan(tb testing.TB, url, cubRole string, members []member) *clan {
 	for _, a := range cfg.Agents {
 		v := env.Of(a)
 		v.Instance, v.Workspace, v.HealthAddr = "bench", tb.TempDir(), "off"
+		if n := a.Slots(); n > 1 {
+			v.Slots = slices.Repeat([]env.Slot{{Workspace: v.Workspace}}, n)
+		}
 		v.Redis = env.Redis{URL: url, Retries: 5}
 		c.cubs = append(c.cubs, spawn(tb, cubRole, v.Environ()...))
 	}

@@ -33,7 +33,7 @@ open work waits for, with the goal and for how long:
   bid         an agent to bid
   decision    the orchestrator to decide about a claim
   start       an agent, or a worker of its, to begin
-  slot        one of an agent's workers to be free
+  slot        one of an agent's workers, or of its slots, to be free
   repository  the repository to prepare a tree, or to take a commit
   result      an agent's tool
   answer      a person to answer a question
@@ -44,7 +44,7 @@ store and its agents' trees take, as the repository measured it while they were 
 
 For programs -v adds parts (name, state, since, unit_id, and restarts: how often it ended
 and was started again), agents_detail (name, role, state, since, strategy, replicas,
-unit_id, bids_due, queued, works), waits (what, agent, since, age_seconds, until,
+concurrency, unit_id, bids_due, queued, works), waits (what, agent, since, age_seconds, until,
 subject_id, workflow_id, text), waits_more (open work that was not looked at), stopping and disk.
 
 Examples:

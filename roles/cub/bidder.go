@@ -238,8 +238,8 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 	defer c.scriptTmp()()
 	res, err := c.runner.Run(ctx, toolrun.Command{
 		Args: c.settings.BidScript, Dir: cmp.Or(c.settings.Pin, c.settings.Workspace), Stdin: stdin, Timeout: bidScriptTimeout, Limit: 64 << 10,
-		Env:    env.ToolEnviron(c.toolEnviron(), toolVars(claim.ID, "", 0, target, chain)),
-		Stderr: lineLogger{c.log.With("claim", claim.ID), "stderr", "bid script"}, NoNetwork: c.noNetwork(), Confine: c.confined(),
+		Env:    env.ToolEnviron(c.toolEnviron(c.settings.Walls), toolVars(claim.ID, "", 0, target, chain)),
+		Stderr: lineLogger{c.log.With("claim", claim.ID), "stderr", "bid script"}, NoNetwork: c.noNetwork(), Confine: confined(c.settings.Walls),
 	})
 	switch {
 	case res.Harm != "":

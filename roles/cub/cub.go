@@ -56,6 +56,8 @@ it and configures it by environment variables:
                           required unless the mode is none
   SETT_REPOSITORY_TOKEN   the agent's token there; required with it
   SETT_TREE               the tree's name; default: the agent's name
+  SETT_AGENT_SLOTS        for several grants at once the place of each, a JSON
+                          array: [{"workspace":"/src/1","tree":"a.slot-1"}]
   SETT_TOOL_NETWORK       none, internal or full (default); the cub enforces
                           none, the networks of the container the others
   SETT_TOOL_WALLS         the places that a tool of local mode reaches, a JSON
@@ -107,7 +109,7 @@ const (
 	standby     mode = "standby" // execute-only, after the assignment of its claim
 )
 
-// state is the part of a cub that its executor uses, too.
+// state is the part of a cub that its crew uses, too.
 type state struct {
 	env        role.Env
 	settings   env.Cub
@@ -116,7 +118,6 @@ type state struct {
 	log        *slog.Logger
 	board      board
 	runner     toolrun.Runner
-	trees      trees // nil: the tool has no tree
 	metrics    *metrics
 	reachable  *role.Reachable
 	grants     *inbox                 // claims granted to this agent
@@ -141,14 +142,15 @@ type cub struct {
 	modelHTTP *http.Client // to the model gateway
 	hints     hints        // from notices about due claims
 	made      recent       // claims with a bid
-	executor  *executor
+	crew      *crew
 }
 
-// newCub returns a cub with its inboxes and its executor.
-func newCub(s *state) *cub {
+// newCub returns a cub with its inboxes and its crew, which asks for its trees by name;
+// nil: the tool has none.
+func newCub(s *state, ask func(tree string) trees) *cub {
 	s.grants, s.harmed = newInbox(), make(chan error, 1)
 	return &cub{state: s, due: newInbox(), scripts: newScripts(), models: newScripts(), modelHTTP: gatewayClient(), look: make(chan struct{}, 1), connected: make(chan struct{}, 1),
-		executor: &executor{state: s}}
+		crew: newCrew(s, ask)}
 }
 
 // harm ends the cub after a tool did damage to it that cannot be undone. A new cub in a
@@ -251,7 +253,7 @@ func (c *cub) serve(ctx context.Context) error {
 		work(c.bidAll, c.mode == bidderOnly)
 	}
 	if c.mode != bidderOnly {
-		work(c.executor.run, true)
+		work(c.crew.run, true)
 	}
 	c.log.Info("cub started", "mode", c.mode, "incarnation", c.settings.Incarnation, "health", c.health, "pid", os.Getpid())
 	err := g.Run()

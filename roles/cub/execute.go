@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sett/blackboard"
-	"sett/contract/env"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
 	"sett/roles/cub/toolrun"
@@ -57,13 +56,14 @@ func (x *executor) newWork(claim string, s blackboard.Started, broken error) *wo
 	return &work{
 		Started: s, broken: broken,
 		ref: blackboard.GrantRef{Claim: claim, Agent: x.settings.Agent, Attempt: s.Grant.Attempt, Holder: x.settings.Incarnation},
-		log: x.log.With("claim", claim, "workflow", s.Claim.WorkflowID, "phase", s.Grant.Phase, "attempt", s.Grant.Attempt),
+		log: x.log.With("claim", claim, "workflow", s.Claim.WorkflowID, "phase", s.Grant.Phase, "attempt", s.Grant.Attempt).With(named(x)...),
 	}
 }
 
 // execute runs one grant to its end. It may return the next one, started in the same
 // round trip that recorded the result. An error ends the cub.
 func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
+	defer x.crew.leave(w.Claim.ID)
 	base := context.WithoutCancel(ctx)
 	w.log.Info("work received", "artefact", w.Claim.ArtefactID)
 	x.metrics.grants.WithLabelValues(string(w.Grant.Phase)).Inc()
@@ -74,10 +74,10 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 	toolCtx, stop := context.WithCancelCause(base)
 	defer stop(nil)
 	x.begin(w.Claim.ID, w.Grant.Attempt, stop)
-	x.metrics.working(x.env.Now())
-	defer x.metrics.working(time.Time{})
+	x.crew.working(x.slot, x.env.Now())
+	defer x.crew.working(x.slot, time.Time{})
 	defer x.begin("", 0, nil)
-	defer x.stopAfterGrace(ctx, stop)()
+	defer x.stopAfterGrace(ctx, w, stop)()
 
 	out := x.attemptWork(ctx, toolCtx, w)
 	if errors.Is(out.ended, errStopping) {
@@ -98,8 +98,8 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 
 // stopAfterGrace ends the tool when the cub must stop and the grace is over, or at
 // once at the second request.
-func (x *executor) stopAfterGrace(ctx context.Context, stop context.CancelCauseFunc) (disarm func()) {
-	unsaid := context.AfterFunc(ctx, func() { x.log.Info("stopping: the running tool may finish", "grace", x.settings.Grace) })
+func (x *executor) stopAfterGrace(ctx context.Context, w *work, stop context.CancelCauseFunc) (disarm func()) {
+	unsaid := context.AfterFunc(ctx, func() { w.log.Info("stopping: the running tool may finish", "grace", x.settings.Grace) })
 	over := role.AfterGrace(ctx, x.settings.Grace, x.env.Hurry, func() { stop(errStopping) })
 	return func() {
 		unsaid()
@@ -203,7 +203,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if w.tree != nil {
 		go quota{x.settings.Workspace, x.settings.Limits.MaxTree, x.settings.Limits.MinFree}.watch(running, stop)
 	}
-	environ, shut, err := x.openDoor(w, env.ToolEnviron(x.toolEnviron(), toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)), stop)
+	environ, shut, err := x.openDoor(w, x.environ(toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)), stop)
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
@@ -211,7 +211,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	res, err := x.runner.Run(running, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
 		Env:    environ,
-		Stdout: talk(x, w), Stderr: lineLogger{w.log, "stderr", "tool"}, NoNetwork: x.noNetwork(), Confine: x.confined(),
+		Stdout: talk(x, w), Stderr: lineLogger{w.log, "stderr", "tool"}, NoNetwork: x.noNetwork(), Confine: confined(x.settings.Walls),
 	})
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
@@ -275,27 +275,28 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	out.artefact.Metadata = withUsage(context.WithoutCancel(ctx), x, w, out.artefact.Metadata)
 	result := blackboard.Result{GrantRef: w.ref, Artefact: out.artefact, Verdict: out.verdict, ToolTime: out.toolTime, Base: w.base(), Unmerged: w.unmerged()}
 	next := ""
-	if ids := x.grants.take(1); len(ids) == 1 {
-		next = ids[0]
-		if ctx.Err() != nil || x.mode.works() || next == w.Claim.ID { // of a late notice: its start may overtake its result
-			x.grants.add(next)
-			next = ""
-		}
+	if ctx.Err() == nil && !x.mode.works() {
+		next = x.crew.take()
 	}
 	var s blackboard.Started
 	var startErr error
+	held := 0.0
 	err := x.patiently(context.WithoutCancel(ctx), func() (err error) {
-		if s, err, startErr = x.send(ctx, result, next); errors.Is(err, blackboard.ErrUnavailable) {
-			x.metrics.held.Set(1)
+		if s, err, startErr = x.send(ctx, result, next); errors.Is(err, blackboard.ErrUnavailable) && held == 0 {
+			held = 1
+			x.metrics.held.Add(held)
 		}
 		return err
 	})
-	x.metrics.held.Set(0)
+	x.metrics.held.Sub(held)
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):
 		w.log.Warn("result refused: the grant belongs to another holder", "error", err)
 	case err != nil:
 		w.log.Error("result not written", "artefact", out.artefact.ID, "error", err)
+		if next != "" {
+			x.crew.leave(next)
+		}
 		return nil, err
 	default:
 		x.reachable.Back()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/env"
 )
 
 // Reasons to end a running tool early.
@@ -19,13 +20,17 @@ var (
 // errOneClaimDone ends a worker after its one claim.
 var errOneClaimDone = errors.New("claim done")
 
-// executor runs the agent's grants, one at a time.
+// executor runs the agent's grants in one slot, one at a time.
 type executor struct {
 	*state
-	mu      sync.Mutex
-	current string                  // the running claim
-	attempt int                     //
-	stop    context.CancelCauseFunc // ends its tool
+	crew     *crew
+	slot     int     // from 1
+	settings env.Cub // the cub's, with the places of this slot
+	trees    trees   // nil: the tool has no tree
+	mu       sync.Mutex
+	current  string                  // the running claim
+	attempt  int                     //
+	stop     context.CancelCauseFunc // ends its tool
 }
 
 // noticed handles the notice of a change to a claim's grant. It says whether that
@@ -77,13 +82,6 @@ func (x *executor) begin(claim string, attempt int, stop context.CancelCauseFunc
 
 // run takes grants until the context ends; a running tool then gets its grace.
 func (x *executor) run(ctx context.Context) error {
-	if x.mode.works() {
-		claim, err := x.awaitAssignment(ctx)
-		if err != nil {
-			return err
-		}
-		x.grants.add(claim)
-	}
 	var w *work // started together with the report of the last result
 	for {
 		if w == nil {
@@ -109,12 +107,12 @@ func (x *executor) run(ctx context.Context) error {
 func (x *executor) take(ctx context.Context) (*work, error) {
 	for {
 		for ctx.Err() == nil {
-			ids := x.grants.take(1)
-			if len(ids) == 0 {
+			claim := x.crew.take()
+			if claim == "" {
 				break
 			}
-			s, err := x.board.work.Start(context.WithoutCancel(ctx), x.request(ids[0]))
-			if w, err := x.started(ctx, ids[0], s, err); w != nil || err != nil {
+			s, err := x.board.work.Start(context.WithoutCancel(ctx), x.request(claim))
+			if w, err := x.started(ctx, claim, s, err); w != nil || err != nil {
 				return w, err
 			}
 		}
@@ -137,8 +135,13 @@ func (x *executor) request(claim string) blackboard.StartRequest {
 }
 
 // started reads the outcome of a start: the work, nil when there is none, or an
-// error that ends the cub.
-func (x *executor) started(ctx context.Context, claim string, s blackboard.Started, err error) (*work, error) {
+// error that ends the cub. Without work the slot leaves the claim.
+func (x *executor) started(ctx context.Context, claim string, s blackboard.Started, err error) (w *work, end error) {
+	defer func() {
+		if w == nil {
+			x.crew.leave(claim)
+		}
+	}()
 	log := x.log.With("claim", claim)
 	switch {
 	case ctx.Err() != nil && s.Grant.State != blackboard.GrantRunning:

@@ -22,7 +22,7 @@ func FuzzNotice(f *testing.F) {
 		log := &logs{}
 		e := world(vars{env.LogFormat: "json"}, log)
 		m := []mode{standard, bidderOnly, executeOnly, standby}[which%4]
-		c := newCub(&state{env: e, mode: m, assignment: newAssignment(id), log: e.Logger("cub")})
+		c := newCub(&state{env: e, mode: m, assignment: newAssignment(id), log: e.Logger("cub")}, nil)
 		c.settings.Agent, c.settings.Mode, c.settings.Incarnation = "worker", blackboard.ReadWrite, "w1"
 		ch, line, want := grantTopic, c.grants, blackboard.ValidID(notice)
 		name := notice

@@ -89,7 +89,7 @@ func (c *clan) idle(agent string, more vars) *cub {
 	must(c.t, err)
 	settings.Incarnation = "me"
 	return newCub(&state{env: e, settings: settings, mode: standard, log: e.Logger("cub"), metrics: newMetrics(),
-		board: boardOn(c.board, settings.Agent)})
+		board: boardOn(c.board, settings.Agent)}, nil)
 }
 
 // An Answer can come while the Question is still being handed in. Its notice is
@@ -98,7 +98,7 @@ func TestAnswerBeforeTheQuestionIsHandedIn(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
 	idle := c.idle("worker", nil)
-	x := idle.executor
+	x := idle.crew.slots[0]
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 	s, err := c.board.Cub.Start(c.ctx, x.request(claim))
 	must(t, err)
@@ -119,7 +119,7 @@ func TestAnswerBeforeTheQuestionIsHandedIn(t *testing.T) {
 func TestStartedAfterTheSignal(t *testing.T) {
 	t.Parallel()
 	c := newClan(t)
-	x := c.idle("worker", nil).executor
+	x := c.idle("worker", nil).crew.slots[0]
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 	s, err := c.board.Cub.Start(c.ctx, x.request(claim))
 	must(t, err)

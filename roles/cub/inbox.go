@@ -3,7 +3,7 @@ package cub
 import "sync"
 
 // inbox is a queue of ids, with each id at most once. Its signal channel has room for
-// one: the reader takes all ids at each signal.
+// one, and is full while an id waits: each of several readers takes one.
 type inbox struct {
 	mu     sync.Mutex
 	line   []string
@@ -39,6 +39,9 @@ func (b *inbox) take(most int) []string {
 	b.line = b.line[n:]
 	for _, id := range ids {
 		delete(b.inside, id)
+	}
+	if len(b.line) > 0 {
+		poke(b.signal)
 	}
 	return ids
 }

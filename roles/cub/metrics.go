@@ -19,7 +19,7 @@ type metrics struct {
 	timeouts    prometheus.Counter
 	artefacts   *prometheus.CounterVec // by structural type
 	toolSeconds prometheus.Histogram
-	since       prometheus.Gauge // Unix time of the running grant's start; 0: there is none
+	since       prometheus.Gauge // Unix time of the start of the oldest running grant; 0: there is none
 	held        prometheus.Gauge
 }
 
@@ -37,7 +37,7 @@ func newMetrics() *metrics {
 			Name: "sett_tool_seconds", Help: "From a tool's start to its end, in seconds.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 10)}),
 		since: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "sett_grant_start_timestamp_seconds", Help: "Start of the running grant, in Unix time; 0: there is none."}),
+			Name: "sett_grant_start_timestamp_seconds", Help: "Start of the running grant that began first, in Unix time; 0: there is none."}),
 		held: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sett_results_held", Help: "Results that wait for the blackboard to come back."}),
 	}

@@ -56,6 +56,15 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 	case asks.NoDoor:
 		return withoutModel(environ), func() {}, nil
 	}
+	release := func() {}
+	if p, ok := x.runner.(interface{ Hold() func() string }); ok { // the end of another run must not take the door's socket away
+		let := p.Hold()
+		release = func() {
+			if why := let(); why != "" {
+				w.log.Info("emptied /tmp: " + why)
+			}
+		}
+	}
 	dir := ""
 	if x.settings.Walls != nil {
 		dir = x.settings.Walls.Tmp // the tool may go there
@@ -71,9 +80,13 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 		},
 	})
 	if err != nil {
+		release()
 		return nil, nil, err
 	}
-	return d.Environ(environ), d.Close, nil
+	return d.Environ(environ), func() {
+		d.Close()
+		release()
+	}, nil
 }
 
 // withoutModel returns an environment that does not name the model. The cub's own has it.

@@ -15,8 +15,7 @@ import (
 
 // confined returns the places that the tool and the bid script reach; nil: all files of
 // their user. Where the kernel cannot keep them there, sett up has said so.
-func (c *state) confined() *confine.Rules {
-	w := c.settings.Walls
+func confined(w *env.Walls) *confine.Rules {
 	if w == nil || confine.Level() == 0 {
 		return nil
 	}
@@ -24,20 +23,25 @@ func (c *state) confined() *confine.Rules {
 }
 
 // freshTmp empties the tool's directory for temporary files before a run. Other workers
-// may use that of a tool without a tree, and a bid script that of a tool, meanwhile: then
-// it stays as it is.
-func (c *state) freshTmp() error {
-	w := c.settings.Walls
+// and slots may use that of a tool without a tree, and a bid script that of the only slot's
+// tool, meanwhile: then it stays as it is.
+func (x *executor) freshTmp() error {
+	w, several := x.settings.Walls, len(x.crew.slots) > 1
 	if w == nil {
 		return nil
 	}
 	if err := os.MkdirAll(w.Tmp, 0o700); err != nil {
 		return fmt.Errorf("make a directory for temporary files: %w", err)
 	}
-	if c.settings.Mode == blackboard.NoWorkspace && (c.settings.Fresh || c.assignment != nil) || !c.scripting.TryLock() {
+	if x.settings.Mode == blackboard.NoWorkspace && (x.settings.Fresh || x.assignment != nil || several) {
 		return nil
 	}
-	defer c.scripting.Unlock()
+	if !several { // else it is this slot's alone
+		if !x.scripting.TryLock() {
+			return nil
+		}
+		defer x.scripting.Unlock()
+	}
 	entries, err := os.ReadDir(w.Tmp)
 	for _, e := range entries {
 		if err == nil {
@@ -61,13 +65,13 @@ func (c *state) scriptTmp() (done func()) {
 }
 
 // toolEnviron is the cub's environment, with the tool's directory for temporary files.
-func (c *state) toolEnviron() []string {
+func (c *state) toolEnviron(w *env.Walls) []string {
 	all := c.env.Environ()
-	if c.settings.Walls == nil {
+	if w == nil {
 		return all
 	}
 	all = slices.DeleteFunc(slices.Clone(all), func(v string) bool {
 		return strings.HasPrefix(v, "TMPDIR=") || strings.HasPrefix(v, env.ToolWalls+"=")
 	})
-	return append(all, "TMPDIR="+c.settings.Walls.Tmp)
+	return append(all, "TMPDIR="+w.Tmp)
 }

@@ -59,7 +59,7 @@ func (c *cub) notice(t topic, id string) {
 func (c *cub) granted(claim string) {
 	switch {
 	case c.mode == bidderOnly:
-	case c.mode.works() && claim != c.assignment.get(), c.executor.noticed(claim):
+	case c.mode.works() && claim != c.assignment.get(), c.crew.noticed(claim):
 	default:
 		c.grants.add(claim)
 	}
@@ -101,7 +101,7 @@ func (c *cub) reconcile(ctx context.Context) {
 			for _, id := range w.Grants {
 				c.granted(id)
 			}
-			c.executor.recheck()
+			c.crew.recheck()
 		}
 	}
 }

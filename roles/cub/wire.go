@@ -61,10 +61,13 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	s.board = boardOn(b, settings.Agent)
 	s.reachable = role.NewReachable(e.Now, settings.Redis.GiveUp)
 	s.metrics.watch(s)
+	var ask func(tree string) trees
 	if settings.Mode != blackboard.NoWorkspace {
-		s.trees = line.NewClient(settings.RepositoryURL, settings.Agent, settings.Tree, settings.TreeToken)
+		ask = func(tree string) trees {
+			return line.NewClient(settings.RepositoryURL, settings.Agent, tree, settings.TreeToken)
+		}
 	}
-	return newCub(s).serve(ctx)
+	return newCub(s, ask).serve(ctx)
 }
 
 // runOnce runs one program in a container, for sett try. There is nothing to keep from it.

@@ -87,7 +87,7 @@ func (c *cub) beatWorker(ctx context.Context) error {
 		if waiting && !c.hears.Load() {
 			return c.board.ping(ctx)
 		}
-		w := blackboard.Worker{Incarnation: c.settings.Incarnation, Claim: c.assignment.get(), Attempt: c.executor.underWay()}
+		w := blackboard.Worker{Incarnation: c.settings.Incarnation, Claim: c.assignment.get(), Attempt: c.crew.underWay()}
 		err := c.board.presence.HelloWorker(ctx, c.settings.Agent, w, aliveFor)
 		if err == nil && waiting {
 			waiting = false

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"errors"
 	"net/url"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,30 @@ func environ(s runtime.Spec) map[string]string {
 		vars[name] = value // the last one counts
 	}
 	return vars
+}
+
+// The trees of grants that an agent runs at once are mounted side by side.
+func TestContainerWithSlots(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	s.resolve()
+	s.agent("a").Concurrency = 2
+	s.write()
+	s.lead(inContainers(p, "redis://sett-test-redis:6379/0"))
+	s.incarnation(p, "agent-a")
+	spec := p.spec("agent-a")
+	want := []runtime.Mount{
+		{Source: "/home/me/trees/a.slot-1/tree", Target: "/workspace/1", ReadOnly: true}, {Source: "/home/me/store/objects", Target: "/.sett-objects", ReadOnly: true},
+		{Source: "/home/me/trees/a.slot-1/git", Target: "/.sett-git/1"},
+		{Source: "/home/me/trees/a.slot-2/tree", Target: "/workspace/2", ReadOnly: true}, {Source: "/home/me/trees/a.slot-2/git", Target: "/.sett-git/2"},
+	}
+	if !slices.Equal(spec.Container.Mounts, want) || spec.Dir != "/workspace" {
+		t.Errorf("in %s, mounts %+v", spec.Dir, spec.Container.Mounts)
+	}
+	slots := cub(t, spec).Slots
+	if !reflect.DeepEqual(slots, []env.Slot{{Workspace: "/workspace/1", Tree: "a.slot-1"}, {Workspace: "/workspace/2", Tree: "a.slot-2"}}) {
+		t.Errorf("slots %+v", slots)
+	}
 }
 
 // An agent's container has what sett.yml gives it, defaults for the rest, and

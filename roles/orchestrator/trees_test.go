@@ -1,6 +1,8 @@
 package orchestrator
 
 import (
+	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -55,6 +57,42 @@ func TestTreesOfAgents(t *testing.T) {
 		if got.Mode != c.mode || got.Workspace != dir || spec.Dir != dir || got.RepositoryURL != url || got.TreeToken != token ||
 			spec.Labels[runtime.LabelTree] != c.tree || environ(spec)[env.Tree] != c.tree {
 			t.Errorf("%s: %+v, spec %+v", c.unit, got, spec)
+		}
+	}
+}
+
+// An agent that runs several grants at once has a place for each, with a tree of its own
+// unless it has none at all; its own directory is empty.
+func TestTreesOfSlots(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a", "none"), newPlace()
+	s.agent("a").Concurrency, s.agent("none").Concurrency = 2, 3
+	s.agent("none").Workspace.Mode = blackboard.NoWorkspace
+	s.agent("a").Local, s.agent("none").Local = &config.Local{}, &config.Local{}
+	s.write()
+	s.lead(inPlace(p))
+	s.incarnation(p, "agent-a")
+	s.incarnation(p, "agent-none")
+	spec := p.spec("agent-a")
+	got := cub(t, spec)
+	if got.Mode != blackboard.ReadOnly || got.Workspace != "/nowhere/trees/a/tree" || spec.Dir != got.Workspace || got.TreeToken != repository.Token("key", "a") || len(got.Slots) != 2 ||
+		spec.Labels[runtime.LabelTree] != "a" {
+		t.Fatalf("%+v, spec %+v", got, spec)
+	}
+	for i, slot := range got.Slots {
+		tree := fmt.Sprintf("a.slot-%d", i+1)
+		place := "/nowhere/trees/" + tree
+		if slot.Tree != tree || slot.Workspace != place+"/tree" || slot.Walls == nil || slot.Walls.Tmp != place+"/tmp" || !slices.Equal(slot.Walls.Write, []string{place + "/git"}) {
+			t.Errorf("%+v with walls %+v", slot, slot.Walls)
+		}
+	}
+	got = cub(t, p.spec("agent-none"))
+	if got.Mode != blackboard.NoWorkspace || got.RepositoryURL != "" || len(got.Slots) != 3 {
+		t.Errorf("%+v", got)
+	}
+	for _, slot := range got.Slots {
+		if slot.Tree != "" || slot.Workspace != got.Workspace || !reflect.DeepEqual(slot.Walls, got.Walls) {
+			t.Errorf("%+v with walls %+v", slot, slot.Walls)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"sett/blackboard"
 	"sett/contract/config"
@@ -27,21 +28,29 @@ type specs struct {
 
 // Agent describes an agent's own unit. Where workers run the tool it has no tree.
 func (u specs) Agent(agent config.Agent) (runtime.Spec, error) {
-	tree := ""
-	if all := agent.Trees(); len(all) > 0 && !agent.Fresh() {
-		tree = all[0]
+	if agent.Fresh() {
+		return u.cub(agent, runtime.ComponentAgent, nil)
 	}
-	return u.cub(agent, runtime.ComponentAgent, tree)
+	return u.cub(agent, runtime.ComponentAgent, agent.Trees())
 }
 
 // Worker describes a worker in that tree; empty: its tool has none. The caller sets the
 // name and adds arguments and labels.
 func (u specs) Worker(agent config.Agent, tree string) (runtime.Spec, error) {
-	return u.cub(agent, runtime.ComponentWorker, tree)
+	var trees []string
+	if tree != "" {
+		trees = []string{tree}
+	}
+	return u.cub(agent, runtime.ComponentWorker, trees)
 }
 
-// cub describes a cub with its agent's whole configuration.
-func (u specs) cub(agent config.Agent, component, tree string) (runtime.Spec, error) {
+// cub describes a cub with its agent's whole configuration. It has several trees where it
+// runs several grants at once.
+func (u specs) cub(agent config.Agent, component string, trees []string) (runtime.Spec, error) {
+	tree := "" // the only one
+	if len(trees) == 1 {
+		tree = trees[0]
+	}
 	c := env.Of(agent)
 	c.Instance, c.Redis, c.Run = u.settings.Instance, u.settings.Redis, u.settings.Run
 	c.Redis.Mark = u.known()
@@ -54,14 +63,14 @@ func (u specs) cub(agent config.Agent, component, tree string) (runtime.Spec, er
 			runtime.LabelIncarnation: c.Incarnation, runtime.LabelConfig: agent.Digest(),
 		},
 	}
-	if c.Mode = blackboard.NoWorkspace; tree != "" {
-		c.Mode, c.Tree, s.Labels[runtime.LabelTree] = agent.Workspace.Mode, tree, tree
+	if c.Mode = blackboard.NoWorkspace; len(trees) > 0 {
+		c.Mode, c.Tree, s.Labels[runtime.LabelTree] = agent.Workspace.Mode, tree, cmp.Or(tree, agent.Name)
 		c.RepositoryURL, c.TreeToken = u.settings.RepositoryURL, repository.Token(u.settings.RepositoryKey, agent.Name)
 	}
 	u.ask(&c, agent)
 	var err error
 	if u.settings.containers() {
-		if err = u.enclose(&s, &c, agent); err != nil {
+		if err = u.enclose(&s, &c, agent, trees); err != nil {
 			return s, err
 		}
 	}
@@ -74,10 +83,30 @@ func (u specs) cub(agent config.Agent, component, tree string) (runtime.Spec, er
 	if !u.settings.containers() {
 		c.Walls = u.walls(agent, cmp.Or(tree, agent.Name), c.Mode)
 	}
+	if agent.Slots() > 1 && component == runtime.ComponentAgent {
+		c.Slots = u.slots(c, agent, trees)
+	}
 	c.Command, c.BidScript = agent.Resolved.Pinned(c.Command, c.Pin), agent.Resolved.Pinned(c.BidScript, c.Pin)
 	s.Env, err = u.environ(agent.Environment)
 	s.Env = append(s.Env, c.Environ()...)
 	return s, err
+}
+
+// slots are the places of the grants that an agent runs at once. Those without trees share
+// the directory of the cub.
+func (u specs) slots(c env.Cub, agent config.Agent, trees []string) []env.Slot {
+	all := make([]env.Slot, agent.Slots())
+	for i := range all {
+		switch {
+		case len(trees) == 0:
+			all[i] = env.Slot{Workspace: c.Workspace, Walls: c.Walls}
+		case u.settings.containers():
+			all[i] = env.Slot{Workspace: container.InSlot(container.Workspace, i+1), Tree: trees[i]}
+		default:
+			all[i] = env.Slot{Workspace: u.tree(trees[i]).Dir(), Tree: trees[i], Walls: u.walls(agent, trees[i], c.Mode)}
+		}
+	}
+	return all
 }
 
 // walls are the places that a process's tool reaches; nil: all files of its user. Its
@@ -154,7 +183,7 @@ func (u specs) pinned(s *runtime.Spec, r *config.Resolved) (dir, digest string, 
 }
 
 // enclose makes a container of an agent's unit.
-func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
+func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent, trees []string) error {
 	r := agent.Resolved
 	if r == nil {
 		return fmt.Errorf("describe agent %s: no image was found for it", agent.Name)
@@ -164,7 +193,7 @@ func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent) error {
 		return fmt.Errorf("describe agent %s: %w", agent.Name, err)
 	}
 	c.Redis.URL, c.HealthAddr, c.Image = url, healthAddr, r.Image
-	mounts := u.treeMounts(c.Tree, c.Mode)
+	mounts := u.treeMounts(trees, c.Mode)
 	if c.Workspace = container.Workspace; len(mounts) == 0 {
 		c.Workspace = container.Home
 	}
@@ -202,12 +231,17 @@ func (s settings) anchorName(agent config.Agent) string {
 	return "net-" + s.network(agent) + "-" + agent.Name
 }
 
-// treeMounts returns the mounts of an agent's private tree, if it has one.
-func (u specs) treeMounts(name string, mode blackboard.WorkspaceMode) []runtime.Mount {
-	if name == "" {
-		return nil
+// treeMounts returns the mounts of a unit's private trees, if it has any.
+func (u specs) treeMounts(trees []string, mode blackboard.WorkspaceMode) (all []runtime.Mount) {
+	objects := store.Open(u.settings.Store).Objects()
+	for _, name := range trees {
+		for _, m := range container.Mounts(u.tree(name), config.SlotOf(name), objects, mode) {
+			if !slices.Contains(all, m) { // the objects are everybody's
+				all = append(all, m)
+			}
+		}
 	}
-	return container.Mounts(u.tree(name), store.Open(u.settings.Store).Objects(), mode)
+	return all
 }
 
 // workspaceMounts returns the mounts of the person's working tree and of the directories

@@ -10,8 +10,10 @@ import (
 	"slices"
 	"syscall"
 
+	"sett/contract/config"
 	"sett/contract/tool"
 	"sett/roles/role"
+	"sett/roles/role/container"
 	line "sett/roles/role/repository"
 	"sett/roles/role/store"
 )
@@ -97,7 +99,11 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 // tree is a place with the care that sett.yml has for its agent.
 func (s *server) tree(agent, slot string) (*store.Tree, error) {
 	care, err := store.CareOf(s.trees, agent)
-	return store.CaredFor(s.store.Tree(s.trees, slot, s.seen), care), err
+	seen := s.seen
+	if seen.Git != "" {
+		seen.Git = container.InSlot(seen.Git, config.SlotOf(slot))
+	}
+	return store.CaredFor(s.store.Tree(s.trees, slot, seen), care), err
 }
 
 // prepare decides where the tree starts, and makes it so.

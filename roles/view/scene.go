@@ -85,6 +85,8 @@ func policyOf(c *config.Config) blackboard.Policy {
 		agent := blackboard.AgentPolicy{Timeout: a.Timeout, BidsRequired: a.BidsRequired}
 		if a.Fresh() {
 			agent.Workers = a.Replicas
+		} else {
+			agent.Slots = a.Slots()
 		}
 		p.Agents[a.Name] = agent
 	}
@@ -170,7 +172,7 @@ func (s Scene) troubleOf(w blackboard.Wait) trouble {
 	case w.Agent == "":
 	case w.Kind == blackboard.WaitClaim, w.Kind == blackboard.WaitDecision, w.Kind == blackboard.WaitStart && w.Workers > 0:
 		return s.orchestratorTrouble()
-	case w.Kind == blackboard.WaitBid, w.Kind == blackboard.WaitStart, (w.Kind == blackboard.WaitResult || w.Kind == blackboard.WaitRepository) && w.Workers == 0:
+	case w.Kind == blackboard.WaitBid, w.Kind == blackboard.WaitStart, w.Kind == blackboard.WaitSlot && w.Slots > 0, (w.Kind == blackboard.WaitResult || w.Kind == blackboard.WaitRepository) && w.Workers == 0:
 		return s.agentTrouble(w.Agent)
 	case w.Kind == blackboard.WaitResult, w.Kind == blackboard.WaitRepository:
 		if worker, known := s.workers[w.Holder]; known && !blackboard.Lives(worker.Alive, s.Now) {

@@ -187,6 +187,9 @@ func (s Scene) text(w blackboard.Wait) string {
 		return fmt.Sprintf("%s needs an answer to Question %s%s%s", w.Agent, words.Short(w.SubjectID), s.until(w.Until, "question_timeout"),
 			words.Because(s.questions[w.SubjectID]))
 	case blackboard.WaitSlot:
+		if w.Slots > 0 {
+			return fmt.Sprintf("%s has no free slot for %s: %d at once, on %s", w.Agent, claim, w.Slots, busy)
+		}
 		return fmt.Sprintf("%s has no free worker for %s: %s at most, on %s", w.Agent, claim, words.Count(w.Workers, "worker"), busy)
 	case blackboard.WaitStart:
 		switch {

@@ -222,7 +222,8 @@ func dropTrees(ctx context.Context, u *upRun) {
 	places, _ := filepath.Glob(filepath.Join(u.in.TreesDir(), "[^.]*")) // its one error is about the pattern
 	for _, place := range places {
 		name := filepath.Base(place)
-		if ours(name) || used[name] {
+		agent, _, _ := strings.Cut(name, ".") // of a unit with several
+		if ours(name) || used[name] || used[agent] {
 			continue
 		}
 		last, err := repository.ReadLent(place)

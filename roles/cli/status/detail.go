@@ -27,10 +27,11 @@ type Agent struct {
 	Since    time.Time           `json:"since,omitzero"` // when its unit was started; absent: there is none
 	Strategy string              `json:"strategy"`
 	Replicas int                 `json:"replicas"`
-	Unit     string              `json:"unit_id"`  // of its container, else of its process; empty: none runs
-	BidsDue  int                 `json:"bids_due"` // claims that await its bid
-	Queued   int                 `json:"queued"`   // its grants that have not begun
-	Works    []Work              `json:"works"`    // its running grants
+	Slots    int                 `json:"concurrency"` // the grants that its own unit runs at once
+	Unit     string              `json:"unit_id"`     // of its container, else of its process; empty: none runs
+	BidsDue  int                 `json:"bids_due"`    // claims that await its bid
+	Queued   int                 `json:"queued"`      // its grants that have not begun
+	Works    []Work              `json:"works"`       // its running grants
 }
 
 // Work is a grant that runs.
@@ -115,7 +116,7 @@ func (r *Row) spending(ctx context.Context, b *instance.Board, c *config.Config)
 }
 
 func detailOf(s view.Scene, agent config.Agent, f blackboard.Figures, units []runtime.Unit, byUnit map[string]runtime.Unit) Agent {
-	d := Agent{Name: agent.Name, Role: agent.Role, State: instance.AgentStopped, Strategy: agent.Strategy, Replicas: agent.Replicas,
+	d := Agent{Name: agent.Name, Role: agent.Role, State: instance.AgentStopped, Strategy: agent.Strategy, Replicas: agent.Replicas, Slots: agent.Slots(),
 		BidsDue: int(f.Agents[agent.Name].Due.Count), Works: []Work{}}
 	workers := map[string]string{}
 	for _, u := range units {
@@ -185,6 +186,9 @@ func (r Row) detailText(at *instance.Locator) error {
 // does names an agent's work.
 func (d Agent) does() string {
 	var all []string
+	if d.Slots > 1 && len(d.Works) > 0 {
+		all = append(all, fmt.Sprintf("%d of %d running", len(d.Works), d.Slots))
+	}
 	for _, w := range d.Works {
 		all = append(all, fmt.Sprintf("claim %s for %s%s", words.Short(w.ClaimID), view.AgeOf(w.AgeSeconds), view.Nth(w.Attempt)))
 	}

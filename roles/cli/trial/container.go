@@ -44,7 +44,7 @@ func seen(t *Trial) store.Seen {
 	if t.Image == nil {
 		return store.Seen{}
 	}
-	return store.Seen{Objects: container.Objects, Git: container.TreeGit}
+	return store.Seen{Objects: container.Objects, Git: container.InSlot(container.TreeGit, slotOf(t))}
 }
 
 // inside is the tool's directory as it sees it.
@@ -55,7 +55,15 @@ func inside(t *Trial) string {
 	case t.place.tree == nil:
 		return container.Home
 	}
-	return container.Workspace
+	return container.InSlot(container.Workspace, slotOf(t))
+}
+
+// slotOf is the first slot of an agent with several; 0: it has one.
+func slotOf(t *Trial) int {
+	if t.Agent.Slots() > 1 {
+		return 1
+	}
+	return 0
 }
 
 // pinnedDir is the directory of the pinned files as the tool sees it.
@@ -124,7 +132,7 @@ func takeBack(t *Trial) error {
 func mountsOf(t *Trial) []runtime.Mount {
 	var all []runtime.Mount
 	if t.place.tree != nil {
-		all = container.Mounts(t.place.tree, t.place.store.Objects(), t.Agent.Workspace.Mode)
+		all = container.Mounts(t.place.tree, slotOf(t), t.place.store.Objects(), t.Agent.Workspace.Mode)
 		for _, dir := range t.place.borrowed {
 			all = append(all, runtime.Mount{Source: dir, Target: dir, ReadOnly: true})
 		}
@@ -148,8 +156,12 @@ func cubOf(t *Trial) env.Cub {
 
 // varsOf are the variables of one run.
 func varsOf(t *Trial, bid blackboard.BidType, attempt int) env.ToolVars {
-	return env.ToolVars{
+	vars := env.ToolVars{
 		ClaimID: t.Claim, ClaimType: string(bid), TargetID: t.Target.ID, TargetType: t.Target.Type, TargetPayload: t.Target.Payload,
 		TargetVersion: t.Target.Version, Attempt: attempt, GoalID: t.Goal.ID, Goal: t.Goal.Payload,
 	}
+	if attempt > 0 { // else it is a bid's
+		vars.Slot, vars.Slots = 1, t.Agent.Slots()
+	}
+	return vars
 }

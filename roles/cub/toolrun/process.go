@@ -64,6 +64,13 @@ func (p *Process) Run(ctx context.Context, c Command) (Result, error) {
 	return res, err
 }
 
+// Hold keeps the /tmp that the Process owns from being emptied by the end of a run, until
+// release, which returns the reason if it was emptied then. See Result.
+func (p *Process) Hold() (release func() (emptied string)) {
+	p.scratch.enter()
+	return func() string { return p.scratch.leave(false) }
+}
+
 // runWith runs the tool with the network that it may have.
 func (p *Process) runWith(ctx context.Context, c Command, buf []byte) (res Result, err error) {
 	on := p.guarded

@@ -4,6 +4,8 @@ package container
 
 import (
 	"cmp"
+	"path"
+	"strconv"
 
 	"sett/blackboard"
 	"sett/contract/config"
@@ -44,16 +46,25 @@ func Of(agent config.Agent, user string) runtime.Container {
 	return c
 }
 
+// InSlot is a place of the tree of a slot, from 1: a directory in one that all slots share.
+// Slot 0 is the only one, and has it for itself.
+func InSlot(place string, slot int) string {
+	if slot == 0 {
+		return place
+	}
+	return path.Join(place, strconv.Itoa(slot))
+}
+
 // Mounts returns the mounts of a private tree, with the objects of its store. Where the tool
-// cannot write the tree, the tree's repository lies beside it.
-func Mounts(tree *store.Tree, objects string, mode blackboard.WorkspaceMode) []runtime.Mount {
+// cannot write the tree, the tree's repository lies beside it. The slot is as for InSlot.
+func Mounts(tree *store.Tree, slot int, objects string, mode blackboard.WorkspaceMode) []runtime.Mount {
 	readOnly := mode != blackboard.ReadWrite
 	mounts := []runtime.Mount{
-		{Source: tree.Dir(), Target: Workspace, ReadOnly: readOnly},
+		{Source: tree.Dir(), Target: InSlot(Workspace, slot), ReadOnly: readOnly},
 		{Source: objects, Target: Objects, ReadOnly: true},
 	}
 	if readOnly {
-		mounts = append(mounts, runtime.Mount{Source: tree.GitDir(), Target: TreeGit})
+		mounts = append(mounts, runtime.Mount{Source: tree.GitDir(), Target: InSlot(TreeGit, slot)})
 	}
 	return mounts
 }
