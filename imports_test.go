@@ -46,7 +46,7 @@ var packages = []string{
 	"roles/bench",
 	"roles/blackboard",
 	"roles/cli",
-	"roles/cli/act", "roles/cli/blame", "roles/cli/chart", "roles/cli/commit", "roles/cli/deploy", "roles/cli/doctor", "roles/cli/grammar", "roles/cli/instance", "roles/cli/landing", "roles/cli/ledger", "roles/cli/live",
+	"roles/cli/act", "roles/cli/blame", "roles/cli/board", "roles/cli/chart", "roles/cli/commit", "roles/cli/deploy", "roles/cli/doctor", "roles/cli/grammar", "roles/cli/instance", "roles/cli/landing", "roles/cli/ledger", "roles/cli/live",
 	"roles/cli/logline", "roles/cli/manual", "roles/cli/pin", "roles/cli/shell", "roles/cli/starter", "roles/cli/status", "roles/cli/term", "roles/cli/term/ttytest", "roles/cli/trial", "roles/cli/ui",
 	"roles/cub",
 	"roles/cub/assemble",
@@ -104,6 +104,8 @@ var owners = []struct {
 	{"github.com/chromedp/cdproto", nil, []string{"roles/cli"}},
 	{"github.com/creack/pty", nil, []string{"roles/cli"}},
 	{"github.com/rivo/uniseg", []string{"roles/cli/term"}, nil},
+	{"charm.land/bubbletea/v2", []string{"roles/cli/board"}, nil},
+	{"github.com/charmbracelet/colorprofile", []string{"roles/cli/board"}, nil},
 	{"github.com/rogpeppe/go-internal", nil, []string{".", "agents", "blackboard", "contract", "runtime", "roles"}},
 }
 

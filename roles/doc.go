@@ -37,7 +37,8 @@
 //   - A picture, for a report or a page: roles/view/diagram, pure. How artefacts depend on each other: roles/view/lineage;
 //     how a clan will work: roles/view/flow. A terminal draws both in roles/cli/chart.
 //   - A view of the page, or what its API reads and does: roles/cli/ui; each is a command line of sett, which
-//     roles/cli/act runs in the same process. By whom lines of files were written: roles/cli/blame.
+//     roles/cli/act runs in the same process. The board on the terminal does the same: roles/cli/board. By whom lines
+//     of files were written: roles/cli/blame.
 //   - A check of sett doctor: roles/cli/doctor, a line in its list of checks. A state of instances: roles/cli/status.
 //   - Values that a shell completes: roles/cli/shell, a line in its list of sources.
 //   - A move on the board: a script in blackboard/redis/lua with a header, its Go function beside it, its rule in

@@ -107,6 +107,8 @@ var stagings = map[string]staged{
 
 	"sett watch --since 1764150000000-0 -o jsonl": {endless: true},
 	"sett ui":                         {endless: true},
+	"sett board":                      {code: 2}, // there is no terminal
+	"sett board --goal @last":         {code: 2},
 	"sett ui --goal @last":            {endless: true, prepare: (*world).goal},
 	"sett blame sett.yml":             {replace: map[string]string{"sett.yml": "../../sett.yml"}}, // examples are typed in a folder of their own
 	"sett blame sett.yml:2-3 -o json": {replace: map[string]string{"sett.yml": "../../sett.yml"}},

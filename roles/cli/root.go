@@ -71,6 +71,8 @@ type root struct {
 
 	Report reportCmd `cmd:"" group:"look" help:"Write the whole story of a goal as one page, to keep or hand on."`
 
+	Board boardCmd `cmd:"" group:"look" help:"Show the clan at work, on the terminal."`
+
 	UI uiCmd `cmd:"" name:"ui" group:"look" help:"Show the clan at work, in a browser."`
 
 	Ledger  ledgerCmd  `cmd:"" group:"other" help:"Take everything out of an instance, or bring it into another."`

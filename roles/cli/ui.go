@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os/exec"
@@ -9,6 +10,7 @@ import (
 	"runtime"
 
 	"sett/roles/cli/act"
+	"sett/roles/cli/board"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/ui"
 	"sett/roles/role"
@@ -39,6 +41,44 @@ Examples:
   sett ui
   sett ui --goal @last
   sett ui --no-open --port 8080`
+}
+
+type boardCmd struct {
+	Goal string `placeholder:"ID" help:"Begin with this goal; @last is the newest."`
+}
+
+// Help is shown by `sett board --help`.
+func (boardCmd) Help() string {
+	return `Shows the clan at work on this terminal, live, with the keyboard alone: what needs you, agents
+with the last line of their tools, waits, models and failures; the goals; and of each its timeline, result,
+story, graph, changes and ledger.
+
+Arrow keys, or j and k, move; enter opens, esc goes back; 1 and 2 show Now and Goals, tab the parts
+of a goal; / filters; l follows the log of an agent or goal; a answers a question, y approves and n
+rejects what waits for approval; x cancels a goal, t tries a failed one again; ? lists all keys, q
+leaves. What cannot be undone is asked once more.
+
+It needs a terminal; sett watch, sett list and sett ui show the same without one.
+
+` + whoHelp + `
+
+Examples:
+  sett board
+  sett board --goal @last`
+}
+
+// Run shows the board until its reader leaves.
+func (c *boardCmd) Run(a *app) error {
+	if !role.IsTerminal(a.Stdin) || !role.IsTerminal(a.Stdout) || a.Getenv("TERM") == "dumb" {
+		return role.Fail(role.Usage, errors.New("sett board needs a terminal that can be drawn on, with a keyboard"), "sett watch and sett list print the same, and sett ui shows it in a browser")
+	}
+	in, goal, err := (&uiCmd{Goal: c.Goal}).about(a)
+	if err != nil {
+		return err
+	}
+	a.Hold.On() // the terminal has to be put back
+	b := &board.Board{Run: commandsOn(a, in), Instance: in.Name, Goal: goal, On: &a.Terminal}
+	return b.Show(a.ctx)
 }
 
 // Run serves the page until the user's interrupt.

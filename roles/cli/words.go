@@ -94,7 +94,7 @@ func humanArtefact(a *app, st blackboard.StructuralType, about blackboard.Artefa
 }
 
 // peoples are the commands that speak as a person.
-var peoples = commands{"answer", "approve", "reject", "review", "cancel", "retry", "land", "leftovers drop", "ui"}
+var peoples = commands{"answer", "approve", "reject", "review", "cancel", "retry", "land", "leftovers drop", "ui", "board"}
 
 // aPerson refuses a tool that speaks as a person, unless somebody confirms it on a
 // terminal.

@@ -35,7 +35,7 @@ var onHost = []struct {
 	{"try links --artefact {result}", []int{0, 1}}, {"watch --since all --exit-when-done --workflow {fine}", []int{0}}, {"logs -n 20", []int{0}}, {"logs repository", []int{0}},
 	{"wait {fine}", []int{0}}, {"wait {failed}", []int{1}}, {"answer {question} go", []int{0}}, {"approve {result}", nil}, {"reject {result} no", nil}, {"review {result} --approve", nil},
 	{"cancel {asking} no", nil}, {"retry {failed} --wait=60s", nil}, {"ledger export", []int{0}}, {"ledger import missing.jsonl", nil},
-	{"init {dir}", nil}, {"demo --help", []int{0}}, {"ui --help", []int{0}}, {"blame sett.yml", []int{0}}, {"restart repository", []int{0}}, {"forage --goal again --allow-dirty --wait=60s", []int{0}},
+	{"init {dir}", nil}, {"demo --help", []int{0}}, {"ui --help", []int{0}}, {"board --help", []int{0}}, {"board", []int{2}}, {"blame sett.yml", []int{0}}, {"restart repository", []int{0}}, {"forage --goal again --allow-dirty --wait=60s", []int{0}},
 	{"models show", []int{0}}, {"models pause no", nil}, {"models resume", nil}, {"up --yes --dry-run", []int{0}}, {"up --yes", []int{0}}, {"down", []int{0}},
 }
 

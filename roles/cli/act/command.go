@@ -16,8 +16,17 @@ import (
 // messages to messages.
 type Command func(ctx context.Context, args []string, in io.Reader, out, messages io.Writer) error
 
-// Read runs a command that only reads, with -o json, and decodes its data. An error beside
-// data says that records were left out.
+// LeftOut is the error of a command that left out records which could not be read.
+type LeftOut struct{ Err error }
+
+// Error is that of the command.
+func (e LeftOut) Error() string { return e.Err.Error() }
+
+// Unwrap returns it.
+func (e LeftOut) Unwrap() error { return e.Err }
+
+// Read runs a command that only reads, with -o json, and decodes its data. With LeftOut
+// there are data.
 func (c Command) Read(ctx context.Context, into any, args ...string) error {
 	text, err := c.Text(ctx, append([]string{args[0], "--output=json"}, args[1:]...)...)
 	if text == "" {
@@ -28,6 +37,9 @@ func (c Command) Read(ctx context.Context, into any, args ...string) error {
 	}
 	if failed := json.Unmarshal([]byte(text), into); failed != nil {
 		return fmt.Errorf("read %s: %w", args[0], failed)
+	}
+	if err != nil {
+		return LeftOut{err}
 	}
 	return nil
 }

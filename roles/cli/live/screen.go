@@ -82,7 +82,7 @@ func (s *Screen) Bottom(lines []Styled, paint func(string, term.Style) string) e
 	columns, rows := s.measure()
 	var next, shown []string
 	for _, l := range lines[:min(len(lines), max(rows-2, 1))] {
-		plain, painted := l.cut(columns-1, paint)
+		plain, painted := l.Cut(columns-1, paint)
 		next, shown = append(next, plain), append(shown, painted)
 	}
 	if columns == s.width && strings.Join(next, "\n") == strings.Join(s.drawn, "\n") {
@@ -145,8 +145,8 @@ type Piece struct {
 	As   term.Style
 }
 
-// cut shortens the line to so many columns, and returns it without and with its styles.
-func (l Styled) cut(columns int, paint func(string, term.Style) string) (plain, painted string) {
+// Cut shortens the line to so many columns, and returns it without and with its styles.
+func (l Styled) Cut(columns int, paint func(string, term.Style) string) (plain, painted string) {
 	for _, p := range l {
 		text := term.Cut(p.Text, columns-term.Width(plain))
 		plain, painted = plain+text, painted+paint(text, p.As)

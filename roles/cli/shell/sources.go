@@ -78,6 +78,7 @@ var sources = map[string]valueSource{
 	"blame FILE":           files,
 	"ui --goal":            fromBoard((*boardReader).goals),
 	"ui --port":            free,
+	"board --goal":         fromBoard((*boardReader).goals),
 	"list INSTANCE":        {read: (*completer).instanceNames},
 	"report GOAL":          fromBoard((*boardReader).goals),
 	"result GOAL":          fromBoard((*boardReader).goals),

@@ -38,8 +38,9 @@ export const now = {
     const busy = (instance.agents_detail || []).filter((a) => a.works.length).slice(0, 12);
     const said = {};
     await Promise.all(busy.map(async (a) => {
-      const l = await get('logs/' + a.name, { lines: 1 }).catch(() => ({ lines: [] }));
-      said[a.name] = l.lines.length ? l.lines[l.lines.length - 1].message : '';
+      const l = await get('logs/' + a.name, { lines: 20, claim: a.works[0].claim_id }).catch(() => ({ lines: [] }));
+      const own = l.lines.filter((x) => x.attributes && x.attributes.source === 'tool'); // the rest is of Sett's own cub
+      said[a.name] = own.length ? own[own.length - 1].attributes.line : '';
     }));
     return { instance, questions: questions.questions, failed: failed.goals, models, said };
   },
