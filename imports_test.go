@@ -42,6 +42,7 @@ var packages = []string{
 	"contract/prompt",
 	"contract/spelling",
 	"contract/tool",
+	"contract/trace",
 	"roles",
 	"roles/bench",
 	"roles/blackboard",
@@ -63,10 +64,11 @@ var packages = []string{
 	"roles/orchestrator/pool",
 	"roles/orchestrator/report",
 	"roles/orchestrator/supervisor",
+	"roles/orchestrator/trace",
 	"roles/pause",
 	"roles/repository",
 	"roles/role",
-	"roles/role/confine", "roles/role/container", "roles/role/gateway", "roles/role/git", "roles/role/lfs", "roles/role/modelclient", "roles/role/modeltest", "roles/role/persontest", "roles/role/repository", "roles/role/store", "roles/role/words",
+	"roles/role/confine", "roles/role/container", "roles/role/gateway", "roles/role/git", "roles/role/lfs", "roles/role/modelclient", "roles/role/modeltest", "roles/role/otlp", "roles/role/persontest", "roles/role/repository", "roles/role/store", "roles/role/words",
 	"roles/view", "roles/view/flow", "roles/view/diagram", "roles/view/lineage", "roles/view/report",
 	"runtime",
 	"runtime/docker",
@@ -112,7 +114,7 @@ var owners = []struct {
 // pure packages do no I/O and read no clock; time, ids and randomness are passed
 // to them.
 var pure = []string{
-	"blackboard", "contract/config", "contract/env", "contract/model", "contract/prompt", "contract/spelling", "contract/tool", "runtime", "roles/orchestrator/arbiter",
+	"blackboard", "contract/config", "contract/env", "contract/model", "contract/prompt", "contract/spelling", "contract/tool", "contract/trace", "runtime", "roles/orchestrator/arbiter",
 }
 
 // impure are the imports that would let a pure package reach the world, with

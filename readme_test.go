@@ -278,7 +278,7 @@ func keysOf(of reflect.Type, keys map[string]bool) map[string]bool {
 	}
 	for i := range of.NumField() {
 		field := of.Field(i)
-		if field.Type == reflect.TypeFor[*config.Resolved]() || field.Type == reflect.TypeFor[config.ModelGatewayService]() || field.Type == reflect.TypeFor[config.ModelFacts]() {
+		if field.Type == reflect.TypeFor[*config.Resolved]() || field.Type == reflect.TypeFor[config.ModelGatewayService]() || field.Type == reflect.TypeFor[config.ModelFacts]() || field.Type == reflect.TypeFor[config.OtelFacts]() || field.Name == "Traced" {
 			continue // `sett up` finds it out
 		}
 		if of == reflect.TypeFor[config.LLM]() && field.Name == "Shell" || field.Anonymous {

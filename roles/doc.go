@@ -46,7 +46,8 @@
 //   - A kind of wait: blackboard/wait.go. All commands take it from there; the notifier goes by the ledger's entries,
 //     which blackboard/event.go reads.
 //   - A reason to end or restart a unit: roles/orchestrator/supervisor; a rule for workers: roles/orchestrator/pool; a
-//     metric: roles/orchestrator/report. Only wire.go there connects them.
+//     metric: roles/orchestrator/report; a span of traces: roles/orchestrator/trace, pure, sent by roles/role/otlp. Only wire.go
+//     there connects them.
 //   - Git for an instance's own store and its agents' private trees: roles/role/store; the role that serves them to
 //     cubs: roles/repository, with its words in roles/role/repository. Where a tree starts: roles/cub/assemble.
 //   - Content of git LFS and its pointers: roles/role/lfs; in trees and commits: roles/role/store.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"regexp"
 	"sync"
+
+	"sett/blackboard/redis/internal/store"
 )
 
 // position is the pattern of a position in the ledger.
@@ -34,6 +36,33 @@ func (b Ledger) SetNotified(ctx context.Context, at string) error {
 // entries, as at its very first start.
 func (b Ledger) ForgetNotified(ctx context.Context) error {
 	_, err := b.c.Ask(ctx, "forget notified", "DEL", b.c.Keys.Notified())
+	return err
+}
+
+// tracedKey is the key traced. No script uses it.
+func tracedKey(k store.Keys) string { return k.Prefix + "traced" }
+
+// Traced returns the position in the ledger up to which the traces of goals have been
+// sent; "": none were.
+func (b Ledger) Traced(ctx context.Context) (string, error) {
+	at, err := b.c.Text(ctx, "read traced", "GET", tracedKey(b.c.Keys))
+	if err != nil || !position().MatchString(at) {
+		return "", err
+	}
+	return at, nil
+}
+
+// SetTraced stores that position; "" removes it. Two leaders may both do so for a moment:
+// a trace that is sent twice is one trace.
+func (b Ledger) SetTraced(ctx context.Context, at string) error {
+	if at == "" {
+		_, err := b.c.Ask(ctx, "forget traced", "DEL", tracedKey(b.c.Keys))
+		return err
+	}
+	if !position().MatchString(at) {
+		return fmt.Errorf("store traced: %q is no position in the ledger", at)
+	}
+	_, err := b.c.Ask(ctx, "store traced", "SET", tracedKey(b.c.Keys), at)
 	return err
 }
 

@@ -81,6 +81,7 @@ type Config struct {
 	Commits      []string     `json:"commits,omitempty"` // artefact types, besides CodeCommit, whose payload is a commit, in file order
 	Land         *Land        `json:"land,omitempty"`    // nil: results wait for sett land
 	Notify       *Notify      `json:"notify,omitempty"`
+	Otel         *Otel        `json:"otel,omitempty"`   // nil: there are no traces
 	Models       []Model      `json:"models,omitempty"` // in file order
 	Budget       *Budget      `json:"budget,omitempty"` // of each goal; nil: none
 	Local        *Local       `json:"local,omitempty"`  // nil: nothing keeps tools of local mode from anything
@@ -125,6 +126,8 @@ type Agent struct {
 	// The model that its program may ask; nil: none. And the bounds of each grant's calls.
 	LLM    *LLM          `json:"llm,omitempty"`
 	Budget *model.Budget `json:"budget,omitempty"`
+	// Its tools are part of traces.
+	Traced bool `json:"traced,omitempty"`
 	// The Commits of its file.
 	Commits []string `json:"commits,omitempty"`
 	// The Local of its file in local mode; else nil.

@@ -25,7 +25,7 @@ type Changes struct {
 // both configurations have their agents' Resolved, or neither.
 func Diff(before, after *Config) Changes {
 	changes := Changes{
-		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve) || !reflect.DeepEqual(before.Land, after.Land),
+		Policy: before.Orchestrator != after.Orchestrator || !slices.Equal(before.Approve, after.Approve) || !reflect.DeepEqual(before.Land, after.Land) || !reflect.DeepEqual(before.Otel, after.Otel),
 		Notify: before.Notify.Digest() != after.Notify.Digest(), Repository: before.RepositoryDigest() != after.RepositoryDigest(),
 		Models: before.ModelsDigest() != after.ModelsDigest(),
 		Instance: before.Version != after.Version || before.Runtime != after.Runtime || before.Services.Redis != after.Services.Redis ||

@@ -36,6 +36,8 @@ func (d *decoder) fields(f *file) []field {
 		{"notify", "A program that runs for each question, gate and end of a goal, with the event as JSON on stdin.",
 			optional(d.read, &c.Notify, defaultNotify, d.notifyFields,
 				need{"command", "add the program to run: command: [\"bin/notify\"]"})},
+		{"otel", "Each goal is sent as a trace to a receiver of OpenTelemetry. Default: that of your OTEL_EXPORTER_OTLP_ENDPOINT, if it is set at sett up.",
+			optional(d.read, &c.Otel, func() Otel { return Otel{} }, otelFields(d.read), need{"endpoint", "name the receiver: endpoint: http://localhost:4318"})},
 		{"models", "Language models that agents may ask: a name for each, and its settings.", d.models(&c.Models)},
 		{"budget", "Bounds of each goal's calls of models.", optional(d.read, &c.Budget, defaultBudget, d.topBudgetFields)},
 		{"local", "Walls of local mode, on Linux: agents' programs write nothing but their own trees, temporary files, and the places named here.",

@@ -251,6 +251,9 @@ func (c *Config) environments(visit func(who string, vars []EnvVar)) {
 	if c.Notify != nil {
 		visit("notify", c.Notify.Environment)
 	}
+	if c.Otel != nil {
+		visit("otel", c.Otel.Headers)
+	}
 }
 
 // HostValues returns the values of the variables of the host that programs get, by name.

@@ -26,6 +26,11 @@ func (c *Config) WithoutSecrets() (shown *Config, some bool) {
 		n.Command, n.Environment = maskAll(n.Command), maskVariables(n.Environment)
 		shown.Notify = &n
 	}
+	if c.Otel != nil {
+		o := *c.Otel
+		o.Headers = maskVariables(o.Headers)
+		shown.Otel = &o
+	}
 	shown.Models = nil
 	for _, m := range c.Models {
 		m.Headers = maskVariables(m.Headers)

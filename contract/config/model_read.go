@@ -170,19 +170,14 @@ var modelURL = check{checkModelURL, func(s *schema) { s.Pattern = `^https?://[^/
 // checkModelURL checks without repeating the URL, which may hold a key.
 func checkModelURL(s string) (fault, hint string) {
 	hint = "https://host/v1, or http://host:11434/v1"
-	u, err := url.Parse(s)
-	switch {
-	case err != nil, u.Opaque != "":
-		return "not a URL", hint
-	case u.Scheme != "http" && u.Scheme != "https":
-		return "the scheme must be http or https, not " + quote(u.Scheme), hint
-	case u.User != nil:
-		return "a user or a password in the URL", "a key belongs into api_key_env or headers"
-	case u.Hostname() == "":
-		return "the URL names no host", hint
-	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return "a query in the URL", hint
-	case strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/completions"), strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/messages"), strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/responses"):
+	if fault := webFault(s); fault != "" {
+		if strings.Contains(fault, "password") {
+			hint = "a key belongs into api_key_env or headers"
+		}
+		return fault, hint
+	}
+	switch path := strings.TrimRight(s, "/"); {
+	case strings.HasSuffix(path, "/completions"), strings.HasSuffix(path, "/messages"), strings.HasSuffix(path, "/responses"):
 		return "the path is that of one call", "end it before the last part: " + hint
 	}
 	return "", ""

@@ -99,6 +99,7 @@ func (d *decoder) top(root *node) *Config {
 			c.Agents[i].Local = c.Local
 		}
 	}
+	c.noteTraced()
 	c.noteFacts()
 	d.checkBudgets(c, keys)
 	d.checkLand(c, keys)

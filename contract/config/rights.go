@@ -38,6 +38,7 @@ func reaches() []reach {
 		{[]string{"notify", "notify.command", "notify.image"}, notifyRight},
 		{[]string{"models.NAME.api_key_env", "models.NAME.api_key_file", "models.NAME.base_url", "models.NAME.ca_file", "models.NAME.headers", "models.NAME.record", "models.NAME.replay"}, modelRights},
 		{[]string{"land", "land.onto"}, landRight},
+		{[]string{"otel", "otel.endpoint", "otel.headers"}, otelRights},
 		{[]string{"agents.NAME.workspace.copy"}, copyRights},
 		{[]string{"redis.url", "services.redis.url"}, addressRight},
 	}

@@ -204,11 +204,11 @@ func keysOf(of reflect.Type, keys map[string]bool) {
 		f := of.Field(i)
 		key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		named := f.Name == "Name" && (of == reflect.TypeFor[Agent]() || of == reflect.TypeFor[Model]())
-		ours := key == "resolved" || f.Type == reflect.TypeFor[ModelGatewayService]() || f.Type == reflect.TypeFor[ModelFacts]() || of == reflect.TypeFor[LLM]() && f.Name == "Shell" // run: shell
+		ours := key == "resolved" || f.Name == "Traced" || f.Type == reflect.TypeFor[OtelFacts]() || f.Type == reflect.TypeFor[ModelGatewayService]() || f.Type == reflect.TypeFor[ModelFacts]() || of == reflect.TypeFor[LLM]() && f.Name == "Shell" // run: shell
 		if !named && !ours && !f.Anonymous {
 			keys[key] = true
 		}
-		if f.Type == reflect.TypeFor[ModelFacts]() {
+		if f.Type == reflect.TypeFor[ModelFacts]() || f.Type == reflect.TypeFor[OtelFacts]() {
 			continue
 		}
 		keysOf(f.Type, keys)

@@ -37,6 +37,7 @@ type Cub struct {
 	Lacks                 string // the program that the repository has not
 	HealthAddr            string
 	Asks                  Asks   // its model
+	Traced                bool   // the tool gets TraceParent
 	Network               string // config.NetworkNone, NetworkInternal or NetworkFull
 	Walls                 *Walls // nil: the tool reaches all files of its user
 }
@@ -72,7 +73,7 @@ func Of(a config.Agent) Cub {
 		Agent: a.Name, Role: a.Role, Command: a.Command, BidScript: a.BidScript, BidsRequired: a.BidsRequired, Bids: a.Bids, Commits: a.Commits, Adapter: a.Adapter,
 		PromptClaim: a.Prompts.Claim, PromptExecution: a.Prompts.Execution, Fresh: a.Fresh(),
 		Timeout: a.Timeout, Grace: a.Grace, Mode: a.Workspace.Mode, Limits: a.Workspace, ConfigDigest: a.PublicDigest(),
-		Network: a.Network,
+		Network: a.Network, Traced: a.Traced,
 	}
 }
 
@@ -88,6 +89,10 @@ func (c Cub) Environ() []string {
 	if c.BidsRequired {
 		required = "true"
 	}
+	traces := ""
+	if c.Traced {
+		traces = "on"
+	}
 	adapter := ""
 	if !reflect.ValueOf(c.Adapter).IsZero() {
 		adapter = encoded(c.Adapter)
@@ -99,7 +104,7 @@ func (c Cub) Environ() []string {
 	var out []string
 	for _, v := range []struct{ name, value string }{
 		{Instance, c.Instance}, {Agent, c.Agent}, {Role, c.Role}, {Command, list(c.Command)}, {BidScript, list(c.BidScript)}, {BidsRequired, required},
-		{Bids, list(c.Bids)}, {Commits, list(c.Commits)}, {Adapter, adapter}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
+		{Bids, list(c.Bids)}, {Commits, list(c.Commits)}, {Traces, traces}, {Adapter, adapter}, {PromptClaim, c.PromptClaim}, {PromptExecution, c.PromptExecution}, {Strategy, strategy},
 		{Timeout, span(c.Timeout)}, {Grace, grace}, {Workspace, c.Workspace}, {WorkspaceMode, string(c.Mode)},
 		{RepositoryURL, c.RepositoryURL}, {TreeToken, c.TreeToken}, {Tree, c.Tree}, {Slots, list(c.Slots)},
 		{MaxSize, size(c.Limits.MaxSize)}, {MaxTree, size(c.Limits.MaxTree)}, {MinFree, size(c.Limits.MinFree)},
@@ -133,6 +138,7 @@ func ParseCub(lookup func(string) (string, bool)) (Cub, error) {
 		Pin: r.Or(Pin, ""), PinDigest: r.Or(PinDigest, ""), Lacks: r.Or(Lacks, ""),
 		HealthAddr:   r.Or(HealthAddr, ":8080"),
 		Network:      r.OneOf(ToolNetwork, config.NetworkFull, config.NetworkInternal, config.NetworkNone),
+		Traced:       r.OneOf(Traces, "off", "on") == "on",
 		BidsRequired: r.OneOf(BidsRequired, "false", "true") == "true",
 		Fresh:        r.OneOf(Strategy, config.StrategyReuse, config.StrategyFreshPerCall) == config.StrategyFreshPerCall,
 	}

@@ -29,6 +29,7 @@ const (
 	Adapter       = "SETT_AGENT_ADAPTER"       // JSON object of config.Adapter; default: {}
 	Commits       = "SETT_AGENT_COMMITS"       // JSON array of artefact types whose payload is a commit, besides CodeCommit
 	Bids          = "SETT_AGENT_BIDS"          // JSON array of {"type","bid"}
+	Traces        = "SETT_TRACES"              // on: the tool gets TraceParent; default: off
 	BidScript     = "SETT_AGENT_BID_SCRIPT"    // JSON array
 	BidsRequired  = "SETT_AGENT_BIDS_REQUIRED" // true: without a bid of the script, the claim waits; default: false
 	Timeout       = "SETT_AGENT_TIMEOUT"       // of one run of the tool; default 5m

@@ -20,6 +20,13 @@ const (
 	SlotCount     = "SETT_SLOTS"          // the most grants that the agent runs at once
 )
 
+// TraceParent names the span of the run, where goals are sent as traces; see
+// w3.org/TR/trace-context. It takes the place of one that the cub has itself, with TraceState.
+const (
+	TraceParent = "TRACEPARENT"
+	TraceState  = "TRACESTATE"
+)
+
 // MaxPayload is the longest payload or goal, in bytes, that a variable holds: systems
 // limit the size of an environment.
 const MaxPayload = 4 << 10
@@ -31,6 +38,7 @@ type ToolVars struct {
 	TargetVersion, Attempt              int
 	GoalID, Goal                        string // the goal's id and its text
 	Slot, Slots                         int    // 0: none
+	TraceParent                         string // empty: there are no traces
 }
 
 // toolNames lists the variables that ToolEnviron sets, in its order.
@@ -44,7 +52,7 @@ func ToolEnviron(environ []string, in ToolVars) []string {
 	out := make([]string, 0, len(environ)+len(toolNames))
 	for _, v := range WithoutSecrets(environ) {
 		name, _, _ := strings.Cut(v, "=")
-		if !slices.Contains(toolNames, name) {
+		if !slices.Contains(toolNames, name) && (in.TraceParent == "" || name != TraceParent && name != TraceState) {
 			out = append(out, v)
 		}
 	}
@@ -58,6 +66,9 @@ func ToolEnviron(environ []string, in ToolVars) []string {
 		if !tooLong && !unknown && !strings.ContainsRune(values[i], 0) {
 			out = append(out, name+"="+values[i])
 		}
+	}
+	if in.TraceParent != "" {
+		out = append(out, TraceParent+"="+in.TraceParent)
 	}
 	return out
 }

@@ -187,6 +187,8 @@ func TestBidCallThatHasEnded(t *testing.T) {
 	must(t, err)
 	var mu sync.Mutex
 	var ids []string
+	onward := httputil.NewSingleHostReverseProxy(at)
+	onward.Transport = &http.Transport{DisableKeepAlives: true} // servers of other tests close connections of the common one
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -195,7 +197,7 @@ func TestBidCallThatHasEnded(t *testing.T) {
 			w.WriteHeader(http.StatusConflict)
 			return
 		}
-		httputil.NewSingleHostReverseProxy(at).ServeHTTP(w, r)
+		onward.ServeHTTP(w, r)
 	}))
 	defer proxy.Close()
 	c.start("worker", withModel(proxy.URL, nil))

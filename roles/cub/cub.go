@@ -62,6 +62,7 @@ it and configures it by environment variables:
                           none, the networks of the container the others
   SETT_TOOL_WALLS         the places that a tool of local mode reaches, a JSON
                           object: {"write":[…],"hide":…,"read":[…],"tmp":…}
+  SETT_TRACES             on: the tool gets TRACEPARENT; default: off
   SETT_PIN                directory of the clan's pinned files; tools get it
   SETT_PIN_DIGEST         of those files, for the ledger
   SETT_AGENT_LACKS        a program of its commands that the repository has not

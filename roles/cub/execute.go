@@ -10,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/tool"
+	"sett/contract/trace"
 	"sett/roles/cub/assemble"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
@@ -203,7 +204,11 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if w.tree != nil {
 		go quota{x.settings.Workspace, x.settings.Limits.MaxTree, x.settings.Limits.MinFree}.watch(running, stop)
 	}
-	environ, shut, err := x.openDoor(w, x.environ(toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)), stop)
+	vars := toolVars(w.Claim.ID, w.Grant.Phase.Bid(), w.Grant.Attempt, w.Artefact, chain)
+	if x.settings.Traced {
+		vars.TraceParent = trace.Parent(w.Artefact.WorkflowID, w.Claim.ID, x.settings.Agent, w.Grant.Attempt)
+	}
+	environ, shut, err := x.openDoor(w, x.environ(vars), stop)
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}

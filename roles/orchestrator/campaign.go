@@ -32,6 +32,7 @@ type orchestrator struct {
 	listen     func(ctx context.Context, ready func(), notice func(string), lost func(error)) error
 	repository sweeper // nil: there is none
 	lander     lander  // nil: there is none
+	tracer     *tracer
 
 	stopping func(ctx context.Context) bool // the instance is being taken down: an end is no crash
 	newStaff func(*term) *staff             // nil: somebody else runs the agents

@@ -73,6 +73,9 @@ func (t *term) run(ctx context.Context) error {
 	if t.repository != nil {
 		actors = append(actors, t.sweepRefs)
 	}
+	if t.tracer != nil {
+		actors = append(actors, t.tracer.run)
+	}
 	if t.lander != nil {
 		actors = append(actors, t.landAll)
 	}
@@ -191,6 +194,9 @@ func (t *term) reload() {
 		t.log.Info("configuration changed")
 		t.metrics.Reloads.Inc()
 		t.metrics.Introduce(t.clan.get().Names())
+		if t.tracer != nil {
+			wake(t.tracer.changed)
+		}
 	}
 }
 

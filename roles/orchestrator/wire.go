@@ -24,6 +24,7 @@ import (
 	"context"
 	"log/slog"
 	"net/url"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
@@ -32,6 +33,7 @@ import (
 	"sett/roles/orchestrator/supervisor"
 	"sett/roles/role"
 	"sett/roles/role/repository"
+	"sett/roles/view"
 	"sett/runtime"
 	"sett/runtime/docker"
 	"sett/runtime/docker/engine"
@@ -137,6 +139,10 @@ func (o *orchestrator) use(b *redis.Board) {
 	if o.settings.containers() {
 		units = o.places.agents
 	}
+	o.tracer = &tracer{log: o.log, clan: o.clan, changed: make(chan struct{}, 1),
+		board:  view.Board{Moment: b, Artefacts: b.Records, Claims: b.Records, Index: b.Index, Landing: b.Index, Roster: b.Roster},
+		ledger: b.Ledger, serverTime: b.ServerTime, instance: o.settings.Instance, version: o.env.Build.String(), values: o.settings.Values,
+		inside: o.settings.containers() && o.settings.StateDir == "", retry: time.Second}
 	cubs := report.NewCubs(b.Roster, units, o.settings.anchorName)
 	o.report = report.Options{
 		Instance: o.settings.Instance, Run: o.settings.Run, Addr: o.settings.HealthAddr, Patient: o.settings.StateDir != "",

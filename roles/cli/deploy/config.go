@@ -31,6 +31,9 @@ func (u *upRun) readConfig() (f *facts, err error) {
 	if f.rights, err = instance.Rights(at, c, said, f.file); err != nil {
 		return nil, err
 	}
+	if fault := c.ObserveBy(at.Lookup); fault != "" {
+		f.notices = append(f.notices, "warning: "+fault)
+	}
 	if o.RedisURL != "" {
 		c.Redis.URL, c.Services.Redis.URL = o.RedisURL, o.RedisURL
 	}

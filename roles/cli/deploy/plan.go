@@ -168,7 +168,7 @@ func (p *Plan) planChanges(f *facts) {
 	if p.other = OtherSett(f.state.Sett, f.sett); p.other != "" {
 		p.state.Sett = f.sett
 	}
-	p.values = newValues(f.before, f.desired) || len(f.before.Models) == 0 && len(f.desired.Models) > 0 // or it does not know the gateway
+	p.values = newValues(f.before, f.desired) || f.before.Otel.OfThisMachine() != f.desired.Otel.OfThisMachine() || len(f.before.Models) == 0 && len(f.desired.Models) > 0 // or it does not know the gateway
 	c, to := config.Diff(f.before, f.desired), &p.Changes
 	to.Added, to.Removed, to.Changed = append(to.Added, c.Added...), append(to.Removed, c.Removed...), append(to.Changed, c.Changed...)
 	to.Policy, to.Notify, to.Repository, to.Models = c.Policy, c.Notify, c.Repository, c.Models
@@ -190,6 +190,9 @@ func reloads(before, after *config.Config) (all []string) {
 	}
 	if !reflect.DeepEqual(before.Land, after.Land) {
 		all = append(all, "land")
+	}
+	if !reflect.DeepEqual(before.Otel, after.Otel) {
+		all = append(all, "otel")
 	}
 	if before.Orchestrator != after.Orchestrator {
 		all = append(all, "orchestrator")

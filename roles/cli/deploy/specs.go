@@ -152,6 +152,7 @@ func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 			Files:   []runtime.File{l.configFile()},
 			Network: runtime.NetworkFull, Publish: l.j.in.PublishHealth(),
 			Memory: 1 << 30, Pids: 512, Tmp: 16 << 20, Restart: true, Socket: true,
+			ToHost: l.j.c.Otel.OfThisMachine(),
 		},
 	}
 }

@@ -64,6 +64,9 @@ func noteValues(f *facts, values map[string]string) {
 	if n := f.desired.Notify; n != nil {
 		note(n.Resolved, n.Environment)
 	}
+	if o := f.desired.Otel; o != nil {
+		o.Found.Values = valuesDigest(f.state.ValuesKey, o.Headers, values)
+	}
 }
 
 // valuesDigest is the keyed digest of the values that a unit gets from the host; empty: it
@@ -102,6 +105,9 @@ func valuesOf(c *config.Config) map[string]string {
 	}
 	if c.Notify != nil {
 		note(runtime.ComponentNotifier, c.Notify.Resolved)
+	}
+	if c.Otel != nil {
+		note(runtime.ComponentOrchestrator, &config.Resolved{Values: c.Otel.Found.Values})
 	}
 	return all
 }

@@ -101,6 +101,7 @@ var checks = []struct {
 	{"walls", (*exam).walls},
 	{"images", (*exam).images},
 	{"models", (*exam).models},
+	{"traces", (*exam).traces},
 	{"git", (*exam).git},
 	{"repository", (*exam).repository},
 	{"state", (*exam).state},

@@ -56,7 +56,7 @@ func (x *exam) model(ctx context.Context, m config.Model) []Finding {
 			all = append(all, fine(m.Name, "containers reach %s as this machine: its server must listen on %s, not on 127.0.0.1 alone", role.Clean(m.BaseURL), bridge(at.Port())))
 		}
 	}
-	if asks, err := x.unagreed(m); err != nil || len(asks) > 0 {
+	if asks, err := x.unagreed("models." + m.Name + "."); err != nil || len(asks) > 0 {
 		return append(all, Finding{Subject: m.Name, Status: Skipped, Finding: "not asked for its models: sett up asks you for its rights first"})
 	}
 	key, err := deploy.ModelKey(x.at, m, x.sheet.path)
@@ -83,7 +83,8 @@ func (x *exam) model(ctx context.Context, m config.Model) []Finding {
 
 // unagreed returns the rights of a model that nobody agreed to: anybody may have written
 // the file that says which secret goes to which address.
-func (x *exam) unagreed(m config.Model) ([]config.Right, error) {
+// unagreed returns the rights below a key that nobody agreed to.
+func (x *exam) unagreed(below string) ([]config.Right, error) {
 	rights, err := instance.Rights(x.at, x.sheet.config, x.sheet.runtime, x.sheet.path)
 	if err != nil {
 		return nil, err
@@ -92,7 +93,7 @@ func (x *exam) unagreed(m config.Model) ([]config.Right, error) {
 	if err != nil {
 		return nil, err
 	}
-	return agreed.Growth(slices.DeleteFunc(rights, func(r config.Right) bool { return !strings.HasPrefix(r.Key, "models."+m.Name+".") })), nil
+	return agreed.Growth(slices.DeleteFunc(rights, func(r config.Right) bool { return !strings.HasPrefix(r.Key, below) })), nil
 }
 
 // bridge is the address of this machine that containers reach by the engine's gateway.
