@@ -21,6 +21,7 @@ import (
 var goldenCommands = []goldenCommand{
 	{name: "config", args: "config"},
 	{name: "plan", args: "plan"},
+	{name: "plan-walked", args: "plan --walked"},
 	{name: "goals", args: "goals"},
 	{name: "hoard", args: "hoard"},
 	{name: "list", args: "list"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/chart"
 	"sett/roles/cli/term"
@@ -9,6 +10,7 @@ import (
 )
 
 type planCmd struct {
+	Walked bool   `help:"Say of each arrow how often it was walked and how long it took, by the instance's ledger."`
 	Output string `short:"o" enum:"text,table,mermaid,dot,svg,json,jsonl,yaml" default:"text" placeholder:"FORMAT" help:"How to print: text (table is the same), mermaid, dot, svg, json, jsonl (one type per line) or yaml."`
 }
 
@@ -16,7 +18,12 @@ type planCmd struct {
 func (planCmd) Help() string {
 	return `Draws the clan of sett.yml before anything runs: for each type of artefact the agents that
 review it and work on it, by phase, and what these make of it; the gates; where a goal
-can end, and where it may stall. It looks at nothing but the file.
+can end, and where it may stall. It looks at nothing but the file,
+unless --walked is set.
+
+With --walked each arrow says how often it was walked, how long its tool ran on average and
+at most, and how often it failed, asked or rejected; a gate how long people took. All entries
+of the ledger are read for it. -o jsonl then prints an arrow per line.
 
 What an agent makes is known from makes: in sett.yml. Without it an agent may make any
 type, and the drawing has a gap there.
@@ -24,7 +31,8 @@ type, and the drawing has a gap there.
 Examples:
   sett plan
   sett plan -o mermaid
-  sett plan -o svg > clan.svg`
+  sett plan -o svg > clan.svg
+  sett plan --walked`
 }
 
 // Run draws the clan.
@@ -35,6 +43,13 @@ func (c *planCmd) Run(a *app) error {
 		return err
 	}
 	p := flow.Of(conf)
+	shown := term.Shown{Whole: p, Lines: p.Types}
+	if c.Walked {
+		if p.Walked, err = walkedBy(a); err != nil {
+			return err
+		}
+		shown.Lines = p.Walked.Arrows
+	}
 	switch c.Output {
 	case "text", "table":
 		err = chart.Plan(&a.Terminal, p)
@@ -45,7 +60,7 @@ func (c *planCmd) Run(a *app) error {
 	case "svg":
 		err = term.WriteAll(a.Stdout, p.Draw().File("The clan: types of artefacts, and the agents that work on them"))
 	default:
-		err = a.Emit(term.Form{Output: c.Output}, term.Shown{Whole: p, Lines: p.Types})
+		err = a.Emit(term.Form{Output: c.Output}, shown)
 	}
 	for _, doubt := range doubts {
 		if doubt.Gate == "" {
@@ -53,4 +68,27 @@ func (c *planCmd) Run(a *app) error {
 		}
 	}
 	return err
+}
+
+// walkedBy counts the instance's ledger.
+func walkedBy(a *app) (*flow.Walked, error) {
+	b, _, done, err := a.at.Board(a.ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	count := flow.NewCounter()
+	for from := blackboard.Beginning; ; {
+		page, err := b.Ledger.History(a.ctx, from, historyPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page {
+			count.Add(e)
+			from = e.ID
+		}
+		if len(page) < historyPage {
+			return count.Walked(), nil
+		}
+	}
 }

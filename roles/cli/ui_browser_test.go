@@ -205,6 +205,10 @@ func TestPageInBrowser(t *testing.T) {
 		if strings.HasSuffix(v.name, "timeline") || strings.HasSuffix(v.name, "graph") || v.name == "clan" {
 			b.sees("a picture", "document.querySelectorAll('figure svg rect').length > 1")
 		}
+		if v.name == "clan" {
+			b.says("ToolExecutionFailure 1")
+			b.sees("the count on the picture", "document.querySelector('figure svg').textContent.includes('1.5s each')")
+		}
 		b.looks(v.name)
 	}
 	b.byKeys(ids["question"], held)

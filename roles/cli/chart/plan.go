@@ -1,12 +1,14 @@
 package chart
 
 import (
+	"cmp"
 	"strings"
 
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/words"
 	"sett/roles/view/flow"
 )
 
@@ -19,14 +21,14 @@ func Plan(t *term.Terminal, p *flow.Plan) error {
 		}
 		table.Row(term.Cell{Text: f.Name, As: term.Bold}, origin(p, f))
 		if f.Gate {
-			table.Row("  gate", "waits for sett approve")
+			table.Row("  gate", "waits for sett approve", walked(p, func(w *flow.Walked) string { return w.Gate(f.Name).Says() }))
 		}
 		if len(f.Review) > 0 {
-			table.Row("  review", strings.Join(f.Review, ", "))
+			table.Row("  review", strings.Join(f.Review, ", "), walked(p, func(w *flow.Walked) string { return reviewed(w, f) }))
 		}
 		for _, s := range p.Steps {
 			if s.From == f.Name {
-				table.Row("  "+s.Bid, s.Agent.Agent+" "+glyphsOf(t).arrow+s.Made())
+				table.Row("  "+s.Bid, s.Agent.Agent+" "+glyphsOf(t).arrow+s.Made(), walked(p, func(w *flow.Walked) string { return w.Of(s.From, s.Agent.Agent, false).Says() }))
 			}
 		}
 	}
@@ -44,7 +46,44 @@ func Plan(t *term.Terminal, p *flow.Plan) error {
 	for _, line := range p.Asks {
 		t.Printf("asks        %s\n", role.Clean(line))
 	}
+	if p.Walked != nil {
+		planWalked(t, p)
+	}
 	return nil
+}
+
+// walked is a cell of the count; empty where nobody asked for it.
+func walked(p *flow.Plan, says func(*flow.Walked) string) term.Cell {
+	if p.Walked == nil {
+		return term.Cell{}
+	}
+	return term.Cell{Text: says(p.Walked), As: term.Dim}
+}
+
+// reviewed counts the reviews of a type, reviewer by reviewer.
+func reviewed(w *flow.Walked, f *config.FlowType) string {
+	var all []string
+	for _, name := range f.Review {
+		says := w.Of(f.Name, name, true).Says()
+		if len(f.Review) > 1 {
+			says = name + " " + says
+		}
+		all = append(all, says)
+	}
+	return strings.Join(all, "; ")
+}
+
+// planWalked prints since when was counted, and the arrows that the plan does not have.
+func planWalked(t *term.Terminal, p *flow.Plan) {
+	w := p.Walked
+	if w.Since.IsZero() {
+		t.Printf("walked      never: the ledger is empty\n")
+		return
+	}
+	t.Printf("walked      by %s since %s\n", words.Count(w.Goals, "goal"), t.Clock(w.Since))
+	for _, a := range w.Beside(p) {
+		t.Printf("also        %s on %s by %s: %s\n", a.Phase, role.Clean(cmp.Or(a.Type, "a type that the ledger does not say")), role.Clean(a.Agent), a.Says())
+	}
 }
 
 // verified names the people and agents that see the commit which the branch would have.

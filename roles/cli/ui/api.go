@@ -31,7 +31,7 @@ var reads = map[string]read{
 	"show":      {id: true},
 	"hoard":     {flags: []string{"type", "agent", "since", "until", "workflow", "limit"}},
 	"questions": {flags: []string{"workflow"}},
-	"plan":      {forms: []string{"svg"}},
+	"plan":      {bare: []string{"walked"}, forms: []string{"svg"}},
 	"models":    {words: []string{"models", "show"}, flags: []string{"limit"}, id: true},
 	"why":       {id: true},
 	"graph":     {flags: []string{"depth"}, id: true},

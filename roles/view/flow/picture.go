@@ -27,10 +27,10 @@ func (p *Plan) Draw() *diagram.Picture {
 			node.Class = diagram.Good
 		}
 		if t.Gate {
-			node.Badges = append(node.Badges, diagram.Badge{Text: "waits for approval", Class: diagram.Warn})
+			node.Badges = append(node.Badges, diagram.Badge{Text: p.gate(t.Name), Class: diagram.Warn})
 		}
 		for _, name := range t.Review {
-			node.Badges = append(node.Badges, diagram.Badge{Text: "review: " + name, Class: "dim"})
+			node.Badges = append(node.Badges, diagram.Badge{Text: p.counted("review: "+name, t.Name, name, true), Class: "dim"})
 		}
 		for _, s := range p.Stalls {
 			if s.Type == t.Name && !t.Gate {
@@ -44,7 +44,11 @@ func (p *Plan) Draw() *diagram.Picture {
 			if s.From == t.Name {
 				steps[len(g.Nodes)] = s
 				g.Edges = append(g.Edges, diagram.Edge{From: types[t.Name], To: len(g.Nodes), Strong: s.Bid == "exclusive"})
-				g.Nodes = append(g.Nodes, diagram.Node{Name: s.Agent.Agent, Text: s.Bid, Class: diagram.Work})
+				node := diagram.Node{Name: s.Agent.Agent, Text: s.Bid, Class: diagram.Work}
+				if p.Walked != nil {
+					node.Badges = append(node.Badges, diagram.Badge{Text: p.Walked.Of(t.Name, s.Agent.Agent, false).Says(), Class: diagram.Good})
+				}
+				g.Nodes = append(g.Nodes, node)
 			}
 		}
 	}
@@ -69,6 +73,15 @@ func (p *Plan) Draw() *diagram.Picture {
 		g.Nodes[at].Title = title(g.Nodes[at])
 	}
 	return g.Draw()
+}
+
+// gate says that a type has one, with its count where there is one.
+func (p *Plan) gate(name string) string {
+	const text = "waits for approval"
+	if p.Walked == nil {
+		return text
+	}
+	return text + ": " + p.Walked.Gate(name).Says()
 }
 
 // title is the tooltip of a box: all that it says, whole.

@@ -19,6 +19,8 @@ type Plan struct {
 	Ends   []End   `json:"ends"`   // final results that a goal may lead to
 	Stalls []Stall `json:"stalls"` // places where work may stop before a final result
 
+	Walked *Walked `json:"walked,omitempty"` // how often and how long, by the ledger; absent: it was not asked for
+
 	Land *config.Land `json:"land,omitempty"` // final results reach a branch by themselves; absent: they do not
 
 	Steps []Step   `json:"-"` // of the types, in order
@@ -242,11 +244,11 @@ func (p *Plan) draw(node func(id, text, kind string)) map[string]string {
 func (p *Plan) edges(ids map[string]string, edge func(from, to, label string, dotted bool)) {
 	for _, t := range p.Types {
 		for _, name := range t.Review {
-			edge(ids["type "+t.Name], ids["agent "+name], "review", true)
+			edge(ids["type "+t.Name], ids["agent "+name], p.counted("review", t.Name, name, true), true)
 		}
 		for _, s := range p.Steps {
 			if s.From == t.Name {
-				edge(ids["type "+t.Name], ids["agent "+s.Agent.Agent], s.Bid, false)
+				edge(ids["type "+t.Name], ids["agent "+s.Agent.Agent], p.counted(s.Bid, t.Name, s.Agent.Agent, false), false)
 			}
 		}
 	}
@@ -256,6 +258,14 @@ func (p *Plan) edges(ids map[string]string, edge func(from, to, label string, do
 		}
 	}
 	p.landing(ids, edge)
+}
+
+// counted is the label of an edge, with its count where there is one.
+func (p *Plan) counted(label, name, agent string, review bool) string {
+	if p.Walked == nil {
+		return label
+	}
+	return label + ": " + p.Walked.Of(name, agent, review).Says()
 }
 
 // landing draws the way of final results to the branch, by a Landing where sett.yml wants one.

@@ -267,14 +267,20 @@ export const show = {
 
 export const clan = {
   title: 'Clan',
-  still: true, // it is sett.yml's, not the ledger's
+  still: true, // its count reads the whole ledger: it is of when the view was opened
   async load() {
-    const [plan, svg] = await Promise.all([get('plan'), draw('plan', { output: 'svg' })]);
+    const [plan, svg] = await Promise.all([get('plan', { walked: 'true' }), draw('plan', { output: 'svg', walked: 'true' })]);
     return { plan, svg: picture(svg) };
   },
   draw: (page, { plan, svg }) => [
     h('h1', null, 'The clan'),
     h('figure', { 'aria-label': 'the plan as a picture' }, svg),
+    h('h2', null, 'Walked'), h('p', { class: 'quiet' }, plan.walked.goals, plan.walked.goals === 1 ? ' goal' : ' goals', plan.walked.since ? [' since ', at(plan.walked.since)] : '', '; r counts anew'),
+    list(['type', 'phase', 'agent', 'times', 'each', 'at most', 'failed', 'asked', 'rejected', 'makes'], plan.walked.arrows.map((a) => h('tr', { key: 'w' + a.type + ' ' + a.phase + ' ' + a.agent, 'data-row': '', tabindex: '0' }, h('td', null, text(a.type)), h('td', null, a.phase),
+      h('td', null, text(a.agent)), h('td', null, a.times), h('td', null, span(a.seconds / a.times)), h('td', null, span(a.longest_seconds)), h('td', { class: a.failed ? 'bad' : null }, a.failed), h('td', null, a.asked), h('td', null, a.rejected),
+      h('td', null, text(a.makes.map((m) => m.type + ' ' + m.times).join(', '))))), 'nobody has worked yet'),
+    plan.walked.gates.length ? list(['gate', 'approved', 'rejected', 'each', 'at most'], plan.walked.gates.map((g) => h('tr', { key: 'g' + g.type }, h('td', null, text(g.type)), h('td', null, g.approved), h('td', null, g.rejected),
+      h('td', null, span(g.seconds / (g.approved + g.rejected))), h('td', null, span(g.longest_seconds))))) : null,
     h('h2', null, 'Agents'),
     list(['agent', 'adapter', 'makes', 'model'], plan.agents.map((a) => h('tr', { key: a.agent, 'data-row': '', tabindex: '0' }, h('td', null, text(a.agent)), h('td', null, a.adapter),
       h('td', null, a.any_type ? 'any type' : text(a.makes.join(', '))), h('td', null, text(a.model || ''))))),
