@@ -151,6 +151,8 @@ type Grant struct {
 	AskedOf    string        `json:"asked_of,omitempty"` // the claim in which it did, where that failed and is tried again; empty: this one
 	Failure    string        `json:"failure,omitempty"`  // the Failure that a person's retry is for
 	Why        string        `json:"why,omitempty"`      // the person's words about that retry
+	Conflict   string        `json:"conflict,omitempty"` // queued: the Conflict that it waits for
+	Settled    []string      `json:"settled,omitempty"`  // artefacts that took the place of both sides of Conflicts
 	Base       string        `json:"base,omitempty"`     // the commit that its tool's tree started from, when the result is there
 	Unmerged   []string      `json:"unmerged,omitempty"` // artefacts with a commit that this tree lacked: it conflicts with those before it
 	Reason     string        `json:"reason,omitempty"`

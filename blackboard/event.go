@@ -36,6 +36,7 @@ const (
 	EventRetry     EventKind = "retry"     // a person retried a failed claim
 	EventImport    EventKind = "import"    // an export was read in
 	EventLanding   EventKind = "landing"   // the landing of a goal's result went a step further
+	EventConflict  EventKind = "conflict"  // a grant waits for commits that do not merge, or goes on; or one is sent back
 	EventRecount   EventKind = "recount"   // the counts of a goal were made anew from its claims
 	EventOverrun   EventKind = "overrun"   // a script without an end was ended on the blackboard
 	EventCall      EventKind = "call"      // a call of a model ended
@@ -106,7 +107,7 @@ func (e Event) Held() (artefact string) {
 	switch {
 	case e.Attributes[AttributeGate] != gateHeld:
 		return ""
-	case e.Kind == EventLanding: // Artefact is the result
+	case e.Kind == EventLanding, e.Kind == EventConflict: // Artefact is the result, or none
 		return e.Attributes[AttributeResult]
 	}
 	return e.Artefact

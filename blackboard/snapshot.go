@@ -37,14 +37,15 @@ func (s Snapshot) HasBid(agent string) bool {
 }
 
 // Suspended says whether only an Answer can take the claim on: one of its grants
-// awaits it, and none is queued, running or failed.
+// awaits it, and none can be started, is running or failed.
 func (s Snapshot) Suspended() bool {
 	awaits := false
 	for _, g := range s.Grants {
-		switch g.State {
-		case GrantQueued, GrantRunning, GrantFailed: // the orchestrator acts on a failure
+		switch {
+		case g.Waiting(): // others' work takes it on
+		case g.State == GrantQueued, g.State == GrantRunning, g.State == GrantFailed: // the orchestrator acts on a failure
 			return false
-		case GrantAwaitingAnswer:
+		case g.State == GrantAwaitingAnswer:
 			awaits = true
 		}
 	}

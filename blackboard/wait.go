@@ -20,6 +20,7 @@ const (
 	WaitAnswer     WaitKind = "answer"     // a person answers a question
 	WaitApproval   WaitKind = "approval"   // a person approves or rejects an artefact
 	WaitLanding    WaitKind = "landing"    // a goal's result reaches its branch
+	WaitConflict   WaitKind = "conflict"   // commits that do not merge are settled by other work
 )
 
 // ByPerson says whether only a person ends such a wait.
@@ -32,7 +33,7 @@ type Wait struct {
 	Agent      string // has the next move, or has the grant or artefact that waits; RoleOrchestrator for claim and decision
 	Since      time.Time
 	Until      time.Time // bid, answer: the orchestrator ends the wait then; zero: never
-	SubjectID  string    // the claim or artefact that waits; answer: the Question
+	SubjectID  string    // the claim or artefact that waits; answer: the Question; conflict: the Conflict
 	WorkflowID string
 
 	Attempt int           // start, repository, result: of the grant
@@ -133,7 +134,9 @@ func grantWaits(s Snapshot, p Policy, at Scene) []Wait {
 		switch g.State {
 		case GrantQueued:
 			w.Attempt, w.Workers = g.Attempt, agent.Workers
-			w.queued(at, agent.Slots)
+			if w.queued(at, agent.Slots); g.Waiting() {
+				w.Kind, w.SubjectID, w.Busy = WaitConflict, g.Conflict, nil
+			}
 		case GrantRunning:
 			w.Kind, w.Attempt, w.Workers, w.Limit, w.Holder = WaitResult, g.Attempt, agent.Workers, agent.Timeout, g.Holder
 			w.Since = firstKnown(g.StartedAt, g.QueuedAt)

@@ -19,9 +19,9 @@ func (s WorkflowStatus) Ended() bool { return s != WorkflowActive && s != "" }
 
 // OnlyPeople says whether the workflow waits for people alone: all its work
 // outstanding is held by gates or suspended by Questions. A landing that is being verified
-// waits for the rest. A leader or an import has counted Suspended before.
+// waits for the rest, and so do claims whose commits conflict. A leader or an import has counted Suspended before.
 func (w Workflow) OnlyPeople() bool {
-	outstanding := w.Outstanding
+	outstanding := w.Outstanding - w.Blocked
 	if w.Landing != nil && w.Landing.State == LandingVerifying {
 		outstanding--
 	}
@@ -41,6 +41,7 @@ type Workflow struct {
 	Questions   int            `json:"questions"`         // open ones
 	Gates       int            `json:"gates"`             // artefacts that wait for a person's approval
 	Suspended   int            `json:"-"`                 // of Outstanding: artefacts that wait for approval, and claims that only an Answer takes on
+	Blocked     int            `json:"-"`                 // of Outstanding: claims that wait for a Conflict alone
 	Landing     *Landing       `json:"landing,omitempty"` // of its result; nil: it has none
 	TerminalID  string         `json:"terminal_id,omitempty"`
 	FailureID   string         `json:"failure_id,omitempty"`

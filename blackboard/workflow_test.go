@@ -3,10 +3,15 @@ package blackboard
 import "testing"
 
 func TestOnlyPeople(t *testing.T) {
+	const waits GrantState = "waits for a conflict"
 	claim := func(states ...GrantState) Snapshot {
 		var c Snapshot
 		for _, s := range states {
-			c.Grants = append(c.Grants, Grant{State: s})
+			g := Grant{State: s}
+			if s == waits {
+				g = Grant{State: GrantQueued, Conflict: "k"}
+			}
+			c.Grants = append(c.Grants, g)
 		}
 		return c
 	}
@@ -31,12 +36,20 @@ func TestOnlyPeople(t *testing.T) {
 		"a gate beside a claim":         {2, []Snapshot{claim()}, false, 1},
 		"a gate beside an artefact":     {2, nil, false, 1},
 		"another failed":                {1, []Snapshot{claim(asks, GrantFailed)}, false, 0},
+		"a conflict":                    {1, []Snapshot{claim(waits)}, false, 0},
+		"a conflict beside a question":  {2, []Snapshot{claim(waits, done), claim(asks)}, true, 0},
+		"a conflict and a question":     {1, []Snapshot{claim(waits, asks)}, true, 0},
+		"a conflict beside work":        {3, []Snapshot{claim(waits), claim(asks), claim(GrantRunning)}, false, 0},
+		"a conflict, and another works": {2, []Snapshot{claim(waits, GrantRunning), claim(asks)}, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := Workflow{Status: WorkflowActive, Outstanding: tc.outstanding, Suspended: tc.gates}
 			for _, c := range tc.open {
 				if c.Suspended() {
 					w.Suspended++
+				}
+				if c.Blocked() {
+					w.Blocked++
 				}
 			}
 			if got := w.OnlyPeople(); got != tc.want {

@@ -48,6 +48,8 @@
 //   - A reason to end or restart a unit: roles/orchestrator/supervisor; a rule for workers: roles/orchestrator/pool; a
 //     metric: roles/orchestrator/report; a span of traces: roles/orchestrator/trace, pure, sent by roles/role/otlp. Only wire.go
 //     there connects them.
+//   - Commits of one goal that do not merge: found by the role repository, reported by the cub (roles/cub/conflict.go), decided
+//     about in roles/orchestrator/conflict.go by roles/orchestrator/arbiter; the words are in blackboard/conflict.go.
 //   - Git for an instance's own store and its agents' private trees: roles/role/store; the role that serves them to
 //     cubs: roles/repository, with its words in roles/role/repository. Where a tree starts: roles/cub/assemble.
 //   - Content of git LFS and its pointers: roles/role/lfs; in trees and commits: roles/role/store.

@@ -79,6 +79,10 @@ func TestAgentUserCanWork(t *testing.T) {
 	st, ref := cub.start(claim, "a", "h-a")
 	must(t, cub.b.Cub.Await(g.ctx, ref, true))
 	must(t, cub.b.Cub.Requeue(g.ctx, blackboard.HandBack{GrantRef: ref, Most: 10, Reason: "stopped"}))
+	_, ref = cub.start(claim, "a", "h-a")
+	k := conflictOf(st.Claim, "c0")
+	must(t, cub.b.Cub.Clash(g.ctx, blackboard.Clash{GrantRef: ref, Conflict: k}))
+	must(t, g.b.Leader.Unclash(g.ctx, blackboard.Unclash{Epoch: g.epoch, Claim: claim, Agent: "a", Conflict: k.ID, Settled: k.ID}))
 	q := cub.finish(claim, "a", blackboard.Question, "Question", "?")
 	_, err = g.b.People.PostAnswer(g.ctx, q.ID, answerTo(q), "ann")
 	must(t, err)
@@ -123,7 +127,7 @@ func TestAgentCommandsAreExact(t *testing.T) {
 	}
 	scripts := lua.Scripts()
 	calls := regexp.MustCompile(`call\(\s*'([A-Z]+)'`)
-	for _, name := range strings.Fields("await beat bid finish hello raise_budget requeue start worker") {
+	for _, name := range strings.Fields("await beat bid clash finish hello raise_budget requeue start worker") {
 		if scripts[name].Source == "" {
 			t.Errorf("no script %s", name)
 		}

@@ -130,16 +130,23 @@ func life(w *world, before func(move string)) {
 	do("answer", func() error { _, err := w.b.People.PostAnswer(w.ctx, q.ID, answer, "ann"); return err })
 	start("b")
 	do("crash", func() error { return w.b.Leader.RetryGrant(w.ctx, w.epoch, ref("b", 2), "died") })
+	start("b")
+	k := conflictOf(c, "c0")
+	do("clash", func() error { return w.b.Cub.Clash(w.ctx, blackboard.Clash{GrantRef: ref("b", 3), Conflict: k}) })
+	do("unclash", func() error {
+		return w.b.Leader.Unclash(w.ctx, blackboard.Unclash{Epoch: w.epoch, Claim: claim, Agent: "b", Conflict: k.ID, Settled: g.ID})
+	})
 	start("a")
 	x := result(c, "a", blackboard.Standard, "X", "")
 	do("finish", func() error { return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref("a", 2), Artefact: x}) })
 	f := failure(g.ID, blackboard.TypeAgentRemoved)
 	do("fail", func() error {
-		return w.b.Leader.FailGrant(w.ctx, w.epoch, blackboard.GrantRef{Claim: claim, Agent: "b", Attempt: 3, Holder: ""}, "removed", f)
+		return w.b.Leader.FailGrant(w.ctx, w.epoch, blackboard.GrantRef{Claim: claim, Agent: "b", Attempt: 4, Holder: ""}, "removed", f)
 	})
 	guard = w.guard(claim)
 	do("terminate", func() error { return w.b.Leader.TerminateClaim(w.ctx, guard, "b failed", nil, nil) })
 	limit := failure(g.ID, blackboard.TypeWorkflowLimit)
+	do("refuse", func() error { return w.b.Leader.RefuseClaim(w.ctx, w.epoch, k.ID, "limit", limit) })
 	do("refuse", func() error { return w.b.Leader.RefuseClaim(w.ctx, w.epoch, x.ID, "limit", limit) })
 }
 
@@ -171,7 +178,7 @@ func TestLostReplies(t *testing.T) {
 		moves := 0
 		life(undisturbed, func(string) { moves++ })
 		want := undisturbed.story()
-		if !strings.Contains(want, "failed 0 6 1 2 0") {
+		if !strings.Contains(want, "failed 0 7 1 2 0") {
 			t.Fatalf("the undisturbed life:\n%s", want)
 		}
 		for lost := range 2 {

@@ -19,20 +19,21 @@ type Flow struct {
 // FlowType is an artefact type on its way through the clan.
 type FlowType struct {
 	Name      string   `json:"type"`
-	Makers    []string `json:"made_by"`         // agents that say so; none: a goal, or nobody, or the undeclared
-	Final     []string `json:"final_by"`        // the makers whose every result is final
-	Gate      bool     `json:"gate"`            // it waits for a person first
-	Review    []string `json:"review"`          // agents that review it
-	Parallel  []string `json:"parallel"`        // agents that work on it beside each other
-	Exclusive []string `json:"exclusive"`       // agents of which one works on it alone
-	Scripts   []string `json:"scripts"`         // agents whose bid_script or model decides
-	Reached   bool     `json:"reached"`         // a goal leads to it
-	Lands     bool     `json:"lands,omitempty"` // the repository makes it of a result that is about to land
+	Makers    []string `json:"made_by"`           // agents that say so; none: a goal, or nobody, or the undeclared
+	Final     []string `json:"final_by"`          // the makers whose every result is final
+	Gate      bool     `json:"gate"`              // it waits for a person first
+	Review    []string `json:"review"`            // agents that review it
+	Parallel  []string `json:"parallel"`          // agents that work on it beside each other
+	Exclusive []string `json:"exclusive"`         // agents of which one works on it alone
+	Scripts   []string `json:"scripts"`           // agents whose bid_script or model decides
+	Reached   bool     `json:"reached"`           // a goal leads to it
+	Lands     bool     `json:"lands,omitempty"`   // the repository makes it of a result that is about to land
+	Settles   bool     `json:"settles,omitempty"` // the repository makes it of commits of one goal that do not merge
 }
 
 // Claimed says whether an artefact of the type may get a claim. Final results get none.
 func (t *FlowType) Claimed() bool {
-	return t.Name == blackboard.TypeGoalDefined || t.Lands || len(t.Makers) > len(t.Final)
+	return t.Name == blackboard.TypeGoalDefined || t.Lands || t.Settles || len(t.Makers) > len(t.Final)
 }
 
 // Workers are the agents that may make something of an artefact of the type.
@@ -63,6 +64,12 @@ func (c *Config) Flow() *Flow {
 				f.named(rule.Type)
 			}
 		}
+	}
+	if slices.Contains(c.Approve, blackboard.TypeConflict) {
+		f.named(blackboard.TypeConflict)
+	}
+	if t := f.index[blackboard.TypeConflict]; t != nil && len(t.Makers) == 0 {
+		t.Settles = true
 	}
 	for _, t := range f.Types {
 		f.bids(t)
@@ -95,7 +102,7 @@ func (f *Flow) bids(t *FlowType) {
 			continue
 		}
 		target := blackboard.Target{Type: t.Name}
-		if makers := slices.Concat(t.Makers, f.Undeclared); len(makers) == 1 && !t.Lands && t.Name != blackboard.TypeGoalDefined {
+		if makers := slices.Concat(t.Makers, f.Undeclared); len(makers) == 1 && !t.Lands && !t.Settles && t.Name != blackboard.TypeGoalDefined {
 			target.Agent = makers[0]
 		}
 		switch ChooseBid(a, target).Bid {
@@ -122,6 +129,9 @@ func (f *Flow) reach() {
 		}
 	}
 	for i := 0; i < len(reached); i++ {
+		if t := f.index[blackboard.TypeConflict]; t != nil && t.Settles && len(reached[i].Workers()) > 0 {
+			add(t)
+		}
 		for _, name := range reached[i].Workers() {
 			a, _ := f.config.Agent(name)
 			for _, made := range a.Makes() {

@@ -1,6 +1,8 @@
 package config
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -52,5 +54,29 @@ func TestFlowOfLandings(t *testing.T) {
 	}
 	if _, err := Parse("sett.yml", []byte(strings.TrimSuffix(clan, "approve: [Landing]\n")+"land: {onto: main}\n")); err == nil || !strings.Contains(err.Error(), `no agent makes "Landing"`) {
 		t.Errorf("without verify: %v", err)
+	}
+}
+
+// An agent may bid on Conflict, and a person may hold it, though no agent makes it.
+func TestFlowOfConflicts(t *testing.T) {
+	clan := "version: \"1.0\"\nagents:\n  code: {image: w, command: [./c], adapter: commit, workspace: {mode: rw}, terminal: true, bids: {GoalDefined: exclusive}}\n" +
+		"  merger: {image: w, command: [./m], adapter: commit, makes: Merged, workspace: {mode: rw}, bids: {Conflict: exclusive}}\napprove: [Conflict]\n"
+	var warnings []Warning
+	c, err := Parse("sett.yml", []byte(clan), NoteWarnings(&warnings))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := c.Flow()
+	k := f.index["Conflict"]
+	if k == nil || !k.Settles || !k.Reached || !k.Gate || !slices.Equal(k.Exclusive, []string{"merger"}) {
+		t.Errorf("the plan has %+v", k)
+	}
+	for _, w := range warnings {
+		if text := fmt.Sprint(w); strings.Contains(text, "Conflict") {
+			t.Errorf("warning: %s", text)
+		}
+	}
+	if _, err := Parse("sett.yml", []byte(strings.ReplaceAll(clan, "Conflict", "Konflict"))); err == nil {
+		t.Error("a misspelt one passes")
 	}
 }

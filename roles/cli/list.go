@@ -39,6 +39,7 @@ open work waits for, with the goal and for how long:
   answer      a person to answer a question
   approval    a person to approve or reject an artefact
   landing     a goal's result to reach its branch: its turn, a verification, or you
+  conflict    commits that contradict each other to be settled, by an agent or a rework
 Of each kind of open work the oldest 200 are looked at. A line says what disk the instance's
 store and its agents' trees take, as the repository measured it while they were at rest.
 

@@ -85,6 +85,14 @@ var waitCases = map[string]struct {
 		s.Must(s.board.Cub.Await(s.t.Context(), ref, true))
 		return goal
 	}},
+	"conflict": {blackboard.WaitConflict, "writer", "writer waits until Conflict ", func(s *stage) string {
+		goal, claim := granted(s)
+		st := s.begin(claim, "writer")
+		k := blackboard.Artefact{ID: blackboard.ConflictID(goal, "aa", "bb"), StructuralType: blackboard.Standard, Type: blackboard.TypeConflict, Payload: "{}",
+			ProducedByRole: blackboard.RoleRepository, WorkflowID: goal}
+		s.Must(s.board.Cub.Clash(s.t.Context(), blackboard.Clash{GrantRef: blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: 1, Holder: st.Grant.Holder}, Conflict: k}))
+		return claim
+	}},
 	"result after the repository": {blackboard.WaitResult, "writer", "writer is running", func(s *stage) string {
 		goal, claim := granted(s)
 		st := s.begin(claim, "writer")

@@ -50,6 +50,7 @@ Kinds:
   result, requeue       an agent's work ended, or goes back to its queue
   complete, terminate   a claim ended
   landing               a goal's result came nearer to its branch
+  conflict              commits contradict each other; work waits for that, or goes on
   answer, approve, reject, review, cancel, retry, import
                         a person did this
   agent, leader         an agent or a leader came or went

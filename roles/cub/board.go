@@ -45,6 +45,7 @@ type workMoves interface {
 	Finish(ctx context.Context, q blackboard.Result) error
 	FinishAndStart(ctx context.Context, done blackboard.Result, next blackboard.StartRequest) (blackboard.Started, error, error)
 	Requeue(ctx context.Context, q blackboard.HandBack) error
+	Clash(ctx context.Context, q blackboard.Clash) error
 }
 
 // records reads artefacts, claims and grants.

@@ -31,7 +31,7 @@ type work struct {
 
 // added lists the artefacts that the claim adds to the tool's context, in their order.
 func (w *work) added() []string {
-	all := slices.Concat(w.Claim.AdditionalContextIDs, w.joined)
+	all := slices.Concat(w.Claim.AdditionalContextIDs, w.joined, w.Grant.Settled)
 	if w.Grant.Failure != "" {
 		all = append(all, w.Grant.Failure)
 	}
@@ -48,7 +48,7 @@ type outcome struct {
 	artefact blackboard.Artefact
 	verdict  blackboard.Verdict
 	toolTime time.Duration
-	ended    error          // errCancelled, errStopping or errHarmed: nothing to record
+	ended    error          // errCancelled, errStopping, errHarmed or errClash: nothing to record
 	run      toolrun.Result // the ended run
 }
 
@@ -94,6 +94,9 @@ func (x *executor) execute(ctx context.Context, w *work) (*work, error) {
 		w.log.Info("tool stopped: grant cancelled", "leftovers", w.leftovers())
 		return nil, nil
 	}
+	if errors.Is(out.ended, errClash) {
+		return nil, nil
+	}
 	return x.handIn(ctx, w, out)
 }
 
@@ -129,6 +132,9 @@ func (x *executor) attemptWork(life, ctx context.Context, w *work) outcome {
 	if err == nil {
 		err = x.prepare(life, ctx, w, task)
 	}
+	if found := (*clashError)(nil); errors.As(err, &found) {
+		return clash(ctx, x, w, task, found.Clash)
+	}
 	if ended := endOf(ctx, err); ended != nil {
 		return outcome{ended: ended, run: none}
 	}
@@ -159,7 +165,7 @@ func (x *executor) assemble(ctx context.Context, w *work) (task assemble.Task, e
 		if w.joined, err = x.parallelResults(ctx, w); err != nil {
 			return err
 		}
-		task, err = assemble.ForTask(ctx, x.board.records, w.Artefact, w.added(), w.joined)
+		task, err = assemble.ForTask(ctx, x.board.records, w.Artefact, w.added(), w.joined, w.Grant.Settled)
 		return err
 	})
 	if err != nil {

@@ -88,6 +88,7 @@ func (x *executor) artefact(w *work, out tool.Output) blackboard.Artefact {
 	}
 	source(w.Claim.AdditionalContextIDs...)
 	source(w.joined...)
+	source(w.Grant.Settled...)
 	for i := 1; i < len(w.Grant.Asked); i += 2 {
 		source(w.Grant.Asked[i]) // questions and answers alternate
 	}

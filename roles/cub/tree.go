@@ -18,7 +18,7 @@ import (
 // trees is what a cub asks of the role repository, about the one tree of its tool. Each
 // request may be repeated.
 type trees interface {
-	Prepare(ctx context.Context, q line.Prepare) (tool.Workspace, error)
+	Prepare(ctx context.Context, q line.Prepare) (line.Prepared, error)
 	Take(ctx context.Context, q line.Take) (line.Held, error)
 	Commit(ctx context.Context, q line.Commit) (line.Held, error)
 	Keep(ctx context.Context, q line.Keep) (line.Held, error)
@@ -65,14 +65,16 @@ func (x *executor) prepare(life, ctx context.Context, w *work, task assemble.Tas
 			q.Beside = append(q.Beside, a.ID) // the branch that it did not land on
 		}
 	}
-	start, err := insist(ctx, x, w, func() (tool.Workspace, error) { return x.trees.Prepare(ctx, q) })
+	start, err := insist(ctx, x, w, func() (line.Prepared, error) { return x.trees.Prepare(ctx, q) })
 	switch {
 	case errors.Is(err, line.ErrMissing):
 		return &missingError{err}
 	case err != nil:
 		return fmt.Errorf("prepare the tree: %w", err)
+	case start.Clash != nil:
+		return &clashError{start.Clash}
 	}
-	w.tree = &tree{start: start, open: x.settings.Mode == blackboard.ReadWrite}
+	w.tree = &tree{start: start.Workspace, open: x.settings.Mode == blackboard.ReadWrite}
 	w.log.Info("tree prepared", "commit", start.Commit, "from", q.Artefacts, "unmerged", len(start.Unmerged))
 	return nil
 }
@@ -96,7 +98,7 @@ func (x *executor) hold(ctx context.Context, w *work, part string, q line.Take) 
 	if w.tree == nil {
 		return "", &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
 	}
-	q.Grant, q.MaxSize = w.grant(), x.settings.Limits.MaxSize
+	q.Grant, q.MaxSize, q.Settles = w.grant(), x.settings.Limits.MaxSize, w.settles()
 	held, err := insist(ctx, x, w, func() (line.Held, error) { return x.trees.Take(ctx, q) })
 	if err != nil {
 		return "", refused(part, err)
@@ -125,6 +127,7 @@ func (x *executor) commit(ctx context.Context, w *work, artefact string, out too
 	}
 	q := line.Commit{
 		Grant: w.grant(), Artefact: artefact, Message: tool.CommitMessage(x.settings.Role, out.Summary, w.Claim.ID), MaxSize: x.settings.Limits.MaxSize,
+		Settles: w.settles(),
 	}
 	held, err := insist(ctx, x, w, func() (line.Held, error) { return x.trees.Commit(ctx, q) })
 	switch {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"sett/blackboard/boardtest"
-	"sett/contract/tool"
 	"sett/roles/role/repository"
 	"sett/roles/role/store"
 )
@@ -59,7 +58,7 @@ func TestRepositoryInAContainer(t *testing.T) {
 	client := start()
 	t.Cleanup(func() { _, _ = dockerSays("kill", name) })
 	grant := repository.Grant{Claim: "claim", Attempt: 1}
-	var w tool.Workspace
+	var w repository.Prepared
 	boardtest.Until(t, "the role's answer", func() bool {
 		w, err = client.Prepare(t.Context(), repository.Prepare{Grant: grant, Goal: "goal", Branch: "main"})
 		return err == nil

@@ -13,6 +13,7 @@ type board struct {
 	records
 	decisions
 	landings
+	conflicts
 	coursesPut
 	openWork   func(ctx context.Context) (blackboard.Work, error)
 	serverTime func(ctx context.Context) (time.Time, error)
@@ -43,6 +44,13 @@ type records interface {
 	Snapshot(ctx context.Context, claim string) (blackboard.Snapshot, error)
 	Grant(ctx context.Context, claim, agent string) (blackboard.Grant, error)
 	Artefact(ctx context.Context, id string) (blackboard.Artefact, error)
+	LatestVersions(ctx context.Context, logicalIDs []string) (map[string]string, error)
+}
+
+// conflicts are the moves about commits that do not merge.
+type conflicts interface {
+	Unclash(ctx context.Context, q blackboard.Unclash) error
+	ReworkConflict(ctx context.Context, q blackboard.ConflictRework) error
 }
 
 // coursesPut are decisions that are known beforehand.

@@ -109,7 +109,7 @@ func (t *term) settle(ctx context.Context, k key) error {
 		t.later(k, d.AskAgain)
 		if d.Kind == arbiter.Wait {
 			t.offer(s)
-			return nil
+			return unblock(ctx, t, s)
 		}
 		err := t.apply(ctx, s, d, hinted)
 		if errors.Is(err, blackboard.ErrStale) && !errors.Is(err, blackboard.ErrNotLeader) && d.Kind != arbiter.FailGrant {
@@ -256,7 +256,7 @@ func (t *term) offer(s blackboard.Snapshot) {
 	}
 	cfg := t.clan.get()
 	for _, g := range s.Grants {
-		if a, ok := cfg.Agent(g.Agent); ok && a.Fresh() && g.State == blackboard.GrantQueued {
+		if a, ok := cfg.Agent(g.Agent); ok && a.Fresh() && g.State == blackboard.GrantQueued && !g.Waiting() {
 			t.staff.offer(a.Name, s.Claim.ID, g)
 		}
 	}

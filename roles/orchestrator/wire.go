@@ -127,7 +127,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 
 // use wires the orchestrator to its blackboard.
 func (o *orchestrator) use(b *redis.Board) {
-	o.board = board{lead: b.Leader, records: b.Records, decisions: b.Leader, coursesPut: b.Leader, landings: landingBoard{b.Leader, b.Index, b.Records}, openWork: b.Index.OpenWork, serverTime: b.ServerTime}
+	o.board = board{lead: b.Leader, records: b.Records, decisions: b.Leader, conflicts: b.Leader, coursesPut: b.Leader, landings: landingBoard{b.Leader, b.Index, b.Records}, openWork: b.Index.OpenWork, serverTime: b.ServerTime}
 	o.listen = func(ctx context.Context, ready func(), notice func(string), lost func(error)) error {
 		return b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, ready, func(_ redis.Channel, id string) { notice(id) }, lost)
 	}

@@ -107,8 +107,8 @@ func (s *server) tree(agent, slot string) (*store.Tree, error) {
 }
 
 // prepare decides where the tree starts, and makes it so.
-func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, error) {
-	var w tool.Workspace
+func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Prepared, error) {
+	var w line.Prepared
 	if !plainName(q.Claim) || !plainName(q.Goal) || !plainName(cmp.Or(q.ResumesOf, q.Claim)) || q.Attempt < 1 {
 		return w, errors.New("a grant without a claim, a goal or an attempt")
 	}
@@ -130,12 +130,11 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (tool.Workspace, erro
 	if err != nil {
 		return w, err
 	}
-	w.Commit, w.Branch = merged.Commit, q.Branch
-	for i, c := range starts.commits {
-		if slices.Contains(merged.Unmerged, c) {
-			w.Unmerged = append(w.Unmerged, tool.Unmerged{ArtefactID: starts.artefacts[i], Commit: c})
-		}
+	if len(merged.Unmerged) > 0 {
+		w.Clash, err = d.clash(ctx, q.Goal, starts)
+		return w, err
 	}
+	w.Commit, w.Branch = merged.Commit, q.Branch
 	for _, id := range q.Beside {
 		commit, err := d.artefact(ctx, id)
 		if err != nil {
@@ -241,6 +240,9 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 	if err != nil {
 		return line.Held{}, toolsFault(err)
 	}
+	if err := d.settles(ctx, q.Settles, commit); err != nil {
+		return line.Held{}, err
+	}
 	return line.Held{Commit: commit, Ref: ref}, d.server.settle(d.slot, l)
 }
 
@@ -286,12 +288,19 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 	if l.Tidied { // an earlier request's answer was lost
 		return d.held(ctx, ref)
 	}
+	sides, err := d.sides(ctx, q.Settles)
+	if err != nil {
+		return line.Held{}, err
+	}
 	if err := d.remember(line.Taken{Artefact: q.Artefact, Agent: d.agent, Grant: q.Grant}); err != nil {
 		return line.Held{}, err
 	}
-	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Message: q.Message, Author: d.author(), Size: q.MaxSize, Own: l.Own}, l.Known, ref)
+	made, err := d.tree.Commit(ctx, store.Changes{Start: l.Start, Message: q.Message, Author: d.author(), Size: q.MaxSize, Own: l.Own, Parents: sides}, l.Known, ref)
 	if err != nil || made.Commit == "" {
 		return line.Held{}, toolsFault(err)
+	}
+	if err := d.settles(ctx, q.Settles, made.Commit); err != nil {
+		return line.Held{}, err
 	}
 	return line.Held{Commit: made.Commit, Ref: ref, Embedded: made.Embedded}, d.server.settle(d.slot, l)
 }

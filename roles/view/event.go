@@ -117,6 +117,8 @@ func (l *EventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact)
 		l.What = "leads, epoch " + e.Attributes["epoch"]
 	case blackboard.EventLanding:
 		l.describeLanding(e)
+	case blackboard.EventConflict:
+		l.describeConflict(e)
 	case blackboard.EventPolicy:
 		if branch, lands := e.Attributes["land"]; lands {
 			l.What = "goals land from now on: " + cmp.Or(branch, "nowhere")

@@ -7,6 +7,26 @@ import (
 	"sett/roles/role/words"
 )
 
+// describeConflict is for commits of one goal that do not merge.
+func (l *EventLine) describeConflict(e blackboard.Event) {
+	claim, conflict, review := words.Short(e.Claim), words.Short(e.Attributes["conflict"]), words.Short(e.Attributes[blackboard.AttributeResult])
+	switch e.To {
+	case "waits":
+		l.What, l.As = fmt.Sprintf("claim %s: %s waits until Conflict %s is settled%s", claim, e.Agent, conflict, words.Because(e.Reason)), Warn
+		l.Agent = blackboard.RoleRepository
+		l.describeGate(e)
+	case "settled":
+		l.What = fmt.Sprintf("claim %s: %s goes on, artefact %s settles Conflict %s", claim, e.Agent, words.Short(e.Attributes["settled"]), conflict)
+	case "refused":
+		l.What, l.As = fmt.Sprintf("Review %s of artefact %s%s", review, words.Short(e.Artefact), words.Because(e.Reason)), Warn
+	default:
+		l.What = fmt.Sprintf("%s reworks artefact %s as claim %s%s", e.Agent, words.Short(e.Artefact), claim, words.Because(e.Reason))
+		if e.Asked() != "" {
+			l.What, l.As = fmt.Sprintf("Question %s, before %s", words.Short(e.Asked()), l.What), Warn
+		}
+	}
+}
+
 // describeLanding is for a step of a goal's landing.
 func (l *EventLine) describeLanding(e blackboard.Event) {
 	l.Agent = blackboard.RoleRepository

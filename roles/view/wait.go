@@ -186,6 +186,8 @@ func (s Scene) text(w blackboard.Wait) string {
 	case blackboard.WaitAnswer:
 		return fmt.Sprintf("%s needs an answer to Question %s%s%s", w.Agent, words.Short(w.SubjectID), s.until(w.Until, "question_timeout"),
 			words.Because(s.questions[w.SubjectID]))
+	case blackboard.WaitConflict:
+		return fmt.Sprintf("%s waits until Conflict %s is settled", w.Agent, words.Short(w.SubjectID))
 	case blackboard.WaitSlot:
 		if w.Slots > 0 {
 			return fmt.Sprintf("%s has no free slot for %s: %d at once, on %s", w.Agent, claim, w.Slots, busy)

@@ -107,6 +107,7 @@ type WorkflowLine struct {
 // newWorkflowLine leaves out the count that an import makes anew.
 func newWorkflowLine(id string, stored, spending map[string]string) WorkflowLine {
 	delete(stored, "suspended")
+	delete(stored, "blocked")
 	return WorkflowLine{LineWorkflow, id, fieldsOf(stored), fieldsOf(spending)}
 }
 

@@ -48,12 +48,15 @@ local function gated(kind)
   return false
 end
 
--- Counts work of a workflow that only people can take on. Nothing is no field.
-local function suspend(workflow, by)
-  if call('HINCRBY', workflow_key(workflow), 'suspended', by) == 0 then
-    call('HDEL', workflow_key(workflow), 'suspended')
+-- Counts work of a workflow that is held in some way. Nothing is no field.
+local function hold(workflow, field, by)
+  if call('HINCRBY', workflow_key(workflow), field, by) == 0 then
+    call('HDEL', workflow_key(workflow), field)
   end
 end
+
+-- Counts work of a workflow that only people can take on.
+local function suspend(workflow, by) hold(workflow, 'suspended', by) end
 
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
@@ -156,8 +159,11 @@ end
 -- its status then, else ''.
 local function settle(workflow, at)
   local left = call('HINCRBY', workflow_key(workflow), 'outstanding', -1)
-  if left == 1 and call('HGET', workflow_key(workflow), 'landing') then -- a verification may be over
-    call('PUBLISH', orchestrator_events, '')
+  if left > 0 then
+    local w = call('HMGET', workflow_key(workflow), 'landing', 'conflicts')
+    if left == 1 and w[1] or w[2] then -- a verification may be over, or a conflict settled
+      call('PUBLISH', orchestrator_events, '')
+    end
   end
   if left > 0 then
     return ''
@@ -166,11 +172,11 @@ local function settle(workflow, at)
 end
 
 -- Says in the entry of a move whether from here only people can take its workflow
--- on: all work outstanding is suspended. A landing that is being verified waits for the rest.
--- blackboard.OnlyPeople says the same.
+-- on: all work outstanding is suspended. A landing that is being verified waits for the rest,
+-- and so do claims that are blocked by a Conflict. blackboard.OnlyPeople says the same.
 local function waits_for(workflow)
-  local w = call('HMGET', workflow_key(workflow), 'outstanding', 'suspended', 'landing')
-  local outstanding, suspended = tonumber(w[1] or 0) or 0, tonumber(w[2] or 0) or 0
+  local w = call('HMGET', workflow_key(workflow), 'outstanding', 'suspended', 'landing', 'blocked')
+  local outstanding, suspended = (tonumber(w[1] or 0) or 0) - (tonumber(w[4] or 0) or 0), tonumber(w[2] or 0) or 0
   if w[3] and string.find(w[3], '"state":"verifying"', 1, true) then
     outstanding = outstanding - 1
   end

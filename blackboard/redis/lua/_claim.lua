@@ -46,6 +46,9 @@ local function end_claim(claim, revision, status, reason, at)
   if call('ZREM', suspended_claims_key, claim) == 1 then
     suspend(call('HGET', key, 'workflow_id') or '', -1)
   end
+  if call('ZREM', suspended_claims_key, blocked_name(claim)) == 1 then
+    hold(call('HGET', key, 'workflow_id') or '', 'blocked', -1)
+  end
 end
 
 -- Closes a claim that is decided about (c: see decidable) and accounts for it.
@@ -101,7 +104,7 @@ end
 local function count_suspended()
   for _, workflow in ipairs(call('ZRANGE', active_workflows_key, 0, -1)) do
     local gates = tonumber(call('HGET', workflow_key(workflow), 'gates') or 0)
-    call('HDEL', workflow_key(workflow), 'suspended')
+    call('HDEL', workflow_key(workflow), 'suspended', 'blocked')
     if barred(workflow) then
       suspend(workflow, 1)
     end
@@ -110,6 +113,15 @@ local function count_suspended()
     end
   end
   call('DEL', suspended_claims_key)
+  for _, workflow in ipairs(call('ZRANGE', active_workflows_key, 0, -1)) do
+    if call('HGET', workflow_key(workflow), 'conflicts') then
+      for _, claim in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
+        if call('ZSCORE', open_claims_key, claim) then
+          weigh(claim, workflow)
+        end
+      end
+    end
+  end
   for _, question in ipairs(call('ZRANGE', questions_key, 0, -1)) do
     local claim = asker_of(question)
     local workflow = claim and call('ZSCORE', open_claims_key, claim) and call('HGET', claim_key(claim), 'workflow_id')

@@ -48,6 +48,7 @@ end
 -- Puts a grant in its agent's queue: a new one, or one that is to be run again.
 local function queue_grant(claim, agent, g, at)
   g.state = 'queued'
+  g.conflict = nil
   g.waits_since = nil
   stop_spending(claim, agent, g, at)
   g.queued_at = at
@@ -58,23 +59,46 @@ local function queue_grant(claim, agent, g, at)
   call('PUBLISH', agent_events(agent), claim)
 end
 
--- Counts a claim as suspended, or no longer, after its grants changed: one awaits an
--- answer, and none is queued, running or failed (blackboard.Snapshot.Suspended).
+-- The name in the index claims:suspended of a claim that is blocked.
+local function blocked_name(claim) return '+' .. claim end
+
+-- Counts a claim as suspended or as blocked, or no longer, after its grants changed. It is suspended where
+-- one awaits an answer, and none can be started, is running or failed (blackboard.Snapshot.Suspended); it
+-- is blocked where one waits for a Conflict, and all others are over (blackboard.Snapshot.Blocked).
 local function weigh(claim, workflow)
-  local all, suspended = call('HGETALL', grants_key(claim)), false
+  local all, suspended, blocked = call('HGETALL', grants_key(claim)), false, false
   for i = 2, #all, 2 do
     local g = decoded(all[i])
-    if not g or g.state == 'queued' or g.state == 'running' or g.state == 'failed' then
-      suspended = false
+    if g and g.state == 'queued' and g.conflict then
+      blocked = true
+    elseif not g or g.state == 'queued' or g.state == 'running' or g.state == 'failed' then
+      suspended, blocked = false, false
       break
+    else
+      suspended = suspended or g.state == 'awaiting_answer'
     end
-    suspended = suspended or g.state == 'awaiting_answer'
+  end
+  blocked = blocked and not suspended
+  if blocked and call('ZADD', suspended_claims_key, 0, blocked_name(claim)) == 1 then
+    hold(workflow, 'blocked', 1)
+  elseif not blocked and call('ZREM', suspended_claims_key, blocked_name(claim)) == 1 then
+    hold(workflow, 'blocked', -1)
   end
   if suspended and call('ZADD', suspended_claims_key, 0, claim) == 1 then
     suspend(workflow, 1)
   elseif not suspended and call('ZREM', suspended_claims_key, claim) == 1 then
     suspend(workflow, -1)
   end
+end
+
+-- Queues a running grant that its agent cannot start before a Conflict is settled.
+local function block_grant(claim, agent, g, conflict, at)
+  stop_spending(claim, agent, g, at)
+  g.state, g.conflict, g.attempt = 'queued', conflict, g.attempt + 1
+  g.queued_at, g.holder, g.waits_since = at, nil, nil
+  save_grant(claim, agent, g)
+  call('ZREM', agent_grants_key(agent), claim)
+  stop_running(claim, agent)
 end
 
 -- Suspends a grant with a question.

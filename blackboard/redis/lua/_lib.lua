@@ -13,9 +13,9 @@
 -- Go. After each script these hold:
 --   - `outstanding` of a workflow counts its artefacts without a claim, its open claims,
 --     its gates and its open landing. The workflow ends when it becomes 0.
---   - `gates`, `questions`, `suspended`, `failures` and `terminals` of a workflow count
+--   - `gates`, `questions`, `suspended`, `blocked`, `failures` and `terminals` of a workflow count
 --     its open gates and questions, its claims, gates and landing that only people can take on,
---     and its Failures and Terminals.
+--     its claims that wait for a Conflict alone, and its Failures and Terminals.
 --   - Each artefact is in the lists of its type, agent and workflow, in its thread and
 --     among the children of its sources.
 --   - Each open claim is in claims:open and, for each bid that is missing, in the

@@ -49,7 +49,7 @@ end
 -- This is the last resort: it does not depend on the counts of outstanding work.
 call('HSET', workflow_key(workflow), 'outstanding', 0, 'status', 'failed', 'ended_at', at)
 call('ZREM', landings_key, workflow)
-call('HDEL', workflow_key(workflow), 'gates', 'questions', 'suspended')
+call('HDEL', workflow_key(workflow), 'gates', 'questions', 'suspended', 'blocked')
 call('ZREM', active_workflows_key, workflow)
 emit('cancel', 'workflow', workflow, 'reason', ARGV[7], 'by', ARGV[6], 'claims', table.concat(claims, ','),
   'result', failure.id, 'result_type', failure.type, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(agents, ','),

@@ -17,7 +17,7 @@ if not g or tostring(g.attempt) ~= ARGV[4] or not (g.state == 'running' and g.ho
   return { 'already' }
 end
 local workflow = call('HGET', claim_key(claim), 'workflow_id')
-local asked = g.state == 'awaiting_answer'
+local asked, waited = g.state == 'awaiting_answer', g.conflict
 if asked then
   close_question(claim, g.result_id)
 end
@@ -39,7 +39,7 @@ else
     'to', 'failed', 'artefact', failure.id, 'type', failure.type, 'structural_type', 'Failure', 'reason', ARGV[7],
     'size', ARGV[10], 'sha256', ARGV[11])
 end
-if asked then
+if asked or waited then
   weigh(claim, workflow)
 end
 call('PUBLISH', orchestrator_events, claim)

@@ -43,7 +43,8 @@ else
     state = 'failed'
   end
   end_grant(claim, agent, g, state, at)
-  if (call('HGET', workflow_key(a.workflow), 'questions') or '0') ~= '0' then -- its siblings' may be all that is left
+  local held = call('HMGET', workflow_key(a.workflow), 'questions', 'conflicts')
+  if (held[1] or '0') ~= '0' or held[2] then -- its siblings' may be all that is left
     weigh(claim, a.workflow)
   end
 end

@@ -8,8 +8,8 @@ local w = call('HMGET', key, 'status', 'created_at', 'cancelled')
 if not w[1] then
   return { 'refused', 'no such goal' }
 end
-local fields = { 'outstanding', 'gates', 'questions', 'suspended', 'failures' }
-local n = { outstanding = 0, gates = 0, questions = 0, suspended = 0, failures = 0 }
+local fields = { 'outstanding', 'gates', 'questions', 'suspended', 'blocked', 'failures' }
+local n = { outstanding = 0, gates = 0, questions = 0, suspended = 0, blocked = 0, failures = 0 }
 local function add(field, is)
   n[field] = n[field] + (is and 1 or 0)
 end
@@ -36,7 +36,8 @@ for _, id in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
     local c = call('HMGET', claim_key(id), 'status', 'opened_at')
     local open = call('ZSCORE', open_claims_key, id)
     if c[1] == 'complete' or c[1] == 'terminated' then
-      changed = call('ZREM', open_claims_key, id) + call('ZREM', suspended_claims_key, id) > 0 or changed
+      changed = call('ZREM', open_claims_key, id) + call('ZREM', suspended_claims_key, id) +
+        call('ZREM', suspended_claims_key, blocked_name(id)) > 0 or changed
     elseif c[1] or open then
       if not open then
         call('ZADD', open_claims_key, c[2] or at, id)
@@ -44,6 +45,7 @@ for _, id in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
       end
       add('outstanding', true)
       add('suspended', call('ZSCORE', suspended_claims_key, id))
+      add('blocked', call('ZSCORE', suspended_claims_key, blocked_name(id)))
     end
   end
 end
@@ -57,7 +59,7 @@ for _, field in ipairs(fields) do
   if tonumber(before or 0) ~= n[field] then
     from[#from + 1], to[#to + 1] = field .. ' ' .. tostring(before or 0), field .. ' ' .. n[field]
     call('HSET', key, field, n[field])
-    if n[field] == 0 and field == 'suspended' then
+    if n[field] == 0 and (field == 'suspended' or field == 'blocked') then
       call('HDEL', key, field)
     end
   end

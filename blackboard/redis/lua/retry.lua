@@ -117,7 +117,7 @@ for _, g in ipairs(grants) do
     local resumes = #asked > 0 and tonumber(g.grant.asked_in) or nil -- its tree starts as it was left at the question
     local anew = { phase = g.grant.phase, attempt = g.grant.started_at and count + 1 or count, asked = #asked > 0 and asked or nil,
       asked_in = resumes, asked_of = resumes and (g.grant.asked_of or old),
-      failure = g.grant.state == 'failed' and g.grant.result_id or nil, why = ARGV[4] ~= '' and ARGV[4] or nil }
+      settled = g.grant.settled, failure = g.grant.state == 'failed' and g.grant.result_id or nil, why = ARGV[4] ~= '' and ARGV[4] or nil }
     if unanswered and call('HGET', artifact_key(unanswered), 'produced_by_agent') == '' then
       question, anew.queued_at = unanswered, at -- the orchestrator's: nobody but a person can go on
       ask(new, g.agent, anew, question, workflow, at)

@@ -16,6 +16,9 @@ end
 if g.state == 'running' and g.holder == holder then
   return { 'ok', cjson.encode(g), call('HGETALL', key), call('HGETALL', artifact_key(c[1])) }
 end
+if g.conflict and g.state == 'queued' then
+  return { 'refused', 'the grant waits for Conflict ' .. g.conflict }
+end
 if g.state ~= 'queued' then
   return { 'refused', 'the grant is ' .. g.state }
 end

@@ -130,6 +130,8 @@ func origin(p *flow.Plan, f *config.FlowType) string {
 		return "by you"
 	case f.Lands:
 		return "by the repository: the commit that branch " + role.Clean(p.Land.Onto) + " would have"
+	case f.Settles:
+		return "by the repository, where commits do not merge"
 	case len(f.Makers) > 0:
 		return "by " + strings.Join(f.Makers, ", ")
 	case len(p.Undeclared) > 0:

@@ -78,6 +78,12 @@ func newBoard(t *testing.T, text string) *board {
 			ID: words[0], LogicalID: thread, Version: version, StructuralType: blackboard.StructuralType(structural),
 			SourceArtefacts: words[2:], CreatedAt: time.Unix(int64(i), 0), Commit: commit,
 		}
+		switch structural { // of the role repository
+		case blackboard.TypeConflict:
+			a.StructuralType, a.Type, a.ProducedByRole = blackboard.Standard, structural, blackboard.RoleRepository
+		case blackboard.TypeConflictReview:
+			a.StructuralType, a.Type, a.ProducedByRole = blackboard.Review, structural, blackboard.RoleRepository
+		}
 		if structural == blackboard.TypeCodeCommit { // of an older Sett
 			a.StructuralType, a.Type, a.Payload = blackboard.Standard, structural, "c0ffee\n"
 		}

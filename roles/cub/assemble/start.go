@@ -21,18 +21,22 @@ type Task struct {
 //
 // An artefact stands for its commit. One without a commit stands for those that its sources
 // stand for, each in its latest version. The tree starts from the commits for which
-// the target stands, as it is, and from the commits of joined.
+// the target stands, as it is, and from the commits of joined, the oldest first. Settled artefacts
+// took the place of both sides of conflicts among them: a newer version that of the older one, any
+// other comes first, since it has both.
+//
+// A Conflict, or a Review of the role repository, is about commits of others, and stands for none.
 //
 // It costs more reads than Chain only where no artefact of ten levels has a commit.
-func ForTask(ctx context.Context, r Reader, target blackboard.Artefact, extra, joined []string) (Task, error) {
+func ForTask(ctx context.Context, r Reader, target blackboard.Artefact, extra, joined, settled []string) (Task, error) {
 	h := newHistory(target)
-	want := append(slices.Clone(extra), joined...)
+	want := slices.Concat(extra, joined, settled)
 	for {
 		reached, err := h.complete(ctx, r, want)
 		if err != nil {
 			return Task{}, err
 		}
-		starts, unknown := h.starts(joined)
+		starts, unknown := h.starts(joined, settled)
 		if want = h.unread(unknown); len(want) == 0 {
 			return Task{Chain: h.list(reached, extra), Missing: h.missing, Starts: starts}, nil
 		}
@@ -41,7 +45,7 @@ func ForTask(ctx context.Context, r Reader, target blackboard.Artefact, extra, j
 
 // starts applies the rule to the artefacts read so far. Its answer counts when it needs
 // no unknown one.
-func (h *history) starts(joined []string) (starts []blackboard.Artefact, unknown []string) {
+func (h *history) starts(joined, settled []string) (starts []blackboard.Artefact, unknown []string) {
 	met := map[string]bool{}
 	add := func(a *blackboard.Artefact) {
 		if !slices.ContainsFunc(starts, func(s blackboard.Artefact) bool { return s.ID == a.ID }) {
@@ -71,7 +75,7 @@ func (h *history) starts(joined []string) (starts []blackboard.Artefact, unknown
 				return
 			}
 		}
-		if a.CommitHash() != "" {
+		if a.CommitHash() != "" && (id == h.target.ID || !aboutOthers(a)) {
 			add(a)
 			return
 		}
@@ -85,5 +89,28 @@ func (h *history) starts(joined []string) (starts []blackboard.Artefact, unknown
 			add(a)
 		}
 	}
+	slices.SortStableFunc(starts, func(a, b blackboard.Artefact) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	for _, id := range settled {
+		a := read(id)
+		if a == nil {
+			continue
+		}
+		if newer := h.latest[a.LogicalID]; newer != "" && newer != id {
+			if n := read(newer); n != nil && n.CommitHash() != "" {
+				a = n
+			}
+		}
+		same := func(s blackboard.Artefact) bool { return s.LogicalID == a.LogicalID }
+		if i := slices.IndexFunc(starts, same); i >= 0 {
+			starts[i] = *a
+		} else if a.CommitHash() != "" {
+			starts = slices.Insert(starts, 0, *a)
+		}
+	}
 	return starts, unknown
+}
+
+// aboutOthers says whether the artefact's commit is no work of its own.
+func aboutOthers(a *blackboard.Artefact) bool {
+	return a.IsConflict() || a.StructuralType == blackboard.Review && a.ProducedByRole == blackboard.RoleRepository && a.ProducedByAgent == ""
 }

@@ -12,7 +12,7 @@ import (
 func TestStarts(t *testing.T) {
 	for _, tc := range []struct {
 		name, board, target string
-		joined              []string
+		joined, settled     []string
 		want                string // empty: the goal's base
 	}{
 		{name: "goal", board: "goal Standard", target: "goal"},
@@ -27,19 +27,26 @@ func TestStarts(t *testing.T) {
 		{name: "through artefacts that the chain does not list", board: "goal Standard\na Standard@1 goal\nreview Review a\nb Standard review", target: "b", want: "a"},
 		{name: "its latest version", board: "goal Standard\na Standard@1 goal\nreport Standard a\nreview Review a\na.2 Standard@2 a review", target: "report", want: "a.2"},
 		{name: "a latest version without", board: "goal Standard\na Standard@1 goal\nreport Standard a\nreview Review a\na.2 Standard a review", target: "report", want: "a"},
-		{name: "several sources, in their order", board: "goal Standard\na Standard@1 goal\nb Standard@2 goal\nc Standard b goal a", target: "c", want: "b a"},
+		{name: "several sources, the oldest first", board: "goal Standard\na Standard@1 goal\nb Standard@2 goal\nc Standard b goal a", target: "c", want: "a b"},
 		{name: "each source stands for its own", board: "goal Standard\na Standard@1 goal\ntest Standard a\nb Standard@2 goal\nbatch Standard test b", target: "batch", want: "a b"},
 		{name: "a diamond counts once", board: "goal Standard\na Standard@1 goal\nb Standard a\nc Standard a\nd Standard b c", target: "d", want: "a"},
 		{name: "a cycle ends", board: "goal Standard\na Standard b\nb Standard a", target: "a"},
-		{name: "parallel results after the target", board: "goal Standard\na Standard@1 goal\nx Standard@2 a\ny Standard a\nz Standard@3 a", target: "a", joined: []string{"z", "y", "x"}, want: "a z x"},
+		{name: "parallel results after the target", board: "goal Standard\na Standard@1 goal\nx Standard@2 a\ny Standard a\nz Standard@3 a", target: "a", joined: []string{"z", "y", "x"}, want: "a x z"},
 		{name: "parallel results on the base", board: "goal Standard\nx Standard@2 goal\ny Standard@3 goal", target: "goal", joined: []string{"x", "y"}, want: "x y"},
+		{name: "a conflict that another settled", board: "goal Standard\nx Standard@2 goal\ny Standard@3 goal\ns Standard@4 x y", target: "goal", joined: []string{"y", "x"}, settled: []string{"s"}, want: "s x y"},
+		{name: "two of them", board: "goal Standard\nx Standard@2 goal\ny Standard@3 goal\ns Standard@4 x y\nz Standard@5 s", target: "goal", joined: []string{"x", "y"}, settled: []string{"s", "z"}, want: "z s x y"},
+		{name: "its newer version", board: "goal Standard\nx Standard@2 goal\ns Standard@4 x\ns.2 Standard@5 s", target: "goal", joined: []string{"x"}, settled: []string{"s"}, want: "s.2 x"},
+		{name: "a conflict that a rework settled", board: "goal Standard\nx Standard@2 goal\ny Standard@3 goal\ny.2 Standard@4 y", target: "goal", joined: []string{"x", "y"}, settled: []string{"y.2"}, want: "x y.2"},
+		{name: "a conflict as the target", board: "goal Standard\nx Standard@2 goal\nk Conflict@9 x", target: "k", want: "k"},
+		{name: "a conflict on the way", board: "goal Standard\nx Standard@2 goal\ny Standard@3 goal\nk Conflict@9 x y\nreport Standard k", target: "report", want: "x y"},
+		{name: "a rework without a commit", board: "goal Standard\nx Standard@2 goal\nr ConflictReview@9 x\nx.2 Standard x r", target: "x.2", want: "x"},
 		{name: "a lost source", board: "goal Standard\na Standard@1 goal\nb Standard lost a", target: "b", want: "a"},
 		{name: "deeper than the context", board: deep(3 * MaxDepth), target: fmt.Sprintf("n%d", 3*MaxDepth), want: "n0"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBoard(t, tc.board)
 			extra := []string{"goal"}
-			task, err := ForTask(t.Context(), b, b.all[tc.target], extra, tc.joined)
+			task, err := ForTask(t.Context(), b, b.all[tc.target], extra, tc.joined, tc.settled)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,12 +79,12 @@ func TestStartsCostNoReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone := len(b.reads)
-	task, err := ForTask(t.Context(), b, target, nil, nil)
+	task, err := ForTask(t.Context(), b, target, nil, nil, nil)
 	if err != nil || len(task.Starts) != 1 || len(b.reads) != 2*alone {
 		t.Errorf("%d reads more than %d, starts %v, error %v", len(b.reads)-2*alone, alone, task.Starts, err)
 	}
 	b.err = blackboard.ErrUnavailable
-	if _, err := ForTask(t.Context(), b, target, nil, nil); err == nil {
+	if _, err := ForTask(t.Context(), b, target, nil, nil, nil); err == nil {
 		t.Error("a blackboard that is away is no error")
 	}
 }

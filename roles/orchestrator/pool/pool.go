@@ -234,7 +234,7 @@ func (p *Pool) start(ctx context.Context, j *job) bool {
 	if err != nil {
 		return false
 	}
-	if g, _ := s.Grant(j.agent); g.State != blackboard.GrantQueued || g.Attempt != j.attempt {
+	if g, _ := s.Grant(j.agent); g.State != blackboard.GrantQueued || g.Waiting() || g.Attempt != j.attempt {
 		return false
 	}
 	spec, err := p.Spec(agent, j.tree)

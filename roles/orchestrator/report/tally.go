@@ -43,7 +43,7 @@ const other = "other"
 var failureTypes = []string{
 	blackboard.TypeToolExecutionFailure, blackboard.TypeAgentCrashed, blackboard.TypeContractViolation, blackboard.TypeReviewLimit,
 	blackboard.TypeWorkflowLimit, blackboard.TypeAgentRemoved, blackboard.TypeCancelled, blackboard.TypeQuestionTimeout, blackboard.TypeMissingCommit,
-	blackboard.TypeNothingChanged, blackboard.TypeBudgetExceeded,
+	blackboard.TypeNothingChanged, blackboard.TypeBudgetExceeded, blackboard.TypeUnsettledConflict,
 	arbiter.FailureGoalRejected, arbiter.FailureCorruptClaim,
 }
 
@@ -172,8 +172,8 @@ func (t *tally) count(e blackboard.Event) {
 	}
 }
 
-// ofLandings are the types of artefacts that landings write.
-var ofLandings = []string{blackboard.TypeLanding, blackboard.TypeLandingReview}
+// ofLandings are the types of artefacts that landings and conflicts write.
+var ofLandings = []string{blackboard.TypeLanding, blackboard.TypeLandingReview, blackboard.TypeConflict, blackboard.TypeConflictReview}
 
 // landed are the states of landings that are counted.
 var landed = []string{string(blackboard.LandingLanded), string(blackboard.LandingNone), string(blackboard.LandingBarred), string(blackboard.LandingRefused)}
@@ -200,6 +200,10 @@ func (t *tally) claim(e blackboard.Event) {
 		add(opened, 1)
 	case blackboard.EventLanding:
 		if e.Claim != "" { // a rework
+			add(opened, 1)
+		}
+	case blackboard.EventConflict:
+		if e.To == "reworked" {
 			add(opened, 1)
 		}
 	case blackboard.EventComplete:

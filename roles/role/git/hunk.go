@@ -25,12 +25,20 @@ const (
 // Hunks returns the places of a conflict, twenty at most. Files without marked lines
 // have none: binary ones, or one that a side removed.
 func Hunks(ctx context.Context, g Repository, c *Conflict) ([]Hunk, error) {
+	if c.tree == "" {
+		return []Hunk{}, nil
+	}
+	return HunksOf(ctx, g, c.tree, c.Files)
+}
+
+// HunksOf is Hunks of files in a tree that git wrote.
+func HunksOf(ctx context.Context, g Repository, tree string, files []string) ([]Hunk, error) {
 	hunks := []Hunk{}
-	for _, file := range c.Files {
-		if c.tree == "" || len(hunks) >= mostHunks {
+	for _, file := range files {
+		if len(hunks) >= mostHunks {
 			break
 		}
-		text, err := g.Run(ctx, "cat-file", "blob", c.tree+":"+file)
+		text, err := g.Run(ctx, "cat-file", "blob", tree+":"+file)
 		switch {
 		case ctx.Err() != nil:
 			return nil, err
@@ -40,6 +48,11 @@ func Hunks(ctx context.Context, g Repository, c *Conflict) ([]Hunk, error) {
 		hunks = append(hunks, marked(role.Clean(file), text)...)
 	}
 	return hunks[:min(len(hunks), mostHunks)], nil
+}
+
+// IsMark says whether a line is one that git puts around the sides of a conflict.
+func IsMark(row string) bool {
+	return strings.HasPrefix(row, "<<<<<<< ") || strings.HasPrefix(row, ">>>>>>> ") || strings.TrimRight(row, "\r\n") == "======="
 }
 
 // marked finds the hunks that git marked in a file.

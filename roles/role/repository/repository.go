@@ -19,6 +19,7 @@ import (
 
 	"sett/contract/tool"
 	"sett/roles/role"
+	"sett/roles/role/git"
 )
 
 // Grant is the run of a tool that a tree is for.
@@ -42,12 +43,33 @@ type Prepare struct {
 	MaxSize   int64    `json:"max_size"`             // of the changes of a grant before, in bytes; 0: store.MaxSize
 }
 
+// Clash answers a Prepare of commits that do not merge: no tree is made. The artefacts Conflict and its
+// Review have a commit in the store, should they be made.
+type Clash struct {
+	Ours     string     `json:"ours"` // commit
+	Of       []string   `json:"of"`   // the artefacts that are in it
+	Theirs   string     `json:"theirs"`
+	TheirsOf string     `json:"theirs_of"`
+	Base     string     `json:"base,omitempty"`
+	Files    []string   `json:"files"`
+	Hunks    []git.Hunk `json:"hunks"`
+	Commit   string     `json:"commit"` // of both, with git's marks in the files
+	Artefact string     `json:"artefact"`
+}
+
+// Prepared answers a Prepare: the tree, or why there is none.
+type Prepared struct {
+	tool.Workspace
+	Clash *Clash `json:"clash,omitempty"`
+}
+
 // Take asks to hold a commit that the tool made in its tree.
 type Take struct {
 	Grant
 	Hash     string `json:"hash"` // or its beginning, 7 digits at least
 	Artefact string `json:"artefact"`
 	Rebased  bool   `json:"rebased,omitempty"` // it need not build on the tree's start
+	Settles  string `json:"settles,omitempty"` // the Conflict that it has to settle
 	MaxSize  int64  `json:"max_size"`          // bytes; 0: store.MaxSize
 }
 
@@ -57,7 +79,8 @@ type Commit struct {
 	Grant
 	Artefact string `json:"artefact"`
 	Message  string `json:"message"`
-	MaxSize  int64  `json:"max_size"` // bytes; 0: store.MaxSize
+	Settles  string `json:"settles,omitempty"` // the Conflict that it has to settle
+	MaxSize  int64  `json:"max_size"`          // bytes; 0: store.MaxSize
 }
 
 // Keep asks to keep the changes that the tool left in its tree.
@@ -158,8 +181,8 @@ func NewClient(url, agent, slot, token string) *Client {
 const dialTime = 5 * time.Second
 
 // Prepare returns when the tree is ready.
-func (c *Client) Prepare(ctx context.Context, q Prepare) (tool.Workspace, error) {
-	return ask[tool.Workspace](ctx, c, "prepare", q)
+func (c *Client) Prepare(ctx context.Context, q Prepare) (Prepared, error) {
+	return ask[Prepared](ctx, c, "prepare", q)
 }
 
 // Take returns when the commit is held, on disk.
@@ -179,8 +202,8 @@ func (c *Client) Settle(ctx context.Context, q Settle) (Held, error) {
 	return ask[Held](ctx, c, "settle", q)
 }
 
-// mostAnswer bounds an answer: it names a few commits.
-const mostAnswer = 1 << 20
+// mostAnswer bounds an answer: it names a few commits, and the places of a conflict.
+const mostAnswer = 2 << 20
 
 // ask sends a request. An error that wraps none of the errors above is worth another try.
 func ask[A any](ctx context.Context, c *Client, what string, q any) (answer A, err error) {

@@ -70,10 +70,13 @@ func (m *making) make(ctx context.Context, known []string) (string, error) {
 		switch {
 		case err != nil:
 			return "", refusal(err)
-		case line(same) == tree && parents[0] == m.changes.Start:
+		case line(same) == tree && parents[0] == m.changes.Start && len(m.changes.Parents) == 0:
 			return "", nil
-		case line(same) == tree:
+		case line(same) == tree && parents[0] != m.changes.Start:
 			return parents[0], nil
+		}
+		if parents[0] == m.changes.Start && len(m.changes.Parents) > 0 {
+			parents = m.changes.Parents // the start has marks of the conflict
 		}
 	}
 	return m.store.commit(ctx, tree, m.changes, parents, m.environ()...)

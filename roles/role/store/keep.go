@@ -28,6 +28,7 @@ type Changes struct {
 	Author  Author
 	Size    int64    // the most bytes of changed files, and of the tool's own commits; 0: MaxSize
 	Own     []string // paths of the tree that never get into a commit
+	Parents []string // of a commit that settles a conflict, in the place of the start; none: it is about none
 }
 
 func (c Changes) size() int64 {

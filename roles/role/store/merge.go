@@ -54,7 +54,7 @@ func (s *Store) mergeTwo(ctx context.Context, ours, theirs string) (commit strin
 	case ours:
 		return theirs, nil, nil
 	}
-	out, err = s.git(ctx, "merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", "--allow-unrelated-histories", ours, theirs)
+	out, err = s.git(ctx, mergeTree(ours, theirs)...)
 	parts := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
 	if exitCode(err) == 1 {
 		return "", slices.Compact(slices.Sorted(slices.Values(parts[1:]))), nil
@@ -62,15 +62,27 @@ func (s *Store) mergeTwo(ctx context.Context, ours, theirs string) (commit strin
 	if err != nil {
 		return "", nil, err
 	}
+	commit, err = joined(ctx, s, parts[0], fmt.Sprintf("Merge %.12s and %.12s\n", ours, theirs), ours, theirs)
+	return commit, nil, err
+}
+
+// mergeTree is the command that merges two commits without a working tree.
+func mergeTree(ours, theirs string) []string {
+	return []string{"merge-tree", "--write-tree", "--name-only", "-z", "--no-messages", "--allow-unrelated-histories", ours, theirs}
+}
+
+// joined makes a merge with the files of a tree. It is as old as the younger of its parents, so
+// that it is the same one at any time.
+func joined(ctx context.Context, s *Store, tree, message, ours, theirs string) (string, error) {
 	when, err := s.git(ctx, "log", "--no-walk", "--format=%ct", ours, theirs)
 	if err != nil {
-		return "", nil, err
+		return "", err
 	}
 	date := "@" + slices.Max(strings.Fields(when)) + " +0000"
 	made, err := s.run(ctx, command{
-		args:  []string{"commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-F", "-", parts[0]},
+		args:  []string{"commit-tree", "--no-gpg-sign", "-p", ours, "-p", theirs, "-F", "-", tree},
 		env:   []string{"GIT_AUTHOR_DATE=" + date, "GIT_COMMITTER_DATE=" + date},
-		stdin: fmt.Sprintf("Merge %.12s and %.12s\n", ours, theirs),
+		stdin: message,
 	})
-	return line(made), nil, err
+	return line(made), err
 }

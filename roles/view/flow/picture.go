@@ -19,6 +19,8 @@ func (p *Plan) Draw() *diagram.Picture {
 		switch {
 		case len(t.Makers) == 0 && len(types) == 0:
 			node.Text = "made by you"
+		case t.Settles:
+			node.Text = "made where commits do not merge"
 		case len(t.Makers) == 0 && len(p.Undeclared) > 0:
 			node.Text = "made by an agent that says no makes"
 		case len(t.Makers) == 0:

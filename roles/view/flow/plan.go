@@ -143,7 +143,7 @@ func (p *Plan) stalls(c *config.Config, t *config.FlowType) {
 	if len(t.Review) > 0 && c.Orchestrator.MaxReviewIterations > 0 && c.Orchestrator.OnReviewLimit == config.ReviewLimitAsk {
 		add("after %d reworks it waits for a person", c.Orchestrator.MaxReviewIterations)
 	}
-	if t.Lands {
+	if t.Lands || t.Settles {
 		return
 	}
 	alone := func(maker string) bool { return !p.Joined(maker) }

@@ -156,6 +156,8 @@ type StoredGrant struct {
 	AskedIn   int                   `json:"asked_in"`
 	AskedOf   string                `json:"asked_of"`
 	Waits     string                `json:"waits_since"`
+	Conflict  string                `json:"conflict"`
+	Settled   []string              `json:"settled"`
 }
 
 // DecodeGrant reads a stored grant.
@@ -167,6 +169,7 @@ func DecodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
 		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, AskedIn: g.AskedIn, AskedOf: g.AskedOf, Failure: g.Failure, Why: g.Why, Base: g.Base, Unmerged: strings.Fields(g.Unmerged), Reason: g.Reason,
+		Conflict: g.Conflict, Settled: g.Settled,
 	}
 	if !slices.Contains(blackboard.Phases, g.Phase) || g.State == "" || g.Attempt < 1 {
 		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: phase, state or attempt: %w", claim, agent, blackboard.ErrCorrupt)
@@ -195,6 +198,7 @@ func DecodeWorkflow(id string, fields map[string]string) (blackboard.Workflow, e
 	w := blackboard.Workflow{
 		ID: r.text("id"), Status: blackboard.WorkflowStatus(r.text("status")), Outstanding: r.count("outstanding"), Failures: r.count("failures"),
 		Terminals: r.count("terminals"), Questions: r.count("questions"), Gates: r.count("gates"), Suspended: r.count("suspended"),
+		Blocked:    r.count("blocked"),
 		TerminalID: fields["terminal_id"], FailureID: fields["failure_id"], CreatedAt: r.time("created_at"),
 	}
 	if text := fields["landing"]; text != "" {

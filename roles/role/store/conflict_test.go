@@ -1,0 +1,74 @@
+package store
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Conflicts of all kinds have a commit of both sides that a tool can begin with, the same one each time; a
+// commit with marks left does not settle them.
+func TestClash(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit("a", "1\n2\n3\n", "gone", "g\n", "bin", "\x00\x01", ":odd *ä", "1\n", "title", "Title\n=======\ntext\n")
+	s := p.store()
+	change := func(script string) string {
+		tree := prepared(t, s, base)
+		made := run(t, tree.Dir(), "sh", "-ec", script+"\ngit add -A; git commit -qm change; git rev-parse HEAD")
+		if _, err := s.Take(t.Context(), tree.Offer(made, []string{base}), Artefact(made)); err != nil {
+			t.Fatal(err)
+		}
+		return made
+	}
+	for name, c := range map[string]struct{ ours, theirs, file, settle, left string }{
+		"lines":          {"echo ours >a", "echo theirs >a", "a", "echo both >a", "a:1 still has a mark"},
+		"both add":       {"echo ours >n", "echo theirs >n", "n", "echo both >n", "n:1 still has a mark"},
+		"an odd name":    {"echo ours >':odd *ä'", "echo theirs >':odd *ä'", ":odd *ä", "echo both >':odd *ä'", ":odd *ä:1 still has a mark"},
+		"usual marks":    {"sed -i s/text/ours/ title", "sed -i s/text/theirs/ title", "title", `printf 'Title\n=======\nboth\n' >title`, "title:3 still has a mark"},
+		"removed":        {"rm gone", "echo theirs >gone", "gone", ":", ""},
+		"binary":         {`printf '\0ours' >bin`, `printf '\0theirs' >bin`, "bin", ":", ""},
+		"file or folder": {"echo ours >d", "mkdir d; echo theirs >d/x", "d", "find . -maxdepth 1 -type f -name 'd*' -delete", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			beside, ours, theirs := change("echo x >beside"), change(c.ours), change(c.theirs)
+			k, found, err := FindClash(t.Context(), s, []string{beside, ours, theirs})
+			if err != nil || !found || k.Theirs != 2 || !slices.Equal(k.Of, []int{0, 1}) || k.Base != base || !strings.HasPrefix(strings.Join(k.Files, " "), c.file) {
+				t.Fatalf("%+v %t %v", k, found, err)
+			}
+			if again, _, err := FindClash(t.Context(), s, []string{beside, ours, theirs}); err != nil || again.Commit != k.Commit {
+				t.Errorf("another commit: %s %v", again.Commit, err)
+			}
+			if parents, err := Parents(t.Context(), s, k.Commit); err != nil || !slices.Equal(parents, []string{k.Ours, theirs}) {
+				t.Errorf("parents %v %v", parents, err)
+			}
+			if err := s.Hold(t.Context(), Artefact("k"), k.Commit); err != nil {
+				t.Fatal(err)
+			}
+			if why, err := Settles(t.Context(), s, ours, k.Commit); err != nil || !strings.Contains(why, "does not build on") {
+				t.Errorf("one side: %q %v", why, err)
+			}
+			if why, err := Settles(t.Context(), s, k.Commit, k.Commit); err != nil || !strings.HasPrefix(why, c.left) || (why == "") != (c.left == "") {
+				t.Errorf("as it is: %q %v, want %q", why, err, c.left)
+			}
+			tree := prepared(t, s, k.Commit)
+			run(t, tree.Dir(), "sh", "-ec", c.settle)
+			made, err := tree.Commit(t.Context(), Changes{Start: k.Commit, Message: "both", Author: Author{"m", "m@x"}, Parents: []string{k.Ours, theirs}}, []string{k.Commit}, Artefact(k.Commit[:10]))
+			if err != nil || made.Commit == "" {
+				t.Fatalf("%+v %v", made, err)
+			}
+			if why, err := Settles(t.Context(), s, made.Commit, k.Commit); err != nil || why != "" {
+				t.Errorf("settled: %q %v", why, err)
+			}
+			if parents, err := Parents(t.Context(), s, made.Commit); err != nil || !slices.Equal(parents, []string{k.Ours, theirs}) {
+				t.Errorf("its parents: %v %v", parents, err)
+			}
+			again, err := s.Merge(t.Context(), []string{made.Commit, beside, ours, theirs})
+			if err != nil || again.Commit != made.Commit || len(again.Unmerged) > 0 {
+				t.Errorf("it does not take the place of both: %+v %v", again, err)
+			}
+		})
+	}
+	if _, found, err := FindClash(t.Context(), s, []string{change("echo x >x"), change("echo y >y")}); found || err != nil {
+		t.Errorf("without a conflict: %t %v", found, err)
+	}
+}
