@@ -159,7 +159,7 @@ func (s *Server) logPart(part []*request) error {
 	n := 0
 	var bodies []*luaScript
 	for _, r := range part {
-		r.at = s.clock.now()
+		r.at = s.clock.step()
 		if !r.logged() {
 			continue
 		}

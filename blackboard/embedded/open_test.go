@@ -291,8 +291,8 @@ func TestTimeNeverGoesBack(t *testing.T) {
 	sv = start(t, o)
 	c = connect(t, sv.addr, "")
 	expect(t, c, "2000000000.123456", "GET", "k")
-	expect(t, c, "[2000000000 123456]", "TIME")
-	expect(t, c, "2000000000.123456", "EVAL", read, "1", "k")
+	expect(t, c, "[2000000000 123457]", "TIME")
+	expect(t, c, "2000000000.123458", "EVAL", read, "1", "k") // later than all that is in the log
 }
 
 // pipe is the two ends of a connection.

@@ -26,6 +26,7 @@ func (b Ledger) History(ctx context.Context, after string, count int64) ([]black
 	if err != nil {
 		return nil, err
 	}
+	es = es[:min(int64(len(es)), count)]
 	out := make([]blackboard.Event, len(es))
 	for i, e := range es {
 		out[i] = decodeEvent(e.ID, e.FieldValues)
@@ -81,7 +82,7 @@ func (b Ledger) nextEntries(ctx context.Context, after string) ([]rueidis.XRange
 		conn.Close()
 		return nil, errors.Join(blackboard.ErrUnavailable, err)
 	}
-	return streams[b.c.Keys.Events()], nil
+	return store.Unfold(streams[b.c.Keys.Events()], after), nil
 }
 
 // decodeEvent takes the entry's known fields and keeps the rest as attributes.

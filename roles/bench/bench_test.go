@@ -283,6 +283,28 @@ func TestBenchScriptCalls(t *testing.T) {
 	verdict(t, "script calls per one-agent cycle", perGoal, 11, "calls")
 }
 
+// The bytes that one goal adds to Redis' log, with a payload of 600.
+func TestBenchLogBytes(t *testing.T) {
+	const goals = 500
+	s := redistest.Start(t, redistest.Durable...)
+	c := startClan(t, s.URL, "cub-noop", oneAgent(t))
+	payload := strings.Repeat("x", 600)
+	c.flood(t, 50, 8, payload)
+	size := func() int {
+		for _, line := range strings.Split(openRaw(t, s.URL)("INFO", "persistence"), "\n") {
+			var n int
+			if _, err := fmt.Sscanf(line, "aof_current_size:%d", &n); err == nil {
+				return n
+			}
+		}
+		t.Fatal("the server says nothing of its log")
+		return 0
+	}
+	before := size()
+	c.flood(t, goals, 8, payload)
+	verdict(t, "Redis' log per goal with a payload of 600", float64(size()-before)/goals, 7700, "bytes")
+}
+
 func openRaw(tb testing.TB, url string) func(args ...string) string {
 	tb.Helper()
 	cl, err := floorClient(url)

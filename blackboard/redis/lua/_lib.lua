@@ -93,10 +93,71 @@ local function whole_loss_since(known, now)
   return how
 end
 
--- Appends an entry to the ledger. Returns its id, which the moves of a leader end their
--- reply with: it knows the board by it.
+-- The events that become one entry (see together); nil: each is an entry.
+local collected = nil
+
+-- Appends an event to the ledger. Returns the entry's id, which the moves of a leader end
+-- their reply with: it knows the board by it. Nil: it is collected.
 local function emit(kind, ...)
+  if collected then
+    collected[#collected + 1] = { kind, ... }
+    return nil
+  end
   return call('XADD', events_key, '*', 'kind', kind, ...)
+end
+
+-- The events behind the first, as JSON: of each its kind, and its fields with their
+-- values. It has the workflow and the claim of the one before, unless it names another.
+local function followers(all)
+  local list, before = {}, {}
+  for n, event in ipairs(all) do
+    local kept, has = { event[1] }, {}
+    for i = 2, #event, 2 do
+      local name, value = event[i], tostring(event[i + 1])
+      has[name] = value
+      if (name ~= 'workflow' and name ~= 'claim') or before[name] ~= value then
+        kept[#kept + 1] = name
+        kept[#kept + 1] = value
+      end
+    end
+    for _, name in ipairs({ 'workflow', 'claim' }) do
+      if not has[name] and (before[name] or '') ~= '' then
+        kept[#kept + 1] = name
+        kept[#kept + 1] = ''
+      end
+    end
+    before = has
+    if n > 1 then
+      list[n - 1] = kept
+    end
+  end
+  return cjson.encode(list)
+end
+
+-- Makes moves, and appends what they emit as one entry: the first event, and the others
+-- in its field `then`. The events have ids in sequence, of which the last is the entry's:
+-- it is made of the time, since most users may not read the ledger. Where the clock was
+-- set back each event is an entry.
+local function together(at, moves)
+  collected = {}
+  local fine, failure = pcall(moves)
+  local all, whole = collected, false
+  collected = nil
+  if #all > 1 and #all <= 500 then
+    local id = string.sub(at, 1, -4) .. '-' .. string.format('%d', tonumber(string.sub(at, -3)) * 1000 + #all - 1)
+    local entry = { 'kind', unpack(all[1]) }
+    entry[#entry + 1] = 'then'
+    entry[#entry + 1] = followers(all)
+    whole = pcall(call, 'XADD', events_key, id, unpack(entry))
+  end
+  if not whole then
+    for _, event in ipairs(all) do
+      emit(unpack(event))
+    end
+  end
+  if not fine then
+    error(failure, 0)
+  end
 end
 
 -- A part of a record; nil when it is broken. A move that ends a claim must not fail

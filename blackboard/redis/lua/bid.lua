@@ -38,24 +38,27 @@ call('HSET', bids_key(claim), agent, bid)
 call('RPUSH', bid_order_key(claim), agent)
 call('ZREM', agent_due_key(agent), claim)
 local revision = call('HINCRBY', claim_key(claim), 'revision', 1)
-if (ARGV[8] or '') ~= '' then
-  emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7], 'line', ARGV[8])
-elseif (ARGV[7] or '') ~= '' then
-  emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7])
-else
-  emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4])
-end
-if call('HLEN', bids_key(claim)) >= #bidders then
-  local bids = bids_of(claim)
-  local known = call('HMGET', courses_key, 'revision', 'B ' .. bids)
-  if known[2] and known[1] == c[6] and call('EXISTS', grants_key(claim)) == 0 and not miscounted(c[3], 'outstanding') then
-    call('HSET', claim_key(claim), 'course', known[1] .. ' ' .. known[2])
-    take_step({ id = claim, workflow = c[3], status = c[1], revision = revision, course = known[1], steps = known[2] }, '', clock())
-    return { 'ok' }
+local at = clock()
+together(at, function()
+  if (ARGV[8] or '') ~= '' then
+    emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7], 'line', ARGV[8])
+  elseif (ARGV[7] or '') ~= '' then
+    emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7])
+  else
+    emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4])
   end
-  -- With the bids, so that the orchestrator need not read them. A decision that relies
-  -- on them says so, and is checked.
-  local notice = claim .. ' ' .. revision .. ' ' .. bids
-  call('PUBLISH', orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
-end
+  if call('HLEN', bids_key(claim)) >= #bidders then
+    local bids = bids_of(claim)
+    local known = call('HMGET', courses_key, 'revision', 'B ' .. bids)
+    if known[2] and known[1] == c[6] and call('EXISTS', grants_key(claim)) == 0 and not miscounted(c[3], 'outstanding') then
+      call('HSET', claim_key(claim), 'course', known[1] .. ' ' .. known[2])
+      take_step({ id = claim, workflow = c[3], status = c[1], revision = revision, course = known[1], steps = known[2] }, '', at)
+      return
+    end
+    -- With the bids, so that the orchestrator need not read them. A decision that relies
+    -- on them says so, and is checked.
+    local notice = claim .. ' ' .. revision .. ' ' .. bids
+    call('PUBLISH', orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
+  end
+end)
 return { 'ok' }

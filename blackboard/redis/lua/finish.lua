@@ -49,15 +49,17 @@ else
   end
 end
 local changed = call('HINCRBY', claim_key(claim), 'revision', 1)
-emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
-  'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
-  'verdict', ARGV[9], 'gate', gate, 'commit', a.commit or '', 'base', ARGV[11], 'unmerged', ARGV[12], 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8], 'waits_for', waits_for(a.workflow))
-if course and gate == '' then
-  open_by_course(a, version, course, at)
-end
-if steps and state == 'done' and all_well(claim) then
-  take_step({ id = claim, workflow = a.workflow, status = c[1], revision = changed, course = of, steps = steps }, c[1], at)
-else
-  call('PUBLISH', orchestrator_events, claim)
-end
+together(at, function()
+  emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
+    'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
+    'verdict', ARGV[9], 'gate', gate, 'commit', a.commit or '', 'base', ARGV[11], 'unmerged', ARGV[12], 'tool_us', ARGV[10], 'size', ARGV[7], 'sha256', ARGV[8], 'waits_for', waits_for(a.workflow))
+  if course and gate == '' then
+    open_by_course(a, version, course, at)
+  end
+  if steps and state == 'done' and all_well(claim) then
+    take_step({ id = claim, workflow = a.workflow, status = c[1], revision = changed, course = of, steps = steps }, c[1], at)
+  else
+    call('PUBLISH', orchestrator_events, claim)
+  end
+end)
 return { 'ok', tostring(version) }

@@ -17,9 +17,11 @@ call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', a
 call('ZADD', active_workflows_key, at, a.id)
 local course = course_of(a)
 local version, gate = put_artefact(a, ARGV[2], at, course)
-emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
-  'waits_for', waits_for(a.id))
-if course and gate == '' then
-  open_by_course(a, version, course, at)
-end
+together(at, function()
+  emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
+    'waits_for', waits_for(a.id))
+  if course and gate == '' then
+    open_by_course(a, version, course, at)
+  end
+end)
 return { 'ok' }

@@ -135,14 +135,15 @@ func (c *Conn) ClaimReads(id string) rueidis.Commands {
 	}
 }
 
-// Entries returns up to count entries of the ledger after a position and up to
-// another, oldest first.
+// Entries returns the events of up to count entries of the ledger after a position and up
+// to another, oldest first.
 func (c *Conn) Entries(ctx context.Context, after, to string, count int64) ([]rueidis.XRangeEntry, error) {
 	m, err := c.Ask(ctx, "read ledger", "XRANGE", c.Keys.Events(), "("+after, to, "COUNT", strconv.FormatInt(count, 10))
 	if err != nil {
 		return nil, err
 	}
-	return m.AsXRange()
+	entries, err := m.AsXRange()
+	return Unfold(entries, after), err
 }
 
 // Last returns the position of the ledger's last entry.
