@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,9 +25,9 @@ func (s *stage) brought(base, commit string) (goal, terminal string) {
 }
 
 // blames reads who wrote lines, as programs see it.
-func (s *stage) blames(what string) blame.Blame {
+func (s *stage) blames(what ...string) blame.Blame {
 	s.t.Helper()
-	out, _, err := s.run("blame", what, "-o", "json")
+	out, _, err := s.run(append([]string{"blame", "-o", "json"}, what...)...)
 	s.Must(err)
 	var b blame.Blame
 	s.Must(json.Unmarshal([]byte(out), &b))
@@ -88,6 +89,28 @@ func TestBlame(t *testing.T) {
 	}
 	has(t, out, "LINES", "1", "writer  CodeCommit "+blackboard.ShortID(terminal), "3", "not committed yet", "4-5", "by a person: write song")
 	s.git("checkout", "-q", "--", "song")
+
+	p := s.opened("--no-open")
+	for at, want := range map[string]string{first: "writer agent history; writer agent commit; t person; t person; t person", base[:12]: "t person; t person; t person; t person; t person"} {
+		if got := writers(s.blames("song", "--at", at)); got != want {
+			t.Errorf("song at %s: %s\nwant %s", at, got, want)
+		}
+		line, _, err := s.run("blame", "song:2", "--at", at, "-o", "json")
+		s.Must(err)
+		if status, body := p.whole(http.MethodGet, "blame?file=song&lines=2&at="+at, ""); status != http.StatusOK || body != line {
+			t.Errorf("the API says %d %s\nwant %s", status, body, line)
+		}
+	}
+	s.refuses(role.Usage, "is no commit's hash", "blame", "song", "--at", "main")
+	s.refuses(role.NotFound, "is neither in", "blame", "song", "--at", strings.Repeat("0123", 10))
+	s.refuses(role.NotFound, "song", "blame", "../song", "--at", base)
+	for path, want := range map[string]int{"blame?file=song": http.StatusBadRequest, "blame?at=" + base: http.StatusBadRequest, "blame?file=/etc/passwd&at=" + base: http.StatusNotFound, "blame/song?file=song&at=" + base: http.StatusNotFound} {
+		if status, body := p.whole(http.MethodGet, path, ""); status != want {
+			t.Errorf("%s: %d %s", path, status, body)
+		}
+	}
+	p.stop()
+	s.Must(p.wait())
 
 	made := s.aside("reviewed", "a\n")
 	s.Must(s.store().Fetch(t.Context(), s.objects(), made, store.Artefact("x")))

@@ -106,14 +106,15 @@ var stagings = map[string]staged{
 	"sett leftovers drop 7XK2ABCD":                     {prepare: (*world).leftover, types: new("y\n")},
 
 	"sett watch --since 1764150000000-0 -o jsonl": {endless: true},
-	"sett ui":                         {endless: true},
-	"sett board":                      {code: 2}, // there is no terminal
-	"sett board --goal @last":         {code: 2},
-	"sett ui --goal @last":            {endless: true, prepare: (*world).goal},
-	"sett blame sett.yml":             {replace: map[string]string{"sett.yml": "../../sett.yml"}}, // examples are typed in a folder of their own
-	"sett blame sett.yml:2-3 -o json": {replace: map[string]string{"sett.yml": "../../sett.yml"}},
-	"sett ui --no-open --port 8080":   {endless: true, replace: map[string]string{"8080": "0"}},
-	"sett report 7XK2ABCD -o md":      {prepare: (*world).commit},
+	"sett ui":                           {endless: true},
+	"sett board":                        {code: 2}, // there is no terminal
+	"sett board --goal @last":           {code: 2},
+	"sett ui --goal @last":              {endless: true, prepare: (*world).goal},
+	"sett blame sett.yml":               {replace: map[string]string{"sett.yml": "../../sett.yml"}}, // examples are typed in a folder of their own
+	"sett blame sett.yml:2-3 -o json":   {replace: map[string]string{"sett.yml": "../../sett.yml"}},
+	"sett blame sett.yml --at 5175d51a": {code: 3}, // there is no such commit
+	"sett ui --no-open --port 8080":     {endless: true, replace: map[string]string{"8080": "0"}},
+	"sett report 7XK2ABCD -o md":        {prepare: (*world).commit},
 	"sett ledger import ledger.jsonl --bundle commits.bundle": {where: running},
 	"sett ledger import ledger.jsonl":                         {where: running},
 	"gunzip < ledger.jsonl.gz | sett ledger import -":         {where: running},

@@ -23,6 +23,7 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 
 	"sett/blackboard"
 )
@@ -183,6 +184,9 @@ func TestPageInBrowser(t *testing.T) {
 	s.Complete(claim)
 	_, held := s.work(s.Goal("release it"), blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Release", Payload: hostile, Summary: hostile})
 
+	base := s.commitFile("song", "one\ntwo\nthree\n")
+	sung, _ := s.brought(base, s.aside("song", "one\nTWO\nthree\n"))
+
 	p := s.start("ui", "--no-open", "--port", "0")
 	s.Until("the page's address", func() bool { return strings.HasSuffix(p.out.String(), "\n") })
 	address := strings.TrimSpace(p.out.String())
@@ -211,6 +215,7 @@ func TestPageInBrowser(t *testing.T) {
 		}
 		b.looks(v.name)
 	}
+	b.blames(sung)
 	b.byKeys(ids["question"], held)
 
 	b.goes("goals")
@@ -230,6 +235,20 @@ func TestPageInBrowser(t *testing.T) {
 	for _, fault := range b.faults {
 		t.Error(fault)
 	}
+}
+
+// blames asks who wrote lines of a goal's changes: with a click, and with keys.
+func (b *browser) blames(goal string) {
+	b.t.Helper()
+	b.goes("show/" + goal + "?tab=result")
+	b.says("Commits")
+	b.do(chromedp.Click("details:has(.diff) summary"), chromedp.Click(`.diff [data-line="1"]`))
+	b.sees("a person wrote it", "document.getElementById('dialog').innerText.includes('t wrote line 1 of song')")
+	b.press("Escape", 0)
+	b.do(chromedp.Focus(".diff"), chromedp.KeyEvent(kb.ArrowDown+kb.ArrowDown+kb.Enter))
+	b.sees("the agent wrote it", "document.getElementById('dialog').innerText.includes('writer wrote line 2 of song') && document.getElementById('dialog').innerText.includes('change it')")
+	b.press("Escape", 0)
+	b.sees("no dialog", "!document.getElementById('dialog').open")
 }
 
 // rogue takes the port of the server that has ended. The page sees that it is another, and

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"sync"
@@ -89,6 +90,7 @@ func onlyOutcome(a *app, on subject) (string, error) {
 
 type blameCmd struct {
 	File string `arg:"" help:"The file, with the lines that are meant: FILE, FILE:LINE or FILE:LINE-LINE."`
+	At   string `placeholder:"COMMIT" help:"The file as this commit has it, of the repository or of the instance's store; FILE is then its path in the repository."`
 	term.Form
 }
 
@@ -107,7 +109,8 @@ running instance where the ledger is in files of this machine.
 
 Examples:
   sett blame sett.yml
-  sett blame sett.yml:2-3 -o json`
+  sett blame sett.yml:2-3 -o json
+  sett blame sett.yml --at 5175d51a`
 }
 
 // lineRange is the end of an argument that names lines.
@@ -129,9 +132,12 @@ func (c *blameCmd) Run(a *app) error {
 			return role.Fail(role.Usage, fmt.Errorf("%s names no lines", role.Clean(c.File)), "FILE:LINE-LINE, from 1")
 		}
 	}
-	path, err := a.at.Path(name)
-	if err != nil {
-		return err
+	path := filepath.ToSlash(filepath.Clean(name))
+	if c.At == "" {
+		var err error
+		if path, err = a.at.Path(name); err != nil {
+			return err
+		}
 	}
 	b, in, done, err := instance.StoredBoard(a.ctx, a.at)
 	if err != nil {
@@ -139,8 +145,14 @@ func (c *blameCmd) Run(a *app) error {
 	}
 	defer done()
 	repo := commit.In(a.ctx, a.at, in)
+	whole := ""
+	if c.At != "" {
+		if whole, err = repo.Whole(a.ctx, c.At); err != nil {
+			return err
+		}
+	}
 	v, err := blame.Read(a.ctx, blame.Sources{
-		Reader: status.Reader(a.at, b, in), Store: store.Open(in.StoreDir()), Commits: repo.Repository, User: repo.User,
+		At: whole, Reader: status.Reader(a.at, b, in), Store: store.Open(in.StoreDir()), Commits: repo.Repository, User: repo.User,
 	}, path, first, last)
 	if err != nil {
 		return err

@@ -37,17 +37,24 @@ type commit struct {
 }
 
 // read reads the lines from first to last (0: all) of a file, by its path, and their commits.
-func read(ctx context.Context, g git.Repository, path string, first, last int) ([]Line, []commit, error) {
-	g.Dir = filepath.Dir(path)
-	guarded, _, err := g.Guarded(ctx)
-	if err != nil {
-		return nil, nil, err
-	}
+func read(ctx context.Context, from Sources, path string, first, last int) ([]Line, []commit, error) {
 	args := []string{"blame", "--porcelain", "--ignore-revs-file=", "--no-textconv", "--encoding=UTF-8"}
 	if first > 0 {
 		args = append(args, fmt.Sprintf("-L%d,%d", first, last))
 	}
-	out, err := guarded.Run(ctx, append(args, "--", filepath.Base(path))...)
+	g := from.Commits
+	if from.At != "" {
+		args = append(args, from.At, "--", path)
+	} else {
+		g = from.User
+		g.Dir = filepath.Dir(path)
+		var err error
+		if g, _, err = g.Guarded(ctx); err != nil {
+			return nil, nil, err
+		}
+		args = append(args, "--", filepath.Base(path))
+	}
+	out, err := g.Run(ctx, args...)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, git.ErrMissing) {
 		err = role.Fail(role.NotFound, err, "a file of the repository that is committed, such as git ls-files lists")
 	}

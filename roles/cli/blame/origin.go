@@ -52,11 +52,13 @@ type Sources struct {
 	Store   *store.Store
 	Commits git.Repository // those of the store and of the user
 	User    git.Repository
+	At      string // the commit that has the file; empty: the working tree of User
 }
 
-// Read reads the origins of the lines from first to last (0: all) of a file, by its path.
+// Read reads the origins of the lines from first to last (0: all) of a file, by its path: on
+// this machine, or in the commit that has it.
 func Read(ctx context.Context, from Sources, path string, first, last int) (*Blame, error) {
-	lines, commits, err := read(ctx, from.User, path, first, last)
+	lines, commits, err := read(ctx, from, path, first, last)
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +66,15 @@ func Read(ctx context.Context, from Sources, path string, first, last int) (*Bla
 	if err != nil {
 		return nil, err
 	}
-	top, err := from.User.Run(ctx, "rev-parse", "--show-toplevel")
-	if err != nil {
-		return nil, err
-	}
-	within, err := filepath.Rel(strings.TrimSpace(top), path)
-	if err != nil {
-		within = filepath.Base(path)
+	within := path
+	if from.At == "" {
+		top, err := from.User.Run(ctx, "rev-parse", "--show-toplevel")
+		if err != nil {
+			return nil, err
+		}
+		if within, err = filepath.Rel(strings.TrimSpace(top), path); err != nil {
+			within = filepath.Base(path)
+		}
 	}
 	b := &Blame{Lines: lines, Origins: []*Origin{}}
 	for _, c := range commits {

@@ -1,6 +1,7 @@
 package board
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -173,7 +174,7 @@ func (m *model) draw(paint func(string, term.Style) string) []string {
 	foot := m.foot()
 	head := []live.Styled{m.title(), m.tabs()}
 	room := max(m.rows-len(head)-len(foot), 0)
-	lines := append(head, m.window(room)...)
+	lines := slices.Concat(head, m.window(room))
 	for len(lines) < len(head)+room {
 		lines = append(lines, nil)
 	}

@@ -41,6 +41,12 @@ func (g Repository) HashOf(ctx context.Context, artefact blackboard.Artefact) (s
 	if !commitForm().MatchString(hash) {
 		return "", role.Fail(role.Failed, fmt.Errorf("artefact %s names no commit: %q is no hash", words.Short(artefact.ID), words.Shorten(role.Clean(hash), 40)), "%s", raw)
 	}
+	return find(ctx, g, hash, raw)
+}
+
+// find returns the whole hash of the one commit that begins so. look is the command that
+// prints the hash.
+func find(ctx context.Context, g Repository, hash, look string) (string, error) {
 	out, err := g.Run(ctx, "rev-parse", "--disambiguate="+strings.ToLower(hash))
 	if err != nil {
 		return "", err
@@ -61,9 +67,18 @@ func (g Repository) HashOf(ctx context.Context, artefact blackboard.Artefact) (s
 		return found[0], nil
 	case 0:
 		return "", role.Fail(role.NotFound, fmt.Errorf("commit %s is neither in the instance's store nor in %s", strings.ToLower(hash), role.Clean(g.User.Dir)),
-			"was it made in another clone, or removed since? %s prints the hash", raw)
+			"was it made in another clone, or removed since? %s prints the hash", look)
 	}
-	return "", role.Fail(role.Failed, fmt.Errorf("%s is the beginning of %d Repository", strings.ToLower(hash), len(found)), "%s", raw)
+	return "", role.Fail(role.Failed, fmt.Errorf("%s is the beginning of %d commits", strings.ToLower(hash), len(found)), "%s", look)
+}
+
+// Whole returns the whole hash of a commit by its hash, or the beginning of it. Names of
+// branches and tags are never looked at.
+func (g Repository) Whole(ctx context.Context, hash string) (string, error) {
+	if !commitForm().MatchString(hash) {
+		return "", role.Fail(role.Usage, fmt.Errorf("%q is no commit's hash", words.Shorten(role.Clean(hash), 40)), "7 to 64 hexadecimal digits, as git log prints them")
+	}
+	return find(ctx, g, hash, g.Hint("hoard"))
 }
 
 // Commit reads a commit by its hash.

@@ -76,6 +76,7 @@ var sources = map[string]valueSource{
 	"graph ID":             fromBoard((*boardReader).everything),
 	"unearth ID":           fromBoard((*boardReader).artefacts),
 	"blame FILE":           files,
+	"blame --at":           free,
 	"ui --goal":            fromBoard((*boardReader).goals),
 	"ui --port":            free,
 	"board --goal":         fromBoard((*boardReader).goals),

@@ -22,6 +22,7 @@ type read struct {
 	bare  []string // flags without a value
 	forms []string // of output=, beside json
 	id    bool     // it takes an id or a name
+	file  bool     // it takes a file, and lines of it, as a commit has them
 }
 
 // reads are the commands of the API.
@@ -39,6 +40,7 @@ var reads = map[string]read{
 	"diff":      {id: true},
 	"report":    {bare: []string{"no-patches"}, forms: []string{"timeline", "graph"}, id: true},
 	"logs":      {flags: []string{"lines", "since", "claim", "workflow"}, id: true},
+	"blame":     {flags: []string{"at"}, file: true},
 	"watch":     {flags: []string{"since", "until", "workflow", "type", "agent"}, bare: []string{"waits"}},
 }
 
@@ -122,6 +124,7 @@ func (c read) line(name, id string, query url.Values) (args []string, mime, why 
 	for _, flag := range slices.Sorted(maps.Keys(query)) {
 		value := query.Get(flag)
 		switch {
+		case c.file && (flag == "file" || flag == "lines"):
 		case flag == "output" && (value == "json" || slices.Contains(c.forms, value)):
 			output = value
 		case slices.Contains(c.flags, flag):
@@ -140,6 +143,16 @@ func (c read) line(name, id string, query url.Values) (args []string, mime, why 
 	}
 	if id != "" {
 		args = append(args, "--", id)
+	}
+	if c.file {
+		file, lines := query.Get("file"), query.Get("lines")
+		if file == "" || query.Get("at") == "" { // without a commit it would be a path of this machine
+			return nil, "", name + " needs a file, and at=: the commit that has it"
+		}
+		if lines != "" {
+			file += ":" + lines
+		}
+		args = append(args, "--", file)
 	}
 	return args, mime, ""
 }

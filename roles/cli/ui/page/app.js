@@ -1,7 +1,7 @@
 // The page: which view is shown, when it is read anew, acting, and the keyboard.
 
 import { h, render, text, link, ties } from './dom.js';
-import { enter, act, Stream } from './wire.js';
+import { enter, act, get, Stream } from './wire.js';
 import * as views from './views.js';
 
 const main = document.getElementById('main');
@@ -256,7 +256,7 @@ function route(quietly) {
 }
 
 // Keys.
-const keys = [['?', 'list the keys'], ['g n', 'Now'], ['g g', 'Goals'], ['g c', 'Clan'], ['g l', 'Ledger'], ['j k', 'next, previous'], ['Enter', 'open'], ['a', 'answer, or the next form'],
+const keys = [['?', 'list the keys'], ['g n', 'Now'], ['g g', 'Goals'], ['g c', 'Clan'], ['g l', 'Ledger'], ['j k', 'next, previous'], ['Enter', 'open'], ['↑ ↓ Enter', 'in changes: who wrote a line'], ['a', 'answer, or the next form'],
   ['/', 'search and filters'], ['1 … 5', 'parts of a goal'], ['+ -', 'zoom the timeline'], ['Ctrl+Enter', 'send the form'], ['r', 'read anew'], ['u', 'back'], ['Esc', 'leave a field or a dialog']];
 let before = '';
 
@@ -283,10 +283,36 @@ function open(e) {
   }
 }
 
+// blame says who wrote a line of a commit's file.
+async function blame(line) {
+  const { at, file, line: lines } = line.dataset;
+  const dialog = document.getElementById('dialog');
+  let says;
+  try {
+    says = views.origin(await get('blame', { at, file, lines }));
+  } catch (e) {
+    tell(e.message + (e.hint ? ' — ' + e.hint : ''));
+    return;
+  }
+  if (dialog.open || !line.isConnected) return;
+  render(dialog, [...says, h('button', { type: 'button', onclick: () => dialog.close() }, 'Close')]);
+  for (const a of dialog.querySelectorAll('a[href]')) a.addEventListener('click', () => dialog.close(), { once: true });
+  dialog.showModal();
+}
+
 document.addEventListener('keydown', (e) => {
   const typing = e.target.closest('input,textarea,select');
   if (e.key === 'Escape' && typing && !e.target.closest('dialog')) e.target.blur();
   if (typing || e.ctrlKey || e.metaKey || e.altKey || document.getElementById('dialog').open) return;
+  const diff = e.target.closest('.diff');
+  if (diff && ['ArrowDown', 'ArrowUp', 'Enter'].includes(e.key)) {
+    const all = [...diff.querySelectorAll('[data-line]')];
+    const on = all.indexOf(e.target);
+    if (e.key !== 'Enter') all[Math.min(Math.max(on + (e.key === 'ArrowDown' ? 1 : -1), 0), all.length - 1)]?.focus();
+    else if (on >= 0) blame(e.target);
+    e.preventDefault();
+    return;
+  }
   const chord = before === 'g' ? 'g ' + e.key : e.key;
   before = e.key;
   const to = { 'g n': 'now', 'g g': 'goals', 'g c': 'clan', 'g l': 'ledger' }[chord];
@@ -316,7 +342,9 @@ for (const [event, on] of [['mouseover', true], ['focusin', true], ['mouseout', 
 
 main.addEventListener('click', (e) => {
   const box = e.target.closest?.('[data-ref]');
+  const line = e.target.closest?.('[data-line]');
   if (box) open(box);
+  else if (line && getSelection().isCollapsed) blame(line); // not while lines are being copied
 });
 document.getElementById('skip').addEventListener('click', (e) => {
   e.preventDefault();

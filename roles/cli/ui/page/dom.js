@@ -143,7 +143,27 @@ export const tone = (s) => ({ achieved: 'good', complete: 'good', running: 'good
   failed: 'bad', terminated: 'bad', unreachable: 'bad', lost: 'bad', stopped: 'bad', Failure: 'bad',
   stalled: 'warn', degraded: 'warn', silent: 'warn', unhealthy: 'warn', unfit: 'warn', paused: 'warn', rejected: 'warn', feedback: 'warn', held: 'warn', awaiting_answer: 'warn' }[s] || '');
 
-// patch is a diff, its lines in their colours.
-export const patch = (s) => h('pre', { class: 'diff', tabindex: '0' }, s.split('\n').map((l) => h('span', {
-  class: /^(\+\+\+|---|diff |index )/.test(l) ? 'at' : l[0] === '+' ? 'add' : l[0] === '-' ? 'del' : l.startsWith('@@') ? 'at' : null,
-}, l + '\n')));
+// patch is a diff, its lines in their colours. Lines of the commit's files can be asked about:
+// those of a hunk that are in the commit, by file and number.
+export const patch = (s, commit) => {
+  let file = '', at = 0, was = 0, is = 0;
+  return h('pre', { class: 'diff', tabindex: '0', 'aria-label': 'changes; arrow keys choose a line, Enter says who wrote it' }, s.split('\n').map((l) => {
+    const attrs = {};
+    const hunk = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(l);
+    if (was <= 0 && is <= 0) {
+      if (hunk) [was, at, is] = [Number(hunk[1] ?? 1), Number(hunk[2]), Number(hunk[3] ?? 1)];
+      else if (l.startsWith('+++ ')) file = l.startsWith('+++ b/') ? l.slice(6).replace(/\t$/, '') : ''; // a quoted name is none
+      attrs.class = 'at';
+    } else {
+      if (l[0] === '+') attrs.class = 'add';
+      else if (l[0] === '-') attrs.class = 'del';
+      if (l[0] !== '+' && l[0] !== '\\') was--;
+      if (l[0] !== '-' && l[0] !== '\\') {
+        is--;
+        if (file && commit) Object.assign(attrs, { tabindex: '-1', 'data-at': commit, 'data-file': file, 'data-line': at });
+        at++;
+      }
+    }
+    return h('span', attrs, l + '\n');
+  }));
+};

@@ -97,7 +97,7 @@ const brief = (a) => [of(a.id), ' ', text(a.type), a.version > 1 ? ' v' + a.vers
 
 const commits = (all) => all.map((c) => h('details', { key: c.hash + c.artefact_id }, h('summary', null, h('code', null, c.hash.slice(0, 12)), ' ', text(c.subject || ''), ' ', h('span', { class: 'quiet' }, text(c.author || ''), ' for '), of(c.artefact_id)),
   list(['file', '+', '-'], (c.files || []).map((f) => h('tr', { key: f.path }, h('td', { class: 'mono' }, text(f.path)), h('td', { class: 'add' }, f.binary ? 'binary' : f.added), h('td', { class: 'del' }, f.deleted)))),
-  c.patch ? patch(c.patch) : null, c.patch_cut ? h('p', { class: 'quiet' }, 'the patch is longer: sett unearth ', short(c.artefact_id), ' --diff') : null));
+  c.patch ? patch(c.patch, c.hash) : null, c.patch_cut ? h('p', { class: 'quiet' }, 'the patch is longer: sett unearth ', short(c.artefact_id), ' --diff') : null));
 
 const grant = (g) => [g.phase, ' ', text(g.agent), ': ', status(g.state), g.verdict ? [', ', status(g.verdict)] : '', g.took_seconds !== undefined ? ', ' + span(g.took_seconds) : '',
   g.result_id ? [' → ', of(g.result_id)] : '', g.says ? [' ', text(line(g.says))] : '', g.reason ? h('span', { class: 'warn' }, ' ', text(g.reason)) : '',
@@ -114,6 +114,17 @@ const step = (s, i) => h('article', { class: 'card', key: (s.claim ? s.claim.id 
       s.claim.retry_of ? [h('dt', null, 'tries again'), h('dd', null, of(s.claim.retry_of), ' ', text(s.claim.retried_by || ''), ' ', text(s.claim.retry_why || ''))] : null)] : null,
   s.unreadable ? h('p', { class: 'bad' }, text(s.unreadable)) : null,
   s.artefact ? h('div', null, '→ ', brief(s.artefact), ' ', text(line(s.artefact.says)), s.gate ? h('span', { class: tone(s.gate.state) }, ' ', s.gate.state, s.gate.by ? [' by ', text(s.gate.by)] : '') : '') : null);
+
+// origin says who wrote a line.
+export const origin = ({ file, lines, origins: [o] }) => [
+  h('h2', null, o.by === 'agent' ? text(o.artefact.produced_by_agent || o.artefact.produced_by_role) : o.by === 'person' ? text(o.author || 'a person') : 'not committed', h('span', { class: 'quiet' }, ' wrote line ', lines[0].line, ' of ', text(file))),
+  h('pre', { dir: 'auto' }, lines[0].text),
+  h('dl', null,
+    o.commit ? [h('dt', null, 'commit'), h('dd', null, h('code', null, o.commit.slice(0, 12)), ' ', text(o.subject || ''), o.date ? [' ', at(o.date)] : '')] : null,
+    o.artefact ? [h('dt', null, 'artefact'), h('dd', null, text(o.artefact.type), ' ', of(o.artefact.id), ' ', h('span', { class: 'quiet' }, 'known by its ', o.known_by))] : null,
+    (o.reviewers || []).length ? [h('dt', null, 'reviewed'), h('dd', null, o.reviewers.map((r) => h('div', null, text(r.by), ' ', status(r.verdict), r.says ? [': ', text(line(r.says))] : '')))] : null,
+    o.artefact ? [h('dt', null, 'goal'), h('dd', null, of(o.artefact.workflow_id), ' ', text(line(o.goal)))] : h('dt', null, 'no artefact brought this commit'),
+    (o.models || []).length ? [h('dt', null, 'models'), h('dd', null, o.models.map((m) => h('div', null, text(m.model), ', ', m.calls, ' calls, cost ', m.cost)))] : null)];
 
 // story is the steps of a goal, of many the last ones.
 function story(page, steps) {
