@@ -110,6 +110,9 @@ func (s sheet) agentRow(a status.Agent, said string) row {
 		as = term.Bad
 	}
 	line := live.Styled{{Text: term.Pad(term.Cut(clean(a.Name), 18), 19)}, {Text: term.Pad(string(a.State), 10), As: as}}
+	if a.Slots > 1 && len(a.Works) > 0 {
+		line = append(line, live.Piece{Text: fmt.Sprintf("%d of %d running  ", len(a.Works), a.Slots)})
+	}
 	for _, w := range a.Works {
 		text := "on " + words.Short(w.ClaimID) + " for " + age(w.AgeSeconds, s.since())
 		if w.Attempt > 1 {

@@ -55,7 +55,7 @@ export const now = {
         questions.length ? h('div', { class: 'cards' }, questions.map((m) => matter(page, m))) : h('p', { class: 'quiet' }, 'nobody asks, and nothing waits for approval')),
       h('section', { 'aria-label': 'agents' }, h('h2', null, 'Agents'), list(['agent', 'state', 'works on', 'queued', 'bids due'], agents.map((a) => h('tr', { key: a.name, 'data-row': '', tabindex: '0' },
         h('td', null, text(a.name)), h('td', { class: a.works.length ? 'live' : null }, status(a.state)),
-        h('td', null, a.works.map((w) => h('div', null, of(w.claim_id), ' for ', since(page, w.age_seconds), w.attempt > 1 ? ', attempt ' + w.attempt : '')),
+        h('td', null, a.concurrency > 1 && a.works.length ? h('div', { class: 'quiet' }, a.works.length, ' of ', a.concurrency, ' running') : null, a.works.map((w) => h('div', null, of(w.claim_id), ' for ', since(page, w.age_seconds), w.attempt > 1 ? ', attempt ' + w.attempt : '')),
           said[a.name] ? h('div', { class: 'mono quiet' }, text(line(said[a.name], 200))) : null),
         h('td', null, a.queued), h('td', null, a.bids_due))), 'no agents')),
       h('section', { 'aria-label': 'waits' }, h('h2', null, 'Waits'), waits(page, instance.waits), instance.waits_more ? h('p', { class: 'quiet' }, 'and ', instance.waits_more, ' more') : null),
