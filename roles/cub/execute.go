@@ -360,7 +360,9 @@ func (x *executor) handBack(ctx context.Context, w *work, run toolrun.Result, wh
 	case errors.Is(err, blackboard.ErrRefused):
 		out := x.failed(ctx, w, run, fmt.Errorf("%w for the %dth time while its tool ran: does the tool stop its cub?", why, mostHandedBack+1))
 		out.artefact.Type = blackboard.TypeAgentCrashed
-		if _, err := x.handIn(ctx, w, out); err != nil {
+		ended, cancel := context.WithCancel(ctx) // no grant is started with this result: the cub ends
+		cancel()
+		if _, err := x.handIn(ended, w, out); err != nil {
 			return err
 		}
 	case err != nil:
