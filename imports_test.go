@@ -257,7 +257,7 @@ func checkOwner(s source, imp string, say func(where, format string, args ...any
 // neither the cub nor the blackboard.
 var lent = map[string][]string{
 	"roles/cli":       {"roles/cub/assemble"},
-	"roles/cli/trial": {"roles/cub/once", "roles/cub/toolrun"},
+	"roles/cli/trial": {"roles/cub/door", "roles/cub/once", "roles/cub/toolrun"},
 	"roles/llm":       {"roles/cub/toolrun"},
 	"roles/notifier":  {"roles/cub/toolrun"},
 }

@@ -18,6 +18,7 @@ const (
 	ModelAddr    = "SETT_MODEL_GATEWAY_ADDR" // where it listens, host:port
 	GatewayKey   = "SETT_MODEL_GATEWAY_KEY"  // the secret of which agents' tokens are made
 	ModelKeys    = "SETT_MODEL_KEYS"         // file with the providers' keys: a JSON object, by the model's name in sett.yml
+	ModelAccount = "SETT_MODEL_ACCOUNT"      // blackboard (default), or own: the gateway keeps it itself, for sett try
 	ModelAnswers = "SETT_MODEL_ANSWERS"      // directory where the answers of running grants are kept; unset: a new attempt pays again
 )
 
@@ -36,6 +37,7 @@ type Gateway struct {
 	Keys       string `json:"-"` // path; empty: no model has a key
 	Answers    string `json:"-"` // directory; empty: none are kept
 	HealthAddr string `json:"-"`
+	Own        bool   `json:"-"` // it keeps the account itself; there is no blackboard
 	Redis      Redis  `json:"-"`
 
 	Models   []Model                 `json:"models"`
@@ -81,6 +83,9 @@ func (m Model) URL(path string) string {
 	return base + path
 }
 
+// ownAccount is the other value of ModelAccount.
+const ownAccount = "own"
+
 // Environ writes the variables, without the empty ones.
 func (g Gateway) Environ() []string {
 	var out []string
@@ -91,6 +96,9 @@ func (g Gateway) Environ() []string {
 		if v.value != "" {
 			out = append(out, v.name+"="+v.value)
 		}
+	}
+	if g.Own {
+		return append(out, ModelAccount+"="+ownAccount)
 	}
 	return append(out, g.Redis.Environ()...)
 }
@@ -108,7 +116,9 @@ func ParseGateway(lookup func(string) (string, bool)) (Gateway, error) {
 	g.Key = r.Required(GatewayKey, "the secret of which agents' tokens are made")
 	g.Keys, g.Answers = r.Or(ModelKeys, ""), r.Or(ModelAnswers, "")
 	g.HealthAddr = r.Or(HealthAddr, ":8080")
-	g.Redis = r.Redis()
+	if g.Own = r.OneOf(ModelAccount, "blackboard", ownAccount) == ownAccount; !g.Own {
+		g.Redis = r.Redis()
+	}
 	if v := r.Or(Models, ""); v != "" && len(r.problems) == before {
 		if err := g.check(); err != nil {
 			r.problems = append(r.problems, fmt.Sprintf("%s: %v; want %s", Models, err, want))

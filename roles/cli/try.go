@@ -48,10 +48,11 @@ gives it. It runs in a private tree as in a running instance: at the commit that
 start from there; with --goal at HEAD, with --type at the commit that is the payload. An
 artefact that does not exist is of the agent that says it makes that type. The agent's
 program, and the files that are pinned with it, are those of your working tree as it is
-now, committed or not. What the agent ignores is not run, unless --as says so. Programs
-of a repository, and variables of this machine that go to them, are asked for once, as
-sett up does; --yes or --trust agrees. The exit code is 1 when the tool failed or broke
-the contract.
+now, committed or not. An agent with a model asks it through a gateway of the try's own,
+within the budgets that sett.yml gives a goal and a grant. What the agent ignores is not
+run, unless --as says so. Programs of a repository, and variables of this machine that go
+to them or to a model, are asked for once, as sett up does; --yes or --trust agrees. The
+exit code is 1 when the tool failed or broke the contract.
 
 Examples:
   sett try writer --goal "Say hello"
@@ -113,6 +114,12 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 	}
 	if t.Walls, err = c.walls(a, cfg, root); err != nil {
 		return nil, nil, err
+	}
+	if agent.LLM != nil {
+		t.Model = &trial.Model{}
+		if t.Model.Gateway, t.Model.Keys, err = deploy.ModelOfTrial(a.at, cfg, agent, file, root); err != nil {
+			return nil, nil, err
+		}
 	}
 	drop := func() {}
 	if c.Container {

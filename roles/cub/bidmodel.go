@@ -2,7 +2,6 @@ package cub
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -18,16 +17,12 @@ import (
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
 	"sett/roles/cub/door"
-	"sett/roles/role"
 	"sett/roles/role/gateway"
 	"sett/roles/role/modelclient"
 )
 
 const (
-	modelBidTimeout = 60 * time.Second // of all calls for one bid; then it is ignore
-	modelBidOutput  = 4000             // tokens of an answer, its reasoning included
-	mostReason      = 500              // bytes of the reason in the ledger
-	mostModelCalls  = 40               // for one bid, those that ended before a crash included
+	mostModelCalls = 40 // for one bid, those that ended before a crash included
 )
 
 // bidder is the agent as the rules of its bids see it.
@@ -69,7 +64,7 @@ func (c *cub) bidByModel(ctx context.Context, claim blackboard.Claim) error {
 			}
 			return nil
 		}
-		bid, why = blackboard.BidIgnore, oneReason("the model gave no bid: "+err.Error())
+		bid, why = blackboard.BidIgnore, modelclient.OneReason("the model gave no bid: "+err.Error())
 	default:
 		c.evaluated(nil)
 	}
@@ -135,15 +130,15 @@ func (c *cub) modelBid(ctx context.Context, claim blackboard.Claim) (blackboard.
 	}
 	p := prompt.New(prompt.Task{
 		Role: c.settings.Role, Instructions: c.settings.PromptClaim, Form: prompt.FormBid, Input: tool.Input{Target: target, ContextChain: chain},
-		Room: prompt.RoomFor(limits.Context, modelBidOutput),
+		Room: prompt.RoomFor(limits.Context, modelclient.BidOutput),
 	})
 	if len(p.Left) > 0 {
 		c.log.Warn("left out of the prompt for a bid", "claim", claim.ID, "parts", p.Left)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, modelBidTimeout, fmt.Errorf("it took longer than %s", modelBidTimeout))
+	ctx, cancel := context.WithTimeoutCause(ctx, modelclient.BidTimeout, fmt.Errorf("it took longer than %s", modelclient.BidTimeout))
 	defer cancel()
 	return c.answeredBid(ctx, claim.ID, modelclient.Request{
-		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, Schema: bidSchema, MaxOutput: modelBidOutput, Temperature: limits.Temperature,
+		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, MaxOutput: modelclient.BidOutput, Temperature: limits.Temperature,
 	})
 }
 
@@ -151,9 +146,6 @@ func (c *cub) modelBid(ctx context.Context, claim blackboard.Claim) (blackboard.
 func gatewayClient() *http.Client {
 	return modelclient.NewHTTP(door.Patient(door.Patience))
 }
-
-var bidSchema = &modelclient.Schema{Name: "bid", JSON: json.RawMessage(
-	`{"type":"object","properties":{"bid":{"type":"string","enum":["review","claim","exclusive","ignore"]},"reason":{"type":"string"}},"required":["bid","reason"],"additionalProperties":false}`)}
 
 // answeredBid asks until there is an answer in the right form. The n-th call for a bid has the same
 // id after a crash, also after one of the gateway that answered nothing, so that none is paid for
@@ -173,23 +165,10 @@ func (c *cub) answeredBid(ctx context.Context, claim string, q modelclient.Reque
 			})
 		},
 	}
-	var answer struct {
-		Bid    blackboard.BidType `json:"bid"`
-		Reason string             `json:"reason"`
-	}
-	check := func(v json.RawMessage) error {
-		if err := json.Unmarshal(v, &answer); err != nil {
-			return err
-		}
-		if !answer.Bid.Valid() {
-			return fmt.Errorf("bid is %q, want review, claim, exclusive or ignore", oneReason(string(answer.Bid)))
-		}
-		return nil
-	}
 	for {
-		_, err := client.Structured(ctx, q, check)
+		bid, reason, err := client.Bid(ctx, q)
 		if err == nil {
-			return answer.Bid, oneReason("model: " + answer.Reason), nil
+			return bid, modelclient.OneReason("model: " + reason), nil
 		}
 		var status *modelclient.StatusError
 		if line.answered && !errors.As(err, &status) && !errors.Is(err, modelclient.ErrCut) {
@@ -238,13 +217,4 @@ func ended(err error) bool {
 // bidCallID is the id of the n-th call for an agent's bid on a claim.
 func bidCallID(claim, agent string, n int) string {
 	return blackboard.DerivedArtefactID("bid call "+strconv.Itoa(n)+" "+agent, claim)
-}
-
-// oneReason makes a short line of a model's words.
-func oneReason(s string) string {
-	s = role.Clean(strings.Join(strings.Fields(s), " "))
-	if len(s) > mostReason {
-		s = strings.ToValidUTF8(s[:mostReason], "") + "…"
-	}
-	return s
 }

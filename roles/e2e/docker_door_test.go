@@ -188,6 +188,14 @@ func TestDockerByo(t *testing.T) {
 		t.Errorf("the provider got %v for %s", last.Header, last.Model)
 	}
 	p.out.Reset()
+	p.run("sett try byo --container --yes --goal 'Say hello in a new file'")
+	p.said("It may say hello to the wrong person.", "models   1 call of main")
+	p.edit("  makes: Risks", "  makes: Risks\n    network: none")
+	p.edit("command: [agents/examples/byo.sh]", `command: [sh, -c, 'curl -sS --unix-socket "$SETT_MODEL_SOCKET" http://model/v1/models -H "Authorization: Bearer $OPENAI_API_KEY"; echo " at ${OPENAI_BASE_URL-none}"']`)
+	p.out.Reset()
+	p.run("sett try byo --container --yes --goal 'Say hello in a new file'")
+	p.said(`"id":"test-model"`, " at none")
+	p.out.Reset()
 	p.run("docker inspect $(docker ps -aq --filter label=sett.workspace=$PWD) && sett logs && sett ledger export")
 	if said := p.out.String(); strings.Contains(said, personsKey) || !strings.Contains(said, `"sett.agent": "byo"`) {
 		t.Errorf("the key is in what the engine, the logs or the ledger say, or too little is there:\n%s", said)

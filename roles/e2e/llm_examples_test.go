@@ -93,6 +93,68 @@ func TestExamplesOfModels(t *testing.T) {
 	}
 }
 
+// TestTryWithModel: sett try asks the model through a gateway of its own, by the person's key, which the
+// tool never has, and within the budgets. The model may bid, too. Nothing is left.
+func TestTryWithModel(t *testing.T) {
+	t.Parallel()
+	provider := modeltest.Start(t)
+	examples := exampleModels(t)
+	provider.Key, provider.Play = personsKey, func(q modeltest.Request) modeltest.Step {
+		switch {
+		case bytes.Contains(q.Body, []byte(`"enum":["review"`)):
+			return modeltest.Structured(map[string]string{"bid": "exclusive", "reason": "it is code"})
+		case bytes.Contains(q.Body, []byte("look around")) && !bytes.Contains(q.Body, []byte(`"role":"assistant"`)):
+			return modeltest.Calls(modeltest.Tool("run", map[string]any{"argv": []string{"env"}}))
+		case bytes.Contains(q.Body, []byte("look around")):
+			return modeltest.Calls(modeltest.Tool("finish", map[string]any{"summary": "looked", "payload": "x"}))
+		}
+		return examples(q)
+	}
+	p := newTypist(t)
+	p.run("sett init --example llm-coder --model test-model --commit")
+	p.edit("{api: chat, ", fmt.Sprintf("{api: chat, base_url: %q, ", provider.URL+"/v1"))
+	p.run("! sett try llm-coder --goal 'Say hello in a new file'")
+	for _, right := range []string{"models.main.api_key_env", "OPENAI_API_KEY"} {
+		if !strings.Contains(p.out.String(), right) || len(provider.Requests()) > 0 {
+			t.Errorf("sett try does not ask for %s:\n%s", right, p.out.String())
+		}
+	}
+	p.out.Reset()
+	p.run("sett try llm-coder --yes --goal 'Say hello in a new file'")
+	p.said("bid      exclusive", "llm-coder | step 2: finish", "models   2 calls of main", "changed  A hello", "summary  says hello")
+
+	p.edit("\nmodels:", "\nruntime: process\nmodels:")
+	p.edit("bids: {GoalDefined: exclusive}", "bids: {GoalDefined: model}")
+	p.edit("  makes: CodeCommit", "  makes: Note")
+	p.edit("bids: {CodeCommit: exclusive}", "bids: {Note: exclusive}")
+	p.edit("llm: {model: main, tools: [edit, search]}", "llm: {model: main, tools: [run], run: [env]}")
+	p.edit("execution: |", "claim: Bid on code.\n      execution: |")
+	p.out.Reset()
+	p.run("sett try llm-coder --yes --goal 'look around' -o json")
+	p.said(`"bid_reason": "model: it is code"`, `"payload": "x"`, `"calls": 3`)
+	if last := provider.Last(); bytes.Contains(last.Body, []byte(personsKey)) || last.Header.Get("Authorization") != "Bearer "+personsKey || last.Model != "test-model" {
+		t.Errorf("the provider got %v for %s:\n%s", last.Header, last.Model, last.Body)
+	}
+
+	p.edit("budget: {calls: 200", "budget: {calls: 2")
+	p.out.Reset()
+	p.run("! sett try llm-coder --yes --goal 'look around'")
+	p.said("BudgetExceeded: the goal's budget of 2 calls is used up (2)")
+	if left, err := filepath.Glob(filepath.Join(p.temp, "sett-*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+// said checks that the output has the texts.
+func (p *typist) said(parts ...string) {
+	p.t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(p.out.String(), part) {
+			p.t.Errorf("%q is not in:\n%s", part, p.out.String())
+		}
+	}
+}
+
 // TestReplayOfCurl: a recording answers a script with curl, too, without provider and key. A request
 // that it does not know fails the goal, and the Failure shows the nearest one.
 func TestReplayOfCurl(t *testing.T) {
@@ -131,6 +193,7 @@ type typist struct {
 	repo    string
 	environ []string
 	more    string // of the model in sett.yml
+	temp    string // for temporary files
 	runtime string
 	base    string // image that the example's image is made from; empty: its own
 	out     bytes.Buffer
@@ -148,13 +211,16 @@ func typistOf(t *testing.T, binary string) *typist {
 	if err := os.Symlink(binary, filepath.Join(bin, "sett")); err != nil {
 		t.Fatal(err)
 	}
-	p := &typist{t: t, runtime: "process", repo: filepath.Join(home, "repo"), environ: []string{
-		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "OPENAI_API_KEY=" + personsKey, "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
+	p := &typist{t: t, runtime: "process", temp: filepath.Join(home, "tmp"), repo: filepath.Join(home, "repo"), environ: []string{
+		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + filepath.Join(home, "tmp"), "OPENAI_API_KEY=" + personsKey, "NO_COLOR=1", "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=T", "GIT_AUTHOR_EMAIL=t@example.org", "GIT_COMMITTER_NAME=T", "GIT_COMMITTER_EMAIL=t@example.org",
 	}}
 	file(t, filepath.Join(p.repo, "README"), "x\n", 0o644)
+	if err := os.Mkdir(p.temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	p.run("git init -q -b main && git add . && git commit -qm begin")
-	t.Cleanup(func() { p.run("sett down --purge --yes") })
+	t.Cleanup(func() { p.run("sett down --purge --yes || test $? -eq 3") }) // 3: there is none
 	return p
 }
 

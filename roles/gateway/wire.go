@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 
 	"sett/blackboard/redis"
 	"sett/contract/env"
@@ -18,6 +19,11 @@ func Run(ctx context.Context, e role.Env) error {
 		return role.Fail(role.Usage, err, "sett model-gateway --help")
 	}
 	m := newMetrics()
+	if settings.Own {
+		p := newPurse(e.Now)
+		own := board{Account: p, Pending: p.pending, Ping: func(context.Context) error { return nil }, Reachable: role.NewReachable(e.Now, 0)}
+		return errors.Join(run(ctx, e, settings, own, m), p.print(e.Stdout))
+	}
 	b, err := redis.Open(ctx, redis.Options{
 		URL: settings.Redis.URL, Instance: settings.Instance, Name: "model-gateway",
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile, Observe: m.Called,

@@ -7,11 +7,9 @@ import (
 	"net"
 	"net/url"
 	"slices"
-	"strings"
 
 	"sett/contract/config"
 	"sett/contract/env"
-	"sett/contract/model"
 	"sett/roles/role/container"
 	"sett/roles/role/gateway"
 	"sett/runtime"
@@ -23,23 +21,11 @@ func (u specs) ModelGateway(c *config.Config) (runtime.Spec, error) {
 	if err != nil || at.Host == "" {
 		return runtime.Spec{}, errors.New("describe model-gateway: it has no address; sett up gives it one")
 	}
-	g := env.Gateway{
-		Instance: u.settings.Instance, Addr: at.Host, Key: u.settings.GatewayKey, Keys: u.settings.ModelKeys, Answers: u.settings.ModelAnswers,
-		HealthAddr: "off", // the address for cubs serves it, too
-		Redis:      u.settings.Redis, Agents: map[string]env.GatewayAgent{},
-	}
+	g := env.GatewayOf(c)
+	g.Instance, g.Addr, g.Key, g.Keys, g.Answers = u.settings.Instance, at.Host, u.settings.GatewayKey, u.settings.ModelKeys, u.settings.ModelAnswers
+	g.HealthAddr = "off" // the address for cubs serves it, too
+	g.Redis = u.settings.Redis
 	g.Redis.Mark = u.known()
-	for _, m := range c.Models {
-		g.Models = append(g.Models, modelOf(m))
-	}
-	for _, a := range c.Agents {
-		if a.LLM != nil {
-			g.Agents[a.Name] = env.GatewayAgent{Model: a.LLM.Model, Budget: budgetOf(a.Budget)}
-		}
-	}
-	if b := c.Budget; b != nil {
-		g.Budget, g.OnBudget = b.Budget, b.OnBudget
-	}
 	s := runtime.Spec{
 		Name: runtime.ComponentModelGateway, Args: []string{"model-gateway"}, Dir: cmp.Or(u.settings.StateDir, "/"),
 		Labels: runtime.Labels{
@@ -55,33 +41,6 @@ func (u specs) ModelGateway(c *config.Config) (runtime.Spec, error) {
 	vars, err := u.environ(nil)
 	s.Env = slices.Concat(vars, g.Environ())
 	return s, err
-}
-
-func budgetOf(b *model.Budget) model.Budget {
-	if b == nil {
-		return model.Budget{}
-	}
-	return *b
-}
-
-// modelOf leaves out headers with values of this machine: those are in the file of keys.
-func modelOf(m config.Model) env.Model {
-	retries := m.Retries
-	out := env.Model{
-		Name: m.Name, API: m.API, BaseURL: m.BaseURL, Model: m.Model, Context: m.Context, MaxOutput: m.MaxOutput, Price: m.Price,
-		Timeout: m.Timeout.Headers, Idle: m.Timeout.Idle, Retries: &retries, Concurrency: m.Concurrency,
-		Record: m.Record, Replay: m.Replay, Ignore: m.Ignore, CAFile: m.CAFile,
-	}
-	for _, h := range m.Headers {
-		if len(h.Uses()) > 0 {
-			continue
-		}
-		if out.Headers == nil {
-			out.Headers = map[string]string{}
-		}
-		out.Headers[h.Name] = strings.ReplaceAll(h.Value, "$$", "$")
-	}
-	return out
 }
 
 // Places in the model gateway's container.
@@ -159,16 +118,7 @@ func throughHost(base string) string {
 
 // ask gives a cub the way to its agent's model, and `sett llm` its settings.
 func (u specs) ask(c *env.Cub, a config.Agent) {
-	l := a.LLM
-	if l == nil {
-		return
-	}
-	c.Asks = env.Asks{
-		Gateway: u.settings.GatewayURL, Token: gateway.Token(u.settings.GatewayKey, a.Name), Model: l.Asks.Model, API: l.Asks.API,
-		NoDoor: !l.Door, OnBudget: l.Asks.OnBudget,
-	}
-	c.Asks.LLM = &env.LLM{
-		Context: int(l.Asks.Context), MaxOutput: int(l.Asks.MaxOutput), Temperature: l.Asks.Temperature, Tools: l.Tools, Run: l.Run, Shell: l.Shell,
-		Steps: l.Steps, Makes: a.Adapter.Makes, Terminal: a.Adapter.Terminal,
+	if a.LLM != nil {
+		c.Asks = env.AsksOf(a, u.settings.GatewayURL, gateway.Token(u.settings.GatewayKey, a.Name))
 	}
 }

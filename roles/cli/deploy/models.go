@@ -190,21 +190,62 @@ func noteModels(u *upRun) error {
 		r.Values = hex.EncodeToString(h.Sum(nil))
 	}
 	for i := range f.desired.Models {
-		m := &f.desired.Models[i]
-		for key, dir := range map[string]*string{"record": &m.Record, "replay": &m.Replay} {
-			if *dir == "" {
-				continue
-			}
-			place := HostPath(u.at, f.file, *dir)
-			if instance.Within(place, f.root) { // links elsewhere are the person's own
-				if place, err = repofile.Place(f.root, place); err != nil {
-					return role.Fail(role.Usage, fmt.Errorf("models.%s.%s: %s: %w", m.Name, key, role.Clean(*dir), err), "name the folder that is meant")
-				}
-			}
-			*dir = place
+		if err := placeRecords(u.at, f.file, f.root, &f.desired.Models[i]); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// placeRecords gives the folders of a model's records their whole paths.
+func placeRecords(at *instance.Locator, configFile, root string, m *config.Model) error {
+	for key, dir := range map[string]*string{"record": &m.Record, "replay": &m.Replay} {
+		if *dir == "" {
+			continue
+		}
+		place := HostPath(at, configFile, *dir)
+		if instance.Within(place, root) { // links elsewhere are the person's own
+			var err error
+			if place, err = repofile.Place(root, place); err != nil {
+				return role.Fail(role.Usage, fmt.Errorf("models.%s.%s: %s: %w", m.Name, key, role.Clean(*dir), err), "name the folder that is meant")
+			}
+		}
+		*dir = place
+	}
+	return nil
+}
+
+// ModelOfTrial has what a model gateway for one agent is started with, and the keys for it. Without a
+// model it has none.
+func ModelOfTrial(at *instance.Locator, c *config.Config, a config.Agent, configFile, root string) (g env.Gateway, keys map[string]string, err error) {
+	m, ok := c.ModelOf(a)
+	if !ok {
+		return g, nil, nil
+	}
+	one := *c
+	one.Models, one.Agents = []config.Model{m}, []config.Agent{a}
+	if keys, err = readKeys(at, &one, configFile); err != nil {
+		return g, nil, err
+	}
+	its := &one.Models[0]
+	if its.Replay != "" {
+		its.CAFile = ""
+	}
+	if its.CAFile != "" {
+		its.CAFile = HostPath(at, configFile, its.CAFile)
+		if _, err := readCertificates(at, *its); err != nil {
+			return g, nil, err
+		}
+	}
+	if err := placeRecords(at, configFile, root, its); err != nil {
+		return g, nil, err
+	}
+	if its.Record != "" {
+		if err := os.MkdirAll(its.Record, 0o700); err != nil {
+			return g, nil, role.Fail(role.Environment, err, "")
+		}
+	}
+	return env.GatewayOf(&one), keys, nil
 }
 
 // makeModels makes what the model gateway works with: the secret of its tokens, the file

@@ -128,7 +128,10 @@ func TryRequest(l *Locator, c *config.Config, runtime, file, agent string, inCon
 		return Request{}, err
 	}
 	r := Request{Rights: rights, File: file}
-	programs := []config.Right{tryRight}
+	programs, asked := []config.Right{tryRight}, "models. " // is no key
+	if a, ok := c.Agent(agent); ok && a.LLM != nil {
+		asked = "models." + a.LLM.Model + "."
+	}
 	for _, right := range rights {
 		switch right.Key {
 		case "runtime":
@@ -140,6 +143,9 @@ func TryRequest(l *Locator, c *config.Config, runtime, file, agent string, inCon
 				r.Needs = append(r.Needs, right)
 			}
 		case "agents." + agent + ".environment":
+			r.Needs = append(r.Needs, right)
+		}
+		if strings.HasPrefix(right.Key, asked) {
 			r.Needs = append(r.Needs, right)
 		}
 	}

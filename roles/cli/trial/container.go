@@ -12,6 +12,7 @@ import (
 	"sett/contract/env"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
+	"sett/roles/cub/door"
 	"sett/roles/cub/once"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
@@ -75,10 +76,14 @@ func pinnedDir(t *Trial) string {
 }
 
 // exec runs a program of the agent as its cub would: in its image where that is wanted,
-// else here.
-func exec(ctx context.Context, t *Trial, c toolrun.Command, vars env.ToolVars) (toolrun.Result, error) {
+// else here. It has the way to the agent's model by the door; nil: none.
+func exec(ctx context.Context, t *Trial, c toolrun.Command, vars env.ToolVars, d *door.Door) (toolrun.Result, error) {
 	if t.Image == nil {
+		c.Args = ownProgram(c.Args)
 		c.Env = env.ToolEnviron(append(append(t.inherited(), t.Variables...), cubOf(t).Environ()...), vars)
+		if d != nil {
+			c.Env = d.Environ(c.Env)
+		}
 		c.Confine = t.confined()
 		return toolrun.New().Run(ctx, c)
 	}
@@ -87,13 +92,20 @@ func exec(ctx context.Context, t *Trial, c toolrun.Command, vars env.ToolVars) (
 		return toolrun.Result{ExitCode: -1}, fmt.Errorf("hand over the program: %w", err)
 	}
 	request := once.Request{Args: c.Args, Dir: c.Dir, Stdin: c.Stdin, Timeout: c.Timeout, Limit: c.Limit, Tool: vars, NoNetwork: t.Agent.Network == "none"}
+	mounts := append(mountsOf(t), runtime.Mount{Source: dir, Target: once.Dir})
+	if d != nil {
+		way, mount, err := lend(t, d)
+		if err != nil {
+			return toolrun.Result{ExitCode: -1}, role.Fail(role.Environment, err, "")
+		}
+		request.Model, mounts = way, append(mounts, mount...)
+	}
 	if err := once.Put(dir, request); err != nil {
 		return toolrun.Result{ExitCode: -1}, err
 	}
 	if err := give(t); err != nil {
 		return toolrun.Result{ExitCode: -1}, err
 	}
-	mounts := append(mountsOf(t), runtime.Mount{Source: dir, Target: once.Dir})
 	said := func(line string) { _, _ = c.Stderr.Write([]byte(line + "\n")) }
 	err := t.Image.Run(ctx, []string{"cub", once.Flag, once.Dir}, append(append([]string{}, t.Variables...), cubOf(t).Environ()...), c.Dir, mounts, said)
 	err = errors.Join(err, takeBack(t))
@@ -151,6 +163,9 @@ func cubOf(t *Trial) env.Cub {
 		c.Pin = pinnedDir(t)
 	}
 	c.Command, c.BidScript = t.own(c.Command), t.own(c.BidScript)
+	if t.gate != nil && t.Agent.LLM.Door {
+		c.Asks = env.AsksOf(t.Agent, t.gate.url, t.gate.token)
+	}
 	return c
 }
 

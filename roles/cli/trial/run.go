@@ -76,6 +76,9 @@ func (t *Trial) bid(ctx context.Context) error {
 		if choice.Rule != "" {
 			r.BidReason = fmt.Sprintf("%q in line %d of %s", choice.Rule, choice.Line, instance.ConfigName)
 		}
+		if choice.Bid == config.BidModel {
+			return bidByModel(ctx, t)
+		}
 	}
 	return nil
 }
@@ -93,7 +96,7 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 	}
 	res, err := exec(ctx, t, toolrun.Command{
 		Args: t.own(t.Agent.BidScript), Dir: dir, Stdin: stdin, Timeout: tryBidTimeout, Limit: 64 << 10, Stderr: said(t, "bid script"),
-	}, varsOf(t, "", 0))
+	}, varsOf(t, "", 0), nil)
 	if res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
 	}
@@ -155,13 +158,14 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	if t.Verbose && t.Form.ForPeople() {
 		t.Printf("%s\n", words.Indent(role.CleanText(string(stdin)), "    "))
 	}
-	res, err := exec(ctx, t, toolrun.Command{
+	res, err := runWithModel(ctx, t, toolrun.Command{
 		Args: t.own(t.Agent.Command), Dir: r.Directory, Stdin: stdin, Timeout: t.Agent.Timeout, Stderr: said(t, t.Agent.Name),
 	}, varsOf(t, phase.Bid(), t.attempt))
 	if place := (*role.Error)(nil); errors.As(err, &place) { // it is no fault of the tool
 		return err
 	}
-	if res.Cancelled {
+	over := t.gate.overBudget()
+	if res.Cancelled && over == "" {
 		return term.Interrupted("interrupted; nothing was recorded")
 	}
 	took := res.Reaped.Sub(res.Started)
@@ -171,8 +175,14 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 		t.say("exit", fmt.Sprintf("%s after %s", cmp.Or(res.Signal, fmt.Sprint(res.ExitCode)), words.Span(took)))
 	}
 	out, err := t.interpret(ctx, phase, res, err)
+	if over != "" {
+		err = errors.New(over)
+	}
 	if err != nil {
 		t.report.Problem = &Problem{tool.FailureType(err), err.Error()}
+		if over != "" {
+			t.report.Problem.Type = blackboard.TypeBudgetExceeded
+		}
 		if len(res.Stdout) > 0 && !t.Quiet {
 			t.say("stdout", fmt.Sprintf("%d bytes", res.StdoutSize))
 			if t.Form.ForPeople() {

@@ -38,6 +38,7 @@ type Trial struct {
 	Starts []blackboard.Artefact // its tree starts from their commits; none: from the goal's base, else HEAD
 	Walls  *env.Walls            // of its tool, with the places of local.write and the state to hide; nil: none
 	Image  Image                 // its tool runs there; nil: here
+	Model  *Model                // that it may ask; nil: none
 	Lender string                // the objects of the instance's store; empty: there is none
 
 	Answers       []string // of a person, to the questions that the tool asks
@@ -51,6 +52,7 @@ type Trial struct {
 	attempt int
 	pin     string // directory of the clan's own files
 	place   place
+	gate    *gate // to the model
 }
 
 // Report is the output of `try -o json`.
@@ -66,6 +68,7 @@ type Report struct {
 	Commits   []string           `json:"commits,omitempty"`    // made in the tree, oldest first: hash and subject
 	Changed   []string           `json:"changed,omitempty"`    // with adapter: commit, the files of the commit: A, M or D, a tab and the name
 	LeftDirty []string           `json:"left_dirty,omitempty"` // files of the tree that were not committed
+	Models    []view.Spent       `json:"models,omitempty"`     // calls of models by the agent
 }
 
 // Run tries the agent and prints the report.
@@ -95,6 +98,19 @@ func (t *Trial) Run(ctx context.Context) error {
 	if err := t.wall(); err != nil {
 		return err
 	}
+	if err := t.work(ctx); err != nil {
+		return err
+	}
+	return t.conclude()
+}
+
+// work has the agent bid, and runs its tool for that.
+func (t *Trial) work(ctx context.Context) error {
+	shut, err := openGate(ctx, t)
+	if err != nil {
+		return err
+	}
+	defer shut()
 	if err := t.bid(ctx); err != nil {
 		return err
 	}
@@ -102,15 +118,12 @@ func (t *Trial) Run(ctx context.Context) error {
 	phase, runs := phaseOf(t.report.Bid, t.As)
 	if !runs {
 		t.say("", "so its tool does not run; --as review, claim or exclusive runs it all the same")
-		return t.conclude()
+		return nil
 	}
 	if t.As != "" && t.As != string(t.report.Bid) {
 		t.say("", "run as if it had bid "+t.As)
 	}
-	if err := t.runAll(ctx, phase); err != nil {
-		return err
-	}
-	return t.conclude()
+	return t.runAll(ctx, phase)
 }
 
 // Report is what came of Run.

@@ -7,10 +7,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
+	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
@@ -37,6 +41,7 @@ type Request struct {
 	Limit     int64         `json:"limit"`
 	Tool      env.ToolVars  `json:"tool"`
 	NoNetwork bool          `json:"no_network"`
+	Model     []string      `json:"model,omitempty"` // the variables of the door to the agent's model, whose socket is in the container
 }
 
 // Report is its end.
@@ -84,9 +89,23 @@ func Run(ctx context.Context, e role.Env, runner toolrun.Runner, dir string) err
 		return role.Fail(role.Usage, fmt.Errorf("read the program to run: %w", err), "sett try --container starts this")
 	}
 	var report Report
+	environ := env.ToolEnviron(e.Environ(), r.Tool)
+	if len(r.Model) > 0 {
+		way, shut, err := relay(ctx, r.Model, !r.NoNetwork)
+		if err != nil {
+			return role.Fail(role.Environment, err, "")
+		}
+		defer shut()
+		environ = with(environ, way)
+	}
+	if slices.Equal(r.Args, config.LLMCommand()) {
+		if r.Args[0], err = os.Executable(); err != nil {
+			return role.Fail(role.Environment, err, "")
+		}
+	}
 	report.Result, err = runner.Run(ctx, toolrun.Command{
 		Args: r.Args, Dir: r.Dir, Stdin: r.Stdin, Timeout: r.Timeout, Limit: r.Limit, NoNetwork: r.NoNetwork,
-		Env: env.ToolEnviron(e.Environ(), r.Tool), Stderr: lines{e.Stderr},
+		Env: environ, Stderr: lines{e.Stderr},
 	})
 	if err != nil {
 		report.Error = err.Error()
@@ -98,6 +117,55 @@ func Run(ctx context.Context, e role.Env, runner toolrun.Runner, dir string) err
 		return role.Fail(role.Environment, fmt.Errorf("write how the program ended: %w", err), "")
 	}
 	return nil
+}
+
+// with adds variables to those of an environment, which win.
+func with(environ, more []string) []string {
+	for _, v := range more {
+		name, _, _ := strings.Cut(v, "=")
+		if !slices.ContainsFunc(environ, func(has string) bool { return strings.HasPrefix(has, name+"=") }) {
+			environ = append(environ, v)
+		}
+	}
+	return environ
+}
+
+// relay adds an address of the container's loopback to the variables of a door, which has
+// a socket alone.
+func relay(ctx context.Context, door []string, loopback bool) (vars []string, shut func(), err error) {
+	socket := ""
+	for _, v := range door {
+		if value, ok := strings.CutPrefix(v, env.ModelSocket+"="); ok {
+			socket = value
+		}
+	}
+	if !loopback || socket == "" {
+		return door, func() {}, nil
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the door to the model: %w", err)
+	}
+	go func() {
+		for in, err := l.Accept(); err == nil; in, err = l.Accept() {
+			go join(ctx, in, socket)
+		}
+	}()
+	base := "http://" + l.Addr().String()
+	vars = append(slices.Clone(door), env.OpenAIBase+"="+base+"/v1", env.OpenAIOldBase+"="+base+"/v1", env.AnthropicBase+"="+base)
+	return vars, func() { _ = l.Close() }, nil
+}
+
+// join passes the bytes of a connection on to the socket, and back.
+func join(ctx context.Context, in net.Conn, socket string) {
+	defer in.Close()
+	out, err := (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	if err != nil {
+		return
+	}
+	defer out.Close()
+	go func() { _, _ = io.Copy(out, in); _ = out.(*net.UnixConn).CloseWrite() }() //nolint:forcetypeassert // it is one
+	_, _ = io.Copy(in, out)
 }
 
 // lines ends every line: the container's log knows whole ones.

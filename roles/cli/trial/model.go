@@ -1,0 +1,267 @@
+package trial
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/contract/env"
+	"sett/contract/prompt"
+	"sett/contract/tool"
+	"sett/roles/cub/door"
+	"sett/roles/cub/toolrun"
+	"sett/roles/role"
+	"sett/roles/role/gateway"
+	"sett/roles/role/modelclient"
+	"sett/roles/role/words"
+	"sett/roles/view"
+	"sett/runtime"
+)
+
+// Model is the way to the agent's model: what a model gateway of the trial's own is started with.
+type Model struct {
+	Gateway env.Gateway
+	Keys    map[string]string // as the file of keys has them
+}
+
+// gate is that gateway while it runs.
+type gate struct {
+	url, token string
+	cmd        *osexec.Cmd
+	ended      chan error
+	account    bytes.Buffer // what it prints at its end
+	said       bytes.Buffer
+	refused    *gateway.Refusal // for want of a budget
+}
+
+// The longest that a gateway takes to start, and to end with the calls under way.
+const (
+	gateStarts = 30 * time.Second
+	gateEnds   = 15 * time.Second
+)
+
+// openGate starts the gateway, which alone has the key: the tool is started when it is
+// ready, and has read it. The file is gone by then.
+func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
+	if t.Model == nil {
+		return func() {}, nil
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("find the sett binary: %w", err), "")
+	}
+	at, err := freePort(ctx)
+	if err != nil {
+		return nil, role.Fail(role.Environment, err, "")
+	}
+	dir, err := os.MkdirTemp(t.Below, "sett-try-model-") // with mode 0700
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
+	}
+	defer os.RemoveAll(dir)
+	s := t.Model.Gateway
+	s.Instance, s.Addr, s.HealthAddr, s.Own, s.Key, s.Keys = t.Instance, at, "off", true, rand.Text(), filepath.Join(dir, "keys.json")
+	text, err := json.Marshal(t.Model.Keys)
+	if err == nil {
+		err = os.WriteFile(s.Keys, text, 0o600)
+	}
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
+	}
+	g := &gate{url: "http://" + at, token: gateway.Token(s.Key, t.Agent.Name), cmd: osexec.Command(own, "model-gateway"), ended: make(chan error, 1)}
+	g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr = append(env.Inherited(t.Environ()), s.Environ()...), &g.account, &g.said
+	spared, err := toolrun.Start(g.cmd)
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("start the model gateway: %w", err), "")
+	}
+	go func() { err := g.cmd.Wait(); spared(); g.ended <- err }()
+	if err := g.ready(ctx); err != nil {
+		g.stop()
+		return nil, err
+	}
+	t.gate = g
+	return func() { noteModels(t, g.stop()) }, nil
+}
+
+// freePort is an address of the loopback that nobody has.
+func freePort(ctx context.Context) (string, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", fmt.Errorf("find a port for the model gateway: %w", err)
+	}
+	defer l.Close()
+	return l.Addr().String(), nil
+}
+
+// ready waits until the gateway answers.
+func (g *gate) ready(ctx context.Context) error {
+	again := time.NewTicker(20 * time.Millisecond)
+	defer again.Stop()
+	for late := time.After(gateStarts); ; {
+		if q, err := http.NewRequestWithContext(ctx, http.MethodGet, g.url+"/healthz", nil); err == nil {
+			if r, err := http.DefaultClient.Do(q); err == nil {
+				_ = r.Body.Close()
+				if r.StatusCode == http.StatusOK {
+					return nil
+				}
+			}
+		}
+		select {
+		case err := <-g.ended:
+			g.ended <- err
+			return role.Fail(role.Environment, fmt.Errorf("the model gateway ended: %s", cmp.Or(words.FirstLine(errors.New(strings.TrimSpace(g.said.String()))), fmt.Sprint(err))), "")
+		case <-ctx.Done():
+			return role.Fail(role.Environment, ctx.Err(), "")
+		case <-late:
+			return role.Fail(role.Environment, fmt.Errorf("the model gateway is not ready within %s", gateStarts), "")
+		case <-again.C:
+		}
+	}
+}
+
+// stop ends the gateway, and returns the calls that were made.
+func (g *gate) stop() (all []view.Spent) {
+	_ = g.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	select {
+	case <-g.ended:
+	case <-time.After(gateEnds):
+		_ = g.cmd.Process.Kill()
+		<-g.ended
+	}
+	_ = json.Unmarshal(g.account.Bytes(), &all) // nothing of one that was killed
+	return all
+}
+
+// noteModels reports the calls.
+func noteModels(t *Trial, all []view.Spent) {
+	t.report.Models = all
+	for _, s := range all {
+		t.say("models", view.Calls(s.Spent))
+	}
+}
+
+// bidByModel asks the model for the bid, as the cub does. If it gives none, the bid is ignore, as
+// in a running instance; here the report names the fault as well.
+func bidByModel(ctx context.Context, t *Trial) error {
+	asks := env.AsksOf(t.Agent, t.gate.url, t.gate.token)
+	p := prompt.New(prompt.Task{
+		Role: t.Agent.Role, Instructions: t.Agent.Prompts.Claim, Form: prompt.FormBid, Input: tool.Input{Target: t.Target, ContextChain: t.Chain},
+		Room: prompt.RoomFor(asks.LLM.Context, modelclient.BidOutput),
+	})
+	client := &modelclient.Client{
+		API: asks.API, Model: asks.Model, Base: t.gate.url, HTTP: modelclient.NewHTTP(door.Patient(door.Patience)), Repeats: 2,
+		Sign: func(h http.Header) {
+			gateway.SetCall(h, t.gate.token, blackboard.Call{ID: t.NewID(), Claim: t.Claim, Agent: t.Agent.Name, Holder: "try"})
+		},
+	}
+	ctx, cancel := context.WithTimeout(ctx, modelclient.BidTimeout)
+	defer cancel()
+	bid, why, err := client.Bid(ctx, modelclient.Request{
+		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, MaxOutput: modelclient.BidOutput, Temperature: asks.LLM.Temperature,
+	})
+	t.report.Bid, t.report.BidReason = bid, modelclient.OneReason("model: "+why)
+	if err != nil {
+		t.report.Bid, t.report.BidReason = blackboard.BidIgnore, modelclient.OneReason("the model gave no bid: "+err.Error())
+		t.report.Problem = &Problem{"bid", err.Error()}
+	}
+	return nil
+}
+
+// openDoor opens the tool's way to its model. A refusal for want of a budget ends the tool, as in
+// a cub.
+func openDoor(t *Trial, stop context.CancelFunc) (*door.Door, error) {
+	if t.gate == nil || !t.Agent.LLM.Door {
+		return nil, nil
+	}
+	t.gate.refused = nil
+	dir := ""
+	if t.Walls != nil && t.Image == nil {
+		dir = t.Walls.Tmp // the tool may go there
+	}
+	return door.Open(door.Options{
+		Dir: dir, Gateway: t.gate.url, Token: t.gate.token, NewID: t.NewID, Loopback: t.Image == nil && t.Agent.Network != config.NetworkNone, Log: slog.New(slog.DiscardHandler),
+		Call: blackboard.Call{Claim: t.Claim, Agent: t.Agent.Name, Attempt: t.attempt, Holder: "try"},
+		Refused: func(r gateway.Refusal) {
+			if r.Why == gateway.Budget {
+				t.gate.refused = &r
+				stop()
+			}
+		},
+	})
+}
+
+// runWithModel runs the agent's tool, which has the way to its model meanwhile.
+func runWithModel(ctx context.Context, t *Trial, c toolrun.Command, vars env.ToolVars) (toolrun.Result, error) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	d, err := openDoor(t, stop)
+	if err != nil {
+		return toolrun.Result{ExitCode: -1}, role.Fail(role.Environment, err, "")
+	}
+	if d == nil {
+		return exec(ctx, t, c, vars, nil)
+	}
+	defer d.Close()
+	return exec(ctx, t, c, vars, d)
+}
+
+// overBudget is the reason that a tool was ended for; empty: another one.
+func (g *gate) overBudget() string {
+	if g == nil || g.refused == nil {
+		return ""
+	}
+	if b := g.refused.Budget; b != nil {
+		return b.String()
+	}
+	return g.refused.Message
+}
+
+// doorInside is where the tool of a container finds the door's socket.
+const doorInside = "/.sett-door"
+
+// lend mounts the door's socket into a container, and gives it to its user.
+func lend(t *Trial, d *door.Door) (vars []string, mount []runtime.Mount, err error) {
+	socket := ""
+	for _, v := range d.Environ(nil) {
+		name, value, _ := strings.Cut(v, "=")
+		if name == env.ModelSocket {
+			socket, value = value, filepath.Join(doorInside, filepath.Base(value))
+		}
+		vars = append(vars, name+"="+value)
+	}
+	if os.Geteuid() == 0 {
+		uid, gid := t.Image.Owner()
+		for _, name := range []string{socket, filepath.Dir(socket)} {
+			err = errors.Join(err, os.Chown(name, uid, gid))
+		}
+	}
+	return vars, []runtime.Mount{{Source: filepath.Dir(socket), Target: doorInside}}, err
+}
+
+// ownProgram puts the running sett in the place of the word sett.
+func ownProgram(command []string) []string {
+	if !slices.Equal(command, config.LLMCommand()) {
+		return command
+	}
+	own, err := os.Executable()
+	if err != nil {
+		return command // it is found in PATH
+	}
+	return append([]string{own}, command[1:]...)
+}
