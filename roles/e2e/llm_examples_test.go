@@ -10,8 +10,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/agents"
+	"sett/contract/env"
 	"sett/contract/model"
 	"sett/roles/role/modeltest"
 )
@@ -142,6 +144,30 @@ func TestTryWithModel(t *testing.T) {
 	p.said("BudgetExceeded: the goal's budget of 2 calls is used up (2)")
 	if left, err := filepath.Glob(filepath.Join(p.temp, "sett-*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
+	}
+}
+
+// TestGatewayOfATry ends with the process that started it, and prints its account.
+func TestGatewayOfATry(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(binary, "model-gateway")
+	cmd.Env = append(env.Gateway{Instance: "i", Addr: "127.0.0.1:0", Key: "key", HealthAddr: "off", Own: true}.Environ(), "PATH="+os.Getenv("PATH"))
+	life, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &log
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	late := time.AfterFunc(enough, func() { _ = cmd.Process.Kill() })
+	defer late.Stop()
+	if err := life.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil || said.String() != "[]\n" {
+		t.Errorf("%v: %q\n%s", err, said.String(), log.String())
 	}
 }
 

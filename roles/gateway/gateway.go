@@ -44,8 +44,9 @@ The orchestrator starts it where sett.yml has "models". Environment:
                            default: no model has one
   SETT_MODEL_ANSWERS       directory for the answers of running grants, which a
                            new attempt gets at no cost; default: none are kept
-  SETT_MODEL_ACCOUNT       own: it keeps the account itself, and prints it at its
-                           end, as for sett try; default: the blackboard does
+  SETT_MODEL_ACCOUNT       own: it keeps the account itself, ends with its stdin,
+                           and prints the account then, as for sett try;
+                           default: the blackboard keeps it
   REDIS_URL                the blackboard (required, unless the account is own):
                            redis://[user:password@]host:port[/db]
   SETT_REDIS_TIMEOUT, SETT_REDIS_RETRIES, SETT_REDIS_GIVE_UP, SETT_REDIS_CA_FILE

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 
 	"sett/blackboard/redis"
 	"sett/contract/env"
@@ -22,6 +23,9 @@ func Run(ctx context.Context, e role.Env) error {
 	if settings.Own {
 		p := newPurse(e.Now)
 		own := board{Account: p, Pending: p.pending, Ping: func(context.Context) error { return nil }, Reachable: role.NewReachable(e.Now, 0)}
+		ctx, end := context.WithCancel(ctx)
+		defer end()
+		go func() { _, _ = io.Copy(io.Discard, e.Stdin); end() }() // it ends with the process that started it
 		return errors.Join(run(ctx, e, settings, own, m), p.print(e.Stdout))
 	}
 	b, err := redis.Open(ctx, redis.Options{

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -16,7 +17,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"sett/blackboard"
@@ -44,7 +44,9 @@ type Model struct {
 type gate struct {
 	url, token string
 	cmd        *osexec.Cmd
-	ended      chan error
+	life       io.Closer // it ends when this closes, also when this process is killed
+	ended      chan struct{}
+	how        error        // it ended; read it after ended
 	account    bytes.Buffer // what it prints at its end
 	said       bytes.Buffer
 	refused    *gateway.Refusal // for want of a budget
@@ -74,7 +76,7 @@ func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	s := t.Model.Gateway
 	s.Instance, s.Addr, s.HealthAddr, s.Own, s.Key, s.Keys = t.Instance, at, "off", true, rand.Text(), filepath.Join(dir, "keys.json")
 	text, err := json.Marshal(t.Model.Keys)
@@ -84,13 +86,16 @@ func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
 	}
-	g := &gate{url: "http://" + at, token: gateway.Token(s.Key, t.Agent.Name), cmd: osexec.Command(own, "model-gateway"), ended: make(chan error, 1)}
+	g := &gate{url: "http://" + at, token: gateway.Token(s.Key, t.Agent.Name), cmd: osexec.Command(own, "model-gateway"), ended: make(chan struct{})}
 	g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr = append(env.Inherited(t.Environ()), s.Environ()...), &g.account, &g.said
-	spared, err := toolrun.Start(g.cmd)
+	var spared func()
+	if g.life, err = g.cmd.StdinPipe(); err == nil {
+		spared, err = toolrun.Start(g.cmd)
+	}
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("start the model gateway: %w", err), "")
 	}
-	go func() { err := g.cmd.Wait(); spared(); g.ended <- err }()
+	go func() { g.how = g.cmd.Wait(); spared(); close(g.ended) }()
 	if err := g.ready(ctx); err != nil {
 		g.stop()
 		return nil, err
@@ -123,9 +128,8 @@ func (g *gate) ready(ctx context.Context) error {
 			}
 		}
 		select {
-		case err := <-g.ended:
-			g.ended <- err
-			return role.Fail(role.Environment, fmt.Errorf("the model gateway ended: %s", cmp.Or(words.FirstLine(errors.New(strings.TrimSpace(g.said.String()))), fmt.Sprint(err))), "")
+		case <-g.ended:
+			return role.Fail(role.Environment, fmt.Errorf("the model gateway ended: %s", cmp.Or(words.FirstLine(errors.New(strings.TrimSpace(g.said.String()))), fmt.Sprint(g.how))), "")
 		case <-ctx.Done():
 			return role.Fail(role.Environment, ctx.Err(), "")
 		case <-late:
@@ -137,13 +141,10 @@ func (g *gate) ready(ctx context.Context) error {
 
 // stop ends the gateway, and returns the calls that were made.
 func (g *gate) stop() (all []view.Spent) {
-	_ = g.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
-	select {
-	case <-g.ended:
-	case <-time.After(gateEnds):
-		_ = g.cmd.Process.Kill()
-		<-g.ended
-	}
+	_ = g.life.Close()
+	late := time.AfterFunc(gateEnds, func() { _ = g.cmd.Process.Kill() })
+	defer late.Stop()
+	<-g.ended
 	_ = json.Unmarshal(g.account.Bytes(), &all) // nothing of one that was killed
 	return all
 }
