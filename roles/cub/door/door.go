@@ -196,6 +196,11 @@ func (d *Door) guard(next http.Handler) http.Handler {
 			refuse(w, r, http.StatusNotFound, "invalid_request_error", "this door has the paths of the models' APIs alone, below /v1/")
 			return
 		}
+		// Otherwise the server closes a request's body with the first byte of an answer. One that comes
+		// before the proxy has seen the body's end would break off then, and be paid for twice.
+		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
+			d.o.Log.Debug("answers may break off", "error", err)
+		}
 		next.ServeHTTP(w, r)
 	})
 }

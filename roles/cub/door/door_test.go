@@ -3,6 +3,7 @@ package door_test
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -163,6 +164,45 @@ func TestOwnPathsOfTheGateway(t *testing.T) {
 		if got := body(t, res); res.StatusCode != http.StatusNotFound || !strings.Contains(got, "below /v1/") {
 			t.Errorf("%s: %d %s", path, res.StatusCode, got)
 		}
+	}
+}
+
+// TestAnswerBeforeTheEndOfTheRequest: an answer that begins before the request's body has ended
+// comes through whole, as does the body.
+func TestAnswerBeforeTheEndOfTheRequest(t *testing.T) {
+	t.Parallel()
+	o := open(t, false, func(w http.ResponseWriter, r *http.Request) {
+		c := http.NewResponseController(w)
+		half := make([]byte, 5)
+		for range 2 {
+			_, err := io.ReadFull(r.Body, half)
+			_, _ = fmt.Fprintf(w, "%s %v. ", half, errors.Join(err, c.EnableFullDuplex(), c.Flush()))
+			_ = c.Flush()
+		}
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	out, in := io.Pipe()
+	t.Cleanup(func() { _ = in.CloseWithError(io.ErrUnexpectedEOF) })
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://model/v1/chat/completions", out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.ContentLength = 10
+	req.Header.Set("Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+	go func() { _, _ = in.Write([]byte("first")) }()
+	res, err := o.bySocket().Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	begin := make([]byte, len("first <nil>. "))
+	if _, err := io.ReadFull(res.Body, begin); err != nil {
+		t.Fatalf("%q: %v", begin, err)
+	}
+	go func() { _, _ = in.Write([]byte("other")); _ = in.Close() }()
+	if rest, err := io.ReadAll(res.Body); err != nil || string(begin)+string(rest) != "first <nil>. other <nil>. " {
+		t.Errorf("%q %q: %v", begin, rest, err)
 	}
 }
 

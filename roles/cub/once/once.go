@@ -41,7 +41,7 @@ type Request struct {
 	Limit     int64         `json:"limit"`
 	Tool      env.ToolVars  `json:"tool"`
 	NoNetwork bool          `json:"no_network"`
-	Model     []string      `json:"model,omitempty"` // the variables of the door to the agent's model, whose socket is in the container
+	Model     []string      `json:"model,omitempty"` // the variables of the door to the agent's model; its socket is in the container
 }
 
 // Report is its end.
