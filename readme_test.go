@@ -301,7 +301,7 @@ func (p *book) checkEnvironment(t *testing.T) {
 		Redis: env.Redis{URL: "redis://secret"}, Network: config.NetworkNone, Pin: "/p",
 	}
 	got := map[string]bool{toolrun.MarkVariable: true}
-	for _, v := range env.ToolEnviron(append(cub.Environ(), env.Token+"=secret"), env.ToolVars{GoalID: "g", Goal: "x"}) {
+	for _, v := range env.ToolEnviron(append(cub.Environ(), env.Token+"=secret"), env.ToolVars{GoalID: "g", Goal: "x", Slot: 1, Slots: 2}) {
 		name, value, _ := strings.Cut(v, "=")
 		got[name] = true
 		if strings.Contains(value, "secret") {
