@@ -118,6 +118,9 @@ func (e Event) Barred() bool {
 	return e.Kind == EventLanding && e.To == string(LandingBarred) && e.Attributes[AttributeTrouble] == ""
 }
 
+// Clashed says whether a run ended since the commits to start from do not merge.
+func (e Event) Clashed() bool { return e.Kind == EventConflict && e.To == "waits" }
+
 // CallsPerson says whether one more item waits for a person from this entry on.
 func (e Event) CallsPerson() bool { return e.Asked() != "" || e.Held() != "" || e.Barred() }
 

@@ -1,6 +1,8 @@
 package store
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -70,5 +72,67 @@ func TestClash(t *testing.T) {
 	}
 	if _, found, err := FindClash(t.Context(), s, []string{change("echo x >x"), change("echo y >y")}); found || err != nil {
 		t.Errorf("without a conflict: %t %v", found, err)
+	}
+}
+
+// Random edits by several writers, whose conflicts are settled one after another with the lines of both
+// sides: the commit of each is in the merge, and so is each line that one wrote.
+func TestClashLosesNothing(t *testing.T) {
+	p := newPerson(t)
+	base := p.commit("a", strings.Repeat("-\n", 8), "b", strings.Repeat("-\n", 8))
+	s := p.store()
+	for seed := range uint64(3) {
+		r := rand.New(rand.NewPCG(seed, 14)) //nolint:gosec // a test's own chance
+		var starts, lines []string
+		for writer := range 2 + r.IntN(4) {
+			tree, script := prepared(t, s, base), ""
+			for n := range 1 + r.IntN(3) {
+				line := fmt.Sprintf("line %d of writer %d", n, writer)
+				lines = append(lines, line)
+				script += fmt.Sprintf("sed -i '%ds/.*/&\\n%s/' %s\n", 1+r.IntN(8), line, []string{"a", "b"}[r.IntN(2)])
+			}
+			made := run(t, tree.Dir(), "sh", "-ec", script+"git commit -qam change; git rev-parse HEAD")
+			if _, err := s.Take(t.Context(), tree.Offer(made, []string{base}), Artefact(made)); err != nil {
+				t.Fatal(err)
+			}
+			starts = append(starts, made)
+		}
+		writers := slices.Clone(starts)
+		for {
+			k, found, err := FindClash(t.Context(), s, starts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !found {
+				break
+			}
+			if len(starts) > 2*len(writers) {
+				t.Fatalf("seed %d: conflicts never end", seed)
+			}
+			tree := prepared(t, s, k.Commit)
+			run(t, tree.Dir(), "sed", "-i", "-e", "/^<<<<<<< /d", "-e", "/^=======$/d", "-e", "/^>>>>>>> /d", "a", "b")
+			changes := Changes{Start: k.Commit, Message: "both", Author: Author{"m", "m@x"}, Parents: []string{k.Ours, starts[k.Theirs]}}
+			made, err := tree.Commit(t.Context(), changes, []string{k.Commit}, Artefact(k.Commit))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why, err := Settles(t.Context(), s, made.Commit, k.Commit); err != nil || why != "" {
+				t.Fatalf("seed %d: %q %v", seed, why, err)
+			}
+			starts = append([]string{made.Commit}, starts...)
+		}
+		m, err := s.Merge(t.Context(), starts)
+		if err != nil || len(m.Unmerged) > 0 {
+			t.Fatalf("seed %d: %+v %v", seed, m, err)
+		}
+		text := run(t, "", "git", "-C", s.Dir, "show", m.Commit+":a", m.Commit+":b")
+		for _, line := range lines {
+			if !strings.Contains(text, line) {
+				t.Errorf("seed %d: %q is lost", seed, line)
+			}
+		}
+		for _, w := range writers {
+			run(t, "", "git", "-C", s.Dir, "merge-base", "--is-ancestor", w, m.Commit)
+		}
 	}
 }

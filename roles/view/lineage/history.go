@@ -19,7 +19,7 @@ type History struct {
 	Steps    []Step                        // a claim each, oldest first, with what came of it last
 	Outlines []blackboard.Outline          // of the artefacts, oldest first, with payloads of view.MaxShown bytes at most
 	Gates    map[string]*view.Gate         // by artefact
-	Runs     map[string][]blackboard.Event // the starts and results of each claim's grants
+	Runs     map[string][]blackboard.Event // the starts and ends of each claim's runs
 	Events   []blackboard.Event            // oldest first
 	Broken   []error                       // records that cannot be read
 }
@@ -36,7 +36,7 @@ func ReadHistory(ctx context.Context, b view.Board, entries ledger, goal string)
 		return nil, err
 	}
 	for _, e := range h.Events {
-		if e.Kind == blackboard.EventStart || e.Kind == blackboard.EventResult || e.Kind == blackboard.EventRequeue {
+		if e.Kind == blackboard.EventStart || e.Kind == blackboard.EventResult || e.Kind == blackboard.EventRequeue || e.Clashed() {
 			h.Runs[e.Claim] = append(h.Runs[e.Claim], e)
 		}
 	}
