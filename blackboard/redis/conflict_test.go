@@ -2,6 +2,7 @@ package redis
 
 import (
 	"testing"
+	"time"
 
 	"sett/blackboard"
 )
@@ -134,6 +135,28 @@ func TestClashEnds(t *testing.T) {
 			t.Errorf("a cancelled grant goes on: %+v", g)
 		}
 	})
+}
+
+// An export of work that waits for a conflict goes on where it is imported.
+func TestClashIsExported(t *testing.T) {
+	w := newWorld(t, startEmbedded(t))
+	claim := w.granted(blackboard.PhaseExclusive, "a")
+	c, ref := w.run(claim, "a")
+	k := conflictOf(c, "bb")
+	must(t, w.b.Cub.Clash(w.ctx, blackboard.Clash{GrantRef: ref, Conflict: k}))
+	to := fresh(t, startEmbedded(t))
+	if _, err := to.imports(w.export("")); err != nil {
+		t.Fatal(err)
+	}
+	lead, _, err := to.b.Leader.TakeLead(to.ctx, "orchestrator", "", time.Hour)
+	must(t, err)
+	to.epoch = lead.Epoch
+	to.weighed(claim, 0, 1)
+	must(t, to.b.Leader.Unclash(to.ctx, blackboard.Unclash{Epoch: to.epoch, Claim: claim, Agent: "a", Conflict: k.ID, Settled: c.ArtefactID}))
+	to.weighed(claim, 0, 0)
+	if st, _ := to.start(claim, "a", "h"); len(st.Grant.Settled) != 1 {
+		t.Errorf("it goes on with %+v", st.Grant)
+	}
 }
 
 // The later side of a conflict is sent back once, when no claim on its thread is open.

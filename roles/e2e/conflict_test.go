@@ -44,6 +44,16 @@ grep -v -e '^<<<<<<< ' -e '^=======$' -e '^>>>>>>> ' both >kept; mv kept both
 say Standard Merged "$me" | sed 's/}$/,"commit":"changes"}/'`}
 }
 
+// fresh is the clan with a new worker for each grant of those that join and merge.
+func fresh(c clan) clan {
+	for i, a := range c.agents {
+		if a.name == "joiner" || a.name == "merger" {
+			c.agents[i].more += "strategy: fresh_per_call\nreplicas: 2\n"
+		}
+	}
+	return c
+}
+
 // conflicts returns the Conflicts of a goal.
 func (in *instance) conflicts(goal string) (all []blackboard.Artefact) {
 	in.t.Helper()
@@ -73,7 +83,7 @@ func (in *instance) hasBoth(writers ...string) {
 // that wants Conflicts settles them one after another, else the later one reworks.
 func TestConflict(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]clan{"merger": disputed(merger("")), "reworked": disputed(), "without courses": disputed(merger("")).without()} {
+	for name, c := range map[string]clan{"merger": disputed(merger("")), "reworked": disputed(), "without courses": disputed(merger("")).without(), "workers": fresh(disputed(merger("")))} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			in := start(t, options{clan: c})

@@ -19,7 +19,7 @@
 --   - Each artefact is in the lists of its type, agent and workflow, in its thread and
 --     among the children of its sources.
 --   - Each open claim is in claims:open and, for each bid that is missing, in the
---     agent's index `due`; each queued or running grant is in its agent's `grants`.
+--     agent's index `due`; each queued or running grant is in its agent's `grants`, unless it waits for a Conflict.
 --   - A grant has one holder at most. A result counts only with the grant's present
 --     attempt and holder.
 --   - Each running grant is in the index `running`, with its holder.

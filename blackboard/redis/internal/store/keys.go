@@ -58,7 +58,7 @@ func (k Keys) ClaimsByWorkflow(w string) string { return k.Prefix + "claims:work
 // OpenClaims is the key claims:open.
 func (k Keys) OpenClaims() string { return k.Prefix + "claims:open" }
 
-// SuspendedClaims is the key claims:suspended.
+// SuspendedClaims is the key claims:suspended. A plus is before the claims that are blocked.
 func (k Keys) SuspendedClaims() string { return k.Prefix + "claims:suspended" }
 
 // Questions is the key questions:open.
