@@ -26,6 +26,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"sett/blackboard"
+	"sett/blackboard/boardtest"
 )
 
 // browserTime bounds what is waited for in a browser: for hangs, on a busy machine.
@@ -249,6 +250,31 @@ func (b *browser) blames(goal string) {
 	b.sees("the agent wrote it", "document.getElementById('dialog').innerText.includes('writer wrote line 2 of song') && document.getElementById('dialog').innerText.includes('change it')")
 	b.press("Escape", 0)
 	b.sees("no dialog", "!document.getElementById('dialog').open")
+}
+
+// An import while the page is open brings entries of before, and moves those that were there: the
+// page shows the ledger that there is then.
+func TestPageAfterImport(t *testing.T) {
+	s := newStage(t)
+	b := newBrowser(s)
+	goal := s.Goal("brought along")
+	exported, _, err := s.run("ledger", "export")
+	s.Must(err)
+	name := s.imports([]byte(exported))
+	boardtest.Open(t, s.Server, name).Lead() // an entry later than those of the export
+	p := s.start("--name", name, "ui", "--no-open", "--port", "0")
+	s.Until("the page's address", func() bool { return strings.HasSuffix(p.out.String(), "\n") })
+	b.do(chromedp.Navigate(strings.TrimSpace(p.out.String())))
+	b.sees("it is live", "document.getElementById('state').textContent === 'live'")
+	b.goes("ledger?since=all")
+	b.says("leader")
+	_, _, err = s.run("--name", name, "ledger", "import", filepath.Join(s.home, "forged.jsonl"))
+	s.Must(err)
+	watched, _, err := s.run("--name", name, "watch", "--since", "all", "--until", "0s", "-o", "jsonl")
+	s.Must(err)
+	has(t, watched, goal)
+	b.says(fmt.Sprintf("\n%d entries", strings.Count(watched, "\n")))
+	b.says(goal[len(goal)-8:])
 }
 
 // rogue takes the port of the server that has ended. The page sees that it is another, and

@@ -110,11 +110,15 @@ func (r *whyReader) grant(g blackboard.Grant, c blackboard.Claim) WhyGrant {
 
 // cancelled returns the Failure by which a person ended a claim, or its goal.
 func (r *whyReader) cancelled(c blackboard.Claim) *blackboard.Outline {
-	for _, id := range r.ids {
-		f := r.artefacts[id]
-		if f == nil || f.StructuralType != blackboard.Failure || f.Type != blackboard.TypeCancelled {
-			continue
+	if r.cancels == nil {
+		r.cancels = []*blackboard.Outline{}
+		for _, id := range r.ids {
+			if f := r.artefacts[id]; f != nil && f.StructuralType == blackboard.Failure && f.Type == blackboard.TypeCancelled {
+				r.cancels = append(r.cancels, f)
+			}
 		}
+	}
+	for _, f := range r.cancels {
 		// The move that ends a goal closes its claims at the time of its Failure.
 		if f.ClaimID == c.ID || f.ClaimID == "" && c.ClosedAt.Equal(f.CreatedAt) {
 			return f

@@ -23,6 +23,7 @@ type whyReader struct {
 	ledger    ledger
 	snapshots map[string]blackboard.Snapshot // of the claims of the chain
 	gates     map[string]*blackboard.Outline // from an artefact to the Review that decided its gate
+	cancels   []*blackboard.Outline          // the Failures by which people ended claims; nil: not looked for yet
 }
 
 // ReadWhy reads the chain from the goal to the artefact or claim id.

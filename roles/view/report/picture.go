@@ -67,10 +67,11 @@ func (r *Report) DrawGraph() *diagram.Picture {
 		}
 	}
 	var g diagram.Graph
-	at, keep, gates := map[string]int{}, map[int]bool{}, map[string]bool{}
+	at, keep := map[string]int{}, map[int]bool{}
+	gates, gateOf := map[string]bool{}, map[string]*view.Gate{} // their reviews, and by artefact
 	for _, a := range r.Artefacts {
 		if a.Gate != nil {
-			gates[a.Gate.ReviewID] = true
+			gates[a.Gate.ReviewID], gateOf[a.ID] = true, a.Gate
 		}
 	}
 	for i, n := range r.Graph.Nodes {
@@ -91,7 +92,7 @@ func (r *Report) DrawGraph() *diagram.Picture {
 		if n.Maker != "" {
 			node.Text = "by " + n.Maker + words.Because(n.Says)
 		}
-		if gate := r.gateOf(n.ID); gate != nil {
+		if gate := gateOf[n.ID]; gate != nil {
 			node.Badges = append(node.Badges, diagram.Badge{Text: gate.Decision(), Class: classOf(gate.Tone(), "dim")})
 		}
 		g.Nodes = append(g.Nodes, node)
@@ -112,14 +113,4 @@ func badge(approves bool, by, says string) diagram.Badge {
 		return diagram.Badge{Text: "✓ " + by, Class: diagram.Good}
 	}
 	return diagram.Badge{Text: "✗ " + by + words.Because(says), Class: diagram.Warn}
-}
-
-// gateOf returns the gate of an artefact; nil: it has none.
-func (r *Report) gateOf(id string) *view.Gate {
-	for _, a := range r.Artefacts {
-		if a.ID == id {
-			return a.Gate
-		}
-	}
-	return nil
 }

@@ -137,7 +137,7 @@ function state(s, why) {
 }
 
 // refresh reads the view anew; while it does, it remembers that it has to again.
-let reading = null, again = false, number = 0;
+let reading = null, again = false, number = 0, failed = 0;
 async function refresh() {
   if (reading) {
     again = true;
@@ -146,7 +146,12 @@ async function refresh() {
   const key = () => page.path + '?' + [...page.params].filter(([n]) => !drawn.includes(n));
   const view = page.view, at = key(), mine = ++number;
   const begun = performance.now();
-  reading = view.load(page).then((data) => {
+  const early = (data) => {
+    if (mine !== number || key() !== at || (page.data && page.data.view === view)) return;
+    page.data = { view, data };
+    paint();
+  };
+  reading = view.load(page, early).then((data) => {
     if (mine !== number || key() !== at) {
       again = true;
       return;
@@ -154,11 +159,14 @@ async function refresh() {
     page.data = { view, data };
     page.read = Date.now();
     page.problem = null;
+    failed = 0;
     if (streaming && !connected) state('live');
   }, (e) => {
+    const final = e.status === 401 || e.status === 404;
     if (key() !== at) again = true;
-    else if (e.status === 401 || e.status === 404 || !page.data) page.problem = e;
+    else if (final || !page.data) page.problem = e;
     else state('old', e.message);
+    if (!final) setTimeout(stir, 1000 * 2 ** Math.min(failed++, 5)); // nothing else may happen for long
   }).then(() => {
     reading = null;
     paint();
@@ -208,7 +216,13 @@ function bring() {
 let own = null, ownQuery = '', streaming = false;
 
 function follow() {
-  new Stream({}, { open: stir, state: (s, why) => { streaming = s === 'live'; state(s, why); }, entry: (e) => { if (!page.view.still && !page.view.own) stir(e); }, problem: (e) => { page.problem = e; paint(); } });
+  new Stream({}, { open: stir, state: (s, why) => { streaming = s === 'live'; state(s, why); }, entry: (e) => {
+    if (e.kind === 'import' && own) { // entries of before have come, and own ones have other places
+      ownQuery = '';
+      followOwn();
+    }
+    if (!page.view.still && !page.view.own) stir(e);
+  }, problem: (e) => { page.problem = e; paint(); } });
 }
 
 function followOwn() {

@@ -7,6 +7,8 @@ import { get, draw } from './wire.js';
 const status = (s) => h('span', { class: tone(s) }, s.replaceAll('_', ' '));
 const mostRows = 300; // of a ledger, at once
 
+const known = new Set(); // ids of goals
+
 const first = (s) => (s || '').split('\n')[0];
 const line = (s, n = 160) => (first(s).length > n ? first(s).slice(0, n) + '…' : first(s));
 
@@ -71,7 +73,11 @@ export const now = {
 export const goals = {
   title: 'Goals',
   ticks: true,
-  load: (page) => get('goals', { status: page.params.get('status'), limit: page.params.get('limit') || 50 }),
+  async load(page) {
+    const all = await get('goals', { status: page.params.get('status'), limit: page.params.get('limit') || 50 });
+    all.goals.forEach((g) => known.add(g.id));
+    return all;
+  },
   draw(page, { goals: all, more }) {
     const q = (page.params.get('q') || '').toLowerCase();
     const shown = all.filter((g) => !q || g.text.toLowerCase().includes(q) || g.id.toLowerCase().includes(q)).reverse();
@@ -155,10 +161,12 @@ function timeline(page, svg) {
     h('figure', { class: 'time', 'aria-label': 'the goal’s work over time' }, svg)];
 }
 
+const tabOf = (page) => (parts.includes(page.params.get('tab')) ? page.params.get('tab') : parts[0]);
+const drawnTab = (tab) => tab === 'timeline' || tab === 'graph';
 const goal = {
-  async load(page, id, shown) {
-    const tab = parts.includes(page.params.get('tab')) ? page.params.get('tab') : parts[0];
-    if (tab === 'timeline' || tab === 'graph') return { shown, svg: picture(await draw('report/' + id, { output: tab })), tab };
+  async load(page, id, shown, ahead) {
+    const tab = tabOf(page);
+    if (drawnTab(tab)) return { shown, svg: picture(await (ahead || draw('report/' + id, { output: tab }))), tab };
     return { shown, report: await get('report/' + id, tab === 'result' ? {} : { 'no-patches': 'true' }), tab };
   },
   draw(page, { shown, report, svg, tab }) {
@@ -268,10 +276,14 @@ const claim = {
 // show is a goal, a claim or an artefact, by its id.
 export const show = {
   title: 'Show',
-  async load(page) {
-    const shown = await get('show/' + page.id);
+  async load(page, early) {
+    const id = page.id, tab = tabOf(page);
+    const ahead = known.has(id) && drawnTab(tab) ? draw('report/' + id, { output: tab }) : null; // large ones take as long again
+    if (ahead) ahead.catch(() => {}); // it is told below
+    const shown = await get('show/' + id);
     const as = { goal, claim }[shown.kind] || artefact;
-    return { as, data: await as.load(page, page.id, shown) };
+    if (as === goal) early({ as, data: { shown } }); // its state, before its picture
+    return { as, data: await as.load(page, id, shown, tab === tabOf(page) ? ahead : null) };
   },
   draw: (page, { as, data }) => as.draw(page, data),
 };
