@@ -204,7 +204,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually text command…")
 	}
-	late := time.Now().Add(20 * time.Second)
+	late := time.Now().Add(90 * time.Second)
 	for {
 		_ = ts.Exec(args[1], args[2:]...)
 		out := ts.ReadFile("stdout")
