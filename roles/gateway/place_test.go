@@ -208,7 +208,7 @@ func (p *place) askIn(ctx context.Context, a ask) reply {
 	body, err := io.ReadAll(answer.Body)
 	select {
 	case <-ended:
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 	}
 	return reply{answer.StatusCode, answer.Header, string(body), err}
 }

@@ -230,7 +230,7 @@ func TestStreams(t *testing.T) {
 	_ = res.Body.Close()
 	select {
 	case <-gone:
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Error("the gateway's request outlives the client")
 	}
 }
@@ -324,7 +324,7 @@ func TestClose(t *testing.T) {
 	o.Close()
 	select {
 	case <-ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Error("a request outlives the door")
 	}
 	if _, err := os.Stat(o.vars["SETT_MODEL_SOCKET"]); !os.IsNotExist(err) {
