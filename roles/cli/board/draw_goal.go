@@ -45,6 +45,9 @@ func (s sheet) oneGoalRows(v *goalValues) []row {
 	rows = append(rows, s.matterRows(s.m.about(s.p))...)
 	rows = append(rows, s.waitRows(v.Shown.Waits, v.Shown.More)...)
 	rows = append(rows, blank)
+	if !v.has(parts[s.p.part]) {
+		return append(rows, say("is read…", term.Dim))
+	}
 	switch parts[s.p.part] {
 	case partTimeline:
 		rows = append(rows, s.timelineRows(v.Report.Timeline, w)...)
@@ -53,9 +56,6 @@ func (s sheet) oneGoalRows(v *goalValues) []row {
 	case partLedger:
 		rows = append(rows, s.ledgerRows(v.Report.Ledger)...)
 	default:
-		if v.Text == "" {
-			return append(rows, say("is read…", term.Dim))
-		}
 		rows = append(rows, s.textRows(v.Text)...)
 	}
 	return rows

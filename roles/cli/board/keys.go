@@ -98,9 +98,6 @@ func (m *model) turn(by int) []effect {
 	case paneGoal:
 		p.part = (p.part + by + len(parts)) % len(parts)
 		p.top, p.on, p.line = 0, "", -1
-		if v, ok := p.values.(*goalValues); ok {
-			v.Text = "" // of another part
-		}
 		return m.stir()
 	case paneNow:
 		return m.home(paneGoals)

@@ -143,12 +143,13 @@ type (
 	due    struct{}                // reading was put off until now
 )
 
-// Times, in seconds.
+// Times, in seconds where they have no unit.
 const (
-	busyEvery  = 3  // the present is read anew while tools run, for their last lines
-	quietEvery = 30 // and in any case
-	tryEvery   = 2  // a read that failed is tried again
-	tellTime   = 10 * time.Second
+	longestWait = 10 * time.Second // between two reads while entries come
+	busyEvery   = 3                // the present is read anew while tools run, for their last lines
+	quietEvery  = 30               // and in any case
+	tryEvery    = 2                // a read that failed is tried again
+	tellTime    = 10 * time.Second
 )
 
 // newModel begins with the present, or with a goal.
@@ -205,17 +206,23 @@ func (m *model) back() []effect {
 	return m.stir()
 }
 
+// source is the pane whose values are read: the one that is shown, or the present, where
+// that one has none. The title counts the matters of either.
+func (m *model) source() *pane {
+	if k := m.here().kind; k == paneLogs || k == paneHelp {
+		return m.stack[0]
+	}
+	return m.here()
+}
+
 // stir reads the pane that is shown, now or when the read under way has ended.
 func (m *model) stir() []effect {
-	if k := m.here().kind; k == paneLogs || k == paneHelp {
-		return nil
-	}
 	if m.reading {
 		m.again = true
 		return nil
 	}
 	m.reading, m.again = true, false
-	return []effect{reads{*m.here()}}
+	return []effect{reads{*m.source()}}
 }
 
 // tell shows a message for a while.
@@ -289,11 +296,11 @@ func (m *model) wasRead(t wasRead) []effect {
 	if !m.again {
 		return nil
 	}
-	if p != m.here() || p.values == nil || t.took == 0 {
+	if p != m.source() || p.values == nil || t.took == 0 {
 		return m.stir()
 	}
 	m.reading, m.again = true, false
-	return []effect{waits{min(3*t.took, 2*time.Second)}}
+	return []effect{waits{min(3*t.took, longestWait)}}
 }
 
 // waits puts reading off.
@@ -342,10 +349,10 @@ func (m *model) passed(now time.Time) []effect {
 		m.message = ""
 	}
 	every := quietEvery
-	if v, ok := m.here().values.(*present); ok && slices.ContainsFunc(v.Instance.Waits, isRunning) {
+	if v, ok := m.source().values.(*present); ok && slices.ContainsFunc(v.Instance.Waits, isRunning) {
 		every = busyEvery
 	}
-	if m.lost != "" || m.here().problem != nil {
+	if m.lost != "" || m.source().problem != nil {
 		every = tryEvery
 	}
 	if m.seconds%every == 0 {

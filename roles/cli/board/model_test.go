@@ -102,7 +102,9 @@ func screens() map[string]*model {
 		"help":  at(place{kind: paneHelp}, nil),
 	}
 	for i, part := range parts {
-		all["goal-"+part] = at(place{kind: paneGoal, id: goalID, part: i}, theGoal())
+		v := theGoal()
+		v.part = part
+		all["goal-"+part] = at(place{kind: paneGoal, id: goalID, part: i}, v)
 	}
 	logs := at(place{kind: paneLogs, title: "writer"}, nil)
 	logs.told(logged{logs.here().number, []string{"writer  12:00:00 │ compiling", "writer  12:00:01 │ linking"}})
@@ -271,6 +273,26 @@ func TestWays(t *testing.T) {
 	}
 }
 
+// A part of a goal that is not read yet says so: nothing of another stands for it.
+func TestParts(t *testing.T) {
+	v := theGoal()
+	v.part = partStory
+	m := at(place{kind: paneGoal, id: goalID, part: 2}, v)
+	for _, part := range []string{partGraph, partChanges, partLedger, partTimeline, partResult} {
+		press(m, "tab")
+		if screen := strings.Join(m.draw(plain), "\n"); !strings.Contains(screen, "["+part+"]") || !strings.Contains(screen, "is read…") {
+			t.Errorf("%s:\n%s", part, screen)
+		}
+	}
+	v.part = partTimeline
+	for _, part := range []string{partResult, partTimeline} {
+		if screen := strings.Join(m.draw(plain), "\n"); !strings.Contains(screen, "["+part+"]") || strings.Contains(screen, "is read…") {
+			t.Errorf("%s:\n%s", part, screen)
+		}
+		press(m, "left")
+	}
+}
+
 // The log that is followed is that of the pane, and none after it was left.
 func TestLogPane(t *testing.T) {
 	m := at(place{kind: paneNow}, nil)
@@ -297,6 +319,13 @@ func TestLogPane(t *testing.T) {
 	press(m, "G")
 	if screen := strings.Join(m.draw(plain), "\n"); !strings.Contains(screen, "newer") {
 		t.Errorf("the end is not shown again:\n%s", screen)
+	}
+	if got := m.told(happened{}); len(got) != 1 || got[0].(reads).pane.kind != paneNow {
+		t.Errorf("while a log is shown, an entry leads to %+v", got)
+	}
+	m.told(wasRead{pane: m.stack[0].number, values: thePresent(), matters: matters[:1]})
+	if screen := strings.Join(m.draw(plain), "\n"); !strings.Contains(screen, "1 matter waits for you") {
+		t.Errorf("the title is old:\n%s", screen)
 	}
 	if got := press(m, "esc"); len(got) == 0 || got[0] != (effect)(nil) && !reflect.DeepEqual(got[0], follows{}) {
 		t.Errorf("%+v", got)
@@ -350,7 +379,7 @@ func TestReadsAgain(t *testing.T) {
 		}
 	}
 	got := m.told(wasRead{pane: m.here().number, values: thePresent(), took: time.Hour})
-	if !reflect.DeepEqual(got, []effect{waits{2 * time.Second}}) {
+	if !reflect.DeepEqual(got, []effect{waits{longestWait}}) {
 		t.Fatalf("%+v", got)
 	}
 	if got := m.told(happened{}); got != nil {
@@ -467,7 +496,9 @@ func TestAnyKeys(t *testing.T) {
 				case paneGoals:
 					t.values = &goalList{Goals: thePresent().Failed}
 				case paneGoal:
-					t.values = theGoal()
+					v := theGoal()
+					v.part = parts[e.pane.part]
+					t.values = v
 				case paneThing:
 					t.values = &thing{Text: strings.Repeat("It digs.\n", random.IntN(90))}
 				}

@@ -48,6 +48,13 @@ type goalValues struct {
 		Lacks    []string         `json:"lacks"`
 	}
 	Text string
+	part string // that was read
+}
+
+// has says whether the values are those of a part. Three parts draw the report.
+func (v *goalValues) has(part string) bool {
+	reported := func(part string) bool { return part == partTimeline || part == partResult || part == partLedger }
+	return v.part == part || reported(v.part) && reported(part)
 }
 
 // thing is the pane of an artefact or a claim.
@@ -160,7 +167,7 @@ func readPresent(ctx context.Context, run act.Command, instance string) (*presen
 }
 
 func readGoal(ctx context.Context, run act.Command, p place) (*goalValues, error) {
-	v := &goalValues{}
+	v := &goalValues{part: parts[p.part]}
 	err := all(
 		func() error { return run.Read(ctx, &v.Shown, "show", "--", p.id) },
 		func() error { return run.Read(ctx, &v.Spending, "models", "show", "--", p.id) },
