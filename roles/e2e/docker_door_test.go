@@ -190,6 +190,9 @@ func TestDockerByo(t *testing.T) {
 	p.out.Reset()
 	p.run("sett try byo --container --yes --goal 'Say hello in a new file'")
 	p.said("It may say hello to the wrong person.", "models   1 call of main")
+	p.out.Reset()
+	p.run("sett try llm-coder --container --yes --goal 'Say hello in a new file'") // it has no image of its own
+	p.said("models   2 calls of main", "changed  A hello")
 	p.edit("  makes: Risks", "  makes: Risks\n    network: none")
 	p.edit("command: [agents/examples/byo.sh]", `command: [sh, -c, 'curl -sS --unix-socket "$SETT_MODEL_SOCKET" http://model/v1/models -H "Authorization: Bearer $OPENAI_API_KEY"; echo " at ${OPENAI_BASE_URL-none}"']`)
 	p.out.Reset()

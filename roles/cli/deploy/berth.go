@@ -34,7 +34,7 @@ const berthUnit = "tool"
 // NewBerth gets the image of an agent as sett up does, after what berths of killed commands
 // left is removed. The caller closes it; keep: its directory stays then.
 func NewBerth(ctx context.Context, at *instance.Locator, c *config.Config, agent config.Agent, root, file string, keep bool) (b *Berth, err error) {
-	if agent.Image == "" && agent.Build == nil {
+	if agent.Image == "" && agent.Build == nil && agent.NeedsImage() {
 		return nil, role.Fail(role.Usage, fmt.Errorf("agent %s has no image", agent.Name), "image or build in %s, or sett try without --container", instance.ConfigName)
 	}
 	sweepBerths(ctx, at)
@@ -89,6 +89,10 @@ func (m *materials) one(ctx context.Context, agent *config.Agent) (err error) {
 	l := m.l
 	if l.control, err = m.controlFor(ctx, l.engine.Facts().Arch); err != nil {
 		return err
+	}
+	if agent.Image == "" && agent.Build == nil { // sett llm needs nothing else
+		agent.Resolved = &config.Resolved{Image: l.control.ID}
+		return nil
 	}
 	var wants []imageWant
 	for _, w := range wantedImages(l.j.c, l.j.in) {
