@@ -130,7 +130,8 @@ func (t *Tree) bounded(ctx context.Context, c Changes) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range strings.Split(strings.TrimSuffix(out, "\x00"), "\x00") {
+	changed := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	for _, name := range changed {
 		if info, err := os.Lstat(filepath.Join(t.Dir(), name)); err == nil && info.Mode().IsRegular() {
 			most -= info.Size()
 		}
@@ -138,7 +139,7 @@ func (t *Tree) bounded(ctx context.Context, c Changes) error {
 	if most < 0 {
 		return ErrTooLarge
 	}
-	return nil
+	return track(t, changed)
 }
 
 // disarming is a way to disarm a tree.

@@ -97,6 +97,7 @@ func FetchContent(ctx context.Context, s *Store, from lfs.Objects, pointers []lf
 }
 
 // ownContent gives content that root brought to the owner of the store.
+// It does nothing for anybody else.
 func ownContent(s *Store) error {
 	owner := ownerOf(s.Dir)
 	if owner == nil {
@@ -304,6 +305,36 @@ func hasContent(ctx context.Context, t *Tree, commit, name string) bool {
 	defer f.Close()
 	return lfs.Copy(ctx, io.Discard, f, p) == nil
 }
+
+// track notes that a tool begins with git LFS in a repository that had none: attributes of its own name it.
+func track(t *Tree, changed []string) error {
+	if contentMark(t.store) != "" || !slices.ContainsFunc(changed, func(name string) bool { return path.Base(name) == ".gitattributes" }) {
+		return nil
+	}
+	root, err := os.OpenRoot(t.Dir())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, name := range changed {
+		if path.Base(name) != ".gitattributes" {
+			continue
+		}
+		f, err := repofile.Open(root, name)
+		if err != nil {
+			continue
+		}
+		text, err := io.ReadAll(io.LimitReader(f, mostAttributes))
+		_ = f.Close()
+		if err == nil && strings.Contains(string(text), "filter=lfs") {
+			return WriteWhole(contentMarkFile(t.store), "")
+		}
+	}
+	return nil
+}
+
+// mostAttributes bounds a file of attributes, in bytes.
+const mostAttributes = 1 << 20
 
 // asPointers puts pointers in the place of a tool's changed files that attributes give to git LFS, once the store has
 // their content. With an index that git has, c lists the changed files.

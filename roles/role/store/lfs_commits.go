@@ -109,6 +109,9 @@ func textsOf(ctx context.Context, s *Store, c command, hashes []string) (map[str
 // that git LFS would have given it: where the tool committed the content of a file that the attributes of the
 // commit give to git LFS, the commit, and each one after it, gets a pointer. The objects of the tool are on the shelf.
 func inPointers(ctx context.Context, s *Store, o Offer, shelf, commit string, size int64) (string, error) {
+	if err := begins(s, o); err != nil {
+		return "", err
+	}
 	places, err := contents(s)
 	if err != nil || places == nil {
 		return commit, err
@@ -130,6 +133,25 @@ func inPointers(ctx context.Context, s *Store, o Offer, shelf, commit string, si
 	commit, err = x.rewrite(ctx)
 	return commit, refusal(err)
 }
+
+// begins notes that a tool begins with git LFS in a repository that had none: its git-lfs has content.
+func begins(s *Store, o Offer) error {
+	if contentMark(s) != "" {
+		return nil
+	}
+	root, err := os.OpenRoot(o.Root)
+	if err != nil {
+		return nil //nolint:nilerr // there is no tool's repository
+	}
+	defer root.Close()
+	if info, err := root.Lstat(theirContent(o)); err != nil || !info.IsDir() {
+		return nil //nolint:nilerr // it does not
+	}
+	return WriteWhole(contentMarkFile(s), "")
+}
+
+// theirContent is the directory of the content that a tool's git-lfs has.
+func theirContent(o Offer) string { return path.Join(path.Dir(o.Objects), "lfs", "objects") }
 
 // rewriting gives commits of a tool the form that they would have with git LFS.
 type rewriting struct {
@@ -168,7 +190,7 @@ func (x *rewriting) receive(ctx context.Context, o Offer, found blobs, places []
 		if slices.ContainsFunc(places, func(o lfs.Objects) bool { return o.Has(p.Pointer) }) {
 			continue
 		}
-		from, err := lfs.OpenIn(root, path.Join(path.Dir(o.Objects), "lfs", "objects"), p.Pointer)
+		from, err := lfs.OpenIn(root, theirContent(o), p.Pointer)
 		if err != nil {
 			continue // it is nowhere
 		}

@@ -31,7 +31,7 @@ func SendContent(ctx context.Context, s *Store, commit, gitDir string) (lacking 
 	if err != nil {
 		return nil, err
 	}
-	to := Content(user.store.Objects())
+	to, brought := Content(user.store.Objects()), false
 	for _, p := range found.pointers {
 		if to.Has(p.Pointer) {
 			continue
@@ -40,6 +40,12 @@ func SendContent(ctx context.Context, s *Store, commit, gitDir string) (lacking 
 			lacking = append(lacking, p.path)
 		} else if err := to.Bring(ctx, from, p.Pointer); err != nil {
 			return nil, fmt.Errorf("bring the content of %s into %s: %w", p.path, to, err)
+		}
+		brought = true
+	}
+	if brought {
+		if err := ownContent(user.store); err != nil {
+			return nil, err
 		}
 	}
 	return sorted(lacking), nil

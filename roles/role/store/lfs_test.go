@@ -239,6 +239,41 @@ func TestContentOfToolsCommits(t *testing.T) {
 	}
 }
 
+// A tool may begin with git LFS, with git-lfs or without.
+func TestContentBegins(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	commit := p.commit("code", "x\n")
+	for name, end := range map[string]func(*Store, *Tree) (string, error){
+		"without": func(_ *Store, tree *Tree) (string, error) {
+			write(t, filepath.Join(tree.Dir(), "new.bin"), large)
+			made, err := tree.Commit(t.Context(), Changes{Start: commit}, nil, Artefact("made"))
+			return made.Commit, err
+		},
+		"with": func(s *Store, tree *Tree) (string, error) {
+			theirs, err := lfs.Objects(filepath.Join(tree.Dir(), ".git", "lfs", "objects")).Put(t.Context(), strings.NewReader(large))
+			if err != nil {
+				return "", err
+			}
+			return s.Take(t.Context(), tree.Offer(toolCommits(t, tree, "new.bin", theirs.Text()), []string{commit}), Artefact("made"))
+		},
+	} {
+		s := p.store()
+		tree := prepared(t, s, commit)
+		write(t, filepath.Join(tree.Dir(), "dir", "x"), "x")
+		write(t, filepath.Join(tree.Dir(), ".gitattributes"), "*.bin filter=lfs -text\n")
+		made, err := end(s, tree)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		pointer, ok := lfs.Parse(run(t, "", "git", "--git-dir="+s.Dir, "cat-file", "blob", made+":new.bin") + "\n")
+		if !ok || pointer.Size != int64(len(large)) || !Content(s.Objects()).Has(pointer) {
+			t.Errorf("%s: pointer %v, stored %t", name, pointer, Content(s.Objects()).Has(pointer))
+		}
+		isFile(t, filepath.Join(prepared(t, s, made).Dir(), "new.bin"), large)
+	}
+}
+
 // Content goes with commits to the person's repository, whichever way they get there.
 func TestContentSent(t *testing.T) {
 	t.Parallel()
