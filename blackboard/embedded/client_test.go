@@ -161,7 +161,7 @@ func waitFor(t *testing.T, done func() bool) {
 		select {
 		case <-tick.C:
 		case <-deadline:
-			t.Fatal("waited for 20 s")
+			t.Fatal("waited for a minute")
 		}
 	}
 }

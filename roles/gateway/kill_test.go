@@ -56,7 +56,7 @@ func (p *place) process(answers string) *exec.Cmd {
 	for r.Scan() {
 		var l struct{ Msg, Addr string }
 		if json.Unmarshal(r.Bytes(), &l) == nil && l.Addr != "" {
-			p.url = "http://" + l.Addr
+			p.url, p.apart = "http://"+l.Addr, true
 			go func() {
 				for r.Scan() {
 				}
