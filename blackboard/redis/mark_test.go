@@ -199,6 +199,50 @@ func TestLeaderOnAnOlderCopy(t *testing.T) {
 	})
 }
 
+// A leader sees the entry of each of its moves, so that it knows an older copy by the lack of it.
+func TestLeaderSeesItsEntries(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		_, err := w.b.Settle(w.ctx, "mine", true, "test")
+		must(t, err)
+		sees := func(what string, err error) {
+			t.Helper()
+			must(t, err)
+			if known, last := w.b.Known().Last, w.lastEvent().ID; known != last {
+				t.Errorf("%s: the last entry it knows is %s, and the ledger's is %s", what, known, last)
+			}
+		}
+		claim := w.granted(blackboard.PhaseExclusive, "a")
+		c, ref := w.run(claim, "a")
+		k := conflictOf(c, "bb")
+		must(t, w.b.Cub.Clash(w.ctx, blackboard.Clash{GrantRef: ref, Conflict: k}))
+		sees("unclash", w.b.Leader.Unclash(w.ctx, blackboard.Unclash{Epoch: w.epoch, Claim: claim, Agent: "a", Conflict: k.ID, Settled: c.ArtefactID}))
+
+		first := w.granted(blackboard.PhaseParallel, "a")
+		x := w.finish(first, "a", blackboard.Standard, "X", "")
+		own := w.open(x.ID, "a")
+		must(t, w.bid(own, "a", blackboard.BidIgnore))
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(own), ""))
+		sees("conflict_rework", w.b.Leader.ReworkConflict(w.ctx, blackboard.ConflictRework{
+			Epoch: w.epoch, Artefact: x.ID,
+			Review: blackboard.Artefact{
+				ID: blackboard.ConflictReviewID(k.ID), StructuralType: blackboard.Review, Type: blackboard.TypeConflictReview,
+				Payload: "no", SourceArtefacts: []string{x.ID}, ProducedByRole: blackboard.RoleRepository, WorkflowID: x.WorkflowID,
+			},
+			Rework: blackboard.Rework{ClaimID: blackboard.ConflictReworkID(k.ID), Agent: "a", Context: []string{blackboard.ConflictReviewID(k.ID)}},
+		}))
+
+		sees("lands", w.b.Leader.SetLanding(w.ctx, w.epoch, "main"))
+		done, result := w.achieved()
+		sees("land", w.b.Leader.Land(w.ctx, blackboard.LandingStep{
+			Epoch: w.epoch, Workflow: done, From: *w.workflow(done).Landing,
+			To: blackboard.Landing{State: blackboard.LandingBarred, Artefact: result, Branch: "main", Reason: "checked out", People: true},
+		}))
+		limit := failure(done, blackboard.TypeWorkflowLimit)
+		sees("refuse", w.b.Leader.RefuseClaim(w.ctx, w.epoch, k.ID, "limit", limit))
+	})
+}
+
 // An older copy keeps no courses once a leader or an agent has met it, so that scripts grant
 // nothing there.
 func TestOlderCopyLosesItsCourses(t *testing.T) {

@@ -1,7 +1,7 @@
 -- A waiting worker is told its one claim. It starts the grant itself; until then
 -- the grant stays queued, and is anybody's of the agent.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 agent, 3 incarnation, 4 claim, 5 attempt.
--- Replies ok | already | stale | refused why.
+-- Replies ok, entry | already | stale | refused why.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -33,7 +33,7 @@ for i = 1, #all, 2 do
   end
 end
 call('HSET', key, me, string.format('%.0f', w.alive) .. ' ' .. claim .. ' ' .. attempt)
-emit('assign', 'workflow', call('HGET', claim_key(claim), 'workflow_id') or '', 'claim', claim, 'agent', agent,
+local entry = emit('assign', 'workflow', call('HGET', claim_key(claim), 'workflow_id') or '', 'claim', claim, 'agent', agent,
   'phase', g.phase, 'attempt', attempt, 'holder', me)
 call('PUBLISH', standby_events(agent), me .. ' ' .. claim)
-return { 'ok' }
+return { 'ok', entry }

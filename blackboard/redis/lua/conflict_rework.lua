@@ -3,7 +3,7 @@
 -- person the first move writes the Review, the second opens the rework.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 artefact to rework, 3 Review (JSON), 4 its payload, 5 size, 6 hash,
 -- 7 rework {id, agent, context, question?} (JSON), 8 payload of the question, 9 its size, 10 its hash.
--- Replies ok refused or reworked | already | refused why | stale.
+-- Replies ok refused or reworked, entry | already | refused why | stale.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -38,8 +38,8 @@ if written or not asks then -- an entry tells of one artefact: the question come
     result, kind, size, sum = asks and asks.id or '', asks and asks.type or '', asks and ARGV[9] or '', asks and ARGV[10] or ''
   end
 end
-emit('conflict', 'workflow', review.workflow, 'claim', to == 'reworked' and rework.id or '', 'agent', rework.agent, 'artefact', artefact,
+local entry = emit('conflict', 'workflow', review.workflow, 'claim', to == 'reworked' and rework.id or '', 'agent', rework.agent, 'artefact', artefact,
   'to', to, 'reason', review.summary, 'result', result, 'result_type', kind, 'size', size, 'sha256', sum,
   'waits_for', waits_for(review.workflow))
 call('PUBLISH', orchestrator_events, to == 'reworked' and rework.id or '')
-return { 'ok', to }
+return { 'ok', to, entry }

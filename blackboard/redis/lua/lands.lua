@@ -1,7 +1,7 @@
 -- Sets the branch on which achieved goals land from now on; empty: none do. Goals that wait
 -- to land go on waiting.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 the branch.
--- Replies ok | already | stale.
+-- Replies ok, entry | already | stale.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -9,5 +9,5 @@ if (call('HGET', instance_key, 'land') or '') == ARGV[2] then
   return { 'already' }
 end
 call('HSET', instance_key, 'land', ARGV[2])
-emit('policy', 'land', ARGV[2])
-return { 'ok' }
+local entry = emit('policy', 'land', ARGV[2])
+return { 'ok', entry }

@@ -3,7 +3,7 @@
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 the types (JSON array, each an array of its parts
 -- between the wildcards), 3 the types as sett.yml has them, for the ledger, 4 the digest of all settings that
 -- decisions depend on.
--- Replies ok | already | stale.
+-- Replies ok, entry | already | stale.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -17,5 +17,5 @@ if (call('HGET', instance_key, 'approve') or '[]') == ARGV[2] then
   return { 'already' }
 end
 call('HSET', instance_key, 'approve', ARGV[2])
-emit('policy', 'approve', ARGV[3])
-return { 'ok' }
+local entry = emit('policy', 'approve', ARGV[3])
+return { 'ok', entry }

@@ -1,7 +1,7 @@
 -- An artefact gets no claim, because its workflow has grown too large. The
 -- Failure that says so is written once per workflow.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 artefact id, 3 reason, 4 Failure (JSON), 5 its payload, 6 size, 7 hash.
--- Replies ok | already | stale | miscounted workflow.
+-- Replies ok, entry | already | stale | miscounted workflow.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -21,6 +21,6 @@ if call('EXISTS', artifact_key(failure.id)) == 0 then
   written = { 'result', failure.id, 'result_type', failure.type, 'size', ARGV[6], 'sha256', ARGV[7] }
 end
 local ended = settle(failure.workflow, at)
-emit('refuse', 'workflow', failure.workflow, 'artefact', ARGV[2], 'reason', ARGV[3], 'workflow_status', ended,
+local entry = emit('refuse', 'workflow', failure.workflow, 'artefact', ARGV[2], 'reason', ARGV[3], 'workflow_status', ended,
   'waits_for', waits_for(failure.workflow), unpack(written))
-return { 'ok' }
+return { 'ok', entry }

@@ -1,6 +1,6 @@
 -- A grant that waited for a Conflict goes on: an artefact takes the place of both sides.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 the Conflict, 5 the artefact.
--- Replies ok | already | stale.
+-- Replies ok, entry | already | stale.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -15,7 +15,7 @@ g.settled[#g.settled + 1] = ARGV[5]
 queue_grant(claim, agent, g, at)
 weigh(claim, workflow)
 call('HINCRBY', claim_key(claim), 'revision', 1)
-emit('conflict', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt, 'to', 'settled',
+local entry = emit('conflict', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt, 'to', 'settled',
   'conflict', ARGV[4], 'settled', ARGV[5])
 call('PUBLISH', orchestrator_events, claim)
-return { 'ok' }
+return { 'ok', entry }

@@ -12,6 +12,7 @@ import (
 var led = map[string]bool{
 	"open": true, "refuse": true, "ignore": true, "grant": true, "complete": true, "terminate": true, "crash": true,
 	"assign": true, "policy": true, "overrun": true, "course": true,
+	"land": true, "lands": true, "unclash": true, "conflict_rework": true,
 }
 
 // sure compares the board with the sight of before, if there was a new connection since
