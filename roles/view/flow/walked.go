@@ -73,6 +73,9 @@ func (c *Counter) Add(e blackboard.Event) {
 		c.since = e.Time
 	}
 	at := e.Attributes
+	if id := at[blackboard.AttributeResult]; id != "" && at["result_type"] != "" { // of a move that is no run of a tool
+		c.types[id] = at["result_type"]
+	}
 	switch e.Kind {
 	case blackboard.EventGoal:
 		c.goals++
@@ -82,13 +85,14 @@ func (c *Counter) Add(e blackboard.Event) {
 		c.claims[at["rework"]] = c.claims[e.Claim]
 	case blackboard.EventRetry:
 		c.claims[e.Claim] = c.claims[at["retry_of"]]
-	case blackboard.EventLanding:
-		if e.Claim != "" { // the result is reworked
+	case blackboard.EventReject, blackboard.EventLanding, blackboard.EventConflict:
+		if e.Claim != "" && (e.Kind != blackboard.EventConflict || e.To == "reworked") { // its artefact is judged or made anew
 			c.claims[e.Claim] = c.types[e.Artefact]
 		}
 	case blackboard.EventResult:
 		c.result(e)
-	case blackboard.EventApprove, blackboard.EventReject:
+	}
+	if e.Kind == blackboard.EventApprove || e.Kind == blackboard.EventReject {
 		c.decided(e)
 	}
 	if id := e.Held(); id != "" {

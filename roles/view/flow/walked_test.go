@@ -20,12 +20,50 @@ func entry(seconds int, kind blackboard.EventKind, claim, artefact, agent string
 	return e
 }
 
+// result is an entry of a tool's result.
+func result(seconds int, claim, artefact, agent string, phase blackboard.Phase, structural, name, us string, more ...string) blackboard.Event {
+	return entry(seconds, blackboard.EventResult, claim, artefact, agent, phase, append([]string{"structural_type", structural, "type", name, "tool_us", us}, more...)...)
+}
+
+// A rework counts at the type of its artefact, also where no claim of agents led to it: after a person's
+// rejection, a refused landing, or commits that do not merge.
+func TestWalkedReworks(t *testing.T) {
+	count := NewCounter()
+	for _, e := range []blackboard.Event{
+		entry(0, blackboard.EventGoal, "", "goal", "", ""),
+		entry(1, blackboard.EventOpen, "c1", "goal", "", "", "type", "GoalDefined"),
+		result(2, "c1", "d1", "writer", blackboard.PhaseExclusive, "Terminal", "Draft", "1000000", "gate", "held"),
+		entry(3, blackboard.EventReject, "c2", "d1", "", "", "by", "anna", "result", "review"),
+		entry(4, blackboard.EventTerminate, "c2", "", "writer", "", "rework", "c3"),
+		result(5, "c3", "d2", "writer", blackboard.PhaseExclusive, "Terminal", "Draft", "1000000"),
+		entry(6, blackboard.EventLanding, "", "d2", "", "", "result", "l", "result_type", "Landing"),
+		entry(7, blackboard.EventLanding, "c4", "d2", "writer", ""),
+		result(8, "c4", "d3", "writer", blackboard.PhaseExclusive, "Terminal", "Draft", "1000000"),
+		entry(9, blackboard.EventConflict, "c4", "", "writer", "exclusive", "result", "x", "result_type", "Conflict"),
+		{Kind: blackboard.EventConflict, Claim: "c5", Artefact: "d3", Agent: "writer", To: "reworked", Attributes: map[string]string{"result": "r", "result_type": "Review"}},
+		result(11, "c5", "d4", "writer", blackboard.PhaseExclusive, "Terminal", "Draft", "1000000"),
+		entry(12, blackboard.EventReject, "c6", "l", "", "", "by", "anna"),
+		entry(13, blackboard.EventTerminate, "c6", "", "writer", "", "rework", "c7"),
+		result(14, "c7", "l2", "writer", blackboard.PhaseExclusive, "Standard", "Landing", "1000000"),
+		entry(15, blackboard.EventConflict, "c7", "x", "writer", "exclusive"), // it waits: no other claim
+		result(16, "c7", "l3", "writer", blackboard.PhaseExclusive, "Standard", "Landing", "1000000"),
+	} {
+		count.Add(e)
+	}
+	w := count.Walked()
+	for name, times := range map[string]int{"GoalDefined": 1, "Draft": 3, "Landing": 2} {
+		if got := w.Of(name, "writer", false).Times; got != times {
+			t.Errorf("the writer worked %d times on %s, want %d: %+v", got, name, times, w.Arrows)
+		}
+	}
+	if g := w.Gate("Draft"); g.Rejected != 1 || g.Seconds != 1 {
+		t.Errorf("gate %+v", g)
+	}
+}
+
 // The ways of a goal with a review that rejects, a rework, a retry, a gate, and work that
 // the plan does not have.
 func TestWalked(t *testing.T) {
-	result := func(seconds int, claim, artefact, agent string, phase blackboard.Phase, structural, name, us string, more ...string) blackboard.Event {
-		return entry(seconds, blackboard.EventResult, claim, artefact, agent, phase, append([]string{"structural_type", structural, "type", name, "tool_us", us}, more...)...)
-	}
 	count := NewCounter()
 	for _, e := range []blackboard.Event{
 		entry(0, blackboard.EventGoal, "", "goal", "", ""),
