@@ -37,6 +37,7 @@ type app struct {
 	at    *instance.Locator
 	ctx   context.Context // ends when the user interrupts
 	flags globals
+	walks *walks // shared with commands that run beside this one; nil: none do
 }
 
 // newApp returns an app for the instance of the current directory.

@@ -30,6 +30,7 @@ var goldenCommands = []goldenCommand{
 	{name: "show-artefact", args: "show {second}"},
 	{name: "show-waiting", args: "show {asking}"},
 	{name: "show-failure", args: "show {failure}"},
+	{name: "show-state", args: "show {asking} --no-claims"},
 	{name: "questions", args: "questions"},
 	{name: "graph", args: "graph {goal}"},
 	{name: "graph-artefact", args: "graph {terminal}"},

@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"context"
+	"sync"
+	"sync/atomic"
+
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/chart"
+	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/view/flow"
@@ -70,6 +75,43 @@ func (c *planCmd) Run(a *app) error {
 	return err
 }
 
+// walks is a count of an instance's ledger that commands which run at one time share: they read the
+// ledger once.
+type walks struct {
+	mu    sync.Mutex // of a reader
+	users atomic.Int32
+	count *flow.Counter
+	from  string // all entries up to this one are counted
+}
+
+// on counts a ledger to its end.
+func (w *walks) on(ctx context.Context, b *instance.Board) (*flow.Walked, error) {
+	w.users.Add(1)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	defer func() {
+		if w.users.Add(-1) == 0 {
+			w.count = nil // an import moves entries: the next count begins anew
+		}
+	}()
+	if w.count == nil {
+		w.count, w.from = flow.NewCounter(), blackboard.Beginning
+	}
+	for {
+		page, err := b.Ledger.History(ctx, w.from, historyPage)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range page {
+			w.count.Add(e)
+			w.from = e.ID
+		}
+		if len(page) < historyPage {
+			return w.count.Walked(), nil
+		}
+	}
+}
+
 // walkedBy counts the instance's ledger.
 func walkedBy(a *app) (*flow.Walked, error) {
 	b, _, done, err := a.at.Board(a.ctx)
@@ -77,18 +119,9 @@ func walkedBy(a *app) (*flow.Walked, error) {
 		return nil, err
 	}
 	defer done()
-	count := flow.NewCounter()
-	for from := blackboard.Beginning; ; {
-		page, err := b.Ledger.History(a.ctx, from, historyPage)
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range page {
-			count.Add(e)
-			from = e.ID
-		}
-		if len(page) < historyPage {
-			return count.Walked(), nil
-		}
+	w := a.walks
+	if w == nil {
+		w = &walks{}
 	}
+	return w.on(a.ctx, b)
 }

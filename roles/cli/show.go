@@ -11,7 +11,8 @@ import (
 )
 
 type showCmd struct {
-	ID string `arg:"" optional:"" help:"A goal, claim or artefact: any part of its id's beginning or end that is unique (default: @last, the newest goal)."`
+	ID       string `arg:"" optional:"" help:"A goal, claim or artefact: any part of its id's beginning or end that is unique (default: @last, the newest goal)."`
+	NoClaims bool   `help:"Leave out a goal's claims, which is much faster where there are many."`
 	term.Form
 }
 
@@ -44,7 +45,11 @@ func (c *showCmd) Run(a *app) error {
 		return err
 	}
 	if artefact.Type == blackboard.TypeGoalDefined && artefact.WorkflowID == on.id {
-		v, err := r.GoalDetail(a.ctx, artefact)
+		read := r.GoalDetail
+		if c.NoClaims {
+			read = r.GoalState
+		}
+		v, err := read(a.ctx, artefact)
 		return c.print(a, v, err, func() error { return chart.Goal(&a.Terminal, v) })
 	}
 	v, err := r.ArtefactDetail(a.ctx, artefact)

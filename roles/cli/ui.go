@@ -12,6 +12,7 @@ import (
 	"sett/roles/cli/act"
 	"sett/roles/cli/board"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
 	"sett/roles/cli/ui"
 	"sett/roles/role"
 )
@@ -134,10 +135,14 @@ func commandsOn(a *app, in *instance.Instance) act.Command {
 	if f := a.flags; f.Config != "" {
 		global = append(global, "--config="+f.Config)
 	}
+	shared := &walks{}
 	return func(ctx context.Context, args []string, stdin io.Reader, out, messages io.Writer) error {
 		e := a.Env
 		e.Args, e.Stdin, e.Stdout, e.Stderr = append(append([]string{}, global...), args...), stdin, out, messages
-		return Run(ctx, e)
+		on := newApp(ctx, e)
+		on.walks = shared
+		defer on.at.Close()
+		return term.Fitted(e.Stderr, run(ctx, on, e))
 	}
 }
 

@@ -75,7 +75,7 @@ func TestPageReads(t *testing.T) {
 	s.write("sett.yml", goldenClan)
 	p := s.opened("--no-open", "--goal", ids["goal"])
 	for path, line := range map[string]string{
-		"list": "list --verbose stage -o json", "goals": "goals -o json", "goals?status=failed&limit=1": "goals --status failed --limit 1 -o json", "show/{goal}": "show {goal} -o json",
+		"list": "list --verbose stage -o json", "goals": "goals -o json", "goals?status=failed&limit=1": "goals --status failed --limit 1 -o json", "show/{goal}": "show {goal} -o json", "show/{goal}?no-claims=true": "show {goal} --no-claims -o json",
 		"show/{rework}": "show {rework} -o json", "show/{second}": "show {second} -o json", "show/{asking}": "show {asking} -o json", "hoard?workflow={goal}": "hoard --workflow {goal} -o json",
 		"questions": "questions -o json", "plan": "plan -o json", "plan?output=svg": "plan -o svg", "plan?walked=true": "plan --walked -o json", "plan?walked&output=svg": "plan --walked -o svg", "why/{terminal}": "why {terminal} -o json", "unearth/{second}": "unearth {second} -o json",
 		"graph/{goal}": "graph {goal} -o json", "report/{goal}": "report {goal} -o json", "report/{goal}?output=timeline": "report {goal} -o timeline", "report/{goal}?output=graph": "report {goal} -o graph",

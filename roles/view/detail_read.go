@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"sett/blackboard"
 	"sett/roles/role/words"
@@ -11,25 +12,40 @@ import (
 
 // GoalDetail reads a goal with its claims; a is the goal itself.
 func (r Reader) GoalDetail(ctx context.Context, a blackboard.Artefact) (GoalDetail, error) {
-	v := GoalDetail{Kind: "goal", Text: a.Payload, Base: a.Base().Commit, Branch: a.Base().Branch, Claims: []ClaimDetail{}}
 	w, err := readAccount(ctx, r.Board, a.ID)
 	if err != nil {
+		return GoalDetail{}, err
+	}
+	v, err := goalOf(ctx, r.Board, a, w)
+	if err == nil {
+		v.Claims, err = claimsOf(ctx, r.Board, w.claims)
+	}
+	if err == nil {
+		err = r.goalWaits(ctx, &v, w)
+	}
+	return v, err
+}
+
+// GoalState reads a goal without its claims, whose number has no bound.
+func (r Reader) GoalState(ctx context.Context, a blackboard.Artefact) (GoalDetail, error) {
+	w, err := r.Workflow(ctx, a.ID)
+	if err != nil {
+		return GoalDetail{}, err
+	}
+	v, err := goalOf(ctx, r.Board, a, account{workflow: w})
+	if err != nil || w.Status.Ended() {
 		return v, err
 	}
-	v.Workflow = w.workflow
-	for _, c := range w.claims {
-		cv, err := r.claimOf(ctx, c)
-		if err != nil {
-			return v, err
-		}
-		v.Claims = append(v.Claims, cv)
-	}
-	if err := r.goalWaits(ctx, &v, w); err != nil {
-		return v, err
-	}
+	v.Waits, v.More, err = r.Waits(ctx, a.ID)
+	return v, err
+}
+
+// goalOf reads a goal but for its claims and waits.
+func goalOf(ctx context.Context, b Board, a blackboard.Artefact, w account) (GoalDetail, error) {
+	v := GoalDetail{Kind: "goal", Workflow: w.workflow, Text: a.Payload, Base: a.Base().Commit, Branch: a.Base().Branch, Claims: []ClaimDetail{}, Waits: []Wait{}}
 	for _, id := range []string{w.workflow.FailureID, w.workflow.TerminalID} {
 		if id != "" && v.Outcome == "" && w.workflow.Status.Ended() {
-			end, err := r.Artefact(ctx, id)
+			end, err := b.Artefact(ctx, id)
 			if err != nil {
 				return v, err
 			}
@@ -41,7 +57,6 @@ func (r Reader) GoalDetail(ctx context.Context, a blackboard.Artefact) (GoalDeta
 
 // goalWaits finds the waits of the goal and of each of its open claims.
 func (r Reader) goalWaits(ctx context.Context, v *GoalDetail, w account) error {
-	v.Waits = []Wait{}
 	if w.workflow.Status.Ended() {
 		return nil
 	}
@@ -68,9 +83,11 @@ func (r Reader) ClaimDetail(ctx context.Context, id string) (v ClaimAlone, err e
 	if err != nil {
 		return v, err
 	}
-	if v.ClaimDetail, err = r.claimOf(ctx, c); err != nil {
+	all, err := claimsOf(ctx, r.Board, []blackboard.Snapshot{c})
+	if err != nil {
 		return v, err
 	}
+	v.ClaimDetail = all[0]
 	if !c.Claim.Status.Closed() {
 		open := Open{Claims: []blackboard.Snapshot{c}}
 		scene, err := r.Scene(ctx, open)
@@ -83,25 +100,44 @@ func (r Reader) ClaimDetail(ctx context.Context, id string) (v ClaimAlone, err e
 	return v, err
 }
 
-// claimOf adds the results to a claim.
-func (r Reader) claimOf(ctx context.Context, c blackboard.Snapshot) (ClaimDetail, error) {
-	v := ClaimDetail{Kind: "claim", Claim: c.Claim, Bids: c.Bids, Grants: []GrantDetail{}, Waits: []Wait{}}
-	for _, g := range c.Grants {
-		gv := GrantDetail{Grant: g, ToolSeconds: g.ToolTime.Seconds()}
-		if by, ok := blackboard.PersonName(g.Agent); ok {
-			gv.By = by
-		}
-		if g.ResultID != "" {
-			r, err := r.Artefact(ctx, g.ResultID)
-			if err != nil {
-				return v, err
+// resultPage is the number of results that are read in one round trip: payloads may be large.
+const resultPage = 100
+
+// claimsOf adds the results to claims.
+func claimsOf(ctx context.Context, b Board, claims []blackboard.Snapshot) ([]ClaimDetail, error) {
+	all := []ClaimDetail{}
+	var made []*GrantDetail // with a result
+	for _, c := range claims {
+		v := ClaimDetail{Kind: "claim", Claim: c.Claim, Bids: c.Bids, Grants: []GrantDetail{}, Waits: []Wait{}}
+		for _, g := range c.Grants {
+			gv := GrantDetail{Grant: g, ToolSeconds: g.ToolTime.Seconds()}
+			if by, ok := blackboard.PersonName(g.Agent); ok {
+				gv.By = by
 			}
-			m := MetaOf(r)
-			gv.Result, gv.Says = &m, Gist(&r)
+			v.Grants = append(v.Grants, gv)
 		}
-		v.Grants = append(v.Grants, gv)
+		for i := range v.Grants {
+			if v.Grants[i].ResultID != "" {
+				made = append(made, &v.Grants[i])
+			}
+		}
+		all = append(all, v)
 	}
-	return v, nil
+	for page := range slices.Chunk(made, resultPage) {
+		var ids []string
+		for _, g := range page {
+			ids = append(ids, g.ResultID)
+		}
+		results, each, err := b.TryArtefacts(ctx, ids)
+		if err = errors.Join(append(each, err)...); err != nil {
+			return nil, err
+		}
+		for i, g := range page {
+			m := MetaOf(results[i])
+			g.Result, g.Says = &m, Gist(&results[i])
+		}
+	}
+	return all, nil
 }
 
 // ArtefactDetail reads an artefact's neighbours, its gate and the claim on it.

@@ -169,7 +169,7 @@ func readPresent(ctx context.Context, run act.Command, instance string) (*presen
 func readGoal(ctx context.Context, run act.Command, p place) (*goalValues, error) {
 	v := &goalValues{part: parts[p.part]}
 	err := all(
-		func() error { return run.Read(ctx, &v.Shown, "show", "--", p.id) },
+		func() error { return run.Read(ctx, &v.Shown, "show", "--no-claims", "--", p.id) },
 		func() error { return run.Read(ctx, &v.Spending, "models", "show", "--", p.id) },
 		func() (err error) {
 			switch part := parts[p.part]; part {

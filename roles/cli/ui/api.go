@@ -29,7 +29,7 @@ type read struct {
 var reads = map[string]read{
 	"list":      {words: []string{"list", "--verbose"}},
 	"goals":     {flags: []string{"status", "limit"}},
-	"show":      {id: true},
+	"show":      {bare: []string{"no-claims"}, id: true},
 	"hoard":     {flags: []string{"type", "agent", "since", "until", "workflow", "limit"}},
 	"questions": {flags: []string{"workflow"}},
 	"plan":      {bare: []string{"walked"}, forms: []string{"svg"}},

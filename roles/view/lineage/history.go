@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	"sett/blackboard"
@@ -27,14 +28,20 @@ type History struct {
 // ReadHistory reads a goal's history. The ledger is read once, from the goal's beginning
 // to its end.
 func ReadHistory(ctx context.Context, b view.Board, entries ledger, goal string) (*History, error) {
-	l, err := readLineage(ctx, b, goal)
+	w, err := b.Workflow(ctx, goal)
 	if err != nil {
 		return nil, err
 	}
-	h := &History{Workflow: l.workflow, Gates: map[string]*view.Gate{}, Runs: map[string][]blackboard.Event{}}
-	if h.Events, err = goalEvents(ctx, entries, l.workflow); err != nil {
+	h := &History{Gates: map[string]*view.Gate{}, Runs: map[string][]blackboard.Event{}}
+	var failed error
+	var reading sync.WaitGroup
+	reading.Go(func() { h.Events, failed = goalEvents(ctx, entries, w) })
+	l, err := readLineage(ctx, b, goal)
+	reading.Wait()
+	if err = cmp.Or(err, failed); err != nil {
 		return nil, err
 	}
+	h.Workflow = l.workflow
 	for _, e := range h.Events {
 		if e.Kind == blackboard.EventStart || e.Kind == blackboard.EventResult || e.Kind == blackboard.EventRequeue || e.Clashed() {
 			h.Runs[e.Claim] = append(h.Runs[e.Claim], e)

@@ -280,7 +280,7 @@ export const show = {
     const id = page.id, tab = tabOf(page);
     const ahead = known.has(id) && drawnTab(tab) ? draw('report/' + id, { output: tab }) : null; // large ones take as long again
     if (ahead) ahead.catch(() => {}); // it is told below
-    const shown = await get('show/' + id);
+    const shown = await get('show/' + id, { 'no-claims': 'true' });
     const as = { goal, claim }[shown.kind] || artefact;
     if (as === goal) early({ as, data: { shown } }); // its state, before its picture
     return { as, data: await as.load(page, id, shown, tab === tabOf(page) ? ahead : null) };
@@ -291,19 +291,24 @@ export const show = {
 export const clan = {
   title: 'Clan',
   still: true, // its count reads the whole ledger: it is of when the view was opened
-  async load() {
-    const [plan, svg] = await Promise.all([get('plan', { walked: 'true' }), draw('plan', { output: 'svg', walked: 'true' })]);
-    return { plan, svg: picture(svg) };
+  async load(page, early) {
+    const read = async (more) => {
+      const [plan, svg] = await Promise.all([get('plan', more), draw('plan', { output: 'svg', ...more })]);
+      return { plan, svg: picture(svg) };
+    };
+    const counted = read({ walked: 'true' });
+    const slow = setTimeout(() => read({}).then(early, () => {}), 300); // of a long ledger the plan comes before its count
+    return counted.finally(() => clearTimeout(slow));
   },
   draw: (page, { plan, svg }) => [
     h('h1', null, 'The clan'),
     h('figure', { 'aria-label': 'the plan as a picture' }, svg),
-    h('h2', null, 'Walked'), h('p', { class: 'quiet' }, plan.walked.goals, plan.walked.goals === 1 ? ' goal' : ' goals', plan.walked.since ? [' since ', at(plan.walked.since)] : '', '; r counts anew'),
+    h('h2', null, 'Walked'), !plan.walked ? h('p', { class: 'quiet' }, 'the ledger is counted…') : [h('p', { class: 'quiet' }, plan.walked.goals, plan.walked.goals === 1 ? ' goal' : ' goals', plan.walked.since ? [' since ', at(plan.walked.since)] : '', '; r counts anew'),
     list(['type', 'phase', 'agent', 'times', 'each', 'at most', 'failed', 'asked', 'rejected', 'makes'], plan.walked.arrows.map((a) => h('tr', { key: 'w' + a.type + ' ' + a.phase + ' ' + a.agent, 'data-row': '', tabindex: '0' }, h('td', null, text(a.type)), h('td', null, a.phase),
       h('td', null, text(a.agent)), h('td', null, a.times), h('td', null, span(a.seconds / a.times)), h('td', null, span(a.longest_seconds)), h('td', { class: a.failed ? 'bad' : null }, a.failed), h('td', null, a.asked), h('td', null, a.rejected),
       h('td', null, text(a.makes.map((m) => m.type + ' ' + m.times).join(', '))))), 'nobody has worked yet'),
     plan.walked.gates.length ? list(['gate', 'approved', 'rejected', 'each', 'at most'], plan.walked.gates.map((g) => h('tr', { key: 'g' + g.type }, h('td', null, text(g.type)), h('td', null, g.approved), h('td', null, g.rejected),
-      h('td', null, span(g.seconds / (g.approved + g.rejected))), h('td', null, span(g.longest_seconds))))) : null,
+      h('td', null, span(g.seconds / (g.approved + g.rejected))), h('td', null, span(g.longest_seconds))))) : null],
     h('h2', null, 'Agents'),
     list(['agent', 'adapter', 'makes', 'model'], plan.agents.map((a) => h('tr', { key: a.agent, 'data-row': '', tabindex: '0' }, h('td', null, text(a.agent)), h('td', null, a.adapter),
       h('td', null, a.any_type ? 'any type' : text(a.makes.join(', '))), h('td', null, text(a.model || ''))))),
