@@ -136,3 +136,22 @@ func TestReportFails(t *testing.T) {
 		t.Errorf("the file has %q", text)
 	}
 }
+
+// The report of an open goal is as of its reading: what runs goes on until then.
+func TestReportOfOpenGoal(t *testing.T) {
+	s := newStage(t)
+	claim := s.Granted("go on", "writer")
+	s.begin(claim, "writer")
+	goal := s.Snapshot(claim).Claim.WorkflowID
+	text, _, err := s.run("report", goal, "-o", "json")
+	s.Must(err)
+	var r report.Report
+	s.Must(json.Unmarshal([]byte(text), &r))
+	last := r.Timeline[len(r.Timeline)-1]
+	if r.Goal.AsOf.Before(r.Goal.Began) || !last.To.Equal(r.Goal.AsOf) || !last.From.Before(last.To) {
+		t.Errorf("as of %s, the last stretch from %s to %s", r.Goal.AsOf, last.From, last.To)
+	}
+	drawn, _, err := s.run("report", goal, "-o", "timeline")
+	s.Must(err)
+	has(t, drawn, ">now</text>")
+}

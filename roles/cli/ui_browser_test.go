@@ -216,6 +216,11 @@ func TestPageInBrowser(t *testing.T) {
 		}
 		b.looks(v.name)
 	}
+	b.goes("goals?status=failed")
+	b.sees("the chosen status", "document.querySelector('#f-status')?.selectedOptions[0].textContent === 'failed'")
+	value[bool](b, "(() => { const e = document.querySelector('#f-status'); e.selectedIndex = 0; e.dispatchEvent(new Event('change')); return true; })()")
+	b.sees("all goals", "location.hash === '#/goals' && document.querySelector('#f-status').selectedOptions[0].textContent === 'all'")
+	b.says("write a page")
 	b.blames(sung)
 	b.byKeys(ids["question"], held)
 

@@ -123,7 +123,7 @@ func TestExample(t *testing.T) {
 func TestRandomGraphs(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 7))
-		var g Graph
+		g := Graph{Wide: float64(seed%2) * 330}
 		for i := range 1 + r.IntN(70) {
 			n := Node{Name: fmt.Sprintf("Type%d %08d", r.IntN(9), i), Text: strings.Repeat("wörd 語 ", r.IntN(9))}
 			for range r.IntN(9) {
@@ -150,7 +150,7 @@ func TestRandomGraphs(t *testing.T) {
 func TestRandomTimelines(t *testing.T) {
 	for seed := range uint64(150) {
 		r := rand.New(rand.NewPCG(seed, 9))
-		tl := Timeline{From: noon, To: noon.Add(time.Duration(r.Int64N(int64(100 * time.Hour))))}
+		tl := Timeline{From: noon, To: noon.Add(time.Duration(r.Int64N(int64(100 * time.Hour)))), Open: seed%2 == 0}
 		for i := range 1 + r.IntN(9) {
 			tl.Lanes = append(tl.Lanes, strings.Repeat(fmt.Sprint("agent", i), 1+r.IntN(5)))
 		}

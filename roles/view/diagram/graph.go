@@ -10,6 +10,7 @@ import (
 type Graph struct {
 	Nodes []Node
 	Edges []Edge
+	Wide  float64 // the width of each box; 0: the usual
 }
 
 // Node is a box: two lines of text and badges below them.
@@ -180,7 +181,7 @@ func (g Graph) Fold(most int, keep map[int]bool) Graph {
 
 // merge makes one node of those that stand for the same. An edge within it goes.
 func (g Graph) merge(into []int) Graph {
-	var out Graph
+	out := Graph{Wide: g.Wide}
 	at, count := map[int]int{}, map[int]int{}
 	for i, to := range into {
 		count[to] += max(g.Nodes[i].Folds, 1)

@@ -30,7 +30,7 @@ func (g Graph) layers() *layout {
 		layer[e.To] = max(layer[e.To], layer[e.From]+1)
 	}
 	for i := range g.Nodes {
-		l.add(spot{node: i, layer: layer[i], w: nodeWidth})
+		l.add(spot{node: i, layer: layer[i], w: cmp.Or(g.Wide, nodeWidth)})
 	}
 	for _, e := range edges {
 		w := way{spots: []int{e.From}, strong: e.Strong}

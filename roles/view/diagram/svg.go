@@ -14,6 +14,7 @@ const Style = `svg.picture{font:12px system-ui,sans-serif;max-width:100%;height:
 svg.picture text{fill:currentColor}
 svg.picture .dim{fill:currentColor;opacity:.65}
 svg.picture .rule{stroke:currentColor;stroke-opacity:.18;fill:none}
+svg.picture .now{stroke:currentColor;stroke-opacity:.7;fill:none}
 svg.picture .edge{stroke:currentColor;stroke-opacity:.45;fill:none}
 svg.picture .strong{stroke-width:2.4;stroke-opacity:.75}
 svg.picture .loop{stroke:#c2410c;stroke-dasharray:4 3;fill:none}

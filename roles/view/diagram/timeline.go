@@ -12,6 +12,7 @@ import (
 // from a bar to a later one that answers it.
 type Timeline struct {
 	From, To time.Time
+	Open     bool     // To is now
 	Lanes    []string // from top to bottom
 	Bars     []Bar
 	Loops    []Loop
@@ -131,10 +132,17 @@ func (t Timeline) axis(p *Picture, x func(time.Time) float64, span time.Duration
 	if span/step > most { // many days
 		step *= time.Duration(math.Ceil(float64(span) / float64(step) / most))
 	}
+	room := timelineWidth
+	if t.Open {
+		const says = "now"
+		room = x(t.To) - Width(says) - 4
+		p.text(room+2, 12, "", says)
+		p.path("now", fmt.Sprintf("M%s 4V%s", num(x(t.To)), num(p.Height)), false)
+	}
 	for at := time.Duration(0); at <= span; at += step {
 		left := x(t.From.Add(at))
 		p.path("rule", fmt.Sprintf("M%s %sV%s", num(left), num(axisHeight-6), num(p.Height)), false)
-		if label := "+" + at.String(); left+2+Width(label) <= timelineWidth {
+		if label := "+" + at.String(); left+2+Width(label) <= room {
 			p.text(left+2, 12, "dim", label)
 		}
 	}

@@ -12,6 +12,9 @@ import (
 // of a type that stands above is named in the agent's box.
 func (p *Plan) Draw() *diagram.Picture {
 	var g diagram.Graph
+	if p.Walked != nil {
+		g.Wide = 330 // a count says more than a box has room for
+	}
 	types := map[string]int{}
 	steps := map[int]Step{}
 	for _, t := range p.Types {

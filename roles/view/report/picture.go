@@ -15,7 +15,10 @@ const mostNodes = 150
 
 // DrawTimeline draws the stretches of the goal's time: a lane for each agent, and one for people.
 func (r *Report) DrawTimeline() *diagram.Picture {
-	t := diagram.Timeline{From: r.Goal.Began, To: r.Goal.Ended}
+	t := diagram.Timeline{From: r.Goal.Began, To: r.Goal.Ended, Open: !r.Goal.AsOf.IsZero()}
+	if t.Open {
+		t.To = r.Goal.AsOf
+	}
 	for i, s := range r.Timeline {
 		lane := slices.Index(t.Lanes, s.Lane)
 		if lane < 0 {

@@ -30,6 +30,13 @@ func Read(ctx context.Context, from Sources, goal string) (*Report, error) {
 	if w.EndedAt.IsZero() {
 		r.Goal.Ended = w.EndedAt
 	}
+	if w.EndedAt.IsZero() && from.Now != nil {
+		now, err := from.Now(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r.Goal.AsOf = now.UTC()
+	}
 	r.artefacts(h)
 	for _, err := range h.Broken {
 		r.Lacks = append(r.Lacks, role.Clean(err.Error()))

@@ -38,6 +38,7 @@ type Goal struct {
 	Began   time.Time                 `json:"began"`
 	Ended   time.Time                 `json:"ended,omitzero"`
 	Seconds *float64                  `json:"seconds,omitempty"`
+	AsOf    time.Time                 `json:"as_of,omitzero"` // of an open goal: when it was read
 }
 
 // Artefact is an artefact with the beginning of its payload.
@@ -123,6 +124,7 @@ type Sources struct {
 	Ledger   Ledger
 	Sett     string // the version
 	Instance string
+	Now      func(ctx context.Context) (time.Time, error)                     // nil: an open goal is as of its last entry
 	Commits  func(ctx context.Context, a blackboard.Artefact) (Commit, error) // nil: there is no store at hand
 	Spending func(ctx context.Context, goal string) (blackboard.Spending, error)
 }

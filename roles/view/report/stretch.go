@@ -20,6 +20,9 @@ const (
 // in the queue, its runs and its questions, and the waits for approvals.
 func (r *Report) stretches(h *lineage.History) {
 	until := h.Workflow.EndedAt
+	if until.IsZero() {
+		until = r.Goal.AsOf
+	}
 	if until.IsZero() && len(h.Events) > 0 {
 		until = h.Events[len(h.Events)-1].Time
 	}

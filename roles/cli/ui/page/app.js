@@ -370,7 +370,9 @@ addEventListener('hashchange', async () => {
 });
 document.addEventListener('visibilitychange', () => { if (!document.hidden) stir(); });
 setInterval(() => { if (!document.hidden && page.data && page.view.ticks) paint(); }, 1000); // times go on
-setInterval(() => { if (!document.hidden && page.view === views.now) refresh(); }, 10000); // silence is no entry
+setInterval(() => { // silence is no entry
+  if (!document.hidden && (page.view === views.now || (page.view.goesOn && page.data && page.view.goesOn(page, page.data.data)))) refresh();
+}, 10000);
 
 route();
 follow();

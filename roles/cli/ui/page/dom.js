@@ -62,7 +62,7 @@ function attributes(node, attrs) {
 function set(node, name, value) {
   if (name === 'key') return;
   if (name.startsWith('on')) node[name] = value;
-  else if (name === 'value' && 'value' in node) {
+  else if (name === 'value' && 'value' in node && node.localName !== 'option') {
     if (document.activeElement !== node && node.value !== String(value ?? '')) node.value = value ?? '';
   } else if (value === null || value === undefined || value === false) node.removeAttribute(name);
   else node.setAttribute(name, value === true ? '' : value);
@@ -135,9 +135,17 @@ export function span(s) {
   return Math.floor(s / 86400) + 'd ' + Math.floor((s % 86400) / 3600) + 'h';
 }
 
+// named gives cells that are a bare number the name of their column: narrow screens show no head.
+const named = (head, row) => {
+  row.kids.forEach((cell, i) => {
+    if (cell.kids.length === 1 && typeof cell.kids[0] === 'number') cell.attrs = { ...cell.attrs, 'data-name': head[i] };
+  });
+  return row;
+};
+
 // list is a table; its head names the columns.
 export const list = (head, rows, empty) => (rows.length === 0 ? h('p', { class: 'quiet' }, empty || 'nothing')
-  : h('div', { class: 'scroll' }, h('table', null, h('thead', null, h('tr', null, head.map((t) => h('th', { scope: 'col' }, t)))), h('tbody', null, rows))));
+  : h('div', { class: 'scroll' }, h('table', null, h('thead', null, h('tr', null, head.map((t) => h('th', { scope: 'col' }, t)))), h('tbody', null, rows.map((r) => named(head, r))))));
 
 export const tone = (s) => ({ achieved: 'good', complete: 'good', running: 'good', working: 'good', done: 'good', approve: 'good', approved: 'good', landed: 'good',
   failed: 'bad', terminated: 'bad', unreachable: 'bad', lost: 'bad', stopped: 'bad', Failure: 'bad',

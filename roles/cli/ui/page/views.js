@@ -74,11 +74,12 @@ export const goals = {
   title: 'Goals',
   ticks: true,
   async load(page) {
-    const all = await get('goals', { status: page.params.get('status'), limit: page.params.get('limit') || 50 });
+    const limit = page.params.get('limit') || 50;
+    const [all, models] = await Promise.all([get('goals', { status: page.params.get('status'), limit }), get('models', { limit })]);
     all.goals.forEach((g) => known.add(g.id));
-    return all;
+    return { ...all, spent: new Map(models.goals.map((g) => [g.workflow_id, g.cost])) };
   },
-  draw(page, { goals: all, more }) {
+  draw(page, { goals: all, more, spent }) {
     const q = (page.params.get('q') || '').toLowerCase();
     const shown = all.filter((g) => !q || g.text.toLowerCase().includes(q) || g.id.toLowerCase().includes(q)).reverse();
     return [
@@ -86,9 +87,10 @@ export const goals = {
       h('div', { class: 'row' },
         page.filter('status', 'Status', ['', 'active', 'achieved', 'failed', 'stalled']),
         page.filter('q', 'Search'), page.filter('limit', 'Newest', ['50', '200', '1000'])),
-      list(['id', 'status', 'age', 'outstanding', 'goal'], shown.map((g) => h('tr', { key: g.id, 'data-row': '', tabindex: '0' },
+      list(['id', 'status', 'age', 'outstanding', ...(spent.size ? ['cost'] : []), 'goal'], shown.map((g) => h('tr', { key: g.id, 'data-row': '', tabindex: '0' },
         h('td', { class: 'tight' }, of(g.id)), h('td', { class: 'tight' }, status(g.status), g.questions ? h('span', { class: 'warn' }, ' ', g.questions, ' asked') : '', g.gates ? h('span', { class: 'warn' }, ' ', g.gates, ' held') : ''),
-        h('td', { class: 'tight' }, since(page, g.age_seconds)), h('td', null, g.outstanding), h('td', null, text(line(g.text, 300))))), 'no goals'),
+        h('td', { class: 'tight' }, since(page, g.age_seconds)), h('td', null, g.outstanding),
+        spent.size ? h('td', { class: 'tight' }, spent.get(g.id) ?? '-') : null, h('td', null, text(line(g.text, 300))))), 'no goals'),
       more ? h('p', { class: 'quiet' }, 'there are older ones') : null,
     ];
   },
@@ -286,6 +288,7 @@ export const show = {
     return { as, data: await as.load(page, id, shown, tab === tabOf(page) ? ahead : null) };
   },
   draw: (page, { as, data }) => as.draw(page, data),
+  goesOn: (page, { as, data }) => as === goal && data.tab === 'timeline' && data.shown.workflow.status === 'active', // its end is now
 };
 
 export const clan = {
