@@ -18,7 +18,7 @@ import (
 // have another, empty ledger.
 func (u *upRun) readConfig() (f *facts, err error) {
 	at, o := u.at, u.options
-	f = &facts{sett: at.Build.String()}
+	f = &facts{sett: ThisSett(at.Build)}
 	before, said := "", ""
 	if in, err := at.Find(); err == nil {
 		before = in.Runtime
