@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/iotest"
 )
 
 func pointerTo(content string) Pointer {
@@ -81,6 +82,14 @@ func TestObjects(t *testing.T) {
 		if err := other.Bring(ctx, o, p); err != nil || !other.Has(p) {
 			t.Fatal(err)
 		}
+	}
+	for text, size := range map[string]int64{"cut": 4, "grown": 3} {
+		if p, err := o.Put(ctx, Exactly(strings.NewReader(text), size)); !errors.Is(err, ErrContent) || o.Has(pointerTo(text)) || o.Has(pointerTo(text[:3])) {
+			t.Errorf("%q as a content of %d bytes: %v, %v", text, size, p, err)
+		}
+	}
+	if whole, err := o.Put(ctx, Exactly(iotest.OneByteReader(strings.NewReader("content")), 7)); whole != p || err != nil {
+		t.Errorf("of its size: %v, %v", whole, err)
 	}
 	ended, end := context.WithCancel(ctx)
 	end()

@@ -83,6 +83,23 @@ func copied(ctx context.Context, to io.Writer, from io.Reader) (Pointer, error) 
 	return Pointer{hex.EncodeToString(h.Sum(nil)), n}, err
 }
 
+// Exactly is a reader of a content of this size. It fails with ErrContent instead of an end that comes too early,
+// and at the first byte too many: a content that was cut off is never taken for a whole one.
+func Exactly(from io.Reader, size int64) io.Reader { return &exact{from, size} }
+
+type exact struct {
+	from io.Reader
+	left int64
+}
+
+func (e *exact) Read(b []byte) (int, error) {
+	n, err := e.from.Read(b)
+	if e.left -= int64(n); e.left < 0 || errors.Is(err, io.EOF) && e.left > 0 {
+		err = ErrContent
+	}
+	return n, err
+}
+
 // interruptible is a reader that ends with its context.
 type interruptible struct {
 	ctx context.Context

@@ -326,12 +326,15 @@ func track(t *Tree, changed []string) error {
 		}
 		text, err := io.ReadAll(io.LimitReader(f, mostAttributes))
 		_ = f.Close()
-		if err == nil && strings.Contains(string(text), "filter=lfs") {
+		if err == nil && strings.Contains(string(text), lfsAttribute) {
 			return WriteWhole(contentMarkFile(t.store), "")
 		}
 	}
 	return nil
 }
+
+// lfsAttribute gives a file to git LFS.
+const lfsAttribute = "filter=lfs"
 
 // mostAttributes bounds a file of attributes, in bytes.
 const mostAttributes = 1 << 20
@@ -385,7 +388,7 @@ func asPointer(ctx context.Context, root *os.Root, to lfs.Objects, name string) 
 	if err != nil {
 		return nil //nolint:nilerr // git cannot read it, either
 	}
-	p, err := to.Put(ctx, from)
+	p, err := to.Put(ctx, lfs.Exactly(from, info.Size()))
 	_ = from.Close()
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -109,14 +108,15 @@ func textsOf(ctx context.Context, s *Store, c command, hashes []string) (map[str
 // that git LFS would have given it: where the tool committed the content of a file that the attributes of the
 // commit give to git LFS, the commit, and each one after it, gets a pointer. The objects of the tool are on the shelf.
 func inPointers(ctx context.Context, s *Store, o Offer, shelf, commit string, size int64) (string, error) {
-	if err := begins(s, o); err != nil {
+	x := rewriting{store: s, shelf: shelf, commit: commit, known: o.Known, left: size}
+	if err := x.begins(ctx, o); err != nil {
 		return "", err
 	}
 	places, err := contents(s)
 	if err != nil || places == nil {
 		return commit, err
 	}
-	x := rewriting{store: s, shelf: shelf, commit: commit, known: o.Known, left: size, to: places[0]}
+	x.to = places[0]
 	found, err := blobsOf(ctx, s, x.command(reach(commit, o.Known)), true)
 	if err != nil {
 		return "", refusal(err)
@@ -134,20 +134,52 @@ func inPointers(ctx context.Context, s *Store, o Offer, shelf, commit string, si
 	return commit, refusal(err)
 }
 
-// begins notes that a tool begins with git LFS in a repository that had none: its git-lfs has content.
-func begins(s *Store, o Offer) error {
-	if contentMark(s) != "" {
+// begins notes that a tool begins with git LFS in a repository that had none: its git-lfs has content, or attributes
+// that it commits name git LFS.
+func (x *rewriting) begins(ctx context.Context, o Offer) error {
+	if contentMark(x.store) != "" {
 		return nil
 	}
+	has := hasTheirContent(o)
+	if !has {
+		var err error
+		if has, err = x.attributed(ctx); err != nil {
+			return refusal(err)
+		}
+	}
+	if !has {
+		return nil
+	}
+	return WriteWhole(contentMarkFile(x.store), "")
+}
+
+// hasTheirContent says whether a tool's git-lfs has made its directory of content.
+func hasTheirContent(o Offer) bool {
 	root, err := os.OpenRoot(o.Root)
 	if err != nil {
-		return nil //nolint:nilerr // there is no tool's repository
+		return false // there is no tool's repository
 	}
 	defer root.Close()
-	if info, err := root.Lstat(theirContent(o)); err != nil || !info.IsDir() {
-		return nil //nolint:nilerr // it does not
+	info, err := root.Lstat(theirContent(o))
+	return err == nil && info.IsDir()
+}
+
+// attributed says whether the tool's commits change files of attributes, and one of the last commit names git LFS.
+func (x *rewriting) attributed(ctx context.Context) (bool, error) {
+	const files = ":(glob)**/.gitattributes"
+	look := func(stdin string, args ...string) (string, error) {
+		c := x.command(stdin, append(args, "--", files)...)
+		c.env = append(c.env, "GIT_LITERAL_PATHSPECS=0")
+		return x.store.run(ctx, c)
 	}
-	return WriteWhole(contentMarkFile(s), "")
+	if out, err := look(reach(x.commit, x.known), "rev-list", "--max-count=1", "--full-history", "--stdin"); err != nil || out == "" {
+		return false, err
+	}
+	out, err := look("", "grep", "--text", "--fixed-strings", "--files-with-matches", "-e", lfsAttribute, x.commit)
+	if exitCode(err) == 1 { // none has it
+		err = nil
+	}
+	return out != "", err
 }
 
 // theirContent is the directory of the content that a tool's git-lfs has.
@@ -252,6 +284,17 @@ func (x *rewriting) find(ctx context.Context, others map[string]bool) error {
 func (x *rewriting) point(ctx context.Context, content string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
+	out, err := x.git(ctx, "", "cat-file", "-s", content)
+	if err != nil {
+		return "", err
+	}
+	size, err := strconv.ParseInt(line(out), 10, 64)
+	if err != nil {
+		return "", fmt.Errorf("git cat-file says %.80q", out)
+	}
+	if x.left -= size; x.left < 0 {
+		return "", ErrTooLarge
+	}
 	p := x.store.process(ctx, x.command("", "cat-file", "blob", content))
 	from, to, err := os.Pipe()
 	if err != nil {
@@ -264,17 +307,13 @@ func (x *rewriting) point(ctx context.Context, content string) (string, error) {
 		_ = from.Close()
 		return "", p.failure(ctx, err)
 	}
-	pointer, err := x.to.Put(ctx, io.LimitReader(from, x.left+1))
+	pointer, err := x.to.Put(ctx, lfs.Exactly(from, size))
 	_ = from.Close()
-	ended := p.cmd.Wait()
-	if x.left -= pointer.Size; x.left < 0 {
-		return "", ErrTooLarge
+	if ended := p.cmd.Wait(); ended != nil { // then the content was cut off
+		return "", p.failure(ctx, ended)
 	}
 	if err != nil {
 		return "", err
-	}
-	if ended != nil {
-		return "", p.failure(ctx, ended)
 	}
 	hash, err := x.git(ctx, pointer.Text(), "hash-object", "-w", "--stdin")
 	return line(hash), err

@@ -40,8 +40,9 @@ func SendContent(ctx context.Context, s *Store, commit, gitDir string) (lacking 
 			lacking = append(lacking, p.path)
 		} else if err := to.Bring(ctx, from, p.Pointer); err != nil {
 			return nil, fmt.Errorf("bring the content of %s into %s: %w", p.path, to, err)
+		} else {
+			brought = true
 		}
-		brought = true
 	}
 	if brought {
 		if err := ownContent(user.store); err != nil {

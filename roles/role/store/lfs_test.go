@@ -237,6 +237,16 @@ func TestContentOfToolsCommits(t *testing.T) {
 	if _, err := s.Take(t.Context(), tooLarge, Artefact("large")); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("more than is allowed: %v", err)
 	}
+	few := prepared(t, s, commit)
+	tooLarge = few.Offer(toolCommits(t, few, "cut.bin", strings.Repeat("y", 3000)), []string{commit})
+	tooLarge.Size = 2900
+	if _, err := s.Take(t.Context(), tooLarge, Artefact("cut")); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a file that is larger than is allowed: %v", err)
+	}
+	cut := run(t, "", "find", string(Content(s.Objects())), "-type", "f", "-size", "+2890c", "-size", "-3001c")
+	if cut != "" {
+		t.Errorf("a part of the file is stored: %s", cut)
+	}
 }
 
 // A tool may begin with git LFS, with git-lfs or without.
@@ -249,6 +259,11 @@ func TestContentBegins(t *testing.T) {
 			write(t, filepath.Join(tree.Dir(), "new.bin"), large)
 			made, err := tree.Commit(t.Context(), Changes{Start: commit}, nil, Artefact("made"))
 			return made.Commit, err
+		},
+		"without, in commits": func(s *Store, tree *Tree) (string, error) {
+			toolCommits(t, tree, "code", "y\n")
+			write(t, filepath.Join(tree.Dir(), "new.bin"), large)
+			return s.Take(t.Context(), tree.Offer(toolCommits(t, tree, "late", "z\n"), []string{commit}), Artefact("made"))
 		},
 		"with": func(s *Store, tree *Tree) (string, error) {
 			theirs, err := lfs.Objects(filepath.Join(tree.Dir(), ".git", "lfs", "objects")).Put(t.Context(), strings.NewReader(large))
