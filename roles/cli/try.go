@@ -258,7 +258,7 @@ func onArtefact(a *app, t *trial.Trial, part string) (func(), error) {
 	case err != nil && !errors.Is(err, blackboard.ErrNotFound):
 		return done, err
 	}
-	task, err := assemble.ForTask(a.ctx, b.Records, t.Target, t.Extra, nil, nil)
+	task, err := assemble.ForTask(a.ctx, b.Records, nil, t.Target, t.Extra, nil, nil)
 	for _, id := range task.Missing {
 		t.Sayf("sett: warning: source %s cannot be read and is left out of the context\n", role.Clean(id))
 	}

@@ -19,6 +19,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/cub/assemble"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
 )
@@ -124,6 +125,7 @@ type state struct {
 	grants     *inbox                 // claims granted to this agent
 	program    toolrun.Program        // the agent's command, by digest
 	ran        atomic.Bool            // its tool could be started
+	memory     assemble.Memory        // of artefacts, for all slots
 	scripting  sync.RWMutex           // held for reading while a bid script runs
 	harmed     chan error             // ends the cub; has room for one
 	trouble    atomic.Pointer[string] // the reason that the newest bid could not be evaluated; nil: it could

@@ -165,7 +165,11 @@ func (x *executor) assemble(ctx context.Context, w *work) (task assemble.Task, e
 		if w.joined, err = x.parallelResults(ctx, w); err != nil {
 			return err
 		}
-		task, err = assemble.ForTask(ctx, x.board.records, w.Artefact, w.added(), w.joined, w.Grant.Settled)
+		if x.trees == nil {
+			task.Chain, task.Missing, err = assemble.Chain(ctx, x.board.records, w.Artefact, w.added())
+			return err
+		}
+		task, err = assemble.ForTask(ctx, x.board.records, &x.memory, w.Artefact, w.added(), w.joined, w.Grant.Settled)
 		return err
 	})
 	if err != nil {

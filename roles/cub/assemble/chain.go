@@ -89,6 +89,7 @@ type history struct {
 	known   map[string]*blackboard.Artefact // by id; nil when it is not readable
 	latest  map[string]string               // id by logical id; empty when unknown
 	missing []string
+	memory  *Memory // nil: nothing is kept
 }
 
 func newHistory(target blackboard.Artefact) *history {
@@ -188,11 +189,17 @@ func (h *history) read(ctx context.Context, r Reader, ids []string) error {
 			h.missing = append(h.missing, ids[i])
 			continue
 		}
+		h.memory.keep(a)
 		if _, asked := h.latest[a.LogicalID]; !asked {
 			h.latest[a.LogicalID] = ""
 			threads = append(threads, a.LogicalID)
 		}
 	}
+	return h.ask(ctx, r, threads)
+}
+
+// ask asks for the latest versions of threads.
+func (h *history) ask(ctx context.Context, r Reader, threads []string) error {
 	if len(threads) == 0 {
 		return nil
 	}

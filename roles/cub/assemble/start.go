@@ -2,6 +2,7 @@ package assemble
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"sett/blackboard"
@@ -12,7 +13,7 @@ type Task struct {
 	Chain   []blackboard.Artefact // as of Chain
 	Missing []string              // as of Chain
 	// Starts are the artefacts from whose commits the tool's tree starts, in their order;
-	// none: it starts from the goal's base.
+	// none: it starts from the goal's base. Those from a memory have no texts.
 	Starts []blackboard.Artefact
 }
 
@@ -27,87 +28,133 @@ type Task struct {
 //
 // A Conflict, or a Review of the role repository, is about commits of others, and stands for none.
 //
-// It costs more reads than Chain only where no artefact of ten levels has a commit.
-func ForTask(ctx context.Context, r Reader, target blackboard.Artefact, extra, joined, settled []string) (Task, error) {
+// It costs more reads than Chain only where no artefact of ten levels has a commit: then a call for each further level,
+// once for all tasks with the same memory, and one call for the latest versions.
+func ForTask(ctx context.Context, r Reader, m *Memory, target blackboard.Artefact, extra, joined, settled []string) (Task, error) {
 	h := newHistory(target)
+	h.memory = m
 	want := slices.Concat(extra, joined, settled)
 	for {
 		reached, err := h.complete(ctx, r, want)
 		if err != nil {
 			return Task{}, err
 		}
-		starts, unknown := h.starts(joined, settled)
+		starts, unknown, threads := h.starts(joined, settled)
+		if len(threads) > 0 { // they may make the unknown ones needless
+			if want, err = nil, h.ask(ctx, r, threads); err != nil {
+				return Task{}, fmt.Errorf("assemble context of %s: %w", target.ID, err)
+			}
+			continue
+		}
 		if want = h.unread(unknown); len(want) == 0 {
 			return Task{Chain: h.list(reached, extra), Missing: h.missing, Starts: starts}, nil
 		}
 	}
 }
 
+// lookup returns an artefact that was read for this task, or is kept; nil also where it is not readable.
+func (h *history) lookup(id string) (a *blackboard.Artefact, known bool) {
+	if a, known = h.known[id]; known {
+		return a, true
+	}
+	a = h.memory.get(id)
+	return a, a != nil
+}
+
 // starts applies the rule to the artefacts read so far. Its answer counts when it needs
-// no unknown one.
-func (h *history) starts(joined, settled []string) (starts []blackboard.Artefact, unknown []string) {
-	met := map[string]bool{}
-	add := func(a *blackboard.Artefact) {
-		if !slices.ContainsFunc(starts, func(s blackboard.Artefact) bool { return s.ID == a.ID }) {
-			starts = append(starts, *a)
-		}
-	}
-	read := func(id string) *blackboard.Artefact {
-		a, known := h.known[id]
-		if !known {
-			unknown = append(unknown, id)
-		}
-		return a
-	}
-	var stand func(id string)
-	stand = func(id string) {
-		if met[id] {
-			return
-		}
-		met[id] = true
-		a := read(id)
-		if a == nil {
-			return
-		}
-		if newer := h.latest[a.LogicalID]; newer != "" && newer != id {
-			stand(newer)
-			if n := h.known[newer]; n != nil && n.CommitHash() != "" {
-				return
-			}
-		}
-		if a.CommitHash() != "" && (id == h.target.ID || !aboutOthers(a)) {
-			add(a)
-			return
-		}
-		for _, source := range a.SourceArtefacts {
-			stand(source)
-		}
-	}
-	stand(h.target.ID)
+// no unknown one, and the latest version of no further thread.
+func (h *history) starts(joined, settled []string) (starts []blackboard.Artefact, unknown, threads []string) {
+	s := search{history: h, met: map[string]bool{}, asked: map[string]bool{}}
+	s.stand(h.target.ID)
 	for _, id := range joined {
-		if a := read(id); a != nil && a.CommitHash() != "" {
-			add(a)
+		if a := s.read(id); a != nil && a.CommitHash() != "" {
+			s.add(a)
 		}
 	}
-	slices.SortStableFunc(starts, func(a, b blackboard.Artefact) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	slices.SortStableFunc(s.starts, func(a, b blackboard.Artefact) int { return a.CreatedAt.Compare(b.CreatedAt) })
 	for _, id := range settled {
-		a := read(id)
-		if a == nil {
-			continue
-		}
-		if newer := h.latest[a.LogicalID]; newer != "" && newer != id {
-			if n := read(newer); n != nil && n.CommitHash() != "" {
-				a = n
-			}
-		}
-		same := func(s blackboard.Artefact) bool { return s.LogicalID == a.LogicalID }
-		if i := slices.IndexFunc(starts, same); i >= 0 {
-			starts[i] = *a
-		} else if a.CommitHash() != "" {
-			starts = slices.Insert(starts, 0, *a)
+		s.settle(id)
+	}
+	return s.starts, s.unknown, s.threads
+}
+
+// search looks for the artefacts from whose commits a tree starts.
+type search struct {
+	*history
+	met, asked       map[string]bool
+	starts           []blackboard.Artefact
+	unknown, threads []string // that it needs to know
+}
+
+func (s *search) add(a *blackboard.Artefact) {
+	if !slices.ContainsFunc(s.starts, func(s blackboard.Artefact) bool { return s.ID == a.ID }) {
+		s.starts = append(s.starts, *a)
+	}
+}
+
+func (s *search) read(id string) *blackboard.Artefact {
+	a, known := s.lookup(id)
+	if !known {
+		s.unknown = append(s.unknown, id)
+	}
+	return a
+}
+
+// newer is the latest version of an artefact's thread; empty: it is this one, or not known yet.
+func (s *search) newer(a *blackboard.Artefact) string {
+	newest, known := s.latest[a.LogicalID]
+	if !known && !s.asked[a.LogicalID] {
+		s.asked[a.LogicalID] = true
+		s.threads = append(s.threads, a.LogicalID)
+	}
+	if newest == a.ID {
+		return ""
+	}
+	return newest
+}
+
+// stand adds the artefacts that an artefact stands for.
+func (s *search) stand(id string) {
+	if s.met[id] {
+		return
+	}
+	s.met[id] = true
+	a := s.read(id)
+	if a == nil {
+		return
+	}
+	if newer := s.newer(a); newer != "" {
+		s.stand(newer)
+		if n, _ := s.lookup(newer); n != nil && n.CommitHash() != "" {
+			return
 		}
 	}
-	return starts, unknown
+	if a.CommitHash() != "" && (id == s.target.ID || !aboutOthers(a)) {
+		s.add(a)
+		return
+	}
+	for _, source := range a.SourceArtefacts {
+		s.stand(source)
+	}
+}
+
+// settle puts an artefact that settled a conflict in its place.
+func (s *search) settle(id string) {
+	a := s.read(id)
+	if a == nil {
+		return
+	}
+	if newer := s.newer(a); newer != "" {
+		if n := s.read(newer); n != nil && n.CommitHash() != "" {
+			a = n
+		}
+	}
+	same := func(s blackboard.Artefact) bool { return s.LogicalID == a.LogicalID }
+	if i := slices.IndexFunc(s.starts, same); i >= 0 {
+		s.starts[i] = *a
+	} else if a.CommitHash() != "" {
+		s.starts = slices.Insert(s.starts, 0, *a)
+	}
 }
 
 // aboutOthers says whether the artefact's commit is no work of its own.

@@ -46,18 +46,68 @@ func TestStarts(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			b := newBoard(t, tc.board)
 			extra := []string{"goal"}
-			task, err := ForTask(t.Context(), b, b.all[tc.target], extra, tc.joined, tc.settled)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := ids(task.Starts); got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
+			var task Task
+			for i, m := range []*Memory{nil, full(b), {}} { // whatever is kept
+				var err error
+				if task, err = ForTask(t.Context(), b, m, b.all[tc.target], extra, tc.joined, tc.settled); err != nil {
+					t.Fatal(err)
+				}
+				if got := ids(task.Starts); got != tc.want {
+					t.Errorf("with memory %d: got %q, want %q", i, got, tc.want)
+				}
 			}
 			chain, _, err := Chain(t.Context(), b, b.all[tc.target], extra)
 			if err != nil || ids(task.Chain) != ids(chain) {
 				t.Errorf("the chain is %q, alone %q, error %v", ids(task.Chain), ids(chain), err)
 			}
 		})
+	}
+}
+
+// full is a memory of a whole board.
+func full(b *board) *Memory {
+	m := &Memory{}
+	for _, a := range b.all {
+		m.keep(&a)
+	}
+	return m
+}
+
+// A long line without a commit is read once: each further task costs as many reads as its context, and one
+// for the latest versions, of which one may have become newer.
+func TestLongLine(t *testing.T) {
+	const steps = 500
+	b := newBoard(t, strings.ReplaceAll(deep(steps), "@1", ""))
+	m := &Memory{}
+	task := func(id string, want string) (reads int) {
+		t.Helper()
+		before := len(b.reads)
+		got, err := ForTask(t.Context(), b, m, b.all[id], nil, nil, nil)
+		if err != nil || ids(got.Starts) != want {
+			t.Fatalf("%s starts from %q, want %q: %v", id, ids(got.Starts), want, err)
+		}
+		return len(b.reads) - before
+	}
+	last := fmt.Sprintf("n%d", steps)
+	task(last, "")
+	if reads, most := task(last, ""), 2*MaxDepth+3; reads > most {
+		t.Errorf("%d reads, want at most %d", reads, most)
+	}
+	b.all["n7.2"] = blackboard.Artefact{ID: "n7.2", LogicalID: "n7", Version: 2, StructuralType: blackboard.Standard, Commit: "7"}
+	task(last, "n7.2")
+}
+
+// A memory does not grow without end.
+func TestMemoryIsBounded(t *testing.T) {
+	m := &Memory{}
+	for i := range 2*mostKept + 2 {
+		m.keep(&blackboard.Artefact{ID: fmt.Sprint(i), Payload: "text"})
+		if len(m.all) > mostKept {
+			t.Fatalf("%d artefacts are kept", len(m.all))
+		}
+	}
+	if a := m.get(fmt.Sprint(2*mostKept + 1)); a == nil || a.Payload != "" {
+		t.Errorf("the last one is kept as %+v", a)
 	}
 }
 
@@ -79,12 +129,12 @@ func TestStartsCostNoReads(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone := len(b.reads)
-	task, err := ForTask(t.Context(), b, target, nil, nil, nil)
+	task, err := ForTask(t.Context(), b, nil, target, nil, nil, nil)
 	if err != nil || len(task.Starts) != 1 || len(b.reads) != 2*alone {
 		t.Errorf("%d reads more than %d, starts %v, error %v", len(b.reads)-2*alone, alone, task.Starts, err)
 	}
 	b.err = blackboard.ErrUnavailable
-	if _, err := ForTask(t.Context(), b, target, nil, nil, nil); err == nil {
+	if _, err := ForTask(t.Context(), b, nil, target, nil, nil, nil); err == nil {
 		t.Error("a blackboard that is away is no error")
 	}
 }
