@@ -102,7 +102,7 @@ var owners = []struct {
 	{"golang.org/x/crypto/x509roots/fallback", []string{"roles/gateway"}, nil},
 	{"github.com/ory/dockertest/v3", []string{"blackboard/redis/redistest"}, []string{".", "blackboard", "runtime", "roles"}},
 	{"github.com/santhosh-tekuri/jsonschema/v6", nil, []string{"contract/config"}},
-	{"github.com/chromedp/chromedp", nil, []string{"roles/cli"}},
+	{"github.com/chromedp/chromedp", nil, []string{"roles/cli", "roles/e2e"}},
 	{"github.com/chromedp/cdproto", nil, []string{"roles/cli"}},
 	{"github.com/creack/pty", nil, []string{"roles/cli"}},
 	{"github.com/rivo/uniseg", []string{"roles/cli/term"}, nil},
