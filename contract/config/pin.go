@@ -182,6 +182,21 @@ func (r *Resolved) Pinned(command []string, dir string) []string {
 	return command
 }
 
+// Unpinned returns a command with the paths in the repository of the programs that it runs as copies below dir
+// (empty: it runs none).
+func Unpinned(command []string, dir string) []string {
+	if dir == "" {
+		return command
+	}
+	command = slices.Clone(command)
+	for _, p := range ProgramFiles(command) {
+		if file, pinned := InRepository(command[p.Index], dir, false); pinned && path.IsAbs(command[p.Index]) {
+			command[p.Index] = file
+		}
+	}
+	return command
+}
+
 // PinFolder is the name of the folder of a set of pinned files: the beginning of its
 // digest, since messages have the paths of programs.
 func PinFolder(digest string) string { return digest[:min(len(digest), 20)] }

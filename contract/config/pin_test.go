@@ -99,6 +99,21 @@ func TestPinned(t *testing.T) {
 		if got := r.Pinned(c.command, "/pin"); !slices.Equal(got, c.want) || !slices.Equal(given, c.command) {
 			t.Errorf("%q: %q, want %q", given, got, c.want)
 		}
+		back := slices.Clone(c.want)
+		for i := range back {
+			back[i] = strings.TrimPrefix(back[i], "/pin/")
+		}
+		if got := Unpinned(c.want, "/pin"); !slices.Equal(got, back) {
+			t.Errorf("%q without its pin: %q, want %q", c.want, got, back)
+		}
+	}
+	for _, same := range [][]string{{"/usr/bin/x", "/pin/a"}, {"x", "/pin/a"}, {"/pins/x"}, {"./x"}} {
+		if got := Unpinned(same, "/pin"); !slices.Equal(got, same) {
+			t.Errorf("%q: %q", same, got)
+		}
+		if got := Unpinned(same, ""); !slices.Equal(got, same) {
+			t.Errorf("%q without a pin: %q", same, got)
+		}
 	}
 	var none *Resolved
 	if got := none.Pinned([]string{"agents/x.sh"}, "/pin"); got[0] != "agents/x.sh" {

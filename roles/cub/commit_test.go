@@ -2,6 +2,8 @@ package cub
 
 import (
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -78,6 +80,22 @@ func TestChangesAreCommitted(t *testing.T) {
 				t.Errorf("the metadata is %s", a.Metadata)
 			}
 		})
+	}
+}
+
+// The message of a commit names the program by its path in the repository, also where a pinned copy ran.
+func TestPinnedProgramIsNamed(t *testing.T) {
+	t.Parallel()
+	c, f, pin := newClan(t), newForge(t), t.TempDir()
+	program := filepath.Join(pin, "tools", "make-it")
+	must(t, os.Mkdir(filepath.Dir(program), 0o755))
+	must(t, os.WriteFile(program, []byte("echo x >new\n"), 0o600))
+	v := changing(f, "worker", "", "")
+	v[env.Command], v[env.Pin] = `["sh","`+program+`","`+pin+`"]`, pin
+	c.start("worker", v)
+	a := c.result(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
+	if want := "ran sh tools/make-it " + pin; a.Summary != want || !strings.Contains(f.git("log", "-1", "--format=%B", a.Commit), want) {
+		t.Errorf("the summary is %q, want %q", a.Summary, want)
 	}
 }
 

@@ -22,7 +22,7 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 	}
 	out, err := tool.Read(x.settings.Adapter, w.Grant.Phase, tool.End{
 		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: x.settings.Timeout,
-		Command: x.settings.Command, Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
+		Command: config.Unpinned(x.settings.Command, x.settings.Pin), Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
 	if err != nil {
 		return x.failed(ctx, w, res, err)
