@@ -50,26 +50,36 @@ const (
 // end: the lead depends on other calls.
 func (t *tracer) run(ctx context.Context) error {
 	for ctx.Err() == nil {
-		o := t.clan.get().Otel
-		during, stop := context.WithCancel(ctx)
-		context.AfterFunc(ctx, stop)
-		go func() {
-			select {
-			case <-t.changed:
-				stop()
-			case <-during.Done():
-			}
-		}()
-		if o == nil {
+		during, end := t.untilChanged(ctx)
+		if o := t.clan.get().Otel; o == nil {
 			t.forget(during)
 			<-during.Done()
 		} else if err := t.follow(during, o); err != nil && during.Err() == nil {
 			t.log.Warn("traces wait for the blackboard", "error", err)
 			role.Pause(during, t.retry)
 		}
-		stop()
+		end()
 	}
 	return ctx.Err()
+}
+
+// untilChanged returns a context that ends when the configuration changes. After end nobody waits for a
+// change: the next one is left to the next round.
+func (t *tracer) untilChanged(ctx context.Context) (during context.Context, end func()) {
+	during, stop := context.WithCancel(ctx)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		select {
+		case <-t.changed:
+			stop()
+		case <-during.Done():
+		}
+	}()
+	return during, func() {
+		stop()
+		<-ended
+	}
 }
 
 // forget removes the position: traces that are wanted again later begin at that time.
@@ -126,7 +136,7 @@ func (t *tracer) follow(ctx context.Context, o *config.Otel) error {
 // or that cannot be read, must not stop those after it.
 func (t *tracer) send(ctx context.Context, to otlp.Receiver, goal string) error {
 	h, err := lineage.ReadHistory(ctx, t.board, t.ledger, goal)
-	if errors.Is(err, blackboard.ErrNotFound) {
+	if errors.Is(err, blackboard.ErrNotFound) || errors.Is(err, blackboard.ErrCorrupt) {
 		t.log.Error("trace not sent: the goal cannot be read", "workflow", goal, "error", err)
 		return nil
 	} else if err != nil {
