@@ -127,6 +127,8 @@ func TestResolve(t *testing.T) {
 			similar.Replace(g.ID):             {g.ID, blackboard.KindArtefact},
 			claim[:25]:                        {claim, blackboard.KindClaim},
 			ending[len(ending)-2:]:            {g.ID, blackboard.KindArtefact},
+			ending[:5]:                        {g.ID, blackboard.KindArtefact},
+			strings.ToLower(ending[:6]):       {g.ID, blackboard.KindArtefact},
 			"   ":                             {},
 			"":                                {},
 			"u":                               {},

@@ -12,38 +12,72 @@ import (
 	"sett/blackboard/redis/internal/store"
 )
 
-// Resolve returns the full id that begins or ends with part, and its kind.
+// Resolve returns the full id that begins or ends with part, and its kind; if there is
+// none, the newer one whose short form, as it is shown to people, begins with it.
 // ErrNotFound when there is none, *AmbiguousError when there are several.
 func (b Index) Resolve(ctx context.Context, part string, want ...blackboard.Kind) (string, blackboard.Kind, error) {
 	norm, ok := blackboard.NormalizeIDPart(part)
 	if !ok {
 		return "", "", fmt.Errorf("id %q: %w: ids are made of digits and letters", part, blackboard.ErrNotFound)
 	}
-	found := map[string]blackboard.Kind{}
-	ids := []string{norm}
-	if len(norm) < blackboard.IDLength {
-		endings, err := b.byEnding(ctx, norm)
-		if err != nil {
-			return "", "", err
-		}
-		prefixes, err := b.byPrefix(ctx, norm)
-		if err != nil {
-			return "", "", err
-		}
-		ids = slices.Concat(endings, prefixes)
+	ways := []func(context.Context, string) ([]string, error){b.byEnds, b.byShort}
+	if len(norm) >= blackboard.IDLength {
+		ways = ways[:1]
 	}
-	for _, id := range ids {
-		kind, err := b.kindOf(ctx, id)
+	found := map[string]blackboard.Kind{}
+	for _, way := range ways {
+		ids, err := way(ctx, norm)
 		if err != nil {
 			return "", "", err
 		}
-		for _, w := range want {
-			if kind == w {
+		for _, id := range ids {
+			kind, err := b.kindOf(ctx, id)
+			if err != nil {
+				return "", "", err
+			}
+			if slices.Contains(want, kind) {
 				found[id] = kind
 			}
 		}
+		if len(found) > 0 {
+			break
+		}
 	}
 	return pick(part, found)
+}
+
+// byEnds returns ids that begin or end with part.
+func (b Index) byEnds(ctx context.Context, part string) ([]string, error) {
+	if len(part) >= blackboard.IDLength {
+		return []string{part}, nil
+	}
+	endings, err := b.byEnding(ctx, part)
+	if err != nil {
+		return nil, err
+	}
+	prefixes, err := b.byPrefix(ctx, part)
+	return slices.Concat(endings, prefixes), err
+}
+
+// byShort returns those of the newest ids, at most 20, whose short form begins with part.
+// One character alone is too little to look up.
+func (b Index) byShort(ctx context.Context, part string) (out []string, err error) {
+	if len(part) < 2 {
+		return nil, nil
+	}
+	const newest = 20_000 // of artefacts, and of claims: half a megabyte each
+	for _, index := range []string{b.c.Keys.Artefacts(), b.c.Keys.Claims()} {
+		ids, err := b.c.List(ctx, index, -newest, -1)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range slices.Backward(ids) {
+			if strings.HasPrefix(blackboard.ShortID(id), part) && len(out) < 20 {
+				out = append(out, id)
+			}
+		}
+	}
+	return out, nil
 }
 
 func pick(part string, found map[string]blackboard.Kind) (string, blackboard.Kind, error) {
