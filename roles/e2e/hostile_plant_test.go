@@ -51,10 +51,7 @@ func (h *hostileHost) plant(but ...string) {
 
 // program makes the program that each planted setting names, and attributes that choose it.
 func (h *hostileHost) program(dir string) {
-	h.replace(filepath.Join(dir, "evil.sh"), "#!/bin/sh\ntouch '"+h.canaries+"'/${1:-evil}\ncat\n")
-	if err := os.Chmod(filepath.Join(dir, "evil.sh"), 0o755); err != nil {
-		h.t.Fatal(err)
-	}
+	h.replaceAs(filepath.Join(dir, "evil.sh"), "#!/bin/sh\ntouch '"+h.canaries+"'/${1:-evil}\ncat\n", 0o755)
 	h.replace(filepath.Join(dir, ".gitattributes"), "* filter=evil diff=evil merge=evil text=auto\n")
 }
 
@@ -89,10 +86,7 @@ func (h *hostileHost) plantConfig(git string) {
 	for _, hook := range []string{"post-checkout", "pre-commit", "post-commit", "reference-transaction", "post-index-change", "fsmonitor-watchman", "pre-auto-gc", "post-update", "post-merge", "proc-receive"} {
 		for _, dir := range []string{"hooks", "evil-hooks"} {
 			path := filepath.Join(git, dir, hook)
-			h.replace(path, "#!/bin/sh\ntouch '"+h.canaries+"/"+hook+"'\n")
-			if err := os.Chmod(path, 0o755); err != nil {
-				h.t.Fatal(err)
-			}
+			h.replaceAs(path, "#!/bin/sh\ntouch '"+h.canaries+"/"+hook+"'\n", 0o755)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(git, "HEAD")); err != nil {
@@ -150,10 +144,17 @@ func (h *hostileHost) plantNames(dir string) {
 // written once more.
 func (h *hostileHost) replace(path, text string) {
 	h.t.Helper()
+	h.replaceAs(path, text, 0o644)
+}
+
+// replaceAs is replace of a file that has its mode from its beginning: between two calls the role may
+// empty the tree.
+func (h *hostileHost) replaceAs(path, text string, mode fs.FileMode) {
+	h.t.Helper()
 	var err error
 	for range 50 {
 		h.clear(path)
-		if err = os.WriteFile(path, []byte(text), 0o644); !errors.Is(err, fs.ErrNotExist) {
+		if err = os.WriteFile(path, []byte(text), mode); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}
 	}

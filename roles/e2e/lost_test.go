@@ -11,7 +11,9 @@ import (
 	"testing"
 	"time"
 
+	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
+	"sett/roles/role"
 )
 
 // dawdling has an agent whose tool waits for a file.
@@ -67,7 +69,7 @@ func TestLostLedger(t *testing.T) {
 			if err := os.CopyFS(copied, os.DirFS(filepath.Join(s.Dir, "appendonlydir"))); err != nil {
 				t.Fatal(err)
 			}
-			epoch := in.epoch(s)
+			epoch, inCopy := in.epoch(s), entriesOf(t, s, in.name)
 			in.must("forage", "--wait", "two")
 			var said bytes.Buffer
 			waiting := in.command("forage", "--wait", "slow")
@@ -76,6 +78,9 @@ func TestLostLedger(t *testing.T) {
 				t.Fatal(err)
 			}
 			eventually(t, enough, "the slow goal is being worked on", func() bool { _, out := in.sett("list", "-v"); return strings.Contains(out, "doer is running") })
+			if name == "an older copy" {
+				in.sees(inCopy + 1)
+			}
 			began := time.Now()
 			tc.lose(t, s, in.name, copied)
 
@@ -120,6 +125,30 @@ func TestLostLedger(t *testing.T) {
 			in.up() // it begins anew, without a word about a loss
 		})
 	}
+}
+
+// entriesOf is the number of a ledger's entries.
+func entriesOf(t *testing.T, s *redistest.Server, name string) int {
+	t.Helper()
+	n, err := strconv.Atoi(strings.Join(call(t, s, "XLEN", "sett:{"+name+"}:events"), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// sees waits until the orchestrator has kept a sight of a ledger with so many entries: an older copy is one
+// only to somebody that saw more.
+func (in *instance) sees(entries int) {
+	in.t.Helper()
+	eventually(in.t, enough, "the orchestrator's sight of the ledger is kept", func() bool {
+		text, err := os.ReadFile(filepath.Join(in.stateDir(), role.SightFile))
+		if err != nil {
+			return false
+		}
+		m, err := blackboard.ParseMark(string(text))
+		return err == nil && m.Entries >= int64(entries)
+	})
 }
 
 // claims returns the claims of a goal.
