@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"os"
 	"path/filepath"
+	"slices"
 
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -53,7 +55,7 @@ func (c *checkoutCmd) branch(a *app, in *instance.Instance, commit string) error
 	if err != nil {
 		return err
 	}
-	release, err := instance.Deliver(a.ctx, in, commit, own)
+	release, lacking, err := instance.Deliver(a.ctx, in, commit, own)
 	defer release()
 	if err != nil {
 		return err
@@ -63,6 +65,7 @@ func (c *checkoutCmd) branch(a *app, in *instance.Instance, commit string) error
 	}
 	a.Printf("%s\n", role.Clean(c.Branch))
 	a.Sayf("sett: branch %s is at %s; to remove it: git branch -D %s\n", role.Clean(c.Branch), words.Commit(commit), role.ShellWord(role.Clean(c.Branch)))
+	instance.TellLacking(a.Sayf, lacking)
 	return nil
 }
 
@@ -74,18 +77,25 @@ func checkOut(a *app, in *instance.Instance, dir, short, commit string) (err err
 	} else if dir, err = a.at.Path(dir); err != nil {
 		return err
 	}
+	var lacking []string
 	err = git.At(a.Environ(), in.Workspace).Clone(a.ctx, dir, commit, func(gitDir string) error {
 		if _, err := store.Open(in.StoreDir()).Resolve(a.ctx, commit); errors.Is(err, store.ErrNoCommit) {
 			return nil // an older Sett left it in the repository
 		}
-		release, err := instance.Deliver(a.ctx, in, commit, gitDir)
+		release, files, err := instance.Deliver(a.ctx, in, commit, gitDir)
+		lacking = files
 		release() // nobody else works there
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	lacking = slices.DeleteFunc(lacking, func(name string) bool { // of an older commit alone
+		_, err := os.Lstat(filepath.Join(dir, name))
+		return err != nil
+	})
 	a.Printf("%s\n", role.Clean(dir))
 	a.Sayf("sett: it has %s; to remove it: rm -rf %s\n", words.Commit(commit), role.ShellWord(role.Clean(dir)))
+	instance.TellLacking(a.Sayf, lacking)
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/landing"
 	"sett/roles/role"
+	"sett/roles/role/lfs"
 	"sett/roles/role/store"
 )
 
@@ -174,6 +175,31 @@ func TestLandForward(t *testing.T) {
 	s.undo(p)
 	if s.rev("main") != before || s.text("unrelated") != "kept" || s.text("sett.yml") != clan {
 		t.Error("not undone")
+	}
+}
+
+// Content of git LFS that is nowhere is named, whichever way the commit comes.
+func TestLandWithoutContent(t *testing.T) {
+	s := landStage(t)
+	pointer := lfs.Pointer{Hash: strings.Repeat("ab", 32), Size: 7}
+	base := s.rev("main")
+	commit := s.aside(".gitattributes", "*.bin filter=lfs -text\n", "gone.bin", pointer.Text())
+	_, terminal := s.achieved(base, commit)
+	s.Must(store.FetchContent(t.Context(), s.store(), "", nil))
+	const want = "sett: warning: the content of 1 file (gone.bin) of git LFS is neither in the instance's store nor in the repository"
+	s.git("branch", "copy")
+	for _, args := range [][]string{{"checkout", terminal, filepath.Join(t.TempDir(), "there")}, {"checkout", terminal, "--branch", "apart"}, {"land", "--onto", "copy"}} {
+		_, stderr, err := s.run(args...)
+		s.Must(err)
+		has(t, stderr, want)
+		for _, branch := range args[2:] { // else the repository has the commit
+			if branch == "apart" || branch == "copy" {
+				s.git("branch", "-D", "-q", branch)
+			}
+		}
+	}
+	if p := s.land(terminal); !slices.Equal(p.Lacking, []string{"gone.bin"}) {
+		t.Errorf("plan %+v", p)
 	}
 }
 

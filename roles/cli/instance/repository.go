@@ -41,13 +41,13 @@ func Store(ctx context.Context, l *Locator, in *Instance) git.Repository {
 
 // Deliver brings a commit of the instance's store, or one that was made of its objects,
 // into a repository of the user's with this git directory, and its content of git LFS. Git keeps the objects there
-// until release is called, when a ref names the commit.
-func Deliver(ctx context.Context, in *Instance, commit, gitDir string) (release func(), err error) {
+// until release is called, when a ref names the commit. Lacking are files of git LFS without their content.
+func Deliver(ctx context.Context, in *Instance, commit, gitDir string) (release func(), lacking []string, err error) {
 	s := store.Open(in.StoreDir())
 	if !s.Exists() {
-		return func() {}, nil
+		return func() {}, nil, nil
 	}
-	_, err = store.SendContent(ctx, s, commit, gitDir) // first: once the commit is there, nobody asks for it
+	lacking, err = store.SendContent(ctx, s, commit, gitDir) // first: once the commit is there, nobody asks for it
 	release = func() {}
 	if err == nil {
 		release, err = s.Send(ctx, commit, gitDir)
@@ -55,7 +55,14 @@ func Deliver(ctx context.Context, in *Instance, commit, gitDir string) (release 
 	if err != nil {
 		err = role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into %s: %w", commit, role.Clean(gitDir), err), "")
 	}
-	return release, err
+	return release, lacking, err
+}
+
+// TellLacking warns of files of git LFS whose content is neither in the store nor in the user's repository.
+func TellLacking(say func(format string, args ...any), files []string) {
+	if len(files) > 0 {
+		say("sett: warning: the content of %s of git LFS is neither in the instance's store nor in the repository: only the pointers came\n", SomeFiles(files))
+	}
 }
 
 // made is the store of an instance, which sett up makes.

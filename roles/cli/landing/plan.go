@@ -39,6 +39,7 @@ type Plan struct {
 	Files     []commit.File `json:"files"`               // that they change
 	Undo      string        `json:"undo,omitempty"`      // the command that takes the branch back
 	Landed    bool          `json:"landed"`              // false: with --dry-run, or it was there already
+	Lacking   []string      `json:"lacking,omitempty"`   // files of git LFS whose content is nowhere at hand: pointers landed
 
 	as    string // the user, for new commits
 	unrun []string
@@ -360,12 +361,14 @@ func (p *Plan) Do(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	release, err := instance.Deliver(ctx, p.in, p.To, own)
+	release, lacking, err := instance.Deliver(ctx, p.in, p.To, own)
 	defer release()
 	if err != nil {
 		return err
 	}
 	err = p.repo.Advance(ctx, p.Branch, p.Directory, p.From, p.To, "sett land: "+p.How)
-	p.Landed = err == nil
+	if p.Landed = err == nil; p.Landed {
+		p.Lacking = lacking
+	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sett/roles/cli/commit"
+	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -51,6 +52,7 @@ func (p *Plan) Done(on *term.Terminal) {
 		return
 	}
 	on.Sayf("sett: landed on %s; to undo it: %s\n", role.Clean(p.Branch), role.Clean(p.Undo))
+	instance.TellLacking(on.Sayf, p.Lacking)
 	for _, name := range p.unrun {
 		if name == "lfs" {
 			on.Sayf("sett: note: the filter \"lfs\" was not run, which only the repository's own configuration names: git lfs checkout gives the files their content\n")
