@@ -97,8 +97,9 @@ func (c *reportCmd) read(a *app) (*report.Report, error) {
 	repo := commit.In(a.ctx, a.at, on.in)
 	from := sourcesOf(a, on.b, on.in.Name)
 	from.Now = on.b.ServerTime
+	from.Drawn = c.Output == "timeline" || c.Output == "graph"
 	from.Commits = func(ctx context.Context, artefact blackboard.Artefact) (report.Commit, error) {
-		if c.Bare || c.Output == "timeline" || c.Output == "graph" { // the pictures have no commits
+		if c.Bare {
 			return report.Commit{Hash: role.Clean(artefact.CommitHash()), Files: []report.File{}}, nil
 		}
 		return patchOf(ctx, repo, artefact)

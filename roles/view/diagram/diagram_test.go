@@ -163,6 +163,35 @@ func TestRandomTimelines(t *testing.T) {
 	}
 }
 
+// Thousands of bars are folded: a lane stays low, its failures stay seen, and every loop has its ends.
+func TestFoldedTimeline(t *testing.T) {
+	for _, longest := range []float64{0.01, 5} {
+		r := rand.New(rand.NewPCG(1, 11))
+		tl := Timeline{From: noon, To: at(10), Lanes: []string{"busy", "idle"}}
+		for i := range 3000 {
+			from, class := r.Float64()*10, []string{Work, Good, Wait}[i%3]
+			if i == 1000 {
+				class = Bad
+			}
+			tl.Bars = append(tl.Bars, Bar{0, at(from), at(min(from+r.Float64()*longest, 10)), class, "a label", "a title", fmt.Sprint(i)})
+		}
+		tl.Bars = append(tl.Bars, Bar{1, at(1), at(2), Work, "alone", "a title", "alone"})
+		for i := range 500 {
+			tl.Loops = append(tl.Loops, Loop{3 * i, 3*i + 1}) // no waits: one too short to be seen has no place
+		}
+		p := tl.Draw()
+		noOverlap(t, fmt.Sprint("folded ", longest), p)
+		svg := p.SVG("many")
+		wellFormed(t, svg)
+		if len(p.Boxes) > 800 || p.Height > 400 || strings.Count(svg, `class="bad"`) != 1 || !strings.Contains(svg, " together, the first: a title") || !strings.Contains(svg, `data-ref="alone"`) {
+			t.Errorf("up to %v s long: %d boxes, %v high, %d bytes", longest, len(p.Boxes), p.Height, len(svg))
+		}
+		if strings.Contains(svg, `class="loop" d="M0 `) {
+			t.Error("a loop begins at a bar that is not drawn")
+		}
+	}
+}
+
 // Thousands of nodes are folded; those that are to be kept stay.
 func TestFold(t *testing.T) {
 	var wide, deep Graph

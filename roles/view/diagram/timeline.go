@@ -62,9 +62,10 @@ func (t Timeline) Draw() *Picture {
 		}
 		places[i] = Rect{left, 0, max(x(b.To)-left, leastBar), barHeight}
 	}
+	f := folded{bars: t.Bars, places: places, into: map[int]int{}, count: map[int]int{}}
 	y := axisHeight
 	for lane, name := range t.Lanes {
-		rows := pack(t.Bars, places, lane, y)
+		rows := f.pack(lane, y)
 		p.text(4, y+12, "", Fit(name, laneNames-12))
 		y += float64(max(rows, 1))*(barHeight+barGap) - barGap + laneGap
 		p.path("rule", fmt.Sprintf("M0 %sH%s", num(y-laneGap/2), num(timelineWidth)), false)
@@ -75,12 +76,21 @@ func (t Timeline) Draw() *Picture {
 		if places[i].W == 0 {
 			continue
 		}
+		if n := f.count[i]; n > 0 {
+			b.Label, b.Title, b.Ref = fmt.Sprintf("%d together", n+1), fmt.Sprintf("%d together, the first: %s", n+1, b.Title), ""
+		}
 		p.box(places[i], b.Class, b.Title, b.Ref)
 		if label := Fit(b.Label, places[i].W-6); label != "" && len([]rune(label)) > 2 {
 			p.text(places[i].X+3, places[i].Y+12, "", label)
 		}
 	}
+	drawn := map[Loop]bool{}
 	for _, l := range t.Loops {
+		l = Loop{f.by(l.From), f.by(l.To)}
+		if l.From == l.To || drawn[l] {
+			continue
+		}
+		drawn[l] = true
 		from, to := places[l.From], places[l.To]
 		x1, y1, x2, y2 := from.X+from.W, from.Y+barHeight/2, to.X, to.Y+barHeight/2
 		p.path("loop", fmt.Sprintf("M%s %sC%s %s %s %s %s %s", num(x1), num(y1), num(x1+24), num(y1), num(x2-24), num(y2), num(x2), num(y2)), true)
@@ -88,16 +98,77 @@ func (t Timeline) Draw() *Picture {
 	return p
 }
 
-// pack gives the bars of a lane their rows, from the lane's top on, and returns the number of
-// rows: each bar has the first row with room.
-func pack(bars []Bar, places []Rect, lane int, top float64) int {
-	var mine []int
+// folded are bars with their places. Where a lane has too many at one time, one bar stands for
+// several of its tone that touch.
+type folded struct {
+	bars   []Bar
+	places []Rect      // without a width: not drawn
+	into   map[int]int // from a bar to that which stands for it
+	count  map[int]int // how many others a bar stands for
+}
+
+// by is the bar that stands for a bar.
+func (f *folded) by(i int) int {
+	if to, ok := f.into[i]; ok {
+		return to
+	}
+	return i
+}
+
+// The rows that a lane may have, and the bars that are folded first where it has more: they say little.
+const (
+	mostRows = 12
+	shortBar = 12.0
+)
+
+// pack gives the bars of a lane their rows, from the lane's top on, and returns the number of rows.
+func (f *folded) pack(lane int, top float64) int {
+	rows := pack(f.bars, f.places, lane, top)
+	for _, widest := range []float64{shortBar, timelineWidth} {
+		if rows > mostRows {
+			f.fold(lane, widest)
+			rows = pack(f.bars, f.places, lane, top)
+		}
+	}
+	return rows
+}
+
+// fold folds the bars of a lane that are at most so wide.
+func (f *folded) fold(lane int, widest float64) {
+	last := map[string]int{} // by tone
+	for _, i := range inLane(f.bars, f.places, lane) {
+		r := &f.places[i]
+		if r.W > widest {
+			continue
+		}
+		to, ok := last[f.bars[i].Class]
+		if first := &f.places[to]; ok && r.X <= first.X+first.W+1 {
+			first.W = max(first.W, r.X+r.W-first.X)
+			r.W, f.into[i], f.count[to] = 0, to, f.count[to]+f.count[i]+1
+			continue
+		}
+		last[f.bars[i].Class] = i
+	}
+	for i, to := range f.into { // one that stood for others may be folded itself
+		f.into[i] = f.by(to)
+	}
+}
+
+// inLane are the bars of a lane that are drawn, from left to right.
+func inLane(bars []Bar, places []Rect, lane int) (mine []int) {
 	for i, b := range bars {
 		if b.Lane == lane && places[i].W > 0 {
 			mine = append(mine, i)
 		}
 	}
 	slices.SortStableFunc(mine, func(a, b int) int { return cmp.Compare(places[a].X, places[b].X) })
+	return mine
+}
+
+// pack gives the bars of a lane their rows, from the lane's top on, and returns the number of
+// rows: each bar has the first row with room.
+func pack(bars []Bar, places []Rect, lane int, top float64) int {
+	mine := inLane(bars, places, lane)
 	var ends []float64
 	for _, i := range mine {
 		row := slices.IndexFunc(ends, func(end float64) bool { return end <= places[i].X })

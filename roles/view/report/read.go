@@ -42,8 +42,11 @@ func Read(ctx context.Context, from Sources, goal string) (*Report, error) {
 		r.Lacks = append(r.Lacks, role.Clean(err.Error()))
 	}
 	r.outcome(w)
-	r.entries(h)
 	r.stretches(h)
+	if from.Drawn {
+		return r, nil
+	}
+	r.entries(h)
 	if err := r.commits(ctx, from, h); err != nil {
 		return nil, err
 	}

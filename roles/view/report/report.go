@@ -124,6 +124,7 @@ type Sources struct {
 	Ledger   Ledger
 	Sett     string // the version
 	Instance string
+	Drawn    bool                                                             // the pictures are all that is wanted: neither entries nor commits are told
 	Now      func(ctx context.Context) (time.Time, error)                     // nil: an open goal is as of its last entry
 	Commits  func(ctx context.Context, a blackboard.Artefact) (Commit, error) // nil: there is no store at hand
 	Spending func(ctx context.Context, goal string) (blackboard.Spending, error)

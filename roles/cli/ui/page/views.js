@@ -7,8 +7,6 @@ import { get, draw } from './wire.js';
 const status = (s) => h('span', { class: tone(s) }, s.replaceAll('_', ' '));
 const mostRows = 300; // of a ledger, at once
 
-const known = new Set(); // ids of goals
-
 const first = (s) => (s || '').split('\n')[0];
 const line = (s, n = 160) => (first(s).length > n ? first(s).slice(0, n) + '…' : first(s));
 
@@ -76,7 +74,6 @@ export const goals = {
   async load(page) {
     const limit = page.params.get('limit') || 50;
     const [all, models] = await Promise.all([get('goals', { status: page.params.get('status'), limit }), get('models', { limit })]);
-    all.goals.forEach((g) => known.add(g.id));
     return { ...all, spent: new Map(models.goals.map((g) => [g.workflow_id, g.cost])) };
   },
   draw(page, { goals: all, more, spent }) {
@@ -152,6 +149,14 @@ const entries = (page, all) => {
       h('td', null, at(e.time)), h('td', { class: e.tone || null }, e.kind), h('td', null, text(e.by)), h('td', null, text(e.says)))))];
 };
 
+// someWaits are waits of a goal: of many the first ones, so that the rest of it is in reach.
+function someWaits(page, { waits: all, waits_more: unread }) {
+  const most = page.params.get('all') ? all.length : 8;
+  const left = Math.max(0, all.length - most);
+  return [waits(page, all.slice(0, most)), left ? h('p', { key: 'more-waits' }, h('button', { type: 'button', onclick: () => page.go(page.here({ all: 'yes' }), true) }, 'Show ' + left + ' more')) : null,
+    unread ? h('p', { class: 'quiet' }, left ? 'and ' : '', unread, ' more are not listed') : null];
+}
+
 const parts = ['timeline', 'graph', 'result', 'story', 'ledger'];
 
 // timeline is the goal's work over time, as wide as its reader wants.
@@ -166,9 +171,9 @@ function timeline(page, svg) {
 const tabOf = (page) => (parts.includes(page.params.get('tab')) ? page.params.get('tab') : parts[0]);
 const drawnTab = (tab) => tab === 'timeline' || tab === 'graph';
 const goal = {
-  async load(page, id, shown, ahead) {
+  async load(page, id, shown) {
     const tab = tabOf(page);
-    if (drawnTab(tab)) return { shown, svg: picture(await (ahead || draw('report/' + id, { output: tab }))), tab };
+    if (drawnTab(tab)) return { shown, svg: picture(await draw('report/' + id, { output: tab })), tab };
     return { shown, report: await get('report/' + id, tab === 'result' ? {} : { 'no-patches': 'true' }), tab };
   },
   draw(page, { shown, report, svg, tab }) {
@@ -192,7 +197,7 @@ const goal = {
       h('div', { class: 'row' }, status(w.status), h('span', { class: 'mono quiet' }, w.id), h('span', { class: 'quiet' }, 'since ', at(w.created_at), w.ended_at ? [', ended ', at(w.ended_at)] : [', ', w.outstanding, ' outstanding']),
         w.status === 'active' ? page.button('cancel', w.id, 'Cancel the goal') : null, w.status === 'failed' ? page.button('retry', w.id, 'Retry') : null),
       shown.outcome ? h('p', null, text(line(shown.outcome, 400))) : null,
-      shown.waits.length ? waits(page, shown.waits) : null,
+      shown.waits.length ? someWaits(page, shown) : null,
       report && report.lacks.length ? h('p', { class: 'warn' }, 'could not be read: ', text(report.lacks.join('; '))) : null,
       nav, on === tab ? body() : h('p', { class: 'quiet' }, 'is read'),
     ];
@@ -279,13 +284,11 @@ const claim = {
 export const show = {
   title: 'Show',
   async load(page, early) {
-    const id = page.id, tab = tabOf(page);
-    const ahead = known.has(id) && drawnTab(tab) ? draw('report/' + id, { output: tab }) : null; // large ones take as long again
-    if (ahead) ahead.catch(() => {}); // it is told below
+    const id = page.id;
     const shown = await get('show/' + id, { 'no-claims': 'true' });
     const as = { goal, claim }[shown.kind] || artefact;
     if (as === goal) early({ as, data: { shown } }); // its state, before its picture
-    return { as, data: await as.load(page, id, shown, tab === tabOf(page) ? ahead : null) };
+    return { as, data: await as.load(page, id, shown) };
   },
   draw: (page, { as, data }) => as.draw(page, data),
   goesOn: (page, { as, data }) => as === goal && data.tab === 'timeline' && data.shown.workflow.status === 'active', // its end is now
