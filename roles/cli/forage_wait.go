@@ -200,7 +200,15 @@ func (a *app) barred(ctx context.Context, b *instance.Board, in *instance.Instan
 		return nil, cmp.Or(err, errGoesOn)
 	}
 	return role.Fail(role.Waiting, fmt.Errorf("waiting for you: goal %s cannot land: %s", words.Short(id), role.Clean(w.Landing.Reason)),
-		"%s, or free the branch: it lands by itself then", a.at.CommandLine(in, "land "+words.Short(id))), nil
+		"%s, or %s: it lands by itself then", a.at.CommandLine(in, "land "+words.Short(id)), unbars(w.Landing)), nil
+}
+
+// unbars is what a person does for a branch on which nothing can land.
+func unbars(l *blackboard.Landing) string {
+	if l.Tip == "" && l.Branch != "" { // it is not there
+		return "git branch " + role.ShellWord(role.Clean(l.Branch))
+	}
+	return "free the branch"
 }
 
 // mostTimedOut is how many waits a command names when its time is over.

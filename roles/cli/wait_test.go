@@ -289,3 +289,20 @@ func TestForageWaitNamesWaits(t *testing.T) {
 		t.Errorf("on stdout: %s", c.out.String())
 	}
 }
+
+// A wait for a goal that cannot land says how to let it: by the branch itself, where it is not there.
+func TestWaitNamesTheBranch(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	s.Must(s.board.Leader.SetLanding(t.Context(), s.Epoch, "new ü"))
+	goal, terminal := s.achieved(base, s.aside("a", "1\n"))
+	was := blackboard.Landing{State: blackboard.LandingQueued}
+	for tip, want := range map[string]string{"": "git branch 'new ü': it lands by itself then", base: "free the branch: it lands by itself then"} {
+		is := blackboard.Landing{State: blackboard.LandingBarred, Artefact: terminal, Branch: "new ü", Tip: tip, Reason: "it cannot", People: true}
+		s.Must(s.board.Leader.Land(t.Context(), blackboard.LandingStep{Epoch: s.Epoch, Workflow: goal, From: was, To: is}))
+		was = is
+		if _, _, err := s.run("wait", goal); role.CodeOf(err) != role.Waiting || !strings.HasSuffix(hint(err), want) {
+			t.Errorf("%v, hint %q, want %q", err, hint(err), want)
+		}
+	}
+}

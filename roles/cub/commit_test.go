@@ -94,6 +94,12 @@ func TestPinnedProgramIsNamed(t *testing.T) {
 	v[env.Command], v[env.Pin] = `["sh","`+program+`","`+pin+`"]`, pin
 	c.start("worker", v)
 	a := c.result(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker")
+	v = changing(f, "broken", "", "")
+	v[env.Command], v[env.Pin] = `["`+pin+`/tools/gone"]`, pin
+	c.start("broken", v)
+	if _, r := c.failure(c.work("broken", blackboard.PhaseExclusive, "goal"), "broken"); !strings.HasPrefix(r.Reason, "start tool tools/gone: no such file") {
+		t.Errorf("it failed: %q", r.Reason)
+	}
 	if want := "ran sh tools/make-it " + pin; a.Summary != want || !strings.Contains(f.git("log", "-1", "--format=%B", a.Commit), want) {
 		t.Errorf("the summary is %q, want %q", a.Summary, want)
 	}

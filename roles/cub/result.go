@@ -108,8 +108,12 @@ const leftByFailed = "left by a tool that failed"
 func (x *executor) failed(ctx context.Context, w *work, res toolrun.Result, cause error) outcome {
 	x.keep(ctx, w, leftByFailed)
 	w.log.Error("tool failed", "error", cause, "exit_code", res.ExitCode, "stdout", excerpt(res.Stdout), "stderr", excerpt(res.Stderr))
+	reason := cause.Error()
+	if x.settings.Pin != "" { // of a program that cannot be started
+		reason = strings.ReplaceAll(reason, x.settings.Pin+"/", "")
+	}
 	report := blackboard.FailureReport{
-		Reason: cause.Error(), ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut,
+		Reason: reason, ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut,
 		StdoutSize: res.StdoutSize, StderrSize: res.StderrSize, Agent: x.settings.Agent, Attempt: w.Grant.Attempt, Leftovers: w.leftovers(),
 	}
 	if over := asBudget(cause); over != nil {
@@ -122,7 +126,7 @@ func (x *executor) failed(ctx context.Context, w *work, res toolrun.Result, caus
 	return outcome{toolTime: res.Reaped.Sub(res.Started), artefact: blackboard.Artefact{
 		ID: x.env.NewID(), StructuralType: blackboard.Failure, Type: tool.FailureType(cause), Payload: payload,
 		SourceArtefacts: []string{w.Claim.ArtefactID}, ProducedByRole: x.settings.Role, ProducedByAgent: x.settings.Agent,
-		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: w.withLeftovers(cause.Error()),
+		ClaimID: w.Claim.ID, WorkflowID: w.Claim.WorkflowID, Summary: w.withLeftovers(reason),
 	}}
 }
 
