@@ -9,12 +9,12 @@ import (
 	"sett/roles/role/store"
 )
 
-// clash is the first conflict among the commits of a tree. Its commits are held for the artefacts that a
-// cub and the orchestrator may make of it, the same ones each time.
-func (d desk) clash(ctx context.Context, goal string, s starts) (*line.Clash, error) {
+// merge merges the commits of a tree, or returns the first conflict among them. Its commits are held for the
+// artefacts that a cub and the orchestrator may make of it, the same ones each time.
+func (d desk) merge(ctx context.Context, goal string, s starts) (commit string, clash *line.Clash, err error) {
 	c, found, err := store.FindClash(ctx, d.store, s.commits)
 	if err != nil || !found {
-		return nil, err
+		return c.Ours, nil, err
 	}
 	a := &line.Clash{
 		Ours: c.Ours, Theirs: s.commits[c.Theirs], TheirsOf: s.artefacts[c.Theirs], Base: c.Base, Files: c.Files, Hunks: c.Hunks, Commit: c.Commit,
@@ -24,9 +24,9 @@ func (d desk) clash(ctx context.Context, goal string, s starts) (*line.Clash, er
 		a.Of = append(a.Of, s.artefacts[i])
 	}
 	if err := d.store.Hold(ctx, store.Artefact(a.Artefact), a.Commit); err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	return a, d.store.Hold(ctx, store.Artefact(blackboard.ConflictReviewID(a.Artefact)), a.Ours)
+	return "", a, d.store.Hold(ctx, store.Artefact(blackboard.ConflictReviewID(a.Artefact)), a.Ours)
 }
 
 // sides are the parents of a commit that settles a conflict; none: it is about none.

@@ -126,15 +126,10 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Prepared, error
 	if err != nil {
 		return w, err
 	}
-	merged, err := d.store.Merge(ctx, starts.commits)
-	if err != nil {
+	if w.Commit, w.Clash, err = d.merge(ctx, q.Goal, starts); err != nil || w.Clash != nil {
 		return w, err
 	}
-	if len(merged.Unmerged) > 0 {
-		w.Clash, err = d.clash(ctx, q.Goal, starts)
-		return w, err
-	}
-	w.Commit, w.Branch = merged.Commit, q.Branch
+	w.Branch = q.Branch
 	for _, id := range q.Beside {
 		commit, err := d.artefact(ctx, id)
 		if err != nil {

@@ -77,5 +77,5 @@ func (t *Tree) changed(ctx context.Context, commit, index string) ([]string, err
 		return nil, err
 	}
 	files := slices.Compact(slices.Sorted(slices.Values(strings.Split(strings.TrimSuffix(out, "\x00"), "\x00"))))
-	return slices.DeleteFunc(files, func(name string) bool { return hasContent(ctx, t, commit, name) }), nil
+	return withoutContent(ctx, t, commit, files)
 }

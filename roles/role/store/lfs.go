@@ -283,62 +283,6 @@ func readWhole(root *os.Root, name string) string {
 	return string(text)
 }
 
-// hasContent says whether a file of a tree is the content of the pointer that a commit has of it.
-func hasContent(ctx context.Context, t *Tree, commit, name string) bool {
-	if contentMark(t.store) == "" {
-		return false
-	}
-	text, err := t.store.git(ctx, "cat-file", "blob", commit+":"+name)
-	if err != nil {
-		return false
-	}
-	p, ok := lfs.Parse(text)
-	root, err := os.OpenRoot(t.Dir())
-	if !ok || err != nil {
-		return false
-	}
-	defer root.Close()
-	f, err := repofile.Open(root, name)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	return lfs.Copy(ctx, io.Discard, f, p) == nil
-}
-
-// track notes that a tool begins with git LFS in a repository that had none: attributes of its own name it.
-func track(t *Tree, changed []string) error {
-	if contentMark(t.store) != "" || !slices.ContainsFunc(changed, func(name string) bool { return path.Base(name) == ".gitattributes" }) {
-		return nil
-	}
-	root, err := os.OpenRoot(t.Dir())
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	for _, name := range changed {
-		if path.Base(name) != ".gitattributes" {
-			continue
-		}
-		f, err := repofile.Open(root, name)
-		if err != nil {
-			continue
-		}
-		text, err := io.ReadAll(io.LimitReader(f, mostAttributes))
-		_ = f.Close()
-		if err == nil && strings.Contains(string(text), lfsAttribute) {
-			return WriteWhole(contentMarkFile(t.store), "")
-		}
-	}
-	return nil
-}
-
-// lfsAttribute gives a file to git LFS.
-const lfsAttribute = "filter=lfs"
-
-// mostAttributes bounds a file of attributes, in bytes.
-const mostAttributes = 1 << 20
-
 // asPointers puts pointers in the place of a tool's changed files that attributes give to git LFS, once the store has
 // their content. With an index that git has, c lists the changed files.
 func asPointers(ctx context.Context, t *Tree, c command, own Changes) error {
