@@ -90,6 +90,9 @@ type model struct {
 	read    time.Time     // when that was
 	reading bool
 	again   bool // read once more
+	hurry   bool // and at once: its reader wants it
+	delay   int  // that reading is put off by; 0: it is not
+	delays  int
 	away    string
 	lost    string // why reading fails
 	old     time.Time
@@ -140,7 +143,7 @@ type (
 		err  error
 	}
 	passed struct{ now time.Time } // a second
-	due    struct{}                // reading was put off until now
+	due    struct{ delay int }     // reading was put off until now
 )
 
 // Times, in seconds where they have no unit.
@@ -218,11 +221,23 @@ func (m *model) source() *pane {
 // stir reads the pane that is shown, now or when the read under way has ended.
 func (m *model) stir() []effect {
 	if m.reading {
-		m.again = true
+		m.again, m.hurry = true, true
 		return nil
 	}
-	m.reading, m.again = true, false
+	m.reading, m.again, m.hurry, m.delay = true, false, false, 0
 	return []effect{reads{*m.source()}}
+}
+
+// renew does that where nobody pressed a key for it: a read that is put off stays so.
+func (m *model) renew() []effect {
+	switch {
+	case m.reading:
+		m.again = true
+		return nil
+	case m.delay != 0:
+		return nil
+	}
+	return m.stir()
 }
 
 // tell shows a message for a while.
@@ -236,7 +251,8 @@ func (m *model) told(what any) []effect {
 	case wasRead:
 		return m.wasRead(t)
 	case happened:
-		return m.stir()
+		m.away = "" // an entry is told of: the blackboard is there
+		return m.renew()
 	case message:
 		switch t.name {
 		case act.Away:
@@ -263,8 +279,10 @@ func (m *model) told(what any) []effect {
 	case passed:
 		return m.passed(t.now)
 	case due:
-		m.reading = false
-		return m.stir()
+		if t.delay == m.delay { // nothing was read meanwhile
+			m.delay = 0
+			return m.renew()
+		}
 	}
 	return nil
 }
@@ -296,15 +314,19 @@ func (m *model) wasRead(t wasRead) []effect {
 	if !m.again {
 		return nil
 	}
-	if p != m.source() || p.values == nil || t.took == 0 {
+	if m.hurry || p != m.source() || p.values == nil || t.took == 0 {
 		return m.stir()
 	}
-	m.reading, m.again = true, false
-	return []effect{waits{min(3*t.took, longestWait)}}
+	m.delays++
+	m.again, m.delay = false, m.delays
+	return []effect{waits{min(3*t.took, longestWait), m.delay}}
 }
 
 // waits puts reading off.
-type waits struct{ time.Duration }
+type waits struct {
+	time.Duration
+	delay int
+}
 
 // take keeps the values of a pane.
 func (m *model) take(p *pane, t wasRead) {
@@ -356,7 +378,7 @@ func (m *model) passed(now time.Time) []effect {
 		every = tryEvery
 	}
 	if m.seconds%every == 0 {
-		return m.stir()
+		return m.renew()
 	}
 	return nil
 }

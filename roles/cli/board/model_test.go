@@ -379,17 +379,76 @@ func TestReadsAgain(t *testing.T) {
 		}
 	}
 	got := m.told(wasRead{pane: m.here().number, values: thePresent(), took: time.Hour})
-	if !reflect.DeepEqual(got, []effect{waits{longestWait}}) {
+	if !reflect.DeepEqual(got, []effect{waits{longestWait, 1}}) {
 		t.Fatalf("%+v", got)
 	}
 	if got := m.told(happened{}); got != nil {
 		t.Fatalf("%+v", got)
 	}
-	if got := m.told(due{}); len(got) != 1 {
+	if got := m.told(due{1}); len(got) != 1 {
 		t.Fatalf("%+v", got)
 	}
 	if got := m.told(wasRead{pane: m.here().number, values: thePresent(), took: time.Hour}); got != nil {
 		t.Fatalf("%+v", got)
+	}
+}
+
+// A key is obeyed at once, also while reading is put off for the sake of a busy machine, and
+// while something else is read. A read that was put off before it is not done as well.
+func TestKeysDoNotWait(t *testing.T) {
+	busy := func() *model {
+		m := at(place{kind: paneNow}, nil)
+		m.told(happened{})
+		m.told(happened{})
+		if got := m.told(wasRead{pane: m.here().number, values: thePresent(), matters: matters, took: time.Hour}); !reflect.DeepEqual(got, []effect{waits{longestWait, 1}}) {
+			t.Fatalf("%+v", got)
+		}
+		return m
+	}
+	reading := func(got []effect) (kinds []kind) {
+		for _, e := range got {
+			if r, ok := e.(reads); ok {
+				kinds = append(kinds, r.pane.kind)
+			}
+		}
+		return kinds
+	}
+	for key, leads := range map[string]kind{"enter": paneGoal, "2": paneGoals, "tab": paneGoals, "r": paneNow} {
+		m := busy()
+		if key == "enter" {
+			press(m, "G")
+		}
+		if got := reading(press(m, key)); !slices.Equal(got, []kind{leads}) {
+			t.Errorf("%s reads %v", key, got)
+		}
+		if got := m.told(due{1}); got != nil {
+			t.Errorf("%s: what was put off is read as well: %+v", key, got)
+		}
+		if got := m.told(passed{noon.Add(quietEvery * time.Second)}); got != nil {
+			t.Errorf("%s: %+v", key, got)
+		}
+	}
+
+	m := at(place{kind: paneGoal, id: goalID}, theGoal())
+	m.told(happened{})
+	if got := press(m, "tab"); got != nil {
+		t.Fatalf("two reads beside each other: %+v", got)
+	}
+	got := m.told(wasRead{pane: m.here().number, place: place{kind: paneGoal, id: goalID}, values: theGoal(), took: time.Hour})
+	if len(got) != 1 || reading(got) == nil || got[0].(reads).pane.part != 1 {
+		t.Errorf("the other part: %+v", got)
+	}
+}
+
+// A board that reads says that it is live, also when it was not told that the blackboard is
+// back: entries come from there.
+func TestBack(t *testing.T) {
+	m := at(place{kind: paneNow}, nil)
+	m.told(message{act.Away, "blackboard lost"})
+	m.told(happened{})
+	m.told(wasRead{pane: m.here().number, values: thePresent(), matters: matters})
+	if s := strings.Join(m.draw(plain), "\n"); strings.Contains(s, "OLD") || !strings.Contains(s, "· live") {
+		t.Errorf("shown:\n%s", s)
 	}
 }
 

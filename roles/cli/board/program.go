@@ -157,7 +157,7 @@ func (s *screen) carry(all []effect) tea.Cmd {
 		case reads:
 			commands = append(commands, func() tea.Msg { return s.read(e.pane) })
 		case waits:
-			commands = append(commands, tea.Tick(e.Duration, func(time.Time) tea.Msg { return due{} }))
+			commands = append(commands, tea.Tick(e.Duration, func(time.Time) tea.Msg { return due{e.delay} }))
 		case does:
 			s.acts.Add(1)
 			commands = append(commands, func() tea.Msg {
