@@ -222,7 +222,7 @@ function follow() {
       followOwn();
     }
     if (!page.view.still && !page.view.own) stir(e);
-  }, problem: (e) => { page.problem = e; paint(); } });
+  }, problem: (e) => { page.problem = e; paint(); } }, true);
 }
 
 function followOwn() {

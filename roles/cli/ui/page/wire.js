@@ -11,7 +11,7 @@ tabs.onmessage = ({ data }) => {
   if (data.key && !key) {
     sessionStorage.setItem('sett-key', data.key);
     taken();
-  } else if (data.wanted && key) tabs.postMessage({ key });
+  } else if (data.wanted && key) prove().then(() => tabs.postMessage({ key }), () => {}); // a page of another server asks in vain
 };
 
 // enter takes the key from the address, and hides it. It stays with this tab. A tab
@@ -111,11 +111,16 @@ export const act = async (name, id, body, key) => (await ask(address(name + '/' 
 const patience = 40000; // the server gives a sign of life every 15 s
 
 // Stream follows the ledger from an entry on. It comes back by itself after a cut, where
-// it was; while the page is hidden it rests.
+// it was; while the page is hidden it rests. A browser opens few connections to one server: of a
+// shared stream one tab has the connection, and tells the others; when it goes, another follows.
 export class Stream {
-  constructor(params, on) {
+  constructor(params, on, shared) {
     this.params = params;
     this.on = on; // open, entry, state, problem
+    if (shared) {
+      this.feed = new BroadcastChannel('sett-ledger');
+      this.feed.onmessage = ({ data }) => this.heard(data);
+    }
     this.last = '';
     this.wait = 200;
     this.seen = () => (document.hidden ? this.rest() : this.start());
@@ -127,13 +132,33 @@ export class Stream {
     if (this.over || this.now || document.hidden) return;
     clearTimeout(this.later);
     const control = this.now = new AbortController();
-    this.follow(control).catch((e) => {
+    const turn = this.feed ? navigator.locks.request('sett-ledger', { signal: control.signal }, () => this.follow(control)) : this.follow(control);
+    if (this.feed) this.feed.postMessage({ asks: true });
+    turn.catch((e) => {
       proven = null;
       if (this.over || this.now !== control) return;
       this.on.state('old', e.message);
       if (e.status === 401) this.on.problem(e);
       else this.again();
     });
+  }
+
+  // heard takes word from another tab.
+  heard({ asks, call, args, last }) {
+    if (asks) {
+      if (this.said) this.feed.postMessage(this.said);
+    } else if (!this.over && !document.hidden) {
+      if (last) this.last = last;
+      this.on[call](...args);
+    }
+  }
+
+  // say tells this tab, and the others.
+  say(call, ...args) {
+    const word = { call, args, last: this.last };
+    if (this.feed) this.feed.postMessage(word);
+    if (call === 'state') this.said = word; // for a tab that comes later
+    this.on[call](...args);
   }
 
   again() {
@@ -168,8 +193,8 @@ export class Stream {
       if (this.last) more['Last-Event-ID'] = this.last;
       const r = await ask(address('watch', this.params), { headers: headers(more), signal: control.signal });
       const reader = r.body.pipeThrough(new TextDecoderStream()).getReader();
-      this.on.open();
-      this.on.state('live');
+      this.say('open');
+      this.say('state', 'live');
       let rest = '';
       for (;;) {
         const { done, value } = await reader.read();
@@ -182,6 +207,7 @@ export class Stream {
       }
     } finally {
       clearTimeout(alive);
+      this.said = null;
     }
   }
 
@@ -197,11 +223,11 @@ export class Stream {
     if (kind === 'entry') {
       this.last = id;
       this.wait = 200;
-      this.on.entry(v);
-    } else if (kind === 'away') this.on.state('old', v.says);
+      this.say('entry', v);
+    } else if (kind === 'away') this.say('state', 'old', v.says);
     else if (kind === 'back') {
-      this.on.state('live');
-      this.on.open();
+      this.say('state', 'live');
+      this.say('open');
     } else if (kind === 'end') throw new Problem(0, v);
   }
 }
