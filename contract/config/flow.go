@@ -157,10 +157,12 @@ func (f *Flow) reach() {
 	f.Types = reached
 }
 
-// Joined says whether an exclusive grant on the same artefact gets the agent's results as
-// context.
+// Joined says whether the agent's results are used without a bid on them: an exclusive grant
+// on the same artefact gets them as context, or the claim of a conflict goes on with them.
 func (f *Flow) Joined(agent string) bool {
-	return slices.ContainsFunc(f.Types, func(t *FlowType) bool { return slices.Contains(t.Parallel, agent) && len(t.Exclusive) > 0 })
+	return slices.ContainsFunc(f.Types, func(t *FlowType) bool {
+		return slices.Contains(t.Parallel, agent) && len(t.Exclusive) > 0 || t.Settles && slices.Contains(t.Workers(), agent)
+	})
 }
 
 // Closed says whether every agent that makes something says what.
