@@ -82,18 +82,30 @@ func (o *Otel) HeaderValues(lookup func(string) (string, bool)) (headers [][2]st
 // ObserveBy takes the endpoint from the person's OTEL_ variables, where sett.yml has none. It
 // returns a sentence for a value that cannot be used, without the value.
 func (c *Config) ObserveBy(lookup func(string) (string, bool)) (fault string) {
-	get := func(name string) string { value, _ := lookup(name); return value }
-	if c.Otel != nil || strings.EqualFold(get(OtelDisabled), "true") || get(OtelExporter) != "" && !strings.Contains(get(OtelExporter), "otlp") {
+	if c.Otel != nil {
 		return ""
 	}
-	o, from, headers := Otel{Found: OtelFacts{Ambient: true}}, OtelEndpoint, OtelHeaders
+	c.Otel, fault = AmbientOtel(lookup)
+	c.noteTraced()
+	return fault
+}
+
+// AmbientOtel is the receiver that the person's OTEL_ variables name; nil: they name none. The
+// fault is a sentence about a value that cannot be used, without the value.
+func AmbientOtel(lookup func(string) (string, bool)) (o *Otel, fault string) {
+	get := func(name string) string { value, _ := lookup(name); return value }
+	if strings.EqualFold(get(OtelDisabled), "true") || get(OtelExporter) != "" && !strings.Contains(get(OtelExporter), "otlp") {
+		return nil, ""
+	}
+	o = &Otel{Found: OtelFacts{Ambient: true}}
+	from, headers := OtelEndpoint, OtelHeaders
 	if o.Endpoint = get(OtelTracesEndpoint); o.Endpoint != "" {
 		o.Found.Whole, from = true, OtelTracesEndpoint
 	} else if o.Endpoint = get(OtelEndpoint); o.Endpoint == "" {
-		return ""
+		return nil, ""
 	}
 	if wrong, hint := checkOtelURL(o.Endpoint); wrong != "" {
-		return from + ": " + wrong + "; want " + hint + "; no traces are sent"
+		return nil, from + ": " + wrong + "; want " + hint + "; no traces are sent"
 	}
 	if get(OtelTracesHeaders) != "" {
 		headers = OtelTracesHeaders
@@ -101,9 +113,7 @@ func (c *Config) ObserveBy(lookup func(string) (string, bool)) (fault string) {
 	if get(headers) != "" {
 		o.Headers = []EnvVar{{Name: headers, Inherit: true}}
 	}
-	c.Otel = &o
-	c.noteTraced()
-	return ""
+	return o, ""
 }
 
 // noteTraced tells each agent whether its tools are part of traces.

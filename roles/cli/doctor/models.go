@@ -81,9 +81,8 @@ func (x *exam) model(ctx context.Context, m config.Model) []Finding {
 	return append(all, fine(m.Name, "%s has %s", role.Clean(m.BaseURL), role.Clean(m.Model)))
 }
 
-// unagreed returns the rights of a model that nobody agreed to: anybody may have written
+// unagreed returns the rights below a key that nobody agreed to: anybody may have written
 // the file that says which secret goes to which address.
-// unagreed returns the rights below a key that nobody agreed to.
 func (x *exam) unagreed(below string) ([]config.Right, error) {
 	rights, err := instance.Rights(x.at, x.sheet.config, x.sheet.runtime, x.sheet.path)
 	if err != nil {

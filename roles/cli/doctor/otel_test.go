@@ -66,4 +66,9 @@ func TestTraces(t *testing.T) {
 	if f := look(); f.Status != OK {
 		t.Errorf("by a variable: %+v", f)
 	}
+	x := examOf(t, at)
+	x.traces(t.Context())
+	if c := x.sheet.config; c.Otel != nil || c.Agents[0].Traced {
+		t.Errorf("the check changed the configuration of all checks: %+v, traced %t", c.Otel, c.Agents[0].Traced)
+	}
 }
