@@ -30,6 +30,9 @@ func Run(claim, agent string, attempt int) string {
 // Call names the span of a call of a model.
 func Call(call string) string { return short(8, "call", call) }
 
+// Landing names the span of a goal's turn to land, counted from 1.
+func Landing(goal string, turn int) string { return short(8, "landing", goal, strconv.Itoa(turn)) }
+
 // Parent is the value of TRACEPARENT for a tool's run: version 00, sampled.
 func Parent(goal, claim, agent string, attempt int) string {
 	return "00-" + ID(goal) + "-" + Run(claim, agent, attempt) + "-01"

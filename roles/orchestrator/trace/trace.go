@@ -1,5 +1,5 @@
 // Package trace makes the trace of a goal: a span for the goal, and below it one for each
-// claim, grant, run of a tool and call of a model. It is a pure function of the history. Names
+// claim, grant, run of a tool, call of a model and turn to land. It is a pure function of the history. Names
 // of attributes are those of OpenTelemetry's semantic conventions where there is one
 // (gen_ai.*, container.*), else they begin with sett. No payload is among them.
 package trace
@@ -52,6 +52,7 @@ func Of(h *lineage.History, models map[string]string) []otlp.Span {
 			m.call(e)
 		}
 	}
+	m.landings(h.Events)
 	return m.spans
 }
 

@@ -112,6 +112,43 @@ func TestOf(t *testing.T) {
 	}
 }
 
+// Each turn of a goal to land is a span, from its result to the turn's end.
+func TestLanding(t *testing.T) {
+	step := func(ms int, to blackboard.LandingState, commit string) blackboard.Event {
+		return blackboard.Event{Time: at(ms), Kind: blackboard.EventLanding, To: string(to), Artefact: "R", Reason: "conflict in a/path", Attributes: map[string]string{"branch": "released", "commit": commit}}
+	}
+	h := history()
+	h.Events = append(h.Events, step(97, blackboard.LandingMoving, "c1"), step(98, blackboard.LandingReworked, ""),
+		blackboard.Event{Time: at(105), Kind: blackboard.EventComplete}, step(106, blackboard.LandingBarred, ""), step(111, blackboard.LandingMoving, "c2"), step(112, blackboard.LandingLanded, "c2"))
+	var got []string
+	for _, s := range trace.Of(h, nil) {
+		if s.Name != "landing" {
+			continue
+		}
+		text, err := json.Marshal(s)
+		if err != nil || strings.Contains(string(text), "a/path") || s.Parent != names.Root("G") || len(s.Links) != 1 || s.Links[0].ID != names.Grant("C", "a") {
+			t.Errorf("%v, span %s", err, text)
+		}
+		line := fmt.Sprintf("%d to %d:", time.Time(s.Start).UnixMilli(), time.Time(s.End).UnixMilli())
+		for _, e := range s.Events {
+			line += " " + e.Name
+		}
+		for key, value := range map[string]string{"branch": "released", "commit": "c2"} {
+			if strings.Contains(string(text), `"sett.landing.`+key+`","value":{"stringValue":"`+value+`"}`) != (key == "branch" || len(s.Events) == 3) {
+				t.Errorf("%s in span %s", key, text)
+			}
+		}
+		got = append(got, s.ID+" "+line)
+	}
+	want := []string{
+		names.Landing("G", 1) + " 95 to 98: moving reworked",
+		names.Landing("G", 2) + " 105 to 112: barred moving landed",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("spans:\n%s\nwant:\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
 // TestOfNothing: a goal whose records are gone is one span.
 func TestOfNothing(t *testing.T) {
 	h := &lineage.History{Workflow: blackboard.Workflow{ID: "G", Status: blackboard.WorkflowAchieved, CreatedAt: at(1)}}
