@@ -96,16 +96,21 @@ var (
 	toType    = regexp.MustCompile(`^(sett: hint: )?(sett|git|cd|export) `)
 	waitsLine = regexp.MustCompile(`(?m)^\S+ +(\S+ +)?waits .*\n`) // on a busy machine there is time for one
 	timed     = regexp.MustCompile(`(?m)^(sett: (?:error: )?goal (?:achieved in|failed after|ended after) .*)\n  (\S)`)
+	placed    = regexp.MustCompile(`(?m)^runs in  .*(?:\n {9}\S.*)*`)
 	spans     = regexp.MustCompile(`\b(in|after) \d+(\.\d+)?m?s\b`)
 	tookTool  = regexp.MustCompile(`\(\d+(\.\d+)?m?s\)`)
 )
 
-// unfolded joins the lines that say how long a goal took: their breaks depend on that time.
+// unfolded joins the lines whose breaks depend on the run: how long a goal took, and the
+// folder of a tree that is tried, which lies below TMPDIR.
 func unfolded(shown string) string {
 	for timed.MatchString(shown) {
 		shown = timed.ReplaceAllString(shown, "$1 $2")
 	}
-	return shown
+	return placed.ReplaceAllStringFunc(shown, func(line string) string {
+		folder, rest, _ := strings.Cut(strings.TrimPrefix(line, "runs in  "), ",")
+		return "runs in  " + strings.Join(strings.Fields(folder), "") + ", " + strings.Join(strings.Fields(rest), " ")
+	})
 }
 
 // TestFirstHour: each message of somebody's first hour has a golden file, with all its screens.

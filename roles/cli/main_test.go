@@ -132,12 +132,22 @@ func TestScripts(t *testing.T) {
 	})
 }
 
+// goCache is where Go keeps what it has compiled: a script's own home would have it compile
+// the standard library again. Empty: there is no Go.
+var goCache = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOCACHE").Output()
+	return strings.TrimSpace(string(out))
+})
+
 // setup gives each script directories and an identity of its own, and ends what
 // it started.
 func setup(env *testscript.Env, binary string) error {
 	state := filepath.Join(env.WorkDir, ".state")
 	env.Setenv("HOME", filepath.Join(env.WorkDir, ".home"))
 	env.Setenv("XDG_STATE_HOME", state)
+	if compiled := goCache(); compiled != "" {
+		env.Setenv("GOCACHE", compiled)
+	}
 	env.Setenv("GIT_CONFIG_NOSYSTEM", "1")
 	env.Setenv("NAME", "repo") // of a script that also runs with an engine
 	env.Setenv("UP", "--runtime process --yes")
