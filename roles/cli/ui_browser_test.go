@@ -212,6 +212,7 @@ func TestPageInBrowser(t *testing.T) {
 		}
 		if v.name == "clan" {
 			b.says("ToolExecutionFailure 1")
+			b.sees("a whole count on the picture", "document.querySelector('figure svg').textContent.includes('1 failed, 1 asked')")
 			b.sees("the count on the picture", "document.querySelector('figure svg').textContent.includes('1.5s each')")
 		}
 		b.looks(v.name)
@@ -221,6 +222,9 @@ func TestPageInBrowser(t *testing.T) {
 	value[bool](b, "(() => { const e = document.querySelector('#f-status'); e.selectedIndex = 0; e.dispatchEvent(new Event('change')); return true; })()")
 	b.sees("all goals", "location.hash === '#/goals' && document.querySelector('#f-status').selectedOptions[0].textContent === 'all'")
 	b.says("write a page")
+	b.goes("ledger?since=all")
+	b.says("entries")
+	b.sees("names and ids in one line", "[...document.querySelectorAll('tbody tr')].every((r) => [2, 3].every((i) => r.children[i].getClientRects().length === 1 && [...r.children[i].querySelectorAll('a, bdi')].every((e) => e.getClientRects().length === 1)))")
 	b.blames(sung)
 	b.byKeys(ids["question"], held)
 

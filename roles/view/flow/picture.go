@@ -13,7 +13,7 @@ import (
 func (p *Plan) Draw() *diagram.Picture {
 	var g diagram.Graph
 	if p.Walked != nil {
-		g.Wide = 330 // a count says more than a box has room for
+		g.Wide = 420 // a count says more than a box has room for
 	}
 	types := map[string]int{}
 	steps := map[int]Step{}

@@ -187,7 +187,7 @@ const goal = {
         report.outcome && report.outcome.commit && report.outcome.structural_type !== 'Failure' ? h('p', null, 'To bring its commit to your branch: ', h('code', null, 'sett land ' + short(w.id))) : null,
         report.commits.length ? [h('h2', null, 'Commits'), commits(report.commits)] : null,
         report.models.length ? [h('h2', null, 'Models'), list(['agent', 'model', 'calls', 'cost'], report.models.map((m) => h('tr', { key: m.agent + m.model }, h('td', null, text(m.agent)), h('td', null, text(m.model)), h('td', null, m.calls), h('td', null, m.cost))))] : null,
-        report.people.length ? [h('h2', null, 'People'), list(['time', 'person', '', ''], report.people.map((d, i) => h('tr', { key: 'p' + i }, h('td', null, at(d.time)), h('td', null, text(d.by)), h('td', null, d.kind), h('td', null, text(d.says)))))] : null],
+        report.people.length ? [h('h2', null, 'People'), list(['time', 'person', 'did', 'said'], report.people.map((d, i) => h('tr', { key: 'p' + i }, h('td', null, at(d.time)), h('td', null, text(d.by)), h('td', null, d.kind), h('td', null, text(d.says)))))] : null],
       story: () => story(page, report.steps),
       ledger: () => entries(page, report.ledger),
     }[on];
@@ -199,7 +199,7 @@ const goal = {
       shown.outcome ? h('p', null, text(line(shown.outcome, 400))) : null,
       shown.waits.length ? someWaits(page, shown) : null,
       report && report.lacks.length ? h('p', { class: 'warn' }, 'could not be read: ', text(report.lacks.join('; '))) : null,
-      nav, on === tab ? body() : h('p', { class: 'quiet' }, 'is read'),
+      nav, on === tab ? body() : h('p', { class: 'quiet' }, 'is read…'),
     ];
   },
 };
