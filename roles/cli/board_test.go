@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"reflect"
@@ -274,6 +275,52 @@ func TestBoardCrash(t *testing.T) {
 	close(crash)
 	if err := d.ended(done); err == nil || !strings.Contains(err.Error(), "the board crashed: on purpose") {
 		t.Errorf("ended with %v", err)
+	}
+}
+
+// A person who leaves during an act reads its outcome after it, and its error is the board's.
+func TestBoardLeftDuringAct(t *testing.T) {
+	for name, failed := range map[string]error{"done": nil, "refused": role.Fail(role.Failed, errors.New("it has ended"), "")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDrawn(t, 80, 24)
+			begun, release := make(chan struct{}), make(chan struct{})
+			on := term.New(role.Env{Stdin: d.end, Stdout: d.end, Stderr: d.end, Environ: func() []string { return []string{"TERM=vt100"} },
+				Lookup: func(string) (string, bool) { return "", false }, Now: time.Now})
+			b := &board.Board{Instance: "badgers", Goal: "01KE00000000000000GOAL0001", On: &on, Run: func(ctx context.Context, args []string, _ io.Reader, _, messages io.Writer) error {
+				switch args[0] {
+				case "watch":
+					<-ctx.Done()
+					return ctx.Err()
+				case "cancel":
+					close(begun)
+					<-release
+					if failed == nil {
+						_, _ = io.WriteString(messages, "sett: goal GOAL0001 is cancelled\n")
+					}
+					return failed
+				}
+				return errors.New("there is nothing to read")
+			}}
+			done := make(chan error, 1)
+			go func() { done <- b.Show(t.Context()) }()
+			d.until("[timeline]")
+			d.types("x")
+			d.until("Cancel goal")
+			d.types("no longer needed\r")
+			d.until("This cannot be undone")
+			d.types("y")
+			<-begun
+			d.types("\x03")
+			d.until("waits for the end of the last act")
+			close(release)
+			if err := d.ended(done); !errors.Is(err, failed) {
+				t.Errorf("ended with %v", err)
+			}
+			if failed == nil {
+				d.until("sett: goal GOAL0001 is cancelled")
+			}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -28,8 +29,9 @@ const (
 	readTime  = 30 * time.Second // for values
 	lookAgain = 2 * time.Second  // until the ledger is followed anew
 	gather    = 100 * time.Millisecond
-	frames    = 20      // a second, at most
-	mostLine  = 8 << 10 // bytes of a line of a log
+	silence   = time.Second // of a board that was left and waits for an act
+	frames    = 20          // a second, at most
+	mostLine  = 8 << 10     // bytes of a line of a log
 )
 
 // Show shows the board until its reader leaves or ctx ends. The terminal is then as it was.
@@ -46,7 +48,7 @@ func (b *Board) Show(ctx context.Context) error {
 	_, err := p.Run()
 	over := ctx.Err() != nil
 	cancel()
-	s.acts.Wait() // an act that was begun is recorded
+	failed := s.finish()
 	beside.Wait()
 	if crash := s.crashed(); crash != nil {
 		return crash
@@ -54,7 +56,23 @@ func (b *Board) Show(ctx context.Context) error {
 	if err != nil && !over {
 		return fmt.Errorf("show board: %w", err)
 	}
-	return nil
+	return failed
+}
+
+// finish waits for the act under way, which is bounded, and tells of an outcome that the board
+// did not show any more: it is recorded all the same.
+func (s *screen) finish() error {
+	late := time.AfterFunc(silence, func() { s.b.On.Sayf("sett: waits for the end of the last act\n") })
+	s.acts.Wait()
+	late.Stop()
+	t := s.outcome.Swap(nil)
+	if t == nil {
+		return nil
+	}
+	if t.err == nil && t.done.Says != "" {
+		s.b.On.Sayf("sett: %s\n", strings.ReplaceAll(t.done.Says, "\n", "\nsett: "))
+	}
+	return t.err
 }
 
 // screen runs the model.
@@ -65,6 +83,8 @@ type screen struct {
 	send func(any)
 	acts sync.WaitGroup
 	stop context.CancelFunc // ends the log that is followed; nil: none is
+
+	outcome atomic.Pointer[wasDone] // that the board has not shown yet
 
 	mu    sync.Mutex
 	crash error
@@ -131,6 +151,9 @@ func (s *screen) Update(what tea.Msg) (_ tea.Model, next tea.Cmd) {
 		s.m.paste(t.Content)
 	case tea.ResumeMsg:
 		return s, tea.Batch(tea.ClearScreen, s.carry(s.m.stir()))
+	case wasDone:
+		s.outcome.Store(nil)
+		return s, s.carry(s.m.told(t))
 	default:
 		return s, s.carry(s.m.told(what))
 	}
@@ -159,16 +182,7 @@ func (s *screen) carry(all []effect) tea.Cmd {
 		case waits:
 			commands = append(commands, tea.Tick(e.Duration, func(time.Time) tea.Msg { return due{e.delay} }))
 		case does:
-			s.acts.Add(1)
-			commands = append(commands, func() tea.Msg {
-				defer s.acts.Done()
-				t := wasDone{}
-				t.err = guarded(func() (err error) {
-					t.done, err = s.b.Run.Do(s.ctx, e.move, e.id, e.wish)
-					return err
-				})
-				return t
-			})
+			s.acts.Go(func() { s.do(e) }) // a command of the program is not begun for sure when that ends
 		case follows:
 			s.followLog(e)
 		case leaves:
@@ -180,6 +194,17 @@ func (s *screen) carry(all []effect) tea.Cmd {
 		}
 	}
 	return tea.Batch(commands...)
+}
+
+// do does an act.
+func (s *screen) do(e does) {
+	t := wasDone{}
+	t.err = guarded(func() (err error) {
+		t.done, err = s.b.Run.Do(s.ctx, e.move, e.id, e.wish)
+		return err
+	})
+	s.outcome.Store(&t)
+	s.send(t)
 }
 
 func (s *screen) read(p pane) tea.Msg {
