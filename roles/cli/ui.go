@@ -57,7 +57,7 @@ story, graph, changes and ledger.
 Arrow keys, or j and k, move; enter opens, esc goes back; 1 and 2 show Now and Goals, tab the parts
 of a goal; / filters; l follows the log of an agent or goal; a answers a question, y approves and n
 rejects what waits for approval; x cancels a goal, t tries a failed one again; ? lists all keys, q
-leaves. What cannot be undone is asked once more.
+leaves. All acts but answers are asked once more.
 
 It needs a terminal; sett watch, sett list and sett ui show the same without one.
 

@@ -90,7 +90,7 @@ func onlyOutcome(a *app, on subject) (string, error) {
 
 type blameCmd struct {
 	File string `arg:"" help:"The file, with the lines that are meant: FILE, FILE:LINE or FILE:LINE-LINE."`
-	At   string `placeholder:"COMMIT" help:"The file as this commit has it, of the repository or of the instance's store; FILE is then its path in the repository."`
+	At   string `placeholder:"COMMIT" help:"The file as a commit has it, by its hash of 7 digits or more, in the repository or the instance's store; FILE is then its path in the repository."`
 	term.Form
 }
 
