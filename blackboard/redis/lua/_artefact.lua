@@ -61,9 +61,10 @@ local function suspend(workflow, by) hold(workflow, 'suspended', by) end
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
 -- metadata, and commit where there is one. An id of another thread as logical_id takes the next version there.
--- Its claim is opened by the orchestrator, or by the caller: `opens`, see _course.lua.
+-- Its claim is opened by the orchestrator, or by the caller: `opens`, see _course.lua. The caller may have
+-- counted it as outstanding: `counted`. One with a claim that ends at once is not counted at all.
 -- Returns the version, and 'held' when it waits for approval, else ''.
-local function put_artefact(a, payload, at, opens)
+local function put_artefact(a, payload, at, opens, counted)
   local version = 1
   if a.logical_id ~= a.id then
     local last = call('ZREVRANGE', thread_key(a.logical_id), 0, 0, 'WITHSCORES')
@@ -73,10 +74,7 @@ local function put_artefact(a, payload, at, opens)
     'structural_type', a.structural_type, 'type', a.type, 'payload', payload,
     'source_artefacts', a.sources_json, 'produced_by_role', a.role, 'produced_by_agent', a.agent,
     'claim_id', a.claim, 'workflow_id', a.workflow, 'summary', a.summary, 'metadata', a.metadata,
-    'created_at', at)
-  if a.commit then
-    call('HSET', artifact_key(a.id), 'commit', a.commit)
-  end
+    'created_at', at, unpack(a.commit and { 'commit', a.commit } or {}))
   call('ZADD', thread_key(a.logical_id), version, a.id)
   for _, source in ipairs(a.sources) do
     call('ZADD', children_key(source), at, a.id)
@@ -94,11 +92,17 @@ local function put_artefact(a, payload, at, opens)
   if (a.structural_type == 'Standard' or a.structural_type == 'Terminal') and gated(a.type) then
     gate = 'held'
     call('ZADD', gates_key, at, a.id)
-    call('HINCRBY', workflow, 'outstanding', 1)
+    if not counted then
+      call('HINCRBY', workflow, 'outstanding', 1)
+    end
     call('HINCRBY', workflow, 'gates', 1)
     suspend(a.workflow, 1)
   elseif a.structural_type == 'Standard' then
-    call('HINCRBY', workflow, 'outstanding', 1)
+    if not counted and opens and opens.passes then
+      opens.uncounted = true
+    elseif not counted then
+      call('HINCRBY', workflow, 'outstanding', 1)
+    end
     if not opens then
       call('ZADD', unclaimed_key, at, a.id)
       call('PUBLISH', orchestrator_events, '+' .. a.id)
@@ -132,9 +136,9 @@ local function barred(workflow)
   return call('ZSCORE', landings_key, workflow) and (decoded(call('HGET', workflow_key(workflow), 'landing')) or {}).people
 end
 
--- Ends a workflow without work outstanding. Returns its status. Where sett.yml has `land`, an
+-- Ends a workflow without work outstanding (`left`, which it writes). Returns its status. Where sett.yml has `land`, an
 -- achieved one that has not landed goes on: '' then, and its landing is outstanding.
-local function end_workflow(workflow, at, landed)
+local function end_workflow(workflow, at, left, landed)
   local key = workflow_key(workflow)
   local counts = call('HMGET', key, 'failures', 'terminals')
   local status = 'stalled'
@@ -145,30 +149,30 @@ local function end_workflow(workflow, at, landed)
   end
   if status == 'achieved' and not landed and (call('HGET', instance_key, 'land') or '') ~= '' then
     call('ZADD', landings_key, at, workflow)
-    call('HSET', key, 'landing', '{"state":"queued"}', 'landing_since', at)
-    call('HINCRBY', key, 'outstanding', 1)
+    call('HSET', key, 'landing', '{"state":"queued"}', 'landing_since', at, 'outstanding', left + 1)
     call('PUBLISH', orchestrator_events, '')
     return ''
   end
-  call('HSET', key, 'status', status, 'ended_at', at)
+  call('HSET', key, 'status', status, 'ended_at', at, 'outstanding', left)
   call('ZREM', active_workflows_key, workflow)
   return status
 end
 
--- Counts one piece of work of a workflow as over. At zero the workflow ends; returns
--- its status then, else ''.
-local function settle(workflow, at)
-  local left = call('HINCRBY', workflow_key(workflow), 'outstanding', -1)
-  if left > 0 then
-    local w = call('HMGET', workflow_key(workflow), 'landing', 'conflicts')
-    if left == 1 and w[1] or w[2] then -- a verification may be over, or a conflict settled
-      call('PUBLISH', orchestrator_events, '')
-    end
+-- Counts one piece of work of a workflow as over, which may be `uncounted` (see put_artefact).
+-- At zero the workflow ends; returns its status then, else ''.
+local function settle(workflow, at, uncounted)
+  local w = call('HMGET', workflow_key(workflow), 'outstanding', 'landing', 'conflicts')
+  local left = (tonumber(w[1] or 0) or 0) - (uncounted and 0 or 1)
+  if left <= 0 then
+    return end_workflow(workflow, at, left)
   end
-  if left > 0 then
-    return ''
+  if not uncounted then
+    call('HSET', workflow_key(workflow), 'outstanding', left)
   end
-  return end_workflow(workflow, at)
+  if left == 1 and w[2] or w[3] then -- a verification may be over, or a conflict settled
+    call('PUBLISH', orchestrator_events, '')
+  end
+  return ''
 end
 
 -- Says in the entry of a move whether from here only people can take its workflow

@@ -65,18 +65,21 @@ local function target_of(artefact)
 end
 
 -- Opens a claim on an artefact (c.target: see target_of; c.course: see _course.lua, nil:
--- none; c.revision: nil: the first). The caller accounts for its workflow's outstanding work.
+-- none; c.revision: nil: the first; c.step: the step that is taken at once, nil: none, see _course.lua).
+-- The caller accounts for its workflow's outstanding work.
 local function put_claim(c, at)
-  local t = c.target
-  call('HSET', claim_key(c.id), 'id', c.id, 'artefact_id', c.artefact, 'status', c.status,
-    'granted_review_agents', '[]', 'granted_parallel_agents', '[]', 'granted_exclusive_agent', '',
-    'workflow_id', t[6], 'origin', c.origin, 'expected_bidders', c.bidders,
-    'additional_context_ids', c.context, 'revision', c.revision or 1, 'course', c.course or '', 'reason', '', 'opened_at', at,
+  local t, s = c.target, c.step or {}
+  call('HSET', claim_key(c.id), 'id', c.id, 'artefact_id', c.artefact, 'status', s.status or c.status,
+    'granted_review_agents', s.granted_review_agents or '[]', 'granted_parallel_agents', s.granted_parallel_agents or '[]',
+    'granted_exclusive_agent', s.granted_exclusive_agent or '', 'workflow_id', t[6], 'origin', c.origin, 'expected_bidders', c.bidders,
+    'additional_context_ids', c.context, 'revision', c.revision or 1, 'course', c.course or '', 'reason', s.reason or '', 'opened_at', at,
     'target_logical_id', t[1], 'target_version', t[2], 'target_type', t[3],
-    'target_agent', t[4], 'target_role', t[5])
+    'target_agent', t[4], 'target_role', t[5], unpack(s.closes and { 'closed_at', at } or {}))
   call('RPUSH', claims_key, c.id)
   call('RPUSH', claims_by_workflow_key(t[6]), c.id)
-  call('ZADD', open_claims_key, at, c.id)
+  if not s.closes then
+    call('ZADD', open_claims_key, at, c.id)
+  end
   index_id(c.id)
 end
 

@@ -52,6 +52,7 @@ local function course_of(a)
     return nil -- it is refused
   end
   course.revision = found[2]
+  course.passes = #course.due == 0 and course.steps == '' -- its claim ends at once
   return course
 end
 
@@ -76,69 +77,99 @@ local function next_step(steps, status)
   end
 end
 
--- Takes the next step of a claim behind a status (see next_step): grants a phase, leaves it
--- to the orchestrator, or completes the claim, with an entry in the ledger as the orchestrator's. The claim is
--- given as id, workflow, status, revision, course (its revision) and steps.
-local function take_step(c, behind, at)
-  local by = 'course, revision ' .. c.course
-  local phase, names = next_step(c.steps, behind)
+-- The status of a claim in a phase.
+local function status_of(phase) return 'pending_' .. phase end
+
+-- The next step of a claim with these steps behind a status (see next_step): the fields that it writes to the
+-- claim, and `closes`, or its phase and agents. One that is left to the orchestrator has no status.
+local function step_behind(steps, behind)
+  local phase, names = next_step(steps, behind)
   if not phase then
-    local reason = c.steps == '' and 'no agent bid on it' or ''
-    end_claim(c.id, c.revision, 'complete', reason, at)
-    local ended = settle(c.workflow, at)
-    emit('complete', 'workflow', c.workflow, 'claim', c.id, 'from', c.status, 'to', 'complete', 'reason', reason,
-      'workflow_status', ended, 'waits_for', waits_for(c.workflow), 'decided_by', by)
-    return
-  end
-  if string.find(names, '+', 1, true) then -- the order of its workers is that of its decisions
-    call('PUBLISH', orchestrator_events, c.id)
-    return
+    return { closes = true, status = 'complete', reason = steps == '' and 'no agent bid on it' or '' }
+  elseif string.find(names, '+', 1, true) then -- the order of its workers is that of its decisions
+    return {}
   end
   local agents = {}
   for agent in string.gmatch(names, '[^,]+') do
     agents[#agents + 1] = agent
   end
-  local field, granted = 'granted_' .. phase .. '_agents', cjson.encode(agents)
+  local step = { status = status_of(phase), phase = phase, agents = agents }
+  step.field, step.granted = 'granted_' .. phase .. '_agents', cjson.encode(agents)
   if phase == 'exclusive' then
-    field, granted = 'granted_exclusive_agent', agents[1]
+    step.field, step.granted = 'granted_exclusive_agent', agents[1]
   end
-  call('HSET', claim_key(c.id), 'status', 'pending_' .. phase, field, granted, 'revision', c.revision + 1)
-  for _, agent in ipairs(agents) do
-    queue_grant(c.id, agent, { phase = phase, attempt = 1 }, at)
+  step[step.field] = step.granted
+  return step
+end
+
+-- Does all that a step makes follow, after the claim's fields are written: queues grants, leaves it
+-- to the orchestrator, or accounts for the workflow, with an entry in the ledger as the orchestrator's. The claim is
+-- given as id, workflow, status before, course (its revision), and uncounted (see put_artefact).
+local function follow_step(c, step, at)
+  local by = 'course, revision ' .. c.course
+  if step.closes then
+    local ended = settle(c.workflow, at, c.uncounted)
+    emit('complete', 'workflow', c.workflow, 'claim', c.id, 'from', c.status, 'to', 'complete', 'reason', step.reason,
+      'workflow_status', ended, 'waits_for', waits_for(c.workflow), 'decided_by', by)
+  elseif step.status then
+    for _, agent in ipairs(step.agents) do
+      queue_grant(c.id, agent, { phase = step.phase, attempt = 1 }, at)
+    end
+    emit('grant', 'workflow', c.workflow, 'claim', c.id, 'phase', step.phase, 'from', c.status, 'to', step.status,
+      'agent', table.concat(step.agents, ','), 'decided_by', by)
+  else
+    call('PUBLISH', orchestrator_events, c.id)
   end
-  emit('grant', 'workflow', c.workflow, 'claim', c.id, 'phase', phase, 'from', c.status, 'to', 'pending_' .. phase,
-    'agent', table.concat(agents, ','), 'decided_by', by)
+end
+
+-- Takes the next step of a claim behind a status. The claim is given as to follow_step, with its steps, and
+-- with a revision, which is not written yet.
+local function take_step(c, behind, at)
+  local step = step_behind(c.steps, behind)
+  if step.closes then
+    end_claim(c.id, c.revision, 'complete', step.reason, at)
+  elseif step.status then
+    call('HSET', claim_key(c.id), 'status', step.status, step.field, step.granted, 'revision', c.revision + 1)
+  else
+    call('HSET', claim_key(c.id), 'revision', c.revision)
+  end
+  follow_step(c, step, at)
+end
+
+-- Writes the bids of a course, with their entries in the ledger.
+local function put_bids(claim, workflow, bids)
+  if #bids == 0 then
+    return
+  end
+  local fields, order = {}, {}
+  for i, b in ipairs(bids) do
+    fields[2 * i - 1], fields[2 * i], order[i] = b[1], b[2], b[1]
+    emit('bid', 'workflow', workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4], 'line', b[5] or '')
+  end
+  call('HSET', bids_key(claim), unpack(fields))
+  call('RPUSH', bid_order_key(claim), unpack(order))
 end
 
 -- Opens the claim on an artefact that put_artefact has stored with `opens`, by its course
 -- (see course_of), and takes the first step when all bids are in.
 local function open_by_course(a, version, course, at)
-  local claim, mark, revision = a.opens, course.revision, 1 + #course.bids
+  local claim, mark, revision, step = a.opens, course.revision, 1 + #course.bids, nil
   if #course.due == 0 then
-    mark = mark .. ' ' .. course.steps
+    mark, step = mark .. ' ' .. course.steps, step_behind(course.steps, '')
+    revision = step.status and revision + 1 or revision
   end
-  put_claim({ id = claim, artefact = a.id, status = 'pending_review', origin = 'artefact', bidders = course.bidders,
-    context = '[]', target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision }, at)
+  put_claim({ id = claim, artefact = a.id, status = 'pending_review', origin = 'artefact', bidders = course.bidders, context = '[]',
+    target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step }, at)
   emit('open', 'workflow', a.workflow, 'claim', claim, 'artefact', a.id, 'type', a.type, 'to', 'pending_review',
     'bidders', course.bidders, 'decided_by', 'course, revision ' .. course.revision)
-  for _, b in ipairs(course.bids) do
-    call('HSET', bids_key(claim), b[1], b[2])
-    call('RPUSH', bid_order_key(claim), b[1])
-    if (b[5] or '') ~= '' then
-      emit('bid', 'workflow', a.workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4], 'line', b[5])
-    elseif b[4] ~= '' then
-      emit('bid', 'workflow', a.workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4])
-    else
-      emit('bid', 'workflow', a.workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3])
-    end
-  end
+  put_bids(claim, a.workflow, course.bids)
   for _, agent in ipairs(course.due) do
     call('ZADD', agent_due_key(agent), at, claim)
   end
   call('PUBLISH', claim_events, claim)
-  if #course.due == 0 then
-    return take_step({ id = claim, workflow = a.workflow, status = 'pending_review', revision = revision, course = course.revision,
-      steps = course.steps }, '', at)
+  if step then
+    return follow_step({ id = claim, workflow = a.workflow, status = 'pending_review', course = course.revision,
+      uncounted = course.uncounted }, step, at)
   end
   call('PUBLISH', claim_targets, '?' .. claim .. ' ' .. a.agent .. ' ' .. a.type)
   if course.tell then

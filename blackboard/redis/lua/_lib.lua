@@ -96,14 +96,22 @@ end
 -- The events that become one entry (see together); nil: each is an entry.
 local collected = nil
 
--- Appends an event to the ledger. Returns the entry's id, which the moves of a leader end
+-- Appends an event to the ledger, without its empty values: an absent one says the same to
+-- all readers. Returns the entry's id, which the moves of a leader end
 -- their reply with: it knows the board by it. Nil: it is collected.
 local function emit(kind, ...)
+  local event, given = { kind }, { ... }
+  for i = 2, #given, 2 do
+    if given[i] ~= '' then
+      event[#event + 1] = given[i - 1]
+      event[#event + 1] = given[i]
+    end
+  end
   if collected then
-    collected[#collected + 1] = { kind, ... }
+    collected[#collected + 1] = event
     return nil
   end
-  return call('XADD', events_key, '*', 'kind', kind, ...)
+  return call('XADD', events_key, '*', 'kind', unpack(event))
 end
 
 -- The events behind the first, as JSON: of each its kind, and its fields with their

@@ -3,7 +3,8 @@
 -- target, where the bid relies on a notice for them (5 empty: it does not), 7 the entry of `bids:` that decided (empty: none), 8 its line in sett.yml (empty: unknown).
 -- Replies ok | already | stale | refused why.
 local claim, agent, bid = ARGV[1], ARGV[2], ARGV[3]
-local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id', 'target_type', 'target_agent', 'course')
+local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id', 'target_type', 'target_agent', 'course',
+  'revision')
 if not c[1] or not c[2] or not c[3] then
   call('ZREM', agent_due_key(agent), claim)
   return { 'refused', 'no such claim' }
@@ -37,16 +38,11 @@ end
 call('HSET', bids_key(claim), agent, bid)
 call('RPUSH', bid_order_key(claim), agent)
 call('ZREM', agent_due_key(agent), claim)
-local revision = call('HINCRBY', claim_key(claim), 'revision', 1)
+local revision = (tonumber(c[7]) or 0) + 1
 local at = clock()
 together(at, function()
-  if (ARGV[8] or '') ~= '' then
-    emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7], 'line', ARGV[8])
-  elseif (ARGV[7] or '') ~= '' then
-    emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7])
-  else
-    emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4])
-  end
+  emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7] or '',
+    'line', ARGV[8] or '')
   if call('HLEN', bids_key(claim)) >= #bidders then
     local bids = bids_of(claim)
     local known = call('HMGET', courses_key, 'revision', 'B ' .. bids)
@@ -57,8 +53,11 @@ together(at, function()
     end
     -- With the bids, so that the orchestrator need not read them. A decision that relies
     -- on them says so, and is checked.
+    call('HSET', claim_key(claim), 'revision', revision)
     local notice = claim .. ' ' .. revision .. ' ' .. bids
     call('PUBLISH', orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
+  else
+    call('HSET', claim_key(claim), 'revision', revision)
   end
 end)
 return { 'ok' }

@@ -20,7 +20,7 @@ if g.state ~= 'running' or tostring(g.attempt) ~= ARGV[3] or g.holder ~= ARGV[4]
   return { 'refused', 'the grant is ' .. g.state .. ' (attempt ' .. g.attempt .. ') ' .. reason }
 end
 local at = clock()
-local c = call('HMGET', claim_key(claim), 'status', 'course')
+local c = call('HMGET', claim_key(claim), 'status', 'course', 'revision')
 local steps, of = steps_of(c[2])
 if steps and miscounted(a.workflow, 'outstanding') then
   steps = nil -- the orchestrator has it counted anew
@@ -48,7 +48,6 @@ else
     weigh(claim, a.workflow)
   end
 end
-local changed = call('HINCRBY', claim_key(claim), 'revision', 1)
 together(at, function()
   emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
     'to', state, 'artefact', a.id, 'type', a.type, 'structural_type', a.structural_type, 'version', version,
@@ -57,8 +56,9 @@ together(at, function()
     open_by_course(a, version, course, at)
   end
   if steps and state == 'done' and all_well(claim) then
-    take_step({ id = claim, workflow = a.workflow, status = c[1], revision = changed, course = of, steps = steps }, c[1], at)
+    take_step({ id = claim, workflow = a.workflow, status = c[1], revision = (tonumber(c[3]) or 0) + 1, course = of, steps = steps }, c[1], at)
   else
+    call('HINCRBY', claim_key(claim), 'revision', 1)
     call('PUBLISH', orchestrator_events, claim)
   end
 end)

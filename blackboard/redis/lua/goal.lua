@@ -13,10 +13,10 @@ if call('EXISTS', staging_key('mark')) == 1 then
   return { 'refused', 'a ledger is being imported; sett ledger import --abort ends one whose process died' }
 end
 local at = clock()
-call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at)
+call('HSET', workflow_key(a.id), 'id', a.id, 'status', 'active', 'created_at', at, 'outstanding', 1)
 call('ZADD', active_workflows_key, at, a.id)
 local course = course_of(a)
-local version, gate = put_artefact(a, ARGV[2], at, course)
+local version, gate = put_artefact(a, ARGV[2], at, course, true)
 together(at, function()
   emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
     'waits_for', waits_for(a.id))

@@ -47,8 +47,9 @@ if d.rework then
 end
 if d.over or d.rework then
   call('ZREM', landings_key, workflow)
-  if call('HINCRBY', key, 'outstanding', -1) == 0 then
-    ended = end_workflow(workflow, at, true)
+  local left = call('HINCRBY', key, 'outstanding', -1)
+  if left == 0 then
+    ended = end_workflow(workflow, at, left, true)
   end
   call('PUBLISH', orchestrator_events, '') -- the next goal's turn
 end

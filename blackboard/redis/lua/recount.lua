@@ -71,7 +71,7 @@ if n.outstanding > 0 and w[1] ~= 'active' and not w[3] then
   call('ZADD', active_workflows_key, w[2] or at, workflow)
   from[#from + 1], to[#to + 1] = w[1], 'active'
 elseif n.outstanding == 0 and w[1] == 'active' then
-  ended = end_workflow(workflow, at)
+  ended = end_workflow(workflow, at, 0)
   from[#from + 1], to[#to + 1] = 'active', ended
 end
 if #from == 0 and not changed then
