@@ -24,6 +24,7 @@ import (
 	"sett/contract/env"
 	"sett/contract/prompt"
 	"sett/contract/tool"
+	"sett/roles/cli/term"
 	"sett/roles/cub/door"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
@@ -171,11 +172,14 @@ func bidByModel(ctx context.Context, t *Trial) error {
 			gateway.SetCall(h, t.gate.token, blackboard.Call{ID: t.NewID(), Claim: t.Claim, Agent: t.Agent.Name, Holder: "try"})
 		},
 	}
-	ctx, cancel := context.WithTimeout(ctx, modelclient.BidTimeout)
+	limited, cancel := context.WithTimeoutCause(ctx, modelclient.BidTimeout, fmt.Errorf("it took longer than %s", modelclient.BidTimeout))
 	defer cancel()
-	bid, why, err := client.Bid(ctx, modelclient.Request{
+	bid, why, err := client.Bid(limited, modelclient.Request{
 		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, MaxOutput: modelclient.BidOutput, Temperature: asks.LLM.Temperature,
 	})
+	if ctx.Err() != nil {
+		return term.Interrupted("interrupted; nothing was recorded")
+	}
 	t.report.Bid, t.report.BidReason = bid, modelclient.OneReason("model: "+why)
 	if err != nil {
 		t.report.Bid, t.report.BidReason = blackboard.BidIgnore, modelclient.OneReason("the model gave no bid: "+err.Error())
