@@ -68,6 +68,9 @@ func reportSyntax(r *reporter, err error) {
 			at = positionOf(tk)
 		}
 	}
+	if strings.Contains(message, "'\t'") { // which prints as a space
+		message = "a tab where spaces belong"
+	}
 	hint := "what follows was not checked"
 	if at.line <= len(r.lines) && strings.Contains(r.lines[max(at.line, 1)-1], "\t") {
 		hint = "YAML wants spaces, not tabs, for indentation"

@@ -101,6 +101,9 @@ func (c *initCmd) Run(a *app) error {
 	root, inGit := instance.Upward(dir, ".git")
 	if !inGit {
 		root = dir
+		if err := instance.WithTree(dir); err != nil {
+			return err
+		}
 	}
 	p, err := c.plan(root)
 	if err != nil {

@@ -82,6 +82,25 @@ func Upward(dir, name string) (string, bool) {
 	}
 }
 
+// WithTree returns an error for a directory in a bare git repository: it has no working tree
+// for a sett.yml, and files beside its refs are nobody's.
+func WithTree(dir string) error {
+	for up := dir; ; up = filepath.Dir(up) {
+		found := 0
+		for _, name := range []string{"HEAD", "objects", "refs"} {
+			if _, err := os.Stat(filepath.Join(up, name)); err == nil {
+				found++
+			}
+		}
+		if found == 3 {
+			return role.Fail(role.Usage, fmt.Errorf("%s is a bare git repository: it has no working tree", up), "work in a clone of it: git clone")
+		}
+		if up == filepath.Dir(up) {
+			return nil
+		}
+	}
+}
+
 // Workspace returns the root of the git repository that the directory belongs
 // to, else the directory, from there up, that has a sett.yml.
 func (l *Locator) Workspace() (string, error) {
@@ -93,6 +112,9 @@ func (l *Locator) Workspace() (string, error) {
 		if root, ok := Upward(dir, name); ok {
 			return root, nil
 		}
+	}
+	if err := WithTree(dir); err != nil {
+		return "", err
 	}
 	return "", role.Fail(role.Usage, fmt.Errorf("no workspace: %s is in no git repository and has no %s", dir, ConfigName),
 		"git init && sett init, or name a workspace with -C DIR or an instance with --name NAME")
