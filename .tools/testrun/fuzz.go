@@ -58,7 +58,7 @@ func hasTargets(pkg string) bool {
 // fuzzPackage fuzzes a package's targets one after another.
 func (p *plan) fuzzPackage(out *lines, bin, pkg string) {
 	test := filepath.Join(bin, strings.ReplaceAll(pkg, "/", "-"))
-	build := []string{"test", "-c", "-o", test}
+	build := []string{"test", "-c", "-ldflags=-s -w", "-o", test}
 	if p.onlyFuzz {
 		build = append(build, "-fuzz", ".")
 	}

@@ -13,13 +13,13 @@ import (
 // countGit counts the runs of git from then on.
 func countGit(t *testing.T) (runs func() int) {
 	t.Helper()
-	real, err := exec.LookPath("git")
+	program, err := exec.LookPath("git")
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	log := filepath.Join(dir, "runs")
-	write(t, filepath.Join(dir, "git"), "#!/bin/sh\necho >>'"+log+"'\nexec "+real+" \"$@\"\n")
+	write(t, filepath.Join(dir, "git"), "#!/bin/sh\necho >>'"+log+"'\nexec "+program+" \"$@\"\n")
 	if err := os.Chmod(filepath.Join(dir, "git"), 0o755); err != nil {
 		t.Fatal(err)
 	}
