@@ -32,19 +32,6 @@ func ownProgram(command []string) ([]string, error) {
 	return append([]string{own}, command[1:]...), nil
 }
 
-// budgetError ends a tool whose call of the model no budget has room for.
-type budgetError struct{ refusal gateway.Refusal }
-
-func (e *budgetError) Error() string {
-	if e.refusal.Budget != nil {
-		return e.refusal.Budget.String()
-	}
-	return e.refusal.Message
-}
-
-// FailureType is the type of the Failure.
-func (e *budgetError) FailureType() string { return blackboard.TypeBudgetExceeded }
-
 // openDoor opens the way to the agent's model for a run of its tool, and returns the
 // tool's environment. A refusal for want of a budget ends the run. Without a model
 // nothing is opened.
@@ -75,7 +62,7 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 		Call: blackboard.Call{Claim: w.ref.Claim, Agent: w.ref.Agent, Attempt: w.ref.Attempt, Holder: w.ref.Holder},
 		Refused: func(r gateway.Refusal) {
 			if r.Why == gateway.Budget {
-				stop(&budgetError{r})
+				stop(&gateway.OverBudget{Refusal: r})
 			}
 		},
 	})
@@ -98,8 +85,8 @@ func withoutModel(environ []string) []string {
 
 // overBudget ends a grant that has used up a budget: with a Failure, or with a Question
 // for more. A person who was asked and gave none is not asked again.
-func (x *executor) overBudget(ctx context.Context, w *work, res toolrun.Result, cause *budgetError) outcome {
-	b := cause.refusal.Budget
+func (x *executor) overBudget(ctx context.Context, w *work, res toolrun.Result, cause *gateway.OverBudget) outcome {
+	b := cause.Refusal.Budget
 	if x.settings.Asks.OnBudget != model.OnBudgetAsk || b == nil || w.denied {
 		return x.failed(ctx, w, res, cause)
 	}
@@ -188,8 +175,8 @@ func heedMore(ctx context.Context, x *executor, w *work) (again *unreadable, err
 }
 
 // asBudget returns the refusal that ended a run; nil: another reason did.
-func asBudget(cause error) *budgetError {
-	var e *budgetError
+func asBudget(cause error) *gateway.OverBudget {
+	var e *gateway.OverBudget
 	if errors.As(cause, &e) {
 		return e
 	}

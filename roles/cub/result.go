@@ -117,7 +117,7 @@ func (x *executor) failed(ctx context.Context, w *work, res toolrun.Result, caus
 		StdoutSize: res.StdoutSize, StderrSize: res.StderrSize, Agent: x.settings.Agent, Attempt: w.Grant.Attempt, Leftovers: w.leftovers(),
 	}
 	if over := asBudget(cause); over != nil {
-		report.Budget = over.refusal.Budget
+		report.Budget = over.Refusal.Budget
 	}
 	payload, err := encodeReport(report, res.Stdout, res.Stderr)
 	if err != nil {

@@ -142,6 +142,11 @@ func TestTryWithModel(t *testing.T) {
 	p.out.Reset()
 	p.run("! sett try llm-coder --yes --goal 'look around'")
 	p.said("BudgetExceeded: the goal's budget of 2 calls is used up (2)")
+
+	p.edit("{api: chat, ", "{api: chat, replay: nowhere, ")
+	p.out.Reset()
+	p.run("! sett try llm-coder --yes --goal 'look around'")
+	p.said("models.main.replay: ", "record: in its place makes such a folder")
 	if left, err := filepath.Glob(filepath.Join(p.temp, "sett-*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v %v", left, err)
 	}

@@ -240,12 +240,30 @@ func ModelOfTrial(at *instance.Locator, c *config.Config, a config.Agent, config
 	if err := placeRecords(at, configFile, root, its); err != nil {
 		return g, nil, err
 	}
+	if err := checkReplay(*its); err != nil {
+		return g, nil, err
+	}
 	if its.Record != "" {
 		if err := os.MkdirAll(its.Record, 0o700); err != nil {
 			return g, nil, role.Fail(role.Environment, err, "")
 		}
 	}
 	return env.GatewayOf(&one), keys, nil
+}
+
+// checkReplay is an error where a model is to replay from a folder that is not there.
+func checkReplay(m config.Model) error {
+	if m.Replay == "" {
+		return nil
+	}
+	info, err := os.Stat(m.Replay)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is no folder")
+	}
+	if err != nil {
+		return role.Fail(role.Usage, fmt.Errorf("models.%s.replay: %w", m.Name, err), "record: in its place makes such a folder")
+	}
+	return nil
 }
 
 // makeModels makes what the model gateway works with: the secret of its tokens, the file
@@ -267,11 +285,8 @@ func makeModels(u *upRun) error {
 		if m.Record != "" {
 			own = append(own, m.Record)
 		}
-		if info, err := os.Stat(m.Replay); m.Replay != "" && (err != nil || !info.IsDir()) {
-			if err == nil {
-				err = errors.New("it is no folder")
-			}
-			return role.Fail(role.Usage, fmt.Errorf("models.%s.replay: %w", m.Name, err), "record: in its place makes such a folder")
+		if err := checkReplay(m); err != nil {
+			return err
 		}
 	}
 	given := []string{instance.ModelKeysPath(in)}

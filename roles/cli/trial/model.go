@@ -50,7 +50,6 @@ type gate struct {
 	how        error        // it ended; read it after ended
 	account    bytes.Buffer // what it prints at its end
 	said       bytes.Buffer
-	refused    *gateway.Refusal // for want of a budget
 }
 
 // The longest that a gateway takes to start, and to end with the calls under way.
@@ -190,11 +189,10 @@ func bidByModel(ctx context.Context, t *Trial) error {
 
 // openDoor opens the tool's way to its model. A refusal for want of a budget ends the tool, as in
 // a cub.
-func openDoor(t *Trial, stop context.CancelFunc) (*door.Door, error) {
+func openDoor(t *Trial, stop context.CancelCauseFunc) (*door.Door, error) {
 	if t.gate == nil || !t.Agent.LLM.Door {
 		return nil, nil
 	}
-	t.gate.refused = nil
 	dir := ""
 	if t.Walls != nil && t.Image == nil {
 		dir = t.Walls.Tmp // the tool may go there
@@ -204,17 +202,17 @@ func openDoor(t *Trial, stop context.CancelFunc) (*door.Door, error) {
 		Call: blackboard.Call{Claim: t.Claim, Agent: t.Agent.Name, Attempt: t.attempt, Holder: "try"},
 		Refused: func(r gateway.Refusal) {
 			if r.Why == gateway.Budget {
-				t.gate.refused = &r
-				stop()
+				stop(&gateway.OverBudget{Refusal: r})
 			}
 		},
 	})
 }
 
-// runWithModel runs the agent's tool, which has the way to its model meanwhile.
+// runWithModel runs the agent's tool, which has the way to its model meanwhile. One that was ended for
+// want of a budget gives a *gateway.OverBudget.
 func runWithModel(ctx context.Context, t *Trial, c toolrun.Command, vars env.ToolVars) (toolrun.Result, error) {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
 	d, err := openDoor(t, stop)
 	if err != nil {
 		return toolrun.Result{ExitCode: -1}, role.Fail(role.Environment, err, "")
@@ -223,18 +221,12 @@ func runWithModel(ctx context.Context, t *Trial, c toolrun.Command, vars env.Too
 		return exec(ctx, t, c, vars, nil)
 	}
 	defer d.Close()
-	return exec(ctx, t, c, vars, d)
-}
-
-// overBudget is the reason that a tool was ended for; empty: another one.
-func (g *gate) overBudget() string {
-	if g == nil || g.refused == nil {
-		return ""
+	res, err := exec(ctx, t, c, vars, d)
+	place, over := (*role.Error)(nil), (*gateway.OverBudget)(nil)
+	if !errors.As(err, &place) && errors.As(context.Cause(ctx), &over) {
+		err = over
 	}
-	if b := g.refused.Budget; b != nil {
-		return b.String()
-	}
-	return g.refused.Message
+	return res, err
 }
 
 // doorInside is where the tool of a container finds the door's socket.

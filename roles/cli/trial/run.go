@@ -19,6 +19,7 @@ import (
 	"sett/roles/cli/term"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
+	"sett/roles/role/gateway"
 	"sett/roles/role/git"
 	"sett/roles/role/store"
 	"sett/roles/role/words"
@@ -164,25 +165,19 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	if place := (*role.Error)(nil); errors.As(err, &place) { // it is no fault of the tool
 		return err
 	}
-	over := t.gate.overBudget()
-	if res.Cancelled && over == "" {
+	over := (*gateway.OverBudget)(nil)
+	if !errors.As(err, &over) && res.Cancelled {
 		return term.Interrupted("interrupted; nothing was recorded")
 	}
 	took := res.Reaped.Sub(res.Started)
 	r.ExitCode, r.Signal, r.TimedOut, r.Took = res.ExitCode, res.Signal, res.TimedOut, took.Seconds()
 	r.Stdout, r.Stderr = string(res.Stdout), string(res.Stderr)
-	if err == nil {
+	if err == nil || over != nil {
 		t.say("exit", fmt.Sprintf("%s after %s", cmp.Or(res.Signal, fmt.Sprint(res.ExitCode)), words.Span(took)))
 	}
 	out, err := t.interpret(ctx, phase, res, err)
-	if over != "" {
-		err = errors.New(over)
-	}
 	if err != nil {
 		t.report.Problem = &Problem{tool.FailureType(err), err.Error()}
-		if over != "" {
-			t.report.Problem.Type = blackboard.TypeBudgetExceeded
-		}
 		if len(res.Stdout) > 0 && !t.Quiet {
 			t.say("stdout", fmt.Sprintf("%d bytes", res.StdoutSize))
 			if t.Form.ForPeople() {

@@ -44,6 +44,19 @@ type Refusal struct {
 	Message string               `json:"message"`
 }
 
+// OverBudget is the error that ends a tool whose call of the model no budget has room for.
+type OverBudget struct{ Refusal Refusal }
+
+func (e *OverBudget) Error() string {
+	if e.Refusal.Budget != nil {
+		return e.Refusal.Budget.String()
+	}
+	return e.Refusal.Message
+}
+
+// FailureType is the type of the Failure.
+func (e *OverBudget) FailureType() string { return blackboard.TypeBudgetExceeded }
+
 // Why is the kind of a refusal.
 type Why string
 
