@@ -239,7 +239,11 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if res.EmptiedTmp != "" {
 		w.log.Info("emptied /tmp: " + res.EmptiedTmp)
 	}
-	cause := context.Cause(running)
+	return outcomeOf(ctx, late, x, w, res, context.Cause(running))
+}
+
+// outcomeOf is the outcome of a tool that has ended, for a cause or by itself.
+func outcomeOf(ctx, late context.Context, x *executor, w *work, res toolrun.Result, cause error) outcome {
 	if over := asBudget(cause); over != nil {
 		return x.overBudget(late, w, res, over)
 	}
