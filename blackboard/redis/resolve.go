@@ -20,12 +20,8 @@ func (b Index) Resolve(ctx context.Context, part string, want ...blackboard.Kind
 	if !ok {
 		return "", "", fmt.Errorf("id %q: %w: ids are made of digits and letters", part, blackboard.ErrNotFound)
 	}
-	ways := []func(context.Context, string) ([]string, error){b.byEnds, b.byShort}
-	if len(norm) >= blackboard.IDLength {
-		ways = ways[:1]
-	}
 	found := map[string]blackboard.Kind{}
-	for _, way := range ways {
+	for _, way := range []func(context.Context, string) ([]string, error){b.byEnds, b.byShort} {
 		ids, err := way(ctx, norm)
 		if err != nil {
 			return "", "", err
@@ -60,9 +56,9 @@ func (b Index) byEnds(ctx context.Context, part string) ([]string, error) {
 }
 
 // byShort returns those of the newest ids, at most 20, whose short form begins with part.
-// One character alone is too little to look up.
+// One character alone is too little to look up; a whole short form is an ending.
 func (b Index) byShort(ctx context.Context, part string) (out []string, err error) {
-	if len(part) < 2 {
+	if len(part) < 2 || len(part) >= blackboard.ShortIDLength {
 		return nil, nil
 	}
 	const newest = 20_000 // of artefacts, and of claims: half a megabyte each
