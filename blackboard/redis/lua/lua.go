@@ -21,20 +21,37 @@ type Script struct {
 	Source, SHA string
 }
 
-// Scripts returns every move by its name. The map is everybody's: nobody changes it.
-var Scripts = sync.OnceValue(func() map[string]Script {
+// Move returns the move of a name. It is linked when it is first asked for: a command makes
+// one or two of fifty moves, and linking all of them takes longer than such a command.
+func Move(name string) Script {
+	return moves()[name]()
+}
+
+// moves are the functions that link each move, by the move's name.
+var moves = sync.OnceValue(func() map[string]func() Script {
 	entries, err := files.ReadDir(".")
 	if err != nil {
 		panic(err) // the files are part of the binary
 	}
-	all := make(map[string]Script, len(entries))
+	all := make(map[string]func() Script, len(entries))
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), "_") {
 			continue
 		}
-		source := Link(read(e.Name()))
-		sum := sha1.Sum([]byte(source)) // #nosec G401
-		all[strings.TrimSuffix(e.Name(), ".lua")] = Script{source, hex.EncodeToString(sum[:])}
+		all[strings.TrimSuffix(e.Name(), ".lua")] = sync.OnceValue(func() Script {
+			source := Link(read(e.Name()))
+			sum := sha1.Sum([]byte(source)) // #nosec G401
+			return Script{source, hex.EncodeToString(sum[:])}
+		})
+	}
+	return all
+})
+
+// Scripts returns every move by its name. The map is everybody's: nobody changes it.
+var Scripts = sync.OnceValue(func() map[string]Script {
+	all := make(map[string]Script, len(moves()))
+	for name, linked := range moves() {
+		all[name] = linked()
 	}
 	return all
 })

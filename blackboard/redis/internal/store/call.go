@@ -9,6 +9,7 @@ import (
 	"github.com/redis/rueidis"
 
 	"sett/blackboard"
+	"sett/blackboard/redis/lua"
 )
 
 // Move is a call of a script, not yet made.
@@ -105,7 +106,7 @@ func (c *Conn) call(ctx context.Context, moves []Move) ([]Reply, error) {
 func (c *Conn) send(ctx context.Context, to sender, moves []Move) ([]Reply, error) {
 	cmds, keys := make(rueidis.Commands, len(moves)), c.scriptKeys()
 	for i, m := range moves {
-		s := c.scripts[m.Script]
+		s := lua.Move(m.Script)
 		cmds[i] = c.Client.B().Evalsha().Sha1(s.SHA).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build()
 	}
 	out := make([]Reply, len(moves))
@@ -115,7 +116,7 @@ func (c *Conn) send(ctx context.Context, to sender, moves []Move) ([]Reply, erro
 			if err := c.mended(ctx); err != nil {
 				return nil, err
 			}
-			s := c.scripts[m.Script]
+			s := lua.Move(m.Script)
 			res = to.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build())
 		}
 		r, err := readReply(res)

@@ -21,7 +21,6 @@ import (
 	"github.com/redis/rueidis"
 
 	"sett/blackboard"
-	"sett/blackboard/redis/lua"
 )
 
 // SchemaVersion is written to every instance; another one is refused.
@@ -63,7 +62,6 @@ type Conn struct {
 	Options Options
 	Client  rueidis.Client
 	Keys    Keys
-	scripts map[string]lua.Script
 	Share   share
 	mend    mend
 	ending  sync.Mutex // held while a script without an end is being ended
@@ -82,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Addr: opt.InitAddress[0], Options: o, Keys: KeysOf(o.Instance), scripts: lua.Scripts()}
+	c := &Conn{Addr: opt.InitAddress[0], Options: o, Keys: KeysOf(o.Instance)}
 	c.known.mark, c.mend.due = o.Mark, o.Mend
 	opt.Dialer.Control = func(string, string, syscall.RawConn) error {
 		c.dialled.Add(1)

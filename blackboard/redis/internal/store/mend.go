@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"sett/blackboard/redis/lua"
 )
 
 // mend repairs a server after it started. A server that finds its append-only file cut
@@ -94,7 +96,7 @@ func (c *Conn) recount(ctx context.Context) error {
 	}
 	for _, workflow := range active {
 		keys := c.scriptKeys()
-		eval := c.Client.B().Eval().Script(c.scripts["recount"].Source).Numkeys(int64(len(keys))).Key(keys...)
+		eval := c.Client.B().Eval().Script(lua.Move("recount").Source).Numkeys(int64(len(keys))).Key(keys...)
 		err := c.Client.Do(ctx, eval.Arg(workflow, "the blackboard was restarted").Build()).Error()
 		if err != nil && allowed(err) != nil { // a record that it cannot read keeps nobody from leading
 			return err
