@@ -101,7 +101,7 @@ func isRole(s string) bool {
 // buildSett builds the real binary, once.
 var buildSett = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "sett")
-	cmd := exec.Command("go", "build", "-o", path, "sett")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "sett") // as make does: what is compiled is kept for it
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build sett: %w\n%s", err, out)

@@ -22,7 +22,7 @@ const otherVersion = testVersion + "-other"
 // buildOther builds sett with another version's name.
 var buildOther = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(buildDir, "sett-other")
-	cmd := exec.Command("go", "build", "-ldflags", "-X main.version="+otherVersion, "-o", path, "sett")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+otherVersion, "-o", path, "sett")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build sett: %w\n%s", err, out)

@@ -61,7 +61,7 @@ func findEngine() (skip string, err error) {
 	}
 	static.version = "e2e-" + strings.ToLower(rand.Text()[:8])
 	static.path = filepath.Join(filepath.Dir(binary), "static", "sett")
-	build := exec.Command("go", "build", "-ldflags", "-s -w -X main.version="+static.version, "-o", static.path, "sett")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w -X main.version="+static.version, "-o", static.path, "sett")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build static sett: %w\n%s", err, out)

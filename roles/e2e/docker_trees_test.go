@@ -53,7 +53,7 @@ func TestDockerToolWithoutGit(t *testing.T) {
 func bareImage(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, "bare"), "./testdata/bare")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "bare"), "./testdata/bare")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the tool: %v\n%s", err, out)

@@ -41,7 +41,7 @@ func TestHostile(t *testing.T) {
 // that have more rights than who starts them.
 func hostileImage(t *testing.T) string {
 	dir := t.TempDir()
-	build := exec.Command("go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, "hostile"), "./testdata/hostile")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", filepath.Join(dir, "hostile"), "./testdata/hostile")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the tool: %v\n%s", err, out)

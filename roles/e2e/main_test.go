@@ -44,7 +44,7 @@ func run(m *testing.M) (code int, err error) {
 		return m.Run(), forgetEngine()
 	}
 	binary = filepath.Join(dir, "sett")
-	args := append(append([]string{"build"}, buildFlags...), "-o", binary, "sett")
+	args := append(append([]string{"build", "-ldflags=-s -w"}, buildFlags...), "-o", binary, "sett")
 	if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 		return 1, fmt.Errorf("build sett: %w\n%s", err, out)
 	}

@@ -83,7 +83,7 @@ func imageOf(t testing.TB, e *engine.Engine) string {
 
 func makeUnitImage(t testing.TB, e *engine.Engine) (string, error) {
 	path := filepath.Join(t.TempDir(), "unit")
-	build := exec.Command("go", "build", "-trimpath", "-o", path, "./testdata/unit")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "./testdata/unit")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+e.Facts().Arch, "GOFLAGS=")
 	if out, err := build.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build: %w: %s", err, out)

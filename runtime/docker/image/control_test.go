@@ -46,7 +46,7 @@ var staticUnit = sync.OnceValues(func() ([]byte, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "unit")
-	cmd := exec.Command("go", "build", "-trimpath", "-o", path, "../testdata/unit")
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", path, "../testdata/unit")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		os.Stderr.Write(out)
