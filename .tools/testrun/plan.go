@@ -28,20 +28,24 @@ var slow = []string{"sett/roles/e2e", "sett/roles/bench", "sett/runtime/docker"}
 
 // first are the packages that take longest. They start first, so that the others run
 // beside them.
-var first = []string{"sett/roles/e2e", "sett/roles/cli", "sett", "sett/roles/orchestrator", "sett/runtime/docker", "sett/blackboard/redis"}
+var first = []string{"sett/roles/e2e", "sett/roles/cli", "sett", "sett/roles/repository", "sett/blackboard/redis", "sett/roles/orchestrator",
+	"sett/runtime/docker", "sett/roles/cub", "sett/roles/cub/toolrun", "sett/roles/gateway", "sett/blackboard/embedded"}
 
 // plain are the packages that have the race detector with -race only: their work is
 // done by other processes, or by one goroutine.
-var plain = []string{"sett", "sett/agents", "sett/contract", "sett/roles/e2e", "sett/roles/bench", "sett/roles/cli",
-	"sett/roles/cub/assemble", "sett/roles/orchestrator/arbiter"}
+var plain = []string{"sett", "sett/agents", "sett/contract", "sett/blackboard/redis/redistest", "sett/roles/bench", "sett/roles/cli",
+	"sett/roles/cub/assemble", "sett/roles/e2e", "sett/roles/keeper", "sett/roles/orchestrator/arbiter", "sett/roles/orchestrator/trace",
+	"sett/roles/role/confine", "sett/roles/role/gateway", "sett/roles/role/git", "sett/roles/role/lfs", "sett/roles/role/otlp",
+	"sett/roles/role/persontest", "sett/roles/role/words", "sett/roles/view/diagram", "sett/roles/view/flow", "sett/runtime/repofile"}
 
 // goTest runs tests. Their binaries have no symbols for a debugger: linking sixty of them
 // takes minutes, a fifth of it for these.
 var goTest = []string{"test", "-json", "-timeout", "60m", "-ldflags=-s -w"}
 
-// race has the race detector in everything but the interpreter of Lua: one goroutine
-// at a time runs a script, and looking at each step of it takes most of the time.
-var race = []string{"-race", "-gcflags=github.com/yuin/gopher-lua/...=-race=false"}
+// race has the race detector in everything but the interpreter of Lua and the reader and
+// writer of JSON. One goroutine at a time runs a script or has a text, and looking at each
+// step of it takes most of the time of the tests that have much of either.
+var race = []string{"-race", "-gcflags=github.com/yuin/gopher-lua/...=-race=false", "-gcflags=encoding/json=-race=false"}
 
 // within says whether a package is one of the folders or below one; the module
 // itself is no folder here.

@@ -113,9 +113,9 @@ func compareLines(t *testing.T, first, second io.Reader) {
 // server, which is slower at it.
 func TestExportMany(t *testing.T) {
 	onTwo(t, func(t *testing.T, s *server) {
-		goals := 2000
+		goals := 1200
 		if strings.HasSuffix(t.Name(), "embedded") {
-			goals = 600
+			goals = 400
 		}
 		w := fresh(t, s).patient()
 		from, to := io.Pipe()

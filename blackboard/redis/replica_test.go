@@ -15,7 +15,7 @@ import (
 func twoServers(t *testing.T, args ...string) (master, replica *redistest.Server, b *Board) {
 	t.Helper()
 	all := redistest.Cluster(t, 1, 1, args...)
-	return all[0], all[1], openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 400 * time.Millisecond})
+	return all[0], all[1], openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
 }
 
 // Where the server demands replicas, a goal is acknowledged, and a leader's sight of the
@@ -79,7 +79,7 @@ func TestAcknowledgedIsOnEveryReplica(t *testing.T) {
 	t.Parallel()
 	all := redistest.Cluster(t, 1, 2, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "60")
 	redistest.AwaitReplicas(t, all[0], 2)
-	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 400 * time.Millisecond})
+	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
 	ctx := testContext(t)
 	must(t, b.People.PostGoal(ctx, goal("both")))
 	unconfirmed := func(what, why string, err error) {
@@ -111,7 +111,7 @@ func TestMasterStartedAgain(t *testing.T) {
 	all := redistest.Cluster(t, 1, 2, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "60", "--cluster-replica-no-failover", "yes",
 		"--appendonly", "yes", "--appendfsync", "always")
 	redistest.AwaitReplicas(t, all[0], 2)
-	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 400 * time.Millisecond})
+	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
 	ctx := testContext(t)
 	must(t, b.People.PostGoal(ctx, goal("one")))
 	all[1].Kill()

@@ -36,7 +36,7 @@ type fields struct {
 	moves  func()            // somebody's, just before the branch is moved
 	fails  map[string]error  // the role's answer, by goal
 	asked  map[string]int    // plans that were asked for, by goal
-	later  time.Duration     // by which the orchestrator's clock is ahead
+	later  time.Duration     // what has passed on the orchestrator's clock
 	intent map[string]change // by goal
 }
 
@@ -72,7 +72,8 @@ func newFields(t *testing.T, land config.Land, approve ...string) *fields {
 	o.lander = f
 	o.board.landings = cutBoard{o.board.landings, f}
 	f.term = newTerm(o, blackboard.Lead{Holder: "test", Epoch: f.Epoch})
-	f.term.clock.own = func() time.Time { return time.Now().Add(f.later) }
+	began := time.Now()
+	f.term.clock.own = func() time.Time { return began.Add(f.later) }
 	f.Must(f.Moves.Leader.SetLanding(t.Context(), f.Epoch, land.Onto))
 	f.Must(f.Moves.Leader.Enact(t.Context(), f.Epoch, approve, s.cfg.DecisionDigest()))
 	return f

@@ -128,7 +128,7 @@ func newRuntime(t *testing.T, dir string) *Runtime {
 	return r
 }
 
-const deadline = 20 * time.Second
+const deadline = time.Minute
 
 func stateDir(t *testing.T) string {
 	return filepath.Join(t.TempDir(), "state")
