@@ -13,7 +13,7 @@ func (b *Board) Goal(text string) string {
 	b.Helper()
 	id := b.NewID()
 	b.Must(b.Moves.People.PostGoal(b.Ctx, blackboard.Artefact{ID: id, StructuralType: blackboard.Standard,
-		Type: blackboard.TypeGoalDefined, Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
+		Type: blackboard.TypeGoalDefined, Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id}, "ann"))
 	return id
 }
 

@@ -7,11 +7,11 @@ import (
 	"sett/blackboard/redis/internal/store"
 )
 
-// PostGoal stores a goal, which starts a workflow. The artefact is a Standard one
+// PostGoal stores a person's goal, which starts a workflow. The artefact is a Standard one
 // of type GoalDefined with its own ID as WorkflowID. Posting it again changes
 // nothing. ErrStopping when the instance takes no new work.
-func (b People) PostGoal(ctx context.Context, a blackboard.Artefact) error {
-	r, err := b.c.Do(ctx, "goal", store.Arguments(a)...)
+func (b People) PostGoal(ctx context.Context, a blackboard.Artefact, by string) error {
+	r, err := b.c.Do(ctx, "goal", append(store.Arguments(a), by)...)
 	return store.Done(r, err, "post goal %s", a.ID)
 }
 

@@ -102,7 +102,7 @@ func TestLifeOfAClaim(t *testing.T) {
 		w := newWorld(t, s)
 		g := goal("do it")
 		claim := blackboard.BiddingClaimID(g.ID)
-		w.twice("goal", func() error { return w.b.People.PostGoal(w.ctx, g) })
+		w.twice("goal", func() error { return w.b.People.PostGoal(w.ctx, g, "ann") })
 		w.twice("open", func() error { w.open(g.ID, "a", "b"); return nil })
 		w.twice("bids", func() error {
 			each, err := w.b.Cub.SubmitBids(w.ctx, []blackboard.BidRequest{{Claim: claim, Agent: "a", Bid: blackboard.BidExclusive, Reason: "", Relies: nil}, {Claim: claim, Agent: "b", Bid: blackboard.BidIgnore, Reason: "no", Relies: nil}})

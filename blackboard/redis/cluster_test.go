@@ -97,17 +97,17 @@ func TestClusterLosesNodes(t *testing.T) {
 	}
 	b := openOptions(t, store.Options{URL: given.URL, Instance: "test", Retries: 100, Backoff: 10 * time.Millisecond, Timeout: 500 * time.Millisecond})
 	ctx := testContext(t)
-	must(t, b.People.PostGoal(ctx, goal("one")))
+	must(t, b.People.PostGoal(ctx, goal("one"), "ann"))
 	lost := slices.IndexFunc(keysOfSlots, given.Has)
 	given.Kill()
-	must(t, b.People.PostGoal(ctx, goal("two")))
+	must(t, b.People.PostGoal(ctx, goal("two"), "ann"))
 	both := given.URL + "?addr=" + other.Addr()
 	again := openOptions(t, store.Options{URL: both, Instance: "test", Retries: 100, Backoff: 10 * time.Millisecond, Timeout: 500 * time.Millisecond})
-	must(t, again.People.PostGoal(ctx, goal("three")))
+	must(t, again.People.PostGoal(ctx, goal("three"), "ann"))
 	redistest.Of(t, all, keysOfSlots[lost]) // or there is no majority of masters for the next failover
 	owner.Kill()
 	for _, b := range []*Board{b, again} {
-		must(t, b.People.PostGoal(ctx, goal("after the failover"))) // by a server that knows no script
+		must(t, b.People.PostGoal(ctx, goal("after the failover"), "ann")) // by a server that knows no script
 		goals, err := b.Index.Goals(ctx, 0)
 		if err != nil || len(goals) < 4 {
 			t.Errorf("%d goals: %v", len(goals), err)
@@ -122,12 +122,12 @@ func TestClusterNodeStalls(t *testing.T) {
 	owner := redistest.Of(t, all, events)
 	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 100, Backoff: 10 * time.Millisecond, Timeout: 500 * time.Millisecond})
 	ctx := testContext(t)
-	must(t, b.People.PostGoal(ctx, goal("one")))
+	must(t, b.People.PostGoal(ctx, goal("one"), "ann"))
 	goOn := owner.Stall()
 	defer goOn()
-	must(t, b.People.PostGoal(ctx, goal("two")))
+	must(t, b.People.PostGoal(ctx, goal("two"), "ann"))
 	goOn()
-	must(t, b.People.PostGoal(ctx, goal("three")))
+	must(t, b.People.PostGoal(ctx, goal("three"), "ann"))
 	if goals, err := b.Index.Goals(ctx, 0); err != nil || len(goals) != 3 {
 		t.Errorf("%d goals: %v", len(goals), err)
 	}
@@ -159,7 +159,7 @@ func TestClusterMovesSlot(t *testing.T) {
 	brief := openOptions(t, store.Options{URL: all[1].URL, Instance: "test", Retries: 2, Backoff: time.Millisecond})
 	half := func(when string) {
 		t.Helper()
-		if err := brief.People.PostGoal(w.ctx, goal("half")); !errors.Is(err, blackboard.ErrUnavailable) {
+		if err := brief.People.PostGoal(w.ctx, goal("half"), "ann"); !errors.Is(err, blackboard.ErrUnavailable) {
 			t.Errorf("%s: a goal: %v", when, err)
 		}
 		err := brief.SetInstance(w.ctx, blackboard.InstanceRunning, "test")
@@ -182,7 +182,7 @@ func TestClusterMovesSlot(t *testing.T) {
 	}
 	to.Send("CLUSTER", "SETSLOT", slot, "NODE", toID)
 	from.Send("CLUSTER", "SETSLOT", slot, "NODE", toID)
-	must(t, w.b.People.PostGoal(w.ctx, goal("after")))
+	must(t, w.b.People.PostGoal(w.ctx, goal("after"), "ann"))
 	if goals, err := w.b.Index.Goals(w.ctx, 0); err != nil || len(goals) != 2 {
 		t.Errorf("%d goals: %v", len(goals), err)
 	}
@@ -231,7 +231,7 @@ func TestClusterOverrun(t *testing.T) {
 	b := openOptions(t, store.Options{URL: other.URL, Instance: "test", Retries: 100, Backoff: 10 * time.Millisecond,
 		Overruns: Overruns{Ended: func(o blackboard.Overrun) { ended <- o }, Failed: func(err error) { t.Log(err) }}})
 	endless(t, owner)
-	must(t, b.People.PostGoal(testContext(t), goal("after")))
+	must(t, b.People.PostGoal(testContext(t), goal("after"), "ann"))
 	if o := <-ended; o.Ran < 20*time.Millisecond || o.Addr == "" {
 		t.Errorf("ended %+v", o)
 	}

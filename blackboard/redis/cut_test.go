@@ -93,7 +93,7 @@ func life(w *world, before func(move string)) {
 		}
 	}
 	g := goal("x")
-	do("goal", func() error { return w.b.People.PostGoal(w.ctx, g) })
+	do("goal", func() error { return w.b.People.PostGoal(w.ctx, g, "ann") })
 	claim := blackboard.BiddingClaimID(g.ID)
 	do("open", func() error {
 		_, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, g.ID, []string{"a", "b", "c"}, 0)

@@ -471,8 +471,8 @@ func TestExportLarge(t *testing.T) {
 		if strings.HasSuffix(t.Name(), "embedded") {
 			size /= 10 // once the largest is enough
 		}
-		must(t, w.b.People.PostGoal(w.ctx, goal(strings.Repeat("\x00", size))))
-		must(t, w.b.People.PostGoal(w.ctx, goal(strings.Repeat("\xff", blackboard.MaxCapture/10))))
+		must(t, w.b.People.PostGoal(w.ctx, goal(strings.Repeat("\x00", size)), "ann"))
+		must(t, w.b.People.PostGoal(w.ctx, goal(strings.Repeat("\xff", blackboard.MaxCapture/10)), "ann"))
 		lines := w.export("")
 		to := fresh(t, otherKind(t)).patient()
 		_, err := to.imports(lines)

@@ -106,7 +106,7 @@ func (w *world) nothingImported(at, events int) {
 	if len(goals)+len(all)+len(work.Claims)+len(work.Unclaimed)+len(questions) > 0 || len(w.events()) != events {
 		w.Fatalf("line %d: there are goals %v, artefacts %d, work %v, questions %v, entries %d", at, goals, len(all), work, questions, len(w.events()))
 	}
-	err = w.b.People.PostGoal(w.ctx, goal("x"))
+	err = w.b.People.PostGoal(w.ctx, goal("x"), "ann")
 	wantError(w, "a goal meanwhile", err, blackboard.ErrRefused)
 }
 
@@ -163,7 +163,7 @@ func TestImportInterrupted(t *testing.T) {
 				sameKeys(t, want, w.dump())
 			} else {
 				w.unchanged("an import interrupted", before)
-				must(t, w.b.People.PostGoal(w.ctx, goal("x")))
+				must(t, w.b.People.PostGoal(w.ctx, goal("x"), "ann"))
 			}
 			return cut.cuts.Load() > 0, err
 		}
@@ -217,7 +217,7 @@ func TestImportTwice(t *testing.T) {
 		_, err = w.imports(lines)
 		wantError(t, "an import repeated", err, blackboard.ErrRefused)
 		w.unchanged("an import repeated", before)
-		must(t, w.b.People.PostGoal(w.ctx, goal("and on")))
+		must(t, w.b.People.PostGoal(w.ctx, goal("and on"), "ann"))
 	})
 }
 
@@ -250,7 +250,7 @@ func TestImportClearedAway(t *testing.T) {
 			t.Error("nothing came late")
 		}
 		w.unchanged("an import that was cleared away", before)
-		must(t, w.b.People.PostGoal(w.ctx, goal("x")))
+		must(t, w.b.People.PostGoal(w.ctx, goal("x"), "ann"))
 	})
 }
 
@@ -275,7 +275,7 @@ func TestAbortImport(t *testing.T) {
 		w.raw("HSET", w.b.c.Keys.Staging("mark"), "until", "0")
 		must(t, archive.Abort(w.ctx, w.b, newID(), "bob"))
 		w.unchanged("an import and its end", before)
-		must(t, w.b.People.PostGoal(w.ctx, goal("x")))
+		must(t, w.b.People.PostGoal(w.ctx, goal("x"), "ann"))
 	})
 }
 

@@ -109,7 +109,7 @@ func TestResolve(t *testing.T) {
 		g := goal("x")
 		g.ID = blackboard.NewID(time.Now(), strings.NewReader("\x00\x44\x32\x14\xc7\x42\x54\xb6\x35\xcf"))
 		g.WorkflowID = g.ID
-		must(t, w.b.People.PostGoal(w.ctx, g))
+		must(t, w.b.People.PostGoal(w.ctx, g, "ann"))
 		claim := w.open(g.ID, "a")
 		ending := blackboard.ShortID(g.ID)
 		similar := strings.NewReplacer("1", "l", "0", "o")
@@ -217,7 +217,7 @@ func TestResolveAmbiguous(t *testing.T) {
 			g.ID = blackboard.NewID(now, rand.Reader)
 			g.ID = g.ID[:24] + "ZZ"
 			g.WorkflowID = g.ID
-			must(t, w.b.People.PostGoal(w.ctx, g))
+			must(t, w.b.People.PostGoal(w.ctx, g, "ann"))
 			all = append(all, g.ID)
 		}
 		for _, part := range []string{"ZZ", all[0][:10]} {

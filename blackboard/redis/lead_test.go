@@ -40,7 +40,7 @@ func TestLead(t *testing.T) {
 		}
 		wantError(t, "renewing a lead that is over", b.Leader.RenewLead(ctx, first, time.Hour), blackboard.ErrStale)
 		g := goal("x")
-		must(t, b.People.PostGoal(ctx, g))
+		must(t, b.People.PostGoal(ctx, g, "ann"))
 		_, _, err = b.Leader.OpenClaim(ctx, first.Epoch, g.ID, nil, 0)
 		wantError(t, "deciding with a lead that is over", err, blackboard.ErrStale)
 		_, _, err = b.Leader.OpenClaim(ctx, second.Epoch, g.ID, nil, 0)

@@ -26,7 +26,7 @@ func TestHistory(t *testing.T) {
 		var goals []string
 		for range 5 {
 			g := goal("héllo")
-			must(t, b.People.PostGoal(ctx, g))
+			must(t, b.People.PostGoal(ctx, g, "ann"))
 			goals = append(goals, g.ID)
 		}
 		var got []string
@@ -108,7 +108,7 @@ func TestFollowThroughRestarts(t *testing.T) {
 				if i == n/3 || i == 2*n/3 {
 					third <- struct{}{}
 				}
-				if err := b.People.PostGoal(ctx, g); err != nil {
+				if err := b.People.PostGoal(ctx, g, "ann"); err != nil {
 					posted <- err
 					return
 				}

@@ -226,7 +226,7 @@ func TestStopping(t *testing.T) {
 		if state != blackboard.InstanceStopping {
 			t.Errorf("state %q", state)
 		}
-		w.refuses("a goal", blackboard.ErrStopping, func() error { return w.b.People.PostGoal(w.ctx, goal("x")) })
+		w.refuses("a goal", blackboard.ErrStopping, func() error { return w.b.People.PostGoal(w.ctx, goal("x"), "ann") })
 		w.refuses("a start", blackboard.ErrStopping, func() error {
 			_, err := w.b.Cub.Start(w.ctx, blackboard.StartRequest{Claim: claim, Agent: "b", Holder: "h"})
 			return err

@@ -154,7 +154,7 @@ func TestOlderCopyGoneOn(t *testing.T) {
 		later, err := Open(w.ctx, Options{URL: d.s.URL, Instance: "test"})
 		must(d, err)
 		defer later.Close()
-		must(d, later.People.PostGoal(w.ctx, goal("another")))
+		must(d, later.People.PostGoal(w.ctx, goal("another"), "ann"))
 		met, err := later.Look(w.ctx)
 		must(d, err)
 		if met.Entries != seen.Entries || met.Epoch != seen.Epoch {
@@ -173,8 +173,8 @@ func TestLeaderOnAnOlderCopy(t *testing.T) {
 	onDisks(t, func(d *disk, w *world) {
 		lead := blackboard.Lead{Holder: "orchestrator", Epoch: w.epoch}
 		first, second := goal("first"), goal("second")
-		must(d, w.b.People.PostGoal(w.ctx, first))
-		must(d, w.b.People.PostGoal(w.ctx, second))
+		must(d, w.b.People.PostGoal(w.ctx, first, "ann"))
+		must(d, w.b.People.PostGoal(w.ctx, second, "ann"))
 		must(d, w.b.Leader.RenewLead(w.ctx, lead, time.Hour))
 		copied := d.swap("")
 		_, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, first.ID, nil, 0) // on a new connection, so that the next one counts

@@ -30,7 +30,7 @@ func TestSameIDOtherContent(t *testing.T) {
 		w := newWorld(t, s)
 		g := w.goal()
 		g.Payload = "something else"
-		w.refuses("a goal with other content", blackboard.ErrRefused, func() error { return w.b.People.PostGoal(w.ctx, g) })
+		w.refuses("a goal with other content", blackboard.ErrRefused, func() error { return w.b.People.PostGoal(w.ctx, g, "ann") })
 	})
 }
 
@@ -156,7 +156,7 @@ func TestResolveLateClaim(t *testing.T) {
 		g := goal("x")
 		g.ID = blackboard.NewID(time.Now().Add(-20*time.Minute), rand.Reader)
 		g.WorkflowID = g.ID
-		must(t, w.b.People.PostGoal(w.ctx, g))
+		must(t, w.b.People.PostGoal(w.ctx, g, "ann"))
 		claim := w.open(g.ID, "a")
 		for _, id := range []string{g.ID, claim} {
 			if got, _, err := w.b.Index.Resolve(w.ctx, id[:16], blackboard.KindClaim, blackboard.KindArtefact); got == "" && err != nil && !errors.Is(err, blackboard.ErrAmbiguous) {

@@ -122,7 +122,7 @@ func TestAuth(t *testing.T) {
 		"user":     with(t, s.URL, url.UserPassword("ann", "hers"), "/3"),
 	} {
 		b := open(t, u)
-		must(t, b.People.PostGoal(testContext(t), goal(name)))
+		must(t, b.People.PostGoal(testContext(t), goal(name), "ann"))
 		must(t, b.Ping(testContext(t)))
 	}
 	b := open(t, with(t, s.URL, url.UserPassword("ann", "hers"), "/3"))
@@ -175,7 +175,7 @@ func TestTLS(t *testing.T) {
 	ctx := testContext(t)
 	b := openOptions(t, store.Options{URL: u, Instance: "test", CAFile: cert})
 	g := goal("over TLS")
-	must(t, b.People.PostGoal(ctx, g))
+	must(t, b.People.PostGoal(ctx, g, "ann"))
 	if a, err := b.Records.Artefact(ctx, g.ID); err != nil || a.Payload != "over TLS" {
 		t.Errorf("read back %+v: %v", a, err)
 	}
@@ -195,12 +195,12 @@ func TestServerGoesAndComes(t *testing.T) {
 		ctx := testContext(t)
 		b := openOptions(t, store.Options{URL: s.url, Instance: "test", Retries: 2, Backoff: 5 * time.Millisecond, Timeout: 300 * time.Millisecond})
 		g := goal("x")
-		must(t, b.People.PostGoal(ctx, g))
+		must(t, b.People.PostGoal(ctx, g, "ann"))
 		must(t, b.Ping(ctx))
 		s.kill()
 		wantError(t, "ping", b.Ping(ctx), blackboard.ErrUnavailable)
 		started := time.Now()
-		wantError(t, "a write", b.People.PostGoal(ctx, goal("y")), blackboard.ErrUnavailable)
+		wantError(t, "a write", b.People.PostGoal(ctx, goal("y"), "ann"), blackboard.ErrUnavailable)
 		_, err := b.Records.Artefact(ctx, g.ID)
 		wantError(t, "a read", err, blackboard.ErrUnavailable)
 		if took := time.Since(started); took > 5*time.Second {
@@ -211,6 +211,6 @@ func TestServerGoesAndComes(t *testing.T) {
 		if err != nil || a.Payload != "x" {
 			t.Errorf("after the restart: %+v %v", a, err)
 		}
-		must(t, b.People.PostGoal(ctx, goal("z"))) // by a server that has forgotten the scripts
+		must(t, b.People.PostGoal(ctx, goal("z"), "ann")) // by a server that has forgotten the scripts
 	}, redistest.Durable...)
 }

@@ -72,7 +72,7 @@ func TestExportSlowLink(t *testing.T) {
 		return (&world{t, testContext(t), b, ""}).patient()
 	}
 	from, to := slow(), slow()
-	must(t, boardOn(from.b.c.Patient()).People.PostGoal(from.ctx, goal(strings.Repeat("long ", 2<<20))))
+	must(t, boardOn(from.b.c.Patient()).People.PostGoal(from.ctx, goal(strings.Repeat("long ", 2<<20)), "ann"))
 	_, err := to.imports(from.export(""))
 	must(t, err)
 	sameKeys(t, from.dumpOf(boardOn(from.b.c.Patient())), to.dumpOf(boardOn(to.b.c.Patient())))
@@ -89,5 +89,5 @@ func TestMoveSlowLink(t *testing.T) {
 	b := openOptions(t, store.Options{
 		URL: slowLink(t, redistest.Start(t).Addr()), Instance: "test", Timeout: 250 * time.Millisecond, Retries: -1,
 	})
-	must(t, b.People.PostGoal(testContext(t), goal(strings.Repeat("long ", 2<<20))))
+	must(t, b.People.PostGoal(testContext(t), goal(strings.Repeat("long ", 2<<20)), "ann"))
 }

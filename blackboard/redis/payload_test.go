@@ -24,7 +24,7 @@ func TestPayloads(t *testing.T) {
 			"1 MB of anything": string(random), "10 MB": strings.Repeat("0123456789abcdef", 10<<20/16),
 		} {
 			g := goal(payload)
-			must(t, w.b.People.PostGoal(w.ctx, g))
+			must(t, w.b.People.PostGoal(w.ctx, g, "ann"))
 			claim := w.open(g.ID, "a")
 			w.grant(claim, blackboard.PhaseExclusive, "a")
 			st, ref := w.start(claim, "a", "h")

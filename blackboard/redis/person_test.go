@@ -131,7 +131,7 @@ func TestGateRejected(t *testing.T) {
 func (w *world) goalHeld() string {
 	w.Helper()
 	g := goal("do it")
-	must(w.TB, w.b.People.PostGoal(w.ctx, g))
+	must(w.TB, w.b.People.PostGoal(w.ctx, g, "ann"))
 	w.openGates(g.ID)
 	return g.ID
 }

@@ -29,7 +29,7 @@ func TestAcknowledgedIsReplicated(t *testing.T) {
 	_, err = b.Settle(ctx, "mark", false, "test")
 	must(t, err)
 	one, two := goal("one"), goal("two")
-	must(t, b.People.PostGoal(ctx, one))
+	must(t, b.People.PostGoal(ctx, one, "ann"))
 	goOn := replica.Stall()
 	defer func() { goOn() }()
 	unconfirmed := func(what string, err error) {
@@ -38,19 +38,19 @@ func TestAcknowledgedIsReplicated(t *testing.T) {
 			t.Errorf("%s without a replica: %v", what, err)
 		}
 	}
-	unconfirmed("a goal", b.People.PostGoal(ctx, two))
+	unconfirmed("a goal", b.People.PostGoal(ctx, two, "ann"))
 	unconfirmed("a renewal", b.Leader.RenewLead(ctx, lead, time.Hour))
 	seen, err := b.Look(ctx) // what only reads goes on
 	must(t, err)
 	goOn()
-	must(t, b.People.PostGoal(ctx, two)) // which is there already
+	must(t, b.People.PostGoal(ctx, two, "ann")) // which is there already
 	must(t, b.Leader.RenewLead(ctx, lead, time.Hour))
 	if now := b.Known(); now.Entries <= seen.Entries {
 		t.Errorf("%d entries are known before a replica has them, and %d after", seen.Entries, now.Entries)
 	}
 
 	goOn = replica.Stall()
-	unconfirmed("a goal", b.People.PostGoal(ctx, goal("three")))
+	unconfirmed("a goal", b.People.PostGoal(ctx, goal("three"), "ann"))
 	master.Kill()
 	goOn()
 	until(t, "the replica's takeover", func() bool { return replica.Send("CLUSTER", "FAILOVER", "TAKEOVER") == "OK" && replica.Has(events) })
@@ -61,7 +61,7 @@ func TestAcknowledgedIsReplicated(t *testing.T) {
 			t.Errorf("goal %s was acknowledged: %v", g.Payload, err)
 		}
 	}
-	must(t, again.People.PostGoal(ctx, goal("four")))
+	must(t, again.People.PostGoal(ctx, goal("four"), "ann"))
 }
 
 // A server that demands no replica acknowledges alone.
@@ -69,7 +69,7 @@ func TestAcknowledgedAlone(t *testing.T) {
 	t.Parallel()
 	_, replica, b := twoServers(t)
 	defer replica.Stall()()
-	must(t, b.People.PostGoal(testContext(t), goal("one")))
+	must(t, b.People.PostGoal(testContext(t), goal("one"), "ann"))
 }
 
 // A failover may choose another replica than the one that has confirmed. So every replica
@@ -81,7 +81,7 @@ func TestAcknowledgedIsOnEveryReplica(t *testing.T) {
 	redistest.AwaitReplicas(t, all[0], 2)
 	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
 	ctx := testContext(t)
-	must(t, b.People.PostGoal(ctx, goal("both")))
+	must(t, b.People.PostGoal(ctx, goal("both"), "ann"))
 	unconfirmed := func(what, why string, err error) {
 		t.Helper()
 		if !errors.Is(err, blackboard.ErrUnavailable) || !strings.Contains(err.Error(), why) {
@@ -90,17 +90,17 @@ func TestAcknowledgedIsOnEveryReplica(t *testing.T) {
 	}
 	one := goal("one")
 	goOn := all[1].Stall()
-	unconfirmed("one replica stands still", "1 of 2 have", b.People.PostGoal(ctx, one))
+	unconfirmed("one replica stands still", "1 of 2 have", b.People.PostGoal(ctx, one, "ann"))
 	goOn()
-	must(t, b.People.PostGoal(ctx, one))
+	must(t, b.People.PostGoal(ctx, one, "ann"))
 
 	all[1].Kill()
 	two := goal("two")
 	until(t, "the master's loss of the replica", func() bool { return strings.Contains(all[0].Send("INFO", "replication"), "connected_slaves:1") })
-	unconfirmed("one replica has just gone", all[1].Addr()+" was there a moment ago", b.People.PostGoal(ctx, two))
+	unconfirmed("one replica has just gone", all[1].Addr()+" was there a moment ago", b.People.PostGoal(ctx, two, "ann"))
 	const key = "sett:{test}:confirmed"
 	all[0].Send("SET", key, "unknown") // as if it had gone long ago
-	must(t, b.People.PostGoal(ctx, two))
+	must(t, b.People.PostGoal(ctx, two, "ann"))
 }
 
 // A master that is started again may have lost its place to a replica that does not
@@ -113,7 +113,7 @@ func TestMasterStartedAgain(t *testing.T) {
 	redistest.AwaitReplicas(t, all[0], 2)
 	b := openOptions(t, store.Options{URL: all[0].URL, Instance: "test", Retries: 1, Backoff: time.Millisecond, Timeout: 2 * time.Second})
 	ctx := testContext(t)
-	must(t, b.People.PostGoal(ctx, goal("one")))
+	must(t, b.People.PostGoal(ctx, goal("one"), "ann"))
 	all[1].Kill()
 	all[0].Kill()
 	all[0].Restart()
@@ -121,7 +121,7 @@ func TestMasterStartedAgain(t *testing.T) {
 	two := goal("two")
 	var err error
 	until(t, "a refusal that names the replica", func() bool {
-		err = b.People.PostGoal(ctx, two)
+		err = b.People.PostGoal(ctx, two, "ann")
 		return err == nil || strings.Contains(err.Error(), all[1].Addr()+" was there a moment ago")
 	})
 	if err == nil {
@@ -129,5 +129,5 @@ func TestMasterStartedAgain(t *testing.T) {
 	}
 	all[1].Restart()
 	redistest.AwaitReplicas(t, all[0], 2)
-	until(t, "the goal", func() bool { return b.People.PostGoal(ctx, two) == nil })
+	until(t, "the goal", func() bool { return b.People.PostGoal(ctx, two, "ann") == nil })
 }

@@ -76,16 +76,16 @@ func TestSentinelFailover(t *testing.T) {
 	set := redistest.Sentinel(t, "")
 	b := openOptions(t, patiently(set.URL(nil)))
 	ctx := testContext(t)
-	must(t, b.People.PostGoal(ctx, goal("one")))
+	must(t, b.People.PostGoal(ctx, goal("one"), "ann"))
 	stalled := set.Master(t)
 	defer stalled.Stall()()
-	must(t, b.People.PostGoal(ctx, goal("two")))
+	must(t, b.People.PostGoal(ctx, goal("two"), "ann"))
 	if goals, err := b.Index.Goals(ctx, 0); err != nil || len(goals) != 2 {
 		t.Errorf("%d goals: %v", len(goals), err)
 	}
 	defer set.Sentinels[0].Stall()()
 	again := openOptions(t, patiently(set.URL(nil)))
-	must(t, again.People.PostGoal(ctx, goal("three")))
+	must(t, again.People.PostGoal(ctx, goal("three"), "ann"))
 }
 
 // Over TLS, Sentinels are spoken to as the servers are, and every server is known by its
@@ -108,7 +108,7 @@ func TestSentinelTLS(t *testing.T) {
 	redistest.Start(t, args...)
 	redistest.LoneSentinel(t, "127.0.0.1:"+ports[0], strings.Join(append(tls, "tls-port "+ports[1]), "\n")+"\n")
 	b := openOptions(t, store.Options{URL: "rediss://localhost:" + ports[1] + "?master_set=mymaster&addr=127.0.0.1:" + ports[1], Instance: "test", CAFile: cert})
-	must(t, b.People.PostGoal(testContext(t), goal("over TLS")))
+	must(t, b.People.PostGoal(testContext(t), goal("over TLS"), "ann"))
 }
 
 func TestRedactSentinelPassword(t *testing.T) {
@@ -129,7 +129,7 @@ func TestSentinelOverrun(t *testing.T) {
 	o.Overruns = Overruns{Ended: func(o blackboard.Overrun) { ended <- o }, Failed: func(err error) { t.Log(err) }}
 	b := openOptions(t, o)
 	endless(t, s)
-	must(t, b.People.PostGoal(testContext(t), goal("after")))
+	must(t, b.People.PostGoal(testContext(t), goal("after"), "ann"))
 	if o := <-ended; o.Ran < 20*time.Millisecond || o.Addr == "" {
 		t.Errorf("ended %+v", o)
 	}
@@ -146,7 +146,7 @@ func TestSentinelBehind(t *testing.T) {
 		url += "&addr=" + redistest.LoneSentinel(t, master.Addr(), "sentinel config-epoch "+redistest.MasterSet+" 1\n").Addr()
 	}
 	b := openOptions(t, patiently(url))
-	must(t, b.People.PostGoal(testContext(t), goal("one")))
+	must(t, b.People.PostGoal(testContext(t), goal("one"), "ann"))
 	if old.Send("EXISTS", events) != "0" || master.Send("EXISTS", events) != "1" {
 		t.Error("the goal is on the old master")
 	}

@@ -107,7 +107,7 @@ func newWorld(t testing.TB, s *server) *world {
 func (w *world) goal() blackboard.Artefact {
 	w.Helper()
 	g := goal("do it")
-	must(w, w.b.People.PostGoal(w.ctx, g))
+	must(w, w.b.People.PostGoal(w.ctx, g, "ann"))
 	return g
 }
 

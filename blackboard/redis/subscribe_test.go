@@ -88,7 +88,7 @@ func TestSubscribeThroughRestarts(t *testing.T) {
 				t.Fatal("never ready")
 			}
 			g := goal("x")
-			must(t, b.People.PostGoal(ctx, g))
+			must(t, b.People.PostGoal(ctx, g, "ann"))
 			if id := <-notices; id != g.ID {
 				t.Errorf("notice %s, want %s", id, g.ID)
 			}

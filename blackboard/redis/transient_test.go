@@ -70,7 +70,7 @@ func TestServerRefusesForAWhile(t *testing.T) {
 			}
 			posted := make(chan error, 1)
 			g := goal("waits")
-			go func() { posted <- b.People.PostGoal(w.ctx, g) }()
+			go func() { posted <- b.People.PostGoal(w.ctx, g, "ann") }()
 			select {
 			case err := <-posted:
 				t.Fatalf("the move ended while the server refuses: %v", err)

@@ -57,7 +57,7 @@ func goal(payload string) blackboard.Artefact {
 
 func (c *clan) post(tb testing.TB, payload string) string {
 	g := goal(payload)
-	if err := c.board.People.PostGoal(context.Background(), g); err != nil {
+	if err := c.board.People.PostGoal(context.Background(), g, "ann"); err != nil {
 		tb.Fatal(err)
 	}
 	return g.ID

@@ -51,7 +51,7 @@ func fillOne(tb testing.TB, b *redis.Board, epoch string) {
 			tb.Error(err)
 		}
 	}
-	check(b.People.PostGoal(ctx, g))
+	check(b.People.PostGoal(ctx, g, "ann"))
 	_, _, err := b.Leader.OpenClaim(ctx, epoch, g.ID, []string{"old"}, 0)
 	check(err)
 	_, err = b.Cub.SubmitBids(ctx, []blackboard.BidRequest{{Claim: claim, Agent: "old", Bid: blackboard.BidExclusive}})
@@ -181,7 +181,7 @@ func clanWorkflow(tb testing.TB, b *redis.Board, epoch string) []string {
 		}
 	}
 	g := goal(strings.Repeat("x", 300))
-	must(b.People.PostGoal(ctx, g))
+	must(b.People.PostGoal(ctx, g, "ann"))
 	ids := []string{g.ID}
 	// result makes an artefact on a claim about source, by one agent of its own.
 	result := func(source, logical string, st blackboard.StructuralType, more ...string) string {

@@ -41,7 +41,7 @@ func TestEnsureBases(t *testing.T) {
 	goal := func(metadata string) string {
 		id := s.NewID()
 		s.Must(s.board.People.PostGoal(t.Context(), blackboard.Artefact{ID: id, LogicalID: id, Version: 1, StructuralType: blackboard.Standard,
-			Type: blackboard.TypeGoalDefined, Payload: "x", ProducedByRole: blackboard.RoleUser, WorkflowID: id, Metadata: []byte(metadata)}))
+			Type: blackboard.TypeGoalDefined, Payload: "x", ProducedByRole: blackboard.RoleUser, WorkflowID: id, Metadata: []byte(metadata)}, "ann"))
 		return id
 	}
 	old := goal("{}")

@@ -110,7 +110,7 @@ func (s *stage) fill(many int) {
 
 func (s *stage) postFiller(goal string) error {
 	return s.board.People.PostGoal(s.t.Context(), blackboard.Artefact{ID: goal, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
-		Payload: "filler", ProducedByRole: blackboard.RoleUser, WorkflowID: goal})
+		Payload: "filler", ProducedByRole: blackboard.RoleUser, WorkflowID: goal}, "ann")
 }
 
 // atOnce does something so many times, as many at once as share a round trip.

@@ -67,7 +67,7 @@ func post(a *app, b *instance.Board, in *instance.Instance, goal blackboard.Arte
 	if err := instance.Bring(a.ctx, a.at, in, base.Commit, store.Goal(goal.ID)); err != nil {
 		return err
 	}
-	err = b.People.PostGoal(a.ctx, goal)
+	err = b.People.PostGoal(a.ctx, goal, a.Who())
 	if errors.Is(err, blackboard.ErrStopping) || errors.Is(err, blackboard.ErrRefused) {
 		err = errors.Join(err, store.Open(in.StoreDir()).LetGo(a.ctx, store.Goal(goal.ID)))
 	}

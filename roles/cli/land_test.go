@@ -34,7 +34,7 @@ func (s *stage) achievedEarlier(base, commit string) (goal, terminal string) {
 	if base != "" {
 		a.Metadata = fmt.Appendf(nil, `{"base": %q, "branch": "main"}`, base)
 	}
-	s.Must(s.board.People.PostGoal(s.t.Context(), a))
+	s.Must(s.board.People.PostGoal(s.t.Context(), a, "ann"))
 	claim := s.open(goal, s.all("writer", blackboard.BidExclusive)...)
 	s.Grant(claim, blackboard.PhaseExclusive, "writer")
 	s.begin(claim, "writer")

@@ -318,7 +318,7 @@ func TestIDs(t *testing.T) {
 		id := blackboard.NewID(same, strings.NewReader(fmt.Sprintf("%010d", i)))
 		ids = append(ids, id)
 		s.Must(s.board.People.PostGoal(t.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
-			Payload: fmt.Sprintf("goal %d", i), ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
+			Payload: fmt.Sprintf("goal %d", i), ProducedByRole: blackboard.RoleUser, WorkflowID: id}, "ann"))
 	}
 	err := refused("show", ids[0][:10])
 	has(t, err.Error(), "fits several", ids[0]+"  GoalDefined, ", ids[1]+"  GoalDefined, ", " ago")

@@ -70,7 +70,7 @@ func (c *clan) goal(payload string) blackboard.Artefact {
 	id := newID()
 	a := blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
 		Payload: payload, ProducedByRole: blackboard.RoleUser, WorkflowID: id}
-	must(c.t, c.board.People.PostGoal(c.ctx, a))
+	must(c.t, c.board.People.PostGoal(c.ctx, a, "ann"))
 	return a
 }
 

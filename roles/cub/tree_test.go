@@ -40,7 +40,7 @@ func TestPrivateTree(t *testing.T) {
 	c.start("worker", f.writer("worker", vars{env.Command: shell(commits), "SEEN": dir}))
 	id := newID()
 	must(t, c.board.People.PostGoal(c.ctx, blackboard.Artefact{ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined,
-		ProducedByRole: blackboard.RoleUser, WorkflowID: id, Metadata: json.RawMessage(`{"base":"` + f.base + `","branch":"topic"}`)}))
+		ProducedByRole: blackboard.RoleUser, WorkflowID: id, Metadata: json.RawMessage(`{"base":"` + f.base + `","branch":"topic"}`)}, "ann"))
 	claim := c.open(id, somebody)
 	c.grant(claim, blackboard.PhaseExclusive, "worker")
 	first := c.result(claim, "worker")

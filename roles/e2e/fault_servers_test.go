@@ -100,7 +100,7 @@ func (in *instance) load() *load {
 				err := in.board.People.PostGoal(ctx, blackboard.Artefact{
 					ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined, Payload: "x",
 					ProducedByRole: blackboard.RoleUser, WorkflowID: id,
-				})
+				}, "ann")
 				if err == nil {
 					l.mu.Lock()
 					l.acked = append(l.acked, id)

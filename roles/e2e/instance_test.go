@@ -237,7 +237,7 @@ func (in *instance) post(text string) string {
 	err = in.board.People.PostGoal(context.Background(), blackboard.Artefact{
 		ID: id, StructuralType: blackboard.Standard, Type: blackboard.TypeGoalDefined, Payload: text,
 		ProducedByRole: blackboard.RoleUser, WorkflowID: id, Metadata: metadata,
-	})
+	}, "ann")
 	if err != nil {
 		in.t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func (w *world) goal(payload string) (claim string) {
 	w.Helper()
 	id := newID()
 	w.must(w.board.People.PostGoal(w.ctx, blackboard.Artefact{ID: id, StructuralType: blackboard.Standard,
-		Type: blackboard.TypeGoalDefined, Payload: payload, ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
+		Type: blackboard.TypeGoalDefined, Payload: payload, ProducedByRole: blackboard.RoleUser, WorkflowID: id}, "ann"))
 	return w.granted(id)
 }
 

@@ -255,7 +255,7 @@ func (s *sett) goal(text string) string {
 	s.Helper()
 	id := newID()
 	s.must(s.board.People.PostGoal(s.Context(), blackboard.Artefact{ID: id, StructuralType: blackboard.Standard,
-		Type: blackboard.TypeGoalDefined, Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id}))
+		Type: blackboard.TypeGoalDefined, Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id}, "ann"))
 	return id
 }
 

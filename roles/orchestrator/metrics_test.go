@@ -86,7 +86,7 @@ func TestFiguresOfWhatWaits(t *testing.T) {
 	s.must(s.board.Leader.Enact(t.Context(), lead.Epoch, []string{"Held"}, ""))
 	held := newID()
 	s.must(s.board.People.PostGoal(t.Context(), blackboard.Artefact{ID: held, StructuralType: blackboard.Standard, Type: "Held", Payload: "x",
-		ProducedByRole: blackboard.RoleUser, WorkflowID: held}))
+		ProducedByRole: blackboard.RoleUser, WorkflowID: held}, "ann"))
 	s.goal("g")
 	base := s.watchedBy(options{})
 	s.says(base, map[string]float64{"sett_gates_open": 1, "sett_artefacts_unclaimed": 1, "sett_leader": 0, "sett_goals_active": 2})

@@ -25,7 +25,7 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 	l := EventLine{Kind: e.Kind, Agent: e.Agent}
 	switch e.Kind {
 	case blackboard.EventGoal:
-		l.Agent, l.What = blackboard.RoleUser, goalText(e, a)
+		l.Agent, l.What = cmp.Or(e.Attributes[blackboard.AttributeBy], blackboard.RoleUser), goalText(e, a)
 		l.describeGate(e)
 	case blackboard.EventBid:
 		l.describeBid(e)

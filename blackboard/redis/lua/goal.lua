@@ -1,5 +1,6 @@
 -- Posts a goal: the first artefact of a workflow.
--- KEYS[1] the ledger. ARGV: 1 artefact (JSON), 2 payload, 3 size, 4 hash.
+-- KEYS[1] the ledger. ARGV: 1 artefact (JSON), 2 payload, 3 size, 4 hash,
+-- 5 the name of the person whose goal it is.
 -- Replies ok | already | refused why.
 local a = cjson.decode(ARGV[1])
 local known = stored(a, ARGV[2])
@@ -18,7 +19,7 @@ call('ZADD', active_workflows_key, at, a.id)
 local course = course_of(a)
 local version, gate = put_artefact(a, ARGV[2], at, course, true)
 together(at, function()
-  emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
+  emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'by', ARGV[5], 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
     'waits_for', waits_for(a.id))
   if course and gate == '' then
     open_by_course(a, version, course, at)

@@ -109,7 +109,7 @@ type calls interface {
 }
 
 type statements interface {
-	PostGoal(ctx context.Context, a blackboard.Artefact) error
+	PostGoal(ctx context.Context, a blackboard.Artefact, by string) error
 	PostAnswer(ctx context.Context, questionID string, a blackboard.Artefact, by string) (agent string, err error)
 	Review(ctx context.Context, claimID string, review blackboard.Artefact, by string) error
 }
