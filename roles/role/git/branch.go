@@ -176,7 +176,8 @@ func fields0(s string) []string {
 
 // Advance moves a branch from a commit (empty: it has none) to another and, where
 // the branch is checked out, the index and the files of that working tree. It refuses to
-// overwrite a file that is not committed, and then changes nothing.
+// overwrite a file that is not committed, and then changes nothing. Where the files cannot all
+// be written, as on a full disk, those that were are put back.
 func (g Repository) Advance(ctx context.Context, branch, tree, from, to, why string) error {
 	ctx = context.WithoutCancel(ctx) // not to be left half done
 	back := func() error { return nil }
@@ -187,7 +188,7 @@ func (g Repository) Advance(ctx context.Context, branch, tree, from, to, why str
 		}
 		_, _, _ = w.exec(ctx, "", []string{"update-index", "-q", "--refresh"}) // its exit code says that files are changed
 		if _, err := w.Run(ctx, slices.Concat([]string{"read-tree", "-m", "-u"}, was, []string{to})...); err != nil {
-			return err
+			return w.unwritten(ctx, tree, from, to, err)
 		}
 		back = func() error {
 			before := from
