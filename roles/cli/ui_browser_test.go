@@ -196,6 +196,10 @@ func TestPageInBrowser(t *testing.T) {
 	b.says("Which one:")
 	b.says("<script>alert(2)</script>")
 	b.sees("it is live", "document.getElementById('state').textContent === 'live'")
+	const proofs = "performance.getEntriesByType('resource').filter((e) => e.name.includes('/ui/proof')).length"
+	if n := value[int](b, proofs); n != 0 {
+		t.Errorf("the server of a fresh page was asked for %d proofs", n)
+	}
 	b.sees("the address keeps no key", "!location.href.includes('key') && !location.href.includes('token')")
 	b.looks("now")
 	for _, v := range []struct{ name, to, says string }{
@@ -238,6 +242,7 @@ func TestPageInBrowser(t *testing.T) {
 	goal := s.Goal("posted meanwhile")
 	b.sees("it is live again", "document.getElementById('state').textContent === 'live'")
 	b.says("posted meanwhile")
+	b.sees("the server that came back was asked for a proof", proofs+" > 0")
 	b.goes("show/" + goal)
 	b.says("Cancel the goal")
 	b.mu.Lock()
