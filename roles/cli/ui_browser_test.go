@@ -158,6 +158,9 @@ func (b *browser) looks(name string) {
 			if light := got.Paper == "rgb(255, 255, 255)"; light != (scheme == "light") || got.Ink == got.Paper {
 				b.t.Errorf("%s in %s: %s on %s", name, scheme, got.Ink, got.Paper)
 			}
+			if width == 360 && scheme == "light" { // here most parts have to be scrolled
+				b.heard(name)
+			}
 			if keep != nil && keep.Value.String() == "true" {
 				picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 				b.Must(err)
@@ -211,6 +214,7 @@ func TestPageInBrowser(t *testing.T) {
 	} {
 		b.goes(v.to)
 		b.says(v.says)
+		b.sees("the focus in "+v.name, "document.activeElement.id === 'main'")
 		if strings.HasSuffix(v.name, "timeline") || strings.HasSuffix(v.name, "graph") || v.name == "clan" {
 			b.sees("a picture", "document.querySelectorAll('figure svg rect').length > 1")
 		}
@@ -257,11 +261,13 @@ func (b *browser) blames(goal string) {
 	b.t.Helper()
 	b.goes("show/" + goal + "?tab=result")
 	b.says("Commits")
+	b.heard("commits")
 	b.do(chromedp.Click("details:has(.diff) summary"), chromedp.Click(`.diff [data-line="1"]`))
 	b.sees("a person wrote it", "document.getElementById('dialog').innerText.includes('t wrote line 1 of song')")
 	b.press("Escape", 0)
 	b.do(chromedp.Focus(".diff"), chromedp.KeyEvent(kb.ArrowDown+kb.ArrowDown+kb.Enter))
 	b.sees("the agent wrote it", "document.getElementById('dialog').innerText.includes('writer wrote line 2 of song') && document.getElementById('dialog').innerText.includes('change it')")
+	b.heard("who wrote a line")
 	b.press("Escape", 0)
 	b.sees("no dialog", "!document.getElementById('dialog').open")
 }
@@ -339,6 +345,7 @@ func (b *browser) byKeys(question, held string) {
 	value[bool](b, "document.activeElement.blur() || true")
 	key("?")
 	b.sees("the keys", "document.getElementById('dialog').open")
+	b.heard("the list of keys")
 	key("Escape")
 	b.sees("no dialog", "!document.getElementById('dialog').open")
 	key("g")
