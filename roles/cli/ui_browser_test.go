@@ -225,6 +225,9 @@ func TestPageInBrowser(t *testing.T) {
 		}
 		b.looks(v.name)
 	}
+	if whole := value[string](b, "performance.getEntriesByType('resource').map((e) => e.name).filter((n) => n.includes('/report/') && !/only=|output=/.test(n)).join(' ')"); whole != "" {
+		t.Errorf("a part of a goal reads the whole report: %s", whole)
+	}
 	b.goes("goals?status=failed")
 	b.sees("the chosen status", "document.querySelector('#f-status')?.selectedOptions[0].textContent === 'failed'")
 	value[bool](b, "(() => { const e = document.querySelector('#f-status'); e.selectedIndex = 0; e.dispatchEvent(new Event('change')); return true; })()")

@@ -44,18 +44,21 @@ func Read(ctx context.Context, from Sources, goal string) (*Report, error) {
 	}
 	r.outcome(w)
 	r.stretches(h)
-	if from.Drawn {
-		return r, nil
+	if from.wants("ledger", "people", "ran") {
+		r.entries(h)
 	}
-	r.entries(h)
-	if err := r.commits(ctx, from, h); err != nil {
-		return nil, err
+	if from.wants("commits", "lacks") {
+		if err := r.commits(ctx, from, h); err != nil {
+			return nil, err
+		}
 	}
-	s, err := from.Spending(ctx, goal)
-	if err != nil {
-		return nil, err
+	if from.wants("models") {
+		s, err := from.Spending(ctx, goal)
+		if err != nil {
+			return nil, err
+		}
+		r.Models = view.SpentOf(s.Total())
 	}
-	r.Models = view.SpentOf(s.Total())
 	return r, nil
 }
 

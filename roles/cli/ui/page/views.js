@@ -171,11 +171,12 @@ function timeline(page, svg) {
 
 const tabOf = (page) => (parts.includes(page.params.get('tab')) ? page.params.get('tab') : parts[0]);
 const drawnTab = (tab) => tab === 'timeline' || tab === 'graph';
+const read = { result: 'outcome,people,commits,models,lacks', story: 'steps,lacks', ledger: 'ledger,lacks' }; // of a report
 const goal = {
   async load(page, id, shown) {
     const tab = tabOf(page);
     if (drawnTab(tab)) return { shown, svg: picture(await draw('report/' + id, { output: tab })), tab };
-    return { shown, report: await get('report/' + id, tab === 'result' ? {} : { 'no-patches': 'true' }), tab };
+    return { shown, report: await get('report/' + id, { only: read[tab], 'no-patches': tab === 'result' ? '' : 'true' }), tab };
   },
   draw(page, { shown, report, svg, tab }) {
     const [on, nav] = tabs(page, parts);
