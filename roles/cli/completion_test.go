@@ -127,6 +127,9 @@ func TestComplete(t *testing.T) {
 		{"help ledger e", ":values|export\tWrite the ledger and every artefact as JSON lines."},
 		{"review ", ":values|{reviewed}\tGoalDefined, 0s ago: a goal in review"},
 		{"hoard --type D", ":values|Done\tterminal|Draft\tstandard"},
+		{"report --only st", ":values|steps\t"},
+		{"report --only goal,p", ":values|goal,people\t"},
+		{"report --only=people,p", ":values"}, // once is enough
 		{"hoard --agent ", ":values|writer\twriter|lint\tlint|many\tmany"},
 		{"watch --since ", ":values|all\teverything"},
 		{"forage --file ", ":files"},

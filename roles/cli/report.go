@@ -3,10 +3,13 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"sett/blackboard"
 	"sett/roles/cli/commit"
@@ -20,12 +23,13 @@ import (
 )
 
 type reportCmd struct {
-	Goal   string `arg:"" optional:"" help:"The goal: any part of its id's beginning or end that is unique (default: @last, the newest goal; of a ledger with one goal: that)."`
-	Output string `short:"o" enum:"html,md,json,yaml,timeline,graph" default:"html" placeholder:"FORMAT" help:"How to write it: html (one page that needs no other file), md, json or yaml; timeline or graph: that picture alone, as SVG."`
-	File   string `placeholder:"FILE" help:"Write to FILE, which is there when it is whole; else to stdout."`
-	Force  bool   `help:"Overwrite FILE."`
-	Bare   bool   `name:"no-patches" help:"Name commits by their hashes alone, which is much faster where there are many."`
-	Ledger string `placeholder:"EXPORT" help:"Read an export of sett ledger export instead of an instance."`
+	Goal   string   `arg:"" optional:"" help:"The goal: any part of its id's beginning or end that is unique (default: @last, the newest goal; of a ledger with one goal: that)."`
+	Output string   `short:"o" enum:"html,md,json,yaml,timeline,graph" default:"html" placeholder:"FORMAT" help:"How to write it: html (one page that needs no other file), md, json or yaml; timeline or graph: that picture alone, as SVG."`
+	File   string   `placeholder:"FILE" help:"Write to FILE, which is there when it is whole; else to stdout."`
+	Force  bool     `help:"Overwrite FILE."`
+	Bare   bool     `name:"no-patches" help:"Name commits by their hashes alone, which is much faster where there are many."`
+	Only   []string `placeholder:"FIELDS" help:"With -o json or yaml: these fields alone, with commas between them. sett report fields lists them."`
+	Ledger string   `placeholder:"EXPORT" help:"Read an export of sett ledger export instead of an instance."`
 }
 
 // Help is shown by `sett report --help`.
@@ -36,12 +40,14 @@ people, commits with their patches, the images and programs that ran, models and
 ledger, and how to verify all of it. Times are in UTC. A goal that has ended gives the same bytes each
 time. The page needs no script, and prints.
 
-With --ledger it reads an export, without an instance, and names the patches that it lacks.
+With --ledger it reads an export, without an instance, and names the patches that it lacks. --only
+leaves out the other fields, and does not read what only they need.
 
 Examples:
   sett report --file goal.html
   sett report 7XK2ABCD -o md
   sett report @last -o json | jq .outcome
+  sett report @last -o json --only outcome,lacks
   sett report --ledger ledger.jsonl --file goal.html`
 }
 
@@ -49,6 +55,9 @@ Examples:
 func (c *reportCmd) Run(a *app) error {
 	path, err := wholeFile(a, c.File, c.Force, "a report")
 	if err != nil {
+		return err
+	}
+	if err := c.fields(); err != nil {
 		return err
 	}
 	r, err := c.read(a)
@@ -68,7 +77,11 @@ func (c *reportCmd) Run(a *app) error {
 		}
 		on := a.Terminal
 		on.Stdout = w
-		return on.Emit(term.Form{Output: c.Output}, term.Shown{Whole: r})
+		whole := any(r)
+		if len(c.Only) > 0 {
+			whole = r.Only(c.Only)
+		}
+		return on.Emit(term.Form{Output: c.Output}, term.Shown{Whole: whole})
 	}
 	if path == "" {
 		return write(a.Stdout)
@@ -77,6 +90,23 @@ func (c *reportCmd) Run(a *app) error {
 		return err
 	}
 	a.Sayf("sett: wrote %s\n", role.Clean(c.File))
+	return nil
+}
+
+// fields checks the names of the fields that are wanted.
+func (c *reportCmd) fields() error {
+	if len(c.Only) == 0 {
+		return nil
+	}
+	if c.Output != "json" && c.Output != "yaml" {
+		return role.Fail(role.Usage, errors.New("--only is for -o json and -o yaml"), "")
+	}
+	all := report.Fields()
+	for _, f := range c.Only {
+		if !slices.Contains(all, f) {
+			return role.Fail(role.Usage, fmt.Errorf("a report has no field %q", f), "its fields: %s", strings.Join(all, ", "))
+		}
+	}
 	return nil
 }
 
@@ -97,7 +127,10 @@ func (c *reportCmd) read(a *app) (*report.Report, error) {
 	repo := commit.In(a.ctx, a.at, on.in)
 	from := sourcesOf(a, on.b, on.in.Name)
 	from.Now = on.b.ServerTime
-	from.Drawn = c.Output == "timeline" || c.Output == "graph"
+	from.Only = c.Only
+	if c.Output == "timeline" || c.Output == "graph" {
+		from.Only = []string{c.Output}
+	}
 	from.Commits = func(ctx context.Context, artefact blackboard.Artefact) (report.Commit, error) {
 		if c.Bare {
 			return report.Commit{Hash: role.Clean(artefact.CommitHash()), Files: []report.File{}}, nil

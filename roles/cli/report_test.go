@@ -3,7 +3,6 @@ package cli
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -33,13 +32,6 @@ func TestReport(t *testing.T) {
 	}
 	if regexp.MustCompile(`(?i)<script|\son[a-z]+=|javascript:|\ssrc=|\shref=`).MatchString(html) {
 		t.Error("the page runs or loads something")
-	}
-	if program, err := exec.LookPath("tidy"); err == nil {
-		cmd := exec.Command(program, "-e", "-q")
-		cmd.Stdin = strings.NewReader(html)
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("tidy: %v\n%s", err, out)
-		}
 	}
 	mask := s.masking()
 	golden(t, "golden/report.json", mask(page(ids["goal"], "-o", "json")))
@@ -88,6 +80,41 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// --only gives some fields of the report as they are in the whole, in their order.
+func TestReportOnly(t *testing.T) {
+	s := newStage(t)
+	ids := s.tell()
+	whole := map[string]json.RawMessage{}
+	read := func(into any, args ...string) string {
+		t.Helper()
+		out, _, err := s.run(append([]string{"report", ids["goal"], "-o", "json"}, args...)...)
+		s.Must(err)
+		s.Must(json.Unmarshal([]byte(out), into))
+		return out
+	}
+	read(&whole)
+	fields := report.Fields()
+	if len(fields) != len(whole) {
+		t.Errorf("%d fields, and Fields has %q", len(whole), fields)
+	}
+	for _, f := range fields {
+		some := map[string]json.RawMessage{}
+		if read(&some, "--only", f); len(some) != 1 || string(some[f]) != string(whole[f]) {
+			t.Errorf("only %s is %s, want %s", f, some, whole[f])
+		}
+	}
+	some := map[string]json.RawMessage{}
+	out := read(&some, "--only=people,outcome", "--only=lacks")
+	if len(some) != 3 || strings.Index(out, `"outcome"`) > strings.Index(out, `"people"`) {
+		t.Errorf("three fields: %s", out)
+	}
+	yaml, _, err := s.run("report", ids["goal"], "-o", "yaml", "--only", "instance")
+	s.Must(err)
+	if yaml != "instance: stage\n" {
+		t.Errorf("yaml: %q", yaml)
+	}
+}
+
 // Whatever payloads say, they stay texts, on the page and in Markdown.
 func TestReportHostile(t *testing.T) {
 	s := newStage(t)
@@ -122,10 +149,15 @@ func TestReportFails(t *testing.T) {
 		{[]string{"ZZZZZZZZ"}, role.NotFound, ""},
 		{[]string{"--ledger", filepath.Join(t.TempDir(), "none")}, role.Usage, "no such file"},
 		{[]string{"--ledger", file}, role.Failed, "r.html"},
+		{[]string{"--only", "goal"}, role.Usage, "--only is for -o json"},
+		{[]string{"-o", "json", "--only", "goal,goals"}, role.Usage, `no field "goals"`},
 	} {
 		if _, _, err := s.run(append([]string{"report"}, c.args...)...); role.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%v: %v", c.args, err)
 		}
+	}
+	if _, _, err := s.run("report", "-o", "json", "--only", "x"); !strings.Contains(hint(err), "kind, sett, instance, goal, outcome, ") {
+		t.Errorf("a field that there is none of: %v, hint %q", err, hint(err))
 	}
 	if text, _ := os.ReadFile(file); string(text) != "mine" {
 		t.Errorf("the file has %q", text)

@@ -158,6 +158,9 @@ func (b *browser) looks(name string) {
 			if light := got.Paper == "rgb(255, 255, 255)"; light != (scheme == "light") || got.Ink == got.Paper {
 				b.t.Errorf("%s in %s: %s on %s", name, scheme, got.Ink, got.Paper)
 			}
+			if width == 360 && scheme == "light" { // here most parts have to be scrolled
+				b.heard(name)
+			}
 			if keep != nil && keep.Value.String() == "true" {
 				picture, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 				b.Must(err)
@@ -196,6 +199,10 @@ func TestPageInBrowser(t *testing.T) {
 	b.says("Which one:")
 	b.says("<script>alert(2)</script>")
 	b.sees("it is live", "document.getElementById('state').textContent === 'live'")
+	const proofs = "performance.getEntriesByType('resource').filter((e) => e.name.includes('/ui/proof')).length"
+	if n := value[int](b, proofs); n != 0 {
+		t.Errorf("the server of a fresh page was asked for %d proofs", n)
+	}
 	b.sees("the address keeps no key", "!location.href.includes('key') && !location.href.includes('token')")
 	b.looks("now")
 	for _, v := range []struct{ name, to, says string }{
@@ -207,6 +214,7 @@ func TestPageInBrowser(t *testing.T) {
 	} {
 		b.goes(v.to)
 		b.says(v.says)
+		b.sees("the focus in "+v.name, "document.activeElement.id === 'main'")
 		if strings.HasSuffix(v.name, "timeline") || strings.HasSuffix(v.name, "graph") || v.name == "clan" {
 			b.sees("a picture", "document.querySelectorAll('figure svg rect').length > 1")
 		}
@@ -216,6 +224,9 @@ func TestPageInBrowser(t *testing.T) {
 			b.sees("the count on the picture", "document.querySelector('figure svg').textContent.includes('1.5s each')")
 		}
 		b.looks(v.name)
+	}
+	if whole := value[string](b, "performance.getEntriesByType('resource').map((e) => e.name).filter((n) => n.includes('/report/') && !/only=|output=/.test(n)).join(' ')"); whole != "" {
+		t.Errorf("a part of a goal reads the whole report: %s", whole)
 	}
 	b.goes("goals?status=failed")
 	b.sees("the chosen status", "document.querySelector('#f-status')?.selectedOptions[0].textContent === 'failed'")
@@ -238,6 +249,7 @@ func TestPageInBrowser(t *testing.T) {
 	goal := s.Goal("posted meanwhile")
 	b.sees("it is live again", "document.getElementById('state').textContent === 'live'")
 	b.says("posted meanwhile")
+	b.sees("the server that came back was asked for a proof", proofs+" > 0")
 	b.goes("show/" + goal)
 	b.says("Cancel the goal")
 	b.mu.Lock()
@@ -252,11 +264,13 @@ func (b *browser) blames(goal string) {
 	b.t.Helper()
 	b.goes("show/" + goal + "?tab=result")
 	b.says("Commits")
+	b.heard("commits")
 	b.do(chromedp.Click("details:has(.diff) summary"), chromedp.Click(`.diff [data-line="1"]`))
 	b.sees("a person wrote it", "document.getElementById('dialog').innerText.includes('t wrote line 1 of song')")
 	b.press("Escape", 0)
 	b.do(chromedp.Focus(".diff"), chromedp.KeyEvent(kb.ArrowDown+kb.ArrowDown+kb.Enter))
 	b.sees("the agent wrote it", "document.getElementById('dialog').innerText.includes('writer wrote line 2 of song') && document.getElementById('dialog').innerText.includes('change it')")
+	b.heard("who wrote a line")
 	b.press("Escape", 0)
 	b.sees("no dialog", "!document.getElementById('dialog').open")
 }
@@ -334,6 +348,7 @@ func (b *browser) byKeys(question, held string) {
 	value[bool](b, "document.activeElement.blur() || true")
 	key("?")
 	b.sees("the keys", "document.getElementById('dialog').open")
+	b.heard("the list of keys")
 	key("Escape")
 	b.sees("no dialog", "!document.getElementById('dialog').open")
 	key("g")

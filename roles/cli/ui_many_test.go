@@ -63,6 +63,7 @@ func (b *browser) decides(goal, label, why string, kind blackboard.EventKind) {
 	b.sees("the button", fmt.Sprintf("((e) => e && (e.focus(), document.activeElement === e))([...document.querySelectorAll('#main button')].find((e) => e.textContent === %q))", label))
 	b.press("Enter", 0)
 	b.sees("it asks first", "document.getElementById('dialog').open && document.activeElement.id === 'why'")
+	b.heard(label)
 	b.do(chromedp.KeyEvent(why + kb.Tab + kb.Tab + kb.Enter))
 	b.Until("the act is in the ledger", func() bool {
 		all, err := b.board.Ledger.History(b.t.Context(), blackboard.Beginning, 1000)

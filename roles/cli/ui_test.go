@@ -78,7 +78,7 @@ func TestPageReads(t *testing.T) {
 		"list": "list --verbose stage -o json", "goals": "goals -o json", "goals?status=failed&limit=1": "goals --status failed --limit 1 -o json", "show/{goal}": "show {goal} -o json", "show/{goal}?no-claims=true": "show {goal} --no-claims -o json",
 		"show/{rework}": "show {rework} -o json", "show/{second}": "show {second} -o json", "show/{asking}": "show {asking} -o json", "hoard?workflow={goal}": "hoard --workflow {goal} -o json",
 		"questions": "questions -o json", "plan": "plan -o json", "plan?output=svg": "plan -o svg", "plan?walked=true": "plan --walked -o json", "plan?walked&output=svg": "plan --walked -o svg", "why/{terminal}": "why {terminal} -o json", "unearth/{second}": "unearth {second} -o json",
-		"graph/{goal}": "graph {goal} -o json", "report/{goal}": "report {goal} -o json", "report/{goal}?output=timeline": "report {goal} -o timeline", "report/{goal}?output=graph": "report {goal} -o graph",
+		"graph/{goal}": "graph {goal} -o json", "report/{goal}": "report {goal} -o json", "report/{goal}?only=outcome,lacks": "report {goal} -o json --only outcome,lacks", "report/{goal}?output=timeline": "report {goal} -o timeline", "report/{goal}?output=graph": "report {goal} -o graph",
 		"models": "models -o json", "logs/writer?lines=2": "logs writer --lines 2 -o json", "watch?since=all&until=0s": "watch --since all --until 0s -o jsonl",
 	} {
 		want, _, err := s.run(named(line, ids)...)

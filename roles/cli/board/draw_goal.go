@@ -45,7 +45,7 @@ func (s sheet) oneGoalRows(v *goalValues) []row {
 	rows = append(rows, s.matterRows(s.m.about(s.p))...)
 	rows = append(rows, s.waitRows(v.Shown.Waits, v.Shown.More)...)
 	rows = append(rows, blank)
-	if !v.has(parts[s.p.part]) {
+	if v.part != parts[s.p.part] {
 		return append(rows, say("is read…", term.Dim))
 	}
 	switch parts[s.p.part] {

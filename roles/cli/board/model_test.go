@@ -284,9 +284,10 @@ func TestParts(t *testing.T) {
 			t.Errorf("%s:\n%s", part, screen)
 		}
 	}
-	v.part = partTimeline
+	v.part = partResult
 	for _, part := range []string{partResult, partTimeline} {
-		if screen := strings.Join(m.draw(plain), "\n"); !strings.Contains(screen, "["+part+"]") || strings.Contains(screen, "is read…") {
+		screen := strings.Join(m.draw(plain), "\n")
+		if shown := !strings.Contains(screen, "is read…"); !strings.Contains(screen, "["+part+"]") || shown != (part == partResult) {
 			t.Errorf("%s:\n%s", part, screen)
 		}
 		press(m, "left")

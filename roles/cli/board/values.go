@@ -29,7 +29,7 @@ type goalList struct {
 	More  bool        `json:"more"`
 }
 
-// goalValues is the pane of a goal. Which of Report and Text is read depends on its part.
+// goalValues is the pane of a goal. Its part says which fields of Report, or the Text, are read.
 type goalValues struct {
 	Shown struct {
 		Workflow blackboard.Workflow `json:"workflow"`
@@ -49,12 +49,6 @@ type goalValues struct {
 	}
 	Text string
 	part string // that was read
-}
-
-// has says whether the values are those of a part. Three parts draw the report.
-func (v *goalValues) has(part string) bool {
-	reported := func(part string) bool { return part == partTimeline || part == partResult || part == partLedger }
-	return v.part == part || reported(v.part) && reported(part)
 }
 
 // thing is the pane of an artefact or a claim.
@@ -182,9 +176,11 @@ func readGoal(ctx context.Context, run act.Command, p place) (*goalValues, error
 					v.Text, err = act.ProblemOf(err).Error, nil // it has no commit yet
 				}
 			case partResult:
-				err = run.Read(ctx, &v.Report, "report", "--", p.id)
+				err = run.Read(ctx, &v.Report, "report", "--only=outcome,people,commits,lacks", "--", p.id)
+			case partTimeline:
+				err = run.Read(ctx, &v.Report, "report", "--no-patches", "--only=timeline", "--", p.id)
 			default:
-				err = run.Read(ctx, &v.Report, "report", "--no-patches", "--", p.id)
+				err = run.Read(ctx, &v.Report, "report", "--no-patches", "--only=ledger", "--", p.id)
 			}
 			return err
 		},

@@ -188,11 +188,13 @@ func (c *completer) isGlobal(f *grammar.Flag) bool {
 func (c *completer) of(v *grammar.Value, key, before, word string, already []string) completion {
 	var all []candidate
 	source := sources[key]
+	if last := strings.LastIndex(word, ","); source.list && last >= 0 {
+		already = strings.Split(word[:last], ",")
+		before, word = before+word[:last+1], word[last+1:]
+	}
 	switch {
 	case len(v.Choices) > 0:
-		for _, s := range v.Choices {
-			all = append(all, candidate{value: s})
-		}
+		all = named(v.Choices)
 	case source.kind != "":
 		return completion{kind: source.kind}
 	case source.read != nil:

@@ -16,6 +16,7 @@ import (
 	"sett/roles/cli/logline"
 	"sett/roles/role"
 	"sett/roles/role/words"
+	"sett/roles/view/report"
 	"sett/runtime"
 )
 
@@ -27,6 +28,7 @@ const completionTime = 300 * time.Millisecond
 type valueSource struct {
 	kind string // files or directories: the shell knows them
 	read func(*completer) []candidate
+	list bool // the word is a list with commas
 }
 
 var (
@@ -103,6 +105,7 @@ var sources = map[string]valueSource{
 	"ledger import --bundle": files,
 	"report --file":          files,
 	"report --ledger":        files,
+	"report --only":          {list: true, read: func(*completer) []candidate { return named(report.Fields()) }},
 	"ledger import FILE":     files,
 	"man DIR":                directories,
 
@@ -112,6 +115,14 @@ var sources = map[string]valueSource{
 	"forage --timeout": free, "retry --timeout": free, "watch --timeout": free,
 	"logs --lines": free, "logs --since": free, "goals --limit": free, "hoard --limit": free, "hoard --since": free, "hoard --until": free, "watch --until": free, "graph --depth": free,
 	"__complete SHELL": free, "__complete WORDS": free,
+}
+
+// named are candidates without more to say about them.
+func named(names []string) (all []candidate) {
+	for _, name := range names {
+		all = append(all, candidate{value: name})
+	}
+	return all
 }
 
 // Sources returns the names of all arguments and flags that have a source.
@@ -161,11 +172,7 @@ func (c *completer) branches() []candidate {
 	if err != nil {
 		return nil
 	}
-	var out []candidate
-	for _, name := range instance.Repository(c.at, in).Branches(c.ctx) {
-		out = append(out, candidate{value: name})
-	}
-	return out
+	return named(instance.Repository(c.at, in).Branches(c.ctx))
 }
 
 // leftovers are those of the instance's repository, newest first.

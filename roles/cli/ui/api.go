@@ -38,7 +38,7 @@ var reads = map[string]read{
 	"graph":     {flags: []string{"depth"}, id: true},
 	"unearth":   {bare: []string{"meta", "diff", "previous"}, id: true},
 	"diff":      {id: true},
-	"report":    {bare: []string{"no-patches"}, forms: []string{"timeline", "graph"}, id: true},
+	"report":    {flags: []string{"only"}, bare: []string{"no-patches"}, forms: []string{"timeline", "graph"}, id: true},
 	"logs":      {flags: []string{"lines", "since", "claim", "workflow"}, id: true},
 	"blame":     {flags: []string{"at"}, file: true},
 	"watch":     {flags: []string{"since", "until", "workflow", "type", "agent"}, bare: []string{"waits"}},

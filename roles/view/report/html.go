@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"strings"
@@ -18,11 +19,12 @@ const style = `:root{color-scheme:light dark}
 body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
 h1{font-size:1.5rem;overflow-wrap:anywhere}h2{font-size:1.15rem;margin-top:2.2rem;border-bottom:1px solid #8886}
 pre,code{font:13px/1.4 ui-monospace,monospace}pre{background:#8881;padding:.6rem;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}
-table{border-collapse:collapse;width:100%;font-size:14px}td,th{text-align:left;vertical-align:top;padding:.15rem .6rem .15rem 0;overflow-wrap:anywhere}
-td:first-child{white-space:nowrap}th{font-weight:600}.quiet{opacity:.65}.good{color:#15803d}.warn{color:#c2410c}.bad{color:#b91c1c}
+p,h3{overflow-wrap:anywhere}.scroll{overflow-x:auto}
+table{border-collapse:collapse;width:100%;font-size:14px}td,th{text-align:left;vertical-align:top;padding:.15rem .6rem .15rem 0;overflow-wrap:break-word}
+td:first-child,.entries td:nth-child(2){white-space:nowrap}td:last-child,.digests td:nth-child(n+3),.paths td:first-child{overflow-wrap:anywhere}td:last-child{min-width:9rem}.digests td:nth-child(n+3){min-width:5rem}.paths td:first-child{white-space:normal;width:70%}.paths td:last-child{min-width:0}th{font-weight:600}.quiet{opacity:.65}.good{color:#15803d}.warn{color:#c2410c}.bad{color:#b91c1c}
 .add{color:#15803d}.del{color:#b91c1c}figure{margin:1rem 0;overflow-x:auto}
 @media (prefers-color-scheme:dark){.good,.add{color:#4ade80}.warn{color:#fb923c}.bad,.del{color:#f87171}}
-@media print{body{max-width:none;margin:0}h2,h3{break-after:avoid}tr,figure{break-inside:avoid}}
+@media print{body{max-width:none;margin:0;padding:0;font-size:10pt}table{font-size:8.5pt}pre,code{font-size:8pt}.scroll,figure,pre{overflow:visible}h2,h3{break-after:avoid}tr,figure{break-inside:avoid}}
 `
 
 // page writes HTML. Every text goes through text, which makes it harmless.
@@ -36,6 +38,15 @@ func (p *page) element(tag, class, s string) {
 	p.open(tag, class)
 	p.text(s)
 	p.WriteString("</" + tag + ">\n")
+}
+
+// block writes a text as its maker laid it out.
+func (p *page) block(s string) {
+	if strings.TrimSpace(s) == "" {
+		p.element("p", "quiet", "It is empty.")
+		return
+	}
+	p.element("pre", "", s)
 }
 
 // open begins an element.
@@ -56,9 +67,12 @@ func (p *page) row(class string, cells ...string) {
 	p.WriteString("</tr>\n")
 }
 
-// table writes a table with a heading, unless it has no rows.
-func (p *page) table(head []string, rows int, row func(i int)) {
-	p.WriteString("<table><thead><tr>")
+// table writes a table with a heading. Words stay whole; on a narrow screen the table can be scrolled. The classes
+// paths and digests have cells that are broken anywhere, entries has ids in one line.
+func (p *page) table(class string, head []string, rows int, row func(i int)) {
+	p.open("div", "scroll")
+	p.open("table", class)
+	p.WriteString("<thead><tr>")
 	for _, h := range head {
 		p.WriteString("<th>")
 		p.text(h)
@@ -68,7 +82,7 @@ func (p *page) table(head []string, rows int, row func(i int)) {
 	for i := range rows {
 		row(i)
 	}
-	p.WriteString("</tbody></table>\n")
+	p.WriteString("</tbody></table></div>\n")
 }
 
 // clock shows a time, in UTC.
@@ -105,7 +119,7 @@ func (r *Report) HTML() string {
 // head says which goal it is and how it went.
 func (r *Report) head(p *page) {
 	title, rest, _ := strings.Cut(r.Goal.Text, "\n")
-	p.element("h1", "", title)
+	p.element("h1", "", cmp.Or(strings.TrimSpace(title), "Goal "+words.Short(r.Goal.ID)))
 	if rest = strings.TrimSpace(rest); rest != "" {
 		p.element("pre", "", rest)
 	}
@@ -135,7 +149,7 @@ func (r *Report) outcomePart(p *page) {
 		return
 	}
 	p.element("p", string(view.StructuralTone(r.Outcome.StructuralType)), r.Outcome.Name()+" by "+r.Outcome.Maker+words.Because(r.Outcome.Says))
-	p.element("pre", "", r.Outcome.Excerpt)
+	p.block(r.Outcome.Excerpt)
 	if r.Outcome.Commit != "" && r.Outcome.StructuralType != "Failure" {
 		p.open("p", "")
 		p.text("To bring its commit to your branch: ")
@@ -169,7 +183,7 @@ func (r *Report) stepsPart(p *page) {
 // peoplePart lists the words of people.
 func (r *Report) peoplePart(p *page) {
 	p.element("h2", "", "People")
-	p.table([]string{"Time", "Person", "", ""}, len(r.People), func(i int) {
+	p.table("", []string{"Time", "Person", "", ""}, len(r.People), func(i int) {
 		d := r.People[i]
 		p.row("", short(d.Time), d.By, string(d.Kind), d.Says)
 	})
@@ -181,7 +195,7 @@ func (r *Report) ranPart(p *page) {
 		return
 	}
 	p.element("h2", "", "What ran")
-	p.table([]string{"Agent", "Runs", "Image", "Program", "Pinned files", "Settings", "Sett"}, len(r.Ran), func(i int) {
+	p.table("digests", []string{"Agent", "Runs", "Image", "Program", "Pinned files", "Settings", "Sett"}, len(r.Ran), func(i int) {
 		x := r.Ran[i]
 		p.row("", x.Agent, fmt.Sprint(x.Times), x.Image, x.Program, x.Pin, x.Config, x.Sett)
 	})
@@ -193,7 +207,7 @@ func (r *Report) modelsPart(p *page) {
 		return
 	}
 	p.element("h2", "", "Models")
-	p.table([]string{"Agent", "Model", "Calls", "Tokens", "Cost"}, len(r.Models), func(i int) {
+	p.table("", []string{"Agent", "Model", "Calls", "Tokens", "Cost"}, len(r.Models), func(i int) {
 		m := r.Models[i]
 		p.row("", m.Agent, m.Model, fmt.Sprint(m.Calls), view.Tokens(m.Spent), view.CostText(m.Spent))
 	})

@@ -22,7 +22,7 @@ func (r *Report) commitsPart(p *page) {
 		}
 		p.element("p", "quiet", c.Hash+" "+by)
 		if len(c.Files) > 0 {
-			p.table([]string{"File", "Added", "Deleted"}, len(c.Files), func(i int) {
+			p.table("paths", []string{"File", "Added", "Deleted"}, len(c.Files), func(i int) {
 				f := c.Files[i]
 				if f.Binary {
 					p.row("", f.Path, "binary", "")
@@ -72,14 +72,14 @@ func (r *Report) artefactsPart(p *page) {
 		}
 		p.element("h3", tone, a.Name()+" by "+a.Maker)
 		p.element("p", "quiet", fmt.Sprintf("%s, %s, %s, sha256 %s", a.ID, clock(a.CreatedAt), words.Count(a.PayloadSize, "byte"), a.SHA256))
-		p.element("pre", "", a.Excerpt)
+		p.block(a.Excerpt)
 	}
 }
 
 // ledgerPart lists the entries of the ledger.
 func (r *Report) ledgerPart(p *page) {
 	p.element("h2", "", "Ledger")
-	p.table([]string{"Time", "Entry", "By", "", ""}, len(r.Ledger), func(i int) {
+	p.table("entries", []string{"Time", "Entry", "By", "", ""}, len(r.Ledger), func(i int) {
 		e := r.Ledger[i]
 		p.row(string(e.Tone), short(e.Time), e.ID, e.By, string(e.Kind), e.Says)
 	})

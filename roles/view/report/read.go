@@ -9,6 +9,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/role"
+	"sett/roles/role/words"
 	"sett/roles/view"
 	"sett/roles/view/lineage"
 )
@@ -43,18 +44,21 @@ func Read(ctx context.Context, from Sources, goal string) (*Report, error) {
 	}
 	r.outcome(w)
 	r.stretches(h)
-	if from.Drawn {
-		return r, nil
+	if from.wants("ledger", "people", "ran") {
+		r.entries(h)
 	}
-	r.entries(h)
-	if err := r.commits(ctx, from, h); err != nil {
-		return nil, err
+	if from.wants("commits", "lacks") {
+		if err := r.commits(ctx, from, h); err != nil {
+			return nil, err
+		}
 	}
-	s, err := from.Spending(ctx, goal)
-	if err != nil {
-		return nil, err
+	if from.wants("models") {
+		s, err := from.Spending(ctx, goal)
+		if err != nil {
+			return nil, err
+		}
+		r.Models = view.SpentOf(s.Total())
 	}
-	r.Models = view.SpentOf(s.Total())
 	return r, nil
 }
 
@@ -69,18 +73,28 @@ func (r *Report) artefacts(h *lineage.History) {
 	}
 	for i := range h.Outlines {
 		o := &h.Outlines[i]
-		a := Artefact{Brief: view.BriefOf(o), SHA256: sums[o.ID], Excerpt: view.Excerpt(o.Artefact), Gate: h.Gates[o.ID]}
+		a := Artefact{Brief: view.BriefOf(o), SHA256: sums[o.ID], Excerpt: excerpt(o), Gate: h.Gates[o.ID]}
 		a.CreatedAt = a.CreatedAt.UTC()
 		r.Artefacts = append(r.Artefacts, a)
 		if o.ID != r.Goal.ID {
 			continue
 		}
-		r.Goal.Text = role.CleanText(o.Payload)
+		if r.Goal.Text = role.CleanText(o.Payload); o.Payload == "" {
+			r.Goal.Text = a.Excerpt
+		}
 		var meta struct{ Base, Branch string }
 		if json.Unmarshal(o.Metadata, &meta) == nil {
 			r.Goal.Base, r.Goal.Branch = role.Clean(meta.Base), role.Clean(meta.Branch)
 		}
 	}
+}
+
+// excerpt is the beginning of a payload. One that is too large to be read is named.
+func excerpt(o *blackboard.Outline) string {
+	if o.Payload == "" && o.PayloadSize > 0 {
+		return fmt.Sprintf("%s: sett unearth %s", words.Size(o.PayloadSize), words.Short(o.ID))
+	}
+	return view.Excerpt(o.Artefact)
 }
 
 // outcome finds the goal's final result or Failure.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sett/blackboard"
@@ -124,10 +125,15 @@ type Sources struct {
 	Ledger   Ledger
 	Sett     string // the version
 	Instance string
-	Drawn    bool                                                             // the pictures are all that is wanted: neither entries nor commits are told
+	Only     []string                                                         // the fields that are wanted; none: all. Those that cost a read of their own stay empty else
 	Now      func(ctx context.Context) (time.Time, error)                     // nil: an open goal is as of its last entry
 	Commits  func(ctx context.Context, a blackboard.Artefact) (Commit, error) // nil: there is no store at hand
 	Spending func(ctx context.Context, goal string) (blackboard.Spending, error)
+}
+
+// wants says whether one of some fields is wanted.
+func (s *Sources) wants(fields ...string) bool {
+	return len(s.Only) == 0 || slices.ContainsFunc(fields, func(f string) bool { return slices.Contains(s.Only, f) })
 }
 
 // Ledger reads entries after a position.

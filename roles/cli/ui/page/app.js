@@ -99,7 +99,7 @@ function confirm(name, id, label) {
   const d = page.draft(name + id);
   const needs = name === 'cancel';
   const close = () => dialog.close();
-  render(dialog, [
+  ask(
     h('h2', null, label, '?'), h('p', { class: 'quiet' }, needs ? 'What runs for it is stopped. A goal that was cancelled cannot be tried again.' : 'What failed is tried again.', ' ', h('code', null, id)),
     h('label', { for: 'why' }, needs ? 'Why' : 'Why it will go better (may be empty)'),
     h('textarea', { id: 'why', dir: 'auto', value: d.text, oninput: (e) => { d.text = e.target.value; } }),
@@ -111,9 +111,16 @@ function confirm(name, id, label) {
       close();
       await send(name + id, name, id, d.text.trim() ? { text: d.text.trim() } : {});
     } }, 'Yes, ' + label.toLowerCase())),
-  ]);
-  dialog.showModal();
+  );
   document.getElementById('why').focus();
+}
+
+// ask shows the dialog, which its heading names.
+function ask(...kids) {
+  const dialog = document.getElementById('dialog');
+  render(dialog, kids);
+  dialog.setAttribute('aria-label', dialog.querySelector('h2').textContent);
+  dialog.showModal();
 }
 
 // tell shows a message for a while.
@@ -193,8 +200,22 @@ function stir() {
 let cost = 0;
 function paint() {
   const begun = performance.now();
+  const on = document.activeElement;
   bring();
+  const name = main.querySelector('h1')?.textContent || page.view.title;
+  if (main.getAttribute('aria-label') !== name) main.setAttribute('aria-label', name);
+  focused(on);
   cost = performance.now() - begun;
+}
+
+// focused leads the keyboard into the view that was opened, once it is there, and back to where it was if painting took
+// that away.
+function focused(on) {
+  const now = document.activeElement;
+  if (page.opened && (page.problem || (page.data && page.data.view === page.view))) {
+    page.opened = false;
+    if (!now?.closest('input,textarea,select,dialog')) main.focus({ preventScroll: true });
+  } else if (now === document.body && on && on !== now) (on.isConnected ? on : main).focus({ preventScroll: true });
 }
 
 function bring() {
@@ -251,7 +272,7 @@ function route(quietly) {
   const [path, query] = location.hash.replace(/^#\/?/, '').split('?');
   const [name, id] = path.split('/');
   const view = Object.hasOwn(views, name) ? views[name] : views.now;
-  const moved = page.path !== (path || 'now');
+  const known = page.path !== undefined, moved = page.path !== (path || 'now');
   page.view = view;
   page.id = id ? decodeURIComponent(id) : '';
   page.path = path || 'now';
@@ -260,6 +281,7 @@ function route(quietly) {
   if (moved && page.data && page.data.view === view && view === views.show) page.data = null;
   document.title = view.title + (page.id ? ' ' + page.id.slice(-8) : '') + ' · ' + instance;
   if (moved) {
+    page.opened = known; // at the first load the document begins
     main.scrollTop = 0;
     scrollTo(0, 0);
   }
@@ -275,10 +297,8 @@ const keys = [['?', 'list the keys'], ['g n', 'Now'], ['g g', 'Goals'], ['g c', 
 let before = '';
 
 function help() {
-  const dialog = document.getElementById('dialog');
-  render(dialog, [h('h2', null, 'Keys'), h('dl', null, keys.map(([k, what]) => [h('dt', null, k.split(' ').map((x) => [h('kbd', null, x), ' '])), h('dd', null, what)])),
-    h('button', { type: 'button', onclick: () => dialog.close() }, 'Close')]);
-  dialog.showModal();
+  ask(h('h2', null, 'Keys'), h('dl', null, keys.map(([k, what]) => [h('dt', null, k.split(' ').map((x) => [h('kbd', null, x), ' '])), h('dd', null, what)])),
+    h('button', { type: 'button', onclick: () => document.getElementById('dialog').close() }, 'Close'));
 }
 
 function step(by) {
@@ -309,9 +329,8 @@ async function blame(line) {
     return;
   }
   if (dialog.open || !line.isConnected) return;
-  render(dialog, [...says, h('button', { type: 'button', onclick: () => dialog.close() }, 'Close')]);
+  ask(...says, h('button', { type: 'button', onclick: () => dialog.close() }, 'Close'));
   for (const a of dialog.querySelectorAll('a[href]')) a.addEventListener('click', () => dialog.close(), { once: true });
-  dialog.showModal();
 }
 
 document.addEventListener('keydown', (e) => {

@@ -6,6 +6,14 @@ export const h = (tag, attrs, ...kids) => ({
   tag, attrs: attrs || {}, kids: kids.flat(Infinity).filter((k) => k !== null && k !== undefined && k !== false && k !== ''),
 });
 
+// spoken are the words of an element for a screen reader: without ages, which change each second, and without buttons.
+function spoken(k) {
+  if (typeof k !== 'object') return String(k);
+  if (k instanceof Node || k.tag === 'button' || k.attrs['data-age']) return '';
+  const all = k.kids.map(spoken);
+  return k.tag === 'tr' ? all.map((s) => s.trim()).filter(Boolean).join(', ') : all.join(k.kids.some((x) => x.tag === 'div') ? ' ' : '');
+}
+
 // seen is a text with the characters that would hide or turn others made visible.
 const seen = (s) => s.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
 
@@ -13,9 +21,15 @@ const seen = (s) => s.replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u
 export function render(parent, wanted) {
   const keyed = new Map();
   for (const n of parent.childNodes) if (n.settKey !== undefined) keyed.set(n.settKey, n);
+  const wants = keyed.size ? new Set(wanted.map((w) => w.attrs?.key)) : null;
   let at = parent.firstChild;
   for (const want of wanted) {
     let node;
+    while (at && at.settKey !== undefined && !wants.has(at.settKey)) { // else those behind it would be moved, which takes their focus
+      const next = at.nextSibling;
+      at.remove();
+      at = next;
+    }
     if (typeof want !== 'object') {
       node = at && at.nodeType === Node.TEXT_NODE ? at : document.createTextNode('');
       const data = seen(String(want));
@@ -65,7 +79,7 @@ function set(node, name, value) {
   else if (name === 'value' && 'value' in node && node.localName !== 'option') {
     if (document.activeElement !== node && node.value !== String(value ?? '')) node.value = value ?? '';
   } else if (value === null || value === undefined || value === false) node.removeAttribute(name);
-  else node.setAttribute(name, value === true ? '' : value);
+  else node.setAttribute(name, value === true ? '' : name === 'aria-label' ? seen(value) : value);
 }
 
 // What a picture of sett's may be made of. All else is left out.
@@ -90,7 +104,9 @@ export function picture(from) {
     }
     return own;
   };
-  return copy(from.documentElement);
+  const svg = copy(from.documentElement);
+  svg.setAttribute('role', 'group'); // the parts of an image are hidden from screen readers
+  return svg;
 }
 
 // ties shows the arrows of a box, and the boxes at their other ends; of none: no box.
@@ -135,8 +151,10 @@ export function span(s) {
   return Math.floor(s / 86400) + 'd ' + Math.floor((s % 86400) / 3600) + 'h';
 }
 
-// named gives cells that are a bare number the name of their column: narrow screens show no head.
+// named gives a row its words as its name, and cells that are a bare number the name of their column: narrow screens
+// show no head.
 const named = (head, row) => {
+  row.attrs['aria-label'] = spoken(row).replace(/\s+/g, ' ').trim().slice(0, 200);
   row.kids.forEach((cell, i) => {
     if (cell.kids.length === 1 && typeof cell.kids[0] === 'number') cell.attrs = { ...cell.attrs, 'data-name': head[i] };
   });
@@ -145,7 +163,10 @@ const named = (head, row) => {
 
 // list is a table; its head names the columns.
 export const list = (head, rows, empty) => (rows.length === 0 ? h('p', { class: 'quiet' }, empty || 'nothing')
-  : h('div', { class: 'scroll' }, h('table', null, h('thead', null, h('tr', null, head.map((t) => h('th', { scope: 'col' }, t)))), h('tbody', null, rows.map((r) => named(head, r))))));
+  : h('div', { class: 'scroll' }, h('table', null, h('thead', null, h('tr', { 'aria-label': 'columns' }, head.map((t) => h('th', { scope: 'col' }, t)))), h('tbody', null, rows.map((r) => named(head, r))))));
+
+// block is a text as its maker laid it out, with a name: it may have to be scrolled.
+export const block = (name, attrs, ...kids) => h('pre', { role: 'group', 'aria-label': name, ...attrs }, ...kids);
 
 export const tone = (s) => ({ achieved: 'good', complete: 'good', running: 'good', working: 'good', done: 'good', approve: 'good', approved: 'good', landed: 'good',
   failed: 'bad', terminated: 'bad', unreachable: 'bad', lost: 'bad', stopped: 'bad', Failure: 'bad',
@@ -155,7 +176,7 @@ export const tone = (s) => ({ achieved: 'good', complete: 'good', running: 'good
 // those of a hunk that are in the commit, by file and number.
 export const patch = (s, commit) => {
   let file = '', at = 0, was = 0, is = 0;
-  return h('pre', { class: 'diff', tabindex: '0', 'aria-label': 'changes; arrow keys choose a line, Enter says who wrote it' }, s.split('\n').map((l) => {
+  return block('changes; arrow keys choose a line, Enter says who wrote it', { class: 'diff', tabindex: '0' }, s.split('\n').map((l) => {
     const attrs = {};
     const hunk = /^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/.exec(l);
     if (was <= 0 && is <= 0) {

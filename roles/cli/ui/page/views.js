@@ -1,7 +1,7 @@
 // The views: each reads its values and says what the page shows of them. What they show
 // is what the commands of sett print.
 
-import { h, text, link, of, at, span, list, tone, patch, picture, short } from './dom.js';
+import { h, text, link, of, at, span, list, block, tone, patch, picture, short } from './dom.js';
 import { get, draw } from './wire.js';
 
 const status = (s) => h('span', { class: tone(s) }, s.replaceAll('_', ' '));
@@ -11,14 +11,14 @@ const first = (s) => (s || '').split('\n')[0];
 const line = (s, n = 160) => (first(s).length > n ? first(s).slice(0, n) + '…' : first(s));
 
 // since is how long something has lasted, as it was read so many seconds ago.
-const since = (page, age) => span(Math.max(0, age + Math.floor((Date.now() - page.read) / 1000)));
+const since = (page, age) => h('span', { 'data-age': 'yes' }, span(Math.max(0, age + Math.floor((Date.now() - page.read) / 1000))));
 
 // matter is a question or a gate, with what settles it.
 const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-row': '', tabindex: '0', 'aria-label': m.kind + ' of ' + (m.agent || m.role || 'sett') },
   h('div', { class: 'row' }, h('strong', null, m.kind === 'question' ? text(m.agent || m.role) : text(m.about.type)), h('span', { class: 'quiet' },
     m.kind === 'question' ? 'asks' : 'of ', m.kind === 'question' ? '' : text(m.agent || m.role || 'you'), m.kind === 'question' ? '' : ' waits for approval', ', ', since(page, m.age_seconds))),
   m.goal ? h('div', { class: 'quiet' }, 'goal ', of(m.workflow_id), ' ', text(line(m.goal))) : null,
-  h('pre', { dir: 'auto' }, m.text),
+  block('what it says', { dir: 'auto' }, m.text),
   m.kind === 'question'
     ? page.form('answer', m.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] })
     : [h('div', null, of(m.id, 'show it')), page.form('gate', m.id, { label: 'What is wrong with it', buttons: [
@@ -109,7 +109,8 @@ const grant = (g) => [g.phase, ' ', text(g.agent), ': ', status(g.state), g.verd
   (g.questions || []).map((q) => h('div', null, 'asked ', of(q.id), ' ', text(line(q.says)), q.answer ? [' — ', text(q.by || ''), ': ', text(line(q.answer))] : ''))];
 
 // step is a claim of the story.
-const step = (s, i) => h('article', { class: 'card', key: (s.claim ? s.claim.id : 's') + i, 'data-row': '', tabindex: '0' },
+const step = (s, i) => h('article', { class: 'card', key: (s.claim ? s.claim.id : 's') + i, 'data-row': '', tabindex: '0',
+  'aria-label': s.claim ? s.claim.target.type + ' ' + short(s.claim.id) + ', ' + s.claim.status.replaceAll('_', ' ') : s.artefact ? s.artefact.type + ' ' + short(s.artefact.id) : 'unreadable' },
   s.claim ? [h('div', null, h('strong', null, text(s.claim.target.type)), ' ', of(s.claim.id), ' ', status(s.claim.status), ' ', h('span', { class: 'quiet' }, text(s.claim.because), s.claim.reason ? [', ', text(s.claim.reason)] : '')),
     h('dl', null,
       s.claim.bids.length ? [h('dt', null, 'bids'), h('dd', null, s.claim.bids.map((b) => h('div', null, text(b.agent), ' ', b.bid, b.rule ? h('span', { class: 'quiet' }, ' by the rule ', text(b.rule)) : '', b.reason ? h('span', { class: 'quiet' }, ' ', text(b.reason)) : '')))] : null,
@@ -123,7 +124,7 @@ const step = (s, i) => h('article', { class: 'card', key: (s.claim ? s.claim.id 
 // origin says who wrote a line.
 export const origin = ({ file, lines, origins: [o] }) => [
   h('h2', null, o.by === 'agent' ? text(o.artefact.produced_by_agent || o.artefact.produced_by_role) : o.by === 'person' ? text(o.author || 'a person') : 'not committed', h('span', { class: 'quiet' }, ' wrote line ', lines[0].line, ' of ', text(file))),
-  h('pre', { dir: 'auto' }, lines[0].text),
+  block('the line', { dir: 'auto' }, lines[0].text),
   h('dl', null,
     o.commit ? [h('dt', null, 'commit'), h('dd', null, h('code', null, o.commit.slice(0, 12)), ' ', text(o.subject || ''), o.date ? [' ', at(o.date)] : '')] : null,
     o.artefact ? [h('dt', null, 'artefact'), h('dd', null, text(o.artefact.type), ' ', of(o.artefact.id), ' ', h('span', { class: 'quiet' }, 'known by its ', o.known_by))] : null,
@@ -170,11 +171,12 @@ function timeline(page, svg) {
 
 const tabOf = (page) => (parts.includes(page.params.get('tab')) ? page.params.get('tab') : parts[0]);
 const drawnTab = (tab) => tab === 'timeline' || tab === 'graph';
+const read = { result: 'outcome,people,commits,models,lacks', story: 'steps,lacks', ledger: 'ledger,lacks' }; // of a report
 const goal = {
   async load(page, id, shown) {
     const tab = tabOf(page);
     if (drawnTab(tab)) return { shown, svg: picture(await draw('report/' + id, { output: tab })), tab };
-    return { shown, report: await get('report/' + id, tab === 'result' ? {} : { 'no-patches': 'true' }), tab };
+    return { shown, report: await get('report/' + id, { only: read[tab], 'no-patches': tab === 'result' ? '' : 'true' }), tab };
   },
   draw(page, { shown, report, svg, tab }) {
     const [on, nav] = tabs(page, parts);
@@ -183,7 +185,7 @@ const goal = {
       timeline: () => timeline(page, svg),
       graph: () => h('figure', { 'aria-label': 'what was made from what' }, svg),
       result: () => [
-        report.outcome ? [h('h2', null, brief(report.outcome)), h('pre', { dir: 'auto' }, report.outcome.excerpt)] : h('p', { class: 'quiet' }, 'no final result yet'),
+        report.outcome ? [h('h2', null, brief(report.outcome)), block('the result', { dir: 'auto' }, report.outcome.excerpt)] : h('p', { class: 'quiet' }, 'no final result yet'),
         report.outcome && report.outcome.commit && report.outcome.structural_type !== 'Failure' ? h('p', null, 'To bring its commit to your branch: ', h('code', null, 'sett land ' + short(w.id))) : null,
         report.commits.length ? [h('h2', null, 'Commits'), commits(report.commits)] : null,
         report.models.length ? [h('h2', null, 'Models'), list(['agent', 'model', 'calls', 'cost'], report.models.map((m) => h('tr', { key: m.agent + m.model }, h('td', null, text(m.agent)), h('td', null, text(m.model)), h('td', null, m.calls), h('td', null, m.cost))))] : null,
@@ -193,7 +195,7 @@ const goal = {
     }[on];
     return [
       h('h1', null, text(line(shown.text, 300))),
-      first(shown.text) !== shown.text.trim() ? h('details', null, h('summary', null, 'whole text'), h('pre', { dir: 'auto' }, shown.text)) : null,
+      first(shown.text) !== shown.text.trim() ? h('details', null, h('summary', null, 'whole text'), block('whole text', { dir: 'auto' }, shown.text)) : null,
       h('div', { class: 'row' }, status(w.status), h('span', { class: 'mono quiet' }, w.id), h('span', { class: 'quiet' }, 'since ', at(w.created_at), w.ended_at ? [', ended ', at(w.ended_at)] : [', ', w.outstanding, ' outstanding']),
         w.status === 'active' ? page.button('cancel', w.id, 'Cancel the goal') : null, w.status === 'failed' ? page.button('retry', w.id, 'Retry') : null),
       shown.outcome ? h('p', null, text(line(shown.outcome, 400))) : null,
@@ -240,7 +242,7 @@ const artefact = {
       h('h2', null, 'Payload'), payload(a, whole),
       claim ? [h('h2', null, 'The claim on it'), claimPart(page, shown.claim)] : null,
       why.steps.length ? [h('h2', null, 'How it came to be'), h('div', { class: 'cards' }, why.steps.map(step))] : null,
-      logs.lines.length ? [h('h2', null, 'Log of the claim that made it'), h('pre', { tabindex: '0' }, logs.lines.map((l) => l.part + '  ' + l.message + '\n'))] : null,
+      logs.lines.length ? [h('h2', null, 'Log of the claim that made it'), block('log', { tabindex: '0' }, logs.lines.map((l) => l.part + '  ' + l.message + '\n'))] : null,
     ];
   },
 };
@@ -252,14 +254,14 @@ function payload(a, whole) {
   try {
     const v = JSON.parse(body);
     if (a.structural_type === 'Failure' && v && typeof v === 'object') {
-      return [h('p', { class: 'bad' }, text(v.reason || '')), h('p', { class: 'quiet' }, 'exit code ', v.exit_code), v.stderr ? h('pre', { tabindex: '0' }, v.stderr) : null, v.stdout ? h('pre', { tabindex: '0' }, v.stdout) : null];
+      return [h('p', { class: 'bad' }, text(v.reason || '')), h('p', { class: 'quiet' }, 'exit code ', v.exit_code), v.stderr ? block('what it wrote to stderr', { tabindex: '0' }, v.stderr) : null, v.stdout ? block('what it wrote to stdout', { tabindex: '0' }, v.stdout) : null];
     }
     if (v && typeof v === 'object') body = JSON.stringify(v, null, 2);
   } catch { /* it is a text */ }
   return [
     whole.commit ? commits([{ ...whole.commit, artefact_id: a.id }]) : null,
     whole.commit_error ? h('p', { class: 'warn' }, text(whole.commit_error)) : null,
-    whole.commit && body.trim() === whole.commit.hash ? null : h('pre', { dir: 'auto', tabindex: '0' }, body),
+    whole.commit && body.trim() === whole.commit.hash ? null : block('payload', { dir: 'auto', tabindex: '0' }, body),
   ];
 }
 
@@ -277,7 +279,7 @@ const claimPart = (page, c) => [
 const claim = {
   load: async (page, id, shown) => ({ shown, logs: await get('logs/' + shown.claim.id, { lines: 50 }).catch(() => ({ lines: [] })) }),
   draw: (page, { shown, logs }) => [h('h1', null, 'Claim on ', text(shown.claim.target.type)), h('p', null, 'goal ', of(shown.claim.workflow_id)), claimPart(page, shown),
-    logs.lines.length ? [h('h2', null, 'Log'), h('pre', { tabindex: '0' }, logs.lines.map((l) => l.part + '  ' + l.message + '\n'))] : null],
+    logs.lines.length ? [h('h2', null, 'Log'), block('log', { tabindex: '0' }, logs.lines.map((l) => l.part + '  ' + l.message + '\n'))] : null],
 };
 
 // show is a goal, a claim or an artefact, by its id.

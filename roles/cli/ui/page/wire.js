@@ -67,7 +67,9 @@ async function prove() {
   if (await r.text() !== want) throw new Problem(0, { error: 'another program is at the page’s address' });
 }
 
-let proven = null; // since the last time that the server did not answer
+// proven is since the last time that the server did not answer. The server of a fresh page needs to
+// prove nothing: another program in its place would have served a page of its own.
+let proven = Promise.resolve();
 const trust = () => (proven ||= prove().catch((e) => {
   proven = null;
   throw e;
@@ -123,7 +125,11 @@ export class Stream {
     }
     this.last = '';
     this.wait = 200;
-    this.seen = () => (document.hidden ? this.rest() : this.start());
+    this.seen = () => {
+      if (!document.hidden) return this.start();
+      proven = null; // nobody watches the server now
+      this.rest();
+    };
     document.addEventListener('visibilitychange', this.seen);
     this.start();
   }
@@ -132,14 +138,24 @@ export class Stream {
     if (this.over || this.now || document.hidden) return;
     clearTimeout(this.later);
     const control = this.now = new AbortController();
-    const turn = this.feed ? navigator.locks.request('sett-ledger', { signal: control.signal }, () => this.follow(control)) : this.follow(control);
+    const turn = this.feed ? this.turn(control) : this.follow(control);
     if (this.feed) this.feed.postMessage({ asks: true });
     turn.catch((e) => {
-      proven = null;
       if (this.over || this.now !== control) return;
+      proven = null;
       this.on.state('old', e.message);
       if (e.status === 401) this.on.problem(e);
       else this.again();
+    });
+  }
+
+  // turn follows at once, or when the tab that follows ends: perhaps because the server did.
+  async turn(control) {
+    const free = await navigator.locks.request('sett-ledger', { ifAvailable: true }, (lock) => lock && this.follow(control).then(() => true));
+    if (free || control.signal.aborted) return;
+    await navigator.locks.request('sett-ledger', { signal: control.signal }, () => {
+      proven = null;
+      return this.follow(control);
     });
   }
 
@@ -171,7 +187,6 @@ export class Stream {
   rest() {
     if (this.now) this.now.abort();
     this.now = null;
-    proven = null; // nobody watches the server now
   }
 
   close() {
