@@ -61,13 +61,17 @@ func CommitMessage(role, summary, claim string) string {
 }
 
 // Committed is the output with the commit of the tool's changes. Embedded are folders of
-// the tree that were repositories of their own; the metadata names them, too.
-func (o Output) Committed(hash string, embedded []string) (Output, error) {
+// the tree that were repositories of their own, modules submodules with changes; the metadata names both.
+func (o Output) Committed(hash string, embedded, modules []string) (Output, error) {
 	o.Payload, o.Commit = hash, hash
-	if len(embedded) == 0 {
-		return o, nil
+	var err error
+	if len(embedded) > 0 {
+		o, err = o.With("embedded_repositories", embedded)
 	}
-	return o.With("embedded_repositories", embedded)
+	if len(modules) > 0 && err == nil {
+		o, err = o.With("changed_submodules", modules)
+	}
+	return o, err
 }
 
 // With is the output with a further entry in its metadata.

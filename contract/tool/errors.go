@@ -46,10 +46,15 @@ func (e *ViolationError) Error() string { return "check tool output: " + e.Reaso
 func (e *ViolationError) FailureType() string { return blackboard.TypeContractViolation }
 
 // UnchangedError says that a tool with adapter: commit changed nothing.
-type UnchangedError struct{}
+type UnchangedError struct {
+	Modules string // submodules in which it did change something
+}
 
 // Error returns one line.
-func (UnchangedError) Error() string {
+func (e UnchangedError) Error() string {
+	if e.Modules != "" {
+		return "the tool changed nothing that is committed: what it changed is in submodules (" + e.Modules + ")"
+	}
 	return "the tool changed nothing in its tree: no file that git does not ignore, and no commit at HEAD"
 }
 

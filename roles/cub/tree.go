@@ -134,13 +134,16 @@ func (x *executor) commit(ctx context.Context, w *work, artefact string, out too
 	case err != nil:
 		return out, refused(part, err)
 	case held.Commit == "":
-		return out, tool.UnchangedError{}
+		return out, tool.UnchangedError{Modules: strings.Join(held.Modules, ", ")}
 	case len(held.Embedded) > 0:
 		w.log.Warn("the tool has made repositories within its tree: their files are committed, their history is not", "folders", held.Embedded)
 	}
+	if len(held.Modules) > 0 {
+		w.log.Warn("the tool has changed submodules: what it changed in them is not committed", "submodules", held.Modules)
+	}
 	w.tree.open = false
 	w.log.Info("changes committed", "commit", held.Commit, "embedded", len(held.Embedded))
-	return out.Committed(held.Commit, held.Embedded)
+	return out.Committed(held.Commit, held.Embedded, held.Modules)
 }
 
 // keep has the repository keep the changes that the tool left in its tree.

@@ -173,13 +173,16 @@ func (t *Trial) commit(ctx context.Context, out tool.Output) (tool.Output, error
 	case err != nil:
 		return out, err
 	case made.Commit == "":
-		return out, tool.UnchangedError{}
+		return out, tool.UnchangedError{Modules: strings.Join(made.Modules, ", ")}
 	}
 	if len(made.Embedded) > 0 {
 		t.say("note", fmt.Sprintf("the tool has made repositories within its tree; their files are committed, their history is not: %s", strings.Join(made.Embedded, ", ")))
 	}
+	if len(made.Modules) > 0 {
+		t.say("note", fmt.Sprintf("the tool has changed submodules; what it changed in them is not committed: %s", strings.Join(made.Modules, ", ")))
+	}
 	t.place.made = made.Commit
-	return out.Committed(made.Commit, made.Embedded)
+	return out.Committed(made.Commit, made.Embedded, made.Modules)
 }
 
 // author is the name that commits of the agent carry.

@@ -103,6 +103,7 @@ type Held struct {
 	Commit   string   `json:"commit"`
 	Ref      string   `json:"ref,omitempty"`
 	Embedded []string `json:"embedded,omitempty"` // folders that were repositories of their own: their history is not held
+	Modules  []string `json:"modules,omitempty"`  // submodules in which something is changed, which is not held; also without a commit
 }
 
 // refusal is the answer to a request that cannot be met.

@@ -14,6 +14,7 @@ import (
 type Made struct {
 	Commit   string   // empty: the tool changed nothing
 	Embedded []string // folders that were repositories of their own: their files are in the commit, their history is not
+	Modules  []string // submodules in which the tool changed something, which is not in the commit; also without a commit
 }
 
 // Commit has a ref hold a commit of everything that a tool changed in its tree, without
@@ -35,7 +36,10 @@ func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string
 	}
 	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
 	m := making{Tree: t, changes: c, shelf: shelf}
-	if made.Commit, err = m.make(ctx, known); err == nil && made.Commit != "" {
+	if made.Commit, err = m.make(ctx, known); err == nil {
+		made.Modules, err = m.changedModules(ctx)
+	}
+	if err == nil && made.Commit != "" {
 		made.Embedded = m.embedded
 		err = m.receive(ctx, made.Commit, known, ref)
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // moduleRefs are the refs of commits of submodules, by the commit: a tree of any goal may have it.
@@ -57,29 +58,76 @@ func withModules(ctx context.Context, t *Tree) error {
 	if err != nil || len(has.modules) == 0 {
 		return err
 	}
-	paths := slices.Sorted(maps.Keys(has.modules))
+	return t.eachModule(ctx, has.modules, func(p, dir, commit string) error {
+		index := filepath.Join(t.dir, "module-index")
+		if err := RemoveAll(index); err != nil {
+			return err
+		}
+		_, err := t.store.run(ctx, command{args: []string{"read-tree", "--reset", "-u", commit}, dir: dir,
+			env: []string{"GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + index}})
+		if err != nil {
+			return fmt.Errorf("check out submodule %s: %w", p, err)
+		}
+		return nil
+	})
+}
+
+// eachModule calls f with the path, the directory and the commit of each submodule whose commit the store has,
+// as long as it is a directory of the tree.
+func (t *Tree) eachModule(ctx context.Context, modules map[string]string, f func(path, dir, commit string) error) error {
+	paths := slices.Sorted(maps.Keys(modules))
 	refs := make([]string, len(paths))
 	for i, p := range paths {
-		refs[i] = moduleRefs + has.modules[p]
+		refs[i] = moduleRefs + modules[p]
 	}
 	held, err := t.store.Commits(ctx, refs)
 	if err != nil {
 		return err
 	}
+	root, err := os.OpenRoot(t.Dir())
+	if err != nil {
+		return err
+	}
+	defer root.Close()
 	for i, p := range paths {
-		dir := filepath.Join(t.Dir(), filepath.FromSlash(p))
-		if info, err := os.Lstat(dir); held[i] == "" || err != nil || !info.IsDir() {
+		if info, err := root.Lstat(filepath.FromSlash(p)); held[i] == "" || err != nil || !info.IsDir() {
 			continue
 		}
-		index := filepath.Join(t.dir, "module-index")
-		if err := RemoveAll(index); err != nil {
+		if err := f(p, filepath.Join(t.Dir(), filepath.FromSlash(p)), held[i]); err != nil {
 			return err
-		}
-		_, err := t.store.run(ctx, command{args: []string{"read-tree", "--reset", "-u", held[i]}, dir: dir,
-			env: []string{"GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + index}})
-		if err != nil {
-			return fmt.Errorf("check out submodule %s: %w", p, err)
 		}
 	}
 	return nil
+}
+
+// changedModules returns the submodules of the tree in which the tool has changed something. None of it is
+// in the commit.
+func (m *making) changedModules(ctx context.Context) (changed []string, err error) {
+	if !modular(m.store) {
+		return nil, nil
+	}
+	has, err := m.entries()
+	if err != nil || len(has.modules) == 0 {
+		return nil, err
+	}
+	index := filepath.Join(m.shelf, "module-index")
+	return changed, m.eachModule(ctx, has.modules, func(p, dir, commit string) error {
+		git := func(args ...string) (string, error) {
+			return m.store.run(ctx, command{args: args, dir: dir, env: []string{"GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + index}})
+		}
+		if _, err := git("read-tree", "--reset", commit); err != nil {
+			return fmt.Errorf("look for changes in submodule %s: %w", p, err)
+		}
+		states, err := git("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal")
+		if err != nil {
+			return fmt.Errorf("look for changes in submodule %s: %w", p, err)
+		}
+		for s := range strings.SplitSeq(states, "\x00") { // its second letter is that of the files
+			if len(s) > 1 && s[1] != ' ' {
+				changed = append(changed, p)
+				break
+			}
+		}
+		return nil
+	})
 }
