@@ -178,6 +178,20 @@ func TestLandForward(t *testing.T) {
 	}
 }
 
+// A submodule that gets another commit is named with the command that brings its files, since
+// git leaves them as they are.
+func TestLandMovesASubmodule(t *testing.T) {
+	s := landStage(t)
+	before := s.rev("main")
+	s.git("update-index", "--add", "--cacheinfo", "160000,"+before+",lib")
+	commit := gitIn(t, s.root, "", "-c", "user.name=t", "-c", "user.email=t@x", "commit-tree", "-p", before, "-m", "a submodule", gitIn(t, s.root, "", "write-tree"))
+	s.git("read-tree", before)
+	s.achieved(before, commit)
+	_, stderr, err := s.run("land")
+	s.Must(err)
+	has(t, stderr, "sett: note: 1 submodule has another commit now: lib; git -C "+s.root+" submodule update --init brings the files\n")
+}
+
 // Content of git LFS that is nowhere is named, whichever way the commit comes.
 func TestLandWithoutContent(t *testing.T) {
 	s := landStage(t)

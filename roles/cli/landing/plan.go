@@ -31,15 +31,16 @@ type Plan struct {
 	Goal      string        `json:"workflow_id"`
 	Commit    string        `json:"commit"` // of the artefact
 	Branch    string        `json:"branch"`
-	Directory string        `json:"directory,omitempty"` // the working tree that has the branch; absent: none
-	From      string        `json:"from"`                // the branch's commit before; empty: it had none
-	To        string        `json:"to"`                  // and after
-	How       string        `json:"how"`                 // already there, fast-forward, merge, rebase or squash
-	Commits   []Step        `json:"commits"`             // that the branch gets, oldest first
-	Files     []commit.File `json:"files"`               // that they change
-	Undo      string        `json:"undo,omitempty"`      // the command that takes the branch back
-	Landed    bool          `json:"landed"`              // false: with --dry-run, or it was there already
-	Lacking   []string      `json:"lacking,omitempty"`   // files of git LFS whose content is nowhere at hand: pointers landed
+	Directory string        `json:"directory,omitempty"`  // the working tree that has the branch; absent: none
+	From      string        `json:"from"`                 // the branch's commit before; empty: it had none
+	To        string        `json:"to"`                   // and after
+	How       string        `json:"how"`                  // already there, fast-forward, merge, rebase or squash
+	Commits   []Step        `json:"commits"`              // that the branch gets, oldest first
+	Files     []commit.File `json:"files"`                // that they change
+	Undo      string        `json:"undo,omitempty"`       // the command that takes the branch back
+	Modules   []string      `json:"submodules,omitempty"` // that get another commit: their files are for git submodule update
+	Landed    bool          `json:"landed"`               // false: with --dry-run, or it was there already
+	Lacking   []string      `json:"lacking,omitempty"`    // files of git LFS whose content is nowhere at hand: pointers landed
 
 	as    string // the user, for new commits
 	unrun []string
@@ -294,7 +295,8 @@ func (l *looker) content(ctx context.Context) error {
 		return err
 	}
 	l.Undo = l.undo()
-	return nil
+	l.Modules, err = l.both.MovedModules(ctx, from, l.To)
+	return err
 }
 
 // undo is the command that takes the branch back. In a working tree it keeps changes

@@ -2,6 +2,7 @@ package landing
 
 import (
 	"fmt"
+	"strings"
 
 	"sett/roles/cli/commit"
 	"sett/roles/cli/instance"
@@ -53,6 +54,10 @@ func (p *Plan) Done(on *term.Terminal) {
 	}
 	on.Sayf("sett: landed on %s; to undo it: %s\n", role.Clean(p.Branch), role.Clean(p.Undo))
 	instance.TellLacking(on.Sayf, p.Lacking)
+	if len(p.Modules) > 0 && p.Directory != "" {
+		on.Sayf("sett: note: %s: %s; git -C %s submodule update --init brings the files\n",
+			words.Count(len(p.Modules), "submodule has another commit now", "submodules have other commits now"), strings.Join(few(p.Modules), ", "), role.ShellWord(p.Directory))
+	}
 	for _, name := range p.unrun {
 		if name == "lfs" {
 			on.Sayf("sett: note: the filter \"lfs\" was not run, which only the repository's own configuration names: git lfs checkout gives the files their content\n")

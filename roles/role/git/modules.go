@@ -70,3 +70,18 @@ func (p Pointers) Without(all []Module, content map[string]lfs.Pointer) Pointers
 	})
 	return p
 }
+
+// MovedModules returns the submodules that have another commit in one commit than in another.
+func (g Repository) MovedModules(ctx context.Context, from, to string) ([]string, error) {
+	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--raw", from, to, "--")
+	if err != nil {
+		return nil, err
+	}
+	var moved []string
+	for all := fields0(out); len(all) > 1; all = all[2:] { // ":MODE MODE HASH HASH STATE", then the path
+		if modes := strings.Fields(all[0]); len(modes) > 1 && modes[1] == "160000" {
+			moved = append(moved, all[1])
+		}
+	}
+	return moved, nil
+}
