@@ -52,6 +52,10 @@ func (s *landing) move(ctx context.Context) (turn, error) {
 	case err != nil:
 		return holds, err
 	case done.Done:
+		if len(done.Lacking) > 0 {
+			s.t.log.Warn("landed without content of git LFS, which is neither in the store nor in the repository: only the pointers came",
+				"workflow", s.w.ID, "branch", s.l.Branch, "files", done.Lacking)
+		}
 		s.l.State = blackboard.LandingLanded
 		return passes, s.end(ctx)
 	case done.Bars != "":

@@ -56,7 +56,7 @@ func (s *server) land(ctx context.Context, q line.Land) (line.Landed, error) {
 		return line.Landed{}, errors.New("a landing without whole hashes")
 	}
 	m, err := store.Lander{Store: s.store, User: s.user}.Land(ctx, q.Branch, q.From, q.To)
-	return line.Landed{Done: m.Done, Bars: m.Bars}, err
+	return line.Landed{Done: m.Done, Bars: m.Bars, Lacking: m.Lacking}, err
 }
 
 // hold has the ref of an artefact hold a commit that the store has.

@@ -38,6 +38,8 @@ type Land struct {
 type Landed struct {
 	Done bool   `json:"done"`
 	Bars string `json:"bars,omitempty"` // as in LandingPlan
+
+	Lacking []string `json:"lacking,omitempty"` // files of git LFS whose content is nowhere at hand: their pointers came
 }
 
 // Hold asks to hold a commit of a plan for an artefact that is about it.

@@ -199,6 +199,8 @@ type Moved struct {
 	Done bool
 	Tip  string // of the branch, where it is neither
 	Bars string // as in LandingPlan
+
+	Lacking []string // files of git LFS whose content is neither in the store nor with the user: their pointers came
 }
 
 // Land moves a branch from a commit to one that Plan made, once all objects of it are in
@@ -212,7 +214,7 @@ func (x Lander) Land(ctx context.Context, branch, from, to string) (m Moved, err
 		m.Done, err = x.User.has(ctx, m.Tip, to)
 		return m, err
 	}
-	if _, err := SendContent(ctx, x.Store, to, x.User.store.Dir); err != nil {
+	if m.Lacking, err = SendContent(ctx, x.Store, to, x.User.store.Dir); err != nil {
 		return m, err
 	}
 	named, err := x.User.named(ctx)
