@@ -33,3 +33,18 @@ func TestBoardBusy(t *testing.T) {
 	said := strings.Join(strings.Fields(stdout), " ")
 	has(t, said, "a script on it runs without an end", "SCRIPT KILL")
 }
+
+// A command says what it waits for when the blackboard takes connections and does not answer, and
+// goes on when it does again.
+func TestBoardIsSilent(t *testing.T) {
+	s := newStage(t, "--maxclients", "1000") // a server of its own
+	s.staff()
+	goal := s.Goal("the goal")
+	s.Send("CLIENT", "PAUSE", "8000", "ALL")
+	c := s.start("goals", "-o", "json")
+	s.Until("a word about the silence", func() bool {
+		return strings.Contains(c.err.String(), "sett: the blackboard of stage does not answer, waiting for it\n")
+	})
+	s.Must(c.wait())
+	has(t, c.out.String(), goal)
+}

@@ -86,14 +86,14 @@ func (l *Locator) open(ctx context.Context, in *Instance) (*Board, error) {
 			return nil, err
 		}
 		back = now.after(back)
-		b, err := Connect(ctx, l.Terminal, Connection{URL: in.URL, Instance: in.Name, As: "sett-cli", Mark: in.Mark()})
+		b, err := l.connect(ctx, in, first)
 		if err == nil && in.External {
 			b, err = l.stillUp(ctx, in, b, now)
 		}
 		if !errors.Is(err, blackboard.ErrUnavailable) || ctx.Err() != nil {
 			return b, err
 		}
-		if first {
+		if first && wait.Err() == nil {
 			continue // it may have ended just after lookAtBoard
 		}
 		if !back.returns || !Tick(wait) {
@@ -104,6 +104,27 @@ func (l *Locator) open(ctx context.Context, in *Instance) (*Board, error) {
 			l.Sayf("sett: the blackboard of %s is being restarted, waiting for it\n", in.Name)
 		}
 	}
+}
+
+// silence is how long a command waits for the blackboard before it says so.
+const silence = 3 * time.Second
+
+// connect connects to the blackboard. When that takes long it says once what it waits for.
+func (l *Locator) connect(ctx context.Context, in *Instance, says bool) (b *Board, err error) {
+	connected := make(chan struct{})
+	go func() {
+		defer close(connected)
+		b, err = Connect(ctx, l.Terminal, Connection{URL: in.URL, Instance: in.Name, As: "sett-cli", Mark: in.Mark()})
+	}()
+	select {
+	case <-connected:
+	case <-time.After(silence):
+		if says {
+			l.Sayf("sett: the blackboard of %s does not answer, waiting for it\n", in.Name)
+		}
+		<-connected
+	}
+	return b, err
 }
 
 // standingBoard is the state of an instance's blackboard, as its units show it.
