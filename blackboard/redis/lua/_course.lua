@@ -10,7 +10,7 @@
 --             bids (agent, bid, reason, rule, its line: of agents with a table), due (agents that bid
 --             themselves), steps (of a claim with no agents due), tell (the orchestrator sets
 --             an alarm)
---   B BIDS    the steps of a claim with these bids (see bids_of)
+--   B BIDS    the steps of a claim with these bids (see format_bids)
 -- Steps are phases and their agents: `review:a,b;parallel:c;exclusive:+d`. The arbiter has
 -- unrolled them. A step with a plus is left to the orchestrator: it starts a worker.
 --
@@ -141,25 +141,27 @@ local function put_bids(claim, workflow, bids)
   if #bids == 0 then
     return
   end
-  local fields, order = {}, {}
+  local fields = {}
   for i, b in ipairs(bids) do
-    fields[2 * i - 1], fields[2 * i], order[i] = b[1], b[2], b[1]
+    fields[2 * i - 1], fields[2 * i] = b[1], b[2]
     emit('bid', 'workflow', workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4], 'line', b[5] or '')
   end
   call('HSET', bids_key(claim), unpack(fields))
-  call('RPUSH', bid_order_key(claim), unpack(order))
 end
 
 -- Opens the claim on an artefact that put_artefact has stored with `opens`, by its course
 -- (see course_of), and takes the first step when all bids are in.
 local function open_by_course(a, version, course, at)
-  local claim, mark, revision, step = a.opens, course.revision, 1 + #course.bids, nil
+  local claim, mark, revision, step, names = a.opens, course.revision, 1 + #course.bids, nil, {}
+  for i, b in ipairs(course.bids) do
+    names[i] = b[1]
+  end
   if #course.due == 0 then
     mark, step = mark .. ' ' .. course.steps, step_behind(course.steps, '')
     revision = step.status and revision + 1 or revision
   end
   put_claim({ id = claim, artefact = a.id, status = 'pending_review', origin = 'artefact', bidders = course.bidders, context = '[]',
-    target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step }, at)
+    target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step, order = order_field(names) }, at)
   emit('open', 'workflow', a.workflow, 'claim', claim, 'artefact', a.id, 'type', a.type, 'to', 'pending_review',
     'bidders', course.bidders, 'decided_by', 'course, revision ' .. course.revision)
   put_bids(claim, a.workflow, course.bids)
@@ -179,10 +181,9 @@ end
 
 -- Whether all grants of a claim have ended well: reviews approve, and no person has a grant.
 local function all_well(claim)
-  local all = call('HGETALL', grants_key(claim))
-  for i = 1, #all, 2 do
-    local g = decoded(all[i + 1])
-    if not g or g.state ~= 'done' or string.sub(all[i], 1, 6) == 'human:' or (g.phase == 'review' and g.verdict ~= 'approve') then
+  for _, one in ipairs(grants_of(claim)) do
+    local g = one.grant
+    if not g or g.state ~= 'done' or string.sub(one.agent, 1, 6) == 'human:' or (g.phase == 'review' and g.verdict ~= 'approve') then
       return false
     end
   end

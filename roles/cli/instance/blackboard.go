@@ -130,6 +130,8 @@ type control interface {
 	ReloadACL(ctx context.Context) error
 	Erase(ctx context.Context) (int, error)
 	Settle(ctx context.Context, mark string, adopt bool, by string) (blackboard.Mark, error)
+	Older(ctx context.Context) (bool, error)
+	Convert(ctx context.Context) (redis.Converted, error)
 }
 
 // Connection says how to connect to a blackboard.
@@ -139,12 +141,13 @@ type Connection struct {
 	Timeout       time.Duration   // of one call; 0: the client's default
 	Once          bool            // a call is not repeated
 	Mark          blackboard.Mark // of the board, as it was seen before; Look compares
+	Convert       bool            // a board of an older schema, too, which has to be converted before it is used
 }
 
 // Connect opens a blackboard. The error wraps blackboard.ErrUnavailable if it does not
 // answer. The caller calls Close.
 func Connect(ctx context.Context, on *term.Terminal, c Connection) (*Board, error) {
-	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: on.Getenv(env.RedisCAFile), Mark: c.Mark}
+	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: on.Getenv(env.RedisCAFile), Mark: c.Mark, Convert: c.Convert}
 	if c.Once {
 		o.Retries = -1
 	}

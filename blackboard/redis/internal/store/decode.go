@@ -86,6 +86,7 @@ func DecodeArtefact(id string, fields map[string]string) (blackboard.Artefact, e
 	if len(fields) == 0 {
 		return blackboard.Artefact{}, fmt.Errorf("artefact %s: %w", id, blackboard.ErrNotFound)
 	}
+	fields = WholeArtefact(id, fields)
 	r := record{what: "artefact " + id, fields: fields}
 	a := blackboard.Artefact{
 		ID: r.text("id"), LogicalID: r.text("logical_id"), Version: r.number("version"),
@@ -110,6 +111,7 @@ func DecodeClaim(id string, fields map[string]string) (blackboard.Claim, error) 
 	if len(fields) == 0 {
 		return blackboard.Claim{}, fmt.Errorf("claim %s: %w", id, blackboard.ErrNotFound)
 	}
+	fields = whole(id, fields, usualOfClaim)
 	r := record{what: "claim " + id, fields: fields}
 	c := blackboard.Claim{
 		ID: r.text("id"), ArtefactID: r.text("artefact_id"), Status: blackboard.ClaimStatus(r.text("status")),

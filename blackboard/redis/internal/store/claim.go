@@ -1,0 +1,234 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"sett/blackboard"
+)
+
+// ClaimRecord is a claim as it is stored, taken apart: one hash has its own fields, its grants,
+// and the order of its bids where that is not the order of their agents' names.
+type ClaimRecord struct {
+	Fields map[string]string // its own, with the usual ones; none: there is no such claim
+	Order  []string          // of its bids
+	Grants map[string]string // by agent, as JSON; as they are where they are broken
+}
+
+// The beginnings of the names of the fields of a grant, before the agent. _grant.lua has their form.
+const (
+	grantField  = "grant:"
+	timesField  = "times:"
+	holderField = "holder:"
+	moreField   = "more:"
+)
+
+// ReadClaim takes the hash of a claim apart.
+func ReadClaim(id string, hash map[string]string) ClaimRecord {
+	r := ClaimRecord{Fields: map[string]string{}, Grants: map[string]string{}}
+	for name, value := range hash {
+		at := strings.IndexByte(name, ':') + 1
+		agent := name[at:]
+		switch name[:at] {
+		case grantField:
+			r.Grants[agent] = grantText([]string{value, hash[timesField+agent], hash[holderField+agent], hash[moreField+agent]}, has(hash, holderField+agent))
+		case timesField, holderField, moreField:
+		default:
+			r.Fields[name] = value
+		}
+	}
+	r.Order = strings.Fields(r.Fields["bid_order"])
+	delete(r.Fields, "bid_order")
+	r.Fields = whole(id, r.Fields, usualOfClaim)
+	return r
+}
+
+func has(hash map[string]string, name string) bool {
+	_, known := hash[name]
+	return known
+}
+
+// WriteClaim returns the hash of a claim, the reverse of ReadClaim.
+func WriteClaim(id string, r ClaimRecord) map[string]string {
+	hash := lean(id, r.Fields, usualOfClaim)
+	if !slices.IsSorted(r.Order) {
+		hash["bid_order"] = strings.Join(r.Order, " ")
+	}
+	for agent, text := range r.Grants {
+		maps.Copy(hash, grantHash(agent, text))
+	}
+	return hash
+}
+
+// GrantNames are the fields of a claim's hash that have the grant of an agent.
+func GrantNames(agent string) []string {
+	return []string{grantField + agent, timesField + agent, holderField + agent, moreField + agent}
+}
+
+// grantForms tell whether the parts of a grant have the form that fits its fields.
+var grantForms = sync.OnceValue(func() map[string]*regexp.Regexp {
+	digits, word := regexp.MustCompile(`^[0-9]+$`), regexp.MustCompile(`^[^\s]+$`)
+	return map[string]*regexp.Regexp{
+		"grant":  regexp.MustCompile(`^([a-zA-Z]+) ([a-zA-Z_]+) ([0-9]+)(?: (\S+))?(?: (\S+))?$`),
+		"after":  regexp.MustCompile(`^-?[0-9]+$`),
+		"phase":  regexp.MustCompile(`^[a-zA-Z]+$`),
+		"state":  regexp.MustCompile(`^[a-zA-Z_]+$`),
+		"result": regexp.MustCompile(`^[^\s.]+$`),
+		"word":   word,
+		"digits": digits,
+	}
+})
+
+// grantText is the JSON of a grant in its fields: grant, times, holder and more. One that is
+// broken is its first field.
+func grantText(fields []string, held bool) string {
+	forms, all := grantForms(), map[string]json.RawMessage{}
+	m := forms["grant"].FindStringSubmatch(fields[0])
+	if m == nil || fields[3] != "" && json.Unmarshal([]byte(fields[3]), &all) != nil {
+		return fields[0]
+	}
+	text := func(name, value string) { all[name] = json.RawMessage(strconv.Quote(value)) }
+	text("phase", m[1])
+	text("state", m[2])
+	all["attempt"] = json.RawMessage(m[3])
+	if m[4] != "" && m[4] != "." {
+		all["result_id"] = quoted(m[4])
+	}
+	if m[5] != "" {
+		all["verdict"] = quoted(m[5])
+	}
+	if held {
+		all["holder"] = quoted(fields[2])
+	}
+	var base int64
+	for i, word := range strings.Fields(fields[1]) {
+		switch {
+		case word == "." || i > 3:
+		case i == 0 && forms["digits"].MatchString(word):
+			base, _ = strconv.ParseInt(word, 10, 64)
+			text("queued_at", word)
+		case i == 3:
+			all["tool_us"] = quoted(word)
+		case i > 0 && forms["after"].MatchString(word):
+			after, _ := strconv.ParseInt(word, 10, 64)
+			text([]string{"", "started_at", "ended_at"}[i], strconv.FormatInt(base+after, 10))
+		default:
+			return fields[0]
+		}
+	}
+	return object(all)
+}
+
+// quoted writes a text as JSON. Bytes that are no text stay as they are, as the scripts leave them.
+func quoted(s string) json.RawMessage {
+	var b bytes.Buffer
+	b.WriteByte('"')
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < 0x20 || c == 0x7f:
+			b.WriteString(`\u00` + strconv.FormatInt(int64(c)+0x100, 16)[1:])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.Bytes()
+}
+
+// object writes a JSON object in the order of its names.
+func object(all map[string]json.RawMessage) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		b.WriteString(map[bool]string{true: "{", false: ","}[b.Len() == 0])
+		b.Write(quoted(name))
+		b.WriteByte(':')
+		b.Write(all[name])
+	}
+	return b.String() + "}"
+}
+
+// grantHash are the fields of a grant, the reverse of grantText. What has another form is kept as
+// it is.
+func grantHash(agent, text string) map[string]string {
+	asItIs := map[string]string{grantField + agent: text}
+	var all map[string]json.RawMessage
+	if json.Unmarshal([]byte(text), &all) != nil {
+		return asItIs
+	}
+	forms, plain := grantForms(), true
+	take := func(name, form string) string {
+		raw, known := all[name]
+		if !known {
+			return ""
+		}
+		delete(all, name)
+		var s string
+		plain = plain && len(raw) > 0 && raw[0] == '"' && utf8.Valid(raw) && json.Unmarshal(raw, &s) == nil && (form == "" || forms[form].MatchString(s))
+		return s
+	}
+	_, held := all["holder"]
+	phase, state, result, verdict := take("phase", "phase"), take("state", "state"), take("result_id", "result"), take("verdict", "word")
+	queued, started, ended, tool := take("queued_at", "digits"), take("started_at", "digits"), take("ended_at", "digits"), take("tool_us", "digits")
+	holder, attempt := take("holder", ""), string(all["attempt"])
+	delete(all, "attempt")
+	if !plain || phase == "" || state == "" || !forms["digits"].MatchString(attempt) {
+		return asItIs
+	}
+	hash := map[string]string{grantField + agent: phase + " " + state + " " + attempt}
+	if result != "" || verdict != "" {
+		hash[grantField+agent] += " " + orDot(result)
+	}
+	if verdict != "" {
+		hash[grantField+agent] += " " + verdict
+	}
+	if times := timesText(queued, started, ended, tool); times != "" {
+		hash[timesField+agent] = times
+	}
+	if held {
+		hash[holderField+agent] = holder
+	}
+	if len(all) > 0 {
+		hash[moreField+agent] = object(all)
+	}
+	return hash
+}
+
+// timesText is the second field of a grant.
+func timesText(queued, started, ended, tool string) string {
+	base, _ := strconv.ParseInt(queued, 10, 64)
+	words := []string{orDot(queued), ".", ".", orDot(tool)}
+	for i, at := range []string{started, ended} {
+		if at != "" {
+			n, _ := strconv.ParseInt(at, 10, 64)
+			words[i+1] = strconv.FormatInt(n-base, 10)
+		}
+	}
+	return strings.TrimRight(strings.Join(words, " "), " .")
+}
+
+func orDot(s string) string {
+	if s == "" {
+		return "."
+	}
+	return s
+}
+
+// ReadGrant reads the grant of an agent from the fields of GrantNames. ErrNotFound: there is none;
+// ErrCorrupt: they are broken.
+func ReadGrant(claim, agent string, hash map[string]string) (blackboard.Grant, error) {
+	if !has(hash, grantField+agent) {
+		return blackboard.Grant{}, fmt.Errorf("grant of claim %s to %s: %w", claim, agent, blackboard.ErrNotFound)
+	}
+	return DecodeGrant(claim, agent, ReadClaim(claim, hash).Grants[agent])
+}
