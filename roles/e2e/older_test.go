@@ -21,7 +21,7 @@ func TestOlderRecords(t *testing.T) {
 	server := redistest.Start(t, redistest.Durable...)
 	var c clan
 	for _, name := range []string{"a", "b", "c", "d", "e", "r", "z"} {
-		c.agents = append(c.agents, agent{name: name, bids: "GoalDefined: ignore\n", more: "workspace: none\n", tool: finished})
+		c.agents = append(c.agents, agent{name: name, bids: "GoalDefined: ignore\n", more: "workspace: {mode: none}\n", tool: finished})
 	}
 	in := prepare(t, options{clan: c, url: server.URL})
 	in.up()
@@ -61,6 +61,20 @@ func TestOlderRecords(t *testing.T) {
 	if out := in.must("up", "--runtime", in.o.runtime()); strings.Contains(out, "converted") {
 		t.Errorf("sett up converted again:\n%s", out)
 	}
+
+	// Where the instance runs, as with another sett's parts, these are stopped first.
+	before, _ := in.running("orchestrator")
+	in.board.Close()
+	in.board = nil
+	call(t, server, "HSET", "sett:{"+in.name+"}:instance", "schema", "1")
+	if out := in.must("up", "--runtime", in.o.runtime()); !strings.Contains(out, "converted ") {
+		t.Errorf("sett up said:\n%s", out)
+	}
+	in.open()
+	if after, runs := in.running("orchestrator"); !runs || !after.StartedAt.After(before.StartedAt) {
+		t.Errorf("the orchestrator of before, of %s, runs on: %s", before.StartedAt, after.StartedAt)
+	}
+	in.await(in.post("x"), enough)
 }
 
 // older writes the board of schema 1 that the blackboard's tests have, as one of this instance, with the lead
