@@ -157,8 +157,7 @@ func (b Records) LatestVersions(ctx context.Context, logicalIDs []string) (map[s
 // Children returns the ids of the artefacts that name this one as a source,
 // oldest first.
 func (b Index) Children(ctx context.Context, id string) ([]string, error) {
-	ids, err := b.c.List(ctx, b.c.Keys.Children(id), 0, -1)
-	return once(ids), err
+	return b.c.Sorted(ctx, b.c.Keys.Children(id))
 }
 
 // firstVersion asks for the facts by which isFirst knows the first version of a thread, which has the
@@ -170,17 +169,6 @@ func firstVersion(c *store.Conn, id string) rueidis.Completed {
 func isFirst(res rueidis.RedisResult) (bool, error) {
 	facts, err := res.ToArray()
 	return len(facts) == 2 && !facts[0].IsNil() && facts[1].IsNil(), err
-}
-
-// once leaves out what is in a list again: a server that replayed half of a transaction may have
-// written it twice.
-func once(ids []string) []string {
-	seen := make(map[string]bool, len(ids))
-	return slices.DeleteFunc(ids, func(id string) bool {
-		again := seen[id]
-		seen[id] = true
-		return again
-	})
 }
 
 // decodeRunning reads the index of running grants, and that of a Sett of before.

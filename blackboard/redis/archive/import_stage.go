@@ -113,10 +113,8 @@ func (s *stage) artefact(id string, stored map[string]string) error {
 	if err := json.Unmarshal([]byte(stored["source_artefacts"]), &sources); err != nil {
 		return fmt.Errorf("artefact %s: read sources: %w", id, err)
 	}
-	for i, source := range sources {
-		if !slices.Contains(sources[:i], source) {
-			s.grow("RPUSH", k.Children(source), id)
-		}
+	for _, source := range sources {
+		s.grow("ZADD", k.Children(source), stored["created_at"], id)
 	}
 	s.list(id, stored["type"], stored["produced_by_agent"], stored["workflow_id"])
 	return nil

@@ -100,12 +100,8 @@ local function put_artefact(a, payload, at, opens, counted)
     'created_at', at, unpack(unusual({ 'logical_id', a.logical_id, a.id, 'version', tostring(version), '1', 'structural_type',
       a.structural_type, 'Standard', 'source_artefacts', a.sources_json, '[]', 'produced_by_agent', a.agent, '', 'claim_id', a.claim, '',
       'summary', a.summary, '', 'metadata', a.metadata, '{}', 'commit', a.commit or '', '' })))
-  local named = {}
   for _, source in ipairs(a.sources) do
-    if not named[source] then
-      named[source] = true
-      call('RPUSH', children_key(source), a.id)
-    end
+    call('ZADD', children_key(source), at, a.id)
   end
   -- An index that only grows is a list, in the order of time: a quarter of a sorted
   -- set's memory, and its end is found at once at any size.

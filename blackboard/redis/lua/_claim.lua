@@ -79,17 +79,20 @@ local function decidable(epoch, claim, revision, bids)
   return c
 end
 
--- Closes a claim at a revision. The caller accounts for its workflow's outstanding
--- work.
-local function end_claim(claim, revision, status, reason, at)
+-- Closes a claim at a revision, and writes further fields of it (nil: none). The caller accounts for its workflow's
+-- outstanding work.
+local function end_claim(claim, revision, status, reason, at, fields)
   local key = claim_key(claim)
   if status == 'terminated' then -- else all have bid
     for _, agent in ipairs(decoded(call('HGET', key, 'expected_bidders')) or {}) do
       call('ZREM', agent_due_key(agent), claim)
     end
   end
-  call('HSET', key, 'status', status, 'closed_at', at, 'revision', (tonumber(revision) or 0) + 1,
-    unpack(reason ~= '' and { 'reason', reason } or {}))
+  fields = fields or {}
+  for _, value in ipairs(unusual({ 'reason', reason, '' })) do
+    fields[#fields + 1] = value
+  end
+  call('HSET', key, 'status', status, 'closed_at', at, 'revision', (tonumber(revision) or 0) + 1, unpack(fields))
   call('ZREM', open_claims_key, claim)
   if call('ZREM', suspended_claims_key, claim) == 1 then
     suspend(call('HGET', key, 'workflow_id') or '', -1)
@@ -128,6 +131,9 @@ local function put_claim(c, at)
     'bid_order', c.order or '', '' }
   for _, field in ipairs(c.more or {}) do
     usual[#usual + 1] = field
+  end
+  for i = 1, #(s.fields or {}), 2 do
+    usual[#usual + 1], usual[#usual + 2], usual[#usual + 3] = s.fields[i], s.fields[i + 1], ''
   end
   call('HSET', claim_key(c.id), 'artefact_id', c.artefact, 'status', s.status or c.status, 'workflow_id', t[6], 'expected_bidders', c.bidders,
     'revision', c.revision or 1, 'opened_at', at, 'target_type', t[3], 'target_role', t[5], unpack(unusual(usual)))

@@ -102,6 +102,15 @@ local function step_behind(steps, behind)
   return step
 end
 
+-- Makes the grants of a step, and adds their fields to those of its claim, which the caller writes.
+local function add_grants(fields, claim, step, at)
+  step.grants = {}
+  for i, agent in ipairs(step.agents or {}) do
+    step.grants[i] = { phase = step.phase, attempt = 1, state = 'queued', queued_at = at }
+    add_grant(fields, claim, agent, step.grants[i])
+  end
+end
+
 -- Does all that a step makes follow, after the claim's fields are written: queues grants, leaves it
 -- to the orchestrator, or accounts for the workflow, with an entry in the ledger as the orchestrator's. The claim is
 -- given as id, workflow, status before, course (its revision), and uncounted (see put_artefact).
@@ -112,8 +121,8 @@ local function follow_step(c, step, at)
     emit('complete', 'workflow', c.workflow, 'claim', c.id, 'from', c.status, 'to', 'complete', 'reason', step.reason,
       'workflow_status', ended, 'waits_for', waits_for(c.workflow), 'decided_by', by)
   elseif step.status then
-    for _, agent in ipairs(step.agents) do
-      queue_grant(c.id, agent, { phase = step.phase, attempt = 1 }, at)
+    for i, agent in ipairs(step.agents) do
+      queue_grant(c.id, agent, step.grants[i], at)
     end
     emit('grant', 'workflow', c.workflow, 'claim', c.id, 'phase', step.phase, 'from', c.status, 'to', step.status,
       'agent', table.concat(step.agents, ','), 'decided_by', by)
@@ -122,18 +131,21 @@ local function follow_step(c, step, at)
   end
 end
 
--- Takes the next step of a claim behind a status. The claim is given as to follow_step, with its steps, and
--- with a revision, which is not written yet.
-local function take_step(c, behind, at)
-  local step = step_behind(c.steps, behind)
+-- Writes the next step of a claim behind a status, which it returns for follow_step. The claim is given as there,
+-- with its steps, with a revision, which is not written yet, and with further fields to write.
+local function write_step(c, behind, at)
+  local step, fields = step_behind(c.steps, behind), c.fields
   if step.closes then
-    end_claim(c.id, c.revision, 'complete', step.reason, at)
-  elseif step.status then
-    call('HSET', claim_key(c.id), 'status', step.status, step.field, step.granted, 'revision', c.revision + 1)
-  else
-    call('HSET', claim_key(c.id), 'revision', c.revision)
+    end_claim(c.id, c.revision, 'complete', step.reason, at, fields)
+    return step
   end
-  follow_step(c, step, at)
+  add_grants(fields, c.id, step, at)
+  if step.status then
+    call('HSET', claim_key(c.id), 'status', step.status, step.field, step.granted, 'revision', c.revision + 1, unpack(fields))
+  else
+    call('HSET', claim_key(c.id), 'revision', c.revision, unpack(fields))
+  end
+  return step
 end
 
 -- Writes the bids of a course, with their entries in the ledger.
@@ -159,6 +171,8 @@ local function open_by_course(a, version, course, at)
   if #course.due == 0 then
     mark, step = mark .. ' ' .. course.steps, step_behind(course.steps, '')
     revision = step.status and revision + 1 or revision
+    step.fields = {}
+    add_grants(step.fields, claim, step, at)
   end
   put_claim({ id = claim, artefact = a.id, status = 'pending_review', origin = 'artefact', bidders = course.bidders, context = '[]',
     target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step, order = order_field(names) }, at)
@@ -179,10 +193,11 @@ local function open_by_course(a, version, course, at)
   end
 end
 
--- Whether all grants of a claim have ended well: reviews approve, and no person has a grant.
-local function all_well(claim)
+-- Whether all grants of a claim have ended well: reviews approve, and no person has a grant. That of an agent is
+-- given: it may not be written yet.
+local function all_well(claim, agent, ended)
   for _, one in ipairs(grants_of(claim)) do
-    local g = one.grant
+    local g = one.agent == agent and ended or one.grant
     if not g or g.state ~= 'done' or string.sub(one.agent, 1, 6) == 'human:' or (g.phase == 'review' and g.verdict ~= 'approve') then
       return false
     end

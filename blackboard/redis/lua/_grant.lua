@@ -110,25 +110,31 @@ local function grants_of(claim)
   return list
 end
 
--- Writes those fields of a grant that have changed, with other fields of its claim.
-local function save_grant(claim, agent, g, ...)
+-- Adds those fields of a grant that have changed to fields of its claim, which the caller writes.
+local function add_grant(fields, claim, agent, g)
   local now, before = write_grant(g), stored_grants[g]
-  local was, put, gone = before and before.claim == claim and before.fields or {}, { ... }, {}
+  local was, gone = before and before.claim == claim and before.fields or {}, {}
   for i, name in ipairs(grant_fields) do
     if now[i] and now[i] ~= was[i] then
-      put[#put + 1] = name .. agent
-      put[#put + 1] = now[i]
+      fields[#fields + 1] = name .. agent
+      fields[#fields + 1] = now[i]
     elseif was[i] and not now[i] then
       gone[#gone + 1] = name .. agent
     end
-  end
-  if #put > 0 then
-    call('HSET', claim_key(claim), unpack(put))
   end
   if #gone > 0 then
     call('HDEL', claim_key(claim), unpack(gone))
   end
   stored_grants[g] = { claim = claim, fields = now }
+end
+
+-- Writes those fields of a grant that have changed, with other fields of its claim.
+local function save_grant(claim, agent, g, ...)
+  local fields = { ... }
+  add_grant(fields, claim, agent, g)
+  if #fields > 0 then
+    call('HSET', claim_key(claim), unpack(fields))
+  end
 end
 
 -- Reads the entry of a worker: the end of its life (microseconds since 1970), its
@@ -154,28 +160,31 @@ local function mark_waiting(claim, agent, since)
   end
 end
 
--- Ends a grant in the given state, and writes further fields of its claim with it. The caller accounts for the
--- claim.
-local function end_grant(claim, agent, g, state, at, ...)
+-- Ends a grant in the given state. The caller accounts for the claim, and writes the grant's fields if it gives a
+-- list for them.
+local function end_grant(claim, agent, g, state, at, fields)
   g.state = state
   g.waits_since = nil
   g.ended_at = at
   stop_spending(claim, agent, g, at)
-  save_grant(claim, agent, g, ...)
+  if fields then
+    add_grant(fields, claim, agent, g)
+  else
+    save_grant(claim, agent, g)
+  end
   call('ZREM', agent_grants_key(agent), claim)
   stop_running(claim, agent)
 end
 
--- Puts a grant in its agent's queue: a new one, or one that is to be run again. Further fields of the
--- claim are written with it.
-local function queue_grant(claim, agent, g, at, ...)
+-- Puts a grant in its agent's queue: a new one, or one that is to be run again.
+local function queue_grant(claim, agent, g, at)
   g.state = 'queued'
   g.conflict = nil
   g.waits_since = nil
   stop_spending(claim, agent, g, at)
   g.queued_at = at
   g.holder = nil
-  save_grant(claim, agent, g, ...)
+  save_grant(claim, agent, g)
   stop_running(claim, agent)
   call('ZADD', agent_grants_key(agent), at, claim)
   call('PUBLISH', agent_events(agent), claim)

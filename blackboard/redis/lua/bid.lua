@@ -39,10 +39,7 @@ end
 call('HSET', bids_key(claim), agent, bid)
 call('ZREM', agent_due_key(agent), claim)
 names[#names + 1], bids[agent] = agent, bid
-local order, count = order_field(names), 0
-local function field(name, value)
-  return unpack(order ~= '' and { name, value, 'bid_order', order } or { name, value })
-end
+local fields, count = unusual({ 'bid_order', order_field(names), '' }), 0
 for _ in pairs(bids) do
   count = count + 1
 end
@@ -55,17 +52,19 @@ together(at, function()
     local said = format_bids(names, bids)
     local known = call('HMGET', courses_key, 'revision', 'B ' .. said)
     if known[2] and known[1] == c[6] and #grants_of(claim) == 0 and not miscounted(c[3], 'outstanding') then
-      call('HSET', claim_key(claim), field('course', known[1] .. ' ' .. known[2]))
-      take_step({ id = claim, workflow = c[3], status = c[1], revision = revision, course = known[1], steps = known[2] }, '', at)
+      fields[#fields + 1] = 'course'
+      fields[#fields + 1] = known[1] .. ' ' .. known[2]
+      local claimed = { id = claim, workflow = c[3], status = c[1], revision = revision, course = known[1], steps = known[2], fields = fields }
+      follow_step(claimed, write_step(claimed, '', at), at)
       return
     end
     -- With the bids, so that the orchestrator need not read them. A decision that relies
     -- on them says so, and is checked.
-    call('HSET', claim_key(claim), field('revision', revision))
+    call('HSET', claim_key(claim), 'revision', revision, unpack(fields))
     local notice = claim .. ' ' .. revision .. ' ' .. said
     call('PUBLISH', orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
   else
-    call('HSET', claim_key(claim), field('revision', revision))
+    call('HSET', claim_key(claim), 'revision', revision, unpack(fields))
   end
 end)
 return { 'ok' }

@@ -57,24 +57,12 @@ local function without(key, usual)
   end
 end
 
-local function kind_of(key)
-  local kind = call('TYPE', key)
-  return type(kind) == 'table' and kind.ok or kind
-end
-
 local function artefact(id)
   local a = call('HMGET', artifact_key(id), 'logical_id', 'version')
   without(artifact_key(id), { 'id', id, 'logical_id', id, 'version', '1', 'structural_type', 'Standard', 'source_artefacts', '[]',
     'produced_by_agent', '', 'claim_id', '', 'summary', '', 'metadata', '{}', 'commit', '' })
   if a[1] == id and a[2] == '1' and call('ZCARD', thread_key(id)) == 1 and call('ZSCORE', thread_key(id), id) then
     call('DEL', thread_key(id))
-  end
-  if kind_of(children_key(id)) == 'zset' then
-    local children = call('ZRANGE', children_key(id), 0, -1)
-    call('DEL', children_key(id))
-    for i = 1, #children, 1000 do
-      call('RPUSH', children_key(id), unpack(children, i, math.min(i + 999, #children)))
-    end
   end
   index_id(id)
 end
