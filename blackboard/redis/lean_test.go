@@ -40,8 +40,8 @@ func TestOneWritePerRecord(t *testing.T) {
 	wantList(t, "writes of the goal", w.writes("hset", "hincrby", "xadd"), "hset 4", "hincrby 0", "xadd 1")
 	w.finish(blackboard.BiddingClaimID(g.ID), "b", blackboard.Standard, "Notes", "n")
 	// The start writes the index of running grants and the grant's claim; the result its artefact, its claim, which
-	// ends at once, and its bids, then the claim with its grant, and workflow.
-	wantList(t, "writes of the result", w.writes("hset", "hincrby", "xadd"), "hset 7", "hincrby 0", "xadd 2")
+	// ends at once, then the claim with its grant, and workflow.
+	wantList(t, "writes of the result", w.writes("hset", "hincrby", "xadd"), "hset 6", "hincrby 0", "xadd 2")
 	flow := w.workflow(g.ID)
 	if flow.Outstanding != 0 || flow.Status != blackboard.WorkflowStalled || flow.EndedAt.IsZero() || flow.Claims != 2 {
 		t.Errorf("workflow %+v", flow)

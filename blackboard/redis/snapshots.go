@@ -38,7 +38,7 @@ func decodeSnapshot(id string, res []rueidis.RedisResult) (s blackboard.Snapshot
 	if s.Claim, broken = store.DecodeClaim(id, record.Fields); broken != nil {
 		return s, broken, nil
 	}
-	s.Bids = store.OrderBids(bids, record.Order)
+	s.Bids = record.Bids(bids)
 	s.Grants, broken = store.DecodeGrants(id, record.Grants)
 	return s, broken, nil
 }

@@ -79,7 +79,7 @@ func newClaimLine(id string, stored, bids func() (map[string]string, error)) (Cl
 	b, err2 := bids()
 	r := store.ReadClaim(id, hash)
 	delete(r.Fields, "course") // of this board
-	l := ClaimLine{Kind: LineClaim, ID: id, Fields: fieldsOf(r.Fields), Bids: store.OrderBids(b, r.Order), Grants: fieldsOf(r.Grants)}
+	l := ClaimLine{Kind: LineClaim, ID: id, Fields: fieldsOf(r.Fields), Bids: r.Bids(b), Grants: fieldsOf(r.Grants)}
 	return l, errors.Join(err1, err2)
 }
 

@@ -11,10 +11,19 @@ local function by_bytes(a, b)
   return #a < #b
 end
 
--- The names of the agents that have bid on a claim, in the order their bids came in, and the bids by agent. The
--- claim's field bid_order, which is given, has the order where it is not that of the names. OrderBids says the same.
-local function read_bids(claim, order)
+-- The names of the agents that have bid on a claim, in the order their bids came in, and the bids by agent. Three
+-- fields of the claim are given: bid_order has the order where it is not that of the names, ignored the agents
+-- that ignore it by its course, `*` for all of expected_bidders that have not bid. store/claim.go says the same.
+local function read_bids(claim, order, ignored, bidders)
   local all, bids, names, rest, known = call('HGETALL', bids_key(claim)), {}, {}, {}, {}
+  if ignored == '*' then
+    for _, name in ipairs(decoded(bidders) or {}) do
+      bids[name] = 'ignore'
+    end
+  end
+  for name in string.gmatch(ignored ~= '*' and ignored or '', '%S+') do
+    bids[name] = 'ignore'
+  end
   for i = 1, #all, 2 do
     bids[all[i]] = all[i + 1]
   end
@@ -68,8 +77,8 @@ local function decidable(epoch, claim, revision, bids)
   if not leads(epoch) then
     return nil, { 'stale', 'leader' }
   end
-  local c = call('HMGET', claim_key(claim), 'revision', 'status', 'workflow_id', 'artefact_id', 'bid_order')
-  if c[1] ~= revision or (bids ~= '' and (c[2] ~= 'pending_review' or format_bids(read_bids(claim, c[5])) ~= bids
+  local c = call('HMGET', claim_key(claim), 'revision', 'status', 'workflow_id', 'artefact_id', 'bid_order', 'ignored', 'expected_bidders')
+  if c[1] ~= revision or (bids ~= '' and (c[2] ~= 'pending_review' or format_bids(read_bids(claim, c[5], c[6], c[7])) ~= bids
     or #grants_of(claim) > 0)) then
     return nil, { 'stale', 'revision' }
   end
@@ -120,7 +129,7 @@ local function target_of(artefact)
 end
 
 -- Opens a claim on an artefact (c.target: see target_of; c.course: see _course.lua, nil:
--- none; c.revision: nil: the first; c.more: further fields; c.order: that of its bids, nil: of their names; c.step: the step that is taken at once, nil: none, see _course.lua).
+-- none; c.revision: nil: the first; c.more: further fields; c.order and c.ignored: see read_bids; c.step: the step that is taken at once, nil: none, see _course.lua).
 -- The caller accounts for its workflow's outstanding work.
 local function put_claim(c, at)
   local t, s = c.target, c.step or {}
@@ -128,7 +137,7 @@ local function put_claim(c, at)
     s.granted_parallel_agents or '[]', '[]', 'granted_exclusive_agent', s.granted_exclusive_agent or '', '', 'origin', c.origin, 'artefact',
     'additional_context_ids', c.context, '[]', 'course', c.course or '', '', 'reason', s.reason or '', '', 'target_logical_id', t[1],
     c.artefact, 'target_version', tostring(t[2]), '1', 'target_agent', t[4], '', 'closed_at', s.closes and at or '', '',
-    'bid_order', c.order or '', '' }
+    'bid_order', c.order or '', '', 'ignored', c.ignored or '', '' }
   for _, field in ipairs(c.more or {}) do
     usual[#usual + 1] = field
   end

@@ -148,26 +148,31 @@ local function write_step(c, behind, at)
   return step
 end
 
--- Writes the bids of a course, with their entries in the ledger.
+-- Writes the bids of a course but those that ignore, which the claim has (see read_bids), with their entries in the
+-- ledger.
 local function put_bids(claim, workflow, bids)
-  if #bids == 0 then
-    return
-  end
   local fields = {}
-  for i, b in ipairs(bids) do
-    fields[2 * i - 1], fields[2 * i] = b[1], b[2]
+  for _, b in ipairs(bids) do
+    if b[2] ~= 'ignore' then
+      fields[#fields + 1] = b[1]
+      fields[#fields + 1] = b[2]
+    end
     emit('bid', 'workflow', workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4], 'line', b[5] or '')
   end
-  call('HSET', bids_key(claim), unpack(fields))
+  if #fields > 0 then
+    call('HSET', bids_key(claim), unpack(fields))
+  end
 end
 
 -- Opens the claim on an artefact that put_artefact has stored with `opens`, by its course
 -- (see course_of), and takes the first step when all bids are in.
 local function open_by_course(a, version, course, at)
-  local claim, mark, revision, step, names = a.opens, course.revision, 1 + #course.bids, nil, {}
+  local claim, mark, revision, step, names, ignored = a.opens, course.revision, 1 + #course.bids, nil, {}, {}
   for i, b in ipairs(course.bids) do
     names[i] = b[1]
+    ignored[#ignored + 1] = b[2] == 'ignore' and b[1] or nil
   end
+  ignored = #ignored > 0 and #(decoded(course.bidders) or {}) == #names and '*' or table.concat(ignored, ' ')
   if #course.due == 0 then
     mark, step = mark .. ' ' .. course.steps, step_behind(course.steps, '')
     revision = step.status and revision + 1 or revision
@@ -175,7 +180,8 @@ local function open_by_course(a, version, course, at)
     add_grants(step.fields, claim, step, at)
   end
   put_claim({ id = claim, artefact = a.id, status = 'pending_review', origin = 'artefact', bidders = course.bidders, context = '[]',
-    target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step, order = order_field(names) }, at)
+    target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step, order = order_field(names),
+    ignored = ignored }, at)
   emit('open', 'workflow', a.workflow, 'claim', claim, 'artefact', a.id, 'type', a.type, 'to', 'pending_review',
     'bidders', course.bidders, 'decided_by', 'course, revision ' .. course.revision)
   put_bids(claim, a.workflow, course.bids)

@@ -4,7 +4,7 @@
 -- Replies ok | already | stale | refused why.
 local claim, agent, bid = ARGV[1], ARGV[2], ARGV[3]
 local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id', 'target_type', 'target_agent', 'course',
-  'revision', 'bid_order')
+  'revision', 'bid_order', 'ignored')
 if not c[1] or not c[2] or not c[3] then
   call('ZREM', agent_due_key(agent), claim)
   return { 'refused', 'no such claim' }
@@ -12,7 +12,7 @@ end
 if ARGV[5] ~= '' and (c[4] ~= ARGV[5] or (c[5] or '') ~= ARGV[6]) then
   return { 'stale' }
 end
-local names, bids = read_bids(claim, c[8])
+local names, bids = read_bids(claim, c[8], c[9], c[2])
 local before = bids[agent]
 if before then
   call('ZREM', agent_due_key(agent), claim)

@@ -7,7 +7,7 @@ local c, stale = decidable(ARGV[1], claim, ARGV[3], ARGV[5])
 if not c then
   return stale
 end
-local names, bids = read_bids(claim, c[5])
+local names, bids = read_bids(claim, c[5], c[6], c[7])
 for _, agent in ipairs(d.agents) do
   if not bids[agent] then
     call('HSET', bids_key(claim), agent, 'ignore')

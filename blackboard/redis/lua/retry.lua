@@ -7,7 +7,7 @@
 local old, new = ARGV[1], ARGV[2]
 local key = claim_key(old)
 local c = call('HMGET', key, 'status', 'artefact_id', 'workflow_id', 'retried_as', 'origin', 'expected_bidders',
-  'additional_context_ids', 'rework', 'failures', 'bid_order')
+  'additional_context_ids', 'rework', 'failures', 'bid_order', 'ignored')
 if not c[1] then
   return { 'refused', 'no such claim' }
 end
@@ -94,7 +94,7 @@ if not counted or counted < failures then
   return { 'miscounted', workflow }
 end
 local at, status = clock(), ({ 'pending_review', 'pending_parallel', 'pending_exclusive' })[last]
-local order, bid = read_bids(old, c[10])
+local order, bid = read_bids(old, c[10], c[11], c[6])
 local names, kept, question = {}, {}, ''
 for _, agent in ipairs(order) do
   if bid[agent] then

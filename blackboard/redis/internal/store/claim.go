@@ -20,6 +20,7 @@ import (
 type ClaimRecord struct {
 	Fields map[string]string // its own, with the usual ones; none: there is no such claim
 	Order  []string          // of its bids
+	ignore []string          // the agents that ignore it by its course, whose bids are no others
 	Grants map[string]string // by agent, as JSON; as they are where they are broken
 }
 
@@ -45,10 +46,27 @@ func ReadClaim(id string, hash map[string]string) ClaimRecord {
 			r.Fields[name] = value
 		}
 	}
-	r.Order = strings.Fields(r.Fields["bid_order"])
+	r.Order, r.ignore = strings.Fields(r.Fields["bid_order"]), strings.Fields(r.Fields["ignored"])
+	if r.Fields["ignored"] == "*" && json.Unmarshal([]byte(r.Fields["expected_bidders"]), &r.ignore) != nil {
+		r.ignore = nil // who reads the claim hears that it is corrupt
+	}
 	delete(r.Fields, "bid_order")
+	delete(r.Fields, "ignored")
 	r.Fields = whole(id, r.Fields, usualOfClaim)
 	return r
+}
+
+// Bids returns the bids on the claim in the order they came in: those that are stored, and those that its
+// course has.
+func (r ClaimRecord) Bids(stored map[string]string) []blackboard.Bid {
+	all := make(map[string]string, len(stored)+len(r.ignore))
+	maps.Copy(all, stored)
+	for _, agent := range r.ignore {
+		if _, known := all[agent]; !known {
+			all[agent] = string(blackboard.BidIgnore)
+		}
+	}
+	return OrderBids(all, r.Order)
 }
 
 func has(hash map[string]string, name string) bool {
