@@ -39,6 +39,6 @@ func decodeSnapshot(id string, res []rueidis.RedisResult) (s blackboard.Snapshot
 		return s, broken, nil
 	}
 	s.Bids = record.Bids(bids)
-	s.Grants, broken = store.DecodeGrants(id, record.Grants)
+	s.Grants, broken = record.DecodeGrants(id)
 	return s, broken, nil
 }

@@ -77,7 +77,7 @@ func readClaimLine(parts []rueidis.RedisMessage) (ClaimLine, error) {
 func newClaimLine(id string, stored, bids func() (map[string]string, error)) (ClaimLine, error) {
 	hash, err1 := stored()
 	b, err2 := bids()
-	r := store.ReadClaim(id, hash)
+	r := store.ReadClaim(id, hash).WithGrants()
 	delete(r.Fields, "course") // of this board
 	l := ClaimLine{Kind: LineClaim, ID: id, Fields: fieldsOf(r.Fields), Bids: r.Bids(b), Grants: fieldsOf(r.Grants)}
 	return l, errors.Join(err1, err2)

@@ -21,7 +21,8 @@ type ClaimRecord struct {
 	Fields map[string]string // its own, with the usual ones; none: there is no such claim
 	Order  []string          // of its bids
 	ignore []string          // the agents that ignore it by its course, whose bids are no others
-	Grants map[string]string // by agent, as JSON; as they are where they are broken
+	Grants map[string]string // by agent, as JSON; as they are where they are broken. ReadClaim leaves them out
+	grants map[string]grantFields
 }
 
 // The beginnings of the names of the fields of a grant, before the agent. _grant.lua has their form.
@@ -34,13 +35,13 @@ const (
 
 // ReadClaim takes the hash of a claim apart.
 func ReadClaim(id string, hash map[string]string) ClaimRecord {
-	r := ClaimRecord{Fields: map[string]string{}, Grants: map[string]string{}}
+	r := ClaimRecord{Fields: map[string]string{}, grants: map[string]grantFields{}}
 	for name, value := range hash {
 		at := strings.IndexByte(name, ':') + 1
 		agent := name[at:]
 		switch name[:at] {
 		case grantField:
-			r.Grants[agent] = grantText([]string{value, hash[timesField+agent], hash[holderField+agent], hash[moreField+agent]}, has(hash, holderField+agent))
+			r.grants[agent] = grantFieldsOf(agent, hash)
 		case timesField, holderField, moreField:
 		default:
 			r.Fields[name] = value
@@ -54,6 +55,68 @@ func ReadClaim(id string, hash map[string]string) ClaimRecord {
 	delete(r.Fields, "ignored")
 	r.Fields = whole(id, r.Fields, usualOfClaim)
 	return r
+}
+
+// WithGrants is the record with its grants as JSON.
+func (r ClaimRecord) WithGrants() ClaimRecord {
+	r.Grants = make(map[string]string, len(r.grants))
+	for agent, f := range r.grants {
+		r.Grants[agent] = f.text()
+	}
+	return r
+}
+
+// DecodeGrants reads the grants, sorted by agent.
+func (r ClaimRecord) DecodeGrants(claim string) ([]blackboard.Grant, error) {
+	out := make([]blackboard.Grant, 0, len(r.grants))
+	for _, agent := range slices.Sorted(maps.Keys(r.grants)) {
+		g, err := r.grants[agent].decode(claim, agent)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, g)
+	}
+	return out, nil
+}
+
+// grantFields are the fields of a grant, as they are stored.
+type grantFields struct {
+	grant, times, holder, more string
+	held                       bool // there is a holder
+}
+
+func grantFieldsOf(agent string, hash map[string]string) grantFields {
+	return grantFields{hash[grantField+agent], hash[timesField+agent], hash[holderField+agent], hash[moreField+agent], has(hash, holderField+agent)}
+}
+
+// decode reads a grant, without JSON where all is usual. A whole one in JSON, and a broken one, go the long way.
+func (f grantFields) decode(claim, agent string) (blackboard.Grant, error) {
+	m, times := grantForms()["grant"].FindStringSubmatch(f.grant), strings.Fields(f.times)
+	var g StoredGrant
+	if m == nil || len(times) > 4 || f.more != "" && json.Unmarshal([]byte(f.more), &g) != nil {
+		return DecodeGrant(claim, agent, f.text())
+	}
+	g.Phase, g.State, g.Holder, g.Verdict = blackboard.Phase(m[1]), blackboard.GrantState(m[2]), f.holder, blackboard.Verdict(m[5])
+	g.Attempt, _ = strconv.Atoi(m[3])
+	if m[4] != "." {
+		g.ResultID = m[4]
+	}
+	var base int64
+	for i, to := range []*string{&g.QueuedAt, &g.StartedAt, &g.EndedAt, &g.ToolUS}[:len(times)] {
+		n, err := strconv.ParseInt(times[i], 10, 64)
+		switch {
+		case times[i] == ".":
+			continue
+		case err != nil:
+			return DecodeGrant(claim, agent, f.text())
+		case i == 0:
+			base = n
+		case i < 3:
+			n += base
+		}
+		*to = strconv.FormatInt(n, 10)
+	}
+	return g.decoded(claim, agent)
 }
 
 // Bids returns the bids on the claim in the order they came in: those that are stored, and those that its
@@ -105,13 +168,16 @@ var grantForms = sync.OnceValue(func() map[string]*regexp.Regexp {
 	}
 })
 
-// grantText is the JSON of a grant in its fields: grant, times, holder and more. One that is
-// broken is its first field.
-func grantText(fields []string, held bool) string {
+// text is the JSON of a grant in its fields. One that is broken has none.
+func (f grantFields) text() string {
 	forms, all := grantForms(), map[string]json.RawMessage{}
-	m := forms["grant"].FindStringSubmatch(fields[0])
-	if m == nil || fields[3] != "" && json.Unmarshal([]byte(fields[3]), &all) != nil {
-		return fields[0]
+	m := forms["grant"].FindStringSubmatch(f.grant)
+	broken := strings.Join([]string{f.grant, f.times, f.more}, " ? ") // of no form that is read
+	switch {
+	case m == nil:
+		return f.grant
+	case f.more != "" && json.Unmarshal([]byte(f.more), &all) != nil:
+		return broken
 	}
 	text := func(name, value string) { all[name] = json.RawMessage(strconv.Quote(value)) }
 	text("phase", m[1])
@@ -123,11 +189,11 @@ func grantText(fields []string, held bool) string {
 	if m[5] != "" {
 		all["verdict"] = quoted(m[5])
 	}
-	if held {
-		all["holder"] = quoted(fields[2])
+	if f.held {
+		all["holder"] = quoted(f.holder)
 	}
 	var base int64
-	for i, word := range strings.Fields(fields[1]) {
+	for i, word := range strings.Fields(f.times) {
 		switch {
 		case word == "." || i > 3:
 		case i == 0 && forms["digits"].MatchString(word):
@@ -139,7 +205,7 @@ func grantText(fields []string, held bool) string {
 			after, _ := strconv.ParseInt(word, 10, 64)
 			text([]string{"", "started_at", "ended_at"}[i], strconv.FormatInt(base+after, 10))
 		default:
-			return fields[0]
+			return broken
 		}
 	}
 	return object(all)
@@ -176,7 +242,7 @@ func object(all map[string]json.RawMessage) string {
 	return b.String() + "}"
 }
 
-// grantHash are the fields of a grant, the reverse of grantText. What has another form is kept as
+// grantHash are the fields of a grant, the reverse of text. What has another form is kept as
 // it is.
 func grantHash(agent, text string) map[string]string {
 	asItIs := map[string]string{grantField + agent: text}
@@ -248,5 +314,5 @@ func ReadGrant(claim, agent string, hash map[string]string) (blackboard.Grant, e
 	if !has(hash, grantField+agent) {
 		return blackboard.Grant{}, fmt.Errorf("grant of claim %s to %s: %w", claim, agent, blackboard.ErrNotFound)
 	}
-	return DecodeGrant(claim, agent, ReadClaim(claim, hash).Grants[agent])
+	return grantFieldsOf(agent, hash).decode(claim, agent)
 }

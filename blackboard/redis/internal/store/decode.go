@@ -168,6 +168,11 @@ func DecodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	if err := json.Unmarshal([]byte(s), &g); err != nil {
 		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: %w: %w", claim, agent, err, blackboard.ErrCorrupt)
 	}
+	return g.decoded(claim, agent)
+}
+
+// decoded is the grant as others see it.
+func (g StoredGrant) decoded(claim, agent string) (blackboard.Grant, error) {
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
 		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, AskedIn: g.AskedIn, AskedOf: g.AskedOf, Failure: g.Failure, Why: g.Why, Base: g.Base, Unmerged: strings.Fields(g.Unmerged), Reason: g.Reason,

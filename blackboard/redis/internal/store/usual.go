@@ -49,7 +49,8 @@ func whole(id string, fields map[string]string, usual func(string, map[string]st
 }
 
 func lean(id string, fields map[string]string, usual func(string, map[string]string) map[string]string) map[string]string {
-	left := maps.Clone(fields)
+	left := make(map[string]string, len(fields))
+	maps.Copy(left, fields)
 	for name, value := range usual(id, fields) {
 		if stored, known := left[name]; known && stored == value {
 			delete(left, name)
