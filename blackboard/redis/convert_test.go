@@ -23,7 +23,7 @@ func older(t *testing.T, s *server) *world {
 	w := &world{t, testContext(t), openOptions(t, store.Options{URL: s.url, Instance: "test", Name: "test", Convert: true}), ""}
 	f, err := os.Open("testdata/schema1/board.jsonl")
 	must(t, err)
-	defer f.Close() //nolint:errcheck // it was read
+	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {

@@ -20,7 +20,7 @@ import (
 type ClaimRecord struct {
 	Fields map[string]string // its own, with the usual ones; none: there is no such claim
 	Order  []string          // of its bids
-	ignore []string          // the agents that ignore it by its course, whose bids are no others
+	ignore []string          // the agents that ignore it by its course
 	Grants map[string]string // by agent, as JSON; as they are where they are broken. ReadClaim leaves them out
 	grants map[string]grantFields
 }
@@ -49,7 +49,7 @@ func ReadClaim(id string, hash map[string]string) ClaimRecord {
 	}
 	r.Order, r.ignore = strings.Fields(r.Fields["bid_order"]), strings.Fields(r.Fields["ignored"])
 	if r.Fields["ignored"] == "*" && json.Unmarshal([]byte(r.Fields["expected_bidders"]), &r.ignore) != nil {
-		r.ignore = nil // who reads the claim hears that it is corrupt
+		r.ignore = nil // the claim is corrupt, which DecodeClaim says
 	}
 	delete(r.Fields, "bid_order")
 	delete(r.Fields, "ignored")
@@ -242,7 +242,7 @@ func object(all map[string]json.RawMessage) string {
 	return b.String() + "}"
 }
 
-// grantHash are the fields of a grant, the reverse of text. What has another form is kept as
+// grantHash are the fields of a grant, the reverse of text. Another text is kept as
 // it is.
 func grantHash(agent, text string) map[string]string {
 	asItIs := map[string]string{grantField + agent: text}

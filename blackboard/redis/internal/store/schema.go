@@ -19,8 +19,8 @@ func (c *Conn) schema(ctx context.Context) (string, error) {
 	return fields["schema"], err
 }
 
-// checkSchema refuses a board whose records have another form than this sett knows: what it would read
-// there looks like broken or missing records. A user that may not ask is not told. An orchestrator, which
+// checkSchema refuses a board whose records have another form than this sett knows: they
+// would look broken or missing. A user that may not ask is not told. An orchestrator, which
 // may be started while sett up converts the records, waits for the end of that.
 func (c *Conn) checkSchema(ctx context.Context) error {
 	if c.Options.Convert {
