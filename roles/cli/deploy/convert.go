@@ -14,13 +14,13 @@ import (
 
 // convert brings the records of an older sett into the form of this one, once. The parts of then
 // write the old form, so those that run are stopped first; the new ones take their place.
-func (u *upRun) convert(ctx context.Context) error {
+func convert(ctx context.Context, u *upRun) error {
 	older, err := u.board.Control.Older(ctx)
 	if err != nil || !older {
 		return err
 	}
 	if u.plan.Action == actionApply {
-		if err := u.stopParts(ctx); err != nil {
+		if err := stopParts(ctx, u); err != nil {
 			return err
 		}
 	}
@@ -37,7 +37,7 @@ func (u *upRun) convert(ctx context.Context) error {
 
 // stopParts stops all parts but the blackboard. If this up is killed here, the next one finds a down to
 // finish, and starts everything.
-func (u *upRun) stopParts(ctx context.Context) error {
+func stopParts(ctx context.Context, u *upRun) error {
 	if err := u.in.SetStopping(true); err != nil {
 		return err
 	}

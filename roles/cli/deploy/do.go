@@ -152,7 +152,7 @@ func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 	if err := u.settle(ctx); err != nil {
 		return err
 	}
-	if err := u.convert(ctx); err != nil {
+	if err := convert(ctx, u); err != nil {
 		return err
 	}
 	if err := instance.EnsureBases(ctx, u.at, u.board, u.in); err != nil {

@@ -108,7 +108,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		}
 		return nil, err
 	}
-	if err := c.checkSchema(ctx); err != nil {
+	if err := checkSchema(ctx, c); err != nil {
 		c.Client.Close()
 		return nil, err
 	}

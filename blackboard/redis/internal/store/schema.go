@@ -14,7 +14,7 @@ const converts = 200 * time.Millisecond
 // Convertible says whether records of a schema can be converted, or are about to be.
 func Convertible(has string) bool { return has == "1" || has == "1 to "+SchemaVersion }
 
-func (c *Conn) schema(ctx context.Context) (string, error) {
+func schemaOf(ctx context.Context, c *Conn) (string, error) {
 	fields, err := c.Hash(ctx, "read schema", c.Keys.Instance()) // each user may read a whole hash
 	return fields["schema"], err
 }
@@ -22,14 +22,14 @@ func (c *Conn) schema(ctx context.Context) (string, error) {
 // checkSchema refuses a board whose records have another form than this sett knows: they
 // would look broken or missing. A user that may not ask is not told. An orchestrator, which
 // may be started while sett up converts the records, waits for the end of that.
-func (c *Conn) checkSchema(ctx context.Context) error {
+func checkSchema(ctx context.Context, c *Conn) error {
 	if c.Options.Convert {
 		return nil
 	}
-	has, err := c.schema(ctx)
+	has, err := schemaOf(ctx, c)
 	for c.Options.Mend && err == nil && Convertible(has) && ctx.Err() == nil {
 		time.Sleep(converts)
-		has, err = c.schema(ctx)
+		has, err = schemaOf(ctx, c)
 	}
 	switch {
 	case err != nil && errors.Is(err, blackboard.ErrUnavailable):
