@@ -63,6 +63,24 @@ func (e *NoWritesError) Remedy() string {
 	return "is its disk full? Once there is room the work goes on by itself; sett doctor"
 }
 
+// SchemaError says that the records of an instance have another form than this sett reads.
+type SchemaError struct {
+	Instance, Has, Wants string
+	Older                bool // they can be converted
+}
+
+func (e *SchemaError) Error() string {
+	return fmt.Sprintf("the records of instance %s have schema %s, this sett writes %s", e.Instance, e.Has, e.Wants)
+}
+
+// Remedy returns the way on.
+func (e *SchemaError) Remedy() string {
+	if e.Older {
+		return "sett up converts them, once"
+	}
+	return "use the sett that wrote them, or a newer one"
+}
+
 // AmbiguousError lists the ids that an abbreviated id fits. It wraps ErrAmbiguous.
 type AmbiguousError struct {
 	Part       string

@@ -66,16 +66,6 @@ func derivedID(purpose, subjectID string) string {
 	return id.String()
 }
 
-// ReverseID returns s back to front. Ids are indexed that way so that their
-// endings can be looked up as prefixes.
-func ReverseID(s string) string {
-	b := []byte(s)
-	for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
-		b[i], b[j] = b[j], b[i]
-	}
-	return string(b)
-}
-
 // ShortIDLength is the number of characters of an id's ending that tables show.
 const ShortIDLength = 8
 

@@ -28,7 +28,7 @@ const AdminUser = "sett"
 // agentCommands are the commands a cub needs: those it sends, then those of its
 // scripts (Redis asks for these too). Everything else is refused.
 const agentCommands = "-@all +ping +client|setname +eval +evalsha +subscribe +unsubscribe +punsubscribe +discard +hgetall +zrevrange" +
-	" +time +get +set +del +exists +hget +hset +hmget +hdel +hlen +hincrby +llen +lrange +rpush +zadd +zrange +zrem +xadd +publish"
+	" +time +get +set +del +exists +hget +hset +hmget +hdel +hincrby +llen +rpush +zadd +zrange +zrem +xadd +publish"
 
 // notifierCommands is all that the notifier needs: it reads, and stores up to where.
 const notifierCommands = "-@all +ping +client|setname +unsubscribe +punsubscribe +discard" +
@@ -36,7 +36,7 @@ const notifierCommands = "-@all +ping +client|setname +unsubscribe +punsubscribe
 
 // gatewayCommands are those that the gateway of models needs.
 const gatewayCommands = "-@all +ping +client|setname +eval +evalsha +unsubscribe +punsubscribe +discard" +
-	" +time +get +hget +hset +hdel +hexists +hgetall +hincrby +sismember +sadd +zscore +xadd"
+	" +time +get +hget +hmget +hset +hdel +hexists +hgetall +hincrby +sismember +sadd +zscore +xadd"
 
 // Host is the name by which the containers of an instance find the blackboard that
 // is one of them.
@@ -101,7 +101,7 @@ type Users struct {
 // alone. Passwords are in it as hashes only. The names are those of a valid
 // configuration, which have none of the characters that would end a rule or stand
 // for others in a pattern. The notifier reads the instance's keys and writes one, the
-// gateway writes those of models' accounts; a server before Redis 7 has no such rules.
+// gateway writes those of models' accounts, and of claims, which have the grants; a server before Redis 7 has no such rules.
 func ACLFile(instance, adminPassword string, users Users) []byte {
 	var b strings.Builder
 	// No client can be the default user, which is off. But the server itself is when it
@@ -119,7 +119,7 @@ func ACLFile(instance, adminPassword string, users Users) []byte {
 	}
 	if users.Gateway {
 		fmt.Fprintf(&b, "user %s on %s resetkeys %%R~%s* ~%s ~%s ~%s ~%s resetchannels %s\n",
-			GatewayUser, hashed(passwordOf(adminPassword, GatewayUser)), keys.Prefix, keys.Events(), keys.PendingCalls(), keys.Spending("*"), keys.Grants("*"), gatewayCommands)
+			GatewayUser, hashed(passwordOf(adminPassword, GatewayUser)), keys.Prefix, keys.Events(), keys.PendingCalls(), keys.Spending("*"), keys.Claim("*"), gatewayCommands)
 	}
 	return []byte(b.String())
 }

@@ -125,7 +125,7 @@ func TestCancelBrokenAsker(t *testing.T) {
 		bystander := w.granted(blackboard.PhaseExclusive, "broken")
 		left := w.finish(bystander, "broken", blackboard.Question, "Question", "who?")
 		for _, c := range []string{claim, q.ClaimID} {
-			w.raw("HSET", w.b.c.Keys.Grants(c), "broken", "{")
+			w.raw("HSET", w.b.c.Keys.Claim(c), "grant:broken", "{")
 			must(t, w.b.People.CancelClaim(w.ctx, c, cancelled(goalID, c, w.goalOf(c)), "ann", "x"))
 			if wf := w.workflow(w.goalOf(c)); wf.Questions != 0 || wf.Status != blackboard.WorkflowFailed {
 				t.Errorf("workflow %+v", wf)
@@ -168,7 +168,7 @@ func TestSuspendedOnAnOldBoard(t *testing.T) {
 			}
 		}
 		check("counted by the moves", true, true)
-		w.raw("HSET", w.b.c.Keys.Grants(broken), "b", "{")
+		w.raw("HSET", w.b.c.Keys.Claim(broken), "grant:b", "{")
 		for _, claim := range []string{asked, half, held, broken} {
 			w.raw("HDEL", w.b.c.Keys.Workflow(w.goalOf(claim)), "suspended")
 		}

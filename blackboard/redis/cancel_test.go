@@ -188,7 +188,7 @@ func TestCancelWhenDone(t *testing.T) {
 		v2.LogicalID = v1.LogicalID
 		must(t, w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: v2}))
 		refused(rework)
-		w.raw("HSET", w.b.c.Keys.Grants(rework), "a", "{")
+		w.raw("HSET", w.b.c.Keys.Claim(rework), "grant:a", "{")
 		must(t, w.b.People.CancelClaim(w.ctx, rework, cancelled(goalID, rework, goalID), "ann", "its record is broken"))
 	})
 }

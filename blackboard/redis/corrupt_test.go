@@ -23,10 +23,11 @@ func TestCorruptRecords(t *testing.T) {
 			read          func() error
 			broken        map[string]string // values that no field of this name can have
 		}{
-			{w.b.c.Keys.Artifact(x.ID), "", func() error { _, err := w.b.Records.Artefact(w.ctx, x.ID); return err }, map[string]string{
+			{w.b.c.Keys.Artifact(x.ID), "logical_id version structural_type source_artefacts produced_by_agent claim_id summary metadata", func() error { _, err := w.b.Records.Artefact(w.ctx, x.ID); return err }, map[string]string{
 				"version": "one", "structural_type": "Nothing", "source_artefacts": "[1]", "metadata": "{", "created_at": "today",
 			}},
-			{w.b.c.Keys.Claim(claim), "course", func() error { _, err := w.b.Records.Claims(w.ctx, []string{claim}); return err }, map[string]string{
+			{w.b.c.Keys.Claim(claim), "course granted_review_agents granted_parallel_agents granted_exclusive_agent origin additional_context_ids reason " +
+				"target_logical_id target_version target_agent grant:a times:a holder:a more:a bid_order", func() error { _, err := w.b.Records.Claims(w.ctx, []string{claim}); return err }, map[string]string{
 				"granted_review_agents": "{}", "granted_parallel_agents": "x", "expected_bidders": `"a"`, "additional_context_ids": "[{}]",
 				"revision": "", "opened_at": "1.5", "closed_at": "x", "target_version": "v1",
 			}},
@@ -73,9 +74,9 @@ func TestCorruptGrant(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
-		for _, broken := range []string{"", "{", "[]", `{"phase":"review","attempt":1,"state":"queued","queued_at":"now"}`,
+		for _, broken := range []string{"", "{", "[]", "exclusive queued", "exclusive queued 0", "queued 1", `{"phase":"review","attempt":1,"state":"queued","queued_at":"now"}`,
 			`{"phase":"review","attempt":"1","state":"queued","queued_at":"1"}`} {
-			w.raw("HSET", w.b.c.Keys.Grants(claim), "a", broken)
+			w.raw("HSET", w.b.c.Keys.Claim(claim), "grant:a", broken)
 			_, err := w.b.Records.Grant(w.ctx, claim, "a")
 			wantError(t, "grant "+broken, err, blackboard.ErrCorrupt)
 			_, err = w.b.Records.Snapshot(w.ctx, claim)
@@ -121,8 +122,7 @@ func TestOddRecords(t *testing.T) {
 		for _, agent := range []string{"c", "b", "a"} {
 			must(t, w.bid(claim, agent, blackboard.BidReview))
 		}
-		w.raw("DEL", w.b.c.Keys.BidOrder(claim))
-		w.raw("RPUSH", w.b.c.Keys.BidOrder(claim), "c", "c", "stranger")
+		w.raw("HSET", w.b.c.Keys.Claim(claim), "bid_order", "c c stranger")
 		var order []string
 		for _, b := range w.snapshot(claim).Bids {
 			order = append(order, b.Agent)
@@ -141,7 +141,7 @@ func TestListWithoutBroken(t *testing.T) {
 		w := newWorld(t, s)
 		first, gone, corrupt, last := w.goal().ID, w.goal().ID, w.goal().ID, w.goal().ID
 		w.raw("DEL", w.b.c.Keys.Artifact(gone))
-		w.raw("HDEL", w.b.c.Keys.Artifact(corrupt), "version")
+		w.raw("HDEL", w.b.c.Keys.Artifact(corrupt), "created_at")
 		w.raw("HDEL", w.b.c.Keys.Workflow(corrupt), "created_at")
 		for _, limit := range []int{0, 1, 3} { // with 1 what is broken fills whole pages
 			var told []error

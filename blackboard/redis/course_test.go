@@ -122,6 +122,53 @@ func TestCourseOfBids(t *testing.T) {
 	})
 }
 
+// Bids of a course that ignore are no fields; whoever reads the claim is given them, and so are a retry and an
+// export, in their order.
+func TestCourseIgnores(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		w.enact("s1")
+		bids := func(claim string) (all []string) {
+			for _, b := range w.snapshot(claim).Bids {
+				all = append(all, b.Agent+"="+string(b.Type))
+			}
+			return all
+		}
+		w.opens("s1", blackboard.OpeningCourse{Bids: table("z=claim b=ignore a=ignore"), Steps: "parallel:z"})
+		claim := blackboard.BiddingClaimID(w.goal().ID)
+		wantList(t, "bids of all", bids(claim), "z=claim", "b=ignore", "a=ignore")
+		wantList(t, "fields of all", w.raw("HGETALL", w.b.c.Keys.Bids(claim)), "z", "claim")
+		w.finish(claim, "z", blackboard.Failure, "ToolExecutionFailure", "{}")
+		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "failed", nil, nil))
+		again := newID()
+		must(t, w.b.People.Retry(w.ctx, claim, again, "ann", ""))
+		wantList(t, "bids of the retry", bids(again), "z=claim", "b=ignore", "a=ignore")
+
+		w.opens("s1", blackboard.OpeningCourse{Bids: table("b=ignore a=review"), Due: []string{"d", "c"}})
+		claim = blackboard.BiddingClaimID(w.goal().ID)
+		wantList(t, "bids so far", bids(claim), "b=ignore", "a=review")
+		w.refuses("another bid of the course's", blackboard.ErrRefused, func() error { return w.bid(claim, "b", blackboard.BidExclusive) })
+		must(t, w.bid(claim, "d", blackboard.BidExclusive))
+		must(t, w.b.Leader.RecordIgnores(w.ctx, w.guard(claim), []string{"c"}, "silent"))
+		wantList(t, "bids in the end", bids(claim), "b=ignore", "a=review", "d=exclusive", "c=ignore")
+		w.opens("s1", blackboard.OpeningCourse{Bids: table("b=ignore a=ignore"), Steps: ""})
+		nobody := blackboard.BiddingClaimID(w.goal().ID)
+		wantList(t, "bids of nobody", bids(nobody), "b=ignore", "a=ignore")
+		if n := w.raw("EXISTS", w.b.c.Keys.Bids(nobody))[0]; n != "0" {
+			t.Error("bids that ignore are fields")
+		}
+		lines := w.export("")
+		to := fresh(t, otherKind(t))
+		_, err := to.imports(lines)
+		must(t, err)
+		for _, id := range []string{again, claim, nobody} {
+			if got, want := to.snapshot(id).Bids, w.snapshot(id).Bids; !slices.Equal(got, want) {
+				t.Errorf("imported bids %v, want %v", got, want)
+			}
+		}
+	})
+}
+
 // A claim leaves its course for the orchestrator at everything that is out of the
 // ordinary, and at every change of leader or settings.
 func TestCourseIsLeft(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis/archive"
-	"sett/blackboard/redis/internal/store"
 )
 
 // writeMany writes an export of so many goals, each with a claim that is complete
@@ -30,7 +29,7 @@ func writeMany(w io.Writer, goals int) error {
 	payload := strings.Repeat("a line of text that somebody wrote\n", 30)
 	sum := sha256.Sum256([]byte(payload))
 	size, digest := archive.Exact(strconv.Itoa(len(payload))), archive.Exact(hex.EncodeToString(sum[:]))
-	lines := []any{archive.HeaderLine{Kind: archive.LineHeader, Format: archive.Format, Schema: store.SchemaVersion, Instance: "many", ExportedAt: start, Position: "1-1"}}
+	lines := []any{archive.HeaderLine{Kind: archive.LineHeader, Format: archive.Format, Schema: archive.Schema, Instance: "many", ExportedAt: start, Position: "1-1"}}
 	write := func(kind string) error {
 		for _, l := range lines {
 			if err := out.Write(kind, l); err != nil {
@@ -60,7 +59,7 @@ func writeMany(w io.Writer, goals int) error {
 				"opened_at": archive.Exact(at(n)), "closed_at": archive.Exact(at(n)), "target_logical_id": archive.Exact(id(0, n)), "target_version": "1",
 				"target_type": "GoalDefined", "target_agent": "", "target_role": "user"},
 				Bids:   []blackboard.Bid{{Agent: "writer", Type: blackboard.BidExclusive}},
-				Grants: archive.Fields{"writer": `{"phase":"exclusive","attempt":1,"state":"done","queued_at":"1","started_at":"1","ended_at":"1"}`}})
+				Grants: archive.Fields{"writer": `{"attempt":1,"ended_at":"1","phase":"exclusive","queued_at":"1","started_at":"1","state":"done"}`}})
 		}},
 		{archive.LineWorkflow, func(n int) {
 			lines = append(lines, archive.WorkflowLine{Kind: archive.LineWorkflow, ID: id(0, n), Fields: archive.Fields{"id": archive.Exact(id(0, n)), "status": "achieved", "created_at": archive.Exact(at(n)),

@@ -60,17 +60,17 @@ func (b Cub) FinishAndStart(ctx context.Context, done blackboard.Result, next bl
 func decodeStarted(q blackboard.StartRequest, r store.Reply) (blackboard.Started, error) {
 	var s blackboard.Started
 	err := store.Refused(r)
-	if err == nil && len(r.Rest) < 3 {
+	if err == nil && len(r.Rest) < 2 {
 		err = blackboard.ErrCorrupt
 	}
 	if err == nil {
-		s.Grant, err = store.DecodeGrant(q.Claim, q.Agent, r.Text(0))
+		s.Grant, err = store.ReadGrant(q.Claim, q.Agent, flat(r.Rest[0]))
 	}
 	if err == nil {
-		s.Claim, err = store.DecodeClaim(q.Claim, flat(r.Rest[1]))
+		s.Claim, err = store.DecodeClaim(q.Claim, flat(r.Rest[0]))
 	}
 	if err == nil {
-		s.Artefact, err = store.DecodeArtefact(s.Claim.ArtefactID, flat(r.Rest[2]))
+		s.Artefact, err = store.DecodeArtefact(s.Claim.ArtefactID, flat(r.Rest[1]))
 	}
 	if err != nil {
 		return s, fmt.Errorf("start claim %s: %w", q.Claim, err)

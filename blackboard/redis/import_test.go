@@ -323,7 +323,7 @@ func TestImportDamaged(t *testing.T) {
 			"cut off":                func([]string) []string { return nil },
 			"was cut off":            func(l []string) []string { return append(l[:50], l[50][:20]) },
 			"has format 2":           edit(archive.LineHeader, `"format":1`, `"format":2,"more":3`),
-			"of schema 99":           edit(archive.LineHeader, `"schema":"`+store.SchemaVersion+`"`, `"schema":"99"`),
+			"of schema 99":           edit(archive.LineHeader, `"schema":"`+archive.Schema+`"`, `"schema":"99"`),
 			"is no header":           func(l []string) []string { return l[1:] },
 			"a second header":        func(l []string) []string { return resealed(append([]string{l[0]}, l...)) },
 			`unknown kind "wisdom"`:  edit(archive.LineClaim, `"kind":"claim"`, `"kind":"wisdom"`),

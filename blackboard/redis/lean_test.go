@@ -36,12 +36,12 @@ func TestOneWritePerRecord(t *testing.T) {
 	must(t, err)
 	w.writes()
 	g := w.goal()
-	// Written are workflow, artefact, claim, bids and grant.
-	wantList(t, "writes of the goal", w.writes("hset", "hincrby", "xadd"), "hset 5", "hincrby 0", "xadd 1")
+	// Written are workflow, artefact, claim with its grant, and bids.
+	wantList(t, "writes of the goal", w.writes("hset", "hincrby", "xadd"), "hset 4", "hincrby 0", "xadd 1")
 	w.finish(blackboard.BiddingClaimID(g.ID), "b", blackboard.Standard, "Notes", "n")
-	// The start writes the index of running grants, grant and revision; the result its artefact, its claim, which
-	// ends at once, and its bids, then grant, claim and workflow.
-	wantList(t, "writes of the result", w.writes("hset", "hincrby", "xadd"), "hset 8", "hincrby 1", "xadd 2")
+	// The start writes the index of running grants and the grant's claim; the result its artefact, its claim, which
+	// ends at once, then the claim with its grant, and workflow.
+	wantList(t, "writes of the result", w.writes("hset", "hincrby", "xadd"), "hset 6", "hincrby 0", "xadd 2")
 	flow := w.workflow(g.ID)
 	if flow.Outstanding != 0 || flow.Status != blackboard.WorkflowStalled || flow.EndedAt.IsZero() || flow.Claims != 2 {
 		t.Errorf("workflow %+v", flow)

@@ -133,7 +133,7 @@ func TestSilentZeros(t *testing.T) {
 		w := newWorld(t, s)
 		claim := w.granted(blackboard.PhaseExclusive, "a")
 		goalID := w.snapshot(claim).Claim.WorkflowID
-		w.raw("HSET", w.b.c.Keys.Grants(claim), "a", "{}")
+		w.raw("HSET", w.b.c.Keys.Claim(claim), "grant:a", "{}")
 		_, err := w.b.Records.Grant(w.ctx, claim, "a")
 		wantError(t, "empty grant", err, blackboard.ErrCorrupt)
 		w.raw("HSET", w.b.c.Keys.Claim(claim), "status", "banana")

@@ -92,5 +92,17 @@ func (b Index) WorkflowArtefacts(ctx context.Context, workflow string) ([]string
 // Versions returns the ids of a logical thread's artefacts, the first version
 // first.
 func (b Index) Versions(ctx context.Context, logicalID string) ([]string, error) {
-	return b.c.Sorted(ctx, b.c.Keys.Thread(logicalID))
+	ids, err := b.c.Sorted(ctx, b.c.Keys.Thread(logicalID))
+	if err != nil || len(ids) > 0 {
+		return ids, err
+	}
+	var first bool
+	err = b.c.Retry(ctx, "read thread", func(ctx context.Context) (err error) {
+		first, err = isFirst(b.c.Client.Do(ctx, firstVersion(b.c, logicalID)))
+		return err
+	})
+	if first {
+		ids = []string{logicalID}
+	}
+	return ids, err
 }

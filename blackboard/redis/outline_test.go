@@ -67,7 +67,7 @@ func TestSnapshots(t *testing.T) {
 		w := newWorld(t, s)
 		claim, broken := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
 		want := w.snapshot(claim)
-		w.raw("HSET", w.b.c.Keys.Grants(broken), "a", "{")
+		w.raw("HSET", w.b.c.Keys.Claim(broken), "grant:a", "{")
 		all, each, err := w.b.Records.Snapshots(w.ctx, slices.Concat(slices.Repeat([]string{claim}, store.Page), []string{broken, newID()}))
 		must(t, err)
 		for i := range store.Page {

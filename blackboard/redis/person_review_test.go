@@ -13,18 +13,14 @@ import (
 func TestCancelCorruptClaim(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {
 		for _, broken := range [][]string{
-			{"grants", "a", "{"}, {"grants", "a", `[]`}, {"grants", "a", `"x"`}, {"claim", "expected_bidders", "{"}, {"claim", "expected_bidders", "7"},
-			{"claim", "revision", "many"}, {"claim", "revision", ""}, {"claim", "status", "odd"},
+			{"grant:a", "{"}, {"grant:a", `[]`}, {"grant:a", `"x"`}, {"grant:a", "parallel"}, {"times:a", "now"}, {"expected_bidders", "{"}, {"expected_bidders", "7"},
+			{"revision", "many"}, {"revision", ""}, {"status", "odd"},
 		} {
 			for _, what := range []string{"goal", "claim"} {
 				w := newWorld(t, s)
 				claim := w.granted(blackboard.PhaseParallel, "a", "b")
 				goalID := w.snapshot(claim).Claim.WorkflowID
-				key := w.b.c.Keys.Claim(claim)
-				if broken[0] == "grants" {
-					key = w.b.c.Keys.Grants(claim)
-				}
-				w.raw("HSET", key, broken[1], broken[2])
+				w.raw("HSET", w.b.c.Keys.Claim(claim), broken[0], broken[1])
 				f := cancelled(goalID, "", goalID)
 				var err error
 				if what == "goal" {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -116,15 +115,22 @@ func (b Records) Snapshot(ctx context.Context, claimID string) (blackboard.Snaps
 
 // Grant reads one agent's grant on a claim.
 func (b Records) Grant(ctx context.Context, claimID, agent string) (blackboard.Grant, error) {
-	m, err := b.c.Ask(ctx, "read grant", "HGET", b.c.Keys.Grants(claimID), agent)
-	if err == nil && m.IsNil() {
-		err = fmt.Errorf("grant of claim %s to %s: %w", claimID, agent, blackboard.ErrNotFound)
-	}
+	names := store.GrantNames(agent)
+	m, err := b.c.Ask(ctx, "read grant", append([]string{"HMGET", b.c.Keys.Claim(claimID)}, names...)...)
 	if err != nil {
 		return blackboard.Grant{}, err
 	}
-	s, _ := m.ToString()
-	return store.DecodeGrant(claimID, agent, s)
+	values, err := m.ToArray()
+	if err != nil {
+		return blackboard.Grant{}, err
+	}
+	hash := map[string]string{}
+	for i, v := range values {
+		if s, err := v.ToString(); err == nil {
+			hash[names[i]] = s
+		}
+	}
+	return store.ReadGrant(claimID, agent, hash)
 }
 
 // LatestVersions returns, for each logical thread, the id of its latest version;
@@ -132,13 +138,18 @@ func (b Records) Grant(ctx context.Context, claimID, agent string) (blackboard.G
 func (b Records) LatestVersions(ctx context.Context, logicalIDs []string) (map[string]string, error) {
 	out := make(map[string]string, len(logicalIDs))
 	err := b.c.Each(ctx, "read threads", logicalIDs, func(id string) rueidis.Commands {
-		return rueidis.Commands{b.c.Client.B().Zrevrange().Key(b.c.Keys.Thread(id)).Start(0).Stop(0).Build()}
+		c := b.c.Client.B()
+		return rueidis.Commands{c.Zrevrange().Key(b.c.Keys.Thread(id)).Start(0).Stop(0).Build(), firstVersion(b.c, id)}
 	}, func(i int, res []rueidis.RedisResult) error {
 		latest, err := res[0].AsStrSlice()
-		if len(latest) > 0 {
+		first, err1 := isFirst(res[1])
+		switch {
+		case len(latest) > 0:
 			out[logicalIDs[i]] = latest[0]
+		case first:
+			out[logicalIDs[i]] = logicalIDs[i]
 		}
-		return err
+		return errors.Join(err, err1)
 	})
 	return out, err
 }
@@ -147,6 +158,17 @@ func (b Records) LatestVersions(ctx context.Context, logicalIDs []string) (map[s
 // oldest first.
 func (b Index) Children(ctx context.Context, id string) ([]string, error) {
 	return b.c.Sorted(ctx, b.c.Keys.Children(id))
+}
+
+// firstVersion asks for the facts by which isFirst knows the first version of a thread, which has the
+// thread's id: there is no list of versions before there are two.
+func firstVersion(c *store.Conn, id string) rueidis.Completed {
+	return c.Client.B().Hmget().Key(c.Keys.Artifact(id)).Field("type", "logical_id").Build()
+}
+
+func isFirst(res rueidis.RedisResult) (bool, error) {
+	facts, err := res.ToArray()
+	return len(facts) == 2 && !facts[0].IsNil() && facts[1].IsNil(), err
 }
 
 // decodeRunning reads the index of running grants, and that of a Sett of before.

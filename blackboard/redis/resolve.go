@@ -103,18 +103,20 @@ func (b Index) kindOf(ctx context.Context, id string) (blackboard.Kind, error) {
 	return "", nil
 }
 
-// byEnding looks an ending up in its bucket of reversed ids. One character alone
+// byEnding looks an ending up in its bucket, which has one of 1,024 ids. One character alone
 // is too little to look up.
-func (b Index) byEnding(ctx context.Context, ending string) ([]string, error) {
+func (b Index) byEnding(ctx context.Context, ending string) (out []string, _ error) {
 	if len(ending) < 2 {
 		return nil, nil
 	}
-	rev := blackboard.ReverseID(ending)
-	ids, err := b.c.Strings(ctx, "look up ending", "ZRANGEBYLEX", b.c.Keys.IDs(ending[len(ending)-2:]), "["+rev, "["+rev+"~", "LIMIT", "0", "20")
-	for i, id := range ids {
-		ids[i] = blackboard.ReverseID(id)
+	rest, bucket := ending[:len(ending)-2], ending[len(ending)-2:]
+	all, err := b.c.Strings(ctx, "look up ending", "LRANGE", b.c.Keys.Endings(bucket), "0", "-1")
+	for _, begin := range all {
+		if strings.HasSuffix(begin, rest) && len(out) < 20 && !slices.Contains(out, begin+bucket) {
+			out = append(out, begin+bucket)
+		}
 	}
-	return ids, err
+	return out, err
 }
 
 // byPrefix looks a prefix up from the time it stands for. An id carries the time its

@@ -18,15 +18,18 @@ func TestRetryOfBroken(t *testing.T) {
 		claim := w.granted(blackboard.PhaseReview, "r")
 		c := w.snapshot(claim).Claim
 		w.fail(claim, "r")
-		key, grants := w.b.c.Keys.Claim(claim), w.b.c.Keys.Grants(claim)
+		key := w.b.c.Keys.Claim(claim)
 		for _, b := range []struct{ key, field, value, why string }{
-			{key, "expected_bidders", "{", "corrupt"}, {key, "expected_bidders", "", "corrupt"}, {key, "additional_context_ids", "", "corrupt"},
-			{key, "artefact_id", "", "corrupt"}, {key, "workflow_id", "", "corrupt"}, {key, "origin", "", "corrupt"},
-			{key, "granted_review_agents", "", "corrupt"}, {key, "granted_parallel_agents", "", "corrupt"}, {key, "granted_exclusive_agent", "", "corrupt"},
-			{grants, "r", "{", "corrupt"}, {grants, "r", "7", "corrupt"}, {grants, "r", `{"state":"failed","phase":"none"}`, "corrupt"},
-			{w.b.c.Keys.Artifact(c.ArtefactID), "logical_id", "", "its artefact"}, {w.b.c.Keys.Workflow(c.WorkflowID), "created_at", "", "its goal"},
+			{key, "expected_bidders", "{", "corrupt"}, {key, "expected_bidders", "", "corrupt"},
+			{key, "artefact_id", "", "corrupt"}, {key, "workflow_id", "", "corrupt"},
+			{key, "grant:r", "{", "corrupt"}, {key, "grant:r", "7", "corrupt"}, {key, "grant:r", "review failed", "corrupt"}, {key, "grant:r", "none failed 1", "corrupt"},
+			{key, "times:r", "x", "corrupt"}, {key, "more:r", "{", "corrupt"}, {key, "grant:r", `{"state":"failed","phase":"none"}`, "corrupt"},
+			{w.b.c.Keys.Artifact(c.ArtefactID), "type", "", "its artefact"}, {w.b.c.Keys.Workflow(c.WorkflowID), "created_at", "", "its goal"},
 		} {
-			was := w.raw("HGET", b.key, b.field)[0]
+			back := []string{"HDEL", b.key, b.field}
+			if w.raw("HEXISTS", b.key, b.field)[0] == "1" {
+				back = []string{"HSET", b.key, b.field, w.raw("HGET", b.key, b.field)[0]}
+			}
 			if b.value == "" {
 				w.raw("HDEL", b.key, b.field)
 			} else {
@@ -39,7 +42,7 @@ func TestRetryOfBroken(t *testing.T) {
 				}
 				return err
 			})
-			w.raw("HSET", b.key, b.field, was)
+			w.raw(back[0], back[1:]...)
 		}
 		w.raw("HDEL", w.b.c.Keys.Bids(claim), "r")
 		must(t, w.b.People.Retry(w.ctx, claim, newID(), "ann", ""))

@@ -26,7 +26,7 @@ func (b Records) Snapshots(ctx context.Context, ids []string) ([]blackboard.Snap
 
 // decodeSnapshot tells a fault of the record from one of the connection.
 func decodeSnapshot(id string, res []rueidis.RedisResult) (s blackboard.Snapshot, broken, err error) {
-	fields, err := res[0].AsStrMap()
+	hash, err := res[0].AsStrMap()
 	if err != nil {
 		return s, nil, err
 	}
@@ -34,18 +34,11 @@ func decodeSnapshot(id string, res []rueidis.RedisResult) (s blackboard.Snapshot
 	if err != nil {
 		return s, nil, err
 	}
-	order, err := res[2].AsStrSlice()
-	if err != nil {
-		return s, nil, err
-	}
-	grants, err := res[3].AsStrMap()
-	if err != nil {
-		return s, nil, err
-	}
-	if s.Claim, broken = store.DecodeClaim(id, fields); broken != nil {
+	record := store.ReadClaim(id, hash)
+	if s.Claim, broken = store.DecodeClaim(id, record.Fields); broken != nil {
 		return s, broken, nil
 	}
-	s.Bids = store.OrderBids(bids, order)
-	s.Grants, broken = store.DecodeGrants(id, grants)
+	s.Bids = record.Bids(bids)
+	s.Grants, broken = record.DecodeGrants(id)
 	return s, broken, nil
 }

@@ -154,16 +154,15 @@ func TestBenchMemory(t *testing.T) {
 	parts := map[string]float64{}
 	for _, id := range ids {
 		parts["hash"] += size(p + "artifact:" + id)
-		parts["thread"] += size(p + "thread:" + id)
 		parts["edges"] += size(p + "artifact:" + id + ":children")
-		parts["ids"] += per(p+"ids:"+id[24:], "ZCARD")
+		parts["ids"] += per(p+"endings:"+id[24:], "LLEN")
 		parts["artefacts"] += per(p+"artefacts", "LLEN")
 		parts["by type"] += per(p+"artefacts:type:Old", "LLEN")
 		parts["by agent"] += per(p+"artefacts:agent:old", "LLEN")
 		parts["by workflow"] += per(p+"artefacts:workflow:"+ids[0], "LLEN")
 	}
 	total := 0.0
-	for _, what := range []string{"hash", "thread", "edges", "ids", "artefacts", "by type", "by agent", "by workflow"} {
+	for _, what := range []string{"hash", "edges", "ids", "artefacts", "by type", "by agent", "by workflow"} {
 		t.Logf("%-12s %6.0f bytes", what, parts[what]/float64(len(ids)))
 		total += parts[what] / float64(len(ids))
 	}

@@ -59,8 +59,8 @@ func perGoal(t *testing.T, what string, goals int, after, before map[string]int)
 // kindOf is a key's name without its ids.
 func kindOf(key string) string {
 	key = strings.TrimPrefix(key, "sett:{bench}:")
-	if strings.HasPrefix(key, "ids:") {
-		return "ids:"
+	if strings.HasPrefix(key, "endings:") {
+		return "endings:"
 	}
 	return regexp.MustCompile(`[0-9A-Z]{26}`).ReplaceAllString(key, "ID")
 }

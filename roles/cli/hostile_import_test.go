@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -82,7 +81,9 @@ func (s *stage) forged() []byte {
 			for _, name := range []string{"origin", "reason", "retry_of", "retried_as", "target_type", "target_agent", "target_role", "target_logical_id", "granted_exclusive_agent"} {
 				fields[name] = fmt.Sprint(fields[name]) + obeyed
 			}
-			fields["additional_context_ids"] = `["` + blackboard.ReverseID(fields["id"].(string)) + `\u001b[2J"]`
+			other := []byte(fields["id"].(string))
+			slices.Reverse(other)
+			fields["additional_context_ids"] = `["` + string(other) + `\u001b[2J"]`
 			delete(fields, "retry_of")
 			delete(fields, "retried_as")
 			grants := l["grants"].(map[string]any)

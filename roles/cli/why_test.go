@@ -219,7 +219,7 @@ func TestWhyOverCorruptClaim(t *testing.T) {
 	ids := s.tell()
 	first := blackboard.BiddingClaimID(ids["goal"])
 	for what, corrupt := range map[string][]string{
-		"a grant":   {"HSET", "sett:{stage}:claim:" + ids["claim"] + ":grants", "lint", "{"},
+		"a grant":   {"HSET", "sett:{stage}:claim:" + ids["claim"], "grant:lint", "{"},
 		"the claim": {"HSET", "sett:{stage}:claim:" + first, "expected_bidders", "{"},
 	} {
 		s.Send(corrupt...)

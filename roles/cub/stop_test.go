@@ -122,7 +122,7 @@ func TestLateResult(t *testing.T) {
 	r := c.start("worker", vars{env.Command: shell(waiting)})
 	claim := c.work("worker", blackboard.PhaseExclusive, "goal")
 	r.awaitTool()
-	c.do("HDEL", key("claim:"+claim+":grants"), "worker") // as if somebody had taken it, without a notice
+	c.do("HDEL", key("claim:"+claim), "grant:worker") // as if somebody had taken it, without a notice
 	r.letToolEnd()
 	r.log.await(t, "result refused: the grant belongs to another holder", "claim", claim)
 	c.await(c.work("worker", blackboard.PhaseExclusive, "next"), "worker", blackboard.GrantDone)

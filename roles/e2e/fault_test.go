@@ -343,7 +343,7 @@ func TestBrokenRecords(t *testing.T) {
 		for _, index := range []string{"claims:open", "artefacts:unclaimed", "agent:r1:due", "agent:writer:due", "agent:r1:grants", "agent:writer:grants"} {
 			f.raw("ZADD", f.key(index), "1", broken)
 		}
-		f.raw("HSET", f.key("claim:"+broken+":grants"), "r1", "no JSON", "writer", `{"state":"queued","phase":"exclusive","attempt":1}`)
+		f.raw("HSET", f.key("claim:"+broken), "grant:r1", "no grant", "grant:writer", `{"state":"queued","phase":"exclusive","attempt":1}`)
 		for _, channel := range []string{"artefact_events", "claim_events", "orchestrator_events", "agent:r1:events", "agent:writer:events"} {
 			f.raw("PUBLISH", f.key(channel), broken)
 		}
@@ -371,7 +371,7 @@ func TestBidOfAStranger(t *testing.T) {
 		t.Errorf("a stranger's bid: %v %v", each, err)
 	}
 	f.raw("HSET", f.key("claim:"+claim+":bids"), "stranger", "exclusive", "ghost", "no such bid")
-	f.raw("LPUSH", f.key("claim:"+claim+":bid_order"), "stranger", "ghost")
+	f.raw("HSET", f.key("claim:"+claim), "bid_order", "ghost stranger")
 	close(release)
 	f.await(goal, enough)
 	s, err := f.board.Records.Snapshot(context.Background(), claim)

@@ -111,7 +111,7 @@ func (e *export) header(ctx context.Context) error {
 		return err
 	}
 	return e.out.Write(LineHeader, HeaderLine{
-		Kind: LineHeader, Format: Format, Schema: store.SchemaVersion, Instance: e.c.Options.Instance, Workflow: e.o.Goal,
+		Kind: LineHeader, Format: Format, Schema: Schema, Instance: e.c.Options.Instance, Workflow: e.o.Goal,
 		ExportedAt: at, Position: e.now.position,
 	})
 }

@@ -21,6 +21,10 @@ import (
 // Format is the version of that form. Import refuses another one.
 const Format = 1
 
+// Schema is that of the records in the lines. It is older than the schema in which the blackboard keeps
+// them: in an export a record has all its fields, and a claim's grants are JSON.
+const Schema = "1"
+
 // The kinds of lines, in the order in which they come.
 const (
 	LineHeader   = "header"
@@ -49,7 +53,7 @@ func placeOf(kind string) int {
 type HeaderLine struct {
 	Kind       string    `json:"kind"`
 	Format     int       `json:"format"`
-	Schema     string    `json:"schema"`                // of the instance's records
+	Schema     string    `json:"schema"`                // see Schema
 	Instance   string    `json:"instance"`              // it comes from
 	Workflow   string    `json:"workflow_id,omitempty"` // the goal that alone is in it; absent: everything
 	ExportedAt time.Time `json:"exported_at"`           // by the blackboard's clock

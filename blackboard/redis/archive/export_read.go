@@ -28,7 +28,7 @@ func (m *moment) read(r store.Reply) error {
 		return errors.New("read moment: the answer is not whole")
 	}
 	return errors.Join(
-		eachOf(r.Rest[4], 5, func(parts []rueidis.RedisMessage) error {
+		eachOf(r.Rest[4], 3, func(parts []rueidis.RedisMessage) error {
 			l, err := readClaimLine(parts)
 			m.changedClaims[l.ID] = l
 			return err
@@ -70,19 +70,17 @@ func readClaimLine(parts []rueidis.RedisMessage) (ClaimLine, error) {
 	if err != nil {
 		return ClaimLine{}, err
 	}
-	return newClaimLine(id, parts[1].AsStrMap, parts[2].AsStrMap, parts[3].AsStrSlice, parts[4].AsStrMap)
+	return newClaimLine(id, parts[1].AsStrMap, parts[2].AsStrMap)
 }
 
-// newClaimLine puts a claim together from its four keys.
-func newClaimLine(id string, stored, bids func() (map[string]string, error), order func() ([]string, error),
-	grants func() (map[string]string, error),
-) (ClaimLine, error) {
-	s, err1 := stored()
+// newClaimLine puts a claim together from its two keys. Its line has the usual values, too.
+func newClaimLine(id string, stored, bids func() (map[string]string, error)) (ClaimLine, error) {
+	hash, err1 := stored()
 	b, err2 := bids()
-	o, err3 := order()
-	g, err4 := grants()
-	delete(s, "course") // of this board
-	return ClaimLine{Kind: LineClaim, ID: id, Fields: fieldsOf(s), Bids: store.OrderBids(b, o), Grants: fieldsOf(g)}, errors.Join(err1, err2, err3, err4)
+	r := store.ReadClaim(id, hash).WithGrants()
+	delete(r.Fields, "course") // of this board
+	l := ClaimLine{Kind: LineClaim, ID: id, Fields: fieldsOf(r.Fields), Bids: r.Bids(b), Grants: fieldsOf(r.Grants)}
+	return l, errors.Join(err1, err2)
 }
 
 // readOpen takes one index of open work.
@@ -124,7 +122,7 @@ func (m *moment) readCalls(all rueidis.RedisMessage) error {
 func (e *export) claimLines(ctx context.Context, ids []string) ([]ClaimLine, error) {
 	lines := make([]ClaimLine, len(ids))
 	err := e.c.Each(ctx, "read claims", ids, e.c.ClaimReads, func(i int, r []rueidis.RedisResult) (err error) {
-		lines[i], err = newClaimLine(ids[i], r[0].AsStrMap, r[1].AsStrMap, r[2].AsStrSlice, r[3].AsStrMap)
+		lines[i], err = newClaimLine(ids[i], r[0].AsStrMap, r[1].AsStrMap)
 		return err
 	})
 	return lines, err
@@ -158,7 +156,7 @@ func (e *export) storedArtefacts(ctx context.Context, ids []string, each func(id
 		}
 		stored := make([]map[string]string, n)
 		err = e.c.Hashes(ctx, "read artefacts", ids[:n], e.c.Keys.Artifact, func(i int, f map[string]string) error {
-			stored[i] = f
+			stored[i] = store.WholeArtefact(ids[i], f)
 			return nil
 		})
 		if err != nil {

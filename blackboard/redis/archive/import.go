@@ -49,7 +49,7 @@ func (e *FormatError) Error() string { return fmt.Sprintf("line %d: %s", e.Line,
 func Import(ctx context.Context, b Board, r io.Reader, o ImportOptions) (Counts, error) {
 	c := b.Conn().Patient()
 	i := &imports{c: c, mark: mark{c, o.Token, o.By}, o: o, lines: newLineReader(r), artefacts: recorded{}, known: map[string]bool{}}
-	i.stage = newStage(c, o.Token, cmp.Or(o.Part, stageRecords))
+	i.stage = newStage(c, o.Token, cmp.Or(o.Part, stageRecords), i.artefacts.has)
 	err := i.header()
 	if err == nil {
 		if err = i.begin(ctx); err == nil {

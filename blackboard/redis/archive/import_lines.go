@@ -81,8 +81,8 @@ func (i *imports) header() error {
 	if format.Format != Format {
 		return i.wrong("the export has format %d, this sett reads %d", format.Format, Format)
 	}
-	if format.Schema != store.SchemaVersion {
-		return i.wrong("the export has records of schema %s, this sett reads %s", format.Schema, store.SchemaVersion)
+	if format.Schema != Schema {
+		return i.wrong("the export has records of schema %s, this sett reads %s", format.Schema, Schema)
 	}
 	if err := i.decode(line, &i.head); err != nil {
 		return err

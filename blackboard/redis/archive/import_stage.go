@@ -20,10 +20,11 @@ import (
 type stage struct {
 	c     *store.Conn
 	token string
-	most  int             // records in a part
-	part  int             // that was sent last, from 1
-	names map[string]bool // of staged keys that are written already
-	sums  store.Sums      // of the accounts
+	most  int                      // records in a part
+	part  int                      // that was sent last, from 1
+	names map[string]bool          // of staged keys that are written already
+	first func(thread string) bool // there is an artefact of this id, the first version of its thread
+	sums  store.Sums               // of the accounts
 
 	underWay chan error     // of the part that was sent last; nil: it has arrived
 	commands [][]string     // of one key each
@@ -37,8 +38,8 @@ const (
 	stageBytes   = 4 << 20
 )
 
-func newStage(c *store.Conn, token string, most int) *stage {
-	return &stage{c: c, token: token, most: most, names: map[string]bool{}, sums: store.Sums{}, grown: map[string]int{}}
+func newStage(c *store.Conn, token string, most int, first func(string) bool) *stage {
+	return &stage{c: c, token: token, most: most, names: map[string]bool{}, first: first, sums: store.Sums{}, grown: map[string]int{}}
 }
 
 // do adds a command.
@@ -93,15 +94,21 @@ func pairs(args []string, stored map[string]string) []string {
 }
 
 func (s *stage) indexID(id string) {
-	s.grow("ZADD", s.staged(s.c.Keys.IDs(id[len(id)-2:])), "0", blackboard.ReverseID(id))
+	at := len(id) - 2
+	s.grow("RPUSH", s.staged(s.c.Keys.Endings(id[at:])), id[:at])
 }
 
 // artefact writes the same keys as put_artefact in _artefact.lua, but for open work.
 func (s *stage) artefact(id string, stored map[string]string) error {
 	k := s.c.Keys
 	s.record("artefact", id)
-	s.hash(k.Artifact(id), stored)
-	s.do("ZADD", k.Thread(stored["logical_id"]), stored["version"], id)
+	s.hash(k.Artifact(id), store.LeanArtefact(id, stored))
+	if thread := stored["logical_id"]; thread != id {
+		if s.first(thread) {
+			s.grow("ZADD", k.Thread(thread), "1", thread)
+		}
+		s.grow("ZADD", k.Thread(thread), stored["version"], id)
+	}
 	var sources []string
 	if err := json.Unmarshal([]byte(stored["source_artefacts"]), &sources); err != nil {
 		return fmt.Errorf("artefact %s: read sources: %w", id, err)
@@ -141,12 +148,12 @@ func (s *stage) claim(l ClaimLine) error {
 	k, stored := s.c.Keys, textOf(l.Fields)
 	s.record("claim", l.ID)
 	s.record("workflow", l.Workflow)
-	s.hash(k.Claim(l.ID), stored)
+	record := store.ClaimRecord{Fields: stored, Grants: textOf(l.Grants)}
 	for _, bid := range l.Bids {
 		s.grow("HSET", k.Bids(l.ID), bid.Agent, string(bid.Type))
-		s.grow("RPUSH", k.BidOrder(l.ID), bid.Agent)
+		record.Order = append(record.Order, bid.Agent)
 	}
-	s.hash(k.Grants(l.ID), textOf(l.Grants))
+	s.hash(k.Claim(l.ID), store.WriteClaim(l.ID, record))
 	s.grow("RPUSH", s.staged(k.Claims()), l.ID)
 	if workflow := cmp.Or(l.Workflow, stored["workflow_id"]); workflow != "" {
 		s.grow("RPUSH", k.ClaimsByWorkflow(workflow), l.ID)

@@ -29,6 +29,12 @@ func (r recorded) add(id, payload string) {
 // lose takes note of an artefact of which there is nothing to compare.
 func (r recorded) lose(id string) { r[id] = &seal{checked: true} }
 
+// has says whether there is such an artefact, with a record, before its ledger is read.
+func (r recorded) has(id string) bool {
+	s := r[id]
+	return s != nil && !s.checked
+}
+
 // stores returns the artefact that an entry records, which is its result where it
 // has one; empty: it records none.
 func stores(entry map[string]string) string {

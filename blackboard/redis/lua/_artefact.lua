@@ -4,10 +4,10 @@
 -- artefact, 'refused' for another one. nil when the id is free.
 local function stored(a, payload)
   local before = call('HMGET', artifact_key(a.id), 'claim_id', 'produced_by_agent', 'type')
-  if not before[1] then
+  if not before[3] then
     return nil
   end
-  if before[1] == a.claim and before[2] == a.agent and before[3] == a.type and
+  if (before[1] or '') == a.claim and (before[2] or '') == a.agent and before[3] == a.type and
     call('HGET', artifact_key(a.id), 'payload') == payload then
     return { 'already' }
   end
@@ -58,6 +58,36 @@ end
 -- Counts work of a workflow that only people can take on.
 local function suspend(workflow, by) hold(workflow, 'suspended', by) end
 
+-- The fields, as names and values, that do not have their usual value, of names, values and usual values.
+local function unusual(all)
+  local fields = {}
+  for i = 1, #all, 3 do
+    if all[i + 1] ~= all[i + 2] then
+      fields[#fields + 1] = all[i]
+      fields[#fields + 1] = all[i + 1]
+    end
+  end
+  return fields
+end
+
+-- Puts an artefact in a thread behind its last version, which it returns one up. The first version is
+-- not in the thread before there is a second one.
+local function next_version(a)
+  local key = thread_key(a.logical_id)
+  local last = tonumber(call('ZREVRANGE', key, 0, 0, 'WITHSCORES')[2])
+  if not last and call('EXISTS', artifact_key(a.logical_id)) == 1 then
+    call('ZADD', key, 1, a.logical_id, 2, a.id)
+    return 2
+  end
+  call('ZADD', key, (last or 0) + 1, a.id)
+  return (last or 0) + 1
+end
+
+-- The latest version of a thread.
+local function latest_of(thread)
+  return call('ZREVRANGE', thread_key(thread), 0, 0)[1] or thread
+end
+
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
 -- metadata, and commit where there is one. An id of another thread as logical_id takes the next version there.
@@ -65,17 +95,11 @@ local function suspend(workflow, by) hold(workflow, 'suspended', by) end
 -- counted it as outstanding: `counted`. One with a claim that ends at once is not counted at all.
 -- Returns the version, and 'held' when it waits for approval, else ''.
 local function put_artefact(a, payload, at, opens, counted)
-  local version = 1
-  if a.logical_id ~= a.id then
-    local last = call('ZREVRANGE', thread_key(a.logical_id), 0, 0, 'WITHSCORES')
-    version = (tonumber(last[2]) or 0) + 1
-  end
-  call('HSET', artifact_key(a.id), 'id', a.id, 'logical_id', a.logical_id, 'version', version,
-    'structural_type', a.structural_type, 'type', a.type, 'payload', payload,
-    'source_artefacts', a.sources_json, 'produced_by_role', a.role, 'produced_by_agent', a.agent,
-    'claim_id', a.claim, 'workflow_id', a.workflow, 'summary', a.summary, 'metadata', a.metadata,
-    'created_at', at, unpack(a.commit and { 'commit', a.commit } or {}))
-  call('ZADD', thread_key(a.logical_id), version, a.id)
+  local version = a.logical_id == a.id and 1 or next_version(a)
+  call('HSET', artifact_key(a.id), 'type', a.type, 'payload', payload, 'produced_by_role', a.role, 'workflow_id', a.workflow,
+    'created_at', at, unpack(unusual({ 'logical_id', a.logical_id, a.id, 'version', tostring(version), '1', 'structural_type',
+      a.structural_type, 'Standard', 'source_artefacts', a.sources_json, '[]', 'produced_by_agent', a.agent, '', 'claim_id', a.claim, '',
+      'summary', a.summary, '', 'metadata', a.metadata, '{}', 'commit', a.commit or '', '' })))
   for _, source in ipairs(a.sources) do
     call('ZADD', children_key(source), at, a.id)
   end
@@ -192,7 +216,7 @@ end
 -- decision of the same person again, 'refused' for another one.
 local function decide_gate(id, review, payload, at)
   local before = call('HMGET', artifact_key(review.id), 'metadata', 'payload', 'produced_by_role')
-  if before[1] then
+  if before[3] then
     if before[1] == review.metadata and before[2] == payload then
       return { 'already' }
     end

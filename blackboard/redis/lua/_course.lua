@@ -10,7 +10,7 @@
 --             bids (agent, bid, reason, rule, its line: of agents with a table), due (agents that bid
 --             themselves), steps (of a claim with no agents due), tell (the orchestrator sets
 --             an alarm)
---   B BIDS    the steps of a claim with these bids (see bids_of)
+--   B BIDS    the steps of a claim with these bids (see format_bids)
 -- Steps are phases and their agents: `review:a,b;parallel:c;exclusive:+d`. The arbiter has
 -- unrolled them. A step with a plus is left to the orchestrator: it starts a worker.
 --
@@ -102,6 +102,15 @@ local function step_behind(steps, behind)
   return step
 end
 
+-- Makes the grants of a step, and adds their fields to those of its claim, which the caller writes.
+local function add_grants(fields, claim, step, at)
+  step.grants = {}
+  for i, agent in ipairs(step.agents or {}) do
+    step.grants[i] = { phase = step.phase, attempt = 1, state = 'queued', queued_at = at }
+    add_grant(fields, claim, agent, step.grants[i])
+  end
+end
+
 -- Does all that a step makes follow, after the claim's fields are written: queues grants, leaves it
 -- to the orchestrator, or accounts for the workflow, with an entry in the ledger as the orchestrator's. The claim is
 -- given as id, workflow, status before, course (its revision), and uncounted (see put_artefact).
@@ -112,8 +121,8 @@ local function follow_step(c, step, at)
     emit('complete', 'workflow', c.workflow, 'claim', c.id, 'from', c.status, 'to', 'complete', 'reason', step.reason,
       'workflow_status', ended, 'waits_for', waits_for(c.workflow), 'decided_by', by)
   elseif step.status then
-    for _, agent in ipairs(step.agents) do
-      queue_grant(c.id, agent, { phase = step.phase, attempt = 1 }, at)
+    for i, agent in ipairs(step.agents) do
+      queue_grant(c.id, agent, step.grants[i], at)
     end
     emit('grant', 'workflow', c.workflow, 'claim', c.id, 'phase', step.phase, 'from', c.status, 'to', step.status,
       'agent', table.concat(step.agents, ','), 'decided_by', by)
@@ -122,44 +131,57 @@ local function follow_step(c, step, at)
   end
 end
 
--- Takes the next step of a claim behind a status. The claim is given as to follow_step, with its steps, and
--- with a revision, which is not written yet.
-local function take_step(c, behind, at)
-  local step = step_behind(c.steps, behind)
+-- Writes the next step of a claim behind a status, which it returns for follow_step. The claim is given as there,
+-- with its steps, with a revision, which is not written yet, and with further fields to write.
+local function write_step(c, behind, at)
+  local step, fields = step_behind(c.steps, behind), c.fields
   if step.closes then
-    end_claim(c.id, c.revision, 'complete', step.reason, at)
-  elseif step.status then
-    call('HSET', claim_key(c.id), 'status', step.status, step.field, step.granted, 'revision', c.revision + 1)
-  else
-    call('HSET', claim_key(c.id), 'revision', c.revision)
+    end_claim(c.id, c.revision, 'complete', step.reason, at, fields)
+    return step
   end
-  follow_step(c, step, at)
+  add_grants(fields, c.id, step, at)
+  if step.status then
+    call('HSET', claim_key(c.id), 'status', step.status, step.field, step.granted, 'revision', c.revision + 1, unpack(fields))
+  else
+    call('HSET', claim_key(c.id), 'revision', c.revision, unpack(fields))
+  end
+  return step
 end
 
--- Writes the bids of a course, with their entries in the ledger.
+-- Writes the bids of a course but those that ignore, which the claim has (see read_bids), with their entries in the
+-- ledger.
 local function put_bids(claim, workflow, bids)
-  if #bids == 0 then
-    return
-  end
-  local fields, order = {}, {}
-  for i, b in ipairs(bids) do
-    fields[2 * i - 1], fields[2 * i], order[i] = b[1], b[2], b[1]
+  local fields = {}
+  for _, b in ipairs(bids) do
+    if b[2] ~= 'ignore' then
+      fields[#fields + 1] = b[1]
+      fields[#fields + 1] = b[2]
+    end
     emit('bid', 'workflow', workflow, 'claim', claim, 'agent', b[1], 'to', b[2], 'reason', b[3], 'rule', b[4], 'line', b[5] or '')
   end
-  call('HSET', bids_key(claim), unpack(fields))
-  call('RPUSH', bid_order_key(claim), unpack(order))
+  if #fields > 0 then
+    call('HSET', bids_key(claim), unpack(fields))
+  end
 end
 
 -- Opens the claim on an artefact that put_artefact has stored with `opens`, by its course
 -- (see course_of), and takes the first step when all bids are in.
 local function open_by_course(a, version, course, at)
-  local claim, mark, revision, step = a.opens, course.revision, 1 + #course.bids, nil
+  local claim, mark, revision, step, names, ignored = a.opens, course.revision, 1 + #course.bids, nil, {}, {}
+  for i, b in ipairs(course.bids) do
+    names[i] = b[1]
+    ignored[#ignored + 1] = b[2] == 'ignore' and b[1] or nil
+  end
+  ignored = #ignored > 0 and #(decoded(course.bidders) or {}) == #names and '*' or table.concat(ignored, ' ')
   if #course.due == 0 then
     mark, step = mark .. ' ' .. course.steps, step_behind(course.steps, '')
     revision = step.status and revision + 1 or revision
+    step.fields = {}
+    add_grants(step.fields, claim, step, at)
   end
   put_claim({ id = claim, artefact = a.id, status = 'pending_review', origin = 'artefact', bidders = course.bidders, context = '[]',
-    target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step }, at)
+    target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step, order = order_field(names),
+    ignored = ignored }, at)
   emit('open', 'workflow', a.workflow, 'claim', claim, 'artefact', a.id, 'type', a.type, 'to', 'pending_review',
     'bidders', course.bidders, 'decided_by', 'course, revision ' .. course.revision)
   put_bids(claim, a.workflow, course.bids)
@@ -177,12 +199,12 @@ local function open_by_course(a, version, course, at)
   end
 end
 
--- Whether all grants of a claim have ended well: reviews approve, and no person has a grant.
-local function all_well(claim)
-  local all = call('HGETALL', grants_key(claim))
-  for i = 1, #all, 2 do
-    local g = decoded(all[i + 1])
-    if not g or g.state ~= 'done' or string.sub(all[i], 1, 6) == 'human:' or (g.phase == 'review' and g.verdict ~= 'approve') then
+-- Whether all grants of a claim have ended well: reviews approve, and no person has a grant. That of an agent is
+-- given: it may not be written yet.
+local function all_well(claim, agent, ended)
+  for _, one in ipairs(grants_of(claim)) do
+    local g = one.agent == agent and ended or one.grant
+    if not g or g.state ~= 'done' or string.sub(one.agent, 1, 6) == 'human:' or (g.phase == 'review' and g.verdict ~= 'approve') then
       return false
     end
   end

@@ -1,14 +1,140 @@
 -- Grants: their holders, their questions, their end. See _lib.lua.
 
--- Reads a grant; nil when there is none.
-local function grant_of(claim, agent)
-  local s = call('HGET', grants_key(claim), agent)
-  return s and cjson.decode(s)
+-- A grant is in four fields of its claim at most, so that a write is short. Their names end with the agent:
+--   grant:   phase, state, attempt, then result_id and verdict if there are some (result_id may be `.`: none)
+--   times:   queued_at, then started_at and ended_at as differences to it, and tool_us; `.`: none, and nothing behind the last
+--   holder:  holder
+--   more:    all else, as JSON
+-- One that has no such form is JSON as a whole, in the first field. store/claim.go says the same.
+local grant_fields = { 'grant:', 'times:', 'holder:', 'more:' }
+
+-- The claims that grants were read from or written to, and their fields as they are there.
+local stored_grants = {}
+
+-- Reads the times of a grant into it; nil: they are broken.
+local function read_times(g, text)
+  local t = {}
+  for word in string.gmatch(text, '%S+') do
+    t[#t + 1] = word ~= '.' and word or false
+  end
+  local base = t[1] and tonumber(t[1]) or 0
+  if t[1] and not string.match(t[1], '^%d+$') then
+    return nil
+  end
+  g.queued_at = t[1] or nil
+  for i, name in ipairs({ 'started_at', 'ended_at' }) do
+    local after = t[i + 1]
+    if after then
+      if not string.match(after, '^%-?%d+$') then
+        return nil
+      end
+      g[name] = string.format('%.0f', base + tonumber(after))
+    end
+  end
+  g.tool_us = t[4] or nil
+  return g
 end
 
--- Writes a grant.
-local function save_grant(claim, agent, g)
-  call('HSET', grants_key(claim), agent, cjson.encode(g))
+-- Reads a grant from its fields; nil: they are broken.
+local function read_grant(claim, fields)
+  local text, g = fields[1], nil
+  if string.sub(text, 1, 1) == '{' then
+    g = decoded(text)
+  else
+    local phase, state, attempt, rest = string.match(text, '^(%a+) ([%a_]+) (%d+)(.*)$')
+    g = phase and (not fields[4] and {} or decoded(fields[4]))
+    local result, verdict = string.match(rest or '', '^ (%S+) ?(%S*)$')
+    if not g or (rest ~= '' and not result) then
+      return nil
+    end
+    g.phase, g.state, g.attempt, g.holder = phase, state, tonumber(attempt), fields[3] or nil
+    g.result_id = result ~= '.' and result or nil
+    g.verdict = verdict ~= '' and verdict or nil
+    g = read_times(g, fields[2] or '')
+  end
+  if g then
+    stored_grants[g] = { claim = claim, fields = fields }
+  end
+  return g or nil
+end
+
+-- The fields of a grant (see grant_fields); false: there is none.
+local function write_grant(g)
+  local own = { phase = '^%a+$', state = '^[%a_]+$', result_id = '^[^%s%.]+$', verdict = '^%S+$', queued_at = '^%d+$',
+    started_at = '^%d+$', ended_at = '^%d+$', tool_us = '^%d+$', holder = '' }
+  local more, plain = {}, g.phase and g.state and string.match(tostring(g.attempt), '^%d+$')
+  for name, value in pairs(g) do
+    if own[name] then
+      plain = plain and type(value) == 'string' and string.match(value, own[name])
+    elseif name ~= 'attempt' then
+      more[name] = value
+    end
+  end
+  if not plain then
+    return { cjson.encode(g), false, false, false }
+  end
+  local base, text = g.queued_at or '0', g.phase .. ' ' .. g.state .. ' ' .. g.attempt
+  if g.result_id or g.verdict then
+    text = text .. ' ' .. (g.result_id or '.') .. (g.verdict and ' ' .. g.verdict or '')
+  end
+  local times = g.queued_at or '.'
+  for _, at in ipairs({ g.started_at or false, g.ended_at or false }) do
+    times = times .. ' ' .. (at and string.format('%.0f', at - base) or '.')
+  end
+  times = string.gsub(times .. ' ' .. (g.tool_us or '.'), '[ .]+$', '')
+  return { text, times ~= '' and times, g.holder or false, next(more) ~= nil and cjson.encode(more) }
+end
+
+-- Reads a grant; nil when there is none.
+local function grant_of(claim, agent)
+  local fields = call('HMGET', claim_key(claim), 'grant:' .. agent, 'times:' .. agent, 'holder:' .. agent, 'more:' .. agent)
+  if not fields[1] then
+    return nil
+  end
+  return read_grant(claim, fields) or error('the grant of claim ' .. claim .. ' to ' .. agent .. ' is broken')
+end
+
+-- Reads all grants of a claim: {agent, grant}. One that is broken has no grant.
+local function grants_of(claim)
+  local all, found, list = call('HGETALL', claim_key(claim)), {}, {}
+  for i = 1, #all, 2 do
+    found[all[i]] = all[i + 1]
+  end
+  for i = 1, #all, 2 do
+    local agent = string.match(all[i], '^grant:(.*)$')
+    if agent then
+      local fields = { all[i + 1], found['times:' .. agent] or false, found['holder:' .. agent] or false, found['more:' .. agent] or false }
+      list[#list + 1] = { agent = agent, grant = read_grant(claim, fields) }
+    end
+  end
+  return list
+end
+
+-- Adds those fields of a grant that have changed to fields of its claim, which the caller writes.
+local function add_grant(fields, claim, agent, g)
+  local now, before = write_grant(g), stored_grants[g]
+  local was, gone = before and before.claim == claim and before.fields or {}, {}
+  for i, name in ipairs(grant_fields) do
+    if now[i] and now[i] ~= was[i] then
+      fields[#fields + 1] = name .. agent
+      fields[#fields + 1] = now[i]
+    elseif was[i] and not now[i] then
+      gone[#gone + 1] = name .. agent
+    end
+  end
+  if #gone > 0 then
+    call('HDEL', claim_key(claim), unpack(gone))
+  end
+  stored_grants[g] = { claim = claim, fields = now }
+end
+
+-- Writes those fields of a grant that have changed, with other fields of its claim.
+local function save_grant(claim, agent, g, ...)
+  local fields = { ... }
+  add_grant(fields, claim, agent, g)
+  if #fields > 0 then
+    call('HSET', claim_key(claim), unpack(fields))
+  end
 end
 
 -- Reads the entry of a worker: the end of its life (microseconds since 1970), its
@@ -34,13 +160,18 @@ local function mark_waiting(claim, agent, since)
   end
 end
 
--- Ends a grant in the given state. The caller accounts for the claim.
-local function end_grant(claim, agent, g, state, at)
+-- Ends a grant in the given state. The caller accounts for the claim, and writes the grant's fields if it gives a
+-- list for them.
+local function end_grant(claim, agent, g, state, at, fields)
   g.state = state
   g.waits_since = nil
   g.ended_at = at
   stop_spending(claim, agent, g, at)
-  save_grant(claim, agent, g)
+  if fields then
+    add_grant(fields, claim, agent, g)
+  else
+    save_grant(claim, agent, g)
+  end
   call('ZREM', agent_grants_key(agent), claim)
   stop_running(claim, agent)
 end
@@ -66,9 +197,9 @@ local function blocked_name(claim) return '+' .. claim end
 -- one awaits an answer, and none can be started, is running or failed (blackboard.Snapshot.Suspended); it
 -- is blocked where one waits for a Conflict, and all others are over (blackboard.Snapshot.Blocked).
 local function weigh(claim, workflow)
-  local all, suspended, blocked = call('HGETALL', grants_key(claim)), false, false
-  for i = 2, #all, 2 do
-    local g = decoded(all[i])
+  local suspended, blocked = false, false
+  for _, one in ipairs(grants_of(claim)) do
+    local g = one.grant
     if g and g.state == 'queued' and g.conflict then
       blocked = true
     elseif not g or g.state == 'queued' or g.state == 'running' or g.state == 'failed' then
@@ -129,7 +260,7 @@ local function asker_of(question)
   if q[1] ~= 'Question' then
     return nil
   end
-  local claim, agent = q[2], q[3]
+  local claim, agent = q[2] or '', q[3] or ''
   if agent ~= '' then
     return claim, agent
   end
@@ -137,15 +268,15 @@ local function asker_of(question)
   while again do
     claim, again = again, call('HGET', claim_key(again), 'retried_as')
   end
-  return claim, call('HGET', claim_key(claim), 'granted_exclusive_agent')
+  return claim, call('HGET', claim_key(claim), 'granted_exclusive_agent') or ''
 end
 
 -- Cancels the grants of a claim that have not ended and closes their questions. A cub
 -- whose tool runs stops it when it hears of that.
 local function cancel_grants(claim, at)
-  local all, cancelled = call('HGETALL', grants_key(claim)), {}
-  for i = 1, #all, 2 do
-    local agent, g = all[i], decoded(all[i + 1])
+  local cancelled = {}
+  for _, one in ipairs(grants_of(claim)) do
+    local agent, g = one.agent, one.grant
     if not g then -- no agent can work on it, and its question is unknown
       call('ZREM', agent_grants_key(agent), claim)
       for _, question in ipairs(call('ZRANGE', questions_key, 0, -1)) do

@@ -15,7 +15,6 @@ local function artefacts_by_agent_key(id) return P .. 'artefacts:agent:' .. id e
 local function artefacts_by_type_key(id) return P .. 'artefacts:type:' .. id end
 local function artefacts_by_workflow_key(id) return P .. 'artefacts:workflow:' .. id end
 local function artifact_key(id) return P .. 'artifact:' .. id end
-local function bid_order_key(id) return P .. 'claim:' .. id .. ':bid_order' end
 local function bids_key(id) return P .. 'claim:' .. id .. ':bids' end
 local function children_key(id) return P .. 'artifact:' .. id .. ':children' end
 local function claim_key(id) return P .. 'claim:' .. id end
@@ -24,11 +23,10 @@ local claim_targets = P .. 'claim_targets'
 local claims_key = P .. 'claims'
 local function claims_by_workflow_key(id) return P .. 'claims:workflow:' .. id end
 local courses_key = P .. 'courses'
+local function endings_key(id) return P .. 'endings:' .. id end
 local epoch_key = P .. 'epoch'
 local events_key = P .. 'events'
 local gates_key = P .. 'gates:open'
-local function grants_key(id) return P .. 'claim:' .. id .. ':grants' end
-local function ids_key(id) return P .. 'ids:' .. id end
 local instance_key = P .. 'instance'
 local landings_key = P .. 'landings:open'
 local leader_key = P .. 'leader'

@@ -16,8 +16,9 @@
 --   - `gates`, `questions`, `suspended`, `blocked`, `failures` and `terminals` of a workflow count
 --     its open gates and questions, its claims, gates and landing that only people can take on,
 --     its claims that wait for a Conflict alone, and its Failures and Terminals.
---   - Each artefact is in the lists of its type, agent and workflow, in its thread and
---     among the children of its sources.
+--   - Each artefact is in the lists of its type, agent and workflow, and among the children of its
+--     sources; where there is a second version of it, all versions are in its thread.
+--   - A field that has its usual value does not exist. store/usual.go has these values.
 --   - Each open claim is in claims:open and, for each bid that is missing, in the
 --     agent's index `due`; each queued or running grant is in its agent's `grants`, unless it waits for a Conflict.
 --   - A grant has one holder at most. A result counts only with the grant's present
@@ -175,8 +176,7 @@ local function decoded(s)
   return fine and type(v) == 'table' and v or nil
 end
 
--- Ids are indexed by their ending, in small buckets: a small sorted set costs a
--- quarter of a large one's memory per member.
+-- Ids are indexed by their last two characters, without them.
 local function index_id(id)
-  call('ZADD', ids_key(string.sub(id, -2)), 0, string.reverse(id))
+  call('RPUSH', endings_key(string.sub(id, -2)), string.sub(id, 1, -3))
 end

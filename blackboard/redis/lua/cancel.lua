@@ -16,7 +16,10 @@ if c[2] == 'complete' or c[2] == 'terminated' then
   return { 'refused', 'it is ' .. c[2] .. why }
 end
 -- A next version may be there already: cancelled, nobody could go on with either.
-local last = c[2] == 'pending_exclusive' and decoded(call('HGET', grants_key(claim), c[6] or ''))
+local last
+for _, one in ipairs(c[2] == 'pending_exclusive' and grants_of(claim) or {}) do
+  last = one.agent == c[6] and one.grant or last
+end
 if last and last.state == 'done' then
   return { 'refused', 'its work is done; the orchestrator completes it' }
 end

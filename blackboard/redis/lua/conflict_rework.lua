@@ -12,7 +12,7 @@ if call('EXISTS', claim_key(rework.id)) == 1 then
   return { 'already' }
 end
 local target = target_of(artefact)
-if not target[1] or call('ZREVRANGE', thread_key(target[1]), 0, 0)[1] ~= artefact then
+if not target[1] or latest_of(target[1]) ~= artefact then
   return { 'refused', 'there is a newer version of it' }
 end
 if call('HGET', workflow_key(review.workflow), 'status') ~= 'active' then
@@ -22,7 +22,7 @@ if call('ZSCORE', unclaimed_key, artefact) or call('ZSCORE', gates_key, artefact
   return { 'refused', 'its claim is not open yet' }
 end
 for _, id in ipairs(call('ZRANGE', open_claims_key, 0, -1)) do
-  if call('HGET', claim_key(id), 'target_logical_id') == target[1] then
+  if thread_of(id) == target[1] then
     return { 'refused', 'claim ' .. id .. ' on the same thread is open' }
   end
 end

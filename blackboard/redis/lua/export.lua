@@ -3,7 +3,7 @@
 -- entries after a position, the open work, and models' calls under way with the accounts
 -- of their goals. All others are written once, so that their number is enough.
 -- KEYS[1] the ledger. ARGV: 1 position, 2 most entries, 3 workflow (empty: all of them).
--- Replies ok, position, number of artefacts, of claims, of goals, claims {id, fields, bids, order, grants},
+-- Replies ok, position, number of artefacts, of claims, of goals, claims {id, fields, bids},
 -- workflows {id, fields, account}, open work {index, agent, ids with scores}, calls by id | more.
 local most, workflow = tonumber(ARGV[2]), ARGV[3]
 local entries = call('XRANGE', events_key, '(' .. ARGV[1], '+', 'COUNT', most + 1)
@@ -25,8 +25,7 @@ for _, entry in ipairs(entries) do
         seen[id] = true
         local fields = call('HGETALL', claim_key(id))
         if #fields > 0 then
-          claims[#claims + 1] = { id, fields, call('HGETALL', bids_key(id)), call('LRANGE', bid_order_key(id), 0, -1),
-            call('HGETALL', grants_key(id)) }
+          claims[#claims + 1] = { id, fields, call('HGETALL', bids_key(id)) }
         end
         add_workflow(id)
       end
@@ -69,8 +68,8 @@ for i = 1, #ids, 2 do
   for _, agent in ipairs(readable and type(bidders) == 'table' and bidders or {}) do
     known(agent)
   end
-  for _, agent in ipairs(call('HKEYS', grants_key(ids[i]))) do
-    known(agent)
+  for _, one in ipairs(grants_of(ids[i])) do
+    known(one.agent)
   end
 end
 table.sort(names)

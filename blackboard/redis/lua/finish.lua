@@ -34,7 +34,7 @@ g.unmerged = ARGV[12] ~= '' and ARGV[12] or nil -- conflicts
 if ARGV[9] ~= '' then
   g.verdict = ARGV[9]
 end
-local state = 'done'
+local state, fields = 'done', {} -- of the claim, to write
 if a.structural_type == 'Question' then
   state = 'awaiting_answer'
   ask(claim, agent, g, a.id, a.workflow, at)
@@ -42,11 +42,18 @@ else
   if a.structural_type == 'Failure' then
     state = 'failed'
   end
-  end_grant(claim, agent, g, state, at)
+  end_grant(claim, agent, g, state, at, fields)
   local held = call('HMGET', workflow_key(a.workflow), 'questions', 'conflicts')
   if (held[1] or '0') ~= '0' or held[2] then -- its siblings' may be all that is left
+    call('HSET', claim_key(claim), unpack(fields))
+    fields = {}
     weigh(claim, a.workflow)
   end
+end
+local acts = { id = claim, workflow = a.workflow, status = c[1], revision = (tonumber(c[3]) or 0) + 1, course = of, steps = steps, fields = fields }
+local step = steps and state == 'done' and all_well(claim, agent, g) and write_step(acts, c[1], at)
+if not step then
+  call('HSET', claim_key(claim), 'revision', acts.revision, unpack(fields))
 end
 together(at, function()
   emit('result', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt,
@@ -55,10 +62,9 @@ together(at, function()
   if course and gate == '' then
     open_by_course(a, version, course, at)
   end
-  if steps and state == 'done' and all_well(claim) then
-    take_step({ id = claim, workflow = a.workflow, status = c[1], revision = (tonumber(c[3]) or 0) + 1, course = of, steps = steps }, c[1], at)
+  if step then
+    follow_step(acts, step, at)
   else
-    call('HINCRBY', claim_key(claim), 'revision', 1)
     call('PUBLISH', orchestrator_events, claim)
   end
 end)

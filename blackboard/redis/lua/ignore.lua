@@ -7,13 +7,15 @@ local c, stale = decidable(ARGV[1], claim, ARGV[3], ARGV[5])
 if not c then
   return stale
 end
+local names, bids = read_bids(claim, c[5], c[6], c[7])
 for _, agent in ipairs(d.agents) do
-  if call('HSETNX', bids_key(claim), agent, 'ignore') == 1 then
-    call('RPUSH', bid_order_key(claim), agent)
+  if not bids[agent] then
+    call('HSET', bids_key(claim), agent, 'ignore')
+    names[#names + 1], bids[agent] = agent, 'ignore'
   end
   call('ZREM', agent_due_key(agent), claim)
 end
-call('HINCRBY', claim_key(claim), 'revision', 1)
+call('HSET', claim_key(claim), 'revision', c[1] + 1, unpack(unusual({ 'bid_order', order_field(names), '' })))
 local entry = emit('bid', 'workflow', c[3], 'claim', claim, 'agent', table.concat(d.agents, ','), 'to', 'ignore',
   'reason', d.reason)
 call('PUBLISH', orchestrator_events, claim)

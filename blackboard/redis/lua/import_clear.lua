@@ -23,7 +23,7 @@ for _, record in ipairs(some) do
     call('DEL', artifact_key(id), thread_key(a[1] or id), artefacts_by_workflow_key(a[3] or ''))
   elseif kind == 'claim' then
     local workflow = call('HGET', claim_key(id), 'workflow_id') or ''
-    call('DEL', claim_key(id), bids_key(id), bid_order_key(id), grants_key(id), claims_by_workflow_key(workflow))
+    call('DEL', claim_key(id), bids_key(id), claims_by_workflow_key(workflow))
   else
     call('DEL', workflow_key(id), artefacts_by_workflow_key(id), claims_by_workflow_key(id), spending_key(id),
       spending_key(id .. ':settled'))

@@ -7,7 +7,7 @@
 local old, new = ARGV[1], ARGV[2]
 local key = claim_key(old)
 local c = call('HMGET', key, 'status', 'artefact_id', 'workflow_id', 'retried_as', 'origin', 'expected_bidders',
-  'additional_context_ids', 'rework', 'failures')
+  'additional_context_ids', 'rework', 'failures', 'bid_order', 'ignored')
 if not c[1] then
   return { 'refused', 'no such claim' }
 end
@@ -25,19 +25,19 @@ end
 -- repeated.
 local granted = call('HMGET', key, 'granted_review_agents', 'granted_parallel_agents', 'granted_exclusive_agent')
 local bidders = decoded(c[6])
-local all, grants, last = call('HGETALL', grants_key(old)), {}, 1
+local grants, last = {}, 1
 local feedback, undone = false, false
-local corrupt = not (c[2] and c[3] and c[5] and bidders and decoded(c[7]) and granted[1] and granted[2] and granted[3])
+local corrupt = not (c[2] and c[3] and bidders and decoded(c[7] or '[]'))
 local places = { review = 1, parallel = 2, exclusive = 3 }
-for i = 1, #all, 2 do
-  local g = decoded(all[i + 1])
+for _, one in ipairs(grants_of(old)) do
+  local g = one.grant
   if not g or not places[g.phase] then
     corrupt = true
     break
   end
   feedback = feedback or g.phase == 'review' and g.state == 'done' and g.verdict ~= 'approve'
   undone = undone or g.state ~= 'done'
-  grants[#grants + 1] = { agent = all[i], grant = g }
+  grants[#grants + 1] = one
   last = math.max(last, places[g.phase])
 end
 if corrupt then
@@ -81,11 +81,11 @@ if failures == 0 then
   return { 'refused', 'nothing of it failed' }
 end
 for _, id in ipairs(call('ZRANGE', open_claims_key, 0, -1)) do
-  if call('HGET', claim_key(id), 'target_logical_id') == target[1] then
+  if thread_of(id) == target[1] then
     return { 'refused', 'claim ' .. id .. ' on the same thread is open' }
   end
 end
-if call('ZREVRANGE', thread_key(target[1]), 0, 0)[1] ~= c[2] then
+if latest_of(target[1]) ~= c[2] then
   return { 'refused', 'there is a newer version of its artefact' }
 end
 
@@ -94,18 +94,22 @@ if not counted or counted < failures then
   return { 'miscounted', workflow }
 end
 local at, status = clock(), ({ 'pending_review', 'pending_parallel', 'pending_exclusive' })[last]
-put_claim({ id = new, artefact = c[2], status = status, origin = 'retry', bidders = c[6], context = c[7], target = target }, at)
-call('HSET', claim_key(new), 'retry_of', old, 'rework', (c[5] == 'rework' or c[8] == '1') and '1' or '',
-  'granted_review_agents', granted[1], 'granted_parallel_agents', granted[2], 'granted_exclusive_agent', granted[3])
-call('HSET', key, 'retried_as', new)
-local bid, question = {}, ''
-for _, agent in ipairs(call('LRANGE', bid_order_key(old), 0, -1)) do
-  local how = call('HGET', bids_key(old), agent)
-  if how then
-    bid[agent] = true
-    call('HSET', bids_key(new), agent, how)
-    call('RPUSH', bid_order_key(new), agent)
+local order, bid = read_bids(old, c[10], c[11], c[6])
+local names, kept, question = {}, {}, ''
+for _, agent in ipairs(order) do
+  if bid[agent] then
+    names[#names + 1] = agent
+    kept[#kept + 1] = agent
+    kept[#kept + 1] = bid[agent]
   end
+end
+put_claim({ id = new, artefact = c[2], status = status, origin = 'retry', bidders = c[6], context = c[7] or '[]', target = target,
+  order = order_field(names), more = { 'retry_of', old, '', 'rework', (c[5] == 'rework' or c[8] == '1') and '1' or '', '',
+    'granted_review_agents', granted[1] or '[]', '[]', 'granted_parallel_agents', granted[2] or '[]', '[]',
+    'granted_exclusive_agent', granted[3] or '', '' } }, at)
+call('HSET', key, 'retried_as', new)
+if #kept > 0 then
+  call('HSET', bids_key(new), unpack(kept))
 end
 for _, g in ipairs(grants) do
   if g.grant.state == 'done' then
@@ -118,7 +122,8 @@ for _, g in ipairs(grants) do
     local anew = { phase = g.grant.phase, attempt = g.grant.started_at and count + 1 or count, asked = #asked > 0 and asked or nil,
       asked_in = resumes, asked_of = resumes and (g.grant.asked_of or old),
       settled = g.grant.settled, failure = g.grant.state == 'failed' and g.grant.result_id or nil, why = ARGV[4] ~= '' and ARGV[4] or nil }
-    if unanswered and call('HGET', artifact_key(unanswered), 'produced_by_agent') == '' then
+    local asker = unanswered and call('HMGET', artifact_key(unanswered), 'produced_by_agent', 'type')
+    if asker and asker[2] and not asker[1] then
       question, anew.queued_at = unanswered, at -- the orchestrator's: nobody but a person can go on
       ask(new, g.agent, anew, question, workflow, at)
     else
@@ -142,7 +147,7 @@ else -- another one's Failure is the latest now
   local ids = call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)
   for i = #ids, 1, -1 do
     local a = call('HMGET', artifact_key(ids[i]), 'structural_type', 'claim_id')
-    if a[1] == 'Failure' and (a[2] == '' or not call('HGET', claim_key(a[2]), 'retried_as')) then
+    if a[1] == 'Failure' and (not a[2] or not call('HGET', claim_key(a[2]), 'retried_as')) then
       call('HSET', w, 'failure_id', ids[i])
       break
     end

@@ -1,7 +1,7 @@
 -- An agent begins to work on a grant: queued to running.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 holder, 4 to 8 what it runs: the image's
 -- id, the digests of the program and of the settings, sett's version, the digest of the pinned files (empty: not known).
--- Replies ok, grant, claim (flat), artefact (flat) | refused why | stopping.
+-- Replies ok, claim (flat), artefact (flat) | refused why | stopping.
 local claim, agent, holder = ARGV[1], ARGV[2], ARGV[3]
 local g = grant_of(claim, agent)
 if not g then
@@ -9,12 +9,12 @@ if not g then
   return { 'refused', 'no such grant' }
 end
 local key = claim_key(claim)
-local c = call('HMGET', key, 'artefact_id', 'workflow_id')
+local c = call('HMGET', key, 'artefact_id', 'workflow_id', 'revision')
 if not c[1] or not c[2] then
   return { 'refused', 'the claim is corrupt' }
 end
 if g.state == 'running' and g.holder == holder then
-  return { 'ok', cjson.encode(g), call('HGETALL', key), call('HGETALL', artifact_key(c[1])) }
+  return { 'ok', call('HGETALL', key), call('HGETALL', artifact_key(c[1])) }
 end
 if g.conflict and g.state == 'queued' then
   return { 'refused', 'the grant waits for Conflict ' .. g.conflict }
@@ -29,9 +29,7 @@ local at = clock()
 call('HSET', running_key, run_field(claim, agent),
   cjson.encode({ claim = claim, agent = agent, holder = holder, attempt = g.attempt, since = at }))
 g.state, g.holder, g.started_at = 'running', holder, at
-local saved = cjson.encode(g)
-call('HSET', grants_key(claim), agent, saved)
-call('HINCRBY', key, 'revision', 1)
+save_grant(claim, agent, g, 'revision', (tonumber(c[3]) or 0) + 1)
 local ran = {}
 for i, name in ipairs({ 'image', 'program', 'config', 'sett', 'pin' }) do
   if (ARGV[3 + i] or '') ~= '' then
@@ -41,4 +39,4 @@ for i, name in ipairs({ 'image', 'program', 'config', 'sett', 'pin' }) do
 end
 emit('start', 'workflow', c[2], 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt, 'holder', holder,
   unpack(ran))
-return { 'ok', saved, call('HGETALL', key), call('HGETALL', artifact_key(c[1])) }
+return { 'ok', call('HGETALL', key), call('HGETALL', artifact_key(c[1])) }

@@ -250,7 +250,7 @@ func (l *containerLauncher) startBlackboard(ctx context.Context) (runtime.Unit, 
 // another version.
 func (l *containerLauncher) update(ctx context.Context) error {
 	c := l.j.plan.Changes
-	if l.ownUsers() && (len(c.Added)+len(c.Removed) > 0 || c.Notify) {
+	if l.ownUsers() && (len(c.Added)+len(c.Removed) > 0 || c.Notify || l.j.plan.replaces()) {
 		if err := l.updateUsers(ctx); err != nil {
 			return err
 		}
@@ -273,7 +273,7 @@ func (l *containerLauncher) update(ctx context.Context) error {
 	return l.j.chooseHealth()
 }
 
-// updateUsers tells Redis of agents, or a notifier, that came and went.
+// updateUsers tells Redis of agents, or a notifier, that came and went, and of the rights that another sett gives.
 func (l *containerLauncher) updateUsers(ctx context.Context) error {
 	if err := l.containers().Write(ctx, runtime.ComponentBlackboard, []runtime.File{l.usersFile()}); err != nil {
 		return fmt.Errorf("hand over the agents' passwords: %w", err)

@@ -152,6 +152,9 @@ func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 	if err := u.settle(ctx); err != nil {
 		return err
 	}
+	if err := convert(ctx, u); err != nil {
+		return err
+	}
 	if err := instance.EnsureBases(ctx, u.at, u.board, u.in); err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func (j *job) hostEnviron() []string {
 
 // connect waits until the blackboard answers, or the unit that is to serve it has ended.
 func (j *job) connect(ctx context.Context, unit *runtime.Unit) error {
-	at := instance.Connection{URL: j.in.URL, Instance: j.in.Name, As: "sett-up", Timeout: j.c.Redis.Timeout, Once: unit != nil, Mark: j.in.Mark()}
+	at := instance.Connection{URL: j.in.URL, Instance: j.in.Name, As: "sett-up", Timeout: j.c.Redis.Timeout, Once: unit != nil, Mark: j.in.Mark(), Convert: true}
 	for {
 		b, err := instance.Connect(ctx, j.at.Terminal, at)
 		if err == nil {

@@ -48,7 +48,14 @@ func (s *stopper) stop(ctx context.Context) error {
 	if s.tell {
 		s.at.Printf("%s  %s\n", s.at.Paint(s.in.Name, term.Bold), role.Clean(s.at.Tilde(s.in.Workspace)))
 	}
-	told := s.announceStop(ctx)
+	if err := s.inOrder(ctx, units, s.announceStop(ctx)); err != nil {
+		return err
+	}
+	return errors.Join(instance.DropModelKeys(s.in), s.in.Pins().Keep())
+}
+
+// inOrder stops units, and those that they start meanwhile.
+func (s *stopper) inOrder(ctx context.Context, units []runtime.Unit, told bool) error {
 	s.gather(ctx)
 	for _, components := range stopOrder(told) {
 		group := slices.DeleteFunc(slices.Clone(units), func(u runtime.Unit) bool {
@@ -61,10 +68,7 @@ func (s *stopper) stop(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.sweep(ctx); err != nil {
-		return err
-	}
-	return errors.Join(instance.DropModelKeys(s.in), s.in.Pins().Keep())
+	return s.sweep(ctx)
 }
 
 // stopOrder is the order in which components are stopped. Agents come before the

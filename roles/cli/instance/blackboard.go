@@ -23,7 +23,7 @@ type Board struct {
 	Roster  view.Roster
 	People  People
 	Calls   calls
-	Control control
+	Control Control
 	Archive archive.Board // for a wiring file: the source or target of an archive
 
 	// Watch reports each interruption of the connection, and each return, until the
@@ -122,6 +122,18 @@ type decisions interface {
 	Retry(ctx context.Context, claimID, newClaimID, by, why string) error
 }
 
+// Control tells the orchestrator and the server of a start or a stop, and converts records of before.
+type Control struct {
+	control
+	conversion
+}
+
+// conversion brings records of an older sett into the form of this one.
+type conversion interface {
+	Older(ctx context.Context) (bool, error)
+	Convert(ctx context.Context) (redis.Converted, error)
+}
+
 // control tells the orchestrator and the server of a start or a stop.
 type control interface {
 	SetInstance(ctx context.Context, s blackboard.InstanceState, by string) error
@@ -139,12 +151,13 @@ type Connection struct {
 	Timeout       time.Duration   // of one call; 0: the client's default
 	Once          bool            // a call is not repeated
 	Mark          blackboard.Mark // of the board, as it was seen before; Look compares
+	Convert       bool            // a board of an older schema, too, which has to be converted before it is used
 }
 
 // Connect opens a blackboard. The error wraps blackboard.ErrUnavailable if it does not
 // answer. The caller calls Close.
 func Connect(ctx context.Context, on *term.Terminal, c Connection) (*Board, error) {
-	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: on.Getenv(env.RedisCAFile), Mark: c.Mark}
+	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: on.Getenv(env.RedisCAFile), Mark: c.Mark, Convert: c.Convert}
 	if c.Once {
 		o.Retries = -1
 	}
@@ -170,7 +183,7 @@ func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*
 func BoardOf(b *redis.Board) *Board {
 	return &Board{
 		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index, b.Index}, Ledger: b.Ledger,
-		Roster: b.Roster, People: People{b.People, b.People, b.People}, Calls: b.Calls, Control: b, Archive: b,
+		Roster: b.Roster, People: People{b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b}, Archive: b,
 		Watch: func(ctx context.Context, back func(), lost func(error)) {
 			_ = b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, back, func(redis.Channel, string) {}, lost)
 		},

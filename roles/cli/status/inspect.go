@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -122,6 +123,10 @@ func (r *Row) look(in *instance.Instance, c *config.Config, units []runtime.Unit
 // ask asks the blackboard.
 func (r *Row) ask(ctx context.Context, at *instance.Locator, running map[string]runtime.Unit, c *config.Config, units []runtime.Unit, detail bool) error {
 	b, err := r.in.Glance(ctx, at.Terminal, "sett-list")
+	if older := (*blackboard.SchemaError)(nil); errors.As(err, &older) {
+		r.State, r.why = Degraded, fmt.Errorf("%w: %s", older, older.Remedy())
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -125,14 +125,10 @@ func (c *Conn) Sorted(ctx context.Context, index string) ([]string, error) {
 // Page is the number of records that are read in one round trip.
 const Page = 200
 
-// ClaimReads returns the commands that read a claim, its bids, their order and its
-// grants.
+// ClaimReads returns the commands that read a claim and its bids: see ReadClaim.
 func (c *Conn) ClaimReads(id string) rueidis.Commands {
 	b, k := c.Client.B(), c.Keys
-	return rueidis.Commands{
-		b.Hgetall().Key(k.Claim(id)).Build(), b.Hgetall().Key(k.Bids(id)).Build(),
-		b.Lrange().Key(k.BidOrder(id)).Start(0).Stop(-1).Build(), b.Hgetall().Key(k.Grants(id)).Build(),
-	}
+	return rueidis.Commands{b.Hgetall().Key(k.Claim(id)).Build(), b.Hgetall().Key(k.Bids(id)).Build()}
 }
 
 // Entries returns the events of up to count entries of the ledger after a position and up

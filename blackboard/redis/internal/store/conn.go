@@ -23,8 +23,9 @@ import (
 	"sett/blackboard"
 )
 
-// SchemaVersion is written to every instance; another one is refused.
-const SchemaVersion = "1"
+// SchemaVersion is written to every instance; another one is refused. convert.lua converts those
+// of schema 1.
+const SchemaVersion = "2"
 
 // MaxBackoff is the longest wait before a call is made again.
 const MaxBackoff = 2 * time.Second
@@ -38,6 +39,10 @@ type Options struct {
 	Retries  int           // of a call that could not be made; 0 means 5, negative none
 	Backoff  time.Duration // before the first retry, then doubled up to 2 s; 0 means 50 ms
 	CAFile   string        // PEM certificates to trust for rediss://; empty: the system's
+
+	// Convert opens a board of an older schema, too, which only redis.Board.Convert may use before
+	// it is converted.
+	Convert bool
 
 	// Mend repairs a server after its start, before it gets the first script: see mend.go.
 	// It needs the rights of an administrator, and is the orchestrator's.
@@ -101,6 +106,10 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		if !errors.Is(err, blackboard.ErrUnavailable) {
 			err = fmt.Errorf("connect to %s: %w", c.Addr, err)
 		}
+		return nil, err
+	}
+	if err := checkSchema(ctx, c); err != nil {
+		c.Client.Close()
 		return nil, err
 	}
 	return c, nil

@@ -86,6 +86,7 @@ func DecodeArtefact(id string, fields map[string]string) (blackboard.Artefact, e
 	if len(fields) == 0 {
 		return blackboard.Artefact{}, fmt.Errorf("artefact %s: %w", id, blackboard.ErrNotFound)
 	}
+	fields = WholeArtefact(id, fields)
 	r := record{what: "artefact " + id, fields: fields}
 	a := blackboard.Artefact{
 		ID: r.text("id"), LogicalID: r.text("logical_id"), Version: r.number("version"),
@@ -110,6 +111,7 @@ func DecodeClaim(id string, fields map[string]string) (blackboard.Claim, error) 
 	if len(fields) == 0 {
 		return blackboard.Claim{}, fmt.Errorf("claim %s: %w", id, blackboard.ErrNotFound)
 	}
+	fields = whole(id, fields, usualOfClaim)
 	r := record{what: "claim " + id, fields: fields}
 	c := blackboard.Claim{
 		ID: r.text("id"), ArtefactID: r.text("artefact_id"), Status: blackboard.ClaimStatus(r.text("status")),
@@ -166,6 +168,11 @@ func DecodeGrant(claim, agent, s string) (blackboard.Grant, error) {
 	if err := json.Unmarshal([]byte(s), &g); err != nil {
 		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: %w: %w", claim, agent, err, blackboard.ErrCorrupt)
 	}
+	return g.decoded(claim, agent)
+}
+
+// decoded is the grant as others see it.
+func (g StoredGrant) decoded(claim, agent string) (blackboard.Grant, error) {
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
 		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, AskedIn: g.AskedIn, AskedOf: g.AskedOf, Failure: g.Failure, Why: g.Why, Base: g.Base, Unmerged: strings.Fields(g.Unmerged), Reason: g.Reason,

@@ -28,12 +28,6 @@ func (k Keys) Claim(id string) string { return k.Prefix + "claim:" + id }
 // Bids is the key claim:CLAIM:bids.
 func (k Keys) Bids(claim string) string { return k.Prefix + "claim:" + claim + ":bids" }
 
-// BidOrder is the key claim:CLAIM:bid_order.
-func (k Keys) BidOrder(claim string) string { return k.Prefix + "claim:" + claim + ":bid_order" }
-
-// Grants is the key claim:CLAIM:grants.
-func (k Keys) Grants(claim string) string { return k.Prefix + "claim:" + claim + ":grants" }
-
 // Artefacts is the key artefacts.
 func (k Keys) Artefacts() string { return k.Prefix + "artefacts" }
 
@@ -70,8 +64,8 @@ func (k Keys) Gates() string { return k.Prefix + "gates:open" }
 // Landings is the key landings:open.
 func (k Keys) Landings() string { return k.Prefix + "landings:open" }
 
-// IDs is the key ids:BUCKET.
-func (k Keys) IDs(bucket string) string { return k.Prefix + "ids:" + bucket }
+// Endings is the key endings:XY, which has the beginnings of the ids that end with XY.
+func (k Keys) Endings(ending string) string { return k.Prefix + "endings:" + ending }
 
 // Workflow is the key workflow:ID.
 func (k Keys) Workflow(id string) string { return k.Prefix + "workflow:" + id }

@@ -55,6 +55,8 @@ func (r *refuser) serve(conn net.Conn) {
 			answer = "*2\r\n$5\r\nproto\r\n:2\r\n"
 		case "CLIENT", "SELECT":
 			answer = "+OK\r\n"
+		case "HGETALL":
+			answer = "*0\r\n"
 		case "EVALSHA", "EVAL":
 			answer = "*1\r\n$2\r\nok\r\n"
 			if refusal := r.refusal.Swap(nil); refusal != nil {

@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"sett/blackboard"
+)
+
+// converts is how often an orchestrator looks whether the records are converted.
+const converts = 200 * time.Millisecond
+
+// Convertible says whether records of a schema can be converted, or are about to be.
+func Convertible(has string) bool { return has == "1" || has == "1 to "+SchemaVersion }
+
+func schemaOf(ctx context.Context, c *Conn) (string, error) {
+	fields, err := c.Hash(ctx, "read schema", c.Keys.Instance()) // each user may read a whole hash
+	return fields["schema"], err
+}
+
+// checkSchema refuses a board whose records have another form than this sett knows: they
+// would look broken or missing. A user that may not ask is not told. An orchestrator, which
+// may be started while sett up converts the records, waits for the end of that.
+func checkSchema(ctx context.Context, c *Conn) error {
+	if c.Options.Convert {
+		return nil
+	}
+	has, err := schemaOf(ctx, c)
+	for c.Options.Mend && err == nil && Convertible(has) && ctx.Err() == nil {
+		time.Sleep(converts)
+		has, err = schemaOf(ctx, c)
+	}
+	switch {
+	case err != nil && errors.Is(err, blackboard.ErrUnavailable):
+		return err
+	case err != nil || has == "" || has == SchemaVersion:
+		return nil
+	}
+	return &blackboard.SchemaError{Instance: c.Options.Instance, Has: has, Wants: SchemaVersion, Older: Convertible(has)}
+}

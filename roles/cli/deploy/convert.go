@@ -1,0 +1,69 @@
+package deploy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/roles/role/words"
+	"sett/runtime"
+)
+
+// convert brings the records of an older sett into the form of this one, once. The parts of then
+// write the old form, so those that run are stopped first; the new ones take their place.
+func convert(ctx context.Context, u *upRun) error {
+	older, err := u.board.Control.Older(ctx)
+	if err != nil || !older {
+		return err
+	}
+	if u.plan.Action == actionApply {
+		if err := stopParts(ctx, u); err != nil {
+			return err
+		}
+	}
+	n, err := u.board.Control.Convert(ctx)
+	if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+		return role.Fail(role.TimedOut, err, "sett up goes on with it; --timeout gives it more time")
+	}
+	if err != nil {
+		return role.Fail(role.Environment, err, "")
+	}
+	u.at.Printf("  converted %s and %s to the form of this sett\n", words.Count(n.Artefacts, "artefact"), words.Count(n.Claims, "claim"))
+	return nil
+}
+
+// stopParts stops all parts but the blackboard. If this up is killed here, the next one finds a down to
+// finish, and starts everything.
+func stopParts(ctx context.Context, u *upRun) error {
+	if err := u.in.SetStopping(true); err != nil {
+		return err
+	}
+	before, err := u.in.Config()
+	if err != nil {
+		before = u.c // for grace periods only
+	}
+	s := &stopper{at: u.at, in: u.in, place: othersThan{u.place, runtime.ComponentBlackboard}, config: before}
+	units, err := s.place.List(ctx, nil)
+	if err == nil {
+		err = s.inOrder(ctx, units, false)
+	}
+	if err != nil {
+		return fmt.Errorf("stop the parts that another sett started: %w", err)
+	}
+	return u.in.SetStopping(false)
+}
+
+// othersThan is a place without one of its components.
+type othersThan struct {
+	instance.Place
+	component string
+}
+
+// List lists the other units.
+func (p othersThan) List(ctx context.Context, labels runtime.Labels) ([]runtime.Unit, error) {
+	units, err := p.Place.List(ctx, labels)
+	return slices.DeleteFunc(units, func(u runtime.Unit) bool { return u.Labels[runtime.LabelComponent] == p.component }), err
+}
