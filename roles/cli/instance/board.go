@@ -86,7 +86,7 @@ func (l *Locator) open(ctx context.Context, in *Instance) (*Board, error) {
 			return nil, err
 		}
 		back = now.after(back)
-		b, err := l.connect(ctx, in, first)
+		b, err := connect(ctx, l, in, first)
 		if err == nil && in.External {
 			b, err = l.stillUp(ctx, in, b, now)
 		}
@@ -110,7 +110,7 @@ func (l *Locator) open(ctx context.Context, in *Instance) (*Board, error) {
 const silence = 3 * time.Second
 
 // connect connects to the blackboard. When that takes long it says once what it waits for.
-func (l *Locator) connect(ctx context.Context, in *Instance, says bool) (b *Board, err error) {
+func connect(ctx context.Context, l *Locator, in *Instance, says bool) (b *Board, err error) {
 	connected := make(chan struct{})
 	go func() {
 		defer close(connected)

@@ -295,7 +295,7 @@ func (l *looker) content(ctx context.Context) error {
 		return err
 	}
 	l.Undo = l.undo()
-	l.Modules, err = l.both.MovedModules(ctx, from, l.To)
+	l.Modules, err = git.MovedModules(ctx, l.both, from, l.To)
 	return err
 }
 

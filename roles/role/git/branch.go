@@ -188,7 +188,7 @@ func (g Repository) Advance(ctx context.Context, branch, tree, from, to, why str
 		}
 		_, _, _ = w.exec(ctx, "", []string{"update-index", "-q", "--refresh"}) // its exit code says that files are changed
 		if _, err := w.Run(ctx, slices.Concat([]string{"read-tree", "-m", "-u"}, was, []string{to})...); err != nil {
-			return w.unwritten(ctx, tree, from, to, err)
+			return unwritten(ctx, w, tree, from, to, err)
 		}
 		back = func() error {
 			before := from

@@ -72,7 +72,7 @@ func (p Pointers) Without(all []Module, content map[string]lfs.Pointer) Pointers
 }
 
 // MovedModules returns the submodules that have another commit in one commit than in another.
-func (g Repository) MovedModules(ctx context.Context, from, to string) ([]string, error) {
+func MovedModules(ctx context.Context, g Repository, from, to string) ([]string, error) {
 	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--raw", from, to, "--")
 	if err != nil {
 		return nil, err

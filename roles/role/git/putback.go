@@ -17,7 +17,7 @@ import (
 // puts back those that it wrote: git leaves them, while the index and the branch are
 // as before. A read-tree that refused has written nothing, and what stands there may be
 // newer than what is committed: then nothing is put back.
-func (g Repository) unwritten(ctx context.Context, tree, from, to string, why error) error {
+func unwritten(ctx context.Context, g Repository, tree, from, to string, why error) error {
 	if !regexp.MustCompile(`unable to (write|create|unlink)|cannot (create|unlink)|failed to symlink|filter .*failed`).MatchString(why.Error()) {
 		return why
 	}
@@ -25,7 +25,7 @@ func (g Repository) unwritten(ctx context.Context, tree, from, to string, why er
 	if !strings.Contains(why.Error(), "No space left") && !strings.Contains(why.Error(), "quota") {
 		hint = "see why git cannot write there, then land again"
 	}
-	if err := g.putBack(ctx, tree, from, to); err != nil {
+	if err := putBack(ctx, g, tree, from, to); err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("%w\nand not all files could be put back: %w", why, err),
 			"make room, then have git write what is committed: git -C %s restore .", role.ShellWord(tree))
 	}
@@ -33,7 +33,7 @@ func (g Repository) unwritten(ctx context.Context, tree, from, to string, why er
 }
 
 // putBack has the files in which two commits differ be as the index has them.
-func (g Repository) putBack(ctx context.Context, tree, from, to string) error {
+func putBack(ctx context.Context, g Repository, tree, from, to string) error {
 	var err error
 	if from == "" {
 		if from, err = g.EmptyTree(ctx); err != nil {
