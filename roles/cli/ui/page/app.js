@@ -219,7 +219,7 @@ function focused(on) {
 }
 
 function bring() {
-  render(document.getElementById('nav'), order.map((name) => link(name, views[name].title, { key: name, 'aria-current': page.view === views[name] ? 'page' : null })));
+  render(document.getElementById('nav'), order.map((name) => link(name, views[name].title, { key: name, 'aria-current': page.view === views[name] ? 'page' : name === 'goals' && page.view === views.show ? 'true' : null })));
   if (page.problem) {
     const lost = page.problem.status === 401;
     render(main, [h('h1', { key: 'p' }, lost ? 'This page is not open any more' : 'It cannot be shown'), h('p', null, text(page.problem.message)),
@@ -255,9 +255,12 @@ function followOwn() {
   if (!query) return;
   page.rows = [];
   page.dropped = false;
+  page.fresh = true;
   let due = null;
-  own = new Stream(page.view.query(page), { open() {}, state, problem(e) { page.problem = e; paint(); }, entry(e) {
+  const arrived = () => { page.fresh = false; paint(); };
+  own = new Stream(page.view.query(page), { open() { setTimeout(arrived, 1000); }, state, problem(e) { page.problem = e; paint(); }, entry(e) {
     page.rows.push(e);
+    page.fresh = false;
     if (page.rows.length > 2 * views.ledger.kept) {
       page.rows.splice(0, views.ledger.kept);
       page.dropped = true;
