@@ -54,7 +54,9 @@ const page = {
         document.getElementById('t-' + name + id).focus();
         return;
       }
-      await send(name + id, b.act, id, b.body || (words ? { text: words } : {}));
+      const act = () => send(name + id, b.act, id, b.body || (words ? { text: words } : {}));
+      if (b.asks) sure(b.label, b.asks, id, act);
+      else await act();
     };
     return h('div', { key: 'form-' + name + id }, h('label', { for: 't-' + name + id, class: 'quiet' }, label),
       h('textarea', { id: 't-' + name + id, dir: 'auto', 'data-answer': '', value: d.text, oninput: (e) => { d.text = e.target.value; }, onkeydown: (e) => {
@@ -113,6 +115,19 @@ function confirm(name, id, label) {
     } }, 'Yes, ' + label.toLowerCase())),
   );
   document.getElementById('why').focus();
+}
+
+// sure asks whether an act is meant. The second half of a double click is not heard.
+function sure(label, says, id, then) {
+  const dialog = document.getElementById('dialog');
+  const yes = 'Yes, ' + label.toLowerCase();
+  const show = (early) => [h('h2', null, label, '?'), h('p', { class: 'quiet' }, says, ' ', h('code', null, id)), h('div', { class: 'row' },
+    h('button', { type: 'button', onclick: () => dialog.close() }, 'No'),
+    h('button', { type: 'button', class: 'do', disabled: early, onclick: () => { dialog.close(); then(); } }, yes))];
+  ask(...show(true));
+  setTimeout(() => {
+    if (dialog.open && dialog.querySelector('.do:disabled')?.textContent === yes) render(dialog, show(false));
+  }, 400);
 }
 
 // ask shows the dialog, which its heading names.

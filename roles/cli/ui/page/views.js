@@ -24,7 +24,7 @@ const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-r
   m.kind === 'question'
     ? page.form('answer', m.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] })
     : [h('div', null, of(m.id, 'show it')), page.form('gate', m.id, { label: 'What is wrong with it', buttons: [
-      { label: 'Approve', act: 'approve', class: 'do', silent: true }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] })]);
+      { label: 'Approve', act: 'approve', class: 'do', silent: true, asks: 'Its claim opens, or its goal ends with it. This cannot be taken back.' }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] })]);
 
 const waits = (page, all) => list(['for', 'who', 'what', 'goal'], (all || []).map((w) => h('tr', { key: w.what + w.subject_id + (w.agent || '') },
   h('td', { class: 'tight' }, w.what), h('td', null, text(w.agent || '')), h('td', null, text(w.text)),
@@ -240,11 +240,11 @@ const artefact = {
         h('dt', null, 'payload'), h('dd', null, a.payload_size, ' bytes, SHA-256 ', h('span', { class: 'mono' }, a.payload_sha256))),
       shown.gate ? h('p', { class: tone(shown.gate.state) }, shown.gate.state, shown.gate.by ? [' by ', text(shown.gate.by)] : '', shown.gate.says ? [': ', text(shown.gate.says)] : '') : null,
       shown.gate && shown.gate.state === 'held' ? page.form('gate', a.id, { label: 'What is wrong with it', buttons: [
-        { label: 'Approve', act: 'approve', class: 'do', silent: true }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] }) : null,
+        { label: 'Approve', act: 'approve', class: 'do', silent: true, asks: 'Its claim opens, or its goal ends with it. This cannot be taken back.' }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] }) : null,
       a.structural_type === 'Question' && !shown.children.length ? page.form('answer', a.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] }) : null,
       a.structural_type === 'Failure' ? h('p', null, page.button('retry', a.id, 'Retry')) : null,
       claim && claim.status === 'pending_review' ? page.form('review', a.id, { label: 'Your review: what is wrong with it', buttons: [
-        { label: 'Approve', act: 'review', class: 'do', silent: true, body: { approve: true } }, { label: 'Give feedback', act: 'review', class: 'stop', needs: true }] }) : null,
+        { label: 'Approve', act: 'review', class: 'do', silent: true, body: { approve: true }, asks: 'Your review counts, and cannot be taken back.' }, { label: 'Give feedback', act: 'review', class: 'stop', needs: true }] }) : null,
       h('h2', null, 'Payload'), payload(a, whole),
       claim ? [h('h2', null, 'The claim on it'), claimPart(page, shown.claim, bids)] : null,
       why.steps.length ? [h('h2', null, 'How it came to be'), h('div', { class: 'cards' }, why.steps.map(step))] : null,
