@@ -9,9 +9,10 @@ import (
 // The list that ? shows has every key that the page obeys.
 func TestKeys(t *testing.T) {
 	script := string(parts()["app.js"].body)
-	listed, rest, _ := strings.Cut(script[strings.Index(script, "const keys = ["):], "\n\n")
+	_, after, _ := strings.Cut(script, "const keys = [")
+	listed, rest, _ := strings.Cut(after, "\n\n")
 	list := map[string]bool{}
-	for _, m := range regexp.MustCompile(`\['(.+?)', '`).FindAllStringSubmatch(strings.TrimPrefix(listed, "const keys = ["), -1) {
+	for _, m := range regexp.MustCompile(`\['(.+?)', '`).FindAllStringSubmatch(listed, -1) {
 		list[m[1]] = true
 		if !strings.HasPrefix(m[1], "g ") {
 			for _, key := range strings.Fields(m[1]) {
