@@ -32,6 +32,7 @@ func (s *stage) reports() map[string]string {
 		s.Must(err)
 		all[name] = out
 	}
+	has(s.t, all["hostile"], "kB: sett unearth ") // a payload that is too large for a report
 	out, _, err := s.run("report", ids["goal"], "-o", "json")
 	s.Must(err)
 	var r report.Report

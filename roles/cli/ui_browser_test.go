@@ -372,7 +372,13 @@ func (b *browser) byKeys(question, held string) {
 	if a, err := b.board.Records.Artefact(b.t.Context(), answers[0]); err != nil || a.Payload != "The red one." || blackboard.PersonOf(a) != "anna" {
 		b.t.Errorf("answer %+v, %v", a, err)
 	}
-	b.do(chromedp.DoubleClick("button.do"))
+	b.do(chromedp.DoubleClick("#main button.do"))
+	b.sees("it asks first", "document.querySelector('#dialog[open] .do:enabled')")
+	if reviews, err := b.board.Index.Children(b.t.Context(), held); err != nil || len(reviews) != 0 {
+		b.t.Errorf("it was not agreed to: reviews %q, %v", reviews, err)
+	}
+	b.heard("approve")
+	b.do(chromedp.DoubleClick("#dialog .do"))
 	b.sees("it is approved", "document.getElementById('main').innerText.includes('nobody asks, and nothing waits for approval')")
 	reviews, err := b.board.Index.Children(b.t.Context(), held)
 	b.Must(err)

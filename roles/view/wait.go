@@ -17,14 +17,14 @@ type Wait struct {
 	Agent      string              `json:"agent,omitempty"` // has the next move, or has the grant or artefact that waits
 	Since      time.Time           `json:"since"`
 	AgeSeconds int64               `json:"age_seconds"`
-	Until      time.Time           `json:"until,omitzero"` // when the orchestrator ends the wait; absent: never
-	SubjectID  string              `json:"subject_id"`     // the claim or artefact that waits, for an answer the Question
-	WorkflowID string              `json:"workflow_id"`    // empty: of a record that cannot be read
-	Text       string              `json:"text"`           // for people, in one line
+	Until      time.Time           `json:"until,omitzero"`          // when the orchestrator ends the wait; absent: never
+	Limit      float64             `json:"limit_seconds,omitempty"` // of a result: the agent's timeout; absent: unknown
+	SubjectID  string              `json:"subject_id"`              // the claim or artefact that waits, for an answer the Question
+	WorkflowID string              `json:"workflow_id"`             // empty: of a record that cannot be read
+	Text       string              `json:"text"`                    // for people, in one line
 
-	trouble string        // of the agent or the orchestrator that has the next move; empty: none
-	limit   time.Duration // of a result: the agent's timeout; 0: unknown
-	people  bool          // only people end it, though not every wait of its kind
+	trouble string // of the agent or the orchestrator that has the next move; empty: none
+	people  bool   // only people end it, though not every wait of its kind
 }
 
 // Is says whether two waits are the same one, however long they have lasted.
@@ -66,10 +66,18 @@ const running = " is running"
 // Lasted says how long the wait has lasted, and how long it may.
 func (w Wait) Lasted() string {
 	lasted := "for " + AgeOf(w.AgeSeconds)
-	if w.limit > 0 {
-		lasted += " of " + words.Age(w.limit)
+	if w.Limit > 0 {
+		lasted += " of " + words.Age(w.May())
 	}
 	return lasted
+}
+
+// May is how long the wait may last; 0: for ever, or it is not known.
+func (w Wait) May() time.Duration {
+	if !w.Until.IsZero() {
+		return w.Until.Sub(w.Since)
+	}
+	return time.Duration(w.Limit * float64(time.Second))
 }
 
 // ByPerson says whether only people can end the wait.
@@ -160,7 +168,7 @@ func (s Scene) never(kind blackboard.WaitKind, id, workflow, trouble, text strin
 // that has the next move.
 func (s Scene) wait(w blackboard.Wait, text string) Wait {
 	v := Wait{What: w.Kind, Agent: w.Agent, Since: w.Since, AgeSeconds: AgeSeconds(s.Now, w.Since), Until: w.Until,
-		SubjectID: w.SubjectID, WorkflowID: w.WorkflowID, Text: text, limit: w.Limit}
+		SubjectID: w.SubjectID, WorkflowID: w.WorkflowID, Text: text, Limit: w.Limit.Seconds()}
 	if s.Refusal != nil { // the move cannot be made
 		v.trouble, v.Text = "no writes", "the blackboard refuses writes ("+text+")"
 		return v

@@ -144,8 +144,8 @@ func (s sheet) waitRows(all []view.Wait, more int) []row {
 			as = term.Warn
 		}
 		lasted := "for " + age(w.AgeSeconds, s.since())
-		if !w.Until.IsZero() {
-			lasted += " of " + words.Age(w.Until.Sub(w.Since))
+		if most := w.May(); most > 0 {
+			lasted += " of " + words.Age(most)
 		}
 		r := row{key: fmt.Sprintf("wait %s %s %s %d", w.What, w.SubjectID, w.Agent, i), line: live.Styled{{Text: term.Pad(string(w.What), 11), As: as}, {Text: lasted + "  ", As: term.Dim}, {Text: w.Text}}}
 		if w.WorkflowID != "" && s.p.kind == paneNow {

@@ -54,7 +54,9 @@ const page = {
         document.getElementById('t-' + name + id).focus();
         return;
       }
-      await send(name + id, b.act, id, b.body || (words ? { text: words } : {}));
+      const act = () => send(name + id, b.act, id, b.body || (words ? { text: words } : {}));
+      if (b.asks) sure(b.label, b.asks, id, act);
+      else await act();
     };
     return h('div', { key: 'form-' + name + id }, h('label', { for: 't-' + name + id, class: 'quiet' }, label),
       h('textarea', { id: 't-' + name + id, dir: 'auto', 'data-answer': '', value: d.text, oninput: (e) => { d.text = e.target.value; }, onkeydown: (e) => {
@@ -113,6 +115,19 @@ function confirm(name, id, label) {
     } }, 'Yes, ' + label.toLowerCase())),
   );
   document.getElementById('why').focus();
+}
+
+// sure asks whether an act is meant. The second half of a double click is not heard.
+function sure(label, says, id, then) {
+  const dialog = document.getElementById('dialog');
+  const yes = 'Yes, ' + label.toLowerCase();
+  const show = (early) => [h('h2', null, label, '?'), h('p', { class: 'quiet' }, says, ' ', h('code', null, id)), h('div', { class: 'row' },
+    h('button', { type: 'button', onclick: () => dialog.close() }, 'No'),
+    h('button', { type: 'button', class: 'do', disabled: early, onclick: () => { dialog.close(); then(); } }, yes))];
+  ask(...show(true));
+  setTimeout(() => {
+    if (dialog.open && dialog.querySelector('.do:disabled')?.textContent === yes) render(dialog, show(false));
+  }, 400);
 }
 
 // ask shows the dialog, which its heading names.
@@ -219,7 +234,7 @@ function focused(on) {
 }
 
 function bring() {
-  render(document.getElementById('nav'), order.map((name) => link(name, views[name].title, { key: name, 'aria-current': page.view === views[name] ? 'page' : null })));
+  render(document.getElementById('nav'), order.map((name) => link(name, views[name].title, { key: name, 'aria-current': page.view === views[name] ? 'page' : name === 'goals' && page.view === views.show ? 'true' : null })));
   if (page.problem) {
     const lost = page.problem.status === 401;
     render(main, [h('h1', { key: 'p' }, lost ? 'This page is not open any more' : 'It cannot be shown'), h('p', null, text(page.problem.message)),
@@ -255,9 +270,12 @@ function followOwn() {
   if (!query) return;
   page.rows = [];
   page.dropped = false;
+  page.fresh = true;
   let due = null;
-  own = new Stream(page.view.query(page), { open() {}, state, problem(e) { page.problem = e; paint(); }, entry(e) {
+  const arrived = () => { page.fresh = false; paint(); };
+  own = new Stream(page.view.query(page), { open() { setTimeout(arrived, 1000); }, state, problem(e) { page.problem = e; paint(); }, entry(e) {
     page.rows.push(e);
+    page.fresh = false;
     if (page.rows.length > 2 * views.ledger.kept) {
       page.rows.splice(0, views.ledger.kept);
       page.dropped = true;

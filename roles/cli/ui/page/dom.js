@@ -143,6 +143,7 @@ export function at(iso, whole) {
 // span is a number of seconds for people.
 export function span(s) {
   if (s === undefined || s === null) return '-';
+  if (s < 1 && s > 0) return Math.max(1, Math.round(s * 1000)) + 'ms';
   if (s < 10 && s % 1) return s.toFixed(1) + 's';
   s = Math.floor(s);
   if (s < 60) return s + 's';

@@ -10,8 +10,10 @@ const mostRows = 300; // of a ledger, at once
 const first = (s) => (s || '').split('\n')[0];
 const line = (s, n = 160) => (first(s).length > n ? first(s).slice(0, n) + '…' : first(s));
 
-// since is how long something has lasted, as it was read so many seconds ago.
-const since = (page, age) => h('span', { 'data-age': 'yes' }, span(Math.max(0, age + Math.floor((Date.now() - page.read) / 1000))));
+// since is how long something has lasted, as it was read so many seconds ago, perhaps of a time that it may last.
+const since = (page, age, most) => h('span', { 'data-age': most ? 'of' : 'yes' }, span(Math.max(0, age + Math.floor((Date.now() - page.read) / 1000))) + (most ? ' of ' + span(most) : ''));
+// bound is the number of seconds that a wait may last.
+const bound = (w) => (w && w.until ? (new Date(w.until) - new Date(w.since)) / 1000 : (w && w.limit_seconds) || 0);
 
 // matter is a question or a gate, with what settles it.
 const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-row': '', tabindex: '0', 'aria-label': m.kind + ' of ' + (m.agent || m.role || 'sett') },
@@ -22,12 +24,11 @@ const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-r
   m.kind === 'question'
     ? page.form('answer', m.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] })
     : [h('div', null, of(m.id, 'show it')), page.form('gate', m.id, { label: 'What is wrong with it', buttons: [
-      { label: 'Approve', act: 'approve', class: 'do', silent: true }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] })]);
+      { label: 'Approve', act: 'approve', class: 'do', silent: true, asks: 'Its claim opens, or its goal ends with it. This cannot be taken back.' }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] })]);
 
 const waits = (page, all) => list(['for', 'who', 'what', 'goal'], (all || []).map((w) => h('tr', { key: w.what + w.subject_id + (w.agent || '') },
   h('td', { class: 'tight' }, w.what), h('td', null, text(w.agent || '')), h('td', null, text(w.text)),
-  h('td', { class: 'tight' }, of(w.workflow_id), ' ', h('span', { class: 'quiet' }, since(page, w.age_seconds),
-    w.until ? ' of ' + span((new Date(w.until) - new Date(w.since)) / 1000) : '')))), 'nothing is waited for');
+  h('td', { class: 'tight' }, of(w.workflow_id), ' ', h('span', { class: 'quiet' }, since(page, w.age_seconds, bound(w)))))), 'nothing is waited for');
 
 export const now = {
   title: 'Now',
@@ -55,7 +56,8 @@ export const now = {
         questions.length ? h('div', { class: 'cards' }, questions.map((m) => matter(page, m))) : h('p', { class: 'quiet' }, 'nobody asks, and nothing waits for approval')),
       h('section', { 'aria-label': 'agents' }, h('h2', null, 'Agents'), list(['agent', 'state', 'works on', 'queued', 'bids due'], agents.map((a) => h('tr', { key: a.name, 'data-row': '', tabindex: '0' },
         h('td', null, text(a.name)), h('td', { class: a.works.length ? 'live' : null }, status(a.state)),
-        h('td', null, a.concurrency > 1 && a.works.length ? h('div', { class: 'quiet' }, a.works.length, ' of ', a.concurrency, ' running') : null, a.works.map((w) => h('div', null, of(w.claim_id), ' for ', since(page, w.age_seconds), w.attempt > 1 ? ', attempt ' + w.attempt : '')),
+        h('td', null, a.concurrency > 1 && a.works.length ? h('div', { class: 'quiet' }, a.works.length, ' of ', a.concurrency, ' running') : null, a.works.map((w) => h('div', null, of(w.claim_id), w.attempt > 1 ? ', attempt ' + w.attempt + ',' : '', ' for ',
+          since(page, w.age_seconds, bound((instance.waits || []).find((x) => x.what === 'result' && x.agent === a.name && x.subject_id === w.claim_id))))),
           said[a.name] ? h('div', { class: 'mono quiet' }, text(line(said[a.name], 200))) : null),
         h('td', null, a.queued), h('td', null, a.bids_due))), 'no agents')),
       h('section', { 'aria-label': 'waits' }, h('h2', null, 'Waits'), waits(page, instance.waits), instance.waits_more ? h('p', { class: 'quiet' }, 'and ', instance.waits_more, ' more') : null),
@@ -106,14 +108,17 @@ const commits = (all) => all.map((c) => h('details', { key: c.hash + c.artefact_
 
 const grant = (g) => [g.phase, ' ', text(g.agent), ': ', status(g.state), g.verdict ? [', ', status(g.verdict)] : '', g.took_seconds !== undefined ? ', ' + span(g.took_seconds) : '',
   g.result_id ? [' → ', of(g.result_id)] : '', g.says ? [' ', text(line(g.says))] : '', g.reason ? h('span', { class: 'warn' }, ' ', text(g.reason)) : '',
+  (g.models || []).map((m) => h('div', { class: 'quiet' }, text(m.model), ', ', m.calls, m.calls === 1 ? ' call' : ' calls', ', cost ', m.cost)),
   (g.questions || []).map((q) => h('div', null, 'asked ', of(q.id), ' ', text(line(q.says)), q.answer ? [' — ', text(q.by || ''), ': ', text(line(q.answer))] : ''))];
+
+const bid = (b) => h('div', null, text(b.agent), ' ', b.bid, b.rule ? h('span', { class: 'quiet' }, ' by the rule ', text(b.rule)) : '', b.reason ? h('span', { class: 'quiet' }, ' ', text(b.reason)) : '');
 
 // step is a claim of the story.
 const step = (s, i) => h('article', { class: 'card', key: (s.claim ? s.claim.id : 's') + i, 'data-row': '', tabindex: '0',
   'aria-label': s.claim ? s.claim.target.type + ' ' + short(s.claim.id) + ', ' + s.claim.status.replaceAll('_', ' ') : s.artefact ? s.artefact.type + ' ' + short(s.artefact.id) : 'unreadable' },
   s.claim ? [h('div', null, h('strong', null, text(s.claim.target.type)), ' ', of(s.claim.id), ' ', status(s.claim.status), ' ', h('span', { class: 'quiet' }, text(s.claim.because), s.claim.reason ? [', ', text(s.claim.reason)] : '')),
     h('dl', null,
-      s.claim.bids.length ? [h('dt', null, 'bids'), h('dd', null, s.claim.bids.map((b) => h('div', null, text(b.agent), ' ', b.bid, b.rule ? h('span', { class: 'quiet' }, ' by the rule ', text(b.rule)) : '', b.reason ? h('span', { class: 'quiet' }, ' ', text(b.reason)) : '')))] : null,
+      s.claim.bids.length ? [h('dt', null, 'bids'), h('dd', null, s.claim.bids.map(bid))] : null,
       s.claim.grants.length ? [h('dt', null, 'grants'), h('dd', null, s.claim.grants.map((g) => h('div', null, grant(g))))] : null,
       s.claim.feedback.length ? [h('dt', null, 'feedback'), h('dd', null, s.claim.feedback.map((r) => h('div', null, brief(r), ' ', text(line(r.says)))))] : null,
       s.claim.cancelled ? [h('dt', null, 'cancelled'), h('dd', null, text(s.claim.cancelled.by), ': ', text(s.claim.cancelled.why))] : null,
@@ -211,14 +216,15 @@ const biggest = 256 << 10; // bytes of a payload that the page shows
 const artefact = {
   async load(page, id, shown) {
     const a = shown.artefact;
-    const [whole, why, logs] = await Promise.all([
+    const [whole, why, bids, logs] = await Promise.all([
       a.payload_size <= biggest ? get('unearth/' + id, a.commit ? { diff: 'true' } : {}).catch((e) => ({ payload: '', commit_error: e.message })) : null,
       get('why/' + id).catch(() => ({ steps: [] })),
+      shown.claim ? reasons(shown.claim) : [],
       a.claim_id ? get('logs/' + a.claim_id, { lines: 50 }).catch(() => ({ lines: [] })) : { lines: [] },
     ]);
-    return { shown, whole, why, logs };
+    return { shown, whole, why, bids, logs };
   },
-  draw(page, { shown, whole, why, logs }) {
+  draw(page, { shown, whole, why, bids, logs }) {
     const a = shown.artefact;
     const claim = shown.claim && shown.claim.claim;
     return [
@@ -234,13 +240,13 @@ const artefact = {
         h('dt', null, 'payload'), h('dd', null, a.payload_size, ' bytes, SHA-256 ', h('span', { class: 'mono' }, a.payload_sha256))),
       shown.gate ? h('p', { class: tone(shown.gate.state) }, shown.gate.state, shown.gate.by ? [' by ', text(shown.gate.by)] : '', shown.gate.says ? [': ', text(shown.gate.says)] : '') : null,
       shown.gate && shown.gate.state === 'held' ? page.form('gate', a.id, { label: 'What is wrong with it', buttons: [
-        { label: 'Approve', act: 'approve', class: 'do', silent: true }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] }) : null,
+        { label: 'Approve', act: 'approve', class: 'do', silent: true, asks: 'Its claim opens, or its goal ends with it. This cannot be taken back.' }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] }) : null,
       a.structural_type === 'Question' && !shown.children.length ? page.form('answer', a.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] }) : null,
       a.structural_type === 'Failure' ? h('p', null, page.button('retry', a.id, 'Retry')) : null,
       claim && claim.status === 'pending_review' ? page.form('review', a.id, { label: 'Your review: what is wrong with it', buttons: [
-        { label: 'Approve', act: 'review', class: 'do', silent: true, body: { approve: true } }, { label: 'Give feedback', act: 'review', class: 'stop', needs: true }] }) : null,
+        { label: 'Approve', act: 'review', class: 'do', silent: true, body: { approve: true }, asks: 'Your review counts, and cannot be taken back.' }, { label: 'Give feedback', act: 'review', class: 'stop', needs: true }] }) : null,
       h('h2', null, 'Payload'), payload(a, whole),
-      claim ? [h('h2', null, 'The claim on it'), claimPart(page, shown.claim)] : null,
+      claim ? [h('h2', null, 'The claim on it'), claimPart(page, shown.claim, bids)] : null,
       why.steps.length ? [h('h2', null, 'How it came to be'), h('div', { class: 'cards' }, why.steps.map(step))] : null,
       logs.lines.length ? [h('h2', null, 'Log of the claim that made it'), block('log', { tabindex: '0' }, logs.lines.map((l) => l.part + '  ' + l.message + '\n'))] : null,
     ];
@@ -265,11 +271,17 @@ function payload(a, whole) {
   ];
 }
 
-const claimPart = (page, c) => [
+// reasons are the bids of a claim, with what each agent says about its own.
+const reasons = async (c) => {
+  const why = await get('why/' + c.claim.id).catch(() => ({ steps: [] }));
+  return why.steps.find((s) => s.claim && s.claim.id === c.claim.id)?.claim.bids || [];
+};
+
+const claimPart = (page, c, bids) => [
   h('dl', null, h('dt', null, 'id'), h('dd', { class: 'mono' }, c.claim.id), h('dt', null, 'is'), h('dd', null, status(c.claim.status), c.claim.reason ? [', ', text(c.claim.reason)] : ''),
     h('dt', null, 'on'), h('dd', null, of(c.claim.artefact_id), ' ', text(c.claim.target.type), c.claim.target.version > 1 ? ' v' + c.claim.target.version : ''),
     h('dt', null, 'opened'), h('dd', null, at(c.claim.opened_at), c.claim.closed_at ? [', closed ', at(c.claim.closed_at)] : ''),
-    h('dt', null, 'bids'), h('dd', null, c.bids.length ? c.bids.map((b) => h('div', null, text(b.agent), ' ', b.bid)) : 'none'),
+    h('dt', null, 'bids'), h('dd', null, c.bids.length ? (bids.length ? bids : c.bids).map(bid) : 'none'),
     h('dt', null, 'grants'), h('dd', null, c.grants.length ? c.grants.map((g) => h('div', null, grant(g), ', attempt ', g.attempt)) : 'none')),
   c.waits.length ? waits(page, c.waits) : null,
   ['complete', 'terminated'].includes(c.claim.status) ? null : h('p', null, page.button('cancel', c.claim.id, 'Cancel the claim')),
@@ -277,8 +289,11 @@ const claimPart = (page, c) => [
 ];
 
 const claim = {
-  load: async (page, id, shown) => ({ shown, logs: await get('logs/' + shown.claim.id, { lines: 50 }).catch(() => ({ lines: [] })) }),
-  draw: (page, { shown, logs }) => [h('h1', null, 'Claim on ', text(shown.claim.target.type)), h('p', null, 'goal ', of(shown.claim.workflow_id)), claimPart(page, shown),
+  async load(page, id, shown) {
+    const [bids, logs] = await Promise.all([reasons(shown), get('logs/' + shown.claim.id, { lines: 50 }).catch(() => ({ lines: [] }))]);
+    return { shown, bids, logs };
+  },
+  draw: (page, { shown, bids, logs }) => [h('h1', null, 'Claim on ', text(shown.claim.target.type)), h('p', null, 'goal ', of(shown.claim.workflow_id)), claimPart(page, shown, bids),
     logs.lines.length ? [h('h2', null, 'Log'), block('log', { tabindex: '0' }, logs.lines.map((l) => l.part + '  ' + l.message + '\n'))] : null],
 };
 
@@ -341,7 +356,7 @@ export const ledger = {
         h('td', null, at(e.time)), h('td', null, e.kind), h('td', null, of(e.workflow_id)), h('td', null, text(e.agent || (e.attributes || {}).by || '')),
         h('td', null, e.phase ? e.phase + ' ' : '', e.claim_id ? ['claim ', of(e.claim_id), ' '] : '', e.artefact_id ? ['artefact ', of(e.artefact_id), ' '] : '',
           e.to ? [text((e.from || '') + ' → ' + e.to), ' '] : '', e.reason ? [text(line(e.reason)), ' '] : '',
-          h('span', { class: 'quiet' }, Object.entries(e.attributes || {}).filter(([k]) => k !== 'sha256').map(([k, v]) => [k, ' ', text(line(v, 80)), '  ']))))), 'no entries yet'),
+          h('span', { class: 'quiet' }, Object.entries(e.attributes || {}).filter(([k]) => k !== 'sha256').map(([k, v]) => [k, ' ', text(line(v, 80)), '  ']))))), page.fresh ? 'is read…' : 'no entries yet'),
     ];
   },
   kept: 5000, // entries in the page
