@@ -23,11 +23,11 @@ func TestCorruptRecords(t *testing.T) {
 			read          func() error
 			broken        map[string]string // values that no field of this name can have
 		}{
-			{w.b.c.Keys.Artifact(x.ID), "logical_id version structural_type source_artefacts produced_by_agent claim_id summary metadata", func() error { _, err := w.b.Records.Artefact(w.ctx, x.ID); return err }, map[string]string{
+			{w.b.c.Keys.Artifact(x.ID), "logical_id version structural_type source_artefacts produced_by_role produced_by_agent claim_id summary metadata", func() error { _, err := w.b.Records.Artefact(w.ctx, x.ID); return err }, map[string]string{
 				"version": "one", "structural_type": "Nothing", "source_artefacts": "[1]", "metadata": "{", "created_at": "today",
 			}},
 			{w.b.c.Keys.Claim(claim), "course granted_review_agents granted_parallel_agents granted_exclusive_agent origin additional_context_ids reason " +
-				"target_logical_id target_version target_agent grant:a times:a holder:a more:a bid_order", func() error { _, err := w.b.Records.Claims(w.ctx, []string{claim}); return err }, map[string]string{
+				"target_logical_id target_version target_agent target_role grant:a times:a holder:a more:a bid_order", func() error { _, err := w.b.Records.Claims(w.ctx, []string{claim}); return err }, map[string]string{
 				"granted_review_agents": "{}", "granted_parallel_agents": "x", "expected_bidders": `"a"`, "additional_context_ids": "[{}]",
 				"revision": "", "opened_at": "1.5", "closed_at": "x", "target_version": "v1",
 			}},

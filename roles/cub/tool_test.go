@@ -226,14 +226,14 @@ func TestTargetUnreadable(t *testing.T) {
 		if claim == missing {
 			c.do("DEL", key("artifact:"+s.Claim.ArtefactID))
 		} else {
-			c.do("HDEL", key("artifact:"+s.Claim.ArtefactID), "version")
+			c.do("HDEL", key("artifact:"+s.Claim.ArtefactID), "created_at")
 		}
 	}
 	r := c.start("worker", vars{env.Command: shell("touch ran; echo '" + good + "'")})
 	if _, f := c.failure(missing, "worker"); !strings.Contains(f.Reason, "not found") || f.ExitCode != -1 {
 		t.Errorf("missing target: %+v", f)
 	}
-	if _, f := c.failure(corrupt, "worker"); !strings.Contains(f.Reason, "field version: missing") || f.ExitCode != -1 {
+	if _, f := c.failure(corrupt, "worker"); !strings.Contains(f.Reason, "field created_at: missing") || f.ExitCode != -1 {
 		t.Errorf("corrupt target: %+v", f)
 	}
 	if _, err := os.Stat(filepath.Join(r.dir, "ran")); err == nil {

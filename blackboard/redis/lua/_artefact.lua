@@ -70,6 +70,9 @@ local function unusual(all)
   return fields
 end
 
+-- The usual role: the agent's name, or that of people.
+local function usual_role(agent) return agent ~= '' and agent or 'user' end
+
 -- Puts an artefact in a thread behind its last version, which it returns one up. The first version is
 -- not in the thread before there is a second one.
 local function next_version(a)
@@ -96,8 +99,8 @@ end
 -- Returns the version, and 'held' when it waits for approval, else ''.
 local function put_artefact(a, payload, at, opens, counted)
   local version = a.logical_id == a.id and 1 or next_version(a)
-  call('HSET', artifact_key(a.id), 'type', a.type, 'payload', payload, 'produced_by_role', a.role, 'workflow_id', a.workflow,
-    'created_at', at, unpack(unusual({ 'logical_id', a.logical_id, a.id, 'version', tostring(version), '1', 'structural_type',
+  call('HSET', artifact_key(a.id), 'type', a.type, 'payload', payload, 'workflow_id', a.workflow,
+    'created_at', at, unpack(unusual({ 'produced_by_role', a.role, usual_role(a.agent), 'logical_id', a.logical_id, a.id, 'version', tostring(version), '1', 'structural_type',
       a.structural_type, 'Standard', 'source_artefacts', a.sources_json, '[]', 'produced_by_agent', a.agent, '', 'claim_id', a.claim, '',
       'summary', a.summary, '', 'metadata', a.metadata, '{}', 'commit', a.commit or '', '' })))
   for _, source in ipairs(a.sources) do
@@ -215,7 +218,7 @@ end
 -- decides about it. Returns nil, or the reply to give instead: 'already' for the same
 -- decision of the same person again, 'refused' for another one.
 local function decide_gate(id, review, payload, at)
-  local before = call('HMGET', artifact_key(review.id), 'metadata', 'payload', 'produced_by_role')
+  local before = call('HMGET', artifact_key(review.id), 'metadata', 'payload', 'type')
   if before[3] then
     if before[1] == review.metadata and before[2] == payload then
       return { 'already' }

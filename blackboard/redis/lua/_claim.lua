@@ -124,6 +124,7 @@ local function target_of(artefact)
     'produced_by_role', 'workflow_id')
   if t[3] then
     t[1], t[2], t[4] = t[1] or artefact, t[2] or '1', t[4] or ''
+    t[5] = t[5] or usual_role(t[4])
   end
   return t
 end
@@ -137,7 +138,7 @@ local function put_claim(c, at)
     s.granted_parallel_agents or '[]', '[]', 'granted_exclusive_agent', s.granted_exclusive_agent or '', '', 'origin', c.origin, 'artefact',
     'additional_context_ids', c.context, '[]', 'course', c.course or '', '', 'reason', s.reason or '', '', 'target_logical_id', t[1],
     c.artefact, 'target_version', tostring(t[2]), '1', 'target_agent', t[4], '', 'closed_at', s.closes and at or '', '',
-    'bid_order', c.order or '', '', 'ignored', c.ignored or '', '' }
+    'target_role', t[5], usual_role(t[4]), 'bid_order', c.order or '', '', 'ignored', c.ignored or '', '' }
   for _, field in ipairs(c.more or {}) do
     usual[#usual + 1] = field
   end
@@ -145,7 +146,7 @@ local function put_claim(c, at)
     usual[#usual + 1], usual[#usual + 2], usual[#usual + 3] = s.fields[i], s.fields[i + 1], ''
   end
   call('HSET', claim_key(c.id), 'artefact_id', c.artefact, 'status', s.status or c.status, 'workflow_id', t[6], 'expected_bidders', c.bidders,
-    'revision', c.revision or 1, 'opened_at', at, 'target_type', t[3], 'target_role', t[5], unpack(unusual(usual)))
+    'revision', c.revision or 1, 'opened_at', at, 'target_type', t[3], unpack(unusual(usual)))
   call('RPUSH', claims_key, c.id)
   call('RPUSH', claims_by_workflow_key(t[6]), c.id)
   if not s.closes then

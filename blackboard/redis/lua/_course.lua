@@ -178,6 +178,7 @@ local function open_by_course(a, version, course, at)
     revision = step.status and revision + 1 or revision
     step.fields = {}
     add_grants(step.fields, claim, step, at)
+    mark = not step.closes and mark or ''
   end
   put_claim({ id = claim, artefact = a.id, status = 'pending_review', origin = 'artefact', bidders = course.bidders, context = '[]',
     target = { a.logical_id, version, a.type, a.agent, a.role, a.workflow }, course = mark, revision = revision, step = step, order = order_field(names),

@@ -58,9 +58,9 @@ local function without(key, usual)
 end
 
 local function artefact(id)
-  local a = call('HMGET', artifact_key(id), 'logical_id', 'version')
+  local a = call('HMGET', artifact_key(id), 'logical_id', 'version', 'produced_by_agent')
   without(artifact_key(id), { 'id', id, 'logical_id', id, 'version', '1', 'structural_type', 'Standard', 'source_artefacts', '[]',
-    'produced_by_agent', '', 'claim_id', '', 'summary', '', 'metadata', '{}', 'commit', '' })
+    'produced_by_agent', '', 'claim_id', '', 'summary', '', 'metadata', '{}', 'commit', '', 'produced_by_role', usual_role(a[3] or '') })
   if a[1] == id and a[2] == '1' and call('ZCARD', thread_key(id)) == 1 and call('ZSCORE', thread_key(id), id) then
     call('DEL', thread_key(id))
   end
@@ -69,9 +69,10 @@ end
 
 local function claim(id)
   local key = claim_key(id)
-  local c = call('HMGET', key, 'artefact_id', 'retry_of')
+  local c = call('HMGET', key, 'artefact_id', 'retry_of', 'target_agent')
   without(key, { 'id', id, 'granted_review_agents', '[]', 'granted_parallel_agents', '[]', 'granted_exclusive_agent', '', 'origin', 'artefact',
-    'additional_context_ids', '[]', 'reason', '', 'course', '', 'target_logical_id', c[1] or '', 'target_version', '1', 'target_agent', '' })
+    'additional_context_ids', '[]', 'reason', '', 'course', '', 'target_logical_id', c[1] or '', 'target_version', '1', 'target_agent', '',
+    'target_role', usual_role(c[3] or '') })
   if c[2] and c[2] ~= '' then
     without(key, { 'rework', '' })
   end

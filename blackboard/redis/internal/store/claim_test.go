@@ -68,16 +68,16 @@ func TestBrokenGrantFields(t *testing.T) {
 func TestUsualFields(t *testing.T) {
 	claim := ClaimRecord{Fields: map[string]string{
 		"id": "c", "artefact_id": "x", "status": "complete", "granted_review_agents": "[]", "granted_parallel_agents": `["a"]`, "reason": "", "origin": "retry",
-		"granted_exclusive_agent": "", "additional_context_ids": "[]", "target_logical_id": "x", "target_version": "1", "target_agent": "", "retry_of": "d", "rework": "",
+		"granted_exclusive_agent": "", "additional_context_ids": "[]", "target_logical_id": "x", "target_version": "1", "target_agent": "a", "target_role": "a", "retry_of": "d", "rework": "",
 	}, Order: []string{"b", "a"}}
-	want := map[string]string{"artefact_id": "x", "status": "complete", "granted_parallel_agents": `["a"]`, "origin": "retry", "retry_of": "d", "bid_order": "b a"}
+	want := map[string]string{"artefact_id": "x", "status": "complete", "granted_parallel_agents": `["a"]`, "origin": "retry", "target_agent": "a", "retry_of": "d", "bid_order": "b a"}
 	if got := WriteClaim("c", claim); !maps.Equal(got, want) {
 		t.Errorf("stored %q, want %q", got, want)
 	}
 	if got := ReadClaim("c", want); !maps.Equal(got.Fields, claim.Fields) || !reflect.DeepEqual(got.Order, claim.Order) {
 		t.Errorf("read %+v, want %+v", got, claim)
 	}
-	artefact := map[string]string{"id": "x", "logical_id": "y", "version": "2", "structural_type": "Standard", "metadata": "{}", "summary": "s", "type": "T"}
+	artefact := map[string]string{"id": "x", "logical_id": "y", "version": "2", "structural_type": "Standard", "metadata": "{}", "summary": "s", "type": "T", "produced_by_role": "user"}
 	lean := LeanArtefact("x", artefact)
 	if want := map[string]string{"logical_id": "y", "version": "2", "summary": "s", "type": "T"}; !maps.Equal(lean, want) {
 		t.Errorf("stored %q, want %q", lean, want)

@@ -1,15 +1,20 @@
 package store
 
-import "maps"
+import (
+	"cmp"
+	"maps"
+
+	"sett/blackboard"
+)
 
 // A field of a record that has its usual value does not exist, which takes half of a small
 // record's memory from it. Here are the usual values, as the scripts have them.
 
 // usualOfArtefact are those of an artefact.
-func usualOfArtefact(id string, _ map[string]string) map[string]string {
+func usualOfArtefact(id string, fields map[string]string) map[string]string {
 	return map[string]string{
 		"id": id, "logical_id": id, "version": "1", "structural_type": "Standard", "source_artefacts": "[]", "produced_by_agent": "",
-		"claim_id": "", "summary": "", "metadata": "{}",
+		"claim_id": "", "summary": "", "metadata": "{}", "produced_by_role": cmp.Or(fields["produced_by_agent"], blackboard.RoleUser),
 	}
 }
 
@@ -18,6 +23,7 @@ func usualOfClaim(id string, fields map[string]string) map[string]string {
 	usual := map[string]string{
 		"id": id, "granted_review_agents": "[]", "granted_parallel_agents": "[]", "granted_exclusive_agent": "", "origin": "artefact",
 		"additional_context_ids": "[]", "reason": "", "target_version": "1", "target_agent": "",
+		"target_role": cmp.Or(fields["target_agent"], blackboard.RoleUser),
 	}
 	if artefact, known := fields["artefact_id"]; known {
 		usual["target_logical_id"] = artefact
