@@ -109,7 +109,7 @@ func (l *Locator) open(ctx context.Context, in *Instance) (*Board, error) {
 // silence is how long a command waits for the blackboard before it says so.
 const silence = 3 * time.Second
 
-// connect connects to the blackboard. When that takes long it says once what it waits for.
+// connect connects to the blackboard. When that takes long it says so, once.
 func connect(ctx context.Context, l *Locator, in *Instance, says bool) (b *Board, err error) {
 	connected := make(chan struct{})
 	go func() {

@@ -14,9 +14,9 @@ import (
 )
 
 // unwritten is the error of a read-tree that could not write the files of a working tree. It
-// puts back those that it wrote: git leaves them, while the index and the branch are
-// as before. A read-tree that refused has written nothing, and what stands there may be
-// newer than what is committed: then nothing is put back.
+// puts those that it wrote back: git leaves them, while the index and the branch are
+// as before. A read-tree that refused has written nothing, and a file may be newer than the
+// commit: then nothing is put back.
 func unwritten(ctx context.Context, g Repository, tree, from, to string, why error) error {
 	if !regexp.MustCompile(`unable to (write|create|unlink)|cannot (create|unlink)|failed to symlink|filter .*failed`).MatchString(why.Error()) {
 		return why
