@@ -42,10 +42,9 @@ var plain = []string{"sett", "sett/agents", "sett/contract", "sett/blackboard/re
 // takes minutes, a fifth of it for these.
 var goTest = []string{"test", "-json", "-timeout", "60m", "-ldflags=-s -w"}
 
-// race has the race detector in everything but the interpreter of Lua and the reader and
-// writer of JSON. One goroutine at a time runs a script or has a text, and looking at each
-// step of it takes most of the time of the tests that have much of either.
-var race = []string{"-race", "-gcflags=github.com/yuin/gopher-lua/...=-race=false", "-gcflags=encoding/json=-race=false"}
+// race has the race detector in everything but the interpreter of Lua: one goroutine
+// at a time runs a script, and looking at each step of it takes most of the time.
+var race = []string{"-race", "-gcflags=github.com/yuin/gopher-lua/...=-race=false"}
 
 // within says whether a package is one of the folders or below one; the module
 // itself is no folder here.

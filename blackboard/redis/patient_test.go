@@ -61,7 +61,7 @@ func slowLink(t *testing.T, addr string) (url string) {
 func TestExportSlowLink(t *testing.T) {
 	const short = 250 * time.Millisecond
 	slow := func() *world {
-		b := openOptions(t, store.Options{URL: slowLink(t, redistest.Start(t).Addr()), Instance: "test", Timeout: short, Retries: -1})
+		b := openOptions(t, store.Options{URL: slowLink(t, redistest.Start(t).Addr()), Instance: "test", Timeout: short, Retries: 5})
 		o, err := store.ClientOption(b.c.Options)
 		must(t, err)
 		o.ConnWriteTimeout = short
@@ -87,7 +87,7 @@ func (w *world) dumpOf(b *Board) map[string]string {
 // the same, instead of being sent again and again.
 func TestMoveSlowLink(t *testing.T) {
 	b := openOptions(t, store.Options{
-		URL: slowLink(t, redistest.Start(t).Addr()), Instance: "test", Timeout: 250 * time.Millisecond, Retries: -1,
+		URL: slowLink(t, redistest.Start(t).Addr()), Instance: "test", Timeout: 250 * time.Millisecond, Retries: 5, // of the connection: the move would fail each time
 	})
 	must(t, b.People.PostGoal(testContext(t), goal(strings.Repeat("long ", 2<<20)), "ann"))
 }
