@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"sett/contract/config"
 	"sett/roles/view/diagram"
 )
 
@@ -18,30 +19,7 @@ func (p *Plan) Draw() *diagram.Picture {
 	types := map[string]int{}
 	steps := map[int]Step{}
 	for _, t := range p.Types {
-		node := diagram.Node{Name: t.Name, Text: "made by " + strings.Join(t.Makers, ", "), Class: diagram.Plain}
-		switch {
-		case len(t.Makers) == 0 && len(types) == 0:
-			node.Text = "made by you"
-		case t.Settles:
-			node.Text = "made where commits do not merge"
-		case len(t.Makers) == 0 && len(p.Undeclared) > 0:
-			node.Text = "made by an agent that says no makes"
-		case len(t.Makers) == 0:
-			node.Text = "made by nobody"
-		case !t.Claimed():
-			node.Class = diagram.Good
-		}
-		if t.Gate {
-			node.Badges = append(node.Badges, diagram.Badge{Text: p.gate(t.Name), Class: diagram.Warn})
-		}
-		for _, name := range t.Review {
-			node.Badges = append(node.Badges, diagram.Badge{Text: p.counted("review: "+name, t.Name, name, true), Class: "dim"})
-		}
-		for _, s := range p.Stalls {
-			if s.Type == t.Name && !t.Gate {
-				node.Badges = append(node.Badges, diagram.Badge{Text: "may stall: " + s.Why, Class: diagram.Warn})
-			}
-		}
+		node := p.box(t, len(types) == 0)
 		node.Title = title(node)
 		types[t.Name] = len(g.Nodes)
 		g.Nodes = append(g.Nodes, node)
@@ -78,6 +56,35 @@ func (p *Plan) Draw() *diagram.Picture {
 		g.Nodes[at].Title = title(g.Nodes[at])
 	}
 	return g.Draw()
+}
+
+// box is the box of a type. The first one is made by a person.
+func (p *Plan) box(t *config.FlowType, first bool) diagram.Node {
+	node := diagram.Node{Name: t.Name, Text: "made by " + strings.Join(t.Makers, ", "), Class: diagram.Plain}
+	switch {
+	case len(t.Makers) == 0 && first:
+		node.Text = "made by you"
+	case t.Settles:
+		node.Text = "made where commits do not merge"
+	case len(t.Makers) == 0 && len(p.Undeclared) > 0:
+		node.Text = "made by an agent that says no makes"
+	case len(t.Makers) == 0:
+		node.Text = "made by nobody"
+	case !t.Claimed():
+		node.Class = diagram.Good
+	}
+	if t.Gate {
+		node.Badges = append(node.Badges, diagram.Badge{Text: p.gate(t.Name), Class: diagram.Warn})
+	}
+	for _, name := range t.Review {
+		node.Badges = append(node.Badges, diagram.Badge{Text: p.counted("review: "+name, t.Name, name, true), Class: "dim"})
+	}
+	for _, s := range p.Stalls {
+		if s.Type == t.Name && !t.Gate {
+			node.Badges = append(node.Badges, diagram.Badge{Text: "may stall: " + s.Why, Class: diagram.Warn})
+		}
+	}
+	return node
 }
 
 // gate says that a type has one, with its count where there is one.

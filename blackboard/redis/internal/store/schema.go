@@ -28,8 +28,11 @@ func checkSchema(ctx context.Context, c *Conn) error {
 	}
 	has, err := schemaOf(ctx, c)
 	for c.Options.Mend && err == nil && Convertible(has) && ctx.Err() == nil {
-		time.Sleep(converts)
-		has, err = schemaOf(ctx, c)
+		select {
+		case <-ctx.Done():
+		case <-time.After(converts):
+			has, err = schemaOf(ctx, c)
+		}
 	}
 	switch {
 	case err != nil && errors.Is(err, blackboard.ErrUnavailable):

@@ -129,14 +129,14 @@ func sequence(text string) int {
 }
 
 func (g *Grid) obey(s string) {
-	if s[1] != '[' {
-		if s == "\x1bM" && g.y == g.top {
-			g.scroll(g.bottom, g.top)
-			return
-		} else if s == "\x1bM" {
-			g.y = max(g.y-1, 0)
-			return
-		}
+	switch {
+	case s == "\x1bM" && g.y == g.top:
+		g.scroll(g.bottom, g.top)
+		return
+	case s == "\x1bM":
+		g.y = max(g.y-1, 0)
+		return
+	case s[1] != '[':
 		g.Unknown = append(g.Unknown, strconv.Quote(s))
 		return
 	}
@@ -166,15 +166,7 @@ func (g *Grid) obey(s string) {
 	case command == 'Z':
 		g.x = max((g.x-1)/8*8-8*(by-1), 0)
 	case command == 'h' || command == 'l':
-		switch body {
-		case "4":
-			g.insert = command == 'h'
-		case "?1049":
-			g.Alternate = command == 'h'
-			g.clear(0, 0)
-		case "?25":
-			g.Hidden = command == 'l'
-		}
+		g.mode(body, command == 'h')
 	case command == 'A':
 		g.y = max(g.y-by, 0)
 	case command == 'B':
@@ -197,6 +189,19 @@ func (g *Grid) obey(s string) {
 		g.clear(0, 0)
 	default:
 		g.Unknown = append(g.Unknown, strconv.Quote(s))
+	}
+}
+
+// mode turns a mode on or off.
+func (g *Grid) mode(name string, on bool) {
+	switch name {
+	case "4":
+		g.insert = on
+	case "?1049":
+		g.Alternate = on
+		g.clear(0, 0)
+	case "?25":
+		g.Hidden = !on
 	}
 }
 
