@@ -150,7 +150,7 @@ func TestDockerUpFailed(t *testing.T) {
 				{name: "good", bids: "GoalDefined: exclusive", tool: finished},
 				{name: "bad", image: broken, bids: "GoalDefined: exclusive", tool: finished},
 			},
-			args: []string{"--timeout", "15s"}, code: 4, says: []string{"bad", "/volume is a link to /.sett"},
+			args: []string{"--timeout", "40s"}, code: 4, says: []string{"bad", "/volume is a link to /.sett"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

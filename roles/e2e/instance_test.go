@@ -311,6 +311,12 @@ func (in *instance) shoot(name string) {
 	if err := in.at.kill(u); err != nil {
 		in.t.Errorf("kill %s: %v", name, err)
 	}
+	// A killed process may be seen for a moment more.
+	for began := time.Now(); time.Since(began) < enough; <-again(began) {
+		if now, ok := in.running(name); !ok || now.ID != u.ID || in.at.pid(now) != in.at.pid(u) {
+			return
+		}
+	}
 }
 
 // running returns a unit that runs.

@@ -202,21 +202,22 @@ func (p *proxy) arm(t *trap) {
 	p.trap = t
 }
 
-// disarm takes the trap away and says whether it had sprung.
+// disarm takes the trap away and says whether it had sprung. A trap that is about to
+// spring has killed when disarm returns.
 func (p *proxy) disarm() bool {
 	p.mu.Lock()
-	defer p.mu.Unlock()
 	t := p.trap
 	p.trap = nil
-	if t == nil {
+	about := t != nil && t.seen >= t.n
+	p.mu.Unlock()
+	if !about {
 		return false
 	}
 	select {
 	case <-t.fired:
-		return true
-	default:
-		return t.seen >= t.n // it is about to
+	case <-time.After(enough): // the answer to the write never came
 	}
+	return true
 }
 
 func (l *link) end() {

@@ -10,6 +10,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/runtime"
 )
 
 // tables is an instance whose agents bid by table: on goals a reviews, b and w work in
@@ -29,10 +30,13 @@ func tables(t *testing.T) *sett {
 func (s *sett) works(goal string, holders func(agent string) string) string {
 	s.Helper()
 	c := s.claimOf(goal)
-	s.does(c, "a", review, "Review", "{}")
-	s.does(c, "b", blackboard.Standard, "Notes", "n")
-	s.finishes(s.starts(c, "w", holders("w")), "w", blackboard.Standard, "Notes", "n")
-	s.does(c, "c", blackboard.Terminal, "Done", "x")
+	does := func(agent string, of blackboard.StructuralType, typ, payload string) {
+		s.finishes(s.starts(c, agent, holders(agent)), agent, of, typ, payload)
+	}
+	does("a", review, "Review", "{}")
+	does("b", blackboard.Standard, "Notes", "n")
+	does("w", blackboard.Standard, "Notes", "n")
+	does("c", blackboard.Terminal, "Done", "x")
 	s.status(c, blackboard.Complete)
 	return c
 }
@@ -68,12 +72,18 @@ func TestCourses(t *testing.T) {
 			o.vars[env.Courses] = off
 			l := s.lead(o)
 			worker := func(claim string) func(string) string {
-				return func(string) string { return s.incarnation(p, workerName("w", claim, 1)) }
+				return func(agent string) string {
+					if agent == "w" {
+						return s.incarnation(p, workerName("w", claim, 1))
+					}
+					return s.incarnation(p, "agent-"+agent)
+				}
 			}
 			g := s.goal("first")
 			first := s.claimOf(g)
 			s.bids(first, "a review", "b claim", "w claim", "c exclusive")
 			s.works(g, worker(first))
+			p.exit(workerName("w", first, 1), runtime.Exit{Text: "exit status 0"})
 			notes := map[string]string{}
 			for _, agent := range []string{"b", "w"} {
 				of, _ := s.snapshot(first).Grant(agent)

@@ -213,7 +213,7 @@ func TestReworkByWorker(t *testing.T) {
 	p.exit(unit, runtime.Exit{Text: "exit status 0"})
 	c = s.claimOf(draft)
 	s.bids(c, "w ignore", "critic review")
-	s.does(c, "critic", review, "Review", "no")
+	s.finishes(s.starts(c, "critic", s.incarnation(p, "agent-critic")), "critic", review, "Review", "no")
 	rework := blackboard.ReworkClaimID(c)
 	s.starts(rework, "w", s.incarnation(p, workerName("w", rework, 1)))
 }

@@ -154,6 +154,9 @@ func (m *maker) runs(claim string, g lineage.WhyGrant, runs []blackboard.Event) 
 		if i+1 < len(mine) {
 			end, last = mine[i+1].Time, mine[i+1].Kind == blackboard.EventResult && i+2 == len(mine)
 		}
+		if !g.EndedAt.IsZero() && end.After(g.EndedAt) {
+			end = g.EndedAt // an entry's time can be some milliseconds after that in the record
+		}
 		ran := e.Ran()
 		s := otlp.Span{ID: names.Run(claim, g.Agent, attempt), Parent: names.Grant(claim, g.Agent), Name: "invoke_agent " + role.Clean(g.Agent), Attributes: []otlp.Attribute{
 			otlp.Text("gen_ai.operation.name", "invoke_agent"), otlp.Text("gen_ai.agent.name", role.Clean(g.Agent)), otlp.Number("sett.grant.attempt", int64(attempt)),

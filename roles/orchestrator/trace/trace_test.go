@@ -31,7 +31,7 @@ func history() *lineage.History {
 		{Time: at(20), Kind: blackboard.EventStart, Claim: "C", Agent: "a", Attributes: fact("attempt", "1", "image", "sha256:1")},
 		{Time: at(40), Kind: blackboard.EventRequeue, Claim: "C", Agent: "a", Reason: "holder died\x1b[31m"},
 		{Time: at(50), Kind: blackboard.EventStart, Claim: "C", Agent: "a", Attributes: fact("attempt", "2")},
-		{Time: at(90), Kind: blackboard.EventResult, Claim: "C", Agent: "a", Artefact: "R"},
+		{Time: at(93), Kind: blackboard.EventResult, Claim: "C", Agent: "a", Artefact: "R"}, // later than in the record
 		{Time: at(91), Kind: blackboard.EventStart, Claim: "C", Agent: "b", Attributes: fact("attempt", "1")},
 	}
 	events := append([]blackboard.Event{
