@@ -10,11 +10,12 @@ import (
 	"time"
 )
 
-// mostAgain is how many failed tests are repeated at most, and longestAgain how long that
-// may go on: a test whose turn comes later stays failed. More is no matter of a busy
-// machine, and whoever waits for the verdict has waited long enough.
+// mostAgain is how many failed tests are repeated at most, each tries times at most, and
+// longestAgain how long that may go on: a test whose turn comes later stays failed. More
+// is no matter of a busy machine, and whoever waits for the verdict has waited long enough.
 const (
 	mostAgain    = 30
+	tries        = 2 // as gotestsum has it
 	longestAgain = 15 * time.Minute
 )
 
@@ -28,27 +29,39 @@ func (p *plan) again(r *report, w io.Writer) error {
 	}
 	end := time.Now().Add(longestAgain)
 	for _, t := range failed {
-		if time.Now().After(end) {
-			return nil
+		for try := 1; try <= tries && t.recovered == 0; try++ {
+			if time.Now().After(end) {
+				return nil
+			}
+			r, err := p.alone(t, w)
+			switch {
+			case err != nil:
+				return err
+			case r.passed(t):
+				t.recovered = try
+			case len(r.repeatable()) == 0:
+				try = tries // a data race, for one
+			}
 		}
-		fmt.Fprintf(w, "again, alone: %s %s\n", t.pkg, t.name)
-		args := append(slices.Clone(goTest), "-count=1", "-run", only(t.name))
-		if p.raced(t.pkg) {
-			args = append(args, race...)
-		}
-		alone := newReport()
-		in, out := io.Pipe()
-		go func() {
-			l := &lines{w: out}
-			l.from(exec.Command("go", append(args, t.pkg)...))
-			_ = out.Close()
-		}()
-		if err := alone.read(in, w); err != nil {
-			return err
-		}
-		t.recovered = alone.passed(t)
 	}
 	return nil
+}
+
+// alone runs one test by itself.
+func (p *plan) alone(t *test, w io.Writer) (*report, error) {
+	fmt.Fprintf(w, "again, alone: %s %s\n", t.pkg, t.name)
+	args := append(slices.Clone(goTest), "-count=1", "-run", only(t.name))
+	if p.raced(t.pkg) {
+		args = append(args, race...)
+	}
+	r := newReport()
+	in, out := io.Pipe()
+	go func() {
+		l := &lines{w: out}
+		l.from(exec.Command("go", append(args, t.pkg)...))
+		_ = out.Close()
+	}()
+	return r, r.read(in, w)
 }
 
 // only is the pattern of go test that matches one test or subtest.

@@ -27,7 +27,7 @@ type test struct {
 	parent    bool // it has subtests
 	childFail bool // one of them failed, which explains its own failure
 	fuzzed    bool // inputs were generated for it, beyond its seeds
-	recovered bool // it failed beside other tests, and passed alone
+	recovered int  // it failed beside other tests, and passed alone at this try; 0: it did not
 }
 
 // run is one execution of one package's test binary. A package has several when

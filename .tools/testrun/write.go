@@ -88,7 +88,11 @@ func (r *report) write(w io.Writer, missing []string, ci bool, took time.Duratio
 		return byPlan
 	})
 	for _, t := range r.recovered() {
-		fmt.Fprintf(w, "failed beside others, passed alone: %s %s\n", t.pkg, t.name)
+		at := ""
+		if t.recovered > 1 {
+			at = fmt.Sprintf(" at try %d", t.recovered)
+		}
+		fmt.Fprintf(w, "failed beside others, passed alone%s: %s %s\n", at, t.pkg, t.name)
 	}
 	for _, s := range left {
 		fmt.Fprintf(w, "not run on this machine: %s\n", s)
@@ -118,7 +122,7 @@ func (p *run) count(byKind map[string]*count) count {
 	for _, t := range p.tests {
 		if counted(t) {
 			status := t.status
-			if t.recovered {
+			if t.recovered > 0 {
 				status = "pass"
 				recovered = true
 			}
@@ -176,7 +180,7 @@ func (r *report) recovered() []*test {
 	var all []*test
 	for _, p := range r.runs {
 		for _, t := range p.tests {
-			if t.recovered {
+			if t.recovered > 0 {
 				all = append(all, t)
 			}
 		}
