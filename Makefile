@@ -9,7 +9,12 @@ MAKEFLAGS += --no-print-directory
 VERSION ?= $(shell git describe --tags --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null || echo unknown)
 LDFLAGS = -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
-GOBUILD = CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)'
+GOBUILD = go build -ldflags '$(LDFLAGS)'
+
+# The linter and the tests compile as the build does, so that each package is compiled
+# once for all of them. The race detector needs cgo and has its own.
+export CGO_ENABLED = 0
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
 # Tools at the versions that .tools/go.mod pins; our own live beside it.
 TOOL = go tool -modfile=.tools/go.mod

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os/exec"
 	"regexp"
 	"slices"
 	"strings"
@@ -58,7 +57,7 @@ func (p *plan) alone(t *test, w io.Writer) (*report, error) {
 	in, out := io.Pipe()
 	go func() {
 		l := &lines{w: out}
-		l.from(exec.Command("go", append(args, t.pkg)...))
+		l.from(goCommand(p.raced(t.pkg), append(args, t.pkg)...))
 		_ = out.Close()
 	}()
 	return r, r.read(in, w)
