@@ -115,32 +115,42 @@ local function emit(kind, ...)
   return call('XADD', events_key, '*', 'kind', unpack(event))
 end
 
--- The events behind the first, as JSON: of each its kind, and its fields with their
--- values. It has the workflow and the claim of the one before, unless it names another.
+-- A field of an event as followers writes it.
+local function written(name, value)
+  if string.find(value, '[\t\n\\]') then
+    value = string.gsub(value, '[\t\n\\]', { ['\t'] = '\\t', ['\n'] = '\\n', ['\\'] = '\\\\' })
+  end
+  return name .. '=' .. value
+end
+
+-- The events behind the first as text, a line for each: its kind, and NAME=VALUE for each
+-- field, with tabs between them. A name alone has the value that it had last in this entry.
+-- An event has the workflow and the claim of the one before, unless it names another or,
+-- with no value, none.
 local function followers(all)
-  local list, before = {}, {}
+  local lines, last, before = {}, {}, {}
   for n, event in ipairs(all) do
-    local kept, has = { event[1] }, {}
+    local parts, has = { event[1] }, {}
     for i = 2, #event, 2 do
-      local name, value = event[i], tostring(event[i + 1])
+      local name, value = event[i], event[i + 1]
+      value = type(value) == 'number' and string.format('%.17g', value) or value
       has[name] = value
       if (name ~= 'workflow' and name ~= 'claim') or before[name] ~= value then
-        kept[#kept + 1] = name
-        kept[#kept + 1] = value
+        parts[#parts + 1] = last[name] == value and name or written(name, value)
       end
+      last[name] = value
     end
     for _, name in ipairs({ 'workflow', 'claim' }) do
-      if not has[name] and (before[name] or '') ~= '' then
-        kept[#kept + 1] = name
-        kept[#kept + 1] = ''
+      if before[name] and not has[name] then
+        parts[#parts + 1] = name .. '='
       end
     end
     before = has
     if n > 1 then
-      list[n - 1] = kept
+      lines[n - 1] = table.concat(parts, '\t')
     end
   end
-  return cjson.encode(list)
+  return table.concat(lines, '\n')
 end
 
 -- Makes moves, and appends what they emit as one entry: the first event, and the others
