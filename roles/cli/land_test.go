@@ -763,6 +763,17 @@ func TestOutcome(t *testing.T) {
 	if v.Outcome != (landing.Outcome{Artefact: terminal, Commit: result, Base: base, Files: 2, Added: 3, Deleted: 1}) {
 		t.Errorf("got %+v", v)
 	}
+	s.git("checkout", "-q", "--detach")
+	_, stderr, err = s.run("wait", goal)
+	s.Must(err)
+	id := blackboard.ShortID(goal)
+	has(t, stderr, "+3 -1; HEAD is on no branch; sett --name stage land --onto BRANCH brings it to one\n", "\nNext:\n  sett --name stage checkout "+id+" --branch result-"+id+"\n")
+	_, _, err = s.run("checkout", id, "--branch", "result-"+id)
+	s.Must(err)
+	if got := s.rev("result-" + id); got != result {
+		t.Errorf("the new branch is at %s", got)
+	}
+	s.git("checkout", "-q", "main")
 	s.land()
 	_, stderr, err = s.run("wait", goal)
 	s.Must(err)

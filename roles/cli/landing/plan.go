@@ -111,7 +111,7 @@ func (l *looker) target(ctx context.Context, onto string) error {
 		return err
 	}
 	if onto = strings.TrimPrefix(onto, git.BranchRef("")); onto == "" {
-		here := l.here(trees)
+		here := here(l.at, l.in, trees)
 		if here.Branch == "" {
 			return role.Fail(role.Failed, fmt.Errorf("land on the current branch: HEAD of %s is on none", here.Path), "--onto BRANCH, or git switch BRANCH first")
 		}
@@ -131,11 +131,18 @@ func (l *looker) target(ctx context.Context, onto string) error {
 	return l.idle(ctx, trees)
 }
 
+// OnBranch says whether a landing without a named branch has one: the current one. It is
+// true where git does not tell.
+func OnBranch(ctx context.Context, at *instance.Locator, in *instance.Instance) bool {
+	trees, err := instance.Repository(at, in).Worktrees(ctx)
+	return err != nil || here(at, in, trees).Branch != ""
+}
+
 // here returns the working tree that the command was typed in, else the instance's own.
-func (l *looker) here(trees []git.Worktree) git.Worktree {
+func here(at *instance.Locator, in *instance.Instance, trees []git.Worktree) git.Worktree {
 	best := git.Worktree{}
-	dir, _ := l.at.Directory()
-	for _, base := range []string{dir, l.in.Workspace} {
+	dir, _ := at.Directory()
+	for _, base := range []string{dir, in.Workspace} {
 		for _, t := range trees {
 			path, err := filepath.EvalSymlinks(t.Path)
 			if err == nil && (base == path || strings.HasPrefix(base, path+string(filepath.Separator))) && len(t.Path) > len(best.Path) {
@@ -146,7 +153,7 @@ func (l *looker) here(trees []git.Worktree) git.Worktree {
 			return best
 		}
 	}
-	return git.Worktree{Path: l.in.Workspace}
+	return git.Worktree{Path: in.Workspace}
 }
 
 // idle refuses a branch with which git is at work.
