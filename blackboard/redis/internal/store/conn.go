@@ -52,6 +52,10 @@ type Options struct {
 	// is the orchestrator's.
 	Overruns Overruns
 
+	// Converting is told when the opening begins to wait until the records are converted, which
+	// sett up does, and when it goes on. Only with Mend does it wait. nil: nobody is told.
+	Converting func(waits bool)
+
 	// Mark is the board as it was seen before. The moves of leaders and the signs of life
 	// of agents are refused on another one. Zero: the first sight counts.
 	Mark blackboard.Mark
