@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"sett/blackboard"
@@ -29,7 +28,6 @@ type trees interface {
 const (
 	shortestPause = 50 * time.Millisecond // between two tries
 	longestPause  = 2 * time.Second
-	quickAnswer   = time.Second     // a request that takes longer is a wait with a name
 	afterTheEnd   = 2 * time.Second // for the requests of a grant that was cancelled or stopped
 )
 
@@ -242,59 +240,5 @@ func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return longer, func() {
 		disarm()
 		cancel(nil)
-	}
-}
-
-// insist asks the repository until it answers, or the context ends: its error is then the
-// context's cause. Granted work does not fail because the repository is away.
-func insist[A any](ctx context.Context, x *executor, w *work, ask func() (A, error)) (A, error) {
-	var last atomic.Pointer[error]
-	defer x.nameWait(w, &last)()
-	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
-		answer, err := ask()
-		if err == nil || errors.Is(err, line.ErrTool) || errors.Is(err, line.ErrMissing) || errors.Is(err, line.ErrStale) {
-			return answer, err
-		}
-		last.Store(&err)
-		select {
-		case <-ctx.Done():
-			return answer, context.Cause(ctx)
-		case <-time.After(pause):
-		}
-	}
-}
-
-// nameWait has a wait for the repository named, in the log and on the blackboard, unless
-// over is called soon. Last is the newest failure of the request.
-func (x *executor) nameWait(w *work, last *atomic.Pointer[error]) (over func()) {
-	ended, done := make(chan struct{}), make(chan struct{})
-	began := time.Now()
-	go func() {
-		defer close(done)
-		select {
-		case <-ended:
-			return
-		case <-time.After(quickAnswer):
-		}
-		why := "it works on the request"
-		if err := last.Load(); err != nil {
-			why = (*err).Error()
-		}
-		w.log.Warn("waiting for the repository", "reason", why)
-		x.tellWait(w, true)
-		<-ended
-		w.log.Info("waiting for the repository no longer", "waited", time.Since(began).Round(time.Millisecond))
-		x.tellWait(w, false)
-	}()
-	return func() {
-		close(ended)
-		<-done
-	}
-}
-
-// tellWait records on the blackboard whether the grant waits. Nothing depends on it.
-func (x *executor) tellWait(w *work, waits bool) {
-	if err := x.board.work.Await(context.Background(), w.ref, waits); err != nil {
-		w.log.Debug("wait not recorded", "error", err)
 	}
 }
