@@ -178,6 +178,27 @@ func TestLandForward(t *testing.T) {
 	}
 }
 
+// A merge that does not come about leaves nothing in the repository, not even an object.
+func TestLandFailsWithoutObjects(t *testing.T) {
+	s := landStage(t)
+	base := s.commitFile("song", "la\n")
+	s.achieved(base, s.aside("song", "li\n"))
+	s.commitFile("song", "lo\n")
+	count := func() string { return gitIn(t, s.root, "", "count-objects", "-v") }
+	before := count()
+	for _, way := range []string{"--merge", "--rebase", "--squash"} {
+		if _, _, err := s.run("land", way); err == nil || !strings.Contains(err.Error(), "merge conflict") || count() != before {
+			t.Errorf("%s: %v\n%s\nbefore %s", way, err, count(), before)
+		}
+	}
+	s.commitFile("song", "la\n")
+	s.land("--merge")
+	if s.text("song") != "li\n" {
+		t.Errorf("landed %s", s.text("song"))
+	}
+	s.git("fsck", "--strict", "--full")
+}
+
 // A submodule that gets another commit is named with the command that brings its files, since
 // git leaves them as they are.
 func TestLandMovesASubmodule(t *testing.T) {

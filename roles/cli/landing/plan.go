@@ -221,17 +221,16 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 	if l.as, err = l.repo.Identity(ctx); err != nil {
 		return err
 	}
-	switch l.How {
-	case Merge:
-		l.To, err = l.both.Merge(ctx, l.From, l.Commit, l.message("Merge", ""))
-	case Rebase:
-		l.To, err = l.both.Rebase(ctx, l.From, l.Commit)
-	case Squash:
-		var message string
-		if message, err = l.squashed(ctx, commits); err == nil {
-			l.To, err = l.both.Squash(ctx, l.From, l.Commit, message)
-		}
+	own, _, err := l.repo.Own(ctx)
+	if err != nil {
+		return err
 	}
+	err = store.Making(own, func(environ []string) error {
+		g := l.both
+		g.Environ = append(slices.Clip(g.Environ), environ...)
+		l.To, err = l.joined(ctx, g, commits)
+		return err
+	}, store.Open(l.in.StoreDir()).Objects())
 	var conflict *git.Conflict
 	if errors.As(err, &conflict) {
 		lines := append([]string{fmt.Sprintf("%s of %s and %s: merge conflict; nothing was changed", l.How, words.Commit(conflict.Commit), l.Branch)}, few(conflict.Files)...)
@@ -241,6 +240,21 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 		l.How = Already
 	}
 	return err
+}
+
+// joined makes the commit that has both sides.
+func (l *looker) joined(ctx context.Context, g git.Repository, commits []string) (string, error) {
+	switch l.How {
+	case Merge:
+		return g.Merge(ctx, l.From, l.Commit, l.message("Merge", ""))
+	case Rebase:
+		return g.Rebase(ctx, l.From, l.Commit)
+	}
+	message, err := l.squashed(ctx, commits)
+	if err != nil {
+		return "", err
+	}
+	return g.Squash(ctx, l.From, l.Commit, message)
 }
 
 // message is that of a new commit: its subject is the result's summary, or the goal.
