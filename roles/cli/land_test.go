@@ -213,6 +213,24 @@ func TestLandMovesASubmodule(t *testing.T) {
 	has(t, stderr, "sett: note: 1 submodule has another commit now: lib; git -C "+s.root+" submodule update --init brings the files\n")
 }
 
+// A submodule that goes leaves its folder, as with git, and that is said.
+func TestLandRemovesASubmodule(t *testing.T) {
+	s := landStage(t)
+	without := s.rev("main")
+	s.git("clone", "-q", ".", "lib")
+	s.git("update-index", "--add", "--cacheinfo", "160000,"+without+",lib")
+	s.git("commit", "-q", "-m", "a submodule")
+	base := s.rev("main")
+	commit := gitIn(t, s.root, "", "-c", "user.name=t", "-c", "user.email=t@x", "commit-tree", "-p", base, "-m", "no submodule", without+"^{tree}")
+	s.achieved(base, commit)
+	_, stderr, err := s.run("land")
+	s.Must(err)
+	has(t, stderr, "sett: note: 1 submodule is gone and its folder stays, since git removes no folder that has files: lib\n")
+	if _, err := os.Stat(filepath.Join(s.root, "lib", ".git")); err != nil {
+		t.Error(err)
+	}
+}
+
 // Content of git LFS that is nowhere is named, whichever way the commit comes.
 func TestLandWithoutContent(t *testing.T) {
 	s := landStage(t)

@@ -44,6 +44,7 @@ type Plan struct {
 
 	as    string // the user, for new commits
 	unrun []string
+	gone  []string       // submodules that the branch has no more
 	repo  git.Repository // the user's
 	in    *instance.Instance
 }
@@ -316,7 +317,7 @@ func (l *looker) content(ctx context.Context) error {
 		return err
 	}
 	l.Undo = l.undo()
-	l.Modules, err = git.MovedModules(ctx, l.both, from, l.To)
+	l.Modules, l.gone, err = git.MovedModules(ctx, l.both, from, l.To)
 	return err
 }
 
