@@ -92,17 +92,25 @@ func (e *missingError) FailureType() string { return blackboard.TypeMissingCommi
 // hold has the repository check a commit of the tool, and hold it before the artefact is
 // known to anybody: git never prunes a result. It returns the whole hash. Part is that of
 // the output which names the commit.
-func (x *executor) hold(ctx context.Context, w *work, part string, q line.Take) (string, error) {
+func (x *executor) hold(ctx context.Context, w *work, part string, q line.Take) (line.Held, error) {
 	if w.tree == nil {
-		return "", &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
+		return line.Held{}, &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
 	}
 	q.Grant, q.MaxSize, q.Settles = w.grant(), x.settings.Limits.MaxSize, w.settles()
 	held, err := insist(ctx, x, w, func() (line.Held, error) { return x.trees.Take(ctx, q) })
 	if err != nil {
-		return "", refused(part, err)
+		return held, refused(part, err)
 	}
+	warnModules(w, held)
 	w.tree.open = false
-	return held.Commit, nil
+	return held, nil
+}
+
+// warnModules says that a commit has nothing of the changes in submodules.
+func warnModules(w *work, held line.Held) {
+	if len(held.Modules) > 0 {
+		w.log.Warn("the tool has changed submodules: what it changed in them is not committed", "submodules", held.Modules)
+	}
 }
 
 // refused is the error of a commit that the repository does not hold.
@@ -136,9 +144,7 @@ func (x *executor) commit(ctx context.Context, w *work, artefact string, out too
 	case len(held.Embedded) > 0:
 		w.log.Warn("the tool has made repositories within its tree: their files are committed, their history is not", "folders", held.Embedded)
 	}
-	if len(held.Modules) > 0 {
-		w.log.Warn("the tool has changed submodules: what it changed in them is not committed", "submodules", held.Modules)
-	}
+	warnModules(w, held)
 	w.tree.open = false
 	w.log.Info("changes committed", "commit", held.Commit, "embedded", len(held.Embedded))
 	return out.Committed(held.Commit, held.Embedded, held.Modules)
