@@ -21,12 +21,16 @@ func schemaOf(ctx context.Context, c *Conn) (string, error) {
 
 // checkSchema refuses a board whose records have another form than this sett knows: they
 // would look broken or missing. A user that may not ask is not told. An orchestrator, which
-// may be started while sett up converts the records, waits for the end of that.
-func checkSchema(ctx context.Context, c *Conn) error {
+// may be started while sett up converts the records, waits for the end of that. The hash of the
+// instance is nil where it was not read yet.
+func checkSchema(ctx context.Context, c *Conn, instance map[string]string) error {
 	if c.Options.Convert {
 		return nil
 	}
-	has, err := schemaOf(ctx, c)
+	has, err := instance["schema"], error(nil)
+	if instance == nil {
+		has, err = schemaOf(ctx, c)
+	}
 	if c.Options.Mend && err == nil && Convertible(has) {
 		has, err = awaitConversion(ctx, c, has)
 	}
