@@ -159,7 +159,9 @@ type Grant struct {
 	QueuedAt   time.Time     `json:"queued_at"`
 	StartedAt  time.Time     `json:"started_at,omitzero"`
 	EndedAt    time.Time     `json:"ended_at,omitzero"`
-	WaitsSince time.Time     `json:"waits_since,omitzero"` // running, and its cub waits for the repository; zero: it does not
+	WaitsSince time.Time     `json:"waits_since,omitzero"` // running, and its cub waits for the repository or the blackboard; zero: it does not
+	WaitsFor   string        `json:"waits_for,omitempty"`  // then: blackboard, which does not take its result; absent: repository
+	WaitsWhy   string        `json:"waits_why,omitempty"`  // then: the hindrance; absent: none is known
 	ToolTime   time.Duration `json:"tool_time,omitempty"`  // from the tool's start to its being reaped
 }
 

@@ -1,6 +1,7 @@
 package blackboard
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -17,6 +18,7 @@ const (
 	WaitSlot       WaitKind = "slot"       // one of an agent's workers, or of its slots, is free
 	WaitRepository WaitKind = "repository" // the repository prepares a tree, or takes a commit
 	WaitResult     WaitKind = "result"     // an agent's tool ends
+	WaitBlackboard WaitKind = "blackboard" // the blackboard takes the result of an agent's tool, which has ended
 	WaitAnswer     WaitKind = "answer"     // a person answers a question
 	WaitApproval   WaitKind = "approval"   // a person approves or rejects an artefact
 	WaitLanding    WaitKind = "landing"    // a goal's result reaches its branch
@@ -36,10 +38,11 @@ type Wait struct {
 	SubjectID  string    // the claim or artefact that waits; answer: the Question; conflict: the Conflict
 	WorkflowID string
 
-	Attempt int           // start, repository, result: of the grant
-	Holder  string        // repository, result: the incarnation that runs the grant
+	Attempt int           // start, repository, result, blackboard: of the grant
+	Holder  string        // repository, result, blackboard: the incarnation that runs the grant
+	Why     string        // repository, blackboard: the hindrance; empty: none is known
 	Limit   time.Duration // result: the agent's timeout; 0: unknown or none
-	Workers int           // start, slot, repository, result: as in AgentPolicy
+	Workers int           // start, slot, repository, result, blackboard: as in AgentPolicy
 	Slots   int           // slot: as in AgentPolicy; 0: it waits for a worker
 	Busy    []string      // start, slot: the claims that the agent works on
 }
@@ -141,7 +144,7 @@ func grantWaits(s Snapshot, p Policy, at Scene) []Wait {
 			w.Kind, w.Attempt, w.Workers, w.Limit, w.Holder = WaitResult, g.Attempt, agent.Workers, agent.Timeout, g.Holder
 			w.Since = firstKnown(g.StartedAt, g.QueuedAt)
 			if !g.WaitsSince.IsZero() {
-				w.Kind, w.Since, w.Limit = WaitRepository, g.WaitsSince, 0
+				w.Kind, w.Since, w.Limit, w.Why = cmp.Or(WaitKind(g.WaitsFor), WaitRepository), g.WaitsSince, 0, g.WaitsWhy
 			}
 		case GrantAwaitingAnswer:
 			w.Kind, w.SubjectID, w.Since = WaitAnswer, g.ResultID, firstKnown(g.EndedAt, g.QueuedAt)

@@ -77,7 +77,7 @@ func TestAgentUserCanWork(t *testing.T) {
 	g.grant(claim, blackboard.PhaseExclusive, "a")
 	wantList(t, "notice", []string{cub.next(notices)}, "a "+claim)
 	st, ref := cub.start(claim, "a", "h-a")
-	must(t, cub.b.Cub.Await(g.ctx, ref, true))
+	must(t, cub.b.Cub.Await(g.ctx, ref, blackboard.WaitRepository, ""))
 	must(t, cub.b.Cub.Requeue(g.ctx, blackboard.HandBack{GrantRef: ref, Most: 10, Reason: "stopped"}))
 	_, ref = cub.start(claim, "a", "h-a")
 	k := conflictOf(st.Claim, "c0")

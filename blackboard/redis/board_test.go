@@ -157,7 +157,7 @@ func workOn(t *testing.T, w *world, claim string) blackboard.Artefact {
 	}
 	a := result(st.Claim, "a", blackboard.Standard, "Code", "x")
 	ref := blackboard.GrantRef{Claim: claim, Agent: "a", Attempt: st.Grant.Attempt, Holder: "h1"}
-	w.twice("await", func() error { return w.b.Cub.Await(w.ctx, ref, true) })
+	w.twice("await", func() error { return w.b.Cub.Await(w.ctx, ref, blackboard.WaitRepository, "") })
 	w.twice("finish", func() error {
 		return w.b.Cub.Finish(w.ctx, blackboard.Result{GrantRef: ref, Artefact: a, ToolTime: 1500 * time.Microsecond})
 	})

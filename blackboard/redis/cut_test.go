@@ -118,7 +118,7 @@ func life(w *world, before func(move string)) {
 	}
 	start("a")
 	start("b")
-	do("await", func() error { return w.b.Cub.Await(w.ctx, ref("a", 1), true) })
+	do("await", func() error { return w.b.Cub.Await(w.ctx, ref("a", 1), blackboard.WaitRepository, "") })
 	do("requeue", func() error {
 		return w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref("a", 1), Most: 10, Reason: "stopped"})
 	})

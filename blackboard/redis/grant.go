@@ -88,14 +88,10 @@ func flat(m rueidis.RedisMessage) map[string]string {
 	return fields
 }
 
-// Await records that a running grant waits for the repository, or waits no longer.
-// ErrRefused: the grant is no longer this holder's.
-func (b Cub) Await(ctx context.Context, q blackboard.GrantRef, waits bool) error {
-	what := ""
-	if waits {
-		what = "repository"
-	}
-	r, err := b.c.Do(ctx, "await", q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, what)
+// Await records that a running grant waits for the repository or the blackboard, and why, or
+// (an empty kind) waits no longer. ErrRefused: the grant is no longer this holder's.
+func (b Cub) Await(ctx context.Context, q blackboard.GrantRef, what blackboard.WaitKind, why string) error {
+	r, err := b.c.Do(ctx, "await", q.Claim, q.Agent, strconv.Itoa(q.Attempt), q.Holder, string(what), why)
 	return store.Done(r, err, "record a wait of claim %s", q.Claim)
 }
 

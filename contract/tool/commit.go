@@ -68,10 +68,19 @@ func (o Output) Committed(hash string, embedded, modules []string) (Output, erro
 	if len(embedded) > 0 {
 		o, err = o.With("embedded_repositories", embedded)
 	}
-	if len(modules) > 0 && err == nil {
-		o, err = o.With("changed_submodules", modules)
+	if err == nil {
+		o, err = o.Beside(modules)
 	}
 	return o, err
+}
+
+// Beside is the output of a tool that changed something in these submodules, which no commit
+// has; its metadata names them.
+func (o Output) Beside(modules []string) (Output, error) {
+	if len(modules) == 0 {
+		return o, nil
+	}
+	return o.With("changed_submodules", modules)
 }
 
 // With is the output with a further entry in its metadata.

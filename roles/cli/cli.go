@@ -246,7 +246,7 @@ func usageError(parser *kong.Kong, parsed *kong.Context, err error) error {
 	hint := command + " --help"
 	text, guess, found := strings.Cut(text, ", did you mean ")
 	typed, isWord := strings.CutPrefix(text, "unexpected argument ")
-	if c := foreign[strings.ToLower(strings.Trim(typed, `"`))]; isWord && command == "sett" && c != "" {
+	if c := ours(parser, strings.ToLower(strings.Trim(typed, `"`))); isWord && command == "sett" && c != "" {
 		hint = fmt.Sprintf("did you mean %q?", c)
 	} else if found {
 		hint = "did you mean " + guess
@@ -270,6 +270,22 @@ func usageError(parser *kong.Kong, parsed *kong.Context, err error) error {
 var foreign = map[string]string{
 	"ps": "list", "status": "list", "stop": "down", "rm": "down --purge", "run": "forage", "start": "up", "events": "watch",
 	"inspect": "show", "describe": "show", "cat": "unearth", "artifacts": "hoard", "artefacts": "hoard",
+}
+
+// ours is the command that a word means which is none of sett's: that of other tools, or one
+// below another command; empty: none.
+func ours(parser *kong.Kong, word string) string {
+	if c := foreign[word]; c != "" {
+		return c
+	}
+	for _, n := range parser.Model.Children {
+		for _, below := range n.Children {
+			if !n.Hidden && !below.Hidden && below.Name == word {
+				return n.Name + " " + word
+			}
+		}
+	}
+	return ""
 }
 
 // commandNames returns the names of all commands that help shows.

@@ -302,10 +302,14 @@ func (s *show) next(began time.Time) {
 }
 
 // abandon ends a demo that failed or was interrupted. After an interrupt it also
-// takes the demo's instance down.
+// takes the demo's instance down. Where nothing was started, its repository goes.
 func (s *show) abandon(err error) error {
+	if !s.up {
+		_ = os.RemoveAll(filepath.Dir(s.repo))
+		return err
+	}
 	interrupted := s.ctx.Err() != nil
-	if interrupted && s.up {
+	if interrupted {
 		s.Sayf("sett: interrupted, ending the demo\n")
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(s.ctx), time.Minute)
 		defer cancel()
@@ -315,9 +319,6 @@ func (s *show) abandon(err error) error {
 			role.Report(s.Stderr, err)
 		}
 		return role.Fail(role.Interrupted, errors.New("interrupted"), "the repository is in %s", s.repo)
-	}
-	if interrupted {
-		return err
 	}
 	return role.Fail(role.CodeOf(err), fmt.Errorf("demo: %w", err), "sett -C %s logs shows more, sett -C %s down --purge ends it", s.repo, s.repo)
 }

@@ -106,8 +106,9 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 			a.Sayf("sett: goal achieved in %s: %s%s\n", took, view.Named(t), words.Because(view.Gist(&t)))
 			a.sayResult(t)
 			o := a.outcome(ctx, b, in, w)
-			a.sayOutcome(in, o)
-			a.sayNext(in, w, o)
+			onto := o == nil || landing.OnBranch(ctx, a.at, in)
+			a.sayOutcome(in, o, onto)
+			a.sayNext(in, w, o, onto)
 		}
 		return nil, err
 	case blackboard.WorkflowFailed:
@@ -135,11 +136,16 @@ func (a *app) sayResult(t blackboard.Artefact) {
 	}
 }
 
-// sayNext names the command that a person may want next.
-func (a *app) sayNext(in *instance.Instance, goal blackboard.Workflow, o *landing.Outcome) {
-	next := "result " + words.Short(goal.ID)
-	if o != nil && !o.Landed && o.Onto == "" {
-		next = "land " + words.Short(goal.ID)
+// sayNext names the command that a person may want next. Where HEAD is on no branch, a
+// commit gets a new one.
+func (a *app) sayNext(in *instance.Instance, goal blackboard.Workflow, o *landing.Outcome, onBranch bool) {
+	id := words.Short(goal.ID)
+	next := "result " + id
+	switch lands := o != nil && !o.Landed && o.Onto == ""; {
+	case lands && onBranch:
+		next = "land " + id
+	case lands:
+		next = "checkout " + id + " --branch result-" + id
 	}
 	a.Sayf("\nNext:\n  %s\n", a.at.CommandLine(in, next))
 }
@@ -154,7 +160,7 @@ func (a *app) outcome(ctx context.Context, b *instance.Board, in *instance.Insta
 }
 
 // sayOutcome names the commit that came of a goal, and the command that lands it.
-func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome) {
+func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome, onBranch bool) {
 	if o == nil {
 		return
 	}
@@ -164,6 +170,8 @@ func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome) {
 		next = "branch " + role.Clean(o.Onto) + " has it; " + a.at.CommandLine(in, "diff") + " shows it"
 	case o.Landed:
 		next = "your branch has it; " + a.at.CommandLine(in, "diff") + " shows it"
+	case !onBranch:
+		next = "HEAD is on no branch; " + a.at.CommandLine(in, "land --onto BRANCH") + " brings it to one"
 	}
 	a.Sayf("sett: commit %s: %s, +%d -%d; %s\n", words.Commit(o.Commit), words.Count(o.Files, "file"), o.Added, o.Deleted, next)
 }

@@ -178,6 +178,27 @@ func TestLandForward(t *testing.T) {
 	}
 }
 
+// A merge that does not come about leaves nothing in the repository, not even an object.
+func TestLandFailsWithoutObjects(t *testing.T) {
+	s := landStage(t)
+	base := s.commitFile("song", "la\n")
+	s.achieved(base, s.aside("song", "li\n"))
+	s.commitFile("song", "lo\n")
+	count := func() string { return gitIn(t, s.root, "", "count-objects", "-v") }
+	before := count()
+	for _, way := range []string{"--merge", "--rebase", "--squash"} {
+		if _, _, err := s.run("land", way); err == nil || !strings.Contains(err.Error(), "merge conflict") || count() != before {
+			t.Errorf("%s: %v\n%s\nbefore %s", way, err, count(), before)
+		}
+	}
+	s.commitFile("song", "la\n")
+	s.land("--merge")
+	if s.text("song") != "li\n" {
+		t.Errorf("landed %s", s.text("song"))
+	}
+	s.git("fsck", "--strict", "--full")
+}
+
 // A submodule that gets another commit is named with the command that brings its files, since
 // git leaves them as they are.
 func TestLandMovesASubmodule(t *testing.T) {
@@ -190,6 +211,24 @@ func TestLandMovesASubmodule(t *testing.T) {
 	_, stderr, err := s.run("land")
 	s.Must(err)
 	has(t, stderr, "sett: note: 1 submodule has another commit now: lib; git -C "+s.root+" submodule update --init brings the files\n")
+}
+
+// A submodule that goes leaves its folder, as with git, and that is said.
+func TestLandRemovesASubmodule(t *testing.T) {
+	s := landStage(t)
+	without := s.rev("main")
+	s.git("clone", "-q", ".", "lib")
+	s.git("update-index", "--add", "--cacheinfo", "160000,"+without+",lib")
+	s.git("commit", "-q", "-m", "a submodule")
+	base := s.rev("main")
+	commit := gitIn(t, s.root, "", "-c", "user.name=t", "-c", "user.email=t@x", "commit-tree", "-p", base, "-m", "no submodule", without+"^{tree}")
+	s.achieved(base, commit)
+	_, stderr, err := s.run("land")
+	s.Must(err)
+	has(t, stderr, "sett: note: 1 submodule is gone and its folder stays, since git removes no folder that has files: lib\n")
+	if _, err := os.Stat(filepath.Join(s.root, "lib", ".git")); err != nil {
+		t.Error(err)
+	}
 }
 
 // Content of git LFS that is nowhere is named, whichever way the commit comes.
@@ -763,6 +802,17 @@ func TestOutcome(t *testing.T) {
 	if v.Outcome != (landing.Outcome{Artefact: terminal, Commit: result, Base: base, Files: 2, Added: 3, Deleted: 1}) {
 		t.Errorf("got %+v", v)
 	}
+	s.git("checkout", "-q", "--detach")
+	_, stderr, err = s.run("wait", goal)
+	s.Must(err)
+	id := blackboard.ShortID(goal)
+	has(t, stderr, "+3 -1; HEAD is on no branch; sett --name stage land --onto BRANCH brings it to one\n", "\nNext:\n  sett --name stage checkout "+id+" --branch result-"+id+"\n")
+	_, _, err = s.run("checkout", id, "--branch", "result-"+id)
+	s.Must(err)
+	if got := s.rev("result-" + id); got != result {
+		t.Errorf("the new branch is at %s", got)
+	}
+	s.git("checkout", "-q", "main")
 	s.land()
 	_, stderr, err = s.run("wait", goal)
 	s.Must(err)

@@ -36,6 +36,7 @@ open work waits for, with the goal and for how long:
   slot        one of an agent's workers, or of its slots, to be free
   repository  the repository to prepare a tree, or to take a commit
   result      an agent's tool
+  blackboard  the blackboard to take a result that is there: its disk is full, say
   answer      a person to answer a question
   approval    a person to approve or reject an artefact
   landing     a goal's result to reach its branch: its turn, a verification, or you

@@ -54,6 +54,10 @@ func TestBoardRefusesWrites(t *testing.T) {
 			if r := s.detailed(); !strings.HasPrefix(r.NoWrites, tc.says) || r.State != status.Degraded {
 				t.Errorf("%+v", r)
 			}
+			_, _, err = s.run("wait", goal, "--timeout", "1s")
+			if role.CodeOf(err) != role.TimedOut || !strings.Contains(err.Error(), "the blackboard refuses writes (the orchestrator has to decide on claim ") {
+				t.Errorf("wait: %v", err)
+			}
 			_, _, err = s.run("forage", "another goal")
 			if role.CodeOf(err) != role.Environment || !strings.HasPrefix(err.Error(), "blackboard "+s.Server.Addr()+" refuses writes: "+tc.says) ||
 				strings.Contains(err.Error(), "\n") || strings.Count(err.Error(), s.Server.Addr()) != 1 {

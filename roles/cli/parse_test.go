@@ -109,7 +109,7 @@ func TestValidateKnowsAll(t *testing.T) {
 // Words of other tools lead to our commands.
 func TestForeignCommands(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]string{"ps": "list", "stop": "down", "rm": "down --purge", "run": "forage", "events": "watch", "inspect": "show", "cat": "unearth", "artifacts": "hoard"} {
+	for word, want := range map[string]string{"ps": "list", "stop": "down", "rm": "down --purge", "run": "forage", "events": "watch", "inspect": "show", "cat": "unearth", "artifacts": "hoard", "export": "ledger export", "import": "ledger import", "drop": "leftovers drop"} {
 		_, _, err := parse([]string{word})
 		if got := hint(err); got != "did you mean \""+want+"\"?" {
 			t.Errorf("sett %s: %q", word, got)

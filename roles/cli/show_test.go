@@ -36,6 +36,15 @@ func (s *stage) reviewable() (draft, claim string) {
 	return draft, s.open(draft, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 }
 
+// hindered is a goal with a grant that waits for a reason.
+func (s *stage) hindered(what blackboard.WaitKind, why string) (goal string) {
+	goal, claim := granted(s)
+	st := s.begin(claim, "writer")
+	ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
+	s.Must(s.board.Cub.Await(s.t.Context(), ref, what, why))
+	return goal
+}
+
 // waitCases set up what is waited for, and return the id to show.
 var waitCases = map[string]struct {
 	what        blackboard.WaitKind
@@ -82,8 +91,14 @@ var waitCases = map[string]struct {
 		goal, claim := granted(s)
 		st := s.begin(claim, "writer")
 		ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
-		s.Must(s.board.Cub.Await(s.t.Context(), ref, true))
+		s.Must(s.board.Cub.Await(s.t.Context(), ref, blackboard.WaitRepository, ""))
 		return goal
+	}},
+	"repository with a full disk": {blackboard.WaitRepository, "writer", "writer waits for the repository (git index-pack: no room), claim ", func(s *stage) string {
+		return s.hindered(blackboard.WaitRepository, "git index-pack: no room")
+	}},
+	"blackboard with a full disk": {blackboard.WaitBlackboard, "writer", "writer has a result that the blackboard does not take (no room), claim ", func(s *stage) string {
+		return s.hindered(blackboard.WaitBlackboard, "no room")
 	}},
 	"conflict": {blackboard.WaitConflict, "writer", "writer waits until Conflict ", func(s *stage) string {
 		goal, claim := granted(s)
@@ -97,8 +112,8 @@ var waitCases = map[string]struct {
 		goal, claim := granted(s)
 		st := s.begin(claim, "writer")
 		ref := blackboard.GrantRef{Claim: claim, Agent: "writer", Attempt: st.Grant.Attempt, Holder: st.Grant.Holder}
-		s.Must(s.board.Cub.Await(s.t.Context(), ref, true))
-		s.Must(s.board.Cub.Await(s.t.Context(), ref, false))
+		s.Must(s.board.Cub.Await(s.t.Context(), ref, blackboard.WaitRepository, ""))
+		s.Must(s.board.Cub.Await(s.t.Context(), ref, "", ""))
 		return goal
 	}},
 	"result": {blackboard.WaitResult, "writer", "writer is running", func(s *stage) string {

@@ -53,7 +53,7 @@ before, on stderr.
 
 For programs the goal has the fields of sett goals -o json, open_questions (see sett questions),
 and waits: what it still waits for, each with what (claim, bid, decision, start, slot,
-repository, result, answer or approval), agent, since, age_seconds, until,
+repository, result, blackboard, answer or approval), agent, since, age_seconds, until,
 subject_id, workflow_id and text; waits_more counts the open work that was not looked at.
 An achieved goal with a commit has an outcome: the commit, and how much it changes.
 

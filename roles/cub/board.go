@@ -41,7 +41,7 @@ type presence interface {
 // workMoves are the moves of a grant, from its start to its result.
 type workMoves interface {
 	Start(ctx context.Context, q blackboard.StartRequest) (blackboard.Started, error)
-	Await(ctx context.Context, q blackboard.GrantRef, waits bool) error
+	Await(ctx context.Context, q blackboard.GrantRef, what blackboard.WaitKind, why string) error
 	Finish(ctx context.Context, q blackboard.Result) error
 	FinishAndStart(ctx context.Context, done blackboard.Result, next blackboard.StartRequest) (blackboard.Started, error, error)
 	Requeue(ctx context.Context, q blackboard.HandBack) error

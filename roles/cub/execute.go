@@ -300,13 +300,19 @@ func (x *executor) handIn(ctx context.Context, w *work, out outcome) (*work, err
 	var s blackboard.Started
 	var startErr error
 	held := 0.0
+	var last hindrance
+	over := nameWait(x, w, blackboard.WaitBlackboard, &last)
 	err := x.patiently(context.WithoutCancel(ctx), func() (err error) {
 		if s, err, startErr = x.send(ctx, result, next); errors.Is(err, blackboard.ErrUnavailable) && held == 0 {
 			held = 1
 			x.metrics.held.Add(held)
 		}
+		if err != nil {
+			last.is(err)
+		}
 		return err
 	})
+	over()
 	x.metrics.held.Sub(held)
 	switch {
 	case errors.Is(err, blackboard.ErrRefused):

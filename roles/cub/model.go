@@ -5,32 +5,17 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 
 	"sett/blackboard"
-	"sett/contract/config"
 	"sett/contract/env"
 	"sett/contract/model"
 	"sett/roles/cub/door"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role/gateway"
 )
-
-// ownProgram puts the running sett in the place of the word sett, where the agent's
-// program is `sett llm`.
-func ownProgram(command []string) ([]string, error) {
-	if !slices.Equal(command, config.LLMCommand()) {
-		return command, nil
-	}
-	own, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find the sett binary: %w", err)
-	}
-	return append([]string{own}, command[1:]...), nil
-}
 
 // openDoor opens the way to the agent's model for a run of its tool, and returns the
 // tool's environment. A refusal for want of a budget ends the run. Without a model

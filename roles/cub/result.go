@@ -66,9 +66,16 @@ func (x *executor) commits(ctx context.Context, w *work, artefact string, out to
 	if out.Commit == tool.Changes {
 		return out.Changed(x.settings.Commits, func(out tool.Output) (tool.Output, error) { return x.commit(ctx, w, artefact, out) })
 	}
-	return tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
-		return x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: artefact, Rebased: out.Rebased})
+	var modules []string
+	out, err := tool.Commits(out, x.settings.Commits, func(part, hash string) (string, error) {
+		held, err := x.hold(ctx, w, part, line.Take{Hash: hash, Artefact: artefact, Rebased: out.Rebased})
+		modules = held.Modules
+		return held.Commit, err
 	})
+	if err != nil {
+		return out, err
+	}
+	return out.Beside(modules)
 }
 
 // artefact gives a tool's output its place in the graph. A rework is the next

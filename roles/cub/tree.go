@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"sett/blackboard"
@@ -29,7 +28,6 @@ type trees interface {
 const (
 	shortestPause = 50 * time.Millisecond // between two tries
 	longestPause  = 2 * time.Second
-	quickAnswer   = time.Second     // a request that takes longer is a wait with a name
 	afterTheEnd   = 2 * time.Second // for the requests of a grant that was cancelled or stopped
 )
 
@@ -94,17 +92,25 @@ func (e *missingError) FailureType() string { return blackboard.TypeMissingCommi
 // hold has the repository check a commit of the tool, and hold it before the artefact is
 // known to anybody: git never prunes a result. It returns the whole hash. Part is that of
 // the output which names the commit.
-func (x *executor) hold(ctx context.Context, w *work, part string, q line.Take) (string, error) {
+func (x *executor) hold(ctx context.Context, w *work, part string, q line.Take) (line.Held, error) {
 	if w.tree == nil {
-		return "", &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
+		return line.Held{}, &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
 	}
 	q.Grant, q.MaxSize, q.Settles = w.grant(), x.settings.Limits.MaxSize, w.settles()
 	held, err := insist(ctx, x, w, func() (line.Held, error) { return x.trees.Take(ctx, q) })
 	if err != nil {
-		return "", refused(part, err)
+		return held, refused(part, err)
 	}
+	warnModules(w, held)
 	w.tree.open = false
-	return held.Commit, nil
+	return held, nil
+}
+
+// warnModules says that a commit has nothing of the changes in submodules.
+func warnModules(w *work, held line.Held) {
+	if len(held.Modules) > 0 {
+		w.log.Warn("the tool has changed submodules: what it changed in them is not committed", "submodules", held.Modules)
+	}
 }
 
 // refused is the error of a commit that the repository does not hold.
@@ -138,9 +144,7 @@ func (x *executor) commit(ctx context.Context, w *work, artefact string, out too
 	case len(held.Embedded) > 0:
 		w.log.Warn("the tool has made repositories within its tree: their files are committed, their history is not", "folders", held.Embedded)
 	}
-	if len(held.Modules) > 0 {
-		w.log.Warn("the tool has changed submodules: what it changed in them is not committed", "submodules", held.Modules)
-	}
+	warnModules(w, held)
 	w.tree.open = false
 	w.log.Info("changes committed", "commit", held.Commit, "embedded", len(held.Embedded))
 	return out.Committed(held.Commit, held.Embedded, held.Modules)
@@ -242,59 +246,5 @@ func outlasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return longer, func() {
 		disarm()
 		cancel(nil)
-	}
-}
-
-// insist asks the repository until it answers, or the context ends: its error is then the
-// context's cause. Granted work does not fail because the repository is away.
-func insist[A any](ctx context.Context, x *executor, w *work, ask func() (A, error)) (A, error) {
-	var last atomic.Pointer[error]
-	defer x.nameWait(w, &last)()
-	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
-		answer, err := ask()
-		if err == nil || errors.Is(err, line.ErrTool) || errors.Is(err, line.ErrMissing) || errors.Is(err, line.ErrStale) {
-			return answer, err
-		}
-		last.Store(&err)
-		select {
-		case <-ctx.Done():
-			return answer, context.Cause(ctx)
-		case <-time.After(pause):
-		}
-	}
-}
-
-// nameWait has a wait for the repository named, in the log and on the blackboard, unless
-// over is called soon. Last is the newest failure of the request.
-func (x *executor) nameWait(w *work, last *atomic.Pointer[error]) (over func()) {
-	ended, done := make(chan struct{}), make(chan struct{})
-	began := time.Now()
-	go func() {
-		defer close(done)
-		select {
-		case <-ended:
-			return
-		case <-time.After(quickAnswer):
-		}
-		why := "it works on the request"
-		if err := last.Load(); err != nil {
-			why = (*err).Error()
-		}
-		w.log.Warn("waiting for the repository", "reason", why)
-		x.tellWait(w, true)
-		<-ended
-		w.log.Info("waiting for the repository no longer", "waited", time.Since(began).Round(time.Millisecond))
-		x.tellWait(w, false)
-	}()
-	return func() {
-		close(ended)
-		<-done
-	}
-}
-
-// tellWait records on the blackboard whether the grant waits. Nothing depends on it.
-func (x *executor) tellWait(w *work, waits bool) {
-	if err := x.board.work.Await(context.Background(), w.ref, waits); err != nil {
-		w.log.Debug("wait not recorded", "error", err)
 	}
 }

@@ -392,7 +392,10 @@ func TestRepositoryAway(t *testing.T) {
 			if said := r.log.await(t, "waiting for the repository", "claim", claim); !strings.Contains(said.text("reason"), "no space left") {
 				t.Errorf("logged %v", said)
 			}
-			until(t, "the wait is on the blackboard", func() bool { return !c.await(claim, "worker", blackboard.GrantRunning).WaitsSince.IsZero() })
+			until(t, "the wait is on the blackboard, and why", func() bool {
+				g := c.await(claim, "worker", blackboard.GrantRunning)
+				return !g.WaitsSince.IsZero() && g.WaitsFor == "" && g.WaitsWhy == "no space left on device"
+			})
 			f.fail(nil)
 			g := c.await(claim, "worker", blackboard.GrantDone, blackboard.GrantFailed)
 			if done := request != "keep"; done != (g.State == blackboard.GrantDone) || !g.WaitsSince.IsZero() {

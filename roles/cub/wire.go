@@ -31,7 +31,7 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 	if err != nil {
 		return role.Fail(role.Usage, err, "see sett cub --help for the settings of a cub")
 	}
-	if settings.Command, err = ownProgram(settings.Command); err != nil {
+	if settings.Command, err = toolrun.OwnProgram(settings.Command); err != nil {
 		return role.Fail(role.Environment, err, "")
 	}
 	s := &state{env: e, settings: settings, mode: standard, runner: runner, metrics: newMetrics()}

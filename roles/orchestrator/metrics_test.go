@@ -69,7 +69,7 @@ func TestFigures(t *testing.T) {
 	s.says(base, map[string]float64{`sett_agent_bids_due{agent="a"}`: 0, `sett_agent_grants_open{agent="a"}`: 1, `sett_agent_grants_open{agent="b"}`: 1})
 	s.ages(base, `sett_agent_grant_oldest_age_seconds{agent="a"}`)
 	st := s.starts(c, "a", "holder")
-	s.must(s.board.Cub.Await(t.Context(), ref(st), true))
+	s.must(s.board.Cub.Await(t.Context(), ref(st), blackboard.WaitRepository, ""))
 	s.says(base, map[string]float64{"sett_grants_delayed": 1})
 	s.ages(base, "sett_grant_delay_oldest_age_seconds")
 	s.finishes(st, "a", blackboard.Question, "", "?")

@@ -105,7 +105,8 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	b, err := redis.Open(ctx, redis.Options{
 		URL: s.Redis.URL, Instance: s.Instance, Name: "orchestrator", Timeout: s.Redis.Timeout,
 		Retries: s.Redis.BoardRetries(), CAFile: s.Redis.CAFile, Mend: true, Mark: seen.after(s.Redis.Mark), Observe: o.metrics.Registry.Called,
-		Overruns: redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.BoardAddr != "" || s.containers() && s.ownBlackboard()},
+		Converting: converting(o.log),
+		Overruns:   redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.BoardAddr != "" || s.containers() && s.ownBlackboard()},
 	})
 	if err != nil {
 		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")
@@ -123,6 +124,17 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 	}
 	o.reachable = role.NewReachable(e.Now, s.Redis.GiveUp)
 	return o.serve(ctx)
+}
+
+// converting logs that the records of an older sett are waited for, and the end of that.
+func converting(log *slog.Logger) func(waits bool) {
+	return func(waits bool) {
+		if waits {
+			log.Warn("waiting: sett up has to convert the records of an older sett; if none is running, run sett up")
+			return
+		}
+		log.Info("the records are converted; going on")
+	}
 }
 
 // use wires the orchestrator to its blackboard.

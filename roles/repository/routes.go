@@ -238,7 +238,11 @@ func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
 	if err := d.settles(ctx, q.Settles, commit); err != nil {
 		return line.Held{}, err
 	}
-	return line.Held{Commit: commit, Ref: ref}, d.server.settle(d.slot, l)
+	held := line.Held{Commit: commit, Ref: ref}
+	if held.Modules, err = store.ChangedModules(ctx, d.tree); err != nil { // the commit is held all the same
+		d.log.Warn("submodules not looked at", "error", err)
+	}
+	return held, d.server.settle(d.slot, l)
 }
 
 // toolsFault tells the cub whether an error is about the things that its tool made.

@@ -75,12 +75,12 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 func waitText(e blackboard.Event) string {
 	claim := words.Short(e.Claim)
 	switch {
-	case e.Reason != string(blackboard.WaitRepository):
+	case e.Reason != string(blackboard.WaitRepository) && e.Reason != string(blackboard.WaitBlackboard):
 		return fmt.Sprintf("claim %s waits for the workspace, held by %s", claim, holders(e.Attributes["held_by"]))
 	case e.To != "":
-		return fmt.Sprintf("claim %s waits no longer for the repository", claim)
+		return fmt.Sprintf("claim %s waits no longer for the %s", claim, e.Reason)
 	}
-	return fmt.Sprintf("claim %s waits for the repository", claim)
+	return fmt.Sprintf("claim %s waits for the %s", claim, e.Reason)
 }
 
 // describeDecision is for entries of the orchestrator.

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"sett/blackboard"
@@ -29,13 +30,14 @@ type Scene struct {
 
 // Scene reads the scene for open work. It looks at the units when an agent or the
 // orchestrator does not do its part, and asks whether the blackboard takes writes when
-// nobody leads: a lead cannot be renewed without them.
+// nobody leads, or work waits for others than people: their moves need writes, and some
+// blackboards take signs of life without a place to write.
 func (r Reader) Scene(ctx context.Context, o Open) (Scene, error) {
 	s, err := r.read(ctx, o, nil)
 	if err == nil && s.suspicious() {
 		s.units = r.Units(ctx)
 	}
-	if err == nil && s.leaderless() {
+	if err == nil && (s.leaderless() || s.moves(o)) {
 		s.Refusal, err = r.Refusal(ctx)
 	}
 	return s, err
@@ -142,6 +144,13 @@ func (s Scene) suspicious() bool {
 	return len(s.Agents) < len(s.policy.Agents)
 }
 
+// moves says whether open work waits for others than people.
+func (s Scene) moves(o Open) bool {
+	return len(o.unclaimed) > 0 || slices.ContainsFunc(o.Claims, func(c blackboard.Snapshot) bool {
+		return slices.ContainsFunc(blackboard.Waits(c, s.policy, blackboard.Scene{Now: s.Now, Running: s.running}), func(w blackboard.Wait) bool { return !w.Kind.ByPerson() })
+	})
+}
+
 func (s Scene) leaderless() bool { return s.leader.Holder == "" || s.leader.Until.Before(s.Now) }
 
 // trouble is a reason why a move does not come.
@@ -172,14 +181,19 @@ func (s Scene) troubleOf(w blackboard.Wait) trouble {
 	case w.Agent == "":
 	case w.Kind == blackboard.WaitClaim, w.Kind == blackboard.WaitDecision, w.Kind == blackboard.WaitStart && w.Workers > 0:
 		return s.orchestratorTrouble()
-	case w.Kind == blackboard.WaitBid, w.Kind == blackboard.WaitStart, w.Kind == blackboard.WaitSlot && w.Slots > 0, (w.Kind == blackboard.WaitResult || w.Kind == blackboard.WaitRepository) && w.Workers == 0:
+	case w.Kind == blackboard.WaitBid, w.Kind == blackboard.WaitStart, w.Kind == blackboard.WaitSlot && w.Slots > 0, inGrant(w.Kind) && w.Workers == 0:
 		return s.agentTrouble(w.Agent)
-	case w.Kind == blackboard.WaitResult, w.Kind == blackboard.WaitRepository:
+	case inGrant(w.Kind):
 		if worker, known := s.workers[w.Holder]; known && !blackboard.Lives(worker.Alive, s.Now) {
 			return silence("its worker is silent", worker.Alive, s.Now)
 		}
 	}
 	return trouble{}
+}
+
+// inGrant says whether a grant that runs waits so.
+func inGrant(k blackboard.WaitKind) bool {
+	return k == blackboard.WaitResult || k == blackboard.WaitRepository || k == blackboard.WaitBlackboard
 }
 
 // unitTrouble is the trouble of a unit, as far as anybody can see it.

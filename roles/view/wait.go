@@ -168,7 +168,7 @@ func (s Scene) never(kind blackboard.WaitKind, id, workflow, trouble, text strin
 // that has the next move.
 func (s Scene) wait(w blackboard.Wait, text string) Wait {
 	v := Wait{What: w.Kind, Agent: w.Agent, Since: w.Since, AgeSeconds: AgeSeconds(s.Now, w.Since), Until: w.Until,
-		SubjectID: w.SubjectID, WorkflowID: w.WorkflowID, Text: text, Limit: w.Limit.Seconds()}
+		SubjectID: w.SubjectID, WorkflowID: w.WorkflowID, Text: text, Limit: w.Limit.Seconds(), trouble: w.Why}
 	if s.Refusal != nil { // the move cannot be made
 		v.trouble, v.Text = "no writes", "the blackboard refuses writes ("+text+")"
 		return v
@@ -190,7 +190,9 @@ func (s Scene) text(w blackboard.Wait) string {
 	case blackboard.WaitResult:
 		return fmt.Sprintf("%s%s, %s%s", w.Agent, running, claim, again)
 	case blackboard.WaitRepository:
-		return fmt.Sprintf("%s waits for the repository, %s%s", w.Agent, claim, again)
+		return fmt.Sprintf("%s waits for the repository%s, %s%s", w.Agent, inParentheses(w.Why), claim, again)
+	case blackboard.WaitBlackboard:
+		return fmt.Sprintf("%s has a result that the blackboard does not take%s, %s%s", w.Agent, inParentheses(w.Why), claim, again)
 	case blackboard.WaitAnswer:
 		return fmt.Sprintf("%s needs an answer to Question %s%s%s", w.Agent, words.Short(w.SubjectID), s.until(w.Until, "question_timeout"),
 			words.Because(s.questions[w.SubjectID]))
@@ -211,6 +213,14 @@ func (s Scene) text(w blackboard.Wait) string {
 		return fmt.Sprintf("%s has to begin %s%s", w.Agent, claim, again)
 	}
 	return "the orchestrator has to decide on " + claim
+}
+
+// inParentheses is a hindrance, within a text.
+func inParentheses(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + role.Clean(why) + ")"
 }
 
 // Nth says which attempt it is, unless it is the first.

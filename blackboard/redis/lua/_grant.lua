@@ -151,7 +151,12 @@ local function run_field(claim, agent) return claim .. ':' .. agent end
 -- Takes a grant out of the index `running`.
 local function stop_running(claim, agent) call('HDEL', running_key, run_field(claim, agent)) end
 
--- Notes in the index `running` since when a grant waits for the repository; nil: it does not.
+-- Takes from a grant that it waits for the repository, or for the blackboard.
+local function waits_no_more(g)
+  g.waits_since, g.waits_for, g.waits_why = nil, nil, nil
+end
+
+-- Notes in the index `running` since when a grant waits for the repository, or for the blackboard; nil: it does not.
 local function mark_waiting(claim, agent, since)
   local r = decoded(call('HGET', running_key, run_field(claim, agent)) or '')
   if r then
@@ -164,7 +169,7 @@ end
 -- list for them.
 local function end_grant(claim, agent, g, state, at, fields)
   g.state = state
-  g.waits_since = nil
+  waits_no_more(g)
   g.ended_at = at
   stop_spending(claim, agent, g, at)
   if fields then
@@ -180,7 +185,7 @@ end
 local function queue_grant(claim, agent, g, at)
   g.state = 'queued'
   g.conflict = nil
-  g.waits_since = nil
+  waits_no_more(g)
   stop_spending(claim, agent, g, at)
   g.queued_at = at
   g.holder = nil
@@ -226,7 +231,8 @@ end
 local function block_grant(claim, agent, g, conflict, at)
   stop_spending(claim, agent, g, at)
   g.state, g.conflict, g.attempt = 'queued', conflict, g.attempt + 1
-  g.queued_at, g.holder, g.waits_since = at, nil, nil
+  g.queued_at, g.holder = at, nil
+  waits_no_more(g)
   save_grant(claim, agent, g)
   call('ZREM', agent_grants_key(agent), claim)
   stop_running(claim, agent)

@@ -1,19 +1,27 @@
 -- A running grant waits for the role repository before its tool can begin or its result
--- counts; or it waits no longer.
--- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 repository (empty: it waits no longer).
+-- counts, or for the blackboard to take its result; or it waits no longer. A new reason for the
+-- same wait is in no ledger.
+-- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 repository or blackboard (empty: it waits no longer),
+-- 6 why (empty: for nothing else).
 -- Replies ok | already | refused why.
 local claim, agent = ARGV[1], ARGV[2]
 local g = grant_of(claim, agent)
 if not g or g.state ~= 'running' or tostring(g.attempt) ~= ARGV[3] or g.holder ~= ARGV[4] then
   return { 'refused', 'the grant does not run, or belongs to another holder' }
 end
-local over = ARGV[5] == ''
-if over == not g.waits_since then
+local over, was = ARGV[5] == '', g.waits_since and (g.waits_for or 'repository')
+local what = over and was or ARGV[5]
+if over and not was or was == ARGV[5] and (g.waits_why or '') == ARGV[6] then
   return { 'already' }
 end
-g.waits_since = not over and clock() or nil
+local since = was == ARGV[5] and g.waits_since or not over and clock() or nil
+waits_no_more(g)
+g.waits_since, g.waits_for = since, not over and what ~= 'repository' and what or nil
+g.waits_why = ARGV[6] ~= '' and ARGV[6] or nil
 save_grant(claim, agent, g)
-mark_waiting(claim, agent, g.waits_since)
-emit('wait', 'workflow', call('HGET', claim_key(claim), 'workflow_id'), 'claim', claim, 'agent', agent, 'attempt', g.attempt,
-  'reason', 'repository', 'to', over and 'over' or '')
+mark_waiting(claim, agent, since)
+if was ~= ARGV[5] then
+  emit('wait', 'workflow', call('HGET', claim_key(claim), 'workflow_id'), 'claim', claim, 'agent', agent, 'attempt', g.attempt,
+    'reason', what, 'to', over and 'over' or '')
+end
 return { 'ok' }

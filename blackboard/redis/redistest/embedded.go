@@ -31,13 +31,39 @@ func EmbeddedBusy(tb testing.TB, after time.Duration) *Server {
 // FillDisk makes the embedded server's disk full, or gives it room again.
 func (s *Server) FillDisk(full bool) { s.full.Store(full) }
 
+// LeaveRoom makes the embedded server's disk so full that its log has room for so many bytes more;
+// negative: for any.
+func (s *Server) LeaveRoom(bytes int64) {
+	s.tb.Helper()
+	if bytes < 0 {
+		s.most.Store(0)
+		return
+	}
+	entries, err := os.ReadDir(s.Dir)
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	var largest int64
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil {
+			largest = max(largest, info.Size())
+		}
+	}
+	s.most.Store(largest + bytes)
+}
+
 // serve opens the data and serves it on the server's port, which the first call
 // chooses.
 func (s *Server) serve() {
 	s.tb.Helper()
-	e, _, err := embedded.Open(embedded.Options{Dir: s.Dir, Own: lua.Own, BusyAfter: s.busyAfter, Sync: func(*os.File) error {
+	e, _, err := embedded.Open(embedded.Options{Dir: s.Dir, Own: lua.Own, BusyAfter: s.busyAfter, Sync: func(f *os.File) error {
 		if s.full.Load() {
 			return syscall.ENOSPC
+		}
+		if most := s.most.Load(); most > 0 {
+			if info, err := f.Stat(); err == nil && info.Size() > most {
+				return syscall.ENOSPC
+			}
 		}
 		return nil
 	}})

@@ -39,6 +39,7 @@ type Server struct {
 	stop        func() // ends the embedded server or the container; nil: killed
 	conns       *conns // of the embedded server
 	full        atomic.Bool
+	most        atomic.Int64 // bytes that a file may have; 0: any
 }
 
 // Later is why -short skips a test that needs more than Go.

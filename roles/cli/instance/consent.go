@@ -65,10 +65,12 @@ func (c Consent) Settle(l *Locator, r Request) error {
 	if err != nil {
 		return err
 	}
-	if err := agreed.Add(grown); err != nil {
-		return role.Fail(role.Environment, err, "instances are kept below XDG_STATE_HOME, which has to be writable")
-	}
-	return nil
+	return added(agreed.Add(grown))
+}
+
+// added is the error of rights that could not be remembered.
+func added(err error) error {
+	return role.Fail(role.Environment, err, "instances are kept below XDG_STATE_HOME, which has to be writable")
 }
 
 // check compares --trust with the digest.
@@ -188,5 +190,5 @@ func AgreeToOwn(l *Locator) error {
 	if err != nil {
 		return err
 	}
-	return agreed.Add(append(rights, tryRight))
+	return added(agreed.Add(append(rights, tryRight)))
 }

@@ -44,6 +44,7 @@ type Plan struct {
 
 	as    string // the user, for new commits
 	unrun []string
+	gone  []string       // submodules that the branch has no more
 	repo  git.Repository // the user's
 	in    *instance.Instance
 }
@@ -111,7 +112,7 @@ func (l *looker) target(ctx context.Context, onto string) error {
 		return err
 	}
 	if onto = strings.TrimPrefix(onto, git.BranchRef("")); onto == "" {
-		here := l.here(trees)
+		here := here(l.at, l.in, trees)
 		if here.Branch == "" {
 			return role.Fail(role.Failed, fmt.Errorf("land on the current branch: HEAD of %s is on none", here.Path), "--onto BRANCH, or git switch BRANCH first")
 		}
@@ -131,11 +132,18 @@ func (l *looker) target(ctx context.Context, onto string) error {
 	return l.idle(ctx, trees)
 }
 
+// OnBranch says whether a landing without a named branch has one: the current one. It is
+// true where git does not tell.
+func OnBranch(ctx context.Context, at *instance.Locator, in *instance.Instance) bool {
+	trees, err := instance.Repository(at, in).Worktrees(ctx)
+	return err != nil || here(at, in, trees).Branch != ""
+}
+
 // here returns the working tree that the command was typed in, else the instance's own.
-func (l *looker) here(trees []git.Worktree) git.Worktree {
+func here(at *instance.Locator, in *instance.Instance, trees []git.Worktree) git.Worktree {
 	best := git.Worktree{}
-	dir, _ := l.at.Directory()
-	for _, base := range []string{dir, l.in.Workspace} {
+	dir, _ := at.Directory()
+	for _, base := range []string{dir, in.Workspace} {
 		for _, t := range trees {
 			path, err := filepath.EvalSymlinks(t.Path)
 			if err == nil && (base == path || strings.HasPrefix(base, path+string(filepath.Separator))) && len(t.Path) > len(best.Path) {
@@ -146,7 +154,7 @@ func (l *looker) here(trees []git.Worktree) git.Worktree {
 			return best
 		}
 	}
-	return git.Worktree{Path: l.in.Workspace}
+	return git.Worktree{Path: in.Workspace}
 }
 
 // idle refuses a branch with which git is at work.
@@ -214,17 +222,16 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 	if l.as, err = l.repo.Identity(ctx); err != nil {
 		return err
 	}
-	switch l.How {
-	case Merge:
-		l.To, err = l.both.Merge(ctx, l.From, l.Commit, l.message("Merge", ""))
-	case Rebase:
-		l.To, err = l.both.Rebase(ctx, l.From, l.Commit)
-	case Squash:
-		var message string
-		if message, err = l.squashed(ctx, commits); err == nil {
-			l.To, err = l.both.Squash(ctx, l.From, l.Commit, message)
-		}
+	own, _, err := l.repo.Own(ctx)
+	if err != nil {
+		return err
 	}
+	err = store.Making(own, func(environ []string) error {
+		g := l.both
+		g.Environ = append(slices.Clip(g.Environ), environ...)
+		l.To, err = l.joined(ctx, g, commits)
+		return err
+	}, store.Open(l.in.StoreDir()).Objects())
 	var conflict *git.Conflict
 	if errors.As(err, &conflict) {
 		lines := append([]string{fmt.Sprintf("%s of %s and %s: merge conflict; nothing was changed", l.How, words.Commit(conflict.Commit), l.Branch)}, few(conflict.Files)...)
@@ -234,6 +241,21 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 		l.How = Already
 	}
 	return err
+}
+
+// joined makes the commit that has both sides.
+func (l *looker) joined(ctx context.Context, g git.Repository, commits []string) (string, error) {
+	switch l.How {
+	case Merge:
+		return g.Merge(ctx, l.From, l.Commit, l.message("Merge", ""))
+	case Rebase:
+		return g.Rebase(ctx, l.From, l.Commit)
+	}
+	message, err := l.squashed(ctx, commits)
+	if err != nil {
+		return "", err
+	}
+	return g.Squash(ctx, l.From, l.Commit, message)
 }
 
 // message is that of a new commit: its subject is the result's summary, or the goal.
@@ -295,7 +317,7 @@ func (l *looker) content(ctx context.Context) error {
 		return err
 	}
 	l.Undo = l.undo()
-	l.Modules, err = git.MovedModules(ctx, l.both, from, l.To)
+	l.Modules, l.gone, err = git.MovedModules(ctx, l.both, from, l.To)
 	return err
 }
 

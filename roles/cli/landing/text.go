@@ -2,6 +2,8 @@ package landing
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"sett/roles/cli/commit"
@@ -43,6 +45,16 @@ func (p *Plan) Write(on *term.Terminal) error {
 	return commit.WriteStat(on, p.Files)
 }
 
+// leftModules are the submodules that went with the landing, but for their folders.
+func (p *Plan) leftModules() (left []string) {
+	for _, name := range p.gone {
+		if info, err := os.Lstat(filepath.Join(p.Directory, filepath.FromSlash(name))); p.Directory != "" && err == nil && info.IsDir() {
+			left = append(left, name)
+		}
+	}
+	return left
+}
+
 // Done names the end of a landing, and the command that takes it back.
 func (p *Plan) Done(on *term.Terminal) {
 	switch {
@@ -57,6 +69,10 @@ func (p *Plan) Done(on *term.Terminal) {
 	if len(p.Modules) > 0 && p.Directory != "" {
 		on.Sayf("sett: note: %s: %s; git -C %s submodule update --init brings the files\n",
 			words.Count(len(p.Modules), "submodule has another commit now", "submodules have other commits now"), strings.Join(few(p.Modules), ", "), role.ShellWord(p.Directory))
+	}
+	if left := p.leftModules(); len(left) > 0 {
+		on.Sayf("sett: note: %s, since git removes no folder that has files: %s\n",
+			words.Count(len(left), "submodule is gone and its folder stays", "submodules are gone and their folders stay"), strings.Join(few(left), ", "))
 	}
 	for _, name := range p.unrun {
 		if name == "lfs" {

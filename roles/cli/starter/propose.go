@@ -18,6 +18,7 @@ type Check struct {
 	Name    string
 	Command []string
 	Image   string
+	Adds    string // the lines that its Dockerfile has below the image; empty: it has none
 	Keys    string // further keys of its line, such as "fail_on: output"
 	Found   string // the file that speaks for it
 	Needs   string // the program that has to be on this machine
@@ -63,17 +64,31 @@ func (p project) matches(pattern string) string {
 func Propose(root string, has func(program string) bool) []Check {
 	p := project{root}
 	all := slices.Concat(p.goChecks(), p.node(), p.python(), p.rust())
-	image := "buildpack-deps:stable"
-	if len(all) > 0 {
-		image = all[0].Image // which has make, too
-	}
-	all = append(all, p.makeTargets(image)...)
+	all = append(all, p.makeTargets(withMake(all))...)
 	for i, c := range all {
 		if !has(c.Needs) {
 			all[i].Reason = c.Needs + " is not on this machine"
 		}
 	}
 	return all
+}
+
+// Images of Python. The second has nothing but ruff.
+const (
+	pythonImage = "python:3"
+	ruffImage   = "ghcr.io/astral-sh/ruff:alpine"
+)
+
+// withMake is a check with an image that has make, too.
+func withMake(all []Check) Check {
+	like := Check{Image: "buildpack-deps:stable"}
+	for _, c := range all {
+		if c.Image != ruffImage {
+			return c
+		}
+		like.Image = pythonImage
+	}
+	return like
 }
 
 var goVersion = sync.OnceValue(func() *regexp.Regexp {
@@ -142,16 +157,25 @@ func (p project) python() (all []Check) {
 		return nil
 	}
 	about := p.text("pyproject.toml")
-	all = append(all, Check{Name: "ruff", Command: []string{"ruff", "check", "."}, Image: "ghcr.io/astral-sh/ruff:alpine", Found: found, Needs: "ruff"})
+	all = append(all, Check{Name: "ruff", Command: []string{"ruff", "check", "."}, Image: ruffImage, Found: found, Needs: "ruff"})
 	if strings.Contains(about, "[tool.ruff.format]") {
-		all = append(all, Check{Name: "ruff-format", Command: []string{"ruff", "format", "--check", "."}, Image: "ghcr.io/astral-sh/ruff:alpine", Found: found, Needs: "ruff"})
+		all = append(all, Check{Name: "ruff-format", Command: []string{"ruff", "format", "--check", "."}, Image: ruffImage, Found: found, Needs: "ruff"})
 	}
 	tests := p.first("pytest.ini", "conftest.py") != "" || strings.Contains(about, "[tool.pytest") ||
 		p.matches("test_*.py") != "" || p.matches("tests/*.py") != "" || p.matches("test/*.py") != ""
 	if tests {
-		all = append(all, Check{Name: "pytest", Command: []string{"pytest", "-q"}, Image: "python:3", Found: found, Needs: "pytest"})
+		all = append(all, Check{Name: "pytest", Command: []string{"pytest", "-q"}, Image: pythonImage, Adds: p.installs(), Found: found, Needs: "pytest"})
 	}
 	return all
+}
+
+// installs are the lines of a Dockerfile that install pytest, and the packages of the project
+// where a file lists them.
+func (p project) installs() string {
+	if p.first("requirements.txt") == "" {
+		return "# Add the packages that the tests need.\nRUN pip install --no-cache-dir pytest\n"
+	}
+	return "COPY requirements.txt /tmp/\nRUN pip install --no-cache-dir pytest -r /tmp/requirements.txt\n"
 }
 
 func (p project) rust() []Check {
@@ -168,7 +192,7 @@ func (p project) rust() []Check {
 	}
 }
 
-func (p project) makeTargets(image string) (all []Check) {
+func (p project) makeTargets(like Check) (all []Check) {
 	file := p.first("GNUmakefile", "makefile", "Makefile")
 	text := p.text(file)
 	if file == "" {
@@ -176,7 +200,7 @@ func (p project) makeTargets(image string) (all []Check) {
 	}
 	for _, target := range []string{"lint", "test"} {
 		if regexp.MustCompile(`(?m)^` + target + `[ \t]*:([^=]|$)`).MatchString(text) {
-			all = append(all, Check{Name: "make-" + target, Command: []string{"make", "--silent", target}, Image: image, Found: file, Needs: "make"})
+			all = append(all, Check{Name: "make-" + target, Command: []string{"make", "--silent", target}, Image: like.Image, Adds: like.Adds, Found: file, Needs: "make"})
 		}
 	}
 	return all
@@ -190,7 +214,30 @@ func (c Check) line() string {
 			words[i] = "'" + strings.ReplaceAll(w, "'", "''") + "'"
 		}
 	}
-	return fmt.Sprintf("%s: {image: %q, command: [%s], adapter: check, stdin: none, %sbids: {CodeCommit: review}}\n", c.Name, c.Image, strings.Join(words, ", "), c.Keys)
+	image := fmt.Sprintf("image: %q", c.Image)
+	if c.Adds != "" {
+		image = "build: {context: ., dockerfile: " + checksDockerfile + "}"
+	}
+	return fmt.Sprintf("%s: {%s, command: [%s], adapter: check, stdin: none, %sbids: {CodeCommit: review}}\n", c.Name, image, strings.Join(words, ", "), c.Keys)
+}
+
+// checksDockerfile is that of checks with an image of their own.
+const checksDockerfile = "agents/examples/pytest.Dockerfile"
+
+// dockerfile are the files of the build that checks name; none: no check has one.
+func dockerfile(checks []Check) []File {
+	for _, c := range checks {
+		if c.Adds == "" {
+			continue
+		}
+		ignore := "# The build needs nothing else of the repository.\n*\n"
+		if strings.HasPrefix(c.Adds, "COPY requirements.txt ") {
+			ignore += "!requirements.txt\n"
+		}
+		text := "# The image of the checks that run pytest.\nFROM " + c.Image + "\n" + c.Adds
+		return []File{{checksDockerfile, []byte(text), 0o644}, {checksDockerfile + ".dockerignore", []byte(ignore), 0o644}}
+	}
+	return nil
 }
 
 // plainWord is a word that YAML reads as a text in a list, without quotes.
@@ -221,5 +268,6 @@ func Checked(checks []Check) (*Example, error) {
 		err = fits(string(last.Text), text)
 	}
 	last.Text = []byte(text)
+	e.Files = slices.Insert(e.Files, 0, dockerfile(checks)...)
 	return e, err
 }

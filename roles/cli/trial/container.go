@@ -79,7 +79,10 @@ func pinnedDir(t *Trial) string {
 // else here. It has the way to the agent's model by the door; nil: none.
 func exec(ctx context.Context, t *Trial, c toolrun.Command, vars env.ToolVars, d *door.Door) (toolrun.Result, error) {
 	if t.Image == nil {
-		c.Args = ownProgram(c.Args)
+		var err error
+		if c.Args, err = toolrun.OwnProgram(c.Args); err != nil {
+			return toolrun.Result{ExitCode: -1}, err
+		}
 		c.Env = env.ToolEnviron(append(append(t.inherited(), t.Variables...), cubOf(t).Environ()...), vars)
 		if d != nil {
 			c.Env = d.Environ(c.Env)

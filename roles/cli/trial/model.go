@@ -15,7 +15,6 @@ import (
 	"os"
 	osexec "os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -249,16 +248,4 @@ func lend(t *Trial, d *door.Door) (vars []string, mount []runtime.Mount, err err
 		}
 	}
 	return vars, []runtime.Mount{{Source: filepath.Dir(socket), Target: doorInside}}, err
-}
-
-// ownProgram puts the running sett in the place of the word sett.
-func ownProgram(command []string) []string {
-	if !slices.Equal(command, config.LLMCommand()) {
-		return command
-	}
-	own, err := os.Executable()
-	if err != nil {
-		return command // it is found in PATH
-	}
-	return append([]string{own}, command[1:]...)
 }

@@ -208,7 +208,15 @@ func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolr
 	case out.Commit == tool.Changes:
 		out, err = out.Changed(t.Agent.Commits, func(out tool.Output) (tool.Output, error) { return t.commit(ctx, out) })
 	default:
-		out, err = tool.Commits(out, t.Agent.Commits, func(part, hash string) (string, error) { return t.take(ctx, part, hash, out.Rebased) })
+		var modules []string
+		out, err = tool.Commits(out, t.Agent.Commits, func(part, hash string) (commit string, err error) {
+			commit, modules, err = t.take(ctx, part, hash, out.Rebased)
+			return commit, err
+		})
+		if err == nil {
+			t.noteModules(modules)
+			out, err = out.Beside(modules)
+		}
 	}
 	return out, err
 }

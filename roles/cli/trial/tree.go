@@ -145,19 +145,26 @@ func (t *Trial) noteDirt(ctx context.Context, g git.Repository) {
 }
 
 // take checks a commit of the tool as the repository's role does, and returns its whole
-// hash.
-func (t *Trial) take(ctx context.Context, part, hash string, rebased bool) (string, error) {
+// hash, and the submodules that the tool has changed beside it.
+func (t *Trial) take(ctx context.Context, part, hash string, rebased bool) (commit string, modules []string, err error) {
 	if t.place.tree == nil {
-		return "", &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
+		return "", nil, &tool.ViolationError{Reason: part + ": an agent with workspace: {mode: none} has no commits"}
 	}
 	offer := t.place.tree.Offer(hash, t.place.known)
 	offer.Any = rebased
 	offer.Size = cmp.Or(t.Agent.Workspace.MaxSize, store.MaxSize)
-	commit, err := t.place.store.Take(ctx, offer, store.Artefact("try"))
-	if err != nil {
-		return "", &tool.ViolationError{Reason: part + ": " + err.Error()}
+	if commit, err = t.place.store.Take(ctx, offer, store.Artefact("try")); err != nil {
+		return "", nil, &tool.ViolationError{Reason: part + ": " + err.Error()}
 	}
-	return commit, nil
+	modules, err = store.ChangedModules(ctx, t.place.tree)
+	return commit, modules, err
+}
+
+// noteModules names the submodules with changes that no commit has.
+func (t *Trial) noteModules(modules []string) {
+	if len(modules) > 0 {
+		t.say("note", fmt.Sprintf("the tool has changed submodules; what it changed in them is not committed: %s", strings.Join(modules, ", ")))
+	}
 }
 
 // commit commits the changes that the tool left in its tree, as the repository's role does.
@@ -178,9 +185,7 @@ func (t *Trial) commit(ctx context.Context, out tool.Output) (tool.Output, error
 	if len(made.Embedded) > 0 {
 		t.say("note", fmt.Sprintf("the tool has made repositories within its tree; their files are committed, their history is not: %s", strings.Join(made.Embedded, ", ")))
 	}
-	if len(made.Modules) > 0 {
-		t.say("note", fmt.Sprintf("the tool has changed submodules; what it changed in them is not committed: %s", strings.Join(made.Modules, ", ")))
-	}
+	t.noteModules(made.Modules)
 	t.place.made = made.Commit
 	return out.Committed(made.Commit, made.Embedded, made.Modules)
 }

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"sett/contract/config"
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
@@ -98,10 +97,8 @@ func Run(ctx context.Context, e role.Env, runner toolrun.Runner, dir string) err
 		defer shut()
 		environ = with(environ, way)
 	}
-	if slices.Equal(r.Args, config.LLMCommand()) {
-		if r.Args[0], err = os.Executable(); err != nil {
-			return role.Fail(role.Environment, err, "")
-		}
+	if r.Args, err = toolrun.OwnProgram(r.Args); err != nil {
+		return role.Fail(role.Environment, err, "")
 	}
 	report.Result, err = runner.Run(ctx, toolrun.Command{
 		Args: r.Args, Dir: r.Dir, Stdin: r.Stdin, Timeout: r.Timeout, Limit: r.Limit, NoNetwork: r.NoNetwork,

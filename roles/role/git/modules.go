@@ -71,17 +71,20 @@ func (p Pointers) Without(all []Module, content map[string]lfs.Pointer) Pointers
 	return p
 }
 
-// MovedModules returns the submodules that have another commit in one commit than in another.
-func MovedModules(ctx context.Context, g Repository, from, to string) ([]string, error) {
+// MovedModules returns the submodules that have another commit in one commit than in another, and
+// those that are gone there.
+func MovedModules(ctx context.Context, g Repository, from, to string) (moved, gone []string, err error) {
 	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--raw", from, to, "--")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var moved []string
 	for all := fields0(out); len(all) > 1; all = all[2:] { // ":MODE MODE HASH HASH STATE", then the path
-		if modes := strings.Fields(all[0]); len(modes) > 1 && modes[1] == "160000" {
+		switch modes := strings.Fields(all[0]); {
+		case len(modes) > 1 && modes[1] == "160000":
 			moved = append(moved, all[1])
+		case len(modes) > 1 && modes[0] == ":160000":
+			gone = append(gone, all[1])
 		}
 	}
-	return moved, nil
+	return moved, gone, nil
 }

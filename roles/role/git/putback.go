@@ -22,7 +22,7 @@ func unwritten(ctx context.Context, g Repository, tree, from, to string, why err
 		return why
 	}
 	hint := "make room where the working tree is, then land again"
-	if !strings.Contains(why.Error(), "No space left") && !strings.Contains(why.Error(), "quota") {
+	if !FullDisk(why.Error()) {
 		hint = "see why git cannot write there, then land again"
 	}
 	if err := putBack(ctx, g, tree, from, to); err != nil {

@@ -240,6 +240,9 @@ func TestModules(t *testing.T) {
 		if err != nil || made.Commit != "" || strings.Join(made.Modules, " ") != want {
 			t.Errorf("%q alone: %v %+v", change, err, made)
 		}
+		if changed, err := ChangedModules(t.Context(), tree); err != nil || strings.Join(changed, " ") != want {
+			t.Errorf("%q beside a commit of the tool's: %v %v", change, changed, err)
+		}
 	}
 	for i := range 2 {
 		tree := c.grant(Care{}, c.base, `test -z "$(git status --porcelain)"; test b = "$(cat deep/module/a/b)"; test -z "$(ls -A away)"`)

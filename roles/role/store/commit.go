@@ -37,7 +37,7 @@ func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string
 	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
 	m := making{Tree: t, changes: c, shelf: shelf}
 	if made.Commit, err = m.make(ctx, known); err == nil {
-		made.Modules, err = m.changedModules(ctx)
+		made.Modules, err = ChangedModules(ctx, t)
 	}
 	if err == nil && made.Commit != "" {
 		made.Embedded = m.embedded

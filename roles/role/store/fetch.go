@@ -197,11 +197,20 @@ func (s *Store) sendBeyond(ctx context.Context, commit string, to *Store, named 
 		args: []string{"pack-objects", "--revs", "--delta-base-offset", "--stdout", "-q"}, stdin: reach(commit, named),
 		env: append(slices.Clone(environ), Borrowed(to.Objects())),
 	})
-	receiver := to.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--keep=sett"}, env: environ})
+	q, err := newQuarantine(to)
+	if err != nil {
+		return release, err
+	}
+	defer q.remove()
+	receiver := to.process(ctx, command{args: []string{"index-pack", "--stdin", "--strict", "--keep=sett"}, env: append(slices.Clone(environ), q.environ()...)})
 	pack, sent, received := pass(ctx, sender, receiver)
-	release = func() { to.release(pack) }
 	if sent != nil || received != nil {
 		return release, errors.Join(sent, received)
+	}
+	kept, err := q.admit(pack)
+	release = func() { to.release(kept) }
+	if err != nil {
+		return release, err
 	}
 	return release, s.sendEnds(ctx, to, commit, named, append(environ, Borrowed(to.Objects())))
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sett/roles/role"
+	"sett/roles/role/git"
 )
 
 // ErrNoGit is the error when there is no git program on the PATH.
@@ -223,7 +224,7 @@ func (e *gitError) Error() string {
 
 // Unwrap returns the cause of the run's end; a full disk is told from git's message.
 func (e *gitError) Unwrap() []error {
-	if strings.Contains(e.said, "No space left on device") {
+	if git.FullDisk(e.said) {
 		return []error{e.cause, syscall.ENOSPC}
 	}
 	return []error{e.cause}

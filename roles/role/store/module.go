@@ -100,20 +100,25 @@ func (t *Tree) eachModule(ctx context.Context, modules map[string]string, f func
 	return nil
 }
 
-// changedModules returns the submodules of the tree in which the tool has changed something. None of it is
-// in the commit.
-func (m *making) changedModules(ctx context.Context) (changed []string, err error) {
-	if !modular(m.store) {
+// ChangedModules returns the submodules of a tree in which the tool has changed something. None of it is
+// in a commit of the tree's.
+func ChangedModules(ctx context.Context, t *Tree) (changed []string, err error) {
+	if !modular(t.store) {
 		return nil, nil
 	}
-	has, err := m.entries()
+	has, err := t.entries()
 	if err != nil || len(has.modules) == 0 {
 		return nil, err
 	}
-	index := filepath.Join(m.shelf, "module-index")
-	return changed, m.eachModule(ctx, has.modules, func(p, dir, commit string) error {
+	shelf, err := os.MkdirTemp(t.store.Dir, "taking-")
+	if err != nil {
+		return nil, fmt.Errorf("look for changes in submodules: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
+	index := filepath.Join(shelf, "module-index")
+	return changed, t.eachModule(ctx, has.modules, func(p, dir, commit string) error {
 		git := func(args ...string) (string, error) {
-			return m.store.run(ctx, command{args: args, dir: dir, env: []string{"GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + index}})
+			return t.store.run(ctx, command{args: args, dir: dir, env: []string{"GIT_WORK_TREE=" + dir, "GIT_INDEX_FILE=" + index}})
 		}
 		if _, err := git("read-tree", "--reset", commit); err != nil {
 			return fmt.Errorf("look for changes in submodule %s: %w", p, err)

@@ -13,6 +13,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"sett/roles/role/git"
 )
 
 // MaxSize is the usual bound of the new objects that one commit may bring: 1 GiB.
@@ -186,13 +188,13 @@ func pass(ctx context.Context, sender, receiver *process) (pack string, sent, re
 
 // disk matches git's complaints about the store's own files.
 var disk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)unable to (rename|create|write|open|fsync|stat|deflate)|could not open|cannot (store|close|open|mkstemp)|out of memory|no space left|quota`)
+	return regexp.MustCompile(`(?i)unable to (rename|create|write|open|fsync|stat|deflate)|could not open|cannot (store|close|open|mkstemp)|out of memory`)
 })
 
 // refusal tells git's answer about a commit from a failure of git itself.
 func refusal(err error) error {
 	var failed *gitError
-	if exitCode(err) > 0 && errors.As(err, &failed) && !disk().MatchString(failed.said) {
+	if exitCode(err) > 0 && errors.As(err, &failed) && !disk().MatchString(failed.said) && !git.FullDisk(failed.said) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err

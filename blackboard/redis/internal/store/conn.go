@@ -52,6 +52,10 @@ type Options struct {
 	// is the orchestrator's.
 	Overruns Overruns
 
+	// Converting is told when the opening begins to wait until the records are converted, which
+	// sett up does, and when it goes on. Only with Mend does it wait. nil: nobody is told.
+	Converting func(waits bool)
+
 	// Mark is the board as it was seen before. The moves of leaders and the signs of life
 	// of agents are refused on another one. Zero: the first sight counts.
 	Mark blackboard.Mark
@@ -91,15 +95,16 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		c.dialled.Add(1)
 		return nil
 	}
+	var instance map[string]string
 	err = c.Retry(ctx, "connect", func(ctx context.Context) error {
-		client, err := dial(ctx, opt)
+		client, hash, err := dial(ctx, opt, c.Keys.Instance())
 		if client == nil || (err != nil && c.NoWrites(err) == nil) { // a server without room on its disk refuses PING, too
 			if client != nil {
 				client.Close()
 			}
 			return err
 		}
-		c.Client, c.Share.Client = client, client
+		c.Client, c.Share.Client, instance = client, client, hash
 		return nil
 	})
 	if err != nil {
@@ -108,7 +113,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		}
 		return nil, err
 	}
-	if err := checkSchema(ctx, c); err != nil {
+	if err := checkSchema(ctx, c, instance); err != nil {
 		c.Client.Close()
 		return nil, err
 	}

@@ -158,6 +158,8 @@ type StoredGrant struct {
 	AskedIn   int                   `json:"asked_in"`
 	AskedOf   string                `json:"asked_of"`
 	Waits     string                `json:"waits_since"`
+	WaitsFor  string                `json:"waits_for"`
+	WaitsWhy  string                `json:"waits_why"`
 	Conflict  string                `json:"conflict"`
 	Settled   []string              `json:"settled"`
 }
@@ -176,7 +178,7 @@ func (g StoredGrant) decoded(claim, agent string) (blackboard.Grant, error) {
 	out := blackboard.Grant{
 		Agent: agent, Phase: g.Phase, Attempt: g.Attempt, Holder: g.Holder, State: g.State, ResultID: g.ResultID,
 		Verdict: g.Verdict, Crashes: g.Crashes, Asked: g.Asked, AskedIn: g.AskedIn, AskedOf: g.AskedOf, Failure: g.Failure, Why: g.Why, Base: g.Base, Unmerged: strings.Fields(g.Unmerged), Reason: g.Reason,
-		Conflict: g.Conflict, Settled: g.Settled,
+		Conflict: g.Conflict, Settled: g.Settled, WaitsFor: g.WaitsFor, WaitsWhy: g.WaitsWhy,
 	}
 	if !slices.Contains(blackboard.Phases, g.Phase) || g.State == "" || g.Attempt < 1 {
 		return blackboard.Grant{}, fmt.Errorf("read grant of claim %s to %s: phase, state or attempt: %w", claim, agent, blackboard.ErrCorrupt)

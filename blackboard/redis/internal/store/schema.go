@@ -21,18 +21,18 @@ func schemaOf(ctx context.Context, c *Conn) (string, error) {
 
 // checkSchema refuses a board whose records have another form than this sett knows: they
 // would look broken or missing. A user that may not ask is not told. An orchestrator, which
-// may be started while sett up converts the records, waits for the end of that.
-func checkSchema(ctx context.Context, c *Conn) error {
+// may be started while sett up converts the records, waits for the end of that. The hash of the
+// instance is nil where it was not read yet.
+func checkSchema(ctx context.Context, c *Conn, instance map[string]string) error {
 	if c.Options.Convert {
 		return nil
 	}
-	has, err := schemaOf(ctx, c)
-	for c.Options.Mend && err == nil && Convertible(has) && ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(converts):
-			has, err = schemaOf(ctx, c)
-		}
+	has, err := instance["schema"], error(nil)
+	if instance == nil {
+		has, err = schemaOf(ctx, c)
+	}
+	if c.Options.Mend && err == nil && Convertible(has) {
+		has, err = awaitConversion(ctx, c, has)
 	}
 	switch {
 	case err != nil && errors.Is(err, blackboard.ErrUnavailable):
@@ -41,4 +41,26 @@ func checkSchema(ctx context.Context, c *Conn) error {
 		return nil
 	}
 	return &blackboard.SchemaError{Instance: c.Options.Instance, Has: has, Wants: SchemaVersion, Older: Convertible(has)}
+}
+
+// awaitConversion waits until the records are converted, or cannot be read, and returns the
+// schema that they have then.
+func awaitConversion(ctx context.Context, c *Conn, has string) (string, error) {
+	tell := c.Options.Converting
+	if tell == nil {
+		tell = func(bool) {}
+	}
+	var err error
+	for tell(true); err == nil && Convertible(has); {
+		select {
+		case <-ctx.Done():
+			return has, nil
+		case <-time.After(converts):
+			has, err = schemaOf(ctx, c)
+		}
+	}
+	if err == nil {
+		tell(false)
+	}
+	return has, err
 }

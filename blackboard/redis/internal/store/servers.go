@@ -22,30 +22,34 @@ type wrongServerError string
 func (e wrongServerError) Error() string { return string(e) }
 
 // dial connects to the one server, to the master that Sentinels name, or to the nodes of
-// a cluster.
-func dial(ctx context.Context, opt rueidis.ClientOption) (rueidis.Client, error) {
+// a cluster. One server is asked for a hash in the same round trip; nil: it was not, or did not tell.
+func dial(ctx context.Context, opt rueidis.ClientOption, key string) (_ rueidis.Client, hash map[string]string, _ error) {
 	if opt.Sentinel.MasterSet != "" {
-		return dialMaster(opt)
+		client, err := dialMaster(opt)
+		return client, nil, err
 	}
 	if len(opt.InitAddress) > 1 {
-		return dialCluster(opt)
+		client, err := dialCluster(opt)
+		return client, nil, err
 	}
 	client, err := rueidis.NewClient(opt)
 	if err != nil {
-		return client, noDatabase(opt, err)
+		return client, nil, noDatabase(opt, err)
 	}
 	// Every user may say HELLO, and none has to be able to: a server without it is one server.
-	said := client.DoMulti(ctx, client.B().Arbitrary("HELLO", "2").Build(), client.B().Ping().Build())
+	said := client.DoMulti(ctx, client.B().Arbitrary("HELLO", "2").Build(), client.B().Ping().Build(), client.B().Hgetall().Key(key).Build())
 	facts, _ := said[0].AsStrMap()
 	switch facts["mode"] {
 	case "cluster":
 		client.Close()
-		return dialCluster(opt)
+		client, err := dialCluster(opt)
+		return client, nil, err
 	case "sentinel":
 		client.Close()
-		return nil, wrongServerError("it is a Sentinel: name its master, as in redis://" + opt.InitAddress[0] + "?master_set=mymaster")
+		return nil, nil, wrongServerError("it is a Sentinel: name its master, as in redis://" + opt.InitAddress[0] + "?master_set=mymaster")
 	}
-	return client, said[1].Error()
+	hash, _ = said[2].AsStrMap()
+	return client, hash, said[1].Error()
 }
 
 // dialCluster connects to a cluster by those of its nodes that answer.

@@ -1,0 +1,149 @@
+package cub
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"sett/blackboard"
+	"sett/roles/role"
+	line "sett/roles/role/repository"
+	"sett/roles/role/words"
+)
+
+// Times of a wait with a name.
+const (
+	quickAnswer = time.Second      // a request that takes longer is such a wait
+	newReason   = 15 * time.Second // between two reasons of one wait
+	mostReason  = 300              // characters of a reason
+)
+
+// insist asks the repository until it answers, or the context ends: its error is then the
+// context's cause. Granted work does not fail because the repository is away.
+func insist[A any](ctx context.Context, x *executor, w *work, ask func() (A, error)) (A, error) {
+	var last hindrance
+	defer nameWait(x, w, blackboard.WaitRepository, &last)()
+	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
+		answer, err := ask()
+		if err == nil || errors.Is(err, line.ErrTool) || errors.Is(err, line.ErrMissing) || errors.Is(err, line.ErrStale) {
+			return answer, err
+		}
+		last.is(err)
+		select {
+		case <-ctx.Done():
+			return answer, context.Cause(ctx)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// hindrance is the newest failure of a request that is repeated.
+type hindrance struct{ err atomic.Pointer[error] }
+
+func (h *hindrance) is(err error) { h.err.Store(&err) }
+
+// reason names it in a line; empty: the request has not failed.
+func (h *hindrance) reason() string {
+	p := h.err.Load()
+	if p == nil {
+		return ""
+	}
+	text := (*p).Error()
+	var refusal *blackboard.NoWritesError
+	switch {
+	case errors.Is(*p, line.ErrAway):
+		text = "it does not answer"
+	case errors.As(*p, &refusal):
+		text = refusal.Why
+	}
+	return words.Shorten(role.Clean(strings.ReplaceAll(strings.TrimPrefix(text, "ask the repository: "), "\n", "; ")), mostReason)
+}
+
+// nameWait has a wait named, in the log and on the blackboard, unless over is called soon.
+func nameWait(x *executor, w *work, what blackboard.WaitKind, last *hindrance) (over func()) {
+	n := &namedWait{x: x, w: w, what: what, last: last, ended: make(chan struct{})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.run()
+	}()
+	return func() {
+		close(n.ended)
+		<-done
+	}
+}
+
+// namedWait is a wait of a grant that may get a name.
+type namedWait struct {
+	x     *executor
+	w     *work
+	what  blackboard.WaitKind
+	last  *hindrance
+	ended chan struct{}
+
+	told bool      // it is on the blackboard
+	said string    // with this reason
+	at   time.Time // since when
+}
+
+func (n *namedWait) run() {
+	began := time.Now()
+	select {
+	case <-n.ended:
+		return
+	case <-time.After(quickAnswer):
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if n.what == blackboard.WaitRepository { // that the blackboard is away is logged already
+		why := n.last.reason()
+		if why == "" {
+			why = "it works on the request"
+		}
+		n.w.log.Warn("waiting for the repository", "reason", why)
+	} else { // nobody waits for word of a wait whose end is on the blackboard
+		go func() {
+			select {
+			case <-n.ended:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+	}
+	for over := false; !over; {
+		n.tell(ctx)
+		select {
+		case <-n.ended:
+			over = true
+		case <-time.After(longestPause): // it may have a reason by then, or be told at last
+		}
+	}
+	if n.what == blackboard.WaitRepository {
+		n.w.log.Info("waiting for the repository no longer", "waited", time.Since(began).Round(time.Millisecond))
+		n.record(context.Background(), "", "")
+	}
+}
+
+// tell records the wait on the blackboard, where that is new.
+func (n *namedWait) tell(ctx context.Context) {
+	why := n.last.reason()
+	switch {
+	case !n.told, n.said == "" && why != "":
+	case why == n.said, time.Since(n.at) < newReason:
+		return
+	}
+	if n.record(ctx, n.what, why) {
+		n.told, n.said, n.at = true, why, time.Now()
+	}
+}
+
+// record says whether the blackboard needs no more word of it. Nothing depends on it.
+func (n *namedWait) record(ctx context.Context, what blackboard.WaitKind, why string) bool {
+	err := n.x.board.work.Await(ctx, n.w.ref, what, why)
+	if err != nil {
+		n.w.log.Debug("wait not recorded", "error", err)
+	}
+	return err == nil || errors.Is(err, blackboard.ErrRefused)
+}
