@@ -84,7 +84,9 @@ func readFollowers(first map[string]string, text string) []map[string]string {
 }
 
 // isName says whether a text can be a kind, or a field's name.
-func isName(s string) bool { return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == "" }
+func isName(s string) bool {
+	return s != "" && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
+}
 
 var (
 	unescapes = strings.NewReplacer(`\t`, "\t", `\n`, "\n", `\\`, `\`)
