@@ -63,13 +63,16 @@ func (h *hindrance) reason() string {
 
 // nameWait has a wait named, in the log and on the blackboard, unless over is called soon.
 func nameWait(x *executor, w *work, what blackboard.WaitKind, last *hindrance) (over func()) {
-	n := &namedWait{x: x, w: w, what: what, last: last, ended: make(chan struct{})}
+	n := &namedWait{x: x, w: w, what: what, last: last, began: time.Now(), ended: make(chan struct{})}
 	done := make(chan struct{})
-	go func() {
+	late := time.AfterFunc(quickAnswer, func() {
 		defer close(done)
 		n.run()
-	}()
+	})
 	return func() {
+		if late.Stop() {
+			return
+		}
 		close(n.ended)
 		<-done
 	}
@@ -81,6 +84,7 @@ type namedWait struct {
 	w     *work
 	what  blackboard.WaitKind
 	last  *hindrance
+	began time.Time
 	ended chan struct{}
 
 	told bool      // it is on the blackboard
@@ -89,12 +93,6 @@ type namedWait struct {
 }
 
 func (n *namedWait) run() {
-	began := time.Now()
-	select {
-	case <-n.ended:
-		return
-	case <-time.After(quickAnswer):
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if n.what == blackboard.WaitRepository { // that the blackboard is away is logged already
@@ -121,7 +119,7 @@ func (n *namedWait) run() {
 		}
 	}
 	if n.what == blackboard.WaitRepository {
-		n.w.log.Info("waiting for the repository no longer", "waited", time.Since(began).Round(time.Millisecond))
+		n.w.log.Info("waiting for the repository no longer", "waited", time.Since(n.began).Round(time.Millisecond))
 		n.record(context.Background(), "", "")
 	}
 }
