@@ -111,9 +111,9 @@ func splitFollowers(text string) (lists [][]string, fine bool) {
 		if len(words)%2 == 0 || !isName(words[0]) {
 			return nil, false
 		}
-		list := words[:1]
+		list := []string{words[0]}
 		for i := 1; i < len(words); i += 2 {
-			list = append(list[:len(list):len(list)], words[i]+"="+escapes.Replace(words[i+1]))
+			list = append(list, words[i]+"="+escapes.Replace(words[i+1]))
 		}
 		lists = append(lists, list)
 	}
