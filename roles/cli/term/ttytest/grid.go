@@ -177,18 +177,26 @@ func (g *Grid) obey(s string) {
 		g.x = max(g.x-by, 0)
 	case command == 'H':
 		g.y, g.x = min(by, g.rows)-1, min(max(m, 1), g.columns)-1
-	case command == 'K' && n == 0:
-		clear(g.cells[g.y][min(g.x, g.columns):])
-	case command == 'K' && n == 1:
-		clear(g.cells[g.y][:min(g.x+1, g.columns)])
-	case command == 'K':
-		clear(g.cells[g.y])
-	case command == 'J' && n == 0:
-		g.clear(g.y, g.x)
-	case command == 'J':
-		g.clear(0, 0)
+	case command == 'K' || command == 'J':
+		g.erase(command == 'J', n)
 	default:
 		g.Unknown = append(g.Unknown, strconv.Quote(s))
+	}
+}
+
+// erase empties a part of the line, or of the screen.
+func (g *Grid) erase(screen bool, part int) {
+	switch {
+	case screen && part == 0:
+		g.clear(g.y, g.x)
+	case screen:
+		g.clear(0, 0)
+	case part == 0:
+		clear(g.cells[g.y][min(g.x, g.columns):])
+	case part == 1:
+		clear(g.cells[g.y][:min(g.x+1, g.columns)])
+	default:
+		clear(g.cells[g.y])
 	}
 }
 
