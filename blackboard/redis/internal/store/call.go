@@ -158,6 +158,9 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 		began := time.Now()
 		err := f(once)
 		cancel()
+		if end, bounded := ctx.Deadline(); err != nil && bounded && !time.Now().Before(end) {
+			<-ctx.Done() // a connection can see the end of the time a moment before the context: callers ask the context
+		}
 		lost := err != nil && Transient(err)
 		if c.Options.Observe != nil {
 			c.Options.Observe(time.Since(began), lost)
