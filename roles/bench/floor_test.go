@@ -5,6 +5,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -84,10 +85,11 @@ func floorPartner(ctx context.Context, url string) error {
 }
 
 type floor struct {
-	client rueidis.Client
-	mu     sync.Mutex
-	ended  map[string]chan struct{}
-	n      int
+	client  rueidis.Client
+	partner *exec.Cmd
+	mu      sync.Mutex
+	ended   map[string]chan struct{}
+	n       int
 }
 
 func startFloor(tb testing.TB, url string) *floor {
@@ -106,7 +108,7 @@ func startFloor(tb testing.TB, url string) *floor {
 			f.mu.Unlock()
 		})
 	}()
-	spawn(tb, "floor", "REDIS_URL="+url)
+	f.partner = spawn(tb, "floor", "REDIS_URL="+url)
 	tb.Cleanup(func() { cancel(); c.Close() })
 	waitFor(tb, "the floor's partner", func() bool {
 		n, _ := c.Do(ctx, c.B().PubsubNumsub().Channel("opened", "created").Build()).ToAny()

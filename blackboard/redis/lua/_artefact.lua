@@ -60,11 +60,11 @@ local function suspend(workflow, by) hold(workflow, 'suspended', by) end
 
 -- The fields, as names and values, that do not have their usual value, of names, values and usual values.
 local function unusual(all)
-  local fields = {}
+  local fields, n = {}, 0
   for i = 1, #all, 3 do
     if all[i + 1] ~= all[i + 2] then
-      fields[#fields + 1] = all[i]
-      fields[#fields + 1] = all[i + 1]
+      fields[n + 1], fields[n + 2] = all[i], all[i + 1]
+      n = n + 2
     end
   end
   return fields

@@ -104,10 +104,8 @@ end
 
 -- Makes the grants of a step, and adds their fields to those of its claim, which the caller writes.
 local function add_grants(fields, claim, step, at)
-  step.grants = {}
-  for i, agent in ipairs(step.agents or {}) do
-    step.grants[i] = { phase = step.phase, attempt = 1, state = 'queued', queued_at = at }
-    add_grant(fields, claim, agent, step.grants[i])
+  for _, agent in ipairs(step.agents or {}) do
+    add_grant(fields, claim, agent, { phase = step.phase, attempt = 1, state = 'queued', queued_at = at })
   end
 end
 
@@ -121,8 +119,8 @@ local function follow_step(c, step, at)
     emit('complete', 'workflow', c.workflow, 'claim', c.id, 'from', c.status, 'to', 'complete', 'reason', step.reason,
       'workflow_status', ended, 'waits_for', waits_for(c.workflow), 'decided_by', by)
   elseif step.status then
-    for i, agent in ipairs(step.agents) do
-      queue_grant(c.id, agent, step.grants[i], at)
+    for _, agent in ipairs(step.agents) do
+      put_in_queue(c.id, agent, at)
     end
     emit('grant', 'workflow', c.workflow, 'claim', c.id, 'phase', step.phase, 'from', c.status, 'to', step.status,
       'agent', table.concat(step.agents, ','), 'decided_by', by)
@@ -203,7 +201,7 @@ end
 -- Whether all grants of a claim have ended well: reviews approve, and no person has a grant. That of an agent is
 -- given: it may not be written yet.
 local function all_well(claim, agent, ended)
-  for _, one in ipairs(grants_of(claim)) do
+  for _, one in ipairs(grants_of(claim, agent)) do
     local g = one.agent == agent and ended or one.grant
     if not g or g.state ~= 'done' or string.sub(one.agent, 1, 6) == 'human:' or (g.phase == 'review' and g.verdict ~= 'approve') then
       return false

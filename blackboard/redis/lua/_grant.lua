@@ -58,14 +58,17 @@ local function read_grant(claim, fields)
   return g or nil
 end
 
+-- The forms of those parts of a grant that have a place in its fields.
+local grant_forms = { phase = '^%a+$', state = '^[%a_]+$', result_id = '^[^%s%.]+$', verdict = '^%S+$', queued_at = '^%d+$',
+  started_at = '^%d+$', ended_at = '^%d+$', tool_us = '^%d+$', holder = '' }
+
 -- The fields of a grant (see grant_fields); false: there is none.
 local function write_grant(g)
-  local own = { phase = '^%a+$', state = '^[%a_]+$', result_id = '^[^%s%.]+$', verdict = '^%S+$', queued_at = '^%d+$',
-    started_at = '^%d+$', ended_at = '^%d+$', tool_us = '^%d+$', holder = '' }
-  local more, plain = {}, g.phase and g.state and string.match(tostring(g.attempt), '^%d+$')
+  local more, plain = {}, g.phase and g.state and string.find(tostring(g.attempt), '^%d+$')
   for name, value in pairs(g) do
-    if own[name] then
-      plain = plain and type(value) == 'string' and string.match(value, own[name])
+    local form = grant_forms[name]
+    if form then
+      plain = plain and type(value) == 'string' and string.find(value, form)
     elseif name ~= 'attempt' then
       more[name] = value
     end
@@ -94,17 +97,20 @@ local function grant_of(claim, agent)
   return read_grant(claim, fields) or error('the grant of claim ' .. claim .. ' to ' .. agent .. ' is broken')
 end
 
--- Reads all grants of a claim: {agent, grant}. One that is broken has no grant.
-local function grants_of(claim)
-  local all, found, list = call('HGETALL', claim_key(claim)), {}, {}
+-- Reads all grants of a claim: {agent, grant}. One that is broken has no grant, nor has that of the agent `but`.
+local function grants_of(claim, but)
+  local all, found, agents, list = call('HGETALL', claim_key(claim)), {}, {}, {}
   for i = 1, #all, 2 do
     found[all[i]] = all[i + 1]
+    if string.sub(all[i], 1, 6) == 'grant:' then
+      agents[#agents + 1] = string.sub(all[i], 7)
+    end
   end
-  for i = 1, #all, 2 do
-    local agent = string.match(all[i], '^grant:(.*)$')
-    if agent then
-      local fields = { all[i + 1], found['times:' .. agent] or false, found['holder:' .. agent] or false, found['more:' .. agent] or false }
-      list[#list + 1] = { agent = agent, grant = read_grant(claim, fields) }
+  for i, agent in ipairs(agents) do
+    list[i] = { agent = agent }
+    if agent ~= but then
+      list[i].grant = read_grant(claim, { found['grant:' .. agent], found['times:' .. agent] or false,
+        found['holder:' .. agent] or false, found['more:' .. agent] or false })
     end
   end
   return list
@@ -181,7 +187,13 @@ local function end_grant(claim, agent, g, state, at, fields)
   stop_running(claim, agent)
 end
 
--- Puts a grant in its agent's queue: a new one, or one that is to be run again.
+-- Puts a grant, which is written as queued, in its agent's queue.
+local function put_in_queue(claim, agent, at)
+  call('ZADD', agent_grants_key(agent), at, claim)
+  call('PUBLISH', agent_events(agent), claim)
+end
+
+-- Queues a grant: a new one, or one that is to be run again.
 local function queue_grant(claim, agent, g, at)
   g.state = 'queued'
   g.conflict = nil
@@ -191,8 +203,7 @@ local function queue_grant(claim, agent, g, at)
   g.holder = nil
   save_grant(claim, agent, g)
   stop_running(claim, agent)
-  call('ZADD', agent_grants_key(agent), at, claim)
-  call('PUBLISH', agent_events(agent), claim)
+  put_in_queue(claim, agent, at)
 end
 
 -- The name in the index claims:suspended of a claim that is blocked.

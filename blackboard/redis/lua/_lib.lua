@@ -97,30 +97,36 @@ end
 -- The events that become one entry (see together); nil: each is an entry.
 local collected = nil
 
--- Appends an event to the ledger, without its empty values: an absent one says the same to
--- all readers. Returns the entry's id, which the moves of a leader end
--- their reply with: it knows the board by it. Nil: it is collected.
-local function emit(kind, ...)
-  local event, given = { kind }, { ... }
-  for i = 2, #given, 2 do
+-- An event without its empty values: an absent one says the same to all readers.
+local function without_empty(given)
+  local event, n = { given[1] }, 1
+  for i = 3, #given, 2 do
     if given[i] ~= '' then
-      event[#event + 1] = given[i - 1]
-      event[#event + 1] = given[i]
+      event[n + 1], event[n + 2] = given[i - 1], given[i]
+      n = n + 2
     end
   end
-  if collected then
-    collected[#collected + 1] = event
-    return nil
-  end
-  return call('XADD', events_key, '*', 'kind', unpack(event))
+  return event
 end
 
--- A field of an event as followers writes it.
-local function written(name, value)
-  if string.find(value, '[\t\n\\]') then
-    value = string.gsub(value, '[\t\n\\]', { ['\t'] = '\\t', ['\n'] = '\\n', ['\\'] = '\\\\' })
+-- Appends an event to the ledger: its kind, and names and values in turn. Numbers are counts.
+-- Returns the entry's id, which the moves of a leader end
+-- their reply with: it knows the board by it. Nil: it is collected.
+local function emit(...)
+  if collected then
+    collected[#collected + 1] = { ... }
+    return nil
   end
-  return name .. '=' .. value
+  return call('XADD', events_key, '*', 'kind', unpack(without_empty({ ... })))
+end
+
+-- Whether a text has a character that escaped changes. A plain search is many times faster than a pattern.
+local function needs_escape(text)
+  return string.find(text, '\t', 1, true) or string.find(text, '\n', 1, true) or string.find(text, '\\', 1, true)
+end
+
+local function escaped(text)
+  return (string.gsub(text, '[\t\n\\]', { ['\t'] = '\\t', ['\n'] = '\\n', ['\\'] = '\\\\' }))
 end
 
 -- The events behind the first as text, a line for each: its kind, and NAME=VALUE for each
@@ -128,26 +134,39 @@ end
 -- An event has the workflow and the claim of the one before, unless it names another or,
 -- with no value, none.
 local function followers(all)
-  local lines, last, before = {}, {}, {}
-  for n, event in ipairs(all) do
-    local parts, has = { event[1] }, {}
-    for i = 2, #event, 2 do
-      local name, value = event[i], event[i + 1]
-      value = type(value) == 'number' and string.format('%.17g', value) or value
-      has[name] = value
-      if (name ~= 'workflow' and name ~= 'claim') or before[name] ~= value then
-        parts[#parts + 1] = last[name] == value and name or written(name, value)
+  local lines, last, workflow, claim = {}, {}, nil, nil
+  for e, event in ipairs(all) do
+    local parts, n, w, c = { event[1] }, 1, nil, nil
+    for i = 3, #event, 2 do
+      local name, value, as_before = event[i - 1], event[i], false
+      if value ~= '' then
+        if name == 'workflow' then
+          w, as_before = value, value == workflow
+        elseif name == 'claim' then
+          c, as_before = value, value == claim
+        end
+        if not as_before then
+          n = n + 1
+          parts[n] = last[name] == value and name or name .. '=' .. value
+        end
+        last[name] = value
       end
-      last[name] = value
     end
-    for _, name in ipairs({ 'workflow', 'claim' }) do
-      if before[name] and not has[name] then
-        parts[#parts + 1] = name .. '='
+    if workflow and not w then
+      n = n + 1
+      parts[n] = 'workflow='
+    end
+    if claim and not c then
+      parts[n + 1] = 'claim='
+    end
+    workflow, claim = w, c
+    if e > 1 then
+      if needs_escape(table.concat(parts)) then
+        for i, part in ipairs(parts) do
+          parts[i] = escaped(part)
+        end
       end
-    end
-    before = has
-    if n > 1 then
-      lines[n - 1] = table.concat(parts, '\t')
+      lines[e - 1] = table.concat(parts, '\t')
     end
   end
   return table.concat(lines, '\n')
@@ -164,10 +183,10 @@ local function together(at, moves)
   collected = nil
   if #all > 1 and #all <= 500 then
     local id = string.sub(at, 1, -4) .. '-' .. string.format('%d', tonumber(string.sub(at, -3)) * 1000 + #all - 1)
-    local entry = { 'kind', unpack(all[1]) }
+    local entry = without_empty(all[1])
     entry[#entry + 1] = 'then'
     entry[#entry + 1] = followers(all)
-    whole = pcall(call, 'XADD', events_key, id, unpack(entry))
+    whole = pcall(call, 'XADD', events_key, id, 'kind', unpack(entry))
   end
   if not whole then
     for _, event in ipairs(all) do
