@@ -48,7 +48,7 @@ local function course_of(a)
   if not course or type(course.bids) ~= 'table' or type(course.due) ~= 'table' then
     return nil -- the orchestrator opens the claim
   end
-  if course.most > 0 and call('LLEN', artefacts_by_workflow_key(a.workflow)) >= course.most then
+  if course.most > 0 and a.id ~= a.workflow and call('LLEN', artefacts_by_workflow_key(a.workflow)) >= course.most then
     return nil -- it is refused
   end
   course.revision = found[2]
@@ -56,10 +56,11 @@ local function course_of(a)
   return course
 end
 
--- The steps and the revision of a claim's course; nil when it has none, or an old one.
-local function steps_of(course)
+-- The steps and the revision of a claim's course; nil when it has none, or an old one. The present revision
+-- may be given.
+local function steps_of(course, present)
   local revision, steps = string.match(course or '', '^(%d+) (.*)$')
-  if revision and revision == call('HGET', courses_key, 'revision') then
+  if revision and revision == (present or call('HGET', courses_key, 'revision')) then
     return steps, revision
   end
 end
@@ -117,7 +118,7 @@ local function follow_step(c, step, at)
   if step.closes then
     local ended = settle(c.workflow, at, c.uncounted)
     emit('complete', 'workflow', c.workflow, 'claim', c.id, 'from', c.status, 'to', 'complete', 'reason', step.reason,
-      'workflow_status', ended, 'waits_for', waits_for(c.workflow), 'decided_by', by)
+      'workflow_status', ended, 'waits_for', ended == '' and waits_for(c.workflow) or '', 'decided_by', by)
   elseif step.status then
     for _, agent in ipairs(step.agents) do
       put_in_queue(c.id, agent, at)

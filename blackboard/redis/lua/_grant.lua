@@ -88,13 +88,14 @@ local function write_grant(g)
   return { text, times ~= '' and times, g.holder or false, next(more) ~= nil and cjson.encode(more) }
 end
 
--- Reads a grant; nil when there is none.
-local function grant_of(claim, agent)
-  local fields = call('HMGET', claim_key(claim), 'grant:' .. agent, 'times:' .. agent, 'holder:' .. agent, 'more:' .. agent)
+-- Reads a grant, and returns it with further fields of its claim: up to three. Nil when there is none.
+local function grant_of(claim, agent, ...)
+  local fields = call('HMGET', claim_key(claim), 'grant:' .. agent, 'times:' .. agent, 'holder:' .. agent, 'more:' .. agent, ...)
   if not fields[1] then
     return nil
   end
-  return read_grant(claim, fields) or error('the grant of claim ' .. claim .. ' to ' .. agent .. ' is broken')
+  return read_grant(claim, fields) or error('the grant of claim ' .. claim .. ' to ' .. agent .. ' is broken'),
+    fields[5], fields[6], fields[7]
 end
 
 -- Reads all grants of a claim: {agent, grant}. One that is broken has no grant, nor has that of the agent `but`.

@@ -109,7 +109,7 @@ local function without_empty(given)
   return event
 end
 
--- Appends an event to the ledger: its kind, and names and values in turn. Numbers are counts.
+-- Appends an event to the ledger: its kind, and names and values in turn.
 -- Returns the entry's id, which the moves of a leader end
 -- their reply with: it knows the board by it. Nil: it is collected.
 local function emit(...)
@@ -147,7 +147,11 @@ local function followers(all)
         end
         if not as_before then
           n = n + 1
-          parts[n] = last[name] == value and name or name .. '=' .. value
+          if last[name] == value then
+            parts[n] = name
+          else -- tostring would round a number
+            parts[n] = name .. '=' .. (type(value) == 'number' and string.format('%.17g', value) or value)
+          end
         end
         last[name] = value
       end

@@ -7,7 +7,7 @@
 -- Replies ok version | already | refused why.
 local claim, agent = ARGV[1], ARGV[2]
 local a = cjson.decode(ARGV[5])
-local g = grant_of(claim, agent)
+local g, status, followed, revision = grant_of(claim, agent, 'status', 'course', 'revision')
 if not g then
   return { 'refused', 'no such grant' }
 end
@@ -20,12 +20,11 @@ if g.state ~= 'running' or tostring(g.attempt) ~= ARGV[3] or g.holder ~= ARGV[4]
   return { 'refused', 'the grant is ' .. g.state .. ' (attempt ' .. g.attempt .. ') ' .. reason }
 end
 local at = clock()
-local c = call('HMGET', claim_key(claim), 'status', 'course', 'revision')
-local steps, of = steps_of(c[2])
+local course = course_of(a)
+local steps, of = steps_of(followed, course and course.revision)
 if steps and miscounted(a.workflow, 'outstanding') then
   steps = nil -- the orchestrator has it counted anew
 end
-local course = course_of(a)
 local version, gate = put_artefact(a, ARGV[6], at, course)
 g.result_id, g.tool_us = a.id, ARGV[10]
 g.reason = nil -- of an attempt before
@@ -50,8 +49,8 @@ else
     weigh(claim, a.workflow)
   end
 end
-local acts = { id = claim, workflow = a.workflow, status = c[1], revision = (tonumber(c[3]) or 0) + 1, course = of, steps = steps, fields = fields }
-local step = steps and state == 'done' and all_well(claim, agent, g) and write_step(acts, c[1], at)
+local acts = { id = claim, workflow = a.workflow, status = status, revision = (tonumber(revision) or 0) + 1, course = of, steps = steps, fields = fields }
+local step = steps and state == 'done' and all_well(claim, agent, g) and write_step(acts, status, at)
 if not step then
   call('HSET', claim_key(claim), 'revision', acts.revision, unpack(fields))
 end

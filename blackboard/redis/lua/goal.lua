@@ -20,7 +20,7 @@ local course = course_of(a)
 local version, gate = put_artefact(a, ARGV[2], at, course, true)
 together(at, function()
   emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'by', ARGV[5], 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
-    'waits_for', waits_for(a.id))
+    'waits_for', gate == 'held' and 'people' or '')
   if course and gate == '' then
     open_by_course(a, version, course, at)
   end
