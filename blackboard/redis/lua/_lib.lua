@@ -120,23 +120,32 @@ local function emit(...)
   return call('XADD', events_key, '*', 'kind', unpack(without_empty({ ... })))
 end
 
+-- A value as followers writes it.
+local function escaped(value)
+  return (string.gsub(value, '[\t\n\\]', { ['\t'] = '\\t', ['\n'] = '\\n', ['\\'] = '\\\\' }))
+end
+
 -- Whether a text has a character that escaped changes. A plain search is many times faster than a pattern.
 local function needs_escape(text)
   return string.find(text, '\t', 1, true) or string.find(text, '\n', 1, true) or string.find(text, '\\', 1, true)
 end
 
-local function escaped(text)
-  return (string.gsub(text, '[\t\n\\]', { ['\t'] = '\\t', ['\n'] = '\\n', ['\\'] = '\\\\' }))
-end
-
 -- The events behind the first as text, a line for each: its kind, and NAME=VALUE for each
 -- field, with tabs between them. A name alone has the value that it had last in this entry.
 -- An event has the workflow and the claim of the one before, unless it names another or,
--- with no value, none.
-local function followers(all)
-  local lines, last, workflow, claim = {}, {}, nil, nil
-  for e, event in ipairs(all) do
-    local parts, n, w, c = { event[1] }, 1, nil, nil
+-- with no value, none. Nearly no value needs to be escaped: where one does, `escape` is set and all are.
+local function followers(all, escape)
+  local text, n, values, last, first = {}, 0, {}, {}, all[1]
+  for i = 3, #first, 2 do
+    if first[i] ~= '' then
+      last[first[i - 1]] = first[i]
+    end
+  end
+  local workflow, claim = last.workflow, last.claim
+  for e = 2, #all do
+    local event, w, c = all[e], nil, nil
+    text[n + 1], text[n + 2] = e > 2 and '\n' or '', event[1]
+    n = n + 2
     for i = 3, #event, 2 do
       local name, value, as_before = event[i - 1], event[i], false
       if value ~= '' then
@@ -145,35 +154,36 @@ local function followers(all)
         elseif name == 'claim' then
           c, as_before = value, value == claim
         end
-        if not as_before then
-          n = n + 1
-          if last[name] == value then
-            parts[n] = name
-          else -- tostring would round a number
-            parts[n] = name .. '=' .. (type(value) == 'number' and string.format('%.17g', value) or value)
+        if as_before then
+          last[name] = value
+        elseif last[name] == value then
+          text[n + 1], text[n + 2] = '\t', name
+          n = n + 2
+        else
+          last[name] = value
+          if type(value) == 'number' then -- table.concat would round it
+            value = string.format('%.17g', value)
           end
+          values[#values + 1] = value
+          text[n + 1], text[n + 2], text[n + 3], text[n + 4] = '\t', name, '=', escape and escaped(value) or value
+          n = n + 4
         end
-        last[name] = value
       end
     end
     if workflow and not w then
       n = n + 1
-      parts[n] = 'workflow='
+      text[n] = '\tworkflow='
     end
     if claim and not c then
-      parts[n + 1] = 'claim='
+      n = n + 1
+      text[n] = '\tclaim='
     end
     workflow, claim = w, c
-    if e > 1 then
-      if needs_escape(table.concat(parts)) then
-        for i, part in ipairs(parts) do
-          parts[i] = escaped(part)
-        end
-      end
-      lines[e - 1] = table.concat(parts, '\t')
-    end
   end
-  return table.concat(lines, '\n')
+  if not escape and needs_escape(table.concat(values)) then
+    return followers(all, true)
+  end
+  return table.concat(text)
 end
 
 -- Makes moves, and appends what they emit as one entry: the first event, and the others
