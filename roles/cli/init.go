@@ -250,6 +250,7 @@ func tryChecks(a *app, root string, checks []starter.Check) error {
 		a.Sayf("sett: note: the checks were not run: there is no commit yet; sett try NAME --type CodeCommit runs one\n")
 		return nil
 	}
+	var rejecting []string
 	for i, check := range checks {
 		agent, active := cfg.Agent(check.Name)
 		if !active {
@@ -274,7 +275,11 @@ func tryChecks(a *app, root string, checks []starter.Check) error {
 			a.Printf("%-12s approves HEAD\n", check.Name)
 		case r.Artefact != nil:
 			a.Printf("%-12s rejects HEAD%s\n", check.Name, words.Because(role.Clean(r.Artefact.Summary)))
+			rejecting = append(rejecting, check.Name)
 		}
+	}
+	if len(rejecting) > 0 {
+		a.Sayf("sett: warning: what rejects HEAD rejects the commits of every goal: mend HEAD first, or take out of sett.yml: %s\n", strings.Join(rejecting, ", "))
 	}
 	return nil
 }
