@@ -248,7 +248,9 @@ func usageError(parser *kong.Kong, parsed *kong.Context, err error) error {
 	typed, isWord := strings.CutPrefix(text, "unexpected argument ")
 	if c := ours(parser, strings.ToLower(strings.Trim(typed, `"`))); isWord && command == "sett" && c != "" {
 		hint = fmt.Sprintf("did you mean %q?", c)
-	} else if found {
+	} else if flag, ok := strings.CutPrefix(text, "unknown flag "); ok && flag == "-o" && hasFlag(parsed, "file") {
+		hint = `did you mean "--file"?`
+	} else if found && !(ok && len(flag) == len("-o")) { // each letter is near to each other one
 		hint = "did you mean " + guess
 	} else if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && command == "sett" {
 		text = "unknown command " + word
@@ -264,6 +266,12 @@ func usageError(parser *kong.Kong, parsed *kong.Context, err error) error {
 		text = "missing argument " + strings.ToUpper(name)
 	}
 	return role.Fail(role.Usage, errors.New(role.Clean(text)), "%s", role.Clean(hint))
+}
+
+// hasFlag says whether the command that was typed has a flag.
+func hasFlag(parsed *kong.Context, name string) bool {
+	return parsed != nil && parsed.Selected() != nil &&
+		slices.ContainsFunc(parsed.Selected().Flags, func(f *kong.Flag) bool { return f.Name == name })
 }
 
 // foreign maps the commands of other tools to ours.
