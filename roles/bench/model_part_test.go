@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -130,12 +128,7 @@ func TestBenchModelTool(t *testing.T) {
 		came <- time.Now()
 		return modeltest.Calls(modeltest.Tool("finish", map[string]string{"payload": "p", "summary": "s"}))
 	}
-	file := filepath.Join(t.TempDir(), "sett")
-	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", file, "sett")
-	build.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	file := goBuild(t, t.TempDir(), "sett")
 	artefact := func(id, kind, payload string) blackboard.Artefact {
 		return blackboard.Artefact{ID: id, LogicalID: id, Version: 1, StructuralType: blackboard.Standard, Type: kind, Payload: payload, ProducedByRole: "user"}
 	}

@@ -246,11 +246,13 @@ func usageError(parser *kong.Kong, parsed *kong.Context, err error) error {
 	hint := command + " --help"
 	text, guess, found := strings.Cut(text, ", did you mean ")
 	typed, isWord := strings.CutPrefix(text, "unexpected argument ")
+	flag, _ := strings.CutPrefix(text, "unknown flag ")
+	found = found && len(flag) != len("-o") // each letter is near to each other one
 	if c := ours(parser, strings.ToLower(strings.Trim(typed, `"`))); isWord && command == "sett" && c != "" {
 		hint = fmt.Sprintf("did you mean %q?", c)
-	} else if flag, ok := strings.CutPrefix(text, "unknown flag "); ok && flag == "-o" && hasFlag(parsed, "file") {
+	} else if flag == "-o" && hasFlag(parsed, "file") {
 		hint = `did you mean "--file"?`
-	} else if found && !(ok && len(flag) == len("-o")) { // each letter is near to each other one
+	} else if found {
 		hint = "did you mean " + guess
 	} else if word, ok := strings.CutPrefix(text, "unexpected argument "); ok && command == "sett" {
 		text = "unknown command " + word

@@ -279,7 +279,7 @@ func tryChecks(a *app, root string, checks []starter.Check) error {
 		}
 	}
 	if len(rejecting) > 0 {
-		a.Sayf("sett: warning: what rejects HEAD rejects the commits of every goal: mend HEAD first, or take out of sett.yml: %s\n", strings.Join(rejecting, ", "))
+		a.Sayf("sett: warning: HEAD fails %s, and so do the commits of goals until HEAD is mended; or remove these checks from sett.yml\n", strings.Join(rejecting, ", "))
 	}
 	return nil
 }

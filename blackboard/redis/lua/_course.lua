@@ -48,7 +48,8 @@ local function course_of(a)
   if not course or type(course.bids) ~= 'table' or type(course.due) ~= 'table' then
     return nil -- the orchestrator opens the claim
   end
-  if course.most > 0 and a.id ~= a.workflow and call('LLEN', artefacts_by_workflow_key(a.workflow)) >= course.most then
+  local first = a.id == a.workflow -- a goal
+  if course.most > 0 and not first and call('LLEN', artefacts_by_workflow_key(a.workflow)) >= course.most then
     return nil -- it is refused
   end
   course.revision = found[2]

@@ -19,6 +19,7 @@ call('ZADD', active_workflows_key, at, a.id)
 local course = course_of(a)
 local version, gate = put_artefact(a, ARGV[2], at, course, true)
 together(at, function()
+  -- At its gate a goal is all the work there is, as waits_for would find.
   emit('goal', 'workflow', a.id, 'artefact', a.id, 'type', a.type, 'by', ARGV[5], 'gate', gate, 'size', ARGV[3], 'sha256', ARGV[4],
     'waits_for', gate == 'held' and 'people' or '')
   if course and gate == '' then
