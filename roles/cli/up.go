@@ -13,13 +13,13 @@ import (
 )
 
 type upCmd struct {
-	Runtime  string        `enum:",docker,process" default:"" placeholder:"docker|process" help:"Where agents run, instead of what sett.yml says."`
-	Timeout  time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images; 0 for as long as it takes (default 60s)."`
-	RedisURL string        `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says (default: $$SETT_REDIS_URL)."`
-	Embedded bool          `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
-	Adopt    bool          `name:"adopt-empty" help:"Go on with the blackboard as it is, though the ledger that it had is gone, another one or an older copy."`
-	DryRun   bool          `help:"Only say what would be done."`
-	Host     string        `name:"orchestrator" enum:",container,host" default:"" placeholder:"container|host" help:"Where the orchestrator runs when agents are containers; on the host, no container gets the engine's socket."`
+	Runtime  string         `enum:",docker,process" default:"" placeholder:"docker|process" help:"Where agents run, instead of what sett.yml says."`
+	Timeout  *time.Duration `placeholder:"DURATION" help:"How long it may take until every agent is ready, not counting images; 0 for as long as it takes (default: until nothing more became ready for 60s)."`
+	RedisURL string         `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says (default: $$SETT_REDIS_URL)."`
+	Embedded bool           `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
+	Adopt    bool           `name:"adopt-empty" help:"Go on with the blackboard as it is, though the ledger that it had is gone, another one or an older copy."`
+	DryRun   bool           `help:"Only say what would be done."`
+	Host     string         `name:"orchestrator" enum:",container,host" default:"" placeholder:"container|host" help:"Where the orchestrator runs when agents are containers; on the host, no container gets the engine's socket."`
 	instance.Consent
 	term.Form
 }

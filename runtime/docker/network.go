@@ -219,8 +219,10 @@ func (n *networks) remove(ctx context.Context, id string) error {
 		switch {
 		case len(on) > 0:
 			return fmt.Errorf("%s still on it", strings.Join(on, ", "))
-		case !found || n.o.Now().After(until):
+		case !found:
 			return engine.Plain(err)
+		case n.o.Now().After(until):
+			return fmt.Errorf("%w, but no container is on it: the engine still counts one that is gone, until the engine restarts", engine.Plain(err))
 		}
 		if err := pause(ctx, shortPause); err != nil {
 			return err

@@ -212,7 +212,7 @@ func (j *job) late(ctx context.Context, part string) error {
 	if part == runtime.ComponentBlackboard { // it may run, cut off from its network
 		hint += ", sett down && sett up a new container; what it holds is kept"
 	}
-	return role.Fail(role.TimedOut, j.failed(ctx, part, "not ready after "+j.options.Timeout.String()), "%s", hint)
+	return role.Fail(role.TimedOut, j.failed(ctx, part, j.limit.over()), "%s", hint)
 }
 
 // lastLines is how much of a log an error shows.

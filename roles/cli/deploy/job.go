@@ -35,6 +35,7 @@ type job struct {
 	unfit   map[string]bool   // agents with a program that cannot be run; nil: not known
 	certain bool              // the board has that mark, or gets it, if it is used at all
 	mark    blackboard.Mark   // of the board: as it was seen before, or a new one; settle makes it the board's
+	limit   limit             // of what is done now
 }
 
 // save writes the state and the configuration.
@@ -139,7 +140,10 @@ func answers(j *job, agent config.Agent, state instance.AgentState, p blackboard
 }
 
 // ready prints the line of a part that is ready.
-func (j *job) ready(part, detail string) { partLine(j, part, "ready", term.Good, detail) }
+func (j *job) ready(part, detail string) {
+	j.limit.moved()
+	partLine(j, part, "ready", term.Good, detail)
+}
 
 // partLine prints the line of a part.
 func partLine(j *job, part, state string, as term.Style, detail string) {

@@ -13,17 +13,14 @@ import (
 	"sett/runtime"
 )
 
-// errTooLong is the cause with which the context of an up ends when its time is over.
-var errTooLong = errors.New("time is over")
-
 // Options are the flags of a sett up. Empty ones leave the decision to sett.yml.
 type Options struct {
 	Runtime      string
 	RedisURL     string
 	Embedded     bool
 	Orchestrator string
-	Timeout      time.Duration
-	AdoptEmpty   bool // a blackboard that is not the one of before is taken as it is
+	Timeout      *time.Duration // nil: until nothing more becomes ready; 0: no limit
+	AdoptEmpty   bool           // a blackboard that is not the one of before is taken as it is
 	Consent      instance.Consent
 }
 
@@ -59,7 +56,7 @@ func DryRun(ctx context.Context, at *instance.Locator, o Options) (*Plan, error)
 }
 
 func newUp(at *instance.Locator, o Options) *upRun {
-	return &upRun{job: job{at: at, began: at.Now(), options: o}}
+	return &upRun{job: job{at: at, began: at.Now(), options: o, limit: limit{whole: o.Timeout}}}
 }
 
 // dry looks and plans.
@@ -74,7 +71,7 @@ func (u *upRun) dry(ctx context.Context) (*Plan, error) {
 	if _, err := u.open(ctx, instance.NoLock); err != nil {
 		return nil, err
 	}
-	limited, cancel := role.WithLimit(ctx, u.options.Timeout, errTooLong)
+	limited, cancel := u.limit.context(ctx)
 	defer cancel()
 	if err = u.look(limited, limited); err == nil {
 		err = u.facts.unobtainable()
@@ -177,7 +174,7 @@ func (u *upRun) withLost(elsewhere map[string]string) (map[string]string, error)
 
 // carryOut looks, plans and does. Images take the time that they take.
 func (u *upRun) carryOut(ctx context.Context) error {
-	limited, cancel := role.WithLimit(ctx, u.options.Timeout, errTooLong)
+	limited, cancel := u.limit.context(ctx)
 	defer cancel()
 	if err := u.look(limited, ctx); err != nil {
 		return u.inTime(limited, err)
@@ -191,7 +188,7 @@ func (u *upRun) carryOut(ctx context.Context) error {
 		return err
 	}
 	defer release()
-	limited, cancel = role.WithLimit(ctx, u.options.Timeout, errTooLong)
+	limited, cancel = u.limit.context(ctx)
 	defer cancel()
 	err = u.do(limited)
 	if err == nil {
@@ -212,7 +209,7 @@ func (u *upRun) carryOut(ctx context.Context) error {
 // inTime makes the end of the time the reason of an error that follows from it.
 func (u *upRun) inTime(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), errTooLong) && role.CodeOf(err) != role.TimedOut {
-		return role.Fail(role.TimedOut, fmt.Errorf("not ready after %s: %w", u.options.Timeout, err), "--timeout gives it more time")
+		return role.Fail(role.TimedOut, fmt.Errorf("%s: %w", u.limit.over(), err), "--timeout gives it more time")
 	}
 	return err
 }
