@@ -34,7 +34,7 @@ func withContainers(t *testing.T) place {
 	if err != nil {
 		t.Fatalf("make images: %v", err)
 	}
-	at := place{containers: true, edit: strings.NewReplacer(), patience: 3 * time.Minute} // images may have to be pulled
+	at := place{containers: true, edit: strings.NewReplacer(), patience: 5 * time.Minute} // images may have to be pulled
 	for _, v := range os.Environ() {
 		if strings.HasPrefix(v, "DOCKER_") || strings.HasPrefix(v, "XDG_RUNTIME_DIR=") {
 			at.env = append(at.env, v)

@@ -48,7 +48,7 @@ var localMode = place{
 }
 `,
 	edit:     strings.NewReplacer(),
-	patience: time.Minute, // for make build
+	patience: 5 * time.Minute, // for make build, on a busy machine
 }
 
 // version is what the sett under test calls itself, and its image.
@@ -158,7 +158,8 @@ func (s *session) binary() string { return filepath.Join(s.top, "home", "sett", 
 func (s *session) end(t *testing.T) {
 	kept, _ := filepath.Glob(filepath.Join(s.state(), "[^.]*")) // an instance each
 	for _, dir := range kept {
-		if out, err := s.run("sett down --purge --yes --name " + filepath.Base(dir)); err != nil {
+		down := fmt.Sprintf("PATH='%s':$PATH; sett down --purge --yes --name %s", filepath.Dir(s.binary()), filepath.Base(dir))
+		if out, err := s.run(down); err != nil { // wherever the reader's commands stopped
 			t.Errorf("sett down: %v\n%s", err, out)
 		}
 		if _, err := os.Stat(dir); err == nil {
@@ -183,7 +184,7 @@ func (s *session) end(t *testing.T) {
 // builds in the reader's clone.
 const prelude = `
 [ ! -f "$TOP/exported" ] || . "$TOP/exported"
-trap 'export -p >"$TOP/exported"; pwd >"$TOP/there"' EXIT
+trap 'export -p >"$TOP/exporting" && mv "$TOP/exporting" "$TOP/exported"; pwd >"$TOP/there"' EXIT
 make() {
 	case ${1-} in
 	build | demo) command make "$@" ;;

@@ -69,7 +69,7 @@ func seeComplicated(t *testing.T, o options) {
 	in.must("retry", failure, "there is paper again")
 	in.makersAt(goal, 3)
 	in.allow("")
-	in.must("wait", goal, "--timeout", "60s")
+	in.must("wait", goal, "--timeout", enough.String())
 
 	w, err := in.board.Records.Workflow(ctx, goal)
 	if err != nil || w.Status != blackboard.WorkflowAchieved || w.Terminals != 3 || w.Failures != 0 {

@@ -74,7 +74,7 @@ func TestCrashOfPeoplesCommands(t *testing.T) {
 				g.seeUntil(goal, payload+" is achieved", func(w blackboard.Workflow) bool { return w.Status == blackboard.WorkflowAchieved })
 			}
 			goal := g.post("wait") // there is leave by now, so that it may be over first
-			g.must("wait", goal, "--timeout", "60s")
+			g.must("wait", goal, "--timeout", enough.String())
 			g.settled()
 			g.atRest()
 		})

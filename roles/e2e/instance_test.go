@@ -127,10 +127,11 @@ func (in *instance) environ() []string {
 }
 
 // command is a sett command in the workspace, not yet started. A sett up agrees to the
-// rights that the test's sett.yml takes.
+// rights that the test's sett.yml takes, and has as much time as the test itself, unless
+// the test says otherwise.
 func (in *instance) command(args ...string) *exec.Cmd {
 	if args[0] == "up" {
-		args = append([]string{"up", "--yes"}, args[1:]...)
+		args = append([]string{"up", "--yes", "--timeout", enough.String()}, args[1:]...)
 	}
 	bin := binary
 	if in.o.docker {

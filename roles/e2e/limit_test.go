@@ -38,14 +38,14 @@ case $SETT_TARGET_PAYLOAD in short) say Review Review "{}" ;; *) say Review Revi
 				if i == 0 {
 					code, out = in.sett("forage", "--goal", "write", "--wait=60s")
 				} else {
-					code, out = in.sett("wait", "@last", "--timeout", "60s")
+					code, out = in.sett("wait", "@last", "--timeout", enough.String())
 				}
 				if code != 5 || !strings.Contains(out, "max_review_iterations") {
 					t.Fatalf("%d: ended with %d:\n%s", i, code, out)
 				}
 				in.must("answer", in.openQuestion(), answer)
 			}
-			in.must("wait", "@last", "--timeout", "60s")
+			in.must("wait", "@last", "--timeout", enough.String())
 			goal := in.goals()[0]
 			all, err := in.artefacts(goal)
 			if err != nil {
@@ -89,7 +89,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 	in.must("retry", failure)
 	in.must("answer", in.waiting(in.board.Index.OpenQuestions), "here")
-	in.must("wait", goal, "--timeout", "60s")
+	in.must("wait", goal, "--timeout", enough.String())
 	in.settled()
 	in.atRest()
 }

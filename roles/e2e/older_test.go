@@ -25,7 +25,7 @@ func TestOlderRecords(t *testing.T) {
 	}
 	in := prepare(t, options{clan: c, url: server.URL})
 	in.up()
-	in.must("down", "--timeout", "60s")
+	in.must("down", "--timeout", enough.String())
 	in.board.Close()
 	in.board = nil
 	call(t, server, "FLUSHALL")
