@@ -55,7 +55,7 @@ func RunWith(ctx context.Context, e role.Env, runner toolrun.Runner) error {
 		Observe: s.metrics.registry.Called,
 	})
 	if err != nil {
-		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")
+		return role.NotOpened(err, role.LookAtURL)
 	}
 	defer b.Close()
 	s.board = boardOn(b, settings.Agent)

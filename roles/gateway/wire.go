@@ -33,7 +33,7 @@ func Run(ctx context.Context, e role.Env) error {
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile, Observe: m.Called,
 	})
 	if err != nil {
-		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")
+		return role.NotOpened(err, role.LookAtURL)
 	}
 	defer b.Close()
 	return run(ctx, e, settings, board{Account: b.Calls, Pending: b.Calls.Pending, Ping: b.Ping, Reachable: role.NewReachable(e.Now, settings.Redis.GiveUp)}, m)

@@ -40,7 +40,7 @@ func runWith(ctx context.Context, e role.Env, p pace) error {
 		Timeout: settings.Redis.Timeout, Retries: settings.Redis.BoardRetries(), CAFile: settings.Redis.CAFile,
 	})
 	if err != nil {
-		return role.Fail(role.Environment, err, "is the blackboard running, and REDIS_URL right?")
+		return role.NotOpened(err, role.LookAtURL)
 	}
 	defer b.Close()
 	n.board = board{records: b.Records, ledger: b.Ledger, open: b.Index.WaitsForHuman, serverTime: b.ServerTime, ping: b.Ping}

@@ -109,7 +109,7 @@ func runIn(ctx context.Context, e role.Env, s settings, at places, p pace) error
 		Overruns:   redis.Overruns{Ended: o.overran, Failed: o.overrunStays, Restart: s.BoardAddr != "" || s.containers() && s.ownBlackboard()},
 	})
 	if err != nil {
-		return role.Fail(role.Environment, err, "is the blackboard running? sett list shows it, sett logs blackboard why not")
+		return role.NotOpened(err, "is the blackboard running? sett list shows it, sett logs blackboard why not")
 	}
 	defer b.Close()
 	o.use(b)

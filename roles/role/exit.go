@@ -52,6 +52,18 @@ func Fail(code Code, err error, hint string, args ...any) error {
 	return &Error{code, err, fmt.Sprintf(hint, args...)}
 }
 
+// LookAtURL is the hint of a part that reaches its blackboard at REDIS_URL.
+const LookAtURL = "is the blackboard running, and REDIS_URL right?"
+
+// NotOpened is the error about a blackboard that could not be opened. The hint is for one that
+// does not answer; one whose records have another form has its own.
+func NotOpened(err error, hint string) error {
+	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) {
+		hint = schema.Remedy()
+	}
+	return Fail(Environment, err, "%s", hint)
+}
+
 // CodeOf returns the exit code of an error.
 func CodeOf(err error) Code {
 	var e *Error

@@ -33,6 +33,18 @@ func TestCodeOf(t *testing.T) {
 	}
 }
 
+func TestNotOpened(t *testing.T) {
+	for want, err := range map[string]error{
+		"ask": blackboard.ErrUnavailable, "sett up converts them, once": fmt.Errorf("open: %w", &blackboard.SchemaError{Older: true}),
+		"use the sett that wrote them, or a newer one": &blackboard.SchemaError{},
+	} {
+		var e *Error
+		if got := NotOpened(err, "ask"); CodeOf(got) != Environment || !errors.As(got, &e) || e.Hint != want {
+			t.Errorf("%v: %#v", err, got)
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	for _, tc := range []struct {
 		err  error
