@@ -27,12 +27,13 @@ type waiting struct {
 	agents   map[string]bool
 	extras   map[string]bool               // the notifier, the repository and the model gateway, when they are ready
 	starts   map[string]map[time.Time]bool // by unit
+	read     time.Time                     // when the orchestrator's log was read last, for what it cannot start
 }
 
 // await waits for the orchestrator to lead and for every agent to be ready, and
 // prints a line for each. An empty position: it leads already.
 func (u *upRun) await(ctx context.Context) error {
-	w := &waiting{j: &u.job, position: u.position, agents: map[string]bool{}, extras: map[string]bool{}, starts: map[string]map[time.Time]bool{}}
+	w := &waiting{j: &u.job, position: u.position, agents: map[string]bool{}, extras: map[string]bool{}, starts: map[string]map[time.Time]bool{}, read: u.at.Now()}
 	for {
 		done, err := w.look(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -40,6 +41,9 @@ func (u *upRun) await(ctx context.Context) error {
 		}
 		if done {
 			return nil
+		}
+		if err := w.refused(ctx); err != nil && ctx.Err() == nil {
+			return err
 		}
 		if !instance.Tick(ctx) {
 			return u.late(ctx, w.missing())
@@ -117,6 +121,38 @@ func (w *waiting) count(ctx context.Context, unit runtime.Unit) error {
 		return nil
 	}
 	return role.Fail(role.Failed, w.j.failed(ctx, partOf(unit), fmt.Sprintf("ended %d times", patience-1)), "sett logs %s", partOf(unit))
+}
+
+// refusals is how often in one up a part may fail to start at all: about as many seconds, as the
+// orchestrator waits twice as long after each. What the engine refuses so often, it refuses.
+const refusals = 6
+
+// refused fails for a part that the orchestrator cannot start, as its log says.
+func (w *waiting) refused(ctx context.Context) error {
+	if w.j.at.Now().Sub(w.read) < 2*time.Second {
+		return nil
+	}
+	w.read = w.j.at.Now()
+	times := map[string]int{}
+	for _, line := range w.j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: w.j.began}, notStarted) {
+		part := strings.TrimSuffix(line.Msg, notStartedSays)
+		for _, a := range line.Attrs {
+			if a.Key == "agent" {
+				part = a.Value
+			}
+		}
+		if times[part]++; times[part] >= refusals && !w.agents[part] && !w.extras[part] {
+			return role.Fail(role.Failed, w.j.failed(ctx, part, fmt.Sprintf("not started in %d tries", refusals)), "sett logs %s", runtime.ComponentOrchestrator)
+		}
+	}
+	return nil
+}
+
+// notStartedSays is how the orchestrator's line ends about a part that it could not start.
+const notStartedSays = " not started"
+
+func notStarted(l logline.Line) bool {
+	return l.Level == "ERROR" && strings.HasSuffix(l.Msg, notStartedSays)
 }
 
 // partOf is the name of a unit for people.
@@ -229,12 +265,12 @@ func (j *job) failed(ctx context.Context, part, what string) error {
 		}
 	}
 	every := func(logline.Line) bool { return true }
-	lines := j.lastLogged(ctx, unit, runtime.LogOptions{Lines: -1, Since: j.began}, every)
+	lines := last(j.logged(ctx, unit, runtime.LogOptions{Lines: -1, Since: j.began}, every))
 	if len(lines) == 0 {
-		lines = lastWords(j.lastLogged(ctx, unit, runtime.LogOptions{Lines: lastLines}, every))
+		lines = lastWords(j.logged(ctx, unit, runtime.LogOptions{Lines: lastLines}, every))
 	}
 	if len(lines) == 0 {
-		lines = j.lastLogged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) bool {
+		lines = j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) bool {
 			return (l.Level == "ERROR" || l.Level == "WARN") && about(l)
 		})
 		lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
@@ -259,8 +295,11 @@ func lastWords(lines []logline.Line) []logline.Line {
 	return nil
 }
 
-// lastLogged returns the last lines of a unit's log among these.
-func (j *job) lastLogged(ctx context.Context, unit string, among runtime.LogOptions, wanted func(logline.Line) bool) []logline.Line {
+// last returns as many lines as an error shows.
+func last(lines []logline.Line) []logline.Line { return lines[max(0, len(lines)-lastLines):] }
+
+// logged returns lines of a unit's log among these.
+func (j *job) logged(ctx context.Context, unit string, among runtime.LogOptions, wanted func(logline.Line) bool) []logline.Line {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // a busy engine is slow
 	defer cancel()
 	var lines []logline.Line
@@ -270,5 +309,5 @@ func (j *job) lastLogged(ctx context.Context, unit string, among runtime.LogOpti
 			lines = append(lines, l)
 		}
 	})
-	return lines[max(0, len(lines)-lastLines):]
+	return lines
 }
