@@ -23,6 +23,9 @@ type Overruns = store.Overruns
 // Redact returns a URL without its password.
 func Redact(url string) string { return store.Redact(url) }
 
+// RefusesLogin says that a server answered, and takes neither the user nor the password.
+func RefusesLogin(err error) bool { return store.RefusesLogin(err) }
+
 // Board is the blackboard of one instance, in parts for its users. It is safe for
 // concurrent use, as each part is.
 type Board struct {

@@ -3,8 +3,11 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,6 +137,86 @@ func TestUpTimesOut(t *testing.T) {
 	}
 	if left := runningUnits(t, dir); left != nil {
 		t.Errorf("left running: %q", left)
+	}
+}
+
+// TestUpMeetsAStranger: another program was faster to take the blackboard's port. It answers as
+// a server without a password, or says nothing of use.
+func TestUpMeetsAStranger(t *testing.T) {
+	for name, says := range map[string]string{
+		"a server without a password": "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?\r\n",
+		"a server with another one":   "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+		"another kind of server":      "HTTP/1.1 400 Bad Request\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			e, dir := workspace(t)
+			t.Parallel()
+			release := hold(t, dir, "blackboard")
+			ended := make(chan error, 1)
+			go func() {
+				_, err := invoke(t.Context(), e, "up")
+				ended <- err
+			}()
+			addr := chosenPort(t, dir)
+			l, err := net.Listen("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			go answer(l, says)
+			release()
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			if now := chosenPort(t, dir); now == addr {
+				t.Errorf("the blackboard is at %s, which is the stranger's", now)
+			}
+			if _, err := invoke(t.Context(), e, "list"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// chosenPort returns where the blackboard is to be, once sett up has written it down.
+func chosenPort(t *testing.T, dir string) string {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(time.Millisecond) {
+		var state struct{ URL string }
+		raw, err := os.ReadFile(filepath.Join(dir, "instance.json"))
+		if err == nil && json.Unmarshal(raw, &state) == nil && state.URL != "" {
+			at, err := url.Parse(state.URL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return at.Host
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("no port: %v", err)
+		}
+	}
+}
+
+// answer says the same to each command.
+func answer(l net.Listener, says string) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			b := make([]byte, 4096)
+			for {
+				n, err := c.Read(b)
+				if err != nil {
+					return
+				}
+				if _, err := io.WriteString(c, strings.Repeat(says, max(1, bytes.Count(b[:n], []byte("*"))))); err != nil {
+					return
+				}
+			}
+		}()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"sett/contract/config"
 	"sett/contract/env"
+	"sett/roles/role"
 	"sett/runtime"
 )
 
@@ -42,21 +43,42 @@ func (p *processLauncher) owner() (uid, gid int) { return os.Geteuid(), os.Geteg
 // launch starts the embedded blackboard before the keeper adopts it, so that no part sees
 // the state of the last run there. The keeper starts the orchestrator.
 func (p *processLauncher) launch(ctx context.Context, serve func(context.Context, *runtime.Unit) error) error {
-	var board *runtime.Unit
-	if !p.j.in.External {
-		unit, err := p.j.place.Start(ctx, p.spec(runtime.ComponentBlackboard))
-		if err != nil {
-			return fmt.Errorf("start blackboard: %w", err)
-		}
-		board = &unit
-	}
-	if err := serve(ctx, board); err != nil {
+	if err := p.launchBlackboard(ctx, serve); err != nil {
 		return err
 	}
 	if _, err := p.j.place.Start(ctx, p.spec(runtime.ComponentKeeper)); err != nil {
 		return fmt.Errorf("start keeper: %w", err)
 	}
 	return nil
+}
+
+// launchBlackboard starts the blackboard, if it is sett's own, at another port if another
+// program was faster.
+func (p *processLauncher) launchBlackboard(ctx context.Context, serve func(context.Context, *runtime.Unit) error) error {
+	if p.j.in.External {
+		return serve(ctx, nil)
+	}
+	for range portTries {
+		unit, err := p.j.place.Start(ctx, p.spec(runtime.ComponentBlackboard))
+		if err != nil {
+			return fmt.Errorf("start blackboard: %w", err)
+		}
+		if err = serve(ctx, &unit); err == nil || !p.robbed(ctx, unit) {
+			return err
+		}
+		if err := p.j.takePort("127.0.0.1:0", p.j.in.Admin()); err != nil {
+			return err
+		}
+		if err := p.j.in.Save(); err != nil {
+			return err
+		}
+	}
+	return role.Fail(role.Environment, errNoPort, "sett up again")
+}
+
+// robbed says that the blackboard has ended, and another program has its port.
+func (p *processLauncher) robbed(ctx context.Context, board runtime.Unit) bool {
+	return p.j.ended(ctx, &board) != nil && boardAddress(p.j.in.URL, nil) == ""
 }
 
 // spec has the environment of the keeper and so of all that it starts: each part takes

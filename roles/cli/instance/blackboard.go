@@ -190,5 +190,8 @@ func BoardOf(b *redis.Board) *Board {
 	}
 }
 
+// RefusesLogin says that a server answered, and takes neither the user nor the password.
+func RefusesLogin(err error) bool { return redis.RefusesLogin(err) }
+
 // Redact returns the URL of a blackboard without its password.
 func Redact(url string) string { return redis.Redact(url) }

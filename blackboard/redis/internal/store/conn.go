@@ -187,6 +187,20 @@ func Redact(raw string) string {
 	return u.Redacted()
 }
 
+// RefusesLogin says that a server answered, and takes neither the user nor the password. A server
+// that knows no password at all has no code for that.
+func RefusesLogin(err error) bool {
+	var refusal *rueidis.RedisError
+	if !errors.As(err, &refusal) {
+		return false
+	}
+	switch code(refusal.Error()) {
+	case "WRONGPASS", "NOAUTH", "AUTH": // "ERR AUTH <password> called without any password configured"
+		return true
+	}
+	return false
+}
+
 // NotFound turns Redis' nil into blackboard.ErrNotFound.
 func NotFound(err error, what, id string) error {
 	if rueidis.IsRedisNil(err) || errors.Is(err, blackboard.ErrNotFound) {
