@@ -309,15 +309,17 @@ func (in *instance) shoot(name string) {
 		in.t.Errorf("kill %s: it does not run", name)
 		return
 	}
+	pid := in.at.pid(u) // a container that runs again keeps its id
 	if err := in.at.kill(u); err != nil {
 		in.t.Errorf("kill %s: %v", name, err)
 	}
 	// A killed process may be seen for a moment more.
 	for began := time.Now(); time.Since(began) < enough; <-again(began) {
-		if now, ok := in.running(name); !ok || now.ID != u.ID || in.at.pid(now) != in.at.pid(u) {
+		if now, ok := in.running(name); !ok || now.ID != u.ID || in.at.pid(now) != pid {
 			return
 		}
 	}
+	in.t.Errorf("kill %s: process %d still runs after %s", name, pid, enough)
 }
 
 // running returns a unit that runs.

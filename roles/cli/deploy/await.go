@@ -127,6 +127,13 @@ func (w *waiting) count(ctx context.Context, unit runtime.Unit) error {
 // orchestrator waits twice as long after each. What the engine refuses so often, it refuses.
 const refusals = 6
 
+// notStarted is how the orchestrator's line ends about a part that it could not start, and
+// refusalLines how many of the last lines of its log are read for such ones.
+const (
+	notStarted   = " not started"
+	refusalLines = 2000
+)
+
 // refused fails for a part that the orchestrator cannot start, as its log says.
 func (w *waiting) refused(ctx context.Context) error {
 	if w.j.at.Now().Sub(w.read) < 2*time.Second {
@@ -134,8 +141,11 @@ func (w *waiting) refused(ctx context.Context) error {
 	}
 	w.read = w.j.at.Now()
 	times := map[string]int{}
-	for _, line := range w.j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: w.j.began}, notStarted) {
-		part := strings.TrimSuffix(line.Msg, notStartedSays)
+	lines := w.j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: refusalLines}, func(l logline.Line) bool {
+		return l.Level == "ERROR" && strings.HasSuffix(l.Msg, notStarted) && !l.Time.Before(w.j.began)
+	})
+	for _, line := range lines {
+		part := strings.TrimSuffix(line.Msg, notStarted)
 		for _, a := range line.Attrs {
 			if a.Key == "agent" {
 				part = a.Value
@@ -146,13 +156,6 @@ func (w *waiting) refused(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// notStartedSays is how the orchestrator's line ends about a part that it could not start.
-const notStartedSays = " not started"
-
-func notStarted(l logline.Line) bool {
-	return l.Level == "ERROR" && strings.HasSuffix(l.Msg, notStartedSays)
 }
 
 // partOf is the name of a unit for people.
