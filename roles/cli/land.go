@@ -63,6 +63,7 @@ func (c *landCmd) Run(a *app) error {
 		}
 	}
 	if !c.DryRun {
+		a.Hold.On() // what has begun to change is changed or put back
 		if err := p.Do(a.ctx); err != nil {
 			return err
 		}

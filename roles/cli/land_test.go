@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,12 +11,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/landing"
 	"sett/roles/role"
 	"sett/roles/role/lfs"
 	"sett/roles/role/store"
+	"sett/roles/role/words"
 )
 
 // achieved plays a goal whose writer found one commit and made another, its Terminal.
@@ -331,6 +335,62 @@ func TestLandConflict(t *testing.T) {
 			t.Error("a merge is under way")
 		}
 	}
+}
+
+// TestLandConflictByHand types what a conflict says: the commit is where git finds it then.
+func TestLandConflictByHand(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	result := s.aside("file", "theirs\n")
+	s.commitFile("file", "mine\n")
+	_, terminal := s.achieved(base, result)
+	_, _, err := s.run("land", "--merge")
+	var refusal *role.Error
+	if want := "sett --name stage checkout " + words.Short(terminal) + " --branch NAME, then git merge NAME"; !errors.As(err, &refusal) || !strings.HasPrefix(refusal.Hint, want) {
+		t.Fatalf("hint of %#v", err)
+	}
+	_, _, err = s.run("checkout", words.Short(terminal), "--branch", "theirs")
+	s.Must(err)
+	s.git("checkout", "-q", "main")
+	if out, err := exec.Command("git", "-C", s.root, "merge", "theirs").CombinedOutput(); err == nil || !strings.Contains(string(out), "CONFLICT") {
+		t.Errorf("git merge: %v\n%s", err, out)
+	}
+}
+
+// TestLandInterrupted: an interrupt while the files are being written leaves all of them
+// landed, or none.
+func TestLandInterrupted(t *testing.T) {
+	s := landStage(t)
+	before := s.rev("main")
+	blob := gitIn(t, s.root, "one\n", "hash-object", "-w", "--stdin")
+	var entries strings.Builder
+	const files = 8000
+	for i := range files {
+		fmt.Fprintf(&entries, "100644 blob %s\t%05d\n", blob, i)
+	}
+	many := gitIn(t, s.root, entries.String(), "mktree")
+	tree := gitIn(t, s.root, gitIn(t, s.root, "", "ls-tree", before)+"\n040000 tree "+many+"\tmany\n", "mktree")
+	result := gitIn(t, s.root, "", "commit-tree", "-p", before, "-m", "many", tree)
+	s.achieved(before, result)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, s.world("land")) }()
+	for s.text("many/00000") != "one\n" && len(ended) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	interrupt()
+	err := <-ended
+	want := before
+	if err == nil {
+		want = result
+	} else if role.CodeOf(err) != role.Interrupted {
+		t.Errorf("ended with %v", err)
+	}
+	if now := s.rev("main"); now != want {
+		t.Errorf("%v, and main is at %s, want %s", err, now, want)
+	}
+	s.clean()
 }
 
 // What is not committed is never overwritten: changed, staged, untracked, ignored, and a

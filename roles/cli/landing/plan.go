@@ -235,7 +235,8 @@ func (l *looker) make(ctx context.Context, commits []string) (err error) {
 	var conflict *git.Conflict
 	if errors.As(err, &conflict) {
 		lines := append([]string{fmt.Sprintf("%s of %s and %s: merge conflict; nothing was changed", l.How, words.Commit(conflict.Commit), l.Branch)}, few(conflict.Files)...)
-		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git merge %s, and settle it by hand", words.Commit(l.Commit))
+		return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s --branch NAME, then git merge NAME, and settle it by hand",
+			l.at.CommandLine(l.in, "checkout "+l.result.Short())) // the commit is in Sett's store alone
 	}
 	if err == nil && l.To == l.From {
 		l.How = Already
