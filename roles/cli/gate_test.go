@@ -146,6 +146,7 @@ func TestAfterFeedback(t *testing.T) {
 		want    string
 	}{
 		{3, config.ReviewLimitFail, of("", 1), "the goal fails"},
+		{3, config.ReviewLimitFail, blackboard.Artefact{Type: blackboard.TypeLanding, Version: 1}, "its result goes back to the agent"},
 		{3, config.ReviewLimitFail, of("writer", 3), "writer reworks it"},
 		{3, config.ReviewLimitFail, of("writer", 4), "max_review_iterations is reached, so the goal fails"},
 		{3, config.ReviewLimitAsk, of("writer", 4), "a question comes before writer reworks it"},

@@ -92,6 +92,9 @@ func rejectGate(a *app, b *instance.Board, in *instance.Instance, held blackboar
 
 // afterFeedback predicts from sett.yml the next step after feedback on an artefact.
 func afterFeedback(in *instance.Instance, a blackboard.Artefact) string {
+	if a.Type == blackboard.TypeLanding { // the repository made it, of a result that an agent made
+		return "its result goes back to the agent that made it"
+	}
 	if a.ProducedByAgent == "" {
 		return "no agent made it, so the goal fails"
 	}
