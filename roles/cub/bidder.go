@@ -236,6 +236,9 @@ func (c *cub) runBidScript(ctx context.Context, claim blackboard.Claim) (blackbo
 		return "", err
 	}
 	defer c.scriptTmp()()
+	if err := makeDir(c.settings); err != nil {
+		return "", err
+	}
 	res, err := c.runner.Run(ctx, toolrun.Command{
 		Args: c.settings.BidScript, Dir: cmp.Or(c.settings.Pin, c.settings.Workspace), Stdin: stdin, Timeout: bidScriptTimeout, Limit: 64 << 10,
 		Env:    env.ToolEnviron(c.toolEnviron(c.settings.Walls), toolVars(claim.ID, "", 0, target, chain)),

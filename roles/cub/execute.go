@@ -209,6 +209,9 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if err := x.freshTmp(); err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
+	if err := makeDir(x.settings); err != nil {
+		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
+	}
 	running, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	if w.tree != nil {

@@ -22,6 +22,15 @@ func confined(w *env.Walls) *confine.Rules {
 	return confine.Of(*w)
 }
 
+// makeDir makes the directory in which the agent's programs begin: in local mode a tool can have
+// removed it. That of a tree is made for each grant as well.
+func makeDir(settings env.Cub) error {
+	if settings.Image != "" {
+		return nil
+	}
+	return store.MakeDir(settings.Workspace)
+}
+
 // freshTmp empties the tool's directory for temporary files before a run. Other workers
 // and slots may use that of a tool without a tree, and a bid script that of the only slot's
 // tool, meanwhile: then it stays as it is.

@@ -54,7 +54,7 @@ func TestTreesOfAgents(t *testing.T) {
 			url, token = "http://127.0.0.1:7071", repository.Token("key", c.agent)
 		}
 		got := cub(t, spec)
-		if got.Mode != c.mode || got.Workspace != dir || spec.Dir != dir || got.RepositoryURL != url || got.TreeToken != token ||
+		if got.Mode != c.mode || got.Workspace != dir || spec.Dir != "" || got.RepositoryURL != url || got.TreeToken != token ||
 			spec.Labels[runtime.LabelTree] != c.tree || environ(spec)[env.Tree] != c.tree {
 			t.Errorf("%s: %+v, spec %+v", c.unit, got, spec)
 		}
@@ -75,7 +75,7 @@ func TestTreesOfSlots(t *testing.T) {
 	s.incarnation(p, "agent-none")
 	spec := p.spec("agent-a")
 	got := cub(t, spec)
-	if got.Mode != blackboard.ReadOnly || got.Workspace != "/nowhere/trees/a/tree" || spec.Dir != got.Workspace || got.TreeToken != repository.Token("key", "a") || len(got.Slots) != 2 ||
+	if got.Mode != blackboard.ReadOnly || got.Workspace != "/nowhere/trees/a/tree" || spec.Dir != "" || got.TreeToken != repository.Token("key", "a") || len(got.Slots) != 2 ||
 		spec.Labels[runtime.LabelTree] != "a" {
 		t.Fatalf("%+v, spec %+v", got, spec)
 	}

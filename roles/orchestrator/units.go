@@ -55,8 +55,8 @@ func (u specs) cub(agent config.Agent, component string, trees []string) (runtim
 	c.Instance, c.Redis, c.Run = u.settings.Instance, u.settings.Redis, u.settings.Run
 	c.Redis.Mark = u.known()
 	c.Workspace, c.Incarnation, c.HealthAddr = u.tree(cmp.Or(tree, agent.Name)).Dir(), u.env.NewID(), "127.0.0.1:0"
-	s := runtime.Spec{
-		Name: runtime.AgentUnit(agent.Name), Args: []string{"cub"}, Dir: c.Workspace,
+	s := runtime.Spec{ // not in the tool's directory, which a tool can remove
+		Name: runtime.AgentUnit(agent.Name), Args: []string{"cub"},
 		Labels: runtime.Labels{
 			runtime.LabelInstance: u.settings.Instance, runtime.LabelComponent: component,
 			runtime.LabelAgent: agent.Name, runtime.LabelRole: agent.Role, runtime.LabelRun: u.settings.Run,

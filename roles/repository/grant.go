@@ -39,6 +39,15 @@ func (s *server) lentTo(slot string, g line.Grant) (line.Lent, error) {
 	return l, nil
 }
 
+// lent returns where the tree of this grant started. A tree that the tool has removed is the tool's
+// fault: no later request would find it.
+func (d desk) lent(g line.Grant) (line.Lent, error) {
+	if err := d.tree.Stands(); err != nil {
+		return line.Lent{}, fmt.Errorf("%w: %w", line.ErrTool, err)
+	}
+	return d.lentTo(d.slot, g)
+}
+
 // settle remembers that nothing more is to be kept of a tree.
 func (s *server) settle(slot string, l line.Lent) error {
 	if l.Settled {

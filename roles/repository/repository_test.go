@@ -521,3 +521,65 @@ func TestCaredForTrees(t *testing.T) {
 	}
 	work(p.clientOf("reader", "reader", p.client.URL), "three", `test ! -e cache; test ! -e env`)
 }
+
+// A tool that takes its own working directory away, or leaves a tree that nobody can read, has
+// failed: no later request waits for that tree, and the next grant has a new one. Nothing is
+// followed out of the tree.
+func TestVanishedTree(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.start()
+	canary := filepath.Join(t.TempDir(), "canary")
+	if err := os.WriteFile(canary, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deep := `d=dddddddddddddddddddddddddddddddddddddddddddddddddd; i=0; while [ $i -lt 90 ]; do mkdir $d; cd -P $d; i=$((i+1)); done; cd /; true`
+	asks := map[string]func(line.Grant) error{
+		"commit": func(g line.Grant) error {
+			_, err := p.client.Commit(t.Context(), line.Commit{Grant: g, Artefact: g.Claim, Message: "m"})
+			return err
+		},
+		"keep": func(g line.Grant) error {
+			_, err := p.client.Keep(t.Context(), line.Keep{Grant: g, Message: "m"})
+			return err
+		},
+		"take": func(g line.Grant) error {
+			_, err := p.client.Take(t.Context(), line.Take{Grant: g, Artefact: g.Claim, Hash: p.base})
+			return err
+		},
+		"settle": func(g line.Grant) error {
+			_, err := p.client.Settle(t.Context(), line.Settle{Grant: g})
+			return err
+		},
+	}
+	for ask, of := range asks {
+		for what, does := range map[string]string{
+			"removed":   `rm -r "$PWD"`,
+			"a file":    `rm -r "$PWD"; echo x >"$PWD"`,
+			"a link":    `rm -r "$PWD"; ln -s ` + filepath.Dir(canary) + ` "$PWD"`,
+			"the place": `rm -r "${PWD%/tree}"`,
+			"deep":      deep,
+		} {
+			if what == "deep" && ask != "commit" && ask != "keep" { // the others do not read its files
+				continue
+			}
+			grant := first(ask + "-" + strings.ReplaceAll(what, " ", "-"))
+			if _, err := p.client.Prepare(t.Context(), line.Prepare{Grant: grant, Goal: "goal"}); err != nil {
+				t.Fatalf("%s, before %s: %v", ask, what, err)
+			}
+			sh(t, p.tree("writer"), does)
+			if err := of(grant); !errors.Is(err, line.ErrTool) {
+				t.Errorf("%s, %s: %v", ask, what, err)
+			}
+			if _, err := p.client.Prepare(t.Context(), line.Prepare{Grant: first("next"), Goal: "goal"}); err != nil {
+				t.Fatalf("%s, after %s: %v", ask, what, err)
+			}
+			if got := sh(t, p.tree("writer"), "git status --porcelain; cat d/file"); got != "one" {
+				t.Errorf("%s, after %s: %q", ask, what, got)
+			}
+		}
+	}
+	if _, err := os.Stat(canary); err != nil {
+		t.Error(err)
+	}
+}

@@ -156,6 +156,10 @@ func (d desk) keepOrphan(ctx context.Context, size int64) error {
 	if err != nil || !l.Unsettled() {
 		return err
 	}
+	if err := d.tree.Stands(); err != nil {
+		d.log.Warn("changes lost", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "error", err)
+		return nil
+	}
 	held, err := d.keepAs(ctx, l, store.Changes{Message: "left by a tool whose cub died", Size: size}, store.Leftover(l.Claim, d.agent, l.Attempt))
 	switch {
 	case errors.Is(err, line.ErrTool):
@@ -218,7 +222,7 @@ func (s *server) artefact(ctx context.Context, id string) (string, error) {
 }
 
 func (d desk) take(ctx context.Context, q line.Take) (line.Held, error) {
-	l, err := d.lentTo(d.slot, q.Grant)
+	l, err := d.lent(q.Grant)
 	if err != nil {
 		return line.Held{}, err
 	}
@@ -256,7 +260,7 @@ func toolsFault(err error) error {
 // settle says that the tool has ended well, with a result that names no commit. One that the
 // tool made all the same is kept. A tree that serves another grant by now is settled already.
 func (d desk) settle(ctx context.Context, q line.Settle) (line.Held, error) {
-	l, err := d.lentTo(d.slot, q.Grant)
+	l, err := d.lent(q.Grant)
 	if err != nil || l.Settled {
 		return line.Held{}, err
 	}
@@ -276,7 +280,7 @@ func (d desk) commit(ctx context.Context, q line.Commit) (line.Held, error) {
 	if !plainName(q.Artefact) {
 		return line.Held{}, fmt.Errorf("%q is no artefact", role.Clean(q.Artefact))
 	}
-	l, err := d.lentTo(d.slot, q.Grant)
+	l, err := d.lent(q.Grant)
 	switch {
 	case err != nil:
 		return line.Held{}, err
@@ -308,7 +312,7 @@ func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 	if !plainName(q.Claim) {
 		return line.Held{}, fmt.Errorf("%q is no claim", role.Clean(q.Claim))
 	}
-	l, err := d.lentTo(d.slot, q.Grant)
+	l, err := d.lent(q.Grant)
 	if err != nil {
 		return line.Held{}, err
 	}
@@ -351,13 +355,13 @@ func (d desk) drop(l line.Lent, why error) error {
 	return errors.Join(fmt.Errorf("%w: %w", line.ErrTool, why), d.tree.Empty(), d.server.settle(d.slot, l))
 }
 
-// keepAs has a ref hold the tool's changes, and settles its tree. Changes that are too
-// large to keep are dropped at once: others need the disk.
+// keepAs has a ref hold the tool's changes, and settles its tree. Changes that cannot be kept, or
+// are too large, are dropped at once: others need the tree, and the disk.
 func (d desk) keepAs(ctx context.Context, l line.Lent, c store.Changes, ref string) (line.Held, error) {
 	c.Start, c.Author, c.Own = l.Start, d.author(), l.Own
 	commit, err := d.tree.Keep(ctx, c, ref)
 	switch {
-	case errors.Is(err, store.ErrTooLarge):
+	case store.ToolsFault(err):
 		return line.Held{}, d.drop(l, err)
 	case err != nil:
 		return line.Held{}, err

@@ -188,8 +188,8 @@ func makeTrees(ctx context.Context, u *upRun) error {
 	return nil
 }
 
-// treeNames are the names of all trees. A process needs a working directory also where
-// its tool has no tree: that of its agent's name, which stays empty.
+// treeNames are the names of all trees. A tool needs a working directory also where
+// it has no tree: that of its agent's name, which stays empty.
 func treeNames(c *config.Config) (all []string) {
 	for _, a := range c.Agents {
 		trees := a.Trees()

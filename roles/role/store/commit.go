@@ -44,7 +44,7 @@ func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string
 		err = m.receive(ctx, made.Commit, known, ref)
 	}
 	if err != nil {
-		return Made{}, fmt.Errorf("commit the tree's changes: %w", err)
+		return Made{}, fmt.Errorf("commit the tree's changes: %w", t.blame(err))
 	}
 	return made, nil
 }
@@ -196,7 +196,7 @@ func commandWith(m *making, env []string, args ...string) command {
 
 // ToolsFault says whether an error is about the things that a tool made, not about the store.
 func ToolsFault(err error) bool {
-	for _, fault := range []error{ErrNoCommit, ErrElsewhere, ErrTooLarge, ErrRefused, ErrOwn} {
+	for _, fault := range []error{ErrNoCommit, ErrElsewhere, ErrTooLarge, ErrRefused, ErrOwn, ErrUnreadable} {
 		if errors.Is(err, fault) {
 			return true
 		}

@@ -27,6 +27,8 @@ var (
 	ErrElsewhere = errors.New("the commit does not build on the tree's start")
 	// ErrRefused says that git refuses what a commit has.
 	ErrRefused = errors.New("git refuses the commit")
+	// ErrUnreadable says that a file of the tool cannot be read.
+	ErrUnreadable = errors.New("a file of the tree cannot be read")
 )
 
 // Offer is a commit that a tool made.
@@ -194,7 +196,7 @@ var disk = sync.OnceValue(func() *regexp.Regexp {
 // refusal tells git's answer about a commit from a failure of git itself.
 func refusal(err error) error {
 	var failed *gitError
-	if exitCode(err) > 0 && errors.As(err, &failed) && !disk().MatchString(failed.said) && !git.FullDisk(failed.said) {
+	if !errors.Is(err, ErrRefused) && exitCode(err) > 0 && errors.As(err, &failed) && !disk().MatchString(failed.said) && !git.FullDisk(failed.said) {
 		return fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err

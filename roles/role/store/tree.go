@@ -8,8 +8,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 )
 
 // Tree is the place of a private tree: one agent, or one worker, works in it at a time.
@@ -61,14 +64,49 @@ func (t *Tree) TmpDir() string { return filepath.Join(t.dir, "tmp") }
 // Place is the directory that holds all of the tree's.
 func (t *Tree) Place() string { return t.dir }
 
+// blame tells an error of the tool's files from one of the store or the machine, after which
+// another try may succeed.
+func (t *Tree) blame(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) && strings.HasPrefix(at.Path, t.Dir()) && !slices.ContainsFunc(passing, func(e error) bool { return errors.Is(at, e) }) {
+		return fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
+	return refusal(err)
+}
+
+// passing are the errors of a machine that lacks something for a while.
+var passing = []error{unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EROFS, unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.EINTR}
+
+// Stands says whether the tool's working directory is still there. In local mode without walls a
+// tool can remove it, or put something else in its place.
+func (t *Tree) Stands() error {
+	if info, err := os.Lstat(t.Dir()); err != nil || !info.IsDir() {
+		return ErrNoTree
+	}
+	return nil
+}
+
+// ErrNoTree says that a tool has taken its own working directory away.
+var ErrNoTree = errors.New("the tool has removed its working directory, with all its changes")
+
 // Make makes the directories of the place. They belong to the owner of the store.
 func (t *Tree) Make() error {
 	for _, dir := range []string{t.dir, t.Dir(), t.GitDir()} {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
+		if err := MakeDir(dir); err != nil {
 			return err
 		}
 	}
 	return inherit(t.store.Dir, t.dir, t.Dir(), t.GitDir())
+}
+
+// MakeDir makes a directory where a tool may have removed it, or put something else.
+func MakeDir(dir string) error {
+	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
+		if err := os.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(dir, 0o700)
 }
 
 // Plan is the state in which a tool finds its tree.
