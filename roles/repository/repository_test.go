@@ -182,6 +182,9 @@ func TestGrantFromStartToResult(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	p := newPlace(t)
+	if err := p.store.Tree(p.treesDir(), "writer", store.Seen{}).Make(); err != nil { // as sett up does
+		t.Fatal(err)
+	}
 	p.start()
 	ctx := t.Context()
 	if _, err := p.client.Take(ctx, line.Take{Grant: first("c1"), Hash: p.base, Artefact: "a"}); !errors.Is(err, line.ErrStale) {

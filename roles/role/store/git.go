@@ -207,14 +207,20 @@ type gitError struct {
 	cause   error
 }
 
-// Error names the command and git's last complaint.
+// Error names the command, and git's first and last complaint: the last one may tell no cause.
 func (e *gitError) Error() string {
-	said := ""
+	said, cause := "", ""
 	for line := range strings.Lines(e.said) {
 		line = strings.TrimSpace(line)
 		if said == "" || strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ") {
 			said = line
 		}
+		if cause == "" && strings.HasPrefix(line, "error: ") {
+			cause = line
+		}
+	}
+	if cause != "" && cause != said {
+		said = cause + "; " + said
 	}
 	if said == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.cause)
