@@ -124,6 +124,7 @@ func (u *upRun) look(ctx, images context.Context) error {
 		return err
 	}
 	u.plan = newPlan(f)
+	noteRemoved(ctx, u)
 	return nil
 }
 
