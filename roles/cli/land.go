@@ -69,6 +69,10 @@ func (c *landCmd) Run(a *app) error {
 		}
 	}
 	p.Done(&a.Terminal)
+	if g := r.Goal; landing.Awaits(g) && g.Landing.Branch != p.Branch {
+		a.Sayf("sett: note: goal %s still waits to land on %s: %s\n", words.Short(g.ID), role.Clean(g.Landing.Branch),
+			a.at.CommandLine(in, words.Land(words.Short(g.ID), g.Landing.Branch)))
+	}
 	return a.Emit(c.Form, term.Shown{Whole: p, Table: func() error { return nil }})
 }
 

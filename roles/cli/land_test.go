@@ -463,6 +463,39 @@ func TestLandOnto(t *testing.T) {
 	}
 }
 
+// A goal that waits to land on a branch is landed there by the command that its wait names, though the branch is gone;
+// landed elsewhere, it goes on waiting, and that is said.
+func TestLandAwaited(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	s.Must(s.board.Leader.SetLanding(t.Context(), s.Epoch, "released"))
+	result := s.aside("a", "1\n")
+	goal, terminal := s.achieved(base, result)
+	s.Must(s.board.Leader.Land(t.Context(), blackboard.LandingStep{Epoch: s.Epoch, Workflow: goal, From: blackboard.Landing{State: blackboard.LandingQueued},
+		To: blackboard.Landing{State: blackboard.LandingBarred, Artefact: terminal, Branch: "released", Reason: "there is no branch released", People: true}}))
+	short := blackboard.ShortID(goal)
+	for _, command := range []string{"questions", "show " + short, "watch --since all --until 1ms"} {
+		out, _, err := s.run(strings.Fields(command)...)
+		s.Must(err)
+		has(t, out, "land "+short+" --onto released")
+	}
+	p := s.land(short, "--onto", "released")
+	if s.rev("released") != result || p.From != "" || len(p.Commits) != 1 || len(p.Files) != 1 || s.rev("main") != base {
+		t.Errorf("plan %+v", p)
+	}
+	s.undo(p)
+	if out := gitIn(t, s.root, "", "branch", "--list", "released"); out != "" {
+		t.Errorf("not undone: %s", out)
+	}
+	_, said, err := s.run("land", short)
+	s.Must(err)
+	has(t, said, "goal "+short+" still waits to land on released: sett --name stage land "+short+" --onto released")
+	s.git("checkout", "-q", "-b", "released", base)
+	s.commitFile("b", "1\n")
+	_, _, err = s.run("land", short, "--onto", "released")
+	has(t, hint(err), " --onto released --rebase, --merge or --squash")
+}
+
 // In a linked worktree, of a repository whose main one is bare too, the branch that is checked out
 // there is landed on, from there and by name from elsewhere.
 func TestLandInWorktrees(t *testing.T) {
