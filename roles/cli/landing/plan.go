@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -121,9 +122,14 @@ func (l *looker) target(ctx context.Context) error {
 	} else {
 		l.Branch = l.onto
 		for _, t := range trees {
-			if t.Branch == l.onto {
-				l.Directory = t.Path
+			if t.Branch != l.onto {
+				continue
 			}
+			if t.Gone { // somewhere else it may still be, with an index of its own
+				return role.Fail(role.Failed, fmt.Errorf("land on %s: its working tree %s is not there", role.Clean(l.onto), role.Clean(t.Path)),
+					"%s, or git worktree repair DIRECTORY if it was moved", role.Clean(t.Forget()))
+			}
+			l.Directory = t.Path
 		}
 		awaited := Awaits(l.result.Goal) && l.result.Goal.Landing.Branch == l.onto // then it is made
 		if l.Directory == "" && !awaited && l.repo.Tip(ctx, l.onto) == "" {
@@ -333,14 +339,7 @@ func (l *looker) content(ctx context.Context) (err error) {
 // undo is the command that takes the branch back. In a working tree it keeps changes
 // that are not committed, and refuses where it cannot.
 func (l *looker) undo() string {
-	command := "git"
-	dir := l.Directory
-	if dir == "" {
-		dir = l.in.Workspace
-	}
-	if here, _ := l.at.Directory(); here != dir {
-		command += " -C " + role.ShellWord(dir)
-	}
+	command := l.git(cmp.Or(l.Directory, l.in.Workspace))
 	switch {
 	case l.Directory == "" && l.From == "":
 		return fmt.Sprintf("%s update-ref -d %s %s", command, role.ShellWord(git.BranchRef(l.Branch)), l.To)
@@ -352,29 +351,12 @@ func (l *looker) undo() string {
 	return command + " reset --keep " + l.From
 }
 
-// free refuses to overwrite files that are not committed.
-func (l *looker) free(ctx context.Context) error {
-	files, err := l.both.InTheWay(ctx, l.Directory, l.From, l.To)
-	if err != nil || len(files) == 0 {
-		return err
+// git is the beginning of a command for git in a directory.
+func (l *looker) git(dir string) string {
+	if here, _ := l.at.Directory(); here != dir {
+		return "git -C " + role.ShellWord(dir)
 	}
-	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed", l.Branch)}, few(files)...)
-	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git stash -u puts them aside, or commit them; ignored files have to be moved")
-}
-
-// mostNamed is how many files an error names.
-const mostNamed = 10
-
-// few names files, ten at most.
-func few(files []string) []string {
-	var out []string
-	for _, f := range files[:min(len(files), mostNamed)] {
-		out = append(out, role.Clean(f))
-	}
-	if more := len(files) - mostNamed; more > 0 {
-		out = append(out, fmt.Sprintf("and %d more", more))
-	}
-	return out
+	return "git"
 }
 
 func paths(files []commit.File) []string {
