@@ -541,7 +541,7 @@ func TestLandAwaited(t *testing.T) {
 	s.Must(s.board.Leader.Land(t.Context(), blackboard.LandingStep{Epoch: s.Epoch, Workflow: goal, From: blackboard.Landing{State: blackboard.LandingQueued},
 		To: blackboard.Landing{State: blackboard.LandingBarred, Artefact: terminal, Branch: "released", Reason: "there is no branch released", People: true}}))
 	short := blackboard.ShortID(goal)
-	for _, command := range []string{"questions", "show " + short, "watch --since all --until 1ms"} {
+	for _, command := range []string{"questions", "show " + short, "watch --since all --until 1ms", "report " + short} {
 		out, _, err := s.run(strings.Fields(command)...)
 		s.Must(err)
 		has(t, out, "land "+short+" --onto released")
