@@ -2,9 +2,11 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"sett/blackboard"
@@ -49,7 +51,7 @@ func (c beginning) find(a *app, in *instance.Instance) (base blackboard.Base, er
 		return base, err
 	}
 	if !c.AllowDirty {
-		return base, notCommitted(files)
+		return base, notCommitted(a.ctx, g, files)
 	}
 	a.Sayf("sett: note: agents start from %s without %s: %s\n", words.Commit(base.Commit),
 		words.Count(len(files), "file that is not committed", "files that are not committed"), few(files, 5))
@@ -86,8 +88,8 @@ func few(files []git.Dirt, most int) string {
 	return strings.Join(names, ", ")
 }
 
-// notCommitted is an error with the uncommitted files, ten at most.
-func notCommitted(files []git.Dirt) error {
+// notCommitted is an error with the uncommitted files, ten at most. It proposes no commit of the marks of a conflict.
+func notCommitted(ctx context.Context, g git.Repository, files []git.Dirt) error {
 	const most = 10
 	lines := []string{"the working tree is not clean; agents work on what is committed"}
 	for i, f := range files {
@@ -97,8 +99,15 @@ func notCommitted(files []git.Dirt) error {
 		}
 		lines = append(lines, fmt.Sprintf("%-11s  %s", f.Kind(), role.Clean(f.Path)))
 	}
-	return role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")),
-		`git add -A && git commit -m "…", or --allow-dirty leaves them out`)
+	hint := `git add -A && git commit -m "…"`
+	if slices.ContainsFunc(files, git.Dirt.Unmerged) {
+		hint = "settle the conflicts in the unmerged files and commit them"
+	}
+	if what, _, err := g.Unfinished(ctx, g.Dir); err == nil && what != "" {
+		lines[0] = fmt.Sprintf("a %s is under way; agents work on what is committed", what)
+		hint = fmt.Sprintf("git add the settled files and git %s --continue, or git %s --abort", what, what)
+	}
+	return role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")), "%s, or --allow-dirty leaves them out", hint)
 }
 
 // warnOfAbsent warns when agents do not run. That is no error: the goal waits for

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -151,6 +152,41 @@ func TestForageRefuses(t *testing.T) {
 	refused(role.NotFound, "is being stopped and takes no new goals\nsett -C ", "x")
 	if ids, err := s.board.Index.Goals(t.Context(), 0); err != nil || len(ids) > 0 {
 		t.Errorf("goals %v, %v", ids, err)
+	}
+}
+
+// In an unfinished merge the hint is to finish it: a commit of all would have the marks of its conflicts.
+func TestForageInMerge(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	s.commitFile("a", "ours\n")
+	s.git("checkout", "-q", "-b", "other", base)
+	theirs := s.commitFile("a", "theirs\n")
+	s.git("checkout", "-q", "main")
+	for _, what := range []string{"merge", "rebase", "cherry-pick", "stash"} {
+		args := []string{what, theirs}
+		if what == "stash" { // its conflicts are no operation that goes on
+			s.write("a", "aside\n")
+			s.git("stash", "-q")
+			s.commitFile("a", "newer\n")
+			args = []string{"stash", "pop"}
+		}
+		cmd := exec.Command("git", append([]string{"-c", "user.name=x", "-c", "user.email=x"}, args...)...)
+		cmd.Dir = s.root
+		if out, err := cmd.CombinedOutput(); err == nil {
+			t.Fatalf("%v: no conflict: %s", args, out)
+		}
+		_, _, err := s.run("forage", "x")
+		if role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), "unmerged     a") || strings.Contains(hint(err), "git add -A") {
+			t.Errorf("%s: %v, hint %s", what, err, hint(err))
+		}
+		if what == "stash" {
+			has(t, hint(err), "settle the conflicts in the unmerged files and commit them, or --allow-dirty")
+			continue
+		}
+		has(t, err.Error(), "a "+what+" is under way")
+		has(t, hint(err), "git add the settled files and git "+what+" --continue, or git "+what+" --abort, or --allow-dirty leaves them out")
+		s.git(what, "--abort")
 	}
 }
 

@@ -204,11 +204,11 @@ func (a *app) barred(ctx context.Context, b *instance.Board, in *instance.Instan
 		return nil, errGoesOn
 	}
 	w, err := b.Records.Workflow(ctx, id)
-	if err != nil || w.Status.Ended() || w.Landing == nil || !w.Landing.People {
+	if err != nil || !landing.Awaits(w) {
 		return nil, cmp.Or(err, errGoesOn)
 	}
 	return role.Fail(role.Waiting, fmt.Errorf("waiting for you: goal %s cannot land: %s", words.Short(id), role.Clean(w.Landing.Reason)),
-		"%s, or %s: it lands by itself then", a.at.CommandLine(in, "land "+words.Short(id)), unbars(w.Landing)), nil
+		"%s, or %s: it lands by itself then", a.at.CommandLine(in, words.Land(words.Short(id), w.Landing.Branch)), unbars(w.Landing)), nil
 }
 
 // unbars is what a person does for a branch on which nothing can land.

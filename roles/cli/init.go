@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -75,6 +76,7 @@ type initPlan struct {
 	own   bool     // all of sett.yml is Sett's own words
 	kind  string   // of the example; empty: none
 	next  string   // the goal to type, where an example has one
+	ours  []string // the files that --commit commits, written or there already
 
 	replaced bool // the clan of an earlier sett init goes, which nobody has changed
 }
@@ -105,16 +107,20 @@ func (c *initCmd) Run(a *app) error {
 			return err
 		}
 	}
-	p, err := c.plan(root)
+	w := initPlace{dir: root, inGit: inGit, git: git.At(a.Environ(), root)}
+	if dir := a.at.Relative(root); dir != "." {
+		w.cd = "cd " + dir + " && "
+	}
+	p, err := c.plan(a.ctx, w)
 	if err != nil {
 		return err
 	}
 	if c.Example == "" {
-		if err := c.propose(a, root, &p); err != nil {
+		if err := c.propose(a, w, &p); err != nil {
 			return err
 		}
 		if p.replaced && p.kind == "" && !c.Force { // nothing fits that could take its place
-			return c.refuse(root, p.files)
+			return c.refuse(a.ctx, w, p.files)
 		}
 	}
 	for _, f := range p.files {
@@ -135,11 +141,20 @@ func (c *initCmd) Run(a *app) error {
 			a.Sayf("sett: warning: %v; sett try will ask\n", err)
 		}
 	}
-	return c.commit(a, root, inGit, p)
+	return c.commit(a, w, p)
+}
+
+// initPlace is the directory that gets the files.
+type initPlace struct {
+	dir   string
+	inGit bool
+	git   git.Repository
+	cd    string // the beginning of a command line to type for it
 }
 
 // plan finds the files to write, and refuses to overwrite others.
-func (c *initCmd) plan(root string) (p initPlan, err error) {
+func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error) {
+	root := w.dir
 	if c.Example == "" {
 		if c.Model != "" {
 			return p, role.Fail(role.Usage, errors.New("--model is for an example that asks a model"), "sett init --example llm-coder --model %s", c.Model)
@@ -147,18 +162,30 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 		if p.files, err = starter.Base(confine.Level() > 0); err != nil {
 			return p, err
 		}
-		p.own = true
+		p.own, p.ours = true, pathsOf(p.files)
 		before, _ := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
-		if p.replaced = c.Yes && untouched(root, before); !c.Force && !p.replaced {
-			err = c.refuse(root, p.files)
+		if p.replaced = c.Yes && untouched(before); c.Force || p.replaced {
+			return p, nil
 		}
-		return p, err
+		if missing := slices.DeleteFunc(slices.Clone(p.files), func(f starter.File) bool { return same(root, f) }); c.Commit && len(missing) == 0 {
+			p.files = nil // a commit was refused before
+		}
+		return p, c.refuse(ctx, w, p.files)
 	}
 	before, err := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, role.Fail(role.Failed, fmt.Errorf("read %s: %w", instance.ConfigName, role.Cause(err)), "")
 	}
-	if p.replaced = untouched(root, before); p.replaced {
+	edited := false // sett.yml is not committed: as this command left it when its commit was refused, or by the person's own edits
+	if c.Commit && w.inGit && !untouched(before) {
+		if edited, err = starter.Uncommitted(ctx, w.git, instance.ConfigName); err != nil {
+			return p, err
+		}
+		if edited {
+			before = starter.Committed(ctx, w.git, instance.ConfigName)
+		}
+	}
+	if p.replaced = untouched(before); p.replaced {
 		before = nil // its agent would take the goals that the example is about
 	}
 	e, err := starter.Add(c.Example, string(before), c.Model, confine.Level() > 0)
@@ -169,12 +196,24 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 	if !e.Fresh {
 		p.added = e.Agents
 	}
+	p.ours = pathsOf(e.Files)
 	// Programs that other examples brought are the same, unless somebody changed them.
 	p.files = slices.DeleteFunc(e.Files, func(f starter.File) bool { return same(root, f) })
+	if edited && slices.Contains(pathsOf(p.files), instance.ConfigName) {
+		return p, role.Fail(role.Usage, fmt.Errorf("commit %s: it has changes that are not committed", instance.ConfigName),
+			"commit them first: %sgit add %s && git commit; or leave --commit out", w.cd, instance.ConfigName)
+	}
 	if c.Force {
 		return p, nil
 	}
-	return p, c.refuse(root, programs(p.files))
+	return p, c.refuse(ctx, w, programs(p.files))
+}
+
+func pathsOf(files []starter.File) (all []string) {
+	for _, f := range files {
+		all = append(all, f.Path)
+	}
+	return all
 }
 
 // programs are the files beside sett.yml and its schema.
@@ -184,16 +223,17 @@ func programs(files []starter.File) []starter.File {
 	})
 }
 
-// untouched says whether sett.yml is as sett init alone writes it.
-func untouched(root string, text []byte) bool {
+// untouched says whether a sett.yml is as sett init alone writes it.
+func untouched(text []byte) bool {
 	base, err := starter.Base(confine.Level() > 0)
 	return err == nil && slices.ContainsFunc(base, func(f starter.File) bool {
-		return f.Path == instance.ConfigName && string(f.Text) == string(text) && same(root, f)
+		return f.Path == instance.ConfigName && string(f.Text) == string(text)
 	})
 }
 
 // propose offers checks that fit the repository, and plans them where they are wanted.
-func (c *initCmd) propose(a *app, root string, p *initPlan) error {
+func (c *initCmd) propose(a *app, w initPlace, p *initPlan) error {
+	root := w.dir
 	checks := starter.Propose(root, func(program string) bool { _, err := exec.LookPath(program); return err == nil })
 	if !slices.ContainsFunc(checks, func(c starter.Check) bool { return c.Reason == "" }) {
 		return nil
@@ -226,14 +266,14 @@ func (c *initCmd) propose(a *app, root string, p *initPlan) error {
 	if err != nil {
 		return err
 	}
-	p.files, p.next, p.kind = e.Files, exampleGoals["commit"], "commit"
+	p.files, p.ours, p.next, p.kind = e.Files, pathsOf(e.Files), exampleGoals["commit"], "commit"
 	switch {
 	case c.Force:
 		return nil
 	case p.replaced:
-		return c.refuse(root, slices.DeleteFunc(programs(p.files), func(f starter.File) bool { return same(root, f) }))
+		return c.refuse(a.ctx, w, slices.DeleteFunc(programs(p.files), func(f starter.File) bool { return same(root, f) }))
 	}
-	return c.refuse(root, p.files)
+	return c.refuse(a.ctx, w, p.files)
 }
 
 // tryChecks runs each check once on HEAD. One that cannot be run gets the reason.
@@ -293,8 +333,8 @@ func same(root string, f starter.File) bool {
 	return err == nil && string(text) == string(f.Text)
 }
 
-// refuse is an error where files exist.
-func (c *initCmd) refuse(root string, files []starter.File) error {
+// refuse is an error where files exist. Those that are not committed may be a person's work, which nothing proposes to overwrite.
+func (c *initCmd) refuse(ctx context.Context, w initPlace, files []starter.File) error {
 	again := "sett init"
 	if c.Example != "" {
 		again += " --example " + c.Example
@@ -302,12 +342,10 @@ func (c *initCmd) refuse(root string, files []starter.File) error {
 	if c.Yes {
 		again += " --yes"
 	}
-	var exist []string
-	for _, f := range files {
-		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(f.Path))); err == nil {
-			exist = append(exist, f.Path)
-		}
-	}
+	exist := slices.DeleteFunc(pathsOf(files), func(path string) bool {
+		_, err := os.Lstat(filepath.Join(w.dir, filepath.FromSlash(path)))
+		return err != nil
+	})
 	if len(exist) == 0 {
 		return nil
 	}
@@ -315,54 +353,69 @@ func (c *initCmd) refuse(root string, files []starter.File) error {
 	if len(exist) > 1 {
 		verb = "exist"
 	}
-	return role.Fail(role.Usage, fmt.Errorf("write %s: %s already %s", root, strings.Join(exist, ", "), verb),
-		"%s --force overwrites them", again)
+	err := fmt.Errorf("write %s: %s already %s", w.dir, strings.Join(exist, ", "), verb)
+	if c.Commit && w.inGit {
+		if edited, _ := starter.Uncommitted(ctx, w.git, exist...); edited {
+			there := slices.DeleteFunc([]string{instance.ConfigName, starter.SchemaName, "agents"}, func(path string) bool { return !instance.Exists(filepath.Join(w.dir, path)) })
+			return role.Fail(role.Usage, err, "%s commits what is there", w.line(c.message(), there))
+		}
+	}
+	return role.Fail(role.Usage, err, "%s --force overwrites them", again)
+}
+
+// message is that of the commit.
+func (c *initCmd) message() string {
+	if c.Example != "" {
+		return "Add a sett example: " + c.Example
+	}
+	return "Add a sett clan"
+}
+
+// line is the command line that commits files.
+func (w initPlace) line(message string, paths []string) string {
+	return fmt.Sprintf("%sgit add %s && git commit -m %q", w.cd, strings.Join(paths, " "), message)
 }
 
 // commit commits the written files, or prints the command for that.
-func (c *initCmd) commit(a *app, root string, inGit bool, p initPlan) error {
-	ours := []string{instance.ConfigName, starter.SchemaName, "agents/example-agent"}
-	message, next := "Add a sett clan", "sett up    # --runtime process: without containers"
+func (c *initCmd) commit(a *app, w initPlace, p initPlan) error {
+	folders := []string{instance.ConfigName, starter.SchemaName, "agents/example-agent"}
+	next := "sett up    # --runtime process: without containers"
 	if p.kind != "" {
-		ours[2] = "agents/examples"
-		if p.replaced && instance.Exists(filepath.Join(root, "agents", "example-agent")) {
-			ours = append(ours, "agents/example-agent")
+		folders[2] = "agents/examples"
+		if p.replaced && instance.Exists(filepath.Join(w.dir, "agents", "example-agent")) {
+			folders = append(folders, "agents/example-agent")
 		}
 		next += "\n  " + p.next
 	}
-	if c.Example != "" {
-		message = "Add a sett example: " + c.Example
-	}
-	line := fmt.Sprintf("git add %s && git commit -m %q", strings.Join(ours, " "), message)
-	if dir := a.at.Relative(root); dir != "." {
-		line = "cd " + dir + " && " + line
-	}
+	line := w.line(c.message(), folders)
 	switch {
-	case !inGit && c.Commit:
-		return role.Fail(role.Environment, fmt.Errorf("commit: %s is in no git repository", root), "git init && %s", line)
-	case !inGit:
+	case !w.inGit && c.Commit:
+		return role.Fail(role.Environment, fmt.Errorf("commit: %s is in no git repository", w.dir), "git init && %s", line)
+	case !w.inGit:
 		a.Sayf("\nNext:\n  git init\n  %s\n  %s\n", line, next)
 		return nil
 	case !c.Commit:
 		a.Sayf("\nNext:\n  %s\n  %s\n", line, next)
 		return nil
 	}
-	g, paths := git.At(a.Environ(), root), append([]string{"--"}, ours...)
-	if _, err := g.Run(a.ctx, append([]string{"add"}, paths...)...); err != nil {
-		return err
+	if p.kind != "" {
+		p.ours = append(p.ours, leftOf(w.dir)...)
 	}
-	if _, err := g.Run(a.ctx, append([]string{"diff", "--cached", "--quiet"}, paths...)...); err == nil {
+	made, err := starter.Commit(a.ctx, w.git, c.message(), w.cd, p.ours)
+	switch {
+	case err != nil:
+		return err
+	case made == "":
 		a.Sayf("sett: all of it is committed already\n\nNext:\n  %s\n", next)
 		return nil
 	}
-	if _, err := g.Run(a.ctx, append([]string{"commit", "--quiet", "-m", message}, paths...)...); err != nil {
-		return err
-	}
-	head, err := g.Run(a.ctx, "log", "-1", "--format=%h %s")
-	if err != nil {
-		return err
-	}
-	a.Printf("committed %s\n", role.Clean(strings.TrimSpace(head)))
+	a.Printf("committed %s\n", role.Clean(strings.TrimSpace(made)))
 	a.Sayf("\nNext:\n  %s\n", next)
 	return nil
+}
+
+// leftOf are the programs of the clan of an earlier sett init that nobody has changed.
+func leftOf(root string) []string {
+	base, _ := starter.Base(confine.Level() > 0)
+	return pathsOf(slices.DeleteFunc(programs(base), func(f starter.File) bool { return !same(root, f) }))
 }

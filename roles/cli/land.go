@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 
 	"sett/blackboard"
@@ -57,19 +58,22 @@ func (c *landCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.ForPeople() {
-		if err := p.Write(&a.Terminal); err != nil {
-			return err
-		}
-	}
 	if !c.DryRun {
 		a.Hold.On() // what has begun to change is changed or put back
 		if err := p.Do(a.ctx); err != nil {
 			return err
 		}
 	}
+	var shown error
+	if c.ForPeople() {
+		shown = p.Write(&a.Terminal)
+	}
 	p.Done(&a.Terminal)
-	return a.Emit(c.Form, term.Shown{Whole: p, Table: func() error { return nil }})
+	if g := r.Goal; landing.Awaits(g) && g.Landing.Branch != p.Branch {
+		a.Sayf("sett: note: goal %s still waits to land on %s: %s\n", words.Short(g.ID), role.Clean(g.Landing.Branch),
+			a.at.CommandLine(in, words.Land(words.Short(g.ID), g.Landing.Branch)))
+	}
+	return cmp.Or(shown, a.Emit(c.Form, term.Shown{Whole: p, Table: func() error { return nil }}))
 }
 
 // way is the way that the flags want; empty: to move the branch forward or nothing.

@@ -436,6 +436,73 @@ func TestLandOverwritesNothing(t *testing.T) {
 	}
 }
 
+// Changes that a person has git overlook are named, with the command that shows them to git; those that the landing
+// does not touch are left alone.
+func TestLandOverlooked(t *testing.T) {
+	s := landStage(t)
+	s.commitFile("skipped ü", "old\n")
+	s.commitFile("assumed", "old\n")
+	s.commitFile("as it was", "old\n")
+	base := s.commitFile("other", "old\n")
+	result := s.aside("skipped ü", "new\n", "assumed", "new\n", "as it was", "new\n")
+	s.achieved(base, result)
+	for _, name := range []string{"skipped ü", "assumed", "other"} {
+		s.write(name, "mine\n")
+	}
+	s.git("update-index", "--skip-worktree", "skipped ü", "as it was")
+	s.git("update-index", "--assume-unchanged", "skipped ü", "assumed", "other")
+	marks := gitIn(t, s.root, "", "ls-files", "-v")
+	stdout, _, err := s.run("land")
+	if role.CodeOf(err) != role.Failed || stdout != "" ||
+		err.Error() != "landing on main would overwrite changes that git overlooks (skip-worktree or assume-unchanged)\nassumed\nskipped ü" {
+		t.Errorf("%v\n%s", err, stdout)
+	}
+	if gitIn(t, s.root, "", "ls-files", "-v") != marks || s.rev("main") != base {
+		t.Error("something was changed")
+	}
+	s.undo(landing.Plan{Undo: strings.TrimSuffix(hint(err), " puts them aside")})
+	s.land()
+	if s.rev("main") != result || s.text("other") != "mine\n" {
+		t.Error("not landed, or a change of other files is gone")
+	}
+}
+
+// What a landing does is printed once it is done: a branch that git cannot move has nothing on stdout.
+func TestLandSaysNothingBefore(t *testing.T) {
+	s, before, _ := diverged(t)
+	s.write(".git/refs/heads/main.lock", "")
+	stdout, _, err := s.run("land", "--merge")
+	if err == nil || stdout != "" || s.rev("main") != before {
+		t.Errorf("%v\n%s", err, stdout)
+	}
+	s.clean()
+	s.Must(os.Remove(filepath.Join(s.root, ".git/refs/heads/main.lock")))
+	if stdout, _, err = s.run("land", "--merge"); err != nil || !strings.Contains(stdout, "main: ") {
+		t.Errorf("%v\n%s", err, stdout)
+	}
+}
+
+// A branch whose working tree was deleted is not landed on, and the command that frees it is named.
+func TestLandWithoutDirectory(t *testing.T) {
+	s, before, result := diverged(t)
+	other := filepath.Join(filepath.Dir(s.root), "linked")
+	s.git("worktree", "add", "-q", "-b", "topic", other, before+"~2")
+	s.Must(os.RemoveAll(other))
+	_, _, err := s.run("land", "--onto", "topic")
+	if role.CodeOf(err) != role.Failed || err.Error() != "land on topic: its working tree "+other+" is not there" ||
+		hint(err) != "git worktree prune, or git worktree repair DIRECTORY if it was moved" {
+		t.Errorf("%v, hint %s", err, hint(err))
+	}
+	s.git("worktree", "lock", other)
+	_, _, err = s.run("land", "--onto", "topic")
+	command, _, _ := strings.Cut(hint(err), ", or git worktree repair")
+	has(t, command, "git worktree unlock "+other+" && git worktree prune")
+	s.undo(landing.Plan{Undo: command})
+	if p := s.land("--onto", "topic"); p.Directory != "" || s.rev("topic") != result {
+		t.Errorf("plan %+v", p)
+	}
+}
+
 func TestLandOnto(t *testing.T) {
 	s, before, result := diverged(t)
 	s.git("branch", "free/ümlaut", before+"~2")
@@ -461,6 +528,39 @@ func TestLandOnto(t *testing.T) {
 	if role.CodeOf(err) != role.NotFound || !strings.Contains(hint(err), "--branch none makes it") {
 		t.Errorf("%v, %s", err, hint(err))
 	}
+}
+
+// A goal that waits to land on a branch is landed there by the command that its wait names, though the branch is gone;
+// landed elsewhere, it goes on waiting, and that is said.
+func TestLandAwaited(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	s.Must(s.board.Leader.SetLanding(t.Context(), s.Epoch, "released"))
+	result := s.aside("a", "1\n")
+	goal, terminal := s.achieved(base, result)
+	s.Must(s.board.Leader.Land(t.Context(), blackboard.LandingStep{Epoch: s.Epoch, Workflow: goal, From: blackboard.Landing{State: blackboard.LandingQueued},
+		To: blackboard.Landing{State: blackboard.LandingBarred, Artefact: terminal, Branch: "released", Reason: "there is no branch released", People: true}}))
+	short := blackboard.ShortID(goal)
+	for _, command := range []string{"questions", "show " + short, "watch --since all --until 1ms", "report " + short} {
+		out, _, err := s.run(strings.Fields(command)...)
+		s.Must(err)
+		has(t, out, "land "+short+" --onto released")
+	}
+	p := s.land(short, "--onto", "released")
+	if s.rev("released") != result || p.From != "" || len(p.Commits) != 1 || len(p.Files) != 1 || s.rev("main") != base {
+		t.Errorf("plan %+v", p)
+	}
+	s.undo(p)
+	if out := gitIn(t, s.root, "", "branch", "--list", "released"); out != "" {
+		t.Errorf("not undone: %s", out)
+	}
+	_, said, err := s.run("land", short)
+	s.Must(err)
+	has(t, said, "goal "+short+" still waits to land on released: sett --name stage land "+short+" --onto released")
+	s.git("checkout", "-q", "-b", "released", base)
+	s.commitFile("b", "1\n")
+	_, _, err = s.run("land", short, "--onto", "released")
+	has(t, hint(err), " --onto released --rebase, --merge or --squash")
 }
 
 // In a linked worktree, of a repository whose main one is bare too, the branch that is checked out

@@ -298,10 +298,11 @@ func TestWaitNamesTheBranch(t *testing.T) {
 	goal, terminal := s.achieved(base, s.aside("a", "1\n"))
 	was := blackboard.Landing{State: blackboard.LandingQueued}
 	for tip, want := range map[string]string{"": "git branch 'new ü': it lands by itself then", base: "free the branch: it lands by itself then"} {
+		want = "sett --name stage land " + blackboard.ShortID(goal) + " --onto 'new ü', or " + want
 		is := blackboard.Landing{State: blackboard.LandingBarred, Artefact: terminal, Branch: "new ü", Tip: tip, Reason: "it cannot", People: true}
 		s.Must(s.board.Leader.Land(t.Context(), blackboard.LandingStep{Epoch: s.Epoch, Workflow: goal, From: was, To: is}))
 		was = is
-		if _, _, err := s.run("wait", goal); role.CodeOf(err) != role.Waiting || !strings.HasSuffix(hint(err), want) {
+		if _, _, err := s.run("wait", goal); role.CodeOf(err) != role.Waiting || hint(err) != want {
 			t.Errorf("%v, hint %q, want %q", err, hint(err), want)
 		}
 	}

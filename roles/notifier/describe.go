@@ -10,6 +10,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/role"
+	"sett/roles/role/words"
 )
 
 // maxText is the length in an event of a payload or a summary, in bytes.
@@ -18,7 +19,7 @@ const maxText = 64 << 10
 // describe makes the event of an entry.
 func (n *notifier) describe(ctx context.Context, e blackboard.Event, a alert) (event, error) {
 	v := event{Event: a.kind, Instance: n.settings.Instance, Workspace: n.settings.PeoplesPath, Time: e.Time, Position: e.ID}
-	// People paste the command line: nothing but an id may get into it.
+	// People paste the command line: nothing but ids and quoted words may get into it.
 	for _, id := range []string{e.Workflow, a.artefact} {
 		if id != "" && !blackboard.ValidID(id) || e.Workflow == "" {
 			return v, fmt.Errorf("read entry %s: it names no id", e.ID)
@@ -30,21 +31,22 @@ func (n *notifier) describe(ctx context.Context, e blackboard.Event, a alert) (e
 	}
 	switch a.kind {
 	case kindWorkflow:
-		v.Command = n.line("show", e.Workflow)
+		v.Command = n.line("show " + e.Workflow)
 		return v, nil
 	case kindLanding:
 		w, err := n.board.Workflow(ctx, e.Workflow)
 		v.Landing = &landing{ID: e.Artefact, Branch: brief(e.Attributes["branch"]), Reason: brief(e.Reason),
 			Open: !w.Status.Ended() && w.Landing != nil && w.Landing.People}
-		v.Command = n.line("land", e.Workflow)
+		v.Command = n.line(words.Land(e.Workflow, v.Landing.Branch))
 		return v, err
 	}
 	return v, n.ask(ctx, &v, a.artefact)
 }
 
-// line returns a command line about an artefact, which works in any directory.
-func (n *notifier) line(command, id string) string {
-	return fmt.Sprintf("sett %s --name %s %s", command, role.ShellWord(n.settings.Instance), role.ShellWord(id))
+// line returns a command about an artefact as a line that works in any directory.
+func (n *notifier) line(command string) string {
+	name, args, _ := strings.Cut(command, " ")
+	return fmt.Sprintf("sett %s --name %s %s", name, role.ShellWord(n.settings.Instance), args)
 }
 
 func (n *notifier) workflow(ctx context.Context, e blackboard.Event, a alert) (workflow, error) {
@@ -102,11 +104,11 @@ func (n *notifier) ask(ctx context.Context, v *event, id string) error {
 	if v.Event == kindGate {
 		v.Gate = &gate{ID: a.ID, Type: brief(a.Type), Version: a.Version, Agent: a.ProducedByAgent, Summary: brief(a.Summary),
 			Text: text, Truncated: truncated, Open: open}
-		v.Command, v.RejectCommand = n.line("approve", id), n.line("reject", id)+` "…"`
+		v.Command, v.RejectCommand = n.line("approve "+id), n.line("reject "+id)+` "…"`
 		return nil
 	}
 	v.Question = &question{ID: a.ID, Agent: a.ProducedByAgent, Role: brief(a.ProducedByRole), Text: text, Truncated: truncated, Open: open}
-	v.Command = n.line("answer", id) + ` "…"`
+	v.Command = n.line("answer "+id) + ` "…"`
 	v.Question.About, err = n.subject(ctx, a.ClaimID)
 	return err
 }

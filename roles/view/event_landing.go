@@ -37,7 +37,7 @@ func (l *EventLine) describeLanding(e blackboard.Event) {
 	}
 	switch blackboard.LandingState(e.To) {
 	case blackboard.LandingBarred:
-		l.What, l.As = fmt.Sprintf("cannot land%s; or sett land %s", words.Because(e.Reason), words.Short(e.Workflow)), Warn
+		l.What, l.As = fmt.Sprintf("cannot land%s; or sett %s", words.Because(e.Reason), words.Land(words.Short(e.Workflow), branch)), Warn
 	case blackboard.LandingVerifying:
 		l.What = fmt.Sprintf("Landing %s to verify: commit %s for %s", words.Short(e.Attributes[blackboard.AttributeResult]), commit, branch)
 		l.describeGate(e)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sett/blackboard"
+	"sett/roles/role"
 	"sett/roles/role/words"
 )
 
@@ -52,4 +53,19 @@ func peoples(w blackboard.Workflow) (counts []string) {
 		counts = append(counts, "cannot land")
 	}
 	return counts
+}
+
+// ToLand says where the result of a goal goes, and the command that takes it there; without a command, it is there.
+func ToLand(w blackboard.Workflow) (text, command string) {
+	branch, id := "your branch", words.Short(w.ID)
+	if w.Landing != nil {
+		branch = "branch " + role.Clean(w.Landing.Branch)
+	}
+	switch {
+	case w.Landing != nil && w.Landing.State == blackboard.LandingLanded:
+		return branch + " has its commit", ""
+	case w.Landing != nil && w.Landing.People && !w.Status.Ended():
+		return "to bring its commit to " + branch + ": ", "sett " + words.Land(id, w.Landing.Branch)
+	}
+	return "to bring its commit to your branch: ", "sett land " + id
 }

@@ -247,7 +247,7 @@ func Barred(ctx context.Context, r MatterReader) ([]Matter, error) {
 		if broken[1] == nil {
 			m.Goal = GistOf(&about[1])
 		}
-		m.Commands = []string{r.Command("land " + id)}
+		m.Commands = []string{r.Command(words.Land(id, w.Landing.Branch))}
 		out = append(out, m)
 	}
 	return out, nil

@@ -140,7 +140,7 @@ func (s Scene) landing(t turn) Wait {
 	case l.Trouble != "":
 		text = fmt.Sprintf("goal %s does not land yet; trouble: %s; it is tried again", id, role.Clean(l.Trouble))
 	case l.State == blackboard.LandingBarred:
-		text = fmt.Sprintf("goal %s cannot land: %s; or sett land %s", id, role.Clean(l.Reason), id)
+		text = fmt.Sprintf("goal %s cannot land: %s; or sett %s", id, role.Clean(l.Reason), words.Land(id, l.Branch))
 	case l.State == blackboard.LandingVerifying:
 		text = fmt.Sprintf("goal %s lands on %s once Landing %s is verified", id, branch, words.Short(l.Verification))
 	case t.after != "":

@@ -171,7 +171,8 @@ func (s sheet) resultRows(v *goalValues) []row {
 			}
 		}
 		if o.Commit != "" && o.StructuralType != blackboard.Failure {
-			rows = append(rows, say("to bring its commit to your branch: sett land "+words.Short(v.Shown.Workflow.ID), term.Bold))
+			text, command := view.ToLand(v.Shown.Workflow)
+			rows = append(rows, say(text+command, term.Bold))
 		}
 	}
 	if len(v.Report.Commits) > 0 {

@@ -294,6 +294,21 @@ func TestParts(t *testing.T) {
 	}
 }
 
+// The result of a goal that waits to land is taken to its branch, and that of one which has landed is there.
+func TestResultLands(t *testing.T) {
+	for want, l := range map[string]blackboard.Landing{
+		"to bring its commit to branch new ü: sett land " + blackboard.ShortID(goalID) + " --onto 'new ü'": {State: blackboard.LandingBarred, Branch: "new ü", People: true},
+		"branch released has its commit": {State: blackboard.LandingLanded, Branch: "released"},
+	} {
+		v := theGoal()
+		v.part, v.Shown.Workflow.Landing, v.Shown.Workflow.Status = partResult, &l, blackboard.WorkflowActive
+		m := at(place{kind: paneGoal, id: goalID, part: 1}, v)
+		if screen := strings.Join(m.draw(plain), "\n"); !strings.Contains(screen, want) {
+			t.Errorf("no %s in\n%s", want, screen)
+		}
+	}
+}
+
 // The log that is followed is that of the pane, and none after it was left.
 func TestLogPane(t *testing.T) {
 	m := at(place{kind: paneNow}, nil)

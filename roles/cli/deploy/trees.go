@@ -21,6 +21,7 @@ import (
 	"sett/roles/role/git"
 	"sett/roles/role/repository"
 	"sett/roles/role/store"
+	"sett/roles/role/words"
 	"sett/runtime"
 )
 
@@ -79,8 +80,11 @@ func landingDoubt(ctx context.Context, g git.Repository, l *config.Land) (string
 		return "", err
 	}
 	for _, t := range trees {
+		if t.Branch == l.Onto && t.Gone {
+			return fmt.Sprintf("land: branch %s is checked out in %s, which is not there: goals wait until git forgets it (%s)", l.Onto, t.Path, t.Forget()), nil
+		}
 		if t.Branch == l.Onto {
-			return fmt.Sprintf("land: branch %s is checked out in %s: goals wait until it is not, or until you land them (sett land)", l.Onto, t.Path), nil
+			return fmt.Sprintf("land: branch %s is checked out in %s: goals wait until it is not, or until you land them (sett %s)", l.Onto, t.Path, words.Land("ID", l.Onto)), nil
 		}
 	}
 	if g.Tip(ctx, l.Onto) == "" {

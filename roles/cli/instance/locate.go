@@ -268,6 +268,9 @@ func findAmong(l *Locator, all []*Instance) (*Instance, error) {
 		if len(all) > 0 {
 			hint += " starts one, sett list shows those of other workspaces"
 		}
+		if other := ofRepository(all, root); other != nil {
+			hint = fmt.Sprintf("instance %s works on this repository in %s: --name %s means it; sett up starts another one here", other.Name, role.Clean(other.Workspace), other.Name)
+		}
 		err = role.Fail(role.NotFound, fmt.Errorf("no instance of workspace %s", root), "%s", hint)
 	}
 	return in, err

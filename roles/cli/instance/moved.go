@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"sett/roles/role"
 	"sett/roles/role/git"
+	"sett/runtime/repofile"
 )
 
 // NoteFirst notes the first commit of the instance's repository, by which it is recognised
@@ -54,9 +56,58 @@ func recognise(ctx context.Context, l *Locator, root string, all []*Instance) er
 			"sett up --name %s takes it along; another name starts an empty one: sett up --name NEW", moved[0].Name)
 	}
 	if len(others) > 0 {
-		l.Sayf("sett: note: instance %s works on the same repository in %s; this one begins with an empty ledger\n", others[0].Name, role.Clean(others[0].Workspace))
+		l.Sayf("sett: note: instance %s works on the same repository in %s (--name %s means it); this one begins with an empty ledger\n", others[0].Name, role.Clean(others[0].Workspace), others[0].Name)
 	}
 	return nil
+}
+
+// ofRepository returns the instance of another working tree of the repository, the main one first; nil: there is none.
+func ofRepository(all []*Instance, root string) (found *Instance) {
+	shared := commonDir(root)
+	for _, in := range all {
+		if shared == "" || in.Workspace == root || commonDir(in.Workspace) != shared {
+			continue
+		}
+		if found == nil || filepath.Join(in.Workspace, ".git") == shared {
+			found = in
+		}
+	}
+	return found
+}
+
+// commonDir is the git directory that all working trees of a repository share; empty: there is none.
+func commonDir(root string) string {
+	dir := filepath.Join(root, ".git")
+	if info, err := os.Lstat(dir); err == nil && info.Mode().IsRegular() { // of a linked working tree
+		named, _ := strings.CutPrefix(oneLine(dir), "gitdir: ")
+		if dir = absolute(root, named); named == "" {
+			return ""
+		}
+		if up := oneLine(filepath.Join(dir, "commondir")); up != "" {
+			dir = absolute(dir, up)
+		}
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// mostLine bounds a file of git with a path, in bytes.
+const mostLine = 64 << 10
+
+// oneLine is the text of such a file; empty: it cannot be read.
+func oneLine(file string) string {
+	text, _ := repofile.Read("", file, mostLine)
+	return strings.TrimSpace(string(text))
+}
+
+func absolute(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
 }
 
 // hasLedger says whether the instance has seen its blackboard's mark.

@@ -1,6 +1,7 @@
 package landing
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -68,8 +69,8 @@ func Look(ctx context.Context, at *instance.Locator, in *instance.Instance, r Re
 		return nil, err
 	}
 	repo.Environ = append(slices.Clip(repo.Environ), both...)
-	l := looker{Plan: p, at: at, result: r, both: repo}
-	if err := l.target(ctx, onto); err != nil {
+	l := looker{Plan: p, at: at, onto: strings.TrimPrefix(onto, git.BranchRef("")), result: r, both: repo}
+	if err := l.target(ctx); err != nil {
 		return nil, err
 	}
 	p.From = p.repo.Tip(ctx, p.Branch)
@@ -101,32 +102,39 @@ func withStore(ctx context.Context, repo git.Repository, in *instance.Instance) 
 type looker struct {
 	*Plan
 	at     *instance.Locator
+	onto   string // the branch that was named; empty: none
 	result Result
 	both   git.Repository // the user's, with the objects of the store
 }
 
 // target finds the branch and its working tree.
-func (l *looker) target(ctx context.Context, onto string) error {
+func (l *looker) target(ctx context.Context) error {
 	trees, err := l.repo.Worktrees(ctx)
 	if err != nil {
 		return err
 	}
-	if onto = strings.TrimPrefix(onto, git.BranchRef("")); onto == "" {
+	if l.onto == "" {
 		here := here(l.at, l.in, trees)
 		if here.Branch == "" {
 			return role.Fail(role.Failed, fmt.Errorf("land on the current branch: HEAD of %s is on none", here.Path), "--onto BRANCH, or git switch BRANCH first")
 		}
 		l.Branch, l.Directory = here.Branch, here.Path
 	} else {
-		l.Branch = onto
+		l.Branch = l.onto
 		for _, t := range trees {
-			if t.Branch == onto {
-				l.Directory = t.Path
+			if t.Branch != l.onto {
+				continue
 			}
+			if t.Gone { // somewhere else it may still be, with an index of its own
+				return role.Fail(role.Failed, fmt.Errorf("land on %s: its working tree %s is not there", role.Clean(l.onto), role.Clean(t.Path)),
+					"%s, or git worktree repair DIRECTORY if it was moved", role.Clean(t.Forget()))
+			}
+			l.Directory = t.Path
 		}
-		if l.Directory == "" && l.repo.Tip(ctx, onto) == "" {
-			return role.Fail(role.NotFound, fmt.Errorf("there is no branch %s", role.Clean(onto)),
-				"%s makes it", l.at.CommandLine(l.in, "checkout "+l.result.Short()+" --branch "+role.ShellWord(onto)))
+		awaited := Awaits(l.result.Goal) && l.result.Goal.Landing.Branch == l.onto // then it is made
+		if l.Directory == "" && !awaited && l.repo.Tip(ctx, l.onto) == "" {
+			return role.Fail(role.NotFound, fmt.Errorf("there is no branch %s", role.Clean(l.onto)),
+				"%s makes it", l.at.CommandLine(l.in, "checkout "+l.result.Short()+" --branch "+role.ShellWord(l.onto)))
 		}
 	}
 	return l.idle(ctx, trees)
@@ -212,7 +220,7 @@ func (l *looker) choose(ctx context.Context, way string) error {
 			return err
 		}
 		return role.Fail(role.Failed, fmt.Errorf("%s cannot be fast-forwarded: it has %s that the commit of %s lacks", l.Branch, words.Count(len(back), "commit"), id),
-			"%s --rebase, --merge or --squash", l.at.CommandLine(l.in, "land "+id))
+			"%s --rebase, --merge or --squash", l.at.CommandLine(l.in, words.Land(id, l.onto)))
 	}
 	return l.make(ctx, commits)
 }
@@ -300,15 +308,21 @@ func (l *looker) squashed(ctx context.Context, commits []string) (string, error)
 func (l *looker) commits() commit.Repository { return commit.Repository{Repository: l.both} }
 
 // content reads the commits and the files that the branch gets.
-func (l *looker) content(ctx context.Context) error {
-	commits, err := l.both.Subjects(ctx, l.From, l.To)
+func (l *looker) content(ctx context.Context) (err error) {
+	since := l.From
+	if head := l.repo.Head(ctx); since == "" && l.Directory == "" && head != "" { // a new branch: not all of its history is news
+		if since, err = l.both.MergeBase(ctx, head, l.To); err != nil {
+			return err
+		}
+	}
+	commits, err := l.both.Subjects(ctx, since, l.To)
 	if err != nil {
 		return err
 	}
 	for _, c := range commits {
 		l.Commits = append(l.Commits, Step{c[0], c[1]})
 	}
-	from := l.From
+	from := since
 	if from == "" {
 		if from, err = l.both.EmptyTree(ctx); err != nil {
 			return err
@@ -325,15 +339,10 @@ func (l *looker) content(ctx context.Context) error {
 // undo is the command that takes the branch back. In a working tree it keeps changes
 // that are not committed, and refuses where it cannot.
 func (l *looker) undo() string {
-	command := "git"
-	dir := l.Directory
-	if dir == "" {
-		dir = l.in.Workspace
-	}
-	if here, _ := l.at.Directory(); here != dir {
-		command += " -C " + role.ShellWord(dir)
-	}
+	command := l.git(cmp.Or(l.Directory, l.in.Workspace))
 	switch {
+	case l.Directory == "" && l.From == "":
+		return fmt.Sprintf("%s update-ref -d %s %s", command, role.ShellWord(git.BranchRef(l.Branch)), l.To)
 	case l.Directory == "":
 		return fmt.Sprintf("%s update-ref %s %s %s", command, role.ShellWord(git.BranchRef(l.Branch)), l.From, l.To)
 	case l.From == "":
@@ -342,29 +351,12 @@ func (l *looker) undo() string {
 	return command + " reset --keep " + l.From
 }
 
-// free refuses to overwrite files that are not committed.
-func (l *looker) free(ctx context.Context) error {
-	files, err := l.both.InTheWay(ctx, l.Directory, l.From, l.To)
-	if err != nil || len(files) == 0 {
-		return err
+// git is the beginning of a command for git in a directory.
+func (l *looker) git(dir string) string {
+	if here, _ := l.at.Directory(); here != dir {
+		return "git -C " + role.ShellWord(dir)
 	}
-	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed", l.Branch)}, few(files)...)
-	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git stash -u puts them aside, or commit them; ignored files have to be moved")
-}
-
-// mostNamed is how many files an error names.
-const mostNamed = 10
-
-// few names files, ten at most.
-func few(files []string) []string {
-	var out []string
-	for _, f := range files[:min(len(files), mostNamed)] {
-		out = append(out, role.Clean(f))
-	}
-	if more := len(files) - mostNamed; more > 0 {
-		out = append(out, fmt.Sprintf("and %d more", more))
-	}
-	return out
+	return "git"
 }
 
 func paths(files []commit.File) []string {

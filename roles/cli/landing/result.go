@@ -28,6 +28,11 @@ type Finder struct {
 	Repo  commit.Repository // that holds the commits
 }
 
+// Awaits says whether a goal cannot land by itself until a person acts.
+func Awaits(goal blackboard.Workflow) bool {
+	return goal.Status == blackboard.WorkflowActive && goal.Landing != nil && goal.Landing.People
+}
+
 // goalPage is how many goals are read at once.
 const goalPage = 50
 
@@ -45,8 +50,7 @@ func (f Finder) Newest(ctx context.Context) (Result, error) {
 			return Result{}, err
 		}
 		for i, w := range slices.Backward(all) {
-			lands := w.Status == blackboard.WorkflowActive && w.Landing != nil && w.Landing.People
-			if each[i] != nil || w.Status != blackboard.WorkflowAchieved && !lands {
+			if each[i] != nil || w.Status != blackboard.WorkflowAchieved && !Awaits(w) {
 				continue
 			}
 			if r, err := f.ofGoal(ctx, w); err != nil || r.Commit != "" {

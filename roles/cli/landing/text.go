@@ -23,8 +23,11 @@ func (p *Plan) Write(on *term.Terminal) error {
 		return nil
 	}
 	from := "(no commit yet) "
-	if p.From != "" {
+	switch {
+	case p.From != "":
 		from = words.Commit(p.From)
+	case p.Directory == "":
+		from = "(a new branch) "
 	}
 	on.Printf("%s: %s..%s, %s, %s", on.Paint(role.Clean(p.Branch), term.Bold), from, words.Commit(p.To), p.How, words.Count(len(p.Commits), "commit"))
 	if p.as != "" {

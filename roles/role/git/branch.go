@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,8 @@ func (g Repository) Branches(ctx context.Context) []string {
 type Worktree struct {
 	Path   string
 	Branch string // empty: HEAD is on none
+	Gone   bool   // its directory is not there
+	Locked bool   // git worktree prune keeps it
 }
 
 // Worktrees returns the repository's working trees, the main one included.
@@ -50,13 +53,28 @@ func (g Repository) Worktrees(ctx context.Context) ([]Worktree, error) {
 				w.Branch = strings.TrimPrefix(value, BranchRef(""))
 			case "bare":
 				bare = true
+			case "prunable":
+				w.Gone = true
+			case "locked":
+				w.Locked = true
 			}
 		}
 		if w.Path != "" && !bare {
+			if _, err := os.Stat(w.Path); errors.Is(err, fs.ErrNotExist) { // a locked one is not called prunable
+				w.Gone = true
+			}
 			all = append(all, w)
 		}
 	}
 	return all, nil
+}
+
+// Forget is the command that frees the branch of a working tree that is not there.
+func (w Worktree) Forget() string {
+	if w.Locked {
+		return "git worktree unlock " + role.ShellWord(w.Path) + " && git worktree prune"
+	}
+	return "git worktree prune"
 }
 
 // unfinished are the operations of git that leave a file or directory of this name in
@@ -103,24 +121,17 @@ func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]stri
 			return nil, err
 		}
 	}
-	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to, "--")
+	changed, added, err := touched(ctx, g, from, to)
 	if err != nil {
 		return nil, err
 	}
-	changes := fields0(out)
-	touched, added := map[string]bool{}, []string{}
-	for i := 0; i+1 < len(changes); i += 2 {
-		if touched[changes[i+1]] = true; changes[i] == "A" {
-			added = append(added, changes[i+1])
-		}
-	}
-	out, err = g.Run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
+	out, err := g.Run(ctx, "status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty")
 	if err != nil {
 		return nil, err
 	}
 	var found []string
 	for _, e := range fields0(out) {
-		if len(e) > 3 && touched[e[3:]] {
+		if len(e) > 3 && changed[e[3:]] {
 			found = append(found, e[3:])
 		}
 	}
@@ -128,6 +139,19 @@ func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]stri
 	found = append(found, more...)
 	slices.Sort(found)
 	return slices.Compact(found), err
+}
+
+// touched returns the files in which two commits differ, and those of them that are new.
+func touched(ctx context.Context, g Repository, from, to string) (all map[string]bool, added []string, err error) {
+	out, err := g.Run(ctx, "diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to, "--")
+	changes := fields0(out)
+	all = map[string]bool{}
+	for i := 0; i+1 < len(changes); i += 2 {
+		if all[changes[i+1]] = true; changes[i] == "A" {
+			added = append(added, changes[i+1])
+		}
+	}
+	return all, added, err
 }
 
 // occupied returns the paths of a working tree that exist though new files need their

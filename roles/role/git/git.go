@@ -158,12 +158,20 @@ type Dirt struct {
 	Path  string
 }
 
-// Kind returns untracked or uncommitted.
+// Kind returns untracked, unmerged or uncommitted.
 func (d Dirt) Kind() string {
-	if d.state == "??" {
+	switch {
+	case d.state == "??":
 		return "untracked"
+	case d.Unmerged():
+		return "unmerged"
 	}
 	return "uncommitted"
+}
+
+// Unmerged says whether the file has a conflict that nobody has settled.
+func (d Dirt) Unmerged() bool {
+	return strings.Contains(d.state, "U") || d.state == "AA" || d.state == "DD"
 }
 
 // Dirt returns the files of the whole working tree that are not committed, and

@@ -33,6 +33,15 @@ func Quote(s string) string {
 // the place of one.
 func Short(id string) string { return role.Clean(blackboard.ShortID(id)) }
 
+// Land is the command, without the program's name, that lands the result of a goal by hand on the branch that
+// it waits for. Without --onto it would land on the current branch, and the goal would go on waiting.
+func Land(id, branch string) string {
+	if branch == "" {
+		return "land " + id
+	}
+	return "land " + id + " --onto " + role.ShellWord(role.Clean(branch))
+}
+
 // Listed is a list as the ledger writes it, for people.
 func Listed(list string) string { return strings.ReplaceAll(list, ",", ", ") }
 

@@ -152,8 +152,11 @@ func (r *Report) outcomePart(p *page) {
 	p.block(r.Outcome.Excerpt)
 	if r.Outcome.Commit != "" && r.Outcome.StructuralType != "Failure" {
 		p.open("p", "")
-		p.text("To bring its commit to your branch: ")
-		p.element("code", "", "sett land "+words.Short(r.Goal.ID))
+		text, command := view.ToLand(r.Goal.workflow)
+		p.text(strings.ToUpper(text[:1]) + text[1:])
+		if command != "" {
+			p.element("code", "", command)
+		}
 		p.WriteString("</p>\n")
 	}
 }

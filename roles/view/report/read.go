@@ -27,7 +27,7 @@ func Read(ctx context.Context, from Sources, goal string) (*Report, error) {
 	r := &Report{Kind: "report", Sett: from.Sett, Instance: from.Instance, Steps: h.Steps, Graph: h.Graph,
 		Artefacts: []Artefact{}, Timeline: []Stretch{}, People: []Deed{}, Commits: []Commit{}, Ran: []Ran{}, Ledger: []Entry{}, Lacks: []string{}}
 	w := h.Workflow
-	r.Goal = Goal{ID: goal, Status: w.Status, Began: w.CreatedAt.UTC(), Ended: w.EndedAt.UTC(), Seconds: view.Seconds(w.CreatedAt, w.EndedAt)}
+	r.Goal = Goal{workflow: w, ID: goal, Status: w.Status, Began: w.CreatedAt.UTC(), Ended: w.EndedAt.UTC(), Seconds: view.Seconds(w.CreatedAt, w.EndedAt)}
 	if w.EndedAt.IsZero() {
 		r.Goal.Ended = w.EndedAt
 	}

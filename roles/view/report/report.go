@@ -40,6 +40,8 @@ type Goal struct {
 	Ended   time.Time                 `json:"ended,omitzero"`
 	Seconds *float64                  `json:"seconds,omitempty"`
 	AsOf    time.Time                 `json:"as_of,omitzero"` // of an open goal: when it was read
+
+	workflow blackboard.Workflow
 }
 
 // Artefact is an artefact with the beginning of its payload.

@@ -7,6 +7,14 @@ import { get, draw } from './wire.js';
 const status = (s) => h('span', { class: tone(s) }, s.replaceAll('_', ' '));
 const mostRows = 300; // of a ledger, at once
 
+// toLand is ToLand of roles/view.
+const toLand = ({ id, status: is, landing: l }) => {
+  const word = (s) => (/^[\w%+,./:=@-]+$/.test(s) ? s : "'" + s.replaceAll("'", "'\\''") + "'");
+  if (l && l.state === 'landed') return h('p', null, 'Branch ', text(l.branch), ' has its commit');
+  const waits = l && l.people && is === 'active';
+  return h('p', null, 'To bring its commit to ', waits ? ['branch ', text(l.branch)] : 'your branch', ': ', h('code', null, 'sett land ' + short(id) + (waits ? ' --onto ' + word(l.branch) : '')));
+};
+
 const first = (s) => (s || '').split('\n')[0];
 const line = (s, n = 160) => (first(s).length > n ? first(s).slice(0, n) + '…' : first(s));
 
@@ -191,7 +199,7 @@ const goal = {
       graph: () => h('figure', { 'aria-label': 'what was made from what' }, svg),
       result: () => [
         report.outcome ? [h('h2', null, brief(report.outcome)), block('the result', { dir: 'auto' }, report.outcome.excerpt)] : h('p', { class: 'quiet' }, 'no final result yet'),
-        report.outcome && report.outcome.commit && report.outcome.structural_type !== 'Failure' ? h('p', null, 'To bring its commit to your branch: ', h('code', null, 'sett land ' + short(w.id))) : null,
+        report.outcome && report.outcome.commit && report.outcome.structural_type !== 'Failure' ? toLand(w) : null,
         report.commits.length ? [h('h2', null, 'Commits'), commits(report.commits)] : null,
         report.models.length ? [h('h2', null, 'Models'), list(['agent', 'model', 'calls', 'cost'], report.models.map((m) => h('tr', { key: m.agent + m.model }, h('td', null, text(m.agent)), h('td', null, text(m.model)), h('td', null, m.calls), h('td', null, m.cost))))] : null,
         report.people.length ? [h('h2', null, 'People'), list(['time', 'person', 'did', 'said'], report.people.map((d, i) => h('tr', { key: 'p' + i }, h('td', null, at(d.time)), h('td', null, text(d.by)), h('td', null, d.kind), h('td', null, text(d.says)))))] : null],

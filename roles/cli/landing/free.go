@@ -1,0 +1,72 @@
+package landing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sett/roles/role"
+	"sett/roles/role/git"
+)
+
+// free refuses to overwrite files that are not committed.
+func (l *looker) free(ctx context.Context) error {
+	files, err := l.both.InTheWay(ctx, l.Directory, l.From, l.To)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return l.overlooked(ctx)
+	}
+	lines := append([]string{fmt.Sprintf("landing on %s would overwrite files that are not committed", l.Branch)}, few(files)...)
+	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "git stash -u puts them aside, or commit them; ignored files have to be moved")
+}
+
+// overlooked refuses to overwrite changes of files that a person has git overlook.
+func (l *looker) overlooked(ctx context.Context) error {
+	marked, err := git.Overlooked(ctx, l.both, l.Directory, l.From, l.To)
+	if err != nil {
+		return err
+	}
+	var all, quoted, commands []string
+	for _, mark := range []string{git.SkipWorktree, git.AssumeUnchanged} {
+		if len(marked[mark]) == 0 {
+			continue
+		}
+		command := l.git(l.Directory) + " update-index --no-" + mark
+		for _, f := range marked[mark] {
+			all = append(all, f)
+			command += " " + role.ShellWord(role.Clean(f))
+		}
+		commands = append(commands, command)
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	for _, f := range all {
+		quoted = append(quoted, role.ShellWord(role.Clean(f)))
+	}
+	// A stash of all files would reset those with a mark that are not in the way.
+	commands = append(commands, l.git(l.Directory)+" stash push -- "+strings.Join(quoted, " "))
+	lines := append([]string{fmt.Sprintf("landing on %s would overwrite changes that git overlooks (skip-worktree or assume-unchanged)", l.Branch)}, few(all)...)
+	return role.Fail(role.Failed, errors.New(strings.Join(lines, "\n")), "%s puts them aside", strings.Join(commands, " && "))
+}
+
+// mostNamed is how many files an error names.
+const mostNamed = 10
+
+// few names files, ten at most.
+func few(files []string) []string {
+	var out []string
+	for _, f := range files[:min(len(files), mostNamed)] {
+		out = append(out, role.Clean(f))
+	}
+	if more := len(files) - mostNamed; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return out
+}
