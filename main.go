@@ -69,12 +69,21 @@ func run(args []string) role.Code {
 }
 
 // signals ends the context at the first request to stop, and closes the channel at
-// the second. A hung-up terminal is no request: background parts outlive it.
+// the second. A terminal that is closed is one request, however often it is told: background
+// parts have sessions of their own, and outlive it. Under nohup it is none.
 func signals() (context.Context, <-chan struct{}) {
 	ctx, cancel := context.WithCancel(context.Background())
 	hurry := make(chan struct{})
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) {
+		hungUp := make(chan os.Signal, 1)
+		signal.Notify(hungUp, syscall.SIGHUP)
+		go func() {
+			<-hungUp
+			cancel()
+		}()
+	}
 	go func() {
 		<-c
 		cancel()
