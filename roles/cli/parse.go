@@ -85,6 +85,8 @@ func validate(c *kong.Context) error {
 	switch {
 	case len(words) > 0:
 		return fmt.Errorf("expected %q", strings.Join(words, " "))
+	case emptyName(n) != "":
+		return fmt.Errorf("%s is empty", emptyName(n))
 	case len(commands) > 0:
 		some := quoted(commands[:min(len(commands), 5)], ", ")
 		if len(commands) > 5 {
@@ -103,6 +105,34 @@ func validate(c *kong.Context) error {
 		}
 	}
 	return nil
+}
+
+// emptyName is the argument that names something, and was typed as an empty word: a script's variable
+// without a value must not mean the default, which may be another goal or instance.
+func emptyName(n *kong.Node) string {
+	for _, p := range n.Positional {
+		if free := []string{"text", "why", "words"}; p.Set && !slices.Contains(free, p.Name) && hasEmpty(p.Target) {
+			return "<" + p.Name + ">"
+		}
+	}
+	for _, group := range n.AllFlags(true) {
+		for _, f := range group {
+			if f.Name == "name" && f.Set && hasEmpty(f.Target) {
+				return "--name"
+			}
+		}
+	}
+	return ""
+}
+
+func hasEmpty(v reflect.Value) bool {
+	switch got := v.Interface().(type) {
+	case string:
+		return got == ""
+	case []string:
+		return slices.Contains(got, "")
+	}
+	return false
 }
 
 // quoted joins quoted texts.
