@@ -101,3 +101,18 @@ func TestOfWorkspace(t *testing.T) {
 		t.Error("several instances, none of the workspace's name: want an error")
 	}
 }
+
+// TestEmptyNames: what names a record or an instance is never an empty word, which a script's variable
+// without a value leaves; free text may be one, and so may what completion asks about.
+func TestEmptyNames(t *testing.T) {
+	for line, refused := range map[string]string{
+		`answer|`: "<question>", `answer||blue`: "<question>", `approve|X|`: "<id>", `reject||because`: "<id>", `show|`: "<id>", `land|`: "<id>",
+		`wait|`: "<goal>", `list|`: "<instance>", `logs|`: "<agent>", `down|--name||--purge`: "--name", `--name=|list`: "--name",
+		`forage|`: "", `retry|X|`: "", `cancel|X||`: "", `__complete|bash|`: "", `list|--name|x`: "",
+	} {
+		_, _, err := parse(strings.Split(line, "|"))
+		if got := refused + " is empty"; (err == nil) != (refused == "") || err != nil && err.Error() != got {
+			t.Errorf("%q: %v", line, err)
+		}
+	}
+}
