@@ -27,7 +27,7 @@ func (ledgerCmd) Help() string {
 copy, to move a clan to another machine, or to hand a goal's whole history to somebody.
 
 Examples:
-  sett ledger export --file ledger.jsonl
+  sett ledger export --file ledger.jsonl --bundle
   sett ledger import ledger.jsonl`
 }
 
@@ -99,12 +99,12 @@ func (c *ledgerExportCmd) Run(a *app) error {
 		return err
 	}
 	a.Sayf("sett: exported %s from instance %s to %s\n", amount, in.Name, to)
-	if c.Bundle {
-		if err := ledger.ExportBundle(a.ctx, a.at, b, in, goal, path+ledger.BundleSuffix, c.Force); err != nil {
-			return errors.Join(err, incomplete(a, broken))
-		}
+	if !c.Bundle {
+		err = ledger.NoteUnbundled(a.ctx, a.at, b, in, goal)
+	} else {
+		err = ledger.ExportBundle(a.ctx, a.at, b, in, goal, path+ledger.BundleSuffix, c.Force)
 	}
-	return incomplete(a, broken)
+	return errors.Join(err, incomplete(a, broken))
 }
 
 // mostBroken is how many lost or corrupt records are named.
@@ -228,7 +228,7 @@ func (c *ledgerImportCmd) Run(a *app) error {
 	if bundled {
 		return ledger.CompareCommits(a.ctx, a.at, b, at, "")
 	}
-	return nil
+	return ledger.NoteMissing(a.ctx, a.at, b, at)
 }
 
 // cleaned makes an error with text from a file safe to print.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -62,7 +61,7 @@ func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
 	}
 	if d.Purge {
 		what := "everything that is kept of instance " + in.Name
-		if n := onlyStored(ctx, d.at, in); n > 0 {
+		if n := len(instance.Unlanded(ctx, d.at, in)); n > 0 {
 			what += ", with " + words.Count(n, "commit") + " of results that the repository lacks"
 		}
 		if in.External {
@@ -219,7 +218,7 @@ func (d *downRun) lock(ctx context.Context, in *instance.Instance) (release func
 
 // remove removes everything that is kept of a stopped instance.
 func (d *downRun) remove(ctx context.Context, in *instance.Instance, place instance.Place) error {
-	lost := onlyStored(ctx, d.at, in)
+	lost := instance.Unlanded(ctx, d.at, in)
 	kept := d.erase(ctx, in) // while its address is known
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -237,8 +236,8 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 		d.at.Sayf("sett: warning: %v\n", err)
 	}
 	d.at.Printf("removed what was kept of %s\n", in.Name)
-	if lost > 0 {
-		d.at.Sayf("sett: note: %s of results went with it, which nobody had landed\n", words.Count(lost, "commit"))
+	if len(lost) > 0 {
+		d.at.Sayf("sett: note: %s of results went with it, which nobody had landed\n", words.Count(len(lost), "commit"))
 	}
 	d.letGo(ctx, in)
 	if kept != nil {
@@ -246,39 +245,6 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 			role.Clean(instance.Redact(in.URL)), in.Name, role.Clean(words.FirstLine(kept)))
 	}
 	return nil
-}
-
-// onlyStored counts the commits of results that the instance's store has, and the user's
-// repository has not.
-func onlyStored(ctx context.Context, at *instance.Locator, in *instance.Instance) int {
-	if in.Workspace == "" || !store.Open(in.StoreDir()).Exists() {
-		return 0
-	}
-	// What cannot be read cannot be counted, and keeps nobody from a purge.
-	out, err := instance.Store(ctx, at, in).Run(ctx, "for-each-ref", "--format=%(objectname)", store.Artefact(""))
-	hashes := strings.Fields(out)
-	slices.Sort(hashes)
-	if hashes = slices.Compact(hashes); err != nil || len(hashes) == 0 {
-		return 0
-	}
-	forms, err := store.Forms(ctx, store.Open(in.StoreDir())) // it may have landed in another form
-	if err != nil {
-		return 0
-	}
-	asked := slices.Clone(hashes)
-	for _, hash := range hashes {
-		if landed := forms[hash]; landed != "" {
-			asked = append(asked, landed)
-		}
-	}
-	missing, err := instance.Repository(at, in).Missing(ctx, asked)
-	if err != nil {
-		return 0
-	}
-	lost := func(hash string) bool {
-		return slices.Contains(missing, hash) && (forms[hash] == "" || slices.Contains(missing, forms[hash]))
-	}
-	return len(slices.DeleteFunc(hashes, func(hash string) bool { return !lost(hash) }))
 }
 
 // letGo removes the refs by which an older sett held the commits of results in the

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"sett/roles/role"
 	"sett/roles/role/git"
@@ -37,6 +39,38 @@ func Store(ctx context.Context, l *Locator, in *Instance) git.Repository {
 		g.Environ = append(g.Environ, ends...)
 	}
 	return g
+}
+
+// Unlanded returns the commits of results that the instance's store has, and the user's repository
+// has not, in no form. What cannot be read is not counted.
+func Unlanded(ctx context.Context, l *Locator, in *Instance) []string {
+	s := store.Open(in.StoreDir())
+	if in.Workspace == "" || !s.Exists() {
+		return nil
+	}
+	out, err := Store(ctx, l, in).Run(ctx, "for-each-ref", "--format=%(objectname)", store.Artefact(""))
+	hashes := strings.Fields(out)
+	slices.Sort(hashes)
+	if hashes = slices.Compact(hashes); err != nil || len(hashes) == 0 {
+		return nil
+	}
+	forms, err := store.Forms(ctx, s) // it may have landed in another form
+	if err != nil {
+		return nil
+	}
+	asked := slices.Clone(hashes)
+	for _, hash := range hashes {
+		if landed := forms[hash]; landed != "" {
+			asked = append(asked, landed)
+		}
+	}
+	missing, err := Repository(l, in).Missing(ctx, asked)
+	if err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(hashes, func(hash string) bool {
+		return !slices.Contains(missing, hash) || forms[hash] != "" && !slices.Contains(missing, forms[hash])
+	})
 }
 
 // Deliver brings a commit of the instance's store, or one that was made of its objects,

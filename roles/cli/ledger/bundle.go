@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -135,6 +136,40 @@ func ExportBundle(ctx context.Context, at *instance.Locator, b *instance.Board, 
 			instance.SomeFiles(files), role.Clean(string(store.Content(s.Objects()))))
 	}
 	return all.incomplete(missing)
+}
+
+// NoteUnbundled says that an export without a bundle lacks commits that are nowhere but in the store.
+func NoteUnbundled(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal string) error {
+	alone := instance.Unlanded(ctx, at, in)
+	if len(alone) > 0 && goal != "" {
+		all, err := commitsOf(ctx, b, goal)
+		if err != nil {
+			return err
+		}
+		named := slices.Collect(maps.Values(all))
+		alone = slices.DeleteFunc(alone, func(hash string) bool { return !slices.Contains(named, hash) })
+	}
+	if len(alone) > 0 {
+		at.Sayf("sett: warning: it lacks %s of results that nobody has landed; --bundle writes them, too\n", words.Count(len(alone), "commit"))
+	}
+	return nil
+}
+
+// NoteMissing says that an import without a bundle names commits that are nowhere here.
+func NoteMissing(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance) error {
+	all, err := commitsOf(ctx, b, "")
+	if err != nil {
+		return err
+	}
+	missing, err := instance.Store(ctx, at, in).Missing(ctx, slices.Compact(slices.Sorted(maps.Values(all))))
+	if err != nil {
+		return nil //nolint:nilerr // without git nothing can land, and the import is whole
+	}
+	if len(missing) > 0 {
+		at.Sayf("sett: warning: the ledger names %s that %s lacks, so that such results cannot land; "+
+			"imported with what sett ledger export --bundle wrote, an empty instance has them\n", words.Count(len(missing), "commit"), role.Clean(at.Tilde(in.Workspace)))
+	}
+	return nil
 }
 
 // ImportBundle brings a bundle into the store of an instance: the one that is named, else that beside
