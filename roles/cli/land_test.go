@@ -467,6 +467,26 @@ func TestLandOverlooked(t *testing.T) {
 	}
 }
 
+// A landing that was killed after its files were written is finished by the next one, which still
+// overwrites no change of a person.
+func TestLandAfterKill(t *testing.T) {
+	s := landStage(t)
+	base := s.commitFile("file", "old\n")
+	result := s.aside("file", "new\n", "more", "more\n")
+	s.git("read-tree", "-m", "-u", base, result)
+	s.achieved(base, result)
+	s.write("file", "mine\n")
+	if _, _, err := s.run("land"); role.CodeOf(err) != role.Failed || !strings.HasSuffix(err.Error(), "files that are not committed\nfile") {
+		t.Errorf("%v", err)
+	}
+	s.write("file", "new\n")
+	s.land()
+	if s.rev("main") != result || s.text("more") != "more\n" {
+		t.Error("not landed")
+	}
+	s.clean()
+}
+
 // What a landing does is printed once it is done: a branch that git cannot move has nothing on stdout.
 func TestLandSaysNothingBefore(t *testing.T) {
 	s, before, _ := diverged(t)

@@ -109,7 +109,8 @@ func (g Repository) Tip(ctx context.Context, branch string) string {
 
 // InTheWay returns the files of a working tree that a change from one commit (empty:
 // none) to another would overwrite or remove, though they are not committed. Ignored
-// files count.
+// files count. Those that are staged as the other commit has them do not: a landing that was killed
+// leaves them so.
 func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]string, error) {
 	g = g.at(tree)
 	if from == "" {
@@ -129,16 +130,37 @@ func (g Repository) InTheWay(ctx context.Context, tree, from, to string) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	var found []string
+	var found, staged []string
 	for _, e := range fields0(out) {
-		if len(e) > 3 && changed[e[3:]] {
+		switch {
+		case len(e) <= 3 || !changed[e[3:]]:
+		case e[1] == ' ':
+			staged = append(staged, e[3:])
+		default:
 			found = append(found, e[3:])
 		}
 	}
+	if staged, err = unlike(ctx, g, staged, to); err != nil {
+		return nil, err
+	}
+	found = append(found, staged...)
 	more, err := g.untracked(ctx, occupied(tree, added))
 	found = append(found, more...)
 	slices.Sort(found)
 	return slices.Compact(found), err
+}
+
+// unlike returns those of the files that are not in the index as a commit has them.
+func unlike(ctx context.Context, g Repository, files []string, commit string) ([]string, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	out, err := g.Run(ctx, "diff-index", "--cached", "--no-renames", "--name-only", "-z", commit, "--")
+	other := map[string]bool{}
+	for _, file := range fields0(out) {
+		other[file] = true
+	}
+	return slices.DeleteFunc(files, func(file string) bool { return !other[file] }), err
 }
 
 // touched returns the files in which two commits differ, and those of them that are new.
