@@ -68,7 +68,9 @@ func TestDoor(t *testing.T) {
 			in.counted(goal, "Done", 1)
 			in.holdsNoKey()
 			in.must("restart", "model-gateway")
-			in.await(in.post("again"), enough)
+			again := in.post("again")
+			in.await(again, enough)
+			in.counted(again, "Done", 1)
 			in.must("down")
 			if _, err := os.Stat(filepath.Join(in.stateDir(), "model-keys.json")); !os.IsNotExist(err) {
 				t.Errorf("the keys stay after down: %v", err)
@@ -151,8 +153,9 @@ func (in *instance) holdsNoKey() {
 			in.t.Errorf("the key is in %s", path)
 		}
 	}
-	if info, err := os.Stat(filepath.Join(in.stateDir(), "model-keys.json")); err != nil || info.Mode().Perm() != 0o600 {
-		in.t.Errorf("the file of keys: %v %v", info, err)
+	info, err := os.Stat(filepath.Join(in.stateDir(), "model-keys.json"))
+	if in.o.docker && (err != nil || info.Mode().Perm() != 0o600) || !in.o.docker && !os.IsNotExist(err) {
+		in.t.Errorf("the file of keys, which containers alone need: %v %v", info, err)
 	}
 }
 

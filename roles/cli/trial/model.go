@@ -32,12 +32,13 @@ import (
 	"sett/roles/role/words"
 	"sett/roles/view"
 	"sett/runtime"
+	"sett/runtime/credentials"
 )
 
 // Model is the way to the agent's model: what a model gateway of the trial's own is started with.
 type Model struct {
 	Gateway env.Gateway
-	Keys    map[string]string // as the file of keys has them
+	Keys    map[string]string // by the model's name; headers as NAME/HEADER
 }
 
 // gate is that gateway while it runs.
@@ -57,8 +58,8 @@ const (
 	gateEnds   = 15 * time.Second
 )
 
-// openGate starts the gateway, which alone has the key: the tool is started when it is
-// ready, and has read it. The file is gone by then.
+// openGate starts the gateway, which gets the key through a pipe. The tool is started when it is
+// ready.
 func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	if t.Model == nil {
 		return func() {}, nil
@@ -71,22 +72,19 @@ func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	if err != nil {
 		return nil, role.Fail(role.Environment, err, "")
 	}
-	dir, err := os.MkdirTemp(t.Below, "sett-try-model-") // with mode 0700
+	keys, err := json.Marshal(t.Model.Keys)
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
 	s := t.Model.Gateway
-	s.Instance, s.Addr, s.HealthAddr, s.Own, s.Key, s.Keys = t.Instance, at, "off", true, rand.Text(), filepath.Join(dir, "keys.json")
-	text, err := json.Marshal(t.Model.Keys)
-	if err == nil {
-		err = os.WriteFile(s.Keys, text, 0o600)
-	}
-	if err != nil {
-		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
-	}
+	s.Instance, s.Addr, s.HealthAddr, s.Own, s.Key, s.Secrets = t.Instance, at, "off", true, rand.Text(), string(keys)
 	g := &gate{url: "http://" + at, token: gateway.Token(s.Key, t.Agent.Name), cmd: osexec.Command(own, "model-gateway"), ended: make(chan struct{})}
-	g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr = append(env.Inherited(t.Environ()), s.Environ()...), &g.account, &g.said
+	g.cmd.Stdout, g.cmd.Stderr = &g.account, &g.said
+	closePipe, err := credentials.Pass(g.cmd, append(env.Inherited(t.Environ()), s.Environ()...))
+	if err != nil {
+		return nil, role.Fail(role.Environment, err, "")
+	}
+	defer closePipe()
 	var spared func()
 	if g.life, err = g.cmd.StdinPipe(); err == nil {
 		spared, err = toolrun.Start(g.cmd)
