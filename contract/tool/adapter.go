@@ -98,7 +98,7 @@ func (e End) failed() error {
 }
 
 // mostComplaint is the longest line of stderr in a reason, in bytes.
-const mostComplaint = 160
+const mostComplaint = 400
 
 // settError begins a line in which sett itself, as the tool, says why it fails. A hint or a
 // difference may follow it.
@@ -114,10 +114,23 @@ func (e End) complaint() string {
 	if line == "" {
 		return ""
 	}
-	if len(line) > mostComplaint {
-		line = strings.ToValidUTF8(line[:mostComplaint], "") + "…"
+	return ": " + middle(line, mostComplaint)
+}
+
+// middle cuts the middle out of a line with more than so many bytes, between words where it has
+// any: a line begins with what failed, and ends with the cause or with a command that helps.
+func middle(line string, most int) string {
+	if len(line) <= most {
+		return line
 	}
-	return ": " + line
+	begin, end := line[:most/2], line[len(line)-most/2:]
+	if at := strings.LastIndexByte(begin, ' '); at > 0 {
+		begin = begin[:at]
+	}
+	if at := strings.IndexByte(end, ' '); at >= 0 {
+		end = end[at+1:]
+	}
+	return strings.ToValidUTF8(begin, "") + " … " + strings.ToValidUTF8(end, "")
 }
 
 func contract(end End) (Output, error) {
