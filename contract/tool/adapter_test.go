@@ -29,6 +29,8 @@ func TestAdapters(t *testing.T) {
 		"check that cannot run":        {check, review, End{ExitCode: 126}, "tool ended with exit code 126, there was no program to run"},
 		"check killed":                 {check, review, End{ExitCode: -1, Signal: "SIGKILL"}, "tool was ended by SIGKILL"},
 		"check too slow":               {check, review, End{ExitCode: -1, TimedOut: true, Timeout: time.Second}, "tool took longer than 1s"},
+		"too slow in a call":           {text, exclusive, End{ExitCode: -1, TimedOut: true, Timeout: 15 * time.Second, Call: 14983 * time.Millisecond, Model: "m", Stderr: []byte("stopped")}, "tool took longer than 15s, with a call of model m open for 15s: stopped"},
+		"too slow after a call":        {text, exclusive, End{ExitCode: -1, TimedOut: true, Timeout: time.Second, Call: time.Millisecond, Model: "m"}, "tool took longer than 1s"},
 		"check out of memory":          {check, review, End{ExitCode: -1, OutOfMemory: true}, "tool was killed: out of memory"},
 		"check works":                  {check, parallel, says("ok"), `Standard Checked {"exit":0,"output":"ok"}`},
 		"check fails":                  {check, exclusive, End{ExitCode: 1, Stdout: []byte("no")}, "tool ended with exit code 1"},

@@ -79,6 +79,21 @@ func TestDoor(t *testing.T) {
 	}
 }
 
+// A tool whose time ends while its model says nothing fails for that reason.
+func TestModelWithoutEnd(t *testing.T) {
+	t.Parallel()
+	provider := modeltest.Start(t)
+	provider.Play = func(modeltest.Request) modeltest.Step { return modeltest.Broken(modeltest.SilentHeaders) }
+	c := thinker(t, provider.URL, asksModel+`say Terminal Done "$said"`, "", "")
+	c.agents[0].more += "\ntimeout: 3s"
+	in := start(t, options{clan: c})
+	goal := in.post("x")
+	in.await(goal, enough)
+	if got := in.only(goal, blackboard.TypeToolExecutionFailure).Summary; !strings.Contains(got, "tool took longer than 3s, with a call of model real-name open for ") {
+		t.Errorf("the Failure is %q", got)
+	}
+}
+
 // counted checks the calls of the model in a result's metadata, and that why names them.
 func (in *instance) counted(goal, kind string, calls int) {
 	in.t.Helper()

@@ -218,6 +218,7 @@ func runWithModel(ctx context.Context, t *Trial, c toolrun.Command, vars env.Too
 		return exec(ctx, t, c, vars, nil)
 	}
 	defer d.Close()
+	c.Expired = func() { t.waited = d.Waits() } // a container's timeout is not seen here
 	res, err := exec(ctx, t, c, vars, d)
 	place, over := (*role.Error)(nil), (*gateway.OverBudget)(nil)
 	if !errors.As(err, &place) && errors.As(context.Cause(ctx), &over) {
