@@ -148,13 +148,13 @@ func (c *initCmd) plan(root string) (p initPlan, err error) {
 			return p, err
 		}
 		p.own = true
-		before, _ := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
+		before, _ := repofile.Read(root, filepath.Join(root, instance.ConfigName), config.MaxSource)
 		if p.replaced = c.Yes && untouched(root, before); !c.Force && !p.replaced {
 			err = c.refuse(root, p.files)
 		}
 		return p, err
 	}
-	before, err := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
+	before, err := repofile.Read(root, filepath.Join(root, instance.ConfigName), config.MaxSource)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, role.Fail(role.Failed, fmt.Errorf("read %s: %w", instance.ConfigName, role.Cause(err)), "")
 	}
@@ -284,7 +284,7 @@ func tryChecks(a *app, root string, checks []starter.Check) error {
 	return nil
 }
 
-// maxInit bounds the sett.yml that an example is added to, in bytes.
+// maxInit bounds a file that is compared with that of an example, in bytes.
 const maxInit = 1 << 20
 
 // same says whether a file is there as it would be written.
