@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	osexec "os/exec"
@@ -23,6 +22,7 @@ import (
 	"sett/contract/env"
 	"sett/contract/prompt"
 	"sett/contract/tool"
+	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/cub/door"
 	"sett/roles/cub/toolrun"
@@ -68,9 +68,9 @@ func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("find the sett binary: %w", err), "")
 	}
-	at, err := freePort(ctx)
+	at, err := instance.FreeAddress("", rand.Text())
 	if err != nil {
-		return nil, role.Fail(role.Environment, err, "")
+		return nil, err
 	}
 	keys, err := json.Marshal(t.Model.Keys)
 	if err != nil {
@@ -99,16 +99,6 @@ func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	}
 	t.gate = g
 	return func() { noteModels(t, g.stop()) }, nil
-}
-
-// freePort is an address of the loopback that nobody has.
-func freePort(ctx context.Context) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a port for the model gateway: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 // ready waits until the gateway answers.
