@@ -20,7 +20,6 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
-	"sett/contract/prompt"
 	"sett/contract/tool"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
@@ -148,21 +147,16 @@ func noteModels(t *Trial, all []view.Spent) {
 // in a running instance; here the report names the fault as well.
 func bidByModel(ctx context.Context, t *Trial) error {
 	asks := env.AsksOf(t.Agent, t.gate.url, t.gate.token)
-	p := prompt.New(prompt.Task{
-		Role: t.Agent.Role, Instructions: t.Agent.Prompts.Claim, Form: prompt.FormBid, Input: tool.Input{Target: t.Target, ContextChain: t.Chain},
-		Room: prompt.RoomFor(asks.LLM.Context, modelclient.BidOutput),
-	})
+	q, _ := modelclient.BidRequest(t.Agent.Role, t.Agent.Prompts.Claim, tool.Input{Target: t.Target, ContextChain: t.Chain}, *asks.LLM)
 	client := &modelclient.Client{
 		API: asks.API, Model: asks.Model, Base: t.gate.url, HTTP: modelclient.NewHTTP(door.Patient(door.Patience)), Repeats: 2,
 		Sign: func(h http.Header) {
 			gateway.SetCall(h, t.gate.token, blackboard.Call{ID: t.NewID(), Claim: t.Claim, Agent: t.Agent.Name, Holder: "try"})
 		},
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, modelclient.BidTimeout, fmt.Errorf("it took longer than %s", modelclient.BidTimeout))
+	limited, cancel := modelclient.LimitBid(ctx)
 	defer cancel()
-	bid, why, err := client.Bid(limited, modelclient.Request{
-		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, MaxOutput: modelclient.BidOutput, Temperature: asks.LLM.Temperature,
-	})
+	bid, why, err := client.Bid(limited, q)
 	if ctx.Err() != nil {
 		return term.Interrupted("interrupted; nothing was recorded")
 	}
