@@ -131,7 +131,7 @@ func (e End) complaint() string {
 }
 
 // middle cuts the middle out of a line with more than so many bytes, between words where it has
-// any: a line begins with what failed, and ends with the cause or with a command that helps.
+// any: a line begins with the failed step, and ends with the cause or with a command that helps.
 func middle(line string, most int) string {
 	if len(line) <= most {
 		return line
