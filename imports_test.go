@@ -71,6 +71,7 @@ var packages = []string{
 	"roles/role/confine", "roles/role/container", "roles/role/gateway", "roles/role/git", "roles/role/lfs", "roles/role/modelclient", "roles/role/modeltest", "roles/role/otlp", "roles/role/persontest", "roles/role/repository", "roles/role/store", "roles/role/words",
 	"roles/view", "roles/view/flow", "roles/view/diagram", "roles/view/lineage", "roles/view/report",
 	"runtime",
+	"runtime/credentials",
 	"runtime/docker",
 	"runtime/docker/engine",
 	"runtime/docker/image",

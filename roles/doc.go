@@ -60,5 +60,5 @@
 //   - A place where agents run: a folder in runtime that implements runtime.Runtime, a line in main.go, and its choice
 //     in roles/cli/instance.
 //   - A key of sett.yml: contract/config; contract/README.md must show it.
-//   - A variable of tools: contract/env.
+//   - A variable of tools: contract/env. A secret of a part: the list Secret there; runtime/credentials hands it over.
 package roles

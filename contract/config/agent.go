@@ -59,7 +59,7 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"makes", "The type of its results, or a list of types. A result of another type is a Failure. Default: any; check and text need one where they work; of commit CodeCommit.", d.read.nameOrNames(&a.Adapter.Makes)},
 		{"fail_on", "Of a check: exit (its exit code), or output: any text on stdout is feedback, too. Default: exit.", oneOf(d.read, &a.Adapter.FailOn, FailOnExit, FailOnOutput)},
 		{"terminal", "Its results under an exclusive grant are final.", d.read.flag(&a.Adapter.Terminal)},
-		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", d.read.count(&a.Replicas, 1)},
+		{"replicas", "Workers at once; above 1 means strategy: fresh_per_call.", atMost(d.read, mostWorkers, d.read.count(&a.Replicas, 1), &a.Replicas)},
 		{"concurrency", "Grants at once in its one container or process, each with a tree and a run of the program of its own; needs strategy: reuse.", atMost(d.read, mostConcurrency, d.read.count(&a.Concurrency, 1), &a.Concurrency)},
 		{"strategy", "reuse: one container (process) for all grants. fresh_per_call: a new one for every grant. Default: reuse, with replicas above 1 fresh_per_call.", oneOf(d.read, &a.Strategy, StrategyReuse, StrategyFreshPerCall)},
 		{"workspace", "The agent's access to the repository.", d.read.section(
@@ -88,7 +88,7 @@ func (d *decoder) agentFields(a *Agent) []field {
 		{"stop_grace_period", "For a running program when its agent stops; 0 kills it at once.", d.read.duration(&a.Grace, true)},
 		{"retries", "New attempts when a worker dies; a failed program is not retried.", d.read.count(&a.Retries, 0)},
 		{"network", "The hosts that the program may reach: none, the instance's own network (docker), or all.", oneOf(d.read, &a.Network, NetworkNone, NetworkInternal, NetworkFull)},
-		{"warm", "Workers that are started early and wait for a grant; needs strategy: fresh_per_call.", d.read.count(&a.Warm, 0)},
+		{"warm", "Workers that are started early and wait for a grant; needs strategy: fresh_per_call.", atMost(d.read, mostWorkers, d.read.count(&a.Warm, 0), &a.Warm)},
 		{"isolated_ports", "Under docker: each worker has ports of its own; needs strategy: fresh_per_call.", d.read.flag(&a.IsolatedPorts)},
 		{"read_only", "Under docker: only /tmp and an rw workspace can be written.", d.read.flag(&a.ReadOnly)},
 	}
@@ -221,6 +221,10 @@ func (d *decoder) resolveStrategy(a *Agent, keys map[string]*node, path string) 
 			"%s: only workers of fresh_per_call share ports", path)
 	}
 }
+
+// mostWorkers is the most workers of an agent, and the most that are kept warm beside them: each is a
+// container or process with a tree.
+const mostWorkers = 1000
 
 // mostConcurrency is the most grants that one cub runs at once: each may have a tree, and a
 // process with two pipes and more.

@@ -30,7 +30,7 @@ func sameAsFile(t *testing.T, c *Config) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{asFile(t, c), string(asJSON)} {
-		if len(text) > maxSource {
+		if len(text) > MaxSource {
 			return // aliases made it small
 		}
 		back, err := Parse("printed", []byte(text))

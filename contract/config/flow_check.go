@@ -27,6 +27,7 @@ const (
 type flowCheck struct {
 	*Flow
 	d      *decoder
+	agents []entry  // in the file
 	known  []string // types that get a claim
 	final  []string // types that are only made as final results
 	faults int
@@ -34,9 +35,9 @@ type flowCheck struct {
 
 // checkFlow reports types that nobody makes, and warns of all else that keeps goals from
 // their end. An agent that says no makes may make anything, so that a missing type is
-// only a doubt then.
-func (d *decoder) checkFlow(c *Config, agents *node) {
-	f := &flowCheck{Flow: c.Flow(), d: d}
+// only a doubt then. Agents is the key of the file, and all is its value.
+func (d *decoder) checkFlow(c *Config, agents, all *node) {
+	f := &flowCheck{Flow: c.Flow(), d: d, agents: all.entries}
 	for _, t := range f.Types {
 		if t.Claimed() {
 			f.known = append(f.known, t.Name)
@@ -58,6 +59,23 @@ func (d *decoder) checkFlow(c *Config, agents *node) {
 
 // at is the place of a type's name in a list.
 func (f *flowCheck) at(path, name string) position { return f.d.read.named[path+"\x00"+name] }
+
+// made is the place that has an agent make a type: its name in makes, the adapter that makes it
+// unsaid, or the agent, where shared settings do.
+func (f *flowCheck) made(agent, name string) position {
+	if at, ok := f.d.read.named[join("agents", agent)+".makes\x00"+name]; ok {
+		return at
+	}
+	i := slices.IndexFunc(f.agents, func(e entry) bool { return e.key.text == agent })
+	if i < 0 {
+		return position{1, 1} // it cannot be: the agent was read there
+	}
+	own := f.agents[i]
+	if i := slices.IndexFunc(own.value.entries, func(e entry) bool { return e.key.text == "adapter" }); i >= 0 {
+		return own.value.entries[i].value.at
+	}
+	return own.key.at
+}
 
 // fault adds an error where the clan is closed, else a warning.
 func (f *flowCheck) fault(at position, hint, format string, args ...any) {
@@ -174,7 +192,7 @@ func (f *flowCheck) checkWants() {
 		for _, name := range a.Makes() {
 			t := f.index[name]
 			if a.settled() && len(t.Review)+len(t.Workers()) == 0 && !f.Joined(a.Name) {
-				f.doubt(f.at(join("agents", a.Name)+".makes", name), "terminal: true makes it the result of the goal; or let an agent bid on it",
+				f.doubt(f.made(a.Name, name), "terminal: true makes it the result of the goal; or let an agent bid on it",
 					"agents.%s: nobody bids on %s", a.Name, quote(name))
 			}
 		}
@@ -182,7 +200,7 @@ func (f *flowCheck) checkWants() {
 	for _, t := range f.Types {
 		if !t.Reached && f.Closed() && t.Claimed() && len(t.Workers()) > 0 && len(t.Makers) > 0 {
 			a, _ := f.config.Agent(t.Makers[0])
-			f.doubt(f.at(join("agents", a.Name)+".makes", t.Name), "let an agent make it of GoalDefined, or of what comes of that",
+			f.doubt(f.made(a.Name, t.Name), "let an agent make it of GoalDefined, or of what comes of that",
 				"agents.%s: no goal leads to %s", a.Name, quote(t.Name))
 		}
 	}
@@ -236,7 +254,7 @@ func (f *flowCheck) checkCircles() {
 		}
 		if way := circle(next, t.Name); len(way) > 0 {
 			a, _ := f.config.Agent(t.Makers[0])
-			f.doubt(f.at(join("agents", a.Name)+".makes", t.Name), "let one of its agents bid on other types, or review",
+			f.doubt(f.made(a.Name, t.Name), "let one of its agents bid on other types, or review",
 				"agents.%s: work goes in a circle without end: %s", a.Name, strings.Join(way, " → "))
 			return
 		}

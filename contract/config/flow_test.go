@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -56,6 +57,27 @@ const (
 	writer = "writer: {adapter: text, makes: Draft, bids: {GoalDefined: exclusive}}"
 	packer = "packer: {adapter: text, makes: Release, terminal: true, bids: {Draft: exclusive}}"
 )
+
+// A doubt about a type that an adapter makes unsaid names the adapter, or the agent that gets it
+// from shared settings.
+func TestFlowDoubtOfAdapter(t *testing.T) {
+	for source, want := range map[string]string{
+		"runtime: process\nagents:\n  one:\n    command: [x]\n    adapter: commit\n    workspace: {mode: rw}\n    bids: {GoalDefined: exclusive}\n":         "5:14",
+		"runtime: process\ndefaults: {adapter: commit}\nagents:\n  one:\n    command: [x]\n    workspace: {mode: rw}\n    bids: {GoalDefined: exclusive}\n": "4:3",
+		"runtime: process\nagents:\n  one:\n    command: [x]\n    adapter: text\n    makes:\n      - Plan\n    bids: {GoalDefined: exclusive}\n":            "7:9",
+	} {
+		var warnings []Warning
+		if _, err := Parse("f", []byte(source), NoteWarnings(&warnings)); err != nil {
+			t.Errorf("%s: %v", source, err)
+		}
+		i := slices.IndexFunc(warnings, func(w Warning) bool { return strings.Contains(w.Message, "agents.one: nobody bids on") })
+		if i < 0 {
+			t.Errorf("%s: it is not doubted: %v", source, warnings)
+		} else if got := fmt.Sprintf("%d:%d", warnings[i].Line, warnings[i].Column); got != want {
+			t.Errorf("%s: the doubt stands at %s, want %s", source, got, want)
+		}
+	}
+}
 
 func TestFlowChecks(t *testing.T) {
 	for name, c := range map[string]struct{ clan, faults, doubts string }{

@@ -51,8 +51,8 @@ const exampleAgent = `agents: {writer: {image: "writer:latest", command: ["/app/
 
 func (d *decoder) file(source string) *Config {
 	switch {
-	case len(source) > maxSource:
-		d.add(position{1, 1}, "", "the file is larger than %d KiB", maxSource>>10)
+	case len(source) > MaxSource:
+		d.add(position{1, 1}, "", "the file is larger than %d KiB", MaxSource>>10)
 		return nil
 	case !utf8.ValidString(source):
 		d.add(invalidAt(source), "save the file as UTF-8", "not UTF-8")
@@ -105,7 +105,7 @@ func (d *decoder) top(root *node) *Config {
 	d.checkLand(c, keys)
 	if len(d.problems) == 0 {
 		d.doubtCosts(c, keys)
-		d.checkFlow(c, keys["agents"])
+		d.checkFlow(c, keys["agents"], f.agents)
 	}
 	return c
 }

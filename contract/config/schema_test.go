@@ -105,6 +105,7 @@ var beyondSchema = []string{
 	"environment twice", "build argument twice", // a part of one text in another
 	"two redis servers",               // one text compared with another
 	"command with NUL", "memory huge", // of a text's inside
+	"timeout of ages",                                                                                                       // the size of a number with a unit
 	"open reference", "open default", "reference to nothing", "reference by position", "reference with an unknown operator", // a language within
 	"header with a line's end", "header of Sett", "header twice", "base_url of one call", "ignore that is no pattern", // of a text's inside, too
 	"llm misspelt", "llm with tools and no tree", "llm without a door", // one text compared with another

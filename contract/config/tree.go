@@ -35,7 +35,7 @@ type entry struct {
 // Limits against hostile files, which could cost minutes or the stack. No honest file
 // comes near them.
 const (
-	maxSource = 256 << 10 // bytes
+	MaxSource = 256 << 10 // bytes
 	maxDepth  = 32        // levels of nesting
 	maxMarks  = 10_000    // colons, dashes and brackets that give structure
 	maxMerged = 20_000    // entries that << brings

@@ -53,6 +53,26 @@ func shortDuration(d time.Duration) string {
 	return s
 }
 
+var (
+	durationForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(durationPattern) })
+	daysForm     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([0-9]{1,4}) *(d|days?|w|weeks?)$`) })
+)
+
+// durationHint is the hint for a text that is no duration.
+func durationHint(n *node, s string) string {
+	if n.kind == integer {
+		return "add a unit: " + strings.TrimSpace(s) + "s"
+	}
+	if m := daysForm().FindStringSubmatch(s); m != nil {
+		hours, _ := strconv.Atoi(m[1]) // of digits alone
+		if hours *= 24; m[2][0] == 'w' {
+			hours *= 7
+		}
+		return fmt.Sprintf("in hours, the longest unit: %dh", hours)
+	}
+	return "a number with a unit: 90s, 5m, 1h30m"
+}
+
 func (r *reader) readDuration(n *node, path string, into *time.Duration, zero bool) {
 	s, ok := r.written(n, path)
 	if !ok {
@@ -60,12 +80,10 @@ func (r *reader) readDuration(n *node, path string, into *time.Duration, zero bo
 	}
 	v, err := time.ParseDuration(s)
 	switch {
+	case err != nil && durationForm().MatchString(s):
+		r.add(n.at, fmt.Sprintf("at most %dh, about 292 years", math.MaxInt64/time.Hour), "%s is too long: %s", path, quote(s))
 	case err != nil:
-		hint := "a number with a unit: 90s, 5m, 1h30m"
-		if n.kind == integer {
-			hint = "add a unit: " + strings.TrimSpace(s) + "s"
-		}
-		r.add(n.at, hint, "%s is not a duration: %s", path, quote(s))
+		r.add(n.at, durationHint(n, s), "%s is not a duration: %s", path, quote(s))
 	case v < 0:
 		r.add(n.at, "", "%s must not be negative: %s", path, s)
 	case v == 0 && !zero:

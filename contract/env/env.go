@@ -88,7 +88,7 @@ const (
 )
 
 // Secret lists the variables no tool may see.
-var Secret = []string{RedisURL, Token, AgentsRedisURL, OwnRedis, HostValues, RepositoryKey, TreeToken, GatewayKey, ModelToken}
+var Secret = []string{RedisURL, Token, AgentsRedisURL, OwnRedis, HostValues, RepositoryKey, TreeToken, GatewayKey, ModelToken, ModelSecrets}
 
 // Redis has the address of the blackboard and the limits of calls to it.
 type Redis struct {

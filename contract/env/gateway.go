@@ -2,6 +2,7 @@ package env
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -17,7 +18,8 @@ const (
 	Models       = "SETT_MODELS"             // JSON object of Gateway
 	ModelAddr    = "SETT_MODEL_GATEWAY_ADDR" // where it listens, host:port
 	GatewayKey   = "SETT_MODEL_GATEWAY_KEY"  // the secret of which agents' tokens are made
-	ModelKeys    = "SETT_MODEL_KEYS"         // file with the providers' keys: a JSON object, by the model's name in sett.yml
+	ModelKeys    = "SETT_MODEL_KEYS"         // file with the providers' keys, for a container: a JSON object, by the model's name in sett.yml
+	ModelSecrets = "SETT_MODEL_SECRETS"      // that JSON object itself, for a process; it goes through a pipe
 	ModelAccount = "SETT_MODEL_ACCOUNT"      // blackboard (default), or own: the gateway keeps it itself, for sett try
 	ModelAnswers = "SETT_MODEL_ANSWERS"      // directory where the answers of running grants are kept; unset: a new attempt pays again
 )
@@ -34,7 +36,8 @@ type Gateway struct {
 	Instance   string `json:"-"`
 	Addr       string `json:"-"`
 	Key        string `json:"-"` // of which agents' tokens are made
-	Keys       string `json:"-"` // path; empty: no model has a key
+	Keys       string `json:"-"` // path of the file with the providers' keys; empty: there is none
+	Secrets    string `json:"-"` // the providers' keys, as the file has them; empty: none but the file's
 	Answers    string `json:"-"` // directory; empty: none are kept
 	HealthAddr string `json:"-"`
 	Own        bool   `json:"-"` // it keeps the account itself; there is no blackboard
@@ -90,7 +93,7 @@ const ownAccount = "own"
 func (g Gateway) Environ() []string {
 	var out []string
 	for _, v := range []struct{ name, value string }{
-		{Instance, g.Instance}, {ModelAddr, g.Addr}, {GatewayKey, g.Key}, {ModelKeys, g.Keys}, {ModelAnswers, g.Answers}, {HealthAddr, g.HealthAddr},
+		{Instance, g.Instance}, {ModelAddr, g.Addr}, {GatewayKey, g.Key}, {ModelKeys, g.Keys}, {ModelSecrets, g.Secrets}, {ModelAnswers, g.Answers}, {HealthAddr, g.HealthAddr},
 		{Models, encoded(g)},
 	} {
 		if v.value != "" {
@@ -114,7 +117,7 @@ func ParseGateway(lookup func(string) (string, bool)) (Gateway, error) {
 	g.Instance = r.Required(Instance, "the instance's name, such as my-sett")
 	g.Addr = r.Required(ModelAddr, "where to listen, such as 127.0.0.1:7071")
 	g.Key = r.Required(GatewayKey, "the secret of which agents' tokens are made")
-	g.Keys, g.Answers = r.Or(ModelKeys, ""), r.Or(ModelAnswers, "")
+	g.Keys, g.Secrets, g.Answers = r.Or(ModelKeys, ""), r.Or(ModelSecrets, ""), r.Or(ModelAnswers, "")
 	g.HealthAddr = r.Or(HealthAddr, ":8080")
 	if g.Own = r.OneOf(ModelAccount, "blackboard", ownAccount) == ownAccount; !g.Own {
 		g.Redis = r.Redis()
@@ -152,11 +155,11 @@ func (g Gateway) check() error {
 	return nil
 }
 
-// ParseModelKeys reads the file of ModelKeys: a JSON object from models' names to keys.
+// ParseModelKeys reads the JSON object from models' names to keys.
 func ParseModelKeys(text []byte) (map[string]string, error) {
 	keys := map[string]string{}
 	if err := json.Unmarshal(text, &keys); err != nil {
-		return nil, fmt.Errorf("the file of %s is no JSON object of keys", ModelKeys) // the cause might show a part of one
+		return nil, errors.New("they are no JSON object of keys") // the cause might show a part of one
 	}
 	for name, key := range keys {
 		if strings.ContainsAny(key, "\r\n\x00") || strings.TrimSpace(key) != key {

@@ -13,7 +13,7 @@ import (
 func gatewaySettings() env.Gateway {
 	retries := 0
 	return env.Gateway{
-		Instance: "i", Addr: "127.0.0.1:1", Key: "k", Keys: "/keys", Answers: "/answers", HealthAddr: "off",
+		Instance: "i", Addr: "127.0.0.1:1", Key: "k", Keys: "/keys", Secrets: "{}", Answers: "/answers", HealthAddr: "off",
 		Redis: env.Redis{URL: "redis://:p@h:1/0", Timeout: time.Second, Retries: 5, GiveUp: time.Minute},
 		Models: []env.Model{{Name: "smart", API: model.Messages, BaseURL: "https://h/v1", Model: "m", Context: 1, MaxOutput: 2, Price: &model.Price{Input: model.Unit},
 			Timeout: time.Second, Idle: 2 * time.Second, Retries: &retries, Concurrency: 3, Headers: map[string]string{"a": "b"}, Record: "r", Ignore: []string{"x"}}},

@@ -20,6 +20,8 @@ type End struct {
 	TimedOut        bool
 	OutOfMemory     bool
 	Timeout         time.Duration
+	Call            time.Duration // for which a call of Model had no end at the timeout; 0: there was none
+	Model           string
 	Command         []string // and its arguments
 	Stdout, Stderr  []byte
 	StdoutSize      int64 // may be more than what was kept
@@ -77,13 +79,24 @@ func Stdin(a config.Adapter, contract []byte, target blackboard.Artefact) []byte
 func (e End) broken() error {
 	switch {
 	case e.TimedOut:
-		return fmt.Errorf("tool took longer than %s%s", e.Timeout, e.complaint())
+		return fmt.Errorf("tool took longer than %s%s%s", e.Timeout, e.waiting(), e.complaint())
 	case e.OutOfMemory:
 		return errors.New("tool was killed: out of memory" + e.complaint())
 	case e.Signal != "":
 		return fmt.Errorf("tool was ended by %s%s", e.Signal, e.complaint())
 	}
 	return nil
+}
+
+// shortCall is a call that does not explain a timeout.
+const shortCall = time.Second
+
+// waiting says that the tool waited for its model at the timeout.
+func (e End) waiting() string {
+	if e.Call < shortCall {
+		return ""
+	}
+	return fmt.Sprintf(", with a call of model %s open for %s", e.Model, e.Call.Round(100*time.Millisecond))
 }
 
 // failed is the error of an exit code, and of more output than is read.
@@ -98,7 +111,7 @@ func (e End) failed() error {
 }
 
 // mostComplaint is the longest line of stderr in a reason, in bytes.
-const mostComplaint = 160
+const mostComplaint = 400
 
 // settError begins a line in which sett itself, as the tool, says why it fails. A hint or a
 // difference may follow it.
@@ -114,10 +127,23 @@ func (e End) complaint() string {
 	if line == "" {
 		return ""
 	}
-	if len(line) > mostComplaint {
-		line = strings.ToValidUTF8(line[:mostComplaint], "") + "…"
+	return ": " + middle(line, mostComplaint)
+}
+
+// middle cuts the middle out of a line with more than so many bytes, between words where it has
+// any: a line begins with the failed step, and ends with the cause or with a command that helps.
+func middle(line string, most int) string {
+	if len(line) <= most {
+		return line
 	}
-	return ": " + line
+	begin, end := line[:most/2], line[len(line)-most/2:]
+	if at := strings.LastIndexByte(begin, ' '); at > 0 {
+		begin = begin[:at]
+	}
+	if at := strings.IndexByte(end, ' '); at >= 0 {
+		end = end[at+1:]
+	}
+	return strings.ToValidUTF8(begin, "") + " … " + strings.ToValidUTF8(end, "")
 }
 
 func contract(end End) (Output, error) {

@@ -29,6 +29,8 @@ func TestAdapters(t *testing.T) {
 		"check that cannot run":        {check, review, End{ExitCode: 126}, "tool ended with exit code 126, there was no program to run"},
 		"check killed":                 {check, review, End{ExitCode: -1, Signal: "SIGKILL"}, "tool was ended by SIGKILL"},
 		"check too slow":               {check, review, End{ExitCode: -1, TimedOut: true, Timeout: time.Second}, "tool took longer than 1s"},
+		"too slow in a call":           {text, exclusive, End{ExitCode: -1, TimedOut: true, Timeout: 15 * time.Second, Call: 14983 * time.Millisecond, Model: "m", Stderr: []byte("stopped")}, "tool took longer than 15s, with a call of model m open for 15s: stopped"},
+		"too slow after a call":        {text, exclusive, End{ExitCode: -1, TimedOut: true, Timeout: time.Second, Call: time.Millisecond, Model: "m"}, "tool took longer than 1s"},
 		"check out of memory":          {check, review, End{ExitCode: -1, OutOfMemory: true}, "tool was killed: out of memory"},
 		"check works":                  {check, parallel, says("ok"), `Standard Checked {"exit":0,"output":"ok"}`},
 		"check fails":                  {check, exclusive, End{ExitCode: 1, Stdout: []byte("no")}, "tool ended with exit code 1"},
@@ -54,7 +56,8 @@ func TestAdapters(t *testing.T) {
 		"the contract's exit code":     {config.Adapter{}, exclusive, End{ExitCode: 9}, "tool ended with exit code 9"},
 		"with a complaint":             {config.Adapter{}, exclusive, End{ExitCode: 9, Stdout: []byte("x\n"), Stderr: []byte("first\n  no such file \n\n")}, "tool ended with exit code 9: no such file"},
 		"a complaint of sett":          {config.Adapter{}, exclusive, End{ExitCode: 2, Stderr: []byte("step 1\nsett: error: no model (after 1 answer)\n  - a\n  + b\nsett: hint: sett llm --help\n")}, "tool ended with exit code 2: no model (after 1 answer)"},
-		"with a long complaint":        {text, exclusive, End{ExitCode: 9, Stderr: []byte(strings.Repeat("ä", 100))}, "tool ended with exit code 9: " + strings.Repeat("ä", 80) + "…"},
+		"with a long complaint":        {text, exclusive, End{ExitCode: 9, Stderr: []byte(strings.Repeat("ä", 201))}, "tool ended with exit code 9: " + strings.Repeat("ä", 100) + " … " + strings.Repeat("ä", 100)},
+		"with a cause after much":      {text, exclusive, End{ExitCode: 9, Stderr: []byte("ask" + strings.Repeat(" the model", 99) + ": sett models resume")}, "tool ended with exit code 9: ask" + strings.Repeat(" the model", 19) + " the … " + strings.Repeat("the model ", 17) + "the model: sett models resume"},
 		"a complaint before the end":   {check, review, End{ExitCode: -1, Signal: "SIGSEGV", Stderr: []byte("bad pointer")}, "tool was ended by SIGSEGV: bad pointer"},
 		"no type at all in the config": {config.Adapter{Kind: config.AdapterText}, exclusive, says("x"), "check tool output: the result has no type: add makes to the agent"},
 	} {

@@ -26,6 +26,11 @@ func TestForageWait(t *testing.T) {
 			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Summary: "all well"})
 			s.Complete(claim)
 		}},
+		"failed of a long reason": {role.Failed, []string{"the cause: " + strings.Repeat("so ", 40) + "it is; sett models resume"}, func(s *stage, goal string) {
+			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure,
+				Payload: `{"reason":"the cause: ` + strings.Repeat("so ", 40) + `it is; sett models resume"}`})
+			s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "writer failed", nil, nil))
+		}},
 		"failed": {role.Failed, []string{"goal failed", "ToolExecutionFailure of writer", "no such tool", "sett --name stage show"}, func(s *stage, goal string) {
 			claim, _ := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Failure, Type: blackboard.TypeToolExecutionFailure, Payload: `{"reason":"no such tool"}`})
 			s.Must(s.board.Leader.TerminateClaim(s.t.Context(), s.Guard(claim), "writer failed", nil, nil))

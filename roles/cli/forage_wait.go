@@ -117,7 +117,11 @@ func (a *app) ending(ctx context.Context, b *instance.Board, in *instance.Instan
 		if f.Type == blackboard.TypeBudgetExceeded {
 			code, next = role.OverBudget, "retry "+words.Short(f.ID)+" --budget "+view.BudgetUnit(f)+"=…"
 		}
-		return role.Fail(code, fmt.Errorf("goal failed after %s: %s of %s%s", took, view.Title(f), view.Maker(f), words.Because(view.Gist(&f))),
+		why := fmt.Sprintf("goal failed after %s: %s of %s", took, view.Title(f), view.Maker(f))
+		if reason := view.Reason(&f); reason != "" {
+			why += ": " + reason
+		}
+		return role.Fail(code, errors.New(why),
 			"%s", a.at.CommandLine(in, next)), err
 	case blackboard.WorkflowStalled:
 		return role.Fail(role.NoTerminal, fmt.Errorf("goal ended after %s without a Terminal: no agent bid on the last artefact", took),

@@ -163,7 +163,7 @@ func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error)
 			return p, err
 		}
 		p.own, p.ours = true, pathsOf(p.files)
-		before, _ := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
+		before, _ := repofile.Read(root, filepath.Join(root, instance.ConfigName), config.MaxSource)
 		if p.replaced = c.Yes && untouched(before); c.Force || p.replaced {
 			return p, nil
 		}
@@ -172,7 +172,7 @@ func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error)
 		}
 		return p, c.refuse(ctx, w, p.files)
 	}
-	before, err := repofile.Read(root, filepath.Join(root, instance.ConfigName), maxInit)
+	before, err := repofile.Read(root, filepath.Join(root, instance.ConfigName), config.MaxSource)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return p, role.Fail(role.Failed, fmt.Errorf("read %s: %w", instance.ConfigName, role.Cause(err)), "")
 	}
@@ -324,7 +324,7 @@ func tryChecks(a *app, root string, checks []starter.Check) error {
 	return nil
 }
 
-// maxInit bounds the sett.yml that an example is added to, in bytes.
+// maxInit bounds a file that is compared with that of an example, in bytes.
 const maxInit = 1 << 20
 
 // same says whether a file is there as it would be written.

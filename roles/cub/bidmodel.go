@@ -3,7 +3,6 @@ package cub
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,7 +12,6 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
-	"sett/contract/prompt"
 	"sett/contract/tool"
 	"sett/roles/cub/assemble"
 	"sett/roles/cub/door"
@@ -128,18 +126,13 @@ func (c *cub) modelBid(ctx context.Context, claim blackboard.Claim) (blackboard.
 	if l := c.settings.Asks.LLM; l != nil {
 		limits = *l
 	}
-	p := prompt.New(prompt.Task{
-		Role: c.settings.Role, Instructions: c.settings.PromptClaim, Form: prompt.FormBid, Input: tool.Input{Target: target, ContextChain: chain},
-		Room: prompt.RoomFor(limits.Context, modelclient.BidOutput),
-	})
-	if len(p.Left) > 0 {
-		c.log.Warn("left out of the prompt for a bid", "claim", claim.ID, "parts", p.Left)
+	q, left := modelclient.BidRequest(c.settings.Role, c.settings.PromptClaim, tool.Input{Target: target, ContextChain: chain}, limits)
+	if len(left) > 0 {
+		c.log.Warn("left out of the prompt for a bid", "claim", claim.ID, "parts", left)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, modelclient.BidTimeout, fmt.Errorf("it took longer than %s", modelclient.BidTimeout))
+	ctx, cancel := modelclient.LimitBid(ctx)
 	defer cancel()
-	return c.answeredBid(ctx, claim.ID, modelclient.Request{
-		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, MaxOutput: modelclient.BidOutput, Temperature: limits.Temperature,
-	})
+	return c.answeredBid(ctx, claim.ID, q)
 }
 
 // gatewayClient reaches the gateway, also one that is being started again.

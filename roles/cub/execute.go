@@ -22,11 +22,12 @@ type work struct {
 	broken error // its records are not readable: the tool does not run
 	ref    blackboard.GrantRef
 	log    *slog.Logger
-	tree   *tree    // nil: the tool has none, or none yet
-	unseen []string // of its Questions and Answers, those about budgets, which no tool sees
-	denied bool     // a person was asked for more of a budget, and gave none
-	joined []string // the results of the claim's parallel phase, for the exclusive grant
-	left   []string // parts of the task that the tool's prompt had no room for
+	tree   *tree         // nil: the tool has none, or none yet
+	unseen []string      // of its Questions and Answers, those about budgets, which no tool sees
+	denied bool          // a person was asked for more of a budget, and gave none
+	joined []string      // the results of the claim's parallel phase, for the exclusive grant
+	waited time.Duration // for its model, by a call that had no end at the tool's timeout
+	left   []string      // parts of the task that the tool's prompt had no room for
 }
 
 // added lists the artefacts that the claim adds to the tool's context, in their order.
@@ -221,14 +222,18 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if x.settings.Traced {
 		vars.TraceParent = trace.Parent(w.Artefact.WorkflowID, w.Claim.ID, x.settings.Agent, w.Grant.Attempt)
 	}
-	environ, shut, err := x.openDoor(w, x.environ(vars), stop)
+	model, environ, shut, err := x.openDoor(w, x.environ(vars), stop)
 	if err != nil {
 		return x.failed(late, w, toolrun.Result{ExitCode: -1}, err)
 	}
 	defer shut()
 	res, err := x.runner.Run(running, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
-		Env:    environ,
+		Env: environ, Expired: func() {
+			if model != nil {
+				w.waited = model.Waits()
+			}
+		},
 		Stdout: talk(x, w), Stderr: lineLogger{w.log, "stderr", "tool"}, NoNetwork: x.noNetwork(), Confine: confined(x.settings.Walls),
 	})
 	if err != nil {

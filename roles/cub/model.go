@@ -19,14 +19,14 @@ import (
 
 // openDoor opens the way to the agent's model for a run of its tool, and returns the
 // tool's environment. A refusal for want of a budget ends the run. Without a model
-// nothing is opened.
-func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseFunc) (vars []string, shut func(), err error) {
+// nothing is opened, and the door is nil.
+func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseFunc) (d *door.Door, vars []string, shut func(), err error) {
 	asks := x.settings.Asks
 	switch {
 	case asks.Gateway == "":
-		return environ, func() {}, nil
+		return nil, environ, func() {}, nil
 	case asks.NoDoor:
-		return withoutModel(environ), func() {}, nil
+		return nil, withoutModel(environ), func() {}, nil
 	}
 	release := func() {}
 	if p, ok := x.runner.(interface{ Hold() func() string }); ok { // the end of another run must not take the door's socket away
@@ -41,7 +41,7 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 	if x.settings.Walls != nil {
 		dir = x.settings.Walls.Tmp // the tool may go there
 	}
-	d, err := door.Open(door.Options{
+	d, err = door.Open(door.Options{
 		Dir:     dir,
 		Gateway: asks.Gateway, Token: asks.Token, NewID: x.env.NewID, Loopback: !x.noNetwork(), Log: w.log,
 		Call: blackboard.Call{Claim: w.ref.Claim, Agent: w.ref.Agent, Attempt: w.ref.Attempt, Holder: w.ref.Holder},
@@ -53,9 +53,9 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 	})
 	if err != nil {
 		release()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return d.Environ(environ), func() {
+	return d, d.Environ(environ), func() {
 		d.Close()
 		release()
 	}, nil

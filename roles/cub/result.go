@@ -21,7 +21,7 @@ func (x *executor) interpret(ctx context.Context, w *work, res toolrun.Result) o
 		x.metrics.timeouts.Inc()
 	}
 	out, err := tool.Read(x.settings.Adapter, w.Grant.Phase, tool.End{
-		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: x.settings.Timeout,
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: x.settings.Timeout, Call: w.waited, Model: x.settings.Asks.Model,
 		Command: config.Unpinned(x.settings.Command, x.settings.Pin), Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
 	if err != nil {

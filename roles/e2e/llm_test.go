@@ -75,7 +75,7 @@ func TestLLMEnds(t *testing.T) {
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "sett: error: stopped after 1 answer, 1 call") {
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "sett: error: stopped after 1 answer, 1 tool call") {
 		t.Errorf("%v\n%s", err, stderr.String())
 	}
 	if _, err := os.Stat("/proc/" + strings.TrimSpace(string(pid))); err == nil {

@@ -44,8 +44,10 @@ type call struct {
 	whole    bool        // the answer came to its end
 	status   int
 	reason   string
-	hash     hash.Hash
-	tape     *taped // the answer so far; nil: it is too large, or nobody asks
+	// The reason that an answer to repeat was the last one, where it is the provider's; empty: another.
+	unrepeated string
+	hash       hash.Hash
+	tape       *taped // the answer so far; nil: it is too large, or nobody asks
 }
 
 // Causes of a call's end.

@@ -40,8 +40,10 @@ The orchestrator starts it where sett.yml has "models". Environment:
   SETT_MODEL_GATEWAY_ADDR  where to listen, such as 127.0.0.1:7071 (required)
   SETT_MODEL_GATEWAY_KEY   the secret of which agents' tokens are made (required)
   SETT_MODELS              models, agents and budgets, a JSON object (required)
-  SETT_MODEL_KEYS          file with the keys: a JSON object, by models' names;
-                           default: no model has one
+  SETT_MODEL_SECRETS       the keys: a JSON object, by models' names, for a
+                           process; default: those of SETT_MODEL_KEYS
+  SETT_MODEL_KEYS          file with that object, for a container; default: no
+                           model has a key
   SETT_MODEL_ANSWERS       directory for the answers of running grants, which a
                            new attempt gets at no cost; default: none are kept
   SETT_MODEL_ACCOUNT       own: it keeps the account itself, ends with its stdin,
@@ -169,14 +171,17 @@ func newServer(e role.Env, settings env.Gateway, b board, m *metrics, p pace) (*
 	return s, nil
 }
 
-// readKeys reads the file with the providers' keys.
+// readKeys reads the providers' keys.
 func readKeys(settings env.Gateway) (map[string]string, error) {
-	if settings.Keys == "" {
-		return nil, nil
-	}
-	text, err := os.ReadFile(settings.Keys)
-	if err != nil {
-		return nil, role.Fail(role.Environment, fmt.Errorf("read the models' keys: %w", err), "sett up writes the file that %s names", env.ModelKeys)
+	text := []byte(settings.Secrets)
+	if len(text) == 0 {
+		if settings.Keys == "" {
+			return nil, nil
+		}
+		var err error
+		if text, err = os.ReadFile(settings.Keys); err != nil {
+			return nil, role.Fail(role.Environment, fmt.Errorf("read the models' keys: %w", err), "sett up writes the file that %s names", env.ModelKeys)
+		}
 	}
 	keys, err := env.ParseModelKeys(text)
 	if err != nil {

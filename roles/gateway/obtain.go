@@ -17,6 +17,7 @@ import (
 
 	"sett/contract/model"
 	line "sett/roles/role/gateway"
+	"sett/roles/role/words"
 )
 
 // got is an answer of a provider or of a tape.
@@ -63,8 +64,50 @@ func (c *call) obtain(ctx context.Context, cancel context.CancelCauseFunc) (*got
 			}
 			continue
 		}
+		if again {
+			c.unrepeated = c.tooLong(ctx, wait)
+		}
+		if c.unrepeated != "" && !g.explain(c.unrepeated) {
+			c.status = g.status
+			g.close()
+			why := refusal(line.Provider, "model %s answers %d: %s", c.up.Name, g.status, c.unrepeated)
+			return nil, g.status, &why
+		}
 		return c.lastWord(ctx, g, err)
 	}
+}
+
+// tooLong says that the provider asks for a longer wait than there is; empty: it does not.
+func (c *call) tooLong(ctx context.Context, wait time.Duration) string {
+	asks := "the provider asks for a wait of " + words.Span(wait)
+	switch {
+	case wait > c.s.pace.patience:
+		return asks + ", and Sett waits at most " + words.Span(c.s.pace.patience)
+	case wait > 0 && late(ctx, wait):
+		return asks + ", and this call has to end before"
+	}
+	return ""
+}
+
+// explain puts a reason before the message of an error, whose other fields stay: of an answer, that is
+// what tools show. It returns false where the answer is no such error.
+func (g *got) explain(reason string) bool {
+	at, err := fields(g.head, "error")
+	if err != nil {
+		return false
+	}
+	said := at["error"]
+	if inner, err := fields(said.in(g.head), "message"); err == nil {
+		from := said.from
+		said = inner["message"]
+		said.from, said.to = said.from+from, said.to+from
+	}
+	var message string
+	if json.Unmarshal(said.in(g.head), &message) != nil {
+		return false
+	}
+	g.head = slices.Concat(g.head[:said.from], encodeJSON(reason+": "+message), g.head[said.to:])
+	return true
 }
 
 // late says whether the context ends within that time.

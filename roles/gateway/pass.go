@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	line "sett/roles/role/gateway"
+	"sett/roles/role/words"
 )
 
 // pass passes an answer on, and cuts the client's connection where the provider's was cut.
@@ -97,7 +98,7 @@ func (c *call) passWhole(g *got) {
 		}
 	} else {
 		c.whole = true
-		c.reason = "status " + strconv.Itoa(g.status)
+		c.reason = "status " + strconv.Itoa(g.status) + words.Because(c.unrepeated)
 	}
 	c.settleBid()
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(g.head)))

@@ -11,6 +11,7 @@ import (
 
 	"sett/blackboard"
 	"sett/contract/model"
+	"sett/roles/view"
 )
 
 // purse is the account of a gateway without a blackboard, as sett try has one: of one goal with
@@ -145,17 +146,9 @@ func (p *purse) pending(context.Context) (all []blackboard.PendingCall, _ error)
 
 // print writes the account as JSON.
 func (p *purse) print(w io.Writer) error {
-	type spent struct {
-		blackboard.Spent
-		Seconds float64 `json:"seconds"`
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := []spent{}
-	for _, s := range p.spent {
-		all = append(all, spent{s, s.Took.Seconds()})
-	}
-	if err := json.NewEncoder(w).Encode(all); err != nil {
+	if err := json.NewEncoder(w).Encode(view.SpentOf(p.spent)); err != nil {
 		return fmt.Errorf("print the account: %w", err)
 	}
 	return nil

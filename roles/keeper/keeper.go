@@ -47,7 +47,9 @@ func specs(e role.Env, instance string) []runtime.Spec {
 		}
 		vars := env.WithoutUnit(e.Environ())
 		if c == runtime.ComponentBlackboard { // it starts no program of the clan's
-			vars = slices.DeleteFunc(vars, func(v string) bool { return strings.HasPrefix(v, env.HostValues+"=") })
+			vars = slices.DeleteFunc(vars, func(v string) bool {
+				return strings.HasPrefix(v, env.HostValues+"=") || strings.HasPrefix(v, env.ModelSecrets+"=")
+			})
 		}
 		out = append(out, runtime.Spec{Name: c, Args: []string{c}, Env: vars, Labels: labels})
 	}

@@ -16,7 +16,9 @@ func world(vars map[string]string) role.Env {
 	e := role.OS(nil, role.Build{})
 	e.Stdout, e.Stderr = io.Discard, io.Discard
 	e.Lookup = func(name string) (string, bool) { v, ok := vars[name]; return v, ok }
-	e.Environ = func() []string { return []string{"PATH=/bin", "SETT_UNIT=mine", "SETT_HOST_VALUES={}"} }
+	e.Environ = func() []string {
+		return []string{"PATH=/bin", "SETT_UNIT=mine", "SETT_HOST_VALUES={}", "SETT_MODEL_SECRETS={}"}
+	}
 	return e
 }
 
@@ -28,7 +30,7 @@ func TestSpecs(t *testing.T) {
 	for _, s := range own {
 		vars := []string{"PATH=/bin"}
 		if s.Name == "orchestrator" {
-			vars = append(vars, "SETT_HOST_VALUES={}") // which gives programs their variables
+			vars = append(vars, "SETT_HOST_VALUES={}", "SETT_MODEL_SECRETS={}") // which gives programs their variables, and starts the model gateway
 		}
 		if !slices.Equal(s.Args, []string{s.Name}) || s.Labels["sett.instance"] != "clan" ||
 			s.Labels["sett.component"] != s.Name || s.Labels["sett.run"] != "run" || s.Labels["sett.workspace"] != "/repo" || !slices.Equal(s.Env, vars) {

@@ -178,7 +178,7 @@ func TestFailures(t *testing.T) {
 		"overflow":               {writer, []modeltest.Step{modeltest.Broken(modeltest.ContextOverflow)}, "the model's context is full"},
 		"empty":                  {writer, []modeltest.Step{modeltest.Broken(modeltest.Empty), modeltest.Broken(modeltest.Empty), modeltest.Broken(modeltest.Empty)}, "3 answers in a row"},
 		"length":                 {writer, []modeltest.Step{{Text: "a", Length: true}, {Calls: broken.Calls, Length: true}, done}, ""},
-		"no money":               {writer, []modeltest.Step{view, modeltest.Broken(modeltest.OutOfMoney)}, "429 (insufficient_quota): your credit balance is too low (after 1 answer, 1 call"},
+		"no money":               {writer, []modeltest.Step{view, modeltest.Broken(modeltest.OutOfMoney)}, "429 (insufficient_quota): your credit balance is too low (after 1 answer, 1 tool call"},
 		"cut for ever":           {writer, []modeltest.Step{modeltest.Broken(modeltest.CutStream), modeltest.Broken(modeltest.CutStream), modeltest.Broken(modeltest.CutStream)}, "the answer broke off"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -262,10 +262,10 @@ func TestStopped(t *testing.T) {
 		cancel()
 	}()
 	err := r.run(ctx)
-	if err == nil || !strings.Contains(err.Error(), "stopped after 1 answer, 1 call, ") {
+	if err == nil || !strings.Contains(err.Error(), "stopped after 1 answer, 1 tool call, ") {
 		t.Errorf("got %v", err)
 	}
-	contains(t, r.stderr.String(), "step 1: run echo $$ >pid; exec sleep 1000", "stopped after 1 answer, 1 call")
+	contains(t, r.stderr.String(), "step 1: run echo $$ >pid; exec sleep 1000", "stopped after 1 answer, 1 tool call")
 	pid, _ := strconv.Atoi(strings.TrimSpace(r.file("pid")))
 	if _, err := os.Stat("/proc/" + strconv.Itoa(pid)); pid == 0 || err == nil {
 		t.Errorf("process %d lives", pid)

@@ -57,7 +57,7 @@ type errUnread struct{ error }
 
 // done sums up the work for people.
 func (l *loop) done() string {
-	return fmt.Sprintf("%s, %s, %d + %d tokens", count(l.step, "answer"), count(l.calls, "call"), l.usage.Input+l.usage.Cached+l.usage.CacheWrite, l.usage.Output)
+	return fmt.Sprintf("%s, %s, %d + %d tokens", count(l.step, "answer"), count(l.calls, "tool call"), l.usage.Input+l.usage.Cached+l.usage.CacheWrite, l.usage.Output)
 }
 
 func count(n int, what string) string {

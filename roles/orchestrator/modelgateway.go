@@ -22,7 +22,8 @@ func (u specs) ModelGateway(c *config.Config) (runtime.Spec, error) {
 		return runtime.Spec{}, errors.New("describe model-gateway: it has no address; sett up gives it one")
 	}
 	g := env.GatewayOf(c)
-	g.Instance, g.Addr, g.Key, g.Keys, g.Answers = u.settings.Instance, at.Host, u.settings.GatewayKey, u.settings.ModelKeys, u.settings.ModelAnswers
+	g.Instance, g.Addr, g.Key, g.Answers = u.settings.Instance, at.Host, u.settings.GatewayKey, u.settings.ModelAnswers
+	g.Keys, g.Secrets = u.settings.ModelKeys, u.settings.ModelSecrets
 	g.HealthAddr = "off" // the address for cubs serves it, too
 	g.Redis = u.settings.Redis
 	g.Redis.Mark = u.known()

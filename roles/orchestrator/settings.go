@@ -41,7 +41,8 @@ type settings struct {
 	RepositoryKey  string   // of which agents' tokens there are made
 	GatewayURL     string   // of the model gateway, as agents see it; empty: there is none
 	GatewayKey     string   // of which agents' tokens there are made
-	ModelKeys      string   // file on the agents' host with the providers' keys; empty: none is wanted
+	ModelKeys      string   // file on the agents' host with the providers' keys, for a container; empty: none is wanted
+	ModelSecrets   string   // the providers' keys, for a process: a JSON object
 	ModelAnswers   string   // directory on that host for the answers of running grants
 	Runtime        string   // of the agents: config.RuntimeDocker or RuntimeProcess; empty: somebody else runs them
 	AgentsRedis    string   // the blackboard as agents' containers see it
@@ -63,7 +64,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		ConfigFile: r.Required(env.Config, "the file with the resolved configuration"),
 		StateDir:   r.Or(env.StateDir, ""), BoardAddr: r.Or(env.ListenAddr, ""), Workspace: r.Or(env.Workspace, ""), Pins: r.Or(env.Pins, ""),
 		Store: r.Or(env.Store, ""), Trees: r.Or(env.Trees, ""), LandInto: r.Or(env.LandInto, ""), RepositoryURL: r.Or(env.RepositoryURL, ""), RepositoryKey: r.Or(env.RepositoryKey, ""),
-		GatewayURL: r.Or(env.ModelGateway, ""), GatewayKey: r.Or(env.GatewayKey, ""), ModelKeys: r.Or(env.ModelKeys, ""), ModelAnswers: r.Or(env.ModelAnswers, ""),
+		GatewayURL: r.Or(env.ModelGateway, ""), GatewayKey: r.Or(env.GatewayKey, ""), ModelKeys: r.Or(env.ModelKeys, ""), ModelSecrets: r.Or(env.ModelSecrets, ""), ModelAnswers: r.Or(env.ModelAnswers, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
 		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),
 		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),

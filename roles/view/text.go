@@ -44,7 +44,17 @@ func Named(a blackboard.Artefact) string { return WithID(Title(a), a.ID) }
 
 // Gist is an artefact in one line: the reason of a Failure, the text of a Question,
 // else its summary, else the beginning of its payload.
-func Gist(a *blackboard.Artefact) string {
+func Gist(a *blackboard.Artefact) string { return words.Quote(says(a)) }
+
+// longestReason is the length, in characters, of a reason that has a line of its own. A cub's
+// reasons are shorter.
+const longestReason = 600
+
+// Reason is Gist for the end of a goal: with its cause, and with commands that it names.
+func Reason(a *blackboard.Artefact) string { return words.Line(says(a), longestReason) }
+
+// says is the text of an artefact that its gist is taken from.
+func says(a *blackboard.Artefact) string {
 	if a == nil {
 		return ""
 	}
@@ -52,18 +62,18 @@ func Gist(a *blackboard.Artefact) string {
 	case blackboard.Failure:
 		var report blackboard.FailureReport
 		if json.Unmarshal([]byte(a.Payload), &report) == nil && report.Reason != "" {
-			return words.Quote(report.Reason)
+			return report.Reason
 		}
 	case blackboard.Question, blackboard.Answer:
-		return words.Quote(a.Payload)
+		return a.Payload
 	}
 	if a.Summary != "" {
-		return words.Quote(a.Summary)
+		return a.Summary
 	}
 	if a.StructuralType == blackboard.Review && blackboard.VerdictOf(a.Payload) == blackboard.Approve {
 		return ""
 	}
-	return words.Quote(a.Payload)
+	return a.Payload
 }
 
 // longestSaid is the length, in bytes, of the part of a text that Gist reads.

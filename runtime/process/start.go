@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sett/runtime"
+	"sett/runtime/credentials"
 	"sett/runtime/logfile"
 )
 
@@ -125,7 +126,7 @@ func (r *Runtime) launch(s runtime.Spec, before record) (record, error) {
 	if err != nil {
 		return rec, err
 	}
-	closePipe, err := passCredentials(cmd, cmd.Env)
+	closePipe, err := credentials.Pass(cmd, cmd.Env)
 	if err != nil {
 		return rec, err
 	}

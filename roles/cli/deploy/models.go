@@ -23,10 +23,11 @@ import (
 	"sett/runtime/repofile"
 )
 
-// The keys of models go from this machine's variables and files into one file of the
-// instance's directory, which the model gateway alone reads, and which goes with sett
-// down. No other file, label or variable has them: a keyed digest tells the next up that
-// they changed.
+// The keys of models go from this machine's variables and files to the model gateway. A process
+// gets them through pipes: from sett up to the keeper, which keeps them in its memory as the
+// orchestrator does, and from there to each new gateway. A container gets them in one file
+// of the instance's directory, which it alone mounts, and which goes with sett down.
+// No other file, label or variable has them: a keyed digest tells the next up that they changed.
 
 // The longest key, and file of certificates, in bytes.
 const (
@@ -266,8 +267,8 @@ func checkReplay(m config.Model) error {
 	return nil
 }
 
-// makeModels makes what the model gateway works with: the secret of its tokens, the file
-// with the keys, and its folders. Without models nothing of it is there.
+// makeModels makes what the model gateway works with: the secret of its tokens, its folders,
+// and for a container the file with the keys. Without models nothing of it is there.
 func makeModels(u *upRun) error {
 	in := u.in
 	if len(u.c.Models) == 0 {
@@ -277,7 +278,8 @@ func makeModels(u *upRun) error {
 	if in.GatewayKey == "" {
 		in.GatewayKey = rand.Text()
 	}
-	if err := instance.WriteFile(instance.ModelKeysPath(in), u.keys); err != nil {
+	given, err := giveKeys(u)
+	if err != nil {
 		return err
 	}
 	own := []string{instance.ModelAnswersDir(in)}
@@ -289,7 +291,6 @@ func makeModels(u *upRun) error {
 			return err
 		}
 	}
-	given := []string{instance.ModelKeysPath(in)}
 	for _, dir := range own {
 		_, err := os.Stat(dir)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -310,15 +311,37 @@ func makeModels(u *upRun) error {
 	return nil
 }
 
+// giveKeys writes the file with the keys, for a container, and returns it. A process has none.
+func giveKeys(u *upRun) (files []string, err error) {
+	if u.c.Runtime != config.RuntimeDocker {
+		return nil, instance.DropModelKeys(u.in) // an older sett wrote one
+	}
+	path := instance.ModelKeysPath(u.in)
+	return []string{path}, instance.WriteFile(path, u.keys)
+}
+
+// keysEnviron hands the keys to the processes of local mode that keep them.
+func keysEnviron(j *job) []string {
+	if len(j.keys) == 0 {
+		return nil
+	}
+	text, err := json.Marshal(j.keys)
+	if err != nil {
+		panic("deploy: encode texts: " + err.Error()) // a map of texts cannot fail
+	}
+	return []string{env.ModelSecrets + "=" + string(text)}
+}
+
 // modelEnviron has the orchestrator's variables about models.
 func modelEnviron(j *job, url string) []string {
 	if len(j.c.Models) == 0 {
 		return nil
 	}
-	return []string{
-		env.ModelGateway + "=" + url, env.GatewayKey + "=" + j.in.GatewayKey, env.ModelKeys + "=" + instance.ModelKeysPath(j.in),
-		env.ModelAnswers + "=" + instance.ModelAnswersDir(j.in),
+	vars := []string{env.ModelGateway + "=" + url, env.GatewayKey + "=" + j.in.GatewayKey, env.ModelAnswers + "=" + instance.ModelAnswersDir(j.in)}
+	if j.c.Runtime == config.RuntimeDocker {
+		vars = append(vars, env.ModelKeys+"="+instance.ModelKeysPath(j.in))
 	}
+	return vars
 }
 
 // chooseGateway settles where processes reach the model gateway, as chooseRepository does.

@@ -109,7 +109,7 @@ func (p *Plan) tell(at *instance.Locator) {
 	}
 	switch o := p.part(runtime.ComponentOrchestrator); {
 	case p.values && p.other == "":
-		line("~", term.Warn, "orchestrator: gets the new values of this machine's variables, is restarted")
+		line("~", term.Warn, "orchestrator: gets the new values of this machine's variables and keys, is restarted")
 	case p.replaces() && o.Kind == "container":
 		line("~", term.Warn, "orchestrator: of another version, is replaced")
 	}

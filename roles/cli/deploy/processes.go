@@ -91,7 +91,7 @@ func (p *processLauncher) spec(component string) runtime.Spec {
 		vars = append(vars, env.ListenAddr+"="+at.Host, env.Token+"="+password)
 	}
 	if component == runtime.ComponentKeeper {
-		vars = append(vars, valuesEnviron(j.values)...)
+		vars = slices.Concat(vars, valuesEnviron(j.values), keysEnviron(j))
 	}
 	return runtime.Spec{Name: component, Args: []string{component}, Env: vars, Labels: j.labels(component)}
 }

@@ -106,6 +106,9 @@ func valuesOf(c *config.Config) map[string]string {
 	if c.Notify != nil {
 		note(runtime.ComponentNotifier, c.Notify.Resolved)
 	}
+	if c.Runtime != config.RuntimeDocker && len(c.Models) > 0 { // the orchestrator keeps the keys of its models
+		note(runtime.ComponentModelGateway, c.Services.ModelGateway.Resolved)
+	}
 	if c.Otel != nil {
 		note(runtime.ComponentOrchestrator, &config.Resolved{Values: c.Otel.Found.Values})
 	}

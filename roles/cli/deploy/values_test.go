@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sett/contract/config"
+	"sett/roles/cli/instance"
 	"sett/roles/role"
 )
 
@@ -62,6 +63,28 @@ func TestNewValue(t *testing.T) {
 		}
 		if got := strings.Join(parts, ", "); got != "blackboard keep, orchestrator restart, keeper restart, agent-one restart, agent-two keep, agent-three keep, repository keep" {
 			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// A new key of a model restarts the processes that keep it; containers read it in a file.
+func TestNewKey(t *testing.T) {
+	for run, want := range map[string]bool{config.RuntimeProcess: true, config.RuntimeDocker: false} {
+		clan := func(digest string) *config.Config {
+			c := &config.Config{Runtime: run, Models: []config.Model{{Name: "m"}}}
+			c.Services.ModelGateway.Resolved = &config.Resolved{Values: digest}
+			return c
+		}
+		if newValues(clan("a"), clan("a")) || newValues(clan("a"), clan("b")) != want {
+			t.Errorf("%s: want new values %t", run, want)
+		}
+		j := &job{in: &instance.Instance{Dir: "/d"}, c: clan("a"), keys: map[string]string{"m": "hush"}}
+		vars := strings.Join(modelEnviron(j, "http://h"), " ")
+		if file := strings.Contains(vars, "SETT_MODEL_KEYS=/d/model-keys.json"); file == want || strings.Contains(vars, "hush") {
+			t.Errorf("%s: %s", run, vars)
+		}
+		if got := keysEnviron(j); !slices.Equal(got, []string{`SETT_MODEL_SECRETS={"m":"hush"}`}) {
+			t.Errorf("handed over: %q", got)
 		}
 	}
 }

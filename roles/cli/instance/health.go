@@ -18,13 +18,14 @@ import (
 	"sett/runtime"
 )
 
-// Health and metrics have a port that stays the same, because monitoring is set up with
-// it once. The port is below the range that systems hand out by themselves, so that no
-// program takes it by chance while the orchestrator is down.
+// The parts of an instance that listen have ports that follow from its directory: they stay the same,
+// because monitoring is set up with one of them once. They are below the range that systems
+// hand out by themselves, so that no program takes one by chance between its choice and its
+// use, or while the part is down.
 const (
-	healthPorts   = 20000
-	healthRange   = 10000
-	healthTries   = 50
+	firstPort     = 20000
+	portRange     = 10000
+	portTries     = 50
 	healthTime    = 500 * time.Millisecond // for an answer from this machine
 	HealthInside  = 8080                   // in the orchestrator's container
 	mostHealthSay = 1 << 20
@@ -33,18 +34,18 @@ const (
 // FreeHealth returns a free address for health and metrics. It never returns the address
 // but, which another program has although it seems free.
 func (in *Instance) FreeHealth(but string) (string, error) {
-	return freeAddress(in.Health, in.Dir, in.Repository, in.ModelGateway, but, boardHost(in))
+	return FreeAddress(in.Health, in.Dir, in.Repository, in.ModelGateway, but, boardHost(in))
 }
 
 // FreeRepository returns a free address for the role that prepares the trees, in local
-// mode. The kernel chooses a new one: it gives no port twice to two that ask at the same time.
+// mode.
 func (in *Instance) FreeRepository() (string, error) {
-	return freeAddress(in.Repository, "", in.Health, in.ModelGateway, boardHost(in))
+	return FreeAddress(in.Repository, in.TreesDir(), in.Health, in.ModelGateway, boardHost(in))
 }
 
 // FreeGateway returns a free address for the model gateway, in local mode.
 func FreeGateway(in *Instance) (string, error) {
-	return freeAddress(in.ModelGateway, "", in.Health, in.Repository, boardHost(in))
+	return FreeAddress(in.ModelGateway, ModelAnswersDir(in), in.Health, in.Repository, boardHost(in))
 }
 
 // boardHost is the address of the instance's blackboard: chosen, and perhaps not taken yet.
@@ -56,17 +57,14 @@ func boardHost(in *Instance) string {
 	return at.Host
 }
 
-// freeAddress returns a free address: the present one, else one computed from a path if
-// there is one, else any, and none of but.
-func freeAddress(present, path string, but ...string) (string, error) {
+// FreeAddress returns a free address of this machine: the present one, else one computed from a
+// text that is the user's own, else any, and none of but.
+func FreeAddress(present, from string, but ...string) (string, error) {
 	wanted := []string{present}
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(path))
-	for i := range uint32(healthTries) {
-		if path == "" {
-			break
-		}
-		port := healthPorts + int((h.Sum32()+i)%healthRange)
+	_, _ = h.Write([]byte(from))
+	for i := range uint32(portTries) {
+		port := firstPort + int((h.Sum32()+i)%portRange)
 		wanted = append(wanted, net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	}
 	wanted = append(wanted, "127.0.0.1:0")

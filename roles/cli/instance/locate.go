@@ -176,10 +176,6 @@ func (l *Locator) Config(options ...config.Option) (*config.Config, string, erro
 	return c, path, nil
 }
 
-// mostConfig bounds a sett.yml, in bytes. A smaller bound of its own has config.Parse,
-// which says it better.
-const mostConfig = 4 << 20
-
 // Source returns the text of a configuration. In the workspace, no link leads out of it;
 // a file elsewhere was named by the user.
 func Source(l *Locator, path string) ([]byte, error) {
@@ -187,7 +183,7 @@ func Source(l *Locator, path string) ([]byte, error) {
 	if err != nil || !Within(path, root) {
 		root = ""
 	}
-	return repofile.Read(root, path, mostConfig)
+	return repofile.Read(root, path, config.MaxSource)
 }
 
 // Relative returns a path below the current directory relative to it, and any other

@@ -81,8 +81,8 @@ func (in *Instance) StoreDir() string { return filepath.Join(in.Dir, "store") }
 // TreesDir is the directory of the agents' private trees.
 func (in *Instance) TreesDir() string { return filepath.Join(in.Dir, "trees") }
 
-// ModelKeysPath is the path of the file with the keys of models. It is there while the
-// instance runs.
+// ModelKeysPath is the path of the file with the keys of models. It is there while the model
+// gateway is a container, until sett down.
 func ModelKeysPath(in *Instance) string { return filepath.Join(in.Dir, "model-keys.json") }
 
 // ModelAnswersDir is the directory of the models' answers to running grants.

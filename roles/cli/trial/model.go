@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	osexec "os/exec"
@@ -21,8 +20,8 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/contract/env"
-	"sett/contract/prompt"
 	"sett/contract/tool"
+	"sett/roles/cli/instance"
 	"sett/roles/cli/term"
 	"sett/roles/cub/door"
 	"sett/roles/cub/toolrun"
@@ -32,12 +31,13 @@ import (
 	"sett/roles/role/words"
 	"sett/roles/view"
 	"sett/runtime"
+	"sett/runtime/credentials"
 )
 
 // Model is the way to the agent's model: what a model gateway of the trial's own is started with.
 type Model struct {
 	Gateway env.Gateway
-	Keys    map[string]string // as the file of keys has them
+	Keys    map[string]string // by the model's name; headers as NAME/HEADER
 }
 
 // gate is that gateway while it runs.
@@ -57,8 +57,8 @@ const (
 	gateEnds   = 15 * time.Second
 )
 
-// openGate starts the gateway, which alone has the key: the tool is started when it is
-// ready, and has read it. The file is gone by then.
+// openGate starts the gateway, which gets the key through a pipe. The tool is started when it is
+// ready.
 func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	if t.Model == nil {
 		return func() {}, nil
@@ -67,26 +67,23 @@ func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("find the sett binary: %w", err), "")
 	}
-	at, err := freePort(ctx)
+	at, err := instance.FreeAddress("", rand.Text())
+	if err != nil {
+		return nil, err
+	}
+	keys, err := json.Marshal(t.Model.Keys)
+	if err != nil {
+		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
+	}
+	s := t.Model.Gateway
+	s.Instance, s.Addr, s.HealthAddr, s.Own, s.Key, s.Secrets = t.Instance, at, "off", true, rand.Text(), string(keys)
+	g := &gate{url: "http://" + at, token: gateway.Token(s.Key, t.Agent.Name), cmd: osexec.Command(own, "model-gateway"), ended: make(chan struct{})}
+	g.cmd.Stdout, g.cmd.Stderr = &g.account, &g.said
+	closePipe, err := credentials.Pass(g.cmd, append(env.Inherited(t.Environ()), s.Environ()...))
 	if err != nil {
 		return nil, role.Fail(role.Environment, err, "")
 	}
-	dir, err := os.MkdirTemp(t.Below, "sett-try-model-") // with mode 0700
-	if err != nil {
-		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	s := t.Model.Gateway
-	s.Instance, s.Addr, s.HealthAddr, s.Own, s.Key, s.Keys = t.Instance, at, "off", true, rand.Text(), filepath.Join(dir, "keys.json")
-	text, err := json.Marshal(t.Model.Keys)
-	if err == nil {
-		err = os.WriteFile(s.Keys, text, 0o600)
-	}
-	if err != nil {
-		return nil, role.Fail(role.Environment, fmt.Errorf("hand over the keys: %w", err), "")
-	}
-	g := &gate{url: "http://" + at, token: gateway.Token(s.Key, t.Agent.Name), cmd: osexec.Command(own, "model-gateway"), ended: make(chan struct{})}
-	g.cmd.Env, g.cmd.Stdout, g.cmd.Stderr = append(env.Inherited(t.Environ()), s.Environ()...), &g.account, &g.said
+	defer closePipe()
 	var spared func()
 	if g.life, err = g.cmd.StdinPipe(); err == nil {
 		spared, err = toolrun.Start(g.cmd)
@@ -101,16 +98,6 @@ func openGate(ctx context.Context, t *Trial) (shut func(), err error) {
 	}
 	t.gate = g
 	return func() { noteModels(t, g.stop()) }, nil
-}
-
-// freePort is an address of the loopback that nobody has.
-func freePort(ctx context.Context) (string, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a port for the model gateway: %w", err)
-	}
-	defer l.Close()
-	return l.Addr().String(), nil
 }
 
 // ready waits until the gateway answers.
@@ -160,21 +147,16 @@ func noteModels(t *Trial, all []view.Spent) {
 // in a running instance; here the report names the fault as well.
 func bidByModel(ctx context.Context, t *Trial) error {
 	asks := env.AsksOf(t.Agent, t.gate.url, t.gate.token)
-	p := prompt.New(prompt.Task{
-		Role: t.Agent.Role, Instructions: t.Agent.Prompts.Claim, Form: prompt.FormBid, Input: tool.Input{Target: t.Target, ContextChain: t.Chain},
-		Room: prompt.RoomFor(asks.LLM.Context, modelclient.BidOutput),
-	})
+	q, _ := modelclient.BidRequest(t.Agent.Role, t.Agent.Prompts.Claim, tool.Input{Target: t.Target, ContextChain: t.Chain}, *asks.LLM)
 	client := &modelclient.Client{
 		API: asks.API, Model: asks.Model, Base: t.gate.url, HTTP: modelclient.NewHTTP(door.Patient(door.Patience)), Repeats: 2,
 		Sign: func(h http.Header) {
 			gateway.SetCall(h, t.gate.token, blackboard.Call{ID: t.NewID(), Claim: t.Claim, Agent: t.Agent.Name, Holder: "try"})
 		},
 	}
-	limited, cancel := context.WithTimeoutCause(ctx, modelclient.BidTimeout, fmt.Errorf("it took longer than %s", modelclient.BidTimeout))
+	limited, cancel := modelclient.LimitBid(ctx)
 	defer cancel()
-	bid, why, err := client.Bid(limited, modelclient.Request{
-		System: p.System, Messages: []modelclient.Message{{Text: p.User}}, MaxOutput: modelclient.BidOutput, Temperature: asks.LLM.Temperature,
-	})
+	bid, why, err := client.Bid(limited, q)
 	if ctx.Err() != nil {
 		return term.Interrupted("interrupted; nothing was recorded")
 	}
@@ -220,6 +202,7 @@ func runWithModel(ctx context.Context, t *Trial, c toolrun.Command, vars env.Too
 		return exec(ctx, t, c, vars, nil)
 	}
 	defer d.Close()
+	c.Expired = func() { t.waited = d.Waits() } // a container's timeout is not seen here
 	res, err := exec(ctx, t, c, vars, d)
 	place, over := (*role.Error)(nil), (*gateway.OverBudget)(nil)
 	if !errors.As(err, &place) && errors.As(context.Cause(ctx), &over) {

@@ -198,7 +198,7 @@ func (t *Trial) interpret(ctx context.Context, phase blackboard.Phase, res toolr
 		return tool.Output{}, err
 	}
 	out, err := tool.Read(t.Agent.Adapter, phase, tool.End{
-		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: t.Agent.Timeout,
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, OutOfMemory: res.OutOfMemory, Timeout: t.Agent.Timeout, Call: t.waited, Model: cubOf(t).Asks.Model,
 		Command: t.Agent.Command, Stdout: res.Stdout, Stderr: res.Stderr, StdoutSize: res.StdoutSize, StdoutTruncated: res.StdoutTruncated,
 	})
 	switch {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"sett/blackboard"
 	"sett/contract/config"
@@ -52,7 +53,8 @@ type Trial struct {
 	attempt int
 	pin     string // directory of the clan's own files
 	place   place
-	gate    *gate // to the model
+	gate    *gate         // to the model
+	waited  time.Duration // for the model, by a call that had no end at the tool's timeout
 }
 
 // Report is the output of `try -o json`.

@@ -23,6 +23,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"sett/blackboard"
@@ -55,6 +56,9 @@ type Door struct {
 	server *http.Server
 	end    context.CancelFunc // of all requests
 	out    *http.Transport
+
+	mu    sync.Mutex
+	calls map[*http.Request]time.Time // under way, with their beginnings
 }
 
 // Patience outlasts the restart of a gateway that was killed.
@@ -92,7 +96,7 @@ func Open(o Options) (*Door, error) {
 	if err != nil || to.Host == "" {
 		return nil, errors.New("open the door to the model: the gateway has no address")
 	}
-	d := &Door{o: o, token: "sett-" + rand.Text(), out: &http.Transport{
+	d := &Door{o: o, token: "sett-" + rand.Text(), calls: map[*http.Request]time.Time{}, out: &http.Transport{
 		DialContext: Patient(cmp.Or(o.Patience, Patience)), MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
 	listeners, err := d.listen()
@@ -201,8 +205,31 @@ func (d *Door) guard(next http.Handler) http.Handler {
 		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
 			d.o.Log.Debug("answers may break off", "error", err)
 		}
+		defer d.began(r)()
 		next.ServeHTTP(w, r)
 	})
+}
+
+// began notes a call until it has ended.
+func (d *Door) began(r *http.Request) (ended func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.calls[r] = time.Now()
+	return func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		delete(d.calls, r)
+	}
+}
+
+// Waits is for how long the oldest call under way has had no end; 0: there is none.
+func (d *Door) Waits() (longest time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, began := range d.calls {
+		longest = max(longest, time.Since(began))
+	}
+	return longest
 }
 
 // proxy passes requests on to the gateway as they come, and answers likewise.

@@ -99,6 +99,32 @@ func body(t *testing.T, res *http.Response) string {
 	return string(text)
 }
 
+// A door knows for how long a call has had no end.
+func TestWaits(t *testing.T) {
+	t.Parallel()
+	asked, answer := make(chan struct{}), make(chan struct{})
+	o := open(t, true, func(w http.ResponseWriter, _ *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		close(asked)
+		<-answer
+	})
+	if o.Waits() != 0 {
+		t.Error("it waits before a call")
+	}
+	res := o.post(http.DefaultClient, o.vars["OPENAI_BASE_URL"]+"/chat/completions", "Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+	<-asked
+	if o.Waits() <= 0 {
+		t.Error("it does not wait during a call")
+	}
+	close(answer)
+	body(t, res)
+	for late := time.Now().Add(10 * time.Second); o.Waits() != 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(late) {
+			t.Fatal("it waits after the call's end")
+		}
+	}
+}
+
 // A request arrives with the grant's name and the agent's token, and without what the
 // client says about itself.
 func TestPassesOn(t *testing.T) {

@@ -34,6 +34,9 @@ type Command struct {
 	Stdin []byte
 	// Timeout ends the tool that long after its start; 0 never.
 	Timeout time.Duration
+	// Expired is called when Timeout is over, before the tool is told, and must not
+	// wait. May be nil.
+	Expired func()
 	// Grace is the time between TERM and KILL; 0 is DefaultGrace.
 	Grace time.Duration
 	// Limit is the most bytes of stdout and of stderr to keep, each; 0 is

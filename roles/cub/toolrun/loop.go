@@ -72,7 +72,9 @@ func (r *run) clock(now time.Time) {
 	}
 	if !r.deadline.IsZero() && !now.Before(r.deadline) {
 		r.deadline = time.Time{}
-		r.timedOut = !r.cancelled
+		if r.timedOut = !r.cancelled; r.timedOut && r.Expired != nil {
+			r.Expired()
+		}
 		r.terminate(now)
 	}
 	if !r.killAt.IsZero() && !now.Before(r.killAt) {

@@ -8,13 +8,16 @@ import (
 	"time"
 
 	"sett/blackboard"
+	"sett/contract/env"
+	"sett/contract/prompt"
+	"sett/contract/tool"
 	"sett/roles/role"
 )
 
 // The bounds of a bid.
 const (
-	BidOutput  = 4000             // tokens of an answer, its reasoning included
-	BidTimeout = 60 * time.Second // of all calls for it; then it is ignore
+	bidOutput  = 4000             // tokens of an answer, its reasoning included
+	bidTimeout = 60 * time.Second // of all calls for it; then it is ignore
 )
 
 // mostReason bounds the reason of a bid in the ledger, in bytes.
@@ -24,6 +27,20 @@ const mostReason = 500
 func bidSchema() *Schema {
 	return &Schema{Name: "bid", JSON: json.RawMessage(
 		`{"type":"object","properties":{"bid":{"type":"string","enum":["review","claim","exclusive","ignore"]},"reason":{"type":"string"}},"required":["bid","reason"],"additionalProperties":false}`)}
+}
+
+// BidRequest is the request for an agent's bid. Left are the parts of the input that its prompt had no
+// room for.
+func BidRequest(role, instructions string, in tool.Input, limits env.LLM) (q Request, left []string) {
+	p := prompt.New(prompt.Task{
+		Role: role, Instructions: instructions, Form: prompt.FormBid, Input: in, Room: prompt.RoomFor(limits.Context, bidOutput),
+	})
+	return Request{System: p.System, Messages: []Message{{Text: p.User}}, MaxOutput: bidOutput, Temperature: limits.Temperature}, p.Left
+}
+
+// LimitBid bounds the time of all calls for a bid.
+func LimitBid(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, bidTimeout, fmt.Errorf("it took longer than %s", bidTimeout))
 }
 
 // Bid asks for a bid, and the model's reason.

@@ -20,10 +20,13 @@ const maxQuote = 120
 
 // Quote is the beginning of a text as part of a line: its first line that is not
 // empty, shortened.
-func Quote(s string) string {
+func Quote(s string) string { return Line(s, maxQuote) }
+
+// Line is the first line of a text that is not empty, with at most so many characters.
+func Line(s string, most int) string {
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" {
-			return Shorten(role.Clean(line[:min(len(line), 4*maxQuote+4)]), maxQuote)
+			return Shorten(role.Clean(line[:min(len(line), 4*most+4)]), most)
 		}
 	}
 	return ""

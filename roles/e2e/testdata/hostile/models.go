@@ -88,7 +88,7 @@ func (q quest) own(w way) {
 
 // environment looks for secrets in the environment and memory of all processes, and in files.
 func (q quest) environment() {
-	for _, name := range []string{"SETT_MODEL_TOKEN", "SETT_MODEL_GATEWAY_KEY", "SETT_MODEL_KEYS", "SETT_MODEL_ANSWERS", "REDIS_URL"} {
+	for _, name := range []string{"SETT_MODEL_TOKEN", "SETT_MODEL_GATEWAY_KEY", "SETT_MODEL_KEYS", "SETT_MODEL_SECRETS", "SETT_MODEL_ANSWERS", "REDIS_URL"} {
 		note(attempt, "environment: "+name, isSet(name))
 	}
 	all := errors.New("none")

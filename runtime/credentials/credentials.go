@@ -1,4 +1,6 @@
-package process
+// Package credentials hands secrets to a process that is started, through a pipe. The process
+// reads them with role.Unit. Which variables are secret is said in contract/env.
+package credentials
 
 import (
 	"errors"
@@ -17,11 +19,11 @@ const atOnce = 4096
 // inheritedFD is the number of a command's first extra file in the new process.
 const inheritedFD = 3
 
-// passCredentials gives the command the variables of env.Secret through a pipe, and the
+// Pass gives the command the variables of env.Secret through a pipe, and the
 // others of environ as its environment: /proc shows the environment of a process to
 // every process of its user. The returned function closes the pipe here; call it after
 // the start.
-func passCredentials(cmd *exec.Cmd, environ []string) (closePipe func(), err error) {
+func Pass(cmd *exec.Cmd, environ []string) (closePipe func(), err error) {
 	rest, secret := env.SplitSecrets(environ)
 	cmd.Env = rest
 	if len(secret) == 0 {

@@ -1,4 +1,4 @@
-package process
+package credentials
 
 import (
 	"io"
@@ -10,11 +10,11 @@ import (
 )
 
 // Credentials of any length go through the pipe, and none through the environment.
-func TestPassCredentials(t *testing.T) {
+func TestPass(t *testing.T) {
 	for _, size := range []int{1, atOnce, 300 << 10} {
 		cmd := &exec.Cmd{}
 		secret := env.HostValues + "=" + strings.Repeat("x", size)
-		closePipe, err := passCredentials(cmd, []string{"A=b", secret})
+		closePipe, err := Pass(cmd, []string{"A=b", secret})
 		if err != nil {
 			t.Fatal(err)
 		}
