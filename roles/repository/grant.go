@@ -2,6 +2,7 @@ package repository
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
@@ -39,13 +40,17 @@ func (s *server) lentTo(slot string, g line.Grant) (line.Lent, error) {
 	return l, nil
 }
 
-// lent returns where the tree of this grant started. A tree that the tool has removed is the tool's
-// fault: no later request would find it.
+// lent returns where the tree of this grant started. A tree that the tool has removed, or whose note it has
+// damaged, is the tool's fault: no later request would find it.
 func (d desk) lent(g line.Grant) (line.Lent, error) {
 	if err := d.tree.Stands(); err != nil {
 		return line.Lent{}, fmt.Errorf("%w: %w", line.ErrTool, err)
 	}
-	return d.lentTo(d.slot, g)
+	l, err := d.lentTo(d.slot, g)
+	if errors.Is(err, line.ErrDamaged) {
+		err = fmt.Errorf("%w: %w", line.ErrTool, err)
+	}
+	return l, err
 }
 
 // settle remembers that nothing more is to be kept of a tree.

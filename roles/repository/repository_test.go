@@ -557,11 +557,13 @@ func TestVanishedTree(t *testing.T) {
 	}
 	for ask, of := range asks {
 		for what, does := range map[string]string{
-			"removed":   `rm -r "$PWD"`,
-			"a file":    `rm -r "$PWD"; echo x >"$PWD"`,
-			"a link":    `rm -r "$PWD"; ln -s ` + filepath.Dir(canary) + ` "$PWD"`,
-			"the place": `rm -r "${PWD%/tree}"`,
-			"deep":      deep,
+			"removed":    `rm -r "$PWD"`,
+			"a file":     `rm -r "$PWD"; echo x >"$PWD"`,
+			"a link":     `rm -r "$PWD"; ln -s ` + filepath.Dir(canary) + ` "$PWD"`,
+			"the place":  `rm -r "${PWD%/tree}"`,
+			"a bad note": `echo garbage >../grant.json`,
+			"no note":    `rm ../grant.json; mkdir ../grant.json`,
+			"deep":       deep,
 		} {
 			if what == "deep" && ask != "commit" && ask != "keep" { // the others do not read its files
 				continue

@@ -153,6 +153,10 @@ func (d desk) prepare(ctx context.Context, q line.Prepare) (line.Prepared, error
 // the tool ended. Changes that are too large to keep are dropped.
 func (d desk) keepOrphan(ctx context.Context, size int64) error {
 	l, err := line.ReadLent(d.place(d.slot))
+	if errors.Is(err, line.ErrDamaged) {
+		d.log.Warn("what a tool may have left is not kept", "tree", d.slot, "error", err)
+		return store.RemoveAll(line.LentFile(d.place(d.slot)))
+	}
 	if err != nil || !l.Unsettled() {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // Lent is a tree that was prepared for a grant. It is a file, so that a killed role
@@ -24,17 +25,24 @@ type Lent struct {
 // LentFile is the file about the tree of that place.
 func LentFile(place string) string { return filepath.Join(place, "grant.json") }
 
+// ErrDamaged says that nobody can tell which grant a tree serves. In local mode without walls a tool can
+// bring that about.
+var ErrDamaged = errors.New("the note of the tree's grant is damaged")
+
 // ReadLent returns the last grant of a tree; the zero value where it served none yet.
 func ReadLent(place string) (l Lent, err error) {
 	text, err := os.ReadFile(LentFile(place))
 	if errors.Is(err, fs.ErrNotExist) || err == nil && len(text) == 0 { // empty: a read-only grant's, when the machine crashed
 		return Lent{}, nil
 	}
+	if errors.Is(err, syscall.EISDIR) {
+		return Lent{}, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
 	if err != nil {
 		return Lent{}, err
 	}
 	if err := json.Unmarshal(text, &l); err != nil {
-		return Lent{}, fmt.Errorf("read %s: %w", LentFile(place), err)
+		return Lent{}, fmt.Errorf("%w: read %s: %w", ErrDamaged, LentFile(place), err)
 	}
 	return l, nil
 }
