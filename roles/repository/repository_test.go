@@ -588,3 +588,36 @@ func TestVanishedTree(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// What a tool puts in the place of Sett's own files beside its tree stops no next grant.
+func TestVandalisedPlace(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	if err := store.SetCare(p.treesDir(), map[string]store.Care{"writer": {Keep: []string{"cache"}}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.start()
+	canary := filepath.Join(t.TempDir(), "canary")
+	if err := os.WriteFile(canary, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, does := range map[string]string{
+		"kept": `rm -rf ../kept; echo x >../kept`, "index": `rm ../index; mkdir -p ../index/x`, "git": `rm -r ../git; echo x >../git`,
+		"link": `rm -r ../git; ln -s ` + filepath.Dir(canary) + ` ../git`, "cache": `rm -rf cache; echo x >cache`, "all": `rm -r ..//* 2>/dev/null || true`,
+	} {
+		if _, err := p.client.Prepare(t.Context(), line.Prepare{Grant: first(what), Goal: "goal"}); err != nil {
+			t.Fatalf("before %s: %v", what, err)
+		}
+		sh(t, p.tree("writer"), `mkdir -p cache; echo x >cache/x; `+does)
+		_, _ = p.client.Settle(t.Context(), line.Settle{Grant: first(what)}) // what it says of the tool is another test's
+		if _, err := p.client.Prepare(t.Context(), line.Prepare{Grant: first("next"), Goal: "goal"}); err != nil {
+			t.Fatalf("after %s: %v", what, err)
+		}
+		if got := sh(t, p.tree("writer"), "git status --porcelain; cat d/file; rm -rf cache"); got != "one" {
+			t.Errorf("after %s: %q", what, got)
+		}
+	}
+	if _, err := os.Stat(canary); err != nil {
+		t.Error(err)
+	}
+}

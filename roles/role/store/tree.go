@@ -67,11 +67,16 @@ func (t *Tree) Place() string { return t.dir }
 // blame tells an error of the tool's files from one of the store or the machine, after which
 // another try may succeed.
 func (t *Tree) blame(err error) error {
-	var at *fs.PathError
-	if errors.As(err, &at) && strings.HasPrefix(at.Path, t.Dir()) && !slices.ContainsFunc(passing, func(e error) bool { return errors.Is(at, e) }) {
+	if lasts(err, t.Dir()) {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return refusal(err)
+}
+
+// lasts says whether an error is about a file below a directory, and will be the same next time.
+func lasts(err error, dir string) bool {
+	var at *fs.PathError
+	return errors.As(err, &at) && strings.HasPrefix(at.Path, dir) && !slices.ContainsFunc(passing, func(e error) bool { return errors.Is(at, e) })
 }
 
 // passing are the errors of a machine that lacks something for a while.
@@ -159,6 +164,30 @@ func (t *Tree) renew(ctx context.Context, commit string) error {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrNoGit) {
 		if err = t.clear(); err == nil {
 			err = t.checkOut(ctx, commit)
+		}
+	}
+	if lasts(err, t.dir) && ctx.Err() == nil {
+		if err = t.raze(); err == nil {
+			err = t.checkOut(ctx, commit)
+		}
+	}
+	return err
+}
+
+// raze removes everything from the place, also what a tool has put beside its tree. The directories
+// stay, since they may be mounted into a container.
+func (t *Tree) raze() error {
+	entries, err := os.ReadDir(t.dir)
+	if err != nil {
+		return err
+	}
+	dirs := []string{t.Dir(), t.GitDir(), t.TmpDir()}
+	for _, e := range entries {
+		path := filepath.Join(t.dir, e.Name())
+		if e.IsDir() && slices.Contains(dirs, path) {
+			err = errors.Join(err, empty(path))
+		} else {
+			err = errors.Join(err, RemoveAll(path))
 		}
 	}
 	return err
