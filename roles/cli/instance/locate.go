@@ -264,6 +264,9 @@ func findAmong(l *Locator, all []*Instance) (*Instance, error) {
 		if len(all) > 0 {
 			hint += " starts one, sett list shows those of other workspaces"
 		}
+		if gone := slices.IndexFunc(all, func(in *Instance) bool { return in.Workspace != "" && !Exists(in.Workspace) }); gone >= 0 {
+			hint = fmt.Sprintf("sett up --name %s, if this repository was moved from %s; else %s", all[gone].Name, role.Clean(all[gone].Workspace), hint)
+		}
 		if other := ofRepository(all, root); other != nil {
 			hint = fmt.Sprintf("instance %s works on this repository in %s: --name %s means it; sett up starts another one here", other.Name, role.Clean(other.Workspace), other.Name)
 		}
