@@ -30,7 +30,8 @@ const AdminUser = "sett"
 const agentCommands = "-@all +ping +client|setname +eval +evalsha +subscribe +unsubscribe +punsubscribe +discard +hgetall +zrevrange" +
 	" +time +get +set +del +exists +hget +hset +hmget +hdel +hincrby +llen +rpush +zadd +zrange +zrem +xadd +publish"
 
-// notifierCommands is all that the notifier needs: it reads, and stores up to where.
+// notifierCommands is all that the notifier needs: it reads, and stores up to where it has
+// told, and how that goes.
 const notifierCommands = "-@all +ping +client|setname +unsubscribe +punsubscribe +discard" +
 	" +time +get +set +hgetall +llen +zscore +xread"
 
@@ -100,7 +101,7 @@ type Users struct {
 // ACLFile returns the file of users (aclfile) of a Redis that holds the instance
 // alone. Passwords are in it as hashes only. The names are those of a valid
 // configuration, which have none of the characters that would end a rule or stand
-// for others in a pattern. The notifier reads the instance's keys and writes one, the
+// for others in a pattern. The notifier reads the instance's keys and writes two, the
 // gateway writes those of models' accounts, and of claims, which have the grants; a server before Redis 7 has no such rules.
 func ACLFile(instance, adminPassword string, users Users) []byte {
 	var b strings.Builder
@@ -114,8 +115,8 @@ func ACLFile(instance, adminPassword string, users Users) []byte {
 			AgentUser(agent), hashed(AgentPassword(adminPassword, agent)), keys.Prefix, keys.Prefix, agentCommands)
 	}
 	if users.Notifier {
-		fmt.Fprintf(&b, "user %s on %s resetkeys %%R~%s* ~%s resetchannels %s\n",
-			NotifierUser, hashed(passwordOf(adminPassword, NotifierUser)), keys.Prefix, keys.Notified(), notifierCommands)
+		fmt.Fprintf(&b, "user %s on %s resetkeys %%R~%s* ~%s ~%s resetchannels %s\n",
+			NotifierUser, hashed(passwordOf(adminPassword, NotifierUser)), keys.Prefix, keys.Notified(), notifierKey(keys), notifierCommands)
 	}
 	if users.Gateway {
 		fmt.Fprintf(&b, "user %s on %s resetkeys %%R~%s* ~%s ~%s ~%s ~%s resetchannels %s\n",

@@ -2,10 +2,12 @@ package redis
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"sync"
 
+	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
 )
 
@@ -22,8 +24,8 @@ func (b Ledger) Notified(ctx context.Context) (string, error) {
 	return at, nil
 }
 
-// SetNotified stores that position. It is the one thing that the notifier writes,
-// and nobody else does while it runs, so that it takes no script to write it.
+// SetNotified stores that position. Nobody else does while the notifier runs, so that it
+// takes no script to write it.
 func (b Ledger) SetNotified(ctx context.Context, at string) error {
 	if !position().MatchString(at) {
 		return fmt.Errorf("store notified: %q is no position in the ledger", at)
@@ -32,10 +34,43 @@ func (b Ledger) SetNotified(ctx context.Context, at string) error {
 	return err
 }
 
-// ForgetNotified removes that position: the notifier then begins with recent
-// entries, as at its very first start.
+// ForgetNotified removes that position, of a notifier that was removed: the next one begins
+// with recent entries, but with none that was told before. It can be repeated.
 func (b Ledger) ForgetNotified(ctx context.Context) error {
-	_, err := b.c.Ask(ctx, "forget notified", "DEL", b.c.Keys.Notified())
+	at, err := b.Notified(ctx)
+	if err == nil && at != "" {
+		err = b.SetNotifier(ctx, blackboard.Notifier{Told: at})
+	}
+	if err != nil {
+		return err
+	}
+	_, err = b.c.Ask(ctx, "forget notified", "DEL", b.c.Keys.Notified())
+	return err
+}
+
+// notifierKey is the key notifier. No script uses it.
+func notifierKey(k store.Keys) string { return k.Prefix + "notifier" }
+
+// Notifier returns the notifier's last word about itself; the zero value: none that can be read.
+func (b Ledger) Notifier(ctx context.Context) (n blackboard.Notifier, err error) {
+	text, err := b.c.Text(ctx, "read notifier", "GET", notifierKey(b.c.Keys))
+	if err != nil || json.Unmarshal([]byte(text), &n) != nil {
+		return blackboard.Notifier{}, err
+	}
+	if !position().MatchString(n.Told) {
+		n.Told = ""
+	}
+	return n, nil
+}
+
+// SetNotifier stores the notifier's word about itself. This key and that of the position
+// are all that it may write.
+func (b Ledger) SetNotifier(ctx context.Context, n blackboard.Notifier) error {
+	text, err := json.Marshal(n)
+	if err != nil {
+		return fmt.Errorf("store notifier: %w", err)
+	}
+	_, err = b.c.Ask(ctx, "store notifier", "SET", notifierKey(b.c.Keys), string(text))
 	return err
 }
 

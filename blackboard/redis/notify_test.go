@@ -3,9 +3,11 @@ package redis
 import (
 	"context"
 	"net/url"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 )
@@ -47,6 +49,35 @@ func TestNotified(t *testing.T) {
 	})
 }
 
+// What the notifier says of itself is stored and read again. A notifier that was removed
+// leaves the position up to which it had told, however often it is forgotten.
+func TestNotifierSays(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		is := func(want blackboard.Notifier) {
+			t.Helper()
+			got, err := w.b.Ledger.Notifier(w.ctx)
+			must(t, err)
+			if !reflect.DeepEqual(got, want) {
+				t.Errorf("notifier %+v, want %+v", got, want)
+			}
+		}
+		is(blackboard.Notifier{})
+		said := blackboard.Notifier{Incarnation: "i", Unfit: "no curl", Untold: &blackboard.Untold{Since: time.Unix(1, 0).UTC(), Event: "gate", Position: "1-1", Tries: 3, Error: "oh"}}
+		must(t, w.b.Ledger.SetNotifier(w.ctx, said))
+		is(said)
+		must(t, w.b.Ledger.SetNotified(w.ctx, "7-1"))
+		for range 2 {
+			must(t, w.b.Ledger.ForgetNotified(w.ctx))
+			is(blackboard.Notifier{Told: "7-1"})
+		}
+		for _, odd := range []string{"", "x", `{"told":"$"}`, `[1]`} {
+			w.raw("SET", notifierKey(w.b.c.Keys), odd)
+			is(blackboard.Notifier{})
+		}
+	})
+}
+
 // A Question waits until it is answered, a gate until it is decided, and nothing
 // else does.
 func TestWaitsForHuman(t *testing.T) {
@@ -84,6 +115,9 @@ func TestNotifierUserCanWork(t *testing.T) {
 	_, err = b.ServerTime(g.ctx)
 	must(t, err)
 	_, err = b.Ledger.Notified(g.ctx)
+	must(t, err)
+	must(t, b.Ledger.SetNotifier(g.ctx, blackboard.Notifier{Incarnation: "i"}))
+	_, err = b.Ledger.Notifier(g.ctx)
 	must(t, err)
 	ctx, cancel := context.WithCancel(g.ctx)
 	seen := 0
@@ -130,8 +164,10 @@ func TestNotifierUserIsRefused(t *testing.T) {
 		}
 	}
 	g.unchanged("the thief", before)
-	if got := thief.say("SET", "sett:{test}:notified", "1-1"); got != "+OK" {
-		t.Errorf("its own: %s", got)
+	for _, key := range []string{"sett:{test}:notified", "sett:{test}:notifier"} {
+		if got := thief.say("SET", key, "1-1"); got != "+OK" {
+			t.Errorf("its own %s: %s", key, got)
+		}
 	}
 	if strings.HasPrefix(AgentUser(NotifierUser), NotifierUser) || NotifierUser == AdminUser {
 		t.Error("its name is another's")

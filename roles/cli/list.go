@@ -22,8 +22,8 @@ type listCmd struct {
 // Help is shown by `sett list --help`.
 func (listCmd) Help() string {
 	return `Shows all instances of this user, wherever they are. States: running, degraded (some
-part does not run, is paused or just being restarted, an agent is not ready, or the
-blackboard refuses writes), unreachable (its blackboard or its container engine does not
+part does not run, is paused or just being restarted, an agent is not ready, the notifier
+cannot tell an event, or the blackboard refuses writes), unreachable (its blackboard or its container engine does not
 answer), lost (its state directory was removed, and processes of it run) and stopped.
 
 With -v each instance that runs is followed by its agents (idle, working, starting, silent,
@@ -44,7 +44,9 @@ open work waits for, with the goal and for how long:
 Of each kind of open work the oldest 200 are looked at. A line says what disk the instance's
 store and its agents' trees take, as the repository measured it while they were at rest.
 
-For programs -v adds parts (name, state, since, unit_id, and restarts: how often it ended
+For programs notifier is there if its command cannot be run, or did not take an event: unfit,
+untold_since, untold_age_seconds, event, workflow_id, position, tries, error, given_up.
+With -v there are also parts (name, state, since, unit_id, and restarts: how often it ended
 and was started again), agents_detail (name, role, state, since, strategy, replicas,
 concurrency, unit_id, bids_due, queued, works), waits (what, agent, since, age_seconds, until,
 subject_id, workflow_id, text), waits_more (open work that was not looked at), stopping and disk.

@@ -20,6 +20,10 @@ type slowLedger struct {
 
 func (l *slowLedger) Last(context.Context) (string, error) { return "", nil }
 
+func (l *slowLedger) Notifier(context.Context) (blackboard.Notifier, error) {
+	return blackboard.Notifier{}, nil
+}
+
 func (l *slowLedger) Follow(context.Context, string, func(blackboard.Event) error, func(error)) error {
 	return nil
 }

@@ -16,6 +16,9 @@ func (n *notifier) follow(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := n.patiently(ctx, func() error { return n.introduce(ctx) }); err != nil {
+		return err
+	}
 	n.log.Info("following the ledger", "position", from)
 	return n.board.Follow(ctx, from, func(e blackboard.Event) error {
 		return n.entry(ctx, e)
@@ -26,7 +29,7 @@ func (n *notifier) follow(ctx context.Context) error {
 
 // begin returns the position to go on from. The first start since sett.yml has a
 // notifier begins a little in the past: events of the clan's start are news, events
-// from long before the notifier are not.
+// from long before the notifier are not, nor those that one of before told.
 func (n *notifier) begin(ctx context.Context) (string, error) {
 	at, err := n.board.Notified(ctx)
 	if err != nil || at != "" {
@@ -36,7 +39,14 @@ func (n *notifier) begin(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	before, err := n.board.Notifier(ctx)
+	if err != nil {
+		return "", err
+	}
 	at = blackboard.PositionAt(now.Add(-n.pace.window))
+	if blackboard.IsAfter(before.Told, at) {
+		at = before.Told
+	}
 	return at, n.board.SetNotified(ctx, at)
 }
 
@@ -50,21 +60,8 @@ func (n *notifier) entry(ctx context.Context, e blackboard.Event) error {
 		}
 		return n.remember(ctx, e.ID)
 	}
-	log := n.log.With("event", a.kind, "workflow", e.Workflow, "artefact", a.artefact, "position", e.ID)
-	var v event
-	err := n.patiently(ctx, func() (err error) {
-		v, err = n.describe(ctx, e, a)
+	if err := n.tell(ctx, e, a); err != nil {
 		return err
-	})
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case err != nil: // one bad record must not stop the events after it
-		log.Error("event not told: it cannot be read", "error", err)
-	default:
-		if told := n.tell(ctx, log, v); !told {
-			return ctx.Err()
-		}
 	}
 	return n.remember(ctx, e.ID)
 }

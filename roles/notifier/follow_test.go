@@ -77,36 +77,103 @@ func TestAnsweredMeanwhile(t *testing.T) {
 	}
 }
 
-// A command that fails is run again, four times in all; then its event is left, and
-// the next one is told.
+// failsAt is a command that fails for the question "bad" until there is the file "mended".
+const failsAt = `in=$(cat); [ -e "$DIR/mended" ] || case $in in *'"text":"bad"'*) echo no >>"$DIR/no"; echo "sorry" >&2; exit 3;; esac; echo "$in" >>"$DIR/told"; echo sent`
+
+// failures is how often that command has failed.
+func (w *world) failures() int {
+	w.Helper()
+	raw, err := os.ReadFile(filepath.Join(w.dir, "no"))
+	w.must(err)
+	return strings.Count(string(raw), "no")
+}
+
+// state waits for a word of the notifier about itself on the blackboard.
+func (w *world) state(what string, is func(blackboard.Notifier) bool) (n blackboard.Notifier) {
+	w.Helper()
+	w.until(what, func() (ok bool) {
+		var err error
+		n, err = w.board.Ledger.Notifier(w.ctx)
+		w.must(err)
+		return is(n)
+	})
+	return n
+}
+
+// An event whose command fails is told as soon as the command works, after any number of
+// tries and over restarts; the events after it wait. Meanwhile the blackboard says which
+// one, since when and why.
 func TestCommandFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.ask("bad")
+	bad := w.ask("bad")
 	w.ask("good")
-	r := w.start(`in=$(cat); case $in in *'"text":"bad"'*) echo no >>"$DIR/no"; echo "sorry" >&2; exit 3;; esac; echo "$in" >>"$DIR/told"; echo sent`, quick())
+	r := w.start(failsAt, quick(), env.Incarnation+"=one")
+	first := w.state("an event that is not told", func(n blackboard.Notifier) bool { return n.Untold != nil && n.Untold.Tries > 9 })
+	a, err := w.board.Records.Artefact(w.ctx, bad)
+	w.must(err)
+	if u := first.Untold; first.Incarnation != "one" || first.Unfit != "" || u.Event != "question" || u.Workflow != a.WorkflowID || u.Position == "" ||
+		u.GivenUp || u.Since.Before(a.CreatedAt.Add(-time.Second)) || !strings.Contains(u.Error, "exit code 3") {
+		t.Errorf("it says %+v, %+v", first, u)
+	}
+	r.halt()
+	first, err = w.board.Ledger.Notifier(w.ctx)
+	w.must(err)
+	for text, some := range map[string]bool{"line=sorry": true, "exit code 3": true, "again_in=3ms": true, "line=sent": false, "given up": false} {
+		if strings.Contains(r.log.String(), text) != some {
+			t.Errorf("%q is in the log: %v", text, !some)
+		}
+	}
+	w.told(0)
+
+	w.start(failsAt, quick(), env.Incarnation+"=two")
+	second := w.state("the next one to say so", func(n blackboard.Notifier) bool {
+		return n.Incarnation == "two" && n.Untold != nil && n.Untold.Tries > first.Untold.Tries
+	})
+	if !second.Untold.Since.Equal(first.Untold.Since) || second.Untold.Position != first.Untold.Position {
+		t.Errorf("it says %+v, and said %+v", second.Untold, first.Untold)
+	}
+	w.answer(bad)
+	answered := w.failures()
+	w.until("tries since the answer", func() bool { return w.failures() > answered+1 })
+	w.must(os.WriteFile(filepath.Join(w.dir, "mended"), nil, 0o600))
+	all := w.told(2)
+	if textOf(all[0]) != "bad" || textOf(all[1]) != "good" {
+		t.Errorf("told of %q and %q", textOf(all[0]), textOf(all[1]))
+	}
+	if q, _ := all[0]["question"].(map[string]any); q["open"] != false {
+		t.Error("the question counts as open, as when its first try failed")
+	}
+	w.state("nothing to complain of", func(n blackboard.Notifier) bool { return n.Untold == nil })
+}
+
+// An event that is too old is tried as often as there are pauses, and then given up with
+// an error; the next one is told.
+func TestGivenUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ask("bad")
+	p := quick()
+	p.keep = 0
+	r := w.start(failsAt, p)
+	u := w.state("an event that is given up", func(n blackboard.Notifier) bool { return n.Untold != nil && n.Untold.GivenUp }).Untold
+	if u.Tries != 4 {
+		t.Errorf("it says %+v", u)
+	}
+	r.says(`level=ERROR msg="event not told: given up"`, 1)
+	if !strings.Contains(r.log.String(), "position="+u.Position) || !strings.Contains(r.log.String(), `command_line="sett answer `) {
+		t.Errorf("the log does not name %s", u.Position)
+	}
+	r.halt()
+	w.start(failsAt, p)
+	w.ask("good")
 	if got := textOf(w.told(1)[0]); got != "good" {
 		t.Errorf("told of %q", got)
 	}
-	r.says(`msg="event told"`, 1)
-	tries, err := os.ReadFile(filepath.Join(w.dir, "no"))
-	w.must(err)
-	if n := strings.Count(string(tries), "no"); n != 4 {
-		t.Errorf("tried %d times", n)
-	}
-	for text, times := range map[string]int{"line=sorry": 4, "exit code 3": 4, "given up": 1, "line=sent": 1, "again_in": 3} {
-		if n := strings.Count(r.log.String(), text); n != times {
-			t.Errorf("%q is in the log %d times, want %d", text, n, times)
-		}
-	}
-	r.halt()
-	last := w.start(takes, quick())
-	w.ask("later")
-	w.told(2)
-	last.halt()
+	w.state("nothing to complain of", func(n blackboard.Notifier) bool { return n.Untold == nil })
 }
 
-// A command that cannot be run at all, and one that takes too long, are failures.
+// A command that takes too long has failed.
 func TestCommandIsSlow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -116,12 +183,47 @@ func TestCommandIsSlow(t *testing.T) {
 	if !strings.Contains(r.log.String(), "not done within 2s") {
 		t.Error("the log does not say so")
 	}
+}
+
+// A command that cannot be run is named before there is an event, and is tried until it
+// is installed.
+func TestCommandIsMissing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start("", quick(), env.NotifyCommand+`=["./missing"]`)
+	unfit := func(n blackboard.Notifier) bool {
+		return strings.HasPrefix(n.Unfit, "./missing cannot be run: ") && strings.HasSuffix(n.Unfit, "no such file or directory")
+	}
+	w.state("the reason", func(n blackboard.Notifier) bool { return unfit(n) && n.Untold == nil })
+	program := filepath.Join(w.dir, "missing")
+	install := func() { w.must(os.WriteFile(program, []byte("#!/bin/sh\n"+takes), 0o700)) }
+	install()
+	w.state("a command that was installed", func(n blackboard.Notifier) bool { return n.Unfit == "" })
+	w.must(os.Remove(program))
+	w.ask("one")
+	u := w.state("an event that is not told", func(n blackboard.Notifier) bool { return unfit(n) && n.Untold != nil }).Untold
+	if !strings.Contains(u.Error, "start tool ./missing") {
+		t.Errorf("it says %+v", u)
+	}
+	install()
+	w.told(1)
+	w.state("nothing to complain of", func(n blackboard.Notifier) bool { return n.Unfit == "" && n.Untold == nil })
 	r.halt()
-	w.ask("two")
-	r = w.start("", quick(), env.NotifyCommand+`=["./missing"]`)
-	r.says("given up", 1)
-	if !strings.Contains(r.log.String(), "start tool ./missing") {
-		t.Error("the log does not say why")
+}
+
+// A notifier that was removed and is put back tells nothing again.
+func TestPutBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start(takes, quick())
+	w.ask("one")
+	w.remembered(w.told(1))
+	r.halt()
+	w.must(w.board.Ledger.ForgetNotified(w.ctx))
+	w.ask("meanwhile")
+	w.start(takes, quick())
+	if got := textOf(w.told(2)[1]); got != "meanwhile" {
+		t.Errorf("told of %q", got)
 	}
 }
 

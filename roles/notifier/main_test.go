@@ -199,7 +199,7 @@ type running struct {
 
 // quick is a pace for tests.
 func quick() pace {
-	return pace{again: []time.Duration{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond}, window: time.Hour,
+	return pace{again: []time.Duration{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond}, keep: time.Hour, window: time.Hour,
 		touch: 20 * time.Millisecond, grace: 10 * time.Second, stride: 1000}
 }
 

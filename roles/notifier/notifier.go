@@ -21,7 +21,8 @@ Usage: sett notifier
 The command gets one JSON event on its stdin when a question is asked, when a
 gate holds an artefact for approval, and when a workflow ends: each event at
 least once, one after another. Its output goes to the log. If it fails it runs
-again, three times at most.
+again after a second, later after a minute, and the events after it wait; after
+three days the event is given up.
 
 The orchestrator starts it where sett.yml has "notify". Environment:
 
@@ -44,7 +45,8 @@ Exit codes: sett --help
 
 // pace is the timing of a notifier. Tests that cannot wait pass their own.
 type pace struct {
-	again  []time.Duration // pauses before a command that failed is run again
+	again  []time.Duration // pauses before a command that failed is run again; the last one repeats
+	keep   time.Duration   // an older event is given up, after all these pauses
 	window time.Duration   // older events are not told at the very first start
 	touch  time.Duration   // between looks whether the blackboard is there
 	grace  time.Duration   // of a running command when the notifier is told to stop
@@ -53,8 +55,8 @@ type pace struct {
 
 func usualPace() pace {
 	return pace{
-		again:  []time.Duration{time.Second, 4 * time.Second, 16 * time.Second},
-		window: time.Hour, touch: 2 * time.Second, grace: 5 * time.Second, stride: 1000,
+		again: []time.Duration{time.Second, 4 * time.Second, 16 * time.Second, time.Minute},
+		keep:  3 * 24 * time.Hour, window: time.Hour, touch: 2 * time.Second, grace: 5 * time.Second, stride: 1000,
 	}
 }
 
@@ -77,6 +79,8 @@ type ledger interface {
 	Follow(ctx context.Context, from string, each func(blackboard.Event) error, lost func(error)) error
 	Notified(ctx context.Context) (position string, err error)
 	SetNotified(ctx context.Context, position string) error
+	Notifier(ctx context.Context) (blackboard.Notifier, error)
+	SetNotifier(ctx context.Context, said blackboard.Notifier) error
 }
 
 // notifier is the role's state while the process lives.
@@ -88,6 +92,7 @@ type notifier struct {
 	board     board
 	runner    toolrun.Runner
 	reachable *role.Reachable
+	state     state
 	passed    int // entries since the position was stored
 }
 
@@ -117,7 +122,8 @@ func (n *notifier) serve(ctx context.Context) error {
 }
 
 // keepInTouch asks the blackboard for a sign of life, also while nothing happens, and
-// gives up when it has been away for too long.
+// gives up when it has been away for too long. A command that was installed, or removed,
+// it mentions.
 func (n *notifier) keepInTouch(ctx context.Context) error {
 	return role.Every(ctx, n.pace.touch, func(ctx context.Context) error {
 		err := n.board.ping(ctx)
@@ -128,6 +134,7 @@ func (n *notifier) keepInTouch(ctx context.Context) error {
 			return n.reachable.Lost(err)
 		}
 		n.reachable.Back()
+		n.mention(ctx, func(s *blackboard.Notifier) { s.Unfit = n.unfit() })
 		return nil
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"sett/blackboard"
 	"sett/contract/env"
 	"sett/roles/cub/toolrun"
 	"sett/roles/role"
@@ -20,34 +21,53 @@ const mostOutput = 16 << 10
 // errStopping: the command was ended because the notifier stops.
 var errStopping = errors.New("the notifier is stopping")
 
-// tell runs the command with the event, and a few times more if it fails. It returns
-// false when the notifier is to stop and the event was not told. An event that cannot
-// be told is dropped with an error in the log.
-func (n *notifier) tell(ctx context.Context, log *slog.Logger, v event) (done bool) {
-	stdin, err := encode(v)
-	if err != nil {
-		log.Error("event not told", "error", err)
-		return true
-	}
+// tell runs the command with the event of an entry until it succeeds, or the event is too
+// old. The events after it wait, so that they keep their order. An error ends the
+// notifier before the event was told.
+func (n *notifier) tell(ctx context.Context, e blackboard.Event, a alert) error {
+	log := n.log.With("event", a.kind, "workflow", e.Workflow, "artefact", a.artefact, "position", e.ID)
 	for attempt := 0; ; attempt++ {
-		if ctx.Err() != nil {
-			return false
-		}
-		err := n.run(ctx, log, stdin)
+		v, stdin, err := n.read(ctx, e, a) // anew: the question may have been answered
 		switch {
-		case err == nil:
-			log.Info("event told", "attempt", attempt+1)
-			return true
-		case errors.Is(err, errStopping):
-			log.Info("command ended before it was done, its event is told again at the next start")
-			return false
-		case attempt >= len(n.pace.again):
-			log.Error("event not told: given up", "attempts", attempt+1, "error", err, "command_line", v.Command)
-			return true
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.Is(err, blackboard.ErrUnavailable):
+			return err
+		case err != nil: // one bad record must not stop the events after it
+			log.Error("event not told: it cannot be read", "error", err)
+			return nil
 		}
-		log.Warn("command failed", "attempt", attempt+1, "error", err, "again_in", n.pace.again[attempt])
-		role.Pause(ctx, n.pace.again[attempt])
+		if err = n.run(ctx, log, stdin); err == nil {
+			log.Info("event told", "attempt", attempt+1)
+			n.succeeded(ctx)
+			return nil
+		}
+		if errors.Is(err, errStopping) {
+			log.Info("command ended before it was done, its event is told again at the next start")
+			return ctx.Err()
+		}
+		givenUp := attempt >= len(n.pace.again) && n.env.Now().Sub(e.Time) > n.pace.keep
+		n.failed(ctx, e, a, err, givenUp)
+		if givenUp {
+			log.Error("event not told: given up", "attempts", attempt+1, "happened", e.Time, "error", err, "command_line", v.Command)
+			return nil
+		}
+		pause := n.pace.again[min(attempt, len(n.pace.again)-1)]
+		log.Warn("command failed", "attempt", attempt+1, "error", err, "again_in", pause)
+		role.Pause(ctx, pause)
 	}
+}
+
+// read makes the event of an entry, also as the command gets it.
+func (n *notifier) read(ctx context.Context, e blackboard.Event, a alert) (v event, stdin []byte, err error) {
+	err = n.patiently(ctx, func() (err error) {
+		v, err = n.describe(ctx, e, a)
+		return err
+	})
+	if err == nil {
+		stdin, err = encode(v)
+	}
+	return v, stdin, err
 }
 
 // run runs the command once. It succeeds with exit code 0 within its time.

@@ -11,6 +11,7 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/logline"
+	"sett/roles/cli/term"
 	"sett/roles/role"
 	"sett/runtime"
 )
@@ -218,15 +219,20 @@ func (w *waiting) missing() string {
 type extra struct {
 	name    string
 	digest  string // of its configuration; empty: it is not wanted
-	answers func(ctx context.Context) bool
+	answers func(ctx context.Context, unit runtime.Unit) (ok bool, unfit string)
 }
 
 // extrasOf returns the notifier, the repository and the model gateway.
 func extrasOf(j *job) []extra {
 	return []extra{
-		{runtime.ComponentNotifier, j.c.Notify.Digest(), func(context.Context) bool { return true }},
-		{runtime.ComponentRepository, j.c.RepositoryDigest(), j.in.RepositoryAnswers},
-		{runtime.ComponentModelGateway, j.c.ModelsDigest(), func(ctx context.Context) bool { return instance.GatewayAnswers(ctx, j.in) }},
+		{runtime.ComponentNotifier, j.c.Notify.Digest(), func(ctx context.Context, unit runtime.Unit) (bool, string) {
+			said, err := j.board.Ledger.Notifier(ctx)
+			return err == nil && said.Incarnation == unit.Labels[runtime.LabelIncarnation], said.Unfit
+		}},
+		{runtime.ComponentRepository, j.c.RepositoryDigest(), func(ctx context.Context, _ runtime.Unit) (bool, string) { return j.in.RepositoryAnswers(ctx), "" }},
+		{runtime.ComponentModelGateway, j.c.ModelsDigest(), func(ctx context.Context, _ runtime.Unit) (bool, string) {
+			return instance.GatewayAnswers(ctx, j.in), ""
+		}},
 	}
 }
 
@@ -237,12 +243,24 @@ func (w *waiting) lookForExtra(ctx context.Context, part extra, running map[stri
 	if part.digest == "" {
 		return !runs
 	}
-	ok := runs && unit.Labels[runtime.LabelConfig] == part.digest && (w.extras[part.name] || part.answers(ctx))
-	if ok && !w.extras[part.name] {
-		w.extras[part.name] = true
-		w.j.ready(part.name, "")
+	if !runs || unit.Labels[runtime.LabelConfig] != part.digest {
+		return false
 	}
-	return ok
+	if w.extras[part.name] {
+		return true
+	}
+	ok, unfit := part.answers(ctx, unit)
+	if !ok {
+		return false
+	}
+	w.extras[part.name] = true
+	if unfit == "" {
+		w.j.ready(part.name, "")
+		return true
+	}
+	warnUnfit(w.j, "", "notify", w.j.c.Notify.Image, unfit, nobodyNotified)
+	partLine(w.j, part.name, string(instance.AgentUnfit), term.Bad, programUnfit)
+	return true
 }
 
 // late is the error about a part that is not ready in time.

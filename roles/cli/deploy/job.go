@@ -32,7 +32,7 @@ type job struct {
 	pinned  pin.Set           // the clan's own files, as they are in the working tree
 	values  map[string]string // of the host's variables that programs get, by name
 	keys    map[string]string // of models, by name; and headers with values of this machine, as NAME/HEADER
-	unfit   map[string]bool   // agents with a program that cannot be run; nil: not known
+	unfit   map[string]bool   // agents with a program that cannot be run, and "" for the notifier; nil: not known
 	certain bool              // the board has that mark, or gets it, if it is used at all
 	mark    blackboard.Mark   // of the board: as it was seen before, or a new one; settle makes it the board's
 	limit   limit             // of what is done now
@@ -121,19 +121,29 @@ func (j *job) announce() {
 	j.at.Printf("%s  %s\n", j.at.Paint(j.in.Name, term.Bold), role.Clean(j.at.Tilde(j.in.Workspace)))
 }
 
-// answers says that an agent has started, and in which state. It warns of one with a program
-// that cannot be run where it is, unless it did before.
+// programUnfit is what the line of an unfit part says.
+const programUnfit = "its program cannot be run, see above"
+
+// warnUnfit warns of a part with a program that cannot be run where the part is, unless up did
+// before. The notifier has no agent's name.
+func warnUnfit(j *job, agent, part, image, why, consequence string) {
+	if j.unfit[agent] {
+		return
+	}
+	if image != "" && j.c.Runtime == config.RuntimeDocker {
+		part += " in " + role.Clean(image)
+	}
+	j.at.Sayf("sett: warning: %s: %s; %s\n", part, role.Clean(why), consequence)
+}
+
+// answers says that an agent has started, and in which state.
 func answers(j *job, agent config.Agent, state instance.AgentState, p blackboard.Presence) {
-	if state == instance.AgentUnfit && !j.unfit[agent.Name] {
-		where := ""
-		if agent.Image != "" && j.c.Runtime == config.RuntimeDocker {
-			where = " in " + role.Clean(agent.Image)
-		}
-		j.at.Sayf("sett: warning: agent %s%s: %s; every goal that reaches it will fail\n", agent.Name, where, role.Clean(p.Trouble))
+	if state == instance.AgentUnfit {
+		warnUnfit(j, agent.Name, "agent "+agent.Name, agent.Image, p.Trouble, goalsFail)
 	}
 	switch state {
 	case instance.AgentUnfit:
-		partLine(j, agent.Name, string(state), term.Bad, "its program cannot be run, see above")
+		partLine(j, agent.Name, string(state), term.Bad, programUnfit)
 	case instance.AgentUnwell:
 		partLine(j, agent.Name, string(state), term.Warn, role.Clean(p.Trouble))
 	default:

@@ -1,11 +1,18 @@
 package deploy
 
 import (
+	"bytes"
+	"context"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/cli/term"
+	"sett/roles/role"
 	"sett/runtime"
 )
 
@@ -33,5 +40,41 @@ func TestNotifierIsStoppedWithAgents(t *testing.T) {
 				t.Errorf("told %v: %v", told, components)
 			}
 		}
+	}
+}
+
+// A command that the notifier itself cannot run, as one that its image lacks, is warned of,
+// unless up has seen it before. The notifier counts as started.
+func TestNotifierIsUnfit(t *testing.T) {
+	for name, c := range map[string]struct {
+		runtime string
+		unfit   map[string]bool
+		says    string
+		want    string
+	}{
+		"image": {config.RuntimeDocker, nil, "curl cannot be run: not in $PATH", `(?s)^sett: warning: notify in alpine: curl cannot be run: not in \$PATH; nobody will be notified.*\n *notifier +unfit .*see above\n$`},
+		"local": {config.RuntimeProcess, map[string]bool{"": true}, "curl cannot be run: not in $PATH", `^ *notifier +unfit .*\n$`},
+		"fit":   {config.RuntimeDocker, nil, "", `^ *notifier +ready .*\n$`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			on := term.New(role.Env{Stdout: &out, Stderr: &out, Now: time.Now, Lookup: func(string) (string, bool) { return "", false }})
+			cfg := notifying("curl")
+			cfg.Runtime, cfg.Notify.Image = c.runtime, "alpine"
+			w := &waiting{j: &job{at: instance.New(&on, instance.Flags{}), c: cfg, unfit: c.unfit}, extras: map[string]bool{}}
+			heard := false
+			part := extra{runtime.ComponentNotifier, "digest", func(context.Context, runtime.Unit) (bool, string) { return heard, c.says }}
+			look := func() bool {
+				return w.lookForExtra(t.Context(), part, map[string]runtime.Unit{part.name: {Labels: runtime.Labels{runtime.LabelConfig: "digest"}}})
+			}
+			if look() || out.Len() > 0 {
+				t.Errorf("it counts as started before it is heard of: %s", &out)
+			}
+			heard = true
+			first, again := look(), look()
+			if !first || !again || !regexp.MustCompile(c.want).MatchString(out.String()) {
+				t.Errorf("up says\n%s", &out)
+			}
+		})
 	}
 }

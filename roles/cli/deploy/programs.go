@@ -14,6 +14,12 @@ type MissingTool struct {
 	Text  string // for people
 }
 
+// The consequences of a program that cannot be run.
+const (
+	goalsFail      = "every goal that reaches it will fail"
+	nobodyNotified = "nobody will be notified until it can"
+)
+
 // MissingTools describes the programs of agents and of the notifier that cannot be run
 // now. That is no error: another agent may make them later.
 func MissingTools(c *config.Config, root string) []MissingTool {
@@ -24,14 +30,15 @@ func MissingTools(c *config.Config, root string) []MissingTool {
 				continue
 			}
 			if err := role.Runnable(command[0], root); err != nil {
-				missing = append(missing, MissingTool{agent.Name, fmt.Sprintf("agent %s: %s cannot be run: %s; every goal that reaches it will fail",
-					agent.Name, role.Clean(command[0]), role.Clean(err.Error()))})
+				missing = append(missing, MissingTool{agent.Name, fmt.Sprintf("agent %s: %s cannot be run: %s; %s",
+					agent.Name, role.Clean(command[0]), role.Clean(err.Error()), goalsFail)})
 			}
 		}
 	}
 	if c.Notify != nil {
 		if err := role.Runnable(c.Notify.Command[0], root); err != nil {
-			missing = append(missing, MissingTool{"", fmt.Sprintf("notify: %s cannot be run: %s; nobody will be notified", role.Clean(c.Notify.Command[0]), role.Clean(err.Error()))})
+			missing = append(missing, MissingTool{"", fmt.Sprintf("notify: %s cannot be run: %s; %s",
+				role.Clean(c.Notify.Command[0]), role.Clean(err.Error()), nobodyNotified)})
 		}
 	}
 	return missing

@@ -50,6 +50,9 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 		if r.Unled != "" {
 			return problem(in.Name, "sett logs --name "+in.Name+" orchestrator says why; sett down --name "+in.Name+" and sett up start it anew", "%s", r.Troubles())
 		}
+		if r.Notifier != nil && len(r.Down)+len(r.NotReady) == 0 {
+			return warning(in.Name, "sett logs --name "+in.Name+" notifier; once its command works, it tells what waits", "degraded: %s", r.Troubles())
+		}
 	case status.Unreachable:
 		if r.Busy() {
 			return problem(in.Name, r.BusyCure(), "its blackboard answers nobody: a script on it runs without an end")

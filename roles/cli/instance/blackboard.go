@@ -86,6 +86,7 @@ type ledger interface {
 	Last(ctx context.Context) (string, error)
 	History(ctx context.Context, after string, count int64) ([]blackboard.Event, error)
 	Follow(ctx context.Context, after string, f func(blackboard.Event) error, lost func(error)) error
+	Notifier(ctx context.Context) (blackboard.Notifier, error)
 }
 
 // People makes the moves of people.

@@ -180,6 +180,15 @@ func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]ru
 			r.Unhealthy, r.reasons, r.State = append(r.Unhealthy, name), append(r.reasons, why), Degraded
 		}
 	}
+	if c.Notify != nil {
+		said, err := b.Ledger.Notifier(ctx)
+		if err != nil {
+			return err
+		}
+		if r.Notifier = notifierTrouble(said, now); r.Notifier != nil {
+			r.State = Degraded
+		}
+	}
 	claims, err := b.Index.OpenClaims(ctx)
 	if err != nil {
 		return err

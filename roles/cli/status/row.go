@@ -39,6 +39,7 @@ type Row struct {
 	HealthURL    string       `json:"health_url"`               // base address of health and metrics; empty: the orchestrator does not run, or serves none
 	NoWrites     string       `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
 	Unled        string       `json:"nobody_leads,omitempty"`   // for how long, in words; absent: an orchestrator leads
+	Notifier     *Notifier    `json:"notifier,omitempty"`       // absent: it has no trouble, as far as it says
 	NoLedger     string       `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
 	Models       []view.Spent `json:"models,omitempty"`         // the calls of all goals by model; absent: there are none
 	ModelsPaused bool         `json:"models_paused,omitempty"`  // a person stopped all calls
@@ -169,6 +170,9 @@ func (r Row) explain(at *instance.Locator) {
 	if r.Unled != "" {
 		at.Sayf("sett: %s: %s; sett logs --name %s orchestrator\n", r.Name, r.Unled, r.Name)
 	}
+	if r.Notifier != nil {
+		at.Sayf("sett: %s: %s; sett logs --name %s notifier\n", r.Name, r.Notifier.text(), r.Name)
+	}
 	if r.why != nil {
 		at.Sayf("sett: %s: %s\n", r.Name, words.FirstLine(r.why))
 	}
@@ -255,6 +259,9 @@ func (r Row) Troubles() string {
 	}
 	if r.Unled != "" {
 		all = append(all, r.Unled)
+	}
+	if r.Notifier != nil {
+		all = append(all, r.Notifier.text())
 	}
 	if r.why != nil {
 		all = append(all, words.FirstLine(r.why))

@@ -158,8 +158,8 @@ func (s *Supervisor) stop(ctx context.Context, m *managed, grace time.Duration) 
 }
 
 // remove ends a unit that has left the clan and forgets its state. Without a notifier
-// the position of the last notice goes as well: events before the next notifier are
-// not told.
+// the position of the last notice goes as well: the next notifier begins with recent
+// events.
 func (s *Supervisor) remove(ctx context.Context, m *managed) {
 	m.busy = true
 	s.Loop.Aside(ctx, func() func() {
