@@ -31,12 +31,13 @@ func (s sheet) presentRows(v *present) []row {
 		switch trouble {
 		case i.NoWrites:
 			trouble = "the blackboard refuses writes: " + trouble
-		case i.Unled:
-			trouble = "no orchestrator has led for " + trouble
 		case i.NoLedger:
 			trouble = "it is not the blackboard of before: " + trouble
 		}
 		rows = append(rows, say(trouble, term.Bad))
+	}
+	if i.Notifier != nil {
+		rows = append(rows, say(i.Notifier.Text(), term.Bad))
 	}
 	rows = append(rows, heading("Needs you"))
 	if len(s.m.matters) == 0 {

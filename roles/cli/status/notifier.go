@@ -37,8 +37,8 @@ func notifierTrouble(said blackboard.Notifier, now time.Time) *Notifier {
 	return n
 }
 
-// text is the trouble for people, in one line.
-func (n *Notifier) text() string {
+// Text is the trouble for people, in one line.
+func (n *Notifier) Text() string {
 	why := role.Clean(n.Error)
 	if n.Unfit != "" {
 		why = "unfit: " + role.Clean(n.Unfit)

@@ -171,7 +171,7 @@ func (r Row) explain(at *instance.Locator) {
 		at.Sayf("sett: %s: %s; sett logs --name %s orchestrator\n", r.Name, r.Unled, r.Name)
 	}
 	if r.Notifier != nil {
-		at.Sayf("sett: %s: %s; sett logs --name %s notifier\n", r.Name, r.Notifier.text(), r.Name)
+		at.Sayf("sett: %s: %s; sett logs --name %s notifier\n", r.Name, r.Notifier.Text(), r.Name)
 	}
 	if r.why != nil {
 		at.Sayf("sett: %s: %s\n", r.Name, words.FirstLine(r.why))
@@ -261,7 +261,7 @@ func (r Row) Troubles() string {
 		all = append(all, r.Unled)
 	}
 	if r.Notifier != nil {
-		all = append(all, r.Notifier.text())
+		all = append(all, r.Notifier.Text())
 	}
 	if r.why != nil {
 		all = append(all, words.FirstLine(r.why))

@@ -59,6 +59,8 @@ export const now = {
       h('h1', null, text(instance.name || ''), ' is ', status(instance.state || 'unknown'),
         h('span', { class: 'quiet' }, instance.stopping ? ', it takes no new work' : '')),
       instance.refuses_writes ? h('p', { class: 'bad' }, 'the blackboard refuses writes: ', text(instance.refuses_writes)) : null,
+      instance.nobody_leads ? h('p', { class: 'bad' }, text(instance.nobody_leads)) : null,
+      instance.notifier ? h('p', { class: 'bad' }, 'people are not notified: ', text(instance.notifier.unfit || instance.notifier.error)) : null,
       instance.ledger_lost ? h('p', { class: 'bad' }, 'it is not the blackboard of before: ', instance.ledger_lost) : null,
       h('section', { 'aria-label': 'what needs you' }, h('h2', null, 'Needs you'),
         questions.length ? h('div', { class: 'cards' }, questions.map((m) => matter(page, m))) : h('p', { class: 'quiet' }, 'nobody asks, and nothing waits for approval')),
