@@ -44,7 +44,7 @@ func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string
 		err = m.receive(ctx, made.Commit, known, ref)
 	}
 	if err != nil {
-		return Made{}, fmt.Errorf("commit the tree's changes: %w", t.blame(err))
+		return Made{}, fmt.Errorf("commit the tree's changes: %w", blame(t, err))
 	}
 	return made, nil
 }

@@ -67,7 +67,7 @@ func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, 
 	}
 	tree, err := t.snapshot(ctx, c)
 	if err != nil {
-		return "", fmt.Errorf("keep the tree's changes: %w", t.blame(err))
+		return "", fmt.Errorf("keep the tree's changes: %w", blame(t, err))
 	}
 	if len(parents) > 0 {
 		last := parents[len(parents)-1]

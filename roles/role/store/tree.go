@@ -66,7 +66,7 @@ func (t *Tree) Place() string { return t.dir }
 
 // blame tells an error of the tool's files from one of the store or the machine, after which
 // another try may succeed.
-func (t *Tree) blame(err error) error {
+func blame(t *Tree, err error) error {
 	if lasts(err, t.Dir()) {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
@@ -167,7 +167,7 @@ func (t *Tree) renew(ctx context.Context, commit string) error {
 		}
 	}
 	if lasts(err, t.dir) && ctx.Err() == nil {
-		if err = t.raze(); err == nil {
+		if err = raze(t); err == nil {
 			err = t.checkOut(ctx, commit)
 		}
 	}
@@ -176,7 +176,7 @@ func (t *Tree) renew(ctx context.Context, commit string) error {
 
 // raze removes everything from the place, also what a tool has put beside its tree. The directories
 // stay, since they may be mounted into a container.
-func (t *Tree) raze() error {
+func raze(t *Tree) error {
 	entries, err := os.ReadDir(t.dir)
 	if err != nil {
 		return err
