@@ -30,6 +30,14 @@ import (
 // disk is the file of a server.
 type disk struct{ path string }
 
+// writing is held by the server that writes its file.
+var writing sync.Mutex
+
+func (disk) Lock() (unlock func(), err error) {
+	writing.Lock()
+	return writing.Unlock, nil
+}
+
 func (d disk) Read(v any) error {
 	b, err := os.ReadFile(d.path)
 	if err != nil {
@@ -243,6 +251,62 @@ func TestEnter(t *testing.T) {
 	if err := s.Keys.File.Read(&r); err != nil || len(r.Secrets) != 1 {
 		t.Errorf("kept %+v, %v", r, err)
 	}
+}
+
+// Servers of one instance leave each other's secrets alone, whichever writes last.
+func TestTwoServers(t *testing.T) {
+	first := newSite(t, says)
+	second := newSite(t, says)
+	second.Keys.File, second.Keys.Entropy = disk{first.file}, first.Keys.Entropy
+	enter := func(s *site, address string) string {
+		_, key, _ := strings.Cut(s.ask("GET", strings.TrimPrefix(address, "http://127.0.0.1:4321"), "").Header().Get("Location"), "#key=")
+		return key
+	}
+	goals := func(s *site, key string) int {
+		return s.ask("GET", "/api/v1/goals", "", "Authorization", "Bearer "+key).Code
+	}
+	var addresses []string
+	for _, s := range []*site{first, second} {
+		address, err := s.Address("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses = append(addresses, address)
+	}
+	ofSecond := enter(second, addresses[1])
+	ofFirst := enter(first, addresses[0])
+	if key := enter(second, addresses[0]); key != "" {
+		t.Error("an address opened the page a second time, at another server")
+	}
+	if code := goals(second, "wrong"); code != http.StatusUnauthorized {
+		t.Errorf("a wrong key: %d", code)
+	}
+	next := newSite(t, says)
+	next.Keys.File = disk{first.file}
+	for name, s := range map[string]*site{"first": first, "second": second, "next": next} {
+		if a, b := goals(s, ofFirst), goals(s, ofSecond); a != http.StatusOK || b != http.StatusOK {
+			t.Errorf("%s: %d, %d", name, a, b)
+		}
+	}
+
+	var wg sync.WaitGroup
+	var secrets sync.Map
+	for i := range 40 {
+		wg.Go(func() {
+			secret, err := []*site{first, second}[i%2].Keys.issue(api)
+			if err != nil {
+				t.Error(err)
+			}
+			secrets.Store(secret, i)
+		})
+	}
+	wg.Wait()
+	secrets.Range(func(secret, i any) bool {
+		if !next.Keys.opens(api, secret.(string)) {
+			t.Errorf("secret %v is lost", i)
+		}
+		return true
+	})
 }
 
 // A server proves that it knows the hash of a page's key, for its own port alone.
