@@ -73,7 +73,7 @@ func (c *forageCmd) Run(a *app) error {
 		Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id,
 	}, base)
 	if errors.Is(err, blackboard.ErrStopping) {
-		return a.at.TakesNo(in, "goals")
+		return instance.TakesNo(a.at, in, "goals")
 	}
 	if err != nil {
 		return err

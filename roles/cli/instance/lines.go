@@ -68,7 +68,7 @@ func (l *Locator) notRunning(in *Instance) error {
 
 // TakesNo is the error about an instance that is being stopped and takes nothing new, such as
 // goals: blackboard.ErrStopping.
-func (l *Locator) TakesNo(in *Instance, what string) error {
+func TakesNo(l *Locator, in *Instance, what string) error {
 	says := fmt.Sprintf("instance %s is being stopped and takes no new %s", in.Name, what)
 	return role.Fail(role.NotFound, &down{says, blackboard.ErrStopping}, "%s", l.UpLine(in))
 }

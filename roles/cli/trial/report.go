@@ -36,7 +36,7 @@ func (t *Trial) conclude() error {
 		t.say("note", fmt.Sprintf("%s left uncommitted: %s", words.Count(len(r.LeftDirty), "file"), role.Clean(strings.Join(r.LeftDirty[:min(5, len(r.LeftDirty))], ", "))))
 	}
 	if r.Problem != nil {
-		return role.Fail(role.Failed, fmt.Errorf("%s: %s", r.Problem.Type, role.Clean(r.Problem.Reason)), "nothing was recorded; in a running instance %s", t.consequence())
+		return role.Fail(role.Failed, fmt.Errorf("%s: %s", r.Problem.Type, role.Clean(r.Problem.Reason)), "nothing was recorded; in a running instance %s", consequence(t))
 	}
 	if a := r.Artefact; a != nil {
 		head := blackboard.Artefact{StructuralType: a.StructuralType, Type: a.Type, Payload: a.Payload}
@@ -61,8 +61,8 @@ func (t *Trial) conclude() error {
 	return nil
 }
 
-// consequence is what a running instance would make of the problem.
-func (t *Trial) consequence() string {
+// consequence says how the problem would end in a running instance.
+func consequence(t *Trial) string {
 	scripted := len(t.Agent.BidScript) > 0
 	switch {
 	case t.report.Problem.Type != noBid:
