@@ -177,7 +177,11 @@ func goesOn(a *app, b *instance.Board, in *instance.Instance, agent string) stri
 	if err != nil {
 		return text
 	}
-	if t := s.AgentTrouble(agent); t != "" {
+	switch t := s.AgentTrouble(agent); {
+	case t == "":
+	case s.Heard(agent):
+		text += fmt.Sprintf(" (%s)", t)
+	default:
 		text += fmt.Sprintf(" when it is back (%s)", t)
 	}
 	return text

@@ -73,7 +73,7 @@ func (c *forageCmd) Run(a *app) error {
 		Payload: text, ProducedByRole: blackboard.RoleUser, WorkflowID: id,
 	}, base)
 	if errors.Is(err, blackboard.ErrStopping) {
-		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new goals", in.Name), "%s", a.at.UpLine(in))
+		return instance.TakesNo(a.at, in, "goals")
 	}
 	if err != nil {
 		return err

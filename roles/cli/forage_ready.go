@@ -110,8 +110,8 @@ func notCommitted(ctx context.Context, g git.Repository, files []git.Dirt) error
 	return role.Fail(role.Usage, errors.New(strings.Join(lines, "\n")), "%s, or --allow-dirty leaves them out", hint)
 }
 
-// warnOfAbsent warns when agents do not run. That is no error: the goal waits for
-// them.
+// warnOfAbsent warns of agents that do not work, with the consequence for the goal. That is
+// no error: a person may mend it, and the goal may not need them.
 func warnOfAbsent(a *app, b *instance.Board, in *instance.Instance) {
 	c, err := in.Config()
 	if err != nil {
@@ -121,15 +121,25 @@ func warnOfAbsent(a *app, b *instance.Board, in *instance.Instance) {
 	if err != nil {
 		return
 	}
-	var absent, names []string
-	for _, name := range c.Names() {
-		if t := s.AgentTrouble(name); t != "" {
-			absent, names = append(absent, fmt.Sprintf("%s (%s)", name, t)), append(names, name)
+	const waits, fails, ignores = "not at work: %s; the goal waits for them", "unable to work: %s; every goal that reaches them will fail", "unable to bid: %s; they bid ignore"
+	troubles, names := map[string][]string{}, map[string][]string{}
+	for i, name := range c.Names() {
+		t := s.AgentTrouble(name)
+		so := ignores
+		switch {
+		case t == "":
+			continue
+		case s.Heard(name) && s.Agents[name].Unfit:
+			so = fails
+		case !s.Heard(name), c.Agents[i].BidsRequired:
+			so = waits
 		}
+		troubles[so], names[so] = append(troubles[so], fmt.Sprintf("%s (%s)", name, t)), append(names[so], name)
 	}
-	if len(absent) > 0 {
-		a.Sayf("sett: warning: not at work: %s; the goal waits for them (%s, %s)\n", strings.Join(absent, ", "),
-			a.at.CommandLine(in, "list"), a.at.CommandLine(in, "logs "+names[0]))
+	for _, so := range []string{waits, fails, ignores} {
+		if len(names[so]) > 0 {
+			a.Sayf("sett: warning: "+so+" (%s, %s)\n", strings.Join(troubles[so], ", "), a.at.CommandLine(in, "list"), a.at.CommandLine(in, "logs "+names[so][0]))
+		}
 	}
 }
 

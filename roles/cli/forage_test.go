@@ -321,3 +321,25 @@ func TestForageWarnsOfAbsentAgents(t *testing.T) {
 	s.Must(err)
 	has(t, stderr, "warning: not at work: lint (is not running); the goal waits for them (sett --name stage list, sett --name stage logs lint)")
 }
+
+// What keeps an agent from working decides about the goal: it waits, fails, or gets no bid.
+func TestForageWarnsOfUnfitAgents(t *testing.T) {
+	s := newStage(t)
+	state := func(agent, trouble string, unfit bool) {
+		s.Must(s.board.Cub.Hello(t.Context(), agent, blackboard.Presence{Incarnation: "i-" + agent, Trouble: trouble, Unfit: unfit}, blackboard.MostPromised))
+	}
+	state("lint", "tools/lint cannot be run: permission denied", true)
+	_, stderr, err := s.run("forage", "x")
+	s.Must(err)
+	has(t, stderr, "warning: unable to work: lint (unfit: tools/lint cannot be run: permission denied); every goal that reaches them will fail (sett --name stage list, sett --name stage logs lint)")
+	if strings.Contains(stderr, "waits for them") {
+		t.Errorf("a goal that does not wait: %s", stderr)
+	}
+	state("lint", "bid script ended with exit code 4", false)
+	_, stderr, err = s.run("forage", "x")
+	s.Must(err)
+	has(t, stderr, "warning: unable to bid: lint (unhealthy: bid script ended with exit code 4); they bid ignore (")
+	if strings.Contains(stderr, "waits for them") {
+		t.Errorf("a goal that does not wait: %s", stderr)
+	}
+}

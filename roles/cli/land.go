@@ -97,7 +97,7 @@ func resultOf(a *app, part string) (r landing.Result, f landing.Finder, in *inst
 	if in != nil {
 		f = landing.Finder{Board: b, Repo: commit.In(a.ctx, a.at, in)}
 	}
-	if errors.Is(err, instance.ErrNotRunning) && in != nil {
+	if errors.Is(err, role.ErrNotRunning) && in != nil {
 		r, err = landing.Stored(a.ctx, a.at, in, part)
 		return r, f, in, func() {}, err
 	}

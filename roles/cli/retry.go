@@ -130,7 +130,7 @@ func retryClaim(a *app, b *instance.Board, in *instance.Instance, claim, why str
 	id := a.NewID()
 	err := b.People.Retry(a.ctx, claim, id, a.Who(), why)
 	if errors.Is(err, blackboard.ErrStopping) {
-		return role.Fail(role.NotFound, fmt.Errorf("instance %s is being stopped and takes no new work", in.Name), "%s", a.at.UpLine(in))
+		return instance.TakesNo(a.at, in, "work")
 	}
 	if err != nil {
 		return refusal("retry claim "+words.Short(claim), err, afterNoRetry(a, b, in, claim))

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"sett/roles/cli/act"
 	"sett/roles/cli/board"
@@ -93,7 +94,7 @@ func (c *uiCmd) Run(a *app) error {
 	}
 	server := &ui.Server{
 		Run: commandsOn(a, in), Instance: in.Name, Again: a.at.CommandLine(in, "ui"),
-		Keys: &ui.Keys{Who: a.Who(), Now: a.Now, Entropy: a.Entropy, File: pageFile{filepath.Join(in.Dir, "ui.json")}},
+		Keys: &ui.Keys{Who: a.Who(), Now: a.Now, Entropy: a.Entropy, File: pageFile{a.ctx, in}},
 	}
 	l, err := server.Listen(c.Port)
 	if err != nil {
@@ -146,14 +147,35 @@ func commandsOn(a *app, in *instance.Instance) act.Command {
 	}
 }
 
-// pageFile keeps what the page's server has to remember.
-type pageFile struct{ path string }
+// pageFile keeps what the page's servers have to remember.
+type pageFile struct {
+	ctx context.Context
+	in  *instance.Instance
+}
+
+// pageLock is the lock of those that write the file.
+const pageLock = "ui"
+
+// pageLockTime is how long a server waits for another that writes.
+const pageLockTime = 10 * time.Second
+
+// Lock keeps other servers of the instance from writing it.
+func (f pageFile) Lock() (unlock func(), err error) {
+	if !f.in.Known() { // the lock would make its folder again
+		return nil, fmt.Errorf("instance %s is gone", f.in.Name)
+	}
+	ctx, cancel := context.WithTimeout(f.ctx, pageLockTime)
+	defer cancel()
+	return f.in.Processes().Lock(ctx, pageLock)
+}
 
 // Read reads it.
-func (f pageFile) Read(v any) error { return instance.ReadFile(f.path, v) }
+func (f pageFile) Read(v any) error { return instance.ReadFile(f.path(), v) }
 
 // Write replaces it.
-func (f pageFile) Write(v any) error { return instance.WriteFile(f.path, v) }
+func (f pageFile) Write(v any) error { return instance.WriteFile(f.path(), v) }
+
+func (f pageFile) path() string { return filepath.Join(f.in.Dir, "ui.json") }
 
 // openBrowser has the desktop open an address, where there is one and a person looks; it
 // says whether it was asked.

@@ -140,6 +140,36 @@ func TestPageActs(t *testing.T) {
 	}
 }
 
+// What was asked while the instance did not run, or was being stopped, is done by the same
+// request once it runs.
+func TestPageActsOnceUp(t *testing.T) {
+	s := newStage(t)
+	ids := s.tell()
+	p := s.opened("--no-open")
+	act := func(path, key string) (int, string) {
+		return p.whole(http.MethodPost, path, `{"text":"red"}`, "Idempotency-Key", key, "Content-Type", "application/json")
+	}
+	answer := "answer/" + ids["question"]
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceStopping, "sett down"))
+	if status, body := act(answer, "one"); status != http.StatusServiceUnavailable || !strings.Contains(body, `"error":"instance stage is not running","hint":"sett `) || !strings.Contains(body, `"exit_code":3`) {
+		t.Errorf("down: %d %s", status, body)
+	}
+	if status, _ := p.whole(http.MethodGet, "goals", ""); status != http.StatusServiceUnavailable {
+		t.Errorf("a read while it is down: %d", status)
+	}
+	s.staff()
+	claim := ids["failedClaim"]
+	if status, body := act("retry/"+claim, "two"); status != http.StatusServiceUnavailable || !strings.Contains(body, "is being stopped") {
+		t.Errorf("stopping: %d %s", status, body)
+	}
+	s.Must(s.board.SetInstance(t.Context(), blackboard.InstanceRunning, "sett up"))
+	for path, key := range map[string]string{answer: "one", "retry/" + claim: "two"} {
+		if status, body := act(path, key); status != http.StatusOK {
+			t.Errorf("%s once it runs: %d %s", path, status, body)
+		}
+	}
+}
+
 // eventsOf reads so many entries of a stream.
 func eventsOf(s *stage, from io.Reader, n int) (all []blackboard.Event) {
 	s.t.Helper()

@@ -293,6 +293,7 @@ func (v *ledgerView) follow(ctx context.Context, from string, each func(blackboa
 func (v *ledgerView) beside(ctx context.Context) {
 	v.screen.Release()
 	redrawn := v.screen != nil && !v.screen.Still()
+	go v.tellLead(ctx)
 	heard := &toolLines{}
 	if redrawn || v.logs {
 		go v.hear(ctx, heard)

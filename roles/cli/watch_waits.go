@@ -62,6 +62,43 @@ func (v *ledgerView) tellWaits(ctx context.Context) {
 	}
 }
 
+// A follower looks so often at whether an orchestrator leads. It says so when nobody does for
+// some looks: a leader renews, and another one takes over, well before.
+const (
+	leadCheck  = 2 * time.Second
+	looksUnled = 3
+)
+
+// tellLead says once that nobody leads, and once that somebody does again, until the context
+// ends. The goal does not go on meanwhile, whatever it waits for.
+func (v *ledgerView) tellLead(ctx context.Context) {
+	looks := 0
+	_ = role.Every(ctx, leadCheck, func(ctx context.Context) error {
+		led, err := status.Led(ctx, v.board)
+		switch {
+		case err != nil: // that the blackboard is away is said already
+		case !led:
+			if looks++; looks == looksUnled {
+				v.sayLead(ctx, status.Unled(ctx, v.a.at, v.board, v.in))
+			}
+		default:
+			if looks >= looksUnled {
+				v.sayLead(ctx, "an orchestrator leads again")
+			}
+			looks = 0
+		}
+		return nil
+	})
+}
+
+func (v *ledgerView) sayLead(ctx context.Context, text string) {
+	v.mu.Lock() // nothing is said while a person is asked
+	defer v.mu.Unlock()
+	if ctx.Err() == nil {
+		v.a.Sayf("sett: %s\n", text)
+	}
+}
+
 // The bottom of a screen is looked at so often, and its waits are read so often: while
 // something happens, and while nothing does.
 const (

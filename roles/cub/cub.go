@@ -288,10 +288,9 @@ func (c *cub) beat(ctx context.Context) error {
 	registered := false
 	return c.everyBeat(ctx, func() error {
 		trouble := c.troubleText()
-		if why := unfit(c.settings, c.ran.Load()); trouble == "" && why != "" {
-			trouble, p.Unfit = why, true
-		} else {
-			p.Unfit = false
+		why, fails := unfit(c.settings, c.ran.Load())
+		if p.Unfit = trouble == "" && fails; trouble == "" {
+			trouble = why
 		}
 		if registered && trouble == p.Trouble {
 			err := c.board.presence.Beat(ctx, c.settings.Agent, c.settings.Incarnation, aliveFor)

@@ -31,6 +31,11 @@ func TestUnfit(t *testing.T) {
 			t.Errorf("%s: %+v", agent, p)
 		}
 	}
+	c.start("bids", vars{env.Command: shell("exit 0"), env.BidScript: `["no-such-program-9"]`})
+	until(t, "the one that cannot bid has trouble, and is fit", func() bool {
+		p := presence("bids")
+		return !p.Unfit && strings.HasPrefix(p.Trouble, "no-such-program-9 cannot be run: ")
+	})
 	c.start("lacks", vars{env.Command: shell("exit 0"), env.Lacks: "tools/later.sh"})
 	until(t, "the one with a program that the repository has not is unfit", func() bool {
 		p := presence("lacks")

@@ -80,6 +80,19 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
+// ErrNotRunning says that an instance does not run.
+var ErrNotRunning = errors.New("it is not running")
+
+// Passing says whether an error is only for now: it comes from the state of the instance or of
+// this machine, and not from the request, which may succeed later as it is.
+func Passing(err error) bool {
+	switch CodeOf(err) {
+	case TimedOut, Environment, Interrupted:
+		return true
+	}
+	return errors.Is(err, ErrNotRunning) || errors.Is(err, blackboard.ErrStopping)
+}
+
 // Report prints an error for people: first the fault, then the hint. It cleans both,
 // because an error may carry control characters from anywhere.
 func Report(w io.Writer, err error) {

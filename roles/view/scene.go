@@ -207,9 +207,15 @@ func (s Scene) unitTrouble(name string) trouble {
 // AgentTrouble says why an agent does not work, as "silent for 3m"; empty: it does.
 func (s Scene) AgentTrouble(name string) string { return s.agentTrouble(name).text(s.Now) }
 
+// Heard says whether an agent reports. What it cannot do then does not keep its claims waiting.
+func (s Scene) Heard(name string) bool {
+	p, known := s.Agents[name]
+	return known && blackboard.Lives(p.Alive, s.Now)
+}
+
 func (s Scene) agentTrouble(name string) trouble {
 	p, known := s.Agents[name]
-	if known && blackboard.Lives(p.Alive, s.Now) {
+	if s.Heard(name) {
 		switch {
 		case p.Unfit:
 			return trouble{what: "unfit: " + role.Clean(p.Trouble)}

@@ -31,6 +31,16 @@ func TestNotifierThatCannotRun(t *testing.T) {
 	}
 }
 
+// A bid script that cannot be run fails no goal: the agent bids ignore, or its claims wait.
+func TestBidScriptThatCannotRun(t *testing.T) {
+	for required, want := range map[bool]string{false: "it bids ignore on every claim", true: "every claim will wait for its bid"} {
+		c := &config.Config{Runtime: config.RuntimeProcess, Agents: []config.Agent{{Name: "one", Command: []string{"sh"}, BidScript: []string{"./nowhere"}, BidsRequired: required}}}
+		if missing := MissingTools(c, t.TempDir()); len(missing) != 1 || !strings.HasSuffix(missing[0].Text, "; "+want) {
+			t.Errorf("required %v: %q", required, missing)
+		}
+	}
+}
+
 // It is stopped with the agents: before the orchestrator, which would start it
 // again, unless that is stopped first for want of a word to it.
 func TestNotifierIsStoppedWithAgents(t *testing.T) {

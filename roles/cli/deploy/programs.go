@@ -25,13 +25,20 @@ const (
 func MissingTools(c *config.Config, root string) []MissingTool {
 	var missing []MissingTool
 	for _, agent := range c.Agents {
-		for _, command := range [][]string{agent.Command, agent.BidScript} {
-			if len(command) == 0 || agent.OwnLLM() && slices.Equal(command, agent.Command) {
+		noBid := "it bids ignore on every claim"
+		if agent.BidsRequired {
+			noBid = "every claim will wait for its bid"
+		}
+		for _, p := range []struct {
+			command []string
+			so      string
+		}{{agent.Command, goalsFail}, {agent.BidScript, noBid}} {
+			if len(p.command) == 0 || agent.OwnLLM() && slices.Equal(p.command, agent.Command) {
 				continue
 			}
-			if err := role.Runnable(command[0], root); err != nil {
+			if err := role.Runnable(p.command[0], root); err != nil {
 				missing = append(missing, MissingTool{agent.Name, fmt.Sprintf("agent %s: %s cannot be run: %s; %s",
-					agent.Name, role.Clean(command[0]), role.Clean(err.Error()), goalsFail)})
+					agent.Name, role.Clean(p.command[0]), role.Clean(err.Error()), p.so)})
 			}
 		}
 	}

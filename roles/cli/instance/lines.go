@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/role"
 )
@@ -49,8 +50,27 @@ func (l *Locator) upFinds(root string) string {
 	return ""
 }
 
+// down is the error about an instance that does not do what it does while it runs.
+type down struct {
+	says string
+	is   error
+}
+
+func (e *down) Error() string { return e.says }
+
+// Is says whether the error is that of the instance's state.
+func (e *down) Is(err error) bool { return err == e.is }
+
+// notRunning is the error about an instance that does not run: role.ErrNotRunning.
 func (l *Locator) notRunning(in *Instance) error {
-	return role.Fail(role.NotFound, &notRunning{in.Name}, "%s", l.UpLine(in))
+	return role.Fail(role.NotFound, &down{fmt.Sprintf("instance %s is not running", in.Name), role.ErrNotRunning}, "%s", l.UpLine(in))
+}
+
+// TakesNo is the error about an instance that is being stopped and takes nothing new, such as
+// goals: blackboard.ErrStopping.
+func TakesNo(l *Locator, in *Instance, what string) error {
+	says := fmt.Sprintf("instance %s is being stopped and takes no new %s", in.Name, what)
+	return role.Fail(role.NotFound, &down{says, blackboard.ErrStopping}, "%s", l.UpLine(in))
 }
 
 // Stopping says whether the instance is being stopped, or a stop of it broke off.

@@ -18,23 +18,12 @@ import (
 	"sett/roles/role"
 )
 
-// ErrNotRunning says that an instance does not run.
-var ErrNotRunning = errors.New("it is not running")
-
-// notRunning names the instance.
-type notRunning struct{ name string }
-
-func (e *notRunning) Error() string { return fmt.Sprintf("instance %s is not running", e.name) }
-
-// Is says that the error is ErrNotRunning.
-func (e *notRunning) Is(err error) bool { return err == ErrNotRunning }
-
 // StoredBoard is Board, for commands that only read: of a stopped instance whose blackboard is Sett's own, in
 // files of this machine, it reads a copy of those in this process. The instance stays stopped. Where the
-// blackboard is elsewhere the error wraps ErrNotRunning, and the instance is returned with it.
+// blackboard is elsewhere the error wraps role.ErrNotRunning, and the instance is returned with it.
 func StoredBoard(ctx context.Context, l *Locator) (b *Board, in *Instance, done func(), err error) {
 	b, in, done, err = l.Board(ctx)
-	if errors.Is(err, ErrNotRunning) && hasBoardFiles(in) {
+	if errors.Is(err, role.ErrNotRunning) && hasBoardFiles(in) {
 		b, done, err = OpenStopped(ctx, l, in)
 	}
 	return b, in, done, err
@@ -48,7 +37,7 @@ func hasBoardFiles(in *Instance) bool {
 	return !in.External && in.Runtime != config.RuntimeDocker && Exists(boardFolder(in))
 }
 
-// OpenStopped opens a copy of the blackboard of an instance that does not run; the error wraps ErrNotRunning where
+// OpenStopped opens a copy of the blackboard of an instance that does not run; the error wraps role.ErrNotRunning where
 // that is not in files of this machine.
 func OpenStopped(ctx context.Context, l *Locator, in *Instance) (b *Board, done func(), err error) {
 	if !hasBoardFiles(in) {

@@ -163,7 +163,7 @@ func bidByModel(ctx context.Context, t *Trial) error {
 	t.report.Bid, t.report.BidReason = bid, modelclient.OneReason("model: "+why)
 	if err != nil {
 		t.report.Bid, t.report.BidReason = blackboard.BidIgnore, modelclient.OneReason("the model gave no bid: "+err.Error())
-		t.report.Problem = &Problem{"bid", err.Error()}
+		t.report.Problem = &Problem{noBid, err.Error()}
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (t *Trial) conclude() error {
 		t.say("note", fmt.Sprintf("%s left uncommitted: %s", words.Count(len(r.LeftDirty), "file"), role.Clean(strings.Join(r.LeftDirty[:min(5, len(r.LeftDirty))], ", "))))
 	}
 	if r.Problem != nil {
-		return role.Fail(role.Failed, fmt.Errorf("%s: %s", r.Problem.Type, role.Clean(r.Problem.Reason)), "nothing was recorded; in a running instance this would be a Failure")
+		return role.Fail(role.Failed, fmt.Errorf("%s: %s", r.Problem.Type, role.Clean(r.Problem.Reason)), "nothing was recorded; in a running instance %s", consequence(t))
 	}
 	if a := r.Artefact; a != nil {
 		head := blackboard.Artefact{StructuralType: a.StructuralType, Type: a.Type, Payload: a.Payload}
@@ -59,6 +59,20 @@ func (t *Trial) conclude() error {
 		t.Printf("%s, nothing was recorded\n", t.Paint("fine", term.Good))
 	}
 	return nil
+}
+
+// consequence says how the problem would end in a running instance.
+func consequence(t *Trial) string {
+	scripted := len(t.Agent.BidScript) > 0
+	switch {
+	case t.report.Problem.Type != noBid:
+		return "this would be a Failure"
+	case t.Agent.BidsRequired:
+		return "the agent would be unhealthy, and the claim would wait for its bid (bids_required)"
+	case scripted:
+		return "the bid would be ignore, and the agent unhealthy until a bid succeeds"
+	}
+	return "the bid would be ignore"
 }
 
 // mostChanged is the most changed files that are shown to people.

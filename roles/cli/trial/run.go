@@ -52,11 +52,15 @@ type Artefact struct {
 	Commit          string                    `json:"commit,omitempty"`  // that it names, whole
 }
 
-// Problem is why a run would have ended as a Failure.
+// Problem is why a run would have ended as a Failure, or why there is no bid.
 type Problem struct {
-	Type   string `json:"type"` // of the Failure
+	Type   string `json:"type"` // of the Failure; bid: there was no bid
 	Reason string `json:"reason"`
 }
+
+// noBid is the type of a problem without a bid, which is no Failure: the agent ignores the
+// claim, or has it wait.
+const noBid = "bid"
 
 const tryBidTimeout = 30 * time.Second // as in the cub
 
@@ -114,7 +118,7 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 	t.report.Bid, t.report.BidReason = bid, "bid script"
 	if err != nil {
 		t.report.Bid, t.report.BidReason = blackboard.BidIgnore, err.Error()
-		t.report.Problem = &Problem{"bid", err.Error()}
+		t.report.Problem = &Problem{noBid, err.Error()}
 	}
 	return nil
 }

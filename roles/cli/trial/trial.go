@@ -66,7 +66,7 @@ type Report struct {
 	Run       *Execution         `json:"run"`                  // null when the agent ignores the target
 	Asked     []Asked            `json:"asked,omitempty"`      // the questions of the runs before, with their answers
 	Artefact  *Artefact          `json:"artefact"`             // the artefact that would have been written; null when that is a Failure
-	Problem   *Problem           `json:"problem,omitempty"`    // why it would have been a Failure
+	Problem   *Problem           `json:"problem,omitempty"`    // why it would have been a Failure, or why there is no bid
 	Commits   []string           `json:"commits,omitempty"`    // made in the tree, oldest first: hash and subject
 	Changed   []string           `json:"changed,omitempty"`    // with adapter: commit, the files of the commit: A, M or D, a tab and the name
 	LeftDirty []string           `json:"left_dirty,omitempty"` // files of the tree that were not committed

@@ -1,15 +1,14 @@
 package ui
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"io"
 	"mime"
 	"net/http"
 	"sync"
 
 	"sett/roles/cli/act"
+	"sett/roles/role"
 )
 
 // Bounds of acting.
@@ -85,14 +84,13 @@ func (s *Server) act(w http.ResponseWriter, r *http.Request, name, id string) {
 		return
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostText))
-	var do act.Wish
-	if err == nil {
-		strict := json.NewDecoder(bytes.NewReader(body))
-		strict.DisallowUnknownFields()
-		err = strict.Decode(&do)
-	}
 	if err != nil {
-		s.refuse(w, http.StatusBadRequest, "the body cannot be read: "+err.Error(), `{"text": "…"}, or {}`)
+		s.refuse(w, http.StatusBadRequest, "the body cannot be read: "+err.Error(), "")
+		return
+	}
+	do, err := act.WishOf(name, body)
+	if err != nil {
+		s.refuse(w, http.StatusBadRequest, err.Error(), act.Moves[name].Takes())
 		return
 	}
 	d, isNew := s.deeds.begin(key, name+" "+id+" "+string(body))
@@ -117,8 +115,7 @@ func (s *Server) do(ctx context.Context, key string, d *deed, name, id string, w
 		d.status, d.body = http.StatusOK, done
 		return
 	}
-	status, p := problemOf(err, http.StatusConflict)
-	if d.status, d.body = status, p; status >= http.StatusInternalServerError {
+	if d.status, d.body = problemOf(err, http.StatusConflict); role.Passing(err) {
 		s.deeds.forget(key)
 	}
 }

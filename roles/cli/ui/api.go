@@ -178,13 +178,16 @@ func (s *Server) failed(w http.ResponseWriter, err error, other int) {
 }
 
 func problemOf(err error, other int) (int, act.Problem) {
-	code := role.CodeOf(err)
-	status, ok := map[role.Code]int{
-		role.Usage: http.StatusBadRequest, role.NotFound: http.StatusNotFound, role.TimedOut: http.StatusGatewayTimeout, role.Environment: http.StatusServiceUnavailable,
-		role.Interrupted: http.StatusServiceUnavailable,
-	}[code]
-	if !ok {
-		status = other
+	status := other
+	switch code := role.CodeOf(err); {
+	case code == role.TimedOut:
+		status = http.StatusGatewayTimeout
+	case role.Passing(err): // also of an instance that does not run, which has the exit code of an unknown id
+		status = http.StatusServiceUnavailable
+	case code == role.Usage:
+		status = http.StatusBadRequest
+	case code == role.NotFound:
+		status = http.StatusNotFound
 	}
 	return status, act.ProblemOf(err)
 }

@@ -38,9 +38,10 @@ type granted struct {
 	Until time.Time `json:"until"`
 }
 
-// File keeps a value for the next server.
+// File keeps a value for the other servers of the instance, and for the next one.
 type File interface {
-	Read(v any) error // fs.ErrNotExist: nothing was written yet
+	Lock() (unlock func(), err error) // against the other servers
+	Read(v any) error                 // fs.ErrNotExist: nothing was written yet
 	Write(v any) error
 }
 
@@ -72,11 +73,7 @@ func (k *Keys) Port() int {
 
 // SetPort remembers the server's port.
 func (k *Keys) SetPort(port int) error {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.read()
-	k.known.Port = port
-	return k.write()
+	return k.change(func() { k.known.Port = port })
 }
 
 // issue returns a new secret.
@@ -86,11 +83,9 @@ func (k *Keys) issue(of kind) (string, error) {
 		return "", fmt.Errorf("make a token: %w", err)
 	}
 	secret := base64.RawURLEncoding.EncodeToString(raw)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.read()
-	k.known.Secrets = append(k.known.Secrets, granted{hash(secret), of, k.Who, k.Now().Add(lives[of])})
-	return secret, k.write()
+	return secret, k.change(func() {
+		k.known.Secrets = append(k.known.Secrets, granted{hash(secret), of, k.Who, k.Now().Add(lives[of])})
+	})
 }
 
 // opens says whether a secret opens something. One of kind once does so one time.
@@ -98,21 +93,30 @@ func (k *Keys) opens(of kind, secret string) bool {
 	if secret == "" {
 		return false
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	at := k.find(of, secret)
-	if at < 0 { // another server of this instance may have issued it
-		k.read()
-		at = k.find(of, secret)
-	}
-	if at < 0 {
+	if !k.knows(of, secret) {
 		return false
 	}
-	if of == once {
-		k.known.Secrets = slices.Delete(k.known.Secrets, at, at+1)
-		return k.write() == nil
+	if of != once {
+		return true
 	}
-	return true
+	spent := false
+	err := k.change(func() {
+		if at := k.find(of, secret); at >= 0 {
+			k.known.Secrets, spent = slices.Delete(k.known.Secrets, at, at+1), true
+		}
+	})
+	return spent && err == nil
+}
+
+// knows says whether a secret was issued and is still good.
+func (k *Keys) knows(of kind, secret string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.find(of, secret) >= 0 {
+		return true
+	}
+	k.read() // another server of this instance may have issued it
+	return k.find(of, secret) >= 0
 }
 
 // prove returns a proof that the hash of a key is known here, for a text; the key is named
@@ -143,6 +147,22 @@ func (k *Keys) find(of kind, secret string) int {
 	return slices.IndexFunc(k.known.Secrets, func(g granted) bool {
 		return g.Hash == h && g.Kind == of && g.Who == k.Who && k.Now().Before(g.Until)
 	})
+}
+
+// change changes what is remembered, here and in the file. It goes by the file as it is
+// now, and keeps the other servers from writing meanwhile: each would take away the
+// secrets of the other.
+func (k *Keys) change(do func()) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	unlock, err := k.File.Lock()
+	if err != nil {
+		return fmt.Errorf("keep the page's tokens: %w", err)
+	}
+	defer unlock()
+	k.read()
+	do()
+	return k.write()
 }
 
 // read takes the content of the file. A file that cannot be read is as good as none: its

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"net/http"
@@ -23,12 +24,21 @@ import (
 	"testing"
 	"time"
 
+	"sett/blackboard"
 	"sett/roles/cli/act"
 	"sett/roles/role"
 )
 
 // disk is the file of a server.
 type disk struct{ path string }
+
+// writing is held by the server that writes its file.
+var writing sync.Mutex
+
+func (disk) Lock() (unlock func(), err error) {
+	writing.Lock()
+	return writing.Unlock, nil
+}
 
 func (d disk) Read(v any) error {
 	b, err := os.ReadFile(d.path)
@@ -245,6 +255,62 @@ func TestEnter(t *testing.T) {
 	}
 }
 
+// Servers of one instance leave each other's secrets alone, whichever writes last.
+func TestTwoServers(t *testing.T) {
+	first := newSite(t, says)
+	second := newSite(t, says)
+	second.Keys.File, second.Keys.Entropy = disk{first.file}, first.Keys.Entropy
+	enter := func(s *site, address string) string {
+		_, key, _ := strings.Cut(s.ask("GET", strings.TrimPrefix(address, "http://127.0.0.1:4321"), "").Header().Get("Location"), "#key=")
+		return key
+	}
+	goals := func(s *site, key string) int {
+		return s.ask("GET", "/api/v1/goals", "", "Authorization", "Bearer "+key).Code
+	}
+	var addresses []string
+	for _, s := range []*site{first, second} {
+		address, err := s.Address("")
+		if err != nil {
+			t.Fatal(err)
+		}
+		addresses = append(addresses, address)
+	}
+	ofSecond := enter(second, addresses[1])
+	ofFirst := enter(first, addresses[0])
+	if key := enter(second, addresses[0]); key != "" {
+		t.Error("an address opened the page a second time, at another server")
+	}
+	if code := goals(second, "wrong"); code != http.StatusUnauthorized {
+		t.Errorf("a wrong key: %d", code)
+	}
+	next := newSite(t, says)
+	next.Keys.File = disk{first.file}
+	for name, s := range map[string]*site{"first": first, "second": second, "next": next} {
+		if a, b := goals(s, ofFirst), goals(s, ofSecond); a != http.StatusOK || b != http.StatusOK {
+			t.Errorf("%s: %d, %d", name, a, b)
+		}
+	}
+
+	var wg sync.WaitGroup
+	var secrets sync.Map
+	for i := range 40 {
+		wg.Go(func() {
+			secret, err := []*site{first, second}[i%2].Keys.issue(api)
+			if err != nil {
+				t.Error(err)
+			}
+			secrets.Store(secret, i)
+		})
+	}
+	wg.Wait()
+	secrets.Range(func(secret, i any) bool {
+		if !next.Keys.opens(api, secret.(string)) {
+			t.Errorf("secret %v is lost", i)
+		}
+		return true
+	})
+}
+
 // A server proves that it knows the hash of a page's key, for its own port alone.
 func TestProof(t *testing.T) {
 	s := newSite(t, says)
@@ -328,6 +394,18 @@ func TestActOnce(t *testing.T) {
 	if ran.Load() != 3 {
 		t.Errorf("ran %d times", ran.Load())
 	}
+	for _, c := range []struct{ path, body, says string }{
+		{"approve/A", `{"text":"only if it is red"}`, `"approve takes no text; review or reject does"`}, {"approve/A", `{"text":""}`, `approve takes no text`},
+		{"approve/A", `{"approve":true}`, `approve takes no \"approve\"`}, {"answer/A", `{"text":"x","approve":true}`, `answer takes no \"approve\"`}, {"cancel/A", `{"text":"x","approve":false}`, `cancel takes no`},
+		{"retry/A", `{"Text":"now"}`, `retry takes no \"Text\"`}, {"review/A", `{"approve":true,"text":"but"}`, `either approves or says`}, {"review/A", `{"approve":"yes"}`, `cannot be read`}, {"retry/A", `{} {}`, `cannot be read`}, {"retry/A", ``, `cannot be read`},
+	} {
+		if w := post(c.path, c.body, "refused"); w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), c.says) {
+			t.Errorf("%s %s: %d %s", c.path, c.body, w.Code, w.Body)
+		}
+	}
+	if ran.Load() != 3 {
+		t.Errorf("ran %d times", ran.Load())
+	}
 	for _, c := range []struct{ path, body, want string }{
 		{"approve/A", `{}`, "approve -- A|"}, {"reject/A", `{"text":"no"}`, "reject -- A -|no"}, {"review/A", `{"approve":true}`, "review --approve -- A|"},
 		{"review/A", `{"text":"no"}`, "review --feedback=- -- A|no"}, {"cancel/A", `{"text":"no"}`, "cancel -- A -|no"}, {"retry/A", `{}`, "retry -- A|"}, {"retry/A", `{"text":"now"}`, "retry -- A -|now"},
@@ -335,6 +413,40 @@ func TestActOnce(t *testing.T) {
 		post(c.path, c.body, c.want)
 		if text, _ := texts.Load(ran.Load()); text != c.want {
 			t.Errorf("%s %s ran %v", c.path, c.body, text)
+		}
+	}
+}
+
+// An act that was refused for now is not remembered: its next request acts. Other refusals are.
+func TestRefusedForNow(t *testing.T) {
+	var refusal error
+	s := newSite(t, func(_ context.Context, _ []string, _ io.Reader, out, _ io.Writer) error {
+		if refusal == nil {
+			_, _ = io.WriteString(out, "01REVIEW\n")
+		}
+		return refusal
+	})
+	headers := []string{"Authorization", "Bearer " + s.secret(api), "Content-Type", "application/json", "Idempotency-Key", ""}
+	for name, c := range map[string]struct {
+		err            error
+		status, second int
+	}{
+		"down":     {role.Fail(role.NotFound, fmt.Errorf("instance u3: %w", role.ErrNotRunning), "sett up"), 503, 200},
+		"stopping": {role.Fail(role.NotFound, fmt.Errorf("instance u3: %w", blackboard.ErrStopping), "sett up"), 503, 200},
+		"away":     {fmt.Errorf("approve: %w", blackboard.ErrUnavailable), 503, 200},
+		"slow":     {role.Fail(role.TimedOut, errors.New("1m was not enough"), ""), 504, 200},
+		"unknown":  {fmt.Errorf("artefact: %w", blackboard.ErrNotFound), 404, 404},
+		"refused":  {fmt.Errorf("approve: %w", &blackboard.RefusedError{Reason: "anna approved it"}), 409, 409},
+	} {
+		headers[5] = name
+		refusal = c.err
+		w := s.ask("POST", "/api/v1/approve/7XK2", "{}", headers...)
+		if w.Code != c.status || !strings.Contains(w.Body.String(), `"error":`) {
+			t.Errorf("%s: %d %s", name, w.Code, w.Body)
+		}
+		refusal = nil
+		if w := s.ask("POST", "/api/v1/approve/7XK2", "{}", headers...); w.Code != c.second {
+			t.Errorf("%s, again: %d %s", name, w.Code, w.Body)
 		}
 	}
 }
