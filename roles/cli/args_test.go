@@ -108,7 +108,8 @@ func TestEmptyNames(t *testing.T) {
 	for line, refused := range map[string]string{
 		`answer|`: "<question>", `answer||blue`: "<question>", `approve|X|`: "<id>", `reject||because`: "<id>", `show|`: "<id>", `land|`: "<id>",
 		`wait|`: "<goal>", `list|`: "<instance>", `logs|`: "<agent>", `down|--name||--purge`: "--name", `--name=|list`: "--name",
-		`forage|`: "", `retry|X|`: "", `cancel|X||`: "", `__complete|bash|`: "", `list|--name|x`: "",
+		`land|--onto|`: "--onto", `forage|x|--base=`: "--base", `up|--redis-url|`: "--redis-url", `watch|--workflow|`: "--workflow", `hoard|--type=`: "--type",
+		`forage|--goal|`: "", `try|x|--payload|`: "", `review|X|--feedback=`: "", `goals|--status|`: "", `forage|`: "", `retry|X|`: "", `cancel|X||`: "", `__complete|bash|`: "", `list|--name|x`: "",
 	} {
 		_, _, err := parse(strings.Split(line, "|"))
 		if got := refused + " is empty"; (err == nil) != (refused == "") || err != nil && err.Error() != got {

@@ -117,8 +117,8 @@ func emptyName(n *kong.Node) string {
 	}
 	for _, group := range n.AllFlags(true) {
 		for _, f := range group {
-			if f.Name == "name" && f.Set && hasEmpty(f.Target) {
-				return "--name"
+			if f.Set && f.Enum == "" && f.PlaceHolder != "TEXT" && hasEmpty(f.Target) {
+				return "--" + f.Name
 			}
 		}
 	}
