@@ -487,6 +487,20 @@ func TestLandAfterKill(t *testing.T) {
 	s.clean()
 }
 
+// Where git holds the index, or was killed and left its lock, nothing is landed, and the lock is named.
+func TestLandLockedIndex(t *testing.T) {
+	s := landStage(t)
+	base := s.rev("main")
+	s.achieved(base, s.aside("file", "new\n"))
+	s.write(".git/index.lock", "")
+	_, _, err := s.run("land")
+	if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "is locked: git is at work there, or was killed, and left ") || !strings.HasSuffix(err.Error(), "/.git/index.lock") || s.rev("main") != base {
+		t.Errorf("%v", err)
+	}
+	s.Must(os.Remove(filepath.Join(s.root, ".git/index.lock")))
+	s.land()
+}
+
 // What a landing does is printed once it is done: a branch that git cannot move has nothing on stdout.
 func TestLandSaysNothingBefore(t *testing.T) {
 	s, before, _ := diverged(t)

@@ -42,6 +42,13 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	if err != nil {
 		return err
 	}
+	units, err := place.List(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("list what runs: %w", err)
+	}
+	if !runs(units) {
+		return role.Fail(role.Failed, fmt.Errorf("%s is not restarted: the orchestrator of %s does not run, which would start it again", role.Clean(name), in.Name), "%s", at.UpLine(in))
+	}
 	began := at.Now()
 	ctx, cancel := role.WithLimit(ctx, timeout, errTooLong)
 	defer cancel()

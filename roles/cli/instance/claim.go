@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"sett/contract/config"
 	"sett/roles/role"
@@ -28,6 +29,9 @@ const maxNumbered = 99
 // has no state on disk yet. taken maps the names of instances elsewhere to their
 // workspaces; a name in it is free only for its own workspace.
 func (l *Locator) ClaimInstance(ctx context.Context, root string, taken map[string]string, lock LockFunc) (*Instance, func(), error) {
+	if !utf8.ValidString(root) {
+		return nil, nil, role.Fail(role.Usage, fmt.Errorf("the path of the workspace is no UTF-8: %q", root), "mv gives its directories other names")
+	}
 	name, err := l.Named()
 	if err != nil {
 		return nil, nil, err

@@ -11,8 +11,16 @@ import (
 	"sett/roles/role/git"
 )
 
-// free refuses to overwrite files that are not committed.
+// free refuses to overwrite files that are not committed, and to meet a git that is at work.
 func (l *looker) free(ctx context.Context) error {
+	lock, err := l.both.IndexLock(ctx, l.Directory)
+	if err != nil {
+		return err
+	}
+	if lock != "" {
+		return role.Fail(role.Failed, fmt.Errorf("the index of %s is locked: git is at work there, or was killed, and left %s", role.Clean(l.Directory), role.Clean(lock)),
+			"once nothing of git runs there, remove that file; git status says what a killed git has changed")
+	}
 	files, err := l.both.InTheWay(ctx, l.Directory, l.From, l.To)
 	if err != nil {
 		return err

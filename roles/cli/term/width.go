@@ -164,7 +164,7 @@ func Fitted(w any, err error) error {
 	if err == nil || columns <= 0 {
 		return err
 	}
-	const fault, hint = "sett: error: ", "sett: hint: " // as role.Report begins them
+	const fault, hint = "sett--error- ", "sett--hint- " // as wide as role.Report begins them; a colon would end a sentence
 	var lines []string
 	for i, line := range strings.Split(strings.TrimRight(role.CleanText(err.Error()), "\n"), "\n") {
 		if i == 0 {

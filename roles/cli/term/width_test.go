@@ -72,6 +72,11 @@ func TestFold(t *testing.T) {
 	}
 	err := Fitted(&wide{40}, role.Fail(role.Usage, errors.New("one two three four five six seven\nand more of that, on a line of its own"), "a hint of so many words, more than fit"))
 	var b strings.Builder
+	role.Report(&b, Fitted(&wide{30}, role.Fail(role.Usage, errors.New("sett goals and others do that"), "sett goals, sett hoard list ids")))
+	if want := "sett: error: sett goals and\n  others do that\nsett: hint: sett goals, sett\n  hoard list ids\n"; b.String() != want {
+		t.Errorf("reported\n%s\nwant\n%s", b.String(), want)
+	}
+	b.Reset()
 	role.Report(&b, err)
 	if want := "sett: error: one two three four five six\n  seven\n  and more of that, on a line of its own\nsett: hint: a hint of so many words,\n  more than fit\n"; b.String() != want || role.CodeOf(err) != role.Usage {
 		t.Errorf("reported\n%s\nwant\n%s", b.String(), want)

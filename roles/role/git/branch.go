@@ -107,6 +107,19 @@ func (g Repository) Tip(ctx context.Context, branch string) string {
 	return g.commit(ctx, BranchRef(branch))
 }
 
+// IndexLock returns the lock of a working tree's index; empty: no git changes the index.
+func (g Repository) IndexLock(ctx context.Context, tree string) (string, error) {
+	out, err := g.at(tree).Run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index.lock")
+	if err != nil {
+		return "", err
+	}
+	lock := strings.TrimSuffix(out, "\n")
+	if _, err := os.Lstat(lock); err != nil {
+		return "", nil //nolint:nilerr // there is none
+	}
+	return lock, nil
+}
+
 // InTheWay returns the files of a working tree that a change from one commit (empty:
 // none) to another would overwrite or remove, though they are not committed. Ignored
 // files count. Those that are staged as the other commit has them do not: a landing that was killed
