@@ -239,31 +239,32 @@ func fields0(s string) []string {
 // be written, as on a full disk, those that were are put back.
 func (g Repository) Advance(ctx context.Context, branch, tree, from, to, why string) error {
 	ctx = context.WithoutCancel(ctx) // not to be left half done
-	back := func() error { return nil }
-	if tree != "" {
-		w, was := g.at(tree), []string{from}
-		if from == "" {
-			was = nil
-		}
-		_, _, _ = w.exec(ctx, "", []string{"update-index", "-q", "--refresh"}) // its exit code says that files are changed
-		if _, err := w.Run(ctx, slices.Concat([]string{"read-tree", "-m", "-u"}, was, []string{to})...); err != nil {
-			return unwritten(ctx, w, tree, from, to, err)
-		}
-		back = func() error {
-			before := from
-			if before == "" {
-				before, _ = w.EmptyTree(ctx)
-			}
-			_, err := w.Run(ctx, "read-tree", "-m", "-u", to, before)
-			return err
-		}
-	}
 	old := from
 	if old == "" {
 		old = strings.Repeat("0", len(to))
 	}
-	if _, err := g.Run(ctx, "update-ref", "-m", why, BranchRef(branch), to, old); err != nil {
-		return errors.Join(err, back())
+	held, err := holdBranch(ctx, g, branch, old, to, why) // before a file is touched
+	if err != nil {
+		return err
+	}
+	if tree == "" {
+		return held.commit()
+	}
+	w, was := g.at(tree), []string{from}
+	if from == "" {
+		was = nil
+	}
+	_, _, _ = w.exec(ctx, "", []string{"update-index", "-q", "--refresh"}) // its exit code says that files are changed
+	if _, err := w.Run(ctx, slices.Concat([]string{"read-tree", "-m", "-u"}, was, []string{to})...); err != nil {
+		held.abort()
+		return unwritten(ctx, w, tree, from, to, err)
+	}
+	if err := held.commit(); err != nil {
+		if from == "" {
+			from, _ = w.EmptyTree(ctx)
+		}
+		_, back := w.Run(ctx, "read-tree", "-m", "-u", to, from)
+		return errors.Join(err, back)
 	}
 	return nil
 }

@@ -81,8 +81,8 @@ func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (str
 	return "", role.Fail(role.Environment, fmt.Errorf("git %s: %s", args[0], role.CleanText(said)), "")
 }
 
-// exec runs git and returns all that it printed.
-func (g Repository) exec(ctx context.Context, stdin string, args []string) (stdout, stderr string, err error) {
+// command is a run of git in the repository.
+func (g Repository) command(ctx context.Context, args []string) *exec.Cmd {
 	options := []string{"-C", g.Dir}
 	if args[0] != "commit" { // a commit is the user's own, with the user's hooks
 		for _, s := range append(Harmless, "core.sshCommand=false") {
@@ -98,6 +98,12 @@ func (g Repository) exec(ctx context.Context, stdin string, args []string) (stdo
 	if args[0] != "commit" && args[0] != "clone" && args[0] != "fetch" {
 		cmd.Env = append(slices.Clip(cmd.Env), local...)
 	}
+	return cmd
+}
+
+// exec runs git and returns all that it printed.
+func (g Repository) exec(ctx context.Context, stdin string, args []string) (stdout, stderr string, err error) {
+	cmd := g.command(ctx, args)
 	if stdin != "" {
 		cmd.Stdin = strings.NewReader(stdin)
 	}

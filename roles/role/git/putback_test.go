@@ -1,11 +1,15 @@
 package git
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sett/roles/role"
 )
 
 // A working tree whose files cannot all be written is as before: here one has a name that is
@@ -83,4 +87,52 @@ func TestAdvancePutsBack(t *testing.T) {
 			t.Errorf("%s is still there", name)
 		}
 	}
+}
+
+// Two that move a branch at once: one does, the other changes nothing, and so does one that began from another
+// commit. What the first has written stays.
+func TestAdvanceAtOnce(t *testing.T) {
+	t.Parallel()
+	g, run := repository(t)
+	run("commit", "-q", "--allow-empty", "-m", "first")
+	from := run("rev-parse", "HEAD")
+	for i := range 200 {
+		if err := os.WriteFile(filepath.Join(g.Dir, fmt.Sprint("file", i)), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run("add", "-A")
+	run("commit", "-qm", "second")
+	to := run("rev-parse", "HEAD")
+	for range 5 {
+		run("reset", "-q", "--hard", from)
+		errs := make(chan error)
+		for range 3 {
+			go func() { errs <- g.Advance(context.Background(), "main", g.Dir, from, to, "test") }()
+		}
+		moved := 0
+		for range 3 {
+			if err := <-errs; err == nil {
+				moved++
+			} else if role.CodeOf(err) != role.Failed || !strings.HasSuffix(err.Error(), "nothing is changed") {
+				t.Error(err)
+			}
+		}
+		if at := run("rev-parse", "main"); moved != 1 || at != to || run("status", "--porcelain") != "" {
+			t.Fatalf("%d moved it, the branch is at %s, status:\n%s", moved, at, run("status", "--porcelain"))
+		}
+	}
+	held, err := holdBranch(t.Context(), g, "main", to, from, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	meanwhile := exec.Command("git", "-C", g.Dir, "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "-q", "--allow-empty", "-m", "meanwhile")
+	if said, err := meanwhile.CombinedOutput(); err == nil || !strings.Contains(string(said), "cannot lock ref") {
+		t.Errorf("a commit meanwhile: %v %s", err, said)
+	}
+	held.abort()
+	if at := run("rev-parse", "main"); at != to {
+		t.Errorf("the branch is at %s", at)
+	}
+	run("commit", "-q", "--allow-empty", "-m", "later")
 }
