@@ -237,7 +237,7 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 	}
 	d.at.Printf("removed what was kept of %s\n", in.Name)
 	if len(lost) > 0 {
-		d.at.Sayf("sett: note: %s of results went with it, which nobody had landed\n", words.Count(len(lost), "commit"))
+		d.at.Sayf("sett: note: %s of results went with it, which the repository does not have in this form\n", words.Count(len(lost), "commit"))
 	}
 	d.letGo(ctx, in)
 	if kept != nil {

@@ -150,7 +150,7 @@ func NoteUnbundled(ctx context.Context, at *instance.Locator, b *instance.Board,
 		alone = slices.DeleteFunc(alone, func(hash string) bool { return !slices.Contains(named, hash) })
 	}
 	if len(alone) > 0 {
-		at.Sayf("sett: warning: it lacks %s of results that nobody has landed; --bundle writes them, too\n", words.Count(len(alone), "commit"))
+		at.Sayf("sett: warning: it lacks %s of results, which the repository does not have in this form, either; --bundle writes them, too\n", words.Count(len(alone), "commit"))
 	}
 	return nil
 }
