@@ -41,8 +41,8 @@ func Store(ctx context.Context, l *Locator, in *Instance) git.Repository {
 	return g
 }
 
-// Unlanded returns the commits of results that the instance's store has, and the user's repository
-// has not, in no form. What cannot be read is not counted.
+// Unlanded returns the commits of results that the instance's store has, and no branch, tag or HEAD of the
+// user's repository, in no form. Without git none is counted.
 func Unlanded(ctx context.Context, l *Locator, in *Instance) []string {
 	s := store.Open(in.StoreDir())
 	if in.Workspace == "" || !s.Exists() {
@@ -64,7 +64,7 @@ func Unlanded(ctx context.Context, l *Locator, in *Instance) []string {
 			asked = append(asked, landed)
 		}
 	}
-	missing, err := Repository(l, in).Missing(ctx, asked)
+	missing, err := git.Unreached(ctx, Repository(l, in), asked)
 	if err != nil {
 		return nil
 	}

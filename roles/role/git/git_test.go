@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -124,5 +125,26 @@ func TestNothingIsFetched(t *testing.T) {
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("sett ran it")
+	}
+}
+
+// A commit that git may remove any day is not reached; one below a branch, a tag or HEAD is.
+func TestUnreached(t *testing.T) {
+	t.Parallel()
+	g, run := repository(t)
+	first := run("rev-parse", "HEAD")
+	tree := run("rev-parse", "HEAD^{tree}")
+	dangling := run("commit-tree", "-p", first, "-m", "dangling", tree)
+	tagged := run("commit-tree", "-p", first, "-m", "tagged", tree)
+	run("tag", "t", tagged)
+	run("commit", "-q", "--allow-empty", "-m", "second")
+	none := strings.Repeat("1", 40)
+	got, err := Unreached(t.Context(), g, []string{first, dangling, tagged, none, run("rev-parse", "HEAD")})
+	if err != nil || !slices.Equal(got, []string{none, dangling}) {
+		t.Errorf("%q %v", got, err)
+	}
+	run("checkout", "-q", "--detach", dangling)
+	if got, err := Unreached(t.Context(), g, []string{dangling}); err != nil || len(got) > 0 {
+		t.Errorf("at HEAD: %q %v", got, err)
 	}
 }

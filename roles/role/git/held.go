@@ -3,6 +3,7 @@ package git
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -60,6 +61,33 @@ func (g Repository) Missing(ctx context.Context, hashes []string) ([]string, err
 		}
 	}
 	return missing, nil
+}
+
+// Unreached returns those of the commits that no ref of the repository reaches: git removes their objects in
+// time, if it has them.
+func Unreached(ctx context.Context, g Repository, hashes []string) ([]string, error) {
+	lost, err := g.Missing(ctx, hashes)
+	if err != nil {
+		return nil, err
+	}
+	there := slices.DeleteFunc(slices.Clone(hashes), func(hash string) bool { return slices.Contains(lost, hash) })
+	if len(there) == 0 {
+		return lost, nil
+	}
+	out, err := g.Feed(ctx, lines(there), "rev-list", "--stdin", "--not", "--all")
+	if err != nil {
+		return nil, err
+	}
+	alone := map[string]bool{}
+	for commit := range strings.Lines(out) {
+		alone[strings.TrimSuffix(commit, "\n")] = true
+	}
+	for _, hash := range there {
+		if alone[hash] {
+			lost = append(lost, hash)
+		}
+	}
+	return lost, nil
 }
 
 func lines(all []string) string {
