@@ -13,7 +13,7 @@ import (
 
 // free refuses to overwrite files that are not committed, and to meet a git that is at work.
 func (l *looker) free(ctx context.Context) error {
-	lock, err := l.both.IndexLock(ctx, l.Directory)
+	lock, err := git.IndexLock(ctx, l.both, l.Directory)
 	if err != nil {
 		return err
 	}

@@ -108,7 +108,7 @@ func (g Repository) Tip(ctx context.Context, branch string) string {
 }
 
 // IndexLock returns the lock of a working tree's index; empty: no git changes the index.
-func (g Repository) IndexLock(ctx context.Context, tree string) (string, error) {
+func IndexLock(ctx context.Context, g Repository, tree string) (string, error) {
 	out, err := g.at(tree).Run(ctx, "rev-parse", "--path-format=absolute", "--git-path", "index.lock")
 	if err != nil {
 		return "", err

@@ -81,8 +81,8 @@ func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (str
 	return "", role.Fail(role.Environment, fmt.Errorf("git %s: %s", args[0], role.CleanText(said)), "")
 }
 
-// command is a run of git in the repository.
-func (g Repository) command(ctx context.Context, args []string) *exec.Cmd {
+// commandOf is a run of git in the repository.
+func commandOf(ctx context.Context, g Repository, args []string) *exec.Cmd {
 	options := []string{"-C", g.Dir}
 	if args[0] != "commit" { // a commit is the user's own, with the user's hooks
 		for _, s := range append(Harmless, "core.sshCommand=false") {
@@ -103,7 +103,7 @@ func (g Repository) command(ctx context.Context, args []string) *exec.Cmd {
 
 // exec runs git and returns all that it printed.
 func (g Repository) exec(ctx context.Context, stdin string, args []string) (stdout, stderr string, err error) {
-	cmd := g.command(ctx, args)
+	cmd := commandOf(ctx, g, args)
 	if stdin != "" {
 		cmd.Stdin = strings.NewReader(stdin)
 	}

@@ -27,7 +27,7 @@ type heldBranch struct {
 // holdBranch prepares the move of a branch from a commit to another. It fails where the branch is
 // elsewhere by now, or another git moves it.
 func holdBranch(ctx context.Context, g Repository, branch, from, to, why string) (*heldBranch, error) {
-	h := &heldBranch{cmd: g.command(ctx, []string{"update-ref", "-m", why, "--stdin"})}
+	h := &heldBranch{cmd: commandOf(ctx, g, []string{"update-ref", "-m", why, "--stdin"})}
 	h.cmd.Stderr = &h.said
 	var err error
 	if h.ask, err = h.cmd.StdinPipe(); err != nil {
