@@ -30,6 +30,11 @@ func Commit(ctx context.Context, g git.Repository, message, before string, paths
 	those := append([]string{"--"}, paths...)
 	line := fmt.Sprintf("git commit -m %q -- %s", message, strings.Join(paths, " "))
 	if _, err := g.Run(ctx, append([]string{"add"}, those...)...); err != nil {
+		if ignored, looked := g.Run(ctx, append([]string{"check-ignore"}, those...)...); looked == nil {
+			err = fmt.Errorf("git ignores %s", strings.Join(strings.Fields(ignored), ", "))
+			before += "git add -f " + strings.Join(paths, " ") + " && "
+			return "", role.Fail(role.Environment, err, "the files are written; to commit them all the same: %s", before+line)
+		}
 		return "", goOn(err, before+"git add "+strings.Join(paths, " ")+" && "+line)
 	}
 	if _, err := g.Run(ctx, append([]string{"diff", "--cached", "--quiet"}, those...)...); err == nil {
