@@ -332,6 +332,19 @@ func TestKeeperIsKept(t *testing.T) {
 	s.until("the keeper of an up after the down", func() bool { return p.running("keeper") == 1 })
 }
 
+// A keeper that comes on record after us is kept as well.
+func TestKeeperIsFoundLater(t *testing.T) {
+	t.Parallel()
+	s, p := newSett(t, "a"), newPlace()
+	l := s.lead(inPlace(p))
+	s.incarnation(p, "agent-a")
+	_, err := p.Start(t.Context(), runtime.Spec{Name: "keeper", Labels: runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper}})
+	s.must(err)
+	s.until("the keeper to be found", func() bool { return strings.Contains(l.log.String(), `msg="unit runs"`) })
+	p.exit("keeper", runtime.Exit{Code: -1, Text: "signal: killed"})
+	s.until("the keeper", func() bool { return p.starts("keeper") == 2 && p.running("keeper") == 1 })
+}
+
 // Who leads before sett up says that the instance runs starts the agents at that
 // word, and not at the next tick.
 func TestStartsAtTheWord(t *testing.T) {

@@ -110,14 +110,30 @@ func (o *orchestrator) seat() string {
 	return o.settings.Seat
 }
 
+// findKeeper waits for the keeper, which may have started us before its own start is on record.
+func (o *orchestrator) findKeeper(ctx context.Context) (runtime.Unit, error) {
+	for pause := o.pace.retry; ; pause = min(2*pause, mostPause) {
+		units, err := o.places.host.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper})
+		if len(units) > 0 {
+			return units[0], nil
+		}
+		o.log.Debug("no keeper found", "error", err)
+		if role.Pause(ctx, pause); ctx.Err() != nil {
+			return runtime.Unit{}, ctx.Err()
+		}
+	}
+}
+
+// mostPause is the longest time between two looks for the keeper.
+const mostPause = 10 * time.Second
+
 // keepKeeper restarts the keeper, which restarts us: if either dies the other heals it.
 func (o *orchestrator) keepKeeper(ctx context.Context) error {
-	units, err := o.places.host.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper})
-	if err != nil || len(units) == 0 {
-		<-ctx.Done() // there never was a keeper
-		return ctx.Err()
+	its, err := o.findKeeper(ctx)
+	if err != nil {
+		return err
 	}
-	spec := runtime.Spec{Name: units[0].Name, Args: []string{"keeper"}, Env: env.WithoutUnit(o.env.Environ()), Labels: units[0].Labels}
+	spec := runtime.Spec{Name: its.Name, Args: []string{"keeper"}, Env: env.WithoutUnit(o.env.Environ()), Labels: its.Labels}
 	for ctx.Err() == nil {
 		if err := keep(ctx, o.places.host, spec, o.log, func() bool { return o.stopping(ctx) }); err != nil {
 			return err
