@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
+	"slices"
 	"syscall"
 	"time"
 
+	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/runtime"
@@ -45,9 +48,34 @@ type launcher interface {
 	owner() (uid, gid int)
 }
 
-// Up starts the instance, or applies the changes to a running one.
+// Up starts the instance, or applies the changes to a running one. Where another program was faster
+// to take a port of a part, the start that failed is repeated with another port.
 func Up(ctx context.Context, at *instance.Locator, o Options) error {
-	return newUp(at, o).run(ctx)
+	for try := 1; ; try++ {
+		u := newUp(at, o)
+		err := u.run(ctx)
+		if err == nil || ctx.Err() != nil || try == portTries || !outrun(u) {
+			return err
+		}
+		at.Sayf("sett: note: another program took a port of this instance meanwhile; it is started again, with another one\n")
+	}
+}
+
+// outrun says whether a port of a part that was not started is another program's.
+func outrun(u *upRun) bool {
+	if u.plan == nil || u.plan.Action == actionApply || u.c.Runtime == config.RuntimeDocker {
+		return false
+	}
+	return slices.ContainsFunc([]string{u.in.Repository, u.in.ModelGateway}, func(addr string) bool {
+		if addr == "" {
+			return false
+		}
+		l, err := net.Listen("tcp", addr)
+		if err == nil {
+			_ = l.Close()
+		}
+		return errors.Is(err, syscall.EADDRINUSE)
+	})
 }
 
 // DryRun returns the plan of an up and makes nothing.
