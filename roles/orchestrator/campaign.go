@@ -111,7 +111,7 @@ func (o *orchestrator) seat() string {
 }
 
 // findKeeper waits for the keeper, which may have started us before its own start is on record.
-func (o *orchestrator) findKeeper(ctx context.Context) (runtime.Unit, error) {
+func findKeeper(ctx context.Context, o *orchestrator) (runtime.Unit, error) {
 	for pause := o.pace.retry; ; pause = min(2*pause, mostPause) {
 		units, err := o.places.host.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentKeeper})
 		if len(units) > 0 {
@@ -129,7 +129,7 @@ const mostPause = 10 * time.Second
 
 // keepKeeper restarts the keeper, which restarts us: if either dies the other heals it.
 func (o *orchestrator) keepKeeper(ctx context.Context) error {
-	its, err := o.findKeeper(ctx)
+	its, err := findKeeper(ctx, o)
 	if err != nil {
 		return err
 	}
