@@ -76,10 +76,8 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	for _, claim := range claims {
-		if err := withoutAgent(a, b, in, claim); err != nil {
-			return err
-		}
+	if err := withoutAgent(a, b, in, claims); err != nil {
+		return err
 	}
 	if err := instance.EnsureBase(a.ctx, a.at, b, in, old.Claim.WorkflowID); err != nil {
 		return err
@@ -106,20 +104,25 @@ func (c *retryCmd) Run(a *app) error {
 	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit, c.Logs)
 }
 
-// withoutAgent refuses a claim of which nobody can do the failed work: its agent has left sett.yml.
-func withoutAgent(a *app, b *instance.Board, in *instance.Instance, claim string) error {
+// withoutAgent refuses claims of which nobody can do the failed work: its agent has left sett.yml.
+func withoutAgent(a *app, b *instance.Board, in *instance.Instance, claims []string) error {
 	cfg, err := in.Config()
 	if err != nil {
 		return err
 	}
-	c, err := b.Records.Snapshot(a.ctx, claim)
+	all, each, err := b.Records.Snapshots(a.ctx, claims)
 	if err != nil {
 		return err
 	}
-	for _, g := range c.Grants {
-		if _, known := cfg.Agent(g.Agent); g.OfAgent() && !known && g.State != blackboard.GrantDone {
-			return role.Fail(role.Failed, fmt.Errorf("retry claim %s: agent %s, whose work failed, is no longer in sett.yml", words.Short(claim), role.Clean(g.Agent)),
-				"put %s back into sett.yml, then %s; or post the goal anew: %s", role.Clean(g.Agent), a.at.UpLine(in), a.at.CommandLine(in, `forage --goal "…"`))
+	for i, c := range all {
+		if each[i] != nil {
+			return each[i]
+		}
+		for _, g := range c.Grants {
+			if _, known := cfg.Agent(g.Agent); g.OfAgent() && !known && g.State != blackboard.GrantDone {
+				return role.Fail(role.Failed, fmt.Errorf("retry claim %s: agent %s, whose work failed, is no longer in sett.yml", words.Short(claims[i]), role.Clean(g.Agent)),
+					"put %s back into sett.yml, then %s; or post the goal anew: %s", role.Clean(g.Agent), a.at.UpLine(in), a.at.CommandLine(in, `forage --goal "…"`))
+			}
 		}
 	}
 	return nil

@@ -182,10 +182,18 @@ func boardAddress(at string, units []runtime.Unit) string {
 	if slices.ContainsFunc(units, serves) {
 		return old.Host
 	}
-	l, err := net.Listen("tcp", old.Host)
-	if err != nil {
+	if !vacant(old.Host) {
 		return ""
 	}
-	_ = l.Close()
 	return old.Host
+}
+
+// vacant says whether a part can listen at an address of this machine.
+func vacant(addr string) bool {
+	l, err := net.Listen("tcp", addr)
+	if err != nil {
+		return false
+	}
+	_ = l.Close()
+	return true
 }

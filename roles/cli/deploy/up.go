@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net"
 	"slices"
 	"syscall"
 	"time"
@@ -67,14 +66,7 @@ func outrun(u *upRun) bool {
 		return false
 	}
 	return slices.ContainsFunc([]string{u.in.Repository, u.in.ModelGateway}, func(addr string) bool {
-		if addr == "" {
-			return false
-		}
-		l, err := net.Listen("tcp", addr)
-		if err == nil {
-			_ = l.Close()
-		}
-		return errors.Is(err, syscall.EADDRINUSE)
+		return addr != "" && !vacant(addr)
 	})
 }
 
