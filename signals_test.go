@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"os/signal"
 	"syscall"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 // TestClosedTerminal: a terminal that is closed asks a command to stop, as an interrupt does, and
 // never to hurry, however often it is told.
 func TestClosedTerminal(t *testing.T) {
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // the tests may have been started by nohup
 	ctx, hurry := signals()
 	tell := func(s syscall.Signal) {
 		t.Helper()

@@ -1,9 +1,10 @@
 // Command testrun runs the repository's tests and says what happened: a line per
-// package as it ends, every failure in full, how many tests of each kind ran, and
-// the tests that did not run with the command that lets them run. Its last line is
-// for programs: "N passed, N failed", with ", N skipped" when tests were skipped.
+// package as it ends, the name of each test that runs for five minutes, every failure in
+// full, how many tests of each kind ran, and the tests that did not run with the command
+// that lets them run. Its last line is for programs: "N passed, N failed", with
+// ", N skipped" when tests were skipped.
 //
-// A run ends red for a test that failed. Up to thirty failed tests are repeated alone at
+// A run ends red for a test that failed. Up to a hundred failed tests are repeated alone at
 // the end: one that passes then is told apart and counts as passed, but after a panic, a
 // data race or a fuzzed input nothing is repeated. A test that this machine could not run ends
 // it red only where CI=true. Only tests without subtests are counted, so that a table

@@ -5,11 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 )
 
 // event is one line of `go test -json`, as `go doc test2json` describes it.
 type event struct {
+	Time        time.Time
 	Action      string
 	Package     string
 	ImportPath  string // of build events
@@ -28,6 +32,8 @@ type test struct {
 	childFail bool // one of them failed, which explains its own failure
 	fuzzed    bool // inputs were generated for it, beyond its seeds
 	recovered int  // it failed beside other tests, and passed alone at this try; 0: it did not
+
+	running time.Time // since when it runs; zero: it has ended, or waits for its turn
 }
 
 // run is one execution of one package's test binary. A package has several when
@@ -54,24 +60,73 @@ func newReport() *report {
 	return &report{current: map[string]*run{}, builds: map[string][]string{}}
 }
 
-// read consumes the stream to its end and prints a line for every run that ends.
+// long is how long a test runs before it is named, and then again after each such time:
+// one that hangs is known before the end of the run, which may never come.
+const long = 5 * time.Minute
+
+// read consumes the stream to its end and prints a line for every run that ends, and for
+// every test that takes long.
 func (r *report) read(in io.Reader, w io.Writer) error {
+	var mu sync.Mutex // of r and w
+	defer every(long, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		r.writeLong(w, time.Now())
+	})()
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
-		if strings.TrimSpace(line) != "" {
-			var e event
-			if json.Unmarshal([]byte(line), &e) != nil {
-				r.stray = append(r.stray, line)
-			} else {
-				r.add(e, w)
-			}
-		}
+		mu.Lock()
+		r.line(line, w)
+		mu.Unlock()
 		if err == io.EOF {
 			return nil
 		}
 		if err != nil {
 			return fmt.Errorf("read stdin: %w", err)
+		}
+	}
+}
+
+// every calls do at each interval until the returned function is called.
+func every(interval time.Duration, do func()) (stop func()) {
+	ticker, done := time.NewTicker(interval), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				do()
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() { ticker.Stop(); close(done); wg.Wait() }
+}
+
+// line takes one line of the stream.
+func (r *report) line(line string, w io.Writer) {
+	if strings.TrimSpace(line) == "" {
+		return
+	}
+	var e event
+	if json.Unmarshal([]byte(line), &e) != nil {
+		r.stray = append(r.stray, line)
+		return
+	}
+	r.add(e, w)
+}
+
+// writeLong names the tests that have run for long. One with subtests runs as long as
+// they do, so that it is not named beside them.
+func (r *report) writeLong(w io.Writer, now time.Time) {
+	for _, p := range r.runs {
+		for _, t := range p.tests {
+			below := slices.ContainsFunc(p.tests, func(o *test) bool { return !o.running.IsZero() && strings.HasPrefix(o.name, t.name+"/") })
+			if d := now.Sub(t.running); !t.running.IsZero() && d >= long && !below {
+				fmt.Fprintf(w, "runs for %s: %s %s\n", d.Round(time.Minute), p.pkg, t.name)
+			}
 		}
 	}
 }
@@ -141,6 +196,12 @@ func (p *run) up(t *test) *test {
 }
 
 func (t *test) add(p *run, e event) {
+	switch e.Action {
+	case "run", "cont":
+		t.running = e.Time
+	case "pause", "pass", "skip", "fail":
+		t.running = time.Time{}
+	}
 	switch e.Action {
 	case "output":
 		t.output = append(t.output, e.Output)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // stream joins events into a stream.
@@ -137,5 +139,27 @@ func TestRepeatable(t *testing.T) {
 func TestOnly(t *testing.T) {
 	if s := only("TestX/a+b/c"); s != `^TestX$/^a\+b$/^c$` {
 		t.Error(s)
+	}
+}
+
+// TestLong: a test that runs for long is named, and none that has ended or waits for its turn.
+func TestLong(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	var in strings.Builder
+	for _, e := range []string{"run TestShort", "pass TestShort", "run TestTurn", "pause TestTurn", "run TestHangs", "run TestHangs/one",
+		"pass TestHangs/one", "run TestHangs/two", "pause TestHangs/two", "cont TestHangs/two"} {
+		action, name, _ := strings.Cut(e, " ")
+		fmt.Fprintf(&in, `{"Time":%q,"Action":%q,"Package":"sett/a","Test":%q}`+"\n", began.Format(time.RFC3339Nano), action, name)
+	}
+	r := newReport()
+	var out strings.Builder
+	if err := r.read(strings.NewReader(in.String()), &out); err != nil {
+		t.Fatal(err)
+	}
+	if r.writeLong(&out, began.Add(long-time.Second)); out.String() != "" {
+		t.Errorf("named too early: %s", out.String())
+	}
+	if r.writeLong(&out, began.Add(long)); out.String() != "runs for 5m0s: sett/a TestHangs/two\n" {
+		t.Errorf("named: %q", out.String())
 	}
 }
