@@ -156,7 +156,7 @@ func waitFor(t *testing.T, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(60 * time.Second)
+	deadline := time.After(5 * time.Minute)
 	for !done() {
 		select {
 		case <-tick.C:

@@ -336,7 +336,7 @@ func dial(t testing.TB, addr string) *speaker {
 	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
-	must(t, c.SetDeadline(time.Now().Add(60*time.Second)))
+	must(t, c.SetDeadline(time.Now().Add(5*time.Minute)))
 	return &speaker{t, c, bufio.NewReader(c)}
 }
 

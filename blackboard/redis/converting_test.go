@@ -45,7 +45,7 @@ func TestOpeningWaitsForAConversion(t *testing.T) {
 	select {
 	case err := <-opened:
 		must(t, err)
-	case <-time.After(time.Minute):
+	case <-time.After(5 * time.Minute):
 		t.Fatal("it waits on")
 	}
 	if len(told) != 1 || <-told {

@@ -70,7 +70,7 @@ func freeAddr(t *testing.T) string {
 
 func dial(t *testing.T, addr, password string) (*redis.Board, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	b, err := redis.Open(ctx, redis.Options{URL: "redis://:" + password + "@" + addr, Instance: "test", Retries: 8})
 	if err == nil {

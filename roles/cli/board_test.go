@@ -32,7 +32,7 @@ type drawn struct {
 }
 
 // patience is the time that a loaded machine may take to show something.
-const patience = 60 * time.Second
+const patience = 5 * time.Minute
 
 func newDrawn(t *testing.T, columns, rows int) *drawn {
 	t.Helper()

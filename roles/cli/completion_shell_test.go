@@ -101,7 +101,7 @@ func (x *terminal) typed(keys string) {
 
 func (x *terminal) until(what string, f func(shown string) bool) {
 	x.t.Helper()
-	if !x.within(30*time.Second, f) {
+	if !x.within(5*time.Minute, f) {
 		x.t.Fatalf("waited in vain for %s; on the screen:\n%q", what, last(x.shown.String(), 3000))
 	}
 }
@@ -134,7 +134,7 @@ func (x *terminal) becomes(line string) string {
 	_ = os.Remove(file)
 	x.typed(line + "\t" + "\x01" + "words " + "\n")
 	var words string
-	if !x.within(5*time.Second, func(string) bool {
+	if !x.within(15*time.Second, func(string) bool {
 		b, err := os.ReadFile(file)
 		words = string(b)
 		return err == nil && strings.HasSuffix(words, "end")

@@ -133,7 +133,7 @@ func TestDockerScripts(t *testing.T) {
 // endContainers removes all that the engine has of the instances whose names begin
 // with this one's.
 func endContainers(e *engine.Engine, name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	all, _ := docker.Instances(ctx, e)
 	for _, in := range all {
@@ -199,12 +199,12 @@ func engineCommand(e *engine.Engine) func(*testscript.TestScript, bool, []string
 }
 
 // eventually is the script command `eventually TEXT COMMAND…`: the command's output
-// has the text in it within some seconds.
+// has the text in it within minutes.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: eventually text command…")
 	}
-	late := time.Now().Add(90 * time.Second)
+	late := time.Now().Add(5 * time.Minute)
 	for {
 		_ = ts.Exec(args[1], args[2:]...)
 		out := ts.ReadFile("stdout")

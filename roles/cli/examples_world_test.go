@@ -137,7 +137,7 @@ func (w *world) command(ctx context.Context, dir, line string) *exec.Cmd {
 // run runs a command line that has to succeed, and returns what it prints.
 func (w *world) run(dir, line string) string {
 	w.Helper()
-	ctx, cancel := context.WithTimeout(w.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), 5*time.Minute)
 	defer cancel()
 	cmd := w.command(ctx, dir, line)
 	var said bytes.Buffer
@@ -284,7 +284,7 @@ func (w *world) runExample(t *testing.T, line string, st staged) {
 
 // perform runs what is typed until it ends, and expects its exit code.
 func (w *world) perform(dir, typed string, st staged) {
-	ctx, cancel := context.WithTimeout(w.Context(), 120*time.Second)
+	ctx, cancel := context.WithTimeout(w.Context(), 5*time.Minute)
 	defer cancel()
 	if st.endless {
 		typed = "exec " + typed

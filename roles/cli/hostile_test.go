@@ -135,7 +135,7 @@ func (s *stage) runLong(args ...string) (stdout, stderr string, err error) {
 	c := s.start(args...)
 	select {
 	case err = <-c.done:
-	case <-time.After(2 * time.Minute):
+	case <-time.After(5 * time.Minute):
 		s.t.Fatalf("%v does not end", args)
 	}
 	return c.out.String(), c.err.String(), err

@@ -46,7 +46,7 @@ func TestInterruptedWhileBlocked(t *testing.T) {
 				if role.CodeOf(err) != role.Interrupted {
 					t.Errorf("it ends with %v", err)
 				}
-			case <-time.After(time.Minute):
+			case <-time.After(5 * time.Minute):
 				t.Fatal("it goes on")
 			}
 		})

@@ -147,7 +147,7 @@ func TestLogsFollow(t *testing.T) {
 	e, dir := kept(t, map[string]string{"agent-one": line("01", "past") + line("02", "last of the past")})
 	r, w := io.Pipe()
 	e.Stdout, e.Args = w, []string{"--name", "kept", "logs", "-f", "-n", "1"}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, e); w.Close() }()

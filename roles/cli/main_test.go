@@ -175,7 +175,7 @@ func setup(env *testscript.Env, binary string) error {
 // comes back.
 func endAll(root string) {
 	dirs, _ := filepath.Glob(filepath.Join(root, "*"))
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	for _, dir := range dirs {
 		_ = os.WriteFile(filepath.Join(dir, "stopping"), nil, 0o600)

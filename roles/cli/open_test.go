@@ -87,7 +87,7 @@ func TestKilledContainers(t *testing.T) {
 	must("wait", "@last", "--timeout", "60s")
 
 	// The more often it ends, the longer the engine waits.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for !killedOften(ctx, t, r) {
 		killAll(mainProcesses(t, r, runtime.ComponentBlackboard, runtime.ComponentOrchestrator))

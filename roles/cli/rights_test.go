@@ -63,7 +63,7 @@ func onQuestion(t *testing.T) *asked {
 // see reads the terminal until it has shown a text, and returns all of it.
 func (a *asked) see(text string) string {
 	a.Helper()
-	if err := a.typed.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := a.typed.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 		a.Fatal(err)
 	}
 	var seen bytes.Buffer

@@ -205,7 +205,7 @@ func (c *call) wait() error {
 	select {
 	case err := <-c.done:
 		return err
-	case <-time.After(90 * time.Second):
+	case <-time.After(5 * time.Minute):
 		c.s.t.Fatalf("command does not end; it printed\n%s\n%s", c.out.String(), c.err.String())
 		return nil
 	}

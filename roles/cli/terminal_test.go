@@ -70,7 +70,7 @@ func (p *tty) types(text, when string) {
 // await waits until the terminal has shown a text behind the one awaited before.
 func (p *tty) await(text string) {
 	p.t.Helper()
-	for end := time.Now().Add(90 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if at := strings.Index(p.shown()[p.at:], text); at >= 0 {
 			p.at += at + len(text)
 			return

@@ -30,7 +30,7 @@ import (
 )
 
 // browserTime bounds what is waited for in a browser: for hangs, on a busy machine.
-const browserTime = 3 * time.Minute
+const browserTime = 10 * time.Minute
 
 // browser is a Chromium with one tab.
 type browser struct {

@@ -120,7 +120,7 @@ func (r *running) end() error {
 	select {
 	case <-r.ended:
 		return r.err
-	case <-time.After(60 * time.Second):
+	case <-time.After(5 * time.Minute):
 		r.t.Fatalf("the cub does not end; its log:\n%s", r.log)
 		return nil
 	}

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"sett/blackboard/redis/redistest"
 	"sett/runtime/docker/engine"
@@ -121,7 +120,7 @@ func removeControl(image string) error {
 
 // dockerSays runs the engine's own client.
 func dockerSays(args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), enough)
 	defer cancel()
 	out, err := exec.CommandContext(ctx, "docker", args...).CombinedOutput()
 	text := strings.TrimSpace(string(out))

@@ -193,7 +193,7 @@ func dialRedis(t testing.TB, addr, user, password string) *redisTalker {
 	t.Helper()
 	c, err := net.DialTimeout("tcp", addr, 5*time.Second)
 	if err == nil {
-		err = c.SetDeadline(time.Now().Add(60 * time.Second))
+		err = c.SetDeadline(time.Now().Add(enough))
 	}
 	if err != nil {
 		t.Fatal(err)

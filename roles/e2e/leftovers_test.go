@@ -64,7 +64,7 @@ func (in *instance) clean() {
 // directory in their environment, arguments, or working directory.
 func (in *instance) processes() []string {
 	var left []string
-	for deadline := time.Now().Add(60 * time.Second); ; <-time.After(20 * time.Millisecond) {
+	for deadline := time.Now().Add(enough); ; <-time.After(20 * time.Millisecond) {
 		left = in.scan()
 		if len(left) == 0 || time.Now().After(deadline) {
 			return left

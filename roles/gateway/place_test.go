@@ -207,7 +207,7 @@ func (p *place) askIn(ctx context.Context, a ask) reply {
 	}
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
-	late := time.Now().Add(time.Minute)
+	late := time.Now().Add(5 * time.Minute)
 	for settled := p.apart && err != nil; !settled && time.Now().Before(late); {
 		select {
 		case <-ended:

@@ -244,7 +244,7 @@ func (r *running) end() error {
 	select {
 	case <-r.ended:
 		return r.err
-	case <-time.After(60 * time.Second):
+	case <-time.After(5 * time.Minute):
 		return errors.New("it does not end")
 	}
 }

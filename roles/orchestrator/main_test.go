@@ -27,7 +27,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = time.Minute
+const patience = 5 * time.Minute
 
 // sett is an instance whose orchestrators are real and whose agents are puppets:
 // their moves are the test's.

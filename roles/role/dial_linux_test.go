@@ -27,7 +27,7 @@ func TestDialerGivesUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	_ = conn.SetDeadline(time.Now().Add(time.Minute))
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Minute))
 	for err == nil { // until all buffers are full
 		_, err = conn.Write(make([]byte, 1<<20))
 	}

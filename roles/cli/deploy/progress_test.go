@@ -48,7 +48,7 @@ func TestImageLinesOnATerminal(t *testing.T) {
 	var seen strings.Builder
 	await := func(text string) {
 		t.Helper()
-		if err := master.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+		if err := master.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		for buf := make([]byte, 4096); !strings.Contains(seen.String(), text); {

@@ -77,7 +77,7 @@ func playProcessOne() int {
 	if out, err := exec.Command("sh", "-c", "for i in 1 2 3 4 5; do setsid -f true; setsid -f sleep 0.0$i; done").CombinedOutput(); err != nil {
 		fmt.Println(err, string(out))
 	}
-	for deadline := time.After(60 * time.Second); others() != ""; {
+	for deadline := time.After(5 * time.Minute); others() != ""; {
 		select {
 		case <-deadline:
 			fmt.Println("not reaped:", others())

@@ -51,7 +51,7 @@ func sh(body string) Command {
 // runTool runs c, which must start, and not take long.
 func runTool(t testing.TB, c Command) Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
 	res, err := New().Run(ctx, c)
 	if err != nil {
@@ -71,7 +71,7 @@ func until(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	deadline := time.After(time.Minute)
+	deadline := time.After(5 * time.Minute)
 	for !condition() {
 		select {
 		case <-tick.C:

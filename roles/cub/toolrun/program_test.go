@@ -86,7 +86,7 @@ func TestProgramIsReadOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := Program{Command: Command{Args: []string{bin}}}
-	for late := time.Now().Add(time.Minute); p.stat == nil; time.Sleep(10 * time.Millisecond) {
+	for late := time.Now().Add(5 * time.Minute); p.stat == nil; time.Sleep(10 * time.Millisecond) {
 		if p.Digest() == "" || time.Now().After(late) {
 			t.Fatal("its digest is not kept")
 		}

@@ -21,7 +21,7 @@ import (
 	"sett/runtime/docker/engine"
 )
 
-const deadline = 2 * time.Minute // the machine may be busy with other things
+const deadline = 5 * time.Minute // the machine may be busy with other things
 
 // opened is the engine that all tests share.
 var opened = sync.OnceValues(func() (*engine.Engine, error) {

@@ -75,7 +75,7 @@ func (r *refuser) serve(conn net.Conn) {
 // script of Redis 7 or of an older one. Other errors end it.
 func TestTransient(t *testing.T) {
 	r := startRefuser(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c, err := Open(ctx, Options{URL: "redis://" + r.Addr().String(), Instance: "test", Backoff: time.Millisecond})
 	if err != nil {
