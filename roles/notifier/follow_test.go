@@ -147,6 +147,25 @@ func TestCommandFails(t *testing.T) {
 	w.state("nothing to complain of", func(n blackboard.Notifier) bool { return n.Untold == nil })
 }
 
+// An event that the command refuses for good is told once, and does not hold up the next.
+func TestRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	r := w.start(takes+`; ! grep -q nonsense "$DIR/told" || [ -e "$DIR/second" ] || { : >"$DIR/second"; exit 65; }`, usualPace())
+	w.ask("nonsense")
+	u := w.state("an event that is refused", func(n blackboard.Notifier) bool { return n.Untold != nil && n.Untold.GivenUp }).Untold
+	if u.Tries != 1 || !strings.Contains(u.Error, "exit code 65: the command refuses this event for good") {
+		t.Errorf("it says %+v", u)
+	}
+	r.says(`level=ERROR msg="event not told: given up"`, 1)
+	w.ask("sense")
+	if got := textOf(w.told(2)[1]); got != "sense" {
+		t.Errorf("told of %q", got)
+	}
+	w.state("nothing to complain of", func(n blackboard.Notifier) bool { return n.Untold == nil })
+	r.halt()
+}
+
 // An event that is too old is tried as often as there are pauses, and then given up with
 // an error; the next one is told.
 func TestGivenUp(t *testing.T) {

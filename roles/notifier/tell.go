@@ -18,11 +18,16 @@ import (
 // mostOutput is the logged part of the command's stdout, in bytes.
 const mostOutput = 16 << 10
 
-// errStopping: the command was ended because the notifier stops.
-var errStopping = errors.New("the notifier is stopping")
+// exitRefused is the exit code of a command that will never take this event: EX_DATAERR of sysexits.h.
+const exitRefused = 65
 
-// tell runs the command with the event of an entry until it succeeds, or the event is too
-// old. The events after it wait, so that they keep their order. An error ends the
+var (
+	errStopping = errors.New("the notifier is stopping")                // the command was ended for that
+	errRefused  = errors.New("the command refuses this event for good") // its exit code was exitRefused
+)
+
+// tell runs the command with the event of an entry until it succeeds, refuses the event for
+// good, or the event is too old. The events after it wait, so that they keep their order. An error ends the
 // notifier before the event was told.
 func (n *notifier) tell(ctx context.Context, e blackboard.Event, a alert) error {
 	log := n.log.With("event", a.kind, "workflow", e.Workflow, "artefact", a.artefact, "position", e.ID)
@@ -46,7 +51,7 @@ func (n *notifier) tell(ctx context.Context, e blackboard.Event, a alert) error 
 			log.Info("command ended before it was done, its event is told again at the next start")
 			return ctx.Err()
 		}
-		givenUp := attempt >= len(n.pace.again) && n.env.Now().Sub(e.Time) > n.pace.keep
+		givenUp := errors.Is(err, errRefused) || attempt >= len(n.pace.again) && n.env.Now().Sub(e.Time) > n.pace.keep
 		n.failed(ctx, e, a, err, givenUp)
 		if givenUp {
 			log.Error("event not told: given up", "attempts", attempt+1, "happened", e.Time, "error", err, "command_line", v.Command)
@@ -94,6 +99,8 @@ func (n *notifier) run(ctx context.Context, log *slog.Logger, stdin []byte) erro
 		return fmt.Errorf("run %s: not done within %s", n.settings.Command[0], n.settings.Timeout)
 	case res.Signal != "":
 		return fmt.Errorf("run %s: ended by %s", n.settings.Command[0], res.Signal)
+	case res.ExitCode == exitRefused:
+		return fmt.Errorf("run %s: exit code %d: %w", n.settings.Command[0], res.ExitCode, errRefused)
 	case res.ExitCode != 0:
 		return fmt.Errorf("run %s: exit code %d", n.settings.Command[0], res.ExitCode)
 	}
