@@ -177,6 +177,8 @@ func TestReopenBringsEveryTypeBack(t *testing.T) {
 				big = append(big, fmt.Sprintf("f%04d", i), strings.Repeat("v", 1000))
 			}
 			do(t, c, append([]string{"HSET", "big"}, big...)...)
+			waitSnapshot(sv)
+			do(t, c, "SET", "last", "w") // what came while a snapshot was taken is in the next one
 			before := dump(t, c)
 			waitSnapshot(sv)
 			sv.stop()
