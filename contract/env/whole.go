@@ -26,7 +26,7 @@ var Names = []string{
 }
 
 // Whole completes the variables of a container: each of Names that is not given is empty,
-// which means "not set". Otherwise it would come from the container's image, whose maker
+// which means "not set". Otherwise it would come from the container's image, and its maker
 // may have set it. It does not change the given slice.
 func Whole(environ []string) []string {
 	given := map[string]bool{}

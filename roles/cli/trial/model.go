@@ -143,8 +143,8 @@ func noteModels(t *Trial, all []view.Spent) {
 	}
 }
 
-// bidByModel asks the model for the bid, as the cub does. If it gives none, the bid is ignore, as
-// in a running instance; here the report names the fault as well.
+// bidByModel asks the model for the bid, as the cub does. If it gives none, the bid is ignore, or
+// the claim would wait, as in a running instance; here the report names the fault as well.
 func bidByModel(ctx context.Context, t *Trial) error {
 	asks := env.AsksOf(t.Agent, t.gate.url, t.gate.token)
 	q, _ := modelclient.BidRequest(t.Agent.Role, t.Agent.Prompts.Claim, tool.Input{Target: t.Target, ContextChain: t.Chain}, *asks.LLM)
@@ -163,7 +163,8 @@ func bidByModel(ctx context.Context, t *Trial) error {
 	t.report.Bid, t.report.BidReason = bid, modelclient.OneReason("model: "+why)
 	if err != nil {
 		t.report.Bid, t.report.BidReason = blackboard.BidIgnore, modelclient.OneReason("the model gave no bid: "+err.Error())
-		t.report.Problem = &Problem{noBid, err.Error()}
+		_, withheld := modelclient.Withheld(err)
+		t.report.Problem = &Problem{noBid, err.Error(), withheld}
 	}
 	return nil
 }
