@@ -247,7 +247,11 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if res.EmptiedTmp != "" {
 		w.log.Info("emptied /tmp: " + res.EmptiedTmp)
 	}
-	return outcomeOf(ctx, late, x, w, res, context.Cause(running))
+	cause := context.Cause(running)
+	if over := model.Over(); cause == nil && over != nil { // the tool ended by itself, while its other calls did
+		cause = over
+	}
+	return outcomeOf(ctx, late, x, w, res, cause)
 }
 
 // outcomeOf is the outcome of a tool that has ended, for a cause or by itself.

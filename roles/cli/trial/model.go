@@ -181,12 +181,8 @@ func openDoor(t *Trial, stop context.CancelCauseFunc) (*door.Door, error) {
 	}
 	return door.Open(door.Options{
 		Dir: dir, Gateway: t.gate.url, Token: t.gate.token, NewID: t.NewID, Loopback: t.Image == nil && t.Agent.Network != config.NetworkNone, Log: slog.New(slog.DiscardHandler),
-		Call: blackboard.Call{Claim: t.Claim, Agent: t.Agent.Name, Attempt: t.attempt, Holder: "try"},
-		Refused: func(r gateway.Refusal) {
-			if r.Why == gateway.Budget {
-				stop(&gateway.OverBudget{Refusal: r})
-			}
-		},
+		Call:       blackboard.Call{Claim: t.Claim, Agent: t.Agent.Name, Attempt: t.attempt, Holder: "try"},
+		OverBudget: func(over *gateway.OverBudget) { stop(over) },
 	})
 }
 
@@ -205,8 +201,8 @@ func runWithModel(ctx context.Context, t *Trial, c toolrun.Command, vars env.Too
 	defer d.Close()
 	c.Expired = func() { t.waited = d.Waits() } // a container's timeout is not seen here
 	res, err := exec(ctx, t, c, vars, d)
-	place, over := (*role.Error)(nil), (*gateway.OverBudget)(nil)
-	if !errors.As(err, &place) && errors.As(context.Cause(ctx), &over) {
+	place, over := (*role.Error)(nil), d.Over()
+	if interrupted := res.Cancelled && !errors.As(context.Cause(ctx), &over); !errors.As(err, &place) && over != nil && !interrupted {
 		err = over
 	}
 	return res, err
