@@ -229,11 +229,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	defer shut()
 	res, err := x.runner.Run(running, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
-		Env: environ, Expired: func() {
-			if model != nil {
-				w.waited = model.Waits()
-			}
-		},
+		Env: environ, Expired: func() { w.waited = model.Waits() },
 		Stdout: talk(x, w), Stderr: lineLogger{w.log, "stderr", "tool"}, NoNetwork: x.noNetwork(), Confine: confined(x.settings.Walls),
 	})
 	if err != nil {

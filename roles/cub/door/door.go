@@ -286,8 +286,11 @@ func (d *Door) refused(why gateway.Refusal) {
 	}(d.over)
 }
 
-// Waits is for how long the oldest call under way has had no end; 0: there is none.
+// Waits is for how long the oldest call under way has had no end; 0: there is none, or there is no door.
 func (d *Door) Waits() (longest time.Duration) {
+	if d == nil {
+		return 0
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, c := range d.calls {

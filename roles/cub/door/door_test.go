@@ -417,11 +417,12 @@ func TestCallsUnderWayEnd(t *testing.T) {
 	}
 }
 
-// TestNoDoor: an agent without a model is over no budget.
+// TestNoDoor: an agent without a model is over no budget, and waits for no call.
 func TestNoDoor(t *testing.T) {
+	t.Parallel()
 	var none *door.Door
-	if none.Over() != nil {
-		t.Error("over budget")
+	if none.Over() != nil || none.Waits() != 0 {
+		t.Error("over budget, or it waits")
 	}
 }
 
