@@ -50,7 +50,26 @@ type Claim struct {
 	OpenedAt              time.Time   `json:"opened_at"`
 	ClosedAt              time.Time   `json:"closed_at,omitzero"`
 	Target                Target      `json:"target"`
+
+	Withheld map[string]Withheld `json:"-"` // by agent: bids that wait for a call of a model
 }
+
+// Withheld says why an agent's bid does not come: a call of its model is withheld. Such an agent is not
+// silent.
+type Withheld struct {
+	Kind  WithheldKind
+	Why   string // for people; may be empty
+	Since time.Time
+}
+
+// WithheldKind is the kind of a reason to withhold a call of a model.
+type WithheldKind string
+
+// The kinds. A person ends each of them, and for a budget so may the end of calls under way.
+const (
+	WithheldBudget WithheldKind = "budget" // no budget has room for it
+	WithheldPaused WithheldKind = "paused" // a person stopped all calls
+)
 
 // Target holds the facts about a claim's artefact on which bids and decisions depend.
 // It is copied into the claim, so that neither costs a second read.

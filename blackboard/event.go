@@ -17,7 +17,7 @@ const (
 	EventBid       EventKind = "bid"       // an agent bid, or silence became a bid
 	EventGrant     EventKind = "grant"     // a phase was granted
 	EventAssign    EventKind = "assign"    // a waiting worker was told its one claim
-	EventWait      EventKind = "wait"      // a grant waits for the repository, or for the blackboard to take its result, or waits no longer; of a Sett of before: for the workspace
+	EventWait      EventKind = "wait"      // a grant waits for the repository, or for the blackboard to take its result, or a bid for a call of a model, or waits no longer; of a Sett of before: for the workspace
 	EventStart     EventKind = "start"     // an agent began to work
 	EventResult    EventKind = "result"    // a grant ended with an artefact
 	EventRequeue   EventKind = "requeue"   // a grant went back to its queue

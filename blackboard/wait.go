@@ -40,7 +40,7 @@ type Wait struct {
 
 	Attempt int           // start, repository, result, blackboard: of the grant
 	Holder  string        // repository, result, blackboard: the incarnation that runs the grant
-	Why     string        // repository, blackboard: the hindrance; empty: none is known
+	Why     string        // bid, repository, blackboard: the hindrance; empty: none is known
 	Limit   time.Duration // result: the agent's timeout; 0: unknown or none
 	Workers int           // start, slot, repository, result, blackboard: as in AgentPolicy
 	Slots   int           // slot: as in AgentPolicy; 0: it waits for a worker
@@ -106,26 +106,29 @@ func Waits(s Snapshot, p Policy, at Scene) []Wait {
 
 // bidWaits are the waits of a claim that collects bids. A silence that is over, or
 // of an agent that left the clan, is the orchestrator's to act on.
-func bidWaits(s Snapshot, p Policy, at Scene) []Wait {
+func bidWaits(s Snapshot, p Policy, at Scene) (all []Wait) {
 	until := after(s.Claim.OpenedAt, p.BidTimeout)
 	if s.Claim.Status != PendingReview || slices.ContainsFunc(s.Grants, Grant.OfAgent) {
 		return nil
 	}
-	var waits []Wait
 	for _, agent := range s.Missing() {
 		w := Wait{Kind: WaitBid, Agent: agent, Since: s.Claim.OpenedAt, Until: until, SubjectID: s.Claim.ID, WorkflowID: s.Claim.WorkflowID}
 		is, known := p.Agents[agent]
-		if is.BidsRequired {
+		withheld, waits := s.Claim.Withheld[agent]
+		if waits {
+			w.Why, w.Since = withheld.Why, withheld.Since
+		}
+		if is.BidsRequired || waits {
 			w.Until = time.Time{}
 		}
 		if at.over(w.Until) {
 			return nil
 		}
 		if known || p.Agents == nil {
-			waits = append(waits, w)
+			all = append(all, w)
 		}
 	}
-	return waits
+	return all
 }
 
 // grantWaits are the waits for the grants of a claim that have not ended.

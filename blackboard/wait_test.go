@@ -50,6 +50,9 @@ func TestWaitsForADecision(t *testing.T) {
 	now := time.UnixMilli(1_000_000)
 	p := Policy{Agents: map[string]AgentPolicy{"a": {}}, BidTimeout: time.Minute, QuestionTimeout: time.Minute}
 	bidding := Snapshot{Claim: Claim{ID: "C", Status: PendingReview, OpenedAt: now, ExpectedBidders: []string{"a", "gone"}}}
+	withheld := bidding
+	withheld.Claim.ExpectedBidders = []string{"a"}
+	withheld.Claim.Withheld = map[string]Withheld{"a": {Kind: WithheldPaused, Why: "paused", Since: now}}
 	asked := Snapshot{Claim: Claim{ID: "C", Status: PendingExclusive, OpenedAt: now},
 		Grants: []Grant{{Agent: "a", Phase: PhaseExclusive, State: GrantAwaitingAnswer, ResultID: "Q", EndedAt: now}}}
 	failed := asked
@@ -62,6 +65,7 @@ func TestWaitsForADecision(t *testing.T) {
 		kinds []WaitKind
 	}{
 		"a bid": {bidding, now, []WaitKind{WaitBid}}, "no bid in time": {bidding, now.Add(time.Minute), []WaitKind{WaitDecision}},
+		"a model":   {withheld, now.Add(time.Minute), []WaitKind{WaitBid}},
 		"an answer": {asked, now, []WaitKind{WaitAnswer}}, "no answer in time": {asked, now.Add(time.Minute), []WaitKind{WaitDecision}},
 		"a failure": {failed, now, []WaitKind{WaitDecision}}, "closed": {closed, now, nil},
 	} {

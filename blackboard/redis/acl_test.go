@@ -127,7 +127,7 @@ func TestAgentCommandsAreExact(t *testing.T) {
 	}
 	scripts := lua.Scripts()
 	calls := regexp.MustCompile(`call\(\s*'([A-Z]+)'`)
-	for _, name := range strings.Fields("await beat bid clash finish hello raise_budget requeue start worker") {
+	for _, name := range strings.Fields("await beat bid clash finish hello raise_budget requeue start withhold worker") {
 		if scripts[name].Source == "" {
 			t.Errorf("no script %s", name)
 		}

@@ -69,6 +69,13 @@ func (b Cub) SubmitBids(ctx context.Context, bids []blackboard.BidRequest) (each
 	return each, nil
 }
 
+// Withhold records that an agent's bid waits because a call of its model is withheld; an empty kind: it waits for
+// that no longer. ErrRefused: no bid of the agent is due.
+func (b Cub) Withhold(ctx context.Context, claim, agent string, kind blackboard.WithheldKind, why string) error {
+	r, err := b.c.Do(ctx, "withhold", claim, agent, string(kind), why)
+	return store.Done(r, err, "wait with the bid on claim %s", claim)
+}
+
 func (b Leader) decide(ctx context.Context, g blackboard.Guard, kind string, details any, artefact *blackboard.Artefact) error {
 	args := []string{g.Epoch, g.Claim, strconv.FormatInt(g.Revision, 10), store.Encode(details), formatBids(g.Bids)}
 	if artefact != nil {

@@ -327,3 +327,28 @@ func TestGatewayUserIsRefused(t *testing.T) {
 	}
 	g.unchanged("the thief", before)
 }
+
+// TestSpendingClamps: however much calls are said to cost, a sum stays where it can be counted, and above zero.
+func TestSpendingClamps(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		ref, call := w.called("a")
+		most := model.MostCount
+		for i := range 3 {
+			q := call(strconv.Itoa(i))
+			if room := w.reserve(q, 1, 1, blackboard.Budgets{}); room.State != blackboard.RoomReserved {
+				t.Fatalf("reserve: %+v", room)
+			}
+			must(t, w.b.Calls.Settle(w.ctx, q, blackboard.Settlement{
+				Usage: model.Usage{Input: most, Cached: most, CacheWrite: most, Output: most}, Cost: model.MostMoney, Priced: true, Status: 200,
+			}))
+		}
+		got := w.spending(w.goalOf(ref.Claim))
+		if got.Cost != model.MostMoney || got.Tokens != 12*most || got.Held != (blackboard.Reservation{}) || got.Runs[0].Cost != model.MostMoney || got.Runs[0].Input != 3*most {
+			t.Errorf("account: %+v", got)
+		}
+		if room := w.reserve(call("9"), 1, 1, blackboard.Budgets{Goal: model.Budget{Cost: model.MostMoney}}); room.State != blackboard.RoomNone {
+			t.Errorf("reserve: %+v", room)
+		}
+	})
+}

@@ -45,7 +45,7 @@ type ToolVars struct {
 var toolNames = []string{ClaimID, Attempt, ClaimType, TargetID, TargetType, TargetVersion, TargetPayload, GoalID, GoalText, SlotNumber, SlotCount}
 
 // ToolEnviron returns the environment of a tool: the cub's environment without
-// Secret, and with the variables of this run in place of the cub's own. It leaves
+// Secret and without Sett's empty variables, and with the variables of this run in place of the cub's own. It leaves
 // out a payload or a goal longer than MaxPayload, and any value with a NUL byte, because no
 // environment can hold one. It does not change the given slice.
 func ToolEnviron(environ []string, in ToolVars) []string {

@@ -90,7 +90,7 @@ type Price struct {
 	Output     Money `json:"output"`
 }
 
-// Cost returns the price of that many tokens, rounded up to a billionth.
+// Cost returns the price of that many tokens, rounded up to a billionth; MostMoney where it is more.
 func (p Price) Cost(u Usage) Money {
 	sum := new(big.Int)
 	for _, part := range []struct {
@@ -100,7 +100,10 @@ func (p Price) Cost(u Usage) Money {
 		sum.Add(sum, new(big.Int).Mul(big.NewInt(part.tokens), big.NewInt(int64(part.price))))
 	}
 	sum.Add(sum, big.NewInt(million-1))
-	return Money(sum.Quo(sum, big.NewInt(million)).Int64())
+	if sum.Quo(sum, big.NewInt(million)); sum.Cmp(big.NewInt(int64(MostMoney))) > 0 {
+		return MostMoney
+	}
+	return Money(sum.Int64())
 }
 
 const million = 1_000_000

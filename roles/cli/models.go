@@ -125,7 +125,7 @@ type modelsPauseCmd struct {
 func (modelsPauseCmd) Help() string {
 	return `Stops all spending of an instance at once: every further call of a model is refused,
 also those of tools that run. Calls under way end. Grants whose tool does without the
-model go on.
+model go on. Claims wait for the bids that a model gives.
 
 ` + whoHelp + `
 

@@ -62,6 +62,11 @@ var waitCases = map[string]struct {
 		goal := s.Goal("the goal")
 		return s.open(goal, blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
 	}},
+	"bid withheld": {blackboard.WaitBid, "lint", "lint waits for its model before it bids (all calls of models are paused: sett models resume), claim ", func(s *stage) string {
+		claim := s.open(s.Goal("the goal"), blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+		s.Must(s.board.Cub.Withhold(s.t.Context(), claim, "lint", blackboard.WithheldPaused, "all calls of models are paused: sett models resume"))
+		return claim
+	}},
 	"decision": {blackboard.WaitDecision, "orchestrator", "the orchestrator has to decide on claim ", func(s *stage) string {
 		_, claim := exclusive(s)
 		return claim

@@ -243,3 +243,25 @@ func TestGoldenListDetails(t *testing.T) {
 		golden(t, "golden/list-verbose."+strings.Replace(form, "table", "txt", 1), mask(stdout))
 	}
 }
+
+// TestListShowsOneLine: a reason of several lines, as a program wrote it, is one line of list.
+func TestListShowsOneLine(t *testing.T) {
+	s := newStage(t)
+	s.staff()
+	const trouble = "first line\nsecond line\r\nthird line"
+	s.Must(s.board.Cub.Hello(t.Context(), "lint", blackboard.Presence{Incarnation: "i-lint", Trouble: trouble}, blackboard.MostPromised))
+	claim := s.open(s.Goal("the goal"), blackboard.BidRequest{Agent: "writer", Bid: blackboard.BidIgnore}, blackboard.BidRequest{Agent: "many", Bid: blackboard.BidIgnore})
+	s.Must(s.board.Cub.Withhold(t.Context(), claim, "lint", blackboard.WithheldBudget, trouble))
+	stdout, stderr, err := s.run("list", "-v")
+	s.Must(err)
+	shown := 0
+	for line := range strings.Lines(stdout + stderr) {
+		if strings.Contains(line, "second line") {
+			shown++
+			has(t, line, "first line", "third line")
+		}
+	}
+	if shown < 2 {
+		t.Errorf("the reasons are not shown:\n%s%s", stdout, stderr)
+	}
+}

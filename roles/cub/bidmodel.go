@@ -45,22 +45,26 @@ func (c *cub) askModel(ctx context.Context, claim blackboard.Claim) {
 }
 
 // bidByModel submits the model's bid. When the model gives none, the bid is ignore, with
-// the reason in the ledger, unless sett.yml requires a bid: then the claim waits.
+// the reason in the ledger, unless sett.yml requires a bid: then the claim waits. It waits, too, while the
+// call is withheld: nobody has asked the model then.
 func (c *cub) bidByModel(ctx context.Context, claim blackboard.Claim) error {
 	bid, why, err := c.modelBid(ctx, claim)
+	refusal, withheld := modelclient.Withheld(err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, blackboard.ErrUnavailable): // the next look at the open work asks again
 		return err
+	case withheld:
+		return c.withheld(ctx, claim, refusal)
 	case err != nil:
 		c.log.Error("bid not evaluated", "claim", claim.ID, "error", err, "required", c.settings.BidsRequired)
 		if c.settings.BidsRequired {
 			c.evaluated(err)
 			if isUnusable(err) {
-				c.noBids.add(claim.ID, c.env.Now())
+				c.noBids.add(claim.ID, c.env.Now(), mostBidPause)
 			}
-			return nil
+			return c.withheldNoLonger(ctx, claim)
 		}
 		bid, why = blackboard.BidIgnore, modelclient.OneReason("the model gave no bid: "+err.Error())
 	default:
@@ -71,14 +75,42 @@ func (c *cub) bidByModel(ctx context.Context, claim blackboard.Claim) error {
 	return err
 }
 
-// The pauses between questions about a claim on which a bid is required, after answers that were
-// none: each of them costs.
+// withheld has the claim wait, and its wait named, until the model may be asked.
+func (c *cub) withheld(ctx context.Context, claim blackboard.Claim, why gateway.Refusal) error {
+	c.log.Warn("bid waits for the model", "claim", claim.ID, "why", why.Why, "reason", why.Message)
+	c.noBids.add(claim.ID, c.env.Now(), mostWithheldPause)
+	kind := map[gateway.Why]blackboard.WithheldKind{gateway.Budget: blackboard.WithheldBudget, gateway.Paused: blackboard.WithheldPaused}[why.Why]
+	if kind == "" {
+		return nil // it cannot be told: the blackboard is away
+	}
+	return refusedIsOver(c.board.withhold(ctx, claim.ID, c.settings.Agent, kind, modelclient.OneReason(why.Message)))
+}
+
+// withheldNoLonger takes that back, where the bid waits for another reason by now.
+func (c *cub) withheldNoLonger(ctx context.Context, claim blackboard.Claim) error {
+	if _, was := claim.Withheld[c.settings.Agent]; !was {
+		return nil
+	}
+	return refusedIsOver(c.board.withhold(ctx, claim.ID, c.settings.Agent, "", ""))
+}
+
+// refusedIsOver drops the error of a move about a bid that is due no longer.
+func refusedIsOver(err error) error {
+	if errors.Is(err, blackboard.ErrRefused) {
+		return nil
+	}
+	return err
+}
+
+// The pauses between questions about a claim: on which a bid is required, after answers that were
+// none, each of which costs; and while calls are withheld, which a person ends and waits for.
 const (
-	firstBidPause = 2 * time.Second
-	mostBidPause  = 5 * time.Minute
+	firstBidPause     = 2 * time.Second
+	mostBidPause      = 5 * time.Minute
+	mostWithheldPause = 20 * time.Second
 )
 
-// noBids are the claims about which the model was asked, and gave no bid.
+// noBids are the claims about which the model was asked, or could not be, and gave no bid.
 type noBids struct {
 	mu  sync.Mutex
 	all map[string]noBid
@@ -96,13 +128,13 @@ func (n *noBids) due(claim string, now time.Time) bool {
 	return !now.Before(n.all[claim].next)
 }
 
-func (n *noBids) add(claim string, now time.Time) {
+func (n *noBids) add(claim string, now time.Time, most time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.all == nil {
 		n.all = map[string]noBid{}
 	}
-	pause := min(max(2*n.all[claim].pause, firstBidPause), mostBidPause)
+	pause := min(max(2*n.all[claim].pause, firstBidPause), most)
 	n.all[claim] = noBid{pause, now.Add(pause)}
 }
 

@@ -7,7 +7,9 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 	"sett/contract/env"
@@ -240,5 +242,68 @@ func TestPromptLeftOut(t *testing.T) {
 	a := c.result(c.work("worker", blackboard.PhaseExclusive, strings.Repeat("a long goal\n", 1000)), "worker")
 	if string(a.Metadata) != `{"left_out":["the middle of artefact 1 (GoalDefined)"]}` {
 		t.Errorf("metadata %s", a.Metadata)
+	}
+}
+
+// TestWithheldBids: an agent whose call is refused for want of a budget, or for a pause, bids nothing, and the claim
+// says so; it is asked when the reason has ended. The same holds without a reason that can be told, as
+// without a blackboard.
+func TestWithheldBids(t *testing.T) {
+	t.Parallel()
+	for _, required := range []string{"true", "false"} {
+		for why, kind := range map[gateway.Why]blackboard.WithheldKind{
+			gateway.Budget: blackboard.WithheldBudget, gateway.Paused: blackboard.WithheldPaused, gateway.Board: "",
+		} {
+			t.Run(string(why)+", required "+required, func(t *testing.T) {
+				t.Parallel()
+				c := newClan(t)
+				s := modeltest.Start(t, modelBid("review", "now"))
+				at, err := url.Parse(s.URL)
+				must(t, err)
+				var over atomic.Bool
+				onward := httputil.NewSingleHostReverseProxy(at)
+				onward.Transport = &http.Transport{DisableKeepAlives: true}
+				gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if over.Load() {
+						onward.ServeHTTP(w, r)
+						return
+					}
+					gateway.Refusal{Why: why, Message: "not now"}.Write(w.Header())
+					w.WriteHeader(http.StatusTooManyRequests)
+				}))
+				t.Cleanup(gate.Close)
+				r := c.start("worker", withModel(gate.URL, vars{env.BidsRequired: required}))
+				claim := c.open(c.goal("goal").ID, "worker")
+				r.log.await(t, "bid waits for the model", "claim", claim)
+				until(t, "the wait on the board", func() bool {
+					got, err := c.board.Records.Snapshot(c.ctx, claim)
+					must(t, err)
+					if len(got.Bids) > 0 {
+						t.Fatalf("bids %+v", got.Bids)
+					}
+					is, waits := got.Claim.Withheld["worker"]
+					return waits == (kind != "") && is.Kind == kind && (!waits || is.Why == "not now")
+				})
+				over.Store(true)
+				c.do("PUBLISH", key("claim_events"), claim)
+				if bid, reason := c.awaitBid(claim, "worker"); bid != blackboard.BidReview || reason != "model: now" {
+					t.Errorf("%s because %q", bid, reason)
+				}
+			})
+		}
+	}
+}
+
+// TestPausesOfWithheldBids grow, and stay so short that a person sees what the end of the reason brings.
+func TestPausesOfWithheldBids(t *testing.T) {
+	t.Parallel()
+	var n noBids
+	now := time.Now()
+	for _, want := range []time.Duration{2, 4, 8, 16, 20, 20} {
+		n.add("claim", now, mostWithheldPause)
+		if want *= time.Second; n.due("claim", now.Add(want-1)) || !n.due("claim", now.Add(want)) {
+			t.Errorf("the pause is not %s", want)
+		}
+		now = now.Add(want)
 	}
 }

@@ -22,6 +22,9 @@ type board struct {
 	spending func(ctx context.Context, workflow string) (blackboard.Spending, error)
 	calls    func(ctx context.Context) ([]blackboard.PendingCall, error)
 
+	// withhold records that a bid waits for a call of the model, and says why; an empty kind: no longer.
+	withhold func(ctx context.Context, claim, agent string, kind blackboard.WithheldKind, why string) error
+
 	// raiseBudget adds to a budget, as a person's Answer says, which counts once.
 	raiseBudget func(ctx context.Context, r blackboard.Raise) error
 

@@ -229,11 +229,7 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	defer shut()
 	res, err := x.runner.Run(running, toolrun.Command{
 		Args: x.settings.Command, Dir: x.settings.Workspace, Stdin: stdin, Timeout: x.settings.Timeout,
-		Env: environ, Expired: func() {
-			if model != nil {
-				w.waited = model.Waits()
-			}
-		},
+		Env: environ, Expired: func() { w.waited = model.Waits() },
 		Stdout: talk(x, w), Stderr: lineLogger{w.log, "stderr", "tool"}, NoNetwork: x.noNetwork(), Confine: confined(x.settings.Walls),
 	})
 	if err != nil {
@@ -247,7 +243,11 @@ func (x *executor) runTool(ctx, late context.Context, w *work, chain []blackboar
 	if res.EmptiedTmp != "" {
 		w.log.Info("emptied /tmp: " + res.EmptiedTmp)
 	}
-	return outcomeOf(ctx, late, x, w, res, context.Cause(running))
+	cause := context.Cause(running)
+	if over := model.Over(); cause == nil && over != nil { // the tool ended by itself, while its other calls did
+		cause = over
+	}
+	return outcomeOf(ctx, late, x, w, res, cause)
 }
 
 // outcomeOf is the outcome of a tool that has ended, for a cause or by itself.

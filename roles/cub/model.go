@@ -18,8 +18,8 @@ import (
 )
 
 // openDoor opens the way to the agent's model for a run of its tool, and returns the
-// tool's environment. A refusal for want of a budget ends the run. Without a model
-// nothing is opened, and the door is nil.
+// tool's environment. A refusal for want of a budget ends the run, when its other
+// calls have ended. Without a model nothing is opened, and the door is nil.
 func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseFunc) (d *door.Door, vars []string, shut func(), err error) {
 	asks := x.settings.Asks
 	switch {
@@ -44,12 +44,8 @@ func (x *executor) openDoor(w *work, environ []string, stop context.CancelCauseF
 	d, err = door.Open(door.Options{
 		Dir:     dir,
 		Gateway: asks.Gateway, Token: asks.Token, NewID: x.env.NewID, Loopback: !x.noNetwork(), Log: w.log,
-		Call: blackboard.Call{Claim: w.ref.Claim, Agent: w.ref.Agent, Attempt: w.ref.Attempt, Holder: w.ref.Holder},
-		Refused: func(r gateway.Refusal) {
-			if r.Why == gateway.Budget {
-				stop(&gateway.OverBudget{Refusal: r})
-			}
-		},
+		Call:       blackboard.Call{Claim: w.ref.Claim, Agent: w.ref.Agent, Attempt: w.ref.Attempt, Holder: w.ref.Holder},
+		OverBudget: func(over *gateway.OverBudget) { stop(over) },
 	})
 	if err != nil {
 		release()

@@ -86,7 +86,7 @@ func boardOn(b *redis.Board, agent string) board {
 		presence: b.Cub, work: b.Cub, records: b.Records,
 		submitBids: b.Cub.SubmitBids,
 		openWork:   b.Index.OpenAgentWork, assignment: b.Roster.Assignment,
-		ping: b.Ping, raiseBudget: b.Cub.RaiseBudget, spending: b.Calls.Spending, calls: b.Calls.Pending,
+		ping: b.Ping, raiseBudget: b.Cub.RaiseBudget, withhold: b.Cub.Withhold, spending: b.Calls.Spending, calls: b.Calls.Pending,
 		listen: func(ctx context.Context, topics []topic, ready func(), notice func(topic, string), lost func(error)) error {
 			channels := make([]redis.Channel, len(topics))
 			for i, t := range topics {

@@ -128,7 +128,7 @@ const leastOutput = 1024
 func (c *call) reserve(ctx context.Context) bool {
 	late := c.s.now().Add(c.s.pace.budget)
 	c.input = c.s.ratios.estimate(c.id, int64(len(c.q.body)), c.up.Context)
-	c.output = c.q.output(c.up.Model) * c.q.copies
+	c.output = times(c.q.output(c.up.Model), c.q.copies)
 	c.try = rand.Text()
 	for {
 		settled := c.s.room.wait()
@@ -160,6 +160,14 @@ func (c *call) reserve(ctx context.Context) bool {
 		c.s.refuse(c.w, c.q.api, status, why)
 		return false
 	}
+}
+
+// times is the product of two numbers above zero, or the highest number of tokens that is reserved.
+func times(a, b int64) int64 {
+	if a > model.MostCount/b {
+		return model.MostCount
+	}
+	return a * b
 }
 
 // await waits until a call is settled here, or for a moment.
@@ -198,7 +206,7 @@ func (c *call) lowerTo(room blackboard.Room) bool {
 	if room.Cost >= 0 && c.up.Price != nil && c.up.Price.Output > 0 {
 		left := room.Cost - c.dearest(c.input, 0)
 		if perToken := int64(c.up.Price.Output); left > 0 {
-			output = min(output, int64(float64(left)*1e6/float64(perToken)*(1-1e-9)))
+			output = int64(min(float64(output), float64(left)*1e6/float64(perToken)*(1-1e-9)))
 		} else {
 			return false
 		}

@@ -67,7 +67,7 @@ func (p *purse) Reserve(_ context.Context, q blackboard.Call, most blackboard.Re
 }
 
 func add(b *model.Budget, cost model.Money, tokens int64) {
-	b.Cost, b.Tokens, b.Calls = b.Cost+cost, b.Tokens+tokens, b.Calls+1
+	b.Cost, b.Tokens, b.Calls = min(b.Cost+cost, model.MostMoney), b.Tokens+tokens, b.Calls+1
 }
 
 // weigh notes in the room what a budget has left, and whether the call fits into it.

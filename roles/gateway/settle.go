@@ -234,7 +234,7 @@ func (r *ratios) estimate(q blackboard.Call, size, context int64) int64 {
 	tokens := (size + 2) / 3
 	if ok {
 		const spare = 1.1
-		tokens = int64(float64(size)*ratio*spare) + 1
+		tokens = int64(min(float64(size)*ratio*spare, float64(model.MostCount))) + 1
 	}
 	if context > 0 {
 		tokens = min(tokens, context)

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 
 	"sett/contract/model"
 )
@@ -16,81 +17,71 @@ type counted struct {
 
 // wireUsage has the fields of all three APIs; no two APIs mean different things by one.
 type wireUsage struct {
-	PromptTokens        *int64 `json:"prompt_tokens"`
-	CompletionTokens    *int64 `json:"completion_tokens"`
-	PromptTokensDetails *struct {
-		Cached     int64 `json:"cached_tokens"`
-		CacheWrite int64 `json:"cache_write_tokens"`
+	PromptTokens        model.Count `json:"prompt_tokens"`
+	CompletionTokens    model.Count `json:"completion_tokens"`
+	PromptTokensDetails struct {
+		Cached     model.Count `json:"cached_tokens"`
+		CacheWrite model.Count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
-	CompletionTokensDetails *struct {
-		Reasoning int64 `json:"reasoning_tokens"`
+	CompletionTokensDetails struct {
+		Reasoning model.Count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	PromptCacheHit int64 `json:"prompt_cache_hit_tokens"` // of some servers
+	PromptCacheHit model.Count `json:"prompt_cache_hit_tokens"` // of some servers
 
-	InputTokens        *int64 `json:"input_tokens"`
-	OutputTokens       *int64 `json:"output_tokens"`
-	InputTokensDetails *struct {
-		Cached     int64 `json:"cached_tokens"`
-		CacheWrite int64 `json:"cache_write_tokens"`
+	InputTokens        model.Count `json:"input_tokens"`
+	OutputTokens       model.Count `json:"output_tokens"`
+	InputTokensDetails struct {
+		Cached     model.Count `json:"cached_tokens"`
+		CacheWrite model.Count `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
-	OutputTokensDetails *struct {
-		Reasoning int64 `json:"reasoning_tokens"`
-		Thinking  int64 `json:"thinking_tokens"`
+	OutputTokensDetails struct {
+		Reasoning model.Count `json:"reasoning_tokens"`
+		Thinking  model.Count `json:"thinking_tokens"`
 	} `json:"output_tokens_details"`
-	CacheRead     *int64 `json:"cache_read_input_tokens"`
-	CacheCreation *int64 `json:"cache_creation_input_tokens"`
+	CacheRead     model.Count `json:"cache_read_input_tokens"`
+	CacheCreation model.Count `json:"cache_creation_input_tokens"`
 }
 
 // read takes in a usage that the provider wrote. A later one counts more than those
 // before.
 func (c *counted) read(api model.API, text []byte) {
 	var w wireUsage
-	if json.Unmarshal(text, &w) != nil {
+	var odd *json.UnmarshalTypeError // in one field; the others are read
+	if err := json.Unmarshal(text, &w); err != nil && !errors.As(err, &odd) {
 		return
 	}
+	reasoning := max(w.OutputTokensDetails.Reasoning.Tokens, w.OutputTokensDetails.Thinking.Tokens)
 	switch api {
 	case model.Chat:
-		cached, write := w.PromptCacheHit, int64(0)
-		if d := w.PromptTokensDetails; d != nil {
-			cached, write = max(d.Cached, cached), d.CacheWrite
-		}
-		c.whole(w.PromptTokens, cached, write)
+		d := w.PromptTokensDetails
+		c.whole(w.PromptTokens, max(d.Cached.Tokens, w.PromptCacheHit.Tokens), d.CacheWrite.Tokens)
 		c.out(w.CompletionTokens)
-		if d := w.CompletionTokensDetails; d != nil {
-			c.Reasoning = d.Reasoning
-		}
+		reasoning = max(reasoning, w.CompletionTokensDetails.Reasoning.Tokens)
 	case model.Responses:
-		cached, write := int64(0), int64(0)
-		if d := w.InputTokensDetails; d != nil {
-			cached, write = d.Cached, d.CacheWrite
-		}
-		c.whole(w.InputTokens, cached, write)
+		c.whole(w.InputTokens, w.InputTokensDetails.Cached.Tokens, w.InputTokensDetails.CacheWrite.Tokens)
 		c.out(w.OutputTokens)
 	default:
 		c.parts(w)
 		c.out(w.OutputTokens)
 	}
-	if d := w.OutputTokensDetails; d != nil {
-		c.Reasoning = max(d.Reasoning, d.Thinking)
-	}
-	c.Reasoning = min(max(c.Reasoning, 0), c.Output)
+	c.Reasoning = min(max(c.Reasoning, reasoning), c.Output)
 }
 
 // whole takes in an input that has its cached tokens in it.
-func (c *counted) whole(all *int64, cached, write int64) {
-	if all == nil || *all < 0 {
+func (c *counted) whole(all model.Count, cached, write int64) {
+	if !all.Known {
 		return
 	}
-	c.Cached = min(max(cached, 0), *all)
-	c.CacheWrite = min(max(write, 0), *all-c.Cached)
-	c.Input, c.input = *all-c.Cached-c.CacheWrite, true
+	c.Cached = min(cached, all.Tokens)
+	c.CacheWrite = min(write, all.Tokens-c.Cached)
+	c.Input, c.input = all.Tokens-c.Cached-c.CacheWrite, true
 }
 
 // parts takes in an input without its cached tokens, as messages counts.
 func (c *counted) parts(w wireUsage) {
-	set := func(into *int64, n *int64) {
-		if n != nil && *n >= *into {
-			*into, c.input = *n, true
+	set := func(into *int64, n model.Count) {
+		if n.Known && n.Tokens >= *into {
+			*into, c.input = n.Tokens, true
 		}
 	}
 	set(&c.Input, w.InputTokens)
@@ -98,9 +89,9 @@ func (c *counted) parts(w wireUsage) {
 	set(&c.CacheWrite, w.CacheCreation)
 }
 
-func (c *counted) out(n *int64) {
-	if n != nil && *n >= 0 {
-		c.Output, c.output = *n, true
+func (c *counted) out(n model.Count) {
+	if n.Known {
+		c.Output, c.output = n.Tokens, true
 	}
 }
 

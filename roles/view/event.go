@@ -71,10 +71,19 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 	return l
 }
 
-// waitText names the wait of a grant.
+// withheldText are the reasons for which an agent's bid waits for its model.
+var withheldText = map[string]string{
+	string(blackboard.WithheldBudget): "a budget is used up", string(blackboard.WithheldPaused): "all calls of models are paused",
+}
+
+// waitText names the wait of a grant, or of a bid.
 func waitText(e blackboard.Event) string {
 	claim := words.Short(e.Claim)
-	switch {
+	switch why, bid := withheldText[e.Reason]; {
+	case bid && e.To != "":
+		return fmt.Sprintf("claim %s: its bid waits for the model no longer", claim)
+	case bid:
+		return fmt.Sprintf("claim %s: its bid waits for the model: %s", claim, why)
 	case e.Reason != string(blackboard.WaitRepository) && e.Reason != string(blackboard.WaitBlackboard):
 		return fmt.Sprintf("claim %s waits for the workspace, held by %s", claim, holders(e.Attributes["held_by"]))
 	case e.To != "":

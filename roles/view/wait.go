@@ -186,6 +186,9 @@ func (s Scene) text(w blackboard.Wait) string {
 	busy := "claim " + strings.Join(words.Shorts(w.Busy), ", claim ")
 	switch w.Kind {
 	case blackboard.WaitBid:
+		if w.Why != "" {
+			return fmt.Sprintf("%s waits for its model before it bids%s, %s", w.Agent, inParentheses(w.Why), claim)
+		}
 		return fmt.Sprintf("%s has to bid on %s%s", w.Agent, claim, s.until(w.Until, "bid_timeout"))
 	case blackboard.WaitResult:
 		return fmt.Sprintf("%s%s, %s%s", w.Agent, running, claim, again)

@@ -110,8 +110,8 @@ func makeUnitImage(t testing.TB, e *engine.Engine) (string, error) {
 	}
 	ref := "sett-test-unit:" + strings.ToLower(rand.Text())
 	rc, err := e.API().ImageImport(t.Context(), image.ImportSource{Source: &layer, SourceName: "-"}, ref, image.ImportOptions{
-		// A hostile image might have these labels.
-		Changes: []string{`ENTRYPOINT ["/unit"]`, `ENV FROM_IMAGE=yes`, `LABEL sett.claim=stolen sett.test=unit`}})
+		// A hostile image might have these labels, and these variables.
+		Changes: []string{`ENTRYPOINT ["/unit"]`, `ENV FROM_IMAGE=yes SETT_COURSES=planted SETT_AGENT_NAME=planted REDIS_URL=planted`, `LABEL sett.claim=stolen sett.test=unit`}})
 	if err != nil {
 		return "", err
 	}

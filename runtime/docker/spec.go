@@ -15,6 +15,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/go-connections/nat"
 
+	"sett/contract/env"
 	"sett/runtime"
 	"sett/runtime/docker/engine"
 	"sett/runtime/docker/image"
@@ -119,7 +120,7 @@ func (b *shaper) config(s runtime.Spec) *container.Config {
 	cfg := &container.Config{
 		Image:       c.Image,
 		Cmd:         slices.Clone(s.Args),
-		Env:         slices.Clone(s.Env),
+		Env:         env.Whole(s.Env), // an image could set Sett's own variables
 		WorkingDir:  s.Dir,
 		User:        c.User,
 		Labels:      b.labels(s.Labels),

@@ -68,12 +68,15 @@ func TestHardeningAsFelt(t *testing.T) {
 	for _, want := range []string{
 		"CapInh: 0000000000000000\n", "CapPrm: 0000000000000000\n", "CapEff: 0000000000000000\n",
 		"CapBnd: 0000000000000000\n", "CapAmb: 0000000000000000\n", "NoNewPrivs: 1\n", "Seccomp: 2\n",
-		"uid 4321 gid 4322 pid 1 ", " dir /tmp\n", "env SECRET=hunter2\n", "env FROM_IMAGE=yes\n",
+		"uid 4321 gid 4322 pid 1 ", " dir /tmp\n", "env SECRET=hunter2\n", "env FROM_IMAGE=yes\n", "env SETT_COURSES=\n", "env REDIS_URL=\n",
 		"write / error: open /x: ", "write /tmp ok\n", "chown error:",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
+	}
+	if strings.Contains(out, "planted") {
+		t.Errorf("the image sets variables of Sett:\n%s", out)
 	}
 	root := p.ran(p.with(p.spec("root", "look"), func(c *runtime.Container) { c.User = "0:0" }))
 	for _, want := range []string{"CapEff: 0000000000000000\n", "write / error: open /x: read-only file system\n", "write /tmp error"} {

@@ -38,11 +38,11 @@ local function numbers_of(key, field, n)
   return all
 end
 
--- Adds to the numbers of a field.
+-- Adds to the numbers of a field. A sum that is too high to be counted exactly stays where that begins.
 local function add_numbers(key, field, more)
   local all, text = numbers_of(key, field, #more), {}
   for i, v in ipairs(more) do
-    text[i] = string.format('%.0f', math.max(0, all[i] + v))
+    text[i] = string.format('%.0f', math.min(9e15, math.max(0, all[i] + v)))
   end
   call('HSET', key, field, table.concat(text, ' '))
 end

@@ -143,8 +143,8 @@ func noteModels(t *Trial, all []view.Spent) {
 	}
 }
 
-// bidByModel asks the model for the bid, as the cub does. If it gives none, the bid is ignore, as
-// in a running instance; here the report names the fault as well.
+// bidByModel asks the model for the bid, as the cub does. If it gives none, the bid is ignore, or
+// the claim would wait, as in a running instance; here the report names the fault as well.
 func bidByModel(ctx context.Context, t *Trial) error {
 	asks := env.AsksOf(t.Agent, t.gate.url, t.gate.token)
 	q, _ := modelclient.BidRequest(t.Agent.Role, t.Agent.Prompts.Claim, tool.Input{Target: t.Target, ContextChain: t.Chain}, *asks.LLM)
@@ -163,7 +163,8 @@ func bidByModel(ctx context.Context, t *Trial) error {
 	t.report.Bid, t.report.BidReason = bid, modelclient.OneReason("model: "+why)
 	if err != nil {
 		t.report.Bid, t.report.BidReason = blackboard.BidIgnore, modelclient.OneReason("the model gave no bid: "+err.Error())
-		t.report.Problem = &Problem{noBid, err.Error()}
+		_, withheld := modelclient.Withheld(err)
+		t.report.Problem = &Problem{noBid, err.Error(), withheld}
 	}
 	return nil
 }
@@ -180,12 +181,8 @@ func openDoor(t *Trial, stop context.CancelCauseFunc) (*door.Door, error) {
 	}
 	return door.Open(door.Options{
 		Dir: dir, Gateway: t.gate.url, Token: t.gate.token, NewID: t.NewID, Loopback: t.Image == nil && t.Agent.Network != config.NetworkNone, Log: slog.New(slog.DiscardHandler),
-		Call: blackboard.Call{Claim: t.Claim, Agent: t.Agent.Name, Attempt: t.attempt, Holder: "try"},
-		Refused: func(r gateway.Refusal) {
-			if r.Why == gateway.Budget {
-				stop(&gateway.OverBudget{Refusal: r})
-			}
-		},
+		Call:       blackboard.Call{Claim: t.Claim, Agent: t.Agent.Name, Attempt: t.attempt, Holder: "try"},
+		OverBudget: func(over *gateway.OverBudget) { stop(over) },
 	})
 }
 
@@ -204,8 +201,8 @@ func runWithModel(ctx context.Context, t *Trial, c toolrun.Command, vars env.Too
 	defer d.Close()
 	c.Expired = func() { t.waited = d.Waits() } // a container's timeout is not seen here
 	res, err := exec(ctx, t, c, vars, d)
-	place, over := (*role.Error)(nil), (*gateway.OverBudget)(nil)
-	if !errors.As(err, &place) && errors.As(context.Cause(ctx), &over) {
+	place, over := (*role.Error)(nil), d.Over()
+	if interrupted := res.Cancelled && !errors.As(context.Cause(ctx), &over); !errors.As(err, &place) && over != nil && !interrupted {
 		err = over
 	}
 	return res, err

@@ -67,6 +67,8 @@ func consequence(t *Trial) string {
 	switch {
 	case t.report.Problem.Type != noBid:
 		return "this would be a Failure"
+	case t.report.Problem.withheld:
+		return "the claim would wait for its bid until the budget has room"
 	case t.Agent.BidsRequired:
 		return "the agent would be unhealthy, and the claim would wait for its bid (bids_required)"
 	case scripted:

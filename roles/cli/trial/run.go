@@ -56,6 +56,8 @@ type Artefact struct {
 type Problem struct {
 	Type   string `json:"type"` // of the Failure; bid: there was no bid
 	Reason string `json:"reason"`
+
+	withheld bool // there is no bid because the call for it was withheld
 }
 
 // noBid is the type of a problem without a bid, which is no Failure: the agent ignores the
@@ -118,7 +120,7 @@ func (t *Trial) bidByScript(ctx context.Context) error {
 	t.report.Bid, t.report.BidReason = bid, "bid script"
 	if err != nil {
 		t.report.Bid, t.report.BidReason = blackboard.BidIgnore, err.Error()
-		t.report.Problem = &Problem{noBid, err.Error()}
+		t.report.Problem = &Problem{Type: noBid, Reason: err.Error()}
 	}
 	return nil
 }
@@ -181,7 +183,7 @@ func (t *Trial) run(ctx context.Context, phase blackboard.Phase) error {
 	}
 	out, err := t.interpret(ctx, phase, res, err)
 	if err != nil {
-		t.report.Problem = &Problem{tool.FailureType(err), err.Error()}
+		t.report.Problem = &Problem{Type: tool.FailureType(err), Reason: err.Error()}
 		if len(res.Stdout) > 0 && !t.Quiet {
 			t.say("stdout", fmt.Sprintf("%d bytes", res.StdoutSize))
 			if t.Form.ForPeople() {

@@ -41,7 +41,11 @@ type Options struct {
 	Dir      string // for the socket; empty, or too long for one: the system's own for temporary files
 	Loopback bool   // an address beside the socket; a tool without a network can use none
 	Log      *slog.Logger
-	Refused  func(gateway.Refusal) // is told of each refusal of the gateway
+
+	// OverBudget is called once, in a goroutine of its own, after a call was refused for want of a budget: when the
+	// other calls under way have ended, or after Drain (0: 2 min) at the latest. nil: nobody is to be told.
+	OverBudget func(*gateway.OverBudget)
+	Drain      time.Duration
 
 	// A request waits so long for a gateway that is being started again; 0: 20 s.
 	Patience time.Duration
@@ -57,9 +61,21 @@ type Door struct {
 	end    context.CancelFunc // of all requests
 	out    *http.Transport
 
+	life context.Context // of all requests; see end
+
 	mu    sync.Mutex
-	calls map[*http.Request]time.Time // under way, with their beginnings
+	calls map[*http.Request]underWay
+	over  *gateway.OverBudget // the first refusal for want of a budget; nil: there was none
 }
+
+// underWay is a call without an end.
+type underWay struct {
+	began time.Time
+	ended chan struct{} // closed at its end
+}
+
+// drain is the longest wait for calls under way, once another was refused. They are paid for.
+const drain = 2 * time.Minute
 
 // Patience outlasts the restart of a gateway that was killed.
 const Patience = 20 * time.Second
@@ -96,18 +112,17 @@ func Open(o Options) (*Door, error) {
 	if err != nil || to.Host == "" {
 		return nil, errors.New("open the door to the model: the gateway has no address")
 	}
-	d := &Door{o: o, token: "sett-" + rand.Text(), calls: map[*http.Request]time.Time{}, out: &http.Transport{
+	d := &Door{o: o, token: "sett-" + rand.Text(), calls: map[*http.Request]underWay{}, out: &http.Transport{
 		DialContext: Patient(cmp.Or(o.Patience, Patience)), MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute, DisableCompression: true,
 	}}
 	listeners, err := d.listen()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the door to the model: %w", err), os.RemoveAll(d.dir))
 	}
-	life, end := context.WithCancel(context.Background())
-	d.end = end
+	d.life, d.end = context.WithCancel(context.Background())
 	d.server = &http.Server{
 		Handler: d.guard(d.proxy(to)), ReadHeaderTimeout: headerTime, MaxHeaderBytes: mostHeader, IdleTimeout: 2 * time.Minute,
-		BaseContext: func(net.Listener) context.Context { return life }, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return d.life }, ErrorLog: slog.NewLogLogger(o.Log.Handler(), slog.LevelDebug),
 	}
 	for _, l := range listeners {
 		go func() { _ = d.server.Serve(l) }() // it ends with Close
@@ -205,29 +220,81 @@ func (d *Door) guard(next http.Handler) http.Handler {
 		if err := http.NewResponseController(w).EnableFullDuplex(); err != nil {
 			d.o.Log.Debug("answers may break off", "error", err)
 		}
+		if over := d.Over(); over != nil {
+			over.Refusal.Write(w.Header())
+			refuse(w, r, http.StatusTooManyRequests, "budget_exceeded", over.Error())
+			return
+		}
 		defer d.began(r)()
 		next.ServeHTTP(w, r)
 	})
 }
 
 // began notes a call until it has ended.
-func (d *Door) began(r *http.Request) (ended func()) {
+func (d *Door) began(r *http.Request) (end func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.calls[r] = time.Now()
+	ended := make(chan struct{})
+	d.calls[r] = underWay{time.Now(), ended}
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		delete(d.calls, r)
+		close(ended)
 	}
 }
 
-// Waits is for how long the oldest call under way has had no end; 0: there is none.
-func (d *Door) Waits() (longest time.Duration) {
+// Over is the refusal for want of a budget after which no more calls are made; nil: there was none, or there is no door.
+func (d *Door) Over() *gateway.OverBudget {
+	if d == nil {
+		return nil
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, began := range d.calls {
-		longest = max(longest, time.Since(began))
+	return d.over
+}
+
+// refused takes in a refusal for want of a budget. The first one ends the run, after the calls under way: what
+// they answer is paid for.
+func (d *Door) refused(why gateway.Refusal) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.over != nil {
+		return
+	}
+	d.over = &gateway.OverBudget{Refusal: why}
+	if d.o.OverBudget == nil {
+		return
+	}
+	var left []chan struct{} // with that of the refused call, which ends soon
+	for _, c := range d.calls {
+		left = append(left, c.ended)
+	}
+	go func(over *gateway.OverBudget) {
+		late := time.NewTimer(cmp.Or(d.o.Drain, drain))
+		defer late.Stop()
+		for _, ended := range left {
+			select {
+			case <-ended:
+				continue
+			case <-late.C:
+			case <-d.life.Done():
+			}
+			break
+		}
+		d.o.OverBudget(over)
+	}(d.over)
+}
+
+// Waits is for how long the oldest call under way has had no end; 0: there is none, or there is no door.
+func (d *Door) Waits() (longest time.Duration) {
+	if d == nil {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.calls {
+		longest = max(longest, time.Since(c.began))
 	}
 	return longest
 }
@@ -253,7 +320,9 @@ func (d *Door) proxy(to *url.URL) http.Handler {
 		ModifyResponse: func(res *http.Response) error {
 			if refusal, ok := gateway.ReadRefusal(res.Header); ok {
 				d.o.Log.Warn("call of the model refused", "why", refusal.Why, "reason", refusal.Message)
-				d.o.Refused(refusal)
+				if refusal.Why == gateway.Budget {
+					d.refused(refusal)
+				}
 			}
 			return nil
 		},

@@ -12,7 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -31,9 +31,8 @@ const (
 type opened struct {
 	*testing.T
 	*door.Door
-	vars    map[string]string
-	mu      sync.Mutex
-	refused []gateway.Refusal
+	vars map[string]string
+	over chan *gateway.OverBudget
 }
 
 func open(t *testing.T, loopback bool, answer http.HandlerFunc) *opened {
@@ -43,18 +42,30 @@ func open(t *testing.T, loopback bool, answer http.HandlerFunc) *opened {
 	return openTo(t, server.URL, loopback)
 }
 
+// openWith opens one with a loopback and other options.
+func openWith(t *testing.T, answer http.HandlerFunc, change func(*door.Options)) *opened {
+	t.Helper()
+	server := httptest.NewServer(answer)
+	t.Cleanup(server.Close)
+	return openTo(t, server.URL, true, change)
+}
+
 // patience is for a gateway that is away for good.
 const patience = time.Second
 
-func openTo(t *testing.T, url string, loopback bool) *opened {
+func openTo(t *testing.T, url string, loopback bool, change ...func(*door.Options)) *opened {
 	t.Helper()
-	o := &opened{T: t, vars: map[string]string{}}
+	o := &opened{T: t, vars: map[string]string{}, over: make(chan *gateway.OverBudget, 2)}
 	var err error
-	o.Door, err = door.Open(door.Options{
+	options := door.Options{
 		Gateway: url, Token: hush, Call: blackboard.Call{Claim: claim, Agent: "coder", Attempt: 2, Holder: "h"}, NewID: func() string { return callID },
 		Loopback: loopback, Log: slog.New(slog.DiscardHandler), Patience: patience,
-		Refused: func(r gateway.Refusal) { o.mu.Lock(); defer o.mu.Unlock(); o.refused = append(o.refused, r) },
-	})
+		OverBudget: func(over *gateway.OverBudget) { o.over <- over },
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	o.Door, err = door.Open(options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -308,21 +319,110 @@ func TestGatewayReturns(t *testing.T) {
 	}
 }
 
+// overBudget refuses a call as the gateway does.
+func overBudget(w http.ResponseWriter) {
+	gateway.Refusal{Why: gateway.Budget, Message: "no more"}.Write(w.Header())
+	w.WriteHeader(http.StatusTooManyRequests)
+	_, _ = io.WriteString(w, "body")
+}
+
 func TestTellsRefusals(t *testing.T) {
 	t.Parallel()
+	var calls atomic.Int32
 	o := open(t, true, func(w http.ResponseWriter, _ *http.Request) {
-		gateway.Refusal{Why: gateway.Budget, Message: "no more"}.Write(w.Header())
-		w.WriteHeader(http.StatusTooManyRequests)
-		_, _ = io.WriteString(w, "body")
+		calls.Add(1)
+		overBudget(w)
 	})
-	res := o.post(http.DefaultClient, o.vars["OPENAI_BASE_URL"]+"/responses", "Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+	if o.Over() != nil {
+		t.Error("it is over budget before a call")
+	}
+	ask := func() *http.Response {
+		return o.post(http.DefaultClient, o.vars["OPENAI_BASE_URL"]+"/responses", "Authorization", "Bearer "+o.vars["OPENAI_API_KEY"])
+	}
+	res := ask()
 	if got := body(t, res); got != "body" || res.StatusCode != http.StatusTooManyRequests || res.Header.Get("x-should-retry") != "false" {
 		t.Errorf("%d %s %v", res.StatusCode, got, res.Header)
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if len(o.refused) != 1 || o.refused[0].Why != gateway.Budget || o.refused[0].Message != "no more" {
-		t.Errorf("told of %+v", o.refused)
+	if over := <-o.over; over.Refusal.Why != gateway.Budget || over.Error() != "no more" || o.Over() != over {
+		t.Errorf("told of %+v", over)
+	}
+	res = ask() // it needs nobody's word any more
+	if got := body(t, res); !strings.Contains(got, "no more") || res.StatusCode != http.StatusTooManyRequests || res.Header.Get("x-should-retry") != "false" || calls.Load() != 1 {
+		t.Errorf("%d calls came through: %d %s %v", calls.Load(), res.StatusCode, got, res.Header)
+	}
+}
+
+// TestOtherRefusals end no run: what is paused goes on, and the tool may do without.
+func TestOtherRefusals(t *testing.T) {
+	t.Parallel()
+	o := open(t, true, func(w http.ResponseWriter, _ *http.Request) {
+		gateway.Refusal{Why: gateway.Paused, Message: "not now"}.Write(w.Header())
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	body(t, o.post(http.DefaultClient, o.vars["OPENAI_BASE_URL"]+"/responses", "Authorization", "Bearer "+o.vars["OPENAI_API_KEY"]))
+	if o.Over() != nil || len(o.over) > 0 {
+		t.Errorf("over budget: %v", o.Over())
+	}
+}
+
+// TestCallsUnderWayEnd before the run is ended by a call that no budget has room for; so does the door, with one that
+// has no end.
+func TestCallsUnderWayEnd(t *testing.T) {
+	t.Parallel()
+	for name, drain := range map[string]time.Duration{"they end": time.Hour, "one has no end": time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			first, end := make(chan struct{}), make(chan struct{})
+			var ended, before atomic.Bool
+			o := openWith(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path != "/v1/messages" {
+					overBudget(w)
+					return
+				}
+				_, _ = io.WriteString(w, "a beginning, ")
+				_ = http.NewResponseController(w).Flush()
+				close(first)
+				select {
+				case <-end:
+				case <-r.Context().Done():
+				}
+				ended.Store(true)
+				_, _ = io.WriteString(w, "and an end")
+			}, func(o *door.Options) {
+				tell := o.OverBudget
+				o.Drain, o.OverBudget = drain, func(over *gateway.OverBudget) { before.Store(!ended.Load()); tell(over) }
+			})
+			auth := []string{"Authorization", "Bearer " + o.vars["OPENAI_API_KEY"]}
+			slow := o.post(http.DefaultClient, o.vars["ANTHROPIC_BASE_URL"]+"/v1/messages", auth...)
+			<-first
+			body(t, o.post(http.DefaultClient, o.vars["OPENAI_BASE_URL"]+"/responses", auth...))
+			if o.Over() == nil {
+				t.Error("it is not over budget")
+			}
+			if drain < time.Minute {
+				if over := <-o.over; over.Error() != "no more" {
+					t.Errorf("told of %v", over)
+				}
+				close(end)
+				return
+			}
+			close(end)
+			if got := body(t, slow); got != "a beginning, and an end" {
+				t.Errorf("the call under way answers %q", got)
+			}
+			if over := <-o.over; over.Error() != "no more" || before.Load() {
+				t.Errorf("told of %v, before the call's end: %v", over, before.Load())
+			}
+		})
+	}
+}
+
+// TestNoDoor: an agent without a model is over no budget, and waits for no call.
+func TestNoDoor(t *testing.T) {
+	t.Parallel()
+	var none *door.Door
+	if none.Over() != nil || none.Waits() != 0 {
+		t.Error("over budget, or it waits")
 	}
 }
 

@@ -14,7 +14,7 @@ func bidding(s blackboard.Snapshot) bool {
 }
 
 // decideSilent handles missing bids. Agents that have left the clan come first: nobody
-// waits for them.
+// waits for them. One whose model is withheld is not silent.
 func decideSilent(s blackboard.Snapshot, p Policy, now time.Time, missing []string) Decision {
 	var gone []string
 	for _, agent := range missing {
@@ -26,7 +26,10 @@ func decideSilent(s blackboard.Snapshot, p Policy, now time.Time, missing []stri
 		return Decision{Kind: RecordIgnores, Agents: gone, Reason: ReasonAgentRemoved}
 	}
 	d := Decision{Kind: Wait}
-	missing = slices.DeleteFunc(slices.Clone(missing), func(agent string) bool { return slices.Contains(p.BidsRequired, agent) })
+	missing = slices.DeleteFunc(slices.Clone(missing), func(agent string) bool {
+		_, withheld := s.Claim.Withheld[agent]
+		return withheld || slices.Contains(p.BidsRequired, agent)
+	})
 	if p.BidTimeout > 0 && len(missing) > 0 {
 		deadline := s.Claim.OpenedAt.Add(p.BidTimeout)
 		if !now.Before(deadline) {

@@ -149,8 +149,13 @@ func (c naiveCase) theGoneHaveIgnored() *Decision {
 	return nil
 }
 
+// timed says whether an agent's silence ends by itself.
+func (c naiveCase) timed(agent string) bool {
+	return !slices.Contains(c.p.BidsRequired, agent) && c.s.Claim.Withheld[agent].Since.IsZero()
+}
+
 func (c naiveCase) silenceBecomesIgnore() *Decision {
-	silent := c.silent(func(a string) bool { return !slices.Contains(c.p.BidsRequired, a) })
+	silent := c.silent(c.timed)
 	if silent != nil && c.p.BidTimeout > 0 && c.now.Sub(c.s.Claim.OpenedAt) >= c.p.BidTimeout {
 		return &Decision{Kind: RecordIgnores, Agents: silent, Reason: "bid_timeout"}
 	}
@@ -164,9 +169,13 @@ func (c naiveCase) allBidsAreAwaited() *Decision {
 	}
 	d := &Decision{Kind: Wait}
 	for _, a := range silent {
-		*c.waits = append(*c.waits, waitFor{What: "bid", Agent: a, Since: c.s.Claim.OpenedAt})
+		since := c.s.Claim.OpenedAt
+		if w, withheld := c.s.Claim.Withheld[a]; withheld {
+			since = w.Since
+		}
+		*c.waits = append(*c.waits, waitFor{What: "bid", Agent: a, Since: since})
 	}
-	if c.p.BidTimeout > 0 && c.silent(func(a string) bool { return !slices.Contains(c.p.BidsRequired, a) }) != nil {
+	if c.p.BidTimeout > 0 && c.silent(c.timed) != nil {
 		d.AskAgain = c.s.Claim.OpenedAt.Add(c.p.BidTimeout)
 	}
 	return d

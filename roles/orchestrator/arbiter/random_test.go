@@ -144,6 +144,10 @@ func randomCase(r *rand.Rand, sound bool) (blackboard.Snapshot, Policy, time.Tim
 	for _, agent := range subset(r, s.Claim.ExpectedBidders, pick(r, 4, 1000)) {
 		s.Bids = append(s.Bids, blackboard.Bid{Agent: agent, Type: pick(r, blackboard.BidTypes...)})
 	}
+	s.Claim.Withheld = map[string]blackboard.Withheld{}
+	for _, agent := range subset(r, all, pick(r, 1, 1, 2)) {
+		s.Claim.Withheld[agent] = blackboard.Withheld{Kind: blackboard.WithheldBudget, Since: opened.Add(time.Second)}
+	}
 	if !sound {
 		corrupt(r, &s, all)
 	} else if len(s.Missing()) == 0 {

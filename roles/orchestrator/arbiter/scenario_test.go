@@ -28,6 +28,7 @@ var update = flag.Bool("update", false, "rewrite the expected output of the scen
 //	again                                       the claim by which a person tries it again
 //	grant AGENT PHASE STATE [VERDICT]           a grant put there by hand
 //	bid AGENT BID
+//	withhold AGENT                              its bid waits for a call of its model
 //	start AGENT
 //	finish AGENT TYPE [VERDICT]                 hand in a result
 //	answer AGENT · requeue AGENT · retry AGENT · crash AGENT
@@ -125,6 +126,10 @@ func (b *board) move(f []string) error {
 	switch f[0] {
 	case "bid":
 		return b.bid(agent, blackboard.BidType(f[2]))
+	case "withhold":
+		b.s.Claim.Withheld = map[string]blackboard.Withheld{agent: {Kind: blackboard.WithheldPaused, Why: "paused", Since: b.now}}
+		b.changed()
+		return nil
 	case "start":
 		return b.start(agent)
 	case "finish":

@@ -46,6 +46,20 @@ func (e *StatusError) Error() string {
 	return fmt.Sprintf("the model's provider answers %d: %s", e.Status, text)
 }
 
+// Withheld returns the gateway's refusal of a call for a reason that passes, and about which neither the model
+// nor its provider was asked: a budget, a pause of all calls, or a blackboard that is away.
+func Withheld(err error) (r gateway.Refusal, ok bool) {
+	var status *StatusError
+	if !errors.As(err, &status) || status.Refused == nil {
+		return r, false
+	}
+	switch status.Refused.Why {
+	case gateway.Budget, gateway.Paused, gateway.Board:
+		return *status.Refused, true
+	}
+	return r, false
+}
+
 // Is finds ErrOverflow in the words of the providers.
 func (e *StatusError) Is(target error) bool { return target == ErrOverflow && e.overflow() }
 

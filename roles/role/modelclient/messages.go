@@ -107,15 +107,15 @@ type messagesBlock struct {
 }
 
 type messagesUsage struct {
-	Input      int64  `json:"input_tokens"`
-	Cached     int64  `json:"cache_read_input_tokens"`
-	CacheWrite int64  `json:"cache_creation_input_tokens"`
-	Output     int64  `json:"output_tokens"`
-	Details    detail `json:"output_tokens_details"`
+	Input      model.Count `json:"input_tokens"`
+	Cached     model.Count `json:"cache_read_input_tokens"`
+	CacheWrite model.Count `json:"cache_creation_input_tokens"`
+	Output     model.Count `json:"output_tokens"`
+	Details    detail      `json:"output_tokens_details"`
 }
 
 type detail struct {
-	Thinking int64 `json:"thinking_tokens"`
+	Thinking model.Count `json:"thinking_tokens"`
 }
 
 // messagesEvent has the fields of all events.
@@ -171,13 +171,13 @@ func (a *messagesAnswer) count(u *messagesUsage) {
 		a.usage = &messagesUsage{}
 	}
 	for _, c := range []struct {
-		to   *int64
-		from int64
+		to   *model.Count
+		from model.Count
 	}{
 		{&a.usage.Input, u.Input}, {&a.usage.Cached, u.Cached}, {&a.usage.CacheWrite, u.CacheWrite}, {&a.usage.Output, u.Output},
 		{&a.usage.Details.Thinking, u.Details.Thinking},
 	} {
-		if c.from > 0 {
+		if c.from.Tokens > 0 {
 			*c.to = c.from
 		}
 	}
@@ -252,7 +252,9 @@ func (a *messagesAnswer) done() (Answer, error) {
 		out.Stop = StopCalls
 	}
 	if u := a.usage; u != nil {
-		out.Usage = &model.Usage{Input: u.Input, Cached: u.Cached, CacheWrite: u.CacheWrite, Output: u.Output, Reasoning: u.Details.Thinking}
+		out.Usage = &model.Usage{
+			Input: u.Input.Tokens, Cached: u.Cached.Tokens, CacheWrite: u.CacheWrite.Tokens, Output: u.Output.Tokens, Reasoning: u.Details.Thinking.Tokens,
+		}
 	}
 	return out, nil
 }

@@ -132,7 +132,31 @@ func DecodeClaim(id string, fields map[string]string) (blackboard.Claim, error) 
 	if c.Status.Closed() {
 		c.ClosedAt = r.time("closed_at")
 	}
+	c.Withheld = decodeWithheld(fields)
 	return c, r.err
+}
+
+// withheldField begins the name of the field with a bid that waits for a call of a model, before the agent.
+const withheldField = "withheld:"
+
+// decodeWithheld reads such fields; withhold.lua has their form.
+func decodeWithheld(fields map[string]string) (all map[string]blackboard.Withheld) {
+	for name, value := range fields {
+		agent, is := strings.CutPrefix(name, withheldField)
+		parts := strings.SplitN(value, " ", 3)
+		if !is || len(parts) != 3 {
+			continue
+		}
+		since, err := ParseMicros(parts[0])
+		if err != nil {
+			continue // nothing depends on it but the agent's next word
+		}
+		if all == nil {
+			all = map[string]blackboard.Withheld{}
+		}
+		all[agent] = blackboard.Withheld{Kind: blackboard.WithheldKind(parts[1]), Why: parts[2], Since: since}
+	}
+	return all
 }
 
 // StoredGrant is a grant as the scripts write it. Times are microseconds since
