@@ -8,7 +8,7 @@ import (
 
 type downCmd struct {
 	All     bool          `help:"End every instance of this user, and all that the container engine has of Sett."`
-	Purge   bool          `help:"Also remove what is kept: the ledger, the logs, commits that were not landed, the instance's name."`
+	Purge   bool          `help:"Also remove what is kept: the ledger, the logs, commits that were not landed, leftovers, the instance's name."`
 	Yes     bool          `short:"y" help:"Do not ask."`
 	Timeout time.Duration `placeholder:"DURATION" help:"Wait no longer than this for another sett up or down to end (default, and 0: for ever)."`
 }

@@ -33,8 +33,10 @@ Where the branch has commits that the result lacks, --rebase, --merge or --squas
 to join them; new commits have your name. A conflict changes nothing: it names the files.
 Files that are not committed are never overwritten, ignored ones neither. A branch that is
 checked out in another working tree is landed on there, with its files; one that is checked
-out nowhere just gets the commit. No hook is run, and no filter or merge driver that only
-the repository's own configuration names, since an agent may have written it.
+out nowhere just gets the commit. A working tree that git itself does not know, as after
+git init --separate-git-dir, is found if you type the command in it; else its branch is
+refused. No hook is run, and no filter or merge driver that only the repository's own
+configuration names, since an agent may have written it.
 
 It ends with 0 when the branch has the commit already, and with 1 when it refuses.
 

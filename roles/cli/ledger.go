@@ -50,8 +50,9 @@ The first line is a header, the last a footer with a SHA-256 over all lines befo
 "kind" says what it is: header, artefact, lost (an artefact that is not there), claim, workflow,
 open (what there is to do), event, footer. Text that is no UTF-8 is written as {"base64": "…"}.
 Not in it: the instance's own state (who leads, which agents live, who holds the workspace) and
-the workspace itself. With --bundle the commits of results, and those that goals start from,
-are in FILE.bundle, and every commit that the ledger names is compared with it.
+the workspace itself. With --bundle the commits of results, those that goals start from and
+the leftovers of tools are in FILE.bundle, and every commit that the ledger names is compared
+with it.
 
 Examples:
   sett ledger export --file ledger.jsonl

@@ -64,6 +64,9 @@ func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
 		if n := len(instance.Unlanded(ctx, d.at, in)); n > 0 {
 			what += ", with " + words.Count(n, "commit") + " of results that the repository lacks"
 		}
+		if n := leftoversOf(ctx, d.at, in); n > 0 {
+			what += ", with " + words.Count(n, "leftover") + " of tools"
+		}
 		if in.External {
 			what += ", and its keys on " + role.Clean(instance.Redact(in.URL))
 		}
@@ -218,7 +221,7 @@ func (d *downRun) lock(ctx context.Context, in *instance.Instance) (release func
 
 // remove removes everything that is kept of a stopped instance.
 func (d *downRun) remove(ctx context.Context, in *instance.Instance, place instance.Place) error {
-	lost := instance.Unlanded(ctx, d.at, in)
+	lost, left := instance.Unlanded(ctx, d.at, in), leftoversOf(ctx, d.at, in)
 	kept := d.erase(ctx, in) // while its address is known
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -239,12 +242,24 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 	if len(lost) > 0 {
 		d.at.Sayf("sett: note: %s of results went with it, which the repository does not have in this form\n", words.Count(len(lost), "commit"))
 	}
+	if left > 0 {
+		d.at.Sayf("sett: note: %s of tools went with it\n", words.Count(left, "leftover"))
+	}
 	d.letGo(ctx, in)
 	if kept != nil {
 		d.at.Sayf("sett: note: its records stay on %s, under keys that begin with sett:{%s}: %s\n",
 			role.Clean(instance.Redact(in.URL)), in.Name, role.Clean(words.FirstLine(kept)))
 	}
 	return nil
+}
+
+// leftoversOf counts the leftovers of tools that go with an instance. Without git none is counted.
+func leftoversOf(ctx context.Context, at *instance.Locator, in *instance.Instance) int {
+	all, err := instance.OwnLeftovers(ctx, at, in)
+	if err != nil {
+		return 0
+	}
+	return len(all)
 }
 
 // letGo removes the refs by which an older sett held the commits of results in the

@@ -84,7 +84,7 @@ func landingDoubt(ctx context.Context, g git.Repository, l *config.Land) (string
 			return fmt.Sprintf("land: branch %s is checked out in %s, which is not there: goals wait until git forgets it (%s)", l.Onto, t.Path, t.Forget()), nil
 		}
 		if t.Branch == l.Onto {
-			return fmt.Sprintf("land: branch %s is checked out in %s: goals wait until it is not, or until you land them (sett %s)", l.Onto, t.Path, words.Land("ID", l.Onto)), nil
+			return fmt.Sprintf("land: branch %s is checked out in %s: goals wait until it is not, or until you land them (sett %s)", l.Onto, t.Place(), words.Land("ID", l.Onto)), nil
 		}
 	}
 	if g.Tip(ctx, l.Onto) == "" {

@@ -25,17 +25,23 @@ func Leftovers(ctx context.Context, l *Locator, in *Instance) ([]Leftover, error
 	for _, kept := range users {
 		all = append(all, Leftover{kept, true})
 	}
-	if s := store.Open(in.StoreDir()); s.Exists() {
-		kept, err := Store(ctx, l, in).Leftovers(ctx)
-		if err != nil {
-			return nil, err
-		}
-		for _, k := range kept {
-			all = append(all, Leftover{k, false})
-		}
+	own, err := OwnLeftovers(ctx, l, in)
+	if err != nil {
+		return nil, err
+	}
+	for _, kept := range own {
+		all = append(all, Leftover{kept, false})
 	}
 	slices.SortStableFunc(all, func(x, y Leftover) int { return x.At.Compare(y.At) })
 	return all, nil
+}
+
+// OwnLeftovers returns the leftovers in the store of an instance, oldest first: they go with it.
+func OwnLeftovers(ctx context.Context, l *Locator, in *Instance) ([]git.Leftover, error) {
+	if !store.Open(in.StoreDir()).Exists() {
+		return nil, nil
+	}
+	return Store(ctx, l, in).Leftovers(ctx)
 }
 
 // DropLeftovers removes the refs of leftovers.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,81 +104,6 @@ type looker struct {
 	onto   string // the branch that was named; empty: none
 	result Result
 	both   git.Repository // the user's, with the objects of the store
-}
-
-// target finds the branch and its working tree.
-func (l *looker) target(ctx context.Context) error {
-	trees, err := l.repo.Worktrees(ctx)
-	if err != nil {
-		return err
-	}
-	if l.onto == "" {
-		here := here(l.at, l.in, trees)
-		if here.Branch == "" {
-			return role.Fail(role.Failed, fmt.Errorf("land on the current branch: HEAD of %s is on none", here.Path), "--onto BRANCH, or git switch BRANCH first")
-		}
-		l.Branch, l.Directory = here.Branch, here.Path
-	} else {
-		l.Branch = l.onto
-		for _, t := range trees {
-			if t.Branch != l.onto {
-				continue
-			}
-			if t.Gone { // somewhere else it may still be, with an index of its own
-				return role.Fail(role.Failed, fmt.Errorf("land on %s: its working tree %s is not there", role.Clean(l.onto), role.Clean(t.Path)),
-					"%s, or git worktree repair DIRECTORY if it was moved", role.Clean(t.Forget()))
-			}
-			l.Directory = t.Path
-		}
-		awaited := Awaits(l.result.Goal) && l.result.Goal.Landing.Branch == l.onto // then it is made
-		if l.Directory == "" && !awaited && l.repo.Tip(ctx, l.onto) == "" {
-			return role.Fail(role.NotFound, fmt.Errorf("there is no branch %s", role.Clean(l.onto)),
-				"%s makes it", l.at.CommandLine(l.in, "checkout "+l.result.Short()+" --branch "+role.ShellWord(l.onto)))
-		}
-	}
-	return l.idle(ctx, trees)
-}
-
-// OnBranch says whether a landing without a named branch has one: the current one. It is
-// true where git does not tell.
-func OnBranch(ctx context.Context, at *instance.Locator, in *instance.Instance) bool {
-	trees, err := instance.Repository(at, in).Worktrees(ctx)
-	return err != nil || here(at, in, trees).Branch != ""
-}
-
-// here returns the working tree that the command was typed in, else the instance's own.
-func here(at *instance.Locator, in *instance.Instance, trees []git.Worktree) git.Worktree {
-	best := git.Worktree{}
-	dir, _ := at.Directory()
-	for _, base := range []string{dir, in.Workspace} {
-		for _, t := range trees {
-			path, err := filepath.EvalSymlinks(t.Path)
-			if err == nil && (base == path || strings.HasPrefix(base, path+string(filepath.Separator))) && len(t.Path) > len(best.Path) {
-				best = t
-			}
-		}
-		if best.Path != "" {
-			return best
-		}
-	}
-	return git.Worktree{Path: in.Workspace}
-}
-
-// idle refuses a branch with which git is at work.
-func (l *looker) idle(ctx context.Context, trees []git.Worktree) error {
-	for _, t := range trees {
-		if t.Path != l.Directory && t.Branch != "" {
-			continue // an operation there is about another branch
-		}
-		what, branch, err := l.repo.Unfinished(ctx, t.Path)
-		if err != nil && t.Path == l.Directory {
-			return err
-		}
-		if what != "" && (t.Path == l.Directory || branch == l.Branch) {
-			return role.Fail(role.Failed, fmt.Errorf("a %s is under way in %s", what, t.Path), "git -C %s status", role.ShellWord(t.Path))
-		}
-	}
-	return nil
 }
 
 // choose settles the way and makes the commit that the branch shall have.

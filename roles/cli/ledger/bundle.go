@@ -107,8 +107,44 @@ func (c commits) incomplete(missing []string) error {
 		"sett doctor says which the store lacks")
 }
 
-// ExportBundle writes the commits that the ledger names into a bundle, and fails if the
-// store lacks one of them.
+// leftoversOf returns the refs of the leftovers in the store of a goal, or (empty) of all.
+func leftoversOf(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal string) ([]string, error) {
+	all, err := instance.OwnLeftovers(ctx, at, in)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
+	var refs, claims []string
+	for _, l := range all {
+		if store.InBundles(l.Ref()) {
+			refs, claims = append(refs, l.Ref()), append(claims, l.Claim)
+		}
+	}
+	if goal == "" || len(refs) == 0 {
+		return refs, nil
+	}
+	found, each, err := b.Records.TryClaims(ctx, claims)
+	if err != nil {
+		return nil, err
+	}
+	var own []string
+	for i, ref := range refs {
+		if each[i] == nil && found[i].WorkflowID == goal {
+			own = append(own, ref)
+		}
+	}
+	return own, nil
+}
+
+// amountOf says how many commits and leftovers there are.
+func amountOf(commits, leftovers int) string {
+	if leftovers == 0 {
+		return words.Count(commits, "commit")
+	}
+	return words.Count(commits, "commit") + " and " + words.Count(leftovers, "leftover")
+}
+
+// ExportBundle writes the commits that the ledger names into a bundle, with the leftovers in the store, and fails if the
+// store lacks one of those commits.
 func ExportBundle(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal, path string, force bool) error {
 	all, err := commitsOf(ctx, b, goal)
 	if err != nil {
@@ -119,26 +155,31 @@ func ExportBundle(ctx context.Context, at *instance.Locator, b *instance.Board, 
 	if err != nil {
 		return err
 	}
-	if len(held) == 0 {
+	left, err := leftoversOf(ctx, at, b, in, goal)
+	if err != nil {
+		return err
+	}
+	refs := slices.Concat(held, left)
+	if len(refs) == 0 {
 		at.Sayf("sett: note: the ledger names no commit that the store has: there is no bundle\n")
 		return all.incomplete(missing)
 	}
-	err = WriteWhole(path, force, func(w io.Writer) error { return store.Bundle(ctx, s, w, held) })
+	err = WriteWhole(path, force, func(w io.Writer) error { return store.Bundle(ctx, s, w, refs) })
 	switch {
 	case errors.Is(err, store.ErrIncomplete):
 		return role.Fail(role.Environment, err, "git fetch --unshallow in the repository; goals after that have their whole history")
 	case err != nil:
 		return err
 	}
-	at.Sayf("sett: bundled %s to %s\n", words.Count(len(held), "commit"), role.Clean(path))
-	if files, err := store.LFSFiles(ctx, s, held); err == nil && len(files) > 0 { // else nothing is wrong with the bundle
+	at.Sayf("sett: bundled %s to %s\n", amountOf(len(held), len(left)), role.Clean(path))
+	if files, err := store.LFSFiles(ctx, s, refs); err == nil && len(files) > 0 { // else nothing is wrong with the bundle
 		at.Sayf("sett: note: a bundle has no content of git LFS, of which its commits have %s: take %s along\n",
 			instance.SomeFiles(files), role.Clean(string(store.Content(s.Objects()))))
 	}
 	return all.incomplete(missing)
 }
 
-// NoteUnbundled says that an export without a bundle lacks commits that are nowhere but in the store.
+// NoteUnbundled says that an export without a bundle lacks commits and leftovers that are nowhere but in the store.
 func NoteUnbundled(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal string) error {
 	alone := instance.Unlanded(ctx, at, in)
 	if len(alone) > 0 && goal != "" {
@@ -151,6 +192,13 @@ func NoteUnbundled(ctx context.Context, at *instance.Locator, b *instance.Board,
 	}
 	if len(alone) > 0 {
 		at.Sayf("sett: warning: it lacks %s of results, which the repository does not have in this form, either; --bundle writes them, too\n", words.Count(len(alone), "commit"))
+	}
+	left, err := leftoversOf(ctx, at, b, in, goal)
+	if err != nil {
+		return nil //nolint:nilerr // without git none can be shown, and the export is whole
+	}
+	if len(left) > 0 {
+		at.Sayf("sett: warning: it lacks %s of tools (sett leftovers); --bundle writes them, too\n", words.Count(len(left), "leftover"))
 	}
 	return nil
 }
@@ -198,14 +246,20 @@ func ImportBundle(ctx context.Context, at *instance.Locator, in *instance.Instan
 	if !s.Exists() {
 		return false, role.Fail(role.Environment, errors.New("the instance has no store for commits"), "give an agent a workspace, and sett up makes it")
 	}
-	n, err := store.Unbundle(ctx, s, f)
+	refs, err := store.Unbundle(ctx, s, f)
 	switch {
 	case errors.Is(err, store.ErrBundle), errors.Is(err, store.ErrIncomplete), errors.Is(err, store.ErrFormat):
 		return false, role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(path), err), "nothing was imported; --bundle takes the file that sett ledger export --bundle wrote")
 	case err != nil:
 		return false, role.Fail(role.Environment, err, "")
 	}
-	at.Sayf("sett: brought %s from %s\n", words.Count(n, "commit"), role.Clean(path))
+	left := 0
+	for _, ref := range refs {
+		if store.IsLeftover(ref) {
+			left++
+		}
+	}
+	at.Sayf("sett: brought %s from %s\n", amountOf(len(refs)-left, left), role.Clean(path))
 	return true, nil
 }
 

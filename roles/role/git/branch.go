@@ -32,32 +32,25 @@ type Worktree struct {
 	Branch string // empty: HEAD is on none
 	Gone   bool   // its directory is not there
 	Locked bool   // git worktree prune keeps it
+	Hidden bool   // it is the main one, and nothing tells its directory: Path is the git directory
 }
 
-// Worktrees returns the repository's working trees, the main one included.
-func (g Repository) Worktrees(ctx context.Context) ([]Worktree, error) {
+// Worktrees returns the repository's working trees, the main one included. Of some repositories git
+// does not know the main one: it is looked for around the repository's directory, and these.
+func (g Repository) Worktrees(ctx context.Context, near ...string) ([]Worktree, error) {
 	out, err := g.Run(ctx, "worktree", "list", "--porcelain")
 	if err != nil {
 		return nil, err
 	}
 	var all []Worktree
-	for part := range strings.SplitSeq(out, "\n\n") {
-		var w Worktree
-		bare := false
-		for line := range strings.SplitSeq(part, "\n") {
-			name, value, _ := strings.Cut(line, " ")
-			switch name {
-			case "worktree":
-				w.Path = value
-			case "branch":
-				w.Branch = strings.TrimPrefix(value, BranchRef(""))
-			case "bare":
-				bare = true
-			case "prunable":
-				w.Gone = true
-			case "locked":
-				w.Locked = true
+	for i, part := range strings.Split(out, "\n\n") {
+		w, bare := listed(part)
+		if w.Path != "" && i == 0 && !bare { // the main one comes first
+			there, err := uncover(ctx, g, &w, append(near, g.Dir))
+			if err != nil {
+				return nil, err
 			}
+			bare = !there
 		}
 		if w.Path != "" && !bare {
 			if _, err := os.Stat(w.Path); errors.Is(err, fs.ErrNotExist) { // a locked one is not called prunable
@@ -67,6 +60,34 @@ func (g Repository) Worktrees(ctx context.Context) ([]Worktree, error) {
 		}
 	}
 	return all, nil
+}
+
+// listed reads a working tree as git lists it, and whether it is a bare repository instead.
+func listed(part string) (w Worktree, bare bool) {
+	for line := range strings.SplitSeq(part, "\n") {
+		name, value, _ := strings.Cut(line, " ")
+		switch name {
+		case "worktree":
+			w.Path = value
+		case "branch":
+			w.Branch = strings.TrimPrefix(value, BranchRef(""))
+		case "bare":
+			bare = true
+		case "prunable":
+			w.Gone = true
+		case "locked":
+			w.Locked = true
+		}
+	}
+	return w, bare
+}
+
+// Place names the working tree in a message.
+func (w Worktree) Place() string {
+	if w.Hidden {
+		return "the main working tree of " + role.Clean(w.Path)
+	}
+	return role.Clean(w.Path)
 }
 
 // Forget is the command that frees the branch of a working tree that is not there.

@@ -40,19 +40,26 @@ const (
 	mostHeader  = 4 << 10 // bytes of a line
 )
 
-// bundledRef is a ref that a bundle may bring: a goal's or an artefact's.
+// bundledRef is a ref that a bundle may bring: a goal's, an artefact's or a leftover's.
 var bundledRef = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9a-f]{40}|[0-9a-f]{64}) (refs/sett/(?:goals|artefacts)/[0-9A-HJKMNP-TV-Z]{26})$`)
+	const id = "[0-9A-HJKMNP-TV-Z]{26}"
+	return regexp.MustCompile(`^refs/sett/(?:(?:goals|artefacts)/` + id + `|leftovers/` + id + `/[a-z0-9][a-z0-9-]{0,99}-[0-9]{1,9})$`)
 })
 
+// InBundles says whether a ref is one that bundles bring.
+func InBundles(ref string) bool { return bundledRef().MatchString(ref) }
+
+// IsLeftover says whether a ref is a leftover's.
+func IsLeftover(ref string) bool { return strings.HasPrefix(ref, leftoverRefs) }
+
 // Unbundle brings the commits of a bundle into the store and has its refs hold them. It
-// returns their number. A ref that holds another commit already is an error, as is a
+// returns those refs. A ref that holds another commit already is an error, as is a
 // bundle that is not whole. Each object is what its hash says, and no more is believed of it.
-func Unbundle(ctx context.Context, s *Store, from io.Reader) (int, error) {
+func Unbundle(ctx context.Context, s *Store, from io.Reader) ([]string, error) {
 	r := bufio.NewReaderSize(from, mostHeader)
 	held, err := bundleHeader(r)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	refs, commits := make([]string, 0, len(held)), []string{}
 	for ref, commit := range held {
@@ -60,29 +67,32 @@ func Unbundle(ctx context.Context, s *Store, from io.Reader) (int, error) {
 	}
 	slices.Sort(refs)
 	if err := s.fit(ctx, commits[0]); err != nil {
-		return 0, err
+		return nil, err
 	}
 	before, err := s.Commits(ctx, refs)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	var updates strings.Builder
 	for i, ref := range refs {
 		if before[i] != "" && before[i] != held[ref] {
-			return 0, fmt.Errorf("%w: %s holds another commit here", ErrBundle, ref)
+			return nil, fmt.Errorf("%w: %s holds another commit here", ErrBundle, ref)
 		}
 		fmt.Fprintf(&updates, "update %s %s\n", ref, held[ref])
 	}
 	pack, err := unpack(ctx, s, r)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer s.release(pack)
 	if err := s.Whole(ctx, commits); err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrIncomplete, err)
+		return nil, fmt.Errorf("%w: %w", ErrIncomplete, err)
 	}
 	_, err = s.run(ctx, command{args: []string{"update-ref", "--stdin"}, stdin: updates.String()})
-	return len(refs), err
+	if err != nil {
+		return nil, err
+	}
+	return refs, nil
 }
 
 // unpack stores the pack of a bundle.
@@ -123,11 +133,11 @@ func bundleHeader(r *bufio.Reader) (map[string]string, error) {
 		case strings.HasPrefix(row, "@object-format="):
 			continue
 		}
-		m := bundledRef().FindStringSubmatch(row)
-		if m == nil || len(held) == mostBundled {
+		hash, ref, _ := strings.Cut(row, " ")
+		if asHash(hash) == "" || !InBundles(ref) || len(held) == mostBundled {
 			return nil, fmt.Errorf("%w: %.80q", ErrBundle, row)
 		}
-		held[m[2]] = m[1]
+		held[ref] = hash
 	}
 }
 
