@@ -114,6 +114,36 @@ func TestKeptWithoutRoom(t *testing.T) {
 	}
 }
 
+// TestHeldElsewhere: a commit of which nobody can say whether the store holds it is not the tool's fault.
+func TestHeldElsewhere(t *testing.T) {
+	p := newPlace(t)
+	trouble := p.troubled()
+	p.start()
+	ctx, hash := t.Context(), ""
+	for _, claim := range []string{"one", "two"} {
+		if _, err := p.client.Prepare(ctx, line.Prepare{Grant: first(claim), Goal: "goal"}); err != nil {
+			t.Fatal(err)
+		}
+		if claim == "one" {
+			hash = sh(t, p.tree("writer"), "git commit-tree -m alone HEAD^{tree}")
+			if _, err := p.client.Take(ctx, line.Take{Grant: first(claim), Artefact: claim, Hash: hash, Rebased: true}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	ask := func() (line.Held, error) {
+		return p.client.Take(ctx, line.Take{Grant: first("two"), Artefact: "two", Hash: hash})
+	}
+	must(t, os.WriteFile(trouble, []byte("#for-each-ref\necho 'fatal: short read: Input/output error' >&2; exit 128\n"), 0o600))
+	if held, err := ask(); err == nil || line.Answered(err) {
+		t.Errorf("%+v %v", held, err)
+	}
+	must(t, os.Remove(trouble))
+	if held, err := ask(); err != nil || held.Commit != hash {
+		t.Errorf("afterwards: %+v %v", held, err)
+	}
+}
+
 // TestSmallDisk: wherever a disk becomes full, a commit waits for room, and is whole once there is some.
 func TestSmallDisk(t *testing.T) {
 	p := newPlace(t)

@@ -58,3 +58,18 @@ func TestWritable(t *testing.T) {
 		t.Errorf("left %v %v", left, err)
 	}
 }
+
+// A look at a tree, or at a tool's object, that the machine hinders tells nothing about them.
+func TestHinderedLooks(t *testing.T) {
+	t.Parallel()
+	for cause, trouble := range map[syscall.Errno]bool{syscall.EIO: true, syscall.EMFILE: true, syscall.ENOENT: false, syscall.EACCES: false} {
+		err := &os.PathError{Op: "open", Path: "x", Err: cause}
+		if got := standing(nil, err); errors.Is(got, ErrNoTree) == trouble {
+			t.Errorf("a tree, %v: %v", cause, got)
+		}
+		var c copier
+		if c.heed(err); (c.err != nil) != trouble {
+			t.Errorf("an object, %v: %v", cause, c.err)
+		}
+	}
+}

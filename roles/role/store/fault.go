@@ -50,7 +50,7 @@ func settled(err error, dirs ...string) error {
 		return err
 	}
 	if no := Writable(dirs...); no != nil {
-		return fmt.Errorf("%w (before that: %v)", no, err) // not wrapped: nobody knows whether the tool is at fault
+		return fmt.Errorf("%w (before that: %s)", no, err.Error()) // not wrapped: nobody knows whether the tool is at fault
 	}
 	return err
 }

@@ -67,7 +67,11 @@ func (t *Tree) Place() string { return t.dir }
 // Stands says whether the tool's working directory is still there. In local mode without walls a
 // tool can remove it, or put something else in its place.
 func (t *Tree) Stands() error {
-	info, err := os.Lstat(t.Dir())
+	return standing(os.Lstat(t.Dir()))
+}
+
+// standing judges a look at a working directory.
+func standing(info fs.FileInfo, err error) error {
 	switch {
 	case IsTrouble(err):
 		return fmt.Errorf("look at the tree: %w", role.Cause(err))
