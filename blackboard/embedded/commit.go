@@ -79,7 +79,7 @@ func (s *Server) commitLoop() {
 				}
 			}
 		}
-		if s.records >= s.o.SnapshotRecords {
+		if s.records >= s.o.SnapshotRecords && !s.log.full {
 			s.snapshot()
 		}
 	}
@@ -130,7 +130,7 @@ func (s *Server) commit(group []*batch) {
 // commitPart appends one frame, and then executes its commands.
 func (s *Server) commitPart(part []*request) {
 	if cause := s.logPart(part); cause != nil {
-		s.o.Logger.Error("write refused", "error", cause)
+		s.tellRefused(cause)
 		for _, r := range part {
 			if r.logged() {
 				r.refuse = fmt.Sprintf("MISCONF the write was refused, disk: %v", cause)
@@ -191,7 +191,22 @@ func (s *Server) appendFrame(frame []byte) error {
 		return errors.New("record too big")
 	}
 	sealFrame(frame)
-	return s.log.append(frame)
+	if err := s.log.append(frame); err != nil {
+		return err
+	}
+	if s.refusing != "" {
+		s.refusing = ""
+		s.o.Logger.Info("writes are taken again")
+	}
+	return nil
+}
+
+// tellRefused logs a refusal, once for all that follow for the same cause.
+func (s *Server) tellRefused(cause error) {
+	if text := cause.Error(); text != s.refusing {
+		s.refusing = text
+		s.o.Logger.Error("write refused", "error", cause)
+	}
 }
 
 // execute runs one request and leaves its answer in its client's outbox.

@@ -9,7 +9,9 @@
 // Every write passes one committer. It appends the commands that wait to the
 // log, with the time they will see, as one frame; calls fsync once for all of
 // them; executes them in that order; and only then lets the replies go. A
-// failed append executes nothing and refuses the writes by name of the cause.
+// failed append executes nothing, refuses the writes by name of the cause, and leaves
+// nothing of them in the log. Where the cause is a full disk, no write is taken until
+// there is room for 256 KiB; reading goes on.
 //
 // The log holds commands because they are known before they are executed. It
 // also holds, in the frame that follows, the effects of each script: the write

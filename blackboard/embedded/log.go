@@ -16,6 +16,7 @@ type logFile struct {
 	// broken: the bytes on disk after good are unknown. Nothing may be appended
 	// before heal has cut them off.
 	broken bool
+	full   bool // it was refused room: nothing is appended before awaitRoom has found some
 	sync   func(*os.File) error
 	// writeAt is (*os.File).WriteAt, replaced by tests that fill the disk.
 	writeAt func(f *os.File, b []byte, off int64) (int, error)
@@ -86,19 +87,39 @@ func continueLog(dir string, generation uint64, good int64, sync func(*os.File) 
 
 // append makes b durable at the end of the log, or leaves the log as it was.
 func (l *logFile) append(b []byte) error {
-	if l.broken {
-		if err := l.heal(); err != nil {
-			return err
-		}
+	err := l.mend()
+	if err == nil {
+		err = l.awaitRoom()
 	}
+	if err == nil {
+		err = l.write(b)
+	}
+	if err == nil {
+		l.good += int64(len(b))
+	} else if l.full && isFull(err) {
+		err = noRoom(err)
+	}
+	return err
+}
+
+// mend heals a broken log.
+func (l *logFile) mend() error {
+	if !l.broken {
+		return nil
+	}
+	return l.heal()
+}
+
+// write has b on disk behind the good part, or leaves the log as it was.
+func (l *logFile) write(b []byte) error {
 	_, err := l.writeAt(l.f, b, l.good)
 	if err == nil {
 		err = l.sync(l.f)
 	}
 	if err == nil {
-		l.good += int64(len(b))
 		return nil
 	}
+	l.full = l.full || isFull(err)
 	// The refused bytes must be gone from the disk before anything else is
 	// said, or a crash would bring back a write that was refused. Where that
 	// fails too, no later append may come before it.

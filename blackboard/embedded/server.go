@@ -24,6 +24,8 @@ type Server struct {
 	unset   int          // calls in the log whose effects are not known, from the present one on
 	effects [][][]string // of the script calls that are in the log, oldest first, for its next frame
 
+	refusing string // the cause for which writes are refused, as it was logged; empty: they are taken
+
 	queue     chan *batch
 	closing   chan struct{} // closed: nothing new is taken
 	committed chan struct{} // closed: the committer has ended

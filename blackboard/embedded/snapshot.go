@@ -50,14 +50,16 @@ func (s *Server) snapshot() {
 		if err := s.flushEffects(); err != nil {
 			s.o.Logger.Warn("effects not written", "error", err)
 		}
-		fresh, err = createLog(s.o.Dir, next, s.o.Sync)
+		if err = s.log.mend(); err == nil { // a log with another behind it has to be whole
+			fresh, err = createLog(s.o.Dir, next, s.o.Sync)
+		}
 	}
 	if err != nil {
 		s.snapshotting.Unlock()
 		s.o.Logger.Error("snapshot not taken", "error", err)
 		return
 	}
-	fresh.writeAt = s.log.writeAt
+	fresh.writeAt, fresh.full = s.log.writeAt, s.log.full
 	_ = s.log.f.Close()
 	s.log = fresh
 	s.effects = nil // of calls in the log before

@@ -27,7 +27,7 @@ func insist[A any](ctx context.Context, x *executor, w *work, ask func() (A, err
 	defer nameWait(x, w, blackboard.WaitRepository, &last)()
 	for pause := shortestPause; ; pause = min(2*pause, longestPause) {
 		answer, err := ask()
-		if err == nil || errors.Is(err, line.ErrTool) || errors.Is(err, line.ErrMissing) || errors.Is(err, line.ErrStale) {
+		if err == nil || line.Answered(err) {
 			return answer, err
 		}
 		last.is(err)

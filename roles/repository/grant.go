@@ -43,8 +43,10 @@ func (s *server) lentTo(slot string, g line.Grant) (line.Lent, error) {
 // lent returns where the tree of this grant started. A tree that the tool has removed, or whose note it has
 // damaged, is the tool's fault: no later request would find it.
 func (d desk) lent(g line.Grant) (line.Lent, error) {
-	if err := d.tree.Stands(); err != nil {
+	if err := d.tree.Stands(); errors.Is(err, store.ErrNoTree) {
 		return line.Lent{}, fmt.Errorf("%w: %w", line.ErrTool, err)
+	} else if err != nil {
+		return line.Lent{}, err
 	}
 	l, err := d.lentTo(d.slot, g)
 	if errors.Is(err, line.ErrDamaged) {

@@ -107,6 +107,7 @@ type server struct {
 	log      *slog.Logger
 	metrics  *metrics
 	busy     busy
+	refused  refused
 	rest     rest
 	user     *store.User // the user's repository; nil: nothing lands
 	landing  sync.Mutex

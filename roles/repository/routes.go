@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"syscall"
 
 	"sett/contract/config"
 	"sett/contract/tool"
@@ -82,8 +81,10 @@ func route[Q, A any](life context.Context, s *server, mux *http.ServeMux, what s
 			a, err = answer(desk{s, agent, slot, tree}, life, q)
 		}
 		done(err)
-		if err != nil {
+		if s.refused.say(slot+" "+what, err) {
 			s.log.Warn("request refused", "request", what, "agent", agent, "tree", slot, "error", err)
+		}
+		if err != nil {
 			line.Refuse(w, err)
 			return
 		}
@@ -160,9 +161,11 @@ func (d desk) keepOrphan(ctx context.Context, size int64) error {
 	if err != nil || !l.Unsettled() {
 		return err
 	}
-	if err := d.tree.Stands(); err != nil {
+	if err := d.tree.Stands(); errors.Is(err, store.ErrNoTree) {
 		d.log.Warn("changes lost", "tree", d.slot, "claim", l.Claim, "attempt", l.Attempt, "error", err)
 		return nil
+	} else if err != nil {
+		return err
 	}
 	held, err := d.keepAs(ctx, l, store.Changes{Message: "left by a tool whose cub died", Size: size}, store.Leftover(l.Claim, d.agent, l.Attempt))
 	switch {
@@ -335,7 +338,7 @@ func (d desk) keep(ctx context.Context, q line.Keep) (line.Held, error) {
 			l.Settled, l.Tidied = true, true
 			err = d.lend(d.slot, l)
 		}
-	case errors.Is(err, syscall.ENOSPC):
+	case store.IsFull(err):
 		err = d.drop(l, err)
 	}
 	return h, err

@@ -2,8 +2,8 @@ package deploy
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -121,7 +121,13 @@ func (w *waiting) count(ctx context.Context, unit runtime.Unit) error {
 	if len(w.starts[unit.Name]) < patience {
 		return nil
 	}
-	return role.Fail(role.Failed, w.j.failed(ctx, partOf(unit), fmt.Sprintf("ended %d times", patience-1)), "sett logs %s", partOf(unit))
+	return role.Fail(role.Failed, w.j.failed(ctx, partOf(unit), fmt.Sprintf("ended %d times", patience-1), beforeLast(w.starts[unit.Name])), "sett logs %s", partOf(unit))
+}
+
+// beforeLast is the last but one of at least two starts: that of the newest run that has ended.
+func beforeLast(starts map[time.Time]bool) time.Time {
+	all := slices.SortedFunc(maps.Keys(starts), time.Time.Compare)
+	return all[len(all)-2]
 }
 
 // refusals is how often in one up a part may fail to start at all: about as many seconds, as the
@@ -153,7 +159,7 @@ func (w *waiting) refused(ctx context.Context) error {
 			}
 		}
 		if times[part]++; times[part] >= refusals && !w.agents[part] && !w.extras[part] {
-			return role.Fail(role.Failed, w.j.failed(ctx, part, fmt.Sprintf("not started in %d tries", refusals)), "sett logs %s", runtime.ComponentOrchestrator)
+			return role.Fail(role.Failed, w.j.failed(ctx, part, fmt.Sprintf("not started in %d tries", refusals), time.Time{}), "sett logs %s", runtime.ComponentOrchestrator)
 		}
 	}
 	return nil
@@ -269,66 +275,5 @@ func (j *job) late(ctx context.Context, part string) error {
 	if part == runtime.ComponentBlackboard { // it may run, cut off from its network
 		hint += ", sett down && sett up a new container; what it holds is kept"
 	}
-	return role.Fail(role.TimedOut, j.failed(ctx, part, j.limit.over()), "%s", hint)
-}
-
-// lastLines is how much of a log an error shows.
-const lastLines = 8
-
-// failed is the error about a part, with the last lines of its log. For a part without
-// a log these are the orchestrator's about it.
-func (j *job) failed(ctx context.Context, part, what string) error {
-	text := part + ": " + what
-	unit, about := part, func(l logline.Line) bool { return strings.HasPrefix(l.Msg, part+" ") }
-	if _, ok := j.c.Agent(part); ok {
-		unit, about = runtime.AgentUnit(part), func(l logline.Line) bool {
-			return slices.Contains(l.Attrs, logline.Attribute{Key: "agent", Value: part, Quoted: true})
-		}
-	}
-	every := func(logline.Line) bool { return true }
-	lines := last(j.logged(ctx, unit, runtime.LogOptions{Lines: -1, Since: j.began}, every))
-	if len(lines) == 0 {
-		lines = lastWords(j.logged(ctx, unit, runtime.LogOptions{Lines: lastLines}, every))
-	}
-	if len(lines) == 0 {
-		lines = j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) bool {
-			return (l.Level == "ERROR" || l.Level == "WARN") && about(l)
-		})
-		lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
-	}
-	if len(lines) == 0 {
-		return fmt.Errorf("%s (it logged nothing)", text)
-	}
-	for _, line := range lines {
-		text += "\n" + line.Show(j.at.Terminal, false)
-	}
-	return errors.New(text)
-}
-
-// lastWords are the error with which a part ended, at the end of its log, and its hint. They
-// have no time, and pass for as old as the line before them, of an earlier start perhaps.
-func lastWords(lines []logline.Line) []logline.Line {
-	for i := len(lines) - 1; i >= 0 && lines[i].Level == ""; i-- {
-		if strings.HasPrefix(lines[i].Text, "sett: error: ") {
-			return lines[i:]
-		}
-	}
-	return nil
-}
-
-// last returns as many lines as an error shows.
-func last(lines []logline.Line) []logline.Line { return lines[max(0, len(lines)-lastLines):] }
-
-// logged returns lines of a unit's log among these.
-func (j *job) logged(ctx context.Context, unit string, among runtime.LogOptions, wanted func(logline.Line) bool) []logline.Line {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // a busy engine is slow
-	defer cancel()
-	var lines []logline.Line
-	// A log that cannot be read counts as empty: the error that it would explain matters more.
-	_ = logline.Read(ctx, j.place, logline.Source{Unit: unit}, among, func(l logline.Line) {
-		if wanted(l) {
-			lines = append(lines, l)
-		}
-	})
-	return lines
+	return role.Fail(role.TimedOut, j.failed(ctx, part, j.limit.over(), time.Time{}), "%s", hint)
 }

@@ -159,6 +159,7 @@ func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 		return err
 	}
 	u.ready("blackboard", u.blackboardDetail())
+	sayRemoved(ctx, u)
 	if err := u.board.Control.SetInstance(ctx, blackboard.InstanceRunning, "sett up"); err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (j *job) ended(ctx context.Context, unit *runtime.Unit) error {
 			return nil
 		}
 	}
-	return role.Fail(role.Environment, j.failed(ctx, unit.Name, "ended"), "sett logs %s", unit.Name)
+	return role.Fail(role.Environment, j.failed(ctx, unit.Name, "ended", time.Time{}), "sett logs %s", unit.Name)
 }
 
 // announce prints the heading of the parts' lines.

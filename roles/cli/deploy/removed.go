@@ -3,6 +3,7 @@ package deploy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -11,8 +12,8 @@ import (
 	"sett/roles/role/words"
 )
 
-// noteRemoved says which goals fail because an agent that has work of theirs is no longer in
-// sett.yml. Nothing depends on it: a blackboard that cannot be read is told of elsewhere.
+// noteRemoved notes the goals of a running instance that fail because an agent that has work of theirs is no
+// longer in sett.yml. Nothing depends on it: a blackboard that cannot be read is told of elsewhere.
 func noteRemoved(ctx context.Context, u *upRun) {
 	removed := u.plan.Changes.Removed
 	if len(removed) == 0 {
@@ -25,23 +26,43 @@ func noteRemoved(ctx context.Context, u *upRun) {
 		return
 	}
 	defer done()
-	work := goalsOf(ctx, b, removed)
-	for _, agent := range removed {
+	work := goalsOf(ctx, b, func(agent string) bool { return slices.Contains(removed, agent) })
+	for _, text := range removedLines(work) {
+		u.plan.note(&u.plan.atOnce, "%s", text)
+	}
+}
+
+// sayRemoved says the same of an instance that starts, before its orchestrator has those goals fail: the
+// blackboard could not be asked earlier.
+func sayRemoved(ctx context.Context, u *upRun) {
+	if u.plan.Action == actionApply {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookAtWork)
+	defer cancel()
+	work := goalsOf(ctx, u.board, func(agent string) bool {
+		_, wanted := u.c.Agent(agent)
+		return !wanted
+	})
+	sayNotices(u.at.Sayf, removedLines(work))
+}
+
+// removedLines are the warnings about work of agents that are no longer in sett.yml: the goals of each.
+func removedLines(work map[string][]string) (lines []string) {
+	for _, agent := range slices.Sorted(maps.Keys(work)) {
 		goals := words.Shorts(work[agent])
-		if len(goals) == 0 {
-			continue
-		}
 		fails := "goal " + goals[0] + ", which then fails"
 		if len(goals) > 1 {
 			fails = fmt.Sprintf("%d goals, which then fail", len(goals))
 		}
-		u.plan.note(&u.plan.atOnce, "warning: agent %s is no longer in sett.yml, and has work of %s; with the agent in it again, sett retry %s tries that again",
-			role.Clean(agent), fails, goals[0])
+		lines = append(lines, fmt.Sprintf("warning: agent %s is no longer in sett.yml, and has work of %s; with the agent in it again, sett retry %s tries that again",
+			role.Clean(agent), fails, goals[0]))
 	}
+	return lines
 }
 
-// goalsOf returns the goals of which agents have a grant that has not ended, for each agent.
-func goalsOf(ctx context.Context, b *instance.Board, agents []string) map[string][]string {
+// goalsOf returns the goals of which one of these agents has a grant that has not ended, for each of them.
+func goalsOf(ctx context.Context, b *instance.Board, these func(agent string) bool) map[string][]string {
 	open, err := b.Index.OpenClaims(ctx)
 	if err != nil {
 		return nil
@@ -54,7 +75,7 @@ func goalsOf(ctx context.Context, b *instance.Board, agents []string) map[string
 		}
 		for i, c := range claims {
 			for _, g := range c.Grants {
-				if errs[i] == nil && !g.State.Ended() && slices.Contains(agents, g.Agent) && !slices.Contains(all[g.Agent], c.Claim.WorkflowID) {
+				if errs[i] == nil && !g.State.Ended() && these(g.Agent) && !slices.Contains(all[g.Agent], c.Claim.WorkflowID) {
 					all[g.Agent] = append(all[g.Agent], c.Claim.WorkflowID)
 				}
 			}

@@ -123,6 +123,12 @@ var (
 	ErrAway    = errors.New("the repository does not answer")
 )
 
+// Answered says whether an error is an answer, which the same request would get again. After any other one the cub
+// repeats the request.
+func Answered(err error) bool {
+	return errors.Is(err, ErrTool) || errors.Is(err, ErrMissing) || errors.Is(err, ErrStale)
+}
+
 // kinds are the errors that the line carries.
 var kinds = map[string]error{"tool": ErrTool, "missing": ErrMissing, "stale": ErrStale}
 

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"sett/roles/role"
 )
 
 // Made is a commit of a tool's changes.
@@ -25,14 +27,15 @@ type Made struct {
 //
 // The ref is the last thing to be written. A call that was cut off is repeated, and finds the
 // tool's repository as it was; one after the end returns the same commit. Nothing more works in the tree:
-// Commit removes from it the things that git cannot store or must not read.
+// Commit removes from it the things that git cannot store or must not read. An error is the tool's fault
+// only where the store takes files.
 func (t *Tree) Commit(ctx context.Context, c Changes, known []string, ref string) (made Made, err error) {
 	if made.Commit, err = t.store.Commit(ctx, ref); err != nil || made.Commit != "" {
 		return made, err
 	}
 	shelf, err := os.MkdirTemp(t.store.Dir, "taking-")
 	if err != nil {
-		return made, fmt.Errorf("commit the tree's changes: %w", err)
+		return made, fmt.Errorf("commit the tree's changes: %w", role.Cause(err))
 	}
 	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
 	m := making{Tree: t, changes: c, shelf: shelf}
@@ -192,16 +195,6 @@ func commandWith(m *making, env []string, args ...string) command {
 		args: args, dir: m.Dir(),
 		env: slices.Concat(m.environ(), env, []string{"GIT_WORK_TREE=" + m.Dir(), "GIT_INDEX_FILE=" + m.copied()}),
 	}
-}
-
-// ToolsFault says whether an error is about the things that a tool made, not about the store.
-func ToolsFault(err error) bool {
-	for _, fault := range []error{ErrNoCommit, ErrElsewhere, ErrTooLarge, ErrRefused, ErrOwn, ErrUnreadable} {
-		if errors.Is(err, fault) {
-			return true
-		}
-	}
-	return false
 }
 
 // copyFile copies a trusted file; one that is not there is no error. The copy has the same

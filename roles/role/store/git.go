@@ -228,12 +228,13 @@ func (e *gitError) Error() string {
 	return fmt.Sprintf("git %s: %s", e.command, role.CleanText(said))
 }
 
-// Unwrap returns the cause of the run's end; a full disk is told from git's message.
+// Unwrap returns the cause of the run's end, and the troubles of the machine that git's message names.
 func (e *gitError) Unwrap() []error {
-	if git.FullDisk(e.said) {
-		return []error{e.cause, syscall.ENOSPC}
+	all := []error{e.cause}
+	for _, t := range git.Troubles(e.said) {
+		all = append(all, t)
 	}
-	return []error{e.cause}
+	return all
 }
 
 // exitCode returns git's exit code, 0 when git did not end by itself or never started.

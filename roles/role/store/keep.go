@@ -13,8 +13,6 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sys/unix"
-
 	"sett/runtime/repofile"
 )
 
@@ -61,7 +59,7 @@ func (t *Tree) Keep(ctx context.Context, c Changes, ref string) (commit string, 
 		switch {
 		case err == nil:
 			parents = append(parents, took)
-		case ctx.Err() != nil, errors.Is(err, ErrNoGit), errors.Is(err, unix.ENOSPC):
+		case ctx.Err() != nil, errors.Is(err, ErrNoGit), IsTrouble(err):
 			return "", err
 		}
 	}
@@ -99,7 +97,11 @@ func (t *Tree) snapshot(ctx context.Context, c Changes) (string, error) {
 		return "", err
 	}
 	env, specs := c.beside(t.Dir())
-	if _, err := t.git(ctx, env, append([]string{"add", "-A", "--ignore-errors"}, specs...)...); err != nil && exitCode(err) != 1 { // 1: a file that cannot be read
+	_, err := t.git(ctx, env, append([]string{"add", "-A", "--ignore-errors"}, specs...)...)
+	if exitCode(err) == 1 && !IsTrouble(err) { // git leaves out a file that it cannot read, and one that the store does not take
+		err = Writable(t.store.Dir, t.store.Objects())
+	}
+	if err != nil {
 		return "", err
 	}
 	out, err := t.git(ctx, nil, "write-tree")

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"sett/roles/role"
 )
 
 // moduleRefs are the refs of commits of submodules, by the commit: a tree of any goal may have it.
@@ -112,7 +114,7 @@ func ChangedModules(ctx context.Context, t *Tree) (changed []string, err error) 
 	}
 	shelf, err := os.MkdirTemp(t.store.Dir, "taking-")
 	if err != nil {
-		return nil, fmt.Errorf("look for changes in submodules: %w", err)
+		return nil, fmt.Errorf("look for changes in submodules: %w", role.Cause(err))
 	}
 	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
 	index := filepath.Join(shelf, "module-index")

@@ -10,11 +10,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
-	"sett/roles/role/git"
+	"sett/roles/role"
 )
 
 // MaxSize is the usual bound of the new objects that one commit may bring: 1 GiB.
@@ -48,16 +47,24 @@ type Offer struct {
 //
 // Nothing of the tool's is trusted: Take copies its objects first, by their names and
 // without following a link, then lets git check each.
+//
+// An error is the tool's fault only where the store takes files.
 func (s *Store) Take(ctx context.Context, o Offer, ref string) (commit string, err error) {
+	shelf, err := os.MkdirTemp(s.Dir, "taking-")
+	if err != nil {
+		return "", fmt.Errorf("take a commit: %w", role.Cause(err))
+	}
+	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
+	commit, err = take(ctx, s, o, shelf, ref)
+	return commit, settled(err, s.Dir, s.Objects())
+}
+
+// take is Take with a shelf for copies of the tool's objects.
+func take(ctx context.Context, s *Store, o Offer, shelf, ref string) (commit string, err error) {
 	size := o.Size
 	if size == 0 {
 		size = MaxSize
 	}
-	shelf, err := os.MkdirTemp(s.Dir, "taking-")
-	if err != nil {
-		return "", fmt.Errorf("take a commit: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(shelf) }() // else the next start of the role does it
 	if err := copyObjects(ctx, o, shelf, size); err != nil {
 		return "", err
 	}
@@ -120,8 +127,8 @@ func (s *Store) descends(ctx context.Context, commit string, o Offer, env []stri
 		}
 	}
 	held, err := s.git(ctx, "for-each-ref", "--count=1", "--format=x", "--points-at="+commit, "refs/sett/")
-	if err == nil && held != "" {
-		return nil
+	if err != nil || held != "" {
+		return err
 	}
 	return fmt.Errorf("%w: %s", ErrElsewhere, commit)
 }
@@ -188,20 +195,6 @@ func pass(ctx context.Context, sender, receiver *process) (pack string, sent, re
 	return pack, sent, received
 }
 
-// disk matches git's complaints about the store's own files.
-var disk = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)unable to (rename|create|write|open|fsync|stat|deflate)|could not open|cannot (store|close|open|mkstemp)|out of memory`)
-})
-
-// refusal tells git's answer about a commit from a failure of git itself.
-func refusal(err error) error {
-	var failed *gitError
-	if !errors.Is(err, ErrRefused) && exitCode(err) > 0 && errors.As(err, &failed) && !disk().MatchString(failed.said) && !git.FullDisk(failed.said) {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	return err
-}
-
 // copyObjects copies the objects of a directory that a tool wrote: regular files by the
 // names that git gives, nothing else. It follows no link, and waits for no pipe.
 func copyObjects(ctx context.Context, o Offer, to string, most int64) error {
@@ -235,19 +228,31 @@ type copier struct {
 
 // list returns the entries of a directory that is none by a link; nil: it is no directory.
 func (c *copier) list(name string) []fs.DirEntry {
-	if info, err := c.root.Lstat(name); err != nil || !info.IsDir() {
+	info, err := c.root.Lstat(name)
+	if err != nil || !info.IsDir() {
+		c.heed(err)
 		return nil
 	}
 	d, err := c.root.Open(name)
 	if err != nil {
+		c.heed(err)
 		return nil
 	}
 	defer d.Close()
 	entries, err := d.ReadDir(-1)
 	if err != nil {
-		return nil // a tool's directory that cannot be read has no objects
+		c.heed(err)
+		return nil
 	}
 	return entries
+}
+
+// heed keeps an error of the machine. A tool's file or directory that cannot be read for another reason
+// has no objects: its owner's git would not read it, either.
+func (c *copier) heed(err error) {
+	if c.err == nil && IsTrouble(err) {
+		c.err = err
+	}
 }
 
 func (c *copier) folder(name, to string, names *regexp.Regexp) {
@@ -276,10 +281,12 @@ func (c *copier) file(name, to string) {
 	}
 	source, err := c.root.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY|unix.O_NOFOLLOW, 0)
 	if err != nil {
-		return // not readable for its owner: git would not read it, either
+		c.heed(err)
+		return
 	}
 	defer source.Close()
 	if info, err := source.Stat(); err != nil || !info.Mode().IsRegular() {
+		c.heed(err)
 		return
 	}
 	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o400)

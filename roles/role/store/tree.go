@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"golang.org/x/sys/unix"
+	"sett/roles/role"
 )
 
 // Tree is the place of a private tree: one agent, or one worker, works in it at a time.
@@ -64,28 +64,18 @@ func (t *Tree) TmpDir() string { return filepath.Join(t.dir, "tmp") }
 // Place is the directory that holds all of the tree's.
 func (t *Tree) Place() string { return t.dir }
 
-// blame tells an error of the tool's files from one of the store or the machine, after which
-// another try may succeed.
-func blame(t *Tree, err error) error {
-	if lasts(err, t.Dir()) {
-		return fmt.Errorf("%w: %w", ErrUnreadable, err)
-	}
-	return refusal(err)
-}
-
-// lasts says whether an error is about a file below a directory, and will be the same next time.
-func lasts(err error, dir string) bool {
-	var at *fs.PathError
-	return errors.As(err, &at) && strings.HasPrefix(at.Path, dir) && !slices.ContainsFunc(passing, func(e error) bool { return errors.Is(at, e) })
-}
-
-// passing are the errors of a machine that lacks something for a while.
-var passing = []error{unix.ENOSPC, unix.EDQUOT, unix.EIO, unix.EROFS, unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN, unix.EINTR}
-
 // Stands says whether the tool's working directory is still there. In local mode without walls a
 // tool can remove it, or put something else in its place.
 func (t *Tree) Stands() error {
-	if info, err := os.Lstat(t.Dir()); err != nil || !info.IsDir() {
+	return standing(os.Lstat(t.Dir()))
+}
+
+// standing judges a look at a working directory.
+func standing(info fs.FileInfo, err error) error {
+	switch {
+	case IsTrouble(err):
+		return fmt.Errorf("look at the tree: %w", role.Cause(err))
+	case err != nil, !info.IsDir():
 		return ErrNoTree
 	}
 	return nil

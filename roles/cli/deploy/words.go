@@ -1,0 +1,128 @@
+package deploy
+
+// This file has the last words of a part that fails.
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sett/roles/cli/logline"
+	"sett/runtime"
+)
+
+// lastLines is how much of a log an error shows.
+const lastLines = 8
+
+// failed is the error about a part, with the last lines of its log: those of its newest run, which began at
+// this time or later; the zero time: it is not known. For a part without a log these are the orchestrator's about it.
+func (j *job) failed(ctx context.Context, part, what string, since time.Time) error {
+	text := part + ": " + what
+	unit, about := part, func(l logline.Line) bool { return strings.HasPrefix(l.Msg, part+" ") }
+	if _, ok := j.c.Agent(part); ok {
+		unit, about = runtime.AgentUnit(part), func(l logline.Line) bool {
+			return slices.Contains(l.Attrs, logline.Attribute{Key: "agent", Value: part, Quoted: true})
+		}
+	}
+	every := func(logline.Line) bool { return true }
+	lines := newestRun(j.logged(ctx, unit, runtime.LogOptions{Lines: -1, Since: j.began}, every), since)
+	if len(lines) == 0 {
+		lines = lastWords(j.logged(ctx, unit, runtime.LogOptions{Lines: lastLines}, every))
+	}
+	if len(lines) == 0 {
+		lines = j.logged(ctx, runtime.ComponentOrchestrator, runtime.LogOptions{Lines: -1, Since: j.began}, func(l logline.Line) bool {
+			return (l.Level == "ERROR" || l.Level == "WARN") && about(l)
+		})
+		lines = lines[max(0, len(lines)-1):] // it says the same with every attempt
+	}
+	if len(lines) == 0 {
+		return fmt.Errorf("%s (it logged nothing)", text)
+	}
+	for _, line := range lines {
+		text += "\n" + line.Show(j.at.Terminal, false)
+	}
+	return errors.New(text)
+}
+
+// lastWords are the error with which a part ended, at the end of its log, and its hint. They
+// have no time, and pass for as old as the line before them, of an earlier start perhaps.
+func lastWords(lines []logline.Line) []logline.Line {
+	for i := len(lines) - 1; i >= 0 && lines[i].Level == ""; i-- {
+		if isError(lines[i]) {
+			return lines[i:]
+		}
+	}
+	return nil
+}
+
+// newestRun returns the last lines of a part that ended again and again: those of its newest run that has
+// ended, which began at this time or later, and, as far as there is room, those of the run after it. A line
+// without a time is as old as the line before it, or newer: between two runs of such lines alone stands the
+// error with which the first one ended.
+func newestRun(lines []logline.Line, since time.Time) []logline.Line {
+	begin := 0
+	for i, l := range lines {
+		if l.Level != "" && l.Time.Before(since) {
+			begin = i + 1
+		}
+	}
+	for begin > 0 && begin < len(lines) && lines[begin].Level == "" && !isError(lines[begin]) { // such as a panic of the run before
+		begin++
+	}
+	if begin < len(lines) { // else its clock is another one, or it says nothing
+		lines = lines[begin:]
+	}
+	end := lastError(lines)
+	if end < 0 {
+		return last(lines)
+	}
+	over := afterError(lines, end)
+	begin = 0
+	if before := lastError(lines[:end]); before >= 0 {
+		begin = min(afterError(lines, before), end)
+	}
+	if len(lines)-end > lastLines {
+		lines = lines[:over]
+	}
+	return last(lines[begin:])
+}
+
+// lastError is the index of the last line with which a part of sett ended; -1: there is none.
+func lastError(lines []logline.Line) int {
+	for i := len(lines) - 1; i >= 0; i-- {
+		if isError(lines[i]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// afterError is the index behind the lines of an error and its hint.
+func afterError(lines []logline.Line, at int) int {
+	for at++; at < len(lines) && lines[at].Level == "" && !isError(lines[at]); at++ {
+	}
+	return at
+}
+
+// isError says whether a part of sett ended with this line, and perhaps others after it.
+func isError(l logline.Line) bool { return l.Level == "" && strings.HasPrefix(l.Text, "sett: error: ") }
+
+// last returns as many lines as an error shows.
+func last(lines []logline.Line) []logline.Line { return lines[max(0, len(lines)-lastLines):] }
+
+// logged returns lines of a unit's log among these.
+func (j *job) logged(ctx context.Context, unit string, among runtime.LogOptions, wanted func(logline.Line) bool) []logline.Line {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second) // a busy engine is slow
+	defer cancel()
+	var lines []logline.Line
+	// A log that cannot be read counts as empty: the error that it would explain matters more.
+	_ = logline.Read(ctx, j.place, logline.Source{Unit: unit}, among, func(l logline.Line) {
+		if wanted(l) {
+			lines = append(lines, l)
+		}
+	})
+	return lines
+}
