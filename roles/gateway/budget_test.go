@@ -13,6 +13,7 @@ import (
 	"sett/blackboard/boardtest"
 	"sett/contract/env"
 	"sett/contract/model"
+	"sett/roles/role"
 	line "sett/roles/role/gateway"
 	"sett/roles/role/modeltest"
 )
@@ -256,29 +257,45 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestLostReplyOfReservation: what a reservation took whose reply was lost is given back.
+// TestLostReplyOfReservation: a reservation whose reply was lost is asked for again, and made once. Where the blackboard
+// stays away, the call is refused, and what it took is given back.
 func TestLostReplyOfReservation(t *testing.T) {
-	p := newPlace(t, nil, modeltest.Text("ok"))
-	whole := p.server.board.Account
-	p.server.board.Account = losing{whole}
-	if got := p.ask(ask{}); got.status != http.StatusServiceUnavailable || got.refused() != line.Board {
-		t.Errorf("got %v", got)
+	p := newPlace(t, nil, modeltest.Text("ok"), modeltest.Text("ok"))
+	whole, lost := p.server.board.Account, 3
+	p.server.board.Account = losing{whole, &lost}
+	if got := p.ask(ask{}); got.status != http.StatusOK || lost != 0 {
+		t.Errorf("got %v, and %d replies to lose", got, lost)
 	}
 	p.server.settling.Wait()
-	if s := p.spent(); s.Held.Tokens != 0 || s.Tokens != 0 || len(p.mock.Requests()) != 0 {
-		t.Errorf("account %+v", s)
+	once := p.spent()
+	if once.Held.Tokens != 0 || once.Calls != 1 || len(p.mock.Requests()) != 1 {
+		t.Errorf("account %+v", once)
 	}
-	p.server.board.Account = whole
-	if got := p.ask(ask{}); got.status != http.StatusOK {
+	lost = 1 << 30
+	p.server.board.Reachable = role.NewReachable(time.Now, 0)
+	if got := p.ask(ask{}); got.status != http.StatusServiceUnavailable || got.refused() != line.Board || !strings.Contains(got.body, "blackboard unavailable") {
 		t.Errorf("got %v", got)
+	}
+	p.server.board.Reachable.Back()
+	lost = 0
+	p.server.settling.Wait()
+	if s := p.spent(); s.Held.Tokens != 0 || s.Tokens != once.Tokens || len(p.mock.Requests()) != 1 {
+		t.Errorf("account %+v", s)
 	}
 }
 
-// losing is an account whose reservations lose their replies.
-type losing struct{ Account }
+// losing is an account that loses the replies of so many reservations.
+type losing struct {
+	Account
+	replies *int
+}
 
 func (l losing) Reserve(ctx context.Context, q blackboard.Call, most blackboard.Reservation, budgets blackboard.Budgets) (blackboard.Room, error) {
-	_, _ = l.Account.Reserve(ctx, q, most, budgets)
+	room, err := l.Account.Reserve(ctx, q, most, budgets)
+	if *l.replies == 0 {
+		return room, err
+	}
+	*l.replies--
 	return blackboard.Room{}, blackboard.ErrUnavailable
 }
 

@@ -132,7 +132,7 @@ func (c *call) reserve(ctx context.Context) bool {
 	c.try = rand.Text()
 	for {
 		settled := c.s.room.wait()
-		room, err := c.s.board.Reserve(context.WithoutCancel(ctx), c.id, c.reservation(), c.budgets)
+		room, err := c.room(ctx)
 		if err != nil {
 			c.s.log.Warn("call not reserved", "error", err, "claim", c.id.Claim, "agent", c.id.Agent)
 			c.s.release(c.id)
@@ -168,6 +168,22 @@ func times(a, b int64) int64 {
 		return model.MostCount
 	}
 	return a * b
+}
+
+// room asks the blackboard for a reservation. While the blackboard is away the call waits, like all of Sett: the tool
+// that asks would fail otherwise, and its goal with it. It is one try of the call, so that it reserves once, also
+// where a reply was lost.
+func (c *call) room(ctx context.Context) (room blackboard.Room, err error) {
+	var away error
+	err = c.s.board.Reachable.Patiently(ctx, c.s.log, nil, func() (err error) {
+		room, err = c.s.board.Reserve(context.WithoutCancel(ctx), c.id, c.reservation(), c.budgets)
+		away = err
+		return err
+	})
+	if ctx.Err() != nil && away != nil {
+		err = away // the time of a bid may be over before the blackboard is back
+	}
+	return room, err
 }
 
 // await waits until a call is settled here, or for a moment.
