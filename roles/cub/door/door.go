@@ -254,8 +254,8 @@ func (d *Door) Over() *gateway.OverBudget {
 	return d.over
 }
 
-// refused takes in a refusal for want of a budget. The first one ends the run, after the calls under way: what
-// they answer is paid for.
+// refused takes in a refusal for want of a budget. The first one ends the run, after the calls under way: their
+// answers are paid for.
 func (d *Door) refused(why gateway.Refusal) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

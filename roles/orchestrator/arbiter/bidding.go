@@ -14,7 +14,7 @@ func bidding(s blackboard.Snapshot) bool {
 }
 
 // decideSilent handles missing bids. Agents that have left the clan come first: nobody
-// waits for them. One whose model is withheld is not silent.
+// waits for them. An agent without access to its model is not silent.
 func decideSilent(s blackboard.Snapshot, p Policy, now time.Time, missing []string) Decision {
 	var gone []string
 	for _, agent := range missing {
