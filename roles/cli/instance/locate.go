@@ -32,9 +32,9 @@ type Flags struct {
 type Locator struct {
 	*term.Terminal
 	Flags   Flags
-	Acts    bool    // the command changes what is on the board; others only read
+	Acts    bool    // the command changes the board; others only read
 	engines *Engine // of containers; opened by the first use
-	told    *told   // whose boards are another workspace's
+	told    *told   // instances with a board of another workspace
 }
 
 // New returns a locator that warns on the terminal. The caller calls Close.

@@ -32,7 +32,7 @@ type ownerRecord struct {
 func OwnerID(in *Instance) string {
 	var r ownerRecord
 	if ReadFile(filepath.Join(in.Dir, ownerFile), &r) != nil {
-		return "" // as if it was lost: mayTakeOver says what follows
+		return "" // as if it was lost
 	}
 	return r.ID
 }
@@ -127,7 +127,7 @@ func LookAtOwner(ctx context.Context, l *Locator, in *Instance, b *Board, asked 
 }
 
 // TakeBoard makes the board the instance's, as LookAtOwner allowed. A board that a person
-// takes over gets the mark: what still runs of the workspace of before is kept off it.
+// takes over gets the mark: parts of the former owner that still run are kept off it.
 func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Ownership, mark string) error {
 	o.here.ID = OwnerID(in)
 	from := ""
@@ -135,7 +135,7 @@ func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Owners
 	case isAsked:
 		from = o.there.ID
 	case isOurPlace:
-		from, mark = o.there.ID, "" // what runs is its own
+		from, mark = o.there.ID, "" // parts that run are its own
 	}
 	err := b.Control.Own(ctx, o.here, from, mark)
 	var owned *blackboard.OwnedError
@@ -193,7 +193,7 @@ func IsOwned(err error) bool {
 	return errors.As(err, &owned)
 }
 
-// told are the instances whose board was said to be another workspace's.
+// told are the instances of which the user knows that their board is another workspace's.
 type told struct {
 	mu    sync.Mutex
 	names map[string]bool
