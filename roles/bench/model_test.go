@@ -81,7 +81,7 @@ func startModelAt(tb testing.TB, provider string) *modelLine {
 	})
 	d, err := door.Open(door.Options{
 		Gateway: m.url, Token: line.Token(gatewaySecret, "coder"), Call: blackboard.Call{Claim: claim, Agent: "coder", Attempt: 1, Holder: "h"}, NewID: boardtest.NewID,
-		Loopback: true, Log: slog.New(slog.DiscardHandler), Refused: func(r line.Refusal) { tb.Errorf("refused: %s", r.Message) },
+		Loopback: true, Log: slog.New(slog.DiscardHandler), OverBudget: func(over *line.OverBudget) { tb.Errorf("refused: %v", over) },
 	})
 	if err != nil {
 		tb.Fatal(err)

@@ -68,6 +68,7 @@ func run(ctx context.Context, a *app, e role.Env) error {
 		return err
 	}
 	a.obey(r.globals)
+	a.at.Acts = acting.has(parsed.Command())
 	if changing.has(parsed.Command()) {
 		pipes := make(chan os.Signal, 1)
 		signal.Notify(pipes, syscall.SIGPIPE) // or it would end this process
@@ -110,6 +111,11 @@ func run(ctx context.Context, a *app, e role.Env) error {
 // goes away, as in `sett up | head -1`.
 var changing = commands{"up", "down", "restart", "forage", "land", "checkout", "leftovers restore", "leftovers drop",
 	"answer", "approve", "reject", "review", "cancel", "retry", "init", "ledger import"}
+
+// acting are the commands that change what is on the blackboard, or take from it into the
+// repository. A blackboard of another workspace is refused to them.
+var acting = commands{"up", "down", "restart", "forage", "land", "answer", "approve", "reject", "review", "cancel", "retry",
+	"models pause", "models resume", "ledger import"}
 
 // commands are names of commands, without their arguments.
 type commands []string

@@ -18,6 +18,7 @@ type upCmd struct {
 	RedisURL string         `name:"redis-url" placeholder:"URL" help:"Use this Redis as the blackboard, instead of what sett.yml says (default: $$SETT_REDIS_URL)."`
 	Embedded bool           `help:"With containers: use sett's own blackboard instead of Redis, which needs no image."`
 	Adopt    bool           `name:"adopt-empty" help:"Go on with the blackboard as it is, though the ledger that it had is gone, another one or an older copy."`
+	TakeOver bool           `name:"take-over" help:"Take the blackboard on a Redis of your own from the workspace that it belongs to, where nothing is at work on it."`
 	DryRun   bool           `help:"Only say what would be done."`
 	Host     string         `name:"orchestrator" enum:",container,host" default:"" placeholder:"container|host" help:"Where the orchestrator runs when agents are containers; on the host, no container gets the engine's socket."`
 	instance.Consent
@@ -49,6 +50,10 @@ A blackboard that is not the one of before, because it was emptied, replaced or 
 is not used: nothing is granted until its data is back, or a backup is imported, or
 --adopt-empty says to go on with it as it is.
 
+On a Redis of your own each name belongs to the workspace that first used it there, on
+whatever machine. Another workspace with that name is refused: give it another --name, or
+--take-over where it is the same one, moved or cloned again, or the other's machine is gone.
+
 The clan's own programs are taken from the working tree into the instance: those that
 commands and bid scripts name, the other files of their folders, and the files of pin in
 sett.yml. Agents run them as they are now, whatever becomes of the tree, until the next
@@ -67,7 +72,7 @@ Examples: sett up
 
 // Run starts the instance, or applies the changes to a running one.
 func (c *upCmd) Run(a *app) error {
-	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: cmp.Or(c.RedisURL, a.at.Getenv(env.OwnRedis)), Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt, Consent: c.Consent}
+	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: cmp.Or(c.RedisURL, a.at.Getenv(env.OwnRedis)), Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt, TakeOver: c.TakeOver, Consent: c.Consent}
 	if c.DryRun {
 		p, err := deploy.DryRun(a.ctx, a.at, o)
 		if err != nil {

@@ -57,8 +57,12 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 		l.Agent, l.What = e.Attributes[blackboard.AttributeBy], "instance "+e.To
 	case blackboard.EventSettled:
 		l.Agent, l.What = e.Attributes[blackboard.AttributeBy], "the ledger begins"
-		if e.Reason != "" {
+		switch e.Reason {
+		case "":
+		case "adopted":
 			l.What, l.As = "adopted the blackboard as it was", Warn
+		default:
+			l.What, l.As = "the blackboard is "+e.Reason, Warn
 		}
 	case blackboard.EventCall, blackboard.EventBudget, blackboard.EventModels:
 		l.describeSpending(e)

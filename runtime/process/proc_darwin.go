@@ -21,6 +21,9 @@ func bootID() (string, error) {
 	return id, nil
 }
 
+// pidNamespace is empty: this system has one for all.
+func pidNamespace() string { return "" }
+
 // identify returns the identity of the process with this id.
 func identify(pid int) (ident, error) {
 	id, _, err := look(pid)

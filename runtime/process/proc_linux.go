@@ -61,6 +61,16 @@ func bootID() (string, error) {
 	return string(bytes.TrimSpace(data)), nil
 }
 
+// pidNamespace names the namespace of the process ids that this process sees; empty: unknown.
+// A container has one of its own, also where it shares a state directory with its host.
+func pidNamespace() string {
+	name, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
 // identify returns the identity of the process with this id.
 func identify(pid int) (ident, error) {
 	p, err := readStat(pid)

@@ -25,6 +25,7 @@ type ident struct {
 // credentials.
 type record struct {
 	ident
+	Namespace string         `json:"pid_namespace,omitempty"` // of the process id; empty: an older sett wrote it, or the system has none
 	Name      string         `json:"name"`
 	Token     string         `json:"token"`  // of this start
 	Args      []string       `json:"args"`   // without the executable
@@ -67,12 +68,18 @@ func (r *Runtime) readRecord(name string) (record, error) {
 	if rec.Name != name || rec.Token == "" || rec.PID < 0 {
 		return record{}, fmt.Errorf("read record of %s: %w: it is not that unit's", name, errCorrupt)
 	}
+	if ours := pidNamespace(); rec.Namespace != "" && ours != "" && rec.Namespace != ours {
+		rec.Boot = "" // as of another boot: the number means another process here
+	}
 	return rec, nil
 }
 
 // writeRecord replaces the whole record; the caller holds the unit's lock. It needs no
 // fsync: a record means nothing after the next boot.
 func (r *Runtime) writeRecord(rec record) error {
+	if rec.Namespace == "" {
+		rec.Namespace = pidNamespace()
+	}
 	data, err := json.Marshal(rec)
 	if err != nil {
 		return fmt.Errorf("write record: %w", err)

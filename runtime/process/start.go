@@ -91,7 +91,7 @@ func (r *Runtime) complete(rec record) (record, error) {
 		return rec, err
 	}
 	r.log.Info("unit found again", "unit", rec.Name, "pid", m.PID)
-	rec.ident = m.ident
+	rec.ident, rec.Namespace = m.ident, ""
 	return rec, r.writeRecord(rec)
 }
 

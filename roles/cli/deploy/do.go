@@ -65,6 +65,9 @@ func (u *upRun) supply(ctx context.Context) (release func(), err error) {
 // nothing.
 func (u *upRun) do(ctx context.Context) error {
 	u.chooseMark()
+	if err := chooseOwner(u); err != nil {
+		return err
+	}
 	if u.plan.Action == actionApply {
 		return u.apply(ctx)
 	}
@@ -149,7 +152,7 @@ func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 	if err := u.connect(ctx, unit); err != nil {
 		return err
 	}
-	if err := u.settle(ctx); err != nil {
+	if err := takeBoard(ctx, u); err != nil {
 		return err
 	}
 	if err := convert(ctx, u); err != nil {

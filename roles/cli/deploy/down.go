@@ -67,7 +67,7 @@ func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
 		if n := leftoversOf(ctx, d.at, in); n > 0 {
 			what += ", with " + words.Count(n, "leftover") + " of tools"
 		}
-		if in.External {
+		if instance.PurgesBoard(ctx, d.at, in) {
 			what += ", and its keys on " + role.Clean(instance.Redact(in.URL))
 		}
 		if err := d.sure("Remove " + what + "?"); err != nil {
@@ -287,6 +287,9 @@ func (d *downRun) erase(ctx context.Context, in *instance.Instance) error {
 		return err
 	}
 	defer b.Close()
+	if err := instance.OwnedByAnother(ctx, d.at, in, b); err != nil {
+		return err
+	}
 	var gone *blackboard.LostError
 	if err := instance.CheckBoard(ctx, d.at, in, b); errors.As(err, &gone) && gone.Loss == blackboard.LossForeign {
 		return err

@@ -124,6 +124,9 @@ func (u *upRun) look(ctx, images context.Context) error {
 		return err
 	}
 	u.plan = newPlan(f)
+	if err := lookAtOwner(ctx, u); err != nil {
+		return err
+	}
 	noteRemoved(ctx, u)
 	return nil
 }

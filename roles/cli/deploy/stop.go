@@ -119,6 +119,9 @@ func (s *stopper) announceStop(ctx context.Context) (told bool) {
 		return false // the end comes anyway
 	}
 	defer b.Close()
+	if instance.IsOwned(instance.OwnedByAnother(ctx, s.at, s.in, b)) {
+		return false // its own workspace goes on
+	}
 	if errors.Is(instance.CheckBoard(ctx, s.at, s.in, b), blackboard.ErrLost) {
 		return false // it may be another instance's
 	}

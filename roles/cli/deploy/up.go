@@ -23,6 +23,7 @@ type Options struct {
 	Orchestrator string
 	Timeout      *time.Duration // nil: until nothing more becomes ready; 0: no limit
 	AdoptEmpty   bool           // a blackboard that is not the one of before is taken as it is
+	TakeOver     bool           // a blackboard that belongs to another workspace is taken from it
 	Consent      instance.Consent
 }
 

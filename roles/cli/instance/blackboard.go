@@ -127,6 +127,13 @@ type decisions interface {
 type Control struct {
 	control
 	conversion
+	ownership
+}
+
+// ownership is the workspace to which a board belongs.
+type ownership interface {
+	Owner(ctx context.Context) (blackboard.Owner, error)
+	Own(ctx context.Context, o blackboard.Owner, from, mark string) error
 }
 
 // conversion brings records of an older sett into the form of this one.
@@ -184,7 +191,7 @@ func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*
 func BoardOf(b *redis.Board) *Board {
 	return &Board{
 		server: b, place: b, Records: Records{b.Records, b.Records, b.Records}, Index: Index{b.Index, b.Index, b.Index}, Ledger: b.Ledger,
-		Roster: b.Roster, People: People{b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b}, Archive: b,
+		Roster: b.Roster, People: People{b.People, b.People, b.People}, Calls: b.Calls, Control: Control{b, b, b}, Archive: b,
 		Watch: func(ctx context.Context, back func(), lost func(error)) {
 			_ = b.Subscribe(ctx, []redis.Channel{redis.OrchestratorEvents}, back, func(redis.Channel, string) {}, lost)
 		},

@@ -32,17 +32,19 @@ type Flags struct {
 type Locator struct {
 	*term.Terminal
 	Flags   Flags
+	Acts    bool    // the command changes the board; others only read
 	engines *Engine // of containers; opened by the first use
+	told    *told   // instances with a board of another workspace
 }
 
 // New returns a locator that warns on the terminal. The caller calls Close.
 func New(on *term.Terminal, f Flags) *Locator {
-	return &Locator{Terminal: on, Flags: f, engines: &Engine{}}
+	return &Locator{Terminal: on, Flags: f, engines: &Engine{}, told: &told{}}
 }
 
 // With returns a locator for other flags, on the same engine.
 func (l *Locator) With(on *term.Terminal, f Flags) *Locator {
-	return &Locator{Terminal: on, Flags: f, engines: l.engines}
+	return &Locator{Terminal: on, Flags: f, Acts: l.Acts, engines: l.engines, told: l.told}
 }
 
 // Directory returns the command's directory: -C, else the current directory,

@@ -82,7 +82,11 @@ func (in *Instance) saw(m blackboard.Mark) {
 }
 
 // CheckBoard compares a blackboard with the one that the instance had, and keeps the sight.
+// One of another workspace is refused to commands that act, and is not compared for others.
 func CheckBoard(ctx context.Context, l *Locator, in *Instance, b *Board) error {
+	if ours, err := checkOwner(ctx, l, in, b); err != nil || !ours {
+		return err
+	}
 	seen, err := b.Look(ctx)
 	if err == nil {
 		in.saw(seen)
@@ -121,8 +125,14 @@ func AdoptBoard(ctx context.Context, l *Locator, in *Instance, b *Board) error {
 		id = l.NewID()
 	}
 	mark, err := b.Control.Settle(ctx, id, true, l.Who())
-	if err != nil {
+	if err == nil {
+		err = in.SetMark(mark)
+	}
+	if err != nil || !in.External {
 		return err
 	}
-	return in.SetMark(mark)
+	if err := ChooseOwner(l, in); err != nil {
+		return err
+	}
+	return b.Control.Own(ctx, ownerOf(l, in), "", "")
 }

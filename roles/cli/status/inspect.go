@@ -131,6 +131,10 @@ func (r *Row) ask(ctx context.Context, at *instance.Locator, running map[string]
 		return err
 	}
 	defer b.Close()
+	if err := instance.OwnedByAnother(ctx, at, r.in, b); instance.IsOwned(err) {
+		r.State, r.NoLedger, r.why, r.gone = Degraded, string(blackboard.LossForeign), err, err
+		return nil
+	}
 	var gone *blackboard.LostError
 	if err := instance.CheckBoard(ctx, at, r.in, b); errors.As(err, &gone) {
 		r.State, r.NoLedger, r.why, r.gone = Degraded, string(gone.Loss), gone, err

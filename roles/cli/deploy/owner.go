@@ -1,0 +1,58 @@
+package deploy
+
+import (
+	"context"
+	"time"
+
+	"sett/roles/cli/instance"
+)
+
+// lookAtOwner refuses a blackboard on a server of the user's own that belongs to another
+// workspace, before anything is made. A server that does not answer is told of when its
+// parts are started.
+func lookAtOwner(ctx context.Context, u *upRun) error {
+	if !u.plan.state.External {
+		return nil
+	}
+	to := instance.Connection{URL: u.plan.state.URL, Instance: u.in.Name, As: "sett-up", Timeout: time.Second, Once: true, Convert: true}
+	b, err := instance.Connect(ctx, u.at.Terminal, to)
+	if err != nil {
+		return nil //nolint:nilerr // serve waits for it, and says why
+	}
+	defer b.Close()
+	if _, err = instance.LookAtOwner(ctx, u.at, u.in, b, u.options.TakeOver); instance.IsOwned(err) {
+		return err
+	}
+	return nil
+}
+
+// chooseOwner makes sure that the instance has the id by which its board knows it.
+func chooseOwner(u *upRun) error {
+	if !u.in.External {
+		return nil
+	}
+	return instance.ChooseOwner(u.at, u.in)
+}
+
+// takeBoard makes sure that the board is the one of before, and makes it the workspace's. It
+// looks at the owner again: another workspace may have been faster. A board that is lost gets
+// no owner; one that a person takes over gets its new mark first.
+func takeBoard(ctx context.Context, u *upRun) error {
+	if !u.in.External {
+		return u.settle(ctx)
+	}
+	may, err := instance.LookAtOwner(ctx, u.at, u.in, u.board, u.options.TakeOver)
+	if err != nil {
+		return err
+	}
+	if may.Asked() {
+		err = instance.TakeBoard(ctx, u.at, u.in, u.board, may, u.mark.ID)
+	}
+	if err == nil {
+		err = u.settle(ctx)
+	}
+	if err == nil && !may.Asked() {
+		err = instance.TakeBoard(ctx, u.at, u.in, u.board, may, "")
+	}
+	return err
+}
