@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -115,5 +117,56 @@ func TestEmptyNames(t *testing.T) {
 		if got := refused + " is empty"; (err == nil) != (refused == "") || err != nil && err.Error() != got {
 			t.Errorf("%q: %v", line, err)
 		}
+	}
+}
+
+// TestBelowZero: no flag takes a number or a duration below zero, in any way of typing it; the
+// error has one line, and says so.
+func TestBelowZero(t *testing.T) {
+	parser, err := newParser(&root{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := 0
+	for _, leaf := range parser.Model.Leaves(false) {
+		line := strings.Fields(leaf.Path())
+		for _, p := range leaf.Positional {
+			if p.Required {
+				line = append(line, "x")
+			}
+		}
+		for _, f := range leaf.Flags {
+			kind, value := f.Target.Type(), "-5"
+			if kind.Kind() == reflect.Pointer {
+				kind = kind.Elem()
+			}
+			if kind == reflect.TypeFor[time.Duration]() {
+				value = "-5s"
+			} else if kind.Kind() != reflect.Int {
+				continue
+			}
+			ways := [][]string{{"--" + f.Name, value}, {"--" + f.Name + "=" + value}}
+			if f.Short != 0 {
+				ways = append(ways, []string{"-" + string(f.Short), value}, []string{"-" + string(f.Short) + value})
+			}
+			for _, way := range ways {
+				tried++
+				_, _, err := parse(slices.Concat(line, way))
+				if want := "--" + f.Name + ": " + value + " is negative"; err == nil || err.Error() != want || role.CodeOf(err) != role.Usage {
+					t.Errorf("%q: %v; want %s", slices.Concat(line, way), err, want)
+				}
+			}
+		}
+	}
+	if tried < 25 {
+		t.Errorf("only %d were tried", tried)
+	}
+	for _, line := range []string{"goals --limit x", "goals --limit --status", "wait --timeout -x", "wait --timeout -5"} {
+		if _, _, err := parse(strings.Fields(line)); role.CodeOf(err) != role.Usage {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if r, _, err := parse([]string{"logs"}); err != nil || r.Logs.Lines != -1 { // a default of ours
+		t.Errorf("%v", err)
 	}
 }

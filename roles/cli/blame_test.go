@@ -156,3 +156,25 @@ func TestBlame(t *testing.T) {
 		}
 	}
 }
+
+// A user's own settings of git, for a file that this repository lacks or an order of files, change nothing.
+func TestBlameWithSettings(t *testing.T) {
+	s := newStage(t)
+	base := s.commitFile("song", "one\ntwo\nthree\n")
+	commit := s.aside("song", "one\nTWO\nthree\n")
+	_, terminal := s.brought(base, commit)
+	lines := [][]string{{"blame", "song", "-o", "json"}, {"blame", "song", "--at", commit[:12], "-o", "json"}, {"diff", terminal}, {"show", terminal}}
+	config := filepath.Join(s.home, "hostile")
+	s.Must(os.WriteFile(config, []byte("[blame]\nignoreRevsFile = .git-blame-ignore-revs\n[diff]\norderFile = .git-order\nnoprefix = true\n[color]\nui = always\n[log]\nshowSignature = true\n"), 0o600))
+	for _, line := range lines {
+		s.vars = nil
+		want, _, err := s.run(line...)
+		if err != nil || want == "" {
+			t.Fatalf("%s: %s, %v", line, want, err)
+		}
+		s.vars = map[string]string{"GIT_CONFIG_GLOBAL": config}
+		if got, _, err := s.run(line...); err != nil || got != want {
+			t.Errorf("%s: %s, %v; want %s", line, got, err, want)
+		}
+	}
+}

@@ -64,9 +64,6 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	if err != nil {
 		return err
 	}
-	if err := refuseNegative(parsed.Flags()); err != nil {
-		return err
-	}
 	a.obey(r.globals)
 	a.at.Acts = acting.has(parsed.Command())
 	if changing.has(parsed.Command()) {

@@ -23,8 +23,9 @@ var shells = map[string]struct {
 	term  string // a terminal as simple as possible; fish shows no list on a dumb one
 	setup string
 }{
-	"bash": {"bash", []string{"--norc", "--noprofile", "-i"}, "dumb", `bind 'set bell-style none'; bind 'set enable-bracketed-paste off'; eval "$(sett completion bash)"`},
-	"zsh":  {"zsh", []string{"-f", "-i"}, "dumb", `unset zle_bracketed_paste; unsetopt prompt_sp; autoload -U compinit; compinit -u -D; eval "$(sett completion zsh)"`},
+	"bash":      {"bash", []string{"--norc", "--noprofile", "-i"}, "dumb", `bind 'set bell-style none'; bind 'set enable-bracketed-paste off'; eval "$(sett completion bash)"`},
+	"zsh":       {"zsh", []string{"-f", "-i"}, "dumb", `unset zle_bracketed_paste; unsetopt prompt_sp; autoload -U compinit; compinit -u -D; eval "$(sett completion zsh)"`},
+	"zsh alone": {"zsh", []string{"-f", "-i"}, "dumb", `unset zle_bracketed_paste; unsetopt prompt_sp; source <(sett completion zsh)`},
 	"zsh by file": {"zsh", []string{"-f", "-i"}, "dumb",
 		`unset zle_bracketed_paste; unsetopt prompt_sp; mkdir zfunc; sett completion zsh > zfunc/_sett; fpath=($PWD/zfunc $fpath); autoload -U compinit; compinit -u -D`},
 	"fish": {"fish", []string{"--no-config", "-i"}, "xterm", `sett completion fish | source; function fish_prompt; printf '%s> ' REA''DY; end`},

@@ -90,6 +90,9 @@ func TestParseSince(t *testing.T) {
 	if _, err := a.Since("soon"); role.CodeOf(err) != role.Usage {
 		t.Errorf("nonsense: %v", err)
 	}
+	if _, err := a.Since("-1h"); role.CodeOf(err) != role.Usage || err.Error() != "--since: -1h is negative" {
+		t.Errorf("a time to come: %v", err)
+	}
 }
 
 // openTerminal returns one side of a terminal that the test made.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -58,7 +59,7 @@ func parseBy(parser *kong.Kong, args []string) (*kong.Context, error) {
 	return c, validate(c)
 }
 
-// validate refuses values outside their list, missing words, and flags that exclude each
+// validate refuses values outside their list or below zero, missing words, and flags that exclude each
 // other, in kong's words. kong's own Validate calls methods by name, too.
 func validate(c *kong.Context) error {
 	n := c.Selected()
@@ -87,6 +88,8 @@ func validate(c *kong.Context) error {
 		return fmt.Errorf("expected %q", strings.Join(words, " "))
 	case emptyName(n) != "":
 		return fmt.Errorf("%s is empty", emptyName(n))
+	case belowZero(c.Path) != "":
+		return fmt.Errorf("%s is negative", belowZero(c.Path))
 	case len(commands) > 0:
 		some := quoted(commands[:min(len(commands), 5)], ", ")
 		if len(commands) > 5 {
@@ -177,7 +180,10 @@ func newParserOf(r *root, words []string) (*kong.Kong, error) {
 }
 
 func settings() []kong.Option {
-	return []kong.Option{kong.Name("sett"), kong.NoDefaultHelp(), kong.ExplicitGroups(groups)}
+	return []kong.Option{
+		kong.Name("sett"), kong.NoDefaultHelp(), kong.ExplicitGroups(groups),
+		kong.KindMapper(reflect.Int, number[int]()), kong.TypeMapper(reflect.TypeFor[time.Duration](), number[time.Duration]()),
+	}
 }
 
 // commandName returns the name of the command in a field of root; empty if it is none.
@@ -232,17 +238,36 @@ func valueOf(v *kong.Value) grammar.Value {
 	return is
 }
 
-// refuseNegative refuses flags below zero: 0 already means no bound.
-func refuseNegative(flags []*kong.Flag) error {
-	for _, f := range flags {
-		v := f.Target
-		if v.Kind() == reflect.Pointer {
-			v = v.Elem()
+// isBelowZero says whether a word is meant as a number or a duration below zero.
+func isBelowZero(word string) bool {
+	rest, minus := strings.CutPrefix(word, "-")
+	return minus && strings.IndexAny(rest, ".0123456789") == 0
+}
+
+// number reads a number or a duration behind a flag, also one below zero: kong takes such a
+// word for a flag. belowZero refuses it, with all others.
+func number[T any]() kong.Mapper {
+	usual := kong.NewRegistry().RegisterDefaults().ForType(reflect.TypeFor[T]())
+	return kong.MapperFunc(func(ctx *kong.DecodeContext, target reflect.Value) error {
+		if word, ok := ctx.Scan.Peek().Value.(string); ok && isBelowZero(word) {
+			ctx.Scan.Pop()
+			ctx.Scan.PushTyped(word, kong.FlagValueToken)
 		}
-		if v.Kind() != reflect.Int && v.Kind() != reflect.Int64 || strings.HasPrefix(f.Default, "-") || v.Int() >= 0 {
+		return usual.Decode(ctx, target)
+	})
+}
+
+// belowZero is the flag that was given a number or a duration below zero, with its value: none
+// has a meaning for it. A default may be one.
+func belowZero(typed []*kong.Path) string {
+	for _, p := range typed {
+		f := p.Flag
+		if f == nil {
 			continue
 		}
-		return role.Fail(role.Usage, fmt.Errorf("--%s: %v is negative", f.Name, v.Interface()), "0 is for no limit")
+		if v := reflect.Indirect(f.Target); (v.Kind() == reflect.Int || v.Kind() == reflect.Int64) && v.Int() < 0 {
+			return fmt.Sprintf("--%s: %v", f.Name, v.Interface())
+		}
 	}
-	return nil
+	return ""
 }

@@ -48,7 +48,7 @@ Examples:
 
 // Run lists the open matters.
 func (c *questionsCmd) Run(a *app) error {
-	if c.Timeout < 0 || c.Timeout > 0 && !c.Wait {
+	if c.Timeout > 0 && !c.Wait {
 		return role.Fail(role.Usage, errors.New("--timeout is how long --wait may take"), "sett questions --wait --timeout 10m")
 	}
 	b, in, done, err := a.at.BoardWithin(a.ctx, c.Timeout)

@@ -126,6 +126,8 @@ func (c *tryCmd) prepare(a *app) (*trial.Trial, func(), error) {
 		if drop, err = trial.InImage(a.ctx, t, a.at, cfg, file); err != nil {
 			return nil, nil, err
 		}
+	} else {
+		deploy.SweepBerths(a.ctx, a.at)
 	}
 	done, err := c.subject(a, t, cfg)
 	t.Goal = assemble.Goal(t.Target, t.Chain)

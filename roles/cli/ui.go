@@ -31,7 +31,8 @@ there; agents, goals, artefacts, the clan's plan and the ledger, live. It serves
 and prints the page's address, which opens the page once and within 15 minutes.
 
 Nobody else can read the page: it is served on this machine's own address, to the browser that
-opened the printed one. What you do there is recorded with your name, as on the command line.
+opened the printed one. Linux also keeps other users of the machine from it, and tools of agents.
+What you do there is recorded with your name, as on the command line.
 From another machine: ssh -L PORT:127.0.0.1:PORT, with the same port on both sides.
 
 Programs read the same from /api/v1: the path is a command, the query its flags, the answer
@@ -94,7 +95,7 @@ func (c *uiCmd) Run(a *app) error {
 	}
 	server := &ui.Server{
 		Run: commandsOn(a, in), Instance: in.Name, Again: a.at.CommandLine(in, "ui"),
-		Keys: &ui.Keys{Who: a.Who(), Now: a.Now, Entropy: a.Entropy, File: pageFile{a.ctx, in}},
+		Keys: &ui.Keys{Who: a.Who(), Now: a.Now, Entropy: a.Entropy, File: pageFile{a.ctx, in}}, Users: ui.Users(a.Getenv("SUDO_UID")),
 	}
 	l, err := server.Listen(c.Port)
 	if err != nil {
@@ -107,8 +108,12 @@ func (c *uiCmd) Run(a *app) error {
 	}
 	a.Printf("%s\n", address)
 	opened := ""
-	if !c.NoOpen && !openBrowser(a, address) {
-		opened = "; open this address in a browser"
+	if !c.NoOpen {
+		remove, ok := openBrowser(a, server, in, address)
+		defer remove()
+		if !ok {
+			opened = "; open this address in a browser"
+		}
 	}
 	a.Sayf("sett: the page of %s is served until Ctrl-C%s\n", in.Name, opened)
 	return server.Serve(a.ctx, l)
@@ -177,22 +182,27 @@ func (f pageFile) Write(v any) error { return instance.WriteFile(f.path(), v) }
 
 func (f pageFile) path() string { return filepath.Join(f.in.Dir, "ui.json") }
 
-// openBrowser has the desktop open an address, where there is one and a person looks; it
-// says whether it was asked.
-func openBrowser(a *app, address string) bool {
-	program := "xdg-open"
+// openBrowser has the desktop open the page, where there is one and a person looks; it
+// says whether it was asked. remove clears away what that needed.
+func openBrowser(a *app, server *ui.Server, in *instance.Instance, address string) (remove func(), ok bool) {
+	none, program := func() {}, "xdg-open"
 	if runtime.GOOS == "darwin" {
 		program = "open"
 	} else if a.Getenv("DISPLAY") == "" && a.Getenv("WAYLAND_DISPLAY") == "" {
-		return false
+		return none, false
 	}
 	if !role.IsTerminal(a.Stdout) {
-		return false
+		return none, false
 	}
-	browser := exec.Command(program, address)
-	if browser.Start() != nil {
-		return false
+	for _, dir := range filepath.SplitList(a.Getenv("PATH")) {
+		if found, err := exec.LookPath(filepath.Join(dir, program)); err == nil {
+			program = found
+			break
+		}
 	}
-	go func() { _ = browser.Wait() }()
-	return true
+	remove, err := ui.Opener{Program: program, Dir: ui.OpenerDir(in.Dir, a.Getenv("HOME"))}.Open(server, address)
+	if err != nil {
+		return none, false
+	}
+	return remove, true
 }

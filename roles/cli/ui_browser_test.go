@@ -275,6 +275,20 @@ func (b *browser) blames(goal string) {
 	b.sees("no dialog", "!document.getElementById('dialog').open")
 }
 
+// The file that the desktop opens leads a browser to the page, and goes.
+func TestPageThroughItsFile(t *testing.T) {
+	s := newStage(t)
+	b := newBrowser(s)
+	_, file := s.byFile()
+	text, err := os.ReadFile(file)
+	s.Must(err)
+	_, b.trusted, _ = strings.Cut(string(text), "url=")
+	b.trusted, _, _ = strings.Cut(b.trusted, "ui/")
+	b.do(chromedp.Navigate("file://" + file))
+	b.sees("it is live", "document.getElementById('state')?.textContent === 'live'")
+	s.Until("the file is gone", func() bool { _, err := os.Stat(file); return os.IsNotExist(err) })
+}
+
 // An import while the page is open brings entries of before, and moves those that were there: the
 // page shows the ledger that there is then.
 func TestPageAfterImport(t *testing.T) {

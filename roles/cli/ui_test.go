@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -220,4 +221,40 @@ func TestPageDoors(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	has(t, string(out), ids["question"], `"goals": [`, `"kind":"result"`, `"says":"question `)
+}
+
+// byFile starts the page on a terminal of a desktop, and returns the file that the desktop is asked
+// to open.
+func (s *stage) byFile() (c *call, file string) {
+	s.t.Helper()
+	at := filepath.Join(s.home, "bin")
+	s.Must(os.MkdirAll(at, 0o700))
+	for _, name := range []string{"xdg-open", "open"} {
+		s.Must(os.WriteFile(filepath.Join(at, name), []byte("#!/bin/sh\necho \"$@\" > \"$0.part\"\nmv \"$0.part\" "+at+"/args\n"), 0o700)) //nolint:gosec // a program
+	}
+	d := newDrawn(s.t, 200, 10)
+	s.vars = map[string]string{"DISPLAY": ":0", "PATH": at + ":" + os.Getenv("PATH")}
+	s.terminal = d.end
+	c = s.start("ui")
+	s.terminal, s.vars = nil, nil
+	d.until("/ui/?token=", "is served until Ctrl-C")
+	s.Until("the desktop is asked", func() bool { _, err := os.Stat(filepath.Join(at, "args")); return err == nil })
+	args, err := os.ReadFile(filepath.Join(at, "args"))
+	s.Must(err)
+	return c, strings.TrimSpace(string(args))
+}
+
+// The desktop is asked to open a file: the page's address, which has a token, is in no argument.
+func TestPageIsOpenedByAFile(t *testing.T) {
+	s := newStage(t)
+	c, file := s.byFile()
+	text, err := os.ReadFile(file)
+	if err != nil || strings.Contains(file, "token") || !strings.Contains(string(text), "/ui/?token=") {
+		t.Errorf("it was asked to open %s: %s, %v", file, text, err)
+	}
+	c.stop()
+	s.Must(c.wait())
+	if _, err := os.Stat(file); !os.IsNotExist(err) {
+		t.Errorf("the file stays: %v", err)
+	}
 }

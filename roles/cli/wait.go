@@ -66,9 +66,6 @@ Examples:
 
 // Run waits.
 func (c *waitCmd) Run(a *app) error {
-	if c.Timeout < 0 {
-		return role.Fail(role.Usage, errors.New("--timeout must not be negative"), "sett wait @last --timeout 10m")
-	}
 	ctx, cancel := role.WithLimit(a.ctx, c.Timeout, nil)
 	defer cancel()
 	b, in, done, err := a.at.BoardWithin(a.ctx, c.Timeout)

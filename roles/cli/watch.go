@@ -81,7 +81,7 @@ Examples:
 
 // Run follows the ledger until the user has seen enough.
 func (c *watchCmd) Run(a *app) error {
-	if c.Timeout < 0 || c.Timeout > 0 && !c.Exit {
+	if c.Timeout > 0 && !c.Exit {
 		return role.Fail(role.Usage, errors.New("--timeout is how long --exit-when-done may take"), "sett watch --exit-when-done --timeout 10m")
 	}
 	if c.Until != "" && c.Exit {

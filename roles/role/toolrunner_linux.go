@@ -8,17 +8,19 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sett/contract/env"
 )
 
-// toolRunner returns the nearest process above this one that runs tools, with the name
-// of its role or command. Such a process is the parent of its tools' orphans too, so no tool leaves it
+// toolRunner returns the nearest process above another that runs tools, with the name
+// of its role or command. The other is named by its directory in /proc. Such a process is the parent of its tools' orphans too, so no tool leaves it
 // by a double fork, by a session of its own or with another environment.
 //
-// It reads /proc/self, not the number of this process, which is another one in a
+// For this process it reads /proc/self, not its number, which is another one in a
 // namespace of its own. Process 1 of a container is no such process: a person who works
 // inside an agent's container is a person there.
-func toolRunner() (pid int, name string, found bool) {
-	parent, err := parentOf("self")
+func toolRunner(below string) (pid int, name string, found bool) {
+	parent, err := parentOf(below)
 	for ; err == nil && parent > 1; parent, err = parentOf(strconv.Itoa(parent)) {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(parent) + "/cmdline")
 		if err != nil {
@@ -30,6 +32,18 @@ func toolRunner() (pid int, name string, found bool) {
 		}
 	}
 	return 0, "", false
+}
+
+// claimOf returns the claim that a process was started for, by its environment; empty: for
+// none, or the environment is not to be read.
+func claimOf(pid string) string {
+	text, _ := os.ReadFile("/proc/" + pid + "/environ")
+	for v := range strings.SplitSeq(string(text), "\x00") {
+		if claim, ok := strings.CutPrefix(v, env.ClaimID+"="); ok {
+			return claim
+		}
+	}
+	return ""
 }
 
 // toolRunnerOf returns the role or the command of a process with these arguments, if it

@@ -148,6 +148,16 @@ func Instances(root string) ([]Instance, error) {
 	return out, nil
 }
 
+// Variable returns the environment variable that marks a process, and all that inherit it, as
+// of this instance without being a unit's.
+func (r *Runtime) Variable(name string) string { return MarkerEnv + "=" + r.marker(name, "0") }
+
+// Sweep kills all processes of this instance that have the mark, and returns when none is left. On other systems
+// than Linux it finds none.
+func (r *Runtime) Sweep(ctx context.Context) error {
+	return sweep(ctx, target{marker: r.instance + "/"})
+}
+
 // main returns the main process of the unit; token: of that start, or empty for any.
 func (r *Runtime) main(name, token string) (marked, bool, error) {
 	all, err := markedProcesses(func(m mark) bool {

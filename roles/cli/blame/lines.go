@@ -38,7 +38,7 @@ type commit struct {
 
 // read reads the lines from first to last (0: all) of a file, by its path, and their commits.
 func read(ctx context.Context, from Sources, path string, first, last int) ([]Line, []commit, error) {
-	args := []string{"blame", "--porcelain", "--ignore-revs-file=", "--no-textconv", "--encoding=UTF-8"}
+	args := []string{"blame", "--porcelain", "--no-ignore-revs-file", "--no-textconv", "--encoding=UTF-8"}
 	if first > 0 {
 		args = append(args, fmt.Sprintf("-L%d,%d", first, last))
 	}

@@ -37,7 +37,7 @@ func NewBerth(ctx context.Context, at *instance.Locator, c *config.Config, agent
 	if agent.Image == "" && agent.Build == nil && agent.NeedsImage() {
 		return nil, role.Fail(role.Usage, fmt.Errorf("agent %s has no image", agent.Name), "image or build in %s, or sett try without --container", instance.ConfigName)
 	}
-	sweepBerths(ctx, at)
+	SweepBerths(ctx, at)
 	place, err := newScratch(at, keep)
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("make a place for the tool: %w", err), "")

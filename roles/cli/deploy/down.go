@@ -33,7 +33,7 @@ type downRun struct {
 // Down stops the instance, or all of them.
 func Down(ctx context.Context, at *instance.Locator, o DownOptions) error {
 	d := &downRun{o, at}
-	sweepBerths(ctx, at)
+	SweepBerths(ctx, at)
 	if o.All {
 		return d.everything(ctx)
 	}

@@ -85,9 +85,9 @@ func (s *scratch) abandoned() bool {
 	return err == nil
 }
 
-// sweepBerths removes what berths of killed commands left: containers, networks and
+// SweepBerths removes what berths of killed commands left: containers, networks and
 // directories. What cannot be removed now stays for the next time.
-func sweepBerths(ctx context.Context, at *instance.Locator) {
+func SweepBerths(ctx context.Context, at *instance.Locator) {
 	root, err := at.Root()
 	if err != nil {
 		return

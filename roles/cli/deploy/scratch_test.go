@@ -30,7 +30,7 @@ func TestScratch(t *testing.T) {
 	if (&scratch{dir: held.dir}).abandoned() {
 		t.Error("the command lives, and its directory counts as abandoned")
 	}
-	sweepBerths(t.Context(), at)
+	SweepBerths(t.Context(), at)
 	if !there(held) {
 		t.Error("the directory of a living command is swept")
 	}

@@ -131,7 +131,7 @@ func (u *upRun) run(ctx context.Context) error {
 	}
 	defer u.in.LetGo(release)
 	u.at.Hold.On()
-	sweepBerths(ctx, u.at)
+	SweepBerths(ctx, u.at)
 	if err := u.carryOut(ctx); err != nil {
 		return u.explain(ctx, err)
 	}

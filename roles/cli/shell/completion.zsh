@@ -20,4 +20,10 @@ _sett() {
 	(( $#values )) && _describe -V values values -M 'm:{a-z}={A-Z}'
 }
 # As a file of $fpath this is the function's body; else it is what defines it.
-if [[ $funcstack[1] = _sett ]]; then _sett "$@"; else compdef _sett sett; fi
+if [[ $funcstack[1] = _sett ]]; then
+	_sett "$@"
+else
+	# A zsh without a start file has no completion at all. -i: it asks nothing about directories of others.
+	(( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i; }
+	compdef _sett sett
+fi

@@ -37,7 +37,7 @@ func Commit(ctx context.Context, g git.Repository, message, before string, paths
 		}
 		return "", goOn(err, before+"git add "+strings.Join(paths, " ")+" && "+line)
 	}
-	if _, err := g.Run(ctx, append([]string{"diff", "--cached", "--quiet"}, those...)...); err == nil {
+	if _, err := g.Run(ctx, append([]string{"diff", "--cached", "--quiet", "--no-ext-diff"}, those...)...); err == nil {
 		return "", nil
 	}
 	if _, err := g.Run(ctx, append([]string{"commit", "--quiet", "-m", message}, those...)...); err != nil {

@@ -33,7 +33,9 @@ func (t *Terminal) When(flag, s string) (time.Time, error) {
 	if s == "" {
 		return time.Time{}, nil
 	}
-	if d, err := time.ParseDuration(s); err == nil {
+	if d, err := time.ParseDuration(s); err == nil && d < 0 {
+		return time.Time{}, role.Fail(role.Usage, fmt.Errorf("%s: %s is negative", flag, s), "a duration such as 10m counts back from now")
+	} else if err == nil {
 		return t.Now().Add(-d), nil
 	}
 	if days, err := strconv.ParseUint(strings.TrimSuffix(s, "d"), 10, 16); err == nil && strings.HasSuffix(s, "d") {

@@ -87,6 +87,7 @@ func exec(ctx context.Context, t *Trial, c toolrun.Command, vars env.ToolVars, d
 		if d != nil {
 			c.Env = d.Environ(c.Env)
 		}
+		c.Env = append(c.Env, t.place.ground.locked().Processes().Variable(groundTool))
 		c.Confine = t.confined()
 		return toolrun.New().Run(ctx, c)
 	}

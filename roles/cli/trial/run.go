@@ -254,7 +254,8 @@ func (t *Trial) changes(ctx context.Context, r *Execution) {
 		t.report.Commits, t.report.LeftDirty = left.Commits, left.Files
 		return
 	}
-	g := git.At(t.Environ(), t.place.store.Dir) // all of it is committed
+	g := git.At(t.Environ(), t.place.store.Dir)     // all of it is committed
+	g.Environ = append(g.Environ, "GIT_DIR="+g.Dir) // git may be told to find no bare repository by itself
 	lines := func(args ...string) []string {
 		out, err := g.Run(ctx, args...)
 		if err != nil || out == "" {
@@ -263,5 +264,5 @@ func (t *Trial) changes(ctx context.Context, r *Execution) {
 		return strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	}
 	t.report.Commits = lines("log", "--reverse", "--format=%h %s", r.Start+".."+t.place.made)
-	t.report.Changed = lines("-c", "core.quotePath=false", "diff", "--name-status", "--no-renames", r.Start, t.place.made)
+	t.report.Changed = lines("-c", "core.quotePath=false", "diff", "--name-status", "--no-renames", "--no-ext-diff", r.Start, t.place.made)
 }

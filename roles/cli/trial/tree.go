@@ -21,6 +21,7 @@ import (
 // its own that borrows the objects of others.
 type place struct {
 	top      string // with all that was made for the trial
+	ground   ground // that is top
 	dir      string // the tool's working directory
 	store    *store.Store
 	tree     *store.Tree     // nil: the agent has none
@@ -32,7 +33,8 @@ type place struct {
 
 // settle makes the place.
 func (t *Trial) settle(ctx context.Context) (err error) {
-	t.place.top, err = os.MkdirTemp(t.Below, "sett-try-")
+	t.place.ground, err = newGround(t.Below, "sett-try-", t.Keep)
+	t.place.top = t.place.ground.dir
 	if err == nil && t.Agent.Workspace.Mode == blackboard.NoWorkspace {
 		t.place.dir = filepath.Join(t.place.top, "tree")
 		err = os.Mkdir(t.place.dir, 0o700)
@@ -51,9 +53,11 @@ func (t *Trial) leave() {
 	switch {
 	case t.place.top == "":
 	case t.Keep:
+		t.place.ground.unlock()
 		t.Sayf("sett: the tree is kept in %s\n", role.Clean(t.place.dir))
 	default:
 		_ = store.RemoveAll(t.place.top)
+		t.place.ground.release()
 	}
 }
 

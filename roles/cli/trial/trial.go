@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -88,6 +87,7 @@ func (t *Trial) Run(ctx context.Context) error {
 			return err
 		}
 	}
+	sweepGrounds(ctx, t)
 	drop, err := t.takeOwn()
 	if err != nil {
 		return err
@@ -134,12 +134,15 @@ func (t *Trial) Report() Report { return t.report }
 // takeOwn takes the clan's own files as sett up does, so that a program finds the same
 // things beside itself.
 func (t *Trial) takeOwn() (drop func(), err error) {
-	top, err := os.MkdirTemp(t.Below, "sett-try-pin-")
+	g, err := newGround(t.Below, "sett-try-pin-", false)
 	if err != nil {
 		return nil, role.Fail(role.Environment, fmt.Errorf("pin programs: %w", err), "")
 	}
-	drop = func() { _ = pin.Remove(top) }
-	t.pin = filepath.Join(top, "pin")
+	drop = func() {
+		_ = pin.Remove(g.dir)
+		g.release()
+	}
+	t.pin = filepath.Join(g.dir, "pin")
 	if t.Agent.Resolved, err = t.Own.For(t.Agent, t.pin); err != nil {
 		drop()
 		return nil, err

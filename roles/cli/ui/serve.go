@@ -27,8 +27,10 @@ type Server struct {
 	Instance string
 	Again    string // the command line that opens the page
 	Keys     *Keys
+	Users    []int // that may connect, besides root, where this system tells them: see Users
 
 	port    int
+	entered func()        // nil, or called when a printed address has opened the page
 	streams chan struct{} // a place for each stream
 	deeds   deeds
 }
@@ -85,7 +87,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.streams = make(chan struct{}, mostStreams)
 	server := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withGuest,
 	}
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
@@ -114,6 +116,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		"Cache-Control": "no-store", "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
 	} {
 		h.Set(name, value)
+	}
+	if why := s.stranger(r.Context()); why != "" {
+		s.refuse(w, http.StatusForbidden, why, "")
+		return
 	}
 	if why := s.foreign(r); why != "" {
 		s.refuse(w, http.StatusForbidden, why, "")
@@ -205,6 +211,9 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, token string) {
 	if r.Method != http.MethodGet || !s.Keys.opens(once, token) {
 		s.unknown(w)
 		return
+	}
+	if s.entered != nil {
+		s.entered()
 	}
 	cookie, err := s.Keys.issue(shell)
 	if err != nil {

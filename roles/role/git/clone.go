@@ -34,7 +34,7 @@ func (g Repository) Clone(ctx context.Context, dir, commit string, bring func(gi
 	}
 	clone := Repository{dir, g.Environ}
 	if clone.commit(ctx, commit) == "" { // of a shallow repository git takes no more than its branches have
-		if _, err := clone.Run(ctx, "fetch", "--quiet", "--no-tags", "origin", commit); err != nil {
+		if _, err := clone.Run(ctx, "fetch", "--quiet", "--no-tags", g.Dir, commit); err != nil {
 			return err
 		}
 	}

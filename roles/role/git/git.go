@@ -23,10 +23,11 @@ type Repository struct {
 }
 
 // elsewhere are the variables that point git at another repository than the
-// directory's.
+// directory's, or parts of one.
 var elsewhere = []string{
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES",
+	"GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_CEILING_DIRECTORIES", "GIT_IMPLICIT_WORK_TREE", "GIT_CONFIG", "GIT_GRAFT_FILE", "GIT_SHALLOW_FILE",
+	"GIT_EXTERNAL_DIFF", "GIT_DIFF_OPTS", // these change git's output
 }
 
 // At returns the repository that a directory belongs to. Git runs with this environment.
@@ -49,6 +50,25 @@ func At(environment []string, dir string) Repository {
 // put into the repository's configuration. Filters of attributes stay: a repository may
 // not be clean without them.
 var Harmless = []string{"core.hooksPath=/dev/null", "core.fsmonitor=false"}
+
+// Plain are the settings that keep git's output in the form that Sett reads, and its work
+// the same, with any configuration of the user or the repository. Options of a command
+// line still count.
+var Plain = []string{
+	"color.ui=false", "color.diff=false", "color.status=false",
+	"diff.orderFile=/dev/null", // a missing one ends git diff; this one is empty
+	"diff.noprefix=false", "diff.mnemonicPrefix=false", "diff.relative=false", "diff.submodule=short",
+	"diff.context=3", "diff.interHunkContext=0", "diff.suppressBlankEmpty=false",
+	"log.showSignature=false", // before the text of each commit
+	"trailer.separators=:",
+	"i18n.commitEncoding=UTF-8", "i18n.logOutputEncoding=UTF-8", // of all that Sett writes and reads
+	"merge.conflictStyle=merge",
+	"submodule.recurse=false", "fetch.recurseSubmodules=false",
+	"clone.rejectShallow=false",
+}
+
+// toCopy lets git copy from the user's own repository on this machine.
+const toCopy = "protocol.file.allow=always"
 
 // local keeps git from fetching an object that it lacks from the remote that the
 // repository names for such objects: which program answers there is for that remote's
@@ -85,7 +105,11 @@ func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (str
 func commandOf(ctx context.Context, g Repository, args []string) *exec.Cmd {
 	options := []string{"-C", g.Dir}
 	if args[0] != "commit" { // a commit is the user's own, with the user's hooks
-		for _, s := range append(Harmless, "core.sshCommand=false") {
+		settings := slices.Concat(Harmless, Plain, []string{"core.sshCommand=false"})
+		if args[0] == "clone" || args[0] == "fetch" {
+			settings = append(settings, toCopy)
+		}
+		for _, s := range settings {
 			options = append(options, "-c", s)
 		}
 	}

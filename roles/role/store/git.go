@@ -28,7 +28,7 @@ var ErrNoGit = errors.New("git is not on the PATH")
 // anything longer hangs, for example on a pipe in place of a file.
 const commandTimeout = 10 * time.Minute
 
-// settings override everything that a configuration could say.
+// settings override everything that a configuration could say, with those of git.Plain.
 var settings = []string{
 	"core.hooksPath=/dev/null",
 	"core.fsmonitor=false",
@@ -44,12 +44,9 @@ var settings = []string{
 	"checkout.workers=0",
 	"gc.auto=0",
 	"maintenance.auto=false",
-	"submodule.recurse=false",
 	"diff.ignoreSubmodules=all",
 	"advice.detachedHead=false",
-	"log.showSignature=false",
 	"commit.gpgSign=false",
-	"i18n.commitEncoding=UTF-8",
 	"pack.writeReverseIndex=false",
 	"repack.writeBitmaps=false", // git believes one also after the history became deeper
 }
@@ -170,7 +167,7 @@ func (s *Store) process(ctx context.Context, c command) *process {
 	if c.dir != "" {
 		args = []string{"-C", c.dir, "--git-dir=" + cmp.Or(c.gitDir, s.Dir)}
 	}
-	for _, v := range slices.Concat(settings, c.config) {
+	for _, v := range slices.Concat(git.Plain, settings, c.config) {
 		args = append(args, "-c", v)
 	}
 	p := &process{cmd: exec.CommandContext(ctx, "git", append(args, c.args...)...), name: c.args[0]}
