@@ -118,12 +118,12 @@ func (r *report) line(line string, w io.Writer) {
 	r.add(e, w)
 }
 
-// writeLong names the tests that have run for long. One with subtests runs as long as
-// they do, so that it is not named beside them.
+// writeLong names the tests that have run for long. One with subtests waits for them, also for
+// those whose turn has not come, so that it is not named before they have ended.
 func (r *report) writeLong(w io.Writer, now time.Time) {
 	for _, p := range r.runs {
 		for _, t := range p.tests {
-			below := slices.ContainsFunc(p.tests, func(o *test) bool { return !o.running.IsZero() && strings.HasPrefix(o.name, t.name+"/") })
+			below := slices.ContainsFunc(p.tests, func(o *test) bool { return o.status == "" && strings.HasPrefix(o.name, t.name+"/") })
 			if d := now.Sub(t.running); !t.running.IsZero() && d >= long && !below {
 				fmt.Fprintf(w, "runs for %s: %s %s\n", d.Round(time.Minute), p.pkg, t.name)
 			}

@@ -146,7 +146,7 @@ func TestOnly(t *testing.T) {
 func TestLong(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var in strings.Builder
-	for _, e := range []string{"run TestShort", "pass TestShort", "run TestTurn", "pause TestTurn", "run TestHangs", "run TestHangs/one",
+	for _, e := range []string{"run TestShort", "pass TestShort", "run TestTurn", "pause TestTurn", "run TestTurns", "run TestTurns/one", "pause TestTurns/one", "run TestHangs", "run TestHangs/one",
 		"pass TestHangs/one", "run TestHangs/two", "pause TestHangs/two", "cont TestHangs/two"} {
 		action, name, _ := strings.Cut(e, " ")
 		fmt.Fprintf(&in, `{"Time":%q,"Action":%q,"Package":"sett/a","Test":%q}`+"\n", began.Format(time.RFC3339Nano), action, name)
