@@ -3,6 +3,8 @@ package supervisor
 import (
 	"sync"
 	"time"
+
+	"sett/runtime"
 )
 
 // Incarnations knows which incarnations may still work on their grants. One that has
@@ -10,21 +12,27 @@ import (
 // not for ever: recording may fail.
 type Incarnations struct {
 	mu    sync.Mutex
-	ended map[string]time.Time // by incarnation; zero: it runs
-	why   map[string]string    // reasons of those that we ended ourselves
+	ended map[string]ending // by incarnation
+	why   map[string]string // reasons of those that we ended ourselves
+}
+
+// ending is how an incarnation ended, and when; at zero it runs.
+type ending struct {
+	at   time.Time
+	exit runtime.Exit
 }
 
 // NewIncarnations returns a register without any.
 func NewIncarnations() *Incarnations {
-	return &Incarnations{ended: map[string]time.Time{}, why: map[string]string{}}
+	return &Incarnations{ended: map[string]ending{}, why: map[string]string{}}
 }
 
-func (n *Incarnations) begin(incarnation string) { n.end(incarnation, time.Time{}) }
+func (n *Incarnations) begin(incarnation string) { n.end(incarnation, ending{}) }
 
-func (n *Incarnations) end(incarnation string, at time.Time) {
+func (n *Incarnations) end(incarnation string, e ending) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.ended[incarnation] = at
+	n.ended[incarnation] = e
 }
 
 // forget is called when nothing is left of it.
@@ -54,15 +62,21 @@ func (n *Incarnations) reason(incarnation string) string {
 func (n *Incarnations) Runs(incarnation string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at, known := n.ended[incarnation]
-	return known && at.IsZero()
+	e, known := n.ended[incarnation]
+	return known && e.at.IsZero()
 }
 
-// gone says whether nobody records the end of the incarnation: it is unknown, or it
-// ended before a time.
-func (n *Incarnations) gone(incarnation string, before time.Time) bool {
+// unwatched is the exit of an incarnation that ended while nobody led.
+var unwatched = runtime.Exit{Code: -1, Text: "ended while no orchestrator watched"}
+
+// gone says whether nobody records the end of the incarnation, as far as that is known: it is
+// unknown, or it ended before a time. It returns its exit.
+func (n *Incarnations) gone(incarnation string, before time.Time) (runtime.Exit, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	at, known := n.ended[incarnation]
-	return !known || (!at.IsZero() && at.Before(before))
+	e, known := n.ended[incarnation]
+	if !known {
+		return unwatched, true
+	}
+	return e.exit, !e.at.IsZero() && e.at.Before(before)
 }

@@ -45,7 +45,7 @@ type Orphans struct {
 func (o *Orphans) Settle(ctx context.Context, e runtime.Exit) {
 	holder := e.Unit.Labels[runtime.LabelIncarnation]
 	for {
-		err := o.settleAll(ctx, e, func(h string) bool { return h == holder })
+		err := o.settleAll(ctx, func(h string) (runtime.Exit, bool) { return e, h == holder })
 		if ctx.Err() != nil || err == nil {
 			return
 		}
@@ -57,24 +57,24 @@ func (o *Orphans) Settle(ctx context.Context, e runtime.Exit) {
 	}
 }
 
-// look settles holders that ended while nobody led: no exit of theirs is delivered.
+// look settles holders that ended while nobody led, no exit of which is delivered, and those whose
+// end was not recorded.
 func (o *Orphans) look(ctx context.Context, before time.Time) {
-	e := runtime.Exit{Code: -1, Text: "ended while no orchestrator watched"}
-	err := o.settleAll(ctx, e, func(h string) bool { return o.Incarnations.gone(h, before) })
+	err := o.settleAll(ctx, func(h string) (runtime.Exit, bool) { return o.Incarnations.gone(h, before) })
 	if err != nil && ctx.Err() == nil {
 		o.Log.Warn("orphaned grants not looked for", "error", err)
 	}
 }
 
 // settleAll deals with dead holders, at a cost that does not grow with the queue.
-func (o *Orphans) settleAll(ctx context.Context, e runtime.Exit, dead func(holder string) bool) error {
+func (o *Orphans) settleAll(ctx context.Context, dead func(holder string) (runtime.Exit, bool)) error {
 	all, err := o.Running(ctx)
 	if err != nil {
 		return err
 	}
 	var failed error
 	for _, r := range all {
-		if dead(r.Holder) {
+		if e, is := dead(r.Holder); is {
 			failed = errors.Join(failed, o.settle(ctx, r, e))
 		}
 	}

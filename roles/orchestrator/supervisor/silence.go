@@ -135,7 +135,10 @@ func (s *Supervisor) silent(ctx context.Context, suspects []runtime.Unit) (out [
 		}
 	}
 	for incarnation, agent := range workers {
-		if now.Sub(heard(incarnation)) > s.Pace.SilentAfter && s.Incarnations.gone(incarnation, now.Add(-s.Pace.SilentAfter)) {
+		if now.Sub(heard(incarnation)) <= s.Pace.SilentAfter {
+			continue
+		}
+		if _, gone := s.Incarnations.gone(incarnation, now.Add(-s.Pace.SilentAfter)); gone {
 			_ = s.ForgetWorker(ctx, agent, incarnation) // its unit is unknown; on an error the next look repeats it
 		}
 	}

@@ -182,7 +182,7 @@ func (s *Supervisor) adopt(ctx context.Context) error {
 		if u.Running {
 			s.Incarnations.begin(l[runtime.LabelIncarnation])
 		} else {
-			s.Incarnations.end(l[runtime.LabelIncarnation], s.Now())
+			s.Incarnations.end(l[runtime.LabelIncarnation], ending{s.Now(), unwatched})
 		}
 	}
 	if s.Config().Notify == nil && s.units[runtime.ComponentNotifier] == nil {
@@ -281,10 +281,10 @@ func (s *Supervisor) ended(ctx context.Context, e runtime.Exit) {
 		s.anchorEnded(ctx, e)
 		return
 	}
-	s.Incarnations.end(l[runtime.LabelIncarnation], s.Now())
 	if why := s.Incarnations.reason(l[runtime.LabelIncarnation]); why != "" {
 		e.Text = why + ": " + e.Text
 	}
+	s.Incarnations.end(l[runtime.LabelIncarnation], ending{s.Now(), e})
 	switch l[runtime.LabelComponent] {
 	case runtime.ComponentWorker:
 		s.Pool.Ended(ctx, e)
