@@ -198,13 +198,16 @@ func (c *ledgerImportCmd) Run(a *app) error {
 	if c.Abort {
 		return c.abort(a, b, at.Name)
 	}
-	bundled, err := ledger.ImportBundle(a.ctx, a.at, at, c.Bundle, c.File)
-	if err != nil {
-		return err
-	}
+	var bundled bool
+	var unbundled error
 	a.Hold.On() // it clears away its part of an import
-	amount, lost, err := ledger.Import(a.ctx, &a.Terminal, b, term.ReadUntil(a.ctx, in), from)
+	amount, lost, err := ledger.Import(a.ctx, &a.Terminal, b, term.ReadUntil(a.ctx, in), from, func() error {
+		bundled, unbundled = ledger.ImportBundle(a.ctx, a.at, at, c.Bundle, c.File) // so that agents find the commits
+		return unbundled
+	})
 	switch {
+	case err != nil && unbundled != nil:
+		return unbundled
 	case ledger.Malformed(err):
 		return role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(from), cleaned(err)), "nothing was imported")
 	case errors.Is(err, blackboard.ErrStale):

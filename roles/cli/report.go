@@ -163,7 +163,7 @@ func (c *reportCmd) fromExport(a *app) (*report.Report, error) {
 	defer done()
 	quiet := a.Terminal
 	quiet.Stderr = io.Discard
-	if _, _, err := ledger.Import(a.ctx, &quiet, b, term.ReadUntil(a.ctx, in), filepath.Base(path)); ledger.Malformed(err) {
+	if _, _, err := ledger.Import(a.ctx, &quiet, b, term.ReadUntil(a.ctx, in), filepath.Base(path), nil); ledger.Malformed(err) {
 		return nil, role.Fail(role.Failed, fmt.Errorf("%s: %w", role.Clean(c.Ledger), cleaned(err)), "sett ledger export writes such a file")
 	} else if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type ImportOptions struct {
 	By       string       // the person, for the ledger
 	Source   string       // the file, for the ledger
 	Progress func(Counts) // is told now and then how far it has come; nil: nobody
+	Ready    func() error // is called when all records are there, before they appear; its error ends the import; may be nil
 
 	Part int // records that are sent at a time; 0: stageRecords
 }
@@ -206,6 +207,11 @@ func (i *imports) run(ctx context.Context) error {
 	i.stage.total()
 	if err := i.stage.flush(ctx, true); err != nil {
 		return err
+	}
+	if i.o.Ready != nil {
+		if err := i.o.Ready(); err != nil {
+			return err
+		}
 	}
 	r, err := i.c.Do(ctx, "import_finish", i.o.Token, i.o.By, i.o.Source, i.head.Workflow, strconv.Itoa(i.counts.Artefacts),
 		strconv.Itoa(i.counts.Claims), strconv.Itoa(i.counts.Workflows), strconv.Itoa(i.counts.Events), i.lines.sum())
