@@ -68,7 +68,7 @@ const (
 	AttributeGate           = "gate"            // gateHeld: Artefact waits for approval
 	AttributeResult         = "result"          // a second artefact that the move made
 	AttributeResultType     = "result_type"     // and its type
-	AttributeWaitsFor       = "waits_for"       // waitsForPeople: from here on the workflow waits for people alone
+	AttributeWaitsFor       = "waits_for"       // from here on the workflow waits for people alone (waitsForPeople), or for its turn to land (waitsForTurn)
 	AttributeRule           = "rule"            // of a bid: the entry of an agent's bids in sett.yml that decided
 	AttributeLine           = "line"            // of a bid: the line of that entry, as the agent was started with it
 	AttributeDecidedBy      = "decided_by"      // a decision that a script took: by which course
@@ -80,6 +80,7 @@ const (
 const (
 	gateHeld       = "held"
 	waitsForPeople = "people"
+	waitsForTurn   = "turn"
 )
 
 // Ran returns what a grant was run with, of the entry of its start. An entry of an older
@@ -133,6 +134,10 @@ func (e Event) GoalEnded() WorkflowStatus {
 // OnlyPeople says whether from this entry on its workflow waits for people alone.
 // An entry of an older Sett does not tell.
 func (e Event) OnlyPeople() bool { return e.Attributes[AttributeWaitsFor] == waitsForPeople }
+
+// WaitsForTurn says whether from this entry on its workflow waits for its turn to land alone.
+// An entry of an older Sett does not tell.
+func (e Event) WaitsForTurn() bool { return e.Attributes[AttributeWaitsFor] == waitsForTurn }
 
 // Beginning is the position before the ledger's first entry.
 const Beginning = "0-0"

@@ -28,6 +28,33 @@ func (w Workflow) OnlyPeople() bool {
 	return !w.Status.Ended() && outstanding > 0 && w.Suspended == outstanding
 }
 
+// WaitsForTurn says whether the workflow waits for its turn to land alone: the landing is all
+// its work outstanding, and no person has to free the branch.
+func (w Workflow) WaitsForTurn() bool {
+	return !w.Status.Ended() && w.Outstanding == 1 && w.Landing != nil && (w.Landing.State == LandingQueued || w.Landing.State == LandingVerifying)
+}
+
+// Passes says whether the workflow lets the ones behind it in the queue land before it: only
+// a person can free its branch, or a try failed and is repeated later.
+func (w Workflow) Passes() bool {
+	return w.Landing == nil || w.Landing.People || w.Landing.Trouble != ""
+}
+
+// Ahead returns the workflow that has to land before this one, where only people take
+// that one on: then this one waits for people, too. The queue has the open landings in the
+// order of their turns, and may be cut anywhere.
+func (w Workflow) Ahead(queue []Workflow) (ahead Workflow, ok bool) {
+	for _, q := range queue {
+		switch {
+		case q.ID == w.ID:
+			return Workflow{}, false
+		case !q.Passes():
+			return q, w.WaitsForTurn() && q.OnlyPeople()
+		}
+	}
+	return Workflow{}, false
+}
+
 // Workflow is the account of everything that grows from one goal. Its ID is the
 // goal's.
 type Workflow struct {

@@ -62,3 +62,49 @@ func TestOnlyPeople(t *testing.T) {
 		})
 	}
 }
+
+func TestAhead(t *testing.T) {
+	goal := func(id string, state LandingState, outstanding, suspended int) Workflow {
+		return Workflow{ID: id, Status: WorkflowActive, Outstanding: outstanding, Suspended: suspended, Landing: &Landing{State: state}}
+	}
+	barred, sick, ended := goal("barred", LandingBarred, 1, 1), goal("sick", LandingQueued, 1, 0), goal("ended", LandingLanded, 0, 0)
+	barred.Landing.People, sick.Landing.Trouble, ended.Status = true, "no space left", WorkflowAchieved
+	var (
+		asks   = goal("asks", LandingVerifying, 2, 1)
+		works  = goal("works", LandingVerifying, 2, 0)
+		next   = goal("next", LandingQueued, 1, 0)
+		moves  = goal("moves", LandingMoving, 1, 0)
+		seen   = goal("seen", LandingVerifying, 1, 0)
+		claims = goal("claims", LandingQueued, 2, 0)
+	)
+	for name, c := range map[string]struct {
+		w     Workflow
+		queue []Workflow
+		want  string
+	}{
+		"behind a person":                {next, []Workflow{asks, next}, "asks"},
+		"behind others behind it":        {next, []Workflow{asks, sick, seen, next}, "asks"},
+		"the ones that pass":             {next, []Workflow{barred, sick, asks, next}, "asks"},
+		"behind a person, with trouble":  {sick, []Workflow{asks, sick}, "asks"},
+		"after its verification":         {seen, []Workflow{asks, seen}, "asks"},
+		"the queue is cut":               {next, []Workflow{asks}, "asks"},
+		"before a person":                {sick, []Workflow{sick, asks}, ""},
+		"first":                          {next, []Workflow{next, asks}, ""},
+		"itself":                         {asks, []Workflow{asks, next}, ""},
+		"agents work on it":              {claims, []Workflow{asks, claims}, ""},
+		"behind agents":                  {next, []Workflow{works, asks, next}, ""},
+		"behind the repository":          {next, []Workflow{moves, asks, next}, ""},
+		"only a person frees its branch": {barred, []Workflow{asks, barred}, ""},
+		"all pass":                       {next, []Workflow{barred, sick, next}, ""},
+		"it has ended":                   {ended, []Workflow{asks}, ""},
+		"no landing":                     {Workflow{ID: "x", Status: WorkflowActive, Outstanding: 1}, []Workflow{asks}, ""},
+		"nobody waits":                   {next, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ahead, ok := c.w.Ahead(c.queue)
+			if ok != (c.want != "") || ok && ahead.ID != c.want {
+				t.Errorf("got %q, %v", ahead.ID, ok)
+			}
+		})
+	}
+}

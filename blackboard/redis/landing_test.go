@@ -60,6 +60,9 @@ func TestLanding(t *testing.T) {
 		w.refuses("a stale leader", blackboard.ErrStale, func() error { return w.b.Leader.SetLanding(w.ctx, "old", "") })
 		first, result := w.achieved()
 		second, _ := w.achieved()
+		if e := w.lastEvent(); !e.WaitsForTurn() || e.OnlyPeople() || !w.workflow(second).WaitsForTurn() {
+			t.Errorf("its turn: %+v", e)
+		}
 		w.openLandings(first, second)
 		wf := w.workflow(first)
 		if wf.Status != blackboard.WorkflowActive || wf.Outstanding != 1 || wf.Landing.State != blackboard.LandingQueued || wf.Landing.Since.IsZero() || wf.OnlyPeople() {
@@ -69,7 +72,7 @@ func TestLanding(t *testing.T) {
 		old := *wf.Landing
 
 		w.lands(first, blackboard.Landing{State: blackboard.LandingBarred, Artefact: result, Branch: "main", Reason: "checked out", People: true}, nil)
-		if wf := w.workflow(first); !wf.OnlyPeople() {
+		if wf := w.workflow(first); !wf.OnlyPeople() || wf.WaitsForTurn() {
 			t.Errorf("barred: %+v", wf)
 		}
 		if e := w.lastEvent(); e.Kind != blackboard.EventLanding || e.To != "barred" || e.From != "queued" || !e.OnlyPeople() {
@@ -110,11 +113,14 @@ func TestLandingIsReworked(t *testing.T) {
 			Type: blackboard.TypeLanding, Payload: "{}", Commit: "bb", SourceArtefacts: []string{result}, ProducedByRole: blackboard.RoleRepository, WorkflowID: goal}
 		w.lands(goal, blackboard.Landing{State: blackboard.LandingVerifying, Artefact: result, Verification: landing.ID}, func(s *blackboard.LandingStep) { s.Artefact = &landing })
 		claim := w.open(landing.ID, "a")
-		if wf := w.workflow(goal); wf.Outstanding != 2 {
+		if wf := w.workflow(goal); wf.Outstanding != 2 || wf.WaitsForTurn() || w.lastEvent().WaitsForTurn() {
 			t.Errorf("verifying: %+v", wf)
 		}
 		must(t, w.bid(claim, "a", blackboard.BidIgnore))
 		must(t, w.b.Leader.TerminateClaim(w.ctx, w.guard(claim), "feedback by a", nil, nil))
+		if e := w.lastEvent(); !e.WaitsForTurn() || !w.workflow(goal).WaitsForTurn() {
+			t.Errorf("verified: %+v", e)
+		}
 		w.openLandings(goal)
 		review := blackboard.Artefact{ID: blackboard.LandingReviewID(result, time.Time{}), StructuralType: blackboard.Review, Type: blackboard.TypeLandingReview,
 			Payload: "no", SourceArtefacts: []string{result}, ProducedByRole: blackboard.RoleRepository, WorkflowID: goal}

@@ -181,16 +181,28 @@ func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome, onBranch boo
 }
 
 // waitsForPeople lists the open questions and gates of a goal, or (empty) of all, each
-// with its commands. errGoesOn when there is none: a person has just acted.
+// with its commands; of a goal without any, those of the goal that has to land before it.
+// errGoesOn when there is none: a person has just acted.
 func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instance.Instance, id string) (end, err error) {
-	all, err := view.MatterReader{Reader: status.Reader(a.at, b, in), Workflow: id}.Open(ctx)
+	r := view.MatterReader{Reader: status.Reader(a.at, b, in), Workflow: id}
+	all, err := r.Open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	ahead := ""
+	if len(all) == 0 {
+		if ahead, all, err = view.MattersAhead(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	if len(all) == 0 {
 		return a.barred(ctx, b, in, id)
 	}
-	lines := []string{"waiting for you: " + view.Count(all)}
+	first := "waiting for you: " + view.Count(all)
+	if ahead != "" {
+		first += fmt.Sprintf(" of goal %s, which lands before goal %s", words.Short(ahead), words.Short(id))
+	}
+	lines := []string{first}
 	hint := "" // the commands stand below each
 	for _, m := range all {
 		lines = append(lines, m.Brief())

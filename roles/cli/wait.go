@@ -46,6 +46,7 @@ Terminal, 5 it waits for a person; the message says the commands.
 --for question ends with 0 when something of the goal waits for an answer or an approval,
 and prints that; with 1 when the goal ends before, or 6 when that was without a Terminal.
 --for idle ends with 0 when the goal has ended, however, or waits for nothing but people.
+A goal whose turn to land comes after one that waits for people alone waits for them, too.
 On a terminal, --for terminal and --for end ask questions and gates of the goal right there,
 and go on waiting; an empty line leaves one open.
 After --timeout the exit code is 4, and what is waited for is named; on a terminal also
@@ -118,7 +119,7 @@ func (v waitView) text(a *app) error {
 		a.Printf("\n")
 		printMatter(&a.Terminal, m)
 	}
-	others := slices.DeleteFunc(slices.Clone(v.Waits), view.Wait.ByPerson) // people's are told already
+	others := slices.DeleteFunc(slices.Clone(v.Waits), func(w view.Wait) bool { return w.What.ByPerson() }) // told already
 	return chart.Waits(&a.Terminal, others, v.More)
 }
 
@@ -155,7 +156,7 @@ func (w *goalWaiter) follow(ctx context.Context) error {
 		return err
 	}
 	return v.follow(ctx, from, func(e blackboard.Event) error {
-		if e.Workflow != w.goal {
+		if e.Workflow != w.goal && !leaves(e, w.goal) {
 			return nil
 		}
 		return ledger.Patiently(ctx, func() error { return w.look(ctx) })
@@ -182,11 +183,15 @@ func (w *goalWaiter) look(ctx context.Context) error {
 
 // over says whether the condition seems to hold.
 func (w *goalWaiter) over(ctx context.Context) (bool, error) {
-	if w.what == forTerminal || w.what == forIdle {
-		return atEnd(ctx, w.b, w.goal)
+	if w.what == forEnd {
+		g, err := w.b.Records.Workflow(ctx, w.goal)
+		return g.Status.Ended(), err
+	}
+	if over, err := atEnd(ctx, w.b, w.goal); err != nil || over || w.what != forQuestion {
+		return over, err
 	}
 	g, err := w.b.Records.Workflow(ctx, w.goal)
-	return g.Status.Ended() || w.what == forQuestion && g.Questions+g.Gates > 0, err
+	return g.Questions+g.Gates > 0, err
 }
 
 // view reads the goal as it is printed.
@@ -208,11 +213,22 @@ func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
 	if g.Status.Ended() {
 		return v, nil
 	}
-	if v.Matters, err = (view.MatterReader{Reader: status.Reader(w.at, w.b, w.in), Workflow: w.goal, Whole: !w.form.ForPeople()}).Open(ctx); err != nil {
+	if v.Matters, err = w.matters(ctx); err != nil {
 		return v, err
 	}
 	v.Waits, v.More, err = status.Reader(w.at, w.b, w.in).Waits(ctx, w.goal)
 	return v, err
+}
+
+// matters reads the questions and gates of the goal, and of the goal that has to land before it.
+func (w *goalWaiter) matters(ctx context.Context) ([]view.Matter, error) {
+	r := view.MatterReader{Reader: status.Reader(w.at, w.b, w.in), Workflow: w.goal, Whole: !w.form.ForPeople()}
+	own, err := r.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	_, ahead, err := view.MattersAhead(ctx, r)
+	return append(own, ahead...), err
 }
 
 // taken returns the command's end for the goal's state; errGoesOn when the condition

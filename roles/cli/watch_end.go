@@ -11,8 +11,10 @@ import (
 	"sett/blackboard"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/ledger"
+	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 var (
@@ -73,7 +75,7 @@ func (l *ledgerEnd) at(ctx context.Context, from string) (bool, error) {
 // after returns errOver when an entry is the last one to be shown.
 func (l *ledgerEnd) after(ctx context.Context, e blackboard.Event) error {
 	l.note(e)
-	if l.last == "" && (l.workflow == "" || e.Workflow == l.workflow) && (e.GoalEnded() != "" || e.OnlyPeople()) {
+	if l.last == "" && leaves(e, l.workflow) {
 		if err := ledger.Patiently(ctx, func() error { return l.settle(ctx) }); err != nil {
 			return err
 		}
@@ -82,6 +84,12 @@ func (l *ledgerEnd) after(ctx context.Context, e blackboard.Event) error {
 		return errOver
 	}
 	return nil
+}
+
+// leaves says whether after an entry there may be nothing left to wait for but people, in a goal or (empty)
+// in all. People that another goal needs keep this one from its turn to land.
+func leaves(e blackboard.Event, goal string) bool {
+	return e.OnlyPeople() || (goal == "" || e.Workflow == goal) && (e.GoalEnded() != "" || e.WaitsForTurn())
 }
 
 // note keeps the failed goals. A goal that is retried counts no longer.
@@ -111,18 +119,40 @@ func (l *ledgerEnd) done(ctx context.Context) (bool, error) {
 		return atEnd(ctx, l.board, l.workflow)
 	}
 	active, err := l.board.Index.ActiveWorkflows(ctx)
+	if err != nil || len(active) == 0 {
+		return err == nil, err
+	}
+	queue, err := view.LandingQueue(ctx, status.BoardOf(l.board))
+	if err != nil {
+		return false, err
+	}
 	for _, id := range active {
-		if over, err := atEnd(ctx, l.board, id); err != nil || !over {
+		if w, err := l.board.Records.Workflow(ctx, id); err != nil || !over(w, queue) {
 			return false, err
 		}
 	}
-	return err == nil, err
+	return true, nil
 }
 
 // atEnd says whether a goal has ended, or waits for people alone.
 func atEnd(ctx context.Context, b *instance.Board, goal string) (bool, error) {
 	w, err := b.Records.Workflow(ctx, goal)
-	return w.Status.Ended() || w.OnlyPeople(), err
+	if err != nil || !w.WaitsForTurn() {
+		return over(w, nil), err
+	}
+	queue, err := view.LandingQueue(ctx, status.BoardOf(b))
+	if err != nil {
+		return false, err
+	}
+	w, err = b.Records.Workflow(ctx, goal) // it may have had its turn
+	return over(w, queue), err
+}
+
+// over says whether a goal has ended, or waits for people alone: its own, or those of the
+// goal that has to land before it.
+func over(w blackboard.Workflow, queue []blackboard.Workflow) bool {
+	_, behind := w.Ahead(queue)
+	return w.Status.Ended() || w.OnlyPeople() || behind
 }
 
 // endingOfAll returns the command's end when no work is outstanding: goals that are

@@ -66,7 +66,8 @@ func ReadOpen(ctx context.Context, b Board, workflow string) (Open, error) {
 // turn is a goal's place among those that are about to land.
 type turn struct {
 	goal  blackboard.Workflow
-	after string // the goal before it; empty: none
+	after string   // the goal before it; empty: none
+	needs []string // the commands of a person, without the program, that after waits for; none: it goes on by itself
 }
 
 // readLandings reads the goals that are about to land.
@@ -76,21 +77,29 @@ func (o *Open) readLandings(ctx context.Context, b Board) error {
 		return err
 	}
 	o.More += max(len(ids)-MostOpen, 0)
-	ids = ids[:min(len(ids), MostOpen)]
-	all, each, err := b.TryWorkflows(ctx, ids)
-	before := ""
-	for i, w := range all {
-		if each[i] != nil || w.Landing == nil {
-			continue // a corrupt goal, which list names
-		}
+	all, err := workflows(ctx, b, ids)
+	if err != nil {
+		return err
+	}
+	before, needs := "", []string(nil)
+	for _, w := range all {
 		if o.workflow == "" || o.workflow == w.ID {
-			o.landings = append(o.landings, turn{w, before})
+			t := turn{goal: w, after: before}
+			if ahead, ok := w.Ahead(all); ok {
+				if needs == nil {
+					if needs, err = needsOf(ctx, b, ahead.ID); err != nil {
+						return err
+					}
+				}
+				t.after, t.needs = ahead.ID, needs
+			}
+			o.landings = append(o.landings, t)
 		}
-		if !w.Landing.People && w.Landing.Trouble == "" { // the others pass
+		if !w.Passes() {
 			before = w.ID
 		}
 	}
-	return err
+	return nil
 }
 
 // ofWorkflow keeps the items of one goal.

@@ -137,6 +137,8 @@ func (s Scene) landing(t turn) Wait {
 	branch, id := role.Clean(l.Branch), words.Short(t.goal.ID)
 	var text string
 	switch {
+	case len(t.needs) > 0:
+		text = fmt.Sprintf("goal %s waits for its turn to land, after goal %s%s", id, words.Short(t.after), t.forYou())
 	case l.Trouble != "":
 		text = fmt.Sprintf("goal %s does not land yet; trouble: %s; it is tried again", id, role.Clean(l.Trouble))
 	case l.State == blackboard.LandingBarred:
@@ -149,11 +151,12 @@ func (s Scene) landing(t turn) Wait {
 		text = fmt.Sprintf("the repository has to land goal %s", id)
 	}
 	w := blackboard.LandingWait(t.goal)
-	if l.People {
+	people := l.People || len(t.needs) > 0
+	if people {
 		w.Agent = ""
 	}
 	v := s.wait(w, text)
-	v.people, v.trouble = l.People, v.trouble+l.Trouble
+	v.people, v.trouble = people, v.trouble+l.Trouble
 	return v
 }
 

@@ -204,11 +204,16 @@ end
 
 -- Says in the entry of a move whether from here only people can take its workflow
 -- on: all work outstanding is suspended. A landing that is being verified waits for the rest,
--- and so do claims that are blocked by a Conflict. blackboard.OnlyPeople says the same.
+-- and so do claims that are blocked by a Conflict. blackboard.OnlyPeople says the same. Says `turn`
+-- where its turn to land is all that is left, as blackboard.WaitsForTurn does.
 local function waits_for(workflow)
   local w = call('HMGET', workflow_key(workflow), 'outstanding', 'suspended', 'landing', 'blocked')
   local outstanding, suspended = (tonumber(w[1] or 0) or 0) - (tonumber(w[4] or 0) or 0), tonumber(w[2] or 0) or 0
-  if w[3] and string.find(w[3], '"state":"verifying"', 1, true) then
+  local verifying = w[3] and string.find(w[3], '"state":"verifying"', 1, true)
+  if w[1] == '1' and (verifying or w[3] and string.find(w[3], '"state":"queued"', 1, true)) then
+    return 'turn'
+  end
+  if verifying then
     outstanding = outstanding - 1
   end
   return outstanding > 0 and suspended == outstanding and 'people' or ''

@@ -40,7 +40,7 @@ func (w Work) Bottom(now time.Time) []Styled {
 	lines, hidden := 0, w.More
 	for _, wait := range w.Waits {
 		wait = wait.Later(passed)
-		if wait.ByPerson() || wait.What != blackboard.WaitResult && time.Duration(wait.AgeSeconds)*time.Second < soon {
+		if wait.What.ByPerson() || wait.What != blackboard.WaitResult && time.Duration(wait.AgeSeconds)*time.Second < soon {
 			continue
 		}
 		if lines == mostBottom {
