@@ -176,6 +176,7 @@ type Grant struct {
 	Unmerged   []string      `json:"unmerged,omitempty"` // artefacts with a commit that this tree lacked: it conflicts with those before it
 	Reason     string        `json:"reason,omitempty"`
 	QueuedAt   time.Time     `json:"queued_at"`
+	LineSince  time.Time     `json:"line_since,omitzero"` // its place in its agent's queue, which it kept when the agent was stopped; zero: by queued_at
 	StartedAt  time.Time     `json:"started_at,omitzero"`
 	EndedAt    time.Time     `json:"ended_at,omitzero"`
 	WaitsSince time.Time     `json:"waits_since,omitzero"` // running, and its cub waits for the repository or the blackboard; zero: it does not
@@ -183,6 +184,9 @@ type Grant struct {
 	WaitsWhy   string        `json:"waits_why,omitempty"`  // then: the hindrance; absent: none is known
 	ToolTime   time.Duration `json:"tool_time,omitempty"`  // from the tool's start to its being reaped
 }
+
+// Place is the time by which a queued grant stands in its agent's queue.
+func (g Grant) Place() time.Time { return firstKnown(g.LineSince, g.QueuedAt) }
 
 // OfAgent says whether a grant is an agent's. A person's review is a grant too; no
 // claim waits for it, and it takes no agent's place.

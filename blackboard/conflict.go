@@ -47,11 +47,23 @@ func ConflictID(goal, ours, theirs string) string {
 	return derivedID("conflict "+ours+" "+theirs, goal)
 }
 
-// ConflictReviewID returns the id of the one Review that a Conflict leads to.
-func ConflictReviewID(conflict string) string { return derivedID("conflict review", conflict) }
+// ConflictReviewID returns the id of the Review by which a Conflict sends a version of its later side back.
+// Empty: the first version that it sends back.
+func ConflictReviewID(conflict, version string) string {
+	return derivedID(ofVersion("conflict review", version), conflict)
+}
 
-// ConflictReworkID returns the id of the one rework claim that it leads to.
-func ConflictReworkID(conflict string) string { return derivedID("conflict rework", conflict) }
+// ConflictReworkID returns the id of the rework claim that this leads to.
+func ConflictReworkID(conflict, version string) string {
+	return derivedID(ofVersion("conflict rework", version), conflict)
+}
+
+func ofVersion(purpose, version string) string {
+	if version == "" {
+		return purpose
+	}
+	return purpose + " of " + version
+}
 
 // Clash hands a running grant back, since the commits that its tree starts from do not
 // merge: the grant waits until the Conflict is settled.

@@ -72,12 +72,22 @@ func LandingReworkID(result string, turn time.Time) string {
 	return derivedID("landing rework "+turnText(turn), result)
 }
 
-// LandingID returns the id of a goal's Landing of a commit, but for its first one.
-func LandingID(goal, commit string, turn time.Time) string {
-	return derivedID("landing "+turnText(turn)+" "+commit, goal)
+// LandingID returns the id of a goal's Landing of a commit, but for its first one. Tries counts those of it whose
+// verification was superseded.
+func LandingID(goal, commit string, turn time.Time, tries int) string {
+	purpose := "landing " + turnText(turn) + " " + commit
+	if tries > 0 {
+		purpose += " " + strconv.Itoa(tries)
+	}
+	return derivedID(purpose, goal)
 }
 
 func turnText(turn time.Time) string { return strconv.FormatInt(turn.UnixMicro(), 10) }
+
+// OfLanding says whether the target is a Landing of the role repository: a commit that a branch is about to have.
+func (t Target) OfLanding() bool {
+	return t.Type == TypeLanding && t.Agent == "" && t.Role == RoleRepository
+}
 
 // LandingThread returns the thread of all Landings of a goal: the id of the first.
 func LandingThread(goal string) string { return derivedID("landings", goal) }

@@ -168,9 +168,9 @@ func TestReworkConflict(t *testing.T) {
 			x := w.finish(first, "a", blackboard.Standard, "X", "")
 			k := conflictOf(w.snapshot(first).Claim, "bb")
 			q := blackboard.ConflictRework{Epoch: w.epoch, Artefact: x.ID,
-				Review: blackboard.Artefact{ID: blackboard.ConflictReviewID(k.ID), StructuralType: blackboard.Review, Type: blackboard.TypeConflictReview,
+				Review: blackboard.Artefact{ID: blackboard.ConflictReviewID(k.ID, ""), StructuralType: blackboard.Review, Type: blackboard.TypeConflictReview,
 					Payload: "no", SourceArtefacts: []string{x.ID}, ProducedByRole: blackboard.RoleRepository, WorkflowID: x.WorkflowID},
-				Rework: blackboard.Rework{ClaimID: blackboard.ConflictReworkID(k.ID), Agent: "a", Context: []string{blackboard.ConflictReviewID(k.ID)}}}
+				Rework: blackboard.Rework{ClaimID: blackboard.ConflictReworkID(k.ID, ""), Agent: "a", Context: []string{blackboard.ConflictReviewID(k.ID, "")}}}
 			if asks {
 				q.Question = &blackboard.Artefact{ID: newID(), StructuralType: blackboard.Question, Type: "Question", Payload: "?", ClaimID: q.ClaimID,
 					SourceArtefacts: []string{x.ID}, ProducedByRole: blackboard.RoleOrchestrator, WorkflowID: x.WorkflowID}

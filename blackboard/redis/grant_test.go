@@ -1,8 +1,10 @@
 package redis
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sett/blackboard"
 )
@@ -123,6 +125,46 @@ func TestRequeue(t *testing.T) {
 		if st, _ := w.start(claim, "a", "h2"); st.Grant.Attempt != 2 {
 			t.Errorf("started %+v", st)
 		}
+	})
+}
+
+// A grant that was handed back, however often, comes before those that were queued after it. One whose holder died
+// comes behind them: it may be the cause.
+func TestPlaceInLine(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		first, second, third := w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a"), w.granted(blackboard.PhaseExclusive, "a")
+		line := func(what string, want ...string) {
+			t.Helper()
+			work, err := w.b.Index.OpenAgentWork(w.ctx, "a")
+			must(t, err)
+			wantList(t, what, work.Grants, want...)
+			places := map[string]time.Time{}
+			for _, id := range want {
+				places[id] = w.grantOf(id, "a").Place()
+			}
+			if !slices.IsSortedFunc(want, func(a, b string) int { return places[a].Compare(places[b]) }) {
+				t.Errorf("%s: the places are %v", what, places)
+			}
+		}
+		line("queued", first, second, third)
+		for range 2 {
+			_, a := w.start(first, "a", "h")
+			_, b := w.start(second, "a", "h")
+			for _, ref := range []blackboard.GrantRef{b, a} {
+				must(t, w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref, Most: 10, Reason: "stopped"}))
+			}
+			line("handed back", first, second, third)
+		}
+		if g := w.grantOf(first, "a"); !g.QueuedAt.After(g.LineSince) || g.LineSince.IsZero() {
+			t.Errorf("since when it is queued is lost: %+v", g)
+		}
+		_, ref := w.start(first, "a", "h")
+		must(t, w.b.Leader.RetryGrant(w.ctx, w.epoch, ref, "died"))
+		line("died", second, third, first)
+		_, ref = w.start(first, "a", "h")
+		must(t, w.b.Cub.Requeue(w.ctx, blackboard.HandBack{GrantRef: ref, Most: 10, Reason: "stopped"}))
+		line("handed back after it died", second, third, first)
 	})
 }
 

@@ -109,7 +109,7 @@ func TestLandingIsReworked(t *testing.T) {
 		w := newWorld(t, s)
 		must(t, w.b.Leader.SetLanding(w.ctx, w.epoch, "main"))
 		goal, result := w.achieved()
-		landing := blackboard.Artefact{ID: blackboard.LandingID(goal, "bb", time.Time{}), LogicalID: blackboard.LandingThread(goal), StructuralType: blackboard.Standard,
+		landing := blackboard.Artefact{ID: blackboard.LandingID(goal, "bb", time.Time{}, 0), LogicalID: blackboard.LandingThread(goal), StructuralType: blackboard.Standard,
 			Type: blackboard.TypeLanding, Payload: "{}", Commit: "bb", SourceArtefacts: []string{result}, ProducedByRole: blackboard.RoleRepository, WorkflowID: goal}
 		w.lands(goal, blackboard.Landing{State: blackboard.LandingVerifying, Artefact: result, Verification: landing.ID}, func(s *blackboard.LandingStep) { s.Artefact = &landing })
 		claim := w.open(landing.ID, "a")

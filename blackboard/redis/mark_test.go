@@ -226,10 +226,10 @@ func TestLeaderSeesItsEntries(t *testing.T) {
 		sees("conflict_rework", w.b.Leader.ReworkConflict(w.ctx, blackboard.ConflictRework{
 			Epoch: w.epoch, Artefact: x.ID,
 			Review: blackboard.Artefact{
-				ID: blackboard.ConflictReviewID(k.ID), StructuralType: blackboard.Review, Type: blackboard.TypeConflictReview,
+				ID: blackboard.ConflictReviewID(k.ID, ""), StructuralType: blackboard.Review, Type: blackboard.TypeConflictReview,
 				Payload: "no", SourceArtefacts: []string{x.ID}, ProducedByRole: blackboard.RoleRepository, WorkflowID: x.WorkflowID,
 			},
-			Rework: blackboard.Rework{ClaimID: blackboard.ConflictReworkID(k.ID), Agent: "a", Context: []string{blackboard.ConflictReviewID(k.ID)}},
+			Rework: blackboard.Rework{ClaimID: blackboard.ConflictReworkID(k.ID, ""), Agent: "a", Context: []string{blackboard.ConflictReviewID(k.ID, "")}},
 		}))
 
 		sees("lands", w.b.Leader.SetLanding(w.ctx, w.epoch, "main"))

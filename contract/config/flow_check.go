@@ -100,6 +100,25 @@ func (f *flowCheck) meant(name, otherwise string) string {
 	return otherwise
 }
 
+// byRepository is the hint for a type of the role repository: no agent makes it. Empty: it is none.
+func (f *flowCheck) byRepository(name string, commits bool) string {
+	switch name {
+	case blackboard.TypeLanding, blackboard.TypeConflict:
+		switch {
+		case commits:
+			return "take it out: Sett makes it, always with a commit"
+		case name == blackboard.TypeConflict:
+			return ""
+		case f.config.Land == nil:
+			return "land: {onto: BRANCH, verify: true} has Sett make it before a result lands"
+		}
+		return "land: {verify: true} has Sett make it before a result lands"
+	case blackboard.TypeLandingReview, blackboard.TypeConflictReview:
+		return "take it out: Sett makes it, and a Review gets no claim; its result is sent back to the agent that made it"
+	}
+	return ""
+}
+
 func (f *flowCheck) checkBids() {
 	for _, a := range f.config.Agents {
 		path := join("agents", a.Name) + ".bids"
@@ -128,10 +147,14 @@ func (f *flowCheck) checkMade(at position, path, name string) {
 		}
 	case f.declares() || f.Closed():
 		says := "no agent makes"
-		hint := f.meant(name, "makes: "+name+" belongs to the agent that makes it")
+		otherwise := "makes: " + name + " belongs to the agent that makes it"
 		if !f.Closed() {
 			says = "no agent says that it makes"
-			hint = f.meant(name, fmt.Sprintf("if %s does, say so: makes: %s", f.Undeclared[0], name))
+			otherwise = fmt.Sprintf("if %s does, say so: makes: %s", f.Undeclared[0], name)
+		}
+		hint := f.byRepository(name, path == "commits")
+		if hint == "" {
+			hint = f.meant(name, otherwise)
 		}
 		f.fault(at, hint, "%s: %s %s", path, says, quote(name))
 	}
@@ -173,8 +196,8 @@ func (f *flowCheck) checkGates() {
 		}
 		at := f.at("approve", pattern)
 		near := spelling.Nearest(pattern, types[:min(len(types), mostNearest)])
-		hint := ""
-		if near != "" {
+		hint := f.byRepository(pattern, false)
+		if hint == "" && near != "" {
 			hint = fmt.Sprintf("did you mean %q?", near)
 		}
 		if f.Closed() {

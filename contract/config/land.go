@@ -44,6 +44,9 @@ func (c *Config) Verifies() bool {
 	return c.Land != nil && (c.Land.Verify || slices.Contains(c.Approve, blackboard.TypeLanding))
 }
 
+// Supersedes says whether work on the target is wanted no more: it is a Landing, and none is verified any more.
+func (c *Config) Supersedes(t blackboard.Target) bool { return t.OfLanding() && !c.Verifies() }
+
 // gates says whether artefacts of a type wait for a person's approval.
 func (c *Config) gates(artefactType string) bool {
 	return slices.ContainsFunc(c.Approve, func(pattern string) bool { return blackboard.Match(pattern, artefactType) })

@@ -52,7 +52,8 @@ func TestFlowOfLandings(t *testing.T) {
 	if c, err := Parse("sett.yml", []byte(clan+"land: {onto: main}\n")); err != nil || !c.Verifies() {
 		t.Errorf("with a gate alone: %v", err)
 	}
-	if _, err := Parse("sett.yml", []byte(strings.TrimSuffix(clan, "approve: [Landing]\n")+"land: {onto: main}\n")); err == nil || !strings.Contains(err.Error(), `no agent makes "Landing"`) {
+	if _, err := Parse("sett.yml", []byte(strings.TrimSuffix(clan, "approve: [Landing]\n")+"land: {onto: main}\n")); err == nil ||
+		!strings.Contains(err.Error(), `no agent makes "Landing"`) || !strings.Contains(err.Error(), "hint: land: {verify: true} has Sett make it") {
 		t.Errorf("without verify: %v", err)
 	}
 }

@@ -74,7 +74,7 @@ func TestClash(t *testing.T) {
 	if got := d.f.git("rev-parse", d.conflict.Commit+"^1", d.conflict.Commit+"^2"); got != c.Ours.Commit+"\n"+c.Theirs.Commit {
 		t.Errorf("its parents are %q", got)
 	}
-	if held := d.f.held(blackboard.ConflictReviewID(d.conflict.ID)); held != c.Ours.Commit || d.f.held(d.conflict.ID) != d.conflict.Commit {
+	if held := d.f.held(blackboard.ConflictReviewID(d.conflict.ID, "")); held != c.Ours.Commit || d.f.held(d.conflict.ID) != d.conflict.Commit {
 		t.Errorf("held for the Review: %q", held)
 	}
 	_, err := d.board.Cub.Start(d.ctx, blackboard.StartRequest{Claim: d.claim, Agent: "joiner", Holder: "other"})

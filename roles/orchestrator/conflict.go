@@ -8,6 +8,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/orchestrator/arbiter"
+	"sett/roles/role/repository"
 )
 
 // unblock takes on the grants of a claim that wait for a Conflict: it is settled, its later side is
@@ -37,6 +38,7 @@ type clash struct {
 	conflict      blackboard.Artefact
 	payload       blackboard.Conflict
 	later, latest blackboard.Artefact
+	sent          string // of the ids of the next Review and rework: the version that they send back; empty: they are the first
 	facts         arbiter.ConflictFacts
 }
 
@@ -53,21 +55,7 @@ func (c *clash) read(ctx context.Context) (err error) {
 	if c.later, err = c.t.board.Artefact(ctx, c.payload.Theirs.Artefacts[0]); err != nil {
 		return err
 	}
-	newest, err := c.t.board.LatestVersions(ctx, []string{c.later.LogicalID})
-	if err != nil {
-		return err
-	}
-	if c.latest = c.later; newest[c.later.LogicalID] != c.later.ID {
-		if c.latest, err = c.t.board.Artefact(ctx, newest[c.later.LogicalID]); err != nil {
-			return err
-		}
-	}
-	c.facts.Later, c.facts.Latest, c.facts.Commits = c.later.ID, c.latest.ID, c.latest.CommitHash() != ""
-	rework, err := c.lastTry(ctx, blackboard.ConflictReworkID(c.conflict.ID))
-	if rework != nil {
-		c.facts.Rework = &rework.Claim
-	}
-	if err != nil || rework != nil {
+	if err := c.readVersions(ctx); err != nil || c.facts.Rework != nil || c.facts.Reworked {
 		return err
 	}
 	if c.facts.Claim, err = c.lastTry(ctx, blackboard.BiddingClaimID(c.conflict.ID)); err != nil {
@@ -77,6 +65,48 @@ func (c *clash) read(ctx context.Context) (err error) {
 		return c.readUnclaimed(ctx)
 	}
 	return c.readResult(ctx)
+}
+
+// readVersions finds the latest version of the later side, and the rework of it. One that ended since that
+// version was read made another.
+func (c *clash) readVersions(ctx context.Context) error {
+	for seen := ""; ; seen = c.latest.ID {
+		newest, err := c.t.board.LatestVersions(ctx, []string{c.later.LogicalID})
+		if err != nil {
+			return err
+		}
+		if c.latest = c.later; newest[c.later.LogicalID] != c.later.ID {
+			if c.latest, err = c.t.board.Artefact(ctx, newest[c.later.LogicalID]); err != nil {
+				return err
+			}
+		}
+		if c.latest.ID == seen {
+			break
+		}
+		if err := c.readRework(ctx); err != nil {
+			return err
+		}
+		if r := c.facts.Rework; r == nil || r.Status != blackboard.Complete {
+			break
+		}
+	}
+	c.facts.Later, c.facts.Latest, c.facts.Commits = c.later.ID, c.latest.ID, c.latest.CommitHash() != ""
+	return nil
+}
+
+// readRework finds the rework of the latest version that the Conflict led to. The first one's id has no version, so that
+// it is the same on older boards.
+func (c *clash) readRework(ctx context.Context) error {
+	c.sent, c.facts.Rework, c.facts.Reworked = "", nil, false
+	r, err := c.lastTry(ctx, blackboard.ConflictReworkID(c.conflict.ID, ""))
+	if err == nil && r != nil && r.Claim.ArtefactID != c.latest.ID {
+		c.sent, c.facts.Reworked = c.latest.ID, true
+		r, err = c.lastTry(ctx, blackboard.ConflictReworkID(c.conflict.ID, c.sent))
+	}
+	if r != nil {
+		c.facts.Rework = &r.Claim
+	}
+	return err
 }
 
 // lastTry reads a claim, or the last one of those that try it again; nil: there is none.
@@ -171,11 +201,14 @@ type conflictRefusal struct {
 func (c *clash) sendBack(ctx context.Context) error {
 	l := c.latest
 	review := blackboard.Artefact{
-		ID: blackboard.ConflictReviewID(c.conflict.ID), StructuralType: blackboard.Review, Type: blackboard.TypeConflictReview,
+		ID: blackboard.ConflictReviewID(c.conflict.ID, c.sent), StructuralType: blackboard.Review, Type: blackboard.TypeConflictReview,
 		Commit: c.payload.Ours.Commit, SourceArtefacts: []string{l.ID, c.conflict.ID}, ProducedByRole: blackboard.RoleRepository,
 		WorkflowID: c.of.WorkflowID, Summary: c.conflict.Summary,
 	}
-	reviews := append([]string{review.ID}, feedbackOn(*c.facts.Claim)...)
+	reviews := []string{review.ID}
+	if c.facts.Claim != nil {
+		reviews = append(reviews, feedbackOn(*c.facts.Claim)...)
+	}
 	text, err := json.Marshal(conflictRefusal{
 		Reason: c.conflict.Summary, Conflict: c.conflict.ID, With: c.payload.Ours.Artefacts, Commit: c.payload.Ours.Commit,
 		Files: c.payload.Files, Hunks: c.payload.Hunks,
@@ -187,10 +220,15 @@ func (c *clash) sendBack(ctx context.Context) error {
 	target := blackboard.Target{LogicalID: l.LogicalID, Version: l.Version, Type: l.Type, Agent: l.ProducedByAgent, Role: l.ProducedByRole}
 	d := arbiter.SendBack(l.ID, target, policyOf(c.t.clan.get()), []string{blackboard.RoleRepository}, reviews)
 	if d.Rework == nil {
-		return c.giveUp(ctx, "no agent wants it; "+d.Reason)
+		return c.giveUp(ctx, "no agent settled it; "+d.Reason)
+	}
+	if c.sent != "" && c.t.lander != nil { // the role holds the first Review's commit by itself
+		if err := c.t.lander.Hold(ctx, repository.Hold{Artefact: review.ID, Commit: review.Commit}); err != nil {
+			return err
+		}
 	}
 	r := blackboard.ConflictRework{Epoch: c.t.lead.Epoch, Review: review, Artefact: l.ID, Rework: blackboard.Rework{
-		ClaimID: blackboard.ConflictReworkID(c.conflict.ID), Agent: d.Rework.Agent, Context: d.Rework.Context,
+		ClaimID: blackboard.ConflictReworkID(c.conflict.ID, c.sent), Agent: d.Rework.Agent, Context: d.Rework.Context,
 	}}
 	if d.Rework.Ask != "" {
 		about := blackboard.Claim{ID: r.ClaimID, ArtefactID: l.ID, WorkflowID: c.of.WorkflowID}

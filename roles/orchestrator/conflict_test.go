@@ -1,6 +1,7 @@
 package orchestrator
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
 	"path/filepath"
@@ -10,12 +11,14 @@ import (
 	"sett/blackboard"
 	"sett/blackboard/boardtest"
 	"sett/contract/config"
+	"sett/roles/role/repository"
 )
 
 // quarrel is a claim whose exclusive grant waits for the Conflict between the results of its
 // parallel phase, seen by a leader without a process.
 type quarrel struct {
 	*boardtest.Board
+	sett         *sett
 	term         *term
 	claim        string
 	ours, theirs string // artefacts
@@ -31,6 +34,7 @@ func newQuarrel(t *testing.T, limit config.Orchestrator, agents ...string) *quar
 		s.cfg.Agents = append(s.cfg.Agents, member(name))
 	}
 	s.write()
+	q.sett = s
 	q.term = newTerm(s.unled(s.env(options{}, &output{}), slog.DiscardHandler), blackboard.Lead{Holder: "test", Epoch: q.Epoch})
 	q.claim = q.Open(q.Goal("x"), "a", "b", "joiner")
 	q.Bid(q.claim, blackboard.BidRequest{Agent: "a", Bid: blackboard.BidClaim}, blackboard.BidRequest{Agent: "b", Bid: blackboard.BidClaim},
@@ -45,8 +49,14 @@ func newQuarrel(t *testing.T, limit config.Orchestrator, agents ...string) *quar
 // piece hands in a result with a commit; thread: of which it is the next version.
 func (q *quarrel) piece(claim, agent, thread string) string {
 	q.Helper()
+	return q.commits(claim, agent, thread, "c"+newID())
+}
+
+// commits hands in a result with this commit.
+func (q *quarrel) commits(claim, agent, thread, commit string) string {
+	q.Helper()
 	q.Begin(claim, agent, "h")
-	return q.Finish(claim, agent, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Piece", Commit: "c" + newID(), LogicalID: thread})
+	return q.Finish(claim, agent, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Piece", Commit: commit, LogicalID: thread})
 }
 
 // clashes has the joiner find that the commits of two artefacts conflict.
@@ -100,9 +110,14 @@ func TestConflictIsSettled(t *testing.T) {
 	if g := q.looks(); g.Waiting() || len(g.Settled) != 1 || g.Settled[0] != merged {
 		t.Errorf("settled: %+v", g)
 	}
-	q.clashes(q.ours, q.theirs) // it settles nothing: no loop comes of it
-	if g := q.looks(); g.State != blackboard.GrantFailed || q.Artefact(g.ResultID).Type != blackboard.TypeUnsettledConflict {
-		t.Errorf("in vain: %+v", g)
+	q.clashes(q.ours, q.theirs) // it settles nothing: the later side is sent back
+	q.nobody(q.theirs)
+	q.looks()
+	rework := blackboard.ConflictReworkID(q.conflict, "")
+	second := q.piece(rework, "b", q.theirs)
+	q.Complete(rework)
+	if g := q.looks(); g.Waiting() || len(g.Settled) != 2 || g.Settled[1] != second {
+		t.Errorf("in vain, then reworked: %+v", g)
 	}
 }
 
@@ -113,7 +128,7 @@ func TestConflictIsSentBack(t *testing.T) {
 	q := newQuarrel(t, config.Orchestrator{MaxReviewIterations: 1, MaxArtefacts: 100}, "a", "b", "joiner")
 	q.nobody(q.ours)
 	q.nobody(q.conflict)
-	rework := blackboard.ConflictReworkID(q.conflict)
+	rework := blackboard.ConflictReworkID(q.conflict, "")
 	if q.looks(); len(q.Events(blackboard.EventConflict)) != 1 {
 		t.Error("sent back before its own claim was open")
 	}
@@ -145,6 +160,106 @@ func TestConflictIsSentBack(t *testing.T) {
 	}
 	if w, err := q.Moves.Records.Workflow(q.Ctx, f.WorkflowID); err != nil || w.Status != blackboard.WorkflowFailed || w.Blocked != 0 {
 		t.Errorf("the goal: %+v %v", w, err)
+	}
+}
+
+// refs records the commits that the role is to hold.
+type refs struct {
+	lander
+	commits map[string]string
+}
+
+func (h refs) Hold(_ context.Context, q repository.Hold) error {
+	h.commits[q.Artefact] = q.Commit
+	return nil
+}
+
+// A rework that leaves the commits as they were is followed by another one, as often as the limit allows. A person
+// who has the grant tried again then gets a further one where the limit was raised.
+func TestConflictIsSentBackAgain(t *testing.T) {
+	t.Parallel()
+	q := newQuarrel(t, config.Orchestrator{MaxReviewIterations: 2, MaxArtefacts: 100}, "a", "b", "joiner")
+	held := refs{commits: map[string]string{}}
+	q.term.lander = held
+	q.nobody(q.ours)
+	q.nobody(q.conflict)
+	same, latest := q.Artefact(q.theirs).Commit, q.theirs
+	// reworks sees that the latest version is sent back, and hands in the next one.
+	reworks := func(version, commit string) {
+		t.Helper()
+		q.nobody(latest)
+		if g := q.looks(); !g.Waiting() {
+			t.Fatalf("while it is reworked: %+v", g)
+		}
+		id := blackboard.ConflictReworkID(q.conflict, version)
+		c := q.Snapshot(id).Claim
+		review := q.Artefact(blackboard.ConflictReviewID(q.conflict, version))
+		if c.ArtefactID != latest || c.AdditionalContextIDs[0] != review.ID || review.Commit != q.Artefact(q.ours).Commit {
+			t.Errorf("the rework: %+v with %+v", c, review)
+		}
+		if version != "" && held.commits[review.ID] != review.Commit {
+			t.Errorf("the Review's commit is not held: %v", held.commits)
+		}
+		latest = q.commits(id, "b", q.theirs, commit)
+		q.Complete(id)
+		if g := q.looks(); g.Waiting() || g.Settled[len(g.Settled)-1] != latest {
+			t.Errorf("reworked: %+v", g)
+		}
+	}
+	// fails sees that the limit ends the grant, and has it tried again.
+	fails := func() {
+		t.Helper()
+		g := q.looks()
+		if g.State != blackboard.GrantFailed || q.Artefact(g.ResultID).Type != blackboard.TypeUnsettledConflict || !strings.Contains(q.Artefact(g.ResultID).Payload, "max_review_iterations: 2") {
+			t.Fatalf("at the limit: %+v", g)
+		}
+		again := newID()
+		q.Must(q.Moves.People.Retry(q.Ctx, q.claim, again, "ann", ""))
+		q.claim = again
+		if k := q.clashes(q.ours, latest); k != q.conflict {
+			t.Fatalf("another Conflict, %s", k)
+		}
+	}
+	reworks("", same)
+	q.clashes(q.ours, latest)
+	reworks(latest, same)
+	q.clashes(q.ours, latest)
+	q.nobody(latest)
+	fails() // and the limit is as it was
+	fails()
+	q.sett.cfg.Orchestrator.MaxReviewIterations = 3
+	q.sett.write()
+	if _, err := q.term.clan.reload(); err != nil {
+		t.Fatal(err)
+	}
+	version := latest
+	q.looks()
+	id := blackboard.ConflictReworkID(q.conflict, version)
+	latest = q.piece(id, "b", q.theirs)
+	q.Complete(id)
+	if g := q.looks(); g.Waiting() || g.Settled[len(g.Settled)-1] != latest {
+		t.Errorf("with the limit raised: %+v", g)
+	}
+}
+
+// A rework that brings no commit settles nothing, and its version is sent back, too.
+func TestConflictIsSentBackWithoutCommit(t *testing.T) {
+	t.Parallel()
+	q := newQuarrel(t, threeReworks, "a", "b", "joiner")
+	q.nobody(q.ours)
+	q.nobody(q.conflict)
+	q.nobody(q.theirs)
+	q.looks()
+	rework := blackboard.ConflictReworkID(q.conflict, "")
+	second := q.commits(rework, "b", q.theirs, "")
+	q.Complete(rework)
+	q.nobody(second)
+	q.looks()
+	again := blackboard.ConflictReworkID(q.conflict, second)
+	third := q.piece(again, "b", q.theirs)
+	q.Complete(again)
+	if g := q.looks(); g.Waiting() || len(g.Settled) != 1 || g.Settled[0] != third {
+		t.Errorf("reworked again: %+v", g)
 	}
 }
 

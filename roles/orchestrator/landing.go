@@ -106,7 +106,7 @@ func (t *term) landStep(ctx context.Context, goal string, barred map[string]stri
 		if err != nil && !errors.Is(err, blackboard.ErrNotFound) { // it has none yet
 			return holds, ofRecord(err)
 		}
-		f.Verdict, s.verification = c.Claim.Status, c
+		f.Verdict, f.Superseded, s.verification = c.Claim.Status, arbiter.Superseded(c), c
 	}
 	switch d := arbiter.DecideLanding(f); d.Kind {
 	case arbiter.LandWait:

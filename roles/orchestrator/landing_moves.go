@@ -15,19 +15,13 @@ import (
 
 // verify shows agents the commit that the branch would have.
 func (s *landing) verify(ctx context.Context, result blackboard.Artefact) error {
-	thread := blackboard.LandingThread(s.w.ID)
-	s.l.State, s.l.Verification = blackboard.LandingVerifying, thread
-	switch _, err := s.t.board.Artefact(ctx, thread); {
-	case err == nil:
-		s.l.Verification = blackboard.LandingID(s.w.ID, s.l.Commit, s.l.Since)
-		switch _, err := s.t.board.Artefact(ctx, s.l.Verification); {
-		case err == nil: // the branch went away and came back: it was verified
-			return s.record(ctx, blackboard.LandingStep{})
-		case !errors.Is(err, blackboard.ErrNotFound):
-			return err
-		}
-	case !errors.Is(err, blackboard.ErrNotFound):
+	s.l.State = blackboard.LandingVerifying
+	thread, known, err := s.named(ctx)
+	if err != nil {
 		return err
+	}
+	if known { // the branch went away and came back: it was verified
+		return s.record(ctx, blackboard.LandingStep{})
 	}
 	if err := s.role.Hold(ctx, repository.Hold{Artefact: s.l.Verification, Commit: s.l.Commit}); err != nil {
 		return err
@@ -38,6 +32,37 @@ func (s *landing) verify(ctx context.Context, result blackboard.Artefact) error 
 		Payload: payload, Commit: s.l.Commit, SourceArtefacts: []string{result.ID}, ProducedByRole: blackboard.RoleRepository, WorkflowID: s.w.ID,
 		Summary: fmt.Sprintf("%s onto branch %s: %s", s.l.How, s.l.Branch, subjectOf(result)),
 	}})
+}
+
+// named finds the id of the Landing of this commit, and says whether there is such a one. One whose verification
+// was superseded counts no more.
+func (s *landing) named(ctx context.Context) (thread string, known bool, err error) {
+	thread = blackboard.LandingThread(s.w.ID)
+	s.l.Verification = thread
+	known, err = s.isThere(ctx)
+	for tries := 0; known && err == nil; tries++ {
+		s.l.Verification = blackboard.LandingID(s.w.ID, s.l.Commit, s.l.Since, tries)
+		if known, err = s.isThere(ctx); !known || err != nil {
+			break
+		}
+		c, err := s.t.board.Snapshot(ctx, blackboard.BiddingClaimID(s.l.Verification))
+		if errors.Is(err, blackboard.ErrNotFound) || err == nil && !arbiter.Superseded(c) {
+			return thread, true, nil
+		}
+		if err != nil {
+			return thread, true, ofRecord(err)
+		}
+	}
+	return thread, false, err
+}
+
+// isThere says whether the Landing is on the blackboard.
+func (s *landing) isThere(ctx context.Context) (bool, error) {
+	_, err := s.t.board.Artefact(ctx, s.l.Verification)
+	if errors.Is(err, blackboard.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // move moves the branch, which may be there already. One that somebody else moved has the

@@ -18,6 +18,7 @@ import (
 	"sett/blackboard"
 	"sett/blackboard/boardtest"
 	"sett/contract/config"
+	"sett/roles/orchestrator/arbiter"
 	"sett/roles/role/repository"
 	"sett/roles/role/store"
 )
@@ -26,6 +27,7 @@ import (
 // repository, with the role's store, but without its process.
 type fields struct {
 	*boardtest.Board
+	sett   *sett
 	dir    string // of the user's repository
 	store  *store.Store
 	user   *store.User
@@ -68,6 +70,7 @@ func newFields(t *testing.T, land config.Land, approve ...string) *fields {
 	s.cfg = config.Config{Version: "1.0", Runtime: config.RuntimeProcess, Orchestrator: config.Orchestrator{MaxReviewIterations: 3, MaxArtefacts: 100},
 		Agents: []config.Agent{member("writer"), member("judge")}, Land: &land, Approve: approve}
 	s.write()
+	f.sett = s
 	o := s.unled(s.env(options{}, &output{}), slog.DiscardHandler)
 	o.lander = f
 	o.board.landings = cutBoard{o.board.landings, f}
@@ -449,6 +452,66 @@ func TestLandingIsVerified(t *testing.T) {
 	if w := f.status(other); w.Landing.State != blackboard.LandingReworked {
 		t.Errorf("the other goal: %+v", w.Landing)
 	}
+}
+
+// Settings that verify no landing any more end a verification that is under way, also where its agent has left: the result
+// lands unverified, or not at all where land has gone. No goal fails. Verified again, it is verified anew.
+func TestVerificationIsSuperseded(t *testing.T) {
+	t.Parallel()
+	f := newFields(t, config.Land{Onto: "released", How: config.LandRebase, When: config.LandAchieved, Verify: true})
+	goal := f.goal(change{"a", 0, "one"})
+	seen := map[string]bool{}
+	// superseded begins a verification, and ends it by the settings.
+	superseded := func(land *config.Land) {
+		t.Helper()
+		f.lands()
+		w := f.status(goal)
+		if w.Landing.State != blackboard.LandingVerifying || seen[w.Landing.Verification] {
+			t.Fatalf("it is not verified: %+v", w.Landing)
+		}
+		seen[w.Landing.Verification] = true
+		claim := f.Open(w.Landing.Verification, "judge")
+		f.Grant(claim, blackboard.PhaseReview, "judge")
+		f.enacts(land, "writer")
+		f.Must(f.term.settle(f.Ctx, key{claimKey, claim}))
+		if c := f.Snapshot(claim).Claim; c.Status != blackboard.Terminated || c.Reason != arbiter.ReasonSuperseded {
+			t.Errorf("the claim: %+v", c)
+		}
+	}
+	land, verified := f.sett.cfg.Land, *f.sett.cfg.Land
+	unverified := verified
+	unverified.Verify = false
+	for range 3 { // verified again before the landing was looked at
+		superseded(&unverified)
+		f.enacts(&verified, "writer", "judge")
+	}
+	superseded(&unverified)
+	f.lands()
+	if w := f.status(goal); w.Status != blackboard.WorkflowAchieved || w.Landing.State != blackboard.LandingLanded || w.Failures != 0 {
+		t.Errorf("%+v %+v", w, w.Landing)
+	}
+	f.serial("released")
+
+	f.enacts(land, "writer", "judge")
+	goal = f.goal(change{"b", 0, "two"})
+	superseded(nil)
+	f.lands()
+	if w := f.status(goal); w.Status != blackboard.WorkflowAchieved || w.Landing.State != blackboard.LandingNone || w.Failures != 0 {
+		t.Errorf("without land: %+v %+v", w, w.Landing)
+	}
+}
+
+// enacts has other settings hold: of landings, and of the clan.
+func (f *fields) enacts(land *config.Land, agents ...string) {
+	f.Helper()
+	f.sett.cfg.Land, f.sett.cfg.Agents = land, nil
+	for _, name := range agents {
+		f.sett.cfg.Agents = append(f.sett.cfg.Agents, member(name))
+	}
+	f.sett.write()
+	_, err := f.term.clan.reload()
+	f.Must(err)
+	f.Must(f.Moves.Leader.Enact(f.Ctx, f.Epoch, nil, f.sett.cfg.DecisionDigest()))
 }
 
 // A goal that the role has trouble with waits by that name, alone: the others land. It is tried

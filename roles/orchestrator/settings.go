@@ -201,6 +201,7 @@ func policyOf(cfg *config.Config) arbiter.Policy {
 	return arbiter.Policy{
 		BidsRequired: required,
 		Clan:         cfg.Names(), MaxReviewIterations: o.MaxReviewIterations, BidTimeout: o.BidTimeout, QuestionTimeout: o.QuestionTimeout,
+		Verifies:         cfg.Verifies(),
 		AskAtReviewLimit: o.OnReviewLimit == config.ReviewLimitAsk,
 	}
 }

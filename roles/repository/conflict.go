@@ -26,7 +26,7 @@ func (d desk) merge(ctx context.Context, goal string, s starts) (commit string, 
 	if err := d.store.Hold(ctx, store.Artefact(a.Artefact), a.Commit); err != nil {
 		return "", nil, err
 	}
-	return "", a, d.store.Hold(ctx, store.Artefact(blackboard.ConflictReviewID(a.Artefact)), a.Ours)
+	return "", a, d.store.Hold(ctx, store.Artefact(blackboard.ConflictReviewID(a.Artefact, "")), a.Ours)
 }
 
 // sides are the parents of a commit that settles a conflict; none: it is about none.

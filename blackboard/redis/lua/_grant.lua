@@ -177,7 +177,7 @@ end
 local function end_grant(claim, agent, g, state, at, fields)
   g.state = state
   waits_no_more(g)
-  g.ended_at = at
+  g.ended_at, g.line_since = at, nil
   stop_spending(claim, agent, g, at)
   if fields then
     add_grant(fields, claim, agent, g)
@@ -194,9 +194,11 @@ local function put_in_queue(claim, agent, at)
   call('PUBLISH', agent_events(agent), claim)
 end
 
--- Queues a grant: a new one, or one that is to be run again.
-local function queue_grant(claim, agent, g, at)
+-- Queues a grant: a new one, or one that is to be run again. Place is the time by which it stands in line; nil: behind all
+-- others.
+local function queue_grant(claim, agent, g, at, place)
   g.state = 'queued'
+  g.line_since = place
   g.conflict = nil
   waits_no_more(g)
   stop_spending(claim, agent, g, at)
@@ -204,7 +206,7 @@ local function queue_grant(claim, agent, g, at)
   g.holder = nil
   save_grant(claim, agent, g)
   stop_running(claim, agent)
-  put_in_queue(claim, agent, at)
+  put_in_queue(claim, agent, place or at)
 end
 
 -- The name in the index claims:suspended of a claim that is blocked.

@@ -1,5 +1,5 @@
 -- The holder of a grant is dead, or no agent is left to run it. The grant fails with a
--- Failure, or is queued for a new attempt.
+-- Failure, or is queued for a new attempt, behind the others: it may be the cause.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 claim, 3 agent, 4 attempt, 5 holder (empty: it is not running),
 -- 6 fail or retry, 7 reason, 8 Failure (JSON), 9 payload, 10 size, 11 hash.
 -- Replies ok, entry | already | stale.

@@ -1,5 +1,6 @@
--- A holder hands its running grant back, unfinished: it is being stopped. How often
--- counts, unless it is the whole instance that stops.
+-- A holder hands its running grant back, unfinished: it is being stopped. The grant keeps its place in its
+-- agent's queue, so that others do not overtake it with each stop. How often counts, unless it is the whole
+-- instance that stops: a tool that stops its own holder holds up the others that often at most.
 -- KEYS[1] the ledger. ARGV: 1 claim, 2 agent, 3 attempt, 4 holder, 5 reason, 6 how often it may,
 -- 7 commit that the tool's tree started from.
 -- Replies ok | already | refused why.
@@ -19,7 +20,7 @@ if call('HGET', instance_key, 'state') ~= 'stopping' then
 end
 local at = clock()
 g.attempt = g.attempt + 1
-queue_grant(claim, agent, g, at)
+queue_grant(claim, agent, g, at, g.line_since or g.queued_at)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('requeue', 'workflow', call('HGET', claim_key(claim), 'workflow_id'), 'claim', claim, 'agent', agent,
   'phase', g.phase, 'attempt', g.attempt, 'reason', ARGV[5], 'base', ARGV[7])

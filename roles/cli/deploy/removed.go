@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/words"
@@ -26,7 +27,7 @@ func noteRemoved(ctx context.Context, u *upRun) {
 		return
 	}
 	defer done()
-	work := goalsOf(ctx, b, func(agent string) bool { return slices.Contains(removed, agent) })
+	work := goalsOf(ctx, b, u.c, func(agent string) bool { return slices.Contains(removed, agent) })
 	for _, text := range removedLines(work) {
 		u.plan.note(&u.plan.atOnce, "%s", text)
 	}
@@ -40,7 +41,7 @@ func sayRemoved(ctx context.Context, u *upRun) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, lookAtWork)
 	defer cancel()
-	work := goalsOf(ctx, u.board, func(agent string) bool {
+	work := goalsOf(ctx, u.board, u.c, func(agent string) bool {
 		_, wanted := u.c.Agent(agent)
 		return !wanted
 	})
@@ -61,8 +62,9 @@ func removedLines(work map[string][]string) (lines []string) {
 	return lines
 }
 
-// goalsOf returns the goals of which one of these agents has a grant that has not ended, for each of them.
-func goalsOf(ctx context.Context, b *instance.Board, these func(agent string) bool) map[string][]string {
+// goalsOf returns the goals of which one of these agents has a grant that has not ended, for each of them. Work that the
+// settings want no more is none.
+func goalsOf(ctx context.Context, b *instance.Board, c *config.Config, these func(agent string) bool) map[string][]string {
 	open, err := b.Index.OpenClaims(ctx)
 	if err != nil {
 		return nil
@@ -73,10 +75,13 @@ func goalsOf(ctx context.Context, b *instance.Board, these func(agent string) bo
 		if err != nil {
 			return all
 		}
-		for i, c := range claims {
-			for _, g := range c.Grants {
-				if errs[i] == nil && !g.State.Ended() && these(g.Agent) && !slices.Contains(all[g.Agent], c.Claim.WorkflowID) {
-					all[g.Agent] = append(all[g.Agent], c.Claim.WorkflowID)
+		for i, s := range claims {
+			if errs[i] != nil || c.Supersedes(s.Claim.Target) {
+				continue
+			}
+			for _, g := range s.Grants {
+				if !g.State.Ended() && these(g.Agent) && !slices.Contains(all[g.Agent], s.Claim.WorkflowID) {
+					all[g.Agent] = append(all[g.Agent], s.Claim.WorkflowID)
 				}
 			}
 		}

@@ -26,6 +26,7 @@ type Policy struct {
 	BidTimeout          time.Duration // after which silence is an ignore; 0: wait for ever
 	BidsRequired        []string      // agents whose silence never is
 	QuestionTimeout     time.Duration // after which a question without an answer is a Failure; 0: wait for ever
+	Verifies            bool          // the commits that branches are about to have are shown to agents; else claims on them are superseded
 	AskAtReviewLimit    bool          // at MaxReviewIterations a person is asked; else a Failure is written
 }
 
@@ -55,6 +56,9 @@ const (
 	// FailureCorruptClaim: the claim's record contradicts itself.
 	FailureCorruptClaim = "CorruptClaim"
 )
+
+// ReasonSuperseded is the reason of a claim on a Landing that ends since no landing is verified any more.
+const ReasonSuperseded = "sett.yml has no landing verified any more"
 
 // ReasonUnwanted is the reason of a claim that completes without a grant.
 const ReasonUnwanted = "no agent bid on it"
@@ -87,6 +91,9 @@ func Decide(s blackboard.Snapshot, p Policy, now time.Time) Decision {
 	}
 	if d, over := decideBroken(s); over {
 		return d
+	}
+	if s.Claim.Target.OfLanding() && !p.Verifies {
+		return Decision{Kind: Terminate, Reason: ReasonSuperseded}
 	}
 	if g, ok := orphan(s, p); ok {
 		return Decision{

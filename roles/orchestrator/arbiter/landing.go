@@ -22,12 +22,19 @@ type LandingFacts struct {
 	Failures    int                    // of the goal
 	Branch      string                 // that sett.yml has results land on; empty: on none
 	Verdict     blackboard.ClaimStatus // verifying: of the claim on the Landing
+	Superseded  bool                   // verifying: that claim is terminated, and was superseded
 }
 
 // LandingDecision is the answer.
 type LandingDecision struct {
 	Kind   LandingKind
 	Reason string // LandEnd: for people
+}
+
+// Superseded says whether a claim on a Landing without a Failure ended for no feedback: since no landing was verified any
+// more.
+func Superseded(s blackboard.Snapshot) bool {
+	return s.Claim.Status == blackboard.Terminated && !fedBack(s)
 }
 
 // DecideLanding returns the next decision about the landing of a goal whose turn it is.
@@ -45,10 +52,12 @@ func DecideLanding(f LandingFacts) LandingDecision {
 	case f.Branch == "":
 		return LandingDecision{Kind: LandEnd, Reason: "sett.yml has no land any more"}
 	case l.State == blackboard.LandingVerifying && l.Branch == f.Branch:
-		switch f.Verdict {
-		case blackboard.Complete:
+		switch {
+		case f.Superseded:
+			return LandingDecision{Kind: LandPlan}
+		case f.Verdict == blackboard.Complete:
 			return LandingDecision{Kind: LandMove}
-		case blackboard.Terminated:
+		case f.Verdict == blackboard.Terminated:
 			return LandingDecision{Kind: LandRefuse}
 		}
 		return LandingDecision{Kind: LandWait}

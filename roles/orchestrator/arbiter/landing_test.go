@@ -27,6 +27,8 @@ func TestDecideLanding(t *testing.T) {
 		"land is gone":                 {LandingFacts{Landing: in(blackboard.LandingQueued), Outstanding: 1}, LandEnd},
 		"verified":                     {LandingFacts{Landing: in(blackboard.LandingVerifying), Outstanding: 1, Branch: "main", Verdict: blackboard.Complete}, LandMove},
 		"feedback":                     {LandingFacts{Landing: in(blackboard.LandingVerifying), Outstanding: 1, Branch: "main", Verdict: blackboard.Terminated}, LandRefuse},
+		"superseded":                   {LandingFacts{Landing: in(blackboard.LandingVerifying), Outstanding: 1, Branch: "main", Verdict: blackboard.Terminated, Superseded: true}, LandPlan},
+		"superseded, and land is gone": {LandingFacts{Landing: in(blackboard.LandingVerifying), Outstanding: 1, Verdict: blackboard.Terminated, Superseded: true}, LandEnd},
 		"a claim still open":           {LandingFacts{Landing: in(blackboard.LandingVerifying), Outstanding: 1, Branch: "main", Verdict: blackboard.PendingReview}, LandWait},
 		"verified for another branch":  {LandingFacts{Landing: in(blackboard.LandingVerifying), Outstanding: 1, Branch: "other", Verdict: blackboard.Complete}, LandPlan},
 		"verified, and land is gone":   {LandingFacts{Landing: in(blackboard.LandingVerifying), Outstanding: 1, Verdict: blackboard.Complete}, LandEnd},
@@ -48,12 +50,45 @@ func TestFeedbackOnALanding(t *testing.T) {
 				Target: blackboard.Target{Type: blackboard.TypeLanding, Version: 9, Role: role}},
 			Bids:   []blackboard.Bid{{Agent: "r", Type: blackboard.BidReview}},
 			Grants: []blackboard.Grant{{Agent: "r", Phase: blackboard.PhaseReview, Attempt: 1, State: blackboard.GrantDone, Verdict: blackboard.Feedback, ResultID: "x"}},
-		}, Policy{Clan: []string{"r"}, MaxReviewIterations: 3}, time.Now())
+		}, Policy{Clan: []string{"r"}, MaxReviewIterations: 3, Verifies: true}, time.Now())
 	}
 	if d := decide(blackboard.RoleRepository); d.Kind != Terminate || d.FailureType != "" || d.Rework != nil || !strings.Contains(d.Reason, "feedback by r") {
 		t.Errorf("of the repository: %+v", d)
 	}
 	if d := decide(blackboard.RoleUser); d.FailureType != FailureGoalRejected {
 		t.Errorf("of a person: %+v", d)
+	}
+}
+
+// A claim on a Landing ends without a Failure once no landing is verified any more, also where its agents have left. Feedback
+// that was given before counts.
+func TestLandingIsSuperseded(t *testing.T) {
+	t.Parallel()
+	s := blackboard.Snapshot{
+		Claim: blackboard.Claim{ID: "c", ArtefactID: "a", Status: blackboard.PendingReview, GrantedReviewAgents: []string{"r"}, ExpectedBidders: []string{"r"},
+			Target: blackboard.Target{Type: blackboard.TypeLanding, Version: 1, Role: blackboard.RoleRepository}},
+		Bids:   []blackboard.Bid{{Agent: "r", Type: blackboard.BidReview}},
+		Grants: []blackboard.Grant{{Agent: "r", Phase: blackboard.PhaseReview, Attempt: 1, State: blackboard.GrantRunning, Holder: "h"}},
+	}
+	for _, clan := range [][]string{{"r"}, {"other"}} {
+		if d := Decide(s, Policy{Clan: clan}, time.Now()); d.Kind != Terminate || d.FailureType != "" || d.Rework != nil || d.Reason != ReasonSuperseded {
+			t.Errorf("clan %v: %+v", clan, d)
+		}
+	}
+	if d := Decide(s, Policy{Clan: []string{"other"}, Verifies: true}, time.Now()); d.FailureType != blackboard.TypeAgentRemoved {
+		t.Errorf("still verified: %+v", d)
+	}
+	own := s
+	own.Claim.Target.Agent = "r"
+	if d := Decide(own, Policy{Clan: []string{"r"}}, time.Now()); d.Kind != Wait {
+		t.Errorf("an agent's own type: %+v", d)
+	}
+	s.Claim.Status, s.Grants[0].State = blackboard.Terminated, blackboard.GrantCancelled
+	if !Superseded(s) {
+		t.Error("it was not superseded")
+	}
+	s.Grants[0].State, s.Grants[0].Verdict = blackboard.GrantDone, blackboard.Feedback
+	if Superseded(s) {
+		t.Error("feedback counts no more")
 	}
 }

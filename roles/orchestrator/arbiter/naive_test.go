@@ -15,7 +15,7 @@ import (
 func naive(s blackboard.Snapshot, p Policy, now time.Time) (Decision, []waitFor) {
 	c := newCase(s, p, now)
 	for _, rule := range []func() *Decision{
-		c.closedIsOver, c.failureEndsTheClaim, c.nonsenseEndsTheClaim, c.grantsOfTheGoneFail, c.theGoneHaveIgnored,
+		c.closedIsOver, c.failureEndsTheClaim, c.nonsenseEndsTheClaim, c.nobodyVerifies, c.grantsOfTheGoneFail, c.theGoneHaveIgnored,
 		c.silenceBecomesIgnore, c.allBidsAreAwaited, c.reviewsComeFirst, c.feedbackEndsTheClaim, c.thenAllClaims,
 		c.thenOneExclusive, c.nobodyWantedIt, c.nothingIsLeft,
 	} {
@@ -113,6 +113,14 @@ func (c naiveCase) nonsenseEndsTheClaim() *Decision {
 	}
 	if bad {
 		return &Decision{Kind: Terminate, FailureType: "CorruptClaim"}
+	}
+	return nil
+}
+
+func (c naiveCase) nobodyVerifies() *Decision {
+	t := c.s.Claim.Target
+	if !c.p.Verifies && t.Type == "Landing" && t.Role == "repository" && t.Agent == "" {
+		return &Decision{Kind: Terminate}
 	}
 	return nil
 }
@@ -278,6 +286,9 @@ func (c naiveCase) feedbackEndsTheClaim() *Decision {
 	}
 	d := &Decision{Kind: Terminate}
 	t := c.s.Claim.Target
+	if t.Agent == "" && t.Role == "repository" {
+		return d
+	}
 	tooMany := c.p.MaxReviewIterations > 0 && t.Version > c.p.MaxReviewIterations
 	switch {
 	case t.Agent == "":

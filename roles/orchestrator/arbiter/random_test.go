@@ -2,6 +2,7 @@ package arbiter
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -26,6 +27,9 @@ func TestAgainstNaive(t *testing.T) {
 			got.Reason = "" // for people
 		}
 		seen[got.FailureType]++
+		if s.Claim.Target.OfLanding() && got.Kind == Terminate && got.FailureType == "" {
+			seen[fmt.Sprint("landing, verified: ", p.Verifies)]++
+		}
 		if got.Rework != nil && got.Rework.Ask != "" {
 			got.Rework.Ask = "something"
 			seen["ask"]++
@@ -46,7 +50,7 @@ func TestAgainstNaive(t *testing.T) {
 			t.Errorf("only %d of the cases were decided as %s", kinds[kind], kind)
 		}
 	}
-	for _, what := range []string{"ask", blackboard.TypeQuestionTimeout, blackboard.TypeReviewLimit, blackboard.TypeAgentRemoved, FailureGoalRejected,
+	for _, what := range []string{"ask", "landing, verified: true", "landing, verified: false", blackboard.TypeQuestionTimeout, blackboard.TypeReviewLimit, blackboard.TypeAgentRemoved, FailureGoalRejected,
 		"wait with a person's feedback", "terminate with a person's feedback", "grant_phase with a person's feedback"} {
 		if seen[what] < 50 {
 			t.Errorf("only %d of the cases came to %s: %v", seen[what], what, seen)
@@ -131,13 +135,17 @@ func randomCase(r *rand.Rand, sound bool) (blackboard.Snapshot, Policy, time.Tim
 	p := Policy{
 		Clan: subset(r, all, pick(r, 10, 10, 3)), MaxReviewIterations: r.IntN(5) - 1,
 		BidTimeout: pick(r, 0, time.Minute, 2*time.Minute), QuestionTimeout: pick(r, 0, 0, 30*time.Second, time.Minute, 2*time.Minute),
-		AskAtReviewLimit: r.IntN(2) == 0, BidsRequired: pick(r, nil, nil, subset(r, all, 2)),
+		AskAtReviewLimit: r.IntN(2) == 0, Verifies: r.IntN(2) == 0, BidsRequired: pick(r, nil, nil, subset(r, all, 2)),
 	}
 	s := blackboard.Snapshot{Claim: blackboard.Claim{
 		Status: pick(r, blackboard.ClaimStatuses...), Origin: pick(r, blackboard.OriginArtefact, blackboard.OriginRetry),
 		ExpectedBidders: subset(r, all, 5), OpenedAt: opened,
 		Target: blackboard.Target{Agent: pick(r, append(all, "")...), Version: 1 + r.IntN(5)},
 	}}
+	if r.IntN(4) == 0 {
+		s.Claim.Target.Type, s.Claim.Target.Role = pick(r, blackboard.TypeLanding, blackboard.TypeConflict), pick(r, blackboard.RoleRepository, blackboard.RoleUser)
+		s.Claim.Target.Agent = pick(r, "", "", "ann")
+	}
 	if sound && s.Claim.Status.Closed() {
 		s.Claim.Status = blackboard.PendingReview
 	}

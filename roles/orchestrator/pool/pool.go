@@ -85,8 +85,8 @@ type Pool struct {
 type job struct {
 	task
 	worker
-	name     string
-	queuedAt time.Time
+	name  string
+	place time.Time // in line
 }
 
 // worker is the unit of a job, with the job's name, or a standby.
@@ -128,7 +128,7 @@ func (p *Pool) Offer(agent, claim string, g blackboard.Grant) {
 		p.mu.Unlock()
 		return
 	}
-	p.queued[name] = &job{task: t, name: name, worker: worker{unit: name, agent: agent}, queuedAt: g.QueuedAt}
+	p.queued[name] = &job{task: t, name: name, worker: worker{unit: name, agent: agent}, place: g.Place()}
 	p.mu.Unlock()
 	p.Loop.Wake()
 }
@@ -200,11 +200,11 @@ func (p *Pool) startable() []*job {
 	return out
 }
 
-// inLine returns jobs in the order in which their grants were queued.
+// inLine returns jobs by the places of their grants in the agent's queue.
 func inLine(jobs map[string]*job) []*job {
 	line := slices.Collect(maps.Values(jobs))
 	slices.SortFunc(line, func(a, b *job) int {
-		return cmp.Or(a.queuedAt.Compare(b.queuedAt), cmp.Compare(a.name, b.name))
+		return cmp.Or(a.place.Compare(b.place), cmp.Compare(a.name, b.name))
 	})
 	return line
 }

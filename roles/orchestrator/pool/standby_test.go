@@ -1,10 +1,12 @@
 package pool
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"time"
 
+	"sett/blackboard"
 	"sett/contract/config"
 )
 
@@ -32,5 +34,24 @@ func TestRetiredStandbyIsNotTaken(t *testing.T) {
 	}
 	if units := p.surplus(&config.Config{Agents: []config.Agent{agent}}, time.Now().Add(time.Minute)); len(units) != 1 {
 		t.Errorf("not told again after a while: %v", units)
+	}
+}
+
+// loop runs nothing.
+type loop struct{}
+
+func (loop) Aside(context.Context, func() func()) {}
+func (loop) Wake()                                {}
+
+// The one free worker goes to the grant that has stood in line longest, though it was handed back since.
+func TestJobsKeepTheirPlace(t *testing.T) {
+	t.Parallel()
+	agent := config.Agent{Name: "w", Strategy: config.StrategyFreshPerCall, Replicas: 1}
+	p := New(Options{Now: time.Now, Log: slog.New(slog.DiscardHandler), Loop: loop{}, Config: func() *config.Config { return &config.Config{Agents: []config.Agent{agent}} }})
+	at := time.Unix(1_900_000_000, 0)
+	p.Offer("w", "later", blackboard.Grant{Attempt: 1, QueuedAt: at.Add(time.Second)})
+	p.Offer("w", "stopped", blackboard.Grant{Attempt: 2, QueuedAt: at.Add(time.Minute), LineSince: at})
+	if jobs := p.startable(); len(jobs) != 1 || jobs[0].claim != "stopped" {
+		t.Errorf("started: %+v", jobs)
 	}
 }

@@ -174,6 +174,7 @@ type StoredGrant struct {
 	Why       string                `json:"why"`
 	Reason    string                `json:"reason"`
 	QueuedAt  string                `json:"queued_at"`
+	LineSince string                `json:"line_since"`
 	StartedAt string                `json:"started_at"`
 	EndedAt   string                `json:"ended_at"`
 	ToolUS    string                `json:"tool_us"`
@@ -212,7 +213,7 @@ func (g StoredGrant) decoded(claim, agent string) (blackboard.Grant, error) {
 	for _, t := range []struct {
 		from string
 		to   *time.Time
-	}{{g.QueuedAt, &out.QueuedAt}, {g.StartedAt, &out.StartedAt}, {g.EndedAt, &out.EndedAt}, {g.Waits, &out.WaitsSince}} {
+	}{{g.QueuedAt, &out.QueuedAt}, {g.LineSince, &out.LineSince}, {g.StartedAt, &out.StartedAt}, {g.EndedAt, &out.EndedAt}, {g.Waits, &out.WaitsSince}} {
 		at, err := ParseMicros(t.from)
 		if err != nil {
 			return out, fmt.Errorf("read grant of claim %s to %s: %w: %w", claim, agent, err, blackboard.ErrCorrupt)
