@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/contract/model"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
@@ -33,7 +35,8 @@ each.
 
 A claim whose feedback led to a rework is not retried: retry the rework's claim. Feedback
 that led to none, because its agent had left sett.yml or the limit was reached, is decided
-about anew. A goal that was rejected has nobody to rework it.
+about anew, once the agent is back or the limit is raised. A goal that was rejected has nobody
+to rework it.
 
 With --wait, what happens goes to stderr, and the exit code says how the goal ended, as with
 sett forage --wait.
@@ -76,7 +79,7 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := withoutAgent(a, b, in, claims); err != nil {
+	if err := futile(a, b, in, claims); err != nil {
 		return err
 	}
 	if err := instance.EnsureBase(a.ctx, a.at, b, in, old.Claim.WorkflowID); err != nil {
@@ -104,8 +107,9 @@ func (c *retryCmd) Run(a *app) error {
 	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit, c.Logs)
 }
 
-// withoutAgent refuses claims of which nobody can do the failed work: its agent has left sett.yml.
-func withoutAgent(a *app, b *instance.Board, in *instance.Instance, claims []string) error {
+// futile refuses claims of which nothing can change with the settings as they are: the agent of failed work has
+// left sett.yml, or feedback on an artefact can still not lead to a rework.
+func futile(a *app, b *instance.Board, in *instance.Instance, claims []string) error {
 	cfg, err := in.Config()
 	if err != nil {
 		return err
@@ -120,10 +124,48 @@ func withoutAgent(a *app, b *instance.Board, in *instance.Instance, claims []str
 		}
 		for _, g := range c.Grants {
 			if _, known := cfg.Agent(g.Agent); g.OfAgent() && !known && g.State != blackboard.GrantDone {
-				return role.Fail(role.Failed, fmt.Errorf("retry claim %s: agent %s, whose work failed, is no longer in sett.yml", words.Short(claims[i]), role.Clean(g.Agent)),
-					"put %s back into sett.yml, then %s; or post the goal anew: %s", role.Clean(g.Agent), a.at.UpLine(in), a.at.CommandLine(in, `forage --goal "…"`))
+				return absent(a, in, fmt.Sprintf("retry claim %s: agent %s, whose work failed,", words.Short(claims[i]), role.Clean(g.Agent)), g.Agent)
 			}
 		}
+		open, err := undecided(a.ctx, b, c)
+		if err == nil && open {
+			err = stillBarred(a, in, cfg, c)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// absent refuses a retry for want of an agent.
+func absent(a *app, in *instance.Instance, subject, agent string) error {
+	return role.Fail(role.Failed, errors.New(subject+" is no longer in sett.yml"),
+		"put %s back into sett.yml, then %s; or post the goal anew: %s", role.Clean(agent), a.at.UpLine(in), a.at.CommandLine(in, `forage --goal "…"`))
+}
+
+// undecided says whether a retry of a claim does nothing but decide anew about feedback that led to no rework.
+func undecided(ctx context.Context, b *instance.Board, c blackboard.Snapshot) (bool, error) {
+	if c.Claim.Status != blackboard.Terminated || c.Claim.RetriedAs != "" || c.Claim.Target.Agent == "" || !c.FedBack() {
+		return false, nil
+	}
+	_, err := b.Records.Snapshot(ctx, blackboard.ReworkClaimID(c.Claim.ID))
+	if errors.Is(err, blackboard.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}
+
+// stillBarred refuses a claim with feedback that cannot lead to a rework.
+func stillBarred(a *app, in *instance.Instance, cfg *config.Config, c blackboard.Snapshot) error {
+	t, o := c.Claim.Target, cfg.Orchestrator
+	about := fmt.Sprintf("retry claim %s: ", words.Short(c.Claim.ID))
+	switch t.ReworkBar(cfg.Names(), o.MaxReviewIterations, o.OnReviewLimit == config.ReviewLimitAsk) {
+	case blackboard.TypeReviewLimit:
+		return role.Fail(role.Failed, fmt.Errorf("%sversion %d of %s has used up max_review_iterations: %d", about, t.Version, role.Clean(t.Type), o.MaxReviewIterations),
+			"raise orchestrator.max_review_iterations in sett.yml, then %s, then %s", a.at.UpLine(in), a.at.CommandLine(in, "retry "+words.Short(c.Claim.ID)))
+	case blackboard.TypeAgentRemoved:
+		return absent(a, in, fmt.Sprintf("%sagent %s, which made %s,", about, role.Clean(t.Agent), role.Clean(t.Type)), t.Agent)
 	}
 	return nil
 }

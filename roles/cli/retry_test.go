@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sett/blackboard"
+	"sett/contract/config"
+	"sett/roles/cli/instance"
+	"sett/roles/role"
+	"sett/roles/role/words"
+)
+
+// applies puts the stage's settings in force, changed.
+func (s *stage) applies(change func(*config.Config)) {
+	s.t.Helper()
+	change(s.config)
+	s.Must(instance.WriteFile((&instance.Instance{Dir: filepath.Join(s.home, "sett", "stage")}).ConfigPath(), s.config))
+}
+
+// reviewed opens the claim on an artefact, on which lint has feedback.
+func (s *stage) reviewed(artefact string) (claim, review string) {
+	s.t.Helper()
+	claim = s.open(artefact, s.all("lint", blackboard.BidReview)...)
+	s.Grant(claim, blackboard.PhaseReview, "lint")
+	s.begin(claim, "lint")
+	return claim, s.Finish(claim, "lint", blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", Payload: "no"})
+}
+
+// Feedback that led to no rework is tried again only where it can lead to one now: with the limit raised, and with
+// the agent in sett.yml.
+func TestRetryAfterFeedback(t *testing.T) {
+	s := newStage(t)
+	goal := s.Goal("write")
+	claim, draft := s.work(goal, blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	s.Complete(claim)
+	claim, review := s.reviewed(draft)
+	rework := blackboard.ReworkClaimID(claim)
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(claim), "feedback", nil, &blackboard.Rework{ClaimID: rework, Agent: "writer", Context: []string{review}}))
+	s.begin(rework, "writer")
+	second := s.Finish(rework, "writer", blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", LogicalID: draft, Payload: "y"})
+	s.Complete(rework)
+	last, _ := s.reviewed(second)
+	f := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeReviewLimit, Payload: "{}", ProducedByRole: blackboard.RoleOrchestrator,
+		ClaimID: last, WorkflowID: goal, SourceArtefacts: []string{second}}
+	s.Must(s.board.Leader.TerminateClaim(t.Context(), s.Guard(last), "limit", &f, nil))
+
+	s.applies(func(c *config.Config) { c.Orchestrator.MaxReviewIterations = 1 })
+	s.refuses(role.Failed, "version 2 of Draft has used up max_review_iterations: 1", "retry", "@last")
+	s.refuses(role.Failed, "raise orchestrator.max_review_iterations in sett.yml, then sett", "retry", f.ID)
+	s.refuses(role.Failed, "its artefact is reworked", "retry", claim)
+	s.applies(func(c *config.Config) { c.Orchestrator.MaxReviewIterations, c.Agents[0].Name = 2, "author" })
+	s.refuses(role.Failed, "agent writer, which made Draft, is no longer in sett.yml", "retry", last)
+	s.applies(func(c *config.Config) { c.Agents[0].Name = "writer" })
+	stdout, stderr, err := s.run("retry", "@last", "a second", "look")
+	s.Must(err)
+	has(t, stderr, "claim "+words.Short(last)+" is tried again as claim "+words.Short(strings.TrimSpace(stdout)))
+}
+
+// At the limit a person is asked, where sett.yml says so: that can be tried again.
+func TestRetryAfterFeedbackAsks(t *testing.T) {
+	t.Parallel()
+	limited := blackboard.Target{Version: 4, Agent: "writer"}
+	for _, tc := range []struct {
+		clan       []string
+		iterations int
+		asks       bool
+		want       string
+	}{
+		{[]string{"writer"}, 3, false, blackboard.TypeReviewLimit},
+		{[]string{"writer"}, 3, true, ""},
+		{[]string{"writer"}, 4, false, ""},
+		{[]string{"writer"}, 0, false, ""},
+		{nil, 3, false, blackboard.TypeReviewLimit},
+		{nil, 3, true, blackboard.TypeAgentRemoved},
+		{nil, 0, false, blackboard.TypeAgentRemoved},
+	} {
+		if got := limited.ReworkBar(tc.clan, tc.iterations, tc.asks); got != tc.want {
+			t.Errorf("%+v: %q", tc, got)
+		}
+	}
+}
