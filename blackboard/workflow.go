@@ -1,6 +1,10 @@
 package blackboard
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // WorkflowStatus is a goal's progress.
 type WorkflowStatus string
@@ -28,6 +32,11 @@ func (w Workflow) OnlyPeople() bool {
 	return !w.Status.Ended() && outstanding > 0 && w.Suspended == outstanding
 }
 
+// HasRetried says whether a Failure that belongs to no claim was tried again.
+func (w Workflow) HasRetried(failure string) bool {
+	return slices.Contains(strings.Fields(w.Retried), failure)
+}
+
 // Workflow is the account of everything that grows from one goal. Its ID is the
 // goal's.
 type Workflow struct {
@@ -45,6 +54,7 @@ type Workflow struct {
 	Landing     *Landing       `json:"landing,omitempty"` // of its result; nil: it has none
 	TerminalID  string         `json:"terminal_id,omitempty"`
 	FailureID   string         `json:"failure_id,omitempty"`
+	Retried     string         `json:"-"` // ids, with spaces between, of Failures of no claim that were tried again
 	CreatedAt   time.Time      `json:"created_at"`
 	EndedAt     time.Time      `json:"ended_at,omitzero"`
 }

@@ -60,6 +60,12 @@ func (b People) Retry(ctx context.Context, claimID, newClaimID, by, why string) 
 	return b.person(ctx, "retry claim "+claimID, "retry", claimID, newClaimID, by, why, blackboard.ReworkClaimID(claimID))
 }
 
+// RetryGoal has a goal go on after a Failure that belongs to no claim, and names this retry with a word: its result
+// takes its turn to land anew. ErrStopping when the instance takes no new work.
+func (b People) RetryGoal(ctx context.Context, workflowID, failureID, word, by, why string) error {
+	return b.person(ctx, "retry goal "+workflowID, "retry_goal", workflowID, failureID, word, by, why)
+}
+
 func (b People) person(ctx context.Context, what, script string, args ...string) error {
 	r, err := b.c.Do(ctx, script, args...)
 	return store.Done(r, err, "%s", what)

@@ -81,3 +81,41 @@ func TestRetryAfterFeedbackAsks(t *testing.T) {
 		}
 	}
 }
+
+// A goal that failed in landing takes its turn anew, by its own id, as @last, or by its Failure's; that it will fail
+// again is said.
+func TestRetryLanding(t *testing.T) {
+	s := newStage(t)
+	s.by("anna")
+	s.Must(s.board.Leader.SetLanding(t.Context(), s.Epoch, "released"))
+	claim, result := s.work(s.Goal("write"), blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Release", Payload: "x"})
+	goal := s.Snapshot(claim).Claim.WorkflowID
+	s.Complete(claim)
+	landingFails := func(kind string) (failure string) {
+		t.Helper()
+		w, err := s.board.Records.Workflow(t.Context(), goal)
+		s.Must(err)
+		f := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: kind, Payload: `{"reason":"conflict"}`, ProducedByRole: blackboard.RoleOrchestrator, WorkflowID: goal, SourceArtefacts: []string{result}}
+		s.Must(s.board.Leader.Land(t.Context(), blackboard.LandingStep{Epoch: s.Epoch, Workflow: goal, From: *w.Landing, To: blackboard.Landing{State: blackboard.LandingNone, Artefact: result}, Over: true, Artefact: &f}))
+		return f.ID
+	}
+	first := landingFails(blackboard.TypeReviewLimit)
+	s.refuses(role.Usage, "--budget is for one claim", "retry", goal, "--budget", "calls=3")
+	stdout, stderr, err := s.run("retry", "@last", "the agent", "is mended")
+	s.Must(err)
+	has(t, stderr, "goal "+words.Short(goal)+" goes on: its result takes its turn to land\n")
+	if stdout != "" || strings.Contains(stderr, "note:") {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+	s.refuses(role.Failed, "it is tried again", "retry", first)
+	s.refuses(role.NotFound, "goal "+words.Short(goal)+" is active, and nothing of it failed", "retry", goal)
+
+	s.applies(func(c *config.Config) { c.Agents[0].Name = "author" })
+	second := landingFails(blackboard.TypeAgentRemoved)
+	_, stderr, err = s.run("retry", second)
+	s.Must(err)
+	has(t, stderr, "note: with a conflict or feedback it fails again: agent writer, which made Release, is no longer in sett.yml; put writer back into sett.yml, then ")
+	stdout, _, err = s.run("graph", goal)
+	s.Must(err)
+	has(t, stdout, words.Short(first)+"  orchestrator  retried")
+}

@@ -148,6 +148,43 @@ local function put_artefact(a, payload, at, opens, counted)
   return version, gate
 end
 
+-- The word of the retry of a Failure that belongs to no claim; nil: it was not tried again. A workflow has these
+-- as FAILURE=WORD, with spaces between.
+local function retried_word(workflow, failure)
+  return string.match(' ' .. (call('HGET', workflow_key(workflow), 'retried') or ''), ' ' .. failure .. '=(%S+)')
+end
+
+-- Whether an artefact is a Failure that was not tried again.
+local function failed(id, workflow)
+  local a = call('HMGET', artifact_key(id), 'structural_type', 'claim_id')
+  if a[1] ~= 'Failure' then
+    return false
+  elseif a[2] and a[2] ~= '' then
+    return not call('HGET', claim_key(a[2]), 'retried_as')
+  end
+  return not retried_word(workflow, id)
+end
+
+-- Has a workflow go on after some of its Failures were tried again, which no longer count: the latest of the others
+-- is its Failure now. It was posted then.
+local function go_on(workflow, failures, posted)
+  local w = workflow_key(workflow)
+  if call('HINCRBY', w, 'failures', -failures) <= 0 then
+    call('HDEL', w, 'failure_id')
+  else
+    local ids = call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)
+    for i = #ids, 1, -1 do
+      if failed(ids[i], workflow) then
+        call('HSET', w, 'failure_id', ids[i])
+        break
+      end
+    end
+  end
+  call('HSET', w, 'status', 'active')
+  call('HDEL', w, 'ended_at')
+  call('ZADD', active_workflows_key, posted, workflow)
+end
+
 -- The reply to a move that would bring a count of a workflow below zero, before it
 -- writes: half of a transaction was replayed. The caller counts anew (recount.lua)
 -- and repeats the move. nil when the count suffices, or the workflow is lost.

@@ -27,8 +27,7 @@ for _, id in ipairs(call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)) 
     add('suspended', gate)
     add('outstanding', gate or call('ZSCORE', unclaimed_key, id))
     add('questions', call('ZSCORE', questions_key, id))
-    local a = call('HMGET', artifact_key(id), 'structural_type', 'claim_id')
-    add('failures', a[1] == 'Failure' and not (a[2] and a[2] ~= '' and call('HGET', claim_key(a[2]), 'retried_as')))
+    add('failures', failed(id, workflow))
   end
 end
 for _, id in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
