@@ -37,6 +37,14 @@ func (w Workflow) HasRetried(failure string) bool {
 	return slices.Contains(strings.Fields(w.Retried), failure)
 }
 
+// GoalRetry is a retry of a Failure that belongs to no claim.
+type GoalRetry struct {
+	Workflow, Failure string
+	Type              string // of the Failure
+	Word              string // names the retry
+	MaxArtefacts      int    // of the goal, that count; 0: any number
+}
+
 // Workflow is the account of everything that grows from one goal. Its ID is the
 // goal's.
 type Workflow struct {

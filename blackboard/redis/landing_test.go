@@ -168,7 +168,9 @@ func TestLandingIsTriedAgain(t *testing.T) {
 		must(t, w.b.Leader.SetLanding(w.ctx, w.epoch, "main"))
 		goal, result := w.achieved()
 		retry := func(goal, failure, word string) func() error {
-			return func() error { return w.b.People.RetryGoal(w.ctx, goal, failure, word, "ann", "the limit is raised") }
+			return func() error {
+				return w.b.People.RetryGoal(w.ctx, blackboard.GoalRetry{Workflow: goal, Failure: failure, Word: word}, "ann", "the limit is raised")
+			}
 		}
 		w.refuses("no Failure", blackboard.ErrRefused, retry(goal, result, "w0"))
 		since := w.workflow(goal).Landing.Since

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"sett/blackboard"
@@ -60,10 +61,15 @@ func (b People) Retry(ctx context.Context, claimID, newClaimID, by, why string) 
 	return b.person(ctx, "retry claim "+claimID, "retry", claimID, newClaimID, by, why, blackboard.ReworkClaimID(claimID))
 }
 
-// RetryGoal has a goal go on after a Failure that belongs to no claim, and names this retry with a word: its result
-// takes its turn to land anew. ErrStopping when the instance takes no new work.
-func (b People) RetryGoal(ctx context.Context, workflowID, failureID, word, by, why string) error {
-	return b.person(ctx, "retry goal "+workflowID, "retry_goal", workflowID, failureID, word, by, why)
+// RetryGoal has a goal go on after a Failure that belongs to no claim. After a WorkflowLimit its artefacts without
+// a claim wait for one again, where maxArtefacts allows; else its result takes its turn to land anew. ErrStopping when
+// the instance takes no new work.
+func (b People) RetryGoal(ctx context.Context, q blackboard.GoalRetry, by, why string) error {
+	how := "landing"
+	if q.Type == blackboard.TypeWorkflowLimit {
+		how = "limit"
+	}
+	return b.person(ctx, "retry goal "+q.Workflow, "retry_goal", q.Workflow, q.Failure, q.Word, by, why, how, strconv.Itoa(q.MaxArtefacts))
 }
 
 func (b People) person(ctx context.Context, what, script string, args ...string) error {

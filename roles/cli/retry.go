@@ -36,7 +36,8 @@ each.
 A claim whose feedback led to a rework is not retried: retry the rework's claim. Feedback
 that led to none, because its agent had left sett.yml or the limit was reached, is decided
 about anew, once the agent is back or the limit is raised: a result that did not land takes its
-turn to land anew. A goal that was rejected has nobody to rework it.
+turn to land anew. A goal that max_artefacts ended goes on once that is raised. A goal that was
+rejected has nobody to rework it.
 
 With --wait, what happens goes to stderr, and the exit code says how the goal ended, as with
 sett forage --wait.
@@ -273,14 +274,11 @@ func retriable(a *app, b *instance.Board, in *instance.Instance, part string) (f
 
 // endless refuses the retry of a Failure after which its goal cannot go on.
 func endless(a *app, in *instance.Instance, f blackboard.Artefact) error {
-	hint := a.at.CommandLine(in, `forage --goal "…"`) + " posts a goal anew"
 	switch f.Type {
-	case blackboard.TypeReviewLimit, blackboard.TypeAgentRemoved:
+	case blackboard.TypeReviewLimit, blackboard.TypeAgentRemoved, blackboard.TypeWorkflowLimit:
 		return nil
-	case blackboard.TypeWorkflowLimit:
-		hint = "raise orchestrator.max_artefacts in sett.yml, then sett up, then " + hint
 	}
-	return role.Fail(role.Failed, fmt.Errorf("retry %s: it ended the goal, not a claim", view.Named(f)), "%s", hint)
+	return role.Fail(role.Failed, fmt.Errorf("retry %s: it ended the goal, not a claim", view.Named(f)), "%s posts a goal anew", a.at.CommandLine(in, `forage --goal "…"`))
 }
 
 // failedOf returns all of a goal that failed and was not tried again. Without any, the error says why.
@@ -313,22 +311,32 @@ func retryEnd(a *app, b *instance.Board, in *instance.Instance, f blackboard.Art
 	if err != nil {
 		return err
 	}
-	err = b.People.RetryGoal(a.ctx, f.WorkflowID, f.ID, a.NewID(), a.Who(), why)
+	cfg, err := in.Config()
+	if err != nil {
+		return err
+	}
+	limit, hint := f.Type == blackboard.TypeWorkflowLimit, a.at.CommandLine(in, "show "+goal)
+	if limit {
+		hint = fmt.Sprintf("where the limit is too low: raise orchestrator.max_artefacts in sett.yml, then %s, then %s; else %s", a.at.UpLine(in), a.at.CommandLine(in, "retry "+goal), hint)
+	}
+	err = b.People.RetryGoal(a.ctx, blackboard.GoalRetry{Workflow: f.WorkflowID, Failure: f.ID, Type: f.Type, Word: a.NewID(), MaxArtefacts: cfg.Orchestrator.MaxArtefacts}, a.Who(), why)
 	switch {
 	case errors.Is(err, blackboard.ErrStopping):
 		return instance.TakesNo(a.at, in, "work")
 	case err != nil:
-		return refusal("retry "+view.Named(f), err, a.at.CommandLine(in, "show "+goal))
+		return refusal("retry "+view.Named(f), err, hint)
+	case limit:
+		a.Sayf("sett: goal %s goes on: its artefacts without a claim get one\n", goal)
+		return nil
 	}
 	a.Sayf("sett: goal %s goes on: its result takes its turn to land\n", goal)
-	noteBarred(a, b, in, w)
+	noteBarred(a, b, in, cfg, w)
 	return nil
 }
 
 // noteBarred says that the next conflict, or feedback, fails the goal again: its result can still not be reworked.
-func noteBarred(a *app, b *instance.Board, in *instance.Instance, w blackboard.Workflow) {
-	cfg, err := in.Config()
-	if err != nil || w.Landing == nil {
+func noteBarred(a *app, b *instance.Board, in *instance.Instance, cfg *config.Config, w blackboard.Workflow) {
+	if w.Landing == nil {
 		return
 	}
 	r, err := b.Records.Artefact(a.ctx, w.Landing.Artefact)

@@ -119,3 +119,26 @@ func TestRetryLanding(t *testing.T) {
 	s.Must(err)
 	has(t, stdout, words.Short(first)+"  orchestrator  retried")
 }
+
+// A goal that max_artefacts ended goes on with a higher limit, and is refused with the same one.
+func TestRetryAfterLimit(t *testing.T) {
+	s := newStage(t)
+	claim, draft := s.work(s.Goal("write"), blackboard.Artefact{StructuralType: blackboard.Standard, Type: "Draft", Payload: "x"})
+	goal := s.Snapshot(claim).Claim.WorkflowID
+	s.Complete(claim)
+	f := blackboard.Artefact{ID: newID(), StructuralType: blackboard.Failure, Type: blackboard.TypeWorkflowLimit, Payload: `{"reason":"too many"}`, ProducedByRole: blackboard.RoleOrchestrator, WorkflowID: goal, SourceArtefacts: []string{draft}}
+	s.Must(s.board.Leader.RefuseClaim(t.Context(), s.Epoch, draft, "too many", f))
+	s.applies(func(c *config.Config) { c.Orchestrator.MaxArtefacts = 1 })
+	s.refuses(role.Failed, "its goal has 2 artefacts that count, and max_artefacts is 1", "retry", "@last")
+	s.refuses(role.Failed, "raise orchestrator.max_artefacts in sett.yml, then sett", "retry", f.ID)
+	s.applies(func(c *config.Config) { c.Orchestrator.MaxArtefacts = 2 })
+	_, stderr, err := s.run("retry", "@last")
+	s.Must(err)
+	has(t, stderr, "goal "+words.Short(goal)+" goes on: its artefacts without a claim get one\n")
+	w, err := s.board.Records.Workflow(t.Context(), goal)
+	s.Must(err)
+	if w.Status != blackboard.WorkflowActive || w.Outstanding != 1 {
+		t.Errorf("%+v", w)
+	}
+	s.refuses(role.NotFound, "is active, and nothing of it failed", "retry", "@last")
+}

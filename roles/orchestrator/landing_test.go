@@ -584,7 +584,7 @@ func TestLandingIsTriedAgain(t *testing.T) {
 				f.Must(err)
 			}
 			again := func(failure string) {
-				f.Must(f.Moves.People.RetryGoal(f.Ctx, f.Artefact(failure).WorkflowID, failure, newID(), "ann", ""))
+				f.Must(f.Moves.People.RetryGoal(f.Ctx, blackboard.GoalRetry{Workflow: f.Artefact(failure).WorkflowID, Failure: failure, Word: newID()}, "ann", ""))
 			}
 			f.goal(change{"a", 0, "first"})
 			goal := f.goal(change{"a", 0, "second"})

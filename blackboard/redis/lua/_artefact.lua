@@ -91,6 +91,12 @@ local function latest_of(thread)
   return call('ZREVRANGE', thread_key(thread), 0, 0)[1] or thread
 end
 
+-- How many artefacts of a workflow count towards the most that it may have: the Standard and Terminal ones. A goal
+-- of an older Sett does not know how many `others` it had.
+local function size_of(workflow)
+  return call('LLEN', artefacts_by_workflow_key(workflow)) - (tonumber(call('HGET', workflow_key(workflow), 'others') or 0) or 0)
+end
+
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
 -- metadata, and commit where there is one. An id of another thread as logical_id takes the next version there.
@@ -116,6 +122,9 @@ local function put_artefact(a, payload, at, opens, counted)
   call('RPUSH', artefacts_by_workflow_key(a.workflow), a.id)
   index_id(a.id)
   local workflow, gate = workflow_key(a.workflow), ''
+  if a.structural_type ~= 'Standard' and a.structural_type ~= 'Terminal' then
+    call('HINCRBY', workflow, 'others', 1)
+  end
   if (a.structural_type == 'Standard' or a.structural_type == 'Terminal') and gated(a.type) then
     gate = 'held'
     call('ZADD', gates_key, at, a.id)
@@ -155,7 +164,7 @@ local function retried_word(workflow, failure)
 end
 
 -- Whether an artefact is a Failure that was not tried again.
-local function failed(id, workflow)
+local function is_failure(id, workflow)
   local a = call('HMGET', artifact_key(id), 'structural_type', 'claim_id')
   if a[1] ~= 'Failure' then
     return false
@@ -174,7 +183,7 @@ local function go_on(workflow, failures, posted)
   else
     local ids = call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)
     for i = #ids, 1, -1 do
-      if failed(ids[i], workflow) then
+      if is_failure(ids[i], workflow) then
         call('HSET', w, 'failure_id', ids[i])
         break
       end
