@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -8,8 +9,10 @@ import (
 	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // applies puts the stage's settings in force, changed.
@@ -141,4 +144,32 @@ func TestRetryAfterLimit(t *testing.T) {
 		t.Errorf("%+v", w)
 	}
 	s.refuses(role.NotFound, "is active, and nothing of it failed", "retry", "@last")
+}
+
+// between are claims that somebody tries again just before they are read.
+type between struct {
+	view.Claims
+	retry func()
+}
+
+// TryClaims has all tried again first.
+func (b *between) TryClaims(ctx context.Context, ids []string) ([]blackboard.Claim, []error, error) {
+	if b.retry != nil {
+		b.retry()
+		b.retry = nil
+	}
+	return b.Claims.TryClaims(ctx, ids)
+}
+
+// Of two retries at once, the later one does not say that a goal failed of which nothing failed.
+func TestRetryBesideAnother(t *testing.T) {
+	s := newStage(t)
+	goal, claim, _ := s.fails()
+	b := status.BoardOf(instance.BoardOf(s.board))
+	b.Claims = &between{b.Claims, func() { s.Must(s.board.People.Retry(t.Context(), claim, newID(), "bob", "")) }}
+	f, err := view.FailedOf(t.Context(), b, goal)
+	s.Must(err)
+	if !f.None() || f.Workflow.Status != blackboard.WorkflowActive {
+		t.Errorf("%+v", f)
+	}
 }
