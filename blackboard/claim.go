@@ -1,6 +1,9 @@
 package blackboard
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // ClaimStatus is a claim's place in its life. It only moves forward.
 type ClaimStatus string
@@ -79,6 +82,23 @@ type Target struct {
 	Type      string `json:"type"`
 	Agent     string `json:"agent"` // its producer; empty for people
 	Role      string `json:"role"`
+}
+
+// UsedUp says whether the artefact is the last version that max_review_iterations allows; 0 and less: any
+// number.
+func (t Target) UsedUp(iterations int) bool { return iterations > 0 && t.Version-1 >= iterations }
+
+// ReworkBar returns the type of the Failure that feedback on an agent's artefact leads to where no rework can
+// follow: its versions are used up and no person is asked (TypeReviewLimit), or its agent is not in the clan
+// (TypeAgentRemoved). Empty: it is reworked.
+func (t Target) ReworkBar(clan []string, iterations int, asks bool) string {
+	switch {
+	case t.UsedUp(iterations) && !asks:
+		return TypeReviewLimit
+	case !slices.Contains(clan, t.Agent):
+		return TypeAgentRemoved
+	}
+	return ""
 }
 
 // BidType is an agent's interest in a claim.

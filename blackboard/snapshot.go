@@ -52,6 +52,18 @@ func (s Snapshot) Suspended() bool {
 	return awaits && !s.Claim.Status.Closed()
 }
 
+// FedBack says whether all work in the claim ended well, and a Review has feedback.
+func (s Snapshot) FedBack() bool {
+	against := false
+	for _, g := range s.Grants {
+		if g.State != GrantDone {
+			return false
+		}
+		against = against || g.Phase == PhaseReview && g.Verdict != Approve
+	}
+	return against
+}
+
 // Missing returns the expected bidders whose bids are not in, in the claim's
 // order, each once.
 func (s Snapshot) Missing() []string {

@@ -1,6 +1,10 @@
 package blackboard
 
-import "time"
+import (
+	"slices"
+	"strings"
+	"time"
+)
 
 // WorkflowStatus is a goal's progress.
 type WorkflowStatus string
@@ -55,6 +59,19 @@ func (w Workflow) Ahead(queue []Workflow) (ahead Workflow, ok bool) {
 	return Workflow{}, false
 }
 
+// HasRetried says whether a Failure that belongs to no claim was tried again.
+func (w Workflow) HasRetried(failure string) bool {
+	return slices.Contains(strings.Fields(w.Retried), failure)
+}
+
+// GoalRetry is a retry of a Failure that belongs to no claim.
+type GoalRetry struct {
+	Workflow, Failure string
+	Type              string // of the Failure
+	Word              string // names the retry
+	MaxArtefacts      int    // of the goal, that count; 0: any number
+}
+
 // Workflow is the account of everything that grows from one goal. Its ID is the
 // goal's.
 type Workflow struct {
@@ -72,6 +89,7 @@ type Workflow struct {
 	Landing     *Landing       `json:"landing,omitempty"` // of its result; nil: it has none
 	TerminalID  string         `json:"terminal_id,omitempty"`
 	FailureID   string         `json:"failure_id,omitempty"`
+	Retried     string         `json:"-"` // ids, with spaces between, of Failures of no claim that were tried again
 	CreatedAt   time.Time      `json:"created_at"`
 	EndedAt     time.Time      `json:"ended_at,omitzero"`
 }

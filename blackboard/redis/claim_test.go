@@ -163,6 +163,64 @@ func TestLimit(t *testing.T) {
 	})
 }
 
+// What people and reviewers say, and tries that failed, do not count towards the limit; with a higher limit a goal that
+// was ended by it goes on when it is tried again, once, and may be ended by it again.
+func TestLimitIsTriedAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		claim := w.granted(blackboard.PhaseExclusive, "a")
+		goal := w.snapshot(claim).Claim.WorkflowID
+		for range 3 {
+			w.fail(claim, "a")
+			again := newID()
+			must(t, w.b.People.Retry(w.ctx, claim, again, "ann", ""))
+			claim = again
+		}
+		x := w.finish(claim, "a", blackboard.Standard, "X", "")
+		must(t, w.b.Leader.CompleteClaim(w.ctx, w.guard(claim), ""))
+		opens := func(a blackboard.Artefact, limit int) blackboard.Opening {
+			t.Helper()
+			o, _, err := w.b.Leader.OpenClaim(w.ctx, w.epoch, a.ID, []string{"a"}, limit)
+			must(t, err)
+			return o
+		}
+		if wf := w.workflow(goal); wf.Artefacts != 5 {
+			t.Fatalf("%+v", wf)
+		}
+		w.countsHold(goal)
+		first, second := failure(goal, blackboard.TypeWorkflowLimit), failure(goal, blackboard.TypeWorkflowLimit)
+		if o := opens(x, 1); o != blackboard.OverLimit {
+			t.Errorf("the goal and X, of one: %s", o)
+		}
+		must(t, w.b.Leader.RefuseClaim(w.ctx, w.epoch, x.ID, "limit", first))
+		retry := func(f blackboard.Artefact, word string, limit int) func() error {
+			return func() error {
+				return w.b.People.RetryGoal(w.ctx, blackboard.GoalRetry{Workflow: goal, Failure: f.ID, Type: f.Type, Word: word, MaxArtefacts: limit}, "ann", "")
+			}
+		}
+		w.refuses("the same limit", blackboard.ErrRefused, retry(first, "w1", 1))
+		if wf := w.workflow(goal); wf.Status != blackboard.WorkflowFailed || wf.Failures != 1 {
+			t.Errorf("ended: %+v", wf)
+		}
+		w.twice("retry", retry(first, "w1", 2))
+		w.refuses("a retry beside it", blackboard.ErrRefused, retry(first, "w2", 2))
+		wf := w.workflow(goal)
+		if wf.Status != blackboard.WorkflowActive || wf.Failures != 0 || wf.FailureID != "" || wf.Outstanding != 1 || !wf.HasRetried(first.ID) {
+			t.Errorf("tried again: %+v", wf)
+		}
+		w.countsHold(goal)
+		w.refuses("the Failure that was tried again", blackboard.ErrRefused, func() error { return w.b.Leader.RefuseClaim(w.ctx, w.epoch, x.ID, "limit", first) })
+		must(t, w.b.Leader.RefuseClaim(w.ctx, w.epoch, x.ID, "limit", second))
+		if wf := w.workflow(goal); wf.Status != blackboard.WorkflowFailed || wf.Failures != 1 || wf.FailureID != second.ID {
+			t.Errorf("ended again: %+v", wf)
+		}
+		must(t, retry(second, "w3", 0)())
+		if o := opens(x, 2); o != blackboard.Opened {
+			t.Errorf("the goal and X, of two: %s", o)
+		}
+	})
+}
+
 // Decisions on an old state, or by somebody who no longer leads.
 func TestStaleDecisions(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {

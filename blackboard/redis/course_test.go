@@ -254,9 +254,9 @@ func TestCourseIsLeft(t *testing.T) {
 			"limit": func(t *testing.T, w *world, claim string) {
 				w.opens("s1", blackboard.OpeningCourse{MaxArtefacts: 1, Bids: table("a=ignore")})
 				w.goal()
-				_, err := w.b.Leader.PutOpeningCourse(w.ctx, w.epoch, "s1", blackboard.OpeningCourse{Type: "Code", Agent: "c", MaxArtefacts: 2, Bidders: []string{"a"}, Bids: table("a=ignore")})
+				_, err := w.b.Leader.PutOpeningCourse(w.ctx, w.epoch, "s1", blackboard.OpeningCourse{Type: "Code", Agent: "c", MaxArtefacts: 1, Bidders: []string{"a"}, Bids: table("a=ignore")})
 				must(t, err)
-				w.finish(claim, "a", blackboard.Review, "Review", "{}") // the second artefact
+				w.finish(claim, "a", blackboard.Review, "Review", "{}") // which does not count
 				w.finish(claim, "c", blackboard.Standard, "Code", "x")
 				work, err := w.b.Index.OpenWork(w.ctx)
 				must(t, err)

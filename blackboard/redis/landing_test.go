@@ -166,3 +166,44 @@ func TestLandingIsCancelled(t *testing.T) {
 		}
 	})
 }
+
+// A goal that failed in landing takes its turn anew when it is tried again, once, whatever comes beside it.
+func TestLandingIsTriedAgain(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		must(t, w.b.Leader.SetLanding(w.ctx, w.epoch, "main"))
+		goal, result := w.achieved()
+		retry := func(goal, failure, word string) func() error {
+			return func() error {
+				return w.b.People.RetryGoal(w.ctx, blackboard.GoalRetry{Workflow: goal, Failure: failure, Word: word}, "ann", "the limit is raised")
+			}
+		}
+		w.refuses("no Failure", blackboard.ErrRefused, retry(goal, result, "w0"))
+		since := w.workflow(goal).Landing.Since
+		for i, word := range []string{"w1", "w2"} {
+			f := failure(goal, blackboard.TypeReviewLimit)
+			w.lands(goal, blackboard.Landing{State: blackboard.LandingNone, Artefact: result, Reason: "limit"}, func(s *blackboard.LandingStep) { s.Over, s.Artefact = true, &f })
+			w.refuses("another goal", blackboard.ErrRefused, retry(newID(), f.ID, word))
+			w.twice("retry", retry(goal, f.ID, word))
+			w.refuses("a retry beside it", blackboard.ErrRefused, retry(goal, f.ID, "other"))
+			if e := w.lastEvent(); e.Kind != blackboard.EventRetry || e.Workflow != goal || e.Artefact != f.ID || e.Claim != "" || e.Attributes["by"] != "ann" || e.To != "queued" {
+				t.Errorf("ledger %+v", e)
+			}
+			wf := w.workflow(goal)
+			if wf.Status != blackboard.WorkflowActive || wf.Failures != 0 || wf.FailureID != "" || wf.Outstanding != 1 || !wf.EndedAt.IsZero() ||
+				wf.Landing.State != blackboard.LandingQueued || !wf.Landing.Since.After(since) || len(strings.Fields(wf.Retried)) != i+1 || !wf.HasRetried(f.ID) {
+				t.Errorf("tried again: %+v %+v", wf, wf.Landing)
+			}
+			since = wf.Landing.Since
+			w.openLandings(goal)
+			w.countsHold(goal)
+		}
+		f := failure(goal, blackboard.TypeAgentRemoved)
+		w.lands(goal, blackboard.Landing{State: blackboard.LandingNone}, func(s *blackboard.LandingStep) { s.Over, s.Artefact = true, &f })
+		must(t, w.b.SetInstance(w.ctx, blackboard.InstanceStopping, "test"))
+		w.refuses("stopping", blackboard.ErrStopping, retry(goal, f.ID, "w3"))
+		if wf := w.workflow(goal); wf.Status != blackboard.WorkflowFailed || wf.FailureID != f.ID {
+			t.Errorf("at the end: %+v", wf)
+		}
+	})
+}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	"sett/blackboard"
@@ -58,6 +59,17 @@ func (b People) CancelWorkflow(ctx context.Context, workflowID string, failure b
 // ErrStopping when the instance takes no new work.
 func (b People) Retry(ctx context.Context, claimID, newClaimID, by, why string) error {
 	return b.person(ctx, "retry claim "+claimID, "retry", claimID, newClaimID, by, why, blackboard.ReworkClaimID(claimID))
+}
+
+// RetryGoal has a goal go on after a Failure that belongs to no claim. After a WorkflowLimit its artefacts without
+// a claim wait for one again, where maxArtefacts allows; else its result takes its turn to land anew. ErrStopping when
+// the instance takes no new work.
+func (b People) RetryGoal(ctx context.Context, q blackboard.GoalRetry, by, why string) error {
+	how := "landing"
+	if q.Type == blackboard.TypeWorkflowLimit {
+		how = "limit"
+	}
+	return b.person(ctx, "retry goal "+q.Workflow, "retry_goal", q.Workflow, q.Failure, q.Word, by, why, how, strconv.Itoa(q.MaxArtefacts))
 }
 
 func (b People) person(ctx context.Context, what, script string, args ...string) error {

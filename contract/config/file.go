@@ -69,7 +69,7 @@ func (d *decoder) orchestratorFields(o *Orchestrator) []field {
 		{"on_review_limit", "Then, if reviewers want more: fail ends the goal, ask asks a person.", oneOf(d.read, &o.OnReviewLimit, ReviewLimitFail, ReviewLimitAsk)},
 		{"bid_timeout", "After that, an agent's silence counts as ignore; 0: the claim waits.", d.read.duration(&o.BidTimeout, true)},
 		{"question_timeout", "After that, a question without an answer is a Failure; 0: it waits.", d.read.duration(&o.QuestionTimeout, true)},
-		{"max_artefacts", "Of one goal, which then fails; 0: no limit.", d.read.count(&o.MaxArtefacts, 0)},
+		{"max_artefacts", "Standard and Terminal ones of one goal, which then fails; 0: no limit.", d.read.count(&o.MaxArtefacts, 0)},
 	}
 }
 

@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
 	"sett/blackboard"
+	"sett/contract/config"
 	"sett/contract/model"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/status"
@@ -33,7 +35,9 @@ each.
 
 A claim whose feedback led to a rework is not retried: retry the rework's claim. Feedback
 that led to none, because its agent had left sett.yml or the limit was reached, is decided
-about anew. A goal that was rejected has nobody to rework it.
+about anew, once the agent is back or the limit is raised: a result that did not land takes its
+turn to land anew. A goal that max_artefacts ended goes on once that is raised. A goal that was
+rejected has nobody to rework it.
 
 With --wait, what happens goes to stderr, and the exit code says how the goal ended, as with
 sett forage --wait.
@@ -64,7 +68,7 @@ func (c *retryCmd) Run(a *app) error {
 		return err
 	}
 	defer done()
-	claims, err := retriable(a, b, in, c.ID)
+	f, err := retriable(a, b, in, c.ID)
 	if err != nil {
 		return err
 	}
@@ -72,27 +76,25 @@ func (c *retryCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	old, err := b.Records.Snapshot(a.ctx, claims[0])
-	if err != nil {
+	if err := futile(a, b, in, f.claims); err != nil {
 		return err
 	}
-	if err := withoutAgent(a, b, in, claims); err != nil {
-		return err
-	}
-	if err := instance.EnsureBase(a.ctx, a.at, b, in, old.Claim.WorkflowID); err != nil {
+	if err := instance.EnsureBase(a.ctx, a.at, b, in, f.goal); err != nil {
 		return err
 	}
 	from, err := b.Ledger.Last(a.ctx)
 	if err != nil {
 		return err
 	}
-	if len(claims) > 1 && !more.IsZero() {
-		return role.Fail(role.Usage, fmt.Errorf("--budget is for one claim, and %d of the goal failed", len(claims)), "%s lists them; sett retry ID --budget tries one", a.at.CommandLine(in, "show "+words.Short(old.Claim.WorkflowID)))
-	}
-	if err := raiseBudgets(a, b, old, a.NewID(), more); err != nil {
+	if err := raiseBudgets(a, b, in, f, more); err != nil {
 		return err
 	}
-	for _, claim := range claims {
+	for _, end := range f.ends {
+		if err := retryEnd(a, b, in, end, why); err != nil {
+			return err
+		}
+	}
+	for _, claim := range f.claims {
 		if err := retryClaim(a, b, in, claim, why); err != nil {
 			return err
 		}
@@ -101,11 +103,12 @@ func (c *retryCmd) Run(a *app) error {
 	if !c.Wait.given {
 		return nil
 	}
-	return a.await(ctx, b, in, old.Claim.WorkflowID, from, limit, c.Logs)
+	return a.await(ctx, b, in, f.goal, from, limit, c.Logs)
 }
 
-// withoutAgent refuses claims of which nobody can do the failed work: its agent has left sett.yml.
-func withoutAgent(a *app, b *instance.Board, in *instance.Instance, claims []string) error {
+// futile refuses claims of which nothing can change with the settings as they are: the agent of failed work has
+// left sett.yml, or feedback on an artefact can still not lead to a rework.
+func futile(a *app, b *instance.Board, in *instance.Instance, claims []string) error {
 	cfg, err := in.Config()
 	if err != nil {
 		return err
@@ -118,14 +121,53 @@ func withoutAgent(a *app, b *instance.Board, in *instance.Instance, claims []str
 		if each[i] != nil {
 			return each[i]
 		}
+		if cfg.Supersedes(c.Claim.Target) {
+			continue // it ends at once, and its goal goes on
+		}
 		for _, g := range c.Grants {
 			if _, known := cfg.Agent(g.Agent); g.OfAgent() && !known && g.State != blackboard.GrantDone {
-				return role.Fail(role.Failed, fmt.Errorf("retry claim %s: agent %s, whose work failed, is no longer in sett.yml", words.Short(claims[i]), role.Clean(g.Agent)),
-					"put %s back into sett.yml, then %s; or post the goal anew: %s", role.Clean(g.Agent), a.at.UpLine(in), a.at.CommandLine(in, `forage --goal "…"`))
+				return role.Fail(role.Failed, fmt.Errorf("retry claim %s: agent %s, whose work failed, is no longer in sett.yml", words.Short(claims[i]), role.Clean(g.Agent)), "%s", putBack(a, in, g.Agent))
 			}
+		}
+		open, err := undecided(a.ctx, b, c)
+		if err != nil {
+			return err
+		}
+		if why, hint := barOf(a, in, cfg, c.Claim.Target); open && why != "" {
+			return role.Fail(role.Failed, fmt.Errorf("retry claim %s: %s", words.Short(claims[i]), why), "%s", hint)
 		}
 	}
 	return nil
+}
+
+// undecided says whether a retry of a claim does nothing but decide anew about feedback that led to no rework.
+func undecided(ctx context.Context, b *instance.Board, c blackboard.Snapshot) (bool, error) {
+	if c.Claim.Status != blackboard.Terminated || c.Claim.RetriedAs != "" || c.Claim.Target.Agent == "" || !c.FedBack() {
+		return false, nil
+	}
+	_, err := b.Records.Snapshot(ctx, blackboard.ReworkClaimID(c.Claim.ID))
+	if errors.Is(err, blackboard.ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}
+
+// barOf says why an artefact cannot be reworked with the settings as they are, and the way out; empty: it can.
+func barOf(a *app, in *instance.Instance, cfg *config.Config, t blackboard.Target) (why, hint string) {
+	o := cfg.Orchestrator
+	switch t.ReworkBar(cfg.Names(), o.MaxReviewIterations, o.OnReviewLimit == config.ReviewLimitAsk) {
+	case blackboard.TypeReviewLimit:
+		return fmt.Sprintf("version %d of %s has used up max_review_iterations: %d", t.Version, role.Clean(t.Type), o.MaxReviewIterations),
+			"raise orchestrator.max_review_iterations in sett.yml, then " + a.at.UpLine(in)
+	case blackboard.TypeAgentRemoved:
+		return fmt.Sprintf("agent %s, which made %s, is no longer in sett.yml", role.Clean(t.Agent), role.Clean(t.Type)), putBack(a, in, t.Agent)
+	}
+	return "", ""
+}
+
+// putBack is the hint for want of an agent.
+func putBack(a *app, in *instance.Instance, agent string) string {
+	return fmt.Sprintf("put %s back into sett.yml, then %s; or post the goal anew: %s", role.Clean(agent), a.at.UpLine(in), a.at.CommandLine(in, `forage --goal "…"`))
 }
 
 // retryClaim tries a claim again.
@@ -152,11 +194,19 @@ func (c *retryCmd) more() (model.Budget, error) {
 	return more, role.Fail(role.Usage, err, "--budget cost=5,tokens=1M,calls=10,time=1h adds to the budget that ended it")
 }
 
-// raiseBudgets adds to the budgets by which grants of the claim failed; where none of these
-// is a grant's own, to the goal's. Word names the move.
-func raiseBudgets(a *app, b *instance.Board, old blackboard.Snapshot, word string, more model.Budget) error {
-	if more.IsZero() {
+// raiseBudgets adds to the budgets by which grants of the one claim failed; where none of these
+// is a grant's own, to the goal's.
+func raiseBudgets(a *app, b *instance.Board, in *instance.Instance, f failed, more model.Budget) error {
+	switch {
+	case more.IsZero():
 		return nil
+	case len(f.claims) != 1:
+		return role.Fail(role.Usage, fmt.Errorf("--budget is for one claim, and %d of the goal failed", len(f.claims)), "%s lists them; sett retry ID --budget tries one", a.at.CommandLine(in, "show "+words.Short(f.goal)))
+	}
+	word := a.NewID() // names the move
+	old, err := b.Records.Snapshot(a.ctx, f.claims[0])
+	if err != nil {
+		return err
 	}
 	var raises []blackboard.Raise
 	goal := blackboard.Raise{Word: word, Workflow: old.Claim.WorkflowID, More: more, By: a.Who()}
@@ -191,56 +241,119 @@ func raiseBudgets(a *app, b *instance.Board, old blackboard.Snapshot, word strin
 	return nil
 }
 
-// retriable returns the claims that an id means: its own, that of a Failure, or those of a
-// goal that failed.
-func retriable(a *app, b *instance.Board, in *instance.Instance, part string) ([]string, error) {
+// failed is the work that failed and that an id means.
+type failed struct {
+	goal   string
+	claims []string
+	ends   []blackboard.Artefact // Failures of the goal that belong to no claim
+}
+
+// retriable returns what an id means: its own claim, a Failure or the claim of one, or all of a goal that failed.
+func retriable(a *app, b *instance.Board, in *instance.Instance, part string) (f failed, err error) {
 	id, kind, err := a.resolve(a.ctx, b, part, blackboard.KindArtefact, blackboard.KindClaim)
-	if err != nil || kind == blackboard.KindClaim {
-		return []string{id}, err
+	if err != nil {
+		return f, err
+	}
+	if kind == blackboard.KindClaim {
+		c, err := b.Records.Snapshot(a.ctx, id)
+		return failed{goal: c.Claim.WorkflowID, claims: []string{id}}, err
 	}
 	artefact, err := b.Records.Artefact(a.ctx, id)
-	if err != nil {
-		return nil, err
-	}
+	f.goal = artefact.WorkflowID
 	switch {
+	case err != nil:
+		return f, err
 	case artefact.StructuralType == blackboard.Failure && artefact.ClaimID != "":
-		return []string{artefact.ClaimID}, nil
+		f.claims = []string{artefact.ClaimID}
+		return f, nil
+	case artefact.StructuralType == blackboard.Failure:
+		f.ends = []blackboard.Artefact{artefact}
+		return f, endless(a, in, artefact)
 	case isGoal(artefact):
 		return failedOf(a, b, in, id)
 	}
-	what, hint := fmt.Sprintf("%s is no Failure and no claim, it is %s", words.Short(id), view.Title(artefact)), a.at.CommandLine(in, "show "+words.Short(id))
-	code := role.NotFound
-	if artefact.StructuralType == blackboard.Failure {
-		code, what = role.Failed, fmt.Sprintf("retry %s: it ended the goal, not a claim", view.Named(artefact))
-		hint = a.at.CommandLine(in, `forage --goal "…"`) + " posts a goal anew"
-		if artefact.Type == blackboard.TypeWorkflowLimit {
-			hint = "raise orchestrator.max_artefacts in sett.yml, then sett up, then " + hint
-		}
-	}
-	return nil, role.Fail(code, errors.New(what), "%s", hint)
+	return f, role.Fail(role.NotFound, fmt.Errorf("%s is no Failure and no claim, it is %s", words.Short(id), view.Title(artefact)), "%s", a.at.CommandLine(in, "show "+words.Short(id)))
 }
 
-// failedOf returns the claims of a goal that failed and were not tried again. Without one
-// the error says why.
-func failedOf(a *app, b *instance.Board, in *instance.Instance, goal string) ([]string, error) {
-	w, err := b.Records.Workflow(a.ctx, goal)
+// endless refuses the retry of a Failure after which its goal cannot go on.
+func endless(a *app, in *instance.Instance, f blackboard.Artefact) error {
+	switch f.Type {
+	case blackboard.TypeReviewLimit, blackboard.TypeAgentRemoved, blackboard.TypeWorkflowLimit:
+		return nil
+	}
+	return role.Fail(role.Failed, fmt.Errorf("retry %s: it ended the goal, not a claim", view.Named(f)), "%s posts a goal anew", a.at.CommandLine(in, `forage --goal "…"`))
+}
+
+// failedOf returns all of a goal that failed and was not tried again. Without any, the error says why.
+func failedOf(a *app, b *instance.Board, in *instance.Instance, goal string) (f failed, err error) {
+	all, err := view.FailedOf(a.ctx, status.BoardOf(b), goal)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	if w.FailureID != "" {
-		f, err := b.Records.Artefact(a.ctx, w.FailureID)
+	f.goal, f.claims = goal, all.Claims
+	for _, id := range all.Ends {
+		end, err := b.Records.Artefact(a.ctx, id)
+		if err == nil {
+			err = endless(a, in, end)
+		}
 		if err != nil {
-			return nil, err
+			return f, err
 		}
-		if f.ClaimID == "" { // it ended the goal
-			return retriable(a, b, in, f.ID)
-		}
+		f.ends = append(f.ends, end)
 	}
-	claims, err := view.FailedClaims(a.ctx, status.BoardOf(b), goal)
-	if err != nil || len(claims) > 0 {
-		return claims, err
+	if all.None() {
+		return f, role.Fail(role.NotFound, fmt.Errorf("nothing to retry: goal %s is %s, and nothing of it failed", words.Short(goal), all.Workflow.Status), "%s", a.at.CommandLine(in, "show "+words.Short(goal)))
 	}
-	return nil, role.Fail(role.NotFound, fmt.Errorf("nothing to retry: goal %s is %s, and nothing of it failed", words.Short(goal), w.Status), "%s", a.at.CommandLine(in, "show "+words.Short(goal)))
+	return f, nil
+}
+
+// retryEnd has a goal go on after a Failure that belongs to no claim.
+func retryEnd(a *app, b *instance.Board, in *instance.Instance, f blackboard.Artefact, why string) error {
+	goal := words.Short(f.WorkflowID)
+	w, err := b.Records.Workflow(a.ctx, f.WorkflowID)
+	if err != nil {
+		return err
+	}
+	cfg, err := in.Config()
+	if err != nil {
+		return err
+	}
+	limit, hint := f.Type == blackboard.TypeWorkflowLimit, a.at.CommandLine(in, "show "+goal)
+	if limit {
+		hint = fmt.Sprintf("where the limit is too low: raise orchestrator.max_artefacts in sett.yml, then %s, then %s; else %s", a.at.UpLine(in), a.at.CommandLine(in, "retry "+goal), hint)
+	}
+	err = b.People.RetryGoal(a.ctx, blackboard.GoalRetry{Workflow: f.WorkflowID, Failure: f.ID, Type: f.Type, Word: a.NewID(), MaxArtefacts: cfg.Orchestrator.MaxArtefacts}, a.Who(), why)
+	switch {
+	case errors.Is(err, blackboard.ErrStopping):
+		return instance.TakesNo(a.at, in, "work")
+	case err != nil:
+		return refusal("retry "+view.Named(f), err, hint)
+	case limit:
+		a.Sayf("sett: goal %s goes on: its artefacts without a claim get one\n", goal)
+		return nil
+	}
+	a.Sayf("sett: goal %s goes on: its result takes its turn to land\n", goal)
+	noteBarred(a, b, in, cfg, w)
+	return nil
+}
+
+// noteBarred says that the next conflict, or feedback, fails the goal again: its result can still not be reworked.
+func noteBarred(a *app, b *instance.Board, in *instance.Instance, cfg *config.Config, w blackboard.Workflow) {
+	if w.Landing == nil {
+		return
+	}
+	r, err := b.Records.Artefact(a.ctx, w.Landing.Artefact)
+	if err != nil {
+		return
+	}
+	if why, hint := barOf(a, in, cfg, targetOf(r)); why != "" {
+		a.Sayf("sett: note: with a conflict or feedback it fails again: %s; %s\n", why, hint)
+	}
+}
+
+// targetOf returns the facts about an artefact on which its rework depends.
+func targetOf(a blackboard.Artefact) blackboard.Target {
+	return blackboard.Target{LogicalID: a.LogicalID, Version: a.Version, Type: a.Type, Agent: a.ProducedByAgent, Role: a.ProducedByRole}
 }
 
 // afterNoRetry returns the command to type when a claim cannot be retried.

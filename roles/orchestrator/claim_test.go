@@ -322,4 +322,26 @@ func TestPingPongEnds(t *testing.T) {
 	if f.Type != blackboard.TypeWorkflowLimit || w.FailureID != f.ID || !strings.Contains(f.Payload, "max_artefacts") {
 		t.Fatalf("failure %+v of %+v", f, w)
 	}
+
+	// With the same limit it is ended again, with a Failure of its own; with a higher one both branches go on.
+	again := func(failure string) error {
+		return s.board.People.RetryGoal(t.Context(), blackboard.GoalRetry{Workflow: g, Failure: failure, Type: blackboard.TypeWorkflowLimit, Word: newID(), MaxArtefacts: 100}, "ann", "")
+	}
+	s.must(again(f.ID))
+	s.failures(g, 2)
+	w = s.ended(g, blackboard.WorkflowFailed)
+	if w.FailureID == f.ID || w.Failures != 1 {
+		t.Fatalf("ended again: %+v", w)
+	}
+	s.cfg.Orchestrator.MaxArtefacts = 100
+	s.write()
+	s.must(s.board.Nudge(t.Context()))
+	s.passes()
+	s.must(again(w.FailureID))
+	for _, id := range ends {
+		c := s.claimOf(id)
+		s.bids(c, "ping exclusive", "pong ignore")
+		s.does(c, "ping", blackboard.Terminal, "Won", "x")
+	}
+	s.ended(g, blackboard.WorkflowAchieved)
 }

@@ -76,11 +76,16 @@ func (t *term) refuse(ctx context.Context, artefactID string, limit int) error {
 	if err != nil {
 		return err
 	}
-	reason := fmt.Sprintf("the workflow has more than %d artefacts (orchestrator.max_artefacts)", limit)
+	reason := fmt.Sprintf("the workflow has more than %d artefacts that count (orchestrator.max_artefacts)", limit)
 	about := blackboard.Claim{ArtefactID: a.ID, WorkflowID: a.WorkflowID}
-	failure := failureOf(blackboard.TypeWorkflowLimit, a.WorkflowID, about, blackboard.FailureReport{Reason: reason, ExitCode: -1})
 	t.log.Warn("claim refused", "artefact", artefactID, "workflow", a.WorkflowID, "reason", reason)
-	return t.board.RefuseClaim(ctx, t.lead.Epoch, artefactID, reason, failure)
+	for subject := a.WorkflowID; ; {
+		failure := failureOf(blackboard.TypeWorkflowLimit, subject, about, blackboard.FailureReport{Reason: reason, ExitCode: -1})
+		if err := t.board.RefuseClaim(ctx, t.lead.Epoch, artefactID, reason, failure); !errors.Is(err, blackboard.ErrRefused) {
+			return err
+		}
+		subject = failure.ID // a person had that one tried again: this is the next
+	}
 }
 
 // settleSteps bounds the decisions of one look at a claim: a record that changes with

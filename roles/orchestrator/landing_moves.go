@@ -151,7 +151,7 @@ func (s *landing) rework(ctx context.Context) (turn, error) {
 	if d.Rework == nil {
 		s.l.State, s.l.Reason = blackboard.LandingNone, d.Reason
 		about.ID = "" // there is no such claim
-		f := failureOf(d.FailureType, result.ID, about, blackboard.FailureReport{Reason: review.Summary + "; " + d.Reason, ExitCode: -1})
+		f := failureOf(d.FailureType, review.ID, about, blackboard.FailureReport{Reason: review.Summary + "; " + d.Reason, ExitCode: -1})
 		return passes, s.record(ctx, blackboard.LandingStep{Over: true, Artefact: &f})
 	}
 	r := &blackboard.LandingRework{Artefact: result.ID, Rework: blackboard.Rework{ClaimID: about.ID, Agent: d.Rework.Agent, Context: d.Rework.Context}}

@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -616,5 +617,63 @@ func TestLandingHasALimit(t *testing.T) {
 	w := f.status(goal)
 	if w.Status != blackboard.WorkflowFailed || f.Artefact(w.FailureID).Type != blackboard.TypeReviewLimit {
 		t.Errorf("%+v %+v", w, w.Landing)
+	}
+}
+
+// A goal that failed in landing, since its result was not to be reworked, is sent back to its maker when it is
+// tried again with other settings; with the same ones it fails again, with a Failure of its own.
+func TestLandingIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	for name, settings := range map[string]struct{ bars, opens func(*config.Config) }{
+		blackboard.TypeReviewLimit: {
+			func(c *config.Config) { c.Orchestrator.MaxReviewIterations = 1 },
+			func(c *config.Config) { c.Orchestrator.MaxReviewIterations = 9 },
+		},
+		blackboard.TypeAgentRemoved: {
+			func(c *config.Config) { c.Agents = []config.Agent{member("judge")} },
+			func(c *config.Config) { c.Agents = []config.Agent{member("writer"), member("judge")} },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFields(t, config.Land{Onto: "released", How: config.LandMerge, When: config.LandAchieved})
+			apply := func(change func(*config.Config)) {
+				c := *f.term.clan.get()
+				change(&c)
+				text, err := json.Marshal(&c)
+				f.Must(err)
+				f.Must(os.WriteFile(f.term.clan.file, text, 0o600))
+				_, err = f.term.clan.reload()
+				f.Must(err)
+			}
+			again := func(failure string) {
+				f.Must(f.Moves.People.RetryGoal(f.Ctx, blackboard.GoalRetry{Workflow: f.Artefact(failure).WorkflowID, Failure: failure, Word: newID()}, "ann", ""))
+			}
+			f.goal(change{"a", 0, "first"})
+			goal := f.goal(change{"a", 0, "second"})
+			f.lands()
+			f.hands(blackboard.LandingReworkID(f.status(goal).Landing.Artefact, f.status(goal).Landing.Since), f.base)
+			apply(settings.bars)
+			f.lands()
+			first := f.status(goal)
+			again(first.FailureID)
+			f.lands()
+			second := f.status(goal)
+			if second.Status != blackboard.WorkflowFailed || second.Failures != 1 || second.FailureID == first.FailureID || f.Artefact(second.FailureID).Type != name {
+				t.Fatalf("with the same settings: %+v, before %+v", second, first)
+			}
+			apply(settings.opens)
+			again(second.FailureID)
+			f.lands()
+			if w := f.status(goal); w.Status != blackboard.WorkflowActive || w.Failures != 0 || w.Landing.State != blackboard.LandingReworked {
+				t.Fatalf("with others: %+v %+v", w, w.Landing)
+			}
+			f.reworks(goal)
+			f.lands()
+			if w := f.status(goal); w.Status != blackboard.WorkflowAchieved || w.Landing.State != blackboard.LandingLanded {
+				t.Errorf("in the end: %+v %+v", w, w.Landing)
+			}
+			f.serial("released")
+		})
 	}
 }

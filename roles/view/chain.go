@@ -31,34 +31,60 @@ func ReworkOf(ctx context.Context, b Claims, artefact string) (blackboard.Snapsh
 	return LastTry(ctx, b, blackboard.ReworkClaimID(c.Claim.ID))
 }
 
-// FailedClaims returns the claims of a goal that failed or were cancelled and were not tried
-// again, in the order of their Failures.
-func FailedClaims(ctx context.Context, b Board, goal string) ([]string, error) {
+// Failed is all of a goal that failed or was cancelled, and was not tried again.
+type Failed struct {
+	Workflow blackboard.Workflow
+	Claims   []string // in the order of their Failures
+	Ends     []string // Failures that belong to no claim
+}
+
+// None says whether there is nothing to try again.
+func (f Failed) None() bool { return len(f.Claims)+len(f.Ends) == 0 }
+
+// FailedOf reads what failed of a goal. A retry may come between the reads: where all is tried again of a goal
+// that had failed, it is read anew.
+func FailedOf(ctx context.Context, b Board, goal string) (f Failed, err error) {
+	const most = 3
+	for range most {
+		if f, err = failedOf(ctx, b, goal); err != nil || !f.None() || f.Workflow.Status != blackboard.WorkflowFailed {
+			break
+		}
+	}
+	return f, err
+}
+
+func failedOf(ctx context.Context, b Board, goal string) (f Failed, err error) {
+	if f.Workflow, err = b.Claims.Workflow(ctx, goal); err != nil {
+		return f, err
+	}
 	ids, err := b.Index.WorkflowArtefacts(ctx, goal)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	all, unread, err := b.Artefacts.Outlines(ctx, ids)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
 	var claims []string
 	for i, o := range all {
-		if unread[i] == nil && o.StructuralType == blackboard.Failure && o.ClaimID != "" && !slices.Contains(claims, o.ClaimID) {
+		switch {
+		case unread[i] != nil || o.StructuralType != blackboard.Failure:
+		case o.ClaimID != "" && !slices.Contains(claims, o.ClaimID):
 			claims = append(claims, o.ClaimID)
+		case o.ClaimID == "" && !f.Workflow.HasRetried(o.ID):
+			f.Ends = append(f.Ends, o.ID)
 		}
 	}
 	read, lost, err := b.Claims.TryClaims(ctx, claims)
 	if err != nil {
-		return nil, err
+		return f, err
 	}
-	claims = nil
 	for i, c := range read {
 		if lost[i] == nil && c.Status == blackboard.Terminated && c.RetriedAs == "" {
-			claims = append(claims, c.ID)
+			f.Claims = append(f.Claims, c.ID)
 		}
 	}
-	return claims, nil
+	return f, nil
 }
 
 // chain returns the versions of an artefact's thread, from the first on, each

@@ -24,13 +24,21 @@ func (l *EventLine) describePerson(e blackboard.Event, a *blackboard.Artefact) {
 	case blackboard.EventCancel:
 		l.describeCancel(e)
 	case blackboard.EventRetry:
-		l.What = fmt.Sprintf("claim %s tried again as claim %s%s", words.Short(e.Attributes["retry_of"]), words.Short(e.Claim), words.Because(e.Reason))
-		if question := e.Asked(); question != "" {
-			l.What, l.As = l.What+"; Question "+words.Short(question)+" waits for an answer again", Warn
-		}
+		l.describeRetry(e)
 	case blackboard.EventImport:
 		l.What = fmt.Sprintf("%s artefacts, %s claims and %s entries of the ledger imported from %s",
 			e.Attributes["artefact_count"], e.Attributes["claim_count"], e.Attributes["event_count"], e.Attributes["source"])
+	}
+}
+
+func (l *EventLine) describeRetry(e blackboard.Event) {
+	l.What = fmt.Sprintf("claim %s tried again as claim %s", words.Short(e.Attributes["retry_of"]), words.Short(e.Claim))
+	if e.Claim == "" {
+		l.What = fmt.Sprintf("goal %s goes on after %s %s", words.Short(e.Workflow), e.Attributes["type"], words.Short(e.Artefact))
+	}
+	l.What += words.Because(e.Reason)
+	if question := e.Asked(); question != "" {
+		l.What, l.As = l.What+"; Question "+words.Short(question)+" waits for an answer again", Warn
 	}
 }
 

@@ -91,6 +91,12 @@ local function latest_of(thread)
   return call('ZREVRANGE', thread_key(thread), 0, 0)[1] or thread
 end
 
+-- How many artefacts of a workflow count towards the most that it may have: the Standard and Terminal ones. A goal
+-- of an older Sett does not know how many `others` it had.
+local function size_of(workflow)
+  return call('LLEN', artefacts_by_workflow_key(workflow)) - (tonumber(call('HGET', workflow_key(workflow), 'others') or 0) or 0)
+end
+
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
 -- metadata, and commit where there is one. An id of another thread as logical_id takes the next version there.
@@ -116,6 +122,9 @@ local function put_artefact(a, payload, at, opens, counted)
   call('RPUSH', artefacts_by_workflow_key(a.workflow), a.id)
   index_id(a.id)
   local workflow, gate = workflow_key(a.workflow), ''
+  if a.structural_type ~= 'Standard' and a.structural_type ~= 'Terminal' then
+    call('HINCRBY', workflow, 'others', 1)
+  end
   if (a.structural_type == 'Standard' or a.structural_type == 'Terminal') and gated(a.type) then
     gate = 'held'
     call('ZADD', gates_key, at, a.id)
@@ -146,6 +155,43 @@ local function put_artefact(a, payload, at, opens, counted)
   end
   call('PUBLISH', artefact_events, a.id)
   return version, gate
+end
+
+-- The word of the retry of a Failure that belongs to no claim; nil: it was not tried again. A workflow has these
+-- as FAILURE=WORD, with spaces between.
+local function retried_word(workflow, failure)
+  return string.match(' ' .. (call('HGET', workflow_key(workflow), 'retried') or ''), ' ' .. failure .. '=(%S+)')
+end
+
+-- Whether an artefact is a Failure that was not tried again.
+local function is_failure(id, workflow)
+  local a = call('HMGET', artifact_key(id), 'structural_type', 'claim_id')
+  if a[1] ~= 'Failure' then
+    return false
+  elseif a[2] and a[2] ~= '' then
+    return not call('HGET', claim_key(a[2]), 'retried_as')
+  end
+  return not retried_word(workflow, id)
+end
+
+-- Has a workflow go on after some of its Failures were tried again, which no longer count: the latest of the others
+-- is its Failure now. It was posted then.
+local function go_on(workflow, failures, posted)
+  local w = workflow_key(workflow)
+  if call('HINCRBY', w, 'failures', -failures) <= 0 then
+    call('HDEL', w, 'failure_id')
+  else
+    local ids = call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)
+    for i = #ids, 1, -1 do
+      if is_failure(ids[i], workflow) then
+        call('HSET', w, 'failure_id', ids[i])
+        break
+      end
+    end
+  end
+  call('HSET', w, 'status', 'active')
+  call('HDEL', w, 'ended_at')
+  call('ZADD', active_workflows_key, posted, workflow)
 end
 
 -- The reply to a move that would bring a count of a workflow below zero, before it

@@ -16,6 +16,7 @@
 --   - `gates`, `questions`, `suspended`, `blocked`, `failures` and `terminals` of a workflow count
 --     its open gates and questions, its claims, gates and landing that only people can take on,
 --     its claims that wait for a Conflict alone, and its Failures and Terminals.
+--   - `others` counts a workflow's artefacts that are neither Standard nor Terminal, from the Sett on that has it.
 --   - Each artefact is in the lists of its type, agent and workflow, and among the children of its
 --     sources; where there is a second version of it, all versions are in its thread.
 --   - A field that has its usual value does not exist. store/usual.go has these values.

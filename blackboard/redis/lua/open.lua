@@ -1,6 +1,6 @@
 -- Opens the one bidding claim of an artefact.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 artefact id, 3 claim id, 4 expected bidders (JSON array),
--- 5 the most artefacts a workflow may have (0: any number).
+-- 5 the most artefacts that count a workflow may have (0: any number).
 -- Replies ok, logical id, version, type, producer and role of the target, workflow, entry | already | stale |
 -- refused not_claimable | refused limit.
 if not leads(ARGV[1]) then
@@ -20,7 +20,7 @@ for field = 1, 6 do
   end
 end
 local workflow = target[6]
-if limit > 0 and call('LLEN', artefacts_by_workflow_key(workflow)) > limit then
+if limit > 0 and size_of(workflow) > limit then
   return { 'refused', 'limit' } -- in its place, until it is refused with a reason
 end
 call('ZREM', unclaimed_key, artefact)

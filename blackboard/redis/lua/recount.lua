@@ -14,6 +14,7 @@ local function add(field, is)
   n[field] = n[field] + (is and 1 or 0)
 end
 
+local others = 0 -- no fault by itself: a goal of an older Sett has fewer
 local seen, changed = {}, false -- a list can name an id twice
 local function once(id)
   local new = not seen[id]
@@ -27,8 +28,9 @@ for _, id in ipairs(call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)) 
     add('suspended', gate)
     add('outstanding', gate or call('ZSCORE', unclaimed_key, id))
     add('questions', call('ZSCORE', questions_key, id))
-    local a = call('HMGET', artifact_key(id), 'structural_type', 'claim_id')
-    add('failures', a[1] == 'Failure' and not (a[2] and a[2] ~= '' and call('HGET', claim_key(a[2]), 'retried_as')))
+    add('failures', is_failure(id, workflow))
+    local structural = call('HGET', artifact_key(id), 'structural_type')
+    others = others + (structural and structural ~= 'Standard' and structural ~= 'Terminal' and 1 or 0)
   end
 end
 for _, id in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) do
@@ -76,6 +78,9 @@ elseif n.outstanding == 0 and w[1] == 'active' then
 end
 if #from == 0 and not changed then
   return { 'already' }
+end
+if others > 0 then
+  call('HSET', key, 'others', others)
 end
 emit('recount', 'workflow', workflow, 'from', table.concat(from, ', '), 'to', table.concat(to, ', '), 'reason', ARGV[2],
   'workflow_status', ended, 'waits_for', waits_for(workflow))

@@ -1,7 +1,7 @@
 -- An artefact gets no claim, because its workflow has grown too large. The
 -- Failure that says so is written once per workflow.
 -- KEYS[1] the ledger. ARGV: 1 epoch, 2 artefact id, 3 reason, 4 Failure (JSON), 5 its payload, 6 size, 7 hash.
--- Replies ok, entry | already | stale | miscounted workflow.
+-- Replies ok, entry | already | refused (that Failure was tried again: another one is to say so) | stale | miscounted workflow.
 if not leads(ARGV[1]) then
   return { 'stale' }
 end
@@ -13,6 +13,9 @@ local failure = cjson.decode(ARGV[4])
 local off = miscounted(failure.workflow, 'outstanding')
 if off then
   return off
+end
+if retried_word(failure.workflow, failure.id) then
+  return { 'refused', 'its Failure was tried again' }
 end
 call('ZREM', unclaimed_key, ARGV[2])
 local written = {} -- for the ledger, where readers count it

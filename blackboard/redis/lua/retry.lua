@@ -141,22 +141,8 @@ if last == 1 then
   call('PUBLISH', claim_targets, new .. ' ' .. target[4] .. ' ' .. target[3])
 end
 
-if call('HINCRBY', w, 'failures', -failures) <= 0 then
-  call('HDEL', w, 'failure_id')
-else -- another one's Failure is the latest now
-  local ids = call('LRANGE', artefacts_by_workflow_key(workflow), 0, -1)
-  for i = #ids, 1, -1 do
-    local a = call('HMGET', artifact_key(ids[i]), 'structural_type', 'claim_id')
-    if a[1] == 'Failure' and (not a[2] or not call('HGET', claim_key(a[2]), 'retried_as')) then
-      call('HSET', w, 'failure_id', ids[i])
-      break
-    end
-  end
-end
+go_on(workflow, failures, posted)
 call('HINCRBY', w, 'outstanding', 1)
-call('HSET', w, 'status', 'active')
-call('HDEL', w, 'ended_at')
-call('ZADD', active_workflows_key, posted, workflow)
 emit('retry', 'workflow', workflow, 'claim', new, 'artefact', c[2], 'retry_of', old, 'to', status, 'by', ARGV[3],
   'reason', ARGV[4], 'result', question, 'result_type', question ~= '' and 'Question' or '',
   'waits_for', waits_for(workflow))

@@ -121,6 +121,7 @@ type decisions interface {
 	CancelClaim(ctx context.Context, claimID string, failure blackboard.Artefact, by, why string) error
 	CancelWorkflow(ctx context.Context, workflowID string, failure blackboard.Artefact, by, why string) error
 	Retry(ctx context.Context, claimID, newClaimID, by, why string) error
+	RetryGoal(ctx context.Context, q blackboard.GoalRetry, by, why string) error
 }
 
 // Control tells the orchestrator and the server of a start or a stop, and converts records of before.

@@ -55,7 +55,7 @@ func DecideConflict(f ConflictFacts, before []string) ConflictDecision {
 			return ConflictDecision{Kind: ConflictFail, Reason: "it gets no claim"}
 		case c == nil || !c.Claim.Status.Closed():
 			return ConflictDecision{Kind: ConflictWait}
-		case c.Claim.Status == blackboard.Terminated && !fedBack(*c):
+		case c.Claim.Status == blackboard.Terminated && !c.FedBack():
 			return ended("settling", c.Claim)
 		case f.Settled != "" && !slices.Contains(before, f.Settled):
 			return ConflictDecision{Kind: ConflictGoOn, Settled: f.Settled}
@@ -65,18 +65,6 @@ func DecideConflict(f ConflictFacts, before []string) ConflictDecision {
 		return ConflictDecision{Kind: ConflictGoOn, Settled: f.Latest}
 	}
 	return ConflictDecision{Kind: ConflictRework}
-}
-
-// fedBack says whether a claim was terminated for feedback alone.
-func fedBack(s blackboard.Snapshot) bool {
-	against := false
-	for _, g := range s.Grants {
-		if g.State != blackboard.GrantDone {
-			return false
-		}
-		against = against || g.Phase == blackboard.PhaseReview && g.Verdict != blackboard.Approve
-	}
-	return against
 }
 
 // ended is the end of work that failed: a person may have it tried again.

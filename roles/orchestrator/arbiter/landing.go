@@ -34,7 +34,7 @@ type LandingDecision struct {
 // Superseded says whether a claim on a Landing without a Failure ended for no feedback: since no landing was verified any
 // more.
 func Superseded(s blackboard.Snapshot) bool {
-	return s.Claim.Status == blackboard.Terminated && !fedBack(s)
+	return s.Claim.Status == blackboard.Terminated && !s.FedBack()
 }
 
 // DecideLanding returns the next decision about the landing of a goal whose turn it is.

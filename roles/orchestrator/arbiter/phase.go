@@ -149,19 +149,18 @@ func decideRework(c blackboard.Claim, p Policy, against []blackboard.Grant) Deci
 // the agent that made it, or with a Failure that gives the reason against a rework.
 func SendBack(artefact string, t blackboard.Target, p Policy, reviewers, reviews []string) Decision {
 	d := Decision{Kind: Terminate, Reason: "feedback by " + strings.Join(reviewers, ", ")}
-	limited := p.MaxReviewIterations > 0 && t.Version-1 >= p.MaxReviewIterations
 	limit := fmt.Sprintf("version %d has used up max_review_iterations: %d", t.Version, p.MaxReviewIterations)
-	switch {
+	switch bar := t.ReworkBar(p.Clan, p.MaxReviewIterations, p.AskAtReviewLimit); {
 	case t.Agent == "":
 		d.FailureType = FailureGoalRejected
 		d.Reason += "; nobody can rework what a person made"
-	case limited && !p.AskAtReviewLimit:
-		d.FailureType = blackboard.TypeReviewLimit
+	case bar == blackboard.TypeReviewLimit:
+		d.FailureType = bar
 		d.Reason += "; " + limit
-	case !slices.Contains(p.Clan, t.Agent):
-		d.FailureType = blackboard.TypeAgentRemoved
+	case bar != "":
+		d.FailureType = bar
 		d.Reason += "; agent " + t.Agent + ", which made it, is no longer in sett.yml"
-	case limited:
+	case t.UsedUp(p.MaxReviewIterations):
 		d.Reason += "; " + limit
 		d.Rework = &Rework{Agent: t.Agent, Context: reviews, Ask: fmt.Sprintf(
 			"%s %s has feedback by %s, and %s. What is %s to do? It goes on with your answer and the feedback.",

@@ -196,10 +196,10 @@ func (t *tally) landing(e blackboard.Event) {
 func (t *tally) claim(e blackboard.Event) {
 	add := func(status string, n int) { t.claims.WithLabelValues(status).Add(float64(n)) }
 	switch e.Kind {
-	case blackboard.EventOpen, blackboard.EventReject, blackboard.EventRetry:
+	case blackboard.EventOpen, blackboard.EventReject:
 		add(opened, 1)
-	case blackboard.EventLanding:
-		if e.Claim != "" { // a rework
+	case blackboard.EventLanding, blackboard.EventRetry:
+		if e.Claim != "" { // a rework, or of a claim
 			add(opened, 1)
 		}
 	case blackboard.EventConflict:

@@ -84,7 +84,9 @@ func (c *Counter) Add(e blackboard.Event) {
 	case blackboard.EventTerminate:
 		c.claims[at["rework"]] = c.claims[e.Claim]
 	case blackboard.EventRetry:
-		c.claims[e.Claim] = c.claims[at["retry_of"]]
+		if e.Claim != "" { // else the goal's landing is tried again
+			c.claims[e.Claim] = c.claims[at["retry_of"]]
+		}
 	case blackboard.EventReject, blackboard.EventLanding, blackboard.EventConflict:
 		if e.Claim != "" && (e.Kind != blackboard.EventConflict || e.To == "reworked") { // its artefact is judged or made anew
 			c.claims[e.Claim] = c.types[e.Artefact]

@@ -183,7 +183,7 @@ func (l *lineage) status(a *blackboard.Outline, answered map[string]bool) string
 		return StateClosed
 	case a.StructuralType == blackboard.Question:
 		return StateOpen
-	case a.StructuralType == blackboard.Failure && made.RetriedAs != "":
+	case a.StructuralType == blackboard.Failure && (made.RetriedAs != "" || l.workflow.HasRetried(a.ID)):
 		return StateRetried
 	}
 	status := ""

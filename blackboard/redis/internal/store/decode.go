@@ -235,6 +235,10 @@ func DecodeWorkflow(id string, fields map[string]string) (blackboard.Workflow, e
 		Blocked:    r.count("blocked"),
 		TerminalID: fields["terminal_id"], FailureID: fields["failure_id"], CreatedAt: r.time("created_at"),
 	}
+	for _, one := range strings.Fields(fields["retried"]) {
+		failure, _, _ := strings.Cut(one, "=")
+		w.Retried = strings.TrimSpace(w.Retried + " " + failure)
+	}
 	if text := fields["landing"]; text != "" {
 		w.Landing = &blackboard.Landing{Since: r.time("landing_since")}
 		if json.Unmarshal([]byte(text), w.Landing) != nil && r.err == nil {

@@ -17,7 +17,7 @@ import (
 //
 // All other moves are decided anew from the records that are there.
 var relied = map[string]bool{
-	"goal": true, "answer": true, "approve": true, "reject": true, "review": true, "cancel": true, "cancel_goal": true, "retry": true,
+	"goal": true, "answer": true, "approve": true, "reject": true, "review": true, "cancel": true, "cancel_goal": true, "retry": true, "retry_goal": true,
 	"import_finish": true, "finish": true, "lead": true, "renew": true, "settle": true,
 }
 
