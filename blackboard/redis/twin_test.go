@@ -48,6 +48,9 @@ func TestLuaStatuses(t *testing.T) {
 	for _, s := range []blackboard.InstanceState{blackboard.InstanceRunning, blackboard.InstanceStopping} {
 		known[string(s)] = true
 	}
+	for _, s := range []blackboard.LandingState{blackboard.LandingQueued, blackboard.LandingVerifying, blackboard.LandingNone} {
+		known[string(s)] = true
+	}
 	files, err := filepath.Glob("lua/*.lua")
 	must(t, err)
 	word, seen := regexp.MustCompile(`\b(?:status|state)'?\]? *(?:==|~=|=) *'([a-z_]+)'`), 0
