@@ -59,7 +59,7 @@ type Index interface {
 	Children(ctx context.Context, id string) ([]string, error)
 }
 
-// Roster tells of the orchestrator, the agents and what runs.
+// Roster tells of the orchestrator, the agents and all that runs.
 type Roster interface {
 	Leader(ctx context.Context) (blackboard.Leader, error)
 	Agents(ctx context.Context) (map[string]blackboard.Presence, error)

@@ -41,7 +41,7 @@ type Failed struct {
 // None says whether there is nothing to try again.
 func (f Failed) None() bool { return len(f.Claims)+len(f.Ends) == 0 }
 
-// FailedOf reads what failed of a goal. A retry may come between the reads: where all is tried again of a goal
+// FailedOf reads the Failures of a goal. A retry may come between the reads: where all is tried again of a goal
 // that had failed, it is read anew.
 func FailedOf(ctx context.Context, b Board, goal string) (f Failed, err error) {
 	const most = 3

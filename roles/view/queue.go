@@ -31,7 +31,7 @@ func workflows(ctx context.Context, b Board, ids []string) (queue []blackboard.W
 	return queue, err
 }
 
-// needsOf returns the commands that answer a goal's questions and approve what it has at gates.
+// needsOf returns the commands that answer a goal's questions and approve its artefacts at gates.
 func needsOf(ctx context.Context, b Board, goal string) ([]string, error) {
 	questions, gates, err := OpenMatters(ctx, b)
 	if err != nil {

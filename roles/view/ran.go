@@ -12,7 +12,7 @@ func Program(r blackboard.Ran) string {
 	return listed("image", shortDigest(r.Image), "program", shortDigest(r.Program), "pin", shortDigest(r.Pin))
 }
 
-// Ran names what a grant was run with; empty: nothing of it is known.
+// Ran has the program and the settings of a grant's run; empty: nothing of it is known.
 func Ran(r blackboard.Ran) string {
 	return listed("image", shortDigest(r.Image), "program", shortDigest(r.Program), "pin", shortDigest(r.Pin), "sett.yml", shortDigest(r.Config), "sett", r.Sett)
 }
