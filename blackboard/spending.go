@@ -3,6 +3,7 @@ package blackboard
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sett/contract/model"
@@ -116,7 +117,11 @@ const (
 
 // String is the sentence about it: "the goal's budget of 10.00 cost is used up (10.02)".
 func (e Exceeded) String() string {
-	return fmt.Sprintf("the %s's budget of %s %s is used up (%s)", e.Of, e.Limit, e.Unit, e.Used)
+	unit := e.Unit
+	if e.Limit == "1" { // call, token
+		unit = strings.TrimSuffix(unit, "s")
+	}
+	return fmt.Sprintf("the %s's budget of %s %s is used up (%s)", e.Of, e.Limit, unit, e.Used)
 }
 
 // Settlement is the end of a call.

@@ -180,20 +180,13 @@ func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome, onBranch boo
 	a.Sayf("sett: commit %s: %s, +%d -%d; %s\n", words.Commit(o.Commit), words.Count(o.Files, "file"), o.Added, o.Deleted, next)
 }
 
-// waitsForPeople lists the open questions and gates of a goal, or (empty) of all, each
-// with its commands; of a goal without any, those of the goal that has to land before it.
+// waitsForPeople lists the open questions and gates of a goal, each with its commands; of a goal without
+// any, those of the goal that has to land before it. Without a goal it lists all, and the goals that cannot land.
 // errGoesOn when there is none: a person has just acted.
 func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instance.Instance, id string) (end, err error) {
-	r := view.MatterReader{Reader: status.Reader(a.at, b, in), Workflow: id}
-	all, err := r.Open(ctx)
+	ahead, all, err := mattersLeft(ctx, view.MatterReader{Reader: status.Reader(a.at, b, in), Workflow: id})
 	if err != nil {
 		return nil, err
-	}
-	ahead := ""
-	if len(all) == 0 {
-		if ahead, all, err = view.MattersAhead(ctx, r); err != nil {
-			return nil, err
-		}
 	}
 	if len(all) == 0 {
 		return a.barred(ctx, b, in, id)
@@ -211,6 +204,20 @@ func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instanc
 		}
 	}
 	return role.Fail(role.Waiting, errors.New(strings.Join(lines, "\n")), "%s", hint), nil
+}
+
+// mattersLeft reads the matters of waitsForPeople. The goal ahead is empty where they are not of that one.
+func mattersLeft(ctx context.Context, r view.MatterReader) (ahead string, all []view.Matter, err error) {
+	all, err = r.Open(ctx)
+	switch {
+	case err != nil:
+	case r.Workflow == "":
+		barred, err := view.Barred(ctx, r)
+		return "", append(all, barred...), err
+	case len(all) == 0:
+		return view.MattersAhead(ctx, r)
+	}
+	return "", all, err
 }
 
 // barred is the end of a command whose goal cannot land until a person acts.

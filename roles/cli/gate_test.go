@@ -2,6 +2,8 @@ package cli
 
 import (
 	"encoding/json"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -146,7 +148,6 @@ func TestAfterFeedback(t *testing.T) {
 		want    string
 	}{
 		{3, config.ReviewLimitFail, of("", 1), "the goal fails"},
-		{3, config.ReviewLimitFail, blackboard.Artefact{Type: blackboard.TypeLanding, Version: 1}, "its result goes back to the agent"},
 		{3, config.ReviewLimitFail, of("writer", 3), "writer reworks it"},
 		{3, config.ReviewLimitFail, of("writer", 4), "max_review_iterations is reached, so the goal fails"},
 		{3, config.ReviewLimitAsk, of("writer", 4), "a question comes before writer reworks it"},
@@ -161,10 +162,55 @@ func TestAfterFeedback(t *testing.T) {
 		if err := instance.WriteFile(in.ConfigPath(), c); err != nil {
 			t.Fatal(err)
 		}
-		if got := afterFeedback(in, tc.a); !strings.Contains(got, tc.want) {
+		if got := afterFeedback(in, tc.a, tc.a); !strings.Contains(got, tc.want) {
 			t.Errorf("%+v: %q, want %q", tc, got, tc.want)
 		}
 	}
+}
+
+// Feedback on an artefact whose maker left sett.yml is refused, since nobody could rework it: at a gate, at that of a
+// Landing, whose result goes back, and of a claim in review.
+func TestFeedbackForAnAgentThatLeft(t *testing.T) {
+	s := newStage(t)
+	c := *s.config
+	c.Agents = slices.DeleteFunc(slices.Clone(c.Agents), func(a config.Agent) bool { return a.Name == "writer" })
+	left := func() {
+		s.Must(instance.WriteFile((&instance.Instance{Dir: filepath.Join(s.home, "sett", "stage")}).ConfigPath(), &c))
+	}
+	back := func() {
+		s.Must(instance.WriteFile((&instance.Instance{Dir: filepath.Join(s.home, "sett", "stage")}).ConfigPath(), s.config))
+	}
+	refused := func(goal, made string, args ...string) {
+		t.Helper()
+		left()
+		defer back()
+		_, _, err := s.run(args...)
+		if role.CodeOf(err) != role.Failed || !strings.Contains(err.Error(), "agent writer, which made "+made+", is no longer in sett.yml: the goal would fail") {
+			t.Errorf("%v: %v", args, err)
+		}
+		has(t, hint(err), "put writer back into sett.yml, then sett up; or give the goal up: sett --name stage cancel "+words.Short(goal))
+	}
+
+	goal, held := s.holds(blackboard.Standard)
+	refused(goal, "it", "reject", held, "no good")
+	left()
+	_, said, err := s.run("approve", held)
+	s.Must(err)
+	has(t, said, "is approved")
+	back()
+
+	s.open(held, s.all("lint", blackboard.BidReview)...)
+	s.Grant(blackboard.BiddingClaimID(held), blackboard.PhaseReview, "lint")
+	refused(goal, "it", "review", held, "--feedback", "no good")
+
+	s.Must(s.board.Leader.SetLanding(t.Context(), s.Epoch, "released"))
+	s.Must(s.board.Leader.Enact(t.Context(), s.Epoch, []string{blackboard.TypeLanding}, ""))
+	goal = s.concluded(blackboard.Terminal)
+	landing := s.verifies(goal)
+	refused(goal, "its result", "reject", landing, "no good")
+	_, said, err = s.run("reject", landing, "no good")
+	s.Must(err)
+	has(t, said, "; writer reworks its result\n")
 }
 
 func TestReview(t *testing.T) {

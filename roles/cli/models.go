@@ -38,7 +38,8 @@ type modelsShowCmd struct {
 // Help is shown by `sett models show --help`.
 func (modelsShowCmd) Help() string {
 	return `Shows what the calls of models took, goal by goal, newest last; or those of one goal by
-agent and model. Goals without a call are left out. HELD is reserved by calls under way.
+agent and model. Goals without a call are left out. HELD is reserved by calls under way. BUDGET
+is that of sett.yml now, with what people added; "-" for a goal that has ended.
 "-" in place of a cost: some calls have no price in sett.yml. "about": the provider did not
 count some calls, so Sett estimated them.
 
@@ -66,14 +67,18 @@ func (c *modelsShowCmd) Run(a *app) error {
 	if clan, err := in.Config(); err == nil && clan.Budget != nil {
 		budget = clan.Budget.Budget
 	}
+	goals, _, err := b.Records.TryWorkflows(a.ctx, ids)
+	if err != nil {
+		return err
+	}
 	all := view.Models{Paused: paused, Goals: []view.GoalSpending{}}
-	for _, id := range ids {
+	for i, id := range ids {
 		s, err := b.Calls.Spending(a.ctx, id)
 		if err != nil {
 			return err
 		}
 		if s.Calls > 0 || s.Held.Tokens > 0 || c.Goal != "" {
-			all.Goals = append(all.Goals, view.SpendingOf(id, s, budget))
+			all.Goals = append(all.Goals, view.SpendingOf(id, s, budget, goals[i].Status.Ended()))
 		}
 	}
 	return a.Emit(c.Form, term.Shown{Whole: all, Lines: all.Goals, Table: func() error { return c.print(a, in, all) }})

@@ -14,6 +14,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/words"
+	"sett/roles/view"
 )
 
 // called plays a goal whose writer calls a model twice, and is about to call it again.
@@ -57,6 +58,30 @@ func TestGoldenModels(t *testing.T) {
 	}
 	if _, _, err := s.run("models", "XXXXXXXX"); role.CodeOf(err) != role.NotFound {
 		t.Errorf("an unknown goal: %v", err)
+	}
+}
+
+// The budget is that of sett.yml now: a goal that goes on has it, with what people added, and one that has ended has none.
+func TestModelsBudget(t *testing.T) {
+	s := newStage(t)
+	_, claim := s.called()
+	s.Finish(claim, "writer", blackboard.Artefact{StructuralType: blackboard.Terminal, Type: "Done", Payload: "done"})
+	s.Complete(claim)
+	goal, _ := s.called()
+	s.config.Budget = &config.Budget{Budget: model.Budget{Calls: 1, Tokens: 1}}
+	s.Must(instance.WriteFile(filepath.Join(s.home, "sett", "stage", "config.json"), s.config))
+	out, _, err := s.run("models")
+	s.Must(err)
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != 3 || !strings.HasSuffix(lines[1], " -") || !strings.HasPrefix(lines[2], words.Short(goal)) || !strings.HasSuffix(lines[2], " 1 token, 1 call") {
+		t.Errorf("got\n%s", out)
+	}
+	out, _, err = s.run("models", "-o", "json")
+	s.Must(err)
+	var all view.Models
+	s.Must(json.Unmarshal([]byte(out), &all))
+	if len(all.Goals) != 2 || all.Goals[0].Budget != nil || all.Goals[1].Budget == nil || all.Goals[1].Budget.Calls != 1 {
+		t.Errorf("got %s", out)
 	}
 }
 

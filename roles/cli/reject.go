@@ -22,7 +22,7 @@ type rejectCmd struct {
 func (rejectCmd) Help() string {
 	return `Turns down an artefact that waits for approval. That is feedback, as a reviewer's: the
 agent that made it makes its next version, with the reason before its eyes, as often as
-max_review_iterations allows. The id of the Review that says so goes to stdout, unless that is
+max_review_iterations allows. Where that agent is no longer in sett.yml, it is refused. The id of the Review that says so goes to stdout, unless that is
 a terminal.
 
 While one artefact waits, its id may be left out. When several do, they are listed with the
@@ -77,6 +77,10 @@ func (c *rejectCmd) meant(a *app, b *instance.Board, in *instance.Instance) (hel
 
 // rejectGate records the rejection, and says what comes next.
 func rejectGate(a *app, b *instance.Board, in *instance.Instance, held blackboard.Artefact, text string) error {
+	back, err := takesFeedback(a, b, in, "reject", held)
+	if err != nil {
+		return err
+	}
 	claim, err := b.People.Reject(a.ctx, held.ID, humanArtefact(a, blackboard.Review, held, text), a.Who())
 	if err != nil {
 		return refusal("reject "+words.Short(held.ID), err, a.at.CommandLine(in, "show "+words.Short(held.ID)))
@@ -86,27 +90,54 @@ func rejectGate(a *app, b *instance.Board, in *instance.Instance, held blackboar
 	if role.IsTerminal(a.Stderr) {
 		under = ""
 	}
-	a.Sayf("sett: %s is rejected%s; %s\n", nameOfHeld(a, held), under, afterFeedback(in, held))
+	a.Sayf("sett: %s is rejected%s; %s\n", nameOfHeld(a, held), under, afterFeedback(in, held, back))
 	return nil
 }
 
-// afterFeedback predicts from sett.yml the next step after feedback on an artefact.
-func afterFeedback(in *instance.Instance, a blackboard.Artefact) string {
-	if a.Type == blackboard.TypeLanding { // the repository made it, of a result that an agent made
-		return "its result goes back to the agent that made it"
-	}
-	if a.ProducedByAgent == "" {
-		return "no agent made it, so the goal fails"
+// takesFeedback returns the artefact that feedback on this one sends back: itself, or the result of which the
+// repository made a Landing. It refuses where the agent that made that is no longer in the settings of the instance.
+func takesFeedback(a *app, b *instance.Board, in *instance.Instance, command string, on blackboard.Artefact) (back blackboard.Artefact, err error) {
+	back = on
+	if on.Type == blackboard.TypeLanding && len(on.SourceArtefacts) > 0 {
+		if back, err = b.Records.Artefact(a.ctx, on.SourceArtefacts[0]); err != nil {
+			return back, err
+		}
 	}
 	c, err := in.Config()
-	if err != nil {
-		return view.Maker(a) + " reworks it"
+	if err != nil || back.ProducedByAgent == "" {
+		return back, nil
 	}
-	if limit := c.Orchestrator.MaxReviewIterations; limit > 0 && a.Version > limit {
+	if _, there := c.Agent(back.ProducedByAgent); there {
+		return back, nil
+	}
+	agent := role.Clean(back.ProducedByAgent)
+	return back, role.Fail(role.Failed, fmt.Errorf("%s %s: agent %s, which made %s, is no longer in sett.yml: the goal would fail", command, words.Short(on.ID), agent, sentBack(on, back)),
+		`put %s back into sett.yml, then sett up; or give the goal up: %s "why"`, agent, a.at.CommandLine(in, "cancel "+words.Short(on.WorkflowID)))
+}
+
+// sentBack names the artefact that feedback on another one sends back.
+func sentBack(on, back blackboard.Artefact) string {
+	if on.ID == back.ID {
+		return "it"
+	}
+	return "its result"
+}
+
+// afterFeedback predicts from the settings the next step after feedback on an artefact that sends this one back.
+func afterFeedback(in *instance.Instance, on, back blackboard.Artefact) string {
+	if back.ProducedByAgent == "" {
+		return "no agent made it, so the goal fails"
+	}
+	reworks := view.Maker(back) + " reworks " + sentBack(on, back)
+	c, err := in.Config()
+	if err != nil {
+		return reworks
+	}
+	if limit := c.Orchestrator.MaxReviewIterations; limit > 0 && back.Version > limit {
 		if c.Orchestrator.OnReviewLimit == config.ReviewLimitAsk {
-			return fmt.Sprintf("max_review_iterations is reached: a question comes before %s reworks it", view.Maker(a))
+			return "max_review_iterations is reached: a question comes before " + reworks
 		}
 		return "max_review_iterations is reached, so the goal fails"
 	}
-	return view.Maker(a) + " reworks it"
+	return reworks
 }

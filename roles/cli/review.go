@@ -49,8 +49,11 @@ func (c *reviewCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	text := "{}"
+	text, back := "{}", artefact
 	if c.Feedback != nil {
+		if back, err = takesFeedback(a, b, in, "review", artefact); err != nil {
+			return err
+		}
 		if text, err = typedWords(a, "feedback", []string{*c.Feedback}); err != nil {
 			return err
 		}
@@ -66,7 +69,7 @@ func (c *reviewCmd) Run(a *app) error {
 	a.printID(review.ID)
 	next := "the claim is decided about"
 	if c.Feedback != nil {
-		next = afterFeedback(in, artefact)
+		next = afterFeedback(in, artefact, back)
 	}
 	a.Sayf("sett: %s is reviewed; %s\n", view.Named(artefact), whenOthersAreDone(claim)+next)
 	return nil

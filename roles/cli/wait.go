@@ -220,15 +220,20 @@ func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
 	return v, err
 }
 
-// matters reads the questions and gates of the goal, and of the goal that has to land before it.
+// matters reads the questions and gates of the goal, and of the goal that has to land before it. For
+// --for idle, it is one too that the goal cannot land.
 func (w *goalWaiter) matters(ctx context.Context) ([]view.Matter, error) {
 	r := view.MatterReader{Reader: status.Reader(w.at, w.b, w.in), Workflow: w.goal, Whole: !w.form.ForPeople()}
-	own, err := r.Open(ctx)
+	all, err := r.Open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	_, ahead, err := view.MattersAhead(ctx, r)
-	return append(own, ahead...), err
+	if all = append(all, ahead...); err != nil || w.what != forIdle {
+		return all, err
+	}
+	barred, err := view.Barred(ctx, r)
+	return append(all, barred...), err
 }
 
 // taken returns the command's end for the goal's state; errGoesOn when the condition

@@ -143,3 +143,25 @@ func TestTurnComesToStandBehindAPerson(t *testing.T) {
 		})
 	}
 }
+
+// A goal that cannot land until a person acts is all that is left: no command that waits hangs.
+func TestNothingLeftButABarredGoal(t *testing.T) {
+	s := newStage(t)
+	s.Must(s.board.Leader.SetLanding(t.Context(), s.Epoch, "released"))
+	goal := s.concluded(blackboard.Terminal)
+	w, err := s.board.Records.Workflow(t.Context(), goal)
+	s.Must(err)
+	s.Must(s.board.Leader.Land(t.Context(), blackboard.LandingStep{Epoch: s.Epoch, Workflow: goal, From: *w.Landing,
+		To: blackboard.Landing{State: blackboard.LandingBarred, Artefact: w.TerminalID, Branch: "released", Reason: "it is checked out", People: true}}))
+	command := "land " + words.Short(goal) + " --onto released"
+	for _, args := range [][]string{{"watch", "--exit-when-done", "--timeout", "1m"}, {"wait", goal, "--timeout", "1m"}} {
+		_, _, err := s.run(args...)
+		if role.CodeOf(err) != role.Waiting || !strings.Contains(err.Error()+hint(err), command) {
+			t.Errorf("%s: %v", args[0], err)
+		}
+		has(t, err.Error(), "waiting for you: ", "goal "+words.Short(goal)+" cannot land: it is checked out")
+	}
+	out, _, err := s.run("wait", goal, "--for", forIdle, "--timeout", "1m")
+	s.Must(err)
+	has(t, out, command)
+}

@@ -284,21 +284,32 @@ func (m Matter) Next() []string {
 func (m Matter) Brief() string {
 	who := role.Clean(cmp.Or(m.Agent, m.Role))
 	head := fmt.Sprintf("%s asks (Question %s): ", who, words.Short(m.ID))
-	if m.Kind == MatterGate {
+	switch m.Kind {
+	case MatterGate:
 		head = fmt.Sprintf("%s %s of %s waits for approval: ", role.Clean(m.About.Type), words.Short(m.ID), who)
+	case MatterLanding:
+		head = fmt.Sprintf("goal %s cannot land: ", words.Short(m.ID))
 	}
 	return head + strings.TrimSpace(Excerpt(blackboard.Artefact{Payload: m.Text})) + "\n  " + strings.Join(m.Next(), "\n  ")
 }
 
-// Count counts matters for people: "1 question, 2 approvals".
+// Count counts matters for people: "1 question, 2 approvals, 1 goal that cannot land".
 func Count(all []Matter) string {
 	var w blackboard.Workflow
+	barred := 0
 	for _, m := range all {
-		if m.Kind == MatterQuestion {
+		switch m.Kind {
+		case MatterQuestion:
 			w.Questions++
-		} else {
+		case MatterGate:
 			w.Gates++
+		default:
+			barred++
 		}
 	}
-	return strings.Join(peoples(w), ", ")
+	counts := peoples(w)
+	if barred > 0 {
+		counts = append(counts, words.Count(barred, "goal")+" that cannot land")
+	}
+	return strings.Join(counts, ", ")
 }

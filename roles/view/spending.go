@@ -102,9 +102,9 @@ func more(at map[string]string) string {
 	if n := count(at["cost"]); n > 0 {
 		all = append(all, "cost "+model.Money(n).String())
 	}
-	for _, unit := range []string{"tokens", "calls"} {
-		if n := count(at[unit]); n > 0 {
-			all = append(all, fmt.Sprintf("%d %s", n, unit))
+	for _, unit := range []string{"token", "call"} {
+		if n := count(at[unit+"s"]); n > 0 {
+			all = append(all, words.Count(int(n), unit))
 		}
 	}
 	if n := count(at["time_us"]); n > 0 {
@@ -129,11 +129,11 @@ type GoalSpending struct {
 	ID      string      `json:"workflow_id"`
 	Calls   int64       `json:"calls"`
 	Tokens  int64       `json:"tokens"`
-	Cost    model.Money `json:"cost"`    // of calls that have a price
-	Seconds float64     `json:"seconds"` // of running grants that called a model
-	Held    Amount      `json:"held"`    // reserved by calls under way
-	Budget  Budget      `json:"budget"`  // that applies now, with what people added
-	By      []Spent     `json:"by"`      // by agent and model
+	Cost    model.Money `json:"cost"`             // of calls that have a price
+	Seconds float64     `json:"seconds"`          // of running grants that called a model
+	Held    Amount      `json:"held"`             // reserved by calls under way
+	Budget  *Budget     `json:"budget,omitempty"` // that applies now, with what people added; absent: the goal has ended
+	By      []Spent     `json:"by"`               // by agent and model
 }
 
 // Budget bounds the calls of a goal. Absent: no bound.
@@ -145,7 +145,10 @@ type Budget struct {
 }
 
 // BudgetText names the bounds of a budget; empty: there are none.
-func BudgetText(b Budget) string {
+func BudgetText(b *Budget) string {
+	if b == nil {
+		return ""
+	}
 	return more(map[string]string{
 		"cost": strconv.FormatInt(int64(b.Cost), 10), "tokens": strconv.FormatInt(b.Tokens, 10), "calls": strconv.FormatInt(b.Calls, 10),
 		"time_us": strconv.FormatInt(int64(b.Seconds*1e6), 10),
@@ -164,13 +167,17 @@ type Spent struct {
 	Seconds float64 `json:"seconds"` // of the calls, in sum
 }
 
-// SpendingOf describes the account of a goal, whose budget in sett.yml is given.
-func SpendingOf(id string, s blackboard.Spending, budget model.Budget) GoalSpending {
-	b := budget.Plus(s.More)
-	return GoalSpending{
-		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount{s.Held.Tokens, s.Held.Cost},
-		Budget: Budget{b.Cost, b.Tokens, b.Calls, b.Time.Seconds()}, By: SpentOf(s.Total()),
+// SpendingOf describes the account of a goal. The budget is that of sett.yml now; of a goal that has ended, nobody
+// knows the one it ran with.
+func SpendingOf(id string, s blackboard.Spending, budget model.Budget, ended bool) GoalSpending {
+	g := GoalSpending{
+		ID: id, Calls: s.Calls, Tokens: s.Tokens, Cost: s.Cost, Seconds: s.Time.Seconds(), Held: Amount{s.Held.Tokens, s.Held.Cost}, By: SpentOf(s.Total()),
 	}
+	if !ended {
+		b := budget.Plus(s.More)
+		g.Budget = &Budget{b.Cost, b.Tokens, b.Calls, b.Time.Seconds()}
+	}
+	return g
 }
 
 // SpentOf describes calls; never nil.
