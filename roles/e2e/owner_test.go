@@ -3,9 +3,11 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"sett/blackboard/redis/redistest"
 )
@@ -167,4 +169,68 @@ func TestWorkspaceOfTheBoard(t *testing.T) {
 		t.Errorf("on another host up ended with %d: %s", code, out)
 	}
 	in.must("up", "--take-over")
+}
+
+// A board without an owner, as of an older Sett, goes to the instance that knows its mark, also
+// while it is at work. Others get it when nothing is at work.
+func TestBoardWithoutAnOwner(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	one := start(t, options{clan: dawdling(), url: s.URL})
+	two := one.twin()
+	key := "sett:{" + one.name + "}:instance"
+	disown := func() { call(t, s, "HDEL", key, "owner", "owner_workspace", "owner_host", "owner_user") }
+	disown()
+	for _, args := range [][]string{{"up"}, {"up", "--take-over"}, {"up", "--adopt-empty"}} {
+		code, out := two.sett(args...)
+		if code != 2 || !strings.Contains(out, "of another workspace: one that is not recorded, of an older sett, and it is at work") || !strings.Contains(out, "then sett up\n") {
+			t.Errorf("sett %v ended with %d:\n%s", args, code, out)
+		}
+	}
+	one.up()
+	one.must("forage", "--wait", "one")
+	disown()
+	for _, part := range []string{"keeper", "orchestrator", "doer"} {
+		one.shootAll(part)
+	}
+	one.up() // at once, while what was killed counts as at work
+	one.must("forage", "--wait", "two")
+	one.must("down")
+	disown()
+	two.must("up")
+	two.must("down")
+}
+
+// A sett up that fails while another orchestrator leads does not have the instance stopped.
+func TestFailedUpStopsNoOther(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	in := start(t, options{clan: dawdling(), url: s.URL})
+	in.must("down")
+	in.leadElsewhere(s)
+	cmd := in.command("up", "--runtime", "process", "--timeout", "5s")
+	cmd.Env = append(cmd.Env, "SETT_LEADER_LEASE=4m")
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 4 {
+		t.Fatalf("up: %v: %s", err, out)
+	}
+	if state := strings.Join(call(t, s, "HGET", "sett:{"+in.name+"}:instance", "state"), ""); state != "running" {
+		t.Errorf("the board is %s", state)
+	}
+}
+
+// leadElsewhere has another orchestrator lead the board for some minutes.
+func (in *instance) leadElsewhere(s *redistest.Server) {
+	in.t.Helper()
+	until := strconv.FormatInt(time.Now().Add(4 * time.Minute).UnixMicro(), 10)
+	call(in.t, s, "SET", "sett:{"+in.name+"}:leader", "orchestrator-elsewhere "+until)
+}
+
+// shootAll kills the units with that in their names.
+func (in *instance) shootAll(part string) {
+	in.t.Helper()
+	for name := range in.allRunning() {
+		if strings.Contains(name, part) {
+			in.shoot(name)
+		}
+	}
 }

@@ -191,7 +191,7 @@ func (w *waiting) lookForLeader(ctx context.Context, running map[string]runtime.
 		w.position = events[len(events)-1].ID
 		for _, e := range events {
 			if e.Kind == blackboard.EventLeader {
-				w.position = ""
+				w.position, w.j.led = "", true
 			}
 		}
 	}

@@ -241,7 +241,7 @@ func (j *job) takePort(addr, password string) error {
 func (u *upRun) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	s := &stopper{at: u.at, in: u.in, place: u.place, config: u.c}
+	s := &stopper{at: u.at, in: u.in, place: u.place, config: u.c, unled: !u.led}
 	err := s.stop(ctx)
 	if err == nil {
 		err = u.place.Clear(ctx, false)

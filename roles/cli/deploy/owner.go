@@ -2,9 +2,11 @@ package deploy
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sett/roles/cli/instance"
+	"sett/runtime"
 )
 
 // lookAtOwner refuses a blackboard on a server of the user's own that belongs to another
@@ -20,10 +22,20 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 		return nil //nolint:nilerr // serve waits for it, and says why
 	}
 	defer b.Close()
-	if _, err = instance.LookAtOwner(ctx, u.at, u.in, b, u.options.TakeOver); instance.IsOwned(err) {
+	planned := *u.in
+	planned.State = u.plan.state // the mark is that of the planned blackboard
+	if _, err = instance.LookAtOwner(ctx, u.at, &planned, b, claimOf(u)); instance.IsOwned(err) {
 		return err
 	}
 	return nil
+}
+
+// claimOf is how the up asks for its board.
+func claimOf(u *upRun) instance.Claim {
+	return instance.Claim{
+		TakeOver: u.options.TakeOver,
+		Runs:     slices.ContainsFunc(u.facts.units, func(unit runtime.Unit) bool { return unit.Running || unit.Restarting }),
+	}
 }
 
 // chooseOwner makes sure that the instance has the id by which its board knows it.
@@ -41,7 +53,7 @@ func takeBoard(ctx context.Context, u *upRun) error {
 	if !u.in.External {
 		return u.settle(ctx)
 	}
-	may, err := instance.LookAtOwner(ctx, u.at, u.in, u.board, u.options.TakeOver)
+	may, err := instance.LookAtOwner(ctx, u.at, u.in, u.board, claimOf(u))
 	if err != nil {
 		return err
 	}

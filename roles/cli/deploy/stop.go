@@ -27,6 +27,7 @@ type stopper struct {
 	place   instance.Place
 	config  *config.Config
 	tell    bool // print a line for each part
+	unled   bool // the orchestrator of this start did not lead yet
 	stopped int
 }
 
@@ -124,6 +125,11 @@ func (s *stopper) announceStop(ctx context.Context) (told bool) {
 	}
 	if errors.Is(instance.CheckBoard(ctx, s.at, s.in, b), blackboard.ErrLost) {
 		return false // it may be another instance's
+	}
+	if s.unled {
+		if led, err := instance.Led(ctx, b); err != nil || led {
+			return false // another orchestrator leads, and goes on
+		}
 	}
 	if b.Control.SetInstance(ctx, blackboard.InstanceStopping, "sett down") != nil {
 		return false

@@ -59,18 +59,19 @@ const (
 	isOurs     takeOver = "ours"     // or nobody's, or that of an older sett
 	isOurPlace takeOver = "ourPlace" // the workspace seems to have lost its id: it gets the board
 	isAsked    takeOver = "asked"    // a person takes it over
-	isAlive    takeOver = "alive"    // refused: another workspace works on it
+	isAlive    takeOver = "alive"    // refused: another workspace is, or may be, at work on it
 	isAnothers takeOver = "anothers" // refused
 )
 
-// mayTakeOver says whether a workspace, here, may have a board of an owner, there. Alive: an
-// orchestrator or an agent is at work on the board. Asked: a person takes it over.
-func mayTakeOver(there, here blackboard.Owner, alive, asked bool) takeOver {
+// mayTakeOver says whether a workspace, here, may have a board of an owner, there. Busy: an
+// orchestrator or an agent that may be another workspace's is at work on the board. Asked: a
+// person takes it over.
+func mayTakeOver(there, here blackboard.Owner, busy, asked bool) takeOver {
 	switch {
+	case busy:
+		return isAlive
 	case there.ID == "", there.ID == here.ID:
 		return isOurs
-	case alive:
-		return isAlive
 	case asked:
 		return isAsked
 	case there.Resembles(here):
@@ -81,13 +82,12 @@ func mayTakeOver(there, here blackboard.Owner, alive, asked bool) takeOver {
 
 // alive says whether an orchestrator leads the board, or an agent was heard of a moment ago.
 func alive(ctx context.Context, b *Board) (bool, error) {
+	if led, err := Led(ctx, b); err != nil || led {
+		return led, err
+	}
 	now, err := b.ServerTime(ctx)
 	if err != nil {
 		return false, err
-	}
-	leader, err := b.Roster.Leader(ctx)
-	if err != nil || blackboard.Lives(leader.Until, now) {
-		return err == nil, err
 	}
 	agents, err := b.Roster.Agents(ctx)
 	for _, p := range agents {
@@ -96,6 +96,40 @@ func alive(ctx context.Context, b *Board) (bool, error) {
 		}
 	}
 	return false, err
+}
+
+// mayBeAnothers says whether that which works on the board may be another workspace's: the
+// board has another owner, or none and a mark that the instance does not know.
+func mayBeAnothers(ctx context.Context, in *Instance, b *Board, there, here blackboard.Owner) (bool, error) {
+	if there.ID != "" {
+		return there.ID != here.ID, nil
+	}
+	met, err := b.Look(ctx)
+	var lost *blackboard.LostError
+	if errors.As(err, &lost) {
+		met, err = lost.Met, nil
+	}
+	if met.ID == "" { // it was emptied, or is older than marks
+		return !in.Known(), err
+	}
+	return met.ID != in.Mark().ID, err
+}
+
+// hasOthers says whether an orchestrator or an agent that may be another workspace's is at work.
+func hasOthers(ctx context.Context, in *Instance, b *Board, there, here blackboard.Owner, c Claim) (bool, error) {
+	if c.Runs && (there.ID == "" || there.ID == here.ID) {
+		return false, nil // it is the instance's own
+	}
+	if others, err := mayBeAnothers(ctx, in, b, there, here); err != nil || !others {
+		return false, err
+	}
+	return alive(ctx, b)
+}
+
+// Claim is how a sett up asks for a board.
+type Claim struct {
+	TakeOver bool // a person takes it over
+	Runs     bool // units of the instance run here
 }
 
 // Ownership is a workspace's way to its board.
@@ -108,22 +142,30 @@ type Ownership struct {
 func (o Ownership) Asked() bool { return o.answer == isAsked }
 
 // LookAtOwner says how the instance may get a board of the user's own server. The error is
-// that of a board that it may not have. Asked: a person takes it over.
-func LookAtOwner(ctx context.Context, l *Locator, in *Instance, b *Board, asked bool) (o Ownership, err error) {
+// that of a board that it may not have.
+func LookAtOwner(ctx context.Context, l *Locator, in *Instance, b *Board, c Claim) (o Ownership, err error) {
 	o.here = ownerOf(l, in)
 	if o.there, err = b.Control.Owner(ctx); err != nil {
 		return o, err
 	}
-	lives := false
-	if mayTakeOver(o.there, o.here, false, false) != isOurs {
-		if lives, err = alive(ctx, b); err != nil {
-			return o, err
-		}
+	others, err := hasOthers(ctx, in, b, o.there, o.here, c)
+	if err != nil {
+		return o, err
 	}
-	if o.answer = mayTakeOver(o.there, o.here, lives, asked); o.answer == isAlive || o.answer == isAnothers {
+	if o.answer = mayTakeOver(o.there, o.here, others, c.TakeOver); o.answer == isAlive || o.answer == isAnothers {
 		return o, refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: o.there}, o.answer)
 	}
 	return o, nil
+}
+
+// Led says whether an orchestrator leads the board, or did so until a moment ago.
+func Led(ctx context.Context, b *Board) (bool, error) {
+	now, err := b.ServerTime(ctx)
+	if err != nil {
+		return false, err
+	}
+	leader, err := b.Roster.Leader(ctx)
+	return err == nil && blackboard.Lives(leader.Until, now), err
 }
 
 // TakeBoard makes the board the instance's, as LookAtOwner allowed. A board that a person
@@ -156,7 +198,11 @@ func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Owners
 // ways on.
 func refusedOwner(l *Locator, in *Instance, owned *blackboard.OwnedError, why takeOver) error {
 	err := errors.New(role.Clean(owned.Error()))
-	other, over := "another name begins a board of its own: sett up --name OTHER", l.CommandLine(in, "up --take-over")
+	args := "up --take-over"
+	if owned.Owner.ID == "" { // there is nobody to take it from
+		args = "up"
+	}
+	other, over := "another name begins a board of its own: sett up --name OTHER", l.CommandLine(in, args)
 	if why == isAlive {
 		return role.Fail(role.Usage, &ownedError{fmt.Errorf("%w, and it is at work", err), owned},
 			"%s; to take this one over: sett down there, or wait until what was killed there counts as gone, then %s", other, over)
