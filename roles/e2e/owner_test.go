@@ -201,6 +201,41 @@ func TestBoardWithoutAnOwner(t *testing.T) {
 	two.must("down")
 }
 
+// A copy of a state directory has the id of the original. It is refused while the original is
+// at work, stops nothing there, and goes on where the original was killed.
+func TestCopyOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	one := start(t, options{clan: dawdling(), url: s.URL})
+	two := one.twin()
+	if err := os.MkdirAll(two.stateDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"owner.json", "board.json"} {
+		text, err := os.ReadFile(filepath.Join(one.stateDir(), name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(two.stateDir(), name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	two.refuses(one, []string{"and it is at work"}, "up", "--timeout", "90s")
+	one.must("forage", "--wait", "one")
+	for _, part := range []string{"keeper", "orchestrator", "doer"} {
+		one.shootAll(part)
+	}
+	two.up() // waits until what was killed counts as gone
+	two.must("forage", "--wait", "two")
+	two.must("down")
+
+	// The original comes back, and the copy has what an ended instance leaves.
+	one.up()
+	two.must("down")
+	one.must("forage", "--wait", "three")
+	one.must("down")
+}
+
 // A sett up that fails while another orchestrator leads does not have the instance stopped.
 func TestFailedUpStopsNoOther(t *testing.T) {
 	t.Parallel()
@@ -221,7 +256,7 @@ func TestFailedUpStopsNoOther(t *testing.T) {
 // leadElsewhere has another orchestrator lead the board for some minutes.
 func (in *instance) leadElsewhere(s *redistest.Server) {
 	in.t.Helper()
-	until := strconv.FormatInt(time.Now().Add(4 * time.Minute).UnixMicro(), 10)
+	until := strconv.FormatInt(time.Now().Add(4*time.Minute).UnixMicro(), 10)
 	call(in.t, s, "SET", "sett:{"+in.name+"}:leader", "orchestrator-elsewhere "+until)
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sett/roles/cli/instance"
-	"sett/runtime"
 )
 
 // lookAtOwner refuses a blackboard on a server of the user's own that belongs to another
@@ -34,7 +33,7 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 func claimOf(u *upRun) instance.Claim {
 	return instance.Claim{
 		TakeOver: u.options.TakeOver,
-		Runs:     slices.ContainsFunc(u.facts.units, func(unit runtime.Unit) bool { return unit.Running || unit.Restarting }),
+		Runs:     slices.ContainsFunc(u.facts.units, atWork),
 	}
 }
 

@@ -59,7 +59,7 @@ const (
 	isOurs     takeOver = "ours"     // or nobody's, or that of an older sett
 	isOurPlace takeOver = "ourPlace" // the workspace seems to have lost its id: it gets the board
 	isAsked    takeOver = "asked"    // a person takes it over
-	isAlive    takeOver = "alive"    // refused: another workspace is, or may be, at work on it
+	isAlive    takeOver = "alive"    // refused: another workspace, or a copy of this one, is at work on it
 	isAnothers takeOver = "anothers" // refused
 )
 
@@ -80,19 +80,45 @@ func mayTakeOver(there, here blackboard.Owner, busy, asked bool) takeOver {
 	return isAnothers
 }
 
-// alive says whether an orchestrator leads the board, or an agent was heard of a moment ago.
-func alive(ctx context.Context, b *Board) (bool, error) {
-	if led, err := Led(ctx, b); err != nil || led {
-		return led, err
-	}
+// pulse is until when each one at work on a board has promised to be there: the agents by
+// name, and the leader, which has none.
+func pulse(ctx context.Context, b *Board) (until map[string]time.Time, lives bool, err error) {
 	now, err := b.ServerTime(ctx)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
+	leader, err := b.Roster.Leader(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	until, lives = map[string]time.Time{"": leader.Until}, blackboard.Lives(leader.Until, now)
 	agents, err := b.Roster.Agents(ctx)
-	for _, p := range agents {
-		if blackboard.Lives(p.Alive, now) {
-			return true, err
+	for name, p := range agents {
+		until[name], lives = p.Alive, lives || blackboard.Lives(p.Alive, now)
+	}
+	return until, lives, err
+}
+
+// alive says whether an orchestrator leads the board, or an agent was heard of a moment ago.
+func alive(ctx context.Context, b *Board) (bool, error) {
+	_, lives, err := pulse(ctx, b)
+	return lives, err
+}
+
+// goesOn says whether something at work on the board goes on. It waits until the first one
+// promises anew, or all count as gone: what was killed promises nothing more.
+func goesOn(ctx context.Context, b *Board) (bool, error) {
+	before, lives, err := pulse(ctx, b)
+	for err == nil && lives {
+		if !Tick(ctx) {
+			return false, ctx.Err()
+		}
+		var now map[string]time.Time
+		now, lives, err = pulse(ctx, b)
+		for name, until := range now {
+			if lives && until.After(before[name]) {
+				return true, err
+			}
 		}
 	}
 	return false, err
@@ -115,12 +141,42 @@ func mayBeAnothers(ctx context.Context, in *Instance, b *Board, there, here blac
 	return met.ID != in.Mark().ID, err
 }
 
-// hasOthers says whether an orchestrator or an agent that may be another workspace's is at work.
+// isElsewhere says whether the workspace was at another place when it used its board last:
+// it was moved since, or its state directory was copied.
+func isElsewhere(in *Instance, there, here blackboard.Owner) (bool, error) {
+	if there.ID == "" || there.Workspace == here.Workspace && there.Host == here.Host {
+		return in.Processes().StartedElsewhere()
+	}
+	return true, nil
+}
+
+// hasOthers says whether an orchestrator or an agent that may be another workspace's, or of
+// another copy of this one, is at work.
 func hasOthers(ctx context.Context, in *Instance, b *Board, there, here blackboard.Owner, c Claim) (bool, error) {
 	if c.Runs && (there.ID == "" || there.ID == here.ID) {
 		return false, nil // it is the instance's own
 	}
-	if others, err := mayBeAnothers(ctx, in, b, there, here); err != nil || !others {
+	others, err := mayBeAnothers(ctx, in, b, there, here)
+	switch {
+	case err != nil:
+		return false, err
+	case others:
+		return alive(ctx, b)
+	}
+	if elsewhere, err := isElsewhere(in, there, here); err != nil || !elsewhere {
+		return false, err
+	}
+	return goesOn(ctx, b)
+}
+
+// WorksElsewhere says whether the instance, of which nothing runs here, may be at work at
+// another place.
+func WorksElsewhere(ctx context.Context, l *Locator, in *Instance, b *Board) (bool, error) {
+	there, err := b.Control.Owner(ctx)
+	if err != nil {
+		return false, err
+	}
+	if elsewhere, err := isElsewhere(in, there, ownerOf(l, in)); err != nil || !elsewhere {
 		return false, err
 	}
 	return alive(ctx, b)
@@ -199,7 +255,7 @@ func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Owners
 func refusedOwner(l *Locator, in *Instance, owned *blackboard.OwnedError, why takeOver) error {
 	err := errors.New(role.Clean(owned.Error()))
 	args := "up --take-over"
-	if owned.Owner.ID == "" { // there is nobody to take it from
+	if id := owned.Owner.ID; id == "" || id == OwnerID(in) { // there is nobody to take it from
 		args = "up"
 	}
 	other, over := "another name begins a board of its own: sett up --name OTHER", l.CommandLine(in, args)
