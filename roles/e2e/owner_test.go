@@ -48,7 +48,8 @@ func TestTwoWorkspacesOfOneName(t *testing.T) {
 	one.must("forage", "--wait", "one")
 	one.up() // again
 	one.must("down")
-	two.refuses(one, []string{"--name OTHER", "sett up --take-over"}, "up")
+	two.refuses(one, []string{"--name OTHER", "sett up --take-over\n"}, "up")
+	two.refuses(one, []string{"--name OTHER --redis-url " + s.URL, "sett up --take-over --redis-url " + s.URL + "\n"}, "up", "--redis-url", s.URL)
 	one.up()
 	one.must("forage", "--wait", "one again")
 	one.must("down")

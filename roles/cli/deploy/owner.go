@@ -32,8 +32,8 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 // claimOf is how the up asks for its board.
 func claimOf(u *upRun) instance.Claim {
 	return instance.Claim{
-		TakeOver: u.options.TakeOver,
-		Runs:     slices.ContainsFunc(u.facts.units, atWork),
+		TakeOver: u.options.TakeOver, Server: u.options.Server,
+		Runs: slices.ContainsFunc(u.facts.units, atWork),
 	}
 }
 

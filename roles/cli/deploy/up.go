@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Runtime      string
 	RedisURL     string
+	Server       string // RedisURL, if a flag names it
 	Embedded     bool
 	Orchestrator string
 	Timeout      *time.Duration // nil: until nothing more becomes ready; 0: no limit

@@ -186,12 +186,27 @@ func WorksElsewhere(ctx context.Context, l *Locator, in *Instance, b *Board) (bo
 type Claim struct {
 	TakeOver bool // a person takes it over
 	Runs     bool // units of the instance run here
+
+	// Server is the server that the command line named, for a hint; empty: it named none.
+	Server string
+}
+
+// args are the arguments of an up that asks again. An address with a password is left out.
+func (c Claim) args(args string) string {
+	switch {
+	case c.Server == "":
+		return args
+	case Redact(c.Server) != c.Server:
+		return args + " --redis-url URL"
+	}
+	return args + " --redis-url " + role.ShellWord(c.Server)
 }
 
 // Ownership is a workspace's way to its board.
 type Ownership struct {
 	answer      takeOver
 	here, there blackboard.Owner
+	claim       Claim
 }
 
 // Asked says whether a person takes the board from another workspace.
@@ -200,7 +215,7 @@ func (o Ownership) Asked() bool { return o.answer == isAsked }
 // LookAtOwner says how the instance may get a board of the user's own server. The error is
 // that of a board that it may not have.
 func LookAtOwner(ctx context.Context, l *Locator, in *Instance, b *Board, c Claim) (o Ownership, err error) {
-	o.here = ownerOf(l, in)
+	o.here, o.claim = ownerOf(l, in), c
 	if o.there, err = b.Control.Owner(ctx); err != nil {
 		return o, err
 	}
@@ -209,7 +224,7 @@ func LookAtOwner(ctx context.Context, l *Locator, in *Instance, b *Board, c Clai
 		return o, err
 	}
 	if o.answer = mayTakeOver(o.there, o.here, others, c.TakeOver); o.answer == isAlive || o.answer == isAnothers {
-		return o, refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: o.there}, o.answer)
+		return o, refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: o.there}, o.answer, c)
 	}
 	return o, nil
 }
@@ -239,7 +254,7 @@ func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Owners
 	var owned *blackboard.OwnedError
 	switch {
 	case errors.As(err, &owned): // it was faster
-		return refusedOwner(l, in, owned, isAlive)
+		return refusedOwner(l, in, owned, isAlive, o.claim)
 	case err != nil:
 		return err
 	case o.answer == isAsked:
@@ -252,13 +267,13 @@ func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Owners
 
 // refusedOwner gives the error about a board of another workspace its exit code and the
 // ways on.
-func refusedOwner(l *Locator, in *Instance, owned *blackboard.OwnedError, why takeOver) error {
+func refusedOwner(l *Locator, in *Instance, owned *blackboard.OwnedError, why takeOver, c Claim) error {
 	err := errors.New(role.Clean(owned.Error()))
 	args := "up --take-over"
 	if id := owned.Owner.ID; id == "" || id == OwnerID(in) { // there is nobody to take it from
 		args = "up"
 	}
-	other, over := "another name begins a board of its own: sett up --name OTHER", l.CommandLine(in, args)
+	other, over := "another name begins a board of its own: "+c.args("sett up --name OTHER"), l.CommandLine(in, c.args(args))
 	if why == isAlive {
 		return role.Fail(role.Usage, &ownedError{fmt.Errorf("%w, and it is at work", err), owned},
 			"%s; to take this one over: sett down there, or wait until what was killed there counts as gone, then %s", other, over)
@@ -286,7 +301,7 @@ func OwnedByAnother(ctx context.Context, l *Locator, in *Instance, b *Board) err
 	if err != nil || mayTakeOver(there, ownerOf(l, in), false, false) == isOurs {
 		return err
 	}
-	return refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: there}, isAnothers)
+	return refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: there}, isAnothers, Claim{})
 }
 
 // IsOwned says whether an error is about a board that belongs to another workspace.
