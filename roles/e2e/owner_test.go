@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -251,6 +252,29 @@ func TestFailedUpStopsNoOther(t *testing.T) {
 	}
 	if state := strings.Join(call(t, s, "HGET", "sett:{"+in.name+"}:instance", "state"), ""); state != "running" {
 		t.Errorf("the board is %s", state)
+	}
+}
+
+// A sett up during which another workspace takes the board ends, and says so.
+func TestTakenDuringUp(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	in := start(t, options{clan: dawdling(), url: s.URL})
+	in.must("down")
+	in.leadElsewhere(s) // the up waits for its orchestrator
+	key := "sett:{" + in.name + "}:instance"
+	cmd := in.command("up", "--runtime", "process", "--timeout", "2m")
+	cmd.Env = append(cmd.Env, "SETT_LEADER_LEASE=4m")
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, enough, "the up has its board", func() bool { return strings.Join(call(t, s, "HGET", key, "state"), "") == "running" })
+	call(t, s, "HSET", key, "owner", "other", "owner_workspace", "/theirs", "owner_host", "there", "owner_user", "bob")
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(said.String(), "of another workspace: /theirs of bob on there, which took it over meanwhile") {
+		t.Errorf("up ended with %d:\n%s", code, said.String())
 	}
 }
 

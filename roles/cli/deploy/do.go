@@ -118,7 +118,7 @@ func (u *upRun) apply(ctx context.Context) error {
 	}
 	err := u.await(ctx)
 	var e *role.Error
-	if errors.As(err, &e) {
+	if errors.As(err, &e) && !instance.IsOwned(err) {
 		return role.Fail(e.Code, err, "the instance goes on running; sett logs shows more")
 	}
 	return err

@@ -1,10 +1,13 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"time"
 
+	"sett/blackboard"
 	"sett/roles/cli/instance"
 )
 
@@ -60,10 +63,34 @@ func takeBoard(ctx context.Context, u *upRun) error {
 		err = instance.TakeBoard(ctx, u.at, u.in, u.board, may, u.mark.ID)
 	}
 	if err == nil {
-		err = u.settle(ctx)
+		err = settleOwned(ctx, u)
 	}
 	if err == nil && !may.Asked() {
 		err = instance.TakeBoard(ctx, u.at, u.in, u.board, may, "")
+	}
+	return err
+}
+
+// settleOwned is settle. A board with another mark may be one that was taken meanwhile.
+func settleOwned(ctx context.Context, u *upRun) error {
+	err := u.settle(ctx)
+	if errors.Is(err, blackboard.ErrLost) {
+		return cmp.Or(takenMeanwhile(ctx, u), err)
+	}
+	return err
+}
+
+// takenMeanwhile returns the error about a board that another workspace took during this up;
+// nil: none did, as far as the board tells in a moment.
+func takenMeanwhile(ctx context.Context, u *upRun) error {
+	if u.board == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gateTime)
+	defer cancel()
+	err := instance.TakenMeanwhile(ctx, u.at, u.in, u.board, claimOf(u))
+	if !instance.IsOwned(err) {
+		return nil
 	}
 	return err
 }

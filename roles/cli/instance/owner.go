@@ -61,6 +61,7 @@ const (
 	isAsked    takeOver = "asked"    // a person takes it over
 	isAlive    takeOver = "alive"    // refused: another workspace, or a copy of this one, is at work on it
 	isAnothers takeOver = "anothers" // refused
+	isTaken    takeOver = "taken"    // refused: another workspace took it during the up
 )
 
 // mayTakeOver says whether a workspace, here, may have a board of an owner, there. Busy: an
@@ -254,7 +255,7 @@ func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Owners
 	var owned *blackboard.OwnedError
 	switch {
 	case errors.As(err, &owned): // it was faster
-		return refusedOwner(l, in, owned, isAlive, o.claim)
+		return refusedOwner(l, in, owned, isTaken, o.claim)
 	case err != nil:
 		return err
 	case o.answer == isAsked:
@@ -278,6 +279,10 @@ func refusedOwner(l *Locator, in *Instance, owned *blackboard.OwnedError, why ta
 		return role.Fail(role.Usage, &ownedError{fmt.Errorf("%w, and it is at work", err), owned},
 			"%s; to take this one over: sett down there, or wait until what was killed there counts as gone, then %s", other, over)
 	}
+	if why == isTaken {
+		return role.Fail(role.Usage, &ownedError{fmt.Errorf("%w, which took it over meanwhile", err), owned},
+			"%s; to take this one over: sett down there, then %s", other, over)
+	}
 	return role.Fail(role.Usage, &ownedError{err, owned},
 		"%s; if that workspace is this one, moved or cloned again, or its machine is gone: %s", other, over)
 }
@@ -294,6 +299,16 @@ func (e *ownedError) Unwrap() error { return e.is }
 // OwnedByAnother returns the error about a board that belongs to another workspace; nil: it
 // does not. Sett's own blackboards do not.
 func OwnedByAnother(ctx context.Context, l *Locator, in *Instance, b *Board) error {
+	return owned(ctx, l, in, b, isAnothers, Claim{})
+}
+
+// TakenMeanwhile is OwnedByAnother for a board that the up, with that claim, had.
+func TakenMeanwhile(ctx context.Context, l *Locator, in *Instance, b *Board, c Claim) error {
+	return owned(ctx, l, in, b, isTaken, c)
+}
+
+// owned returns the error, for that reason, about a board that belongs to another workspace.
+func owned(ctx context.Context, l *Locator, in *Instance, b *Board, why takeOver, c Claim) error {
 	if !in.External {
 		return nil
 	}
@@ -301,7 +316,7 @@ func OwnedByAnother(ctx context.Context, l *Locator, in *Instance, b *Board) err
 	if err != nil || mayTakeOver(there, ownerOf(l, in), false, false) == isOurs {
 		return err
 	}
-	return refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: there}, isAnothers, Claim{})
+	return refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: there}, why, c)
 }
 
 // IsOwned says whether an error is about a board that belongs to another workspace.
