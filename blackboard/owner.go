@@ -20,6 +20,9 @@ func (o Owner) Resembles(other Owner) bool {
 
 // String names the owner for people.
 func (o Owner) String() string {
+	if o == (Owner{}) {
+		return "one that is not recorded, of an older sett"
+	}
 	text := o.Workspace
 	if text == "" {
 		text = "a workspace without a path"

@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"sett/blackboard/redis/redistest"
 )
@@ -46,7 +49,8 @@ func TestTwoWorkspacesOfOneName(t *testing.T) {
 	one.must("forage", "--wait", "one")
 	one.up() // again
 	one.must("down")
-	two.refuses(one, []string{"--name OTHER", "sett up --take-over"}, "up")
+	two.refuses(one, []string{"--name OTHER", "sett up --take-over\n"}, "up")
+	two.refuses(one, []string{"--name OTHER --redis-url " + s.URL, "sett up --take-over --redis-url " + s.URL + "\n"}, "up", "--redis-url", s.URL)
 	one.up()
 	one.must("forage", "--wait", "one again")
 	one.must("down")
@@ -167,4 +171,126 @@ func TestWorkspaceOfTheBoard(t *testing.T) {
 		t.Errorf("on another host up ended with %d: %s", code, out)
 	}
 	in.must("up", "--take-over")
+}
+
+// A board without an owner, as of an older Sett, goes to the instance that knows its mark, also
+// while it is at work. Others get it when nothing is at work.
+func TestBoardWithoutAnOwner(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	one := start(t, options{clan: dawdling(), url: s.URL})
+	two := one.twin()
+	key := "sett:{" + one.name + "}:instance"
+	disown := func() { call(t, s, "HDEL", key, "owner", "owner_workspace", "owner_host", "owner_user") }
+	disown()
+	for _, args := range [][]string{{"up"}, {"up", "--take-over"}, {"up", "--adopt-empty"}} {
+		code, out := two.sett(args...)
+		if code != 2 || !strings.Contains(out, "of another workspace: one that is not recorded, of an older sett, and it is at work") || !strings.Contains(out, "then sett up\n") {
+			t.Errorf("sett %v ended with %d:\n%s", args, code, out)
+		}
+	}
+	one.up()
+	one.must("forage", "--wait", "one")
+	disown()
+	for _, part := range []string{"keeper", "orchestrator", "doer"} {
+		one.shootAll(part)
+	}
+	one.up() // at once, while what was killed counts as at work
+	one.must("forage", "--wait", "two")
+	one.must("down")
+	disown()
+	two.must("up")
+	two.must("down")
+}
+
+// A copy of a state directory has the id of the original. It is refused while the original is
+// at work, stops nothing there, and goes on where the original was killed.
+func TestCopyOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	one := start(t, options{clan: dawdling(), url: s.URL})
+	two := one.twin()
+	if err := os.MkdirAll(two.stateDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"owner.json", "board.json"} {
+		text, err := os.ReadFile(filepath.Join(one.stateDir(), name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(two.stateDir(), name), text, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	two.refuses(one, []string{"and it is at work"}, "up", "--timeout", "90s")
+	one.must("forage", "--wait", "one")
+	for _, part := range []string{"keeper", "orchestrator", "doer"} {
+		one.shootAll(part)
+	}
+	two.up() // waits until what was killed counts as gone
+	two.must("forage", "--wait", "two")
+	two.must("down")
+
+	// The original comes back, and the copy has what an ended instance leaves.
+	one.up()
+	two.must("down")
+	one.must("forage", "--wait", "three")
+	one.must("down")
+}
+
+// A sett up that fails while another orchestrator leads does not have the instance stopped.
+func TestFailedUpStopsNoOther(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	in := start(t, options{clan: dawdling(), url: s.URL})
+	in.must("down")
+	in.leadElsewhere(s)
+	cmd := in.command("up", "--runtime", "process", "--timeout", "5s")
+	cmd.Env = append(cmd.Env, "SETT_LEADER_LEASE=4m")
+	if out, err := cmd.CombinedOutput(); cmd.ProcessState.ExitCode() != 4 {
+		t.Fatalf("up: %v: %s", err, out)
+	}
+	if state := strings.Join(call(t, s, "HGET", "sett:{"+in.name+"}:instance", "state"), ""); state != "running" {
+		t.Errorf("the board is %s", state)
+	}
+}
+
+// A sett up during which another workspace takes the board ends, and says so.
+func TestTakenDuringUp(t *testing.T) {
+	t.Parallel()
+	s := redistest.Start(t, redistest.Durable...)
+	in := start(t, options{clan: dawdling(), url: s.URL})
+	in.must("down")
+	in.leadElsewhere(s) // the up waits for its orchestrator
+	key := "sett:{" + in.name + "}:instance"
+	cmd := in.command("up", "--runtime", "process", "--timeout", "2m")
+	cmd.Env = append(cmd.Env, "SETT_LEADER_LEASE=4m")
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, enough, "the up has its board", func() bool { return strings.Join(call(t, s, "HGET", key, "state"), "") == "running" })
+	call(t, s, "HSET", key, "owner", "other", "owner_workspace", "/theirs", "owner_host", "there", "owner_user", "bob")
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != 2 || !strings.Contains(said.String(), "of another workspace: /theirs of bob on there, which took it over meanwhile") {
+		t.Errorf("up ended with %d:\n%s", code, said.String())
+	}
+}
+
+// leadElsewhere has another orchestrator lead the board for some minutes.
+func (in *instance) leadElsewhere(s *redistest.Server) {
+	in.t.Helper()
+	until := strconv.FormatInt(time.Now().Add(4*time.Minute).UnixMicro(), 10)
+	call(in.t, s, "SET", "sett:{"+in.name+"}:leader", "orchestrator-elsewhere "+until)
+}
+
+// shootAll kills the units with that in their names.
+func (in *instance) shootAll(part string) {
+	in.t.Helper()
+	for name := range in.allRunning() {
+		if strings.Contains(name, part) {
+			in.shoot(name)
+		}
+	}
 }

@@ -40,6 +40,9 @@ func TestRecordOfAnotherNamespace(t *testing.T) {
 		if err != nil || len(units) != 1 || units[0].Running != runs {
 			t.Errorf("in namespace %q: listed %+v, %v", namespace, units, err)
 		}
+		if elsewhere, err := r.StartedElsewhere(); err != nil || elsewhere == runs {
+			t.Errorf("in namespace %q: started elsewhere: %t, %v", namespace, elsewhere, err)
+		}
 		if runs {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,7 @@ type record struct {
 	Restarts  int            `json:"restarts"`   // how often it was started after it had ended by itself
 	LogOffset int64          `json:"log_offset"` // the beginning of this start's output in the log
 	End       *end           `json:"end,omitempty"`
+	elsewhere bool           // the process id is of another namespace than this program's
 }
 
 // end is the end of a unit. It is recorded only after all the unit's processes were
@@ -69,7 +71,7 @@ func (r *Runtime) readRecord(name string) (record, error) {
 		return record{}, fmt.Errorf("read record of %s: %w: it is not that unit's", name, errCorrupt)
 	}
 	if ours := pidNamespace(); rec.Namespace != "" && ours != "" && rec.Namespace != ours {
-		rec.Boot = "" // as of another boot: the number means another process here
+		rec.Boot, rec.elsewhere = "", true // as of another boot: the number means another process here
 	}
 	return rec, nil
 }
@@ -95,6 +97,13 @@ func (r *Runtime) writeRecord(rec record) error {
 		return fmt.Errorf("write record: %w", err)
 	}
 	return nil
+}
+
+// StartedElsewhere says whether a unit without a recorded end was started in another PID
+// namespace, where it may run or not: List does not see it.
+func (r *Runtime) StartedElsewhere() (bool, error) {
+	all, err := r.records()
+	return slices.ContainsFunc(all, func(rec record) bool { return rec.elsewhere && rec.End == nil }), err
 }
 
 func (r *Runtime) removeRecord(name string) error {

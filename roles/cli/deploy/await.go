@@ -37,6 +37,9 @@ func (u *upRun) await(ctx context.Context) error {
 	w := &waiting{j: &u.job, position: u.position, agents: map[string]bool{}, extras: map[string]bool{}, starts: map[string]map[time.Time]bool{}, read: u.at.Now()}
 	for {
 		done, err := w.look(ctx)
+		if taken := takenMeanwhile(ctx, u); taken != nil {
+			return taken
+		}
 		if err != nil && ctx.Err() == nil {
 			return err
 		}
@@ -191,7 +194,7 @@ func (w *waiting) lookForLeader(ctx context.Context, running map[string]runtime.
 		w.position = events[len(events)-1].ID
 		for _, e := range events {
 			if e.Kind == blackboard.EventLeader {
-				w.position = ""
+				w.position, w.j.led = "", true
 			}
 		}
 	}

@@ -37,6 +37,9 @@ func (u *upRun) readConfig() (f *facts, err error) {
 	if o.RedisURL != "" {
 		c.Redis.URL, c.Services.Redis.URL = o.RedisURL, o.RedisURL
 	}
+	if o.TakeOver && c.Redis.URL == "" {
+		return nil, role.Fail(role.Usage, errors.New("--take-over: there is no Redis of your own"), "name it with --redis-url URL, SETT_REDIS_URL or redis.url in %s", instance.ConfigName)
+	}
 	if o.Orchestrator != "" && c.Runtime == config.RuntimeDocker {
 		c.Orchestrator.Run = o.Orchestrator
 	}

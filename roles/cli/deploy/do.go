@@ -118,7 +118,7 @@ func (u *upRun) apply(ctx context.Context) error {
 	}
 	err := u.await(ctx)
 	var e *role.Error
-	if errors.As(err, &e) {
+	if errors.As(err, &e) && !instance.IsOwned(err) {
 		return role.Fail(e.Code, err, "the instance goes on running; sett logs shows more")
 	}
 	return err
@@ -241,7 +241,7 @@ func (j *job) takePort(addr, password string) error {
 func (u *upRun) abandon(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
-	s := &stopper{at: u.at, in: u.in, place: u.place, config: u.c}
+	s := &stopper{at: u.at, in: u.in, place: u.place, config: u.c, unled: !u.led}
 	err := s.stop(ctx)
 	if err == nil {
 		err = u.place.Clear(ctx, false)

@@ -36,6 +36,7 @@ type job struct {
 	certain bool              // the board has that mark, or gets it, if it is used at all
 	mark    blackboard.Mark   // of the board: as it was seen before, or a new one; settle makes it the board's
 	limit   limit             // of what is done now
+	led     bool              // the orchestrator leads
 }
 
 // save writes the state and the configuration.

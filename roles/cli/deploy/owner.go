@@ -1,9 +1,13 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"slices"
 	"time"
 
+	"sett/blackboard"
 	"sett/roles/cli/instance"
 )
 
@@ -20,10 +24,20 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 		return nil //nolint:nilerr // serve waits for it, and says why
 	}
 	defer b.Close()
-	if _, err = instance.LookAtOwner(ctx, u.at, u.in, b, u.options.TakeOver); instance.IsOwned(err) {
+	planned := *u.in
+	planned.State = u.plan.state // the mark is that of the planned blackboard
+	if _, err = instance.LookAtOwner(ctx, u.at, &planned, b, claimOf(u)); instance.IsOwned(err) {
 		return err
 	}
 	return nil
+}
+
+// claimOf is how the up asks for its board.
+func claimOf(u *upRun) instance.Claim {
+	return instance.Claim{
+		TakeOver: u.options.TakeOver, Server: u.options.Server,
+		Runs: slices.ContainsFunc(u.facts.units, atWork),
+	}
 }
 
 // chooseOwner makes sure that the instance has the id by which its board knows it.
@@ -41,7 +55,7 @@ func takeBoard(ctx context.Context, u *upRun) error {
 	if !u.in.External {
 		return u.settle(ctx)
 	}
-	may, err := instance.LookAtOwner(ctx, u.at, u.in, u.board, u.options.TakeOver)
+	may, err := instance.LookAtOwner(ctx, u.at, u.in, u.board, claimOf(u))
 	if err != nil {
 		return err
 	}
@@ -49,10 +63,34 @@ func takeBoard(ctx context.Context, u *upRun) error {
 		err = instance.TakeBoard(ctx, u.at, u.in, u.board, may, u.mark.ID)
 	}
 	if err == nil {
-		err = u.settle(ctx)
+		err = settleOwned(ctx, u)
 	}
 	if err == nil && !may.Asked() {
 		err = instance.TakeBoard(ctx, u.at, u.in, u.board, may, "")
+	}
+	return err
+}
+
+// settleOwned is settle. A board with another mark may be one that was taken meanwhile.
+func settleOwned(ctx context.Context, u *upRun) error {
+	err := u.settle(ctx)
+	if errors.Is(err, blackboard.ErrLost) {
+		return cmp.Or(takenMeanwhile(ctx, u), err)
+	}
+	return err
+}
+
+// takenMeanwhile returns the error about a board that another workspace took during this up;
+// nil: none did, as far as the board tells in a moment.
+func takenMeanwhile(ctx context.Context, u *upRun) error {
+	if u.board == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), gateTime)
+	defer cancel()
+	err := instance.TakenMeanwhile(ctx, u.at, u.in, u.board, claimOf(u))
+	if !instance.IsOwned(err) {
+		return nil
 	}
 	return err
 }

@@ -27,6 +27,7 @@ type stopper struct {
 	place   instance.Place
 	config  *config.Config
 	tell    bool // print a line for each part
+	unled   bool // the orchestrator of this start did not lead yet
 	stopped int
 }
 
@@ -48,7 +49,7 @@ func (s *stopper) stop(ctx context.Context) error {
 	if s.tell {
 		s.at.Printf("%s  %s\n", s.at.Paint(s.in.Name, term.Bold), role.Clean(s.at.Tilde(s.in.Workspace)))
 	}
-	if err := s.inOrder(ctx, units, s.announceStop(ctx)); err != nil {
+	if err := s.inOrder(ctx, units, s.announceStop(ctx, slices.ContainsFunc(units, atWork))); err != nil {
 		return err
 	}
 	return errors.Join(instance.DropModelKeys(s.in), s.in.Pins().Keep())
@@ -110,8 +111,12 @@ func (s *stopper) sweep(ctx context.Context) error {
 	return role.Fail(role.Failed, fmt.Errorf("stop instance %s: something starts its processes again and again", s.in.Name), "sett down")
 }
 
-// announceStop tells orchestrator and cubs of the stop, if the blackboard can be reached.
-func (s *stopper) announceStop(ctx context.Context) (told bool) {
+// atWork says whether a unit runs, or is about to.
+func atWork(u runtime.Unit) bool { return u.Running || u.Restarting }
+
+// announceStop tells orchestrator and cubs of the stop, if the blackboard can be reached. Runs:
+// a unit of the instance runs here.
+func (s *stopper) announceStop(ctx context.Context, runs bool) (told bool) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	b, err := s.in.Glance(ctx, s.at.Terminal, "sett-down")
@@ -124,6 +129,16 @@ func (s *stopper) announceStop(ctx context.Context) (told bool) {
 	}
 	if errors.Is(instance.CheckBoard(ctx, s.at, s.in, b), blackboard.ErrLost) {
 		return false // it may be another instance's
+	}
+	if !runs && s.in.External {
+		if elsewhere, err := instance.WorksElsewhere(ctx, s.at, s.in, b); err != nil || elsewhere {
+			return false // a copy of this instance goes on
+		}
+	}
+	if s.unled {
+		if led, err := instance.Led(ctx, b); err != nil || led {
+			return false // another orchestrator leads, and goes on
+		}
 	}
 	if b.Control.SetInstance(ctx, blackboard.InstanceStopping, "sett down") != nil {
 		return false

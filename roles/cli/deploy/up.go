@@ -19,6 +19,7 @@ import (
 type Options struct {
 	Runtime      string
 	RedisURL     string
+	Server       string // RedisURL, if a flag names it
 	Embedded     bool
 	Orchestrator string
 	Timeout      *time.Duration // nil: until nothing more becomes ready; 0: no limit
@@ -229,7 +230,7 @@ func (u *upRun) carryOut(ctx context.Context) error {
 
 // inTime makes the end of the time the reason of an error that follows from it.
 func (u *upRun) inTime(ctx context.Context, err error) error {
-	if err != nil && errors.Is(context.Cause(ctx), errTooLong) && role.CodeOf(err) != role.TimedOut {
+	if err != nil && errors.Is(context.Cause(ctx), errTooLong) && role.CodeOf(err) != role.TimedOut && !instance.IsOwned(err) {
 		return role.Fail(role.TimedOut, fmt.Errorf("%s: %w", u.limit.over(), err), "--timeout gives it more time")
 	}
 	return err

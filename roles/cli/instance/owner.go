@@ -59,18 +59,20 @@ const (
 	isOurs     takeOver = "ours"     // or nobody's, or that of an older sett
 	isOurPlace takeOver = "ourPlace" // the workspace seems to have lost its id: it gets the board
 	isAsked    takeOver = "asked"    // a person takes it over
-	isAlive    takeOver = "alive"    // refused: another workspace works on it
+	isAlive    takeOver = "alive"    // refused: another workspace, or a copy of this one, is at work on it
 	isAnothers takeOver = "anothers" // refused
+	isTaken    takeOver = "taken"    // refused: another workspace took it during the up
 )
 
-// mayTakeOver says whether a workspace, here, may have a board of an owner, there. Alive: an
-// orchestrator or an agent is at work on the board. Asked: a person takes it over.
-func mayTakeOver(there, here blackboard.Owner, alive, asked bool) takeOver {
+// mayTakeOver says whether a workspace, here, may have a board of an owner, there. Busy: an
+// orchestrator or an agent that may be another workspace's is at work on the board. Asked: a
+// person takes it over.
+func mayTakeOver(there, here blackboard.Owner, busy, asked bool) takeOver {
 	switch {
+	case busy:
+		return isAlive
 	case there.ID == "", there.ID == here.ID:
 		return isOurs
-	case alive:
-		return isAlive
 	case asked:
 		return isAsked
 	case there.Resembles(here):
@@ -79,51 +81,163 @@ func mayTakeOver(there, here blackboard.Owner, alive, asked bool) takeOver {
 	return isAnothers
 }
 
-// alive says whether an orchestrator leads the board, or an agent was heard of a moment ago.
-func alive(ctx context.Context, b *Board) (bool, error) {
+// pulse is until when each one at work on a board has promised to be there: the agents by
+// name, and the leader, which has none.
+func pulse(ctx context.Context, b *Board) (until map[string]time.Time, lives bool, err error) {
 	now, err := b.ServerTime(ctx)
 	if err != nil {
-		return false, err
+		return nil, false, err
 	}
 	leader, err := b.Roster.Leader(ctx)
-	if err != nil || blackboard.Lives(leader.Until, now) {
-		return err == nil, err
+	if err != nil {
+		return nil, false, err
 	}
+	until, lives = map[string]time.Time{"": leader.Until}, blackboard.Lives(leader.Until, now)
 	agents, err := b.Roster.Agents(ctx)
-	for _, p := range agents {
-		if blackboard.Lives(p.Alive, now) {
-			return true, err
+	for name, p := range agents {
+		until[name], lives = p.Alive, lives || blackboard.Lives(p.Alive, now)
+	}
+	return until, lives, err
+}
+
+// alive says whether an orchestrator leads the board, or an agent was heard of a moment ago.
+func alive(ctx context.Context, b *Board) (bool, error) {
+	_, lives, err := pulse(ctx, b)
+	return lives, err
+}
+
+// goesOn says whether something at work on the board goes on. It waits until the first one
+// promises anew, or all count as gone: what was killed promises nothing more.
+func goesOn(ctx context.Context, b *Board) (bool, error) {
+	before, lives, err := pulse(ctx, b)
+	for err == nil && lives {
+		if !Tick(ctx) {
+			return false, ctx.Err()
+		}
+		var now map[string]time.Time
+		now, lives, err = pulse(ctx, b)
+		for name, until := range now {
+			if lives && until.After(before[name]) {
+				return true, err
+			}
 		}
 	}
 	return false, err
+}
+
+// mayBeAnothers says whether that which works on the board may be another workspace's: the
+// board has another owner, or none and a mark that the instance does not know.
+func mayBeAnothers(ctx context.Context, in *Instance, b *Board, there, here blackboard.Owner) (bool, error) {
+	if there.ID != "" {
+		return there.ID != here.ID, nil
+	}
+	met, err := b.Look(ctx)
+	var lost *blackboard.LostError
+	if errors.As(err, &lost) {
+		met, err = lost.Met, nil
+	}
+	if met.ID == "" { // it was emptied, or is older than marks
+		return !in.Known(), err
+	}
+	return met.ID != in.Mark().ID, err
+}
+
+// isElsewhere says whether the workspace was at another place when it used its board last:
+// it was moved since, or its state directory was copied.
+func isElsewhere(in *Instance, there, here blackboard.Owner) (bool, error) {
+	if there.ID == "" || there.Workspace == here.Workspace && there.Host == here.Host {
+		return in.Processes().StartedElsewhere()
+	}
+	return true, nil
+}
+
+// hasOthers says whether an orchestrator or an agent that may be another workspace's, or of
+// another copy of this one, is at work.
+func hasOthers(ctx context.Context, in *Instance, b *Board, there, here blackboard.Owner, c Claim) (bool, error) {
+	if c.Runs && (there.ID == "" || there.ID == here.ID) {
+		return false, nil // it is the instance's own
+	}
+	others, err := mayBeAnothers(ctx, in, b, there, here)
+	switch {
+	case err != nil:
+		return false, err
+	case others:
+		return alive(ctx, b)
+	}
+	if elsewhere, err := isElsewhere(in, there, here); err != nil || !elsewhere {
+		return false, err
+	}
+	return goesOn(ctx, b)
+}
+
+// WorksElsewhere says whether the instance, of which nothing runs here, may be at work at
+// another place.
+func WorksElsewhere(ctx context.Context, l *Locator, in *Instance, b *Board) (bool, error) {
+	there, err := b.Control.Owner(ctx)
+	if err != nil {
+		return false, err
+	}
+	if elsewhere, err := isElsewhere(in, there, ownerOf(l, in)); err != nil || !elsewhere {
+		return false, err
+	}
+	return alive(ctx, b)
+}
+
+// Claim is how a sett up asks for a board.
+type Claim struct {
+	TakeOver bool // a person takes it over
+	Runs     bool // units of the instance run here
+
+	// Server is the server that the command line named, for a hint; empty: it named none.
+	Server string
+}
+
+// args are the arguments of an up that asks again. An address with a password is left out.
+func (c Claim) args(args string) string {
+	switch {
+	case c.Server == "":
+		return args
+	case Redact(c.Server) != c.Server:
+		return args + " --redis-url URL"
+	}
+	return args + " --redis-url " + role.ShellWord(c.Server)
 }
 
 // Ownership is a workspace's way to its board.
 type Ownership struct {
 	answer      takeOver
 	here, there blackboard.Owner
+	claim       Claim
 }
 
 // Asked says whether a person takes the board from another workspace.
 func (o Ownership) Asked() bool { return o.answer == isAsked }
 
 // LookAtOwner says how the instance may get a board of the user's own server. The error is
-// that of a board that it may not have. Asked: a person takes it over.
-func LookAtOwner(ctx context.Context, l *Locator, in *Instance, b *Board, asked bool) (o Ownership, err error) {
-	o.here = ownerOf(l, in)
+// that of a board that it may not have.
+func LookAtOwner(ctx context.Context, l *Locator, in *Instance, b *Board, c Claim) (o Ownership, err error) {
+	o.here, o.claim = ownerOf(l, in), c
 	if o.there, err = b.Control.Owner(ctx); err != nil {
 		return o, err
 	}
-	lives := false
-	if mayTakeOver(o.there, o.here, false, false) != isOurs {
-		if lives, err = alive(ctx, b); err != nil {
-			return o, err
-		}
+	others, err := hasOthers(ctx, in, b, o.there, o.here, c)
+	if err != nil {
+		return o, err
 	}
-	if o.answer = mayTakeOver(o.there, o.here, lives, asked); o.answer == isAlive || o.answer == isAnothers {
-		return o, refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: o.there}, o.answer)
+	if o.answer = mayTakeOver(o.there, o.here, others, c.TakeOver); o.answer == isAlive || o.answer == isAnothers {
+		return o, refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: o.there}, o.answer, c)
 	}
 	return o, nil
+}
+
+// Led says whether an orchestrator leads the board, or did so until a moment ago.
+func Led(ctx context.Context, b *Board) (bool, error) {
+	now, err := b.ServerTime(ctx)
+	if err != nil {
+		return false, err
+	}
+	leader, err := b.Roster.Leader(ctx)
+	return err == nil && blackboard.Lives(leader.Until, now), err
 }
 
 // TakeBoard makes the board the instance's, as LookAtOwner allowed. A board that a person
@@ -141,7 +255,7 @@ func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Owners
 	var owned *blackboard.OwnedError
 	switch {
 	case errors.As(err, &owned): // it was faster
-		return refusedOwner(l, in, owned, isAlive)
+		return refusedOwner(l, in, owned, isTaken, o.claim)
 	case err != nil:
 		return err
 	case o.answer == isAsked:
@@ -154,12 +268,20 @@ func TakeBoard(ctx context.Context, l *Locator, in *Instance, b *Board, o Owners
 
 // refusedOwner gives the error about a board of another workspace its exit code and the
 // ways on.
-func refusedOwner(l *Locator, in *Instance, owned *blackboard.OwnedError, why takeOver) error {
+func refusedOwner(l *Locator, in *Instance, owned *blackboard.OwnedError, why takeOver, c Claim) error {
 	err := errors.New(role.Clean(owned.Error()))
-	other, over := "another name begins a board of its own: sett up --name OTHER", l.CommandLine(in, "up --take-over")
+	args := "up --take-over"
+	if id := owned.Owner.ID; id == "" || id == OwnerID(in) { // there is nobody to take it from
+		args = "up"
+	}
+	other, over := "another name begins a board of its own: "+c.args("sett up --name OTHER"), l.CommandLine(in, c.args(args))
 	if why == isAlive {
 		return role.Fail(role.Usage, &ownedError{fmt.Errorf("%w, and it is at work", err), owned},
 			"%s; to take this one over: sett down there, or wait until what was killed there counts as gone, then %s", other, over)
+	}
+	if why == isTaken {
+		return role.Fail(role.Usage, &ownedError{fmt.Errorf("%w, which took it over meanwhile", err), owned},
+			"%s; to take this one over: sett down there, then %s", other, over)
 	}
 	return role.Fail(role.Usage, &ownedError{err, owned},
 		"%s; if that workspace is this one, moved or cloned again, or its machine is gone: %s", other, over)
@@ -177,6 +299,16 @@ func (e *ownedError) Unwrap() error { return e.is }
 // OwnedByAnother returns the error about a board that belongs to another workspace; nil: it
 // does not. Sett's own blackboards do not.
 func OwnedByAnother(ctx context.Context, l *Locator, in *Instance, b *Board) error {
+	return owned(ctx, l, in, b, isAnothers, Claim{})
+}
+
+// TakenMeanwhile is OwnedByAnother for a board that the up, with that claim, had.
+func TakenMeanwhile(ctx context.Context, l *Locator, in *Instance, b *Board, c Claim) error {
+	return owned(ctx, l, in, b, isTaken, c)
+}
+
+// owned returns the error, for that reason, about a board that belongs to another workspace.
+func owned(ctx context.Context, l *Locator, in *Instance, b *Board, why takeOver, c Claim) error {
 	if !in.External {
 		return nil
 	}
@@ -184,7 +316,7 @@ func OwnedByAnother(ctx context.Context, l *Locator, in *Instance, b *Board) err
 	if err != nil || mayTakeOver(there, ownerOf(l, in), false, false) == isOurs {
 		return err
 	}
-	return refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: there}, isAnothers)
+	return refusedOwner(l, in, &blackboard.OwnedError{Addr: b.Addr(), Instance: in.Name, Owner: there}, why, c)
 }
 
 // IsOwned says whether an error is about a board that belongs to another workspace.

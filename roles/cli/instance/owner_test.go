@@ -25,14 +25,14 @@ func TestMayTakeOver(t *testing.T) {
 	unknown := here
 	unknown.ID = "" // the record was lost
 	for name, tc := range map[string]struct {
-		there        []blackboard.Owner
-		here         blackboard.Owner
-		alive, asked bool
-		want         takeOver
+		there       []blackboard.Owner
+		here        blackboard.Owner
+		busy, asked bool
+		want        takeOver
 	}{
 		"nobody's":             {[]blackboard.Owner{{}}, here, false, false, isOurs},
-		"of an older sett":     {[]blackboard.Owner{{}}, here, true, false, isOurs},
-		"ours, wherever":       {[]blackboard.Owner{here, moved}, here, true, false, isOurs},
+		"unknown, busy":        {[]blackboard.Owner{{}}, here, true, true, isAlive},
+		"ours, wherever":       {[]blackboard.Owner{here, moved}, here, false, false, isOurs},
 		"the same names":       {[]blackboard.Owner{twin}, here, false, false, isOurPlace},
 		"the same names, busy": {[]blackboard.Owner{twin}, here, true, false, isAlive},
 		"a lost record":        {[]blackboard.Owner{here}, unknown, false, false, isOurPlace},
@@ -42,7 +42,7 @@ func TestMayTakeOver(t *testing.T) {
 		"asked for, busy":      {others, here, true, true, isAlive},
 	} {
 		for _, there := range tc.there {
-			if got := mayTakeOver(there, tc.here, tc.alive, tc.asked); got != tc.want {
+			if got := mayTakeOver(there, tc.here, tc.busy, tc.asked); got != tc.want {
 				t.Errorf("%s: %+v: got %s, want %s", name, there, got, tc.want)
 			}
 		}
