@@ -19,7 +19,7 @@ import (
 )
 
 // Patience is how long a test waits for an expected condition.
-const Patience = time.Minute
+const Patience = 5 * time.Minute
 
 // Board is a blackboard whose leader is the test.
 type Board struct {

@@ -142,7 +142,7 @@ func AwaitReplicas(tb testing.TB, s *Server, n int) {
 
 func await(tb testing.TB, what string, done func() bool) {
 	tb.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !done(); <-time.After(20 * time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); !done(); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			tb.Fatal("wait for " + what + ": it does not come")
 		}

@@ -114,7 +114,7 @@ func engine() error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := pool.Client.PingWithContext(ctx); err != nil {
 		return err

@@ -116,7 +116,7 @@ func (s *Server) Restart() {
 
 // awaitAnswer waits for a server that was just started.
 func awaitAnswer(addr string) error {
-	for deadline := time.Now().Add(10 * time.Second); !answers(addr); {
+	for deadline := time.Now().Add(time.Minute); !answers(addr); {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("redis-server does not answer on %s", addr)
 		}
