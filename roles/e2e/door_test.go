@@ -185,7 +185,7 @@ func TestBudgetOfDoor(t *testing.T) {
 		in := start(t, options{clan: thinker(t, provider.URL, twice, "", "budget: {calls: 1}\n")})
 		goal := in.post("x")
 		in.await(goal, enough)
-		if got := in.payloadOf(goal, blackboard.TypeBudgetExceeded); !strings.Contains(got, "the goal's budget of 1 calls is used up") {
+		if got := in.payloadOf(goal, blackboard.TypeBudgetExceeded); !strings.Contains(got, "the goal's budget of 1 call is used up") {
 			t.Errorf("the Failure is %s", got)
 		}
 	})
@@ -194,7 +194,7 @@ func TestBudgetOfDoor(t *testing.T) {
 		in := start(t, options{clan: thinker(t, provider.URL, twice, "", "budget: {calls: 1, on_budget: ask}\n")})
 		goal := in.post("x")
 		question := in.asked(goal)
-		if !strings.Contains(question.Payload, "The goal's budget of 1 calls is used up") || !strings.Contains(question.Payload, `"more: calls=100"`) {
+		if !strings.Contains(question.Payload, "The goal's budget of 1 call is used up") || !strings.Contains(question.Payload, `"more: calls=100"`) {
 			t.Errorf("the Question is %q", question.Payload)
 		}
 		in.must("answer", question.ID, "more: calls=many")
@@ -221,7 +221,7 @@ func TestBudgetOfGrant(t *testing.T) {
 	in := start(t, options{clan: c})
 	goal := in.post("x")
 	question := in.asked(goal)
-	if !strings.HasPrefix(question.Payload, "The grant's budget of 1 calls is used up") {
+	if !strings.HasPrefix(question.Payload, "The grant's budget of 1 call is used up") {
 		t.Errorf("the Question is %q", question.Payload)
 	}
 	in.must("answer", question.ID, "more: calls=nothing")
