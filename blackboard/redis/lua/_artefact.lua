@@ -97,6 +97,11 @@ local function size_of(workflow)
   return call('LLEN', artefacts_by_workflow_key(workflow)) - (tonumber(call('HGET', workflow_key(workflow), 'others') or 0) or 0)
 end
 
+-- Whether more artefacts of a workflow count than a number. Most workflows have fewer of any kind.
+local function has_more(workflow, most)
+  return call('LLEN', artefacts_by_workflow_key(workflow)) > most and size_of(workflow) > most
+end
+
 -- Stores an artefact once and accounts for it. `a` is its description, decoded:
 -- id logical_id structural_type type sources role agent claim workflow summary
 -- metadata, and commit where there is one. An id of another thread as logical_id takes the next version there.

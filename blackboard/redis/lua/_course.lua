@@ -49,7 +49,7 @@ local function course_of(a)
     return nil -- the orchestrator opens the claim
   end
   local first = a.id == a.workflow -- a goal
-  if course.most > 0 and not first and size_of(a.workflow) >= course.most then
+  if course.most > 0 and not first and has_more(a.workflow, course.most - 1) then
     return nil -- it is refused
   end
   course.revision = found[2]

@@ -20,7 +20,7 @@ for field = 1, 6 do
   end
 end
 local workflow = target[6]
-if limit > 0 and size_of(workflow) > limit then
+if limit > 0 and has_more(workflow, limit) then
   return { 'refused', 'limit' } -- in its place, until it is refused with a reason
 end
 call('ZREM', unclaimed_key, artefact)
