@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 
 	"sett/contract/config"
 	"sett/roles/cli/instance"
@@ -160,6 +161,27 @@ func (p *Plan) planState(f *facts) {
 	}
 }
 
+// noteOtherBoard says where that is which happened until now, if the instance starts with another blackboard.
+func (p *Plan) noteOtherBoard(f *facts) {
+	before, now := f.state, p.state
+	switch {
+	case before.URL == "":
+	case before.External && (!now.External || databaseOf(before.URL) != databaseOf(now.URL)):
+		p.note(&p.atOnce, "what happened on %s is kept there, and seen with that only: --redis-url or SETT_REDIS_URL names it, or sett.yml does", databaseOf(before.URL))
+	case !before.External && (now.External || before.Embedded != now.Embedded):
+		p.note(&p.atOnce, "what happened with the other blackboard, Redis or sett's own, is kept apart")
+	}
+}
+
+// databaseOf names the server and the database of a URL, without the login.
+func databaseOf(redis string) string {
+	at, err := url.Parse(redis)
+	if err != nil {
+		return ""
+	}
+	return role.Clean(at.Host + strings.TrimSuffix(strings.TrimSuffix(at.Path, "/0"), "/"))
+}
+
 // planChanges compares sett.yml with the configuration of the running instance.
 func (p *Plan) planChanges(f *facts) {
 	if p.Action != actionApply {
@@ -293,8 +315,8 @@ func (p *Plan) noteFirst(f *facts) {
 	}
 	if f.moved() {
 		p.note(&p.atOnce, "what happened with runtime %s is kept, and seen with that only", f.state.Runtime)
-	} else if f.engine != nil && p.Action == ActionStart && f.state.URL != "" && !f.state.External && f.state.Embedded != p.state.Embedded {
-		p.note(&p.atOnce, "what happened with the other blackboard, Redis or sett's own, is kept apart")
+	} else if p.Action == ActionStart {
+		p.noteOtherBoard(f)
 	}
 	if f.engine != nil && p.Action != actionApply {
 		for _, text := range f.engine.notices {

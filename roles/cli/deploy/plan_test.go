@@ -76,6 +76,28 @@ const (
 	planDocker = "runtime: docker\nagents:\n  one: {image: 'tools:1', command: [a], network: internal}\n"
 )
 
+// An instance that starts with another blackboard than before says where that is which happened until now: a flag that
+// is left out, as --redis-url, would hide its goals without a word.
+func TestPlanOfAnotherBoard(t *testing.T) {
+	const one, two, sett = "redis://:old@one:6379/0", "redis://two:6379/0", "redis://127.0.0.1:7000"
+	for _, c := range []struct{ before, now, says string }{
+		{one, "", "what happened on one:6379 is kept there, and seen with that only: --redis-url or SETT_REDIS_URL names it, or sett.yml does"},
+		{one, two, "what happened on one:6379 is kept there"},
+		{one, "redis://one:6379/1", "what happened on one:6379 is kept there"},
+		{one, "redis://:new@one:6379", ""},
+		{sett, two, "what happened with the other blackboard, Redis or sett's own, is kept apart"},
+		{sett, "", ""},
+		{"", two, ""},
+	} {
+		f := planned(t, planOne).stopped()
+		f.state.URL, f.state.External, f.desired.Redis.URL = c.before, c.before == one, c.now
+		said := strings.Join(newPlan(f).Notices, "\n")
+		if !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "what happened") || strings.Contains(said, "old") {
+			t.Errorf("from %q to %q: %q", c.before, c.now, said)
+		}
+	}
+}
+
 // TestPlan: a plan follows from facts alone, without any runtime.
 func TestPlan(t *testing.T) {
 	interrupted := planned(t, planOne).running(t, planOne)
