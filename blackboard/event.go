@@ -122,6 +122,12 @@ func (e Event) Barred() bool {
 // Clashed says whether a run ended since the commits to start from do not merge.
 func (e Event) Clashed() bool { return e.Kind == EventConflict && e.To == "waits" }
 
+// Withheld says whether from this entry on an agent's bid waits until a person lets its model be asked.
+func (e Event) Withheld() bool {
+	reason := WithheldKind(e.Reason)
+	return e.Kind == EventWait && e.To == "" && (reason == WithheldBudget || reason == WithheldPaused)
+}
+
 // CallsPerson says whether one more item waits for a person from this entry on.
 func (e Event) CallsPerson() bool { return e.Asked() != "" || e.Held() != "" || e.Barred() }
 

@@ -36,8 +36,9 @@ func (s Snapshot) HasBid(agent string) bool {
 	return false
 }
 
-// Suspended says whether only an Answer can take the claim on: one of its grants
-// awaits it, and none can be started, is running or failed.
+// Suspended says whether only a person can take the claim on: one of its grants
+// awaits an Answer, and none can be started, is running or failed; or bids are all that it waits for, and
+// each is withheld.
 func (s Snapshot) Suspended() bool {
 	awaits := false
 	for _, g := range s.Grants {
@@ -49,7 +50,19 @@ func (s Snapshot) Suspended() bool {
 			awaits = true
 		}
 	}
-	return awaits && !s.Claim.Status.Closed()
+	return (awaits || !s.Blocked() && len(s.WithheldBids()) > 0) && !s.Claim.Status.Closed()
+}
+
+// WithheldBids returns the agents on whose bids the claim waits, in its order, where a call of the model
+// of each is withheld; none where it waits for something else, too.
+func (s Snapshot) WithheldBids() []string {
+	missing := s.Missing()
+	against := func(g Grant) bool { return g.Phase == PhaseReview && g.Verdict != Approve }
+	isAsked := func(agent string) bool { _, withheld := s.Claim.Withheld[agent]; return !withheld }
+	if s.Claim.Status != PendingReview || slices.ContainsFunc(s.Grants, against) || slices.ContainsFunc(missing, isAsked) {
+		return nil
+	}
+	return missing
 }
 
 // FedBack says whether all work in the claim ended well, and a Review has feedback.

@@ -3,6 +3,7 @@ package blackboard
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -122,6 +123,35 @@ func (e Exceeded) String() string {
 		unit = strings.TrimSuffix(unit, "s")
 	}
 	return fmt.Sprintf("the %s's budget of %s %s is used up (%s)", e.Of, e.Limit, unit, e.Used)
+}
+
+// SameBudget says whether two such sentences are about the same limit of the same budget.
+func SameBudget(a, b string) bool {
+	const used = " is used up"
+	a, _, _ = strings.Cut(a, used)
+	b, _, _ = strings.Cut(b, used)
+	return a == b
+}
+
+// Exceeds says whether such a sentence is about a limit that a goal's budget has.
+func Exceeds(why string, goal model.Budget) bool {
+	for unit, n := range map[string]int64{"cost": int64(goal.Cost), "tokens": goal.Tokens, "calls": goal.Calls, "time": goal.Time.Microseconds()} {
+		if n > 0 && SameBudget(why, Exceeded{Of: BudgetOfGoal, Unit: unit, Limit: BudgetAmount(unit, n)}.String()) {
+			return true
+		}
+	}
+	return false
+}
+
+// BudgetAmount is an amount of a unit of budgets as people read it: money in its smallest part, time in microseconds.
+func BudgetAmount(unit string, n int64) string {
+	switch unit {
+	case "cost":
+		return model.Money(n).String()
+	case "time":
+		return (time.Duration(n) * time.Microsecond).Round(time.Second).String()
+	}
+	return strconv.FormatInt(n, 10)
 }
 
 // Settlement is the end of a call.

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
@@ -36,7 +35,7 @@ func (b Calls) Reserve(ctx context.Context, q blackboard.Call, want blackboard.R
 		room.Tokens = number(r.Text(0))
 		room.Cost = model.Money(number(r.Text(1)))
 		unit := r.Text(3)
-		room.Budget = blackboard.Exceeded{Of: r.Text(2), Unit: unit, Limit: amount(unit, r.Text(4)), Used: amount(unit, r.Text(5))}
+		room.Budget = blackboard.Exceeded{Of: r.Text(2), Unit: unit, Limit: blackboard.BudgetAmount(unit, number(r.Text(4))), Used: blackboard.BudgetAmount(unit, number(r.Text(5)))}
 	}
 	return room, nil
 }
@@ -146,15 +145,4 @@ func oneOrZero(b bool) string {
 		return "1"
 	}
 	return "0"
-}
-
-// amount writes a number of a unit for people.
-func amount(unit, n string) string {
-	switch unit {
-	case "cost":
-		return model.Money(number(n)).String()
-	case "time":
-		return (time.Duration(number(n)) * time.Microsecond).Round(time.Second).String()
-	}
-	return n
 }

@@ -180,7 +180,7 @@ func (a *app) sayOutcome(in *instance.Instance, o *landing.Outcome, onBranch boo
 	a.Sayf("sett: commit %s: %s, +%d -%d; %s\n", words.Commit(o.Commit), words.Count(o.Files, "file"), o.Added, o.Deleted, next)
 }
 
-// waitsForPeople lists the open questions and gates of a goal, each with its commands; of a goal without
+// waitsForPeople lists the open questions, gates and withheld bids of a goal, each with its commands; of a goal without
 // any, those of the goal that has to land before it. Without a goal it lists all, and the goals that cannot land.
 // errGoesOn when there is none: a person has just acted.
 func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instance.Instance, id string) (end, err error) {
@@ -212,8 +212,12 @@ func mattersLeft(ctx context.Context, r view.MatterReader) (ahead string, all []
 	switch {
 	case err != nil:
 	case r.Workflow == "":
-		barred, err := view.Barred(ctx, r)
-		return "", append(all, barred...), err
+		others, err := view.Obstacles(ctx, r)
+		return "", append(all, others...), err
+	}
+	withheld, err := view.Withheld(ctx, r)
+	switch all = append(all, withheld...); {
+	case err != nil:
 	case len(all) == 0:
 		return view.MattersAhead(ctx, r)
 	}

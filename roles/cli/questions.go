@@ -30,13 +30,14 @@ type questionsCmd struct {
 func (questionsCmd) Help() string {
 	return `Lists what waits for a person, the oldest first, with the command that settles it:
 questions that agents ask, gates: artefacts that wait for approval (approve in
-sett.yml), and landings: results that cannot reach their branch (land in sett.yml).
+sett.yml), landings: results that cannot reach their branch (land in sett.yml), and
+bids: claims whose bids wait, since a budget is used up or models are paused.
 
 With --wait it ends when something new waits, and prints that: exit code 0. After
 --timeout the exit code is 4. Something new is what was not there at the start. With
 --workflow it also ends when the goal does: 1, or 6 when it ended without a Terminal.
 
-For programs each has id, kind (question, gate or landing), since, age_seconds, agent and
+For programs each has id, kind (question, gate, landing or bid), since, age_seconds, agent and
 role (who asks, who made it), claim_id, about (id, type and version of the artefact),
 workflow_id, goal, text, commands, and a gate look: the command that shows what is held.
 
@@ -73,11 +74,11 @@ func (c *questionsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	barred, err := view.Barred(a.ctx, r)
+	others, err := view.Obstacles(a.ctx, r)
 	if err != nil {
 		return err
 	}
-	return c.print(a, append(all, barred...))
+	return c.print(a, append(all, others...))
 }
 
 func (c *questionsCmd) print(a *app, all []view.Matter) error {
@@ -136,9 +137,9 @@ func (n *newcomers) begin(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	barred, err := view.Barred(ctx, n.r)
+	others, err := view.Obstacles(ctx, n.r)
 	n.known = slices.Concat(questions, gates)
-	for _, m := range barred {
+	for _, m := range others {
 		n.known = append(n.known, m.ID)
 	}
 	return err
@@ -157,7 +158,7 @@ func (n *newcomers) await(ctx context.Context) error {
 	f := ledger.NewFollower(&n.a.Terminal, n.b)
 	return f.Follow(ctx, from, func(e blackboard.Event) error {
 		mine := n.r.Workflow == "" || e.Workflow == n.r.Workflow
-		if !mine || !e.CallsPerson() && e.GoalEnded() == "" {
+		if !mine || !e.CallsPerson() && !e.Withheld() && e.GoalEnded() == "" {
 			return nil
 		}
 		return ledger.Patiently(ctx, func() error { return n.look(ctx) })
@@ -175,8 +176,8 @@ func (n *newcomers) look(ctx context.Context) error {
 	if n.found, err = n.r.Read(ctx, slices.DeleteFunc(questions, old), slices.DeleteFunc(gates, old)); err != nil {
 		return err
 	}
-	barred, err := view.Barred(ctx, n.r)
-	n.found = append(n.found, slices.DeleteFunc(barred, func(m view.Matter) bool { return old(m.ID) })...)
+	others, err := view.Obstacles(ctx, n.r)
+	n.found = append(n.found, slices.DeleteFunc(others, func(m view.Matter) bool { return old(m.ID) })...)
 	if err == nil && len(n.found) > 0 {
 		err = errOver
 	}

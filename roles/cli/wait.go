@@ -44,7 +44,7 @@ func (waitCmd) Help() string {
 Terminal, 5 it waits for a person; the message says the commands.
 --for end does so, too, but goes on waiting for answers and approvals: never 5.
 --for question ends with 0 when something of the goal waits for an answer or an approval,
-and prints that; with 1 when the goal ends before, or 6 when that was without a Terminal.
+or waits for a budget or paused models alone, and prints that; with 1 when the goal ends before, or 6 when that was without a Terminal.
 --for idle ends with 0 when the goal has ended, however, or waits for nothing but people.
 A goal whose turn to land comes after one that waits for people alone waits for them, too.
 On a terminal, --for terminal and --for end ask questions and gates of the goal right there,
@@ -220,12 +220,16 @@ func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
 	return v, err
 }
 
-// matters reads the questions and gates of the goal, and of the goal that has to land before it. For
-// --for idle, it is one too that the goal cannot land.
+// matters reads the questions, gates and withheld bids of the goal, and of the goal that has to land before it.
+// For --for idle, it is one too that the goal cannot land.
 func (w *goalWaiter) matters(ctx context.Context) ([]view.Matter, error) {
 	r := view.MatterReader{Reader: status.Reader(w.at, w.b, w.in), Workflow: w.goal, Whole: !w.form.ForPeople()}
 	all, err := r.Open(ctx)
 	if err != nil {
+		return nil, err
+	}
+	withheld, err := view.Withheld(ctx, r)
+	if all = append(all, withheld...); err != nil {
 		return nil, err
 	}
 	_, ahead, err := view.MattersAhead(ctx, r)

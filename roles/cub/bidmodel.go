@@ -83,7 +83,14 @@ func (c *cub) withheld(ctx context.Context, claim blackboard.Claim, why gateway.
 	if kind == "" {
 		return nil // it cannot be told: the blackboard is away
 	}
-	return refusedIsOver(c.board.withhold(ctx, claim.ID, c.settings.Agent, kind, modelclient.OneReason(why.Message)))
+	reason := modelclient.OneReason(why.Message)
+	if was, is := claim.Withheld[c.settings.Agent]; is && was.Kind == kind && kind == blackboard.WithheldBudget && !blackboard.SameBudget(was.Why, reason) {
+		// A person raised the budget, and it is used up again: another wait, for those who follow the ledger.
+		if err := c.withheldNoLonger(ctx, claim); err != nil {
+			return err
+		}
+	}
+	return refusedIsOver(c.board.withhold(ctx, claim.ID, c.settings.Agent, kind, reason))
 }
 
 // withheldNoLonger takes that back, where the bid waits for another reason by now.

@@ -152,7 +152,7 @@ func (o *orchestrator) use(b *redis.Board) {
 		units = o.places.agents
 	}
 	o.tracer = &tracer{log: o.log, clan: o.clan, changed: make(chan struct{}, 1),
-		board:  view.Board{Moment: b, Artefacts: b.Records, Claims: b.Records, Index: b.Index, Landing: b.Index, Roster: b.Roster},
+		board:  view.Board{Moment: b, Artefacts: b.Records, Claims: b.Records, Index: b.Index, Landing: b.Index, Roster: b.Roster, Calls: b.Calls},
 		ledger: b.Ledger, serverTime: b.ServerTime, instance: o.settings.Instance, version: o.env.Build.String(), values: o.settings.Values,
 		inside: o.settings.containers() && o.settings.StateDir == "", retry: time.Second}
 	cubs := report.NewCubs(b.Roster, units, o.settings.anchorName)

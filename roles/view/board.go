@@ -16,6 +16,13 @@ type Board struct {
 	Index
 	Roster
 	Landing Landings
+	Calls   Spendings
+}
+
+// Spendings tells whether models may be asked, and with what a goal's calls were paid for.
+type Spendings interface {
+	Paused(ctx context.Context) (bool, error)
+	Spending(ctx context.Context, workflow string) (blackboard.Spending, error)
 }
 
 // Landings finds the goals that wait to land, in the order of their turns.

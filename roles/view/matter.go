@@ -19,22 +19,23 @@ const (
 	MatterQuestion = "question"
 	MatterGate     = "gate"
 	MatterLanding  = "landing" // see Barred
+	MatterBid      = "bid"     // see Withheld
 )
 
-// Matter is a question without an answer, an artefact that waits for approval, or a goal that
-// cannot land until a person acts. The names of its fields are part of the interface.
+// Matter is a question without an answer, an artefact that waits for approval, a goal that
+// cannot land or a claim whose bids wait until a person acts. The names of its fields are part of the interface.
 type Matter struct {
-	ID         string        `json:"id"`   // of the question, of the artefact that is held, of the goal that cannot land
-	Kind       string        `json:"kind"` // question, gate or landing
+	ID         string        `json:"id"`   // of the question, of the artefact that is held, of the goal that cannot land, of the claim whose bids wait
+	Kind       string        `json:"kind"` // question, gate, landing or bid
 	Since      time.Time     `json:"since"`
 	AgeSeconds int64         `json:"age_seconds"`
-	Agent      string        `json:"agent"` // asked the question, or made the artefact; empty: the orchestrator or a person
+	Agent      string        `json:"agent"` // asked the question, or made the artefact; whose bid waits; empty: the orchestrator or a person
 	Role       string        `json:"role"`
 	ClaimID    string        `json:"claim_id"` // that waits for the answer, or made the artefact; empty for a goal
 	About      MatterSubject `json:"about"`
 	WorkflowID string        `json:"workflow_id"`
 	Goal       string        `json:"goal"`           // the beginning of its text
-	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning; of a landing the reason
+	Text       string        `json:"text"`           // the question; of a gate the artefact's summary or beginning; of a landing and a bid the reason
 	Look       string        `json:"look,omitempty"` // of a gate: the command that shows the artefact
 	Commands   []string      `json:"commands"`       // that settle it; ids are whole for programs
 }
@@ -211,8 +212,7 @@ func (r MatterReader) payloads(ctx context.Context, all []blackboard.Outline, br
 	return nil
 }
 
-// Barred reads the goals that cannot land until a person acts, the oldest first. They are no
-// part of Open: sett questions shows them, and nobody is asked about them at a terminal.
+// Barred reads the goals that cannot land until a person acts, the oldest first.
 func Barred(ctx context.Context, r MatterReader) ([]Matter, error) {
 	ids, err := r.Board.Landing.OpenLandings(ctx)
 	if err != nil || len(ids) == 0 {
@@ -267,6 +267,9 @@ func (m Matter) Heading() string {
 	if m.Kind == MatterLanding {
 		what = about + " cannot land"
 	}
+	if m.Kind == MatterBid {
+		what = fmt.Sprintf("%s cannot bid on %s", who, about)
+	}
 	return fmt.Sprintf("%s, for goal %s: %s", what, words.Short(m.WorkflowID), words.Shorten(role.Clean(m.Goal), 60))
 }
 
@@ -289,20 +292,24 @@ func (m Matter) Brief() string {
 		head = fmt.Sprintf("%s %s of %s waits for approval: ", role.Clean(m.About.Type), words.Short(m.ID), who)
 	case MatterLanding:
 		head = fmt.Sprintf("goal %s cannot land: ", words.Short(m.ID))
+	case MatterBid:
+		head = fmt.Sprintf("%s cannot bid (claim %s): ", who, words.Short(m.ID))
 	}
 	return head + strings.TrimSpace(Excerpt(blackboard.Artefact{Payload: m.Text})) + "\n  " + strings.Join(m.Next(), "\n  ")
 }
 
-// Count counts matters for people: "1 question, 2 approvals, 1 goal that cannot land".
+// Count counts matters for people: "1 question, 2 approvals, 1 goal that cannot land, 1 claim without a bid".
 func Count(all []Matter) string {
 	var w blackboard.Workflow
-	barred := 0
+	barred, bids := 0, 0
 	for _, m := range all {
 		switch m.Kind {
 		case MatterQuestion:
 			w.Questions++
 		case MatterGate:
 			w.Gates++
+		case MatterBid:
+			bids++
 		default:
 			barred++
 		}
@@ -310,6 +317,9 @@ func Count(all []Matter) string {
 	counts := peoples(w)
 	if barred > 0 {
 		counts = append(counts, words.Count(barred, "goal")+" that cannot land")
+	}
+	if bids > 0 {
+		counts = append(counts, words.Count(bids, "claim")+" without a bid")
 	}
 	return strings.Join(counts, ", ")
 }

@@ -31,7 +31,7 @@ func workflows(ctx context.Context, b Board, ids []string) (queue []blackboard.W
 	return queue, err
 }
 
-// needsOf returns the commands that answer a goal's questions and approve its artefacts at gates.
+// needsOf returns the commands that answer a goal's questions, approve its artefacts at gates and let its bids come.
 func needsOf(ctx context.Context, b Board, goal string) ([]string, error) {
 	questions, gates, err := OpenMatters(ctx, b)
 	if err != nil {
@@ -48,6 +48,14 @@ func needsOf(ctx context.Context, b Board, goal string) ([]string, error) {
 		if slices.Contains(own, id) {
 			commands = append(commands, "approve "+words.Short(id))
 		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	plain := Reader{Board: b, Command: func(args string) string { return args }}
+	withheld, err := Withheld(ctx, MatterReader{Reader: plain, Workflow: goal})
+	for _, m := range withheld {
+		commands = append(commands, m.Commands[0])
 	}
 	return commands, err
 }
@@ -84,6 +92,9 @@ func MattersAhead(ctx context.Context, r MatterReader) (ahead string, all []Matt
 		return "", nil, nil
 	}
 	r.Workflow = other.ID
-	all, err = r.Open(ctx)
-	return other.ID, all, err
+	if all, err = r.Open(ctx); err != nil {
+		return "", nil, err
+	}
+	withheld, err := Withheld(ctx, r)
+	return other.ID, append(all, withheld...), err
 }

@@ -174,8 +174,9 @@ local function open_rework(rework, artefact, workflow, payload, at)
 end
 
 -- Counts anew the suspended work of all active workflows: an older board or export has
--- no such count.
+-- no such count. A bid that is withheld on such a board is counted when its agent says so again.
 local function count_suspended()
+  local counted = call('ZRANGE', suspended_claims_key, 0, -1)
   for _, workflow in ipairs(call('ZRANGE', active_workflows_key, 0, -1)) do
     local gates = tonumber(call('HGET', workflow_key(workflow), 'gates') or 0)
     call('HDEL', workflow_key(workflow), 'suspended', 'blocked')
@@ -194,6 +195,11 @@ local function count_suspended()
           weigh(claim, workflow)
         end
       end
+    end
+  end
+  for _, claim in ipairs(counted) do
+    if call('HGET', claim_key(claim), 'withheld') and call('ZSCORE', open_claims_key, claim) then
+      weigh(claim, call('HGET', claim_key(claim), 'workflow_id'))
     end
   end
   for _, question in ipairs(call('ZRANGE', questions_key, 0, -1)) do

@@ -212,22 +212,44 @@ end
 -- The name in the index claims:suspended of a claim that is blocked.
 local function blocked_name(claim) return '+' .. claim end
 
--- Counts a claim as suspended or as blocked, or no longer, after its grants changed. It is suspended where
--- one awaits an answer, and none can be started, is running or failed (blackboard.Snapshot.Suspended); it
--- is blocked where one waits for a Conflict, and all others are over (blackboard.Snapshot.Blocked).
+-- Whether bids are all that a claim waits for, and each that is missing waits for a person, since a call of its
+-- agent's model is withheld.
+local function bids_withheld(claim)
+  local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'ignored', 'withheld')
+  if c[1] ~= 'pending_review' or not c[4] or c[3] == '*' then
+    return false
+  end
+  local withheld, ignored = false, ' ' .. (c[3] or '') .. ' '
+  for _, name in ipairs(decoded(c[2]) or {}) do
+    if call('HEXISTS', bids_key(claim), name) == 0 and not string.find(ignored, ' ' .. name .. ' ', 1, true) then
+      if call('HEXISTS', claim_key(claim), 'withheld:' .. name) == 0 then
+        return false
+      end
+      withheld = true
+    end
+  end
+  return withheld
+end
+
+-- Counts a claim as suspended or as blocked, or no longer, after its bids or grants changed. It is suspended where
+-- one awaits an answer, and none can be started, is running or failed, or where bids that wait for a person are all that
+-- is left (blackboard.Snapshot.Suspended); it is blocked where one waits for a Conflict, and all others are over
+-- (blackboard.Snapshot.Blocked).
 local function weigh(claim, workflow)
-  local suspended, blocked = false, false
+  local suspended, blocked, acts = false, false, false
   for _, one in ipairs(grants_of(claim)) do
     local g = one.grant
     if g and g.state == 'queued' and g.conflict then
       blocked = true
     elseif not g or g.state == 'queued' or g.state == 'running' or g.state == 'failed' then
-      suspended, blocked = false, false
+      suspended, blocked, acts = false, false, true
       break
     else
       suspended = suspended or g.state == 'awaiting_answer'
+      acts = acts or g.phase == 'review' and g.verdict ~= 'approve' -- the orchestrator does, on feedback
     end
   end
+  suspended = suspended or not acts and not blocked and bids_withheld(claim)
   blocked = blocked and not suspended
   if blocked and call('ZADD', suspended_claims_key, 0, blocked_name(claim)) == 1 then
     hold(workflow, 'blocked', 1)

@@ -4,7 +4,7 @@
 -- Replies ok | already | stale | refused why.
 local claim, agent, bid = ARGV[1], ARGV[2], ARGV[3]
 local c = call('HMGET', claim_key(claim), 'status', 'expected_bidders', 'workflow_id', 'target_type', 'target_agent', 'course',
-  'revision', 'bid_order', 'ignored')
+  'revision', 'bid_order', 'ignored', 'withheld')
 if not c[1] or not c[2] or not c[3] then
   call('ZREM', agent_due_key(agent), claim)
   return { 'refused', 'no such claim' }
@@ -43,11 +43,14 @@ local fields, count = unusual({ 'bid_order', order_field(names), '' }), 0
 for _ in pairs(bids) do
   count = count + 1
 end
+if c[10] then
+  weigh(claim, c[3])
+end
 local revision = (tonumber(c[7]) or 0) + 1
 local at = clock()
 together(at, function()
   emit('bid', 'workflow', c[3], 'claim', claim, 'agent', agent, 'to', bid, 'reason', ARGV[4], 'rule', ARGV[7] or '',
-    'line', ARGV[8] or '')
+    'line', ARGV[8] or '', 'waits_for', c[10] and waits_for(c[3]) or '')
   if count >= #bidders then
     local said = format_bids(names, bids)
     local known = call('HMGET', courses_key, 'revision', 'B ' .. said)

@@ -16,7 +16,8 @@ for _, agent in ipairs(d.agents) do
   call('ZREM', agent_due_key(agent), claim)
 end
 call('HSET', claim_key(claim), 'revision', c[1] + 1, unpack(unusual({ 'bid_order', order_field(names), '' })))
+weigh(claim, c[3])
 local entry = emit('bid', 'workflow', c[3], 'claim', claim, 'agent', table.concat(d.agents, ','), 'to', 'ignore',
-  'reason', d.reason)
+  'reason', d.reason, 'waits_for', waits_for(c[3]))
 call('PUBLISH', orchestrator_events, claim)
 return { 'ok', entry }

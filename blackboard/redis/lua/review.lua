@@ -24,6 +24,7 @@ put_artefact(a, ARGV[4], at)
 save_grant(claim, person, { phase = 'review', attempt = 1, state = 'done', verdict = ARGV[7], result_id = a.id,
   queued_at = at, ended_at = at })
 call('HINCRBY', claim_key(claim), 'revision', 1)
+weigh(claim, a.workflow)
 emit('review', 'workflow', a.workflow, 'claim', claim, 'artefact', c[3], 'result', a.id, 'verdict', ARGV[7],
   'by', ARGV[8], 'size', ARGV[5], 'sha256', ARGV[6])
 call('PUBLISH', orchestrator_events, claim)

@@ -15,16 +15,19 @@ if c[1] ~= 'pending_review' or bids[agent] or not known then
 end
 local since, was, why = string.match(c[7] or '', '^(%S+) (%S+) (.*)$')
 if (was or '') == kind and (why or '') == ARGV[4] then
+  weigh(claim, c[3])
   return { 'already' }
 end
 if kind == '' then
   call('HDEL', key, field)
 else
-  call('HSET', key, field, (was and since or clock()) .. ' ' .. kind .. ' ' .. ARGV[4])
+  call('HSET', key, 'withheld', '1', field, (was and since or clock()) .. ' ' .. kind .. ' ' .. ARGV[4])
 end
+weigh(claim, c[3])
 -- A decision about the agent's silence relies on the revision.
 call('HSET', key, 'revision', (tonumber(c[4]) or 0) + 1)
 if (was or '') ~= kind then
-  emit('wait', 'workflow', c[3], 'claim', claim, 'agent', agent, 'reason', kind ~= '' and kind or was, 'to', kind == '' and 'over' or '')
+  emit('wait', 'workflow', c[3], 'claim', claim, 'agent', agent, 'reason', kind ~= '' and kind or was, 'to', kind == '' and 'over' or '',
+    'waits_for', waits_for(c[3]))
 end
 return { 'ok' }

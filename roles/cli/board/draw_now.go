@@ -74,7 +74,7 @@ func (s sheet) matterRows(all []view.Matter) []row {
 			maker = x.Role
 		}
 		head := map[string]string{view.MatterQuestion: maker + " asks", view.MatterGate: x.About.Type + " of " + maker + " waits for approval",
-			view.MatterLanding: x.About.Type + " cannot land"}[x.Kind]
+			view.MatterLanding: x.About.Type + " cannot land", view.MatterBid: maker + " cannot bid on " + x.About.Type}[x.Kind]
 		to := &place{kind: paneThing, id: x.ID}
 		if x.Kind == view.MatterLanding {
 			to.kind = paneGoal
@@ -94,7 +94,7 @@ func (s sheet) matterRows(all []view.Matter) []row {
 				rows = append(rows, say("    "+part, term.Plain))
 			}
 		}
-		if x.Kind == view.MatterLanding && len(x.Commands) > 0 {
+		if (x.Kind == view.MatterLanding || x.Kind == view.MatterBid) && len(x.Commands) > 0 {
 			rows = append(rows, say("    "+x.Commands[0], term.Bold))
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 // BoardOf is an instance's blackboard as views read it.
 func BoardOf(b *instance.Board) view.Board {
-	return view.Board{Moment: b, Artefacts: b.Records, Claims: b.Records, Index: b.Index, Landing: b.Index, Roster: b.Roster}
+	return view.Board{Moment: b, Artefacts: b.Records, Claims: b.Records, Index: b.Index, Landing: b.Index, Roster: b.Roster, Calls: b.Calls}
 }
 
 // Reader makes views of an instance.
