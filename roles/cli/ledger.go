@@ -86,12 +86,19 @@ func (c *ledgerExportCmd) Run(a *app) error {
 		amount, err = ledger.Export(a.ctx, &a.Terminal, b, w, goal, func(err error) { broken = append(broken, err) })
 		return err
 	}
-	to := "stdout"
+	to, incompleteBundle := "stdout", error(nil)
 	if path == "" {
 		err = write(a.Stdout)
 	} else {
 		to = role.Clean(c.File)
-		err = ledger.WriteWhole(path, c.Force, write)
+		var bundle func() error
+		if c.Bundle {
+			bundle = func() (err error) {
+				incompleteBundle, err = ledger.ExportBundle(a.ctx, a.at, b, in, goal, path+ledger.BundleSuffix, c.Force)
+				return err
+			}
+		}
+		err = ledger.WriteBefore(path, c.Force, write, bundle) // a ledger is there with its bundle, or not at all
 	}
 	if errors.Is(err, blackboard.ErrCorrupt) {
 		return role.Fail(role.Failed, err, "the blackboard holds something else than what was written to it; sett ledger export GOAL still takes out other goals")
@@ -102,10 +109,8 @@ func (c *ledgerExportCmd) Run(a *app) error {
 	a.Sayf("sett: exported %s from instance %s to %s\n", amount, in.Name, to)
 	if !c.Bundle {
 		err = ledger.NoteUnbundled(a.ctx, a.at, b, in, goal)
-	} else {
-		err = ledger.ExportBundle(a.ctx, a.at, b, in, goal, path+ledger.BundleSuffix, c.Force)
 	}
-	return errors.Join(err, incomplete(a, broken))
+	return errors.Join(err, incompleteBundle, incomplete(a, broken))
 }
 
 // mostBroken is how many lost or corrupt records are named.

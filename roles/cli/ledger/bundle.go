@@ -143,40 +143,40 @@ func amountOf(commits, leftovers int) string {
 	return words.Count(commits, "commit") + " and " + words.Count(leftovers, "leftover")
 }
 
-// ExportBundle writes the commits that the ledger names into a bundle, with the leftovers in the store, and fails if the
-// store lacks one of those commits.
-func ExportBundle(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal, path string, force bool) error {
+// ExportBundle writes the commits that the ledger names into a bundle, with the leftovers in the store, and says which of
+// those commits the store lacks.
+func ExportBundle(ctx context.Context, at *instance.Locator, b *instance.Board, in *instance.Instance, goal, path string, force bool) (lacks, err error) {
 	all, err := commitsOf(ctx, b, goal)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s := store.Open(in.StoreDir())
 	held, missing, err := all.compare(ctx, s)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	left, err := leftoversOf(ctx, at, b, in, goal)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	refs := slices.Concat(held, left)
 	if len(refs) == 0 {
 		at.Sayf("sett: note: the ledger names no commit that the store has: there is no bundle\n")
-		return all.incomplete(missing)
+		return all.incomplete(missing), nil
 	}
 	err = WriteWhole(path, force, func(w io.Writer) error { return store.Bundle(ctx, s, w, refs) })
 	switch {
 	case errors.Is(err, store.ErrIncomplete):
-		return role.Fail(role.Environment, err, "git fetch --unshallow in the repository; goals after that have their whole history")
+		return nil, role.Fail(role.Environment, err, "git fetch --unshallow in the repository; goals after that have their whole history")
 	case err != nil:
-		return err
+		return nil, err
 	}
 	at.Sayf("sett: bundled %s to %s\n", amountOf(len(held), len(left)), role.Clean(path))
 	if files, err := store.LFSFiles(ctx, s, refs); err == nil && len(files) > 0 { // else nothing is wrong with the bundle
 		at.Sayf("sett: note: a bundle has no content of git LFS, of which its commits have %s: take %s along\n",
 			instance.SomeFiles(files), role.Clean(string(store.Content(s.Objects()))))
 	}
-	return all.incomplete(missing)
+	return all.incomplete(missing), nil
 }
 
 // NoteUnbundled says that an export without a bundle lacks commits and leftovers that are nowhere but in the store.

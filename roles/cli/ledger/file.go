@@ -13,7 +13,13 @@ import (
 
 // WriteWhole writes a file completely or not at all. Without force it does not replace
 // an existing one.
-func WriteWhole(path string, force bool, write func(io.Writer) error) (err error) {
+func WriteWhole(path string, force bool, write func(io.Writer) error) error {
+	return WriteBefore(path, force, write, nil)
+}
+
+// WriteBefore is WriteWhole for a file that stands beside others: after it is written, and before it has its name, these are
+// made. An error of theirs leaves it out.
+func WriteBefore(path string, force bool, write func(io.Writer) error, others func() error) (err error) {
 	dir, base := filepath.Split(path)
 	f, err := os.CreateTemp(dir, "."+base+".*")
 	if err != nil {
@@ -29,6 +35,11 @@ func WriteWhole(path string, force bool, write func(io.Writer) error) (err error
 	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", role.Clean(path), role.Cause(err))
+	}
+	if others != nil {
+		if err := others(); err != nil {
+			return err
+		}
 	}
 	return putInPlace(f.Name(), path, force)
 }
