@@ -7,7 +7,7 @@ import (
 )
 
 type restartCmd struct {
-	Agent   string        `arg:"" help:"The agent's name in sett.yml, or repository."`
+	Agent   string        `arg:"" help:"The agent's name in sett.yml, or notifier, repository or model-gateway."`
 	Timeout time.Duration `default:"60s" placeholder:"DURATION" help:"How long it may take until it is ready again; 0 for as long as it takes (default 60s)."`
 }
 
@@ -15,7 +15,8 @@ type restartCmd struct {
 func (restartCmd) Help() string {
 	return `Stops one agent and starts it again, and waits until it is ready. A running tool gets
 its grace period. For changes in sett.yml, sett up is enough. While the repository, which
-prepares the agents' trees, restarts, tools go on, and results wait for it.
+prepares the agents' trees, restarts, tools go on, and results wait for it. The notifier
+goes on behind the last event that it has told.
 
 Example: sett restart example-agent`
 }

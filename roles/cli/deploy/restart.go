@@ -14,7 +14,7 @@ import (
 	"sett/runtime"
 )
 
-// Restart stops an agent's cub, the repository or the model gateway, which the orchestrator then starts
+// Restart stops an agent's cub, the notifier, the repository or the model gateway, which the orchestrator then starts
 // again, and waits until it is ready.
 func Restart(ctx context.Context, at *instance.Locator, name string, timeout time.Duration) error {
 	b, in, done, err := at.Board(ctx)
@@ -33,7 +33,13 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	if len(cfg.Models) > 0 {
 		known = append(known, runtime.ComponentModelGateway)
 	}
+	if cfg.Notify != nil {
+		known = append(known, runtime.ComponentNotifier)
+	}
 	agent, ok := cfg.Agent(name)
+	if slices.Contains([]string{runtime.ComponentOrchestrator, runtime.ComponentKeeper, runtime.ComponentBlackboard}, name) {
+		return role.Fail(role.Usage, fmt.Errorf("the %s of %s is not restarted alone: all other parts need it", name, in.Name), "%s, then %s", at.CommandLine(in, "down"), at.UpLine(in))
+	}
 	if !slices.Contains(known, name) {
 		return role.Fail(role.NotFound, fmt.Errorf("no agent %s in instance %s", role.Clean(name), in.Name), "%s",
 			words.DidYouMean(name, known, ""))
@@ -56,7 +62,10 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 		err = renew(ctx, b, place, agent)
 	} else {
 		answers := in.RepositoryAnswers
-		if name == runtime.ComponentModelGateway {
+		switch name {
+		case runtime.ComponentNotifier:
+			answers = func(ctx context.Context) bool { return notifierAnswers(ctx, b, place) }
+		case runtime.ComponentModelGateway:
 			answers = func(ctx context.Context) bool { return instance.GatewayAnswers(ctx, in) }
 		}
 		err = renewPart(ctx, b, place, name, answers)
@@ -69,6 +78,16 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	}
 	at.Printf("%s restarted  %s\n", name, words.Span(at.Now().Sub(began)))
 	return nil
+}
+
+// notifierAnswers says whether the notifier that runs follows the ledger.
+func notifierAnswers(ctx context.Context, b *instance.Board, place instance.Place) bool {
+	said, err := b.Ledger.Notifier(ctx)
+	if err != nil {
+		return false
+	}
+	units, err := place.List(ctx, runtime.Labels{runtime.LabelComponent: runtime.ComponentNotifier})
+	return err == nil && len(units) == 1 && units[0].Labels[runtime.LabelIncarnation] == said.Incarnation
 }
 
 // renew stops the agent and returns when a new incarnation of it is ready.

@@ -199,14 +199,17 @@ func (c *completer) running() []candidate {
 	return c.configured()
 }
 
-// restartable are the agents, the repository where they have trees, and the model
-// gateway where there are models.
+// restartable are the agents, the notifier where there is one, the repository where they have trees, and the
+// model gateway where there are models.
 func (c *completer) restartable() []candidate {
 	out := c.running()
 	if in, err := c.at.Find(); err == nil {
 		cfg, err := in.Config()
 		if err != nil {
 			return out
+		}
+		if cfg.Notify != nil {
+			out = append(out, candidate{value: runtime.ComponentNotifier, about: aboutPart})
 		}
 		if cfg.HasTrees() {
 			out = append(out, candidate{value: runtime.ComponentRepository, about: aboutPart})
