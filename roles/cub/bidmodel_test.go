@@ -1,10 +1,13 @@
 package cub
 
 import (
+	"context"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -291,6 +294,30 @@ func TestWithheldBids(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestWithheldByAnotherBudget: a budget that a person raised, and that is used up again, is another wait in the ledger; a
+// use of the same limit is none.
+func TestWithheldByAnotherBudget(t *testing.T) {
+	t.Parallel()
+	var moves []string
+	c := &cub{}
+	c.state = &state{settings: env.Cub{Agent: "a"}, log: slog.New(slog.DiscardHandler)}
+	c.env.Now = time.Now
+	c.board.withhold = func(_ context.Context, _, _ string, kind blackboard.WithheldKind, why string) error {
+		moves = append(moves, string(kind)+" "+why)
+		return nil
+	}
+	said := func(limit, used string) string {
+		return blackboard.Exceeded{Of: blackboard.BudgetOfGoal, Unit: "calls", Limit: limit, Used: used}.String()
+	}
+	for _, limit := range []string{"2", "3"} {
+		claim := blackboard.Claim{Withheld: map[string]blackboard.Withheld{"a": {Kind: blackboard.WithheldBudget, Why: said("2", "2")}}}
+		must(t, c.withheld(t.Context(), claim, gateway.Refusal{Why: gateway.Budget, Message: said(limit, "4")}))
+	}
+	if want := []string{"budget " + said("2", "4"), " ", "budget " + said("3", "4")}; !slices.Equal(moves, want) {
+		t.Errorf("moves %q, want %q", moves, want)
 	}
 }
 
