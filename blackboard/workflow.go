@@ -64,6 +64,11 @@ func (w Workflow) HasRetried(failure string) bool {
 	return slices.Contains(strings.Fields(w.Retried), failure)
 }
 
+// CanRetryEnd says whether a goal can go on after a Failure of a type that belongs to no claim.
+func CanRetryEnd(failure string) bool {
+	return slices.Contains([]string{TypeReviewLimit, TypeAgentRemoved, TypeWorkflowLimit}, failure)
+}
+
 // GoalRetry is a retry of a Failure that belongs to no claim.
 type GoalRetry struct {
 	Workflow, Failure string

@@ -268,7 +268,7 @@ func retriable(a *app, b *instance.Board, in *instance.Instance, part string) (f
 		return f, nil
 	case artefact.StructuralType == blackboard.Failure:
 		f.ends = []blackboard.Artefact{artefact}
-		return f, endless(a, in, artefact)
+		return f, endless(a, b, in, artefact)
 	case isGoal(artefact):
 		return failedOf(a, b, in, id)
 	}
@@ -276,10 +276,21 @@ func retriable(a *app, b *instance.Board, in *instance.Instance, part string) (f
 }
 
 // endless refuses the retry of a Failure after which its goal cannot go on.
-func endless(a *app, in *instance.Instance, f blackboard.Artefact) error {
-	switch f.Type {
-	case blackboard.TypeReviewLimit, blackboard.TypeAgentRemoved, blackboard.TypeWorkflowLimit:
+func endless(a *app, b *instance.Board, in *instance.Instance, f blackboard.Artefact) error {
+	if blackboard.CanRetryEnd(f.Type) {
 		return nil
+	}
+	w, err := b.Records.Workflow(a.ctx, f.WorkflowID)
+	if err != nil {
+		return err
+	}
+	if l := w.Landing; f.Type == blackboard.TypeCancelled && l != nil && l.State != blackboard.LandingLanded && w.TerminalID != "" {
+		branch := l.Branch
+		if cfg, err := in.Config(); err == nil && cfg.Land != nil && branch == "" {
+			branch = cfg.Land.Onto
+		}
+		return role.Fail(role.Failed, fmt.Errorf("retry %s: %s cancelled the goal before its result landed, and it goes on no more", view.Named(f), view.Maker(f)),
+			"%s brings its result to the branch", a.at.CommandLine(in, words.Land(words.Short(w.ID), branch)))
 	}
 	return role.Fail(role.Failed, fmt.Errorf("retry %s: it ended the goal, not a claim", view.Named(f)), "%s posts a goal anew", a.at.CommandLine(in, `forage --goal "…"`))
 }
@@ -294,7 +305,7 @@ func failedOf(a *app, b *instance.Board, in *instance.Instance, goal string) (f 
 	for _, id := range all.Ends {
 		end, err := b.Records.Artefact(a.ctx, id)
 		if err == nil {
-			err = endless(a, in, end)
+			err = endless(a, b, in, end)
 		}
 		if err != nil {
 			return f, err

@@ -206,7 +206,8 @@ func (r *boardReader) claimable() []candidate {
 }
 
 // retriable are the Failures and claims that can probably be retried: the Failure ended the
-// claim, which was neither retried nor led to a rework, and nobody cancelled the goal.
+// claim, which was neither retried nor led to a rework, and nobody cancelled the goal; or it ended a goal that can
+// go on.
 func (r *boardReader) retriable() []candidate {
 	var failed []blackboard.Outline
 	var ids []string // of their claims, each with that of its rework
@@ -229,11 +230,34 @@ func (r *boardReader) retriable() []candidate {
 			left, ids = append(left, o), append(ids, c.ID)
 		}
 	}
+	left = append(left, r.ends()...)
 	var last []candidate
 	if goals, err := r.b.Index.Goals(r.ctx, 1); err == nil && slices.ContainsFunc(left, func(o blackboard.Outline) bool { return slices.Contains(goals, o.WorkflowID) }) {
 		last = []candidate{{value: grammar.LastGoal, about: "the newest goal"}}
 	}
 	return slices.Concat(last, r.outlined(left), r.described(ids, func(blackboard.Claim) bool { return true }))
+}
+
+// ends are the Failures that belong to no claim, and after which their goals can go on.
+func (r *boardReader) ends() []blackboard.Outline {
+	var ends []blackboard.Outline
+	var goals []string
+	for _, o := range r.newest() {
+		if o.StructuralType == blackboard.Failure && o.ClaimID == "" && blackboard.CanRetryEnd(o.Type) {
+			ends, goals = append(ends, o), append(goals, o.WorkflowID)
+		}
+	}
+	workflows, each, err := r.b.Records.TryWorkflows(r.ctx, goals)
+	if err != nil {
+		return nil
+	}
+	var left []blackboard.Outline
+	for i, o := range ends {
+		if each[i] == nil && workflows[i].Status == blackboard.WorkflowFailed && !workflows[i].HasRetried(o.ID) {
+			left = append(left, o)
+		}
+	}
+	return left
 }
 
 // cancelled are the goals of artefacts that somebody cancelled as a whole.
