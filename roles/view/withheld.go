@@ -48,14 +48,14 @@ func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
 	}
 	var out []Matter
 	for i, s := range held {
-		lasts, err := r.lasts(ctx, s)
+		still, err := lasts(ctx, r, s)
 		if err != nil {
 			return nil, err
 		}
-		if !lasts {
+		if !still {
 			continue
 		}
-		m := r.withheld(s)
+		m := withheldMatter(r, s)
 		m.AgeSeconds = AgeSeconds(now, m.Since)
 		if broken[i] == nil {
 			m.Goal = GistOf(&goals[i])
@@ -66,8 +66,8 @@ func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
 	return out, nil
 }
 
-// withheld describes a claim with such bids.
-func (r MatterReader) withheld(s blackboard.Snapshot) Matter {
+// withheldMatter describes a claim with such bids.
+func withheldMatter(r MatterReader, s blackboard.Snapshot) Matter {
 	c := s.Claim
 	m := Matter{ID: c.ID, Kind: MatterBid, ClaimID: c.ID, WorkflowID: c.WorkflowID, About: MatterSubject{c.ArtefactID, c.Target.Type, c.Target.Version}}
 	goal := c.WorkflowID
@@ -95,7 +95,7 @@ func (r MatterReader) withheld(s blackboard.Snapshot) Matter {
 }
 
 // lasts says whether each reason for which bids of a claim are withheld is one now.
-func (r MatterReader) lasts(ctx context.Context, s blackboard.Snapshot) (bool, error) {
+func lasts(ctx context.Context, r MatterReader, s blackboard.Snapshot) (bool, error) {
 	paused, err := r.Calls.Paused(ctx)
 	if err != nil {
 		return false, err

@@ -13,6 +13,7 @@ import (
 	"sett/roles/cli/logline"
 	"sett/roles/cli/term"
 	"sett/roles/role"
+	"sett/roles/role/store"
 	"sett/runtime"
 )
 
@@ -162,7 +163,8 @@ func (w *waiting) refused(ctx context.Context) error {
 			}
 		}
 		if times[part]++; times[part] >= refusals && !w.agents[part] && !w.extras[part] {
-			return role.Fail(role.Failed, w.j.failed(ctx, part, fmt.Sprintf("not started in %d tries", refusals), time.Time{}), "sett logs %s", runtime.ComponentOrchestrator)
+			failed := role.Fail(role.Failed, w.j.failed(ctx, part, fmt.Sprintf("not started in %d tries", refusals), time.Time{}), "sett logs %s", runtime.ComponentOrchestrator)
+			return instance.Full(failed, w.j.in.Dir)
 		}
 	}
 	return nil
@@ -274,6 +276,9 @@ func (w *waiting) lookForExtra(ctx context.Context, part extra, running map[stri
 
 // late is the error about a part that is not ready in time.
 func (j *job) late(ctx context.Context, part string) error {
+	if no := store.Writable(j.in.Dir); store.IsFull(no) {
+		return instance.Full(fmt.Errorf("%w: %w", j.failed(ctx, part, j.limit.over(), time.Time{}), no), j.in.Dir)
+	}
 	hint := "--timeout gives it more time"
 	if part == runtime.ComponentBlackboard { // it may run, cut off from its network
 		hint += ", sett down && sett up a new container; what it holds is kept"

@@ -120,10 +120,13 @@ func Bring(ctx context.Context, l *Locator, in *Instance, commit, ref string) er
 	if err != nil {
 		return err
 	}
-	err = s.Fetch(ctx, objects, commit, ref)
+	err = Full(s.Fetch(ctx, objects, commit, ref), s.Dir, s.Objects())
+	var full *role.Error
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &full):
+		return err
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, store.ErrIncomplete):
