@@ -29,7 +29,7 @@ type Matter struct {
 	Kind       string        `json:"kind"` // question, gate, landing or bid
 	Since      time.Time     `json:"since"`
 	AgeSeconds int64         `json:"age_seconds"`
-	Agent      string        `json:"agent"` // asked the question, or made the artefact; whose bid waits; empty: the orchestrator or a person
+	Agent      string        `json:"agent"` // asked the question, or made the artefact, or cannot bid; empty: the orchestrator or a person
 	Role       string        `json:"role"`
 	ClaimID    string        `json:"claim_id"` // that waits for the answer, or made the artefact; empty for a goal
 	About      MatterSubject `json:"about"`
