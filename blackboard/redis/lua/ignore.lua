@@ -18,5 +18,5 @@ end
 call('HSET', claim_key(claim), 'revision', c[1] + 1, unpack(unusual({ 'bid_order', order_field(names), '' })))
 local entry = emit('bid', 'workflow', c[3], 'claim', claim, 'agent', table.concat(d.agents, ','), 'to', 'ignore',
   'reason', d.reason)
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok', entry }

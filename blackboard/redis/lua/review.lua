@@ -26,5 +26,5 @@ save_grant(claim, person, { phase = 'review', attempt = 1, state = 'done', verdi
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('review', 'workflow', a.workflow, 'claim', claim, 'artefact', c[3], 'result', a.id, 'verdict', ARGV[7],
   'by', ARGV[8], 'size', ARGV[5], 'sha256', ARGV[6])
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok' }
