@@ -120,7 +120,7 @@ func (c *Conn) send(ctx context.Context, to sender, moves []Move) ([]Reply, erro
 			res = to.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build())
 		}
 		r, err := readReply(res)
-		if _, is := rueidis.IsRedisErr(err); err != nil && is && !Transient(err) && len(moves) > 1 {
+		if _, is := rueidis.IsRedisErr(err); err != nil && is && !c.passes(err) && len(moves) > 1 {
 			// A record that breaks one move is no reason to undo the others.
 			r, err = Reply{Status: "broken", err: err}, nil
 		}
@@ -161,7 +161,7 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 		if end, bounded := ctx.Deadline(); err != nil && bounded && !time.Now().Before(end) {
 			<-ctx.Done() // a connection can see the end of the time a moment before the context: callers ask the context
 		}
-		lost := err != nil && Transient(err)
+		lost := err != nil && c.passes(err)
 		if c.Options.Observe != nil {
 			c.Options.Observe(time.Since(began), lost)
 		}
@@ -175,6 +175,9 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 		if attempt >= c.Options.Retries || ctx.Err() != nil {
 			if refusal := c.NoWrites(err); refusal != nil {
 				return refusal
+			}
+			if denied := c.Denied(err); denied != nil {
+				return fmt.Errorf("%s: %w: %w", what, blackboard.ErrUnavailable, denied)
 			}
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 				err = fmt.Errorf("no answer within %s", limit) // Go's words for it are no user's
