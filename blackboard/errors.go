@@ -90,6 +90,18 @@ func (e *DeniedError) Remedy() string {
 	return "the user lacks rights on that server: sett doctor names those that Sett needs"
 }
 
+// UnsureError says that a move may have been made: it was sent, and its answer was lost. Its error wraps
+// ErrUnavailable.
+type UnsureError struct {
+	ID  string // of the record that shows whether it was made; empty: not known
+	Err error
+}
+
+func (e *UnsureError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the last attempt.
+func (e *UnsureError) Unwrap() error { return e.Err }
+
 // SchemaError says that the records of an instance have another form than this sett reads.
 type SchemaError struct {
 	Instance, Has, Wants string

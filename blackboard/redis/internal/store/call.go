@@ -4,6 +4,7 @@ import (
 	"context" // #nosec G505 -- Redis names scripts by it
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -54,9 +55,11 @@ func (c *Conn) Do(ctx context.Context, name string, args ...string) (Reply, erro
 }
 
 // DoAll makes moves in order, in one round trip. When Redis becomes unreachable
-// in between, all are repeated: those already made answer that they were.
+// in between, all are repeated: those already made answer that they were. UnsureError: no
+// attempt was answered, and one of them may have been made.
 func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
 	var out []Reply
+	unsure := false
 	name := moves[0].Script
 	err := c.retry(ctx, name, c.Options.Timeout+onTheWay(moves), func(ctx context.Context) (err error) {
 		if led[name] {
@@ -65,12 +68,26 @@ func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
 			}
 		}
 		out, err = c.call(ctx, moves)
+		unsure = unsure || unanswered(err)
 		return err
 	})
+	if unsure && errors.Is(err, blackboard.ErrUnavailable) {
+		err = &blackboard.UnsureError{Err: err}
+	}
 	if err == nil && led[name] {
 		went(c, out[0])
 	}
 	return out, err
+}
+
+// unanswered says that a call was sent, as far as anybody knows, and not answered.
+func unanswered(err error) bool {
+	if err == nil {
+		return false
+	}
+	var dialled *net.OpError
+	_, answered := rueidis.IsRedisErr(err)
+	return !answered && (!errors.As(err, &dialled) || dialled.Op != "dial")
 }
 
 // slowest is the least speed of a link or server that still counts as an answer, in
