@@ -63,6 +63,45 @@ func (e *NoWritesError) Remedy() string {
 	return "is its disk full? Once there is room the work goes on by itself; sett doctor"
 }
 
+// DeniedError says that the blackboard's server answers, and takes neither the user nor its password, or
+// lets the user not do what Sett needs. Once a board was open that may be for a while only, as while a
+// password is rotated: it comes with ErrUnavailable then. At the first connection it does not.
+type DeniedError struct {
+	Addr string
+	Why  string // the server's words, which begin with its code, such as WRONGPASS
+	Err  error  // the server's error
+}
+
+func (e *DeniedError) Error() string {
+	return fmt.Sprintf("blackboard %s refuses the user of its URL: %s", e.Addr, e.Why)
+}
+
+// Unwrap returns the server's error.
+func (e *DeniedError) Unwrap() error { return e.Err }
+
+// Login says that the server refuses the login, and not what the user does then.
+func (e *DeniedError) Login() bool { return !strings.HasPrefix(e.Why, "NOPERM") }
+
+// Remedy returns the way to make the server take the user.
+func (e *DeniedError) Remedy() string {
+	if e.Login() {
+		return "are user and password in its URL right, and is the user on? See ACL LIST on that server"
+	}
+	return "the user lacks rights on that server: sett doctor names those that Sett needs"
+}
+
+// UnsureError says that a move may have been made: it was sent, and its answer was lost. Its error wraps
+// ErrUnavailable.
+type UnsureError struct {
+	ID  string // of the record that shows whether it was made; empty: not known
+	Err error
+}
+
+func (e *UnsureError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error of the last attempt.
+func (e *UnsureError) Unwrap() error { return e.Err }
+
 // SchemaError says that the records of an instance have another form than this sett reads.
 type SchemaError struct {
 	Instance, Has, Wants string

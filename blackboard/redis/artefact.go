@@ -11,16 +11,16 @@ import (
 // of type GoalDefined with its own ID as WorkflowID. Posting it again changes
 // nothing. ErrStopping when the instance takes no new work.
 func (b People) PostGoal(ctx context.Context, a blackboard.Artefact, by string) error {
-	r, err := b.c.Do(ctx, "goal", append(store.Arguments(a), by)...)
-	return store.Done(r, err, "post goal %s", a.ID)
+	_, err := b.person(ctx, "post goal "+a.ID, a.ID, "goal", append(store.Arguments(a), by)...)
+	return err
 }
 
 // PostAnswer stores a person's Answer to a Question and resumes the grant that
 // asked. It returns the agent that goes on. ErrRefused says why the question no
 // longer waits for one.
 func (b People) PostAnswer(ctx context.Context, questionID string, a blackboard.Artefact, by string) (agent string, err error) {
-	r, err := b.c.Do(ctx, "answer", append(append([]string{questionID}, store.Arguments(a)...), by)...)
-	if err := store.Done(r, err, "answer question %s", questionID); err != nil {
+	r, err := b.person(ctx, "answer question "+questionID, questionID, "answer", append(append([]string{questionID}, store.Arguments(a)...), by)...)
+	if err != nil {
 		return "", err
 	}
 	return r.Text(0), nil

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -201,5 +202,34 @@ func TestLostReplies(t *testing.T) {
 				t.Errorf("%s: got\n%s\nundisturbed\n%s", name, got, want)
 			}
 		}
+	})
+}
+
+// A person's move whose replies are lost again and again is repeated for seconds, and made once. Where no reply
+// comes at all, the error says that it may have been made.
+func TestPersonsMoveWithoutReplies(t *testing.T) {
+	onBoth(t, func(t *testing.T, s *server) {
+		w := newWorld(t, s)
+		cut := startCutter(t, s)
+		var losses atomic.Int64
+		cut.when = func() bool { return losses.Add(-1) >= 0 }
+		b := openOptions(t, store.Options{URL: cut.url, Instance: "test", Backoff: time.Millisecond, Retries: 2})
+		g := goal("once")
+		losses.Store(12)
+		must(t, b.People.PostGoal(w.ctx, g, "ann"))
+		losses.Store(1 << 40)
+		lost := goal("unheard")
+		short, cancel := context.WithTimeout(w.ctx, time.Second)
+		defer cancel()
+		var unsure *blackboard.UnsureError
+		if err := b.People.PostGoal(short, lost, "ann"); !errors.As(err, &unsure) || unsure.ID != lost.ID || !errors.Is(err, blackboard.ErrUnavailable) {
+			t.Errorf("a goal without any reply: %v", err)
+		}
+		_, err := w.b.Records.Artefact(w.ctx, lost.ID)
+		must(t, err)
+		if goals, err := w.b.Index.Goals(w.ctx, 0); err != nil || len(goals) != 2 {
+			t.Errorf("goals %q, %v", goals, err)
+		}
+		w.export("")
 	})
 }

@@ -2,8 +2,10 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"strings"
+	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
@@ -20,7 +22,7 @@ type People struct{ c *store.Conn }
 func (b People) Approve(ctx context.Context, artefactID string, review blackboard.Artefact, by string) error {
 	review.ID = blackboard.GateReviewID(artefactID)
 	review.LogicalID = review.ID
-	return b.person(ctx, "approve "+artefactID, "approve", append(append([]string{artefactID}, store.Arguments(review)...), by)...)
+	return b.decide(ctx, "approve "+artefactID, artefactID, "approve", append(append([]string{artefactID}, store.Arguments(review)...), by)...)
 }
 
 // Reject turns down an artefact that waits for approval. It opens a claim on it
@@ -31,7 +33,7 @@ func (b People) Reject(ctx context.Context, artefactID string, review blackboard
 	review.ID = blackboard.GateReviewID(artefactID)
 	review.LogicalID, review.ClaimID = review.ID, claimID
 	args := append([]string{artefactID, claimID, blackboard.HumanAgent(by)}, store.Arguments(review)...)
-	return claimID, b.person(ctx, "reject "+artefactID, "reject", append(args, by)...)
+	return claimID, b.decide(ctx, "reject "+artefactID, artefactID, "reject", append(args, by)...)
 }
 
 // Review adds a person's Review to those of a claim that is in review. A person
@@ -39,18 +41,18 @@ func (b People) Reject(ctx context.Context, artefactID string, review blackboard
 // reviewed.
 func (b People) Review(ctx context.Context, claimID string, review blackboard.Artefact, by string) error {
 	args := append([]string{claimID, blackboard.HumanAgent(by)}, store.Arguments(review)...)
-	return b.person(ctx, "review in claim "+claimID, "review", append(args, string(blackboard.VerdictOf(review.Payload)), by)...)
+	return b.decide(ctx, "review in claim "+claimID, claimID, "review", append(args, string(blackboard.VerdictOf(review.Payload)), by)...)
 }
 
 // CancelClaim ends a claim with a Failure; its running grants are stopped.
 func (b People) CancelClaim(ctx context.Context, claimID string, failure blackboard.Artefact, by, why string) error {
-	return b.person(ctx, "cancel claim "+claimID, "cancel", append(append([]string{claimID}, store.Arguments(failure)...), by, why)...)
+	return b.decide(ctx, "cancel claim "+claimID, claimID, "cancel", append(append([]string{claimID}, store.Arguments(failure)...), by, why)...)
 }
 
 // CancelWorkflow ends everything that is open of a goal, with a Failure that
 // belongs to no claim. Nothing of it can be retried.
 func (b People) CancelWorkflow(ctx context.Context, workflowID string, failure blackboard.Artefact, by, why string) error {
-	return b.person(ctx, "cancel goal "+workflowID, "cancel_goal", append(append([]string{workflowID}, store.Arguments(failure)...), by, why)...)
+	return b.decide(ctx, "cancel goal "+workflowID, workflowID, "cancel_goal", append(append([]string{workflowID}, store.Arguments(failure)...), by, why)...)
 }
 
 // Retry opens a new claim for one that failed, which goes on where that one was:
@@ -58,7 +60,7 @@ func (b People) CancelWorkflow(ctx context.Context, workflowID string, failure b
 // rework for it already. The workflow is active again.
 // ErrStopping when the instance takes no new work.
 func (b People) Retry(ctx context.Context, claimID, newClaimID, by, why string) error {
-	return b.person(ctx, "retry claim "+claimID, "retry", claimID, newClaimID, by, why, blackboard.ReworkClaimID(claimID))
+	return b.decide(ctx, "retry claim "+claimID, claimID, "retry", claimID, newClaimID, by, why, blackboard.ReworkClaimID(claimID))
 }
 
 // RetryGoal has a goal go on after a Failure that belongs to no claim. After a WorkflowLimit its artefacts without
@@ -69,12 +71,32 @@ func (b People) RetryGoal(ctx context.Context, q blackboard.GoalRetry, by, why s
 	if q.Type == blackboard.TypeWorkflowLimit {
 		how = "limit"
 	}
-	return b.person(ctx, "retry goal "+q.Workflow, "retry_goal", q.Workflow, q.Failure, q.Word, by, why, how, strconv.Itoa(q.MaxArtefacts))
+	return b.decide(ctx, "retry goal "+q.Workflow, q.Workflow, "retry_goal", q.Workflow, q.Failure, q.Word, by, why, how, strconv.Itoa(q.MaxArtefacts))
 }
 
-func (b People) person(ctx context.Context, what, script string, args ...string) error {
-	r, err := b.c.Do(ctx, script, args...)
-	return store.Done(r, err, "%s", what)
+// decide is person for a move whose reply says nothing more.
+func (b People) decide(ctx context.Context, what, id, script string, args ...string) error {
+	_, err := b.person(ctx, what, id, script, args...)
+	return err
+}
+
+// insist is how long a person's move is repeated, in the same words, once its answer was lost: nobody else would
+// repeat it without asking for the same thing again.
+const insist = 10 * time.Second
+
+// person makes a person's move. The id is that of the record that shows whether it was made.
+func (b People) person(ctx context.Context, what, id, script string, args ...string) (store.Reply, error) {
+	var unsure *blackboard.UnsureError
+	for began := time.Now(); ; {
+		r, err := b.c.Do(ctx, script, args...)
+		if errors.As(err, &unsure); unsure != nil && errors.Is(err, blackboard.ErrUnavailable) {
+			if b.c.Options.Retries > 0 && ctx.Err() == nil && time.Since(began) < insist {
+				continue
+			}
+			err = &blackboard.UnsureError{ID: id, Err: err}
+		}
+		return r, store.Done(r, err, "%s", what)
+	}
 }
 
 // Enact puts settings in force: the types of artefacts that wait for approval from now on,

@@ -110,12 +110,12 @@ func (b People) PauseModels(ctx context.Context, paused bool, by, why string) er
 	if paused {
 		to = blackboard.ModelsPaused
 	}
-	return b.person(ctx, to+" models", "pause_models", to, by, why)
+	return b.decide(ctx, to+" models", "", "pause_models", to, by, why)
 }
 
 // RaiseBudget adds to a budget, as a person says, once.
 func (b People) RaiseBudget(ctx context.Context, r blackboard.Raise) error {
-	return b.person(ctx, "raise a budget of goal "+r.Workflow, "raise_budget", raised(r, r.By)...)
+	return b.decide(ctx, "raise a budget of goal "+r.Workflow, r.Workflow, "raise_budget", raised(r, r.By)...)
 }
 
 // RaiseBudget adds to a budget, as a person's Answer says, which counts once.

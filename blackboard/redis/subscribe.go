@@ -43,7 +43,8 @@ const MaxNotice = 256
 // each (re)connection, when it is certain that from now on notices come in, it
 // calls ready: the listener must then read its open work, because earlier notices
 // are gone. notice is called with the id, one call after another.
-// lost is told about every interruption.
+// lost is told about every interruption: its error wraps blackboard.ErrUnavailable, unless the user may not
+// listen, though the blackboard may be there.
 func (b *Board) Subscribe(ctx context.Context, channels []Channel, ready func(), notice func(ch Channel, id string), lost func(error)) error {
 	names := make([]string, len(channels))
 	byName := make(map[string]Channel, len(channels))
@@ -62,7 +63,11 @@ func (b *Board) Subscribe(ctx context.Context, channels []Channel, ready func(),
 		if ctx.Err() != nil {
 			break
 		}
-		lost(fmt.Errorf("subscribe: %w: %s: %w", blackboard.ErrUnavailable, b.c.Addr, err))
+		if denied := b.c.Denied(err); denied != nil && !denied.Login() {
+			lost(fmt.Errorf("subscribe: %w", denied))
+		} else {
+			lost(fmt.Errorf("subscribe: %w: %s: %w", blackboard.ErrUnavailable, b.c.Addr, err))
+		}
 		if time.Since(began) > store.MaxBackoff {
 			wait = b.c.Options.Backoff
 		}
@@ -109,8 +114,11 @@ func (b *Board) listen(ctx context.Context, names []string, ready func(), messag
 }
 
 // Nudge tells the orchestrator that something about the instance changed, such as
-// its configuration.
+// its configuration. Where the user may not publish, the orchestrator's next look finds that.
 func (b *Board) Nudge(ctx context.Context) error {
-	_, err := b.c.Ask(ctx, "nudge", "PUBLISH", b.c.Keys.OrchestratorEvents(), "")
+	_, err := b.c.AskHome(ctx, "nudge", "PUBLISH", b.c.Keys.OrchestratorEvents(), "")
+	if denied := b.c.Denied(err); denied != nil && !denied.Login() {
+		return nil
+	}
 	return err
 }

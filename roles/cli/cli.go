@@ -92,8 +92,14 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return role.Fail(role.Interrupted, errors.New("interrupted"), "")
 	}
+	if unsure := (*blackboard.UnsureError)(nil); errors.As(err, &unsure) && unsure.ID != "" && role.CodeOf(err) == role.Environment {
+		return mayBeMade(a, err, unsure)
+	}
 	if refusal := (*blackboard.NoWritesError)(nil); errors.As(err, &refusal) && role.CodeOf(err) == role.Environment {
 		return role.Fail(role.Environment, refusal, "%s", refusal.Remedy()) // without the names of the calls around it
+	}
+	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) && role.CodeOf(err) == role.Environment {
+		return role.Fail(role.Environment, denied, "%s", denied.Remedy())
 	}
 	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) && role.CodeOf(err) != role.Environment {
 		return role.Fail(role.Environment, schema, "%s", schema.Remedy())
@@ -102,6 +108,17 @@ func run(ctx context.Context, a *app, e role.Env) error {
 		return role.Fail(role.Environment, err, "is the container engine still running?")
 	}
 	return err
+}
+
+// mayBeMade is the error of a move whose answer was lost. Repeating the command could make it twice: each goal is
+// another one.
+func mayBeMade(a *app, err error, unsure *blackboard.UnsureError) error {
+	look := "sett "
+	if name := a.at.Flags.Name; name != "" {
+		look += "--name " + name + " "
+	}
+	return role.Fail(role.Environment, fmt.Errorf("the answer was lost, so this may have been done: %w", err),
+		"before you repeat the command, look whether it was: %sshow %s", look, unsure.ID)
 }
 
 // changing are the commands that finish their work when the reader of their output

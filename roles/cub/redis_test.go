@@ -52,6 +52,44 @@ func TestResultWaitsForReplicas(t *testing.T) {
 	}
 }
 
+// A result that is due while the server refuses the cub's user is held, and written when the password is right
+// again, the user is on again, or may call scripts again.
+func TestResultWaitsForRights(t *testing.T) {
+	t.Parallel()
+	for name, rules := range map[string][2][]string{
+		"password": {{"resetpass", ">other"}, {">" + password}}, "off": {{"off"}, {"on"}}, "scripts": {{"-evalsha", "-eval"}, {"+evalsha", "+eval"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c := redisClan(t).in(t)
+			c.do("ACL", "SETUSER", "cub", "on", ">"+password, "~*", "&*", "+@all")
+			r := c.start("worker", vars{env.Command: shell(waiting), env.RedisRetries: "1", env.RedisURL: "redis://cub:" + password + "@" + c.server.Addr()})
+			claim := c.work("worker", blackboard.PhaseExclusive, "goal")
+			r.awaitTool()
+			c.do(append([]string{"ACL", "SETUSER", "cub"}, rules[0]...)...)
+			c.do("CLIENT", "KILL", "USER", "cub")
+			r.letToolEnd()
+			r.log.await(t, "blackboard away, waiting")
+			c.do(append([]string{"ACL", "SETUSER", "cub"}, rules[1]...)...)
+			if a := c.result(claim, "worker"); a.StructuralType != blackboard.Standard || a.Payload != "done" {
+				t.Errorf("got %+v", a)
+			}
+		})
+	}
+}
+
+// A cub whose user may neither publish nor listen finds its work by its looks.
+func TestCubWithoutChannels(t *testing.T) {
+	t.Parallel()
+	c := redisClan(t)
+	c.do("ACL", "SETUSER", "cub", "on", ">"+password, "~*", "+@all", "resetchannels")
+	r := c.start("worker", vars{env.Command: says(good), env.RedisURL: "redis://cub:" + password + "@" + c.server.Addr()})
+	r.log.await(t, "no notices: the open work is read at every tick")
+	claim := c.open(c.goal("bid").ID, "worker")
+	c.awaitBid(claim, "worker")
+	c.await(c.work("worker", blackboard.PhaseExclusive, "goal"), "worker", blackboard.GrantDone)
+}
+
 // demandReplicas has the server refuse to write with fewer replicas.
 func (c *clan) demandReplicas(n string) {
 	c.t.Helper()

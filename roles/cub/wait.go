@@ -52,11 +52,14 @@ func (h *hindrance) reason() string {
 	}
 	text := (*p).Error()
 	var refusal *blackboard.NoWritesError
+	var denied *blackboard.DeniedError
 	switch {
 	case errors.Is(*p, line.ErrAway):
 		text = "it does not answer"
 	case errors.As(*p, &refusal):
 		text = refusal.Why
+	case errors.As(*p, &denied):
+		text = denied.Why
 	}
 	return words.Shorten(role.Clean(strings.ReplaceAll(strings.TrimPrefix(text, "ask the repository: "), "\n", "; ")), mostReason)
 }

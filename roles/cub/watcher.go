@@ -28,6 +28,10 @@ func (c *cub) listen(ctx context.Context) error {
 		poke(c.look)
 		poke(c.connected)
 	}, c.notice, func(err error) {
+		if !errors.Is(err, blackboard.ErrUnavailable) {
+			c.log.Warn("no notices: the open work is read at every tick", "error", err)
+			return
+		}
 		c.log.Warn("blackboard lost, reconnecting", "error", err)
 		_ = c.reachable.Lost(err)
 	})

@@ -218,7 +218,7 @@ func TestDeafWorkerDoesNotRegister(t *testing.T) {
 	c := redisClan(t)
 	c.do("ACL", "SETUSER", "cub", "on", ">"+password, "~*", "&*", "+@all", "-subscribe")
 	r := c.start("worker", vars{env.Incarnation: "w1", env.RedisURL: "redis://cub:" + password + "@" + c.server.Addr()}, "--standby")
-	until(t, "it has tried to subscribe", func() bool { return len(r.log.find(t, "blackboard lost, reconnecting")) > 2 })
+	until(t, "it has tried to subscribe", func() bool { return len(r.log.find(t, "no notices: the open work is read at every tick")) > 2 })
 	if w := c.worker("w1"); !w.Alive.IsZero() {
 		t.Errorf("registered as %+v", w)
 	}

@@ -153,3 +153,26 @@ func FuzzNotice(f *testing.F) {
 		}
 	})
 }
+
+// Where the user may neither publish nor listen, goals go on by the looks at the open work, and agents that hang
+// are still found: the blackboard is there.
+func TestNoChannels(t *testing.T) {
+	t.Parallel()
+	r := redistest.Start(t)
+	r.Send("ACL", "SETUSER", "mute", "on", ">secret", "~*", "+@all", "resetchannels")
+	s := newSettAt(t, "redis://mute:secret@"+r.Addr(), "a")
+	s.cfg.Approve = []string{"Done"}
+	s.write()
+	l := s.lead(options{pace: func(p *pace) { p.tick = 50 * time.Millisecond }})
+	s.until("it may not listen", func() bool { return strings.Contains(l.log.String(), "no notices") })
+	g := s.goal("g")
+	c := s.claimOf(g)
+	s.bids(c, "a exclusive")
+	done := s.does(c, "a", blackboard.Terminal, "Done", "x")
+	s.must(s.board.People.Approve(t.Context(), done, blackboard.Artefact{StructuralType: blackboard.Review, Type: "Review", WorkflowID: g, Payload: "{}",
+		SourceArtefacts: []string{done}, ProducedByRole: blackboard.RoleUser}, "ann"))
+	s.ended(g, blackboard.WorkflowAchieved)
+	if strings.Contains(l.log.String(), "blackboard lost") {
+		t.Errorf("the blackboard is there:\n%s", l.log)
+	}
+}

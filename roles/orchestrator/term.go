@@ -118,6 +118,10 @@ func (t *term) follow(ctx context.Context) error {
 		t.enacted.doubt()
 		wake(t.again)
 	}, t.notice, func(err error) {
+		if !errors.Is(err, blackboard.ErrUnavailable) {
+			t.log.Warn("no notices: the open work is read at every tick", "error", err)
+			return
+		}
 		t.log.Warn("blackboard lost, reconnecting", "error", err)
 		_ = t.reachable.Lost(err) // renew gives up, when it is time
 	})

@@ -56,10 +56,13 @@ func Fail(code Code, err error, hint string, args ...any) error {
 const LookAtURL = "is the blackboard running, and REDIS_URL right?"
 
 // NotOpened is the error about a blackboard that could not be opened. The hint is for one that
-// does not answer; one whose records have another form has its own.
+// does not answer; one whose records have another form, or that refuses the user, has its own.
 func NotOpened(err error, hint string) error {
 	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) {
 		hint = schema.Remedy()
+	}
+	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
+		hint = denied.Remedy()
 	}
 	return Fail(Environment, err, "%s", hint)
 }
@@ -67,6 +70,7 @@ func NotOpened(err error, hint string) error {
 // CodeOf returns the exit code of an error.
 func CodeOf(err error) Code {
 	var e *Error
+	var denied *blackboard.DeniedError
 	switch {
 	case err == nil:
 		return OK
@@ -74,7 +78,7 @@ func CodeOf(err error) Code {
 		return e.Code
 	case errors.Is(err, blackboard.ErrNotFound), errors.Is(err, blackboard.ErrAmbiguous):
 		return NotFound
-	case errors.Is(err, blackboard.ErrUnavailable):
+	case errors.Is(err, blackboard.ErrUnavailable), errors.As(err, &denied):
 		return Environment
 	}
 	return Failed

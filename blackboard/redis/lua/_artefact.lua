@@ -146,7 +146,7 @@ local function put_artefact(a, payload, at, opens, counted)
     end
     if not opens then
       call('ZADD', unclaimed_key, at, a.id)
-      call('PUBLISH', orchestrator_events, '+' .. a.id)
+      publish(orchestrator_events, '+' .. a.id)
     end
   elseif a.structural_type == 'Terminal' then
     call('HINCRBY', workflow, 'terminals', 1)
@@ -158,7 +158,7 @@ local function put_artefact(a, payload, at, opens, counted)
       call('HINCRBY', claim_key(a.claim), 'failures', 1)
     end
   end
-  call('PUBLISH', artefact_events, a.id)
+  publish(artefact_events, a.id)
   return version, gate
 end
 
@@ -228,7 +228,7 @@ local function end_workflow(workflow, at, left, landed)
   if status == 'achieved' and not landed and (call('HGET', instance_key, 'land') or '') ~= '' then
     call('ZADD', landings_key, at, workflow)
     call('HSET', key, 'landing', '{"state":"queued"}', 'landing_since', at, 'outstanding', left + 1)
-    call('PUBLISH', orchestrator_events, '')
+    publish(orchestrator_events, '')
     return ''
   end
   call('HSET', key, 'status', status, 'ended_at', at, 'outstanding', left)
@@ -248,7 +248,7 @@ local function settle(workflow, at, uncounted)
     call('HSET', workflow_key(workflow), 'outstanding', left)
   end
   if left == 1 and w[2] or w[3] then -- a verification may be over, or a conflict settled
-    call('PUBLISH', orchestrator_events, '')
+    publish(orchestrator_events, '')
   end
   return ''
 end

@@ -127,7 +127,7 @@ local function follow_step(c, step, at)
     emit('grant', 'workflow', c.workflow, 'claim', c.id, 'phase', step.phase, 'from', c.status, 'to', step.status,
       'agent', table.concat(step.agents, ','), 'decided_by', by)
   else
-    call('PUBLISH', orchestrator_events, c.id)
+    publish(orchestrator_events, c.id)
   end
 end
 
@@ -189,14 +189,14 @@ local function open_by_course(a, version, course, at)
   for _, agent in ipairs(course.due) do
     call('ZADD', agent_due_key(agent), at, claim)
   end
-  call('PUBLISH', claim_events, claim)
+  publish(claim_events, claim)
   if step then
     return follow_step({ id = claim, workflow = a.workflow, status = 'pending_review', course = course.revision,
       uncounted = course.uncounted }, step, at)
   end
-  call('PUBLISH', claim_targets, '?' .. claim .. ' ' .. a.agent .. ' ' .. a.type)
+  publish(claim_targets, '?' .. claim .. ' ' .. a.agent .. ' ' .. a.type)
   if course.tell then
-    call('PUBLISH', orchestrator_events, claim)
+    publish(orchestrator_events, claim)
   end
 end
 

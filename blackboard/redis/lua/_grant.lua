@@ -191,7 +191,7 @@ end
 -- Puts a grant, which is written as queued, in its agent's queue.
 local function put_in_queue(claim, agent, at)
   call('ZADD', agent_grants_key(agent), at, claim)
-  call('PUBLISH', agent_events(agent), claim)
+  publish(agent_events(agent), claim)
 end
 
 -- Queues a grant: a new one, or one that is to be run again. Place is the time by which it stands in line; nil: behind all
@@ -332,7 +332,7 @@ local function cancel_grants(claim, at)
         close_question(claim, g.result_id)
       end
       end_grant(claim, agent, g, 'cancelled', at)
-      call('PUBLISH', agent_events(agent), claim)
+      publish(agent_events(agent), claim)
       cancelled[#cancelled + 1] = agent
     end
   end

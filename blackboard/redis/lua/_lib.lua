@@ -10,7 +10,7 @@
 --
 -- A script is atomic. It checks its assumptions, writes, appends ONE entry to the
 -- ledger and publishes its notices. It may be repeated. It decides nothing: policy is
--- Go. After each script these hold:
+-- Go. An error between two writes would leave half a move; a notice never raises one. After each script these hold:
 --   - `outstanding` of a workflow counts its artefacts without a claim, its open claims,
 --     its gates and its open landing. The workflow ends when it becomes 0.
 --   - `gates`, `questions`, `suspended`, `blocked`, `failures` and `terminals` of a workflow count
@@ -35,6 +35,10 @@
 --   miscounted  a count would fall below zero; nothing was written (second element: the workflow)
 --   lost      the board is not the one that the caller knows (further elements: in which way, its mark)
 local call = redis.call
+
+-- Sends a notice. Notices are hints (see redis.Board.Subscribe): where the user may not publish, the move goes on,
+-- and its listeners find the work at their next look.
+local function publish(channel, text) redis.pcall('PUBLISH', channel, text) end
 
 -- The server's time in microseconds since 1970, as a string: exact as the score of a
 -- sorted set, and safe from cjson, which prints 14 digits only.

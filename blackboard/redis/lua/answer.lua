@@ -38,5 +38,5 @@ weigh(claim, a.workflow)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('answer', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'artefact', a.id, 'question', question,
   'by', ARGV[6], 'size', ARGV[4], 'sha256', ARGV[5])
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok', agent }

@@ -14,7 +14,7 @@ if a[2] == 'Terminal' then
   ended = settle(a[1], at)
 else
   call('ZADD', unclaimed_key, a[3], id)
-  call('PUBLISH', orchestrator_events, '+' .. id)
+  publish(orchestrator_events, '+' .. id)
 end
 emit('approve', 'workflow', a[1], 'artefact', id, 'result', review.id, 'by', ARGV[6], 'size', ARGV[4], 'sha256', ARGV[5],
   'workflow_status', ended, 'waits_for', waits_for(a[1]))

@@ -35,5 +35,5 @@ end
 call('HSET', key, me, string.format('%.0f', w.alive) .. ' ' .. claim .. ' ' .. attempt)
 local entry = emit('assign', 'workflow', call('HGET', claim_key(claim), 'workflow_id') or '', 'claim', claim, 'agent', agent,
   'phase', g.phase, 'attempt', attempt, 'holder', me)
-call('PUBLISH', standby_events(agent), me .. ' ' .. claim)
+publish(standby_events(agent), me .. ' ' .. claim)
 return { 'ok', entry }

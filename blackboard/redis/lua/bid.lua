@@ -65,7 +65,7 @@ together(at, function()
     -- on them says so, and is checked.
     call('HSET', claim_key(claim), 'revision', revision, unpack(fields))
     local notice = claim .. ' ' .. revision .. ' ' .. said
-    call('PUBLISH', orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
+    publish(orchestrator_events, #notice <= 256 and notice or claim) -- nobody reads longer ones
   else
     call('HSET', claim_key(claim), 'revision', revision, unpack(fields))
   end

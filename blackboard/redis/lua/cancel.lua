@@ -34,5 +34,5 @@ local ended = close_claim(claim, c, 'terminated', 'cancelled by ' .. ARGV[6] .. 
 emit('cancel', 'workflow', c[3], 'claim', claim, 'from', c[2], 'to', 'terminated', 'reason', ARGV[7], 'by', ARGV[6],
   'result', failure.id, 'result_type', failure.type, 'size', ARGV[4], 'sha256', ARGV[5], 'cancelled', table.concat(cancelled, ','),
   'workflow_status', ended, 'waits_for', waits_for(c[3]))
-call('PUBLISH', claim_events, claim)
+publish(claim_events, claim)
 return { 'ok' }

@@ -43,7 +43,7 @@ for _, claim in ipairs(call('LRANGE', claims_by_workflow_key(workflow), 0, -1)) 
     end_claim(claim, call('HGET', claim_key(claim), 'revision'), 'terminated',
       'goal cancelled by ' .. ARGV[6] .. ': ' .. ARGV[7], at)
     claims[#claims + 1] = claim
-    call('PUBLISH', claim_events, claim)
+    publish(claim_events, claim)
   end
 end
 -- This is the last resort: it does not depend on the counts of outstanding work.

@@ -25,5 +25,5 @@ weigh(claim, a.workflow)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('conflict', 'workflow', a.workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt, 'to', 'waits',
   'conflict', a.id, 'reason', a.summary, 'gate', gate, 'waits_for', waits_for(a.workflow), unpack(made))
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok' }

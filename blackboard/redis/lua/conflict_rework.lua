@@ -41,5 +41,5 @@ end
 local entry = emit('conflict', 'workflow', review.workflow, 'claim', to == 'reworked' and rework.id or '', 'agent', rework.agent, 'artefact', artefact,
   'to', to, 'reason', review.summary, 'result', result, 'result_type', kind, 'size', size, 'sha256', sum,
   'waits_for', waits_for(review.workflow))
-call('PUBLISH', orchestrator_events, to == 'reworked' and rework.id or '')
+publish(orchestrator_events, to == 'reworked' and rework.id or '')
 return { 'ok', to, entry }

@@ -42,5 +42,5 @@ end
 if asked or waited then
   weigh(claim, workflow)
 end
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok', entry }

@@ -64,7 +64,7 @@ together(at, function()
   if step then
     follow_step(acts, step, at)
   else
-    call('PUBLISH', orchestrator_events, claim)
+    publish(orchestrator_events, claim)
   end
 end)
 return { 'ok', tostring(version) }

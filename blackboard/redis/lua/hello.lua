@@ -23,5 +23,5 @@ else
   call('DEL', alive_key(ARGV[1]))
 end
 emit('agent', 'agent', ARGV[1], 'to', ARGV[4], 'holder', ARGV[2], 'reason', ARGV[6])
-call('PUBLISH', orchestrator_events, '')
+publish(orchestrator_events, '')
 return { 'ok', sight() }

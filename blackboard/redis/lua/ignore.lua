@@ -19,5 +19,5 @@ call('HSET', claim_key(claim), 'revision', c[1] + 1, unpack(unusual({ 'bid_order
 weigh(claim, c[3])
 local entry = emit('bid', 'workflow', c[3], 'claim', claim, 'agent', table.concat(d.agents, ','), 'to', 'ignore',
   'reason', d.reason, 'waits_for', waits_for(c[3]))
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok', entry }

@@ -29,5 +29,5 @@ if call('HGET', instance_key, 'mark') then -- else the caller adopts it
 end
 emit('import', 'by', ARGV[2], 'source', ARGV[3], 'source_workflow', ARGV[4], 'artefact_count', ARGV[5],
   'claim_count', ARGV[6], 'workflow_count', ARGV[7], 'event_count', ARGV[8], 'sha256', ARGV[9])
-call('PUBLISH', orchestrator_events, '')
+publish(orchestrator_events, '')
 return { 'ok' }

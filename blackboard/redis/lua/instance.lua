@@ -11,5 +11,5 @@ if call('HGET', instance_key, 'state') == ARGV[1] then
 end
 call('HSET', instance_key, 'state', ARGV[1], 'since', clock(), 'schema', ARGV[3])
 emit('instance', 'to', ARGV[1], 'by', ARGV[2])
-call('PUBLISH', orchestrator_events, '')
+publish(orchestrator_events, '')
 return { 'ok' }

@@ -51,13 +51,13 @@ if d.over or d.rework then
   if left == 0 then
     ended = end_workflow(workflow, at, left, true)
   end
-  call('PUBLISH', orchestrator_events, '') -- the next goal's turn
+  publish(orchestrator_events, '') -- the next goal's turn
 end
 local entry = emit('landing', 'workflow', workflow, 'claim', rework, 'artefact', d.of or '', 'agent', reworker,
   'from', before.state or '', 'to', d.state, 'reason', d.reason or '', 'branch', d.branch or '', 'base', d.tip or '',
   'commit', d.commit or '', 'how', d.how or '', 'trouble', d.trouble or '', 'gate', gate, 'result', result, 'result_type', result_type, 'size', ARGV[6], 'sha256', ARGV[7],
   'workflow_status', ended, 'waits_for', waits_for(workflow))
 if rework ~= '' then
-  call('PUBLISH', orchestrator_events, rework)
+  publish(orchestrator_events, rework)
 end
 return { 'ok', entry }

@@ -33,7 +33,7 @@ local entry = emit('open', 'workflow', workflow, 'claim', claim, 'artefact', art
   'to', 'pending_review', 'bidders', ARGV[4])
 -- With the facts for a bid by rule, so that the agents need not read them. A bid that
 -- relies on them says so, and is checked.
-call('PUBLISH', claim_targets, claim .. ' ' .. target[4] .. ' ' .. target[3])
-call('PUBLISH', claim_events, claim)
+publish(claim_targets, claim .. ' ' .. target[4] .. ' ' .. target[3])
+publish(claim_events, claim)
 target[#target + 1] = entry
 return { 'ok', unpack(target) }

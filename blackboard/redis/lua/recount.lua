@@ -84,5 +84,5 @@ if others > 0 then
 end
 emit('recount', 'workflow', workflow, 'from', table.concat(from, ', '), 'to', table.concat(to, ', '), 'reason', ARGV[2],
   'workflow_status', ended, 'waits_for', waits_for(workflow))
-call('PUBLISH', orchestrator_events, '')
+publish(orchestrator_events, '')
 return { 'ok' }

@@ -15,6 +15,6 @@ save_grant(claim, ARGV[3], { phase = 'review', attempt = 1, state = 'done', verd
   queued_at = at, ended_at = at })
 emit('reject', 'workflow', target[6], 'claim', claim, 'artefact', id, 'to', 'pending_review', 'result', review.id,
   'by', ARGV[8], 'size', ARGV[6], 'sha256', ARGV[7])
-call('PUBLISH', claim_events, claim)
-call('PUBLISH', orchestrator_events, claim)
+publish(claim_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok' }

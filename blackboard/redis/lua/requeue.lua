@@ -24,5 +24,5 @@ queue_grant(claim, agent, g, at, g.line_since or g.queued_at)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 emit('requeue', 'workflow', call('HGET', claim_key(claim), 'workflow_id'), 'claim', claim, 'agent', agent,
   'phase', g.phase, 'attempt', g.attempt, 'reason', ARGV[5], 'base', ARGV[7])
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok' }

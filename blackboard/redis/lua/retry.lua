@@ -138,7 +138,7 @@ if last == 1 then
       call('ZADD', agent_due_key(agent), at, new)
     end
   end
-  call('PUBLISH', claim_targets, new .. ' ' .. target[4] .. ' ' .. target[3])
+  publish(claim_targets, new .. ' ' .. target[4] .. ' ' .. target[3])
 end
 
 go_on(workflow, failures, posted)
@@ -146,6 +146,6 @@ call('HINCRBY', w, 'outstanding', 1)
 emit('retry', 'workflow', workflow, 'claim', new, 'artefact', c[2], 'retry_of', old, 'to', status, 'by', ARGV[3],
   'reason', ARGV[4], 'result', question, 'result_type', question ~= '' and 'Question' or '',
   'waits_for', waits_for(workflow))
-call('PUBLISH', claim_events, new)
-call('PUBLISH', orchestrator_events, new)
+publish(claim_events, new)
+publish(orchestrator_events, new)
 return { 'ok', status }

@@ -57,14 +57,14 @@ call('HSET', key, 'retried', (w[5] and w[5] .. ' ' or '') .. failure .. '=' .. w
 go_on(workflow, 1, w[2])
 for _, id in ipairs(waiting) do
   call('ZADD', unclaimed_key, at, id)
-  call('PUBLISH', orchestrator_events, '+' .. id)
+  publish(orchestrator_events, '+' .. id)
 end
 if ARGV[6] == 'landing' then
   to = 'queued'
   call('ZADD', landings_key, at, workflow)
   call('HSET', key, 'landing', '{"state":"queued"}', 'landing_since', at)
   call('HINCRBY', key, 'outstanding', 1)
-  call('PUBLISH', orchestrator_events, '')
+  publish(orchestrator_events, '')
 elseif #waiting > 0 then
   call('HINCRBY', key, 'outstanding', #waiting)
 end

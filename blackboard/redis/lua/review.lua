@@ -27,5 +27,5 @@ call('HINCRBY', claim_key(claim), 'revision', 1)
 weigh(claim, a.workflow)
 emit('review', 'workflow', a.workflow, 'claim', claim, 'artefact', c[3], 'result', a.id, 'verdict', ARGV[7],
   'by', ARGV[8], 'size', ARGV[5], 'sha256', ARGV[6])
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok' }

@@ -30,6 +30,6 @@ local entry = emit('terminate', 'workflow', workflow, 'claim', claim, 'from', c[
   'result', result, 'result_type', result_type, 'size', ARGV[7], 'sha256', ARGV[8], 'rework', rework, 'agent', reworker,
   'cancelled', table.concat(cancelled, ','), 'workflow_status', ended, 'waits_for', waits_for(workflow))
 if rework ~= '' then
-  call('PUBLISH', orchestrator_events, rework)
+  publish(orchestrator_events, rework)
 end
 return { 'ok', entry }

@@ -17,5 +17,5 @@ weigh(claim, workflow)
 call('HINCRBY', claim_key(claim), 'revision', 1)
 local entry = emit('conflict', 'workflow', workflow, 'claim', claim, 'agent', agent, 'phase', g.phase, 'attempt', g.attempt, 'to', 'settled',
   'conflict', ARGV[4], 'settled', ARGV[5])
-call('PUBLISH', orchestrator_events, claim)
+publish(orchestrator_events, claim)
 return { 'ok', entry }

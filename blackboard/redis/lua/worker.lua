@@ -26,6 +26,6 @@ end
 local alive = string.format('%.0f', tonumber(clock()) + tonumber(ARGV[5]))
 call('HSET', workers_key(agent), ARGV[2], alive .. ' ' .. claim .. ' ' .. attempt)
 if not known and claim == '-' then
-  call('PUBLISH', orchestrator_events, '') -- there may be work that waits for a worker
+  publish(orchestrator_events, '') -- there may be work that waits for a worker
 end
 return { 'ok', now }

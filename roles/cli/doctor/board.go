@@ -2,9 +2,11 @@ package doctor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
@@ -134,6 +136,9 @@ func (x *exam) blackboard(ctx context.Context) []Finding {
 // ownRedis looks at the Redis of the user's own that sett.yml names.
 func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
 	b, err := instance.Glance(ctx, x.at.Terminal, url, "doctor", connection)
+	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
+		return []Finding{problem("redis.url", denied.Remedy(), "%v", denied)}
+	}
 	if err != nil {
 		return []Finding{problem("redis.url", "is that server up, and redis.url in "+instance.ConfigName+" right?", "%v", err)}
 	}

@@ -182,6 +182,9 @@ func (r Row) explain(at *instance.Locator) {
 	if r.refusal != nil {
 		at.Sayf("sett: hint: %s\n", r.refusal.Remedy())
 	}
+	if denied := (*blackboard.DeniedError)(nil); errors.As(r.why, &denied) {
+		at.Sayf("sett: hint: %s\n", denied.Remedy())
+	}
 	if ways := r.WaysOn(); ways != "" {
 		at.Sayf("sett: hint: %s\n", ways)
 	}

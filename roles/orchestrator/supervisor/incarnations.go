@@ -1,6 +1,8 @@
 package supervisor
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -12,8 +14,9 @@ import (
 // not for ever: recording may fail.
 type Incarnations struct {
 	mu    sync.Mutex
-	ended map[string]ending // by incarnation
-	why   map[string]string // reasons of those that we ended ourselves
+	ended map[string]ending       // by incarnation
+	owed  map[string]runtime.Exit // exits that could not be recorded, also of those of which nothing else is left
+	why   map[string]string       // reasons of those that we ended ourselves
 }
 
 // ending is how an incarnation ended, and when; at zero it runs.
@@ -24,7 +27,7 @@ type ending struct {
 
 // NewIncarnations returns a register without any.
 func NewIncarnations() *Incarnations {
-	return &Incarnations{ended: map[string]ending{}, why: map[string]string{}}
+	return &Incarnations{ended: map[string]ending{}, owed: map[string]runtime.Exit{}, why: map[string]string{}}
 }
 
 func (n *Incarnations) begin(incarnation string) { n.end(incarnation, ending{}) }
@@ -40,6 +43,29 @@ func (n *Incarnations) forget(incarnation string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.ended, incarnation)
+}
+
+// owe keeps an exit that could not be recorded until a look for orphans does.
+func (n *Incarnations) owe(incarnation string, e runtime.Exit) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.owed[incarnation] = e
+}
+
+// debts are the incarnations with an exit that is to be recorded.
+func (n *Incarnations) debts() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Collect(maps.Keys(n.owed))
+}
+
+// paid drops exits that are recorded.
+func (n *Incarnations) paid(incarnations []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, i := range incarnations {
+		delete(n.owed, i)
+	}
 }
 
 // condemn notes the reason for which an incarnation is about to be ended.
@@ -74,6 +100,9 @@ var unwatched = runtime.Exit{Code: -1, Text: "ended while no orchestrator watche
 func (n *Incarnations) gone(incarnation string, before time.Time) (runtime.Exit, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if e, owed := n.owed[incarnation]; owed {
+		return e, true
+	}
 	e, known := n.ended[incarnation]
 	if !known {
 		return unwatched, true

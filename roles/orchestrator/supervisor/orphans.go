@@ -51,7 +51,8 @@ func (o *Orphans) Settle(ctx context.Context, e runtime.Exit) {
 		}
 		o.Log.Warn("end of a holder not recorded", "holder", holder, "error", err)
 		if !errors.Is(err, blackboard.ErrUnavailable) {
-			return // the next look for orphans tries again
+			o.Incarnations.owe(holder, e) // the next look for orphans tries again
+			return
 		}
 		role.Pause(ctx, settleAgain)
 	}
@@ -60,9 +61,13 @@ func (o *Orphans) Settle(ctx context.Context, e runtime.Exit) {
 // look settles holders that ended while nobody led, no exit of which is delivered, and those whose
 // end was not recorded.
 func (o *Orphans) look(ctx context.Context, before time.Time) {
+	owed := o.Incarnations.debts()
 	err := o.settleAll(ctx, func(h string) (runtime.Exit, bool) { return o.Incarnations.gone(h, before) })
 	if err != nil && ctx.Err() == nil {
 		o.Log.Warn("orphaned grants not looked for", "error", err)
+	}
+	if err == nil {
+		o.Incarnations.paid(owed)
 	}
 }
 

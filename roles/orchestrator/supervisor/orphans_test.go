@@ -1,10 +1,61 @@
 package supervisor
 
 import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
 	"testing"
+	"time"
 
+	"sett/blackboard"
+	"sett/contract/config"
 	"sett/runtime"
 )
+
+// notes are grants that keep the reason of each Failure; refusal refuses it.
+type notes struct {
+	reasons []string
+	refusal error
+}
+
+func (n *notes) Fail(_ context.Context, _ blackboard.Claim, _ blackboard.Grant, r blackboard.FailureReport) (bool, error) {
+	if n.refusal != nil {
+		return false, n.refusal
+	}
+	n.reasons = append(n.reasons, r.Reason)
+	return true, nil
+}
+
+func (n *notes) Retry(context.Context, blackboard.GrantRef, string) error { return nil }
+func (n *notes) Decide(string)                                            {}
+
+// An exit that could not be recorded is recorded with its own words by the next look for orphans, also when
+// nothing else is left of its unit.
+func TestExitIsRecordedLater(t *testing.T) {
+	t.Parallel()
+	grants := &notes{refusal: errors.New("ERR no")}
+	running := []blackboard.Running{{Claim: "c", Agent: "a", Attempt: 1, Holder: "h"}}
+	o := &Orphans{
+		Log: slog.New(slog.DiscardHandler), Grants: grants, Incarnations: NewIncarnations(), Crashed: func(string) {},
+		Config:  func() *config.Config { return &config.Config{Agents: []config.Agent{{Name: "a"}}} },
+		Running: func(context.Context) ([]blackboard.Running, error) { return running, nil },
+		Snapshot: func(_ context.Context, claim string) (blackboard.Snapshot, error) {
+			return blackboard.Snapshot{Claim: blackboard.Claim{ID: claim}, Grants: []blackboard.Grant{{Agent: "a", State: blackboard.GrantRunning, Attempt: 1, Holder: "h"}}}, nil
+		},
+	}
+	o.Settle(t.Context(), runtime.Exit{Code: 7, Text: "exit status 7", Unit: runtime.Unit{Labels: runtime.Labels{runtime.LabelIncarnation: "h"}}})
+	o.Incarnations.forget("h")
+	o.look(t.Context(), time.Now())
+	grants.refusal = nil
+	o.look(t.Context(), time.Now())
+	if want := []string{"agent a died while it worked: exit status 7"}; !slices.Equal(grants.reasons, want) {
+		t.Errorf("recorded %q, want %q", grants.reasons, want)
+	}
+	if left := o.Incarnations.debts(); len(left) > 0 {
+		t.Errorf("still to be recorded: %q", left)
+	}
+}
 
 func TestSignalOf(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"time"
@@ -28,13 +29,18 @@ func (c *Conn) Ask(ctx context.Context, what string, words ...string) (m rueidis
 }
 
 // AskHome is Ask for a command that names no key, and is about the server that has the
-// instance.
+// instance. A server's operator may forbid such commands for good: that is returned at once.
 func (c *Conn) AskHome(ctx context.Context, what string, words ...string) (m rueidis.RedisMessage, err error) {
+	var forbidden error
 	err = c.Retry(ctx, what, func(ctx context.Context) error {
 		m, err = c.AtHome(ctx, words...).ToMessage()
+		if denied := c.Denied(err); denied != nil && !denied.Login() {
+			forbidden = err
+			return nil
+		}
 		return err
 	})
-	return m, err
+	return m, cmp.Or(err, forbidden)
 }
 
 // Text makes a command that answers with one text; empty for nil.

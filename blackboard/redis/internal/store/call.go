@@ -4,6 +4,7 @@ import (
 	"context" // #nosec G505 -- Redis names scripts by it
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -54,9 +55,11 @@ func (c *Conn) Do(ctx context.Context, name string, args ...string) (Reply, erro
 }
 
 // DoAll makes moves in order, in one round trip. When Redis becomes unreachable
-// in between, all are repeated: those already made answer that they were.
+// in between, all are repeated: those already made answer that they were. UnsureError: no
+// attempt was answered, and one of them may have been made.
 func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
 	var out []Reply
+	unsure := false
 	name := moves[0].Script
 	err := c.retry(ctx, name, c.Options.Timeout+onTheWay(moves), func(ctx context.Context) (err error) {
 		if led[name] {
@@ -65,12 +68,26 @@ func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
 			}
 		}
 		out, err = c.call(ctx, moves)
+		unsure = unsure || unanswered(err)
 		return err
 	})
+	if unsure && errors.Is(err, blackboard.ErrUnavailable) {
+		err = &blackboard.UnsureError{Err: err}
+	}
 	if err == nil && led[name] {
 		went(c, out[0])
 	}
 	return out, err
+}
+
+// unanswered says that a call was sent, as far as anybody knows, and not answered.
+func unanswered(err error) bool {
+	if err == nil {
+		return false
+	}
+	var dialled *net.OpError
+	_, answered := rueidis.IsRedisErr(err)
+	return !answered && (!errors.As(err, &dialled) || dialled.Op != "dial")
 }
 
 // slowest is the least speed of a link or server that still counts as an answer, in
@@ -120,7 +137,7 @@ func (c *Conn) send(ctx context.Context, to sender, moves []Move) ([]Reply, erro
 			res = to.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build())
 		}
 		r, err := readReply(res)
-		if _, is := rueidis.IsRedisErr(err); err != nil && is && !Transient(err) && len(moves) > 1 {
+		if _, is := rueidis.IsRedisErr(err); err != nil && is && !c.passes(err) && len(moves) > 1 {
 			// A record that breaks one move is no reason to undo the others.
 			r, err = Reply{Status: "broken", err: err}, nil
 		}
@@ -161,7 +178,7 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 		if end, bounded := ctx.Deadline(); err != nil && bounded && !time.Now().Before(end) {
 			<-ctx.Done() // a connection can see the end of the time a moment before the context: callers ask the context
 		}
-		lost := err != nil && Transient(err)
+		lost := err != nil && c.passes(err)
 		if c.Options.Observe != nil {
 			c.Options.Observe(time.Since(began), lost)
 		}
@@ -175,6 +192,9 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 		if attempt >= c.Options.Retries || ctx.Err() != nil {
 			if refusal := c.NoWrites(err); refusal != nil {
 				return refusal
+			}
+			if denied := c.Denied(err); denied != nil {
+				return fmt.Errorf("%s: %w: %w", what, blackboard.ErrUnavailable, denied)
 			}
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 				err = fmt.Errorf("no answer within %s", limit) // Go's words for it are no user's

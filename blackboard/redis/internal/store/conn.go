@@ -68,6 +68,7 @@ type Options struct {
 // Conn is the connection that all parts of a board share.
 type Conn struct {
 	Addr    string // of the server
+	set     string // the name that Sentinels have for it; empty: it is dialled by its address
 	Options Options
 	Client  rueidis.Client
 	Keys    Keys
@@ -75,6 +76,7 @@ type Conn struct {
 	mend    mend
 	ending  sync.Mutex // held while a script without an end is being ended
 	known   known
+	opened  atomic.Bool // it was open once: the server took the user
 
 	dialled, compared atomic.Int64 // connections there were, and when the board was compared last
 }
@@ -89,7 +91,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Conn{Addr: opt.InitAddress[0], Options: o, Keys: KeysOf(o.Instance)}
+	c := &Conn{Addr: opt.InitAddress[0], set: opt.Sentinel.MasterSet, Options: o, Keys: KeysOf(o.Instance)}
 	c.known.mark, c.mend.due = o.Mark, o.Mend
 	opt.Dialer.Control = func(string, string, syscall.RawConn) error {
 		c.dialled.Add(1)
@@ -108,6 +110,9 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		return nil
 	})
 	if err != nil {
+		if denied := c.Denied(err); denied != nil {
+			return nil, fmt.Errorf("connect: %w", denied)
+		}
 		if !errors.Is(err, blackboard.ErrUnavailable) {
 			err = fmt.Errorf("connect to %s: %w", c.Addr, err)
 		}
@@ -117,6 +122,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		c.Client.Close()
 		return nil, err
 	}
+	c.opened.Store(true)
 	return c, nil
 }
 

@@ -67,7 +67,7 @@ func (c *Conn) mended(ctx context.Context) error {
 
 // allowed leaves out a refusal: a server's operator can forbid to ask.
 func allowed(err error) error {
-	if _, is := rueidis.IsRedisErr(err); is && !Transient(err) {
+	if _, is := rueidis.IsRedisErr(err); is && !Transient(err) && !RefusesLogin(err) {
 		return nil
 	}
 	return err

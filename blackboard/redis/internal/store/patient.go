@@ -13,9 +13,10 @@ const patience = time.Minute
 // Patient returns the same board for exports and imports, whose calls may take longer
 // than a person waits.
 func (c *Conn) Patient() *Conn {
-	p := &Conn{Addr: c.Addr, Options: c.Options, Client: patientClient{c.Client}, Keys: c.Keys}
+	p := &Conn{Addr: c.Addr, set: c.set, Options: c.Options, Client: patientClient{c.Client}, Keys: c.Keys}
 	p.Options.Timeout = max(patience, c.Options.Timeout)
 	p.Share.Client = p.Client
+	p.opened.Store(c.opened.Load())
 	return p
 }
 

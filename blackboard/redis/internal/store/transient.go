@@ -43,6 +43,31 @@ func Transient(err error) bool {
 	return is || strings.HasPrefix(re.Error(), "max number of clients reached")
 }
 
+// denials are the codes by which a server refuses a user or its password. AUTH is of "ERR AUTH <password> called
+// without any password configured".
+var denials = map[string]bool{"WRONGPASS": true, "NOAUTH": true, "AUTH": true, "NOPERM": true}
+
+// Denied returns the server's refusal of the user as an error of its own; nil: the error is another one. A script
+// that was begun and may not make one of its commands is another one: it may be half done.
+func (c *Conn) Denied(err error) *blackboard.DeniedError {
+	var re *rueidis.RedisError
+	if !errors.As(err, &re) || !denials[code(re.Error())] || strings.Contains(re.Error(), "@user_script") || strings.Contains(re.Error(), "ACL failure in script") {
+		return nil
+	}
+	why, _, _ := strings.Cut(strings.TrimPrefix(re.Error(), "ERR "), ". ")
+	addr := c.Addr
+	if c.set != "" {
+		addr = "master_set " + c.set
+	}
+	return &blackboard.DeniedError{Addr: addr, Why: strings.TrimRight(why, "."), Err: re}
+}
+
+// passes says whether an error may pass by itself on a board that was open once: passwords are rotated, and rights
+// are taken and given back, while work goes on.
+func (c *Conn) passes(err error) bool {
+	return Transient(err) || c.opened.Load() && c.Denied(err) != nil
+}
+
 // code returns the first word of a server's error. A script's error begins with it since
 // Redis 7; older servers put it last, behind a minus: "ERR Error running script (call to
 // f_SHA): @user_script:1: @user_script: 1: -READONLY You can't write …".

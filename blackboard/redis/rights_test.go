@@ -1,0 +1,118 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
+	"sett/blackboard/redis/redistest"
+)
+
+// limited returns a server's URL as a user that may do all, but for the given rules.
+func limited(t *testing.T, w *world, user string, rules ...string) string {
+	t.Helper()
+	w.raw("ACL", append([]string{"SETUSER", user, "on", ">secret", "~*", "&*", "+@all"}, rules...)...)
+	u, err := url.Parse(w.b.c.Options.URL)
+	must(t, err)
+	u.User = url.UserPassword(user, "secret")
+	return u.String()
+}
+
+// A user that may not publish makes every move whole: what comes of it, and the ledger, are as with
+// notices.
+func TestMovesWithoutChannels(t *testing.T) {
+	r := redistest.Start(t)
+	w := newWorld(t, &server{r.URL, r.Kill, r.Restart})
+	life(w, func(string) {})
+	want := w.story()
+	silent := limited(t, w, "silent", "resetchannels")
+	w.raw("FLUSHALL")
+	w = newWorld(t, &server{url: silent})
+	life(w, func(string) {})
+	if got := w.story(); got != want {
+		t.Errorf("without channels\n%s\nwith them\n%s", got, want)
+	}
+	w.openGoal()
+	w.gates("Plan")
+	w.peoplesGoals()
+	w.export("")
+}
+
+// On a board that was open, a move waits while the server refuses the user, and is made when the user has
+// its rights again. The first connection fails at once.
+func TestRefusedForAWhile(t *testing.T) {
+	r := redistest.Start(t)
+	admin := newWorld(t, &server{r.URL, r.Kill, r.Restart})
+	for _, c := range []struct {
+		name, code   string
+		takes, gives []string
+	}{
+		{"password", "WRONGPASS", []string{"resetpass", ">other"}, []string{">secret"}},
+		{"off", "WRONGPASS", []string{"off"}, []string{"on"}},
+		{"scripts", "NOPERM", []string{"-evalsha", "-eval"}, []string{"+evalsha", "+eval"}},
+		{"keys", "NOPERM", []string{"resetkeys"}, []string{"~*"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			user := "u-" + c.name
+			at := limited(t, admin, user)
+			lost := make(chan struct{}, 1)
+			b := openOptions(t, store.Options{URL: at, Instance: "test", Backoff: time.Millisecond, Retries: 100,
+				Observe: func(_ time.Duration, away bool) {
+					if away {
+						select {
+						case lost <- struct{}{}:
+						default:
+						}
+					}
+				}})
+			hasty := openOptions(t, store.Options{URL: at, Instance: "test", Backoff: time.Millisecond, Retries: 2})
+			admin.raw("ACL", append([]string{"SETUSER", user}, c.takes...)...)
+			admin.raw("CLIENT", "KILL", "USER", user)
+			posted := make(chan error, 1)
+			g := goal("waits")
+			go func() { posted <- b.People.PostGoal(admin.ctx, g, "ann") }()
+			select {
+			case err := <-posted:
+				t.Fatalf("the move ended while the server refuses: %v", err)
+			case <-lost:
+			}
+			var denied *blackboard.DeniedError
+			_, err := hasty.Records.Artefact(admin.ctx, g.ID)
+			if c.name != "scripts" && (!errors.Is(err, blackboard.ErrUnavailable) || !errors.As(err, &denied) || !strings.HasPrefix(denied.Why, c.code)) {
+				t.Errorf("a read: %v", err)
+			}
+			if err = hasty.People.PostGoal(admin.ctx, goal("once"), "ann"); !errors.Is(err, blackboard.ErrUnavailable) || !errors.As(err, &denied) {
+				t.Fatalf("a move that is not repeated for long: %v", err)
+			}
+			if denied.Login() {
+				_, err = Open(context.WithoutCancel(admin.ctx), store.Options{URL: at, Instance: "test", Retries: 1000})
+				if errors.Is(err, blackboard.ErrUnavailable) || !errors.As(err, &denied) || !RefusesLogin(err) {
+					t.Errorf("the first connection: %v", err)
+				}
+			}
+			admin.raw("ACL", append([]string{"SETUSER", user}, c.gives...)...)
+			must(t, <-posted)
+			_, err = b.Records.Artefact(admin.ctx, g.ID)
+			must(t, err)
+		})
+	}
+}
+
+// A user that may not listen is told so, and not that the blackboard is away.
+func TestSubscribeWithoutChannels(t *testing.T) {
+	r := redistest.Start(t)
+	w := newWorld(t, &server{r.URL, r.Kill, r.Restart})
+	b := open(t, limited(t, w, "deaf", "resetchannels"))
+	ctx, cancel := context.WithCancelCause(w.ctx)
+	_ = b.Subscribe(ctx, []Channel{OrchestratorEvents}, func() {}, func(Channel, string) {}, func(err error) { cancel(err) })
+	err := context.Cause(ctx)
+	if denied := (*blackboard.DeniedError)(nil); !errors.As(err, &denied) || errors.Is(err, blackboard.ErrUnavailable) {
+		t.Errorf("listening ended with %v", err)
+	}
+	must(t, b.Nudge(w.ctx))
+}
