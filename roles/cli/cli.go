@@ -95,6 +95,9 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	if refusal := (*blackboard.NoWritesError)(nil); errors.As(err, &refusal) && role.CodeOf(err) == role.Environment {
 		return role.Fail(role.Environment, refusal, "%s", refusal.Remedy()) // without the names of the calls around it
 	}
+	if hint := instance.Remedy(err); hint != "" && role.CodeOf(err) == role.Failed {
+		return role.Fail(role.Environment, err, "%s", hint)
+	}
 	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) && role.CodeOf(err) != role.Environment {
 		return role.Fail(role.Environment, schema, "%s", schema.Remedy())
 	}
