@@ -25,7 +25,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0 // tests only: the command line as scripts
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // tests only: whether the schema of sett.yml says what its decoder does
 	github.com/yuin/gopher-lua v1.1.1 // the Lua of local mode's scripts, in one state for all of them
-	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // Mozilla's roots, for the model gateway in an image without any
+	golang.org/x/crypto/x509roots/fallback v0.0.0-20261030153154-30a33513ff6d // Mozilla's roots, for parts in an image without any
 	golang.org/x/sys v0.49.0 // tools' processes: subreaper, pidfd, locks, inotify
 	golang.org/x/term v0.47.0 // whether output goes to a terminal
 )

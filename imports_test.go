@@ -78,6 +78,7 @@ var packages = []string{
 	"runtime/logfile",
 	"runtime/process",
 	"runtime/repofile",
+	"runtime/roots",
 }
 
 // forTests are the packages that only test files import. Their own files count as
@@ -100,7 +101,7 @@ var owners = []struct {
 	{"github.com/alecthomas/kong", []string{"roles/cli"}, nil},
 	{"github.com/alicebob/miniredis/v2", []string{"blackboard/embedded"}, nil},
 	{"github.com/yuin/gopher-lua", []string{"blackboard/embedded"}, nil},
-	{"golang.org/x/crypto/x509roots/fallback", []string{"roles/gateway"}, nil},
+	{"golang.org/x/crypto/x509roots/fallback", []string{"runtime/roots"}, nil},
 	{"github.com/ory/dockertest/v3", []string{"blackboard/redis/redistest"}, []string{".", "blackboard", "runtime", "roles"}},
 	{"github.com/santhosh-tekuri/jsonschema/v6", nil, []string{"contract/config"}},
 	{"github.com/chromedp/chromedp", nil, []string{"roles/cli", "roles/e2e"}},

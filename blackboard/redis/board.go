@@ -26,6 +26,26 @@ func Redact(url string) string { return store.Redact(url) }
 // RefusesLogin says that a server answered, and takes neither the user nor the password.
 func RefusesLogin(err error) bool { return store.RefusesLogin(err) }
 
+// Refusal is the kind of a server's refusal, or of ours to trust it.
+type Refusal = store.Refusal
+
+// The refusals, as the store names them.
+const (
+	RefusedNothing   = store.RefusedNothing
+	RefusedLogin     = store.RefusedLogin
+	RefusedRight     = store.RefusedRight
+	RefusedCAFile    = store.RefusedCAFile
+	RefusedAuthority = store.RefusedAuthority
+	RefusedName      = store.RefusedName
+	RefusedDate      = store.RefusedDate
+	RefusedOther     = store.RefusedOther
+	RefusedPlain     = store.RefusedPlain
+	RefusedClient    = store.RefusedClient
+)
+
+// RefusalOf says which refusal an error is about.
+func RefusalOf(err error) Refusal { return store.RefusalOf(err) }
+
 // Board is the blackboard of one instance, in parts for its users. It is safe for
 // concurrent use, as each part is.
 type Board struct {

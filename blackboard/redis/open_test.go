@@ -5,9 +5,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"math/big"
 	"net"
 	"net/url"
@@ -79,6 +81,7 @@ func TestOpenWrongURL(t *testing.T) {
 		{URL: ""}, {URL: "localhost:6379"}, {URL: "http://localhost"}, {URL: "redis://:secret@host:port"},
 		{URL: "redis://:secret@host/zero"}, {URL: "redis://:secret@host\x00"}, {URL: "redis:// :secret@host"},
 		{URL: "redis://host?sentinel_password=secret"}, {URL: "redis://host?master_name=m&sentinel_password=secret"},
+		{URL: "redis://:12/secret@localhost:7417"}, {URL: "redis://u:1?secret@localhost"}, {URL: "redis://u:1#secret@localhost"}, {URL: "redis://localhost?dial_timeout=secret"},
 		{URL: "rediss://:secret@localhost", CAFile: "/nowhere/ca.pem"}, {URL: "rediss://:secret@localhost", CAFile: empty},
 	} {
 		_, err := Open(testContext(t), o)
@@ -94,6 +97,9 @@ func TestRedact(t *testing.T) {
 		"redis://me:secret@host:1":    "redis://me:xxxxx@host:1",
 		"redis://host:1":              "redis://host:1",
 		"redis://:secret@host:nobody": "(unreadable URL)",
+		"redis://:12/secret@host:1":   "(unreadable URL)",
+		"redis://u:12?secret@host:1":  "(unreadable URL)",
+		"unix://:secret@/run/redis":   "unix://:xxxxx@/run/redis",
 	} {
 		if got := store.Redact(raw); got != want {
 			t.Errorf("%s: got %s, want %s", raw, got, want)
@@ -179,11 +185,74 @@ func TestTLS(t *testing.T) {
 	if a, err := b.Records.Artefact(ctx, g.ID); err != nil || a.Payload != "over TLS" {
 		t.Errorf("read back %+v: %v", a, err)
 	}
+	must(t, openOptions(t, store.Options{URL: strings.Replace(u, port, port+"/", 1), Instance: "test", CAFile: cert}).Ping(ctx)) // a URL may end so
 	other, _ := selfSigned(t)
-	for name, ca := range map[string]string{"the system's": "", "another": other} {
-		_, err := Open(ctx, store.Options{URL: u, Instance: "test", CAFile: ca, Retries: -1})
-		if err == nil || !strings.Contains(err.Error(), "certificate") {
-			t.Errorf("%s CA: %v", name, err)
+	for name, c := range map[string]struct {
+		o    store.Options
+		want Refusal
+	}{
+		"the system's CA": {store.Options{URL: u}, RefusedAuthority}, "another CA": {store.Options{URL: u, CAFile: other}, RefusedAuthority},
+		"another name": {store.Options{URL: strings.Replace(u, "127.0.0.1", "localhost", 1), CAFile: cert}, RefusedName},
+		"no file":      {store.Options{URL: u, CAFile: cert + ".pem"}, RefusedCAFile}, "a password": {store.Options{URL: strings.Replace(u, "secret", "old", 1), CAFile: cert}, RefusedLogin},
+	} {
+		c.o.Instance, c.o.Retries = "test", -1
+		if _, err := Open(ctx, c.o); RefusalOf(err) != c.want {
+			t.Errorf("%s: %v (%s), want %s", name, err, RefusalOf(err), c.want)
+		}
+	}
+	if got := RefusalOf(fmt.Errorf("connect: %w: %w", blackboard.ErrUnavailable, tls.AlertError(116))); got != RefusedClient {
+		t.Errorf("a server that wants a certificate of its clients: %q", got)
+	}
+}
+
+// A file of certificates that is replaced counts from the next connection on; one that cannot be
+// read for now changes nothing.
+func TestTLSReplacedCA(t *testing.T) {
+	cert, key := selfSigned(t)
+	next, nextKey := selfSigned(t)
+	_, port, err := net.SplitHostPort(deadAddr(t))
+	must(t, err)
+	s := redistest.Start(t, "--tls-port", port, "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no")
+	admin := &world{TB: t, ctx: testContext(t), b: open(t, s.URL)}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	copyTo := func(from string) {
+		text, err := os.ReadFile(from)
+		must(t, err)
+		must(t, os.WriteFile(file, text, 0o600))
+	}
+	copyTo(cert)
+	b := openOptions(t, store.Options{URL: "rediss://127.0.0.1:" + port, Instance: "test", CAFile: file, Retries: 3})
+	read := func() error {
+		_, err := b.Index.Goals(testContext(t), 0)
+		return err
+	}
+	must(t, os.WriteFile(file, nil, 0o600))
+	admin.raw("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	must(t, read())
+	admin.raw("CONFIG", "SET", "tls-cert-file", next, "tls-key-file", nextKey, "tls-ca-cert-file", next)
+	admin.raw("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+	if err := read(); RefusalOf(err) != RefusedAuthority {
+		t.Errorf("the old CA vouches for the new server: %v", err)
+	}
+	copyTo(next)
+	must(t, read())
+}
+
+// A server that lacks a right for its user says so, in a script too.
+func TestRefusedRight(t *testing.T) {
+	s := redistest.Start(t)
+	admin := &world{TB: t, ctx: testContext(t), b: open(t, s.URL)}
+	admin.raw("ACL", "SETUSER", "keys", "on", ">hers", "~other:*", "&*", "+@all")
+	admin.raw("ACL", "SETUSER", "writes", "on", ">hers", "~*", "&*", "+@all", "-hset")
+	admin.raw("ACL", "SETUSER", "scripts", "on", ">hers", "~*", "&*", "+@all", "-@scripting")
+	for _, user := range []string{"keys", "writes", "scripts"} {
+		b, err := Open(testContext(t), store.Options{URL: with(t, s.URL, url.UserPassword(user, "hers"), ""), Instance: "test"})
+		if err == nil {
+			err = b.People.PostGoal(testContext(t), goal("x"), "ann")
+			b.Close()
+		}
+		if RefusalOf(err) != RefusedRight {
+			t.Errorf("%s: %v", user, err)
 		}
 	}
 }

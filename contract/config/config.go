@@ -323,10 +323,11 @@ type Orchestrator struct {
 
 // Redis is the connection to the blackboard.
 type Redis struct {
-	URL     string        `json:"url,omitempty"` // of a server of the user's own; empty: Sett starts one
-	GiveUp  time.Duration `json:"give_up"`       // unreachable for so long: the process ends; above 0
-	Timeout time.Duration `json:"timeout"`       // of one call, above 0
-	Retries int           `json:"retries"`       // of a call that did not reach Redis, beyond the first try
+	URL     string        `json:"url,omitempty"`     // of a server of the user's own; empty: Sett starts one
+	CAFile  string        `json:"ca_file,omitempty"` // certificates that alone are trusted for a rediss:// URL, PEM; empty: those of known authorities
+	GiveUp  time.Duration `json:"give_up"`           // unreachable for so long: the process ends; above 0
+	Timeout time.Duration `json:"timeout"`           // of one call, above 0
+	Retries int           `json:"retries"`           // of a call that did not reach Redis, beyond the first try
 }
 
 // Agent returns the agent of that name.

@@ -102,7 +102,7 @@ var (
 		"runtime: process\n", "runtime: process\norchestrator: {run: host}\n", "redis: {url: 'redis://[::1]:6379/3'}\n",
 		"models:\n", "models: {m: {api: chat, model: x, base_url: 'http://h'}}\nbudget: {cost: 0.25, tokens: 1.5M}\n", "models: {m: {api: responses, model: x, api_key_env: K, price: {input: 0, output: 0}}}\nbudget:\n",
 		"models: {m: {api: messages, model: x, headers: {X-A: '${B}'}, retries: 0, temperature: 0}}\n",
-		"redis: {url: 'rediss://u:p%40@h.example.com/0?x=y#z'}\n", "redis: {url: 'redis://:p@h:1//5/'}\n", "services: {redis: {url: 'redis://h'}}\n",
+		"redis: {url: 'rediss://u:p%40@h.example.com/0?x=y'}\n", "redis: {url: 'redis://:p@h:1/5'}\n", "services: {redis: {url: 'redis://h'}}\n",
 		"services: {redis: {embedded: true, image: x}}\n", "services: {redis: {embedded: false, url: 'redis://h'}}\n",
 	}
 )

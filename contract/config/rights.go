@@ -41,6 +41,7 @@ func reaches() []reach {
 		{[]string{"otel", "otel.endpoint", "otel.headers"}, otelRights},
 		{[]string{"agents.NAME.workspace.copy"}, copyRights},
 		{[]string{"redis.url", "services.redis.url"}, addressRight},
+		{[]string{"redis.ca_file"}, authorityRight},
 	}
 }
 
@@ -207,6 +208,14 @@ func addressRight(c *Config, _ string) []Right {
 	}
 	shown.RawQuery = kept.Encode()
 	return []Right{{"redis.url", "keeps the blackboard on " + shown.String()}}
+}
+
+// authorityRight names the certificates that vouch for the blackboard's server.
+func authorityRight(c *Config, folder string) []Right {
+	if c.Redis.CAFile == "" {
+		return nil
+	}
+	return []Right{{"redis.ca_file", "trusts the certificates in " + modelPath(folder, c.Redis.CAFile) + " for the blackboard"}}
 }
 
 // landRight names the branch that is written to in the user's own repository.

@@ -91,6 +91,7 @@ func TestRights(t *testing.T) {
 		"Dockerfile outside":   {".", clan + "build: {dockerfile: /srv/D}\n", []string{"agents.writer.build.dockerfile: reads a file outside the repository: an absolute path (" + short("/srv/D") + ")"}},
 		"images":               {".", clan + "image: w\nservices: {redis: {image: r}, orchestrator: {image: o}, repository: {image: g}}\n", []string{"services.orchestrator.image: runs sett's orchestrator in image o", "services.redis.image: keeps the blackboard in image r", "services.repository.image: keeps agents' commits with the git of image g"}},
 		"address":              {".", clan + "image: w\nredis: {url: 'rediss://me:hush@db:6379/2?addr=b:1&addr=a:1&password=hush'}\n", []string{"redis.url: keeps the blackboard on rediss://db:6379/2?addr=a%3A1&addr=b%3A1"}},
+		"authority":            {"clan", clan + "image: w\nredis: {url: 'rediss://db', ca_file: ca.pem}\n", []string{"redis.ca_file: trusts the certificates in clan/ca.pem for the blackboard", "redis.url: keeps the blackboard on rediss://db"}},
 		"address of Sentinels": {".", clan + "image: w\nredis: {url: 'redis://s:1?master_set=m&sentinel_username=hush&sentinel_password=hush'}\n", []string{"redis.url: keeps the blackboard on redis://s:1?master_set=m"}},
 		"address by services":  {".", clan + "image: w\nservices: {redis: {url: 'redis://:hush@db'}}\n", []string{"redis.url: keeps the blackboard on redis://db"}},
 		"models": {"clan", clan + "image: w\nmodels:\n  a: {api: chat, model: m, api_key_env: KEY, record: ../rec, headers: {X-Org: '${ORG}', X: y}}\n" +

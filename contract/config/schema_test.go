@@ -103,6 +103,7 @@ var beyondSchema = []string{
 	"reserved role by name",                     // a key's name as a value
 	"reservation above limit",                   // one number measured by another
 	"environment twice", "build argument twice", // a part of one text in another
+	"redis CA without TLS", "redis password with a question mark", "redis parameter", // what follows the question mark
 	"two redis servers",               // one text compared with another
 	"command with NUL", "memory huge", // of a text's inside
 	"timeout of ages",                                                                                                       // the size of a number with a unit

@@ -1,5 +1,7 @@
 package config
 
+import "strings"
+
 // urlSetting is a URL and its place.
 type urlSetting struct {
 	url string
@@ -39,6 +41,20 @@ func (d *decoder) oneURL(f *file) {
 		url = service.url
 	}
 	f.config.Redis.URL, f.config.Services.Redis.URL = url, url
+	if f.config.Redis.CAFile != "" && strings.HasPrefix(url, "redis://") {
+		d.add(f.caFile, "write rediss:// in the URL, or leave ca_file out", "redis.ca_file is for TLS, and redis.url has none")
+	}
+}
+
+// caFile reads the file with the server's CA, and records the place of the key.
+func (d *decoder) caFile(f *file) part {
+	p := d.read.text(&f.config.Redis.CAFile, oneLine)
+	read := p.read
+	p.read = func(n *node, path string) {
+		f.caFile = n.at
+		read(n, path)
+	}
+	return p
 }
 
 // embedded chooses sett's own server, and records the place of the key.

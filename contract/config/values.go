@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -226,33 +225,14 @@ func (r *reader) readBids(n *node, path string, into *[]BidRule) {
 	}
 }
 
-var redisURL = check{checkRedisURL, func(s *schema) {
-	s.Pattern = `^rediss?://([^/?#]*@)?(\[[^\]/?#]+\]|[^\[\]/?#:@]+)(:[0-9]*)?/*([0-9]{1,10}/*)?([?#].*)?$`
+// redisURL checks without repeating the URL, which may hold a password.
+var redisURL = check{blackboard.CheckURL, func(s *schema) {
+	s.Pattern = `^rediss?://([^/?#]*@)?(\[[^\]/?#]+\]|[^\[\]/?#:@]+)(:[0-9]*)?(/[0-9]{0,10})?(\?[^#]*)?$`
 	s.Examples = []any{
 		"rediss://user:password@host:6379/0", "redis://:password@node1:6379?addr=node2:6379",
 		"redis://:password@sentinel1:26379?master_set=mymaster&addr=sentinel2:26379&sentinel_password=other",
 	}
 }}
-
-// checkRedisURL checks without repeating the URL, which may hold a password.
-func checkRedisURL(s string) (fault, hint string) {
-	hint = "redis://user:password@host:6379/0, or rediss:// for TLS"
-	u, err := url.Parse(s)
-	switch {
-	case err != nil, u.Opaque != "":
-		return "not a URL", hint
-	case u.Scheme != "redis" && u.Scheme != "rediss":
-		return "the scheme must be redis or rediss, not " + quote(u.Scheme), hint
-	case u.Hostname() == "":
-		return "the URL names no host", hint
-	}
-	if db := strings.Trim(u.Path, "/"); db != "" {
-		if _, err := strconv.ParseUint(db, 10, 31); err != nil {
-			return "what follows the host must be a database number", hint
-		}
-	}
-	return "", ""
-}
 
 var imageReference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@-]*$`)

@@ -80,6 +80,7 @@ const (
 const (
 	Runtime        = "SETT_RUNTIME"          // where agents run: docker or process; default: process where StateDir is set, else nowhere
 	AgentsRedisURL = "SETT_AGENTS_REDIS_URL" // the blackboard as agents' containers see it; names no user: each agent gets its own
+	AgentsRedisCA  = "SETT_AGENTS_REDIS_CA"  // directory on the agents' host with the file ca.pem, the certificates for rediss:// that containers trust alone; unset: known authorities
 	AgentsUser     = "SETT_AGENTS_USER"      // uid:gid of agents' containers
 	ControlImage   = "SETT_CONTROL_IMAGE"    // the image with nothing but the sett binary
 	WorkspaceExtra = "SETT_WORKSPACE_EXTRA"  // directories that the workspace needs, as a path list; agents see them at the same paths

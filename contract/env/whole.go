@@ -16,7 +16,7 @@ var Names = []string{
 	MaxSize, MaxTree, MinFree, Incarnation, Run, ConfigDigest, Pin, PinDigest, Lacks, Image, HealthAddr, RedisTimeout, RedisRetries, RedisGiveUp, RedisCAFile,
 	BoardMark, LogFormat, LogLevel, StateDir, Pins, Config, ToolNetwork, ToolWalls, Courses, Lease, ClaimID, Attempt, Unit, Token, ListenAddr, DefaultName,
 	OwnRedis, HostValues, Credentials,
-	Runtime, AgentsRedisURL, AgentsUser, ControlImage, WorkspaceExtra, LogDir,
+	Runtime, AgentsRedisURL, AgentsRedisCA, AgentsUser, ControlImage, WorkspaceExtra, LogDir,
 	ModelSocket, ModelName, ModelAPI, LLMSettings, ModelDoor, OnBudget,
 	Models, ModelAddr, GatewayKey, ModelKeys, ModelSecrets, ModelAccount, ModelAnswers, ModelGateway, ModelToken,
 	NotifyCommand, NotifyTimeout, NotifyWorkspace,

@@ -72,7 +72,7 @@ Examples: sett up
 
 // Run starts the instance, or applies the changes to a running one.
 func (c *upCmd) Run(a *app) error {
-	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: cmp.Or(c.RedisURL, a.at.Getenv(env.OwnRedis)), Server: c.RedisURL, Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt, TakeOver: c.TakeOver, Consent: c.Consent}
+	o := deploy.Options{Runtime: c.Runtime, Timeout: c.Timeout, RedisURL: cmp.Or(c.RedisURL, a.at.Getenv(env.OwnRedis)), Server: c.RedisURL, CAFile: a.at.Getenv(env.RedisCAFile), Embedded: c.Embedded, Orchestrator: c.Host, AdoptEmpty: c.Adopt, TakeOver: c.TakeOver, Consent: c.Consent}
 	if c.DryRun {
 		p, err := deploy.DryRun(a.ctx, a.at, o)
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 	"sett/blackboard"
 	"sett/contract/env"
 	"sett/roles/role"
+	"sett/runtime/roots"
 )
 
 const help = `Pass agents' requests to models, with the keys and within the budgets.
@@ -117,7 +118,7 @@ const collectEarly = 50
 
 // run is the role's life with a blackboard.
 func run(ctx context.Context, e role.Env, settings env.Gateway, b board, m *metrics) error {
-	trustKnownRoots()
+	roots.TrustKnown()
 	s, err := newServer(e, settings, b, m, usualPace())
 	if err != nil {
 		return err

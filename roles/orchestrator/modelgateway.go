@@ -99,6 +99,7 @@ func (u specs) encloseGateway(s *runtime.Spec, g *env.Gateway, wanted config.Mod
 		Network: runtime.NetworkFull, Aliases: []string{at.Hostname()}, ToHost: true,
 		CPUs: container.CPUs, Memory: gatewayMemory, Pids: gatewayPids, Tmp: 16 << 20,
 	}
+	u.trust(s, &g.Redis)
 	return nil
 }
 

@@ -53,5 +53,6 @@ func (u specs) encloseNotifier(s *runtime.Spec, n *env.Notifier, wanted config.N
 		Image: r.Image, Binary: r.Binary, User: u.settings.AgentsUser, Mounts: u.settings.workspaceMounts(),
 		Network: runtime.NetworkFull, CPUs: container.CPUs, Memory: container.Memory, Pids: container.Pids, Tmp: container.Tmp,
 	}
+	u.trust(s, &n.Redis)
 	return nil
 }

@@ -46,6 +46,7 @@ type settings struct {
 	ModelAnswers   string   // directory on that host for the answers of running grants
 	Runtime        string   // of the agents: config.RuntimeDocker or RuntimeProcess; empty: somebody else runs them
 	AgentsRedis    string   // the blackboard as agents' containers see it
+	AgentsRedisCA  string   // directory on their host with the certificates for that; empty: known authorities are trusted
 	AgentsUser     string   // uid:gid of agents' containers
 	ControlImage   string   // the image with nothing but the sett binary
 	WorkspaceExtra []string // directories that the workspace needs, mounted where they are
@@ -66,7 +67,7 @@ func parseSettings(lookup func(string) (string, bool)) (settings, error) {
 		Store: r.Or(env.Store, ""), Trees: r.Or(env.Trees, ""), LandInto: r.Or(env.LandInto, ""), RepositoryURL: r.Or(env.RepositoryURL, ""), RepositoryKey: r.Or(env.RepositoryKey, ""),
 		GatewayURL: r.Or(env.ModelGateway, ""), GatewayKey: r.Or(env.GatewayKey, ""), ModelKeys: r.Or(env.ModelKeys, ""), ModelSecrets: r.Or(env.ModelSecrets, ""), ModelAnswers: r.Or(env.ModelAnswers, ""),
 		HealthAddr: r.Or(env.HealthAddr, ":8080"), Run: r.Or(env.Run, ""), Lease: r.Span(env.Lease, 10*time.Second),
-		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsUser: r.Or(env.AgentsUser, ""),
+		AgentsRedis: r.Or(env.AgentsRedisURL, ""), AgentsRedisCA: r.Or(env.AgentsRedisCA, ""), AgentsUser: r.Or(env.AgentsUser, ""),
 		ControlImage: r.Or(env.ControlImage, ""), LogDir: r.Or(env.LogDir, ""),
 	}
 	s.Values = r.Values()

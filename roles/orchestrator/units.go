@@ -3,6 +3,7 @@ package orchestrator
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -200,10 +201,20 @@ func (u specs) enclose(s *runtime.Spec, c *env.Cub, agent config.Agent, trees []
 	s.Dir = c.Workspace
 	s.Container = container.Of(agent, u.settings.AgentsUser)
 	s.Container.Mounts, s.Container.Network = mounts, u.settings.network(agent)
+	u.trust(s, &c.Redis)
 	if anchor := u.settings.anchorName(agent); anchor != "" {
 		s.Container.Network, s.Container.Join = "", anchor
 	}
 	return nil
+}
+
+// trust gives a container the certificates that vouch for the blackboard's server.
+func (u specs) trust(s *runtime.Spec, r *env.Redis) {
+	if r.CAFile = ""; u.settings.AgentsRedisCA == "" {
+		return
+	}
+	r.CAFile = path.Join(container.RedisCA, container.CAName)
+	s.Container.Mounts = append(s.Container.Mounts, runtime.Mount{Source: u.settings.AgentsRedisCA, Target: container.RedisCA, ReadOnly: true})
 }
 
 // Anchor describes the anchor that an agent's units join; false: they join none.

@@ -66,7 +66,7 @@ func (b *Berth) open(ctx context.Context, c *config.Config, root, file string) e
 		return err
 	}
 	l := &containerLauncher{j: own, engine: e}
-	if err := Reachable(e.Endpoint(), &alone, ""); err != nil {
+	if err := Reachable(e.Endpoint(), &alone); err != nil {
 		return err
 	}
 	if l.workspace, err = Survey(ctx, at.Env, e, root, false); err != nil {

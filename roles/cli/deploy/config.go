@@ -35,7 +35,13 @@ func (u *upRun) readConfig() (f *facts, err error) {
 		f.notices = append(f.notices, "warning: "+fault)
 	}
 	if o.RedisURL != "" {
+		if err := checkServer(o); err != nil {
+			return nil, err
+		}
 		c.Redis.URL, c.Services.Redis.URL = o.RedisURL, o.RedisURL
+	}
+	if f.authority, err = readAuthority(at, c, f.file); err != nil {
+		return nil, err
 	}
 	if o.TakeOver && c.Redis.URL == "" {
 		return nil, role.Fail(role.Usage, errors.New("--take-over: there is no Redis of your own"), "name it with --redis-url URL, SETT_REDIS_URL or redis.url in %s", instance.ConfigName)

@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	"sett/contract/config"
-	"sett/contract/env"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/runtime"
@@ -49,7 +48,7 @@ func newLauncher(ctx context.Context, j *job, root string) (launcher, map[string
 		}
 		return nil, nil, err
 	}
-	if err := Reachable(l.engine.Endpoint(), j.c, j.at.Getenv(env.RedisCAFile)); err != nil {
+	if err := Reachable(l.engine.Endpoint(), j.c); err != nil {
 		return nil, nil, err
 	}
 	if l.workspace, err = Survey(ctx, j.at.Env, l.engine, root, j.c.Notify != nil); err != nil {
@@ -67,7 +66,7 @@ func newLauncher(ctx context.Context, j *job, root string) (launcher, map[string
 }
 
 // Reachable refuses a configuration with parts that could not reach each other.
-func Reachable(at endpoint, c *config.Config, caFile string) error {
+func Reachable(at endpoint, c *config.Config) error {
 	if at.Socket == "" && c.Orchestrator.Run != config.RunHost {
 		return role.Fail(role.Usage, fmt.Errorf("the engine is reached at %s, and the orchestrator's container needs a unix socket", role.Clean(at.Host)),
 			"orchestrator: {run: host} in %s, or --orchestrator host, runs it on this machine", instance.ConfigName)
@@ -88,10 +87,6 @@ func Reachable(at endpoint, c *config.Config, caFile string) error {
 			return role.Fail(role.Usage, fmt.Errorf("agent %s has network: internal, from where redis.url (%s) cannot be reached", agent.Name, role.Clean(instance.Redact(c.Redis.URL))),
 				"leave redis.url out and Sett starts one inside, or let the agent have network: full, or none for its tool")
 		}
-	}
-	if caFile != "" {
-		return role.Fail(role.Usage, fmt.Errorf("%s names a file that containers do not see", env.RedisCAFile),
-			"use a certificate that is signed by a known authority, or --runtime process")
 	}
 	return nil
 }

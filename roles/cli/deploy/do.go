@@ -107,7 +107,7 @@ func (u *upRun) apply(ctx context.Context) error {
 	if err := makeModels(u); err != nil {
 		return err
 	}
-	if err := u.save(); err != nil {
+	if err := errors.Join(instance.KeepCA(u.in, u.facts.authority.text), u.save()); err != nil {
 		return err
 	}
 	if err := u.launch.launch(ctx, u.serve); err != nil {
@@ -161,6 +161,12 @@ func (u *upRun) serve(ctx context.Context, unit *runtime.Unit) error {
 	if err := instance.EnsureBases(ctx, u.at, u.board, u.in); err != nil {
 		return err
 	}
+	if now := boardOf(u.in.State); u.in.UpAt != now {
+		u.in.UpAt = now
+		if err := u.in.Save(); err != nil {
+			return err
+		}
+	}
 	u.ready("blackboard", u.blackboardDetail())
 	sayRemoved(ctx, u)
 	if err := u.board.Control.SetInstance(ctx, blackboard.InstanceRunning, "sett up"); err != nil {
@@ -198,7 +204,7 @@ func (u *upRun) prepare(ctx context.Context) error {
 	if err := u.in.SetStopping(false); err != nil {
 		return err
 	}
-	return u.save()
+	return errors.Join(instance.KeepCA(u.in, u.facts.authority.text), u.save())
 }
 
 // choosePort keeps the port and password of sett's own blackboard if it can: a unit that

@@ -282,7 +282,7 @@ func (d *downRun) erase(ctx context.Context, in *instance.Instance) error {
 	if !in.External {
 		return nil // its ledger goes as a whole
 	}
-	b, err := instance.Connect(ctx, d.at.Terminal, instance.Connection{URL: in.URL, Instance: in.Name, As: "sett-cli", Mark: in.Mark()})
+	b, err := instance.Connect(ctx, in.To(d.at.Terminal, "sett-cli"))
 	if err != nil {
 		return err
 	}

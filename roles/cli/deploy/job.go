@@ -1,6 +1,7 @@
 package deploy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,11 +58,12 @@ func (j *job) labels(component string) runtime.Labels {
 	return l
 }
 
-// boardEnviron tells a part where the blackboard is.
-func (j *job) boardEnviron(at string) []string {
+// boardEnviron tells a part where the blackboard is, and where the certificates for it are;
+// empty: it needs none.
+func (j *job) boardEnviron(at, ca string) []string {
 	return env.Redis{
 		URL: at, Timeout: j.c.Redis.Timeout, Retries: j.c.Redis.Retries, GiveUp: j.c.Redis.GiveUp,
-		CAFile: j.at.Getenv(env.RedisCAFile), Mark: j.mark,
+		CAFile: ca, Mark: j.mark,
 	}.Environ()
 }
 
@@ -82,9 +84,10 @@ func (j *job) hostEnviron() []string {
 
 // connect waits until the blackboard answers, or the unit that is to serve it has ended.
 func (j *job) connect(ctx context.Context, unit *runtime.Unit) error {
-	at := instance.Connection{URL: j.in.URL, Instance: j.in.Name, As: "sett-up", Timeout: j.c.Redis.Timeout, Once: unit != nil, Mark: j.in.Mark(), Convert: true}
+	at := j.in.To(j.at.Terminal, "sett-up")
+	at.Timeout, at.Once, at.CAFile, at.Convert = j.c.Redis.Timeout, unit != nil, j.c.Redis.CAFile, true
 	for {
-		b, err := instance.Connect(ctx, j.at.Terminal, at)
+		b, err := instance.Connect(ctx, at)
 		if err == nil {
 			j.board = b
 			return nil
@@ -92,7 +95,7 @@ func (j *job) connect(ctx context.Context, unit *runtime.Unit) error {
 		// Sett's own blackboard takes its own password: that is another program at its port.
 		stranger := unit != nil && instance.RefusesLogin(err)
 		if unit == nil || !errors.Is(err, blackboard.ErrUnavailable) && !stranger {
-			return role.NotOpened(err, "is that server up, and the URL right?")
+			return role.NotOpened(err, cmp.Or(instance.Remedy(err), instance.Silent(j.in.URL)))
 		}
 		if why := j.ended(ctx, unit); why != nil {
 			return why

@@ -40,7 +40,9 @@ type facts struct {
 	notices    []string       // about programs that cannot be run
 	engine     *engineFacts   // nil: with processes
 	pins       pinFacts
-	source     source // of a store that is still to be made
+	authority  authority // of the server of the blackboard
+	upAt       string    // the blackboard with which the instance was up last: see boardOf; empty: it never was
+	source     source    // of a store that is still to be made
 	pointers   pointers
 	care       care
 	landing    string // why results cannot land for now; empty: they can, or sett.yml has no land
@@ -99,6 +101,8 @@ func (u *upRun) look(ctx, images context.Context) error {
 	f := u.facts
 	f.state, f.known, f.stopping = u.in.State, u.in.Known(), u.in.Stopping()
 	f.lost = u.in.Lost
+	f.upAt = upAt(u.in)
+	placeAuthority(u)
 	f.repository = instance.Exists(filepath.Join(f.root, ".git"))
 	if err := u.lookAtUnits(ctx); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
@@ -18,8 +17,8 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 	if !u.plan.state.External {
 		return nil
 	}
-	to := instance.Connection{URL: u.plan.state.URL, Instance: u.in.Name, As: "sett-up", Timeout: time.Second, Once: true, Convert: true}
-	b, err := instance.Connect(ctx, u.at.Terminal, to)
+	to := instance.Connection{URL: u.plan.state.URL, Instance: u.in.Name, As: "sett-up", CAFile: u.facts.authority.file, Convert: true}
+	b, err := instance.Glance(ctx, to)
 	if err != nil {
 		return nil //nolint:nilerr // serve waits for it, and says why
 	}

@@ -163,14 +163,41 @@ func (p *Plan) planState(f *facts) {
 
 // noteOtherBoard says where that is which happened until now, if the instance starts with another blackboard.
 func (p *Plan) noteOtherBoard(f *facts) {
-	before, now := f.state, p.state
+	database, external := strings.CutPrefix(f.upAt, externalBoard)
 	switch {
-	case before.URL == "":
-	case before.External && (!now.External || databaseOf(before.URL) != databaseOf(now.URL)):
-		p.note(&p.atOnce, "what happened on %s is kept there, and seen with that only: --redis-url or SETT_REDIS_URL names it, or sett.yml does", databaseOf(before.URL))
-	case !before.External && (now.External || before.Embedded != now.Embedded):
+	case f.upAt == "", f.upAt == boardOf(p.state): // nothing happened, or there
+	case external:
+		p.note(&p.atOnce, "what happened on %s is kept there, and seen with that only: --redis-url or SETT_REDIS_URL names it, or sett.yml does", database)
+	default:
 		p.note(&p.atOnce, "what happened with the other blackboard, Redis or sett's own, is kept apart")
 	}
+}
+
+// The blackboards that boardOf tells apart.
+const (
+	externalBoard = "redis://" // the beginning of one on a server of the user's own
+	ownBoard      = "own"
+	embeddedBoard = "embedded"
+)
+
+// boardOf names the blackboard of a state, without the login.
+func boardOf(s instance.State) string {
+	switch {
+	case s.External:
+		return externalBoard + databaseOf(s.URL)
+	case s.Embedded:
+		return embeddedBoard
+	}
+	return ownBoard
+}
+
+// upAt names the blackboard with which an instance was up last; empty: it never was. An older
+// sett noted the mark alone.
+func upAt(in *instance.Instance) string {
+	if in.UpAt == "" && in.URL != "" && in.Mark().ID != "" {
+		return boardOf(in.State)
+	}
+	return in.UpAt
 }
 
 // databaseOf names the server and the database of a URL, without the login.

@@ -91,10 +91,22 @@ func TestPlanOfAnotherBoard(t *testing.T) {
 	} {
 		f := planned(t, planOne).stopped()
 		f.state.URL, f.state.External, f.desired.Redis.URL = c.before, c.before == one, c.now
+		if c.before != "" {
+			f.upAt = boardOf(f.state)
+		}
 		said := strings.Join(newPlan(f).Notices, "\n")
 		if !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "what happened") || strings.Contains(said, "old") {
 			t.Errorf("from %q to %q: %q", c.before, c.now, said)
 		}
+	}
+	f := planned(t, planOne).stopped() // an up that never connected
+	f.state.URL, f.state.External, f.desired.Redis.URL = one, true, two
+	if said := strings.Join(newPlan(f).Notices, "\n"); strings.Contains(said, "what happened") {
+		t.Errorf("nothing happened on %s: %q", one, said)
+	}
+	f.upAt = boardOf(instance.State{URL: "redis://zero:1", External: true}) // it was up before that one
+	if said := strings.Join(newPlan(f).Notices, "\n"); !strings.Contains(said, "what happened on zero:1 is kept there") {
+		t.Errorf("from zero, by %s: %q", one, said)
 	}
 }
 

@@ -85,7 +85,7 @@ func (p *processLauncher) robbed(ctx context.Context, board runtime.Unit) bool {
 // its variables from it and passes all of them on.
 func (p *processLauncher) spec(component string) runtime.Spec {
 	j := p.j
-	vars := slices.Concat(j.hostEnviron(), j.boardEnviron(j.in.URL), repositoryEnviron(j.in, "http://"+j.in.Repository), modelEnviron(j, "http://"+j.in.ModelGateway))
+	vars := slices.Concat(j.hostEnviron(), j.boardEnviron(j.in.URL, j.c.Redis.CAFile), repositoryEnviron(j.in, "http://"+j.in.Repository), modelEnviron(j, "http://"+j.in.ModelGateway))
 	if at, err := url.Parse(j.in.URL); err == nil && !j.in.External {
 		password, _ := at.User.Password()
 		vars = append(vars, env.ListenAddr+"="+at.Host, env.Token+"="+password)

@@ -24,6 +24,8 @@ func (o Options) overrules(key string) bool {
 		return o.Runtime != ""
 	case "redis.url":
 		return o.RedisURL != ""
+	case "redis.ca_file":
+		return o.CAFile != ""
 	case "services.redis.image":
 		return o.RedisURL != "" || o.Embedded
 	}

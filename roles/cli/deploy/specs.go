@@ -121,6 +121,9 @@ func (l *containerLauncher) agentsEnviron() []string {
 	}
 	vars = append(vars, repositoryEnviron(l.j.in, fmt.Sprintf("http://%s:%d", repository.Host(l.j.in.Name), repository.Port))...)
 	vars = append(vars, modelEnviron(l.j, fmt.Sprintf("http://%s:%d", gateway.Host(l.j.in.Name), gateway.Port))...)
+	if l.j.c.Redis.CAFile != "" {
+		vars = append(vars, env.AgentsRedisCA+"="+instance.CADir(l.j.in))
+	}
 	if len(l.workspace.extra) > 0 {
 		vars = append(vars, env.WorkspaceExtra+"="+strings.Join(l.workspace.extra, ":"))
 	}
@@ -132,6 +135,7 @@ func (l *containerLauncher) agentsEnviron() []string {
 // case: another user would hide this and change nothing.
 func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 	own, _ := l.inside()
+	ca, mounts := authorityInside(l.j)
 	vars := append([]string{
 		env.Instance + "=" + l.j.in.Name, env.Run + "=" + l.j.in.Run, env.Config + "=" + instance.ControlDir + "/config.json",
 		env.Pins + "=" + l.j.in.Pins().Dir,
@@ -144,11 +148,11 @@ func (l *containerLauncher) orchestratorSpec() runtime.Spec {
 	}
 	vars = append(vars, valuesEnviron(l.j.values)...)
 	return runtime.Spec{
-		Name: runtime.ComponentOrchestrator, Args: []string{"orchestrator"}, Env: append(vars, l.j.boardEnviron(own)...),
+		Name: runtime.ComponentOrchestrator, Args: []string{"orchestrator"}, Env: append(vars, l.j.boardEnviron(own, ca)...),
 		Labels: l.j.labels(runtime.ComponentOrchestrator),
 		Container: runtime.Container{
 			Image: l.brain.image, Binary: l.brain.binary, User: "0:0",
-			Mounts:  []runtime.Mount{{Source: l.containers().ControlVolume(), Volume: true, Target: instance.ControlDir}},
+			Mounts:  append(mounts, runtime.Mount{Source: l.containers().ControlVolume(), Volume: true, Target: instance.ControlDir}),
 			Files:   []runtime.File{l.configFile()},
 			Network: runtime.NetworkFull, Publish: l.j.in.PublishHealth(),
 			Memory: 1 << 30, Pids: 512, Tmp: 16 << 20, Restart: true, Socket: true,
@@ -168,7 +172,7 @@ func (l *containerLauncher) keeperSpec() runtime.Spec {
 	}
 	vars = append(vars, valuesEnviron(l.j.values)...)
 	return runtime.Spec{
-		Name: runtime.ComponentKeeper, Args: []string{"keeper"}, Env: append(vars, l.j.boardEnviron(l.j.in.URL)...),
+		Name: runtime.ComponentKeeper, Args: []string{"keeper"}, Env: append(vars, l.j.boardEnviron(l.j.in.URL, l.j.c.Redis.CAFile)...),
 		Labels: l.j.labels(runtime.ComponentKeeper),
 	}
 }

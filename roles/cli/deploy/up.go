@@ -20,6 +20,7 @@ type Options struct {
 	Runtime      string
 	RedisURL     string
 	Server       string // RedisURL, if a flag names it
+	CAFile       string // certificates for it; empty: sett.yml says
 	Embedded     bool
 	Orchestrator string
 	Timeout      *time.Duration // nil: until nothing more becomes ready; 0: no limit

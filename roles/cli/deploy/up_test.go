@@ -31,7 +31,7 @@ func TestRedisOnLoopback(t *testing.T) {
 	} {
 		c := new(config.Config)
 		c.Redis.URL = url
-		err := Reachable(endpoint{Socket: "/run/engine.sock"}, c, "")
+		err := Reachable(endpoint{Socket: "/run/engine.sock"}, c)
 		if (err == nil) != fine || err != nil && !strings.Contains(err.Error(), "the container itself") {
 			t.Errorf("%s: %v", url, err)
 		}

@@ -1,6 +1,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -135,12 +136,12 @@ func (x *exam) blackboard(ctx context.Context) []Finding {
 
 // ownRedis looks at the Redis of the user's own that sett.yml names.
 func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
-	b, err := instance.Glance(ctx, x.at.Terminal, url, "doctor", connection)
+	b, err := instance.Glance(ctx, instance.Connection{URL: url, Instance: "doctor", As: connection, CAFile: deploy.CAFile(x.at, x.sheet.config, x.sheet.path)})
 	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
 		return []Finding{problem("redis.url", denied.Remedy(), "%v", denied)}
 	}
 	if err != nil {
-		return []Finding{problem("redis.url", "is that server up, and redis.url in "+instance.ConfigName+" right?", "%v", err)}
+		return []Finding{problem("redis.url", cmp.Or(instance.Remedy(err), "is that server up, and redis.url in "+instance.ConfigName+" right?"), "%v", err)}
 	}
 	defer b.Close()
 	return durable(ctx, b, "redis.url", url)

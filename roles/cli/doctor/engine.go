@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sett/contract/config"
-	"sett/contract/env"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -89,7 +88,7 @@ func (x *exam) workspaceThere(ctx context.Context, e *containerEngine) []Finding
 	}
 	var out []Finding
 	if x.planned() != nil {
-		if err := deploy.Reachable(e.Endpoint(), x.sheet.config, x.at.Getenv(env.RedisCAFile)); err != nil {
+		if err := deploy.Reachable(e.Endpoint(), x.sheet.config); err != nil {
 			out = append(out, wrong("reach", err))
 		}
 	}

@@ -21,6 +21,7 @@ import (
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
+	"sett/runtime/roots"
 )
 
 // Bounds of a provider's list of models.
@@ -65,6 +66,7 @@ func (x *exam) model(ctx context.Context, m config.Model) []Finding {
 		f.Status = Warning
 		return append(all, f)
 	}
+	roots.TrustKnown()
 	trusted, err := deploy.Certificates(x.at, m, x.sheet.path)
 	if err != nil {
 		return append(all, wrong(m.Name, err))

@@ -7,7 +7,6 @@ import (
 	"sett/blackboard"
 	"sett/blackboard/redis"
 	"sett/blackboard/redis/archive"
-	"sett/contract/env"
 	"sett/roles/cli/term"
 	"sett/roles/view"
 )
@@ -160,13 +159,14 @@ type Connection struct {
 	Timeout       time.Duration   // of one call; 0: the client's default
 	Once          bool            // a call is not repeated
 	Mark          blackboard.Mark // of the board, as it was seen before; Look compares
+	CAFile        string          // certificates that alone are trusted for rediss://, PEM; empty: those of known authorities
 	Convert       bool            // a board of an older schema, too, which has to be converted before it is used
 }
 
 // Connect opens a blackboard. The error wraps blackboard.ErrUnavailable if it does not
 // answer. The caller calls Close.
-func Connect(ctx context.Context, on *term.Terminal, c Connection) (*Board, error) {
-	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: on.Getenv(env.RedisCAFile), Mark: c.Mark, Convert: c.Convert}
+func Connect(ctx context.Context, c Connection) (*Board, error) {
+	o := redis.Options{URL: c.URL, Instance: c.Instance, Name: c.As, Timeout: c.Timeout, CAFile: c.CAFile, Mark: c.Mark, Convert: c.Convert}
 	if c.Once {
 		o.Retries = -1
 	}
@@ -179,13 +179,14 @@ func Connect(ctx context.Context, on *term.Terminal, c Connection) (*Board, erro
 
 // Glance connects to a blackboard for a short look: calls take at most
 // a second and are not repeated.
-func Glance(ctx context.Context, on *term.Terminal, url, instance, as string) (*Board, error) {
-	return Connect(ctx, on, Connection{URL: url, Instance: instance, As: as, Timeout: time.Second, Once: true})
+func Glance(ctx context.Context, c Connection) (*Board, error) {
+	c.Timeout, c.Once = time.Second, true
+	return Connect(ctx, c)
 }
 
 // Glance is the function of that name, for the instance's own blackboard.
 func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*Board, error) {
-	return Connect(ctx, on, Connection{URL: in.URL, Instance: in.Name, As: as, Timeout: time.Second, Once: true, Mark: in.Mark()})
+	return Glance(ctx, in.To(on, as))
 }
 
 // BoardOf returns the parts of an open blackboard.

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,7 +115,7 @@ func connect(ctx context.Context, l *Locator, in *Instance, says bool) (b *Board
 	connected := make(chan struct{})
 	go func() {
 		defer close(connected)
-		b, err = Connect(ctx, l.Terminal, Connection{URL: in.URL, Instance: in.Name, As: "sett-cli", Mark: in.Mark()})
+		b, err = Connect(ctx, in.To(l.Terminal, "sett-cli"))
 	}()
 	select {
 	case <-connected:
@@ -184,7 +185,7 @@ func (l *Locator) stillUp(ctx context.Context, in *Instance, b *Board, now stand
 func (l *Locator) noAnswer(in *Instance, s standingBoard, err error) error {
 	switch {
 	case in.External:
-		return role.Fail(role.Environment, err, "is that server up? It is redis.url of "+ConfigName)
+		return role.Fail(role.Environment, err, "%s", cmp.Or(Remedy(err), "is that server up? It is redis.url of "+ConfigName))
 	case s.returns:
 		return role.Fail(role.Environment, fmt.Errorf("the blackboard of %s is being restarted by %s, again and again: %w", in.Name, in.Restarter(), err), "%s", l.boardLog(in))
 	}

@@ -44,7 +44,7 @@ func Scratch(ctx context.Context, on *term.Terminal) (b *Board, done func(), err
 	served := make(chan struct{})
 	go func() { defer close(served); _ = e.Serve(ctx, l) }()
 	undo = append(undo, func() { <-served })
-	if b, err = Connect(ctx, on, Connection{URL: "redis://:" + password + "@" + l.Addr().String(), Instance: "scratch", As: "report"}); err != nil {
+	if b, err = Connect(ctx, Connection{URL: "redis://:" + password + "@" + l.Addr().String(), Instance: "scratch", As: "report"}); err != nil {
 		return nil, nil, err
 	}
 	undo = append(undo, b.Close)

@@ -21,11 +21,12 @@ import (
 // blackboard's password, so only its owner can read it.
 type State struct {
 	Name       string    `json:"name"`
-	Workspace  string    `json:"workspace"`   // absolute, without symbolic links
-	ConfigFile string    `json:"config_file"` // absolute
-	Runtime    string    `json:"runtime"`     // config.RuntimeProcess or config.RuntimeDocker
-	URL        string    `json:"url"`         // of the blackboard, with its password
-	External   bool      `json:"external"`    // the blackboard is the user's own
+	Workspace  string    `json:"workspace"`       // absolute, without symbolic links
+	ConfigFile string    `json:"config_file"`     // absolute
+	Runtime    string    `json:"runtime"`         // config.RuntimeProcess or config.RuntimeDocker
+	URL        string    `json:"url"`             // of the blackboard, with its password
+	External   bool      `json:"external"`        // the blackboard is the user's own
+	UpAt       string    `json:"up_at,omitempty"` // the blackboard with which it was up last, without a login; empty: it never was, or with an older sett only
 	CreatedAt  time.Time `json:"created_at"`
 	Run        string    `json:"run"`                   // id of the last `sett up` that started it
 	Sett       string    `json:"sett,omitempty"`        // the version of sett that started it; empty: older than this field

@@ -92,7 +92,7 @@ func openCopy(ctx context.Context, l *Locator, in *Instance) (b *Board, done fun
 		<-ended
 	})
 	at := url.URL{Scheme: "redis", User: url.UserPassword("", password), Host: port.Addr().String()}
-	if b, err = Connect(ctx, l.Terminal, Connection{URL: at.String(), Instance: in.Name, As: "sett-cli", Mark: in.Mark()}); err != nil {
+	if b, err = Connect(ctx, Connection{URL: at.String(), Instance: in.Name, As: "sett-cli", Mark: in.Mark()}); err != nil {
 		return nil, nil, err
 	}
 	undo = append(undo, b.Close)

@@ -28,6 +28,8 @@ const (
 	Objects   = "/.sett-objects" // the store's, read-only
 	TreeGit   = "/.sett-git"     // the repository of a read-only tree
 	Pin       = "/.sett-pin"
+	RedisCA   = "/.sett-redis-ca" // read-only, with the file CAName: the certificates that vouch for the blackboard's server
+	CAName    = "ca.pem"
 	Home      = "/tmp" // the one place that can always be written
 )
 

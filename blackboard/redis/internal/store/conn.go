@@ -5,14 +5,12 @@ package store
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"regexp"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -38,7 +36,7 @@ type Options struct {
 	Timeout  time.Duration // of one call; 0 means 2 s
 	Retries  int           // of a call that could not be made; 0 means 5, negative none
 	Backoff  time.Duration // before the first retry, then doubled up to 2 s; 0 means 50 ms
-	CAFile   string        // PEM certificates to trust for rediss://; empty: the system's
+	CAFile   string        // PEM certificates that alone are trusted for rediss://, read for each connection; empty: those of known authorities
 
 	// Convert opens a board of an older schema, too, which only redis.Board.Convert may use before
 	// it is converted.
@@ -130,34 +128,28 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 // are many processes with little traffic each.
 func ClientOption(o Options) (rueidis.ClientOption, error) {
 	u, err := url.Parse(o.URL)
-	if err != nil || (u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix") {
-		return rueidis.ClientOption{}, fmt.Errorf("parse blackboard URL %q: want redis://[user:password@]host[:port][/database] or rediss://…", Redact(o.URL))
+	if isSocket := err == nil && u.Scheme == "unix"; !isSocket {
+		if fault, hint := blackboard.CheckURL(o.URL); fault != "" {
+			return rueidis.ClientOption{}, fmt.Errorf("parse blackboard URL: %s; want %s", fault, hint)
+		}
+		if u.Path == "/" { // no database, as without it
+			u.Path = ""
+		}
 	}
 	query := u.Query()
-	switch {
-	case query.Has("master_name"):
-		return rueidis.ClientOption{}, fmt.Errorf("parse blackboard URL %q: the name of the Sentinels' master is called master_set, not master_name", Redact(o.URL))
-	case !query.Has("master_set") && (query.Has("sentinel_username") || query.Has("sentinel_password")):
-		return rueidis.ClientOption{}, fmt.Errorf("parse blackboard URL %q: sentinel_username and sentinel_password go with master_set", Redact(o.URL))
-	}
-	opt, err := rueidis.ParseURL(o.URL)
+	opt, err := rueidis.ParseURL(u.String())
 	if err != nil {
-		return opt, fmt.Errorf("parse blackboard URL %q: %w", Redact(o.URL), err)
+		return opt, errors.New("parse blackboard URL: it is not one of a Redis") // the error repeats parts of the URL
 	}
 	if opt.TLSConfig != nil {
 		opt.TLSConfig.ServerName = "" // of the server that is dialled, which need not be the URL's
 	}
-	if o.CAFile != "" && opt.TLSConfig != nil {
-		pem, err := os.ReadFile(o.CAFile)
+	if opt.DialCtxFn == nil {
+		d, err := newDialer(o.CAFile, opt.TLSConfig != nil)
 		if err != nil {
-			return opt, fmt.Errorf("read CA file: %w", err)
+			return opt, err
 		}
-		pool := x509.NewCertPool()
-		if !pool.AppendCertsFromPEM(pem) {
-			return opt, fmt.Errorf("read CA file %s: no certificate in it", o.CAFile)
-		}
-		opt.TLSConfig.RootCAs = pool
-		opt.TLSConfig.MinVersion = tls.VersionTLS12
+		opt.DialCtxFn = d.dial
 	}
 	opt.ClientName = o.Name
 	opt.ClientSetInfo = rueidis.DisableClientSetInfo
@@ -186,11 +178,17 @@ var sentinelPassword = sync.OnceValue(func() *regexp.Regexp {
 // Redact returns the URL without its passwords.
 func Redact(raw string) string {
 	u, err := url.Parse(raw)
-	if err != nil {
+	if err != nil || u.Scheme != "unix" && misread(raw) {
 		return "(unreadable URL)"
 	}
 	u.RawQuery = sentinelPassword().ReplaceAllString(u.RawQuery, "${1}xxxxx")
 	return u.Redacted()
+}
+
+// misread says that parts of a password may stand elsewhere in a URL.
+func misread(raw string) bool {
+	fault, _ := blackboard.CheckURL(raw)
+	return fault != ""
 }
 
 // RefusesLogin says that a server answered, and takes neither the user nor the password. A server
@@ -205,6 +203,12 @@ func RefusesLogin(err error) bool {
 		return true
 	}
 	return false
+}
+
+// refusesRight says whether a server's error is about a right that its user lacks. The error of a
+// script has the code since Redis 7 only where the script was refused as a whole.
+func refusesRight(text string) bool {
+	return code(text) == "NOPERM" || strings.Contains(text, "ACL failure in script") || strings.Contains(text, "user executing the script can't")
 }
 
 // NotFound turns Redis' nil into blackboard.ErrNotFound.

@@ -35,7 +35,7 @@ func sentinelsOf(opt rueidis.ClientOption) *sentinels {
 	s := &sentinels{set: opt.Sentinel.MasterSet, addrs: opt.InitAddress}
 	own := opt.Sentinel
 	opt.Username, opt.Password, opt.TLSConfig, opt.Dialer, opt.SelectDB = own.Username, own.Password, own.TLSConfig, own.Dialer, 0
-	opt.Sentinel, opt.DialCtxFn = rueidis.SentinelOption{}, nil
+	opt.Sentinel = rueidis.SentinelOption{}
 	s.opt = opt
 	return s
 }
@@ -72,10 +72,7 @@ func (s *sentinels) dial(ctx context.Context, addr string, d *net.Dialer, conf *
 			return nil, err
 		}
 	}
-	if conf != nil {
-		return (&tls.Dialer{NetDialer: d, Config: conf}).DialContext(ctx, "tcp", addr)
-	}
-	return d.DialContext(ctx, "tcp", addr)
+	return s.opt.DialCtxFn(ctx, addr, d, conf)
 }
 
 // named returns the master that the Sentinels agree on. One that stands still holds
