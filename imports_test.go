@@ -68,7 +68,7 @@ var packages = []string{
 	"roles/pause",
 	"roles/repository",
 	"roles/role",
-	"roles/role/confine", "roles/role/container", "roles/role/gateway", "roles/role/git", "roles/role/lfs", "roles/role/modelclient", "roles/role/modeltest", "roles/role/otlp", "roles/role/persontest", "roles/role/repository", "roles/role/store", "roles/role/words",
+	"roles/role/confine", "roles/role/container", "roles/role/gateway", "roles/role/git", "roles/role/lfs", "roles/role/modelclient", "roles/role/modeltest", "roles/role/otlp", "roles/role/persontest", "roles/role/provider", "roles/role/repository", "roles/role/store", "roles/role/words",
 	"roles/view", "roles/view/flow", "roles/view/diagram", "roles/view/lineage", "roles/view/report",
 	"runtime",
 	"runtime/credentials",

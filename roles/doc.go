@@ -53,7 +53,8 @@
 //   - Git for an instance's own store and its agents' private trees: roles/role/store; the role that serves them to
 //     cubs: roles/repository, with its words in roles/role/repository. Where a tree starts: roles/cub/assemble.
 //   - Content of git LFS and its pointers: roles/role/lfs; in trees and commits: roles/role/store.
-//   - The way to models: roles/gateway, the role with the keys; its words with cubs are in roles/role/gateway. Tests talk to
+//   - The way to models: roles/gateway, the role with the keys; its words with cubs are in roles/role/gateway, the connection to a
+//     provider (proxy, certificates, remedies) in roles/role/provider; how a proxy is found: roles/cli/deploy/proxy.go. Tests talk to
 //     the models of roles/role/modeltest.
 //   - Programs that do not know the contract: an adapter in contract/tool.
 //   - An example of sett init --example: agents/examples, a YAML file and its programs; its kind in roles/cli/starter.

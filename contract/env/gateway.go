@@ -155,7 +155,16 @@ func (g Gateway) check() error {
 	return nil
 }
 
-// ParseModelKeys reads the JSON object from models' names to keys.
+// ProxyKey is the name under which the keys have the proxy to a model's provider: a URL, which may hold a password.
+func ProxyKey(model string) string { return model + proxyMark }
+
+// IsProxyKey says whether a name among the keys is that of a proxy. No header is called so.
+func IsProxyKey(name string) bool { return strings.HasSuffix(name, proxyMark) }
+
+const proxyMark = "//proxy"
+
+// ParseModelKeys reads the JSON object from models' names to keys, with headers as NAME/HEADER and proxies as ProxyKey
+// names them.
 func ParseModelKeys(text []byte) (map[string]string, error) {
 	keys := map[string]string{}
 	if err := json.Unmarshal(text, &keys); err != nil {

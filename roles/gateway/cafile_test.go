@@ -46,7 +46,7 @@ func TestCAFile(t *testing.T) {
 	if err := os.WriteFile(file, []byte("no certificate"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := newUpstream(env.Model{Name: "smart", CAFile: file}, "", usualPace()); err == nil || !strings.Contains(err.Error(), "no certificate is in it") {
+	if _, err := newUpstream(env.Model{Name: "smart", CAFile: file}, "", nil, usualPace()); err == nil || !strings.Contains(err.Error(), "no certificate is in it") {
 		t.Errorf("with a file without certificates: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -163,7 +164,11 @@ func newServer(e role.Env, settings env.Gateway, b board, m *metrics, p pace) (*
 		upstreams: map[string]*upstream{}, answers: newAnswers(settings.Answers),
 	}
 	for _, model := range settings.Models {
-		u, err := newUpstream(withHeaders(model, keys), keys[model.Name], p)
+		proxy, err := proxyIn(keys, model.Name)
+		if err != nil {
+			return nil, err
+		}
+		u, err := newUpstream(withHeaders(model, keys), keys[model.Name], proxy, p)
 		if err != nil {
 			return nil, err
 		}
@@ -189,6 +194,19 @@ func readKeys(settings env.Gateway) (map[string]string, error) {
 		return nil, role.Fail(role.Usage, fmt.Errorf("read the models' keys: %w", err), "")
 	}
 	return keys, nil
+}
+
+// proxyIn is the proxy to the provider of a model; nil: there is none.
+func proxyIn(keys map[string]string, model string) (*url.URL, error) {
+	text := keys[env.ProxyKey(model)]
+	if text == "" {
+		return nil, nil
+	}
+	proxy, err := url.Parse(text)
+	if err != nil { // the cause might show a password
+		return nil, role.Fail(role.Usage, fmt.Errorf("model %s: its proxy is no URL", model), "sett up hands it over")
+	}
+	return proxy, nil
 }
 
 // Bounds of requests and answers.

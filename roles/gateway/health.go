@@ -42,7 +42,7 @@ func (s *server) healthy(w http.ResponseWriter, r *http.Request) {
 func withHeaders(m env.Model, keys map[string]string) env.Model {
 	m.Headers = maps.Clone(m.Headers)
 	for name, value := range keys {
-		if header, ok := strings.CutPrefix(name, m.Name+"/"); ok {
+		if header, ok := strings.CutPrefix(name, m.Name+"/"); ok && !env.IsProxyKey(name) {
 			if m.Headers == nil {
 				m.Headers = map[string]string{}
 			}

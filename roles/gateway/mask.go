@@ -9,23 +9,26 @@ import (
 	"strings"
 )
 
-// leastKey is the length of the shortest key that is kept out of answers. Placeholders
-// for servers without keys, such as "ollama", are shorter, and are words of texts.
+// leastKey is the length of the shortest key that is kept out of all answers. Placeholders
+// for servers without keys, such as "ollama", are shorter, and are words of texts: those are
+// kept out of errors and headers alone.
 const leastKey = 12
 
 // mask keeps the providers' keys out of all that leaves the gateway. A star stands for
 // each of their bytes, so that no length changes.
 type mask struct {
-	keys [][]byte
-	most int // the length of the longest
+	keys  [][]byte
+	most  int      // the length of the longest
+	short []string // keys of errors and headers, the longest first
 }
 
 func newMask(keys map[string]string) *mask {
 	m := &mask{}
 	forms := map[string]bool{}
-	for _, value := range keys {
-		for _, secret := range secretsIn(value) {
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		for _, secret := range secretsOf(name, keys[name]) {
 			if len(secret) < leastKey {
+				m.addShort(secret)
 				continue
 			}
 			for _, f := range formsOf(secret) {
@@ -62,8 +65,7 @@ func secretsIn(value string) []string {
 // formsOf are the spellings of a secret: as it is, escaped in JSON and in URLs, and in
 // Base64 at each of the three places where it may begin there.
 func formsOf(secret string) []string {
-	quoted := strings.Trim(string(encodeJSON(secret)), `"`)
-	all := []string{secret, quoted, strings.ReplaceAll(quoted, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret)}
+	all := spellings(secret)
 	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
 			text := encoding.EncodeToString(append(make([]byte, before), secret...))
@@ -72,6 +74,12 @@ func formsOf(secret string) []string {
 		}
 	}
 	return all
+}
+
+// spellings are a secret as it is, and escaped in JSON and in URLs.
+func spellings(secret string) []string {
+	quoted := strings.Trim(string(encodeJSON(secret)), `"`)
+	return []string{secret, quoted, strings.ReplaceAll(quoted, "/", `\/`), url.QueryEscape(secret), url.PathEscape(secret)}
 }
 
 // bytes masks a text where it stands.
@@ -109,7 +117,10 @@ func (m *mask) error(err error) string {
 	if err == nil {
 		return ""
 	}
-	return m.text(err.Error())
+	if isRefused(err) {
+		return m.text(err.Error()) // nobody saw a key: nothing is an echo
+	}
+	return m.words(err.Error())
 }
 
 // leastPart is the length of the shortest beginning of a key that holds up a stream. The

@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -170,5 +171,83 @@ func TestStreamComesAtOnce(t *testing.T) {
 	}
 	if !strings.Contains(text, "[DONE]") {
 		t.Errorf("got %q", text)
+	}
+}
+
+// TestShortKey: a key that may be a word of texts is kept out of errors and headers, however they spell it, and good answers stay as they are.
+func TestShortKey(t *testing.T) {
+	const key = "sk-1234"
+	echoes := []string{
+		"Incorrect API key provided: Bearer sk-1234.", "Bearer sk-1234xyz is wrong", "x-api-key: sk-1234", `{"x-api-key":"sk-1234"}`, "the key 'sk-1234'", "sk-1234", "\nsk-1234\n", "<sk-1234>", "basic sk-1234",
+	}
+	for _, key := range []string{key, "sk-1234/"} {
+		m := newMask(map[string]string{"a": key})
+		for _, echo := range echoes {
+			echo = strings.ReplaceAll(echo, "sk-1234", key)
+			body, err := json.Marshal(map[string]any{"error": map[string]any{"message": echo, "code": 1234}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, text := range []string{m.words(echo), string(m.errorBody(body)), string(m.errorBody([]byte(echo + " is no JSON"))), string(m.errorBody(bytes.ReplaceAll(body, []byte("/"), []byte(`\/`))))} {
+				if strings.Contains(text, "sk-1234") || strings.Count(text, "*") < len(key) {
+					t.Errorf("%s is masked as %s", echo, text)
+				}
+			}
+			if masked := m.errorBody(body); !json.Valid(masked) || !bytes.Contains(masked, []byte(`"code":1234`)) {
+				t.Errorf("%s is broken: %s", body, masked)
+			}
+		}
+	}
+	for name, c := range map[string][3]string{
+		"part of a word":   {"request", "an invalid_request_error, requests", "an invalid_request_error, requests"},
+		"a field's name":   {"error", `{"error": {"message":"no error"}}`, `{"error": {"message":"no *****"}}`},
+		"a number":         {"401", `{"status":401,"text":"got 401"}`, `{"status":401,"text":"got ***"}`},
+		"no letters":       {"---", "a --- b, Bearer ---", "a --- b, Bearer ***"},
+		"a letter":         {"x", "x is no key: x, but Bearer x", "x is no key: *, but Bearer *"},
+		"glued to a quote": {"none", "“none”", "“****”"},
+	} {
+		if got := string(newMask(map[string]string{"a": c[0]}).errorBody([]byte(c[1]))); got != c[2] {
+			t.Errorf("%s: %s, want %s", name, got, c[2])
+		}
+	}
+	for _, api := range model.APIs() {
+		for _, c := range []struct {
+			stream bool
+			step   modeltest.Step
+			good   bool
+		}{
+			{false, modeltest.Step{Fault: modeltest.Unauthorized}, false}, {true, modeltest.Step{Fault: modeltest.Unauthorized}, false}, {true, modeltest.Step{Fault: modeltest.StreamError}, false},
+			{false, modeltest.Text("use sk-1234 as the key"), true}, {true, modeltest.Text("use sk-1234 as the key"), true},
+		} {
+			dir := t.TempDir()
+			c.step.Header = map[string]string{"X-Echo": "Bearer sk-1234", "X-Other": "no:sk-1234"}
+			p := newPlace(t, func(g *env.Gateway) { g.Secrets, g.Models[0].Record = `{"smart":"`+key+`"}`, dir }, c.step)
+			p.mock.Key = key
+			got := p.ask(ask{api: api, stream: c.stream})
+			said := fmt.Sprint(got.header) + p.log.String()
+			for _, e := range p.board.Events("call") {
+				said += e.Reason
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, f := range files {
+				text, err := os.ReadFile(f)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !c.good {
+					said += string(text)
+				}
+			}
+			text := got.body
+			if c.stream && c.good {
+				text = spoken(got.body)
+			}
+			if strings.Contains(said, key) || strings.Contains(text, key) != c.good || !strings.Contains(said, "***") {
+				t.Errorf("%s, stream %t, good %t: %s\n%s", api, c.stream, c.good, text, said)
+			}
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 	"sett/contract/model"
 	line "sett/roles/role/gateway"
+	"sett/roles/role/provider"
 	"sett/roles/role/words"
 )
 
@@ -143,12 +144,8 @@ func (c *call) once(ctx context.Context, cancel context.CancelCauseFunc, pieces 
 	q.ContentLength = size
 	q.Header = c.q.outgoing(c.up.Model, c.up.key)
 	q.URL.RawQuery = c.r.URL.RawQuery
-	answer, err := c.up.client.Do(q) //nolint:bodyclose // the caller reads and closes it
+	answer, err := c.up.way.Do(c.up.client, q) //nolint:bodyclose // the caller reads and closes it
 	if err != nil {
-		var u *url.Error
-		if errors.As(err, &u) {
-			err = u.Err // without the address
-		}
 		return nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(answer.Header.Get("Content-Type"))
@@ -195,7 +192,7 @@ func (g *got) statusOrZero() int {
 // again says whether the request may be repeated, and after which time at least.
 func (c *call) again(g *got, err error) (wait time.Duration, again bool) {
 	if err != nil {
-		return 0, !isTimeout(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, errIdle)
+		return 0, !isTimeout(err) && !isLasting(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, errIdle)
 	}
 	switch {
 	case g.status == http.StatusTooManyRequests && outOfMoney(g.head):
@@ -266,13 +263,15 @@ func (c *call) lastWord(ctx context.Context, g *got, err error) (*got, int, *lin
 		case cause != nil:
 			return refuse(http.StatusGatewayTimeout, "%v", cause)
 		case isTimeout(err):
-			return refuse(http.StatusGatewayTimeout, "no answer in time: %v", err)
+			return refuse(http.StatusGatewayTimeout, "no answer in time: %s", c.s.mask.error(err))
 		}
-		return refuse(http.StatusBadGateway, "the provider is out of reach: %v", err)
+		return refuse(http.StatusBadGateway, "the provider is out of reach: %s", c.s.mask.error(err))
 	}
 	kind, _, _ := mime.ParseMediaType(g.header.Get("Content-Type"))
 	encoding := g.header.Get("Content-Encoding")
 	switch {
+	case g.status == http.StatusProxyAuthRequired && c.up.way.Proxy != nil:
+		return refuse(http.StatusBadGateway, "the proxy %s answers %d; %s", provider.Show(c.up.way.Proxy), g.status, provider.NeedsUser)
 	case g.status >= 300 && g.status < 400:
 		to, _ := url.Parse(g.header.Get("Location"))
 		if to == nil {

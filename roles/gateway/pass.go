@@ -70,6 +70,9 @@ func (c *call) header(g *got) {
 		case name == "Set-Cookie", name == "Content-Length", name == "Content-Encoding", name == line.ShouldRetry, name == "Alt-Svc", name == "Date":
 		default:
 			for _, v := range values {
+				if name != "Content-Type" {
+					v = c.s.mask.words(v)
+				}
 				h.Add(name, c.s.mask.text(v))
 			}
 		}
@@ -85,6 +88,9 @@ func (c *call) header(g *got) {
 
 // passWhole passes on an answer that is there.
 func (c *call) passWhole(g *got) {
+	if g.status >= 300 || errorIn(g.head) != "" {
+		g.head = c.s.mask.errorBody(g.head)
+	}
 	c.s.mask.bytes(g.head)
 	c.take(g.head)
 	_, _ = c.hash.Write(g.head)
@@ -212,6 +218,12 @@ func (c *call) event(hold *seam, event []byte) (free [][]byte, last bool) {
 		return nil, false
 	}
 	data := eventData(event)
+	said := errorIn(data.in(event))
+	if said != "" || failed(data.in(event)) {
+		event = c.s.mask.errorEvent(event, data)
+		data = eventData(event)
+		said = errorIn(data.in(event))
+	}
 	found := texts(event, data)
 	for _, t := range found {
 		c.text += int64(t.to - t.from)
@@ -219,7 +231,7 @@ func (c *call) event(hold *seam, event []byte) (free [][]byte, last bool) {
 	only, last := c.used.event(c.q.api, data.in(event))
 	if last {
 		c.whole = true
-	} else if said := errorIn(data.in(event)); said != "" {
+	} else if said != "" {
 		c.reason = "the provider ended the stream: " + c.s.mask.text(said)
 	}
 	if c.tape != nil {

@@ -3,24 +3,26 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"time"
 
 	"sett/contract/env"
 	"sett/roles/role"
+	"sett/roles/role/provider"
 )
 
 // upstream is a model with its provider's key.
 type upstream struct {
 	env.Model
 	key     string
+	way     provider.Way
 	client  *http.Client
 	slots   chan struct{}
 	retries int
@@ -33,11 +35,10 @@ type upstream struct {
 const (
 	usualRetries     = 3
 	usualConcurrency = 64
-	dialTime         = 10 * time.Second
 	mostAnswerHeader = 256 << 10
 )
 
-func newUpstream(m env.Model, key string, p pace) (*upstream, error) {
+func newUpstream(m env.Model, key string, proxy *url.URL, p pace) (*upstream, error) {
 	u := &upstream{Model: m, key: key, retries: usualRetries, idle: cmp.Or(m.Idle, p.idle), slots: make(chan struct{}, cmp.Or(m.Concurrency, usualConcurrency))}
 	if m.Retries != nil {
 		u.retries = *m.Retries
@@ -70,14 +71,10 @@ func newUpstream(m env.Model, key string, p pace) (*upstream, error) {
 			return nil, role.Fail(role.Environment, fmt.Errorf("model %s: ca_file: %w", m.Name, err), "")
 		}
 	}
-	dialer := &net.Dialer{Timeout: dialTime, KeepAlive: dialTime}
-	u.client = &http.Client{
-		Transport: &http.Transport{
-			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: dialTime, DisableCompression: true, TLSClientConfig: &tls.Config{RootCAs: trusted},
-			ResponseHeaderTimeout: cmp.Or(m.Timeout, p.header), MaxResponseHeaderBytes: mostAnswerHeader, IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 64,
-		},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	u.way = provider.Way{Proxy: proxy, Trusted: trusted}
+	u.client = u.way.Client()
+	t := u.client.Transport.(*http.Transport)
+	t.ResponseHeaderTimeout, t.MaxResponseHeaderBytes, t.IdleConnTimeout, t.MaxIdleConnsPerHost = cmp.Or(m.Timeout, p.header), mostAnswerHeader, time.Minute, 64
 	return u, nil
 }
 
@@ -99,6 +96,12 @@ func isTimeout(err error) bool {
 
 // isRefused says whether the provider never got the request.
 func isRefused(err error) bool {
-	var op *net.OpError
-	return errors.As(err, &op) && op.Op == "dial"
+	var unsent *provider.Unsent
+	return errors.As(err, &unsent)
+}
+
+// isLasting says whether a repetition would fail in the same way.
+func isLasting(err error) bool {
+	var unsent *provider.Unsent
+	return errors.As(err, &unsent) && unsent.Lasting
 }

@@ -32,7 +32,7 @@ type job struct {
 	known   bool              // the board was seen before
 	pinned  pin.Set           // the clan's own files, as they are in the working tree
 	values  map[string]string // of the host's variables that programs get, by name
-	keys    map[string]string // of models, by name; and headers with values of this machine, as NAME/HEADER
+	keys    map[string]string // of models, by name; headers with values of this machine, as NAME/HEADER; proxies, by env.ProxyKey
 	unfit   map[string]bool   // agents with a program that cannot be run, and "" for the notifier; nil: not known
 	certain bool              // the board has that mark, or gets it, if it is used at all
 	mark    blackboard.Mark   // of the board: as it was seen before, or a new one; settle makes it the board's

@@ -38,6 +38,7 @@ type facts struct {
 	before     *config.Config // the configuration of the running instance
 	address    string         // where sett's own blackboard was and can stay; empty: nowhere
 	notices    []string       // about programs that cannot be run
+	proxies    []string       // about proxies that the model gateway may not reach
 	engine     *engineFacts   // nil: with processes
 	pins       pinFacts
 	authority  authority // of the server of the blackboard

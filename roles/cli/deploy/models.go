@@ -35,7 +35,7 @@ const (
 	mostCertificates = 1 << 20
 )
 
-// readKeys reads the keys of the models, and the headers that have values of this machine.
+// readKeys reads the keys of the models, the headers that have values of this machine, and the proxies.
 // A model that only replays needs no key.
 func readKeys(at *instance.Locator, c *config.Config, configFile string) (map[string]string, error) {
 	keys := map[string]string{}
@@ -56,6 +56,13 @@ func readKeys(at *instance.Locator, c *config.Config, configFile string) (map[st
 		}
 		for name, value := range headers {
 			keys[m.Name+"/"+name] = value
+		}
+		proxy, err := Proxy(at, m)
+		if err != nil {
+			return nil, err
+		}
+		if proxy != nil {
+			keys[env.ProxyKey(m.Name)] = proxy.String()
 		}
 	}
 	return keys, nil
@@ -164,31 +171,28 @@ func noteModels(u *upRun) error {
 	if err != nil {
 		return err
 	}
+	if f.desired.Runtime == config.RuntimeDocker {
+		noteProxies(f, keys)
+		proxiesForContainer(keys)
+	}
 	u.keys = keys
 	if f.state.ValuesKey == "" {
 		f.state.ValuesKey = rand.Text()
 	}
-	text, err := json.Marshal(keys) // sorted by name
-	if err != nil {
-		return fmt.Errorf("encode keys: %w", err)
-	}
-	h := hmac.New(sha256.New, []byte(f.state.ValuesKey))
-	_, _ = h.Write(text) // cannot fail
 	for i := range f.desired.Models {
 		m := &f.desired.Models[i]
-		if m.CAFile == "" || m.Replay != "" {
+		if m.Replay != "" {
 			m.CAFile = ""
-			continue
+		} else if m.CAFile != "" {
+			m.CAFile = HostPath(u.at, f.file, m.CAFile)
 		}
-		m.CAFile = HostPath(u.at, f.file, m.CAFile)
-		certificates, err := readCertificates(u.at, *m)
-		if err != nil {
-			return err
-		}
-		_, _ = h.Write(certificates)
+	}
+	digest, err := keysDigest(u.at, f.state.ValuesKey, f.desired.Models, f.file, keys)
+	if err != nil {
+		return err
 	}
 	if r := f.desired.Services.ModelGateway.Resolved; r != nil {
-		r.Values = hex.EncodeToString(h.Sum(nil))
+		r.Values = digest
 	}
 	for i := range f.desired.Models {
 		if err := placeRecords(u.at, f.file, f.root, &f.desired.Models[i]); err != nil {
@@ -196,6 +200,49 @@ func noteModels(u *upRun) error {
 		}
 	}
 	return nil
+}
+
+// keysDigest is the keyed digest of the keys, and of the certificates of the models.
+func keysDigest(at *instance.Locator, key string, models []config.Model, configFile string, keys map[string]string) (string, error) {
+	text, err := json.Marshal(keys) // sorted by name
+	if err != nil {
+		return "", fmt.Errorf("encode keys: %w", err)
+	}
+	h := hmac.New(sha256.New, []byte(key))
+	_, _ = h.Write(text) // cannot fail
+	for _, m := range models {
+		if m.CAFile == "" || m.Replay != "" {
+			continue
+		}
+		m.CAFile = HostPath(at, configFile, m.CAFile)
+		certificates, err := readCertificates(at, m)
+		if err != nil {
+			return "", err
+		}
+		_, _ = h.Write(certificates)
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// SameKeys says whether a sett up would hand the instance's model gateway the same keys, proxies and certificates as the last one did.
+func SameKeys(at *instance.Locator, in *instance.Instance, c *config.Config, configFile string) (bool, error) {
+	before, err := in.Config()
+	if err != nil {
+		return false, err
+	}
+	r := before.Services.ModelGateway.Resolved
+	if r == nil || r.Values == "" {
+		return true, nil
+	}
+	keys, err := readKeys(at, c, configFile)
+	if err != nil {
+		return false, err
+	}
+	if in.Runtime == config.RuntimeDocker {
+		proxiesForContainer(keys)
+	}
+	digest, err := keysDigest(at, in.ValuesKey, c.Models, configFile, keys)
+	return digest == r.Values, err
 }
 
 // placeRecords gives the folders of a model's records their whole paths.

@@ -350,7 +350,7 @@ func (p *Plan) noteFirst(f *facts) {
 			p.note(&p.atOnce, "%s", text)
 		}
 	}
-	for _, text := range f.notices {
+	for _, text := range slices.Concat(f.notices, f.proxies) {
 		p.note(&p.atOnce, "%s", text)
 	}
 	p.notePinned(f)

@@ -1,9 +1,8 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,9 @@ import (
 	"sett/contract/model"
 	"sett/roles/cli/deploy"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
+	"sett/roles/role/provider"
 	"sett/runtime/roots"
 )
 
@@ -44,7 +45,22 @@ func (x *exam) models(ctx context.Context) []Finding {
 		all.Go(func() { each[i] = x.model(ctx, m) })
 	}
 	all.Wait()
-	return slices.Concat(each...)
+	return append(slices.Concat(each...), x.modelsAsStarted(ctx)...)
+}
+
+// modelsAsStarted says whether the running gateway has the keys and proxies with which the models were just asked.
+func (x *exam) modelsAsStarted(ctx context.Context) []Finding {
+	if x.meant == nil {
+		return nil
+	}
+	if asks, err := x.unagreed("models."); err != nil || len(asks) > 0 {
+		return nil
+	}
+	same, err := deploy.SameKeys(x.at, x.meant, x.sheet.config, x.sheet.path)
+	if err != nil || same || status.Inspect(ctx, x.at, x.meant, false).State == status.Stopped {
+		return nil
+	}
+	return []Finding{warning(x.meant.Name, "sett up", "its model gateway was started with another key, proxy or certificate than this shell and sett.yml have now")}
 }
 
 func (x *exam) model(ctx context.Context, m config.Model) []Finding {
@@ -71,16 +87,54 @@ func (x *exam) model(ctx context.Context, m config.Model) []Finding {
 	if err != nil {
 		return append(all, wrong(m.Name, err))
 	}
-	names, err := listModels(ctx, m, key, trusted)
+	proxy, err := deploy.Proxy(x.at, m)
+	if err != nil {
+		return append(all, wrong(m.Name, err))
+	}
+	if proxy != nil && config.Loopback(proxy.Hostname()) {
+		if containers, _ := x.inContainers(); containers {
+			all = append(all, inReach(ctx, m.Name, proxy))
+		}
+	}
+	way := provider.Way{Proxy: proxy, Trusted: trusted}
+	names, err := listModels(ctx, m, key, way)
+	shown := role.Clean(m.BaseURL)
+	if proxy != nil {
+		shown += " through the proxy " + role.Clean(provider.Show(proxy))
+	}
+	var unsent *provider.Unsent
 	switch {
+	case errors.As(err, &unsent):
+		return append(all, problem(m.Name, cmp.Or(unsent.Remedy, "check base_url of models."+m.Name), "%s does not answer: %s", role.Clean(m.BaseURL), role.Clean(unsent.Cause())))
 	case err != nil:
 		return append(all, problem(m.Name, "check base_url and the key of models."+m.Name, "%v", err))
 	case len(names) == 0:
-		return append(all, fine(m.Name, "%s answers, and lists no models", role.Clean(m.BaseURL)))
+		return append(all, fine(m.Name, "%s answers, and lists no models", shown))
 	case !slices.Contains(names, m.Model):
-		return append(all, warning(m.Name, "model: in models."+m.Name+" is the name as the provider has it", "%s does not list %s; it has %s", role.Clean(m.BaseURL), role.Clean(m.Model), someOf(names)))
+		return append(all, warning(m.Name, "model: in models."+m.Name+" is the name as the provider has it", "%s does not list %s; it has %s", shown, role.Clean(m.Model), someOf(names)))
 	}
-	return append(all, fine(m.Name, "%s has %s", role.Clean(m.BaseURL), role.Clean(m.Model)))
+	return append(all, fine(m.Name, "%s has %s", shown, role.Clean(m.Model)))
+}
+
+// usualPorts are the ports of proxies that name none.
+var usualPorts = map[string]string{"http": "80", "https": "443", "socks5": "1080", "socks5h": "1080"}
+
+// inReach says whether containers reach a proxy that this machine reaches by its loopback address.
+func inReach(ctx context.Context, subject string, proxy *url.URL) Finding {
+	at := role.Clean(provider.Show(proxy))
+	const do = "have it listen there, too, or export another proxy before sett up"
+	there, port := bridgeAddress(), cmp.Or(proxy.Port(), usualPorts[proxy.Scheme])
+	if there == "" {
+		return warning(subject, do, "containers reach no proxy on 127.0.0.1: %s must listen on %s, too", at, bridge(port))
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", net.JoinHostPort(there, port))
+	if err != nil {
+		return warning(subject, do, "containers do not reach the proxy %s: it listens on 127.0.0.1, and not on %s", at, bridge(port))
+	}
+	_ = c.Close()
+	return fine(subject, "containers reach the proxy %s as this machine, on %s", at, bridge(port))
 }
 
 // unagreed returns the rights below a key that nobody agreed to: anybody may have written
@@ -97,9 +151,17 @@ func (x *exam) unagreed(below string) ([]config.Right, error) {
 	return agreed.Growth(slices.DeleteFunc(rights, func(r config.Right) bool { return !strings.HasPrefix(r.Key, below) })), nil
 }
 
-// bridge is the address of this machine that containers reach by the engine's gateway.
+// bridge is the address of this machine that containers reach by the engine's gateway, in words.
 func bridge(port string) string {
-	host := "0.0.0.0 or the engine's bridge"
+	host := cmp.Or(bridgeAddress(), "0.0.0.0 or the engine's bridge")
+	if port == "" {
+		return host
+	}
+	return host + ", port " + port
+}
+
+// bridgeAddress is that address; empty: it is not known.
+func bridgeAddress() (host string) {
 	if docker, err := net.InterfaceByName("docker0"); err == nil {
 		addrs, _ := docker.Addrs()
 		for _, a := range addrs {
@@ -108,10 +170,7 @@ func bridge(port string) string {
 			}
 		}
 	}
-	if port == "" {
-		return host
-	}
-	return host + ", port " + port
+	return host
 }
 
 func someOf(names []string) string {
@@ -123,7 +182,7 @@ func someOf(names []string) string {
 }
 
 // listModels asks for GET /v1/models. A provider without that page has no names.
-func listModels(ctx context.Context, m config.Model, key string, trusted *x509.CertPool) ([]string, error) {
+func listModels(ctx context.Context, m config.Model, key string, way provider.Way) ([]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, modelsTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, m.BaseURL+"/models", nil)
@@ -140,16 +199,14 @@ func listModels(ctx context.Context, m config.Model, key string, trusted *x509.C
 	default:
 		req.Header.Set("Authorization", "Bearer "+key)
 	}
-	client := &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment, TLSClientConfig: &tls.Config{RootCAs: trusted}},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it would get the key
-	}
-	res, err := client.Do(req)
-	if err != nil {
-		var failed *url.Error
-		if errors.As(err, &failed) {
-			err = failed.Err
-		}
+	client := way.Client()
+	defer client.CloseIdleConnections()
+	res, err := way.Do(client, req)
+	var unsent *provider.Unsent
+	switch {
+	case errors.As(err, &unsent):
+		return nil, err
+	case err != nil:
 		return nil, fmt.Errorf("%s does not answer: %w", role.Clean(m.BaseURL), err)
 	}
 	defer res.Body.Close()
@@ -157,6 +214,11 @@ func listModels(ctx context.Context, m config.Model, key string, trusted *x509.C
 	case http.StatusOK:
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		return nil, nil
+	case http.StatusProxyAuthRequired:
+		if way.Proxy != nil {
+			return nil, &provider.Unsent{Err: fmt.Errorf("the proxy answers %d", res.StatusCode), Remedy: provider.NeedsUser, Proxy: way.Proxy}
+		}
+		return nil, fmt.Errorf("%s answers %d", role.Clean(m.BaseURL), res.StatusCode)
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, fmt.Errorf("%s refuses the key (%d)", role.Clean(m.BaseURL), res.StatusCode)
 	default:
