@@ -3,6 +3,7 @@ package instance
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -153,7 +154,8 @@ func Within(path, root string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// Config reads sett.yml and returns it with its path.
+// Config reads sett.yml and returns it with its path. The runtime of a file that names none
+// is KeptRuntime, unless an option says otherwise.
 func (l *Locator) Config(options ...config.Option) (*config.Config, string, error) {
 	path, err := l.ConfigFile()
 	if err != nil {
@@ -171,11 +173,22 @@ func (l *Locator) Config(options ...config.Option) (*config.Config, string, erro
 		}
 		return nil, path, role.Fail(role.Usage, fmt.Errorf("read configuration %s: %w", path, err), "%s", hint)
 	}
-	c, err := config.Parse(l.Relative(path), src, options...)
+	c, err := config.Parse(l.Relative(path), src, append([]config.Option{KeptRuntime(l)}, options...)...)
 	if err != nil {
 		return nil, path, role.Fail(role.Usage, errors.New(role.CleanText(err.Error())), "")
 	}
 	return c, path, nil
+}
+
+// KeptRuntime has a file without a runtime read with that of the existing instance: with
+// another one, sett up would start it with another, empty ledger.
+func KeptRuntime(l *Locator) config.Option {
+	quiet, before := *l.Terminal, ""
+	quiet.Stderr = io.Discard // the command itself warns about instances, or is not about them
+	if in, err := l.With(&quiet, l.Flags).Find(); err == nil {
+		before = in.Runtime
+	}
+	return config.DefaultRuntime(before)
 }
 
 // Source returns the text of a configuration. In the workspace, no link leads out of it;
