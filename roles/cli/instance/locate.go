@@ -96,12 +96,24 @@ func WithTree(dir string) error {
 			}
 		}
 		if found == 3 {
-			return role.Fail(role.Usage, fmt.Errorf("%s is a bare git repository: it has no working tree", up), "work in a clone of it: git clone")
+			bare := &bareError{up}
+			return role.Fail(role.Usage, bare, "%s", bare.remedy())
 		}
 		if up == filepath.Dir(up) {
 			return nil
 		}
 	}
+}
+
+// bareError is that of a bare git repository at a path.
+type bareError struct{ path string }
+
+func (e *bareError) Error() string {
+	return e.path + " is a bare git repository: it has no working tree"
+}
+
+func (e *bareError) remedy() string {
+	return "work in a clone of it: git clone " + role.ShellWord(e.path)
 }
 
 // Workspace returns the root of the git repository that the directory belongs
@@ -268,10 +280,16 @@ func findAmong(l *Locator, all []*Instance) (*Instance, error) {
 	}
 	root, err := l.Workspace()
 	if err != nil {
-		if len(all) == 0 {
-			return nil, role.Fail(role.NotFound, err, "there is no instance at all; sett init && sett up makes one")
+		var hints []string
+		if bare := (*bareError)(nil); errors.As(err, &bare) {
+			hints = append(hints, bare.remedy())
+		} else if len(all) == 0 {
+			hints = append(hints, "there is no instance at all; sett init && sett up makes one")
 		}
-		return nil, role.Fail(role.NotFound, err, "name an instance with --name: %s", strings.Join(Names(all), ", "))
+		if len(all) > 0 {
+			hints = append(hints, "name an instance with --name: "+strings.Join(Names(all), ", "))
+		}
+		return nil, role.Fail(role.NotFound, err, "%s", strings.Join(hints, ", or "))
 	}
 	in, err := OfWorkspace(all, root)
 	if err == nil && in == nil {
