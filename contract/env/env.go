@@ -5,6 +5,7 @@ package env
 
 import (
 	"encoding/json"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -187,11 +188,24 @@ func WithoutUnit(environ []string) []string {
 var inherited = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LC_ALL", "LC_CTYPE",
 	"SSL_CERT_FILE", "SSL_CERT_DIR", LogFormat, LogLevel}
 
+// Home is the user's home directory by a look-up of variables; empty: there is none. A
+// relative HOME counts as none, as the XDG specification says of its own variables: it
+// would be another directory for each part, and one in the repository for most.
+func Home(getenv func(string) string) string {
+	if home := getenv("HOME"); path.IsAbs(home) {
+		return home
+	}
+	return ""
+}
+
 // Inherited returns the variables that every local unit inherits.
 func Inherited(environ []string) []string {
 	var out []string
 	for _, v := range environ {
-		name, _, _ := strings.Cut(v, "=")
+		name, value, _ := strings.Cut(v, "=")
+		if name == "HOME" && Home(func(string) string { return value }) == "" {
+			continue
+		}
 		for _, keep := range inherited {
 			if name == keep {
 				out = append(out, v)

@@ -177,10 +177,21 @@ func TestSecretsAreNotShown(t *testing.T) {
 	}
 }
 
+func TestHome(t *testing.T) {
+	for home, want := range map[string]string{"": "", ".": "", "rel": "", "./rel": "", "~": "", "/": "/", "/home/me": "/home/me"} {
+		if got := env.Home(func(name string) string { return map[string]string{"HOME": home}[name] }); got != want {
+			t.Errorf("HOME=%s: %q, want %q", home, got, want)
+		}
+	}
+}
+
 func TestInherited(t *testing.T) {
 	host := []string{"PATH=/bin", "AWS_SECRET=x", "HOME=/root", "SETT_LOG_LEVEL=debug", "SETT_UNIT=u", "REDIS_URL=r", "LANG=C", "PATHS=x"}
 	if got := env.Inherited(host); !slices.Equal(got, []string{"PATH=/bin", "HOME=/root", "SETT_LOG_LEVEL=debug", "LANG=C"}) {
 		t.Errorf("inherited %q", got)
+	}
+	if got := env.Inherited([]string{"HOME=rel", "LANG=C", "HOME="}); !slices.Equal(got, []string{"LANG=C"}) {
+		t.Errorf("a relative home is inherited: %q", got)
 	}
 	if got := env.WithoutUnit([]string{"A=1", "SETT_UNIT=u", "SETT_UNITS=x"}); !slices.Equal(got, []string{"A=1", "SETT_UNITS=x"}) {
 		t.Errorf("without the unit: %q", got)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -32,10 +33,14 @@ func TestBareRepository(t *testing.T) {
 		return "", false
 	}
 	for _, dir := range []string{repo, filepath.Join(repo, "refs")} {
-		for _, command := range []string{"init", "up"} {
+		for command, code := range map[string]role.Code{"init": role.Usage, "up": role.Usage, "forage x": role.NotFound} {
 			e.Args = []string{"-C", dir}
-			if _, err := invoke(t.Context(), e, command); role.CodeOf(err) != role.Usage || !strings.Contains(err.Error(), "clan.git is a bare git repository") {
+			_, err := invoke(t.Context(), e, strings.Fields(command)...)
+			if role.CodeOf(err) != code || !strings.Contains(err.Error(), "clan.git is a bare git repository") {
 				t.Errorf("sett %s in %s: %v", command, dir, err)
+			}
+			if fault := (*role.Error)(nil); !errors.As(err, &fault) || fault.Hint != "work in a clone of it: git clone "+repo {
+				t.Errorf("sett %s in %s has the hint %q", command, dir, fault.Hint)
 			}
 		}
 	}

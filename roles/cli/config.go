@@ -26,8 +26,9 @@ func (configCmd) Help() string {
 	return `Prints sett.yml as it applies, with every default and without aliases. What is printed
 is a sett.yml itself, and means the same. Or it says everything that is wrong with the
 file, each with line, column and what to do about it, and ends with exit code 2. It
-looks at nothing but the file: no engine, no image. Only for a type in approve that no
-agent's bids name does it ask the blackboard of this repository's instance, if that runs.
+looks at nothing but the file: no engine, no image. But a file that names no runtime is
+read with that of this repository's instance, as by sett up, and for a type in approve
+that no agent's bids name it asks the blackboard of that instance, if it runs.
 
 With -q it only checks, and prints nothing where all is well.
 

@@ -107,7 +107,7 @@ func (c *initCmd) Run(a *app) error {
 			return err
 		}
 	}
-	w := initPlace{dir: root, inGit: inGit, git: git.At(a.Environ(), root)}
+	w := initPlace{dir: root, inGit: inGit, git: git.At(a.Environ(), root), at: a.at.With(&a.Terminal, instance.Flags{Directory: root, Config: instance.ConfigName})}
 	if dir := a.at.Relative(root); dir != "." {
 		w.cd = "cd " + dir + " && "
 	}
@@ -136,8 +136,8 @@ func (c *initCmd) Run(a *app) error {
 	if p.replaced && p.kind != "" {
 		a.Sayf("sett: note: this replaces the clan of the sett init before, which nobody has changed; agents/example-agent is left\n")
 	}
-	if own := a.at.With(&a.Terminal, instance.Flags{Directory: root, Config: instance.ConfigName}); p.own {
-		if err := instance.AgreeToOwn(own); err != nil {
+	if p.own {
+		if err := instance.AgreeToOwn(w.at); err != nil {
 			a.Sayf("sett: warning: %v; sett try will ask\n", err)
 		}
 	}
@@ -149,6 +149,7 @@ type initPlace struct {
 	dir   string
 	inGit bool
 	git   git.Repository
+	at    *instance.Locator
 	cd    string // the beginning of a command line to type for it
 }
 
@@ -188,7 +189,7 @@ func (c *initCmd) plan(ctx context.Context, w initPlace) (p initPlan, err error)
 	if p.replaced = untouched(before); p.replaced {
 		before = nil // its agent would take the goals that the example is about
 	}
-	e, err := starter.Add(c.Example, string(before), c.Model, confine.Level() > 0)
+	e, err := starter.Add(c.Example, string(before), c.Model, confine.Level() > 0, instance.KeptRuntime(w.at))
 	if err != nil {
 		return p, err
 	}

@@ -23,8 +23,8 @@ type planCmd struct {
 func (planCmd) Help() string {
 	return `Draws the clan of sett.yml before anything runs: for each type of artefact the agents that
 review it and work on it, by phase, and what these make of it; the gates; where a goal
-can end, and where it may stall. It looks at nothing but the file,
-unless --walked is set.
+can end, and where it may stall. It looks at nothing but the file, and as sett up at the
+runtime that this repository's instance has, unless --walked is set.
 
 With --walked each arrow says how often it was walked, how long its tool ran on average and
 at most, and how often it failed, asked or rejected; a gate how long people took. All entries

@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"time"
 
+	"sett/contract/env"
 	"sett/roles/cli/act"
 	"sett/roles/cli/board"
 	"sett/roles/cli/instance"
@@ -200,7 +201,7 @@ func openBrowser(a *app, server *ui.Server, in *instance.Instance, address strin
 			break
 		}
 	}
-	remove, err := ui.Opener{Program: program, Dir: ui.OpenerDir(in.Dir, a.Getenv("HOME"))}.Open(server, address)
+	remove, err := ui.Opener{Program: program, Dir: ui.OpenerDir(in.Dir, env.Home(a.Getenv))}.Open(server, address)
 	if err != nil {
 		return none, false
 	}

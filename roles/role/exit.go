@@ -97,19 +97,33 @@ func Passing(err error) bool {
 	return errors.Is(err, ErrNotRunning) || errors.Is(err, blackboard.ErrStopping)
 }
 
+// ErrorLabel and HintLabel begin the fault and the hint of a reported error.
+const (
+	ErrorLabel = "sett: error: "
+	HintLabel  = "sett: hint: "
+)
+
 // Report prints an error for people: first the fault, then the hint. It cleans both,
 // because an error may carry control characters from anywhere.
 func Report(w io.Writer, err error) {
 	lines := strings.Split(strings.TrimRight(CleanText(err.Error()), "\n"), "\n")
 	for i, line := range lines {
 		if i == 0 {
-			_, _ = fmt.Fprintf(w, "sett: error: %s\n", line)
+			_, _ = fmt.Fprintln(w, labelled(ErrorLabel, line))
 			continue
 		}
 		_, _ = fmt.Fprintf(w, "  %s\n", line)
 	}
 	var e *Error
 	if errors.As(err, &e) && e.Hint != "" {
-		_, _ = fmt.Fprintf(w, "sett: hint: %s\n", CleanText(e.Hint))
+		_, _ = fmt.Fprintln(w, labelled(HintLabel, CleanText(e.Hint)))
 	}
+}
+
+// labelled is a text behind its label. On a narrow terminal the label's line has nothing else.
+func labelled(label, text string) string {
+	if text == "" || text[0] == '\n' {
+		label = strings.TrimRight(label, " ")
+	}
+	return label + text
 }

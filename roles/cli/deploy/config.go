@@ -13,21 +13,16 @@ import (
 	"sett/roles/role"
 )
 
-// readConfig reads sett.yml and applies the flags of the command line. If neither
-// names a runtime, the runtime of the existing instance stays: with another one it would
-// have another, empty ledger.
+// readConfig reads sett.yml and applies the flags of the command line.
 func (u *upRun) readConfig() (f *facts, err error) {
 	at, o := u.at, u.options
 	f = &facts{sett: ThisSett(at.Build)}
-	before, said := "", ""
-	if in, err := at.Find(); err == nil {
-		before = in.Runtime
-	}
-	if f.desired, f.file, err = at.Config(config.WithRuntime(o.Runtime), config.DefaultRuntime(before), config.NoteRuntime(&said), config.NoteWarnings(&f.doubts)); err != nil {
+	said := ""
+	if f.desired, f.file, err = at.Config(config.WithRuntime(o.Runtime), config.NoteRuntime(&said), config.NoteWarnings(&f.doubts)); err != nil {
 		return nil, err
 	}
 	c := f.desired
-	f.asBefore = o.Runtime == "" && said == "" && before == config.RuntimeProcess
+	f.asBefore = o.Runtime == "" && said == "" && c.Runtime == config.RuntimeProcess
 	if f.rights, err = instance.Rights(at, c, said, f.file); err != nil {
 		return nil, err
 	}

@@ -150,8 +150,8 @@ func modelHeaders(at *instance.Locator, m config.Model) (map[string]string, erro
 // HostPath is the place of a file that sett.yml names: relative to sett.yml, or to the
 // home directory after ~/.
 func HostPath(at *instance.Locator, configFile, name string) string {
-	if rest, ok := strings.CutPrefix(name, "~/"); ok {
-		return filepath.Join(at.Getenv("HOME"), rest)
+	if rest, ok := strings.CutPrefix(name, "~/"); ok && env.Home(at.Getenv) != "" {
+		return filepath.Join(env.Home(at.Getenv), rest)
 	}
 	if filepath.IsAbs(name) {
 		return filepath.Clean(name)

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"sett/contract/config"
+	"sett/contract/env"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/confine"
@@ -47,7 +50,11 @@ func WritablePlaces(at *instance.Locator, l *config.Local, root string) ([]strin
 		return nil, role.Fail(role.Environment, err, "")
 	}
 	var all []string
-	for i, place := range l.Places(root, at.Getenv("HOME")) {
+	home := env.Home(at.Getenv)
+	if i := slices.IndexFunc(l.Write, func(p string) bool { return strings.HasPrefix(p, "~") }); i >= 0 && home == "" {
+		return nil, role.Fail(role.Usage, fmt.Errorf("local.write: %s: there is no home directory", role.Clean(l.Write[i])), "set HOME to an absolute path")
+	}
+	for i, place := range l.Places(root, home) {
 		said := l.Write[i]
 		found, err := filepath.EvalSymlinks(place)
 		switch {

@@ -21,7 +21,7 @@ type sheet struct {
 	err     error
 }
 
-func readSheet(_ context.Context, at *instance.Locator, runtime string) sheet {
+func readSheet(_ context.Context, at *instance.Locator) sheet {
 	var s sheet
 	if s.path, s.err = at.ConfigFile(); s.err != nil {
 		return s
@@ -30,7 +30,7 @@ func readSheet(_ context.Context, at *instance.Locator, runtime string) sheet {
 	if src, s.err = instance.Source(at, s.path); s.err != nil {
 		return s
 	}
-	s.config, s.err = config.Parse(at.Relative(s.path), src, config.DefaultRuntime(runtime), config.NoteRuntime(&s.runtime))
+	s.config, s.err = config.Parse(at.Relative(s.path), src, instance.KeptRuntime(at), config.NoteRuntime(&s.runtime))
 	if s.err != nil {
 		s.config = nil
 		return s

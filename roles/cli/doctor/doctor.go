@@ -163,11 +163,7 @@ func newExam(ctx context.Context, at *instance.Locator) *exam {
 	if x.meantErr == nil {
 		x.meant, x.meantErr = at.Find()
 	}
-	runtime := ""
-	if x.meant != nil {
-		runtime = x.meant.Runtime // where sett up leaves it, if sett.yml does not say
-	}
-	x.sheet = readSheet(ctx, at, runtime)
+	x.sheet = readSheet(ctx, at)
 	go func() {
 		defer close(x.engines.done)
 		limited, cancel := context.WithTimeout(ctx, engineTime)

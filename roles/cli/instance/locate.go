@@ -3,6 +3,7 @@ package instance
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -95,12 +96,24 @@ func WithTree(dir string) error {
 			}
 		}
 		if found == 3 {
-			return role.Fail(role.Usage, fmt.Errorf("%s is a bare git repository: it has no working tree", up), "work in a clone of it: git clone")
+			bare := &bareError{up}
+			return role.Fail(role.Usage, bare, "%s", bare.remedy())
 		}
 		if up == filepath.Dir(up) {
 			return nil
 		}
 	}
+}
+
+// bareError is that of a bare git repository at a path.
+type bareError struct{ path string }
+
+func (e *bareError) Error() string {
+	return e.path + " is a bare git repository: it has no working tree"
+}
+
+func (e *bareError) remedy() string {
+	return "work in a clone of it: git clone " + role.ShellWord(e.path)
 }
 
 // Workspace returns the root of the git repository that the directory belongs
@@ -153,7 +166,8 @@ func Within(path, root string) bool {
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
-// Config reads sett.yml and returns it with its path.
+// Config reads sett.yml and returns it with its path. The runtime of a file that names none
+// is KeptRuntime, unless an option says otherwise.
 func (l *Locator) Config(options ...config.Option) (*config.Config, string, error) {
 	path, err := l.ConfigFile()
 	if err != nil {
@@ -171,11 +185,22 @@ func (l *Locator) Config(options ...config.Option) (*config.Config, string, erro
 		}
 		return nil, path, role.Fail(role.Usage, fmt.Errorf("read configuration %s: %w", path, err), "%s", hint)
 	}
-	c, err := config.Parse(l.Relative(path), src, options...)
+	c, err := config.Parse(l.Relative(path), src, append([]config.Option{KeptRuntime(l)}, options...)...)
 	if err != nil {
 		return nil, path, role.Fail(role.Usage, errors.New(role.CleanText(err.Error())), "")
 	}
 	return c, path, nil
+}
+
+// KeptRuntime has a file without a runtime read with that of the existing instance: with
+// another one, sett up would start it with another, empty ledger.
+func KeptRuntime(l *Locator) config.Option {
+	quiet, before := *l.Terminal, ""
+	quiet.Stderr = io.Discard // the command itself warns about instances, or is not about them
+	if in, err := l.With(&quiet, l.Flags).Find(); err == nil {
+		before = in.Runtime
+	}
+	return config.DefaultRuntime(before)
 }
 
 // Source returns the text of a configuration. In the workspace, no link leads out of it;
@@ -255,10 +280,16 @@ func findAmong(l *Locator, all []*Instance) (*Instance, error) {
 	}
 	root, err := l.Workspace()
 	if err != nil {
-		if len(all) == 0 {
-			return nil, role.Fail(role.NotFound, err, "there is no instance at all; sett init && sett up makes one")
+		var hints []string
+		if bare := (*bareError)(nil); errors.As(err, &bare) {
+			hints = append(hints, bare.remedy())
+		} else if len(all) == 0 {
+			hints = append(hints, "there is no instance at all; sett init && sett up makes one")
 		}
-		return nil, role.Fail(role.NotFound, err, "name an instance with --name: %s", strings.Join(Names(all), ", "))
+		if len(all) > 0 {
+			hints = append(hints, "name an instance with --name: "+strings.Join(Names(all), ", "))
+		}
+		return nil, role.Fail(role.NotFound, err, "%s", strings.Join(hints, ", or "))
 	}
 	in, err := OfWorkspace(all, root)
 	if err == nil && in == nil {

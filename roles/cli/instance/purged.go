@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sett/contract/config"
+	"sett/contract/env"
 )
 
 // A purge also removes a ledger that other state directories of the same user know, as
@@ -21,8 +22,8 @@ const mostPurges = 100
 func UserPath(getenv func(string) string, name string) string {
 	dir := getenv("XDG_CONFIG_HOME")
 	if !filepath.IsAbs(dir) { // the XDG specification ignores others
-		home := getenv("HOME")
-		if !filepath.IsAbs(home) {
+		home := env.Home(getenv)
+		if home == "" {
 			return ""
 		}
 		dir = filepath.Join(home, ".config")

@@ -13,6 +13,7 @@ import (
 
 	"sett/blackboard/redis"
 	"sett/contract/config"
+	"sett/contract/env"
 	"sett/roles/cli/pin"
 	"sett/roles/role"
 )
@@ -124,9 +125,13 @@ func (l *Locator) Root() (string, error) {
 	if dir := l.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) { // the XDG specification ignores others
 		return filepath.Join(dir, "sett"), nil
 	}
-	home := l.Getenv("HOME")
+	home := env.Home(l.Getenv)
 	if home == "" {
-		return "", role.Fail(role.Environment, errors.New("find state directory: HOME is not set"), "set HOME or XDG_STATE_HOME")
+		fault := "is not set"
+		if relative := l.Getenv("HOME"); relative != "" {
+			fault = fmt.Sprintf("is no absolute path: %s", role.Clean(relative))
+		}
+		return "", role.Fail(role.Environment, fmt.Errorf("find state directory: HOME %s", fault), "set HOME or XDG_STATE_HOME to an absolute path")
 	}
 	return filepath.Join(home, ".local", "state", "sett"), nil
 }

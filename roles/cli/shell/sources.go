@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sett/contract/config"
+	"sett/contract/env"
 	"sett/roles/cli/instance"
 	"sett/roles/cli/logline"
 	"sett/roles/role"
@@ -148,8 +149,8 @@ func (silence) Write(b []byte) (int, error) { return len(b), nil }
 
 // expanded is a path as the shell will pass it once it expands ~.
 func expanded(at *instance.Locator, path string) string {
-	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == os.PathSeparator) && at.Getenv("HOME") != "" {
-		return filepath.Join(at.Getenv("HOME"), rest)
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == os.PathSeparator) && env.Home(at.Getenv) != "" {
+		return filepath.Join(env.Home(at.Getenv), rest)
 	}
 	return path
 }

@@ -23,14 +23,14 @@ const modelName = "main"
 
 // withModel returns the name of a model in sett.yml for an example that asks one: of the
 // first that is there, else of a new one, and the source with it.
-func withModel(kind, source, name string) (string, string, error) {
+func withModel(kind, source, name string, as []config.Option) (string, string, error) {
 	if !AsksModel(kind) {
 		if name != "" {
 			return "", source, role.Fail(role.Usage, fmt.Errorf("the example %s asks no model", kind), "leave --model out")
 		}
 		return "", source, nil
 	}
-	if c, err := config.Parse(instance.ConfigName, []byte(source)); err == nil && len(c.Models) > 0 {
+	if c, err := config.Parse(instance.ConfigName, []byte(source), as...); err == nil && len(c.Models) > 0 {
 		if name != "" {
 			return "", source, role.Fail(role.Usage, fmt.Errorf("%s has models: %s", instance.ConfigName, strings.Join(c.ModelNames(), ", ")), "leave --model out: the example takes the first")
 		}

@@ -138,8 +138,8 @@ agents:
 // Add returns the example as it joins the sett.yml that is there; empty: there is none.
 // Where no agent works alone on goals, the one that does comes along. Model is the name of
 // a model at its provider, for examples that ask one and a sett.yml without models. Walled
-// is as for Base, for a new sett.yml.
-func Add(kind, before, model string, walled bool) (*Example, error) {
+// is as for Base, for a new sett.yml. The options say how the one that is there is read.
+func Add(kind, before, model string, walled bool, as ...config.Option) (*Example, error) {
 	e := &Example{Fresh: before == ""}
 	source, kinds, maker := before, []string{kind}, makers[0]
 	if e.Fresh {
@@ -148,11 +148,11 @@ func Add(kind, before, model string, walled bool) (*Example, error) {
 	if AsksModel(kind) {
 		maker = modelMaker
 	}
-	name, source, err := withModel(kind, source, model)
+	name, source, err := withModel(kind, source, model, as)
 	if err != nil {
 		return nil, err
 	}
-	begins, err := beginner(before)
+	begins, err := beginner(before, as)
 	switch {
 	case err != nil:
 		return nil, err
@@ -186,7 +186,7 @@ func Add(kind, before, model string, walled bool) (*Example, error) {
 			}
 		}
 	}
-	if err := fits(before, source); err != nil {
+	if err := fits(before, source, as...); err != nil {
 		return nil, role.Fail(role.Usage, fmt.Errorf("the example does not fit into %s: %w", instance.ConfigName, err), "sett init --example %s in a scratch repository shows it", kind)
 	}
 	e.Files = append(e.Files, schema(), File{instance.ConfigName, []byte(source), 0o644})
@@ -224,11 +224,11 @@ func namesIn(block string) (names []string) {
 }
 
 // beginner is the agent of a sett.yml that may work alone on goals; empty: none does.
-func beginner(source string) (string, error) {
+func beginner(source string, as []config.Option) (string, error) {
 	if source == "" {
 		return "", nil
 	}
-	c, err := config.Parse(instance.ConfigName, []byte(source))
+	c, err := config.Parse(instance.ConfigName, []byte(source), as...)
 	if err != nil {
 		return "", role.Fail(role.Usage, errors.New(role.CleanText(err.Error())), "mend it first")
 	}
@@ -240,12 +240,12 @@ func beginner(source string) (string, error) {
 }
 
 // fits makes sure that an extended sett.yml has the agents of before, and is valid.
-func fits(before, after string) error {
-	c, err := config.Parse(instance.ConfigName, []byte(after))
+func fits(before, after string, as ...config.Option) error {
+	c, err := config.Parse(instance.ConfigName, []byte(after), as...)
 	if err != nil || before == "" {
 		return err
 	}
-	old, err := config.Parse(instance.ConfigName, []byte(before))
+	old, err := config.Parse(instance.ConfigName, []byte(before), as...)
 	if err != nil {
 		return err
 	}

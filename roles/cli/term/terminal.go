@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"sett/contract/env"
 	"sett/roles/role"
 )
 
@@ -48,7 +49,7 @@ func (t *Terminal) Sayf(format string, args ...any) {
 
 // Tilde shortens a path below the home directory to ~/… for people.
 func (t *Terminal) Tilde(path string) string {
-	home := t.Getenv("HOME")
+	home := env.Home(t.Getenv)
 	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); ok && home != "" {
 		return filepath.Join("~", rest)
 	}

@@ -86,7 +86,11 @@ func Wrap(s string, columns int) []string {
 // Fold breaks each line of a clean text that is wider than the terminal; the rest is indented
 // as far as the line, and by more. Lines that are commands stay whole, so that they
 // can be copied, and lines of a file with their number. Without a terminal it changes nothing.
-func Fold(w any, text, more string) string {
+func Fold(w any, text, more string) string { return foldBehind(w, "", text, more) }
+
+// foldBehind is Fold for a text whose first line gets a label in front of it. Behind one, no
+// line is a command.
+func foldBehind(w any, label, text, more string) string {
 	columns, _ := Size(w)
 	if columns <= 0 {
 		return text
@@ -95,12 +99,16 @@ func Fold(w any, text, more string) string {
 	for line := range strings.SplitSeq(text, "\n") {
 		body := strings.TrimLeft(line, " ")
 		head := line[:len(line)-len(body)]
-		if columns-len(head)-len(more) < leastColumn || Width(line) <= columns || isCommand(body) || isExcerpt(body) {
-			out = append(out, line)
+		if columns-len(head)-len(more) < leastColumn || Width(label+line) <= columns || label == "" && (isCommand(body) || isExcerpt(body)) {
+			out, label = append(out, line), ""
 			continue
 		}
 		body, command := cutCommand(body)
-		first := Wrap(body, columns-len(head))[0]
+		first, room := "", columns-Width(label)-len(head)
+		if word, _, _ := strings.Cut(body, " "); label == "" || Width(word) <= room {
+			first = Wrap(body, room)[0]
+		}
+		label = ""
 		out = append(out, head+first)
 		if tail := strings.TrimLeft(body[len(first):], " "); tail != "" {
 			for _, rest := range Wrap(tail, columns-len(head)-len(more)) {
@@ -164,11 +172,10 @@ func Fitted(w any, err error) error {
 	if err == nil || columns <= 0 {
 		return err
 	}
-	const fault, hint = "sett--error- ", "sett--hint- " // as wide as role.Report begins them; a colon would end a sentence
 	var lines []string
 	for i, line := range strings.Split(strings.TrimRight(role.CleanText(err.Error()), "\n"), "\n") {
 		if i == 0 {
-			line = strings.TrimPrefix(Fold(w, fault+line, "  "), fault)
+			line = foldBehind(w, role.ErrorLabel, line, "  ")
 		} else {
 			line = Fold(w, "  "+line, "  ")
 			line = line[2:]
@@ -179,7 +186,7 @@ func Fitted(w any, err error) error {
 	next := ""
 	if errors.As(err, &e) && e.Hint != "" {
 		if next = role.CleanText(e.Hint); !isCommand(next) {
-			next = strings.TrimPrefix(Fold(w, hint+next, "  "), hint)
+			next = foldBehind(w, role.HintLabel, next, "  ")
 		}
 	}
 	return role.Fail(role.CodeOf(err), fitted{err, strings.Join(lines, "\n")}, "%s", next)

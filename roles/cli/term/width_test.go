@@ -83,6 +83,33 @@ func TestFold(t *testing.T) {
 	}
 }
 
+// An error is the same text on a terminal of any width: only its line breaks differ, and no
+// line is wider where its words can be broken.
+func TestFittedAtAnyWidth(t *testing.T) {
+	for _, err := range []error{
+		role.Fail(role.Usage, errors.New("sett.yml:3:3: agents.ed has neither image nor build"), "add image: or build:, or run without containers"),
+		role.Fail(role.Usage, errors.New("one two three four\nand more of that, on a line of its own"), "/home/someone/a-directory/with-a-long-name/and-another-one is not yours, and cannot be"),
+		role.Fail(role.Usage, errors.New("/home/someone/a-directory/with-a-long-name/and-another-one/state cannot be written; sett doctor"), "sett up --name x"),
+		role.Fail(role.NotFound, errors.New("x"), ""),
+		errors.New(""),
+	} {
+		var whole strings.Builder
+		role.Report(&whole, err)
+		for columns := 1; columns <= 130; columns++ {
+			var b strings.Builder
+			role.Report(&b, Fitted(&wide{columns}, err))
+			if got, want := strings.ReplaceAll(squeeze(b.String()), "\n", ""), strings.ReplaceAll(squeeze(whole.String()), "\n", ""); got != want {
+				t.Errorf("in %d columns\n%swant the text of\n%s", columns, b.String(), whole.String())
+			}
+			for line := range strings.Lines(b.String()) {
+				if line = strings.TrimRight(line, "\n"); columns >= len(role.ErrorLabel) && Width(line) > columns && !strings.Contains(line, "sett up --name x") || strings.HasSuffix(line, " ") {
+					t.Errorf("in %d columns: line %q", columns, line)
+				}
+			}
+		}
+	}
+}
+
 type wide struct{ columns int }
 
 func (w *wide) Columns() int { return w.columns }

@@ -31,12 +31,7 @@ func TestProcessOne(t *testing.T) {
 		})), 0o755)
 	}
 	cub.Env = append(os.Environ(), roleVariable+"=process 1", cometVariable+"="+comet, atOnce)
-	cub.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC, Setsid: true, Pdeathsig: syscall.SIGKILL}
-	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
-		cub.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
-		cub.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
-		cub.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: gid, Size: 1}}
-	}
+	cub.SysProcAttr = namespaces(unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWIPC)
 	out, err := cub.CombinedOutput()
 	if errors.Is(err, unix.EPERM) && cub.Process == nil {
 		// The other tests show the same of a child subreaper, all but the last.
@@ -46,6 +41,46 @@ func TestProcessOne(t *testing.T) {
 	if err != nil || string(out) != "all gone\n" {
 		t.Errorf("%v, and it says\n%s", err, out)
 	}
+}
+
+// namespaces has a process start in namespaces of its own, where its user is root.
+func namespaces(which uintptr) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Cloneflags: which, Setsid: true, Pdeathsig: syscall.SIGKILL}
+	if uid, gid := os.Getuid(), os.Getgid(); uid != 0 {
+		attr.Cloneflags |= unix.CLONE_NEWUSER
+		attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: uid, Size: 1}}
+		attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: gid, Size: 1}}
+	}
+	return attr
+}
+
+// A program that is executable, on a file system that allows no execution.
+func TestNoexec(t *testing.T) {
+	cub := exec.Command("/proc/self/exe")
+	cub.Env = append(os.Environ(), roleVariable+"=noexec", dirVariable+"="+t.TempDir())
+	cub.SysProcAttr = namespaces(unix.CLONE_NEWNS)
+	out, err := cub.CombinedOutput()
+	if errors.Is(err, unix.EPERM) && cub.Process == nil {
+		t.Skipf("this machine gives no namespace: %v", err)
+	}
+	if want := "permission denied: the file has mode -rwxr-xr-x; its file system (noexec) or its owner does not allow this user to execute it\n"; err != nil || !strings.HasSuffix(string(out), want) {
+		t.Errorf("%v, and it says\n%s", err, out)
+	}
+}
+
+// dirVariable names a directory to mount a file system on.
+const dirVariable = "TOOLRUN_TEST_DIR"
+
+func playNoexec() int {
+	dir := os.Getenv(dirVariable)
+	tool := dir + "/tool"
+	err := errors.Join(unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("noexec", dir, "tmpfs", unix.MS_NOEXEC, ""),
+		os.WriteFile(tool, []byte("#!/bin/sh\n"), 0o755), os.Chmod(tool, 0o755))
+	if err == nil {
+		_, err = New().Run(context.Background(), Command{Args: []string{tool}})
+	}
+	fmt.Println(err)
+	return 0
 }
 
 func playProcessOne() int {

@@ -236,6 +236,8 @@ func playRole(role string) int {
 		return playMeddler()
 	case "process 1":
 		return playProcessOne()
+	case "noexec":
+		return playNoexec()
 	case "sockets":
 		return playSockets()
 	case "sockets of a child":

@@ -65,10 +65,12 @@ func explain(cause error, path, dir string) error {
 		return fmt.Errorf("%w, not a program", unix.EISDIR)
 	case errors.Is(cause, unix.ENOENT):
 		return missingInterpreter(file)
-	case errors.Is(cause, unix.EACCES) && unix.Access(file, unix.X_OK) != nil:
+	case errors.Is(cause, unix.EACCES) && info.Mode()&0o111 == 0:
 		return fmt.Errorf("%w: the file is not executable (chmod +x)", cause)
+	case errors.Is(cause, unix.EACCES) && unix.Access(file, unix.X_OK) != nil: // which is refused by a file system, too
+		return fmt.Errorf("%w: the file has mode %s; its file system (noexec) or its owner does not allow this user to execute it", cause, info.Mode())
 	case errors.Is(cause, unix.EACCES):
-		return fmt.Errorf("%w: its file system or its interpreter does not allow execution", cause)
+		return fmt.Errorf("%w: its interpreter may not be executed", cause)
 	case errors.Is(cause, unix.ENOEXEC):
 		return fmt.Errorf("%w: neither a program for this machine nor a script with a #! line", cause)
 	}

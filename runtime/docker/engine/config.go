@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"sett/contract/env"
 )
 
 // configDir is the folder of Docker's client's configuration; empty without a home.
@@ -16,7 +18,7 @@ func (s *search) configDir() string {
 	if dir := s.get("DOCKER_CONFIG"); dir != "" {
 		return dir
 	}
-	if home := s.get("HOME"); home != "" {
+	if home := env.Home(s.get); home != "" {
 		return filepath.Join(home, ".docker")
 	}
 	return ""
@@ -30,7 +32,7 @@ func (s *search) contextName() (name, from string, err error) {
 	s.pass("DOCKER_CONTEXT is not set")
 	dir := s.configDir()
 	if dir == "" {
-		s.pass("HOME is not set, so there is no configuration of Docker's client")
+		s.pass("HOME is no absolute path, so there is no configuration of Docker's client")
 		return "", "", nil
 	}
 	path := filepath.Join(dir, "config.json")

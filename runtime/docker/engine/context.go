@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"sett/contract/env"
 )
 
 // Endpoint is the address of an engine, and the source of that address.
@@ -95,7 +97,7 @@ func (s *search) tlsIn(dir string, skipVerify, needCA bool) *TLS {
 
 // fromSockets is the first existing socket of the usual ones.
 func (s *search) fromSockets() (Endpoint, error) {
-	runtimeDir, home := s.get("XDG_RUNTIME_DIR"), s.get("HOME")
+	runtimeDir, home := s.get("XDG_RUNTIME_DIR"), env.Home(s.get)
 	for _, c := range []struct{ dir, path, of string }{
 		{"/", DefaultSocket, "Docker's socket"},
 		{runtimeDir, "docker.sock", "rootless Docker's socket"},
