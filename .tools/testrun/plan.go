@@ -20,6 +20,7 @@ type plan struct {
 	cover, run           string
 	fuzz                 time.Duration
 	packages             []string // empty: all
+	stop                 *stopped
 }
 
 // slow are the packages without a test for -fast: they need an engine, a
@@ -64,11 +65,11 @@ func within(pkg string, folders []string) bool {
 }
 
 // start runs the plan and returns what its commands print.
-func (p *plan) start() io.Reader {
+func (p *plan) start(pkgs []string) io.Reader {
 	r, w := io.Pipe()
 	out := &lines{w: w}
 	go func() {
-		err := p.all(out)
+		err := p.all(out, pkgs)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "testrun:", err)
 		}
@@ -79,11 +80,7 @@ func (p *plan) start() io.Reader {
 
 // all runs the packages, those with the race detector beside the others, and then
 // the fuzz targets.
-func (p *plan) all(out *lines) error {
-	pkgs, err := p.list()
-	if err != nil {
-		return err
-	}
+func (p *plan) all(out *lines, pkgs []string) error {
 	var raced, others []string
 	for _, pkg := range pkgs {
 		if p.raced(pkg) {
@@ -116,7 +113,7 @@ func (p *plan) all(out *lines) error {
 		wg.Go(func() { out.from(goCommand(i == 1, append(args, group...)...)) })
 	}
 	wg.Wait()
-	if p.fuzz > 0 && !p.fast && p.run == "" {
+	if p.fuzz > 0 && !p.fast && p.run == "" && !p.stop.is() {
 		p.fuzzAll(out, pkgs)
 	}
 	return join(p.cover, profiles)

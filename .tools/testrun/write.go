@@ -101,6 +101,10 @@ func (r *report) write(w io.Writer, missing []string, ci bool, took time.Duratio
 	if len(left) > 0 && ci {
 		fmt.Fprintln(w, "error: CI=true, and a test did not run")
 	}
+	if r.stopped {
+		fmt.Fprintf(w, "error: a signal ended the run; tests that it ended: %d\n", r.cut)
+		ok = false
+	}
 	if total.pass+total.fail == 0 {
 		fmt.Fprintln(w, "error: no test ran")
 		ok = false

@@ -227,7 +227,7 @@ func TestRefusals(t *testing.T) {
 // and has git prune their own repository, at each move: nothing is borrowed from there.
 func TestKilledAtEveryMove(t *testing.T) {
 	if testing.Short() {
-		t.Skip("kills a process at each of its moves")
+		t.Skip("make test runs it") // it kills a process at each of its moves
 	}
 	git, err := exec.LookPath("git")
 	if err != nil {
