@@ -27,7 +27,7 @@ func meddling(tid int) map[string]func() error {
 		return nil
 	}
 	var param int32
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr}
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Nice: 19} // only root could take back the 19 of setpriority
 	id := uintptr(tid)
 	return map[string]func() error{
 		"prlimit":           func() error { return unix.Prlimit(tid, unix.RLIMIT_MEMLOCK, &limit, nil) },
