@@ -55,6 +55,14 @@ func (p *plan) judge(r *report, read bool) error {
 		return r.read(os.Stdin, os.Stdout)
 	}
 	p.stop = watchSignals()
+	folder, err := os.MkdirTemp("", "sett-testrun-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err := plainGit(folder); err != nil {
+		return err
+	}
 	pkgs, err := p.list()
 	if err != nil {
 		return err

@@ -159,6 +159,25 @@ var hasCompiler = sync.OnceValue(func() bool {
 	return err == nil
 })
 
+// plainGit takes the person's settings of git away from the tests, as hosttest.PlainGit does: a hook that fails, or
+// a signature that nobody can give, is no failure of Sett. Go itself asks git about this
+// repository, which may belong to another user: the directories that the person calls safe stay so, in a file of the folder.
+func plainGit(folder string) error {
+	global := filepath.Join(folder, "gitconfig")
+	if err := os.WriteFile(global, nil, 0o600); err != nil {
+		return err
+	}
+	for _, scope := range []string{"--system", "--global"} {
+		safe, _ := exec.Command("git", "config", scope, "--get-all", "safe.directory").Output() // none is an error
+		for dir := range strings.Lines(string(safe)) {
+			if out, err := exec.Command("git", "config", "--file", global, "--add", "safe.directory", strings.TrimSuffix(dir, "\n")).CombinedOutput(); err != nil {
+				return fmt.Errorf("write %s: %w: %s", global, err, out)
+			}
+		}
+	}
+	return errors.Join(os.Setenv("GIT_CONFIG_GLOBAL", global), os.Setenv("GIT_CONFIG_SYSTEM", os.DevNull), os.Setenv("GIT_CONFIG_NOSYSTEM", "1"))
+}
+
 // missing names what the whole run does without on this machine.
 func (p *plan) missing() []string {
 	if p.fast || hasCompiler() {
