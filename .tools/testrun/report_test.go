@@ -59,6 +59,8 @@ func TestReport(t *testing.T) {
 			"1 passed, 0 failed, 1 skipped", []string{"not run on this machine: a TestX: no wings"}},
 		{"skips for one reason", stream(skip, strings.ReplaceAll(skip, "TestX", "TestZ"), start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed),
 			false, true, "1 passed, 0 failed, 2 skipped", []string{"not run on this machine: 2 tests, as a TestX: no wings"}},
+		{"skip with a command", strings.ReplaceAll(skip, `no wings\n"}`, `no wings\n"}`+"\n"+`{"Action":"output","Package":"sett/a","Test":"TestX","Output":"        hint: sudo grow wings\n"}`), false, false,
+			"0 passed, 0 failed, 1 skipped", []string{"not run on this machine: a TestX: no wings\n  hint: sudo grow wings\n"}},
 		{"skip where CI=true", stream(skip, start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed), true, false,
 			"1 passed, 0 failed, 1 skipped", []string{"error: CI=true"}},
 		{"left out where CI=true", strings.ReplaceAll(stream(skip, start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed), "no wings", later),
