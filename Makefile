@@ -18,7 +18,8 @@ export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 
 # Tools at the versions that .tools/go.mod pins; our own live beside it.
 TOOL = go tool -modfile=.tools/go.mod
-TESTRUN = go -C .tools run ./testrun
+# It is the command itself that make ends by a signal, and no shell around it.
+TESTRUN = exec go -C .tools run ./testrun
 
 # Releases. Built from source at this version: minutes, once. Or name one that is there.
 GORELEASER ?= go run github.com/goreleaser/goreleaser/v2@v2.16.0
@@ -87,7 +88,7 @@ bench: setup ## measure speed against the floor of the same run
 
 # make test COVER=cover.out writes the profile as well; without one, the tests run.
 cover.out: $(shell git ls-files '*.go' '*.lua')
-	@$(MAKE) test COVER=cover.out
+	@exec $(MAKE) test COVER=cover.out
 
 .PHONY: cover
 cover: cover.out ## measure coverage; fails below the minimum
@@ -107,6 +108,7 @@ lint: ## gofmt, golangci-lint with go vet and staticcheck in it, tidy modules, p
 	go mod tidy -diff
 	go -C .judge list -deps -test ./... >/dev/null
 	go -C .tools vet ./...
+	go -C .tools test ./...
 	go -C .tools run ./english -except english/exceptions.txt ..
 	$(TOOL) golangci-lint run
 	@if command -v shellcheck >/dev/null; then echo shellcheck; shellcheck .ci/* testdata/images/*.sh agents/example-agent/run.sh roles/cli/shell/completion.bash; \

@@ -68,7 +68,7 @@ var packages = []string{
 	"roles/pause",
 	"roles/repository",
 	"roles/role",
-	"roles/role/confine", "roles/role/container", "roles/role/gateway", "roles/role/git", "roles/role/lfs", "roles/role/modelclient", "roles/role/modeltest", "roles/role/otlp", "roles/role/persontest", "roles/role/provider", "roles/role/repository", "roles/role/store", "roles/role/words",
+	"roles/role/confine", "roles/role/container", "roles/role/gateway", "roles/role/git", "roles/role/hosttest", "roles/role/lfs", "roles/role/modelclient", "roles/role/modeltest", "roles/role/otlp", "roles/role/persontest", "roles/role/provider", "roles/role/repository", "roles/role/store", "roles/role/words",
 	"roles/view", "roles/view/flow", "roles/view/diagram", "roles/view/lineage", "roles/view/report",
 	"runtime",
 	"runtime/credentials",
@@ -83,7 +83,7 @@ var packages = []string{
 
 // forTests are the packages that only test files import. Their own files count as
 // test files.
-var forTests = []string{"blackboard/boardtest", "blackboard/redis/redistest", "roles/role/modeltest", "roles/role/persontest"}
+var forTests = []string{"blackboard/boardtest", "blackboard/redis/redistest", "roles/role/hosttest", "roles/role/modeltest", "roles/role/persontest"}
 
 // owners are the folders that may import a third-party module. Folders include
 // what is below them; those in tests may do so in test files only.

@@ -30,7 +30,7 @@ func (p *plan) again(r *report, w io.Writer) error {
 	end := time.Now().Add(longestAgain)
 	for _, t := range failed {
 		for try := 1; try <= tries && t.recovered == 0; try++ {
-			if time.Now().After(end) {
+			if time.Now().After(end) || p.stop.is() {
 				return nil
 			}
 			r, err := p.alone(t, w)
@@ -62,6 +62,20 @@ func (p *plan) alone(t *test, w io.Writer) (*report, error) {
 		_ = out.Close()
 	}()
 	return r, r.read(in, w)
+}
+
+// stop leaves out the tests that a signal ended with the run: they neither passed nor failed.
+func (r *report) stop() {
+	r.stopped = true
+	for _, p := range r.runs {
+		n := len(p.tests)
+		p.tests = slices.DeleteFunc(p.tests, func(t *test) bool { return t.status == "" })
+		r.cut += n - len(p.tests)
+		failed := slices.ContainsFunc(p.tests, func(t *test) bool { return t.status == "fail" })
+		if !failed && p.build == "" {
+			p.status = "skip"
+		}
+	}
 }
 
 // only is the pattern of go test that matches one test or subtest.

@@ -28,7 +28,7 @@ func (p *plan) fuzzAll(out *lines, pkgs []string) {
 	slots := make(chan struct{}, runtime.NumCPU())
 	var wg sync.WaitGroup
 	for _, pkg := range pkgs {
-		if !hasTargets(pkg) {
+		if !hasTargets(pkg) || p.stop.is() {
 			continue
 		}
 		slots <- struct{}{}
@@ -74,6 +74,9 @@ func (p *plan) fuzzPackage(out *lines, bin, pkg string) {
 		return
 	}
 	for _, target := range strings.Fields(string(targets)) {
+		if p.stop.is() {
+			return
+		}
 		text := fuzzOne(test, bin, pkg, target, p.fuzz)
 		for range 4 { // as often as one in five, where the machine is busy
 			if ranOut(text) {

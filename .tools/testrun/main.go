@@ -1,6 +1,6 @@
 // Command testrun runs the repository's tests and says what happened: a line per
-// package as it ends, the name of each test that runs for five minutes, every failure in
-// full, how many tests of each kind ran, and the tests that did not run with the command
+// package as it ends, a line a minute with the packages that run, the name of each test that runs for
+// five minutes, every failure in full, how many tests of each kind ran, and the tests that did not run with the command
 // that lets them run. Its last line is for programs: "N passed, N failed", with
 // ", N skipped" when tests were skipped.
 //
@@ -9,12 +9,13 @@
 // data race or a fuzzed input nothing is repeated. A test that this machine could not run ends
 // it red only where CI=true. Only tests without subtests are counted, so that a table
 // of ten cases counts ten.
+//
+// A signal ends the run with all that its tests have started (guard.go).
 package main
 
 import (
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"time"
 )
@@ -30,27 +31,51 @@ func main() {
 	read := flag.Bool("read", false, "run nothing: read the output of go test -json from stdin")
 	flag.Parse()
 	p.packages = flag.Args()
+	if !isInner() && !*read {
+		os.Exit(guarded())
+	}
 	if err := os.Chdir(".."); err != nil && !*read { // go run starts it in .tools
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		os.Exit(1)
 	}
 
-	start, r := time.Now(), newReport()
-	in := io.Reader(os.Stdin)
-	if !*read {
-		in = p.start()
-	}
-	if err := r.read(in, os.Stdout); err != nil {
+	r := newReport()
+	if err := p.judge(r, *read); err != nil {
 		fmt.Fprintln(os.Stderr, "testrun:", err)
 		os.Exit(1)
 	}
-	if !*read && !p.onlyFuzz {
-		if err := p.again(r, os.Stdout); err != nil {
-			fmt.Fprintln(os.Stderr, "testrun:", err)
-			os.Exit(1)
-		}
-	}
-	if !r.write(os.Stdout, p.missing(), os.Getenv("CI") == "true", time.Since(start)) {
+	if !r.write(os.Stdout, p.missing(), os.Getenv("CI") == "true", time.Since(r.began)) {
 		os.Exit(1)
 	}
+}
+
+// judge runs the plan, or reads the output of another run.
+func (p *plan) judge(r *report, read bool) error {
+	if read {
+		return r.read(os.Stdin, os.Stdout)
+	}
+	p.stop = watchSignals()
+	folder, err := os.MkdirTemp("", "sett-testrun-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err := plainGit(folder); err != nil {
+		return err
+	}
+	pkgs, err := p.list()
+	if err != nil {
+		return err
+	}
+	r.planned = len(pkgs)
+	if err := r.read(p.start(pkgs), os.Stdout); err != nil {
+		return err
+	}
+	if !p.onlyFuzz {
+		err = p.again(r, os.Stdout)
+	}
+	if p.stop.is() {
+		r.stop()
+	}
+	return err
 }

@@ -20,6 +20,7 @@ type plan struct {
 	cover, run           string
 	fuzz                 time.Duration
 	packages             []string // empty: all
+	stop                 *stopped
 }
 
 // slow are the packages without a test for -fast: they need an engine, a
@@ -64,11 +65,11 @@ func within(pkg string, folders []string) bool {
 }
 
 // start runs the plan and returns what its commands print.
-func (p *plan) start() io.Reader {
+func (p *plan) start(pkgs []string) io.Reader {
 	r, w := io.Pipe()
 	out := &lines{w: w}
 	go func() {
-		err := p.all(out)
+		err := p.all(out, pkgs)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, "testrun:", err)
 		}
@@ -79,11 +80,7 @@ func (p *plan) start() io.Reader {
 
 // all runs the packages, those with the race detector beside the others, and then
 // the fuzz targets.
-func (p *plan) all(out *lines) error {
-	pkgs, err := p.list()
-	if err != nil {
-		return err
-	}
+func (p *plan) all(out *lines, pkgs []string) error {
 	var raced, others []string
 	for _, pkg := range pkgs {
 		if p.raced(pkg) {
@@ -116,7 +113,7 @@ func (p *plan) all(out *lines) error {
 		wg.Go(func() { out.from(goCommand(i == 1, append(args, group...)...)) })
 	}
 	wg.Wait()
-	if p.fuzz > 0 && !p.fast && p.run == "" {
+	if p.fuzz > 0 && !p.fast && p.run == "" && !p.stop.is() {
 		p.fuzzAll(out, pkgs)
 	}
 	return join(p.cover, profiles)
@@ -161,6 +158,25 @@ var hasCompiler = sync.OnceValue(func() bool {
 	}
 	return err == nil
 })
+
+// plainGit takes the person's settings of git away from the tests, as hosttest.PlainGit does: a hook that fails, or
+// a signature that nobody can give, is no failure of Sett. Go itself asks git about this
+// repository, which may belong to another user: the directories that the person calls safe stay so, in a file of the folder.
+func plainGit(folder string) error {
+	global := filepath.Join(folder, "gitconfig")
+	if err := os.WriteFile(global, nil, 0o600); err != nil {
+		return err
+	}
+	for _, scope := range []string{"--system", "--global"} {
+		safe, _ := exec.Command("git", "config", scope, "--get-all", "safe.directory").Output() // none is an error
+		for dir := range strings.Lines(string(safe)) {
+			if out, err := exec.Command("git", "config", "--file", global, "--add", "safe.directory", strings.TrimSuffix(dir, "\n")).CombinedOutput(); err != nil {
+				return fmt.Errorf("write %s: %w: %s", global, err, out)
+			}
+		}
+	}
+	return errors.Join(os.Setenv("GIT_CONFIG_GLOBAL", global), os.Setenv("GIT_CONFIG_SYSTEM", os.DevNull), os.Setenv("GIT_CONFIG_NOSYSTEM", "1"))
+}
 
 // missing names what the whole run does without on this machine.
 func (p *plan) missing() []string {

@@ -54,24 +54,37 @@ type report struct {
 	current map[string]*run     // the latest run by package
 	builds  map[string][]string // compiler output by import path
 	stray   []string            // lines that are not JSON
+
+	began   time.Time
+	planned int  // how many packages the whole run has; 0: not known
+	stopped bool // a signal ended the run
+	cut     int  // how many tests it ended
 }
 
 func newReport() *report {
-	return &report{current: map[string]*run{}, builds: map[string][]string{}}
+	return &report{current: map[string]*run{}, builds: map[string][]string{}, began: time.Now()}
 }
 
 // long is how long a test runs before it is named, and then again after each such time:
 // one that hangs is known before the end of the run, which may never come.
 const long = 5 * time.Minute
 
-// read consumes the stream to its end and prints a line for every run that ends, and for
-// every test that takes long.
+// beat is how often a run says how far it is: compiling takes minutes in which no package ends.
+const beat = time.Minute
+
+// read consumes the stream to its end and prints a line for every run that ends, for
+// every test that takes long, and for every minute.
 func (r *report) read(in io.Reader, w io.Writer) error {
 	var mu sync.Mutex // of r and w
 	defer every(long, func() {
 		mu.Lock()
 		defer mu.Unlock()
 		r.writeLong(w, time.Now())
+	})()
+	defer every(beat, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		r.writeProgress(w, time.Now())
 	})()
 	lines := bufio.NewReader(in)
 	for {
@@ -116,6 +129,38 @@ func (r *report) line(line string, w io.Writer) {
 		return
 	}
 	r.add(e, w)
+}
+
+// writeProgress says how many packages are done, and which are running. The repetition of one test says which it is
+// by itself.
+func (r *report) writeProgress(w io.Writer, now time.Time) {
+	if r.planned == 0 {
+		return
+	}
+	done := map[string]bool{}
+	for _, p := range r.runs {
+		done[p.pkg] = done[p.pkg] || p.status != ""
+	}
+	var running []string
+	n := 0
+	for pkg, ended := range done {
+		if ended {
+			n++
+		}
+		if r.current[pkg].status == "" {
+			running = append(running, strings.TrimPrefix(pkg, "sett/"))
+		}
+	}
+	slices.Sort(running)
+	are := "running: " + strings.Join(running, ", ")
+	switch {
+	case len(running) > 0:
+	case n < r.planned:
+		are = "compiling"
+	default:
+		are = "fuzzing"
+	}
+	fmt.Fprintf(w, "%s: %d of %d packages done; %s\n", now.Sub(r.began).Round(time.Second), n, r.planned, are)
 }
 
 // writeLong names the tests that have run for long. One with subtests waits for them, also for

@@ -59,6 +59,8 @@ func TestReport(t *testing.T) {
 			"1 passed, 0 failed, 1 skipped", []string{"not run on this machine: a TestX: no wings"}},
 		{"skips for one reason", stream(skip, strings.ReplaceAll(skip, "TestX", "TestZ"), start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed),
 			false, true, "1 passed, 0 failed, 2 skipped", []string{"not run on this machine: 2 tests, as a TestX: no wings"}},
+		{"skip with a command", strings.ReplaceAll(skip, `no wings\n"}`, `no wings\n"}`+"\n"+`{"Action":"output","Package":"sett/a","Test":"TestX","Output":"        hint: sudo grow wings\n"}`), false, false,
+			"0 passed, 0 failed, 1 skipped", []string{"not run on this machine: a TestX: no wings\n  hint: sudo grow wings\n"}},
 		{"skip where CI=true", stream(skip, start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed), true, false,
 			"1 passed, 0 failed, 1 skipped", []string{"error: CI=true"}},
 		{"left out where CI=true", strings.ReplaceAll(stream(skip, start, `{"Action":"pass","Package":"sett/a","Test":"TestY"}`, passed), "no wings", later),
@@ -161,5 +163,44 @@ func TestLong(t *testing.T) {
 	}
 	if r.writeLong(&out, began.Add(long)); out.String() != "runs for 5m0s: sett/a TestHangs/two\n" {
 		t.Errorf("named: %q", out.String())
+	}
+}
+
+// TestProgress: a run says how far it is, also while no package ends.
+func TestProgress(t *testing.T) {
+	r := newReport()
+	r.planned = 3
+	for _, c := range []struct{ events, want string }{
+		{"", "1m0s: 0 of 3 packages done; compiling\n"},
+		{`{"Action":"start","Package":"sett/roles/cli"}` + "\n" + `{"Action":"start","Package":"sett/a"}`, "1m0s: 0 of 3 packages done; running: a, roles/cli\n"},
+		{passed, "1m0s: 1 of 3 packages done; running: roles/cli\n"},
+		{`{"Action":"fail","Package":"sett/roles/cli"}`, "1m0s: 2 of 3 packages done; compiling\n"},
+		{`{"Action":"skip","Package":"sett"}`, "1m0s: 3 of 3 packages done; fuzzing\n"},
+		{start, "1m0s: 3 of 3 packages done; running: a\n"}, // a target of it
+	} {
+		var out strings.Builder
+		if err := r.read(strings.NewReader(c.events), &out); err != nil {
+			t.Fatal(err)
+		}
+		out.Reset()
+		if r.writeProgress(&out, r.began.Add(time.Minute)); out.String() != c.want {
+			t.Errorf("after %s: %q, want %q", c.events, out.String(), c.want)
+		}
+	}
+}
+
+// TestEndedBySignal: a report that is not whole says so, is red, and tells no test as failed that the signal ended.
+func TestEndedBySignal(t *testing.T) {
+	r := newReport()
+	var out strings.Builder
+	if err := r.read(strings.NewReader(stream(start, `{"Action":"run","Package":"sett/a","Test":"TestX"}`, `{"Action":"pass","Package":"sett/a","Test":"TestX"}`,
+		`{"Action":"run","Package":"sett/a","Test":"TestY"}`, `{"Action":"output","Package":"sett/a","Test":"TestY","Output":"half of it\n"}`, failed)), &out); err != nil {
+		t.Fatal(err)
+	}
+	out.Reset()
+	r.stop()
+	ok := r.write(&out, nil, false, 0)
+	if ok || !strings.HasSuffix(out.String(), "error: a signal ended the run; tests that it ended: 1\n1 passed, 0 failed\n") || strings.Contains(out.String(), "half of it") {
+		t.Errorf("%v\n%s", ok, out.String())
 	}
 }

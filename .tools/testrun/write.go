@@ -101,6 +101,10 @@ func (r *report) write(w io.Writer, missing []string, ci bool, took time.Duratio
 	if len(left) > 0 && ci {
 		fmt.Fprintln(w, "error: CI=true, and a test did not run")
 	}
+	if r.stopped {
+		fmt.Fprintf(w, "error: a signal ended the run; tests that it ended: %d\n", r.cut)
+		ok = false
+	}
 	if total.pass+total.fail == 0 {
 		fmt.Fprintln(w, "error: no test ran")
 		ok = false
@@ -219,14 +223,21 @@ func (r *report) skips() []string {
 // place is the position with which go test begins what a test says.
 var place = regexp.MustCompile(`^\w+\.go:\d+: `)
 
-// reason returns what a skipped test gave as the reason.
+// reason returns what a skipped test gave as the reason, and on a line of its own the command that would
+// let it run.
 func (t *test) reason() string {
 	var said []string
+	hint := ""
 	for _, line := range t.output {
 		line = strings.TrimSpace(line)
 		if line != "" && !strings.HasPrefix(line, "=== ") && !strings.HasPrefix(line, "--- ") {
-			said = append(said, place.ReplaceAllString(line, ""))
+			line = place.ReplaceAllString(line, "")
+			if command, is := strings.CutPrefix(line, "hint: "); is {
+				hint = "\n  hint: " + command
+				continue
+			}
+			said = append(said, line)
 		}
 	}
-	return strings.Join(said, " ")
+	return strings.Join(said, " ") + hint
 }

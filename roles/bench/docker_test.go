@@ -63,7 +63,7 @@ func newRig(tb testing.TB) *rig {
 	}
 	at, err := engine.Find(os.LookupEnv)
 	if err != nil {
-		tb.Skip("no container engine: " + err.Error())
+		tb.Skip(redistest.Unreached(err))
 	}
 	r := &rig{tb: tb, id: strings.ToLower(rand.Text()[:8]), sett: filepath.Join(tb.TempDir(), "sett"), socket: at.Socket}
 	r.version = "bench-" + r.id

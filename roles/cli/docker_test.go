@@ -40,7 +40,7 @@ var openTestEngine = sync.OnceValues(func() (*engine.Engine, error) {
 	}
 	e, err := instance.OpenEngine(context.Background(), os.LookupEnv)
 	if err != nil {
-		return nil, err
+		return nil, errors.New(redistest.Unreached(err))
 	}
 	pool, err := dockertest.NewPool("")
 	if err != nil {

@@ -352,7 +352,11 @@ func TestLandConflictByHand(t *testing.T) {
 	_, _, err = s.run("checkout", words.Short(terminal), "--branch", "theirs")
 	s.Must(err)
 	s.git("checkout", "-q", "main")
-	if out, err := exec.Command("git", "-C", s.root, "merge", "theirs").CombinedOutput(); err == nil || !strings.Contains(string(out), "CONFLICT") {
+	merge := exec.Command("git", "-C", s.root, "merge", "theirs")
+	for name, value := range s.vars {
+		merge.Env = append(merge.Environ(), name+"="+value)
+	}
+	if out, err := merge.CombinedOutput(); err == nil || !strings.Contains(string(out), "CONFLICT") {
 		t.Errorf("git merge: %v\n%s", err, out)
 	}
 }

@@ -23,6 +23,7 @@ import (
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/confine"
+	"sett/roles/role/hosttest"
 	"sett/runtime/process"
 )
 
@@ -64,6 +65,7 @@ func (t tests) Run() int {
 			}
 		}
 	}
+	hosttest.PlainGit()
 	defer removeTestImages()
 	return t.m.Run()
 }

@@ -64,7 +64,7 @@ func TestKilledContainers(t *testing.T) {
 	t.Parallel()
 	e, engine, name, _ := containerWorkspace(t)
 	if os.Geteuid() != 0 {
-		t.Skip("killing what runs in containers takes root")
+		t.Skip("killing what runs in containers takes root\nhint: sudo env PATH=\"$PATH\" make test")
 	}
 	writeAsking(t, e.Args[1])
 	must := func(args ...string) string {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"sett/roles/role/hosttest"
 )
 
 // A try that was killed leaves its directories and its tool's processes; the next one clears them
@@ -21,6 +23,7 @@ func TestTryAfterAKilledOne(t *testing.T) {
 	binary, err := buildSett()
 	s.Must(err)
 	tmp, pids := t.TempDir(), t.TempDir()
+	hosttest.Removable(t, tmp)
 	s.write("sett.yml", "runtime: process\nagents:\n  stays: {command: [./stays.sh], adapter: text, makes: [Draft], bids: {GoalDefined: exclusive}, workspace: {mode: none}, timeout: 10m}\n"+
 		"  ends: {command: [echo, done], adapter: text, makes: [Draft], bids: {GoalDefined: exclusive}, workspace: {mode: none}}\n")
 	s.write("stays.sh", "#!/bin/sh\nsetsid sleep 900 </dev/null >/dev/null 2>&1 &\necho $! > "+pids+"/$$.part\nmv "+pids+"/$$.part "+pids+"/$$.pid\nwait\n")

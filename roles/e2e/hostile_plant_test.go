@@ -122,6 +122,7 @@ func (h *hostileHost) plantPipes(dir string) {
 		_ = syscall.Mknod(filepath.Join(dir, "zero"), syscall.S_IFCHR|0o666, 1<<8|5)
 	}
 	closed := filepath.Join(dir, "closed", "in")
+	_, _ = os.Chmod(filepath.Dir(closed), 0o755), os.Chmod(closed, 0o755) // it may be there: only root gets in
 	if err := os.MkdirAll(closed, 0o755); err != nil {
 		h.t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"sett/blackboard"
 	"sett/blackboard/redis"
+	"sett/roles/role/hosttest"
 	"sett/roles/role/persontest"
 	"sett/roles/role/store"
 	"sett/runtime"
@@ -58,6 +59,7 @@ type options struct {
 func prepare(t testing.TB, o options) *instance {
 	t.Helper()
 	root := t.TempDir()
+	hosttest.Removable(t, root) // once nothing runs any more
 	in := &instance{t: t, name: o.name, root: root, repo: filepath.Join(root, "work"), url: o.boardURL, clan: o.clan, o: o}
 	if in.name == "" {
 		in.name = "e2e-" + strings.ToLower(rand.Text()[:8])

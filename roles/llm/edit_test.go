@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,7 @@ func TestEdit(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o755); err != nil {
+			if err := errors.Join(os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o755), os.Chmod(filepath.Join(dir, "f"), 0o755)); err != nil { // whatever the umask
 				t.Fatal(err)
 			}
 			tree, err := openTree(dir, blackboard.ReadWrite)

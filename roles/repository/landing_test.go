@@ -31,7 +31,7 @@ func (p *place) result(artefact, file string) {
 // each result once: the same requests to the next role bring the branch to its end.
 func TestLandingKilledAtEveryMove(t *testing.T) {
 	if testing.Short() {
-		t.Skip("kills a process at each of its moves")
+		t.Skip("make test runs it") // it kills a process at each of its moves
 	}
 	git, err := exec.LookPath("git")
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"sett/contract/env"
+	"sett/roles/role/hosttest"
 	line "sett/roles/role/repository"
 	"sett/roles/role/store"
 )
@@ -36,6 +37,7 @@ const key = "the instance's secret"
 func newPlace(t *testing.T) *place {
 	t.Helper()
 	p := &place{t: t, dir: t.TempDir()}
+	hosttest.Removable(t, p.dir)
 	person := filepath.Join(p.dir, "person")
 	sh(t, p.dir, `git init -q -b main person && cd person && mkdir d && echo one > d/file && git add -A && git commit -qm first`)
 	p.base = sh(t, person, `git rev-parse HEAD`)
@@ -227,7 +229,7 @@ func TestRefusals(t *testing.T) {
 // and has git prune their own repository, at each move: nothing is borrowed from there.
 func TestKilledAtEveryMove(t *testing.T) {
 	if testing.Short() {
-		t.Skip("kills a process at each of its moves")
+		t.Skip("make test runs it") // it kills a process at each of its moves
 	}
 	git, err := exec.LookPath("git")
 	if err != nil {

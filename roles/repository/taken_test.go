@@ -65,7 +65,7 @@ func (p *place) refs(prefix string) string {
 // the commit, if a ref held it once, is a leftover.
 func TestSweptAtEveryMove(t *testing.T) {
 	if testing.Short() {
-		t.Skip("kills a process at each of its moves")
+		t.Skip("make test runs it") // it kills a process at each of its moves
 	}
 	for _, when := range []string{"before", "after"} {
 		t.Run(when, func(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"github.com/docker/docker/api/types/network"
 	"github.com/docker/docker/api/types/volume"
 
+	"sett/blackboard/redis/redistest"
 	"sett/runtime"
 
 	"sett/runtime/docker/engine"
@@ -45,7 +46,7 @@ func machineEngine(t testing.TB) *engine.Engine {
 	t.Helper()
 	e, err := opened()
 	if errors.Is(err, engine.ErrEngine) {
-		t.Skipf("no container engine: %v", err)
+		t.Skip(redistest.Unreached(err))
 	}
 	if err != nil {
 		t.Fatal(err)

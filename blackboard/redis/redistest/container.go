@@ -3,10 +3,13 @@ package redistest
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -60,18 +63,32 @@ func NoEngine() string {
 	shared.Lock()
 	defer shared.Unlock()
 	if err := engine(); err != nil {
-		return "no container engine: " + err.Error()
+		return Unreached(err)
 	}
 	return ""
+}
+
+// Unreached is the reason of a test that needs the container engine, with the command that would let it run: testrun
+// shows both. Only the first line of an error is its cause.
+func Unreached(err error) string {
+	cause, _, _ := strings.Cut(err.Error(), "\n")
+	hint := "sudo systemctl start docker; DOCKER_HOST says where another engine is"
+	if _, missing := exec.LookPath(cmp.Or(os.Getenv("DOCKER"), "docker")); missing != nil {
+		hint = "sudo apt-get install docker.io"
+	}
+	if errors.Is(err, fs.ErrPermission) || strings.Contains(cause, "permission denied") {
+		hint = "sudo usermod -aG docker $USER, then log in again"
+	}
+	return "no container engine: " + cause + "\nhint: " + hint
 }
 
 // NoDocker says why tests that type docker commands cannot run: no engine, or no
 // command to type or to make their images with. It is empty when they can.
 func NoDocker() string {
 	command := cmp.Or(os.Getenv("DOCKER"), "docker")
-	for _, name := range []string{command, "bash"} {
+	for name, from := range map[string]string{command: "docker.io", "bash": "bash"} {
 		if _, err := exec.LookPath(name); err != nil {
-			return "no " + name + " command on the PATH: install it to test with containers"
+			return "no " + name + " command on the PATH, to test with containers\nhint: sudo apt-get install " + from
 		}
 	}
 	return NoEngine()

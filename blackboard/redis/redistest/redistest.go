@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,7 +62,8 @@ func Start(tb testing.TB, args ...string) *Server {
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		if why := NoEngine(); why != "" {
-			tb.Skip("no redis-server on the PATH, and " + why + ": apt-get install redis-server")
+			why, _, _ = strings.Cut(why, "\n")
+			tb.Skip("no redis-server on the PATH, and " + why + "\nhint: sudo apt-get install redis-server")
 		}
 		s.inContainer = true
 	}

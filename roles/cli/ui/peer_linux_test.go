@@ -114,7 +114,7 @@ func TestStrangers(t *testing.T) {
 	}
 	t.Run("another user", func(t *testing.T) {
 		if os.Geteuid() != 0 {
-			t.Skip("only root can be another user")
+			t.Skip("only root can be another user\nhint: sudo env PATH=\"$PATH\" make test")
 		}
 		cmd := s.reader("get")
 		cmd.Dir, cmd.SysProcAttr = "/", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

@@ -79,7 +79,7 @@ func TestProgramOfAChangingDirectory(t *testing.T) {
 // A program that stays the same is read once.
 func TestProgramIsReadOnce(t *testing.T) {
 	if testing.Short() {
-		t.Skip("waits until the file is a second old")
+		t.Skip("make test runs it") // it waits until the file is a second old
 	}
 	bin := filepath.Join(t.TempDir(), "tool")
 	if err := os.WriteFile(bin, []byte("x"), 0o700); err != nil {

@@ -7,7 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sett/roles/role/hosttest"
 )
+
+func TestMain(m *testing.M) {
+	hosttest.PlainGit()
+	os.Exit(m.Run())
+}
 
 // What an agent wrote into the repository's configuration is not run when people
 // use sett there.

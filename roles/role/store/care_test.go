@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sett/roles/role/hosttest"
 )
 
 // carer is an agent's place with care, and the person's repository.
@@ -118,6 +120,7 @@ func TestHostileKeptPaths(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := newCarer(t)
+			hosttest.Removable(t, c.trees)
 			out := t.TempDir()
 			write(t, filepath.Join(out, "secret"), "s\n")
 			write(t, filepath.Join(out, "modules", "theirs"), "t\n")

@@ -23,7 +23,7 @@ func ownerAt(t *testing.T, path string) int {
 // reach it, as that user.
 func TestStoreOfAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root can give a store to another user")
+		t.Skip("only root can give a store to another user\nhint: sudo env PATH=\"$PATH\" make test")
 	}
 	p := newPerson(t)
 	first := p.commit("a", "1\n")

@@ -17,6 +17,7 @@ import (
 	"github.com/docker/docker/api/types/mount"
 	"github.com/docker/docker/pkg/stdcopy"
 
+	"sett/blackboard/redis/redistest"
 	"sett/runtime"
 	"sett/runtime/docker/engine"
 )
@@ -38,7 +39,7 @@ func store(t testing.TB) *Store {
 	t.Helper()
 	e, err := opened()
 	if errors.Is(err, engine.ErrEngine) {
-		t.Skipf("no container engine: %v", err)
+		t.Skip(redistest.Unreached(err))
 	}
 	if err != nil {
 		t.Fatal(err)
