@@ -69,8 +69,8 @@ func caOf(on *term.Terminal, in *Instance) string {
 	return named
 }
 
-// To says how to connect to the instance's own blackboard.
-func (in *Instance) To(on *term.Terminal, as string) Connection {
+// To says how to connect to the own blackboard of an instance.
+func To(in *Instance, on *term.Terminal, as string) Connection {
 	return Connection{URL: in.URL, Instance: in.Name, As: as, Mark: in.Mark(), CAFile: caOf(on, in)}
 }
 
