@@ -48,7 +48,7 @@ func (d *decoder) fields(f *file) []field {
 		{"orchestrator", "The policy by which claims are granted.", d.read.section(d.orchestratorFields(&c.Orchestrator)...)},
 		{"redis", "The connection to the blackboard.", d.read.section(
 			field{"url", "A Redis of your own; without, Sett starts one.", d.url(&f.redis, &c.Redis.URL)},
-			field{"ca_file", "A PEM file with the certificate of the CA that signed those of a rediss:// server, relative to sett.yml; ~/ is your home directory. Without, known authorities are trusted.", d.caFile(f)},
+			field{"ca_file", "A PEM file with the certificate of the CA that signed those of a rediss:// server, relative to sett.yml; ~/ is your home directory. Without, known authorities are trusted.", caFile(d, f)},
 			field{"timeout", "Of one call.", d.read.duration(&c.Redis.Timeout, false)},
 			field{"retries", "Of a call that did not reach Redis.", d.read.count(&c.Redis.Retries, 0)},
 			field{"give_up", "After so long without Redis, a process ends with exit code 7.", d.read.duration(&c.Redis.GiveUp, false)})},

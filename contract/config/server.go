@@ -47,7 +47,7 @@ func (d *decoder) oneURL(f *file) {
 }
 
 // caFile reads the file with the server's CA, and records the place of the key.
-func (d *decoder) caFile(f *file) part {
+func caFile(d *decoder, f *file) part {
 	p := d.read.text(&f.config.Redis.CAFile, oneLine)
 	read := p.read
 	p.read = func(n *node, path string) {
