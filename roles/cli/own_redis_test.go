@@ -188,7 +188,7 @@ func TestOwnRedisRefuses(t *testing.T) {
 	as := func(login string) string { return strings.Replace(s.URL, "redis://", "redis://"+login+"@", 1) }
 	acl := func(rule string) {
 		t.Helper()
-		if said := s.Send(append([]string{"ACL", "SETUSER"}, strings.Fields(rule)...)...); !strings.HasPrefix(said, "+OK") {
+		if said := s.Send(append([]string{"ACL", "SETUSER"}, strings.Fields(rule)...)...); said != "OK" {
 			t.Fatalf("%s: %s", rule, said)
 		}
 	}

@@ -282,7 +282,7 @@ func (d *downRun) erase(ctx context.Context, in *instance.Instance) error {
 	if !in.External {
 		return nil // its ledger goes as a whole
 	}
-	b, err := instance.Connect(ctx, instance.To(in, d.at.Terminal, "sett-cli"))
+	b, err := instance.Connect(ctx, instance.To(d.at.Terminal, in, "sett-cli"))
 	if err != nil {
 		return err
 	}

@@ -84,7 +84,7 @@ func (j *job) hostEnviron() []string {
 
 // connect waits until the blackboard answers, or the unit that is to serve it has ended.
 func (j *job) connect(ctx context.Context, unit *runtime.Unit) error {
-	at := instance.To(j.in, j.at.Terminal, "sett-up")
+	at := instance.To(j.at.Terminal, j.in, "sett-up")
 	at.Timeout, at.Once, at.CAFile, at.Convert = j.c.Redis.Timeout, unit != nil, j.c.Redis.CAFile, true
 	for {
 		b, err := instance.Connect(ctx, at)

@@ -55,22 +55,18 @@ func KeepCA(in *Instance, text []byte) (err error) {
 // caOf is the file of certificates for an instance's server: the copy; else that of the variable,
 // with which an older sett started it.
 func caOf(on *term.Terminal, in *Instance) string {
-	_, err := os.Stat(CAFile(in))
-	named := on.Getenv(env.RedisCAFile)
-	if !errors.Is(err, fs.ErrNotExist) || named == "" {
-		if errors.Is(err, fs.ErrNotExist) {
-			return ""
-		}
+	if _, err := os.Stat(CAFile(in)); !errors.Is(err, fs.ErrNotExist) {
 		return CAFile(in)
 	}
-	if whole, err := filepath.Abs(named); err == nil {
+	named := on.Getenv(env.RedisCAFile)
+	if whole, err := filepath.Abs(named); err == nil && named != "" {
 		return whole
 	}
 	return named
 }
 
-// To says how to connect to the own blackboard of an instance.
-func To(in *Instance, on *term.Terminal, as string) Connection {
+// To says how to connect to an instance's own blackboard.
+func To(on *term.Terminal, in *Instance, as string) Connection {
 	return Connection{URL: in.URL, Instance: in.Name, As: as, Mark: in.Mark(), CAFile: caOf(on, in)}
 }
 

@@ -186,7 +186,7 @@ func Glance(ctx context.Context, c Connection) (*Board, error) {
 
 // Glance is the function of that name, for the instance's own blackboard.
 func (in *Instance) Glance(ctx context.Context, on *term.Terminal, as string) (*Board, error) {
-	return Glance(ctx, To(in, on, as))
+	return Glance(ctx, To(on, in, as))
 }
 
 // BoardOf returns the parts of an open blackboard.

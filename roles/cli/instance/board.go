@@ -115,7 +115,7 @@ func connect(ctx context.Context, l *Locator, in *Instance, says bool) (b *Board
 	connected := make(chan struct{})
 	go func() {
 		defer close(connected)
-		b, err = Connect(ctx, To(in, l.Terminal, "sett-cli"))
+		b, err = Connect(ctx, To(l.Terminal, in, "sett-cli"))
 	}()
 	select {
 	case <-connected:
