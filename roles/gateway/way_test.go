@@ -225,8 +225,8 @@ func TestProxies(t *testing.T) {
 		"http, forbidden":       {user: right, provider: "http", refuses: 403, status: 403, want: []string{"may not"}, asked: 1},
 		"https, 502":            {user: right, provider: "https", refuses: 502, status: 502, want: []string{"502 Bad Gateway", "does not reach the provider"}, asked: 4},
 		"http, 502":             {user: right, provider: "http", refuses: 502, status: 502, want: []string{"may not"}, asked: 4},
-		"https, away":           {user: right, provider: "https", away: true, status: 502, want: []string{"through the proxy http://127.0.0.1:", "connection refused"}},
-		"http, away":            {user: right, provider: "http", away: true, status: 502, want: []string{"through the proxy http://127.0.0.1:", "connection refused"}},
+		"https, away":           {user: right, provider: "https", away: true, status: 502, want: []string{"through the proxy http://127.0.0.1:", "connection refused", "is the proxy's variable right"}},
+		"http, away":            {user: right, provider: "http", away: true, status: 502, want: []string{"through the proxy http://127.0.0.1:", "connection refused", "is the proxy's variable right"}},
 		"no proxy speaks there": {user: right, scheme: "https", provider: "https", refuses: -1, status: 502, want: []string{"through the proxy https://127.0.0.1:", "the proxy's variable"}},
 	} {
 		t.Run(strings.NewReplacer(" ", "_", ",", "").Replace(name), func(t *testing.T) {

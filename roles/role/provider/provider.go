@@ -145,6 +145,8 @@ func remedy(err error, proxy *url.URL) (do string, lasting bool) {
 		return "it breaks the handshake off: Sett has no certificate of a client, and speaks TLS 1.2 and 1.3", true
 	case atProxy && proxy.Hostname() == runtime.HostName:
 		return "a container does not reach a proxy of this machine that listens on 127.0.0.1 alone", false
+	case proxy != nil:
+		return "is the proxy's variable right, and does that proxy reach the provider?", false
 	}
 	return "", false
 }
