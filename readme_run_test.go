@@ -56,6 +56,9 @@ func (p *book) runCommands(t *testing.T, s *session) {
 			if out, err = s.run(s.translate(typed)); err != nil {
 				t.Fatalf("%s: %s: %v\n%s", at, typed, err, out)
 			}
+			if m := doubt.FindString(out); m != "" && (b.page == "README.md" || strings.HasPrefix(b.page, "agents/guides/")) {
+				t.Errorf("%s: %s: the clan of a guide has a doubt: %s", at, typed, m)
+			}
 			said = map[string]string{}
 			for line := range strings.Lines(out) {
 				said[plain(strings.ReplaceAll(line, s.suffix, ""))] = line
@@ -81,6 +84,9 @@ func (p *book) runCommands(t *testing.T, s *session) {
 		p.checkNames(t, s.name())
 	}
 }
+
+// doubt matches a warning about the reader's sett.yml.
+var doubt = regexp.MustCompile(`(?m)^sett: warning: sett\.yml:.*$`)
 
 // What differs from run to run.
 var (

@@ -126,8 +126,11 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error { return setup(e, binary) },
 		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
 		Condition: func(name string) (bool, error) {
-			if name == "landlock" {
+			switch name {
+			case "landlock":
 				return confine.Level() > 0, nil
+			case "mounts":
+				return exec.Command("unshare", "-m", "true").Run() == nil, nil
 			}
 			return false, fmt.Errorf("unknown condition %s", name)
 		},

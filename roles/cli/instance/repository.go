@@ -87,7 +87,7 @@ func Deliver(ctx context.Context, in *Instance, commit, gitDir string) (release 
 		release, err = s.Send(ctx, commit, gitDir)
 	}
 	if err != nil {
-		err = role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into %s: %w", commit, role.Clean(gitDir), err), "")
+		err = role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into %s: %w", commit, role.Clean(gitDir), err), "%s", git.Remedy(err))
 	}
 	return release, lacking, err
 }
@@ -138,5 +138,10 @@ func Bring(ctx context.Context, l *Locator, in *Instance, commit, ref string) er
 	case errors.Is(err, store.ErrFormat):
 		return role.Fail(role.Environment, err, "a clan of its own for the new repository: sett up --name NAME")
 	}
-	return role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into the store: %w", commit, err), "")
+	if git.Remedy(err) == "" { // git does not say of each file why it cannot be written
+		if no := store.Writable(s.Dir); no != nil {
+			err = fmt.Errorf("%w (%w)", err, no)
+		}
+	}
+	return role.Fail(role.Environment, fmt.Errorf("bring commit %.10s into the store: %w", commit, err), "%s", git.Remedy(err))
 }

@@ -98,7 +98,8 @@ func (g Repository) Feed(ctx context.Context, stdin string, args ...string) (str
 	if said == "" {
 		said = err.Error()
 	}
-	return "", role.Fail(role.Environment, fmt.Errorf("git %s: %s", args[0], role.CleanText(said)), "")
+	err = fmt.Errorf("git %s: %s", args[0], role.CleanText(said))
+	return "", role.Fail(role.Environment, err, "%s", Remedy(err))
 }
 
 // commandOf is a run of git in the repository.

@@ -83,7 +83,8 @@ func (h *heldBranch) end(err error) error {
 	_ = h.ask.Close()
 	ended := h.cmd.Wait()
 	if said := strings.TrimPrefix(strings.TrimSpace(h.said.String()), "fatal: "); said != "" && (err != nil || ended != nil) {
-		return role.Fail(role.Environment, fmt.Errorf("git update-ref: %s", role.CleanText(said)), "")
+		err = fmt.Errorf("git update-ref: %s", role.CleanText(said))
+		return role.Fail(role.Environment, err, "%s", Remedy(err))
 	}
 	return errors.Join(err, ended)
 }

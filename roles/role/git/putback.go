@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,7 +24,7 @@ func unwritten(ctx context.Context, g Repository, tree, from, to string, why err
 	}
 	hint := "make room where the working tree is, then land again"
 	if !FullDisk(why.Error()) {
-		hint = "see why git cannot write there, then land again"
+		hint = cmp.Or(Remedy(why), "see why git cannot write there, then land again")
 	}
 	if err := putBack(ctx, g, tree, from, to); err != nil {
 		return role.Fail(role.Environment, fmt.Errorf("%w\nand not all files could be put back: %w", why, err),
