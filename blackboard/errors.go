@@ -90,6 +90,30 @@ func (e *DeniedError) Remedy() string {
 	return "the user lacks rights on that server: sett doctor names those that Sett needs"
 }
 
+// RightsError says what the user of a server of one's own may not do there, though Sett needs it.
+type RightsError struct {
+	Addr, User string
+	Keys       bool     // it may not use the instance's keys
+	Commands   []string // that it may not make
+	Rule       string   // of Redis' ACL, which gives it all that
+}
+
+func (e *RightsError) Error() string {
+	var lacks []string
+	if e.Keys {
+		lacks = append(lacks, "use the keys of the instance")
+	}
+	if len(e.Commands) > 0 {
+		lacks = append(lacks, strings.Join(e.Commands, ", "))
+	}
+	return fmt.Sprintf("user %s of blackboard %s lacks rights that Sett needs; it may not: %s", e.User, e.Addr, strings.Join(lacks, ", "))
+}
+
+// Remedy returns the command that gives the user its rights.
+func (e *RightsError) Remedy() string {
+	return fmt.Sprintf("on that server, type: ACL SETUSER %s %s", e.User, e.Rule)
+}
+
 // UnsureError says that a move may have been made: it was sent, and its answer was lost. Its error wraps
 // ErrUnavailable.
 type UnsureError struct {

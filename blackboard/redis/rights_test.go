@@ -3,13 +3,17 @@ package redis
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/internal/store"
+	"sett/blackboard/redis/lua"
 	"sett/blackboard/redis/redistest"
 )
 
@@ -115,4 +119,64 @@ func TestSubscribeWithoutChannels(t *testing.T) {
 		t.Errorf("listening ended with %v", err)
 	}
 	must(t, b.Nudge(w.ctx))
+}
+
+// The rights of a user are told with the rule that gives what is missing; with that rule nothing is.
+func TestRights(t *testing.T) {
+	r := redistest.Start(t)
+	w := newWorld(t, &server{r.URL, r.Kill, r.Restart})
+	for name, c := range map[string]struct{ rules, want, rule string }{
+		"all":      {"+@all", "", ""},
+		"own":      {"resetkeys ~sett:{test}:* resetchannels &sett:{test}:* -@all +@read +@write +@scripting +@connection +@pubsub +@transaction +time -@dangerous", "", ""},
+		"channels": {"resetchannels", "it may not: publish, subscribe", "&sett:{test}:* +publish +subscribe"},
+		"keys":     {"resetkeys ~app:*", "it may not: use the keys of the instance", "~sett:{test}:*"},
+		"scripts":  {"-eval -evalsha", "it may not: eval, evalsha", "+eval +evalsha"},
+		"sha":      {"-evalsha", "it may not: evalsha", "+evalsha"},
+		"ledger":   {"-xadd", "it may not: xadd", "+xadd"},
+	} {
+		rules := strings.Fields(c.rules)
+		first := limited(t, w, "user-"+name)
+		b := open(t, first)
+		w.raw("ACL", append([]string{"SETUSER", "user-" + name}, rules...)...)
+		lacks, err := b.Rights(w.ctx)
+		must(t, err)
+		if c.want == "" {
+			if lacks != nil {
+				t.Errorf("%s: %v", name, lacks)
+			}
+			continue
+		}
+		if lacks == nil || !strings.HasSuffix(lacks.Error(), c.want) || !strings.HasPrefix(lacks.Error(), "user user-"+name+" of ") || lacks.Rule != c.rule {
+			t.Errorf("%s: %v, %+v", name, lacks, lacks)
+			continue
+		}
+		w.raw("ACL", append([]string{"SETUSER", "user-" + name}, strings.Fields(lacks.Rule)...)...)
+		if lacks, err = b.Rights(w.ctx); err != nil || lacks != nil {
+			t.Errorf("%s, with the rule: %v %v", name, lacks, err)
+		}
+	}
+	if lacks, err := open(t, startEmbedded(t).url).Rights(w.ctx); err != nil || lacks != nil {
+		t.Errorf("the embedded one: %v %v", lacks, err)
+	}
+}
+
+// The commands that are checked are those of the scripts, but for imports, exports and conversions, and those that are sent
+// besides.
+func TestNeededCommandsAreExact(t *testing.T) {
+	want := map[string]bool{}
+	for _, sent := range strings.Fields("ping eval evalsha subscribe unsubscribe punsubscribe discard hexists hstrlen zcard zrange hget hgetall exists") {
+		want[sent] = true
+	}
+	calls := regexp.MustCompile(`call\(\s*'([A-Z]+)'`)
+	for name, script := range lua.Scripts() {
+		if strings.HasPrefix(name, "import_") || name == "export" || name == "convert" {
+			continue
+		}
+		for _, m := range calls.FindAllStringSubmatch(script.Source, -1) {
+			want[strings.ToLower(m[1])] = true
+		}
+	}
+	got := strings.Fields(keyedCommands + " " + channelCommands + " " + otherCommands)
+	slices.Sort(got)
+	wantList(t, "commands", got, slices.Sorted(maps.Keys(want))...)
 }

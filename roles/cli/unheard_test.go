@@ -5,10 +5,12 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"sett/blackboard/redis/redistest"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -95,5 +97,36 @@ func TestRefusedUser(t *testing.T) {
 		}
 		s.boardAt((&url.URL{Scheme: "redis", User: url.UserPassword("ann", password), Host: s.Server.Addr()}).String())
 		s.refuses(role.Environment, want, "forage", "anything")
+	}
+}
+
+// A user that lacks rights is told so by sett up, before anything is made, and by sett doctor, with the rule that
+// gives them.
+func TestUpWithoutRights(t *testing.T) {
+	r := redistest.Start(t)
+	e, dir := workspace(t)
+	r.Send("ACL", "SETUSER", "ann", "on", ">right", "~*", "+@all", "resetchannels")
+	at := "redis://ann:right@" + r.Addr()
+	_, err := invoke(t.Context(), e, "up", "--redis-url", at)
+	name := filepath.Base(dir)
+	if want := "ACL SETUSER ann &sett:{" + name + "}:* +publish +subscribe"; role.CodeOf(err) != role.Environment || !strings.Contains(err.Error(), "it may not: publish, subscribe") || !strings.Contains(hint(err), want) {
+		t.Errorf("up says %v\nhint: %s", err, hint(err))
+	}
+	r.Send("ACL", "SETUSER", "ann", "&*", "-xadd")
+	if _, err = invoke(t.Context(), e, "up", "--redis-url", at); role.CodeOf(err) != role.Environment || !strings.Contains(hint(err), "ACL SETUSER ann +xadd") {
+		t.Errorf("up says %v\nhint: %s", err, hint(err))
+	}
+	s, err := os.ReadFile(filepath.Join(e.Args[1], "sett.yml"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(e.Args[1], "sett.yml"), append(s, ("\nredis: {url: \""+at+"\"}\n")...), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, _ := invoke(t.Context(), e, "doctor"); !strings.Contains(said, "ACL SETUSER ann +xadd") {
+		t.Errorf("doctor says\n%s", said)
+	}
+	if left := runningUnits(t, dir); left != nil {
+		t.Errorf("left running: %q", left)
 	}
 }

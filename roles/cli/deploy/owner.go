@@ -8,10 +8,11 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
+	"sett/roles/role"
 )
 
 // lookAtOwner refuses a blackboard on a server of the user's own that belongs to another
-// workspace, before anything is made. A server that does not answer is told of when its
+// workspace, or whose user lacks rights, before anything is made. A server that does not answer is told of when its
 // parts are started.
 func lookAtOwner(ctx context.Context, u *upRun) error {
 	if !u.plan.state.External {
@@ -23,6 +24,9 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 		return nil //nolint:nilerr // serve waits for it, and says why
 	}
 	defer b.Close()
+	if lacks, _ := b.Rights(ctx); lacks != nil {
+		return role.Fail(role.Environment, lacks, "%s", lacks.Remedy())
+	}
 	planned := *u.in
 	planned.State = u.plan.state // the mark is that of the planned blackboard
 	if _, err = instance.LookAtOwner(ctx, u.at, &planned, b, claimOf(u)); instance.IsOwned(err) {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"sett/blackboard"
@@ -136,7 +137,11 @@ func (x *exam) blackboard(ctx context.Context) []Finding {
 
 // ownRedis looks at the Redis of the user's own that sett.yml names.
 func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
-	b, err := instance.Glance(ctx, instance.Connection{URL: url, Instance: "doctor", As: connection, CAFile: deploy.CAFile(x.at, x.sheet.config, x.sheet.path)})
+	name, err := x.at.Named()
+	if err != nil || name == "" { // the keys and channels are those of the instance that sett up would make
+		name = config.MakeInstanceName(filepath.Base(x.root))
+	}
+	b, err := instance.Glance(ctx, instance.Connection{URL: url, Instance: name, As: connection, CAFile: deploy.CAFile(x.at, x.sheet.config, x.sheet.path)})
 	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
 		return []Finding{problem("redis.url", denied.Remedy(), "%v", denied)}
 	}
@@ -147,13 +152,16 @@ func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
 	return durable(ctx, b, "redis.url", url)
 }
 
-// durable reports whether a Redis may lose or evict acknowledged data.
+// durable reports whether a Redis may lose or evict acknowledged data, or refuses its user what Sett needs.
 func durable(ctx context.Context, b *instance.Board, subject, url string) []Finding {
+	var out []Finding
+	if lacks, _ := b.Rights(ctx); lacks != nil {
+		out = append(out, problem(subject, lacks.Remedy(), "%v", lacks))
+	}
 	d, err := b.Durability(ctx)
 	if err != nil {
-		return []Finding{warning(subject, "", "%v", err)}
+		return append(out, warning(subject, "", "%v", err))
 	}
-	var out []Finding
 	set := func(what string) string {
 		if d.Spread {
 			return fmt.Sprintf("on every server of %s: CONFIG SET %s, and in redis.conf", role.Clean(instance.Redact(url)), what)

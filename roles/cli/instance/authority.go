@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sett/blackboard"
 	"sett/blackboard/redis"
 	"sett/contract/env"
 	"sett/roles/cli/term"
@@ -75,9 +76,9 @@ func To(on *term.Terminal, in *Instance, as string) Connection {
 func Remedy(err error) string {
 	switch redis.RefusalOf(err) {
 	case redis.RefusedLogin:
-		return "user or password in the URL of that Redis are not right: sett up takes the URL of --redis-url, SETT_REDIS_URL or redis.url in " + ConfigName
+		return (&blackboard.DeniedError{}).Remedy()
 	case redis.RefusedRight:
-		return "the user in the URL lacks a right; on that Redis: ACL SETUSER USER ~sett:* &sett:* +@all"
+		return (&blackboard.DeniedError{Why: "NOPERM"}).Remedy()
 	case redis.RefusedCAFile:
 		return "sett up copies the file that redis.ca_file in " + ConfigName + ", or " + env.RedisCAFile + ", names"
 	case redis.RefusedAuthority:

@@ -37,11 +37,12 @@ type server interface {
 	Close()
 }
 
-// place is the address of the server, which board it has, and how safe data is there.
+// place is the address of the server, which board it has, how safe data is there, and what its user may not do.
 type place interface {
 	Addr() string
 	Look(ctx context.Context) (blackboard.Mark, error)
 	Durability(ctx context.Context) (redis.Durability, error)
+	Rights(ctx context.Context) (*blackboard.RightsError, error)
 }
 
 // Records reads artefacts, claims and workflows by id.

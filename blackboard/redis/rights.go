@@ -1,0 +1,85 @@
+package redis
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sett/blackboard"
+	"sett/blackboard/redis/internal/store"
+	"sett/blackboard/redis/lua"
+)
+
+// The commands that all parts together need of the user of a Redis of one's own, without those of imports,
+// exports and conversions. Those of a kind are checked alike: with a key of the instance, with a channel, or alone.
+const (
+	keyedCommands   = "del exists get hdel hexists hget hgetall hincrby hlen hmget hset hsetnx hstrlen llen lrange rpush sadd set sismember xadd xlen xrange xrevrange zadd zcard zrange zrem zrevrange zscore"
+	channelCommands = "publish subscribe"
+	otherCommands   = "ping time eval evalsha unsubscribe punsubscribe discard"
+)
+
+// Rights returns what the user of this board lacks; nil: nothing, as far as the server tells. One before
+// Redis 7 does not.
+func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
+	keyed, onChannels, others := strings.Fields(keyedCommands), strings.Fields(channelCommands), strings.Fields(otherCommands)
+	var asked [][]string
+	for _, name := range keyed {
+		asked = append(asked, []string{name, b.c.Keys.Events()})
+	}
+	for _, name := range onChannels {
+		asked = append(asked, []string{name, b.c.Keys.OrchestratorEvents()})
+	}
+	asked = append(asked, []string{"xread", "streams", b.c.Keys.Events(), "0"})
+	for _, name := range others {
+		asked = append(asked, []string{name})
+	}
+	lacks := &blackboard.RightsError{Addr: b.c.Addr, User: userOf(b.c.Options.URL)}
+	answer, err := b.c.AskHome(ctx, "ask for rights", "EVAL", lua.Move("rights").Source, "0", store.Encode(asked))
+	if denied := store.Denied(b.c, err); denied != nil && !denied.Login() {
+		lacks.Commands, lacks.Rule = []string{"eval", "evalsha"}, "+eval +evalsha"
+		return lacks, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	places, err := answer.AsStrSlice()
+	if err != nil || len(places) < 2 {
+		return nil, err
+	}
+	var rule []string
+	for _, place := range places[1:] {
+		if at, err := strconv.Atoi(place); err == nil && at > 0 && at <= len(asked) {
+			lacks.Commands = append(lacks.Commands, asked[at-1][0])
+		}
+	}
+	lacking := func(name string) bool { return slices.Contains(lacks.Commands, name) }
+	all := func(names []string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool { return !lacking(name) })
+	}
+	// The server does not tell why a command is refused. A pattern is given only where it surely helps: a user that has
+	// all keys, or all channels, gets no other.
+	if all(keyed) {
+		lacks.Keys = true
+		rule = append(rule, "~"+b.c.Keys.Prefix+"*")
+		lacks.Commands = slices.DeleteFunc(lacks.Commands, func(name string) bool { return name == "xread" || slices.Contains(keyed, name) })
+	}
+	if all(onChannels) {
+		rule = append(rule, "&"+b.c.Keys.Prefix+"*")
+	}
+	for _, name := range lacks.Commands {
+		rule = append(rule, "+"+name)
+	}
+	lacks.Rule = strings.Join(rule, " ")
+	return lacks, nil
+}
+
+// userOf returns the name of a URL's user.
+func userOf(raw string) string {
+	u, err := url.Parse(raw)
+	if err != nil || u.User.Username() == "" {
+		return "default"
+	}
+	return u.User.Username()
+}
