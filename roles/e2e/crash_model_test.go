@@ -222,23 +222,33 @@ func TestCrashOfLLMInACall(t *testing.T) {
 	g.atRest()
 }
 
-// endLLM kills the sett llm of this instance.
+// endLLM kills the sett llm of this instance: the one below its cub. It hides its directory from its user.
 func (g *modelGround) endLLM() {
+	cub := g.pid("agent-solo")
 	all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, path := range all {
 		words, err := os.ReadFile(path)
 		if err != nil || !bytes.HasSuffix(words, []byte("\x00llm\x00")) {
 			continue
 		}
-		dir, _ := os.Readlink(filepath.Join(filepath.Dir(path), "cwd"))
-		if !strings.HasPrefix(dir, g.root) {
-			continue
-		}
 		var pid int
-		if _, err := fmt.Sscanf(path, "/proc/%d/cmdline", &pid); err == nil {
+		if _, err := fmt.Sscanf(path, "/proc/%d/cmdline", &pid); err == nil && isBelow(pid, cub) {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 			return
 		}
 	}
 	g.t.Error("no sett llm runs")
+}
+
+// isBelow says whether a process is below another one.
+func isBelow(pid, top int) bool {
+	for pid > 1 && pid != top {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		_, rest, _ := strings.Cut(string(text), ") ")
+		var state string
+		if _, scanErr := fmt.Sscan(rest, &state, &pid); err != nil || scanErr != nil {
+			return false
+		}
+	}
+	return pid == top
 }

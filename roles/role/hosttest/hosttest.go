@@ -1,5 +1,5 @@
 // Package hosttest makes tests the same for every person on every machine: whether root runs them or
-// an ordinary user, and whatever the person has told git.
+// an ordinary user, and with any settings of git.
 package hosttest
 
 import (
@@ -24,8 +24,8 @@ func Removable(tb testing.TB, dir string) {
 }
 
 // PlainGit takes the person's settings of git away from this process and all that it starts: hooks, signatures, the
-// first branch, ends of lines. A test of such settings sets its own. TestMain calls it, in packages
-// whose tests type git; testrun does the same for all.
+// first branch, ends of lines. A test of such settings sets its own. TestMain calls it in packages with
+// tests that type git; testrun does the same for all.
 func PlainGit() {
 	for name, value := range map[string]string{"GIT_CONFIG_GLOBAL": os.DevNull, "GIT_CONFIG_SYSTEM": os.DevNull, "GIT_CONFIG_NOSYSTEM": "1"} {
 		if err := os.Setenv(name, value); err != nil {
