@@ -137,7 +137,7 @@ func (c *Conn) send(ctx context.Context, to sender, moves []Move) ([]Reply, erro
 			res = to.Do(ctx, c.Client.B().Eval().Script(s.Source).Numkeys(int64(len(keys))).Key(keys...).Arg(m.Args...).Build())
 		}
 		r, err := readReply(res)
-		if _, is := rueidis.IsRedisErr(err); err != nil && is && !c.passes(err) && len(moves) > 1 {
+		if _, is := rueidis.IsRedisErr(err); err != nil && is && !passes(c, err) && len(moves) > 1 {
 			// A record that breaks one move is no reason to undo the others.
 			r, err = Reply{Status: "broken", err: err}, nil
 		}
@@ -178,7 +178,7 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 		if end, bounded := ctx.Deadline(); err != nil && bounded && !time.Now().Before(end) {
 			<-ctx.Done() // a connection can see the end of the time a moment before the context: callers ask the context
 		}
-		lost := err != nil && c.passes(err)
+		lost := err != nil && passes(c, err)
 		if c.Options.Observe != nil {
 			c.Options.Observe(time.Since(began), lost)
 		}
@@ -193,7 +193,7 @@ func (c *Conn) retry(ctx context.Context, what string, limit time.Duration, f fu
 			if refusal := c.NoWrites(err); refusal != nil {
 				return refusal
 			}
-			if denied := c.Denied(err); denied != nil {
+			if denied := Denied(c, err); denied != nil {
 				return fmt.Errorf("%s: %w: %w", what, blackboard.ErrUnavailable, denied)
 			}
 			if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {

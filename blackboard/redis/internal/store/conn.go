@@ -110,7 +110,7 @@ func Open(ctx context.Context, o Options) (*Conn, error) {
 		return nil
 	})
 	if err != nil {
-		if denied := c.Denied(err); denied != nil {
+		if denied := Denied(c, err); denied != nil {
 			return nil, fmt.Errorf("connect: %w", denied)
 		}
 		if !errors.Is(err, blackboard.ErrUnavailable) {

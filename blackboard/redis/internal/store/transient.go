@@ -49,7 +49,7 @@ var denials = map[string]bool{"WRONGPASS": true, "NOAUTH": true, "AUTH": true, "
 
 // Denied returns the server's refusal of the user as an error of its own; nil: the error is another one. A script
 // that was begun and may not make one of its commands is another one: it may be half done.
-func (c *Conn) Denied(err error) *blackboard.DeniedError {
+func Denied(c *Conn, err error) *blackboard.DeniedError {
 	var re *rueidis.RedisError
 	if !errors.As(err, &re) || !denials[code(re.Error())] || strings.Contains(re.Error(), "@user_script") || strings.Contains(re.Error(), "ACL failure in script") {
 		return nil
@@ -64,8 +64,8 @@ func (c *Conn) Denied(err error) *blackboard.DeniedError {
 
 // passes says whether an error may pass by itself on a board that was open once: passwords are rotated, and rights
 // are taken and given back, while work goes on.
-func (c *Conn) passes(err error) bool {
-	return Transient(err) || c.opened.Load() && c.Denied(err) != nil
+func passes(c *Conn, err error) bool {
+	return Transient(err) || c.opened.Load() && Denied(c, err) != nil
 }
 
 // code returns the first word of a server's error. A script's error begins with it since
