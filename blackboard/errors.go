@@ -64,7 +64,7 @@ func (e *NoWritesError) Remedy() string {
 }
 
 // DeniedError says that the blackboard's server answers, and takes neither the user nor its password, or
-// lets the user not do what Sett needs. Once a board was open that may be for a while only, as while a
+// refuses rights that Sett needs. Once a board was open that may be for a while only, as while a
 // password is rotated: it comes with ErrUnavailable then. At the first connection it does not.
 type DeniedError struct {
 	Addr string
@@ -79,7 +79,7 @@ func (e *DeniedError) Error() string {
 // Unwrap returns the server's error.
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// Login says that the server refuses the login, and not what the user does then.
+// Login says that the server refuses the login, and not a command.
 func (e *DeniedError) Login() bool { return !strings.HasPrefix(e.Why, "NOPERM") }
 
 // Remedy returns the way to make the server take the user.
@@ -90,7 +90,7 @@ func (e *DeniedError) Remedy() string {
 	return "the user lacks rights on that server: sett doctor names those that Sett needs"
 }
 
-// RightsError says what the user of a server of one's own may not do there, though Sett needs it.
+// RightsError names the rights that Sett needs, and the user of a server of one's own lacks.
 type RightsError struct {
 	Addr, User string
 	Keys       bool     // it may not use the instance's keys

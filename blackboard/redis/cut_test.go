@@ -205,7 +205,7 @@ func TestLostReplies(t *testing.T) {
 	})
 }
 
-// A person's move whose replies are lost again and again is repeated for seconds, and made once. Where no reply
+// A person's move is repeated while its replies are lost, for seconds, and is made once. Where no reply
 // comes at all, the error says that it may have been made.
 func TestPersonsMoveWithoutReplies(t *testing.T) {
 	onBoth(t, func(t *testing.T, s *server) {

@@ -74,7 +74,7 @@ func (b People) RetryGoal(ctx context.Context, q blackboard.GoalRetry, by, why s
 	return b.decide(ctx, "retry goal "+q.Workflow, q.Workflow, "retry_goal", q.Workflow, q.Failure, q.Word, by, why, how, strconv.Itoa(q.MaxArtefacts))
 }
 
-// decide is person for a move whose reply says nothing more.
+// decide is person for a move with a reply that says nothing more.
 func (b People) decide(ctx context.Context, what, id, script string, args ...string) error {
 	_, err := b.person(ctx, what, id, script, args...)
 	return err

@@ -20,7 +20,7 @@ const (
 	otherCommands   = "ping time eval evalsha unsubscribe punsubscribe discard"
 )
 
-// Rights returns what the user of this board lacks; nil: nothing, as far as the server tells. One before
+// Rights returns the rights that the user of this board lacks; nil: nothing, as far as the server tells. One before
 // Redis 7 does not.
 func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	keyed, onChannels, others := strings.Fields(keyedCommands), strings.Fields(channelCommands), strings.Fields(otherCommands)

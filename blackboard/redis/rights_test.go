@@ -27,7 +27,7 @@ func limited(t *testing.T, w *world, user string, rules ...string) string {
 	return u.String()
 }
 
-// A user that may not publish makes every move whole: what comes of it, and the ledger, are as with
+// A user that may not publish makes every move whole: records and ledger are as with
 // notices.
 func TestMovesWithoutChannels(t *testing.T) {
 	r := redistest.Start(t)
@@ -121,7 +121,7 @@ func TestSubscribeWithoutChannels(t *testing.T) {
 	must(t, b.Nudge(w.ctx))
 }
 
-// The rights of a user are told with the rule that gives what is missing; with that rule nothing is.
+// The rights of a user are told with the rule that gives those that are missing; with that rule nothing is.
 func TestRights(t *testing.T) {
 	r := redistest.Start(t)
 	w := newWorld(t, &server{r.URL, r.Kill, r.Restart})

@@ -113,7 +113,7 @@ func run(ctx context.Context, a *app, e role.Env) error {
 	return err
 }
 
-// mayBeMade is the error of a move whose answer was lost. Repeating the command could make it twice: each goal is
+// mayBeMade is the error of a move without an answer. Repeating the command could make it twice: each goal is
 // another one.
 func mayBeMade(a *app, err error, unsure *blackboard.UnsureError) error {
 	look := "sett "

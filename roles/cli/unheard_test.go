@@ -66,7 +66,7 @@ func mute(t *testing.T, target, word string) (addr string) {
 	return l.Addr().String()
 }
 
-// A goal that was posted while its answer was lost is not called a failure: the words say what to look at before
+// A goal that was posted while its answer was lost is not called a failure: the words name the command to type before
 // the command is repeated.
 func TestGoalWithoutAnswer(t *testing.T) {
 	s := newStage(t)

@@ -78,7 +78,7 @@ func TestResultWaitsForRights(t *testing.T) {
 	}
 }
 
-// A cub whose user may neither publish nor listen finds its work by its looks.
+// A cub that may neither publish nor listen finds its work by its looks.
 func TestCubWithoutChannels(t *testing.T) {
 	t.Parallel()
 	c := redisClan(t)

@@ -12,7 +12,7 @@ import (
 )
 
 // lookAtOwner refuses a blackboard on a server of the user's own that belongs to another
-// workspace, or whose user lacks rights, before anything is made. A server that does not answer is told of when its
+// workspace, or refuses its user rights, before anything is made. A server that does not answer is told of when its
 // parts are started.
 func lookAtOwner(ctx context.Context, u *upRun) error {
 	if !u.plan.state.External {

@@ -152,7 +152,7 @@ func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
 	return durable(ctx, b, "redis.url", url)
 }
 
-// durable reports whether a Redis may lose or evict acknowledged data, or refuses its user what Sett needs.
+// durable reports whether a Redis may lose or evict acknowledged data, or refuses its user rights that Sett needs.
 func durable(ctx context.Context, b *instance.Board, subject, url string) []Finding {
 	var out []Finding
 	if lacks, _ := b.Rights(ctx); lacks != nil {

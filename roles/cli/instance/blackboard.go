@@ -37,7 +37,7 @@ type server interface {
 	Close()
 }
 
-// place is the address of the server, which board it has, how safe data is there, and what its user may not do.
+// place is the address of the server, which board it has, how safe data is there, and the rights of its user.
 type place interface {
 	Addr() string
 	Look(ctx context.Context) (blackboard.Mark, error)
