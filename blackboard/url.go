@@ -14,9 +14,8 @@ const (
 	urlEscapes = "in a user or password, / is written %2F, ? %3F, # %23, @ %40 and % %25"
 )
 
-// CheckURL says what is wrong with the URL of a Redis, and how one is written; empty: nothing
-// is. It repeats nothing but the scheme: whatever follows may be a part of a password that is not
-// percent-encoded.
+// CheckURL names the fault of the URL of a Redis, and the right form; empty: it has none. Of the
+// URL it repeats the scheme alone: the rest may be a part of a password that is not percent-encoded.
 func CheckURL(raw string) (fault, hint string) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Opaque != "" {

@@ -69,8 +69,8 @@ func readAuthority(at *instance.Locator, c *config.Config, configFile string) (a
 	return a, nil
 }
 
-// placeAuthority names the copy in the configuration: it is the same file, whatever file it is
-// made of.
+// placeAuthority names the copy in the configuration: a file at another place with the
+// same certificates is no change.
 func placeAuthority(u *upRun) {
 	if u.facts.authority.file != "" {
 		u.facts.desired.Redis.CAFile = instance.CAFile(u.in)
