@@ -60,9 +60,10 @@ type Instance struct {
 	Dir string
 	// Damage is the reason that its state cannot be read; the State is mended then, from
 	// what runs. nil: the state is as it was written.
-	Damage error
-	Lost   bool   // its state directory is gone, and processes of it run
-	moved  string // the health address that MoveHealth chose; empty: the state's
+	Damage  error
+	Lost    bool   // its state directory is gone, and processes of it run
+	Foreign bool   // the engine alone tells of it; a state in Dir is that of another one of the name
+	moved   string // the health address that MoveHealth chose; empty: the state's
 }
 
 // StatePath is the path of the file with the state.

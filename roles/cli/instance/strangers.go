@@ -138,7 +138,7 @@ func (l *Locator) Strangers(ctx context.Context, known []*Instance) ([]*Instance
 		if config.ValidInstanceName(o.Name) != nil || slices.ContainsFunc(known, ours) {
 			continue
 		}
-		out = append(out, &Instance{Dir: filepath.Join(root, o.Name), State: stateOf(o)})
+		out = append(out, &Instance{Dir: filepath.Join(root, o.Name), State: stateOf(o), Foreign: true})
 	}
 	return out, nil
 }

@@ -20,14 +20,13 @@ import (
 func Inspect(ctx context.Context, at *instance.Locator, in *instance.Instance, detail bool) Row {
 	l := Row{
 		Name: in.Name, Workspace: in.Workspace, Runtime: in.Runtime, CreatedAt: in.CreatedAt, State: Stopped,
-		NotReady: []string{}, Unhealthy: []string{}, Down: []string{}, Paused: []string{}, Restarting: []string{}, Known: in.Known(), in: in, host: in.Host,
+		NotReady: []string{}, Unhealthy: []string{}, Down: []string{}, Paused: []string{}, Restarting: []string{}, Known: in.Known() && !in.Foreign, in: in, host: in.Host,
 	}
-	cfg, err := in.Config()
-	if err != nil && l.Known {
-		return l
-	}
-	if err != nil {
-		cfg = &config.Config{}
+	cfg, err := &config.Config{}, error(nil)
+	if l.Known {
+		if cfg, err = in.Config(); err != nil {
+			return l
+		}
 	}
 	l.Agents = len(cfg.Agents)
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
