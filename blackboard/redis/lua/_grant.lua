@@ -221,8 +221,8 @@ local function bids_withheld(claim)
   end
   local withheld, ignored = false, ' ' .. (c[3] or '') .. ' '
   for _, name in ipairs(decoded(c[2]) or {}) do
-    if call('HEXISTS', bids_key(claim), name) == 0 and not string.find(ignored, ' ' .. name .. ' ', 1, true) then
-      if call('HEXISTS', claim_key(claim), 'withheld:' .. name) == 0 then
+    if not call('HGET', bids_key(claim), name) and not string.find(ignored, ' ' .. name .. ' ', 1, true) then
+      if not call('HGET', claim_key(claim), 'withheld:' .. name) then
         return false
       end
       withheld = true

@@ -1,5 +1,5 @@
 -- Asks which commands the user may not make. It writes nothing.
--- ARGV: 1 commands, each as its words (JSON).
+-- KEYS: none, for the user may lack the right to them. ARGV: 1 commands, each as its words (JSON).
 -- Replies ok, and the places of those commands, from 1. A server before Redis 7 does not say: none.
 local may, refused = redis.acl_check_cmd, { 'ok' }
 for place, one in ipairs(may and cjson.decode(ARGV[1]) or {}) do

@@ -80,9 +80,10 @@ func (c *Conn) DoAll(ctx context.Context, moves ...Move) ([]Reply, error) {
 	return out, err
 }
 
-// unanswered says that a call was sent, as far as anybody knows, and not answered.
+// unanswered says that a call was sent, as far as anybody knows, and not answered. One that replicas have
+// not confirmed was answered.
 func unanswered(err error) bool {
-	if err == nil {
+	if err == nil || errors.Is(err, errUnconfirmed) {
 		return false
 	}
 	var dialled *net.OpError
