@@ -42,5 +42,5 @@ func Remedy(err error) string {
 	if !filepath.IsAbs(place) {
 		return "this user may not write there: look at the owner and the mode of its directory"
 	}
-	return fmt.Sprintf("this user may not write there; who may: ls -ld %s", role.ShellWord(filepath.Dir(place)))
+	return fmt.Sprintf("this user may not write there: ls -ld %s shows the owner and the mode", role.ShellWord(filepath.Dir(place)))
 }

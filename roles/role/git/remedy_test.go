@@ -15,10 +15,10 @@ import (
 
 func TestRemedy(t *testing.T) {
 	for said, want := range map[string]string{
-		"git update-ref: prepare: cannot lock ref 'HEAD': Unable to create '/r/.git/HEAD.lock': Permission denied": "this user may not write there; who may: ls -ld /r/.git",
+		"git update-ref: prepare: cannot lock ref 'HEAD': Unable to create '/r/.git/HEAD.lock': Permission denied": "this user may not write there: ls -ld /r/.git shows the owner and the mode",
 		"git add: error: open(\"a\"): Permission denied":                                                           "this user may not write there: look at the owner and the mode of its directory",
 		"git read-tree: error: unable to create file hello: Permission denied\nmore":                               "this user may not write there: look at the owner and the mode of its directory",
-		"git add: error: insufficient permission for adding an object to repository database /r/.git/objects":      "this user may not write there; who may: ls -ld /r/.git/objects",
+		"git add: error: insufficient permission for adding an object to repository database /r/.git/objects":      "this user may not write there: ls -ld /r/.git/objects shows the owner and the mode",
 		"git add: error: insufficient permission for adding an object to repository database .git/objects":         "this user may not write there: look at the owner and the mode of its directory",
 		"git add: fatal: write error: No space left on device":                                                     "make room on that disk, then try again",
 		"git add: invalid path 'a: Permission denied' in tree":                                                     "",
@@ -29,7 +29,7 @@ func TestRemedy(t *testing.T) {
 		}
 	}
 	for cause, want := range map[error]string{
-		syscall.EACCES: "this user may not write there; who may: ls -ld '/a b'", syscall.ENOSPC: "make room on the disk of /a b, then try again", syscall.EDQUOT: "make room on the disk of /a b, then try again",
+		syscall.EACCES: "this user may not write there: ls -ld '/a b' shows the owner and the mode", syscall.ENOSPC: "make room on the disk of /a b, then try again", syscall.EDQUOT: "make room on the disk of /a b, then try again",
 		syscall.ENOENT: "",
 	} {
 		if got := Remedy(fmt.Errorf("make it: %w", &fs.PathError{Op: "mkdir", Path: "/a b/c", Err: cause})); got != want {
