@@ -92,7 +92,7 @@ func (j *job) connect(ctx context.Context, unit *runtime.Unit) error {
 		// Sett's own blackboard takes its own password: that is another program at its port.
 		stranger := unit != nil && instance.RefusesLogin(err)
 		if unit == nil || !errors.Is(err, blackboard.ErrUnavailable) && !stranger {
-			return role.Fail(role.Environment, err, "is that server up, and the URL right?")
+			return role.NotOpened(err, "is that server up, and the URL right?")
 		}
 		if why := j.ended(ctx, unit); why != nil {
 			return why

@@ -108,6 +108,9 @@ func (u *upRun) look(ctx, images context.Context) error {
 	if err := f.refusal(); err != nil {
 		return err
 	}
+	if err := lookAtSchema(ctx, u); err != nil {
+		return err
+	}
 	if !f.moved() && !f.state.External {
 		f.address = boardAddress(f.state.URL, f.units)
 	}

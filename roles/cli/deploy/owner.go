@@ -9,6 +9,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
+	"sett/roles/role"
 )
 
 // lookAtOwner refuses a blackboard on a server of the user's own that belongs to another
@@ -20,6 +21,9 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 	}
 	to := instance.Connection{URL: u.plan.state.URL, Instance: u.in.Name, As: "sett-up", Timeout: time.Second, Once: true, Convert: true}
 	b, err := instance.Connect(ctx, u.at.Terminal, to)
+	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) {
+		return role.NotOpened(schema, "")
+	}
 	if err != nil {
 		return nil //nolint:nilerr // serve waits for it, and says why
 	}
