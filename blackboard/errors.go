@@ -40,6 +40,7 @@ func (e *RefusedError) Unwrap() error { return ErrRefused }
 type NoWritesError struct {
 	Addr string
 	Why  string // the server's words, which begin with its code, such as READONLY
+	Down bool   // no part of the instance goes on: a person has to start it
 }
 
 func (e *NoWritesError) Error() string {
@@ -52,15 +53,24 @@ func (e *NoWritesError) Unwrap() error { return ErrUnavailable }
 // Remedy returns the way to make the server take writes again.
 func (e *NoWritesError) Remedy() string {
 	code, _, _ := strings.Cut(e.Why, " ")
+	remedy := ""
 	switch code {
 	case "OOM":
-		return "its memory is full: raise maxmemory of that server, or free memory there"
+		remedy = "its memory is full: raise maxmemory of that server, or free memory there"
 	case "READONLY":
-		return "it is a read-only replica: redis.url has to name the primary"
+		remedy = "it is a read-only replica: redis.url has to name the primary"
 	case "NOREPLICAS":
-		return "too few of its replicas are connected: see min-replicas-to-write of that server"
+		remedy = "too few of its replicas are connected: see min-replicas-to-write of that server"
+	default:
+		if e.Down {
+			return "is its disk full? Free some room, then sett up"
+		}
+		return "is its disk full? Once there is room the work goes on by itself; sett doctor"
 	}
-	return "is its disk full? Once there is room the work goes on by itself; sett doctor"
+	if e.Down {
+		remedy += "; then sett up"
+	}
+	return remedy
 }
 
 // DeniedError says that the blackboard's server answers, and takes neither the user nor its password, or

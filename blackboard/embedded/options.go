@@ -89,6 +89,11 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("read %s: damaged at byte %d: %s", e.File, e.Offset, e.Reason)
 }
 
+// Remedy returns the way on.
+func (e *CorruptError) Remedy() string {
+	return fmt.Sprintf("nothing was changed; restore %s from a copy, or give the record up with sett down --purge", e.File)
+}
+
 // LockedError says that another server has the directory open.
 type LockedError struct {
 	File string // path of the lock file

@@ -52,8 +52,7 @@ func explain(err error) error {
 	var locked *embedded.LockedError
 	switch {
 	case errors.As(err, &corrupt):
-		return role.Fail(role.Environment, err,
-			"nothing was changed; restore %s from a copy, or give the record up with sett down --purge", corrupt.File)
+		return role.Fail(role.Environment, err, "%s", corrupt.Remedy())
 	case errors.As(err, &locked) && locked.PID != 0:
 		return role.Fail(role.Environment, err, "process %d serves this directory; sett list shows whose it is", locked.PID)
 	case errors.As(err, &locked):

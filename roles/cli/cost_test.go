@@ -24,7 +24,7 @@ func TestCommandsCostTheSameWithHistory(t *testing.T) {
 	few.refused(200)
 	many.refused(5_000)
 	compareCosts(few, many, commands[0], commands[1])
-	if r := many.detailed(); r.State != status.Running || r.Gates+r.Questions < 2 || len(r.Waits) < 3 {
+	if r := many.detailed(); r.State != status.Running || *r.Gates+*r.Questions < 2 || len(r.Waits) < 3 {
 		t.Errorf("%+v", r)
 	}
 	f, err := many.board.Figures(t.Context(), nil)

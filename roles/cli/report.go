@@ -156,7 +156,7 @@ func (c *reportCmd) fromExport(a *app) (*report.Report, error) {
 		return nil, role.Fail(role.Usage, fmt.Errorf("read %s: %w", role.Clean(c.Ledger), role.Cause(err)), "")
 	}
 	defer func() { _ = in.Close() }()
-	b, done, err := instance.Scratch(a.ctx, &a.Terminal)
+	b, done, err := instance.Scratch(a.ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -2,13 +2,17 @@ package e2e
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"sett/blackboard"
 	"sett/blackboard/redis/redistest"
@@ -135,4 +139,74 @@ func exact(t testing.TB, raw json.RawMessage) string {
 		t.Fatal(err)
 	}
 	return string(binary.Base64)
+}
+
+// TestNewerRecords puts an older sett in place of one whose records have a later schema: its sett up is refused before it
+// stops any part, be the blackboard Sett's own or not.
+func TestNewerRecords(t *testing.T) {
+	t.Parallel()
+	for _, own := range []bool{true, false} {
+		t.Run(map[bool]string{true: "own", false: "external"}[own], func(t *testing.T) {
+			t.Parallel()
+			o := options{clan: clan{agents: []agent{{name: "a", bids: "GoalDefined: exclusive\n", more: "workspace: {mode: none}\n", tool: finished}}}}
+			var server *redistest.Server
+			if !own {
+				server = redistest.Start(t, redistest.Durable...)
+				o.url = server.URL
+			}
+			in := prepare(t, o)
+			in.up()
+			url := in.boardURL()
+			in.board.Close()
+			in.board = nil
+			later(t, url, in.name)
+			in.ofOtherSett()
+			before := in.allRunning()
+			code, out := in.sett("up", "--runtime", in.o.runtime())
+			if code != 7 || !strings.Contains(out, "have schema 3, this sett writes 2") || !strings.Contains(out, "use the sett that wrote them, or a newer one") {
+				t.Errorf("sett up ended with %d:\n%s", code, out)
+			}
+			after := in.allRunning()
+			for name, unit := range before {
+				if now, runs := after[name]; !runs || now.ID != unit.ID {
+					t.Errorf("%s was %s and is %s, running %v", name, unit.ID, now.ID, runs)
+				}
+			}
+			in.must("down", "--timeout", enough.String())
+			if code, out := in.sett("up", "--runtime", in.o.runtime()); code != 7 || !strings.Contains(out, "use the sett that wrote them") {
+				t.Errorf("sett up of the stopped instance ended with %d:\n%s", code, out)
+			}
+		})
+	}
+}
+
+// later gives a board the schema of a newer sett.
+func later(t testing.TB, board, name string) {
+	t.Helper()
+	o, err := rueidis.ParseURL(board)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.DisableCache, o.AlwaysRESP2 = true, true
+	c, err := rueidis.NewClient(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Do(t.Context(), c.B().Hset().Key("sett:{"+name+"}:instance").FieldValue().FieldValue("schema", "3").Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ofOtherSett has the instance's state say that another version of sett started it.
+func (in *instance) ofOtherSett() {
+	in.t.Helper()
+	path := filepath.Join(in.stateDir(), "instance.json")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(path, bytes.Replace(text, []byte(`"sett": "`), []byte(`"sett": "v9 `), 1), 0o600)
+	}
+	if err != nil {
+		in.t.Fatal(err)
+	}
 }

@@ -6,11 +6,28 @@ import (
 	"fmt"
 	"slices"
 
+	"sett/blackboard"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
 	"sett/roles/role/words"
 	"sett/runtime"
 )
+
+// lookAtSchema refuses an instance that runs with records which a newer sett wrote, before any part of that is stopped.
+// A blackboard that does not answer is told of when its parts are started.
+func lookAtSchema(ctx context.Context, u *upRun) error {
+	if !u.facts.runs() {
+		return nil
+	}
+	b, err := u.in.Glance(ctx, u.at.Terminal, "sett-up")
+	if err == nil {
+		b.Close()
+	}
+	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) && !schema.Older {
+		return role.NotOpened(schema, "")
+	}
+	return nil
+}
 
 // convert brings the records of an older sett into the form of this one, once. The parts of then
 // write the old form, so those that run are stopped first; the new ones take their place.
@@ -29,6 +46,9 @@ func convert(ctx context.Context, u *upRun) error {
 		return role.Fail(role.TimedOut, err, "sett up goes on with it; --timeout gives it more time")
 	}
 	if err != nil {
+		if refusal := (*blackboard.NoWritesError)(nil); errors.As(err, &refusal) {
+			refusal.Down = true // the parts of then are stopped, also of an instance that ran
+		}
 		return role.Fail(role.Environment, err, "")
 	}
 	u.at.Printf("  converted %s and %s to the form of this sett\n", words.Count(n.Artefacts, "artefact"), words.Count(n.Claims, "claim"))

@@ -70,6 +70,9 @@ func (d *downRun) one(ctx context.Context, in *instance.Instance) error {
 		if instance.PurgesBoard(ctx, d.at, in) {
 			what += ", and its keys on " + role.Clean(instance.Redact(in.URL))
 		}
+		if other := instance.OtherLedger(ctx, d.at, in); other != "" {
+			what += ", and " + other
+		}
 		if err := d.sure("Remove " + what + "?"); err != nil {
 			return err
 		}
@@ -184,11 +187,15 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 	if err := s.stop(ctx); err != nil {
 		return err
 	}
+	beside, unasked, err := d.stopBeside(ctx, in, s)
+	if err != nil {
+		return err
+	}
 	if s.stopped == 0 {
 		d.at.Printf("%s was not running\n", in.Name)
 	}
 	if d.Purge {
-		return d.remove(ctx, in, place)
+		return d.remove(ctx, in, place, beside, unasked)
 	}
 	if err := place.Clear(ctx, false); err != nil {
 		return role.Fail(role.Failed, fmt.Errorf("clean up after instance %s: %w", in.Name, err), "sett down tries again")
@@ -197,6 +204,28 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 		_ = os.RemoveAll(in.Dir) // it was made for the lock
 	}
 	return nil
+}
+
+// stopBeside stops the parts that run in the other runtime. Its place may have a ledger, too; nil: it has nothing.
+// unasked is the reason why the engine cannot be asked.
+func (d *downRun) stopBeside(ctx context.Context, in *instance.Instance, first *stopper) (beside instance.Place, unasked, err error) {
+	beside, err = instance.Beside(ctx, d.at, in)
+	if err != nil && in.Runtime != config.RuntimeDocker {
+		return nil, err, ctx.Err() // no down of processes waits for an engine
+	}
+	if err != nil || beside == nil {
+		return nil, nil, err
+	}
+	s := *first
+	s.place, s.stopped = beside, 0
+	if err := s.stop(ctx); err != nil {
+		if instance.IsEngineAway(err) && ctx.Err() == nil {
+			return nil, err, nil
+		}
+		return nil, nil, err
+	}
+	first.stopped += s.stopped
+	return beside, nil, nil
 }
 
 // lock locks the instance, after another sett up or down of it has ended.
@@ -219,17 +248,27 @@ func (d *downRun) lock(ctx context.Context, in *instance.Instance) (release func
 	return release, err
 }
 
-// remove removes everything that is kept of a stopped instance.
-func (d *downRun) remove(ctx context.Context, in *instance.Instance, place instance.Place) error {
+// remove removes everything that is kept of a stopped instance, in both runtimes. unasked: the engine cannot be asked for
+// its part.
+func (d *downRun) remove(ctx context.Context, in *instance.Instance, place, beside instance.Place, unasked error) error {
 	lost, left := instance.Unlanded(ctx, d.at, in), leftoversOf(ctx, d.at, in)
 	kept := d.erase(ctx, in) // while its address is known
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if err := place.Clear(ctx, true); err != nil {
+	other := instance.OtherLedger(ctx, d.at, in)
+	err := place.Clear(ctx, true)
+	if beside != nil {
+		err = errors.Join(err, beside.Clear(ctx, true))
+	}
+	if err != nil {
 		return role.Fail(role.Failed, fmt.Errorf("remove what the engine keeps of instance %s: %w", in.Name, err), "sett down --purge tries again")
 	}
-	if err := in.NotePurge(d.at.Getenv, d.at.Now()); err != nil {
+	err = in.NotePurge(d.at.Getenv, d.at.Now())
+	if beside != nil && in.Runtime != config.RuntimeDocker {
+		err = errors.Join(err, instance.NoteOtherPurge(in, d.at.Getenv, d.at.Now()))
+	}
+	if err != nil {
 		d.at.Sayf("sett: warning: %v\n", err)
 	}
 	if err := removeTree(ctx, in.Dir); err != nil {
@@ -238,7 +277,13 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 	if err := instance.ForgetAgreed(d.at, in); err != nil {
 		d.at.Sayf("sett: warning: %v\n", err)
 	}
-	d.at.Printf("removed what was kept of %s\n", in.Name)
+	if other != "" && unasked == nil {
+		other = ", and " + other
+	} else {
+		other = ""
+	}
+	d.at.Printf("removed what was kept of %s%s\n", in.Name, other)
+	d.sayKept(ctx, in, unasked)
 	if len(lost) > 0 {
 		d.at.Sayf("sett: note: %s of results went with it, which the repository does not have in this form\n", words.Count(len(lost), "commit"))
 	}
@@ -251,6 +296,22 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place insta
 			role.Clean(instance.Redact(in.URL)), in.Name, role.Clean(words.FirstLine(kept)))
 	}
 	return nil
+}
+
+// sayKept names a ledger that the engine keeps after a purge of an instance of local mode: the engine cannot be asked, or
+// it has a ledger of an instance of that name and workspace that this one was not seen to have.
+func (d *downRun) sayKept(ctx context.Context, in *instance.Instance, unasked error) {
+	again := "sett down --purge --name " + in.Name
+	switch {
+	case unasked != nil:
+		d.at.Sayf("sett: note: what the container engine keeps of %s stays, its ledger among it, for the engine cannot be asked: %s\n", in.Name, words.FirstLine(unasked))
+		d.at.Sayf("sett: hint: once it answers: %s\n", again)
+	case in.Runtime != config.RuntimeDocker && !in.OnEngine && in.Workspace != "":
+		if kept, err := instance.KeptOnEngine(ctx, d.at, in); err == nil && kept.Ledger {
+			d.at.Sayf("sett: note: the container engine keeps a ledger of an instance %s of this workspace, which is not known to be that of this one\n", in.Name)
+			d.at.Sayf("sett: hint: %s removes that, too\n", again)
+		}
+	}
 }
 
 // leftoversOf counts the leftovers of tools that go with an instance. Without git none is counted.

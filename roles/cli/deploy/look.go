@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"sett/contract/config"
 	"sett/roles/cli/instance"
@@ -34,6 +35,7 @@ type facts struct {
 	stopping   bool           // a sett down was interrupted
 	repository bool           // the workspace is a git repository
 	units      []runtime.Unit
+	beside     []string       // of an instance in containers: parts that run as processes, and are none of it
 	unseen     error          // the units of the former runtime cannot be listed
 	before     *config.Config // the configuration of the running instance
 	address    string         // where sett's own blackboard was and can stay; empty: nowhere
@@ -111,6 +113,9 @@ func (u *upRun) look(ctx, images context.Context) error {
 	if err := f.refusal(); err != nil {
 		return err
 	}
+	if err := lookAtSchema(ctx, u); err != nil {
+		return err
+	}
 	if !f.moved() && !f.state.External {
 		f.address = boardAddress(f.state.URL, f.units)
 	}
@@ -156,12 +161,41 @@ func (u *upRun) lookAtUnits(ctx context.Context) (err error) {
 	if f.runs() && f.known {
 		f.before, err = u.in.Config()
 	}
+	return errors.Join(err, lookElsewhere(ctx, u))
+}
+
+// lookElsewhere looks for parts in the runtime where the instance should have none, as after its state directory was lost
+// or brought back. Those that it finds refuse this up.
+func lookElsewhere(ctx context.Context, u *upRun) (err error) {
+	f := u.facts
+	switch {
+	case f.known && u.in.Runtime == config.RuntimeDocker:
+		f.beside, err = instance.Strayed(ctx, u.in)
+	case !f.known && u.in.Runtime != config.RuntimeDocker && !f.runs():
+		if there := onEngine(ctx, u); runs(there) {
+			f.units = there
+		}
+	}
 	return err
+}
+
+// onEngine lists the containers of an instance without a state directory. Without an engine there are none.
+func onEngine(ctx context.Context, u *upRun) []runtime.Unit {
+	asked := *u.in
+	asked.Workspace = u.facts.root
+	kept, err := instance.KeptOnEngine(ctx, u.at, &asked)
+	if err != nil {
+		return nil
+	}
+	return kept.Units
 }
 
 // refusal is the error about an up that cannot begin.
 func (f *facts) refusal() error {
 	switch {
+	case len(f.beside) > 0:
+		return role.Fail(role.Failed, fmt.Errorf("instance %s is one of containers, and parts of it run as processes: %s", f.state.Name, role.Clean(strings.Join(f.beside, ", "))),
+			"sett down --name %s ends them; sett up goes on then", f.state.Name)
 	case !f.runs():
 		return nil
 	case !f.known && f.lost:

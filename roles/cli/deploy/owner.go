@@ -20,6 +20,9 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 	}
 	to := instance.Connection{URL: u.plan.state.URL, Instance: u.in.Name, As: "sett-up", CAFile: u.facts.authority.file, Convert: true}
 	b, err := instance.Glance(ctx, to)
+	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) {
+		return role.NotOpened(schema, "")
+	}
 	if err != nil {
 		return nil //nolint:nilerr // serve waits for it, and says why
 	}

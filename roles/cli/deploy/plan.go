@@ -152,6 +152,7 @@ func (p *Plan) planState(f *facts) {
 	s.Host = containers && f.desired.Orchestrator.Run == config.RunHost
 	if f.moved() {
 		s.Told = false
+		s.OnEngine = s.OnEngine || !containers
 	}
 	if f.moved() || s.External {
 		s.URL = ""

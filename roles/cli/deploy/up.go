@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"time"
 
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -239,6 +240,9 @@ func (u *upRun) inTime(ctx context.Context, err error) error {
 
 // explain gives an error its exit code and says whether the instance runs.
 func (u *upRun) explain(ctx context.Context, err error) error {
+	if refusal := (*blackboard.NoWritesError)(nil); errors.As(err, &refusal) && u.plan != nil && u.plan.Action != actionApply {
+		refusal.Down = true
+	}
 	switch {
 	case ctx.Err() != nil && u.plan != nil && u.plan.Action == actionApply:
 		return role.Fail(role.Interrupted, errors.New("interrupted; the instance goes on running"), "sett list")

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"sett/blackboard"
 	"sett/contract/config"
 	"sett/roles/cli/instance"
 	"sett/roles/role"
@@ -19,6 +20,18 @@ func TestNoRoom(t *testing.T) {
 		err := u.explain(t.Context(), fmt.Errorf("start keeper: %w", &os.PathError{Op: "write", Path: "/x", Err: cause}))
 		if role.CodeOf(err) != role.Environment {
 			t.Errorf("%v: exit code %d", err, role.CodeOf(err))
+		}
+	}
+}
+
+// TestNoWrites: an up whose blackboard refuses writes has stopped what it started, so that nothing goes on by itself.
+func TestNoWrites(t *testing.T) {
+	for action, want := range map[string]string{ActionStart: "Free some room, then sett up", actionApply: "the work goes on by itself"} {
+		u := &upRun{job: job{in: &instance.Instance{Dir: "/state"}, plan: &Plan{Action: action}}}
+		refusal := &blackboard.NoWritesError{Why: "MISCONF the write was refused, disk: write log.2: no space left on device"}
+		err := u.explain(t.Context(), role.Fail(role.Environment, fmt.Errorf("convert: %w", refusal), ""))
+		if got := refusal.Remedy(); err == nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %v: %s", action, err, got)
 		}
 	}
 }

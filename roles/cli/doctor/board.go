@@ -44,7 +44,10 @@ func (x *exam) healthOf(ctx context.Context, in *instance.Instance) Finding {
 	r := status.Inspect(ctx, x.at, in, false)
 	switch r.State {
 	case status.Running:
-		return fine(in.Name, "running, %d of %d agents ready", r.Ready, r.Agents)
+		if schema := r.Schema(); schema != nil {
+			return warning(in.Name, schema.Remedy(), "running, and %v", schema)
+		}
+		return fine(in.Name, "running, %d of %d agents ready", *r.Ready, r.Agents)
 	case status.Stopped:
 		return Finding{Subject: in.Name, Status: Skipped, Finding: "it is stopped"}
 	case status.Degraded:

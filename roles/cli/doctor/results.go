@@ -12,6 +12,7 @@ import (
 
 	"sett/blackboard"
 	"sett/roles/cli/instance"
+	"sett/roles/cli/status"
 	"sett/roles/role"
 	"sett/roles/role/git"
 	"sett/roles/role/store"
@@ -31,7 +32,7 @@ func (x *exam) results(ctx context.Context) []Finding {
 		}
 		b, done, err := instance.OpenStopped(ctx, x.at, in)
 		if err != nil {
-			return nil // which the instance's health says
+			return x.unread(ctx, in, err)
 		}
 		defer done()
 		return x.resultsOf(ctx, b, in)
@@ -40,6 +41,17 @@ func (x *exam) results(ctx context.Context) []Finding {
 		return []Finding{skipped("no artefact that runs here names a commit")}
 	}
 	return out
+}
+
+// unread is the finding about a stopped blackboard that cannot be read. The instance's health says the rest.
+func (x *exam) unread(ctx context.Context, in *instance.Instance, err error) []Finding {
+	if errors.Is(err, role.ErrNotRunning) || ctx.Err() != nil || status.Inspect(ctx, x.at, in, false).State != status.Stopped {
+		return nil
+	}
+	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) && schema.Older {
+		return []Finding{warning(in.Name, schema.Remedy(), "%v", schema)}
+	}
+	return []Finding{wrong(in.Name, err)}
 }
 
 func (x *exam) resultsOf(ctx context.Context, b *instance.Board, in *instance.Instance) []Finding {

@@ -53,6 +53,40 @@ func (l *Locator) Place(ctx context.Context, in *Instance) (Place, error) {
 	}, nil
 }
 
+// Beside returns the place of the other runtime, where parts of the instance may run and a ledger of it may be; nil:
+// nothing is there. Of an instance in containers these are processes that are no part of it, as after its state
+// directory was lost; an instance of local mode that ran in containers may have left things on the engine.
+func Beside(ctx context.Context, l *Locator, in *Instance) (Place, error) {
+	if in.Runtime == config.RuntimeDocker {
+		if names, err := Strayed(ctx, in); err != nil || len(names) == 0 {
+			return nil, err
+		}
+		return strays{Local{in.Processes()}}, nil
+	}
+	if !in.OnEngine {
+		return nil, nil
+	}
+	return l.Place(ctx, contained(in))
+}
+
+// Strayed names the parts that run as processes, of an instance in containers, and are none of it.
+func Strayed(ctx context.Context, in *Instance) (names []string, err error) {
+	units, err := in.Processes().Strays(ctx)
+	for _, u := range units {
+		if u.Labels[runtime.LabelComponent] != "" && !(in.Host && MayBeProcess(u.Name)) {
+			names = append(names, u.Name)
+		}
+	}
+	return names, err
+}
+
+// contained is the instance as one of containers.
+func contained(in *Instance) *Instance {
+	other := *in
+	other.Runtime, other.Host, other.External, other.Lost = config.RuntimeDocker, false, false, false
+	return &other
+}
+
 // Processes returns the runtime of the instance's processes on this machine. Its
 // directory also has the locks of every start and stop.
 func (in *Instance) Processes() *process.Runtime {
@@ -116,10 +150,28 @@ func MayBeProcess(name string) bool {
 
 // Stop stops the unit, be it a container or a process.
 func (c *Containers) Stop(ctx context.Context, name string, grace time.Duration) error {
-	if !MayBeProcess(name) {
+	process, err := c.isProcess(ctx, name)
+	if err != nil {
+		return err
+	}
+	if !process && !MayBeProcess(name) {
 		return c.Runtime.Stop(ctx, name, grace)
 	}
 	return errors.Join(c.host.Stop(ctx, name, grace), c.Runtime.Stop(ctx, name, grace))
+}
+
+// processes lists the units that are processes: of an instance without a state directory those whose marks tell.
+func (c *Containers) processes(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error) {
+	if c.in.Lost {
+		return strays{Local{c.host}}.List(ctx, selector)
+	}
+	return c.host.List(ctx, selector)
+}
+
+// isProcess says whether a unit that List lists is a process.
+func (c *Containers) isProcess(ctx context.Context, name string) (bool, error) {
+	own, err := c.processes(ctx, nil)
+	return slices.ContainsFunc(own, func(u runtime.Unit) bool { return u.Name == name }), err
 }
 
 // List lists containers and processes, sorted by name.
@@ -128,7 +180,7 @@ func (c *Containers) List(ctx context.Context, selector runtime.Labels) ([]runti
 	if err != nil {
 		return nil, err
 	}
-	own, err := c.host.List(ctx, selector)
+	own, err := c.processes(ctx, selector)
 	if err != nil {
 		return nil, err
 	}
@@ -139,14 +191,12 @@ func (c *Containers) List(ctx context.Context, selector runtime.Labels) ([]runti
 
 // Logs reads the log of a process where there is one of that name.
 func (c *Containers) Logs(ctx context.Context, name string, o runtime.LogOptions) (io.ReadCloser, error) {
-	if MayBeProcess(name) {
-		own, err := c.host.List(ctx, nil)
-		if err != nil {
-			return nil, err
-		}
-		if slices.ContainsFunc(own, func(u runtime.Unit) bool { return u.Name == name }) {
-			return c.host.Logs(ctx, name, o)
-		}
+	process, err := c.isProcess(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if process {
+		return c.host.Logs(ctx, name, o)
 	}
 	return c.Runtime.Logs(ctx, name, o)
 }

@@ -1,6 +1,7 @@
 package instance
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -45,6 +46,22 @@ func (in *Instance) ledgerPlace() string {
 	return ""
 }
 
+// OtherLedger names the ledger of the other runtime that a purge removes as well; empty: there is none. An engine that
+// does not answer may have one.
+func OtherLedger(ctx context.Context, l *Locator, in *Instance) string {
+	switch {
+	case in.Runtime == config.RuntimeDocker:
+		if Exists(boardFolder(in)) {
+			return "the ledger that it has in local mode"
+		}
+	case in.OnEngine:
+		if kept, err := KeptOnEngine(ctx, l, in); err != nil || kept.Ledger {
+			return "the ledger that it has on the container engine"
+		}
+	}
+	return ""
+}
+
 // NotePurge notes that the instance's ledger is removed on purpose.
 func (in *Instance) NotePurge(getenv func(string) string, now time.Time) error {
 	path, place := UserPath(getenv, purgesFile), in.ledgerPlace()
@@ -67,6 +84,11 @@ func (in *Instance) NotePurge(getenv func(string) string, now time.Time) error {
 		return fmt.Errorf("note the removal: %w", err)
 	}
 	return WriteFile(path, all)
+}
+
+// NoteOtherPurge notes the same of the ledger that an instance of local mode had on the container engine.
+func NoteOtherPurge(in *Instance, getenv func(string) string, now time.Time) error {
+	return contained(in).NotePurge(getenv, now)
 }
 
 // Purged says whether the instance's ledger was removed on purpose since it was seen.

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -45,34 +44,64 @@ func OpenStopped(ctx context.Context, l *Locator, in *Instance) (b *Board, done 
 	}
 	b, done, err = openCopy(ctx, l, in)
 	if err != nil && ctx.Err() == nil {
-		err = role.Fail(role.Environment, fmt.Errorf("read the stopped blackboard of %s: %w", in.Name, err), "%s", l.UpLine(in))
+		err = notRead(l, in, err)
 	}
 	return b, done, err
 }
 
+// notRead is the error about the blackboard of a stopped instance, with the way on.
+func notRead(l *Locator, in *Instance, err error) error {
+	hint := l.UpLine(in)
+	var corrupt *embedded.CorruptError
+	var hinted *role.Error
+	switch {
+	case errors.As(err, &corrupt):
+		corrupt.File = filepath.Join(boardFolder(in), filepath.Base(corrupt.File)) // the copy is gone
+		hint = corrupt.Remedy()
+	case errors.As(err, &hinted):
+		hint = hinted.Hint
+	}
+	return role.NotOpened(fmt.Errorf("read the stopped blackboard of %s: %w", in.Name, err), hint)
+}
+
 // openCopy serves a copy of a blackboard's files to this process, until done.
 func openCopy(ctx context.Context, l *Locator, in *Instance) (b *Board, done func(), err error) {
-	var undo []func()
-	done = func() {
+	dir, err := os.MkdirTemp("", "sett-board-")
+	if err == nil {
+		if err = copyFiles(boardFolder(in), dir); err != nil {
+			_ = os.RemoveAll(dir)
+		}
+	}
+	if err != nil {
+		return nil, nil, role.Fail(role.Environment, fmt.Errorf("copy it: %w", err), "TMPDIR names a directory with room for a copy; %s", l.UpLine(in))
+	}
+	b, done, err = serveDir(ctx, embedded.Options{Dir: dir, Now: l.Now}, Connection{Instance: in.Name, As: "sett-cli", Mark: in.Mark()})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := CheckBoard(ctx, l, in, b); err != nil {
+		done()
+		return nil, nil, err
+	}
+	return b, done, nil
+}
+
+// serveDir serves the blackboard in a directory to this process, until done. The directory goes with it, also with
+// an error.
+func serveDir(ctx context.Context, o embedded.Options, c Connection) (_ *Board, done func(), err error) {
+	undo := []func(){func() { _ = os.RemoveAll(o.Dir) }}
+	end := func() {
 		for i := len(undo) - 1; i >= 0; i-- {
 			undo[i]()
 		}
 	}
 	defer func() {
 		if err != nil {
-			done()
+			end() // not done, which a return with an error sets to nil
 		}
 	}()
-	dir, err := os.MkdirTemp("", "sett-board-")
-	if err != nil {
-		return nil, nil, err
-	}
-	undo = append(undo, func() { _ = os.RemoveAll(dir) })
-	if err := copyFiles(boardFolder(in), dir); err != nil {
-		return nil, nil, err
-	}
-	password := rand.Text()
-	server, _, err := embedded.Open(embedded.Options{Dir: dir, Password: password, Logger: slog.New(slog.DiscardHandler), Now: l.Now, Own: lua.Own})
+	o.Password, o.Own = rand.Text(), lua.Own
+	server, _, err := embedded.Open(o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -81,22 +110,23 @@ func openCopy(ctx context.Context, l *Locator, in *Instance) (b *Board, done fun
 	if err != nil {
 		return nil, nil, err
 	}
-	served, end := context.WithCancel(context.WithoutCancel(ctx))
+	served, stop := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		_ = server.Serve(served, port)
 	}()
 	undo = append(undo, func() {
-		end()
+		stop()
 		<-ended
 	})
-	at := url.URL{Scheme: "redis", User: url.UserPassword("", password), Host: port.Addr().String()}
-	if b, err = Connect(ctx, Connection{URL: at.String(), Instance: in.Name, As: "sett-cli", Mark: in.Mark()}); err != nil {
+	c.URL = (&url.URL{Scheme: "redis", User: url.UserPassword("", o.Password), Host: port.Addr().String()}).String()
+	b, err := Connect(ctx, c)
+	if err != nil {
 		return nil, nil, err
 	}
 	undo = append(undo, b.Close)
-	return b, done, CheckBoard(ctx, l, in, b)
+	return b, end, nil
 }
 
 // copyFiles copies the regular files of a folder.

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"sett/contract/config"
 	"sett/roles/role"
+	"sett/runtime"
 	"sett/runtime/docker"
 	"sett/runtime/process"
 )
@@ -106,6 +108,34 @@ func lostOne(l *Locator, known []*Instance) *Instance {
 func (in *Instance) LostCure() string {
 	return fmt.Sprintf("sett down --name %s ends what runs of it; sett up, in its repository, begins anew", in.Name)
 }
+
+// Kept are the things on the container engine of an instance that its state directory knows as one of local mode, or not at all.
+type Kept struct {
+	Units  []runtime.Unit
+	Ledger bool
+}
+
+// KeptOnEngine asks the engine for things with the name and the workspace of the instance.
+func KeptOnEngine(ctx context.Context, l *Locator, in *Instance) (Kept, error) {
+	ctx, cancel := context.WithTimeout(ctx, engineTime)
+	defer cancel()
+	e, err := l.Engine(ctx)
+	if err != nil {
+		return Kept{}, err
+	}
+	all, err := docker.Instances(ctx, e)
+	if err != nil {
+		return Kept{}, err
+	}
+	i := slices.IndexFunc(all, func(o docker.Instance) bool { return o.Name == in.Name && o.Workspace == in.Workspace })
+	if i < 0 {
+		return Kept{}, nil
+	}
+	return Kept{all[i].Units, all[i].Ledger}, nil
+}
+
+// engineTime is how long an engine gets to answer a command that goes on without it.
+const engineTime = 2 * time.Second
 
 // NoteLost says whether processes of an instance run that has no state, and has Place
 // list them.

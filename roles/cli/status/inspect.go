@@ -3,7 +3,6 @@ package status
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -18,6 +17,15 @@ import (
 
 // Inspect looks at an instance, briefly; with detail also at its work.
 func Inspect(ctx context.Context, at *instance.Locator, in *instance.Instance, detail bool) Row {
+	l := inspect(ctx, at, in, detail)
+	if l.State == Stopped {
+		l.Ready = new(int)
+	}
+	return l
+}
+
+// inspect is Inspect. Without a blackboard that can be read no agent is counted as ready.
+func inspect(ctx context.Context, at *instance.Locator, in *instance.Instance, detail bool) Row {
 	l := Row{
 		Name: in.Name, Workspace: in.Workspace, Runtime: in.Runtime, CreatedAt: in.CreatedAt, State: Stopped,
 		NotReady: []string{}, Unhealthy: []string{}, Down: []string{}, Paused: []string{}, Restarting: []string{}, Known: in.Known() && !in.Foreign, in: in, host: in.Host,
@@ -58,7 +66,7 @@ func Inspect(ctx context.Context, at *instance.Locator, in *instance.Instance, d
 			return l
 		}
 	}
-	l.silent = true
+	l.Ready, l.Claims, l.Questions, l.Gates = nil, nil, nil, nil
 	if !slices.Contains(l.Restarting, runtime.ComponentBlackboard) {
 		l.State = Unreachable
 		if len(l.Down)+len(l.Paused) == 0 { // they say enough
@@ -122,8 +130,8 @@ func (r *Row) look(in *instance.Instance, c *config.Config, units []runtime.Unit
 // ask asks the blackboard.
 func (r *Row) ask(ctx context.Context, at *instance.Locator, running map[string]runtime.Unit, c *config.Config, units []runtime.Unit, detail bool) error {
 	b, err := r.in.Glance(ctx, at.Terminal, "sett-list")
-	if older := (*blackboard.SchemaError)(nil); errors.As(err, &older) {
-		r.State, r.why = Degraded, fmt.Errorf("%w: %s", older, older.Remedy())
+	if errors.As(err, &r.schema) {
+		r.OtherSchema = r.schema.Has
 		return nil
 	}
 	if err != nil {
@@ -172,10 +180,11 @@ func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]ru
 			r.State = Degraded
 		}
 	}
+	ready := 0
 	for _, name := range c.Names() {
 		state := instance.StateOf(running[runtime.AgentUnit(name)], present[name], now, false)
 		if state.Ready() {
-			r.Ready++
+			ready++
 		} else {
 			r.NotReady, r.State = append(r.NotReady, name), Degraded
 		}
@@ -197,10 +206,11 @@ func (r *Row) read(ctx context.Context, b *instance.Board, running map[string]ru
 		return err
 	}
 	questions, gates, err := view.OpenMatters(ctx, b.Index)
-	r.Claims, r.Questions, r.Gates = len(claims), len(questions), len(gates)
 	if err != nil {
 		return err
 	}
+	open, asked, gated := len(claims), len(questions), len(gates)
+	r.Ready, r.Claims, r.Questions, r.Gates = &ready, &open, &asked, &gated
 	return r.spending(ctx, b, c)
 }
 

@@ -25,12 +25,12 @@ type Row struct {
 	Runtime      string       `json:"runtime"`
 	State        string       `json:"state"` // running, degraded, unreachable, lost or stopped
 	Agents       int          `json:"agents"`
-	Ready        int          `json:"agents_ready"`
+	Ready        *int         `json:"agents_ready,omitempty"` // absent: its blackboard cannot be read, nor can it say the three numbers that end in _open
 	NotReady     []string     `json:"agents_not_ready"`
 	Unhealthy    []string     `json:"agents_unhealthy"` // their newest bid could not be evaluated, or they are unfit
-	Claims       int          `json:"claims_open"`
-	Questions    int          `json:"questions_open"`
-	Gates        int          `json:"gates_open"`               // artefacts that wait for approval
+	Claims       *int         `json:"claims_open,omitempty"`
+	Questions    *int         `json:"questions_open,omitempty"`
+	Gates        *int         `json:"gates_open,omitempty"`     // artefacts that wait for approval
 	CreatedAt    time.Time    `json:"created_at,omitzero"`      // absent: nobody knows
 	Down         []string     `json:"parts_down"`               // of those that should run
 	Paused       []string     `json:"parts_paused"`             // by the container engine
@@ -40,6 +40,7 @@ type Row struct {
 	NoWrites     string       `json:"refuses_writes,omitempty"` // the server's words; absent: the blackboard takes writes
 	Unled        string       `json:"nobody_leads,omitempty"`   // for how long, in words; absent: an orchestrator leads
 	Notifier     *Notifier    `json:"notifier,omitempty"`       // absent: it has no trouble, as far as it says
+	OtherSchema  string       `json:"other_schema,omitempty"`   // the form of the records that this sett does not read; absent: it reads them
 	NoLedger     string       `json:"ledger_lost,omitempty"`    // unmarked, foreign or older: it is not the blackboard of before
 	Models       []view.Spent `json:"models,omitempty"`         // the calls of all goals by model; absent: there are none
 	ModelsPaused bool         `json:"models_paused,omitempty"`  // a person stopped all calls
@@ -52,16 +53,16 @@ type Row struct {
 	Stopping  bool        `json:"stopping,omitempty"`
 	Disk      Disk        `json:"disk,omitzero"` // absent: not measured yet
 
-	in     *instance.Instance
-	why    error // it is unreachable, or its blackboard refuses writes or has another ledger
-	gone   error // its blackboard has not the ledger of before; with the ways on
-	silent bool  // its blackboard does not answer
-	host   bool  // its orchestrator is a process
-	lost   bool  // a part's container was removed
+	in   *instance.Instance
+	why  error // it is unreachable, or its blackboard refuses writes or has another ledger
+	gone error // its blackboard has not the ledger of before; with the ways on
+	host bool  // its orchestrator is a process
+	lost bool  // a part's container was removed
 
 	running []string // its parts, with State Lost
 
 	refusal *blackboard.NoWritesError // nil: the blackboard takes writes
+	schema  *blackboard.SchemaError   // nil: this sett reads its records
 	reasons []string                  // of Unhealthy
 }
 
@@ -93,10 +94,10 @@ const leastPath = 20
 func overview(at *instance.Locator, rows []Row) *term.Table {
 	columns, _ := term.Size(at.Stdout)
 	dispensable := []string{"RUNTIME", "AGE", "CLAIMS"}
-	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Gates > 0 }) {
+	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Gates != nil && *r.Gates > 0 }) {
 		dispensable = append(dispensable, "GATES")
 	}
-	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Questions > 0 }) {
+	if !slices.ContainsFunc(rows, func(r Row) bool { return r.Questions != nil && *r.Questions > 0 }) {
 		dispensable = append(dispensable, "QUESTIONS")
 	}
 	for lacks := 0; ; lacks++ {
@@ -126,7 +127,7 @@ func tableWithout(at *instance.Locator, rows []Row, lacks []string) *term.Table 
 	}
 	t := at.Table(slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(lacks, name) })...)
 	for _, r := range rows {
-		t.Row(wanted([]any{r.Name, stateCell(r.State), fmt.Sprintf("%d/%d ready", r.Ready, r.Agents), r.count(r.Claims), r.count(r.Questions), r.count(r.Gates),
+		t.Row(wanted([]any{r.Name, stateCell(r.State), r.ready(), count(r.Claims), count(r.Questions), count(r.Gates),
 			r.Runtime, r.age(at.Now()), term.Cell{Text: at.Tilde(r.Workspace) + r.remark(), Path: true}})...)
 	}
 	return t
@@ -140,13 +141,24 @@ func (r Row) WaysOn() string {
 	return ""
 }
 
-// count shows a number that only a blackboard which answers can give.
-func (r Row) count(n int) string {
-	if r.State == Stopped || r.State == Unreachable || r.State == Lost || r.silent {
+// count shows a number that only a blackboard which can be read gives.
+func count(n *int) string {
+	if n == nil {
 		return "-"
 	}
-	return strconv.Itoa(n)
+	return strconv.Itoa(*n)
 }
+
+// ready shows how many agents are ready.
+func (r Row) ready() string {
+	if r.Ready == nil {
+		return "-"
+	}
+	return fmt.Sprintf("%d/%d ready", *r.Ready, r.Agents)
+}
+
+// Schema is the error about records of a form that this sett does not read; nil: it reads them. The instance may run well.
+func (r Row) Schema() *blackboard.SchemaError { return r.schema }
 
 // explain says why an instance is not running as it should.
 func (r Row) explain(at *instance.Locator) {
@@ -175,6 +187,10 @@ func (r Row) explain(at *instance.Locator) {
 	}
 	if r.why != nil {
 		at.Sayf("sett: %s: %s\n", r.Name, words.FirstLine(r.why))
+	}
+	if r.schema != nil {
+		at.Sayf("sett: %s: %v\n", r.Name, r.schema)
+		at.Sayf("sett: hint: %s\n", r.schema.Remedy())
 	}
 	if r.Busy() {
 		at.Sayf("sett: hint: %s\n", r.BusyCure())

@@ -21,13 +21,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 // should not.
 func TestFirstHourList(t *testing.T) {
 	born := time.Unix(1000, 0)
+	n := func(v int) *int { return &v }
 	rows := []Row{
-		{Name: "badgers", Workspace: "/", Runtime: config.RuntimeDocker, State: Running, Agents: 5, Ready: 5, Claims: 3, Questions: 1, CreatedAt: born, Known: true,
+		{Name: "badgers", Workspace: "/", Runtime: config.RuntimeDocker, State: Running, Agents: 5, Ready: n(5), Claims: n(3), Questions: n(1), Gates: n(0), CreatedAt: born, Known: true,
 			in: &instance.Instance{}},
-		{Name: "website-of-the-badgers", Workspace: "/home/anna/projects/for-a-customer/website-of-the-badgers", Runtime: config.RuntimeProcess, State: Degraded, Agents: 4, Ready: 2,
+		{Name: "website-of-the-badgers", Workspace: "/home/anna/projects/for-a-customer/website-of-the-badgers", Runtime: config.RuntimeProcess, State: Degraded, Agents: 4, Ready: n(2), Claims: n(0), Questions: n(0), Gates: n(0),
 			Down: []string{"keeper"}, NotReady: []string{"lint", "test"}, Unhealthy: []string{"test"}, CreatedAt: born, Known: true, in: &instance.Instance{},
 			reasons: []string{"unfit: tools/test.sh cannot be run: its interpreter /usr/bin/python3 is not here; every goal that reaches it will fail"}},
-		{Name: "old", Workspace: "/home/anna/old", Runtime: config.RuntimeProcess, State: Stopped, Agents: 1, CreatedAt: born, Known: true, in: &instance.Instance{}},
+		{Name: "old", Workspace: "/home/anna/old", Runtime: config.RuntimeProcess, State: Stopped, Agents: 1, Ready: n(0), CreatedAt: born, Known: true, in: &instance.Instance{}},
 	}
 	for name, columns := range map[string]int{"80": 80, "120": 120, "pipe": 0} {
 		out := &ttytest.Paper{Wide: columns}

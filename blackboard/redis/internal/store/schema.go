@@ -24,9 +24,6 @@ func schemaOf(ctx context.Context, c *Conn) (string, error) {
 // may be started while sett up converts the records, waits for the end of that. The hash of the
 // instance is nil where it was not read yet.
 func checkSchema(ctx context.Context, c *Conn, instance map[string]string) error {
-	if c.Options.Convert {
-		return nil
-	}
 	has, err := instance["schema"], error(nil)
 	if instance == nil {
 		has, err = schemaOf(ctx, c)
@@ -37,7 +34,7 @@ func checkSchema(ctx context.Context, c *Conn, instance map[string]string) error
 	switch {
 	case err != nil && errors.Is(err, blackboard.ErrUnavailable):
 		return err
-	case err != nil || has == "" || has == SchemaVersion:
+	case err != nil || has == "" || has == SchemaVersion, c.Options.Convert && Convertible(has):
 		return nil
 	}
 	return &blackboard.SchemaError{Instance: c.Options.Instance, Has: has, Wants: SchemaVersion, Older: Convertible(has)}
