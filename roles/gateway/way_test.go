@@ -182,7 +182,7 @@ func (x *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	if r.Method != http.MethodConnect {
 		r.URL.Host, r.RequestURI = x.provider, ""
-		(&httputil.ReverseProxy{Director: func(*http.Request) {}}).ServeHTTP(w, r)
+		(&httputil.ReverseProxy{Rewrite: func(*httputil.ProxyRequest) {}}).ServeHTTP(w, r)
 		return
 	}
 	to, err := net.Dial("tcp", x.provider)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,7 +82,7 @@ type keysSaid struct {
 func keysIn(t *testing.T, base string, vars ...string) (said keysSaid) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(vars, asked+"="+base)
+	cmd.Env = slices.Concat(vars, []string{asked + "=" + base})
 	out, err := cmd.Output()
 	if err == nil {
 		err = json.Unmarshal(out, &said)
