@@ -47,8 +47,8 @@ For agents in containers:
   SETT_CONTROL_IMAGE     the image with nothing but the sett binary
   SETT_AGENTS_REDIS_URL  the blackboard as containers see it; without a user in
                          it, each agent gets its own
-  SETT_AGENTS_REDIS_CA   directory on the agents' machine with ca.pem, the file of
-                         SETT_REDIS_CA_FILE, which containers mount
+  SETT_AGENTS_REDIS_CA   directory on the agents' machine with ca.pem, the
+                         file of SETT_REDIS_CA_FILE, which containers mount
   SETT_AGENTS_USER       uid:gid of agents' containers; unset: their image's
   SETT_WORKSPACE_EXTRA   further directories that the workspace needs, mounted
                          at their own paths
