@@ -195,7 +195,7 @@ func TestOwnRedisRefuses(t *testing.T) {
 	acl("lim on >hers ~app:* &* +@all")
 	acl("ro on >hers ~* &* +@read +@connection")
 	acl("all on >hers ~* &* +@all")
-	for login, says := range map[string]string{"all:old": "user or password", "lim:hers": "ACL SETUSER USER", "ro:hers": "ACL SETUSER USER"} {
+	for login, says := range map[string]string{"all:old": "are user and password in its URL right", "lim:hers": "ACL SETUSER lim ~", "ro:hers": "ACL SETUSER ro +eval"} {
 		if code, said := saidBy(t, e, "up", "--redis-url", as(login)); code != role.Environment || !strings.Contains(said, says) || strings.Contains(said, "the URL right?") {
 			t.Errorf("up as %s: %d %s", login, code, said)
 		}
@@ -203,7 +203,7 @@ func TestOwnRedisRefuses(t *testing.T) {
 	if code, said := saidBy(t, e, "up", "--redis-url", as("all:hers")); code != role.OK {
 		t.Fatalf("up: %d %s", code, said)
 	}
-	for rule, says := range map[string]string{"resetpass >new": "user or password", ">hers resetkeys ~app:*": "ACL SETUSER USER"} {
+	for rule, says := range map[string]string{"resetpass >new": "are user and password in its URL right", ">hers resetkeys ~app:*": "sett doctor names those"} {
 		acl("all " + rule)
 		for _, command := range []string{"goals", "show", "hoard"} {
 			args := []string{command}

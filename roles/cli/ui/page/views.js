@@ -23,15 +23,15 @@ const since = (page, age, most) => h('span', { 'data-age': most ? 'of' : 'yes' }
 // bound is the number of seconds that a wait may last.
 const bound = (w) => (w && w.until ? (new Date(w.until) - new Date(w.since)) / 1000 : (w && w.limit_seconds) || 0);
 
-// reasons are the heads of what waits for a person and is settled on the command line alone.
-const reasons = { landing: ' cannot land', bid: ' cannot bid' };
+// obstacles are the heads of what waits for a person and is settled on the command line alone.
+const obstacles = { landing: ' cannot land', bid: ' cannot bid' };
 // matter is a question, a gate, a landing or a bid, with what settles it.
 const matter = (page, m) => h('article', { class: 'card ask', key: m.id, 'data-row': '', tabindex: '0', 'aria-label': m.kind + ' of ' + (m.agent || m.role || 'sett') },
   h('div', { class: 'row' }, h('strong', null, m.kind === 'question' ? text(m.agent || m.role) : text(m.about.type)), h('span', { class: 'quiet' },
-    m.kind === 'question' ? 'asks' : 'of ', m.kind === 'question' ? '' : text(m.agent || m.role || 'you'), m.kind === 'question' ? '' : reasons[m.kind] || ' waits for approval', ', ', since(page, m.age_seconds))),
+    m.kind === 'question' ? 'asks' : 'of ', m.kind === 'question' ? '' : text(m.agent || m.role || 'you'), m.kind === 'question' ? '' : obstacles[m.kind] || ' waits for approval', ', ', since(page, m.age_seconds))),
   m.goal ? h('div', { class: 'quiet' }, 'goal ', of(m.workflow_id), ' ', text(line(m.goal))) : null,
   block('what it says', { dir: 'auto' }, m.text),
-  reasons[m.kind] ? block('what settles it', { dir: 'auto' }, m.commands.join('\n')) : m.kind === 'question'
+  obstacles[m.kind] ? block('what settles it', { dir: 'auto' }, m.commands.join('\n')) : m.kind === 'question'
     ? page.form('answer', m.id, { label: 'Your answer', needs: true, buttons: [{ label: 'Answer', act: 'answer', class: 'do' }] })
     : [h('div', null, of(m.id, 'show it')), page.form('gate', m.id, { label: 'What is wrong with it', buttons: [
       { label: 'Approve', act: 'approve', class: 'do', silent: true, asks: 'Its claim opens, or its goal ends with it. This cannot be taken back.' }, { label: 'Reject', act: 'reject', class: 'stop', needs: true }] })]);
