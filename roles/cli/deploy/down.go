@@ -202,6 +202,12 @@ func (d *downRun) end(ctx context.Context, in *instance.Instance) error {
 	}
 	if stranger {
 		_ = os.RemoveAll(in.Dir) // it was made for the lock
+		return nil
+	}
+	if in.Down = true; in.Known() {
+		if err := in.Save(); err != nil {
+			d.at.Sayf("sett: warning: %v\n", err)
+		}
 	}
 	return nil
 }

@@ -193,6 +193,9 @@ func onEngine(ctx context.Context, u *upRun) []runtime.Unit {
 // refusal is the error about an up that cannot begin.
 func (f *facts) refusal() error {
 	switch {
+	case f.unseen != nil && !f.state.Down: // its clan may run: two would share its store and its trees
+		return role.Fail(role.Environment, fmt.Errorf("instance %s was up with runtime %s, and whether parts of it still run cannot be seen: %w", f.state.Name, f.state.Runtime, f.unseen),
+			"once the engine answers: sett down; or begin another instance beside it: sett up --runtime process --name NAME")
 	case len(f.beside) > 0:
 		return role.Fail(role.Failed, fmt.Errorf("instance %s is one of containers, and parts of it run as processes: %s", f.state.Name, role.Clean(strings.Join(f.beside, ", "))),
 			"sett down --name %s ends them; sett up goes on then", f.state.Name)

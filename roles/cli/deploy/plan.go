@@ -143,7 +143,7 @@ func newPlan(f *facts) *Plan {
 func (p *Plan) planState(f *facts) {
 	p.state = f.state
 	s, containers := &p.state, f.desired.Runtime == config.RuntimeDocker
-	s.Workspace, s.ConfigFile, s.Runtime = f.root, f.file, f.desired.Runtime
+	s.Workspace, s.ConfigFile, s.Runtime, s.Down = f.root, f.file, f.desired.Runtime, false
 	if p.Action == actionApply {
 		return
 	}
