@@ -15,7 +15,7 @@ import (
 // The commands that all parts together need of the user of a Redis of one's own, without those of imports,
 // exports and conversions. Those of a kind are checked alike: with a key of the instance, with a channel, or alone.
 const (
-	keyedCommands   = "del exists get hdel hget hgetall hincrby hlen hmget hset hsetnx hstrlen llen lrange rpush sadd set sismember xadd xlen xrange xrevrange zadd zcard zrange zrem zrevrange zscore"
+	keyedCommands   = "del exists get hdel hget hgetall hincrby hlen hmget hset hsetnx hstrlen llen lrange mget rpush sadd set sismember xadd xlen xrange xrevrange zadd zcard zrange zrem zrevrange zscore"
 	channelCommands = "publish subscribe"
 	otherCommands   = "ping time eval evalsha unsubscribe punsubscribe discard"
 )

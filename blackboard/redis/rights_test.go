@@ -164,7 +164,7 @@ func TestRights(t *testing.T) {
 // besides.
 func TestNeededCommandsAreExact(t *testing.T) {
 	want := map[string]bool{}
-	for _, sent := range strings.Fields("ping eval evalsha subscribe unsubscribe punsubscribe discard hstrlen zcard zrange hget hgetall exists") {
+	for _, sent := range strings.Fields("ping eval evalsha subscribe unsubscribe punsubscribe discard mget hstrlen zcard zrange hget hgetall exists") {
 		want[sent] = true
 	}
 	calls := regexp.MustCompile(`call\(\s*'([A-Z]+)'`)

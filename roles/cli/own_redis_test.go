@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,33 @@ func TestOwnRedisCA(t *testing.T) {
 	kept, _ := os.ReadFile(filepath.Join(dir, "redis-ca", "ca.pem"))
 	if strings.Count(string(kept), "BEGIN CERTIFICATE") != 2 {
 		t.Errorf("the copy is that of before:\n%s", kept)
+	}
+	// Without the variable the copy vouches for the same server.
+	for _, command := range []string{"up", "down", "up"} {
+		if code, said := saidBy(t, e, command); code != role.OK {
+			t.Errorf("%s, without the variable: %d %s", command, code, said)
+		}
+	}
+	// An older sett kept no copy, and did not note the variable.
+	for file, fields := range map[string]string{"instance.json": `\s*"(up_at|variable_ca)":[^\n]*`, "config.json": `\s*"(?i:ca_?file)":[^\n]*`} {
+		path := filepath.Join(dir, file)
+		text, err := os.ReadFile(path)
+		older := regexp.MustCompile(fields).ReplaceAll(text, nil)
+		if err == nil && bytes.Equal(older, text) {
+			t.Fatalf("%s: %s", file, text)
+		}
+		if err == nil {
+			err = os.WriteFile(path, older, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "redis-ca")); err != nil {
+		t.Fatal(err)
+	}
+	if code, said := saidBy(t, named, "up", "--yes"); code != role.OK {
+		t.Errorf("up over that of an older sett, with the variable: %d %s", code, said)
 	}
 }
 

@@ -2,6 +2,7 @@ package deploy
 
 import (
 	"fmt"
+	"os"
 	"path"
 	"strings"
 
@@ -16,8 +17,9 @@ import (
 
 // authority has the certificates that vouch for a Redis of the user's own.
 type authority struct {
-	file string // whole path; empty: known authorities vouch for it
-	text []byte
+	file     string // whole path; empty: known authorities vouch for it
+	text     []byte
+	variable bool // the variable named it, not sett.yml
 }
 
 // checkServer checks the URL of a flag or the variable as that of sett.yml is checked.
@@ -57,7 +59,7 @@ func readAuthority(at *instance.Locator, c *config.Config, configFile string) (a
 		return a, nil
 	}
 	from := "redis.ca_file"
-	if at.Getenv(env.RedisCAFile) != "" {
+	if a.variable = at.Getenv(env.RedisCAFile) != ""; a.variable {
 		from = env.RedisCAFile
 	}
 	if a.text, err = readNamed(at, a.file, mostCertificates); err == nil {
@@ -70,11 +72,28 @@ func readAuthority(at *instance.Locator, c *config.Config, configFile string) (a
 }
 
 // placeAuthority names the copy in the configuration: a file at another place with the
-// same certificates is no change.
+// same certificates is no change. Without the variable, the file that it named once vouches for the same server.
 func placeAuthority(u *upRun) {
-	if u.facts.authority.file != "" {
-		u.facts.desired.Redis.CAFile = instance.CAFile(u.in)
+	a, redis := &u.facts.authority, &u.facts.desired.Redis
+	if a.file == "" && u.in.VariableCA && u.in.URL == redis.URL {
+		if text, err := os.ReadFile(instance.CAFile(u.in)); err == nil {
+			*a = authority{instance.CAFile(u.in), text, true}
+		}
 	}
+	if a.file != "" {
+		redis.CAFile = instance.CAFile(u.in)
+	}
+}
+
+// placedSince is the configuration of a running instance with the file that its parts had by the variable: an older sett
+// kept no copy, and did not note it.
+func placedSince(f *facts, before *config.Config) *config.Config {
+	if before == nil || f.state.UpAt != "" || !f.authority.variable || before.Redis.URL != f.desired.Redis.URL {
+		return before
+	}
+	with := *before
+	with.Redis.CAFile = f.desired.Redis.CAFile
+	return &with
 }
 
 // authorityInside is the file as the orchestrator's container sees it, and the mount for that;

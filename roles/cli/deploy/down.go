@@ -225,7 +225,7 @@ func (d *downRun) stopBeside(ctx context.Context, in *instance.Instance, first *
 	s := *first
 	s.place, s.stopped = beside, 0
 	if err := s.stop(ctx); err != nil {
-		if instance.IsEngineAway(err) && ctx.Err() == nil {
+		if (instance.IsEngineAway(err) || in.Runtime != config.RuntimeDocker) && ctx.Err() == nil {
 			return nil, err, nil
 		}
 		return nil, nil, err

@@ -35,7 +35,7 @@ type facts struct {
 	stopping   bool           // a sett down was interrupted
 	repository bool           // the workspace is a git repository
 	units      []runtime.Unit
-	beside     []string       // of an instance in containers: parts that run as processes, and are none of it
+	beside     []string       // parts that run in the other runtime, where the instance has none
 	unseen     error          // the units of the former runtime cannot be listed
 	before     *config.Config // the configuration of the running instance
 	address    string         // where sett's own blackboard was and can stay; empty: nowhere
@@ -160,6 +160,7 @@ func (u *upRun) lookAtUnits(ctx context.Context) (err error) {
 	}
 	if f.runs() && f.known {
 		f.before, err = u.in.Config()
+		f.before = placedSince(f, f.before)
 	}
 	return errors.Join(err, lookElsewhere(ctx, u))
 }
@@ -171,6 +172,12 @@ func lookElsewhere(ctx context.Context, u *upRun) (err error) {
 	switch {
 	case f.known && u.in.Runtime == config.RuntimeDocker:
 		f.beside, err = instance.Strayed(ctx, u.in)
+	case f.known && u.in.OnEngine:
+		for _, unit := range onEngine(ctx, u) {
+			if unit.Running {
+				f.beside = append(f.beside, unit.Name)
+			}
+		}
 	case !f.known && u.in.Runtime != config.RuntimeDocker && !f.runs():
 		if there := onEngine(ctx, u); runs(there) {
 			f.units = there
@@ -197,7 +204,11 @@ func (f *facts) refusal() error {
 		return role.Fail(role.Environment, fmt.Errorf("instance %s was up with runtime %s, and whether parts of it still run cannot be seen: %w", f.state.Name, f.state.Runtime, f.unseen),
 			"once the engine answers: sett down; or begin another instance beside it: sett up --runtime process --name NAME")
 	case len(f.beside) > 0:
-		return role.Fail(role.Failed, fmt.Errorf("instance %s is one of containers, and parts of it run as processes: %s", f.state.Name, role.Clean(strings.Join(f.beside, ", "))),
+		is, run := "containers", "processes"
+		if f.state.Runtime != config.RuntimeDocker {
+			is, run = "local mode", "containers"
+		}
+		return role.Fail(role.Failed, fmt.Errorf("instance %s is one of %s, and parts of it run as %s: %s", f.state.Name, is, run, role.Clean(strings.Join(f.beside, ", "))),
 			"sett down --name %s ends them; sett up goes on then", f.state.Name)
 	case !f.runs():
 		return nil

@@ -144,6 +144,7 @@ func (p *Plan) planState(f *facts) {
 	p.state = f.state
 	s, containers := &p.state, f.desired.Runtime == config.RuntimeDocker
 	s.Workspace, s.ConfigFile, s.Runtime, s.Down = f.root, f.file, f.desired.Runtime, false
+	s.VariableCA = f.authority.variable
 	if p.Action == actionApply {
 		return
 	}

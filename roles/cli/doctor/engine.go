@@ -233,7 +233,7 @@ func (x *exam) leftovers(ctx context.Context) []Finding {
 			return append(out, warning("", "", "%v", err))
 		}
 		for _, o := range all {
-			if slices.ContainsFunc(x.instances, func(in *instance.Instance) bool { return in.Name == o.Name && in.Runtime == config.RuntimeDocker }) {
+			if slices.ContainsFunc(x.instances, func(in *instance.Instance) bool { return instance.Has(in, o.Name, o.Workspace) }) {
 				continue
 			}
 			out = append(out, warning(o.Name, "look first whose it is: sett list --all shows its workspace",

@@ -66,6 +66,10 @@ func Beside(ctx context.Context, l *Locator, in *Instance) (Place, error) {
 	if !in.OnEngine {
 		return nil, nil
 	}
+	// The name alone may be that of another workspace's instance.
+	if kept, err := KeptOnEngine(ctx, l, in); err != nil || len(kept.Units) == 0 && !kept.Ledger {
+		return nil, err
+	}
 	return l.Place(ctx, contained(in))
 }
 
@@ -162,6 +166,9 @@ func (c *Containers) Stop(ctx context.Context, name string, grace time.Duration)
 
 // processes lists the units that are processes: of an instance without a state directory those whose marks tell.
 func (c *Containers) processes(ctx context.Context, selector runtime.Labels) ([]runtime.Unit, error) {
+	if c.in.Foreign { // those of its directory are another one's
+		return nil, nil
+	}
 	if c.in.Lost {
 		return strays{Local{c.host}}.List(ctx, selector)
 	}

@@ -148,6 +148,12 @@ func (in *Instance) NoteLost(ctx context.Context) error {
 	return err
 }
 
+// Has says whether things on the engine with a name and a workspace are those of an instance; of one of local mode, which it
+// left behind there.
+func Has(in *Instance, name, workspace string) bool {
+	return in.Name == name && (in.Runtime == config.RuntimeDocker || in.OnEngine && in.Workspace == workspace)
+}
+
 // Strangers returns the instances on the container engine that are not in known.
 func (l *Locator) Strangers(ctx context.Context, known []*Instance) ([]*Instance, error) {
 	e, err := l.Engine(ctx)
@@ -164,7 +170,7 @@ func (l *Locator) Strangers(ctx context.Context, known []*Instance) ([]*Instance
 	}
 	var out []*Instance
 	for _, o := range all {
-		ours := func(in *Instance) bool { return in.Name == o.Name && in.Runtime == config.RuntimeDocker }
+		ours := func(in *Instance) bool { return Has(in, o.Name, o.Workspace) }
 		if config.ValidInstanceName(o.Name) != nil || slices.ContainsFunc(known, ours) {
 			continue
 		}

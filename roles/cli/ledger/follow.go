@@ -19,6 +19,7 @@ type Follower struct {
 	on    *term.Terminal
 	board *instance.Board
 	lost  atomic.Bool
+	told  atomic.Bool // that the blackboard refuses its user
 }
 
 // NewFollower returns a follower that reports interruptions on the terminal.
@@ -50,14 +51,18 @@ func (f *Follower) Follow(ctx context.Context, from string, each func(blackboard
 	}
 }
 
-// gone reports that the blackboard is lost, back that it has returned; once each.
+// gone reports that the blackboard is lost, and that it answers and refuses its user; back that it has
+// returned; once each.
 func (f *Follower) gone(ctx context.Context, err error) {
-	if ctx.Err() == nil && !f.lost.Swap(true) {
+	denied := (*blackboard.DeniedError)(nil)
+	refused := errors.As(err, &denied) && !f.told.Swap(true)
+	if lost := f.lost.Swap(true); ctx.Err() == nil && (!lost || refused) {
 		f.on.Sayf("sett: blackboard lost, waiting for it: %s\n", role.Clean(strings.ReplaceAll(err.Error(), "\n", ": ")))
 	}
 }
 
 func (f *Follower) back() {
+	f.told.Store(false)
 	if f.lost.Swap(false) {
 		f.on.Sayf("sett: blackboard is back\n")
 	}
