@@ -36,6 +36,9 @@ func OpenEngine(ctx context.Context, lookup func(string) (string, bool)) (*engin
 		return nil, noEngine(err)
 	}
 	e, err := engine.Open(ctx, at)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return nil, ctx.Err() // the user interrupted it: that says nothing about the engine
+	}
 	if err != nil {
 		return nil, noEngine(err)
 	}
