@@ -77,9 +77,10 @@ func (e *NoWritesError) Remedy() string {
 // refuses rights that Sett needs. Once a board was open that may be for a while only, as while a
 // password is rotated: it comes with ErrUnavailable then. At the first connection it does not.
 type DeniedError struct {
-	Addr string
-	Why  string // the server's words, which begin with its code, such as WRONGPASS
-	Err  error  // the server's error
+	Addr  string
+	Why   string // the server's words, which begin with its code, such as WRONGPASS
+	Login bool   // it refuses the login, and not a command
+	Err   error  // the server's error
 }
 
 func (e *DeniedError) Error() string {
@@ -89,12 +90,9 @@ func (e *DeniedError) Error() string {
 // Unwrap returns the server's error.
 func (e *DeniedError) Unwrap() error { return e.Err }
 
-// Login says that the server refuses the login, and not a command.
-func (e *DeniedError) Login() bool { return !strings.HasPrefix(e.Why, "NOPERM") }
-
 // Remedy returns the way to make the server take the user.
 func (e *DeniedError) Remedy() string {
-	if e.Login() {
+	if e.Login {
 		return "are user and password in its URL right, and is the user on? See ACL LIST on that server"
 	}
 	return "the user lacks rights on that server: sett doctor names those that Sett needs"

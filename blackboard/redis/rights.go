@@ -37,7 +37,7 @@ func (b *Board) Rights(ctx context.Context) (*blackboard.RightsError, error) {
 	}
 	lacks := &blackboard.RightsError{Addr: b.c.Addr, User: userOf(b.c.Options.URL)}
 	answer, err := b.c.AskHome(ctx, "ask for rights", "EVAL", lua.Move("rights").Source, "0", store.Encode(asked))
-	if denied := store.Denied(b.c, err); denied != nil && !denied.Login() {
+	if denied := store.Denied(b.c, err); denied != nil && !denied.Login {
 		lacks.Commands, lacks.Rule = []string{"eval", "evalsha"}, "+eval +evalsha"
 		return lacks, nil
 	}

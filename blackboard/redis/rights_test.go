@@ -93,7 +93,7 @@ func TestRefusedForAWhile(t *testing.T) {
 			if err = hasty.People.PostGoal(admin.ctx, goal("once"), "ann"); !errors.Is(err, blackboard.ErrUnavailable) || !errors.As(err, &denied) {
 				t.Fatalf("a move that is not repeated for long: %v", err)
 			}
-			if denied.Login() {
+			if denied.Login {
 				_, err = Open(context.WithoutCancel(admin.ctx), store.Options{URL: at, Instance: "test", Retries: 1000})
 				if errors.Is(err, blackboard.ErrUnavailable) || !errors.As(err, &denied) || !RefusesLogin(err) {
 					t.Errorf("the first connection: %v", err)

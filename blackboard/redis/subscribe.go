@@ -63,7 +63,7 @@ func (b *Board) Subscribe(ctx context.Context, channels []Channel, ready func(),
 		if ctx.Err() != nil {
 			break
 		}
-		if denied := store.Denied(b.c, err); denied != nil && !denied.Login() {
+		if denied := store.Denied(b.c, err); denied != nil && !denied.Login {
 			lost(fmt.Errorf("subscribe: %w", denied))
 		} else {
 			lost(fmt.Errorf("subscribe: %w: %s: %w", blackboard.ErrUnavailable, b.c.Addr, err))
@@ -117,7 +117,7 @@ func (b *Board) listen(ctx context.Context, names []string, ready func(), messag
 // its configuration. Where the user may not publish, the orchestrator's next look finds that.
 func (b *Board) Nudge(ctx context.Context) error {
 	_, err := b.c.AskHome(ctx, "nudge", "PUBLISH", b.c.Keys.OrchestratorEvents(), "")
-	if denied := store.Denied(b.c, err); denied != nil && !denied.Login() {
+	if denied := store.Denied(b.c, err); denied != nil && !denied.Login {
 		return nil
 	}
 	return err

@@ -76,9 +76,9 @@ func To(on *term.Terminal, in *Instance, as string) Connection {
 func Remedy(err error) string {
 	switch redis.RefusalOf(err) {
 	case redis.RefusedLogin:
-		return (&blackboard.DeniedError{}).Remedy()
+		return (&blackboard.DeniedError{Login: true}).Remedy()
 	case redis.RefusedRight:
-		return (&blackboard.DeniedError{Why: "NOPERM"}).Remedy()
+		return (&blackboard.DeniedError{}).Remedy()
 	case redis.RefusedCAFile:
 		return "sett up copies the file that redis.ca_file in " + ConfigName + ", or " + env.RedisCAFile + ", names"
 	case redis.RefusedAuthority:

@@ -34,7 +34,7 @@ func (c *Conn) AskHome(ctx context.Context, what string, words ...string) (m rue
 	var forbidden error
 	err = c.Retry(ctx, what, func(ctx context.Context) error {
 		m, err = c.AtHome(ctx, words...).ToMessage()
-		if denied := Denied(c, err); denied != nil && !denied.Login() {
+		if denied := Denied(c, err); denied != nil && !denied.Login {
 			forbidden = err
 			return nil
 		}

@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/url"
 	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -189,26 +188,6 @@ func Redact(raw string) string {
 func misread(raw string) bool {
 	fault, _ := blackboard.CheckURL(raw)
 	return fault != ""
-}
-
-// RefusesLogin says that a server answered, and takes neither the user nor the password. A server
-// that knows no password at all has no code for that.
-func RefusesLogin(err error) bool {
-	var refusal *rueidis.RedisError
-	if !errors.As(err, &refusal) {
-		return false
-	}
-	switch code(refusal.Error()) {
-	case "WRONGPASS", "NOAUTH", "AUTH": // "ERR AUTH <password> called without any password configured"
-		return true
-	}
-	return false
-}
-
-// refusesRight says whether a server's error is about a right that its user lacks. The error of a
-// script has the code since Redis 7 only where the script was refused as a whole.
-func refusesRight(text string) bool {
-	return code(text) == "NOPERM" || strings.Contains(text, "ACL failure in script") || strings.Contains(text, "user executing the script can't")
 }
 
 // NotFound turns Redis' nil into blackboard.ErrNotFound.

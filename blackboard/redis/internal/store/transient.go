@@ -45,13 +45,30 @@ func Transient(err error) bool {
 
 // denials are the codes by which a server refuses a user or its password. AUTH is of "ERR AUTH <password> called
 // without any password configured".
-var denials = map[string]bool{"WRONGPASS": true, "NOAUTH": true, "AUTH": true, "NOPERM": true}
+var denials = map[string]Refusal{"WRONGPASS": RefusedLogin, "NOAUTH": RefusedLogin, "AUTH": RefusedLogin, "NOPERM": RefusedRight}
+
+// denial says in which way a server refuses the user. begun: by a command of a script, which may be half done. The error of a script
+// has the code since Redis 7 only where the script was refused as a whole.
+func denial(text string) (how Refusal, begun bool) {
+	begun = strings.Contains(text, "@user_script") || strings.Contains(text, "ACL failure in script")
+	if how = denials[code(text)]; how == RefusedNothing && (strings.Contains(text, "ACL failure in script") || strings.Contains(text, "user executing the script can't")) {
+		how = RefusedRight
+	}
+	return how, begun
+}
+
+// RefusesLogin says that a server answered, and takes neither the user nor the password.
+func RefusesLogin(err error) bool { return RefusalOf(err) == RefusedLogin }
 
 // Denied returns the server's refusal of the user as an error of its own; nil: the error is another one. A script
 // that was begun and may not make one of its commands is another one: it may be half done.
 func Denied(c *Conn, err error) *blackboard.DeniedError {
 	var re *rueidis.RedisError
-	if !errors.As(err, &re) || !denials[code(re.Error())] || strings.Contains(re.Error(), "@user_script") || strings.Contains(re.Error(), "ACL failure in script") {
+	if !errors.As(err, &re) {
+		return nil
+	}
+	how, begun := denial(re.Error())
+	if how == RefusedNothing || begun {
 		return nil
 	}
 	why, _, _ := strings.Cut(strings.TrimPrefix(re.Error(), "ERR "), ". ")
@@ -59,7 +76,7 @@ func Denied(c *Conn, err error) *blackboard.DeniedError {
 	if c.set != "" {
 		addr = "master_set " + c.set
 	}
-	return &blackboard.DeniedError{Addr: addr, Why: strings.TrimRight(why, "."), Err: re}
+	return &blackboard.DeniedError{Addr: addr, Why: strings.TrimRight(why, "."), Login: how == RefusedLogin, Err: re}
 }
 
 // passes says whether an error may pass by itself on a board that was open once: passwords are rotated, and rights

@@ -142,10 +142,9 @@ func RefusalOf(err error) Refusal {
 		return RefusedPlain
 	case errors.As(err, &alert) && (uint8(alert) == alertCertificateRequired || uint8(alert) == alertBadCertificate || uint8(alert) == alertHandshakeFailure):
 		return RefusedClient
-	case RefusesLogin(err):
-		return RefusedLogin
-	case errors.As(err, &server) && refusesRight(server.Error()):
-		return RefusedRight
+	case errors.As(err, &server):
+		how, _ := denial(server.Error())
+		return how
 	}
 	return RefusedNothing
 }
