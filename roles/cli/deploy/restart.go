@@ -26,16 +26,7 @@ func Restart(ctx context.Context, at *instance.Locator, name string, timeout tim
 	if err != nil {
 		return err
 	}
-	known := cfg.Names()
-	if cfg.HasTrees() {
-		known = append(known, runtime.ComponentRepository)
-	}
-	if len(cfg.Models) > 0 {
-		known = append(known, runtime.ComponentModelGateway)
-	}
-	if cfg.Notify != nil {
-		known = append(known, runtime.ComponentNotifier)
-	}
+	known := append(cfg.Names(), instance.Restartable(cfg)...)
 	agent, ok := cfg.Agent(name)
 	if slices.Contains([]string{runtime.ComponentOrchestrator, runtime.ComponentKeeper, runtime.ComponentBlackboard}, name) {
 		return role.Fail(role.Usage, fmt.Errorf("the %s of %s is not restarted alone: all other parts need it", name, in.Name), "%s, then %s", at.CommandLine(in, "down"), at.UpLine(in))

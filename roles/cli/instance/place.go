@@ -91,6 +91,21 @@ func contained(in *Instance) *Instance {
 	return &other
 }
 
+// Restartable names the parts besides the agents that can be restarted alone: the notifier where there is one, the repository
+// where agents have trees, and the model gateway where there are models.
+func Restartable(c *config.Config) (parts []string) {
+	if c.Notify != nil {
+		parts = append(parts, runtime.ComponentNotifier)
+	}
+	if c.HasTrees() {
+		parts = append(parts, runtime.ComponentRepository)
+	}
+	if len(c.Models) > 0 {
+		parts = append(parts, runtime.ComponentModelGateway)
+	}
+	return parts
+}
+
 // Processes returns the runtime of the instance's processes on this machine. Its
 // directory also has the locks of every start and stop.
 func (in *Instance) Processes() *process.Runtime {

@@ -18,7 +18,6 @@ import (
 	"sett/roles/role"
 	"sett/roles/role/words"
 	"sett/roles/view/report"
-	"sett/runtime"
 )
 
 // completionTime is how long a blackboard has to answer, as the user waits at the keyboard.
@@ -200,8 +199,7 @@ func (c *completer) running() []candidate {
 	return c.configured()
 }
 
-// restartable are the agents, the notifier where there is one, the repository where they have trees, and the
-// model gateway where there are models.
+// restartable are the agents and the parts that can be restarted alone.
 func (c *completer) restartable() []candidate {
 	out := c.running()
 	if in, err := c.at.Find(); err == nil {
@@ -209,14 +207,8 @@ func (c *completer) restartable() []candidate {
 		if err != nil {
 			return out
 		}
-		if cfg.Notify != nil {
-			out = append(out, candidate{value: runtime.ComponentNotifier, about: aboutPart})
-		}
-		if cfg.HasTrees() {
-			out = append(out, candidate{value: runtime.ComponentRepository, about: aboutPart})
-		}
-		if len(cfg.Models) > 0 {
-			out = append(out, candidate{value: runtime.ComponentModelGateway, about: aboutPart})
+		for _, part := range instance.Restartable(cfg) {
+			out = append(out, candidate{value: part, about: aboutPart})
 		}
 	}
 	return out
