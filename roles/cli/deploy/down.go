@@ -262,7 +262,10 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place, besi
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	other := instance.OtherLedger(ctx, d.at, in)
+	other := ""
+	if unasked == nil {
+		other = instance.OtherLedger(ctx, d.at, in)
+	}
 	err := place.Clear(ctx, true)
 	if beside != nil {
 		err = errors.Join(err, beside.Clear(ctx, true))
@@ -283,10 +286,8 @@ func (d *downRun) remove(ctx context.Context, in *instance.Instance, place, besi
 	if err := instance.ForgetAgreed(d.at, in); err != nil {
 		d.at.Sayf("sett: warning: %v\n", err)
 	}
-	if other != "" && unasked == nil {
+	if other != "" {
 		other = ", and " + other
-	} else {
-		other = ""
 	}
 	d.at.Printf("removed what was kept of %s%s\n", in.Name, other)
 	d.sayKept(ctx, in, unasked)
