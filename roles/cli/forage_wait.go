@@ -208,20 +208,17 @@ func (a *app) waitsForPeople(ctx context.Context, b *instance.Board, in *instanc
 
 // mattersLeft reads the matters of waitsForPeople. The goal ahead is empty where they are not of that one.
 func mattersLeft(ctx context.Context, r view.MatterReader) (ahead string, all []view.Matter, err error) {
-	all, err = r.Open(ctx)
-	switch {
-	case err != nil:
-	case r.Workflow == "":
-		others, err := view.Obstacles(ctx, r)
-		return "", append(all, others...), err
-	}
-	withheld, err := view.Withheld(ctx, r)
-	switch all = append(all, withheld...); {
-	case err != nil:
-	case len(all) == 0:
+	if r.Workflow != "" {
+		if all, err = view.Holding(ctx, r); err != nil || len(all) > 0 {
+			return "", all, err
+		}
 		return view.MattersAhead(ctx, r)
 	}
-	return "", all, err
+	if all, err = r.Open(ctx); err != nil {
+		return "", nil, err
+	}
+	others, err := view.Obstacles(ctx, r)
+	return "", append(all, others...), err
 }
 
 // barred is the end of a command whose goal cannot land until a person acts.

@@ -224,12 +224,8 @@ func (w *goalWaiter) view(ctx context.Context) (v waitView, err error) {
 // For --for idle, it is one too that the goal cannot land.
 func (w *goalWaiter) matters(ctx context.Context) ([]view.Matter, error) {
 	r := view.MatterReader{Reader: status.Reader(w.at, w.b, w.in), Workflow: w.goal, Whole: !w.form.ForPeople()}
-	all, err := r.Open(ctx)
+	all, err := view.Holding(ctx, r)
 	if err != nil {
-		return nil, err
-	}
-	withheld, err := view.Withheld(ctx, r)
-	if all = append(all, withheld...); err != nil {
 		return nil, err
 	}
 	_, ahead, err := view.MattersAhead(ctx, r)

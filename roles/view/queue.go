@@ -92,9 +92,6 @@ func MattersAhead(ctx context.Context, r MatterReader) (ahead string, all []Matt
 		return "", nil, nil
 	}
 	r.Workflow = other.ID
-	if all, err = r.Open(ctx); err != nil {
-		return "", nil, err
-	}
-	withheld, err := Withheld(ctx, r)
-	return other.ID, append(all, withheld...), err
+	all, err = Holding(ctx, r)
+	return other.ID, all, err
 }

@@ -20,6 +20,16 @@ func Obstacles(ctx context.Context, r MatterReader) ([]Matter, error) {
 	return append(all, withheld...), err
 }
 
+// Holding reads all that a goal waits for a person for while it has not landed: what is open, and bids that wait for their model.
+func Holding(ctx context.Context, r MatterReader) ([]Matter, error) {
+	all, err := r.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	withheld, err := Withheld(ctx, r)
+	return append(all, withheld...), err
+}
+
 // Withheld reads the claims that wait for bids alone, each of which waits for a person, since a call of the agent's
 // model is withheld, the oldest first. A reason that is over by now is left out: its agent asks again within seconds.
 func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
@@ -46,9 +56,13 @@ func Withheld(ctx context.Context, r MatterReader) ([]Matter, error) {
 	if err != nil {
 		return nil, err
 	}
+	paused, err := r.Calls.Paused(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var out []Matter
 	for i, s := range held {
-		still, err := lasts(ctx, r, s)
+		still, err := lasts(ctx, r, s, paused)
 		if err != nil {
 			return nil, err
 		}
@@ -94,12 +108,8 @@ func withheldMatter(r MatterReader, s blackboard.Snapshot) Matter {
 	return m
 }
 
-// lasts says whether each reason for which bids of a claim are withheld is one now.
-func lasts(ctx context.Context, r MatterReader, s blackboard.Snapshot) (bool, error) {
-	paused, err := r.Calls.Paused(ctx)
-	if err != nil {
-		return false, err
-	}
+// lasts says whether each reason for which bids of a claim are withheld is one now, while models are paused or not.
+func lasts(ctx context.Context, r MatterReader, s blackboard.Snapshot, paused bool) (bool, error) {
 	for _, agent := range s.WithheldBids() {
 		switch held := s.Claim.Withheld[agent]; held.Kind {
 		case blackboard.WithheldPaused:
