@@ -89,7 +89,8 @@ func TestGuard(t *testing.T) {
 		t.Skip("no process can adopt others on this system")
 	}
 	for name, c := range map[string]struct {
-		rest  string // of the command
+		first string // of the command: set before anybody can know that the test is there
+		rest  string
 		send  syscall.Signal
 		below bool // the guard is told by the end of its parent alone
 		code  int
@@ -97,15 +98,15 @@ func TestGuard(t *testing.T) {
 	}{
 		"terminated":              {rest: "wait", send: syscall.SIGTERM, code: 143, says: "terminated: ends the tests"},
 		"interrupted":             {rest: "wait", send: syscall.SIGINT, code: 130, says: "interrupt: ends the tests"},
-		"ends by itself, slowly":  {rest: "trap 'echo tidied; exit 1' INT; while :; do wait; done", send: syscall.SIGTERM, code: 143, says: "tidied\n"},
-		"does not end by itself":  {rest: "trap '' INT TERM; while :; do wait; sleep 1; done", send: syscall.SIGTERM, code: 143},
+		"ends by itself, slowly":  {first: "trap 'echo tidied; exit 1' INT; ", rest: "while :; do wait; done", send: syscall.SIGTERM, code: 143, says: "tidied\n"},
+		"does not end by itself":  {first: "trap '' INT TERM; ", rest: "while :; do wait; sleep 1; done", send: syscall.SIGTERM, code: 143},
 		"the parent ended":        {rest: "wait", send: syscall.SIGTERM, below: true, code: -1},
 		"a run to its end":        {rest: "exit 3", code: 3, says: "(sleep), which a test left behind"},
 		"a run that was all well": {rest: "exit 0", code: 0, says: "(sleep), which a test left behind"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := startGuard(t, family+"while [ ! -s unit ]; do sleep 0.01; done; "+c.rest, c.below)
+			g := startGuard(t, c.first+family+"while [ ! -s unit ]; do sleep 0.01; done; "+c.rest, c.below)
 			pids := []int{g.pid("inner"), g.pid("child"), g.pid("unit")}
 			if c.send != 0 {
 				if err := g.cmd.Process.Signal(c.send); err != nil {
