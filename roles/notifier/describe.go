@@ -31,22 +31,29 @@ func (n *notifier) describe(ctx context.Context, e blackboard.Event, a alert) (e
 	}
 	switch a.kind {
 	case kindWorkflow:
-		v.Command = n.line("show " + e.Workflow)
+		v.Command = n.line("show", e.Workflow)
 		return v, nil
 	case kindLanding:
 		w, err := n.board.Workflow(ctx, e.Workflow)
 		v.Landing = &landing{ID: e.Artefact, Branch: brief(e.Attributes["branch"]), Reason: brief(e.Reason),
 			Open: !w.Status.Ended() && w.Landing != nil && w.Landing.People}
-		v.Command = n.line(words.Land(e.Workflow, v.Landing.Branch))
+		land, args, _ := strings.Cut(words.Land(e.Workflow, v.Landing.Branch), " ")
+		v.Command = n.line(land, args)
+		return v, err
+	case kindBid:
+		v.Command = n.line("show", e.Workflow) // which names the budget, and how to raise it
+		if e.Reason == string(blackboard.WithheldPaused) {
+			v.Command = n.line("models resume")
+		}
+		v.Bid, err = n.bid(ctx, e)
 		return v, err
 	}
 	return v, n.ask(ctx, &v, a.artefact)
 }
 
-// line returns a command about an artefact as a line that works in any directory.
-func (n *notifier) line(command string) string {
-	name, args, _ := strings.Cut(command, " ")
-	return fmt.Sprintf("sett %s --name %s %s", name, role.ShellWord(n.settings.Instance), args)
+// line returns a command as a line that works in any directory.
+func (n *notifier) line(command string, args ...string) string {
+	return strings.Join(append([]string{"sett", command, "--name", role.ShellWord(n.settings.Instance)}, args...), " ")
 }
 
 func (n *notifier) workflow(ctx context.Context, e blackboard.Event, a alert) (workflow, error) {
@@ -104,28 +111,48 @@ func (n *notifier) ask(ctx context.Context, v *event, id string) error {
 	if v.Event == kindGate {
 		v.Gate = &gate{ID: a.ID, Type: brief(a.Type), Version: a.Version, Agent: a.ProducedByAgent, Summary: brief(a.Summary),
 			Text: text, Truncated: truncated, Open: open}
-		v.Command, v.RejectCommand = n.line("approve "+id), n.line("reject "+id)+` "…"`
+		v.Command, v.RejectCommand = n.line("approve", id), n.line("reject", id, `"…"`)
 		return nil
 	}
 	v.Question = &question{ID: a.ID, Agent: a.ProducedByAgent, Role: brief(a.ProducedByRole), Text: text, Truncated: truncated, Open: open}
-	v.Command = n.line("answer "+id) + ` "…"`
-	v.Question.About, err = n.subject(ctx, a.ClaimID)
+	v.Command = n.line("answer", id, `"…"`)
+	c, err := n.claim(ctx, a.ClaimID)
+	v.Question.About = subjectOf(c)
 	return err
 }
 
-// subject reads the artefact of a claim. The question is told without it if the claim
-// cannot be read.
-func (n *notifier) subject(ctx context.Context, claim string) (*subject, error) {
-	claims, err := n.board.Claims(ctx, []string{claim})
+// bid reads a bid that waits. Its reason is the present one of the same kind.
+func (n *notifier) bid(ctx context.Context, e blackboard.Event) (*bid, error) {
+	c, err := n.claim(ctx, e.Claim)
+	out := &bid{Claim: brief(e.Claim), Agent: brief(e.Agent), Kind: e.Reason, About: subjectOf(c)}
+	if c != nil {
+		held := c.Withheld[e.Agent]
+		if out.Open = c.Status == blackboard.PendingReview && string(held.Kind) == e.Reason; out.Open {
+			out.Reason = brief(held.Why)
+		}
+	}
+	return out, err
+}
+
+// claim reads a claim. An event is told without what it says if it cannot be read.
+func (n *notifier) claim(ctx context.Context, id string) (*blackboard.Claim, error) {
+	claims, err := n.board.Claims(ctx, []string{id})
 	switch {
 	case errors.Is(err, blackboard.ErrUnavailable):
 		return nil, err
 	case err != nil:
-		n.log.Warn("claim not read", "claim", claim, "error", err)
+		n.log.Warn("claim not read", "claim", id, "error", err)
 		return nil, nil //nolint:nilnil // there is none to name
 	}
-	c := claims[0]
-	return &subject{ID: c.ArtefactID, Type: brief(c.Target.Type), Version: c.Target.Version}, nil
+	return &claims[0], nil
+}
+
+// subjectOf returns the artefact of a claim, if there is one.
+func subjectOf(c *blackboard.Claim) *subject {
+	if c == nil {
+		return nil
+	}
+	return &subject{ID: c.ArtefactID, Type: brief(c.Target.Type), Version: c.Target.Version}
 }
 
 // cut returns the beginning of a text as UTF-8, at most maxText bytes of it, and

@@ -11,6 +11,7 @@ const (
 	kindQuestion = "question" // an agent asks, or the orchestrator does
 	kindGate     = "gate"     // an artefact waits for approval
 	kindLanding  = "landing"  // a result cannot reach its branch until a person acts
+	kindBid      = "bid"      // an agent's bid waits until a person lets its model be asked
 	kindWorkflow = "workflow" // a goal's last work is done
 )
 
@@ -26,7 +27,8 @@ type event struct {
 	Question      *question `json:"question,omitempty"`
 	Gate          *gate     `json:"gate,omitempty"`
 	Landing       *landing  `json:"landing,omitempty"`
-	Command       string    `json:"command"`                  // for people to type: answer, approve, land, or show
+	Bid           *bid      `json:"bid,omitempty"`
+	Command       string    `json:"command"`                  // for people to type: answer, approve, land, models resume, or show
 	RejectCommand string    `json:"reject_command,omitempty"` // of a gate
 }
 
@@ -89,6 +91,16 @@ type landing struct {
 	Open   bool   `json:"open"` // it has not landed, and still waits for a person
 }
 
+// bid is a bid that waits, since a call of the agent's model is withheld.
+type bid struct {
+	Claim  string   `json:"claim"`
+	Agent  string   `json:"agent"`
+	Kind   string   `json:"kind"`            // budget or paused
+	Reason string   `json:"reason"`          // as it is now, in plain words; may be empty
+	About  *subject `json:"about,omitempty"` // absent: its records cannot be read
+	Open   bool     `json:"open"`            // it still waits for that
+}
+
 // alert is the part of a ledger entry that people are told of.
 type alert struct {
 	kind     string
@@ -107,6 +119,8 @@ func alertOf(e blackboard.Event) (alert, bool) {
 		return alert{kind: kindQuestion, artefact: question}, true
 	case e.Barred():
 		return alert{kind: kindLanding, artefact: e.Artefact}, true
+	case e.Withheld():
+		return alert{kind: kindBid}, true
 	}
 	return alert{}, false
 }

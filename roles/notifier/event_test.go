@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -66,6 +67,16 @@ func TestEvents(t *testing.T) {
 	w.must(w.board.Leader.Land(w.ctx, blackboard.LandingStep{Epoch: w.lead.Epoch, Workflow: s.Claim.WorkflowID, From: blackboard.Landing{State: blackboard.LandingQueued},
 		To: blackboard.Landing{State: blackboard.LandingBarred, Artefact: newID(), Branch: "released", Reason: "branch released is checked out", People: true}}))
 	w.told(7)
+
+	asked := w.offered(w.post("ask the model"))
+	w.must(w.board.Cub.Withhold(w.ctx, asked, "writer", blackboard.WithheldBudget, "the goal's budget of 2 calls is used up"))
+	w.told(8)
+	w.must(w.board.Cub.Withhold(w.ctx, asked, "writer", blackboard.WithheldBudget, "the goal's budget of 3 calls is used up")) // no other event
+	w.must(w.board.Cub.Withhold(w.ctx, asked, "writer", blackboard.WithheldPaused, "all calls of models are paused"))
+	w.told(9)
+	w.must(w.board.Cub.Withhold(w.ctx, asked, "writer", "", "")) // nor is the end of that
+	w.finish(w.granted(w.post("the last")), blackboard.Question, "Ask", "is that all?")
+	w.told(10)
 	r.halt()
 
 	raw, err := os.ReadFile(filepath.Join(w.dir, "told"))
@@ -79,6 +90,27 @@ func TestEvents(t *testing.T) {
 	w.must(err)
 	if got != string(want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+// A bid that waits no longer is told as such, since the event was due; without its reason, which is no longer known.
+func TestEventOfBidThatWaitsNoLonger(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	claim := w.offered(w.post("ask the model"))
+	w.must(w.board.Cub.Withhold(w.ctx, claim, "writer", blackboard.WithheldPaused, "all calls of models are paused"))
+	w.must(w.board.Cub.Withhold(w.ctx, claim, "writer", blackboard.WithheldBudget, "the goal's budget of 2 calls is used up"))
+	w.start(takes, quick())
+	all := w.told(2)
+	for i, want := range []map[string]any{
+		{"claim": claim, "agent": "writer", "kind": "paused", "reason": "", "open": false},
+		{"claim": claim, "agent": "writer", "kind": "budget", "reason": "the goal's budget of 2 calls is used up", "open": true},
+	} {
+		got, _ := all[i]["bid"].(map[string]any)
+		delete(got, "about")
+		if !maps.Equal(got, want) {
+			t.Errorf("event %d: got %v, want %v", i, got, want)
+		}
 	}
 }
 

@@ -67,18 +67,30 @@ var newID = boardtest.NewID
 // goal posts a goal and grants it to writer.
 func (w *world) goal(payload string) (claim string) {
 	w.Helper()
-	id := newID()
+	return w.granted(w.post(payload))
+}
+
+// post posts a goal.
+func (w *world) post(payload string) (id string) {
+	w.Helper()
+	id = newID()
 	w.must(w.board.People.PostGoal(w.ctx, blackboard.Artefact{ID: id, StructuralType: blackboard.Standard,
 		Type: blackboard.TypeGoalDefined, Payload: payload, ProducedByRole: blackboard.RoleUser, WorkflowID: id}, "ann"))
-	return w.granted(id)
+	return id
+}
+
+// offered opens the claim on an artefact, on which writer may bid.
+func (w *world) offered(artefact string) (claim string) {
+	w.Helper()
+	_, _, err := w.board.Leader.OpenClaim(w.ctx, w.lead.Epoch, artefact, []string{"writer"}, 0)
+	w.must(err)
+	return blackboard.BiddingClaimID(artefact)
 }
 
 // granted opens the claim on an artefact and grants it to writer.
 func (w *world) granted(artefact string) (claim string) {
 	w.Helper()
-	_, _, err := w.board.Leader.OpenClaim(w.ctx, w.lead.Epoch, artefact, []string{"writer"}, 0)
-	w.must(err)
-	claim = blackboard.BiddingClaimID(artefact)
+	claim = w.offered(artefact)
 	w.must(w.board.Leader.GrantPhase(w.ctx, w.guard(claim), blackboard.PhaseExclusive, []string{"writer"}))
 	return claim
 }

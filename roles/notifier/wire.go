@@ -1,6 +1,7 @@
 // Package notifier is the role that tells people: it follows the ledger and runs the
 // user's command, with one JSON event on its stdin, when a question is asked, when a
-// gate holds an artefact, and when a workflow ends.
+// gate holds an artefact, when a result cannot land or a bid cannot be made until a person acts, and when a
+// workflow ends.
 //
 // Each event is told at least once, one at a time and in the ledger's order. The
 // position of the last event is stored on the blackboard after the command succeeded,
