@@ -340,7 +340,7 @@ func retryEnd(a *app, b *instance.Board, in *instance.Instance, f blackboard.Art
 	case err != nil:
 		return refusal("retry "+view.Named(f), err, hint)
 	case limit:
-		a.Sayf("sett: goal %s goes on: its artefacts without a claim get one\n", goal)
+		a.Sayf("sett: goal %s goes on, under the new limit\n", goal)
 		return nil
 	}
 	a.Sayf("sett: goal %s goes on: its result takes its turn to land\n", goal)
@@ -357,7 +357,13 @@ func noteBarred(a *app, b *instance.Board, in *instance.Instance, cfg *config.Co
 	if err != nil {
 		return
 	}
-	if why, hint := barOf(a, in, cfg, targetOf(r)); why != "" {
+	target := targetOf(r)
+	if latest, err := b.Records.LatestVersions(a.ctx, []string{r.LogicalID}); err == nil && latest[r.LogicalID] != r.ID {
+		if last, err := b.Records.Artefact(a.ctx, latest[r.LogicalID]); err == nil {
+			target.Version = last.Version
+		}
+	}
+	if why, hint := barOf(a, in, cfg, target); why != "" {
 		a.Sayf("sett: note: with a conflict or feedback it fails again: %s; %s\n", why, hint)
 	}
 }

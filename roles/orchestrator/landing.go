@@ -231,13 +231,18 @@ func subjectOf(a blackboard.Artefact) string {
 	return subject
 }
 
-// result returns the artefact with the goal's commit; one without an id: it has none.
-func (s *landing) result(ctx context.Context) (blackboard.Artefact, error) {
+// outlines reads the goal's artefacts, oldest first, each of which may be lost.
+func (s *landing) outlines(ctx context.Context) ([]blackboard.Outline, []error, error) {
 	ids, err := s.t.board.WorkflowArtefacts(ctx, s.w.ID)
 	if err != nil {
-		return blackboard.Artefact{}, err
+		return nil, nil, err
 	}
-	all, each, err := s.t.board.Outlines(ctx, ids)
+	return s.t.board.Outlines(ctx, ids)
+}
+
+// result returns the artefact with the goal's commit; one without an id: it has none.
+func (s *landing) result(ctx context.Context) (blackboard.Artefact, error) {
+	all, each, err := s.outlines(ctx)
 	if err != nil {
 		return blackboard.Artefact{}, err
 	}

@@ -620,6 +620,62 @@ func TestLandingHasALimit(t *testing.T) {
 	}
 }
 
+// A rework that changes nothing makes a version without a commit, which counts as every other: the limits of versions and
+// of artefacts end the goal. Where there were too many artefacts, it goes on with a higher limit.
+func TestReworkWithoutCommitHasALimit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set     config.Orchestrator
+		want    string
+		reworks int
+	}{
+		"versions":  {config.Orchestrator{MaxReviewIterations: 2, MaxArtefacts: 100}, blackboard.TypeReviewLimit, 2},
+		"artefacts": {config.Orchestrator{MaxArtefacts: 5}, blackboard.TypeWorkflowLimit, 4}, // the goal, its result and four more
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFields(t, config.Land{Onto: "released", How: config.LandMerge, When: config.LandAchieved})
+			limit := func(set config.Orchestrator) {
+				f.sett.cfg.Orchestrator = set
+				f.sett.write()
+				_, err := f.term.clan.reload()
+				f.Must(err)
+			}
+			limit(c.set)
+			f.goal(change{"a", 0, "first"})
+			goal := f.goal(change{"a", 0, "second"})
+			reworks := func() (n int) {
+				for ; ; n++ {
+					f.lands()
+					w := f.status(goal)
+					if w.Landing.State != blackboard.LandingReworked {
+						return n
+					}
+					if n > 20 {
+						f.Fatal("it is reworked for ever")
+					}
+					claim := blackboard.LandingReworkID(w.Landing.Artefact, w.Landing.Since)
+					f.Begin(claim, "writer", "h")
+					f.Finish(claim, "writer", blackboard.Artefact{ID: newID(), StructuralType: blackboard.Terminal, Type: "Release", Payload: "nothing to do",
+						LogicalID: f.Snapshot(claim).Claim.Target.LogicalID})
+					f.Complete(claim)
+				}
+			}
+			n := reworks()
+			w := f.status(goal)
+			if w.Status != blackboard.WorkflowFailed || f.Artefact(w.FailureID).Type != c.want || n != c.reworks {
+				t.Fatalf("after %d reworks: %+v %+v", n, w, w.Landing)
+			}
+			c.set.MaxArtefacts, c.set.MaxReviewIterations = 7, 0
+			limit(c.set)
+			f.Must(f.Moves.People.RetryGoal(f.Ctx, blackboard.GoalRetry{Workflow: goal, Failure: w.FailureID, Type: c.want, Word: newID(), MaxArtefacts: 7}, "ann", ""))
+			if n = reworks(); n == 0 || f.Artefact(f.status(goal).FailureID).Type != blackboard.TypeWorkflowLimit {
+				t.Errorf("with a higher limit: %d reworks, %+v", n, f.status(goal))
+			}
+		})
+	}
+}
+
 // A goal that failed in landing, since its result was not to be reworked, is sent back to its maker when it is
 // tried again with other settings; with the same ones it fails again, with a Failure of its own.
 func TestLandingIsTriedAgain(t *testing.T) {
