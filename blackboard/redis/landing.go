@@ -23,7 +23,8 @@ func (b Leader) SetLanding(ctx context.Context, epoch, branch string) error {
 }
 
 // Land takes the landing of a goal one step further. ErrStale: the lead is another's, or
-// the landing is no longer as the step expects it; ErrRefused: it is over.
+// the landing is no longer as the step expects it; ErrRefused: it is over, or
+// its goal was cancelled, and the step is not the end of it.
 func (b Leader) Land(ctx context.Context, s blackboard.LandingStep) error {
 	details := map[string]any{
 		"landing": landingText(s.To), "state": s.To.State, "over": s.Over, "people": s.To.People, "reason": s.To.Reason, "of": s.To.Artefact,

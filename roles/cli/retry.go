@@ -339,8 +339,8 @@ func retryEnd(a *app, b *instance.Board, in *instance.Instance, f blackboard.Art
 		return instance.TakesNo(a.at, in, "work")
 	case err != nil:
 		return refusal("retry "+view.Named(f), err, hint)
-	case limit:
-		a.Sayf("sett: goal %s goes on, under the new limit\n", goal)
+	case limit && (w.Landing == nil || w.Landing.State != blackboard.LandingNone):
+		a.Sayf("sett: goal %s goes on: its artefacts without a claim get one\n", goal)
 		return nil
 	}
 	a.Sayf("sett: goal %s goes on: its result takes its turn to land\n", goal)

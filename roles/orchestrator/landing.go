@@ -100,7 +100,7 @@ func (t *term) landStep(ctx context.Context, goal string, barred map[string]stri
 		return passes, err
 	}
 	s := landing{t: t, role: soundLander{t.lander}, policy: t.clan.get().Land, w: w, was: *w.Landing, l: *w.Landing}
-	f := arbiter.LandingFacts{Landing: s.was, Outstanding: w.Outstanding, Failures: w.Failures, Branch: s.policy.Branch()}
+	f := arbiter.LandingFacts{Landing: s.was, Outstanding: w.Outstanding, Failures: w.Failures, Ended: w.Status.Ended(), Branch: s.policy.Branch()}
 	if s.was.State == blackboard.LandingVerifying {
 		c, err := t.board.Snapshot(ctx, blackboard.BiddingClaimID(s.was.Verification))
 		if err != nil && !errors.Is(err, blackboard.ErrNotFound) { // it has none yet
@@ -124,6 +124,8 @@ func (t *term) landStep(ctx context.Context, goal string, barred map[string]stri
 		return next, err
 	case arbiter.LandMove:
 		return s.move(ctx)
+	case arbiter.LandLook:
+		return s.look(ctx)
 	case arbiter.LandRefuse:
 		return s.feedback(ctx)
 	case arbiter.LandRework:

@@ -91,6 +91,18 @@ func (s *landing) move(ctx context.Context) (turn, error) {
 	return goesOn, s.record(ctx, blackboard.LandingStep{})
 }
 
+// look finds out whether the branch was moved before the goal was cancelled, or while it was. It is moved no more.
+func (s *landing) look(ctx context.Context) (turn, error) {
+	done, err := s.role.Land(ctx, repository.Land{Branch: s.l.Branch, From: s.l.Commit, To: s.l.Commit})
+	if err != nil {
+		return holds, err
+	}
+	if s.l.State = blackboard.LandingLanded; !done.Done {
+		s.l.State, s.l.Reason = blackboard.LandingNone, arbiter.NotLanded().Reason
+	}
+	return passes, s.end(ctx)
+}
+
 // refusal is the payload of the Review that sends a result back.
 type refusal struct {
 	Reason  string     `json:"reason"`
