@@ -36,6 +36,7 @@ const (
 	EventRetry     EventKind = "retry"     // a person retried a failed claim
 	EventImport    EventKind = "import"    // an export was read in
 	EventLanding   EventKind = "landing"   // the landing of a goal's result went a step further
+	EventLand      EventKind = "land"      // a person landed a result
 	EventConflict  EventKind = "conflict"  // a grant waits for commits that do not merge, or goes on; or one is sent back
 	EventRecount   EventKind = "recount"   // the counts of a goal were made anew from its claims
 	EventOverrun   EventKind = "overrun"   // a script without an end was ended on the blackboard

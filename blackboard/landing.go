@@ -55,6 +55,17 @@ type LandingStep struct {
 	Rework   *LandingRework
 }
 
+// LandedByHand is a landing that a person made.
+type LandedByHand struct {
+	Word     string // by which it is recorded once
+	Workflow string
+	Artefact string // with the result
+	Branch   string
+	Before   string // the branch's commit; empty: it had none
+	Commit   string // that the branch got
+	How      string // fast-forward, merge, rebase or squash
+}
+
 // LandingRework is the rework of a result that did not land.
 type LandingRework struct {
 	Rework

@@ -53,6 +53,11 @@ func (b Leader) Land(ctx context.Context, s blackboard.LandingStep) error {
 	return store.Done(r, err, "land goal %s", s.Workflow)
 }
 
+// NoteLanded records a landing that a person made, and has the orchestrator look at the branch.
+func (b People) NoteLanded(ctx context.Context, l blackboard.LandedByHand, by string) error {
+	return b.decide(ctx, "record the landing of "+l.Artefact, l.Workflow, "landed", l.Word, l.Workflow, l.Artefact, l.Branch, l.Before, l.Commit, l.How, by)
+}
+
 // landingText is the record of a landing, as the blackboard stores it.
 func landingText(l blackboard.Landing) string {
 	text, err := json.Marshal(l)

@@ -46,6 +46,9 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 	case blackboard.EventApprove, blackboard.EventReject, blackboard.EventReview, blackboard.EventCancel, blackboard.EventRetry, blackboard.EventImport:
 		l.Agent = e.Attributes[blackboard.AttributeBy]
 		l.describePerson(e, a)
+	case blackboard.EventLand:
+		l.Agent, l.As = e.Attributes[blackboard.AttributeBy], Good
+		l.What = fmt.Sprintf("landed commit %s on %s by hand (%s)", words.Commit(e.Attributes["commit"]), e.Attributes["branch"], e.Attributes["how"])
 	case blackboard.EventRestore:
 		l.What = "working tree put back to " + words.Commit(e.To)
 		if ref := e.Attributes["leftovers"]; ref != "" {
