@@ -34,7 +34,7 @@ func (t *term) sweepRefs(ctx context.Context) error {
 		if err := t.sweep(ctx); err != nil && ctx.Err() == nil {
 			t.log.Debug("commits of the repository not swept", "error", err)
 		}
-		if err := t.keepOrphans(ctx, seen); err != nil && ctx.Err() == nil {
+		if err := keepOrphans(ctx, t, seen); err != nil && ctx.Err() == nil {
 			t.log.Debug("changes of ended grants not kept", "error", err)
 		}
 	}
@@ -42,7 +42,7 @@ func (t *term) sweepRefs(ctx context.Context) error {
 
 // keepOrphans has the repository keep the changes that a tool left whose cub died: nobody else asks for that before the
 // tree serves its next grant. Seen are the trees of ended grants, each since when.
-func (t *term) keepOrphans(ctx context.Context, seen map[repository.Lending]time.Time) error {
+func keepOrphans(ctx context.Context, t *term, seen map[repository.Lending]time.Time) error {
 	all, err := t.repository.Lent(ctx)
 	if err != nil {
 		return err

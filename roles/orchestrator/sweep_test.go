@@ -66,7 +66,7 @@ func TestOrphansAreKept(t *testing.T) {
 	check := func(when string, want ...repository.Lending) {
 		t.Helper()
 		k.kept = nil
-		s.must(sweeps.keepOrphans(t.Context(), seen))
+		s.must(keepOrphans(t.Context(), sweeps, seen))
 		var got []repository.Lending
 		for _, o := range k.kept {
 			got = append(got, o.Lending)
