@@ -23,12 +23,19 @@ func lookAtOwner(ctx context.Context, u *upRun) error {
 	if schema := (*blackboard.SchemaError)(nil); errors.As(err, &schema) {
 		return role.NotOpened(schema, "")
 	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
+		return role.NotOpened(lacks, "")
+	}
 	if err != nil {
 		return nil //nolint:nilerr // serve waits for it, and says why
 	}
 	defer b.Close()
-	if lacks, _ := b.Rights(ctx); lacks != nil {
-		return role.Fail(role.Environment, lacks, "%s", lacks.Remedy())
+	refused, err := b.Rights(ctx)
+	if refused != nil {
+		return role.Fail(role.Environment, refused, "%s", refused.Remedy())
+	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
+		return role.NotOpened(lacks, "")
 	}
 	planned := *u.in
 	planned.State = u.plan.state // the mark is that of the planned blackboard

@@ -148,6 +148,9 @@ func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
 	if denied := (*blackboard.DeniedError)(nil); errors.As(err, &denied) {
 		return []Finding{problem("redis.url", denied.Remedy(), "%v", denied)}
 	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
+		return []Finding{problem("redis.url", lacks.Remedy(), "%v", lacks)}
+	}
 	if err != nil {
 		return []Finding{problem("redis.url", cmp.Or(instance.Remedy(err), "is that server up, and redis.url in "+instance.ConfigName+" right?"), "%v", err)}
 	}
@@ -158,7 +161,11 @@ func (x *exam) ownRedis(ctx context.Context, url string) []Finding {
 // durable reports whether a Redis may lose or evict acknowledged data, or refuses its user rights that Sett needs.
 func durable(ctx context.Context, b *instance.Board, subject, url string) []Finding {
 	var out []Finding
-	if lacks, _ := b.Rights(ctx); lacks != nil {
+	refused, err := b.Rights(ctx)
+	if refused != nil {
+		out = append(out, problem(subject, refused.Remedy(), "%v", refused))
+	}
+	if lacks := (*blackboard.CommandError)(nil); errors.As(err, &lacks) {
 		out = append(out, problem(subject, lacks.Remedy(), "%v", lacks))
 	}
 	d, err := b.Durability(ctx)
