@@ -80,6 +80,9 @@ func (p *Plan) Done(on *term.Terminal) {
 			words.Count(len(left), "submodule is gone and its folder stays", "submodules are gone and their folders stay"), strings.Join(few(left), ", "))
 	}
 	p.tellUnrun(on)
+	if len(p.raw()) > 0 {
+		on.Sayf("sett: note: what you change in files with such a filter before you undo the landing, the undo drops\n")
+	}
 }
 
 // tellUnrun names the filters that were not run, the files, and the command that runs them.
