@@ -17,7 +17,7 @@ import (
 // when not empty, is a prefix of the holder's name that only one running process can have:
 // a holder with the same seat takes over at once from the one before.
 func (b Leader) TakeLead(ctx context.Context, holder, seat string, lease time.Duration) (lead blackboard.Lead, wait time.Duration, err error) {
-	r, err := b.c.DoMarked(ctx, "lead", holder, store.Micros(lease), seat)
+	r, err := b.c.DoMarked(ctx, "lead", holder, store.Micros(lease), seat, b.c.Options.Sett)
 	if err != nil {
 		return blackboard.Lead{}, 0, fmt.Errorf("take the lead: %w", err)
 	}

@@ -128,6 +128,9 @@ func (l *EventLine) describeDecision(e blackboard.Event, a *blackboard.Artefact)
 		}
 	case blackboard.EventLeader:
 		l.What = "leads, epoch " + e.Attributes["epoch"]
+		if sett := e.Attributes["sett"]; sett != "" {
+			l.What += ", sett " + sett
+		}
 	case blackboard.EventLanding:
 		l.describeLanding(e)
 	case blackboard.EventConflict:

@@ -25,7 +25,7 @@ func noteChanged(u *upRun) {
 // recordUp marks the instance running, and records the settings that are in force from now on.
 func recordUp(ctx context.Context, u *upRun) error {
 	s := blackboard.Settings{
-		Digest: u.c.SettingsDigest(), Changed: u.in.Unrecorded, Sett: u.at.Build.String(),
+		Digest: u.c.SettingsDigest(), Changed: u.in.Unrecorded, Sett: u.at.Build.Name(),
 		Approve: u.c.Approve, Branch: u.c.Land.Branch(),
 	}
 	if u.facts.repository {
