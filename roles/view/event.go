@@ -60,7 +60,7 @@ func Describe(e blackboard.Event, a *blackboard.Artefact) EventLine {
 		switch e.Reason {
 		case "":
 		case "adopted":
-			l.What, l.As = "adopted the blackboard as it was", Warn
+			l.What, l.As = "adopted the blackboard as it was"+adoptedText(e), Warn
 		default:
 			l.What, l.As = "the blackboard is "+e.Reason, Warn
 		}

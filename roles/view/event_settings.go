@@ -56,3 +56,16 @@ func (l *EventLine) describePolicy(e blackboard.Event) {
 		l.What += ", set by " + by
 	}
 }
+
+// adoptedText says how much of the ledger was there, of as much as the instance had seen. An entry of an older Sett does not tell.
+func adoptedText(e blackboard.Event) string {
+	known := e.Attributes["known_entries"]
+	if known == "" {
+		return ""
+	}
+	text := ": " + e.Attributes["entries"] + " entries in its ledger of " + known + " that were seen"
+	if last := e.Attributes["known_last"]; last != "" {
+		text += ", up to " + last
+	}
+	return text
+}
