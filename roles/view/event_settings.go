@@ -31,11 +31,14 @@ func (l *EventLine) describeInstance(e blackboard.Event) {
 	}
 }
 
-// changedText names the changed settings of an entry, else the digest of other settings; empty: they are as before.
+// changedText names the changed settings of an entry; empty: they are as before, or the first.
 func changedText(e blackboard.Event) string {
 	names := strings.Fields(e.Attributes["changed"])
 	if len(names) == 0 {
 		return ""
+	}
+	if len(names) == 1 && names[0] == "unknown" {
+		return "their names are not known"
 	}
 	text := strings.Join(names, ", ")
 	if before, more, some := strings.Cut(text, ", +"); some {

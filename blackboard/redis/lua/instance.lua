@@ -19,7 +19,7 @@ if settings ~= '' then
 end
 local changed = ''
 if others then
-  changed = ARGV[6] == '' and had[3] and 'unknown' or ARGV[6] -- the state directory of before is gone
+  changed = ARGV[6] == '' and had[3] and 'unknown' or ARGV[6] -- the state directory of before is gone, or the board is an older copy
   call('HSET', instance_key, 'settings_by', ARGV[2], 'settings_approve', ARGV[9], 'settings_land', ARGV[10])
 end
 emit('instance', 'to', ARGV[1], 'from', had[2] == ARGV[1] and ARGV[1] or '', 'by', ARGV[2], 'with', ARGV[4], 'settings', settings,
